@@ -1,0 +1,54 @@
+//! Expands `kernels/catalogue.toml`: the Rust implementations of `Kernels`, the translation units,
+//! and, where the compilers are there, the kernels themselves.
+
+#[path = "build/catalogue.rs"]
+mod catalogue;
+#[path = "src/codegen.rs"]
+mod codegen;
+#[path = "build/images.rs"]
+mod images;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::{env, fs};
+
+use catalogue::Catalogue;
+
+/// What ends a build: words for the user.
+type Result<T = ()> = std::result::Result<T, String>;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            for line in reason.lines() {
+                println!("cargo::error={line}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=build");
+    println!("cargo::rerun-if-changed=src/codegen.rs");
+    println!("cargo::rerun-if-changed=kernels");
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    let catalogue = Catalogue::load()?;
+    write(&out, "catalogue.rs", &catalogue.rust())?;
+    write(&out, "images.rs", &images::rust(&images::headers()?, &[]))
+}
+
+/// Writes a generated file.
+fn write(out: &std::path::Path, name: &str, text: &str) -> Result {
+    let path = out.join(name);
+    fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// An environment variable that changes the build; `None` where it is unset or empty.
+fn variable(name: &str) -> Option<String> {
+    println!("cargo::rerun-if-env-changed={name}");
+    env::var(name).ok().filter(|value| !value.is_empty())
+}

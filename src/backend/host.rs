@@ -1,0 +1,115 @@
+//! Memory of the host, as the cpu and simt backends use it.
+
+use bytemuck::allocation::try_zeroed_slice_box;
+
+use crate::backend::{Buffer, Memory};
+use crate::error::{Error, Result};
+
+/// 16 bytes at a 16-byte boundary: the widest load of a kernel.
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(16))]
+struct Block([u64; 2]);
+
+/// Bytes that start at a 16-byte boundary.
+#[derive(Debug)]
+pub(crate) struct HostMemory {
+    blocks: Box<[Block]>,
+    bytes: usize,
+}
+
+impl Memory for HostMemory {
+    fn bytes(&self) -> u64 {
+        self.bytes as u64
+    }
+}
+
+impl HostMemory {
+    /// So many zeros.
+    pub(crate) fn zeroed(bytes: u64) -> Result<Self> {
+        let out_of_memory = Error::OutOfMemory { bytes };
+        let Ok(bytes) = usize::try_from(bytes) else { return Err(out_of_memory) };
+        let blocks = try_zeroed_slice_box(bytes.div_ceil(size_of::<Block>()))
+            .map_err(|()| out_of_memory)?;
+        Ok(Self { blocks, bytes })
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.blocks)[..self.bytes]
+    }
+
+    pub(crate) fn as_bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.blocks)[..self.bytes]
+    }
+}
+
+/// The bytes of a buffer in host memory.
+pub(crate) fn bytes(buffer: &Buffer) -> Result<&[u8]> {
+    Ok(buffer.memory::<HostMemory>()?.as_bytes())
+}
+
+/// The bytes of a buffer in host memory.
+pub(crate) fn bytes_mut(buffer: &mut Buffer) -> Result<&mut [u8]> {
+    Ok(buffer.memory_mut::<HostMemory>()?.as_bytes_mut())
+}
+
+/// The methods of [`Backend`](crate::backend::Backend) that are the same for every backend whose
+/// memory is the host's and whose calls end before they return.
+macro_rules! host_memory_methods {
+    () => {
+        fn alloc(&self, bytes: u64) -> Result<Buffer> {
+            self.alloc_zeroed(bytes)
+        }
+
+        fn alloc_zeroed(&self, bytes: u64) -> Result<Buffer> {
+            Ok(Buffer::new($crate::backend::host::HostMemory::zeroed(bytes)?))
+        }
+
+        fn clear(&self, target: &mut Buffer) -> Result<()> {
+            $crate::backend::host::bytes_mut(target)?.fill(0);
+            Ok(())
+        }
+
+        fn upload(&self, target: &mut Buffer, offset: u64, source: &[u8]) -> Result<()> {
+            let target = $crate::backend::host::bytes_mut(target)?;
+            $crate::backend::host::part_mut(target, offset, source.len())?.copy_from_slice(source);
+            Ok(())
+        }
+
+        fn download(&self, source: &Buffer, offset: u64, target: &mut [u8]) -> Result<()> {
+            let source = $crate::backend::host::bytes(source)?;
+            target.copy_from_slice($crate::backend::host::part(source, offset, target.len())?);
+            Ok(())
+        }
+
+        fn copy(&self, target: &mut Buffer, source: &Buffer) -> Result<()> {
+            self.upload(target, 0, $crate::backend::host::bytes(source)?)
+        }
+
+        fn synchronize(&self) -> Result<()> {
+            Ok(())
+        }
+    };
+}
+pub(crate) use host_memory_methods;
+
+fn outside(offset: u64, len: usize, bytes: usize) -> Error {
+    Error::Driver(format!("{len} bytes at {offset} are outside a buffer of {bytes} bytes"))
+}
+
+/// So many bytes from an offset on.
+pub(crate) fn part(bytes: &[u8], offset: u64, len: usize) -> Result<&[u8]> {
+    let error = outside(offset, len, bytes.len());
+    usize::try_from(offset)
+        .ok()
+        .and_then(|start| bytes.get(start..start.checked_add(len)?))
+        .ok_or(error)
+}
+
+/// So many bytes from an offset on.
+pub(crate) fn part_mut(bytes: &mut [u8], offset: u64, len: usize) -> Result<&mut [u8]> {
+    let error = outside(offset, len, bytes.len());
+    usize::try_from(offset)
+        .ok()
+        .and_then(|start| bytes.get_mut(start..start.checked_add(len)?))
+        .ok_or(error)
+}

@@ -1,0 +1,61 @@
+//! What a kernel is launched with: the twins of the structs in `kernels/abi.cuh`.
+
+use crate::backend::{Buffer, Operands};
+use crate::error::Result;
+
+#[cfg(not(all(target_endian = "little", target_pointer_width = "64")))]
+compile_error!("gpuint needs a little-endian 64-bit host: its memory is shared with the GPU's");
+
+/// The one argument of every kernel, by value. Addresses are 0 where an operand is unused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(crate) struct RawOperands {
+    pub(crate) ins: [u64; 2],
+    pub(crate) outs: [u64; 2],
+    pub(crate) rows: u64,
+    pub(crate) mask: u64,
+    pub(crate) status: u64,
+    pub(crate) scalar: i64,
+}
+
+impl RawOperands {
+    /// The operands with each buffer replaced by its address.
+    pub(crate) fn new(
+        operands: Operands<'_>,
+        address: impl Fn(&Buffer) -> Result<u64>,
+        address_mut: impl Fn(&mut Buffer) -> Result<u64>,
+    ) -> Result<Self> {
+        let reading = |buffer: Option<&Buffer>| buffer.map_or(Ok(0), &address);
+        let writing = |buffer: Option<&mut Buffer>| buffer.map_or(Ok(0), &address_mut);
+        let Operands { ins: [a, b], outs: [c, d], rows, mask, status, scalar } = operands;
+        Ok(Self {
+            ins: [reading(a)?, reading(b)?],
+            outs: [writing(c)?, writing(d)?],
+            rows: rows as u64,
+            mask: writing(mask)?,
+            status: writing(status)?,
+            scalar,
+        })
+    }
+}
+
+/// How a kernel wants to be launched; each kernel carries its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(crate) struct Facts {
+    /// Threads per block.
+    pub(crate) threads: u32,
+    /// Dynamic shared memory per block.
+    pub(crate) shared_bytes: u32,
+    /// Rows that a block works on at a time.
+    pub(crate) rows_per_block: u32,
+    pub(crate) reserved: u32,
+}
+
+impl Facts {
+    /// Blocks for so many rows: kernels stride over their rows, so any grid from 1 on is right.
+    pub(crate) fn grid(&self, rows: usize, max_grid: u32) -> u32 {
+        let blocks = (rows as u64).div_ceil(u64::from(self.rows_per_block.max(1)));
+        u32::try_from(blocks).unwrap_or(u32::MAX).clamp(1, max_grid.max(1))
+    }
+}

@@ -1,0 +1,231 @@
+//! The seam between operations and devices.
+//!
+//! An operation is data: a [`Call`] names a kernel and its operands. The cuda and simt backends
+//! turn it into a kernel name and a launch, the cpu backend into a function per row. A new backend
+//! implements [`Backend`] and its own [`Memory`], and nothing else changes.
+
+pub(crate) mod cpu;
+pub(crate) mod cuda;
+pub(crate) mod host;
+pub(crate) mod images;
+pub(crate) mod launch;
+#[cfg(feature = "simt")]
+pub(crate) mod simt;
+
+use std::any::Any;
+use std::fmt::{self, Debug};
+
+use crate::error::{Error, Result};
+use crate::shape::Shape;
+use crate::strategy::Strategy;
+
+/// What a kernel computes.
+///
+/// `in` and `out` are the operands of the kernel, one integer a row; `mask` has one bit a row,
+/// `status` is the lowest row that failed, `scalar` is the same for all rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Op {
+    /// `out[0] = in[0] + in[1] mod 2^BITS`; mask: the carry out.
+    Add,
+    /// `out[0] = in[0] - in[1] mod 2^BITS`; mask: the borrow out.
+    Sub,
+    /// `out[0] = in[0] * in[1] mod 2^BITS`.
+    MulLow,
+    /// `in[0] * in[1]`: the low half to `out[0]` and the high half to `out[1]`, or with
+    /// `scalar = 1` both halves of a row side by side to `out[0]`.
+    MulWide,
+    /// `out[0] = in[0]^2 mod 2^BITS`.
+    SquareLow,
+    /// `out[0] = in[0] / in[1]`, `out[1] = in[0] mod in[1]`; mask and status: rows where
+    /// `in[1] = 0`, whose quotient is all ones and whose remainder is `in[0]`.
+    DivRem,
+    /// `out[0] = 2^scalar / in[0]`; status: rows where `in[0] = 0` or the result is too wide.
+    ShiftedInverse,
+    /// `out[0] = in[0] * 2^scalar mod 2^BITS`.
+    ShiftLeft,
+    /// `out[0] = in[0] / 2^scalar`.
+    ShiftRight,
+    /// `out[0]`: an `i8` a row, -1, 0 or 1 as `in[0]` is less than, equal to or above `in[1]`.
+    Compare,
+    /// mask: `in[0] = in[1]`.
+    Equal,
+    /// mask: `in[0] < in[1]`.
+    Less,
+    /// mask: `in[0] = 0`.
+    IsZero,
+    /// `out[0]`: a `u32` a row, the bits of `in[0]` without leading zeros.
+    BitLength,
+}
+
+impl Op {
+    /// The operation's part of a kernel name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Sub => "sub",
+            Self::MulLow => "mul_lo",
+            Self::MulWide => "mul_wide",
+            Self::SquareLow => "sqr_lo",
+            Self::DivRem => "div_rem",
+            Self::ShiftedInverse => "shinv",
+            Self::ShiftLeft => "shl",
+            Self::ShiftRight => "shr",
+            Self::Compare => "cmp",
+            Self::Equal => "eq_mask",
+            Self::Less => "lt_mask",
+            Self::IsZero => "is_zero",
+            Self::BitLength => "bit_len",
+        }
+    }
+}
+
+/// A kernel: an operation, how it is done, and the shape it is done on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Kernel {
+    pub(crate) op: Op,
+    pub(crate) strategy: Strategy,
+    pub(crate) shape: Shape,
+}
+
+impl Kernel {
+    /// The catalogue's name of what the kernel does: `mul_lo_classical`, `add`.
+    pub(crate) fn task(&self) -> String {
+        match self.strategy {
+            Strategy::None => self.op.name().to_owned(),
+            strategy => format!("{}_{strategy}", self.op.name()),
+        }
+    }
+}
+
+/// The name of the kernel's entry point: `gpuint_mul_lo_classical_b8192_q4_u64`.
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "gpuint_{}_{}", self.task(), self.shape)
+    }
+}
+
+/// The operands of a call; what an operation does not use stays empty.
+///
+/// Rows of `ins` and `outs` are whole integers of the shape, one after the other, except where
+/// [`Op`] says otherwise.
+#[derive(Debug, Default)]
+pub(crate) struct Operands<'a> {
+    pub(crate) ins: [Option<&'a Buffer>; 2],
+    pub(crate) outs: [Option<&'a mut Buffer>; 2],
+    pub(crate) rows: usize,
+    /// One bit a row, in 32-bit words; zeroed by the caller.
+    pub(crate) mask: Option<&'a mut Buffer>,
+    /// A 64-bit word, set to [`NO_ROW`] by the caller: the lowest row that failed.
+    pub(crate) status: Option<&'a mut Buffer>,
+    /// A shift distance in bits, or a layout.
+    pub(crate) scalar: i64,
+}
+
+/// The status word of a call in which no row failed.
+pub(crate) const NO_ROW: u64 = u64::MAX;
+
+/// A kernel and its operands: what a device is asked to do. There is at least one row.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) kernel: Kernel,
+    pub(crate) operands: Operands<'a>,
+}
+
+/// The memory behind a [`Buffer`], of the backend's own type.
+pub(crate) trait Memory: Any + Debug + Send + Sync {
+    /// The size in bytes.
+    fn bytes(&self) -> u64;
+}
+
+/// Memory of a device, opaque outside its backend.
+#[derive(Debug)]
+pub(crate) struct Buffer(Box<dyn Memory>);
+
+impl Buffer {
+    pub(crate) fn new(memory: impl Memory) -> Self {
+        Self(Box::new(memory))
+    }
+
+    /// The size in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    /// The memory, as its backend knows it.
+    pub(crate) fn memory<M: Memory>(&self) -> Result<&M> {
+        let memory: &dyn Any = &*self.0;
+        memory.downcast_ref().ok_or(Error::DeviceMismatch)
+    }
+
+    /// The memory, as its backend knows it.
+    pub(crate) fn memory_mut<M: Memory>(&mut self) -> Result<&mut M> {
+        let memory: &mut dyn Any = &mut *self.0;
+        memory.downcast_mut().ok_or(Error::DeviceMismatch)
+    }
+}
+
+/// A kind of device. One value is one device with its queue of work: calls take effect in the
+/// order in which they are made, and `download` and `synchronize` wait for all before them.
+pub(crate) trait Backend: Debug + Send + Sync {
+    /// What kind of device this is.
+    fn kind(&self) -> BackendKind;
+
+    /// The device in words, for people.
+    fn describe(&self) -> String;
+
+    /// Memory whose contents are not specified.
+    fn alloc(&self, bytes: u64) -> Result<Buffer>;
+
+    /// Memory of zeros.
+    fn alloc_zeroed(&self, bytes: u64) -> Result<Buffer>;
+
+    /// Sets all of a buffer to zero.
+    fn clear(&self, target: &mut Buffer) -> Result<()>;
+
+    /// Copies from the host to `target`, from byte `offset` on.
+    fn upload(&self, target: &mut Buffer, offset: u64, source: &[u8]) -> Result<()>;
+
+    /// Copies from byte `offset` of `source` on to the host.
+    fn download(&self, source: &Buffer, offset: u64, target: &mut [u8]) -> Result<()>;
+
+    /// Copies all of `source` to a buffer of the same size.
+    fn copy(&self, target: &mut Buffer, source: &Buffer) -> Result<()>;
+
+    /// Queues a kernel.
+    fn launch(&self, call: Call<'_>) -> Result<()>;
+
+    /// Waits for all work queued so far.
+    fn synchronize(&self) -> Result<()>;
+}
+
+/// What kind of device runs the operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum BackendKind {
+    /// An NVIDIA GPU.
+    Cuda,
+    /// The processor, through `num-bigint`.
+    Cpu,
+    /// The processor, running the CUDA kernels themselves (feature `simt`).
+    Simt,
+}
+
+impl BackendKind {
+    /// `"cuda"`, `"cpu"` or `"simt"`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cuda => "cuda",
+            Self::Cpu => "cpu",
+            Self::Simt => "simt",
+        }
+    }
+}
+
+impl fmt::Display for BackendKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,83 @@
+//! Everything that can go wrong, in one enum.
+
+/// The result of every fallible call of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed.
+///
+/// Bad input is always answered by one of these: never by a panic, an abort or a wrong row.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A divisor is zero.
+    #[error("division by zero in row {row}")]
+    DivisionByZero {
+        /// The lowest row whose divisor is zero.
+        row: usize,
+    },
+
+    /// A value needs more bits than a row of the batch has.
+    #[error("the value of row {row} has {bits} bits, but rows are {width} bits wide")]
+    TooWide {
+        /// The lowest row that does not fit.
+        row: usize,
+        /// The bits that the value needs.
+        bits: u64,
+        /// The bits that a row has.
+        width: usize,
+    },
+
+    /// Two operands, or an operand and its output, have different numbers of rows; or the number
+    /// of digits or bytes given is not a whole number of rows.
+    #[error("lengths differ: {left} and {right}")]
+    LengthMismatch {
+        /// The length of the receiver, or the length that was given.
+        left: usize,
+        /// The length of the other operand, or the length that was expected.
+        right: usize,
+    },
+
+    /// A row beyond the end of the batch was asked for.
+    #[error("row {row} does not exist in a batch of {rows} rows")]
+    NoSuchRow {
+        /// The row that was asked for.
+        row: usize,
+        /// The number of rows in the batch.
+        rows: usize,
+    },
+
+    /// Two operands, or an operand and its output, live on different devices.
+    #[error("the operands live on different devices")]
+    DeviceMismatch,
+
+    /// There is no CUDA driver, or no GPU of that number.
+    #[error("no such CUDA device: no driver is installed, or there is no GPU of that number")]
+    NoDevice,
+
+    /// The device cannot hold a buffer of this size.
+    #[error("out of memory: {bytes} bytes were asked for")]
+    OutOfMemory {
+        /// The size of the buffer, [`u64::MAX`] where even the size does not fit in 64 bits.
+        bytes: u64,
+    },
+
+    /// There is no image of a kernel for this device, and none could be made at run time.
+    #[error("the kernel {kernel} is missing: {remedy}")]
+    KernelMissing {
+        /// The name of the kernel.
+        kernel: String,
+        /// What to do about it.
+        remedy: String,
+    },
+
+    /// The run-time compiler refused a kernel.
+    #[error("a kernel did not compile:\n{log}")]
+    Compile {
+        /// What the compiler said.
+        log: String,
+    },
+
+    /// The device or its driver reported a fault.
+    #[error("the device reported: {0}")]
+    Driver(String),
+}

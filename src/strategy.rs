@@ -1,0 +1,155 @@
+//! How products and quotients are computed: type parameters of the operations that need one.
+//!
+//! A strategy is a type; what it selects for a shape is a value, a [`Product`] or a [`Quotient`],
+//! which names the kernel. `Auto` is the only strategy whose choice depends on the shape.
+
+use std::fmt;
+
+use crate::backend::Op;
+use crate::shape::{Kernels, Shape};
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A way to multiply: [`Classical`] or [`Auto`]. Sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a way to multiply `{T}`",
+    label = "use Classical or Auto"
+)]
+pub trait Mult<T: Kernels>: sealed::Sealed {
+    /// The algorithm that this strategy selects for an operation on the shape.
+    fn product(op: Op) -> Product;
+}
+
+/// A way to divide: [`ShiftedInverse`], [`Blocked`] or [`Auto`]. Sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a way to divide `{T}`",
+    label = "use ShiftedInverse<M>, Blocked<M> or Auto, where M is a way to multiply"
+)]
+pub trait Division<T: Kernels>: sealed::Sealed {
+    /// The algorithm that this strategy selects for an operation on the shape.
+    fn quotient(op: Op) -> Quotient;
+}
+
+/// Takes what is expected to be fastest for the operation and the shape.
+#[derive(Debug, Clone, Copy)]
+pub struct Auto;
+
+/// Multiplies digit by digit: the columns of the product are shared out evenly among the threads.
+#[derive(Debug, Clone, Copy)]
+pub struct Classical;
+
+/// Divides by the whole shifted inverse of the divisor, found by Newton's iteration, with
+/// products by `M`.
+#[derive(Debug, Clone, Copy)]
+pub struct ShiftedInverse<M = Auto>(std::marker::PhantomData<M>);
+
+/// Divides block by block of quotient digits, by a reciprocal as long as a block, with products
+/// by `M`.
+#[derive(Debug, Clone, Copy)]
+pub struct Blocked<M = Auto>(std::marker::PhantomData<M>);
+
+impl sealed::Sealed for Auto {}
+impl sealed::Sealed for Classical {}
+impl<M> sealed::Sealed for ShiftedInverse<M> {}
+impl<M> sealed::Sealed for Blocked<M> {}
+
+/// A multiplication algorithm, as a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Product {
+    /// [`Classical`].
+    Classical,
+}
+
+/// A division algorithm and the multiplication inside it, as a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Quotient {
+    /// [`ShiftedInverse`].
+    ShiftedInverse(Product),
+    /// [`Blocked`].
+    Blocked(Product),
+}
+
+/// The strategy's part of a kernel name.
+impl fmt::Display for Product {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Classical => "classical",
+        })
+    }
+}
+
+/// The strategy's part of a kernel name.
+impl fmt::Display for Quotient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ShiftedInverse(product) => write!(f, "shinv_{product}"),
+            Self::Blocked(product) => write!(f, "blocked_{product}"),
+        }
+    }
+}
+
+/// What [`Auto`] takes for an operation on a shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Choice {
+    product: Product,
+    quotient: Quotient,
+}
+
+/// The one place where [`Auto`] decides.
+const fn auto(_op: Op, _shape: Shape) -> Choice {
+    let product = Product::Classical;
+    Choice { product, quotient: Quotient::Blocked(product) }
+}
+
+impl<T: Kernels> Mult<T> for Auto {
+    fn product(op: Op) -> Product {
+        auto(op, T::SHAPE).product
+    }
+}
+
+impl<T: Kernels> Mult<T> for Classical {
+    fn product(_op: Op) -> Product {
+        Product::Classical
+    }
+}
+
+impl<T: Kernels> Division<T> for Auto {
+    fn quotient(op: Op) -> Quotient {
+        auto(op, T::SHAPE).quotient
+    }
+}
+
+impl<T: Kernels, M: Mult<T>> Division<T> for ShiftedInverse<M> {
+    fn quotient(op: Op) -> Quotient {
+        Quotient::ShiftedInverse(M::product(op))
+    }
+}
+
+impl<T: Kernels, M: Mult<T>> Division<T> for Blocked<M> {
+    fn quotient(op: Op) -> Quotient {
+        Quotient::Blocked(M::product(op))
+    }
+}
+
+/// How a kernel does its operation, where there is more than one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Strategy {
+    None,
+    Product(Product),
+    Quotient(Quotient),
+}
+
+/// The strategy's part of a kernel name; empty where there is one way only.
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Product(product) => product.fmt(f),
+            Self::Quotient(quotient) => quotient.fmt(f),
+        }
+    }
+}
