@@ -1,0 +1,282 @@
+// Classical multiplication: any range of columns of a product of two numbers in shared memory.
+//
+// Column k of a * b is the sum of a[i] * b[k - i]. All that the library multiplies is a range of columns lo <= k < hi: the low
+// product (0 .. n), the full one (0 .. 2n), the middle and high products of the reciprocal, the short products of division.
+//
+// A tile of R consecutive columns belongs to one thread. It walks the limbs of a in words of four; for each it needs a window
+// of R + 3 limbs of b, of which R stay from the word before, so a vector load of each operand feeds 4R products. Columns near
+// the ends of a product are short; tiles are dealt to the threads forwards and backwards in turn, so that each thread's tiles
+// together are about equally long (the balanced schedule of the paper, which pairs column i with column n - 1 - i).
+//
+// 32-bit limbs: products are added along two chains, one of even and one of odd columns, since within a chain the high half of
+// one product and the low half of the next land in different limbs; each chain ends in one carry count. The sum of a tile is
+// below rows * B^2 * B^(R-1), so R + 2 limbs hold it for fewer than B rows. 16-bit limbs: one 64-bit sum per column.
+//
+// A tile's R low limbs go to out[k - lo]; its two overflow limbs, which belong to the next tile's first two columns, go to
+// overflow[2 * tile]. `Columns` is the view of that pair of arrays as one number, for `resolve` (carry.cuh) to finish.
+//
+// R is chosen by the size of the product (the paper's dispatch of dynamic sizes to static kernels): small products take
+// narrow tiles, to occupy more threads.
+#pragma once
+#include "group.cuh"
+#include "limbs.cuh"
+#include "ptx.cuh"
+
+namespace gpuint {
+
+template <class Limb, u32 R>
+struct Tile;
+
+template <u32 R>
+struct Tile<u32, R> {
+  static_assert(R % 2 == 0, "the odd chain must end inside the tile");
+  u32 even[R + 1] = {};  // columns 0 .. R - 1 and the carry count at R
+  u32 odd[R + 2] = {};   // columns 1 .. R and the carry count at R + 1; odd[0] stays 0
+
+  // Adds a[0..4) times the window, where window[4 + r - j] meets a[j] in column r.
+  GPUINT_DEVICE void add_rows(const u32 (&a)[WORD], const u32 (&window)[R + WORD]) {
+    GPUINT_UNROLL(4)
+    for (u32 j = 0; j < WORD; ++j) {
+      const u32* const b = window + (WORD - j);
+      ptx::mad_lo_cc(even[0], a[j], b[0]);
+      ptx::madc_hi_cc(even[1], a[j], b[0]);
+      GPUINT_UNROLL(R)
+      for (u32 r = 2; r < R; r += 2) {
+        ptx::madc_lo_cc(even[r], a[j], b[r]);
+        ptx::madc_hi_cc(even[r + 1], a[j], b[r]);
+      }
+      ptx::addc(even[R], 0);
+      ptx::mad_lo_cc(odd[1], a[j], b[1]);
+      ptx::madc_hi_cc(odd[2], a[j], b[1]);
+      GPUINT_UNROLL(R)
+      for (u32 r = 3; r < R; r += 2) {
+        ptx::madc_lo_cc(odd[r], a[j], b[r]);
+        ptx::madc_hi_cc(odd[r + 1], a[j], b[r]);
+      }
+      ptx::addc(odd[R + 1], 0);
+    }
+  }
+
+  GPUINT_DEVICE void twice() {
+    GPUINT_UNROLL(R)
+    for (u32 r = R; r > 0; --r) even[r] = even[r] << 1 | even[r - 1] >> 31;
+    even[0] <<= 1;
+    GPUINT_UNROLL(R)
+    for (u32 r = R + 1; r > 1; --r) odd[r] = odd[r] << 1 | odd[r - 1] >> 31;
+    odd[1] <<= 1;
+  }
+
+  GPUINT_DEVICE void sum(u32 (&limbs)[R + 2]) {
+    limbs[0] = even[0];
+    limbs[R + 1] = odd[R + 1];
+    GPUINT_UNROLL(R)
+    for (u32 r = 1; r <= R; ++r) limbs[r] = odd[r];
+    ptx::add_cc(limbs[1], even[1]);
+    GPUINT_UNROLL(R)
+    for (u32 r = 2; r <= R; ++r) ptx::addc_cc(limbs[r], even[r]);
+    ptx::addc(limbs[R + 1], 0);
+  }
+};
+
+template <u32 R>
+struct Tile<u16, R> {
+  u64 column[R] = {};
+
+  GPUINT_DEVICE void add_rows(const u16 (&a)[WORD], const u16 (&window)[R + WORD]) {
+    GPUINT_UNROLL(4)
+    for (u32 j = 0; j < WORD; ++j) {
+      GPUINT_UNROLL(R)
+      for (u32 r = 0; r < R; ++r) column[r] += u32(a[j]) * u32(window[WORD - j + r]);
+    }
+  }
+
+  GPUINT_DEVICE void twice() {
+    GPUINT_UNROLL(R)
+    for (u32 r = 0; r < R; ++r) column[r] *= 2;
+  }
+
+  GPUINT_DEVICE void sum(u16 (&limbs)[R + 2]) {
+    u64 carry = 0;
+    GPUINT_UNROLL(R)
+    for (u32 r = 0; r < R; ++r) {
+      carry += column[r];
+      limbs[r] = static_cast<u16>(carry);
+      carry >>= 16;
+    }
+    limbs[R] = static_cast<u16>(carry);
+    limbs[R + 1] = static_cast<u16>(carry >> 16);
+  }
+};
+
+// A product's columns as written by the tiles: the sum of `out` and the tiles' overflows.
+template <class Limb>
+struct Columns {
+  Limb* out;       // `width` limbs
+  Limb* overflow;  // two per tile
+  u32 width;       // columns, whole words
+  u32 log_tile;    // log2 R
+
+  // x = limbs k .. k + CHUNK (0 beyond the width); returns the carry out of the chunk, 0 or 1.
+  template <u32 CHUNK>
+  GPUINT_DEVICE u32 read(u32 k, Limb (&x)[CHUNK]) const {
+    u32 carry = 0;
+    const u32 tile = 1u << log_tile;
+    GPUINT_UNROLL(CHUNK)
+    for (u32 w = 0; w < CHUNK; w += WORD) {
+      Limb word[WORD] = {};
+      if (k + w < width) load_word(out + k + w, word);
+      GPUINT_UNROLL(2)
+      for (u32 half = 0; half < WORD; half += 2) {
+        const u32 column = k + w + half;
+        Limb spill[2] = {};
+        if (column % tile == 0 && column >= tile && column < width) {
+          const u32 from = (column >> log_tile) * 2 - 2;
+          spill[0] = overflow[from], spill[1] = overflow[from + 1];
+        }
+        x[w + half] = add_carry(word[half], spill[0], carry);
+        x[w + half + 1] = add_carry(word[half + 1], spill[1], carry);
+      }
+    }
+    return carry;
+  }
+};
+
+// Limbs that `overflow` must hold for products of up to `width` columns.
+constexpr u32 overflow_limbs(u32 width) { return width / 2 + WORD; }
+
+// Limbs of zeros that must stand on both sides of the second operand.
+constexpr u32 PAD = WORD;
+
+// What is multiplied. All lengths and bounds are whole words; a is aligned to a word; b too, and has PAD zero limbs below
+// and above.
+template <class Limb>
+struct Factors {
+  const Limb* a;
+  u32 a_limbs;
+  const Limb* b;
+  u32 b_limbs;
+  u32 lo, hi;  // columns wanted
+};
+
+template <class Limb, u32 R>
+GPUINT_DEVICE void load_window(const Limb* at, Limb* window) {
+  if constexpr (R % WORD == 0) {
+    load_word(at, window);
+  } else {
+    GPUINT_UNROLL(4)
+    for (u32 i = 0; i < WORD; ++i) window[i] = at[i];
+  }
+}
+
+// Columns c .. c + R of a * b.
+template <class Limb, u32 R>
+GPUINT_DEVICE void product_tile(const Factors<Limb>& f, u32 c, Tile<Limb, R>& tile) {
+  // Rows whose window meets b: c - i - 3 < b_limbs and c - i + R > 0.
+  const u32 first = c + WORD > f.b_limbs + 2 ? round_up(c - min_of(c, f.b_limbs + 2), WORD) : 0;
+  const u32 end = min_of(f.a_limbs, c + R);
+  if (first >= end) return;
+  Limb window[R + WORD];
+  const Limb* b = f.b + (i32(c) - i32(first));
+  GPUINT_UNROLL(R)
+  for (u32 r = 0; r < R; ++r) window[WORD + r] = b[r];
+  for (u32 i = first; i < end; i += WORD) {
+    Limb a[WORD];
+    load_word(f.a + i, a);
+    b -= WORD;
+    load_window<Limb, R>(b, window);
+    tile.add_rows(a, window);
+    GPUINT_UNROLL(R)
+    for (u32 r = R; r > 0; --r) window[WORD + r - 1] = window[r - 1];
+  }
+}
+
+// Columns c .. c + 4 of a * a: with words I + J in front, every pair of words I != J counts twice, so the tile adds the
+// pairs below the diagonal, doubles, and adds the diagonal word. Half the products of `product_tile`, plus one word.
+template <class Limb>
+GPUINT_DEVICE void square_tile(const Factors<Limb>& f, u32 c, Tile<Limb, WORD>& tile) {
+  const u32 word = c / WORD;
+  const u32 diagonal = word / 2;
+  const u32 words = f.a_limbs / WORD;
+  const u32 first = word + 1 > words ? word - words : 0;
+  Limb a[WORD], window[2 * WORD];
+  const auto limbs_of = [&](u32 w, Limb* to) {
+    if (w < words)
+      load_word(f.a + w * WORD, to);
+    else
+      to[0] = to[1] = to[2] = to[3] = 0;
+  };
+  const auto zero = [](Limb* to) { to[0] = to[1] = to[2] = to[3] = 0; };
+  if (first > diagonal || diagonal >= words) return;
+  limbs_of(word - first, window + WORD);
+  for (u32 i = first; i < diagonal; ++i) {
+    load_word(f.a + i * WORD, a);
+    limbs_of(word - 1 - i, window);
+    tile.add_rows(a, window);
+    GPUINT_UNROLL(4)
+    for (u32 r = 0; r < WORD; ++r) window[WORD + r] = window[r];
+  }
+  // Left of the pairs (I, word - I) and (I, word - 1 - I), I >= diagonal: with an even word only (diagonal, diagonal); with an
+  // odd one (diagonal, diagonal + 1), which counts twice, and the upper part of (diagonal, diagonal).
+  load_word(f.a + diagonal * WORD, a);
+  if (word % 2 == 0) {
+    tile.twice();
+    limbs_of(diagonal, window + WORD);
+    zero(window);
+    tile.add_rows(a, window);
+  } else {
+    zero(window);
+    tile.add_rows(a, window);
+    tile.twice();
+    zero(window + WORD);
+    limbs_of(diagonal, window);
+    tile.add_rows(a, window);
+  }
+}
+
+// Deals the tiles of `width` columns to the group: forwards in even rounds, backwards in odd ones.
+template <u32 R, class Limb, class G, class Compute>
+GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, Limb* out, Limb* overflow, Compute compute) {
+  const u32 tiles = width / R;
+  for (u32 base = 0, round = 0; base < tiles; base += G::THREADS, ++round) {
+    const u32 t = base + (round % 2 == 0 ? group.rank : G::THREADS - 1 - group.rank);
+    if (t >= tiles) continue;
+    Tile<Limb, R> tile;
+    compute(t * R, tile);
+    Limb limbs[R + 2];
+    tile.sum(limbs);
+    if constexpr (R % WORD == 0) {
+      GPUINT_UNROLL(R)
+      for (u32 r = 0; r < R; r += WORD) store_word(out + t * R + r, limbs + r);
+    } else {
+      GPUINT_UNROLL(R)
+      for (u32 r = 0; r < R; ++r) out[t * R + r] = limbs[r];
+    }
+    overflow[2 * t] = limbs[R];
+    overflow[2 * t + 1] = limbs[R + 1];
+  }
+  return {out, overflow, width, R == 2 ? 1u : 2u};
+}
+
+// The classical strategy. `out` holds hi - lo limbs, `overflow` holds overflow_limbs(..) for the widest product that the
+// caller makes. Needs a barrier before (operands written) and after (out read).
+struct Classical {
+  template <class Limb, class G>
+  GPUINT_DEVICE static Columns<Limb> multiply(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
+                                              u32 overflow_capacity) {
+    const u32 width = f.hi - f.lo;
+    if (width <= 2 * G::THREADS && width <= overflow_capacity)
+      return deal_tiles<2>(group, width, out, overflow,
+                           [&](u32 k, Tile<Limb, 2>& tile) { product_tile<Limb, 2>(f, f.lo + k, tile); });
+    return deal_tiles<4>(group, width, out, overflow,
+                         [&](u32 k, Tile<Limb, 4>& tile) { product_tile<Limb, 4>(f, f.lo + k, tile); });
+  }
+
+  // Columns lo .. hi of a * a; b is not used.
+  template <class Limb, class G>
+  GPUINT_DEVICE static Columns<Limb> square(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow) {
+    return deal_tiles<4>(group, f.hi - f.lo, out, overflow,
+                         [&](u32 k, Tile<Limb, 4>& tile) { square_tile<Limb>(f, f.lo + k, tile); });
+  }
+};
+
+}  // namespace gpuint

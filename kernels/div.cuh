@@ -1,0 +1,169 @@
+// Div: quotients and remainders of two rows, exact for every u < 2^BITS and every v >= 1.
+//
+// Two strategies over the same reciprocal (refine.cuh) and the same quotient block (quotient.cuh):
+//
+// ShiftedInverse<M>, the paper's: the whole shifted inverse of v to the length of the quotient, q = u * shinv_h(v) shifted
+// back, r = u - q v, and a correction. It is one block of L quotient words, with a reciprocal of L + 1 words: two products as
+// long as the quotient.
+//
+// Blocked<M>: blocks of t words of quotient from the top, with a reciprocal of t + 1 words only. Costs
+// L (n + 3) + (t + 1)^2 / 2 word products for a quotient of L words: what the quotient times the divisor costs, and little
+// more. The dividend is reduced in place in shared memory.
+//
+// Where the paper's algorithm is wrong: see powdiff.cuh; there is no delta = -1 path here because the quotient is never too
+// large, and none of its bounds on u: all M digits of u may be in use.
+//
+// A row with v = 0 is flagged (mask, lowest row in status) and gets q = 2^BITS - 1, r = u.
+#pragma once
+#include "quotient.cuh"
+#include "refine.cuh"
+
+namespace gpuint {
+
+// Quotient of a row whose divisor is zero: all ones, and the remainder is u.
+template <class S, class G>
+GPUINT_DEVICE void write_undefined(const G& group, const typename S::Limb* u, typename S::Limb* q, typename S::Limb* r) {
+  using Limb = typename S::Limb;
+  for (u32 k = group.rank * WORD; k < S::WORDS * WORD; k += G::THREADS * WORD) {
+    if (r != nullptr) {
+      Limb word[WORD];
+      read_word<S>(u, k, word);
+      write_word<S>(r, k, word);
+    }
+    if (q != nullptr) {
+      const Limb ones[WORD] = {Limb(~Limb(0)), Limb(~Limb(0)), Limb(~Limb(0)), Limb(~Limb(0))};
+      write_word<S>(q, k, ones);
+    }
+  }
+}
+
+// Words from..to of q in global memory; `limb(k)` answers limb k of the row.
+template <class S, class G>
+GPUINT_DEVICE void write_quotient(const G& group, typename S::Limb* q, u32 from, u32 to, const typename S::Limb* limbs) {
+  for (u32 k = (from + group.rank) * WORD; k < min_of(to, S::WORDS) * WORD; k += G::THREADS * WORD) {
+    typename S::Limb word[WORD] = {};
+    if (limbs != nullptr) load_word(limbs + (k - from * WORD), word);
+    write_word<S>(q, k, word);
+  }
+}
+
+template <class M>
+struct ShiftedInverse {
+  template <class S>
+  struct Kernel {
+    using Limb = typename S::Limb;
+    using Arena = DivisionArena<S, S::WORDS, 0>;
+    static constexpr u32 BYTES = Arena::BYTES;
+
+    // The dividend is only read, from global memory: its top for the estimate and its bottom for the remainder.
+    template <class G>
+    GPUINT_DEVICE static void divide(G& group, unsigned char* bytes, const Limb* u, const Limb* v, Limb* q, Limb* r, u32* mask,
+                                     u64* status, u64 row) {
+      const Arena arena(group, bytes);
+      const u32 v_bits = group.max(copy_in<S>(group, v, arena.v));
+      const u32 u_bits = group.max(bits_seen<S>(group, u));
+      group.sync();
+      if (v_bits == 0) {
+        write_undefined<S>(group, u, q, r);
+        flag(group, mask, status, row);
+        return;
+      }
+      const Divisor<S> divisor(v_bits);
+      const u32 n = divisor.words;
+      const u32 length = divisor.quotient_words(u_bits);
+      const auto dividend = [&](i32 i) { return i >= 0 && i < static_cast<i32>(S::N) ? __ldg(u + i) : Limb(0); };
+      Limb* const remainder = arena.b;
+      if (length > 0) {
+        refine<S, M>(group, arena, divisor, length + 1);
+        const bool carry = estimate_quotient<S, M>(group, arena, divisor, length, dividend);
+        if (q != nullptr) {
+          write_quotient<S>(group, q, 0, length + 1, arena.out + 2 * WORD);
+          write_quotient<S>(group, q, length + 1, S::WORDS, nullptr);
+        }
+        subtract_product<S, M>(group, arena, divisor, carry ? length + 1 : length, dividend,
+                               [&](u32 k, const Limb* word) { store_word(remainder + k, word); });
+      } else {
+        if (q != nullptr) write_quotient<S>(group, q, 0, S::WORDS, nullptr);
+        for (u32 k = group.rank; k < (n + 1) * WORD; k += G::THREADS) remainder[k] = dividend(static_cast<i32>(k));
+      }
+      if (correct_remainder<S>(group, arena, divisor, remainder) && q != nullptr && group.rank == 0) increment<S>(q, 0);
+      if (r != nullptr) copy_out<S>(group, remainder, n * WORD, r);
+    }
+  };
+
+  template <class G>
+  GPUINT_DEVICE static void flag(const G& group, u32* mask, u64* status, u64 row) {
+    if (group.rank != 0) return;
+    if (mask != nullptr) set_mask(mask, row);
+    if (status != nullptr) set_status(status, row);
+  }
+};
+
+template <class M>
+struct Blocked {
+  template <class S>
+  struct Kernel {
+    using Limb = typename S::Limb;
+    // Longest block: an eighth of the instance. A longer one costs more reciprocal than it saves in steps.
+    static constexpr u32 MAX_BLOCK = max_of(2, S::WORDS / 8);
+    // Two words above the dividend are read as zeros.
+    using Arena = DivisionArena<S, MAX_BLOCK, S::WORDS + 2>;
+    static constexpr u32 BYTES = Arena::BYTES;
+
+    template <class G>
+    GPUINT_DEVICE static void divide(G& group, unsigned char* bytes, const Limb* u, const Limb* v, Limb* q, Limb* r, u32* mask,
+                                     u64* status, u64 row) {
+      const Arena arena(group, bytes);
+      if (group.rank < 2) clear_word(arena.u + (S::WORDS + group.rank) * WORD);
+      if (G::THREADS == 1) clear_word(arena.u + (S::WORDS + 1) * WORD);
+      const u32 v_bits = group.max(copy_in<S>(group, v, arena.v));
+      const u32 u_bits = group.max(copy_in<S>(group, u, arena.u));
+      group.sync();
+      if (v_bits == 0) {
+        write_undefined<S>(group, u, q, r);
+        ShiftedInverse<M>::flag(group, mask, status, row);
+        return;
+      }
+      const Divisor<S> divisor(v_bits);
+      const u32 length = divisor.quotient_words(u_bits);
+      if (q != nullptr) write_quotient<S>(group, q, length, S::WORDS, nullptr);
+      if (length > 0) {
+        const u32 blocks = ceil_div(length, MAX_BLOCK);
+        const u32 t = ceil_div(length, blocks);
+        refine<S, M>(group, arena, divisor, t + 1);
+        u32 size = length - (blocks - 1) * t;  // the first block takes what is left over
+        for (u32 position = length - size;; position -= t) {
+          Limb* const window = arena.u + position * WORD;
+          const auto remainder = [&](i32 i) { return i >= 0 ? window[i] : Limb(0); };
+          const bool carry = estimate_quotient<S, M>(group, arena, divisor, size, remainder);
+          if (q != nullptr) {
+            write_quotient<S>(group, q, position, position + size, arena.out + 2 * WORD);
+            if (carry && group.rank == 0) increment<S>(q, (position + size) * WORD);
+          }
+          subtract_product<S, M>(group, arena, divisor, carry ? size + 1 : size, remainder,
+                                 [&](u32 k, const Limb* word) { store_word(window + k, word); });
+          group.sync();
+          size = t;
+          if (position == 0) break;
+        }
+      }
+      if (correct_remainder<S>(group, arena, divisor, arena.u) && q != nullptr && group.rank == 0) increment<S>(q, 0);
+      if (r != nullptr) copy_out<S>(group, arena.u, divisor.words * WORD, r);
+    }
+  };
+};
+
+template <class S, class Strategy>
+struct DivRem : Frame<S, Strategy::template Kernel<S>::BYTES> {
+  using Kernel = typename Strategy::template Kernel<S>;
+  using Base = Frame<S, Kernel::BYTES>;
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
+      Kernel::divide(group, bytes, input_row<S>(o, 0, row), input_row<S>(o, 1, row), output_row<S>(o, 0, row),
+                     output_row<S>(o, 1, row), o.mask, o.status, row);
+    });
+  }
+};
+
+}  // namespace gpuint

@@ -1,0 +1,75 @@
+// The shared memory of a division and the divisor in it.
+//
+// Base and bounds. Lengths count words of four limbs; beta = 2^64 (16-bit limbs) or 2^128 is a word's base. The divisor v has
+// n words, s leading zero bits in the top one, V = v * 2^s in [beta^n / 2, beta^n). Nothing is shifted in place: limbs of
+// 2V = v << (s + 1) and of the remainder are shifted where they are read, and only the prefix that is needed.
+//
+// The reciprocal is kept as Y ~ beta^p * beta^n / (2V), at most beta^p: half the usual one, so that p words hold it with no
+// leading bit apart. Its top word stands at a fixed place and it grows downwards.
+#pragma once
+#include "carry.cuh"
+#include "columns.cuh"
+#include "copy.cuh"
+
+namespace gpuint {
+
+// Shared memory of a division whose quotient blocks have at most MAX_BLOCK words. DIVIDEND_WORDS words hold the dividend
+// where it is reduced in place, and none where it is only read.
+template <class S, u32 MAX_BLOCK, u32 DIVIDEND_WORDS>
+struct DivisionArena {
+  using Limb = typename S::Limb;
+  static constexpr u32 V = S::WORDS * WORD;
+  static constexpr u32 Y = (MAX_BLOCK + 1) * WORD;
+  // Second operand of a product (prefix of 2V, residual, window of the remainder), then the columns of quotient * v.
+  static constexpr u32 B = max_of(MAX_BLOCK + 2, S::WORDS + 1) * WORD;
+  // Columns of the reciprocal's products and of the quotient estimate.
+  static constexpr u32 OUT = (MAX_BLOCK + 3) * WORD;
+  static constexpr u32 OVERFLOW = round_up(overflow_limbs(max_of(OUT, B)), WORD);
+  static constexpr u32 U = DIVIDEND_WORDS * WORD;
+  static constexpr u32 BYTES = (V + Y + B + 4 * PAD + OUT + OVERFLOW + U) * sizeof(Limb);
+
+  Limb *v, *y_end, *b, *out, *overflow, *u;
+
+  template <class G>
+  GPUINT_DEVICE DivisionArena(const G& group, unsigned char* arena) {
+    v = reinterpret_cast<Limb*>(arena) + PAD;
+    b = v + V + 2 * PAD;
+    out = b + B + PAD;
+    y_end = out + OUT + Y;
+    overflow = y_end;
+    u = overflow + OVERFLOW;
+    if (group.rank == 0) {
+      clear_word(v - PAD);
+      clear_word(v + V);
+      clear_word(b - PAD);
+    }
+  }
+};
+
+// The divisor's length and normalisation.
+template <class S>
+struct Divisor {
+  static constexpr u32 WORD_BITS = WORD * S::LIMB_BITS;
+  u32 words;       // n
+  u32 zero_bits;   // s
+
+  GPUINT_DEVICE explicit Divisor(u32 bits) : words(ceil_div(bits, WORD_BITS)), zero_bits(words * WORD_BITS - bits) {}
+
+  // Quotient words of a dividend of `bits` bits: u * 2^s < beta^(n + L), so u / v < 2 * beta^L.
+  GPUINT_DEVICE u32 quotient_words(u32 bits) const {
+    const u32 total = ceil_div(bits + zero_bits, WORD_BITS);
+    return total > words ? total - words : 0;
+  }
+
+  // Shift that makes v into V, and into 2V.
+  GPUINT_DEVICE Distance<typename S::Limb> to_normal() const { return Distance<typename S::Limb>(zero_bits); }
+  GPUINT_DEVICE Distance<typename S::Limb> to_double() const { return Distance<typename S::Limb>(zero_bits + 1); }
+};
+
+// Writes limbs f(0) .. f(count) to the second operand's place, with its zeros above.
+template <class Limb, class G, class F>
+GPUINT_DEVICE void stage(const G& group, Limb* b, u32 count, F f) {
+  for (u32 j = group.rank; j < count + PAD; j += G::THREADS) b[j] = j < count ? f(static_cast<i32>(j)) : Limb(0);
+}
+
+}  // namespace gpuint

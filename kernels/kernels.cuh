@@ -1,0 +1,9 @@
+// Everything a generated translation unit needs.
+#pragma once
+#include "add.cuh"
+#include "bits.cuh"
+#include "compare.cuh"
+#include "div.cuh"
+#include "mul.cuh"
+#include "shift.cuh"
+#include "shinv.cuh"

@@ -1,0 +1,134 @@
+// Products of two rows: low (mod 2^BITS), wide (2 * BITS) and the low square.
+//
+// Both operands are copied to shared memory, the strategy M computes the columns (columns.cuh for the classical one), and one
+// resolution of carries writes them to global memory.
+#pragma once
+#include "columns.cuh"
+#include "carry.cuh"
+#include "copy.cuh"
+
+namespace gpuint {
+
+// Shared memory of a product of two instances with `width` words of result.
+template <class S, u32 OUT_WORDS>
+struct ProductArena {
+  using Limb = typename S::Limb;
+  static constexpr u32 OPERAND = S::WORDS * WORD;
+  static constexpr u32 OUT = OUT_WORDS * WORD;
+  static constexpr u32 OVERFLOW = round_up(overflow_limbs(OUT), WORD);
+  static constexpr u32 BYTES = (2 * OPERAND + 2 * PAD + OUT + OVERFLOW) * sizeof(Limb);
+
+  Limb *a, *b, *out, *overflow;
+
+  template <class G>
+  GPUINT_DEVICE ProductArena(const G& group, unsigned char* arena) {
+    a = reinterpret_cast<Limb*>(arena);
+    b = a + OPERAND + PAD;
+    out = b + OPERAND + PAD;
+    overflow = out + OUT;
+    if (group.rank == 0) {
+      clear_word(b - PAD);
+      clear_word(b + OPERAND);
+    }
+  }
+};
+
+// Writes `columns` to a row, in chunks of whole words: limbs 0 .. N to low, the next N to high, either of which may be null.
+template <class S, class G>
+GPUINT_DEVICE void write_product(G& group, const Columns<typename S::Limb>& columns, typename S::Limb* low,
+                                 typename S::Limb* high) {
+  using Limb = typename S::Limb;
+  resolve<Direction::Add, LocalCarry::Binary, Limb, S::CHUNK>(
+      group, columns.width, [&](u32 k, Limb (&x)[S::CHUNK]) { return columns.read(k, x); },
+      [&](u32 k, Limb (&x)[S::CHUNK]) {
+        GPUINT_UNROLL(S::CHUNK)
+        for (u32 i = 0; i < S::CHUNK; i += WORD) {
+          const u32 at = k + i;
+          if constexpr (ROW_OF_WORDS<S>) {
+            if (at < S::N) {
+              if (low != nullptr) store_word(low + at, x + i);
+            } else if (at < 2 * S::N) {
+              if (high != nullptr) store_word(high + (at - S::N), x + i);
+            }
+          } else {
+            GPUINT_UNROLL(4)
+            for (u32 j = 0; j < WORD; ++j) {
+              if (at + j < S::N) {
+                if (low != nullptr) low[at + j] = x[i + j];
+              } else if (at + j < 2 * S::N) {
+                if (high != nullptr) high[at + j - S::N] = x[i + j];
+              }
+            }
+          }
+        }
+      });
+}
+
+// c = a * b mod 2^BITS.
+template <class S, class M>
+struct MulLow : Frame<S, ProductArena<S, S::WORDS>::BYTES> {
+  using Arena = ProductArena<S, S::WORDS>;
+  using Base = Frame<S, Arena::BYTES>;
+  using Limb = typename S::Limb;
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
+      const Arena arena(group, bytes);
+      copy_in<S>(group, input_row<S>(o, 0, row), arena.a);
+      copy_in<S>(group, input_row<S>(o, 1, row), arena.b);
+      group.sync();
+      const auto columns = M::template multiply<Limb>(
+          group, {arena.a, Arena::OPERAND, arena.b, Arena::OPERAND, 0, Arena::OUT}, arena.out, arena.overflow, Arena::OVERFLOW);
+      group.sync();
+      write_product<S>(group, columns, output_row<S>(o, 0, row), nullptr);
+    });
+  }
+};
+
+// a * b in full: the low half to out[0] and the high half to out[1], or, with scalar = 1, both to the row of 2 * BITS in out[0].
+template <class S, class M>
+struct MulWide : Frame<S, ProductArena<S, 2 * S::WORDS>::BYTES> {
+  using Arena = ProductArena<S, 2 * S::WORDS>;
+  using Base = Frame<S, Arena::BYTES>;
+  using Limb = typename S::Limb;
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
+      const Arena arena(group, bytes);
+      copy_in<S>(group, input_row<S>(o, 0, row), arena.a);
+      copy_in<S>(group, input_row<S>(o, 1, row), arena.b);
+      group.sync();
+      const auto columns = M::template multiply<Limb>(
+          group, {arena.a, Arena::OPERAND, arena.b, Arena::OPERAND, 0, Arena::OUT}, arena.out, arena.overflow, Arena::OVERFLOW);
+      group.sync();
+      if (o.scalar == 1) {
+        Limb* const wide = output_row<S>(o, 0, 2 * row);
+        write_product<S>(group, columns, wide, wide + S::N);
+      } else {
+        write_product<S>(group, columns, output_row<S>(o, 0, row), output_row<S>(o, 1, row));
+      }
+    });
+  }
+};
+
+// c = a * a mod 2^BITS, with half the products.
+template <class S, class M>
+struct SquareLow : Frame<S, ProductArena<S, S::WORDS>::BYTES> {
+  using Arena = ProductArena<S, S::WORDS>;
+  using Base = Frame<S, Arena::BYTES>;
+  using Limb = typename S::Limb;
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
+      const Arena arena(group, bytes);
+      copy_in<S>(group, input_row<S>(o, 0, row), arena.a);
+      group.sync();
+      const auto columns =
+          M::template square<Limb>(group, {arena.a, Arena::OPERAND, nullptr, 0, 0, Arena::OUT}, arena.out, arena.overflow);
+      group.sync();
+      write_product<S>(group, columns, output_row<S>(o, 0, row), nullptr);
+    });
+  }
+};
+
+}  // namespace gpuint

@@ -1,0 +1,29 @@
+// The one place that knows which compiler reads the kernels: nvcc, NVRTC (no standard headers), or the host compiler
+// over the SIMT shim (GPUINT_SIMT).
+#pragma once
+#if defined(GPUINT_SIMT)
+#include "simt/simt.h"
+#endif
+
+namespace gpuint {
+using u8 = unsigned char;
+using i8 = signed char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using i32 = int;
+using u64 = unsigned long long;
+using i64 = long long;
+}  // namespace gpuint
+
+#if defined(GPUINT_SIMT)
+// The host compiler decides: forced inlining of every instantiation would cost minutes of build time and gain nothing.
+#define GPUINT_DEVICE __device__ inline
+#define GPUINT_UNROLL(n)
+#else
+#define GPUINT_DEVICE __device__ __forceinline__
+#define GPUINT_PRAGMA(text) _Pragma(#text)
+#define GPUINT_UNROLL(n) GPUINT_PRAGMA(unroll n)
+#if !defined(GPUINT_ASSERT)
+#define GPUINT_ASSERT(condition, text) ((void)0)
+#endif
+#endif

@@ -1,0 +1,49 @@
+// Inline PTX, one wrapper per instruction, each with a host twin.
+//
+// The carry flag CC.CF lives between consecutive instructions of one chain; `asm volatile` keeps their order. On the host it
+// is a thread-local variable: a chain never contains a point where the SIMT shim switches fibers.
+//
+// mad.lo.cc + madc.hi.cc on the two halves of one 32x32 product are fused by ptxas into a single IMAD.WIDE.U32.X
+// (seen in sm_80 and sm_90 SASS); a plain mad.wide.u32 becomes three instructions.
+#pragma once
+#include "platform.cuh"
+
+namespace gpuint::ptx {
+
+#if defined(GPUINT_SIMT)
+
+inline thread_local u32 carry_flag = 0;
+
+inline u32 wide_sum(u64 sum) {
+  carry_flag = static_cast<u32>(sum >> 32);
+  return static_cast<u32>(sum);
+}
+inline void add_cc(u32& r, u32 a) { r = wide_sum(u64{r} + a); }
+inline void addc_cc(u32& r, u32 a) { r = wide_sum(u64{r} + a + carry_flag); }
+inline void addc(u32& r, u32 a) { r += a + carry_flag; }
+inline void mad_lo_cc(u32& r, u32 a, u32 b) { r = wide_sum(u64{r} + static_cast<u32>(a * b)); }
+inline void madc_lo_cc(u32& r, u32 a, u32 b) { r = wide_sum(u64{r} + static_cast<u32>(a * b) + carry_flag); }
+inline void madc_hi_cc(u32& r, u32 a, u32 b) { r = wide_sum(u64{r} + (u64{a} * b >> 32) + carry_flag); }
+
+#else
+
+#define GPUINT_PTX3(name, text)                                 \
+  GPUINT_DEVICE void name(u32& r, u32 a, u32 b) {               \
+    asm volatile(text " %0, %1, %2, %0;" : "+r"(r) : "r"(a), "r"(b)); \
+  }
+#define GPUINT_PTX2(name, text) \
+  GPUINT_DEVICE void name(u32& r, u32 a) { asm volatile(text " %0, %0, %1;" : "+r"(r) : "r"(a)); }
+
+GPUINT_PTX2(add_cc, "add.cc.u32")
+GPUINT_PTX2(addc_cc, "addc.cc.u32")
+GPUINT_PTX2(addc, "addc.u32")
+GPUINT_PTX3(mad_lo_cc, "mad.lo.cc.u32")
+GPUINT_PTX3(madc_lo_cc, "madc.lo.cc.u32")
+GPUINT_PTX3(madc_hi_cc, "madc.hi.cc.u32")
+
+#undef GPUINT_PTX2
+#undef GPUINT_PTX3
+
+#endif
+
+}  // namespace gpuint::ptx

@@ -1,0 +1,114 @@
+// One block of quotient: the Barrett estimate and the remainder it leaves.
+//
+// For 0 <= R < 2 v beta^t and the top t + 1 words Yb of the reciprocal:
+//     Rh = floor(R 2^(s+1) / beta^(n-1))                      t + 2 words, one guard word below V
+//     Q  = floor(Rh Yb / beta^(t+2)), from columns >= t only  two guard words
+//     R' = R - Q v, columns 0 .. n only
+//
+// Theorem. 0 <= R' < (1 + delta) v with delta < (t + 14) / beta < 2^-40.
+// Proof. R / v = (R 2^(s+1) / beta^n) y with y = beta^n / (2V) <= 1. Every truncation goes down, so Q <= R / v. Losses: the
+// fraction of Rh less than y / beta; the reciprocal, below y by less than 3 / beta^(t+1) with its prefix taken, against
+// R 2^(s+1) / beta^n < 4 beta^t: less than 12 / beta; the dropped columns less than (t + 1) / beta; the floor less than 1. QED.
+//
+// So a block needs no correction: R' < 2v, and with the next t words of the dividend below it again R < 2 v beta^t. Only after
+// the last block may one subtraction of v remain. Q < 2 beta^t: its top word is a carry, 0 but for rare remainders.
+#pragma once
+#include "divisor.cuh"
+
+namespace gpuint {
+
+// Leaves Q in t + 1 words at arena.out + 2 words; returns whether the top one is not zero. `remainder(i)` answers limb i of R
+// for every i, with zero outside. The reciprocal must be visible to all threads; Q is on return.
+template <class S, class M, class Arena, class G, class Remainder>
+GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor<S>& divisor, u32 t, Remainder remainder) {
+  using Limb = typename S::Limb;
+  const i32 from = static_cast<i32>((divisor.words - 1) * WORD);
+  const u32 window = (t + 2) * WORD;
+  stage<Limb>(group, arena.b, window,
+              [&](i32 j) { return shifted_limb<Limb>(remainder, from + j, divisor.to_double()); });
+  group.sync();
+  const auto product = M::template multiply<Limb>(
+      group, {arena.y_end - (t + 1) * WORD, (t + 1) * WORD, arena.b, window, t * WORD, (2 * t + 3) * WORD}, arena.out,
+      arena.overflow, Arena::OVERFLOW);
+  group.sync();
+  resolve<Direction::Add, LocalCarry::Binary, Limb, S::CHUNK>(
+      group, product.width, [&](u32 k, Limb (&x)[S::CHUNK]) { return product.read(k, x); },
+      [&](u32 k, Limb (&x)[S::CHUNK]) {
+        GPUINT_UNROLL(S::CHUNK)
+        for (u32 i = 0; i < S::CHUNK; i += WORD)
+          if (k + i < product.width) store_word(arena.out + k + i, x + i);
+      });
+  group.sync();
+  return arena.out[(t + 2) * WORD] != 0;
+}
+
+// R' = R - Q v in n + 1 words: store(k, word) receives it a word at a time and may overwrite what `remainder` reads there.
+// Uses arena.b. Needs a barrier before R' is read.
+template <class S, class M, class Arena, class G, class Remainder, class Store>
+GPUINT_DEVICE void subtract_product(G& group, const Arena& arena, const Divisor<S>& divisor, u32 quotient_words,
+                                    Remainder remainder, Store store) {
+  using Limb = typename S::Limb;
+  const u32 n = divisor.words;
+  const auto product = M::template multiply<Limb>(
+      group, {arena.out + 2 * WORD, quotient_words * WORD, arena.v, n * WORD, 0, (n + 1) * WORD}, arena.b, arena.overflow,
+      Arena::OVERFLOW);
+  group.sync();
+  resolve<Direction::Subtract, LocalCarry::Small, Limb, S::CHUNK>(
+      group, product.width,
+      [&](u32 k, Limb (&x)[S::CHUNK]) {
+        const u32 carry = product.read(k, x);
+        u32 borrow = 0;
+        GPUINT_UNROLL(S::CHUNK)
+        for (u32 i = 0; i < S::CHUNK; ++i)
+          x[i] = sub_borrow(k + i < product.width ? remainder(static_cast<i32>(k + i)) : Limb(0), x[i], borrow);
+        return carry + borrow;
+      },
+      [&](u32 k, Limb (&x)[S::CHUNK]) {
+        GPUINT_UNROLL(S::CHUNK)
+        for (u32 i = 0; i < S::CHUNK; i += WORD)
+          if (k + i < product.width) store(k + i, x + i);
+      });
+}
+
+// The last step of a division: whether r >= v, and if so r -= v. r has n + 1 words, below 2v. Both barriers are here.
+template <class S, class Arena, class G>
+GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor<S>& divisor, typename S::Limb* r) {
+  using Limb = typename S::Limb;
+  const u32 count = (divisor.words + 1) * WORD;
+  const auto difference = [&](u32 k, Limb (&x)[S::CHUNK]) {
+    u32 borrow = 0;
+    GPUINT_UNROLL(S::CHUNK)
+    for (u32 i = 0; i < S::CHUNK; i += WORD) {
+      Limb minuend[WORD] = {}, subtrahend[WORD] = {};
+      if (k + i < count) {
+        load_word(r + k + i, minuend);
+        load_word(arena.v + k + i, subtrahend);
+      }
+      GPUINT_UNROLL(4)
+      for (u32 j = 0; j < WORD; ++j) x[i + j] = sub_borrow(minuend[j], subtrahend[j], borrow);
+    }
+    return borrow;
+  };
+  group.sync();
+  const bool less = resolve<Direction::Subtract, LocalCarry::Binary, Limb, S::CHUNK>(group, count, difference,
+                                                                                    [](u32, Limb (&)[S::CHUNK]) {}) != 0;
+  if (less) return false;
+  resolve<Direction::Subtract, LocalCarry::Binary, Limb, S::CHUNK>(
+      group, count, difference, [&](u32 k, Limb (&x)[S::CHUNK]) {
+        GPUINT_UNROLL(S::CHUNK)
+        for (u32 i = 0; i < S::CHUNK; i += WORD)
+          if (k + i < count) store_word(r + k + i, x + i);
+      });
+  group.sync();
+  return true;
+}
+
+// Adds 1 at limb k of a row in global memory. For one thread: it is needed once in 2^40 rows of random data, or where v
+// divides u, and almost never goes beyond the first limb.
+template <class S>
+GPUINT_DEVICE void increment(typename S::Limb* row, u32 k) {
+  for (; k < S::N; ++k)
+    if (++row[k] != 0) return;
+}
+
+}  // namespace gpuint
