@@ -1,0 +1,35 @@
+// The C interface of the SIMT shim: what the Rust side calls (its twin is src/backend/simt.rs).
+#pragma once
+#include "../abi.cuh"
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+
+using gpuint_operands = gpuint::Operands;
+using gpuint_facts = gpuint::Facts;
+
+struct gpuint_simt_options {
+  uint64_t seed;          // of the schedule; 0: in order
+  uint32_t max_grid;      // most blocks of a launch; 0: as many as the rows ask for
+  uint32_t host_threads;  // 0: as many as the machine runs at a time; builds with a sanitizer use one
+};
+
+struct gpuint_simt_stats {
+  uint64_t barriers;  // completed by whole blocks
+  uint64_t warp_ops;  // completed by the lanes of a mask
+  uint64_t switches;  // from fiber to fiber
+  uint64_t blocks;
+};
+
+enum { GPUINT_SIMT_OK = 0, GPUINT_SIMT_UNKNOWN_KERNEL = 1, GPUINT_SIMT_FAULT = 2 };
+
+// OK or UNKNOWN_KERNEL.
+int gpuint_simt_facts(const char* kernel, gpuint_facts* out);
+
+// Runs min(ceil(rows / rows_per_block), max_grid) blocks. After FAULT, `message` (cut to `message_len` bytes, ended with a zero)
+// says what happened and where; outputs are then undefined, and the next launch works. `stats` and `message` may be null.
+int gpuint_simt_launch(const char* kernel, const gpuint_operands* operands, const gpuint_simt_options* options,
+                       gpuint_simt_stats* stats, char* message, size_t message_len);
+}

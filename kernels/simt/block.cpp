@@ -1,0 +1,424 @@
+#include "block.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace gpuint::simt {
+
+__thread ThreadView* self = nullptr;
+
+namespace {
+
+constexpr u32 RING = MAX_THREADS - 1;
+static_assert((MAX_THREADS & RING) == 0, "ring positions are taken modulo a power of two");
+
+constexpr u64 UNDEFINED = 0xCDCDCDCDCDCDCDCD;
+constexpr u8 POISON_IN_ORDER = 0xCD;
+
+constexpr u64 mix(u64 x) {  // the finalizer of SplitMix64: a bijection without visible structure
+  x += 0x9E3779B97F4A7C15;
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+  x = (x ^ x >> 27) * 0x94D049BB133111EB;
+  return x ^ x >> 31;
+}
+
+SIMT_RUNTIME Thread& me() { return static_cast<Thread&>(*self); }
+
+SIMT_RUNTIME const char* name(BarrierOp op) {
+  switch (op) {
+    case BarrierOp::Count: return "__syncthreads_count";
+    case BarrierOp::And: return "__syncthreads_and";
+    case BarrierOp::Or: return "__syncthreads_or";
+    default: return "__syncthreads";
+  }
+}
+
+SIMT_RUNTIME const char* name(WarpOp op) {
+  switch (op) {
+    case WarpOp::Sync: return "__syncwarp";
+    case WarpOp::Shuffle: return "__shfl_sync";
+    case WarpOp::ShuffleUp: return "__shfl_up_sync";
+    case WarpOp::ShuffleDown: return "__shfl_down_sync";
+    case WarpOp::ShuffleXor: return "__shfl_xor_sync";
+    case WarpOp::Ballot: return "__ballot_sync";
+    case WarpOp::Any: return "__any_sync";
+    case WarpOp::All: return "__all_sync";
+    case WarpOp::Add: return "__reduce_add_sync";
+    case WarpOp::Min: case WarpOp::SignedMin: return "__reduce_min_sync";
+    case WarpOp::Max: case WarpOp::SignedMax: return "__reduce_max_sync";
+    case WarpOp::And: return "__reduce_and_sync";
+    case WarpOp::Or: return "__reduce_or_sync";
+    default: return "__reduce_xor_sync";
+  }
+}
+
+SIMT_RUNTIME bool same(Site a, Site b) {
+  return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
+}
+
+}  // namespace
+
+// --- What kernels call
+
+SIMT_RUNTIME u32 barrier(BarrierOp op, bool predicate, Site site) { return me().block->barrier(me(), op, predicate, site); }
+SIMT_RUNTIME u64 rendezvous(WarpOp op, u32 mask, u64 value, u32 source, Site site) {
+  return me().block->rendezvous(me(), op, mask, value, source, site);
+}
+void trap(Site site) { me().block->fail(me(), "__trap", nullptr, site); }
+void fail_assertion(const char* condition, const char* text, Site site) { me().block->fail(me(), text, condition, site); }
+void fail_width(int, Site site) { me().block->fail(me(), "the width of a shuffle is not a power of two up to 32", nullptr, site); }
+
+// --- Scheduler
+
+SIMT_RUNTIME u32 Block::random() {  // xorshift64*
+  random_ ^= random_ >> 12;
+  random_ ^= random_ << 25;
+  random_ ^= random_ >> 27;
+  return static_cast<u32>(random_ * 0x2545F4914F6CDD1D >> 32);
+}
+
+SIMT_RUNTIME void Block::push(u32 id) { ready_[ready_end_++ & RING] = static_cast<u16>(id); }
+
+SIMT_RUNTIME u32 Block::pick() {
+  if (launch_.seed == 0) return ready_[ready_begin_++ & RING];
+  const u32 draw = random();
+  u16& last = ready_[--ready_end_ & RING];
+  if ((draw & 255) >= run_ahead_) {
+    u16& other = ready_[(ready_begin_ + (draw >> 8) % (ready_end_ - ready_begin_ + 1)) & RING];
+    const u16 id = other;
+    other = last;
+    last = id;
+  }
+  return last;
+}
+
+SIMT_RUNTIME void Block::suspend(Thread& me) {
+  if (ready_begin_ == ready_end_) fail(me, nullptr, nullptr, me.site);
+  Thread& next = *threads_[pick()];
+  if (&next != &me) {
+    ++stats_.switches;
+    self = &next;
+    switch_context(me.fiber.context, next.fiber.context);
+  }
+  me.state = Thread::State::Ready;
+}
+
+SIMT_RUNTIME void Block::yield_by_chance(Thread& me) {
+  if (launch_.seed == 0 || (random() & 1) != 0) return;
+  push(static_cast<u32>(me.index.x));
+  suspend(me);
+}
+
+SIMT_RUNTIME void Block::start() {
+  order_release(start_tag_);
+  Thread& first = *threads_[pick()];
+  self = &first;
+  switch_context(host_, first.fiber.context);
+  order_acquire(end_tag_);
+}
+
+SIMT_RUNTIME void Block::enter() {
+  complete_first_switch();
+  for (;;) {
+    Thread& thread = me();
+    Block& block = *thread.block;
+    order_acquire(block.start_tag_);
+    block.launch_.run(*block.launch_.operands, block.launch_shared_);
+    order_release(block.end_tag_);
+    block.leave(thread);
+  }
+}
+
+SIMT_RUNTIME void Block::leave(Thread& me) {
+  if (waiting_ != 0) fail(me, "divergent __syncthreads: a thread leaves the kernel while others wait", nullptr, barrier_site_);
+  const u32 id = me.index.x;
+  warps_[id / 32].present &= ~(1u << id % 32);
+  me.state = Thread::State::Left;
+  if (++left_ == launch_.threads) {
+    switch_context(me.fiber.context, host_);
+  } else {
+    suspend(me);
+  }
+}
+
+// --- Barrier
+
+SIMT_RUNTIME u32 Block::barrier(Thread& me, BarrierOp op, bool predicate, Site site) {
+  me.operation = name(op);
+  me.site = site;
+  if (left_ != 0) fail(me, "divergent __syncthreads: some threads have left the kernel", nullptr, site);
+  if (waiting_ == 0) {
+    barrier_site_ = site;
+    barrier_op_ = op;
+    count_ = 0;
+  } else if (!same(barrier_site_, site) || barrier_op_ != op) {
+    fail(me, "divergent __syncthreads: two call sites", nullptr, site);
+  }
+  count_ += predicate;
+  char& tag = barrier_tags_[phase_ & 1];
+  order_release(tag);
+  if (++waiting_ < launch_.threads) {
+    me.state = Thread::State::AtBarrier;
+    suspend(me);
+  } else {
+    waiting_ = 0;
+    result_ = count_;
+    ++phase_;
+    ++stats_.barriers;
+    for (u32 id = 0; id < launch_.threads; ++id)
+      if (id != me.index.x) push(id);
+    yield_by_chance(me);
+  }
+  order_acquire(tag);
+  return result_;
+}
+
+// --- Rendezvous
+
+SIMT_RUNTIME Block::Meeting& Block::meeting(Warp& warp, u32 mask) {
+  Meeting* place = &warp.meetings[__builtin_ctz(mask)];
+  if (place->mask == mask) return *place;
+  if (warp.displaced != 0)
+    for (Meeting& other : warp.meetings)
+      if (other.mask == mask) return other;
+  if (place->mask != 0) {
+    // A free place exists: each of the at most 31 other lanes waits in one meeting.
+    for (place = warp.meetings; place->mask != 0;) ++place;
+    ++warp.displaced;
+  }
+  place->mask = mask;
+  place->arrived = 0;
+  return *place;
+}
+
+// Every lane's result, from every lane's value.
+SIMT_RUNTIME void Block::complete(Warp& warp, u32 mask, WarpOp op) {
+  if (op == WarpOp::Sync) return;
+  if (op == WarpOp::Shuffle || op == WarpOp::ShuffleUp || op == WarpOp::ShuffleDown || op == WarpOp::ShuffleXor) {
+    for (u32 lanes = mask; lanes != 0; lanes &= lanes - 1) {
+      const u32 lane = static_cast<u32>(__builtin_ctz(lanes));
+      const u32 source = warp.source[lane];
+      warp.result[lane] = (mask >> source & 1) != 0 ? warp.value[source] : UNDEFINED;
+    }
+    return;
+  }
+  u32 fold = static_cast<u32>(warp.value[__builtin_ctz(mask)]);
+  if (op == WarpOp::Ballot) fold <<= __builtin_ctz(mask);
+  for (u32 lanes = mask & (mask - 1); lanes != 0; lanes &= lanes - 1) {
+    const u32 lane = static_cast<u32>(__builtin_ctz(lanes));
+    const u32 value = static_cast<u32>(warp.value[lane]);
+    switch (op) {
+      case WarpOp::Ballot: fold |= value << lane; break;
+      case WarpOp::Any: case WarpOp::Or: fold |= value; break;
+      case WarpOp::All: case WarpOp::And: fold &= value; break;
+      case WarpOp::Xor: fold ^= value; break;
+      case WarpOp::Add: fold += value; break;
+      case WarpOp::Min: fold = value < fold ? value : fold; break;
+      case WarpOp::Max: fold = fold < value ? value : fold; break;
+      case WarpOp::SignedMin: fold = static_cast<int>(value) < static_cast<int>(fold) ? value : fold; break;
+      default: fold = static_cast<int>(fold) < static_cast<int>(value) ? value : fold; break;
+    }
+  }
+  for (u32 lanes = mask; lanes != 0; lanes &= lanes - 1) warp.result[__builtin_ctz(lanes)] = fold;
+}
+
+SIMT_RUNTIME u64 Block::rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u32 source, Site site) {
+  const u32 lane = me.index.x % 32;
+  const u32 first = me.index.x - lane;
+  Warp& warp = warps_[first / 32];
+  me.operation = name(op);
+  me.site = site;
+  me.mask = mask;
+  if ((mask >> lane & 1) == 0) fail(me, "the calling lane is not in its mask", nullptr, site);
+  if ((mask & ~warp.present) != 0) fail(me, "the mask names lanes that left the kernel or never were", nullptr, site);
+  Meeting& here = meeting(warp, mask);
+  if (here.arrived == 0) {
+    here.op = op;
+  } else if (here.op != op) {
+    fail(me, "the lanes of one mask disagree on the operation", nullptr, site);
+  }
+  warp.value[lane] = value;
+  warp.source[lane] = static_cast<u8>(source);
+  here.arrived |= 1u << lane;
+  order_release(warp.arrival[lane]);
+  if (here.arrived != mask) {
+    me.state = Thread::State::AtWarp;
+    suspend(me);
+    order_acquire(warp.departure[lane]);
+    return warp.result[lane];
+  }
+  here.mask = 0;
+  if (&here != &warp.meetings[__builtin_ctz(mask)]) --warp.displaced;
+  complete(warp, mask, op);
+  ++stats_.warp_ops;
+  const u32 others = mask & ~(1u << lane);
+#if SIMT_TSAN
+  for (u32 lanes = others; lanes != 0; lanes &= lanes - 1) order_acquire(warp.arrival[__builtin_ctz(lanes)]);
+  for (u32 lanes = others; lanes != 0; lanes &= lanes - 1) order_release(warp.departure[__builtin_ctz(lanes)]);
+#endif
+  for (u32 lanes = others; lanes != 0; lanes &= lanes - 1) push(first + static_cast<u32>(__builtin_ctz(lanes)));
+  const u64 result = warp.result[lane];
+  yield_by_chance(me);
+  return result;
+}
+
+// --- Faults
+
+SIMT_RUNTIME void Block::fail(Thread& me, const char* what, const char* detail, Site site) {
+  me.site = site;
+  fault_.thread = &me;
+  fault_.what = what;
+  fault_.detail = detail;
+  switch_context(me.fiber.context, host_);
+  __builtin_unreachable();
+}
+
+namespace {
+
+std::string hex(u32 mask) {
+  char text[16];
+  std::snprintf(text, sizeof text, "0x%08x", mask);
+  return text;
+}
+
+std::string at(Site site) { return std::string(site.file) + ":" + std::to_string(site.line); }
+
+// What a thread is doing, the same text for threads that do the same.
+std::string activity(const Thread& thread) {
+  switch (thread.state) {
+    case Thread::State::Left: return "left the kernel";
+    case Thread::State::AtBarrier: return std::string("in ") + thread.operation + " at " + at(thread.site);
+    case Thread::State::AtWarp:
+      return std::string("in ") + thread.operation + " with mask " + hex(thread.mask) + " at " + at(thread.site);
+    default: return "ready to run";
+  }
+}
+
+// Why a thread that waits for the lanes of its mask waits for ever.
+std::string reason(const Thread& waiting, const Thread& missing) {
+  const std::string who = "lane " + std::to_string(missing.index.x % 32);
+  switch (missing.state) {
+    case Thread::State::Left: return "deadlock: " + who + ", which the mask names, left the kernel";
+    case Thread::State::AtWarp:
+      return missing.mask == waiting.mask ? std::string("deadlock") : "deadlock: " + who + " waits with another mask";
+    default: return "deadlock: " + who + ", which the mask names, waits for the block";
+  }
+}
+
+}  // namespace
+
+std::string Block::describe() const {
+  const Thread* thread = fault_.thread;
+  std::string what;
+  if (fault_.what != nullptr) {
+    what = fault_.what;
+    if (fault_.detail != nullptr) what += std::string(" (") + fault_.detail + ")";
+  } else {
+    // Nobody can go on. Threads at the barrier wait for those in warp operations, so the cause is with the latter.
+    what = "deadlock";
+    for (u32 id = 0; id < launch_.threads; ++id) {
+      if (threads_[id]->state != Thread::State::AtWarp) continue;
+      thread = threads_[id];
+      const u32 first = id / 32 * 32;
+      for (u32 lane = 0; lane < 32; ++lane) {
+        if ((thread->mask >> lane & 1) == 0) continue;
+        const Thread& other = *threads_[first + lane];
+        if (other.state == Thread::State::AtWarp && other.mask == thread->mask) continue;
+        what = reason(*thread, other);
+        break;
+      }
+      break;
+    }
+  }
+  std::string text = std::string("kernel ") + launch_.kernel + ", block " + std::to_string(coordinates_.block_index.x) +
+                     ", thread " + std::to_string(thread->index.x) + ": " + what + ", at " + at(thread->site);
+
+  bool ready[MAX_THREADS] = {};  // woken, but not yet run: their state still says what they waited for
+  for (u32 i = ready_begin_; i != ready_end_; ++i) ready[ready_[i & RING]] = true;
+  const auto doing = [&](u32 id) {
+    if (threads_[id] == fault_.thread && fault_.what != nullptr) return std::string("found it");
+    return ready[id] ? std::string("ready to run") : activity(*threads_[id]);
+  };
+  constexpr u32 LINES = 40;
+  u32 lines = 0;
+  for (u32 begin = 0, end; begin < launch_.threads; begin = end) {
+    const std::string line = doing(begin);
+    for (end = begin + 1; end < launch_.threads && doing(end) == line;) ++end;
+    if (++lines > LINES) return text + "\n  ...";
+    text += "\n  ";
+    text += end - begin == 1 ? "thread " + std::to_string(begin)
+                             : "threads " + std::to_string(begin) + "-" + std::to_string(end - 1);
+    text += ": " + line;
+  }
+  return text;
+}
+
+// --- Life of a block
+
+Thread::Thread(Block* block_, u32 id) : ThreadView{{id, 0, 0}, nullptr}, block(block_) {}
+
+Block::~Block() = default;
+
+void Block::begin(const Launch& launch) {
+  launch_ = launch;
+  host_ = Context();
+  shared_ = std::make_unique<SharedMemory>(launch.shared_bytes);
+  launch_shared_ = shared_->data();
+  for (; fibers_ < launch.threads; ++fibers_) {
+    storage_.push_back(std::make_unique<Thread>(this, fibers_));
+    threads_[fibers_] = storage_.back().get();
+    threads_[fibers_]->coordinates = &coordinates_;
+  }
+  // Afresh for every launch: in a fiber of the last one a compiler may have kept the address of that host thread's `self`.
+  for (u32 id = 0; id < launch.threads; ++id) threads_[id]->fiber.prepare(&Block::enter, id);
+  coordinates_.block_dim = dim3(launch.threads);
+  coordinates_.grid_dim = dim3(launch.grid);
+}
+
+bool Block::run(u32 index, Stats& stats, std::string& message) {
+  const u32 threads = launch_.threads;
+  stats_ = Stats();
+  coordinates_.block_index = {index, 0, 0};
+  random_ = mix(launch_.seed ^ mix(index));
+  constexpr u32 RUN_AHEAD[] = {0, 128, 224, 250};
+  run_ahead_ = RUN_AHEAD[random() % 4];
+  shared_->poison(launch_.seed == 0 ? POISON_IN_ORDER : static_cast<u8>(random()));
+  for (u32 warp = 0; warp * 32 < threads; ++warp) {
+    for (Meeting& meeting : warps_[warp].meetings) meeting = Meeting();
+    warps_[warp].displaced = 0;
+    warps_[warp].present = threads - warp * 32 >= 32 ? ~0u : (1u << (threads - warp * 32)) - 1;
+  }
+  ready_begin_ = ready_end_ = left_ = waiting_ = 0;
+  fault_ = Fault();
+  for (u32 id = 0; id < threads; ++id) {
+    threads_[id]->state = Thread::State::Ready;
+    push(id);
+  }
+  start();
+  stats_.blocks = 1;
+  stats.barriers += stats_.barriers;
+  stats.warp_ops += stats_.warp_ops;
+  stats.switches += stats_.switches;
+  stats.blocks += stats_.blocks;
+  if (fault_.thread != nullptr) {
+    message = describe();
+    abandon();
+    return false;
+  }
+  long long offset = 0;
+  if (shared_->is_overrun(offset)) {
+    message = std::string("kernel ") + launch_.kernel + ", block " + std::to_string(index) +
+              ": a thread wrote outside of shared memory, at byte " + std::to_string(offset) + " of " +
+              std::to_string(launch_.shared_bytes);
+    return false;
+  }
+  return true;
+}
+
+void Block::abandon() {
+  for (u32 id = 0; id < launch_.threads; ++id) threads_[id]->fiber.abandon(host_, end_tag_);
+  order_acquire(end_tag_);
+  for (u32 id = 0; id < launch_.threads; ++id) threads_[id]->fiber.prepare(&Block::enter, id);
+}
+
+}  // namespace gpuint::simt

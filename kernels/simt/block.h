@@ -1,0 +1,154 @@
+// One block: a fiber for every thread, the scheduler among them, barriers and rendezvous, and what happens on a fault.
+//
+// Scheduling. Ready threads stand in a queue. A thread that must wait picks the next one and switches straight to it. With seed 0
+// the queue is first in, first out, and whoever completes a barrier or rendezvous goes on. With any other seed the pick is random:
+// with a probability that is drawn for each block the thread that became ready last, else a uniformly random one, so that some
+// blocks run in near lockstep and in others one warp runs far ahead; and whoever completes a barrier or rendezvous may lose its
+// turn. Draws depend on the seed and the index of the block only.
+//
+// Rendezvous. The lanes of one mask meet in a record of their warp, found by the mask itself: lanes that wait with the mask of the
+// whole warp do not disturb a sub-warp that has not come so far. The last lane to arrive works out every lane's result, so that
+// nobody reads what a faster lane may overwrite.
+//
+// Order for ThreadSanitizer. At a barrier every thread releases and then acquires one tag. At a rendezvous every lane releases a
+// tag of its own; the last lane acquires those and releases one tag for each lane it wakes. No lane ever gains order with a lane
+// outside of its mask.
+//
+// Faults. The thread that finds one records it and switches to the host's context, which writes the message from the states of all
+// threads and gives the fibers up.
+#pragma once
+#include "collective.h"
+#include "fiber.h"
+#include "registry.h"
+#include "shared.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gpuint::simt {
+
+constexpr u32 MAX_THREADS = 1024;
+
+// What all blocks of a launch have in common.
+struct Launch {
+  const char* kernel;
+  Run run;
+  const Operands* operands;
+  u32 threads;
+  u32 shared_bytes;
+  u32 grid;
+  u64 seed;
+};
+
+struct Stats {
+  u64 barriers = 0;  // completed __syncthreads
+  u64 warp_ops = 0;  // completed rendezvous
+  u64 switches = 0;  // from fiber to fiber
+  u64 blocks = 0;
+};
+
+class Block;
+
+// A CUDA thread.
+struct Thread : ThreadView {
+  enum class State : u8 { Ready, AtBarrier, AtWarp, Left };
+
+  Thread(Block* block_, u32 id);
+
+  Block* block;
+  State state = State::Ready;
+  const char* operation = "";  // it waits in, and where
+  Site site{"", 0};
+  u32 mask = 0;
+  Fiber fiber;
+};
+
+class Block {
+ public:
+  Block() = default;
+  ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  // Before the blocks of a launch that this object runs, on the host thread that runs them. Throws std::bad_alloc.
+  void begin(const Launch& launch);
+
+  // Runs one block; false after a fault, which is then described in `message`.
+  bool run(u32 index, Stats& stats, std::string& message);
+
+  // Fibers held for reuse.
+  u32 fibers() const { return fibers_; }
+
+  // From within a thread of this block.
+  u32 barrier(Thread& me, BarrierOp op, bool predicate, Site site);
+  u64 rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u32 source, Site site);
+  [[noreturn]] void fail(Thread& me, const char* what, const char* detail, Site site);
+
+ private:
+  struct Meeting {
+    u32 mask = 0;  // 0: not in use
+    u32 arrived = 0;
+    WarpOp op = WarpOp::Sync;
+  };
+  struct Warp {
+    Meeting meetings[32];  // the one of a mask stands at the mask's lowest lane, if that place was free
+    u32 displaced;         // meetings that stand elsewhere
+    u32 present;           // lanes that have not left the kernel
+    u64 value[32];         // by lane
+    u64 result[32];
+    u8 source[32];
+    char arrival[32];  // tags for order
+    char departure[32];
+  };
+  struct Fault {
+    const Thread* thread = nullptr;  // null: no fault
+    const char* what = nullptr;      // null: everybody waits
+    const char* detail = nullptr;
+  };
+
+  void start();
+  static void enter();
+  void leave(Thread& me);
+  void suspend(Thread& me);
+  void yield_by_chance(Thread& me);
+  void push(u32 id);
+  u32 pick();
+  u32 random();
+  Meeting& meeting(Warp& warp, u32 mask);
+  void complete(Warp& warp, u32 mask, WarpOp op);
+
+  std::string describe() const;
+  void abandon();
+
+  std::vector<std::unique_ptr<Thread>> storage_;
+  std::unique_ptr<SharedMemory> shared_;
+  Context host_;
+  Coordinates coordinates_{};
+  Launch launch_{};
+  Stats stats_;
+  Fault fault_;
+  u32 fibers_ = 0;
+
+  // Read and written between the instructions of kernels: plain arrays, because library code would be instrumented.
+  unsigned char* launch_shared_ = nullptr;
+  Thread* threads_[MAX_THREADS] = {};
+  Warp warps_[MAX_THREADS / 32];
+  u16 ready_[MAX_THREADS];  // a ring: each thread stands in it at most once
+  u32 ready_begin_ = 0;
+  u32 ready_end_ = 0;
+  u32 left_ = 0;  // threads that left the kernel
+  u32 waiting_ = 0;  // at the barrier
+  u32 count_ = 0;    // of true predicates there
+  u32 result_ = 0;   // count of the barrier completed last
+  u32 phase_ = 0;    // of the barrier: its parity selects the tag
+  BarrierOp barrier_op_ = BarrierOp::Sync;
+  Site barrier_site_{"", 0};
+  u64 random_ = 0;
+  u32 run_ahead_ = 0;  // of 256: how often the thread that became ready last goes on
+  char barrier_tags_[2];
+  char start_tag_;
+  char end_tag_;
+};
+
+}  // namespace gpuint::simt
