@@ -1,9 +1,9 @@
 //! Devices: where batches live and operations run.
 
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use crate::backend::{Backend, BackendKind, cpu::Cpu, cuda};
+use crate::backend::{Backend, BackendKind, Buffer, Call, Kernel, NO_ROW, Operands, cpu::Cpu, cuda};
 use crate::error::{Error, Result};
 
 /// A handle to a device with its queue of work: calls take effect in the order in which they are
@@ -11,11 +11,15 @@ use crate::error::{Error, Result};
 ///
 /// Clones are handles to the same device. Operands of one operation must live on one device.
 #[derive(Clone)]
-pub struct Device {
-    backend: Arc<dyn Backend>,
+pub struct Device(Arc<Inner>);
+
+struct Inner {
+    /// Status words that no call uses at the moment: checked operations do not allocate.
+    idle_status: Mutex<Vec<Buffer>>,
+    backend: Box<dyn Backend>,
 }
 
-static CPU: LazyLock<Device> = LazyLock::new(|| Device { backend: Arc::new(Cpu) });
+static CPU: LazyLock<Device> = LazyLock::new(|| Device::over(Box::new(Cpu)));
 
 impl Device {
     /// The first CUDA GPU; where there is no driver or no GPU, the processor.
@@ -40,7 +44,7 @@ impl Device {
     /// [`NoDevice`](Error::NoDevice) where there is no driver or no GPU of that number,
     /// [`Driver`](Error::Driver) where it cannot be used.
     pub fn cuda(ordinal: usize) -> Result<Self> {
-        let device = Self { backend: cuda::open(ordinal)? };
+        let device = Self::over(cuda::open(ordinal)?);
         tracing::info!(device = %device, "using a CUDA GPU");
         Ok(device)
     }
@@ -54,7 +58,7 @@ impl Device {
     /// What kind of device this is.
     #[must_use]
     pub fn backend(&self) -> BackendKind {
-        self.backend.kind()
+        self.0.backend.kind()
     }
 
     /// Waits for all work queued so far.
@@ -62,14 +66,76 @@ impl Device {
     /// # Errors
     /// [`Driver`](Error::Driver) where some of that work failed.
     pub fn synchronize(&self) -> Result<()> {
-        self.backend.synchronize()
+        self.0.backend.synchronize()
     }
+}
+
+/// For the rest of the crate.
+impl Device {
+    fn over(backend: Box<dyn Backend>) -> Self {
+        Self(Arc::new(Inner { idle_status: Mutex::default(), backend }))
+    }
+
+    pub(crate) fn memory(&self) -> &dyn Backend {
+        &*self.0.backend
+    }
+
+    /// Memory for so many rows, contents not specified.
+    pub(crate) fn alloc_rows(&self, rows: usize, row_bytes: usize) -> Result<Buffer> {
+        self.memory().alloc(total_bytes(rows, row_bytes)?)
+    }
+
+    /// Memory for so many rows of zeros.
+    pub(crate) fn zeroed_rows(&self, rows: usize, row_bytes: usize) -> Result<Buffer> {
+        self.memory().alloc_zeroed(total_bytes(rows, row_bytes)?)
+    }
+
+    /// Queues a kernel.
+    pub(crate) fn launch(&self, kernel: Kernel, operands: Operands<'_>) -> Result<()> {
+        if operands.rows == 0 {
+            return Ok(());
+        }
+        let call = Call { kernel, operands };
+        call.check()?;
+        tracing::trace!(kernel = %call.kernel, rows = call.operands.rows, "launch");
+        self.0.backend.launch(call)
+    }
+
+    /// Runs a kernel that reports failed rows, and returns the lowest one.
+    pub(crate) fn launch_checked(
+        &self,
+        kernel: Kernel,
+        operands: Operands<'_>,
+    ) -> Result<Option<usize>> {
+        if operands.rows == 0 {
+            return Ok(None);
+        }
+        let idle = || self.0.idle_status.lock().unwrap_or_else(PoisonError::into_inner);
+        let reused = idle().pop();
+        let mut status = reused.map_or_else(|| self.memory().alloc(8), Ok)?;
+        self.memory().upload(&mut status, 0, &NO_ROW.to_le_bytes())?;
+        self.launch(kernel, Operands { status: Some(&mut status), ..operands })?;
+        let mut lowest = [0; 8];
+        self.memory().download(&status, 0, &mut lowest)?;
+        idle().push(status);
+        match u64::from_le_bytes(lowest) {
+            NO_ROW => Ok(None),
+            row => usize::try_from(row).map(Some).map_err(|error| Error::Driver(error.to_string())),
+        }
+    }
+}
+
+/// The size of so many rows.
+fn total_bytes(rows: usize, row_bytes: usize) -> Result<u64> {
+    (rows as u64)
+        .checked_mul(row_bytes as u64)
+        .ok_or(Error::OutOfMemory { bytes: u64::MAX })
 }
 
 /// Two handles are equal where they are handles to the same device and queue.
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.backend, &other.backend)
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
@@ -84,6 +150,6 @@ impl fmt::Debug for Device {
 /// The kind of the device, and the device in words: `cpu (8 threads)`.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.backend(), self.backend.describe())
+        write!(f, "{} ({})", self.backend(), self.0.backend.describe())
     }
 }

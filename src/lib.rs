@@ -2,17 +2,22 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;
+mod batch;
 mod codegen;
 mod device;
 mod digit;
 mod error;
+mod mask;
+mod ops;
 mod shape;
 mod strategy;
 
 pub use backend::{BackendKind, Op};
+pub use batch::Batch;
 pub use device::Device;
 pub use digit::{Digit, DigitKind};
 pub use error::{Error, Result};
+pub use mask::Mask;
 pub use shape::{
     GpuUint, Kernels, MAX_GROUP, Shape, ShapeVisitor, Widen, WideningVisitor, shapes,
 };

@@ -1,12 +1,158 @@
 //! The processor: `num-bigint` inside, one task per row.
 
-use crate::backend::host::host_memory_methods;
-use crate::backend::{Backend, BackendKind, Buffer, Call};
-use crate::error::{Error, Result};
+use num_bigint::BigUint;
+use num_integer::Integer;
+use num_traits::{One, Zero};
+use rayon::prelude::*;
+
+use crate::backend::host::{self, host_memory_methods, read_integer, write_integer};
+use crate::backend::{Backend, BackendKind, Buffer, Call, Op, SIDE_BY_SIDE};
+use crate::error::Result;
 
 /// The processor.
 #[derive(Debug)]
 pub(crate) struct Cpu;
+
+/// One row of a call.
+struct Row<'a> {
+    ins: [&'a [u8]; 2],
+    outs: [Option<&'a mut [u8]>; 2],
+    bits: usize,
+    scalar: i64,
+}
+
+/// What a row says besides its outputs.
+#[derive(Default)]
+struct Outcome {
+    /// Its bit of the mask.
+    flag: bool,
+    /// Counts for the status.
+    failed: bool,
+}
+
+impl From<bool> for Outcome {
+    fn from(flag: bool) -> Self {
+        Self { flag, failed: false }
+    }
+}
+
+impl Row<'_> {
+    fn operand(&self, index: usize) -> BigUint {
+        read_integer(self.ins[index])
+    }
+
+    fn result(&mut self, index: usize, value: &BigUint) {
+        if let Some(row) = &mut self.outs[index] {
+            write_integer(value, row);
+        }
+    }
+
+    /// The scalar as a distance; kernels are never given a negative one.
+    fn distance(&self) -> u64 {
+        self.scalar.unsigned_abs()
+    }
+}
+
+/// The function of a row that does what the kernel does.
+fn row_function(op: Op) -> fn(&mut Row<'_>) -> Outcome {
+    match op {
+        Op::Add => add,
+        Op::Sub => sub,
+        Op::MulLow => mul_low,
+        Op::MulWide => mul_wide,
+        Op::SquareLow => square_low,
+        Op::DivRem => div_rem,
+        Op::ShiftedInverse => shifted_inverse,
+        Op::ShiftLeft => shift_left,
+        Op::ShiftRight => shift_right,
+        Op::Compare => compare,
+        Op::Equal => |row| (row.ins[0] == row.ins[1]).into(),
+        Op::Less => |row| (row.operand(0) < row.operand(1)).into(),
+        Op::IsZero => |row| row.ins[0].iter().all(|&byte| byte == 0).into(),
+        Op::BitLength => bit_length,
+    }
+}
+
+fn add(row: &mut Row<'_>) -> Outcome {
+    let sum = row.operand(0) + row.operand(1);
+    row.result(0, &sum);
+    (sum.bits() > row.bits as u64).into()
+}
+
+fn sub(row: &mut Row<'_>) -> Outcome {
+    let (a, b) = (row.operand(0), row.operand(1));
+    let borrow = a < b;
+    let difference = if borrow { (BigUint::one() << row.bits) + a - b } else { a - b };
+    row.result(0, &difference);
+    borrow.into()
+}
+
+fn mul_low(row: &mut Row<'_>) -> Outcome {
+    let product = row.operand(0) * row.operand(1);
+    row.result(0, &product);
+    Outcome::default()
+}
+
+fn mul_wide(row: &mut Row<'_>) -> Outcome {
+    let product = row.operand(0) * row.operand(1);
+    row.result(0, &product);
+    if row.scalar != SIDE_BY_SIDE {
+        row.result(1, &(product >> row.bits));
+    }
+    Outcome::default()
+}
+
+fn square_low(row: &mut Row<'_>) -> Outcome {
+    let square = row.operand(0).pow(2);
+    row.result(0, &square);
+    Outcome::default()
+}
+
+fn div_rem(row: &mut Row<'_>) -> Outcome {
+    let (u, v) = (row.operand(0), row.operand(1));
+    let failed = v.is_zero();
+    let (q, r) = if failed { ((BigUint::one() << row.bits) - 1u32, u) } else { u.div_rem(&v) };
+    row.result(0, &q);
+    row.result(1, &r);
+    Outcome { flag: failed, failed }
+}
+
+fn shifted_inverse(row: &mut Row<'_>) -> Outcome {
+    let v = row.operand(0);
+    let inverse = if v.is_zero() { v } else { (BigUint::one() << row.distance()) / v };
+    row.result(0, &inverse);
+    let failed = row.ins[0].iter().all(|&byte| byte == 0) || inverse.bits() > row.bits as u64;
+    Outcome { flag: false, failed }
+}
+
+fn shift_left(row: &mut Row<'_>) -> Outcome {
+    let shifted = row.operand(0) << row.distance().min(row.bits as u64);
+    row.result(0, &shifted);
+    Outcome::default()
+}
+
+fn shift_right(row: &mut Row<'_>) -> Outcome {
+    let shifted = row.operand(0) >> row.distance();
+    row.result(0, &shifted);
+    Outcome::default()
+}
+
+fn compare(row: &mut Row<'_>) -> Outcome {
+    let order = row.operand(0).cmp(&row.operand(1)) as i8;
+    if let Some(out) = &mut row.outs[0] {
+        out.copy_from_slice(&order.to_le_bytes());
+    }
+    Outcome::default()
+}
+
+fn bit_length(row: &mut Row<'_>) -> Outcome {
+    // A row is shorter than 2^32 bits: at most 1024 threads work on it.
+    let bits = row.operand(0).bits() as u32;
+    if let Some(out) = &mut row.outs[0] {
+        out.copy_from_slice(&bits.to_le_bytes());
+    }
+    Outcome::default()
+}
 
 impl Backend for Cpu {
     fn kind(&self) -> BackendKind {
@@ -14,12 +160,57 @@ impl Backend for Cpu {
     }
 
     fn describe(&self) -> String {
-        format!("{} threads", rayon::current_num_threads())
+        match rayon::current_num_threads() {
+            1 => "1 thread".to_owned(),
+            threads => format!("{threads} threads"),
+        }
     }
 
     host_memory_methods!();
 
     fn launch(&self, call: Call<'_>) -> Result<()> {
-        Err(Error::KernelMissing { kernel: call.kernel.to_string(), remedy: String::new() })
+        let function = row_function(call.kernel.op);
+        let (bits, row_bytes) = (call.kernel.shape.bits, call.kernel.shape.bytes());
+        let out_row_bytes = call.out_row_bytes();
+        let operands = call.operands;
+        let scalar = operands.scalar;
+
+        let [a, b] = operands.ins.map(|buffer| buffer.map_or(Ok(&[][..]), host::bytes));
+        let (a, b) = (a?, b?);
+        let [c, d] = operands.outs.map(|buffer| buffer.map(host::bytes_mut).transpose());
+        let mut outs =
+            [c?, d?].map(|bytes| bytes.map(|bytes| bytes.chunks_exact_mut(out_row_bytes)));
+
+        let rows: Vec<Row<'_>> = (0..operands.rows)
+            .map(|row| Row {
+                ins: [a, b].map(|bytes| nth_row(bytes, row, row_bytes)),
+                outs: outs.each_mut().map(|rows| rows.as_mut()?.next()),
+                bits,
+                scalar,
+            })
+            .collect();
+        let outcomes: Vec<Outcome> =
+            rows.into_par_iter().map(|mut row| function(&mut row)).collect();
+
+        if let Some(mask) = operands.mask {
+            let words: &mut [u32] = bytemuck::cast_slice_mut(host::bytes_mut(mask)?);
+            for (word, outcomes) in words.iter_mut().zip(outcomes.chunks(32)) {
+                for (bit, outcome) in outcomes.iter().enumerate() {
+                    *word |= u32::from(outcome.flag) << bit;
+                }
+            }
+        }
+        if let (Some(status), Some(row)) =
+            (operands.status, outcomes.iter().position(|outcome| outcome.failed))
+        {
+            let status: &mut [u64] = bytemuck::cast_slice_mut(host::bytes_mut(status)?);
+            status[0] = status[0].min(row as u64);
+        }
+        Ok(())
     }
+}
+
+/// A row of an operand; empty where the operand is unused.
+fn nth_row(bytes: &[u8], row: usize, row_bytes: usize) -> &[u8] {
+    bytes.get(row * row_bytes..(row + 1) * row_bytes).unwrap_or_default()
 }

@@ -1,6 +1,7 @@
 //! Memory of the host, as the cpu and simt backends use it.
 
 use bytemuck::allocation::try_zeroed_slice_box;
+use num_bigint::BigUint;
 
 use crate::backend::{Buffer, Memory};
 use crate::error::{Error, Result};
@@ -112,4 +113,28 @@ pub(crate) fn part_mut(bytes: &mut [u8], offset: u64, len: usize) -> Result<&mut
         .ok()
         .and_then(|start| bytes.get_mut(start..start.checked_add(len)?))
         .ok_or(error)
+}
+
+/// So many zeros, or [`OutOfMemory`](Error::OutOfMemory).
+pub(crate) fn zeroed_vec<D: bytemuck::Zeroable>(len: usize) -> Result<Vec<D>> {
+    let bytes = (len as u64).saturating_mul(size_of::<D>() as u64);
+    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::OutOfMemory { bytes })
+}
+
+/// The integer in a row.
+pub(crate) fn read_integer(row: &[u8]) -> BigUint {
+    // Rows of 16-bit digits need not be whole 32-bit words.
+    match bytemuck::try_cast_slice(row) {
+        Ok(words) => BigUint::from_slice(words),
+        Err(_) => BigUint::from_bytes_le(row),
+    }
+}
+
+/// Writes an integer to a row, without the bits that do not fit.
+pub(crate) fn write_integer(value: &BigUint, row: &mut [u8]) {
+    let mut words = value.iter_u64_digits();
+    for part in row.chunks_mut(8) {
+        let word = words.next().unwrap_or(0).to_le_bytes();
+        part.copy_from_slice(&word[..part.len()]);
+    }
 }

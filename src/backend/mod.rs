@@ -133,6 +133,44 @@ pub(crate) struct Call<'a> {
     pub(crate) operands: Operands<'a>,
 }
 
+impl Call<'_> {
+    /// The bytes of a row of an output.
+    pub(crate) fn out_row_bytes(&self) -> usize {
+        let integer = self.kernel.shape.bytes();
+        match self.kernel.op {
+            Op::Compare => size_of::<i8>(),
+            Op::BitLength => size_of::<u32>(),
+            Op::MulWide if self.operands.scalar == SIDE_BY_SIDE => 2 * integer,
+            _ => integer,
+        }
+    }
+
+    /// Checks that every buffer holds what the kernel will read and write: the bound that the
+    /// kernels rely on.
+    pub(crate) fn check(&self) -> Result<()> {
+        let Operands { ins, outs, rows, mask, status, .. } = &self.operands;
+        let holds = |buffer: Option<&Buffer>, units: usize, unit_bytes: usize| {
+            buffer.is_none_or(|buffer| {
+                (units as u64)
+                    .checked_mul(unit_bytes as u64)
+                    .is_some_and(|bytes| bytes <= buffer.bytes())
+            })
+        };
+        let (row_bytes, out_row_bytes) = (self.kernel.shape.bytes(), self.out_row_bytes());
+        let fits = ins.iter().all(|buffer| holds(*buffer, *rows, row_bytes))
+            && outs.iter().all(|buffer| holds(buffer.as_deref(), *rows, out_row_bytes))
+            && holds(mask.as_deref(), rows.div_ceil(32), size_of::<u32>())
+            && holds(status.as_deref(), 1, size_of::<u64>());
+        if fits {
+            return Ok(());
+        }
+        Err(Error::Driver(format!("{}: a buffer is shorter than its {rows} rows", self.kernel)))
+    }
+}
+
+/// The `scalar` of [`Op::MulWide`] that writes both halves of a product to `out[0]`.
+pub(crate) const SIDE_BY_SIDE: i64 = 1;
+
 /// The memory behind a [`Buffer`], of the backend's own type.
 pub(crate) trait Memory: Any + Debug + Send + Sync {
     /// The size in bytes.
@@ -175,10 +213,10 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// The device in words, for people.
     fn describe(&self) -> String;
 
-    /// Memory whose contents are not specified.
+    /// Memory whose contents are not specified. `bytes` may be 0.
     fn alloc(&self, bytes: u64) -> Result<Buffer>;
 
-    /// Memory of zeros.
+    /// Memory of zeros. `bytes` may be 0.
     fn alloc_zeroed(&self, bytes: u64) -> Result<Buffer>;
 
     /// Sets all of a buffer to zero.

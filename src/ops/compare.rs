@@ -1,0 +1,112 @@
+//! Comparison (`kernels/compare.cuh`).
+
+use std::cmp::Ordering;
+
+use crate::backend::host::zeroed_vec;
+use crate::backend::{Op, Operands};
+use crate::batch::Batch;
+use crate::error::{Error, Result};
+use crate::mask::Mask;
+use crate::shape::Kernels;
+use crate::strategy::Strategy;
+
+impl<T: Kernels> Batch<T> {
+    /// The order of each row and the same row of `rhs`: nothing wraps.
+    ///
+    /// # Errors
+    /// [`DeviceMismatch`](Error::DeviceMismatch), [`LengthMismatch`](Error::LengthMismatch), and
+    /// what any operation may return: [`OutOfMemory`](Error::OutOfMemory),
+    /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
+    /// [`Driver`](Error::Driver).
+    pub fn cmp(&self, rhs: &Self) -> Result<Vec<Ordering>> {
+        let mut order = vec![Ordering::Equal; self.len()];
+        self.cmp_into(rhs, &mut order)?;
+        Ok(order)
+    }
+
+    /// [`cmp`](Self::cmp) into host memory that exists, as long as the batch. (The device holds a
+    /// byte a row for the time of the call.)
+    ///
+    /// # Errors
+    /// As [`cmp`](Self::cmp).
+    pub fn cmp_into(&self, rhs: &Self, out: &mut [Ordering]) -> Result<()> {
+        self.check(rhs)?;
+        let operands = Operands {
+            ins: [Some(self.buffer()), Some(rhs.buffer())],
+            ..self.operands()
+        };
+        let signs = self.measure::<i8>(Op::Compare, operands, out.len())?;
+        for (order, sign) in out.iter_mut().zip(signs) {
+            *order = sign.cmp(&0);
+        }
+        Ok(())
+    }
+
+    /// A mask of the rows with `self = rhs`: nothing wraps.
+    ///
+    /// # Errors
+    /// As [`cmp`](Self::cmp).
+    pub fn eq_mask(&self, rhs: &Self) -> Result<Mask> {
+        self.produce_mask(|mask| self.eq_mask_into(rhs, mask))
+    }
+
+    /// [`eq_mask`](Self::eq_mask) into a mask that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`cmp`](Self::cmp).
+    pub fn eq_mask_into(&self, rhs: &Self, mask: &mut Mask) -> Result<()> {
+        self.test(Op::Equal, Some(rhs), mask)
+    }
+
+    /// A mask of the rows with `self < rhs`: nothing wraps.
+    ///
+    /// # Errors
+    /// As [`cmp`](Self::cmp).
+    pub fn lt_mask(&self, rhs: &Self) -> Result<Mask> {
+        self.produce_mask(|mask| self.lt_mask_into(rhs, mask))
+    }
+
+    /// [`lt_mask`](Self::lt_mask) into a mask that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`cmp`](Self::cmp).
+    pub fn lt_mask_into(&self, rhs: &Self, mask: &mut Mask) -> Result<()> {
+        self.test(Op::Less, Some(rhs), mask)
+    }
+
+    /// Sets the mask of the rows for which a kernel answers yes.
+    pub(super) fn test(&self, op: Op, rhs: Option<&Self>, mask: &mut Mask) -> Result<()> {
+        if let Some(rhs) = rhs {
+            self.check(rhs)?;
+        }
+        self.check_mask(mask)?;
+        let operands = Operands {
+            ins: [Some(self.buffer()), rhs.map(Self::buffer)],
+            mask: Some(mask.cleared()?),
+            ..self.operands()
+        };
+        self.device().launch(Self::kernel(op, Strategy::None), operands)
+    }
+
+    /// Runs a kernel that writes one number a row, and returns the numbers. `expected` is the
+    /// length of what they go into.
+    pub(super) fn measure<N: bytemuck::Pod>(
+        &self,
+        op: Op,
+        operands: Operands<'_>,
+        expected: usize,
+    ) -> Result<Vec<N>> {
+        if expected != self.len() {
+            return Err(Error::LengthMismatch { left: self.len(), right: expected });
+        }
+        let mut numbers = zeroed_vec(self.len())?;
+        if !self.is_empty() {
+            let mut buffer = self.device().alloc_rows(self.len(), size_of::<N>())?;
+            let operands = Operands { outs: [Some(&mut buffer), None], ..operands };
+            self.device().launch(Self::kernel(op, Strategy::None), operands)?;
+            let bytes = bytemuck::cast_slice_mut(&mut numbers);
+            self.device().memory().download(&buffer, 0, bytes)?;
+        }
+        Ok(numbers)
+    }
+}

@@ -1,0 +1,68 @@
+//! Operations, one a file: each checks its operands and hands a [`Call`](crate::backend::Call) to
+//! the device.
+
+mod add;
+mod bits;
+mod compare;
+mod div;
+mod mul;
+mod operators;
+mod shift;
+mod shifted_inverse;
+
+use crate::backend::{Kernel, Op, Operands};
+use crate::batch::Batch;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::mask::Mask;
+use crate::shape::Kernels;
+use crate::strategy::Strategy;
+
+impl<T: Kernels> Batch<T> {
+    /// The kernel that does an operation on rows of this shape.
+    const fn kernel(op: Op, strategy: Strategy) -> Kernel {
+        Kernel { op, strategy, shape: T::SHAPE }
+    }
+
+    /// Operands with as many rows as this batch.
+    fn operands<'a>(&self) -> Operands<'a> {
+        Operands { rows: self.len(), ..Operands::default() }
+    }
+
+    /// Checks that a batch goes with this one: same device, same number of rows.
+    fn check<U: Kernels>(&self, other: &Batch<U>) -> Result<()> {
+        self.check_operand(other.device(), other.len())
+    }
+
+    /// Checks that a mask goes with this batch: same device, same number of rows.
+    fn check_mask(&self, mask: &Mask) -> Result<()> {
+        self.check_operand(mask.device(), mask.len())
+    }
+
+    fn check_operand(&self, device: &Device, rows: usize) -> Result<()> {
+        if self.device() != device {
+            return Err(Error::DeviceMismatch);
+        }
+        if self.len() != rows {
+            return Err(Error::LengthMismatch { left: self.len(), right: rows });
+        }
+        Ok(())
+    }
+
+    /// A new batch with as many rows as this one, written by `write`.
+    fn produce<U: Kernels>(
+        &self,
+        write: impl FnOnce(&mut Batch<U>) -> Result<()>,
+    ) -> Result<Batch<U>> {
+        let mut out = Batch::alloc(self.device(), self.len())?;
+        write(&mut out)?;
+        Ok(out)
+    }
+
+    /// A new mask with as many rows as this batch, written by `write`.
+    fn produce_mask(&self, write: impl FnOnce(&mut Mask) -> Result<()>) -> Result<Mask> {
+        let mut mask = Mask::none(self.device(), self.len())?;
+        write(&mut mask)?;
+        Ok(mask)
+    }
+}

@@ -1,0 +1,90 @@
+//! Shifts, by the same distance in all rows (`kernels/shift.cuh`).
+
+use crate::backend::{Op, Operands};
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::shape::Kernels;
+use crate::strategy::Strategy;
+
+impl<T: Kernels> Batch<T> {
+    /// `self * 2^bits`, wrapping: bits shifted beyond `BITS` are lost. Any distance is right.
+    ///
+    /// # Errors
+    /// What any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
+    /// [`Driver`](crate::Error::Driver); the `_into` forms also
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch) and
+    /// [`LengthMismatch`](crate::Error::LengthMismatch).
+    pub fn shl(&self, bits: usize) -> Result<Self> {
+        self.produce(|out| self.shl_into(bits, out))
+    }
+
+    /// [`shl`](Self::shl) into a batch that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`shl`](Self::shl).
+    pub fn shl_into(&self, bits: usize, out: &mut Self) -> Result<()> {
+        self.shift(Op::ShiftLeft, bits, out)
+    }
+
+    /// `self / 2^bits`, rounded down: nothing wraps. Any distance is right.
+    ///
+    /// # Errors
+    /// As [`shl`](Self::shl).
+    pub fn shr(&self, bits: usize) -> Result<Self> {
+        self.produce(|out| self.shr_into(bits, out))
+    }
+
+    /// [`shr`](Self::shr) into a batch that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`shl`](Self::shl).
+    pub fn shr_into(&self, bits: usize, out: &mut Self) -> Result<()> {
+        self.shift(Op::ShiftRight, bits, out)
+    }
+
+    /// `self * B^digits`, wrapping: digits shifted beyond `DIGITS` are lost. Any distance is
+    /// right.
+    ///
+    /// # Errors
+    /// As [`shl`](Self::shl).
+    pub fn shl_digits(&self, digits: usize) -> Result<Self> {
+        self.shl(digits.saturating_mul(T::DIGIT_BITS))
+    }
+
+    /// [`shl_digits`](Self::shl_digits) into a batch that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`shl`](Self::shl).
+    pub fn shl_digits_into(&self, digits: usize, out: &mut Self) -> Result<()> {
+        self.shl_into(digits.saturating_mul(T::DIGIT_BITS), out)
+    }
+
+    /// `self / B^digits`, rounded down: nothing wraps. Any distance is right.
+    ///
+    /// # Errors
+    /// As [`shl`](Self::shl).
+    pub fn shr_digits(&self, digits: usize) -> Result<Self> {
+        self.shr(digits.saturating_mul(T::DIGIT_BITS))
+    }
+
+    /// [`shr_digits`](Self::shr_digits) into a batch that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`shl`](Self::shl).
+    pub fn shr_digits_into(&self, digits: usize, out: &mut Self) -> Result<()> {
+        self.shr_into(digits.saturating_mul(T::DIGIT_BITS), out)
+    }
+
+    fn shift(&self, op: Op, bits: usize, out: &mut Self) -> Result<()> {
+        self.check(out)?;
+        let operands = Operands {
+            ins: [Some(self.buffer()), None],
+            outs: [Some(out.buffer_mut()), None],
+            // All distances from BITS on leave nothing.
+            scalar: bits.min(T::BITS) as i64,
+            ..self.operands()
+        };
+        self.device().launch(Self::kernel(op, Strategy::None), operands)
+    }
+}
