@@ -7,6 +7,11 @@ mod catalogue;
 mod codegen;
 #[path = "build/images.rs"]
 mod images;
+#[path = "build/nvcc.rs"]
+mod nvcc;
+#[cfg(feature = "simt")]
+#[path = "build/simt.rs"]
+mod simt;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,7 +43,23 @@ fn run() -> Result {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     let catalogue = Catalogue::load()?;
     write(&out, "catalogue.rs", &catalogue.rust())?;
-    write(&out, "images.rs", &images::rust(&images::headers()?, &[]))
+
+    // A documentation build has no compilers.
+    let documentation = variable("DOCS_RS").is_some();
+    let images = match nvcc::find() {
+        Some(nvcc) if !documentation => nvcc::build(&nvcc, &catalogue, &out)?,
+        _ => {
+            println!(
+                "cargo::warning=nvcc was not found or is switched off: CUDA kernels will be compiled at run time, which needs NVRTC"
+            );
+            Vec::new()
+        }
+    };
+    #[cfg(feature = "simt")]
+    if !documentation {
+        simt::build(&catalogue, &out)?;
+    }
+    write(&out, "images.rs", &images::rust(&images::headers()?, &images))
 }
 
 /// Writes a generated file.

@@ -3,7 +3,11 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use crate::backend::{Backend, BackendKind, Buffer, Call, Kernel, NO_ROW, Operands, cpu::Cpu, cuda};
+#[cfg(feature = "simt")]
+use crate::backend::simt::{Simt, SimtOptions};
+use crate::backend::{
+    Backend, BackendKind, Buffer, Call, Kernel, NO_ROW, Operands, cpu::Cpu, cuda,
+};
 use crate::error::{Error, Result};
 
 /// A handle to a device with its queue of work: calls take effect in the order in which they are
@@ -20,6 +24,9 @@ struct Inner {
 }
 
 static CPU: LazyLock<Device> = LazyLock::new(|| Device::over(Box::new(Cpu)));
+
+#[cfg(feature = "simt")]
+static SIMT: LazyLock<Device> = LazyLock::new(|| Device::simt_with(SimtOptions::default()));
 
 impl Device {
     /// The first CUDA GPU; where there is no driver or no GPU, the processor.
@@ -53,6 +60,23 @@ impl Device {
     #[must_use]
     pub fn cpu() -> Self {
         CPU.clone()
+    }
+
+    /// The processor, running the CUDA kernels themselves, compiled by the host's C++ compiler: slow,
+    /// and strict about barriers, masks and memory. Every call returns the same device.
+    #[cfg(feature = "simt")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "simt")))]
+    #[must_use]
+    pub fn simt() -> Self {
+        SIMT.clone()
+    }
+
+    /// [`simt`](Self::simt) with a schedule of its own: a new device.
+    #[cfg(feature = "simt")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "simt")))]
+    #[must_use]
+    pub fn simt_with(options: SimtOptions) -> Self {
+        Self::over(Box::new(Simt::new(options)))
     }
 
     /// What kind of device this is.
@@ -127,9 +151,7 @@ impl Device {
 
 /// The size of so many rows.
 fn total_bytes(rows: usize, row_bytes: usize) -> Result<u64> {
-    (rows as u64)
-        .checked_mul(row_bytes as u64)
-        .ok_or(Error::OutOfMemory { bytes: u64::MAX })
+    (rows as u64).checked_mul(row_bytes as u64).ok_or(Error::OutOfMemory { bytes: u64::MAX })
 }
 
 /// Two handles are equal where they are handles to the same device and queue.

@@ -12,13 +12,14 @@ mod ops;
 mod shape;
 mod strategy;
 
+#[cfg(feature = "simt")]
+#[cfg_attr(docsrs, doc(cfg(feature = "simt")))]
+pub use backend::simt::SimtOptions;
 pub use backend::{BackendKind, Op};
 pub use batch::Batch;
 pub use device::Device;
 pub use digit::{Digit, DigitKind};
 pub use error::{Error, Result};
 pub use mask::Mask;
-pub use shape::{
-    GpuUint, Kernels, MAX_GROUP, Shape, ShapeVisitor, Widen, WideningVisitor, shapes,
-};
+pub use shape::{GpuUint, Kernels, MAX_GROUP, Shape, ShapeVisitor, Widen, WideningVisitor, shapes};
 pub use strategy::{Auto, Blocked, Classical, Division, Mult, Product, Quotient, ShiftedInverse};

@@ -29,8 +29,8 @@ impl HostMemory {
     pub(crate) fn zeroed(bytes: u64) -> Result<Self> {
         let out_of_memory = Error::OutOfMemory { bytes };
         let Ok(bytes) = usize::try_from(bytes) else { return Err(out_of_memory) };
-        let blocks = try_zeroed_slice_box(bytes.div_ceil(size_of::<Block>()))
-            .map_err(|()| out_of_memory)?;
+        let blocks =
+            try_zeroed_slice_box(bytes.div_ceil(size_of::<Block>())).map_err(|()| out_of_memory)?;
         Ok(Self { blocks, bytes })
     }
 

@@ -60,12 +60,7 @@ impl<T: Kernels> Batch<T> {
     ///
     /// # Errors
     /// As [`wrapping_add`](Self::wrapping_add).
-    pub fn overflowing_add_into(
-        &self,
-        rhs: &Self,
-        out: &mut Self,
-        carry: &mut Mask,
-    ) -> Result<()> {
+    pub fn overflowing_add_into(&self, rhs: &Self, out: &mut Self, carry: &mut Mask) -> Result<()> {
         self.sum(Op::Add, rhs, out, Some(carry))
     }
 

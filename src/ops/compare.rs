@@ -31,10 +31,8 @@ impl<T: Kernels> Batch<T> {
     /// As [`cmp`](Self::cmp).
     pub fn cmp_into(&self, rhs: &Self, out: &mut [Ordering]) -> Result<()> {
         self.check(rhs)?;
-        let operands = Operands {
-            ins: [Some(self.buffer()), Some(rhs.buffer())],
-            ..self.operands()
-        };
+        let operands =
+            Operands { ins: [Some(self.buffer()), Some(rhs.buffer())], ..self.operands() };
         let signs = self.measure::<i8>(Op::Compare, operands, out.len())?;
         for (order, sign) in out.iter_mut().zip(signs) {
             *order = sign.cmp(&0);

@@ -49,8 +49,7 @@ impl<T: Kernels> Batch<T> {
     /// As [`div_rem`](Self::div_rem).
     pub fn div_rem_with<S: Division<T>>(&self, rhs: &Self) -> Result<(Self, Self)> {
         let mut quotient = Self::alloc(self.device(), self.len())?;
-        let remainder =
-            self.produce(|out| self.div_rem_with_into::<S>(rhs, &mut quotient, out))?;
+        let remainder = self.produce(|out| self.div_rem_with_into::<S>(rhs, &mut quotient, out))?;
         Ok((quotient, remainder))
     }
 

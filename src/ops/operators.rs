@@ -2,9 +2,7 @@
 //!
 //! Each is a name for a method, and panics exactly where that method returns an error.
 
-use std::ops::{
-    Add, AddAssign, Div, DivAssign, Mul, MulAssign, Rem, RemAssign, Sub, SubAssign,
-};
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Rem, RemAssign, Sub, SubAssign};
 
 use crate::batch::Batch;
 use crate::error::Result;

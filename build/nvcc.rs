@@ -1,0 +1,112 @@
+//! The kernels, compiled by nvcc into fatbins.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::catalogue::Catalogue;
+use crate::images::Image;
+use crate::{Result, codegen, variable, write};
+
+/// Shapes per translation unit: a unit costs half a second of its own, and units are compiled side
+/// by side.
+const SHAPES_PER_UNIT: usize = 2;
+/// What fatbins hold where GPUINT_ARCHS says nothing: code for A100 and H100/H200, and PTX for
+/// everything newer.
+const ARCHITECTURES: &str = "sm_80,sm_90,compute_90";
+
+/// Where nvcc is; `None` where there is none or it is not wanted.
+pub(crate) fn find() -> Option<PathBuf> {
+    if let Some(nvcc) = variable("GPUINT_NVCC") {
+        return (nvcc != "none").then(|| PathBuf::from(nvcc));
+    }
+    let mut folders = Vec::new();
+    for name in ["CUDA_HOME", "CUDA_PATH"] {
+        folders.extend(variable(name).map(|home| Path::new(&home).join("bin")));
+    }
+    folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+    folders.push(PathBuf::from("/usr/local/cuda/bin"));
+    let file = format!("nvcc{}", env::consts::EXE_SUFFIX);
+    folders.into_iter().map(|folder| folder.join(&file)).find(|path| path.is_file())
+}
+
+/// Compiles every kernel of the catalogue.
+pub(crate) fn build(nvcc: &Path, catalogue: &Catalogue, out: &Path) -> Result<Vec<Image>> {
+    println!("cargo::rerun-if-changed={}", nvcc.display());
+    let options = options()?;
+    let shapes: Vec<_> = catalogue.shapes().collect();
+    let mut units = Vec::new();
+    for (unit, shapes) in shapes.chunks(SHAPES_PER_UNIT).enumerate() {
+        let entries = catalogue.entries(shapes);
+        let source = format!("cuda_{unit}.cu");
+        write(out, &source, &codegen::translation_unit(entries.iter().copied()))?;
+        let path = out.join(format!("cuda_{unit}.fatbin"));
+        let kernels = entries.iter().map(codegen::Entry::name).collect();
+        units.push((out.join(source), Image { path, kernels }));
+    }
+    in_parallel(&units, |(source, image)| compile(nvcc, &options, source, &image.path))?;
+    Ok(units.into_iter().map(|(_, image)| image).collect())
+}
+
+/// The options that do not depend on the unit.
+fn options() -> Result<Vec<String>> {
+    let mut options: Vec<String> =
+        ["-fatbin", "-std=c++17", "-Ikernels", "-Xfatbin=-compress-all"].map(String::from).into();
+    let architectures = variable("GPUINT_ARCHS").unwrap_or_else(|| ARCHITECTURES.to_owned());
+    for architecture in architectures.split(',').map(str::trim) {
+        let virtual_one = match architecture.split_once('_') {
+            Some(("sm" | "compute", number)) if !number.is_empty() => format!("compute_{number}"),
+            _ => {
+                return Err(format!(
+                    "GPUINT_ARCHS: \"{architecture}\" is neither sm_NN nor compute_NN"
+                ));
+            }
+        };
+        options.push(format!("-gencode=arch={virtual_one},code={architecture}"));
+    }
+    let more = variable("GPUINT_NVCC_FLAGS").unwrap_or_default();
+    options.extend(more.split_whitespace().map(String::from));
+    Ok(options)
+}
+
+fn compile(nvcc: &Path, options: &[String], source: &Path, image: &Path) -> Result {
+    let mut command = Command::new(nvcc);
+    command.args(options).arg("-o").arg(image).arg(source);
+    let output = command.output().map_err(|error| {
+        format!("{}: {error} (GPUINT_NVCC=none builds without nvcc)", nvcc.display())
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!(
+        "nvcc failed ({}; GPUINT_NVCC=none builds without nvcc):\n{command:?}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    ))
+}
+
+/// Does a job for every item, as many at a time as cargo allows; the first failure is returned.
+fn in_parallel<I: Sync>(items: &[I], job: impl Fn(&I) -> Result + Sync) -> Result {
+    let workers =
+        env::var("NUM_JOBS").ok().and_then(|jobs| jobs.parse().ok()).unwrap_or(1).min(items.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(reason) = job(item) {
+                next.store(items.len(), Ordering::Relaxed);
+                return Err(reason);
+            }
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|_| Err("a build thread panicked".into())))
+            .collect()
+    })
+}

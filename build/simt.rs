@@ -1,0 +1,44 @@
+//! Feature `simt`: the kernels, compiled for the host over the shim of `kernels/simt`.
+
+use std::fs;
+use std::path::Path;
+
+use crate::catalogue::Catalogue;
+use crate::{Result, codegen, variable, write};
+
+/// Shapes per translation unit: few enough that all cores have work, and enough that the headers
+/// are not read again and again.
+const SHAPES_PER_UNIT: usize = 4;
+
+/// Compiles and links everything.
+pub(crate) fn build(catalogue: &Catalogue, out: &Path) -> Result {
+    let mut build = cc::Build::new();
+    build.cpp(true).std("c++17").include("kernels").define("GPUINT_SIMT", None).warnings(false);
+    build.opt_level_str(variable("GPUINT_SIMT_OPT").as_deref().unwrap_or("2")).debug(false);
+    // Nothing refers to a kernel: they register themselves when the program starts.
+    build.link_lib_modifier("+whole-archive");
+
+    if let Some(sanitizers) = variable("GPUINT_SIMT_SANITIZE") {
+        let flag = format!("-fsanitize={sanitizers}");
+        build.flag(&flag).flag("-fno-sanitize-recover=all").flag("-fno-omit-frame-pointer");
+        build.flag("-g1");
+        println!("cargo::rustc-link-arg={flag}");
+    }
+
+    let unreadable = |error: std::io::Error| format!("kernels/simt: {error}");
+    for file in fs::read_dir("kernels/simt").map_err(unreadable)? {
+        let path = file.map_err(unreadable)?.path();
+        if path.extension().is_some_and(|extension| extension == "cpp") {
+            build.file(path);
+        }
+    }
+    let shapes: Vec<_> = catalogue.shapes().collect();
+    for (unit, shapes) in shapes.chunks(SHAPES_PER_UNIT).enumerate() {
+        let name = format!("simt_{unit}.cpp");
+        write(out, &name, &codegen::translation_unit(catalogue.entries(shapes)))?;
+        build.file(out.join(name));
+    }
+    build.try_compile("gpuint_simt").map_err(|error| {
+        format!("feature simt: the host C++ compiler (CXX, else the system's) failed: {error}")
+    })
+}

@@ -1,0 +1,123 @@
+//! The CUDA kernels on the processor: the shim of `kernels/simt` through its C interface.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, CString, c_char, c_int};
+
+use crate::backend::host::{self, host_memory_methods};
+use crate::backend::launch::RawOperands;
+use crate::backend::{Backend, BackendKind, Buffer, Call};
+use crate::error::{Error, Result};
+
+/// How [`Device::simt_with`](crate::Device::simt_with) runs kernels.
+///
+/// One fiber runs per CUDA thread; at every barrier and every exchange within a warp another one
+/// may go on. A schedule is a function of the seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SimtOptions {
+    /// The seed of the schedule; 0 runs threads in order.
+    pub seed: u64,
+    /// The most blocks of a launch; 0 is as many as the rows ask for.
+    pub max_grid: u32,
+    /// Threads of the host that run blocks; 0 is as many as the host has.
+    pub host_threads: u32,
+}
+
+/// The twin of `gpuint_simt_options` in `kernels/simt/abi.h`.
+#[derive(Debug)]
+#[repr(C)]
+struct RawOptions {
+    seed: u64,
+    max_grid: u32,
+    host_threads: u32,
+}
+
+/// The twin of `gpuint_simt_stats` in `kernels/simt/abi.h`.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Stats {
+    barriers: u64,
+    warp_ops: u64,
+    switches: u64,
+    blocks: u64,
+}
+
+const OK: c_int = 0;
+const UNKNOWN_KERNEL: c_int = 1;
+
+// SAFETY: the declarations are those of `kernels/simt/abi.h`.
+unsafe extern "C" {
+    fn gpuint_simt_launch(
+        kernel: *const c_char,
+        operands: *const RawOperands,
+        options: *const RawOptions,
+        stats: *mut Stats,
+        message: *mut c_char,
+        message_len: usize,
+    ) -> c_int;
+}
+
+/// The shim.
+#[derive(Debug)]
+pub(crate) struct Simt {
+    options: SimtOptions,
+}
+
+impl Simt {
+    pub(crate) fn new(options: SimtOptions) -> Self {
+        Self { options }
+    }
+}
+
+impl Backend for Simt {
+    fn kind(&self) -> BackendKind {
+        BackendKind::Simt
+    }
+
+    fn describe(&self) -> String {
+        match self.options.seed {
+            0 => "CUDA kernels on the host, threads in order".to_owned(),
+            seed => format!("CUDA kernels on the host, schedule {seed}"),
+        }
+    }
+
+    host_memory_methods!();
+
+    fn launch(&self, call: Call<'_>) -> Result<()> {
+        let kernel = call.kernel.to_string();
+        let name =
+            CString::new(kernel.clone()).map_err(|error| Error::Driver(error.to_string()))?;
+        let operands = RawOperands::new(
+            call.operands,
+            |buffer| Ok(host::bytes(buffer)?.as_ptr().expose_provenance() as u64),
+            |buffer| Ok(host::bytes_mut(buffer)?.as_mut_ptr().expose_provenance() as u64),
+        )?;
+        let SimtOptions { seed, max_grid, host_threads } = self.options;
+        let options = RawOptions { seed, max_grid, host_threads };
+        let mut stats = Stats::default();
+        let mut message = [0u8; 1 << 12];
+        // SAFETY: the pointers are valid for the call, the buffers behind the operands are borrowed
+        // by it and `Call::check` found them long enough, and no other thread uses the outputs.
+        let code = unsafe {
+            gpuint_simt_launch(
+                name.as_ptr(),
+                &raw const operands,
+                &raw const options,
+                &raw mut stats,
+                message.as_mut_ptr().cast(),
+                message.len(),
+            )
+        };
+        tracing::trace!(kernel, ?stats, "simt");
+        match code {
+            OK => Ok(()),
+            UNKNOWN_KERNEL => Err(Error::KernelMissing {
+                kernel,
+                remedy: "this build of the crate's simt feature does not have it".to_owned(),
+            }),
+            _ => {
+                let message = CStr::from_bytes_until_nul(&message).unwrap_or_default();
+                Err(Error::Driver(message.to_string_lossy().into_owned()))
+            }
+        }
+    }
+}
