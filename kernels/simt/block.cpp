@@ -22,9 +22,9 @@ constexpr u64 mix(u64 x) {  // the finalizer of SplitMix64: a bijection without 
   return x ^ x >> 31;
 }
 
-SIMT_RUNTIME Thread& me() { return static_cast<Thread&>(*self); }
+SIMT_INLINE Thread& me() { return static_cast<Thread&>(*self); }
 
-SIMT_RUNTIME const char* name(BarrierOp op) {
+const char* name(BarrierOp op) {
   switch (op) {
     case BarrierOp::Count: return "__syncthreads_count";
     case BarrierOp::And: return "__syncthreads_and";
@@ -33,7 +33,7 @@ SIMT_RUNTIME const char* name(BarrierOp op) {
   }
 }
 
-SIMT_RUNTIME const char* name(WarpOp op) {
+const char* name(WarpOp op) {
   switch (op) {
     case WarpOp::Sync: return "__syncwarp";
     case WarpOp::Shuffle: return "__shfl_sync";
@@ -52,49 +52,39 @@ SIMT_RUNTIME const char* name(WarpOp op) {
   }
 }
 
-SIMT_RUNTIME bool same(Site a, Site b) {
+SIMT_INLINE bool same(Site a, Site b) {
   return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
 }
 
 }  // namespace
 
-// --- What kernels call
-
-SIMT_RUNTIME u32 barrier(BarrierOp op, bool predicate, Site site) { return me().block->barrier(me(), op, predicate, site); }
-SIMT_RUNTIME u64 rendezvous(WarpOp op, u32 mask, u64 value, u32 source, Site site) {
-  return me().block->rendezvous(me(), op, mask, value, source, site);
-}
-void trap(Site site) { me().block->fail(me(), "__trap", nullptr, site); }
-void fail_assertion(const char* condition, const char* text, Site site) { me().block->fail(me(), text, condition, site); }
-void fail_width(int, Site site) { me().block->fail(me(), "the width of a shuffle is not a power of two up to 32", nullptr, site); }
-
 // --- Scheduler
 
-SIMT_RUNTIME u32 Block::random() {  // xorshift64*
+SIMT_INLINE u32 Block::random() {  // xorshift64*
   random_ ^= random_ >> 12;
   random_ ^= random_ << 25;
   random_ ^= random_ >> 27;
   return static_cast<u32>(random_ * 0x2545F4914F6CDD1D >> 32);
 }
 
-SIMT_RUNTIME void Block::push(u32 id) { ready_[ready_end_++ & RING] = static_cast<u16>(id); }
+SIMT_INLINE void Block::push(Thread* thread) { ready_[ready_end_++ & RING] = thread; }
 
-SIMT_RUNTIME u32 Block::pick() {
+SIMT_INLINE Thread* Block::pick() {
   if (launch_.seed == 0) return ready_[ready_begin_++ & RING];
   const u32 draw = random();
-  u16& last = ready_[--ready_end_ & RING];
+  Thread*& last = ready_[--ready_end_ & RING];
   if ((draw & 255) >= run_ahead_) {
-    u16& other = ready_[(ready_begin_ + (draw >> 8) % (ready_end_ - ready_begin_ + 1)) & RING];
-    const u16 id = other;
+    Thread*& other = ready_[(ready_begin_ + ((draw >> 8) * static_cast<u64>(ready_end_ - ready_begin_ + 1) >> 24)) & RING];
+    Thread* const thread = other;
     other = last;
-    last = id;
+    last = thread;
   }
   return last;
 }
 
-SIMT_RUNTIME void Block::suspend(Thread& me) {
+SIMT_INLINE void Block::suspend(Thread& me) {
   if (ready_begin_ == ready_end_) fail(me, nullptr, nullptr, me.site);
-  Thread& next = *threads_[pick()];
+  Thread& next = *pick();
   if (&next != &me) {
     ++stats_.switches;
     self = &next;
@@ -103,15 +93,15 @@ SIMT_RUNTIME void Block::suspend(Thread& me) {
   me.state = Thread::State::Ready;
 }
 
-SIMT_RUNTIME void Block::yield_by_chance(Thread& me) {
+SIMT_INLINE void Block::yield_by_chance(Thread& me) {
   if (launch_.seed == 0 || (random() & 1) != 0) return;
-  push(static_cast<u32>(me.index.x));
+  push(&me);
   suspend(me);
 }
 
 SIMT_RUNTIME void Block::start() {
   order_release(start_tag_);
-  Thread& first = *threads_[pick()];
+  Thread& first = *pick();
   self = &first;
   switch_context(host_, first.fiber.context);
   order_acquire(end_tag_);
@@ -143,8 +133,8 @@ SIMT_RUNTIME void Block::leave(Thread& me) {
 
 // --- Barrier
 
-SIMT_RUNTIME u32 Block::barrier(Thread& me, BarrierOp op, bool predicate, Site site) {
-  me.operation = name(op);
+SIMT_INLINE u32 Block::barrier(Thread& me, BarrierOp op, bool predicate, Site site) {
+  me.operation = static_cast<u8>(op);
   me.site = site;
   if (left_ != 0) fail(me, "divergent __syncthreads: some threads have left the kernel", nullptr, site);
   if (waiting_ == 0) {
@@ -166,7 +156,7 @@ SIMT_RUNTIME u32 Block::barrier(Thread& me, BarrierOp op, bool predicate, Site s
     ++phase_;
     ++stats_.barriers;
     for (u32 id = 0; id < launch_.threads; ++id)
-      if (id != me.index.x) push(id);
+      if (id != me.index.x) push(threads_[id]);
     yield_by_chance(me);
   }
   order_acquire(tag);
@@ -175,7 +165,7 @@ SIMT_RUNTIME u32 Block::barrier(Thread& me, BarrierOp op, bool predicate, Site s
 
 // --- Rendezvous
 
-SIMT_RUNTIME Block::Meeting& Block::meeting(Warp& warp, u32 mask) {
+SIMT_INLINE Block::Meeting& Block::meeting(Warp& warp, u32 mask) {
   Meeting* place = &warp.meetings[__builtin_ctz(mask)];
   if (place->mask == mask) return *place;
   if (warp.displaced != 0)
@@ -192,7 +182,7 @@ SIMT_RUNTIME Block::Meeting& Block::meeting(Warp& warp, u32 mask) {
 }
 
 // Every lane's result, from every lane's value.
-SIMT_RUNTIME void Block::complete(Warp& warp, u32 mask, WarpOp op) {
+SIMT_INLINE void Block::complete(Warp& warp, u32 mask, WarpOp op) {
   if (op == WarpOp::Sync) return;
   if (op == WarpOp::Shuffle || op == WarpOp::ShuffleUp || op == WarpOp::ShuffleDown || op == WarpOp::ShuffleXor) {
     for (u32 lanes = mask; lanes != 0; lanes &= lanes - 1) {
@@ -222,11 +212,11 @@ SIMT_RUNTIME void Block::complete(Warp& warp, u32 mask, WarpOp op) {
   for (u32 lanes = mask; lanes != 0; lanes &= lanes - 1) warp.result[__builtin_ctz(lanes)] = fold;
 }
 
-SIMT_RUNTIME u64 Block::rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u32 source, Site site) {
+SIMT_INLINE u64 Block::rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u32 source, Site site) {
   const u32 lane = me.index.x % 32;
   const u32 first = me.index.x - lane;
   Warp& warp = warps_[first / 32];
-  me.operation = name(op);
+  me.operation = static_cast<u8>(op);
   me.site = site;
   me.mask = mask;
   if ((mask >> lane & 1) == 0) fail(me, "the calling lane is not in its mask", nullptr, site);
@@ -256,11 +246,21 @@ SIMT_RUNTIME u64 Block::rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u
   for (u32 lanes = others; lanes != 0; lanes &= lanes - 1) order_acquire(warp.arrival[__builtin_ctz(lanes)]);
   for (u32 lanes = others; lanes != 0; lanes &= lanes - 1) order_release(warp.departure[__builtin_ctz(lanes)]);
 #endif
-  for (u32 lanes = others; lanes != 0; lanes &= lanes - 1) push(first + static_cast<u32>(__builtin_ctz(lanes)));
+  for (u32 lanes = others; lanes != 0; lanes &= lanes - 1) push(threads_[first + static_cast<u32>(__builtin_ctz(lanes))]);
   const u64 result = warp.result[lane];
   yield_by_chance(me);
   return result;
 }
+
+// --- What kernels call
+
+SIMT_RUNTIME u32 barrier(BarrierOp op, bool predicate, Site site) { return me().block->barrier(me(), op, predicate, site); }
+SIMT_RUNTIME u64 rendezvous(WarpOp op, u32 mask, u64 value, u32 source, Site site) {
+  return me().block->rendezvous(me(), op, mask, value, source, site);
+}
+void trap(Site site) { me().block->fail(me(), "__trap", nullptr, site); }
+void fail_assertion(const char* condition, const char* text, Site site) { me().block->fail(me(), text, condition, site); }
+void fail_width(int, Site site) { me().block->fail(me(), "the width of a shuffle is not a power of two up to 32", nullptr, site); }
 
 // --- Faults
 
@@ -287,9 +287,10 @@ std::string at(Site site) { return std::string(site.file) + ":" + std::to_string
 std::string activity(const Thread& thread) {
   switch (thread.state) {
     case Thread::State::Left: return "left the kernel";
-    case Thread::State::AtBarrier: return std::string("in ") + thread.operation + " at " + at(thread.site);
+    case Thread::State::AtBarrier: return std::string("in ") + name(static_cast<BarrierOp>(thread.operation)) + " at " + at(thread.site);
     case Thread::State::AtWarp:
-      return std::string("in ") + thread.operation + " with mask " + hex(thread.mask) + " at " + at(thread.site);
+      return std::string("in ") + name(static_cast<WarpOp>(thread.operation)) + " with mask " + hex(thread.mask) + " at " +
+             at(thread.site);
     default: return "ready to run";
   }
 }
@@ -334,7 +335,7 @@ std::string Block::describe() const {
                      ", thread " + std::to_string(thread->index.x) + ": " + what + ", at " + at(thread->site);
 
   bool ready[MAX_THREADS] = {};  // woken, but not yet run: their state still says what they waited for
-  for (u32 i = ready_begin_; i != ready_end_; ++i) ready[ready_[i & RING]] = true;
+  for (u32 i = ready_begin_; i != ready_end_; ++i) ready[ready_[i & RING]->index.x] = true;
   const auto doing = [&](u32 id) {
     if (threads_[id] == fault_.thread && fault_.what != nullptr) return std::string("found it");
     return ready[id] ? std::string("ready to run") : activity(*threads_[id]);
@@ -392,7 +393,7 @@ bool Block::run(u32 index, Stats& stats, std::string& message) {
   fault_ = Fault();
   for (u32 id = 0; id < threads; ++id) {
     threads_[id]->state = Thread::State::Ready;
-    push(id);
+    push(threads_[id]);
   }
   start();
   stats_.blocks = 1;

@@ -58,7 +58,7 @@ struct Thread : ThreadView {
 
   Block* block;
   State state = State::Ready;
-  const char* operation = "";  // it waits in, and where
+  u8 operation = 0;  // the BarrierOp or WarpOp that it waits in
   Site site{"", 0};
   u32 mask = 0;
   Fiber fiber;
@@ -112,8 +112,8 @@ class Block {
   void leave(Thread& me);
   void suspend(Thread& me);
   void yield_by_chance(Thread& me);
-  void push(u32 id);
-  u32 pick();
+  void push(Thread* thread);
+  Thread* pick();
   u32 random();
   Meeting& meeting(Warp& warp, u32 mask);
   void complete(Warp& warp, u32 mask, WarpOp op);
@@ -134,7 +134,7 @@ class Block {
   unsigned char* launch_shared_ = nullptr;
   Thread* threads_[MAX_THREADS] = {};
   Warp warps_[MAX_THREADS / 32];
-  u16 ready_[MAX_THREADS];  // a ring: each thread stands in it at most once
+  Thread* ready_[MAX_THREADS];  // a ring: each thread stands in it at most once
   u32 ready_begin_ = 0;
   u32 ready_end_ = 0;
   u32 left_ = 0;  // threads that left the kernel

@@ -7,7 +7,6 @@
 
 #if SIMT_ASAN
 #include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
 #endif
 
 #if !defined(MAP_NORESERVE)
@@ -32,9 +31,6 @@ size_t mapping_bytes() { return page_bytes() + STACK_BYTES; }
 }  // namespace
 
 #if !defined(SIMT_UCONTEXT)
-
-// Pushes the callee-saved registers, stores the stack pointer to *save, continues at the stack pointer `load`.
-extern "C" void gpuint_simt_switch(void** save, void* load) __asm__("gpuint_simt_switch");
 
 #if defined(__x86_64__)
 __asm__(R"(
@@ -104,33 +100,8 @@ constexpr size_t FRAME_WORDS = 20;
 #endif
 
 #if SIMT_ASAN
-// The bounds of the stack that was left are learnt on arrival: those of the host's own are known in no other way.
-static thread_local Context* left = nullptr;
+__thread Context* left_context = nullptr;
 #endif
-
-SIMT_RUNTIME void switch_context(Context& from, Context& to) {
-#if SIMT_ASAN
-  left = &from;
-  __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_bottom, to.stack_size);
-#endif
-#if SIMT_TSAN
-  __tsan_switch_to_fiber(to.identity, 1);
-#endif
-#if defined(SIMT_UCONTEXT)
-  swapcontext(&from.registers, &to.registers);
-#else
-  gpuint_simt_switch(&from.stack_pointer, to.stack_pointer);
-#endif
-#if SIMT_ASAN
-  __sanitizer_finish_switch_fiber(from.fake_stack, &left->stack_bottom, &left->stack_size);
-#endif
-}
-
-SIMT_RUNTIME void complete_first_switch() {
-#if SIMT_ASAN
-  __sanitizer_finish_switch_fiber(nullptr, &left->stack_bottom, &left->stack_size);
-#endif
-}
 
 Fiber::Fiber() {
   void* mapping =

@@ -34,8 +34,10 @@ void __tsan_release(void* address);
 #define SIMT_TSAN 0
 #define SIMT_RUNTIME
 #endif
+#define SIMT_INLINE SIMT_RUNTIME __attribute__((always_inline)) inline
 #if defined(__SANITIZE_ADDRESS__)
 #define SIMT_ASAN 1
+#include <sanitizer/common_interface_defs.h>
 #else
 #define SIMT_ASAN 0
 #endif
@@ -59,11 +61,40 @@ struct Context {
 #endif
 };
 
+#if !defined(SIMT_UCONTEXT)
+// Pushes the callee-saved registers, stores the stack pointer to *save, continues at the stack pointer `load`.
+extern "C" void gpuint_simt_switch(void** save, void* load) __asm__("gpuint_simt_switch");
+#endif
+#if SIMT_ASAN
+// The bounds of the stack that was left are learnt on arrival: those of the host's own are known in no other way.
+extern __thread Context* left_context;
+#endif
+
 // Suspends `from`, which must be the running context, and continues `to`.
-void switch_context(Context& from, Context& to);
+SIMT_INLINE void switch_context(Context& from, Context& to) {
+#if SIMT_ASAN
+  left_context = &from;
+  __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_bottom, to.stack_size);
+#endif
+#if SIMT_TSAN
+  __tsan_switch_to_fiber(to.identity, 1);
+#endif
+#if defined(SIMT_UCONTEXT)
+  swapcontext(&from.registers, &to.registers);
+#else
+  gpuint_simt_switch(&from.stack_pointer, to.stack_pointer);
+#endif
+#if SIMT_ASAN
+  __sanitizer_finish_switch_fiber(from.fake_stack, &left_context->stack_bottom, &left_context->stack_size);
+#endif
+}
 
 // The rest of the switch that started a new context.
-void complete_first_switch();
+SIMT_INLINE void complete_first_switch() {
+#if SIMT_ASAN
+  __sanitizer_finish_switch_fiber(nullptr, &left_context->stack_bottom, &left_context->stack_size);
+#endif
+}
 
 class Fiber {
  public:
@@ -87,12 +118,12 @@ class Fiber {
 };
 
 // What happened before a release of `tag` happens before what follows an acquire of it.
-SIMT_RUNTIME inline void order_release([[maybe_unused]] char& tag) {
+SIMT_INLINE void order_release([[maybe_unused]] char& tag) {
 #if SIMT_TSAN
   __tsan_release(&tag);
 #endif
 }
-SIMT_RUNTIME inline void order_acquire([[maybe_unused]] char& tag) {
+SIMT_INLINE void order_acquire([[maybe_unused]] char& tag) {
 #if SIMT_TSAN
   __tsan_acquire(&tag);
 #endif
