@@ -28,7 +28,8 @@ pub(crate) fn build(catalogue: &Catalogue, out: &Path) -> Result {
     let unreadable = |error: std::io::Error| format!("kernels/simt: {error}");
     for file in fs::read_dir("kernels/simt").map_err(unreadable)? {
         let path = file.map_err(unreadable)?.path();
-        if path.extension().is_some_and(|extension| extension == "cpp") {
+        let own_program = path.file_stem().is_some_and(|stem| stem == "selftest");
+        if path.extension().is_some_and(|extension| extension == "cpp") && !own_program {
             build.file(path);
         }
     }

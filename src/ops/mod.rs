@@ -9,6 +9,8 @@ mod mul;
 mod operators;
 mod shift;
 mod shifted_inverse;
+#[cfg(test)]
+mod tests;
 
 use crate::backend::{Kernel, Op, Operands};
 use crate::batch::Batch;

@@ -94,7 +94,7 @@ impl<T: Kernels> Batch<T> {
         // 2^(n-1) <= v < 2^n, so 2^bits / v has bits - n + 1 bits, and one more where it meets
         // 2^(bits-n+1), which is where v is a power of two.
         let power_of_two = v.trailing_zeros() == Some(v.bits() - 1);
-        let inverse = bits as u64 + 1 + u64::from(power_of_two) - v.bits();
+        let inverse = (bits as u64 - v.bits()).saturating_add(1 + u64::from(power_of_two));
         Error::TooWide { row, bits: inverse, width: T::BITS }
     }
 }
