@@ -41,7 +41,7 @@ GPUINT_DEVICE void set_status(u64* status, u64 row) { atomicMin(status, row); }
 #define GPUINT_KERNEL(name, ...)                                                                         \
   extern "C" __device__ const ::gpuint::Facts name##_facts = {__VA_ARGS__::THREADS, __VA_ARGS__::SHARED, \
                                                               __VA_ARGS__::ROWS, 0};                     \
-  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::THREADS, 1)                                   \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::THREADS, __VA_ARGS__::MIN_BLOCKS)            \
       name(const __grid_constant__ ::gpuint::Operands operands) {                                        \
     extern __shared__ __align__(16) unsigned char gpuint_shared[];                                       \
     __VA_ARGS__::run(operands, gpuint_shared);                                                           \

@@ -15,8 +15,8 @@
 // A tile's R low limbs go to out[k - lo]; its two overflow limbs, which belong to the next tile's first two columns, go to
 // overflow[2 * tile]. `Columns` is the view of that pair of arrays as one number, for `resolve` (carry.cuh) to finish.
 //
-// R is chosen by the size of the product (the paper's dispatch of dynamic sizes to static kernels): small products take
-// narrow tiles, to occupy more threads.
+// R is chosen by the size of the product (the paper's dispatch of dynamic sizes to static kernels): products with fewer
+// columns than a block can share take narrow tiles, to occupy more threads.
 #pragma once
 #include "group.cuh"
 #include "limbs.cuh"
@@ -144,7 +144,7 @@ struct Columns {
 // Limbs that `overflow` must hold for products of up to `width` columns.
 constexpr u32 overflow_limbs(u32 width) { return width / 2 + WORD; }
 
-// Limbs of zeros that must stand on both sides of the second operand.
+// Limbs of zeros that must stand on both sides of the second operand: the widest tile.
 constexpr u32 PAD = WORD;
 
 // What is multiplied. All lengths and bounds are whole words; a is aligned to a word; b too, and has PAD zero limbs below
@@ -171,7 +171,8 @@ GPUINT_DEVICE void load_window(const Limb* at, Limb* window) {
 // Columns c .. c + R of a * b.
 template <class Limb, u32 R>
 GPUINT_DEVICE void product_tile(const Factors<Limb>& f, u32 c, Tile<Limb, R>& tile) {
-  // Rows whose window meets b: c - i - 3 < b_limbs and c - i + R > 0.
+  // Rows whose window meets b: c - i - 3 < b_limbs and c - i + R > 0. The window stays within PAD limbs of b.
+  static_assert(R <= PAD, "a tile's window must stay within the zeros around b");
   const u32 first = c + WORD > f.b_limbs + 2 ? round_up(c - min_of(c, f.b_limbs + 2), WORD) : 0;
   const u32 end = min_of(f.a_limbs, c + R);
   if (first >= end) return;
@@ -233,12 +234,14 @@ GPUINT_DEVICE void square_tile(const Factors<Limb>& f, u32 c, Tile<Limb, WORD>& 
   }
 }
 
-// Deals the tiles of `width` columns to the group: forwards in even rounds, backwards in odd ones.
+// Deals the tiles of `width` columns to the group, backwards in every second round if `zigzag`.
 template <u32 R, class Limb, class G, class Compute>
-GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, Limb* out, Limb* overflow, Compute compute) {
+GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, Limb* out, Limb* overflow, Compute compute) {
   const u32 tiles = width / R;
-  for (u32 base = 0, round = 0; base < tiles; base += G::THREADS, ++round) {
-    const u32 t = base + (round % 2 == 0 ? group.rank : G::THREADS - 1 - group.rank);
+  bool backwards = false;
+  for (u32 base = 0; base < tiles; base += G::THREADS) {
+    const u32 t = base + (backwards ? G::THREADS - 1 - group.rank : group.rank);
+    backwards = zigzag && !backwards;
     if (t >= tiles) continue;
     Tile<Limb, R> tile;
     compute(t * R, tile);
@@ -246,7 +249,8 @@ GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, Limb* out, Lim
     tile.sum(limbs);
     if constexpr (R % WORD == 0) {
       GPUINT_UNROLL(R)
-      for (u32 r = 0; r < R; r += WORD) store_word(out + t * R + r, limbs + r);
+      for (u32 r = 0; r < R; r += WORD)
+        store_word(out + t * R + r, limbs + r);
     } else {
       GPUINT_UNROLL(R)
       for (u32 r = 0; r < R; ++r) out[t * R + r] = limbs[r];
@@ -264,17 +268,20 @@ struct Classical {
   GPUINT_DEVICE static Columns<Limb> multiply(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
                                               u32 overflow_capacity) {
     const u32 width = f.hi - f.lo;
-    if (width <= 2 * G::THREADS && width <= overflow_capacity)
-      return deal_tiles<2>(group, width, out, overflow,
+    // A block has threads to spare in a small product; in a warp narrow tiles only cost instructions.
+    if (!G::IN_WARP && width <= 2 * G::THREADS && width <= overflow_capacity)
+      return deal_tiles<2>(group, width, true, out, overflow,
                            [&](u32 k, Tile<Limb, 2>& tile) { product_tile<Limb, 2>(f, f.lo + k, tile); });
-    return deal_tiles<4>(group, width, out, overflow,
+    const bool rises = f.lo < min_of(f.a_limbs, f.b_limbs);
+    const bool falls = f.hi > max_of(f.a_limbs, f.b_limbs);
+    return deal_tiles<4>(group, width, !(rises && falls), out, overflow,
                          [&](u32 k, Tile<Limb, 4>& tile) { product_tile<Limb, 4>(f, f.lo + k, tile); });
   }
 
   // Columns lo .. hi of a * a; b is not used.
   template <class Limb, class G>
   GPUINT_DEVICE static Columns<Limb> square(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow) {
-    return deal_tiles<4>(group, f.hi - f.lo, out, overflow,
+    return deal_tiles<4>(group, f.hi - f.lo, f.hi <= f.a_limbs, out, overflow,
                          [&](u32 k, Tile<Limb, 4>& tile) { square_tile<Limb>(f, f.lo + k, tile); });
   }
 };

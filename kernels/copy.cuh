@@ -96,6 +96,19 @@ GPUINT_DEVICE u32 bits_seen(const G& group, const typename S::Limb* row) {
   return bits;
 }
 
+// Words up to the highest that is not zero, read from the top until one is found; known to all threads of the group.
+template <class S, class G>
+GPUINT_DEVICE u32 words_from_top(G& group, const typename S::Limb* row) {
+  for (u32 top = S::WORDS; top > 0;) {
+    typename S::Limb word[WORD] = {};
+    if (group.rank < top) read_word<S>(row, (top - 1 - group.rank) * WORD, word);
+    const u32 found = group.vote((word[0] | word[1] | word[2] | word[3]) != 0);
+    if (found != 0) return top - (static_cast<u32>(__ffs(static_cast<int>(found))) - 1);
+    top = top > G::THREADS ? top - G::THREADS : 0;
+  }
+  return 0;
+}
+
 // Limbs 0 .. count of `from`, then zeros, into a row in global memory. `from` is aligned to a word and count a whole word.
 template <class S, class G>
 GPUINT_DEVICE void copy_out(const G& group, const typename S::Limb* from, u32 count, typename S::Limb* row) {
@@ -104,6 +117,12 @@ GPUINT_DEVICE void copy_out(const G& group, const typename S::Limb* from, u32 co
     if (k < count) load_word(from + k, word);
     write_word<S>(row, k, word);
   }
+}
+
+// Blocks that a multiprocessor must be able to hold if each thread may use that many registers: the bound given to the
+// compiler, which would otherwise take twice the registers to save a few instructions.
+__host__ __device__ constexpr u32 blocks_with_registers(u32 registers, u32 threads) {
+  return max_of(1, 65536 / (registers * threads));
 }
 
 // Runs work(group, row, arena) for every row that falls to this thread's group, each with ARENA bytes of shared memory.
@@ -115,6 +134,7 @@ struct Frame {
   static constexpr u32 ROWS = S::ROWS;
   static constexpr u32 STRIDE = round_up(G::SCRATCH_BYTES + ARENA, 16);
   static constexpr u32 SHARED = STRIDE * ROWS;
+  static constexpr u32 MIN_BLOCKS = 1;
 
   template <class Work>
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, Work work) {
@@ -123,6 +143,57 @@ struct Frame {
     for (u64 row = u64(blockIdx.x) * ROWS + G::index(); row < o.rows; row += u64(gridDim.x) * ROWS) {
       work(group, row, own + G::SCRATCH_BYTES);
       group.sync();
+    }
+  }
+};
+
+// The same for work whose cost depends on the row, with key(group, row) < 2^16 large for long rows: a block takes BATCH rows
+// at a time, sorts them by key and deals them, longest first, to its warps as they become free. Groups that share a warp thus
+// work on rows of about the same length, and no warp waits long for another.
+//
+// The rank of a row is counted, not sorted for: BATCH^2 comparisons spread over the block, a few dozen instructions a row.
+template <class S, u32 ARENA, u32 BATCH>
+struct SortedFrame {
+  using G = Group<S::THREADS>;
+  static_assert(G::IN_WARP, "a block of one instance has nothing to sort");
+  static constexpr u32 THREADS = S::THREADS * S::ROWS;
+  static constexpr u32 ROWS = BATCH;
+  static constexpr u32 GROUPS_PER_WARP = 32 / S::THREADS;
+  static constexpr u32 STRIDE = round_up(ARENA, 16);
+  static constexpr u32 ARENAS = STRIDE * S::ROWS;
+  static constexpr u32 SHARED = ARENAS + round_up((2 * BATCH + 2) * sizeof(u16) + sizeof(u32), 16);
+
+  template <class Key, class Work>
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, Key key, Work work) {
+    G group(nullptr);
+    unsigned char* const own = shared + G::index() * STRIDE;
+    u32* const next = reinterpret_cast<u32*>(shared + ARENAS);
+    u16* const keys = reinterpret_cast<u16*>(next + 1);
+    u16* const order = keys + BATCH;
+    for (u64 first = u64(blockIdx.x) * BATCH; first < o.rows; first += u64(gridDim.x) * BATCH) {
+      const u32 count = o.rows - first < BATCH ? static_cast<u32>(o.rows - first) : BATCH;
+      for (u32 i = G::index(); i < count; i += S::ROWS) {
+        const u32 k = key(group, first + i);
+        if (group.rank == 0) keys[i] = static_cast<u16>(k);
+      }
+      if (threadIdx.x == 0) *next = 0;
+      __syncthreads();
+      for (u32 i = threadIdx.x; i < count; i += THREADS) {
+        u32 rank = 0;
+        for (u32 j = 0; j < count; ++j) rank += keys[j] > keys[i] || (keys[j] == keys[i] && j < i);
+        order[rank] = static_cast<u16>(i);
+      }
+      __syncthreads();
+      while (true) {
+        u32 slot = 0;
+        if (group.lane == 0) slot = atomicAdd(next, GROUPS_PER_WARP);
+        slot = __shfl_sync(~0u, slot, 0);
+        if (slot >= count) break;
+        slot += group.lane / S::THREADS;
+        if (slot < count) work(group, first + order[slot], own);
+        __syncwarp();
+      }
+      __syncthreads();
     }
   }
 };

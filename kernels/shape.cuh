@@ -71,10 +71,21 @@ struct Shape {
   static constexpr u32 THREADS = OWNERS <= 32 ? power_of_two_at_least(OWNERS) : round_up(OWNERS, 32);
   // Instances per block: several only where each fits a warp, since a block has one barrier.
   static constexpr u32 ROWS = THREADS > 32 || THREADS >= BLOCK ? 1 : BLOCK / THREADS;
-  static constexpr u32 CHUNK = round_up(K, WORD);            // limbs a thread resolves at a time, in whole words
+  // Limbs a thread resolves at a time, in whole words; one where a thread has the fewest registers.
+  static constexpr u32 CHUNK = THREADS > 512 ? WORD : min_of(round_up(K, WORD), 2 * WORD);
 
   static_assert(BITS % (Q * sizeof(Digit) * 8) == 0, "BITS must be divisible by Q digits");
   static_assert(OWNERS >= 1 && OWNERS <= 1024, "an instance takes 1 to 1024 threads");
+};
+
+// The same instance with other limbs per thread, where a kernel has its own best number of threads.
+template <class S, u32 K_, u32 BLOCK = 128>
+struct Regrouped : S {
+  static constexpr u32 K = K_;
+  static constexpr u32 OWNERS = ceil_div(S::N, K);
+  static constexpr u32 THREADS = OWNERS <= 32 ? power_of_two_at_least(OWNERS) : round_up(OWNERS, 32);
+  static constexpr u32 ROWS = THREADS > 32 || THREADS >= BLOCK ? 1 : BLOCK / THREADS;
+  static constexpr u32 CHUNK = THREADS > 512 ? WORD : min_of(round_up(K, WORD), 2 * WORD);
 };
 
 }  // namespace gpuint

@@ -14,6 +14,7 @@ struct Shinv : Frame<S, DivisionArena<S, S::WORDS, 0>::BYTES> {
   using Limb = typename S::Limb;
   using Arena = DivisionArena<S, S::WORDS, 0>;
   using Base = Frame<S, Arena::BYTES>;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(80, Base::THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     const u64 exponent = static_cast<u64>(o.scalar);
