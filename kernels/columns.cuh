@@ -142,7 +142,7 @@ struct Columns {
 };
 
 // Limbs that `overflow` must hold for products of up to `width` columns.
-constexpr u32 overflow_limbs(u32 width) { return width / 2 + WORD; }
+__host__ __device__ constexpr u32 overflow_limbs(u32 width) { return width / 2 + WORD; }
 
 // Limbs of zeros that must stand on both sides of the second operand: the widest tile.
 constexpr u32 PAD = WORD;
