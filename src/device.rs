@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 #[cfg(feature = "simt")]
 use crate::backend::simt::{Simt, SimtOptions};
@@ -47,6 +48,11 @@ impl Device {
 
     /// The CUDA GPU of that number, with a stream of its own.
     ///
+    /// Kernels are taken from the images that were built with the crate; where there is none for
+    /// this GPU, from `GPUINT_CACHE_DIR` (`off` switches it off; by default `gpuint` in
+    /// `XDG_CACHE_HOME` or `~/.cache`); where it is not there either, NVRTC makes it, which
+    /// `GPUINT_NVRTC` or `CUDA_HOME` may say the place of.
+    ///
     /// # Errors
     /// [`NoDevice`](Error::NoDevice) where there is no driver or no GPU of that number,
     /// [`Driver`](Error::Driver) where it cannot be used.
@@ -83,6 +89,34 @@ impl Device {
     #[must_use]
     pub fn backend(&self) -> BackendKind {
         self.0.backend.kind()
+    }
+
+    /// The name of the device: that of the GPU, or `cpu` or `simt`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.0.backend.name()
+    }
+
+    /// Does `work`, waits for what it queues on this device, and returns its result with the time
+    /// that the device took: measured by events in the queue of a GPU, by the clock elsewhere.
+    ///
+    /// The first call of an operation loads its kernel, which counts: call it once before. So does
+    /// what other threads queue on this device meanwhile, and a GPU's waiting for the host between
+    /// two operations.
+    ///
+    /// # Errors
+    /// Those of `work`, and [`Driver`](Error::Driver).
+    pub fn time<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(R, Duration)> {
+        let mut work = Some(work);
+        let mut result = None;
+        let time = self.0.backend.time(&mut || {
+            if let Some(work) = work.take() {
+                result = Some(work()?);
+            }
+            Ok(())
+        })?;
+        let result = result.ok_or_else(|| Error::Driver("the work was not done".to_owned()))?;
+        Ok((result, time))
     }
 
     /// Waits for all work queued so far.
@@ -137,7 +171,7 @@ impl Device {
         let idle = || self.0.idle_status.lock().unwrap_or_else(PoisonError::into_inner);
         let reused = idle().pop();
         let mut status = reused.map_or_else(|| self.memory().alloc(8), Ok)?;
-        self.memory().upload(&mut status, 0, &NO_ROW.to_le_bytes())?;
+        self.memory().fill(&mut status, NO_ROW_BYTE)?;
         self.launch(kernel, Operands { status: Some(&mut status), ..operands })?;
         let mut lowest = [0; 8];
         self.memory().download(&status, 0, &mut lowest)?;
@@ -148,6 +182,10 @@ impl Device {
         }
     }
 }
+
+/// Every byte of [`NO_ROW`].
+const NO_ROW_BYTE: u8 = 0xff;
+static_assertions::const_assert_eq!(u64::from_le_bytes([NO_ROW_BYTE; 8]), NO_ROW);
 
 /// The size of so many rows.
 fn total_bytes(rows: usize, row_bytes: usize) -> Result<u64> {

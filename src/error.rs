@@ -70,6 +70,19 @@ pub enum Error {
         remedy: String,
     },
 
+    /// The device has less shared memory per block than a kernel needs.
+    #[error(
+        "the kernel {kernel} needs {needed} bytes of shared memory per block, and the device has {available}"
+    )]
+    SharedMemory {
+        /// The name of the kernel.
+        kernel: String,
+        /// The bytes that a block of the kernel needs.
+        needed: u32,
+        /// The bytes that a block can have on this device.
+        available: u32,
+    },
+
     /// The run-time compiler refused a kernel.
     #[error("a kernel did not compile:\n{log}")]
     Compile {

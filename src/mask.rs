@@ -82,7 +82,7 @@ impl Mask {
     /// The words, all zero, for a kernel to set bits in.
     pub(crate) fn cleared(&mut self) -> Result<&mut Buffer> {
         if self.rows > 0 {
-            self.device.memory().clear(&mut self.words)?;
+            self.device.memory().fill(&mut self.words, 0)?;
         }
         Ok(&mut self.words)
     }

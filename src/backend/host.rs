@@ -65,8 +65,8 @@ macro_rules! host_memory_methods {
             Ok(Buffer::new($crate::backend::host::HostMemory::zeroed(bytes)?))
         }
 
-        fn clear(&self, target: &mut Buffer) -> Result<()> {
-            $crate::backend::host::bytes_mut(target)?.fill(0);
+        fn fill(&self, target: &mut Buffer, byte: u8) -> Result<()> {
+            $crate::backend::host::bytes_mut(target)?.fill(byte);
             Ok(())
         }
 

@@ -14,6 +14,7 @@ pub(crate) mod simt;
 
 use std::any::Any;
 use std::fmt::{self, Debug};
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::shape::Shape;
@@ -210,6 +211,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// What kind of device this is.
     fn kind(&self) -> BackendKind;
 
+    /// The name of the device: a product's where there is one.
+    fn name(&self) -> String {
+        self.kind().to_string()
+    }
+
     /// The device in words, for people.
     fn describe(&self) -> String;
 
@@ -219,8 +225,8 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Memory of zeros. `bytes` may be 0.
     fn alloc_zeroed(&self, bytes: u64) -> Result<Buffer>;
 
-    /// Sets all of a buffer to zero.
-    fn clear(&self, target: &mut Buffer) -> Result<()>;
+    /// Sets every byte of a buffer.
+    fn fill(&self, target: &mut Buffer, byte: u8) -> Result<()>;
 
     /// Copies from the host to `target`, from byte `offset` on.
     fn upload(&self, target: &mut Buffer, offset: u64, source: &[u8]) -> Result<()>;
@@ -236,6 +242,15 @@ pub(crate) trait Backend: Debug + Send + Sync {
 
     /// Waits for all work queued so far.
     fn synchronize(&self) -> Result<()>;
+
+    /// Does `work`, waits for what it queues, and returns how long the device took for that.
+    fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+        self.synchronize()?;
+        let start = Instant::now();
+        work()?;
+        self.synchronize()?;
+        Ok(start.elapsed())
+    }
 }
 
 /// What kind of device runs the operations.

@@ -1,0 +1,124 @@
+//! NVIDIA GPUs, through the driver.
+//!
+//! - `context`: what all handles to one GPU share: its kernels, from wherever they come
+//! - `memory`: a stream and the memory that is used on it
+//! - `module`: images in the memory of the GPU, and launches
+//! - `nvrtc`, `cache`: images that are made at run time, and where they are kept
+//!
+//! The libraries are found at run time: nothing is linked, and where there is no driver, there is
+//! no device.
+
+mod cache;
+mod context;
+mod memory;
+mod module;
+mod nvrtc;
+mod once;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::backend::launch::RawOperands;
+use crate::backend::{Backend, BackendKind, Buffer, Call};
+use crate::error::Result;
+use context::Context;
+use memory::{DeviceMemory, Queue};
+
+/// A GPU with a stream of its own.
+#[derive(Debug)]
+pub(crate) struct Cuda {
+    queue: Arc<Queue>,
+}
+
+/// Opens the GPU of that number with a stream of its own.
+pub(crate) fn open(ordinal: usize) -> Result<Box<dyn Backend>> {
+    let queue = Arc::new(Queue::new(Context::get(ordinal)?)?);
+    Ok(Box::new(Cuda { queue }))
+}
+
+impl Cuda {
+    /// A buffer of this queue.
+    fn memory<'a>(&self, buffer: &'a Buffer) -> Result<&'a DeviceMemory> {
+        let memory = buffer.memory::<DeviceMemory>()?;
+        memory.address(&self.queue)?;
+        Ok(memory)
+    }
+
+    /// A buffer of this queue.
+    fn memory_mut<'a>(&self, buffer: &'a mut Buffer) -> Result<&'a mut DeviceMemory> {
+        let memory = buffer.memory_mut::<DeviceMemory>()?;
+        memory.address(&self.queue)?;
+        Ok(memory)
+    }
+}
+
+impl Backend for Cuda {
+    fn kind(&self) -> BackendKind {
+        BackendKind::Cuda
+    }
+
+    fn name(&self) -> String {
+        self.queue.context.info.name.clone()
+    }
+
+    fn describe(&self) -> String {
+        self.queue.context.info.to_string()
+    }
+
+    fn alloc(&self, bytes: u64) -> Result<Buffer> {
+        DeviceMemory::new(&self.queue, bytes).map(Buffer::new)
+    }
+
+    fn alloc_zeroed(&self, bytes: u64) -> Result<Buffer> {
+        let mut memory = DeviceMemory::new(&self.queue, bytes)?;
+        memory.fill(0)?;
+        Ok(Buffer::new(memory))
+    }
+
+    fn fill(&self, target: &mut Buffer, byte: u8) -> Result<()> {
+        self.memory_mut(target)?.fill(byte)
+    }
+
+    fn upload(&self, target: &mut Buffer, offset: u64, source: &[u8]) -> Result<()> {
+        self.memory_mut(target)?.upload(offset, source)
+    }
+
+    fn download(&self, source: &Buffer, offset: u64, target: &mut [u8]) -> Result<()> {
+        self.memory(source)?.download(offset, target)
+    }
+
+    fn copy(&self, target: &mut Buffer, source: &Buffer) -> Result<()> {
+        self.memory_mut(target)?.copy(self.memory(source)?)
+    }
+
+    #[allow(unsafe_code)]
+    fn launch(&self, call: Call<'_>) -> Result<()> {
+        let Queue { stream, context } = &*self.queue;
+        let span = tracing::trace_span!("launch", kernel = %call.kernel, rows = call.operands.rows);
+        let _entered = span.enter();
+        let function = context.function(&call.kernel)?;
+        let operands = RawOperands::new(
+            call.operands,
+            |buffer| buffer.memory::<DeviceMemory>()?.address(&self.queue),
+            |buffer| buffer.memory_mut::<DeviceMemory>()?.address(&self.queue),
+        )?;
+        context.bind()?;
+        // SAFETY: the buffers belong to the stream and were borrowed by the call, those that are
+        // written mutably; `Call::check` found them long enough; and what comes to them later, a
+        // free included, is queued after the kernel.
+        unsafe { function.launch(stream, operands) }
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.queue.synchronize()
+    }
+
+    fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+        let start = self.queue.mark()?;
+        work()?;
+        let end = self.queue.mark()?;
+        self.queue.elapsed(&start, &end)
+    }
+}

@@ -1,0 +1,224 @@
+//! Images in the memory of a GPU, and the functions in them.
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+use bytemuck::Zeroable;
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::{CudaContext, CudaStream, sys};
+
+use crate::backend::cuda::context::{Info, driver};
+use crate::backend::launch::{Facts, RawOperands};
+use crate::error::{Error, Result};
+
+/// The most blocks of a launch.
+const MAX_GRID: u32 = (1 << 31) - 1;
+/// The most shared memory that a block has without asking.
+const COMMON_SHARED_MEMORY: u32 = 48 << 10;
+/// The most threads of a block, on every GPU so far.
+const MAX_THREADS: u32 = 1024;
+
+/// An image that was loaded; dropping it unloads it.
+#[derive(Debug)]
+pub(super) struct Module {
+    handle: sys::CUmodule,
+    cuda: Arc<CudaContext>,
+}
+
+// SAFETY: a handle of the driver, which takes it from any thread that has bound its context.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}
+
+impl Module {
+    /// Loads a cubin, a fatbin, or PTX with a null byte at its end.
+    pub(super) fn load(cuda: &Arc<CudaContext>, image: &[u8]) -> Result<Self, DriverError> {
+        cuda.bind_to_thread()?;
+        let image = Aligned::new(image);
+        // SAFETY: the image is one of nvcc or NVRTC, whole, and the driver makes its own copy.
+        let handle = unsafe { result::module::load_data(image.as_ptr()) }?;
+        Ok(Self { handle, cuda: Arc::clone(cuda) })
+    }
+
+    /// A variable of the image.
+    fn global<T: bytemuck::Pod>(&self, name: &str) -> Result<T> {
+        let failed = || driver(name);
+        let symbol = c_name(name)?;
+        // SAFETY: the module is loaded.
+        let (address, bytes) =
+            unsafe { result::module::get_global(self.handle, symbol) }.map_err(failed())?;
+        if bytes != size_of::<T>() {
+            return Err(Error::Driver(format!(
+                "{name} has {bytes} bytes instead of {}",
+                size_of::<T>()
+            )));
+        }
+        let mut value = [T::zeroed()];
+        // SAFETY: the variable has that size, any bytes are a value of the type, and the call
+        // returns when they are there.
+        unsafe { result::memcpy_dtoh_sync(&mut value, address) }.map_err(failed())?;
+        Ok(value[0])
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        self.cuda.record_err(self.cuda.bind_to_thread());
+        // SAFETY: the handle is not used again: functions keep their module.
+        self.cuda.record_err(unsafe { result::module::unload(self.handle) });
+    }
+}
+
+/// A kernel, ready to be launched.
+#[derive(Debug)]
+pub(super) struct Function {
+    name: String,
+    handle: sys::CUfunction,
+    facts: Facts,
+    /// The handle is part of it.
+    _module: Arc<Module>,
+}
+
+// SAFETY: a handle of the driver, which takes it from any thread that has bound its context.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+impl Function {
+    /// The function of that name. The context is bound to the calling thread.
+    pub(super) fn new(module: Arc<Module>, name: String, info: &Info) -> Result<Self> {
+        module.cuda.bind_to_thread().map_err(driver(&name))?;
+        // SAFETY: the module is loaded.
+        let handle = unsafe { result::module::get_function(module.handle, c_name(&name)?) }
+            .map_err(driver(&name))?;
+        let facts: Facts = module.global(&format!("{name}_facts"))?;
+        check(&name, facts, info.shared_memory)?;
+        if facts.shared_bytes > COMMON_SHARED_MEMORY {
+            use sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as BYTES;
+            // No more than the GPU has, which the driver gave as an i32.
+            let bytes = facts.shared_bytes as i32;
+            // SAFETY: the function is there, and its context is bound.
+            unsafe { result::function::set_function_attribute(handle, BYTES, bytes) }
+                .map_err(driver(&name))?;
+        }
+        tracing::debug!(?facts, "loaded");
+        Ok(Self { name, handle, facts, _module: module })
+    }
+
+    /// Queues the kernel. The context is bound to the calling thread.
+    ///
+    /// # Safety
+    /// The addresses of the operands are those of memory of this stream, as much of it as the
+    /// kernel uses for so many rows; memory that it writes is not used otherwise.
+    pub(super) unsafe fn launch(
+        &self,
+        stream: &CudaStream,
+        mut operands: RawOperands,
+    ) -> Result<()> {
+        let rows = usize::try_from(operands.rows).unwrap_or(usize::MAX);
+        let Facts { threads, shared_bytes, .. } = self.facts;
+        let grid = self.facts.grid(rows, MAX_GRID);
+        let mut arguments = [(&raw mut operands).cast::<c_void>()];
+        // SAFETY: the kernel takes one `Operands` by value, whose twin `RawOperands` is, and the
+        // driver copies it before it returns; the rest is the caller's.
+        unsafe {
+            result::launch_kernel(
+                self.handle,
+                (grid, 1, 1),
+                (threads, 1, 1),
+                shared_bytes,
+                stream.cu_stream(),
+                &mut arguments,
+            )
+        }
+        .map_err(driver(format_args!("launch of {}", self.name)))
+    }
+}
+
+/// Checks what a kernel says about itself against what the GPU has.
+fn check(kernel: &str, facts: Facts, available: u32) -> Result<()> {
+    let Facts { threads, shared_bytes: needed, rows_per_block, reserved } = facts;
+    if !(1..=MAX_THREADS).contains(&threads) || rows_per_block == 0 || reserved != 0 {
+        return Err(Error::Driver(format!(
+            "{kernel}: its image is not one of this crate: {facts:?}"
+        )));
+    }
+    if needed > available {
+        return Err(Error::SharedMemory { kernel: kernel.to_owned(), needed, available });
+    }
+    Ok(())
+}
+
+fn c_name(name: &str) -> Result<CString> {
+    CString::new(name).map_err(|error| Error::Driver(error.to_string()))
+}
+
+/// A copy of an image at a 16-byte boundary, where the driver's reads of wide fields are aligned.
+struct Aligned(Vec<Block>);
+
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(16))]
+struct Block([u8; 16]);
+
+impl Aligned {
+    fn new(image: &[u8]) -> Self {
+        let mut blocks = vec![Block::zeroed(); image.len().div_ceil(size_of::<Block>())];
+        bytemuck::cast_slice_mut(&mut blocks)[..image.len()].copy_from_slice(image);
+        Self(blocks)
+    }
+
+    fn as_ptr(&self) -> *const c_void {
+        self.0.as_ptr().cast()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FACTS: Facts =
+        Facts { threads: 128, shared_bytes: 65536, rows_per_block: 4, reserved: 0 };
+
+    #[test]
+    fn facts_are_four_words() {
+        let words: [u8; 16] = bytemuck::cast([128u32, 65536, 4, 0]);
+        assert_eq!(bytemuck::pod_read_unaligned::<Facts>(&words), FACTS);
+        assert_eq!(size_of::<RawOperands>(), 64);
+    }
+
+    #[test]
+    fn a_kernel_that_the_gpu_cannot_run_is_named() {
+        assert_eq!(check("k", FACTS, 65536), Ok(()));
+        assert_eq!(
+            check("k", FACTS, 65535),
+            Err(Error::SharedMemory { kernel: "k".to_owned(), needed: 65536, available: 65535 })
+        );
+        for wrong in [
+            Facts { threads: 0, ..FACTS },
+            Facts { threads: 1025, ..FACTS },
+            Facts { rows_per_block: 0, ..FACTS },
+            Facts { reserved: 1, ..FACTS },
+        ] {
+            assert!(matches!(check("k", wrong, 65536), Err(Error::Driver(_))), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn grids_cover_all_rows_and_no_more_than_there_can_be() {
+        assert_eq!(FACTS.grid(1, MAX_GRID), 1);
+        assert_eq!(FACTS.grid(4, MAX_GRID), 1);
+        assert_eq!(FACTS.grid(5, MAX_GRID), 2);
+        assert_eq!(FACTS.grid(usize::MAX, MAX_GRID), MAX_GRID);
+    }
+
+    #[test]
+    fn images_are_aligned() {
+        for length in [0, 1, 15, 16, 17] {
+            let image: Vec<u8> = (0..length).collect();
+            let aligned = Aligned::new(&image);
+            assert!(aligned.as_ptr().addr().is_multiple_of(16));
+            assert_eq!(bytemuck::cast_slice::<_, u8>(&aligned.0)[..image.len()], image);
+        }
+    }
+}

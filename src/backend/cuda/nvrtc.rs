@@ -1,0 +1,328 @@
+//! The run-time compiler, NVRTC: found when it is first needed, never linked.
+//!
+//! `GPUINT_NVRTC` names the library; otherwise the toolkits of `CUDA_HOME` and `CUDA_PATH`, the
+//! system's own search and `/usr/local/cuda` are tried in this order. The binding is the crate's
+//! own, because it must be this library and no other, and because what a library lacks must be an
+//! error and not a panic.
+#![allow(unsafe_code)]
+
+use std::env;
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::OnceLock;
+
+use libloading::Library;
+
+use crate::error::{Error, Result};
+
+/// The variable that names the library.
+pub(super) const VARIABLE: &str = "GPUINT_NVRTC";
+
+/// `nvrtcProgram`.
+type Program = *mut std::ffi::c_void;
+/// `nvrtcResult`; 0 is success.
+type Code = c_int;
+/// A function that writes the size of something.
+type Size = unsafe extern "C" fn(Program, *mut usize) -> Code;
+/// A function that writes something of that size.
+type Content = unsafe extern "C" fn(Program, *mut c_char) -> Code;
+
+/// Declares the functions of the library and reads them from it.
+macro_rules! functions {
+    ($($field:ident = $symbol:literal: $type:ty;)*) => {
+        #[derive(Debug)]
+        struct Functions {
+            $($field: $type,)*
+        }
+
+        impl Functions {
+            /// # Safety
+            /// The library is NVRTC.
+            unsafe fn read(library: &Library) -> Result<Self, libloading::Error> {
+                Ok(Self {
+                    // SAFETY: the type is that of the function in nvrtc.h.
+                    $($field: *unsafe { library.get::<$type>($symbol) }?,)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    error = c"nvrtcGetErrorString": unsafe extern "C" fn(Code) -> *const c_char;
+    version = c"nvrtcVersion": unsafe extern "C" fn(*mut c_int, *mut c_int) -> Code;
+    architecture_count = c"nvrtcGetNumSupportedArchs": unsafe extern "C" fn(*mut c_int) -> Code;
+    architectures = c"nvrtcGetSupportedArchs": unsafe extern "C" fn(*mut c_int) -> Code;
+    create = c"nvrtcCreateProgram": unsafe extern "C" fn(
+        *mut Program,
+        *const c_char,
+        *const c_char,
+        c_int,
+        *const *const c_char,
+        *const *const c_char,
+    ) -> Code;
+    compile = c"nvrtcCompileProgram":
+        unsafe extern "C" fn(Program, c_int, *const *const c_char) -> Code;
+    destroy = c"nvrtcDestroyProgram": unsafe extern "C" fn(*mut Program) -> Code;
+    log_size = c"nvrtcGetProgramLogSize": Size;
+    log = c"nvrtcGetProgramLog": Content;
+    cubin_size = c"nvrtcGetCUBINSize": Size;
+    cubin = c"nvrtcGetCUBIN": Content;
+    ptx_size = c"nvrtcGetPTXSize": Size;
+    ptx = c"nvrtcGetPTX": Content;
+}
+
+/// What to compile for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Code of the GPU's own architecture.
+    Cubin(u32),
+    /// PTX of an older architecture, which the driver compiles further.
+    Ptx(u32),
+}
+
+impl Target {
+    /// What these architectures offer a GPU of that compute capability (90 is 9.0).
+    fn choose(architectures: &[u32], capability: u32) -> Option<Self> {
+        if architectures.contains(&capability) {
+            return Some(Self::Cubin(capability));
+        }
+        architectures.iter().copied().filter(|&known| known < capability).max().map(Self::Ptx)
+    }
+
+    /// The options of the compiler.
+    pub(super) fn options(self) -> [String; 2] {
+        let architecture = match self {
+            Self::Cubin(number) => format!("sm_{number}"),
+            Self::Ptx(number) => format!("compute_{number}"),
+        };
+        [format!("--gpu-architecture={architecture}"), "--std=c++17".to_owned()]
+    }
+}
+
+/// The library.
+#[derive(Debug)]
+pub(super) struct Nvrtc {
+    functions: Functions,
+    version: (c_int, c_int),
+    architectures: Vec<u32>,
+    /// Unloading it would take the functions away.
+    _library: Library,
+}
+
+impl Nvrtc {
+    /// The library of this process.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn get() -> Result<&'static Self, &'static str> {
+        static NVRTC: OnceLock<Result<Nvrtc, String>> = OnceLock::new();
+        NVRTC.get_or_init(Self::find).as_ref().map_err(String::as_str)
+    }
+
+    fn find() -> Result<Self, String> {
+        if let Some(path) = env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
+            return Self::open(Path::new(&path)).map_err(|reason| format!("{VARIABLE}: {reason}"));
+        }
+        let names = cudarc::get_lib_name_candidates("nvrtc");
+        let within = |folder: PathBuf| {
+            let names = &names;
+            names.iter().map(move |name| folder.join(name)).filter(|path| path.is_file())
+        };
+        let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os);
+        let mut candidates: Vec<PathBuf> =
+            toolkits.flat_map(toolkit_folders).flat_map(within).collect();
+        candidates.extend(names.iter().map(PathBuf::from));
+        candidates.extend(toolkit_folders("/usr/local/cuda".into()).into_iter().flat_map(within));
+        for candidate in candidates {
+            match Self::open(&candidate) {
+                Ok(found) => return Ok(found),
+                Err(reason) => tracing::trace!(reason, "not NVRTC"),
+            }
+        }
+        Err("the library was not found".to_owned())
+    }
+
+    fn open(path: &Path) -> Result<Self, String> {
+        let words = |error: libloading::Error| format!("{}: {error}", path.display());
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            load_builtins(folder);
+        }
+        // SAFETY: this runs the initialisers of a library that the user or the system calls NVRTC;
+        // NVIDIA's have no preconditions.
+        let library = unsafe { Library::new(path) }.map_err(words)?;
+        // SAFETY: as above.
+        let functions = unsafe { Functions::read(&library) }.map_err(words)?;
+        let mut found =
+            Self { functions, version: (0, 0), architectures: Vec::new(), _library: library };
+        found.introduce().map_err(|reason| format!("{}: {reason}", path.display()))?;
+        let (major, minor) = found.version;
+        tracing::debug!(path = %path.display(), major, minor, "NVRTC");
+        Ok(found)
+    }
+
+    /// Asks the library for its version and for the architectures that it knows.
+    fn introduce(&mut self) -> Result<(), String> {
+        let (mut major, mut minor, mut count) = (0, 0, 0);
+        // SAFETY: both pointers are valid for a write.
+        self.words(unsafe { (self.functions.version)(&raw mut major, &raw mut minor) })?;
+        // SAFETY: the pointer is valid for a write.
+        self.words(unsafe { (self.functions.architecture_count)(&raw mut count) })?;
+        let mut numbers: Vec<c_int> = vec![0; usize::try_from(count).unwrap_or_default()];
+        // SAFETY: the array has as many elements as the library has just asked for.
+        self.words(unsafe { (self.functions.architectures)(numbers.as_mut_ptr()) })?;
+        self.version = (major, minor);
+        self.architectures = numbers.into_iter().filter_map(|n| n.try_into().ok()).collect();
+        Ok(())
+    }
+
+    /// The library in words, for the key of what it compiles.
+    pub(super) fn describe(&self) -> String {
+        format!("nvrtc {}.{}", self.version.0, self.version.1)
+    }
+
+    /// What to compile for a GPU of that compute capability; `None` where it is older than
+    /// everything that this library knows.
+    pub(super) fn target(&self, capability: u32) -> Option<Target> {
+        Target::choose(&self.architectures, capability)
+    }
+
+    /// Compiles a translation unit that includes these headers, each by its bare name.
+    ///
+    /// # Errors
+    /// [`Compile`](Error::Compile) with what the compiler said.
+    pub(super) fn compile(
+        &self,
+        source: &str,
+        headers: &[(&str, &str)],
+        target: Target,
+    ) -> Result<Vec<u8>> {
+        let texts = Texts::new(headers.iter().map(|&(_, text)| text))?;
+        let names = Texts::new(headers.iter().map(|&(name, _)| name))?;
+        let options = Texts::new(target.options())?;
+        let source = c_string(source)?;
+        let mut program = Running { nvrtc: self, program: ptr::null_mut() };
+        // SAFETY: the strings end with a null byte and live until the program is destroyed, as the
+        // locals above are dropped after it; both arrays have the length that is given.
+        let code = unsafe {
+            (self.functions.create)(
+                &raw mut program.program,
+                source.as_ptr(),
+                c"gpuint.cu".as_ptr(),
+                texts.len(),
+                texts.as_ptr(),
+                names.as_ptr(),
+            )
+        };
+        self.words(code).map_err(|log| Error::Compile { log })?;
+        // SAFETY: the program is there, and the array has the length that is given.
+        let code =
+            unsafe { (self.functions.compile)(program.program, options.len(), options.as_ptr()) };
+        if let Err(reason) = self.words(code) {
+            let log = program.read(self.functions.log_size, self.functions.log).unwrap_or_default();
+            let log = String::from_utf8_lossy(log.strip_suffix(&[0]).unwrap_or(&log));
+            return Err(Error::Compile { log: format!("{reason}\n{log}") });
+        }
+        let (size, content) = match target {
+            Target::Cubin(_) => (self.functions.cubin_size, self.functions.cubin),
+            Target::Ptx(_) => (self.functions.ptx_size, self.functions.ptx),
+        };
+        program.read(size, content).map_err(|log| Error::Compile { log })
+    }
+
+    /// The words for a code that is not success.
+    fn words(&self, code: Code) -> Result<(), String> {
+        if code == 0 {
+            return Ok(());
+        }
+        // SAFETY: the function takes any code.
+        let words = unsafe { (self.functions.error)(code) };
+        if words.is_null() {
+            return Err(format!("NVRTC's error {code}"));
+        }
+        // SAFETY: it returns a string that is part of the library.
+        let words = unsafe { CStr::from_ptr(words) };
+        Err(words.to_string_lossy().into_owned())
+    }
+}
+
+/// A program that is destroyed when it goes.
+struct Running<'a> {
+    nvrtc: &'a Nvrtc,
+    /// Null before it was made.
+    program: Program,
+}
+
+impl Running<'_> {
+    /// What the pair of functions says about the program.
+    fn read(&self, size: Size, content: Content) -> Result<Vec<u8>, String> {
+        let mut bytes = 0;
+        // SAFETY: the program is there, and the pointer is valid for a write.
+        self.nvrtc.words(unsafe { size(self.program, &raw mut bytes) })?;
+        let mut buffer = vec![0u8; bytes];
+        // SAFETY: the buffer has the size that was asked for.
+        self.nvrtc.words(unsafe { content(self.program, buffer.as_mut_ptr().cast()) })?;
+        Ok(buffer)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if !self.program.is_null() {
+            // SAFETY: the program was made and is not used again. A failure would leak it.
+            let _ = unsafe { (self.nvrtc.functions.destroy)(&raw mut self.program) };
+        }
+    }
+}
+
+/// Strings as C takes them.
+struct Texts {
+    _texts: Vec<CString>,
+    pointers: Vec<*const c_char>,
+}
+
+impl Texts {
+    fn new<T: Into<Vec<u8>>>(texts: impl IntoIterator<Item = T>) -> Result<Self> {
+        let texts = texts.into_iter().map(c_string).collect::<Result<Vec<_>>>()?;
+        let pointers = texts.iter().map(|text| text.as_ptr()).collect();
+        Ok(Self { _texts: texts, pointers })
+    }
+
+    fn len(&self) -> c_int {
+        // A few dozen headers and options.
+        self.pointers.len() as c_int
+    }
+
+    fn as_ptr(&self) -> *const *const c_char {
+        self.pointers.as_ptr()
+    }
+}
+
+fn c_string<T: Into<Vec<u8>>>(text: T) -> Result<CString> {
+    CString::new(text).map_err(|error| Error::Compile { log: error.to_string() })
+}
+
+/// The folders of a toolkit that have its libraries.
+fn toolkit_folders(toolkit: std::ffi::OsString) -> [PathBuf; 4] {
+    let toolkit = PathBuf::from(toolkit);
+    ["lib64", "lib", "bin/x64", "bin"].map(|folder| toolkit.join(folder))
+}
+
+/// Loads what NVRTC asks for by its bare name and would not find beside itself.
+fn load_builtins(folder: &Path) {
+    let prefix = format!("{}nvrtc-builtins", env::consts::DLL_PREFIX);
+    for file in folder.read_dir().into_iter().flatten().flatten() {
+        let name = file.file_name();
+        let name = name.to_string_lossy();
+        let alternative = name.contains(".alt.");
+        if name.starts_with(&prefix) && name.contains(env::consts::DLL_SUFFIX) && !alternative {
+            // SAFETY: a part of NVRTC: as for the library itself.
+            match unsafe { Library::new(file.path()) } {
+                // It stays for as long as the process.
+                Ok(builtins) => std::mem::forget(builtins),
+                Err(error) => tracing::debug!(%error, "a part of NVRTC does not load"),
+            }
+        }
+    }
+}

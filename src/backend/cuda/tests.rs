@@ -1,0 +1,234 @@
+//! What needs a GPU or NVRTC is skipped, with the reason, where there is none.
+
+use std::thread;
+use std::time::Duration;
+
+use num_bigint::BigUint;
+
+use super::nvrtc::{Nvrtc, Target};
+use crate::backend::images::HEADERS;
+use crate::codegen::{self, Entry};
+use crate::shape::{OPERATIONS, block};
+use crate::{Batch, Device, Error, GpuUint, shapes};
+
+/// A GPU, where there is one.
+fn gpu() -> Option<Device> {
+    match Device::cuda(0) {
+        Ok(device) => Some(device),
+        Err(Error::NoDevice) => {
+            eprintln!("skipped: no CUDA driver or GPU");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn nvrtc() -> Option<&'static Nvrtc> {
+    Nvrtc::get().inspect_err(|reason| eprintln!("skipped: no NVRTC: {reason}")).ok()
+}
+
+fn contains(image: &[u8], text: &str) -> bool {
+    image.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+/// The symbols stand in an image one after the other, each with a null byte at its end.
+fn has_symbol(image: &[u8], name: &str) -> bool {
+    contains(image, &format!("\0{name}\0"))
+}
+
+#[test]
+fn nvrtc_compiles_every_kernel_of_the_catalogue() {
+    let Some(nvrtc) = nvrtc() else { return };
+    let target = nvrtc.target(90).expect("sm_90 is known to every NVRTC that is maintained");
+    let compile = |shape: &crate::Shape| {
+        let entries: Vec<Entry<'_>> = OPERATIONS
+            .iter()
+            .map(|&(task, template)| Entry {
+                task,
+                template,
+                bits: shape.bits,
+                q: shape.q,
+                digit: shape.digit.name(),
+                block: block(*shape),
+            })
+            .collect();
+        let unit = codegen::translation_unit(entries.iter().copied());
+        let image =
+            nvrtc.compile(&unit, HEADERS, target).unwrap_or_else(|e| panic!("{shape}: {e}"));
+        for name in entries.iter().map(Entry::name) {
+            assert!(has_symbol(&image, &name), "{name}");
+            assert!(has_symbol(&image, &format!("{name}_facts")), "{name}");
+        }
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for worker in 0..workers {
+            let compile = &compile;
+            scope.spawn(move || shapes().iter().skip(worker).step_by(workers).for_each(compile));
+        }
+    });
+}
+
+#[test]
+fn nvrtc_makes_ptx_for_gpus_that_it_does_not_know() {
+    let Some(nvrtc) = nvrtc() else { return };
+    let Some(target @ Target::Ptx(number)) = nvrtc.target(u32::MAX) else {
+        panic!("no architecture");
+    };
+    let unit = "extern \"C\" __global__ void k() {}";
+    let ptx = nvrtc.compile(unit, &[], target).unwrap();
+    assert!(contains(&ptx, &format!(".target sm_{number}")));
+    assert_eq!(ptx.last(), Some(&0));
+    assert_eq!(nvrtc.target(1), None);
+}
+
+#[test]
+fn what_nvrtc_refuses_comes_back_in_its_words() {
+    let Some(nvrtc) = nvrtc() else { return };
+    let target = nvrtc.target(90).unwrap();
+    let error =
+        nvrtc.compile("#include \"own.cuh\"\nint x = undeclared;", &[("own.cuh", "")], target);
+    let Err(Error::Compile { log }) = error else { panic!("{error:?}") };
+    assert!(log.contains("NVRTC_ERROR_COMPILATION") && log.contains("undeclared"), "{log}");
+    let error = nvrtc.compile("a\0b", &[], target);
+    assert!(matches!(error, Err(Error::Compile { .. })), "{error:?}");
+}
+
+#[test]
+fn a_gpu_that_is_not_there_is_no_device() {
+    assert_eq!(Device::cuda(usize::MAX), Err(Error::NoDevice));
+    let device = Device::new().unwrap();
+    assert_eq!(device.backend().name() == "cuda", Device::cuda(0).is_ok());
+    assert!(!device.name().is_empty());
+}
+
+type U1024 = GpuUint<1024>;
+
+fn numbers(count: u32) -> Vec<BigUint> {
+    (0..count).map(|n| (BigUint::from(n) << 1000u32) + n).collect()
+}
+
+#[test]
+fn memory_of_the_gpu_keeps_what_it_is_given() {
+    let Some(device) = gpu() else { return };
+    println!("{device:?}");
+    let backend = device.memory();
+    let mut buffer = backend.alloc_zeroed(1000).unwrap();
+    let mut read = [1u8; 1000];
+    backend.download(&buffer, 0, &mut read).unwrap();
+    assert_eq!(read, [0; 1000]);
+    backend.upload(&mut buffer, 7, &[5, 6]).unwrap();
+    backend.download(&buffer, 6, &mut read[..4]).unwrap();
+    assert_eq!(read[..4], [0, 5, 6, 0]);
+    let mut copy = backend.alloc(1000).unwrap();
+    backend.fill(&mut copy, 0xff).unwrap();
+    backend.download(&copy, 0, &mut read).unwrap();
+    assert_eq!(read, [0xff; 1000]);
+    backend.copy(&mut copy, &buffer).unwrap();
+    backend.download(&copy, 7, &mut read[..2]).unwrap();
+    assert_eq!(read[..2], [5, 6]);
+    for (offset, len) in [(999, 2), (1001, 0), (u64::MAX, 1)] {
+        let part = &mut read[..len];
+        assert!(matches!(backend.download(&buffer, offset, part), Err(Error::Driver(_))));
+        assert!(matches!(backend.upload(&mut buffer, offset, part), Err(Error::Driver(_))));
+    }
+}
+
+#[test]
+fn memory_without_bytes_works() {
+    let Some(device) = gpu() else { return };
+    let backend = device.memory();
+    let mut buffer = backend.alloc_zeroed(0).unwrap();
+    let other = backend.alloc(0).unwrap();
+    backend.fill(&mut buffer, 1).unwrap();
+    backend.upload(&mut buffer, 0, &[]).unwrap();
+    backend.download(&buffer, 0, &mut []).unwrap();
+    backend.copy(&mut buffer, &other).unwrap();
+    let empty = Batch::<U1024>::zeros(&device, 0).unwrap();
+    assert_eq!(empty.wrapping_add(&empty).unwrap().to_biguints().unwrap(), []);
+}
+
+#[test]
+fn memory_that_the_gpu_does_not_have_is_an_error() {
+    let Some(device) = gpu() else { return };
+    for bytes in [1 << 50, u64::MAX] {
+        let error = device.memory().alloc(bytes).unwrap_err();
+        assert_eq!(error, Error::OutOfMemory { bytes });
+    }
+    // More than is free, but not more than there is: what was freed is found again.
+    let mut held = Vec::new();
+    let error = loop {
+        match device.memory().alloc(4 << 30) {
+            Ok(buffer) => held.push(buffer),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error, Error::OutOfMemory { bytes: 4 << 30 });
+    let most = held.len();
+    assert!(most > 0);
+    held.clear();
+    let again: Vec<_> = (0..most).map(|_| device.memory().alloc(4 << 30).unwrap()).collect();
+    drop(again);
+    device.synchronize().unwrap();
+}
+
+#[test]
+fn buffers_of_another_queue_are_refused() {
+    let (Some(one), Some(other)) = (gpu(), gpu()) else { return };
+    assert_ne!(one, other);
+    let mut buffer = one.memory().alloc_zeroed(8).unwrap();
+    let mut own = other.memory().alloc_zeroed(8).unwrap();
+    assert_eq!(other.memory().upload(&mut buffer, 0, &[1]), Err(Error::DeviceMismatch));
+    assert_eq!(other.memory().copy(&mut own, &buffer), Err(Error::DeviceMismatch));
+    assert_eq!(one.memory().copy(&mut own, &buffer), Err(Error::DeviceMismatch));
+}
+
+#[test]
+fn threads_share_a_device() {
+    let Some(device) = gpu() else { return };
+    thread::scope(|scope| {
+        for id in 0..8u32 {
+            let device = &device;
+            scope.spawn(move || {
+                let values = numbers(100 + id);
+                for round in 0..20u32 {
+                    let a = Batch::<U1024>::from_biguints(device, &values).unwrap();
+                    let b = Batch::splat(device, &BigUint::from(round + id), values.len()).unwrap();
+                    let sum = a.wrapping_add(&b).unwrap();
+                    drop((a, b));
+                    let expected: Vec<BigUint> = values.iter().map(|v| v + round + id).collect();
+                    assert_eq!(sum.to_biguints().unwrap(), expected);
+                }
+            });
+        }
+    });
+    // Memory may go on a thread that never used the GPU.
+    let batch = Batch::<U1024>::from_biguints(&device, &numbers(10)).unwrap();
+    thread::spawn(move || drop(batch)).join().unwrap();
+    device.synchronize().unwrap();
+}
+
+#[test]
+fn devices_do_not_wait_for_the_handle_they_came_from() {
+    let Some(device) = gpu() else { return };
+    let batch = Batch::<U1024>::from_biguints(&device, &numbers(1000)).unwrap();
+    drop(device);
+    let double = batch.wrapping_add(&batch).unwrap();
+    drop(batch);
+    let expected: Vec<BigUint> =
+        numbers(1000).iter().map(|v| (v << 1u32) % (BigUint::from(1u32) << 1024u32)).collect();
+    assert_eq!(double.to_biguints().unwrap(), expected);
+}
+
+#[test]
+fn time_is_that_of_the_device() {
+    for device in [Some(Device::cpu()), gpu()].into_iter().flatten() {
+        let a = Batch::<U1024>::from_biguints(&device, &numbers(2000)).unwrap();
+        a.wrapping_mul(&a).unwrap();
+        let (product, time) = device.time(|| a.wrapping_mul(&a)).unwrap();
+        assert_eq!(product.len(), 2000);
+        assert!(time > Duration::ZERO && time < Duration::from_secs(60), "{device}: {time:?}");
+        let failed = device.time(|| Err::<(), _>(Error::DeviceMismatch));
+        assert_eq!(failed, Err(Error::DeviceMismatch));
+    }
+}
