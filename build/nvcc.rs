@@ -1,4 +1,9 @@
 //! The kernels, compiled by nvcc into fatbins.
+//!
+//! - `GPUINT_NVCC`: the compiler, or `none`; without it, nvcc is looked for in `CUDA_HOME`,
+//!   `CUDA_PATH`, `PATH` and `/usr/local/cuda`
+//! - `GPUINT_ARCHS`: what fatbins hold, a list of `sm_NN` (code) and `compute_NN` (PTX)
+//! - `GPUINT_NVCC_FLAGS`: more options
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,9 @@
 //! Feature `simt`: the kernels, compiled for the host over the shim of `kernels/simt`.
+//!
+//! - `GPUINT_SIMT_OPT`: the optimisation level, 2 by default
+//! - `GPUINT_SIMT_SANITIZE`: what follows `-fsanitize=`, for example `thread` or
+//!   `address,undefined`
+//! - `GPUINT_SIMT_BITS`: the widest shape whose kernels are compiled; all by default
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +38,13 @@ pub(crate) fn build(catalogue: &Catalogue, out: &Path) -> Result {
             build.file(path);
         }
     }
-    let shapes: Vec<_> = catalogue.shapes().collect();
+    let widest = match variable("GPUINT_SIMT_BITS") {
+        None => usize::MAX,
+        Some(bits) => bits
+            .parse()
+            .map_err(|_| format!("GPUINT_SIMT_BITS: \"{bits}\" is not a number of bits"))?,
+    };
+    let shapes: Vec<_> = catalogue.shapes().filter(|shape| shape.bits <= widest).collect();
     for (unit, shapes) in shapes.chunks(SHAPES_PER_UNIT).enumerate() {
         let name = format!("simt_{unit}.cpp");
         write(out, &name, &codegen::translation_unit(catalogue.entries(shapes)))?;

@@ -6,7 +6,7 @@
 pub(crate) struct Entry<'a> {
     /// What is computed and how: `mul_lo_classical`.
     pub(crate) task: &'a str,
-    /// The template that computes it: `MulLow<S, Classical>`, where `S` is the shape.
+    /// The template that computes it: `MulLow<{shape}, Classical>`.
     pub(crate) template: &'a str,
     /// The width of an integer.
     pub(crate) bits: usize,
@@ -25,35 +25,50 @@ impl Entry<'_> {
         format!("gpuint_{task}_b{bits}_q{q}_{digit}")
     }
 
-    /// The template with its shape filled in, every name qualified.
+    /// The template with its shape filled in.
     fn instance(&self) -> String {
         let Self { bits, q, digit, block, .. } = self;
-        let mut text = String::new();
-        let mut rest = self.template;
-        while !rest.is_empty() {
-            let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-            match &rest[..end] {
-                "" => {}
-                "S" => {
-                    text += &format!("gpuint::Shape<gpuint::{digit}, {bits}, {q}, {block}>");
-                }
-                name => text += &format!("gpuint::{name}"),
-            }
-            let next = rest[end..]
-                .find(|c: char| c.is_ascii_alphanumeric())
-                .map_or(rest.len(), |skip| end + skip);
-            text += &rest[end..next];
-            rest = &rest[next..];
-        }
-        text
+        self.template.replace("{shape}", &format!("Shape<{digit}, {bits}, {q}, {block}>"))
     }
 }
 
 /// The translation unit that holds these kernels.
 pub(crate) fn translation_unit<'a>(entries: impl IntoIterator<Item = Entry<'a>>) -> String {
-    let mut text = String::from("#include \"kernels.cuh\"\n\n");
+    let mut text = String::from("#include \"kernels.cuh\"\n\nusing namespace gpuint;\n\n");
     for entry in entries {
         text += &format!("GPUINT_KERNEL({}, {})\n", entry.name(), entry.instance());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_instances_of_their_templates() {
+        let add = Entry {
+            task: "add",
+            template: "Add<{shape}>",
+            bits: 1024,
+            q: 4,
+            digit: "u64",
+            block: 128,
+        };
+        let product = Entry {
+            task: "mul_lo_classical",
+            template: "MulLow<{shape}, Classical>",
+            bits: 2048,
+            q: 1,
+            digit: "u16",
+            block: 64,
+        };
+        assert_eq!(
+            translation_unit([add, product]),
+            "#include \"kernels.cuh\"\n\nusing namespace gpuint;\n\n\
+             GPUINT_KERNEL(gpuint_add_b1024_q4_u64, Add<Shape<u64, 1024, 4, 128>>)\n\
+             GPUINT_KERNEL(gpuint_mul_lo_classical_b2048_q1_u16, \
+             MulLow<Shape<u16, 2048, 1, 64>, Classical>)\n"
+        );
+    }
 }

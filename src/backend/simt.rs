@@ -112,7 +112,7 @@ impl Backend for Simt {
             OK => Ok(()),
             UNKNOWN_KERNEL => Err(Error::KernelMissing {
                 kernel,
-                remedy: "this build of the crate's simt feature does not have it".to_owned(),
+                remedy: "it was not built for the host; was GPUINT_SIMT_BITS set?".to_owned(),
             }),
             _ => {
                 let message = CStr::from_bytes_until_nul(&message).unwrap_or_default();

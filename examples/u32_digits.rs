@@ -1,0 +1,11 @@
+//! Integers of 4096 bits in 32-bit digits: every operation on a batch, each result checked.
+//!
+//! `cargo run --release --example u32_digits -- --help`
+
+mod tour;
+
+gpuint::gpu_uint!(type Integer = 4096 bits, Q = 4, u32);
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    tour::run::<Integer>()
+}

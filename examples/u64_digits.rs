@@ -1,0 +1,11 @@
+//! Integers of 16384 bits in 64-bit digits: every operation on a batch, each result checked.
+//!
+//! `cargo run --release --example u64_digits -- --help`
+
+mod tour;
+
+gpuint::gpu_uint!(type Integer = 16384 bits, Q = 4, u64);
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    tour::run::<Integer>()
+}

@@ -1,0 +1,38 @@
+//! What must not compile, and in which words; and what must.
+
+use std::env;
+use std::process::Command;
+
+/// Compilation inside the test needs no kernels, which take long to compile.
+const NO_KERNELS: [(&str, &str); 2] = [("GPUINT_SIMT_BITS", "0"), ("GPUINT_NVCC", "none")];
+
+#[test]
+fn errors_are_in_words() {
+    // The messages list the shapes that are built: those of the catalogue's default set.
+    for variable in ["GPUINT_CATALOGUE", "GPUINT_SHAPES"] {
+        if env::var_os(variable).is_some() {
+            eprintln!("skipped: {variable} changes the list of shapes in the messages");
+            return;
+        }
+    }
+    if NO_KERNELS.iter().any(|(name, value)| env::var(name).as_deref() != Ok(value)) {
+        let itself = env::current_exe().expect("a test has a path");
+        let status = Command::new(itself).args(env::args_os().skip(1)).envs(NO_KERNELS).status();
+        assert!(status.expect("a test can be started").success(), "see above");
+        return;
+    }
+    let cases = trybuild::TestCases::new();
+    cases.pass("tests/compile_fail/pass.rs");
+    for case in [
+        "clone",
+        "mixed_shapes",
+        "not_a_digit",
+        "not_a_strategy",
+        "unbuilt_declaration",
+        "unbuilt_double",
+        "unbuilt_generic",
+        "unbuilt_width",
+    ] {
+        cases.compile_fail(format!("tests/compile_fail/{case}.rs"));
+    }
+}

@@ -1,0 +1,37 @@
+//! What a user writes, generic over shapes and strategies: it must compile and link.
+
+use gpuint::{Auto, Batch, Blocked, Classical, Device, Division, GpuUint, Kernels, Result, Widen};
+
+gpuint::gpu_uint!(
+    /// With documentation.
+    pub type U2048 = 2048 bits, Q = 2, u32
+);
+gpuint::gpu_uint!(type U1024 = 1024 bits);
+
+fn quotients<T: Kernels, S: Division<T>>(u: &Batch<T>, v: &Batch<T>) -> Result<Batch<T>> {
+    u.div_with::<S>(v)
+}
+
+fn squares<const BITS: usize>(a: &Batch<GpuUint<BITS>>) -> Result<Batch<GpuUint<BITS>>>
+where
+    GpuUint<BITS>: Kernels,
+{
+    a.wrapping_mul_with::<Classical>(a)
+}
+
+fn products<T: Widen>(a: &Batch<T>) -> Result<Batch<T::Wide>> {
+    a.widening_mul(a)
+}
+
+fn main() -> Result<()> {
+    let device = Device::cpu();
+    let a = Batch::<U1024>::splat(&device, &7u32.into(), 3)?;
+    let wide: Batch<GpuUint<2048>> = products(&squares(&a)?)?;
+    assert_eq!(wide.row(0)?, (7u32 * 7 * 7 * 7).into());
+    assert_eq!(a.widening_mul(&a)?.len(), 3);
+    let b = Batch::<U2048>::splat(&device, &100u32.into(), 3)?;
+    let c = Batch::splat(&device, &9u32.into(), 3)?;
+    assert_eq!(quotients::<_, Auto>(&b, &c)?.row(1)?, 11u32.into());
+    assert_eq!(quotients::<_, Blocked<Classical>>(&b, &c)?.row(2)?, 11u32.into());
+    Ok(())
+}
