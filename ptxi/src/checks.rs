@@ -3,7 +3,6 @@
 /// The checks that can be switched off. Bounds, alignment, writes to constant memory,
 /// deadlock and `trap` are always errors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct Checks {
     /// A lane executes a `.sync` instruction whose mask does not name it, or shuffles from a lane that takes no part.
     pub lane_masks: bool,

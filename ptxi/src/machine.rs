@@ -235,7 +235,7 @@ fn validate(program: &Program, launch: &Launch, params: &[u8]) -> Result<(), Err
     if launch.grid.contains(&0) || launch.block.contains(&0) {
         return Err(Error::launch("an empty grid or block"));
     }
-    let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+    let threads = launch.block.iter().fold(1u64, |product, &n| product.saturating_mul(n.into()));
     let most = program.max_threads.unwrap_or(1024).min(1024);
     if launch.block.iter().any(|&n| n > 1024) || threads > most {
         let what = format!("{threads} threads per block, at most {most}");

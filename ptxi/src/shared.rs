@@ -166,6 +166,10 @@ impl SharedMemory {
                 if tag != 0 && self.concurrent(tag, warp) {
                     return Err(Self::race(at, Race::WriteAfterRead, tag));
                 }
+                // A plain write stays on record behind an atomic of its own warp.
+                if self.writes[at] == own & !ATOMIC {
+                    continue;
+                }
                 if both_strong && self.concurrent(self.writes[at], warp) {
                     self.writes[at] = self.epoch << CLOCK_SHIFT | ATOMIC | MANY;
                     continue;

@@ -32,7 +32,7 @@ impl<'a> Source<'a> {
             match p.peek() {
                 Token::End => return Ok(source),
                 Token::Mark(b';') => p.bump(),
-                Token::Dot("version" | "target" | "address_size") => p.skip_header(),
+                Token::Dot("version" | "target" | "address_size") => p.skip_header()?,
                 Token::Dot("section") => p.skip_section()?,
                 Token::Dot("pragma") => p.skip_statement()?,
                 Token::Dot(_) => p.item(&mut source)?,
@@ -101,11 +101,17 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `.version 9.0`, `.target sm_90, debug`: up to the next directive.
-    fn skip_header(&mut self) {
+    /// `.version 9.0`, `.target sm_90, debug`, `.address_size 64`.
+    fn skip_header(&mut self) -> Result<(), Error> {
         self.bump();
-        while !matches!(self.peek(), Token::Dot(_) | Token::End) {
-            self.bump();
+        loop {
+            match self.peek() {
+                Token::Decimal(_) | Token::Int(_) | Token::Name(_) => self.bump(),
+                _ => return self.fail("a version, target or size"),
+            }
+            if !self.eat(b',') {
+                return Ok(());
+            }
         }
     }
 

@@ -185,6 +185,10 @@ fn barrier<'a>(
     } else {
         m.need(&[("sync", BarrierOp::Sync), ("arrive", BarrierOp::Arrive)])?
     };
+    // `barrier.cluster` is another instruction, with other operands.
+    if matches!(op, BarrierOp::Sync | BarrierOp::Arrive) {
+        m.finish()?;
+    }
     let operands = match (op, operands) {
         (BarrierOp::Sync | BarrierOp::Arrive, all) => all,
         (_, [d, places @ .., p]) => {
