@@ -109,9 +109,10 @@ GPUINT_DEVICE u32 words_from_top(G& group, const typename S::Limb* row) {
   return 0;
 }
 
-// Limbs 0 .. count of `from`, then zeros, into a row in global memory. `from` is aligned to a word and count a whole word.
+// Limbs 0 .. count of `from`, then zeros, into a row in global memory, if it is wanted. `from` is aligned to a word and count a whole word.
 template <class S, class G>
 GPUINT_DEVICE void copy_out(const G& group, const typename S::Limb* from, u32 count, typename S::Limb* row) {
+  if (row == nullptr) return;
   for (u32 k = group.rank * WORD; k < S::WORDS * WORD; k += G::THREADS * WORD) {
     typename S::Limb word[WORD] = {};
     if (k < count) load_word(from + k, word);

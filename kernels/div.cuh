@@ -20,26 +20,26 @@
 
 namespace gpuint {
 
-// Quotient of a row whose divisor is zero: all ones, and the remainder is u.
+// A row whose divisor is zero: flagged; its quotient is all ones and its remainder u.
 template <class S, class G>
-GPUINT_DEVICE void write_undefined(const G& group, const typename S::Limb* u, typename S::Limb* q, typename S::Limb* r) {
+GPUINT_DEVICE void write_undefined(const G& group, const Operands& o, u64 row) {
   using Limb = typename S::Limb;
+  const Limb ones[WORD] = {Limb(~Limb(0)), Limb(~Limb(0)), Limb(~Limb(0)), Limb(~Limb(0))};
   for (u32 k = group.rank * WORD; k < S::WORDS * WORD; k += G::THREADS * WORD) {
-    if (r != nullptr) {
-      Limb word[WORD];
-      read_word<S>(u, k, word);
-      write_word<S>(r, k, word);
-    }
-    if (q != nullptr) {
-      const Limb ones[WORD] = {Limb(~Limb(0)), Limb(~Limb(0)), Limb(~Limb(0)), Limb(~Limb(0))};
-      write_word<S>(q, k, ones);
-    }
+    Limb word[WORD];
+    read_word<S>(input_row<S>(o, 0, row), k, word);
+    if (o.out[0] != nullptr) write_word<S>(output_row<S>(o, 0, row), k, ones);
+    if (o.out[1] != nullptr) write_word<S>(output_row<S>(o, 1, row), k, word);
   }
+  if (group.rank != 0) return;
+  if (o.mask != nullptr) set_mask(o.mask, row);
+  if (o.status != nullptr) set_status(o.status, row);
 }
 
-// Words from..to of q in global memory; `limb(k)` answers limb k of the row.
+// Words from .. to of a row: those of `limbs`, or zeros. Nothing where the row is not wanted.
 template <class S, class G>
 GPUINT_DEVICE void write_quotient(const G& group, typename S::Limb* q, u32 from, u32 to, const typename S::Limb* limbs) {
+  if (q == nullptr) return;
   for (u32 k = (from + group.rank) * WORD; k < min_of(to, S::WORDS) * WORD; k += G::THREADS * WORD) {
     typename S::Limb word[WORD] = {};
     if (limbs != nullptr) load_word(limbs + (k - from * WORD), word);
@@ -59,46 +59,34 @@ struct ShiftedInverse {
 
     // The dividend is only read, from global memory: its top for the estimate and its bottom for the remainder.
     template <class G>
-    GPUINT_DEVICE static void divide(G& group, unsigned char* bytes, const Limb* u, const Limb* v, Limb* q, Limb* r, u32* mask,
-                                     u64* status, u64 row) {
+    GPUINT_DEVICE static void divide(G& group, unsigned char* bytes, const Operands& o, u64 row) {
       const Arena arena(group, bytes);
-      const u32 v_bits = group.max(copy_in<S>(group, v, arena.v));
-      const u32 u_bits = group.max(bits_seen<S>(group, u));
+      const u32 v_bits = group.max(copy_in<S>(group, input_row<S>(o, 1, row), arena.v));
+      const u32 u_bits = group.max(bits_seen<S>(group, input_row<S>(o, 0, row)));
       group.sync();
-      if (v_bits == 0) {
-        write_undefined<S>(group, u, q, r);
-        flag(group, mask, status, row);
-        return;
-      }
+      if (v_bits == 0) return write_undefined<S>(group, o, row);
       const Divisor<S> divisor(v_bits);
       const u32 n = divisor.words;
       const u32 length = divisor.quotient_words(u_bits);
-      const auto dividend = [&](i32 i) { return i >= 0 && i < static_cast<i32>(S::N) ? __ldg(u + i) : Limb(0); };
+      const auto dividend = [&](i32 i) {
+        return i >= 0 && i < static_cast<i32>(S::N) ? __ldg(input_row<S>(o, 0, row) + i) : Limb(0);
+      };
       Limb* const remainder = arena.b;
       if (length > 0) {
         refine<S, M>(group, arena, divisor, length + 1);
         const bool carry = estimate_quotient<S, M>(group, arena, divisor, length, dividend);
-        if (q != nullptr) {
-          write_quotient<S>(group, q, 0, length + 1, arena.out + 2 * WORD);
-          write_quotient<S>(group, q, length + 1, S::WORDS, nullptr);
-        }
+        write_quotient<S>(group, output_row<S>(o, 0, row), 0, length + 1, arena.out + 2 * WORD);
+        write_quotient<S>(group, output_row<S>(o, 0, row), length + 1, S::WORDS, nullptr);
         subtract_product<S, M>(group, arena, divisor, carry ? length + 1 : length, dividend,
                                [&](u32 k, const Limb* word) { store_word(remainder + k, word); });
       } else {
-        if (q != nullptr) write_quotient<S>(group, q, 0, S::WORDS, nullptr);
+        write_quotient<S>(group, output_row<S>(o, 0, row), 0, S::WORDS, nullptr);
         for (u32 k = group.rank; k < (n + 1) * WORD; k += G::THREADS) remainder[k] = dividend(static_cast<i32>(k));
       }
-      if (correct_remainder<S>(group, arena, divisor, remainder) && q != nullptr && group.rank == 0) increment<S>(q, 0);
-      if (r != nullptr) copy_out<S>(group, remainder, n * WORD, r);
+      if (correct_remainder<S>(group, arena, divisor, remainder) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
+      copy_out<S>(group, remainder, n * WORD, output_row<S>(o, 1, row));
     }
   };
-
-  template <class G>
-  GPUINT_DEVICE static void flag(const G& group, u32* mask, u64* status, u64 row) {
-    if (group.rank != 0) return;
-    if (mask != nullptr) set_mask(mask, row);
-    if (status != nullptr) set_status(status, row);
-  }
 };
 
 template <class M>
@@ -118,22 +106,17 @@ struct Blocked {
     static constexpr u32 BYTES = Arena::BYTES;
 
     template <class G>
-    GPUINT_DEVICE static void divide(G& group, unsigned char* bytes, const Limb* u, const Limb* v, Limb* q, Limb* r, u32* mask,
-                                     u64* status, u64 row) {
+    GPUINT_DEVICE static void divide(G& group, unsigned char* bytes, const Operands& o, u64 row) {
       const Arena arena(group, bytes);
       if (group.rank < 2) clear_word(arena.u + (S::WORDS + group.rank) * WORD);
       if (G::THREADS == 1) clear_word(arena.u + (S::WORDS + 1) * WORD);
-      const u32 v_bits = group.max(copy_in<S>(group, v, arena.v));
-      const u32 u_bits = group.max(copy_in<S>(group, u, arena.u));
+      const u32 v_bits = group.max(copy_in<S>(group, input_row<S>(o, 1, row), arena.v));
+      const u32 u_bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), arena.u));
       group.sync();
-      if (v_bits == 0) {
-        write_undefined<S>(group, u, q, r);
-        ShiftedInverse<M>::flag(group, mask, status, row);
-        return;
-      }
+      if (v_bits == 0) return write_undefined<S>(group, o, row);
       const Divisor<S> divisor(v_bits);
       const u32 length = divisor.quotient_words(u_bits);
-      if (q != nullptr) write_quotient<S>(group, q, length, S::WORDS, nullptr);
+      write_quotient<S>(group, output_row<S>(o, 0, row), length, S::WORDS, nullptr);
       if (length > 0) {
         const u32 blocks = ceil_div(length, MAX_BLOCK);
         const u32 t = ceil_div(length, blocks);
@@ -143,10 +126,8 @@ struct Blocked {
           Limb* const window = arena.u + position * WORD;
           const auto remainder = [&](i32 i) { return i >= 0 ? window[i] : Limb(0); };
           const bool carry = estimate_quotient<S, M>(group, arena, divisor, size, remainder);
-          if (q != nullptr) {
-            write_quotient<S>(group, q, position, position + size, arena.out + 2 * WORD);
-            if (carry && group.rank == 0) increment<S>(q, (position + size) * WORD);
-          }
+          write_quotient<S>(group, output_row<S>(o, 0, row), position, position + size, arena.out + 2 * WORD);
+          if (carry && group.rank == 0) increment<S>(output_row<S>(o, 0, row), (position + size) * WORD);
           subtract_product<S, M>(group, arena, divisor, carry ? size + 1 : size, remainder,
                                  [&](u32 k, const Limb* word) { store_word(window + k, word); });
           group.sync();
@@ -154,8 +135,8 @@ struct Blocked {
           if (position == 0) break;
         }
       }
-      if (correct_remainder<S>(group, arena, divisor, arena.u) && q != nullptr && group.rank == 0) increment<S>(q, 0);
-      if (r != nullptr) copy_out<S>(group, arena.u, divisor.words * WORD, r);
+      if (correct_remainder<S>(group, arena, divisor, arena.u) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
+      copy_out<S>(group, arena.u, divisor.words * WORD, output_row<S>(o, 1, row));
     }
   };
 };
@@ -189,10 +170,8 @@ struct DivRem : DivisionFrame<typename Strategy::template Kernel<S_>> {
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(80, Frame::THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    using S = typename Kernel::Rows;
     Frame::each(o, shared, [&](typename Frame::Base::G& group, u64 row, unsigned char* bytes) {
-      Kernel::divide(group, bytes, input_row<S>(o, 0, row), input_row<S>(o, 1, row), output_row<S>(o, 0, row),
-                     output_row<S>(o, 1, row), o.mask, o.status, row);
+      Kernel::divide(group, bytes, o, row);
     });
   }
 };

@@ -46,6 +46,9 @@ struct DivisionArena {
   }
 };
 
+// Limbs that a thread resolves at a time in a division: one word, as its kernels have no registers to spare.
+constexpr u32 DIVISION_CHUNK = WORD;
+
 // The divisor's length and normalisation.
 template <class S>
 struct Divisor {

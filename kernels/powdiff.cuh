@@ -49,13 +49,13 @@ GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const Divisor<S>& divis
 
   const u32 count = columns.window * WORD;
   const Limb excess = columns.kappa > 0 ? static_cast<Limb>(p + 2) : Limb(0);
-  resolve<Direction::Subtract, LocalCarry::Small, Limb, S::CHUNK>(
+  resolve<Direction::Subtract, LocalCarry::Small, Limb, DIVISION_CHUNK>(
       group, count,
-      [&](u32 k, Limb (&x)[S::CHUNK]) {
+      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
         const u32 carry = product.read(k, x);
         u32 sum_carry = 0, borrow = 0;
-        GPUINT_UNROLL(S::CHUNK)
-        for (u32 i = 0; i < S::CHUNK; ++i) {
+        GPUINT_UNROLL(DIVISION_CHUNK)
+        for (u32 i = 0; i < DIVISION_CHUNK; ++i) {
           // The leading 1 of 2V meets the lowest word of Y in column d, the window's last.
           const u32 at = k + i;
           const Limb more = at >= count - WORD && at < count ? y[at - (count - WORD)] : at == WORD ? excess : Limb(0);
@@ -64,9 +64,9 @@ GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const Divisor<S>& divis
         }
         return carry + sum_carry + borrow;
       },
-      [&](u32 k, Limb (&x)[S::CHUNK]) {
-        GPUINT_UNROLL(S::CHUNK)
-        for (u32 i = 0; i < S::CHUNK; i += WORD)
+      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
+        GPUINT_UNROLL(DIVISION_CHUNK)
+        for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
           if (k + i < count) store_word(arena.b + k + i, x + i);
       });
   if (group.rank == 0) clear_word(arena.b + count);

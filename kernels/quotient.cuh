@@ -31,11 +31,11 @@ GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor
       group, {arena.y_end - (t + 1) * WORD, (t + 1) * WORD, arena.b, window, t * WORD, (2 * t + 3) * WORD}, arena.out,
       arena.overflow, Arena::OVERFLOW);
   group.sync();
-  resolve<Direction::Add, LocalCarry::Binary, Limb, S::CHUNK>(
-      group, product.width, [&](u32 k, Limb (&x)[S::CHUNK]) { return product.read(k, x); },
-      [&](u32 k, Limb (&x)[S::CHUNK]) {
-        GPUINT_UNROLL(S::CHUNK)
-        for (u32 i = 0; i < S::CHUNK; i += WORD)
+  resolve<Direction::Add, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
+      group, product.width, [&](u32 k, Limb (&x)[DIVISION_CHUNK]) { return product.read(k, x); },
+      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
+        GPUINT_UNROLL(DIVISION_CHUNK)
+        for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
           if (k + i < product.width) store_word(arena.out + k + i, x + i);
       });
   group.sync();
@@ -53,19 +53,19 @@ GPUINT_DEVICE void subtract_product(G& group, const Arena& arena, const Divisor<
       group, {arena.out + 2 * WORD, quotient_words * WORD, arena.v, n * WORD, 0, (n + 1) * WORD}, arena.b, arena.overflow,
       Arena::OVERFLOW);
   group.sync();
-  resolve<Direction::Subtract, LocalCarry::Small, Limb, S::CHUNK>(
+  resolve<Direction::Subtract, LocalCarry::Small, Limb, DIVISION_CHUNK>(
       group, product.width,
-      [&](u32 k, Limb (&x)[S::CHUNK]) {
+      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
         const u32 carry = product.read(k, x);
         u32 borrow = 0;
-        GPUINT_UNROLL(S::CHUNK)
-        for (u32 i = 0; i < S::CHUNK; ++i)
+        GPUINT_UNROLL(DIVISION_CHUNK)
+        for (u32 i = 0; i < DIVISION_CHUNK; ++i)
           x[i] = sub_borrow(k + i < product.width ? remainder(static_cast<i32>(k + i)) : Limb(0), x[i], borrow);
         return carry + borrow;
       },
-      [&](u32 k, Limb (&x)[S::CHUNK]) {
-        GPUINT_UNROLL(S::CHUNK)
-        for (u32 i = 0; i < S::CHUNK; i += WORD)
+      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
+        GPUINT_UNROLL(DIVISION_CHUNK)
+        for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
           if (k + i < product.width) store(k + i, x + i);
       });
 }
@@ -75,10 +75,10 @@ template <class S, class Arena, class G>
 GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor<S>& divisor, typename S::Limb* r) {
   using Limb = typename S::Limb;
   const u32 count = (divisor.words + 1) * WORD;
-  const auto difference = [&](u32 k, Limb (&x)[S::CHUNK]) {
+  const auto difference = [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
     u32 borrow = 0;
-    GPUINT_UNROLL(S::CHUNK)
-    for (u32 i = 0; i < S::CHUNK; i += WORD) {
+    GPUINT_UNROLL(DIVISION_CHUNK)
+    for (u32 i = 0; i < DIVISION_CHUNK; i += WORD) {
       Limb minuend[WORD] = {}, subtrahend[WORD] = {};
       if (k + i < count) {
         load_word(r + k + i, minuend);
@@ -90,23 +90,24 @@ GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor
     return borrow;
   };
   group.sync();
-  const bool less = resolve<Direction::Subtract, LocalCarry::Binary, Limb, S::CHUNK>(group, count, difference,
-                                                                                    [](u32, Limb (&)[S::CHUNK]) {}) != 0;
+  const bool less = resolve<Direction::Subtract, LocalCarry::Binary, Limb, DIVISION_CHUNK>(group, count, difference,
+                                                                                    [](u32, Limb (&)[DIVISION_CHUNK]) {}) != 0;
   if (less) return false;
-  resolve<Direction::Subtract, LocalCarry::Binary, Limb, S::CHUNK>(
-      group, count, difference, [&](u32 k, Limb (&x)[S::CHUNK]) {
-        GPUINT_UNROLL(S::CHUNK)
-        for (u32 i = 0; i < S::CHUNK; i += WORD)
+  resolve<Direction::Subtract, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
+      group, count, difference, [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
+        GPUINT_UNROLL(DIVISION_CHUNK)
+        for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
           if (k + i < count) store_word(r + k + i, x + i);
       });
   group.sync();
   return true;
 }
 
-// Adds 1 at limb k of a row in global memory. For one thread: it is needed once in 2^40 rows of random data, or where v
+// Adds 1 at limb k of a row in global memory, if it is wanted. For one thread: it is needed once in 2^40 rows of random data, or where v
 // divides u, and almost never goes beyond the first limb.
 template <class S>
 GPUINT_DEVICE void increment(typename S::Limb* row, u32 k) {
+  if (row == nullptr) return;
   for (; k < S::N; ++k)
     if (++row[k] != 0) return;
 }

@@ -22,7 +22,7 @@ GPUINT_DEVICE void seed_reciprocal(const Arena& arena, const Divisor<S>& divisor
   constexpr Limb HALF = Limb(Limb(1) << (S::LIMB_BITS - 1));
   Limb* const y = arena.y_end - LENGTH;
 
-  Limb e[LENGTH];  // D + 1
+  Limb* const e = arena.b;  // D + 1; in shared memory, to leave registers to the kernels of 1024 threads
   u32 carry = 1;
   const i32 from = static_cast<i32>(divisor.words * WORD) - static_cast<i32>(LENGTH);
   const auto limb = [&](i32 i) { return i >= 0 ? arena.v[i] : Limb(0); };

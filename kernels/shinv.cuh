@@ -17,21 +17,20 @@ struct Shinv : Frame<S, DivisionArena<S, S::WORDS, 0>::BYTES> {
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(80, Base::THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    const u64 exponent = static_cast<u64>(o.scalar);
     Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
       const Arena arena(group, bytes);
-      Limb* const w = output_row<S>(o, 0, row);
+      const u64 exponent = static_cast<u64>(o.scalar);
       const u32 v_bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), arena.v));
       group.sync();
       // 2^e / v < 2^BITS: surely if e < BITS + v_bits - 1, surely not if e is larger; if equal, unless v is a power of two.
       bool fits = v_bits != 0 && exponent + 1 < u64(S::BITS) + v_bits;
       if (v_bits != 0 && exponent + 1 == u64(S::BITS) + v_bits) fits = !power_of_two(group, arena.v, v_bits);
       if (!fits) {
-        write_quotient<S>(group, w, 0, S::WORDS, nullptr);
+        write_quotient<S>(group, output_row<S>(o, 0, row), 0, S::WORDS, nullptr);
         if (group.rank == 0) set_status(o.status, row);
         return;
       }
-      invert(group, arena, Divisor<S>(v_bits), static_cast<u32>(exponent), w);
+      invert(group, arena, Divisor<S>(v_bits), o, row);
     });
   }
 
@@ -48,24 +47,25 @@ struct Shinv : Frame<S, DivisionArena<S, S::WORDS, 0>::BYTES> {
   }
 
   template <class G>
-  GPUINT_DEVICE static void invert(G& group, const Arena& arena, const Divisor<S>& divisor, u32 exponent, Limb* w) {
-    const u32 length = divisor.quotient_words(exponent + 1);
-    const i32 one = static_cast<i32>(exponent / S::LIMB_BITS);
-    const Limb bit = static_cast<Limb>(Limb(1) << (exponent % S::LIMB_BITS));
-    const auto power = [&](i32 i) { return i == one ? bit : Limb(0); };
+  GPUINT_DEVICE static void invert(G& group, const Arena& arena, const Divisor<S>& divisor, const Operands& o, u64 row) {
+    const u32 length = divisor.quotient_words(static_cast<u32>(o.scalar) + 1);
+    const auto power = [&](i32 i) {
+      const u32 exponent = static_cast<u32>(o.scalar);
+      return i == static_cast<i32>(exponent / S::LIMB_BITS) ? static_cast<Limb>(Limb(1) << (exponent % S::LIMB_BITS)) : Limb(0);
+    };
     Limb* const remainder = arena.b;
     if (length > 0) {
       refine<S, M>(group, arena, divisor, length + 1);
       const bool carry = estimate_quotient<S, M>(group, arena, divisor, length, power);
-      write_quotient<S>(group, w, 0, length + 1, arena.out + 2 * WORD);
-      write_quotient<S>(group, w, length + 1, S::WORDS, nullptr);
+      write_quotient<S>(group, output_row<S>(o, 0, row), 0, length + 1, arena.out + 2 * WORD);
+      write_quotient<S>(group, output_row<S>(o, 0, row), length + 1, S::WORDS, nullptr);
       subtract_product<S, M>(group, arena, divisor, carry ? length + 1 : length, power,
                              [&](u32 k, const Limb* word) { store_word(remainder + k, word); });
     } else {
-      write_quotient<S>(group, w, 0, S::WORDS, nullptr);
+      write_quotient<S>(group, output_row<S>(o, 0, row), 0, S::WORDS, nullptr);
       for (u32 k = group.rank; k < (divisor.words + 1) * WORD; k += G::THREADS) remainder[k] = power(static_cast<i32>(k));
     }
-    if (correct_remainder<S>(group, arena, divisor, remainder) && group.rank == 0) increment<S>(w, 0);
+    if (correct_remainder<S>(group, arena, divisor, remainder) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
   }
 };
 

@@ -35,12 +35,12 @@ GPUINT_DEVICE void step(G& group, const Arena& arena, const Divisor<S>& divisor,
   // The two guard words only carry into the result.
   constexpr u32 GUARD = 2 * WORD;
   const u32 count = next * WORD + GUARD;
-  resolve<Direction::Add, LocalCarry::Small, Limb, S::CHUNK>(
+  resolve<Direction::Add, LocalCarry::Small, Limb, DIVISION_CHUNK>(
       group, count,
-      [&](u32 k, Limb (&x)[S::CHUNK]) {
+      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
         u32 carry = product.read(k, x), sum_carry = 0;
-        GPUINT_UNROLL(S::CHUNK)
-        for (u32 i = 0; i < S::CHUNK; i += WORD) {
+        GPUINT_UNROLL(DIVISION_CHUNK)
+        for (u32 i = 0; i < DIVISION_CHUNK; i += WORD) {
           Limb old[WORD] = {};
           if (k + i >= fresh + GUARD && k + i < count) load_word(refined + (k + i - GUARD), old);
           GPUINT_UNROLL(4)
@@ -48,9 +48,9 @@ GPUINT_DEVICE void step(G& group, const Arena& arena, const Divisor<S>& divisor,
         }
         return carry + sum_carry;
       },
-      [&](u32 k, Limb (&x)[S::CHUNK]) {
-        GPUINT_UNROLL(S::CHUNK)
-        for (u32 i = 0; i < S::CHUNK; i += WORD)
+      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
+        GPUINT_UNROLL(DIVISION_CHUNK)
+        for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
           if (k + i >= GUARD && k + i < count) store_word(refined + (k + i - GUARD), x + i);
       });
   group.sync();
