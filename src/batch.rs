@@ -329,3 +329,112 @@ fn check_whole(len: usize, row: usize) -> Result<usize> {
     }
     Ok(len / row)
 }
+
+#[cfg(test)]
+mod tests {
+    use num_traits::One;
+
+    use super::*;
+    use crate::GpuUint;
+
+    type U1024 = GpuUint<1024, 4, u16>;
+
+    fn numbers(count: u32) -> Vec<BigUint> {
+        (0..count).map(|n| (BigUint::one() << (n * 1023 / count.max(1))) + n).collect()
+    }
+
+    #[test]
+    fn conversions_agree() {
+        let device = Device::cpu();
+        for count in [0, 1, 7] {
+            let values = numbers(count);
+            let batch = Batch::<U1024>::from_biguints(&device, &values).unwrap();
+            assert_eq!((batch.len(), batch.is_empty()), (values.len(), values.is_empty()));
+            assert_eq!(batch.device(), &device);
+            assert_eq!(batch.to_biguints().unwrap(), values);
+
+            let digits = batch.to_digits().unwrap();
+            let little = batch.to_le_bytes().unwrap();
+            let big = batch.to_be_bytes().unwrap();
+            for (row, value) in values.iter().enumerate() {
+                let mut expected = value.to_bytes_le();
+                expected.resize(128, 0);
+                assert_eq!(little[128 * row..][..128], expected);
+                expected.reverse();
+                assert_eq!(big[128 * row..][..128], expected);
+                assert_eq!(batch.row(row).unwrap(), *value);
+                assert_eq!(digits[64 * row] & 1, u16::from(value.bit(0)));
+            }
+            for again in [
+                Batch::<U1024>::from_digits(&device, &digits),
+                Batch::from_le_bytes(&device, &little),
+                Batch::from_be_bytes(&device, &big),
+                batch.try_clone(),
+            ] {
+                assert_eq!(again.unwrap().to_biguints().unwrap(), values);
+            }
+        }
+    }
+
+    #[test]
+    fn conversions_go_through_staging_memory_in_parts() {
+        type U65536 = GpuUint<65536>;
+        let rows = Batch::<U65536>::STAGED_ROWS + 3;
+        let value = (BigUint::one() << 65535) + 5u32;
+        let batch = Batch::<U65536>::splat(&Device::cpu(), &value, rows).unwrap();
+        assert_eq!(batch.to_biguints().unwrap(), vec![value; rows]);
+    }
+
+    #[test]
+    fn bad_input_is_an_error() {
+        let device = Device::cpu();
+        let wide = [BigUint::one(), BigUint::one() << 1030, BigUint::one() << 2000];
+        assert_eq!(
+            Batch::<U1024>::from_biguints(&device, &wide).unwrap_err(),
+            Error::TooWide { row: 1, bits: 1031, width: 1024 }
+        );
+        assert_eq!(
+            Batch::<U1024>::splat(&device, &wide[2], 0).unwrap_err(),
+            Error::TooWide { row: 0, bits: 2001, width: 1024 }
+        );
+        assert_eq!(
+            Batch::<U1024>::from_digits(&device, &[0; 65]).unwrap_err(),
+            Error::LengthMismatch { left: 65, right: 128 }
+        );
+        for bytes in [Batch::<U1024>::from_le_bytes, Batch::<U1024>::from_be_bytes] {
+            assert_eq!(
+                bytes(&device, &[0; 127]).unwrap_err(),
+                Error::LengthMismatch { left: 127, right: 128 }
+            );
+        }
+        let batch = Batch::<U1024>::zeros(&device, 3).unwrap();
+        assert_eq!(batch.row(3).unwrap_err(), Error::NoSuchRow { row: 3, rows: 3 });
+    }
+
+    #[test]
+    fn absurd_sizes_are_out_of_memory() {
+        let device = Device::cpu();
+        for rows in [usize::MAX, usize::MAX / 128, 1 << 50] {
+            assert!(matches!(
+                Batch::<U1024>::zeros(&device, rows).unwrap_err(),
+                Error::OutOfMemory { .. }
+            ));
+        }
+        // The size itself overflows.
+        assert_eq!(
+            Batch::<U1024>::splat(&device, &BigUint::one(), usize::MAX).unwrap_err(),
+            Error::OutOfMemory { bytes: u64::MAX }
+        );
+    }
+
+    #[cfg(feature = "rand")]
+    #[test]
+    fn random_rows_fill_the_range() {
+        use rand::SeedableRng;
+        let mut rng = rand::rngs::SmallRng::seed_from_u64(7);
+        let batch = Batch::<U1024>::random(&Device::cpu(), 200, &mut rng).unwrap();
+        let lengths = batch.bit_lengths().unwrap();
+        let full = lengths.iter().filter(|&&bits| bits == 1024).count();
+        assert!((60..140).contains(&full), "the top bit is set in {full} of 200 rows");
+    }
+}

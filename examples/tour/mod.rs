@@ -54,9 +54,7 @@ pub fn run<T: Widen>() -> Result<(), Box<dyn Error>> {
     device.synchronize()?;
     println!("division: {:.2?}", start.elapsed());
     let (qs, rs) = (q.to_biguints()?, r.to_biguints()?);
-    check("u = q v + r and r < v", rows, |i| {
-        &qs[i] * &vs[i] + &rs[i] == us[i] && rs[i] < vs[i]
-    })?;
+    check("u = q v + r and r < v", rows, |i| &qs[i] * &vs[i] + &rs[i] == us[i] && rs[i] < vs[i])?;
     let below = r.lt_mask(&v)?.to_bools()?;
     let again = (&(&q * &v) + &r).eq_mask(&u)?.to_bools()?;
     check("the same, found on the device", rows, |i| below[i] && again[i])?;

@@ -31,3 +31,60 @@ pub(crate) fn source(kernel: &Kernel) -> Option<String> {
         block: block(kernel.shape),
     }]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Op;
+    use crate::shape::shapes;
+    use crate::strategy::{Product, Quotient, Strategy};
+
+    /// Every pair of an operation and a strategy that an operation can ask for.
+    fn tasks() -> Vec<(Op, Strategy)> {
+        let product = Product::Classical;
+        let mut tasks = Vec::new();
+        for op in [Op::MulLow, Op::MulWide, Op::SquareLow, Op::ShiftedInverse] {
+            tasks.push((op, Strategy::Product(product)));
+        }
+        for quotient in [Quotient::ShiftedInverse(product), Quotient::Blocked(product)] {
+            tasks.push((Op::DivRem, Strategy::Quotient(quotient)));
+        }
+        for op in [
+            Op::Add,
+            Op::Sub,
+            Op::ShiftLeft,
+            Op::ShiftRight,
+            Op::Compare,
+            Op::Equal,
+            Op::Less,
+            Op::IsZero,
+            Op::BitLength,
+        ] {
+            tasks.push((op, Strategy::None));
+        }
+        tasks
+    }
+
+    #[test]
+    fn the_catalogue_is_what_operations_ask_for() {
+        let shape = shapes()[0];
+        let mut asked: Vec<String> = tasks()
+            .into_iter()
+            .map(|(op, strategy)| Kernel { op, strategy, shape }.task())
+            .collect();
+        asked.sort();
+        let built: Vec<&str> = OPERATIONS.iter().map(|&(task, _)| task).collect();
+        assert_eq!(asked, built);
+    }
+
+    #[test]
+    fn kernels_have_the_names_of_their_sources() {
+        for &shape in shapes() {
+            for (op, strategy) in tasks() {
+                let kernel = Kernel { op, strategy, shape };
+                let source = source(&kernel).expect("the catalogue has it");
+                assert!(source.contains(&format!("GPUINT_KERNEL({kernel}, ")), "{source}");
+            }
+        }
+    }
+}
