@@ -25,6 +25,10 @@ fn unknown_instructions_name_their_line() {
         ),
         ("\n\nbarrier.cluster.arrive;", "barrier.cluster.arrive"),
         ("\n\nld.global.b128 %r1, [%out];", "ld.global.b128"),
+        (
+            "\n\ncp.async.cg.shared.global.L2::cache_hint [sm], [%out], 16, %rd1;",
+            "cp.async.cg.shared.global.L2::cache_hint",
+        ),
         ("\n\nfrobnicate.u32 %r1;", "frobnicate.u32"),
         ("\n\ntex.1d.v4.f32.s32 {%r1, %r1, %r1, %r1}, [%r1];", "tex.1d.v4.f32.s32"),
     ] {

@@ -64,6 +64,17 @@ fn generic_addresses_and_local_memory() {
 }
 
 #[test]
+fn shared_addresses_wrap_at_32_bits() {
+    // A base below zero, and an offset that brings it back.
+    let words = output(
+        "mov.u32 %r2, sm; shl.b32 %r3, %t, 2; add.u32 %r2, %r2, %r3; sub.u32 %r2, %r2, 400; cvt.u64.u32 %rd2, %r2;
+         st.shared.u32 [%r2+400], %t; ld.shared.u32 %r4, [%rd2+400]; st.global.u32 [%out], %r4;",
+        32,
+    );
+    assert_eq!(words, (0..32).collect::<Vec<u32>>());
+}
+
+#[test]
 fn parameters_and_variables() {
     let text = format!(
         "{HEAD}

@@ -36,6 +36,11 @@ pub(super) const ATOMICS: [(&str, AtomicOp); 10] = [
 /// one memory, so every order is kept anyway.
 const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
 
+/// Hints to the second-level cache. `L2::cache_hint` is not among them: it brings an
+/// operand of its own.
+const PREFETCHES: [&str; 6] =
+    ["L2::64B", "L2::128B", "L2::256B", "L2::evict_first", "L2::evict_last", "L2::evict_normal"];
+
 /// Decodes the instruction into `x`; false where the opcode is not of this group.
 pub(super) fn decode<'a>(
     b: &mut Builder<'_, 'a>,
@@ -97,8 +102,7 @@ fn access(m: &mut Modifiers<'_, '_>) -> Result<(Space, Type, u8, bool), Error> {
     m.ignore(&SCOPES);
     m.ignore(&["weak", "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt"]);
     m.ignore_prefix("L1::");
-    // `L2::cache_hint` brings an operand of its own, which the operand count refuses.
-    m.ignore_prefix("L2::");
+    m.ignore(&PREFETCHES);
     let count = m.choose(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let ty = m.ty()?;
     if ty == Type::Pred || ty.bytes() * u32::from(count) > 32 {
@@ -168,7 +172,7 @@ fn copy<'a>(
     if !(m.take("shared") || m.take("shared::cta")) || !m.take("global") {
         return Err(m.unsupported());
     }
-    m.ignore_prefix("L2::");
+    m.ignore(&PREFETCHES);
     let (d, s, Operand::Int(bytes), size) = (match operands {
         [d, s, bytes] => (d, s, bytes, None),
         [d, s, bytes, size] => (d, s, bytes, Some(size)),

@@ -67,8 +67,7 @@ impl Env<'_> {
         let WarpOp::LdMatrix { count, transpose, space } = op else {
             return Ok(());
         };
-        let base = *warp.src(x, 0);
-        let mut addresses = base.map(|a| a.wrapping_add_signed(x.offset));
+        let mut addresses = Self::addresses(warp, x, 0, x.offset, space);
         if space == Space::Generic {
             for (lane, address) in addresses.iter_mut().enumerate().take(8 * usize::from(count)) {
                 match resolve(*address) {

@@ -40,7 +40,6 @@ fn outside(space: Space, address: u64, bytes: usize) -> FaultKind {
 fn place(space: Space, address: u64) -> (Space, u64) {
     match space {
         Space::Generic => resolve(address),
-        // Shared addresses are 32-bit numbers in registers of either width.
         _ => (space, address),
     }
 }
@@ -156,9 +155,12 @@ impl Env<'_> {
         }
     }
 
-    fn addresses(warp: &Warp, x: &Instr, k: usize, offset: i64) -> Row {
+    /// The addresses of source `k` in a space. Those of shared and local memory are
+    /// 32-bit numbers: nvcc lets `register + offset` wrap around.
+    pub(super) fn addresses(warp: &Warp, x: &Instr, k: usize, offset: i64, space: Space) -> Row {
         let base = warp.src(x, k);
-        std::array::from_fn(|l| base[l].wrapping_add_signed(offset))
+        let bits = if matches!(space, Space::Shared | Space::Local) { 32 } else { 64 };
+        std::array::from_fn(|l| base[l].wrapping_add_signed(offset) & ones(bits))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -174,7 +176,7 @@ impl Env<'_> {
     ) -> Result<(), Trap> {
         let n = ty.bytes() as usize;
         let total = n * usize::from(count);
-        let addresses = Self::addresses(warp, x, 0, x.offset);
+        let addresses = Self::addresses(warp, x, 0, x.offset, space);
         self.traffic(space, mask, &addresses, total, false);
         let register = ones(u32::from(x.dst_bits));
         let mut buffer = [0; WIDEST];
@@ -206,7 +208,7 @@ impl Env<'_> {
     ) -> Result<(), Trap> {
         let n = ty.bytes() as usize;
         let total = n * usize::from(count);
-        let addresses = Self::addresses(warp, x, 0, x.offset);
+        let addresses = Self::addresses(warp, x, 0, x.offset, space);
         self.traffic(space, mask, &addresses, total, true);
         let mut buffer = [0; WIDEST];
         for lane in lanes(mask) {
@@ -232,7 +234,7 @@ impl Env<'_> {
         op: AtomicOp,
     ) -> Result<(), Trap> {
         let n = ty.bytes() as usize;
-        let addresses = Self::addresses(warp, x, 0, x.offset);
+        let addresses = Self::addresses(warp, x, 0, x.offset, space);
         let mut shared = 0;
         for lane in lanes(mask) {
             let (space, address) = place(space, addresses[lane]);
@@ -292,8 +294,8 @@ impl Env<'_> {
         bytes: u8,
         sized: bool,
     ) {
-        let to = Self::addresses(warp, x, 0, x.offset);
-        let from = Self::addresses(warp, x, 1, x.offset2);
+        let to = Self::addresses(warp, x, 0, x.offset, Space::Shared);
+        let from = Self::addresses(warp, x, 1, x.offset2, Space::Global);
         self.traffic(Space::Global, mask, &from, usize::from(bytes), false);
         self.traffic(Space::Shared, mask, &to, usize::from(bytes), true);
         if warp.copies.is_empty() {
