@@ -82,21 +82,23 @@ SIMT_INLINE Thread* Block::pick() {
   return last;
 }
 
-SIMT_INLINE void Block::suspend(Thread& me) {
-  if (ready_begin_ == ready_end_) fail(me, nullptr, nullptr, me.site);
-  Thread& next = *pick();
-  if (&next != &me) {
-    ++stats_.switches;
-    self = &next;
-    switch_context(me.fiber.context, next.fiber.context);
-  }
+SIMT_INLINE void Block::switch_to(Thread& me, Thread& next) {
+  ++stats_.switches;
+  self = &next;
+  switch_context(me.fiber.context, next.fiber.context);
   me.state = Thread::State::Ready;
 }
 
+SIMT_INLINE void Block::suspend(Thread& me) {
+  if (ready_begin_ == ready_end_) fail(me, nullptr, nullptr, me.site);
+  switch_to(me, *pick());
+}
+
 SIMT_INLINE void Block::yield_by_chance(Thread& me) {
-  if (launch_.seed == 0 || (random() & 1) != 0) return;
+  if (launch_.seed == 0 || ready_begin_ == ready_end_ || (random() & 1) != 0) return;
+  Thread& next = *pick();
   push(&me);
-  suspend(me);
+  switch_to(me, next);
 }
 
 SIMT_RUNTIME void Block::start() {
@@ -132,6 +134,8 @@ SIMT_RUNTIME void Block::leave(Thread& me) {
 }
 
 // --- Barrier
+//
+// One result and two tags are enough: a barrier completes when every thread has arrived, hence has left the barrier before.
 
 SIMT_INLINE u32 Block::barrier(Thread& me, BarrierOp op, bool predicate, Site site) {
   me.operation = static_cast<u8>(op);
@@ -141,8 +145,10 @@ SIMT_INLINE u32 Block::barrier(Thread& me, BarrierOp op, bool predicate, Site si
     barrier_site_ = site;
     barrier_op_ = op;
     count_ = 0;
-  } else if (!same(barrier_site_, site) || barrier_op_ != op) {
+  } else if (!same(barrier_site_, site)) {
     fail(me, "divergent __syncthreads: two call sites", nullptr, site);
+  } else if (barrier_op_ != op) {
+    fail(me, "divergent __syncthreads: two operations", nullptr, site);
   }
   count_ += predicate;
   char& tag = barrier_tags_[phase_ & 1];
@@ -260,7 +266,7 @@ SIMT_RUNTIME u64 rendezvous(WarpOp op, u32 mask, u64 value, u32 source, Site sit
 }
 void trap(Site site) { me().block->fail(me(), "__trap", nullptr, site); }
 void fail_assertion(const char* condition, const char* text, Site site) { me().block->fail(me(), text, condition, site); }
-void fail_width(int, Site site) { me().block->fail(me(), "the width of a shuffle is not a power of two up to 32", nullptr, site); }
+void fail_width(Site site) { me().block->fail(me(), "the width of a shuffle is not a power of two up to 32", nullptr, site); }
 
 // --- Faults
 
@@ -287,7 +293,8 @@ std::string at(Site site) { return std::string(site.file) + ":" + std::to_string
 std::string activity(const Thread& thread) {
   switch (thread.state) {
     case Thread::State::Left: return "left the kernel";
-    case Thread::State::AtBarrier: return std::string("in ") + name(static_cast<BarrierOp>(thread.operation)) + " at " + at(thread.site);
+    case Thread::State::AtBarrier:
+      return std::string("in ") + name(static_cast<BarrierOp>(thread.operation)) + " at " + at(thread.site);
     case Thread::State::AtWarp:
       return std::string("in ") + name(static_cast<WarpOp>(thread.operation)) + " with mask " + hex(thread.mask) + " at " +
              at(thread.site);
@@ -358,8 +365,6 @@ std::string Block::describe() const {
 
 Thread::Thread(Block* block_, u32 id) : ThreadView{{id, 0, 0}, nullptr}, block(block_) {}
 
-Block::~Block() = default;
-
 void Block::begin(const Launch& launch) {
   launch_ = launch;
   host_ = Context();
@@ -380,7 +385,7 @@ bool Block::run(u32 index, Stats& stats, std::string& message) {
   const u32 threads = launch_.threads;
   stats_ = Stats();
   coordinates_.block_index = {index, 0, 0};
-  random_ = mix(launch_.seed ^ mix(index));
+  random_ = mix(launch_.seed ^ mix(index)) | 1;  // the generator stays at zero
   constexpr u32 RUN_AHEAD[] = {0, 128, 224, 250};
   run_ahead_ = RUN_AHEAD[random() % 4];
   shared_->poison(launch_.seed == 0 ? POISON_IN_ORDER : static_cast<u8>(random()));

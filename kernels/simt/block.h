@@ -67,7 +67,6 @@ struct Thread : ThreadView {
 class Block {
  public:
   Block() = default;
-  ~Block();
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
@@ -110,7 +109,8 @@ class Block {
   void start();
   static void enter();
   void leave(Thread& me);
-  void suspend(Thread& me);
+  void switch_to(Thread& me, Thread& next);
+  void suspend(Thread& me);  // until somebody pushes it
   void yield_by_chance(Thread& me);
   void push(Thread* thread);
   Thread* pick();

@@ -23,11 +23,11 @@ u32 barrier(BarrierOp op, bool predicate, Site site);
 // `value` is this lane's contribution; `source` is the lane to read in a shuffle.
 u64 rendezvous(WarpOp op, u32 mask, u64 value, u32 source, Site site);
 
-[[noreturn]] void fail_width(int width, Site site);
+[[noreturn]] void fail_width(Site site);
 
 // The lane that a shuffle reads, as PTX defines shfl.sync; out of range of its segment of `width` lanes: the lane itself.
 inline u32 shuffle_source(WarpOp op, int distance, int width, Site site) {
-  if (width < 1 || width > 32 || (width & (width - 1)) != 0) fail_width(width, site);
+  if (width < 1 || width > 32 || (width & (width - 1)) != 0) fail_width(site);
   const u32 lane = self->index.x % 32;
   const u32 first = lane & ~static_cast<u32>(width - 1);
   const u32 last = first + static_cast<u32>(width) - 1;

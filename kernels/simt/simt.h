@@ -27,15 +27,18 @@
 //   - a lane missing from its own mask, a mask that names lanes that left or never were, lanes of one mask in different
 //     operations, lanes that wait for each other with different masks;
 //   - `__trap()`, a false GPUINT_ASSERT, a write just outside of shared memory.
+// The text names kernel, block and thread, what it found and where, and what every thread of the block was doing.
 // A shuffle from a lane outside of the mask is undefined in CUDA: it yields a pattern here.
 // Built with -fsanitize=thread, a missing barrier is reported as a data race: fibers share one host thread, but ThreadSanitizer
 // is told of each as a thread and of no order between them but barriers and rendezvous. Built with -fsanitize=address,undefined,
-// any access outside of shared memory or operands is reported. Such builds run one block at a time.
+// any access outside of shared memory or operands is reported. Such builds run one block after another, each ordered after the one
+// before: races between blocks are not reported.
 //
 // What is not modelled: timing, warp-synchronous execution, weak memory order, spinning on another thread's progress (hangs).
 //
 // Build: C++17. Compile *.cpp of this folder but selftest.cpp together with the generated kernels into one static library, and
 // link it whole (`+whole-archive`): kernels register themselves from static constructors, which a linker drops otherwise.
+// ThreadSanitizer works up to 256 threads a block in reasonable time, and wants `setarch -R`. See selftest.sh for all modes.
 // SIMT_UCONTEXT selects the portable context switch (slow) instead of the assembly for x86-64 and aarch64.
 #pragma once
 #include "types.h"

@@ -20,8 +20,9 @@ struct ThreadView {
 // thread while a block runs, so that a compiler may keep the variable's address.
 extern __thread ThreadView* self;
 
-// A place in the source. GPUINT_SITE as a function's last parameter is the place of its call. A wrapper around a barrier that
-// declares it and passes `site` on makes the wrapper's callers the call sites that are compared and named in messages.
+// A place in the source. GPUINT_SITE as a function's last parameter is the place of its call. A wrapper around a barrier,
+// `void sync(GPUINT_SITE) { __syncthreads(GPUINT_PASS_SITE); }`, with both macros empty on CUDA, makes its callers the call sites
+// that are compared and named in messages.
 struct Site {
   const char* file;
   int line;
@@ -36,6 +37,7 @@ struct Site {
 }  // namespace gpuint::simt
 
 #define GPUINT_SITE ::gpuint::simt::Site site = ::gpuint::simt::Site::here()
+#define GPUINT_PASS_SITE site
 
 #define threadIdx (::gpuint::simt::self->index)
 #define blockIdx (::gpuint::simt::self->coordinates->block_index)
