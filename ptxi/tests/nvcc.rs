@@ -149,7 +149,7 @@ fn branch(x: u32, i: u32) -> u32 {
         5 => x / (i + 3),
         6 => x % (i + 3),
         7 => x.reverse_bits(),
-        8 => (((u64::from(i) << 32 | u64::from(x)) << (i % 40 & 31)) >> 32) as u32,
+        8 => (((u64::from(i) << 32 | u64::from(x)) << ((i % 40) & 31)) >> 32) as u32,
         9 => i.wrapping_mul(31).wrapping_add(x.wrapping_add(3)),
         10 => {
             let bytes = [x.to_le_bytes(), i.to_le_bytes()].concat();
@@ -187,7 +187,8 @@ fn branches_calls_and_local_arrays() {
     assert!(counts.divergent > 0);
     // The lanes of a warp that call the function take its loop together: its steps are
     // those of the slowest lane of each warp.
-    let steps = |i: usize| if input[i] % 12 == 0 { collatz(u64::from(input[i]) + 1) } else { 0 };
+    let steps =
+        |i: usize| if input[i].is_multiple_of(12) { collatz(u64::from(input[i]) + 1) } else { 0 };
     let slowest: u32 = (0..n as usize)
         .collect::<Vec<_>>()
         .chunks(32)

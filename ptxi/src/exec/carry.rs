@@ -55,20 +55,20 @@ fn chain(
 ) {
     let c = if x.srcs > 2 { *warp.src(x, 2) } else { [0; 32] };
     let (a, b) = (*warp.src(x, 0), *warp.src(x, 1));
-    let carry = if reads { warp.carry } else { [fresh; 32] };
-    let d = &mut warp.rows[x.dst[0] as usize];
-    let mut out = warp.carry;
+    let Warp { rows, carry, .. } = warp;
+    let d = &mut rows[x.dst[0] as usize];
+    let mut lane = |l: usize| {
+        let flag = if reads { carry[l] } else { fresh };
+        let (result, out) = f(a[l], b[l], c[l], flag);
+        d[l] = result;
+        if writes {
+            carry[l] = out;
+        }
+    };
     if mask == !0 {
-        for l in 0..32 {
-            (d[l], out[l]) = f(a[l], b[l], c[l], carry[l]);
-        }
+        (0..32).for_each(&mut lane);
     } else {
-        for l in lanes(mask) {
-            (d[l], out[l]) = f(a[l], b[l], c[l], carry[l]);
-        }
-    }
-    if writes {
-        warp.carry = out;
+        lanes(mask).for_each(&mut lane);
     }
 }
 
