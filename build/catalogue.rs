@@ -9,6 +9,14 @@ use serde::Deserialize;
 use crate::Result;
 use crate::codegen::Entry;
 
+/// Adds a line to a text.
+macro_rules! line {
+    ($text:expr, $($arguments:tt)*) => {{
+        // Writing to a string does not fail.
+        let _ = writeln!($text, $($arguments)*);
+    }};
+}
+
 const FILE: &str = "kernels/catalogue.toml";
 /// Threads per block where the catalogue says nothing.
 const BLOCK: u32 = 128;
@@ -196,13 +204,13 @@ impl Catalogue {
             let Shape { digit, q, bits } = shape;
             let count = type_number(bits / digit.bits());
             let digit = digit.name();
-            line(&mut text, format_args!("built!({bits}, {q}, {digit}, {count});"));
+            line!(text, "built!({bits}, {q}, {digit}, {count});");
         }
         for shape in self.shapes() {
             if let Some(wide) = self.double(shape) {
                 let Shape { digit, q, bits } = shape;
                 let (wide, digit) = (wide.bits, digit.name());
-                line(&mut text, format_args!("widened!({bits} => {wide}, {q}, {digit});"));
+                line!(text, "widened!({bits} => {wide}, {q}, {digit});");
             }
         }
         self.notes(&mut text);
@@ -212,10 +220,10 @@ impl Catalogue {
 
     /// The macro that puts the list of what is built into the compiler's message.
     fn notes(&self, text: &mut String) {
-        line(text, format_args!("\nmacro_rules! with_catalogue_notes {{ ($item:item) => {{"));
-        line(text, format_args!("#[diagnostic::on_unimplemented("));
-        line(text, format_args!("    message = \"no kernels are built for `{{Self}}`\","));
-        line(text, format_args!("    label = \"this shape is not built\","));
+        line!(text, "\nmacro_rules! with_catalogue_notes {{ ($item:item) => {{");
+        line!(text, "#[diagnostic::on_unimplemented(");
+        line!(text, "    message = \"no kernels are built for `{{Self}}`\",");
+        line!(text, "    label = \"this shape is not built\",");
         let mut widths: BTreeMap<(Digit, Vec<usize>), BTreeSet<usize>> = BTreeMap::new();
         for digit in Digit::ALL {
             let mut by_q: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -229,77 +237,73 @@ impl Catalogue {
         for ((digit, bits), q) in widths {
             let (bits, q) = (list(bits), list(q));
             let digit = digit.name();
-            line(
-                text,
-                format_args!("    note = \"built for {digit} digits, Q = {q}: BITS = {bits}\","),
-            );
+            line!(text, "    note = \"built for {digit} digits, Q = {q}: BITS = {bits}\",");
         }
-        line(
+        line!(
             text,
-            format_args!(
-                "    note = \"to build others, set GPUINT_SHAPES=\\\"BITS:Q:DIGIT,...\\\" where gpuint is compiled, for example in the [env] table of .cargo/config.toml\","
-            ),
+            "    note = \"to build others, set GPUINT_SHAPES=\\\"BITS:Q:DIGIT,...\\\" where gpuint is compiled, for example in the [env] table of .cargo/config.toml\","
         );
-        line(text, format_args!(")]\n$item\n}} }}\npub(crate) use with_catalogue_notes;\n"));
+        line!(text, ")]\n$item\n}} }}\npub(crate) use with_catalogue_notes;\n");
     }
 
     /// The run-time tables.
     fn tables(&self, text: &mut String) {
-        line(text, format_args!("use crate::digit::DigitKind;"));
-        line(text, format_args!("use crate::shape::{{Shape, ShapeVisitor, WideningVisitor}};"));
-        line(text, format_args!("use crate::GpuUint;\n"));
-        line(text, format_args!("pub(crate) static SHAPES: &[Shape] = &["));
+        line!(text, "use crate::digit::DigitKind;");
+        line!(text, "use crate::shape::{{Shape, ShapeVisitor, WideningVisitor}};");
+        line!(text, "use crate::GpuUint;\n");
+        line!(text, "pub(crate) static SHAPES: &[Shape] = &[");
         for Shape { digit, q, bits } in self.shapes() {
             let kind = digit.kind();
-            line(
-                text,
-                format_args!("    Shape {{ bits: {bits}, q: {q}, digit: DigitKind::{kind} }},"),
-            );
+            line!(text, "    Shape {{ bits: {bits}, q: {q}, digit: DigitKind::{kind} }},");
         }
-        line(text, format_args!("];\n"));
+        line!(text, "];\n");
         let every: Vec<Shape> = self.shapes().collect();
         let doubled: Vec<Shape> =
             self.shapes().filter(|&shape| self.double(shape).is_some()).collect();
         visitor(text, "visit", "ShapeVisitor", &every);
         visitor(text, "visit_widening", "WideningVisitor", &doubled);
-        line(text, format_args!("/// The threads per block that the kernels of a shape aim at."));
-        line(text, format_args!("pub(crate) fn block(shape: Shape) -> u32 {{"));
-        line(text, format_args!("    match (shape.bits, shape.q, shape.digit) {{"));
+        line!(text, "/// Shapes whose kernels aim at other than {BLOCK} threads per block.");
+        line!(text, "static OTHER_BLOCKS: &[(Shape, u32)] = &[");
         for (Shape { digit, q, bits }, block) in &self.shapes {
             if *block != BLOCK {
                 let kind = digit.kind();
-                line(text, format_args!("        ({bits}, {q}, DigitKind::{kind}) => {block},"));
+                line!(
+                    text,
+                    "    (Shape {{ bits: {bits}, q: {q}, digit: DigitKind::{kind} }}, {block}),"
+                );
             }
         }
-        line(text, format_args!("        _ => {BLOCK},\n    }}\n}}\n"));
-        line(text, format_args!("/// Kernel and the template that computes it."));
-        line(text, format_args!("pub(crate) static OPERATIONS: &[(&str, &str)] = &["));
+        line!(text, "];\n");
+        line!(text, "/// The threads per block that the kernels of a shape aim at.");
+        line!(text, "pub(crate) fn block(shape: Shape) -> u32 {{");
+        line!(
+            text,
+            "    OTHER_BLOCKS.iter().find(|other| other.0 == shape).map_or({BLOCK}, |other| other.1)\n}}\n"
+        );
+        line!(text, "/// Kernel and the template that computes it.");
+        line!(text, "pub(crate) static OPERATIONS: &[(&str, &str)] = &[");
         for (task, template) in &self.operations {
-            line(text, format_args!("    ({task:?}, {template:?}),"));
+            line!(text, "    ({task:?}, {template:?}),");
         }
-        line(text, format_args!("];"));
+        line!(text, "];");
     }
 }
 
 /// A function from shapes as values to shapes as types.
 fn visitor(text: &mut String, name: &str, kind: &str, shapes: &[Shape]) {
-    line(
+    line!(
         text,
-        format_args!(
-            "pub(crate) fn {name}<V: {kind}>(shape: Shape, visitor: V) -> Option<V::Output> {{"
-        ),
+        "pub(crate) fn {name}<V: {kind}>(shape: Shape, visitor: V) -> Option<V::Output> {{"
     );
-    line(text, format_args!("    Some(match (shape.bits, shape.q, shape.digit) {{"));
+    line!(text, "    Some(match (shape.bits, shape.q, shape.digit) {{");
     for Shape { digit, q, bits } in shapes {
         let (name, kind) = (digit.name(), digit.kind());
-        line(
+        line!(
             text,
-            format_args!(
-                "        ({bits}, {q}, DigitKind::{kind}) => visitor.visit::<GpuUint<{bits}, {q}, {name}>>(),"
-            ),
+            "        ({bits}, {q}, DigitKind::{kind}) => visitor.visit::<GpuUint<{bits}, {q}, {name}>>(),"
         );
     }
-    line(text, format_args!("        _ => return None,\n    }})\n}}\n"));
+    line!(text, "        _ => return None,\n    }})\n}}\n");
 }
 
 /// A number as a type of `typenum`.
@@ -313,9 +317,4 @@ fn type_number(number: usize) -> String {
 
 fn list(numbers: impl IntoIterator<Item = usize>) -> String {
     numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(", ")
-}
-
-fn line(text: &mut String, arguments: std::fmt::Arguments<'_>) {
-    // Writing to a string does not fail.
-    let _ = writeln!(text, "{arguments}");
 }

@@ -111,7 +111,6 @@ fn in_parallel<I: Sync>(items: &[I], job: impl Fn(&I) -> Result + Sync) -> Resul
         let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         workers
             .into_iter()
-            .map(|worker| worker.join().unwrap_or_else(|_| Err("a build thread panicked".into())))
-            .collect()
+            .try_for_each(|worker| worker.join().map_err(|_| "a build thread panicked")?)
     })
 }

@@ -29,7 +29,7 @@ enum Backend {
 }
 
 /// Runs the tour at a shape.
-pub fn run<T: Widen>() -> Result<(), Box<dyn Error>> {
+pub(crate) fn run<T: Widen>() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
     let device = match options.backend {
         None => Device::new()?,

@@ -18,6 +18,7 @@ impl<T: Kernels> Batch<T> {
     /// what any operation may return: [`OutOfMemory`](Error::OutOfMemory),
     /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
     /// [`Driver`](Error::Driver).
+    #[expect(clippy::should_implement_trait, reason = "one order a row, and it may fail")]
     pub fn cmp(&self, rhs: &Self) -> Result<Vec<Ordering>> {
         let mut order = vec![Ordering::Equal; self.len()];
         self.cmp_into(rhs, &mut order)?;

@@ -8,11 +8,12 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::{CudaContext, sys};
 
 use crate::backend::Kernel;
-use crate::backend::cuda::cache::{Cache, Key};
+use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::module::{Function, Module};
-use crate::backend::cuda::nvrtc::{self, Nvrtc};
+use crate::backend::cuda::nvrtc::Nvrtc;
 use crate::backend::cuda::once::OnceMap;
-use crate::backend::images::{self, HEADERS};
+use crate::backend::cuda::runtime;
+use crate::backend::images;
 use crate::error::{Error, Result};
 
 /// The contexts that were opened, by the number of the GPU. They stay for as long as the process,
@@ -46,7 +47,7 @@ impl fmt::Display for Info {
         let Self { name, capability, total_memory, driver, .. } = self;
         let (major, minor) = (driver / 1000, driver % 1000 / 10);
         // Gibibytes with one digit.
-        let tenths = (total_memory >> 20) * 10 >> 10;
+        let tenths = ((total_memory >> 20) * 10) >> 10;
         let (whole, tenth) = (tenths / 10, tenths % 10);
         write!(f, "{name}, sm_{capability}, {whole}.{tenth} GiB, driver for CUDA {major}.{minor}")
     }
@@ -144,7 +145,7 @@ impl Context {
         let _entered = span.enter();
         let module = match self.embedded(&name)? {
             Some(module) => module,
-            None => Arc::new(self.compiled(kernel, &name)?),
+            None => Arc::new(self.compiled(kernel)?),
         };
         Function::new(module, name, &self.info)
     }
@@ -167,47 +168,11 @@ impl Context {
     }
 
     /// The module of an image that was made at run time, by this process or an earlier one.
-    fn compiled(&self, kernel: &Kernel, name: &str) -> Result<Module> {
-        let missing = |remedy: String| Error::KernelMissing { kernel: name.to_owned(), remedy };
-        let source = images::source(kernel).ok_or_else(|| {
-            missing("kernels/catalogue.toml does not say how it is computed".to_owned())
-        })?;
-        let capability = self.info.capability;
-        let nvrtc = Nvrtc::get().map_err(|reason| {
-            missing(format!(
-                "no image for sm_{capability} was built with the crate, and there is no NVRTC to make one ({reason}); \
-                 build where nvcc is found (PATH, CUDA_HOME or GPUINT_NVCC; GPUINT_ARCHS says for which GPUs), \
-                 or install NVRTC, for example \"pip install nvidia-cuda-nvrtc\", and set {} to its libnvrtc",
-                nvrtc::VARIABLE
-            ))
-        })?;
-        let target = nvrtc.target(capability).ok_or_else(|| {
-            missing(format!(
-                "{} does not compile for sm_{capability}: set {} to a version that does",
-                nvrtc.describe(),
-                nvrtc::VARIABLE
-            ))
-        })?;
-        let key = key(name, &source, &nvrtc.describe(), &target.options());
-        let image = match self.cache.read(&key) {
-            Some(image) => image,
-            None => {
-                let span = tracing::info_span!("compile", kernel = name, ?target);
-                let image = span.in_scope(|| nvrtc.compile(&source, HEADERS, target))?;
-                self.cache.write(&key, &image);
-                image
-            }
-        };
+    fn compiled(&self, kernel: &Kernel) -> Result<Module> {
+        let image = runtime::image(kernel, self.info.capability, Nvrtc::get(), &self.cache)?;
         Module::load(&self.cuda, &image)
-            .map_err(driver(format_args!("the image of {name} by {}", nvrtc.describe())))
+            .map_err(driver(format_args!("the image of {kernel} that NVRTC made")))
     }
-}
-
-/// The key of a kernel's image: everything that the image depends on.
-fn key(name: &str, source: &str, compiler: &str, options: &[String]) -> Key {
-    let headers = HEADERS.iter().flat_map(|&(name, text)| [name, text]);
-    let texts = [source, compiler].into_iter().chain(options.iter().map(String::as_str));
-    Key::new(name, texts.chain(headers))
 }
 
 /// Whether an image is right, but not for this GPU or driver.
@@ -257,5 +222,22 @@ impl Pool {
             unsafe { result::mem_pool::set_attribute(pool, THRESHOLD, (&raw mut kept).cast()) }?;
         }
         Ok(Self(pool))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gpu_is_described_in_words() {
+        let info = Info {
+            name: "A GPU".to_owned(),
+            capability: 90,
+            total_memory: (3 << 30) + (1 << 29),
+            driver: 12080,
+            shared_memory: 0,
+        };
+        assert_eq!(info.to_string(), "A GPU, sm_90, 3.5 GiB, driver for CUDA 12.8");
     }
 }
