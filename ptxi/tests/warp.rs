@@ -160,7 +160,7 @@ fn lanes_that_wait_for_ever_are_a_deadlock() {
     let body = body.replace("bar.sync 0", "barrier.sync 0");
     match fault(&body, 32) {
         FaultKind::Deadlock { waiting } => {
-            assert!(waiting.contains("0x000000ff") && waiting.contains("barrier 0"))
+            assert!(waiting.contains("0x000000ff") && waiting.contains("barrier 0"));
         }
         other => panic!("{other}"),
     }
