@@ -55,6 +55,12 @@ impl Cache {
         Self { folder: folder(|name| env::var_os(name)) }
     }
 
+    /// The cache in a folder, or none.
+    #[cfg(test)]
+    pub(super) fn at(folder: Option<PathBuf>) -> Self {
+        Self { folder }
+    }
+
     /// The image of this key.
     pub(super) fn read(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.folder.as_ref()?.join(&key.0);
@@ -126,7 +132,7 @@ mod tests {
     use super::*;
 
     fn cache_in(folder: &tempfile::TempDir) -> Cache {
-        Cache { folder: Some(folder.path().join("not/there/yet")) }
+        Cache::at(Some(folder.path().join("not/there/yet")))
     }
 
     #[test]
@@ -175,7 +181,7 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, "in the way").unwrap();
         let key = Key::new("k", ["a"]);
-        for cache in [Cache { folder: Some(file) }, Cache { folder: None }] {
+        for cache in [Cache::at(Some(file)), Cache::at(None)] {
             cache.write(&key, b"image");
             assert_eq!(cache.read(&key), None);
         }

@@ -1,6 +1,7 @@
 //! Memory of a GPU, allocated, used and freed in the order of one stream.
 #![allow(unsafe_code)]
 
+use std::ffi::CStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,11 +44,16 @@ impl Queue {
     pub(super) fn elapsed(&self, start: &CudaEvent, end: &CudaEvent) -> Result<Duration> {
         type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
         end.synchronize().map_err(driver("queued work"))?;
-        // The binding asks for a newer symbol, and panics on drivers that lack it.
+        // The binding takes the symbol of the CUDA version it was built for, and panics on drivers
+        // that lack it; both have this type and meaning.
         // SAFETY: the driver is loaded: there is a context.
         let library = unsafe { sys::culib() };
-        // SAFETY: the type is that of the function in cuda.h.
-        let elapsed = unsafe { library.get::<Elapsed>(c"cuEventElapsedTime") }
+        let symbol = |name: &CStr| {
+            // SAFETY: the type is that of the function in cuda.h.
+            unsafe { library.get::<Elapsed>(name) }
+        };
+        let elapsed = symbol(c"cuEventElapsedTime_v2")
+            .or_else(|_| symbol(c"cuEventElapsedTime"))
             .map_err(|error| Error::Driver(error.to_string()))?;
         let mut milliseconds = 0.0;
         // SAFETY: both events are there and have passed, and the pointer is valid for a write.

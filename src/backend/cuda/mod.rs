@@ -3,7 +3,8 @@
 //! - `context`: what all handles to one GPU share: its kernels, from wherever they come
 //! - `memory`: a stream and the memory that is used on it
 //! - `module`: images in the memory of the GPU, and launches
-//! - `nvrtc`, `cache`: images that are made at run time, and where they are kept
+//! - `runtime`: images that are made at run time, by `nvrtc`, and kept in `cache`
+//! - `once`: what is made once for all threads
 //!
 //! The libraries are found at run time: nothing is linked, and where there is no driver, there is
 //! no device.
@@ -14,6 +15,7 @@ mod memory;
 mod module;
 mod nvrtc;
 mod once;
+mod runtime;
 #[cfg(test)]
 mod tests;
 

@@ -326,3 +326,28 @@ fn load_builtins(folder: &Path) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_the_gpus_own_or_the_newest_before_it() {
+        let known = [75, 80, 90, 100];
+        assert_eq!(Target::choose(&known, 90), Some(Target::Cubin(90)));
+        assert_eq!(Target::choose(&known, 89), Some(Target::Ptx(80)));
+        assert_eq!(Target::choose(&known, 121), Some(Target::Ptx(100)));
+        assert_eq!(Target::choose(&known, 70), None);
+        assert_eq!(Target::choose(&[], 90), None);
+        assert_eq!(Target::Cubin(90).options(), ["--gpu-architecture=sm_90", "--std=c++17"]);
+        assert_eq!(Target::Ptx(80).options()[0], "--gpu-architecture=compute_80");
+    }
+
+    #[test]
+    fn what_is_not_nvrtc_is_refused_with_its_name() {
+        for path in ["/not/there/libnvrtc.so", "Cargo.toml"] {
+            let reason = Nvrtc::open(Path::new(path)).unwrap_err();
+            assert!(reason.contains(path), "{reason}");
+        }
+    }
+}

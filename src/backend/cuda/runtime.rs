@@ -1,0 +1,212 @@
+//! Images that are made at run time, where none was built with the crate.
+
+use crate::backend::Kernel;
+use crate::backend::cuda::cache::{Cache, Key};
+use crate::backend::cuda::nvrtc::{self, Nvrtc};
+use crate::backend::images::{self, HEADERS};
+use crate::error::{Error, Result};
+
+/// The image of a kernel for a GPU of that compute capability: from the cache, or by NVRTC, which
+/// is absent for a reason.
+pub(super) fn image(
+    kernel: &Kernel,
+    capability: u32,
+    nvrtc: Result<&Nvrtc, &str>,
+    cache: &Cache,
+) -> Result<Vec<u8>> {
+    let name = kernel.to_string();
+    let missing = |remedy: String| Error::KernelMissing { kernel: name.clone(), remedy };
+    let source = images::source(kernel).ok_or_else(|| {
+        missing("kernels/catalogue.toml does not say how it is computed".to_owned())
+    })?;
+    let nvrtc = nvrtc.map_err(|reason| {
+        missing(format!(
+            "no image for sm_{capability} was built with the crate, and there is no NVRTC to make one ({reason}); \
+             build where nvcc is found (PATH, CUDA_HOME or GPUINT_NVCC; GPUINT_ARCHS says for which GPUs), \
+             or install NVRTC, for example by \"pip install nvidia-cuda-nvrtc\", and set {} to its libnvrtc",
+            nvrtc::VARIABLE
+        ))
+    })?;
+    let compiler = nvrtc.describe();
+    let target = nvrtc.target(capability).ok_or_else(|| {
+        missing(format!(
+            "{compiler} does not compile for sm_{capability}: set {} to a version that does",
+            nvrtc::VARIABLE
+        ))
+    })?;
+    let key = key(&name, &source, &compiler, &target.options());
+    if let Some(image) = cache.read(&key) {
+        return Ok(image);
+    }
+    let span = tracing::info_span!("compile", kernel = name, ?target);
+    let image = span.in_scope(|| nvrtc.compile(&source, HEADERS, target))?;
+    cache.write(&key, &image);
+    Ok(image)
+}
+
+/// The key of a kernel's image: everything that the image depends on. The options name the
+/// architecture.
+fn key(name: &str, source: &str, compiler: &str, options: &[String]) -> Key {
+    let headers = HEADERS.iter().flat_map(|&(name, text)| [name, text]);
+    let texts = [source, compiler].into_iter().chain(options.iter().map(String::as_str));
+    Key::new(name, texts.chain(headers))
+}
+
+/// What needs NVRTC is skipped, with the reason, where there is none.
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::{fs, thread};
+
+    use super::*;
+    use crate::backend::Op;
+    use crate::backend::cuda::nvrtc::Target;
+    use crate::codegen::{self, Entry};
+    use crate::shape::{OPERATIONS, Shape, block};
+    use crate::shapes;
+    use crate::strategy::{Product, Strategy};
+
+    fn nvrtc() -> Option<&'static Nvrtc> {
+        Nvrtc::get().inspect_err(|reason| eprintln!("skipped: no NVRTC: {reason}")).ok()
+    }
+
+    fn contains(image: &[u8], text: &str) -> bool {
+        image.windows(text.len()).any(|window| window == text.as_bytes())
+    }
+
+    /// The symbols stand in an image one after the other, each with a null byte at its end.
+    fn has_symbol(image: &[u8], name: &str) -> bool {
+        contains(image, &format!("\0{name}\0"))
+    }
+
+    fn addition() -> Kernel {
+        Kernel { op: Op::Add, strategy: Strategy::None, shape: shapes()[0] }
+    }
+
+    #[test]
+    fn nvrtc_compiles_every_kernel_of_the_catalogue() {
+        let Some(nvrtc) = nvrtc() else { return };
+        let target = nvrtc.target(90).expect("sm_90 is known to every NVRTC that is maintained");
+        let compile = |shape: &Shape| {
+            let entries: Vec<Entry<'_>> = OPERATIONS
+                .iter()
+                .map(|&(task, template)| Entry {
+                    task,
+                    template,
+                    bits: shape.bits,
+                    q: shape.q,
+                    digit: shape.digit.name(),
+                    block: block(*shape),
+                })
+                .collect();
+            let unit = codegen::translation_unit(entries.iter().copied());
+            let image =
+                nvrtc.compile(&unit, HEADERS, target).unwrap_or_else(|e| panic!("{shape}: {e}"));
+            for name in entries.iter().map(Entry::name) {
+                assert!(has_symbol(&image, &name), "{name}");
+                assert!(has_symbol(&image, &format!("{name}_facts")), "{name}");
+            }
+        };
+        let next = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+                scope.spawn(|| {
+                    while let Some(shape) = shapes().get(next.fetch_add(1, Ordering::Relaxed)) {
+                        compile(shape);
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn an_image_is_compiled_once_and_then_read() {
+        let Some(nvrtc) = nvrtc() else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(Some(folder.path().to_owned()));
+        let make = |cache: &Cache| image(&addition(), 90, Ok(nvrtc), cache).unwrap();
+        let first = make(&cache);
+        assert!(has_symbol(&first, &addition().to_string()));
+        let files = || fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+        let [path]: [_; 1] = files().collect::<Vec<_>>().try_into().unwrap();
+        let written = fs::read(&path).unwrap();
+        assert!(written.ends_with(&first));
+        assert_eq!(make(&cache), first);
+
+        // Another image in the file shows that it is read; a damaged one is made anew.
+        let source = images::source(&addition()).unwrap();
+        let options = nvrtc.target(90).unwrap().options();
+        let key = key(&addition().to_string(), &source, &nvrtc.describe(), &options);
+        cache.write(&key, b"another image");
+        assert_eq!(make(&cache), b"another image");
+        fs::write(&path, &written[..written.len() / 2]).unwrap();
+        assert!(has_symbol(&make(&cache), &addition().to_string()));
+        assert_eq!(make(&cache), make(&Cache::at(None)));
+        assert_eq!(files().count(), 1);
+    }
+
+    #[test]
+    fn a_missing_kernel_says_what_to_do() {
+        let cache = Cache::at(None);
+        let remedy =
+            |kernel: &Kernel, capability, nvrtc| match image(kernel, capability, nvrtc, &cache) {
+                Err(Error::KernelMissing { kernel: name, remedy })
+                    if name == kernel.to_string() =>
+                {
+                    remedy
+                }
+                other => panic!("{other:?}"),
+            };
+        let text = remedy(&addition(), 90, Err("it is not there"));
+        for part in ["sm_90", "it is not there", "GPUINT_NVRTC", "GPUINT_NVCC", "GPUINT_ARCHS"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let unknown = Kernel { strategy: Strategy::Product(Product::Classical), ..addition() };
+        assert!(remedy(&unknown, 90, Err("")).contains("catalogue"));
+        if let Some(nvrtc) = nvrtc() {
+            let text = remedy(&addition(), 1, Ok(nvrtc));
+            assert!(text.contains("sm_1:") && text.contains("GPUINT_NVRTC"), "{text}");
+        }
+    }
+
+    #[test]
+    fn nvrtc_makes_ptx_for_gpus_that_it_does_not_know() {
+        let Some(nvrtc) = nvrtc() else { return };
+        let Some(target @ Target::Ptx(number)) = nvrtc.target(u32::MAX) else {
+            panic!("no architecture");
+        };
+        let unit = "extern \"C\" __global__ void k() {}";
+        let ptx = nvrtc.compile(unit, &[], target).unwrap();
+        assert!(contains(&ptx, &format!(".target sm_{number}")));
+        assert_eq!(ptx.last(), Some(&0));
+        assert_eq!(nvrtc.target(1), None);
+    }
+
+    #[test]
+    fn what_nvrtc_refuses_comes_back_in_its_words() {
+        let Some(nvrtc) = nvrtc() else { return };
+        let target = nvrtc.target(90).unwrap();
+        let error =
+            nvrtc.compile("#include \"own.cuh\"\nint x = undeclared;", &[("own.cuh", "")], target);
+        let Err(Error::Compile { log }) = error else { panic!("{error:?}") };
+        assert!(log.contains("NVRTC_ERROR_COMPILATION") && log.contains("undeclared"), "{log}");
+        let error = nvrtc.compile("a\0b", &[], target);
+        assert!(matches!(error, Err(Error::Compile { .. })), "{error:?}");
+    }
+
+    #[test]
+    fn keys_depend_on_all_that_the_image_depends_on() {
+        let options = |number| Target::Cubin(number).options();
+        let keys = [
+            key("k", "source", "nvrtc 13.0", &options(90)),
+            key("l", "source", "nvrtc 13.0", &options(90)),
+            key("k", "other", "nvrtc 13.0", &options(90)),
+            key("k", "source", "nvrtc 13.1", &options(90)),
+            key("k", "source", "nvrtc 13.0", &options(80)),
+            key("k", "source", "nvrtc 13.0", &Target::Ptx(90).options()),
+        ];
+        for (index, key) in keys.iter().enumerate() {
+            assert!(!keys[..index].contains(key), "{key:?}");
+        }
+    }
+}
