@@ -17,35 +17,9 @@
 #pragma once
 #include "quotient.cuh"
 #include "refine.cuh"
+#include "sorted.cuh"
 
 namespace gpuint {
-
-// A row whose divisor is zero: flagged; its quotient is all ones and its remainder u.
-template <class S, class G>
-GPUINT_DEVICE void write_undefined(const G& group, const Operands& o, u64 row) {
-  using Limb = typename S::Limb;
-  const Limb ones[WORD] = {Limb(~Limb(0)), Limb(~Limb(0)), Limb(~Limb(0)), Limb(~Limb(0))};
-  for (u32 k = group.rank * WORD; k < S::WORDS * WORD; k += G::THREADS * WORD) {
-    Limb word[WORD];
-    read_word<S>(input_row<S>(o, 0, row), k, word);
-    if (o.out[0] != nullptr) write_word<S>(output_row<S>(o, 0, row), k, ones);
-    if (o.out[1] != nullptr) write_word<S>(output_row<S>(o, 1, row), k, word);
-  }
-  if (group.rank != 0) return;
-  if (o.mask != nullptr) set_mask(o.mask, row);
-  if (o.status != nullptr) set_status(o.status, row);
-}
-
-// Words from .. to of a row: those of `limbs`, or zeros. Nothing where the row is not wanted.
-template <class S, class G>
-GPUINT_DEVICE void write_quotient(const G& group, typename S::Limb* q, u32 from, u32 to, const typename S::Limb* limbs) {
-  if (q == nullptr) return;
-  for (u32 k = (from + group.rank) * WORD; k < min_of(to, S::WORDS) * WORD; k += G::THREADS * WORD) {
-    typename S::Limb word[WORD] = {};
-    if (limbs != nullptr) load_word(limbs + (k - from * WORD), word);
-    write_word<S>(q, k, word);
-  }
-}
 
 template <class M>
 struct ShiftedInverse {
@@ -152,9 +126,9 @@ struct DivisionFrame : Frame<typename Kernel::Rows, Kernel::BYTES> {
 };
 
 template <class Kernel>
-struct DivisionFrame<Kernel, true> : SortedFrame<typename Kernel::Rows, Kernel::BYTES, Kernel::BATCH> {
+struct DivisionFrame<Kernel, true> : SortedFrame<typename Kernel::Rows, Kernel::BYTES, Kernel::BATCH, Kernel::Rows::WORDS + 1> {
   using S = typename Kernel::Rows;
-  using Base = SortedFrame<S, Kernel::BYTES, Kernel::BATCH>;
+  using Base = SortedFrame<S, Kernel::BYTES, Kernel::BATCH, S::WORDS + 1>;
   template <class Work>
   GPUINT_DEVICE static void each(const Operands& o, unsigned char* shared, Work work) {
     Base::run(

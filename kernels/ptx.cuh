@@ -1,7 +1,8 @@
 // Inline PTX, one wrapper per instruction, each with a host twin.
 //
 // The carry flag CC.CF lives between consecutive instructions of one chain; `asm volatile` keeps their order. On the host it
-// is a thread-local variable: a chain never contains a point where the SIMT shim switches fibers.
+// is a thread-local variable: a chain never contains a point where the SIMT shim switches fibers. Additions and subtractions
+// never share a chain: the hardware keeps a borrow as the complement of a carry.
 //
 // mad.lo.cc + madc.hi.cc on the two halves of one 32x32 product are fused by ptxas into a single IMAD.WIDE.U32.X
 // (seen in sm_80 and sm_90 SASS); a plain mad.wide.u32 becomes three instructions.
@@ -25,6 +26,14 @@ inline void mad_lo_cc(u32& r, u32 a, u32 b) { r = wide_sum(u64{r} + static_cast<
 inline void madc_lo_cc(u32& r, u32 a, u32 b) { r = wide_sum(u64{r} + static_cast<u32>(a * b) + carry_flag); }
 inline void madc_hi_cc(u32& r, u32 a, u32 b) { r = wide_sum(u64{r} + (u64{a} * b >> 32) + carry_flag); }
 
+inline u32 wide_difference(u64 difference) {
+  carry_flag = static_cast<u32>(difference >> 32) & 1;
+  return static_cast<u32>(difference);
+}
+inline void sub_cc(u32& r, u32 a) { r = wide_difference(u64{r} - a); }
+inline void subc_cc(u32& r, u32 a) { r = wide_difference(u64{r} - a - carry_flag); }
+inline u32 borrow_mask() { return 0u - carry_flag; }
+
 #else
 
 #define GPUINT_PTX3(name, text)                                 \
@@ -37,13 +46,28 @@ inline void madc_hi_cc(u32& r, u32 a, u32 b) { r = wide_sum(u64{r} + (u64{a} * b
 GPUINT_PTX2(add_cc, "add.cc.u32")
 GPUINT_PTX2(addc_cc, "addc.cc.u32")
 GPUINT_PTX2(addc, "addc.u32")
+GPUINT_PTX2(sub_cc, "sub.cc.u32")
+GPUINT_PTX2(subc_cc, "subc.cc.u32")
 GPUINT_PTX3(mad_lo_cc, "mad.lo.cc.u32")
 GPUINT_PTX3(madc_lo_cc, "madc.lo.cc.u32")
 GPUINT_PTX3(madc_hi_cc, "madc.hi.cc.u32")
+
+// All ones if the chain of subtractions before it borrowed, else 0.
+GPUINT_DEVICE u32 borrow_mask() {
+  u32 r;
+  asm volatile("subc.u32 %0, 0, 0;" : "=r"(r));
+  return r;
+}
 
 #undef GPUINT_PTX2
 #undef GPUINT_PTX3
 
 #endif
+
+// Starts a chain of subtractions with a borrow kept from an earlier one.
+GPUINT_DEVICE void set_borrow(u32 mask) {
+  u32 zero = 0;
+  sub_cc(zero, mask);
+}
 
 }  // namespace gpuint::ptx

@@ -13,6 +13,7 @@
 // So a block needs no correction: R' < 2v, and with the next t words of the dividend below it again R < 2 v beta^t. Only after
 // the last block may one subtraction of v remain. Q < 2 beta^t: its top word is a carry, 0 but for rare remainders.
 #pragma once
+#include "division_rows.cuh"
 #include "divisor.cuh"
 
 namespace gpuint {
@@ -101,15 +102,6 @@ GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor
       });
   group.sync();
   return true;
-}
-
-// Adds 1 at limb k of a row in global memory, if it is wanted. For one thread: it is needed once in 2^40 rows of random data, or where v
-// divides u, and almost never goes beyond the first limb.
-template <class S>
-GPUINT_DEVICE void increment(typename S::Limb* row, u32 k) {
-  if (row == nullptr) return;
-  for (; k < S::N; ++k)
-    if (++row[k] != 0) return;
 }
 
 }  // namespace gpuint
