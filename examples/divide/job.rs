@@ -1,0 +1,410 @@
+//! Dividing chunks of rows: parse, group by width, divide, verify, write.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Write};
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use gpuint::{Batch, Device, DigitKind, Error, Kernels, Shape, ShapeVisitor};
+use indicatif::ProgressBar;
+use num_bigint::BigUint;
+use num_traits::{One, Zero};
+use rayon::prelude::*;
+
+use crate::input::{Chunk, LineError, RawLine, Reader};
+
+/// Why the job stopped.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum JobError {
+    #[error("this build of gpuint has no shapes of 64-bit digits with Q = 4")]
+    NoShapes,
+    #[error("cannot read after line {line}: {source}")]
+    Read { line: u64, source: io::Error },
+    #[error("cannot write the results: {0}")]
+    Write(io::Error),
+    #[error("cannot divide {rows} rows of {bits} bits: {source}")]
+    Divide { rows: usize, bits: usize, source: Error },
+}
+
+/// Why a row has no result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum RowError {
+    #[error(transparent)]
+    Line(#[from] LineError),
+    /// Never seen, and never written as a result if it should be.
+    #[error("the device's result is wrong: u = q v + r with r < v does not hold")]
+    Wrong,
+    #[error("the device returned no result")]
+    Missing,
+}
+
+/// What to do with the rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    pub(crate) hex: bool,
+    pub(crate) verify: bool,
+}
+
+/// Where the time went.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Times {
+    pub(crate) read: Duration,
+    pub(crate) parse: Duration,
+    /// A first division in every width used: kernels are loaded or compiled there.
+    pub(crate) setup: Duration,
+    /// Operands to the device and results back.
+    pub(crate) copy: Duration,
+    pub(crate) divide: Duration,
+    pub(crate) verify: Duration,
+    pub(crate) format: Duration,
+    pub(crate) write: Duration,
+}
+
+/// The rows of one family.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally {
+    pub(crate) rows: u64,
+    pub(crate) rejected: u64,
+    pub(crate) verified: u64,
+    /// Rows with remainder 0.
+    pub(crate) exact: u64,
+    /// Bits of the dividends: the least and the most.
+    pub(crate) bits: Option<(u64, u64)>,
+}
+
+impl Tally {
+    fn add(&mut self, bits: u64, exact: bool, verified: bool) {
+        self.rows += 1;
+        self.exact += u64::from(exact);
+        self.verified += u64::from(verified);
+        let (least, most) = self.bits.unwrap_or((bits, bits));
+        self.bits = Some((least.min(bits), most.max(bits)));
+    }
+}
+
+/// What was done.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    /// By index of family.
+    pub(crate) families: Vec<Tally>,
+    /// Rows divided in each width.
+    pub(crate) widths: BTreeMap<usize, u64>,
+    pub(crate) times: Times,
+}
+
+impl Summary {
+    /// Rows that were divided.
+    pub(crate) fn rows(&self) -> u64 {
+        self.families.iter().map(|tally| tally.rows).sum()
+    }
+
+    /// Rows that have no result.
+    pub(crate) fn rejected(&self) -> u64 {
+        self.families.iter().map(|tally| tally.rejected).sum()
+    }
+
+    /// Rows whose result was checked.
+    pub(crate) fn verified(&self) -> u64 {
+        self.families.iter().map(|tally| tally.verified).sum()
+    }
+
+    fn family(&mut self, index: usize) -> &mut Tally {
+        if index >= self.families.len() {
+            self.families.resize_with(index + 1, Tally::default);
+        }
+        &mut self.families[index]
+    }
+}
+
+/// The shapes that rows are divided in: 64-bit digits, Q = 4, narrowest first.
+pub(crate) fn widths() -> Vec<Shape> {
+    let mut shapes: Vec<Shape> = gpuint::shapes()
+        .iter()
+        .copied()
+        .filter(|shape| shape.digit == DigitKind::U64 && shape.q == 4)
+        .collect();
+    shapes.sort_unstable_by_key(|shape| shape.bits);
+    shapes
+}
+
+/// A device and what is known about it.
+#[derive(Debug)]
+pub(crate) struct Job<'a> {
+    device: &'a Device,
+    settings: Settings,
+    widths: Vec<Shape>,
+    widest: usize,
+    /// The most rows that the device took at a time, for the widths used so far.
+    batch_rows: BTreeMap<usize, usize>,
+    summary: Summary,
+}
+
+/// Rows of one width, in the order of the input.
+#[derive(Debug, Default)]
+struct Group {
+    /// Where the rows stand in the chunk.
+    places: Vec<usize>,
+    u: Vec<BigUint>,
+    v: Vec<BigUint>,
+}
+
+type Outcome = Result<(BigUint, BigUint), RowError>;
+
+impl<'a> Job<'a> {
+    pub(crate) fn new(device: &'a Device, settings: Settings) -> Result<Self, JobError> {
+        let widths = widths();
+        let widest = widths.last().ok_or(JobError::NoShapes)?.bits;
+        Ok(Self {
+            device,
+            settings,
+            widths,
+            widest,
+            batch_rows: BTreeMap::new(),
+            summary: Summary::default(),
+        })
+    }
+
+    /// Divides all rows of `reader`, writes the result lines to `lines` if there is one, and hands
+    /// each row that has no result to `reject`, in the order of the input.
+    pub(crate) fn run<R: BufRead>(
+        mut self,
+        reader: &mut Reader<R>,
+        mut lines: Option<&mut dyn Write>,
+        reject: &mut dyn FnMut(u64, &RowError),
+        progress: &ProgressBar,
+    ) -> Result<Summary, JobError> {
+        let mut chunk = Chunk::default();
+        let mut last_line = 0;
+        loop {
+            let more = timed(&mut self.summary.times.read, || reader.read(&mut chunk));
+            let outcomes = self.divide_chunk(&chunk, progress)?;
+            for (line, outcome) in chunk.lines.iter().zip(&outcomes) {
+                last_line = line.number;
+                if let Err(error) = outcome {
+                    self.summary.family(line.family).rejected += 1;
+                    reject(line.number, error);
+                }
+            }
+            if let Some(lines) = &mut lines {
+                self.write(&chunk.lines, &outcomes, lines).map_err(JobError::Write)?;
+            }
+            match more {
+                Ok(true) => {}
+                Ok(false) => return Ok(self.summary),
+                Err(source) => {
+                    return Err(JobError::Read { line: last_line, source });
+                }
+            }
+        }
+    }
+
+    /// The results of a chunk, one for each of its lines.
+    fn divide_chunk(
+        &mut self,
+        chunk: &Chunk,
+        progress: &ProgressBar,
+    ) -> Result<Vec<Outcome>, JobError> {
+        let widest = self.widest;
+        let parsed: Vec<_> = timed(&mut self.summary.times.parse, || {
+            let lines = chunk.lines.par_iter();
+            lines.map(|line| chunk.parse(line, widest)).collect()
+        });
+
+        let mut outcomes = Vec::with_capacity(parsed.len());
+        let mut groups: Vec<Group> = self.widths.iter().map(|_| Group::default()).collect();
+        for (place, row) in parsed.into_iter().enumerate() {
+            match row {
+                Ok((u, v)) => {
+                    let bits = u.bits().max(v.bits());
+                    // The last width holds every row that was parsed.
+                    let width = self.widths.partition_point(|w| (w.bits as u64) < bits);
+                    let group = &mut groups[width];
+                    group.places.push(place);
+                    group.u.push(u);
+                    group.v.push(v);
+                    // Until its result is there, a row has none.
+                    outcomes.push(Err(RowError::Missing));
+                }
+                Err(error) => {
+                    progress.inc(chunk.lines[place].bytes);
+                    outcomes.push(Err(error.into()));
+                }
+            }
+        }
+
+        for (width, group) in groups.into_iter().enumerate() {
+            if group.places.is_empty() {
+                continue;
+            }
+            let shape = self.widths[width];
+            let results = self.divide_group(shape, &group).map_err(|source| JobError::Divide {
+                rows: group.places.len(),
+                bits: shape.bits,
+                source,
+            })?;
+            let right = self.verify(&group, &results);
+            *self.summary.widths.entry(shape.bits).or_default() += group.places.len() as u64;
+            for (i, (result, right)) in results.into_iter().zip(right).enumerate() {
+                let line = &chunk.lines[group.places[i]];
+                progress.inc(line.bytes);
+                outcomes[group.places[i]] = if right {
+                    let verified = self.settings.verify;
+                    let tally = self.summary.family(line.family);
+                    tally.add(group.u[i].bits(), result.1.is_zero(), verified);
+                    Ok(result)
+                } else {
+                    Err(RowError::Wrong)
+                };
+            }
+        }
+        Ok(outcomes)
+    }
+
+    /// The quotients and remainders of a group, in as many batches as the device's memory asks
+    /// for.
+    fn divide_group(
+        &mut self,
+        shape: Shape,
+        group: &Group,
+    ) -> Result<Vec<(BigUint, BigUint)>, Error> {
+        let rows = group.places.len();
+        let mut limit = match self.batch_rows.get(&shape.bits) {
+            Some(&limit) => limit,
+            None => {
+                let (mut unused, one) = (Times::default(), [BigUint::one()]);
+                timed(&mut self.summary.times.setup, || {
+                    divide_batch(self.device, shape, &one, &one, &mut unused)
+                })?;
+                usize::MAX
+            }
+        };
+        let mut results = Vec::with_capacity(rows);
+        in_batches(rows, &mut limit, |range| {
+            results.extend(divide_batch(
+                self.device,
+                shape,
+                &group.u[range.clone()],
+                &group.v[range],
+                &mut self.summary.times,
+            )?);
+            Ok(())
+        })?;
+        self.batch_rows.insert(shape.bits, limit);
+        Ok(results)
+    }
+
+    /// Which results are right; all of them where nothing is to be checked.
+    fn verify(&mut self, group: &Group, results: &[(BigUint, BigUint)]) -> Vec<bool> {
+        if !self.settings.verify {
+            return vec![true; results.len()];
+        }
+        timed(&mut self.summary.times.verify, || {
+            let rows = group.u.par_iter().zip(&group.v).zip(results);
+            rows.map(|((u, v), (q, r))| is_division(u, v, q, r)).collect()
+        })
+    }
+
+    /// Writes one line for each row.
+    fn write(
+        &mut self,
+        lines: &[RawLine],
+        outcomes: &[Outcome],
+        output: &mut dyn Write,
+    ) -> io::Result<()> {
+        let hex = self.settings.hex;
+        let texts: Vec<String> = timed(&mut self.summary.times.format, || {
+            let rows = lines.par_iter().zip(outcomes);
+            rows.map(|(line, outcome)| match outcome {
+                Ok((q, r)) if hex => format!("{q:#x} {r:#x}\n"),
+                Ok((q, r)) => format!("{q} {r}\n"),
+                Err(error) => format!("error: line {}: {error}\n", line.number),
+            })
+            .collect()
+        });
+        timed(&mut self.summary.times.write, || {
+            for text in &texts {
+                output.write_all(text.as_bytes())?;
+            }
+            output.flush()
+        })
+    }
+}
+
+/// u = q v + r and r < v.
+pub(crate) fn is_division(u: &BigUint, v: &BigUint, q: &BigUint, r: &BigUint) -> bool {
+    r < v && q * v + r == *u
+}
+
+/// Calls `work` with consecutive ranges that cover `0..rows`, each of at most `limit` rows. Where
+/// the device has not the memory for a range, `limit` becomes half of it.
+pub(crate) fn in_batches(
+    rows: usize,
+    limit: &mut usize,
+    mut work: impl FnMut(Range<usize>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut start = 0;
+    while start < rows {
+        let batch = (rows - start).min(*limit);
+        match work(start..start + batch) {
+            Ok(()) => start += batch,
+            Err(Error::OutOfMemory { .. }) if batch > 1 => *limit = batch.div_ceil(2),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Quotients and remainders of one batch.
+fn divide_batch(
+    device: &Device,
+    shape: Shape,
+    u: &[BigUint],
+    v: &[BigUint],
+    times: &mut Times,
+) -> Result<Vec<(BigUint, BigUint)>, Error> {
+    struct Divide<'a> {
+        device: &'a Device,
+        u: &'a [BigUint],
+        v: &'a [BigUint],
+        times: &'a mut Times,
+    }
+
+    impl ShapeVisitor for Divide<'_> {
+        type Output = Result<Vec<(BigUint, BigUint)>, Error>;
+
+        fn visit<T: Kernels>(self) -> Self::Output {
+            let Self { device, u, v, times } = self;
+            let (u, v) = timed(&mut times.copy, || {
+                let u = Batch::<T>::from_biguints(device, u)?;
+                let v = Batch::<T>::from_biguints(device, v)?;
+                device.synchronize()?;
+                Ok::<_, Error>((u, v))
+            })?;
+            let (q, r) = timed(&mut times.divide, || {
+                let results = u.div_rem(&v)?;
+                device.synchronize()?;
+                Ok::<_, Error>(results)
+            })?;
+            timed(&mut times.copy, || {
+                let (q, r) = (q.to_biguints()?, r.to_biguints()?);
+                Ok(q.into_iter().zip(r).collect())
+            })
+        }
+    }
+
+    let divide = Divide { device, u, v, times };
+    shape.visit(divide).unwrap_or_else(|| {
+        Err(Error::KernelMissing {
+            kernel: format!("div_rem of {shape}"),
+            remedy: "the shape is not built".to_owned(),
+        })
+    })
+}
+
+/// Adds the time that `work` takes to `total`.
+fn timed<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    *total += start.elapsed();
+    result
+}

@@ -1,0 +1,40 @@
+//! The main job: divide a file of big integers in batches.
+//!
+//! `cargo run --release --example divide` divides and verifies the bundled file of real numbers;
+//! `cargo run --release --example divide -- --help` lists what else it does.
+
+mod app;
+mod input;
+mod job;
+mod options;
+mod report;
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let options = options::Options::parse();
+    let stderr = io::stderr();
+    // A bar and result lines on one terminal would write over each other.
+    let progress =
+        stderr.is_terminal() && !(options.lines_to_stdout() && io::stdout().is_terminal());
+    let status = app::run(
+        &options,
+        app::Streams {
+            stdin: &mut io::stdin().lock(),
+            stdout: &mut io::stdout().lock(),
+            stderr: &mut &stderr,
+            progress,
+        },
+    );
+    match status {
+        Ok(status) => status.into(),
+        Err(error) => {
+            // Nobody is left to tell if standard error is closed too.
+            let _ = writeln!(&stderr, "divide: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

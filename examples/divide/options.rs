@@ -1,0 +1,120 @@
+//! The command line.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+
+/// Divides big unsigned integers in batches, exactly, on an NVIDIA GPU or on the CPU.
+#[derive(Debug, Parser)]
+#[command(name = "divide", version, after_long_help = FORMATS, after_help = SHORT)]
+pub(crate) struct Options {
+    /// File of pairs `dividend divisor`, one a line; `-` for standard input. Without it, the
+    /// bundled file of real numbers, with --verify and --summary
+    pub(crate) input: Option<PathBuf>,
+
+    /// Write the result lines to FILE; `-` for standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// What divides. auto: the first GPU, or the CPU where there is none
+    #[arg(short, long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub(crate) backend: BackendChoice,
+
+    /// Number of the GPU, with --backend cuda [default: 0]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) device: Option<usize>,
+
+    /// Write results in hexadecimal (0x...) instead of decimal
+    #[arg(short = 'x', long)]
+    pub(crate) hex: bool,
+
+    /// Check every row: u = q v + r and r < v
+    #[arg(long)]
+    pub(crate) verify: bool,
+
+    /// Print a table of what was divided; result lines are then written only with --output
+    #[arg(long)]
+    pub(crate) summary: bool,
+
+    /// Rows that are read, divided and written at a time, at most
+    #[arg(long, value_name = "ROWS", default_value = "65536")]
+    pub(crate) chunk_rows: NonZeroUsize,
+
+    /// Input that is read, divided and written at a time, in MiB, at most (or one line)
+    #[arg(long, value_name = "MIB", default_value = "64", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub(crate) chunk_mib: u32,
+}
+
+impl Options {
+    /// Whether the input is the bundled file.
+    pub(crate) fn bundled(&self) -> bool {
+        self.input.is_none()
+    }
+
+    /// Whether every row is checked.
+    pub(crate) fn verifies(&self) -> bool {
+        self.verify || self.bundled()
+    }
+
+    /// Whether the table is printed.
+    pub(crate) fn summarizes(&self) -> bool {
+        self.summary || self.bundled()
+    }
+
+    /// Whether standard output carries the result lines.
+    pub(crate) fn lines_to_stdout(&self) -> bool {
+        match &self.output {
+            Some(path) => path.as_os_str() == "-",
+            None => !self.summarizes(),
+        }
+    }
+}
+
+/// The backends by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BackendChoice {
+    /// The first GPU, or the CPU where there is none.
+    Auto,
+    /// An NVIDIA GPU.
+    Cuda,
+    /// num-bigint on all cores.
+    Cpu,
+    /// The CUDA kernels themselves, run on the CPU: slow, for checking them.
+    Simt,
+}
+
+impl fmt::Display for BackendChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Cuda => "cuda",
+            Self::Cpu => "cpu",
+            Self::Simt => "simt",
+        })
+    }
+}
+
+const SHORT: &str = "--help describes the formats and the exit status.";
+
+const FORMATS: &str = "\
+Input: two unsigned integers a line, separated by blanks or tabs, decimal or hexadecimal (0x...).
+A # starts a comment; blank lines and comments give no output. Rows after a comment line
+`# family: NAME` are counted under that name in the table of --summary.
+
+Output: one line a row, in the order of the input: `quotient remainder`. A row that cannot be
+divided (not two fields, a sign, a character that is no digit, divisor 0, more bits than the widest
+built shape) keeps its place as the line
+
+    error: line N: REASON
+
+with N its line number in the input; the same line goes to standard error. All other rows are
+divided. Rows are divided in batches of the narrowest built width that holds both operands.
+
+Standard error ends with one line: rows, widths, device, the time of the divisions themselves, and
+that of each other stage: setup (opening the device, and a first division in each width used, where
+kernels are loaded or compiled), copy (to the device and back), read, parse, format, write, verify.
+
+Exit status: 0, every row was divided; 1, some rows were not; 2, the job could not be done
+(arguments, files, device).";

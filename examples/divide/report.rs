@@ -1,0 +1,126 @@
+//! What the job says about itself.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::job::Summary;
+
+/// The table of `--summary`: a line for each family.
+#[derive(Debug)]
+pub(crate) struct Table<'a> {
+    pub(crate) summary: &'a Summary,
+    pub(crate) names: &'a [String],
+}
+
+impl fmt::Display for Table<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const HEADER: &str = "family";
+        const UNNAMED: &str = "(no family)";
+        let families: Vec<_> = self
+            .names
+            .iter()
+            .map(|name| if name.is_empty() { UNNAMED } else { name })
+            .zip(&self.summary.families)
+            .filter(|(_, tally)| tally.rows + tally.rejected > 0)
+            .collect();
+        let width = families
+            .iter()
+            .map(|(name, _)| name.chars().count())
+            .chain([HEADER.len()])
+            .max()
+            .unwrap_or_default();
+
+        writeln!(
+            f,
+            "{HEADER:width$} {:>8} {:>16} {:>8} {:>9} {:>9}",
+            "rows", "dividend bits", "r = 0", "verified", "rejected"
+        )?;
+        for (name, tally) in families {
+            let bits = tally.bits.map_or(String::new(), |(least, most)| format!("{least}..{most}"));
+            writeln!(
+                f,
+                "{name:width$} {:>8} {bits:>16} {:>8} {:>9} {:>9}",
+                tally.rows, tally.exact, tally.verified, tally.rejected
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// The closing line.
+#[derive(Debug)]
+pub(crate) struct Closing<'a> {
+    pub(crate) summary: &'a Summary,
+    pub(crate) device: &'a str,
+    pub(crate) total: Duration,
+}
+
+impl fmt::Display for Closing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { summary, device, total } = *self;
+        let times = &summary.times;
+        let rows = summary.rows();
+        write!(f, "{rows} {}", if rows == 1 { "row" } else { "rows" })?;
+        match (summary.widths.keys().next(), summary.widths.keys().last()) {
+            (Some(least), Some(most)) if least == most => write!(f, " of {least} bits")?,
+            (Some(least), Some(most)) => write!(f, " of {least}..{most} bits")?,
+            _ => {}
+        }
+        write!(f, " divided on {device} in {}{}", Time(times.divide), Rate(rows, times.divide))?;
+        f.write_str("; with")?;
+        let stages = [
+            ("setup", times.setup),
+            ("copy", times.copy),
+            ("read", times.read),
+            ("parse", times.parse),
+            ("format", times.format),
+            ("write", times.write),
+            ("verify", times.verify),
+        ];
+        for (name, time) in stages.into_iter().filter(|(_, time)| !time.is_zero()) {
+            write!(f, " {name} {},", Time(time))?;
+        }
+        write!(f, " {} in all{}", Time(total), Rate(rows, total))?;
+        write!(f, "; {} verified, {} rejected", summary.verified(), summary.rejected())
+    }
+}
+
+/// `(N rows/s)`; nothing where no row or no time passed.
+struct Rate(u64, Duration);
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(rows, time) = *self;
+        if rows == 0 || time.is_zero() {
+            return Ok(());
+        }
+        match rows as f64 / time.as_secs_f64() {
+            rate @ 100.0.. => write!(f, " ({rate:.0} rows/s)"),
+            rate => write!(f, " ({} rows/s)", three_digits(rate)),
+        }
+    }
+}
+
+/// A duration to three digits.
+struct Time(Duration);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs_f64();
+        let (scaled, unit) = match seconds {
+            1.0.. => (seconds, "s"),
+            1e-3.. => (seconds * 1e3, "ms"),
+            0.0 => return f.write_str("0 s"),
+            _ => (seconds * 1e6, "us"),
+        };
+        write!(f, "{} {unit}", three_digits(scaled))
+    }
+}
+
+fn three_digits(value: f64) -> String {
+    match value {
+        100.0.. => format!("{value:.0}"),
+        10.0.. => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}

@@ -1,0 +1,640 @@
+//! The `divide` example: its modules run in this process, and the built program as a user runs it.
+
+#[path = "../examples/divide/app.rs"]
+mod app;
+#[path = "../examples/divide/input.rs"]
+mod input;
+#[path = "../examples/divide/job.rs"]
+mod job;
+#[path = "../examples/divide/options.rs"]
+mod options;
+#[path = "../examples/divide/report.rs"]
+mod report;
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
+
+use app::{AppError, Status, Streams};
+use clap::{CommandFactory, Parser};
+use gpuint::Error;
+use job::{JobError, in_batches, is_division};
+use num_bigint::BigUint;
+use num_traits::{One, Zero};
+use options::Options;
+
+/// What a run left behind.
+struct Run {
+    result: Result<Status, AppError>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Run {
+    fn lines(&self) -> Vec<&str> {
+        self.stdout.lines().collect()
+    }
+
+    /// The last line on standard error: what was done.
+    fn closing(&self) -> &str {
+        self.stderr.lines().last().unwrap()
+    }
+
+    fn status(&self) -> Status {
+        *self.result.as_ref().unwrap()
+    }
+}
+
+fn run_with(arguments: &[&str], stdin: &mut dyn BufRead, stdout: &mut dyn Write) -> Run {
+    let options = Options::try_parse_from([&["divide"], arguments].concat()).unwrap();
+    let mut stderr = Vec::new();
+    let streams = Streams { stdin, stdout, stderr: &mut stderr, progress: false };
+    let result = app::run(&options, streams);
+    Run { result, stdout: String::new(), stderr: String::from_utf8(stderr).unwrap() }
+}
+
+fn run(arguments: &[&str], stdin: &[u8]) -> Run {
+    let mut stdout = Vec::new();
+    let run = run_with(arguments, &mut { stdin }, &mut stdout);
+    Run { stdout: String::from_utf8(stdout).unwrap(), ..run }
+}
+
+/// Divides standard input on the processor.
+fn divide(stdin: &[u8]) -> Run {
+    run(&["-", "--backend", "cpu"], stdin)
+}
+
+/// The line that one line of input gives.
+fn divide_line(line: &str) -> String {
+    let output = divide(line.as_bytes()).stdout;
+    assert_eq!(output.matches('\n').count(), 1, "{output:?}");
+    output.trim_end().to_owned()
+}
+
+/// Numbers that look random, the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    /// A number of at most so many bits, with runs of ones and zeros every other time.
+    fn number(&mut self, bits: u64) -> BigUint {
+        let mut n = BigUint::zero();
+        let runs = self.below(2) == 1;
+        while n.bits() < bits {
+            n = if runs {
+                let length = self.below(200) + 1;
+                let ones = self.below(2) == 1;
+                (n << length)
+                    + if ones { (BigUint::one() << length) - 1u32 } else { BigUint::one() }
+            } else {
+                (n << 64) + self.next()
+            };
+        }
+        let extra = n.bits() - bits;
+        n >> extra
+    }
+}
+
+/// A file in the folder for temporary files, removed in the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        let folder = if folder.is_dir() { folder } else { std::env::temp_dir() };
+        Self(folder.join(format!("divide-{}-{name}", std::process::id())))
+    }
+
+    fn with(name: &str, content: &[u8]) -> Self {
+        let scratch = Self::new(name);
+        fs::write(&scratch.0, content).unwrap();
+        scratch
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
+    fn content(&self) -> String {
+        fs::read_to_string(&self.0).unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Rows of all widths with their results, in hexadecimal or decimal at will.
+fn random_rows(rows: usize, widest: u64) -> (String, Vec<(BigUint, BigUint)>) {
+    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let mut text = String::new();
+    let mut operands = Vec::new();
+    for _ in 0..rows {
+        let shift = numbers.below(u64::from(widest.ilog2()));
+        let mut any_length = || numbers.below(widest >> shift) + 1;
+        let (u_bits, v_bits) = (any_length(), any_length());
+        let (u, v) = (numbers.number(u_bits), numbers.number(v_bits));
+        let v = if v.is_zero() { BigUint::one() } else { v };
+        text += &match numbers.below(4) {
+            0 => format!("{u} {v}\n"),
+            1 => format!("{u:#x}\t{v}\n"),
+            2 => format!("  {u} {v:#X}  \r\n"),
+            _ => format!("0x{u:x} 0X{v:0>9x} # comment\n"),
+        };
+        operands.push((u, v));
+    }
+    (text, operands)
+}
+
+/// Asserts that a run printed the quotient and the remainder of each row, in order.
+fn assert_divided(run: &Run, operands: &[(BigUint, BigUint)]) {
+    assert_eq!(run.status(), Status::Done, "{}", run.stderr);
+    let lines = run.lines();
+    assert_eq!(lines.len(), operands.len());
+    for (line, (u, v)) in lines.iter().zip(operands) {
+        let (q, r) = line.split_once(' ').unwrap();
+        let (q, r): (BigUint, BigUint) = (q.parse().unwrap(), r.parse().unwrap());
+        assert!(is_division(u, v, &q, &r), "{u:#x} / {v:#x} gave {q:#x} {r:#x}");
+    }
+}
+
+#[test]
+fn divides_decimal_and_hexadecimal() {
+    let run = divide(
+        b"100 7\n0xff 16\n340282366920938463463374607431768211457 0xD3ea32DA3D2E1\n0 3\n2 3\n",
+    );
+    assert_eq!(run.lines()[0..2], ["14 2", "15 15"]);
+    assert_eq!(run.lines()[3..], ["0 0", "0 2"]);
+    assert_eq!(run.status(), Status::Done);
+    assert!(run.closing().starts_with("5 rows of 1024 bits divided on cpu"), "{}", run.closing());
+    assert_eq!(run.stderr.lines().count(), 1);
+}
+
+#[test]
+fn writes_hexadecimal() {
+    let run = run(&["-", "--hex", "--backend=cpu"], b"1000 3\n0x123456789abcdef0 0x10\n5 9\n");
+    assert_eq!(run.lines(), ["0x14d 0x1", "0x123456789abcdef 0x0", "0x0 0x5"]);
+}
+
+#[test]
+fn skips_blank_lines_and_comments() {
+    let input =
+        b"\xef\xbb\xbf# title\n\n9 2\r\n \t \n   # indented\n11\t4   # trailing # twice\n#\n7 7";
+    let run = divide(input);
+    assert_eq!(run.lines(), ["4 1", "2 3", "1 0"]);
+    assert_eq!(divide(b"\xef\xbb\xbf9 2\n").stdout, "4 1\n");
+    assert_eq!(divide(b"").stdout, "");
+    assert_eq!(divide(b"# nothing\n\n").status(), Status::Done);
+    assert!(divide(b"").closing().starts_with("0 rows divided on cpu"));
+}
+
+#[test]
+fn bad_lines_keep_their_place() {
+    let input = "10 3\n-4 2\n4 -2\n5\n1 2 3\n7 0\n7 0x00\n12a 5\n0x 4\n4 0xfg\n1_000 3\n+5 2\n1,2\n\
+                 ten 2\n3.5 2\n1e9 2\n\u{fffd}9 2\n8 \u{2212}2\n22 7\n";
+    let run = divide(input.as_bytes());
+    let expected = [
+        "3 1",
+        "error: line 2: the dividend is negative",
+        "error: line 3: the divisor is negative",
+        "error: line 4: expected a dividend and a divisor, found 1 field",
+        "error: line 5: expected a dividend and a divisor, found 3 fields",
+        "error: line 6: the divisor is zero",
+        "error: line 7: the divisor is zero",
+        "error: line 8: the dividend has 'a' in column 3, which is not a decimal digit",
+        "error: line 9: the dividend has no digits after 0x",
+        "error: line 10: the divisor has 'g' in column 6, which is not a hexadecimal digit",
+        "error: line 11: the dividend has '_' in column 2, which is not a decimal digit",
+        "error: line 12: the dividend has '+' in column 1, which is not a decimal digit",
+        "error: line 13: expected a dividend and a divisor, found 1 field",
+        "error: line 14: the dividend has 't' in column 1, which is not a decimal digit",
+        "error: line 15: the dividend has '.' in column 2, which is not a decimal digit",
+        "error: line 16: the dividend has 'e' in column 2, which is not a decimal digit",
+        "error: line 17: the dividend has '\u{fffd}' in column 1, which is not a decimal digit",
+        "error: line 18: the divisor has '\u{2212}' in column 3, which is not a decimal digit",
+        "3 1",
+    ];
+    assert_eq!(run.lines(), expected);
+    assert_eq!(run.status(), Status::RowsRejected);
+    let reported: Vec<&str> = run.stderr.lines().collect();
+    assert_eq!(reported[..reported.len() - 1], expected[1..18]);
+    assert!(run.closing().ends_with("0 verified, 17 rejected"), "{}", run.closing());
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused() {
+    let run = divide(b"\xff\xfe1 2\n1\x000 2\n9 4\n");
+    assert!(run.lines()[0].starts_with("error: line 1: the dividend has '\u{fffd}' in column 1"));
+    assert!(run.lines()[1].starts_with("error: line 2: the dividend has '\\0' in column 2"));
+    assert_eq!(run.lines()[2], "2 1");
+}
+
+#[test]
+fn the_widest_shape_is_the_limit() {
+    let widest = job::widths().last().unwrap().bits;
+    let most = (BigUint::one() << widest) - 1u32;
+    let zeros = "0".repeat(100_000);
+    let input = format!(
+        "{most} 1\n{most:#x} {most}\n{} 3\n3 {:#x}\n{zeros}9 0x{zeros}4\n",
+        &most + 1u32,
+        &most + 1u32
+    );
+    let run = divide(input.as_bytes());
+    let digits = most.to_string().len();
+    assert_eq!(run.lines()[0], format!("{most} 0"));
+    assert_eq!(run.lines()[1], "1 0");
+    let wider = format!("is wider than the widest built shape, {widest} bits");
+    assert_eq!(
+        run.lines()[2],
+        format!("error: line 3: the dividend ({digits} decimal digits) {wider}")
+    );
+    assert_eq!(
+        run.lines()[3],
+        format!("error: line 4: the divisor ({} hexadecimal digits) {wider}", widest / 4 + 1)
+    );
+    assert_eq!(run.lines()[4], "2 1");
+    // Hopeless lengths are refused without being parsed.
+    assert!(
+        divide_line(&format!("{} 1", "7".repeat(1_000_000))).contains("1000000 decimal digits")
+    );
+}
+
+#[test]
+fn long_lines_do_not_fill_the_memory() {
+    let limit = input::LONGEST_LINE;
+    let mut text = format!("{} 3\n10 3\n", "7".repeat(3 * limit)).into_bytes();
+    text.extend(format!("# {}\n", "x".repeat(2 * limit)).bytes()); // comments may be long
+    text.extend(format!("11 3 # {}\n", "x".repeat(2 * limit)).bytes());
+    text.extend(format!("{}12 3\n", " ".repeat(limit - 5)).bytes()); // as long as may be
+    text.extend(format!("{}1 0", " ".repeat(2 * limit)).bytes());
+    let run = divide(&text);
+    let too_long = format!("the line is longer than {limit} bytes");
+    assert_eq!(
+        run.lines(),
+        [
+            &format!("error: line 1: {too_long}"),
+            "3 1",
+            "3 2",
+            "4 0",
+            &format!("error: line 6: {too_long}")
+        ]
+    );
+}
+
+#[test]
+fn rows_of_all_widths_stay_in_order() {
+    let (text, operands) = random_rows(600, 65536);
+    let run = divide(text.as_bytes());
+    assert_divided(&run, &operands);
+    assert!(run.closing().starts_with("600 rows of 1024..65536 bits"), "{}", run.closing());
+}
+
+#[test]
+fn one_huge_row_leaves_the_others_small() {
+    let run = divide(format!("7 2\n{:#x} 3\n9 2\n", BigUint::one() << 20_000).as_bytes());
+    assert_eq!(run.lines()[0], "3 1");
+    assert_eq!(run.lines()[2], "4 1");
+    assert!(run.closing().starts_with("3 rows of 1024..32768 bits"), "{}", run.closing());
+}
+
+#[test]
+fn chunks_do_not_change_the_output() {
+    let (mut text, _) = random_rows(40, 4096);
+    text.insert_str(text.len() / 2, "\n\n# in between\n5 0\n");
+    let whole = divide(text.as_bytes());
+    for rows in ["1", "2", "7", "41", "1000"] {
+        let run = run(&["-", "--backend=cpu", "--chunk-rows", rows, "--verify"], text.as_bytes());
+        assert_eq!(run.stdout, whole.stdout, "{rows} rows at a time");
+    }
+    // Two lines of about a megabyte make a chunk of 1 MiB.
+    let long = format!("{}1 {}\n", "0".repeat(700_000), 7).repeat(5);
+    let run = run(&["-", "--backend=cpu", "--chunk-mib=1"], long.as_bytes());
+    assert_eq!(run.stdout, "0 1\n".repeat(5));
+}
+
+#[test]
+fn the_kernels_divide_the_same() {
+    let (text, operands) = random_rows(60, 2048);
+    assert_divided(&run(&["-", "--backend", "simt", "--verify"], text.as_bytes()), &operands);
+}
+
+#[test]
+fn a_gpu_divides_the_same() {
+    let (text, operands) = random_rows(2000, 65536);
+    let run = run(&["-", "--backend", "cuda", "--device", "0", "--verify"], text.as_bytes());
+    if let Err(AppError::Device { source: Error::NoDevice, .. }) = &run.result {
+        eprintln!("skipped: there is no GPU here");
+        return;
+    }
+    assert_divided(&run, &operands);
+    assert!(run.closing().contains("on cuda"), "{}", run.closing());
+}
+
+#[test]
+fn the_first_device_is_found() {
+    let run = run(&["-"], b"7 2\n");
+    assert_eq!(run.stdout, "3 1\n");
+    let device = gpuint::Device::new().unwrap();
+    assert!(run.closing().contains(&format!("on {device}")), "{}", run.closing());
+}
+
+#[test]
+fn files_in_and_out() {
+    let input = Scratch::with("in.txt", b"17 5\nx 1\n0x20 3\n");
+    let output = Scratch::new("out.txt");
+    let expected = "3 2\nerror: line 2: the dividend has 'x' in column 1, which is not a decimal digit\n10 2\n";
+
+    let to_stdout = run(&[input.path(), "-bcpu"], b"");
+    assert_eq!(to_stdout.stdout, expected);
+
+    let to_file = run(&[input.path(), "-bcpu", "-o", output.path()], b"");
+    assert_eq!(to_file.stdout, "");
+    assert_eq!(output.content(), expected);
+    assert_eq!(to_file.status(), Status::RowsRejected);
+
+    let both = run(&[input.path(), "-bcpu", "--output", output.path(), "--summary", "-x"], b"");
+    assert!(both.stdout.starts_with("family"));
+    assert!(output.content().starts_with("0x3 0x2\nerror: line 2"));
+
+    let dash = run(&[input.path(), "-bcpu", "--summary", "-o-"], b"");
+    assert_eq!(dash.stdout, expected);
+    assert!(dash.stderr.contains("family"), "the table goes where the lines do not");
+}
+
+#[test]
+fn files_that_cannot_be_used() {
+    let input = Scratch::with("kept.txt", b"17 5\n");
+    let failure = |arguments: &[&str]| run(arguments, b"").result.unwrap_err().to_string();
+    assert!(failure(&["/no/such/file"]).starts_with("cannot open /no/such/file: "));
+    assert!(failure(&["/"]).starts_with("cannot open /: "));
+    let unwritable = failure(&[input.path(), "-bcpu", "-o", "/no/such/folder/out"]);
+    assert!(unwritable.starts_with("cannot create /no/such/folder/out: "));
+    let same = failure(&[input.path(), "-bcpu", "-o", input.path()]);
+    assert!(same.ends_with("is both the input and the output"), "{same}");
+    assert_eq!(input.content(), "17 5\n");
+}
+
+#[test]
+fn options_that_make_no_sense() {
+    let number = run(&["-", "--backend=cpu", "--device=0"], b"").result.unwrap_err();
+    assert!(matches!(number, AppError::DeviceNumber));
+    let absent = run(&["-", "--backend=cuda", "--device=4095"], b"").result.unwrap_err();
+    assert!(absent.to_string().starts_with("cannot use --backend cuda: "), "{absent}");
+    for bad in [["-", "--backend=gpu"], ["-", "--chunk-rows=0"], ["-", "--chunk-mib=0"]] {
+        assert!(Options::try_parse_from([&["divide"], &bad[..]].concat()).is_err(), "{bad:?}");
+    }
+    Options::command().debug_assert();
+}
+
+#[test]
+fn help_describes_the_formats() {
+    let help = Options::command().render_long_help().to_string();
+    for part in ["error: line N: REASON", "Exit status", "0x", "# family: NAME", "bundled"] {
+        assert!(help.contains(part), "{part}");
+    }
+}
+
+/// Gives its text, then an error.
+struct Torn<'a>(&'a [u8]);
+
+impl Read for Torn<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(buffer)? {
+            0 => Err(io::Error::other("the disk is gone")),
+            read => Ok(read),
+        }
+    }
+}
+
+#[test]
+fn rows_before_a_read_error_are_written() {
+    let mut stdout = Vec::new();
+    let mut stdin = BufReader::with_capacity(4, Torn(b"17 5\n9 2\n10"));
+    let run = run_with(&["-", "--backend=cpu"], &mut stdin, &mut stdout);
+    let error = run.result.unwrap_err();
+    assert_eq!(error.to_string(), "cannot read after line 2: the disk is gone");
+    assert_eq!(String::from_utf8(stdout).unwrap(), "3 2\n4 1\n");
+}
+
+/// Refuses what is written to it.
+struct Shut(io::ErrorKind);
+
+impl Write for Shut {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(self.0.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Err(self.0.into())
+    }
+}
+
+#[test]
+fn output_that_fails() {
+    let input = b"1 1\n2 0\n";
+    let pipe = run_with(&["-", "-bcpu"], &mut &input[..], &mut Shut(io::ErrorKind::BrokenPipe));
+    assert_eq!(pipe.status(), Status::RowsRejected, "a closed pipe is no error of its own");
+    let table = run_with(&["-bcpu"], &mut io::empty(), &mut Shut(io::ErrorKind::BrokenPipe));
+    assert_eq!(table.status(), Status::Done);
+    for arguments in [&["-", "-bcpu"][..], &["-", "-bcpu", "--summary"]] {
+        let full = run_with(arguments, &mut &input[..], &mut Shut(io::ErrorKind::StorageFull));
+        assert!(matches!(full.result, Err(AppError::Job(JobError::Write(_)))), "{arguments:?}");
+    }
+}
+
+#[test]
+fn verification_finds_wrong_rows() {
+    let n = |n: u32| BigUint::from(n);
+    assert!(is_division(&n(17), &n(5), &n(3), &n(2)));
+    assert!(is_division(&n(0), &n(5), &n(0), &n(0)));
+    for (q, r) in [(3, 3), (2, 7), (4, 0), (3, 1), (0, 17)] {
+        assert!(!is_division(&n(17), &n(5), &n(q), &n(r)), "{q} {r}");
+    }
+    assert!(!is_division(&n(17), &n(0), &n(0), &n(17)));
+}
+
+#[test]
+fn batches_shrink_to_the_memory() {
+    let mut batches = Vec::new();
+    let mut limit = usize::MAX;
+    let small = |batches: &mut Vec<_>, range: std::ops::Range<usize>| {
+        if range.len() > 3 {
+            return Err(Error::OutOfMemory { bytes: range.len() as u64 });
+        }
+        batches.push(range);
+        Ok(())
+    };
+    in_batches(20, &mut limit, |range| small(&mut batches, range)).unwrap();
+    assert_eq!(limit, 3);
+    assert_eq!(batches.first(), Some(&(0..3)));
+    assert!(batches.windows(2).all(|pair| pair[0].end == pair[1].start));
+    assert_eq!(batches.last().unwrap().end, 20);
+
+    let mut calls = 0;
+    let never = in_batches(8, &mut usize::MAX.clone(), |_| {
+        calls += 1;
+        Err(Error::OutOfMemory { bytes: 1 })
+    });
+    assert_eq!(never, Err(Error::OutOfMemory { bytes: 1 }));
+    assert_eq!(calls, 4, "8, 4, 2 and 1 rows");
+    let lost = in_batches(8, &mut usize::MAX.clone(), |_| Err(Error::NoDevice));
+    assert_eq!(lost, Err(Error::NoDevice));
+    in_batches(0, &mut limit, |_| Err(Error::NoDevice)).unwrap();
+}
+
+#[test]
+fn families_are_counted() {
+    let input =
+        b"8 2\n# family: odd ones\n9 2\n9 3\nx\n# family: none\n#family: no\n# family: last\n1 0\n";
+    let run = run(&["-", "-bcpu", "--summary", "--verify"], input);
+    let table: Vec<Vec<&str>> = run
+        .stdout
+        .lines()
+        .map(|line| line.split("  ").filter(|s| !s.is_empty()).collect())
+        .collect();
+    assert_eq!(table.len(), 4);
+    let cells = |row: usize| table[row].iter().map(|cell| cell.trim()).collect::<Vec<_>>();
+    assert_eq!(cells(0), ["family", "rows", "dividend bits", "r = 0", "verified", "rejected"]);
+    assert_eq!(cells(1), ["(no family)", "1", "4..4", "1", "1", "0"]);
+    assert_eq!(cells(2), ["odd ones", "2", "4..4", "1", "2", "1"]);
+    assert_eq!(cells(3), ["last", "0", "0", "0", "1"]);
+    assert!(run.closing().ends_with("3 verified, 2 rejected"), "{}", run.closing());
+}
+
+#[test]
+fn the_bundled_rows_are_right() {
+    let run = run(&["--backend", "cpu"], b"");
+    assert_eq!(run.status(), Status::Done);
+    let rows = include_str!("../examples/data/divide.txt")
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .count();
+    assert!(rows >= 200, "{rows}");
+    let closing = run.closing();
+    assert!(closing.starts_with(&format!("{rows} rows of 1024..32768 bits")), "{closing}");
+    assert!(closing.ends_with(&format!("{rows} verified, 0 rejected")), "{closing}");
+    assert!(run.lines().len() > 10, "a line for each family");
+}
+
+#[test]
+fn every_bundled_family_says_what_it_is() {
+    let text = include_str!("../examples/data/divide.txt");
+    let lines: Vec<&str> = text.lines().collect();
+    let families: Vec<usize> =
+        (0..lines.len()).filter(|&i| lines[i].starts_with("# family: ")).collect();
+    assert!(families.len() > 10);
+    for &i in &families {
+        let source = lines[i + 1];
+        assert!(source.starts_with("# ") && source.len() > 40, "{}", lines[i]);
+    }
+    assert!(text.is_ascii());
+    assert!(text.len() < 3_000_000);
+}
+
+/// The example as `cargo test` built it, beside this test; `None` where there is neither it nor a
+/// cargo that could build it (the test was carried to another machine).
+fn built_example() -> Option<&'static Path> {
+    static EXAMPLE: LazyLock<Option<PathBuf>> = LazyLock::new(find_or_build_example);
+    EXAMPLE.as_deref()
+}
+
+fn find_or_build_example() -> Option<PathBuf> {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.parent()?.parent()?;
+    let name = format!("divide{}", std::env::consts::EXE_SUFFIX);
+    let example = profile.join("examples").join(name);
+    if !example.is_file() {
+        // `cargo test --test divide_example` builds no examples.
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--example", "divide", "--manifest-path"]);
+        cargo.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+        cargo.arg("--target-dir").arg(profile.parent()?);
+        if profile.file_name()? != "debug" {
+            cargo.arg("--profile").arg(profile.file_name()?);
+        }
+        cargo.status().ok()?;
+    }
+    example.is_file().then_some(example)
+}
+
+/// Runs the built example, or says why not.
+fn run_built(arguments: &[&str], stdin: &[u8]) -> Option<Output> {
+    let Some(example) = built_example() else {
+        eprintln!("skipped: the example is not here, and no cargo to build it");
+        return None;
+    };
+    let mut child = Command::new(example)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let stdin = stdin.to_owned();
+    // A program that ends early closes the pipe.
+    let writer = std::thread::spawn(move || drop(pipe.write_all(&stdin)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    Some(output)
+}
+
+#[test]
+fn the_built_example_runs() {
+    let Some(good) = run_built(&["-", "--backend", "cpu"], b"10 3\n0xff 0x10\n") else { return };
+    assert_eq!(good.status.code(), Some(0));
+    assert_eq!(good.stdout, b"3 1\n15 15\n");
+
+    let rejected = run_built(&["-", "--backend", "cpu"], b"10 3\n1 0\n20 3\n").unwrap();
+    assert_eq!(rejected.status.code(), Some(1));
+    assert_eq!(rejected.stdout, b"3 1\nerror: line 2: the divisor is zero\n6 2\n");
+
+    let failed = run_built(&["/no/such/file"], b"").unwrap();
+    assert_eq!(failed.status.code(), Some(2));
+    assert!(failed.stderr.starts_with(b"divide: cannot open /no/such/file: "));
+
+    let usage = run_built(&["--no-such-option"], b"").unwrap();
+    assert_eq!(usage.status.code(), Some(2));
+
+    let help = run_built(&["--help"], b"").unwrap();
+    assert_eq!(help.status.code(), Some(0));
+    assert!(String::from_utf8(help.stdout).unwrap().contains("error: line N: REASON"));
+}
+
+#[test]
+fn the_built_example_survives_a_closed_pipe() {
+    let Some(example) = built_example() else { return };
+    let mut child = Command::new(example)
+        .args(["-", "--backend", "cpu", "--chunk-rows", "10"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdin.write_all(&b"100 7\n".repeat(10)).unwrap();
+    stdout.read_line(&mut first).unwrap();
+    assert_eq!(first, "14 2\n");
+    drop(stdout);
+    let _ = stdin.write_all(&b"100 7\n".repeat(100_000));
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
