@@ -44,8 +44,6 @@ GPUINT_DEVICE Carries resolve_carries(G& group, bool generate, bool propagate, u
   }
 }
 
-enum class Direction { Add, Subtract };
-
 // Whether a chunk may carry out more than 1 by itself.
 enum class LocalCarry { Binary, Small };
 

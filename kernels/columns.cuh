@@ -12,8 +12,9 @@
 // one product and the low half of the next land in different limbs; each chain ends in one carry count. The sum of a tile is
 // below rows * B^2 * B^(R-1), so R + 2 limbs hold it for fewer than B rows. 16-bit limbs: one 64-bit sum per column.
 //
-// A tile's R low limbs go to out[k - lo]; its two overflow limbs, which belong to the next tile's first two columns, go to
-// overflow[2 * tile]. `Columns` is the view of that pair of arrays as one number, for `resolve` (carry.cuh) to finish.
+// A tile's R low limbs go to out[k - lo], or are subtracted from what stands there; its two overflow limbs, which belong to
+// the next tile's first two columns, go to overflow[2 * tile]. `Columns` is the view of that pair of arrays as one number, for
+// `resolve` (carry.cuh) to finish: no carry crosses a tile before.
 //
 // R is chosen by the size of the product (the paper's dispatch of dynamic sizes to static kernels): products with fewer
 // columns than a block can share take narrow tiles, to occupy more threads.
@@ -108,7 +109,8 @@ struct Tile<u16, R> {
   }
 };
 
-// A product's columns as written by the tiles: the sum of `out` and the tiles' overflows.
+// A product's columns as written by the tiles: the sum of `out` and the tiles' overflows, or with Direction::Subtract what
+// the tiles have left of a minuend: `out` less the overflows.
 template <class Limb>
 struct Columns {
   Limb* out;       // `width` limbs
@@ -116,8 +118,8 @@ struct Columns {
   u32 width;       // columns, whole words
   u32 log_tile;    // log2 R
 
-  // x = limbs k .. k + CHUNK (0 beyond the width); returns the carry out of the chunk, 0 or 1.
-  template <u32 CHUNK>
+  // x = limbs k .. k + CHUNK (0 beyond the width); returns the carry or borrow out of the chunk, 0 or 1.
+  template <Direction D = Direction::Add, u32 CHUNK>
   GPUINT_DEVICE u32 read(u32 k, Limb (&x)[CHUNK]) const {
     u32 carry = 0;
     const u32 tile = 1u << log_tile;
@@ -133,8 +135,13 @@ struct Columns {
           const u32 from = (column >> log_tile) * 2 - 2;
           spill[0] = overflow[from], spill[1] = overflow[from + 1];
         }
-        x[w + half] = add_carry(word[half], spill[0], carry);
-        x[w + half + 1] = add_carry(word[half + 1], spill[1], carry);
+        GPUINT_UNROLL(2)
+        for (u32 i = 0; i < 2; ++i) {
+          if constexpr (D == Direction::Add)
+            x[w + half + i] = add_carry(word[half + i], spill[i], carry);
+          else
+            x[w + half + i] = sub_borrow(word[half + i], spill[i], carry);
+        }
       }
     }
     return carry;
@@ -234,8 +241,9 @@ GPUINT_DEVICE void square_tile(const Factors<Limb>& f, u32 c, Tile<Limb, WORD>& 
   }
 }
 
-// Deals the tiles of `width` columns to the group, backwards in every second round if `zigzag`.
-template <u32 R, class Limb, class G, class Compute>
+// Deals the tiles of `width` columns to the group, backwards in every second round if `zigzag`, and adds them to `out` as
+// written anew (Direction::Add) or subtracts them from it.
+template <Direction D, u32 R, class Limb, class G, class Compute>
 GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, Limb* out, Limb* overflow, Compute compute) {
   const u32 tiles = width / R;
   bool backwards = false;
@@ -247,10 +255,17 @@ GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, L
     compute(t * R, tile);
     Limb limbs[R + 2];
     tile.sum(limbs);
+    if constexpr (D == Direction::Subtract) {
+      u32 borrow = 0;
+      GPUINT_UNROLL(R)
+      for (u32 r = 0; r < R; ++r) limbs[r] = sub_borrow(out[t * R + r], limbs[r], borrow);
+      // The product of a tile leaves its top limb far from full, so the borrow fits on top of the overflow.
+      limbs[R] = add_carry(limbs[R], Limb(0), borrow);
+      limbs[R + 1] = static_cast<Limb>(limbs[R + 1] + borrow);
+    }
     if constexpr (R % WORD == 0) {
       GPUINT_UNROLL(R)
-      for (u32 r = 0; r < R; r += WORD)
-        store_word(out + t * R + r, limbs + r);
+      for (u32 r = 0; r < R; r += WORD) store_word(out + t * R + r, limbs + r);
     } else {
       GPUINT_UNROLL(R)
       for (u32 r = 0; r < R; ++r) out[t * R + r] = limbs[r];
@@ -267,22 +282,36 @@ struct Classical {
   template <class Limb, class G>
   GPUINT_DEVICE static Columns<Limb> multiply(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
                                               u32 overflow_capacity) {
-    const u32 width = f.hi - f.lo;
-    // A block has threads to spare in a small product; in a warp narrow tiles only cost instructions.
-    if (!G::IN_WARP && width <= 2 * G::THREADS && width <= overflow_capacity)
-      return deal_tiles<2>(group, width, true, out, overflow,
-                           [&](u32 k, Tile<Limb, 2>& tile) { product_tile<Limb, 2>(f, f.lo + k, tile); });
-    const bool rises = f.lo < min_of(f.a_limbs, f.b_limbs);
-    const bool falls = f.hi > max_of(f.a_limbs, f.b_limbs);
-    return deal_tiles<4>(group, width, !(rises && falls), out, overflow,
-                         [&](u32 k, Tile<Limb, 4>& tile) { product_tile<Limb, 4>(f, f.lo + k, tile); });
+    return run<Direction::Add>(group, f, out, overflow, overflow_capacity);
+  }
+
+  // out -= the columns lo .. hi of a * b, to be read as a difference.
+  template <class Limb, class G>
+  GPUINT_DEVICE static Columns<Limb> subtract(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
+                                              u32 overflow_capacity) {
+    return run<Direction::Subtract>(group, f, out, overflow, overflow_capacity);
   }
 
   // Columns lo .. hi of a * a; b is not used.
   template <class Limb, class G>
   GPUINT_DEVICE static Columns<Limb> square(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow) {
-    return deal_tiles<4>(group, f.hi - f.lo, f.hi <= f.a_limbs, out, overflow,
-                         [&](u32 k, Tile<Limb, 4>& tile) { square_tile<Limb>(f, f.lo + k, tile); });
+    return deal_tiles<Direction::Add, 4>(group, f.hi - f.lo, f.hi <= f.a_limbs, out, overflow,
+                                         [&](u32 k, Tile<Limb, 4>& tile) { square_tile<Limb>(f, f.lo + k, tile); });
+  }
+
+ private:
+  template <Direction D, class Limb, class G>
+  GPUINT_DEVICE static Columns<Limb> run(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
+                                         u32 overflow_capacity) {
+    const u32 width = f.hi - f.lo;
+    // A block has threads to spare in a small product; in a warp narrow tiles only cost instructions.
+    if (!G::IN_WARP && width <= 2 * G::THREADS && width <= overflow_capacity)
+      return deal_tiles<D, 2>(group, width, true, out, overflow,
+                              [&](u32 k, Tile<Limb, 2>& tile) { product_tile<Limb, 2>(f, f.lo + k, tile); });
+    const bool rises = f.lo < min_of(f.a_limbs, f.b_limbs);
+    const bool falls = f.hi > max_of(f.a_limbs, f.b_limbs);
+    return deal_tiles<D, 4>(group, width, !(rises && falls), out, overflow,
+                            [&](u32 k, Tile<Limb, 4>& tile) { product_tile<Limb, 4>(f, f.lo + k, tile); });
   }
 };
 

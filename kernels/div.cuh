@@ -51,11 +51,14 @@ struct ShiftedInverse {
         const bool carry = estimate_quotient<S, M>(group, arena, divisor, length, dividend);
         write_quotient<S>(group, output_row<S>(o, 0, row), 0, length + 1, arena.out + 2 * WORD);
         write_quotient<S>(group, output_row<S>(o, 0, row), length + 1, S::WORDS, nullptr);
-        subtract_product<S, M>(group, arena, divisor, carry ? length + 1 : length, dividend,
-                               [&](u32 k, const Limb* word) { store_word(remainder + k, word); });
+        // The window of the estimate is done with, and its place takes the bottom of the dividend.
+        copy_low(group, dividend, n, remainder);
+        group.sync();
+        subtract_product<S, M>(group, arena, divisor, carry ? length + 1 : length, remainder);
       } else {
         write_quotient<S>(group, output_row<S>(o, 0, row), 0, S::WORDS, nullptr);
-        for (u32 k = group.rank; k < (n + 1) * WORD; k += G::THREADS) remainder[k] = dividend(static_cast<i32>(k));
+        copy_low(group, dividend, n, remainder);
+        group.sync();
       }
       if (correct_remainder<S>(group, arena, divisor, remainder) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
       copy_out<S>(group, remainder, n * WORD, output_row<S>(o, 1, row));
@@ -102,9 +105,7 @@ struct Blocked {
           const bool carry = estimate_quotient<S, M>(group, arena, divisor, size, remainder);
           write_quotient<S>(group, output_row<S>(o, 0, row), position, position + size, arena.out + 2 * WORD);
           if (carry && group.rank == 0) increment<S>(output_row<S>(o, 0, row), (position + size) * WORD);
-          subtract_product<S, M>(group, arena, divisor, carry ? size + 1 : size, remainder,
-                                 [&](u32 k, const Limb* word) { store_word(window + k, word); });
-          group.sync();
+          subtract_product<S, M>(group, arena, divisor, carry ? size + 1 : size, window);
           size = t;
           if (position == 0) break;
         }

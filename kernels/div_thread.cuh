@@ -60,7 +60,7 @@ struct ThreadDivision {
   static constexpr u32 N = S::N;
   static_assert(N % BLOCK_LIMBS == 0, "rows of whole blocks");
 
-  static constexpr u32 THREADS = 128;
+  static constexpr u32 THREADS = 64;
   static constexpr u32 BATCH = 4 * THREADS;
   static constexpr u32 ROWS = BATCH;
   static constexpr u32 KEYS = N / BLOCK_LIMBS + 2;
@@ -72,7 +72,8 @@ struct ThreadDivision {
   static constexpr u32 LANE_WORDS = column_words(chunks_of(N / 2));
   static constexpr u32 WARP_BYTES = 32 * LANE_WORDS * 16;
   static constexpr u32 SHARED = THREADS / 32 * WARP_BYTES + Sorted::BYTES;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(128, THREADS);
+  // At most as many blocks as shared memory holds: more would only cost registers.
+  static constexpr u32 MIN_BLOCKS = min_of(blocks_with_registers(128, THREADS), max_of(1, 227 * 1024 / SHARED));
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     uint4* const warp_words = reinterpret_cast<uint4*>(shared + threadIdx.x / 32 * WARP_BYTES);
@@ -117,11 +118,17 @@ struct ThreadDivision {
 
   // Words of a row from limb k on to a column; zeros beyond the row.
   GPUINT_DEVICE static void fetch(const u32* row, u32 k, const Column& to, u32 at, u32 words) {
+    GPUINT_UNROLL(4)
     for (u32 i = 0; i < words; ++i) {
       u32 word[WORD] = {};
       if (k + i * WORD < N) read_word<S>(row, k + i * WORD, word);
       store_word(reinterpret_cast<u32*>(&to.word(at + i)), word);
     }
+  }
+
+  GPUINT_DEVICE static void read_block(const u32* row, u32 block, u32 (&limbs)[BLOCK_LIMBS]) {
+    read_word<S>(row, BLOCK_LIMBS * block, limbs);
+    read_word<S>(row, BLOCK_LIMBS * block + WORD, limbs + WORD);
   }
 
   // Y, from the divisor's top limbs.
@@ -315,9 +322,12 @@ struct ThreadDivision {
     if (blocks > 0) {
       u32 y[9];
       reciprocal(v, n, s, y);
+      u32 below[BLOCK_LIMBS];  // the next limbs of the dividend, on their way from global memory
+      read_block(dividend, blocks - 1, below);
       GPUINT_UNROLL(1)
       for (u32 block = blocks; block-- > 0;) {
-        fetch(dividend, BLOCK_LIMBS * block, r, 0, 2);
+        r.store(0, below);
+        if (block > 0) read_block(dividend, block - 1, below);
         u32 q[9];
         estimate(r, n, s, y, q);
         if (quotient != nullptr) {

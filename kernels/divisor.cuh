@@ -20,11 +20,12 @@ struct DivisionArena {
   using Limb = typename S::Limb;
   static constexpr u32 V = S::WORDS * WORD;
   static constexpr u32 Y = (MAX_BLOCK + 1) * WORD;
-  // Second operand of a product (prefix of 2V, residual, window of the remainder), then the columns of quotient * v.
-  static constexpr u32 B = max_of(MAX_BLOCK + 2, S::WORDS + 1) * WORD;
+  // Second operand of a product: prefix of 2V, residual, window of the remainder. Where the dividend has no place of its own,
+  // the remainder in the end.
+  static constexpr u32 B = max_of(MAX_BLOCK + 2, DIVIDEND_WORDS == 0 ? S::WORDS + 1 : 0) * WORD;
   // Columns of the reciprocal's products and of the quotient estimate.
   static constexpr u32 OUT = (MAX_BLOCK + 3) * WORD;
-  static constexpr u32 OVERFLOW = round_up(overflow_limbs(max_of(OUT, B)), WORD);
+  static constexpr u32 OVERFLOW = round_up(overflow_limbs(max_of(OUT, (S::WORDS + 1) * WORD)), WORD);
   static constexpr u32 U = DIVIDEND_WORDS * WORD;
   static constexpr u32 BYTES = (V + Y + B + 4 * PAD + OUT + OVERFLOW + U) * sizeof(Limb);
 
@@ -68,6 +69,13 @@ struct Divisor {
   GPUINT_DEVICE Distance<typename S::Limb> to_normal() const { return Distance<typename S::Limb>(zero_bits); }
   GPUINT_DEVICE Distance<typename S::Limb> to_double() const { return Distance<typename S::Limb>(zero_bits + 1); }
 };
+
+// The lowest n + 1 words of a number given limb by limb.
+template <class Limb, class G, class F>
+GPUINT_DEVICE void copy_low(const G& group, F limb, u32 n, Limb* to) {
+  GPUINT_UNROLL(1)
+  for (u32 k = group.rank; k < (n + 1) * WORD; k += G::THREADS) to[k] = limb(static_cast<i32>(k));
+}
 
 // Writes limbs f(0) .. f(count) to the second operand's place, with its zeros above.
 template <class Limb, class G, class F>

@@ -36,6 +36,8 @@ GPUINT_DEVICE void clear_word(Limb* at) {
   store_word(at, zero);
 }
 
+enum class Direction { Add, Subtract };
+
 // a + b + carry; carry becomes the carry out (0 or 1).
 template <class Limb>
 GPUINT_DEVICE Limb add_carry(Limb a, Limb b, u32& carry) {

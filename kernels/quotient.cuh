@@ -43,35 +43,29 @@ GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor
   return arena.out[(t + 2) * WORD] != 0;
 }
 
-// R' = R - Q v in n + 1 words: store(k, word) receives it a word at a time and may overwrite what `remainder` reads there.
-// Uses arena.b. Needs a barrier before R' is read.
-template <class S, class M, class Arena, class G, class Remainder, class Store>
+// r -= Q v in place, columns 0 .. n, to n + 1 words at r in shared memory. Has barriers on both sides.
+template <class S, class M, class Arena, class G>
 GPUINT_DEVICE void subtract_product(G& group, const Arena& arena, const Divisor<S>& divisor, u32 quotient_words,
-                                    Remainder remainder, Store store) {
+                                    typename S::Limb* r) {
   using Limb = typename S::Limb;
   const u32 n = divisor.words;
-  const auto product = M::template multiply<Limb>(
-      group, {arena.out + 2 * WORD, quotient_words * WORD, arena.v, n * WORD, 0, (n + 1) * WORD}, arena.b, arena.overflow,
+  const auto difference = M::template subtract<Limb>(
+      group, {arena.out + 2 * WORD, quotient_words * WORD, arena.v, n * WORD, 0, (n + 1) * WORD}, r, arena.overflow,
       Arena::OVERFLOW);
   group.sync();
-  resolve<Direction::Subtract, LocalCarry::Small, Limb, DIVISION_CHUNK>(
-      group, product.width,
-      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
-        const u32 carry = product.read(k, x);
-        u32 borrow = 0;
-        GPUINT_UNROLL(DIVISION_CHUNK)
-        for (u32 i = 0; i < DIVISION_CHUNK; ++i)
-          x[i] = sub_borrow(k + i < product.width ? remainder(static_cast<i32>(k + i)) : Limb(0), x[i], borrow);
-        return carry + borrow;
-      },
+  resolve<Direction::Subtract, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
+      group, difference.width,
+      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) { return difference.template read<Direction::Subtract>(k, x); },
       [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
         GPUINT_UNROLL(DIVISION_CHUNK)
         for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
-          if (k + i < product.width) store(k + i, x + i);
+          if (k + i < difference.width) store_word(r + k + i, x + i);
       });
+  group.sync();
 }
 
-// The last step of a division: whether r >= v, and if so r -= v. r has n + 1 words, below 2v. Both barriers are here.
+// The last step of a division: whether r >= v, and if so r -= v. r has n + 1 words, below 2v, and must be
+// visible to all threads.
 template <class S, class Arena, class G>
 GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor<S>& divisor, typename S::Limb* r) {
   using Limb = typename S::Limb;
@@ -90,7 +84,6 @@ GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor
     }
     return borrow;
   };
-  group.sync();
   const bool less = resolve<Direction::Subtract, LocalCarry::Binary, Limb, DIVISION_CHUNK>(group, count, difference,
                                                                                     [](u32, Limb (&)[DIVISION_CHUNK]) {}) != 0;
   if (less) return false;

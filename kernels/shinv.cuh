@@ -59,11 +59,13 @@ struct Shinv : Frame<S, DivisionArena<S, S::WORDS, 0>::BYTES> {
       const bool carry = estimate_quotient<S, M>(group, arena, divisor, length, power);
       write_quotient<S>(group, output_row<S>(o, 0, row), 0, length + 1, arena.out + 2 * WORD);
       write_quotient<S>(group, output_row<S>(o, 0, row), length + 1, S::WORDS, nullptr);
-      subtract_product<S, M>(group, arena, divisor, carry ? length + 1 : length, power,
-                             [&](u32 k, const Limb* word) { store_word(remainder + k, word); });
+      copy_low(group, power, divisor.words, remainder);
+      group.sync();
+      subtract_product<S, M>(group, arena, divisor, carry ? length + 1 : length, remainder);
     } else {
       write_quotient<S>(group, output_row<S>(o, 0, row), 0, S::WORDS, nullptr);
-      for (u32 k = group.rank; k < (divisor.words + 1) * WORD; k += G::THREADS) remainder[k] = power(static_cast<i32>(k));
+      copy_low(group, power, divisor.words, remainder);
+      group.sync();
     }
     if (correct_remainder<S>(group, arena, divisor, remainder) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
   }
