@@ -22,6 +22,8 @@ const FILE: &str = "kernels/catalogue.toml";
 const BLOCK: u32 = 128;
 /// The most threads that work on one integer; `MAX_GROUP` of `src/shape.rs`.
 const MAX_GROUP: usize = 1024;
+/// Far beyond what a thread block can hold; numbers of bits and bytes fit in 32 bits.
+const MAX_BITS: usize = 1 << 30;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -96,7 +98,13 @@ pub(crate) struct Shape {
 
 impl Shape {
     fn new(bits: usize, q: usize, digit: Digit) -> Result<Self> {
-        let per_thread = q * digit.bits();
+        let per_thread = q.saturating_mul(digit.bits());
+        if bits > MAX_BITS {
+            return Err(format!(
+                "the shape {bits}:{q}:{} is not valid: BITS is at most {MAX_BITS}",
+                digit.name()
+            ));
+        }
         if per_thread == 0 || bits == 0 || !bits.is_multiple_of(per_thread) {
             return Err(format!(
                 "the shape {bits}:{q}:{} is not valid: BITS must be a positive multiple of Q times the bits of a digit",

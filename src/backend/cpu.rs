@@ -146,7 +146,7 @@ fn compare(row: &mut Row<'_>) -> Outcome {
 }
 
 fn bit_length(row: &mut Row<'_>) -> Outcome {
-    // A row is shorter than 2^32 bits: at most 1024 threads work on it.
+    // build.rs admits no shape of 2^32 bits.
     let bits = row.operand(0).bits() as u32;
     if let Some(out) = &mut row.outs[0] {
         out.copy_from_slice(&bits.to_le_bytes());

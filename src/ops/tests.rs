@@ -38,7 +38,8 @@ fn power(exponent: usize) -> BigUint {
 /// without a pattern.
 fn values(bits: usize) -> Vec<BigUint> {
     let mut values = vec![BigUint::zero(), BigUint::one(), power(bits) - 1u32];
-    for exponent in [15, 16, 31, 63, 64, 65, bits / 2, bits - 64, bits - 1] {
+    let exponents = [15, 16, 31, 63, 64, 65, bits / 2, bits.saturating_sub(64), bits - 1];
+    for exponent in exponents.into_iter().filter(|&exponent| exponent > 0 && exponent < bits) {
         values.extend([power(exponent) - 1u32, power(exponent), power(exponent) + 1u32]);
     }
     let mut digits = BigUint::from(0x9e37_79b9_7f4a_7c15u64);
