@@ -1,8 +1,8 @@
 //! Feature `simt`: the kernels, compiled for the host over the shim of `kernels/simt`.
 //!
 //! - `GPUINT_SIMT_OPT`: the optimisation level, 2 by default
-//! - `GPUINT_SIMT_SANITIZE`: what follows `-fsanitize=`, for example `thread` or
-//!   `address,undefined`
+//! - `GPUINT_SIMT_SANITIZE`: what follows GCC's `-fsanitize=`: `thread`, or `address` and
+//!   `undefined` with a comma between them
 //! - `GPUINT_SIMT_BITS`: the widest shape whose kernels are compiled; all by default
 
 use std::fs;
@@ -24,10 +24,19 @@ pub(crate) fn build(catalogue: &Catalogue, out: &Path) -> Result {
     build.link_lib_modifier("+whole-archive");
 
     if let Some(sanitizers) = variable("GPUINT_SIMT_SANITIZE") {
-        let flag = format!("-fsanitize={sanitizers}");
-        build.flag(&flag).flag("-fno-sanitize-recover=all").flag("-fno-omit-frame-pointer");
-        build.flag("-g1");
-        println!("cargo::rustc-link-arg={flag}");
+        build.flag(format!("-fsanitize={sanitizers}")).flag("-fno-sanitize-recover=all");
+        build.flag("-fno-omit-frame-pointer").flag("-g1");
+        for sanitizer in sanitizers.split(',') {
+            // rustc links with -nodefaultlibs, so that the compiler does not add these itself. They
+            // stand before all other libraries, as they must.
+            let runtime = match sanitizer {
+                "address" => "asan",
+                "thread" => "tsan",
+                "undefined" => "ubsan",
+                other => return Err(format!("GPUINT_SIMT_SANITIZE: \"{other}\" is not supported")),
+            };
+            println!("cargo::rustc-link-lib=dylib={runtime}");
+        }
     }
 
     let unreadable = |error: std::io::Error| format!("kernels/simt: {error}");
