@@ -1,0 +1,97 @@
+//! Division of structured rows: all families, every strategy, zero divisors among the others.
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{
+    Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Kernels, Mask, Result,
+    ShiftedInverse,
+};
+use num_traits::Zero;
+
+use crate::operands::{DIVISIONS, Row, ones};
+use crate::oracle;
+use crate::setting::{Check, Context, Hex, Rows, Setting, Tally, first, on_every_backend, second};
+
+/// On 10^5 rows and more of each digit, most of them narrow.
+const ROWS: Rows = Rows { threads: 480_000, least: 90 };
+
+/// The quotient, the remainder, and whether the divisor is 0.
+pub(crate) type Expected = [(BigUint, BigUint, bool)];
+
+/// What the masked division must say of each row.
+pub(crate) fn expected<T: Kernels>(rows: &[Row]) -> Box<Expected> {
+    rows.iter().map(|row| oracle::div_rem_masked(&row.a, &row.b, T::BITS)).collect()
+}
+
+/// Divides rows by one strategy and checks both the values and their definition.
+pub(crate) fn divide<T: Kernels, S: Division<T>>(
+    strategy: &str,
+    device: &Device,
+    rows: &[Row],
+    expected: &Expected,
+    tally: &mut Tally,
+) {
+    let what = format!("div_rem by {strategy}");
+    let what = Context::new::<T>(&what, device);
+    tally.attempt(&what, rows.len(), |tally| {
+        let (q, r, zero) = results::<T, S>(device, rows)?;
+        let (q, r) = (q.to_biguints()?, r.to_biguints()?);
+        let zero = zero.to_bools()?;
+        for (index, row) in rows.iter().enumerate() {
+            let got = (q[index].clone(), r[index].clone(), zero[index]);
+            let expected = &expected[index];
+            let divides = row.b.is_zero() || oracle::is_division(&row.a, &row.b, &got.0, &got.1);
+            tally.row(got == *expected && divides, || {
+                let (row, got, expected) = (what.row(row), got.hex(), expected.hex());
+                format!("{row}\n  q, r, v = 0 {got}\n  expected    {expected}")
+            });
+        }
+        Ok(())
+    });
+}
+
+/// Results in memory that held other values before.
+fn results<T: Kernels, S: Division<T>>(
+    device: &Device,
+    rows: &[Row],
+) -> Result<(Batch<T>, Batch<T>, Mask)> {
+    let u = Batch::<T>::from_biguints(device, &first(rows))?;
+    let v = Batch::from_biguints(device, &second(rows))?;
+    let mut q = Batch::splat(device, &ones(T::BITS), rows.len())?;
+    let mut r = q.try_clone()?;
+    let mut zero = q.eq_mask(&r)?;
+    u.div_rem_masked_with_into::<S>(&v, &mut q, &mut r, &mut zero)?;
+    Ok((q, r, zero))
+}
+
+struct Structured;
+
+impl Check for Structured {
+    const NAME: &str = "div_rem";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, T::SHAPE);
+        for (part, device, rows) in setting.parts::<T>(DIVISIONS, count) {
+            let expected = expected::<T>(&rows);
+            // The cpu backend divides in one way only, and Auto is one of the others.
+            let (auto, named) = match setting.backend {
+                BackendKind::Cpu => (true, part == 0),
+                _ => (part % 4 == 0, true),
+            };
+            if auto {
+                divide::<T, Auto>("Auto", device, &rows, &expected, tally);
+            }
+            if named {
+                divide::<T, Blocked<Classical>>("Blocked", device, &rows, &expected, tally);
+                divide::<T, ShiftedInverse<Classical>>(
+                    "ShiftedInverse",
+                    device,
+                    &rows,
+                    &expected,
+                    tally,
+                );
+            }
+        }
+    }
+}
+
+on_every_backend! { structured: Structured, }

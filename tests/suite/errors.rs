@@ -1,0 +1,189 @@
+//! Bad input is answered by the error that says what is wrong, before anything runs.
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{Batch, Device, Error, Kernels, Mask, Result, Widen, WideningVisitor};
+use num_traits::One;
+
+use crate::setting::{Check, Context, Setting, Tally, on_every_backend};
+
+/// What a call left behind.
+type Outcome = (&'static str, Option<Error>);
+
+/// Every call that takes a second batch, with an operand that does not go with the first.
+fn operands<T: Kernels>(a: &Batch<T>, b: &Batch<T>) -> Vec<Outcome> {
+    vec![
+        ("wrapping_add", a.wrapping_add(b).err()),
+        ("overflowing_add", a.overflowing_add(b).err()),
+        ("wrapping_sub", a.wrapping_sub(b).err()),
+        ("overflowing_sub", a.overflowing_sub(b).err()),
+        ("wrapping_mul", a.wrapping_mul(b).err()),
+        ("mul_lo_hi", a.mul_lo_hi(b).err()),
+        ("div_rem", a.div_rem(b).err()),
+        ("div", a.div(b).err()),
+        ("rem", a.rem(b).err()),
+        ("div_rem_masked", a.div_rem_masked(b).err()),
+        ("cmp", a.cmp(b).err()),
+        ("eq_mask", a.eq_mask(b).err()),
+        ("lt_mask", a.lt_mask(b).err()),
+    ]
+}
+
+/// Every call that writes to a batch or a mask, with one that does not go with the operands.
+fn outputs<T: Kernels>(
+    a: &Batch<T>,
+    good: &mut Batch<T>,
+    bad: &mut Batch<T>,
+    mask: &mut Mask,
+    bad_mask: &mut Mask,
+) -> Vec<Outcome> {
+    vec![
+        ("wrapping_add_into", a.wrapping_add_into(a, bad).err()),
+        ("overflowing_add_into", a.overflowing_add_into(a, bad, mask).err()),
+        ("overflowing_add_into, mask", a.overflowing_add_into(a, good, bad_mask).err()),
+        ("wrapping_sub_into", a.wrapping_sub_into(a, bad).err()),
+        ("overflowing_sub_into", a.overflowing_sub_into(a, bad, mask).err()),
+        ("overflowing_sub_into, mask", a.overflowing_sub_into(a, good, bad_mask).err()),
+        ("wrapping_mul_into", a.wrapping_mul_into(a, bad).err()),
+        ("wrapping_square_into", a.wrapping_square_into(bad).err()),
+        ("mul_lo_hi_into, low", a.mul_lo_hi_into(a, bad, good).err()),
+        ("mul_lo_hi_into, high", a.mul_lo_hi_into(a, good, bad).err()),
+        ("div_rem_into, quotient", a.div_rem_into(a, bad, good).err()),
+        ("div_rem_into, remainder", a.div_rem_into(a, good, bad).err()),
+        ("div_into", a.div_into(a, bad).err()),
+        ("rem_into", a.rem_into(a, bad).err()),
+        ("div_rem_masked_into", a.div_rem_masked_into(a, bad, good, mask).err()),
+        ("div_rem_masked_into, remainder", a.div_rem_masked_into(a, good, bad, mask).err()),
+        ("shl_into", a.shl_into(1, bad).err()),
+        ("shr_into", a.shr_into(1, bad).err()),
+        ("shl_digits_into", a.shl_digits_into(1, bad).err()),
+        ("shr_digits_into", a.shr_digits_into(1, bad).err()),
+        ("shifted_inverse_into", a.shifted_inverse_into(1, bad).err()),
+        ("eq_mask_into", a.eq_mask_into(a, bad_mask).err()),
+        ("lt_mask_into", a.lt_mask_into(a, bad_mask).err()),
+        ("is_zero_mask_into", a.is_zero_mask_into(bad_mask).err()),
+        ("div_rem_masked_into, mask", {
+            let mut other = Batch::zeros(a.device(), a.len()).expect("rows fit in memory");
+            a.div_rem_masked_into(a, good, &mut other, bad_mask).err()
+        }),
+    ]
+}
+
+struct Mismatches;
+
+impl Check for Mismatches {
+    const NAME: &str = "mismatched operands";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        for device in setting.devices() {
+            let what = Context::new::<T>("mismatched operands", device);
+            tally.attempt(&what, 1, |tally| mismatches::<T>(device, &what, tally));
+        }
+    }
+}
+
+fn mismatches<T: Kernels>(device: &Device, what: &Context<'_>, tally: &mut Tally) -> Result<()> {
+    let mut expect = |outcomes: Vec<Outcome>, expected: &Error| {
+        for (call, error) in outcomes {
+            tally.row(error.as_ref() == Some(expected), || {
+                format!("{what}: {call}: {error:?}, expected {expected:?}")
+            });
+        }
+    };
+    let one = BigUint::one();
+    let a = Batch::<T>::splat(device, &one, 3)?;
+    let mut good = Batch::<T>::splat(device, &one, 3)?;
+    let mut mask = Mask::none(device, 3)?;
+
+    for rows in [0, 2, 4] {
+        let mut other = Batch::<T>::splat(device, &one, rows)?;
+        let mut other_mask = Mask::none(device, rows)?;
+        let error = Error::LengthMismatch { left: 3, right: rows };
+        expect(operands(&a, &other), &error);
+        expect(outputs(&a, &mut good, &mut other, &mut mask, &mut other_mask), &error);
+        let mut order = vec![std::cmp::Ordering::Equal; rows];
+        let mut lengths = vec![0; rows];
+        expect(vec![("cmp_into", a.cmp_into(&a, &mut order).err())], &error);
+        expect(vec![("bit_lengths_into", a.bit_lengths_into(&mut lengths).err())], &error);
+        let widening = T::SHAPE.visit_widening(WideMismatch { device, rows }).transpose()?;
+        expect(widening.unwrap_or_default(), &error);
+    }
+
+    // A device of its own, also where it is of the same kind.
+    let elsewhere = Device::simt_with(gpuint::SimtOptions::default());
+    let mut other = Batch::<T>::splat(&elsewhere, &one, 3)?;
+    let mut other_mask = Mask::none(&elsewhere, 3)?;
+    expect(operands(&a, &other), &Error::DeviceMismatch);
+    let outcomes = outputs(&a, &mut good, &mut other, &mut mask, &mut other_mask);
+    expect(outcomes, &Error::DeviceMismatch);
+
+    // Nothing of this has written to the operands.
+    let untouched = a.to_biguints()? == vec![one; 3];
+    tally.row(untouched, || format!("{what}: an operand has changed"));
+    Ok(())
+}
+
+struct WideMismatch<'a> {
+    device: &'a Device,
+    rows: usize,
+}
+
+impl WideningVisitor for WideMismatch<'_> {
+    type Output = Result<Vec<Outcome>>;
+    fn visit<T: Widen>(self) -> Self::Output {
+        let a = Batch::<T>::zeros(self.device, 3)?;
+        let b = Batch::<T>::zeros(self.device, self.rows)?;
+        let mut out = Batch::<T::Wide>::zeros(self.device, self.rows)?;
+        Ok(vec![
+            ("widening_mul", a.widening_mul(&b).err()),
+            ("widening_mul_into", a.widening_mul_into(&a, &mut out).err()),
+        ])
+    }
+}
+
+struct TooLarge;
+
+impl Check for TooLarge {
+    const NAME: &str = "batches that no memory holds";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        for device in setting.devices() {
+            let what = Context::new::<T>("a batch that no memory holds", device);
+            // More than an address space, more than 2^64 bytes.
+            for rows in [(1 << 50) / (T::BITS / 8), usize::MAX / 8, usize::MAX] {
+                for error in [
+                    Batch::<T>::zeros(device, rows).err(),
+                    Batch::<T>::splat(device, &BigUint::one(), rows).err(),
+                ] {
+                    let right =
+                        matches!(error, Some(Error::OutOfMemory { bytes }) if bytes >= 1 << 50);
+                    tally.row(right, || format!("{what}: {rows} rows: {error:?}"));
+                }
+            }
+            let error = Mask::none(device, usize::MAX).err();
+            let right = matches!(error, Some(Error::OutOfMemory { .. }));
+            tally.row(right, || format!("{what}: a mask: {error:?}"));
+        }
+    }
+}
+
+on_every_backend! { mismatches: Mismatches, too_large: TooLarge, }
+
+#[test]
+fn operators_panic_with_the_error() {
+    type U1024 = gpuint::GpuUint<1024>;
+    let device = Device::cpu();
+    let a = Batch::<U1024>::zeros(&device, 2).unwrap();
+    let b = Batch::<U1024>::zeros(&device, 3).unwrap();
+    let message = |call: fn(&Batch<U1024>, &Batch<U1024>) -> Batch<U1024>, b: &Batch<U1024>| {
+        let call = std::panic::AssertUnwindSafe(|| call(&a, b));
+        let panic = std::panic::catch_unwind(call).expect_err("the operands do not go together");
+        panic.downcast_ref::<String>().cloned().unwrap_or_default()
+    };
+    let lengths = Error::LengthMismatch { left: 2, right: 3 }.to_string();
+    assert!(message(|a, b| a + b, &b).ends_with(&lengths));
+    assert!(message(|a, b| a - b, &b).ends_with(&lengths));
+    assert!(message(|a, b| a * b, &b).ends_with(&lengths));
+    let zero = Error::DivisionByZero { row: 0 }.to_string();
+    assert!(message(|a, b| a / b, &a).ends_with(&zero));
+    assert!(message(|a, b| a % b, &a).ends_with(&zero));
+}

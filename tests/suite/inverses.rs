@@ -1,0 +1,155 @@
+//! Whole shifted inverses, for exponents that give results of every length and that fail.
+
+use std::collections::BTreeSet;
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{Auto, BackendKind, Batch, Classical, Device, Error, Kernels, Mult};
+use num_traits::{One, Zero};
+
+use crate::operands::{INVERSES, Random, Row, ones, power, rows};
+use crate::oracle;
+use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, seed};
+
+/// Rows for all exponents together.
+const ROWS: Rows = Rows { threads: 100_000, least: 60 };
+
+/// Exponents whose inverses are kept by some divisor: all of them where there are few digits.
+fn exponents<T: Kernels>() -> BTreeSet<usize> {
+    if T::DIGITS <= 32 {
+        return (0..2 * T::DIGITS).collect();
+    }
+    let half = T::DIGITS / 2;
+    let mut exponents: BTreeSet<usize> =
+        [0, 1, 2, 3, half - 1, half, T::DIGITS - 1, T::DIGITS, T::DIGITS + 1].into();
+    exponents.extend([T::DIGITS + half, 2 * T::DIGITS - 2, 2 * T::DIGITS - 1]);
+    let mut random = Random::new(seed());
+    exponents.extend((0..8).map(|_| random.below(2 * T::DIGITS)));
+    exponents
+}
+
+/// What the inverse of one row alone would be.
+fn single<T: Kernels>(v: &BigUint, h: usize) -> Result<BigUint, Error> {
+    if v.is_zero() {
+        return Err(Error::DivisionByZero { row: 0 });
+    }
+    let inverse = oracle::inverse(v, h * T::DIGIT_BITS);
+    match inverse.bits() {
+        bits if bits > T::BITS as u64 => Err(Error::TooWide { row: 0, bits, width: T::BITS }),
+        _ => Ok(inverse),
+    }
+}
+
+fn at_row(error: &Error, row: usize) -> Error {
+    match *error {
+        Error::TooWide { bits, width, .. } => Error::TooWide { row, bits, width },
+        _ => Error::DivisionByZero { row },
+    }
+}
+
+struct Structured;
+
+impl Check for Structured {
+    const NAME: &str = "shifted_inverse";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        let exponents = exponents::<T>();
+        let count = setting.count(ROWS, T::SHAPE).div_ceil(exponents.len()).max(3);
+        for (turn, &h) in exponents.iter().enumerate() {
+            let device = &setting.devices()[turn % setting.devices().len()];
+            let list = (0..count).map(|row| turn * count + row);
+            let mut rows = rows(seed(), INVERSES, T::SHAPE.into(), list);
+            for row in &mut rows {
+                // Divisors that are too small are moved up: their inverses are too wide.
+                let missing =
+                    (h * T::DIGIT_BITS + 1).saturating_sub(T::BITS + row.a.bits() as usize);
+                row.a <<= missing.min(T::BITS - row.a.bits() as usize);
+            }
+            let results: Vec<_> = rows.iter().map(|row| single::<T>(&row.a, h)).collect();
+            let good: Vec<Row> = rows
+                .iter()
+                .zip(&results)
+                .filter(|pair| pair.1.is_ok())
+                .map(|pair| pair.0.clone())
+                .collect();
+            let expected: Vec<_> = results.iter().flatten().cloned().collect();
+            inverses::<T, Classical>("Classical", device, h, &good, &expected, tally);
+            if setting.backend != BackendKind::Cpu && turn % 4 == 0 {
+                inverses::<T, Auto>("Auto", device, h, &good, &expected, tally);
+            }
+            failures::<T>(device, h, &good, tally);
+        }
+    }
+}
+
+fn inverses<T: Kernels, M: Mult<T>>(
+    strategy: &str,
+    device: &Device,
+    h: usize,
+    rows: &[Row],
+    expected: &[BigUint],
+    tally: &mut Tally,
+) {
+    let what = format!("shifted_inverse({h}) by {strategy}");
+    let what = Context::new::<T>(&what, device);
+    let numerator = power(h * T::DIGIT_BITS);
+    tally.attempt(&what, rows.len(), |tally| {
+        let v = Batch::<T>::from_biguints(device, &first(rows))?;
+        let mut out = Batch::splat(device, &ones(T::BITS), rows.len())?;
+        v.shifted_inverse_with_into::<M>(h, &mut out)?;
+        let got = out.to_biguints()?;
+        tally.values(&what, rows, &got, expected);
+        for (row, w) in rows.iter().zip(&got) {
+            let product = w * &row.a;
+            let right = product <= numerator && numerator < product + &row.a;
+            tally.row(right, || format!("{}\n  by definition", what.row(row)));
+        }
+        Ok(())
+    });
+}
+
+/// Rows without an inverse among the others: the error is the one of the lowest.
+fn failures<T: Kernels>(device: &Device, h: usize, good: &[Row], tally: &mut Tally) {
+    let what = format!("shifted_inverse({h}) where it fails");
+    let what = Context::new::<T>(&what, device);
+    let bad = [BigUint::zero(), BigUint::one(), power(T::DIGIT_BITS), power(T::BITS / 2) + 1u32];
+    let bad: Vec<_> =
+        bad.iter().filter_map(|v| Some((v.clone(), single::<T>(v, h).err()?))).collect();
+    for (index, (v, error)) in bad.iter().enumerate() {
+        tally.attempt(&what, 1, |tally| {
+            let mut values: Vec<_> =
+                good.iter().take(2 * index + 1).map(|row| row.a.clone()).collect();
+            let row = values.len();
+            values.push(v.clone());
+            values.extend(bad.iter().map(|(v, _)| v.clone()));
+            let got = Batch::<T>::from_biguints(device, &values)?.shifted_inverse(h).err();
+            let expected = Some(at_row(error, row));
+            tally.row(got == expected, || format!("{what}: {got:?}, expected {expected:?}"));
+            Ok(())
+        });
+    }
+}
+
+struct Impossible;
+
+impl Check for Impossible {
+    const NAME: &str = "shifted_inverse beyond the width";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        for device in setting.devices() {
+            let what = Context::new::<T>("shifted_inverse", device);
+            tally.attempt(&what, 1, |tally| {
+                let v = Batch::<T>::splat(device, &ones(T::BITS), 3)?;
+                for h in [2 * T::DIGITS, 2 * T::DIGITS + 1, usize::MAX / 64, usize::MAX] {
+                    let error = v.shifted_inverse(h).err();
+                    let right = matches!(&error, Some(Error::TooWide { row: 0, width, .. }) if *width == T::BITS);
+                    tally.row(right, || format!("{what}: h = {h}: {error:?}"));
+                }
+                let none = Batch::<T>::zeros(device, 0)?;
+                tally.row(none.shifted_inverse(usize::MAX).is_ok(), || format!("{what}: no rows"));
+                Ok(())
+            });
+        }
+    }
+}
+
+on_every_backend! { structured: Structured, impossible: Impossible, }

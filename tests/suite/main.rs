@@ -1,0 +1,19 @@
+//! Every operation, at every shape that is built, by every strategy, on every backend.
+//!
+//! `operands` makes the rows, `oracle` says what the results must be, `setting` says where and on
+//! how much a check runs. Each of the other modules is a group of checks.
+
+mod conversions;
+mod division;
+mod errors;
+mod inverses;
+mod matrix;
+mod operands;
+mod oracle;
+mod order;
+mod products;
+mod properties;
+mod regressions;
+mod setting;
+mod shifts;
+mod sums;

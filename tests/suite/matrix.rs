@@ -1,0 +1,518 @@
+//! The matrix: every form of every operation at every shape, by every strategy, for row counts
+//! from none to more than one grid.
+//!
+//! The other modules ask whether a kernel is right on many rows. Here the forms that share a
+//! kernel have to agree on few: with and without `_into`, with and without a strategy, as an
+//! operator, with one operand twice, with one result of two.
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{
+    Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Error, Kernels, Mask, Result,
+    ShiftedInverse, Widen, WideningVisitor,
+};
+use num_traits::{One, Zero};
+
+use crate::operands::{DIVISIONS, Family, PRODUCTS, Row, SUMS, ones, rows};
+use crate::oracle;
+use crate::setting::{Check, Context, Setting, Tally, first, on_every_backend, second, seed, zip};
+
+/// A form of an operation on two batches.
+type Form<T> = (&'static str, fn(&Batch<T>, &Batch<T>) -> Result<Batch<T>>);
+/// A form of an operation that says yes or no to a row.
+type Test<T> = (&'static str, fn(&Batch<T>, &Batch<T>) -> Result<Mask>);
+
+/// Writes into memory that held other values.
+fn into<T: Kernels>(
+    a: &Batch<T>,
+    write: impl FnOnce(&mut Batch<T>) -> Result<()>,
+) -> Result<Batch<T>> {
+    let mut out = Batch::splat(a.device(), &ones(T::BITS), a.len())?;
+    write(&mut out)?;
+    Ok(out)
+}
+
+/// Writes the one or the other result into memory that held other values.
+fn into_two<T: Kernels>(
+    a: &Batch<T>,
+    write: impl FnOnce(&mut Batch<T>, &mut Batch<T>) -> Result<()>,
+) -> Result<(Batch<T>, Batch<T>)> {
+    let mut first = Batch::splat(a.device(), &ones(T::BITS), a.len())?;
+    let second = into(a, |second| write(&mut first, second))?;
+    Ok((first, second))
+}
+
+/// Writes into a mask that had all bits set.
+fn into_mask<T: Kernels>(
+    a: &Batch<T>,
+    write: impl FnOnce(&mut Mask) -> Result<()>,
+) -> Result<Mask> {
+    let mut mask = a.eq_mask(a)?;
+    write(&mut mask)?;
+    Ok(mask)
+}
+
+/// An assigning form.
+fn assigned<T: Kernels>(a: &Batch<T>, assign: impl FnOnce(&mut Batch<T>)) -> Result<Batch<T>> {
+    let mut a = a.try_clone()?;
+    assign(&mut a);
+    Ok(a)
+}
+
+fn add<T: Kernels>() -> Vec<Form<T>> {
+    vec![
+        ("wrapping_add", |a, b| a.wrapping_add(b)),
+        ("wrapping_add_into", |a, b| into(a, |out| a.wrapping_add_into(b, out))),
+        ("overflowing_add", |a, b| Ok(a.overflowing_add(b)?.0)),
+        ("a + b", |a, b| Ok(a + b)),
+        ("a += b", |a, b| assigned(a, |a| *a += b)),
+    ]
+}
+
+fn sub<T: Kernels>() -> Vec<Form<T>> {
+    vec![
+        ("wrapping_sub", |a, b| a.wrapping_sub(b)),
+        ("wrapping_sub_into", |a, b| into(a, |out| a.wrapping_sub_into(b, out))),
+        ("overflowing_sub", |a, b| Ok(a.overflowing_sub(b)?.0)),
+        ("a - b", |a, b| Ok(a - b)),
+        ("a -= b", |a, b| assigned(a, |a| *a -= b)),
+    ]
+}
+
+fn low_product<T: Kernels>() -> Vec<Form<T>> {
+    vec![
+        ("wrapping_mul", |a, b| a.wrapping_mul(b)),
+        ("wrapping_mul_into", |a, b| into(a, |out| a.wrapping_mul_into(b, out))),
+        ("wrapping_mul_with", |a, b| a.wrapping_mul_with::<Classical>(b)),
+        ("mul_lo_hi, low", |a, b| Ok(a.mul_lo_hi(b)?.0)),
+        ("a * b", |a, b| Ok(a * b)),
+        ("a *= b", |a, b| assigned(a, |a| *a *= b)),
+    ]
+}
+
+fn high_product<T: Kernels>() -> Vec<Form<T>> {
+    vec![
+        ("mul_lo_hi", |a, b| Ok(a.mul_lo_hi(b)?.1)),
+        ("mul_lo_hi_with", |a, b| Ok(a.mul_lo_hi_with::<Classical>(b)?.1)),
+        ("mul_lo_hi_into", |a, b| Ok(into_two(a, |l, h| a.mul_lo_hi_into(b, l, h))?.1)),
+    ]
+}
+
+fn square<T: Kernels>() -> Vec<Form<T>> {
+    vec![
+        ("wrapping_square", |a, _| a.wrapping_square()),
+        ("wrapping_square_with", |a, _| a.wrapping_square_with::<Classical>()),
+        ("wrapping_square_into", |a, _| into(a, |out| a.wrapping_square_into(out))),
+        ("wrapping_mul of one batch", |a, _| a.wrapping_mul(a)),
+    ]
+}
+
+fn quotient<T: Kernels>() -> Vec<Form<T>> {
+    let mut forms: Vec<Form<T>> = vec![
+        ("div", |u, v| u.div(v)),
+        ("div_into", |u, v| into(u, |q| u.div_into(v, q))),
+        ("div_rem, quotient", |u, v| Ok(u.div_rem(v)?.0)),
+        ("div_rem_masked, quotient", |u, v| Ok(u.div_rem_masked(v)?.0)),
+        ("u / v", |u, v| Ok(u / v)),
+        ("u /= v", |u, v| assigned(u, |u| *u /= v)),
+    ];
+    forms.extend(quotient_by::<T, Blocked<Classical>>());
+    forms.extend(quotient_by::<T, ShiftedInverse<Classical>>());
+    forms
+}
+
+fn quotient_by<T: Kernels, S: Division<T>>() -> [Form<T>; 2] {
+    [
+        ("div_with", |u, v| u.div_with::<S>(v)),
+        ("div_rem_with_into, quotient", |u, v| {
+            Ok(into_two(u, |q, r| u.div_rem_with_into::<S>(v, q, r))?.0)
+        }),
+    ]
+}
+
+fn remainder<T: Kernels>() -> Vec<Form<T>> {
+    let mut forms: Vec<Form<T>> = vec![
+        ("rem", |u, v| u.rem(v)),
+        ("rem_into", |u, v| into(u, |r| u.rem_into(v, r))),
+        ("div_rem_into, remainder", |u, v| Ok(into_two(u, |q, r| u.div_rem_into(v, q, r))?.1)),
+        ("div_rem_masked_into, remainder", |u, v| {
+            let mut zero = u.eq_mask(u)?;
+            Ok(into_two(u, |q, r| u.div_rem_masked_into(v, q, r, &mut zero))?.1)
+        }),
+        ("u % v", |u, v| Ok(u % v)),
+        ("u %= v", |u, v| assigned(u, |u| *u %= v)),
+    ];
+    forms.extend(remainder_by::<T, Blocked<Classical>>());
+    forms.extend(remainder_by::<T, ShiftedInverse<Classical>>());
+    forms
+}
+
+fn remainder_by<T: Kernels, S: Division<T>>() -> [Form<T>; 2] {
+    [
+        ("rem_with_into", |u, v| into(u, |r| u.rem_with_into::<S>(v, r))),
+        ("div_rem_with, remainder", |u, v| Ok(u.div_rem_with::<S>(v)?.1)),
+    ]
+}
+
+fn shl<T: Kernels>() -> Vec<Form<T>> {
+    vec![
+        ("shl", |a, _| a.shl(T::DIGIT_BITS)),
+        ("shl_into", |a, _| into(a, |out| a.shl_into(T::DIGIT_BITS, out))),
+        ("shl_digits", |a, _| a.shl_digits(1)),
+        ("shl_digits_into", |a, _| into(a, |out| a.shl_digits_into(1, out))),
+    ]
+}
+
+fn shr<T: Kernels>() -> Vec<Form<T>> {
+    vec![
+        ("shr", |a, _| a.shr(T::DIGIT_BITS)),
+        ("shr_into", |a, _| into(a, |out| a.shr_into(T::DIGIT_BITS, out))),
+        ("shr_digits", |a, _| a.shr_digits(1)),
+        ("shr_digits_into", |a, _| into(a, |out| a.shr_digits_into(1, out))),
+    ]
+}
+
+fn inverse<T: Kernels>() -> Vec<Form<T>> {
+    vec![
+        ("shifted_inverse", |_, v| v.shifted_inverse(T::DIGITS - 1)),
+        ("shifted_inverse_into", |_, v| into(v, |w| v.shifted_inverse_into(T::DIGITS - 1, w))),
+        ("shifted_inverse_with", |_, v| v.shifted_inverse_with::<Classical>(T::DIGITS - 1)),
+    ]
+}
+
+fn carry<T: Kernels>() -> Vec<Test<T>> {
+    vec![
+        ("overflowing_add, carry", |a, b| Ok(a.overflowing_add(b)?.1)),
+        ("overflowing_add_into, carry", |a, b| {
+            into_mask(a, |carry| into(a, |sum| a.overflowing_add_into(b, sum, carry)).map(drop))
+        }),
+    ]
+}
+
+fn borrow<T: Kernels>() -> Vec<Test<T>> {
+    vec![
+        ("overflowing_sub, borrow", |a, b| Ok(a.overflowing_sub(b)?.1)),
+        ("lt_mask", |a, b| a.lt_mask(b)),
+        ("lt_mask_into", |a, b| into_mask(a, |less| a.lt_mask_into(b, less))),
+    ]
+}
+
+fn equal<T: Kernels>() -> Vec<Test<T>> {
+    vec![
+        ("eq_mask", |a, b| a.eq_mask(b)),
+        ("eq_mask_into", |a, b| into_mask(a, |equal| a.eq_mask_into(b, equal))),
+    ]
+}
+
+fn zero<T: Kernels>() -> Vec<Test<T>> {
+    vec![
+        ("is_zero_mask", |_, b| b.is_zero_mask()),
+        ("is_zero_mask_into", |_, b| into_mask(b, |zero| b.is_zero_mask_into(zero))),
+        ("div_rem_masked, mask", |a, b| Ok(a.div_rem_masked(b)?.2)),
+    ]
+}
+
+/// Rows on a device, and what is counted there.
+struct Forms<'a, T: Kernels> {
+    device: &'a Device,
+    rows: Vec<Row>,
+    a: Batch<T>,
+    b: Batch<T>,
+}
+
+impl<'a, T: Kernels> Forms<'a, T> {
+    fn new(device: &'a Device, rows: Vec<Row>) -> Result<Self> {
+        let a = Batch::from_biguints(device, &first(&rows))?;
+        let b = Batch::from_biguints(device, &second(&rows))?;
+        Ok(Self { device, rows, a, b })
+    }
+
+    fn check(
+        &self,
+        tally: &mut Tally,
+        forms: Vec<Form<T>>,
+        expected: impl Fn(&BigUint, &BigUint) -> BigUint,
+    ) {
+        let expected: Vec<_> = self.rows.iter().map(|row| expected(&row.a, &row.b)).collect();
+        for (name, form) in forms {
+            let what = Context::new::<T>(name, self.device);
+            tally.attempt(&what, self.rows.len(), |tally| {
+                let got = form(&self.a, &self.b)?.to_biguints()?;
+                tally.values(&what, &self.rows, &got, &expected);
+                Ok(())
+            });
+        }
+    }
+
+    fn check_masks(
+        &self,
+        tally: &mut Tally,
+        forms: Vec<Test<T>>,
+        expected: impl Fn(&BigUint, &BigUint) -> bool,
+    ) {
+        let expected: Vec<_> = self.rows.iter().map(|row| expected(&row.a, &row.b)).collect();
+        let count = expected.iter().filter(|yes| **yes).count();
+        for (name, form) in forms {
+            let what = Context::new::<T>(name, self.device);
+            tally.attempt(&what, self.rows.len(), |tally| {
+                let got = form(&self.a, &self.b)?;
+                let right = got.count()? == count
+                    && got.any()? == (count > 0)
+                    && got.len() == self.rows.len()
+                    && got.is_empty() == self.rows.is_empty()
+                    && got.device() == self.device;
+                tally.row(right, || format!("{what}: the mask has another count, {count} rows"));
+                tally.values(&what, &self.rows, &got.to_bools()?, &expected);
+                Ok(())
+            });
+        }
+    }
+}
+
+/// The product in rows of twice the width.
+struct Wide<'a> {
+    device: &'a Device,
+    rows: &'a [Row],
+    tally: &'a mut Tally,
+}
+
+impl WideningVisitor for Wide<'_> {
+    type Output = ();
+    fn visit<T: Widen>(self) {
+        let Self { device, rows, tally } = self;
+        let what = Context::new::<T>("widening_mul", device);
+        let expected: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                let (low, high) = oracle::mul(&row.a, &row.b, T::BITS);
+                low + (high << T::BITS)
+            })
+            .collect();
+        tally.attempt(&what, rows.len(), |tally| {
+            let a = Batch::<T>::from_biguints(device, &first(rows))?;
+            let b = Batch::from_biguints(device, &second(rows))?;
+            let mut out = Batch::splat(device, &ones(2 * T::BITS), rows.len())?;
+            a.widening_mul_into(&b, &mut out)?;
+            tally.values(&what, rows, &out.to_biguints()?, &expected);
+            let out = a.widening_mul(&b)?;
+            tally.values(&what, rows, &out.to_biguints()?, &expected);
+            let out = a.widening_mul_with::<Classical, _>(&b)?;
+            tally.values(&what, rows, &out.to_biguints()?, &expected);
+            Ok(())
+        });
+    }
+}
+
+/// Row counts: none, one, and more than the blocks of a small grid take at a time, which is odd.
+fn counts<T: Kernels>() -> [usize; 5] {
+    let at_a_time = 3 * 128usize.div_ceil(T::SHAPE.threads());
+    [0, 1, 2, 3, at_a_time + 1 + at_a_time % 2 + 1]
+}
+
+struct EveryForm;
+
+impl Check for EveryForm {
+    const NAME: &str = "forms of operations";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        let devices = setting.devices();
+        for (turn, count) in counts::<T>().into_iter().enumerate() {
+            for (schedule, device) in devices.iter().enumerate() {
+                // Each count has one schedule where a row takes long.
+                let long = setting.backend == BackendKind::Simt && T::BITS > 2048;
+                if long && schedule != turn % devices.len() {
+                    continue;
+                }
+                let what = Context::new::<T>("forms", device);
+                tally.attempt(&what, count, |tally| forms::<T>(device, turn, count, tally));
+            }
+        }
+    }
+}
+
+fn forms<T: Kernels>(device: &Device, turn: usize, count: usize, tally: &mut Tally) -> Result<()> {
+    let bits = T::BITS;
+    let first = 1 + 7 * turn;
+    let list = |families: &[Family]| rows(seed(), families, T::SHAPE.into(), first..first + count);
+
+    let sums = Forms::<T>::new(device, list(SUMS))?;
+    sums.check(tally, add(), |a, b| oracle::add(a, b, bits).0);
+    sums.check(tally, sub(), |a, b| oracle::sub(a, b, bits).0);
+    sums.check(tally, shl(), |a, _| oracle::shl(a, T::DIGIT_BITS, bits));
+    sums.check(tally, shr(), |a, _| oracle::shr(a, T::DIGIT_BITS));
+    sums.check_masks(tally, carry(), |a, b| oracle::add(a, b, bits).1);
+    sums.check_masks(tally, borrow(), |a, b| oracle::sub(a, b, bits).1);
+    sums.check_masks(tally, equal(), |a, b| oracle::cmp(a, b).is_eq());
+    sums.check_masks(tally, zero(), |_, b| b.is_zero());
+    let what = Context::new::<T>("cmp_into, bit_lengths_into", device);
+    let mut order = vec![std::cmp::Ordering::Less; count];
+    let mut lengths = vec![u64::MAX; count];
+    sums.a.cmp_into(&sums.b, &mut order)?;
+    sums.a.bit_lengths_into(&mut lengths)?;
+    let orders: Vec<_> = sums.rows.iter().map(|row| oracle::cmp(&row.a, &row.b)).collect();
+    let bit_lengths: Vec<_> = sums.rows.iter().map(|row| oracle::bits(&row.a)).collect();
+    tally.values(&what, &sums.rows, &order, &orders);
+    tally.values(&what, &sums.rows, &lengths, &bit_lengths);
+
+    let products = Forms::<T>::new(device, list(PRODUCTS))?;
+    products.check(tally, low_product(), |a, b| oracle::mul(a, b, bits).0);
+    products.check(tally, high_product(), |a, b| oracle::mul(a, b, bits).1);
+    products.check(tally, square(), |a, _| oracle::square(a, bits));
+    T::SHAPE.visit_widening(Wide { device, rows: &products.rows, tally });
+
+    let mut divisions = list(DIVISIONS);
+    for row in divisions.iter_mut().filter(|row| row.b.is_zero()) {
+        row.b = BigUint::one();
+    }
+    let divisions = Forms::<T>::new(device, divisions)?;
+    divisions.check(tally, quotient(), |u, v| oracle::div_rem(u, v).0);
+    divisions.check(tally, remainder(), |u, v| oracle::div_rem(u, v).1);
+    divisions.check(tally, inverse(), |_, v| oracle::inverse(v, bits - T::DIGIT_BITS));
+    divisions.check(tally, vec![("u / u of one batch", |_, v| v.div(v))], |_, _| BigUint::one());
+    Ok(())
+}
+
+struct ZeroDivisors;
+
+impl Check for ZeroDivisors {
+    const NAME: &str = "zero divisors";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        for device in setting.devices() {
+            zero_divisors::<T, Auto>("Auto", device, tally);
+            if setting.backend != BackendKind::Cpu && T::BITS <= 4096 {
+                zero_divisors::<T, Blocked<Classical>>("Blocked", device, tally);
+                zero_divisors::<T, ShiftedInverse<Classical>>("ShiftedInverse", device, tally);
+            }
+        }
+    }
+}
+
+/// The error names the lowest row, wherever there are others; the memory holds what the masked
+/// form says, and that is right on all rows.
+fn zero_divisors<T: Kernels, S: Division<T>>(strategy: &str, device: &Device, tally: &mut Tally) {
+    let count = counts::<T>()[4];
+    let places: [&[usize]; 5] =
+        [&[0], &[count - 1], &[count / 2, count - 2], &[1, 2, 3], &[count - 1, 0]];
+    for (turn, places) in places.into_iter().enumerate() {
+        let first_row = 1 + 7 * turn;
+        let mut rows = rows(seed(), DIVISIONS, T::SHAPE.into(), first_row..first_row + count);
+        for (index, row) in rows.iter_mut().enumerate() {
+            if places.contains(&index) {
+                row.b = BigUint::zero();
+            } else if row.b.is_zero() {
+                row.b = BigUint::one();
+            }
+        }
+        let name = format!("div_rem by {strategy} with zeros at {places:?}");
+        let what = Context::new::<T>(&name, device);
+        tally.attempt(&what, count, |tally| {
+            let u = Batch::<T>::from_biguints(device, &first(&rows))?;
+            let v = Batch::from_biguints(device, &second(&rows))?;
+            let lowest = places.iter().min().copied().unwrap_or(usize::MAX);
+            let error = Some(Error::DivisionByZero { row: lowest });
+
+            let mut out = None;
+            let found = into_two(&u, |q, r| {
+                let found = u.div_rem_with_into::<S>(&v, q, r).err();
+                out = Some((q.to_biguints()?, r.to_biguints()?));
+                tally.row(found == error, || format!("{what}: {found:?}"));
+                Ok(())
+            });
+            found?;
+            for found in [
+                u.div_rem_with::<S>(&v).err(),
+                u.div_with::<S>(&v).err(),
+                u.rem_with::<S>(&v).err(),
+            ] {
+                tally.row(found == error, || format!("{what}: {found:?}"));
+            }
+
+            let expected: Vec<_> =
+                rows.iter().map(|row| oracle::div_rem_masked(&row.a, &row.b, T::BITS)).collect();
+            let (q, r, zero) = u.div_rem_masked_with::<S>(&v)?;
+            let (q, r, zero) = (q.to_biguints()?, r.to_biguints()?, zero.to_bools()?);
+            let left = out.unwrap_or_default();
+            tally.row(left == (q.clone(), r.clone()), || format!("{what}: what is left in memory"));
+            let got: Vec<_> = q.into_iter().zip(r).zip(zero).map(|((q, r), z)| (q, r, z)).collect();
+            tally.values(&what, &rows, &got, &expected);
+            Ok(())
+        });
+    }
+}
+
+/// More rows than a grid has blocks for in one of its smaller dimensions, and than the memory
+/// through which integers are converted holds.
+const MANY: usize = 140_001;
+
+struct ManyRows;
+
+impl Check for ManyRows {
+    const NAME: &str = "many rows";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        if T::BITS > 1024 || T::Q != 4 {
+            return;
+        }
+        let device = &setting.devices()[0];
+        let what = Context::new::<T>("many rows", device);
+        tally.attempt(&what, MANY, |tally| {
+            // Row i holds i, then i + 2^BITS - 1: all but row 0 carry.
+            let values: Vec<_> = (0..MANY).map(BigUint::from).collect();
+            let a = Batch::<T>::from_biguints(device, &values)?;
+            let b = Batch::splat(device, &ones(T::BITS), MANY)?;
+            let (sum, carry) = a.overflowing_add(&b)?;
+            let carry = carry.to_bools()?;
+            let sum = sum.to_biguints()?;
+            for row in 0..MANY {
+                let expected = oracle::add(&values[row], &ones(T::BITS), T::BITS);
+                let right = expected.0 == sum[row] && expected.1 == carry[row];
+                tally.row(right, || format!("{what}: row {row} of {MANY}"));
+            }
+            let less = a.lt_mask(&Batch::splat(device, &values[MANY - 1], MANY)?)?;
+            let last = a.row(MANY - 1)?;
+            tally.row(less.count()? == MANY - 1 && last == values[MANY - 1], || {
+                format!("{what}: the last row")
+            });
+            Ok(())
+        });
+    }
+}
+
+/// One device and its batches, used by several threads at a time.
+struct Threads;
+
+impl Check for Threads {
+    const NAME: &str = "threads of the host";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        if T::BITS > 2048 {
+            return;
+        }
+        let device = &setting.devices()[0];
+        let what = Context::new::<T>("div_rem on four threads", device);
+        let rows = rows(seed(), &DIVISIONS[..20], T::SHAPE.into(), 0..23);
+        tally.attempt(&what, rows.len(), |tally| {
+            let u = Batch::<T>::from_biguints(device, &first(&rows))?;
+            let v = Batch::from_biguints(device, &second(&rows))?;
+            let divide = || {
+                let (q, r) = u.div_rem(&v)?;
+                Ok((q.to_biguints()?, r.to_biguints()?))
+            };
+            let results: Vec<Result<_>> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(divide)).collect();
+                threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+            });
+            let expected: Vec<_> = rows.iter().map(|row| oracle::div_rem(&row.a, &row.b)).collect();
+            for result in results {
+                let (q, r) = result?;
+                tally.values(&what, &rows, &zip(q, r), &expected);
+            }
+            Ok(())
+        });
+    }
+}
+
+on_every_backend! {
+many_rows: ManyRows,
+threads: Threads,
+every_form: EveryForm, zero_divisors: ZeroDivisors, }

@@ -1,0 +1,98 @@
+//! What the results must be.
+//!
+//! The arithmetic is `malachite-nz`'s, which shares no code with the library under test. (The cpu
+//! backend is `num-bigint` inside, and no kernel uses either.) A quotient is also held against its
+//! definition, u = q*v + r with 0 <= r < v, by `num-bigint`'s product, sum and comparison; its
+//! division is never asked.
+
+use std::cmp::Ordering;
+
+use gpuint::num_bigint::BigUint;
+use malachite_base::num::arithmetic::traits::{DivRem, ModPowerOf2, Square};
+use malachite_base::num::logic::traits::SignificantBits;
+use malachite_nz::natural::Natural;
+use num_traits::Zero;
+
+fn natural(value: &BigUint) -> Natural {
+    Natural::from_owned_limbs_asc(value.to_u64_digits())
+}
+
+fn biguint(value: &Natural) -> BigUint {
+    let limbs = value.to_limbs_asc();
+    BigUint::new(limbs.iter().flat_map(|limb| [*limb as u32, (limb >> 32) as u32]).collect())
+}
+
+/// `a + b mod 2^bits`, and whether that is less than `a + b`.
+pub(crate) fn add(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, bool) {
+    let sum = natural(a) + natural(b);
+    let carry = sum.significant_bits() > bits as u64;
+    (biguint(&sum.mod_power_of_2(bits as u64)), carry)
+}
+
+/// `a - b mod 2^bits`, and whether `a < b`.
+pub(crate) fn sub(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, bool) {
+    let (a, b) = (natural(a), natural(b));
+    let borrow = a < b;
+    let difference = (Natural::from(borrow) << bits) + a - b;
+    (biguint(&difference), borrow)
+}
+
+/// `a * b` in two halves of so many bits.
+pub(crate) fn mul(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, BigUint) {
+    let product = natural(a) * natural(b);
+    (biguint(&(&product).mod_power_of_2(bits as u64)), biguint(&(product >> bits)))
+}
+
+/// `a^2 mod 2^bits`.
+pub(crate) fn square(a: &BigUint, bits: usize) -> BigUint {
+    biguint(&natural(a).square().mod_power_of_2(bits as u64))
+}
+
+/// `(u / v, u mod v)` for a `v` that is not 0.
+pub(crate) fn div_rem(u: &BigUint, v: &BigUint) -> (BigUint, BigUint) {
+    let (q, r) = natural(u).div_rem(natural(v));
+    (biguint(&q), biguint(&r))
+}
+
+/// Whether u = q*v + r and 0 <= r < v.
+pub(crate) fn is_division(u: &BigUint, v: &BigUint, q: &BigUint, r: &BigUint) -> bool {
+    r < v && q * v + r == *u
+}
+
+/// What the masked division says: the quotient, the remainder, and whether `v` is 0.
+pub(crate) fn div_rem_masked(u: &BigUint, v: &BigUint, bits: usize) -> (BigUint, BigUint, bool) {
+    if v.is_zero() {
+        let ones = (Natural::from(1u32) << bits) - Natural::from(1u32);
+        return (biguint(&ones), u.clone(), true);
+    }
+    let (q, r) = div_rem(u, v);
+    (q, r, false)
+}
+
+/// `floor(2^exponent / v)` for a `v` that is not 0.
+pub(crate) fn inverse(v: &BigUint, exponent: usize) -> BigUint {
+    biguint(&((Natural::from(1u32) << exponent) / natural(v)))
+}
+
+/// `a * 2^distance mod 2^bits`.
+pub(crate) fn shl(a: &BigUint, distance: usize, bits: usize) -> BigUint {
+    if distance >= bits {
+        return BigUint::zero();
+    }
+    biguint(&(natural(a) << distance).mod_power_of_2(bits as u64))
+}
+
+/// `a / 2^distance`.
+pub(crate) fn shr(a: &BigUint, distance: usize) -> BigUint {
+    biguint(&(natural(a) >> distance))
+}
+
+/// The order of two numbers.
+pub(crate) fn cmp(a: &BigUint, b: &BigUint) -> Ordering {
+    natural(a).cmp(&natural(b))
+}
+
+/// The bits of a number without leading zeros.
+pub(crate) fn bits(a: &BigUint) -> u64 {
+    natural(a).significant_bits()
+}

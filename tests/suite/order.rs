@@ -1,0 +1,58 @@
+//! Comparisons, masks and bit lengths of structured rows.
+
+use std::cmp::Ordering;
+
+use gpuint::{Batch, Kernels};
+use num_traits::Zero;
+
+use crate::operands::{Row, SUMS};
+use crate::oracle;
+use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second};
+
+const ROWS: Rows = Rows { threads: 100_000, least: 156 };
+
+struct Structured;
+
+impl Check for Structured {
+    const NAME: &str = "comparisons and bit lengths";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, T::SHAPE);
+        for (_, device, rows) in setting.parts::<T>(SUMS, count) {
+            let what = |name| Context::new::<T>(name, device);
+            tally.attempt(&what("comparison"), rows.len(), |tally| {
+                let a = Batch::<T>::from_biguints(device, &first(&rows))?;
+                let b = Batch::from_biguints(device, &second(&rows))?;
+                let order: Vec<_> = rows.iter().map(|row| oracle::cmp(&row.a, &row.b)).collect();
+                let is = |wanted: Ordering| -> Vec<bool> {
+                    order.iter().map(|order| *order == wanted).collect()
+                };
+
+                tally.values(&what("cmp"), &rows, &a.cmp(&b)?, &order);
+
+                // One mask for all tests: what it held must not show.
+                let mut mask = a.eq_mask(&a)?;
+                a.lt_mask_into(&b, &mut mask)?;
+                let less = is(Ordering::Less);
+                tally.values(&what("lt_mask"), &rows, &mask.to_bools()?, &less);
+                let count = less.iter().filter(|less| **less).count();
+                tally.row(mask.count()? == count && mask.any()? == (count > 0), || {
+                    format!("{}: the count", what("lt_mask"))
+                });
+                a.eq_mask_into(&b, &mut mask)?;
+                tally.values(&what("eq_mask"), &rows, &mask.to_bools()?, &is(Ordering::Equal));
+                a.is_zero_mask_into(&mut mask)?;
+                let zero: Vec<_> = rows.iter().map(|row| row.a.is_zero()).collect();
+                tally.values(&what("is_zero_mask"), &rows, &mask.to_bools()?, &zero);
+
+                let lengths = |rows: &[Row]| -> Vec<u64> {
+                    rows.iter().map(|row| oracle::bits(&row.b)).collect()
+                };
+                tally.values(&what("bit_lengths"), &rows, &b.bit_lengths()?, &lengths(&rows));
+                Ok(())
+            });
+        }
+    }
+}
+
+on_every_backend! { structured: Structured, }

@@ -1,0 +1,59 @@
+//! Known hard rows, word for word: `tests/regressions.txt` on every shape that holds them.
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{Auto, BackendKind, Blocked, Classical, Kernels, ShiftedInverse};
+
+use crate::division::{divide, expected};
+use crate::operands::{Row, row};
+use crate::setting::{Check, Setting, Tally, on_every_backend};
+
+const FILE: &str = include_str!("../regressions.txt");
+
+fn number(text: &str) -> BigUint {
+    let digits = text.strip_prefix("0x").unwrap_or_else(|| panic!("\"{text}\" is not hex"));
+    BigUint::parse_bytes(digits.as_bytes(), 16).unwrap_or_else(|| panic!("\"{text}\" is not hex"))
+}
+
+/// The rows of the file: `u v`, and the line that names them above.
+fn known() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (index, line) in FILE.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let (u, v) = line.split_once(' ').unwrap_or_else(|| panic!("line {}: u v", index + 1));
+        rows.push(row("regressions.txt, by line", index + 1, number(u), number(v.trim())));
+    }
+    rows
+}
+
+struct Known;
+
+impl Check for Known {
+    const NAME: &str = "div_rem of known hard rows";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        let mut rows = known();
+        rows.retain(|row| row.a.bits().max(row.b.bits()) <= T::BITS as u64);
+        let expected = expected::<T>(&rows);
+        // Wide shapes do not take them under every schedule.
+        let schedules = if T::BITS > 4096 { 1 } else { setting.devices().len() };
+        for device in &setting.devices()[..schedules] {
+            divide::<T, Auto>("Auto", device, &rows, &expected, tally);
+            if setting.backend == BackendKind::Cpu {
+                continue;
+            }
+            divide::<T, Blocked<Classical>>("Blocked", device, &rows, &expected, tally);
+            divide::<T, ShiftedInverse<Classical>>(
+                "ShiftedInverse",
+                device,
+                &rows,
+                &expected,
+                tally,
+            );
+        }
+    }
+}
+
+on_every_backend! { known: Known, }

@@ -1,0 +1,362 @@
+//! Where the checks run, on how much, and what they say in the end.
+//!
+//! Environment: `GPUINT_TEST_BACKENDS` is a list of the backends to run (`cpu`, `simt`, `cuda`; all
+//! where it is not set, and cuda then only where there is a GPU), `GPUINT_TEST_ROWS` multiplies the
+//! numbers of rows, `GPUINT_TEST_MAX_BITS` leaves wider shapes out, `GPUINT_TEST_SEED` draws other
+//! rows and other thread schedules.
+
+use std::env;
+use std::fmt::Display;
+use std::io::{Write, stderr};
+use std::ops::Range;
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{
+    BackendKind, Device, DigitKind, Error, Kernels, Shape, ShapeVisitor, SimtOptions, shapes,
+};
+
+use crate::operands::{self, Family, Row};
+
+/// Prints a line past the test harness, which keeps what passing tests print to itself.
+pub(crate) fn say(line: impl Display) {
+    // A test does not fail because its log is closed.
+    let _ = writeln!(stderr().lock(), "{line}");
+}
+
+/// An environment variable that is set and not empty.
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// An environment variable as a number.
+fn number<N: std::str::FromStr>(name: &str, default: N) -> N {
+    let Some(text) = variable(name) else { return default };
+    text.parse().unwrap_or_else(|_| panic!("{name}=\"{text}\" is not a number"))
+}
+
+/// The seed of all operands.
+pub(crate) fn seed() -> u64 {
+    number("GPUINT_TEST_SEED", 1)
+}
+
+/// The multiplier of all numbers of rows.
+pub(crate) fn times() -> f64 {
+    number("GPUINT_TEST_ROWS", 1.0)
+}
+
+/// The devices of a backend; none where it is not to be tested, after saying why.
+pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
+    let asked = variable("GPUINT_TEST_BACKENDS");
+    if let Some(asked) = &asked
+        && !asked.split(',').any(|name| name.trim() == backend.name())
+    {
+        return Vec::new();
+    }
+    match backend {
+        BackendKind::Cpu => vec![Device::cpu()],
+        BackendKind::Simt => {
+            let seed = seed();
+            // In order with as many blocks as there are rows for; and two schedules in which few
+            // blocks walk over the rows.
+            let schedules = [(0, 0), (2 * seed, 3), (2 * seed + 1, 2)];
+            schedules
+                .map(|(seed, max_grid)| {
+                    Device::simt_with(SimtOptions { seed, max_grid, ..SimtOptions::default() })
+                })
+                .into()
+        }
+        _ => match &*CUDA {
+            Ok(device) => vec![device.clone()],
+            Err(Error::NoDevice) if asked.is_none() => Vec::new(),
+            Err(error) => panic!("cuda: {error}"),
+        },
+    }
+}
+
+/// One device for all tests: what it compiles and loads is kept.
+static CUDA: LazyLock<gpuint::Result<Device>> = LazyLock::new(|| {
+    let device = Device::cuda(0);
+    match &device {
+        Ok(device) => say(format_args!("cuda: {device}")),
+        Err(reason) => say(format_args!("cuda: skipped: {reason}")),
+    }
+    device
+});
+
+/// Where a test runs: the devices of one backend, and the shapes of one digit.
+pub(crate) struct Setting {
+    pub(crate) backend: BackendKind,
+    digit: DigitKind,
+    devices: Vec<Device>,
+}
+
+/// How many rows a test takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows {
+    /// Threads of 1024-bit rows, altogether: the time that the simt backend takes is about the
+    /// same for each.
+    pub(crate) threads: usize,
+    /// At least so many, where a row takes long.
+    pub(crate) least: usize,
+}
+
+impl Setting {
+    fn new(backend: BackendKind, digit: DigitKind) -> Option<Self> {
+        let devices = devices(backend);
+        (!devices.is_empty()).then_some(Self { backend, digit, devices })
+    }
+
+    pub(crate) fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    /// The shapes of this digit.
+    fn shapes(&self) -> impl Iterator<Item = Shape> {
+        let widest = number("GPUINT_TEST_MAX_BITS", usize::MAX);
+        let digit = self.digit;
+        shapes().iter().copied().filter(move |shape| shape.digit == digit && shape.bits <= widest)
+    }
+
+    /// The number of rows for a shape: the wider the shape and the more threads work on a row, the
+    /// fewer. The multiplier of the environment is in it.
+    pub(crate) fn count(&self, rows: Rows, shape: Shape) -> usize {
+        let share = match shape.bits {
+            ..=1024 => 1,
+            1025..=2048 => 2,
+            2049..=4096 => 6,
+            _ => 8,
+        };
+        let count = rows.threads / share / shape.threads();
+        // The many threads of 16-bit digits are cheap ones.
+        let count = if shape.digit == DigitKind::U16 { 2 * count } else { count };
+        (count.max(rows.least) as f64 * times()).ceil() as usize
+    }
+
+    /// Rows in parts of odd length, each with a device: all devices have their turn.
+    pub(crate) fn parts<T: Kernels>(
+        &self,
+        families: &'static [Family],
+        count: usize,
+    ) -> impl Iterator<Item = (usize, &Device, Vec<Row>)> {
+        let turns = self.devices.len();
+        let part = (count.div_ceil(turns) | 1).min(1023);
+        let starts: Vec<Range<usize>> =
+            (0..count).step_by(part).map(|start| start..(start + part).min(count)).collect();
+        starts.into_iter().enumerate().map(move |(index, range)| {
+            let rows = operands::rows(seed(), families, T::SHAPE.into(), range);
+            (index, &self.devices[index % turns], rows)
+        })
+    }
+}
+
+/// Something to check at every shape.
+pub(crate) trait Check {
+    /// What the closing line calls it.
+    const NAME: &str;
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally);
+}
+
+struct Visit<'a, C> {
+    setting: &'a Setting,
+    tally: &'a mut Tally,
+    check: std::marker::PhantomData<C>,
+}
+
+impl<C: Check> ShapeVisitor for Visit<'_, C> {
+    type Output = ();
+    fn visit<T: Kernels>(self) {
+        C::check::<T>(self.setting, self.tally);
+    }
+}
+
+/// Runs a check at every shape of a digit on one backend.
+pub(crate) fn run<C: Check>(backend: BackendKind, digit: DigitKind) {
+    let Some(setting) = Setting::new(backend, digit) else { return };
+    let mut tally = Tally::new(format!("{} {backend} {digit}", C::NAME));
+    for shape in setting.shapes() {
+        let check = std::marker::PhantomData::<C>;
+        let visit = Visit { setting: &setting, tally: &mut tally, check };
+        shape.visit(visit).expect("the shape is listed");
+    }
+    tally.finish();
+}
+
+/// A module of tests: a check on every backend and every digit.
+macro_rules! on_every_backend {
+    ($($module:ident: $check:ident,)*) => {$(
+        mod $module {
+            use gpuint::{BackendKind, DigitKind};
+            $crate::setting::on_every_backend! { @ $check
+                cpu_u16: Cpu U16, cpu_u32: Cpu U32, cpu_u64: Cpu U64,
+                simt_u16: Simt U16, simt_u32: Simt U32, simt_u64: Simt U64,
+                cuda_u16: Cuda U16, cuda_u32: Cuda U32, cuda_u64: Cuda U64,
+            }
+        }
+    )*};
+    (@ $check:ident $($name:ident: $backend:ident $digit:ident,)*) => {$(
+        #[test]
+        fn $name() {
+            $crate::setting::run::<super::$check>(BackendKind::$backend, DigitKind::$digit);
+        }
+    )*};
+}
+pub(crate) use on_every_backend;
+
+/// Counts rows, and describes the first wrong ones.
+pub(crate) struct Tally {
+    name: String,
+    start: Instant,
+    rows: u64,
+    wrong: u64,
+}
+
+/// Wrong rows that are described.
+const DESCRIBED: u64 = 3;
+
+impl Tally {
+    pub(crate) fn new(name: String) -> Self {
+        Self { name, start: Instant::now(), rows: 0, wrong: 0 }
+    }
+
+    /// Counts a row.
+    pub(crate) fn row(&mut self, right: bool, describe: impl FnOnce() -> String) {
+        self.rows += 1;
+        if !right {
+            self.wrong += 1;
+            if self.wrong <= DESCRIBED {
+                eprintln!("{}: wrong: {}", self.name, describe());
+            }
+        }
+    }
+
+    /// Counts rows that were not computed.
+    fn lost(&mut self, rows: usize, reason: &str) {
+        for _ in 0..rows.max(1) {
+            self.row(false, || format!("{rows} rows lost: {reason}"));
+        }
+    }
+
+    /// Runs the checks of some rows, which are lost where the device reports an error.
+    pub(crate) fn attempt(
+        &mut self,
+        what: &Context<'_>,
+        rows: usize,
+        checks: impl FnOnce(&mut Self) -> gpuint::Result<()>,
+    ) {
+        if let Err(error) = checks(self) {
+            self.lost(rows, &format!("{what}: {error}"));
+        }
+    }
+
+    /// Counts rows that have one value each, and compares them.
+    pub(crate) fn values<V: PartialEq + Hex>(
+        &mut self,
+        what: &Context<'_>,
+        rows: &[Row],
+        got: &[V],
+        expected: &[V],
+    ) {
+        if got.len() != rows.len() {
+            return self.lost(rows.len(), &format!("{what}: {} results", got.len()));
+        }
+        for ((row, got), expected) in rows.iter().zip(got).zip(expected) {
+            self.row(got == expected, || {
+                let (got, expected) = (got.hex(), expected.hex());
+                format!("{}\n  result   {got}\n  expected {expected}", what.row(row))
+            });
+        }
+    }
+
+    /// Prints the closing line.
+    pub(crate) fn finish(self) {
+        let Self { name, start, rows, wrong } = self;
+        let seconds = start.elapsed().as_secs_f64();
+        say(format_args!("{name}: {rows} rows, {wrong} wrong ({seconds:.1} s)"));
+        assert!(rows > 0, "{name}: nothing was checked");
+        assert_eq!(wrong, 0, "{name}: {wrong} of {rows} rows are wrong; seed {}", seed());
+    }
+}
+
+/// What was computed, and where.
+pub(crate) struct Context<'a> {
+    what: &'a str,
+    shape: Shape,
+    device: &'a Device,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new<T: Kernels>(what: &'a str, device: &'a Device) -> Self {
+        Self { what, shape: T::SHAPE, device }
+    }
+
+    /// The context with a row and its operands.
+    pub(crate) fn row(&self, row: &Row) -> String {
+        let Row { index, a, b, .. } = row;
+        format!(
+            "{self}: seed {}, family {}, row {index}\n  operands {a:#x}\n           {b:#x}",
+            seed(),
+            row.family()
+        )
+    }
+}
+
+impl Display for Context<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { what, shape, device } = self;
+        write!(f, "{what} of {shape} on {device}")
+    }
+}
+
+/// A result in words.
+pub(crate) trait Hex {
+    fn hex(&self) -> String;
+}
+
+impl Hex for BigUint {
+    fn hex(&self) -> String {
+        format!("{self:#x}")
+    }
+}
+
+impl<A: Hex, B: Hex> Hex for (A, B) {
+    fn hex(&self) -> String {
+        format!("{}, {}", self.0.hex(), self.1.hex())
+    }
+}
+
+impl<A: Hex, B: Hex, C: Hex> Hex for (A, B, C) {
+    fn hex(&self) -> String {
+        format!("{}, {}, {}", self.0.hex(), self.1.hex(), self.2.hex())
+    }
+}
+
+macro_rules! hex_as_debug {
+    ($($kind:ty),*) => {$(
+        impl Hex for $kind {
+            fn hex(&self) -> String {
+                format!("{self:?}")
+            }
+        }
+    )*};
+}
+hex_as_debug!(bool, u64, std::cmp::Ordering);
+
+/// The first operands of rows.
+pub(crate) fn first(rows: &[Row]) -> Vec<BigUint> {
+    rows.iter().map(|row| row.a.clone()).collect()
+}
+
+/// The second operands of rows.
+pub(crate) fn second(rows: &[Row]) -> Vec<BigUint> {
+    rows.iter().map(|row| row.b.clone()).collect()
+}
+
+/// `a[i], b[i]`, pair by pair.
+pub(crate) fn zip<A, B>(
+    a: impl IntoIterator<Item = A>,
+    b: impl IntoIterator<Item = B>,
+) -> Vec<(A, B)> {
+    a.into_iter().zip(b).collect()
+}

@@ -1,0 +1,56 @@
+//! Sums and differences of structured rows: carries and borrows of every length.
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{Batch, Device, Kernels};
+
+use crate::operands::{Row, SUMS, ones};
+use crate::oracle;
+use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, zip};
+
+const ROWS: Rows = Rows { threads: 160_000, least: 156 };
+
+struct Structured;
+
+impl Check for Structured {
+    const NAME: &str = "sums and differences";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, T::SHAPE);
+        for (_, device, rows) in setting.parts::<T>(SUMS, count) {
+            let what = Context::new::<T>("overflowing_add", device);
+            let expected: Vec<_> =
+                rows.iter().map(|row| oracle::add(&row.a, &row.b, T::BITS)).collect();
+            sums::<T>(&what, device, &rows, &expected, tally, true);
+            let what = Context::new::<T>("overflowing_sub", device);
+            let expected: Vec<_> =
+                rows.iter().map(|row| oracle::sub(&row.a, &row.b, T::BITS)).collect();
+            sums::<T>(&what, device, &rows, &expected, tally, false);
+        }
+    }
+}
+
+fn sums<T: Kernels>(
+    what: &Context<'_>,
+    device: &Device,
+    rows: &[Row],
+    expected: &[(BigUint, bool)],
+    tally: &mut Tally,
+    plus: bool,
+) {
+    tally.attempt(what, rows.len(), |tally| {
+        let a = Batch::<T>::from_biguints(device, &first(rows))?;
+        let b = Batch::from_biguints(device, &second(rows))?;
+        let mut out = Batch::splat(device, &ones(T::BITS), rows.len())?;
+        let mut mask = out.eq_mask(&out)?;
+        if plus {
+            a.overflowing_add_into(&b, &mut out, &mut mask)?;
+        } else {
+            a.overflowing_sub_into(&b, &mut out, &mut mask)?;
+        }
+        let got = zip(out.to_biguints()?, mask.to_bools()?);
+        tally.values(what, rows, &got, expected);
+        Ok(())
+    });
+}
+
+on_every_backend! { structured: Structured, }
