@@ -8,13 +8,14 @@
 //
 // Blocked<M>: blocks of t words of quotient from the top, with a reciprocal of t + 1 words only. Costs
 // L (n + 3) + (t + 1)^2 / 2 word products for a quotient of L words: what the quotient times the divisor costs, and little
-// more. The dividend is reduced in place in shared memory.
+// more. The dividend is reduced in place in shared memory. Short rows take the form of div_thread.cuh.
 //
 // Where the paper's algorithm is wrong: see powdiff.cuh; there is no delta = -1 path here because the quotient is never too
 // large, and none of its bounds on u: all M digits of u may be in use.
 //
 // A row with v = 0 is flagged (mask, lowest row in status) and gets q = 2^BITS - 1, r = u.
 #pragma once
+#include "div_thread.cuh"
 #include "quotient.cuh"
 #include "refine.cuh"
 #include "sorted.cuh"
@@ -71,8 +72,8 @@ struct Blocked {
   template <class Given>
   struct Kernel {
     // Fewer threads than Q asks for: most divisors are short, and what one thread does (the seed, the ends of small products)
-    // keeps fewer waiting. Measured best or within a few percent of it from 2^10 to 2^17 bits on an H200.
-    using S = Regrouped<Given, min_of(16, Given::N)>;
+    // keeps fewer waiting. Measured best from 2^14 to 2^18 bits on an H200.
+    using S = Regrouped<typename In32BitLimbs<Given>::Type, min_of(32, Given::N)>;
     using Rows = S;
     using Limb = typename S::Limb;
     static constexpr u32 BATCH = 4 * S::ROWS;
@@ -138,11 +139,11 @@ struct DivisionFrame<Kernel, true> : SortedFrame<typename Kernel::Rows, Kernel::
   }
 };
 
-template <class S_, class Strategy>
-struct DivRem : DivisionFrame<typename Strategy::template Kernel<S_>> {
-  using Kernel = typename Strategy::template Kernel<S_>;
+template <class Kernel>
+struct GroupDivision : DivisionFrame<Kernel> {
   using Frame = DivisionFrame<Kernel>;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(80, Frame::THREADS);
+  // The sorted frame has more to remember.
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(Frame::Base::G::IN_WARP ? 112 : 80, Frame::THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Frame::each(o, shared, [&](typename Frame::Base::G& group, u64 row, unsigned char* bytes) {
@@ -150,5 +151,19 @@ struct DivRem : DivisionFrame<typename Strategy::template Kernel<S_>> {
     });
   }
 };
+
+template <class S, class Strategy>
+struct DivRem : GroupDivision<typename Strategy::template Kernel<S>> {};
+
+// Short rows, in blocks: one thread per instance. Above this width its columns leave too few warps on a multiprocessor.
+constexpr u32 THREAD_DIVISION_BITS = 8192;
+
+template <class S, class M, bool SHORT = (S::BITS <= THREAD_DIVISION_BITS && S::BITS % 256 == 0)>
+struct BlockedDivRem : ThreadDivision<S> {};
+template <class S, class M>
+struct BlockedDivRem<S, M, false> : GroupDivision<typename Blocked<M>::template Kernel<S>> {};
+
+template <class S, class M>
+struct DivRem<S, Blocked<M>> : BlockedDivRem<S, M> {};
 
 }  // namespace gpuint

@@ -52,11 +52,10 @@ GPUINT_DEVICE u32 divide_limbs(u32 high, u32 low, u32 d, u32 inverse) {
   return r >= d ? q + 1 : q;
 }
 
-template <class S_>
+template <class Given>
 struct ThreadDivision {
   static constexpr u32 BLOCK_LIMBS = 8;
-  // The row as 32-bit limbs, whatever its digits: memory is the same.
-  using S = Shape<u32, S_::BITS, BLOCK_LIMBS>;
+  using S = typename In32BitLimbs<Given>::Type;
   static constexpr u32 N = S::N;
   static_assert(N % BLOCK_LIMBS == 0, "rows of whole blocks");
 
@@ -65,6 +64,8 @@ struct ThreadDivision {
   static constexpr u32 ROWS = BATCH;
   static constexpr u32 KEYS = N / BLOCK_LIMBS + 2;
   using Sorted = SortedBatch<THREADS, BATCH, KEYS>;
+  // The threads that look for the top of a divisor together: one word of the row each.
+  using Scanner = Group<min_of(32, power_of_two_at_least(S::WORDS))>;
 
   // Words of a column of a remainder and its divisor, with `chunks` blocks of divisor: 8 limbs come in below the remainder.
   __host__ __device__ static constexpr u32 column_words(u32 chunks) { return 2 + 4 * chunks; }
@@ -79,12 +80,14 @@ struct ThreadDivision {
     uint4* const warp_words = reinterpret_cast<uint4*>(shared + threadIdx.x / 32 * WARP_BYTES);
     Sorted sorted(shared + THREADS / 32 * WARP_BYTES);
     const u32 lane = threadIdx.x % 32;
+    Scanner scanner(nullptr);
     for (u64 first = u64(blockIdx.x) * BATCH; first < o.rows; first += u64(gridDim.x) * BATCH) {
       const u32 count = o.rows - first < BATCH ? static_cast<u32>(o.rows - first) : BATCH;
       sorted.clear();
-      for (u32 i = threadIdx.x; i < count; i += THREADS) {
-        const u32 bits = bit_length(input_row<S>(o, 1, first + i));
-        sorted.set(i, bits == 0 ? 0 : chunks_of(ceil_div(bits, 32)));
+      GPUINT_UNROLL(4)
+      for (u32 i = Scanner::index(); i < count; i += THREADS / Scanner::THREADS) {
+        const u32 words = words_from_top<S>(scanner, input_row<S>(o, 1, first + i));
+        if (scanner.rank == 0) sorted.set(i, words == 0 ? 0 : chunks_of(words * WORD));
       }
       sorted.sort(count);
       for (u32 slot; (slot = sorted.take(32)) < count;) {
@@ -95,7 +98,7 @@ struct ThreadDivision {
         for (u32 from = 0; from < 32; from += lanes) {
           if (index < count && lane >= from && lane < from + lanes) {
             const Column remainder{warp_words + (lane - from), lanes};
-            divide(o, first + index, remainder, Column{&remainder.word(2 + 2 * longest), lanes});
+            divide(o, first + index, sorted.keys[index], remainder, Column{&remainder.word(2 + 2 * longest), lanes});
           }
           __syncwarp();
         }
@@ -118,7 +121,7 @@ struct ThreadDivision {
 
   // Words of a row from limb k on to a column; zeros beyond the row.
   GPUINT_DEVICE static void fetch(const u32* row, u32 k, const Column& to, u32 at, u32 words) {
-    GPUINT_UNROLL(4)
+    GPUINT_UNROLL(8)
     for (u32 i = 0; i < words; ++i) {
       u32 word[WORD] = {};
       if (k + i * WORD < N) read_word<S>(row, k + i * WORD, word);
@@ -305,15 +308,21 @@ struct ThreadDivision {
     return true;
   }
 
-  GPUINT_DEVICE static void divide(const Operands& o, u64 row, const Column& r, const Column& v) {
+  // The row's divisor has at most `most` chunks; 0 stands for a divisor of zero.
+  GPUINT_DEVICE static void divide(const Operands& o, u64 row, u32 most, const Column& r, const Column& v) {
     const u32* const dividend = input_row<S>(o, 0, row);
     const Group<1> alone(nullptr);
-    const u32 v_bits = bit_length(input_row<S>(o, 1, row));
-    if (v_bits == 0) return write_undefined<S>(alone, o, row);
+    if (most == 0) return write_undefined<S>(alone, o, row);
+    fetch(input_row<S>(o, 1, row), 0, v, 0, 2 * most);
+    u32 v_bits = 0;
+    for (u32 w = 2 * most; v_bits == 0; --w) {
+      u32 word[WORD];
+      load_word(reinterpret_cast<const u32*>(&v.word(w - 1)), word);
+      v_bits = bits_of_word(word, (w - 1) * WORD);
+    }
     const u32 n = ceil_div(v_bits, 32);
     const u32 s = n * 32 - v_bits;
     const u32 chunks = chunks_of(n);
-    fetch(input_row<S>(o, 1, row), 0, v, 0, 2 * chunks);
     const u32 words = ceil_div(bit_length(dividend) + s, 32);
     const u32 blocks = words > n ? ceil_div(words - n, BLOCK_LIMBS) : 0;
     u32* const quotient = output_row<S>(o, 0, row);

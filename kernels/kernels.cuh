@@ -4,7 +4,6 @@
 #include "bits.cuh"
 #include "compare.cuh"
 #include "div.cuh"
-#include "div_thread.cuh"
 #include "mul.cuh"
 #include "shift.cuh"
 #include "shinv.cuh"

@@ -78,6 +78,17 @@ struct Shape {
   static_assert(OWNERS >= 1 && OWNERS <= 1024, "an instance takes 1 to 1024 threads");
 };
 
+// The same instance in 32-bit limbs, where its digits are smaller and a kernel has no use for them: memory is the same.
+template <class S, bool WHOLE = S::BITS % 32 == 0>
+struct In32BitLimbs {
+  using Type = S;
+};
+template <class S>
+struct In32BitLimbs<S, true> {
+  static constexpr u32 N = S::BITS / 32;
+  using Type = Shape<u32, S::BITS, N % 8 == 0 ? 8 : N % 4 == 0 ? 4 : N % 2 == 0 ? 2 : 1>;
+};
+
 // The same instance with other limbs per thread, where a kernel has its own best number of threads.
 template <class S, u32 K_, u32 BLOCK = 128>
 struct Regrouped : S {
