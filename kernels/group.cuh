@@ -33,11 +33,11 @@ struct Group {
   GPUINT_DEVICE static u32 index() { return threadIdx.x / THREADS; }
 
   // Orders the shared memory accesses of the group's threads.
-  GPUINT_DEVICE void sync() const {
+  GPUINT_DEVICE void sync(GPUINT_SITE) const {
     if constexpr (IN_WARP)
       __syncwarp(mask);
     else
-      __syncthreads();
+      __syncthreads(GPUINT_PASS_SITE);
   }
 
   // Bits of a predicate over the group's threads of this warp, lowest rank in bit 0.

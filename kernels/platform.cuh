@@ -23,6 +23,9 @@ using i64 = long long;
 #define GPUINT_DEVICE __device__ __forceinline__
 #define GPUINT_PRAGMA(text) _Pragma(#text)
 #define GPUINT_UNROLL(n) GPUINT_PRAGMA(unroll n)
+// Who called a barrier: the shim tells barriers of different call sites apart.
+#define GPUINT_SITE
+#define GPUINT_PASS_SITE
 #if !defined(GPUINT_ASSERT)
 #define GPUINT_ASSERT(condition, text) ((void)0)
 #endif
