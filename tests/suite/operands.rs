@@ -85,7 +85,7 @@ fn minus(a: &BigUint, b: &BigUint) -> BigUint {
 pub(crate) struct Sizes {
     /// Bits of an integer.
     pub(crate) bits: usize,
-    /// Bits of a digit.
+    /// Bits of a digit, or of what else counts as the base of a row.
     pub(crate) word: usize,
     /// Digits of a thread.
     pub(crate) q: usize,
@@ -142,7 +142,8 @@ const KINDS: &[Kind] = &[
     ("extreme digits, random others", |draw, bits| {
         let extremes = draw.extremes();
         draw.digits(bits, |draw, _| {
-            if draw.random.one_in(2) { draw.random.pick(&extremes) } else { draw.random.next() }
+            let random = u128::from(draw.random.next()) << 64 | u128::from(draw.random.next());
+            if draw.random.one_in(2) { draw.random.pick(&extremes) } else { random }
         })
     }),
     ("a zero third", |draw, bits| {
@@ -228,13 +229,13 @@ impl Draw {
     }
 
     /// 0, 1, `B/2 - 1`, `B/2`, `B - 1` for the base `B`.
-    fn extremes(&self) -> [u64; 5] {
-        let largest = u64::MAX >> (64 - self.sizes.word);
+    fn extremes(&self) -> [u128; 5] {
+        let largest = u128::MAX >> (128 - self.sizes.word);
         [0, 1, largest >> 1, (largest >> 1) + 1, largest]
     }
 
     /// Digits by their index, cut to so many bits.
-    fn digits(&mut self, bits: usize, mut digit: impl FnMut(&mut Self, usize) -> u64) -> BigUint {
+    fn digits(&mut self, bits: usize, mut digit: impl FnMut(&mut Self, usize) -> u128) -> BigUint {
         let bytes = self.sizes.word / 8;
         let mut value = Vec::new();
         for index in 0..bits.div_ceil(self.sizes.word) {
@@ -385,10 +386,10 @@ pub(crate) const DIVISIONS: &[Family] = &[
     }),
     ("v = (B/2)B^k + B^j - 1, u = 3v - 1", |draw| {
         let word = draw.sizes.word;
-        let (a, b) = draw.digit_counts();
-        let (k, j) = (a.max(b) - 1, a.min(b) - 1);
+        let k = draw.sweep(draw.sizes.digits());
+        let j = draw.random.between(0, k);
         let v = power(k * word + word - 1) + power(j * word) - 1u32;
-        let times = draw.random.pick(&[3u32, 3, 3, 1, 2, 5, 7]);
+        let times = draw.random.pick(&[3u32, 3, 3, 3, 1, 2, 5, 7]);
         let u = &v * times - 1u32;
         let spare = draw.sizes.bits.saturating_sub(u.bits() as usize);
         let u = if draw.random.one_in(3) && spare > 0 {
@@ -453,16 +454,18 @@ pub(crate) const DIVISIONS: &[Family] = &[
         }
     }),
     ("v of one digit", |draw| {
-        let small = draw.random.pick(&[1, 2, 3, 5, 7, 10, 255, 256, 257]);
-        let extreme = draw.random.pick(&draw.extremes()).max(1);
-        let any = draw.random.next() >> (64 - draw.random.between(1, draw.sizes.word));
-        let v = BigUint::from(draw.random.pick(&[small, extreme, any.max(1)]));
-        let v = low(v, draw.sizes.word);
+        let word = draw.sizes.word;
+        let small = draw.random.pick(&[1u32, 2, 3, 5, 7, 10, 255, 256, 257]).into();
+        let extreme = draw.random.pick(&draw.extremes()).max(1).into();
+        let bits = draw.random.between(1, word);
+        let any = draw.random.bits(bits) + 1u32;
+        let v = [small, extreme, low(any, word)][draw.random.below(3)].clone();
+        let v = if v.is_zero() { BigUint::one() } else { v };
         let (a, _) = draw.lengths();
         if draw.random.one_in(2) {
             [draw.value(a), v]
         } else {
-            draw.built(v, a.saturating_sub(draw.sizes.word))
+            draw.built(v, a.saturating_sub(word))
         }
     }),
     ("M - 1 and M digits over 2 and 3", |draw| {
@@ -516,6 +519,21 @@ pub(crate) const DIVISIONS: &[Family] = &[
         let little = draw.value(little);
         let u = if draw.random.one_in(2) { shifted + little } else { minus(&shifted, &little) };
         [low(u, draw.sizes.bits), v]
+    }),
+    ("a multiple of v, or nearly, and digits below it", |draw| {
+        // What is left of the top part of u is next to nothing, or nearly v.
+        let (_, b) = draw.lengths();
+        let v = draw.positive(b);
+        let above = draw.random.between(0, draw.sizes.bits - b);
+        let below = draw.random.between(0, draw.sizes.bits - b - above);
+        let below = match draw.random.below(3) {
+            0 => below,
+            _ => below / draw.sizes.word * draw.sizes.word,
+        };
+        let multiple = draw.value(above) * &v;
+        let little = BigUint::from(draw.random.below(3));
+        let top = if draw.random.one_in(2) { multiple + little } else { minus(&multiple, &little) };
+        [low((top << below) + draw.value(below), draw.sizes.bits), v]
     }),
     ("quotient digit estimated as B", |draw| {
         // u = v*B^k - c and the top digits of both agree.
@@ -851,13 +869,20 @@ pub(crate) fn rows(
     sizes: Sizes,
     range: impl IntoIterator<Item = usize>,
 ) -> Vec<Row> {
+    let bases = bases(sizes);
     range
         .into_iter()
         .map(|index| {
             let (family, draw) = families[index % families.len()];
             let turn = index / families.len();
-            let mut drawing =
-                Draw { random: random(seed, family, sizes, index), sizes, turn, kinds: Vec::new() };
+            let random = random(seed, family, sizes, index);
+            let (base, note) = bases[turn % bases.len()];
+            let mut drawing = Draw {
+                random,
+                sizes: Sizes { word: base, ..sizes },
+                turn: turn / bases.len(),
+                kinds: note.into_iter().collect(),
+            };
             let [a, b] = draw(&mut drawing);
             assert!(
                 a.bits().max(b.bits()) <= sizes.bits as u64,
@@ -866,6 +891,17 @@ pub(crate) fn rows(
             Row { index, a, b, family, kinds: drawing.kinds }
         })
         .collect()
+}
+
+/// The bases that rows are built on, in turn: that of the digits, and that of four machine words of
+/// the multiplier (16 bits for 16-bit digits, else 32), in which the kernels work.
+fn bases(sizes: Sizes) -> Vec<(usize, Option<&'static str>)> {
+    let four_limbs = 4 * sizes.word.min(32);
+    let mut bases = vec![(sizes.word, None)];
+    if four_limbs <= sizes.bits / 2 {
+        bases.push((four_limbs, Some("base of four limbs")));
+    }
+    bases
 }
 
 /// The generator of one row: no two lists, shapes or rows share one.
@@ -930,7 +966,7 @@ mod tests {
         let sizes = Sizes { bits: 512, word: 32, q: 1 };
         let pairs: BTreeSet<_> = (0..256).map(|turn| draw(sizes, turn).digit_counts()).collect();
         assert_eq!(pairs.len(), 256);
-        let lengths: BTreeSet<_> = rows(1, DIVISIONS, sizes, 0..40_000)
+        let lengths: BTreeSet<_> = rows(1, DIVISIONS, sizes, 0..60_000)
             .iter()
             .map(|row| (row.a.bits().div_ceil(32), row.b.bits().div_ceil(32)))
             .collect();
@@ -942,7 +978,7 @@ mod tests {
     fn the_published_counterexamples_are_drawn() {
         for word in [16, 32, 64] {
             let sizes = Sizes { bits: 16 * word, word, q: 1 };
-            let drawn: BTreeSet<_> = rows(1, DIVISIONS, sizes, 0..20_000)
+            let drawn: BTreeSet<_> = rows(1, DIVISIONS, sizes, 0..40_000)
                 .into_iter()
                 .map(|row| (row.a, row.b))
                 .collect();
