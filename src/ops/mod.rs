@@ -1,5 +1,10 @@
 //! Operations, one a file: each checks its operands and hands a [`Call`](crate::backend::Call) to
 //! the device.
+//!
+//! A new operation is a template in `kernels/` and its line in `kernels/catalogue.toml`, a variant
+//! of [`Op`], the function of a row in `src/backend/cpu.rs`, and a file here; a test in
+//! `src/backend/images.rs` compares the catalogue with what is asked for. A new strategy is a type
+//! and a variant in `src/strategy.rs`, and its line in the catalogue.
 
 mod add;
 mod bits;
