@@ -60,7 +60,7 @@ pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
             let seed = seed();
             // In order with as many blocks as there are rows for; and two schedules in which few
             // blocks walk over the rows.
-            let schedules = [(0, 0), (2 * seed, 3), (2 * seed + 1, 2)];
+            let schedules = [(0, 0), (2 * seed, 2), (2 * seed + 1, 1)];
             schedules
                 .map(|(seed, max_grid)| {
                     Device::simt_with(SimtOptions { seed, max_grid, ..SimtOptions::default() })
