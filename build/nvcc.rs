@@ -51,6 +51,8 @@ pub(crate) fn build(nvcc: &Path, catalogue: &Catalogue, out: &Path) -> Result<Ve
         let kernels = entries.iter().map(codegen::Entry::name).collect();
         units.push((out.join(source), Image { path, kernels }));
     }
+    // The widest shapes, whose kernels take longest, are last: they start first.
+    units.reverse();
     in_parallel(&units, |(source, image)| compile(nvcc, &options, source, &image.path))?;
     Ok(units.into_iter().map(|(_, image)| image).collect())
 }

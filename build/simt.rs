@@ -55,7 +55,8 @@ pub(crate) fn build(catalogue: &Catalogue, out: &Path) -> Result {
             .map_err(|_| format!("GPUINT_SIMT_BITS: \"{bits}\" is not a number of bits"))?,
     };
     let shapes: Vec<_> = catalogue.shapes().filter(|shape| shape.bits <= widest).collect();
-    for (unit, shapes) in shapes.chunks(SHAPES_PER_UNIT).enumerate() {
+    // The widest shapes, whose kernels take longest, are last: they start first.
+    for (unit, shapes) in shapes.chunks(SHAPES_PER_UNIT).enumerate().rev() {
         let name = format!("simt_{unit}.cpp");
         write(out, &name, &codegen::translation_unit(catalogue.entries(shapes)))?;
         build.file(out.join(name));
