@@ -156,7 +156,7 @@ template <class S, class Strategy>
 struct DivRem : GroupDivision<typename Strategy::template Kernel<S>> {};
 
 // Short rows, in blocks: one thread per instance. Above this width its columns leave too few warps on a multiprocessor.
-constexpr u32 THREAD_DIVISION_BITS = 8192;
+constexpr u32 THREAD_DIVISION_BITS = 16384;
 
 template <class S, class M, bool SHORT = (S::BITS <= THREAD_DIVISION_BITS && S::BITS % 256 == 0)>
 struct BlockedDivRem : ThreadDivision<S> {};

@@ -12,10 +12,11 @@
 // R 2^(s+1) / B^n < 4 B^8 less than 4 (1 + 2/B) / B, the dropped columns less than 9/B, the floor less than 1. QED.
 // So no block needs a correction, and one subtraction at most remains at the end, as in quotient.cuh.
 //
-// Memory. A thread's remainder and divisor are columns of 16-byte words in shared memory, lane beside lane, so that every
-// access of a warp is free of conflicts. Rows come sorted by length (sorted.cuh): the 32 rows of a warp take about the same
-// number of words. A warp owns room for divisors of half the width on all lanes; longer ones run on half the lanes at a time,
-// or a quarter, so any divisor fits.
+// Memory. A thread's remainder is a column of 16-byte words in shared memory, lane beside lane, so that every access of a warp
+// is free of conflicts. So is its divisor where rows are short; where they are long, shared memory is worth more as room for
+// further warps, and the divisor is read from global memory, a chunk ahead. Rows come sorted by length (sorted.cuh): the 32
+// rows of a warp take about the same number of words. A warp owns room for divisors of half the width on all lanes; longer
+// ones run on half the lanes at a time, or a quarter, so any divisor fits.
 #pragma once
 #include "division_rows.cuh"
 #include "ptx.cuh"
@@ -39,6 +40,23 @@ struct Column {
   GPUINT_DEVICE void store(u32 i, const u32 (&limbs)[8]) const {
     store_word(reinterpret_cast<u32*>(&word(i)), limbs);
     store_word(reinterpret_cast<u32*>(&word(i + 1)), limbs + WORD);
+  }
+};
+
+// The same of a row in global memory, with zeros above it.
+template <class S>
+struct RowInGlobal {
+  const u32* row;
+
+  GPUINT_DEVICE u32 limb(i32 i) const { return i >= 0 ? __ldg(row + i) : 0; }
+  GPUINT_DEVICE void load(u32 i, u32 (&limbs)[8]) const {
+    if (i * WORD < S::N) {
+      read_word<S>(row, i * WORD, limbs);
+      read_word<S>(row, (i + 1) * WORD, limbs + WORD);
+    } else {
+      GPUINT_UNROLL(8)
+      for (u32 j = 0; j < 8; ++j) limbs[j] = 0;
+    }
   }
 };
 
@@ -67,14 +85,17 @@ struct ThreadDivision {
   // The threads that look for the top of a divisor together: one word of the row each.
   using Scanner = Group<min_of(32, power_of_two_at_least(S::WORDS))>;
 
-  // Words of a column of a remainder and its divisor, with `chunks` blocks of divisor: 8 limbs come in below the remainder.
-  __host__ __device__ static constexpr u32 column_words(u32 chunks) { return 2 + 4 * chunks; }
+  static constexpr bool DIVISOR_IN_SHARED = S::BITS <= 2048;
+  using Divisor = typename Either<DIVISOR_IN_SHARED, Column, RowInGlobal<S>>::Type;
+
+  // Words of a lane's columns, with `chunks` blocks of divisor: 8 limbs come in below the remainder.
+  __host__ __device__ static constexpr u32 column_words(u32 chunks) { return 2 + (DIVISOR_IN_SHARED ? 4 : 2) * chunks; }
   __host__ __device__ static constexpr u32 chunks_of(u32 limbs) { return limbs / BLOCK_LIMBS + 1; }
   static constexpr u32 LANE_WORDS = column_words(chunks_of(N / 2));
   static constexpr u32 WARP_BYTES = 32 * LANE_WORDS * 16;
   static constexpr u32 SHARED = THREADS / 32 * WARP_BYTES + Sorted::BYTES;
   // At most as many blocks as shared memory holds: more would only cost registers.
-  static constexpr u32 MIN_BLOCKS = min_of(blocks_with_registers(128, THREADS), max_of(1, 227 * 1024 / SHARED));
+  static constexpr u32 MIN_BLOCKS = min_of(blocks_with_registers(160, THREADS), max_of(1, 227 * 1024 / SHARED));
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     uint4* const warp_words = reinterpret_cast<uint4*>(shared + threadIdx.x / 32 * WARP_BYTES);
@@ -84,7 +105,7 @@ struct ThreadDivision {
     for (u64 first = u64(blockIdx.x) * BATCH; first < o.rows; first += u64(gridDim.x) * BATCH) {
       const u32 count = o.rows - first < BATCH ? static_cast<u32>(o.rows - first) : BATCH;
       sorted.clear();
-      GPUINT_UNROLL(4)
+      GPUINT_UNROLL(2)
       for (u32 i = Scanner::index(); i < count; i += THREADS / Scanner::THREADS) {
         const u32 words = words_from_top<S>(scanner, input_row<S>(o, 1, first + i));
         if (scanner.rank == 0) sorted.set(i, words == 0 ? 0 : chunks_of(words * WORD));
@@ -98,7 +119,15 @@ struct ThreadDivision {
         for (u32 from = 0; from < 32; from += lanes) {
           if (index < count && lane >= from && lane < from + lanes) {
             const Column remainder{warp_words + (lane - from), lanes};
-            divide(o, first + index, sorted.keys[index], remainder, Column{&remainder.word(2 + 2 * longest), lanes});
+            const u32 chunks = sorted.keys[index];
+            const u32* const divisor = input_row<S>(o, 1, first + index);
+            if constexpr (DIVISOR_IN_SHARED) {
+              const Column copy{&remainder.word(2 + 2 * longest), lanes};
+              fetch(divisor, 0, copy, 0, 2 * chunks);
+              divide(o, first + index, chunks, remainder, copy);
+            } else {
+              divide(o, first + index, chunks, remainder, Divisor{divisor});
+            }
           }
           __syncwarp();
         }
@@ -135,7 +164,7 @@ struct ThreadDivision {
   }
 
   // Y, from the divisor's top limbs.
-  GPUINT_DEVICE static void reciprocal(const Column& v, u32 n, u32 s, u32 (&y)[9]) {
+  GPUINT_DEVICE static void reciprocal(const Divisor& v, u32 n, u32 s, u32 (&y)[9]) {
     u32 e[10], r[11];
     u32 carry = 1;
     u32 below = v.limb(static_cast<i32>(n) - 11);
@@ -224,15 +253,17 @@ struct ThreadDivision {
   }
 
   // r <- (r - q v): block j of the difference goes to block j + 1 of the column, making room for the next limbs below.
-  GPUINT_DEVICE static void update(const Column& r, const Column& v, u32 chunks, const u32 (&q)[9]) {
+  GPUINT_DEVICE static void update(const Column& r, const Divisor& v, u32 chunks, const u32 (&q)[9]) {
     u32 even[17] = {}, odd[17] = {};
-    u32 difference[8], next[8], limbs[8];
+    u32 difference[8], limbs[8], ahead[8];
     u32 borrow_even = 0, borrow_odd = 0;
     r.load(0, difference);
+    v.load(0, ahead);
     GPUINT_UNROLL(1)
     for (u32 j = 0; j < chunks; ++j) {
-      v.load(2 * j, limbs);
-      r.load(2 * j + 2, next);
+      GPUINT_UNROLL(8)
+      for (u32 i = 0; i < 8; ++i) limbs[i] = ahead[i];
+      if (j + 1 < chunks) v.load(2 * j + 2, ahead);
       GPUINT_UNROLL(8)
       for (u32 i = 0; i < 8; ++i) {
         u32* const same = i % 2 == 0 ? even : odd;   // columns i, i + 2, ..
@@ -256,10 +287,11 @@ struct ThreadDivision {
       }
       borrow_even = subtract(difference, even, borrow_even);
       borrow_odd = subtract(difference, odd, borrow_odd);
+      r.load(2 * j + 2, limbs);
       r.store(2 * j + 2, difference);
       GPUINT_UNROLL(8)
       for (u32 i = 0; i < 8; ++i) {
-        difference[i] = next[i];
+        difference[i] = limbs[i];
         even[i] = even[i + 8];
         odd[i] = odd[i + 8];
         even[i + 8] = odd[i + 8] = 0;
@@ -277,7 +309,7 @@ struct ThreadDivision {
   }
 
   // The quotient carry of a rare remainder: r -= v B^8, the remainder already standing at word 2.
-  GPUINT_DEVICE static void subtract_shifted(const Column& r, const Column& v, u32 chunks) {
+  GPUINT_DEVICE static void subtract_shifted(const Column& r, const Divisor& v, u32 chunks) {
     u32 borrow = 0;
     for (u32 j = 1; j < chunks; ++j) {
       u32 x[8], y[8];
@@ -289,7 +321,7 @@ struct ThreadDivision {
   }
 
   // Whether r >= v, and if so r -= v.
-  GPUINT_DEVICE static bool correct(const Column& r, const Column& v, u32 chunks) {
+  GPUINT_DEVICE static bool correct(const Column& r, const Divisor& v, u32 chunks) {
     u32 borrow = 0;
     for (u32 j = 0; j < chunks; ++j) {
       u32 x[8], y[8];
@@ -309,16 +341,15 @@ struct ThreadDivision {
   }
 
   // The row's divisor has at most `most` chunks; 0 stands for a divisor of zero.
-  GPUINT_DEVICE static void divide(const Operands& o, u64 row, u32 most, const Column& r, const Column& v) {
+  GPUINT_DEVICE static void divide(const Operands& o, u64 row, u32 most, const Column& r, const Divisor& v) {
     const u32* const dividend = input_row<S>(o, 0, row);
     const Group<1> alone(nullptr);
     if (most == 0) return write_undefined<S>(alone, o, row);
-    fetch(input_row<S>(o, 1, row), 0, v, 0, 2 * most);
     u32 v_bits = 0;
-    for (u32 w = 2 * most; v_bits == 0; --w) {
-      u32 word[WORD];
-      load_word(reinterpret_cast<const u32*>(&v.word(w - 1)), word);
-      v_bits = bits_of_word(word, (w - 1) * WORD);
+    for (u32 chunk = most; v_bits == 0; --chunk) {
+      u32 limbs[8];
+      v.load(2 * chunk - 2, limbs);
+      v_bits = max_of(bits_of_word(limbs, (chunk - 1) * 8), bits_of_word(limbs + WORD, (chunk - 1) * 8 + WORD));
     }
     const u32 n = ceil_div(v_bits, 32);
     const u32 s = n * 32 - v_bits;

@@ -54,6 +54,15 @@ __host__ __device__ constexpr u32 power_of_two_at_least(u32 a) {
   return p;
 }
 
+template <bool FIRST, class A, class B>
+struct Either {
+  using Type = A;
+};
+template <class A, class B>
+struct Either<false, A, B> {
+  using Type = B;
+};
+
 // BITS bits in digits of type Digit_, Q_ of them per thread; BLOCK is the number of threads a block should have where one
 // instance needs fewer.
 template <class Digit_, u32 BITS_, u32 Q_, u32 BLOCK = 128>
