@@ -8,6 +8,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::instr::Program;
+
 /// What an instruction keeps busy, roughly: the pipe or the unit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
@@ -75,6 +77,13 @@ pub struct Executed {
     pub thread: u64,
 }
 
+impl Executed {
+    fn add(&mut self, more: Executed) {
+        self.warp += more.warp;
+        self.thread += more.thread;
+    }
+}
+
 /// Traffic of the block's shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SharedTraffic {
@@ -126,6 +135,8 @@ pub struct Counts {
     pub opcodes: BTreeMap<String, Executed>,
     /// Executions by class.
     pub classes: BTreeMap<Class, Executed>,
+    /// Executions by line of the PTX text, from 1.
+    pub lines: BTreeMap<u32, Executed>,
     /// Block barriers completed, all blocks together.
     pub barriers: u64,
     /// The most barriers completed in one block.
@@ -161,8 +172,7 @@ impl Counts {
         for (name, n) in &self.opcodes {
             let rest = name.strip_prefix(prefix);
             if rest.is_some_and(|r| r.is_empty() || r.starts_with('.')) {
-                sum.warp += n.warp;
-                sum.thread += n.thread;
+                sum.add(*n);
             }
         }
         sum
@@ -206,31 +216,36 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Counters of a running launch, by instruction name and place.
+/// Counters of a running launch, by instruction and place.
 #[derive(Default)]
 pub(crate) struct Tally {
-    pub by_name: Vec<Executed>,
+    /// By index in [`Program::code`].
+    pub by_instruction: Vec<Executed>,
     pub counts: Counts,
     pub barriers_in_block: u64,
 }
 
 impl Tally {
-    pub(crate) fn new(names: usize) -> Tally {
-        Tally { by_name: vec![Executed::default(); names], ..Tally::default() }
+    pub(crate) fn new(instructions: usize) -> Tally {
+        Tally { by_instruction: vec![Executed::default(); instructions], ..Tally::default() }
     }
 
-    /// Closes the books: moves the counts by index under their names.
-    pub(crate) fn finish(mut self, names: &[String], classes: &[Class]) -> Counts {
-        for ((n, name), class) in self.by_name.iter().zip(names).zip(classes) {
+    /// Closes the books: sums the counts of instructions by opcode, class and line.
+    pub(crate) fn finish(mut self, program: &Program) -> Counts {
+        let mut by_name = vec![Executed::default(); program.names.len()];
+        for (n, instr) in self.by_instruction.iter().zip(&program.code) {
             if n.warp == 0 {
                 continue;
             }
-            self.counts.total.warp += n.warp;
-            self.counts.total.thread += n.thread;
-            self.counts.opcodes.insert(name.clone(), *n);
-            let class = self.counts.classes.entry(*class).or_default();
-            class.warp += n.warp;
-            class.thread += n.thread;
+            self.counts.total.add(*n);
+            by_name[instr.name as usize].add(*n);
+            self.counts.classes.entry(instr.class).or_default().add(*n);
+            self.counts.lines.entry(instr.line).or_default().add(*n);
+        }
+        for (n, name) in by_name.into_iter().zip(&program.names) {
+            if n.warp > 0 {
+                self.counts.opcodes.insert(name.clone(), n);
+            }
         }
         self.counts
     }

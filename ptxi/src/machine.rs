@@ -2,7 +2,7 @@
 
 use crate::block::Random;
 use crate::checks::Checks;
-use crate::counts::{Class, Counts, Tally};
+use crate::counts::{Counts, Tally};
 use crate::error::{Error, FaultKind};
 use crate::exec::{Barriers, Env};
 use crate::instr::Program;
@@ -180,7 +180,7 @@ impl<'m> Machine<'m> {
         let program = self.module.program(kernel)?;
         validate(program, launch, params)?;
         let mut shared = SharedMemory::default();
-        let mut tally = Tally::new(program.names.len());
+        let mut tally = Tally::new(program.code.len());
         let mut random = (launch.seed != 0).then_some(Random(launch.seed));
         let mut env = Env {
             program,
@@ -208,11 +208,7 @@ impl<'m> Machine<'m> {
                 }
             }
         }
-        let mut classes = vec![Class::Other; program.names.len()];
-        for x in &program.code {
-            classes[x.name as usize] = x.class;
-        }
-        Ok(tally.finish(&program.names, &classes))
+        Ok(tally.finish(program))
     }
 }
 

@@ -45,6 +45,20 @@ fn instructions_by_name_and_class() {
 }
 
 #[test]
+fn instructions_by_line() {
+    // The frame stands on lines of its own; a loop of three turns on the third line from here.
+    let body =
+        "mov.u32 %r2, 0;\nLOOP:\nadd.u32 %r2, %r2, 1; setp.lt.u32 %p0, %r2, 3;\n@%p0 bra LOOP;\n";
+    let c = counts(body, 1, 32);
+    let lines: Vec<_> = c.lines.values().map(|n| n.warp).collect();
+    let at = lines.iter().position(|&warp| warp == 6).expect("a line of two instructions");
+    assert_eq!(lines[at + 1], 3);
+    assert_eq!(lines.iter().sum::<u64>(), c.total.warp);
+    let threads: u64 = c.lines.values().map(|n| n.thread).sum();
+    assert_eq!(threads, c.total.thread);
+}
+
+#[test]
 fn divergent_issues() {
     // One lane takes 2 instructions alone, the other 31 take 1.
     let c = counts(

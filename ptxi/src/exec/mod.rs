@@ -111,7 +111,7 @@ impl Env<'_> {
         let program = self.program;
         let x = &program.code[group.pc as usize];
         let mask = guarded(warp, x, group.mask);
-        let count = &mut self.tally.by_name[x.name as usize];
+        let count = &mut self.tally.by_instruction[group.pc as usize];
         count.warp += 1;
         count.thread += u64::from(mask.count_ones());
         self.tally.counts.divergent += u64::from(group.mask != warp.alive);
