@@ -1,0 +1,58 @@
+//! From counts to the time that a GPU needs at least.
+
+use crate::sass::Pipes;
+
+/// Bits of a batch.
+const BATCH: f64 = 4_294_967_296.0;
+const SECTOR_BYTES: f64 = 32.0;
+
+/// The work of one row.
+#[derive(Debug)]
+pub(crate) struct Load {
+    /// Of the row.
+    pub(crate) bits: usize,
+    pub(crate) pipes: Pipes,
+    pub(crate) wavefronts: f64,
+    /// That loads and stores ask for.
+    pub(crate) sectors: f64,
+    /// Of the operands and results: more than that comes from a cache.
+    pub(crate) row_sectors: f64,
+}
+
+/// What a GPU does at best.
+#[derive(Debug)]
+pub(crate) struct Gpu {
+    multiprocessors: f64,
+    /// In cycles per second.
+    clock: f64,
+    /// Of the device memory, in bytes per second.
+    bandwidth: f64,
+}
+
+pub(crate) const H200: Gpu = Gpu { multiprocessors: 132.0, clock: 1.98e9, bandwidth: 4.3e12 };
+pub(crate) const A100: Gpu = Gpu { multiprocessors: 108.0, clock: 1.41e9, bandwidth: 1.5e12 };
+
+/// Instructions of a warp, in cycles of a multiprocessor: 32 products, 64 other integer
+/// instructions and 4 x 32 of any kind are done in one.
+const WIDE_CYCLES: f64 = 1.0;
+const INTEGER_CYCLES: f64 = 0.5;
+const ISSUE_CYCLES: f64 = 0.25;
+/// 128 bytes in one, for shared memory and the cache that shares its wires.
+const SECTOR_CYCLES: f64 = 0.25;
+
+impl Gpu {
+    /// Milliseconds for a batch, and the pipe that takes them.
+    pub(crate) fn time(&self, load: &Load) -> (f64, &'static str) {
+        let rows = BATCH / load.bits as f64;
+        let cycle = rows / (self.multiprocessors * self.clock);
+        let times = [
+            (load.pipes.wide * WIDE_CYCLES * cycle, "wide"),
+            (load.pipes.integer * INTEGER_CYCLES * cycle, "integer"),
+            (load.pipes.issued() * ISSUE_CYCLES * cycle, "issue"),
+            ((load.wavefronts + load.sectors * SECTOR_CYCLES) * cycle, "shared"),
+            (load.sectors.min(load.row_sectors) * SECTOR_BYTES * rows / self.bandwidth, "global"),
+        ];
+        let longest = times.into_iter().fold((0.0, ""), |a, b| if b.0 > a.0 { b } else { a });
+        (longest.0 * 1e3, longest.1)
+    }
+}

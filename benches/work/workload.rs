@@ -1,0 +1,145 @@
+//! The operands of the counts: named workloads, the same on every machine.
+//!
+//! Lengths of divisors are not drawn but spread evenly over their distribution, so that few rows
+//! have the mean of many.
+
+use gpuint::num_bigint::BigUint;
+use num_traits::One;
+
+/// Bits of the digits that lengths are counted in, whatever the digits of the kernel.
+const DIGIT: usize = 64;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Workload {
+    /// Divisors of 2 to M/2 digits, uniformly.
+    Uniform,
+    /// Divisors as the generator of the published code makes them: it draws the bound of its loop
+    /// anew before every digit.
+    Repo,
+    /// Divisors of M/2 digits.
+    Half,
+    /// The square of a residue of M/2 digits by its modulus; for products, both factors the same.
+    Square,
+    /// Powers of the base and their neighbours, runs of ones; divisors of 2 to M/2 digits.
+    Structured,
+}
+
+impl Workload {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Uniform, Self::Repo, Self::Half, Self::Square, Self::Structured];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Repo => "repo",
+            Self::Half => "half",
+            Self::Square => "square",
+            Self::Structured => "structured",
+        }
+    }
+
+    /// Dividends and divisors.
+    pub(crate) fn divisions(self, bits: usize, rows: usize) -> Vec<[BigUint; 2]> {
+        let half = bits / DIGIT / 2;
+        let mut random = Random(0x776f_726b ^ bits as u64);
+        let division = |row: usize| {
+            // Neighbours differ, as rows of a batch do.
+            let place = (bit_reversed(row, rows) as f64 + 0.5) / rows as f64;
+            let uniform = 2 + ((half - 1) as f64 * place) as usize;
+            match self {
+                Self::Uniform => [random.full(bits), random.full(uniform * DIGIT)],
+                Self::Repo => [random.full(bits), random.full(redrawn(half, place) * DIGIT)],
+                Self::Half => [random.full(bits), random.full(half * DIGIT)],
+                Self::Square => {
+                    let v = random.full(half * DIGIT);
+                    let x = random.full(half * DIGIT).min(&v - 1u32);
+                    [&x * &x, v]
+                }
+                Self::Structured => structured(row, uniform, bits),
+            }
+        };
+        (0..rows).map(division).collect()
+    }
+
+    /// Factors, and terms of sums.
+    pub(crate) fn pairs(self, bits: usize, rows: usize) -> Vec<[BigUint; 2]> {
+        let mut random = Random(0x6661_6374 ^ bits as u64);
+        let pair = |row: usize| match self {
+            Self::Square => {
+                let a = random.full(bits);
+                [a.clone(), a]
+            }
+            Self::Structured => structured(row, bits / DIGIT / 2, bits),
+            Self::Uniform | Self::Repo | Self::Half => [random.full(bits), random.full(bits)],
+        };
+        (0..rows).map(pair).collect()
+    }
+}
+
+/// Rows on which published divisions need more corrections than they make, and carries run far.
+fn structured(row: usize, digits: usize, bits: usize) -> [BigUint; 2] {
+    let power = |exponent: usize| BigUint::one() << exponent;
+    let ones = power(bits) - 1u32;
+    match row % 4 {
+        0 => {
+            let v: BigUint = (power((digits - 1) * DIGIT) << 1) - 1u32;
+            [&v << (bits - v.bits() as usize), v]
+        }
+        1 => [ones, power(digits * DIGIT) - 1u32],
+        2 => [ones, power((digits - 1) * DIGIT)],
+        _ => {
+            let v = power(digits * DIGIT - 1) + power(digits * DIGIT / 2) - 1u32;
+            [power(bits) - power(bits / 3), v]
+        }
+    }
+}
+
+/// The length at this place, from 0 to 1, of the distribution of the published generator: its loop
+/// goes on while the index is below a bound that is drawn anew, uniformly from 2 to `half`.
+fn redrawn(half: usize, place: f64) -> usize {
+    let mut longer = 1.0;
+    for length in 1..half {
+        let chance = if length < 2 { 1.0 } else { (half - length) as f64 / (half - 1) as f64 };
+        longer *= chance;
+        if longer <= place {
+            return length.max(2);
+        }
+    }
+    half
+}
+
+/// The rows in an order in which neighbours are far apart.
+fn bit_reversed(row: usize, rows: usize) -> usize {
+    let bits = rows.next_power_of_two().trailing_zeros();
+    if rows.is_power_of_two() && bits > 0 {
+        return row.reverse_bits() >> (usize::BITS - bits);
+    }
+    row
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// A number of exactly so many digits.
+    fn full(&mut self, bits: usize) -> BigUint {
+        let mut bytes = Vec::new();
+        while bytes.len() < bits / 8 {
+            bytes.extend(self.next().to_le_bytes());
+        }
+        bytes.truncate(bits / 8);
+        // The top digit is not 0, nor nearly.
+        if let Some(top) = bytes.last_mut() {
+            *top = (*top).max(1);
+        }
+        BigUint::from_bytes_le(&bytes)
+    }
+}

@@ -1,0 +1,360 @@
+//! Every kernel as nvcc compiles it, run by the PTX interpreter with all its checks: races and
+//! unwritten words of shared memory, lane masks, divergent barriers, carry chains, bounds.
+//!
+//! The other suites run the kernels' source; this one runs what the GPU would be given, on
+//! structured rows, in two orders of the warps. Needs nvcc, no GPU; where there is none, the tests
+//! say so and pass.
+
+#[path = "../../src/codegen.rs"]
+#[allow(dead_code)]
+mod codegen;
+#[allow(dead_code)]
+mod compiled;
+#[path = "../suite/operands.rs"]
+#[allow(dead_code)]
+mod operands;
+#[path = "../suite/oracle.rs"]
+#[allow(dead_code)]
+mod oracle;
+
+use std::cmp::Ordering;
+use std::fmt::Debug;
+
+use codegen::Entry;
+use compiled::{How, Operands, Outcome};
+use gpuint::num_bigint::BigUint;
+use num_traits::Zero;
+use operands::{DIVISIONS, INVERSES, PRODUCTS, Row, SUMS, Sizes, rows};
+use ptxi::{Checks, Module};
+
+const SEED: u64 = 0x7074_7869;
+/// 0 is the order in which warps are listed.
+const SCHEDULES: [u64; 2] = [0, 0x5eed];
+/// Few blocks, so that each has several rounds of rows.
+const MAX_GRID: u32 = 2;
+
+/// The kernels of one shape.
+struct Kernels {
+    sizes: Sizes,
+    digit: &'static str,
+    /// Rows of each launch.
+    count: usize,
+    module: Module,
+    rows: usize,
+    wrong: Vec<String>,
+}
+
+fn bytes_of<'a>(values: impl Iterator<Item = &'a BigUint>, bits: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for value in values {
+        let end = bytes.len() + bits / 8;
+        bytes.extend(value.to_bytes_le());
+        bytes.resize(end, 0);
+    }
+    bytes
+}
+
+/// A row of a result; `None` where the result was not wanted.
+fn value_of(bytes: &[u8], index: usize, bits: usize) -> Option<BigUint> {
+    bytes.chunks_exact(bits / 8).nth(index).map(BigUint::from_bytes_le)
+}
+
+fn first(rows: &[Row]) -> impl Iterator<Item = &BigUint> {
+    rows.iter().map(|row| &row.a)
+}
+
+fn second(rows: &[Row]) -> impl Iterator<Item = &BigUint> {
+    rows.iter().map(|row| &row.b)
+}
+
+impl Kernels {
+    fn new(bits: usize, q: usize, digit: &'static str, word: usize, count: usize) -> Option<Self> {
+        let nvcc = match compiled::nvcc() {
+            Ok(nvcc) => nvcc,
+            Err(reason) => {
+                eprintln!("skipped: {reason}");
+                return None;
+            }
+        };
+        let operations = compiled::operations().expect("the catalogue");
+        let entry = |(task, template)| Entry { task, template, bits, q, digit, block: 128 };
+        let entries: Vec<_> = operations
+            .iter()
+            .map(|(task, template)| entry((task.as_str(), template.as_str())))
+            .collect();
+        let compiled = compiled::compile(&nvcc, &entries).unwrap_or_else(|error| panic!("{error}"));
+        let sizes = Sizes { bits, word, q };
+        Some(Self { sizes, digit, count, module: compiled.module, rows: 0, wrong: Vec::new() })
+    }
+
+    fn name(&self, task: &str) -> String {
+        format!("gpuint_{task}_b{}_q{}_{}", self.sizes.bits, self.sizes.q, self.digit)
+    }
+
+    fn rows(&self, families: &[operands::Family], turn: usize) -> Vec<Row> {
+        rows(SEED, families, self.sizes, turn * self.count..(turn + 1) * self.count)
+    }
+
+    /// The operands of some rows with full rows as results; `results` of them.
+    fn given(&self, rows: &[Row], operands: usize, results: usize) -> Operands {
+        let bits = self.sizes.bits;
+        let mut given = Operands { rows: rows.len(), ..Operands::default() };
+        given.inputs[0] = bytes_of(first(rows), bits);
+        if operands > 1 {
+            given.inputs[1] = bytes_of(second(rows), bits);
+        }
+        for output in &mut given.outputs[..results] {
+            *output = rows.len() * bits / 8;
+        }
+        given
+    }
+
+    /// Runs a kernel in both orders; `check` says what is wrong with a row.
+    fn run(
+        &mut self,
+        task: &str,
+        rows: &[Row],
+        given: &Operands,
+        check: impl Fn(&Outcome, usize, &Row) -> Option<String>,
+    ) {
+        for seed in SCHEDULES {
+            let how = How { max_grid: MAX_GRID, seed, checks: Checks::default() };
+            let name = self.name(task);
+            let outcome = match compiled::run(&self.module, &name, given, how) {
+                Ok(outcome) => outcome,
+                Err(fault) => {
+                    self.wrong.push(format!("{fault} (schedule {seed}, scalar {})", given.scalar));
+                    continue;
+                }
+            };
+            self.rows += rows.len();
+            let wrong = rows.iter().enumerate().filter_map(|(index, row)| {
+                let what = check(&outcome, index, row)?;
+                Some(format!(
+                    "{name} (schedule {seed}, scalar {}), row {} of {}: {what}\n  a {:x}\n  b {:x}",
+                    given.scalar,
+                    row.index,
+                    row.family(),
+                    row.a,
+                    row.b
+                ))
+            });
+            self.wrong.extend(wrong.take(3));
+        }
+    }
+
+    /// Runs a kernel that gives one row of full width to each row.
+    fn run_to_value(
+        &mut self,
+        task: &str,
+        rows: &[Row],
+        given: &Operands,
+        expected: impl Fn(&Row) -> BigUint,
+    ) {
+        let bits = self.sizes.bits;
+        let expected: Vec<_> = rows.iter().map(expected).collect();
+        self.run(task, rows, given, |outcome, index, _| {
+            let got = value_of(&outcome.outputs[0], index, bits);
+            differ(&got.as_ref(), &Some(&expected[index]))
+        });
+    }
+
+    fn sums(&mut self, task: &str, oracle: fn(&BigUint, &BigUint, usize) -> (BigUint, bool)) {
+        let rows = self.rows(SUMS, 0);
+        let bits = self.sizes.bits;
+        let expected: Vec<_> = rows.iter().map(|row| oracle(&row.a, &row.b, bits)).collect();
+        for mask in [false, true] {
+            let given = Operands { mask, ..self.given(&rows, 2, 1) };
+            self.run(task, &rows, &given, |outcome, index, _| {
+                let got = value_of(&outcome.outputs[0], index, bits);
+                let (sum, carry) = &expected[index];
+                differ(&(got.as_ref(), outcome.is_marked(index)), &(Some(sum), mask && *carry))
+            });
+        }
+    }
+
+    fn wide_product(&mut self, task: &str) {
+        let rows = self.rows(PRODUCTS, 1);
+        let bits = self.sizes.bits;
+        let expected: Vec<_> = rows.iter().map(|row| oracle::mul(&row.a, &row.b, bits)).collect();
+        let given = self.given(&rows, 2, 2);
+        self.run(task, &rows, &given, |outcome, index, _| {
+            let got = [0, 1].map(|half| value_of(&outcome.outputs[half], index, bits));
+            let (low, high) = &expected[index];
+            differ(&got.each_ref().map(Option::as_ref), &[Some(low), Some(high)])
+        });
+        let mut given = Operands { scalar: 1, ..self.given(&rows, 2, 1) };
+        given.outputs[0] *= 2;
+        self.run(task, &rows, &given, |outcome, index, _| {
+            let got = value_of(&outcome.outputs[0], index, 2 * bits);
+            let (low, high) = &expected[index];
+            differ(&got, &Some(low + (high << bits)))
+        });
+    }
+
+    /// Quotients and remainders; then each of them alone.
+    fn division(&mut self, task: &str) {
+        let bits = self.sizes.bits;
+        for (turn, wanted) in [[true, true], [true, false], [false, true]].into_iter().enumerate() {
+            let rows = self.rows(DIVISIONS, turn);
+            let expected: Vec<_> =
+                rows.iter().map(|row| oracle::div_rem_masked(&row.a, &row.b, bits)).collect();
+            let zero = rows.iter().position(|row| row.b.is_zero());
+            let mut given = Operands { mask: true, ..self.given(&rows, 2, 2) };
+            for (output, wanted) in given.outputs.iter_mut().zip(wanted) {
+                *output *= usize::from(wanted);
+            }
+            self.run(task, &rows, &given, |outcome, index, row| {
+                let (q, r, undefined) = &expected[index];
+                let got = [0, 1].map(|i| value_of(&outcome.outputs[i], index, bits));
+                let want = [wanted[0].then(|| q.clone()), wanted[1].then(|| r.clone())];
+                let both = match &got {
+                    [Some(q), Some(r)] if !undefined => oracle::is_division(&row.a, &row.b, q, r),
+                    _ => true,
+                };
+                let status = zero.map_or(u64::MAX, |row| row as u64);
+                differ(
+                    &(got, outcome.is_marked(index), outcome.status, both),
+                    &(want, *undefined, status, true),
+                )
+            });
+        }
+    }
+
+    fn inverse(&mut self, task: &str) {
+        let rows = self.rows(INVERSES, 0);
+        let Sizes { bits, word, .. } = self.sizes;
+        let digits = bits / word;
+        for h in [0, 1, digits / 2, digits - 1, digits, digits + digits / 2, 2 * digits - 1] {
+            let exponent = h * word;
+            let expected: Vec<_> = rows
+                .iter()
+                .map(|row| (!row.a.is_zero()).then(|| oracle::inverse(&row.a, exponent)))
+                .map(|inverse| inverse.filter(|inverse| inverse.bits() <= bits as u64))
+                .collect();
+            let failed = expected.iter().position(Option::is_none);
+            let given = Operands { scalar: exponent as i64, ..self.given(&rows, 1, 1) };
+            self.run(task, &rows, &given, |outcome, index, _| {
+                let got = value_of(&outcome.outputs[0], index, bits);
+                // A row that fails may hold anything.
+                let want = expected[index].as_ref().or(got.as_ref());
+                let status = failed.map_or(u64::MAX, |row| row as u64);
+                differ(&(got.as_ref(), outcome.status), &(want, status))
+            });
+        }
+    }
+
+    fn shift(&mut self, task: &str, oracle: impl Fn(&BigUint, usize) -> BigUint) {
+        let rows = self.rows(SUMS, 1);
+        let Sizes { bits, word, .. } = self.sizes;
+        for distance in [0, 1, word - 1, word, word + 1, bits / 2 + 3, bits - 1, bits, 3 * bits] {
+            let given = Operands { scalar: distance as i64, ..self.given(&rows, 1, 1) };
+            self.run_to_value(task, &rows, &given, |row| oracle(&row.a, distance));
+        }
+    }
+
+    /// One bit a row.
+    fn test(&mut self, task: &str, operands: usize, oracle: fn(&Row) -> bool) {
+        let rows = self.rows(SUMS, 2);
+        let given = Operands { mask: true, ..self.given(&rows, operands, 0) };
+        self.run(task, &rows, &given, |outcome, index, row| {
+            differ(&outcome.is_marked(index), &oracle(row))
+        });
+    }
+
+    fn task(&mut self, task: &str) {
+        let bits = self.sizes.bits;
+        match task {
+            "add" => self.sums(task, oracle::add),
+            "sub" => self.sums(task, oracle::sub),
+            "shl" => self.shift(task, |a, distance| oracle::shl(a, distance, bits)),
+            "shr" => self.shift(task, oracle::shr),
+            "eq_mask" => self.test(task, 2, |row| oracle::cmp(&row.a, &row.b).is_eq()),
+            "lt_mask" => self.test(task, 2, |row| oracle::cmp(&row.a, &row.b).is_lt()),
+            "is_zero" => self.test(task, 1, |row| row.a.is_zero()),
+            "cmp" => {
+                let rows = self.rows(SUMS, 3);
+                let mut given = self.given(&rows, 2, 0);
+                given.outputs[0] = rows.len();
+                self.run(task, &rows, &given, |outcome, index, row| {
+                    let got = (outcome.outputs[0][index] as i8).cmp(&0);
+                    differ::<Ordering>(&got, &oracle::cmp(&row.a, &row.b))
+                });
+            }
+            "bit_len" => {
+                let rows = self.rows(SUMS, 3);
+                let mut given = self.given(&rows, 1, 0);
+                given.outputs[0] = 4 * rows.len();
+                self.run(task, &rows, &given, |outcome, index, row| {
+                    let got = outcome.outputs[0][4 * index..].first_chunk().copied();
+                    differ(&got.map(u32::from_le_bytes), &Some(oracle::bits(&row.a) as u32))
+                });
+            }
+            _ if task.starts_with("mul_lo_") => {
+                let rows = self.rows(PRODUCTS, 0);
+                let given = self.given(&rows, 2, 1);
+                self.run_to_value(task, &rows, &given, |row| oracle::mul(&row.a, &row.b, bits).0);
+            }
+            _ if task.starts_with("mul_wide_") => self.wide_product(task),
+            _ if task.starts_with("sqr_lo_") => {
+                let rows = self.rows(PRODUCTS, 2);
+                let given = self.given(&rows, 1, 1);
+                self.run_to_value(task, &rows, &given, |row| oracle::square(&row.a, bits));
+            }
+            _ if task.starts_with("div_rem_") => self.division(task),
+            _ if task.starts_with("shinv_") => self.inverse(task),
+            _ => self.wrong.push(format!("{task}: no expected results are known for it")),
+        }
+    }
+}
+
+/// What is unexpected about a value.
+fn differ<V: PartialEq + Debug>(got: &V, expected: &V) -> Option<String> {
+    (got != expected).then(|| format!("{got:?} instead of {expected:?}"))
+}
+
+/// Runs all kernels of the catalogue at one shape.
+fn every_kernel(bits: usize, q: usize, digit: &'static str, word: usize, count: usize) {
+    let Some(mut kernels) = Kernels::new(bits, q, digit, word, count) else { return };
+    let tasks: Vec<String> = match compiled::operations() {
+        Ok(operations) => operations.into_keys().collect(),
+        Err(error) => panic!("{error}"),
+    };
+    for task in &tasks {
+        kernels.task(task);
+    }
+    let Kernels { rows, wrong, .. } = kernels;
+    eprintln!("{bits} bits, Q = {q}, {digit}: {} kernels, {rows} rows", tasks.len());
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn u64_q4_1024() {
+    every_kernel(1024, 4, "u64", 64, 330);
+}
+
+#[test]
+fn u64_q4_2048() {
+    every_kernel(2048, 4, "u64", 64, 150);
+}
+
+#[test]
+fn u32_q2_1024() {
+    every_kernel(1024, 2, "u32", 32, 170);
+}
+
+#[test]
+fn u16_q1_1024() {
+    every_kernel(1024, 1, "u16", 16, 90);
+}
+
+#[test]
+fn u16_q4_1024() {
+    every_kernel(1024, 4, "u16", 16, 170);
+}
+
+/// A row takes a whole block.
+#[test]
+fn u64_q4_16384() {
+    every_kernel(16384, 4, "u64", 64, 19);
+}
