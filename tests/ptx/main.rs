@@ -356,5 +356,5 @@ fn u16_q4_1024() {
 /// A row takes a whole block.
 #[test]
 fn u64_q4_16384() {
-    every_kernel(16384, 4, "u64", 64, 19);
+    every_kernel(16384, 4, "u64", 64, 47);
 }
