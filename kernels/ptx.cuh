@@ -13,26 +13,36 @@ namespace gpuint::ptx {
 
 #if defined(GPUINT_SIMT)
 
+// Every CUDA thread has a flag of its own; the shim's fibers share their host thread's, one chain at a time. ThreadSanitizer
+// takes that for a race between fibers, so these functions are not instrumented.
+#if defined(__SANITIZE_THREAD__)
+#define GPUINT_FLAG __attribute__((no_sanitize("thread"), noinline)) inline
+#else
+#define GPUINT_FLAG inline
+#endif
+
 inline thread_local u32 carry_flag = 0;
 
-inline u32 wide_sum(u64 sum) {
-  carry_flag = static_cast<u32>(sum >> 32);
-  return static_cast<u32>(sum);
+GPUINT_FLAG void add_cc(u32& r, u32 a) {
+  const u64 sum = u64{r} + a;
+  r = static_cast<u32>(sum), carry_flag = static_cast<u32>(sum >> 32);
 }
-inline void add_cc(u32& r, u32 a) { r = wide_sum(u64{r} + a); }
-inline void addc_cc(u32& r, u32 a) { r = wide_sum(u64{r} + a + carry_flag); }
-inline void addc(u32& r, u32 a) { r += a + carry_flag; }
-inline void mad_lo_cc(u32& r, u32 a, u32 b) { r = wide_sum(u64{r} + static_cast<u32>(a * b)); }
-inline void madc_lo_cc(u32& r, u32 a, u32 b) { r = wide_sum(u64{r} + static_cast<u32>(a * b) + carry_flag); }
-inline void madc_hi_cc(u32& r, u32 a, u32 b) { r = wide_sum(u64{r} + (u64{a} * b >> 32) + carry_flag); }
+GPUINT_FLAG void addc_cc(u32& r, u32 a) {
+  const u64 sum = u64{r} + a + carry_flag;
+  r = static_cast<u32>(sum), carry_flag = static_cast<u32>(sum >> 32);
+}
+GPUINT_FLAG void addc(u32& r, u32 a) { r += a + carry_flag; }
+GPUINT_FLAG void sub_cc(u32& r, u32 a) { carry_flag = r < a, r -= a; }
+GPUINT_FLAG void subc_cc(u32& r, u32 a) {
+  const u64 difference = u64{r} - a - carry_flag;
+  r = static_cast<u32>(difference), carry_flag = static_cast<u32>(difference >> 32) & 1;
+}
+GPUINT_FLAG u32 borrow_mask() { return 0u - carry_flag; }
+inline void mad_lo_cc(u32& r, u32 a, u32 b) { add_cc(r, a * b); }
+inline void madc_lo_cc(u32& r, u32 a, u32 b) { addc_cc(r, a * b); }
+inline void madc_hi_cc(u32& r, u32 a, u32 b) { addc_cc(r, static_cast<u32>(u64{a} * b >> 32)); }
 
-inline u32 wide_difference(u64 difference) {
-  carry_flag = static_cast<u32>(difference >> 32) & 1;
-  return static_cast<u32>(difference);
-}
-inline void sub_cc(u32& r, u32 a) { r = wide_difference(u64{r} - a); }
-inline void subc_cc(u32& r, u32 a) { r = wide_difference(u64{r} - a - carry_flag); }
-inline u32 borrow_mask() { return 0u - carry_flag; }
+#undef GPUINT_FLAG
 
 #else
 
