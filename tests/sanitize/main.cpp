@@ -80,6 +80,18 @@ Number power_of_two(u64 exponent) {
   return a;
 }
 
+// floor(2^exponent / b) for b > 0, a bit at a time.
+Number power_over(u64 exponent, const Number& b) {
+  Number q(exponent / 32 + 1), r(b.size() + 1);
+  for (u64 bit = exponent + 1; bit-- > 0;) {
+    for (size_t i = r.size(); i-- > 0;) r[i] = r[i] << 1 | (i > 0 ? r[i - 1] >> 31 : bit == exponent);
+    if (compare(r, b) < 0) continue;
+    r = difference(r, b);
+    q[bit / 32] |= 1u << bit % 32;
+  }
+  return q;
+}
+
 // The bits [from, from + bits) of a, at bit 0.
 Number bits_of(const Number& a, u64 from, u64 bits) {
   Number c((bits + 31) / 32);
@@ -156,7 +168,7 @@ Number operand(u64 most_bits, u64 digit_bits) {
 
 struct Shape {
   u64 bits, digit_bits;
-  size_t words() const { return bits / 32; }
+  size_t bytes() const { return bits / 8; }
 };
 
 // Dividend and divisor: independent; the dividend on, just below and just above a multiple of the divisor; and families on
@@ -167,18 +179,26 @@ std::pair<Number, Number> division(const Shape& shape, u64 row) {
   const Number base_power = power_of_two(shape.digit_bits * below(digits));
   Number u = operand(shape.bits, shape.digit_bits);
   Number v = operand(shape.bits, shape.digit_bits);
-  switch (row % 10) {
+  // u = q v + (0, 1 or v - 1), where q has zeros below.
+  const auto multiple = [&](u64 zeros) {
+    if (is_zero(v)) v = {1};
+    const u64 room = shape.bits - bit_length(v);
+    if (room > zeros) u = product(product(operand(room - zeros, shape.digit_bits), power_of_two(zeros)), v);
+    else u = v;
+    const u64 kind = below(3);
+    u = sum(u, kind == 0 ? Number{0} : kind == 1 ? Number{1} : difference(v, {1}));
+  };
+  // The first row is often a short divisor: what lies below it is outside of the operand.
+  switch (row == 0 && below(2) != 0 ? 5 : below(18)) {
     case 0:
       break;
-    case 1:  // u = q v + (0, 1 or v - 1)
-    case 2: {
-      if (is_zero(v)) v = {1};
-      const u64 room = shape.bits - bit_length(v);
-      const Number q = room == 0 ? Number{0} : operand(room, shape.digit_bits);
-      const u64 kind = below(3);
-      u = sum(product(q, v), kind == 0 ? Number{0} : kind == 1 ? Number{1} : difference(v, {1}));
+    case 1:
+      multiple(0);
       break;
-    }
+    case 2:  // the partial remainder is 0, or v - 1 less than a multiple, at the end of a block of quotient
+      v = operand(1 + below(shape.bits), shape.digit_bits);
+      multiple(below(shape.bits));
+      break;
     case 3:  // v = 2 B^k - 1, u = v B / 2
       v = difference(sum(base_power, base_power), {1});
       u = product(v, power_of_two(shape.digit_bits - 1));
@@ -187,8 +207,9 @@ std::pair<Number, Number> division(const Shape& shape, u64 row) {
       v = below(2) != 0 ? sum(base_power, {static_cast<u32>(below(2))}) : difference(base_power, {1});
       u = top;
       break;
-    case 5:
-      v = {1 + static_cast<u32>(below(3))};
+    case 5:  // a digit, or a little more
+      v = below(2) != 0 ? Number{1 + static_cast<u32>(below(3))} : operand(1 + below(2 * shape.digit_bits), shape.digit_bits);
+      if (below(2) != 0) u = top;
       break;
     case 6:
       v = below(2) != 0 ? top : sum(u, {1});
@@ -201,6 +222,52 @@ std::pair<Number, Number> division(const Shape& shape, u64 row) {
       u = product(v, {3});
       u = is_zero(v) ? u : difference(u, {1});
       break;
+    case 9:  // a power of two and something below it: estimated digits of the reciprocal are too large, or saturate
+    case 10: {
+      const u64 bits = 1 + below(shape.bits - 1);
+      v = sum(power_of_two(bits), operand(1 + below(bits), shape.digit_bits));
+      if (below(2) != 0) multiple(0);
+      break;
+    }
+    case 11:    // 1 / v is just above, or just below, a number of few bits: a partial reciprocal is nearly exact, or a carry
+    case 12:    // would make it too large
+    case 13: {  // and so it is with the quotient, where the dividend is that power of two
+      const u64 exponent = shape.bits - 1 - below(2) * below(shape.bits / 4);
+      Number few = operand(1 + below(exponent), shape.digit_bits);
+      if (is_zero(few)) few = {3};
+      v = power_over(exponent, few);
+      if (below(2) != 0) v = sum(v, {1});
+      const u64 kind = below(4);
+      if (kind < 2) u = sum(power_of_two(exponent), {static_cast<u32>(kind)});
+      else if (kind == 2) u = difference(power_of_two(exponent), {1});
+      break;
+    }
+    case 14:  // the top of the dividend is that of the divisor, or all but
+      if (is_zero(v)) v = {1};
+      u = product(v, power_of_two(below(shape.bits - bit_length(v) + 1)));
+      if (below(2) != 0) u = difference(u, {1});
+      break;
+    case 15: {  // the partial remainder is a multiple of v, and all ones just below its top limb
+      const u64 limb = shape.digit_bits == 16 ? 16 : 32;
+      const u64 bits = limb * (1 + below(shape.bits / limb - 1));
+      v = sum(power_of_two(bits), power_of_two(bits - limb));
+      const u64 room = shape.bits - bit_length(v);
+      u = v;
+      if (room > limb) {
+        Number q = operand(room, shape.digit_bits);
+        q[0] |= limb == 16 ? 0xffffu : ~0u;
+        u = product(q, v);
+      }
+      u = sum(u, {static_cast<u32>(below(2))});
+      break;
+    }
+    case 16: {  // the quotient is as large as its words allow
+      const u64 bits = below(shape.bits);
+      v = sum(power_of_two(bits), {static_cast<u32>(below(2))});
+      const u64 room = shape.bits - bits;
+      u = difference(power_of_two(std::min(shape.bits, bits + 1 + 64 * below(room / 64 + 1))), {1});
+      break;
+    }
     default:
       u = top;
   }
@@ -230,17 +297,17 @@ class Memory {
   explicit Memory(size_t bytes) : bytes_(static_cast<unsigned char*>(::operator new(bytes))) {
     std::memset(bytes_.get(), 0xa5, bytes);
   }
-  Memory(const Column& rows, size_t words) : Memory(rows.size() * words * 4) {
+  Memory(const Column& rows, size_t row_bytes) : Memory(rows.size() * row_bytes) {
     for (size_t row = 0; row < rows.size(); ++row) {
       Number whole = rows[row];
-      whole.resize(words);
-      std::memcpy(bytes_.get() + row * words * 4, whole.data(), words * 4);
+      whole.resize(row_bytes / 4 + 1);
+      std::memcpy(bytes_.get() + row * row_bytes, whole.data(), row_bytes);
     }
   }
   void* get() { return bytes_.get(); }
-  Number row(size_t row, size_t words) const {
-    Number number(words);
-    std::memcpy(number.data(), bytes_.get() + row * words * 4, words * 4);
+  Number row(size_t row, size_t row_bytes) const {
+    Number number(row_bytes / 4 + 1);
+    std::memcpy(number.data(), bytes_.get() + row * row_bytes, row_bytes);
     return number;
   }
   template <class T>
@@ -271,20 +338,22 @@ struct Result {
   bool flag(size_t row) const { return mask.at<u32>(row / 32) >> row % 32 & 1; }
 };
 
-Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_bytes0, size_t out_bytes1, i64 scalar) {
+// The mask and the status are for kernels that have them, and may be unwanted.
+Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_bytes0, size_t out_bytes1, i64 scalar,
+              bool want_mask = true, bool want_status = true) {
   const u64 rows = ins[0].size();
   const size_t mask_bytes = (rows + 31) / 32 * 4;
   Result result{{Memory(rows * out_bytes0), Memory(rows * out_bytes1)}, Memory(mask_bytes), ~0ull};
   std::memset(result.mask.get(), 0, mask_bytes);
   std::vector<Memory> inputs;
-  for (const auto& in : ins) inputs.emplace_back(in, kernel.shape.words());
+  for (const auto& in : ins) inputs.emplace_back(in, kernel.shape.bytes());
   gpuint::Operands operands{};
   for (size_t i = 0; i < inputs.size(); ++i) operands.in[i] = inputs[i].get();
   if (out_bytes0 != 0) operands.out[0] = result.out[0].get();
   if (out_bytes1 != 0) operands.out[1] = result.out[1].get();
   operands.rows = rows;
-  operands.mask = static_cast<u32*>(result.mask.get());
-  operands.status = &result.status;
+  operands.mask = want_mask ? static_cast<u32*>(result.mask.get()) : nullptr;
+  operands.status = want_status ? &result.status : nullptr;
   operands.scalar = scalar;
   const gpuint_simt_options options{kernel.seed, 3, 1};
   char message[2000] = "";
@@ -299,11 +368,47 @@ struct Pairs {
   Column a, b;
 };
 
+// Independent numbers; and pairs whose sum or difference carries all the way, or all but, and which differ in few bits.
 Pairs pairs(const Shape& shape, size_t rows) {
   Pairs pairs;
+  const Number end = power_of_two(shape.bits);
   for (size_t row = 0; row < rows; ++row) {
-    pairs.a.push_back(operand(shape.bits, shape.digit_bits));
-    pairs.b.push_back(row % 5 == 3 ? pairs.a.back() : row % 7 == 6 ? Number{0} : operand(shape.bits, shape.digit_bits));
+    const Number a = operand(shape.bits, shape.digit_bits);
+    Number b;
+    switch (below(9)) {
+      case 0:
+        b = a;
+        break;
+      case 1:
+        b = {0};
+        break;
+      case 2:
+        b = sum(a, power_of_two(below(2) != 0 ? 0 : below(shape.bits)));
+        break;
+      case 3:  // a + b = 2^BITS
+        b = difference(end, a);
+        break;
+      case 4:  // 2^BITS - 1
+        b = difference(difference(end, a), {1});
+        break;
+      case 5:  // a bit more or less
+        b = difference(end, a);
+        b[below(shape.bits) / 32] ^= 1u << below(32);
+        break;
+      case 6: {
+        b = a;
+        for (u64 bits = 1 + below(3); bits > 0; --bits) {
+          const u64 bit = below(shape.bits);
+          b.resize(shape.bits / 32 + 1);
+          b[bit / 32] ^= 1u << bit % 32;
+        }
+        break;
+      }
+      default:
+        b = operand(shape.bits, shape.digit_bits);
+    }
+    pairs.a.push_back(a);
+    pairs.b.push_back(low(b, shape.bits));
   }
   return pairs;
 }
@@ -316,7 +421,7 @@ void check_sum(const Kernel& kernel, const Pairs& p, bool subtract) {
   const Shape& shape = kernel.shape;
   const Result result = launch(kernel, {p.a, p.b}, shape.bits / 8, 0, 0);
   for (size_t row = 0; row < p.a.size(); ++row) {
-    const Number got = result.out[0].row(row, shape.words());
+    const Number got = result.out[0].row(row, shape.bytes());
     // a - b = c with borrow where c + b = a + borrow 2^BITS.
     const Number& start = subtract ? got : p.a[row];
     const Number total = sum(start, p.b[row]);
@@ -325,6 +430,7 @@ void check_sum(const Kernel& kernel, const Pairs& p, bool subtract) {
     expect(kernel, compare(low(total, shape.bits), end) == 0, "the result", p.a[row], p.b[row], got);
     expect(kernel, result.flag(row) == carry, "the carry", p.a[row], p.b[row], got);
   }
+  launch(kernel, {p.a, p.b}, shape.bits / 8, 0, 0, false);
 }
 
 void check_product(const Kernel& kernel, const Pairs& p, bool square, bool wide, bool side_by_side) {
@@ -335,12 +441,20 @@ void check_product(const Kernel& kernel, const Pairs& p, bool square, bool wide,
   for (size_t row = 0; row < p.a.size(); ++row) {
     const Number& b = square ? p.a[row] : p.b[row];
     const Number right = product(p.a[row], b);
-    const Number got = result.out[0].row(row, side_by_side ? 2 * shape.words() : shape.words());
+    const Number got = result.out[0].row(row, side_by_side ? 2 * shape.bytes() : shape.bytes());
     expect(kernel, compare(got, low(right, side_by_side ? 2 * shape.bits : shape.bits)) == 0, "the product", p.a[row], b, got);
     if (wide && !side_by_side) {
-      const Number high = result.out[1].row(row, shape.words());
+      const Number high = result.out[1].row(row, shape.bytes());
       expect(kernel, compare(high, bits_of(right, shape.bits, shape.bits)) == 0, "the high half", p.a[row], b, high);
     }
+  }
+  if (wide && !side_by_side) {  // one half may be unwanted
+    const Result half[] = {launch(kernel, {p.a, p.b}, row_bytes, 0, 0), launch(kernel, {p.a, p.b}, 0, row_bytes, 0)};
+    for (size_t row = 0; row < p.a.size(); ++row)
+      for (const u32 i : {0, 1}) {
+        const Number got = half[i].out[i].row(row, row_bytes);
+        expect(kernel, compare(got, result.out[i].row(row, row_bytes)) == 0, "a half alone", p.a[row], p.b[row], got);
+      }
   }
 }
 
@@ -356,12 +470,12 @@ void check_division(const Kernel& kernel, size_t rows) {
   }
   const size_t row_bytes = shape.bits / 8;
   const Result both = launch(kernel, {p.a, p.b}, row_bytes, row_bytes, 0);
-  const Result quotients = launch(kernel, {p.a, p.b}, row_bytes, 0, 0);
-  const Result remainders = launch(kernel, {p.a, p.b}, 0, row_bytes, 0);
+  const Result quotients = launch(kernel, {p.a, p.b}, row_bytes, 0, 0, false);
+  const Result remainders = launch(kernel, {p.a, p.b}, 0, row_bytes, 0, true, false);
   const Number top = difference(power_of_two(shape.bits), {1});
   for (size_t row = 0; row < rows; ++row) {
     const Number &u = p.a[row], &v = p.b[row];
-    const Number q = both.out[0].row(row, shape.words()), r = both.out[1].row(row, shape.words());
+    const Number q = both.out[0].row(row, shape.bytes()), r = both.out[1].row(row, shape.bytes());
     if (is_zero(v)) {
       expect(kernel, compare(q, top) == 0 && compare(r, u) == 0, "the row with v = 0", u, v, q);
     } else {
@@ -369,28 +483,48 @@ void check_division(const Kernel& kernel, size_t rows) {
       expect(kernel, compare(r, v) < 0, "the remainder", u, v, r);
     }
     expect(kernel, both.flag(row) == is_zero(v), "the mask", u, v, q);
-    expect(kernel, compare(quotients.out[0].row(row, shape.words()), q) == 0, "the quotient alone", u, v, q);
-    expect(kernel, compare(remainders.out[1].row(row, shape.words()), r) == 0, "the remainder alone", u, v, r);
+    expect(kernel, compare(quotients.out[0].row(row, shape.bytes()), q) == 0, "the quotient alone", u, v, q);
+    expect(kernel, compare(remainders.out[1].row(row, shape.bytes()), r) == 0, "the remainder alone", u, v, r);
   }
   if (both.status != lowest) fail(kernel.name, "the status is wrong");
 }
 
-void check_inverse(const Kernel& kernel, const Pairs& p) {
+void check_inverse(const Kernel& kernel, size_t rows) {
   const Shape& shape = kernel.shape;
   const u64 digits = shape.bits / shape.digit_bits;
-  for (const u64 h : {u64{1}, digits / 2, digits - 1, digits, digits + 1}) {
-    const u64 exponent = h * shape.digit_bits;
+  Number exponents;
+  for (const u64 h : {u64{1}, digits / 2, digits - 1, digits, digits + 1, digits + digits / 2, 2 * digits - 1})
+    exponents.push_back(static_cast<u32>(h * shape.digit_bits));
+  for (const u64 other : {shape.bits / 2 + 3, shape.bits + 5}) exponents.push_back(static_cast<u32>(other));
+  for (const u64 exponent : exponents) {
     const Number power = power_of_two(exponent);
-    const Result result = launch(kernel, {p.a}, shape.bits / 8, 0, static_cast<i64>(exponent));
+    Column divisors;
+    for (size_t row = 0; row < rows; ++row) {
+      Number v = division(shape, row).second;
+      const u64 kind = below(4);
+      if (kind == 0) {  // the result just fits, or does not, unless it is zero
+        v = power_of_two(exponent - std::min(exponent, shape.bits - below(2)));
+        if (below(2) != 0) v = sum(v, power_of_two(below(bit_length(v))));
+      } else if (kind == 1) {  // the result is just above, or just below, a number of few bits
+        Number few = operand(1 + below(shape.bits), shape.digit_bits);
+        if (is_zero(few)) few = {3};
+        v = power_over(exponent, few);
+        if (below(2) != 0) v = sum(v, {1});
+      }
+      divisors.push_back(low(v, shape.bits));
+    }
+    const Result result = launch(kernel, {divisors}, shape.bits / 8, 0, static_cast<i64>(exponent));
     u64 lowest = ~0ull;
-    for (size_t row = 0; row < p.a.size(); ++row) {
-      const Number& v = p.a[row];
+    for (size_t row = 0; row < rows; ++row) {
+      const Number& v = divisors[row];
       // 2^e / v < 2^BITS exactly where 2^e < v 2^BITS.
       if (compare(power, product(v, power_of_two(shape.bits))) >= 0) {
         lowest = std::min<u64>(lowest, row);
+        const Number failed = result.out[0].row(row, shape.bytes());
+        expect(kernel, is_zero(failed), "the row that fails", v, power, failed);
         continue;
       }
-      const Number w = result.out[0].row(row, shape.words());
+      const Number w = result.out[0].row(row, shape.bytes());
       const Number below = product(w, v);
       expect(kernel, compare(below, power) <= 0 && compare(power, sum(below, v)) < 0, "the inverse", v, power, w);
     }
@@ -400,11 +534,13 @@ void check_inverse(const Kernel& kernel, const Pairs& p) {
 
 void check_shift(const Kernel& kernel, const Pairs& p, bool left) {
   const Shape& shape = kernel.shape;
-  for (const u64 distance : {u64{0}, u64{1}, shape.digit_bits, shape.bits / 2 + 3, shape.bits - 1, shape.bits, shape.bits + 5}) {
+  for (const u64 distance : {u64{0}, u64{1}, shape.digit_bits, shape.bits / 2 + 3, shape.bits - 1, shape.bits, shape.bits + 5, (u64{1} << 32) + 3}) {
     const Result result = launch(kernel, {p.a}, shape.bits / 8, 0, static_cast<i64>(distance));
     for (size_t row = 0; row < p.a.size(); ++row) {
-      const Number got = result.out[0].row(row, shape.words());
-      const Number right = left ? low(product(p.a[row], power_of_two(distance)), shape.bits) : bits_of(p.a[row], distance, shape.bits);
+      const Number got = result.out[0].row(row, shape.bytes());
+      const Number right = distance >= shape.bits ? Number{0}
+                           : left                 ? low(product(p.a[row], power_of_two(distance)), shape.bits)
+                                                  : bits_of(p.a[row], distance, shape.bits);
       expect(kernel, compare(got, right) == 0, "the shifted number", p.a[row], {static_cast<u32>(distance)}, got);
     }
   }
@@ -437,7 +573,7 @@ void check(const Kernel& kernel, size_t rows) {
   else if (starts_with(task, "sqr_lo_")) check_product(kernel, p, true, false, false);
   else if (starts_with(task, "mul_wide_")) check_product(kernel, p, false, true, false), check_product(kernel, p, false, true, true);
   else if (starts_with(task, "div_rem_")) check_division(kernel, rows);
-  else if (starts_with(task, "shinv_")) check_inverse(kernel, p);
+  else if (starts_with(task, "shinv_")) check_inverse(kernel, rows);
   else if (task == "shl" || task == "shr") check_shift(kernel, p, task == "shl");
   else if (task == "cmp" || task == "eq_mask" || task == "lt_mask" || task == "is_zero" || task == "bit_len") check_order(kernel, p);
   else fail(kernel.name, "there is no check for this operation");
@@ -445,7 +581,9 @@ void check(const Kernel& kernel, size_t rows) {
 
 }  // namespace
 
-int main() {
+// The argument is the number of rounds, each with operands and a schedule of its own; 2 without one.
+int main(int arguments, char** argument) {
+  const u64 rounds = arguments > 1 ? std::strtoull(argument[1], nullptr, 10) : 2;
   size_t kernels = 0, rows_checked = 0;
   for (std::string name; std::getline(std::cin, name); ++kernels) {
     // gpuint_{task}_b{BITS}_q{Q}_u{digit bits}
@@ -456,8 +594,9 @@ int main() {
     gpuint_facts facts{};
     if (gpuint_simt_facts(name.c_str(), &facts) != GPUINT_SIMT_OK) fail(name, "was not built");
     // Blocks that are not full, and with three blocks at most a second round.
-    for (const size_t rows : {size_t{1}, 3 * size_t{facts.rows_per_block} + 2})
-      for (const u64 seed : {0, 7}) {
+    for (const size_t rows : {size_t{1}, std::max(3 * size_t{facts.rows_per_block} + 2, size_t{24})})
+      for (u64 round = 0; round < rounds; ++round) {
+        const u64 seed = 7 * round;
         state = seed + bits + digit_bits;
         const std::string task = name.substr(7, at - 7);
         check({name, task, {bits, digit_bits}, seed}, rows);
