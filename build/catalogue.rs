@@ -7,7 +7,7 @@ use std::fs;
 use serde::Deserialize;
 
 use crate::Result;
-use crate::codegen::Entry;
+use crate::codegen::{Entry, Task};
 
 /// Adds a line to a text.
 macro_rules! line {
@@ -28,8 +28,17 @@ const MAX_BITS: usize = 1 << 30;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    operations: BTreeMap<String, String>,
+    operations: BTreeMap<String, Operation>,
+    width_operations: BTreeMap<String, Operation>,
     shapes: Vec<Shapes>,
+}
+
+/// A template, and the limbs from which on it is offered.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Operation {
+    Everywhere(String),
+    From { template: String, limbs: usize },
 }
 
 #[derive(Deserialize)]
@@ -141,8 +150,8 @@ impl Shape {
 
 /// Everything that is built.
 pub(crate) struct Catalogue {
-    /// Kernel to template.
-    operations: BTreeMap<String, String>,
+    /// The kernels; first those of each shape, then those of each width.
+    operations: Vec<(String, Operation, bool)>,
     /// Shape to threads per block.
     shapes: BTreeMap<Shape, u32>,
 }
@@ -173,7 +182,12 @@ impl Catalogue {
         for text in added.split(',').filter(|text| !text.trim().is_empty()) {
             shapes.entry(Shape::parse(text)?).or_insert(BLOCK);
         }
-        Ok(Self { operations: file.operations, shapes })
+        let each = |operations: BTreeMap<String, Operation>, per_width| {
+            operations.into_iter().map(move |(name, operation)| (name, operation, per_width))
+        };
+        let operations =
+            each(file.operations, false).chain(each(file.width_operations, true)).collect();
+        Ok(Self { operations, shapes })
     }
 
     /// The shapes, in the order in which they are listed.
@@ -181,20 +195,28 @@ impl Catalogue {
         self.shapes.keys().copied()
     }
 
-    /// The kernels of some shapes.
+    /// The kernels that can be built.
+    fn tasks(&self) -> impl Iterator<Item = Task<'_>> {
+        self.operations.iter().map(|(name, operation, per_width)| {
+            let (template, limbs) = match operation {
+                Operation::Everywhere(template) => (template, 0),
+                Operation::From { template, limbs } => (template, *limbs),
+            };
+            Task { name, template, per_width: *per_width, limbs }
+        })
+    }
+
+    /// The kernels of some shapes; those of a width are with its first shape.
     pub(crate) fn entries(&self, shapes: &[Shape]) -> Vec<Entry<'_>> {
         let mut entries = Vec::new();
-        for shape in shapes {
-            for (task, template) in &self.operations {
-                entries.push(Entry {
-                    task,
-                    template,
-                    bits: shape.bits,
-                    q: shape.q,
-                    digit: shape.digit.name(),
-                    block: self.shapes[shape],
-                });
-            }
+        for &shape in shapes {
+            let first = self.shapes().find(|other| other.bits == shape.bits) == Some(shape);
+            let Shape { digit, q, bits } = shape;
+            let (digit, block) = (digit.name(), self.shapes[&shape]);
+            let tasks = self
+                .tasks()
+                .filter(|task| task.is_offered(bits, digit) && (!task.per_width || first));
+            entries.extend(tasks.map(|task| Entry { task, bits, q, digit, block }));
         }
         entries
     }
@@ -256,6 +278,7 @@ impl Catalogue {
 
     /// The run-time tables.
     fn tables(&self, text: &mut String) {
+        line!(text, "use crate::codegen::Task;");
         line!(text, "use crate::digit::DigitKind;");
         line!(text, "use crate::shape::{{Shape, ShapeVisitor, WideningVisitor}};");
         line!(text, "use crate::GpuUint;\n");
@@ -288,10 +311,10 @@ impl Catalogue {
             text,
             "    OTHER_BLOCKS.iter().find(|other| other.0 == shape).map_or({BLOCK}, |other| other.1)\n}}\n"
         );
-        line!(text, "/// Kernel and the template that computes it.");
-        line!(text, "pub(crate) static OPERATIONS: &[(&str, &str)] = &[");
-        for (task, template) in &self.operations {
-            line!(text, "    ({task:?}, {template:?}),");
+        line!(text, "/// What can be built.");
+        line!(text, "pub(crate) static TASKS: &[Task<'static>] = &[");
+        for task in self.tasks() {
+            line!(text, "    {task:?},");
         }
         line!(text, "];");
     }

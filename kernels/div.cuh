@@ -73,12 +73,12 @@ struct Blocked {
   struct Kernel {
     // Fewer threads than Q asks for: most divisors are short, and what one thread does (the seed, the ends of small products)
     // keeps fewer waiting. Measured best from 2^14 to 2^18 bits on an H200.
-    using S = Regrouped<typename In32BitLimbs<Given>::Type, min_of(32, Given::N)>;
+    using S = Regrouped<Given, min_of(32, Given::N)>;
     using Rows = S;
     using Limb = typename S::Limb;
     static constexpr u32 BATCH = 4 * S::ROWS;
     // Longest block: an eighth of the instance. A longer one costs more reciprocal than it saves in steps.
-        static constexpr u32 MAX_BLOCK = max_of(2, S::WORDS / 8);
+    static constexpr u32 MAX_BLOCK = max_of(2, S::WORDS / 8);
     // Two words above the dividend are read as zeros.
     using Arena = DivisionArena<S, MAX_BLOCK, S::WORDS + 2>;
     static constexpr u32 BYTES = Arena::BYTES;
@@ -158,7 +158,7 @@ struct DivRem : GroupDivision<typename Strategy::template Kernel<S>> {};
 // Short rows, in blocks: one thread per instance. Above this width its columns leave too few warps on a multiprocessor.
 constexpr u32 THREAD_DIVISION_BITS = 16384;
 
-template <class S, class M, bool SHORT = (S::BITS <= THREAD_DIVISION_BITS && S::BITS % 256 == 0)>
+template <class S, class M, bool SHORT = (S::BITS <= THREAD_DIVISION_BITS && S::BITS % 256 == 0 && S::LIMB_BITS == 32)>
 struct BlockedDivRem : ThreadDivision<S> {};
 template <class S, class M>
 struct BlockedDivRem<S, M, false> : GroupDivision<typename Blocked<M>::template Kernel<S>> {};

@@ -70,12 +70,11 @@ GPUINT_DEVICE u32 divide_limbs(u32 high, u32 low, u32 d, u32 inverse) {
   return r >= d ? q + 1 : q;
 }
 
-template <class Given>
+template <class S>
 struct ThreadDivision {
   static constexpr u32 BLOCK_LIMBS = 8;
-  using S = typename In32BitLimbs<Given>::Type;
   static constexpr u32 N = S::N;
-  static_assert(N % BLOCK_LIMBS == 0, "rows of whole blocks");
+  static_assert(S::LIMB_BITS == 32 && N % BLOCK_LIMBS == 0, "rows of whole blocks");
 
   static constexpr u32 THREADS = 64;
   static constexpr u32 BATCH = 4 * THREADS;

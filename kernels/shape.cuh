@@ -87,16 +87,21 @@ struct Shape {
   static_assert(OWNERS >= 1 && OWNERS <= 1024, "an instance takes 1 to 1024 threads");
 };
 
-// The same instance in 32-bit limbs, where its digits are smaller and a kernel has no use for them: memory is the same.
-template <class S, bool WHOLE = S::BITS % 32 == 0>
-struct In32BitLimbs {
-  using Type = S;
-};
-template <class S>
-struct In32BitLimbs<S, true> {
-  static constexpr u32 N = S::BITS / 32;
-  using Type = Shape<u32, S::BITS, N % 8 == 0 ? 8 : N % 4 == 0 ? 4 : N % 2 == 0 ? 2 : 1>;
-};
+// Limbs per thread of an instance of n where nobody asked for a number: a divisor of n, at most 8 (two vector loads) if that
+// takes no more than 1024 threads.
+__host__ __device__ constexpr u32 limbs_per_thread(u32 n) {
+  for (u32 k = min_of(8, n); k > 0; --k)
+    if (n % k == 0 && n / k <= 1024) return k;
+  u32 k = 9;
+  while (n % k != 0 || n / k > 1024) ++k;
+  return k;
+}
+
+// The shape for kernels whose result does not depend on digits: memory is the same for all digits, so one kernel serves every
+// shape of a width, in the widest limbs that fill it.
+template <u32 BITS>
+using Width = typename Either<BITS % 32 == 0, Shape<u32, BITS, limbs_per_thread(BITS / 32)>,
+                              Shape<u16, BITS, limbs_per_thread(BITS / 16)>>::Type;
 
 // The same instance with other limbs per thread, where a kernel has its own best number of threads.
 template <class S, u32 K_, u32 BLOCK = 128>

@@ -1,13 +1,30 @@
 //! The text of CUDA translation units. Shared by `build.rs` (nvcc, the host compiler) and by the
 //! run-time compiler, so that a kernel is the same wherever it is compiled.
 
+/// A kernel of the catalogue, at every shape that it is offered at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Task<'a> {
+    /// What is computed and how: `mul_lo_classical`.
+    pub(crate) name: &'a str,
+    /// The template that computes it: `MulLow<{shape}, Classical>`.
+    pub(crate) template: &'a str,
+    /// Whether digits and Q make no difference, so that one kernel serves all shapes of a width.
+    pub(crate) per_width: bool,
+    /// The limbs (of 16 bits for 16-bit digits, else of 32) from which on it is offered.
+    pub(crate) limbs: usize,
+}
+
+impl Task<'_> {
+    /// Whether the kernel is offered at a shape.
+    pub(crate) fn is_offered(&self, bits: usize, digit: &str) -> bool {
+        bits / if digit == "u16" { 16 } else { 32 } >= self.limbs
+    }
+}
+
 /// One kernel of a translation unit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry<'a> {
-    /// What is computed and how: `mul_lo_classical`.
-    pub(crate) task: &'a str,
-    /// The template that computes it: `MulLow<{shape}, Classical>`.
-    pub(crate) template: &'a str,
+    pub(crate) task: Task<'a>,
     /// The width of an integer.
     pub(crate) bits: usize,
     /// Digits per thread.
@@ -21,14 +38,23 @@ pub(crate) struct Entry<'a> {
 impl Entry<'_> {
     /// The name of the entry point.
     pub(crate) fn name(&self) -> String {
-        let Self { task, bits, q, digit, .. } = self;
-        format!("gpuint_{task}_b{bits}_q{q}_{digit}")
+        let Self { task: Task { name, per_width, .. }, bits, q, digit, .. } = self;
+        if *per_width {
+            format!("gpuint_{name}_b{bits}")
+        } else {
+            format!("gpuint_{name}_b{bits}_q{q}_{digit}")
+        }
     }
 
     /// The template with its shape filled in.
     fn instance(&self) -> String {
-        let Self { bits, q, digit, block, .. } = self;
-        self.template.replace("{shape}", &format!("Shape<{digit}, {bits}, {q}, {block}>"))
+        let Self { task: Task { template, per_width, .. }, bits, q, digit, block } = self;
+        let shape = if *per_width {
+            format!("Width<{bits}>")
+        } else {
+            format!("Shape<{digit}, {bits}, {q}, {block}>")
+        };
+        template.replace("{shape}", &shape)
     }
 }
 
@@ -47,28 +73,25 @@ mod tests {
 
     #[test]
     fn kernels_are_instances_of_their_templates() {
-        let add = Entry {
-            task: "add",
-            template: "Add<{shape}>",
-            bits: 1024,
-            q: 4,
-            digit: "u64",
-            block: 128,
-        };
-        let product = Entry {
-            task: "mul_lo_classical",
-            template: "MulLow<{shape}, Classical>",
-            bits: 2048,
-            q: 1,
-            digit: "u16",
-            block: 64,
-        };
+        let task = Task { name: "add", template: "Add<{shape}>", per_width: false, limbs: 0 };
+        let add = Entry { task, bits: 1024, q: 4, digit: "u64", block: 128 };
+        let product = Task { name: "mul_lo", template: "MulLow<{shape}, Classical>", ..task };
+        let product = Entry { task: product, bits: 2048, q: 1, digit: "u16", block: 64 };
+        let zero = Task { name: "is_zero", template: "IsZero<{shape}>", per_width: true, ..task };
+        let zero = Entry { task: zero, ..product };
         assert_eq!(
-            translation_unit([add, product]),
+            translation_unit([add, product, zero]),
             "#include \"kernels.cuh\"\n\nusing namespace gpuint;\n\n\
              GPUINT_KERNEL(gpuint_add_b1024_q4_u64, Add<Shape<u64, 1024, 4, 128>>)\n\
-             GPUINT_KERNEL(gpuint_mul_lo_classical_b2048_q1_u16, \
-             MulLow<Shape<u16, 2048, 1, 64>, Classical>)\n"
+             GPUINT_KERNEL(gpuint_mul_lo_b2048_q1_u16, MulLow<Shape<u16, 2048, 1, 64>, Classical>)\n\
+             GPUINT_KERNEL(gpuint_is_zero_b2048, IsZero<Width<2048>>)\n"
         );
+    }
+
+    #[test]
+    fn kernels_are_offered_from_their_limbs_on() {
+        let task = Task { name: "", template: "", per_width: false, limbs: 64 };
+        assert!(task.is_offered(1024, "u16") && !task.is_offered(1008, "u16"));
+        assert!(task.is_offered(2048, "u64") && !task.is_offered(2016, "u32"));
     }
 }

@@ -62,7 +62,7 @@ impl Shape {
     }
 }
 
-/// `b8192_q4_u64`: how kernel names end.
+/// `b8192_q4_u64`: how the names of its own kernels end.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { bits, q, digit } = self;
@@ -126,8 +126,8 @@ mod catalogue {
     include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 }
 use catalogue::with_catalogue_notes;
-pub(crate) use catalogue::{OPERATIONS, block};
 use catalogue::{SHAPES, visit, visit_widening};
+pub(crate) use catalogue::{TASKS, block};
 
 with_catalogue_notes! {
     /// A shape that has kernels.

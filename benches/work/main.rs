@@ -34,13 +34,12 @@ mod roofline;
 mod sass;
 mod workload;
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
 use clap::Parser;
-use codegen::Entry;
+use codegen::{Entry, Task};
 use compiled::{Compiled, Facts, How, Operands, Outcome, Result};
 use gpuint::num_bigint::BigUint;
 use ptxi::Checks;
@@ -146,7 +145,7 @@ struct Unit {
 }
 
 struct Kernel {
-    task: String,
+    task: &'static str,
     name: String,
     facts: Facts,
     expansion: Expansion,
@@ -155,20 +154,19 @@ struct Kernel {
 fn unit(
     nvcc: &Path,
     disassembler: Option<&Path>,
-    operations: &BTreeMap<String, String>,
+    tasks: &[Task<'static>],
     shape: Shape,
 ) -> Result<Unit> {
     let Shape { bits, q, digit } = shape;
-    let counted = operations.iter().filter(|(task, _)| Op::of(task).is_some());
-    let entries: Vec<_> = counted
-        .map(|(task, template)| Entry { task, template, bits, q, digit, block: 128 })
-        .collect();
+    let counted =
+        tasks.iter().filter(|task| Op::of(task.name).is_some() && task.is_offered(bits, digit));
+    let entries: Vec<_> = counted.map(|&task| Entry { task, bits, q, digit, block: 128 }).collect();
     let compiled = compiled::compile(nvcc, &entries)?;
     let names: Vec<_> = entries.iter().map(Entry::name).collect();
     let expansions = sass::expansions(nvcc, disassembler, &compiled, &names)?;
-    let kernel = |((entry, name), expansion): ((&Entry<'_>, String), Expansion)| {
+    let kernel = |((entry, name), expansion): ((&Entry<'static>, String), Expansion)| {
         let facts = Facts::read(&compiled.module, &name)?;
-        Ok(Kernel { task: entry.task.to_owned(), name, facts, expansion })
+        Ok(Kernel { task: entry.task.name, name, facts, expansion })
     };
     let kernels = entries.iter().zip(names).zip(expansions).map(kernel).collect::<Result<_>>()?;
     Ok(Unit { shape, compiled, kernels })
@@ -247,7 +245,7 @@ fn bytes_of<'a>(values: impl Iterator<Item = &'a BigUint>, bits: usize) -> Vec<u
 fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<Work> {
     let shape = unit.shape;
     let bits = shape.bits;
-    let (op, strategy) = Op::of(&kernel.task).ok_or("not counted")?;
+    let (op, strategy) = Op::of(kernel.task).ok_or("not counted")?;
     let rows = row_count(op, workload, kernel.facts, bits);
     let pairs = match op {
         Op::DivRem | Op::ShiftedInverse => workload.divisions(bits, rows),
@@ -379,18 +377,18 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
             "machine instructions by rule: no nvdisasm in NVDISASM_PATH, beside nvcc or in PATH"
         ),
     }
-    let operations = compiled::operations()?;
+    let tasks = compiled::tasks()?;
     let start = Instant::now();
     let units: Vec<Unit> = shapes(options.max_bits)
         .into_par_iter()
         .with_max_len(1)
-        .map(|shape| unit(&nvcc, disassembler.as_deref(), &operations, shape))
+        .map(|shape| unit(&nvcc, disassembler.as_deref(), &tasks, shape))
         .collect::<Result<_>>()?;
     eprintln!("{} shapes compiled, {:.0} s", units.len(), start.elapsed().as_secs_f64());
     let mut jobs = Vec::new();
     for unit in &units {
         for kernel in &unit.kernels {
-            let workloads = Op::of(&kernel.task).map_or(&[][..], |(op, _)| op.workloads());
+            let workloads = Op::of(kernel.task).map_or(&[][..], |(op, _)| op.workloads());
             jobs.extend(workloads.iter().map(|workload| (unit, kernel, *workload)));
         }
     }

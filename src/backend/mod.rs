@@ -16,8 +16,9 @@ use std::any::Any;
 use std::fmt::{self, Debug};
 use std::time::{Duration, Instant};
 
+use crate::codegen::Entry;
 use crate::error::{Error, Result};
-use crate::shape::Shape;
+use crate::shape::{Shape, TASKS, block};
 use crate::strategy::Strategy;
 
 /// What a kernel computes.
@@ -98,12 +99,23 @@ impl Kernel {
             strategy => format!("{}_{strategy}", self.op.name()),
         }
     }
+
+    /// What translation units say of it; `None` where the catalogue does not offer it.
+    pub(crate) fn entry(&self) -> Option<Entry<'static>> {
+        let Shape { bits, q, digit } = self.shape;
+        let (name, digit) = (self.task(), digit.name());
+        let task = TASKS.iter().find(|task| task.name == name && task.is_offered(bits, digit))?;
+        Some(Entry { task: *task, bits, q, digit, block: block(self.shape) })
+    }
 }
 
 /// The name of the kernel's entry point: `gpuint_mul_lo_classical_b8192_q4_u64`.
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "gpuint_{}_{}", self.task(), self.shape)
+        match self.entry() {
+            Some(entry) => f.write_str(&entry.name()),
+            None => write!(f, "gpuint_{}_{}", self.task(), self.shape),
+        }
     }
 }
 

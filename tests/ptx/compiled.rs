@@ -4,15 +4,16 @@
 //! `/usr/local/cuda`, or where `scripts/cuda-toolchain` puts it. PTX is kept in the target folder
 //! under the hash of all that it is made of.
 
-use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::{env, fs};
 
 use ptxi::{Buffer, Checks, Counts, Launch, Machine, Module, Params};
 use sha2::{Digest, Sha256};
 
-use crate::codegen::{Entry, translation_unit};
+use crate::codegen::{Entry, Task, translation_unit};
 
 /// The newest architecture of the default build: what is measured is code for Hopper.
 const VIRTUAL_ARCHITECTURE: &str = "compute_90";
@@ -43,19 +44,27 @@ pub(crate) fn nvcc() -> Result<PathBuf> {
     })
 }
 
-/// The operations of the catalogue: task to template.
-pub(crate) fn operations() -> Result<BTreeMap<String, String>> {
-    let path = Path::new(ROOT).join("kernels/catalogue.toml");
-    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let table: toml::Table =
-        text.parse().map_err(|error| format!("{}: {error}", path.display()))?;
-    let operations = table.get("operations").and_then(toml::Value::as_table);
-    let operations = operations.ok_or("the catalogue has no operations")?;
-    let template = |(task, template): (&String, &toml::Value)| {
-        let template = template.as_str().ok_or_else(|| format!("{task}: not a template"))?;
-        Ok((task.clone(), template.to_owned()))
+/// The kernels of the catalogue.
+pub(crate) fn tasks() -> Result<Vec<Task<'static>>> {
+    static CATALOGUE: OnceLock<Result<toml::Table>> = OnceLock::new();
+    let read = || {
+        let path = Path::new(ROOT).join("kernels/catalogue.toml");
+        let unreadable = |error: &dyn Display| format!("{}: {error}", path.display());
+        let text = fs::read_to_string(&path).map_err(|error| unreadable(&error))?;
+        text.parse().map_err(|error| unreadable(&error))
     };
-    operations.iter().map(template).collect()
+    let catalogue = CATALOGUE.get_or_init(read).as_ref().map_err(String::clone)?;
+    let mut tasks = Vec::new();
+    for (operations, per_width) in [("operations", false), ("width_operations", true)] {
+        let operations = catalogue.get(operations).and_then(toml::Value::as_table);
+        for (name, value) in operations.ok_or("the catalogue has no operations")? {
+            let template = value.get("template").unwrap_or(value).as_str();
+            let template = template.ok_or_else(|| format!("{name}: not a template"))?;
+            let limbs = value.get("limbs").and_then(toml::Value::as_integer).unwrap_or(0);
+            tasks.push(Task { name, template, per_width, limbs: limbs as usize });
+        }
+    }
+    Ok(tasks)
 }
 
 /// A compiled translation unit.

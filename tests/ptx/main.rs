@@ -36,9 +36,9 @@ const MAX_GRID: u32 = 2;
 /// The kernels of one shape.
 struct Kernels {
     sizes: Sizes,
-    digit: &'static str,
     /// Rows of each launch.
     count: usize,
+    entries: Vec<Entry<'static>>,
     module: Module,
     rows: usize,
     wrong: Vec<String>,
@@ -76,19 +76,21 @@ impl Kernels {
                 return None;
             }
         };
-        let operations = compiled::operations().expect("the catalogue");
-        let entry = |(task, template)| Entry { task, template, bits, q, digit, block: 128 };
-        let entries: Vec<_> = operations
-            .iter()
-            .map(|(task, template)| entry((task.as_str(), template.as_str())))
+        let tasks = compiled::tasks().expect("the catalogue");
+        let entries: Vec<_> = tasks
+            .into_iter()
+            .filter(|task| task.is_offered(bits, digit))
+            .map(|task| Entry { task, bits, q, digit, block: 128 })
             .collect();
         let compiled = compiled::compile(&nvcc, &entries).unwrap_or_else(|error| panic!("{error}"));
         let sizes = Sizes { bits, word, q };
-        Some(Self { sizes, digit, count, module: compiled.module, rows: 0, wrong: Vec::new() })
+        let module = compiled.module;
+        Some(Self { sizes, count, entries, module, rows: 0, wrong: Vec::new() })
     }
 
     fn name(&self, task: &str) -> String {
-        format!("gpuint_{task}_b{}_q{}_{}", self.sizes.bits, self.sizes.q, self.digit)
+        let entry = self.entries.iter().find(|entry| entry.task.name == task);
+        entry.expect("tasks are those of the entries").name()
     }
 
     fn rows(&self, families: &[operands::Family], turn: usize) -> Vec<Row> {
@@ -316,10 +318,7 @@ fn differ<V: PartialEq + Debug>(got: &V, expected: &V) -> Option<String> {
 /// Runs all kernels of the catalogue at one shape.
 fn every_kernel(bits: usize, q: usize, digit: &'static str, word: usize, count: usize) {
     let Some(mut kernels) = Kernels::new(bits, q, digit, word, count) else { return };
-    let tasks: Vec<String> = match compiled::operations() {
-        Ok(operations) => operations.into_keys().collect(),
-        Err(error) => panic!("{error}"),
-    };
+    let tasks: Vec<_> = kernels.entries.iter().map(|entry| entry.task.name).collect();
     for task in &tasks {
         kernels.task(task);
     }

@@ -586,11 +586,12 @@ int main(int arguments, char** argument) {
   const u64 rounds = arguments > 1 ? std::strtoull(argument[1], nullptr, 10) : 2;
   size_t kernels = 0, rows_checked = 0;
   for (std::string name; std::getline(std::cin, name); ++kernels) {
-    // gpuint_{task}_b{BITS}_q{Q}_u{digit bits}
+    // gpuint_{task}_b{BITS}, and _q{Q}_u{digit bits} where these make a difference
     const size_t at = name.rfind("_b");
-    unsigned long long bits = 0, q = 0, digit_bits = 0;
-    if (!starts_with(name, "gpuint_") || std::sscanf(name.c_str() + at, "_b%llu_q%llu_u%llu", &bits, &q, &digit_bits) != 3)
-      fail(name, "is not the name of a kernel");
+    unsigned long long bits = 0, q = 0, digit_bits = 32;
+    const int parts =
+        at == std::string::npos ? 0 : std::sscanf(name.c_str() + at, "_b%llu_q%llu_u%llu", &bits, &q, &digit_bits);
+    if (!starts_with(name, "gpuint_") || (parts != 1 && parts != 3)) fail(name, "is not the name of a kernel");
     gpuint_facts facts{};
     if (gpuint_simt_facts(name.c_str(), &facts) != GPUINT_SIMT_OK) fail(name, "was not built");
     // Blocks that are not full, and with three blocks at most a second round.

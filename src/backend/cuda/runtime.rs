@@ -62,7 +62,7 @@ mod tests {
     use crate::backend::Op;
     use crate::backend::cuda::nvrtc::Target;
     use crate::codegen::{self, Entry};
-    use crate::shape::{OPERATIONS, Shape, block};
+    use crate::shape::{Shape, TASKS, block};
     use crate::shapes;
     use crate::strategy::{Product, Strategy};
 
@@ -88,16 +88,13 @@ mod tests {
         let Some(nvrtc) = nvrtc() else { return };
         let target = nvrtc.target(90).expect("sm_90 is known to every NVRTC that is maintained");
         let compile = |shape: &Shape| {
-            let entries: Vec<Entry<'_>> = OPERATIONS
+            let Shape { bits, q, digit } = *shape;
+            let (digit, block) = (digit.name(), block(*shape));
+            let first = shapes().iter().find(|other| other.bits == bits) == Some(shape);
+            let entries: Vec<Entry<'_>> = TASKS
                 .iter()
-                .map(|&(task, template)| Entry {
-                    task,
-                    template,
-                    bits: shape.bits,
-                    q: shape.q,
-                    digit: shape.digit.name(),
-                    block: block(*shape),
-                })
+                .filter(|task| task.is_offered(bits, digit) && (!task.per_width || first))
+                .map(|&task| Entry { task, bits, q, digit, block })
                 .collect();
             let unit = codegen::translation_unit(entries.iter().copied());
             let image =
