@@ -276,25 +276,43 @@ GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, L
   return {out, overflow, width, R == 2 ? 1u : 2u};
 }
 
+// Shared memory that a kernel reserves for its strategy.
+template <class Limb, u32 LIMBS_>
+struct Scratch {
+  static constexpr u32 LIMBS = LIMBS_;
+  Limb* at;  // aligned to a word
+};
+
 // The classical strategy. `out` holds hi - lo limbs, `overflow` holds overflow_limbs(..) for the widest product that the
 // caller makes. Needs a barrier before (operands written) and after (out read).
 struct Classical {
-  template <class Limb, class G>
+  // Registers that a thread of a division by these products needs, in a block and in a group within a warp.
+  static constexpr u32 DIVISION_REGISTERS = 80;
+  static constexpr u32 SORTED_DIVISION_REGISTERS = 112;
+
+  // Limbs of scratch for products of an operand of at most `operand` limbs by another, to at most `width` columns, in a kernel
+  // whose groups take `taken` bytes of shared memory besides; a whole number of words.
+  template <class S>
+  static constexpr u32 scratch_limbs(u32, u32, u32) {
+    return 0;
+  }
+
+  template <class Limb, class G, class Scratch>
   GPUINT_DEVICE static Columns<Limb> multiply(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
-                                              u32 overflow_capacity) {
+                                              u32 overflow_capacity, const Scratch&) {
     return run<Direction::Add>(group, f, out, overflow, overflow_capacity);
   }
 
   // out -= the columns lo .. hi of a * b, to be read as a difference.
-  template <class Limb, class G>
+  template <class Limb, class G, class Scratch>
   GPUINT_DEVICE static Columns<Limb> subtract(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
-                                              u32 overflow_capacity) {
+                                              u32 overflow_capacity, const Scratch&) {
     return run<Direction::Subtract>(group, f, out, overflow, overflow_capacity);
   }
 
   // Columns lo .. hi of a * a; b is not used.
-  template <class Limb, class G>
-  GPUINT_DEVICE static Columns<Limb> square(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow) {
+  template <class Limb, class G, class Scratch>
+  GPUINT_DEVICE static Columns<Limb> square(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow, const Scratch&) {
     return deal_tiles<Direction::Add, 4>(group, f.hi - f.lo, f.hi <= f.a_limbs, out, overflow,
                                          [&](u32 k, Tile<Limb, 4>& tile) { square_tile<Limb>(f, f.lo + k, tile); });
   }

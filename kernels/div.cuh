@@ -28,7 +28,8 @@ struct ShiftedInverse {
   struct Kernel {
     using Limb = typename S::Limb;
     using Rows = S;
-    using Arena = DivisionArena<S, S::WORDS, 0>;
+    using Product = M;
+    using Arena = DivisionArena<S, M, S::WORDS, 0>;
     static constexpr u32 BYTES = Arena::BYTES;
     static constexpr u32 BATCH = 4 * S::ROWS;
 
@@ -75,12 +76,13 @@ struct Blocked {
     // keeps fewer waiting. Measured best from 2^14 to 2^18 bits on an H200.
     using S = Regrouped<Given, min_of(32, Given::N)>;
     using Rows = S;
+    using Product = M;
     using Limb = typename S::Limb;
     static constexpr u32 BATCH = 4 * S::ROWS;
     // Longest block: an eighth of the instance. A longer one costs more reciprocal than it saves in steps.
     static constexpr u32 MAX_BLOCK = max_of(2, S::WORDS / 8);
     // Two words above the dividend are read as zeros.
-    using Arena = DivisionArena<S, MAX_BLOCK, S::WORDS + 2>;
+    using Arena = DivisionArena<S, M, MAX_BLOCK, S::WORDS + 2>;
     static constexpr u32 BYTES = Arena::BYTES;
 
     template <class G>
@@ -143,7 +145,9 @@ template <class Kernel>
 struct GroupDivision : DivisionFrame<Kernel> {
   using Frame = DivisionFrame<Kernel>;
   // The sorted frame has more to remember.
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(Frame::Base::G::IN_WARP ? 112 : 80, Frame::THREADS);
+  static constexpr u32 REGISTERS =
+      Frame::Base::G::IN_WARP ? Kernel::Product::SORTED_DIVISION_REGISTERS : Kernel::Product::DIVISION_REGISTERS;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(REGISTERS, Frame::THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Frame::each(o, shared, [&](typename Frame::Base::G& group, u64 row, unsigned char* bytes) {

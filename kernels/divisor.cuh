@@ -15,7 +15,7 @@ namespace gpuint {
 
 // Shared memory of a division whose quotient blocks have at most MAX_BLOCK words. DIVIDEND_WORDS words hold the dividend
 // where it is reduced in place, and none where it is only read.
-template <class S, u32 MAX_BLOCK, u32 DIVIDEND_WORDS>
+template <class S, class M, u32 MAX_BLOCK, u32 DIVIDEND_WORDS>
 struct DivisionArena {
   using Limb = typename S::Limb;
   static constexpr u32 V = S::WORDS * WORD;
@@ -27,9 +27,13 @@ struct DivisionArena {
   static constexpr u32 OUT = (MAX_BLOCK + 3) * WORD;
   static constexpr u32 OVERFLOW = round_up(overflow_limbs(max_of(OUT, (S::WORDS + 1) * WORD)), WORD);
   static constexpr u32 U = DIVIDEND_WORDS * WORD;
-  static constexpr u32 BYTES = (V + Y + B + 4 * PAD + OUT + OVERFLOW + U) * sizeof(Limb);
+  static constexpr u32 OWN_BYTES = (V + Y + B + 4 * PAD + OUT + OVERFLOW + U) * sizeof(Limb);
+  static constexpr u32 SCRATCH = M::template scratch_limbs<S>(
+      (MAX_BLOCK + 2) * WORD, max_of(OUT, (S::WORDS + 1) * WORD), OWN_BYTES + Group<S::THREADS>::SCRATCH_BYTES);
+  static constexpr u32 BYTES = OWN_BYTES + SCRATCH * sizeof(Limb);
 
   Limb *v, *y_end, *b, *out, *overflow, *u;
+  Scratch<Limb, SCRATCH> scratch;
 
   template <class G>
   GPUINT_DEVICE DivisionArena(const G& group, unsigned char* arena) {
@@ -39,6 +43,7 @@ struct DivisionArena {
     y_end = out + OUT + Y;
     overflow = y_end;
     u = overflow + OVERFLOW;
+    scratch.at = u + U;
     if (group.rank == 0) {
       clear_word(v - PAD);
       clear_word(v + V);

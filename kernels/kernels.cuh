@@ -4,6 +4,7 @@
 #include "bits.cuh"
 #include "compare.cuh"
 #include "div.cuh"
+#include "karatsuba.cuh"
 #include "mul.cuh"
 #include "shift.cuh"
 #include "shinv.cuh"

@@ -1,24 +1,27 @@
 // Products of two rows: low (mod 2^BITS), wide (2 * BITS) and the low square.
 //
-// Both operands are copied to shared memory, the strategy M computes the columns (columns.cuh for the classical one), and one
+// Both operands are copied to shared memory, the strategy M computes the columns (columns.cuh, karatsuba.cuh), and one
 // resolution of carries writes them to global memory.
 #pragma once
-#include "columns.cuh"
 #include "carry.cuh"
+#include "columns.cuh"
 #include "copy.cuh"
 
 namespace gpuint {
 
-// Shared memory of a product of two instances with `width` words of result.
-template <class S, u32 OUT_WORDS>
+// Shared memory of a product of two instances with OUT_WORDS words of result.
+template <class S, class M, u32 OUT_WORDS>
 struct ProductArena {
   using Limb = typename S::Limb;
   static constexpr u32 OPERAND = S::WORDS * WORD;
   static constexpr u32 OUT = OUT_WORDS * WORD;
   static constexpr u32 OVERFLOW = round_up(overflow_limbs(OUT), WORD);
-  static constexpr u32 BYTES = (2 * OPERAND + 2 * PAD + OUT + OVERFLOW) * sizeof(Limb);
+  static constexpr u32 OWN_BYTES = (2 * OPERAND + 2 * PAD + OUT + OVERFLOW) * sizeof(Limb);
+  static constexpr u32 SCRATCH = M::template scratch_limbs<S>(OPERAND, OUT, OWN_BYTES + Group<S::THREADS>::SCRATCH_BYTES);
+  static constexpr u32 BYTES = OWN_BYTES + SCRATCH * sizeof(Limb);
 
   Limb *a, *b, *out, *overflow;
+  Scratch<Limb, SCRATCH> scratch;
 
   template <class G>
   GPUINT_DEVICE ProductArena(const G& group, unsigned char* arena) {
@@ -26,6 +29,7 @@ struct ProductArena {
     b = a + OPERAND + PAD;
     out = b + OPERAND + PAD;
     overflow = out + OUT;
+    scratch.at = overflow + OVERFLOW;
     if (group.rank == 0) {
       clear_word(b - PAD);
       clear_word(b + OPERAND);
@@ -66,8 +70,8 @@ GPUINT_DEVICE void write_product(G& group, const Columns<typename S::Limb>& colu
 
 // c = a * b mod 2^BITS.
 template <class S, class M>
-struct MulLow : Frame<S, ProductArena<S, S::WORDS>::BYTES> {
-  using Arena = ProductArena<S, S::WORDS>;
+struct MulLow : Frame<S, ProductArena<S, M, S::WORDS>::BYTES> {
+  using Arena = ProductArena<S, M, S::WORDS>;
   using Base = Frame<S, Arena::BYTES>;
   using Limb = typename S::Limb;
 
@@ -78,7 +82,8 @@ struct MulLow : Frame<S, ProductArena<S, S::WORDS>::BYTES> {
       copy_in<S>(group, input_row<S>(o, 1, row), arena.b);
       group.sync();
       const auto columns = M::template multiply<Limb>(
-          group, {arena.a, Arena::OPERAND, arena.b, Arena::OPERAND, 0, Arena::OUT}, arena.out, arena.overflow, Arena::OVERFLOW);
+          group, {arena.a, Arena::OPERAND, arena.b, Arena::OPERAND, 0, Arena::OUT}, arena.out, arena.overflow, Arena::OVERFLOW,
+          arena.scratch);
       group.sync();
       write_product<S>(group, columns, output_row<S>(o, 0, row), nullptr);
     });
@@ -87,8 +92,8 @@ struct MulLow : Frame<S, ProductArena<S, S::WORDS>::BYTES> {
 
 // a * b in full: the low half to out[0] and the high half to out[1], or, with scalar = 1, both to the row of 2 * BITS in out[0].
 template <class S, class M>
-struct MulWide : Frame<S, ProductArena<S, 2 * S::WORDS>::BYTES> {
-  using Arena = ProductArena<S, 2 * S::WORDS>;
+struct MulWide : Frame<S, ProductArena<S, M, 2 * S::WORDS>::BYTES> {
+  using Arena = ProductArena<S, M, 2 * S::WORDS>;
   using Base = Frame<S, Arena::BYTES>;
   using Limb = typename S::Limb;
 
@@ -99,7 +104,8 @@ struct MulWide : Frame<S, ProductArena<S, 2 * S::WORDS>::BYTES> {
       copy_in<S>(group, input_row<S>(o, 1, row), arena.b);
       group.sync();
       const auto columns = M::template multiply<Limb>(
-          group, {arena.a, Arena::OPERAND, arena.b, Arena::OPERAND, 0, Arena::OUT}, arena.out, arena.overflow, Arena::OVERFLOW);
+          group, {arena.a, Arena::OPERAND, arena.b, Arena::OPERAND, 0, Arena::OUT}, arena.out, arena.overflow, Arena::OVERFLOW,
+          arena.scratch);
       group.sync();
       if (o.scalar == 1) {
         Limb* const wide = output_row<S>(o, 0, 2 * row);
@@ -113,8 +119,8 @@ struct MulWide : Frame<S, ProductArena<S, 2 * S::WORDS>::BYTES> {
 
 // c = a * a mod 2^BITS, with half the products.
 template <class S, class M>
-struct SquareLow : Frame<S, ProductArena<S, S::WORDS>::BYTES> {
-  using Arena = ProductArena<S, S::WORDS>;
+struct SquareLow : Frame<S, ProductArena<S, M, S::WORDS>::BYTES> {
+  using Arena = ProductArena<S, M, S::WORDS>;
   using Base = Frame<S, Arena::BYTES>;
   using Limb = typename S::Limb;
 
@@ -124,7 +130,8 @@ struct SquareLow : Frame<S, ProductArena<S, S::WORDS>::BYTES> {
       copy_in<S>(group, input_row<S>(o, 0, row), arena.a);
       group.sync();
       const auto columns =
-          M::template square<Limb>(group, {arena.a, Arena::OPERAND, nullptr, 0, 0, Arena::OUT}, arena.out, arena.overflow);
+          M::template square<Limb>(group, {arena.a, Arena::OPERAND, nullptr, 0, 0, Arena::OUT}, arena.out, arena.overflow,
+                                     arena.scratch);
       group.sync();
       write_product<S>(group, columns, output_row<S>(o, 0, row), nullptr);
     });

@@ -44,7 +44,7 @@ GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const Divisor<S>& divis
   group.sync();
   const auto product =
       M::template multiply<Limb>(group, {y, p * WORD, arena.b, d * WORD, columns.kappa * WORD, (d + 1) * WORD}, arena.out,
-                                 arena.overflow, Arena::OVERFLOW);
+                                 arena.overflow, Arena::OVERFLOW, arena.scratch);
   group.sync();
 
   const u32 count = columns.window * WORD;

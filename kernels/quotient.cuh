@@ -30,7 +30,7 @@ GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor
   group.sync();
   const auto product = M::template multiply<Limb>(
       group, {arena.y_end - (t + 1) * WORD, (t + 1) * WORD, arena.b, window, t * WORD, (2 * t + 3) * WORD}, arena.out,
-      arena.overflow, Arena::OVERFLOW);
+      arena.overflow, Arena::OVERFLOW, arena.scratch);
   group.sync();
   resolve<Direction::Add, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
       group, product.width, [&](u32 k, Limb (&x)[DIVISION_CHUNK]) { return product.read(k, x); },
@@ -51,7 +51,7 @@ GPUINT_DEVICE void subtract_product(G& group, const Arena& arena, const Divisor<
   const u32 n = divisor.words;
   const auto difference = M::template subtract<Limb>(
       group, {arena.out + 2 * WORD, quotient_words * WORD, arena.v, n * WORD, 0, (n + 1) * WORD}, r, arena.overflow,
-      Arena::OVERFLOW);
+      Arena::OVERFLOW, arena.scratch);
   group.sync();
   resolve<Direction::Subtract, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
       group, difference.width,

@@ -10,11 +10,11 @@
 namespace gpuint {
 
 template <class S, class M>
-struct Shinv : Frame<S, DivisionArena<S, S::WORDS, 0>::BYTES> {
+struct Shinv : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
   using Limb = typename S::Limb;
-  using Arena = DivisionArena<S, S::WORDS, 0>;
+  using Arena = DivisionArena<S, M, S::WORDS, 0>;
   using Base = Frame<S, Arena::BYTES>;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(80, Base::THREADS);
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(M::DIVISION_REGISTERS, Base::THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {

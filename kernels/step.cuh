@@ -30,7 +30,7 @@ GPUINT_DEVICE void step(G& group, const Arena& arena, const Divisor<S>& divisor,
   const auto product = M::template multiply<Limb>(
       group,
       {arena.y_end - p * WORD, p * WORD, arena.b, columns.window * WORD, columns.cut * WORD, (p + columns.window) * WORD},
-      arena.out, arena.overflow, Arena::OVERFLOW);
+      arena.out, arena.overflow, Arena::OVERFLOW, arena.scratch);
   group.sync();
   // The two guard words only carry into the result.
   constexpr u32 GUARD = 2 * WORD;

@@ -17,7 +17,9 @@ pub(crate) struct Task<'a> {
 impl Task<'_> {
     /// Whether the kernel is offered at a shape.
     pub(crate) fn is_offered(&self, bits: usize, digit: &str) -> bool {
-        bits / if digit == "u16" { 16 } else { 32 } >= self.limbs
+        let widest = self.per_width && bits.is_multiple_of(32);
+        let limb = if digit == "u16" && !widest { 16 } else { 32 };
+        bits >= self.limbs * limb
     }
 }
 
@@ -93,5 +95,7 @@ mod tests {
         let task = Task { name: "", template: "", per_width: false, limbs: 64 };
         assert!(task.is_offered(1024, "u16") && !task.is_offered(1008, "u16"));
         assert!(task.is_offered(2048, "u64") && !task.is_offered(2016, "u32"));
+        let task = Task { per_width: true, ..task };
+        assert!(task.is_offered(2048, "u16") && !task.is_offered(1024, "u16"));
     }
 }

@@ -23,4 +23,6 @@ pub use error::{Error, Result};
 pub use mask::Mask;
 pub use num_bigint;
 pub use shape::{GpuUint, Kernels, MAX_GROUP, Shape, ShapeVisitor, Widen, WideningVisitor, shapes};
-pub use strategy::{Auto, Blocked, Classical, Division, Mult, Product, Quotient, ShiftedInverse};
+pub use strategy::{
+    Auto, Blocked, Classical, Division, Karatsuba, Mult, Product, Quotient, ShiftedInverse,
+};

@@ -31,13 +31,14 @@ mod tests {
 
     /// Every pair of an operation and a strategy that an operation can ask for.
     fn tasks() -> Vec<(Op, Strategy)> {
-        let product = Product::Classical;
         let mut tasks = Vec::new();
-        for op in [Op::MulLow, Op::MulWide, Op::SquareLow, Op::ShiftedInverse] {
-            tasks.push((op, Strategy::Product(product)));
-        }
-        for quotient in [Quotient::ShiftedInverse(product), Quotient::Blocked(product)] {
-            tasks.push((Op::DivRem, Strategy::Quotient(quotient)));
+        for product in [Product::Classical, Product::Karatsuba] {
+            for op in [Op::MulLow, Op::MulWide, Op::SquareLow, Op::ShiftedInverse] {
+                tasks.push((op, Strategy::Product(product)));
+            }
+            for quotient in [Quotient::ShiftedInverse(product), Quotient::Blocked(product)] {
+                tasks.push((Op::DivRem, Strategy::Quotient(quotient)));
+            }
         }
         for op in [
             Op::Add,

@@ -233,6 +233,6 @@ impl<T: Kernels> Batch<T> {
     }
 
     fn division_kernel<S: Division<T>>() -> crate::backend::Kernel {
-        Self::kernel(Op::DivRem, Strategy::Quotient(S::quotient(Op::DivRem)))
+        Self::kernel(Op::DivRem, Strategy::quotient::<T, S>(Op::DivRem))
     }
 }

@@ -209,7 +209,7 @@ impl<T: Kernels> Batch<T> {
     }
 
     fn multiply<M: Mult<T>>(&self, op: Op, operands: Operands<'_>) -> Result<()> {
-        let strategy = Strategy::Product(M::product(op));
+        let strategy = Strategy::product::<T, M>(op);
         self.device().launch(Self::kernel(op, strategy), operands)
     }
 }

@@ -74,7 +74,7 @@ impl<T: Kernels> Batch<T> {
             scalar: bits as i64,
             ..self.operands()
         };
-        let strategy = Strategy::Product(M::product(Op::ShiftedInverse));
+        let strategy = Strategy::product::<T, M>(Op::ShiftedInverse);
         let kernel = Self::kernel(Op::ShiftedInverse, strategy);
         match self.device().launch_checked(kernel, operands)? {
             None => Ok(()),

@@ -2,8 +2,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Kernels, Mask, Result,
-    ShiftedInverse,
+    Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Karatsuba, Kernels, Mask,
+    Result, ShiftedInverse,
 };
 use num_traits::Zero;
 
@@ -89,6 +89,19 @@ impl Check for Structured {
                     &expected,
                     tally,
                 );
+            }
+            if setting.backend != BackendKind::Cpu {
+                divide::<T, ShiftedInverse<Karatsuba>>(
+                    "ShiftedInverse<Karatsuba>",
+                    device,
+                    &rows,
+                    &expected,
+                    tally,
+                );
+                if part % 4 == 0 {
+                    let name = "Blocked<Karatsuba>";
+                    divide::<T, Blocked<Karatsuba>>(name, device, &rows, &expected, tally);
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Auto, BackendKind, Batch, Classical, Device, Error, Kernels, Mult};
+use gpuint::{Auto, BackendKind, Batch, Classical, Device, Error, Karatsuba, Kernels, Mult};
 use num_traits::{One, Zero};
 
 use crate::operands::{INVERSES, Random, Row, ones, power, rows};
@@ -73,6 +73,9 @@ impl Check for Structured {
                 .collect();
             let expected: Vec<_> = results.iter().flatten().cloned().collect();
             inverses::<T, Classical>("Classical", device, h, &good, &expected, tally);
+            if setting.backend != BackendKind::Cpu && turn % 4 == 2 {
+                inverses::<T, Karatsuba>("Karatsuba", device, h, &good, &expected, tally);
+            }
             if setting.backend != BackendKind::Cpu && turn % 4 == 0 {
                 inverses::<T, Auto>("Auto", device, h, &good, &expected, tally);
             }

@@ -1,7 +1,9 @@
 //! Products and squares of structured rows.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Auto, BackendKind, Batch, Classical, Device, Kernels, Mult, Widen, WideningVisitor};
+use gpuint::{
+    Auto, BackendKind, Batch, Classical, Device, Karatsuba, Kernels, Mult, Widen, WideningVisitor,
+};
 
 use crate::operands::{PRODUCTS, Row, ones};
 use crate::oracle;
@@ -87,6 +89,9 @@ impl Check for Structured {
             let products =
                 Products { strategy: "Classical", device, rows: &rows, expected: &expected };
             products.check::<T, Classical>(tally);
+            if setting.backend != BackendKind::Cpu {
+                Products { strategy: "Karatsuba", ..products }.check::<T, Karatsuba>(tally);
+            }
             T::SHAPE.visit_widening(Wide { products: &products, tally });
             if setting.backend != BackendKind::Cpu && part % 4 == 0 {
                 Products { strategy: "Auto", ..products }.check::<T, Auto>(tally);
