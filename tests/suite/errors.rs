@@ -149,7 +149,7 @@ impl Check for TooLarge {
         for device in setting.devices() {
             let what = Context::new::<T>("a batch that no memory holds", device);
             // More than an address space, more than 2^64 bytes.
-            for rows in [(1 << 50) / (T::BITS / 8), usize::MAX / 8, usize::MAX] {
+            for rows in [(1usize << 50).div_ceil(T::BITS / 8), usize::MAX / 8, usize::MAX] {
                 for error in [
                     Batch::<T>::zeros(device, rows).err(),
                     Batch::<T>::splat(device, &BigUint::one(), rows).err(),
