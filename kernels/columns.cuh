@@ -16,8 +16,9 @@
 // the next tile's first two columns, go to overflow[2 * tile]. `Columns` is the view of that pair of arrays as one number, for
 // `resolve` (carry.cuh) to finish: no carry crosses a tile before.
 //
-// R is chosen by the size of the product (the paper's dispatch of dynamic sizes to static kernels): products with fewer
-// columns than a block can share take narrow tiles, to occupy more threads.
+// R is chosen by the size of the product: products with fewer columns than a block can share take narrow tiles, to occupy more
+// threads. Where the paper dispatches dynamic sizes to one static kernel for each power of two (`smallMul`), lengths here are
+// bounds of the tile's loop, and nothing is padded.
 #pragma once
 #include "group.cuh"
 #include "limbs.cuh"

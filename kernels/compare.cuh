@@ -1,4 +1,4 @@
-// Order of two rows, and of a row against zero.
+// Order of two rows (the paper's less-than), and of a row against zero.
 //
 // Each thread compares its own limbs; the highest thread that sees a difference decides. With bit i of L (of M) set where
 // chunk i of a is less (more) than that of b, a < b exactly when L > M as binary numbers: warp by warp, then over the warps.

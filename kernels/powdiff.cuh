@@ -10,6 +10,8 @@
 // sign is known by construction. Y is a strict underestimate, so F > 0; dropping columns and the tail of V can only make the
 // computed F too large, by less than K beta^(kappa+1) with K = p + 2; that much is subtracted. If the result is negative the
 // true F is below the bound, and 0 stands for it. So 0 <= F_computed <= F_true always.
+//
+// The paper's subPowB, B^h - a, is the pass below that resolves the product: it negates as it goes, modulo the power.
 #pragma once
 #include "divisor.cuh"
 
