@@ -9,19 +9,21 @@
 namespace gpuint {
 
 struct Operands {
-  const void* in[2];  // rows of N limbs each, row after row
+  const void* in[3];  // rows of N limbs each, row after row; in[2]: prepared divisors (prepare.cuh)
   void* out[2];       // likewise; null where a result is not wanted
   u64 rows;
-  u32* mask;    // one bit a row, zeroed by the host; null where not wanted
-  u64* status;  // lowest row that failed, all ones at the start; null where nothing can fail
-  i64 scalar;   // shift distance in bits, exponent of the power of two to invert, or layout of a wide product
+  u32* mask;               // one bit a row, zeroed by the host; null where not wanted
+  u64* status;             // lowest row that failed, all ones at the start; null where nothing can fail
+  i64 scalar;              // shift distance in bits, exponent of the power of two to invert, layout of a wide product, digit to
+                           // divide by, or what is the same for all rows
+  unsigned char* scratch;  // Facts::scratch_bytes for each block of the grid
 };
 
 struct Facts {
   u32 threads;         // per block
   u32 shared_bytes;    // dynamic shared memory of a block
   u32 rows_per_block;  // instances that a block works on at a time
-  u32 reserved;
+  u32 scratch_bytes;   // device memory that a block needs besides its operands, a multiple of 16
 };
 
 // Marks a row in a mask of one bit a row. Rows of one word belong to different groups, so the bit is set atomically.
@@ -36,11 +38,11 @@ GPUINT_DEVICE void set_status(u64* status, u64 row) { atomicMin(status, row); }
 #if defined(GPUINT_SIMT)
 #define GPUINT_KERNEL(name, ...)                                            \
   static const ::gpuint::simt::Registrar name##_registrar{                  \
-      #name, &__VA_ARGS__::run, {__VA_ARGS__::THREADS, __VA_ARGS__::SHARED, __VA_ARGS__::ROWS, 0}};
+      #name, &__VA_ARGS__::run, {__VA_ARGS__::THREADS, __VA_ARGS__::SHARED, __VA_ARGS__::ROWS, __VA_ARGS__::SCRATCH}};
 #else
 #define GPUINT_KERNEL(name, ...)                                                                         \
   extern "C" __device__ const ::gpuint::Facts name##_facts = {__VA_ARGS__::THREADS, __VA_ARGS__::SHARED, \
-                                                              __VA_ARGS__::ROWS, 0};                     \
+                                                              __VA_ARGS__::ROWS, __VA_ARGS__::SCRATCH};  \
   extern "C" __global__ void __launch_bounds__(__VA_ARGS__::THREADS, __VA_ARGS__::MIN_BLOCKS)            \
       name(const __grid_constant__ ::gpuint::Operands operands) {                                        \
     extern __shared__ __align__(16) unsigned char gpuint_shared[];                                       \

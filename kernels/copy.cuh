@@ -36,6 +36,12 @@ GPUINT_DEVICE void read_word(const typename S::Limb* row, u32 k, typename S::Lim
   }
 }
 
+// Limb i of a row in global memory, for any i: zero outside.
+template <class S>
+GPUINT_DEVICE typename S::Limb limb_or_zero(const typename S::Limb* row, i32 i) {
+  return i >= 0 && i < static_cast<i32>(S::N) ? __ldg(row + i) : typename S::Limb(0);
+}
+
 template <class S>
 GPUINT_DEVICE void write_word(typename S::Limb* row, u32 k, const typename S::Limb* word) {
   if constexpr (ROW_OF_WORDS<S>) {
@@ -120,6 +126,35 @@ GPUINT_DEVICE void copy_out(const G& group, const typename S::Limb* from, u32 co
   }
 }
 
+// The first words of a row in global memory that the same threads have written by copy_out, and a word of zeros. (Loads
+// through the read-only cache need not see what the kernel itself has written.)
+template <class S, class G>
+GPUINT_DEVICE void reread(const G& group, const typename S::Limb* row, u32 words, typename S::Limb* to) {
+  for (u32 k = group.rank * WORD; k < (words + 1) * WORD; k += G::THREADS * WORD) {
+    typename S::Limb word[WORD] = {};
+    if (k < words * WORD) {
+      if constexpr (ROW_OF_WORDS<S>) {
+        load_word(row + k, word);
+      } else {
+        GPUINT_UNROLL(4)
+        for (u32 i = 0; i < WORD; ++i)
+          if (k + i < S::N) word[i] = row[k + i];
+      }
+    }
+    store_word(to + k, word);
+  }
+}
+
+// Whole words between memories of this kernel's own: shared memory, scratch, records.
+template <class Limb, class G>
+GPUINT_DEVICE void copy_words(const G& group, const Limb* from, u32 words, Limb* to) {
+  for (u32 k = group.rank * WORD; k < words * WORD; k += G::THREADS * WORD) {
+    Limb word[WORD];
+    load_word(from + k, word);
+    store_word(to + k, word);
+  }
+}
+
 // Blocks that a multiprocessor must be able to hold if each thread may use that many registers: the bound given to the
 // compiler, which would otherwise take twice the registers to save a few instructions.
 __host__ __device__ constexpr u32 blocks_with_registers(u32 registers, u32 threads) {
@@ -135,6 +170,7 @@ struct Frame {
   static constexpr u32 ROWS = S::ROWS;
   static constexpr u32 STRIDE = round_up(G::SCRATCH_BYTES + ARENA, 16);
   static constexpr u32 SHARED = STRIDE * ROWS;
+  static constexpr u32 SCRATCH = 0;
   static constexpr u32 MIN_BLOCKS = 1;
 
   template <class Work>

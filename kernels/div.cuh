@@ -42,28 +42,9 @@ struct ShiftedInverse {
       group.sync();
       if (v_bits == 0) return write_undefined<S>(group, o, row);
       const Divisor<S> divisor(v_bits);
-      const u32 n = divisor.words;
-      const u32 length = divisor.quotient_words(u_bits);
-      const auto dividend = [&](i32 i) {
-        return i >= 0 && i < static_cast<i32>(S::N) ? __ldg(input_row<S>(o, 0, row) + i) : Limb(0);
-      };
-      Limb* const remainder = arena.b;
-      if (length > 0) {
-        refine<S, M>(group, arena, divisor, length + 1);
-        const bool carry = estimate_quotient<S, M>(group, arena, divisor, length, dividend);
-        write_quotient<S>(group, output_row<S>(o, 0, row), 0, length + 1, arena.out + 2 * WORD);
-        write_quotient<S>(group, output_row<S>(o, 0, row), length + 1, S::WORDS, nullptr);
-        // The window of the estimate is done with, and its place takes the bottom of the dividend.
-        copy_low(group, dividend, n, remainder);
-        group.sync();
-        subtract_product<S, M>(group, arena, divisor, carry ? length + 1 : length, remainder);
-      } else {
-        write_quotient<S>(group, output_row<S>(o, 0, row), 0, S::WORDS, nullptr);
-        copy_low(group, dividend, n, remainder);
-        group.sync();
-      }
-      if (correct_remainder<S>(group, arena, divisor, remainder) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
-      copy_out<S>(group, remainder, n * WORD, output_row<S>(o, 1, row));
+      divide_in_one_block<S, M>(
+          group, arena, divisor, divisor.quotient_words(u_bits), [&](i32 i) { return limb_or_zero<S>(input_row<S>(o, 0, row), i); },
+          [&](u32 p) { refine<S, M>(group, arena, divisor, p); }, output_row<S>(o, 0, row), output_row<S>(o, 1, row));
     }
   };
 };
@@ -97,22 +78,10 @@ struct Blocked {
       const Divisor<S> divisor(v_bits);
       const u32 length = divisor.quotient_words(u_bits);
       write_quotient<S>(group, output_row<S>(o, 0, row), length, S::WORDS, nullptr);
-      if (length > 0) {
-        const u32 blocks = ceil_div(length, MAX_BLOCK);
-        const u32 t = ceil_div(length, blocks);
-        refine<S, M>(group, arena, divisor, t + 1);
-        u32 size = length - (blocks - 1) * t;  // the first block takes what is left over
-        for (u32 position = length - size;; position -= t) {
-          Limb* const window = arena.u + position * WORD;
-          const auto remainder = [&](i32 i) { return i >= 0 ? window[i] : Limb(0); };
-          const bool carry = estimate_quotient<S, M>(group, arena, divisor, size, remainder);
-          write_quotient<S>(group, output_row<S>(o, 0, row), position, position + size, arena.out + 2 * WORD);
-          if (carry && group.rank == 0) increment<S>(output_row<S>(o, 0, row), (position + size) * WORD);
-          subtract_product<S, M>(group, arena, divisor, carry ? size + 1 : size, window);
-          size = t;
-          if (position == 0) break;
-        }
-      }
+      if (length > 0)
+        divide_in_blocks<S, M>(
+            group, arena, divisor, length, MAX_BLOCK, [&](u32 p) { refine<S, M>(group, arena, divisor, p); },
+            output_row<S>(o, 0, row), arena.u);
       if (correct_remainder<S>(group, arena, divisor, arena.u) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
       copy_out<S>(group, arena.u, divisor.words * WORD, output_row<S>(o, 1, row));
     }

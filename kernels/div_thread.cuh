@@ -93,6 +93,7 @@ struct ThreadDivision {
   static constexpr u32 LANE_WORDS = column_words(chunks_of(N / 2));
   static constexpr u32 WARP_BYTES = 32 * LANE_WORDS * 16;
   static constexpr u32 SHARED = THREADS / 32 * WARP_BYTES + Sorted::BYTES;
+  static constexpr u32 SCRATCH = 0;
   // At most as many blocks as shared memory holds: more would only cost registers.
   static constexpr u32 MIN_BLOCKS = min_of(blocks_with_registers(160, THREADS), max_of(1, 227 * 1024 / SHARED));
 

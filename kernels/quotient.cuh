@@ -43,10 +43,10 @@ GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor
   return arena.out[(t + 2) * WORD] != 0;
 }
 
-// r -= Q v in place, columns 0 .. n, to n + 1 words at r in shared memory. Has barriers on both sides.
+// r -= Q v, columns 0 .. n, to n + 1 words at `to`, which may be r; both in shared memory. Has barriers on both sides.
 template <class S, class M, class Arena, class G>
 GPUINT_DEVICE void subtract_product(G& group, const Arena& arena, const Divisor<S>& divisor, u32 quotient_words,
-                                    typename S::Limb* r) {
+                                    typename S::Limb* r, typename S::Limb* to) {
   using Limb = typename S::Limb;
   const u32 n = divisor.words;
   const auto difference = M::template subtract<Limb>(
@@ -59,7 +59,7 @@ GPUINT_DEVICE void subtract_product(G& group, const Arena& arena, const Divisor<
       [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
         GPUINT_UNROLL(DIVISION_CHUNK)
         for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
-          if (k + i < difference.width) store_word(r + k + i, x + i);
+          if (k + i < difference.width) store_word(to + k + i, x + i);
       });
   group.sync();
 }
@@ -95,6 +95,55 @@ GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor
       });
   group.sync();
   return true;
+}
+
+// A quotient of `length` >= 1 words in blocks of at most `longest`, to a row in global memory if it is wanted. The dividend
+// stands at arena.u, with zeros up to length + n + 1 words, and is reduced in place but for the last block's remainder, n + 1
+// words below 2v, which goes to `to`. `reciprocal(p)` is called once and writes p words of the reciprocal; a barrier follows.
+template <class S, class M, class Arena, class G, class Reciprocal>
+GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena, const Divisor<S>& divisor, u32 length, u32 longest,
+                                    Reciprocal reciprocal, typename S::Limb* quotient, typename S::Limb* to) {
+  using Limb = typename S::Limb;
+  const u32 blocks = ceil_div(length, longest);
+  const u32 t = ceil_div(length, blocks);
+  reciprocal(t + 1);
+  u32 size = length - (blocks - 1) * t;  // the first block takes what is left over
+  for (u32 position = length - size;; position -= t) {
+    Limb* const window = arena.u + position * WORD;
+    const auto remainder = [&](i32 i) { return i >= 0 ? window[i] : Limb(0); };
+    const bool carry = estimate_quotient<S, M>(group, arena, divisor, size, remainder);
+    write_quotient<S>(group, quotient, position, position + size, arena.out + 2 * WORD);
+    if (carry && group.rank == 0) increment<S>(quotient, (position + size) * WORD);
+    subtract_product<S, M>(group, arena, divisor, carry ? size + 1 : size, window, position == 0 ? to : window);
+    size = t;
+    if (position == 0) break;
+  }
+}
+
+// A whole quotient of `length` words as one block, and the remainder: to rows in global memory, where they are wanted.
+// `dividend(i)` answers limb i of the dividend for every i. `reciprocal(p)` is called at most once, before the arena's second
+// operand is in use, and writes p words of the reciprocal; a barrier follows.
+template <class S, class M, class Arena, class G, class Dividend, class Reciprocal>
+GPUINT_DEVICE void divide_in_one_block(G& group, const Arena& arena, const Divisor<S>& divisor, u32 length, Dividend dividend,
+                                       Reciprocal reciprocal, typename S::Limb* quotient, typename S::Limb* remainder) {
+  using Limb = typename S::Limb;
+  Limb* const r = arena.b;
+  if (length > 0) {
+    reciprocal(length + 1);
+    const bool carry = estimate_quotient<S, M>(group, arena, divisor, length, dividend);
+    write_quotient<S>(group, quotient, 0, length + 1, arena.out + 2 * WORD);
+    write_quotient<S>(group, quotient, length + 1, S::WORDS, nullptr);
+    // The window of the estimate is done with, and its place takes the bottom of the dividend.
+    copy_low(group, dividend, divisor.words, r);
+    group.sync();
+    subtract_product<S, M>(group, arena, divisor, carry ? length + 1 : length, r, r);
+  } else {
+    write_quotient<S>(group, quotient, 0, S::WORDS, nullptr);
+    copy_low(group, dividend, divisor.words, r);
+    group.sync();
+  }
+  if (correct_remainder<S>(group, arena, divisor, r) && group.rank == 0) increment<S>(quotient, 0);
+  copy_out<S>(group, r, divisor.words * WORD, remainder);
 }
 
 }  // namespace gpuint

@@ -48,26 +48,13 @@ struct Shinv : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
 
   template <class G>
   GPUINT_DEVICE static void invert(G& group, const Arena& arena, const Divisor<S>& divisor, const Operands& o, u64 row) {
-    const u32 length = divisor.quotient_words(static_cast<u32>(o.scalar) + 1);
     const auto power = [&](i32 i) {
       const u32 exponent = static_cast<u32>(o.scalar);
       return i == static_cast<i32>(exponent / S::LIMB_BITS) ? static_cast<Limb>(Limb(1) << (exponent % S::LIMB_BITS)) : Limb(0);
     };
-    Limb* const remainder = arena.b;
-    if (length > 0) {
-      refine<S, M>(group, arena, divisor, length + 1);
-      const bool carry = estimate_quotient<S, M>(group, arena, divisor, length, power);
-      write_quotient<S>(group, output_row<S>(o, 0, row), 0, length + 1, arena.out + 2 * WORD);
-      write_quotient<S>(group, output_row<S>(o, 0, row), length + 1, S::WORDS, nullptr);
-      copy_low(group, power, divisor.words, remainder);
-      group.sync();
-      subtract_product<S, M>(group, arena, divisor, carry ? length + 1 : length, remainder);
-    } else {
-      write_quotient<S>(group, output_row<S>(o, 0, row), 0, S::WORDS, nullptr);
-      copy_low(group, power, divisor.words, remainder);
-      group.sync();
-    }
-    if (correct_remainder<S>(group, arena, divisor, remainder) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
+    divide_in_one_block<S, M>(
+        group, arena, divisor, divisor.quotient_words(static_cast<u32>(o.scalar) + 1), power,
+        [&](u32 p) { refine<S, M>(group, arena, divisor, p); }, output_row<S>(o, 0, row), nullptr);
   }
 };
 

@@ -45,6 +45,13 @@ impl Shape {
         self.bits / 8
     }
 
+    /// Bytes of a prepared divisor: `Record` in `kernels/prepare.cuh`.
+    pub(crate) const fn prepared_bytes(self) -> usize {
+        let limb = if self.bits.is_multiple_of(32) { 4 } else { 2 };
+        let word = 4 * limb;
+        (2 * self.bytes().div_ceil(word) + 4) * word
+    }
+
     /// Threads that work on one integer (`M / Q`).
     #[must_use]
     pub const fn threads(self) -> usize {

@@ -1,6 +1,7 @@
 // The registry of kernels and the C interface.
 #include "abi.h"
 #include "launch.h"
+#include "shared.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -10,6 +11,8 @@
 
 namespace gpuint::simt {
 namespace {
+
+constexpr u8 SCRATCH_PATTERN = 0xA5;
 
 struct Kernel {
   Run run;
@@ -41,10 +44,21 @@ bool launch_kernel(const char* name, const Kernel& kernel, const Operands& opera
   }
   constexpr u64 CUDA_MAX_GRID = 0x7fffffff;
   const u64 wanted = operands.rows / facts.rows_per_block + (operands.rows % facts.rows_per_block != 0);
-  const u64 grid = std::min({wanted, CUDA_MAX_GRID, options.max_grid == 0 ? CUDA_MAX_GRID : options.max_grid});
-  const Launch launch{name,           kernel.run,          &operands, facts.threads, facts.shared_bytes,
-                      static_cast<u32>(grid), options.seed};
-  return run_grid(launch, options.host_threads, stats, message);
+  // A GPU has memory for the blocks that run at a time; here, too, a block then works on many rows with the same scratch.
+  constexpr u64 SCRATCH_GRID = 16;
+  const u64 grid = std::min({wanted, facts.scratch_bytes == 0 ? CUDA_MAX_GRID : SCRATCH_GRID,
+                             options.max_grid == 0 ? CUDA_MAX_GRID : options.max_grid});
+  // Never clean, and aligned like shared memory.
+  SharedMemory scratch(grid * facts.scratch_bytes);
+  scratch.poison(SCRATCH_PATTERN);
+  Operands own = operands;
+  own.scratch = scratch.data();
+  const Launch launch{name, kernel.run, &own, facts.threads, facts.shared_bytes, static_cast<u32>(grid), options.seed};
+  if (!run_grid(launch, options.host_threads, stats, message)) return false;
+  long long offset = 0;
+  if (!scratch.is_overrun(offset)) return true;
+  message = std::string("kernel ") + name + ": a write outside of scratch, at byte " + std::to_string(offset);
+  return false;
 }
 
 }  // namespace

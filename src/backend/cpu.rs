@@ -15,7 +15,7 @@ pub(crate) struct Cpu;
 
 /// One row of a call.
 struct Row<'a> {
-    ins: [&'a [u8]; 2],
+    ins: [&'a [u8]; 3],
     outs: [Option<&'a mut [u8]>; 2],
     bits: usize,
     scalar: i64,
@@ -47,6 +47,11 @@ impl Row<'_> {
         }
     }
 
+    /// A prepared divisor: here it is the divisor itself, and zeros.
+    fn divisor(&self) -> BigUint {
+        read_integer(self.ins[2])
+    }
+
     /// The scalar as a distance; kernels are never given a negative one.
     fn distance(&self) -> u64 {
         self.scalar.unsigned_abs()
@@ -63,6 +68,12 @@ fn row_function(op: Op) -> fn(&mut Row<'_>) -> Outcome {
         Op::SquareLow => square_low,
         Op::DivRem => div_rem,
         Op::ShiftedInverse => shifted_inverse,
+        Op::Prepare => prepare,
+        Op::DivRemBy => div_rem_by,
+        Op::MulMod => mul_mod,
+        Op::SquareMod => square_mod,
+        Op::PowMod => pow_mod,
+        Op::DivRemDigit => div_rem_digit,
         Op::ShiftLeft => shift_left,
         Op::ShiftRight => shift_right,
         Op::Compare => compare,
@@ -125,6 +136,44 @@ fn shifted_inverse(row: &mut Row<'_>) -> Outcome {
     Outcome { flag: false, failed }
 }
 
+fn prepare(row: &mut Row<'_>) -> Outcome {
+    let v = row.operand(0);
+    row.result(0, &v);
+    Outcome { flag: false, failed: v.is_zero() }
+}
+
+fn div_rem_by(row: &mut Row<'_>) -> Outcome {
+    let (q, r) = row.operand(0).div_rem(&row.divisor());
+    row.result(0, &q);
+    row.result(1, &r);
+    Outcome::default()
+}
+
+fn mul_mod(row: &mut Row<'_>) -> Outcome {
+    let product = row.operand(0) * row.operand(1) % row.divisor();
+    row.result(0, &product);
+    Outcome::default()
+}
+
+fn square_mod(row: &mut Row<'_>) -> Outcome {
+    let square = row.operand(0).pow(2) % row.divisor();
+    row.result(0, &square);
+    Outcome::default()
+}
+
+fn pow_mod(row: &mut Row<'_>) -> Outcome {
+    let power = row.operand(0).modpow(&row.operand(1), &row.divisor());
+    row.result(0, &power);
+    Outcome::default()
+}
+
+fn div_rem_digit(row: &mut Row<'_>) -> Outcome {
+    let (q, r) = row.operand(0).div_rem(&BigUint::from(row.scalar.cast_unsigned()));
+    row.result(0, &q);
+    row.result(1, &r);
+    Outcome::default()
+}
+
 fn shift_left(row: &mut Row<'_>) -> Outcome {
     let shifted = row.operand(0) << row.distance().min(row.bits as u64);
     row.result(0, &shifted);
@@ -170,20 +219,25 @@ impl Backend for Cpu {
 
     fn launch(&self, call: Call<'_>) -> Result<()> {
         let function = row_function(call.kernel.op);
-        let (bits, row_bytes) = (call.kernel.shape.bits, call.kernel.shape.bytes());
-        let out_row_bytes = call.out_row_bytes();
+        let bits = call.kernel.shape.bits;
+        let mut ins = [Input::default(); 3];
+        for (index, input) in ins.iter_mut().enumerate() {
+            let bytes = call.operands.ins[index].map_or(Ok(&[][..]), host::bytes)?;
+            let is_one_for_all = call.is_one_for_all(index);
+            *input = Input { bytes, row_bytes: call.in_row_bytes(index), is_one_for_all };
+        }
+        let out_row_bytes = [call.out_row_bytes(0), call.out_row_bytes(1)];
         let operands = call.operands;
         let scalar = operands.scalar;
-
-        let [a, b] = operands.ins.map(|buffer| buffer.map_or(Ok(&[][..]), host::bytes));
-        let (a, b) = (a?, b?);
         let [c, d] = operands.outs.map(|buffer| buffer.map(host::bytes_mut).transpose());
-        let mut outs =
-            [c?, d?].map(|bytes| bytes.map(|bytes| bytes.chunks_exact_mut(out_row_bytes)));
+        let mut outs = [
+            c?.map(|bytes| bytes.chunks_exact_mut(out_row_bytes[0])),
+            d?.map(|bytes| bytes.chunks_exact_mut(out_row_bytes[1])),
+        ];
 
         let rows: Vec<Row<'_>> = (0..operands.rows)
             .map(|row| Row {
-                ins: [a, b].map(|bytes| nth_row(bytes, row, row_bytes)),
+                ins: ins.map(|input| input.row(row)),
                 outs: outs.each_mut().map(|rows| rows.as_mut()?.next()),
                 bits,
                 scalar,
@@ -210,7 +264,17 @@ impl Backend for Cpu {
     }
 }
 
-/// A row of an operand; empty where the operand is unused.
-fn nth_row(bytes: &[u8], row: usize, row_bytes: usize) -> &[u8] {
-    bytes.get(row * row_bytes..(row + 1) * row_bytes).unwrap_or_default()
+/// An operand; without bytes where it is unused.
+#[derive(Clone, Copy, Default)]
+struct Input<'a> {
+    bytes: &'a [u8],
+    row_bytes: usize,
+    is_one_for_all: bool,
+}
+
+impl<'a> Input<'a> {
+    fn row(self, row: usize) -> &'a [u8] {
+        let row = if self.is_one_for_all { 0 } else { row };
+        self.bytes.get(row * self.row_bytes..(row + 1) * self.row_bytes).unwrap_or_default()
+    }
 }

@@ -40,7 +40,11 @@ mod tests {
                 tasks.push((Op::DivRem, Strategy::Quotient(quotient)));
             }
         }
+        for op in [Op::Prepare, Op::DivRemBy, Op::MulMod, Op::SquareMod, Op::PowMod] {
+            tasks.push((op, Strategy::Product(Product::Classical)));
+        }
         for op in [
+            Op::DivRemDigit,
             Op::Add,
             Op::Sub,
             Op::ShiftLeft,

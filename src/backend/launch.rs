@@ -10,12 +10,14 @@ compile_error!("gpuint needs a little-endian 64-bit host: its memory is shared w
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(crate) struct RawOperands {
-    pub(crate) ins: [u64; 2],
+    pub(crate) ins: [u64; 3],
     pub(crate) outs: [u64; 2],
     pub(crate) rows: u64,
     pub(crate) mask: u64,
     pub(crate) status: u64,
     pub(crate) scalar: i64,
+    /// Written where the kernel is launched: how much there must be is known there.
+    pub(crate) scratch: u64,
 }
 
 impl RawOperands {
@@ -27,14 +29,15 @@ impl RawOperands {
     ) -> Result<Self> {
         let reading = |buffer: Option<&Buffer>| buffer.map_or(Ok(0), &address);
         let writing = |buffer: Option<&mut Buffer>| buffer.map_or(Ok(0), &address_mut);
-        let Operands { ins: [a, b], outs: [c, d], rows, mask, status, scalar } = operands;
+        let Operands { ins, outs: [c, d], rows, mask, status, scalar } = operands;
         Ok(Self {
-            ins: [reading(a)?, reading(b)?],
+            ins: [reading(ins[0])?, reading(ins[1])?, reading(ins[2])?],
             outs: [writing(c)?, writing(d)?],
             rows: rows as u64,
             mask: writing(mask)?,
             status: writing(status)?,
             scalar,
+            scratch: 0,
         })
     }
 }
@@ -49,7 +52,8 @@ pub(crate) struct Facts {
     pub(crate) shared_bytes: u32,
     /// Rows that a block works on at a time.
     pub(crate) rows_per_block: u32,
-    pub(crate) reserved: u32,
+    /// Memory of the device that a block needs besides its operands.
+    pub(crate) scratch_bytes: u32,
 }
 
 impl Facts {

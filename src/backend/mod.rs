@@ -44,6 +44,22 @@ pub enum Op {
     DivRem,
     /// `out[0] = 2^scalar / in[0]`; status: rows where `in[0] = 0` or the result is too wide.
     ShiftedInverse,
+    /// `out[0]`: what divisions by `in[0]` need, prepared; status: rows where `in[0] = 0`.
+    ///
+    /// A prepared divisor is `in[2]` of the operations below. Bits of `scalar` say what there is
+    /// one of for all rows: 1 for the divisor, 2 for the exponent.
+    Prepare,
+    /// `out[0] = in[0] / in[2]`, `out[1] = in[0] mod in[2]`, either may be left out.
+    DivRemBy,
+    /// `out[0] = in[0] * in[1] mod in[2]`.
+    MulMod,
+    /// `out[0] = in[0]^2 mod in[2]`.
+    SquareMod,
+    /// `out[0] = in[0]^in[1] mod in[2]`.
+    PowMod,
+    /// `out[0] = in[0] / scalar`, which may be left out; `out[1]`: a `u64` a row,
+    /// `in[0] mod scalar`. The scalar is taken as unsigned, and not zero.
+    DivRemDigit,
     /// `out[0] = in[0] * 2^scalar mod 2^BITS`.
     ShiftLeft,
     /// `out[0] = in[0] / 2^scalar`.
@@ -72,6 +88,12 @@ impl Op {
             Self::SquareLow => "sqr_lo",
             Self::DivRem => "div_rem",
             Self::ShiftedInverse => "shinv",
+            Self::Prepare => "prepare",
+            Self::DivRemBy => "div_rem_by",
+            Self::MulMod => "mul_mod",
+            Self::SquareMod => "sqr_mod",
+            Self::PowMod => "pow_mod",
+            Self::DivRemDigit => "div_rem_digit",
             Self::ShiftLeft => "shl",
             Self::ShiftRight => "shr",
             Self::Compare => "cmp",
@@ -125,14 +147,14 @@ impl fmt::Display for Kernel {
 /// [`Op`] says otherwise.
 #[derive(Debug, Default)]
 pub(crate) struct Operands<'a> {
-    pub(crate) ins: [Option<&'a Buffer>; 2],
+    pub(crate) ins: [Option<&'a Buffer>; 3],
     pub(crate) outs: [Option<&'a mut Buffer>; 2],
     pub(crate) rows: usize,
     /// One bit a row, in 32-bit words; zeroed by the caller.
     pub(crate) mask: Option<&'a mut Buffer>,
     /// A 64-bit word, set to [`NO_ROW`] by the caller: the lowest row that failed.
     pub(crate) status: Option<&'a mut Buffer>,
-    /// A shift distance in bits, or a layout.
+    /// What is the same for all rows, as [`Op`] says.
     pub(crate) scalar: i64,
 }
 
@@ -148,13 +170,35 @@ pub(crate) struct Call<'a> {
 
 impl Call<'_> {
     /// The bytes of a row of an output.
-    pub(crate) fn out_row_bytes(&self) -> usize {
+    pub(crate) fn out_row_bytes(&self, index: usize) -> usize {
         let integer = self.kernel.shape.bytes();
-        match self.kernel.op {
-            Op::Compare => size_of::<i8>(),
-            Op::BitLength => size_of::<u32>(),
-            Op::MulWide if self.operands.scalar == SIDE_BY_SIDE => 2 * integer,
+        match (self.kernel.op, index) {
+            (Op::Compare, _) => size_of::<i8>(),
+            (Op::BitLength, _) => size_of::<u32>(),
+            (Op::DivRemDigit, 1) => size_of::<u64>(),
+            (Op::Prepare, _) => self.kernel.shape.prepared_bytes(),
+            (Op::MulWide, _) if self.operands.scalar == SIDE_BY_SIDE => 2 * integer,
             _ => integer,
+        }
+    }
+
+    /// The bytes of a row of an input.
+    pub(crate) fn in_row_bytes(&self, index: usize) -> usize {
+        match index {
+            PREPARED => self.kernel.shape.prepared_bytes(),
+            _ => self.kernel.shape.bytes(),
+        }
+    }
+
+    /// Whether all rows have one row of an input in common.
+    pub(crate) fn is_one_for_all(&self, index: usize) -> bool {
+        let scalar = self.operands.scalar;
+        match (self.kernel.op, index) {
+            (Op::DivRemBy | Op::MulMod | Op::SquareMod | Op::PowMod, PREPARED) => {
+                scalar & ONE_DIVISOR != 0
+            }
+            (Op::PowMod, 1) => scalar & ONE_EXPONENT != 0,
+            _ => false,
         }
     }
 
@@ -169,9 +213,11 @@ impl Call<'_> {
                     .is_some_and(|bytes| bytes <= buffer.bytes())
             })
         };
-        let (row_bytes, out_row_bytes) = (self.kernel.shape.bytes(), self.out_row_bytes());
-        let fits = ins.iter().all(|buffer| holds(*buffer, *rows, row_bytes))
-            && outs.iter().all(|buffer| holds(buffer.as_deref(), *rows, out_row_bytes))
+        let in_rows = |index| if self.is_one_for_all(index) { 1 } else { *rows };
+        let fits = (0..ins.len())
+            .all(|index| holds(ins[index], in_rows(index), self.in_row_bytes(index)))
+            && (0..outs.len())
+                .all(|index| holds(outs[index].as_deref(), *rows, self.out_row_bytes(index)))
             && holds(mask.as_deref(), rows.div_ceil(32), size_of::<u32>())
             && holds(status.as_deref(), 1, size_of::<u64>());
         if fits {
@@ -183,6 +229,12 @@ impl Call<'_> {
 
 /// The `scalar` of [`Op::MulWide`] that writes both halves of a product to `out[0]`.
 pub(crate) const SIDE_BY_SIDE: i64 = 1;
+
+/// The input that is prepared divisors.
+const PREPARED: usize = 2;
+/// The bits of `scalar` that say what there is one of for all rows (`kernels/prepare.cuh`).
+pub(crate) const ONE_DIVISOR: i64 = 1;
+pub(crate) const ONE_EXPONENT: i64 = 2;
 
 /// The memory behind a [`Buffer`], of the backend's own type.
 pub(crate) trait Memory: Any + Debug + Send + Sync {

@@ -113,7 +113,7 @@ impl<T: Kernels> Batch<T> {
             self.check_mask(mask)?;
         }
         let operands = Operands {
-            ins: [Some(self.buffer()), Some(rhs.buffer())],
+            ins: [Some(self.buffer()), Some(rhs.buffer()), None],
             outs: [Some(out.buffer_mut()), None],
             mask: carry.map(Mask::cleared).transpose()?,
             ..self.operands()

@@ -27,7 +27,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`bit_lengths`](Self::bit_lengths).
     pub fn bit_lengths_into(&self, out: &mut [u64]) -> Result<()> {
-        let operands = Operands { ins: [Some(self.buffer()), None], ..self.operands() };
+        let operands = Operands { ins: [Some(self.buffer()), None, None], ..self.operands() };
         let lengths = self.measure::<u32>(Op::BitLength, operands, out.len())?;
         for (target, length) in out.iter_mut().zip(lengths) {
             *target = length.into();

@@ -33,7 +33,7 @@ impl<T: Kernels> Batch<T> {
     pub fn cmp_into(&self, rhs: &Self, out: &mut [Ordering]) -> Result<()> {
         self.check(rhs)?;
         let operands =
-            Operands { ins: [Some(self.buffer()), Some(rhs.buffer())], ..self.operands() };
+            Operands { ins: [Some(self.buffer()), Some(rhs.buffer()), None], ..self.operands() };
         let signs = self.measure::<i8>(Op::Compare, operands, out.len())?;
         for (order, sign) in out.iter_mut().zip(signs) {
             *order = sign.cmp(&0);
@@ -80,7 +80,7 @@ impl<T: Kernels> Batch<T> {
         }
         self.check_mask(mask)?;
         let operands = Operands {
-            ins: [Some(self.buffer()), rhs.map(Self::buffer)],
+            ins: [Some(self.buffer()), rhs.map(Self::buffer), None],
             mask: Some(mask.cleared()?),
             ..self.operands()
         };

@@ -226,7 +226,7 @@ impl<T: Kernels> Batch<T> {
             self.check(out)?;
         }
         Ok(Operands {
-            ins: [Some(self.buffer()), Some(rhs.buffer())],
+            ins: [Some(self.buffer()), Some(rhs.buffer()), None],
             outs: [quotient.map(Self::buffer_mut), remainder.map(Self::buffer_mut)],
             ..self.operands()
         })

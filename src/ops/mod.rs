@@ -10,6 +10,9 @@ mod add;
 mod bits;
 mod compare;
 mod div;
+mod div_by;
+mod div_digit;
+mod modular;
 mod mul;
 mod operators;
 mod shift;
@@ -27,7 +30,7 @@ use crate::strategy::Strategy;
 
 impl<T: Kernels> Batch<T> {
     /// The kernel that does an operation on rows of this shape.
-    const fn kernel(op: Op, strategy: Strategy) -> Kernel {
+    pub(crate) const fn kernel(op: Op, strategy: Strategy) -> Kernel {
         Kernel { op, strategy, shape: T::SHAPE }
     }
 

@@ -48,7 +48,7 @@ impl<T: Kernels> Batch<T> {
         self.check(rhs)?;
         self.check(out)?;
         let operands = Operands {
-            ins: [Some(self.buffer()), Some(rhs.buffer())],
+            ins: [Some(self.buffer()), Some(rhs.buffer()), None],
             outs: [Some(out.buffer_mut()), None],
             ..self.operands()
         };
@@ -86,7 +86,7 @@ impl<T: Kernels> Batch<T> {
     pub fn wrapping_square_with_into<M: Mult<T>>(&self, out: &mut Self) -> Result<()> {
         self.check(out)?;
         let operands = Operands {
-            ins: [Some(self.buffer()), None],
+            ins: [Some(self.buffer()), None, None],
             outs: [Some(out.buffer_mut()), None],
             ..self.operands()
         };
@@ -133,7 +133,7 @@ impl<T: Kernels> Batch<T> {
         self.check(low)?;
         self.check(high)?;
         let operands = Operands {
-            ins: [Some(self.buffer()), Some(rhs.buffer())],
+            ins: [Some(self.buffer()), Some(rhs.buffer()), None],
             outs: [Some(low.buffer_mut()), Some(high.buffer_mut())],
             ..self.operands()
         };
@@ -200,7 +200,7 @@ impl<T: Kernels> Batch<T> {
         self.check(rhs)?;
         self.check(out)?;
         let operands = Operands {
-            ins: [Some(self.buffer()), Some(rhs.buffer())],
+            ins: [Some(self.buffer()), Some(rhs.buffer()), None],
             outs: [Some(out.buffer_mut()), None],
             scalar: SIDE_BY_SIDE,
             ..self.operands()

@@ -79,7 +79,7 @@ impl<T: Kernels> Batch<T> {
     fn shift(&self, op: Op, bits: usize, out: &mut Self) -> Result<()> {
         self.check(out)?;
         let operands = Operands {
-            ins: [Some(self.buffer()), None],
+            ins: [Some(self.buffer()), None, None],
             outs: [Some(out.buffer_mut()), None],
             // All distances from BITS on leave nothing.
             scalar: bits.min(T::BITS) as i64,

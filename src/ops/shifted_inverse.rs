@@ -69,7 +69,7 @@ impl<T: Kernels> Batch<T> {
             return Err(self.no_inverse(bits, 0));
         }
         let operands = Operands {
-            ins: [Some(self.buffer()), None],
+            ins: [Some(self.buffer()), None, None],
             outs: [Some(out.buffer_mut()), None],
             scalar: bits as i64,
             ..self.operands()

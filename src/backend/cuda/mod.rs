@@ -101,16 +101,20 @@ impl Backend for Cuda {
         let span = tracing::trace_span!("launch", kernel = %call.kernel, rows = call.operands.rows);
         let _entered = span.enter();
         let function = context.function(&call.kernel)?;
-        let operands = RawOperands::new(
+        let grid = function.grid(call.operands.rows);
+        let mut operands = RawOperands::new(
             call.operands,
             |buffer| buffer.memory::<DeviceMemory>()?.address(&self.queue),
             |buffer| buffer.memory_mut::<DeviceMemory>()?.address(&self.queue),
         )?;
+        // Freed in the order of the stream: after the kernel.
+        let scratch = DeviceMemory::new(&self.queue, function.scratch_bytes(grid))?;
+        operands.scratch = scratch.address(&self.queue)?;
         context.bind()?;
         // SAFETY: the buffers belong to the stream and were borrowed by the call, those that are
         // written mutably; `Call::check` found them long enough; and what comes to them later, a
         // free included, is queued after the kernel.
-        unsafe { function.launch(stream, operands) }
+        unsafe { function.launch(stream, grid, operands) }
     }
 
     fn synchronize(&self) -> Result<()> {

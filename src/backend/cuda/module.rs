@@ -76,6 +76,8 @@ pub(super) struct Function {
     name: String,
     handle: sys::CUfunction,
     facts: Facts,
+    /// The most blocks of a launch: where blocks have scratch, as many as the GPU runs at a time.
+    max_grid: u32,
     /// The handle is part of it.
     _module: Arc<Module>,
 }
@@ -102,23 +104,37 @@ impl Function {
             unsafe { result::function::set_function_attribute(handle, BYTES, bytes) }
                 .map_err(driver(&name))?;
         }
-        tracing::debug!(?facts, "loaded");
-        Ok(Self { name, handle, facts, _module: module })
+        let max_grid = match facts.scratch_bytes {
+            0 => MAX_GRID,
+            _ => resident_blocks(handle, facts, info).map_err(driver(&name))?,
+        };
+        tracing::debug!(?facts, max_grid, "loaded");
+        Ok(Self { name, handle, facts, max_grid, _module: module })
+    }
+
+    /// Blocks of a launch for so many rows.
+    pub(super) fn grid(&self, rows: usize) -> u32 {
+        self.facts.grid(rows, self.max_grid)
+    }
+
+    /// Bytes of scratch for so many blocks.
+    pub(super) fn scratch_bytes(&self, grid: u32) -> u64 {
+        u64::from(grid) * u64::from(self.facts.scratch_bytes)
     }
 
     /// Queues the kernel. The context is bound to the calling thread.
     ///
     /// # Safety
     /// The addresses of the operands are those of memory of this stream, as much of it as the
-    /// kernel uses for so many rows; memory that it writes is not used otherwise.
+    /// kernel uses for so many rows and so many blocks; memory that it writes is not used
+    /// otherwise.
     pub(super) unsafe fn launch(
         &self,
         stream: &CudaStream,
+        grid: u32,
         mut operands: RawOperands,
     ) -> Result<()> {
-        let rows = usize::try_from(operands.rows).unwrap_or(usize::MAX);
         let Facts { threads, shared_bytes, .. } = self.facts;
-        let grid = self.facts.grid(rows, MAX_GRID);
         let mut arguments = [(&raw mut operands).cast::<c_void>()];
         // SAFETY: the kernel takes one `Operands` by value, whose twin `RawOperands` is, and the
         // driver copies it before it returns; the rest is the caller's.
@@ -136,10 +152,21 @@ impl Function {
     }
 }
 
+/// The blocks of a kernel that a GPU runs at a time; at least one.
+fn resident_blocks(handle: sys::CUfunction, facts: Facts, info: &Info) -> Result<u32, DriverError> {
+    // Both are no more than what `check` found the GPU to have.
+    let (threads, shared_bytes) = (facts.threads as i32, facts.shared_bytes as usize);
+    // SAFETY: the function is there, and its context is bound.
+    let blocks = unsafe {
+        result::occupancy::max_active_block_per_multiprocessor(handle, threads, shared_bytes)
+    }?;
+    Ok(u32::try_from(blocks).unwrap_or(0).saturating_mul(info.multiprocessors).max(1))
+}
+
 /// Checks what a kernel says about itself against what the GPU has.
 fn check(kernel: &str, facts: Facts, available: u32) -> Result<()> {
-    let Facts { threads, shared_bytes: needed, rows_per_block, reserved } = facts;
-    if !(1..=MAX_THREADS).contains(&threads) || rows_per_block == 0 || reserved != 0 {
+    let Facts { threads, shared_bytes: needed, rows_per_block, scratch_bytes } = facts;
+    if !(1..=MAX_THREADS).contains(&threads) || rows_per_block == 0 || scratch_bytes % 16 != 0 {
         return Err(Error::Driver(format!(
             "{kernel}: its image is not one of this crate: {facts:?}"
         )));
@@ -178,13 +205,13 @@ mod tests {
     use super::*;
 
     const FACTS: Facts =
-        Facts { threads: 128, shared_bytes: 65536, rows_per_block: 4, reserved: 0 };
+        Facts { threads: 128, shared_bytes: 65536, rows_per_block: 4, scratch_bytes: 32 };
 
     #[test]
     fn facts_are_four_words() {
-        let words: [u8; 16] = bytemuck::cast([128u32, 65536, 4, 0]);
+        let words: [u8; 16] = bytemuck::cast([128u32, 65536, 4, 32]);
         assert_eq!(bytemuck::pod_read_unaligned::<Facts>(&words), FACTS);
-        assert_eq!(size_of::<RawOperands>(), 64);
+        assert_eq!(size_of::<RawOperands>(), 80);
     }
 
     #[test]
@@ -198,7 +225,7 @@ mod tests {
             Facts { threads: 0, ..FACTS },
             Facts { threads: 1025, ..FACTS },
             Facts { rows_per_block: 0, ..FACTS },
-            Facts { reserved: 1, ..FACTS },
+            Facts { scratch_bytes: 8, ..FACTS },
         ] {
             assert!(matches!(check("k", wrong, 65536), Err(Error::Driver(_))), "{wrong:?}");
         }

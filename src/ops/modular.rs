@@ -1,0 +1,154 @@
+//! Products, squares and powers modulo prepared divisors.
+//!
+//! Each product is reduced by Barrett's method: two short products with the reciprocal and the
+//! divisor, and no comparison before the last ("Implementing the Rivest Shamir and Adleman public
+//! key encryption algorithm on a standard digital signal processor", CRYPTO '86). Powers are taken
+//! window by window of exponent bits. `kernels/modular.cuh` and `kernels/pow_mod.cuh` have the
+//! bounds and their proofs.
+
+use num_bigint::BigUint;
+
+use crate::backend::{ONE_EXPONENT, Op, Operands};
+use crate::batch::Batch;
+use crate::divisor::Divisor;
+use crate::error::Result;
+use crate::shape::Kernels;
+use crate::strategy::{Auto, Strategy};
+
+impl<T: Kernels> Batch<T> {
+    /// `self * rhs mod divisor`: the whole product, nothing wraps; the factors need not be below
+    /// the divisor.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, Divisor, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let power = |exponent: u32| BigUint::from(1u32) << exponent;
+    /// let a = Batch::<GpuUint<1024>>::splat(&device, &power(1000), 1)?;
+    /// let prime = Divisor::splat(&device, &(power(521) - 1u32))?;
+    /// assert_eq!(a.mul_mod(&a, &prime)?.row(0)?, power(2000 - 3 * 521));
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
+    /// [`LengthMismatch`](crate::Error::LengthMismatch), and what any operation may return:
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing),
+    /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
+    pub fn mul_mod(&self, rhs: &Self, divisor: &Divisor<T>) -> Result<Self> {
+        self.produce(|out| self.mul_mod_into(rhs, divisor, out))
+    }
+
+    /// [`mul_mod`](Self::mul_mod) into a batch that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    pub fn mul_mod_into(&self, rhs: &Self, divisor: &Divisor<T>, out: &mut Self) -> Result<()> {
+        self.check(rhs)?;
+        self.modular(Op::MulMod, Some(rhs), 0, divisor, out)
+    }
+
+    /// `self^2 mod divisor`: nothing wraps; the rows need not be below the divisor.
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    pub fn square_mod(&self, divisor: &Divisor<T>) -> Result<Self> {
+        self.produce(|out| self.square_mod_into(divisor, out))
+    }
+
+    /// [`square_mod`](Self::square_mod) into a batch that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    pub fn square_mod_into(&self, divisor: &Divisor<T>, out: &mut Self) -> Result<()> {
+        self.modular(Op::SquareMod, None, 0, divisor, out)
+    }
+
+    /// `self^exponents mod divisor`, row by row: nothing wraps; the rows need not be below the
+    /// divisor. The power 0 is 1, and everything is 0 modulo 1.
+    ///
+    /// The time grows with the length of the longest exponent and depends on the exponents' bits:
+    /// do not use it where these are secret.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, Divisor, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let number = |n: u32| BigUint::from(n);
+    /// let a = Batch::<GpuUint<1024>>::from_biguints(&device, &[number(3), number(4)])?;
+    /// let e = Batch::from_biguints(&device, &[number(100), number(0)])?;
+    /// let v = Divisor::splat(&device, &number(101))?; // a prime: 3^100 = 1 (Fermat)
+    /// assert_eq!(a.pow_mod(&e, &v)?.to_biguints()?, [number(1), number(1)]);
+    /// assert_eq!(a.pow_mod_all(&number(2), &v)?.to_biguints()?, [number(9), number(16)]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    pub fn pow_mod(&self, exponents: &Self, divisor: &Divisor<T>) -> Result<Self> {
+        self.produce(|out| self.pow_mod_into(exponents, divisor, out))
+    }
+
+    /// [`pow_mod`](Self::pow_mod) into a batch that exists. On a GPU the powers of each window
+    /// take memory for the time of the call: at most 63 integers for each row that is worked on at
+    /// the same time.
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    pub fn pow_mod_into(
+        &self,
+        exponents: &Self,
+        divisor: &Divisor<T>,
+        out: &mut Self,
+    ) -> Result<()> {
+        self.check(exponents)?;
+        self.modular(Op::PowMod, Some(exponents), 0, divisor, out)
+    }
+
+    /// `self^exponent mod divisor`, one exponent for all rows: [`pow_mod`](Self::pow_mod)
+    /// otherwise.
+    ///
+    /// # Errors
+    /// [`TooWide`](crate::Error::TooWide) where the exponent needs more than `BITS` bits (row 0),
+    /// and as [`mul_mod`](Self::mul_mod).
+    pub fn pow_mod_all(&self, exponent: &BigUint, divisor: &Divisor<T>) -> Result<Self> {
+        self.produce(|out| self.pow_mod_all_into(exponent, divisor, out))
+    }
+
+    /// [`pow_mod_all`](Self::pow_mod_all) into a batch that exists; memory as
+    /// [`pow_mod_into`](Self::pow_mod_into), and for the exponent.
+    ///
+    /// # Errors
+    /// As [`pow_mod_all`](Self::pow_mod_all).
+    pub fn pow_mod_all_into(
+        &self,
+        exponent: &BigUint,
+        divisor: &Divisor<T>,
+        out: &mut Self,
+    ) -> Result<()> {
+        let exponent = Self::splat(self.device(), exponent, 1)?;
+        self.modular(Op::PowMod, Some(&exponent), ONE_EXPONENT, divisor, out)
+    }
+
+    fn modular(
+        &self,
+        op: Op,
+        second: Option<&Self>,
+        shared: i64,
+        divisor: &Divisor<T>,
+        out: &mut Self,
+    ) -> Result<()> {
+        self.check_divisor(divisor)?;
+        self.check(out)?;
+        let operands = Operands {
+            ins: [Some(self.buffer()), second.map(Self::buffer), Some(divisor.buffer())],
+            outs: [Some(out.buffer_mut()), None],
+            scalar: divisor.scalar() | shared,
+            ..self.operands()
+        };
+        let strategy = Strategy::product::<T, Auto>(op);
+        self.device().launch(Self::kernel(op, strategy), operands)
+    }
+}
