@@ -1,7 +1,7 @@
 //! Bad input is answered by the error that says what is wrong, before anything runs.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, Error, Kernels, Mask, Result, Widen, WideningVisitor};
+use gpuint::{Batch, Device, Divisor, Error, Kernels, Mask, Result, Widen, WideningVisitor};
 use num_traits::One;
 
 use crate::setting::{Check, Context, Setting, Tally, on_every_backend};
@@ -11,6 +11,8 @@ type Outcome = (&'static str, Option<Error>);
 
 /// Every call that takes a second batch, with an operand that does not go with the first.
 fn operands<T: Kernels>(a: &Batch<T>, b: &Batch<T>) -> Vec<Outcome> {
+    let good = &Divisor::new(a).expect("no row is zero");
+    let divisor = &Divisor::new(b).expect("no row is zero");
     vec![
         ("wrapping_add", a.wrapping_add(b).err()),
         ("overflowing_add", a.overflowing_add(b).err()),
@@ -22,6 +24,15 @@ fn operands<T: Kernels>(a: &Batch<T>, b: &Batch<T>) -> Vec<Outcome> {
         ("div", a.div(b).err()),
         ("rem", a.rem(b).err()),
         ("div_rem_masked", a.div_rem_masked(b).err()),
+        ("div_rem_by", a.div_rem_by(divisor).err()),
+        ("div_by", a.div_by(divisor).err()),
+        ("rem_by", a.rem_by(divisor).err()),
+        ("mul_mod, divisor", a.mul_mod(a, divisor).err()),
+        ("mul_mod, factor", a.mul_mod(b, good).err()),
+        ("square_mod", a.square_mod(divisor).err()),
+        ("pow_mod, divisor", a.pow_mod(a, divisor).err()),
+        ("pow_mod, exponents", a.pow_mod(b, good).err()),
+        ("pow_mod_all", a.pow_mod_all(&BigUint::one(), divisor).err()),
         ("cmp", a.cmp(b).err()),
         ("eq_mask", a.eq_mask(b).err()),
         ("lt_mask", a.lt_mask(b).err()),
@@ -36,6 +47,7 @@ fn outputs<T: Kernels>(
     mask: &mut Mask,
     bad_mask: &mut Mask,
 ) -> Vec<Outcome> {
+    let divisor = &Divisor::new(a).expect("no row is zero");
     vec![
         ("wrapping_add_into", a.wrapping_add_into(a, bad).err()),
         ("overflowing_add_into", a.overflowing_add_into(a, bad, mask).err()),
@@ -53,6 +65,18 @@ fn outputs<T: Kernels>(
         ("rem_into", a.rem_into(a, bad).err()),
         ("div_rem_masked_into", a.div_rem_masked_into(a, bad, good, mask).err()),
         ("div_rem_masked_into, remainder", a.div_rem_masked_into(a, good, bad, mask).err()),
+        ("div_rem_by_into, quotient", a.div_rem_by_into(divisor, bad, good).err()),
+        ("div_rem_by_into, remainder", a.div_rem_by_into(divisor, good, bad).err()),
+        ("div_by_into", a.div_by_into(divisor, bad).err()),
+        ("rem_by_into", a.rem_by_into(divisor, bad).err()),
+        ("mul_mod_into", a.mul_mod_into(a, divisor, bad).err()),
+        ("square_mod_into", a.square_mod_into(divisor, bad).err()),
+        ("pow_mod_into", a.pow_mod_into(a, divisor, bad).err()),
+        ("pow_mod_all_into", a.pow_mod_all_into(&BigUint::one(), divisor, bad).err()),
+        ("div_rem_digit_into", {
+            let mut remainders = vec![T::Digit::one(); a.len()];
+            a.div_rem_digit_into(T::Digit::one(), bad, &mut remainders).err()
+        }),
         ("shl_into", a.shl_into(1, bad).err()),
         ("shr_into", a.shr_into(1, bad).err()),
         ("shl_digits_into", a.shl_digits_into(1, bad).err()),
@@ -104,6 +128,11 @@ fn mismatches<T: Kernels>(device: &Device, what: &Context<'_>, tally: &mut Tally
         let mut lengths = vec![0; rows];
         expect(vec![("cmp_into", a.cmp_into(&a, &mut order).err())], &error);
         expect(vec![("bit_lengths_into", a.bit_lengths_into(&mut lengths).err())], &error);
+        let (two, mut remainders) =
+            (T::Digit::one() + T::Digit::one(), vec![T::Digit::one(); rows]);
+        expect(vec![("rem_digit_into", a.rem_digit_into(two, &mut remainders).err())], &error);
+        let error_of_digits = a.div_rem_digit_into(two, &mut good, &mut remainders).err();
+        expect(vec![("div_rem_digit_into, remainders", error_of_digits)], &error);
         let widening = T::SHAPE.visit_widening(WideMismatch { device, rows }).transpose()?;
         expect(widening.unwrap_or_default(), &error);
     }

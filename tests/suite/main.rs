@@ -8,6 +8,7 @@ mod division;
 mod errors;
 mod inverses;
 mod matrix;
+mod modular;
 mod operands;
 mod oracle;
 mod order;

@@ -7,8 +7,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Error, Kernels, Mask, Result,
-    ShiftedInverse, Widen, WideningVisitor,
+    Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Divisor, Error, Kernels, Mask,
+    Result, ShiftedInverse, Widen, WideningVisitor,
 };
 use num_traits::{One, Zero};
 
@@ -115,6 +115,14 @@ fn quotient<T: Kernels>() -> Vec<Form<T>> {
         ("u / v", |u, v| Ok(u / v)),
         ("u /= v", |u, v| assigned(u, |u| *u /= v)),
     ];
+    forms.extend::<[Form<T>; 4]>([
+        ("div_by", |u, v| u.div_by(&Divisor::new(v)?)),
+        ("div_by_into", |u, v| into(u, |q| u.div_by_into(&Divisor::new(v)?, q))),
+        ("div_rem_by, quotient", |u, v| Ok(u.div_rem_by(&Divisor::new(v)?)?.0)),
+        ("div_rem_by_into, quotient", |u, v| {
+            Ok(into_two(u, |q, r| u.div_rem_by_into(&Divisor::new(v)?, q, r))?.0)
+        }),
+    ]);
     forms.extend(quotient_by::<T, Blocked<Classical>>());
     forms.extend(quotient_by::<T, ShiftedInverse<Classical>>());
     forms
@@ -141,6 +149,14 @@ fn remainder<T: Kernels>() -> Vec<Form<T>> {
         ("u % v", |u, v| Ok(u % v)),
         ("u %= v", |u, v| assigned(u, |u| *u %= v)),
     ];
+    forms.extend::<[Form<T>; 4]>([
+        ("rem_by", |u, v| u.rem_by(&Divisor::new(v)?)),
+        ("rem_by_into", |u, v| into(u, |r| u.rem_by_into(&Divisor::new(v)?, r))),
+        ("div_rem_by, remainder", |u, v| Ok(u.div_rem_by(&Divisor::new(v)?)?.1)),
+        ("div_rem_by_into, remainder", |u, v| {
+            Ok(into_two(u, |q, r| u.div_rem_by_into(&Divisor::new(v)?, q, r))?.1)
+        }),
+    ]);
     forms.extend(remainder_by::<T, Blocked<Classical>>());
     forms.extend(remainder_by::<T, ShiftedInverse<Classical>>());
     forms
@@ -151,6 +167,46 @@ fn remainder_by<T: Kernels, S: Division<T>>() -> [Form<T>; 2] {
         ("rem_with_into", |u, v| into(u, |r| u.rem_with_into::<S>(v, r))),
         ("div_rem_with, remainder", |u, v| Ok(u.div_rem_with::<S>(v)?.1)),
     ]
+}
+
+/// Squares modulo the second operand.
+fn square_mod<T: Kernels>() -> Vec<Form<T>> {
+    vec![
+        ("square_mod", |a, v| a.square_mod(&Divisor::new(v)?)),
+        ("square_mod_into", |a, v| into(a, |out| a.square_mod_into(&Divisor::new(v)?, out))),
+        ("mul_mod", |a, v| a.mul_mod(a, &Divisor::new(v)?)),
+        ("mul_mod_into", |a, v| into(a, |out| a.mul_mod_into(a, &Divisor::new(v)?, out))),
+        ("pow_mod", |a, v| {
+            let two = Batch::splat(a.device(), &BigUint::from(2u32), a.len())?;
+            a.pow_mod(&two, &Divisor::new(v)?)
+        }),
+        ("pow_mod_into", |a, v| {
+            let two = Batch::splat(a.device(), &BigUint::from(2u32), a.len())?;
+            into(a, |out| a.pow_mod_into(&two, &Divisor::new(v)?, out))
+        }),
+        ("pow_mod_all", |a, v| a.pow_mod_all(&BigUint::from(2u32), &Divisor::new(v)?)),
+        ("pow_mod_all_into", |a, v| {
+            into(a, |out| a.pow_mod_all_into(&BigUint::from(2u32), &Divisor::new(v)?, out))
+        }),
+    ]
+}
+
+/// Quotients by ten.
+fn tenth<T: Kernels>() -> Vec<Form<T>> {
+    vec![
+        ("div_rem_digit", |u, _| Ok(u.div_rem_digit(ten::<T>())?.0)),
+        ("div_rem_digit_into", |u, _| {
+            let mut remainders = vec![ten::<T>(); u.len()];
+            into(u, |q| u.div_rem_digit_into(ten::<T>(), q, &mut remainders))
+        }),
+        ("div_by one divisor", |u, _| {
+            u.div_by(&Divisor::splat(u.device(), &BigUint::from(10u32))?)
+        }),
+    ]
+}
+
+fn ten<T: Kernels>() -> T::Digit {
+    <T::Digit as num_traits::NumCast>::from(10).expect("it is a digit")
 }
 
 fn shl<T: Kernels>() -> Vec<Form<T>> {
@@ -366,6 +422,14 @@ fn forms<T: Kernels>(device: &Device, turn: usize, count: usize, tally: &mut Tal
     let divisions = Forms::<T>::new(device, divisions)?;
     divisions.check(tally, quotient(), |u, v| oracle::div_rem(u, v).0);
     divisions.check(tally, remainder(), |u, v| oracle::div_rem(u, v).1);
+    divisions.check(tally, square_mod(), |a, v| oracle::mul_mod(a, a, v));
+    divisions.check(tally, tenth(), |u, _| oracle::div_rem(u, &BigUint::from(10u32)).0);
+    let what = Context::new::<T>("rem_digit", device);
+    let digits = divisions.a.rem_digit(ten::<T>())?;
+    let digits: Vec<u64> = digits.iter().filter_map(num_traits::ToPrimitive::to_u64).collect();
+    let tenths = divisions.rows.iter().map(|row| oracle::div_rem(&row.a, &BigUint::from(10u32)).1);
+    let tenths: Vec<u64> = tenths.map(|r| r.iter_u64_digits().sum()).collect();
+    tally.values(&what, &divisions.rows, &digits, &tenths);
     divisions.check(tally, inverse(), |_, v| oracle::inverse(v, bits - T::DIGIT_BITS));
     divisions.check(tally, vec![("u / u of one batch", |_, v| v.div(v))], |_, _| BigUint::one());
     Ok(())

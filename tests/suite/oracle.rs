@@ -8,10 +8,10 @@
 use std::cmp::Ordering;
 
 use gpuint::num_bigint::BigUint;
-use malachite_base::num::arithmetic::traits::{DivRem, ModPowerOf2, Square};
+use malachite_base::num::arithmetic::traits::{DivRem, ModPow, ModPowerOf2, Square};
 use malachite_base::num::logic::traits::SignificantBits;
 use malachite_nz::natural::Natural;
-use num_traits::Zero;
+use num_traits::{One, Zero};
 
 fn natural(value: &BigUint) -> Natural {
     Natural::from_owned_limbs_asc(value.to_u64_digits())
@@ -52,6 +52,20 @@ pub(crate) fn square(a: &BigUint, bits: usize) -> BigUint {
 pub(crate) fn div_rem(u: &BigUint, v: &BigUint) -> (BigUint, BigUint) {
     let (q, r) = natural(u).div_rem(natural(v));
     (biguint(&q), biguint(&r))
+}
+
+/// `a * b mod v` for a `v` that is not 0.
+pub(crate) fn mul_mod(a: &BigUint, b: &BigUint, v: &BigUint) -> BigUint {
+    biguint(&(natural(a) * natural(b) % natural(v)))
+}
+
+/// `a^e mod v` for a `v` that is not 0.
+pub(crate) fn pow_mod(a: &BigUint, e: &BigUint, v: &BigUint) -> BigUint {
+    if v.is_one() {
+        return BigUint::zero();
+    }
+    let v = natural(v);
+    biguint(&(natural(a) % &v).mod_pow(natural(e), v))
 }
 
 /// Whether u = q*v + r and 0 <= r < v.

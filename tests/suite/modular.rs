@@ -1,0 +1,331 @@
+//! Prepared divisors: division by them, and products, squares and powers modulo them; and division
+//! by one digit.
+//!
+//! Divisors are those of the divisions, dividends and factors of any length: below the divisor,
+//! equal to it, longer.
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{Batch, Device, Divisor, Error, Kernels, Result};
+use num_traits::{NumCast, One, ToPrimitive, Zero};
+
+use crate::operands::{DIVISIONS, PRODUCTS, Random, Row, ones, power, rows};
+use crate::oracle;
+use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, seed};
+
+const DIVIDED: Rows = Rows { threads: 60_000, least: 33 };
+const MULTIPLIED: Rows = Rows { threads: 50_000, least: 33 };
+/// A power takes as long as hundreds of products.
+const RAISED: Rows = Rows { threads: 2_000, least: 5 };
+
+/// Rows whose divisor is not 0.
+fn divisible(mut rows: Vec<Row>) -> Vec<Row> {
+    for row in rows.iter_mut().filter(|row| row.b.is_zero()) {
+        row.b = BigUint::one();
+    }
+    rows
+}
+
+/// Memory that held other values.
+fn dirty<T: Kernels>(device: &Device, rows: &[Row]) -> Result<Batch<T>> {
+    Batch::splat(device, &ones(T::BITS), rows.len())
+}
+
+struct Divisions;
+
+impl Check for Divisions {
+    const NAME: &str = "div_rem_by";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(DIVIDED, T::SHAPE);
+        for (part, device, rows) in setting.parts::<T>(DIVISIONS, count) {
+            let mut rows = divisible(rows);
+            let what = Context::new::<T>("div_rem_by", device);
+            tally.attempt(&what, rows.len(), |tally| {
+                let v = Batch::<T>::from_biguints(device, &second(&rows))?;
+                divide(&what, &rows, &Divisor::new(&v)?, tally)
+            });
+            // One of the divisors for all of them.
+            let one = rows[part * 7 % rows.len()].b.clone();
+            for row in &mut rows {
+                row.b.clone_from(&one);
+            }
+            let what = Context::new::<T>("div_rem_by one divisor", device);
+            tally.attempt(&what, rows.len(), |tally| {
+                divide(&what, &rows, &Divisor::<T>::splat(device, &one)?, tally)
+            });
+        }
+    }
+}
+
+fn divide<T: Kernels>(
+    what: &Context<'_>,
+    rows: &[Row],
+    divisor: &Divisor<T>,
+    tally: &mut Tally,
+) -> Result<()> {
+    let device = divisor.device();
+    let u = Batch::<T>::from_biguints(device, &first(rows))?;
+    let (mut q, mut r) = (dirty(device, rows)?, dirty(device, rows)?);
+    u.div_rem_by_into(divisor, &mut q, &mut r)?;
+    let results = q.to_biguints()?.into_iter().zip(r.to_biguints()?);
+    for (row, got) in rows.iter().zip(results) {
+        let expected = oracle::div_rem(&row.a, &row.b);
+        let right = got == expected && oracle::is_division(&row.a, &row.b, &got.0, &got.1);
+        tally
+            .row(right, || format!("{}\n  q, r {got:x?}\n  expected {expected:x?}", what.row(row)));
+    }
+    Ok(())
+}
+
+/// A factor for each row, of its own kind: as long as the width, below the divisor, or just below.
+fn factors<T: Kernels>(rows: &[Row]) -> Vec<BigUint> {
+    let factor = |row: &Row| {
+        let drawn = || {
+            let list = self::rows(seed(), PRODUCTS, T::SHAPE.into(), [row.index]);
+            list[0].a.clone()
+        };
+        match row.index % 7 {
+            0..3 => drawn(),
+            3 | 4 => oracle::div_rem(&drawn(), &row.b).1,
+            5 => &row.b - 1u32,
+            _ => row.b.clone(),
+        }
+    };
+    rows.iter().map(factor).collect()
+}
+
+/// The first factor: every third row's is below the divisor, some as far as they can be.
+fn reduce(rows: &mut [Row]) {
+    for row in rows {
+        match row.index % 9 {
+            0 | 1 => row.a = oracle::div_rem(&row.a, &row.b).1,
+            2 => row.a = &row.b - 1u32,
+            3 => row.a = oracle::div_rem(&row.b, &BigUint::from(2u32)).0,
+            _ => {}
+        }
+    }
+}
+
+struct Products;
+
+impl Check for Products {
+    const NAME: &str = "mul_mod, square_mod";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(MULTIPLIED, T::SHAPE);
+        for (part, device, rows) in setting.parts::<T>(DIVISIONS, count) {
+            let mut rows = divisible(rows);
+            reduce(&mut rows);
+            let factors = factors::<T>(&rows);
+            let what = Context::new::<T>("mul_mod", device);
+            tally.attempt(&what, rows.len(), |tally| {
+                let v = Batch::<T>::from_biguints(device, &second(&rows))?;
+                multiply(&rows, &factors, &Divisor::new(&v)?, tally)
+            });
+            let one = rows[part * 7 % rows.len()].b.clone();
+            for row in &mut rows {
+                row.b.clone_from(&one);
+            }
+            let what = Context::new::<T>("mul_mod one divisor", device);
+            tally.attempt(&what, rows.len(), |tally| {
+                multiply(&rows, &factors, &Divisor::<T>::splat(device, &one)?, tally)
+            });
+        }
+    }
+}
+
+fn multiply<T: Kernels>(
+    rows: &[Row],
+    factors: &[BigUint],
+    divisor: &Divisor<T>,
+    tally: &mut Tally,
+) -> Result<()> {
+    let device = divisor.device();
+    let a = Batch::<T>::from_biguints(device, &first(rows))?;
+    let b = Batch::from_biguints(device, factors)?;
+    let mut out = dirty(device, rows)?;
+
+    let what = Context::new::<T>("mul_mod", device);
+    a.mul_mod_into(&b, divisor, &mut out)?;
+    let expected: Vec<_> =
+        rows.iter().zip(factors).map(|(row, b)| oracle::mul_mod(&row.a, b, &row.b)).collect();
+    tally.values(&what, rows, &out.to_biguints()?, &expected);
+
+    let what = Context::new::<T>("square_mod", device);
+    a.square_mod_into(divisor, &mut out)?;
+    let expected: Vec<_> = rows.iter().map(|row| oracle::mul_mod(&row.a, &row.a, &row.b)).collect();
+    tally.values(&what, rows, &out.to_biguints()?, &expected);
+    Ok(())
+}
+
+/// Exponents: 0, 1, lengths on both sides of where the window becomes wider, all ones, and of the
+/// whole width where that does not take too long.
+fn exponents<T: Kernels>(rows: &[Row]) -> Vec<BigUint> {
+    let longest = if T::BITS <= 1024 { T::BITS } else { 400 };
+    let lengths = [1, 2, 15, 16, 47, 48, 139, 140, 393, 394, longest, longest];
+    let exponent = |row: &Row| {
+        let mut random = Random::new(seed() ^ row.index as u64);
+        let bits = lengths[random.below(lengths.len())].min(longest);
+        match row.index % 8 {
+            0 => BigUint::from(row.index % 3),
+            1 => ones(bits),
+            2 => power(bits - 1),
+            3 => power(bits - 1) + 1u32,
+            _ => random.bits(bits),
+        }
+    };
+    rows.iter().map(exponent).collect()
+}
+
+struct Powers;
+
+impl Check for Powers {
+    const NAME: &str = "pow_mod";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(RAISED, T::SHAPE);
+        for (part, device, rows) in setting.parts::<T>(DIVISIONS, count) {
+            let mut rows = divisible(rows);
+            reduce(&mut rows);
+            let exponents = exponents::<T>(&rows);
+            let what = Context::new::<T>("pow_mod", device);
+            tally.attempt(&what, rows.len(), |tally| {
+                let v = Batch::<T>::from_biguints(device, &second(&rows))?;
+                let (a, e) = (
+                    Batch::from_biguints(device, &first(&rows))?,
+                    Batch::from_biguints(device, &exponents)?,
+                );
+                let mut out = dirty(device, &rows)?;
+                a.pow_mod_into(&e, &Divisor::new(&v)?, &mut out)?;
+                tally.values(&what, &rows, &out.to_biguints()?, &powers(&rows, &exponents));
+
+                // One exponent for all of them.
+                let one = vec![exponents[part % rows.len()].clone(); rows.len()];
+                a.pow_mod_all_into(&one[0], &Divisor::new(&v)?, &mut out)?;
+                tally.values(&what, &rows, &out.to_biguints()?, &powers(&rows, &one));
+                // And one divisor.
+                for row in &mut rows {
+                    row.b.clone_from(&factors::<T>(std::slice::from_ref(row))[0]);
+                    row.b.set_bit(0, true);
+                }
+                let divisor = rows[part % rows.len()].b.clone();
+                for row in &mut rows {
+                    row.b.clone_from(&divisor);
+                }
+                let divisor = Divisor::splat(device, &divisor)?;
+                a.pow_mod_into(&e, &divisor, &mut out)?;
+                tally.values(&what, &rows, &out.to_biguints()?, &powers(&rows, &exponents));
+                a.pow_mod_all_into(&one[0], &divisor, &mut out)?;
+                tally.values(&what, &rows, &out.to_biguints()?, &powers(&rows, &one));
+                Ok(())
+            });
+        }
+    }
+}
+
+fn powers(rows: &[Row], exponents: &[BigUint]) -> Vec<BigUint> {
+    rows.iter().zip(exponents).map(|(row, e)| oracle::pow_mod(&row.a, e, &row.b)).collect()
+}
+
+struct Digits;
+
+impl Check for Digits {
+    const NAME: &str = "div_rem_digit";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(DIVIDED, T::SHAPE).div_ceil(4) | 1;
+        for (part, device, rows) in setting.parts::<T>(DIVISIONS, count) {
+            let mut random = Random::new(seed() ^ part as u64);
+            let largest = ones(T::DIGIT_BITS).to_u64().unwrap_or(u64::MAX);
+            let half = largest / 2;
+            let any = random.next() >> (64 - T::DIGIT_BITS) | 1;
+            for digit in [1, 2, 3, 10, half, half + 1, half + 2, largest - 1, largest, any] {
+                let what = Context::new::<T>("div_rem_digit", device);
+                tally.attempt(&what, rows.len(), |tally| {
+                    by_digit::<T>(&what, device, &rows, digit, tally)
+                });
+            }
+        }
+    }
+}
+
+fn by_digit<T: Kernels>(
+    what: &Context<'_>,
+    device: &Device,
+    rows: &[Row],
+    digit: u64,
+    tally: &mut Tally,
+) -> Result<()> {
+    let divisor = <T::Digit as NumCast>::from(digit).expect("it is a digit");
+    let u = Batch::<T>::from_biguints(device, &first(rows))?;
+    let mut q = dirty(device, rows)?;
+    let mut r = vec![divisor; rows.len()];
+    u.div_rem_digit_into(divisor, &mut q, &mut r)?;
+    let alone = u.rem_digit(divisor)?;
+    let q = q.to_biguints()?;
+    for (index, row) in rows.iter().enumerate() {
+        let v = BigUint::from(digit);
+        let got_r = BigUint::from(r[index].to_u64().unwrap_or_default());
+        let right = oracle::is_division(&row.a, &v, &q[index], &got_r) && alone[index] == r[index];
+        tally.row(right, || {
+            format!("{}\n  by {digit:#x}: q {:#x}, r {got_r:#x}", what.row(row), q[index])
+        });
+    }
+    Ok(())
+}
+
+struct Errors;
+
+impl Check for Errors {
+    const NAME: &str = "divisors that are none";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        for device in setting.devices() {
+            let what = Context::new::<T>("divisors that are none", device);
+            tally.attempt(&what, 1, |tally| errors::<T>(device, &what, tally));
+        }
+    }
+}
+
+fn errors<T: Kernels>(device: &Device, what: &Context<'_>, tally: &mut Tally) -> Result<()> {
+    let mut expect = |call: &str, got: Option<Error>, expected: Error| {
+        let right = got.as_ref() == Some(&expected);
+        tally.row(right, || format!("{what}: {call}: {got:?}, expected {expected:?}"));
+    };
+    let count = 7;
+    for zeros in [&[0][..], &[6], &[3, 5], &[2, 1]] {
+        let value = |row| if zeros.contains(&row) { BigUint::zero() } else { power(row) };
+        let v = Batch::<T>::from_biguints(device, &(0..count).map(value).collect::<Vec<_>>())?;
+        let row = zeros.iter().min().copied().unwrap_or_default();
+        expect("Divisor::new", Divisor::new(&v).err(), Error::DivisionByZero { row });
+    }
+    let zero = Error::DivisionByZero { row: 0 };
+    let splat = Divisor::<T>::splat(device, &BigUint::zero());
+    expect("Divisor::splat", splat.err(), zero.clone());
+    let wide = Error::TooWide { row: 0, bits: T::BITS as u64 + 1, width: T::BITS };
+    expect("Divisor::splat", Divisor::<T>::splat(device, &power(T::BITS)).err(), wide.clone());
+    let a = Batch::<T>::splat(device, &power(5), count)?;
+    let one = Divisor::splat(device, &BigUint::one())?;
+    expect("pow_mod_all", a.pow_mod_all(&power(T::BITS), &one).err(), wide);
+    expect("div_rem_digit", a.div_rem_digit(T::Digit::zero()).err(), zero.clone());
+    expect("rem_digit", a.rem_digit(T::Digit::zero()).err(), zero);
+
+    // Modulo 1 everything is 0, the power 0 too; modulo anything else that is 1.
+    let none = Batch::<T>::zeros(device, count)?;
+    for (modulus, expected) in [(BigUint::one(), BigUint::zero()), (power(70), BigUint::one())] {
+        let divisor = Divisor::splat(device, &modulus)?;
+        for result in [a.pow_mod(&none, &divisor)?, none.pow_mod(&none, &divisor)?] {
+            let right = result.to_biguints()? == vec![expected.clone(); count];
+            tally.row(right, || format!("{what}: the power 0 modulo {modulus}"));
+        }
+    }
+    Ok(())
+}
+
+on_every_backend! {
+    divisions: Divisions,
+    products: Products,
+    powers: Powers,
+    digits: Digits,
+    errors: Errors,
+}
