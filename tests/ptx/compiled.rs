@@ -129,6 +129,7 @@ pub(crate) struct Facts {
     shared_bytes: u32,
     /// Rows that a block takes at a time.
     pub(crate) rows_per_block: u32,
+    scratch_bytes: u32,
 }
 
 impl Facts {
@@ -139,7 +140,12 @@ impl Facts {
             let word = bytes.get(4 * index..).and_then(<[u8]>::first_chunk);
             word.map(|word| u32::from_le_bytes(*word)).ok_or(format!("{kernel}: short facts"))
         };
-        Ok(Self { threads: word(0)?, shared_bytes: word(1)?, rows_per_block: word(2)? })
+        Ok(Self {
+            threads: word(0)?,
+            shared_bytes: word(1)?,
+            rows_per_block: word(2)?,
+            scratch_bytes: word(3)?,
+        })
     }
 }
 
@@ -147,7 +153,7 @@ impl Facts {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Operands {
     /// Rows, or nothing where the pointer is null.
-    pub(crate) inputs: [Vec<u8>; 2],
+    pub(crate) inputs: [Vec<u8>; 3],
     /// Bytes of the results; 0 where the pointer is null.
     pub(crate) outputs: [usize; 2],
     pub(crate) rows: usize,
@@ -192,7 +198,8 @@ pub(crate) fn run(module: &Module, kernel: &str, given: &Operands, how: How) -> 
         .dynamic_shared(facts.shared_bytes)
         .seed(how.seed)
         .checks(how.checks);
-    launched(module, kernel, given, &launch).map_err(|error| format!("{kernel}: {error}"))
+    let scratch = grid as usize * facts.scratch_bytes as usize;
+    launched(module, kernel, given, &launch, scratch).map_err(|error| format!("{kernel}: {error}"))
 }
 
 fn launched(
@@ -200,6 +207,7 @@ fn launched(
     kernel: &str,
     given: &Operands,
     launch: &Launch,
+    scratch: usize,
 ) -> std::result::Result<Outcome, ptxi::Error> {
     let mut machine = Machine::new(module);
     let mut params = Params::new();
@@ -217,7 +225,8 @@ fn launched(
     let mask = if given.mask { Some(machine.alloc_from(&vec![0; mask_bytes])?) } else { None };
     let status = machine.alloc_from(&[0xff; 8])?;
     params = params.u64(given.rows as u64).u64(pointer(mask)).buffer(status);
-    params = params.u64(given.scalar as u64);
+    let scratch = if scratch == 0 { None } else { Some(machine.alloc(scratch)?) };
+    params = params.u64(given.scalar as u64).u64(pointer(scratch));
     let counts = machine.run(kernel, launch, params.as_bytes())?;
     let bytes = |buffer: Option<Buffer>| {
         buffer.map_or_else(Vec::new, |buffer| machine.read(buffer).to_vec())

@@ -223,6 +223,95 @@ impl Kernels {
         }
     }
 
+    /// What a kernel that prepares the divisors of some rows is given.
+    fn preparing(&self, rows: &[Row]) -> Operands {
+        let bits = self.sizes.bits;
+        let mut given = Operands { rows: rows.len(), ..Operands::default() };
+        given.inputs[0] = bytes_of(second(rows), bits);
+        // `Record` of kernels/prepare.cuh, for widths of whole 32-bit limbs.
+        given.outputs[0] = rows.len() * (2 * bits.div_ceil(128) + 4) * 16;
+        given
+    }
+
+    /// The divisors of some rows, prepared.
+    fn prepared(&mut self, rows: &[Row]) -> Vec<u8> {
+        let how = How { max_grid: MAX_GRID, seed: 0, checks: Checks::default() };
+        let name = self.name("prepare_classical");
+        match compiled::run(&self.module, &name, &self.preparing(rows), how) {
+            Ok(outcome) => outcome.outputs[0].clone(),
+            Err(fault) => panic!("{fault}"),
+        }
+    }
+
+    /// Rows without divisors of zero, and what a kernel that divides by them is given.
+    fn given_prepared(&mut self, turn: usize, results: usize) -> (Vec<Row>, Operands) {
+        let mut rows = self.rows(DIVISIONS, turn);
+        rows.retain(|row| !row.b.is_zero());
+        let mut given = self.given(&rows, 1, results);
+        given.inputs[2] = self.prepared(&rows);
+        (rows, given)
+    }
+
+    /// Quotients and remainders by prepared divisors; then each of them alone.
+    fn division_by(&mut self, task: &str) {
+        let bits = self.sizes.bits;
+        for (turn, wanted) in [[true, true], [true, false], [false, true]].into_iter().enumerate() {
+            let (rows, mut given) = self.given_prepared(turn, 2);
+            for (output, wanted) in given.outputs.iter_mut().zip(wanted) {
+                *output *= usize::from(wanted);
+            }
+            self.run(task, &rows, &given, |outcome, index, row| {
+                let (q, r) = oracle::div_rem(&row.a, &row.b);
+                let got = [0, 1].map(|i| value_of(&outcome.outputs[i], index, bits));
+                differ(&got, &[wanted[0].then_some(q), wanted[1].then_some(r)])
+            });
+        }
+    }
+
+    /// Results modulo prepared divisors; the second operand is that of a product, or an exponent of
+    /// a few bits.
+    fn modular(
+        &mut self,
+        task: &str,
+        operands: usize,
+        oracle: fn(&BigUint, &BigUint, &BigUint) -> BigUint,
+    ) {
+        let bits = self.sizes.bits;
+        let (rows, mut given) = self.given_prepared(4, 1);
+        let mut second: Vec<BigUint> =
+            self.rows(PRODUCTS, 3).into_iter().map(|row| row.b).take(rows.len()).collect();
+        if task.starts_with("pow_mod_") {
+            for (index, exponent) in second.iter_mut().enumerate() {
+                *exponent = operands::low(std::mem::take(exponent), 3 * index % 55);
+            }
+        }
+        if operands > 1 {
+            given.inputs[1] = bytes_of(second.iter(), bits);
+        }
+        let expected: Vec<_> =
+            rows.iter().zip(&second).map(|(row, second)| oracle(&row.a, second, &row.b)).collect();
+        self.run(task, &rows, &given, |outcome, index, _| {
+            let got = value_of(&outcome.outputs[0], index, bits);
+            differ(&got.as_ref(), &Some(&expected[index]))
+        });
+    }
+
+    fn digit(&mut self, task: &str) {
+        let rows = self.rows(SUMS, 4);
+        let Sizes { bits, word, .. } = self.sizes;
+        for digit in [1, 3, u64::MAX >> (64 - word), 1 << (word - 1), (1 << (word - 1)) + 1] {
+            let mut given = self.given(&rows, 1, 1);
+            given.outputs[1] = 8 * rows.len();
+            given.scalar = digit.cast_signed();
+            self.run(task, &rows, &given, |outcome, index, row| {
+                let got = value_of(&outcome.outputs[0], index, bits);
+                let remainder = value_of(&outcome.outputs[1], index, 64);
+                let (q, r) = oracle::div_rem(&row.a, &BigUint::from(digit));
+                differ(&(got, remainder), &(Some(q), Some(r)))
+            });
+        }
+    }
+
     fn inverse(&mut self, task: &str) {
         let rows = self.rows(INVERSES, 0);
         let Sizes { bits, word, .. } = self.sizes;
@@ -303,6 +392,23 @@ impl Kernels {
                 let given = self.given(&rows, 1, 1);
                 self.run_to_value(task, &rows, &given, |row| oracle::square(&row.a, bits));
             }
+            "div_rem_digit" => self.digit(task),
+            _ if task.starts_with("prepare_") => {
+                let rows = self.rows(DIVISIONS, 3);
+                let zero = rows.iter().position(|row| row.b.is_zero());
+                let given = self.preparing(&rows);
+                self.run(task, &rows, &given, |outcome, _, _| {
+                    differ(&outcome.status, &zero.map_or(u64::MAX, |row| row as u64))
+                });
+            }
+            _ if task.starts_with("div_rem_by_") => self.division_by(task),
+            _ if task.starts_with("mul_mod_") => {
+                self.modular(task, 2, |a, b, v| oracle::mul_mod(a, b, v));
+            }
+            _ if task.starts_with("sqr_mod_") => {
+                self.modular(task, 1, |a, _, v| oracle::mul_mod(a, a, v));
+            }
+            _ if task.starts_with("pow_mod_") => self.modular(task, 2, oracle::pow_mod),
             _ if task.starts_with("div_rem_") => self.division(task),
             _ if task.starts_with("shinv_") => self.inverse(task),
             _ => self.wrong.push(format!("{task}: no expected results are known for it")),

@@ -338,9 +338,10 @@ struct Result {
   bool flag(size_t row) const { return mask.at<u32>(row / 32) >> row % 32 & 1; }
 };
 
-// The mask and the status are for kernels that have them, and may be unwanted.
+// The mask and the status are for kernels that have them, and may be unwanted. Inputs may have one row for all; prepared
+// divisors are the third input.
 Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_bytes0, size_t out_bytes1, i64 scalar,
-              bool want_mask = true, bool want_status = true) {
+              bool want_mask = true, bool want_status = true, Memory* prepared = nullptr) {
   const u64 rows = ins[0].size();
   const size_t mask_bytes = (rows + 31) / 32 * 4;
   Result result{{Memory(rows * out_bytes0), Memory(rows * out_bytes1)}, Memory(mask_bytes), ~0ull};
@@ -349,6 +350,7 @@ Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_b
   for (const auto& in : ins) inputs.emplace_back(in, kernel.shape.bytes());
   gpuint::Operands operands{};
   for (size_t i = 0; i < inputs.size(); ++i) operands.in[i] = inputs[i].get();
+  if (prepared != nullptr) operands.in[2] = prepared->get();
   if (out_bytes0 != 0) operands.out[0] = result.out[0].get();
   if (out_bytes1 != 0) operands.out[1] = result.out[1].get();
   operands.rows = rows;
@@ -532,6 +534,145 @@ void check_inverse(const Kernel& kernel, size_t rows) {
   }
 }
 
+// The kernel of the same width that prepares divisors, and what it makes of some; in exactly so many bytes.
+Memory prepare(const Kernel& kernel, const Column& divisors, u64 status = ~0ull) {
+  const u64 limb_bits = kernel.shape.bits % 32 == 0 ? 32 : 16, word_bits = 4 * limb_bits;
+  const size_t bytes = (2 * ((kernel.shape.bits + word_bits - 1) / word_bits) + 4) * word_bits / 8;
+  const std::string name = "gpuint_prepare_classical_b" + std::to_string(kernel.shape.bits);
+  Result result = launch({name, "prepare_classical", kernel.shape, kernel.seed}, {divisors}, bytes, 0, 0);
+  if (result.status != status) fail(name, "the status is wrong");
+  return std::move(result.out[0]);
+}
+
+// A row with a divisor of zero among others.
+void check_prepare(const Kernel& kernel, size_t rows) {
+  Column divisors;
+  u64 lowest = ~0ull;
+  for (size_t row = 0; row < rows; ++row) {
+    divisors.push_back(division(kernel.shape, row).second);
+    if (is_zero(divisors.back())) lowest = std::min<u64>(lowest, row);
+  }
+  prepare(kernel, divisors, lowest);
+}
+
+// Dividends and divisors, none of them zero: one divisor for each row, or one for all.
+Pairs divisible(const Shape& shape, size_t rows, bool one) {
+  Pairs p;
+  for (size_t row = 0; row < rows; ++row) {
+    auto [u, v] = division(shape, row);
+    if (is_zero(v)) v = {1};
+    p.a.push_back(u);
+    if (p.b.empty() || !one) p.b.push_back(v);
+  }
+  return p;
+}
+
+constexpr i64 ONE_DIVISOR = 1, ONE_EXPONENT = 2;
+
+void check_division_by(const Kernel& kernel, size_t rows) {
+  const size_t row_bytes = kernel.shape.bytes();
+  for (const i64 one : {i64{0}, ONE_DIVISOR}) {
+    const Pairs p = divisible(kernel.shape, rows, one != 0);
+    Memory prepared = prepare(kernel, p.b);
+    const Result both = launch(kernel, {p.a}, row_bytes, row_bytes, one, false, false, &prepared);
+    const Result quotients = launch(kernel, {p.a}, row_bytes, 0, one, false, false, &prepared);
+    const Result remainders = launch(kernel, {p.a}, 0, row_bytes, one, false, false, &prepared);
+    for (size_t row = 0; row < rows; ++row) {
+      const Number &u = p.a[row], &v = p.b[one != 0 ? 0 : row];
+      const Number q = both.out[0].row(row, row_bytes), r = both.out[1].row(row, row_bytes);
+      expect(kernel, compare(sum(product(q, v), r), u) == 0, "the quotient", u, v, q);
+      expect(kernel, compare(r, v) < 0, "the remainder", u, v, r);
+      expect(kernel, compare(quotients.out[0].row(row, row_bytes), q) == 0, "the quotient alone", u, v, q);
+      expect(kernel, compare(remainders.out[1].row(row, row_bytes), r) == 0, "the remainder alone", u, v, r);
+    }
+  }
+}
+
+// u mod v for v > 0, a bit at a time from the divisor's own length on.
+Number remainder(const Number& u, const Number& v) {
+  Number r(v.size() + 1);
+  for (u64 bit = bit_length(u); bit-- > 0;) {
+    for (size_t i = r.size(); i-- > 0;) r[i] = r[i] << 1 | (i > 0 ? r[i - 1] >> 31 : u[bit / 32] >> bit % 32 & 1);
+    if (compare(r, v) >= 0) r = difference(r, v);
+  }
+  return r;
+}
+
+// A factor or base: of any length, below the divisor, or as far below it as can be.
+Number factor(const Shape& shape, const Number& v) {
+  const Number a = operand(shape.bits, shape.digit_bits);
+  switch (below(6)) {
+    case 0:
+    case 1:
+      return a;
+    case 2:
+      return difference(v, {1});
+    case 3:
+      return v;
+    default:
+      return remainder(a, v);
+  }
+}
+
+enum class Modular { Product, Square, Power };
+
+void check_modular(const Kernel& kernel, size_t rows, Modular what) {
+  const Shape& shape = kernel.shape;
+  for (const i64 one : {i64{0}, ONE_DIVISOR, ONE_EXPONENT, ONE_DIVISOR | ONE_EXPONENT}) {
+    if (what != Modular::Power && one >= ONE_EXPONENT) break;
+    Column divisors = divisible(shape, rows, (one & ONE_DIVISOR) != 0).b;
+    if (below(3) == 0) {  // residues that are longer than the divisor
+      const u64 bits = 32 * (1 + below(shape.bits / 32));
+      divisors[0] = difference(power_of_two(bits), {1 + static_cast<u32>(below(3))});
+    }
+    Column a, b;
+    for (size_t row = 0; row < rows; ++row) {
+      const Number& v = divisors[(one & ONE_DIVISOR) != 0 ? 0 : row];
+      a.push_back(factor(shape, v));
+      // Exponents of some bits: each window but the widest ones, which would take too long here.
+      const u64 lengths[] = {0, 1, 2, 15, 17, 49, 141};
+      const u64 bits = lengths[below(shape.bits <= 1024 ? 7 : 5)];
+      if (what != Modular::Power) b.push_back(factor(shape, v));
+      else if (b.empty() || (one & ONE_EXPONENT) == 0) b.push_back(bits == 0 ? Number{0} : operand(bits, 16));
+    }
+    Memory prepared = prepare(kernel, divisors);
+    const std::vector<Column> ins = what == Modular::Square ? std::vector<Column>{a} : std::vector<Column>{a, b};
+    const Result result = launch(kernel, ins, shape.bytes(), 0, one, false, false, &prepared);
+    for (size_t row = 0; row < rows; ++row) {
+      const Number& v = divisors[(one & ONE_DIVISOR) != 0 ? 0 : row];
+      const Number& second = what == Modular::Square ? a[row] : b[(one & ONE_EXPONENT) != 0 ? 0 : row];
+      Number right;
+      if (what == Modular::Power) {
+        right = remainder({1}, v);
+        for (u64 bit = bit_length(second); bit-- > 0;) {
+          right = remainder(product(right, right), v);
+          if (second[bit / 32] >> bit % 32 & 1) right = remainder(product(right, a[row]), v);
+        }
+      } else {
+        right = remainder(product(a[row], second), v);
+      }
+      const Number got = result.out[0].row(row, shape.bytes());
+      expect(kernel, compare(got, right) == 0, "the residue", a[row], v, got);
+    }
+  }
+}
+
+void check_digit(const Kernel& kernel, const Pairs& p) {
+  const size_t row_bytes = kernel.shape.bytes();
+  for (const u64 digit : {u64{1}, u64{3}, u64{0xffff}, u64{1} << 31, random_word() | 1, (u64{1} << 63) + 1, ~u64{0}}) {
+    const Number d{static_cast<u32>(digit), static_cast<u32>(digit >> 32)};
+    const i64 scalar = static_cast<i64>(digit);
+    const Result both = launch(kernel, {p.a}, row_bytes, 8, scalar);
+    const Result remainders = launch(kernel, {p.a}, 0, 8, scalar);
+    for (size_t row = 0; row < p.a.size(); ++row) {
+      const Number q = both.out[0].row(row, row_bytes), r = both.out[1].row(row, 8);
+      expect(kernel, compare(sum(product(q, d), r), p.a[row]) == 0, "the quotient", p.a[row], d, q);
+      expect(kernel, compare(r, d) < 0, "the remainder", p.a[row], d, r);
+      expect(kernel, compare(remainders.out[1].row(row, 8), r) == 0, "the remainder alone", p.a[row], d, r);
+    }
+  }
+}
+
 void check_shift(const Kernel& kernel, const Pairs& p, bool left) {
   const Shape& shape = kernel.shape;
   for (const u64 distance : {u64{0}, u64{1}, shape.digit_bits, shape.bits / 2 + 3, shape.bits - 1, shape.bits, shape.bits + 5, (u64{1} << 32) + 3}) {
@@ -572,6 +713,12 @@ void check(const Kernel& kernel, size_t rows) {
   else if (starts_with(task, "mul_lo_")) check_product(kernel, p, false, false, false);
   else if (starts_with(task, "sqr_lo_")) check_product(kernel, p, true, false, false);
   else if (starts_with(task, "mul_wide_")) check_product(kernel, p, false, true, false), check_product(kernel, p, false, true, true);
+  else if (task == "div_rem_digit") check_digit(kernel, p);
+  else if (starts_with(task, "div_rem_by_")) check_division_by(kernel, rows);
+  else if (starts_with(task, "prepare_")) check_prepare(kernel, rows);
+  else if (starts_with(task, "mul_mod_")) check_modular(kernel, rows, Modular::Product);
+  else if (starts_with(task, "sqr_mod_")) check_modular(kernel, rows, Modular::Square);
+  else if (starts_with(task, "pow_mod_")) check_modular(kernel, rows, Modular::Power);
   else if (starts_with(task, "div_rem_")) check_division(kernel, rows);
   else if (starts_with(task, "shinv_")) check_inverse(kernel, rows);
   else if (task == "shl" || task == "shr") check_shift(kernel, p, task == "shl");

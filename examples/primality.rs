@@ -1,0 +1,239 @@
+//! Which of many random odd numbers are probable primes: trial division by small primes, then a
+//! Fermat and a Miller-Rabin test of all that is left, a batch at a time.
+//!
+//! `cargo run --release --example primality -- --help`
+//!
+//! Each candidate is its own modulus: its reciprocal is prepared once and serves both tests. Some
+//! candidates are known numbers among the random ones, and the program fails where a test says
+//! something else of them.
+
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+use gpuint::num_bigint::BigUint;
+use gpuint::{Batch, Device, DigitKind, Divisor, Kernels, ShapeVisitor, shapes};
+use num_traits::{NumCast, One, Zero};
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Tests random odd numbers for primality.
+#[derive(Debug, Parser)]
+struct Options {
+    /// Where to run: the first GPU or else the processor where nothing is said.
+    #[arg(long)]
+    backend: Option<Backend>,
+    /// The width of a candidate.
+    #[arg(long, default_value_t = 1024)]
+    bits: usize,
+    /// How many candidates.
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
+    rows: u32,
+    /// Trial division by the odd primes below this number.
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u16).range(3..13_000))]
+    sieve: u16,
+    /// The seed of the candidates.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Backend {
+    Cuda,
+    Cpu,
+    Simt,
+}
+
+/// What is known about a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Prime,
+    /// Passes Fermat's test to base 2, and not the strong one to the bases 2 and 3.
+    FermatPseudoprime,
+    Composite,
+}
+
+/// Numbers that are candidates besides the random ones. None has a small factor.
+fn known(bits: usize) -> Vec<(BigUint, Known)> {
+    let mersenne = |exponent: u32| (BigUint::one() << exponent) - 1u32;
+    [
+        (mersenne(521), Known::Prime),
+        (mersenne(127) * mersenne(89), Known::Composite),
+        // A prime exponent makes it a pseudoprime; its least factor is 13367.
+        (mersenne(41), Known::FermatPseudoprime),
+        (mersenne(607) * mersenne(107), Known::Composite),
+    ]
+    .into_iter()
+    .filter(|(number, _)| number.bits() <= bits as u64)
+    .collect()
+}
+
+/// The odd primes below a number.
+fn small_primes(end: u16) -> Vec<u16> {
+    (3..end).step_by(2).filter(|&n| (3..n).step_by(2).all(|d| n % d != 0)).collect()
+}
+
+/// The tests at one shape.
+struct AtShape<'a> {
+    options: &'a Options,
+    device: &'a Device,
+}
+
+/// Prints how long a step took.
+fn report(step: &str, rows: usize, left: usize, time: Duration) {
+    let seconds = time.as_secs_f64();
+    println!(
+        "{step:<32} {rows:>9} -> {left:>8} {:>12.3} ms {:>12.0} rows/s",
+        seconds * 1e3,
+        rows as f64 / seconds
+    );
+}
+
+impl ShapeVisitor for AtShape<'_> {
+    type Output = Result<()>;
+
+    fn visit<T: Kernels>(self) -> Result<()> {
+        let Self { options, device } = self;
+        let mut rng = SmallRng::seed_from_u64(options.seed);
+        let random = Batch::<T>::random(device, options.rows as usize, &mut rng)?;
+        let mut candidates = random.to_biguints()?;
+        for candidate in &mut candidates {
+            candidate.set_bit(0, true);
+            candidate.set_bit(T::BITS as u64 - 1, true);
+        }
+        let known = known(T::BITS);
+        candidates.extend(known.iter().map(|(number, _)| number.clone()));
+
+        // Trial division, with a digit for all rows.
+        let rows = candidates.len();
+        let batch = Batch::<T>::from_biguints(device, &candidates)?;
+        let mut remainders = vec![T::Digit::zero(); rows];
+        batch.rem_digit(T::Digit::one())?; // loads the kernel
+        let mut has_factor = vec![false; rows];
+        let ((), time) = device.time(|| {
+            for prime in small_primes(options.sieve) {
+                let prime = <T::Digit as NumCast>::from(prime).unwrap_or_else(T::Digit::one);
+                batch.rem_digit_into(prime, &mut remainders)?;
+                for (has_factor, remainder) in has_factor.iter_mut().zip(&remainders) {
+                    *has_factor |= remainder.is_zero();
+                }
+            }
+            Ok(())
+        })?;
+        let mut left: Vec<usize> = (0..rows).filter(|&row| !has_factor[row]).collect();
+        report("trial division", rows, left.len(), time);
+
+        // The tests load their kernels on one row.
+        strong(&Batch::<T>::splat(device, &BigUint::from(7u32), 1)?, 2)?;
+
+        let rows = left.len();
+        let n = select::<T>(device, &candidates, &left)?;
+        let (passed, time) = device.time(|| fermat(&n, 2))?;
+        let fermat_passed: Vec<usize> = pick(&left, &passed);
+        report("Fermat, base 2", rows, fermat_passed.len(), time);
+        for (index, (_, kind)) in known.iter().enumerate() {
+            let passed = fermat_passed.contains(&(candidates.len() - known.len() + index));
+            if passed != (*kind != Known::Composite) {
+                return Err(format!("Fermat's test is wrong on known number {index}").into());
+            }
+        }
+
+        left = fermat_passed;
+        for base in [2, 3] {
+            let rows = left.len();
+            let n = select::<T>(device, &candidates, &left)?;
+            let (passed, time) = device.time(|| strong(&n, base))?;
+            left = pick(&left, &passed);
+            report(&format!("Miller-Rabin, base {base}"), rows, left.len(), time);
+        }
+        for (index, (_, kind)) in known.iter().enumerate() {
+            let passed = left.contains(&(candidates.len() - known.len() + index));
+            if passed != (*kind == Known::Prime) {
+                return Err(
+                    format!("the Miller-Rabin test is wrong on known number {index}").into()
+                );
+            }
+        }
+        println!("{} of {} are probable primes", left.len(), candidates.len());
+        Ok(())
+    }
+}
+
+fn select<T: Kernels>(
+    device: &Device,
+    candidates: &[BigUint],
+    rows: &[usize],
+) -> gpuint::Result<Batch<T>> {
+    let chosen: Vec<_> = rows.iter().map(|&row| candidates[row].clone()).collect();
+    Batch::from_biguints(device, &chosen)
+}
+
+fn pick(rows: &[usize], passed: &[bool]) -> Vec<usize> {
+    rows.iter().zip(passed).filter(|(_, passed)| **passed).map(|(&row, _)| row).collect()
+}
+
+/// Whether a^(n-1) = 1 modulo each row n.
+fn fermat<T: Kernels>(n: &Batch<T>, base: u32) -> gpuint::Result<Vec<bool>> {
+    let device = n.device();
+    let one = Batch::splat(device, &BigUint::one(), n.len())?;
+    let a = Batch::splat(device, &BigUint::from(base), n.len())?;
+    a.pow_mod(&n.wrapping_sub(&one)?, &Divisor::new(n)?)?.eq_mask(&one)?.to_bools()
+}
+
+/// Whether each odd row n, with n - 1 = d 2^s and d odd, is a strong probable prime: a^d is 1, or
+/// a^(d 2^i) is -1 for some i < s.
+fn strong<T: Kernels>(n: &Batch<T>, base: u32) -> gpuint::Result<Vec<bool>> {
+    let device = n.device();
+    let one = Batch::splat(device, &BigUint::one(), n.len())?;
+    let minus_one = n.wrapping_sub(&one)?;
+    // s differs from row to row: the exponents are shifted on the host.
+    let mut exponents = minus_one.to_biguints()?;
+    let mut zeros = Vec::with_capacity(exponents.len());
+    for exponent in &mut exponents {
+        let s = exponent.trailing_zeros().unwrap_or(0);
+        *exponent >>= s;
+        zeros.push(s);
+    }
+    let divisor = Divisor::new(n)?;
+    let a = Batch::splat(device, &BigUint::from(base), n.len())?;
+    let mut x = a.pow_mod(&Batch::from_biguints(device, &exponents)?, &divisor)?;
+    let mut passed = x.eq_mask(&one)?.to_bools()?;
+    let mut square = x.try_clone()?;
+    for i in 0..zeros.iter().copied().max().unwrap_or(0) {
+        let is_minus_one = x.eq_mask(&minus_one)?.to_bools()?;
+        for ((passed, is_minus_one), &s) in passed.iter_mut().zip(is_minus_one).zip(&zeros) {
+            *passed |= is_minus_one && i < s;
+        }
+        x.square_mod_into(&divisor, &mut square)?;
+        std::mem::swap(&mut x, &mut square);
+    }
+    Ok(passed)
+}
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("primality: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<()> {
+    let device = match options.backend {
+        None => Device::new()?,
+        Some(Backend::Cuda) => Device::cuda(0)?,
+        Some(Backend::Cpu) => Device::cpu(),
+        Some(Backend::Simt) => Device::simt(),
+    };
+    let shape = shapes()
+        .iter()
+        .find(|shape| (shape.bits, shape.q, shape.digit) == (options.bits, 4, DigitKind::U64))
+        .ok_or_else(|| format!("{} bits are not built", options.bits))?;
+    println!("{device}: {} random odd numbers of {} bits", options.rows, shape.bits);
+    shape.visit(AtShape { options, device: &device }).ok_or("the shape is listed and not built")?
+}
