@@ -261,6 +261,8 @@ fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<Work> {
         // Of B^M, as the quotient of a full dividend needs it.
         Op::ShiftedInverse => ([b, Vec::new()], [row_bytes, 0], bits as i64),
     };
+    let [first, second] = inputs;
+    let inputs = [first, second, Vec::new()];
     let row_sectors =
         (inputs.iter().map(Vec::len).sum::<usize>() + outputs.iter().sum::<usize>()) / 32 / rows;
     let given = Operands { inputs, outputs, rows, mask: op == Op::DivRem, scalar };
