@@ -106,6 +106,10 @@ impl Op {
         if task == "add" {
             return Some((Self::Add, ""));
         }
+        // Divisions whose divisors are of another kind.
+        if task.starts_with("div_rem_by_") || task == "div_rem_digit" {
+            return None;
+        }
         let by_prefix = [
             ("mul_lo_", Self::MulLow),
             ("mul_wide_", Self::MulWide),

@@ -12,8 +12,8 @@ use crate::operands::{DIVISIONS, PRODUCTS, Random, Row, ones, power, rows};
 use crate::oracle;
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, seed};
 
-const DIVIDED: Rows = Rows { threads: 60_000, least: 33 };
-const MULTIPLIED: Rows = Rows { threads: 50_000, least: 33 };
+const DIVIDED: Rows = Rows { threads: 60_000, least: 21 };
+const MULTIPLIED: Rows = Rows { threads: 50_000, least: 15 };
 /// A power takes as long as hundreds of products.
 const RAISED: Rows = Rows { threads: 2_000, least: 5 };
 
@@ -161,7 +161,13 @@ fn multiply<T: Kernels>(
 /// Exponents: 0, 1, lengths on both sides of where the window becomes wider, all ones, and of the
 /// whole width where that does not take too long.
 fn exponents<T: Kernels>(rows: &[Row]) -> Vec<BigUint> {
-    let longest = if T::BITS <= 1024 { T::BITS } else { 400 };
+    let longest = match T::BITS {
+        ..=1536 => T::BITS,
+        ..=4096 => 400,
+        ..=16384 => 100,
+        ..=65536 => 7,
+        _ => 3,
+    };
     let lengths = [1, 2, 15, 16, 47, 48, 139, 140, 393, 394, longest, longest];
     let exponent = |row: &Row| {
         let mut random = Random::new(seed() ^ row.index as u64);
