@@ -9,7 +9,8 @@
 //! - `redrawn`: the length at which a loop ends that draws its bound anew, uniformly in `[2, M/2]`,
 //!   before every digit (about `sqrt(pi M) / 2` digits: the generator of the published code);
 //! - `uniform`: a length uniform in `[2, M/2]` digits;
-//! - `half`: `M/2` digits.
+//! - `half`: `M/2` digits;
+//! - `full`: `M` digits.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -30,7 +31,7 @@ use rand::{RngExt, SeedableRng};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Times multiplication, squaring and division of batches of random integers.
+/// Times products, divisions and modular products of batches of random integers.
 #[derive(Debug, Parser)]
 struct Options {
     /// Where to run: the first GPU or else the processor where nothing is said.
@@ -231,7 +232,18 @@ impl ShapeVisitor for AtShape<'_> {
         self.cell::<T>("square low", "classical", "", u.len(), || {
             u.wrapping_square_with_into::<Classical>(low)
         })?;
-        drop(v);
+        // Modulo the second operand, prepared; the halves of a product are the factors.
+        self.cell::<T>("prepare divisor", "classical", "full", u.len(), || {
+            gpuint::Divisor::new(&v).map(drop)
+        })?;
+        let prepared = gpuint::Divisor::new(&v)?;
+        self.cell::<T>("mul mod", "classical", "full", u.len(), || {
+            u.mul_mod_into(high, &prepared, low)
+        })?;
+        self.cell::<T>("square mod", "classical", "full", u.len(), || {
+            u.square_mod_into(&prepared, low)
+        })?;
+        drop((v, prepared));
         for divisor in Divisor::ALL {
             let divisors = self.operands.divisors(divisor, digits);
             let v = upload(&divisors[..words])?;
@@ -248,6 +260,11 @@ impl ShapeVisitor for AtShape<'_> {
             if self.device.backend() != BackendKind::Cpu {
                 self.division::<T, ShiftedInverse<Classical>>("shifted inverse", &mut task)?;
             }
+            let prepared = gpuint::Divisor::new(&v)?;
+            let [q, r] = &mut out;
+            self.cell::<T>("div_rem", "prepared divisor", divisor.name(), u.len(), || {
+                u.div_rem_by_into(&prepared, q, r)
+            })?;
         }
         Ok(())
     }

@@ -6,14 +6,17 @@
 // mod v first, as Hasenplaten, Gaubatz and Gopal do, saves products where T is reduced by one long product, not by two short
 // ones.)
 //
-// Lazy residues. Nothing is compared with v between products: a residue is a number of n words below (1 + delta) v, where
-// delta < 2^-40 is that of quotient.cuh.
-//   Lemma. For residues a, b, T = a b < (1 + delta)^2 v^2 < 2 v^2 < 2 v beta^n, so one block of n words reduces T, and what it
-//   leaves, R < (1 + delta) v, is a residue unless it has more than n words. If it has, R >= beta^n > v, and R - v < delta v is.
-//   So R's word n alone decides whether v is subtracted: it is zero but where v has all n words to the last bits and R >= v.
-//   One comparison at the end puts the result below v.
-// An operand of 2^BITS may be longer than v. It is reduced by the same code first: with a quotient of L words, L > 0, to a
-// residue as above; where the quotient has no words it is below 2v, which is no residue, and it is compared with v.
+// Lazy residues. Nothing is compared with v between products: a residue is a number of n words below (1 + delta) v, delta < 2^-40
+// that of quotient.cuh, or below beta^n / 2^s, which is more where v is not all ones (V = v 2^s < beta^n). Both are below 2v,
+// as V >= beta^n / 2.
+//   Lemma. For residues a, b: T = a b < 2 v beta^n, so one block of n words reduces T.
+//   Proof. If both are below (1 + delta) v, T < (1 + delta)^2 v^2 < 2 v beta^n; if one is, T < (1 + delta) v beta^n / 2^s; if none
+//   is, T < beta^2n / 2^2s <= 2 V beta^n / 2^2s = 2 v beta^n / 2^s. QED.
+// What the block leaves, R < (1 + delta) v, is a residue again unless it has more than n words. If it has, R >= beta^n > v and
+// R - v < delta v is one. So word n of R alone decides whether v is subtracted; it is not zero only where v has all n words'
+// bits and begins with 40 ones. One comparison at the end puts the result below v.
+// An operand of 2^BITS may be longer than v. It is reduced by the same code first; where its quotient has no words, it is below
+// beta^n / 2^s and a residue as it stands.
 #pragma once
 #include "prepare.cuh"
 #include "quotient.cuh"
@@ -83,21 +86,18 @@ struct Modular {
   using Arena = ModularArena<S, M>;
   G& group;
   const Divisor<S> divisor;
-  const u32 v_bits;
   const Arena arena;
 
   GPUINT_DEVICE Modular(G& group_, unsigned char* bytes, const Prepared<S>& prepared)
-      : group(group_), divisor(prepared.bits()), v_bits(prepared.bits()), arena(group_, bytes, prepared, divisor) {}
+      : group(group_), divisor(prepared.bits()), arena(group_, bytes, prepared, divisor) {}
 
   GPUINT_DEVICE u32 limbs() const { return divisor.words * WORD; }
 
-  // What `reduce` takes: an operand of any length. Returns the words of its quotient, and in `below` whether it is shorter
-  // than v.
-  GPUINT_DEVICE u32 load(const Limb* row, bool& below) {
+  // What `reduce` takes: an operand of any length. Returns the words of its quotient.
+  GPUINT_DEVICE u32 load(const Limb* row) {
     for (u32 i = group.rank; i < 2; i += G::THREADS) clear_word(arena.u + (S::WORDS + i) * WORD);
     const u32 bits = group.max(copy_in<S>(group, row, arena.u));
     group.sync();
-    below = bits < v_bits;
     return divisor.quotient_words(bits);
   }
 
@@ -113,19 +113,18 @@ struct Modular {
   }
 
   // The residue of what was loaded or multiplied, with a quotient of `length` words. Visible to all threads.
-  GPUINT_DEVICE void reduce(u32 length, bool below) {
+  GPUINT_DEVICE void reduce(u32 length) {
     if (length > 0) {
       divide_in_blocks<S, M>(group, arena, divisor, length, Record<S>::longest_block(divisor.words), [](u32) {},
                              static_cast<Limb*>(nullptr), arena.a);
-      below = arena.a[limbs()] == 0;
+      if (arena.a[limbs()] != 0) correct();
     } else {
       copy_words(group, arena.u, divisor.words + 1, arena.a);
       group.sync();
     }
-    if (!below) correct();
   }
 
-  // The residue below v.
+  // Puts the residue below v.
   GPUINT_DEVICE void correct() { correct_remainder<S>(group, arena, divisor, arena.a); }
 
  private:
@@ -146,7 +145,7 @@ constexpr u32 MODULAR_REGISTERS = M::DIVISION_REGISTERS + 16;
 
 // Threads for products modulo v: as many as the width's kernels have, but no more than leave each the registers that it needs.
 template <class S>
-using ModularShape = Regrouped<S, max_of(S::K, ceil_div(S::N, 256))>;
+using ModularShape = Regrouped<S, max_of(S::K, ceil_div(S::N, 512))>;
 
 // in[0] = a, in[1] = b, in[2] = records, out[0] = a b mod v.
 template <class Given, class M>
@@ -163,14 +162,13 @@ struct MulMod : Frame<ModularShape<Given>, ModularArena<ModularShape<Given>, M>:
       // One loop, so that there is one copy of the reduction: b, a, and their product.
       GPUINT_UNROLL(1)
       for (u32 step = 0; step < 3; ++step) {
-        bool below = false;
         u32 length = mod.divisor.words;
         if (step < 2)
-          length = mod.load(input_row<S>(o, 1 - step, row), below);
+          length = mod.load(input_row<S>(o, 1 - step, row));
         else
           mod.multiply();
-        mod.reduce(length, below);
-        // The residue of b waits in the result's place.
+        mod.reduce(length);
+        // The residue of b waits in the result's place. (It fits: it is b, or v is shorter than b.)
         if (step == 0) copy_out<S>(group, mod.arena.a, mod.limbs(), result);
         if (step == 1) {
           reread<S>(group, result, mod.divisor.words, mod.arena.b);
@@ -196,13 +194,12 @@ struct SquareMod : Frame<ModularShape<Given>, ModularArena<ModularShape<Given>, 
       Modular<S, M, typename Base::G> mod(group, bytes, prepared);
       GPUINT_UNROLL(1)
       for (u32 step = 0; step < 2; ++step) {
-        bool below = false;
         u32 length = mod.divisor.words;
         if (step == 0)
-          length = mod.load(input_row<S>(o, 0, row), below);
+          length = mod.load(input_row<S>(o, 0, row));
         else
           mod.square();
-        mod.reduce(length, below);
+        mod.reduce(length);
       }
       mod.correct();
       copy_out<S>(group, mod.arena.a, mod.limbs(), output_row<S>(o, 0, row));

@@ -73,10 +73,9 @@ struct PowMod : Frame<ModularShape<Given>, ModularArena<ModularShape<Given>, M>:
       u32 digit = 0;                         // to multiply by after them, if not zero
       for (;;) {
         u32 length = n;
-        bool below = false;
         u32 factor = 0;  // the power to multiply by; 0: a square
         if (made == 0) {
-          length = mod.load(input_row<S>(o, 0, row), below);
+          length = mod.load(input_row<S>(o, 0, row));
         } else {
           if (made < powers) {
             if (made % 2 == 0)
@@ -105,7 +104,7 @@ struct PowMod : Frame<ModularShape<Given>, ModularArena<ModularShape<Given>, M>:
             mod.square();
           }
         }
-        mod.reduce(length, below);
+        mod.reduce(length);
         if (made < powers) {
           ++made;
           copy_words(group, mod.arena.a, n, power(made));

@@ -403,7 +403,7 @@ impl Kernels {
             }
             _ if task.starts_with("div_rem_by_") => self.division_by(task),
             _ if task.starts_with("mul_mod_") => {
-                self.modular(task, 2, |a, b, v| oracle::mul_mod(a, b, v));
+                self.modular(task, 2, oracle::mul_mod);
             }
             _ if task.starts_with("sqr_mod_") => {
                 self.modular(task, 1, |a, _, v| oracle::mul_mod(a, a, v));

@@ -162,10 +162,10 @@ fn multiply<T: Kernels>(
 /// whole width where that does not take too long.
 fn exponents<T: Kernels>(rows: &[Row]) -> Vec<BigUint> {
     let longest = match T::BITS {
-        ..=1536 => T::BITS,
-        ..=4096 => 400,
-        ..=16384 => 100,
-        ..=65536 => 7,
+        0..=1536 => T::BITS,
+        1537..=4096 => 400,
+        4097..=16384 => 100,
+        16385..=65536 => 7,
         _ => 3,
     };
     let lengths = [1, 2, 15, 16, 47, 48, 139, 140, 393, 394, longest, longest];
