@@ -44,7 +44,7 @@ struct ShiftedInverse {
       const Divisor<S> divisor(v_bits);
       divide_in_one_block<S, M>(
           group, arena, divisor, divisor.quotient_words(u_bits), [&](i32 i) { return limb_or_zero<S>(input_row<S>(o, 0, row), i); },
-          [&](u32 p) { refine<S, M>(group, arena, divisor, p); }, output_row<S>(o, 0, row), output_row<S>(o, 1, row));
+          [&](u32 p) { refine<S, M>(group, arena, divisor, p); }, o, row);
     }
   };
 };
@@ -81,7 +81,7 @@ struct Blocked {
       if (length > 0)
         divide_in_blocks<S, M>(
             group, arena, divisor, length, MAX_BLOCK, [&](u32 p) { refine<S, M>(group, arena, divisor, p); },
-            output_row<S>(o, 0, row), arena.u);
+            [&] { return output_row<S>(o, 0, row); }, [](Limb* window, bool) { return window; });
       if (correct_remainder<S>(group, arena, divisor, arena.u) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
       copy_out<S>(group, arena.u, divisor.words * WORD, output_row<S>(o, 1, row));
     }

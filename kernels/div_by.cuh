@@ -33,7 +33,8 @@ struct DivRemBy : Frame<S, DivRemByArena<S, M>::BYTES> {
       if (length > 0)
         divide_in_blocks<S, M>(
             group, arena, divisor, length, Record<S>::longest_block(divisor.words),
-            [&](u32 p) { prepared.copy_reciprocal(group, p, arena.y_end); }, output_row<S>(o, 0, row), arena.u);
+            [&](u32 p) { prepared.copy_reciprocal(group, p, arena.y_end); }, [&] { return output_row<S>(o, 0, row); },
+            [](typename S::Limb* window, bool) { return window; });
       if (correct_remainder<S>(group, arena, divisor, arena.u) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
       copy_out<S>(group, arena.u, divisor.words * WORD, output_row<S>(o, 1, row));
     });

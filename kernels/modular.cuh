@@ -116,7 +116,8 @@ struct Modular {
   GPUINT_DEVICE void reduce(u32 length) {
     if (length > 0) {
       divide_in_blocks<S, M>(group, arena, divisor, length, Record<S>::longest_block(divisor.words), [](u32) {},
-                             static_cast<Limb*>(nullptr), arena.a);
+                             [] { return static_cast<Limb*>(nullptr); },
+                             [&](Limb* window, bool is_last) { return is_last ? arena.a : window; });
       if (arena.a[limbs()] != 0) correct();
     } else {
       copy_words(group, arena.u, divisor.words + 1, arena.a);

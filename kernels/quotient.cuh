@@ -97,12 +97,15 @@ GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor
   return true;
 }
 
-// A quotient of `length` >= 1 words in blocks of at most `longest`, to a row in global memory if it is wanted. The dividend
-// stands at arena.u, with zeros up to length + n + 1 words, and is reduced in place but for the last block's remainder, n + 1
-// words below 2v, which goes to `to`. `reciprocal(p)` is called once and writes p words of the reciprocal; a barrier follows.
-template <class S, class M, class Arena, class G, class Reciprocal>
+// A quotient of `length` >= 1 words in blocks of at most `longest`. The dividend stands at arena.u, with zeros up to
+// length + n + 1 words, and is reduced there.
+//   reciprocal(p)           writes p words of the reciprocal; called once, and a barrier follows.
+//   quotient()              the quotient's row in global memory, or null.
+//   place(window, is_last)  where a block's remainder goes, n + 1 words below 2v: its window, but perhaps for the last one.
+// They are asked where they are needed: pointers kept from block to block would cost registers.
+template <class S, class M, class Arena, class G, class Reciprocal, class Quotient, class Place>
 GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena, const Divisor<S>& divisor, u32 length, u32 longest,
-                                    Reciprocal reciprocal, typename S::Limb* quotient, typename S::Limb* to) {
+                                    Reciprocal reciprocal, Quotient quotient, Place place) {
   using Limb = typename S::Limb;
   const u32 blocks = ceil_div(length, longest);
   const u32 t = ceil_div(length, blocks);
@@ -112,38 +115,38 @@ GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena, const Divisor<
     Limb* const window = arena.u + position * WORD;
     const auto remainder = [&](i32 i) { return i >= 0 ? window[i] : Limb(0); };
     const bool carry = estimate_quotient<S, M>(group, arena, divisor, size, remainder);
-    write_quotient<S>(group, quotient, position, position + size, arena.out + 2 * WORD);
-    if (carry && group.rank == 0) increment<S>(quotient, (position + size) * WORD);
-    subtract_product<S, M>(group, arena, divisor, carry ? size + 1 : size, window, position == 0 ? to : window);
+    write_quotient<S>(group, quotient(), position, position + size, arena.out + 2 * WORD);
+    if (carry && group.rank == 0) increment<S>(quotient(), (position + size) * WORD);
+    subtract_product<S, M>(group, arena, divisor, carry ? size + 1 : size, window, place(window, position == 0));
     size = t;
     if (position == 0) break;
   }
 }
 
-// A whole quotient of `length` words as one block, and the remainder: to rows in global memory, where they are wanted.
+// A whole quotient of `length` words as one block, and the remainder: to out[0] and out[1], where they are wanted.
 // `dividend(i)` answers limb i of the dividend for every i. `reciprocal(p)` is called at most once, before the arena's second
 // operand is in use, and writes p words of the reciprocal; a barrier follows.
 template <class S, class M, class Arena, class G, class Dividend, class Reciprocal>
 GPUINT_DEVICE void divide_in_one_block(G& group, const Arena& arena, const Divisor<S>& divisor, u32 length, Dividend dividend,
-                                       Reciprocal reciprocal, typename S::Limb* quotient, typename S::Limb* remainder) {
+                                       Reciprocal reciprocal, const Operands& o, u64 row) {
   using Limb = typename S::Limb;
   Limb* const r = arena.b;
   if (length > 0) {
     reciprocal(length + 1);
     const bool carry = estimate_quotient<S, M>(group, arena, divisor, length, dividend);
-    write_quotient<S>(group, quotient, 0, length + 1, arena.out + 2 * WORD);
-    write_quotient<S>(group, quotient, length + 1, S::WORDS, nullptr);
+    write_quotient<S>(group, output_row<S>(o, 0, row), 0, length + 1, arena.out + 2 * WORD);
+    write_quotient<S>(group, output_row<S>(o, 0, row), length + 1, S::WORDS, nullptr);
     // The window of the estimate is done with, and its place takes the bottom of the dividend.
     copy_low(group, dividend, divisor.words, r);
     group.sync();
     subtract_product<S, M>(group, arena, divisor, carry ? length + 1 : length, r, r);
   } else {
-    write_quotient<S>(group, quotient, 0, S::WORDS, nullptr);
+    write_quotient<S>(group, output_row<S>(o, 0, row), 0, S::WORDS, nullptr);
     copy_low(group, dividend, divisor.words, r);
     group.sync();
   }
-  if (correct_remainder<S>(group, arena, divisor, r) && group.rank == 0) increment<S>(quotient, 0);
-  copy_out<S>(group, r, divisor.words * WORD, remainder);
+  if (correct_remainder<S>(group, arena, divisor, r) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
+  copy_out<S>(group, r, divisor.words * WORD, output_row<S>(o, 1, row));
 }
 
 }  // namespace gpuint

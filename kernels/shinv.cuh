@@ -54,7 +54,7 @@ struct Shinv : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
     };
     divide_in_one_block<S, M>(
         group, arena, divisor, divisor.quotient_words(static_cast<u32>(o.scalar) + 1), power,
-        [&](u32 p) { refine<S, M>(group, arena, divisor, p); }, output_row<S>(o, 0, row), nullptr);
+        [&](u32 p) { refine<S, M>(group, arena, divisor, p); }, o, row);
   }
 };
 

@@ -31,7 +31,7 @@ use crate::strategy::{Auto, Strategy};
 /// let seven = Divisor::splat(&device, &number(7))?;
 /// assert_eq!(u.rem_by(&seven)?.to_biguints()?, [number(3), number(5)]);
 ///
-/// let v = Batch::from_biguints(&device, &[number(5), number(0)])?;
+/// let v = Batch::<GpuUint<1024>>::from_biguints(&device, &[number(5), number(0)])?;
 /// assert_eq!(Divisor::new(&v).unwrap_err(), Error::DivisionByZero { row: 1 });
 /// # Ok::<(), Error>(())
 /// ```
