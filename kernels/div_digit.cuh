@@ -5,15 +5,16 @@
 //
 // Two words by one (N. Moller and T. Granlund, "Improved division by invariant integers", algorithm 4). With the reciprocal
 // w = floor((B^2 - 1) / D) - B, and r < D:
-//     q1 B + q0 = w r + r B + x;    q = q1 + 1;    p = (x - q D) mod B;    if p > q0: q -= 1, p += D;    if p >= D: q += 1, p -= D.
+//     q1 B + q0 = w r + r B + x;    q = q1 + 1;    p = (x - q D) mod B;
+//     if p > q0: q -= 1, p += D;    if p >= D: q += 1, p -= D.
 // Then r B + x = q D + p. By their theorem 3 the candidate is too large by at most one, and then p > q0; what is left is below
-// 2D, and hardly ever D or more. Two multiplications and a half instead of a division.
+// 2D, and hardly ever D or more. One full product and a half instead of a division.
 //
-// A row by a group of lanes, each with CHUNK words in front of one another. With c_i the chunks from the top and
-// m = B^CHUNK mod D, the remainder after chunk i is r_i = (r_(i-1) m + c_i) mod D: a linear recurrence, solved over the lanes in
-// log2 steps (Kogge and Stone, with m, m^2, m^4, ..):
-//     1. each lane the remainder of its own chunk;   2. the recurrence;   3. each lane the quotient of its chunk, from the
-//     remainder that comes in. Each word is read twice, from the same cache line, and divided twice.
+// A row by a group of lanes, each with a chunk of CHUNK consecutive words. With c_i the chunks from the top and
+// m = B^CHUNK mod D, the remainder after chunk i is r_i = (r_(i-1) m + c_i) mod D: a linear recurrence, solved over the lanes
+// in log2 steps (Kogge and Stone, with m, m^2, m^4, ..). So each lane takes the remainder of its own chunk; then the
+// recurrence gives the remainder that comes into it; and with that the lane divides the chunk. Each word is read twice and
+// divided twice, whatever the width.
 //
 // What depends on d alone is computed once by each thread and serves several rows.
 #pragma once

@@ -6,12 +6,12 @@
 // mod v first, as Hasenplaten, Gaubatz and Gopal do, saves products where T is reduced by one long product, not by two short
 // ones.)
 //
-// Lazy residues. Nothing is compared with v between products: a residue is a number of n words below (1 + delta) v, delta < 2^-40
-// that of quotient.cuh, or below beta^n / 2^s, which is more where v is not all ones (V = v 2^s < beta^n). Both are below 2v,
-// as V >= beta^n / 2.
+// Lazy residues. Nothing is compared with v between products: a residue is a number of n words that is below (1 + delta) v,
+// with delta < 2^-40 as in quotient.cuh, or below beta^n / 2^s (which is above v, since V = v 2^s < beta^n). Both are below
+// 2v, since V >= beta^n / 2.
 //   Lemma. For residues a, b: T = a b < 2 v beta^n, so one block of n words reduces T.
-//   Proof. If both are below (1 + delta) v, T < (1 + delta)^2 v^2 < 2 v beta^n; if one is, T < (1 + delta) v beta^n / 2^s; if none
-//   is, T < beta^2n / 2^2s <= 2 V beta^n / 2^2s = 2 v beta^n / 2^s. QED.
+//   Proof. If both are below (1 + delta) v, T < (1 + delta)^2 v^2 < 2 v beta^n; if only one is, T < (1 + delta) v beta^n / 2^s;
+//   if none is, T < beta^2n / 2^2s <= 2 V beta^n / 2^2s = 2 v beta^n / 2^s. QED.
 // What the block leaves, R < (1 + delta) v, is a residue again unless it has more than n words. If it has, R >= beta^n > v and
 // R - v < delta v is one. So word n of R alone decides whether v is subtracted; it is not zero only where v has all n words'
 // bits and begins with 40 ones. One comparison at the end puts the result below v.

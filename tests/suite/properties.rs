@@ -7,7 +7,8 @@ use std::fmt::Debug;
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    BackendKind, Batch, Blocked, Classical, Device, Division, GpuUint, Kernels, ShiftedInverse,
+    BackendKind, Batch, Blocked, Classical, Device, Division, Divisor, GpuUint, Kernels,
+    ShiftedInverse,
 };
 use num_traits::{One, Zero};
 use proptest::prelude::*;
@@ -118,6 +119,36 @@ fn division<T: Kernels>(backend: BackendKind) {
     built_by::<T, ShiftedInverse<Classical>>(backend);
 }
 
+/// Residues modulo a prepared divisor are those of the division, and powers multiply by adding
+/// exponents.
+fn residues<T: Kernels>(backend: BackendKind) {
+    let exponent = || (0..60u32).prop_flat_map(|bits| number(bits as usize + 1));
+    let values = (number(T::BITS), number(T::BITS / 2), positive(T::BITS), exponent(), exponent());
+    law(backend, &values, |device, (a, b, v, d, e)| {
+        let divisor = Divisor::splat(device, v)?;
+        let (a, v) = (batch::<T>(device, a)?, batch(device, v)?);
+        let equal = |left: &Batch<T>, right: &Batch<T>| left.eq_mask(right)?.any();
+        // A product of half the width does not wrap.
+        let half = a.shr(T::BITS / 2)?;
+        let product = half.mul_mod(&batch(device, b)?, &divisor)?;
+        let (q, r) = half.wrapping_mul(&batch(device, b)?)?.div_rem(&v)?;
+        let by = half.wrapping_mul(&batch(device, b)?)?.div_rem_by(&divisor)?;
+        let square = a.square_mod(&divisor)?;
+        let sum = a.pow_mod_all(&(d + e), &divisor)?;
+        let powers = [a.pow_mod_all(d, &divisor)?, a.pow_mod(&batch(device, e)?, &divisor)?];
+        let laws = [
+            equal(&product, &r)?,
+            equal(&by.0, &q)? && equal(&by.1, &r)?,
+            equal(&square, &a.mul_mod(&a.rem(&v)?, &divisor)?)?,
+            equal(&sum, &powers[0].mul_mod(&powers[1], &divisor)?)?,
+        ];
+        Ok((|| {
+            prop_assert_eq!(laws, [true; 4]);
+            Ok(())
+        })())
+    });
+}
+
 /// The laws of a commutative ring, modulo 2^BITS.
 fn ring<T: Kernels>(backend: BackendKind) {
     let values = (number(T::BITS), number(T::BITS), number(T::BITS));
@@ -224,4 +255,4 @@ macro_rules! laws {
         }
     )*};
 }
-laws!(division, ring, shifts, order, inverses, conversions);
+laws!(division, residues, ring, shifts, order, inverses, conversions);
