@@ -136,6 +136,7 @@ struct Frame {
   static constexpr u32 STRIDE = round_up(G::SCRATCH_BYTES + ARENA, 16);
   static constexpr u32 SHARED = STRIDE * ROWS;
   static constexpr u32 MIN_BLOCKS = 1;
+  static constexpr u32 PERSISTENT = 0;
 
   template <class Work>
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, Work work) {

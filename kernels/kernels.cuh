@@ -8,3 +8,4 @@
 #include "mul.cuh"
 #include "shift.cuh"
 #include "shinv.cuh"
+#include "tensor.cuh"
