@@ -40,6 +40,9 @@ mod tests {
                 tasks.push((Op::DivRem, Strategy::Quotient(quotient)));
             }
         }
+        for op in [Op::MulLow, Op::MulWide, Op::SquareLow] {
+            tasks.push((op, Strategy::Product(Product::TensorCore)));
+        }
         for op in [
             Op::Add,
             Op::Sub,

@@ -49,7 +49,8 @@ pub(crate) struct Facts {
     pub(crate) shared_bytes: u32,
     /// Rows that a block works on at a time.
     pub(crate) rows_per_block: u32,
-    pub(crate) reserved: u32,
+    /// 1: faster where each block strides over many rows; 0: no difference.
+    pub(crate) persistent: u32,
 }
 
 impl Facts {

@@ -2,7 +2,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, BackendKind, Batch, Classical, Device, Karatsuba, Kernels, Mult, Widen, WideningVisitor,
+    Auto, BackendKind, Batch, Classical, Device, Karatsuba, Kernels, Mult, TensorCore, Widen,
+    WideningVisitor,
 };
 
 use crate::operands::{PRODUCTS, Row, ones};
@@ -66,10 +67,14 @@ impl WideningVisitor for Wide<'_> {
         self.tally.attempt(&what, rows.len(), |tally| {
             let a = Batch::<T>::from_biguints(device, &first(rows))?;
             let b = Batch::from_biguints(device, &second(rows))?;
-            let mut product = Batch::splat(device, &ones(2 * T::BITS), rows.len())?;
-            a.widening_mul_with_into::<Classical, T::Wide>(&b, &mut product)?;
+            let dirty = Batch::splat(device, &ones(2 * T::BITS), rows.len())?;
             let whole: Vec<_> =
                 expected.iter().map(|(low, high)| low + (high << T::BITS)).collect();
+            let mut product = dirty.try_clone()?;
+            a.widening_mul_with_into::<Classical, T::Wide>(&b, &mut product)?;
+            tally.values(&what, rows, &product.to_biguints()?, &whole);
+            let mut product = dirty;
+            a.widening_mul_with_into::<TensorCore, T::Wide>(&b, &mut product)?;
             tally.values(&what, rows, &product.to_biguints()?, &whole);
             Ok(())
         });
@@ -91,6 +96,7 @@ impl Check for Structured {
             products.check::<T, Classical>(tally);
             if setting.backend != BackendKind::Cpu {
                 Products { strategy: "Karatsuba", ..products }.check::<T, Karatsuba>(tally);
+                Products { strategy: "TensorCore", ..products }.check::<T, TensorCore>(tally);
             }
             T::SHAPE.visit_widening(Wide { products: &products, tally });
             if setting.backend != BackendKind::Cpu && part % 4 == 0 {

@@ -40,6 +40,7 @@ pub(super) struct Info {
     pub(super) driver: i32,
     /// The most shared memory that a block can have.
     pub(super) shared_memory: u32,
+    pub(super) multiprocessors: u32,
 }
 
 impl fmt::Display for Info {
@@ -192,6 +193,8 @@ impl Info {
         let (major, minor) = cuda.compute_capability()?;
         let shared =
             cuda.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+        let multiprocessors =
+            cuda.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         let mut driver = 0;
         // SAFETY: the pointer is valid for a write.
         unsafe { sys::cuDriverGetVersion(&raw mut driver) }.result()?;
@@ -201,6 +204,7 @@ impl Info {
             total_memory: cuda.total_mem()? as u64,
             driver,
             shared_memory: u32::try_from(shared).unwrap_or_default(),
+            multiprocessors: u32::try_from(multiprocessors).unwrap_or_default(),
         })
     }
 }
@@ -237,6 +241,7 @@ mod tests {
             total_memory: (3 << 30) + (1 << 29),
             driver: 12080,
             shared_memory: 0,
+            multiprocessors: 0,
         };
         assert_eq!(info.to_string(), "A GPU, sm_90, 3.5 GiB, driver for CUDA 12.8");
     }

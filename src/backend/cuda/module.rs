@@ -76,6 +76,8 @@ pub(super) struct Function {
     name: String,
     handle: sys::CUfunction,
     facts: Facts,
+    /// The most blocks that a launch has use for.
+    max_grid: u32,
     /// The handle is part of it.
     _module: Arc<Module>,
 }
@@ -102,8 +104,13 @@ impl Function {
             unsafe { result::function::set_function_attribute(handle, BYTES, bytes) }
                 .map_err(driver(&name))?;
         }
-        tracing::debug!(?facts, "loaded");
-        Ok(Self { name, handle, facts, _module: module })
+        let max_grid = match facts.persistent {
+            0 => MAX_GRID,
+            // SAFETY: the function is there, and its context is bound.
+            _ => unsafe { resident_blocks(handle, facts, info) }.map_err(driver(&name))?,
+        };
+        tracing::debug!(?facts, max_grid, "loaded");
+        Ok(Self { name, handle, facts, max_grid, _module: module })
     }
 
     /// Queues the kernel. The context is bound to the calling thread.
@@ -118,7 +125,7 @@ impl Function {
     ) -> Result<()> {
         let rows = usize::try_from(operands.rows).unwrap_or(usize::MAX);
         let Facts { threads, shared_bytes, .. } = self.facts;
-        let grid = self.facts.grid(rows, MAX_GRID);
+        let grid = self.facts.grid(rows, self.max_grid);
         let mut arguments = [(&raw mut operands).cast::<c_void>()];
         // SAFETY: the kernel takes one `Operands` by value, whose twin `RawOperands` is, and the
         // driver copies it before it returns; the rest is the caller's.
@@ -136,10 +143,28 @@ impl Function {
     }
 }
 
+/// Blocks of a kernel that the GPU runs at a time.
+///
+/// # Safety
+/// The function is loaded, and its context is bound to the calling thread.
+unsafe fn resident_blocks(
+    function: sys::CUfunction,
+    facts: Facts,
+    info: &Info,
+) -> Result<u32, DriverError> {
+    // Both are far below the ends of their types: `check` has seen them.
+    let (threads, shared) = (facts.threads as i32, facts.shared_bytes as usize);
+    // SAFETY: the caller's.
+    let blocks = unsafe {
+        result::occupancy::max_active_block_per_multiprocessor(function, threads, shared)
+    }?;
+    Ok(u32::try_from(blocks).unwrap_or_default().saturating_mul(info.multiprocessors).max(1))
+}
+
 /// Checks what a kernel says about itself against what the GPU has.
 fn check(kernel: &str, facts: Facts, available: u32) -> Result<()> {
-    let Facts { threads, shared_bytes: needed, rows_per_block, reserved } = facts;
-    if !(1..=MAX_THREADS).contains(&threads) || rows_per_block == 0 || reserved != 0 {
+    let Facts { threads, shared_bytes: needed, rows_per_block, persistent } = facts;
+    if !(1..=MAX_THREADS).contains(&threads) || rows_per_block == 0 || persistent > 1 {
         return Err(Error::Driver(format!(
             "{kernel}: its image is not one of this crate: {facts:?}"
         )));
@@ -178,7 +203,7 @@ mod tests {
     use super::*;
 
     const FACTS: Facts =
-        Facts { threads: 128, shared_bytes: 65536, rows_per_block: 4, reserved: 0 };
+        Facts { threads: 128, shared_bytes: 65536, rows_per_block: 4, persistent: 0 };
 
     #[test]
     fn facts_are_four_words() {
@@ -198,7 +223,7 @@ mod tests {
             Facts { threads: 0, ..FACTS },
             Facts { threads: 1025, ..FACTS },
             Facts { rows_per_block: 0, ..FACTS },
-            Facts { reserved: 1, ..FACTS },
+            Facts { persistent: 2, ..FACTS },
         ] {
             assert!(matches!(check("k", wrong, 65536), Err(Error::Driver(_))), "{wrong:?}");
         }
