@@ -188,12 +188,11 @@ SIMT_INLINE Block::Meeting& Block::meeting(Warp& warp, u32 mask) {
   return *place;
 }
 
-// The product of byte matrices, for all lanes: each waits with its fragments where its value points to.
+// A product of byte matrices for all lanes, each of which waits with its fragments where its value points to.
 SIMT_INLINE void multiply_bytes(const u64 (&value)[32]) {
   u8 a[16][32], b[8][32];
-  const auto fragments = [&](u32 lane) { return *reinterpret_cast<const Fragments*>(value[lane]); };
   for (u32 lane = 0; lane < 32; ++lane) {
-    const Fragments own = fragments(lane);
+    const Fragments& own = *reinterpret_cast<const Fragments*>(value[lane]);
     const u32 g = lane / 4, t = lane % 4;
     for (u32 e = 0; e < 4; ++e) {
       for (u32 q = 0; q < 4; ++q) a[g + 8 * (q % 2)][16 * (q / 2) + 4 * t + e] = static_cast<u8>(own.a[q] >> 8 * e);
@@ -201,7 +200,7 @@ SIMT_INLINE void multiply_bytes(const u64 (&value)[32]) {
     }
   }
   for (u32 lane = 0; lane < 32; ++lane) {
-    const Fragments own = fragments(lane);
+    const Fragments& own = *reinterpret_cast<const Fragments*>(value[lane]);
     for (u32 q = 0; q < 4; ++q) {
       const u8* const row = a[lane / 4 + 8 * (q / 2)];
       const u8* const column = b[2 * (lane % 4) + q % 2];

@@ -63,7 +63,7 @@ struct Fragments {
 
 // c += a * b for a 16 x 32 and b 32 x 8 matrices of unsigned bytes, modulo 2^32, with the fragments of PTX's
 // mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32. It needs the whole warp.
-inline void multiply_bytes(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2], Site site) {
+inline void multiply_bytes(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2], GPUINT_SITE) {
   const Fragments mine{a, b, c};
   rendezvous(WarpOp::MultiplyBytes, ~0u, reinterpret_cast<u64>(&mine), 0, site);
 }
