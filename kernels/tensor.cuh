@@ -126,36 +126,29 @@ struct TensorProduct {
     return limb + ((static_cast<u32>(sum) ^ p) >> lane & 1);
   }
 
+  // Resolves the tiles of a group and writes them to `to`, this lane's place in the first of them.
   GPUINT_DEVICE static void write(const typename Engine::Sums& sums, u32* to, u32 lane, Carry& carry) {
     GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < T::NT; ++tile) {
-      const u32 limb = resolve(sums[tile], lane, carry);
-      if (to != nullptr) __stcs(to + tile * TILE_LIMBS + lane, limb);
-    }
+    for (u32 tile = 0; tile < T::NT; ++tile) __stcs(to + tile * TILE_LIMBS, resolve(sums[tile], lane, carry));
   }
 
   GPUINT_DEVICE static void multiply(const Operands& o, u64 row, const Engine& engine, u32 lane) {
     constexpr u32 GROUP_LIMBS = T::NT * TILE_LIMBS;
     const bool side_by_side = E == Extent::Wide && o.scalar == 1;
-    u32* out = static_cast<u32*>(o.out[0]);
-    if (out != nullptr) out += (side_by_side ? 2 * row : row) * LIMBS;
     typename Engine::Sums sums;
     Carry carry;
+    u32* to = static_cast<u32*>(o.out[0]) + (side_by_side ? 2 * row : row) * LIMBS + lane;
     GPUINT_UNROLL(1)
-    for (u32 group = 0; group < Engine::GROUPS; ++group) {
+    for (u32 group = 0; group < Engine::GROUPS; ++group, to += GROUP_LIMBS) {
       engine.low(group, sums);
-      write(sums, out == nullptr ? nullptr : out + group * GROUP_LIMBS, lane, carry);
+      write(sums, to, lane, carry);
     }
     if constexpr (E == Extent::Wide) {
-      u32* high = static_cast<u32*>(o.out[1]);
-      if (side_by_side)
-        high = out + LIMBS;
-      else if (high != nullptr)
-        high += row * LIMBS;
+      if (!side_by_side) to = static_cast<u32*>(o.out[1]) + row * LIMBS + lane;
       GPUINT_UNROLL(1)
-      for (u32 group = 0; group < Engine::GROUPS; ++group) {
-        engine.high(Engine::GROUPS + group, sums);
-        write(sums, high == nullptr ? nullptr : high + group * GROUP_LIMBS, lane, carry);
+      for (u32 group = Engine::GROUPS; group < 2 * Engine::GROUPS; ++group, to += GROUP_LIMBS) {
+        engine.high(group, sums);
+        write(sums, to, lane, carry);
       }
     }
   }
