@@ -10,7 +10,7 @@
 // saves the copy of an operand.
 #pragma once
 #include "abi.cuh"
-#include "shape.cuh"
+#include "group.cuh"
 #include "toeplitz.cuh"
 
 namespace gpuint {
@@ -18,11 +18,15 @@ namespace gpuint {
 // The strategy: whole products of rows that are 4 to 16 tiles or groups of them. There is no product of parts of rows.
 struct TensorCore {};
 
-// How a product of rows of TILES tiles is worked on: NT tiles at a time in STEPS (toeplitz.cuh), DEPTH buffers per warp, WARPS to a
-// block, and at least so many warps to a multiprocessor, which bounds the registers of a thread.
-template <u32 NT_, u32 STEPS_, u32 DEPTH_, u32 WARPS_, u32 RESIDENT_>
+// What is computed of a product.
+enum class Extent { Low, Wide };
+
+// How rows are worked on: NT tiles at a time in STEPS (toeplitz.cuh), with DEPTH buffers, ROWS rows to a block and WARPS warps to a
+// row; so many warps to a multiprocessor must have registers.
+template <u32 NT_, u32 STEPS_, u32 DEPTH_, u32 ROWS_, u32 WARPS_, u32 RESIDENT_>
 struct Tuning {
-  static constexpr u32 NT = NT_, STEPS = STEPS_, DEPTH = DEPTH_, WARPS = WARPS_, RESIDENT = RESIDENT_;
+  static constexpr u32 NT = NT_, STEPS = STEPS_, DEPTH = DEPTH_, ROWS = ROWS_, WARPS = WARPS_, RESIDENT = RESIDENT_;
+  static_assert(ROWS == 1 || WARPS == 1, "a block has one barrier");
 };
 
 __host__ __device__ constexpr u32 tiles_at_a_time(u32 tiles) {
@@ -31,43 +35,51 @@ __host__ __device__ constexpr u32 tiles_at_a_time(u32 tiles) {
   return 1;
 }
 
-template <u32 TILES, u32 NT = tiles_at_a_time(TILES)>
-using DefaultTuning = Tuning<NT, NT <= 4 ? 4 : NT <= 8 ? 2 : 1, TILES <= 32 ? 2 : 1, 1, 12>;
+template <u32 TILES, Extent E, u32 NT = tiles_at_a_time(TILES)>
+using DefaultTuning =
+    Tuning<NT, NT <= 4 ? 4 : NT <= 8 ? 2 : 1, TILES <= 32 ? 2 : 1, 1, TILES <= 64 ? 1 : TILES <= 128 ? 2 : 4, 12>;
 
-// What is computed of a product.
-enum class Extent { Low, Wide };
-
-template <class S, Extent E, u32 OPERANDS, class T>
+template <class S, Extent E, u32 OPERANDS, class T = DefaultTuning<S::BITS / (8 * TILE_DIGITS), E>>
 struct TensorProduct {
   static constexpr u32 LIMBS = S::BITS / 32;
   static constexpr u32 TILES = LIMBS / TILE_LIMBS;
   static_assert(S::BITS % (8 * TILE_DIGITS) == 0 && TILES <= 256, "whole tiles, whose sums stay below 2^31");
   using Engine = Toeplitz<TILES, T::NT, T::STEPS>;
+  using G = Group<32 * T::WARPS>;
+  static constexpr u32 GROUPS = (E == Extent::Wide ? 2 : 1) * Engine::GROUPS;
+  static constexpr u32 GROUP_LIMBS = T::NT * TILE_LIMBS;
 
   // A buffer: zeros, a, zeros, b, zeros; the last where high columns are wanted.
   static constexpr u32 ZEROS_ABOVE = E == Extent::Wide ? ZEROS_AROUND : 0;
   static constexpr u32 A_AT = ZEROS_AROUND;
   static constexpr u32 B_AT = OPERANDS == 1 ? A_AT : A_AT + LIMBS + max_of(ZEROS_ABOVE, ZEROS_BELOW_B);
   static constexpr u32 BUFFER = B_AT + LIMBS + ZEROS_ABOVE;
-  static constexpr u32 ARENA = T::DEPTH * BUFFER;  // of a warp
+  // What a group of tiles hands to the next, where that may be another warp's.
+  struct Handover {
+    u32 carry;
+    u32 lowest;  // limb
+    u32 ones;    // 1 if all other limbs are all ones
+  };
+  static constexpr u32 HANDOVERS = T::WARPS == 1 ? 0 : round_up(GROUPS * sizeof(Handover) / 4, WORD);
+  static constexpr u32 ARENA = T::DEPTH * BUFFER + HANDOVERS;  // limbs of a row
 
-  static constexpr u32 THREADS = 32 * T::WARPS;
-  static constexpr u32 SHARED = T::WARPS * ARENA * sizeof(u32);
-  static constexpr u32 ROWS = T::WARPS;
-  static constexpr u32 MIN_BLOCKS = T::RESIDENT / T::WARPS;
+  static constexpr u32 THREADS = G::THREADS * T::ROWS;
+  static constexpr u32 SHARED = T::ROWS * ARENA * sizeof(u32);
+  static constexpr u32 ROWS = T::ROWS;
+  static constexpr u32 MIN_BLOCKS = max_of(1, T::RESIDENT * 32 / THREADS);
   static constexpr u32 PERSISTENT = 1;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    const u32 lane = threadIdx.x % 32;
-    u32* const arena = reinterpret_cast<u32*>(shared) + threadIdx.x / 32 * ARENA;
+    u32* const arena = reinterpret_cast<u32*>(shared) + G::index() * ARENA;
+    const G group(nullptr);
     GPUINT_UNROLL(1)
-    for (u32 i = 0; i < T::DEPTH; ++i) clear_zeros(arena + i * BUFFER, lane);
+    for (u32 i = 0; i < T::DEPTH; ++i) clear_zeros(group, arena + i * BUFFER);
     const u64 stride = u64(gridDim.x) * ROWS;
-    const u64 first = u64(blockIdx.x) * ROWS + threadIdx.x / 32;
+    const u64 first = u64(blockIdx.x) * ROWS + G::index();
     u64 ahead = first;
     u32 filling = 0, reading = 0;
     const auto copy_next = [&] {
-      if (ahead < o.rows) copy_in(o, ahead, arena + filling * BUFFER, lane);
+      if (ahead < o.rows) copy_in(group, o, ahead, arena + filling * BUFFER);
       ptx::commit_copies();
       ahead += stride;
       filling = filling + 1 == T::DEPTH ? 0 : filling + 1;
@@ -78,32 +90,54 @@ struct TensorProduct {
     for (u64 row = first; row < o.rows; row += stride) {
       copy_next();
       ptx::wait_for_copies<T::DEPTH - 1>();
-      __syncwarp();
+      group.sync();
       const u32* const buffer = arena + reading * BUFFER;
       reading = reading + 1 == T::DEPTH ? 0 : reading + 1;
-      multiply(o, row, Engine(buffer + A_AT, buffer + B_AT, lane), lane);
-      __syncwarp();
+      const Engine engine(buffer + A_AT, buffer + B_AT, group.lane);
+      if constexpr (T::WARPS == 1)
+        by_one_warp(group, engine, o, row);
+      else
+        by_warps(group, engine, o, row, reinterpret_cast<Handover*>(arena + T::DEPTH * BUFFER));
     }
   }
 
  private:
-  GPUINT_DEVICE static void clear_zeros(u32* buffer, u32 lane) {
+  GPUINT_DEVICE static void clear_zeros(const G& group, u32* buffer) {
     const auto clear = [&](u32 from, u32 limbs) {
-      if (lane < limbs) buffer[from + lane] = 0;
+      if (group.rank < limbs) buffer[from + group.rank] = 0;
     };
     clear(0, ZEROS_AROUND);
     if constexpr (OPERANDS > 1) clear(A_AT + LIMBS, B_AT - (A_AT + LIMBS));
     clear(B_AT + LIMBS, ZEROS_ABOVE);
   }
 
-  GPUINT_DEVICE static void copy_in(const Operands& o, u64 row, u32* buffer, u32 lane) {
+  GPUINT_DEVICE static void copy_in(const G& group, const Operands& o, u64 row, u32* buffer) {
     const u32* const a = static_cast<const u32*>(o.in[0]) + row * LIMBS;
     const u32* const b = static_cast<const u32*>(o.in[OPERANDS - 1]) + row * LIMBS;
     GPUINT_UNROLL(4)
-    for (u32 i = WORD * lane; i < LIMBS; i += WORD * 32) {
+    for (u32 i = WORD * group.rank; i < LIMBS; i += WORD * G::THREADS) {
       ptx::copy_async(buffer + A_AT + i, a + i);
       if constexpr (OPERANDS > 1) ptx::copy_async(buffer + B_AT + i, b + i);
     }
+  }
+
+  // This lane's limb in the lowest tile of a group of the row's result.
+  GPUINT_DEVICE static u32* place(const G& group, const Operands& o, u64 row, u32 i) {
+    u32 half = 0;
+    if constexpr (E == Extent::Wide) {
+      if (o.scalar == 1)
+        row *= 2;
+      else if (i >= Engine::GROUPS)
+        half = 1, i -= Engine::GROUPS;
+    }
+    return static_cast<u32*>(o.out[half]) + row * LIMBS + i * GROUP_LIMBS + group.lane;
+  }
+
+  GPUINT_DEVICE static void add_up(const Engine& engine, u32 i, typename Engine::Sums& sums) {
+    if (E == Extent::Low || i < Engine::GROUPS)
+      engine.low(i, sums);
+    else if constexpr (E == Extent::Wide)
+      engine.high(i, sums);
   }
 
   // What a tile hands to the next: what its top columns have above their limb, and a carry.
@@ -111,45 +145,89 @@ struct TensorProduct {
     u32 above = 0, bit = 0;
   };
 
-  GPUINT_DEVICE static u32 resolve(const u32 (&sums)[4], u32 lane, Carry& carry) {
-    const u64 value = u64(sums[0]) + (u64(sums[1]) << 8) + (u64(sums[2]) << 16) + (u64(sums[3]) << 24);
-    const u32 above = static_cast<u32>(value >> 32);
-    // Lane 0 gets the top lane's, which is the next tile's.
-    const u32 rotated = __shfl_sync(~0u, above, (lane + 31) % 32);
-    const u32 from_below = lane == 0 ? carry.above : rotated;
-    carry.above = rotated;
-    const u32 limb = static_cast<u32>(value) + from_below;
-    const u32 g = __ballot_sync(~0u, limb < from_below);
+  // A limb of a tile, which generates a carry or not, with what carries from below; `bit` is the carry into and out of the tile.
+  GPUINT_DEVICE static u32 ripple(u32 limb, bool generate, u32 lane, u32& bit) {
+    const u32 g = __ballot_sync(~0u, generate);
     const u32 p = __ballot_sync(~0u, limb == ~0u);
-    const u64 sum = u64(g | p) + g + carry.bit;
-    carry.bit = static_cast<u32>(sum >> 32);
+    const u64 sum = u64(g | p) + g + bit;
+    bit = static_cast<u32>(sum >> 32);
     return limb + ((static_cast<u32>(sum) ^ p) >> lane & 1);
   }
 
-  // Resolves the tiles of a group and writes them to `to`, this lane's place in the first of them.
-  GPUINT_DEVICE static void write(const typename Engine::Sums& sums, u32* to, u32 lane, Carry& carry) {
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < T::NT; ++tile) __stcs(to + tile * TILE_LIMBS, resolve(sums[tile], lane, carry));
+  GPUINT_DEVICE static u32 resolve(const u32 (&sums)[4], u32 lane, Carry& carry) {
+    const u64 value = u64(sums[0]) + (u64(sums[1]) << 8) + (u64(sums[2]) << 16) + (u64(sums[3]) << 24);
+    // Lane 0 gets the top lane's, which is the next tile's.
+    const u32 rotated = __shfl_sync(~0u, static_cast<u32>(value >> 32), (lane + 31) % 32);
+    const u32 from_below = lane == 0 ? carry.above : rotated;
+    carry.above = rotated;
+    const u32 limb = static_cast<u32>(value) + from_below;
+    return ripple(limb, limb < from_below, lane, carry.bit);
   }
 
-  GPUINT_DEVICE static void multiply(const Operands& o, u64 row, const Engine& engine, u32 lane) {
-    constexpr u32 GROUP_LIMBS = T::NT * TILE_LIMBS;
-    const bool side_by_side = E == Extent::Wide && o.scalar == 1;
-    typename Engine::Sums sums;
+  // All groups of tiles from the lowest up.
+  GPUINT_DEVICE static void by_one_warp(const G& group, const Engine& engine, const Operands& o, u64 row) {
     Carry carry;
-    u32* to = static_cast<u32*>(o.out[0]) + (side_by_side ? 2 * row : row) * LIMBS + lane;
     GPUINT_UNROLL(1)
-    for (u32 group = 0; group < Engine::GROUPS; ++group, to += GROUP_LIMBS) {
-      engine.low(group, sums);
-      write(sums, to, lane, carry);
+    for (u32 i = 0; i < GROUPS; ++i) {
+      typename Engine::Sums sums;
+      add_up(engine, i, sums);
+      u32* const to = place(group, o, row, i);
+      GPUINT_UNROLL(16)
+      for (u32 tile = 0; tile < T::NT; ++tile) __stcs(to + tile * TILE_LIMBS, resolve(sums[tile], group.lane, carry));
     }
-    if constexpr (E == Extent::Wide) {
-      if (!side_by_side) to = static_cast<u32*>(o.out[1]) + row * LIMBS + lane;
-      GPUINT_UNROLL(1)
-      for (u32 group = Engine::GROUPS; group < 2 * Engine::GROUPS; ++group, to += GROUP_LIMBS) {
-        engine.high(group, sums);
-        write(sums, to, lane, carry);
+    group.sync();
+  }
+
+  // The group of tiles that falls to this warp in a round: up and down in turn, so that all warps have equal work.
+  GPUINT_DEVICE static u32 dealt(u32 round) {
+    const u32 warp = threadIdx.x / 32;
+    return round * T::WARPS + (round % 2 == 0 ? warp : T::WARPS - 1 - warp);
+  }
+
+  // Each group of tiles as if nothing came from below; then, after a barrier, what comes. The next barrier is that after the next
+  // copies, which may start at once: nobody reads the operands any more.
+  GPUINT_DEVICE static void by_warps(const G& group, const Engine& engine, const Operands& o, u64 row, Handover* handovers) {
+    constexpr u32 ROUNDS = ceil_div(GROUPS, T::WARPS);
+    GPUINT_UNROLL(1)
+    for (u32 round = 0; round < ROUNDS; ++round) {
+      const u32 i = dealt(round);
+      if (i >= GROUPS) continue;
+      typename Engine::Sums sums;
+      add_up(engine, i, sums);
+      u32* const to = place(group, o, row, i);
+      Carry carry;
+      u32 lowest = 0;
+      bool ones = true;
+      GPUINT_UNROLL(16)
+      for (u32 tile = 0; tile < T::NT; ++tile) {
+        const u32 limb = resolve(sums[tile], group.lane, carry);
+        to[tile * TILE_LIMBS] = limb;
+        if (tile == 0 && group.lane == 0)
+          lowest = limb;
+        else
+          ones = ones && limb == ~0u;
       }
+      ones = __all_sync(~0u, ones) != 0;
+      if (group.lane == 0) handovers[i] = {carry.above + carry.bit, lowest, ones ? 1u : 0u};
+    }
+    group.sync();
+    GPUINT_UNROLL(1)
+    for (u32 round = 0; round < ROUNDS; ++round) {
+      const u32 i = dealt(round);
+      if (i == 0 || i >= GROUPS) continue;
+      u32 add = 0;
+      for (u32 below = 0; below < i; ++below) {
+        const Handover h = handovers[below];
+        add = h.carry + (h.lowest + add < add ? h.ones : 0);
+      }
+      if (group.lane != 0) add = 0;
+      u32* const to = place(group, o, row, i);
+      u32 bit = 0, tile = 0;
+      do {  // nearly always once
+        const u32 limb = to[tile * TILE_LIMBS] + add;
+        to[tile * TILE_LIMBS] = ripple(limb, limb < add, group.lane, bit);
+        add = 0;
+      } while (bit != 0 && ++tile < T::NT);
     }
   }
 };
@@ -162,10 +240,10 @@ template <class S, class M>
 struct SquareLow;
 
 template <class S>
-struct MulLow<S, TensorCore> : TensorProduct<S, Extent::Low, 2, DefaultTuning<S::BITS / (8 * TILE_DIGITS)>> {};
+struct MulLow<S, TensorCore> : TensorProduct<S, Extent::Low, 2> {};
 template <class S>
-struct MulWide<S, TensorCore> : TensorProduct<S, Extent::Wide, 2, DefaultTuning<S::BITS / (8 * TILE_DIGITS)>> {};
+struct MulWide<S, TensorCore> : TensorProduct<S, Extent::Wide, 2> {};
 template <class S>
-struct SquareLow<S, TensorCore> : TensorProduct<S, Extent::Low, 1, DefaultTuning<S::BITS / (8 * TILE_DIGITS)>> {};
+struct SquareLow<S, TensorCore> : TensorProduct<S, Extent::Low, 1> {};
 
 }  // namespace gpuint
