@@ -21,39 +21,42 @@ struct TensorCore {};
 // What is computed of a product.
 enum class Extent { Low, Wide };
 
-// How rows are worked on: NT tiles at a time in STEPS (toeplitz.cuh), with DEPTH buffers, ROWS rows to a block and WARPS warps to a
-// row; so many warps to a multiprocessor must have registers.
-template <u32 NT_, u32 STEPS_, u32 DEPTH_, u32 ROWS_, u32 WARPS_, u32 RESIDENT_>
+// How rows are worked on: NT tiles at a time (toeplitz.cuh), UNROLL steps in a row, the next row read while one is worked on if AHEAD
+// is 1, ROWS rows to a block and WARPS warps to a row; so many warps to a multiprocessor must have registers.
+template <u32 NT_, u32 UNROLL_, u32 AHEAD_, u32 ROWS_, u32 WARPS_, u32 RESIDENT_>
 struct Tuning {
-  static constexpr u32 NT = NT_, STEPS = STEPS_, DEPTH = DEPTH_, ROWS = ROWS_, WARPS = WARPS_, RESIDENT = RESIDENT_;
+  static constexpr u32 NT = NT_, UNROLL = UNROLL_, AHEAD = AHEAD_, ROWS = ROWS_, WARPS = WARPS_, RESIDENT = RESIDENT_;
   static_assert(ROWS == 1 || WARPS == 1, "a block has one barrier");
 };
 
-__host__ __device__ constexpr u32 tiles_at_a_time(u32 tiles) {
-  for (u32 nt = 16; nt > 1; --nt)
-    if (tiles % nt == 0) return nt;
-  return 1;
+// The largest divisor of a up to a limit.
+__host__ __device__ constexpr u32 largest_divisor(u32 a, u32 limit) {
+  u32 divisor = min_of(a, limit);
+  while (a % divisor != 0) --divisor;
+  return divisor;
 }
 
-template <u32 TILES, Extent E, u32 NT = tiles_at_a_time(TILES)>
-using DefaultTuning =
-    Tuning<NT, NT <= 4 ? 4 : NT <= 8 ? 2 : 1, TILES <= 32 ? 2 : 1, 1, TILES <= 64 ? 1 : TILES <= 128 ? 2 : 4, 12>;
+// So many warps to a row that a multiprocessor holds about a dozen, as far as each has whole tiles to copy.
+__host__ __device__ constexpr u32 warps_to_a_row(u32 tiles) {
+  u32 warps = tiles <= 32 ? 1 : tiles <= 64 ? 2 : tiles <= 128 ? 4 : 8;
+  while (tiles % (2 * warps) != 0) warps /= 2;
+  return warps;
+}
+
+template <u32 TILES, Extent E, u32 NT = largest_divisor(TILES, 16)>
+using DefaultTuning = Tuning<NT, NT <= 8 ? 4 : 1, TILES <= 8 ? 1 : 0, TILES <= 8 ? 4 : 1, warps_to_a_row(TILES), 12>;
 
 template <class S, Extent E, u32 OPERANDS, class T = DefaultTuning<S::BITS / (8 * TILE_DIGITS), E>>
 struct TensorProduct {
   static constexpr u32 LIMBS = S::BITS / 32;
   static constexpr u32 TILES = LIMBS / TILE_LIMBS;
   static_assert(S::BITS % (8 * TILE_DIGITS) == 0 && TILES <= 256, "whole tiles, whose sums stay below 2^31");
-  using Engine = Toeplitz<TILES, T::NT, T::STEPS>;
+  using Engine = Toeplitz<TILES, T::NT, T::UNROLL>;
+  using Factors = FactorForms<LIMBS, E == Extent::Wide>;
   using G = Group<32 * T::WARPS>;
   static constexpr u32 GROUPS = (E == Extent::Wide ? 2 : 1) * Engine::GROUPS;
   static constexpr u32 GROUP_LIMBS = T::NT * TILE_LIMBS;
 
-  // A buffer: zeros, a, zeros, b, zeros; the last where high columns are wanted.
-  static constexpr u32 ZEROS_ABOVE = E == Extent::Wide ? ZEROS_AROUND : 0;
-  static constexpr u32 A_AT = ZEROS_AROUND;
-  static constexpr u32 B_AT = OPERANDS == 1 ? A_AT : A_AT + LIMBS + max_of(ZEROS_ABOVE, ZEROS_BELOW_B);
-  static constexpr u32 BUFFER = B_AT + LIMBS + ZEROS_ABOVE;
   // What a group of tiles hands to the next, where that may be another warp's.
   struct Handover {
     u32 carry;
@@ -61,65 +64,87 @@ struct TensorProduct {
     u32 ones;    // 1 if all other limbs are all ones
   };
   static constexpr u32 HANDOVERS = T::WARPS == 1 ? 0 : round_up(GROUPS * sizeof(Handover) / 4, WORD);
-  static constexpr u32 ARENA = T::DEPTH * BUFFER + HANDOVERS;  // limbs of a row
+  static constexpr u32 ARENA = Factors::TOTAL + HANDOVERS;  // limbs of a row
 
   static constexpr u32 THREADS = G::THREADS * T::ROWS;
   static constexpr u32 SHARED = T::ROWS * ARENA * sizeof(u32);
   static constexpr u32 ROWS = T::ROWS;
   static constexpr u32 MIN_BLOCKS = max_of(1, T::RESIDENT * 32 / THREADS);
-  static constexpr u32 PERSISTENT = 1;
+  static constexpr u32 PERSISTENT = T::AHEAD;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     u32* const arena = reinterpret_cast<u32*>(shared) + G::index() * ARENA;
     const G group(nullptr);
-    GPUINT_UNROLL(1)
-    for (u32 i = 0; i < T::DEPTH; ++i) clear_zeros(group, arena + i * BUFFER);
+    const Factors factors(arena);
+    factors.clear(group);
     const u64 stride = u64(gridDim.x) * ROWS;
-    const u64 first = u64(blockIdx.x) * ROWS + G::index();
-    u64 ahead = first;
-    u32 filling = 0, reading = 0;
-    const auto copy_next = [&] {
-      if (ahead < o.rows) copy_in(group, o, ahead, arena + filling * BUFFER);
-      ptx::commit_copies();
-      ahead += stride;
-      filling = filling + 1 == T::DEPTH ? 0 : filling + 1;
-    };
+    u64 row = u64(blockIdx.x) * ROWS + G::index();
+    Pairs next;
+    if (T::AHEAD == 1 && row < o.rows) next.read(group, o, row, 0);
     GPUINT_UNROLL(1)
-    for (u32 i = 1; i < T::DEPTH; ++i) copy_next();
-    GPUINT_UNROLL(1)
-    for (u64 row = first; row < o.rows; row += stride) {
-      copy_next();
-      ptx::wait_for_copies<T::DEPTH - 1>();
-      group.sync();
-      const u32* const buffer = arena + reading * BUFFER;
-      reading = reading + 1 == T::DEPTH ? 0 : reading + 1;
-      const Engine engine(buffer + A_AT, buffer + B_AT, group.lane);
+    for (; row < o.rows; row += stride) {
+      if constexpr (T::AHEAD == 1) {
+        next.put(group, 0, factors);
+        group.sync();
+        if (row + stride < o.rows) next.read(group, o, row + stride, 0);
+      } else {
+        GPUINT_UNROLL(1)
+        for (u32 from = 0; from < LIMBS; from += Pairs::LIMBS_READ) {
+          next.read(group, o, row, from);
+          next.put(group, from, factors);
+        }
+        group.sync();
+      }
+      const Engine engine(factors, group.lane);
       if constexpr (T::WARPS == 1)
         by_one_warp(group, engine, o, row);
       else
-        by_warps(group, engine, o, row, reinterpret_cast<Handover*>(arena + T::DEPTH * BUFFER));
+        by_warps(group, engine, o, row, reinterpret_cast<Handover*>(arena + Factors::TOTAL));
     }
   }
 
  private:
-  GPUINT_DEVICE static void clear_zeros(const G& group, u32* buffer) {
-    const auto clear = [&](u32 from, u32 limbs) {
-      if (group.rank < limbs) buffer[from + group.rank] = 0;
-    };
-    clear(0, ZEROS_AROUND);
-    if constexpr (OPERANDS > 1) clear(A_AT + LIMBS, B_AT - (A_AT + LIMBS));
-    clear(B_AT + LIMBS, ZEROS_ABOVE);
-  }
+  // Neighbouring limbs of the operands, two to a lane and round, on their way to shared memory.
+  struct Pairs {
+    static constexpr u32 LIMBS_OF_ROUND = 2 * G::THREADS;
+    static_assert(LIMBS % LIMBS_OF_ROUND == 0, "rows are whole rounds");
+    static constexpr u32 ROUNDS = largest_divisor(LIMBS / LIMBS_OF_ROUND, T::AHEAD == 1 ? LIMBS : 4);  // at a time
+    static constexpr u32 LIMBS_READ = ROUNDS * LIMBS_OF_ROUND;
+    uint2 pair[OPERANDS][ROUNDS];
+    u32 below[OPERANDS][T::WARPS == 1 ? 1 : ROUNDS];  // lane 0: of the limb below its pair
 
-  GPUINT_DEVICE static void copy_in(const G& group, const Operands& o, u64 row, u32* buffer) {
-    const u32* const a = static_cast<const u32*>(o.in[0]) + row * LIMBS;
-    const u32* const b = static_cast<const u32*>(o.in[OPERANDS - 1]) + row * LIMBS;
-    GPUINT_UNROLL(4)
-    for (u32 i = WORD * group.rank; i < LIMBS; i += WORD * G::THREADS) {
-      ptx::copy_async(buffer + A_AT + i, a + i);
-      if constexpr (OPERANDS > 1) ptx::copy_async(buffer + B_AT + i, b + i);
+    // Limbs from .. from + LIMBS_READ of a row.
+    GPUINT_DEVICE void read(const G& group, const Operands& o, u64 row, u32 from) {
+      GPUINT_UNROLL(2)
+      for (u32 i = 0; i < OPERANDS; ++i) {
+        const u32* const limbs = static_cast<const u32*>(o.in[i]) + row * LIMBS;
+        GPUINT_UNROLL(16)
+        for (u32 round = 0; round < ROUNDS; ++round) {
+          const u32 k = from + round * LIMBS_OF_ROUND + 2 * group.rank;
+          pair[i][round] = __ldg(reinterpret_cast<const uint2*>(limbs + k));
+          if constexpr (T::WARPS > 1) below[i][round] = group.lane == 0 && k > 0 ? __ldg(limbs + k - 1) : 0;
+        }
+        if (T::WARPS == 1 && from == 0) below[i][0] = 0;
+      }
     }
-  }
+
+    GPUINT_DEVICE void put(const G& group, u32 from, const Factors& factors) {
+      GPUINT_UNROLL(2)
+      for (u32 i = 0; i < OPERANDS; ++i) {
+        GPUINT_UNROLL(16)
+        for (u32 round = 0; round < ROUNDS; ++round) {
+          const u32 k = from + round * LIMBS_OF_ROUND + 2 * group.rank;
+          const uint2 limbs = pair[i][round];
+          // Lane 0 gets the top lane's, which lies below its next pair where a warp has the row to itself.
+          const u32 rotated = __shfl_sync(~0u, limbs.y, (group.lane + 31) % 32);
+          const u32 beneath = group.lane == 0 ? below[i][T::WARPS == 1 ? 0 : round] : rotated;
+          if constexpr (T::WARPS == 1) below[i][0] = rotated;
+          if (i == 0) factors.put_a(k, limbs, beneath);
+          if (i == OPERANDS - 1) factors.put_b(k, limbs, beneath);
+        }
+      }
+    }
+  };
 
   // This lane's limb in the lowest tile of a group of the row's result.
   GPUINT_DEVICE static u32* place(const G& group, const Operands& o, u64 row, u32 i) {
@@ -185,7 +210,7 @@ struct TensorProduct {
   }
 
   // Each group of tiles as if nothing came from below; then, after a barrier, what comes. The next barrier is that after the next
-  // copies, which may start at once: nobody reads the operands any more.
+  // row is put in place, which may start at once: nobody reads this one's factors any more.
   GPUINT_DEVICE static void by_warps(const G& group, const Engine& engine, const Operands& o, u64 row, Handover* handovers) {
     constexpr u32 ROUNDS = ceil_div(GROUPS, T::WARPS);
     GPUINT_UNROLL(1)

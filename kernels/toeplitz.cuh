@@ -17,17 +17,16 @@
 // digit products, of which a share of 1 / (TILES + 1) is wasted on the corners of the triangle (20 % at 4 tiles, 3 % at 32).
 // The high columns take blocks tile - TILES .. TILES.
 //
-// Which s stands at which of the 32 places of an mma is free, as long as A and B agree. A stripe is 32 STEPS of them, for STEPS
-// mma in turn: lane (g, t) of A, or (2x + e, t) of B, holds
-//     s = 32 STEPS stripe + 8 STEPS t + 4i + 0..4   (less 13),   i = 2 step + register < 2 STEPS,
-// so that what a lane needs in a stripe is one run of bytes. The operands lie in shared memory as they are, and a lane reads its
-// run in limbs of 32 bits: of a 2 STEPS limbs and one more below, where the registers with f = 0 are the run two bytes lower (one
-// byte permutation each, which reverses the bytes too, since a counts down in s); of b likewise, where even matrix columns
-// are the run one byte lower.
+// Which s stands at which of the 32 places of an mma is free, as long as A and B agree. Lane (g, t) of A, or (2x + e, t) of B, holds
+// in its register h
+//     s = 32 step + 8t + 4 (1 - h) + 0..4   (less 13),
+// so that its four registers of A, h = 0 and 1 with f = 0 and 1, are two neighbouring limbs of 32 bits: as they are for f = 1, two
+// bytes lower for f = 0, and with their bytes reversed, since a counts down in s. `FactorForms` keeps them in shared memory in
+// just that order, the two forms of each limb side by side, and the four registers are one vector load. Of b it keeps the limbs
+// as they are, for odd matrix columns, and one byte lower, for even ones.
 //
-// Banks: a run of a begins at limb 4g - 2 STEPS t: neighbouring lanes 16 bytes apart, read as vectors without a conflict. The
-// limb below collides in pairs (two wavefronts). A run of b begins at limb x + 2 STEPS t: for each of its limbs the lanes read
-// at most 16 different limbs of 32, with no two in one bank.
+// Banks: the vectors of a are 32 bytes apart for neighbouring g and 16 for neighbouring t; a quarter of a warp reads six different
+// ones in a row. Of b the lanes of a warp read ten limbs in a row in each of the two forms, which begin half of all banks apart.
 //
 // Exactness: a sum has at most n products of at most 255^2, so it is below 2^31 up to n = 2^15 digits (2^18 bits).
 #pragma once
@@ -38,128 +37,133 @@ namespace gpuint {
 
 constexpr u32 TILE_DIGITS = 128;
 constexpr u32 TILE_LIMBS = TILE_DIGITS / 4;  // one a lane
-// Zero limbs that must stand below a (above it too, and above b, where high columns are wanted), and below b.
-constexpr u32 ZEROS_AROUND = TILE_LIMBS;
-constexpr u32 ZEROS_BELOW_B = 4;
 
-// Groups of NT tiles of the product of two numbers of TILES tiles. The warp's lanes have g = lane / 4 and t = lane % 4, as rows
-// of a; as columns of b they have x = lane / 8 and e = lane / 4 % 2.
-template <u32 TILES, u32 NT, u32 STEPS>
-struct Toeplitz {
-  static_assert(TILES % NT == 0, "tiles are worked on in whole groups");
-  static_assert(STEPS == 1 || STEPS == 2 || STEPS == 4, "a block is whole stripes");
-  static constexpr u32 GROUPS = TILES / NT;
-  static constexpr u32 STRIPES = 4 / STEPS;
-  static constexpr u32 RUN = 2 * STEPS;                  // limbs of a lane's run
-  static constexpr u32 STRIPE_LIMBS = 4 * RUN;
-  static constexpr u32 TOP_STEPS = STEPS == 1 ? 1 : 2;   // steps of the block above b that meet its top 13 digits
+// The operands in shared memory, LIMBS limbs each. HIGH: with what high columns need above them.
+template <u32 LIMBS, bool HIGH>
+struct FactorForms {
+  static constexpr u32 BELOW_A = TILE_LIMBS;  // limbs of zeros
+  static constexpr u32 BELOW_B = 4;
+  static constexpr u32 ABOVE = HIGH ? TILE_LIMBS : 0;
+  static constexpr u32 A_LIMBS = 2 * (BELOW_A + LIMBS + ABOVE);
+  // Of one form of b; the next begins 16 banks on.
+  static constexpr u32 B_LIMBS = (BELOW_B + LIMBS + ABOVE + 15) / 32 * 32 + 16;
+  static constexpr u32 TOTAL = A_LIMBS + 2 * B_LIMBS;
+  static_assert(LIMBS % TILE_LIMBS == 0 && B_LIMBS >= BELOW_B + LIMBS + ABOVE, "both forms of b have room");
 
-  using Rows = u32[NT][STEPS][4];  // of a ring: place (tile - m) mod NT has the rows of a that tile meets in block m
-  using Sums = u32[NT][4];         // of a tile: register 2f + e of a lane is column 4 lane + 2f + e
+  u32* a;  // of limb 0
+  u32* b;
 
-  const u32* a;   // top limb of this lane's run in block 0 of tile 0
-  const u32* b;   // lowest limb of this lane's run in block 0
-  u32 selector;   // the bytes of two neighbouring limbs that are this lane's of b
+  GPUINT_DEVICE explicit FactorForms(u32* at) : a(at + 2 * BELOW_A), b(at + A_LIMBS + BELOW_B) {}
 
-  GPUINT_DEVICE Toeplitz(const u32* a_limbs, const u32* b_limbs, u32 lane)
-      : a(a_limbs + (4 * (lane / 4) + 3) - RUN * (lane % 4)),
-        b(b_limbs + (lane / 8 + RUN * (lane % 4)) - 3),
-        selector(lane / 4 % 2 == 0 ? 0x6543 : 0x7654) {}
-
-  GPUINT_DEVICE static void read_rows(const u32* top, u32 (&rows)[STEPS][4]) {
-    u32 run[RUN + 1];  // from the top down
-    if constexpr (STEPS == 1) {
-      const uint2 v = *reinterpret_cast<const uint2*>(top - 1);
-      run[1] = v.x, run[0] = v.y;
-    } else {
-      GPUINT_UNROLL(2)
-      for (u32 i = 0; i < RUN; i += 4) {
-        const uint4 v = *reinterpret_cast<const uint4*>(top - i - 3);
-        run[i + 3] = v.x, run[i + 2] = v.y, run[i + 1] = v.z, run[i] = v.w;
-      }
-    }
-    run[RUN] = *(top - RUN);
-    GPUINT_UNROLL(4)
-    for (u32 step = 0; step < STEPS; ++step) {
-      GPUINT_UNROLL(2)
-      for (u32 i = 0; i < 2; ++i) {
-        const u32 limb = run[2 * step + i];
-        rows[step][2 * i] = __byte_perm(limb, run[2 * step + i + 1], 0x6701);
-        rows[step][2 * i + 1] = __byte_perm(limb, 0, 0x0123);
-      }
+  // What does not change from row to row.
+  template <class G>
+  GPUINT_DEVICE void clear(const G& group) const {
+    for (u32 i = group.rank; i < 2 * BELOW_A; i += G::THREADS) *(a - 1 - i) = 0;
+    for (u32 i = group.rank; i < BELOW_B; i += G::THREADS) *(b - 1 - i) = *(b + B_LIMBS - 1 - i) = 0;
+    if constexpr (HIGH) {
+      for (u32 i = group.rank; i < 2 * ABOVE; i += G::THREADS) a[2 * LIMBS + i] = 0;
+      for (u32 i = group.rank; i < ABOVE; i += G::THREADS) b[LIMBS + i] = b[B_LIMBS + LIMBS + i] = 0;
     }
   }
 
-  // Block m of all groups: adds its products to the tiles FIRST .. LAST of the group, with the rows for tile 0 read from `top`
-  // where it is not null, and b from `run`. Only the first LIMIT steps.
-  template <u32 M, u32 FIRST, u32 LAST, bool READ, u32 LIMIT>
-  GPUINT_DEVICE void add_block(const u32* top, const u32* run, Rows& rows, Sums& sums) const {
-    if constexpr (READ) read_rows(top - M * TILE_LIMBS, rows[(NT - M) % NT]);
-    u32 limbs[2 * LIMIT + 1];
-    GPUINT_UNROLL(9)
-    for (u32 i = 0; i < 2 * LIMIT + 1; ++i) limbs[i] = *(run + M * TILE_LIMBS + i - 1);
-    GPUINT_UNROLL(4)
-    for (u32 step = 0; step < LIMIT; ++step) {
-      u32 column[2];
-      GPUINT_UNROLL(2)
-      for (u32 i = 0; i < 2; ++i)
-        column[i] = __byte_perm(limbs[2 * step + i], limbs[2 * step + i + 1], selector);
-      // From the top: the last tile's rows are those that the next block reads anew.
-      GPUINT_UNROLL(16)
-      for (u32 tile = LAST + 1; tile-- > FIRST;) ptx::mma(sums[tile], rows[(tile + NT - M) % NT][step], column);
-    }
+  // Limbs k and k + 1 of a, k even, and the limb below them.
+  GPUINT_DEVICE void put_a(u32 k, uint2 limbs, u32 below) const {
+    *reinterpret_cast<uint4*>(a + 2 * k) = make_uint4(__byte_perm(limbs.x, below, 0x6701), __byte_perm(limbs.x, 0, 0x0123),
+                                                      __byte_perm(limbs.y, limbs.x, 0x6701), __byte_perm(limbs.y, 0, 0x0123));
+    if (HIGH && k + 2 == LIMBS) a[2 * LIMBS] = __byte_perm(0, limbs.y, 0x6701);
+  }
+
+  GPUINT_DEVICE void put_b(u32 k, uint2 limbs, u32 below) const {
+    *reinterpret_cast<uint2*>(b + k) = limbs;
+    *reinterpret_cast<uint2*>(b + B_LIMBS + k) = make_uint2(__byte_perm(below, limbs.x, 0x6543), __byte_perm(limbs.x, limbs.y, 0x6543));
+    if (HIGH && k + 2 == LIMBS) b[B_LIMBS + LIMBS] = __byte_perm(limbs.y, 0, 0x6543);
+  }
+};
+
+// Groups of NT tiles of the product of two numbers of TILES tiles, UNROLL of the four steps of a block at a time. The warp's
+// lanes have g = lane / 4 and t = lane % 4, as rows of a; as columns of b they have x = lane / 8 and e = lane / 4 % 2.
+template <u32 TILES, u32 NT, u32 UNROLL>
+struct Toeplitz {
+  static_assert(TILES % NT == 0, "tiles are worked on in whole groups");
+  static constexpr u32 GROUPS = TILES / NT;
+  static constexpr u32 STEPS = 4;  // mma of a block of b and a tile
+
+  using Rows = u32[NT][4];  // a ring: place (tile - m) mod NT has the rows of a that tile meets in block m
+  using Sums = u32[NT][4];  // of a tile: register 2f + e of a lane is column 4 lane + 2f + e
+
+  const u32* a;  // this lane's rows in block 0 of tile 0, step 0
+  const u32* b;  // this lane's columns in block 0, step 0
+
+  template <bool HIGH>
+  GPUINT_DEVICE Toeplitz(const FactorForms<TILES * TILE_LIMBS, HIGH>& factors, u32 lane)
+      : a(factors.a + 2 * (4 * (lane / 4) + 2) - 4 * (lane % 4)),
+        b(factors.b + (lane / 4 % 2 == 0 ? factors.B_LIMBS : 0) + (lane / 8 + 2 * (lane % 4)) - 3) {}
+
+  GPUINT_DEVICE static void read_rows(const u32* at, u32 (&rows)[4]) {
+    const uint4 v = *reinterpret_cast<const uint4*>(at);
+    rows[0] = v.x, rows[1] = v.y, rows[2] = v.z, rows[3] = v.w;
+  }
+
+  // A step in block M of the blocks at `rows_at` and `columns_at`: adds its products to the tiles FIRST .. LAST of the group; the
+  // rows for tile 0 are new if READ.
+  template <u32 M, u32 FIRST, u32 LAST, bool READ>
+  GPUINT_DEVICE static void add_block(const u32* rows_at, const u32* columns_at, Rows& rows, Sums& sums) {
+    if constexpr (READ) read_rows(rows_at - 2 * M * TILE_LIMBS, rows[(NT - M) % NT]);
+    const u32 columns[2] = {columns_at[M * TILE_LIMBS + 1], columns_at[M * TILE_LIMBS]};
+    // From the top: the last tile's rows are those that the next block reads anew.
+    GPUINT_UNROLL(16)
+    for (u32 tile = LAST + 1; tile-- > FIRST;) ptx::mma(sums[tile], rows[(tile + NT - M) % NT], columns);
   }
 
   enum class Part { Whole, Below, Above };  // all tiles; those from the block on; those up to the block
 
   // NT blocks in turn.
   template <Part P, u32 M = 0>
-  GPUINT_DEVICE void add_blocks(const u32* top, const u32* run, Rows& rows, Sums& sums) const {
+  GPUINT_DEVICE static void add_blocks(const u32* rows_at, const u32* columns_at, Rows& rows, Sums& sums) {
     if constexpr (M < NT) {
       constexpr u32 FIRST = P == Part::Below ? M : 0;
       constexpr u32 LAST = P == Part::Above ? M : NT - 1;
-      add_block<M, FIRST, LAST, P != Part::Below || M == 0, STEPS>(top, run, rows, sums);
-      add_blocks<P, M + 1>(top, run, rows, sums);
+      add_block<M, FIRST, LAST, P != Part::Below || M == 0>(rows_at, columns_at, rows, sums);
+      add_blocks<P, M + 1>(rows_at, columns_at, rows, sums);
     }
   }
 
   // The columns of tiles NT * group .. NT * (group + 1), which are below TILES.
   GPUINT_DEVICE void low(u32 group, Sums& sums) const {
     clear(sums);
-    GPUINT_UNROLL(1)
-    for (u32 stripe = 0; stripe < STRIPES; ++stripe) {
-      const u32* top = a + group * NT * TILE_LIMBS - stripe * STRIPE_LIMBS;
-      const u32* run = b + stripe * STRIPE_LIMBS;
+    GPUINT_UNROLL(UNROLL)
+    for (u32 step = 0; step < STEPS; ++step) {
+      const u32* rows_at = a + group * (2 * NT * TILE_LIMBS) - step * 16;
+      const u32* columns_at = b + step * 8;
       Rows rows;
       GPUINT_UNROLL(16)
-      for (u32 tile = 1; tile < NT; ++tile) read_rows(top + tile * TILE_LIMBS, rows[tile]);
+      for (u32 tile = 1; tile < NT; ++tile) read_rows(rows_at + 2 * tile * TILE_LIMBS, rows[tile]);
       if constexpr (GROUPS > 1) {
         GPUINT_UNROLL(1)
-        for (u32 i = 0; i < group; ++i, top -= NT * TILE_LIMBS, run += NT * TILE_LIMBS)
-          add_blocks<Part::Whole>(top, run, rows, sums);
+        for (u32 i = 0; i < group; ++i, rows_at -= 2 * NT * TILE_LIMBS, columns_at += NT * TILE_LIMBS)
+          add_blocks<Part::Whole>(rows_at, columns_at, rows, sums);
       }
-      add_blocks<Part::Below>(top, run, rows, sums);
+      add_blocks<Part::Below>(rows_at, columns_at, rows, sums);
     }
   }
 
   // The same for tiles from TILES on.
   GPUINT_DEVICE void high(u32 group, Sums& sums) const {
     clear(sums);
-    GPUINT_UNROLL(1)
-    for (u32 stripe = 0; stripe < STRIPES; ++stripe) {
-      const u32* top = a + TILES * TILE_LIMBS - stripe * STRIPE_LIMBS;
-      const u32* run = b + (group - GROUPS) * NT * TILE_LIMBS + stripe * STRIPE_LIMBS;
+    GPUINT_UNROLL(UNROLL)
+    for (u32 step = 0; step < STEPS; ++step) {
+      const u32* rows_at = a + 2 * TILES * TILE_LIMBS - step * 16;
+      const u32* columns_at = b + (group - GROUPS) * (NT * TILE_LIMBS) + step * 8;
       Rows rows;
-      add_blocks<Part::Above>(top, run, rows, sums);
-      if constexpr (GROUPS > 1) {
-        GPUINT_UNROLL(1)
-        for (u32 i = group + 1; i < 2 * GROUPS; ++i) {
-          top -= NT * TILE_LIMBS, run += NT * TILE_LIMBS;
-          add_blocks<Part::Whole>(top, run, rows, sums);
-        }
+      add_blocks<Part::Above>(rows_at, columns_at, rows, sums);
+      GPUINT_UNROLL(1)
+      for (u32 i = group + 1; i <= 2 * GROUPS; ++i) {
+        rows_at -= 2 * NT * TILE_LIMBS, columns_at += NT * TILE_LIMBS;
+        if (i < 2 * GROUPS)
+          add_blocks<Part::Whole>(rows_at, columns_at, rows, sums);
+        else if (step == 0)  // of the block above b only its first 13 values of s meet digits
+          add_block<0, 0, NT - 1, true>(rows_at, columns_at, rows, sums);
       }
-      top -= NT * TILE_LIMBS, run += NT * TILE_LIMBS;
-      if (stripe == 0) add_block<0, 0, NT - 1, true, TOP_STEPS>(top, run, rows, sums);
     }
   }
 
