@@ -156,14 +156,14 @@ struct Toeplitz {
       const u32* columns_at = b + (group - GROUPS) * (NT * TILE_LIMBS) + step * 8;
       Rows rows;
       add_blocks<Part::Above>(rows_at, columns_at, rows, sums);
-      GPUINT_UNROLL(1)
-      for (u32 i = group + 1; i <= 2 * GROUPS; ++i) {
-        rows_at -= 2 * NT * TILE_LIMBS, columns_at += NT * TILE_LIMBS;
-        if (i < 2 * GROUPS)
+      rows_at -= 2 * NT * TILE_LIMBS, columns_at += NT * TILE_LIMBS;
+      if constexpr (GROUPS > 1) {
+        GPUINT_UNROLL(1)
+        for (u32 i = group + 1; i < 2 * GROUPS; ++i, rows_at -= 2 * NT * TILE_LIMBS, columns_at += NT * TILE_LIMBS)
           add_blocks<Part::Whole>(rows_at, columns_at, rows, sums);
-        else if (step == 0)  // of the block above b only its first 13 values of s meet digits
-          add_block<0, 0, NT - 1, true>(rows_at, columns_at, rows, sums);
       }
+      // Of the block above b only the first 13 values of s meet digits.
+      if (step == 0) add_block<0, 0, NT - 1, true>(rows_at, columns_at, rows, sums);
     }
   }
 
