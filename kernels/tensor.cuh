@@ -21,11 +21,13 @@ struct TensorCore {};
 // What is computed of a product.
 enum class Extent { Low, Wide };
 
-// How rows are worked on: NT tiles at a time (toeplitz.cuh), UNROLL steps in a row, the next row read while one is worked on if AHEAD
-// is 1, ROWS rows to a block and WARPS warps to a row; so many warps to a multiprocessor must have registers.
-template <u32 NT_, u32 UNROLL_, u32 AHEAD_, u32 ROWS_, u32 WARPS_, u32 RESIDENT_>
+// How rows are worked on: NT tiles at a time, FORMS of a and STEPS in a stripe (toeplitz.cuh), UNROLL stripes in a row, the next row
+// read while one is worked on if AHEAD is 1, ROWS rows to a block and WARPS warps to a row; so many warps to a multiprocessor must
+// have registers.
+template <u32 NT_, u32 FORMS_, u32 STEPS_, u32 UNROLL_, u32 AHEAD_, u32 ROWS_, u32 WARPS_, u32 RESIDENT_>
 struct Tuning {
-  static constexpr u32 NT = NT_, UNROLL = UNROLL_, AHEAD = AHEAD_, ROWS = ROWS_, WARPS = WARPS_, RESIDENT = RESIDENT_;
+  static constexpr u32 NT = NT_, FORMS = FORMS_, STEPS = STEPS_, UNROLL = UNROLL_, AHEAD = AHEAD_, ROWS = ROWS_, WARPS = WARPS_;
+  static constexpr u32 RESIDENT = RESIDENT_;
   static_assert(ROWS == 1 || WARPS == 1, "a block has one barrier");
 };
 
@@ -44,15 +46,16 @@ __host__ __device__ constexpr u32 warps_to_a_row(u32 tiles) {
 }
 
 template <u32 TILES, Extent E, u32 NT = largest_divisor(TILES, 16)>
-using DefaultTuning = Tuning<NT, NT <= 8 ? 4 : 1, TILES <= 8 ? 1 : 0, TILES <= 8 ? 4 : 1, warps_to_a_row(TILES), 12>;
+using DefaultTuning =
+    Tuning<NT, 2, 1, NT <= 8 ? 4 : 1, TILES <= 8 ? 1 : 0, TILES <= 8 ? 4 : 1, warps_to_a_row(TILES), 12>;
 
 template <class S, Extent E, u32 OPERANDS, class T = DefaultTuning<S::BITS / (8 * TILE_DIGITS), E>>
 struct TensorProduct {
   static constexpr u32 LIMBS = S::BITS / 32;
   static constexpr u32 TILES = LIMBS / TILE_LIMBS;
   static_assert(S::BITS % (8 * TILE_DIGITS) == 0 && TILES <= 256, "whole tiles, whose sums stay below 2^31");
-  using Engine = Toeplitz<TILES, T::NT, T::UNROLL>;
-  using Factors = FactorForms<LIMBS, E == Extent::Wide>;
+  using Forms = FactorForms<LIMBS, T::FORMS, T::STEPS, E == Extent::Wide>;
+  using Engine = Toeplitz<TILES, T::NT, T::UNROLL, Forms>;
   using G = Group<32 * T::WARPS>;
   static constexpr u32 GROUPS = (E == Extent::Wide ? 2 : 1) * Engine::GROUPS;
   static constexpr u32 GROUP_LIMBS = T::NT * TILE_LIMBS;
@@ -64,7 +67,7 @@ struct TensorProduct {
     u32 ones;    // 1 if all other limbs are all ones
   };
   static constexpr u32 HANDOVERS = T::WARPS == 1 ? 0 : round_up(GROUPS * sizeof(Handover) / 4, WORD);
-  static constexpr u32 ARENA = Factors::TOTAL + HANDOVERS;  // limbs of a row
+  static constexpr u32 ARENA = Forms::TOTAL + HANDOVERS;  // limbs of a row
 
   static constexpr u32 THREADS = G::THREADS * T::ROWS;
   static constexpr u32 SHARED = T::ROWS * ARENA * sizeof(u32);
@@ -75,7 +78,7 @@ struct TensorProduct {
   static __device__ void run(const Operands& o, unsigned char* shared) {
     u32* const arena = reinterpret_cast<u32*>(shared) + G::index() * ARENA;
     const G group(nullptr);
-    const Factors factors(arena);
+    const Forms factors(arena);
     factors.clear(group);
     const u64 stride = u64(gridDim.x) * ROWS;
     u64 row = u64(blockIdx.x) * ROWS + G::index();
@@ -99,7 +102,7 @@ struct TensorProduct {
       if constexpr (T::WARPS == 1)
         by_one_warp(group, engine, o, row);
       else
-        by_warps(group, engine, o, row, reinterpret_cast<Handover*>(arena + Factors::TOTAL));
+        by_warps(group, engine, o, row, reinterpret_cast<Handover*>(arena + Forms::TOTAL));
     }
   }
 
@@ -128,7 +131,7 @@ struct TensorProduct {
       }
     }
 
-    GPUINT_DEVICE void put(const G& group, u32 from, const Factors& factors) {
+    GPUINT_DEVICE void put(const G& group, u32 from, const Forms& factors) {
       GPUINT_UNROLL(2)
       for (u32 i = 0; i < OPERANDS; ++i) {
         GPUINT_UNROLL(16)
