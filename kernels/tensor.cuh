@@ -1,13 +1,14 @@
-// Products by the tensor cores: low (mod 2^BITS), wide (2 * BITS) and the low square, a warp to an instance.
+// Products by the tensor cores: low (mod 2^BITS), wide (2 * BITS) and the low square.
 //
-// A warp copies the next instance to shared memory while it computes this one (cp.async into one of DEPTH buffers in turn), adds
-// up the columns of the product NT tiles at a time (toeplitz.cuh) and resolves their carries upwards, tile by tile: a lane has
-// four columns of base 256, which it makes one limb of 32 bits and what goes beyond it, hands the latter to the next lane, and
-// finds the remaining carries by the ballots of carry.cuh. Warps meet no barrier but their own.
+// A warp, or a block where a multiprocessor's shared memory holds few rows, brings a row's factors to shared memory in the forms
+// that fragments take, adds up the columns of the product NT tiles at a time (toeplitz.cuh) and resolves their carries upwards,
+// tile by tile: a lane has four columns of base 256, which it makes one limb of 32 bits and what goes beyond it, hands the latter
+// to the next lane, and finds the remaining carries by the ballots of carry.cuh. Short rows are read while the row before is
+// worked on; between long ones other warps fill the gap.
 //
 // A square is the product of a number with itself. Using each pair of digits once would save half of the mma, but blocks of s are
 // not symmetric in the two operands (toeplitz.cuh), so that half of what is left would be masked rows: it does not pay. It
-// saves the copy of an operand.
+// saves the reading of an operand.
 #pragma once
 #include "abi.cuh"
 #include "group.cuh"
@@ -15,7 +16,7 @@
 
 namespace gpuint {
 
-// The strategy: whole products of rows that are 4 to 16 tiles or groups of them. There is no product of parts of rows.
+// The strategy. It multiplies whole rows only: products inside of other kernels have other lengths.
 struct TensorCore {};
 
 // What is computed of a product.

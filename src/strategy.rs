@@ -59,7 +59,7 @@ pub struct Karatsuba;
 /// diagonals, so that a product of matrices is a range of columns of the product of integers. Offered
 /// for [`wrapping_mul`](crate::Batch::wrapping_mul), [`mul_lo_hi`](crate::Batch::mul_lo_hi),
 /// [`widening_mul`](crate::Batch::widening_mul) and
-/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 4096 bits up to 131072, whatever
+/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 4096 bits up to 262144, whatever
 /// the digits and `Q`. Other widths, and products inside of divisions and inverses, are
 /// [`Classical`]. Results are the same.
 #[derive(Debug, Clone, Copy)]
