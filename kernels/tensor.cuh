@@ -22,13 +22,11 @@ struct TensorCore {};
 // What is computed of a product.
 enum class Extent { Low, Wide };
 
-// How rows are worked on: NT tiles at a time, FORMS of a and STEPS in a stripe (toeplitz.cuh), UNROLL stripes in a row, the next row
-// read while one is worked on if AHEAD is 1, ROWS rows to a block and WARPS warps to a row; so many warps to a multiprocessor must
-// have registers.
-template <u32 NT_, u32 FORMS_, u32 STEPS_, u32 UNROLL_, u32 AHEAD_, u32 ROWS_, u32 WARPS_, u32 RESIDENT_>
+// How rows are worked on: NT tiles at a time and UNROLL steps in a row (toeplitz.cuh), the next row read while one is worked on if
+// AHEAD is 1, ROWS rows to a block and WARPS warps to a row; so many warps to a multiprocessor must have registers.
+template <u32 NT_, u32 UNROLL_, u32 AHEAD_, u32 ROWS_, u32 WARPS_, u32 RESIDENT_>
 struct Tuning {
-  static constexpr u32 NT = NT_, FORMS = FORMS_, STEPS = STEPS_, UNROLL = UNROLL_, AHEAD = AHEAD_, ROWS = ROWS_, WARPS = WARPS_;
-  static constexpr u32 RESIDENT = RESIDENT_;
+  static constexpr u32 NT = NT_, UNROLL = UNROLL_, AHEAD = AHEAD_, ROWS = ROWS_, WARPS = WARPS_, RESIDENT = RESIDENT_;
   static_assert(ROWS == 1 || WARPS == 1, "a block has one barrier");
 };
 
@@ -46,16 +44,22 @@ __host__ __device__ constexpr u32 warps_to_a_row(u32 tiles) {
   return warps;
 }
 
-template <u32 TILES, Extent E, u32 NT = largest_divisor(TILES, 16)>
-using DefaultTuning =
-    Tuning<NT, 2, 1, NT <= 8 ? 4 : 1, TILES <= 8 ? 1 : 0, TILES <= 8 ? 4 : 1, warps_to_a_row(TILES), 12>;
+// What was fastest on an H200. Reading ahead, and two steps in a row, want registers that the two halves of a long wide product
+// do not leave.
+template <u32 TILES, Extent E>
+struct Measured {
+  static constexpr u32 NT = largest_divisor(TILES, 16);
+  static constexpr u32 UNROLL = NT <= 8 ? 4 : E == Extent::Low && TILES == 32 ? 2 : 1;
+  static constexpr u32 AHEAD = TILES <= (E == Extent::Low ? 16 : 8) ? 1 : 0;
+  using Type = Tuning<NT, UNROLL, AHEAD, AHEAD == 1 ? 4 : 1, warps_to_a_row(TILES), 12>;
+};
 
-template <class S, Extent E, u32 OPERANDS, class T = DefaultTuning<S::BITS / (8 * TILE_DIGITS), E>>
+template <class S, Extent E, u32 OPERANDS, class T = typename Measured<S::BITS / (8 * TILE_DIGITS), E>::Type>
 struct TensorProduct {
   static constexpr u32 LIMBS = S::BITS / 32;
   static constexpr u32 TILES = LIMBS / TILE_LIMBS;
   static_assert(S::BITS % (8 * TILE_DIGITS) == 0 && TILES <= 256, "whole tiles, whose sums stay below 2^31");
-  using Forms = FactorForms<LIMBS, T::FORMS, T::STEPS, E == Extent::Wide>;
+  using Forms = FactorForms<LIMBS, E == Extent::Wide>;
   using Engine = Toeplitz<TILES, T::NT, T::UNROLL, Forms>;
   using G = Group<32 * T::WARPS>;
   static constexpr u32 GROUPS = (E == Extent::Wide ? 2 : 1) * Engine::GROUPS;
