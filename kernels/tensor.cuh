@@ -85,6 +85,7 @@ struct TensorProduct {
     const G group(nullptr);
     const Forms factors(arena);
     factors.clear(group);
+    group.sync();
     const u64 stride = u64(gridDim.x) * ROWS;
     u64 row = u64(blockIdx.x) * ROWS + G::index();
     Pairs next;

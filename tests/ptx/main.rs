@@ -373,11 +373,11 @@ fn u64_q4_16384() {
     every_kernel(16384, 4, "u64", 64, 47);
 }
 
-/// Products by the tensor cores: tiles in one group whose fragments all stay in registers, in one
-/// group of two stripes a block, in groups that are not powers of two, and in two groups.
+/// Products by the tensor cores: tiles in one group, of 4, 8 and 12; in two groups; and in four,
+/// shared by two warps.
 #[test]
 fn tensor() {
-    for (bits, count) in [(4096, 66), (8192, 45), (12288, 33), (32768, 9)] {
+    for (bits, count) in [(4096, 66), (8192, 45), (12288, 33), (32768, 9), (65536, 9)] {
         kernels((bits, 4, "u64", 64), count, |task| task.ends_with("_tensor"));
     }
 }
