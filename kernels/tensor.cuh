@@ -155,7 +155,7 @@ struct TensorProduct {
     }
   };
 
-  // This lane's limb in the lowest tile of a group of the row's result.
+  // This lane's limb in the lowest tile of a group of a row's result; null if that half is not wanted.
   GPUINT_DEVICE static u32* place(const G& group, const Operands& o, u64 row, u32 i) {
     u32 half = 0;
     if constexpr (E == Extent::Wide) {
@@ -163,9 +163,12 @@ struct TensorProduct {
         row *= 2;
       else if (i >= Engine::GROUPS)
         half = 1, i -= Engine::GROUPS;
+      if (o.out[half] == nullptr) return nullptr;
     }
     return static_cast<u32*>(o.out[half]) + row * LIMBS + i * GROUP_LIMBS + group.lane;
   }
+
+  GPUINT_DEVICE static bool is_wanted(const u32* place) { return E == Extent::Low || place != nullptr; }
 
   GPUINT_DEVICE static void add_up(const Engine& engine, u32 i, typename Engine::Sums& sums) {
     if (E == Extent::Low || i < Engine::GROUPS)
@@ -207,7 +210,10 @@ struct TensorProduct {
       add_up(engine, i, sums);
       u32* const to = place(group, o, row, i);
       GPUINT_UNROLL(16)
-      for (u32 tile = 0; tile < T::NT; ++tile) __stcs(to + tile * TILE_LIMBS, resolve(sums[tile], group.lane, carry));
+      for (u32 tile = 0; tile < T::NT; ++tile) {
+        const u32 limb = resolve(sums[tile], group.lane, carry);
+        if (is_wanted(to)) __stcs(to + tile * TILE_LIMBS, limb);
+      }
     }
     group.sync();
   }
@@ -235,7 +241,7 @@ struct TensorProduct {
       GPUINT_UNROLL(16)
       for (u32 tile = 0; tile < T::NT; ++tile) {
         const u32 limb = resolve(sums[tile], group.lane, carry);
-        to[tile * TILE_LIMBS] = limb;
+        if (is_wanted(to)) to[tile * TILE_LIMBS] = limb;
         if (tile == 0 && group.lane == 0)
           lowest = limb;
         else
@@ -249,13 +255,14 @@ struct TensorProduct {
     for (u32 round = 0; round < ROUNDS; ++round) {
       const u32 i = dealt(round);
       if (i == 0 || i >= GROUPS) continue;
+      u32* const to = place(group, o, row, i);
+      if (!is_wanted(to)) continue;
       u32 add = 0;
       for (u32 below = 0; below < i; ++below) {
         const Handover h = handovers[below];
         add = h.carry + (h.lowest + add < add ? h.ones : 0);
       }
       if (group.lane != 0) add = 0;
-      u32* const to = place(group, o, row, i);
       u32 bit = 0, tile = 0;
       do {  // nearly always once
         const u32 limb = to[tile * TILE_LIMBS] + add;
