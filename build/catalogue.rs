@@ -33,12 +33,27 @@ struct File {
     shapes: Vec<Shapes>,
 }
 
-/// A template, and the limbs from which on it is offered.
+/// A template, and the limbs at which it is offered.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Operation {
     Everywhere(String),
-    From { template: String, limbs: usize },
+    At(Offer),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Offer {
+    template: String,
+    limbs: usize,
+    #[serde(default)]
+    to_limbs: usize,
+    #[serde(default = "one")]
+    step: usize,
+}
+
+const fn one() -> usize {
+    1
 }
 
 #[derive(Deserialize)]
@@ -198,11 +213,13 @@ impl Catalogue {
     /// The kernels that can be built.
     fn tasks(&self) -> impl Iterator<Item = Task<'_>> {
         self.operations.iter().map(|(name, operation, per_width)| {
-            let (template, limbs) = match operation {
-                Operation::Everywhere(template) => (template, 0),
-                Operation::From { template, limbs } => (template, *limbs),
+            let (template, limbs, to_limbs, step) = match operation {
+                Operation::Everywhere(template) => (template, 0, 0, 1),
+                Operation::At(Offer { template, limbs, to_limbs, step }) => {
+                    (template, *limbs, *to_limbs, *step)
+                }
             };
-            Task { name, template, per_width: *per_width, limbs }
+            Task { name, template, per_width: *per_width, limbs, to_limbs, step }
         })
     }
 

@@ -24,6 +24,7 @@ struct Facts {
   u32 shared_bytes;    // dynamic shared memory of a block
   u32 rows_per_block;  // instances that a block works on at a time
   u32 scratch_bytes;   // device memory that a block needs besides its operands, a multiple of 16
+  u32 persistent;      // 1: faster where each block strides over many rows, so that no more blocks are wanted than run at a time
 };
 
 // Marks a row in a mask of one bit a row. Rows of one word belong to different groups, so the bit is set atomically.
@@ -42,7 +43,8 @@ GPUINT_DEVICE void set_status(u64* status, u64 row) { atomicMin(status, row); }
 #else
 #define GPUINT_KERNEL(name, ...)                                                                         \
   extern "C" __device__ const ::gpuint::Facts name##_facts = {__VA_ARGS__::THREADS, __VA_ARGS__::SHARED, \
-                                                              __VA_ARGS__::ROWS, __VA_ARGS__::SCRATCH};  \
+                                                              __VA_ARGS__::ROWS, __VA_ARGS__::SCRATCH,   \
+                                                              __VA_ARGS__::PERSISTENT};                  \
   extern "C" __global__ void __launch_bounds__(__VA_ARGS__::THREADS, __VA_ARGS__::MIN_BLOCKS)            \
       name(const __grid_constant__ ::gpuint::Operands operands) {                                        \
     extern __shared__ __align__(16) unsigned char gpuint_shared[];                                       \

@@ -172,6 +172,7 @@ struct Frame {
   static constexpr u32 SHARED = STRIDE * ROWS;
   static constexpr u32 SCRATCH = 0;
   static constexpr u32 MIN_BLOCKS = 1;
+  static constexpr u32 PERSISTENT = 0;
 
   template <class Work>
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, Work work) {

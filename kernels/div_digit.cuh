@@ -89,6 +89,7 @@ struct DivRemDigit {
   static constexpr u32 ROWS = 8 * GROUPS;
   static constexpr u32 SHARED = 0;
   static constexpr u32 SCRATCH = 0;
+  static constexpr u32 PERSISTENT = 0;
   static constexpr u32 MIN_BLOCKS = 1;
 
   static __device__ void run(const Operands& o, unsigned char*) {

@@ -96,6 +96,7 @@ struct ThreadDivision {
   static constexpr u32 SCRATCH = 0;
   // At most as many blocks as shared memory holds: more would only cost registers.
   static constexpr u32 MIN_BLOCKS = min_of(blocks_with_registers(160, THREADS), max_of(1, 227 * 1024 / SHARED));
+  static constexpr u32 PERSISTENT = 0;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     uint4* const warp_words = reinterpret_cast<uint4*>(shared + threadIdx.x / 32 * WARP_BYTES);

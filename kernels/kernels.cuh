@@ -13,3 +13,4 @@
 #include "prepare.cuh"
 #include "shift.cuh"
 #include "shinv.cuh"
+#include "tensor.cuh"

@@ -44,6 +44,10 @@ inline void madc_hi_cc(u32& r, u32 a, u32 b) { addc_cc(r, static_cast<u32>(u64{a
 
 #undef GPUINT_FLAG
 
+inline void mma(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2], GPUINT_SITE) {
+  simt::multiply_bytes(c, a, b, GPUINT_PASS_SITE);
+}
+
 #else
 
 #define GPUINT_PTX3(name, text)                                 \
@@ -71,6 +75,16 @@ GPUINT_DEVICE u32 borrow_mask() {
 
 #undef GPUINT_PTX2
 #undef GPUINT_PTX3
+
+// c += a * b over the lanes of a warp, where a is a 16 x 32 matrix and b a 32 x 8 matrix of bytes and c is 16 x 8, all in
+// fragments (PTX ISA, "Matrix Fragments for mma.m16n8k32"). With g = lane / 4 and t = lane % 4, byte e of a register holds:
+//   a[f + 2h]: row g + 8f, column 16h + 4t + e     b[h]: row 16h + 4t + e, column g     c[2f + e]: row g + 8f, column 2t + e.
+// Not volatile: a function of its operands, free to be scheduled among the loads that feed it.
+GPUINT_DEVICE void mma(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
 
 #endif
 

@@ -69,6 +69,7 @@ struct SortedFrame {
   static_assert(G::IN_WARP, "a block of one instance has nothing to sort");
   static constexpr u32 THREADS = S::THREADS * S::ROWS;
   static constexpr u32 ROWS = BATCH;
+  static constexpr u32 PERSISTENT = 0;
   static constexpr u32 STRIDE = round_up(ARENA, 16);
   using Sorted = SortedBatch<THREADS, BATCH, KEYS>;
   static constexpr u32 SHARED = STRIDE * S::ROWS + Sorted::BYTES;

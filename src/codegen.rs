@@ -12,6 +12,10 @@ pub(crate) struct Task<'a> {
     pub(crate) per_width: bool,
     /// The limbs (of 16 bits for 16-bit digits, else of 32) from which on it is offered.
     pub(crate) limbs: usize,
+    /// The limbs up to which it is offered; 0 is no end.
+    pub(crate) to_limbs: usize,
+    /// Only multiples of so many limbs are offered.
+    pub(crate) step: usize,
 }
 
 impl Task<'_> {
@@ -20,6 +24,8 @@ impl Task<'_> {
         let widest = self.per_width && bits.is_multiple_of(32);
         let limb = if digit == "u16" && !widest { 16 } else { 32 };
         bits >= self.limbs * limb
+            && (self.to_limbs == 0 || bits <= self.to_limbs * limb)
+            && bits.is_multiple_of(self.step * limb)
     }
 }
 
@@ -75,7 +81,14 @@ mod tests {
 
     #[test]
     fn kernels_are_instances_of_their_templates() {
-        let task = Task { name: "add", template: "Add<{shape}>", per_width: false, limbs: 0 };
+        let task = Task {
+            name: "add",
+            template: "Add<{shape}>",
+            per_width: false,
+            limbs: 0,
+            to_limbs: 0,
+            step: 1,
+        };
         let add = Entry { task, bits: 1024, q: 4, digit: "u64", block: 128 };
         let product = Task { name: "mul_lo", template: "MulLow<{shape}, Classical>", ..task };
         let product = Entry { task: product, bits: 2048, q: 1, digit: "u16", block: 64 };
@@ -91,11 +104,15 @@ mod tests {
     }
 
     #[test]
-    fn kernels_are_offered_from_their_limbs_on() {
-        let task = Task { name: "", template: "", per_width: false, limbs: 64 };
+    fn kernels_are_offered_at_their_limbs() {
+        let task =
+            Task { name: "", template: "", per_width: false, limbs: 64, to_limbs: 0, step: 1 };
         assert!(task.is_offered(1024, "u16") && !task.is_offered(1008, "u16"));
         assert!(task.is_offered(2048, "u64") && !task.is_offered(2016, "u32"));
         let task = Task { per_width: true, ..task };
         assert!(task.is_offered(2048, "u16") && !task.is_offered(1024, "u16"));
+        let task = Task { to_limbs: 192, step: 64, ..task };
+        assert!(task.is_offered(4096, "u64") && task.is_offered(6144, "u64"));
+        assert!(!task.is_offered(3072, "u64") && !task.is_offered(8192, "u64"));
     }
 }

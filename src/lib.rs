@@ -27,4 +27,5 @@ pub use num_bigint;
 pub use shape::{GpuUint, Kernels, MAX_GROUP, Shape, ShapeVisitor, Widen, WideningVisitor, shapes};
 pub use strategy::{
     Auto, Blocked, Classical, Division, Karatsuba, Mult, Product, Quotient, ShiftedInverse,
+    TensorCore,
 };

@@ -12,10 +12,10 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A way to multiply: [`Classical`], [`Karatsuba`] or [`Auto`]. Sealed.
+/// A way to multiply: [`Classical`], [`Karatsuba`], [`TensorCore`] or [`Auto`]. Sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a way to multiply `{T}`",
-    label = "use Classical, Karatsuba or Auto"
+    label = "use Classical, Karatsuba, TensorCore or Auto"
 )]
 pub trait Mult<T: Kernels>: sealed::Sealed {
     /// The algorithm that this strategy asks for.
@@ -53,6 +53,18 @@ pub struct Classical;
 #[derive(Debug, Clone, Copy)]
 pub struct Karatsuba;
 
+/// Multiplies by the matrix units of the GPU, byte by byte, exactly.
+///
+/// The bytes of an operand are its digits, arranged as matrices that are constant along their
+/// diagonals, so that a product of matrices is a range of columns of the product of integers. Offered
+/// for [`wrapping_mul`](crate::Batch::wrapping_mul), [`mul_lo_hi`](crate::Batch::mul_lo_hi),
+/// [`widening_mul`](crate::Batch::widening_mul) and
+/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 4096 bits up to 262144, whatever
+/// the digits and `Q`; the widest take half a byte of shared memory a bit, 133 KB at 262144. Other
+/// widths, and products inside of divisions and inverses, are [`Classical`]. Results are the same.
+#[derive(Debug, Clone, Copy)]
+pub struct TensorCore;
+
 /// Divides by the whole shifted inverse of the divisor, found by Newton's iteration, with
 /// products by `M`.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +78,7 @@ pub struct Blocked<M = Auto>(std::marker::PhantomData<M>);
 impl sealed::Sealed for Auto {}
 impl sealed::Sealed for Classical {}
 impl sealed::Sealed for Karatsuba {}
+impl sealed::Sealed for TensorCore {}
 impl<M> sealed::Sealed for ShiftedInverse<M> {}
 impl<M> sealed::Sealed for Blocked<M> {}
 
@@ -77,6 +90,8 @@ pub enum Product {
     Classical,
     /// [`Karatsuba`].
     Karatsuba,
+    /// [`TensorCore`].
+    TensorCore,
 }
 
 /// A division algorithm and the multiplication inside it, as a value.
@@ -95,6 +110,7 @@ impl fmt::Display for Product {
         f.write_str(match self {
             Self::Classical => "classical",
             Self::Karatsuba => "karatsuba",
+            Self::TensorCore => "tensor",
         })
     }
 }
@@ -137,6 +153,12 @@ impl<T: Kernels> Mult<T> for Classical {
 impl<T: Kernels> Mult<T> for Karatsuba {
     fn product(_op: Op) -> Product {
         Product::Karatsuba
+    }
+}
+
+impl<T: Kernels> Mult<T> for TensorCore {
+    fn product(_op: Op) -> Product {
+        Product::TensorCore
     }
 }
 

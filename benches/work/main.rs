@@ -8,19 +8,22 @@
 //! Per row of a batch, the mean over a few rows:
 //! - `full_mults`: products of digits, in the unit of the paper's full multiplication, the M^2/2
 //!   digit products of the low half. One `mad.lo.cc`/`madc.hi.cc` pair is one product of two 32-bit
-//!   limbs, a quarter of that of two 64-bit digits; with 16-bit limbs each `mul.wide` is one product
+//!   limbs, a quarter of that of two 64-bit digits; a product of matrices is one of 4096 pairs of
+//!   bytes; with 16-bit limbs each `mul.wide` is one product
 //!   (addresses among them, which are few). Products with zeros around an operand count, as they
 //!   are executed; those of the reciprocal's seed, of two words by one thread, do not.
 //! - `paper_low`, `paper_high`: what the paper gives for its division.
 //! - `steps`: products that each wait for the one before: two for each doubling of the reciprocal
 //!   and two for each block of quotient, by the lengths of the row's operands.
 //! - `barriers`: block barriers of its block, shared by the rows of the block.
-//! - `wide`, `integer`, `memory`, `other`: instructions of the machine, of whole warps: products of
-//!   32 x 32 bits; other integer instructions; loads and stores; all others (sass.rs).
+//! - `wide`, `integer`, `tensor`, `memory`, `other`: instructions of the machine, of whole warps:
+//!   products of 32 x 32 bits; other integer instructions; products of matrices; loads and stores;
+//!   all others (sass.rs).
 //! - `shared_wavefronts`: cycles of the shared memory. `global_sectors`: 32 bytes each, as asked for
 //!   by loads and stores, before caches.
 //! - `h200_ms`, `a100_ms`: the roofline for a batch of 2^32 bits: the time of the pipe that is busy
-//!   longest (`_bound`: products, other integers, issue, shared memory and cache, device memory),
+//!   longest (`_bound`: products, other integers, matrices, issue, shared memory and cache, device
+//!   memory),
 //!   all others and all waiting hidden behind it. A floor for this code, not a prediction: short
 //!   products and few rows wait for latencies. Both GPUs have the instructions of `sm_90` code.
 
@@ -322,6 +325,7 @@ const COLUMNS: &[Column] = &[
     ("barriers", 8, |work| format!("{:.1}", work.barriers)),
     ("wide", 9, |work| format!("{:.0}", work.pipes.wide)),
     ("integer", 9, |work| format!("{:.0}", work.pipes.integer)),
+    ("tensor", 8, |work| format!("{:.0}", work.pipes.tensor)),
     ("memory", 8, |work| format!("{:.0}", work.pipes.memory)),
     ("other", 8, |work| format!("{:.0}", work.pipes.other)),
     ("shared_wavefronts", 17, |work| format!("{:.0}", work.wavefronts)),

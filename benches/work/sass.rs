@@ -28,6 +28,8 @@ pub(crate) struct Pipes {
     pub(crate) wide: f64,
     /// All other integer instructions.
     pub(crate) integer: f64,
+    /// Products of matrices.
+    pub(crate) tensor: f64,
     /// Loads, stores and atomics.
     pub(crate) memory: f64,
     /// What only takes a slot of the scheduler: branches, barriers, votes, shuffles, constants.
@@ -35,15 +37,16 @@ pub(crate) struct Pipes {
 }
 
 impl Pipes {
-    const NONE: Self = Self { wide: 0.0, integer: 0.0, memory: 0.0, other: 0.0 };
+    const NONE: Self = Self { wide: 0.0, integer: 0.0, tensor: 0.0, memory: 0.0, other: 0.0 };
     const WIDE: Self = Self { wide: 1.0, ..Self::NONE };
     const INTEGER: Self = Self { integer: 1.0, ..Self::NONE };
+    const TENSOR: Self = Self { tensor: 1.0, ..Self::NONE };
     const MEMORY: Self = Self { memory: 1.0, ..Self::NONE };
     const OTHER: Self = Self { other: 1.0, ..Self::NONE };
 
     /// Instructions that are issued.
     pub(crate) fn issued(self) -> f64 {
-        self.wide + self.integer + self.memory + self.other
+        self.wide + self.integer + self.tensor + self.memory + self.other
     }
 }
 
@@ -53,6 +56,7 @@ impl Add for Pipes {
         Self {
             wide: self.wide + more.wide,
             integer: self.integer + more.integer,
+            tensor: self.tensor + more.tensor,
             memory: self.memory + more.memory,
             other: self.other + more.other,
         }
@@ -65,6 +69,7 @@ impl Mul<f64> for Pipes {
         Self {
             wide: self.wide * times,
             integer: self.integer * times,
+            tensor: self.tensor * times,
             memory: self.memory * times,
             other: self.other * times,
         }
@@ -101,6 +106,7 @@ fn of_ptx(opcode: &str) -> Pipes {
             }
         }
         "mul" | "mad" if wide_type => Pipes { wide: 1.0, integer: 2.0, ..Pipes::NONE },
+        "mma" => Pipes::TENSOR,
         // Subroutines.
         "div" | "rem" => Pipes::INTEGER * if wide_type { 70.0 } else { 18.0 },
         // Registers are renamed; halves of a pair are registers of their own.
@@ -119,6 +125,7 @@ fn of_sass(opcode: &str) -> Pipes {
     let name = parts.next().unwrap_or_default();
     match name {
         "NOP" => Pipes::NONE,
+        "IMMA" => Pipes::TENSOR,
         "IMAD" if matches!(parts.next(), Some("WIDE" | "HI")) => Pipes::WIDE,
         "LD" | "ST" | "LDS" | "STS" | "LDG" | "STG" | "LDL" | "STL" | "ATOM" | "ATOMS"
         | "ATOMG" | "RED" | "REDG" | "LDSM" | "LDGSTS" => Pipes::MEMORY,
@@ -173,7 +180,8 @@ pub(crate) struct Expansion {
 impl Expansion {
     /// Where there is no disassembler: what the kernels of the catalogue have in the middle.
     const LOOP_INTEGERS: f64 = 0.8;
-    const PER_RULE: Pipes = Pipes { wide: 0.01, integer: 0.7, memory: 1.0, other: 1.8 };
+    const PER_RULE: Pipes =
+        Pipes { wide: 0.01, integer: 0.7, tensor: 1.0, memory: 1.0, other: 1.8 };
 
     fn new(text: &str, kernel: &str, sass: Option<&str>) -> Result<Self> {
         let blocks = ptx_blocks(text, kernel);
@@ -201,6 +209,7 @@ impl Expansion {
                 let per_rule = Pipes {
                     wide: more * wide,
                     integer: more * (1.0 - wide),
+                    tensor: 1.0,
                     memory: 1.0,
                     other: ratio(sass.rest.other, ptx.rest.other),
                 };
@@ -219,11 +228,12 @@ impl Expansion {
             let part = if line.in_loop { &mut loops } else { &mut rest };
             *part = *part + line.pipes * executed.warp as f64;
         }
-        // What PTX loads and stores is loaded and stored.
+        // What PTX loads and stores is loaded and stored, and products of matrices are what they are.
         let arithmetic = rest.wide + rest.integer;
         Pipes {
             wide: loops.wide + arithmetic * self.per_rule.wide,
             integer: loops.integer * self.loop_integers + arithmetic * self.per_rule.integer,
+            tensor: loops.tensor + rest.tensor,
             memory: loops.memory + rest.memory,
             other: loops.other + rest.other * self.per_rule.other,
         }
@@ -358,6 +368,11 @@ pub(crate) fn product_bits(counts: &ptxi::Counts, limb_bits: usize) -> u64 {
     let sum = |opcodes: &[&str]| -> u64 {
         opcodes.iter().map(|opcode| counts.opcode(opcode).thread).sum()
     };
+    // Of 16 x 32 and 32 x 8 bytes, a warp at a time.
+    let matrices = counts.matching("mma").warp * 16 * 8 * 32 * 8 * 8;
+    if matrices > 0 {
+        return matrices;
+    }
     let chained = sum(&["mad.lo.cc.u32", "madc.lo.cc.u32"]) * 32 * 32;
     if limb_bits != 16 || chained > 0 {
         return chained;

@@ -48,7 +48,8 @@ const char* name(WarpOp op) {
     case WarpOp::Max: case WarpOp::SignedMax: return "__reduce_max_sync";
     case WarpOp::And: return "__reduce_and_sync";
     case WarpOp::Or: return "__reduce_or_sync";
-    default: return "__reduce_xor_sync";
+    case WarpOp::Xor: return "__reduce_xor_sync";
+    default: return "mma.sync";
   }
 }
 
@@ -187,9 +188,33 @@ SIMT_INLINE Block::Meeting& Block::meeting(Warp& warp, u32 mask) {
   return *place;
 }
 
+// A product of byte matrices for all lanes, each of which waits with its fragments where its value points to.
+SIMT_INLINE void multiply_bytes(const u64 (&value)[32]) {
+  u8 a[16][32], b[8][32];
+  for (u32 lane = 0; lane < 32; ++lane) {
+    const Fragments& own = *reinterpret_cast<const Fragments*>(value[lane]);
+    const u32 g = lane / 4, t = lane % 4;
+    for (u32 e = 0; e < 4; ++e) {
+      for (u32 q = 0; q < 4; ++q) a[g + 8 * (q % 2)][16 * (q / 2) + 4 * t + e] = static_cast<u8>(own.a[q] >> 8 * e);
+      for (u32 q = 0; q < 2; ++q) b[g][16 * q + 4 * t + e] = static_cast<u8>(own.b[q] >> 8 * e);
+    }
+  }
+  for (u32 lane = 0; lane < 32; ++lane) {
+    const Fragments& own = *reinterpret_cast<const Fragments*>(value[lane]);
+    for (u32 q = 0; q < 4; ++q) {
+      const u8* const row = a[lane / 4 + 8 * (q / 2)];
+      const u8* const column = b[2 * (lane % 4) + q % 2];
+      u32 sum = 0;
+      for (u32 k = 0; k < 32; ++k) sum += static_cast<u32>(row[k]) * column[k];
+      own.c[q] += sum;
+    }
+  }
+}
+
 // Every lane's result, from every lane's value.
 SIMT_INLINE void Block::complete(Warp& warp, u32 mask, WarpOp op) {
   if (op == WarpOp::Sync) return;
+  if (op == WarpOp::MultiplyBytes) return multiply_bytes(warp.value);
   if (op == WarpOp::Shuffle || op == WarpOp::ShuffleUp || op == WarpOp::ShuffleDown || op == WarpOp::ShuffleXor) {
     for (u32 lanes = mask; lanes != 0; lanes &= lanes - 1) {
       const u32 lane = static_cast<u32>(__builtin_ctz(lanes));

@@ -14,7 +14,7 @@ namespace gpuint::simt {
 enum class BarrierOp : u8 { Sync, Count, And, Or };
 enum class WarpOp : u8 {
   Sync, Shuffle, ShuffleUp, ShuffleDown, ShuffleXor, Ballot, Any, All,
-  Add, Min, Max, SignedMin, SignedMax, And, Or, Xor
+  Add, Min, Max, SignedMin, SignedMax, And, Or, Xor, MultiplyBytes
 };
 
 // Number of threads of the block that gave a true predicate.
@@ -52,6 +52,20 @@ T shuffle(WarpOp op, u32 mask, T value, int distance, int width, Site site) {
 
 inline u32 vote(WarpOp op, u32 mask, u32 value, Site site) {
   return static_cast<u32>(rendezvous(op, mask, value, 0, site));
+}
+
+// A lane's part of a product of matrices.
+struct Fragments {
+  const u32* a;
+  const u32* b;
+  u32* c;
+};
+
+// c += a * b for a 16 x 32 and b 32 x 8 matrices of unsigned bytes, modulo 2^32, with the fragments of PTX's
+// mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32. It needs the whole warp.
+inline void multiply_bytes(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2], GPUINT_SITE) {
+  const Fragments mine{a, b, c};
+  rendezvous(WarpOp::MultiplyBytes, ~0u, reinterpret_cast<u64>(&mine), 0, site);
 }
 
 }  // namespace gpuint::simt

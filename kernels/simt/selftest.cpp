@@ -158,6 +158,27 @@ struct Collectives {
     return wrong;
   }
 
+  // Byte matrices A[row][k] and B[k][column], in fragments.
+  static u32 products() {
+    const auto a = [](u32 row, u32 k) { return (row * 37 + k * 11 + (row * k) % 7 * 50) & 255; };
+    const auto b = [](u32 k, u32 column) { return (k * 23 + column * 101 + 200) & 255; };
+    const u32 g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    u32 rows[4] = {}, columns[2] = {}, sums[4];
+    for (u32 q = 0; q < 4; ++q)
+      for (u32 e = 0; e < 4; ++e) rows[q] |= a(g + 8 * (q % 2), 16 * (q / 2) + 4 * t + e) << 8 * e;
+    for (u32 q = 0; q < 2; ++q)
+      for (u32 e = 0; e < 4; ++e) columns[q] |= b(16 * q + 4 * t + e, g) << 8 * e;
+    for (u32 q = 0; q < 4; ++q) sums[q] = ~q;
+    gpuint::simt::multiply_bytes(sums, rows, columns);
+    u32 wrong = 0;
+    for (u32 q = 0; q < 4; ++q) {
+      u32 sum = ~q;
+      for (u32 k = 0; k < 32; ++k) sum += a(g + 8 * (q / 2), k) * b(k, 2 * t + q % 2);
+      wrong += sums[q] != sum;
+    }
+    return wrong;
+  }
+
   static u32 barriers() {
     const u32 thread = threadIdx.x;
     u32 wrong = 0;
@@ -170,7 +191,7 @@ struct Collectives {
   }
 
   static void run(const Operands& operands, unsigned char*) {
-    output(operands)[threadIdx.x] = shuffles() + votes() + barriers();
+    output(operands)[threadIdx.x] = shuffles() + votes() + products() + barriers();
   }
 };
 GPUINT_KERNEL(collectives, Collectives)
@@ -325,6 +346,11 @@ BROKEN(other_operation, 32, 0) {
     __any_sync(~0u, 1);
   else
     __all_sync(~0u, 1);
+}
+BROKEN(part_of_a_product, 48, 0) {
+  u32 c[4] = {};
+  const u32 a[4] = {}, b[2] = {};
+  gpuint::simt::multiply_bytes(c, a, b);
 }
 BROKEN(odd_width, 32, 0) { __shfl_sync(~0u, 1, 0, 12); }
 BROKEN(traps, 96, 0) {
@@ -533,6 +559,7 @@ void check_faults() {
                                    "threads 32-63: in __syncthreads at "});
   check_fault("not_in_mask", {"the calling lane is not in its mask"});
   check_fault("partial_warp", {"the mask names lanes that left the kernel or never were"});
+  check_fault("part_of_a_product", {"the mask names lanes that left the kernel or never were"});
   check_fault("other_operation", {"the lanes of one mask disagree on the operation"});
   check_fault("odd_width", {"the width of a shuffle is not a power of two"});
   check_fault("traps", {"thread 70: __trap, at ", "selftest.cpp:"});

@@ -43,6 +43,9 @@ mod tests {
         for op in [Op::Prepare, Op::DivRemBy, Op::MulMod, Op::SquareMod, Op::PowMod] {
             tasks.push((op, Strategy::Product(Product::Classical)));
         }
+        for op in [Op::MulLow, Op::MulWide, Op::SquareLow] {
+            tasks.push((op, Strategy::Product(Product::TensorCore)));
+        }
         for op in [
             Op::DivRemDigit,
             Op::Add,

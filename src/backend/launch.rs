@@ -54,6 +54,8 @@ pub(crate) struct Facts {
     pub(crate) rows_per_block: u32,
     /// Memory of the device that a block needs besides its operands.
     pub(crate) scratch_bytes: u32,
+    /// 1: faster where each block strides over many rows; 0: no difference.
+    pub(crate) persistent: u32,
 }
 
 impl Facts {

@@ -60,8 +60,19 @@ pub(crate) fn tasks() -> Result<Vec<Task<'static>>> {
         for (name, value) in operations.ok_or("the catalogue has no operations")? {
             let template = value.get("template").unwrap_or(value).as_str();
             let template = template.ok_or_else(|| format!("{name}: not a template"))?;
-            let limbs = value.get("limbs").and_then(toml::Value::as_integer).unwrap_or(0);
-            tasks.push(Task { name, template, per_width, limbs: limbs as usize });
+            let number = |key: &str, otherwise| {
+                let number = value.get(key).and_then(toml::Value::as_integer);
+                number.map_or(otherwise, |number| number as usize)
+            };
+            let (limbs, to_limbs) = (number("limbs", 0), number("to_limbs", 0));
+            tasks.push(Task {
+                name,
+                template,
+                per_width,
+                limbs,
+                to_limbs,
+                step: number("step", 1),
+            });
         }
     }
     Ok(tasks)

@@ -68,7 +68,12 @@ fn second(rows: &[Row]) -> impl Iterator<Item = &BigUint> {
 }
 
 impl Kernels {
-    fn new(bits: usize, q: usize, digit: &'static str, word: usize, count: usize) -> Option<Self> {
+    /// Those of a shape that `wanted` says yes to.
+    fn new(
+        (bits, q, digit, word): (usize, usize, &'static str, usize),
+        count: usize,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Option<Self> {
         let nvcc = match compiled::nvcc() {
             Ok(nvcc) => nvcc,
             Err(reason) => {
@@ -79,7 +84,7 @@ impl Kernels {
         let tasks = compiled::tasks().expect("the catalogue");
         let entries: Vec<_> = tasks
             .into_iter()
-            .filter(|task| task.is_offered(bits, digit))
+            .filter(|task| task.is_offered(bits, digit) && wanted(task.name))
             .map(|task| Entry { task, bits, q, digit, block: 128 })
             .collect();
         let compiled = compiled::compile(&nvcc, &entries).unwrap_or_else(|error| panic!("{error}"));
@@ -423,7 +428,17 @@ fn differ<V: PartialEq + Debug>(got: &V, expected: &V) -> Option<String> {
 
 /// Runs all kernels of the catalogue at one shape.
 fn every_kernel(bits: usize, q: usize, digit: &'static str, word: usize, count: usize) {
-    let Some(mut kernels) = Kernels::new(bits, q, digit, word, count) else { return };
+    kernels((bits, q, digit, word), count, |_| true);
+}
+
+/// Runs the kernels of the catalogue that `wanted` says yes to at one shape.
+fn kernels(
+    shape: (usize, usize, &'static str, usize),
+    count: usize,
+    wanted: impl Fn(&str) -> bool,
+) {
+    let Some(mut kernels) = Kernels::new(shape, count, wanted) else { return };
+    let (bits, q, digit, _) = shape;
     let tasks: Vec<_> = kernels.entries.iter().map(|entry| entry.task.name).collect();
     for task in &tasks {
         kernels.task(task);
@@ -462,4 +477,13 @@ fn u16_q4_1024() {
 #[test]
 fn u64_q4_16384() {
     every_kernel(16384, 4, "u64", 64, 47);
+}
+
+/// Products by the tensor cores: tiles in one group, of 4, 8 and 12; in two groups; and in four,
+/// shared by two warps.
+#[test]
+fn tensor() {
+    for (bits, count) in [(4096, 66), (8192, 45), (12288, 33), (32768, 9), (65536, 9)] {
+        kernels((bits, 4, "u64", 64), count, |task| task.ends_with("_tensor"));
+    }
 }

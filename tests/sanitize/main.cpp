@@ -435,6 +435,16 @@ void check_sum(const Kernel& kernel, const Pairs& p, bool subtract) {
   launch(kernel, {p.a, p.b}, shape.bits / 8, 0, 0, false);
 }
 
+// a + a * 2^k for every third row: two ones meet, and above them k bits of the sum are ones, through which their carry runs.
+void add_long_carries(const Shape& shape, Pairs& p) {
+  for (size_t row = 1; row < p.a.size(); row += 3) {
+    const u64 at = 1 + below(shape.bits - 1), k = 1 + below(at);
+    p.a[row] = low(sum(difference(power_of_two(shape.bits), power_of_two(at)), power_of_two(at - k)), shape.bits);
+    p.b[row] = low(sum(power_of_two(k), {1}), shape.bits);
+    if (below(2) != 0) std::swap(p.a[row], p.b[row]);
+  }
+}
+
 void check_product(const Kernel& kernel, const Pairs& p, bool square, bool wide, bool side_by_side) {
   const Shape& shape = kernel.shape;
   const size_t row_bytes = shape.bits / 8;
@@ -708,7 +718,8 @@ bool starts_with(const std::string& text, const char* prefix) { return text.rfin
 
 void check(const Kernel& kernel, size_t rows) {
   const std::string& task = kernel.task;
-  const Pairs p = pairs(kernel.shape, rows);
+  Pairs p = pairs(kernel.shape, rows);
+  if (starts_with(task, "mul_")) add_long_carries(kernel.shape, p);
   if (task == "add" || task == "sub") check_sum(kernel, p, task == "sub");
   else if (starts_with(task, "mul_lo_")) check_product(kernel, p, false, false, false);
   else if (starts_with(task, "sqr_lo_")) check_product(kernel, p, true, false, false);

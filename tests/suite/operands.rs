@@ -703,6 +703,15 @@ pub(crate) const PRODUCTS: &[Family] = &[
         let k = draw.sweep(bits);
         [power(k), power(draw.random.below(bits))]
     }),
+    ("a carry through a run of ones", |draw| {
+        // a + a * 2^k: two ones meet at bit `at`, and above it k bits of the sum are ones.
+        let bits = draw.sizes.bits;
+        let at = 1 + draw.sweep(bits - 1);
+        let k = 1 + draw.random.below(at);
+        let mut pair = [ones(bits) - ones(at) + power(at - k), power(k) + 1u32];
+        pair.rotate_left(draw.random.below(2));
+        pair
+    }),
     ("a square", |draw| {
         let (a, _) = draw.lengths();
         let value = draw.value(a);

@@ -2,7 +2,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, BackendKind, Batch, Classical, Device, Karatsuba, Kernels, Mult, Widen, WideningVisitor,
+    Auto, BackendKind, Batch, Classical, Device, Karatsuba, Kernels, Mult, TensorCore, Widen,
+    WideningVisitor,
 };
 
 use crate::operands::{PRODUCTS, Row, ones};
@@ -18,11 +19,13 @@ struct Products<'a> {
     rows: &'a [Row],
     /// Both halves of each product.
     expected: &'a [(BigUint, BigUint)],
+    /// Whether tensor cores are tried.
+    tensor: bool,
 }
 
 impl Products<'_> {
     fn check<T: Kernels, M: Mult<T>>(&self, tally: &mut Tally) {
-        let Self { strategy, device, rows, expected } = self;
+        let Self { strategy, device, rows, expected, .. } = self;
         let what = format!("wrapping_mul by {strategy}");
         let what = Context::new::<T>(&what, device);
         tally.attempt(&what, rows.len(), |tally| {
@@ -61,16 +64,22 @@ struct Wide<'a> {
 impl WideningVisitor for Wide<'_> {
     type Output = ();
     fn visit<T: Widen>(self) {
-        let Products { device, rows, expected, .. } = self.products;
+        let Products { device, rows, expected, tensor, .. } = self.products;
         let what = Context::new::<T>("widening_mul", device);
         self.tally.attempt(&what, rows.len(), |tally| {
             let a = Batch::<T>::from_biguints(device, &first(rows))?;
             let b = Batch::from_biguints(device, &second(rows))?;
-            let mut product = Batch::splat(device, &ones(2 * T::BITS), rows.len())?;
-            a.widening_mul_with_into::<Classical, T::Wide>(&b, &mut product)?;
+            let dirty = Batch::splat(device, &ones(2 * T::BITS), rows.len())?;
             let whole: Vec<_> =
                 expected.iter().map(|(low, high)| low + (high << T::BITS)).collect();
+            let mut product = dirty.try_clone()?;
+            a.widening_mul_with_into::<Classical, T::Wide>(&b, &mut product)?;
             tally.values(&what, rows, &product.to_biguints()?, &whole);
+            if *tensor {
+                let mut product = dirty;
+                a.widening_mul_with_into::<TensorCore, T::Wide>(&b, &mut product)?;
+                tally.values(&what, rows, &product.to_biguints()?, &whole);
+            }
             Ok(())
         });
     }
@@ -86,11 +95,17 @@ impl Check for Structured {
         for (part, device, rows) in setting.parts::<T>(PRODUCTS, count) {
             let expected: Vec<_> =
                 rows.iter().map(|row| oracle::mul(&row.a, &row.b, T::BITS)).collect();
-            let products =
-                Products { strategy: "Classical", device, rows: &rows, expected: &expected };
+            // The shim takes a while for the matrices of long rows: there, one schedule of three.
+            let tensor =
+                setting.backend != BackendKind::Simt || T::BITS <= 1 << 15 || part % 3 == 1;
+            let strategy = "Classical";
+            let products = Products { strategy, device, rows: &rows, expected: &expected, tensor };
             products.check::<T, Classical>(tally);
             if setting.backend != BackendKind::Cpu {
                 Products { strategy: "Karatsuba", ..products }.check::<T, Karatsuba>(tally);
+                if tensor {
+                    Products { strategy: "TensorCore", ..products }.check::<T, TensorCore>(tally);
+                }
             }
             T::SHAPE.visit_widening(Wide { products: &products, tally });
             if setting.backend != BackendKind::Cpu && part % 4 == 0 {

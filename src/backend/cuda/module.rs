@@ -76,7 +76,8 @@ pub(super) struct Function {
     name: String,
     handle: sys::CUfunction,
     facts: Facts,
-    /// The most blocks of a launch: where blocks have scratch, as many as the GPU runs at a time.
+    /// The most blocks that a launch has use for: as many as the GPU runs at a time, where blocks have
+    /// scratch or stride over many rows.
     max_grid: u32,
     /// The handle is part of it.
     _module: Arc<Module>,
@@ -104,8 +105,8 @@ impl Function {
             unsafe { result::function::set_function_attribute(handle, BYTES, bytes) }
                 .map_err(driver(&name))?;
         }
-        let max_grid = match facts.scratch_bytes {
-            0 => MAX_GRID,
+        let max_grid = match (facts.scratch_bytes, facts.persistent) {
+            (0, 0) => MAX_GRID,
             _ => resident_blocks(handle, facts, info).map_err(driver(&name))?,
         };
         tracing::debug!(?facts, max_grid, "loaded");
@@ -165,8 +166,12 @@ fn resident_blocks(handle: sys::CUfunction, facts: Facts, info: &Info) -> Result
 
 /// Checks what a kernel says about itself against what the GPU has.
 fn check(kernel: &str, facts: Facts, available: u32) -> Result<()> {
-    let Facts { threads, shared_bytes: needed, rows_per_block, scratch_bytes } = facts;
-    if !(1..=MAX_THREADS).contains(&threads) || rows_per_block == 0 || scratch_bytes % 16 != 0 {
+    let Facts { threads, shared_bytes: needed, rows_per_block, scratch_bytes, persistent } = facts;
+    if !(1..=MAX_THREADS).contains(&threads)
+        || rows_per_block == 0
+        || scratch_bytes % 16 != 0
+        || persistent > 1
+    {
         return Err(Error::Driver(format!(
             "{kernel}: its image is not one of this crate: {facts:?}"
         )));
@@ -204,12 +209,17 @@ impl Aligned {
 mod tests {
     use super::*;
 
-    const FACTS: Facts =
-        Facts { threads: 128, shared_bytes: 65536, rows_per_block: 4, scratch_bytes: 32 };
+    const FACTS: Facts = Facts {
+        threads: 128,
+        shared_bytes: 65536,
+        rows_per_block: 4,
+        scratch_bytes: 32,
+        persistent: 0,
+    };
 
     #[test]
-    fn facts_are_four_words() {
-        let words: [u8; 16] = bytemuck::cast([128u32, 65536, 4, 32]);
+    fn facts_are_five_words() {
+        let words: [u8; 20] = bytemuck::cast([128u32, 65536, 4, 32, 0]);
         assert_eq!(bytemuck::pod_read_unaligned::<Facts>(&words), FACTS);
         assert_eq!(size_of::<RawOperands>(), 80);
     }
@@ -226,6 +236,7 @@ mod tests {
             Facts { threads: 1025, ..FACTS },
             Facts { rows_per_block: 0, ..FACTS },
             Facts { scratch_bytes: 8, ..FACTS },
+            Facts { persistent: 2, ..FACTS },
         ] {
             assert!(matches!(check("k", wrong, 65536), Err(Error::Driver(_))), "{wrong:?}");
         }
