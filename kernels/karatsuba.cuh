@@ -131,6 +131,8 @@ GPUINT_DEVICE void bounded_tile(const Limb* a, u32 a_limbs, const Limb* b, u32 b
 struct Karatsuba {
   static constexpr u32 DIVISION_REGISTERS = 128;
   static constexpr u32 SORTED_DIVISION_REGISTERS = 128;
+  static constexpr u32 DIVISION_LIMBS = 32;
+  static constexpr u32 DIVISION_BLOCKS = 8;
 
   template <class S>
   static constexpr u32 scratch_limbs(u32 operand, u32 width, u32 taken) {

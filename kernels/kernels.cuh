@@ -3,7 +3,7 @@
 #include "add.cuh"
 #include "bits.cuh"
 #include "compare.cuh"
-#include "div.cuh"
+#include "div_tensor.cuh"
 #include "karatsuba.cuh"
 #include "mul.cuh"
 #include "shift.cuh"

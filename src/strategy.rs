@@ -59,8 +59,8 @@ pub struct Karatsuba;
 /// diagonals, so that a product of matrices is a range of columns of the product of integers. Offered
 /// for [`wrapping_mul`](crate::Batch::wrapping_mul), [`mul_lo_hi`](crate::Batch::mul_lo_hi),
 /// [`widening_mul`](crate::Batch::widening_mul) and
-/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 4096 bits up to 262144, whatever
-/// the digits and `Q`. Other widths, and products inside of divisions and inverses, are
+/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 4096 bits up to 262144, and for
+/// division in blocks ([`Blocked`]) from 32768 bits on, whatever the digits and `Q`. Elsewhere it is
 /// [`Classical`]. Results are the same.
 #[derive(Debug, Clone, Copy)]
 pub struct TensorCore;
@@ -132,9 +132,10 @@ struct Choice {
     quotient: Quotient,
 }
 
-/// The one place where [`Auto`] decides.
+/// The one place where [`Auto`] decides, by what was fastest on an H200 (`benches/RESULTS.md`): the
+/// tensor cores wherever they are offered, and [`Classical`] products elsewhere.
 const fn auto(_op: Op, _shape: Shape) -> Choice {
-    let product = Product::Classical;
+    let product = Product::TensorCore;
     Choice { product, quotient: Quotient::Blocked(product) }
 }
 
