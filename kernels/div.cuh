@@ -73,7 +73,7 @@ struct Blocked {
   template <class Given>
   struct Kernel {
     // Few threads: most divisors are short, and what one thread does (the seed, the ends of small products) keeps fewer waiting.
-    using S = Regrouped<Given, min_of(M::DIVISION_LIMBS, Given::N)>;
+    using S = Regrouped<Given, min_of(M::DIVISION_LIMBS, Given::N), M::DIVISION_THREADS>;
     using Rows = S;
     using Product = M;
     using Limb = typename S::Limb;
@@ -119,7 +119,7 @@ struct Blocked {
 };
 
 // Where several instances share a warp, rows are taken in the order of their divisors' lengths.
-template <class Kernel, bool IN_WARP = Group<Kernel::Rows::THREADS>::IN_WARP>
+template <class Kernel, bool SHARE_WARP = (Kernel::Rows::THREADS < 32)>
 struct DivisionFrame : Frame<typename Kernel::Rows, Kernel::BYTES> {
   using Base = Frame<typename Kernel::Rows, Kernel::BYTES>;
   template <class Work>

@@ -128,8 +128,13 @@ struct TensorColumns {
   static constexpr u32 SORTED_DIVISION_REGISTERS = 128;
   static constexpr u32 DIVISION_LIMBS = LIMBS;
   static constexpr u32 DIVISION_BLOCKS = BLOCKS;
-  // Products with an operand or a result of fewer limbs are classical.
-  static constexpr u32 LEAST = 64;
+  static constexpr u32 DIVISION_THREADS = 128;
+  // Products with fewer columns are classical, and up to four times as many where an operand has fewer limbs.
+  static constexpr u32 LEAST = 32, MOST_CLASSICAL = 4 * LEAST;
+
+  static constexpr u32 overflow_limbs(u32 width) {
+    return max_of(gpuint::overflow_limbs(min_of(width, MOST_CLASSICAL)), 2 * ceil_div(width, TILE_LIMBS));
+  }
 
   template <class S>
   static constexpr u32 scratch_limbs(u32, u32, u32) {
@@ -140,43 +145,55 @@ struct TensorColumns {
   GPUINT_DEVICE static Columns<Limb> multiply(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
                                               u32 overflow_capacity, const Scratch& scratch) {
     if (is_small(f)) return Classical::multiply<Limb>(group, f, out, overflow, overflow_capacity, scratch);
-    return run<Direction::Add>(group, f, out, overflow);
+    return run<G>(f, false, out, overflow);
   }
 
   template <class Limb, class G, class Scratch>
   GPUINT_DEVICE static Columns<Limb> subtract(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
                                               u32 overflow_capacity, const Scratch& scratch) {
     if (is_small(f)) return Classical::subtract<Limb>(group, f, out, overflow, overflow_capacity, scratch);
-    return run<Direction::Subtract>(group, f, out, overflow);
+    return run<G>(f, true, out, overflow);
   }
 
  private:
   GPUINT_DEVICE static bool is_small(const Factors<u32>& f) {
-    return f.a_limbs < LEAST || f.b_limbs < LEAST || f.hi - f.lo < LEAST;
+    const u32 width = f.hi - f.lo;
+    return width < LEAST || (width <= MOST_CLASSICAL && min_of(f.a_limbs, f.b_limbs) < LEAST);
   }
 
-  template <Direction D, class G>
-  GPUINT_DEVICE static Columns<u32> run(const G& group, const Factors<u32>& f, u32* out, u32* overflow) {
+  template <class G>
+  GPUINT_DEVICE static Columns<u32> run(const Factors<u32>& f, bool subtract, u32* out, u32* overflow) {
     static_assert(G::THREADS % 32 == 0, "whole warps");
-    const u32 width = f.hi - f.lo;
-    const u32 tiles = ceil_div(width, TILE_LIMBS);
     const bool swap = f.a_limbs < f.b_limbs;
-    const ToeplitzRange<NT> range{swap ? f.b : f.a, swap ? f.a : f.b, max_of(f.a_limbs, f.b_limbs),
-                                         min_of(f.a_limbs, f.b_limbs), f.lo, group.lane};
+    const u32 *const a = swap ? f.b : f.a, *const b = swap ? f.a : f.b;
+    const u32 a_limbs = max_of(f.a_limbs, f.b_limbs), b_limbs = min_of(f.a_limbs, f.b_limbs);
+    const u32 width = f.hi - f.lo;
+    deal_tiles<G::WARPS>(shared_place(a), a_limbs, shared_place(b), b_limbs, f.lo, width, subtract, shared_place(out),
+                         shared_place(overflow));
+    return {out, overflow, width, 5};
+  }
+
+  // Not inlined: a division has four products, whose code together passes the instruction caches, and short rows would wait for
+  // instructions most of all.
+  template <u32 WARPS>
+  GPUINT_NOINLINE static void deal_tiles(SharedPlace a, u32 a_limbs, SharedPlace b, u32 b_limbs, u32 lo, u32 width, bool subtract,
+                                         SharedPlace out, SharedPlace overflow) {
+    const u32 tiles = ceil_div(width, TILE_LIMBS);
+    const u32 lane = threadIdx.x % 32;
+    const ToeplitzRange<NT> range{shared_limbs(a), shared_limbs(b), a_limbs, b_limbs, lo, lane};
     GPUINT_UNROLL(1)
-    for (u32 first = group.rank / 32 * NT; first < tiles; first += G::WARPS * NT) {
+    for (u32 first = threadIdx.x / 32 % WARPS * NT; first < tiles; first += WARPS * NT) {
       typename ToeplitzRange<NT>::Sums sums;
       range.columns(first, sums);
       GPUINT_UNROLL(16)
       for (u32 i = 0; i < NT; ++i)
-        if (first + i < tiles) write_tile<D>(group.lane, first + i, width, sums[i], out, overflow);
+        if (first + i < tiles) write_tile(lane, first + i, width, subtract, sums[i], shared_limbs(out), shared_limbs(overflow));
     }
-    return {out, overflow, width, 5};
   }
 
   // Resolves the carries of a tile, adds it to or takes it from `out`, and leaves its overflow.
-  template <Direction D>
-  GPUINT_DEVICE static void write_tile(u32 lane, u32 tile, u32 width, const u32 (&sums)[4], u32* out, u32* overflow) {
+  GPUINT_DEVICE static void write_tile(u32 lane, u32 tile, u32 width, bool subtract, const u32 (&sums)[4], u32* out,
+                                       u32* overflow) {
     const u64 value = u64(sums[0]) + (u64(sums[1]) << 8) + (u64(sums[2]) << 16) + (u64(sums[3]) << 24);
     const u32 above = static_cast<u32>(value >> 32);
     const u32 shifted = __shfl_up_sync(~0u, above, 1);
@@ -184,7 +201,7 @@ struct TensorColumns {
     u32 limb = static_cast<u32>(value) + from_below;
     u32 beyond = above + carry_in(limb < from_below, limb == ~0u, lane, limb, 1);
     const u32 at = tile * TILE_LIMBS + lane;
-    if constexpr (D == Direction::Subtract) {
+    if (subtract) {
       const u32 old = at < width ? out[at] : 0;
       u32 difference = old - limb;
       beyond += carry_in(old < limb, difference == 0, lane, difference, ~0u);
