@@ -53,15 +53,14 @@ template <class M>
 struct Blocked {
   template <class Given>
   struct Kernel {
-    // Fewer threads than Q asks for: most divisors are short, and what one thread does (the seed, the ends of small products)
-    // keeps fewer waiting. Measured best from 2^14 to 2^18 bits on an H200.
-    using S = Regrouped<Given, min_of(32, Given::N)>;
+    // Few threads: most divisors are short, and what one thread does (the seed, the ends of small products) keeps fewer waiting.
+    using S = Regrouped<Given, min_of(M::DIVISION_LIMBS, Given::N), M::DIVISION_THREADS>;
     using Rows = S;
     using Product = M;
     using Limb = typename S::Limb;
     static constexpr u32 BATCH = 4 * S::ROWS;
-    // Longest block: an eighth of the instance. A longer one costs more reciprocal than it saves in steps.
-    static constexpr u32 MAX_BLOCK = max_of(2, S::WORDS / 8);
+    // Longest block. A longer one costs more reciprocal than it saves in steps.
+    static constexpr u32 MAX_BLOCK = max_of(2, S::WORDS / M::DIVISION_BLOCKS);
     // Two words above the dividend are read as zeros.
     using Arena = DivisionArena<S, M, MAX_BLOCK, S::WORDS + 2>;
     static constexpr u32 BYTES = Arena::BYTES;
@@ -89,7 +88,7 @@ struct Blocked {
 };
 
 // Where several instances share a warp, rows are taken in the order of their divisors' lengths.
-template <class Kernel, bool IN_WARP = Group<Kernel::Rows::THREADS>::IN_WARP>
+template <class Kernel, bool SHARE_WARP = (Kernel::Rows::THREADS < 32)>
 struct DivisionFrame : Frame<typename Kernel::Rows, Kernel::BYTES> {
   using Base = Frame<typename Kernel::Rows, Kernel::BYTES>;
   template <class Work>

@@ -25,7 +25,7 @@ struct DivisionArena {
   static constexpr u32 B = max_of(MAX_BLOCK + 2, DIVIDEND_WORDS == 0 ? S::WORDS + 1 : 0) * WORD;
   // Columns of the reciprocal's products and of the quotient estimate.
   static constexpr u32 OUT = (MAX_BLOCK + 3) * WORD;
-  static constexpr u32 OVERFLOW = round_up(overflow_limbs(max_of(OUT, (S::WORDS + 1) * WORD)), WORD);
+  static constexpr u32 OVERFLOW = round_up(M::overflow_limbs(max_of(OUT, (S::WORDS + 1) * WORD)), WORD);
   static constexpr u32 U = DIVIDEND_WORDS * WORD;
   static constexpr u32 OWN_BYTES = (V + Y + B + 4 * PAD + OUT + OVERFLOW + U) * sizeof(Limb);
   static constexpr u32 SCRATCH = M::template scratch_limbs<S>(
@@ -85,6 +85,7 @@ GPUINT_DEVICE void copy_low(const G& group, F limb, u32 n, Limb* to) {
 // Writes limbs f(0) .. f(count) to the second operand's place, with its zeros above.
 template <class Limb, class G, class F>
 GPUINT_DEVICE void stage(const G& group, Limb* b, u32 count, F f) {
+  GPUINT_UNROLL(1)
   for (u32 j = group.rank; j < count + PAD; j += G::THREADS) b[j] = j < count ? f(static_cast<i32>(j)) : Limb(0);
 }
 

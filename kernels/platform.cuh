@@ -18,9 +18,11 @@ using i64 = long long;
 #if defined(GPUINT_SIMT)
 // The host compiler decides: forced inlining of every instantiation would cost minutes of build time and gain nothing.
 #define GPUINT_DEVICE __device__ inline
+#define GPUINT_NOINLINE __device__ inline
 #define GPUINT_UNROLL(n)
 #else
 #define GPUINT_DEVICE __device__ __forceinline__
+#define GPUINT_NOINLINE __device__ __noinline__
 #define GPUINT_PRAGMA(text) _Pragma(#text)
 #define GPUINT_UNROLL(n) GPUINT_PRAGMA(unroll n)
 // Who called a barrier: the shim tells barriers of different call sites apart.
@@ -30,3 +32,23 @@ using i64 = long long;
 #define GPUINT_ASSERT(condition, text) ((void)0)
 #endif
 #endif
+
+namespace gpuint {
+// A place in the block's dynamic shared memory, for a function that is not inlined: a pointer that it is given may point
+// anywhere for all the compiler knows there, and takes twice the registers.
+#if defined(GPUINT_SIMT)
+using SharedPlace = u32*;
+GPUINT_DEVICE SharedPlace shared_place(const u32* limbs) { return const_cast<u32*>(limbs); }
+GPUINT_DEVICE u32* shared_limbs(SharedPlace place) { return place; }
+#else
+using SharedPlace = u32;
+GPUINT_DEVICE unsigned char* shared_memory() {
+  extern __shared__ __align__(16) unsigned char gpuint_shared[];
+  return gpuint_shared;
+}
+GPUINT_DEVICE SharedPlace shared_place(const u32* limbs) {
+  return static_cast<u32>(reinterpret_cast<const unsigned char*>(limbs) - shared_memory());
+}
+GPUINT_DEVICE u32* shared_limbs(SharedPlace place) { return reinterpret_cast<u32*>(shared_memory() + place); }
+#endif
+}  // namespace gpuint

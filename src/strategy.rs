@@ -59,9 +59,10 @@ pub struct Karatsuba;
 /// diagonals, so that a product of matrices is a range of columns of the product of integers. Offered
 /// for [`wrapping_mul`](crate::Batch::wrapping_mul), [`mul_lo_hi`](crate::Batch::mul_lo_hi),
 /// [`widening_mul`](crate::Batch::widening_mul) and
-/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 4096 bits up to 262144, whatever
-/// the digits and `Q`; the widest take half a byte of shared memory a bit, 133 KB at 262144. Other
-/// widths, and products inside of divisions and inverses, are [`Classical`]. Results are the same.
+/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 4096 bits up to 262144 (the
+/// widest take half a byte of shared memory a bit, 133 KB at 262144), and for division in blocks
+/// ([`Blocked`]) at multiples of 128 bits from 32768 on, whatever the digits and `Q`. Elsewhere it is
+/// [`Classical`]. Results are the same.
 #[derive(Debug, Clone, Copy)]
 pub struct TensorCore;
 
@@ -132,9 +133,10 @@ struct Choice {
     quotient: Quotient,
 }
 
-/// The one place where [`Auto`] decides.
+/// The one place where [`Auto`] decides, by what was fastest on an H200 (`benches/RESULTS.md`): the
+/// tensor cores wherever they are offered, and [`Classical`] products elsewhere.
 const fn auto(_op: Op, _shape: Shape) -> Choice {
-    let product = Product::Classical;
+    let product = Product::TensorCore;
     Choice { product, quotient: Quotient::Blocked(product) }
 }
 

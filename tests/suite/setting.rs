@@ -131,7 +131,9 @@ impl Setting {
         let count = rows.threads / share / shape.threads();
         // The many threads of 16-bit digits are cheap ones.
         let count = if shape.digit == DigitKind::U16 { 2 * count } else { count };
-        (count.max(rows.least) as f64 * times()).ceil() as usize
+        // The widest rows take the simt backend a second each.
+        let least = if shape.bits > 65536 { rows.least.div_ceil(4) } else { rows.least };
+        (count.max(least) as f64 * times()).ceil() as usize
     }
 
     /// Rows in parts of odd length, each with a device: all devices have their turn.
