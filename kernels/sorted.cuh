@@ -74,7 +74,6 @@ struct SortedFrame {
   using Sorted = SortedBatch<THREADS, BATCH, KEYS>;
   static constexpr u32 SHARED = STRIDE * S::ROWS + Sorted::BYTES;
   static constexpr u32 SCRATCH = 0;
-  static constexpr u32 PERSISTENT = 0;
 
   template <class Key, class Work>
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, Key key, Work work) {
