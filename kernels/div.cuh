@@ -44,7 +44,8 @@ struct ShiftedInverse {
       const Divisor<S> divisor(v_bits);
       divide_in_one_block<S, M>(
           group, arena, divisor, divisor.quotient_words(u_bits),
-          [&](i32 i) { return limb_or_zero<S>(input_row<S>(o, 0, row), i); }, [&](u32 p) { refine<S, M>(group, arena, divisor, p); }, o, row);
+          [&](i32 i) { return limb_or_zero<S>(input_row<S>(o, 0, row), i); },
+          [&](u32 p) { refine<S, M>(group, arena, divisor, p); }, o, row);
     }
   };
 };
