@@ -116,5 +116,8 @@ Standard error ends with one line: rows, widths, device, the time of the divisio
 that of each other stage: setup (opening the device, and a first division in each width used, where
 kernels are loaded or compiled), copy (to the device and back), read, parse, format, write, verify.
 
+GPUINT_LOG=gpuint=trace shows every copy and launch of the library on standard error, with its time;
+GPUINT_LOG=info what it compiles.
+
 Exit status: 0, every row was divided; 1, some rows were not; 2, the job could not be done
 (arguments, files, device).";
