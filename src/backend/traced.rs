@@ -1,15 +1,7 @@
 //! The work of a device as spans of `tracing`, the same for every backend.
-//!
-//! | span | level | fields | from, to |
-//! |---|---|---|---|
-//! | `alloc` | trace | `bytes` | memory is asked for and there |
-//! | `copy` | trace | `from`, `to` (`host` or `device`), `bytes` | a copy starts and has ended; between two places of a device: is queued |
-//! | `launch` | trace | `backend`, `kernel`, `rows` | a kernel is looked up and queued; on the processor: has ended |
-//! | `synchronize` | trace | | the host waits for what is queued |
-//!
-//! The first launch of a kernel on a GPU has a `load` (debug) inside, and that a `compile` (info)
-//! where the kernel is made at run time. [`Device::time`](crate::Device::time) says how long a GPU
-//! works, which no span on the host does.
+//! `docs/gpu.md` lists them. The first launch of a kernel on a GPU has a span `load` inside, and that
+//! a `compile` where the kernel is made at run time; [`Device::time`](crate::Device::time) says how
+//! long a GPU works, which no span on the host does.
 
 use std::time::Duration;
 
