@@ -12,7 +12,7 @@ mod report;
 #[allow(dead_code)]
 mod support;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufReader, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let status = app::run(
         &options,
         app::Streams {
-            stdin: &mut io::stdin().lock(),
+            stdin: &mut BufReader::new(io::stdin()),
             stdout: &mut io::stdout().lock(),
             stderr: &mut &stderr,
             progress,
