@@ -4,13 +4,19 @@
 //! `cargo run --release --example throughput -- --help`
 //!
 //! Times are the device's (`Device::time`): operands are on the device before, results stay there
-//! after. Dividends and factors have random digits in full width. Divisors, `M` being the digits
-//! of 64 bits in the width, have
-//! - `redrawn`: the length at which a loop ends that draws its bound anew, uniformly in `[2, M/2]`,
+//! after, and some rows of each are checked. Algorithms are those of the catalogue that the shape
+//! has; the column `Auto` marks those that are taken where nothing is said. Dividends and factors
+//! have random digits in full width. Divisors, `M` being the digits of 64 bits in the width, have
+//! - `repo`: the length at which a loop ends that draws its bound anew, uniformly in `[2, M/2]`,
 //!   before every digit (about `sqrt(pi M) / 2` digits: the generator of the published code);
 //! - `uniform`: a length uniform in `[2, M/2]` digits;
 //! - `half`: `M/2` digits;
 //! - `full`: `M` digits.
+
+#[path = "../benches/support/mod.rs"]
+#[allow(dead_code)]
+mod batches;
+mod support;
 
 use std::error::Error;
 use std::fmt::Display;
@@ -18,16 +24,13 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use batches::workload::Workload;
+use batches::{Batches, Operands, Task, Times, Way, ways};
 use clap::{Parser, ValueEnum};
-use gpuint::num_bigint::BigUint;
-use gpuint::{
-    BackendKind, Batch, Blocked, Classical, Device, DigitKind, Kernels, Mask, ShapeVisitor,
-    ShiftedInverse, shapes,
-};
-use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
+use gpuint::{BackendKind, Device, DigitKind, Divisor, Kernels, ShapeVisitor, shapes};
+use support::Backend;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -62,13 +65,6 @@ struct Options {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Backend {
-    Cuda,
-    Cpu,
-    Simt,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
 enum Digit {
     U16,
     U32,
@@ -85,87 +81,20 @@ impl Digit {
     }
 }
 
-/// How long divisors are.
-#[derive(Debug, Clone, Copy)]
-enum Divisor {
-    Redrawn,
-    Uniform,
-    Half,
-}
-
-impl Divisor {
-    const ALL: [Self; 3] = [Self::Redrawn, Self::Uniform, Self::Half];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Redrawn => "redrawn",
-            Self::Uniform => "uniform",
-            Self::Half => "half",
-        }
-    }
-
-    /// The length of a divisor in digits of 64 bits, of `digits` at most.
-    fn length(self, digits: usize, rng: &mut SmallRng) -> usize {
-        let half = (digits / 2).max(2);
-        match self {
-            Self::Redrawn => {
-                let mut length = 0;
-                while length < rng.random_range(2..=half) {
-                    length += 1;
-                }
-                length
-            }
-            Self::Uniform => rng.random_range(2..=half),
-            Self::Half => half,
-        }
-    }
-}
-
-/// The batches that are divided and multiplied, in digits of 64 bits on the host.
-struct Operands {
-    rng: SmallRng,
-    left: Vec<u64>,
-    right: Vec<u64>,
-}
-
-impl Operands {
-    fn new(words: usize) -> Self {
-        let mut rng = SmallRng::seed_from_u64(1);
-        let left = (0..words).map(|_| rng.random()).collect();
-        let right = (0..words).map(|_| rng.random()).collect();
-        Self { rng, left, right }
-    }
-
-    /// The second operands, cut to lengths of a distribution.
-    fn divisors(&mut self, divisor: Divisor, digits: usize) -> Vec<u64> {
-        let mut words = self.right.clone();
-        for row in words.chunks_exact_mut(digits) {
-            let length = divisor.length(digits, &mut self.rng);
-            row[length..].fill(0);
-            // The leading digit is not zero.
-            row[length - 1] |= 1;
-        }
-        words
-    }
-}
-
-fn number(words: &[u64]) -> BigUint {
-    BigUint::from_bytes_le(bytemuck::cast_slice(words))
-}
-
 /// Where lines of the table go.
 struct Report {
     csv: Option<File>,
 }
 
 impl Report {
-    const COLUMNS: [&str; 11] = [
+    const COLUMNS: [&str; 12] = [
         "bits",
         "digit",
         "Q",
         "rows",
         "operation",
         "algorithm",
+        "Auto",
         "divisor",
         "runs",
         "median ms",
@@ -191,16 +120,6 @@ impl Report {
     }
 }
 
-/// A batch to divide, its divisors (on the host, too), and where results go.
-struct Division<'a, T: Kernels> {
-    divisor: Divisor,
-    divisors: &'a [u64],
-    u: &'a Batch<T>,
-    v: &'a Batch<T>,
-    out: &'a mut [Batch<T>; 2],
-    zero: &'a mut Mask,
-}
-
 /// The measurements at one shape.
 struct AtShape<'a> {
     options: &'a Options,
@@ -213,111 +132,85 @@ impl ShapeVisitor for AtShape<'_> {
     type Output = Result<()>;
 
     fn visit<T: Kernels>(mut self) -> Result<()> {
-        let digits = T::BITS / 64;
-        let words = self.operands.left.len() / digits * digits;
-        let upload =
-            |words: &[u64]| Batch::<T>::from_le_bytes(self.device, bytemuck::cast_slice(words));
-        let u = upload(&self.operands.left[..words])?;
-        let mut out = [Batch::zeros(self.device, u.len())?, Batch::zeros(self.device, u.len())?];
-        let mut zero = Mask::none(self.device, u.len())?;
-
-        let v = upload(&self.operands.right[..words])?;
-        let [low, high] = &mut out;
-        self.cell::<T>("mul low", "classical", "", u.len(), || {
-            u.wrapping_mul_with_into::<Classical>(&v, low)
-        })?;
-        self.cell::<T>("mul low and high", "classical", "", u.len(), || {
-            u.mul_lo_hi_with_into::<Classical>(&v, low, high)
-        })?;
-        self.cell::<T>("square low", "classical", "", u.len(), || {
-            u.wrapping_square_with_into::<Classical>(low)
-        })?;
-        // Modulo the second operand, prepared; the halves of a product are the factors.
-        self.cell::<T>("prepare divisor", "classical", "full", u.len(), || {
-            gpuint::Divisor::new(&v).map(drop)
-        })?;
-        let prepared = gpuint::Divisor::new(&v)?;
-        self.cell::<T>("mul mod", "classical", "full", u.len(), || {
-            u.mul_mod_into(high, &prepared, low)
-        })?;
-        self.cell::<T>("square mod", "classical", "full", u.len(), || {
-            u.square_mod_into(&prepared, low)
-        })?;
-        drop((v, prepared));
-        for divisor in Divisor::ALL {
-            let divisors = self.operands.divisors(divisor, digits);
-            let v = upload(&divisors[..words])?;
-            let mut task = Division {
-                divisor,
-                divisors: &divisors,
-                u: &u,
-                v: &v,
-                out: &mut out,
-                zero: &mut zero,
-            };
-            self.division::<T, Blocked<Classical>>("blocked", &mut task)?;
-            // The processor has one algorithm, num-bigint's.
-            if self.device.backend() != BackendKind::Cpu {
-                self.division::<T, ShiftedInverse<Classical>>("shifted inverse", &mut task)?;
+        let mut batches = Batches::<T>::new(self.device, self.operands)?;
+        for (task, name) in [
+            (Task::Add, "add"),
+            (Task::MulLow, "mul low"),
+            (Task::MulWide, "mul low and high"),
+            (Task::Square, "square low"),
+        ] {
+            for way in ways(self.device, task) {
+                self.cell(name, &way, "", &mut batches)?;
+                if task == Task::MulLow {
+                    batches.check_product()?;
+                }
             }
-            let prepared = gpuint::Divisor::new(&v)?;
-            let [q, r] = &mut out;
-            self.cell::<T>("div_rem", "prepared divisor", divisor.name(), u.len(), || {
+        }
+        // Modulo the second operand, prepared; the factors are below it or not, as they come.
+        let rows = batches.u.len();
+        let prepared = Divisor::new(&batches.v)?;
+        let Batches { u, v, out: [first, second], .. } = &mut batches;
+        self.timed::<T>("prepare divisor", "classical", "full", rows, || {
+            Divisor::new(v).map(drop)
+        })?;
+        self.timed::<T>("mul mod", "classical", "full", rows, || {
+            u.mul_mod_into(v, &prepared, first)
+        })?;
+        self.timed::<T>("square mod", "classical", "full", rows, || {
+            u.square_mod_into(&prepared, second)
+        })?;
+        for workload in [Workload::Repo, Workload::Uniform, Workload::Half] {
+            batches.divide_by(&self.operands.divisors::<T>(workload))?;
+            for way in ways(self.device, Task::DivRem) {
+                self.cell("div_rem", &way, workload.name(), &mut batches)?;
+                batches.check_division()?;
+            }
+            let prepared = Divisor::new(&batches.v)?;
+            let Batches { u, out: [q, r], .. } = &mut batches;
+            self.timed::<T>("div_rem", "prepared divisor", workload.name(), rows, || {
                 u.div_rem_by_into(&prepared, q, r)
             })?;
+            batches.check_division()?;
         }
         Ok(())
     }
 }
 
 impl AtShape<'_> {
-    /// Times a division, and checks some of its rows.
-    fn division<T: Kernels, S: gpuint::Division<T>>(
+    /// Times a way to do an operation.
+    fn cell<T: Kernels>(
         &mut self,
-        algorithm: &str,
-        task: &mut Division<'_, T>,
+        operation: &str,
+        way: &Way<T>,
+        divisor: &str,
+        batches: &mut Batches<T>,
     ) -> Result<()> {
-        let Division { divisor, divisors, u, v, out: [q, r], zero } = task;
-        // The masked form, since the other one waits for the device.
-        self.cell::<T>("div_rem", algorithm, divisor.name(), u.len(), || {
-            u.div_rem_masked_with_into::<S>(v, q, r, zero)
-        })?;
-        let digits = T::BITS / 64;
-        for row in (0..u.len()).step_by(u.len().div_ceil(16)) {
-            let words = row * digits..(row + 1) * digits;
-            let (u, v) = (number(&self.operands.left[words.clone()]), number(&divisors[words]));
-            let (q, r) = (q.row(row)?, r.row(row)?);
-            if r >= v || q * v + r != u {
-                return Err(format!("row {row} of {} is wrong", T::SHAPE).into());
-            }
-        }
-        Ok(())
+        let rows = batches.u.len();
+        let auto = if way.is_auto { "yes" } else { "" };
+        self.line::<T>([operation, &way.name, auto, divisor], rows, || way.run(batches))
     }
 
-    /// Times some work and reports it.
-    fn cell<T: Kernels>(
+    /// Times an operation that can be done in one way only.
+    fn timed<T: Kernels>(
         &mut self,
         operation: &str,
         algorithm: &str,
         divisor: &str,
         rows: usize,
+        work: impl FnMut() -> gpuint::Result<()>,
+    ) -> Result<()> {
+        self.line::<T>([operation, algorithm, "yes", divisor], rows, work)
+    }
+
+    fn line<T: Kernels>(
+        &mut self,
+        [operation, algorithm, auto, divisor]: [&str; 4],
+        rows: usize,
         mut work: impl FnMut() -> gpuint::Result<()>,
     ) -> Result<()> {
-        let algorithm = match self.device.backend() {
-            BackendKind::Cpu => "num-bigint",
-            _ => algorithm,
-        };
-        // Loads the kernel.
-        work()?;
-        let start = Instant::now();
-        let mut times = Vec::new();
-        while times.len() < self.options.runs as usize
-            && (times.len() < 3 || start.elapsed().as_secs_f64() < self.options.seconds)
-        {
-            times.push(self.device.time(&mut work)?.1);
-        }
-        times.sort_unstable();
-        let median = times[times.len() / 2];
+        let Options { runs, seconds, .. } = *self.options;
+        let times =
+            Times::of(runs, seconds, || self.device.time(&mut work).map(|((), time)| time))?;
         let milliseconds = |time: Duration| format!("{:.4}", time.as_secs_f64() * 1e3);
         let shape = T::SHAPE;
         let text = |cell: &dyn Display| cell.to_string();
@@ -328,11 +221,12 @@ impl AtShape<'_> {
             text(&rows),
             text(&operation),
             text(&algorithm),
+            text(&auto),
             text(&divisor),
-            text(&times.len()),
-            milliseconds(median),
-            milliseconds(times[0]),
-            format!("{:.0}", rows as f64 / median.as_secs_f64()),
+            text(&times.runs()),
+            milliseconds(times.median()),
+            milliseconds(times.least()),
+            format!("{:.0}", rows as f64 / times.median().as_secs_f64()),
         ])
     }
 }
@@ -348,19 +242,15 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<()> {
-    let device = match options.backend {
-        None => Device::new()?,
-        Some(Backend::Cuda) => Device::cuda(0)?,
-        Some(Backend::Cpu) => Device::cpu(),
-        Some(Backend::Simt) => Device::simt(),
-    };
+    support::start_log()?;
+    let device = support::open(options.backend)?;
     let batch = options.batch.unwrap_or(match device.backend() {
         BackendKind::Cuda => 32,
         BackendKind::Simt => 19,
         _ => 25,
     });
     println!("{device}, batches of 2^{batch} bits\n");
-    let mut operands = Operands::new((1usize << batch) / 64);
+    let mut operands = Operands::new(1 << batch);
     let mut report = Report::new(options)?;
     for &bits in &options.bits {
         let (q, digit) = (options.q, options.digit.kind());

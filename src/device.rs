@@ -7,7 +7,7 @@ use std::time::Duration;
 #[cfg(feature = "simt")]
 use crate::backend::simt::{Simt, SimtOptions};
 use crate::backend::{
-    Backend, BackendKind, Buffer, Call, Kernel, NO_ROW, Operands, cpu::Cpu, cuda,
+    Backend, BackendKind, Buffer, Call, Kernel, NO_ROW, Operands, cpu::Cpu, cuda, traced::Traced,
 };
 use crate::error::{Error, Result};
 
@@ -21,7 +21,7 @@ pub struct Device(Arc<Inner>);
 struct Inner {
     /// Status words that no call uses at the moment: checked operations do not allocate.
     idle_status: Mutex<Vec<Buffer>>,
-    backend: Box<dyn Backend>,
+    backend: Traced,
 }
 
 static CPU: LazyLock<Device> = LazyLock::new(|| Device::over(Box::new(Cpu)));
@@ -131,11 +131,11 @@ impl Device {
 /// For the rest of the crate.
 impl Device {
     fn over(backend: Box<dyn Backend>) -> Self {
-        Self(Arc::new(Inner { idle_status: Mutex::default(), backend }))
+        Self(Arc::new(Inner { idle_status: Mutex::default(), backend: Traced(backend) }))
     }
 
     pub(crate) fn memory(&self) -> &dyn Backend {
-        &*self.0.backend
+        &self.0.backend
     }
 
     /// Memory for so many rows, contents not specified.
@@ -155,7 +155,6 @@ impl Device {
         }
         let call = Call { kernel, operands };
         call.check()?;
-        tracing::trace!(kernel = %call.kernel, rows = call.operands.rows, "launch");
         self.0.backend.launch(call)
     }
 

@@ -105,6 +105,42 @@ pub enum Quotient {
     Blocked(Product),
 }
 
+impl Product {
+    /// This one where the catalogue has a kernel of it for the operation and the shape, else
+    /// [`Classical`](Self::Classical): what runs when a strategy asks for this one.
+    ///
+    /// ```
+    /// use gpuint::{Karatsuba, Kernels, Mult, Op, Product, GpuUint};
+    ///
+    /// type Narrow = GpuUint<1024>;
+    /// let asked = <Karatsuba as Mult<Narrow>>::product(Op::MulLow);
+    /// assert_eq!(asked, Product::Karatsuba);
+    /// assert_eq!(asked.offered(Op::MulLow, Narrow::SHAPE), Product::Classical);
+    /// ```
+    #[must_use]
+    pub fn offered(self, op: Op, shape: Shape) -> Self {
+        let strategy = Strategy::Product(self);
+        if (Kernel { op, strategy, shape }).entry().is_some() { self } else { Self::Classical }
+    }
+}
+
+impl Quotient {
+    /// This one where the catalogue has a kernel of it for the operation and the shape, else the
+    /// same with [`Classical`](Product::Classical) products: what runs when a strategy asks for
+    /// this one.
+    #[must_use]
+    pub fn offered(self, op: Op, shape: Shape) -> Self {
+        let strategy = Strategy::Quotient(self);
+        if (Kernel { op, strategy, shape }).entry().is_some() {
+            return self;
+        }
+        match self {
+            Self::ShiftedInverse(_) => Self::ShiftedInverse(Product::Classical),
+            Self::Blocked(_) => Self::Blocked(Product::Classical),
+        }
+    }
+}
+
 /// The strategy's part of a kernel name.
 impl fmt::Display for Product {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -193,28 +229,12 @@ pub(crate) enum Strategy {
 impl Strategy {
     /// What a way to multiply selects for an operation on its shape.
     pub(crate) fn product<T: Kernels, M: Mult<T>>(op: Op) -> Self {
-        Self::Product(M::product(op)).offered(op, T::SHAPE)
+        Self::Product(M::product(op).offered(op, T::SHAPE))
     }
 
     /// What a way to divide selects for an operation on its shape.
     pub(crate) fn quotient<T: Kernels, D: Division<T>>(op: Op) -> Self {
-        Self::Quotient(D::quotient(op)).offered(op, T::SHAPE)
-    }
-
-    /// This one, or the same with classical products at shapes where the catalogue has no kernel.
-    fn offered(self, op: Op, shape: Shape) -> Self {
-        if (Kernel { op, strategy: self, shape }).entry().is_some() {
-            return self;
-        }
-        let product = Product::Classical;
-        match self {
-            Self::None => self,
-            Self::Product(_) => Self::Product(product),
-            Self::Quotient(Quotient::ShiftedInverse(_)) => {
-                Self::Quotient(Quotient::ShiftedInverse(product))
-            }
-            Self::Quotient(Quotient::Blocked(_)) => Self::Quotient(Quotient::Blocked(product)),
-        }
+        Self::Quotient(D::quotient(op).offered(op, T::SHAPE))
     }
 }
 

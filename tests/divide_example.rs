@@ -19,8 +19,10 @@ use std::sync::LazyLock;
 
 use app::{AppError, Status, Streams};
 use clap::{CommandFactory, Parser};
-use gpuint::Error;
-use job::{JobError, in_batches, is_division};
+use gpuint::{Device, Error};
+use indicatif::ProgressBar;
+use input::{ChunkLimits, Reader};
+use job::{Job, JobError, Settings, Summary, in_batches, is_division};
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 use options::Options;
@@ -47,7 +49,7 @@ impl Run {
     }
 }
 
-fn run_with(arguments: &[&str], stdin: &mut dyn BufRead, stdout: &mut dyn Write) -> Run {
+fn run_with(arguments: &[&str], stdin: &mut (dyn BufRead + Send), stdout: &mut dyn Write) -> Run {
     let options = Options::try_parse_from([&["divide"], arguments].concat()).unwrap();
     let mut stderr = Vec::new();
     let streams = Streams { stdin, stdout, stderr: &mut stderr, progress: false };
@@ -324,6 +326,57 @@ fn chunks_do_not_change_the_output() {
     let long = format!("{}1 {}\n", "0".repeat(700_000), 7).repeat(5);
     let run = run(&["-", "--backend=cpu", "--chunk-mib=1"], long.as_bytes());
     assert_eq!(run.stdout, "0 1\n".repeat(5));
+}
+
+/// Divides chunks of so many rows by so many handles to the processor, as on a GPU: what was
+/// done, and the lines without result.
+fn side_by_side(
+    handles: usize,
+    rows: usize,
+    input: impl BufRead + Send,
+    lines: &mut dyn Write,
+) -> (Result<Summary, JobError>, Vec<u64>) {
+    let devices = vec![Device::cpu(); handles];
+    let mut reader = Reader::new(input, ChunkLimits { rows, bytes: 1 << 20 });
+    let mut rejected = Vec::new();
+    let result = Job::new(&devices, Settings { hex: false, verify: true }).run(
+        &mut reader,
+        Some(lines),
+        &mut |line, _| rejected.push(line),
+        &ProgressBar::hidden(),
+    );
+    (result, rejected)
+}
+
+#[test]
+fn chunks_side_by_side_stay_in_order() {
+    let (mut text, _) = random_rows(40, 4096);
+    text.push_str("5 0\n");
+    let whole = divide(text.as_bytes());
+    for (handles, rows) in [(2, 1), (2, 7), (3, 2), (2, 41), (2, 1000)] {
+        let mut lines = Vec::new();
+        let (result, rejected) = side_by_side(handles, rows, text.as_bytes(), &mut lines);
+        let summary = result.unwrap();
+        assert_eq!(String::from_utf8(lines).unwrap(), whole.stdout, "{handles}, {rows}");
+        assert_eq!((summary.rows(), summary.verified(), summary.rejected()), (40, 40, 1));
+        assert_eq!(rejected, [41]);
+    }
+}
+
+#[test]
+fn errors_end_what_runs_side_by_side() {
+    for rows in [1, 2, 100] {
+        let mut lines = Vec::new();
+        let torn = BufReader::with_capacity(4, Torn(b"17 5\n9 2\n10"));
+        let (result, _) = side_by_side(2, rows, torn, &mut lines);
+        assert_eq!(result.unwrap_err().to_string(), "cannot read after line 2: the disk is gone");
+        assert_eq!(String::from_utf8(lines).unwrap(), "3 2\n4 1\n");
+
+        let mut full = Shut(io::ErrorKind::StorageFull);
+        let many = "1 1\n".repeat(500);
+        let (result, _) = side_by_side(2, rows, many.as_bytes(), &mut full);
+        assert!(matches!(result, Err(JobError::Write(_))), "{rows}");
+    }
 }
 
 #[test]

@@ -35,6 +35,8 @@ mod codegen;
 mod compiled;
 mod roofline;
 mod sass;
+#[path = "../support/workload.rs"]
+#[allow(dead_code)]
 mod workload;
 
 use std::error::Error;
@@ -63,7 +65,10 @@ struct Options {
     /// The widest integers, in bits.
     #[arg(long, default_value_t = 1 << 18)]
     max_bits: usize,
-    /// cargo's.
+    /// Count few widths only: whether counting works.
+    #[arg(long)]
+    test: bool,
+    /// `cargo bench` says this, and `cargo test --benches` does not.
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -373,6 +378,8 @@ fn print(works: &[Work], csv: bool) {
 
 fn main() -> std::result::Result<(), Box<dyn Error>> {
     let options = Options::parse();
+    let is_test = options.test || !options.bench;
+    let max_bits = if is_test { options.max_bits.min(1024) } else { options.max_bits };
     let nvcc = match compiled::nvcc() {
         Ok(nvcc) => nvcc,
         Err(reason) => {
@@ -389,7 +396,7 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     }
     let tasks = compiled::tasks()?;
     let start = Instant::now();
-    let units: Vec<Unit> = shapes(options.max_bits)
+    let units: Vec<Unit> = shapes(max_bits)
         .into_par_iter()
         .with_max_len(1)
         .map(|shape| unit(&nvcc, disassembler.as_deref(), &tasks, shape))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use gpuint::Device;
+use gpuint::{BackendKind, Device};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::input::{ChunkLimits, Reader};
@@ -56,7 +56,7 @@ impl From<Status> for ExitCode {
 
 /// What the process is connected to.
 pub(crate) struct Streams<'a> {
-    pub(crate) stdin: &'a mut dyn BufRead,
+    pub(crate) stdin: &'a mut (dyn BufRead + Send),
     pub(crate) stdout: &'a mut dyn Write,
     pub(crate) stderr: &'a mut dyn Write,
     /// Whether a progress bar may be drawn on the terminal behind standard error.
@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
 
     let mut opened;
     let mut bundled = BUNDLED;
-    let (input, size): (&mut dyn BufRead, Option<u64>) = match options.input.as_deref() {
+    let (input, size): (&mut (dyn BufRead + Send), Option<u64>) = match options.input.as_deref() {
         None => (&mut bundled, Some(BUNDLED.len() as u64)),
         Some(path) if is_stream(path) => (stdin, None),
         Some(path) => {
@@ -80,7 +80,7 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
         }
     };
     let opening = Instant::now();
-    let device = open_device(options)?;
+    let devices = open_devices(options)?;
     let opening = opening.elapsed();
 
     let mut stdout = BufWriter::with_capacity(BUFFER, stdout);
@@ -100,7 +100,7 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
     let mut reader = Reader::new(input, limits);
     let bar = progress_bar(progress, size);
     let mut status = Status::Done;
-    let result = Job::new(&device, settings)?.run(
+    let result = Job::new(&devices, settings).run(
         &mut reader,
         lines,
         &mut |line, error| {
@@ -128,7 +128,7 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
             _ => {}
         }
     }
-    let device = device.to_string();
+    let device = devices[0].to_string();
     let closing = Closing { summary: &summary, device: &device, total: start.elapsed() };
     let _ = writeln!(stderr, "{closing}");
     Ok(status)
@@ -168,6 +168,16 @@ fn create(path: &Path, input: Option<&Path>) -> Result<BufWriter<File>, AppError
         Ok(file) => Ok(BufWriter::with_capacity(BUFFER, file)),
         Err(source) => Err(AppError::Create { path: path.to_owned(), source }),
     }
+}
+
+/// Handles to the device that is asked for: two to a GPU, each with a queue of its own.
+fn open_devices(options: &Options) -> Result<Vec<Device>, AppError> {
+    let first = open_device(options)?;
+    let mut devices = vec![first];
+    if devices[0].backend() == BackendKind::Cuda {
+        devices.push(open_device(options)?);
+    }
+    Ok(devices)
 }
 
 fn open_device(options: &Options) -> Result<Device, AppError> {

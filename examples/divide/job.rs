@@ -1,8 +1,15 @@
 //! Dividing chunks of rows: parse, group by width, divide, verify, write.
+//!
+//! Only a few chunks are in memory at a time. Where there are several handles to a GPU, each divides
+//! every other chunk, so that copies of one run beside the kernels of another, while a thread reads
+//! and parses what comes next and the caller's thread writes what is done; a device that computes on
+//! the processor's own cores takes one chunk after the other.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
+use std::sync::mpsc;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use gpuint::{Batch, Device, DigitKind, Error, Kernels, Shape, ShapeVisitor};
@@ -60,6 +67,19 @@ pub(crate) struct Times {
     pub(crate) write: Duration,
 }
 
+impl AddAssign for Times {
+    fn add_assign(&mut self, other: Self) {
+        self.read += other.read;
+        self.parse += other.parse;
+        self.setup += other.setup;
+        self.copy += other.copy;
+        self.divide += other.divide;
+        self.verify += other.verify;
+        self.format += other.format;
+        self.write += other.write;
+    }
+}
+
 /// The rows of one family.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
@@ -77,8 +97,22 @@ impl Tally {
         self.rows += 1;
         self.exact += u64::from(exact);
         self.verified += u64::from(verified);
-        let (least, most) = self.bits.unwrap_or((bits, bits));
-        self.bits = Some((least.min(bits), most.max(bits)));
+        self.widen(bits, bits);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.rejected += other.rejected;
+        self.verified += other.verified;
+        self.exact += other.exact;
+        if let Some((least, most)) = other.bits {
+            self.widen(least, most);
+        }
+    }
+
+    fn widen(&mut self, least: u64, most: u64) {
+        let bits = self.bits.unwrap_or((least, most));
+        self.bits = Some((bits.0.min(least), bits.1.max(most)));
     }
 }
 
@@ -114,6 +148,16 @@ impl Summary {
         }
         &mut self.families[index]
     }
+
+    fn merge(&mut self, other: &Self) {
+        for (index, tally) in other.families.iter().enumerate() {
+            self.family(index).merge(tally);
+        }
+        for (&bits, rows) in &other.widths {
+            *self.widths.entry(bits).or_default() += rows;
+        }
+        self.times += other.times;
+    }
 }
 
 /// The shapes that rows are divided in: 64-bit digits, Q = 4, narrowest first.
@@ -127,16 +171,37 @@ pub(crate) fn widths() -> Vec<Shape> {
     shapes
 }
 
-/// A device and what is known about it.
+/// A file of rows to divide.
 #[derive(Debug)]
 pub(crate) struct Job<'a> {
+    devices: &'a [Device],
+    settings: Settings,
+}
+
+/// A device and what is known about it.
+#[derive(Debug)]
+struct Divider<'a> {
     device: &'a Device,
     settings: Settings,
     widths: Vec<Shape>,
-    widest: usize,
     /// The most rows that the device took at a time, for the widths used so far.
     batch_rows: BTreeMap<usize, usize>,
     summary: Summary,
+}
+
+/// A chunk whose lines are parsed.
+struct Parsed {
+    chunk: Chunk,
+    operands: Vec<Result<(BigUint, BigUint), LineError>>,
+    /// Whether more chunks follow.
+    more: io::Result<bool>,
+}
+
+/// A chunk whose rows are divided.
+struct Divided {
+    lines: Vec<RawLine>,
+    outcomes: Vec<Outcome>,
+    more: io::Result<bool>,
 }
 
 /// Rows of one width, in the order of the input.
@@ -151,65 +216,172 @@ struct Group {
 type Outcome = Result<(BigUint, BigUint), RowError>;
 
 impl<'a> Job<'a> {
-    pub(crate) fn new(device: &'a Device, settings: Settings) -> Result<Self, JobError> {
-        let widths = widths();
-        let widest = widths.last().ok_or(JobError::NoShapes)?.bits;
-        Ok(Self {
-            device,
-            settings,
-            widths,
-            widest,
-            batch_rows: BTreeMap::new(),
-            summary: Summary::default(),
-        })
+    /// A job for handles to one device.
+    pub(crate) fn new(devices: &'a [Device], settings: Settings) -> Self {
+        Self { devices, settings }
     }
 
     /// Divides all rows of `reader`, writes the result lines to `lines` if there is one, and hands
     /// each row that has no result to `reject`, in the order of the input.
-    pub(crate) fn run<R: BufRead>(
-        mut self,
+    pub(crate) fn run<R: BufRead + Send>(
+        &self,
         reader: &mut Reader<R>,
-        mut lines: Option<&mut dyn Write>,
+        lines: Option<&mut dyn Write>,
         reject: &mut dyn FnMut(u64, &RowError),
         progress: &ProgressBar,
     ) -> Result<Summary, JobError> {
-        let mut chunk = Chunk::default();
-        let mut last_line = 0;
-        loop {
-            let more = timed(&mut self.summary.times.read, || reader.read(&mut chunk));
-            let outcomes = self.divide_chunk(&chunk, progress)?;
-            for (line, outcome) in chunk.lines.iter().zip(&outcomes) {
-                last_line = line.number;
-                if let Err(error) = outcome {
-                    self.summary.family(line.family).rejected += 1;
-                    reject(line.number, error);
+        let widths = widths();
+        let widest = widths.last().ok_or(JobError::NoShapes)?.bits;
+        let divider = |device: &'a Device| Divider {
+            device,
+            settings: self.settings,
+            widths: widths.clone(),
+            batch_rows: BTreeMap::new(),
+            summary: Summary::default(),
+        };
+        let mut writer =
+            Writer { hex: self.settings.hex, lines, reject, last_line: 0, times: Times::default() };
+        let mut summary = Summary::default();
+        if let [device] = self.devices {
+            let mut divider = divider(device);
+            loop {
+                let parsed = read_and_parse(reader, widest, &mut summary.times);
+                if !writer.take(divider.divide(parsed, progress)?)? {
+                    break;
                 }
             }
-            if let Some(lines) = &mut lines {
-                self.write(&chunk.lines, &outcomes, lines).map_err(JobError::Write)?;
-            }
-            match more {
-                Ok(true) => {}
-                Ok(false) => return Ok(self.summary),
-                Err(source) => {
-                    return Err(JobError::Read { line: last_line, source });
+            summary.merge(&divider.summary);
+        } else {
+            let dividers = self.devices.iter().map(divider).collect();
+            side_by_side(reader, widest, dividers, &mut writer, progress, &mut summary)?;
+        }
+        summary.times += writer.times;
+        Ok(summary)
+    }
+}
+
+/// Each divider takes the chunk after the last one's; a thread of its own reads and parses.
+fn side_by_side<R: BufRead + Send>(
+    reader: &mut Reader<R>,
+    widest: usize,
+    dividers: Vec<Divider<'_>>,
+    writer: &mut Writer<'_, '_>,
+    progress: &ProgressBar,
+    summary: &mut Summary,
+) -> Result<(), JobError> {
+    thread::scope(|scope| {
+        let (mut parsed, mut divided, mut threads) = (Vec::new(), Vec::new(), Vec::new());
+        for mut divider in dividers {
+            // Without room in between: each stage holds one chunk.
+            let (to_divider, chunks) = mpsc::sync_channel(0);
+            let (from_divider, results) = mpsc::sync_channel(0);
+            threads.push(scope.spawn(move || {
+                for chunk in chunks {
+                    let result = divider.divide(chunk, progress);
+                    let failed = result.is_err();
+                    // Nobody takes results any more where writing failed.
+                    if from_divider.send(result).is_err() || failed {
+                        break;
+                    }
                 }
+                divider.summary
+            }));
+            parsed.push(to_divider);
+            divided.push(results);
+        }
+        let reading = scope.spawn(move || {
+            let mut times = Times::default();
+            for to_divider in parsed.iter().cycle() {
+                let chunk = read_and_parse(reader, widest, &mut times);
+                let last = !matches!(chunk.more, Ok(true));
+                if to_divider.send(chunk).is_err() || last {
+                    break;
+                }
+            }
+            times
+        });
+        // Owns the ends of the channels: where it stops, all others do.
+        let result = (move || {
+            for results in divided.iter().cycle() {
+                let Ok(result) = results.recv() else { break };
+                if !writer.take(result?)? {
+                    break;
+                }
+            }
+            Ok(())
+        })();
+        for thread in threads {
+            summary.merge(&join(thread));
+        }
+        summary.times += join(reading);
+        result
+    })
+}
+
+/// What a thread returns; its panic is the caller's.
+fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// The next chunk.
+fn read_and_parse<R: BufRead>(reader: &mut Reader<R>, widest: usize, times: &mut Times) -> Parsed {
+    let mut chunk = Chunk::default();
+    let more = timed(&mut times.read, || reader.read(&mut chunk));
+    let operands = timed(&mut times.parse, || {
+        chunk.lines.par_iter().map(|line| chunk.parse(line, widest)).collect()
+    });
+    Parsed { chunk, operands, more }
+}
+
+/// Where results go.
+struct Writer<'l, 'r> {
+    hex: bool,
+    lines: Option<&'l mut dyn Write>,
+    reject: &'r mut dyn FnMut(u64, &RowError),
+    last_line: u64,
+    times: Times,
+}
+
+impl Writer<'_, '_> {
+    /// Writes a chunk; says whether more may follow.
+    fn take(&mut self, divided: Divided) -> Result<bool, JobError> {
+        let Divided { lines, outcomes, more } = divided;
+        for (line, outcome) in lines.iter().zip(&outcomes) {
+            self.last_line = line.number;
+            if let Err(error) = outcome {
+                (self.reject)(line.number, error);
             }
         }
+        self.write(&lines, &outcomes).map_err(JobError::Write)?;
+        more.map_err(|source| JobError::Read { line: self.last_line, source })
     }
 
-    /// The results of a chunk, one for each of its lines.
-    fn divide_chunk(
-        &mut self,
-        chunk: &Chunk,
-        progress: &ProgressBar,
-    ) -> Result<Vec<Outcome>, JobError> {
-        let widest = self.widest;
-        let parsed: Vec<_> = timed(&mut self.summary.times.parse, || {
-            let lines = chunk.lines.par_iter();
-            lines.map(|line| chunk.parse(line, widest)).collect()
+    /// Writes one line for each row.
+    fn write(&mut self, lines: &[RawLine], outcomes: &[Outcome]) -> io::Result<()> {
+        let Some(output) = &mut self.lines else { return Ok(()) };
+        let hex = self.hex;
+        let texts: Vec<String> = timed(&mut self.times.format, || {
+            let rows = lines.par_iter().zip(outcomes);
+            rows.map(|(line, outcome)| match outcome {
+                Ok((q, r)) if hex => format!("{q:#x} {r:#x}\n"),
+                Ok((q, r)) => format!("{q} {r}\n"),
+                Err(error) => format!("error: line {}: {error}\n", line.number),
+            })
+            .collect()
         });
+        timed(&mut self.times.write, || {
+            for text in &texts {
+                output.write_all(text.as_bytes())?;
+            }
+            output.flush()
+        })
+    }
+}
 
+impl Divider<'_> {
+    /// The results of a chunk, one for each of its lines.
+    fn divide(&mut self, parsed: Parsed, progress: &ProgressBar) -> Result<Divided, JobError> {
+        let Parsed { chunk, operands: parsed, more } = parsed;
         let mut outcomes = Vec::with_capacity(parsed.len());
         let mut groups: Vec<Group> = self.widths.iter().map(|_| Group::default()).collect();
         for (place, row) in parsed.into_iter().enumerate() {
@@ -257,7 +429,10 @@ impl<'a> Job<'a> {
                 };
             }
         }
-        Ok(outcomes)
+        for (line, _) in chunk.lines.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_err()) {
+            self.summary.family(line.family).rejected += 1;
+        }
+        Ok(Divided { lines: chunk.lines, outcomes, more })
     }
 
     /// The quotients and remainders of a group, in as many batches as the device's memory asks
@@ -301,31 +476,6 @@ impl<'a> Job<'a> {
         timed(&mut self.summary.times.verify, || {
             let rows = group.u.par_iter().zip(&group.v).zip(results);
             rows.map(|((u, v), (q, r))| is_division(u, v, q, r)).collect()
-        })
-    }
-
-    /// Writes one line for each row.
-    fn write(
-        &mut self,
-        lines: &[RawLine],
-        outcomes: &[Outcome],
-        output: &mut dyn Write,
-    ) -> io::Result<()> {
-        let hex = self.settings.hex;
-        let texts: Vec<String> = timed(&mut self.summary.times.format, || {
-            let rows = lines.par_iter().zip(outcomes);
-            rows.map(|(line, outcome)| match outcome {
-                Ok((q, r)) if hex => format!("{q:#x} {r:#x}\n"),
-                Ok((q, r)) => format!("{q} {r}\n"),
-                Err(error) => format!("error: line {}: {error}\n", line.number),
-            })
-            .collect()
-        });
-        timed(&mut self.summary.times.write, || {
-            for text in &texts {
-                output.write_all(text.as_bytes())?;
-            }
-            output.flush()
         })
     }
 }

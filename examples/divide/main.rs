@@ -8,8 +8,11 @@ mod input;
 mod job;
 mod options;
 mod report;
+#[path = "../support/mod.rs"]
+#[allow(dead_code)]
+mod support;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufReader, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -17,13 +20,17 @@ use clap::Parser;
 fn main() -> ExitCode {
     let options = options::Options::parse();
     let stderr = io::stderr();
+    if let Err(error) = support::start_log() {
+        let _ = writeln!(&stderr, "divide: {error}");
+        return ExitCode::from(2);
+    }
     // A bar and result lines on one terminal would write over each other.
     let progress =
         stderr.is_terminal() && !(options.lines_to_stdout() && io::stdout().is_terminal());
     let status = app::run(
         &options,
         app::Streams {
-            stdin: &mut io::stdin().lock(),
+            stdin: &mut BufReader::new(io::stdin()),
             stdout: &mut io::stdout().lock(),
             stderr: &mut &stderr,
             progress,

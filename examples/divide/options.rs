@@ -38,7 +38,8 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) summary: bool,
 
-    /// Rows that are read, divided and written at a time, at most
+    /// Rows that are read, divided and written at a time, at most; on a GPU, up to four times as many
+    /// are under way
     #[arg(long, value_name = "ROWS", default_value = "65536")]
     pub(crate) chunk_rows: NonZeroUsize,
 
@@ -115,6 +116,10 @@ divided. Rows are divided in batches of the narrowest built width that holds bot
 Standard error ends with one line: rows, widths, device, the time of the divisions themselves, and
 that of each other stage: setup (opening the device, and a first division in each width used, where
 kernels are loaded or compiled), copy (to the device and back), read, parse, format, write, verify.
+On a GPU, the stages of several chunks run side by side, and their times add up to more than the whole.
+
+GPUINT_LOG=gpuint=trace shows every copy and launch of the library on standard error, with its time;
+GPUINT_LOG=info what it compiles.
 
 Exit status: 0, every row was divided; 1, some rows were not; 2, the job could not be done
 (arguments, files, device).";

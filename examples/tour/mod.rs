@@ -1,14 +1,18 @@
 //! The body of the three examples: a batch of random integers through every operation, and a
 //! check of each result.
 
+#[path = "../support/mod.rs"]
+mod support;
+
 use std::error::Error;
 use std::time::Instant;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, Widen};
+use gpuint::{Batch, Widen};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use support::Backend;
 
 /// Divides, multiplies, adds and compares a batch of random integers, and checks every row.
 #[derive(Parser)]
@@ -21,22 +25,11 @@ struct Options {
     backend: Option<Backend>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Backend {
-    Cuda,
-    Cpu,
-    Simt,
-}
-
 /// Runs the tour at a shape.
 pub(crate) fn run<T: Widen>() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
-    let device = match options.backend {
-        None => Device::new()?,
-        Some(Backend::Cuda) => Device::cuda(0)?,
-        Some(Backend::Cpu) => Device::cpu(),
-        Some(Backend::Simt) => Device::simt(),
-    };
+    support::start_log()?;
+    let device = support::open(options.backend)?;
     let rows = options.rows;
     println!("{rows} integers of {} bits, {} digits of {} bits", T::BITS, T::DIGITS, T::DIGIT_BITS);
     println!("on {device}");

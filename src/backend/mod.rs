@@ -11,6 +11,7 @@ pub(crate) mod images;
 pub(crate) mod launch;
 #[cfg(feature = "simt")]
 pub(crate) mod simt;
+pub(crate) mod traced;
 
 use std::any::Any;
 use std::fmt::{self, Debug};

@@ -171,8 +171,6 @@ impl DeviceMemory {
         if source.is_empty() {
             return Ok(());
         }
-        let span = tracing::trace_span!("copy", to = "device", bytes = source.len());
-        let _entered = span.enter();
         self.queue.context.bind()?;
         let stream = self.queue.stream.cu_stream();
         // SAFETY: both sides have that size, the memory belongs to the stream, and the wait below
@@ -190,8 +188,6 @@ impl DeviceMemory {
         if target.is_empty() {
             return Ok(());
         }
-        let span = tracing::trace_span!("copy", to = "host", bytes = target.len());
-        let _entered = span.enter();
         self.queue.context.bind()?;
         let stream = self.queue.stream.cu_stream();
         // SAFETY: both sides have that size, the memory belongs to the stream, and the wait below
@@ -210,8 +206,6 @@ impl DeviceMemory {
         if bytes == 0 {
             return Ok(());
         }
-        let span = tracing::trace_span!("copy", to = "device", from = "device", bytes);
-        let _entered = span.enter();
         self.queue.context.bind()?;
         let stream = self.queue.stream.cu_stream();
         // SAFETY: both sides have that size and belong to the stream; they are different memories,

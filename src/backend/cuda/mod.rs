@@ -98,8 +98,6 @@ impl Backend for Cuda {
     #[allow(unsafe_code)]
     fn launch(&self, call: Call<'_>) -> Result<()> {
         let Queue { stream, context } = &*self.queue;
-        let span = tracing::trace_span!("launch", kernel = %call.kernel, rows = call.operands.rows);
-        let _entered = span.enter();
         let function = context.function(&call.kernel)?;
         let grid = function.grid(call.operands.rows);
         let mut operands = RawOperands::new(

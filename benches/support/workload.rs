@@ -1,13 +1,13 @@
-//! The operands of the counts: named workloads, the same on every machine.
+//! Named workloads, the same on every machine: operands of counts, and lengths of divisors.
 //!
-//! Lengths of divisors are not drawn but spread evenly over their distribution, so that few rows
-//! have the mean of many.
+//! For counts, lengths of divisors are not drawn but spread evenly over their distribution, so that
+//! few rows have the mean of many; for times they are drawn.
 
 use gpuint::num_bigint::BigUint;
 use num_traits::One;
 
 /// Bits of the digits that lengths are counted in, whatever the digits of the kernel.
-const DIGIT: usize = 64;
+pub(crate) const DIGIT: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Workload {
@@ -38,24 +38,34 @@ impl Workload {
         }
     }
 
+    /// The length of a divisor in digits, `half` being M/2 of them, at a place from 0 to 1 of its
+    /// distribution.
+    pub(crate) fn divisor_digits(self, half: usize, place: f64) -> usize {
+        match self {
+            Self::Uniform | Self::Structured => 2 + ((half - 1) as f64 * place) as usize,
+            Self::Repo => redrawn(half, place),
+            Self::Half | Self::Square => half,
+        }
+    }
+
     /// Dividends and divisors.
     pub(crate) fn divisions(self, bits: usize, rows: usize) -> Vec<[BigUint; 2]> {
         let half = bits / DIGIT / 2;
-        let mut random = Random(0x776f_726b ^ bits as u64);
+        let mut random = Random::new(0x776f_726b ^ bits as u64);
         let division = |row: usize| {
             // Neighbours differ, as rows of a batch do.
             let place = (bit_reversed(row, rows) as f64 + 0.5) / rows as f64;
-            let uniform = 2 + ((half - 1) as f64 * place) as usize;
+            let digits = self.divisor_digits(half, place);
             match self {
-                Self::Uniform => [random.full(bits), random.full(uniform * DIGIT)],
-                Self::Repo => [random.full(bits), random.full(redrawn(half, place) * DIGIT)],
-                Self::Half => [random.full(bits), random.full(half * DIGIT)],
+                Self::Uniform | Self::Repo | Self::Half => {
+                    [random.full(bits), random.full(digits * DIGIT)]
+                }
                 Self::Square => {
-                    let v = random.full(half * DIGIT);
-                    let x = random.full(half * DIGIT).min(&v - 1u32);
+                    let v = random.full(digits * DIGIT);
+                    let x = random.full(digits * DIGIT).min(&v - 1u32);
                     [&x * &x, v]
                 }
-                Self::Structured => structured(row, uniform, bits),
+                Self::Structured => structured(row, digits, bits),
             }
         };
         (0..rows).map(division).collect()
@@ -63,7 +73,7 @@ impl Workload {
 
     /// Factors, and terms of sums.
     pub(crate) fn pairs(self, bits: usize, rows: usize) -> Vec<[BigUint; 2]> {
-        let mut random = Random(0x6661_6374 ^ bits as u64);
+        let mut random = Random::new(0x6661_6374 ^ bits as u64);
         let pair = |row: usize| match self {
             Self::Square => {
                 let a = random.full(bits);
@@ -118,10 +128,20 @@ fn bit_reversed(row: usize, rows: usize) -> usize {
 }
 
 /// SplitMix64.
-struct Random(u64);
+#[derive(Debug, Clone)]
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// From 0 to 1, without 1.
+    pub(crate) fn place(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -130,7 +150,7 @@ impl Random {
     }
 
     /// A number of exactly so many digits.
-    fn full(&mut self, bits: usize) -> BigUint {
+    pub(crate) fn full(&mut self, bits: usize) -> BigUint {
         let mut bytes = Vec::new();
         while bytes.len() < bits / 8 {
             bytes.extend(self.next().to_le_bytes());

@@ -1,0 +1,223 @@
+//! Every operation at every shape that is built, by every algorithm that the shape has.
+//!
+//! `cargo bench --bench ops` measures all; `cargo bench --bench ops -- '(mul|sqr)/8192'` what has a name
+//! that matches (`-- --help` lists criterion's options). Names are `OPERATION/BITS/DIGIT/Q/ALGORITHM`;
+//! `auto` is what is taken where nothing is said. Times are the device's (CUDA events; the clock
+//! elsewhere): operands are on the device before, results stay there after. `transfer` is apart: the
+//! clock's time of copies from and to the host, as bytes and as numbers.
+//!
+//! Operands are random in full width, the same every time; divisors have a length uniform in
+//! `[2, M/2]` digits of 64 bits, and are inverted at `M/2` digits, for `B^M / v`.
+//!
+//! | variable | |
+//! |---|---|
+//! | `GPUINT_BENCH_BACKEND` | `cuda`, `cpu` or `simt`: the first GPU or else the processor where nothing is said |
+//! | `GPUINT_BENCH_BATCH` | bits of a batch, as a power of two: 30 on a GPU, 21 on the processor, 18 on simt |
+//!
+//! The processor has one algorithm, for which digits and Q make no difference: there, every other
+//! width is measured, in digits of 64 bits with Q = 4.
+
+#[path = "../examples/support/mod.rs"]
+mod device;
+#[allow(dead_code)]
+mod support;
+
+use std::env;
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput};
+use gpuint::{BackendKind, Batch, Device, DigitKind, Kernels, Shape, ShapeVisitor, shapes};
+use support::workload::Workload;
+use support::{Batches, Operands, Task, ways};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Groups, in the order of their measurement.
+const TASKS: [(&str, Task); 6] = [
+    ("add", Task::Add),
+    ("mul", Task::MulLow),
+    ("mul_wide", Task::MulWide),
+    ("sqr", Task::Square),
+    ("div_rem", Task::DivRem),
+    ("shifted_inverse", Task::ShiftedInverse),
+];
+
+/// The measurements at one shape.
+struct AtShape<'a> {
+    criterion: &'a mut Criterion,
+    device: &'a Device,
+    operands: &'a mut Operands,
+}
+
+impl ShapeVisitor for AtShape<'_> {
+    type Output = Result<()>;
+
+    fn visit<T: Kernels>(self) -> Result<()> {
+        let Self { criterion, device, operands } = self;
+        let mut batches = Batches::<T>::new(device, operands)?;
+        for (name, task) in TASKS {
+            match task {
+                Task::DivRem => batches.divide_by(&operands.divisors::<T>(Workload::Uniform))?,
+                Task::ShiftedInverse => {
+                    batches.divide_by(&operands.divisors::<T>(Workload::Half))?;
+                }
+                Task::Add | Task::MulLow | Task::MulWide | Task::Square => {}
+            }
+            let rows = batches.u.len();
+            let mut group = group(criterion, name);
+            group.throughput(Throughput::Elements(rows as u64));
+            let ways = ways::<T>(device, task);
+            let several = ways.len() > 1;
+            for way in &ways {
+                let auto = (several && way.is_auto).then_some("auto");
+                for name in [Some(way.name.as_str()), auto].into_iter().flatten() {
+                    measure(&mut group, &id::<T>(name), |iterations| {
+                        let work = || (0..iterations).try_for_each(|_| way.run(&mut batches));
+                        device.time(work).map(|((), time)| time)
+                    })?;
+                }
+            }
+            group.finish();
+        }
+        if is_plain(T::SHAPE) {
+            transfers(criterion, device, &batches.u)?;
+        }
+        Ok(())
+    }
+}
+
+/// `8192/u64/4/NAME`.
+fn id<T: Kernels>(name: &str) -> String {
+    let Shape { bits, q, digit } = T::SHAPE;
+    let slash = if name.is_empty() { "" } else { "/" };
+    format!("{bits}/{digit}/{q}{slash}{name}")
+}
+
+/// Copies from the host and to it: each waits until it has ended.
+fn transfers<T: Kernels>(
+    criterion: &mut Criterion,
+    device: &Device,
+    batch: &Batch<T>,
+) -> Result<()> {
+    let bytes = batch.to_le_bytes()?;
+    let numbers = batch.to_biguints()?;
+    let mut group = group(criterion, "transfer");
+    group.throughput(Throughput::Bytes(bytes.len() as u64));
+    let mut copy = |name: &str, work: &mut dyn FnMut() -> gpuint::Result<()>| {
+        measure(&mut group, &id::<T>(name), |iterations| {
+            let start = Instant::now();
+            for _ in 0..iterations {
+                work()?;
+                device.synchronize()?;
+            }
+            Ok(start.elapsed())
+        })
+    };
+    copy("from_le_bytes", &mut || Batch::<T>::from_le_bytes(device, &bytes).map(drop))?;
+    copy("to_le_bytes", &mut || batch.to_le_bytes().map(drop))?;
+    copy("from_biguints", &mut || Batch::<T>::from_biguints(device, &numbers).map(drop))?;
+    copy("to_biguints", &mut || batch.to_biguints().map(drop))?;
+    group.finish();
+    Ok(())
+}
+
+fn group<'a>(criterion: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
+    let mut group = criterion.benchmark_group(name);
+    group.sampling_mode(SamplingMode::Flat);
+    group
+}
+
+/// Has criterion call `work` with numbers of iterations, whose time it returns; after an error, no
+/// more.
+fn measure(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    mut work: impl FnMut(u64) -> gpuint::Result<Duration>,
+) -> Result<()> {
+    let mut loaded = false;
+    let mut failure = None;
+    group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
+        bencher.iter_custom(|iterations| {
+            // A kernel is loaded by its first launch.
+            let first = if loaded { Ok(Duration::ZERO) } else { work(1) };
+            loaded = true;
+            match first.and_then(|_| work(iterations)) {
+                Ok(time) if failure.is_none() => time,
+                Ok(_) => Duration::from_secs(1),
+                Err(error) => {
+                    failure = Some(error);
+                    Duration::from_secs(1)
+                }
+            }
+        });
+    });
+    failure.map_or(Ok(()), |error| Err(format!("{name}: {error}").into()))
+}
+
+/// The shapes that stand for their width where digits and Q make no difference.
+fn is_plain(shape: Shape) -> bool {
+    shape.digit == DigitKind::U64 && shape.q == 4 && shape.bits.ilog2().is_multiple_of(2)
+}
+
+/// A variable of the environment, read by `parse`.
+fn variable<T>(name: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>> {
+    let Ok(text) = env::var(name) else { return Ok(None) };
+    match parse(&text) {
+        Some(value) => Ok(Some(value)),
+        None => Err(format!("{name}={text} is not understood").into()),
+    }
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("ops: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    device::start_log()?;
+    let backend =
+        variable("GPUINT_BENCH_BACKEND", |text| device::Backend::from_str(text, true).ok())?;
+    let device = device::open(backend)?;
+    let kind = device.backend();
+    // As criterion does: without these, each measurement is only tried.
+    let is_test = !env::args().any(|argument| argument == "--bench")
+        || env::args().any(|argument| argument == "--test");
+    let batch = variable("GPUINT_BENCH_BATCH", |text| {
+        text.parse().ok().filter(|log| (10..=40).contains(log))
+    })?;
+    let batch: u32 = batch.unwrap_or(match kind {
+        _ if is_test => 12,
+        BackendKind::Cuda => 30,
+        BackendKind::Simt => 18,
+        _ => 21,
+    });
+    let is_measured = |shape: &&Shape| {
+        (kind != BackendKind::Cpu || is_plain(**shape))
+            && shape.bits.is_multiple_of(64)
+            && shape.bits <= 1 << batch
+    };
+    let shapes: Vec<_> = shapes().iter().filter(is_measured).collect();
+    let all = if kind == BackendKind::Cpu { ", one algorithm each" } else { "" };
+    println!("{device}: batches of 2^{batch} bits, {} shapes{all}", shapes.len());
+    let mut criterion = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_secs(1))
+        .configure_from_args();
+    let mut operands = Operands::new(1 << batch);
+    for shape in shapes {
+        let at = AtShape { criterion: &mut criterion, device: &device, operands: &mut operands };
+        shape.visit(at).ok_or("the shape is listed and not built")??;
+    }
+    criterion.final_summary();
+    Ok(())
+}

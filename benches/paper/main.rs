@@ -1,0 +1,258 @@
+//! The table of "On GPU Implementation for Multi-Precision Integer Division": times of the low half
+//! of a product and of a division with remainder, and their ratio, for batches of 2^32 bits of
+//! integers of 2^13 to 2^18 bits, in digits of 64 bits with Q = 4; the median of 25 runs.
+//!
+//! `cargo bench --bench paper` measures on the first GPU, else on the processor with fewer integers,
+//! and writes Markdown, CSV, and a plot as SVG and PNG to `target/paper`; `-- --help` lists the
+//! options. With `--features gmp`, the GMP of this machine is timed too.
+//!
+//! Factors and dividends are random in full width. There are three kinds of divisors, since results
+//! depend on them and the paper's text and code differ:
+//! - `repo`, those of the published code: its loop draws its bound anew before every digit;
+//! - `uniform`, as the paper says: a length uniform in `[2, M/2]` digits;
+//! - `half`: `M/2` digits.
+
+#[path = "../../examples/support/mod.rs"]
+mod device;
+#[cfg(feature = "gmp")]
+mod gmp;
+mod libraries;
+mod machine;
+mod peers;
+#[path = "../support/plot.rs"]
+mod plot;
+mod report;
+#[path = "../support/mod.rs"]
+#[allow(dead_code)]
+mod support;
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use device::Backend;
+use gpuint::{BackendKind, Device, DigitKind, Kernels, ShapeVisitor, shapes};
+use indicatif::{ProgressBar, ProgressStyle};
+use machine::Machine;
+use report::Report;
+use support::workload::Workload;
+use support::{Batches, Operands, Task, Times, Way, ways};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// The divisors, in the order of the columns.
+const DIVISORS: [Workload; 3] = [Workload::Repo, Workload::Uniform, Workload::Half];
+
+/// Measures the paper's table.
+#[derive(Debug, Parser)]
+#[command(name = "paper")]
+struct Options {
+    /// Where to run: the first GPU or else the processor where nothing is said
+    #[arg(long)]
+    backend: Option<Backend>,
+    /// Widths, separated by commas
+    #[arg(long, value_delimiter = ',', default_value = "8192,16384,32768,65536,131072,262144")]
+    bits: Vec<usize>,
+    /// Bits of a batch, as a power of two [default: 32 on a GPU, 25 on the processor, 19 on simt]
+    #[arg(long, value_name = "BATCH", value_parser = clap::value_parser!(u32).range(13..=40))]
+    batch: Option<u32>,
+    /// Measurements of each cell, at most
+    #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Seconds for each cell, about, after the third measurement
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// Seconds for each operation of a library of the processor
+    #[arg(long, default_value_t = 0.2)]
+    library_seconds: f64,
+    /// Where the files go [default: paper in cargo's target folder]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// The commit that was built [default: what git says]
+    #[arg(long)]
+    commit: Option<String>,
+    /// Two widths, few numbers: whether measuring works
+    #[arg(long)]
+    test: bool,
+    /// `cargo bench` says this, and `cargo test --benches` does not.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+impl Options {
+    /// What `--test` asks for.
+    fn cut_to_test(&mut self) {
+        self.bits.truncate(2);
+        self.batch = Some(17);
+        self.runs = 3;
+        self.library_seconds = 0.0;
+        self.out.get_or_insert_with(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("paper"));
+    }
+}
+
+/// The measurements at one width.
+struct AtWidth<'a> {
+    options: &'a Options,
+    device: &'a Device,
+    operands: &'a mut Operands,
+    progress: &'a ProgressBar,
+}
+
+impl ShapeVisitor for AtWidth<'_> {
+    type Output = Result<Vec<Line>>;
+
+    fn visit<T: Kernels>(self) -> Self::Output {
+        let mut batches = Batches::<T>::new(self.device, self.operands)?;
+        let rows = batches.u.len();
+        let sets = Algorithms::on(self.device);
+        let mut lines = Vec::new();
+        for &algorithms in sets {
+            let mul = self.cell(Task::MulLow, algorithms, &mut batches)?;
+            batches.check_product()?;
+            lines.push(Line { algorithms, bits: T::BITS, rows, mul, div: Vec::new() });
+        }
+        for workload in DIVISORS {
+            batches.divide_by(&self.operands.divisors::<T>(workload))?;
+            for line in &mut lines {
+                line.div.push(self.cell(Task::DivRem, line.algorithms, &mut batches)?);
+                batches.check_division()?;
+            }
+        }
+        Ok(lines)
+    }
+}
+
+impl AtWidth<'_> {
+    fn cell<T: Kernels>(
+        &self,
+        task: Task,
+        algorithms: Algorithms,
+        batches: &mut Batches<T>,
+    ) -> Result<Cell> {
+        let Options { runs, seconds, .. } = *self.options;
+        let way = ways::<T>(self.device, task).into_iter().find(|way| algorithms.takes(way));
+        let way = way.ok_or("the algorithm is not built")?;
+        self.progress.set_message(format!("{} bits, {}", T::BITS, way.name));
+        let times = Times::of(runs, seconds, || {
+            self.device.time(|| way.run(batches)).map(|((), time)| time)
+        })?;
+        self.progress.inc(1);
+        Ok(Cell { algorithm: way.name, times })
+    }
+}
+
+/// Which algorithms a table is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Algorithms {
+    /// Those that are taken where nothing is said.
+    Auto,
+    /// Classical products, and quotients by the whole shifted inverse.
+    Papers,
+}
+
+impl Algorithms {
+    /// The processor has one algorithm for each operation.
+    fn on(device: &Device) -> &'static [Self] {
+        match device.backend() {
+            BackendKind::Cpu => &[Self::Auto],
+            _ => &[Self::Auto, Self::Papers],
+        }
+    }
+
+    fn takes<T: Kernels>(self, way: &Way<T>) -> bool {
+        match self {
+            Self::Auto => way.is_auto,
+            Self::Papers => matches!(way.name.as_str(), "classical" | "shinv_classical"),
+        }
+    }
+}
+
+/// What was measured at a width.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) algorithms: Algorithms,
+    pub(crate) bits: usize,
+    /// The integers of a batch.
+    pub(crate) rows: usize,
+    pub(crate) mul: Cell,
+    /// By divisors, in the order of [`DIVISORS`].
+    pub(crate) div: Vec<Cell>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Cell {
+    pub(crate) algorithm: String,
+    pub(crate) times: Times,
+}
+
+fn main() -> ExitCode {
+    match run(Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("paper: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(mut options: Options) -> Result<()> {
+    if options.test || !options.bench {
+        options.cut_to_test();
+    }
+    device::start_log()?;
+    let device = device::open(options.backend)?;
+    let batch = options.batch.unwrap_or(match device.backend() {
+        BackendKind::Cuda => 32,
+        BackendKind::Simt => 19,
+        _ => 25,
+    });
+    let sets = Algorithms::on(&device).len();
+    let progress = progress_bar(options.bits.len() * (sets * (1 + DIVISORS.len()) + 1))?;
+    let mut operands = Operands::new(1 << batch);
+    let mut report = Report::new(Machine::of(&device, options.commit.clone()), batch);
+    for &bits in &options.bits {
+        let shape = shapes()
+            .iter()
+            .find(|shape| (shape.bits, shape.q, shape.digit) == (bits, 4, DigitKind::U64))
+            .filter(|_| bits <= 1 << batch)
+            .ok_or_else(|| {
+                format!("{bits} bits with Q = 4 are not built, or wider than a batch")
+            })?;
+        let at = AtWidth {
+            options: &options,
+            device: &device,
+            operands: &mut operands,
+            progress: &progress,
+        };
+        report.lines.extend(shape.visit(at).ok_or("the shape is listed and not built")??);
+        progress.set_message(format!("{bits} bits, libraries"));
+        let (libraries, missing) = libraries::times(bits, options.runs, options.library_seconds);
+        report.libraries.extend(libraries);
+        report.missing = missing;
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+
+    let folder =
+        options.out.unwrap_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("../paper"));
+    fs::create_dir_all(&folder)?;
+    let file = |name: &str| folder.join(name);
+    let text = report.markdown();
+    print!("{text}");
+    fs::write(file("paper.md"), text)?;
+    fs::write(file("paper.csv"), report.csv())?;
+    report.figure().save(&file("paper.svg"), &file("paper.png"))?;
+    println!(
+        "\nin {}: paper.md, paper.csv, paper.svg, paper.png",
+        folder.canonicalize()?.display()
+    );
+    Ok(())
+}
+
+/// On a terminal only.
+fn progress_bar(steps: usize) -> Result<ProgressBar> {
+    let style = "{wide_bar} {pos} of {len}, {eta} left, {msg}";
+    Ok(ProgressBar::new(steps as u64).with_style(ProgressStyle::with_template(style)?))
+}
