@@ -19,6 +19,9 @@ mod compiled;
 #[path = "../work/count.rs"]
 #[allow(dead_code)]
 mod count;
+#[path = "../../examples/support/mod.rs"]
+#[allow(dead_code)]
+mod device;
 mod gpu;
 mod model;
 #[path = "../support/plot.rs"]
@@ -86,9 +89,32 @@ struct Options {
     /// target].
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// `cargo bench` says this; without it, as `cargo test --benches` runs benches, nothing is tuned.
+    /// Try a few variants over the shim only: whether tuning works.
+    #[arg(long)]
+    test: bool,
+    /// `cargo bench` says this, and `cargo test --benches` does not.
     #[arg(long, hide = true)]
     bench: bool,
+}
+
+impl Options {
+    /// A few variants, in a folder of their own that is empty at the start.
+    fn trial() -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("autotune");
+        // Where it is not there, it is empty.
+        let _ = fs::remove_dir_all(&folder);
+        Self {
+            ops: ["add", "mul_lo"].map(String::from).into(),
+            bits: vec![1024],
+            budget: f64::INFINITY,
+            source: Some(SourceKind::Simt),
+            batch: 18,
+            table: None,
+            folder: Some(folder),
+            test: true,
+            bench: false,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -156,12 +182,12 @@ fn file_name(gpu: &str) -> String {
 }
 
 fn main() -> ExitCode {
-    let options = Options::parse();
-    if !options.bench {
-        println!("nothing is tuned without --bench, which cargo bench says");
-        return ExitCode::SUCCESS;
+    let mut options = Options::parse();
+    if options.test || !options.bench {
+        options = Options::trial();
     }
-    match run(&options) {
+    let done = device::start_log().map_err(|error| error.to_string()).and_then(|()| run(&options));
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("autotune: {reason}");
