@@ -107,8 +107,14 @@ impl Table {
             true => Ok(()),
             false => Err(format!("\"{kernel}\" is no kernel of the catalogue")),
         };
-        for Block { kernel, digit, q, bits, block } in &table.blocks {
+        for (index, Block { kernel, digit, q, bits, block }) in table.blocks.iter().enumerate() {
             known(kernel)?;
+            let same = |other: &Block| {
+                (&other.kernel, &other.digit, other.q, other.bits) == (kernel, digit, *q, *bits)
+            };
+            if table.blocks[..index].iter().any(same) {
+                return Err(format!("{kernel} at {bits}:{q}:{digit} has two blocks"));
+            }
             if !block.is_multiple_of(32) || !(32..=MAX_BLOCK).contains(block) {
                 return Err(format!(
                     "{kernel} at {bits}:{q}:{digit}: a block of {block} threads is not whole warps, at most {MAX_BLOCK} threads"
@@ -303,6 +309,11 @@ mod tests {
             ))
         };
         wrong(block("adds", 64), "\"adds\" is no kernel");
+        let one = "{ kernel = \"add\", digit = \"u64\", q = 4, bits = 1024, block = 64 }";
+        wrong(
+            table(&format!("choices = []\nblocks = [{one}, {one}]")),
+            "add at 1024:4:u64 has two blocks",
+        );
         wrong(block("add", 48), "a block of 48 threads");
         wrong(block("add", 2048), "a block of 2048 threads");
         let row = |rest| {
