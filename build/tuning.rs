@@ -189,11 +189,18 @@ impl Table {
     }
 }
 
+/// The operation and the strategy of a kernel; `None` where there is nothing to choose.
+pub(crate) fn split(kernel: &str) -> Option<(&'static str, &str)> {
+    OPERATIONS.iter().find_map(|&(op, _)| {
+        let strategy = kernel.strip_prefix(op)?.strip_prefix('_')?;
+        expression(strategy).map(|_| (op, strategy))
+    })
+}
+
 /// The strategies of an operation that the catalogue has kernels of.
 fn strategies<'a>(op: &str, kernels: &[&'a str]) -> Vec<&'a str> {
-    let strategy = |kernel: &&'a str| kernel.strip_prefix(op)?.strip_prefix('_');
-    let of_op = kernels.iter().filter_map(strategy);
-    of_op.filter(|strategy| expression(strategy).is_some()).collect()
+    let kernels = kernels.iter().filter_map(|kernel| split(kernel));
+    kernels.filter(|kernel| kernel.0 == op).map(|kernel| kernel.1).collect()
 }
 
 /// The value of a strategy in Rust.

@@ -273,7 +273,7 @@ mod tests {
     use super::*;
     use crate::shape::TASKS;
     use crate::shapes;
-    use crate::tuning_table::{Row, Table};
+    use crate::tuning_table::Table;
 
     /// The strategy of an operation at a width, in the table's words.
     fn taken(table: &Table, op: Op, bits: usize) -> Option<&str> {
@@ -298,41 +298,6 @@ mod tests {
             let Choice { product, quotient } = auto(Op::DivRem, shape);
             assert_eq!(quotient.to_string(), said, "{shape}");
             assert!(said.ends_with(&product.to_string()), "{said}");
-        }
-    }
-
-    #[test]
-    fn choices_have_no_faster_rows_beside_them() {
-        let table = of_the_build();
-        for op in [Op::MulLow, Op::MulWide, Op::SquareLow, Op::DivRem, Op::ShiftedInverse] {
-            let of_op = |kernel: &str| {
-                let rest = kernel.strip_prefix(op.name()).and_then(|rest| rest.strip_prefix('_'));
-                rest.map(str::to_owned)
-            };
-            for row in &table.rows {
-                let Some(strategy) = of_op(&row.kernel) else { continue };
-                let chosen = taken(&table, op, row.bits);
-                let same = |other: &&Row| {
-                    of_op(&other.kernel).as_deref() == chosen
-                        && (other.bits, &other.gpu) == (row.bits, &row.gpu)
-                };
-                // Rows of a model count only where the GPU was not measured.
-                let measured = |row: &Row| row.gpu == table.gpu;
-                let is_measured = table.rows.iter().any(|other| {
-                    of_op(&other.kernel).is_some() && other.bits == row.bits && measured(other)
-                });
-                if is_measured && !measured(row) {
-                    continue;
-                }
-                let best =
-                    table.rows.iter().filter(same).map(|row| row.ms).fold(f64::MAX, f64::min);
-                assert!(
-                    best <= row.ms || Some(strategy.as_str()) == chosen,
-                    "{op:?} at {} bits: {chosen:?} is chosen, {strategy} takes {} ms",
-                    row.bits,
-                    row.ms
-                );
-            }
         }
     }
 }

@@ -5,18 +5,10 @@ use std::fmt::Write;
 
 use gpuint::{Shape, shapes, tuning};
 
-use crate::count::Op;
-use crate::table::{Block, Choice, Row, Table};
+use crate::table::{self, Block, Choice, Row, Table};
 
 /// How much faster than its own another block must be to be taken.
 const GAIN: f64 = 1.03;
-
-/// The operation of a row, as kernels are named, and its strategy; `None` where there is no choice.
-fn strategy(kernel: &str) -> Option<(&str, &str)> {
-    let (_, strategy) = Op::of(kernel)?;
-    let op = kernel.strip_suffix(strategy)?.strip_suffix('_')?;
-    Some((op, strategy))
-}
 
 /// Whether strategies are compared at this row's shape.
 fn is_usual(row: &Row) -> bool {
@@ -43,7 +35,7 @@ pub(crate) fn table(gpu: &str, rows: Vec<Row>) -> Table {
 fn choices(gpu: &str, rows: &[Row]) -> Vec<Choice> {
     let mut by_width: BTreeMap<(&str, usize), Vec<(&str, &Row)>> = BTreeMap::new();
     for row in rows {
-        if let Some((op, strategy)) = strategy(&row.kernel) {
+        if let Some((op, strategy)) = table::split(&row.kernel) {
             by_width.entry((op, row.bits)).or_default().push((strategy, row));
         }
     }

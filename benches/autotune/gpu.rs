@@ -24,15 +24,16 @@ pub(crate) struct Gpu {
     device: Device,
     /// The same GPU with kernels of other blocks.
     by_block: HashMap<u32, Device>,
+    /// Why there are none: it is the same for all.
+    no_other_blocks: Option<String>,
     operands: Operands,
-    batch: f64,
 }
 
 impl Gpu {
     /// For batches of `2^batch` bits.
     pub(crate) fn new(device: Device, batch: u32) -> Self {
-        let bits = 1usize << batch;
-        Self { device, by_block: HashMap::new(), operands: Operands::new(bits), batch: bits as f64 }
+        let operands = Operands::new(1 << batch);
+        Self { device, by_block: HashMap::new(), no_other_blocks: None, operands }
     }
 
     pub(crate) fn name(&self) -> String {
@@ -45,35 +46,47 @@ impl Gpu {
 
     /// The time of a variant.
     pub(crate) fn time(&mut self, variant: &Variant) -> Result<Timing> {
-        let device = match (variant.is_own_block, self.device.backend()) {
-            (true, _) => self.device.clone(),
-            (false, BackendKind::Cuda) => match self.by_block.get(&variant.block) {
-                Some(device) => device.clone(),
-                None => {
-                    let device = tuning::device_with_block(0, variant.block);
-                    let device = device.map_err(|error| error.to_string())?;
-                    self.by_block.insert(variant.block, device.clone());
-                    device
-                }
-            },
-            (false, other) => {
-                return Ok(Timing::Skipped(format!(
-                    "{other} has the blocks that it was built with"
-                )));
-            }
+        let device = match self.device_of(variant)? {
+            Ok(device) => device,
+            Err(reason) => return Ok(Timing::Skipped(reason)),
         };
         let measurement = Measurement { variant, device, operands: &mut self.operands };
         match variant.shape.visit(measurement) {
             None => Err(format!("{} is listed and not built", variant.shape)),
-            Some(Ok(seconds)) => Ok(Timing::Ms(seconds * 1e3 * (BATCH / self.batch))),
+            Some(Ok(ms)) => Ok(Timing::Ms(ms)),
+            Some(Err(Trouble::Device(Error::KernelMissing { remedy, .. }))) => {
+                if !variant.is_own_block {
+                    self.no_other_blocks = Some(remedy.clone());
+                }
+                Ok(Timing::Skipped(remedy))
+            }
             Some(Err(Trouble::Device(
-                error @ (Error::KernelMissing { .. }
-                | Error::SharedMemory { .. }
-                | Error::Compile { .. }),
+                error @ (Error::SharedMemory { .. } | Error::Compile { .. }),
             ))) => Ok(Timing::Skipped(error.to_string())),
             Some(Err(Trouble::Device(error))) => Err(format!("{variant}: {error}")),
             Some(Err(Trouble::Wrong(row))) => Err(format!("{variant}: row {row} is wrong")),
         }
+    }
+
+    /// The device that has the variant's kernel with its block, or the reason why there is none.
+    fn device_of(&mut self, variant: &Variant) -> Result<std::result::Result<Device, String>> {
+        if variant.is_own_block {
+            return Ok(Ok(self.device.clone()));
+        }
+        if !self.is_cuda() {
+            let backend = self.device.backend();
+            return Ok(Err(format!("{backend} has the blocks that it was built with")));
+        }
+        if let Some(reason) = &self.no_other_blocks {
+            return Ok(Err(reason.clone()));
+        }
+        if let Some(device) = self.by_block.get(&variant.block) {
+            return Ok(Ok(device.clone()));
+        }
+        let device =
+            tuning::device_with_block(0, variant.block).map_err(|error| error.to_string())?;
+        self.by_block.insert(variant.block, device.clone());
+        Ok(Ok(device))
     }
 }
 
@@ -96,7 +109,7 @@ struct Measurement<'a> {
 }
 
 impl ShapeVisitor for Measurement<'_> {
-    /// Seconds for a batch.
+    /// Milliseconds for a batch of 2^32 bits.
     type Output = std::result::Result<f64, Trouble>;
 
     fn visit<T: Kernels>(self) -> Self::Output {
@@ -129,6 +142,6 @@ impl ShapeVisitor for Measurement<'_> {
                 return Err(Trouble::Wrong(row));
             }
         }
-        Ok(times.median().as_secs_f64())
+        Ok(times.median().as_secs_f64() * 1e3 * BATCH / (rows * T::BITS) as f64)
     }
 }

@@ -223,7 +223,7 @@ fn run(options: &Options) -> Result<()> {
 
     let mut state = State::open(&folder.join(format!("{name}.state")))?;
     let variants = space::variants(&options.ops, &options.bits)?;
-    println!("{} variants on {gpu}, for at most {:.0} s", variants.len(), options.budget);
+    println!("{} variants on {gpu}", variants.len());
     let known = measure(options, &mut source, &gpu, &mut state, &variants)?;
 
     print(&known);

@@ -50,7 +50,7 @@ impl Variant {
         self.is_own_block && self.is_auto && self.is_usual_shape
     }
 
-    /// A hash of all the text that the kernel is made of.
+    /// A hash of all the text that the kernel is made of, and of who compiles it: the build or NVRTC.
     pub(crate) fn key(&self) -> String {
         let mut hash = Sha256::new();
         for (name, text) in tuning::headers() {
@@ -58,6 +58,7 @@ impl Variant {
             hash.update(text);
         }
         hash.update(translation_unit([self.entry()]));
+        hash.update([u8::from(self.is_own_block)]);
         hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect()
     }
 
