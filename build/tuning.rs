@@ -20,6 +20,8 @@ const OPERATIONS: [(&str, &str); 5] = [
     ("div_rem", "DivRem"),
     ("shinv", "ShiftedInverse"),
 ];
+/// Far beyond what a thread block can hold; products of two widths fit in 64 bits.
+const MAX_BITS: usize = 1 << 30;
 /// Threads of a block, at most.
 const MAX_BLOCK: u32 = 1024;
 
@@ -91,7 +93,7 @@ impl Table {
                 let known = known.join(", ");
                 return Err(format!("{op} has no strategy \"{strategy}\": it has {known}"));
             }
-            if from > to {
+            if from > to || *to > MAX_BITS {
                 return Err(format!("{op}: the widths {from} to {to} are none"));
             }
         }
@@ -306,6 +308,7 @@ mod tests {
         wrong(choices(&[("div_rem", 1, 2, "digit")]), "it has blocked_classical, shinv_classical");
         wrong(choices(&[("add", 1, 2, "classical")]), "\"add\" is no operation with strategies");
         wrong(choices(&[("mul_lo", 2, 1, "tensor")]), "the widths 2 to 1 are none");
+        wrong(choices(&[("mul_lo", 2, 1 << 40, "tensor")]), "to 1099511627776 are none");
         wrong(
             choices(&[("mul_lo", 4096, 8192, "tensor"), ("mul_lo", 1024, 4096, "classical")]),
             "mul_lo: the widths 1024 to 4096 and 4096 to 8192 overlap",
