@@ -1,5 +1,7 @@
-//! Expands `kernels/catalogue.toml`: the Rust implementations of `Kernels`, the translation units,
-//! and, where the compilers are there, the kernels themselves.
+//! Expands `kernels/catalogue.toml` and a tuning table: the Rust implementations of `Kernels`, what
+//! `Auto` takes, the translation units, and, where the compilers are there, the kernels themselves.
+//!
+//! - `GPUINT_TUNING`: the tuning table, `tuning/h200.toml` by default (docs/tuning.md)
 
 #[path = "build/catalogue.rs"]
 mod catalogue;
@@ -12,6 +14,8 @@ mod nvcc;
 #[cfg(feature = "simt")]
 #[path = "build/simt.rs"]
 mod simt;
+#[path = "build/tuning.rs"]
+mod tuning;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -43,6 +47,9 @@ fn run() -> Result {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     let catalogue = Catalogue::load()?;
     write(&out, "catalogue.rs", &catalogue.rust())?;
+    write(&out, "tuning.rs", &catalogue.tuning.table.rust())?;
+    // For the tests: what the file above was made of.
+    write(&out, "tuning.toml", &catalogue.tuning.text)?;
 
     // A documentation build has no compilers.
     let documentation = variable("DOCS_RS").is_some();

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use crate::Result;
 use crate::codegen::{Entry, Task};
+use crate::tuning::Table;
 
 /// Adds a line to a text.
 macro_rules! line {
@@ -18,6 +19,8 @@ macro_rules! line {
 }
 
 const FILE: &str = "kernels/catalogue.toml";
+/// The tuning table where GPUINT_TUNING names no other: of the only GPU that was measured.
+const TUNING: &str = "tuning/h200.toml";
 /// Threads per block where the catalogue says nothing.
 const BLOCK: u32 = 128;
 /// The most threads that work on one integer; `MAX_GROUP` of `src/shape.rs`.
@@ -169,6 +172,25 @@ pub(crate) struct Catalogue {
     operations: Vec<(String, Operation, bool)>,
     /// Shape to threads per block.
     shapes: BTreeMap<Shape, u32>,
+    pub(crate) tuning: Tuning,
+}
+
+/// The tuning table, as text, too.
+pub(crate) struct Tuning {
+    pub(crate) text: String,
+    pub(crate) table: Table,
+}
+
+impl Tuning {
+    /// Reads the table that the environment names; `kernels` are those of the catalogue.
+    fn load(kernels: &[&str]) -> Result<Self> {
+        let file = crate::variable("GPUINT_TUNING").unwrap_or_else(|| TUNING.to_owned());
+        println!("cargo::rerun-if-changed={file}");
+        let wrong = |error: &dyn std::fmt::Display| format!("tuning table {file}: {error}");
+        let text = fs::read_to_string(&file).map_err(|error| wrong(&error))?;
+        let table = Table::parse(&text, kernels).map_err(|error| wrong(&error))?;
+        Ok(Self { text, table })
+    }
 }
 
 impl Catalogue {
@@ -200,9 +222,11 @@ impl Catalogue {
         let each = |operations: BTreeMap<String, Operation>, per_width| {
             operations.into_iter().map(move |(name, operation)| (name, operation, per_width))
         };
-        let operations =
+        let operations: Vec<_> =
             each(file.operations, false).chain(each(file.width_operations, true)).collect();
-        Ok(Self { operations, shapes })
+        let kernels: Vec<_> = operations.iter().map(|(name, ..)| name.as_str()).collect();
+        let tuning = Tuning::load(&kernels)?;
+        Ok(Self { operations, shapes, tuning })
     }
 
     /// The shapes, in the order in which they are listed.
@@ -229,13 +253,27 @@ impl Catalogue {
         for &shape in shapes {
             let first = self.shapes().find(|other| other.bits == shape.bits) == Some(shape);
             let Shape { digit, q, bits } = shape;
-            let (digit, block) = (digit.name(), self.shapes[&shape]);
+            let digit = digit.name();
             let tasks = self
                 .tasks()
                 .filter(|task| task.is_offered(bits, digit) && (!task.per_width || first));
-            entries.extend(tasks.map(|task| Entry { task, bits, q, digit, block }));
+            entries.extend(tasks.map(|task| {
+                let block = self.block(&task, shape);
+                Entry { task, bits, q, digit, block }
+            }));
         }
         entries
+    }
+
+    /// The threads per block that a kernel aims at: the tuning table's, else the catalogue's. Kernels
+    /// of a width have their own.
+    fn block(&self, task: &Task<'_>, shape: Shape) -> u32 {
+        if task.per_width {
+            return BLOCK;
+        }
+        let Shape { digit, q, bits } = shape;
+        let tuned = self.tuning.table.block(task.name, digit.name(), q, bits);
+        tuned.unwrap_or_else(|| self.shapes[&shape])
     }
 
     /// The shape of twice the width, where it is built.
@@ -310,24 +348,34 @@ impl Catalogue {
             self.shapes().filter(|&shape| self.double(shape).is_some()).collect();
         visitor(text, "visit", "ShapeVisitor", &every);
         visitor(text, "visit_widening", "WideningVisitor", &doubled);
-        line!(text, "/// Shapes whose kernels aim at other than {BLOCK} threads per block.");
-        line!(text, "static OTHER_BLOCKS: &[(Shape, u32)] = &[");
-        for (Shape { digit, q, bits }, block) in &self.shapes {
-            if *block != BLOCK {
-                let kind = digit.kind();
-                line!(
-                    text,
-                    "    (Shape {{ bits: {bits}, q: {q}, digit: DigitKind::{kind} }}, {block}),"
-                );
+        line!(
+            text,
+            "/// The threads per block that a kernel aims at where nothing says otherwise."
+        );
+        line!(text, "pub const CATALOGUE_BLOCK: u32 = {BLOCK};\n");
+        line!(text, "/// Kernels that aim at other than {BLOCK} threads per block.");
+        line!(text, "static OTHER_BLOCKS: &[(&str, Shape, u32)] = &[");
+        for shape in self.shapes() {
+            for task in self.tasks() {
+                let block = self.block(&task, shape);
+                if block != BLOCK {
+                    let Shape { digit, q, bits } = shape;
+                    let (kind, task) = (digit.kind(), task.name);
+                    line!(
+                        text,
+                        "    ({task:?}, Shape {{ bits: {bits}, q: {q}, digit: DigitKind::{kind} }}, {block}),"
+                    );
+                }
             }
         }
         line!(text, "];\n");
-        line!(text, "/// The threads per block that the kernels of a shape aim at.");
-        line!(text, "pub(crate) fn block(shape: Shape) -> u32 {{");
+        line!(text, "/// The threads per block that a kernel aims at on a shape.");
+        line!(text, "pub(crate) fn block(task: &str, shape: Shape) -> u32 {{");
         line!(
             text,
-            "    OTHER_BLOCKS.iter().find(|other| other.0 == shape).map_or({BLOCK}, |other| other.1)\n}}\n"
+            "    let other = OTHER_BLOCKS.iter().find(|other| (other.0, other.1) == (task, shape));"
         );
+        line!(text, "    other.map_or(CATALOGUE_BLOCK, |other| other.2)\n}}\n");
         line!(text, "/// What can be built.");
         line!(text, "pub(crate) static TASKS: &[Task<'static>] = &[");
         for task in self.tasks() {

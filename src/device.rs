@@ -57,7 +57,7 @@ impl Device {
     /// [`NoDevice`](Error::NoDevice) where there is no driver or no GPU of that number,
     /// [`Driver`](Error::Driver) where it cannot be used.
     pub fn cuda(ordinal: usize) -> Result<Self> {
-        let device = Self::over(cuda::open(ordinal)?);
+        let device = Self::over(cuda::open(ordinal, None)?);
         tracing::info!(device = %device, "using a CUDA GPU");
         Ok(device)
     }
@@ -130,6 +130,11 @@ impl Device {
 
 /// For the rest of the crate.
 impl Device {
+    /// The CUDA GPU of that number, with kernels that aim at so many threads per block.
+    pub(crate) fn cuda_with_block(ordinal: usize, block: u32) -> Result<Self> {
+        Ok(Self::over(cuda::open(ordinal, Some(block))?))
+    }
+
     fn over(backend: Box<dyn Backend>) -> Self {
         Self(Arc::new(Inner { idle_status: Mutex::default(), backend: Traced(backend) }))
     }

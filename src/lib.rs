@@ -12,6 +12,12 @@ mod mask;
 mod ops;
 mod shape;
 mod strategy;
+#[doc(hidden)]
+pub mod tuning;
+// The build's own reader of tables, for the tests.
+#[cfg(test)]
+#[path = "../build/tuning.rs"]
+mod tuning_table;
 
 #[cfg(feature = "simt")]
 #[cfg_attr(docsrs, doc(cfg(feature = "simt")))]

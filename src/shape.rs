@@ -132,6 +132,7 @@ macro_rules! widened {
 mod catalogue {
     include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 }
+pub use catalogue::CATALOGUE_BLOCK;
 use catalogue::with_catalogue_notes;
 use catalogue::{SHAPES, visit, visit_widening};
 pub(crate) use catalogue::{TASKS, block};

@@ -32,7 +32,10 @@ pub trait Division<T: Kernels>: sealed::Sealed {
     fn quotient(op: Op) -> Quotient;
 }
 
-/// Takes what is expected to be fastest for the operation and the shape.
+/// Takes what was fastest for the operation at the width, by the tuning table of the build.
+///
+/// By default that is what was measured on an H200; docs/tuning.md of the repository tells how to tune
+/// for another GPU.
 #[derive(Debug, Clone, Copy)]
 pub struct Auto;
 
@@ -169,11 +172,28 @@ struct Choice {
     quotient: Quotient,
 }
 
-/// The one place where [`Auto`] decides, by what was fastest on an H200 (`benches/RESULTS.md`): the
-/// tensor cores wherever they are offered, and [`Classical`] products elsewhere.
-const fn auto(_op: Op, _shape: Shape) -> Choice {
-    let product = Product::TensorCore;
-    Choice { product, quotient: Quotient::Blocked(product) }
+/// What the tuning table says, in the words of this module.
+mod tuned {
+    use super::{Op, Product, Quotient, Strategy};
+
+    include!(concat!(env!("OUT_DIR"), "/tuning.rs"));
+}
+
+/// The one place where [`Auto`] decides: by the tuning table that the crate was built with
+/// (`GPUINT_TUNING`, docs/tuning.md), whatever the device. It does not ask for the GPU that it runs
+/// on, since the kernels have the table's block sizes, too, and are built before there is a device.
+/// For operations that nobody tuned it takes what every shape has.
+const fn auto(op: Op, shape: Shape) -> Choice {
+    match tuned::tuned(op, shape.bits) {
+        Strategy::Product(product) => Choice { product, quotient: Quotient::Blocked(product) },
+        Strategy::Quotient(quotient) => {
+            let (Quotient::ShiftedInverse(product) | Quotient::Blocked(product)) = quotient;
+            Choice { product, quotient }
+        }
+        Strategy::None => {
+            Choice { product: Product::Classical, quotient: Quotient::Blocked(Product::Classical) }
+        }
+    }
 }
 
 impl<T: Kernels> Mult<T> for Auto {
@@ -245,6 +265,40 @@ impl fmt::Display for Strategy {
             Self::None => Ok(()),
             Self::Product(product) => product.fmt(f),
             Self::Quotient(quotient) => quotient.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::TASKS;
+    use crate::shapes;
+    use crate::tuning_table::Table;
+
+    /// The strategy of an operation at a width, in the table's words.
+    fn taken(table: &Table, op: Op, bits: usize) -> Option<&str> {
+        let ranges = table.everywhere(op.name());
+        ranges.into_iter().find(|range| bits <= range.0).map(|range| range.1)
+    }
+
+    fn of_the_build() -> Table {
+        let kernels: Vec<_> = TASKS.iter().map(|task| task.name).collect();
+        Table::parse(include_str!(concat!(env!("OUT_DIR"), "/tuning.toml")), &kernels).unwrap()
+    }
+
+    #[test]
+    fn auto_takes_what_the_table_says() {
+        let table = of_the_build();
+        for &shape in shapes() {
+            for op in [Op::MulLow, Op::MulWide, Op::SquareLow, Op::ShiftedInverse] {
+                let said = taken(&table, op, shape.bits).unwrap_or("classical");
+                assert_eq!(auto(op, shape).product.to_string(), said, "{op:?} at {shape}");
+            }
+            let said = taken(&table, Op::DivRem, shape.bits).unwrap_or("blocked_classical");
+            let Choice { product, quotient } = auto(Op::DivRem, shape);
+            assert_eq!(quotient.to_string(), said, "{shape}");
+            assert!(said.ends_with(&product.to_string()), "{said}");
         }
     }
 }

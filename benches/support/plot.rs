@@ -7,9 +7,9 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const FONT: &str = "sans-serif";
+pub(crate) const FONT: &str = "sans-serif";
 const PANEL: (u32, u32) = (760, 620);
 
 /// By place of a line in its panel; told apart by everybody (Okabe and Ito).
@@ -23,6 +23,25 @@ const COLORS: [RGBColor; 8] = [
     RGBColor(100, 100, 100),
     RGBColor(0, 0, 0),
 ];
+
+/// What can be drawn as SVG and as PNG.
+pub(crate) trait Picture {
+    /// In pixels.
+    fn size(&self) -> Result<(u32, u32)>;
+
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<()>
+    where
+        B::ErrorType: 'static;
+}
+
+/// Writes both files of a picture.
+pub(crate) fn save(picture: &impl Picture, svg: &Path, png: &Path) -> Result<()> {
+    register_font(FONT, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT)
+        .map_err(|_| "the font does not load")?;
+    let size = picture.size()?;
+    picture.draw(&SVGBackend::new(svg, size).into_drawing_area())?;
+    picture.draw(&BitMapBackend::new(png, size).into_drawing_area())
+}
 
 /// Panels side by side.
 #[derive(Debug)]
@@ -52,12 +71,13 @@ pub(crate) struct Line {
 impl Figure {
     /// Writes both files.
     pub(crate) fn save(&self, svg: &Path, png: &Path) -> Result<()> {
-        register_font(FONT, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT)
-            .map_err(|_| "the font does not load")?;
-        let panels = u32::try_from(self.panels.len())?;
-        let size = (PANEL.0 * panels, PANEL.1);
-        self.draw(&SVGBackend::new(svg, size).into_drawing_area())?;
-        self.draw(&BitMapBackend::new(png, size).into_drawing_area())
+        save(self, svg, png)
+    }
+}
+
+impl Picture for Figure {
+    fn size(&self) -> Result<(u32, u32)> {
+        Ok((PANEL.0 * u32::try_from(self.panels.len())?, PANEL.1))
     }
 
     fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<()>

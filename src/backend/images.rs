@@ -2,7 +2,7 @@
 //! run-time compiler starts from.
 
 use crate::backend::Kernel;
-use crate::codegen;
+use crate::codegen::{self, Entry};
 
 /// Written by `build.rs`.
 mod embedded {
@@ -17,9 +17,11 @@ pub(crate) fn embedded(kernel: &str) -> Option<&'static [u8]> {
     Some(embedded::IMAGES[embedded::KERNELS[found].1])
 }
 
-/// The translation unit of this kernel; `None` where the catalogue has no template for it.
-pub(crate) fn source(kernel: &Kernel) -> Option<String> {
-    Some(codegen::translation_unit([kernel.entry()?]))
+/// The translation unit of this kernel, with its own block or another; `None` where the catalogue has
+/// no template for it.
+pub(crate) fn source(kernel: &Kernel, block: Option<u32>) -> Option<String> {
+    let own = kernel.entry()?;
+    Some(codegen::translation_unit([Entry { block: block.unwrap_or(own.block), ..own }]))
 }
 
 #[cfg(test)]
@@ -78,11 +80,19 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_keeps_its_name_with_another_block() {
+        let kernel = Kernel { op: Op::Add, strategy: Strategy::None, shape: shapes()[0] };
+        let [own, other] = [None, Some(96)].map(|block| source(&kernel, block).unwrap());
+        assert_ne!(own, other);
+        assert!(other.contains(&format!("GPUINT_KERNEL({kernel}, ")) && other.contains(", 96>"));
+    }
+
+    #[test]
     fn kernels_have_the_names_of_their_sources() {
         for &shape in shapes() {
             for (op, strategy) in tasks() {
                 let kernel = Kernel { op, strategy, shape };
-                let Some(source) = source(&kernel) else { continue };
+                let Some(source) = source(&kernel, None) else { continue };
                 assert!(source.contains(&format!("GPUINT_KERNEL({kernel}, ")), "{source}");
             }
         }

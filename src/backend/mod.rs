@@ -128,7 +128,7 @@ impl Kernel {
         let Shape { bits, q, digit } = self.shape;
         let (name, digit) = (self.task(), digit.name());
         let task = TASKS.iter().find(|task| task.name == name && task.is_offered(bits, digit))?;
-        Some(Entry { task: *task, bits, q, digit, block: block(self.shape) })
+        Some(Entry { task: *task, bits, q, digit, block: block(task.name, self.shape) })
     }
 }
 

@@ -4,7 +4,6 @@
 //! `/usr/local/cuda`, or where `scripts/cuda-toolchain` puts it. PTX is kept in the target folder
 //! under the hash of all that it is made of.
 
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -48,10 +47,8 @@ pub(crate) fn nvcc() -> Result<PathBuf> {
 pub(crate) fn tasks() -> Result<Vec<Task<'static>>> {
     static CATALOGUE: OnceLock<Result<toml::Table>> = OnceLock::new();
     let read = || {
-        let path = Path::new(ROOT).join("kernels/catalogue.toml");
-        let unreadable = |error: &dyn Display| format!("{}: {error}", path.display());
-        let text = fs::read_to_string(&path).map_err(|error| unreadable(&error))?;
-        text.parse().map_err(|error| unreadable(&error))
+        let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/catalogue.toml"));
+        text.parse().map_err(|error: toml::de::Error| error.to_string())
     };
     let catalogue = CATALOGUE.get_or_init(read).as_ref().map_err(String::clone)?;
     let mut tasks = Vec::new();

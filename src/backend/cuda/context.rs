@@ -67,7 +67,8 @@ unsafe impl Sync for Pool {}
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) info: Info,
-    functions: OnceMap<Kernel, Arc<Function>>,
+    /// By kernel and, where it is not its own, block.
+    functions: OnceMap<(Kernel, Option<u32>), Arc<Function>>,
     /// Fatbins hold many kernels each; the key is the address of the fatbin.
     modules: OnceMap<usize, Arc<Module>>,
     cache: Cache,
@@ -135,18 +136,20 @@ impl Context {
         }
     }
 
-    /// The function of a kernel, ready to be launched.
-    pub(super) fn function(&self, kernel: &Kernel) -> Result<Arc<Function>> {
-        self.functions.get_or_try_init(*kernel, || self.load(kernel).map(Arc::new))
+    /// The function of a kernel, with its own block or another, ready to be launched.
+    pub(super) fn function(&self, kernel: &Kernel, block: Option<u32>) -> Result<Arc<Function>> {
+        self.functions.get_or_try_init((*kernel, block), || self.load(kernel, block).map(Arc::new))
     }
 
-    fn load(&self, kernel: &Kernel) -> Result<Function> {
+    fn load(&self, kernel: &Kernel, block: Option<u32>) -> Result<Function> {
         let name = kernel.to_string();
         let span = tracing::debug_span!("load", kernel = name);
         let _entered = span.enter();
-        let module = match self.embedded(&name)? {
+        // Embedded images have the kernels' own blocks.
+        let embedded = if block.is_none() { self.embedded(&name)? } else { None };
+        let module = match embedded {
             Some(module) => module,
-            None => Arc::new(self.compiled(kernel)?),
+            None => Arc::new(self.compiled(kernel, block)?),
         };
         Function::new(module, name, &self.info)
     }
@@ -169,8 +172,8 @@ impl Context {
     }
 
     /// The module of an image that was made at run time, by this process or an earlier one.
-    fn compiled(&self, kernel: &Kernel) -> Result<Module> {
-        let image = runtime::image(kernel, self.info.capability, Nvrtc::get(), &self.cache)?;
+    fn compiled(&self, kernel: &Kernel, block: Option<u32>) -> Result<Module> {
+        let image = runtime::image(kernel, block, self.info.capability, Nvrtc::get(), &self.cache)?;
         Module::load(&self.cuda, &image)
             .map_err(driver(format_args!("the image of {kernel} that NVRTC made")))
     }

@@ -32,12 +32,14 @@ use memory::{DeviceMemory, Queue};
 #[derive(Debug)]
 pub(crate) struct Cuda {
     queue: Arc<Queue>,
+    /// The threads per block that kernels aim at; `None`: what each was built with.
+    block: Option<u32>,
 }
 
-/// Opens the GPU of that number with a stream of its own.
-pub(crate) fn open(ordinal: usize) -> Result<Box<dyn Backend>> {
+/// Opens the GPU of that number with a stream of its own, for kernels with their own blocks or others.
+pub(crate) fn open(ordinal: usize, block: Option<u32>) -> Result<Box<dyn Backend>> {
     let queue = Arc::new(Queue::new(Context::get(ordinal)?)?);
-    Ok(Box::new(Cuda { queue }))
+    Ok(Box::new(Cuda { queue, block }))
 }
 
 impl Cuda {
@@ -98,7 +100,7 @@ impl Backend for Cuda {
     #[allow(unsafe_code)]
     fn launch(&self, call: Call<'_>) -> Result<()> {
         let Queue { stream, context } = &*self.queue;
-        let function = context.function(&call.kernel)?;
+        let function = context.function(&call.kernel, self.block)?;
         let grid = function.grid(call.operands.rows);
         let mut operands = RawOperands::new(
             call.operands,

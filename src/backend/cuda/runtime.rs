@@ -6,17 +6,18 @@ use crate::backend::cuda::nvrtc::{self, Nvrtc};
 use crate::backend::images::{self, HEADERS};
 use crate::error::{Error, Result};
 
-/// The image of a kernel for a GPU of that compute capability: from the cache, or by NVRTC, which
-/// is absent for a reason.
+/// The image of a kernel for a GPU of that compute capability, with its own block or another: from
+/// the cache, or by NVRTC, which is absent for a reason.
 pub(super) fn image(
     kernel: &Kernel,
+    block: Option<u32>,
     capability: u32,
     nvrtc: Result<&Nvrtc, &str>,
     cache: &Cache,
 ) -> Result<Vec<u8>> {
     let name = kernel.to_string();
     let missing = |remedy: String| Error::KernelMissing { kernel: name.clone(), remedy };
-    let source = images::source(kernel).ok_or_else(|| {
+    let source = images::source(kernel, block).ok_or_else(|| {
         missing("kernels/catalogue.toml does not say how it is computed".to_owned())
     })?;
     let nvrtc = nvrtc.map_err(|reason| {
@@ -89,12 +90,12 @@ mod tests {
         let target = nvrtc.target(90).expect("sm_90 is known to every NVRTC that is maintained");
         let compile = |shape: &Shape| {
             let Shape { bits, q, digit } = *shape;
-            let (digit, block) = (digit.name(), block(*shape));
+            let digit = digit.name();
             let first = shapes().iter().find(|other| other.bits == bits) == Some(shape);
             let entries: Vec<Entry<'_>> = TASKS
                 .iter()
                 .filter(|task| task.is_offered(bits, digit) && (!task.per_width || first))
-                .map(|&task| Entry { task, bits, q, digit, block })
+                .map(|&task| Entry { task, bits, q, digit, block: block(task.name, *shape) })
                 .collect();
             let unit = codegen::translation_unit(entries.iter().copied());
             let image =
@@ -121,7 +122,7 @@ mod tests {
         let Some(nvrtc) = nvrtc() else { return };
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(Some(folder.path().to_owned()));
-        let make = |cache: &Cache| image(&addition(), 90, Ok(nvrtc), cache).unwrap();
+        let make = |cache: &Cache| image(&addition(), None, 90, Ok(nvrtc), cache).unwrap();
         let first = make(&cache);
         assert!(has_symbol(&first, &addition().to_string()));
         let files = || fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
@@ -131,7 +132,7 @@ mod tests {
         assert_eq!(make(&cache), first);
 
         // Another image in the file shows that it is read; a damaged one is made anew.
-        let source = images::source(&addition()).unwrap();
+        let source = images::source(&addition(), None).unwrap();
         let options = nvrtc.target(90).unwrap().options();
         let key = key(&addition().to_string(), &source, &nvrtc.describe(), &options);
         cache.write(&key, b"another image");
@@ -145,15 +146,14 @@ mod tests {
     #[test]
     fn a_missing_kernel_says_what_to_do() {
         let cache = Cache::at(None);
-        let remedy =
-            |kernel: &Kernel, capability, nvrtc| match image(kernel, capability, nvrtc, &cache) {
-                Err(Error::KernelMissing { kernel: name, remedy })
-                    if name == kernel.to_string() =>
-                {
-                    remedy
-                }
-                other => panic!("{other:?}"),
-            };
+        let remedy = |kernel: &Kernel, capability, nvrtc| match image(
+            kernel, None, capability, nvrtc, &cache,
+        ) {
+            Err(Error::KernelMissing { kernel: name, remedy }) if name == kernel.to_string() => {
+                remedy
+            }
+            other => panic!("{other:?}"),
+        };
         let text = remedy(&addition(), 90, Err("it is not there"));
         for part in ["sm_90", "it is not there", "GPUINT_NVRTC", "GPUINT_NVCC", "GPUINT_ARCHS"] {
             assert!(text.contains(part), "{part}: {text}");

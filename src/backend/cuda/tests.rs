@@ -148,3 +148,22 @@ fn time_is_that_of_the_device() {
         assert_eq!(failed, Err(Error::DeviceMismatch));
     }
 }
+
+#[test]
+fn kernels_with_other_blocks_compute_the_same() {
+    let Some(device) = gpu() else { return };
+    let sum = |device: &Device| {
+        let a = Batch::<U1024>::from_biguints(device, &numbers(100))?;
+        a.wrapping_add(&a)?.to_biguints()
+    };
+    let expected = sum(&device).unwrap();
+    for block in [64, 96, 512] {
+        let other = crate::tuning::device_with_block(0, block).unwrap();
+        match sum(&other) {
+            Err(Error::KernelMissing { remedy, .. }) => eprintln!("skipped: {remedy}"),
+            got => assert_eq!(got.as_ref(), Ok(&expected), "{block}"),
+        }
+    }
+    let impossible = crate::tuning::device_with_block(0, 2048).unwrap();
+    assert!(sum(&impossible).is_err());
+}

@@ -1,0 +1,139 @@
+//! From measurements to a tuning table, and its text.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use gpuint::{Shape, shapes, tuning};
+
+use crate::table::{self, Block, Choice, Row, Table};
+
+/// How much faster than its own another block must be to be taken.
+const GAIN: f64 = 1.03;
+
+/// Whether strategies are compared at this row's shape.
+fn is_usual(row: &Row) -> bool {
+    matches!((row.digit.as_deref(), row.q), (None, _) | (Some("u64"), Some(4)))
+}
+
+/// Rows of before with those of now, which replace the ones of the same variant.
+pub(crate) fn merged(before: Vec<Row>, now: Vec<Row>) -> Vec<Row> {
+    let key = |row: &Row| {
+        let Row { kernel, bits, digit, q, block, gpu, .. } = row.clone();
+        (kernel, bits, digit, q, block, gpu)
+    };
+    let rows: BTreeMap<_, _> = before.into_iter().chain(now).map(|row| (key(&row), row)).collect();
+    rows.into_values().collect()
+}
+
+/// The table that rows imply. At a width where the GPU itself was measured, what a model says of it
+/// does not count.
+pub(crate) fn table(gpu: &str, rows: Vec<Row>) -> Table {
+    Table { gpu: gpu.to_owned(), choices: choices(gpu, &rows), blocks: blocks(gpu, &rows), rows }
+}
+
+/// The fastest strategy of each operation at each width, neighbours with the same one together.
+fn choices(gpu: &str, rows: &[Row]) -> Vec<Choice> {
+    let mut by_width: BTreeMap<(&str, usize), Vec<(&str, &Row)>> = BTreeMap::new();
+    for row in rows {
+        if let Some((op, strategy)) = table::split(&row.kernel) {
+            by_width.entry((op, row.bits)).or_default().push((strategy, row));
+        }
+    }
+    let mut choices: Vec<Choice> = Vec::new();
+    for ((op, bits), mut rows) in by_width {
+        for preferred in [|row: &Row, gpu: &str| row.gpu == gpu, |row: &Row, _: &str| is_usual(row)]
+        {
+            if rows.iter().any(|(_, row)| preferred(row, gpu)) {
+                rows.retain(|(_, row)| preferred(row, gpu));
+            }
+        }
+        let fastest = rows.iter().min_by(|a, b| a.1.ms.total_cmp(&b.1.ms));
+        let Some(&(strategy, _)) = fastest else { continue };
+        match choices.last_mut() {
+            Some(last) if last.op == op && last.strategy == strategy => last.bits[1] = bits,
+            _ => choices.push(Choice {
+                op: op.to_owned(),
+                bits: [bits; 2],
+                strategy: strategy.to_owned(),
+            }),
+        }
+    }
+    choices
+}
+
+/// The fastest block of each kernel, where it is not the catalogue's.
+fn blocks(gpu: &str, rows: &[Row]) -> Vec<Block> {
+    /// Kernel, digit, Q and width.
+    type Key<'a> = (&'a str, &'a str, usize, usize);
+    let mut by_kernel: BTreeMap<Key<'_>, Vec<(u32, f64)>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.gpu == gpu) {
+        if let (Some(digit), Some(q), Some(block)) = (&row.digit, row.q, row.block) {
+            let key = (row.kernel.as_str(), digit.as_str(), q, row.bits);
+            by_kernel.entry(key).or_default().push((block, row.ms));
+        }
+    }
+    let mut blocks = Vec::new();
+    for ((kernel, digit, q, bits), measured) in by_kernel {
+        let is_its = |shape: &&Shape| (shape.digit.name(), shape.q, shape.bits) == (digit, q, bits);
+        // Rows of before may be of shapes that this build does not have.
+        let Some(&shape) = shapes().iter().find(is_its) else { continue };
+        let own = tuning::block(kernel, shape);
+        let Some(&(_, own_ms)) = measured.iter().find(|(block, _)| *block == own) else { continue };
+        let best = measured.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        let block = match best {
+            Some(&(best, ms)) if ms * GAIN < own_ms => best,
+            _ => own,
+        };
+        if block != tuning::CATALOGUE_BLOCK {
+            let (kernel, digit) = (kernel.to_owned(), digit.to_owned());
+            blocks.push(Block { kernel, digit, q, bits, block });
+        }
+    }
+    blocks
+}
+
+/// A row as an inline table.
+pub(crate) fn line(row: &Row) -> String {
+    let Row { kernel, bits, digit, q, block, ms, gpu, date } = row;
+    let mut text = format!("{{ kernel = \"{kernel}\", bits = {bits}, ");
+    // Writing to a string does not fail.
+    if let (Some(digit), Some(q), Some(block)) = (digit, q, block) {
+        let _ = write!(text, "digit = \"{digit}\", q = {q}, block = {block}, ");
+    }
+    let _ = write!(text, "ms = {ms:?}, gpu = \"{gpu}\", date = \"{date}\" }}");
+    text
+}
+
+/// The text of a table's file.
+pub(crate) fn text(table: &Table) -> String {
+    let Table { gpu, choices, blocks, rows } = table;
+    let sources: BTreeSet<_> = rows.iter().map(|row| row.gpu.as_str()).collect();
+    let sources: Vec<_> = sources.into_iter().collect();
+    let mut text = format!(
+        "# What was fastest on: {gpu} (docs/tuning.md). Read by build.rs, written by benches/autotune.\n\
+         # Rows are of: {}.\n\ngpu = \"{gpu}\"\n\n\
+         # What Auto takes at widths from .. to. Between two ranges it is what the nearer one says, by ratio.\n\
+         choices = [\n",
+        sources.join("; ")
+    );
+    // Writing to a string does not fail.
+    for Choice { op, bits: [from, to], strategy } in choices {
+        let _ = writeln!(
+            text,
+            "  {{ op = \"{op}\", bits = [{from}, {to}], strategy = \"{strategy}\" }},"
+        );
+    }
+    text += "]\n\n# Kernels that aim at another number of threads per block than the catalogue says.\nblocks = [\n";
+    for Block { kernel, digit, q, bits, block } in blocks {
+        let _ = writeln!(
+            text,
+            "  {{ kernel = \"{kernel}\", digit = \"{digit}\", q = {q}, bits = {bits}, block = {block} }},"
+        );
+    }
+    text += "]\n\n# Milliseconds for a batch of 2^32 bits, divisors of uniform length.\nrows = [\n";
+    for row in rows {
+        let _ = writeln!(text, "  {},", line(row));
+    }
+    text += "]\n";
+    text
+}

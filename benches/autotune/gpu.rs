@@ -1,0 +1,147 @@
+//! Times on a device: operands are on it before, results stay there, events in its queue tell.
+
+use std::collections::HashMap;
+
+use gpuint::{BackendKind, Device, Error, Kernels, ShapeVisitor, tuning};
+
+use crate::Timing;
+use crate::compiled::Result;
+use crate::count::Op;
+use crate::space::Variant;
+use crate::support::workload::Workload;
+use crate::support::{Batches, Operands, Task, Times, ways};
+
+/// Measurements of a variant, at most.
+const RUNS: u32 = 25;
+/// Seconds for a variant, about, after the third measurement.
+const SECONDS: f64 = 0.25;
+/// Bits of the batches that times are given for.
+const BATCH: f64 = 4_294_967_296.0;
+/// Rows that are checked.
+const CHECKED: usize = 4;
+
+pub(crate) struct Gpu {
+    device: Device,
+    /// The same GPU with kernels of other blocks.
+    by_block: HashMap<u32, Device>,
+    /// Why there are none: it is the same for all.
+    no_other_blocks: Option<String>,
+    operands: Operands,
+}
+
+impl Gpu {
+    /// For batches of `2^batch` bits.
+    pub(crate) fn new(device: Device, batch: u32) -> Self {
+        let operands = Operands::new(1 << batch);
+        Self { device, by_block: HashMap::new(), no_other_blocks: None, operands }
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.device.name()
+    }
+
+    pub(crate) fn is_cuda(&self) -> bool {
+        self.device.backend() == BackendKind::Cuda
+    }
+
+    /// The time of a variant.
+    pub(crate) fn time(&mut self, variant: &Variant) -> Result<Timing> {
+        let device = match self.device_of(variant)? {
+            Ok(device) => device,
+            Err(reason) => return Ok(Timing::Skipped(reason)),
+        };
+        let measurement = Measurement { variant, device, operands: &mut self.operands };
+        match variant.shape.visit(measurement) {
+            None => Err(format!("{} is listed and not built", variant.shape)),
+            Some(Ok(ms)) => Ok(Timing::Ms(ms)),
+            Some(Err(Trouble::Device(Error::KernelMissing { remedy, .. }))) => {
+                if !variant.is_own_block {
+                    self.no_other_blocks = Some(remedy.clone());
+                }
+                Ok(Timing::Skipped(remedy))
+            }
+            Some(Err(Trouble::Device(
+                error @ (Error::SharedMemory { .. } | Error::Compile { .. }),
+            ))) => Ok(Timing::Skipped(error.to_string())),
+            Some(Err(Trouble::Device(error))) => Err(format!("{variant}: {error}")),
+            Some(Err(Trouble::Wrong(row))) => Err(format!("{variant}: row {row} is wrong")),
+        }
+    }
+
+    /// The device that has the variant's kernel with its block, or the reason why there is none.
+    fn device_of(&mut self, variant: &Variant) -> Result<std::result::Result<Device, String>> {
+        if variant.is_own_block {
+            return Ok(Ok(self.device.clone()));
+        }
+        if !self.is_cuda() {
+            let backend = self.device.backend();
+            return Ok(Err(format!("{backend} has the blocks that it was built with")));
+        }
+        if let Some(reason) = &self.no_other_blocks {
+            return Ok(Err(reason.clone()));
+        }
+        if let Some(device) = self.by_block.get(&variant.block) {
+            return Ok(Ok(device.clone()));
+        }
+        let device =
+            tuning::device_with_block(0, variant.block).map_err(|error| error.to_string())?;
+        self.by_block.insert(variant.block, device.clone());
+        Ok(Ok(device))
+    }
+}
+
+enum Trouble {
+    Device(Error),
+    /// A row has a wrong result.
+    Wrong(usize),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Device(error)
+    }
+}
+
+struct Measurement<'a> {
+    variant: &'a Variant,
+    device: Device,
+    operands: &'a mut Operands,
+}
+
+impl ShapeVisitor for Measurement<'_> {
+    /// Milliseconds for a batch of 2^32 bits.
+    type Output = std::result::Result<f64, Trouble>;
+
+    fn visit<T: Kernels>(self) -> Self::Output {
+        let Self { variant, device, operands } = self;
+        let task = match variant.op {
+            Op::Add => Task::Add,
+            Op::MulLow => Task::MulLow,
+            Op::MulWide => Task::MulWide,
+            Op::Square => Task::Square,
+            Op::DivRem => Task::DivRem,
+            Op::ShiftedInverse => Task::ShiftedInverse,
+        };
+        let mut batches = Batches::<T>::new(&device, operands)?;
+        if matches!(task, Task::DivRem | Task::ShiftedInverse) {
+            batches.divide_by(&operands.divisors::<T>(Workload::Uniform))?;
+        }
+        let mut ways = ways::<T>(&device, task).into_iter();
+        let Some(way) = ways.find(|way| way.name == variant.strategy) else {
+            let kernel = variant.entry().name();
+            let remedy = "the operations offer no such strategy".to_owned();
+            return Err(Error::KernelMissing { kernel, remedy }.into());
+        };
+        let times =
+            Times::of(RUNS, SECONDS, || Ok::<_, Error>(device.time(|| way.run(&mut batches))?.1))?;
+        let rows = batches.u.len();
+        for row in (0..rows).step_by(rows.div_ceil(CHECKED).max(1)) {
+            let operands = [batches.u.row(row)?, batches.v.row(row)?];
+            let results = [batches.out[0].row(row)?, batches.out[1].row(row)?];
+            if !variant.op.is_right(T::BITS, &operands, &results) {
+                return Err(Trouble::Wrong(row));
+            }
+        }
+        Ok(times.median().as_secs_f64() * 1e3 * BATCH / (rows * T::BITS) as f64)
+    }
+}

@@ -1,0 +1,368 @@
+//! Finds what is fastest: strategy, digit, Q and block size of every operation at every width.
+//!
+//! `cargo bench --bench autotune` tries the search space of `kernels/search.toml`, writes a tuning table
+//! (`tuning/<gpu>.toml`, which build.rs reads: docs/tuning.md) and plots, and prints what won and by
+//! how much. On a CUDA GPU it measures by events; where there is none, it takes the roofline model of
+//! `benches/work` for an H200, which needs nvcc, and says so in the table, the plots and their names;
+//! that table is not put beside those of GPUs.
+//!
+//! What is known stays in a state file: an interrupted run goes on where it ended, and kernels whose
+//! text has changed are tried anew.
+
+mod choose;
+#[path = "../../src/codegen.rs"]
+#[allow(dead_code, unused_imports)]
+mod codegen;
+#[path = "../../tests/ptx/compiled.rs"]
+#[allow(dead_code)]
+mod compiled;
+#[path = "../work/count.rs"]
+#[allow(dead_code)]
+mod count;
+#[path = "../../examples/support/mod.rs"]
+#[allow(dead_code)]
+mod device;
+mod gpu;
+mod model;
+#[path = "../support/plot.rs"]
+#[allow(dead_code)]
+mod plot;
+mod plots;
+#[path = "../work/roofline.rs"]
+#[allow(dead_code)]
+mod roofline;
+#[path = "../work/sass.rs"]
+#[allow(dead_code)]
+mod sass;
+mod space;
+mod state;
+#[path = "../support/mod.rs"]
+#[allow(dead_code)]
+mod support;
+#[path = "../../build/tuning.rs"]
+#[allow(dead_code)]
+mod table;
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+use std::{env, fs};
+
+use clap::{Parser, ValueEnum};
+use compiled::Result;
+use gpu::Gpu;
+use gpuint::{Device, Error, shapes};
+use indicatif::{ProgressBar, ProgressStyle};
+use model::Model;
+use space::Variant;
+use state::State;
+use support::workload;
+use table::{Row, Table};
+
+/// Finds the fastest strategies, shapes and block sizes, and writes a tuning table.
+#[derive(Debug, Parser)]
+struct Options {
+    /// Operations, separated by commas: mul_lo, mul_wide, sqr, add, div_rem, shifted_inverse [default:
+    /// all].
+    #[arg(long, value_delimiter = ',', value_parser = ["mul_lo", "mul_wide", "sqr", "add", "div_rem", "shifted_inverse"])]
+    ops: Vec<String>,
+    /// Widths, separated by commas [default: all that are built].
+    #[arg(long, value_delimiter = ',')]
+    bits: Vec<usize>,
+    /// Seconds after which nothing new is tried; what is left is for the next run.
+    #[arg(long, default_value_t = 600.0)]
+    budget: f64,
+    /// Where times come from: the first GPU, or else the model, where nothing is said. `simt` is for
+    /// trying the measurement itself.
+    #[arg(long)]
+    source: Option<SourceKind>,
+    /// Bits of a batch that is timed, as a power of two.
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(18..=36))]
+    batch: u32,
+    /// The tuning table: rows of it that are not measured anew stay [default: tuning/<gpu>.toml of
+    /// this repository; in the folder of the state where that is not there, and for the model].
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
+    /// Where the state and the plots are [default: target/autotune, or autotune where there is no
+    /// target].
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// Try a few variants over the shim only: whether tuning works.
+    #[arg(long)]
+    test: bool,
+    /// `cargo bench` says this, and `cargo test --benches` does not.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+impl Options {
+    /// A few variants, in a folder of their own that is empty at the start.
+    fn trial() -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("autotune");
+        // Where it is not there, it is empty.
+        let _ = fs::remove_dir_all(&folder);
+        Self {
+            ops: ["add", "mul_lo"].map(String::from).into(),
+            bits: vec![1024],
+            budget: f64::INFINITY,
+            source: Some(SourceKind::Simt),
+            batch: 18,
+            table: None,
+            folder: Some(folder),
+            test: true,
+            bench: false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SourceKind {
+    Cuda,
+    Model,
+    Simt,
+}
+
+/// What a source says of a variant.
+enum Timing {
+    /// Milliseconds for a batch of 2^32 bits.
+    Ms(f64),
+    /// It does not run there, for a reason.
+    Skipped(String),
+}
+
+/// Where times come from.
+enum Source {
+    Gpu(Box<Gpu>),
+    Model(Box<Model>),
+}
+
+impl Source {
+    fn new(options: &Options) -> Result<Self> {
+        let on = |device| Ok(Self::Gpu(Box::new(Gpu::new(device, options.batch))));
+        let model = || Ok(Self::Model(Box::new(Model::new()?)));
+        let words = |error: Error| error.to_string();
+        match options.source {
+            Some(SourceKind::Cuda) => on(Device::cuda(0).map_err(words)?),
+            Some(SourceKind::Simt) => on(Device::simt()),
+            Some(SourceKind::Model) => model(),
+            None => match Device::cuda(0) {
+                Ok(device) => on(device),
+                Err(Error::NoDevice) => model(),
+                Err(error) => Err(words(error)),
+            },
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::Gpu(gpu) => gpu.name(),
+            Self::Model(_) => Model::NAME.to_owned(),
+        }
+    }
+
+    fn is_a_gpu(&self) -> bool {
+        matches!(self, Self::Gpu(gpu) if gpu.is_cuda())
+    }
+
+    fn time(&mut self, variant: &Variant) -> Result<Timing> {
+        match self {
+            Self::Gpu(gpu) => gpu.time(variant),
+            Self::Model(model) => model.time(variant),
+        }
+    }
+}
+
+/// The name of a GPU in file names: `h200`, `h200-roofline-model`.
+fn file_name(gpu: &str) -> String {
+    let name = gpu.trim_start_matches("NVIDIA ").to_lowercase();
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
+}
+
+fn main() -> ExitCode {
+    let mut options = Options::parse();
+    if options.test || !options.bench {
+        options = Options::trial();
+    }
+    let done = device::start_log().map_err(|error| error.to_string()).and_then(|()| run(&options));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("autotune: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<()> {
+    if let Some(bits) = options.bits.iter().find(|&&bits| shapes().iter().all(|s| s.bits != bits)) {
+        return Err(format!("{bits} bits are not built"));
+    }
+    let mut source = match Source::new(options) {
+        Ok(source) => source,
+        Err(reason) if options.source.is_none() => {
+            println!("nothing was tuned: there is no GPU, and the model lacks nvcc: {reason}");
+            return Ok(());
+        }
+        Err(reason) => return Err(reason),
+    };
+    let gpu = source.name();
+    let name = file_name(&gpu);
+    let folder = options.folder.clone().unwrap_or_else(default_folder);
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let file = options.table.clone().unwrap_or_else(|| {
+        let tables = Path::new(compiled::ROOT).join("tuning");
+        let tables = if source.is_a_gpu() && tables.is_dir() { &tables } else { &folder };
+        tables.join(format!("{name}.toml"))
+    });
+    let kernels = compiled::tasks()?;
+    let kernels: Vec<_> = kernels.iter().map(|task| task.name).collect();
+    let before = read(&file, &kernels)?;
+
+    let mut state = State::open(&folder.join(format!("{name}.state")))?;
+    let variants = space::variants(&options.ops, &options.bits)?;
+    println!("{} variants on {gpu}", variants.len());
+    let known = measure(options, &mut source, &gpu, &mut state, &variants)?;
+
+    print(&known);
+    let rows: Vec<Row> = known.iter().map(|(_, row)| row.clone()).collect();
+    let files = plots::draw(&folder, &name, &gpu, &rows)?;
+    println!("\n{} plots: {}", files.len(), folder.join(format!("{name}-*.{{svg,png}}")).display());
+    let table = choose::table(&gpu, choose::merged(before, rows));
+    let text = choose::text(&table);
+    // What build.rs will say to it.
+    Table::parse(&text, &kernels)?;
+    fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+    println!("the tuning table: {}", file.display());
+    println!("to build with it: GPUINT_TUNING={} cargo build --release", file.display());
+    Ok(())
+}
+
+fn default_folder() -> PathBuf {
+    // `CARGO_TARGET_TMPDIR` is a folder in it; on another machine than this was built on, there is none.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().filter(|target| target.is_dir());
+    target.map_or_else(|| "autotune".into(), |target| target.join("autotune"))
+}
+
+/// The rows of a table that may be there.
+fn read(file: &Path, kernels: &[&str]) -> Result<Vec<Row>> {
+    if !file.is_file() {
+        return Ok(Vec::new());
+    }
+    let text = fs::read_to_string(file).map_err(|error| error.to_string());
+    let table = text.and_then(|text| Table::parse(&text, kernels));
+    table.map(|table| table.rows).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// Tries all that is not known, for as long as the budget says; what is known in the end.
+fn measure<'a>(
+    options: &Options,
+    source: &mut Source,
+    gpu: &str,
+    state: &mut State,
+    variants: &'a [Variant],
+) -> Result<Vec<(&'a Variant, Row)>> {
+    let today = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+    let bar = progress(variants.len());
+    let start = Instant::now();
+    let (mut known, mut new, mut left, mut skipped) = (Vec::new(), 0, 0, BTreeMap::new());
+    for variant in variants {
+        let key = variant.key();
+        if let Some(row) = state.get(&key) {
+            known.push((variant, row.clone()));
+            // Not a part of the speed that the bar expects of the rest.
+            bar.set_length(bar.length().unwrap_or_default().saturating_sub(1));
+            continue;
+        }
+        if start.elapsed().as_secs_f64() >= options.budget {
+            left += 1;
+            continue;
+        }
+        bar.set_message(variant.to_string());
+        match source.time(variant).inspect_err(|_| bar.abandon())? {
+            Timing::Ms(ms) => {
+                let row = row(variant, ms, gpu, &today);
+                state.add(key, row.clone())?;
+                known.push((variant, row));
+                new += 1;
+            }
+            Timing::Skipped(reason) => {
+                skipped.entry(reason).or_insert_with(Vec::new).push(variant);
+            }
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    println!(
+        "{} variants are known, {new} of them from this run ({:.0} s); {left} are left for the next",
+        known.len(),
+        start.elapsed().as_secs_f64()
+    );
+    for (reason, variants) in skipped {
+        println!("skipped {} (the first: {}): {reason}", variants.len(), variants[0]);
+    }
+    Ok(known)
+}
+
+fn row(variant: &Variant, ms: f64, gpu: &str, date: &str) -> Row {
+    let one_of_many = !variant.task.per_width;
+    Row {
+        kernel: variant.task.name.to_owned(),
+        bits: variant.shape.bits,
+        digit: one_of_many.then(|| variant.shape.digit.name().to_owned()),
+        q: one_of_many.then_some(variant.shape.q),
+        block: one_of_many.then_some(variant.block),
+        // Four digits are more than two runs agree in.
+        ms: format!("{ms:.3e}").parse().unwrap_or(ms),
+        gpu: gpu.to_owned(),
+        date: date.to_owned(),
+    }
+}
+
+fn progress(length: usize) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(length as u64);
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len}, {eta} left  {msg:48!}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+/// What won at each width, and by how much over what runs by default.
+fn print(known: &[(&Variant, Row)]) {
+    let mut by_width: BTreeMap<(&str, usize), Vec<&(&Variant, Row)>> = BTreeMap::new();
+    for entry in known {
+        by_width.entry((entry.0.op.name(), entry.0.shape.bits)).or_default().push(entry);
+    }
+    println!("\n| operation | bits | fastest | ms | by default | ms | times as fast |");
+    println!("|{}", "---|".repeat(7));
+    for ((op, bits), entries) in by_width {
+        let fastest = entries.iter().min_by(|a, b| a.1.ms.total_cmp(&b.1.ms));
+        let Some((variant, best)) = fastest else { continue };
+        let default = entries.iter().find(|(variant, _)| variant.is_default());
+        let (by_default, ms, gain) = match default {
+            Some((variant, row)) => {
+                (how(variant), format!("{:.3}", row.ms), format!("{:.2}", row.ms / best.ms))
+            }
+            None => ("not measured".to_owned(), String::new(), String::new()),
+        };
+        println!(
+            "| {op} | {bits} | {} | {:.3} | {by_default} | {ms} | {gain} |",
+            how(variant),
+            best.ms
+        );
+    }
+}
+
+/// A variant without its operation and width.
+fn how(variant: &Variant) -> String {
+    let Variant { strategy, task, shape, block, .. } = variant;
+    if task.per_width {
+        return (*strategy).to_owned();
+    }
+    let separator = if strategy.is_empty() { "" } else { ", " };
+    format!("{strategy}{separator}{}, Q = {}, block {block}", shape.digit, shape.q)
+}

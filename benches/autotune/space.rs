@@ -1,0 +1,159 @@
+//! What is tried: the search space of `kernels/search.toml` over the shapes and kernels of the
+//! catalogue.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use gpuint::{Auto, DigitKind, Division, Kernels, Mult, Shape, ShapeVisitor, shapes, tuning};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::codegen::{Entry, Task, translation_unit};
+use crate::compiled::{self, Result};
+use crate::count::Op;
+
+/// The space, which stands beside the kernels.
+const SPACE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/search.toml"));
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Space {
+    /// Threads per block, by operation.
+    blocks: BTreeMap<String, Vec<u32>>,
+}
+
+/// A kernel with a block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Variant {
+    pub(crate) op: Op,
+    /// `classical`, `blocked_tensor`; empty where there is one only.
+    pub(crate) strategy: &'static str,
+    pub(crate) task: Task<'static>,
+    pub(crate) shape: Shape,
+    pub(crate) block: u32,
+    /// Whether the kernel is built with this block.
+    pub(crate) is_own_block: bool,
+    /// Whether the strategy is what `Auto` takes.
+    pub(crate) is_auto: bool,
+    /// Whether the shape is the one by which strategies are compared.
+    pub(crate) is_usual_shape: bool,
+}
+
+impl Variant {
+    pub(crate) fn entry(&self) -> Entry<'static> {
+        let Shape { bits, q, digit } = self.shape;
+        Entry { task: self.task, bits, q, digit: digit.name(), block: self.block }
+    }
+
+    /// What the variant runs by default: what a user gets who asks for nothing.
+    pub(crate) fn is_default(&self) -> bool {
+        self.is_own_block && self.is_auto && self.is_usual_shape
+    }
+
+    /// A hash of all the text that the kernel is made of, and of who compiles it: the build or NVRTC.
+    pub(crate) fn key(&self) -> String {
+        let mut hash = Sha256::new();
+        for (name, text) in tuning::headers() {
+            hash.update(name);
+            hash.update(text);
+        }
+        hash.update(translation_unit([self.entry()]));
+        hash.update([u8::from(self.is_own_block)]);
+        hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// First the strategies at usual shapes; then their blocks; then all other shapes.
+    fn rank(&self) -> (bool, bool, usize, &'static str) {
+        (!self.is_usual_shape, !self.is_own_block, self.shape.bits, self.op.name())
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { op, strategy, task, shape, block, .. } = self;
+        let Shape { bits, q, digit } = shape;
+        let separator = if strategy.is_empty() { "" } else { " " };
+        write!(f, "{}{separator}{strategy} at {bits} bits", op.name())?;
+        if task.per_width { Ok(()) } else { write!(f, ", {digit}, Q = {q}, block {block}") }
+    }
+}
+
+/// The shape by which the strategies of a width are compared: 64-bit digits and Q = 4 where it is
+/// built, as users have it who ask for nothing.
+fn usual(bits: usize) -> Option<Shape> {
+    let usual = Shape { bits, q: 4, digit: DigitKind::U64 };
+    let mut of_width = shapes().iter().copied().filter(|shape| shape.bits == bits);
+    let first = of_width.clone().next_back();
+    of_width.find(|shape| *shape == usual).or(first)
+}
+
+/// What `Auto` takes for an operation on a shape.
+struct Taken(Op);
+
+impl ShapeVisitor for Taken {
+    type Output = String;
+
+    fn visit<T: Kernels>(self) -> String {
+        let product = |op| <Auto as Mult<T>>::product(op).offered(op, T::SHAPE).to_string();
+        match self.0 {
+            Op::Add => String::new(),
+            Op::MulLow => product(gpuint::Op::MulLow),
+            Op::MulWide => product(gpuint::Op::MulWide),
+            Op::Square => product(gpuint::Op::SquareLow),
+            Op::ShiftedInverse => product(gpuint::Op::ShiftedInverse),
+            Op::DivRem => {
+                let op = gpuint::Op::DivRem;
+                <Auto as Division<T>>::quotient(op).offered(op, T::SHAPE).to_string()
+            }
+        }
+    }
+}
+
+/// Whether several instances share a block, which is where its size makes a difference: `Shape::ROWS`
+/// of kernels/shape.cuh.
+fn shares_block(shape: Shape) -> bool {
+    shape.threads() <= 32
+}
+
+/// All variants of the operations and widths that are asked for (all where none are), the most
+/// important ones first.
+pub(crate) fn variants(ops: &[String], bits: &[usize]) -> Result<Vec<Variant>> {
+    let space: Space =
+        toml::from_str(SPACE).map_err(|error| format!("kernels/search.toml: {error}"))?;
+    let tasks = compiled::tasks()?;
+    let mut variants = Vec::new();
+    // Operands are made of 64-bit digits.
+    let whole = shapes().iter().copied().filter(|shape| shape.bits.is_multiple_of(64));
+    for shape in whole.filter(|shape| bits.is_empty() || bits.contains(&shape.bits)) {
+        let is_usual_shape = usual(shape.bits) == Some(shape);
+        for &task in &tasks {
+            let Some((op, strategy)) = Op::of(task.name) else { continue };
+            let is_asked = ops.is_empty() || ops.iter().any(|name| name == op.name());
+            if !is_asked
+                || !task.is_offered(shape.bits, shape.digit.name())
+                || (task.per_width && !is_usual_shape)
+            {
+                continue;
+            }
+            let own = tuning::block(task.name, shape);
+            let mut blocks = vec![own];
+            if shares_block(shape) && !task.per_width {
+                let declared = space.blocks.get(op.name()).into_iter().flatten().copied();
+                blocks.extend(declared.filter(|&block| block != own));
+            }
+            let is_auto = shape.visit(Taken(op)).is_some_and(|taken| taken == strategy);
+            variants.extend(blocks.into_iter().map(|block| Variant {
+                op,
+                strategy,
+                task,
+                shape,
+                block,
+                is_own_block: block == own,
+                is_auto,
+                is_usual_shape,
+            }));
+        }
+    }
+    variants.sort_by_key(Variant::rank);
+    Ok(variants)
+}

@@ -1,0 +1,29 @@
+//! For `benches/autotune`, and no part of the interface: kernels with other blocks than their own.
+
+use crate::backend::images::HEADERS;
+use crate::device::Device;
+use crate::error::Result;
+pub use crate::shape::CATALOGUE_BLOCK;
+use crate::shape::{self, Shape};
+
+/// The CUDA GPU of that number, with a stream of its own, whose kernels aim at so many threads per
+/// block: NVRTC makes them when they are first used.
+///
+/// # Errors
+/// As [`Device::cuda`]; operations may return what any operation may where there is no NVRTC, and
+/// [`Driver`](crate::Error::Driver) where no block can have so many threads.
+pub fn device_with_block(ordinal: usize, block: u32) -> Result<Device> {
+    Device::cuda_with_block(ordinal, block)
+}
+
+/// The threads per block that a kernel of the catalogue aims at, as it was built.
+#[must_use]
+pub fn block(kernel: &str, shape: Shape) -> u32 {
+    shape::block(kernel, shape)
+}
+
+/// The names and texts of the headers that kernels are made of.
+#[must_use]
+pub fn headers() -> &'static [(&'static str, &'static str)] {
+    HEADERS
+}

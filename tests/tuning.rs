@@ -1,0 +1,151 @@
+//! From measurements to a tuning table.
+
+#[path = "../benches/autotune/choose.rs"]
+mod choose;
+#[path = "../build/tuning.rs"]
+#[allow(dead_code)]
+mod table;
+
+use std::path::Path;
+use std::{env, fs};
+
+use choose::{merged, text};
+use table::{Row, Table};
+
+const GPU: &str = "A GPU";
+const MODEL: &str = "A GPU (model)";
+const KERNELS: &[&str] = &["add", "mul_lo_classical", "mul_lo_tensor", "mul_lo_karatsuba"];
+
+/// A row of a kernel that serves all shapes of a width.
+fn of_width(kernel: &str, bits: usize, ms: f64, gpu: &str) -> Row {
+    Row {
+        kernel: kernel.to_owned(),
+        bits,
+        digit: None,
+        q: None,
+        block: None,
+        ms,
+        gpu: gpu.to_owned(),
+        date: "2026-11-20".to_owned(),
+    }
+}
+
+fn of_shape(kernel: &str, bits: usize, (digit, q, block): (&str, usize, u32), ms: f64) -> Row {
+    let (digit, q, block) = (Some(digit.to_owned()), Some(q), Some(block));
+    Row { digit, q, block, ..of_width(kernel, bits, ms, GPU) }
+}
+
+/// The choices for an operation: from, to, strategy.
+fn choices(rows: Vec<Row>) -> Vec<(usize, usize, String)> {
+    let table = choose::table(GPU, rows);
+    let choice = |choice: table::Choice| (choice.bits[0], choice.bits[1], choice.strategy);
+    table.choices.into_iter().map(choice).collect()
+}
+
+#[test]
+fn the_fastest_strategy_is_chosen_and_neighbours_are_one_range() {
+    let rows = [(1024, 1.0, 2.0), (2048, 1.5, 1.6), (4096, 3.0, 1.0), (8192, 6.0, 1.5)];
+    let rows = rows.into_iter().flat_map(|(bits, classical, tensor)| {
+        [
+            of_shape("mul_lo_classical", bits, ("u64", 4, 128), classical),
+            of_width("mul_lo_tensor", bits, tensor, GPU),
+        ]
+    });
+    assert_eq!(
+        choices(rows.collect()),
+        [(1024, 2048, "classical".to_owned()), (4096, 8192, "tensor".to_owned())]
+    );
+}
+
+#[test]
+fn strategies_are_compared_at_the_usual_shape() {
+    let rows = vec![
+        of_shape("mul_lo_classical", 4096, ("u64", 4, 128), 2.0),
+        of_shape("mul_lo_classical", 4096, ("u32", 2, 128), 0.5),
+        of_width("mul_lo_tensor", 4096, 1.0, GPU),
+    ];
+    assert_eq!(choices(rows), [(4096, 4096, "tensor".to_owned())]);
+    let rows = vec![
+        of_shape("mul_lo_classical", 6144, ("u64", 3, 128), 2.0),
+        of_shape("mul_lo_karatsuba", 6144, ("u64", 3, 128), 1.0),
+    ];
+    assert_eq!(choices(rows), [(6144, 6144, "karatsuba".to_owned())]);
+}
+
+#[test]
+fn a_model_counts_where_nothing_was_measured() {
+    let rows = vec![
+        of_width("mul_lo_tensor", 1024, 2.0, GPU),
+        of_width("mul_lo_classical", 1024, 1.0, MODEL),
+        of_width("mul_lo_tensor", 2048, 2.0, MODEL),
+        of_width("mul_lo_classical", 2048, 1.0, MODEL),
+    ];
+    assert_eq!(
+        choices(rows),
+        [(1024, 1024, "tensor".to_owned()), (2048, 2048, "classical".to_owned())]
+    );
+}
+
+#[test]
+fn another_block_must_be_faster_by_more_than_noise() {
+    let add = |block, ms| of_shape("add", 1024, ("u64", 4, block), ms);
+    let blocks = |rows| -> Vec<u32> {
+        choose::table(GPU, rows).blocks.iter().map(|block| block.block).collect()
+    };
+    assert_eq!(blocks(vec![add(128, 1.0), add(64, 0.9), add(256, 0.8)]), [256]);
+    assert!(blocks(vec![add(128, 1.0), add(64, 0.98)]).is_empty());
+    // Without the block that it has, nothing is known of what another one gains.
+    assert!(blocks(vec![add(64, 0.1)]).is_empty());
+    let model = |row| Row { gpu: MODEL.to_owned(), ..row };
+    assert!(blocks(vec![model(add(128, 1.0)), model(add(64, 0.1))]).is_empty());
+}
+
+#[test]
+fn new_rows_replace_those_of_the_same_variant_only() {
+    let old = vec![
+        of_shape("add", 1024, ("u64", 4, 128), 1.0),
+        of_shape("add", 1024, ("u64", 4, 64), 2.0),
+        of_width("mul_lo_tensor", 1024, 3.0, MODEL),
+    ];
+    let new = vec![
+        of_shape("add", 1024, ("u64", 4, 128), 4.0),
+        of_width("mul_lo_tensor", 1024, 5.0, GPU),
+    ];
+    let mut times: Vec<f64> = merged(old, new).iter().map(|row| row.ms).collect();
+    times.sort_by(f64::total_cmp);
+    assert_eq!(times, [2.0, 3.0, 4.0, 5.0]);
+}
+
+#[test]
+fn what_is_written_is_what_is_read() {
+    let rows = vec![
+        of_shape("add", 1024, ("u64", 4, 128), 1.0),
+        of_shape("add", 1024, ("u64", 4, 64), 0.5),
+        of_shape("mul_lo_classical", 1024, ("u64", 4, 128), 1.25),
+        of_width("mul_lo_tensor", 4096, 3.0, MODEL),
+    ];
+    let table = choose::table(GPU, rows);
+    assert_eq!((table.choices.len(), table.blocks.len()), (2, 1));
+    assert_eq!(Table::parse(&text(&table), KERNELS), Ok(table));
+}
+
+/// Choices and blocks of the tables of this repository are not edited by hand.
+#[test]
+fn tables_say_what_their_rows_imply() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let catalogue = fs::read_to_string(root.join("kernels/catalogue.toml")).unwrap();
+    let catalogue: toml::Table = catalogue.parse().unwrap();
+    let operations =
+        ["operations", "width_operations"].map(|key| catalogue[key].as_table().unwrap());
+    let kernels: Vec<&str> =
+        operations.iter().flat_map(|table| table.keys()).map(String::as_str).collect();
+    for file in fs::read_dir(root.join("tuning")).unwrap() {
+        let path = file.unwrap().path();
+        let written = fs::read_to_string(&path).unwrap();
+        let table = Table::parse(&written, &kernels).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+        let implied = choose::table(&table.gpu, table.rows.clone());
+        assert_eq!(table.choices, implied.choices, "{path:?}");
+        // Which blocks are faster depends on what the build has.
+        assert_eq!(text(&Table { blocks: table.blocks, ..implied }), written, "{path:?}");
+    }
+}
