@@ -297,12 +297,12 @@ struct Classical {
   static constexpr u32 DIVISION_THREADS = 128;
 
   // Limbs that `overflow` must hold for products of a division to so many columns.
-  static constexpr u32 overflow_limbs(u32 width) { return gpuint::overflow_limbs(width); }
+  __host__ __device__ static constexpr u32 overflow_limbs(u32 width) { return gpuint::overflow_limbs(width); }
 
   // Limbs of scratch for products of an operand of at most `operand` limbs by another, to at most `width` columns, in a kernel
   // whose groups take `taken` bytes of shared memory besides; a whole number of words.
   template <class S>
-  static constexpr u32 scratch_limbs(u32, u32, u32) {
+  __host__ __device__ static constexpr u32 scratch_limbs(u32, u32, u32) {
     return 0;
   }
 

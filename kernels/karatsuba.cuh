@@ -137,10 +137,10 @@ struct Karatsuba {
   static constexpr u32 DIVISION_THREADS = 128;
 
   // Limbs that `overflow` must hold for products of a division to so many columns.
-  static constexpr u32 overflow_limbs(u32 width) { return gpuint::overflow_limbs(width); }
+  __host__ __device__ static constexpr u32 overflow_limbs(u32 width) { return gpuint::overflow_limbs(width); }
 
   template <class S>
-  static constexpr u32 scratch_limbs(u32 operand, u32 width, u32 taken) {
+  __host__ __device__ static constexpr u32 scratch_limbs(u32 operand, u32 width, u32 taken) {
     const u32 side = karatsuba_side(min_of(operand, width / 2));
     const u32 limbs = side * (width == 2 * operand && side == operand ? 4 : 6);
     const bool fits = u64(S::ROWS) * (taken + limbs * sizeof(typename S::Limb)) <= KARATSUBA_SHARED;

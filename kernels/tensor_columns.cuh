@@ -132,12 +132,12 @@ struct TensorColumns {
   // Products with fewer columns are classical, and up to four times as many where an operand has fewer limbs.
   static constexpr u32 LEAST = 32, MOST_CLASSICAL = 4 * LEAST;
 
-  static constexpr u32 overflow_limbs(u32 width) {
+  __host__ __device__ static constexpr u32 overflow_limbs(u32 width) {
     return max_of(gpuint::overflow_limbs(min_of(width, MOST_CLASSICAL)), 2 * ceil_div(width, TILE_LIMBS));
   }
 
   template <class S>
-  static constexpr u32 scratch_limbs(u32, u32, u32) {
+  __host__ __device__ static constexpr u32 scratch_limbs(u32, u32, u32) {
     return 0;
   }
 

@@ -1,0 +1,71 @@
+//! What a subscriber sees. A program of its own: what other threads do without a subscriber decides
+//! which spans are made at all.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{Batch, Classical, Device, GpuUint};
+use tracing::Level;
+use tracing_subscriber::fmt::format::FmtSpan;
+
+/// A log in memory.
+#[derive(Debug, Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn bytes(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The lines that a subscriber writes of all that `work` does.
+fn traced(work: impl FnOnce()) -> String {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(Level::TRACE)
+        .with_span_events(FmtSpan::NEW | FmtSpan::CLOSE)
+        .without_time()
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    tracing::subscriber::with_default(subscriber, work);
+    String::from_utf8(log.bytes().clone()).unwrap()
+}
+
+#[test]
+fn work_is_spans_with_sizes() {
+    let work = || {
+        let values = [3u32, 5, 7].map(BigUint::from);
+        let device = Device::cpu();
+        let a = Batch::<GpuUint<1024>>::from_biguints(&device, &values).unwrap();
+        let squares = a.wrapping_mul_with::<Classical>(&a.try_clone().unwrap()).unwrap();
+        device.synchronize().unwrap();
+        assert_eq!(squares.to_biguints().unwrap(), [9u32, 25, 49].map(BigUint::from));
+    };
+    let log = traced(work);
+    for span in [
+        "alloc{bytes=384}",
+        "copy{from=\"host\" to=\"device\" bytes=384}",
+        "copy{from=\"device\" to=\"device\" bytes=384}",
+        "launch{backend=cpu kernel=gpuint_mul_lo_classical_b1024_q4_u64 rows=3}",
+        "copy{from=\"device\" to=\"host\" bytes=384}",
+        "synchronize",
+    ] {
+        for event in ["new", "close"] {
+            let is_there = |line: &str| line.contains(span) && line.contains(event);
+            assert!(log.lines().any(is_there), "{span} {event} is not in\n{log}");
+        }
+    }
+}
