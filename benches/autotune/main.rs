@@ -139,9 +139,10 @@ enum Source {
 }
 
 impl Source {
-    fn new(options: &Options) -> Result<Self> {
-        let on = |device| Ok(Self::Gpu(Box::new(Gpu::new(device, options.batch))));
-        let model = || Ok(Self::Model(Box::new(Model::new()?)));
+    /// `None`, with words on standard output, where nothing was asked for and there is nothing.
+    fn new(options: &Options) -> Result<Option<Self>> {
+        let on = |device| Ok(Some(Self::Gpu(Box::new(Gpu::new(device, options.batch)))));
+        let model = || Ok(Some(Self::Model(Box::new(Model::new()?))));
         let words = |error: Error| error.to_string();
         match options.source {
             Some(SourceKind::Cuda) => on(Device::cuda(0).map_err(words)?),
@@ -149,7 +150,12 @@ impl Source {
             Some(SourceKind::Model) => model(),
             None => match Device::cuda(0) {
                 Ok(device) => on(device),
-                Err(Error::NoDevice) => model(),
+                Err(Error::NoDevice) => model().or_else(|reason: String| {
+                    println!(
+                        "nothing was tuned: there is no GPU, and the model needs nvcc: {reason}"
+                    );
+                    Ok(None)
+                }),
                 Err(error) => Err(words(error)),
             },
         }
@@ -200,14 +206,7 @@ fn run(options: &Options) -> Result<()> {
     if let Some(bits) = options.bits.iter().find(|&&bits| shapes().iter().all(|s| s.bits != bits)) {
         return Err(format!("{bits} bits are not built"));
     }
-    let mut source = match Source::new(options) {
-        Ok(source) => source,
-        Err(reason) if options.source.is_none() => {
-            println!("nothing was tuned: there is no GPU, and the model lacks nvcc: {reason}");
-            return Ok(());
-        }
-        Err(reason) => return Err(reason),
-    };
+    let Some(mut source) = Source::new(options)? else { return Ok(()) };
     let gpu = source.name();
     let name = file_name(&gpu);
     let folder = options.folder.clone().unwrap_or_else(default_folder);
@@ -226,6 +225,9 @@ fn run(options: &Options) -> Result<()> {
     println!("{} variants on {gpu}", variants.len());
     let known = measure(options, &mut source, &gpu, &mut state, &variants)?;
 
+    if known.is_empty() {
+        return Ok(());
+    }
     print(&known);
     let rows: Vec<Row> = known.iter().map(|(_, row)| row.clone()).collect();
     let files = plots::draw(&folder, &name, &gpu, &rows)?;
