@@ -6,6 +6,7 @@
 #include "div_by.cuh"
 #include "div_digit.cuh"
 #include "div_tensor.cuh"
+#include "fft.cuh"
 #include "karatsuba.cuh"
 #include "modular.cuh"
 #include "mul.cuh"

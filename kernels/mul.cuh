@@ -6,6 +6,7 @@
 #include "carry.cuh"
 #include "columns.cuh"
 #include "copy.cuh"
+#include "product.cuh"
 
 namespace gpuint {
 

@@ -48,6 +48,9 @@ inline void mma(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2], GPUINT_SITE) 
   simt::multiply_bytes(c, a, b, GPUINT_PASS_SITE);
 }
 
+inline u32 recomputed(u32 x) { return x; }
+inline void prefetch(const void*) {}
+
 #else
 
 #define GPUINT_PTX3(name, text)                                 \
@@ -75,6 +78,15 @@ GPUINT_DEVICE u32 borrow_mask() {
 
 #undef GPUINT_PTX2
 #undef GPUINT_PTX3
+
+// x, of which the compiler does not know that it is x: what is computed from it does not outlive its use in registers.
+GPUINT_DEVICE u32 recomputed(u32 x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
+// Asks for a line of global memory, so that it is in the L2 cache when it is needed.
+GPUINT_DEVICE void prefetch(const void* global) { asm volatile("prefetch.global.L2 [%0];" ::"l"(global)); }
 
 // c += a * b over the lanes of a warp, where a is a 16 x 32 matrix and b a 32 x 8 matrix of bytes and c is 16 x 8, all in
 // fragments (PTX ISA, "Matrix Fragments for mma.m16n8k32"). With g = lane / 4 and t = lane % 4, byte e of a register holds:

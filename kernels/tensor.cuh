@@ -10,17 +10,14 @@
 // not symmetric in the two operands (toeplitz.cuh), so that half of what is left would be masked rows: it does not pay. It
 // saves the reading of an operand.
 #pragma once
-#include "abi.cuh"
 #include "group.cuh"
+#include "product.cuh"
 #include "toeplitz.cuh"
 
 namespace gpuint {
 
 // The strategy. It multiplies whole rows only: products inside of other kernels have other lengths.
 struct TensorCore {};
-
-// What is computed of a product.
-enum class Extent { Low, Wide };
 
 // How rows are worked on: NT tiles at a time and UNROLL steps in a row (toeplitz.cuh), the next row read while one is worked on if
 // AHEAD is 1, ROWS rows to a block and WARPS warps to a row; so many warps to a multiprocessor must have registers.
@@ -158,15 +155,9 @@ struct TensorProduct {
 
   // This lane's limb in the lowest tile of a group of a row's result; null if that half is not wanted.
   GPUINT_DEVICE static u32* place(const G& group, const Operands& o, u64 row, u32 i) {
-    u32 half = 0;
-    if constexpr (E == Extent::Wide) {
-      if (o.scalar == 1)
-        row *= 2;
-      else if (i >= Engine::GROUPS)
-        half = 1, i -= Engine::GROUPS;
-      if (o.out[half] == nullptr) return nullptr;
-    }
-    return static_cast<u32*>(o.out[half]) + row * LIMBS + i * GROUP_LIMBS + group.lane;
+    const u32 half = i / Engine::GROUPS;
+    u32* const limbs = half_of_product<E>(o, row, half, LIMBS);
+    return limbs == nullptr ? nullptr : limbs + (i - half * Engine::GROUPS) * GROUP_LIMBS + group.lane;
   }
 
   GPUINT_DEVICE static bool is_wanted(const u32* place) { return E == Extent::Low || place != nullptr; }
@@ -273,13 +264,6 @@ struct TensorProduct {
     }
   }
 };
-
-template <class S, class M>
-struct MulLow;
-template <class S, class M>
-struct MulWide;
-template <class S, class M>
-struct SquareLow;
 
 template <class S>
 struct MulLow<S, TensorCore> : TensorProduct<S, Extent::Low, 2> {};

@@ -1,7 +1,8 @@
-// CUDA's integer intrinsics, as the CUDA Math API defines them.
+// CUDA's arithmetic intrinsics, as the CUDA Math API defines them.
 #pragma once
 #include "types.h"
 
+#include <cmath>
 #include <type_traits>
 
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
@@ -41,6 +42,18 @@ inline unsigned __funnelshift_lc(unsigned lo, unsigned hi, unsigned shift) {
 }
 inline unsigned __funnelshift_rc(unsigned lo, unsigned hi, unsigned shift) {
   return shift >= 32 ? hi : __funnelshift_r(lo, hi, shift);
+}
+
+inline double __hiloint2double(int hi, int lo) {
+  const unsigned long long bits = static_cast<unsigned long long>(static_cast<unsigned>(hi)) << 32 | static_cast<unsigned>(lo);
+  double value;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+inline long long __double_as_longlong(double value) {
+  long long bits;
+  __builtin_memcpy(&bits, &value, sizeof bits);
+  return bits;
 }
 
 inline unsigned __umulhi(unsigned a, unsigned b) {
