@@ -211,6 +211,7 @@ fn expression(strategy: &str) -> Option<String> {
         "classical" => Some("Product::Classical"),
         "karatsuba" => Some("Product::Karatsuba"),
         "tensor" => Some("Product::TensorCore"),
+        "fft" => Some("Product::Fft"),
         _ => None,
     };
     for (prefix, quotient) in [("blocked_", "Blocked"), ("shinv_", "ShiftedInverse")] {
@@ -301,8 +302,8 @@ mod tests {
             Ok(table) => panic!("{table:?}"),
         };
         wrong(
-            choices(&[("mul_lo", 1, 2, "fft")]),
-            "mul_lo has no strategy \"fft\": it has classical, tensor",
+            choices(&[("mul_lo", 1, 2, "ntt")]),
+            "mul_lo has no strategy \"ntt\": it has classical, tensor",
         );
         wrong(choices(&[("sqr_lo", 1, 2, "tensor")]), "it has classical");
         wrong(choices(&[("div_rem", 1, 2, "digit")]), "it has blocked_classical, shinv_classical");

@@ -415,15 +415,14 @@ struct FftProduct {
   // Columns thread + 256 i of a piece of the product, given what the last part has there.
   GPUINT_DEVICE static i64 column(u32 piece, u32 i, Complex last, const Complex* others) {
     constexpr double ROUNDER = 6755399441055744.0;  // 1.5 * 2^52: at its size doubles are integers
-    double rounded;
-    if constexpr (PARTS == 1) {
-      rounded = (piece == 0 ? last.re : last.im) + ROUNDER;
-    } else {
-      double sum = project(PARTS - 1, piece, last, 0);
+    double sum = piece == 0 ? last.re : last.im;
+    if constexpr (PARTS > 1) {
+      sum = project(PARTS - 1, piece, last, 0);
       GPUINT_UNROLL(3)
       for (u32 k = 0; k + 1 < PARTS; ++k) sum = project(k, piece, others[(k * fft::RADIX + i) * fft::THREADS], sum);
-      rounded = fma(sum, 1.0 / PARTS, ROUNDER);
     }
+    const double rounded = fma(sum, 1.0 / PARTS, ROUNDER);
+    GPUINT_ASSERT(fabs(fma(sum, 1.0 / PARTS, ROUNDER - rounded)) <= fft::worst_error(PARTS), "columns are near integers");
     return __double_as_longlong(rounded) - 0x4338000000000000;
   }
 

@@ -12,10 +12,10 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A way to multiply: [`Classical`], [`Karatsuba`], [`TensorCore`] or [`Auto`]. Sealed.
+/// A way to multiply: [`Classical`], [`Karatsuba`], [`TensorCore`], [`Fft`] or [`Auto`]. Sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a way to multiply `{T}`",
-    label = "use Classical, Karatsuba, TensorCore or Auto"
+    label = "use Classical, Karatsuba, TensorCore, Fft or Auto"
 )]
 pub trait Mult<T: Kernels>: sealed::Sealed {
     /// The algorithm that this strategy asks for.
@@ -69,6 +69,19 @@ pub struct Karatsuba;
 #[derive(Debug, Clone, Copy)]
 pub struct TensorCore;
 
+/// Multiplies by Fourier transforms in double precision, exactly.
+///
+/// Operands are polynomials in balanced digits of 16 bits; the columns of their product come out of the
+/// transforms with an error that is proven to be below 0.45 for every operand, so that they round to the right
+/// integers (`kernels/fft.cuh` of the repository; the method of R. Brent, C. Percival and P. Zimmermann,
+/// 2007). Offered for [`wrapping_mul`](crate::Batch::wrapping_mul),
+/// [`mul_lo_hi`](crate::Batch::mul_lo_hi), [`widening_mul`](crate::Batch::widening_mul) and
+/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 65536 bits up to 262144, whatever
+/// the digits and `Q`; it needs a GPU with fast double precision to pay (A100, H100, H200). Elsewhere it is
+/// [`Classical`]. Results are the same.
+#[derive(Debug, Clone, Copy)]
+pub struct Fft;
+
 /// Divides by the whole shifted inverse of the divisor, found by Newton's iteration, with
 /// products by `M`.
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +96,7 @@ impl sealed::Sealed for Auto {}
 impl sealed::Sealed for Classical {}
 impl sealed::Sealed for Karatsuba {}
 impl sealed::Sealed for TensorCore {}
+impl sealed::Sealed for Fft {}
 impl<M> sealed::Sealed for ShiftedInverse<M> {}
 impl<M> sealed::Sealed for Blocked<M> {}
 
@@ -96,6 +110,8 @@ pub enum Product {
     Karatsuba,
     /// [`TensorCore`].
     TensorCore,
+    /// [`Fft`].
+    Fft,
 }
 
 /// A division algorithm and the multiplication inside it, as a value.
@@ -151,6 +167,7 @@ impl fmt::Display for Product {
             Self::Classical => "classical",
             Self::Karatsuba => "karatsuba",
             Self::TensorCore => "tensor",
+            Self::Fft => "fft",
         })
     }
 }
@@ -217,6 +234,12 @@ impl<T: Kernels> Mult<T> for Karatsuba {
 impl<T: Kernels> Mult<T> for TensorCore {
     fn product(_op: Op) -> Product {
         Product::TensorCore
+    }
+}
+
+impl<T: Kernels> Mult<T> for Fft {
+    fn product(_op: Op) -> Product {
+        Product::Fft
     }
 }
 

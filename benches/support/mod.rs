@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Karatsuba, Kernels, Mask, Mult,
-    Op, ShiftedInverse, TensorCore,
+    Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Fft, Karatsuba, Kernels, Mask,
+    Mult, Op, ShiftedInverse, TensorCore,
 };
 use workload::{DIGIT, Random, Workload};
 
@@ -165,6 +165,7 @@ pub(crate) fn ways<T: Kernels>(device: &Device, task: Task) -> Vec<Way<T>> {
             product::<T, Classical>(task),
             product::<T, Karatsuba>(task),
             product::<T, TensorCore>(task),
+            product::<T, Fft>(task),
         ]
         .into_iter()
         .flatten()

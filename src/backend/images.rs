@@ -47,6 +47,7 @@ mod tests {
         }
         for op in [Op::MulLow, Op::MulWide, Op::SquareLow] {
             tasks.push((op, Strategy::Product(Product::TensorCore)));
+            tasks.push((op, Strategy::Product(Product::Fft)));
         }
         tasks.push((Op::DivRem, Strategy::Quotient(Quotient::Blocked(Product::TensorCore))));
         for op in [

@@ -479,6 +479,14 @@ fn u64_q4_16384() {
     every_kernel(16384, 4, "u64", 64, 47);
 }
 
+/// Products by transforms, of one part and of two.
+#[test]
+fn fft() {
+    for (bits, count) in [(65536, 9), (131_072, 9)] {
+        kernels((bits, 4, "u64", 64), count, |task| task.ends_with("_fft"));
+    }
+}
+
 /// Products by the tensor cores: tiles in one group, of 4, 8 and 12; in two groups; and in four,
 /// shared by two warps.
 #[test]

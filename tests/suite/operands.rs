@@ -201,6 +201,21 @@ impl Draw {
         value
     }
 
+    /// Digits of 16 bits that are largest when they are balanced: the worst for transforms, when they
+    /// are all the same, in runs of one length, or mixed.
+    fn balanced(&mut self, bits: usize) -> BigUint {
+        let run = 1 << self.random.below(12);
+        let kind = self.random.below(5);
+        let digits = (0..bits / 16).map(|i| match kind {
+            0 => 0x8000,
+            1 => 0x7fff,
+            2 => 0x7fff + (i / run % 2) as u16,
+            3 => 0xffff * (i / run % 2) as u16,
+            _ => 0x7fff + u16::from(self.random.one_in(2)),
+        });
+        BigUint::from_bytes_le(&digits.flat_map(u16::to_le_bytes).collect::<Vec<_>>())
+    }
+
     /// Runs of ones and zeros whose lengths are multiples of `unit` and `mean` on average; the top
     /// bit is a one.
     fn runs(&mut self, bits: usize, mean: usize, unit: usize) -> BigUint {
@@ -728,6 +743,10 @@ pub(crate) const PRODUCTS: &[Family] = &[
     ("extreme digits", |draw| {
         let (a, b) = draw.lengths();
         [draw.value_of(a, &[10, 13]), draw.value_of(b, &[10, 13])]
+    }),
+    ("balanced digits of 16 bits at their limits", |draw| {
+        let bits = draw.sizes.bits;
+        [draw.balanced(bits), draw.balanced(bits)]
     }),
     ("one digit", |draw| {
         let (a, _) = draw.lengths();

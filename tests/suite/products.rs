@@ -2,8 +2,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, BackendKind, Batch, Classical, Device, Karatsuba, Kernels, Mult, TensorCore, Widen,
-    WideningVisitor,
+    Auto, BackendKind, Batch, Classical, Device, Fft, Karatsuba, Kernels, Mult, Op, Product,
+    TensorCore, Widen, WideningVisitor,
 };
 
 use crate::operands::{PRODUCTS, Row, ones};
@@ -21,6 +21,8 @@ struct Products<'a> {
     expected: &'a [(BigUint, BigUint)],
     /// Whether tensor cores are tried.
     tensor: bool,
+    /// Whether there are transforms of this width.
+    fft: bool,
 }
 
 impl Products<'_> {
@@ -64,7 +66,7 @@ struct Wide<'a> {
 impl WideningVisitor for Wide<'_> {
     type Output = ();
     fn visit<T: Widen>(self) {
-        let Products { device, rows, expected, tensor, .. } = self.products;
+        let Products { device, rows, expected, tensor, fft, .. } = self.products;
         let what = Context::new::<T>("widening_mul", device);
         self.tally.attempt(&what, rows.len(), |tally| {
             let a = Batch::<T>::from_biguints(device, &first(rows))?;
@@ -76,8 +78,13 @@ impl WideningVisitor for Wide<'_> {
             a.widening_mul_with_into::<Classical, T::Wide>(&b, &mut product)?;
             tally.values(&what, rows, &product.to_biguints()?, &whole);
             if *tensor {
-                let mut product = dirty;
+                let mut product = dirty.try_clone()?;
                 a.widening_mul_with_into::<TensorCore, T::Wide>(&b, &mut product)?;
+                tally.values(&what, rows, &product.to_biguints()?, &whole);
+            }
+            if *fft {
+                let mut product = dirty;
+                a.widening_mul_with_into::<Fft, T::Wide>(&b, &mut product)?;
                 tally.values(&what, rows, &product.to_biguints()?, &whole);
             }
             Ok(())
@@ -92,6 +99,7 @@ impl Check for Structured {
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, T::SHAPE);
+        let fft = Product::Fft.offered(Op::MulLow, T::SHAPE) == Product::Fft;
         for (part, device, rows) in setting.parts::<T>(PRODUCTS, count) {
             let expected: Vec<_> =
                 rows.iter().map(|row| oracle::mul(&row.a, &row.b, T::BITS)).collect();
@@ -99,12 +107,16 @@ impl Check for Structured {
             let tensor =
                 setting.backend != BackendKind::Simt || T::BITS <= 1 << 15 || part % 3 == 1;
             let strategy = "Classical";
-            let products = Products { strategy, device, rows: &rows, expected: &expected, tensor };
+            let products =
+                Products { strategy, device, rows: &rows, expected: &expected, tensor, fft };
             products.check::<T, Classical>(tally);
             if setting.backend != BackendKind::Cpu {
                 Products { strategy: "Karatsuba", ..products }.check::<T, Karatsuba>(tally);
                 if tensor {
                     Products { strategy: "TensorCore", ..products }.check::<T, TensorCore>(tally);
+                }
+                if fft {
+                    Products { strategy: "Fft", ..products }.check::<T, Fft>(tally);
                 }
             }
             T::SHAPE.visit_widening(Wide { products: &products, tally });
