@@ -260,7 +260,6 @@ template <u32 PARTS>
 GPUINT_DEVICE void inverse(Complex (&x)[RADIX], unsigned char* bytes) {
   const Exchange exchange(bytes);
   join<LEVELS - 1, 0>(x, Constant{});
-  __syncwarp();
   GPUINT_UNROLL(16)
   for (u32 i = 0; i < RADIX; ++i) exchange.row(i) = x[i];
   __syncwarp();
