@@ -26,10 +26,10 @@
 // a rotation is cos (1 + d) of (u, v) with tan (1 + d), and one rounding: |error| <= 3 eps |b|; a constant turn after it has
 // another tangent (exact for an eighth), cosine and product of cosines: 4 eps more; the addition rounds once. So a level changes a
 // path from an input to an output by a factor 1 + d with |d| <= 4 eps, or 8 eps where there is a constant turn. On the forward way
-// that bounds the error's Euclidean norm, on the way back, where a sum over all values with |A B| <= m |a| |b| is left, each number (the method
-// of R. Brent, C. Percival and P. Zimmermann, Math. Comp. 76, 2007, who have 4 eps for a level). `worst_error` adds up all factors,
-// those for parts, products and weights too, and multiplies by |a| |b| <= 2^30 (n + 3). It is below 0.45 at 2^18 bits, so that
-// rounding to the nearest integer is right for every operand.
+// that bounds the error's Euclidean norm, on the way back, where a sum over all values with |A B| <= m |a| |b| is left, each
+// number (the method of R. Brent, C. Percival and P. Zimmermann, Math. Comp. 76, 2007, who have 4 eps for a level). `worst_error`
+// adds up all factors, those for parts, products and weights too, and multiplies by |a| |b| <= 2^30 (n + 3). It is below 0.45 at
+// 2^18 bits, so that rounding to the nearest integer is right for every operand.
 #pragma once
 #include "carry.cuh"
 #include "product.cuh"
@@ -294,9 +294,8 @@ struct FftProduct {
 
   using Complex = gpuint::Complex;
   using G = Group<fft::THREADS>;
-  // Values of `a` that a thread keeps in shared memory, so that two blocks have room, and in registers; the others go to device
-  // memory.
-  static constexpr u32 STORED = OPERANDS == 1 && PARTS == 1 ? 0 : 12, KEPT = PARTS == 1 ? 4 : 2;
+  // Values that a thread can put aside in shared memory, so that two blocks have room.
+  static constexpr u32 STORED = OPERANDS == 1 && PARTS == 1 ? 0 : 12;
 
   static constexpr u32 THREADS = fft::THREADS;
   static constexpr u32 ROWS = 1;
@@ -304,7 +303,7 @@ struct FftProduct {
   static constexpr u32 EXCHANGE = round_up(G::SCRATCH_BYTES + TAILS, 16);
   static constexpr u32 VALUES = EXCHANGE + fft::POINTS * sizeof(Complex);
   static constexpr u32 SHARED = VALUES + STORED * fft::THREADS * sizeof(Complex);
-  static constexpr u32 SCRATCH = PARTS == 1 ? 0 : PARTS * fft::POINTS * sizeof(Complex);
+  static constexpr u32 SCRATCH = STORED == 0 ? 0 : (PARTS * fft::RADIX - STORED) * fft::THREADS * sizeof(Complex);
   static constexpr u32 MIN_BLOCKS = 2;
   static constexpr u32 PERSISTENT = 1;
 
@@ -322,18 +321,12 @@ struct FftProduct {
           GPUINT_UNROLL(16)
           for (u32 i = 0; i < fft::RADIX; ++i) x[i] = product(x[i], x[i]);
         } else {
-          Complex kept[KEPT];
-          const auto value = [&](u32 i) -> Complex& {
-            return i < STORED ? values(shared)[i * fft::THREADS]
-                   : i < STORED + KEPT ? kept[i < STORED ? 0 : (i - STORED) % KEPT]
-                                       : points(o, PARTS - 1)[i * fft::THREADS];
-          };
           GPUINT_UNROLL(16)
-          for (u32 i = 0; i < fft::RADIX; ++i) value(i) = x[i];
+          for (u32 i = 0; i < fft::RADIX; ++i) aside(o, shared, i) = x[i];
           read(o, 1, row, tables, x);
           fft::transform(x, tables, shared + EXCHANGE);
           GPUINT_UNROLL(16)
-          for (u32 i = 0; i < fft::RADIX; ++i) x[i] = product(value(i), x[i]);
+          for (u32 i = 0; i < fft::RADIX; ++i) x[i] = product(aside(o, shared, i), x[i]);
         }
         fft::inverse<PARTS>(x, shared + EXCHANGE);
         weigh(tables, x);
@@ -356,14 +349,15 @@ struct FftProduct {
     for (u32 i = 0; i < OPERANDS; ++i) ptx::prefetch(static_cast<const u32*>(o.in[i]) + row * LIMBS + LINE * threadIdx.x);
   }
 
-  // Where this thread keeps STORED of its values of `a`.
-  GPUINT_DEVICE static Complex* values(unsigned char* shared) {
-    return reinterpret_cast<Complex*>(shared + VALUES) + ptx::recomputed(threadIdx.x);
-  }
-
-  // Where this thread keeps its points of the product in part k, if it is not the last, in whose place are other values of `a`.
+  // Where this thread keeps its points of the product in part k.
   GPUINT_DEVICE static Complex* points(const Operands& o, u32 k) {
     return reinterpret_cast<Complex*>(o.scratch + u64(blockIdx.x) * SCRATCH) + k * fft::POINTS + ptx::recomputed(threadIdx.x);
+  }
+
+  // Where this thread puts values aside: STORED of them in shared memory, the others above the points of all parts but the last.
+  GPUINT_DEVICE static Complex& aside(const Operands& o, unsigned char* shared, u32 i) {
+    if (i >= STORED) return points(o, PARTS - 1)[(i - STORED) * fft::THREADS];
+    return (reinterpret_cast<Complex*>(shared + VALUES) + ptx::recomputed(threadIdx.x))[i * fft::THREADS];
   }
 
   // Points thread + 256 i of a part of an operand: digits thread + 256 i + 4096 s for all s.
@@ -411,57 +405,57 @@ struct FftProduct {
     }
   }
 
-  // Columns thread + 256 i of a piece of the product, given what the last part has there.
-  GPUINT_DEVICE static i64 column(u32 piece, u32 i, Complex last, const Complex* others) {
+  // What a part has of the columns of a piece: the real part of y e(-theta piece).
+  GPUINT_DEVICE static double project(u32 k, u32 piece, Complex y, double sum) {
+    if constexpr (PARTS == 1) return piece == 0 ? y.re : y.im;
+    const Complex turn = fft::TABLES<PARTS>.part[k].turns[piece];
+    return fma(turn.im, y.im, fma(turn.re, y.re, sum));
+  }
+
+  // The mean over all parts, rounded.
+  GPUINT_DEVICE static i64 rounded(double sum) {
     constexpr double ROUNDER = 6755399441055744.0;  // 1.5 * 2^52: at its size doubles are integers
-    double sum = piece == 0 ? last.re : last.im;
-    if constexpr (PARTS > 1) {
-      sum = project(PARTS - 1, piece, last, 0);
-      GPUINT_UNROLL(3)
-      for (u32 k = 0; k + 1 < PARTS; ++k) sum = project(k, piece, others[(k * fft::RADIX + i) * fft::THREADS], sum);
-    }
     const double rounded = fma(sum, 1.0 / PARTS, ROUNDER);
     GPUINT_ASSERT(fabs(fma(sum, 1.0 / PARTS, ROUNDER - rounded)) <= fft::worst_error(PARTS), "columns are near integers");
     return __double_as_longlong(rounded) - 0x4338000000000000;
   }
 
-  // The real part of y e(-theta_k piece), added to a sum.
-  GPUINT_DEVICE static double project(u32 k, u32 piece, Complex y, double sum) {
-    const Complex turn = fft::TABLES<PARTS>.part[k].turns[piece];
-    return fma(turn.im, y.im, fma(turn.re, y.re, sum));
-  }
-
-  // The columns, a piece at a time, make limbs.
+  // The columns, two pieces at a time, make limbs.
   GPUINT_DEVICE static void write(const Operands& o, u64 row, const Complex (&x)[fft::RADIX], unsigned char* shared) {
     G group(shared);
     i64* const columns = reinterpret_cast<i64*>(shared + EXCHANGE);
     u32* const tails = reinterpret_cast<u32*>(shared + G::SCRATCH_BYTES);
-    // Where the last part's points wait, if there are more parts: above a piece's columns and where values of `a` were.
-    Complex* const last = reinterpret_cast<Complex*>(columns + fft::POINTS) + threadIdx.x;
     group.sync();  // nobody reads any more what was there
     if constexpr (PARTS > 1) {
       GPUINT_UNROLL(16)
-      for (u32 i = 0; i < fft::RADIX; ++i) last[waiting(i)] = x[i];
+      for (u32 i = 0; i < fft::RADIX; ++i) aside(o, shared, i) = x[i];
     }
     u32 above = 0;
     GPUINT_UNROLL(1)
-    for (u32 piece = 0; piece < PIECES; ++piece) {
+    for (u32 first = 0; first < PIECES; first += 2) {
       const u32 thread = ptx::recomputed(threadIdx.x);
+      const auto store = [&](u32 i, Complex last) {
+        double sums[2] = {};
+        GPUINT_UNROLL(4)
+        for (u32 k = 0; k < PARTS; ++k) {
+          const Complex y = k + 1 < PARTS ? points(o, k)[i * fft::THREADS] : last;
+          sums[0] = project(k, first, y, sums[0]);
+          if (PIECES > 1) sums[1] = project(k, min_of(first + 1, PIECES - 1), y, sums[1]);
+        }
+        columns[place(thread + 256 * i)] = rounded(sums[0]);
+        if (PIECES > 1) columns[fft::POINTS + place(thread + 256 * i)] = rounded(sums[1]);
+      };
       if constexpr (PARTS == 1) {
         GPUINT_UNROLL(16)
-        for (u32 i = 0; i < fft::RADIX; ++i) columns[place(thread + 256 * i)] = column(piece, i, x[i], nullptr);
+        for (u32 i = 0; i < fft::RADIX; ++i) store(i, x[i]);
       } else {
         GPUINT_UNROLL(2)
-        for (u32 i = 0; i < fft::RADIX; ++i) columns[place(thread + 256 * i)] = column(piece, i, last[waiting(i)], points(o, 0));
+        for (u32 i = 0; i < fft::RADIX; ++i) store(i, aside(o, shared, i));
       }
       group.sync();
-      above = resolve(group, columns, tails, above, piece_of(o, row, piece));
+      above = resolve(group, columns, tails, above, piece_of(o, row, first));
+      if (first + 1 < PIECES) above = resolve(group, columns + fft::POINTS, tails, above, piece_of(o, row, first + 1));
     }
-  }
-
-  GPUINT_DEVICE static u32 waiting(u32 i) {
-    constexpr u32 FIRST = fft::RADIX - STORED;
-    return (i < FIRST ? i : i + fft::RADIX / 2 - FIRST) * fft::THREADS;
   }
 
   // Where column j stands: pairs of columns, spread over the banks for threads that read 16 in a row.
