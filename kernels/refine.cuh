@@ -9,6 +9,7 @@
 // V < (D + 1) beta^(n-2) makes it a strict underestimate; beta^4 / 2 * (1/D - 1/(D+1)) <= 2 and the floor bound eta by 3.
 // The paper's special cases (v < B, v > B^h, 2v > B^h, v = B^k) need no treatment of their own with this seed.
 #pragma once
+#include "bounds.cuh"
 #include "step.cuh"
 
 namespace gpuint {
@@ -30,6 +31,7 @@ GPUINT_DEVICE void seed_reciprocal(const Arena& arena, const Divisor<S>& divisor
   for (u32 i = 0; i < LENGTH; ++i)
     e[i] = add_carry(shifted_limb<Limb>(limb, from + static_cast<i32>(i), divisor.to_normal()), Limb(0), carry);
   if (carry != 0) {  // D + 1 = beta^2
+    GPUINT_RARE(SeedOfOnes);
     for (u32 i = 0; i < LENGTH; ++i) y[i] = i + 1 == LENGTH ? HALF : Limb(0);
     return;
   }
@@ -43,6 +45,8 @@ GPUINT_DEVICE void seed_reciprocal(const Arena& arena, const Divisor<S>& divisor
     r[0] = 0;
     const Wide top = Wide(r[LENGTH]) << S::LIMB_BITS | r[LENGTH - 1];
     Limb q = r[LENGTH] >= e[LENGTH - 1] ? Limb(~Limb(0)) : static_cast<Limb>(top / e[LENGTH - 1]);
+    if (r[LENGTH] >= e[LENGTH - 1]) GPUINT_RARE(SeedDigitOfOnes);
+    [[maybe_unused]] const Limb estimated = q;
     Wide product = 0;
     u32 borrow = 0;
     GPUINT_UNROLL(8)
@@ -60,8 +64,22 @@ GPUINT_DEVICE void seed_reciprocal(const Arena& arena, const Divisor<S>& divisor
       r[LENGTH] = add_carry(r[LENGTH], Limb(0), carry);
       if (carry != 0) borrow = 0;
     }
+    GPUINT_ASSERT(estimated - q <= 2, "an estimated digit is too large by 2 at most");
+    if (estimated - q == 2) GPUINT_RARE(SeedSecondAddBack);
     y[digit] = q;
   }
+}
+
+// The contract above, where it does not cost too much. (Two words are the seed alone.)
+template <class S, class Arena>
+GPUINT_DEVICE bool keeps_contract(const Arena& arena, const Divisor<S>& divisor, u32 precision) {
+  using Limb = typename S::Limb;
+  const u32 p = precision * WORD, n = divisor.words * WORD;
+  if (p * n > CHECKED_PRODUCTS) return true;
+  const auto limb = [&](i32 i) { return i < 0 ? Limb(0) : arena.v[i]; };
+  return strictly_below_reciprocal<Limb>(
+      [&](u32 i) { return arena.y_end[static_cast<i32>(i) - static_cast<i32>(p)]; }, p,
+      [&](u32 i) { return shifted_limb<Limb>(limb, static_cast<i32>(i), divisor.to_double()); }, n, precision == 2 ? 3 : 2);
 }
 
 // Y of `precision` >= 2 words below arena.y_end. The divisor must be visible to all threads.
@@ -76,6 +94,8 @@ GPUINT_DEVICE void refine(G& group, const Arena& arena, const Divisor<S>& diviso
     step<S, M>(group, arena, divisor, p, next);
     p = next;
   }
+  GPUINT_ASSERT(group.rank != 0 || keeps_contract<S>(arena, divisor, precision),
+                "the reciprocal is a strict underestimate by less than 2");
 }
 
 }  // namespace gpuint

@@ -8,7 +8,7 @@ use num_traits::One;
 use ptxi::Checks;
 
 use crate::codegen::Entry;
-use crate::compiled::{self, Compiled, Facts, How, Operands, Outcome, Result};
+use crate::compiled::{self, Compiled, Facts, How, Operands, Outcome, Result, bytes_of};
 use crate::roofline::Load;
 use crate::sass::{self, Expansion, Pipes};
 use crate::workload::Workload;
@@ -113,7 +113,7 @@ pub(crate) fn unit(
     entries: &[Entry<'static>],
     shape: Shape,
 ) -> Result<Unit> {
-    let compiled = compiled::compile(nvcc, entries)?;
+    let compiled = compiled::compile(nvcc, entries, &[])?;
     let names: Vec<_> = entries.iter().map(Entry::name).collect();
     let expansions = sass::expansions(nvcc, disassembler, &compiled, &names)?;
     let kernel = |((entry, name), expansion): ((&Entry<'static>, String), Expansion)| {
@@ -182,16 +182,6 @@ fn division_steps(kernel: &Kernel, shape: Shape, u_bits: usize, v_bits: usize) -
     let blocks = length.div_ceil(most);
     let doublings = length.div_ceil(blocks).next_power_of_two().trailing_zeros() as usize;
     2 * doublings + 2 * blocks
-}
-
-fn bytes_of<'a>(values: impl Iterator<Item = &'a BigUint>, bits: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for value in values {
-        let end = bytes.len() + bits / 8;
-        bytes.extend(value.to_bytes_le());
-        bytes.resize(end, 0);
-    }
-    bytes
 }
 
 /// Runs a kernel on a workload.
