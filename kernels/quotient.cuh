@@ -28,6 +28,18 @@ GPUINT_DEVICE bool in_block(const Arena& arena, const Divisor<S>& divisor, u32 t
                                [&](i32 i) { return i >= 0 && i < n ? arena.v[i] : Limb(0); }, divisor.words * WORD + WORD);
 }
 
+// The contract of refine.cuh for p words of the reciprocal, where it costs not too much to see. (Two words are the seed.)
+template <class S, class Arena>
+GPUINT_DEVICE bool is_reciprocal(const Arena& arena, const Divisor<S>& divisor, u32 p) {
+  using Limb = typename S::Limb;
+  const u32 limbs = p * WORD, n = divisor.words * WORD;
+  if (limbs * n > CHECKED_PRODUCTS) return true;
+  const auto v = [&](i32 i) { return i >= 0 ? arena.v[i] : Limb(0); };
+  return strictly_below_reciprocal<Limb>(
+      [&](u32 i) { return arena.y_end[static_cast<i32>(i) - static_cast<i32>(limbs)]; }, limbs,
+      [&](u32 i) { return shifted_limb<Limb>(v, static_cast<i32>(i), divisor.to_double()); }, n, p == 2 ? 3 : 2);
+}
+
 // Whether a number with this word at limb k may be R - v after a block, R < (1 + 2^-40) v; or else R < 2v.
 template <class S>
 GPUINT_DEVICE bool is_left_over(const Divisor<S>& divisor, const typename S::Limb* word, u32 k, bool after_block) {
@@ -46,6 +58,7 @@ GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor
   stage<Limb>(group, arena.b, window,
               [&](i32 j) { return shifted_limb<Limb>(remainder, from + j, divisor.to_double()); });
   group.sync();
+  GPUINT_ASSERT(group.rank != 0 || is_reciprocal(arena, divisor, t + 1), "a strict underestimate, by less than 2");
   const auto product = M::template multiply<Limb>(
       group, {arena.y_end - (t + 1) * WORD, (t + 1) * WORD, arena.b, window, t * WORD, (2 * t + 3) * WORD}, arena.out,
       arena.overflow, Arena::OVERFLOW, arena.scratch);

@@ -9,7 +9,6 @@
 // V < (D + 1) beta^(n-2) makes it a strict underestimate; beta^4 / 2 * (1/D - 1/(D+1)) <= 2 and the floor bound eta by 3.
 // The paper's special cases (v < B, v > B^h, 2v > B^h, v = B^k) need no treatment of their own with this seed.
 #pragma once
-#include "bounds.cuh"
 #include "step.cuh"
 
 namespace gpuint {
@@ -70,18 +69,6 @@ GPUINT_DEVICE void seed_reciprocal(const Arena& arena, const Divisor<S>& divisor
   }
 }
 
-// The contract above, where it does not cost too much. (Two words are the seed alone.)
-template <class S, class Arena>
-GPUINT_DEVICE bool keeps_contract(const Arena& arena, const Divisor<S>& divisor, u32 precision) {
-  using Limb = typename S::Limb;
-  const u32 p = precision * WORD, n = divisor.words * WORD;
-  if (p * n > CHECKED_PRODUCTS) return true;
-  const auto limb = [&](i32 i) { return i < 0 ? Limb(0) : arena.v[i]; };
-  return strictly_below_reciprocal<Limb>(
-      [&](u32 i) { return arena.y_end[static_cast<i32>(i) - static_cast<i32>(p)]; }, p,
-      [&](u32 i) { return shifted_limb<Limb>(limb, static_cast<i32>(i), divisor.to_double()); }, n, precision == 2 ? 3 : 2);
-}
-
 // Y of `precision` >= 2 words below arena.y_end. The divisor must be visible to all threads.
 template <class S, class M, class Arena, class G>
 GPUINT_DEVICE void refine(G& group, const Arena& arena, const Divisor<S>& divisor, u32 precision) {
@@ -94,8 +81,6 @@ GPUINT_DEVICE void refine(G& group, const Arena& arena, const Divisor<S>& diviso
     step<S, M>(group, arena, divisor, p, next);
     p = next;
   }
-  GPUINT_ASSERT(group.rank != 0 || keeps_contract<S>(arena, divisor, precision),
-                "the reciprocal is a strict underestimate by less than 2");
 }
 
 }  // namespace gpuint
