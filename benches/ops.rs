@@ -31,19 +31,20 @@ use clap::ValueEnum;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput};
 use gpuint::{BackendKind, Batch, Device, DigitKind, Kernels, Shape, ShapeVisitor, shapes};
+use support::operation::Operation;
 use support::workload::Workload;
-use support::{Batches, Operands, Task, ways};
+use support::{Batches, Operands, ways};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Groups, in the order of their measurement.
-const TASKS: [(&str, Task); 6] = [
-    ("add", Task::Add),
-    ("mul", Task::MulLow),
-    ("mul_wide", Task::MulWide),
-    ("sqr", Task::Square),
-    ("div_rem", Task::DivRem),
-    ("shifted_inverse", Task::ShiftedInverse),
+const TASKS: [(&str, Operation); 6] = [
+    ("add", Operation::Add),
+    ("mul", Operation::MulLow),
+    ("mul_wide", Operation::MulWide),
+    ("sqr", Operation::Square),
+    ("div_rem", Operation::DivRem),
+    ("shifted_inverse", Operation::ShiftedInverse),
 ];
 
 /// The measurements at one shape.
@@ -61,11 +62,13 @@ impl ShapeVisitor for AtShape<'_> {
         let mut batches = Batches::<T>::new(device, operands)?;
         for (name, task) in TASKS {
             match task {
-                Task::DivRem => batches.divide_by(&operands.divisors::<T>(Workload::Uniform))?,
-                Task::ShiftedInverse => {
+                Operation::DivRem => {
+                    batches.divide_by(&operands.divisors::<T>(Workload::Uniform))?;
+                }
+                Operation::ShiftedInverse => {
                     batches.divide_by(&operands.divisors::<T>(Workload::Half))?;
                 }
-                Task::Add | Task::MulLow | Task::MulWide | Task::Square => {}
+                Operation::Add | Operation::MulLow | Operation::MulWide | Operation::Square => {}
             }
             let rows = batches.u.len();
             let mut group = group(criterion, name);

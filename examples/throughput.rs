@@ -26,8 +26,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use batches::operation::Operation;
 use batches::workload::Workload;
-use batches::{Batches, Operands, Task, Times, Way, ways};
+use batches::{Batches, Operands, Times, Way, ways};
 use clap::{Parser, ValueEnum};
 use gpuint::{BackendKind, Device, DigitKind, Divisor, Kernels, ShapeVisitor, shapes};
 use support::Backend;
@@ -134,14 +135,14 @@ impl ShapeVisitor for AtShape<'_> {
     fn visit<T: Kernels>(mut self) -> Result<()> {
         let mut batches = Batches::<T>::new(self.device, self.operands)?;
         for (task, name) in [
-            (Task::Add, "add"),
-            (Task::MulLow, "mul low"),
-            (Task::MulWide, "mul low and high"),
-            (Task::Square, "square low"),
+            (Operation::Add, "add"),
+            (Operation::MulLow, "mul low"),
+            (Operation::MulWide, "mul low and high"),
+            (Operation::Square, "square low"),
         ] {
             for way in ways(self.device, task) {
                 self.cell(name, &way, "", &mut batches)?;
-                if task == Task::MulLow {
+                if task == Operation::MulLow {
                     batches.check_product()?;
                 }
             }
@@ -161,7 +162,7 @@ impl ShapeVisitor for AtShape<'_> {
         })?;
         for workload in [Workload::Repo, Workload::Uniform, Workload::Half] {
             batches.divide_by(&self.operands.divisors::<T>(workload))?;
-            for way in ways(self.device, Task::DivRem) {
+            for way in ways(self.device, Operation::DivRem) {
                 self.cell("div_rem", &way, workload.name(), &mut batches)?;
                 batches.check_division()?;
             }

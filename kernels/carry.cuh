@@ -24,10 +24,14 @@ struct Carries {
 // Carries of one round of chunks, one per thread. `tail` of the group's last thread reaches all threads.
 template <class G>
 GPUINT_DEVICE Carries resolve_carries(G& group, bool generate, bool propagate, u32 carry_in, u32 tail) {
+  GPUINT_ASSERT(!generate || !propagate, "a chunk that generates a carry does not hand one on");
+  GPUINT_ASSERT(carry_in <= 1, "a carry between rounds is 0 or 1");
   const u32 g = group.vote(generate);
   const u32 p = group.vote(propagate);
   if constexpr (G::IN_WARP) {
     const u64 sum = u64(g | p) + g + carry_in;
+    if (carry_in != 0 && group.rank == 0) GPUINT_RARE(CarryIntoRound);
+    if (carry_in != 0 && p == group.mask >> (group.lane - group.rank) && group.rank == 0) GPUINT_RARE(CarryThroughWarp);
     tail = __shfl_sync(group.mask, tail, G::THREADS - 1, G::THREADS);
     return {static_cast<u32>((sum ^ p) >> group.rank) & 1, static_cast<u32>(sum >> G::THREADS) & 1, tail};
   } else {
@@ -39,6 +43,8 @@ GPUINT_DEVICE Carries resolve_carries(G& group, bool generate, bool propagate, u
     const u64 warp_sum = u64(warp_g | warp_p) + warp_g + carry_in;
     const u32 into_warp = static_cast<u32>((warp_sum ^ warp_p) >> (threadIdx.x / 32)) & 1;
     const u64 sum = u64(g | p) + g + into_warp;
+    if (carry_in != 0 && group.rank == 0) GPUINT_RARE(CarryIntoRound);
+    if (into_warp != 0 && p == ~0u && group.lane == 0) GPUINT_RARE(CarryThroughWarp);
     return {static_cast<u32>((sum ^ p) >> group.lane) & 1, static_cast<u32>(warp_sum >> G::WARPS) & 1,
             __shfl_sync(~0u, word, G::WARPS - 1) >> 2};
   }
@@ -80,6 +86,7 @@ GPUINT_DEVICE u32 resolve(G& group, u32 count, Local local, Store store) {
     GPUINT_UNROLL(CHUNK)
     for (u32 i = 0; i < CHUNK; ++i) x[i] = PROPAGATING;
     const u32 carry = k < count ? local(k, x) : 0;
+    GPUINT_ASSERT(carry <= (C == LocalCarry::Small ? 3u : 1u), "what a chunk carries out by itself");
     bool generate = carry != 0;
     if constexpr (C == LocalCarry::Small) {
       u32 below = group.from_below(carry);

@@ -262,6 +262,8 @@ GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, L
       for (u32 r = 0; r < R; ++r) limbs[r] = sub_borrow(out[t * R + r], limbs[r], borrow);
       // The product of a tile leaves its top limb far from full, so the borrow fits on top of the overflow.
       limbs[R] = add_carry(limbs[R], Limb(0), borrow);
+      if (borrow != 0) GPUINT_RARE(BorrowBeyondTile);
+      GPUINT_ASSERT(limbs[R + 1] + u64(borrow) < u64(1) << LimbTraits<Limb>::BITS, "a tile's overflow has two limbs");
       limbs[R + 1] = static_cast<Limb>(limbs[R + 1] + borrow);
     }
     if constexpr (R % WORD == 0) {
@@ -331,6 +333,8 @@ struct Classical {
   GPUINT_DEVICE static Columns<Limb> run(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
                                          u32 overflow_capacity) {
     const u32 width = f.hi - f.lo;
+    GPUINT_ASSERT(f.lo <= f.hi && (f.lo | f.hi | f.a_limbs | f.b_limbs) % WORD == 0, "bounds of products are whole words");
+    GPUINT_ASSERT(u64(min_of(f.a_limbs, f.b_limbs)) + WORD < u64(1) << LimbTraits<Limb>::BITS, "a tile's sum has R + 2 limbs");
     // A block has threads to spare in a small product; in a warp narrow tiles only cost instructions.
     if (!G::IN_WARP && width <= 2 * G::THREADS && width <= overflow_capacity)
       return deal_tiles<D, 2>(group, width, true, out, overflow,

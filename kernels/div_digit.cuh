@@ -47,6 +47,7 @@ struct DigitDivisor {
 
   // r B + x = q D + r', r < D: the quotient; r becomes r'.
   GPUINT_DEVICE u64 divide(u64& r, u64 x) const {
+    GPUINT_ASSERT(r < d, "a remainder is below the divisor");
     const u64 q0 = w * r + x;
     u64 q = __umul64hi(w, r) + r + (q0 < x ? 1 : 0) + 1;
     u64 p = x - q * d;
@@ -55,6 +56,7 @@ struct DigitDivisor {
       p += d;
     }
     if (p >= d) {
+      GPUINT_RARE(DigitSecondCorrection);
       ++q;
       p -= d;
     }

@@ -18,6 +18,7 @@
 // rows of a warp take about the same number of words. A warp owns room for divisors of half the width on all lanes; longer
 // ones run on half the lanes at a time, or a quarter, so any divisor fits.
 #pragma once
+#include "bounds.cuh"
 #include "division_rows.cuh"
 #include "ptx.cuh"
 #include "sorted.cuh"
@@ -67,6 +68,7 @@ GPUINT_DEVICE u32 divide_limbs(u32 high, u32 low, u32 d, u32 inverse) {
   u32 q = static_cast<u32>(product >> 32) + 1;
   u32 r = low - q * d;
   if (r > static_cast<u32>(product)) --q, r += d;
+  if (r >= d) GPUINT_RARE(LimbSecondCorrection);
   return r >= d ? q + 1 : q;
 }
 
@@ -177,6 +179,7 @@ struct ThreadDivision {
     }
     GPUINT_UNROLL(9)
     for (u32 i = 0; i < 9; ++i) y[i] = i == 8 ? 1u << 31 : 0;
+    if (carry != 0) GPUINT_RARE(ThreadSeedOfOnes);
     if (carry != 0) return;  // D + 1 = B^10
     GPUINT_UNROLL(11)
     for (u32 i = 0; i < 11; ++i) r[i] = i == 9 ? 1u << 31 : 0;
@@ -188,6 +191,8 @@ struct ThreadDivision {
       for (u32 i = 10; i > 0; --i) r[i] = r[i - 1];
       r[0] = 0;
       u32 q = r[10] >= d ? ~0u : divide_limbs(r[10], r[9], d, inverse);
+      if (r[10] >= d) GPUINT_RARE(ThreadSeedDigitOfOnes);
+      [[maybe_unused]] const u32 estimated = q;
       u64 product = 0;
       u32 borrow = 0;
       GPUINT_UNROLL(10)
@@ -205,6 +210,8 @@ struct ThreadDivision {
         r[10] = add_carry(r[10], 0u, back);
         borrow -= back;
       }
+      GPUINT_ASSERT(estimated - q <= 2, "an estimated digit is too large by 2 at most");
+      if (estimated - q == 2) GPUINT_RARE(ThreadSeedSecondAddBack);
       GPUINT_UNROLL(8)
       for (u32 i = 8; i > 0; --i) y[i] = y[i - 1];
       y[0] = q;
@@ -221,6 +228,7 @@ struct ThreadDivision {
       rh[i] = __funnelshift_r(below, limb, 31 - s);
       below = limb;
     }
+    GPUINT_ASSERT(rh[9] <= 3, "R < 2 v B^8");
     // Columns 8 .. 20 of rh * y, even ones and odd ones apart; a chain's carry goes to the column after its last, which holds
     // nothing but carries until a later row reaches it.
     u32 even[13] = {}, odd[13] = {};
@@ -251,6 +259,7 @@ struct ThreadDivision {
     for (u32 i = 1; i < 11; ++i) ptx::addc_cc(even[i], odd[i]);
     GPUINT_UNROLL(9)
     for (u32 i = 0; i < 9; ++i) q[i] = even[i + 2];
+    GPUINT_ASSERT(q[8] <= 1, "Q < 2 B^8");
   }
 
   // r <- (r - q v): block j of the difference goes to block j + 1 of the column, making room for the next limbs below.
@@ -331,6 +340,7 @@ struct ThreadDivision {
       borrow = subtract(x, y, borrow);
     }
     if (borrow != 0) return false;
+    GPUINT_RARE(ThreadLastSubtraction);
     for (u32 j = 0; j < chunks; ++j) {
       u32 x[8], y[8];
       r.load(2 * j + 2, x);
@@ -339,6 +349,22 @@ struct ThreadDivision {
       r.store(2 * j + 2, x);
     }
     return true;
+  }
+
+  // What is proven, for assertions: limb 8 of the column is the lowest of the remainder after a block.
+  GPUINT_DEVICE static bool is_reciprocal(const u32 (&y)[9], const Divisor& v, u32 n, u32 s) {
+    const auto limb = [&](i32 i) { return i >= 0 ? v.limb(i) : 0; };
+    return strictly_below_reciprocal<u32>(
+        [&](u32 i) { return y[i]; }, 9,
+        [&](u32 i) { return shifted_limb<u32>(limb, static_cast<i32>(i), Distance<u32>(s + 1)); }, n, 2);
+  }
+  GPUINT_DEVICE static bool in_block(const Column& r, const Divisor& v, u32 n) {
+    return is_below_double<u32>([&](u32 i) { return r.limb(static_cast<i32>(i + 8)); },
+                                [&](i32 i) { return i < static_cast<i32>(n) ? v.limb(i) : 0; }, n + 1);
+  }
+  GPUINT_DEVICE static bool was_reduced(const Column& r, const Divisor& v, u32 chunks, u32 bits) {
+    return is_small_part<u32>([&](i32 i) { return r.limb(i + 8); },
+                              [&](i32 i) { return i < static_cast<i32>(N) ? v.limb(i) : 0; }, 8 * chunks, bits);
   }
 
   // The row's divisor has at most `most` chunks; 0 stands for a divisor of zero.
@@ -363,12 +389,14 @@ struct ThreadDivision {
     if (blocks > 0) {
       u32 y[9];
       reciprocal(v, n, s, y);
+      GPUINT_ASSERT(is_reciprocal(y, v, n, s), "Y is a strict underestimate by less than 2");
       u32 below[BLOCK_LIMBS];  // the next limbs of the dividend, on their way from global memory
       read_block(dividend, blocks - 1, below);
       GPUINT_UNROLL(1)
       for (u32 block = blocks; block-- > 0;) {
         r.store(0, below);
         if (block > 0) read_block(dividend, block - 1, below);
+        GPUINT_ASSERT(in_block(r, v, n), "R < 2 v B^8");
         u32 q[9];
         estimate(r, n, s, y, q);
         if (quotient != nullptr) {
@@ -377,12 +405,16 @@ struct ThreadDivision {
         }
         update(r, v, chunks, q);
         if (q[8] != 0) {
+          GPUINT_RARE(ThreadQuotientCarry);
           subtract_shifted(r, v, chunks);
           increment<S>(quotient, BLOCK_LIMBS * (block + 1));
         }
       }
     }
-    if (correct(r, v, chunks)) increment<S>(quotient, 0);
+    if (correct(r, v, chunks)) {
+      GPUINT_ASSERT(was_reduced(r, v, chunks, blocks > 0 ? 28 : 0), "R < (1 + 16/B) v after a block");
+      increment<S>(quotient, 0);
+    }
     u32* const result = output_row<S>(o, 1, row);
     if (result == nullptr) return;
     for (u32 k = 0; k < N; k += WORD) {

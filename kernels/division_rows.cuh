@@ -36,8 +36,11 @@ GPUINT_DEVICE void write_quotient(const G& group, typename S::Limb* q, u32 from,
 template <class S>
 GPUINT_DEVICE void increment(typename S::Limb* row, u32 k) {
   if (row == nullptr) return;
-  for (; k < S::N; ++k)
+  for (; k < S::N; ++k) {
     if (++row[k] != 0) return;
+    GPUINT_RARE(IncrementBeyondLimb);
+  }
+  GPUINT_ASSERT(false, "no quotient is beyond its row");
 }
 
 }  // namespace gpuint

@@ -32,6 +32,7 @@
 // KARATSUBA_THREADS threads, has none, and its products are classical: so are those of instances of fewer than
 // 2 KARATSUBA_LIMBS.
 #pragma once
+#include "bounds.cuh"
 #include "carry.cuh"
 #include "columns.cuh"
 
@@ -343,9 +344,10 @@ struct Karatsuba {
     for (u32 number = 0; number < 2; ++number) {
       const Columns<Limb> columns = number == 0 ? Columns<Limb>{node.out, overflow, 2 * node.limbs, 2}
                                                 : Columns<Limb>{node.middle(), overflow + node.limbs, node.limbs, 2};
-      resolve<Direction::Add, LocalCarry::Binary, Limb, WORD>(
+      [[maybe_unused]] const u32 carry = resolve<Direction::Add, LocalCarry::Binary, Limb, WORD>(
           group, columns.width, [&](u32 k, Limb (&x)[WORD]) { return columns.read(k, x); },
           [&](u32 k, Limb (&x)[WORD]) { store_word(columns.out + k, x); });
+      GPUINT_ASSERT(carry == 0, "nothing carries out of a product");
     }
     group.sync();
   }
@@ -373,14 +375,16 @@ struct Karatsuba {
         },
         [&](u32 k, Limb (&x)[WORD]) { store_word(node.middle() + k, x); });
     group.sync();
+    GPUINT_ASSERT(is_carry(node.middle() + limbs), "a0 b1 + a1 b0 < 2 X^2");
     Limb* const at = node.out + node.half();
-    resolve<Direction::Add, LocalCarry::Binary, Limb, WORD>(
+    [[maybe_unused]] const u32 carry = resolve<Direction::Add, LocalCarry::Binary, Limb, WORD>(
         group, limbs + node.half(),
         [&](u32 k, Limb (&x)[WORD]) {
           load_word(at + k, x);
           return accumulate<Direction::Add>(node.middle(), limbs + WORD, k, x);
         },
         [&](u32 k, Limb (&x)[WORD]) { store_word(at + k, x); });
+    GPUINT_ASSERT(carry == 0, "nothing carries out of a product");
     group.sync();
   }
 };

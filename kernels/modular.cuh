@@ -118,6 +118,7 @@ struct Modular {
       divide_in_blocks<S, M>(group, arena, divisor, length, Record<S>::longest_block(divisor.words), [](u32) {},
                              [] { return static_cast<Limb*>(nullptr); },
                              [&](Limb* window, bool is_last) { return is_last ? arena.a : window; });
+      if (arena.a[limbs()] != 0 && group.rank == 0) GPUINT_RARE(ResidueBeyondWords);
       if (arena.a[limbs()] != 0) correct();
     } else {
       copy_words(group, arena.u, divisor.words + 1, arena.a);

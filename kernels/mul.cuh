@@ -69,10 +69,10 @@ GPUINT_DEVICE void write_product(G& group, const Columns<typename S::Limb>& colu
       });
 }
 
-// c = a * b mod 2^BITS.
-template <class S, class M>
-struct MulLow : Frame<S, ProductArena<S, M, S::WORDS>::BYTES> {
-  using Arena = ProductArena<S, M, S::WORDS>;
+// The product of two rows, or of one by itself (OPERANDS = 1), in OUT_WORDS words of result.
+template <class S, class M, u32 OPERANDS, u32 OUT_WORDS>
+struct RowProduct : Frame<S, ProductArena<S, M, OUT_WORDS>::BYTES> {
+  using Arena = ProductArena<S, M, OUT_WORDS>;
   using Base = Frame<S, Arena::BYTES>;
   using Limb = typename S::Limb;
 
@@ -80,63 +80,45 @@ struct MulLow : Frame<S, ProductArena<S, M, S::WORDS>::BYTES> {
     Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
       const Arena arena(group, bytes);
       copy_in<S>(group, input_row<S>(o, 0, row), arena.a);
-      copy_in<S>(group, input_row<S>(o, 1, row), arena.b);
+      if constexpr (OPERANDS == 2) copy_in<S>(group, input_row<S>(o, 1, row), arena.b);
       group.sync();
-      const auto columns = M::template multiply<Limb>(
-          group, {arena.a, Arena::OPERAND, arena.b, Arena::OPERAND, 0, Arena::OUT}, arena.out, arena.overflow, Arena::OVERFLOW,
-          arena.scratch);
+      const auto columns = multiply(group, arena);
       group.sync();
-      write_product<S>(group, columns, output_row<S>(o, 0, row), nullptr);
+      Limb* low = output_row<S>(o, 0, row);
+      Limb* high = nullptr;
+      if constexpr (OUT_WORDS > S::WORDS) {
+        high = output_row<S>(o, 1, row);
+        if (o.scalar == 1) {
+          low = output_row<S>(o, 0, 2 * row);
+          high = low + S::N;
+        }
+      }
+      write_product<S>(group, columns, low, high);
     });
   }
+
+ private:
+  template <class G>
+  GPUINT_DEVICE static Columns<Limb> multiply(G& group, const Arena& arena) {
+    if constexpr (OPERANDS == 2)
+      return M::template multiply<Limb>(group, {arena.a, Arena::OPERAND, arena.b, Arena::OPERAND, 0, Arena::OUT}, arena.out,
+                                        arena.overflow, Arena::OVERFLOW, arena.scratch);
+    else
+      return M::template square<Limb>(group, {arena.a, Arena::OPERAND, nullptr, 0, 0, Arena::OUT}, arena.out, arena.overflow,
+                                      arena.scratch);
+  }
 };
+
+// c = a * b mod 2^BITS.
+template <class S, class M>
+struct MulLow : RowProduct<S, M, 2, S::WORDS> {};
 
 // a * b in full: the low half to out[0] and the high half to out[1], or, with scalar = 1, both to the row of 2 * BITS in out[0].
 template <class S, class M>
-struct MulWide : Frame<S, ProductArena<S, M, 2 * S::WORDS>::BYTES> {
-  using Arena = ProductArena<S, M, 2 * S::WORDS>;
-  using Base = Frame<S, Arena::BYTES>;
-  using Limb = typename S::Limb;
-
-  static __device__ void run(const Operands& o, unsigned char* shared) {
-    Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
-      const Arena arena(group, bytes);
-      copy_in<S>(group, input_row<S>(o, 0, row), arena.a);
-      copy_in<S>(group, input_row<S>(o, 1, row), arena.b);
-      group.sync();
-      const auto columns = M::template multiply<Limb>(
-          group, {arena.a, Arena::OPERAND, arena.b, Arena::OPERAND, 0, Arena::OUT}, arena.out, arena.overflow, Arena::OVERFLOW,
-          arena.scratch);
-      group.sync();
-      if (o.scalar == 1) {
-        Limb* const wide = output_row<S>(o, 0, 2 * row);
-        write_product<S>(group, columns, wide, wide + S::N);
-      } else {
-        write_product<S>(group, columns, output_row<S>(o, 0, row), output_row<S>(o, 1, row));
-      }
-    });
-  }
-};
+struct MulWide : RowProduct<S, M, 2, 2 * S::WORDS> {};
 
 // c = a * a mod 2^BITS, with half the products.
 template <class S, class M>
-struct SquareLow : Frame<S, ProductArena<S, M, S::WORDS>::BYTES> {
-  using Arena = ProductArena<S, M, S::WORDS>;
-  using Base = Frame<S, Arena::BYTES>;
-  using Limb = typename S::Limb;
-
-  static __device__ void run(const Operands& o, unsigned char* shared) {
-    Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
-      const Arena arena(group, bytes);
-      copy_in<S>(group, input_row<S>(o, 0, row), arena.a);
-      group.sync();
-      const auto columns =
-          M::template square<Limb>(group, {arena.a, Arena::OPERAND, nullptr, 0, 0, Arena::OUT}, arena.out, arena.overflow,
-                                     arena.scratch);
-      group.sync();
-      write_product<S>(group, columns, output_row<S>(o, 0, row), nullptr);
-    });
-  }
-};
+struct SquareLow : RowProduct<S, M, 1, S::WORDS> {};
 
 }  // namespace gpuint

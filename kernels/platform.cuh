@@ -28,9 +28,14 @@ using i64 = long long;
 // Who called a barrier: the shim tells barriers of different call sites apart.
 #define GPUINT_SITE
 #define GPUINT_PASS_SITE
-#if !defined(GPUINT_ASSERT)
-#define GPUINT_ASSERT(condition, text) ((void)0)
+// What must hold: looked at over the shim, and where GPUINT_CHECKED asks for it (a false one traps).
+#if defined(GPUINT_CHECKED)
+#define GPUINT_ASSERT(condition, text) ((condition) ? (void)0 : __trap())
+#else
+#define GPUINT_ASSERT(condition, text) ((void)sizeof(!(condition)))
 #endif
+// A path that few operands take: the shim counts how often.
+#define GPUINT_RARE(path) ((void)0)
 #endif
 
 namespace gpuint {

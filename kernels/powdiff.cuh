@@ -32,6 +32,13 @@ struct StepColumns {
   }
 };
 
+// Whether a residual's top word, that of column d, is 0 .. 3 or all ones.
+template <class Limb>
+GPUINT_DEVICE bool small_residual(const Limb* top) {
+  const Limb all = static_cast<Limb>(~Limb(0));
+  return (top[0] < 4 && (top[1] | top[2] | top[3]) == 0) || (top[0] & top[1] & top[2] & top[3]) == all;
+}
+
 // Leaves F * beta^-kappa in arena.b, `window` words with zeros on both sides. Returns whether it is not zero.
 template <class S, class M, class Arena, class G>
 GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const Divisor<S>& divisor, u32 p, const StepColumns& columns) {
@@ -74,6 +81,7 @@ GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const Divisor<S>& divis
   if (group.rank == 0) clear_word(arena.b + count);
   group.sync();
   const Limb top = arena.b[count - 1];
+  GPUINT_ASSERT(small_residual(arena.b + count - WORD), "F < 4 beta^d, and nearly 0 where it is negative");
   return top >> (S::LIMB_BITS - 1) == 0;
 }
 

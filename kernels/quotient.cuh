@@ -13,10 +13,39 @@
 // So a block needs no correction: R' < 2v, and with the next t words of the dividend below it again R < 2 v beta^t. Only after
 // the last block may one subtraction of v remain. Q < 2 beta^t: its top word is a carry, 0 but for rare remainders.
 #pragma once
+#include "bounds.cuh"
 #include "division_rows.cuh"
 #include "divisor.cuh"
 
 namespace gpuint {
+
+// R < 2 v beta^t.
+template <class S, class Arena, class Remainder>
+GPUINT_DEVICE bool in_block(const Arena& arena, const Divisor<S>& divisor, u32 t, Remainder remainder) {
+  using Limb = typename S::Limb;
+  const i32 n = static_cast<i32>(divisor.words * WORD);
+  return is_below_double<Limb>([&](u32 i) { return remainder(static_cast<i32>(i + t * WORD)); },
+                               [&](i32 i) { return i >= 0 && i < n ? arena.v[i] : Limb(0); }, divisor.words * WORD + WORD);
+}
+
+// The contract of refine.cuh for p words of the reciprocal, where it costs not too much to see. (Two words are the seed.)
+template <class S, class Arena>
+GPUINT_DEVICE bool is_reciprocal(const Arena& arena, const Divisor<S>& divisor, u32 p) {
+  using Limb = typename S::Limb;
+  const u32 limbs = p * WORD, n = divisor.words * WORD;
+  if (limbs * n > CHECKED_PRODUCTS) return true;
+  const auto v = [&](i32 i) { return i >= 0 ? arena.v[i] : Limb(0); };
+  return strictly_below_reciprocal<Limb>(
+      [&](u32 i) { return arena.y_end[static_cast<i32>(i) - static_cast<i32>(limbs)]; }, limbs,
+      [&](u32 i) { return shifted_limb<Limb>(v, static_cast<i32>(i), divisor.to_double()); }, n, p == 2 ? 3 : 2);
+}
+
+// Whether a number with this word at limb k may be R - v after a block, R < (1 + 2^-40) v; or else R < 2v.
+template <class S>
+GPUINT_DEVICE bool is_left_over(const Divisor<S>& divisor, const typename S::Limb* word, u32 k, bool after_block) {
+  const u32 bits = bits_of_word(word, k), v_bits = divisor.words * Divisor<S>::WORD_BITS - divisor.zero_bits;
+  return bits == 0 || bits + (after_block ? 41 : 0) <= v_bits;
+}
 
 // Leaves Q in t + 1 words at arena.out + 2 words; returns whether the top one is not zero. `remainder(i)` answers limb i of R
 // for every i, with zero outside. The reciprocal must be visible to all threads; Q is on return.
@@ -25,9 +54,11 @@ GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor
   using Limb = typename S::Limb;
   const i32 from = static_cast<i32>((divisor.words - 1) * WORD);
   const u32 window = (t + 2) * WORD;
+  GPUINT_ASSERT(group.rank != 0 || in_block<S>(arena, divisor, t, remainder), "R < 2 v beta^t");
   stage<Limb>(group, arena.b, window,
               [&](i32 j) { return shifted_limb<Limb>(remainder, from + j, divisor.to_double()); });
   group.sync();
+  GPUINT_ASSERT(group.rank != 0 || is_reciprocal(arena, divisor, t + 1), "a strict underestimate, by less than 2");
   const auto product = M::template multiply<Limb>(
       group, {arena.y_end - (t + 1) * WORD, (t + 1) * WORD, arena.b, window, t * WORD, (2 * t + 3) * WORD}, arena.out,
       arena.overflow, Arena::OVERFLOW, arena.scratch);
@@ -40,6 +71,7 @@ GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor
           if (k + i < product.width) store_word(arena.out + k + i, x + i);
       });
   group.sync();
+  GPUINT_ASSERT(is_carry(arena.out + (t + 2) * WORD), "Q < 2 beta^t");
   return arena.out[(t + 2) * WORD] != 0;
 }
 
@@ -65,9 +97,10 @@ GPUINT_DEVICE void subtract_product(G& group, const Arena& arena, const Divisor<
 }
 
 // The last step of a division: whether r >= v, and if so r -= v. r has n + 1 words, below 2v, and must be
-// visible to all threads.
+// visible to all threads. `after_block`: it is what a block left, and nearly below v (for the assertion only).
 template <class S, class Arena, class G>
-GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor<S>& divisor, typename S::Limb* r) {
+GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor<S>& divisor, typename S::Limb* r,
+                                     [[maybe_unused]] bool after_block = false) {
   using Limb = typename S::Limb;
   const u32 count = (divisor.words + 1) * WORD;
   const auto difference = [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
@@ -87,8 +120,10 @@ GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor
   const bool less = resolve<Direction::Subtract, LocalCarry::Binary, Limb, DIVISION_CHUNK>(group, count, difference,
                                                                                     [](u32, Limb (&)[DIVISION_CHUNK]) {}) != 0;
   if (less) return false;
+  if (group.rank == 0) GPUINT_RARE(LastSubtraction);
   resolve<Direction::Subtract, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
       group, count, difference, [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
+        GPUINT_ASSERT(is_left_over(divisor, x, k, after_block), "R < (1 + delta) v after a block");
         GPUINT_UNROLL(DIVISION_CHUNK)
         for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
           if (k + i < count) store_word(r + k + i, x + i);
@@ -116,6 +151,7 @@ GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena, const Divisor<
     const auto remainder = [&](i32 i) { return i >= 0 ? window[i] : Limb(0); };
     const bool carry = estimate_quotient<S, M>(group, arena, divisor, size, remainder);
     write_quotient<S>(group, quotient(), position, position + size, arena.out + 2 * WORD);
+    if (carry && group.rank == 0) GPUINT_RARE(QuotientCarry);
     if (carry && group.rank == 0) increment<S>(quotient(), (position + size) * WORD);
     subtract_product<S, M>(group, arena, divisor, carry ? size + 1 : size, window, place(window, position == 0));
     size = t;
@@ -134,6 +170,7 @@ GPUINT_DEVICE void divide_in_one_block(G& group, const Arena& arena, const Divis
   if (length > 0) {
     reciprocal(length + 1);
     const bool carry = estimate_quotient<S, M>(group, arena, divisor, length, dividend);
+    if (carry && group.rank == 0) GPUINT_RARE(WholeQuotientCarry);
     write_quotient<S>(group, output_row<S>(o, 0, row), 0, length + 1, arena.out + 2 * WORD);
     write_quotient<S>(group, output_row<S>(o, 0, row), length + 1, S::WORDS, nullptr);
     // The window of the estimate is done with, and its place takes the bottom of the dividend.
@@ -145,7 +182,7 @@ GPUINT_DEVICE void divide_in_one_block(G& group, const Arena& arena, const Divis
     copy_low(group, dividend, divisor.words, r);
     group.sync();
   }
-  if (correct_remainder<S>(group, arena, divisor, r) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
+  if (correct_remainder<S>(group, arena, divisor, r, length > 0) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
   copy_out<S>(group, r, divisor.words * WORD, output_row<S>(o, 1, row));
 }
 

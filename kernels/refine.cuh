@@ -30,6 +30,7 @@ GPUINT_DEVICE void seed_reciprocal(const Arena& arena, const Divisor<S>& divisor
   for (u32 i = 0; i < LENGTH; ++i)
     e[i] = add_carry(shifted_limb<Limb>(limb, from + static_cast<i32>(i), divisor.to_normal()), Limb(0), carry);
   if (carry != 0) {  // D + 1 = beta^2
+    GPUINT_RARE(SeedOfOnes);
     for (u32 i = 0; i < LENGTH; ++i) y[i] = i + 1 == LENGTH ? HALF : Limb(0);
     return;
   }
@@ -43,6 +44,8 @@ GPUINT_DEVICE void seed_reciprocal(const Arena& arena, const Divisor<S>& divisor
     r[0] = 0;
     const Wide top = Wide(r[LENGTH]) << S::LIMB_BITS | r[LENGTH - 1];
     Limb q = r[LENGTH] >= e[LENGTH - 1] ? Limb(~Limb(0)) : static_cast<Limb>(top / e[LENGTH - 1]);
+    if (r[LENGTH] >= e[LENGTH - 1]) GPUINT_RARE(SeedDigitOfOnes);
+    [[maybe_unused]] const Limb estimated = q;
     Wide product = 0;
     u32 borrow = 0;
     GPUINT_UNROLL(8)
@@ -60,6 +63,8 @@ GPUINT_DEVICE void seed_reciprocal(const Arena& arena, const Divisor<S>& divisor
       r[LENGTH] = add_carry(r[LENGTH], Limb(0), carry);
       if (carry != 0) borrow = 0;
     }
+    GPUINT_ASSERT(estimated - q <= 2, "an estimated digit is too large by 2 at most");
+    if (estimated - q == 2) GPUINT_RARE(SeedSecondAddBack);
     y[digit] = q;
   }
 }

@@ -18,11 +18,13 @@ namespace gpuint {
 template <class S, class M, class Arena, class G>
 GPUINT_DEVICE void step(G& group, const Arena& arena, const Divisor<S>& divisor, u32 p, u32 next) {
   using Limb = typename S::Limb;
+  GPUINT_ASSERT(2 <= p && p < next && next <= 2 * p - 1, "a step at most doubles the reciprocal");
   const StepColumns columns(divisor.words, p, next);
   const bool residual = powdiff<S, M>(group, arena, divisor, p, columns);
   Limb* const refined = arena.y_end - next * WORD;
   const u32 fresh = (next - p) * WORD;  // limbs that Y gains below
   if (!residual) {
+    if (group.rank == 0) GPUINT_RARE(NoResidual);
     for (u32 k = group.rank * WORD; k < fresh; k += G::THREADS * WORD) clear_word(refined + k);
     group.sync();
     return;

@@ -6,10 +6,10 @@ use gpuint::{BackendKind, Device, Error, Kernels, ShapeVisitor, tuning};
 
 use crate::Timing;
 use crate::compiled::Result;
-use crate::count::Op;
 use crate::space::Variant;
+use crate::support::operation::Operation;
 use crate::support::workload::Workload;
-use crate::support::{Batches, Operands, Task, Times, ways};
+use crate::support::{Batches, Operands, Times, ways};
 
 /// Measurements of a variant, at most.
 const RUNS: u32 = 25;
@@ -114,19 +114,11 @@ impl ShapeVisitor for Measurement<'_> {
 
     fn visit<T: Kernels>(self) -> Self::Output {
         let Self { variant, device, operands } = self;
-        let task = match variant.op {
-            Op::Add => Task::Add,
-            Op::MulLow => Task::MulLow,
-            Op::MulWide => Task::MulWide,
-            Op::Square => Task::Square,
-            Op::DivRem => Task::DivRem,
-            Op::ShiftedInverse => Task::ShiftedInverse,
-        };
         let mut batches = Batches::<T>::new(&device, operands)?;
-        if matches!(task, Task::DivRem | Task::ShiftedInverse) {
+        if matches!(variant.op, Operation::DivRem | Operation::ShiftedInverse) {
             batches.divide_by(&operands.divisors::<T>(Workload::Uniform))?;
         }
-        let mut ways = ways::<T>(&device, task).into_iter();
+        let mut ways = ways::<T>(&device, variant.op).into_iter();
         let Some(way) = ways.find(|way| way.name == variant.strategy) else {
             let kernel = variant.entry().name();
             let remedy = "the operations offer no such strategy".to_owned();

@@ -3,7 +3,7 @@
 //! `cargo bench --bench autotune` tries the search space of `kernels/search.toml`, writes a tuning table
 //! (`tuning/<gpu>.toml`, which build.rs reads: docs/tuning.md) and plots, and prints what won and by
 //! how much. On a CUDA GPU it measures by events; where there is none, it takes the roofline model of
-//! `benches/work` for an H200, which needs nvcc, and says so in the table, the plots and their names;
+//! `benches/work.rs` for an H200, which needs nvcc, and says so in the table, the plots and their names;
 //! that table is not put beside those of GPUs.
 //!
 //! What is known stays in a state file: an interrupted run goes on where it ended, and kernels whose
@@ -16,7 +16,7 @@ mod codegen;
 #[path = "../../tests/ptx/compiled.rs"]
 #[allow(dead_code)]
 mod compiled;
-#[path = "../work/count.rs"]
+#[path = "../support/count.rs"]
 #[allow(dead_code)]
 mod count;
 #[path = "../../examples/support/mod.rs"]
@@ -28,10 +28,10 @@ mod model;
 #[allow(dead_code)]
 mod plot;
 mod plots;
-#[path = "../work/roofline.rs"]
+#[path = "../support/roofline.rs"]
 #[allow(dead_code)]
 mod roofline;
-#[path = "../work/sass.rs"]
+#[path = "../support/sass.rs"]
 #[allow(dead_code)]
 mod sass;
 mod space;
@@ -58,7 +58,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use model::Model;
 use space::Variant;
 use state::State;
-use support::workload;
+use support::{operation, workload};
 use table::{Row, Table};
 
 /// Finds the fastest strategies, shapes and block sizes, and writes a tuning table.

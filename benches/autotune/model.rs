@@ -1,6 +1,6 @@
-//! Times by the roofline of `benches/work`, where there is no GPU: the kernels, as nvcc compiles them,
-//! run in the PTX interpreter, and the pipe that is busy longest tells. A floor of the time, not the
-//! time: nothing waits for anything, so that it says little about blocks.
+//! Times by the roofline of `benches/work.rs`, where there is no GPU: the kernels, as nvcc compiles them,
+//! run in the PTX interpreter, and what is busy longest tells. Nothing waits for anything, so that it
+//! says little about blocks.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use crate::Timing;
 use crate::codegen::{Entry, Task};
 use crate::compiled::{self, Result};
-use crate::count::{self, Op, Unit};
+use crate::count::{self, Unit};
+use crate::operation::Operation;
 use crate::roofline::H200;
 use crate::sass;
 use crate::space::Variant;
@@ -51,7 +52,7 @@ impl Model {
         let own = variant.entry();
         let is_counted = |task: &&Task<'static>| {
             let is_known = task.per_width && !variant.is_own_block;
-            Op::of(task.name).is_some() && task.is_offered(own.bits, own.digit) && !is_known
+            Operation::of(task.name).is_some() && task.is_offered(own.bits, own.digit) && !is_known
         };
         let tasks = self.tasks.iter().filter(is_counted);
         let entries: Vec<_> = tasks.map(|&task| Entry { task, ..own }).collect();

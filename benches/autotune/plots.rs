@@ -9,7 +9,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::compiled::Result;
-use crate::count::Op;
+use crate::operation::Operation;
 use crate::plot::{self, FONT, Figure, Line, Panel, Picture};
 use crate::table::Row;
 
@@ -20,7 +20,7 @@ const WHAT: &str = "ms for a batch of 2^32 bits";
 pub(crate) fn draw(folder: &Path, name: &str, gpu: &str, rows: &[Row]) -> Result<Vec<PathBuf>> {
     let mut by_op: BTreeMap<&str, Vec<(&str, &Row)>> = BTreeMap::new();
     for row in rows {
-        if let Some((op, strategy)) = Op::of(&row.kernel) {
+        if let Some((op, strategy)) = Operation::of(&row.kernel) {
             by_op.entry(op.name()).or_default().push((strategy, row));
         }
     }

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::codegen::{Entry, Task, translation_unit};
 use crate::compiled::{self, Result};
-use crate::count::Op;
+use crate::operation::Operation;
 
 /// The space, which stands beside the kernels.
 const SPACE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/search.toml"));
@@ -25,7 +25,7 @@ struct Space {
 /// A kernel with a block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Variant {
-    pub(crate) op: Op,
+    pub(crate) op: Operation,
     /// `classical`, `blocked_tensor`; empty where there is one only.
     pub(crate) strategy: &'static str,
     pub(crate) task: Task<'static>,
@@ -88,23 +88,19 @@ fn usual(bits: usize) -> Option<Shape> {
 }
 
 /// What `Auto` takes for an operation on a shape.
-struct Taken(Op);
+struct Taken(Operation);
 
 impl ShapeVisitor for Taken {
     type Output = String;
 
     fn visit<T: Kernels>(self) -> String {
-        let product = |op| <Auto as Mult<T>>::product(op).offered(op, T::SHAPE).to_string();
+        let op = self.0.op();
         match self.0 {
-            Op::Add => String::new(),
-            Op::MulLow => product(gpuint::Op::MulLow),
-            Op::MulWide => product(gpuint::Op::MulWide),
-            Op::Square => product(gpuint::Op::SquareLow),
-            Op::ShiftedInverse => product(gpuint::Op::ShiftedInverse),
-            Op::DivRem => {
-                let op = gpuint::Op::DivRem;
+            Operation::Add => String::new(),
+            Operation::DivRem => {
                 <Auto as Division<T>>::quotient(op).offered(op, T::SHAPE).to_string()
             }
+            _ => <Auto as Mult<T>>::product(op).offered(op, T::SHAPE).to_string(),
         }
     }
 }
@@ -127,7 +123,7 @@ pub(crate) fn variants(ops: &[String], bits: &[usize]) -> Result<Vec<Variant>> {
     for shape in whole.filter(|shape| bits.is_empty() || bits.contains(&shape.bits)) {
         let is_usual_shape = usual(shape.bits) == Some(shape);
         for &task in &tasks {
-            let Some((op, strategy)) = Op::of(task.name) else { continue };
+            let Some((op, strategy)) = Operation::of(task.name) else { continue };
             let is_asked = ops.is_empty() || ops.iter().any(|name| name == op.name());
             if !is_asked
                 || !task.is_offered(shape.bits, shape.digit.name())

@@ -6,11 +6,13 @@
 //! and writes Markdown, CSV, and a plot as SVG and PNG to `target/paper`; `-- --help` lists the
 //! options. With `--features gmp`, the GMP of this machine is timed too.
 //!
-//! Factors and dividends are random in full width. There are three kinds of divisors, since results
+//! Factors and dividends are random in full width. There are several kinds of divisors, since results
 //! depend on them and the paper's text and code differ:
 //! - `repo`, those of the published code: its loop draws its bound anew before every digit;
 //! - `uniform`, as the paper says: a length uniform in `[2, M/2]` digits;
-//! - `half`: `M/2` digits.
+//! - `half`: `M/2` digits;
+//! - `structured`, not of the paper: powers of two and their neighbours, with dividends to match, on
+//!   which carries, borrows and corrections run over whole numbers.
 
 #[path = "../../examples/support/mod.rs"]
 mod device;
@@ -37,13 +39,15 @@ use gpuint::{BackendKind, Device, DigitKind, Kernels, ShapeVisitor, shapes};
 use indicatif::{ProgressBar, ProgressStyle};
 use machine::Machine;
 use report::Report;
+use support::operation::Operation;
 use support::workload::Workload;
-use support::{Batches, Operands, Task, Times, Way, ways};
+use support::{Batches, Operands, Times, Way, ways};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// The divisors, in the order of the columns.
-const DIVISORS: [Workload; 3] = [Workload::Repo, Workload::Uniform, Workload::Half];
+const DIVISORS: [Workload; 4] =
+    [Workload::Repo, Workload::Uniform, Workload::Half, Workload::Structured];
 
 /// Measures the paper's table.
 #[derive(Debug, Parser)]
@@ -109,14 +113,14 @@ impl ShapeVisitor for AtWidth<'_> {
         let sets = Algorithms::on(self.device);
         let mut lines = Vec::new();
         for &algorithms in sets {
-            let mul = self.cell(Task::MulLow, algorithms, &mut batches)?;
+            let mul = self.cell(Operation::MulLow, algorithms, &mut batches)?;
             batches.check_product()?;
             lines.push(Line { algorithms, bits: T::BITS, rows, mul, div: Vec::new() });
         }
         for workload in DIVISORS {
-            batches.divide_by(&self.operands.divisors::<T>(workload))?;
+            batches.divide(self.operands, workload)?;
             for line in &mut lines {
-                line.div.push(self.cell(Task::DivRem, line.algorithms, &mut batches)?);
+                line.div.push(self.cell(Operation::DivRem, line.algorithms, &mut batches)?);
                 batches.check_division()?;
             }
         }
@@ -127,7 +131,7 @@ impl ShapeVisitor for AtWidth<'_> {
 impl AtWidth<'_> {
     fn cell<T: Kernels>(
         &self,
-        task: Task,
+        task: Operation,
         algorithms: Algorithms,
         batches: &mut Batches<T>,
     ) -> Result<Cell> {

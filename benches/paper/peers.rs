@@ -1,11 +1,15 @@
 //! What others need for the same data on one GPU: measured apart from this program, once.
 
+use crate::support::workload::Workload;
+
 /// Where and when.
 pub(crate) const MEASURED: &str = "on one NVIDIA H200 (driver 580, CUDA 13.0, CUDA events) on 2026-11-20; \
      results compared with GMP's";
 
-/// Milliseconds for a batch of 2^32 bits. Three numbers are those of the three workloads of
-/// divisors: repo, uniform and half.
+/// The divisors that they were measured by: the first ones of this program.
+pub(crate) const DIVISORS: [Workload; 3] = [Workload::Repo, Workload::Uniform, Workload::Half];
+
+/// Milliseconds for a batch of 2^32 bits. Three numbers are those of [`DIVISORS`].
 #[derive(Debug)]
 pub(crate) struct Peers {
     pub(crate) bits: usize,

@@ -93,7 +93,7 @@ impl Report {
         let _ = writeln!(
             text,
             "## gpuint, {name}\n\nMilliseconds for a batch of 2^{}{reduced} bits on {}, medians of so many runs; \
-             `div_rem` by three kinds of divisors, and its ratio to `mul low`.\n",
+             `div_rem` by kinds of divisors, and its ratio to `mul low`.\n",
             self.batch, self.machine.backend
         );
         let mut heading = Row::of(["bits", "M", "instances", "runs", "mul low"]);
@@ -133,7 +133,7 @@ impl Report {
             text,
             "## Others on a GPU\n\nThese were not measured by this program, but {MEASURED}. Milliseconds for a batch of 2^32 bits; \
              divisions: {}.\n",
-            DIVISORS.map(Workload::name).join(" / ")
+            peers::DIVISORS.map(Workload::name).join(" / ")
         );
         let heading = Row::of([
             "bits",

@@ -1,5 +1,7 @@
 //! What is timed, and on what: operations on batches of random integers.
 
+pub(crate) mod operation;
+pub(crate) mod random;
 pub(crate) mod workload;
 
 use std::error::Error;
@@ -8,36 +10,13 @@ use std::time::{Duration, Instant};
 use gpuint::num_bigint::BigUint;
 use gpuint::{
     Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Fft, Karatsuba, Kernels, Mask,
-    Mult, Op, ShiftedInverse, TensorCore,
+    Mult, ShiftedInverse, TensorCore,
 };
-use workload::{DIGIT, Random, Workload};
+use operation::Operation;
+use random::Random;
+use workload::{DIGIT, Workload};
 
-/// An operation that is timed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Task {
-    Add,
-    MulLow,
-    MulWide,
-    Square,
-    DivRem,
-    /// Of `B^M`: what divides full dividends by a divisor that stays the same.
-    ShiftedInverse,
-}
-
-impl Task {
-    fn op(self) -> Op {
-        match self {
-            Self::Add => Op::Add,
-            Self::MulLow => Op::MulLow,
-            Self::MulWide => Op::MulWide,
-            Self::Square => Op::SquareLow,
-            Self::DivRem => Op::DivRem,
-            Self::ShiftedInverse => Op::ShiftedInverse,
-        }
-    }
-}
-
-/// The operands of a task, and where its results go: all on the device.
+/// The operands of an operation, and where its results go: all on the device.
 #[derive(Debug)]
 pub(crate) struct Batches<T: Kernels> {
     pub(crate) u: Batch<T>,
@@ -63,6 +42,21 @@ impl<T: Kernels> Batches<T> {
     pub(crate) fn divide_by(&mut self, divisors: &[u64]) -> gpuint::Result<()> {
         self.v = upload(self.u.device(), divisors)?;
         Ok(())
+    }
+
+    /// Replaces the second operands by divisors of a workload; for structured ones the first
+    /// operands, too, which then stay.
+    pub(crate) fn divide(
+        &mut self,
+        operands: &mut Operands,
+        workload: Workload,
+    ) -> gpuint::Result<()> {
+        if workload != Workload::Structured {
+            return self.divide_by(&operands.divisors::<T>(workload));
+        }
+        let [dividends, divisors] = operands.structured::<T>();
+        self.u = upload(self.u.device(), &dividends)?;
+        self.divide_by(&divisors)
     }
 
     /// That the outputs are quotients and remainders, in some of the rows.
@@ -125,47 +119,63 @@ impl Operands {
         }
         words
     }
+
+    /// Dividends and divisors on which carries and borrows run far, divisors of lengths drawn at
+    /// random.
+    fn structured<T: Kernels>(&mut self) -> [Vec<u64>; 2] {
+        let digits = T::BITS / DIGIT;
+        let mut columns = [&self.left, &self.right].map(|words| vec![0; words.len()]);
+        for row in 0..self.left.len() / digits {
+            let length = Workload::Structured.divisor_digits(digits / 2, self.random.place());
+            let values = workload::structured(row, length, T::BITS);
+            for (column, value) in columns.iter_mut().zip(values) {
+                let words = value.to_u64_digits();
+                column[row * digits..][..words.len()].copy_from_slice(&words);
+            }
+        }
+        columns
+    }
 }
 
-/// A way to do a task on a shape.
+/// A way to do an operation on a shape.
 pub(crate) struct Way<T: Kernels> {
-    task: Task,
+    operation: Operation,
     /// The algorithm, `blocked_tensor`; empty where there is one only.
     pub(crate) name: String,
     /// Whether it is what `Auto` takes.
     pub(crate) is_auto: bool,
-    run: fn(Task, &mut Batches<T>) -> gpuint::Result<()>,
+    run: fn(Operation, &mut Batches<T>) -> gpuint::Result<()>,
 }
 
 impl<T: Kernels> Way<T> {
-    /// Queues the task.
+    /// Queues the operation.
     pub(crate) fn run(&self, batches: &mut Batches<T>) -> gpuint::Result<()> {
-        (self.run)(self.task, batches)
+        (self.run)(self.operation, batches)
     }
 }
 
-/// The ways to do a task on a shape that differ; the processor has one algorithm, num-bigint's.
-pub(crate) fn ways<T: Kernels>(device: &Device, task: Task) -> Vec<Way<T>> {
-    let one = |name: &str| vec![way::<T, Auto, Auto>(task, name.to_owned(), true)];
-    match task {
+/// The ways to do an operation on a shape that differ; the processor has one algorithm, num-bigint's.
+pub(crate) fn ways<T: Kernels>(device: &Device, operation: Operation) -> Vec<Way<T>> {
+    let one = |name: &str| vec![way::<T, Auto, Auto>(operation, name.to_owned(), true)];
+    match operation {
         _ if device.backend() == BackendKind::Cpu => one("num-bigint"),
-        Task::Add => one(""),
-        Task::DivRem => [
-            quotient::<T, Blocked<Classical>>(task),
-            quotient::<T, Blocked<Karatsuba>>(task),
-            quotient::<T, Blocked<TensorCore>>(task),
-            quotient::<T, ShiftedInverse<Classical>>(task),
-            quotient::<T, ShiftedInverse<Karatsuba>>(task),
-            quotient::<T, ShiftedInverse<TensorCore>>(task),
+        Operation::Add => one(""),
+        Operation::DivRem => [
+            quotient::<T, Blocked<Classical>>(operation),
+            quotient::<T, Blocked<Karatsuba>>(operation),
+            quotient::<T, Blocked<TensorCore>>(operation),
+            quotient::<T, ShiftedInverse<Classical>>(operation),
+            quotient::<T, ShiftedInverse<Karatsuba>>(operation),
+            quotient::<T, ShiftedInverse<TensorCore>>(operation),
         ]
         .into_iter()
         .flatten()
         .collect(),
         _ => [
-            product::<T, Classical>(task),
-            product::<T, Karatsuba>(task),
-            product::<T, TensorCore>(task),
-            product::<T, Fft>(task),
+            product::<T, Classical>(operation),
+            product::<T, Karatsuba>(operation),
+            product::<T, TensorCore>(operation),
+            product::<T, Fft>(operation),
         ]
         .into_iter()
         .flatten()
@@ -174,40 +184,44 @@ pub(crate) fn ways<T: Kernels>(device: &Device, task: Task) -> Vec<Way<T>> {
 }
 
 /// By this product, where it has kernels of its own.
-fn product<T: Kernels, M: Mult<T>>(task: Task) -> Option<Way<T>> {
-    let op = task.op();
+fn product<T: Kernels, M: Mult<T>>(operation: Operation) -> Option<Way<T>> {
+    let op = operation.op();
     let chosen = M::product(op);
     let auto = <Auto as Mult<T>>::product(op).offered(op, T::SHAPE);
     (chosen.offered(op, T::SHAPE) == chosen)
-        .then(|| way::<T, M, Auto>(task, chosen.to_string(), chosen == auto))
+        .then(|| way::<T, M, Auto>(operation, chosen.to_string(), chosen == auto))
 }
 
 /// By this quotient, where it has kernels of its own.
-fn quotient<T: Kernels, D: Division<T>>(task: Task) -> Option<Way<T>> {
-    let op = task.op();
+fn quotient<T: Kernels, D: Division<T>>(operation: Operation) -> Option<Way<T>> {
+    let op = operation.op();
     let chosen = D::quotient(op);
     let auto = <Auto as Division<T>>::quotient(op).offered(op, T::SHAPE);
     (chosen.offered(op, T::SHAPE) == chosen)
-        .then(|| way::<T, Auto, D>(task, chosen.to_string(), chosen == auto))
+        .then(|| way::<T, Auto, D>(operation, chosen.to_string(), chosen == auto))
 }
 
-fn way<T: Kernels, M: Mult<T>, D: Division<T>>(task: Task, name: String, is_auto: bool) -> Way<T> {
-    Way { task, name, is_auto, run: run::<T, M, D> }
+fn way<T: Kernels, M: Mult<T>, D: Division<T>>(
+    operation: Operation,
+    name: String,
+    is_auto: bool,
+) -> Way<T> {
+    Way { operation, name, is_auto, run: run::<T, M, D> }
 }
 
 fn run<T: Kernels, M: Mult<T>, D: Division<T>>(
-    task: Task,
+    operation: Operation,
     batches: &mut Batches<T>,
 ) -> gpuint::Result<()> {
     let Batches { u, v, out: [first, second], zero } = batches;
-    match task {
-        Task::Add => u.wrapping_add_into(v, first),
-        Task::MulLow => u.wrapping_mul_with_into::<M>(v, first),
-        Task::MulWide => u.mul_lo_hi_with_into::<M>(v, first, second),
-        Task::Square => u.wrapping_square_with_into::<M>(first),
+    match operation {
+        Operation::Add => u.wrapping_add_into(v, first),
+        Operation::MulLow => u.wrapping_mul_with_into::<M>(v, first),
+        Operation::MulWide => u.mul_lo_hi_with_into::<M>(v, first, second),
+        Operation::Square => u.wrapping_square_with_into::<M>(first),
         // The masked form, since the other one waits for the device.
-        Task::DivRem => u.div_rem_masked_with_into::<D>(v, first, second, zero),
-        Task::ShiftedInverse => v.shifted_inverse_with_into::<M>(T::DIGITS, first),
+        Operation::DivRem => u.div_rem_masked_with_into::<D>(v, first, second, zero),
+        Operation::ShiftedInverse => v.shifted_inverse_with_into::<M>(T::DIGITS, first),
     }
 }
 

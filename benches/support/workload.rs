@@ -6,6 +6,8 @@
 use gpuint::num_bigint::BigUint;
 use num_traits::One;
 
+use super::random::Random;
+
 /// Bits of the digits that lengths are counted in, whatever the digits of the kernel.
 pub(crate) const DIGIT: usize = 64;
 
@@ -86,17 +88,24 @@ impl Workload {
     }
 }
 
-/// Rows on which published divisions need more corrections than they make, and carries run far.
-fn structured(row: usize, digits: usize, bits: usize) -> [BigUint; 2] {
+/// Rows on which published divisions need more corrections than they make, and carries and borrows
+/// run far: of a dividend that is a multiple of the divisor the estimated quotient is one too small,
+/// and here the 1 that is added runs over all of it.
+pub(crate) fn structured(row: usize, digits: usize, bits: usize) -> [BigUint; 2] {
     let power = |exponent: usize| BigUint::one() << exponent;
     let ones = power(bits) - 1u32;
-    match row % 4 {
+    match row % 6 {
         0 => {
             let v: BigUint = (power((digits - 1) * DIGIT) << 1) - 1u32;
             [&v << (bits - v.bits() as usize), v]
         }
         1 => [ones, power(digits * DIGIT) - 1u32],
         2 => [ones, power((digits - 1) * DIGIT)],
+        3 => [power(bits - 1), power(digits * DIGIT - 1)],
+        4 => {
+            let v = power(digits * DIGIT) - 1u32;
+            [&v << (bits - digits * DIGIT), v]
+        }
         _ => {
             let v = power(digits * DIGIT - 1) + power(digits * DIGIT / 2) - 1u32;
             [power(bits) - power(bits / 3), v]
@@ -125,41 +134,4 @@ fn bit_reversed(row: usize, rows: usize) -> usize {
         return row.reverse_bits() >> (usize::BITS - bits);
     }
     row
-}
-
-/// SplitMix64.
-#[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// From 0 to 1, without 1.
-    pub(crate) fn place(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    /// A number of exactly so many digits.
-    pub(crate) fn full(&mut self, bits: usize) -> BigUint {
-        let mut bytes = Vec::new();
-        while bytes.len() < bits / 8 {
-            bytes.extend(self.next().to_le_bytes());
-        }
-        bytes.truncate(bits / 8);
-        // The top digit is not 0, nor nearly.
-        if let Some(top) = bytes.last_mut() {
-            *top = (*top).max(1);
-        }
-        BigUint::from_bytes_le(&bytes)
-    }
 }

@@ -33,4 +33,7 @@ int gpuint_simt_facts(const char* kernel, gpuint_facts* out);
 // outputs are then undefined, and the next launch works. `stats` and `message` may be null.
 int gpuint_simt_launch(const char* kernel, const gpuint_operands* operands, const gpuint_simt_options* options,
                        gpuint_simt_stats* stats, char* message, size_t message_len);
+
+// How often the kernels of this process have taken a path that few operands take, and its name; null beyond the last one (rare.h).
+const char* gpuint_simt_rare(uint32_t path, uint64_t* count);
 }

@@ -1,11 +1,13 @@
 // The registry of kernels and the C interface.
 #include "abi.h"
 #include "launch.h"
+#include "rare.h"
 #include "shared.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -63,6 +65,8 @@ bool launch_kernel(const char* name, const Kernel& kernel, const Operands& opera
 
 }  // namespace
 
+u64 rare_counts[static_cast<u32>(Rare::COUNT)];
+
 Registrar::Registrar(const char* name, Run run, const Facts& facts) { registry()[name] = Kernel{run, facts}; }
 
 }  // namespace gpuint::simt
@@ -91,4 +95,15 @@ extern "C" int gpuint_simt_launch(const char* kernel, const gpuint_operands* ope
   if (stats != nullptr) *stats = {counted.barriers, counted.warp_ops, counted.switches, counted.blocks};
   write(message, message_len, text);
   return ok ? GPUINT_SIMT_OK : GPUINT_SIMT_FAULT;
+}
+
+extern "C" const char* gpuint_simt_rare(uint32_t path, uint64_t* count) {
+  static constexpr const char* NAMES[] = {
+#define GPUINT_RARE_NAME(name) #name,
+      GPUINT_RARE_PATHS(GPUINT_RARE_NAME)
+#undef GPUINT_RARE_NAME
+  };
+  if (path >= std::size(NAMES)) return nullptr;
+  *count = __atomic_load_n(&rare_counts[path], __ATOMIC_RELAXED);
+  return NAMES[path];
 }

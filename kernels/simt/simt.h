@@ -11,6 +11,7 @@
 //   arithmetic.h   integer intrinsics                                kernels
 //   memory.h       atomics, cached loads, fences                     kernels
 //   collective.h   barriers, shuffles, votes, reductions             kernels
+//   rare.h         paths that few operands take, counted             kernels (through GPUINT_RARE)
 //   registry.h     kernels by name                                   kernels (through GPUINT_KERNEL), launches
 //   fiber.h        a stack and a context switch, sanitizers told     block
 //   block.h        one block: scheduler, rendezvous, faults          launch
@@ -46,4 +47,5 @@
 #include "arithmetic.h"
 #include "memory.h"
 #include "collective.h"
+#include "rare.h"
 #include "registry.h"

@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::{env, fs};
 
+use gpuint::num_bigint::BigUint;
 use ptxi::{Buffer, Checks, Counts, Launch, Machine, Module, Params};
 use sha2::{Digest, Sha256};
 
@@ -85,14 +86,16 @@ pub(crate) struct Compiled {
     pub(crate) module: Module,
 }
 
-/// Compiles some kernels to PTX, or reads what was compiled before from the same text.
-pub(crate) fn compile(nvcc: &Path, entries: &[Entry<'_>]) -> Result<Compiled> {
+/// Compiles some kernels to PTX by nvcc with more options, or reads what was compiled before from
+/// the same text.
+pub(crate) fn compile(nvcc: &Path, entries: &[Entry<'_>], options: &[&str]) -> Result<Compiled> {
     let unit = translation_unit(entries.iter().copied());
     let headers = Path::new(ROOT).join("kernels");
     let mut hash = Sha256::new();
     for part in [unit.as_bytes(), nvcc.as_os_str().as_encoded_bytes()] {
         hash.update(part);
     }
+    hash.update(options.join(" "));
     let unreadable = |error: std::io::Error| format!("kernels: {error}");
     let mut files = Vec::new();
     for file in fs::read_dir(&headers).map_err(unreadable)? {
@@ -110,7 +113,7 @@ pub(crate) fn compile(nvcc: &Path, entries: &[Entry<'_>]) -> Result<Compiled> {
         fs::write(&source, unit).map_err(|error| format!("{}: {error}", source.display()))?;
         let mut command = Command::new(nvcc);
         command.args(["-ptx", "-std=c++17", "-arch", VIRTUAL_ARCHITECTURE, "-I"]).arg(headers);
-        output_into(command.arg(source), &path)?;
+        output_into(command.args(options).arg(source), &path)?;
     }
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let module = Module::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -155,6 +158,17 @@ impl Facts {
             scratch_bytes: word(3)?,
         })
     }
+}
+
+/// Rows of numbers.
+pub(crate) fn bytes_of<'a>(values: impl Iterator<Item = &'a BigUint>, bits: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for value in values {
+        let end = bytes.len() + bits / 8;
+        bytes.extend(value.to_bytes_le());
+        bytes.resize(end, 0);
+    }
+    bytes
 }
 
 /// What a kernel is given, in bytes: `Operands` of kernels/abi.cuh.

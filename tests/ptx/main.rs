@@ -21,7 +21,7 @@ use std::cmp::Ordering;
 use std::fmt::Debug;
 
 use codegen::Entry;
-use compiled::{How, Operands, Outcome};
+use compiled::{How, Operands, Outcome, bytes_of};
 use gpuint::num_bigint::BigUint;
 use num_traits::Zero;
 use operands::{DIVISIONS, INVERSES, PRODUCTS, Row, SUMS, Sizes, rows};
@@ -32,6 +32,8 @@ const SEED: u64 = 0x7074_7869;
 const SCHEDULES: [u64; 2] = [0, 0x5eed];
 /// Few blocks, so that each has several rounds of rows.
 const MAX_GRID: u32 = 2;
+/// The bounds that the kernels' headers prove are looked at: a false one is a `trap`.
+const CHECKED: &[&str] = &["-DGPUINT_CHECKED"];
 
 /// The kernels of one shape.
 struct Kernels {
@@ -42,16 +44,6 @@ struct Kernels {
     module: Module,
     rows: usize,
     wrong: Vec<String>,
-}
-
-fn bytes_of<'a>(values: impl Iterator<Item = &'a BigUint>, bits: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for value in values {
-        let end = bytes.len() + bits / 8;
-        bytes.extend(value.to_bytes_le());
-        bytes.resize(end, 0);
-    }
-    bytes
 }
 
 /// A row of a result; `None` where the result was not wanted.
@@ -87,7 +79,8 @@ impl Kernels {
             .filter(|task| task.is_offered(bits, digit) && wanted(task.name))
             .map(|task| Entry { task, bits, q, digit, block: 128 })
             .collect();
-        let compiled = compiled::compile(&nvcc, &entries).unwrap_or_else(|error| panic!("{error}"));
+        let compiled =
+            compiled::compile(&nvcc, &entries, CHECKED).unwrap_or_else(|error| panic!("{error}"));
         let sizes = Sizes { bits, word, q };
         let module = compiled.module;
         Some(Self { sizes, count, entries, module, rows: 0, wrong: Vec::new() })

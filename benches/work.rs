@@ -21,22 +21,30 @@
 //!   all others (sass.rs).
 //! - `shared_wavefronts`: cycles of the shared memory. `global_sectors`: 32 bytes each, as asked for
 //!   by loads and stores, before caches.
-//! - `h200_ms`, `a100_ms`: the roofline for a batch of 2^32 bits: the time of the pipe that is busy
-//!   longest (`_bound`: products, other integers, matrices, issue, shared memory and cache, device
-//!   memory),
-//!   all others and all waiting hidden behind it. A floor for this code, not a prediction: short
-//!   products and few rows wait for latencies. Both GPUs have the instructions of `sm_90` code.
+//! - `h200_ms`, `a100_ms`: the roofline for a batch of 2^32 bits: the time of what is busy longest
+//!   (`_bound`: arithmetic, matrices, issue, shared memory and cache, device memory), all others and
+//!   all waiting hidden behind it. Short products and few rows wait for latencies, and take longer.
+//!   Both GPUs have the instructions of `sm_90` code.
 
-#[path = "../../src/codegen.rs"]
+#[path = "../src/codegen.rs"]
 #[allow(dead_code, unused_imports)]
 mod codegen;
-#[path = "../../tests/ptx/compiled.rs"]
+#[path = "../tests/ptx/compiled.rs"]
 #[allow(dead_code)]
 mod compiled;
+#[path = "support/count.rs"]
 mod count;
+#[path = "support/operation.rs"]
+#[allow(dead_code)]
+mod operation;
+#[path = "support/random.rs"]
+#[allow(dead_code)]
+mod random;
+#[path = "support/roofline.rs"]
 mod roofline;
+#[path = "support/sass.rs"]
 mod sass;
-#[path = "../support/workload.rs"]
+#[path = "support/workload.rs"]
 #[allow(dead_code)]
 mod workload;
 
@@ -46,8 +54,9 @@ use std::time::Instant;
 use clap::Parser;
 use codegen::{Entry, Task};
 use compiled::Result;
-use count::{Op, Unit, Work};
+use count::{Unit, Work};
 use gpuint::{DigitKind, Shape};
+use operation::Operation;
 use rayon::prelude::*;
 use roofline::{A100, H200};
 
@@ -92,8 +101,9 @@ fn shapes(max_bits: usize) -> Vec<Shape> {
 fn entries(tasks: &[Task<'static>], shape: Shape) -> Vec<Entry<'static>> {
     let Shape { bits, q, digit } = shape;
     let digit = digit.name();
-    let counted =
-        tasks.iter().filter(|task| Op::of(task.name).is_some() && task.is_offered(bits, digit));
+    let counted = tasks
+        .iter()
+        .filter(|task| Operation::of(task.name).is_some() && task.is_offered(bits, digit));
     counted.map(|&task| Entry { task, bits, q, digit, block: 128 }).collect()
 }
 
@@ -127,7 +137,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 fn paper(work: &Work, value: f64) -> String {
-    if work.op == Op::DivRem { format!("{value:.0}") } else { String::new() }
+    if work.op == Operation::DivRem { format!("{value:.0}") } else { String::new() }
 }
 
 fn print(works: &[Work], csv: bool) {
@@ -178,7 +188,7 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     let mut jobs = Vec::new();
     for unit in &units {
         for kernel in &unit.kernels {
-            let workloads = Op::of(kernel.task).map_or(&[][..], |(op, _)| op.workloads());
+            let workloads = Operation::of(kernel.task).map_or(&[][..], |(op, _)| op.workloads());
             jobs.extend(workloads.iter().map(|workload| (unit, kernel, *workload)));
         }
     }

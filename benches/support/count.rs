@@ -4,11 +4,11 @@ use std::path::Path;
 
 use gpuint::Shape;
 use gpuint::num_bigint::BigUint;
-use num_traits::One;
 use ptxi::Checks;
 
 use crate::codegen::Entry;
-use crate::compiled::{self, Compiled, Facts, How, Operands, Outcome, Result};
+use crate::compiled::{self, Compiled, Facts, How, Operands, Outcome, Result, bytes_of};
+use crate::operation::Operation;
 use crate::roofline::Load;
 use crate::sass::{self, Expansion, Pipes};
 use crate::workload::Workload;
@@ -16,80 +16,6 @@ use crate::workload::Workload;
 /// Bits that the kernels of a shape multiply at a time.
 fn limb_bits(shape: Shape) -> usize {
     shape.digit.bits().min(32)
-}
-
-/// What a kernel computes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Op {
-    Add,
-    MulLow,
-    MulWide,
-    Square,
-    DivRem,
-    ShiftedInverse,
-}
-
-impl Op {
-    /// The operation and the strategy of a task of the catalogue; `None` where it is not counted.
-    pub(crate) fn of(task: &str) -> Option<(Self, &str)> {
-        if task == "add" {
-            return Some((Self::Add, ""));
-        }
-        // Divisions whose divisors are of another kind.
-        if task.starts_with("div_rem_by_") || task == "div_rem_digit" {
-            return None;
-        }
-        let by_prefix = [
-            ("mul_lo_", Self::MulLow),
-            ("mul_wide_", Self::MulWide),
-            ("sqr_lo_", Self::Square),
-            ("div_rem_", Self::DivRem),
-            ("shinv_", Self::ShiftedInverse),
-        ];
-        by_prefix.into_iter().find_map(|(prefix, op)| Some((op, task.strip_prefix(prefix)?)))
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Add => "add",
-            Self::MulLow => "mul_lo",
-            Self::MulWide => "mul_wide",
-            Self::Square => "sqr",
-            Self::DivRem => "div_rem",
-            Self::ShiftedInverse => "shifted_inverse",
-        }
-    }
-
-    /// Whether a row of results is right; of a wide product, the second is the high half.
-    pub(crate) fn is_right(
-        self,
-        bits: usize,
-        [u, v]: &[BigUint; 2],
-        results: &[BigUint; 2],
-    ) -> bool {
-        let [first, second] = results;
-        let low = |value: BigUint| value % (BigUint::one() << bits);
-        match self {
-            Self::Add => *first == low(u + v),
-            Self::MulLow => *first == low(u * v),
-            Self::MulWide => first + (second << bits) == u * v,
-            Self::Square => *first == low(u * u),
-            Self::DivRem => second < v && first * v + second == *u,
-            Self::ShiftedInverse => {
-                let power = BigUint::one() << bits;
-                first * v <= power && power < (first + 1u32) * v
-            }
-        }
-    }
-
-    /// The work of the others does not depend on the values.
-    pub(crate) fn workloads(self) -> &'static [Workload] {
-        match self {
-            Self::DivRem => &Workload::ALL,
-            Self::ShiftedInverse => &[Workload::Uniform, Workload::Half, Workload::Structured],
-            _ => &[Workload::Uniform],
-        }
-    }
 }
 
 /// A compiled shape.
@@ -113,7 +39,7 @@ pub(crate) fn unit(
     entries: &[Entry<'static>],
     shape: Shape,
 ) -> Result<Unit> {
-    let compiled = compiled::compile(nvcc, entries)?;
+    let compiled = compiled::compile(nvcc, entries, &[])?;
     let names: Vec<_> = entries.iter().map(Entry::name).collect();
     let expansions = sass::expansions(nvcc, disassembler, &compiled, &names)?;
     let kernel = |((entry, name), expansion): ((&Entry<'static>, String), Expansion)| {
@@ -127,7 +53,7 @@ pub(crate) fn unit(
 /// One line of the table.
 pub(crate) struct Work {
     pub(crate) shape: Shape,
-    pub(crate) op: Op,
+    pub(crate) op: Operation,
     pub(crate) strategy: String,
     pub(crate) workload: Workload,
     pub(crate) rows: usize,
@@ -141,10 +67,10 @@ pub(crate) struct Work {
 }
 
 /// Rows that fill the warps of a block, and are enough for a mean.
-fn row_count(op: Op, workload: Workload, facts: Facts, bits: usize) -> usize {
+fn row_count(op: Operation, workload: Workload, facts: Facts, bits: usize) -> usize {
     let block = facts.rows_per_block as usize;
     match op {
-        Op::DivRem | Op::ShiftedInverse => {
+        Operation::DivRem | Operation::ShiftedInverse => {
             // Blocks of several rows take them four times as many at a time, by length.
             let batch = if block > 1 && !by_thread(facts) { 4 * block } else { block };
             let few = matches!(workload, Workload::Half | Workload::Square);
@@ -184,41 +110,31 @@ fn division_steps(kernel: &Kernel, shape: Shape, u_bits: usize, v_bits: usize) -
     2 * doublings + 2 * blocks
 }
 
-fn bytes_of<'a>(values: impl Iterator<Item = &'a BigUint>, bits: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for value in values {
-        let end = bytes.len() + bits / 8;
-        bytes.extend(value.to_bytes_le());
-        bytes.resize(end, 0);
-    }
-    bytes
-}
-
 /// Runs a kernel on a workload.
 pub(crate) fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<Work> {
     let shape = unit.shape;
     let bits = shape.bits;
-    let (op, strategy) = Op::of(kernel.task).ok_or("not counted")?;
+    let (op, strategy) = Operation::of(kernel.task).ok_or("not counted")?;
     let rows = row_count(op, workload, kernel.facts, bits);
     let pairs = match op {
-        Op::DivRem | Op::ShiftedInverse => workload.divisions(bits, rows),
+        Operation::DivRem | Operation::ShiftedInverse => workload.divisions(bits, rows),
         _ => workload.pairs(bits, rows),
     };
     let [a, b] = [0, 1].map(|side| bytes_of(pairs.iter().map(|pair| &pair[side]), bits));
     let row_bytes = rows * bits / 8;
     let (inputs, outputs, scalar) = match op {
-        Op::Add | Op::MulLow => ([a, b], [row_bytes, 0], 0),
-        Op::MulWide => ([a, b], [2 * row_bytes, 0], 1),
-        Op::Square => ([a, Vec::new()], [row_bytes, 0], 0),
-        Op::DivRem => ([a, b], [row_bytes; 2], 0),
+        Operation::Add | Operation::MulLow => ([a, b], [row_bytes, 0], 0),
+        Operation::MulWide => ([a, b], [2 * row_bytes, 0], 1),
+        Operation::Square => ([a, Vec::new()], [row_bytes, 0], 0),
+        Operation::DivRem => ([a, b], [row_bytes; 2], 0),
         // Of B^M, as the quotient of a full dividend needs it.
-        Op::ShiftedInverse => ([b, Vec::new()], [row_bytes, 0], bits as i64),
+        Operation::ShiftedInverse => ([b, Vec::new()], [row_bytes, 0], bits as i64),
     };
     let [first, second] = inputs;
     let inputs = [first, second, Vec::new()];
     let row_sectors =
         (inputs.iter().map(Vec::len).sum::<usize>() + outputs.iter().sum::<usize>()) / 32 / rows;
-    let given = Operands { inputs, outputs, rows, mask: op == Op::DivRem, scalar };
+    let given = Operands { inputs, outputs, rows, mask: op == Operation::DivRem, scalar };
     let how = How { max_grid: u32::MAX, seed: 0, checks: Checks::NONE };
     let Outcome { counts, status, outputs, .. } =
         compiled::run(&unit.compiled.module, &kernel.name, &given, how)?;
@@ -236,12 +152,12 @@ pub(crate) fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<
         }
     }
     let steps = match op {
-        Op::Add => 0,
-        Op::MulLow | Op::MulWide | Op::Square => rows,
-        Op::DivRem | Op::ShiftedInverse => pairs
+        Operation::Add => 0,
+        Operation::MulLow | Operation::MulWide | Operation::Square => rows,
+        Operation::DivRem | Operation::ShiftedInverse => pairs
             .iter()
             .map(|[u, v]| {
-                let u_bits = if op == Op::DivRem { u.bits() as usize } else { bits + 1 };
+                let u_bits = if op == Operation::DivRem { u.bits() as usize } else { bits + 1 };
                 division_steps(kernel, shape, u_bits, v.bits() as usize)
             })
             .sum(),

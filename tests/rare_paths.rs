@@ -1,0 +1,149 @@
+//! That structured operands take the paths of the kernels that few operands take: the SIMT shim
+//! counts them (`kernels/simt/rare.h`). A program of its own, since counts are of the process.
+#![allow(unsafe_code)]
+
+#[path = "suite/operands.rs"]
+#[allow(dead_code)]
+mod operands;
+#[path = "suite/oracle.rs"]
+#[allow(dead_code)]
+mod oracle;
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char};
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{
+    Batch, Blocked, Classical, Device, Division, Divisor, GpuUint, Kernels, Result, ShiftedInverse,
+};
+use num_traits::{One, Zero};
+use operands::{DIVISIONS, Family, Row, SUMS, rows};
+
+// SAFETY: the declaration is that of `kernels/simt/abi.h`.
+unsafe extern "C" {
+    fn gpuint_simt_rare(path: u32, count: *mut u64) -> *const c_char;
+}
+
+/// How often each path has been taken by this process, by name.
+fn counts() -> BTreeMap<&'static str, u64> {
+    let mut counts = BTreeMap::new();
+    for path in 0.. {
+        let mut count = 0;
+        // SAFETY: any index may be asked for, and the count is written before the call returns.
+        let name = unsafe { gpuint_simt_rare(path, &raw mut count) };
+        if name.is_null() {
+            break;
+        }
+        // SAFETY: the name is a literal of the shim.
+        let name = unsafe { CStr::from_ptr(name) };
+        counts.insert(name.to_str().unwrap(), count);
+    }
+    counts
+}
+
+/// Does some work and sees that it takes each of these paths so often at least.
+fn takes(what: &str, expected: &[(&str, u64)], work: impl FnOnce(&Device) -> Result<()>) {
+    let before = counts();
+    work(&Device::simt()).unwrap();
+    let mut taken = counts();
+    for (path, count) in &mut taken {
+        *count -= before[path];
+    }
+    let all = taken.iter().filter(|(_, count)| **count > 0);
+    let all: Vec<_> = all.map(|(path, count)| format!("{path} {count}")).collect();
+    println!("{what}: {}", all.join(", "));
+    for (path, least) in expected {
+        assert!(taken[path] >= *least, "{what}: {path} was taken {} times", taken[path]);
+    }
+}
+
+fn drawn<T: Kernels>(families: &[Family], count: usize) -> Vec<Row> {
+    rows(1, families, T::SHAPE.into(), 0..count)
+}
+
+/// The operands of rows on a device.
+fn upload<T: Kernels>(device: &Device, rows: &[Row]) -> Result<[Batch<T>; 2]> {
+    let column = |of: fn(&Row) -> &BigUint| -> Result<Batch<T>> {
+        let values: Vec<_> = rows.iter().map(|row| of(row).clone()).collect();
+        Batch::from_biguints(device, &values)
+    };
+    Ok([column(|row| &row.a)?, column(|row| &row.b)?])
+}
+
+fn add_and_subtract<T: Kernels>(device: &Device, count: usize) -> Result<()> {
+    let [a, b] = upload::<T>(device, &drawn::<T>(SUMS, count))?;
+    a.wrapping_add(&b)?;
+    a.wrapping_sub(&b)?;
+    Ok(())
+}
+
+fn divide<T: Kernels, D: Division<T>>(device: &Device, count: usize) -> Result<()> {
+    let [u, v] = upload::<T>(device, &drawn::<T>(DIVISIONS, count))?;
+    u.div_rem_masked_with::<D>(&v)?;
+    Ok(())
+}
+
+fn multiply_modulo<T: Kernels>(device: &Device, count: usize) -> Result<()> {
+    let mut rows = drawn::<T>(DIVISIONS, count);
+    for row in rows.iter_mut().filter(|row| row.b.is_zero()) {
+        row.b = BigUint::one();
+    }
+    let [u, v] = upload::<T>(device, &rows)?;
+    u.mul_mod(&u, &Divisor::new(&v)?)?;
+    Ok(())
+}
+
+/// By `2^63 + c` with `c` near `sqrt(2^61)`: the error of a reciprocal of 64 bits is nearly 1.
+fn divide_by_digit<T: Kernels<Digit = u64>>(device: &Device, count: usize) -> Result<()> {
+    let [u, _] = upload::<T>(device, &drawn::<T>(DIVISIONS, count))?;
+    u.div_rem_digit((1 << 63) + 1_500_000_000)?;
+    Ok(())
+}
+
+#[test]
+fn structured_operands_take_rare_paths() {
+    takes("add and sub, 8192 bits, u16", &[("CarryThroughWarp", 1000)], |device| {
+        add_and_subtract::<GpuUint<8192, 1, u16>>(device, 1000)
+    });
+    let by_a_thread = [
+        ("LimbSecondCorrection", 1),
+        ("ThreadSeedOfOnes", 100),
+        ("ThreadSeedDigitOfOnes", 100),
+        ("ThreadSeedSecondAddBack", 10),
+        ("ThreadQuotientCarry", 100),
+        ("ThreadLastSubtraction", 100),
+        ("IncrementBeyondLimb", 1000),
+    ];
+    takes("Blocked, 1024 bits", &by_a_thread, |device| {
+        divide::<GpuUint<1024>, Blocked<Classical>>(device, 10_000)
+    });
+    takes("Blocked, 8192 bits", &by_a_thread, |device| {
+        divide::<GpuUint<8192>, Blocked<Classical>>(device, 2000)
+    });
+    let by_a_group = [
+        ("CarryIntoRound", 100),
+        ("CarryThroughWarp", 10),
+        ("BorrowBeyondTile", 10),
+        ("SeedOfOnes", 10),
+        ("SeedDigitOfOnes", 100),
+        ("SeedSecondAddBack", 1),
+        ("NoResidual", 10),
+        ("LastSubtraction", 100),
+        ("IncrementBeyondLimb", 1000),
+    ];
+    let with = |path| [&by_a_group[..], &[(path, 10)]].concat();
+    takes("Blocked, 32768 bits", &with("QuotientCarry"), |device| {
+        divide::<GpuUint<32768>, Blocked<Classical>>(device, 1000)
+    });
+    takes("ShiftedInverse, 1024 bits, u16", &with("WholeQuotientCarry"), |device| {
+        divide::<GpuUint<1024, 4, u16>, ShiftedInverse<Classical>>(device, 10_000)
+    });
+    takes("ShiftedInverse, 8192 bits", &with("WholeQuotientCarry"), |device| {
+        divide::<GpuUint<8192>, ShiftedInverse<Classical>>(device, 2000)
+    });
+    let modular = [("ResidueBeyondWords", 10), ("QuotientCarry", 100), ("LastSubtraction", 100)];
+    takes("mul_mod, 1024 bits", &modular, |device| multiply_modulo::<GpuUint<1024>>(device, 5000));
+    takes("div_rem_digit, 1024 bits", &[("DigitSecondCorrection", 100)], |device| {
+        divide_by_digit::<GpuUint<1024>>(device, 1000)
+    });
+}
