@@ -291,12 +291,10 @@ struct Scratch {
 struct Classical {
   // Registers that a thread of a division by these products needs, in a block and in a group within a warp.
   static constexpr u32 DIVISION_REGISTERS = 80;
-  static constexpr u32 SORTED_DIVISION_REGISTERS = 112;
+  static constexpr u32 WARP_DIVISION_REGISTERS = 112;
   // Limbs of the instance per thread of a division in blocks, and the blocks of the longest quotient by the shortest divisor.
   static constexpr u32 DIVISION_LIMBS = 32;
   static constexpr u32 DIVISION_BLOCKS = 8;
-  // Threads that a block should have where an instance takes fewer.
-  static constexpr u32 DIVISION_THREADS = 128;
 
   // Limbs that `overflow` must hold for products of a division to so many columns.
   __host__ __device__ static constexpr u32 overflow_limbs(u32 width) { return gpuint::overflow_limbs(width); }

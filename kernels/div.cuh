@@ -8,14 +8,14 @@
 //
 // Blocked<M>: blocks of t words of quotient from the top, with a reciprocal of t + 1 words only. Costs
 // L (n + 3) + (t + 1)^2 / 2 word products for a quotient of L words: what the quotient times the divisor costs, and little
-// more. The dividend is reduced in place in shared memory. Short rows take the form of div_thread.cuh.
+// more. The dividend is reduced in place in shared memory. Short rows take the form of div_lanes.cuh.
 //
 // Where the paper's algorithm is wrong: see powdiff.cuh; there is no delta = -1 path here because the quotient is never too
 // large, and none of its bounds on u: all M digits of u may be in use.
 //
 // A row with v = 0 is flagged (mask, lowest row in status) and gets q = 2^BITS - 1, r = u.
 #pragma once
-#include "div_thread.cuh"
+#include "div_lanes.cuh"
 #include "quotient.cuh"
 #include "refine.cuh"
 #include "sorted.cuh"
@@ -55,7 +55,7 @@ struct Blocked {
   template <class Given>
   struct Kernel {
     // Few threads: most divisors are short, and what one thread does (the seed, the ends of small products) keeps fewer waiting.
-    using S = Regrouped<Given, min_of(M::DIVISION_LIMBS, Given::N), M::DIVISION_THREADS>;
+    using S = Regrouped<Given, min_of(M::DIVISION_LIMBS, Given::N)>;
     using Rows = S;
     using Product = M;
     using Limb = typename S::Limb;
@@ -114,9 +114,8 @@ struct DivisionFrame<Kernel, true> : SortedFrame<typename Kernel::Rows, Kernel::
 template <class Kernel>
 struct GroupDivision : DivisionFrame<Kernel> {
   using Frame = DivisionFrame<Kernel>;
-  // The sorted frame has more to remember.
   static constexpr u32 REGISTERS =
-      Frame::Base::G::IN_WARP ? Kernel::Product::SORTED_DIVISION_REGISTERS : Kernel::Product::DIVISION_REGISTERS;
+      Frame::Base::G::IN_WARP ? Kernel::Product::WARP_DIVISION_REGISTERS : Kernel::Product::DIVISION_REGISTERS;
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(REGISTERS, Frame::THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
@@ -129,15 +128,32 @@ struct GroupDivision : DivisionFrame<Kernel> {
 template <class S, class Strategy>
 struct DivRem : GroupDivision<typename Strategy::template Kernel<S>> {};
 
-// Short rows, in blocks: one thread per instance. Above this width its columns leave too few warps on a multiprocessor.
-constexpr u32 THREAD_DIVISION_BITS = 16384;
+// Short rows, in blocks: a few lanes per instance, as long as the longest divisor fits a warp. Measured on an H200. Divisors of 2^k
+// limbs need a word of zeros above, and lanes of 20 and 36 limbs hold that without waste.
+constexpr u32 LANE_DIVISION_BITS = 32768;
 
-template <class S, class M, bool SHORT = (S::BITS <= THREAD_DIVISION_BITS && S::BITS % 256 == 0 && S::LIMB_BITS == 32)>
-struct BlockedDivRem : ThreadDivision<S> {};
+// One block for the whole multiprocessor, where it has the shared memory: compute capability 9.0 up to 12.0.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
+constexpr u32 WIDE_LANE_DIVISION_THREADS = 512;
+#else
+constexpr u32 WIDE_LANE_DIVISION_THREADS = 256;
+#endif
+
+template <class S>
+using LaneDivisionOf = typename Either<
+    S::N <= 64, LaneDivision<S, 20, 8, 96, 128, 256>,
+    typename Either<S::N <= 256, LaneDivision<S, 36, 12, 128, 128, 256>,
+                    LaneDivision<S, 36, 12, 128, WIDE_LANE_DIVISION_THREADS,
+                                 S::N <= 512 ? 2 * WIDE_LANE_DIVISION_THREADS : 512, true>>::Type>::Type;
+
+template <class S, class M, bool SHORT = (S::BITS <= LANE_DIVISION_BITS && S::BITS % 256 == 0 && S::LIMB_BITS == 32)>
+struct BlockedDivRem : LaneDivisionOf<S> {};
 template <class S, class M>
 struct BlockedDivRem<S, M, false> : GroupDivision<typename Blocked<M>::template Kernel<S>> {};
 
 template <class S, class M>
-struct DivRem<S, Blocked<M>> : BlockedDivRem<S, M> {};
+struct DivRem<S, Blocked<M>> : GroupDivision<typename Blocked<M>::template Kernel<S>> {};
+template <class S>
+struct DivRem<S, Blocked<Classical>> : BlockedDivRem<S, Classical> {};
 
 }  // namespace gpuint

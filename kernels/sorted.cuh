@@ -60,6 +60,21 @@ struct SortedBatch {
     if (threadIdx.x % 32 == 0) first = atomicAdd(next, rows);
     return __shfl_sync(~0u, first, 0);
   }
+
+  // The same from the end, where their number depends on the last: rows_before(end). The end of them in `order`, or 0.
+  template <class Rows>
+  GPUINT_DEVICE u32 take_back(u32 count, Rows rows_before) {
+    u32 end = 0;
+    if (threadIdx.x % 32 == 0) {
+      u32 taken = atomicAdd(next, 0u);
+      for (u32 seen; taken < count; taken = seen) {
+        seen = atomicCAS(next, taken, taken + rows_before(count - taken));
+        if (seen == taken) break;
+      }
+      end = count - taken;
+    }
+    return __shfl_sync(~0u, end, 0);
+  }
 };
 
 // Frame (copy.cuh) in sorted order, for groups within a warp: key(group, row) is asked before work(group, row, arena).

@@ -125,10 +125,9 @@ struct ToeplitzRange {
 template <u32 NT, u32 LIMBS, u32 BLOCKS>
 struct TensorColumns {
   static constexpr u32 DIVISION_REGISTERS = 128;
-  static constexpr u32 SORTED_DIVISION_REGISTERS = 128;
+  static constexpr u32 WARP_DIVISION_REGISTERS = 128;
   static constexpr u32 DIVISION_LIMBS = LIMBS;
   static constexpr u32 DIVISION_BLOCKS = BLOCKS;
-  static constexpr u32 DIVISION_THREADS = 128;
   // Products with fewer columns are classical, and up to four times as many where an operand has fewer limbs.
   static constexpr u32 LEAST = 32, MOST_CLASSICAL = 4 * LEAST;
 

@@ -105,19 +105,20 @@ fn structured_operands_take_rare_paths() {
     takes("add and sub, 8192 bits, u16", &[("CarryThroughWarp", 1000)], |device| {
         add_and_subtract::<GpuUint<8192, 1, u16>>(device, 1000)
     });
-    let by_a_thread = [
+    let by_lanes = [
         ("LimbSecondCorrection", 1),
-        ("ThreadSeedOfOnes", 100),
-        ("ThreadSeedDigitOfOnes", 100),
-        ("ThreadSeedSecondAddBack", 10),
-        ("ThreadQuotientCarry", 100),
-        ("ThreadLastSubtraction", 100),
+        ("ShortSeedOfOnes", 100),
+        ("ShortSeedDigitOfOnes", 100),
+        ("ShortSeedSecondAddBack", 10),
+        ("LaneQuotientCarry", 100),
+        ("LaneLastSubtraction", 100),
+        ("LaneCarry", 100),
         ("IncrementBeyondLimb", 1000),
     ];
-    takes("Blocked, 1024 bits", &by_a_thread, |device| {
+    takes("Blocked, 1024 bits", &by_lanes, |device| {
         divide::<GpuUint<1024>, Blocked<Classical>>(device, 10_000)
     });
-    takes("Blocked, 8192 bits", &by_a_thread, |device| {
+    takes("Blocked, 8192 bits", &by_lanes, |device| {
         divide::<GpuUint<8192>, Blocked<Classical>>(device, 2000)
     });
     let by_a_group = [

@@ -67,12 +67,12 @@ pub(crate) struct Work {
 }
 
 /// Rows that fill the warps of a block, and are enough for a mean.
-fn row_count(op: Operation, workload: Workload, facts: Facts, bits: usize) -> usize {
-    let block = facts.rows_per_block as usize;
+fn row_count(op: Operation, workload: Workload, kernel: &Kernel, bits: usize) -> usize {
+    let block = kernel.facts.rows_per_block as usize;
     match op {
         Operation::DivRem | Operation::ShiftedInverse => {
-            // Blocks of several rows take them four times as many at a time, by length.
-            let batch = if block > 1 && !by_thread(facts) { 4 * block } else { block };
+            // Groups within a warp take four times as many rows at a time, by length.
+            let batch = if block > 1 && !by_lanes(kernel.task, bits) { 4 * block } else { block };
             let few = matches!(workload, Workload::Half | Workload::Square);
             let wanted = (1usize << 20).div_ceil(bits).min(64).div_ceil(if few { 2 } else { 1 });
             wanted.next_multiple_of(batch)
@@ -81,16 +81,17 @@ fn row_count(op: Operation, workload: Workload, facts: Facts, bits: usize) -> us
     }
 }
 
-/// Whether each thread divides a row of its own.
-fn by_thread(facts: Facts) -> bool {
-    facts.rows_per_block > facts.threads
+/// Whether a few lanes divide a row: `LANE_DIVISION_BITS` of kernels/div.cuh.
+fn by_lanes(task: &str, bits: usize) -> bool {
+    task == "div_rem_blocked_classical" && bits <= 32768 && bits.is_multiple_of(256)
 }
 
-/// Dependent products of a division, as kernels/div.cuh and kernels/div_thread.cuh cut it.
+/// Dependent products of a division, as kernels/div.cuh and kernels/div_lanes.cuh cut it.
 fn division_steps(kernel: &Kernel, shape: Shape, u_bits: usize, v_bits: usize) -> usize {
     let blocked = kernel.task.contains("blocked");
     // Blocked division works on 32-bit limbs, whatever the digit; lengths are in words of 4 limbs.
-    let unit = match (by_thread(kernel.facts), blocked) {
+    let by_lanes = by_lanes(kernel.task, shape.bits);
+    let unit = match (by_lanes, blocked) {
         (true, _) => 32,
         (false, true) => 128,
         (false, false) => 4 * limb_bits(shape),
@@ -100,7 +101,7 @@ fn division_steps(kernel: &Kernel, shape: Shape, u_bits: usize, v_bits: usize) -
     if length == 0 {
         return 0;
     }
-    if by_thread(kernel.facts) {
+    if by_lanes {
         return 2 * length.div_ceil(8);
     }
     let most_blocks = if kernel.task.contains("tensor") && shape.bits < 1 << 17 { 4 } else { 8 };
@@ -115,7 +116,7 @@ pub(crate) fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<
     let shape = unit.shape;
     let bits = shape.bits;
     let (op, strategy) = Operation::of(kernel.task).ok_or("not counted")?;
-    let rows = row_count(op, workload, kernel.facts, bits);
+    let rows = row_count(op, workload, kernel, bits);
     let pairs = match op {
         Operation::DivRem | Operation::ShiftedInverse => workload.divisions(bits, rows),
         _ => workload.pairs(bits, rows),

@@ -19,12 +19,13 @@
   X(LastSubtraction)         /* quotient.cuh: the divisor goes into the last remainder */           \
   X(IncrementBeyondLimb)     /* division_rows.cuh: a 1 added to a quotient runs over limbs */       \
   X(ResidueBeyondWords)      /* modular.cuh: a lazy residue is longer than the divisor's words */   \
-  X(LimbSecondCorrection)    /* div_thread.cuh: two limbs by one, the second correction */          \
-  X(ThreadSeedOfOnes)        /* div_thread.cuh: as above, from here on */                           \
-  X(ThreadSeedDigitOfOnes)                                                                          \
-  X(ThreadSeedSecondAddBack)                                                                        \
-  X(ThreadQuotientCarry)                                                                            \
-  X(ThreadLastSubtraction)                                                                          \
+  X(LimbSecondCorrection)    /* short_block.cuh: two limbs by one, the second correction */         \
+  X(ShortSeedOfOnes)         /* short_block.cuh: as in refine.cuh */                                \
+  X(ShortSeedDigitOfOnes)                                                                           \
+  X(ShortSeedSecondAddBack)                                                                         \
+  X(LaneQuotientCarry)       /* div_lanes.cuh: as in quotient.cuh */                                \
+  X(LaneLastSubtraction)                                                                            \
+  X(LaneCarry)               /* div_lanes.cuh: what goes to the next lane carries on */             \
   X(DigitSecondCorrection)   /* div_digit.cuh: two words by one, the second correction */
 
 namespace gpuint::simt {
