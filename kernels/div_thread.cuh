@@ -72,7 +72,13 @@ GPUINT_DEVICE u32 divide_limbs(u32 high, u32 low, u32 d, u32 inverse) {
   return r >= d ? q + 1 : q;
 }
 
+// Where the divisor of a row stands.
 template <class S>
+struct SecondOperand {
+  GPUINT_DEVICE static const u32* at(const Operands& o, u64 row) { return input_row<S>(o, 1, row); }
+};
+
+template <class S, class Divisors = SecondOperand<S>>
 struct ThreadDivision {
   static constexpr u32 BLOCK_LIMBS = 8;
   static constexpr u32 N = S::N;
@@ -110,7 +116,7 @@ struct ThreadDivision {
       sorted.clear();
       GPUINT_UNROLL(2)
       for (u32 i = Scanner::index(); i < count; i += THREADS / Scanner::THREADS) {
-        const u32 words = words_from_top<S>(scanner, input_row<S>(o, 1, first + i));
+        const u32 words = words_from_top<S>(scanner, Divisors::at(o, first + i));
         if (scanner.rank == 0) sorted.set(i, words == 0 ? 0 : chunks_of(words * WORD));
       }
       sorted.sort(count);
@@ -123,7 +129,7 @@ struct ThreadDivision {
           if (index < count && lane >= from && lane < from + lanes) {
             const Column remainder{warp_words + (lane - from), lanes};
             const u32 chunks = sorted.keys[index];
-            const u32* const divisor = input_row<S>(o, 1, first + index);
+            const u32* const divisor = Divisors::at(o, first + index);
             if constexpr (DIVISOR_IN_SHARED) {
               const Column copy{&remainder.word(2 + 2 * longest), lanes};
               fetch(divisor, 0, copy, 0, 2 * chunks);

@@ -132,6 +132,7 @@ GPUINT_DEVICE void bounded_tile(const Limb* a, u32 a_limbs, const Limb* b, u32 b
 struct Karatsuba {
   static constexpr u32 DIVISION_REGISTERS = 128;
   static constexpr u32 SORTED_DIVISION_REGISTERS = 128;
+  static constexpr bool PADDED = false;
   static constexpr u32 DIVISION_LIMBS = 32;
   static constexpr u32 DIVISION_BLOCKS = 8;
   // Threads that a block should have where an instance takes fewer.
