@@ -13,12 +13,17 @@ use serde::Deserialize;
 
 /// Operations that have strategies: the first part of the names of their kernels, and the variant of
 /// `Op`.
-const OPERATIONS: [(&str, &str); 5] = [
+const OPERATIONS: [(&str, &str); 10] = [
     ("mul_lo", "MulLow"),
     ("mul_wide", "MulWide"),
     ("sqr_lo", "SquareLow"),
     ("div_rem", "DivRem"),
     ("shinv", "ShiftedInverse"),
+    ("prepare", "Prepare"),
+    ("div_rem_by", "DivRemBy"),
+    ("mul_mod", "MulMod"),
+    ("sqr_mod", "SquareMod"),
+    ("pow_mod", "PowMod"),
 ];
 /// Far beyond what a thread block can hold; products of two widths fit in 64 bits.
 const MAX_BITS: usize = 1 << 30;

@@ -30,7 +30,9 @@ use batches::operation::Operation;
 use batches::workload::Workload;
 use batches::{Batches, Operands, Times, Way, ways};
 use clap::{Parser, ValueEnum};
-use gpuint::{BackendKind, Device, DigitKind, Divisor, Kernels, ShapeVisitor, shapes};
+use gpuint::{
+    Auto, BackendKind, Device, DigitKind, Divisor, Kernels, Mult, Op, ShapeVisitor, shapes,
+};
 use support::Backend;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -149,15 +151,16 @@ impl ShapeVisitor for AtShape<'_> {
         }
         // Modulo the second operand, prepared; the factors are below it or not, as they come.
         let rows = batches.u.len();
+        let auto = |op| <Auto as Mult<T>>::product(op).offered(op, T::SHAPE).to_string();
         let prepared = Divisor::new(&batches.v)?;
         let Batches { u, v, out: [first, second], .. } = &mut batches;
-        self.timed::<T>("prepare divisor", "classical", "full", rows, || {
+        self.timed::<T>("prepare divisor", &auto(Op::Prepare), "full", rows, || {
             Divisor::new(v).map(drop)
         })?;
-        self.timed::<T>("mul mod", "classical", "full", rows, || {
+        self.timed::<T>("mul mod", &auto(Op::MulMod), "full", rows, || {
             u.mul_mod_into(v, &prepared, first)
         })?;
-        self.timed::<T>("square mod", "classical", "full", rows, || {
+        self.timed::<T>("square mod", &auto(Op::SquareMod), "full", rows, || {
             u.square_mod_into(&prepared, second)
         })?;
         for workload in [Workload::Repo, Workload::Uniform, Workload::Half] {

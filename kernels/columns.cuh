@@ -118,6 +118,7 @@ struct Columns {
   Limb* overflow;  // two per tile
   u32 width;       // columns, whole words
   u32 log_tile;    // log2 R
+  u32 skipped = 0; // columns of the first tile that are below the lowest one
 
   // x = limbs k .. k + CHUNK (0 beyond the width); returns the carry or borrow out of the chunk, 0 or 1.
   template <Direction D = Direction::Add, u32 CHUNK>
@@ -130,9 +131,9 @@ struct Columns {
       if (k + w < width) load_word(out + k + w, word);
       GPUINT_UNROLL(2)
       for (u32 half = 0; half < WORD; half += 2) {
-        const u32 column = k + w + half;
+        const u32 column = k + w + half + skipped;
         Limb spill[2] = {};
-        if (column % tile == 0 && column >= tile && column < width) {
+        if (column % tile == 0 && column >= tile && column < width + skipped) {
           const u32 from = (column >> log_tile) * 2 - 2;
           spill[0] = overflow[from], spill[1] = overflow[from + 1];
         }
@@ -154,6 +155,8 @@ __host__ __device__ constexpr u32 overflow_limbs(u32 width) { return width / 2 +
 
 // Limbs of zeros that must stand on both sides of the second operand: the widest tile.
 constexpr u32 PAD = WORD;
+// Above both factors, of strategies that want them padded (tensor_columns.cuh).
+constexpr u32 PAD_ABOVE = 2 * WORD;
 
 // What is multiplied. All lengths and bounds are whole words; a is aligned to a word; b too, and has PAD zero limbs below
 // and above.
@@ -292,6 +295,10 @@ struct Classical {
   // Registers that a thread of a division by these products needs, in a block and in a group within a warp.
   static constexpr u32 DIVISION_REGISTERS = 80;
   static constexpr u32 WARP_DIVISION_REGISTERS = 112;
+  // One of modular arithmetic keeps more from product to product.
+  static constexpr u32 MODULAR_REGISTERS = 96;
+  // Whether a word of zeros must stand below both factors, and PAD_ABOVE zeros above.
+  static constexpr bool PADDED = false;
   // Limbs of the instance per thread of a division in blocks, and the blocks of the longest quotient by the shortest divisor.
   static constexpr u32 DIVISION_LIMBS = 32;
   static constexpr u32 DIVISION_BLOCKS = 8;

@@ -126,11 +126,11 @@ GPUINT_DEVICE void copy_out(const G& group, const typename S::Limb* from, u32 co
   }
 }
 
-// The first words of a row in global memory that the same threads have written by copy_out, and a word of zeros. (Loads
+// The first words of a row in global memory that the same threads may have written by copy_out, and two words of zeros. (Loads
 // through the read-only cache need not see what the kernel itself has written.)
 template <class S, class G>
 GPUINT_DEVICE void reread(const G& group, const typename S::Limb* row, u32 words, typename S::Limb* to) {
-  for (u32 k = group.rank * WORD; k < (words + 1) * WORD; k += G::THREADS * WORD) {
+  for (u32 k = group.rank * WORD; k < (words + 2) * WORD; k += G::THREADS * WORD) {
     typename S::Limb word[WORD] = {};
     if (k < words * WORD) {
       if constexpr (ROW_OF_WORDS<S>) {
@@ -153,6 +153,23 @@ GPUINT_DEVICE void copy_words(const G& group, const Limb* from, u32 words, Limb*
     load_word(from + k, word);
     store_word(to + k, word);
   }
+}
+
+// The same with words of zeros above.
+template <class Limb, class G>
+GPUINT_DEVICE void copy_padded(const G& group, const Limb* from, u32 words, Limb* to, u32 zeros = 2) {
+  for (u32 k = group.rank * WORD; k < (words + zeros) * WORD; k += G::THREADS * WORD) {
+    Limb word[WORD] = {};
+    if (k < words * WORD) load_word(from + k, word);
+    store_word(to + k, word);
+  }
+}
+
+// Brings words of global memory nearer that are read soon.
+template <class Limb, class G>
+GPUINT_DEVICE void prefetch_words(const G& group, const Limb* from, u32 words) {
+  constexpr u32 LINE = 128 / sizeof(Limb);
+  for (u32 k = group.rank * LINE; k < words * WORD; k += G::THREADS * LINE) ptx::prefetch(from + k);
 }
 
 // Blocks that a multiprocessor must be able to hold if each thread may use that many registers: the bound given to the

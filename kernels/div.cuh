@@ -139,12 +139,12 @@ constexpr u32 WIDE_LANE_DIVISION_THREADS = 512;
 constexpr u32 WIDE_LANE_DIVISION_THREADS = 256;
 #endif
 
-template <class S>
+template <class S, class Divisors = SecondOperand<S>>
 using LaneDivisionOf = typename Either<
-    S::N <= 64, LaneDivision<S, 20, 8, 96, 128, 256>,
-    typename Either<S::N <= 256, LaneDivision<S, 36, 12, 128, 128, 256>,
+    S::N <= 64, LaneDivision<S, 20, 8, 96, 128, 256, false, Divisors>,
+    typename Either<S::N <= 256, LaneDivision<S, 36, 12, 128, 128, 256, false, Divisors>,
                     LaneDivision<S, 36, 12, 128, WIDE_LANE_DIVISION_THREADS,
-                                 S::N <= 512 ? 2 * WIDE_LANE_DIVISION_THREADS : 512, true>>::Type>::Type;
+                                 S::N <= 512 ? 2 * WIDE_LANE_DIVISION_THREADS : 512, true, Divisors>>::Type>::Type;
 
 template <class S, class M, bool SHORT = (S::BITS <= LANE_DIVISION_BITS && S::BITS % 256 == 0 && S::LIMB_BITS == 32)>
 struct BlockedDivRem : LaneDivisionOf<S> {};

@@ -25,7 +25,8 @@
 namespace gpuint {
 
 // K_: limbs a lane owns; TILE: columns it multiplies at a time; REGISTERS: of a thread; BATCH_: rows that a block sorts at a time.
-template <class S, u32 K_, u32 TILE, u32 REGISTERS, u32 THREADS_, u32 BATCH_, bool SHARES = false>
+template <class S, u32 K_, u32 TILE, u32 REGISTERS, u32 THREADS_, u32 BATCH_, bool SHARES = false,
+          class Divisors = SecondOperand<S>>
 struct LaneDivision {
   static constexpr u32 N = S::N;
   static constexpr u32 K = K_;
@@ -130,7 +131,8 @@ struct LaneDivision {
         for (u32 k = 0; k < SCANNED_WORDS; ++k) {
           u32 word[WORD] = {};
           if (i + j * GROUPS < count)
-            read_or_zero(input_row<S>(o, 1, first + i + j * GROUPS), static_cast<i32>(k * Scanner::THREADS + scanner.rank), S::WORDS, word);
+            read_or_zero(Divisors::at(o, first + i + j * GROUPS), static_cast<i32>(k * Scanner::THREADS + scanner.rank),
+                         S::WORDS, word);
           any[j][k] = word[0] | word[1] | word[2] | word[3];
         }
       }
@@ -278,7 +280,7 @@ struct LaneDivision {
     {
       const u64 row = first + record[RECORD_ROW];
       const Team team = team_of(record);
-      const u32* const divisor = input_row<S>(o, 1, row);
+      const u32* const divisor = Divisors::at(o, row);
       const u32* const dividend = input_row<S>(o, 0, row);
       u32 bits = 0, u_bits = 0;
       {

@@ -4,6 +4,12 @@
 
 namespace gpuint {
 
+// Where the divisor of a row stands.
+template <class S>
+struct SecondOperand {
+  GPUINT_DEVICE static const u32* at(const Operands& o, u64 row) { return input_row<S>(o, 1, row); }
+};
+
 // A row whose divisor is zero: flagged; its quotient is all ones and its remainder u.
 template <class S, class G>
 GPUINT_DEVICE void write_undefined(const G& group, const Operands& o, u64 row) {

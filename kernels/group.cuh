@@ -4,6 +4,7 @@
 // All collectives over a group are built from three things: `sync`, `vote` within the warp, and, for a block, `gather`, which
 // hands one word of every warp to every warp with one barrier.
 #pragma once
+#include "ptx.cuh"
 #include "shape.cuh"
 
 namespace gpuint {
@@ -27,6 +28,13 @@ struct Group {
     lane = thread % 32;
     rank = thread % THREADS;
     mask = THREADS >= 32 ? ~0u : ((1u << (THREADS % 32)) - 1) << (lane / THREADS * THREADS);
+  }
+
+  // Makes the compiler work out anew what depends on the thread, after a call that leaves few registers to keep it in.
+  GPUINT_DEVICE void renew() {
+    const u32 thread = ptx::thread();
+    lane = thread % 32;
+    rank = thread % THREADS;
   }
 
   // Index of this thread's group in its block.

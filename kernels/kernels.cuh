@@ -9,6 +9,7 @@
 #include "fft.cuh"
 #include "karatsuba.cuh"
 #include "modular.cuh"
+#include "modular_tensor.cuh"
 #include "mul.cuh"
 #include "pow_mod.cuh"
 #include "prepare.cuh"

@@ -23,58 +23,65 @@
 
 namespace gpuint {
 
-// Shared memory of products modulo v.
+// Shared memory of products modulo v: the numbers that are in use at a time take turns. The reciprocal takes the place of the
+// residue, which has gone into the product, until the next residue takes its own; v takes the place of the other factor, and of
+// the window of the estimate once that is made. Both are read where they are prepared, through the cache.
 template <class S, class M>
 struct ModularArena {
   using Limb = typename S::Limb;
-  static constexpr u32 A = (S::WORDS + 1) * WORD;  // the residue
-  static constexpr u32 B = (S::WORDS + 2) * WORD;  // the other factor; window of the estimate
+  static constexpr u32 ABOVE = PAD_ABOVE;
+  static constexpr u32 A = (S::WORDS + 1) * WORD;
+  static constexpr u32 B = (S::WORDS + 2) * WORD;
   // What is reduced: an operand with two words of zeros, or a product, whose upper half has been read when the columns of the
   // estimate take its place.
-  static constexpr u32 OUT = (S::WORDS + 3) * WORD;
+  static constexpr u32 OUT = (S::WORDS + 3) * WORD + PAD_ABOVE;
   static constexpr u32 U = (S::WORDS + 2) * WORD + OUT;
-  static constexpr u32 OVERFLOW = round_up(overflow_limbs(2 * S::WORDS * WORD), WORD);
-  static constexpr u32 VARIABLE_BYTES = (A + B + 2 * PAD + U + OVERFLOW) * sizeof(Limb);
-  // v and its reciprocal.
-  static constexpr u32 V = S::WORDS * WORD;
-  static constexpr u32 Y = (S::WORDS + 1) * WORD;
-  static constexpr u32 DIVISOR_BYTES = (V + 2 * PAD + Y) * sizeof(Limb);
-  // Where a block has no room for them on every device from sm_80 on, they are read where they are prepared, through the cache.
-  static constexpr bool DIVISOR_IN_SHARED =
-      u64(S::ROWS) * (VARIABLE_BYTES + DIVISOR_BYTES + Group<S::THREADS>::SCRATCH_BYTES) <= 163 * 1024;
-  static constexpr u32 OWN_BYTES = VARIABLE_BYTES + (DIVISOR_IN_SHARED ? DIVISOR_BYTES : 0);
+  static constexpr u32 OVERFLOW = round_up(M::overflow_limbs(2 * S::WORDS * WORD), WORD);
+  static constexpr u32 OWN_BYTES = (PAD + A + B + 2 * PAD_ABOVE + U + OVERFLOW) * sizeof(Limb);
   static constexpr u32 SCRATCH =
       M::template scratch_limbs<S>(S::WORDS * WORD, 2 * S::WORDS * WORD, OWN_BYTES + Group<S::THREADS>::SCRATCH_BYTES);
   static constexpr u32 BYTES = OWN_BYTES + SCRATCH * sizeof(Limb);
 
-  Limb *a, *b, *u, *out, *overflow;
-  const Limb *v, *y_end;
+  const Prepared<S> prepared;
+  Limb* const a;  // the residue, and the reciprocal
+  Limb *u, *out, *overflow, *y_end;
+  Limb *b, *v;    // the other factor, the window, and v
   Scratch<Limb, SCRATCH> scratch;
 
-  // The divisor must be made visible to all threads.
-  template <class G>
-  GPUINT_DEVICE ModularArena(const G& group, unsigned char* arena, const Prepared<S>& prepared, const Divisor<S>& divisor) {
-    a = reinterpret_cast<Limb*>(arena);
-    b = a + A + PAD;
-    u = b + B + PAD;
+  GPUINT_DEVICE ModularArena(unsigned char* arena, const Prepared<S>& prepared_)
+      : prepared(prepared_), a(reinterpret_cast<Limb*>(arena) + PAD) {
+    y_end = a + A;
+    v = b = y_end + PAD_ABOVE;
+    u = b + B + PAD_ABOVE;
     out = u + (S::WORDS + 2) * WORD;
     overflow = u + U;
-    if (group.rank == 0) clear_word(b - PAD);
-    if constexpr (DIVISOR_IN_SHARED) {
-      Limb* const own = overflow + OVERFLOW + PAD;
-      prepared.copy_divisor(group, divisor.words, own);
-      prepared.copy_reciprocal(group, Record<S>::longest_block(divisor.words) + 1, own + V + PAD + Y);
-      if (group.rank == 0) {
-        clear_word(own - PAD);
-        clear_word(own + V);
-      }
-      v = own;
-      y_end = own + V + PAD + Y;
-      scratch.at = own + V + PAD + Y;
-    } else {
-      v = prepared.v();
-      y_end = prepared.y_end();
-      scratch.at = overflow + OVERFLOW;
+    scratch.at = overflow + OVERFLOW;
+  }
+
+  // What stays zero.
+  template <class G>
+  GPUINT_DEVICE void clear(const G& group) const {
+    if (group.rank != 0) return;
+    clear_word(a - PAD);
+    clear_word(y_end);
+    clear_word(y_end + WORD);
+  }
+
+  // v before it is brought, for assertions.
+  GPUINT_DEVICE const Limb* divisor_at_rest() const { return prepared.v(); }
+
+  // The reciprocal takes the place of the residue ..
+  template <class G>
+  GPUINT_DEVICE void bring_reciprocal(const G& group, u32 p) const {
+    prepared.copy_reciprocal(group, p, y_end);
+  }
+  // .. and leaves it again, with zeros above the residue to come.
+  template <class G>
+  GPUINT_DEVICE void bring_divisor(const G& group, const Divisor<S>& divisor) const {
+    prepared.copy_divisor(group, divisor.words, v);
+    if (group.rank == 0) {
+      clear_word(a + divisor.words * WORD);
+      clear_word(a + (divisor.words + 1) * WORD);
     }
   }
 };
@@ -85,128 +92,131 @@ struct Modular {
   using Limb = typename S::Limb;
   using Arena = ModularArena<S, M>;
   G& group;
+  unsigned char* const bytes;
+  const Prepared<S> prepared;
   const Divisor<S> divisor;
-  const Arena arena;
 
-  GPUINT_DEVICE Modular(G& group_, unsigned char* bytes, const Prepared<S>& prepared)
-      : group(group_), divisor(prepared.bits()), arena(group_, bytes, prepared, divisor) {}
+  GPUINT_DEVICE Modular(G& group_, unsigned char* bytes_, const Prepared<S>& prepared_)
+      : group(group_), bytes(bytes_), prepared(prepared_), divisor(prepared.bits()) {
+    arena().clear(group);
+    prepared.prefetch(group, divisor.words);
+  }
+
+  // Addresses in it are worked out where they are needed: there are too many to keep.
+  GPUINT_DEVICE Arena arena() const { return Arena(bytes + ptx::recomputed(0), prepared); }
 
   GPUINT_DEVICE u32 limbs() const { return divisor.words * WORD; }
 
   // What `reduce` takes: an operand of any length. Returns the words of its quotient.
   GPUINT_DEVICE u32 load(const Limb* row) {
-    for (u32 i = group.rank; i < 2; i += G::THREADS) clear_word(arena.u + (S::WORDS + i) * WORD);
-    const u32 bits = group.max(copy_in<S>(group, row, arena.u));
+    Limb* const u = arena().u;
+    for (u32 i = group.rank; i < 2; i += G::THREADS) clear_word(u + (S::WORDS + i) * WORD);
+    const u32 bits = group.max(copy_in<S>(group, row, u));
     group.sync();
     return divisor.quotient_words(bits);
   }
 
   // The product of the residue and the factor in the arena; its quotient has n words.
   GPUINT_DEVICE void multiply() {
-    carry_out(M::template multiply<Limb>(group, {arena.a, limbs(), arena.b, limbs(), 0, 2 * limbs()}, arena.u, arena.overflow,
-                                         Arena::OVERFLOW, arena.scratch));
+    const Arena at = arena();
+    carry_out(M::template multiply<Limb>(group, {at.a, limbs(), at.b, limbs(), 0, 2 * limbs()}, at.u, at.overflow,
+                                         Arena::OVERFLOW, at.scratch));
   }
   // The square of the residue.
   GPUINT_DEVICE void square() {
-    carry_out(M::template square<Limb>(group, {arena.a, limbs(), nullptr, 0, 0, 2 * limbs()}, arena.u, arena.overflow,
-                                       arena.scratch));
+    const Arena at = arena();
+    carry_out(M::template square<Limb>(group, {at.a, limbs(), nullptr, 0, 0, 2 * limbs()}, at.u, at.overflow, at.scratch));
   }
 
   // The residue of what was loaded or multiplied, with a quotient of `length` words. Visible to all threads.
   GPUINT_DEVICE void reduce(u32 length) {
+    const Arena at = arena();
     if (length > 0) {
-      divide_in_blocks<S, M>(group, arena, divisor, length, Record<S>::longest_block(divisor.words), [](u32) {},
-                             [] { return static_cast<Limb*>(nullptr); },
-                             [&](Limb* window, bool is_last) { return is_last ? arena.a : window; });
-      if (arena.a[limbs()] != 0 && group.rank == 0) GPUINT_RARE(ResidueBeyondWords);
-      if (arena.a[limbs()] != 0) correct();
+      divide_in_blocks<S, M>(
+          group, at, divisor, length, Record<S>::longest_block(divisor.words), [](u32) {},
+          [] { return static_cast<Limb*>(nullptr); }, [&](Limb* window, bool is_last) { return is_last ? at.a : window; });
+      if (at.a[limbs()] != 0 && group.rank == 0) GPUINT_RARE(ResidueBeyondWords);
+      if (at.a[limbs()] != 0) correct();
     } else {
-      copy_words(group, arena.u, divisor.words + 1, arena.a);
+      copy_words(group, at.u, divisor.words, at.a);
+      at.bring_divisor(group, divisor);
       group.sync();
     }
   }
 
-  // Puts the residue below v.
-  GPUINT_DEVICE void correct() { correct_remainder<S>(group, arena, divisor, arena.a); }
+  // Puts the residue that `reduce` has left below v.
+  GPUINT_DEVICE void correct() {
+    const Arena at = arena();
+    group.sync();  // all have seen whether it has more than n words
+    correct_remainder<S>(group, at, divisor, at.a);
+  }
 
  private:
   template <class Product>
   GPUINT_DEVICE void carry_out(const Product& product) {
     group.sync();
+    Limb* const u = arena().u;
     resolve<Direction::Add, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
         group, product.width, [&](u32 k, Limb (&x)[DIVISION_CHUNK]) { return product.read(k, x); },
-        [&](u32 k, Limb (&x)[DIVISION_CHUNK]) { store_word(arena.u + k, x); });
-    if (group.rank == 0) clear_word(arena.u + product.width);
+        [&](u32 k, Limb (&x)[DIVISION_CHUNK]) { store_word(u + k, x); });
+    if (group.rank == 0) clear_word(u + product.width);
     group.sync();
   }
 };
 
-// A thread keeps more from product to product than a division does.
-template <class M>
-constexpr u32 MODULAR_REGISTERS = M::DIVISION_REGISTERS + 16;
+// The frame of a kernel for products modulo v.
+template <class S, class M>
+struct ModularFrame : Frame<S, ModularArena<S, M>::BYTES> {
+  using Base = Frame<S, ModularArena<S, M>::BYTES>;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(M::MODULAR_REGISTERS, Base::THREADS);
+};
+
+// in[0] .. in[FACTORS - 1] = factors, in[2] = records, out[0] = their product mod v, or the square of the only one.
+template <class S, class M, u32 FACTORS>
+struct ProductMod : ModularFrame<S, M> {
+  using Base = ModularFrame<S, M>;
+  using G = typename Base::G;
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    Base::run(o, shared, [&](G& group, u64 row, unsigned char* bytes) {
+      const Prepared<S> prepared(o, row);
+      Modular<S, M, G> mod(group, bytes, prepared);
+      typename S::Limb* const result = output_row<S>(o, 0, row);
+      bool is_second_reduced = false;
+      // One loop, so that there is one copy of the reduction: b, a, and their product.
+      GPUINT_UNROLL(1)
+      for (u32 step = 0; step <= FACTORS; ++step) {
+        u32 length = mod.divisor.words;
+        if (step < FACTORS)
+          length = mod.load(input_row<S>(o, FACTORS - 1 - step, row));
+        else if constexpr (FACTORS == 1)
+          mod.square();
+        else
+          mod.multiply();
+        const bool is_second = FACTORS == 2 && step == 0;
+        if (is_second && length == 0) continue;
+        mod.reduce(length);
+        // The residue of b waits in the result's place. (It fits: it is b, or v is shorter than b.)
+        if (is_second) copy_out<S>(group, mod.arena().a, mod.limbs(), result), is_second_reduced = true;
+        if (FACTORS == 2 && step == 1) {
+          reread<S>(group, is_second_reduced ? result : input_row<S>(o, 1, row), mod.divisor.words, mod.arena().b);
+          group.sync();
+        }
+      }
+      mod.correct();
+      copy_out<S>(group, mod.arena().a, mod.limbs(), result);
+    });
+  }
+};
 
 // Threads for products modulo v: as many as the width's kernels have, but no more than leave each the registers that it needs.
 template <class S>
 using ModularShape = Regrouped<S, max_of(S::K, ceil_div(S::N, 512))>;
 
-// in[0] = a, in[1] = b, in[2] = records, out[0] = a b mod v.
-template <class Given, class M>
-struct MulMod : Frame<ModularShape<Given>, ModularArena<ModularShape<Given>, M>::BYTES> {
-  using S = ModularShape<Given>;
-  using Base = Frame<S, ModularArena<S, M>::BYTES>;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(MODULAR_REGISTERS<M>, Base::THREADS);
+template <class S, class M>
+struct MulMod : ProductMod<ModularShape<S>, M, 2> {};
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
-    Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
-      const Prepared<S> prepared(o, row);
-      Modular<S, M, typename Base::G> mod(group, bytes, prepared);
-      typename S::Limb* const result = output_row<S>(o, 0, row);
-      // One loop, so that there is one copy of the reduction: b, a, and their product.
-      GPUINT_UNROLL(1)
-      for (u32 step = 0; step < 3; ++step) {
-        u32 length = mod.divisor.words;
-        if (step < 2)
-          length = mod.load(input_row<S>(o, 1 - step, row));
-        else
-          mod.multiply();
-        mod.reduce(length);
-        // The residue of b waits in the result's place. (It fits: it is b, or v is shorter than b.)
-        if (step == 0) copy_out<S>(group, mod.arena.a, mod.limbs(), result);
-        if (step == 1) {
-          reread<S>(group, result, mod.divisor.words, mod.arena.b);
-          group.sync();
-        }
-      }
-      mod.correct();
-      copy_out<S>(group, mod.arena.a, mod.limbs(), result);
-    });
-  }
-};
-
-// in[0] = a, in[2] = records, out[0] = a^2 mod v.
-template <class Given, class M>
-struct SquareMod : Frame<ModularShape<Given>, ModularArena<ModularShape<Given>, M>::BYTES> {
-  using S = ModularShape<Given>;
-  using Base = Frame<S, ModularArena<S, M>::BYTES>;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(MODULAR_REGISTERS<M>, Base::THREADS);
-
-  static __device__ void run(const Operands& o, unsigned char* shared) {
-    Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
-      const Prepared<S> prepared(o, row);
-      Modular<S, M, typename Base::G> mod(group, bytes, prepared);
-      GPUINT_UNROLL(1)
-      for (u32 step = 0; step < 2; ++step) {
-        u32 length = mod.divisor.words;
-        if (step == 0)
-          length = mod.load(input_row<S>(o, 0, row));
-        else
-          mod.square();
-        mod.reduce(length);
-      }
-      mod.correct();
-      copy_out<S>(group, mod.arena.a, mod.limbs(), output_row<S>(o, 0, row));
-    });
-  }
-};
+template <class S, class M>
+struct SquareMod : ProductMod<ModularShape<S>, M, 1> {};
 
 }  // namespace gpuint

@@ -38,13 +38,11 @@ GPUINT_DEVICE u32 exponent_digit(const typename S::Limb* exponent, u32 i, u32 k)
 }
 
 // in[0] = a, in[1] = e, in[2] = records, out[0] = a^e mod v.
-template <class Given, class M>
-struct PowMod : Frame<ModularShape<Given>, ModularArena<ModularShape<Given>, M>::BYTES> {
-  using S = ModularShape<Given>;
+template <class S, class M>
+struct PowerMod : ModularFrame<S, M> {
   using Limb = typename S::Limb;
-  using Base = Frame<S, ModularArena<S, M>::BYTES>;
+  using Base = ModularFrame<S, M>;
   using G = typename Base::G;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(MODULAR_REGISTERS<M>, Base::THREADS);
   // A power of n words takes n words, so the table is dense whatever v is.
   static constexpr u32 TABLE = ((1u << window_bits(S::BITS)) - 1) * S::WORDS * WORD;
   static constexpr u32 SCRATCH = round_up(S::ROWS * TABLE * sizeof(Limb), 16);
@@ -81,7 +79,7 @@ struct PowMod : Frame<ModularShape<Given>, ModularArena<ModularShape<Given>, M>:
             if (made % 2 == 0)
               factor = 1;
             else
-              copy_words(group, power((made + 1) / 2), n, mod.arena.a);
+              copy_words(group, power((made + 1) / 2), n, mod.arena().a);
           } else if (squarings > 0) {
             --squarings;
           } else if (digit != 0) {
@@ -95,8 +93,7 @@ struct PowMod : Frame<ModularShape<Given>, ModularArena<ModularShape<Given>, M>:
             break;
           }
           if (factor != 0) {
-            copy_words(group, power(factor), n, mod.arena.b);
-            if (group.rank == 0) clear_word(mod.arena.b + n * WORD);
+            copy_padded(group, power(factor), n, mod.arena().b);
             group.sync();
             mod.multiply();
           } else {
@@ -107,13 +104,13 @@ struct PowMod : Frame<ModularShape<Given>, ModularArena<ModularShape<Given>, M>:
         mod.reduce(length);
         if (made < powers) {
           ++made;
-          copy_words(group, mod.arena.a, n, power(made));
+          copy_words(group, mod.arena().a, n, power(made));
           // The powers are there, and the walk over the digits starts with the top one's.
-          if (made == powers) copy_words(group, power(exponent_digit<S>(exponent, position, k)), n, mod.arena.a);
+          if (made == powers) copy_words(group, power(exponent_digit<S>(exponent, position, k)), n, mod.arena().a);
         }
       }
       mod.correct();
-      copy_out<S>(group, mod.arena.a, mod.limbs(), result);
+      copy_out<S>(group, mod.arena().a, mod.limbs(), result);
     });
   }
 
@@ -126,5 +123,8 @@ struct PowMod : Frame<ModularShape<Given>, ModularArena<ModularShape<Given>, M>:
     }
   }
 };
+
+template <class S, class M>
+struct PowMod : PowerMod<ModularShape<S>, M> {};
 
 }  // namespace gpuint

@@ -15,7 +15,6 @@
 //     longest block = max(n, min(max(3n / 2, PREPARED_BLOCK), W - n + 1)),    reciprocal = one word more.
 //
 // Record, in words:  bit length | 0 | v (W) | 0 | Y (W + 1, the top ones in use).
-// The zeros around v are those that a second factor must have (columns.cuh): v can be multiplied where it stands.
 //
 // A row with v = 0 is reported (lowest row in status) and has no record.
 #pragma once
@@ -57,15 +56,22 @@ struct Prepared {
   GPUINT_DEVICE const Limb* v() const { return record + Record<S>::V; }
   GPUINT_DEVICE const Limb* y_end() const { return record + Record<S>::Y_END; }
 
-  // v to W words, with a zero word above if there is room for one.
+  // What a block of quotient by a divisor of n words reads, mostly.
   template <class G>
-  GPUINT_DEVICE void copy_divisor(const G& group, u32 n, Limb* to) const {
-    copy_words(group, v(), min_of(n + 1, S::WORDS), to);
+  GPUINT_DEVICE void prefetch(const G& group, u32 n) const {
+    prefetch_words(group, v(), n);
+    prefetch_words(group, y_end() - (n + 1) * WORD, n + 1);
   }
-  // The top p words of the reciprocal, to the place below `to_end`.
+  // v, and zeros above.
+  template <class G>
+  GPUINT_DEVICE void copy_divisor(const G& group, u32 n, Limb* to, u32 zeros = 2) const {
+    copy_padded(group, v(), n, to, zeros);
+  }
+  // The top p words of the reciprocal, to the place below `to_end`, and a word of zeros below.
   template <class G>
   GPUINT_DEVICE void copy_reciprocal(const G& group, u32 p, Limb* to_end) const {
     copy_words(group, y_end() - p * WORD, p, to_end - p * WORD);
+    if (group.rank == 0) clear_word(to_end - (p + 1) * WORD);
   }
 };
 

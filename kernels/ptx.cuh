@@ -49,6 +49,7 @@ inline void mma(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2], GPUINT_SITE) 
 }
 
 inline u32 recomputed(u32 x) { return x; }
+inline u32 thread() { return threadIdx.x; }
 inline void prefetch(const void*) {}
 
 #else
@@ -83,6 +84,13 @@ GPUINT_DEVICE u32 borrow_mask() {
 GPUINT_DEVICE u32 recomputed(u32 x) {
   asm volatile("" : "+r"(x));
   return x;
+}
+
+// threadIdx.x, read anew, so that it does not stay in a register either.
+GPUINT_DEVICE u32 thread() {
+  u32 r;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(r));
+  return r;
 }
 
 // Asks for a line of global memory, so that it is in the L2 cache when it is needed.

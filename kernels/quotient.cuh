@@ -25,7 +25,7 @@ GPUINT_DEVICE bool in_block(const Arena& arena, const Divisor<S>& divisor, u32 t
   using Limb = typename S::Limb;
   const i32 n = static_cast<i32>(divisor.words * WORD);
   return is_below_double<Limb>([&](u32 i) { return remainder(static_cast<i32>(i + t * WORD)); },
-                               [&](i32 i) { return i >= 0 && i < n ? arena.v[i] : Limb(0); }, divisor.words * WORD + WORD);
+                               [&](i32 i) { return i >= 0 && i < n ? arena.divisor_at_rest()[i] : Limb(0); }, divisor.words * WORD + WORD);
 }
 
 // The contract of refine.cuh for p words of the reciprocal, where it costs not too much to see. (Two words are the seed.)
@@ -34,7 +34,7 @@ GPUINT_DEVICE bool is_reciprocal(const Arena& arena, const Divisor<S>& divisor, 
   using Limb = typename S::Limb;
   const u32 limbs = p * WORD, n = divisor.words * WORD;
   if (limbs * n > CHECKED_PRODUCTS) return true;
-  const auto v = [&](i32 i) { return i >= 0 ? arena.v[i] : Limb(0); };
+  const auto v = [&](i32 i) { return i >= 0 ? arena.divisor_at_rest()[i] : Limb(0); };
   return strictly_below_reciprocal<Limb>(
       [&](u32 i) { return arena.y_end[static_cast<i32>(i) - static_cast<i32>(limbs)]; }, limbs,
       [&](u32 i) { return shifted_limb<Limb>(v, static_cast<i32>(i), divisor.to_double()); }, n, p == 2 ? 3 : 2);
@@ -48,27 +48,37 @@ GPUINT_DEVICE bool is_left_over(const Divisor<S>& divisor, const typename S::Lim
 }
 
 // Leaves Q in t + 1 words at arena.out + 2 words; returns whether the top one is not zero. `remainder(i)` answers limb i of R
-// for every i, with zero outside. The reciprocal must be visible to all threads; Q is on return.
+// for every i, with zero outside. Where the arena does not keep them, it brings the reciprocal before the product and the divisor
+// after it; otherwise the reciprocal must be visible to all threads. Q and the divisor are on return.
 template <class S, class M, class Arena, class G, class Remainder>
 GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor<S>& divisor, u32 t, Remainder remainder) {
   using Limb = typename S::Limb;
   const i32 from = static_cast<i32>((divisor.words - 1) * WORD);
   const u32 window = (t + 2) * WORD;
   GPUINT_ASSERT(group.rank != 0 || in_block<S>(arena, divisor, t, remainder), "R < 2 v beta^t");
-  stage<Limb>(group, arena.b, window,
-              [&](i32 j) { return shifted_limb<Limb>(remainder, from + j, divisor.to_double()); });
+  arena.bring_reciprocal(group, t + 1);
+  stage<Limb, Arena::ABOVE>(group, arena.b, window,
+                            [&](i32 j) { return shifted_limb<Limb>(remainder, from + j, divisor.to_double()); });
   group.sync();
   GPUINT_ASSERT(group.rank != 0 || is_reciprocal(arena, divisor, t + 1), "a strict underestimate, by less than 2");
   const auto product = M::template multiply<Limb>(
       group, {arena.y_end - (t + 1) * WORD, (t + 1) * WORD, arena.b, window, t * WORD, (2 * t + 3) * WORD}, arena.out,
       arena.overflow, Arena::OVERFLOW, arena.scratch);
   group.sync();
+  arena.bring_divisor(group, divisor);
+  if (M::PADDED && group.rank == 0) {  // above Q
+    clear_word(arena.out + (t + 3) * WORD);
+    clear_word(arena.out + (t + 4) * WORD);
+  }
   resolve<Direction::Add, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
       group, product.width, [&](u32 k, Limb (&x)[DIVISION_CHUNK]) { return product.read(k, x); },
       [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
         GPUINT_UNROLL(DIVISION_CHUNK)
         for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
-          if (k + i < product.width) store_word(arena.out + k + i, x + i);
+          if (M::PADDED && k + i < 2 * WORD)
+            clear_word(arena.out + k + i);  // below Q
+          else if (k + i < product.width)
+            store_word(arena.out + k + i, x + i);
       });
   group.sync();
   GPUINT_ASSERT(is_carry(arena.out + (t + 2) * WORD), "Q < 2 beta^t");

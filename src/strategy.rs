@@ -66,6 +66,10 @@ pub struct Karatsuba;
 /// widest take half a byte of shared memory a bit, 133 KB at 262144), and for division in blocks
 /// ([`Blocked`]) at multiples of 128 bits from 32768 on, whatever the digits and `Q`. Elsewhere it is
 /// [`Classical`]. Results are the same.
+///
+/// Operations with a prepared [`Divisor`](crate::Divisor), which take no strategy, use it where the
+/// tuning table says so: products, squares and powers modulo it at multiples of 128 bits from 8192 on,
+/// divisions by it from 12288 on, its preparation from 16384 on.
 #[derive(Debug, Clone, Copy)]
 pub struct TensorCore;
 
@@ -314,7 +318,17 @@ mod tests {
     fn auto_takes_what_the_table_says() {
         let table = of_the_build();
         for &shape in shapes() {
-            for op in [Op::MulLow, Op::MulWide, Op::SquareLow, Op::ShiftedInverse] {
+            for op in [
+                Op::MulLow,
+                Op::MulWide,
+                Op::SquareLow,
+                Op::ShiftedInverse,
+                Op::Prepare,
+                Op::DivRemBy,
+                Op::MulMod,
+                Op::SquareMod,
+                Op::PowMod,
+            ] {
                 let said = taken(&table, op, shape.bits).unwrap_or("classical");
                 assert_eq!(auto(op, shape).product.to_string(), said, "{op:?} at {shape}");
             }

@@ -45,7 +45,16 @@ mod tests {
         for op in [Op::Prepare, Op::DivRemBy, Op::MulMod, Op::SquareMod, Op::PowMod] {
             tasks.push((op, Strategy::Product(Product::Classical)));
         }
-        for op in [Op::MulLow, Op::MulWide, Op::SquareLow] {
+        for op in [
+            Op::MulLow,
+            Op::MulWide,
+            Op::SquareLow,
+            Op::Prepare,
+            Op::DivRemBy,
+            Op::MulMod,
+            Op::SquareMod,
+            Op::PowMod,
+        ] {
             tasks.push((op, Strategy::Product(Product::TensorCore)));
             tasks.push((op, Strategy::Product(Product::Fft)));
         }

@@ -485,6 +485,24 @@ fn fft() {
 #[test]
 fn tensor() {
     for (bits, count) in [(4096, 66), (8192, 45), (12288, 33), (32768, 9), (65536, 9)] {
-        kernels((bits, 4, "u64", 64), count, |task| task.ends_with("_tensor"));
+        kernels((bits, 4, "u64", 64), count, |task| {
+            task.ends_with("_tensor") && !is_prepared(task)
+        });
     }
+}
+
+/// Prepared divisors by the tensor cores: one warp to a row, whose products have few tiles at a time
+/// or many.
+#[test]
+fn tensor_prepared() {
+    for (bits, count) in [(8192, 9), (16384, 5)] {
+        kernels((bits, 4, "u64", 64), count, |task| {
+            task == "prepare_classical" || (task.ends_with("_tensor") && is_prepared(task))
+        });
+    }
+}
+
+/// Whether a kernel takes prepared divisors.
+fn is_prepared(task: &str) -> bool {
+    task.starts_with("div_rem_by_") || task.contains("_mod_")
 }
