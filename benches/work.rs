@@ -16,13 +16,13 @@
 //! - `steps`: products that each wait for the one before: two for each doubling of the reciprocal
 //!   and two for each block of quotient, by the lengths of the row's operands.
 //! - `barriers`: block barriers of its block, shared by the rows of the block.
-//! - `wide`, `integer`, `tensor`, `memory`, `other`: instructions of the machine, of whole warps:
-//!   products of 32 x 32 bits; other integer instructions; products of matrices; loads and stores;
-//!   all others (sass.rs).
+//! - `wide`, `integer`, `double`, `tensor`, `memory`, `other`: instructions of the machine, of whole warps:
+//!   products of 32 x 32 bits; other integer instructions; double precision; products of matrices;
+//!   loads and stores; all others (sass.rs).
 //! - `shared_wavefronts`: cycles of the shared memory. `global_sectors`: 32 bytes each, as asked for
 //!   by loads and stores, before caches.
 //! - `h200_ms`, `a100_ms`: the roofline for a batch of 2^32 bits: the time of what is busy longest
-//!   (`_bound`: arithmetic, matrices, issue, shared memory and cache, device memory), all others and
+//!   (`_bound`: arithmetic, doubles, matrices, issue, shared memory and cache, device memory), all others and
 //!   all waiting hidden behind it. Short products and few rows wait for latencies, and take longer.
 //!   Both GPUs have the instructions of `sm_90` code.
 
@@ -125,6 +125,7 @@ const COLUMNS: &[Column] = &[
     ("barriers", 8, |work| format!("{:.1}", work.barriers)),
     ("wide", 9, |work| format!("{:.0}", work.pipes.wide)),
     ("integer", 9, |work| format!("{:.0}", work.pipes.integer)),
+    ("double", 8, |work| format!("{:.0}", work.pipes.double)),
     ("tensor", 8, |work| format!("{:.0}", work.pipes.tensor)),
     ("memory", 8, |work| format!("{:.0}", work.pipes.memory)),
     ("other", 8, |work| format!("{:.0}", work.pipes.other)),

@@ -219,7 +219,13 @@ const fn auto(op: Op, shape: Shape) -> Choice {
 
 impl<T: Kernels> Mult<T> for Auto {
     fn product(op: Op) -> Product {
-        auto(op, T::SHAPE).product
+        match auto(op, T::SHAPE).product {
+            // Transforms have fewer widths than the range that the table speaks of.
+            Product::Fft if Product::Fft.offered(op, T::SHAPE) != Product::Fft => {
+                Product::TensorCore
+            }
+            product => product,
+        }
     }
 }
 

@@ -30,12 +30,24 @@ pub(crate) struct Gpu {
     /// Of a multiprocessor, for a product of 16 x 32 and 32 x 8 bytes by `mma.sync`: measured, and
     /// as published.
     tensor_cycles: f64,
+    /// Of a multiprocessor, for an instruction of a warp in double precision.
+    double_cycles: f64,
 }
 
-pub(crate) const H200: Gpu =
-    Gpu { multiprocessors: 132.0, clock: 1.98e9, bandwidth: 4.3e12, tensor_cycles: 1.5 };
-pub(crate) const A100: Gpu =
-    Gpu { multiprocessors: 108.0, clock: 1.41e9, bandwidth: 1.5e12, tensor_cycles: 2.0 };
+pub(crate) const H200: Gpu = Gpu {
+    multiprocessors: 132.0,
+    clock: 1.98e9,
+    bandwidth: 4.3e12,
+    tensor_cycles: 1.5,
+    double_cycles: 0.5,
+};
+pub(crate) const A100: Gpu = Gpu {
+    multiprocessors: 108.0,
+    clock: 1.41e9,
+    bandwidth: 1.5e12,
+    tensor_cycles: 2.0,
+    double_cycles: 1.0,
+};
 
 /// Instructions of a warp, in cycles of a multiprocessor: 32 products, 64 other integer
 /// instructions and 4 x 32 of any kind are done in one. Products and other integers are added: nearly
@@ -60,6 +72,7 @@ impl Gpu {
                 "arithmetic",
             ),
             (load.pipes.tensor * self.tensor_cycles * cycle, "tensor"),
+            (load.pipes.double * self.double_cycles * cycle, "double"),
             (load.pipes.issued() * ISSUE_CYCLES * cycle, "issue"),
             ((load.wavefronts + load.sectors * SECTOR_CYCLES) * cycle, "shared"),
             (load.sectors.min(load.row_sectors) * SECTOR_BYTES * rows / self.bandwidth, "global"),

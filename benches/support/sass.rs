@@ -28,6 +28,8 @@ pub(crate) struct Pipes {
     pub(crate) wide: f64,
     /// All other integer instructions.
     pub(crate) integer: f64,
+    /// Double precision.
+    pub(crate) double: f64,
     /// Products of matrices.
     pub(crate) tensor: f64,
     /// Loads, stores and atomics.
@@ -37,16 +39,18 @@ pub(crate) struct Pipes {
 }
 
 impl Pipes {
-    const NONE: Self = Self { wide: 0.0, integer: 0.0, tensor: 0.0, memory: 0.0, other: 0.0 };
+    const NONE: Self =
+        Self { wide: 0.0, integer: 0.0, double: 0.0, tensor: 0.0, memory: 0.0, other: 0.0 };
     const WIDE: Self = Self { wide: 1.0, ..Self::NONE };
     const INTEGER: Self = Self { integer: 1.0, ..Self::NONE };
+    const DOUBLE: Self = Self { double: 1.0, ..Self::NONE };
     const TENSOR: Self = Self { tensor: 1.0, ..Self::NONE };
     const MEMORY: Self = Self { memory: 1.0, ..Self::NONE };
     const OTHER: Self = Self { other: 1.0, ..Self::NONE };
 
     /// Instructions that are issued.
     pub(crate) fn issued(self) -> f64 {
-        self.wide + self.integer + self.tensor + self.memory + self.other
+        self.wide + self.integer + self.double + self.tensor + self.memory + self.other
     }
 }
 
@@ -56,6 +60,7 @@ impl Add for Pipes {
         Self {
             wide: self.wide + more.wide,
             integer: self.integer + more.integer,
+            double: self.double + more.double,
             tensor: self.tensor + more.tensor,
             memory: self.memory + more.memory,
             other: self.other + more.other,
@@ -69,6 +74,7 @@ impl Mul<f64> for Pipes {
         Self {
             wide: self.wide * times,
             integer: self.integer * times,
+            double: self.double * times,
             tensor: self.tensor * times,
             memory: self.memory * times,
             other: self.other * times,
@@ -107,6 +113,9 @@ fn of_ptx(opcode: &str) -> Pipes {
         }
         "mul" | "mad" if wide_type => Pipes { wide: 1.0, integer: 2.0, ..Pipes::NONE },
         "mma" => Pipes::TENSOR,
+        // A sign is a bit of the operand.
+        "neg" if parts.contains(&"f64") => Pipes::NONE,
+        "add" | "sub" | "mul" | "fma" if parts.contains(&"f64") => Pipes::DOUBLE,
         // Subroutines.
         "div" | "rem" => Pipes::INTEGER * if wide_type { 70.0 } else { 18.0 },
         // Registers are renamed; halves of a pair are registers of their own.
@@ -126,6 +135,7 @@ fn of_sass(opcode: &str) -> Pipes {
     match name {
         "NOP" => Pipes::NONE,
         "IMMA" => Pipes::TENSOR,
+        "DADD" | "DMUL" | "DFMA" => Pipes::DOUBLE,
         "IMAD" if matches!(parts.next(), Some("WIDE" | "HI")) => Pipes::WIDE,
         "LD" | "ST" | "LDS" | "STS" | "LDG" | "STG" | "LDL" | "STL" | "ATOM" | "ATOMS"
         | "ATOMG" | "RED" | "REDG" | "LDSM" | "LDGSTS" => Pipes::MEMORY,
@@ -181,7 +191,7 @@ impl Expansion {
     /// Where there is no disassembler: what the kernels of the catalogue have in the middle.
     const LOOP_INTEGERS: f64 = 0.8;
     const PER_RULE: Pipes =
-        Pipes { wide: 0.01, integer: 0.7, tensor: 1.0, memory: 1.0, other: 1.8 };
+        Pipes { wide: 0.01, integer: 0.7, double: 1.0, tensor: 1.0, memory: 1.0, other: 1.8 };
 
     fn new(text: &str, kernel: &str, sass: Option<&str>) -> Result<Self> {
         let blocks = ptx_blocks(text, kernel);
@@ -209,6 +219,7 @@ impl Expansion {
                 let per_rule = Pipes {
                     wide: more * wide,
                     integer: more * (1.0 - wide),
+                    double: 1.0,
                     tensor: 1.0,
                     memory: 1.0,
                     other: ratio(sass.rest.other, ptx.rest.other),
@@ -228,11 +239,12 @@ impl Expansion {
             let part = if line.in_loop { &mut loops } else { &mut rest };
             *part = *part + line.pipes * executed.warp as f64;
         }
-        // What PTX loads and stores is loaded and stored, and products of matrices are what they are.
+        // What PTX loads and stores is loaded and stored, and doubles and products of matrices are what they are.
         let arithmetic = rest.wide + rest.integer;
         Pipes {
             wide: loops.wide + arithmetic * self.per_rule.wide,
             integer: loops.integer * self.loop_integers + arithmetic * self.per_rule.integer,
+            double: loops.double + rest.double,
             tensor: loops.tensor + rest.tensor,
             memory: loops.memory + rest.memory,
             other: loops.other + rest.other * self.per_rule.other,
