@@ -69,7 +69,7 @@ pub struct Karatsuba;
 ///
 /// Operations with a prepared [`Divisor`](crate::Divisor), which take no strategy, use it where the
 /// tuning table says so: products, squares and powers modulo it at multiples of 128 bits from 8192 on,
-/// divisions by it from 12288 on, its preparation from 16384 on.
+/// divisions by it from 24576 on, its preparation from 16384 on.
 #[derive(Debug, Clone, Copy)]
 pub struct TensorCore;
 

@@ -56,6 +56,8 @@ mod tests {
             Op::PowMod,
         ] {
             tasks.push((op, Strategy::Product(Product::TensorCore)));
+        }
+        for op in [Op::MulLow, Op::MulWide, Op::SquareLow] {
             tasks.push((op, Strategy::Product(Product::Fft)));
         }
         tasks.push((Op::DivRem, Strategy::Quotient(Quotient::Blocked(Product::TensorCore))));
