@@ -133,8 +133,11 @@ fn structured_operands_take_rare_paths() {
         ("IncrementBeyondLimb", 1000),
     ];
     let with = |path| [&by_a_group[..], &[(path, 10)]].concat();
-    takes("Blocked, 32768 bits", &with("QuotientCarry"), |device| {
+    takes("Blocked, 32768 bits", &by_lanes, |device| {
         divide::<GpuUint<32768>, Blocked<Classical>>(device, 1000)
+    });
+    takes("Blocked, 65536 bits", &with("QuotientCarry"), |device| {
+        divide::<GpuUint<65536>, Blocked<Classical>>(device, 600)
     });
     takes("ShiftedInverse, 1024 bits, u16", &with("WholeQuotientCarry"), |device| {
         divide::<GpuUint<1024, 4, u16>, ShiftedInverse<Classical>>(device, 10_000)
