@@ -146,14 +146,12 @@ using LaneDivisionOf = typename Either<
                     LaneDivision<S, 36, 12, 128, WIDE_LANE_DIVISION_THREADS,
                                  S::N <= 512 ? 2 * WIDE_LANE_DIVISION_THREADS : 512, true, Divisors>>::Type>::Type;
 
-template <class S, class M, bool SHORT = (S::BITS <= LANE_DIVISION_BITS && S::BITS % 256 == 0 && S::LIMB_BITS == 32)>
-struct BlockedDivRem : LaneDivisionOf<S> {};
-template <class S, class M>
-struct BlockedDivRem<S, M, false> : GroupDivision<typename Blocked<M>::template Kernel<S>> {};
+// Whether rows are whole blocks of 32-bit limbs, and no longer than that.
+template <class S, u32 MOST_BITS>
+constexpr bool FIT_LANES = S::BITS <= MOST_BITS && S::BITS % (32 * SHORT_BLOCK) == 0 && S::LIMB_BITS == 32;
 
-template <class S, class M>
-struct DivRem<S, Blocked<M>> : GroupDivision<typename Blocked<M>::template Kernel<S>> {};
 template <class S>
-struct DivRem<S, Blocked<Classical>> : BlockedDivRem<S, Classical> {};
+struct DivRem<S, Blocked<Classical>> : Either<FIT_LANES<S, LANE_DIVISION_BITS>, LaneDivisionOf<S>,
+                                              GroupDivision<typename Blocked<Classical>::Kernel<S>>>::Type {};
 
 }  // namespace gpuint

@@ -66,7 +66,7 @@ struct PreparedOperand {
 // The widest rows that lanes divide faster than a group with a reciprocal.
 constexpr u32 LANE_DIVISION_BY_BITS = 16384;
 
-template <class S, class M, bool SHORT = (S::BITS <= LANE_DIVISION_BY_BITS && S::BITS % 256 == 0 && S::LIMB_BITS == 32)>
+template <class S, class M, bool SHORT = FIT_LANES<S, LANE_DIVISION_BY_BITS>>
 struct DivRemBy : LaneDivisionOf<S, PreparedOperand<S>> {};
 template <class S, class M>
 struct DivRemBy<S, M, false> : GroupDivRemBy<S, M> {};
