@@ -12,6 +12,8 @@
 #pragma once
 #include "group.cuh"
 #include "product.cuh"
+#include "tensor_wgmma.cuh"
+#include "tile_carries.cuh"
 #include "toeplitz.cuh"
 
 namespace gpuint {
@@ -62,13 +64,9 @@ struct TensorProduct {
   static constexpr u32 GROUPS = (E == Extent::Wide ? 2 : 1) * Engine::GROUPS;
   static constexpr u32 GROUP_LIMBS = T::NT * TILE_LIMBS;
 
-  // What a group of tiles hands to the next, where that may be another warp's.
-  struct Handover {
-    u32 carry;
-    u32 lowest;  // limb
-    u32 ones;    // 1 if all other limbs are all ones
-  };
-  static constexpr u32 HANDOVERS = T::WARPS == 1 ? 0 : round_up(GROUPS * sizeof(Handover) / 4, WORD);
+  using Tiles = SharedTiles<T::WARPS, GROUPS, T::NT>;
+  using Handover = typename Tiles::Handover;
+  static constexpr u32 HANDOVERS = T::WARPS == 1 ? 0 : Tiles::HANDOVERS;
   static constexpr u32 ARENA = Forms::TOTAL + HANDOVERS;  // limbs of a row
 
   static constexpr u32 THREADS = G::THREADS * T::ROWS;
@@ -169,33 +167,9 @@ struct TensorProduct {
       engine.high(i, sums);
   }
 
-  // What a tile hands to the next: what its top columns have above their limb, and a carry.
-  struct Carry {
-    u32 above = 0, bit = 0;
-  };
-
-  // A limb of a tile, which generates a carry or not, with what carries from below; `bit` is the carry into and out of the tile.
-  GPUINT_DEVICE static u32 ripple(u32 limb, bool generate, u32 lane, u32& bit) {
-    const u32 g = __ballot_sync(~0u, generate);
-    const u32 p = __ballot_sync(~0u, limb == ~0u);
-    const u64 sum = u64(g | p) + g + bit;
-    bit = static_cast<u32>(sum >> 32);
-    return limb + ((static_cast<u32>(sum) ^ p) >> lane & 1);
-  }
-
-  GPUINT_DEVICE static u32 resolve(const u32 (&sums)[4], u32 lane, Carry& carry) {
-    const u64 value = u64(sums[0]) + (u64(sums[1]) << 8) + (u64(sums[2]) << 16) + (u64(sums[3]) << 24);
-    // Lane 0 gets the top lane's, which is the next tile's.
-    const u32 rotated = __shfl_sync(~0u, static_cast<u32>(value >> 32), (lane + 31) % 32);
-    const u32 from_below = lane == 0 ? carry.above : rotated;
-    carry.above = rotated;
-    const u32 limb = static_cast<u32>(value) + from_below;
-    return ripple(limb, limb < from_below, lane, carry.bit);
-  }
-
   // All groups of tiles from the lowest up.
   GPUINT_DEVICE static void by_one_warp(const G& group, const Engine& engine, const Operands& o, u64 row) {
-    Carry carry;
+    TileCarry carry;
     GPUINT_UNROLL(1)
     for (u32 i = 0; i < GROUPS; ++i) {
       typename Engine::Sums sums;
@@ -203,73 +177,35 @@ struct TensorProduct {
       u32* const to = place(group, o, row, i);
       GPUINT_UNROLL(16)
       for (u32 tile = 0; tile < T::NT; ++tile) {
-        const u32 limb = resolve(sums[tile], group.lane, carry);
+        const u32 limb = resolve_tile(sums[tile], group.lane, carry);
         if (is_wanted(to)) __stcs(to + tile * TILE_LIMBS, limb);
       }
     }
     group.sync();
   }
 
-  // The group of tiles that falls to this warp in a round: up and down in turn, so that all warps have equal work.
-  GPUINT_DEVICE static u32 dealt(u32 round) {
-    const u32 warp = threadIdx.x / 32;
-    return round * T::WARPS + (round % 2 == 0 ? warp : T::WARPS - 1 - warp);
-  }
-
-  // Each group of tiles as if nothing came from below; then, after a barrier, what comes. The next barrier is that after the next
-  // row is put in place, which may start at once: nobody reads this one's factors any more.
+  // By the block's warps. The next barrier is that after the next row is put in place, which may start at once: nobody reads this
+  // one's factors any more.
   GPUINT_DEVICE static void by_warps(const G& group, const Engine& engine, const Operands& o, u64 row, Handover* handovers) {
-    constexpr u32 ROUNDS = ceil_div(GROUPS, T::WARPS);
-    GPUINT_UNROLL(1)
-    for (u32 round = 0; round < ROUNDS; ++round) {
-      const u32 i = dealt(round);
-      if (i >= GROUPS) continue;
-      typename Engine::Sums sums;
-      add_up(engine, i, sums);
-      u32* const to = place(group, o, row, i);
-      Carry carry;
-      u32 lowest = 0;
-      bool ones = true;
-      GPUINT_UNROLL(16)
-      for (u32 tile = 0; tile < T::NT; ++tile) {
-        const u32 limb = resolve(sums[tile], group.lane, carry);
-        if (is_wanted(to)) to[tile * TILE_LIMBS] = limb;
-        if (tile == 0 && group.lane == 0)
-          lowest = limb;
-        else
-          ones = ones && limb == ~0u;
-      }
-      ones = __all_sync(~0u, ones) != 0;
-      if (group.lane == 0) handovers[i] = {carry.above + carry.bit, lowest, ones ? 1u : 0u};
-    }
-    group.sync();
-    GPUINT_UNROLL(1)
-    for (u32 round = 0; round < ROUNDS; ++round) {
-      const u32 i = dealt(round);
-      if (i == 0 || i >= GROUPS) continue;
-      u32* const to = place(group, o, row, i);
-      if (!is_wanted(to)) continue;
-      u32 add = 0;
-      for (u32 below = 0; below < i; ++below) {
-        const Handover h = handovers[below];
-        add = h.carry + (h.lowest + add < add ? h.ones : 0);
-      }
-      if (group.lane != 0) add = 0;
-      u32 bit = 0, tile = 0;
-      do {  // nearly always once
-        const u32 limb = to[tile * TILE_LIMBS] + add;
-        to[tile * TILE_LIMBS] = ripple(limb, limb < add, group.lane, bit);
-        add = 0;
-      } while (bit != 0 && ++tile < T::NT);
-    }
+    Tiles::resolve(
+        group, handovers, [&](u32 i, typename Engine::Sums& sums) { add_up(engine, i, sums); },
+        [&](u32 i) { return place(group, o, row, i); });
   }
 };
 
+// Low products: by warpgroups where the code is for GPUs that have wgmma and rows are of a length for it.
+template <class S, u32 OPERANDS, bool = is_for_warpgroups(S::BITS)>
+struct LowTensorProduct : TensorProduct<S, Extent::Low, OPERANDS> {};
+#if defined(GPUINT_WGMMA)
+template <class S, u32 OPERANDS>
+struct LowTensorProduct<S, OPERANDS, true> : WarpgroupProduct<S, OPERANDS> {};
+#endif
+
 template <class S>
-struct MulLow<S, TensorCore> : TensorProduct<S, Extent::Low, 2> {};
+struct MulLow<S, TensorCore> : LowTensorProduct<S, 2> {};
 template <class S>
 struct MulWide<S, TensorCore> : TensorProduct<S, Extent::Wide, 2> {};
 template <class S>
-struct SquareLow<S, TensorCore> : TensorProduct<S, Extent::Low, 1> {};
+struct SquareLow<S, TensorCore> : LowTensorProduct<S, 1> {};
 
 }  // namespace gpuint

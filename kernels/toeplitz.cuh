@@ -32,11 +32,9 @@
 #pragma once
 #include "limbs.cuh"
 #include "ptx.cuh"
+#include "tile_carries.cuh"
 
 namespace gpuint {
-
-constexpr u32 TILE_DIGITS = 128;
-constexpr u32 TILE_LIMBS = TILE_DIGITS / 4;  // one a lane
 
 // The operands in shared memory, LIMBS limbs each. HIGH: with what high columns need above them.
 template <u32 LIMBS, bool HIGH>
