@@ -2,9 +2,8 @@
 //
 // A warp, or a block where a multiprocessor's shared memory holds few rows, brings a row's factors to shared memory in the forms
 // that fragments take, adds up the columns of the product NT tiles at a time (toeplitz.cuh) and resolves their carries upwards,
-// tile by tile: a lane has four columns of base 256, which it makes one limb of 32 bits and what goes beyond it, hands the latter
-// to the next lane, and finds the remaining carries by the ballots of carry.cuh. Short rows are read while the row before is
-// worked on; between long ones other warps fill the gap.
+// tile by tile (tile_carries.cuh). Short rows are read while the row before is worked on; between long ones other warps fill the
+// gap. Where GPUs have wgmma, low products of some lengths take that (tensor_wgmma.cuh).
 //
 // A square is the product of a number with itself. Using each pair of digits once would save half of the mma, but blocks of s are
 // not symmetric in the two operands (toeplitz.cuh), so that half of what is left would be masked rows: it does not pay. It

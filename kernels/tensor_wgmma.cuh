@@ -1,9 +1,9 @@
 // Low products by the matrix instructions of a warpgroup: a block of four warps to a row.
 //
 // The block brings a row's factors to shared memory in the forms of toeplitz_wgmma.cuh and adds up all columns of the product in
-// registers. Neighbouring columns are then with different lanes, so the sums go through shared memory once, over the factors: each lane
-// gets the four of a limb, and carries are resolved as in other tensor core products (tile_carries.cuh). While one block reads or
-// resolves, others of the multiprocessor keep the matrix units busy.
+// registers. Neighbouring columns are then with different lanes, so the sums go through shared memory once, over the factors: each
+// lane gets the four of a limb, and carries are resolved as in other tensor core products (tile_carries.cuh). While one block reads
+// or resolves, others of the multiprocessor keep the matrix units busy.
 //
 // Banks: 64 sums and 4 limbs of padding to a column: the lanes (g, t) of a warp store at 8t + g; a lane reads four in a row.
 #pragma once

@@ -10,7 +10,7 @@
 namespace gpuint {
 
 constexpr u32 TILE_DIGITS = 128;
-constexpr u32 TILE_LIMBS = TILE_DIGITS / 4;
+constexpr u32 TILE_LIMBS = TILE_DIGITS / 4;  // one a lane
 
 // What a tile hands to the next: what its top columns have above their limb, and a carry.
 struct TileCarry {

@@ -1,33 +1,34 @@
-// Sums of byte products by a warpgroup's matrix instructions: the columns of a low product of two numbers in shared memory, before
-// carries. toeplitz.cuh has the same sums by mma.sync; a wgmma reads one operand from shared memory by itself and does in 64 cycles
-// what takes a warp's mma.sync a hundred.
+// Sums of byte products by a warpgroup's matrix instructions: the columns of a low product of two numbers in shared memory,
+// before carries. toeplitz.cuh has the same sums by mma.sync. A wgmma reads one operand from shared memory by itself, up to 128
+// columns of it at a time, and multiplies half as fast again.
 //
-// The bytes of the operands are digits in base 256. Column k = p + 64 q of a * b, with p < 64 a row and q < Q a column of a matrix,
-// is the sum of a[i] * b[k - i]. With i = 64x + p - s, 0 <= s < 64, it becomes a sum of products of matrices,
-//     c[p + 64 q] = sum over x and s of A_x[p][s] * B_x[s][q],   A_x[p][s] = a[64x + p - s],   B_x[s][q] = b[64 (q - x) + s],
-// where digits outside of the operands are 0. B_x is b as it stands, 64 digits to a column, x columns further: the instruction takes
-// it from an address that is x columns lower. Only A_x is a Toeplitz matrix that registers must be filled with. Each x takes two
-// instructions of 32 values of s.
+// The bytes of the operands are digits in base 256. Column k = p + 64 q of a * b, with p < 64 a row and q < Q a column of a
+// matrix, is the sum of a[i] * b[k - i]. With i = 64x + p - s, 0 <= s < 64, it becomes a sum of products of matrices,
+//     c[p + 64 q] = sum over x, s of A_x[p][s] * B_x[s][q],   A_x[p][s] = a[64x + p - s],   B_x[s][q] = b[64 (q - x) + s],
+// where digits outside of the operands are 0. B_x is b as it stands, 64 digits to a column, x columns further: the instruction
+// takes it from an address that is x columns lower. Only A_x is a Toeplitz matrix that registers must be filled with. Each x
+// takes two instructions of 32 values of s.
 //
-// Only columns q >= x meet a digit of b. An instruction takes a multiple of 16 columns; for the 16 values of x from 16m on it takes
-// those from 16m, in all Q (Q + 16) / 2 times 64 x 64 digit products, of which a share of 16 / (Q + 16) is wasted on zeros
-// below b: 20 % at Q = 64 (2^15 bits), 11 % at Q = 128. The values of x go downwards, so that the sums become more and not fewer.
+// Only columns q >= x meet a digit of b. An instruction takes a multiple of 16 columns; for the 16 values of x from 16m on it
+// takes those from 16m, in all Q (Q + 16) / 2 times 64 x 64 digit products, of which a share of 16 / (Q + 16) is wasted on
+// zeros below b: 20 % at Q = 64 (2^15 bits), 11 % at Q = 128. The values of x go downwards, so that the sums become more and
+// not fewer.
 //
 // Which s stands at which place is free, as long as A and B agree. In byte e of register h, lane (g, t) of A, s is
 //     s = 32 step + 16h + 4t + 3 - e,
 // so that with p = 32f + 8w + g in register f, warp w, the lane's four digits lie in a row: those up to digit g mod 4 of limb
 //     16x + 8f - 8 step - 4h + (2w + g / 4 - t)   of a.
-// `WarpgroupForms` keeps a form of a for each g mod 4, the limbs moved up by 3 to 0 digits, and b with the bytes of each limb reversed.
-// The eight registers of x are six limbs, 4 apart, of which the upper two were the lower two of x + 1: each x loads four (`Ring`).
+// `WarpgroupForms` keeps a form of a for each g mod 4, its digits moved up by 3 to 0 places, and b with the bytes of each limb
+// reversed. The eight registers of x are six limbs, 4 apart, of which the upper two were the lower two of x + 1: each x loads
+// four (`Ring`). That matters, because shared memory is as busy as the matrix units: B takes half of its cycles, and a warp's
+// load one of them.
 //
-// Shared memory limits a wgmma of 64 rows as much as its products do: B takes half of its cycles, and each load of a limb of A one
-// for each warp. That is why limbs are loaded once, and not the eight times that vector loads would take.
+// Banks: the lanes of a warp read five limbs in a row of each of the four forms, which begin 8 banks apart. Of b, the 16 digits
+// of a column that a piece (wgmma.cuh) has stand beside those of the next columns, in four quarters that begin 8 banks apart,
+// for the lanes that store them.
 //
-// Banks: the lanes of a warp read five limbs in a row of each of the four forms, which begin 8 banks apart (24 if one counts on).
-// The 16 digits of a column that make a piece of B (wgmma.cuh) are together with the same 16 of the next columns, in four quarters of b,
-// which begin 8 banks apart as well, for those who store them.
-//
-// Exactness: a sum has at most n products of at most 255^2, which is below 2^29 for the n = 2^13 digits that registers have room for.
+// Exactness: a sum has at most n products of at most 255^2, which is below 2^29 for the n = 2^13 digits that registers have
+// room for.
 #pragma once
 #include "group.cuh"
 #include "ptx.cuh"
@@ -147,7 +148,8 @@ struct WarpgroupToeplitz {
     }
   }
 
-  // Columns FIRST and above, with the products of all x >= FIRST. Takes the rows of the uppermost x and leaves those of the next below.
+  // Columns FIRST and above, with the products of all x >= FIRST. Takes the rows of the uppermost x and leaves those of the next
+  // below.
   template <u32 FIRST>
   GPUINT_DEVICE void add_from(u32& at, Ring& ring, Rows (&rows)[2][2], u32 (&sums)[(COLUMNS - FIRST) / 2]) const {
     constexpr u32 ABOVE = (COLUMNS - FIRST - STEP) / 2;
