@@ -2,7 +2,8 @@
 //!
 //! - `GPUINT_NVCC`: the compiler, or `none`; without it, nvcc is looked for in `CUDA_HOME`,
 //!   `CUDA_PATH`, `PATH` and `/usr/local/cuda`
-//! - `GPUINT_ARCHS`: what fatbins hold, a list of `sm_NN` (code) and `compute_NN` (PTX)
+//! - `GPUINT_ARCHS`: what fatbins hold, a list of `sm_NN` (code; `sm_90a`: with the instructions that
+//!   only GPUs of compute capability 9.0 have) and `compute_NN` (PTX)
 //! - `GPUINT_NVCC_FLAGS`: more options
 
 use std::env;
@@ -19,8 +20,8 @@ use crate::{Result, codegen, variable, write};
 /// by side.
 const SHAPES_PER_UNIT: usize = 2;
 /// What fatbins hold where GPUINT_ARCHS says nothing: code for A100 and H100/H200, and PTX for
-/// everything newer.
-const ARCHITECTURES: &str = "sm_80,sm_90,compute_90";
+/// everything newer, which does not have the instructions of `sm_90a`.
+const ARCHITECTURES: &str = "sm_80,sm_90a,compute_90";
 
 /// Where nvcc is; `None` where there is none or it is not wanted.
 pub(crate) fn find() -> Option<PathBuf> {
@@ -64,7 +65,9 @@ fn options() -> Result<Vec<String>> {
     let architectures = variable("GPUINT_ARCHS").unwrap_or_else(|| ARCHITECTURES.to_owned());
     for architecture in architectures.split(',').map(str::trim) {
         let virtual_one = match architecture.split_once('_') {
-            Some(("sm" | "compute", number)) if !number.is_empty() => format!("compute_{number}"),
+            Some(("sm" | "compute", name)) if name.starts_with(|c: char| c.is_ascii_digit()) => {
+                format!("compute_{name}")
+            }
             _ => {
                 return Err(format!(
                     "GPUINT_ARCHS: \"{architecture}\" is neither sm_NN nor compute_NN"

@@ -16,7 +16,7 @@ use std::{env, fs};
 
 use crate::compiled::{Compiled, Result, output_into};
 
-/// The code that is disassembled.
+/// The code that is disassembled: that of the PTX, which has no instructions of `sm_90a`.
 const ARCHITECTURE: &str = "sm_90";
 /// Products in a basic block of an inner loop, at least: a tile of 2 columns times a word of 4.
 const MANY: f64 = 8.0;

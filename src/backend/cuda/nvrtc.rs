@@ -94,6 +94,8 @@ impl Target {
     /// The options of the compiler.
     pub(super) fn options(self) -> [String; 2] {
         let architecture = match self {
+            // With the instructions that only these GPUs have.
+            Self::Cubin(90) => "sm_90a".to_owned(),
             Self::Cubin(number) => format!("sm_{number}"),
             Self::Ptx(number) => format!("compute_{number}"),
         };
@@ -174,6 +176,10 @@ impl Nvrtc {
         self.words(unsafe { (self.functions.architectures)(numbers.as_mut_ptr()) })?;
         self.version = (major, minor);
         self.architectures = numbers.into_iter().filter_map(|n| n.try_into().ok()).collect();
+        if major < 12 {
+            // It knows sm_90, but not the instructions of sm_90a.
+            self.architectures.retain(|&number| number < 90);
+        }
         Ok(())
     }
 
@@ -339,7 +345,9 @@ mod tests {
         assert_eq!(Target::choose(&known, 121), Some(Target::Ptx(100)));
         assert_eq!(Target::choose(&known, 70), None);
         assert_eq!(Target::choose(&[], 90), None);
-        assert_eq!(Target::Cubin(90).options(), ["--gpu-architecture=sm_90", "--std=c++17"]);
+        assert_eq!(Target::Cubin(90).options(), ["--gpu-architecture=sm_90a", "--std=c++17"]);
+        assert_eq!(Target::Cubin(80).options()[0], "--gpu-architecture=sm_80");
+        assert_eq!(Target::Ptx(90).options()[0], "--gpu-architecture=compute_90");
         assert_eq!(Target::Ptx(80).options()[0], "--gpu-architecture=compute_80");
     }
 

@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn nvrtc_compiles_every_kernel_of_the_catalogue() {
         let Some(nvrtc) = nvrtc() else { return };
-        let target = nvrtc.target(90).expect("sm_90 is known to every NVRTC that is maintained");
+        let target = nvrtc.target(90).expect("sm_90a is known to every NVRTC that is maintained");
         let compile = |shape: &Shape| {
             let Shape { bits, q, digit } = *shape;
             let digit = digit.name();
