@@ -92,11 +92,11 @@ struct WarpgroupProduct {
 };
 
 // Whether a low product is faster so than by mma.sync: from 2^15 bits on, up to where its sums fill a warpgroup's registers.
-constexpr bool is_for_warpgroups(u32 bits) { return bits >= 32768 && bits <= 65536 && bits % 8192 == 0; }
+__host__ __device__ constexpr bool is_for_warpgroups(u32 bits) { return bits >= 32768 && bits <= 65536 && bits % 8192 == 0; }
 
 #else
 
-constexpr bool is_for_warpgroups(u32) { return false; }
+__host__ __device__ constexpr bool is_for_warpgroups(u32) { return false; }
 
 #endif
 
