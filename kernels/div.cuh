@@ -129,22 +129,21 @@ template <class S, class Strategy>
 struct DivRem : GroupDivision<typename Strategy::template Kernel<S>> {};
 
 // Short rows, in blocks: a few lanes per instance, as long as the longest divisor fits a warp. Measured on an H200. Divisors of 2^k
-// limbs need a word of zeros above, and lanes of 20 and 36 limbs hold that without waste.
+// limbs need a word of zeros above, and lanes of 20, 36 and 52 limbs hold that without waste. Long lanes spend less on estimates.
 constexpr u32 LANE_DIVISION_BITS = 32768;
 
 // One block for the whole multiprocessor, where it has the shared memory: compute capability 9.0 up to 12.0.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
-constexpr u32 WIDE_LANE_DIVISION_THREADS = 512;
+constexpr u32 WIDE_LANE_DIVISION_THREADS = 384;
 #else
-constexpr u32 WIDE_LANE_DIVISION_THREADS = 256;
+constexpr u32 WIDE_LANE_DIVISION_THREADS = 192;
 #endif
 
 template <class S, class Divisors = SecondOperand<S>>
 using LaneDivisionOf = typename Either<
     S::N <= 64, LaneDivision<S, 20, 8, 96, 128, 256, false, Divisors>,
     typename Either<S::N <= 256, LaneDivision<S, 36, 12, 128, 128, 256, false, Divisors>,
-                    LaneDivision<S, 36, 12, 128, WIDE_LANE_DIVISION_THREADS,
-                                 S::N <= 512 ? 2 * WIDE_LANE_DIVISION_THREADS : 512, true, Divisors>>::Type>::Type;
+                    LaneDivision<S, 52, 12, 168, WIDE_LANE_DIVISION_THREADS, S::N <= 512 ? 2048 : 1024, true, Divisors>>::Type>::Type;
 
 // Whether rows are whole blocks of 32-bit limbs, and no longer than that.
 template <class S, u32 MOST_BITS>
