@@ -143,10 +143,14 @@ constexpr u32 LANE_DIVISION_BLOCKS = 2;
 template <class S>
 constexpr u32 LANE_DIVISION_BATCH = S::N <= 256 ? 4096 : S::N <= 512 ? 2048 : 1024;
 
+// Longer tiles where registers suffice: addresses of rows take fewer where these are powers of two.
+template <class S>
+constexpr u32 LANE_DIVISION_TILE = power_of_two_at_least(S::N) == S::N ? 16 : 12;
+
 template <class S, class Divisors>
 using WideLaneDivision = typename Either<
     S::N <= 256, LaneDivision<S, 36, 12, 128, 512 / LANE_DIVISION_BLOCKS, LANE_DIVISION_BATCH<S>, true, Divisors>,
-    LaneDivision<S, 52, 12, 168, 384 / LANE_DIVISION_BLOCKS, LANE_DIVISION_BATCH<S>, true, Divisors>>::Type;
+    LaneDivision<S, 52, LANE_DIVISION_TILE<S>, 168, 384 / LANE_DIVISION_BLOCKS, LANE_DIVISION_BATCH<S>, true, Divisors>>::Type;
 
 template <class S, class Divisors = SecondOperand<S>>
 using LaneDivisionOf =

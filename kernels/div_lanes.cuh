@@ -135,8 +135,7 @@ struct LaneDivision {
         for (u32 k = 0; k < SCANNED_WORDS; ++k) {
           u32 word[WORD] = {};
           if (i + j * GROUPS < count)
-            read_or_zero(Divisors::at(o, first + i + j * GROUPS), static_cast<i32>(k * Scanner::THREADS + scanner.rank),
-                         S::WORDS, word);
+            read_or_zero(Divisors::at(o, first + i + j * GROUPS), static_cast<i32>(k * Scanner::THREADS + scanner.rank), word);
           seen[j][k] = word[0] | word[1] | word[2] | word[3];
           if constexpr (KEYS_OF_WORD > 1) seen[j][k] = (seen[j][k] != 0 ? 1 : 0) | (word[3] & 1u << 31);
         }
@@ -312,12 +311,12 @@ struct LaneDivision {
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS + BLOCK_WORDS; ++w) {
         u32 word[WORD];
-        read_or_zero(divisor, own_word + static_cast<i32>(w) - static_cast<i32>(BLOCK_WORDS), words, word);
+        read_or_zero(divisor, own_word + static_cast<i32>(w) - static_cast<i32>(BLOCK_WORDS), word);
         store_word(record + RECORD_V + w * WORD, word);
       }
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS; ++w)
-        read_or_zero(dividend, own_word + static_cast<i32>(w + BLOCK_WORDS * blocks), S::WORDS, r + w * WORD);
+        read_or_zero(dividend, own_word + static_cast<i32>(w + BLOCK_WORDS * blocks), r + w * WORD);
       GPUINT_UNROLL(K)
       for (u32 i = 0; i < K; ++i) r[i] = ~r[i];
       u32* const quotient = output_row<S>(o, 0, row);
@@ -386,8 +385,8 @@ struct LaneDivision {
       // The next limbs of the dividend are on their way from global memory during the estimate.
       u32 next[SHORT_BLOCK];
       const i32 at = static_cast<i32>(BLOCK_WORDS * block - scale);
-      read_or_zero(dividend, at, S::WORDS, next);
-      read_or_zero(dividend, at + 1, S::WORDS, next + WORD);
+      read_or_zero(dividend, at, next);
+      read_or_zero(dividend, at + 1, next + WORD);
       u32 q[9];
       {
         const Sight sight(record[RECORD_SIGHT]);
@@ -456,11 +455,11 @@ struct LaneDivision {
     }
   }
 
-  // Word w of a row, zero outside of 0 .. words and of the row.
-  GPUINT_DEVICE static void read_or_zero(const u32* row, i32 w, u32 words, u32* limbs) {
+  // Word w of a row, zero outside of it.
+  GPUINT_DEVICE static void read_or_zero(const u32* row, i32 w, u32* limbs) {
     GPUINT_UNROLL(4)
     for (u32 i = 0; i < WORD; ++i) limbs[i] = 0;
-    if (static_cast<u32>(w) < min_of(words, S::WORDS)) read_word<S>(row, static_cast<u32>(w) * WORD, limbs);
+    if (static_cast<u32>(w) < S::WORDS) read_word<S>(row, static_cast<u32>(w) * WORD, limbs);
   }
 
   // Rh as the team's last lane has it.
