@@ -173,9 +173,11 @@ GPUINT_DEVICE void prefetch_words(const G& group, const Limb* from, u32 words) {
 }
 
 // Blocks that a multiprocessor must be able to hold if each thread may use that many registers: the bound given to the
-// compiler, which would otherwise take twice the registers to save a few instructions.
+// compiler, which would otherwise take twice the registers to save a few instructions. Each of the four schedulers has a quarter
+// of the 65536 registers for whole warps.
 __host__ __device__ constexpr u32 blocks_with_registers(u32 registers, u32 threads) {
-  return max_of(1, 65536 / (registers * threads));
+  const u32 warps = 4 * (65536 / 4 / (32 * registers));
+  return max_of(1, warps / ceil_div(threads, 32));
 }
 
 // Runs work(group, row, arena) for every row that falls to this thread's group, each with ARENA bytes of shared memory.

@@ -129,22 +129,34 @@ template <class S, class Strategy>
 struct DivRem : GroupDivision<typename Strategy::template Kernel<S>> {};
 
 // Short rows, in blocks: a few lanes per instance, as long as the longest divisor fits a warp. Measured on an H200. Divisors of 2^k
-// limbs need a word of zeros above, and lanes of 20 and 36 limbs hold that without waste.
+// limbs need a word of zeros above, and lanes of 20, 36 and 52 limbs hold that without waste. Long lanes spend less on estimates.
 constexpr u32 LANE_DIVISION_BITS = 32768;
 
-// One block for the whole multiprocessor, where it has the shared memory: compute capability 9.0 up to 12.0.
+// One block for the whole multiprocessor, where it has the shared memory: compute capability 9.0 up to 12.0. Half of it elsewhere.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
-constexpr u32 WIDE_LANE_DIVISION_THREADS = 512;
+constexpr u32 LANE_DIVISION_BLOCKS = 1;
 #else
-constexpr u32 WIDE_LANE_DIVISION_THREADS = 256;
+constexpr u32 LANE_DIVISION_BLOCKS = 2;
 #endif
 
+// Rows that a block sorts at a time: about what a multiprocessor gets of a batch of 2^32 bits.
+template <class S>
+constexpr u32 LANE_DIVISION_BATCH = S::N <= 256 ? 4096 : S::N <= 512 ? 2048 : 1024;
+
+// Longer tiles where registers suffice: addresses of rows take fewer where these are powers of two.
+template <class S>
+constexpr u32 LANE_DIVISION_TILE = power_of_two_at_least(S::N) == S::N ? 16 : 12;
+
+template <class S, class Divisors>
+using WideLaneDivision = typename Either<
+    S::N <= 256, LaneDivision<S, 36, 12, 128, 512 / LANE_DIVISION_BLOCKS, LANE_DIVISION_BATCH<S>, true, Divisors>,
+    LaneDivision<S, 52, LANE_DIVISION_TILE<S>, 168, 384 / LANE_DIVISION_BLOCKS, LANE_DIVISION_BATCH<S>, true, Divisors>>::Type;
+
 template <class S, class Divisors = SecondOperand<S>>
-using LaneDivisionOf = typename Either<
-    S::N <= 64, LaneDivision<S, 20, 8, 96, 128, 256, false, Divisors>,
-    typename Either<S::N <= 256, LaneDivision<S, 36, 12, 128, 128, 256, false, Divisors>,
-                    LaneDivision<S, 36, 12, 128, WIDE_LANE_DIVISION_THREADS,
-                                 S::N <= 512 ? 2 * WIDE_LANE_DIVISION_THREADS : 512, true, Divisors>>::Type>::Type;
+using LaneDivisionOf =
+    typename Either<S::N <= 64, LaneDivision<S, 20, 8, 96, 128, 256, false, Divisors>,
+                    typename Either<S::N <= 128, LaneDivision<S, 36, 12, 128, 128, 256, false, Divisors>,
+                                    WideLaneDivision<S, Divisors>>::Type>::Type;
 
 // Whether rows are whole blocks of 32-bit limbs, and no longer than that.
 template <class S, u32 MOST_BITS>

@@ -42,8 +42,10 @@ struct LaneDivision {
   // batch, and whichever is done first takes the next.
   static constexpr u32 PERSISTENT = SHARES ? 1 : 0;
   static constexpr u32 ROWS = SHARES ? 64 : BATCH;
-  // The key of a row: words of its divisor.
-  static constexpr u32 KEYS = S::WORDS + 1;
+  // The key of a row: words of its divisor. Where rows are few blocks, twice that, less 1 where the top bit of the top word is set,
+  // which may save a block.
+  static constexpr u32 KEYS_OF_WORD = N <= 256 ? 2 : 1;
+  static constexpr u32 KEYS = KEYS_OF_WORD * S::WORDS + 1;
   using Sorted = SortedBatch<THREADS, BATCH, KEYS>;
   // The lanes that look for the top of a divisor together, and the rows that they look at at a time.
   using Scanner = Group<min_of(32, power_of_two_at_least(S::WORDS))>;
@@ -104,6 +106,8 @@ struct LaneDivision {
   }
 
  private:
+  GPUINT_DEVICE static u32 words_of(u32 key) { return ceil_div(key, KEYS_OF_WORD); }
+
   // Lanes of a team; a divisor of so many words may need a word of zeros above.
   GPUINT_DEVICE static u32 lanes_for(u32 words) { return ceil_div(words + 1, OWN_WORDS); }
 
@@ -114,7 +118,7 @@ struct LaneDivision {
     return rows;
   }
   GPUINT_DEVICE static u32 fitting(const Sorted& sorted, u32 longest) {
-    return 32 / lanes_for(sorted.keys[sorted.order[longest]]);
+    return 32 / lanes_for(words_of(sorted.keys[sorted.order[longest]]));
   }
 
   // Sets the keys of a batch. All words of several rows are on their way at a time.
@@ -124,27 +128,30 @@ struct LaneDivision {
     const Scanner scanner(nullptr);
     constexpr u32 GROUPS = THREADS / Scanner::THREADS;
     for (u32 i = Scanner::index(); i < count; i += SCANNED_ROWS * GROUPS) {
-      u32 any[SCANNED_ROWS][SCANNED_WORDS];
+      u32 seen[SCANNED_ROWS][SCANNED_WORDS];  // of a word: zero or not, and its top bit
       GPUINT_UNROLL(16)
       for (u32 j = 0; j < SCANNED_ROWS; ++j) {
         GPUINT_UNROLL(8)
         for (u32 k = 0; k < SCANNED_WORDS; ++k) {
           u32 word[WORD] = {};
           if (i + j * GROUPS < count)
-            read_or_zero(Divisors::at(o, first + i + j * GROUPS), static_cast<i32>(k * Scanner::THREADS + scanner.rank),
-                         S::WORDS, word);
-          any[j][k] = word[0] | word[1] | word[2] | word[3];
+            read_or_zero(Divisors::at(o, first + i + j * GROUPS), static_cast<i32>(k * Scanner::THREADS + scanner.rank), word);
+          seen[j][k] = word[0] | word[1] | word[2] | word[3];
+          if constexpr (KEYS_OF_WORD > 1) seen[j][k] = (seen[j][k] != 0 ? 1 : 0) | (word[3] & 1u << 31);
         }
       }
       GPUINT_UNROLL(16)
       for (u32 j = 0; j < SCANNED_ROWS; ++j) {
-        u32 words = 0;
+        u32 key = 0;
         GPUINT_UNROLL(8)
         for (u32 k = 0; k < SCANNED_WORDS; ++k) {
-          const u32 found = scanner.vote(any[j][k] != 0);
-          if (found != 0) words = k * Scanner::THREADS + 32 - static_cast<u32>(__clz(static_cast<int>(found)));
+          const u32 found = scanner.vote(seen[j][k] != 0);
+          const u32 full = KEYS_OF_WORD == 1 ? 0 : scanner.vote(seen[j][k] >> 31 != 0);
+          if (found == 0) continue;
+          const u32 top = 31 - static_cast<u32>(__clz(static_cast<int>(found)));
+          key = KEYS_OF_WORD * (k * Scanner::THREADS + top + 1) - (full >> top & 1);
         }
-        if (scanner.rank == 0 && i + j * GROUPS < count) sorted.set(i + j * GROUPS, words);
+        if (scanner.rank == 0 && i + j * GROUPS < count) sorted.set(i + j * GROUPS, key);
       }
     }
   }
@@ -246,11 +253,11 @@ struct LaneDivision {
   // Rows slot .. slot + rows of the sorted batch, the first one the longest.
   GPUINT_DEVICE static void divide_rows(const Operands& o, const u64& first, const Sorted& sorted, u32 slot, u32 rows,
                                         u32* record) {
-    const u32 longest = sorted.keys[sorted.order[slot]];
+    const u32 longest = words_of(sorted.keys[sorted.order[slot]]);
     const u32 lanes = lanes_for(longest);
     const u32 member = threadIdx.x % 32 / lanes;
     const u32 own = sorted.order[member < rows ? slot + member : slot];
-    const u32 words = sorted.keys[own];
+    const u32 words = words_of(sorted.keys[own]);
     const bool active = member < rows && words != 0;
     if (longest != 0) {
       // Lanes without a row do as if they had the first, but store nothing.
@@ -304,12 +311,12 @@ struct LaneDivision {
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS + BLOCK_WORDS; ++w) {
         u32 word[WORD];
-        read_or_zero(divisor, own_word + static_cast<i32>(w) - static_cast<i32>(BLOCK_WORDS), words, word);
+        read_or_zero(divisor, own_word + static_cast<i32>(w) - static_cast<i32>(BLOCK_WORDS), word);
         store_word(record + RECORD_V + w * WORD, word);
       }
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS; ++w)
-        read_or_zero(dividend, own_word + static_cast<i32>(w + BLOCK_WORDS * blocks), S::WORDS, r + w * WORD);
+        read_or_zero(dividend, own_word + static_cast<i32>(w + BLOCK_WORDS * blocks), r + w * WORD);
       GPUINT_UNROLL(K)
       for (u32 i = 0; i < K; ++i) r[i] = ~r[i];
       u32* const quotient = output_row<S>(o, 0, row);
@@ -378,8 +385,8 @@ struct LaneDivision {
       // The next limbs of the dividend are on their way from global memory during the estimate.
       u32 next[SHORT_BLOCK];
       const i32 at = static_cast<i32>(BLOCK_WORDS * block - scale);
-      read_or_zero(dividend, at, S::WORDS, next);
-      read_or_zero(dividend, at + 1, S::WORDS, next + WORD);
+      read_or_zero(dividend, at, next);
+      read_or_zero(dividend, at + 1, next + WORD);
       u32 q[9];
       {
         const Sight sight(record[RECORD_SIGHT]);
@@ -448,11 +455,11 @@ struct LaneDivision {
     }
   }
 
-  // Word w of a row, zero outside of 0 .. words and of the row.
-  GPUINT_DEVICE static void read_or_zero(const u32* row, i32 w, u32 words, u32* limbs) {
+  // Word w of a row, zero outside of it.
+  GPUINT_DEVICE static void read_or_zero(const u32* row, i32 w, u32* limbs) {
     GPUINT_UNROLL(4)
     for (u32 i = 0; i < WORD; ++i) limbs[i] = 0;
-    if (static_cast<u32>(w) < min_of(words, S::WORDS)) read_word<S>(row, static_cast<u32>(w) * WORD, limbs);
+    if (static_cast<u32>(w) < S::WORDS) read_word<S>(row, static_cast<u32>(w) * WORD, limbs);
   }
 
   // Rh as the team's last lane has it.

@@ -30,7 +30,7 @@ template <class S>
 struct DivRemBy<S, TensorCore, false> : GroupDivRemBy<TensorRows<S>, QuotientProducts<S>> {};
 
 template <class S>
-using ModularProducts = PaddedColumns<(S::N < 512 ? 3 : 6), (S::N < 512 ? 128 : 168)>;
+using ModularProducts = PaddedColumns<(S::N < 512 ? 3 : 6), (S::N <= 256 ? 128 : 168)>;
 
 template <class S>
 struct MulMod<S, TensorCore> : ProductMod<TensorRows<S>, ModularProducts<S>, 2> {};

@@ -49,12 +49,12 @@ struct PowerMod : ModularFrame<S, M> {
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Base::run(o, shared, [&](G& group, u64 row, unsigned char* bytes) {
-      const Limb* const exponent = input_row<S>(o, 1, (o.scalar & ONE_EXPONENT) != 0 ? 0 : row);
-      const u32 bits = group.max(bits_seen<S>(group, exponent));
+      // Asked where it is needed: an address kept from product to product would cost registers.
+      const auto exponent = [&] { return input_row<S>(o, 1, (o.scalar & ONE_EXPONENT) != 0 ? 0 : row); };
+      const u32 bits = group.max(bits_seen<S>(group, exponent()));
       const Prepared<S> prepared(o, row);
-      Limb* const result = output_row<S>(o, 0, row);
       if (bits == 0) {
-        write_bit(group, prepared.bits() > 1, result);
+        write_bit(group, prepared.bits() > 1, output_row<S>(o, 0, row));
         return;
       }
       Modular<S, M, G> mod(group, bytes, prepared);
@@ -88,7 +88,7 @@ struct PowerMod : ModularFrame<S, M> {
           } else if (position > 0) {
             --position;
             squarings = k - 1;
-            digit = exponent_digit<S>(exponent, position, k);
+            digit = exponent_digit<S>(exponent(), position, k);
           } else {
             break;
           }
@@ -106,11 +106,11 @@ struct PowerMod : ModularFrame<S, M> {
           ++made;
           copy_words(group, mod.arena().a, n, power(made));
           // The powers are there, and the walk over the digits starts with the top one's.
-          if (made == powers) copy_words(group, power(exponent_digit<S>(exponent, position, k)), n, mod.arena().a);
+          if (made == powers) copy_words(group, power(exponent_digit<S>(exponent(), position, k)), n, mod.arena().a);
         }
       }
       mod.correct();
-      copy_out<S>(group, mod.arena().a, mod.limbs(), result);
+      copy_out<S>(group, mod.arena().a, mod.limbs(), output_row<S>(o, 0, row));
     });
   }
 

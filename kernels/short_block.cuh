@@ -88,9 +88,9 @@ GPUINT_DEVICE void short_reciprocal(Limb limb_of, u32 n, u32 s, u32 (&y)[9]) {
 constexpr u32 HALF_ROWS = 5, HALF_COLUMNS = 11;
 
 GPUINT_DEVICE void half_estimate(const u32 (&rh)[10], const u32 (&y)[HALF_ROWS], u32 (&sum)[HALF_COLUMNS]) {
-  // Even columns and odd ones apart; a chain's carry goes to the column after its last, which holds nothing but carries until a
-  // later row reaches it.
-  u32 even[13] = {}, odd[13] = {};
+  // Even columns and odd ones apart. A chain ends in a high half of a product on a column that no row has reached before: it leaves
+  // no carry.
+  u32 even[HALF_COLUMNS] = {}, odd[HALF_COLUMNS] = {};
   GPUINT_UNROLL(5)
   for (u32 i = HALF_ROWS; i-- > 0;) {
     GPUINT_UNROLL(2)
@@ -105,7 +105,6 @@ GPUINT_DEVICE void half_estimate(const u32 (&rh)[10], const u32 (&y)[HALF_ROWS],
           ptx::madc_lo_cc(to[column], y[i], rh[j]);
         ptx::madc_hi_cc(to[column + 1], y[i], rh[j]);
       }
-      ptx::addc(to[10 - 2 * i + parity], 0);
     }
   }
   ptx::add_cc(even[0], odd[0]);

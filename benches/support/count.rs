@@ -66,13 +66,20 @@ pub(crate) struct Work {
     row_sectors: f64,
 }
 
+/// What a multiprocessor gets of a batch of 2^32 bits.
+const MULTIPROCESSOR_BITS: usize = 1 << 25;
+
 /// Rows that fill the warps of a block, and are enough for a mean.
 fn row_count(op: Operation, workload: Workload, kernel: &Kernel, bits: usize) -> usize {
     let block = kernel.facts.rows_per_block as usize;
     match op {
         Operation::DivRem | Operation::ShiftedInverse => {
+            if by_lanes(kernel.task, bits) {
+                // A warp's rows are of equal length where there are many to choose from.
+                return (MULTIPROCESSOR_BITS / bits).next_multiple_of(block);
+            }
             // Groups within a warp take four times as many rows at a time, by length.
-            let batch = if block > 1 && !by_lanes(kernel.task, bits) { 4 * block } else { block };
+            let batch = if block > 1 { 4 * block } else { block };
             let few = matches!(workload, Workload::Half | Workload::Square);
             let wanted = (1usize << 20).div_ceil(bits).min(64).div_ceil(if few { 2 } else { 1 });
             wanted.next_multiple_of(batch)
@@ -136,7 +143,9 @@ pub(crate) fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<
     let row_sectors =
         (inputs.iter().map(Vec::len).sum::<usize>() + outputs.iter().sum::<usize>()) / 32 / rows;
     let given = Operands { inputs, outputs, rows, mask: op == Operation::DivRem, scalar };
-    let how = How { max_grid: u32::MAX, seed: 0, checks: Checks::NONE };
+    // Blocks of divisions by lanes take all rows of their multiprocessor in order of length.
+    let max_grid = if by_lanes(kernel.task, bits) { 1 } else { u32::MAX };
+    let how = How { max_grid, seed: 0, checks: Checks::NONE };
     let Outcome { counts, status, outputs, .. } =
         compiled::run(&unit.compiled.module, &kernel.name, &given, how)?;
     if status != u64::MAX {
