@@ -132,8 +132,9 @@ struct DivRem : GroupDivision<typename Strategy::template Kernel<S>> {};
 // limbs need a word of zeros above, and lanes of 20, 36 and 52 limbs hold that without waste. Long lanes spend less on estimates.
 constexpr u32 LANE_DIVISION_BITS = 32768;
 
-// One block for the whole multiprocessor, where it has the shared memory: compute capability 9.0 up to 12.0. Half of it elsewhere.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
+// One block for the whole multiprocessor where it surely has the shared memory, in code for compute capability 9.0 alone: other code
+// may run on GPUs with 99 KB for a block.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 constexpr u32 LANE_DIVISION_BLOCKS = 1;
 #else
 constexpr u32 LANE_DIVISION_BLOCKS = 2;

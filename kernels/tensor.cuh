@@ -48,8 +48,14 @@ template <u32 TILES, Extent E>
 struct Measured {
   static constexpr u32 NT = largest_divisor(TILES, 16);
   static constexpr u32 UNROLL = NT <= 8 ? 4 : E == Extent::Low && TILES == 32 ? 2 : 1;
-  static constexpr u32 AHEAD = TILES <= (E == Extent::Low ? 16 : 8) ? 1 : 0;
-  using Type = Tuning<NT, UNROLL, AHEAD, AHEAD == 1 ? 4 : 1, warps_to_a_row(TILES), 12>;
+  static constexpr u32 AHEAD = TILES <= 8 ? 1 : 0;
+  static constexpr u32 RESIDENT = TILES <= 2                              ? 32
+                                  : TILES <= 4                            ? (E == Extent::Low ? 28 : 24)
+                                  : TILES <= (E == Extent::Low ? 16 : 8) ? 16
+                                                                          : 12;
+  // Short rows in large blocks, which read and write long stretches of memory.
+  static constexpr u32 ROWS = AHEAD == 0 ? 1 : TILES <= 4 ? RESIDENT : RESIDENT / 2;
+  using Type = Tuning<NT, UNROLL, AHEAD, ROWS, warps_to_a_row(TILES), RESIDENT>;
 };
 
 template <class S, Extent E, u32 OPERANDS, class T = typename Measured<S::BITS / (8 * TILE_DIGITS), E>::Type>
