@@ -38,7 +38,7 @@ __host__ __device__ constexpr u32 largest_divisor(u32 a, u32 limit) {
 // So many warps to a row that a multiprocessor holds about a dozen, as far as each has whole tiles to copy.
 __host__ __device__ constexpr u32 warps_to_a_row(u32 tiles) {
   u32 warps = tiles <= 32 ? 1 : tiles <= 64 ? 2 : tiles <= 128 ? 4 : 8;
-  while (tiles % (2 * warps) != 0) warps /= 2;
+  while (warps > 1 && tiles % (2 * warps) != 0) warps /= 2;
   return warps;
 }
 
@@ -117,8 +117,9 @@ struct TensorProduct {
   // Neighbouring limbs of the operands, two to a lane and round, on their way to shared memory.
   struct Pairs {
     static constexpr u32 LIMBS_OF_ROUND = 2 * G::THREADS;
-    static_assert(LIMBS % LIMBS_OF_ROUND == 0, "rows are whole rounds");
-    static constexpr u32 ROUNDS = largest_divisor(LIMBS / LIMBS_OF_ROUND, T::AHEAD == 1 ? LIMBS : 4);  // at a time
+    static constexpr bool WHOLE = LIMBS % LIMBS_OF_ROUND == 0;  // or lanes have nothing to do in the last round
+    static_assert(WHOLE || T::WARPS == 1, "the rows of a block are whole rounds");
+    static constexpr u32 ROUNDS = largest_divisor(ceil_div(LIMBS, LIMBS_OF_ROUND), T::AHEAD == 1 ? LIMBS : 4);  // at a time
     static constexpr u32 LIMBS_READ = ROUNDS * LIMBS_OF_ROUND;
     uint2 pair[OPERANDS][ROUNDS];
     u32 below[OPERANDS][T::WARPS == 1 ? 1 : ROUNDS];  // lane 0: of the limb below its pair
@@ -131,7 +132,7 @@ struct TensorProduct {
         GPUINT_UNROLL(16)
         for (u32 round = 0; round < ROUNDS; ++round) {
           const u32 k = from + round * LIMBS_OF_ROUND + 2 * group.rank;
-          pair[i][round] = __ldg(reinterpret_cast<const uint2*>(limbs + k));
+          pair[i][round] = WHOLE || k < LIMBS ? __ldg(reinterpret_cast<const uint2*>(limbs + k)) : make_uint2(0, 0);
           if constexpr (T::WARPS > 1) below[i][round] = group.lane == 0 && k > 0 ? __ldg(limbs + k - 1) : 0;
         }
         if (T::WARPS == 1 && from == 0) below[i][0] = 0;
@@ -149,6 +150,7 @@ struct TensorProduct {
           const u32 rotated = __shfl_sync(~0u, limbs.y, (group.lane + 31) % 32);
           const u32 beneath = group.lane == 0 ? below[i][T::WARPS == 1 ? 0 : round] : rotated;
           if constexpr (T::WARPS == 1) below[i][0] = rotated;
+          if (!WHOLE && k >= LIMBS) continue;
           if (i == 0) factors.put_a(k, limbs, beneath);
           if (i == OPERANDS - 1) factors.put_b(k, limbs, beneath);
         }

@@ -62,7 +62,7 @@ pub struct Karatsuba;
 /// diagonals, so that a product of matrices is a range of columns of the product of integers. Offered
 /// for [`wrapping_mul`](crate::Batch::wrapping_mul), [`mul_lo_hi`](crate::Batch::mul_lo_hi),
 /// [`widening_mul`](crate::Batch::widening_mul) and
-/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 2048 bits up to 262144 (the
+/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 1024 bits from 2048 to 262144 (the
 /// widest take half a byte of shared memory a bit, 133 KB at 262144), and for division in blocks
 /// ([`Blocked`]) at multiples of 128 bits from 32768 on, whatever the digits and `Q`. Elsewhere it is
 /// [`Classical`]. Results are the same.
