@@ -64,6 +64,13 @@ __host__ __device__ constexpr bool columns_fit(u32 n) {
   return n <= upper;
 }
 
+// Values that fit the shared memory of a multiprocessor beside the points of 1024 threads.
+#if !defined(KEPTN)
+constexpr u32 KEPT = 6;
+#else
+constexpr u32 KEPT = KEPTN;
+#endif
+
 enum class Way { There, Back };
 
 // What a pass multiplies by, on one way.
@@ -210,19 +217,34 @@ struct NttProduct {
   // Rows of N residues in device memory: of lo and hi modulo each prime, and transforms of the first operand, which stand where hi
   // comes later.
   static constexpr u32 WAITING = ntt::PRIMES * HALVES + (HALVES == 1 && OPERANDS == 2 ? 1 : 0);
-  static constexpr u32 EXCHANGE = round_up(G::SCRATCH_BYTES + WARPS * sizeof(u64), 16);
-  static constexpr u32 SHARED = EXCHANGE + ntt::Exchange::bytes(N);
+  // What all threads know and registers are too few for. Volatile, so that it is read where it is used.
+  struct Place {
+    u64 row;
+    u64 scratch;  // offset of this block's part of device memory, in limbs
+  };
+  static constexpr u32 EXCHANGE = round_up(G::SCRATCH_BYTES + (WARPS + 1) * sizeof(u64) + sizeof(Place), 16);
+  // Values of the first operand's transform that a thread keeps in shared memory; the others wait, too.
+  static constexpr u32 KEPT = OPERANDS == 1 ? 0 : ntt::KEPT;
+  static constexpr u32 VALUES = EXCHANGE + ntt::Exchange::bytes(N);
+  static constexpr u32 SHARED = VALUES + KEPT * THREADS * sizeof(u32);
   static constexpr u32 SCRATCH = WAITING * N * sizeof(u32);
   static constexpr u32 MIN_BLOCKS = 1024 / THREADS;  // 64 registers a thread
   static constexpr u32 PERSISTENT = 1;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     GPUINT_UNROLL(1)
-    for (u64 row = blockIdx.x; row < o.rows; row += gridDim.x) {
-      multiply<0>(o, row, shared + EXCHANGE);
-      multiply<1>(o, row, shared + EXCHANGE);
-      multiply<2>(o, row, shared + EXCHANGE);
-      write(o, row, shared);
+    for (u64 row = blockIdx.x; row < o.rows;) {
+      if (threadIdx.x == 0) {
+        place_of(shared).row = row;
+        place_of(shared).scratch = u64(blockIdx.x) * (SCRATCH / sizeof(u32));
+      }
+      __syncthreads();
+      multiply<0>(o, shared);
+      multiply<1>(o, shared);
+      multiply<2>(o, shared);
+      write(o, place_of(shared).row, shared);
+      row = place_of(shared).row + gridDim.x;
+      __syncthreads();
     }
   }
 
@@ -231,74 +253,105 @@ struct NttProduct {
   // Columns of the first pass that a thread has, WARPS points each.
   static constexpr u32 COLUMNS = 32 / WARPS;
 
-  // A row of residues in this block's part of device memory.
-  GPUINT_DEVICE static u32* waiting(const Operands& o, u32 i) {
-    return reinterpret_cast<u32*>(o.scratch + u64(blockIdx.x) * SCRATCH) + i * N;
+  GPUINT_DEVICE static volatile Place& place_of(unsigned char* shared) {
+    return *reinterpret_cast<volatile Place*>(shared + G::SCRATCH_BYTES + (WARPS + 1) * sizeof(u64));
+  }
+
+  // A row of residues in device memory.
+  GPUINT_DEVICE static u32* waiting(const Operands& o, unsigned char* shared, u32 i) {
+    return reinterpret_cast<u32*>(o.scratch) + place_of(shared).scratch + i * N;
   }
   template <u32 PRIME>
-  GPUINT_DEVICE static u32* residues(const Operands& o, u32 half) {
-    return waiting(o, PRIME * HALVES + half) + ptx::recomputed(threadIdx.x);
+  GPUINT_DEVICE static u32* residues(const Operands& o, unsigned char* shared, u32 half) {
+    return waiting(o, shared, PRIME * HALVES + half) + ptx::recomputed(threadIdx.x);
   }
-  template <u32 PRIME>
-  GPUINT_DEVICE static u32* transformed(const Operands& o) {
-    return waiting(o, HALVES == 1 ? ntt::PRIMES : PRIME * HALVES + 1) + ptx::recomputed(threadIdx.x);
+  // The first operand's values.
+  struct Transformed {
+    u32 *kept, *waiting;
+    GPUINT_DEVICE Transformed(const Operands& o, unsigned char* shared, u32 prime)
+        : kept(reinterpret_cast<u32*>(shared + VALUES) + ptx::recomputed(threadIdx.x)),
+          waiting(NttProduct::waiting(o, shared, HALVES == 1 ? ntt::PRIMES : prime * HALVES + 1) + ptx::recomputed(threadIdx.x)) {}
+    GPUINT_DEVICE u32& operator[](u32 i) const { return (i < KEPT ? kept : waiting)[i * THREADS]; }
+  };
+
+  static constexpr u32 PASSES = OPERANDS == 2 ? 9 : 6;  // of a part
+
+  // What is done in a step of the loop over parts and passes.
+  struct Step {
+    u32 part, pass, kind;
+    GPUINT_DEVICE explicit Step(u32 step) {
+      step = ptx::recomputed(step);
+      part = step < PASSES ? 0 : 1;
+      pass = step - part * PASSES + (9 - PASSES);
+      kind = pass < 6 ? pass % 3 : pass;
+    }
+  };
+
+  // Asks for N limbs, a line of 32 a thread.
+  GPUINT_DEVICE static void prefetch(const u32* limbs) {
+#if !defined(NOPREFETCH)
+    ptx::prefetch(limbs + 32 * ptx::recomputed(threadIdx.x));
+#endif
   }
 
   // Residues of lo, and of hi if it is computed, modulo one prime.
   template <u32 PRIME>
-  GPUINT_DEVICE static void multiply(const Operands& o, u64 row, unsigned char* bytes) {
+  GPUINT_DEVICE static void multiply(const Operands& o, unsigned char* shared) {
     using F = Field<ntt::P[PRIME]>;
     const auto& tables = ntt::TABLES<F, WARPS>;
-    const ntt::Exchange exchange(bytes);
+    const ntt::Exchange exchange(shared + EXCHANGE);
     Points x;
+    // Passes 0 .. 3 take the first operand there, 3 .. 6 the second one, 6 .. 9 the product back.
     GPUINT_UNROLL(1)
-    for (u32 part = 0; part < 2; ++part) {
-      // Passes 0 .. 3 take the first operand there, 3 .. 6 the second one, 6 .. 9 the product back.
-      GPUINT_UNROLL(1)
-      for (u32 pass = OPERANDS == 2 ? 0 : 3; pass < 9; ++pass) {
-        const u32 kind = pass < 6 ? pass % 3 : pass;
-        if (kind == 0) {
-          read<F>(o, pass / 3, row, part, x);
-        } else if (kind == 1) {
-          take_strided(exchange, x);
-          by_warp<F, ntt::Way::There>(tables.ways[part][0], x);
-        } else if (kind == 2) {
+    for (u32 step = 0; step < 2 * PASSES; ++step) {
+        const Step at(step);
+        if (at.kind == 0) {
+          read<F>(o, at.pass / 3, place_of(shared).row, at.part, x);
+        } else if (at.kind == 1) {
+          take_strided<F>(exchange, tables.ways[at.part][0].thread, x);
+          if (OPERANDS == 2 && at.pass == 1) prefetch(static_cast<const u32*>(o.in[1]) + place_of(shared).row * N);
+          const Factor* const warp = tables.ways[at.part][0].warp[ptx::recomputed(threadIdx.x) / 32];
+          GPUINT_UNROLL(32)
+          for (u32 i = 1; i < 32; ++i) x[i] = F::times(warp[i], x[i]);
+        } else if (at.kind == 2) {
           const u32* const from = exchange.row();
           GPUINT_UNROLL(32)
           for (u32 i = 0; i < 32; ++i) x[i] = from[i];
-        } else if (kind == 7) {
-          take_strided(exchange, x);
-        } else if (kind == 8) {
+        } else if (at.kind == 7) {
+          take_strided<F>(exchange, tables.ways[at.part][1].thread, x);
+          const u64 next = PRIME == ntt::PRIMES - 1 && at.part == 1 ? place_of(shared).row + gridDim.x : place_of(shared).row;
+          if (next < o.rows) prefetch(static_cast<const u32*>(o.in[0]) + next * N);
+          if (at.part == 1) prefetch(waiting(o, shared, PRIME * HALVES));
+        } else if (at.kind == 8) {
           const u32* const from = exchange.column();
           GPUINT_UNROLL(32)
           for (u32 i = 0; i < 32; ++i) x[i] = from[column_of(i)];
         }
 
-        if (WARPS < 32 && (kind == 0 || kind == 8))
+        if (WARPS < 32 && (at.kind == 0 || at.kind == 8))
           ntt::Sums<F, WARPS, COLUMNS, 0>::run(x);
         else
           ntt::Sums<F, 32, 1, 0>::run(x);
 
-        if (kind == 0) {
-          if (OPERANDS == 2 && pass == 3) __syncthreads();  // all have taken the first operand's points
+        const Step after(step);
+        if (after.kind == 0) {
+          if (OPERANDS == 2 && after.pass == 3) __syncthreads();  // all have taken the first operand's points
           u32* const to = exchange.column();
           GPUINT_UNROLL(32)
           for (u32 i = 0; i < 32; ++i) to[column_of(result<ntt::Way::There, WARPS>(i))] = x[i];
           __syncthreads();
-        } else if (kind == 1) {
-          const Factor thread = tables.ways[part][0].thread[ptx::recomputed(threadIdx.x)];
+        } else if (after.kind == 1) {
           const Factor* const lane = &tables.lanes[0].at[0][ptx::recomputed(threadIdx.x) % 32];
           u32* const to = exchange.strided();
           GPUINT_UNROLL(32)
           for (u32 i = 0; i < 32; ++i) {
             const u32 k = result<ntt::Way::There, 32>(i);
-            x[i] = F::times(thread, x[i]);
-            to[33 * k] = k == 0 ? x[i] : F::times(lane[32 * k], x[i]);
+            to[33 * k] = k == 0 ? F::reduced(x[i]) : F::times(lane[32 * k], x[i]);
           }
           __syncwarp();
-        } else if (kind == 2) {
-          finish<PRIME>(o, pass, x);
-        } else if (kind == 6) {
+        } else if (after.kind == 2) {
+          finish<PRIME>(o, shared, after.pass, x);
+        } else if (after.kind == 6) {
           const Factor* const lane = &tables.lanes[1].at[0][ptx::recomputed(threadIdx.x) % 32];
           u32* const to = exchange.row();
           GPUINT_UNROLL(32)
@@ -307,22 +360,18 @@ struct NttProduct {
             to[j] = j == 0 ? F::reduced(x[i]) : F::times(lane[32 * j], x[i]);
           }
           __syncwarp();
-        } else if (kind == 7) {
-          const auto& table = tables.ways[part][1];
-          const Factor thread = table.thread[ptx::recomputed(threadIdx.x)];
-          const Factor* const warp = table.warp[ptx::recomputed(threadIdx.x) / 32];
+        } else if (after.kind == 7) {
+          const Factor* const warp = tables.ways[after.part][1].warp[ptx::recomputed(threadIdx.x) / 32];
           u32* const to = exchange.strided();
           GPUINT_UNROLL(32)
           for (u32 i = 0; i < 32; ++i) {
             const u32 j = result<ntt::Way::Back, 32>(i);
-            x[i] = F::times(thread, x[i]);
-            to[33 * j] = j == 0 ? x[i] : F::times(warp[j], x[i]);
+            to[33 * j] = j == 0 ? F::reduced(x[i]) : F::times(warp[j], x[i]);
           }
           __syncthreads();
         } else {
-          put<PRIME>(o, part, x);
+          put<PRIME>(o, shared, after.part, x);
         }
-      }
     }
   }
 
@@ -337,18 +386,13 @@ struct NttProduct {
   // How far point thread + THREADS i is from point thread in shared memory.
   __host__ __device__ static constexpr u32 column_of(u32 i) { return i * (THREADS + WARPS); }
 
-  GPUINT_DEVICE static void take_strided(const ntt::Exchange& exchange, Points& x) {
+  // Points 32 apart, times what is the same for all of a thread.
+  template <class F>
+  GPUINT_DEVICE static void take_strided(const ntt::Exchange& exchange, const Factor (&table)[THREADS], Points& x) {
+    const Factor by = table[ptx::recomputed(threadIdx.x)];
     const u32* const from = exchange.strided();
     GPUINT_UNROLL(32)
-    for (u32 i = 0; i < 32; ++i) x[i] = from[33 * i];
-  }
-
-  template <class F, ntt::Way WAY>
-  GPUINT_DEVICE static void by_warp(const ntt::WayTable<WARPS>& table, Points& x) {
-    const Factor* const warp = table.warp[ptx::recomputed(threadIdx.x) / 32];
-    x[0] = F::reduced(x[0]);
-    GPUINT_UNROLL(32)
-    for (u32 i = 1; i < 32; ++i) x[i] = F::times(warp[i], x[i]);
+    for (u32 i = 0; i < 32; ++i) x[i] = F::times(by, from[33 * i]);
   }
 
   // Digits thread + THREADS i, in part 1 times z^(1024 i'), which are powers of an element of order 2 WARPS.
@@ -381,37 +425,45 @@ struct NttProduct {
     if constexpr (I + 1 < 32) turn_point<F, WAY, I + 1>(x);
   }
 
-  // Values at the thread's points: the first operand's wait for the second's; products are left in the order of the way back.
+  // Values at the thread's points: the first operand's are put aside for the second's; products are left in the order of the way
+  // back.
   template <u32 PRIME>
-  GPUINT_DEVICE static void finish(const Operands& o, u32 pass, Points& x) {
+  GPUINT_DEVICE static void finish(const Operands& o, unsigned char* shared, u32 pass, Points& x) {
     using F = Field<ntt::P[PRIME]>;
-    if (OPERANDS == 2 && pass == 2) {
-      u32* const to = transformed<PRIME>(o);
+    if constexpr (OPERANDS == 1) {
       GPUINT_UNROLL(32)
-      for (u32 i = 0; i < 32; ++i) to[i * THREADS] = F::reduced(x[i]);
-      return;
+      for (u32 i = 0; i < 32; ++i) x[i] = F::montgomery(F::reduced(x[i]), x[i]);
+    } else {
+      const Transformed aside(o, shared, PRIME);
+      if (pass == 2) {
+        GPUINT_UNROLL(32)
+        for (u32 i = 0; i < 32; ++i) aside[i] = F::reduced(x[i]);
+        return;
+      }
+      GPUINT_UNROLL(32)
+      for (u32 i = 0; i < 32; ++i) x[i] = F::montgomery(aside[i], x[i]);
     }
-    Points y;
-    const u32* const other = OPERANDS == 2 ? transformed<PRIME>(o) : nullptr;
     GPUINT_UNROLL(32)
     for (u32 i = 0; i < 32; ++i) {
-      y[result<ntt::Way::There, 32>(i)] = F::montgomery(OPERANDS == 2 ? other[i * THREADS] : F::reduced(x[i]), x[i]);
+      const u32 k = result<ntt::Way::There, 32>(i);
+      if (k <= i) continue;
+      const u32 other = x[k];
+      x[k] = x[i];
+      x[i] = other;
     }
-    GPUINT_UNROLL(32)
-    for (u32 i = 0; i < 32; ++i) x[i] = y[i];
   }
 
   // Halves of lo + hi wait for those of lo - hi.
   template <u32 PRIME>
-  GPUINT_DEVICE static void put(const Operands& o, u32 part, Points& x) {
+  GPUINT_DEVICE static void put(const Operands& o, unsigned char* shared, u32 part, Points& x) {
     using F = Field<ntt::P[PRIME]>;
     turn<F, ntt::Way::Back>(part, x);
-    u32* const low = residues<PRIME>(o, 0);
+    u32* const low = residues<PRIME>(o, shared, 0);
     if (part == 0) {
       GPUINT_UNROLL(32)
       for (u32 i = 0; i < 32; ++i) low[result<ntt::Way::Back, WARPS>(i) * THREADS] = x[i];
     } else {
-      u32* const high = residues<PRIME>(o, 1);
+      u32* const high = residues<PRIME>(o, shared, 1);
       GPUINT_UNROLL(32)
       for (u32 i = 0; i < 32; ++i) {
         const u32 at = result<ntt::Way::Back, WARPS>(i) * THREADS;
@@ -454,58 +506,51 @@ struct NttProduct {
     G group(shared);
     u64* const tails = reinterpret_cast<u64*>(shared + G::SCRATCH_BYTES);
     group.sync();  // all residues are there
-    u64 above = 0;
+    if (threadIdx.x == 0) tails[0] = 0;
     GPUINT_UNROLL(1)
     for (u32 half = 0; half < HALVES; ++half) {
       u32* const limbs = half_of_product<E>(o, row, half, N);
       GPUINT_UNROLL(1)
-      for (u32 first = 0; first < N; first += 8 * THREADS)
-        above = resolve(group, o, half, first, tails, above, limbs);
+      for (u32 first = 0; first < N; first += WORD * THREADS)
+        resolve(group, waiting(o, shared, half) + first, tails, limbs == nullptr ? limbs : limbs + first);
     }
   }
 
-  // Limbs `first` .. of a half, 8 a thread, given what carries into them; what carries out of them. What a thread hands on, less
-  // than 2^49, is two limbs that the next one adds; that makes 1 to carry at most, and then the thread's limbs are small.
-  GPUINT_DEVICE static u64 resolve(G& group, const Operands& o, u32 half, u32 first, u64* tails, u64 above, u32* to) {
+  // The limbs of some columns, a word a thread. What a thread hands on, less than 2^49, is two limbs that the next one adds; that makes 1
+  // to carry at most, and then the thread's limbs are small. What warp i is given from below is tails[i]: for the first
+  // warp it is what the columns before have handed on.
+  GPUINT_DEVICE static void resolve(G& group, const u32* residues, u64* tails, u32* to) {
     const u32 thread = ptx::recomputed(threadIdx.x);
-    const u32* const residues = waiting(o, half) + first + 8 * thread;
     u64 sum = 0;
-    u32 limbs[8];
-    GPUINT_UNROLL(2)
-    for (u32 i = 0; i < 8; i += WORD) {
-      u32 r[ntt::PRIMES][WORD];
-      GPUINT_UNROLL(3)
-      for (u32 prime = 0; prime < ntt::PRIMES; ++prime) load_word(residues + prime * HALVES * N + i, r[prime]);
-      GPUINT_UNROLL(4)
-      for (u32 j = 0; j < WORD; ++j) {
-        const Column next = column(r[0][j], r[1][j], r[2][j]);
-        const u64 low = next.low + sum;
-        limbs[i + j] = static_cast<u32>(low);
-        sum = (u64(next.high) + (low < sum)) << 32 | low >> 32;
-      }
+    u32 r[ntt::PRIMES][WORD], limbs[WORD];
+    GPUINT_UNROLL(3)
+    for (u32 prime = 0; prime < ntt::PRIMES; ++prime) load_word(residues + prime * HALVES * N + WORD * thread, r[prime]);
+    GPUINT_UNROLL(4)
+    for (u32 i = 0; i < WORD; ++i) {
+      const Column next = column(r[0][i], r[1][i], r[2][i]);
+      const u64 low = next.low + sum;
+      limbs[i] = static_cast<u32>(low);
+      sum = (u64(next.high) + (low < sum)) << 32 | low >> 32;
     }
     const u32 below_low = group.from_below(static_cast<u32>(sum)), below_high = group.from_below(static_cast<u32>(sum >> 32));
-    if (group.lane == 31) tails[thread / 32] = sum;
+    if (group.lane == 31) tails[thread / 32 + 1] = sum;
     group.sync();
     u64 below = u64(below_high) << 32 | below_low;
-    if (group.lane == 0) below = thread == 0 ? above : tails[thread / 32 - 1];
-    const u64 last = tails[G::WARPS - 1];
+    if (group.lane == 0) below = tails[thread / 32];
+    if (thread == 0) tails[0] = tails[WARPS];
     u32 carry = 0;
     limbs[0] = add_carry<u32>(limbs[0], static_cast<u32>(below), carry);
     limbs[1] = add_carry<u32>(limbs[1], static_cast<u32>(below >> 32), carry);
     u32 all = limbs[0] & limbs[1];
-    GPUINT_UNROLL(6)
-    for (u32 i = 2; i < 8; ++i) {
+    GPUINT_UNROLL(2)
+    for (u32 i = 2; i < WORD; ++i) {
       limbs[i] = add_carry<u32>(limbs[i], 0, carry);
       all &= limbs[i];
     }
     const Carries carries = resolve_carries(group, carry != 0, all == ~0u, 0, 0);
     apply_carry<Direction::Add>(limbs, carries.in);
-    if (to != nullptr) {
-      store_word(to + first + 8 * thread, limbs);
-      store_word(to + first + 8 * thread + WORD, limbs + WORD);
-    }
-    return last + carries.out;
+    if (to != nullptr) store_word(to + WORD * thread, limbs);
+    if (thread == 0) tails[0] += carries.out;
   }
 };
 

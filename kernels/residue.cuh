@@ -67,7 +67,7 @@ struct Field {
 
   // x times the factor, below 2P.
   GPUINT_DEVICE static u32 times(Factor by, u32 x) {
-    const u32 quotient = static_cast<u32>(u64(by.quotient) * x >> 32);
+    const u32 quotient = __umulhi(by.quotient, x);
     const u32 result = by.value * x - quotient * P;
     GPUINT_ASSERT(result < 2 * P && result % P == product(by.value, x % P), "a product by a factor");
     return result;
@@ -76,7 +76,7 @@ struct Field {
   // x, below 2P.
   GPUINT_DEVICE static u32 reduced(u32 x) {
     constexpr u32 QUOTIENT = factor(1).quotient;
-    const u32 result = x - static_cast<u32>(u64(QUOTIENT) * x >> 32) * P;
+    const u32 result = x - __umulhi(QUOTIENT, x) * P;
     GPUINT_ASSERT(result < 2 * P, "a reduction by an estimated quotient");
     return result;
   }
@@ -92,9 +92,7 @@ struct Field {
   GPUINT_DEVICE static u32 montgomery(u32 a, u32 b) {
     constexpr u32 INVERSE = inverse_in_limb();
     GPUINT_ASSERT(a < 2 * P, "one factor is nearly reduced");
-    const u64 whole = u64(a) * b;
-    const u32 multiple = static_cast<u32>(whole) * INVERSE;
-    const u32 result = static_cast<u32>(whole >> 32) - static_cast<u32>(u64(multiple) * P >> 32) + P;
+    const u32 result = __umulhi(a, b) - __umulhi(a * b * INVERSE, P) + P;
     GPUINT_ASSERT(result < 3 * P, "a Montgomery product");
     return result;
   }
