@@ -64,13 +64,6 @@ __host__ __device__ constexpr bool columns_fit(u32 n) {
   return n <= upper;
 }
 
-// Values that fit the shared memory of a multiprocessor beside the points of 1024 threads.
-#if !defined(KEPTN)
-constexpr u32 KEPT = 6;
-#else
-constexpr u32 KEPT = KEPTN;
-#endif
-
 enum class Way { There, Back };
 
 // What a pass multiplies by, on one way.
@@ -223,10 +216,7 @@ struct NttProduct {
     u64 scratch;  // offset of this block's part of device memory, in limbs
   };
   static constexpr u32 EXCHANGE = round_up(G::SCRATCH_BYTES + (WARPS + 1) * sizeof(u64) + sizeof(Place), 16);
-  // Values of the first operand's transform that a thread keeps in shared memory; the others wait, too.
-  static constexpr u32 KEPT = OPERANDS == 1 ? 0 : ntt::KEPT;
-  static constexpr u32 VALUES = EXCHANGE + ntt::Exchange::bytes(N);
-  static constexpr u32 SHARED = VALUES + KEPT * THREADS * sizeof(u32);
+  static constexpr u32 SHARED = EXCHANGE + ntt::Exchange::bytes(N);
   static constexpr u32 SCRATCH = WAITING * N * sizeof(u32);
   static constexpr u32 MIN_BLOCKS = 1024 / THREADS;  // 64 registers a thread
   static constexpr u32 PERSISTENT = 1;
@@ -265,14 +255,10 @@ struct NttProduct {
   GPUINT_DEVICE static u32* residues(const Operands& o, unsigned char* shared, u32 half) {
     return waiting(o, shared, PRIME * HALVES + half) + ptx::recomputed(threadIdx.x);
   }
-  // The first operand's values.
-  struct Transformed {
-    u32 *kept, *waiting;
-    GPUINT_DEVICE Transformed(const Operands& o, unsigned char* shared, u32 prime)
-        : kept(reinterpret_cast<u32*>(shared + VALUES) + ptx::recomputed(threadIdx.x)),
-          waiting(NttProduct::waiting(o, shared, HALVES == 1 ? ntt::PRIMES : prime * HALVES + 1) + ptx::recomputed(threadIdx.x)) {}
-    GPUINT_DEVICE u32& operator[](u32 i) const { return (i < KEPT ? kept : waiting)[i * THREADS]; }
-  };
+  template <u32 PRIME>
+  GPUINT_DEVICE static u32* transformed(const Operands& o, unsigned char* shared) {
+    return waiting(o, shared, HALVES == 1 ? ntt::PRIMES : PRIME * HALVES + 1) + ptx::recomputed(threadIdx.x);
+  }
 
   static constexpr u32 PASSES = OPERANDS == 2 ? 9 : 6;  // of a part
 
@@ -287,11 +273,9 @@ struct NttProduct {
     }
   };
 
-  // Asks for N limbs, a line of 32 a thread.
+  // Asks for N limbs, a line of 32 a thread. What waits for a wide product is more than the L2 cache has room for.
   GPUINT_DEVICE static void prefetch(const u32* limbs) {
-#if !defined(NOPREFETCH)
-    ptx::prefetch(limbs + 32 * ptx::recomputed(threadIdx.x));
-#endif
+    if constexpr (E == Extent::Wide) ptx::prefetch(limbs + 32 * ptx::recomputed(threadIdx.x));
   }
 
   // Residues of lo, and of hi if it is computed, modulo one prime.
@@ -434,14 +418,14 @@ struct NttProduct {
       GPUINT_UNROLL(32)
       for (u32 i = 0; i < 32; ++i) x[i] = F::montgomery(F::reduced(x[i]), x[i]);
     } else {
-      const Transformed aside(o, shared, PRIME);
+      u32* const aside = transformed<PRIME>(o, shared);
       if (pass == 2) {
         GPUINT_UNROLL(32)
-        for (u32 i = 0; i < 32; ++i) aside[i] = F::reduced(x[i]);
+        for (u32 i = 0; i < 32; ++i) aside[i * THREADS] = F::reduced(x[i]);
         return;
       }
       GPUINT_UNROLL(32)
-      for (u32 i = 0; i < 32; ++i) x[i] = F::montgomery(aside[i], x[i]);
+      for (u32 i = 0; i < 32; ++i) x[i] = F::montgomery(aside[i * THREADS], x[i]);
     }
     GPUINT_UNROLL(32)
     for (u32 i = 0; i < 32; ++i) {
