@@ -1,32 +1,32 @@
 // Products by number-theoretic transforms, in integers only: low (mod 2^BITS), wide (2 * BITS) and the low square, for powers of
 // two BITS from 2^16 to 2^20.
 //
-// Digits. An operand is n = BITS / 32 digits of 32 bits, a polynomial a that gives the integer at t = 2^32. The columns of a b are
-// below n 2^64 <= 2^79, so their residues modulo three primes just below 2^27, with a product of more than 2^80, say what they are
-// (residue.cuh; J. M. Pollard, "The fast Fourier transform in a finite field", Math. Comp. 25, 1971).
+// Digits. An operand is n = BITS / 32 digits of 32 bits: the polynomial a with these digits gives the integer at t = 2^32. The
+// columns of a b are below n 2^64 <= 2^79, so that their residues modulo three primes just below 2^27, whose product is above
+// 2^80, say what they are (J. M. Pollard, Math. Comp. 25, 1971; the arithmetic is in residue.cuh).
 //
-// Parts. a b mod t^n - 1 is lo + hi and a b mod t^n + 1 is lo - hi, with lo and hi the n lower and upper columns: two cyclic
-// products of n points, and no operand is padded with zeros. With 1/2 for a factor, their sum is lo and their difference hi.
+// Parts. a b mod t^n - 1 is lo + hi and a b mod t^n + 1 is lo - hi, where lo and hi are the n lower and upper columns. So two
+// cyclic products of n points give both halves, and no operand is padded with zeros: a is its own remainder in both.
 //
-// Transforms. The values of a polynomial mod t^n - c, with c = z^n, are those at z w^f for f < n, where w has order n. A thread
-// has 32 points; the WARPS = n / 1024 warps of a block take three passes (J. W. Cooley and J. W. Tukey, 1965), with
-// j = 1024 i + 32 j2 + j3 and f = k + WARPS (k2 + 32 k3):
-//   first   sums over i, points 1024 apart, of z^(1024 i) times an element of order WARPS to i k, then an exchange between all threads: warp k
-//           has the polynomial mod t^1024 - u^1024, u = z w^k;
-//   middle  sums over j2, points 32 apart, of u^(32 j2), the same for a whole warp, times an element of order 32 to j2 k2; the results times u^j3, the
-//           same for all of a thread, and times an element of order 1024 to j3 k2, the same for all warps; then an exchange in the warp;
-//   last    sums over j3, neighbours, of an element of order 32 to j3 k3.
-// So the factors that depend on more than one index stand in tables of n / 32, 1024 and n / 32 entries, not of n. The way back is
-// the same in reverse order with inverse factors. Since a negative exponent is an index counted backwards, the sums are the same
-// code: all nine passes of a product modulo a prime are rounds of one loop, which keeps the kernel small enough for
-// the instruction caches.
+// Transforms. With c = z^n for c = 1, -1 and w of order n, the values of a polynomial mod t^n - c are those at z w^f, f < n. A
+// thread has 32 points, and a warp 1024. For point 1024 i + 32 j + l and value f = k + WARPS (m + 32 q), where WARPS = n / 1024,
+//     (z w^f)^(1024 i + 32 j + l) = z^(1024 i) (w^1024)^(i k)  u^(32 j + l) v^(32 j m) v^(l m)  v^(32 l q),
+// with u = z w^k and v = w^WARPS, of order 1024. That makes three passes (J. W. Cooley and J. W. Tukey, 1965):
+//   first   points 1024 apart times z^(1024 i), sums over i; an exchange between all threads gives results k to warp k;
+//   middle  points 32 apart times u^l, the same for all points of a thread, and u^(32 j), the same for all threads of a warp; sums
+//           over j; results m times v^(l m), the same for all warps; an exchange within the warp;
+//   last    sums over l of 32 points in a row.
+// No table has more than n / 32 or 1024 entries: one product more at each point in the middle spares tables of n entries, for
+// which the L1 cache has no room. The way back takes the same steps in reverse order with inverse factors.
+// Sums with inverse elements are those with the elements themselves, read backwards (k is -k): so all nine passes of a product
+// modulo a prime are one loop around the same sums, which fits the instruction caches.
 //
-// Sums in a pass. t^h - r^2 = (t^(h/2) - r) (t^(h/2) + r): a level of splitting takes a, b -> a + r b, a - r b. In a pass over r = 32
-// points all roots are constants, known to the compiler, and 31 of the 80 products are by 1. Lazy residues grow by 2P at most in a level
-// whose factor is not 1, and double where it is; `Sums` follows the bound and reduces where it would exceed 32 P.
+// Sums. t^(2h) - r^2 = (t^h - r) (t^h + r): a level of splitting takes a, b -> a + r b, a - r b, and 31 of the 80 products of 32
+// points are by 1. All roots are constants for the compiler. Residues are lazy: a level adds 2P to their bound, and doubles it
+// where the factor is 1; `Sums` follows the bound and reduces where it would exceed 32 P.
 //
-// Integers. The residues of lo and hi wait in device memory until the third prime is done; H. Garner's mixed digits (1959) make
-// columns of them, of three limbs each, and the carries are resolved as in carry.cuh.
+// Integers. The residues of lo and hi wait in device memory until those of the third prime are there. H. Garner's mixed digits (IRE
+// Trans. Electronic Computers 8, 1959) make columns of three limbs of them, and carries are resolved as in carry.cuh.
 #pragma once
 #include "carry.cuh"
 #include "product.cuh"
@@ -66,15 +66,14 @@ __host__ __device__ constexpr bool columns_fit(u32 n) {
 
 enum class Way { There, Back };
 
-// What a pass multiplies by, on one way.
+// What the middle pass multiplies by on one way, for u = first step^k.
 template <u32 WARPS>
 struct WayTable {
-  Factor warp[WARPS][32] = {};    // u^(32 j2)
-  Factor thread[WARPS * 32] = {};  // u^j3, on the way back with the factor 2^32 / 2n
+  Factor warp[WARPS][32] = {};     // u^(32 j) for warp k
+  Factor thread[WARPS * 32] = {};  // u^l for lane l of warp k, on the way back times 2^32 / 2n
 
   __host__ __device__ constexpr WayTable() {}
 
-  // For elements u = first step^k.
   template <class F>
   __host__ __device__ constexpr WayTable(F, u32 first, u32 step, u32 scale) {
     u32 u = first;
@@ -117,7 +116,8 @@ struct Tables {
   WayTable<WARPS> ways[2][2];  // by part and way
 
   __host__ __device__ constexpr Tables()
-      : lanes{{F{}, F::root(1024)}, {F{}, F::inverse(F::root(1024))}}, ways{{table(0, false), table(0, true)}, {table(1, false), table(1, true)}} {}
+      : lanes{{F{}, F::root(1024)}, {F{}, F::inverse(F::root(1024))}},
+        ways{{table(0, false), table(0, true)}, {table(1, false), table(1, true)}} {}
 
   __host__ __device__ static constexpr WayTable<WARPS> table(u32 part, bool back) {
     const u32 z = part == 0 ? 1 : F::root(2 * N), w = F::root(N);
@@ -288,74 +288,74 @@ struct NttProduct {
     // Passes 0 .. 3 take the first operand there, 3 .. 6 the second one, 6 .. 9 the product back.
     GPUINT_UNROLL(1)
     for (u32 step = 0; step < 2 * PASSES; ++step) {
-        const Step at(step);
-        if (at.kind == 0) {
-          read<F>(o, at.pass / 3, place_of(shared).row, at.part, x);
-        } else if (at.kind == 1) {
-          take_strided<F>(exchange, tables.ways[at.part][0].thread, x);
-          if (OPERANDS == 2 && at.pass == 1) prefetch(static_cast<const u32*>(o.in[1]) + place_of(shared).row * N);
-          const Factor* const warp = tables.ways[at.part][0].warp[ptx::recomputed(threadIdx.x) / 32];
-          GPUINT_UNROLL(32)
-          for (u32 i = 1; i < 32; ++i) x[i] = F::times(warp[i], x[i]);
-        } else if (at.kind == 2) {
-          const u32* const from = exchange.row();
-          GPUINT_UNROLL(32)
-          for (u32 i = 0; i < 32; ++i) x[i] = from[i];
-        } else if (at.kind == 7) {
-          take_strided<F>(exchange, tables.ways[at.part][1].thread, x);
-          const u64 next = PRIME == ntt::PRIMES - 1 && at.part == 1 ? place_of(shared).row + gridDim.x : place_of(shared).row;
-          if (next < o.rows) prefetch(static_cast<const u32*>(o.in[0]) + next * N);
-          if (at.part == 1) prefetch(waiting(o, shared, PRIME * HALVES));
-        } else if (at.kind == 8) {
-          const u32* const from = exchange.column();
-          GPUINT_UNROLL(32)
-          for (u32 i = 0; i < 32; ++i) x[i] = from[column_of(i)];
-        }
+      const Step at(step);
+      if (at.kind == 0) {
+        read<F>(o, at.pass / 3, place_of(shared).row, at.part, x);
+      } else if (at.kind == 1) {
+        take_strided<F>(exchange, tables.ways[at.part][0].thread, x);
+        if (OPERANDS == 2 && at.pass == 1) prefetch(static_cast<const u32*>(o.in[1]) + place_of(shared).row * N);
+        const Factor* const warp = tables.ways[at.part][0].warp[ptx::recomputed(threadIdx.x) / 32];
+        GPUINT_UNROLL(32)
+        for (u32 i = 1; i < 32; ++i) x[i] = F::times(warp[i], x[i]);
+      } else if (at.kind == 2) {
+        const u32* const from = exchange.row();
+        GPUINT_UNROLL(32)
+        for (u32 i = 0; i < 32; ++i) x[i] = from[i];
+      } else if (at.kind == 7) {
+        take_strided<F>(exchange, tables.ways[at.part][1].thread, x);
+        const u64 next = PRIME == ntt::PRIMES - 1 && at.part == 1 ? place_of(shared).row + gridDim.x : place_of(shared).row;
+        if (next < o.rows) prefetch(static_cast<const u32*>(o.in[0]) + next * N);
+        if (at.part == 1) prefetch(waiting(o, shared, PRIME * HALVES));
+      } else if (at.kind == 8) {
+        const u32* const from = exchange.column();
+        GPUINT_UNROLL(32)
+        for (u32 i = 0; i < 32; ++i) x[i] = from[column_of(i)];
+      }
 
-        if (WARPS < 32 && (at.kind == 0 || at.kind == 8))
-          ntt::Sums<F, WARPS, COLUMNS, 0>::run(x);
-        else
-          ntt::Sums<F, 32, 1, 0>::run(x);
+      if (WARPS < 32 && (at.kind == 0 || at.kind == 8))
+        ntt::Sums<F, WARPS, COLUMNS, 0>::run(x);
+      else
+        ntt::Sums<F, 32, 1, 0>::run(x);
 
-        const Step after(step);
-        if (after.kind == 0) {
-          if (OPERANDS == 2 && after.pass == 3) __syncthreads();  // all have taken the first operand's points
-          u32* const to = exchange.column();
-          GPUINT_UNROLL(32)
-          for (u32 i = 0; i < 32; ++i) to[column_of(result<ntt::Way::There, WARPS>(i))] = x[i];
-          __syncthreads();
-        } else if (after.kind == 1) {
-          const Factor* const lane = &tables.lanes[0].at[0][ptx::recomputed(threadIdx.x) % 32];
-          u32* const to = exchange.strided();
-          GPUINT_UNROLL(32)
-          for (u32 i = 0; i < 32; ++i) {
-            const u32 k = result<ntt::Way::There, 32>(i);
-            to[33 * k] = k == 0 ? F::reduced(x[i]) : F::times(lane[32 * k], x[i]);
-          }
-          __syncwarp();
-        } else if (after.kind == 2) {
-          finish<PRIME>(o, shared, after.pass, x);
-        } else if (after.kind == 6) {
-          const Factor* const lane = &tables.lanes[1].at[0][ptx::recomputed(threadIdx.x) % 32];
-          u32* const to = exchange.row();
-          GPUINT_UNROLL(32)
-          for (u32 i = 0; i < 32; ++i) {
-            const u32 j = result<ntt::Way::Back, 32>(i);
-            to[j] = j == 0 ? F::reduced(x[i]) : F::times(lane[32 * j], x[i]);
-          }
-          __syncwarp();
-        } else if (after.kind == 7) {
-          const Factor* const warp = tables.ways[after.part][1].warp[ptx::recomputed(threadIdx.x) / 32];
-          u32* const to = exchange.strided();
-          GPUINT_UNROLL(32)
-          for (u32 i = 0; i < 32; ++i) {
-            const u32 j = result<ntt::Way::Back, 32>(i);
-            to[33 * j] = j == 0 ? F::reduced(x[i]) : F::times(warp[j], x[i]);
-          }
-          __syncthreads();
-        } else {
-          put<PRIME>(o, shared, after.part, x);
+      const Step after(step);
+      if (after.kind == 0) {
+        if (OPERANDS == 2 && after.pass == 3) __syncthreads();  // all have taken the first operand's points
+        u32* const to = exchange.column();
+        GPUINT_UNROLL(32)
+        for (u32 i = 0; i < 32; ++i) to[column_of(result<ntt::Way::There, WARPS>(i))] = x[i];
+        __syncthreads();
+      } else if (after.kind == 1) {
+        const Factor* const lane = &tables.lanes[0].at[0][ptx::recomputed(threadIdx.x) % 32];
+        u32* const to = exchange.strided();
+        GPUINT_UNROLL(32)
+        for (u32 i = 0; i < 32; ++i) {
+          const u32 k = result<ntt::Way::There, 32>(i);
+          to[33 * k] = k == 0 ? F::reduced(x[i]) : F::times(lane[32 * k], x[i]);
         }
+        __syncwarp();
+      } else if (after.kind == 2) {
+        finish<PRIME>(o, shared, after.pass, x);
+      } else if (after.kind == 6) {
+        const Factor* const lane = &tables.lanes[1].at[0][ptx::recomputed(threadIdx.x) % 32];
+        u32* const to = exchange.row();
+        GPUINT_UNROLL(32)
+        for (u32 i = 0; i < 32; ++i) {
+          const u32 j = result<ntt::Way::Back, 32>(i);
+          to[j] = j == 0 ? F::reduced(x[i]) : F::times(lane[32 * j], x[i]);
+        }
+        __syncwarp();
+      } else if (after.kind == 7) {
+        const Factor* const warp = tables.ways[after.part][1].warp[ptx::recomputed(threadIdx.x) / 32];
+        u32* const to = exchange.strided();
+        GPUINT_UNROLL(32)
+        for (u32 i = 0; i < 32; ++i) {
+          const u32 j = result<ntt::Way::Back, 32>(i);
+          to[33 * j] = j == 0 ? F::reduced(x[i]) : F::times(warp[j], x[i]);
+        }
+        __syncthreads();
+      } else {
+        put<PRIME>(o, shared, after.part, x);
+      }
     }
   }
 
@@ -379,7 +379,7 @@ struct NttProduct {
     for (u32 i = 0; i < 32; ++i) x[i] = F::times(by, from[33 * i]);
   }
 
-  // Digits thread + THREADS i, in part 1 times z^(1024 i'), which are powers of an element of order 2 WARPS.
+  // Digits thread + THREADS i, ready for the sums.
   template <class F>
   GPUINT_DEVICE static void read(const Operands& o, u32 operand, u64 row, u32 part, Points& x) {
     const u32* const digits =
@@ -389,7 +389,7 @@ struct NttProduct {
     turn<F, ntt::Way::There>(part, x);
   }
 
-  // Points 1024 i + .. times z^(1024 i) or its inverse, below 2P.
+  // Points of place i in a sum times z^(1024 i) or its inverse; below 2P. In part 1, z^1024 is of order 2 WARPS.
   template <class F, ntt::Way WAY>
   GPUINT_DEVICE static void turn(u32 part, Points& x) {
     if (part == 0) {
@@ -437,7 +437,7 @@ struct NttProduct {
     }
   }
 
-  // Halves of lo + hi wait for those of lo - hi.
+  // Halves of lo + hi, as the way back has them, wait for those of lo - hi: their sum is lo and their difference hi.
   template <u32 PRIME>
   GPUINT_DEVICE static void put(const Operands& o, unsigned char* shared, u32 part, Points& x) {
     using F = Field<ntt::P[PRIME]>;
@@ -447,7 +447,7 @@ struct NttProduct {
       GPUINT_UNROLL(32)
       for (u32 i = 0; i < 32; ++i) low[result<ntt::Way::Back, WARPS>(i) * THREADS] = x[i];
     } else {
-      u32* const high = residues<PRIME>(o, shared, 1);
+      u32* const high = residues<PRIME>(o, shared, HALVES - 1);
       GPUINT_UNROLL(32)
       for (u32 i = 0; i < 32; ++i) {
         const u32 at = result<ntt::Way::Back, WARPS>(i) * THREADS;
@@ -458,7 +458,7 @@ struct NttProduct {
     }
   }
 
-  // A column, 81 bits, from residues that may be a prime too large.
+  // A column from residues below 2P.
   struct Column {
     u64 low;
     u32 high;
@@ -500,9 +500,9 @@ struct NttProduct {
     }
   }
 
-  // The limbs of some columns, a word a thread. What a thread hands on, less than 2^49, is two limbs that the next one adds; that makes 1
-  // to carry at most, and then the thread's limbs are small. What warp i is given from below is tails[i]: for the first
-  // warp it is what the columns before have handed on.
+  // The limbs of some columns, a word a thread. What a thread hands on, less than 2^49, is two limbs that the next one adds; that
+  // makes 1 to carry at most, and then the thread's limbs are small. What warp i is given from below is tails[i]: for the first
+  // warp, what the columns before have handed on.
   GPUINT_DEVICE static void resolve(G& group, const u32* residues, u64* tails, u32* to) {
     const u32 thread = ptx::recomputed(threadIdx.x);
     u64 sum = 0;
@@ -534,6 +534,7 @@ struct NttProduct {
     const Carries carries = resolve_carries(group, carry != 0, all == ~0u, 0, 0);
     apply_carry<Direction::Add>(limbs, carries.in);
     if (to != nullptr) store_word(to + WORD * thread, limbs);
+    if (carry != 0) GPUINT_RARE(TransformCarry);
     if (thread == 0) tails[0] += carries.out;
   }
 };

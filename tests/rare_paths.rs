@@ -145,6 +145,10 @@ fn structured_operands_take_rare_paths() {
     takes("ShiftedInverse, 8192 bits", &with("WholeQuotientCarry"), |device| {
         divide::<GpuUint<8192>, ShiftedInverse<Classical>>(device, 2000)
     });
+    let transforms = [("TransformCarry", 1000), ("CarryThroughWarp", 10)];
+    takes("products by Ntt, 131072 bits", &transforms, |device| {
+        multiply::<GpuUint<131_072>>(device, 100)
+    });
     let modular = [("ResidueBeyondWords", 10), ("QuotientCarry", 100), ("LastSubtraction", 100)];
     takes("mul_mod, 1024 bits", &modular, |device| multiply_modulo::<GpuUint<1024>>(device, 5000));
     takes("div_rem_digit, 1024 bits", &[("DigitSecondCorrection", 100)], |device| {
