@@ -14,10 +14,11 @@ use std::ffi::{CStr, c_char};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Batch, Blocked, Classical, Device, Division, Divisor, GpuUint, Kernels, Result, ShiftedInverse,
+    Batch, Blocked, Classical, Device, Division, Divisor, GpuUint, Kernels, Ntt, Result,
+    ShiftedInverse,
 };
 use num_traits::{One, Zero};
-use operands::{DIVISIONS, Family, Row, SUMS, rows};
+use operands::{DIVISIONS, Family, PRODUCTS, Row, SUMS, rows};
 
 // SAFETY: the declaration is that of `kernels/simt/abi.h`.
 unsafe extern "C" {
@@ -74,6 +75,12 @@ fn add_and_subtract<T: Kernels>(device: &Device, count: usize) -> Result<()> {
     let [a, b] = upload::<T>(device, &drawn::<T>(SUMS, count))?;
     a.wrapping_add(&b)?;
     a.wrapping_sub(&b)?;
+    Ok(())
+}
+
+fn multiply<T: Kernels>(device: &Device, count: usize) -> Result<()> {
+    let [a, b] = upload::<T>(device, &drawn::<T>(PRODUCTS, count))?;
+    a.mul_lo_hi_with::<Ntt>(&b)?;
     Ok(())
 }
 
