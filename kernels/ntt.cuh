@@ -341,7 +341,7 @@ struct NttProduct {
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) {
           const u32 j = result<ntt::Way::Back, 32>(i);
-          to[j] = j == 0 ? F::reduced(x[i]) : F::times(lane[32 * j], x[i]);
+          to[j] = j == 0 ? x[i] : F::times(lane[32 * j], x[i]);
         }
         __syncwarp();
       } else if (after.kind == 7) {
