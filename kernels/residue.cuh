@@ -58,13 +58,6 @@ struct Field {
     return {value, static_cast<u32>((u64(value) << 32) / P)};
   }
 
-  // 1 / P modulo 2^32, by Newton's iteration from three bits.
-  __host__ __device__ static constexpr u32 inverse_in_limb() {
-    u32 inverse = P;
-    for (u32 i = 0; i < 4; ++i) inverse *= 2 - P * inverse;
-    return inverse;
-  }
-
   // x times the factor, below 2P.
   GPUINT_DEVICE static u32 times(Factor by, u32 x) {
     const u32 quotient = __umulhi(by.quotient, x);
@@ -90,7 +83,8 @@ struct Field {
 
   // a b / 2^32, below 3P, for a below 2P and any b (P. Montgomery, Math. Comp. 44, 1985).
   GPUINT_DEVICE static u32 montgomery(u32 a, u32 b) {
-    constexpr u32 INVERSE = inverse_in_limb();
+    constexpr u32 INVERSE = 2 - P;  // (1 + x) (1 - x) = 1 for x = P - 1, a multiple of 2^16
+    static_assert(P * INVERSE == 1, "the inverse of P modulo 2^32");
     GPUINT_ASSERT(a < 2 * P, "one factor is nearly reduced");
     const u32 result = __umulhi(a, b) - __umulhi(a * b * INVERSE, P) + P;
     GPUINT_ASSERT(result < 3 * P, "a Montgomery product");

@@ -243,7 +243,7 @@ mod tuned {
 /// The one place where [`Auto`] decides: by the tuning table that the crate was built with
 /// (`GPUINT_TUNING`, docs/tuning.md), whatever the device. It does not ask for the GPU that it runs
 /// on, since the kernels have the table's block sizes, too, and are built before there is a device.
-/// For operations that nobody tuned it takes what every shape has.
+/// For operations that nobody tuned it takes classical products.
 const fn auto(op: Op, shape: Shape) -> Choice {
     match tuned::tuned(op, shape.bits) {
         Strategy::Product(product) => Choice { product, quotient: Quotient::Blocked(product) },
