@@ -19,7 +19,7 @@
 // No table has more than n / 32 or 1024 entries: one product more at each point in the middle spares tables of n entries, for
 // which the L1 cache has no room. The way back takes the same steps in reverse order with inverse factors.
 // Sums with inverse elements are those with the elements themselves, read backwards (k is -k): so all nine passes of a product
-// modulo a prime are one loop around the same sums, which fits the instruction caches.
+// modulo a prime are one loop around the same sums, which spares the instruction caches.
 //
 // Sums. t^(2h) - r^2 = (t^h - r) (t^h + r): a level of splitting takes a, b -> a + r b, a - r b, and 31 of the 80 products of 32
 // points are by 1. All roots are constants for the compiler. Residues are lazy: a level adds 2P to their bound, and doubles it
@@ -64,7 +64,11 @@ __host__ __device__ constexpr bool columns_fit(u32 n) {
   return n <= upper;
 }
 
-enum class Way { There, Back };
+// Ways: from points to values, and back.
+constexpr u32 THERE = 0, BACK = 1;
+
+// Passes: three on each way.
+enum class Pass { First, Middle, Last, LastBack, MiddleBack, FirstBack };
 
 // What the middle pass multiplies by on one way, for u = first step^k.
 template <u32 WARPS>
@@ -260,16 +264,20 @@ struct NttProduct {
     return waiting(o, shared, HALVES == 1 ? ntt::PRIMES : PRIME * HALVES + 1) + ptx::recomputed(threadIdx.x);
   }
 
-  static constexpr u32 PASSES = OPERANDS == 2 ? 9 : 6;  // of a part
+  // Passes of a part: three for each operand there, and three back.
+  static constexpr u32 PASSES = 3 * (OPERANDS + 1);
 
-  // What is done in a step of the loop over parts and passes.
+  // What is done in a step of the loop over parts and passes. The last operand's points are multiplied by the first one's, or by
+  // themselves.
   struct Step {
-    u32 part, pass, kind;
+    u32 part, operand;
+    ntt::Pass pass;
     GPUINT_DEVICE explicit Step(u32 step) {
       step = ptx::recomputed(step);
       part = step < PASSES ? 0 : 1;
-      pass = step - part * PASSES + (9 - PASSES);
-      kind = pass < 6 ? pass % 3 : pass;
+      step -= part * PASSES;
+      operand = step / 3;
+      pass = static_cast<ntt::Pass>(step % 3 + (operand == OPERANDS ? 3 : 0));
     }
   };
 
@@ -278,78 +286,77 @@ struct NttProduct {
     if constexpr (E == Extent::Wide) ptx::prefetch(limbs + 32 * ptx::recomputed(threadIdx.x));
   }
 
-  // Residues of lo, and of hi if it is computed, modulo one prime.
+  // Residues of lo, and of hi if it is wanted, modulo one prime.
   template <u32 PRIME>
   GPUINT_DEVICE static void multiply(const Operands& o, unsigned char* shared) {
     using F = Field<ntt::P[PRIME]>;
     const auto& tables = ntt::TABLES<F, WARPS>;
     const ntt::Exchange exchange(shared + EXCHANGE);
     Points x;
-    // Passes 0 .. 3 take the first operand there, 3 .. 6 the second one, 6 .. 9 the product back.
     GPUINT_UNROLL(1)
     for (u32 step = 0; step < 2 * PASSES; ++step) {
       const Step at(step);
-      if (at.kind == 0) {
-        read<F>(o, at.pass / 3, place_of(shared).row, at.part, x);
-      } else if (at.kind == 1) {
-        take_strided<F>(exchange, tables.ways[at.part][0].thread, x);
-        if (OPERANDS == 2 && at.pass == 1) prefetch(static_cast<const u32*>(o.in[1]) + place_of(shared).row * N);
-        const Factor* const warp = tables.ways[at.part][0].warp[ptx::recomputed(threadIdx.x) / 32];
+      if (at.pass == ntt::Pass::First) {
+        read<F>(o, at.operand, place_of(shared).row, at.part, x);
+      } else if (at.pass == ntt::Pass::Middle) {
+        take_strided<F>(exchange, tables.ways[at.part][ntt::THERE].thread, x);
+        if (at.operand + 1 < OPERANDS) prefetch(static_cast<const u32*>(o.in[1]) + place_of(shared).row * N);
+        const Factor* const warp = tables.ways[at.part][ntt::THERE].warp[ptx::recomputed(threadIdx.x) / 32];
         GPUINT_UNROLL(32)
         for (u32 i = 1; i < 32; ++i) x[i] = F::times(warp[i], x[i]);
-      } else if (at.kind == 2) {
+      } else if (at.pass == ntt::Pass::Last) {
         const u32* const from = exchange.row();
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) x[i] = from[i];
-      } else if (at.kind == 7) {
-        take_strided<F>(exchange, tables.ways[at.part][1].thread, x);
+      } else if (at.pass == ntt::Pass::MiddleBack) {
+        take_strided<F>(exchange, tables.ways[at.part][ntt::BACK].thread, x);
         const u64 next = PRIME == ntt::PRIMES - 1 && at.part == 1 ? place_of(shared).row + gridDim.x : place_of(shared).row;
         if (next < o.rows) prefetch(static_cast<const u32*>(o.in[0]) + next * N);
         if (at.part == 1) prefetch(waiting(o, shared, PRIME * HALVES));
-      } else if (at.kind == 8) {
+      } else if (at.pass == ntt::Pass::FirstBack) {
         const u32* const from = exchange.column();
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) x[i] = from[column_of(i)];
       }
 
-      if (WARPS < 32 && (at.kind == 0 || at.kind == 8))
+      if (WARPS < 32 && (at.pass == ntt::Pass::First || at.pass == ntt::Pass::FirstBack))
         ntt::Sums<F, WARPS, COLUMNS, 0>::run(x);
       else
         ntt::Sums<F, 32, 1, 0>::run(x);
 
       const Step after(step);
-      if (after.kind == 0) {
-        if (OPERANDS == 2 && after.pass == 3) __syncthreads();  // all have taken the first operand's points
+      if (after.pass == ntt::Pass::First) {
+        if (after.operand == 1) __syncthreads();  // all have taken the first operand's points
         u32* const to = exchange.column();
         GPUINT_UNROLL(32)
-        for (u32 i = 0; i < 32; ++i) to[column_of(result<ntt::Way::There, WARPS>(i))] = x[i];
+        for (u32 i = 0; i < 32; ++i) to[column_of(result<ntt::THERE, WARPS>(i))] = x[i];
         __syncthreads();
-      } else if (after.kind == 1) {
-        const Factor* const lane = &tables.lanes[0].at[0][ptx::recomputed(threadIdx.x) % 32];
+      } else if (after.pass == ntt::Pass::Middle) {
+        const Factor* const lane = &tables.lanes[ntt::THERE].at[0][ptx::recomputed(threadIdx.x) % 32];
         u32* const to = exchange.strided();
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) {
-          const u32 k = result<ntt::Way::There, 32>(i);
+          const u32 k = result<ntt::THERE, 32>(i);
           to[33 * k] = k == 0 ? F::reduced(x[i]) : F::times(lane[32 * k], x[i]);
         }
         __syncwarp();
-      } else if (after.kind == 2) {
-        finish<PRIME>(o, shared, after.pass, x);
-      } else if (after.kind == 6) {
-        const Factor* const lane = &tables.lanes[1].at[0][ptx::recomputed(threadIdx.x) % 32];
+      } else if (after.pass == ntt::Pass::Last) {
+        finish<PRIME>(o, shared, after.operand, x);
+      } else if (after.pass == ntt::Pass::LastBack) {
+        const Factor* const lane = &tables.lanes[ntt::BACK].at[0][ptx::recomputed(threadIdx.x) % 32];
         u32* const to = exchange.row();
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) {
-          const u32 j = result<ntt::Way::Back, 32>(i);
+          const u32 j = result<ntt::BACK, 32>(i);
           to[j] = j == 0 ? x[i] : F::times(lane[32 * j], x[i]);
         }
         __syncwarp();
-      } else if (after.kind == 7) {
-        const Factor* const warp = tables.ways[after.part][1].warp[ptx::recomputed(threadIdx.x) / 32];
+      } else if (after.pass == ntt::Pass::MiddleBack) {
+        const Factor* const warp = tables.ways[after.part][ntt::BACK].warp[ptx::recomputed(threadIdx.x) / 32];
         u32* const to = exchange.strided();
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) {
-          const u32 j = result<ntt::Way::Back, 32>(i);
+          const u32 j = result<ntt::BACK, 32>(i);
           to[33 * j] = j == 0 ? F::reduced(x[i]) : F::times(warp[j], x[i]);
         }
         __syncthreads();
@@ -360,11 +367,11 @@ struct NttProduct {
   }
 
   // Of what index the sums' result at point i of a thread is, in a pass of COUNT points.
-  template <ntt::Way WAY, u32 COUNT>
+  template <u32 WAY, u32 COUNT>
   __host__ __device__ static constexpr u32 result(u32 i) {
     constexpr u32 APART = 32 / COUNT;
     const u32 k = ntt::reversed_bits(i / APART, ntt::log_of(COUNT));
-    return i % APART + APART * (WAY == ntt::Way::There ? k : (COUNT - k) % COUNT);
+    return i % APART + APART * (WAY == ntt::THERE ? k : (COUNT - k) % COUNT);
   }
 
   // How far point thread + THREADS i is from point thread in shared memory.
@@ -386,11 +393,11 @@ struct NttProduct {
         static_cast<const u32*>(OPERANDS == 2 && operand == 1 ? o.in[1] : o.in[0]) + row * N + ptx::recomputed(threadIdx.x);
     GPUINT_UNROLL(32)
     for (u32 i = 0; i < 32; ++i) x[i] = __ldg(digits + i * THREADS);
-    turn<F, ntt::Way::There>(part, x);
+    turn<F, ntt::THERE>(part, x);
   }
 
   // Points of place i in a sum times z^(1024 i) or its inverse; below 2P. In part 1, z^1024 is of order 2 WARPS.
-  template <class F, ntt::Way WAY>
+  template <class F, u32 WAY>
   GPUINT_DEVICE static void turn(u32 part, Points& x) {
     if (part == 0) {
       GPUINT_UNROLL(32)
@@ -400,10 +407,10 @@ struct NttProduct {
     }
   }
 
-  template <class F, ntt::Way WAY, u32 I>
+  template <class F, u32 WAY, u32 I>
   GPUINT_DEVICE static void turn_point(Points& x) {
-    constexpr u32 J = WAY == ntt::Way::There ? I / COLUMNS : result<WAY, WARPS>(I) / COLUMNS;
-    constexpr u32 EXPONENT = WAY == ntt::Way::There ? J : (2 * WARPS - J) % (2 * WARPS);
+    constexpr u32 J = (WAY == ntt::THERE ? I : result<WAY, WARPS>(I)) / COLUMNS;
+    constexpr u32 EXPONENT = WAY == ntt::THERE ? J : (2 * WARPS - J) % (2 * WARPS);
     constexpr Factor BY = F::factor(F::power(F::root(2 * WARPS), EXPONENT));
     x[I] = J == 0 ? F::reduced(x[I]) : F::times(BY, x[I]);
     if constexpr (I + 1 < 32) turn_point<F, WAY, I + 1>(x);
@@ -412,14 +419,14 @@ struct NttProduct {
   // Values at the thread's points: the first operand's are put aside for the second's; products are left in the order of the way
   // back.
   template <u32 PRIME>
-  GPUINT_DEVICE static void finish(const Operands& o, unsigned char* shared, u32 pass, Points& x) {
+  GPUINT_DEVICE static void finish(const Operands& o, unsigned char* shared, u32 operand, Points& x) {
     using F = Field<ntt::P[PRIME]>;
     if constexpr (OPERANDS == 1) {
       GPUINT_UNROLL(32)
       for (u32 i = 0; i < 32; ++i) x[i] = F::montgomery(F::reduced(x[i]), x[i]);
     } else {
       u32* const aside = transformed<PRIME>(o, shared);
-      if (pass == 2) {
+      if (operand == 0) {
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) aside[i * THREADS] = F::reduced(x[i]);
         return;
@@ -429,7 +436,7 @@ struct NttProduct {
     }
     GPUINT_UNROLL(32)
     for (u32 i = 0; i < 32; ++i) {
-      const u32 k = result<ntt::Way::There, 32>(i);
+      const u32 k = result<ntt::THERE, 32>(i);
       if (k <= i) continue;
       const u32 other = x[k];
       x[k] = x[i];
@@ -441,16 +448,16 @@ struct NttProduct {
   template <u32 PRIME>
   GPUINT_DEVICE static void put(const Operands& o, unsigned char* shared, u32 part, Points& x) {
     using F = Field<ntt::P[PRIME]>;
-    turn<F, ntt::Way::Back>(part, x);
+    turn<F, ntt::BACK>(part, x);
     u32* const low = residues<PRIME>(o, shared, 0);
     if (part == 0) {
       GPUINT_UNROLL(32)
-      for (u32 i = 0; i < 32; ++i) low[result<ntt::Way::Back, WARPS>(i) * THREADS] = x[i];
+      for (u32 i = 0; i < 32; ++i) low[result<ntt::BACK, WARPS>(i) * THREADS] = x[i];
     } else {
       u32* const high = residues<PRIME>(o, shared, HALVES - 1);
       GPUINT_UNROLL(32)
       for (u32 i = 0; i < 32; ++i) {
-        const u32 at = result<ntt::Way::Back, WARPS>(i) * THREADS;
+        const u32 at = result<ntt::BACK, WARPS>(i) * THREADS;
         const u32 sum = low[at];
         low[at] = F::reduced(sum + x[i]);
         if (HALVES == 2) high[at] = F::reduced(sum - x[i] + 2 * F::P);
