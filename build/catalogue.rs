@@ -36,7 +36,7 @@ struct File {
     shapes: Vec<Shapes>,
 }
 
-/// A template, and the limbs at which it is offered.
+/// A template, and the widths at which it is offered.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Operation {
@@ -48,11 +48,14 @@ enum Operation {
 #[serde(deny_unknown_fields)]
 struct Offer {
     template: String,
+    #[serde(default)]
     limbs: usize,
     #[serde(default)]
-    to_limbs: usize,
+    to_bits: usize,
     #[serde(default = "one")]
     step: usize,
+    #[serde(default)]
+    powers_of_two: bool,
 }
 
 const fn one() -> usize {
@@ -237,13 +240,21 @@ impl Catalogue {
     /// The kernels that can be built.
     fn tasks(&self) -> impl Iterator<Item = Task<'_>> {
         self.operations.iter().map(|(name, operation, per_width)| {
-            let (template, limbs, to_limbs, step) = match operation {
-                Operation::Everywhere(template) => (template, 0, 0, 1),
-                Operation::At(Offer { template, limbs, to_limbs, step }) => {
-                    (template, *limbs, *to_limbs, *step)
-                }
+            let task = Task {
+                name,
+                template: "",
+                per_width: *per_width,
+                limbs: 0,
+                to_bits: 0,
+                step: 1,
+                powers_of_two: false,
             };
-            Task { name, template, per_width: *per_width, limbs, to_limbs, step }
+            match operation {
+                Operation::Everywhere(template) => Task { template, ..task },
+                &Operation::At(Offer { ref template, limbs, to_bits, step, powers_of_two }) => {
+                    Task { template, limbs, to_bits, step, powers_of_two, ..task }
+                }
+            }
         })
     }
 

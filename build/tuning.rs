@@ -217,6 +217,7 @@ fn expression(strategy: &str) -> Option<String> {
         "karatsuba" => Some("Product::Karatsuba"),
         "tensor" => Some("Product::TensorCore"),
         "fft" => Some("Product::Fft"),
+        "ntt" => Some("Product::Ntt"),
         _ => None,
     };
     for (prefix, quotient) in [("blocked_", "Blocked"), ("shinv_", "ShiftedInverse")] {

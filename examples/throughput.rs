@@ -31,7 +31,8 @@ use batches::workload::Workload;
 use batches::{Batches, Operands, Times, Way, ways};
 use clap::{Parser, ValueEnum};
 use gpuint::{
-    Auto, BackendKind, Device, DigitKind, Divisor, Kernels, Mult, Op, ShapeVisitor, shapes,
+    Auto, BackendKind, Device, DigitKind, Divisor, Kernels, Mult, Op, Product, Quotient,
+    ShapeVisitor, shapes,
 };
 use support::Backend;
 
@@ -148,6 +149,9 @@ impl ShapeVisitor for AtShape<'_> {
                     batches.check_product()?;
                 }
             }
+        }
+        if !Quotient::Blocked(Product::Classical).is_offered(Op::DivRem, T::SHAPE) {
+            return Ok(()); // the widest rows are not divided
         }
         // Modulo the second operand, prepared; the factors are below it or not, as they come.
         let rows = batches.u.len();

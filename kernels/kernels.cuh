@@ -11,6 +11,7 @@
 #include "modular.cuh"
 #include "modular_tensor.cuh"
 #include "mul.cuh"
+#include "ntt.cuh"
 #include "pow_mod.cuh"
 #include "prepare.cuh"
 #include "shift.cuh"

@@ -12,10 +12,12 @@ pub(crate) struct Task<'a> {
     pub(crate) per_width: bool,
     /// The limbs (of 16 bits for 16-bit digits, else of 32) from which on it is offered.
     pub(crate) limbs: usize,
-    /// The limbs up to which it is offered; 0 is no end.
-    pub(crate) to_limbs: usize,
+    /// The bits up to which it is offered; 0 is no end.
+    pub(crate) to_bits: usize,
     /// Only multiples of so many limbs are offered.
     pub(crate) step: usize,
+    /// Only powers of two are offered.
+    pub(crate) powers_of_two: bool,
 }
 
 impl Task<'_> {
@@ -24,8 +26,9 @@ impl Task<'_> {
         let widest = self.per_width && bits.is_multiple_of(32);
         let limb = if digit == "u16" && !widest { 16 } else { 32 };
         bits >= self.limbs * limb
-            && (self.to_limbs == 0 || bits <= self.to_limbs * limb)
+            && (self.to_bits == 0 || bits <= self.to_bits)
             && bits.is_multiple_of(self.step * limb)
+            && (!self.powers_of_two || bits.is_power_of_two())
     }
 }
 
@@ -86,8 +89,9 @@ mod tests {
             template: "Add<{shape}>",
             per_width: false,
             limbs: 0,
-            to_limbs: 0,
+            to_bits: 0,
             step: 1,
+            powers_of_two: false,
         };
         let add = Entry { task, bits: 1024, q: 4, digit: "u64", block: 128 };
         let product = Task { name: "mul_lo", template: "MulLow<{shape}, Classical>", ..task };
@@ -105,14 +109,23 @@ mod tests {
 
     #[test]
     fn kernels_are_offered_at_their_limbs() {
-        let task =
-            Task { name: "", template: "", per_width: false, limbs: 64, to_limbs: 0, step: 1 };
+        let task = Task {
+            name: "",
+            template: "",
+            per_width: false,
+            limbs: 64,
+            to_bits: 0,
+            step: 1,
+            powers_of_two: false,
+        };
         assert!(task.is_offered(1024, "u16") && !task.is_offered(1008, "u16"));
         assert!(task.is_offered(2048, "u64") && !task.is_offered(2016, "u32"));
         let task = Task { per_width: true, ..task };
         assert!(task.is_offered(2048, "u16") && !task.is_offered(1024, "u16"));
-        let task = Task { to_limbs: 192, step: 64, ..task };
+        let task = Task { to_bits: 6144, step: 64, ..task };
         assert!(task.is_offered(4096, "u64") && task.is_offered(6144, "u64"));
         assert!(!task.is_offered(3072, "u64") && !task.is_offered(8192, "u64"));
+        let task = Task { powers_of_two: true, ..task };
+        assert!(task.is_offered(4096, "u64") && !task.is_offered(6144, "u64"));
     }
 }

@@ -32,6 +32,6 @@ pub use mask::Mask;
 pub use num_bigint;
 pub use shape::{GpuUint, Kernels, MAX_GROUP, Shape, ShapeVisitor, Widen, WideningVisitor, shapes};
 pub use strategy::{
-    Auto, Blocked, Classical, Division, Fft, Karatsuba, Mult, Product, Quotient, ShiftedInverse,
-    TensorCore,
+    Auto, Blocked, Classical, Division, Fft, Karatsuba, Mult, Ntt, Product, Quotient,
+    ShiftedInverse, TensorCore,
 };

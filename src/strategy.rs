@@ -12,10 +12,11 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A way to multiply: [`Classical`], [`Karatsuba`], [`TensorCore`], [`Fft`] or [`Auto`]. Sealed.
+/// A way to multiply: [`Classical`], [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`] or [`Auto`].
+/// Sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a way to multiply `{T}`",
-    label = "use Classical, Karatsuba, TensorCore, Fft or Auto"
+    label = "use Classical, Karatsuba, TensorCore, Fft, Ntt or Auto"
 )]
 pub trait Mult<T: Kernels>: sealed::Sealed {
     /// The algorithm that this strategy asks for.
@@ -86,6 +87,19 @@ pub struct TensorCore;
 #[derive(Debug, Clone, Copy)]
 pub struct Fft;
 
+/// Multiplies by number-theoretic transforms: in integers only.
+///
+/// Operands are polynomials in digits of 32 bits; the columns of their product are found modulo three
+/// primes of 27 bits and put together by the Chinese remainder theorem (`kernels/ntt.cuh` of the
+/// repository). Offered for [`wrapping_mul`](crate::Batch::wrapping_mul),
+/// [`mul_lo_hi`](crate::Batch::mul_lo_hi), [`widening_mul`](crate::Batch::widening_mul) and
+/// [`wrapping_square`](crate::Batch::wrapping_square) at 2^17, 2^18, 2^19 and 2^20 bits, whatever the
+/// digits and `Q`. At 2^19 and 2^20 bits it is the only way to multiply; below, it is for GPUs whose
+/// double precision is slow, where [`Fft`] does not pay. Elsewhere it is [`Classical`]. Results are the
+/// same. It takes an eighth of a byte of shared memory a bit: 133 KB at 2^20.
+#[derive(Debug, Clone, Copy)]
+pub struct Ntt;
+
 /// Divides by the whole shifted inverse of the divisor, found by Newton's iteration, with
 /// products by `M`.
 #[derive(Debug, Clone, Copy)]
@@ -101,6 +115,7 @@ impl sealed::Sealed for Classical {}
 impl sealed::Sealed for Karatsuba {}
 impl sealed::Sealed for TensorCore {}
 impl sealed::Sealed for Fft {}
+impl sealed::Sealed for Ntt {}
 impl<M> sealed::Sealed for ShiftedInverse<M> {}
 impl<M> sealed::Sealed for Blocked<M> {}
 
@@ -116,6 +131,8 @@ pub enum Product {
     TensorCore,
     /// [`Fft`].
     Fft,
+    /// [`Ntt`].
+    Ntt,
 }
 
 /// A division algorithm and the multiplication inside it, as a value.
@@ -142,8 +159,24 @@ impl Product {
     /// ```
     #[must_use]
     pub fn offered(self, op: Op, shape: Shape) -> Self {
-        let strategy = Strategy::Product(self);
-        if (Kernel { op, strategy, shape }).entry().is_some() { self } else { Self::Classical }
+        if self.is_offered(op, shape) { self } else { Self::Classical }
+    }
+
+    /// Whether the catalogue has a kernel of this one for the operation and the shape.
+    ///
+    /// Not even [`Classical`](Self::Classical) is offered at every width: rows of 2^19 bits or
+    /// more have products by [`Ntt`](Self::Ntt) only, and no divisions. What is not offered is
+    /// [`KernelMissing`](crate::Error::KernelMissing) on devices that run kernels.
+    #[must_use]
+    pub fn is_offered(self, op: Op, shape: Shape) -> bool {
+        Kernel { op, strategy: Strategy::Product(self), shape }.entry().is_some()
+    }
+
+    /// This one where it is offered, else the first that is: what [`Auto`] takes, since a row of the
+    /// tuning table speaks of a range of widths, of which a strategy may have some.
+    fn or_another(self, op: Op, shape: Shape) -> Self {
+        let ways = [self, Self::TensorCore, Self::Classical, Self::Ntt];
+        ways.into_iter().find(|way| way.is_offered(op, shape)).unwrap_or(self)
     }
 }
 
@@ -153,14 +186,20 @@ impl Quotient {
     /// this one.
     #[must_use]
     pub fn offered(self, op: Op, shape: Shape) -> Self {
-        let strategy = Strategy::Quotient(self);
-        if (Kernel { op, strategy, shape }).entry().is_some() {
+        if self.is_offered(op, shape) {
             return self;
         }
         match self {
             Self::ShiftedInverse(_) => Self::ShiftedInverse(Product::Classical),
             Self::Blocked(_) => Self::Blocked(Product::Classical),
         }
+    }
+
+    /// Whether the catalogue has a kernel of this one for the operation and the shape: see
+    /// [`Product::is_offered`].
+    #[must_use]
+    pub fn is_offered(self, op: Op, shape: Shape) -> bool {
+        Kernel { op, strategy: Strategy::Quotient(self), shape }.entry().is_some()
     }
 }
 
@@ -172,6 +211,7 @@ impl fmt::Display for Product {
             Self::Karatsuba => "karatsuba",
             Self::TensorCore => "tensor",
             Self::Fft => "fft",
+            Self::Ntt => "ntt",
         })
     }
 }
@@ -203,7 +243,7 @@ mod tuned {
 /// The one place where [`Auto`] decides: by the tuning table that the crate was built with
 /// (`GPUINT_TUNING`, docs/tuning.md), whatever the device. It does not ask for the GPU that it runs
 /// on, since the kernels have the table's block sizes, too, and are built before there is a device.
-/// For operations that nobody tuned it takes what every shape has.
+/// For operations that nobody tuned it takes classical products.
 const fn auto(op: Op, shape: Shape) -> Choice {
     match tuned::tuned(op, shape.bits) {
         Strategy::Product(product) => Choice { product, quotient: Quotient::Blocked(product) },
@@ -219,13 +259,7 @@ const fn auto(op: Op, shape: Shape) -> Choice {
 
 impl<T: Kernels> Mult<T> for Auto {
     fn product(op: Op) -> Product {
-        match auto(op, T::SHAPE).product {
-            // Transforms have fewer widths than the range that the table speaks of.
-            Product::Fft if Product::Fft.offered(op, T::SHAPE) != Product::Fft => {
-                Product::TensorCore
-            }
-            product => product,
-        }
+        auto(op, T::SHAPE).product.or_another(op, T::SHAPE)
     }
 }
 
@@ -250,6 +284,12 @@ impl<T: Kernels> Mult<T> for TensorCore {
 impl<T: Kernels> Mult<T> for Fft {
     fn product(_op: Op) -> Product {
         Product::Fft
+    }
+}
+
+impl<T: Kernels> Mult<T> for Ntt {
+    fn product(_op: Op) -> Product {
+        Product::Ntt
     }
 }
 

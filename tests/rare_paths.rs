@@ -14,10 +14,11 @@ use std::ffi::{CStr, c_char};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Batch, Blocked, Classical, Device, Division, Divisor, GpuUint, Kernels, Result, ShiftedInverse,
+    Batch, Blocked, Classical, Device, Division, Divisor, GpuUint, Kernels, Ntt, Result,
+    ShiftedInverse,
 };
 use num_traits::{One, Zero};
-use operands::{DIVISIONS, Family, Row, SUMS, rows};
+use operands::{DIVISIONS, Family, PRODUCTS, Row, SUMS, rows};
 
 // SAFETY: the declaration is that of `kernels/simt/abi.h`.
 unsafe extern "C" {
@@ -74,6 +75,12 @@ fn add_and_subtract<T: Kernels>(device: &Device, count: usize) -> Result<()> {
     let [a, b] = upload::<T>(device, &drawn::<T>(SUMS, count))?;
     a.wrapping_add(&b)?;
     a.wrapping_sub(&b)?;
+    Ok(())
+}
+
+fn multiply<T: Kernels>(device: &Device, count: usize) -> Result<()> {
+    let [a, b] = upload::<T>(device, &drawn::<T>(PRODUCTS, count))?;
+    a.mul_lo_hi_with::<Ntt>(&b)?;
     Ok(())
 }
 
@@ -144,6 +151,10 @@ fn structured_operands_take_rare_paths() {
     });
     takes("ShiftedInverse, 8192 bits", &with("WholeQuotientCarry"), |device| {
         divide::<GpuUint<8192>, ShiftedInverse<Classical>>(device, 2000)
+    });
+    let transforms = [("TransformCarry", 1000), ("CarryThroughWarp", 10)];
+    takes("products by Ntt, 131072 bits", &transforms, |device| {
+        multiply::<GpuUint<131_072>>(device, 100)
     });
     let modular = [("ResidueBeyondWords", 10), ("QuotientCarry", 100), ("LastSubtraction", 100)];
     takes("mul_mod, 1024 bits", &modular, |device| multiply_modulo::<GpuUint<1024>>(device, 5000));

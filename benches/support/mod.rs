@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use gpuint::num_bigint::BigUint;
 use gpuint::{
     Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Fft, Karatsuba, Kernels, Mask,
-    Mult, ShiftedInverse, TensorCore,
+    Mult, Ntt, ShiftedInverse, TensorCore,
 };
 use operation::Operation;
 use random::Random;
@@ -176,6 +176,7 @@ pub(crate) fn ways<T: Kernels>(device: &Device, operation: Operation) -> Vec<Way
             product::<T, Karatsuba>(operation),
             product::<T, TensorCore>(operation),
             product::<T, Fft>(operation),
+            product::<T, Ntt>(operation),
         ]
         .into_iter()
         .flatten()
@@ -188,7 +189,8 @@ fn product<T: Kernels, M: Mult<T>>(operation: Operation) -> Option<Way<T>> {
     let op = operation.op();
     let chosen = M::product(op);
     let auto = <Auto as Mult<T>>::product(op).offered(op, T::SHAPE);
-    (chosen.offered(op, T::SHAPE) == chosen)
+    chosen
+        .is_offered(op, T::SHAPE)
         .then(|| way::<T, M, Auto>(operation, chosen.to_string(), chosen == auto))
 }
 
@@ -197,7 +199,8 @@ fn quotient<T: Kernels, D: Division<T>>(operation: Operation) -> Option<Way<T>> 
     let op = operation.op();
     let chosen = D::quotient(op);
     let auto = <Auto as Division<T>>::quotient(op).offered(op, T::SHAPE);
-    (chosen.offered(op, T::SHAPE) == chosen)
+    chosen
+        .is_offered(op, T::SHAPE)
         .then(|| way::<T, Auto, D>(operation, chosen.to_string(), chosen == auto))
 }
 

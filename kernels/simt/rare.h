@@ -26,7 +26,8 @@
   X(LaneQuotientCarry)       /* div_lanes.cuh: as in quotient.cuh */                                \
   X(LaneLastSubtraction)                                                                            \
   X(LaneCarry)               /* div_lanes.cuh: what goes to the next lane carries on */             \
-  X(DigitSecondCorrection)   /* div_digit.cuh: two words by one, the second correction */
+  X(DigitSecondCorrection)   /* div_digit.cuh: two words by one, the second correction */           \
+  X(TransformCarry)          /* ntt.cuh: what a thread is given runs over its word */
 
 namespace gpuint::simt {
 

@@ -59,6 +59,7 @@ mod tests {
         }
         for op in [Op::MulLow, Op::MulWide, Op::SquareLow] {
             tasks.push((op, Strategy::Product(Product::Fft)));
+            tasks.push((op, Strategy::Product(Product::Ntt)));
         }
         tasks.push((Op::DivRem, Strategy::Quotient(Quotient::Blocked(Product::TensorCore))));
         for op in [

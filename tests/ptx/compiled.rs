@@ -62,14 +62,15 @@ pub(crate) fn tasks() -> Result<Vec<Task<'static>>> {
                 let number = value.get(key).and_then(toml::Value::as_integer);
                 number.map_or(otherwise, |number| number as usize)
             };
-            let (limbs, to_limbs) = (number("limbs", 0), number("to_limbs", 0));
+            let powers_of_two = value.get("powers_of_two").and_then(toml::Value::as_bool);
             tasks.push(Task {
                 name,
                 template,
                 per_width,
-                limbs,
-                to_limbs,
+                limbs: number("limbs", 0),
+                to_bits: number("to_bits", 0),
                 step: number("step", 1),
+                powers_of_two: powers_of_two.unwrap_or(false),
             });
         }
     }

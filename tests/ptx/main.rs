@@ -480,6 +480,12 @@ fn fft() {
     }
 }
 
+/// Products by number-theoretic transforms: columns of 4 points in the first pass.
+#[test]
+fn ntt() {
+    kernels((131_072, 4, "u64", 64), 9, |task| task.ends_with("_ntt"));
+}
+
 /// Products by the tensor cores: tiles in one group, of 4, 8 and 12; in two groups; and in four,
 /// shared by two warps.
 #[test]

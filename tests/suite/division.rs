@@ -67,6 +67,7 @@ struct Structured;
 
 impl Check for Structured {
     const NAME: &str = "div_rem";
+    const WIDEST: bool = false;
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, T::SHAPE);

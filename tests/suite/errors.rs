@@ -1,7 +1,10 @@
 //! Bad input is answered by the error that says what is wrong, before anything runs.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, Divisor, Error, Kernels, Mask, Result, Widen, WideningVisitor};
+use gpuint::{
+    BackendKind, Batch, Classical, Device, Divisor, Error, Fft, Karatsuba, Kernels, Mask, Op,
+    Product, Result, ShiftedInverse, TensorCore, Widen, WideningVisitor,
+};
 use num_traits::One;
 
 use crate::setting::{Check, Context, Setting, Tally, on_every_backend};
@@ -96,6 +99,7 @@ struct Mismatches;
 
 impl Check for Mismatches {
     const NAME: &str = "mismatched operands";
+    const WIDEST: bool = false;
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {
@@ -195,7 +199,43 @@ impl Check for TooLarge {
     }
 }
 
-on_every_backend! { mismatches: Mismatches, too_large: TooLarge, }
+struct NotOffered;
+
+impl Check for NotOffered {
+    const NAME: &str = "what a shape does not have";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        let device = &setting.devices()[0];
+        let what = Context::new::<T>("what a shape does not have", device);
+        tally.attempt(&what, 1, |tally| {
+            let a = Batch::<T>::splat(device, &BigUint::from(3u32), 2)?;
+            let product = a.wrapping_mul(&a)?;
+            let right = product.row(1)? == BigUint::from(9u32);
+            tally.row(right, || format!("{what}: a product by default"));
+            if setting.backend == BackendKind::Cpu
+                || Product::Classical.is_offered(Op::MulLow, T::SHAPE)
+            {
+                return Ok(());
+            }
+            for (call, error) in [
+                ("wrapping_mul_with", a.wrapping_mul_with::<Classical>(&a).err()),
+                ("wrapping_square_with", a.wrapping_square_with::<Karatsuba>().err()),
+                ("mul_lo_hi_with", a.mul_lo_hi_with::<TensorCore>(&a).err()),
+                ("wrapping_mul_with", a.wrapping_mul_with::<Fft>(&a).err()),
+                ("div_rem", a.div_rem(&a).err()),
+                ("div_rem_with", a.div_rem_with::<ShiftedInverse<Classical>>(&a).err()),
+                ("shifted_inverse", a.shifted_inverse(1).err()),
+                ("Divisor::new", Divisor::new(&a).err()),
+            ] {
+                let right = matches!(error, Some(Error::KernelMissing { .. }));
+                tally.row(right, || format!("{what}: {call}: {error:?}"));
+            }
+            Ok(())
+        });
+    }
+}
+
+on_every_backend! { mismatches: Mismatches, too_large: TooLarge, not_offered: NotOffered, }
 
 #[test]
 fn operators_panic_with_the_error() {

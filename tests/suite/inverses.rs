@@ -50,6 +50,7 @@ struct Structured;
 
 impl Check for Structured {
     const NAME: &str = "shifted_inverse";
+    const WIDEST: bool = false;
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         let exponents = exponents::<T>();
@@ -136,6 +137,7 @@ struct Impossible;
 
 impl Check for Impossible {
     const NAME: &str = "shifted_inverse beyond the width";
+    const WIDEST: bool = false;
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {

@@ -368,6 +368,7 @@ struct EveryForm;
 
 impl Check for EveryForm {
     const NAME: &str = "forms of operations";
+    const WIDEST: bool = false;
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         let devices = setting.devices();
@@ -442,6 +443,7 @@ struct ZeroDivisors;
 
 impl Check for ZeroDivisors {
     const NAME: &str = "zero divisors";
+    const WIDEST: bool = false;
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {
@@ -515,6 +517,7 @@ struct ManyRows;
 
 impl Check for ManyRows {
     const NAME: &str = "many rows";
+    const WIDEST: bool = false;
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         if T::BITS > 1024 || T::Q != 4 {
@@ -550,6 +553,7 @@ struct Threads;
 
 impl Check for Threads {
     const NAME: &str = "threads of the host";
+    const WIDEST: bool = false;
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         if T::BITS > 2048 {

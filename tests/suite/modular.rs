@@ -34,6 +34,7 @@ struct Divisions;
 
 impl Check for Divisions {
     const NAME: &str = "div_rem_by";
+    const WIDEST: bool = false;
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         let count = setting.count(DIVIDED, T::SHAPE);
@@ -110,6 +111,7 @@ struct Products;
 
 impl Check for Products {
     const NAME: &str = "mul_mod, square_mod";
+    const WIDEST: bool = false;
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         let count = setting.count(MULTIPLIED, T::SHAPE);
@@ -187,6 +189,7 @@ struct Powers;
 
 impl Check for Powers {
     const NAME: &str = "pow_mod";
+    const WIDEST: bool = false;
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         let count = setting.count(RAISED, T::SHAPE);
@@ -284,6 +287,7 @@ struct Errors;
 
 impl Check for Errors {
     const NAME: &str = "divisors that are none";
+    const WIDEST: bool = false;
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {

@@ -2,7 +2,7 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, BackendKind, Batch, Classical, Device, Fft, Karatsuba, Kernels, Mult, Op, Product,
+    Auto, BackendKind, Batch, Classical, Device, Fft, Karatsuba, Kernels, Mult, Ntt, Op, Product,
     TensorCore, Widen, WideningVisitor,
 };
 
@@ -19,10 +19,13 @@ struct Products<'a> {
     rows: &'a [Row],
     /// Both halves of each product.
     expected: &'a [(BigUint, BigUint)],
+    /// Whether there are products by digits, which all but the widest shapes have.
+    classical: bool,
     /// Whether tensor cores are tried.
     tensor: bool,
-    /// Whether there are transforms of this width.
+    /// Whether there are transforms of this width, and are tried.
     fft: bool,
+    ntt: bool,
 }
 
 impl Products<'_> {
@@ -66,7 +69,7 @@ struct Wide<'a> {
 impl WideningVisitor for Wide<'_> {
     type Output = ();
     fn visit<T: Widen>(self) {
-        let Products { device, rows, expected, tensor, fft, .. } = self.products;
+        let Products { device, rows, expected, classical, tensor, fft, ntt, .. } = self.products;
         let what = Context::new::<T>("widening_mul", device);
         self.tally.attempt(&what, rows.len(), |tally| {
             let a = Batch::<T>::from_biguints(device, &first(rows))?;
@@ -74,12 +77,19 @@ impl WideningVisitor for Wide<'_> {
             let dirty = Batch::splat(device, &ones(2 * T::BITS), rows.len())?;
             let whole: Vec<_> =
                 expected.iter().map(|(low, high)| low + (high << T::BITS)).collect();
-            let mut product = dirty.try_clone()?;
-            a.widening_mul_with_into::<Classical, T::Wide>(&b, &mut product)?;
-            tally.values(&what, rows, &product.to_biguints()?, &whole);
+            if *classical {
+                let mut product = dirty.try_clone()?;
+                a.widening_mul_with_into::<Classical, T::Wide>(&b, &mut product)?;
+                tally.values(&what, rows, &product.to_biguints()?, &whole);
+            }
             if *tensor {
                 let mut product = dirty.try_clone()?;
                 a.widening_mul_with_into::<TensorCore, T::Wide>(&b, &mut product)?;
+                tally.values(&what, rows, &product.to_biguints()?, &whole);
+            }
+            if *ntt {
+                let mut product = dirty.try_clone()?;
+                a.widening_mul_with_into::<Ntt, T::Wide>(&b, &mut product)?;
                 tally.values(&what, rows, &product.to_biguints()?, &whole);
             }
             if *fft {
@@ -99,18 +109,25 @@ impl Check for Structured {
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, T::SHAPE);
-        let fft = Product::Fft.offered(Op::MulLow, T::SHAPE) == Product::Fft;
+        let [classical, fft, has_ntt] = [Product::Classical, Product::Fft, Product::Ntt]
+            .map(|product| product.is_offered(Op::MulLow, T::SHAPE));
         for (part, device, rows) in setting.parts::<T>(PRODUCTS, count) {
             let expected: Vec<_> =
                 rows.iter().map(|row| oracle::mul(&row.a, &row.b, T::BITS)).collect();
             // The shim takes a while for the matrices of long rows: there, one schedule of three.
-            let tensor =
-                setting.backend != BackendKind::Simt || T::BITS <= 1 << 15 || part % 3 == 1;
-            let strategy = "Classical";
+            let tensor = classical
+                && (setting.backend != BackendKind::Simt || T::BITS <= 1 << 15 || part % 3 == 1);
+            let ntt = has_ntt && setting.backend != BackendKind::Cpu;
+            let (strategy, rows, expected) = ("Classical", &rows, &expected);
             let products =
-                Products { strategy, device, rows: &rows, expected: &expected, tensor, fft };
-            products.check::<T, Classical>(tally);
-            if setting.backend != BackendKind::Cpu {
+                Products { strategy, device, rows, expected, classical, tensor, fft, ntt };
+            if classical || setting.backend == BackendKind::Cpu {
+                products.check::<T, Classical>(tally);
+            }
+            if ntt {
+                Products { strategy: "Ntt", ..products }.check::<T, Ntt>(tally);
+            }
+            if setting.backend != BackendKind::Cpu && classical {
                 Products { strategy: "Karatsuba", ..products }.check::<T, Karatsuba>(tally);
                 if tensor {
                     Products { strategy: "TensorCore", ..products }.check::<T, TensorCore>(tally);

@@ -32,6 +32,7 @@ struct Known;
 
 impl Check for Known {
     const NAME: &str = "div_rem of known hard rows";
+    const WIDEST: bool = false;
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         let mut rows = known();

@@ -14,7 +14,8 @@ use std::time::Instant;
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    BackendKind, Device, DigitKind, Error, Kernels, Shape, ShapeVisitor, SimtOptions, shapes,
+    BackendKind, Device, DigitKind, Error, Kernels, Op, Product, Shape, ShapeVisitor, SimtOptions,
+    shapes,
 };
 
 use crate::operands::{self, Family, Row};
@@ -157,6 +158,8 @@ impl Setting {
 pub(crate) trait Check {
     /// What the closing line calls it.
     const NAME: &str;
+    /// Whether it is for shapes that have no products but by transforms, and no divisions, too.
+    const WIDEST: bool = true;
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally);
 }
 
@@ -177,7 +180,8 @@ impl<C: Check> ShapeVisitor for Visit<'_, C> {
 pub(crate) fn run<C: Check>(backend: BackendKind, digit: DigitKind) {
     let Some(setting) = Setting::new(backend, digit) else { return };
     let mut tally = Tally::new(format!("{} {backend} {digit}", C::NAME));
-    for shape in setting.shapes() {
+    let classical = |shape| Product::Classical.is_offered(Op::MulLow, shape);
+    for shape in setting.shapes().filter(|&shape| C::WIDEST || classical(shape)) {
         let check = std::marker::PhantomData::<C>;
         let visit = Visit { setting: &setting, tally: &mut tally, check };
         shape.visit(visit).expect("the shape is listed");
