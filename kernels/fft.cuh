@@ -52,12 +52,6 @@ __host__ __device__ constexpr exact::Unit part_unit(u32 k, u32 j, u32 denominato
   return exact::unit((4 * k + 1) * j, 4 * PARTS * denominator);
 }
 
-__host__ __device__ constexpr u32 bit_reversed(u32 i, u32 bits) {
-  u32 r = 0;
-  for (u32 b = 0; b < bits; ++b) r = 2 * r + (i >> b & 1);
-  return r;
-}
-
 // The rotations of a pass for COUNT groups of threads: e(theta / 2^(level+1)), theta = (base + order(group)) / COUNT.
 template <u32 COUNT>
 struct PassTable {

@@ -51,12 +51,6 @@ __host__ __device__ constexpr u32 log_of(u32 power_of_two) {
   return log;
 }
 
-__host__ __device__ constexpr u32 reversed_bits(u32 i, u32 bits) {
-  u32 r = 0;
-  for (u32 b = 0; b < bits; ++b) r = 2 * r + (i >> b & 1);
-  return r;
-}
-
 // Whether columns of n digit products are below the product of the primes: their upper 64 bits of 128 say so.
 __host__ __device__ constexpr bool columns_fit(u32 n) {
   const u64 two = u64(P[0]) * P[1];
@@ -134,7 +128,7 @@ struct Tables {
 template <class F, u32 WARPS>
 __device__ constexpr Tables<F, WARPS> TABLES{};
 
-// Sums of `COUNT` points x[OFFSET + STRIDE i] times powers i k of an element of that order: result k is point `reversed_bits(k)`.
+// Sums of `COUNT` points x[OFFSET + STRIDE i] times powers i k of an element of that order: result k is point `bit_reversed(k)`.
 // All are lazy residues, below START P before.
 template <class F, u32 COUNT, u32 STRIDE, u32 OFFSET>
 struct Sums {
@@ -150,7 +144,7 @@ struct Sums {
   template <u32 LEVEL, u32 NODE, u32 BOUND>
   GPUINT_DEVICE static void split(u32 (&x)[PER_THREAD]) {
     constexpr u32 HALF = COUNT >> (LEVEL + 1), FIRST = NODE * 2 * HALF;
-    constexpr Factor ROOT = F::factor(F::power(F::root(2u << LEVEL), reversed_bits(NODE, LEVEL)));
+    constexpr Factor ROOT = F::factor(F::power(F::root(2u << LEVEL), bit_reversed(NODE, LEVEL)));
     constexpr bool REDUCE = must_reduce(LEVEL, BOUND);
     constexpr u32 GROWTH = NODE != 0 || REDUCE ? 2 : BOUND;
     static_assert(BOUND + GROWTH <= F::MOST, "a lazy residue is a limb");
@@ -370,7 +364,7 @@ struct NttProduct {
   template <u32 WAY, u32 COUNT>
   __host__ __device__ static constexpr u32 result(u32 i) {
     constexpr u32 APART = 32 / COUNT;
-    const u32 k = ntt::reversed_bits(i / APART, ntt::log_of(COUNT));
+    const u32 k = bit_reversed(i / APART, ntt::log_of(COUNT));
     return i % APART + APART * (WAY == ntt::THERE ? k : (COUNT - k) % COUNT);
   }
 
