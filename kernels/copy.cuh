@@ -53,26 +53,26 @@ GPUINT_DEVICE void write_word(typename S::Limb* row, u32 k, const typename S::Li
   }
 }
 
-// Limbs k .. k + K of a row: a thread's own K limbs of an instance, K as the shape has it. k is a multiple of K.
-template <class S>
-GPUINT_DEVICE void read_limbs(const typename S::Limb* row, u32 k, typename S::Limb (&x)[S::K]) {
-  if constexpr (S::K % WORD == 0 && ROW_OF_WORDS<S>) {
-    GPUINT_UNROLL(S::K)
-    for (u32 i = 0; i < S::K; i += WORD) read_word<S>(row, k + i, x + i);
+// Limbs k .. k + K of a row. k is a multiple of K.
+template <class S, u32 K>
+GPUINT_DEVICE void read_limbs(const typename S::Limb* row, u32 k, typename S::Limb (&x)[K]) {
+  if constexpr (K % WORD == 0 && ROW_OF_WORDS<S>) {
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; i += WORD) read_word<S>(row, k + i, x + i);
   } else {
-    GPUINT_UNROLL(S::K)
-    for (u32 i = 0; i < S::K; ++i) x[i] = __ldg(row + k + i);
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; ++i) x[i] = __ldg(row + k + i);
   }
 }
 
-template <class S>
-GPUINT_DEVICE void write_limbs(typename S::Limb* row, u32 k, const typename S::Limb (&x)[S::K]) {
-  if constexpr (S::K % WORD == 0 && ROW_OF_WORDS<S>) {
-    GPUINT_UNROLL(S::K)
-    for (u32 i = 0; i < S::K; i += WORD) write_word<S>(row, k + i, x + i);
+template <class S, u32 K>
+GPUINT_DEVICE void write_limbs(typename S::Limb* row, u32 k, const typename S::Limb (&x)[K]) {
+  if constexpr (K % WORD == 0 && ROW_OF_WORDS<S>) {
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; i += WORD) write_word<S>(row, k + i, x + i);
   } else {
-    GPUINT_UNROLL(S::K)
-    for (u32 i = 0; i < S::K; ++i) row[k + i] = x[i];
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; ++i) row[k + i] = x[i];
   }
 }
 
