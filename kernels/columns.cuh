@@ -17,7 +17,8 @@
 // `resolve` (carry.cuh) to finish: no carry crosses a tile before.
 //
 // R is chosen by the size of the product: products with fewer columns than a block can share take narrow tiles, to occupy more
-// threads. Where the paper dispatches dynamic sizes to one static kernel for each power of two (`smallMul`), lengths here are
+// threads; rows of 2^16 bits and more take wide ones, whose inner loop is products for the better part (three in four of its
+// instructions at R = 8, a little more than one in two at R = 4). Where the paper dispatches dynamic sizes to one static kernel for each power of two (`smallMul`), lengths here are
 // bounds of the tile's loop, and nothing is padded.
 #pragma once
 #include "group.cuh"
@@ -153,7 +154,7 @@ struct Columns {
 // Limbs that `overflow` must hold for products of up to `width` columns.
 __host__ __device__ constexpr u32 overflow_limbs(u32 width) { return width / 2 + WORD; }
 
-// Limbs of zeros that must stand on both sides of the second operand: the widest tile.
+// Limbs of zeros that must stand on both sides of the second operand: the widest tile, but for those of long rows.
 constexpr u32 PAD = WORD;
 // Above both factors, of strategies that want them padded (tensor_columns.cuh).
 constexpr u32 PAD_ABOVE = 2 * WORD;
@@ -182,23 +183,50 @@ GPUINT_DEVICE void load_window(const Limb* at, Limb* window) {
 // Columns c .. c + R of a * b.
 template <class Limb, u32 R>
 GPUINT_DEVICE void product_tile(const Factors<Limb>& f, u32 c, Tile<Limb, R>& tile) {
-  // Rows whose window meets b: c - i - 3 < b_limbs and c - i + R > 0. The window stays within PAD limbs of b.
-  static_assert(R <= PAD, "a tile's window must stay within the zeros around b");
+  // Rows whose window meets b: c - i - 3 < b_limbs and c - i + R > 0. The window stays within max_of(R, WORD) limbs of b.
   const u32 first = c + WORD > f.b_limbs + 2 ? round_up(c - min_of(c, f.b_limbs + 2), WORD) : 0;
   const u32 end = min_of(f.a_limbs, c + R);
   if (first >= end) return;
-  Limb window[R + WORD];
   const Limb* b = f.b + (i32(c) - i32(first));
-  GPUINT_UNROLL(R)
-  for (u32 r = 0; r < R; ++r) window[WORD + r] = b[r];
-  for (u32 i = first; i < end; i += WORD) {
-    Limb a[WORD];
-    load_word(f.a + i, a);
-    b -= WORD;
-    load_window<Limb, R>(b, window);
-    tile.add_rows(a, window);
+  if constexpr (R <= WORD) {
+    Limb window[R + WORD];
     GPUINT_UNROLL(R)
-    for (u32 r = R; r > 0; --r) window[WORD + r - 1] = window[r - 1];
+    for (u32 r = 0; r < R; ++r) window[WORD + r] = b[r];
+    for (u32 i = first; i < end; i += WORD) {
+      Limb a[WORD];
+      load_word(f.a + i, a);
+      b -= WORD;
+      load_window<Limb, R>(b, window);
+      tile.add_rows(a, window);
+      GPUINT_UNROLL(R)
+      for (u32 r = R; r > 0; --r) window[WORD + r - 1] = window[r - 1];
+    }
+  } else {
+    // The words of a wide window stay where they are, and the lowest one is always the one that was the highest.
+    constexpr u32 WORDS = R / WORD + 1;
+    Limb words[WORDS][WORD];
+    GPUINT_UNROLL(WORDS)
+    for (u32 w = 1; w < WORDS; ++w) load_word(b + (w - 1) * WORD, words[w]);
+    u32 i = first;
+    const auto add_word = [&](u32 turn) {
+      Limb a[WORD], window[R + WORD];
+      load_word(f.a + i, a);
+      i += WORD;
+      b -= WORD;
+      const u32 lowest = (WORDS - turn) % WORDS;
+      load_word(b, words[lowest]);
+      GPUINT_UNROLL(R + WORD)
+      for (u32 r = 0; r < R + WORD; ++r) window[r] = words[(lowest + r / WORD) % WORDS][r % WORD];
+      tile.add_rows(a, window);
+    };
+    GPUINT_UNROLL(1)
+    while (i + (WORDS - 1) * WORD < end) {
+      GPUINT_UNROLL(WORDS)
+      for (u32 turn = 0; turn < WORDS; ++turn) add_word(turn);
+    }
+    GPUINT_UNROLL(WORDS)
+    for (u32 turn = 0; turn + 1 < WORDS; ++turn)
+      if (i < end) add_word(turn);
   }
 }
 
@@ -279,7 +307,7 @@ GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, L
     overflow[2 * t] = limbs[R];
     overflow[2 * t + 1] = limbs[R + 1];
   }
-  return {out, overflow, width, R == 2 ? 1u : 2u};
+  return {out, overflow, width, R == 2 ? 1u : R == 4 ? 2u : 3u};
 }
 
 // Shared memory that a kernel reserves for its strategy.
@@ -289,9 +317,10 @@ struct Scratch {
   Limb* at;  // aligned to a word
 };
 
-// The classical strategy. `out` holds hi - lo limbs, `overflow` holds overflow_limbs(..) for the widest product that the
+// The classical strategy, with tiles of at most WIDEST columns. `out` holds hi - lo limbs, `overflow` holds overflow_limbs(..) for the widest product that the
 // caller makes. Needs a barrier before (operands written) and after (out read).
-struct Classical {
+template <u32 WIDEST>
+struct ClassicalTiles {
   // Registers that a thread of a division by these products needs, in a block and in a group within a warp.
   static constexpr u32 DIVISION_REGISTERS = 80;
   static constexpr u32 WARP_DIVISION_REGISTERS = 112;
@@ -299,6 +328,8 @@ struct Classical {
   static constexpr u32 MODULAR_REGISTERS = 96;
   // Whether a word of zeros must stand below both factors, and PAD_ABOVE zeros above.
   static constexpr bool PADDED = false;
+  // Limbs of zeros on both sides of the second operand of whole rows.
+  static constexpr u32 ROW_PAD = max_of(WIDEST, PAD);
   // Limbs of the instance per thread of a division in blocks, and the blocks of the longest quotient by the shortest divisor.
   static constexpr u32 DIVISION_LIMBS = 32;
   static constexpr u32 DIVISION_BLOCKS = 8;
@@ -340,6 +371,11 @@ struct Classical {
     const u32 width = f.hi - f.lo;
     GPUINT_ASSERT(f.lo <= f.hi && (f.lo | f.hi | f.a_limbs | f.b_limbs) % WORD == 0, "bounds of products are whole words");
     GPUINT_ASSERT(u64(min_of(f.a_limbs, f.b_limbs)) + WORD < u64(1) << LimbTraits<Limb>::BITS, "a tile's sum has R + 2 limbs");
+    if constexpr (WIDEST > 4)
+      if (width >= 2 * WIDEST * G::THREADS)
+        return deal_tiles<D, WIDEST>(group, width, true, out, overflow, [&](u32 k, Tile<Limb, WIDEST>& tile) {
+          product_tile<Limb, WIDEST>(f, f.lo + k, tile);
+        });
     // A block has threads to spare in a small product; in a warp narrow tiles only cost instructions.
     if (!G::IN_WARP && width <= 2 * G::THREADS && width <= overflow_capacity)
       return deal_tiles<D, 2>(group, width, true, out, overflow,
@@ -350,5 +386,7 @@ struct Classical {
                             [&](u32 k, Tile<Limb, 4>& tile) { product_tile<Limb, 4>(f, f.lo + k, tile); });
   }
 };
+
+using Classical = ClassicalTiles<4>;
 
 }  // namespace gpuint

@@ -133,6 +133,7 @@ struct Karatsuba {
   static constexpr u32 DIVISION_REGISTERS = 128;
   static constexpr u32 WARP_DIVISION_REGISTERS = 128;
   static constexpr bool PADDED = false;
+  static constexpr u32 ROW_PAD = PAD;
   static constexpr u32 DIVISION_LIMBS = 32;
   static constexpr u32 DIVISION_BLOCKS = 8;
   // Limbs that `overflow` must hold for products of a division to so many columns.

@@ -10,6 +10,21 @@
 
 namespace gpuint {
 
+// What a row is multiplied with: threads and strategy. Long rows take the wide tiles of the classical strategy, two to a thread
+// and one of them short where the other is long.
+template <class S, class M>
+struct RowsBy {
+  using Shape = S;
+  using Strategy = M;
+};
+template <class S>
+struct RowsBy<S, Classical> {
+  static constexpr u32 WIDEST = 8;
+  static constexpr bool LONG = S::LIMB_BITS == 32 && S::N >= 2048 && S::N % (2 * WIDEST) == 0 && S::K >= 8 && S::K <= 2 * WIDEST;
+  using Shape = typename Either<LONG, Regrouped<S, 2 * WIDEST>, S>::Type;
+  using Strategy = ClassicalTiles<LONG ? WIDEST : 4>;
+};
+
 // Shared memory of a product of two instances with OUT_WORDS words of result.
 template <class S, class M, u32 OUT_WORDS>
 struct ProductArena {
@@ -17,7 +32,7 @@ struct ProductArena {
   static constexpr u32 OPERAND = S::WORDS * WORD;
   static constexpr u32 OUT = OUT_WORDS * WORD;
   static constexpr u32 OVERFLOW = round_up(overflow_limbs(OUT), WORD);
-  static constexpr u32 OWN_BYTES = (2 * OPERAND + 2 * PAD + OUT + OVERFLOW) * sizeof(Limb);
+  static constexpr u32 OWN_BYTES = (2 * OPERAND + 2 * M::ROW_PAD + OUT + OVERFLOW) * sizeof(Limb);
   static constexpr u32 SCRATCH = M::template scratch_limbs<S>(OPERAND, OUT, OWN_BYTES + Group<S::THREADS>::SCRATCH_BYTES);
   static constexpr u32 BYTES = OWN_BYTES + SCRATCH * sizeof(Limb);
 
@@ -27,13 +42,16 @@ struct ProductArena {
   template <class G>
   GPUINT_DEVICE ProductArena(const G& group, unsigned char* arena) {
     a = reinterpret_cast<Limb*>(arena);
-    b = a + OPERAND + PAD;
-    out = b + OPERAND + PAD;
+    b = a + OPERAND + M::ROW_PAD;
+    out = b + OPERAND + M::ROW_PAD;
     overflow = out + OUT;
     scratch.at = overflow + OVERFLOW;
     if (group.rank == 0) {
-      clear_word(b - PAD);
-      clear_word(b + OPERAND);
+      GPUINT_UNROLL(2)
+      for (u32 i = 0; i < M::ROW_PAD; i += WORD) {
+        clear_word(b - M::ROW_PAD + i);
+        clear_word(b + OPERAND + i);
+      }
     }
   }
 };
@@ -111,11 +129,11 @@ struct RowProduct : Frame<S, ProductArena<S, M, OUT_WORDS>::BYTES> {
 
 // c = a * b mod 2^BITS.
 template <class S, class M>
-struct MulLow : RowProduct<S, M, 2, S::WORDS> {};
+struct MulLow : RowProduct<typename RowsBy<S, M>::Shape, typename RowsBy<S, M>::Strategy, 2, S::WORDS> {};
 
 // a * b in full: the low half to out[0] and the high half to out[1], or, with scalar = 1, both to the row of 2 * BITS in out[0].
 template <class S, class M>
-struct MulWide : RowProduct<S, M, 2, 2 * S::WORDS> {};
+struct MulWide : RowProduct<typename RowsBy<S, M>::Shape, typename RowsBy<S, M>::Strategy, 2, 2 * S::WORDS> {};
 
 // c = a * a mod 2^BITS, with half the products.
 template <class S, class M>
