@@ -24,7 +24,9 @@
 //! - `h200_ms`, `a100_ms`: the roofline for a batch of 2^32 bits: the time of what is busy longest
 //!   (`_bound`: arithmetic, doubles, matrices, issue, shared memory and cache, device memory), all others and
 //!   all waiting hidden behind it. Short products and few rows wait for latencies, and take longer.
-//!   Both GPUs have the instructions of `sm_90` code.
+//!   Both GPUs have the instructions of `sm_90` code, which has no `wgmma`.
+//! - `h200_floor`: the least time for the operation by any kernel of the strategy (floor.rs), and `to_floor` how many times as much
+//!   the roofline is.
 
 #[path = "../src/codegen.rs"]
 #[allow(dead_code, unused_imports)]
@@ -34,6 +36,8 @@ mod codegen;
 mod compiled;
 #[path = "support/count.rs"]
 mod count;
+#[path = "support/floor.rs"]
+mod floor;
 #[path = "support/operation.rs"]
 #[allow(dead_code)]
 mod operation;
@@ -70,7 +74,7 @@ struct Options {
     #[arg(long)]
     csv: bool,
     /// The widest integers, in bits.
-    #[arg(long, default_value_t = 1 << 18)]
+    #[arg(long, default_value_t = 1 << 20)]
     max_bits: usize,
     /// Count few widths only: whether counting works.
     #[arg(long)]
@@ -80,10 +84,15 @@ struct Options {
     bench: bool,
 }
 
-/// All widths by 64-bit digits, and the other digits at one width.
+/// All widths by 64-bit digits, four to a thread as far as a block has threads, and the other digits at one width.
 fn shapes(max_bits: usize) -> Vec<Shape> {
-    let mut shapes: Vec<_> =
-        (10..=18).map(|log| Shape { bits: 1 << log, q: 4, digit: DigitKind::U64 }).collect();
+    let mut shapes: Vec<_> = (10..=20)
+        .map(|log| Shape {
+            bits: 1 << log,
+            q: if log <= 18 { 4 } else { 16 },
+            digit: DigitKind::U64,
+        })
+        .collect();
     let others = [
         (1, DigitKind::U64),
         (2, DigitKind::U64),
@@ -133,12 +142,22 @@ const COLUMNS: &[Column] = &[
     ("global_sectors", 14, |work| format!("{:.0}", work.sectors)),
     ("h200_ms", 8, |work| format!("{:.3}", H200.time(&work.load()).0)),
     ("h200_bound", 10, |work| H200.time(&work.load()).1.into()),
+    ("h200_floor", 10, |work| number(h200_floor(work))),
+    ("to_floor", 8, |work| number(h200_floor(work).map(|floor| H200.time(&work.load()).0 / floor))),
     ("a100_ms", 8, |work| format!("{:.3}", A100.time(&work.load()).0)),
     ("a100_bound", 10, |work| A100.time(&work.load()).1.into()),
 ];
 
 fn paper(work: &Work, value: f64) -> String {
     if work.op == Operation::DivRem { format!("{value:.0}") } else { String::new() }
+}
+
+fn h200_floor(work: &Work) -> Option<f64> {
+    floor::floor(&H200, work.op, &work.strategy, work.shape.bits, work.row_sectors)
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map(|value| format!("{value:.3}")).unwrap_or_default()
 }
 
 fn print(works: &[Work], csv: bool) {

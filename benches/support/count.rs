@@ -63,7 +63,8 @@ pub(crate) struct Work {
     pub(crate) pipes: Pipes,
     pub(crate) wavefronts: f64,
     pub(crate) sectors: f64,
-    row_sectors: f64,
+    /// Of the operands and results.
+    pub(crate) row_sectors: f64,
 }
 
 /// What a multiprocessor gets of a batch of 2^32 bits.

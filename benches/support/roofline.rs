@@ -62,22 +62,28 @@ const ISSUE_CYCLES: f64 = 0.25;
 const SECTOR_CYCLES: f64 = 0.25;
 
 impl Gpu {
+    /// Milliseconds for a batch of rows that take so many cycles of a multiprocessor each.
+    pub(crate) fn busy(&self, bits: usize, cycles: f64) -> f64 {
+        cycles * (BATCH / bits as f64) / (self.multiprocessors * self.clock) * 1e3
+    }
+
+    /// Milliseconds for a batch of rows that move so many sectors of device memory each.
+    pub(crate) fn transfer(&self, bits: usize, sectors: f64) -> f64 {
+        sectors * SECTOR_BYTES * (BATCH / bits as f64) / self.bandwidth * 1e3
+    }
+
     /// Milliseconds for a batch, and the pipe that takes them.
     pub(crate) fn time(&self, load: &Load) -> (f64, &'static str) {
-        let rows = BATCH / load.bits as f64;
-        let cycle = rows / (self.multiprocessors * self.clock);
+        let Load { bits, pipes, .. } = *load;
+        let arithmetic = pipes.wide * WIDE_CYCLES + pipes.integer * INTEGER_CYCLES;
         let times = [
-            (
-                (load.pipes.wide * WIDE_CYCLES + load.pipes.integer * INTEGER_CYCLES) * cycle,
-                "arithmetic",
-            ),
-            (load.pipes.tensor * self.tensor_cycles * cycle, "tensor"),
-            (load.pipes.double * self.double_cycles * cycle, "double"),
-            (load.pipes.issued() * ISSUE_CYCLES * cycle, "issue"),
-            ((load.wavefronts + load.sectors * SECTOR_CYCLES) * cycle, "shared"),
-            (load.sectors.min(load.row_sectors) * SECTOR_BYTES * rows / self.bandwidth, "global"),
+            (self.busy(bits, arithmetic), "arithmetic"),
+            (self.busy(bits, pipes.tensor * self.tensor_cycles), "tensor"),
+            (self.busy(bits, pipes.double * self.double_cycles), "double"),
+            (self.busy(bits, pipes.issued() * ISSUE_CYCLES), "issue"),
+            (self.busy(bits, load.wavefronts + load.sectors * SECTOR_CYCLES), "shared"),
+            (self.transfer(bits, load.sectors.min(load.row_sectors)), "global"),
         ];
-        let longest = times.into_iter().fold((0.0, ""), |a, b| if b.0 > a.0 { b } else { a });
-        (longest.0 * 1e3, longest.1)
+        times.into_iter().fold((0.0, ""), |a, b| if b.0 > a.0 { b } else { a })
     }
 }
