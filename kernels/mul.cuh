@@ -1,36 +1,22 @@
 // Products of two rows: low (mod 2^BITS), wide (2 * BITS) and the low square.
 //
 // Both operands are copied to shared memory, the strategy M computes the columns (columns.cuh, karatsuba.cuh), and one
-// resolution of carries writes them to global memory.
+// resolution of carries writes them to global memory. Rows that are short enough are multiplied by a lane each (mul_lanes.cuh).
 #pragma once
 #include "carry.cuh"
 #include "columns.cuh"
 #include "copy.cuh"
+#include "mul_lanes.cuh"
 #include "product.cuh"
 
 namespace gpuint {
 
-// What a row is multiplied with: threads and strategy. Long rows take the wide tiles of the classical strategy, two to a thread
-// and one of them short where the other is long.
-template <class S, class M>
-struct RowsBy {
-  using Shape = S;
-  using Strategy = M;
-};
-template <class S>
-struct RowsBy<S, Classical> {
-  static constexpr u32 WIDEST = 8;
-  static constexpr bool LONG = S::LIMB_BITS == 32 && S::N >= 2048 && S::N % (2 * WIDEST) == 0 && S::K >= 8 && S::K <= 2 * WIDEST;
-  using Shape = typename Either<LONG, Regrouped<S, 2 * WIDEST>, S>::Type;
-  using Strategy = ClassicalTiles<LONG ? WIDEST : 4>;
-};
-
-// Shared memory of a product of two instances with OUT_WORDS words of result.
-template <class S, class M, u32 OUT_WORDS>
+// Shared memory of a product of two instances.
+template <class S, class M, Extent E>
 struct ProductArena {
   using Limb = typename S::Limb;
   static constexpr u32 OPERAND = S::WORDS * WORD;
-  static constexpr u32 OUT = OUT_WORDS * WORD;
+  static constexpr u32 OUT = (E == Extent::Wide ? 2 : 1) * OPERAND;
   static constexpr u32 OVERFLOW = round_up(overflow_limbs(OUT), WORD);
   static constexpr u32 OWN_BYTES = (2 * OPERAND + 2 * M::ROW_PAD + OUT + OVERFLOW) * sizeof(Limb);
   static constexpr u32 SCRATCH = M::template scratch_limbs<S>(OPERAND, OUT, OWN_BYTES + Group<S::THREADS>::SCRATCH_BYTES);
@@ -87,10 +73,10 @@ GPUINT_DEVICE void write_product(G& group, const Columns<typename S::Limb>& colu
       });
 }
 
-// The product of two rows, or of one by itself (OPERANDS = 1), in OUT_WORDS words of result.
-template <class S, class M, u32 OPERANDS, u32 OUT_WORDS>
-struct RowProduct : Frame<S, ProductArena<S, M, OUT_WORDS>::BYTES> {
-  using Arena = ProductArena<S, M, OUT_WORDS>;
+// The product of two rows, or of one by itself (OPERANDS = 1).
+template <class S, class M, Extent E, u32 OPERANDS>
+struct RowProduct : Frame<S, ProductArena<S, M, E>::BYTES> {
+  using Arena = ProductArena<S, M, E>;
   using Base = Frame<S, Arena::BYTES>;
   using Limb = typename S::Limb;
 
@@ -104,7 +90,7 @@ struct RowProduct : Frame<S, ProductArena<S, M, OUT_WORDS>::BYTES> {
       group.sync();
       Limb* low = output_row<S>(o, 0, row);
       Limb* high = nullptr;
-      if constexpr (OUT_WORDS > S::WORDS) {
+      if constexpr (E == Extent::Wide) {
         high = output_row<S>(o, 1, row);
         if (o.scalar == 1) {
           low = output_row<S>(o, 0, 2 * row);
@@ -127,16 +113,34 @@ struct RowProduct : Frame<S, ProductArena<S, M, OUT_WORDS>::BYTES> {
   }
 };
 
+template <class S, class M, Extent E, u32 OPERANDS>
+struct ProductBy {
+  using Type = RowProduct<S, M, E, OPERANDS>;
+};
+
+// By the classical strategy: a lane to a short row, unless the shape gives it few limbs to a thread; wide tiles for long ones, two
+// to a thread, of which one is short where the other is long.
+template <class S, Extent E, u32 OPERANDS>
+struct ProductBy<S, Classical, E, OPERANDS> {
+  static constexpr u32 WIDEST = 8;
+  static constexpr bool WHOLE = S::LIMB_BITS == 32 && S::N % WORD == 0;
+  static constexpr bool SHORT = WHOLE && S::N <= MOST_LANE_LIMBS && S::K >= WORD;
+  static constexpr bool LONG = WHOLE && S::N >= 2048 && S::N % (2 * WIDEST) == 0 && S::K >= 8 && S::K <= 2 * WIDEST;
+  using Tiled = RowProduct<Regrouped<S, 2 * WIDEST>, ClassicalTiles<WIDEST>, E, OPERANDS>;
+  using Type = typename Either<SHORT, LaneProduct<S, E, OPERANDS>,
+                               typename Either<LONG && OPERANDS == 2, Tiled, RowProduct<S, Classical, E, OPERANDS>>::Type>::Type;
+};
+
 // c = a * b mod 2^BITS.
 template <class S, class M>
-struct MulLow : RowProduct<typename RowsBy<S, M>::Shape, typename RowsBy<S, M>::Strategy, 2, S::WORDS> {};
+struct MulLow : ProductBy<S, M, Extent::Low, 2>::Type {};
 
 // a * b in full: the low half to out[0] and the high half to out[1], or, with scalar = 1, both to the row of 2 * BITS in out[0].
 template <class S, class M>
-struct MulWide : RowProduct<typename RowsBy<S, M>::Shape, typename RowsBy<S, M>::Strategy, 2, 2 * S::WORDS> {};
+struct MulWide : ProductBy<S, M, Extent::Wide, 2>::Type {};
 
 // c = a * a mod 2^BITS, with half the products.
 template <class S, class M>
-struct SquareLow : RowProduct<S, M, 1, S::WORDS> {};
+struct SquareLow : ProductBy<S, M, Extent::Low, 1>::Type {};
 
 }  // namespace gpuint
