@@ -1,4 +1,4 @@
-// Products of short rows, a row to a lane: low (mod 2^BITS), wide (2 * BITS) and the low square, for up to 32 limbs.
+// Products of short rows, a row to a lane: low (mod 2^BITS), wide (2 * BITS) and the low square, for up to 64 limbs.
 //
 // A lane keeps the second factor b and the sums of the columns in registers and adds a[i] b row by row (operand scanning), all
 // loops unrolled. As in columns.cuh there are two chains, of even and of odd columns, so that a product is one IMAD.WIDE that takes
@@ -20,7 +20,7 @@
 namespace gpuint {
 
 // Limbs of a row that a lane has registers for.
-constexpr u32 MOST_LANE_LIMBS = 32;
+constexpr u32 MOST_LANE_LIMBS = 64;
 
 template <class S, Extent E, u32 OPERANDS>
 struct LaneProduct {
@@ -37,7 +37,7 @@ struct LaneProduct {
   static constexpr u32 SHARED = WARPS * REGIONS * REGION * sizeof(u32);
   static constexpr u32 SCRATCH = 0;
   static constexpr u32 PERSISTENT = 0;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(E == Extent::Wide ? 168 : 128, THREADS);
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(min_of(max_of(128, 4 * N), 255), THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     GPUINT_UNROLL(1)
@@ -82,12 +82,12 @@ struct LaneProduct {
   GPUINT_DEVICE static void bring(const u32* from, u32 rows, u32* to) {
     const u32 lane = threadIdx.x % 32;
     uint4 word[WORDS];
-    GPUINT_UNROLL(8)
+    GPUINT_UNROLL()
     for (u32 i = 0; i < WORDS; ++i) {
       const u32 k = 32 * i + lane;
       word[i] = k / WORDS < rows ? __ldg(reinterpret_cast<const uint4*>(from) + k) : make_uint4(0, 0, 0, 0);
     }
-    GPUINT_UNROLL(8)
+    GPUINT_UNROLL()
     for (u32 i = 0; i < WORDS; ++i) {
       const u32 k = 32 * i + lane;
       *reinterpret_cast<uint4*>(to + k / WORDS * STRIDE + k % WORDS * WORD) = word[i];
@@ -96,7 +96,7 @@ struct LaneProduct {
 
   // Rows from their places, to places `stride` limbs apart.
   GPUINT_DEVICE static void take(const u32* from, u32 rows, u32* to, u32 stride) {
-    GPUINT_UNROLL(8)
+    GPUINT_UNROLL()
     for (u32 i = 0; i < WORDS; ++i) {
       const u32 k = 32 * i + ptx::thread() % 32, row = k / WORDS, at = k % WORDS * WORD;
       if (row >= rows) continue;
@@ -108,7 +108,7 @@ struct LaneProduct {
   // there.
   template <u32 TOP>
   GPUINT_DEVICE static void add_chain(u32 a, const u32 (&b)[N], u32 from, u32 to, u32 column, u32 (&sums)[TOP]) {
-    GPUINT_UNROLL(16)
+    GPUINT_UNROLL()
     for (u32 j = from; j < to; j += 2) {
       const u32 c = column + j;
       if (j == from)
@@ -122,19 +122,19 @@ struct LaneProduct {
   // Columns first .. first + WORD, of which the even and the odd part are complete, as limbs.
   template <u32 TOP>
   GPUINT_DEVICE static void finish_word(const u32 (&even)[TOP], const u32 (&odd)[TOP], u32 first, u32& carry, u32* to) {
-    u32 limbs[WORD], none = 0, full = ~0u;
+    u32 limbs[WORD], above = 0;
     GPUINT_UNROLL(4)
     for (u32 i = 0; i < WORD; ++i) limbs[i] = even[first + i];
-    ptx::add_cc(full, carry);
+    ptx::add_cc(carry, ~0u);
     GPUINT_UNROLL(4)
     for (u32 i = 0; i < WORD; ++i) ptx::addc_cc(limbs[i], odd[first + i]);
-    ptx::addc(none, 0);
-    carry = none;
+    ptx::addc(above, 0);
+    carry = above;
     store_word(to, limbs);
   }
 
   GPUINT_DEVICE static void read(const u32* from, u32 (&limbs)[N]) {
-    GPUINT_UNROLL(8)
+    GPUINT_UNROLL()
     for (u32 i = 0; i < N; i += WORD) load_word(from + i, limbs + i);
   }
 
@@ -142,7 +142,7 @@ struct LaneProduct {
   GPUINT_DEVICE static void low(u32* a, const u32* b_row) {
     u32 b[N], even[N] = {}, odd[N] = {}, carry = 0;
     read(b_row, b);
-    GPUINT_UNROLL(8)
+    GPUINT_UNROLL()
     for (u32 k = 0; k < N; k += WORD) {
       u32 word[WORD];
       load_word(a + k, word);
@@ -151,7 +151,8 @@ struct LaneProduct {
         add_chain(word[i - k], b, 1, N - i, i, i % 2 == 0 ? odd : even);
         add_chain(word[i - k], b, 0, N - i, i, i % 2 == 0 ? even : odd);
       }
-      finish_word(even, odd, k, carry, a + k);
+      finish_word(even, odd, k, carry, a + ptx::recomputed(k));
+      __syncwarp();  // keeps the next words out of registers
     }
   }
 
@@ -159,7 +160,7 @@ struct LaneProduct {
   GPUINT_DEVICE static void wide(u32* a, u32* b_row) {
     u32 b[N], even[2 * N] = {}, odd[2 * N] = {}, carry = 0;
     read(b_row, b);
-    GPUINT_UNROLL(8)
+    GPUINT_UNROLL()
     for (u32 k = 0; k < N; k += WORD) {
       u32 word[WORD];
       load_word(a + k, word);
@@ -169,9 +170,10 @@ struct LaneProduct {
         add_chain(word[i - k], b, 0, N, i, i % 2 == 0 ? even : odd);
         ptx::addc(i % 2 == 0 ? odd[i + N] : even[i + N], 0);
       }
-      finish_word(even, odd, k, carry, a + k);
+      finish_word(even, odd, k, carry, a + ptx::recomputed(k));
+      __syncwarp();  // keeps the next words out of registers
     }
-    GPUINT_UNROLL(8)
+    GPUINT_UNROLL()
     for (u32 k = 0; k < N; k += WORD) finish_word(even, odd, N + k, carry, b_row + k);
   }
 
@@ -179,24 +181,24 @@ struct LaneProduct {
   GPUINT_DEVICE static void square(u32* row) {
     u32 a[N], even[N] = {}, odd[N] = {};
     read(row, a);
-    GPUINT_UNROLL(32)
+    GPUINT_UNROLL()
     for (u32 i = 0; i < N / 2; ++i) {
       add_chain(a[i], a, i + 2, N - i, i, even);
       add_chain(a[i], a, i + 1, N - i, i, odd);
     }
     ptx::add_cc(even[1], odd[1]);
-    GPUINT_UNROLL(32)
+    GPUINT_UNROLL()
     for (u32 c = 2; c < N; ++c) ptx::addc_cc(even[c], odd[c]);
-    GPUINT_UNROLL(32)
+    GPUINT_UNROLL()
     for (u32 c = N - 1; c > 0; --c) even[c] = even[c] << 1 | even[c - 1] >> 31;
     ptx::mad_lo_cc(even[0], a[0], a[0]);
     ptx::madc_hi_cc(even[1], a[0], a[0]);
-    GPUINT_UNROLL(32)
+    GPUINT_UNROLL()
     for (u32 i = 1; i < N / 2; ++i) {
       ptx::madc_lo_cc(even[2 * i], a[i], a[i]);
       ptx::madc_hi_cc(even[2 * i + 1], a[i], a[i]);
     }
-    GPUINT_UNROLL(8)
+    GPUINT_UNROLL()
     for (u32 c = 0; c < N; c += WORD) store_word(row + c, even + c);
   }
 };

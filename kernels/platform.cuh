@@ -23,6 +23,7 @@ using i64 = long long;
 #else
 #define GPUINT_DEVICE __device__ __forceinline__
 #define GPUINT_NOINLINE __device__ __noinline__
+// Unrolls a loop n times; without n wholly, as soon as its bounds are constants.
 #define GPUINT_PRAGMA(text) _Pragma(#text)
 #define GPUINT_UNROLL(n) GPUINT_PRAGMA(unroll n)
 // Who called a barrier: the shim tells barriers of different call sites apart.
