@@ -118,17 +118,17 @@ struct ProductBy {
   using Type = RowProduct<S, M, E, OPERANDS>;
 };
 
-// By the classical strategy: a lane to a short row, unless the shape gives it few limbs to a thread; wide tiles for long ones, two
-// to a thread, of which one is short where the other is long.
+// By the classical strategy. Q = 1 and 2 stand for the paper's groups whatever the width; from Q = 3 on a short row has a lane, in
+// limbs of 32 bits for every digit. Long rows take wide tiles, two to a thread, of which one is short where the other is long.
 template <class S, Extent E, u32 OPERANDS>
 struct ProductBy<S, Classical, E, OPERANDS> {
   static constexpr u32 WIDEST = 8;
-  static constexpr bool WHOLE = S::LIMB_BITS == 32 && S::N % WORD == 0;
-  static constexpr bool SHORT = WHOLE && S::N <= MOST_LANE_LIMBS && S::K >= WORD;
-  static constexpr bool LONG = WHOLE && S::N >= 2048 && S::N % (2 * WIDEST) == 0 && S::K >= 8 && S::K <= 2 * WIDEST;
+  static constexpr bool SHORT = S::Q >= 3 && S::BITS % (32 * WORD) == 0 && S::BITS <= 32 * MOST_LANE_LIMBS;
+  static constexpr bool LONG = OPERANDS == 2 && S::LIMB_BITS == 32 && S::N >= 2048 && S::N % (2 * WIDEST) == 0 && S::K >= 8 &&
+                               S::K <= 2 * WIDEST;
   using Tiled = RowProduct<Regrouped<S, 2 * WIDEST>, ClassicalTiles<WIDEST>, E, OPERANDS>;
-  using Type = typename Either<SHORT, LaneProduct<S, E, OPERANDS>,
-                               typename Either<LONG && OPERANDS == 2, Tiled, RowProduct<S, Classical, E, OPERANDS>>::Type>::Type;
+  using Type = typename Either<SHORT, LaneProduct<Width<S::BITS>, E, OPERANDS>,
+                               typename Either<LONG, Tiled, RowProduct<S, Classical, E, OPERANDS>>::Type>::Type;
 };
 
 // c = a * b mod 2^BITS.
