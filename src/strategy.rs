@@ -41,6 +41,9 @@ pub trait Division<T: Kernels>: sealed::Sealed {
 pub struct Auto;
 
 /// Multiplies digit by digit: the columns of the product are shared out evenly among the threads.
+///
+/// From `Q = 3` on, one thread multiplies a whole row where it has registers for it: multiples of 128
+/// bits up to 2048.
 #[derive(Debug, Clone, Copy)]
 pub struct Classical;
 
