@@ -6,6 +6,7 @@
 // ones read less with many; and so many registers that nothing is spilled around the call of a product.
 #pragma once
 #include "div_by.cuh"
+#include "div_tensor.cuh"
 #include "modular.cuh"
 #include "pow_mod.cuh"
 #include "tensor.cuh"
@@ -13,15 +14,11 @@
 
 namespace gpuint {
 
-// A block of one row: rows take unequal times, and would wait for those of their block.
-template <class S>
-using TensorRows = Regrouped<S, min_of(32, ceil_div(S::N, 32)), 32>;
-
 template <u32 NT, u32 REGISTERS>
 using PaddedColumns = TensorColumns<NT, 32, 8, 0, REGISTERS, true>;
 
 template <class S>
-struct Prepare<S, TensorCore> : Prepare<TensorRows<S>, TensorColumns<4, 32, 8>> {};
+struct Prepare<S, TensorCore> : Prepare<TensorRows<S>, InverseProducts> {};
 
 template <class S>
 using QuotientProducts = PaddedColumns<(S::N < 1024 ? 2 : S::N < 4096 ? 3 : 4), (S::N < 1024 ? 104 : S::N < 4096 ? 128 : 168)>;

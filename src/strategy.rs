@@ -67,9 +67,10 @@ pub struct Karatsuba;
 /// for [`wrapping_mul`](crate::Batch::wrapping_mul), [`mul_lo_hi`](crate::Batch::mul_lo_hi),
 /// [`widening_mul`](crate::Batch::widening_mul) and
 /// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 1024 bits from 2048 to 262144 (the
-/// widest take half a byte of shared memory a bit, 133 KB at 262144), and for division in blocks
-/// ([`Blocked`]) at multiples of 128 bits from 32768 on, whatever the digits and `Q`. Elsewhere it is
-/// [`Classical`]. Results are the same.
+/// widest take half a byte of shared memory a bit, 133 KB at 262144), and at multiples of 128 bits,
+/// whatever the digits and `Q`, for [`shifted_inverse`](crate::Batch::shifted_inverse) and division by
+/// it ([`ShiftedInverse`]) from 16384 on and for division in blocks ([`Blocked`]) from 32768 on.
+/// Elsewhere it is [`Classical`]. Results are the same.
 ///
 /// Operations with a prepared [`Divisor`](crate::Divisor), which take no strategy, use it where the
 /// tuning table says so: products, squares and powers modulo it at multiples of 128 bits from 8192 on,

@@ -3,7 +3,7 @@
 use gpuint::num_bigint::BigUint;
 use gpuint::{
     Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Karatsuba, Kernels, Mask,
-    Result, ShiftedInverse,
+    Result, ShiftedInverse, TensorCore,
 };
 use num_traits::Zero;
 
@@ -100,6 +100,10 @@ impl Check for Structured {
                     &expected,
                     tally,
                 );
+                if T::BITS >= 16384 && part % 4 == 1 {
+                    let name = "ShiftedInverse<TensorCore>";
+                    divide::<T, ShiftedInverse<TensorCore>>(name, device, &rows, &expected, tally);
+                }
                 if part % 4 == 0 {
                     let name = "Blocked<Karatsuba>";
                     divide::<T, Blocked<Karatsuba>>(name, device, &rows, &expected, tally);

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Auto, BackendKind, Batch, Classical, Device, Error, Karatsuba, Kernels, Mult};
+use gpuint::{
+    Auto, BackendKind, Batch, Classical, Device, Error, Karatsuba, Kernels, Mult, TensorCore,
+};
 use num_traits::{One, Zero};
 
 use crate::operands::{INVERSES, Random, Row, ones, power, rows};
@@ -76,6 +78,9 @@ impl Check for Structured {
             inverses::<T, Classical>("Classical", device, h, &good, &expected, tally);
             if setting.backend != BackendKind::Cpu && turn % 4 == 2 {
                 inverses::<T, Karatsuba>("Karatsuba", device, h, &good, &expected, tally);
+            }
+            if setting.backend != BackendKind::Cpu && T::BITS >= 16384 && turn % 4 == 1 {
+                inverses::<T, TensorCore>("TensorCore", device, h, &good, &expected, tally);
             }
             if setting.backend != BackendKind::Cpu && turn % 4 == 0 {
                 inverses::<T, Auto>("Auto", device, h, &good, &expected, tally);
