@@ -138,9 +138,10 @@ struct LaneProduct {
     for (u32 i = 0; i < N; i += WORD) load_word(from + i, limbs + i);
   }
 
-  // The low product of two rows, in the place of a.
-  GPUINT_DEVICE static void low(u32* a, const u32* b_row) {
-    u32 b[N], even[N] = {}, odd[N] = {}, carry = 0;
+  // Adds up the rows of a b below column TOP, of which the lower N take the place of a as limbs; returns what carries out of these.
+  template <u32 TOP>
+  GPUINT_DEVICE static u32 add_rows(u32* a, const u32* b_row, u32 (&even)[TOP], u32 (&odd)[TOP]) {
+    u32 b[N], carry = 0;
     read(b_row, b);
     GPUINT_UNROLL()
     for (u32 k = 0; k < N; k += WORD) {
@@ -148,33 +149,29 @@ struct LaneProduct {
       load_word(a + k, word);
       GPUINT_UNROLL(4)
       for (u32 i = k; i < k + WORD; ++i) {
-        add_chain(word[i - k], b, 1, N - i, i, i % 2 == 0 ? odd : even);
-        add_chain(word[i - k], b, 0, N - i, i, i % 2 == 0 ? even : odd);
+        const u32 to = min_of(N, TOP - i);
+        add_chain(word[i - k], b, 1, to, i, i % 2 == 0 ? odd : even);
+        add_chain(word[i - k], b, 0, to, i, i % 2 == 0 ? even : odd);
+        if (i + N < TOP) ptx::addc(i % 2 == 0 ? odd[i + N] : even[i + N], 0);
       }
       finish_word(even, odd, k, carry, a + ptx::recomputed(k));
       __syncwarp();  // keeps the next words out of registers
     }
+    return carry;
+  }
+
+  // The low product of two rows, in the place of a.
+  GPUINT_DEVICE static void low(u32* a, const u32* b) {
+    u32 even[N] = {}, odd[N] = {};
+    add_rows(a, b, even, odd);
   }
 
   // The product of two rows, the low half in the place of a and the high half in that of b.
-  GPUINT_DEVICE static void wide(u32* a, u32* b_row) {
-    u32 b[N], even[2 * N] = {}, odd[2 * N] = {}, carry = 0;
-    read(b_row, b);
+  GPUINT_DEVICE static void wide(u32* a, u32* b) {
+    u32 even[2 * N] = {}, odd[2 * N] = {};
+    u32 carry = add_rows(a, b, even, odd);
     GPUINT_UNROLL()
-    for (u32 k = 0; k < N; k += WORD) {
-      u32 word[WORD];
-      load_word(a + k, word);
-      GPUINT_UNROLL(4)
-      for (u32 i = k; i < k + WORD; ++i) {
-        add_chain(word[i - k], b, 1, N, i, i % 2 == 0 ? odd : even);
-        add_chain(word[i - k], b, 0, N, i, i % 2 == 0 ? even : odd);
-        ptx::addc(i % 2 == 0 ? odd[i + N] : even[i + N], 0);
-      }
-      finish_word(even, odd, k, carry, a + ptx::recomputed(k));
-      __syncwarp();  // keeps the next words out of registers
-    }
-    GPUINT_UNROLL()
-    for (u32 k = 0; k < N; k += WORD) finish_word(even, odd, N + k, carry, b_row + k);
+    for (u32 k = 0; k < N; k += WORD) finish_word(even, odd, N + k, carry, b + k);
   }
 
   // The low square of a row, in its place.
