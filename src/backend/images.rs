@@ -34,7 +34,7 @@ mod tests {
     /// Every pair of an operation and a strategy that an operation can ask for.
     fn tasks() -> Vec<(Op, Strategy)> {
         let mut tasks = Vec::new();
-        for product in [Product::Classical, Product::Karatsuba] {
+        for product in [Product::Classical, Product::Karatsuba, Product::TensorCore] {
             for op in [Op::MulLow, Op::MulWide, Op::SquareLow, Op::ShiftedInverse] {
                 tasks.push((op, Strategy::Product(product)));
             }
@@ -42,26 +42,15 @@ mod tests {
                 tasks.push((Op::DivRem, Strategy::Quotient(quotient)));
             }
         }
-        for op in [Op::Prepare, Op::DivRemBy, Op::MulMod, Op::SquareMod, Op::PowMod] {
-            tasks.push((op, Strategy::Product(Product::Classical)));
-        }
-        for op in [
-            Op::MulLow,
-            Op::MulWide,
-            Op::SquareLow,
-            Op::Prepare,
-            Op::DivRemBy,
-            Op::MulMod,
-            Op::SquareMod,
-            Op::PowMod,
-        ] {
-            tasks.push((op, Strategy::Product(Product::TensorCore)));
+        for product in [Product::Classical, Product::TensorCore] {
+            for op in [Op::Prepare, Op::DivRemBy, Op::MulMod, Op::SquareMod, Op::PowMod] {
+                tasks.push((op, Strategy::Product(product)));
+            }
         }
         for op in [Op::MulLow, Op::MulWide, Op::SquareLow] {
             tasks.push((op, Strategy::Product(Product::Fft)));
             tasks.push((op, Strategy::Product(Product::Ntt)));
         }
-        tasks.push((Op::DivRem, Strategy::Quotient(Quotient::Blocked(Product::TensorCore))));
         for op in [
             Op::DivRemDigit,
             Op::Add,
