@@ -55,7 +55,9 @@ struct FactorForms {
   template <class G>
   GPUINT_DEVICE void clear(const G& group) const {
     const auto zero = [&](u32* at, u32 limbs) {
-      for (u32 i = group.rank; i < limbs; i += G::THREADS) at[i] = 0;
+      GPUINT_UNROLL(2)
+      for (u32 i = 0; i < limbs; i += G::THREADS)
+        if (i + group.rank < limbs) at[i + group.rank] = 0;
     };
     zero(a - BELOW_A, BELOW_A);
     zero(a + 2 * LIMBS, 2 * ABOVE);
