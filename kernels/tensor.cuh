@@ -51,9 +51,10 @@ struct Measured {
   static constexpr u32 NT = largest_divisor(TILES, 16);
   static constexpr u32 UNROLL = NT <= 8 ? 4 : E == Extent::Low && TILES == 32 ? 2 : 1;
   static constexpr u32 AHEAD = TILES <= 8 ? 1 : E == Extent::Low && TILES <= 16 ? 2 : 0;
+  // Few warps have the registers to read a step ahead (toeplitz.cuh).
   static constexpr u32 RESIDENT = TILES <= 2                              ? 32
-                                  : TILES <= 4                            ? (E == Extent::Low ? 28 : 24)
-                                  : TILES <= (E == Extent::Low ? 16 : 8) ? 16
+                                  : TILES <= 4                            ? 24
+                                  : TILES <= (E == Extent::Low ? 12 : 8) ? 16
                                                                           : 12;
   // Short rows in large blocks, which read and write long stretches of memory.
   static constexpr u32 ROWS = AHEAD != 1 ? 1 : TILES <= 4 ? RESIDENT : RESIDENT / 2;

@@ -4,8 +4,8 @@
 // digits that is below 2^9 n, so of 2^23 / n limbs of uniform operands one carries: a vote over all tiles mostly finds that
 // nothing is left to do. Otherwise the ballots of carry.cuh find the remaining carries, a tile after the other.
 //
-// Where warps share a row, each resolves groups of tiles as if nothing came from below and
-// says what it hands on; after a barrier it adds what comes, which nearly never goes beyond a group's lowest tile.
+// Where warps share a row, each resolves groups of tiles as if nothing came from below and says what it hands on; after a barrier
+// it adds what comes, which nearly never goes beyond a group's lowest tile.
 #pragma once
 #include "group.cuh"
 #include "shape.cuh"
