@@ -135,24 +135,10 @@ struct Toeplitz {
   // The columns of tiles NT * group .. NT * (group + 1), which are below TILES.
   GPUINT_DEVICE void low(u32 group, Sums& sums) const {
     clear(sums);
-    if constexpr (IN_TURN) {
+    if constexpr (IN_TURN)
       low_in_turn(sums);
-      return;
-    }
-    GPUINT_UNROLL(UNROLL)
-    for (u32 step = 0; step < STEPS; ++step) {
-      const u32* at = a + group * (NT * A_TILE) - step * 16;
-      const u32* columns = b + step * 8;
-      Rows rows;
-      GPUINT_UNROLL(16)
-      for (u32 tile = 1; tile < NT; ++tile) load_word(at + tile * A_TILE, rows[tile]);
-      if constexpr (GROUPS > 1) {
-        GPUINT_UNROLL(1)
-        for (u32 i = 0; i < group; ++i, at -= NT * A_TILE, columns += NT * TILE_LIMBS)
-          add_blocks<Part::Whole>(at, columns, rows, sums);
-      }
-      add_blocks<Part::Below>(at, columns, rows, sums);
-    }
+    else
+      low_by_steps(group, sums);
   }
 
   // The same for tiles from TILES on.
@@ -176,6 +162,23 @@ struct Toeplitz {
   }
 
  private:
+  GPUINT_DEVICE void low_by_steps(u32 group, Sums& sums) const {
+    GPUINT_UNROLL(UNROLL)
+    for (u32 step = 0; step < STEPS; ++step) {
+      const u32* at = a + group * (NT * A_TILE) - step * 16;
+      const u32* columns = b + step * 8;
+      Rows rows;
+      GPUINT_UNROLL(16)
+      for (u32 tile = 1; tile < NT; ++tile) load_word(at + tile * A_TILE, rows[tile]);
+      if constexpr (GROUPS > 1) {
+        GPUINT_UNROLL(1)
+        for (u32 i = 0; i < group; ++i, at -= NT * A_TILE, columns += NT * TILE_LIMBS)
+          add_blocks<Part::Whole>(at, columns, rows, sums);
+      }
+      add_blocks<Part::Below>(at, columns, rows, sums);
+    }
+  }
+
   GPUINT_DEVICE void low_in_turn(Sums& sums) const {
     const u32* at = a;
     const u32* columns = b;
