@@ -1,8 +1,11 @@
 // Carries of columns in base 256, four to a lane and 128 to a tile (a limb of 32 bits each lane, a warp a tile), upwards.
 //
-// Of its four columns a lane makes one limb and what goes beyond it; it hands the latter to the next lane and finds the remaining
-// carries by the ballots of carry.cuh. Where warps share a row, each resolves groups of tiles as if nothing came from below and
-// says what it hands on; after a barrier it adds what comes, which nearly never goes beyond a group's lowest tile.
+// Of its four columns a lane makes one limb and what goes beyond it, and hands the latter to the next lane. For a product of n
+// digits that is below 2^9 n, so of 2^23 / n limbs of uniform operands one carries: a vote over all tiles mostly finds that
+// nothing is left to do. Otherwise the ballots of carry.cuh find the remaining carries, a tile after the other.
+//
+// Where warps share a row, each resolves groups of tiles as if nothing came from below and says what it hands on; after a barrier
+// it adds what comes, which nearly never goes beyond a group's lowest tile.
 #pragma once
 #include "group.cuh"
 #include "shape.cuh"
@@ -11,6 +14,13 @@ namespace gpuint {
 
 constexpr u32 TILE_DIGITS = 128;
 constexpr u32 TILE_LIMBS = TILE_DIGITS / 4;  // one a lane
+
+// Which limb of a tile is with a lane, and the other way round.
+struct LimbsInOrder {
+  static constexpr bool IN_ORDER = true;
+  GPUINT_DEVICE static u32 limb(u32 lane) { return lane; }
+  GPUINT_DEVICE static u32 lane(u32 limb) { return limb; }
+};
 
 // What a tile hands to the next: what its top columns have above their limb, and a carry.
 struct TileCarry {
@@ -26,15 +36,52 @@ GPUINT_DEVICE u32 ripple(u32 limb, bool generate, u32 lane, u32& bit) {
   return limb + ((static_cast<u32>(sum) ^ p) >> lane & 1);
 }
 
-// The limb of a lane's four columns.
+GPUINT_DEVICE u64 value_of_columns(const u32 (&sums)[4]) {
+  return u64(sums[0]) + (u64(sums[1]) << 8) + (u64(sums[2]) << 16) + (u64(sums[3]) << 24);
+}
+
+// The limb of a lane's four columns, limbs in order.
 GPUINT_DEVICE u32 resolve_tile(const u32 (&sums)[4], u32 lane, TileCarry& carry) {
-  const u64 value = u64(sums[0]) + (u64(sums[1]) << 8) + (u64(sums[2]) << 16) + (u64(sums[3]) << 24);
+  const u64 value = value_of_columns(sums);
   // Lane 0 gets the top lane's, which is the next tile's.
   const u32 rotated = __shfl_sync(~0u, static_cast<u32>(value >> 32), (lane + 31) % 32);
   const u32 from_below = lane == 0 ? carry.above : rotated;
   carry.above = rotated;
   const u32 limb = static_cast<u32>(value) + from_below;
   return ripple(limb, limb < from_below, lane, carry.bit);
+}
+
+// The limbs of NT tiles.
+template <class Order, u32 NT>
+GPUINT_DEVICE void resolve_tiles(const u32 (&sums)[NT][4], u32 lane, TileCarry& carry, u32 (&limbs)[NT]) {
+  const u32 lane_below = Order::lane((Order::limb(lane) + 31) % 32);
+  u32 above = carry.above;
+  bool settled = carry.bit == 0;
+  GPUINT_UNROLL(16)
+  for (u32 tile = 0; tile < NT; ++tile) {
+    const u64 value = value_of_columns(sums[tile]);
+    const u32 rotated = __shfl_sync(~0u, static_cast<u32>(value >> 32), lane_below);
+    const u32 from_below = lane == 0 ? above : rotated;
+    above = rotated;
+    limbs[tile] = static_cast<u32>(value) + from_below;
+    settled = settled && limbs[tile] >= from_below;
+  }
+  if (__all_sync(~0u, settled)) {
+    carry.above = above;
+    return;
+  }
+  if (lane == 0) GPUINT_RARE(TileCarries);
+  GPUINT_UNROLL(16)
+  for (u32 tile = 0; tile < NT; ++tile) {
+    if constexpr (Order::IN_ORDER) {
+      limbs[tile] = resolve_tile(sums[tile], lane, carry);
+    } else {
+      u32 ordered[4];
+      GPUINT_UNROLL(4)
+      for (u32 i = 0; i < 4; ++i) ordered[i] = __shfl_sync(~0u, sums[tile][i], Order::lane(lane));
+      limbs[tile] = __shfl_sync(~0u, resolve_tile(ordered, lane, carry), Order::limb(lane));
+    }
+  }
 }
 
 // GROUPS groups of NT tiles that WARPS warps, a block, resolve together.
@@ -72,11 +119,13 @@ struct SharedTiles {
       add_up(i, sums);
       u32* const to = place(i);
       TileCarry carry;
+      u32 limbs[NT];
+      resolve_tiles<LimbsInOrder>(sums, group.lane, carry, limbs);
       u32 lowest = 0;
       bool ones = true;
       GPUINT_UNROLL(16)
       for (u32 tile = 0; tile < NT; ++tile) {
-        const u32 limb = resolve_tile(sums[tile], group.lane, carry);
+        const u32 limb = limbs[tile];
         if (ROUNDS == 1 && tile == 0)
           kept = limb;
         else if (to != nullptr)

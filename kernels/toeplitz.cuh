@@ -55,7 +55,9 @@ struct FactorForms {
   template <class G>
   GPUINT_DEVICE void clear(const G& group) const {
     const auto zero = [&](u32* at, u32 limbs) {
-      for (u32 i = group.rank; i < limbs; i += G::THREADS) at[i] = 0;
+      GPUINT_UNROLL(2)
+      for (u32 i = 0; i < limbs; i += G::THREADS)
+        if (i + group.rank < limbs) at[i + group.rank] = 0;
     };
     zero(a - BELOW_A, BELOW_A);
     zero(a + 2 * LIMBS, 2 * ABOVE);
@@ -91,6 +93,10 @@ struct Toeplitz {
   static constexpr u32 GROUPS = TILES / NT;
   static constexpr u32 STEPS = TILE_DIGITS / 32;  // mma of a block and a tile
   static constexpr u32 A_TILE = 2 * TILE_LIMBS;
+
+  // One group of many tiles: the later blocks of a step need the rows of ever fewer of them. The loop over steps turns between block
+  // 0 and the others, so that the compiler can have all rows of the next step read meanwhile.
+  static constexpr bool IN_TURN = GROUPS == 1 && NT > 8 && Forms::ABOVE == 0;
 
   using Rows = u32[NT][4];  // a ring: place (tile - m) mod NT has the rows of a that tile meets in block m
   using Sums = u32[NT][4];  // of a tile: register 2f + e' of a lane is column 4 lane + 2f + e'
@@ -129,20 +135,10 @@ struct Toeplitz {
   // The columns of tiles NT * group .. NT * (group + 1), which are below TILES.
   GPUINT_DEVICE void low(u32 group, Sums& sums) const {
     clear(sums);
-    GPUINT_UNROLL(UNROLL)
-    for (u32 step = 0; step < STEPS; ++step) {
-      const u32* at = a + group * (NT * A_TILE) - step * 16;
-      const u32* columns = b + step * 8;
-      Rows rows;
-      GPUINT_UNROLL(16)
-      for (u32 tile = 1; tile < NT; ++tile) load_word(at + tile * A_TILE, rows[tile]);
-      if constexpr (GROUPS > 1) {
-        GPUINT_UNROLL(1)
-        for (u32 i = 0; i < group; ++i, at -= NT * A_TILE, columns += NT * TILE_LIMBS)
-          add_blocks<Part::Whole>(at, columns, rows, sums);
-      }
-      add_blocks<Part::Below>(at, columns, rows, sums);
-    }
+    if constexpr (IN_TURN)
+      low_in_turn(sums);
+    else
+      low_by_steps(group, sums);
   }
 
   // The same for tiles from TILES on.
@@ -166,6 +162,43 @@ struct Toeplitz {
   }
 
  private:
+  GPUINT_DEVICE void low_by_steps(u32 group, Sums& sums) const {
+    GPUINT_UNROLL(UNROLL)
+    for (u32 step = 0; step < STEPS; ++step) {
+      const u32* at = a + group * (NT * A_TILE) - step * 16;
+      const u32* columns = b + step * 8;
+      Rows rows;
+      GPUINT_UNROLL(16)
+      for (u32 tile = 1; tile < NT; ++tile) load_word(at + tile * A_TILE, rows[tile]);
+      if constexpr (GROUPS > 1) {
+        GPUINT_UNROLL(1)
+        for (u32 i = 0; i < group; ++i, at -= NT * A_TILE, columns += NT * TILE_LIMBS)
+          add_blocks<Part::Whole>(at, columns, rows, sums);
+      }
+      add_blocks<Part::Below>(at, columns, rows, sums);
+    }
+  }
+
+  GPUINT_DEVICE void low_in_turn(Sums& sums) const {
+    const u32* at = a;
+    const u32* columns = b;
+    Rows rows;
+    add_first_block(at, columns, rows, sums);
+    GPUINT_UNROLL(1)
+    for (u32 step = 1; step < STEPS; ++step) {
+      add_blocks<Part::Below, 1>(at, columns, rows, sums);
+      at -= 16, columns += 8;
+      add_first_block(at, columns, rows, sums);
+    }
+    add_blocks<Part::Below, 1>(at, columns, rows, sums);
+  }
+
+  GPUINT_DEVICE static void add_first_block(const u32* at, const u32* columns, Rows& rows, Sums& sums) {
+    GPUINT_UNROLL(16)
+    for (u32 tile = NT; tile-- > 0;) load_word(at + tile * A_TILE, rows[tile]);
+    add_block<0, 0, NT - 1, false>(at, columns, rows, sums);
+  }
+
   GPUINT_DEVICE static void clear(Sums& sums) {
     GPUINT_UNROLL(16)
     for (u32 tile = 0; tile < NT; ++tile) sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0;

@@ -14,8 +14,8 @@ use std::ffi::{CStr, c_char};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Batch, Blocked, Classical, Device, Division, Divisor, GpuUint, Kernels, Ntt, Result,
-    ShiftedInverse,
+    Batch, Blocked, Classical, Device, Division, Divisor, GpuUint, Kernels, Mult, Ntt, Result,
+    ShiftedInverse, TensorCore,
 };
 use num_traits::{One, Zero};
 use operands::{DIVISIONS, Family, PRODUCTS, Row, SUMS, rows};
@@ -78,9 +78,10 @@ fn add_and_subtract<T: Kernels>(device: &Device, count: usize) -> Result<()> {
     Ok(())
 }
 
-fn multiply<T: Kernels>(device: &Device, count: usize) -> Result<()> {
+fn multiply<T: Kernels, M: Mult<T>>(device: &Device, count: usize) -> Result<()> {
     let [a, b] = upload::<T>(device, &drawn::<T>(PRODUCTS, count))?;
-    a.mul_lo_hi_with::<Ntt>(&b)?;
+    a.wrapping_mul_with::<M>(&b)?;
+    a.mul_lo_hi_with::<M>(&b)?;
     Ok(())
 }
 
@@ -154,7 +155,13 @@ fn structured_operands_take_rare_paths() {
     });
     let transforms = [("TransformCarry", 1000), ("CarryThroughWarp", 10)];
     takes("products by Ntt, 131072 bits", &transforms, |device| {
-        multiply::<GpuUint<131_072>>(device, 100)
+        multiply::<GpuUint<131_072>, Ntt>(device, 100)
+    });
+    takes("products by TensorCore, 4096 bits", &[("TileCarries", 500)], |device| {
+        multiply::<GpuUint<4096>, TensorCore>(device, 1000)
+    });
+    takes("products by TensorCore, 16384 bits", &[("TileCarries", 50)], |device| {
+        multiply::<GpuUint<16384>, TensorCore>(device, 100)
     });
     let modular = [("ResidueBeyondWords", 10), ("QuotientCarry", 100), ("LastSubtraction", 100)];
     takes("mul_mod, 1024 bits", &modular, |device| multiply_modulo::<GpuUint<1024>>(device, 5000));

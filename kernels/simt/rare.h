@@ -27,6 +27,7 @@
   X(LaneLastSubtraction)                                                                            \
   X(LaneCarry)               /* div_lanes.cuh: what goes to the next lane carries on */             \
   X(DigitSecondCorrection)   /* div_digit.cuh: two words by one, the second correction */           \
+  X(TileCarries)             /* tile_carries.cuh: a limb of a tile carries */                       \
   X(TransformCarry)          /* ntt.cuh: what a thread is given runs over its word */
 
 namespace gpuint::simt {
