@@ -23,7 +23,7 @@ namespace gpuint {
 struct TensorCore {};
 
 // How rows are worked on: NT tiles at a time and UNROLL steps in a row (toeplitz.cuh), the next row read while one is worked on if
-// AHEAD is 1, one that is due later called to the L2 cache if it is 2, ROWS rows to a block and WARPS warps to a row; so many warps to a multiprocessor must have registers.
+// AHEAD is 1, ROWS rows to a block and WARPS warps to a row; so many warps to a multiprocessor must have registers.
 template <u32 NT_, u32 UNROLL_, u32 AHEAD_, u32 ROWS_, u32 WARPS_, u32 RESIDENT_>
 struct Tuning {
   static constexpr u32 NT = NT_, UNROLL = UNROLL_, AHEAD = AHEAD_, ROWS = ROWS_, WARPS = WARPS_, RESIDENT = RESIDENT_;
@@ -50,14 +50,14 @@ template <u32 TILES, Extent E>
 struct Measured {
   static constexpr u32 NT = largest_divisor(TILES, 16);
   static constexpr u32 UNROLL = NT <= 8 ? 4 : E == Extent::Low && TILES == 32 ? 2 : 1;
-  static constexpr u32 AHEAD = TILES <= 8 ? 1 : E == Extent::Low && TILES <= 16 ? 2 : 0;
+  static constexpr u32 AHEAD = TILES <= 8 ? 1 : 0;
   // Few warps have the registers to read a step ahead (toeplitz.cuh).
   static constexpr u32 RESIDENT = TILES <= 2                              ? 32
                                   : TILES <= 4                            ? 24
                                   : TILES <= (E == Extent::Low ? 12 : 8) ? 16
                                                                           : 12;
   // Short rows in large blocks, which read and write long stretches of memory.
-  static constexpr u32 ROWS = AHEAD != 1 ? 1 : TILES <= 4 ? RESIDENT : RESIDENT / 2;
+  static constexpr u32 ROWS = AHEAD == 0 ? 1 : TILES <= 4 ? RESIDENT : RESIDENT / 2;
   using Type = Tuning<NT, UNROLL, AHEAD, ROWS, warps_to_a_row(TILES), RESIDENT>;
 };
 
@@ -81,7 +81,7 @@ struct TensorProduct {
   static constexpr u32 SHARED = T::ROWS * ARENA * sizeof(u32);
   static constexpr u32 ROWS = T::ROWS;
   static constexpr u32 MIN_BLOCKS = max_of(1, T::RESIDENT * 32 / THREADS);
-  static constexpr u32 PERSISTENT = T::AHEAD == 1;
+  static constexpr u32 PERSISTENT = T::AHEAD;
   static constexpr u32 SCRATCH = 0;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
@@ -101,7 +101,6 @@ struct TensorProduct {
         group.sync();
         if (row + stride < o.rows) next.read(group, o, row + stride, 0);
       } else {
-        if constexpr (T::AHEAD == 2) call(group, o, row + ROWS_AT_A_TIME);
         GPUINT_UNROLL(1)
         for (u32 from = 0; from < LIMBS; from += Pairs::LIMBS_READ) {
           next.read(group, o, row, from);
@@ -118,27 +117,13 @@ struct TensorProduct {
   }
 
  private:
-  // About what a GPU has in work: that many rows on is the row that follows here.
-  static constexpr u32 ROWS_AT_A_TIME = 2048;
-
-  // Asks for a row's lines of memory.
-  GPUINT_DEVICE static void call(const G& group, const Operands& o, u64 row) {
-    constexpr u32 LINE_LIMBS = 32, LINES = LIMBS / LINE_LIMBS;
-    if (row >= o.rows) return;
-    GPUINT_UNROLL(2)
-    for (u32 i = 0; i < OPERANDS * LINES; i += G::THREADS) {
-      const u32 line = i + group.rank;
-      if (line < OPERANDS * LINES)
-        ptx::prefetch(static_cast<const u32*>(o.in[line / LINES]) + row * LIMBS + line % LINES * LINE_LIMBS);
-    }
-  }
-
   // Neighbouring limbs of the operands, two to a lane and round, on their way to shared memory.
   struct Pairs {
     static constexpr u32 LIMBS_OF_ROUND = 2 * G::THREADS;
     static constexpr bool WHOLE = LIMBS % LIMBS_OF_ROUND == 0;  // or lanes have nothing to do in the last round
     static_assert(WHOLE || T::WARPS == 1, "the rows of a block are whole rounds");
-    static constexpr u32 ROUNDS = largest_divisor(ceil_div(LIMBS, LIMBS_OF_ROUND), T::AHEAD == 1 ? LIMBS : T::AHEAD == 2 ? 8 : 4);  // at a time
+    static constexpr u32 AT_A_TIME = T::AHEAD == 1 ? LIMBS : Engine::IN_TURN ? 8 : 4;
+    static constexpr u32 ROUNDS = largest_divisor(ceil_div(LIMBS, LIMBS_OF_ROUND), AT_A_TIME);
     static constexpr u32 LIMBS_READ = ROUNDS * LIMBS_OF_ROUND;
     uint2 pair[OPERANDS][ROUNDS];
     u32 below[OPERANDS][T::WARPS == 1 ? 1 : ROUNDS];  // lane 0: of the limb below its pair
