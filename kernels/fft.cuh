@@ -23,7 +23,8 @@
 // concerns all threads. The inverse, of even and of odd points each, is that of the ordinary transform (J. W. Cooley and
 // J. W. Tukey, 1965) from bit-reversed order, then a rotation of points 2 j and 2 j + 1 by -2 j theta / m. Within four levels that
 // begin with theta, the rotations of a level are those of its first node, e(theta / 2^(level+1)), turned by a constant 0 .. 3
-// sixteenths: four rotations from the table do for 15 nodes.
+// sixteenths and whole quarters: four rotations from a table do for 15 nodes. The first pass has the same for all threads, where
+// constant memory may have every one.
 //
 // Blocks. A block that has a row to itself does part after part and keeps the points of those done in device memory. Where there
 // are clusters (compute capability 9.0), two or four blocks take a part each; each then reads its share of the columns, of all
@@ -62,6 +63,15 @@ __host__ __device__ constexpr exact::Unit part_unit(u32 k, u32 j, u32 denominato
   return exact::unit((4 * k + 1) * j, 4 * PARTS * denominator);
 }
 
+// cos (u + i v)
+struct Turned {
+  double cos, u, v;
+};
+
+GPUINT_DEVICE Turned turn(Rotation by, Complex z) { return {by.cos, fma(-by.tan, z.im, z.re), fma(by.tan, z.re, z.im)}; }
+
+enum class Way { Split, Join };
+
 // The rotations of a pass for COUNT groups of threads: e(theta / 2^(level+1)), theta = (base + order(group)) / COUNT.
 template <u32 COUNT, u32 LEVELS = fft::LEVELS>
 struct PassTable {
@@ -87,16 +97,32 @@ struct Natural {
   __host__ __device__ constexpr u32 operator()(u32 i) const { return i; }
 };
 
+// The rotations of the first pass, which are the same for all threads, each constant turn with its own.
+struct FirstPass {
+  Rotation at[LEVELS][4] = {};
+
+  __host__ __device__ constexpr FirstPass() {}
+
+  __host__ __device__ constexpr FirstPass(u32 base, u32 base_denominator) {
+    for (u32 level = 0; level < LEVELS; ++level) {
+      const exact::Unit first = exact::unit(base, base_denominator << (level + 1));
+      for (u32 j = 0; j < 4; ++j) at[level][j] = exact::rotation(first * exact::unit(j, 16));
+    }
+  }
+
+  GPUINT_DEVICE Turned operator()(Way, u32 level, u32 sixteenths, Complex z) const { return turn(at[level][sixteenths], z); }
+};
+
 // What depends on the part, the same for all threads.
 template <u32 PARTS>
 struct PartConstants {
-  PassTable<1> first;
+  FirstPass first;
   Complex coarse[RADIX] = {};     // e(-theta 256 i / POINTS) TAIL / POINTS
   Complex turns[2 * PARTS] = {};  // e(theta s)
 
   __host__ __device__ constexpr PartConstants() {}
 
-  __host__ __device__ constexpr explicit PartConstants(u32 k) : first(4 * k + 1, 4 * PARTS, Reversed<0>{}) {
+  __host__ __device__ constexpr explicit PartConstants(u32 k) : first(4 * k + 1, 4 * PARTS) {
     for (u32 i = 0; i < RADIX; ++i) {
       const exact::Unit unit = part_unit<PARTS>(k, i, RADIX);
       coarse[i] = {unit.cos.hi * TAIL / POINTS, -unit.sin.hi * TAIL / POINTS};
@@ -150,13 +176,6 @@ __constant__ constexpr Constants<PARTS> CONSTANTS{};
 template <u32 PARTS>
 __device__ constexpr Tables<PARTS> TABLES{};
 
-// cos (u + i v)
-struct Turned {
-  double cos, u, v;
-};
-
-GPUINT_DEVICE Turned turn(Rotation by, Complex z) { return {by.cos, fma(-by.tan, z.im, z.re), fma(by.tan, z.re, z.im)}; }
-
 // e(j / 16)
 GPUINT_DEVICE Rotation constant_turn(u32 j) {
   return j == 0   ? Rotation{1, 0}
@@ -167,7 +186,6 @@ GPUINT_DEVICE Rotation constant_turn(u32 j) {
 
 // The rotations of a pass. The nodes of a level that differ by more than quarter turns are constant turns, in sixteenths, from the
 // first one.
-enum class Way { Split, Join };
 
 template <u32 LEVELS>
 struct Rotations {
@@ -241,10 +259,9 @@ GPUINT_DEVICE void join(Complex (&x)[RADIX], const Turn& turn) {
 
 // The first pass, over real numbers if there is one part.
 template <u32 PARTS>
-GPUINT_DEVICE void split_digits(Complex (&x)[RADIX], const PassTable<1>& table) {
-  const Rotations<LEVELS> turn(table, 0);
+GPUINT_DEVICE void split_digits(Complex (&x)[RADIX], const FirstPass& turn) {
   if constexpr (PARTS == 1) {
-    const Rotation by = table.at[0][0];
+    const Rotation by = turn.at[0][0];
     const double sin = by.cos * by.tan;
     GPUINT_UNROLL(8)
     for (u32 i = 0; i < RADIX / 2; ++i) {
@@ -488,10 +505,7 @@ struct FftProduct {
     const unsigned char* const from = shared + EXCHANGE + thread * 2;
     ptx::await_copies();
     __syncthreads();
-    GPUINT_UNROLL(16)
-    for (u32 i = 0; i < fft::RADIX; ++i) x[i] = {0, 0};
-    GPUINT_UNROLL(1)
-    for (u32 s = 0; s < ptx::recomputed(PARTS); ++s) {
+    const auto add = [&](u32 s, bool lowest) {
       const auto digit_at = [&](i32 at) { return *reinterpret_cast<const i16*>(from + at); };
       // Bit 15 - i of `signs`: the sign of the digit before.
       i32 digit[fft::RADIX];
@@ -507,19 +521,22 @@ struct FftProduct {
       const u32 first = __brev(__ballot_sync(~0u, negative)) >> 16;
       u32 signs = __shfl_up_sync(~0u, own, 1);
       if (lane == 0) signs = first;
-      const Complex turn = PARTS == 1 ? Complex{1, 0} : fft::CONSTANTS<PARTS>.part[k].turns[s];
+      const Complex turn = lowest ? Complex{1, 0} : fft::CONSTANTS<PARTS>.part[k].turns[s];
       GPUINT_UNROLL(16)
       for (u32 i = 0; i < fft::RADIX; ++i) {
         const bool top = s == PARTS - 1 && i == fft::RADIX - 1 && thread == fft::THREADS - 1;
         const i32 balanced = digit[i] + static_cast<i32>(signs >> (15 - i) & 1) + (top ? digit[i] & 0x10000 : 0);
         // 2^52 + 2^15 + balanced, less what it should not have.
         const double value = __hiloint2double(0x43300000, balanced + 0x8000) - 4503599627403264.0;
-        if constexpr (PARTS == 1)
+        if (lowest)
           x[i] = {value, 0};
         else
           x[i] = {fma(value, turn.re, x[i].re), fma(value, turn.im, x[i].im)};
       }
-    }
+    };
+    add(0, true);
+    GPUINT_UNROLL(1)
+    for (u32 s = 1; s < ptx::recomputed(PARTS); ++s) add(s, false);
   }
 
   // Point j = thread + 256 i times e(-j' theta / POINTS) TAIL / POINTS, j' being j rounded down to a multiple of TAIL.

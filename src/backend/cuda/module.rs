@@ -171,12 +171,17 @@ unsafe fn launch_clusters(
     stream: sys::CUstream,
     arguments: &mut [*mut c_void],
 ) -> Result<(), DriverError> {
-    // SAFETY: integers, and a union of plain values.
-    let mut attribute: sys::CUlaunchAttribute = unsafe { std::mem::zeroed() };
-    attribute.id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    attribute.value.clusterDim.x = facts.cluster;
-    attribute.value.clusterDim.y = 1;
-    attribute.value.clusterDim.z = 1;
+    use sys::CUlaunchAttributeID as Id;
+    // SAFETY: integers, and unions of plain values.
+    let mut attributes: [sys::CUlaunchAttribute; 2] = unsafe { std::mem::zeroed() };
+    attributes[0].id = Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attributes[0].value.clusterDim.x = facts.cluster;
+    attributes[0].value.clusterDim.y = 1;
+    attributes[0].value.clusterDim.z = 1;
+    // Measured: 5 % faster with clusters of four, whose blocks need not have a multiprocessor each.
+    attributes[1].id = Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+    attributes[1].value.clusterSchedulingPolicyPreference =
+        sys::CUclusterSchedulingPolicy::CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
     let config = sys::CUlaunchConfig {
         gridDimX: grid,
         gridDimY: 1,
@@ -186,12 +191,17 @@ unsafe fn launch_clusters(
         blockDimZ: 1,
         sharedMemBytes: facts.shared_bytes,
         hStream: stream,
-        attrs: &raw mut attribute,
-        numAttrs: 1,
+        attrs: attributes.as_mut_ptr(),
+        numAttrs: attributes.len() as u32,
     };
     // SAFETY: the configuration outlives the call; the rest is the caller's.
     unsafe {
-        sys::cuLaunchKernelEx(&raw const config, handle, arguments.as_mut_ptr(), std::ptr::null_mut())
+        sys::cuLaunchKernelEx(
+            &raw const config,
+            handle,
+            arguments.as_mut_ptr(),
+            std::ptr::null_mut(),
+        )
     }
     .result()
 }
