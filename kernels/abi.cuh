@@ -48,9 +48,10 @@ GPUINT_DEVICE void set_status(u64* status, u64 row) { atomicMin(status, row); }
 
 // GPUINT_KERNEL(name, Operation): the kernel `name` that runs `Operation::run`, and its facts.
 #if defined(GPUINT_SIMT)
-#define GPUINT_KERNEL(name, ...)                                            \
-  static const ::gpuint::simt::Registrar name##_registrar{                  \
-      #name, &__VA_ARGS__::run, {__VA_ARGS__::THREADS, __VA_ARGS__::SHARED, __VA_ARGS__::ROWS, __VA_ARGS__::SCRATCH, 0, 1}};
+#define GPUINT_KERNEL(name, ...)                                                                             \
+  static const ::gpuint::simt::Registrar name##_registrar{                                                   \
+      #name, &__VA_ARGS__::run, {__VA_ARGS__::THREADS, __VA_ARGS__::SHARED, __VA_ARGS__::ROWS,               \
+                                 __VA_ARGS__::SCRATCH, 0, ::gpuint::cluster_of<__VA_ARGS__>(0)}};
 #else
 #define GPUINT_KERNEL(name, ...)                                                                         \
   extern "C" __device__ const ::gpuint::Facts name##_facts = {__VA_ARGS__::THREADS, __VA_ARGS__::SHARED, \

@@ -55,10 +55,12 @@ inline void prefetch(const void*) {}
 inline void copy_async(const void* global, void* shared) { __builtin_memcpy(shared, global, 16); }
 inline void await_copies() {}
 
-constexpr bool CLUSTERS = false;
-inline void cluster_sync() {}
+constexpr bool CLUSTERS = true;
+inline void cluster_sync(GPUINT_SITE) { simt::barrier(simt::BarrierOp::Cluster, false, GPUINT_PASS_SITE); }
 template <class T>
-inline T* of_block(T* shared, u32) { return shared; }
+inline T* of_block(T* shared, u32 rank) {
+  return reinterpret_cast<T*>(simt::of_block(shared, rank));
+}
 
 #else
 
