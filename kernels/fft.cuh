@@ -639,7 +639,7 @@ struct FftProduct {
     u32 limbs[ROUNDS][8], g[ROUNDS], p[ROUNDS], warps_g[ROUNDS], warps_p[ROUNDS], all_g = 0, all_p = 0;
     GPUINT_UNROLL(2)
     for (u32 round = 0; round < ROUNDS; ++round) {
-      if (round > 0) group.sync();  // nobody reads columns any more
+      // Since the second barrier of the round before, nobody reads its columns.
       GPUINT_UNROLL(4)
       for (u32 s = 0; s < PARTS; ++s) {
         const u32 piece = round * PARTS + s;

@@ -114,10 +114,9 @@ GPUINT_DEVICE void copy_async(const void* global, void* shared) {
 GPUINT_DEVICE void await_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 // Clusters of blocks, from compute capability 9.0 on: whether there are any, a barrier for all threads of the cluster, and a place in
-// another block's shared memory, given the same place in this one's.
-#if defined(GPUINT_FORCE_CLUSTERS)
-constexpr bool CLUSTERS = true;
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+// another block's shared memory, given the same place in this one's. GPUINT_NO_CLUSTERS: kernels as older GPUs have them, for an
+// interpreter that runs one block at a time.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && !defined(GPUINT_NO_CLUSTERS)
 constexpr bool CLUSTERS = true;
 #else
 constexpr bool CLUSTERS = false;

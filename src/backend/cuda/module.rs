@@ -139,10 +139,10 @@ impl Function {
     ) -> Result<()> {
         let Facts { threads, shared_bytes, cluster, .. } = self.facts;
         let mut arguments = [(&raw mut operands).cast::<c_void>()];
-        // SAFETY: the kernel takes one `Operands` by value, whose twin `RawOperands` is, and the
-        // driver copies it before it returns; the rest is the caller's.
-        unsafe {
-            if cluster == 1 {
+        let launched = if cluster == 1 {
+            // SAFETY: the kernel takes one `Operands` by value, whose twin `RawOperands` is, and the
+            // driver copies it before it returns; the rest is the caller's.
+            unsafe {
                 result::launch_kernel(
                     self.handle,
                     (grid, 1, 1),
@@ -151,11 +151,14 @@ impl Function {
                     stream.cu_stream(),
                     &mut arguments,
                 )
-            } else {
+            }
+        } else {
+            // SAFETY: as above.
+            unsafe {
                 launch_clusters(self.handle, self.facts, grid, stream.cu_stream(), &mut arguments)
             }
-        }
-        .map_err(driver(format_args!("launch of {}", self.name)))
+        };
+        launched.map_err(driver(format_args!("launch of {}", self.name)))
     }
 }
 
