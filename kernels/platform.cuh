@@ -9,6 +9,7 @@ namespace gpuint {
 using u8 = unsigned char;
 using i8 = signed char;
 using u16 = unsigned short;
+using i16 = short;
 using u32 = unsigned int;
 using i32 = int;
 using u64 = unsigned long long;

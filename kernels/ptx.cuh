@@ -52,6 +52,16 @@ inline u32 recomputed(u32 x) { return x; }
 inline u32 thread() { return threadIdx.x; }
 inline void prefetch(const void*) {}
 
+inline void copy_async(const void* global, void* shared) { __builtin_memcpy(shared, global, 16); }
+inline void await_copies() {}
+
+constexpr bool CLUSTERS = true;
+inline void cluster_sync(GPUINT_SITE) { simt::barrier(simt::BarrierOp::Cluster, false, GPUINT_PASS_SITE); }
+template <class T>
+inline T* of_block(T* shared, u32 rank) {
+  return reinterpret_cast<T*>(simt::of_block(shared, rank));
+}
+
 #else
 
 #define GPUINT_PTX3(name, text)                                 \
@@ -95,6 +105,37 @@ GPUINT_DEVICE u32 thread() {
 
 // Asks for a line of global memory, so that it is in the L2 cache when it is needed.
 GPUINT_DEVICE void prefetch(const void* global) { asm volatile("prefetch.global.L2 [%0];" ::"l"(global)); }
+
+// Copies 16 bytes, aligned, which are there when this thread has awaited its copies.
+GPUINT_DEVICE void copy_async(const void* global, void* shared) {
+  const u32 to = static_cast<u32>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+}
+GPUINT_DEVICE void await_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+// Clusters of blocks, from compute capability 9.0 on: whether there are any, a barrier for all threads of the cluster, and a place in
+// another block's shared memory, given the same place in this one's. GPUINT_NO_CLUSTERS: kernels as older GPUs have them, for an
+// interpreter that runs one block at a time.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && !defined(GPUINT_NO_CLUSTERS)
+constexpr bool CLUSTERS = true;
+#else
+constexpr bool CLUSTERS = false;
+#endif
+GPUINT_DEVICE void cluster_sync() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+}
+template <class T>
+GPUINT_DEVICE T* of_block(T* shared, u32 rank) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  u64 at;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(at) : "l"(shared), "r"(rank));
+  return reinterpret_cast<T*>(at);
+#else
+  return shared;
+#endif
+}
 
 // c += a * b over the lanes of a warp, where a is a 16 x 32 matrix and b a 32 x 8 matrix of bytes and c is 16 x 8, all in
 // fragments (PTX ISA, "Matrix Fragments for mma.m16n8k32"). With g = lane / 4 and t = lane % 4, byte e of a register holds:

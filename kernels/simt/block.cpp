@@ -29,6 +29,7 @@ const char* name(BarrierOp op) {
     case BarrierOp::Count: return "__syncthreads_count";
     case BarrierOp::And: return "__syncthreads_and";
     case BarrierOp::Or: return "__syncthreads_or";
+    case BarrierOp::Cluster: return "barrier.cluster";
     default: return "__syncthreads";
   }
 }
@@ -116,18 +117,21 @@ SIMT_RUNTIME void Block::enter() {
     Thread& thread = me();
     Block& block = *thread.block;
     order_acquire(block.start_tag_);
-    block.launch_.run(*block.launch_.operands, block.launch_shared_);
+    block.launch_.run(*block.launch_.operands, block.launch_shared_[thread.rank]);
     order_release(block.end_tag_);
     block.leave(thread);
   }
 }
 
 SIMT_RUNTIME void Block::leave(Thread& me) {
-  if (waiting_ != 0) fail(me, "divergent __syncthreads: a thread leaves the kernel while others wait", nullptr, barrier_site_);
-  const u32 id = me.index.x;
-  warps_[id / 32].present &= ~(1u << id % 32);
+  Barrier& own = barriers_[me.rank];
+  Barrier& all = barriers_[MAX_CLUSTER];
+  for (const Barrier* barrier : {&own, &all})
+    if (barrier->waiting != 0) fail(me, "divergent barrier: a thread leaves the kernel while others wait", nullptr, barrier->site);
+  warps_[me.id / 32].present &= ~(1u << me.id % 32);
   me.state = Thread::State::Left;
-  if (++left_ == launch_.threads) {
+  ++own.left;
+  if (++all.left == all.threads) {
     switch_context(me.fiber.context, host_);
   } else {
     suspend(me);
@@ -139,35 +143,36 @@ SIMT_RUNTIME void Block::leave(Thread& me) {
 // One result and two tags are enough: a barrier completes when every thread has arrived, hence has left the barrier before.
 
 SIMT_INLINE u32 Block::barrier(Thread& me, BarrierOp op, bool predicate, Site site) {
+  Barrier& here = barriers_[op == BarrierOp::Cluster ? MAX_CLUSTER : me.rank];
   me.operation = static_cast<u8>(op);
   me.site = site;
-  if (left_ != 0) fail(me, "divergent __syncthreads: some threads have left the kernel", nullptr, site);
-  if (waiting_ == 0) {
-    barrier_site_ = site;
-    barrier_op_ = op;
-    count_ = 0;
-  } else if (!same(barrier_site_, site)) {
-    fail(me, "divergent __syncthreads: two call sites", nullptr, site);
-  } else if (barrier_op_ != op) {
-    fail(me, "divergent __syncthreads: two operations", nullptr, site);
+  if (here.left != 0) fail(me, "divergent barrier: some threads have left the kernel", nullptr, site);
+  if (here.waiting == 0) {
+    here.site = site;
+    here.op = op;
+    here.count = 0;
+  } else if (!same(here.site, site)) {
+    fail(me, "divergent barrier: two call sites", nullptr, site);
+  } else if (here.op != op) {
+    fail(me, "divergent barrier: two operations", nullptr, site);
   }
-  count_ += predicate;
-  char& tag = barrier_tags_[phase_ & 1];
+  here.count += predicate;
+  char& tag = here.tags[here.phase & 1];
   order_release(tag);
-  if (++waiting_ < launch_.threads) {
+  if (++here.waiting < here.threads) {
     me.state = Thread::State::AtBarrier;
     suspend(me);
   } else {
-    waiting_ = 0;
-    result_ = count_;
-    ++phase_;
+    here.waiting = 0;
+    here.result = here.count;
+    ++here.phase;
     ++stats_.barriers;
-    for (u32 id = 0; id < launch_.threads; ++id)
-      if (id != me.index.x) push(threads_[id]);
+    for (u32 id = here.first; id < here.first + here.threads; ++id)
+      if (id != me.id) push(threads_[id]);
     yield_by_chance(me);
   }
   order_acquire(tag);
-  return result_;
+  return here.result;
 }
 
 // --- Rendezvous
@@ -244,8 +249,8 @@ SIMT_INLINE void Block::complete(Warp& warp, u32 mask, WarpOp op) {
 }
 
 SIMT_INLINE u64 Block::rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u32 source, Site site) {
-  const u32 lane = me.index.x % 32;
-  const u32 first = me.index.x - lane;
+  const u32 lane = me.id % 32;
+  const u32 first = me.id - lane;
   Warp& warp = warps_[first / 32];
   me.operation = static_cast<u8>(op);
   me.site = site;
@@ -283,12 +288,19 @@ SIMT_INLINE u64 Block::rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u3
   return result;
 }
 
+// --- Shared memory of another block of the cluster
+
+unsigned char* Block::of_block(const Thread& me, const void* shared, u32 rank) const {
+  return launch_shared_[rank] + (static_cast<const unsigned char*>(shared) - launch_shared_[me.rank]);
+}
+
 // --- What kernels call
 
 SIMT_RUNTIME u32 barrier(BarrierOp op, bool predicate, Site site) { return me().block->barrier(me(), op, predicate, site); }
 SIMT_RUNTIME u64 rendezvous(WarpOp op, u32 mask, u64 value, u32 source, Site site) {
   return me().block->rendezvous(me(), op, mask, value, source, site);
 }
+unsigned char* of_block(const void* shared, u32 rank) { return me().block->of_block(me(), shared, rank); }
 void trap(Site site) { me().block->fail(me(), "__trap", nullptr, site); }
 void fail_assertion(const char* condition, const char* text, Site site) { me().block->fail(me(), text, condition, site); }
 void fail_width(Site site) { me().block->fail(me(), "the width of a shuffle is not a power of two up to 32", nullptr, site); }
@@ -341,6 +353,7 @@ std::string reason(const Thread& waiting, const Thread& missing) {
 }  // namespace
 
 std::string Block::describe() const {
+  const u32 threads = barriers_[MAX_CLUSTER].threads;
   const Thread* thread = fault_.thread;
   std::string what;
   if (fault_.what != nullptr) {
@@ -349,7 +362,7 @@ std::string Block::describe() const {
   } else {
     // Nobody can go on. Threads at the barrier wait for those in warp operations, so the cause is with the latter.
     what = "deadlock";
-    for (u32 id = 0; id < launch_.threads; ++id) {
+    for (u32 id = 0; id < threads; ++id) {
       if (threads_[id]->state != Thread::State::AtWarp) continue;
       thread = threads_[id];
       const u32 first = id / 32 * 32;
@@ -363,20 +376,20 @@ std::string Block::describe() const {
       break;
     }
   }
-  std::string text = std::string("kernel ") + launch_.kernel + ", block " + std::to_string(coordinates_.block_index.x) +
+  std::string text = std::string("kernel ") + launch_.kernel + ", block " + std::to_string(thread->coordinates->block_index.x) +
                      ", thread " + std::to_string(thread->index.x) + ": " + what + ", at " + at(thread->site);
 
   bool ready[MAX_THREADS] = {};  // woken, but not yet run: their state still says what they waited for
-  for (u32 i = ready_begin_; i != ready_end_; ++i) ready[ready_[i & RING]->index.x] = true;
+  for (u32 i = ready_begin_; i != ready_end_; ++i) ready[ready_[i & RING]->id] = true;
   const auto doing = [&](u32 id) {
     if (threads_[id] == fault_.thread && fault_.what != nullptr) return std::string("found it");
     return ready[id] ? std::string("ready to run") : activity(*threads_[id]);
   };
   constexpr u32 LINES = 40;
   u32 lines = 0;
-  for (u32 begin = 0, end; begin < launch_.threads; begin = end) {
+  for (u32 begin = 0, end; begin < threads; begin = end) {
     const std::string line = doing(begin);
-    for (end = begin + 1; end < launch_.threads && doing(end) == line;) ++end;
+    for (end = begin + 1; end < threads && doing(end) == line;) ++end;
     if (++lines > LINES) return text + "\n  ...";
     text += "\n  ";
     text += end - begin == 1 ? "thread " + std::to_string(begin)
@@ -388,45 +401,60 @@ std::string Block::describe() const {
 
 // --- Life of a block
 
-Thread::Thread(Block* block_, u32 id) : ThreadView{{id, 0, 0}, nullptr}, block(block_) {}
+Thread::Thread(Block* block_, u32 id_) : ThreadView{{id_, 0, 0}, nullptr}, block(block_), id(id_) {}
 
 void Block::begin(const Launch& launch) {
   launch_ = launch;
   host_ = Context();
-  shared_ = std::make_unique<SharedMemory>(launch.shared_bytes);
-  launch_shared_ = shared_->data();
-  for (; fibers_ < launch.threads; ++fibers_) {
+  const u32 threads = launch.threads * launch.cluster;
+  shared_.clear();
+  for (u32 rank = 0; rank < launch.cluster; ++rank) {
+    shared_.push_back(std::make_unique<SharedMemory>(launch.shared_bytes));
+    launch_shared_[rank] = shared_.back()->data();
+    barriers_[rank].first = rank * launch.threads;
+    barriers_[rank].threads = launch.threads;
+    coordinates_[rank].block_dim = dim3(launch.threads);
+    coordinates_[rank].grid_dim = dim3(launch.grid);
+  }
+  barriers_[MAX_CLUSTER].threads = threads;
+  for (; fibers_ < threads; ++fibers_) {
     storage_.push_back(std::make_unique<Thread>(this, fibers_));
     threads_[fibers_] = storage_.back().get();
-    threads_[fibers_]->coordinates = &coordinates_;
+  }
+  for (u32 id = 0; id < threads; ++id) {
+    Thread& thread = *threads_[id];
+    thread.rank = id / launch.threads;
+    thread.index.x = id % launch.threads;
+    thread.coordinates = &coordinates_[thread.rank];
   }
   // Afresh for every launch: in a fiber of the last one a compiler may have kept the address of that host thread's `self`.
-  for (u32 id = 0; id < launch.threads; ++id) threads_[id]->fiber.prepare(&Block::enter, id);
-  coordinates_.block_dim = dim3(launch.threads);
-  coordinates_.grid_dim = dim3(launch.grid);
+  for (u32 id = 0; id < threads; ++id) threads_[id]->fiber.prepare(&Block::enter, id);
 }
 
 bool Block::run(u32 index, Stats& stats, std::string& message) {
-  const u32 threads = launch_.threads;
+  const u32 threads = barriers_[MAX_CLUSTER].threads;
   stats_ = Stats();
-  coordinates_.block_index = {index, 0, 0};
   random_ = mix(launch_.seed ^ mix(index)) | 1;  // the generator stays at zero
   constexpr u32 RUN_AHEAD[] = {0, 128, 224, 250};
   run_ahead_ = RUN_AHEAD[random() % 4];
-  shared_->poison(launch_.seed == 0 ? POISON_IN_ORDER : static_cast<u8>(random()));
+  for (u32 rank = 0; rank < launch_.cluster; ++rank) {
+    coordinates_[rank].block_index = {index * launch_.cluster + rank, 0, 0};
+    shared_[rank]->poison(launch_.seed == 0 ? POISON_IN_ORDER : static_cast<u8>(random()));
+  }
   for (u32 warp = 0; warp * 32 < threads; ++warp) {
     for (Meeting& meeting : warps_[warp].meetings) meeting = Meeting();
     warps_[warp].displaced = 0;
     warps_[warp].present = threads - warp * 32 >= 32 ? ~0u : (1u << (threads - warp * 32)) - 1;
   }
-  ready_begin_ = ready_end_ = left_ = waiting_ = 0;
+  ready_begin_ = ready_end_ = 0;
+  for (Barrier& barrier : barriers_) barrier.left = barrier.waiting = 0;
   fault_ = Fault();
   for (u32 id = 0; id < threads; ++id) {
     threads_[id]->state = Thread::State::Ready;
     push(threads_[id]);
   }
   start();
-  stats_.blocks = 1;
+  stats_.blocks = launch_.cluster;
   stats.barriers += stats_.barriers;
   stats.warp_ops += stats_.warp_ops;
   stats.switches += stats_.switches;
@@ -436,9 +464,10 @@ bool Block::run(u32 index, Stats& stats, std::string& message) {
     abandon();
     return false;
   }
-  long long offset = 0;
-  if (shared_->is_overrun(offset)) {
-    message = std::string("kernel ") + launch_.kernel + ", block " + std::to_string(index) +
+  for (u32 rank = 0; rank < launch_.cluster; ++rank) {
+    long long offset = 0;
+    if (!shared_[rank]->is_overrun(offset)) continue;
+    message = std::string("kernel ") + launch_.kernel + ", block " + std::to_string(coordinates_[rank].block_index.x) +
               ": a thread wrote outside of shared memory, at byte " + std::to_string(offset) + " of " +
               std::to_string(launch_.shared_bytes);
     return false;
@@ -447,9 +476,10 @@ bool Block::run(u32 index, Stats& stats, std::string& message) {
 }
 
 void Block::abandon() {
-  for (u32 id = 0; id < launch_.threads; ++id) threads_[id]->fiber.abandon(host_, end_tag_);
+  const u32 threads = barriers_[MAX_CLUSTER].threads;
+  for (u32 id = 0; id < threads; ++id) threads_[id]->fiber.abandon(host_, end_tag_);
   order_acquire(end_tag_);
-  for (u32 id = 0; id < launch_.threads; ++id) threads_[id]->fiber.prepare(&Block::enter, id);
+  for (u32 id = 0; id < threads; ++id) threads_[id]->fiber.prepare(&Block::enter, id);
 }
 
 }  // namespace gpuint::simt

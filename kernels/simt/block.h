@@ -1,4 +1,5 @@
-// One block: a fiber for every thread, the scheduler among them, barriers and rendezvous, and what happens on a fault.
+// One block, or the blocks of a cluster: a fiber for every thread, the scheduler among them, barriers and rendezvous, and what happens
+// on a fault.
 //
 // Scheduling. Ready threads stand in a queue. A thread that must wait picks the next one and switches straight to it. With seed 0
 // the queue is first in, first out, and whoever completes a barrier or rendezvous goes on. With any other seed the pick is random:
@@ -28,16 +29,18 @@
 
 namespace gpuint::simt {
 
-constexpr u32 MAX_THREADS = 1024;
+constexpr u32 MAX_THREADS = 1024;  // of a block, and here of all blocks of a cluster
+constexpr u32 MAX_CLUSTER = 8;
 
 // What all blocks of a launch have in common.
 struct Launch {
   const char* kernel;
   Run run;
   const Operands* operands;
-  u32 threads;
+  u32 threads;  // of a block; a multiple of 32 where there are clusters
   u32 shared_bytes;
-  u32 grid;
+  u32 grid;     // a multiple of the cluster
+  u32 cluster;  // blocks that run together
   u64 seed;
 };
 
@@ -54,9 +57,11 @@ class Block;
 struct Thread : ThreadView {
   enum class State : u8 { Ready, AtBarrier, AtWarp, Left };
 
-  Thread(Block* block_, u32 id);
+  Thread(Block* block_, u32 id_);
 
   Block* block;
+  u32 id;        // in the cluster
+  u32 rank = 0;  // of its block there
   State state = State::Ready;
   u8 operation = 0;  // the BarrierOp or WarpOp that it waits in
   Site site{"", 0};
@@ -73,7 +78,7 @@ class Block {
   // Before the blocks of a launch that this object runs, on the host thread that runs them. Throws std::bad_alloc.
   void begin(const Launch& launch);
 
-  // Runs one block; false after a fault, which is then described in `message`.
+  // Runs one cluster; false after a fault, which is then described in `message`.
   bool run(u32 index, Stats& stats, std::string& message);
 
   // Fibers held for reuse.
@@ -82,9 +87,23 @@ class Block {
   // From within a thread of this block.
   u32 barrier(Thread& me, BarrierOp op, bool predicate, Site site);
   u64 rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u32 source, Site site);
+  unsigned char* of_block(const Thread& me, const void* shared, u32 rank) const;
   [[noreturn]] void fail(Thread& me, const char* what, const char* detail, Site site);
 
  private:
+  // Of a block or of the cluster: threads first .. first + threads.
+  struct Barrier {
+    u32 first = 0;
+    u32 threads = 0;
+    u32 left = 0;     // threads that left the kernel
+    u32 waiting = 0;  // at the barrier
+    u32 count = 0;    // of true predicates there
+    u32 result = 0;   // count of the barrier completed last
+    u32 phase = 0;    // its parity selects the tag
+    BarrierOp op = BarrierOp::Sync;
+    Site site{"", 0};
+    char tags[2];
+  };
   struct Meeting {
     u32 mask = 0;  // 0: not in use
     u32 arrived = 0;
@@ -122,31 +141,24 @@ class Block {
   void abandon();
 
   std::vector<std::unique_ptr<Thread>> storage_;
-  std::unique_ptr<SharedMemory> shared_;
+  std::vector<std::unique_ptr<SharedMemory>> shared_;  // by block
   Context host_;
-  Coordinates coordinates_{};
+  Coordinates coordinates_[MAX_CLUSTER] = {};
   Launch launch_{};
   Stats stats_;
   Fault fault_;
   u32 fibers_ = 0;
 
   // Read and written between the instructions of kernels: plain arrays, because library code would be instrumented.
-  unsigned char* launch_shared_ = nullptr;
+  unsigned char* launch_shared_[MAX_CLUSTER] = {};
+  Barrier barriers_[MAX_CLUSTER + 1];  // of each block; the last one is the cluster's
   Thread* threads_[MAX_THREADS] = {};
   Warp warps_[MAX_THREADS / 32];
   Thread* ready_[MAX_THREADS];  // a ring: each thread stands in it at most once
   u32 ready_begin_ = 0;
   u32 ready_end_ = 0;
-  u32 left_ = 0;  // threads that left the kernel
-  u32 waiting_ = 0;  // at the barrier
-  u32 count_ = 0;    // of true predicates there
-  u32 result_ = 0;   // count of the barrier completed last
-  u32 phase_ = 0;    // of the barrier: its parity selects the tag
-  BarrierOp barrier_op_ = BarrierOp::Sync;
-  Site barrier_site_{"", 0};
   u64 random_ = 0;
   u32 run_ahead_ = 0;  // of 256: how often the thread that became ready last goes on
-  char barrier_tags_[2];
   char start_tag_;
   char end_tag_;
 };

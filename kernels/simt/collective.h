@@ -11,14 +11,17 @@
 
 namespace gpuint::simt {
 
-enum class BarrierOp : u8 { Sync, Count, And, Or };
+enum class BarrierOp : u8 { Sync, Count, And, Or, Cluster };
 enum class WarpOp : u8 {
   Sync, Shuffle, ShuffleUp, ShuffleDown, ShuffleXor, Ballot, Any, All,
   Add, Min, Max, SignedMin, SignedMax, And, Or, Xor, MultiplyBytes
 };
 
-// Number of threads of the block that gave a true predicate.
+// Number of threads of the block (of the cluster for the barrier of all its blocks) that gave a true predicate.
 u32 barrier(BarrierOp op, bool predicate, Site site);
+
+// A place in the shared memory of the cluster's block `rank`, given the same place in the caller's.
+unsigned char* of_block(const void* shared, u32 rank);
 
 // `value` is this lane's contribution; `source` is the lane to read in a shuffle.
 u64 rendezvous(WarpOp op, u32 mask, u64 value, u32 source, Site site);

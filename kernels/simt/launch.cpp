@@ -47,7 +47,7 @@ class Grid {
  public:
   explicit Grid(const Launch& launch) : launch_(launch) {}
 
-  // Runs blocks until none is left, on any number of host threads at a time.
+  // Runs clusters of blocks until none is left, on any number of host threads at a time.
   void work() {
     std::unique_ptr<Block> block = pool().take();
     block->begin(launch_);
@@ -55,7 +55,7 @@ class Grid {
     std::string message;
     while (!stop_) {
       const u32 index = next_++;
-      if (index >= launch_.grid) break;
+      if (index >= launch_.grid / launch_.cluster) break;
       if (!block->run(index, stats, message)) fault(index, std::move(message));
     }
     const std::lock_guard<std::mutex> lock(mutex_);

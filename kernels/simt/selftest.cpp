@@ -67,6 +67,25 @@ struct Scan {
 };
 GPUINT_KERNEL(scan, Scan)
 
+void cluster_sync(GPUINT_SITE) { gpuint::simt::barrier(gpuint::simt::BarrierOp::Cluster, false, GPUINT_PASS_SITE); }
+
+// Each block of a cluster reads the words of the next one.
+struct Shifts {
+  static constexpr u32 THREADS = 64, SHARED = THREADS * sizeof(u32), ROWS = 1, SCRATCH = 0, CLUSTER = 4;
+
+  static void run(const Operands& operands, unsigned char* shared) {
+    const u32 thread = threadIdx.x, rank = blockIdx.x % CLUSTER;
+    for (u64 row = blockIdx.x / CLUSTER; row < operands.rows; row += gridDim.x / CLUSTER) {
+      const u64 at = (row * CLUSTER + rank) * THREADS + thread;
+      words(shared)[thread] = static_cast<u32>(at);
+      cluster_sync();
+      output(operands)[at] = words(gpuint::simt::of_block(shared, (rank + 1) % CLUSTER))[thread];
+      cluster_sync();
+    }
+  }
+};
+GPUINT_KERNEL(shifts, Shifts)
+
 // Groups of 4 lanes that go round different numbers of times, each round an exchange through shared memory and shuffles; the
 // lanes that are done wait for the whole warp.
 struct Groups {
@@ -331,6 +350,14 @@ BROKEN(other_masks, 32, 0) {
   if (lane == 5) __syncwarp(0x60);
   if (lane == 6) __syncwarp(0x50);
 }
+struct LeavesCluster {
+  static constexpr u32 THREADS = 32, SHARED = 0, ROWS = 1, SCRATCH = 0, CLUSTER = 2;
+
+  static void run(const Operands&, unsigned char*) {
+    if (blockIdx.x % CLUSTER == 0) cluster_sync();
+  }
+};
+GPUINT_KERNEL(leaves_cluster, LeavesCluster)
 BROKEN(left_lane, 32, 0) {
   if (threadIdx.x == 3) return;
   __ballot_sync(~0u, 1);
@@ -438,6 +465,15 @@ std::string with_seed(const char* what, u64 seed, u32 host_threads) {
   return std::string(what) + ", seed " + std::to_string(seed) + ", " + std::to_string(host_threads) + " host threads";
 }
 
+bool shifts_are_right(u64 seed, u32 max_grid, Result& result) {
+  constexpr u32 ROWS = 3, WORDS = Shifts::CLUSTER * Shifts::THREADS;
+  u32 out[ROWS * WORDS];
+  result = launch("shifts", operands(ROWS, out), seed, 2, max_grid);
+  bool right = result.code == 0;
+  for (u32 i = 0; i < ROWS * WORDS; ++i) right &= out[i] == i / WORDS * WORDS + (i + Shifts::THREADS) % WORDS;
+  return right;
+}
+
 bool scan_is_right(u64 seed, u32 host_threads, u32 max_grid, Result& result) {
   constexpr u32 ROWS = 7;
   std::vector<u32> in(ROWS * Scan::THREADS), out(in.size(), 0);
@@ -470,6 +506,10 @@ void check_right_kernels() {
   check(scan_is_right(5, 2, 3, result) && result.stats.blocks == 3, "scan with a grid stride", result.message);
   check(result.stats.barriers == 3 * 7 && result.stats.warp_ops == (Scan::THREADS / 32 + 1) * 5 * 7 && result.stats.switches > 0,
         "counts of barriers and warp operations");
+
+  for (u64 seed : {0, 1, 2, 3}) check(shifts_are_right(seed, 0, result), with_seed("shifts in a cluster", seed, 2), result.message);
+  check(shifts_are_right(4, 7, result) && result.stats.blocks == 4 && result.stats.barriers == 6, "whole clusters with a grid stride",
+        result.message);
 
   for (u64 seed = 0; seed < 20; ++seed)
     check(groups_are_right(seed, 2, result), with_seed("groups of 4 lanes in divergent code", seed, 2), result.message);
@@ -537,7 +577,7 @@ void check_schedules() {
 void check_fault(const char* kernel, const std::vector<std::string>& texts) {
   for (u64 seed : {0, 1, 2}) {
     const Result result = launch(kernel, operands(1), seed);
-    const std::string start = std::string("kernel ") + kernel + ", block 0, thread ";
+    const std::string start = std::string("kernel ") + kernel + ", block ";
     bool right = result.code == GPUINT_SIMT_FAULT && result.message.find(start) == 0;
     for (const std::string& text : texts) right &= result.message.find(text) != std::string::npos;
     check(right, with_seed(kernel, seed, 1), result.message);
@@ -547,10 +587,11 @@ void check_fault(const char* kernel, const std::vector<std::string>& texts) {
 }
 
 void check_faults() {
-  check_fault("two_sites", {"divergent __syncthreads: two call sites", "in __syncthreads at ", "selftest.cpp:"});
-  check_fault("two_operations", {"divergent __syncthreads: two operations"});
-  check_fault("leaves_first", {"divergent __syncthreads: ", "selftest.cpp:"});
-  check_fault("leaves_last", {"divergent __syncthreads: ", "selftest.cpp:"});
+  check_fault("two_sites", {"divergent barrier: two call sites", "in __syncthreads at ", "selftest.cpp:"});
+  check_fault("two_operations", {"divergent barrier: two operations"});
+  check_fault("leaves_first", {"divergent barrier: ", "selftest.cpp:"});
+  check_fault("leaves_last", {"divergent barrier: ", "selftest.cpp:"});
+  check_fault("leaves_cluster", {"divergent barrier: ", "selftest.cpp:"});
   check_fault("other_masks", {"deadlock: lane ", "waits with another mask", "thread 4: in __syncwarp with mask 0x00000030 at ",
                               "thread 6: in __syncwarp with mask 0x00000050 at ", "threads 7-31: left the kernel"});
   check_fault("left_lane", {"lane", "left the kernel", "thread 3: left the kernel"});

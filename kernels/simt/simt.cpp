@@ -39,23 +39,27 @@ void write(char* message, size_t message_len, const std::string& text) {
 bool launch_kernel(const char* name, const Kernel& kernel, const Operands& operands, const gpuint_simt_options& options,
                    Stats& stats, std::string& message) {
   const Facts& facts = kernel.facts;
-  if (facts.threads == 0 || facts.threads > MAX_THREADS || facts.rows_per_block == 0) {
+  if (facts.threads == 0 || facts.threads > MAX_THREADS || facts.rows_per_block == 0 || facts.cluster == 0 ||
+      facts.cluster > MAX_CLUSTER || facts.threads * facts.cluster > MAX_THREADS ||
+      (facts.cluster > 1 && facts.threads % 32 != 0)) {
     message = std::string("kernel ") + name + ": no block has " + std::to_string(facts.threads) + " threads for " +
-              std::to_string(facts.rows_per_block) + " rows";
+              std::to_string(facts.rows_per_block) + " rows, in clusters of " + std::to_string(facts.cluster);
     return false;
   }
   constexpr u64 CUDA_MAX_GRID = 0x7fffffff;
   const u64 wanted = operands.rows / facts.rows_per_block + (operands.rows % facts.rows_per_block != 0);
   // A GPU has memory for the blocks that run at a time; here, too, a block then works on many rows with the same scratch.
   constexpr u64 SCRATCH_GRID = 16;
-  const u64 grid = std::min({wanted, facts.scratch_bytes == 0 ? CUDA_MAX_GRID : SCRATCH_GRID,
-                             options.max_grid == 0 ? CUDA_MAX_GRID : options.max_grid});
+  const u64 most = std::min(facts.scratch_bytes == 0 ? CUDA_MAX_GRID : SCRATCH_GRID,
+                            options.max_grid == 0 ? CUDA_MAX_GRID : u64{options.max_grid});
+  const u64 grid = std::min(wanted, std::max<u64>(most / facts.cluster, 1)) * facts.cluster;
   // Never clean, and aligned like shared memory.
   SharedMemory scratch(grid * facts.scratch_bytes);
   scratch.poison(SCRATCH_PATTERN);
   Operands own = operands;
   own.scratch = scratch.data();
-  const Launch launch{name, kernel.run, &own, facts.threads, facts.shared_bytes, static_cast<u32>(grid), options.seed};
+  const Launch launch{name, kernel.run, &own, facts.threads, facts.shared_bytes, static_cast<u32>(grid), facts.cluster,
+                      options.seed};
   if (!run_grid(launch, options.host_threads, stats, message)) return false;
   long long offset = 0;
   if (!scratch.is_overrun(offset)) return true;

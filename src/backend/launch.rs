@@ -50,18 +50,22 @@ pub(crate) struct Facts {
     pub(crate) threads: u32,
     /// Dynamic shared memory per block.
     pub(crate) shared_bytes: u32,
-    /// Rows that a block works on at a time.
+    /// Rows that a block, or a cluster of blocks, works on at a time.
     pub(crate) rows_per_block: u32,
     /// Memory of the device that a block needs besides its operands.
     pub(crate) scratch_bytes: u32,
     /// 1: faster where each block strides over many rows; 0: no difference.
     pub(crate) persistent: u32,
+    /// Blocks of a cluster; 1: blocks work alone.
+    pub(crate) cluster: u32,
 }
 
 impl Facts {
-    /// Blocks for so many rows: kernels stride over their rows, so any grid from 1 on is right.
+    /// Blocks for so many rows: kernels stride over their rows, so any number of whole clusters is right.
     pub(crate) fn grid(&self, rows: usize, max_grid: u32) -> u32 {
-        let blocks = (rows as u64).div_ceil(u64::from(self.rows_per_block.max(1)));
-        u32::try_from(blocks).unwrap_or(u32::MAX).clamp(1, max_grid.max(1))
+        let cluster = self.cluster.max(1);
+        let clusters = (rows as u64).div_ceil(u64::from(self.rows_per_block.max(1)));
+        let most = (max_grid / cluster).max(1);
+        u32::try_from(clusters).unwrap_or(u32::MAX).clamp(1, most).saturating_mul(cluster)
     }
 }

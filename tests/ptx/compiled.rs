@@ -113,7 +113,8 @@ pub(crate) fn compile(nvcc: &Path, entries: &[Entry<'_>], options: &[&str]) -> R
         let source = path.with_extension("cu");
         fs::write(&source, unit).map_err(|error| format!("{}: {error}", source.display()))?;
         let mut command = Command::new(nvcc);
-        command.args(["-ptx", "-std=c++17", "-arch", VIRTUAL_ARCHITECTURE, "-I"]).arg(headers);
+        command.args(["-ptx", "-std=c++17", "-arch", VIRTUAL_ARCHITECTURE, "-DGPUINT_NO_CLUSTERS"]);
+        command.arg("-I").arg(headers);
         output_into(command.args(options).arg(source), &path)?;
     }
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;

