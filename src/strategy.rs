@@ -81,7 +81,7 @@ pub struct TensorCore;
 /// Multiplies by Fourier transforms in double precision, exactly.
 ///
 /// Operands are polynomials in balanced digits of 16 bits; the columns of their product come out of the
-/// transforms with an error that is proven to be below 0.45 for every operand, so that they round to the right
+/// transforms with an error that is proven to be below 0.43 for every operand, so that they round to the right
 /// integers (`kernels/fft.cuh` of the repository; the method of R. Brent, C. Percival and P. Zimmermann,
 /// 2007). Offered for [`wrapping_mul`](crate::Batch::wrapping_mul),
 /// [`mul_lo_hi`](crate::Batch::mul_lo_hi), [`widening_mul`](crate::Batch::widening_mul) and
