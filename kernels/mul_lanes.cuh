@@ -5,7 +5,7 @@
 // the carry of the one before. Nothing counts carries. In a low product each chain ends at the top of the number, where its
 // carry is dropped. In a wide one, row i has a chain of b[1], b[3] .. that ends at columns i + N - 1 and i + N, where no row before
 // has been: it leaves at most 2^32 - 2 in the upper one. That has room for the carry of the chain of b[0], b[2] .., which ends
-// below. So nine of ten instructions are products.
+// below. So there are ten products to an addition of carries; what else a kernel does is to bring rows and take them away.
 //
 // Of a low square, the products of different limbs are added once and doubled, then those of equal limbs are added: N (N + 2) / 4
 // products where a low product has N (N + 1) / 2.
