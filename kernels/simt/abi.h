@@ -29,8 +29,8 @@ enum { GPUINT_SIMT_OK = 0, GPUINT_SIMT_UNKNOWN_KERNEL = 1, GPUINT_SIMT_FAULT = 2
 int gpuint_simt_facts(const char* kernel, gpuint_facts* out);
 
 // Runs min(ceil(rows / rows_per_block), max_grid) blocks (clusters of blocks, but one at least), fewer where they need scratch,
-// which the launch provides: the operands' own is not looked at. After FAULT, `message` (cut to `message_len` bytes, ended with a zero) says what happened and where;
-// outputs are then undefined, and the next launch works. `stats` and `message` may be null.
+// which the launch provides: the operands' own is not looked at. After FAULT, `message` (cut to `message_len` bytes, ended with a
+// zero) says what happened and where; outputs are then undefined, and the next launch works. `stats` and `message` may be null.
 int gpuint_simt_launch(const char* kernel, const gpuint_operands* operands, const gpuint_simt_options* options,
                        gpuint_simt_stats* stats, char* message, size_t message_len);
 
