@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use crate::Result;
 
@@ -12,14 +12,21 @@ pub(crate) struct Image {
     pub(crate) kernels: Vec<String>,
 }
 
-/// The headers of `kernels/`, sorted by name.
+/// The headers below `kernels/`, by their paths from there, sorted.
 pub(crate) fn headers() -> Result<Vec<String>> {
-    let unreadable = |error: std::io::Error| format!("kernels: {error}");
+    let root = Path::new("kernels");
     let mut names = Vec::new();
-    for file in fs::read_dir("kernels").map_err(unreadable)? {
-        let name = file.map_err(unreadable)?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".cuh") {
-            names.push(name);
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let unreadable = |error: std::io::Error| format!("{}: {error}", folder.display());
+        for file in fs::read_dir(&folder).map_err(unreadable)? {
+            let path = file.map_err(unreadable)?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "cuh") {
+                let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
+                names.push(name.replace(MAIN_SEPARATOR, "/"));
+            }
         }
     }
     names.sort();

@@ -18,7 +18,7 @@ use crate::strategy::{Auto, Strategy};
 ///
 /// Either one divisor for each row, from a batch ([`new`](Self::new)), or one for all rows of any
 /// batch ([`splat`](Self::splat)). No divisor is zero. A divisor takes about twice the memory of
-/// an integer (`kernels/prepare.cuh`).
+/// an integer (`kernels/div/prepare.cuh`).
 ///
 /// ```
 /// use gpuint::{Batch, Device, Divisor, Error, GpuUint};

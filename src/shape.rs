@@ -45,7 +45,7 @@ impl Shape {
         self.bits / 8
     }
 
-    /// Bytes of a prepared divisor: `Record` in `kernels/prepare.cuh`.
+    /// Bytes of a prepared divisor: `Record` in `kernels/div/prepare.cuh`.
     pub(crate) const fn prepared_bytes(self) -> usize {
         let limb = if self.bits.is_multiple_of(32) { 4 } else { 2 };
         let word = 4 * limb;

@@ -106,7 +106,7 @@ impl ShapeVisitor for Taken {
 }
 
 /// Whether several instances share a block, which is where its size makes a difference: `Shape::ROWS`
-/// of kernels/shape.cuh.
+/// of kernels/core/shape.cuh.
 fn shares_block(shape: Shape) -> bool {
     shape.threads() <= 32
 }

@@ -1,6 +1,6 @@
 // The C interface of the SIMT shim: what the Rust side calls (its twin is src/backend/simt.rs).
 #pragma once
-#include "../abi.cuh"
+#include "../core/abi.cuh"
 
 #include <cstddef>
 #include <cstdint>

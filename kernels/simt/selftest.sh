@@ -10,7 +10,7 @@ status=0
 make() {  # name, flags...
   local name=$1
   shift
-  ${CXX:-g++} -std=c++17 -Wall -Wextra -Werror -g -DGPUINT_SIMT "$@" ./*.cpp -o "$build/$name" -pthread
+  ${CXX:-g++} -std=c++17 -Wall -Wextra -Werror -g -DGPUINT_SIMT -I.. "$@" ./*.cpp -o "$build/$name" -pthread
 }
 
 run() {  # name, arguments...: ThreadSanitizer wants its addresses unrandomised

@@ -1,4 +1,4 @@
-//! What a kernel is launched with: the twins of the structs in `kernels/abi.cuh`.
+//! What a kernel is launched with: the twins of the structs in `kernels/core/abi.cuh`.
 
 use crate::backend::{Buffer, Operands};
 use crate::error::Result;

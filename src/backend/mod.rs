@@ -233,7 +233,7 @@ pub(crate) const SIDE_BY_SIDE: i64 = 1;
 
 /// The input that is prepared divisors.
 const PREPARED: usize = 2;
-/// The bits of `scalar` that say what there is one of for all rows (`kernels/prepare.cuh`).
+/// The bits of `scalar` that say what there is one of for all rows (`kernels/div/prepare.cuh`).
 pub(crate) const ONE_DIVISOR: i64 = 1;
 pub(crate) const ONE_EXPONENT: i64 = 2;
 

@@ -3,7 +3,7 @@
 //! On a GPU each thread adds its `Q` digits one after the other, then a warp finds all its carries
 //! at once: with the bits `g` of the lanes that generate a carry and the bits `p` of those that
 //! pass one on, the carries into the lanes are `p ^ (g + (g | p))`, one integer addition. Several
-//! warps do the same with one bit a warp (`kernels/add.cuh`, `kernels/carry.cuh`).
+//! warps do the same with one bit a warp (`kernels/linear/add.cuh`, `kernels/core/carry.cuh`).
 
 use crate::backend::{Op, Operands};
 use crate::batch::Batch;

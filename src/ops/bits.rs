@@ -1,4 +1,4 @@
-//! Bit lengths and the test for zero (`kernels/bits.cuh`).
+//! Bit lengths and the test for zero (`kernels/linear/bits.cuh`).
 
 use crate::backend::{Op, Operands};
 use crate::batch::Batch;

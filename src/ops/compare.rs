@@ -1,4 +1,4 @@
-//! Comparison (`kernels/compare.cuh`).
+//! Comparison (`kernels/linear/compare.cuh`).
 
 use std::cmp::Ordering;
 

@@ -3,7 +3,7 @@
 //! How is a parameter, a [`Division`]. [`ShiftedInverse`](crate::ShiftedInverse) follows "On GPU
 //! Implementation for Multi-Precision Integer Division" (Marchioro, Raahauge, Løvenskjold, Oancea,
 //! Watt) with the bounds that make it exact; [`Blocked`](crate::Blocked) takes the quotient in
-//! blocks of digits, each by a short reciprocal (`kernels/div.cuh` has the proofs).
+//! blocks of digits, each by a short reciprocal (`kernels/div/div.cuh` has the proofs).
 
 use crate::backend::{Op, Operands};
 use crate::batch::Batch;

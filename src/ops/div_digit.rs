@@ -1,5 +1,5 @@
 //! Division by one digit, in time that grows with the width and no faster
-//! (`kernels/div_digit.cuh`).
+//! (`kernels/linear/div_digit.cuh`).
 
 use num_traits::{NumCast, ToPrimitive, Zero};
 

@@ -3,7 +3,7 @@
 //! Each product is reduced by Barrett's method: two short products with the reciprocal and the
 //! divisor, and no comparison before the last ("Implementing the Rivest Shamir and Adleman public
 //! key encryption algorithm on a standard digital signal processor", CRYPTO '86). Powers are taken
-//! window by window of exponent bits. `kernels/modular.cuh` and `kernels/pow_mod.cuh` have the
+//! window by window of exponent bits. `kernels/modular/modular.cuh` and `kernels/modular/pow_mod.cuh` have the
 //! bounds and their proofs.
 
 use num_bigint::BigUint;

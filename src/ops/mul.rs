@@ -4,7 +4,7 @@
 //! Implementation for Multi-Precision Integer Division" (Marchioro, Raahauge, Løvenskjold, Oancea,
 //! Watt): column `k` of the product is the sum of all digit products `a[i] * b[j]` with `i + j = k`,
 //! and each thread takes a short column together with a long one, so that all work equally long
-//! (`kernels/columns.cuh`, `kernels/mul.cuh`).
+//! (`kernels/mul/columns.cuh`, `kernels/mul/mul.cuh`).
 
 use crate::backend::{Op, Operands, SIDE_BY_SIDE};
 use crate::batch::Batch;

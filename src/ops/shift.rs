@@ -1,4 +1,4 @@
-//! Shifts, by the same distance in all rows (`kernels/shift.cuh`).
+//! Shifts, by the same distance in all rows (`kernels/linear/shift.cuh`).
 
 use crate::backend::{Op, Operands};
 use crate::batch::Batch;

@@ -1,6 +1,6 @@
 //! The whole shifted inverse, `shinv_h(v) = floor(B^h / v)`: what Newton's iteration finds without
 //! ever leaving the integers (Watt, "Efficient Generic Quotients Using Exact Arithmetic";
-//! `kernels/shinv.cuh`).
+//! `kernels/div/shinv.cuh`).
 
 use num_traits::Zero;
 

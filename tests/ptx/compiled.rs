@@ -99,10 +99,17 @@ pub(crate) fn compile(nvcc: &Path, entries: &[Entry<'_>], options: &[&str]) -> R
     hash.update(options.join(" "));
     let unreadable = |error: std::io::Error| format!("kernels: {error}");
     let mut files = Vec::new();
-    for file in fs::read_dir(&headers).map_err(unreadable)? {
-        files.push(file.map_err(unreadable)?.path());
+    let mut folders = vec![headers.clone()];
+    while let Some(folder) = folders.pop() {
+        for file in fs::read_dir(&folder).map_err(unreadable)? {
+            let path = file.map_err(unreadable)?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "cuh") {
+                files.push(path);
+            }
+        }
     }
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "cuh"));
     files.sort();
     for file in files {
         hash.update(fs::read(file).map_err(unreadable)?);
@@ -134,7 +141,7 @@ pub(crate) fn output_into(command: &mut Command, file: &Path) -> Result<()> {
     fs::rename(&unfinished, file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// The constants beside a kernel: `Facts` of kernels/abi.cuh.
+/// The constants beside a kernel: `Facts` of kernels/core/abi.cuh.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts {
     /// Threads of a block.
@@ -173,7 +180,7 @@ pub(crate) fn bytes_of<'a>(values: impl Iterator<Item = &'a BigUint>, bits: usiz
     bytes
 }
 
-/// What a kernel is given, in bytes: `Operands` of kernels/abi.cuh.
+/// What a kernel is given, in bytes: `Operands` of kernels/core/abi.cuh.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Operands {
     /// Rows, or nothing where the pointer is null.

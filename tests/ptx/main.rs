@@ -226,7 +226,7 @@ impl Kernels {
         let bits = self.sizes.bits;
         let mut given = Operands { rows: rows.len(), ..Operands::default() };
         given.inputs[0] = bytes_of(second(rows), bits);
-        // `Record` of kernels/prepare.cuh, for widths of whole 32-bit limbs.
+        // `Record` of kernels/div/prepare.cuh, for widths of whole 32-bit limbs.
         given.outputs[0] = rows.len() * (2 * bits.div_ceil(128) + 4) * 16;
         given
     }

@@ -1,0 +1,75 @@
+// The bounds that the headers prove, as conditions for GPUINT_ASSERT: plain arithmetic by one thread. None of it is in the code
+// of a GPU, unless GPUINT_CHECKED asks for it.
+//
+// Numbers are given limb by limb: a(i) answers limb i. All lengths are limbs.
+#pragma once
+#include "core/limbs.cuh"
+
+namespace gpuint {
+
+// Products of limbs that a check may cost where it is not small beside the work that it checks.
+constexpr u32 CHECKED_PRODUCTS = 1 << 14;
+
+// A word that is 0 or 1.
+template <class Limb>
+GPUINT_DEVICE bool is_carry(const Limb* word) {
+  return word[0] <= 1 && (word[1] | word[2] | word[3]) == 0;
+}
+
+// a < b.
+template <class Limb, class A, class B>
+GPUINT_DEVICE bool is_less(A a, B b, u32 count) {
+  bool less = false;
+  for (u32 i = 0; i < count; ++i) {
+    const Limb x = a(i), y = b(i);
+    if (x != y) less = x < y;
+  }
+  return less;
+}
+
+// r < 2v, where v(i) answers for i < 0, too.
+template <class Limb, class R, class V>
+GPUINT_DEVICE bool is_below_double(R r, V v, u32 count) {
+  return is_less<Limb>(
+      r, [&](u32 i) { return shifted_limb<Limb>(v, static_cast<i32>(i), Distance<Limb>(1)); }, count);
+}
+
+// r <= v / 2^bits: what may remain of a number below (1 + 2^-bits) v when v is subtracted. Both have `count` limbs.
+template <class Limb, class R, class V>
+GPUINT_DEVICE bool is_small_part(R r, V v, u32 count, u32 bits) {
+  const auto limb = [&](i32 i) { return i >= 0 && i < static_cast<i32>(count) ? r(i) : Limb(0); };
+  return !is_less<Limb>([&](u32 i) { return i < count ? v(static_cast<i32>(i)) : Limb(0); },
+                        [&](u32 i) { return shifted_limb<Limb>(limb, static_cast<i32>(i), Distance<Limb>(bits)); },
+                        count + bits / LimbTraits<Limb>::BITS + 1);
+}
+
+// 0 < beta^(p + n) - 2V y < most * 2V, with beta the base of a limb: y is below beta^p beta^n / (2V), by less than `most`.
+// `doubled(i)` is limb i of 2V < 2 beta^n below its leading 1, which stands at limb n; y has p limbs.
+template <class Limb, class Y, class Doubled>
+GPUINT_DEVICE bool strictly_below_reciprocal(Y y, u32 p, Doubled doubled, u32 n, u32 most) {
+  constexpr u32 BITS = LimbTraits<Limb>::BITS;
+  const auto two_v = [&](u32 i) { return i < n ? doubled(i) : static_cast<Limb>(i == n); };
+  u64 carry = 0;  // of the product's columns
+  u64 bound = 0;  // of most * 2V
+  u32 borrow = 0;
+  bool zero = true, less = false;
+  for (u32 k = 0; k < p + n + 1; ++k) {
+    u64 low = carry, high = 0;
+    for (u32 i = k > n ? k - n : 0; i < p && i <= k; ++i) {
+      const u64 product = u64(y(i)) * two_v(k - i);
+      low += static_cast<Limb>(product);
+      high += product >> BITS;
+    }
+    carry = high + (low >> BITS);
+    bound += u64(two_v(k)) * most;
+    const Limb expected = static_cast<Limb>(bound);
+    bound >>= BITS;
+    const Limb minuend = k == p + n ? Limb(1) : Limb(0);
+    const Limb left = sub_borrow(minuend, static_cast<Limb>(low), borrow);
+    zero = zero && left == 0;
+    if (left != expected) less = left < expected;
+  }
+  return !zero && borrow == 0 && carry == 0 && less;
+}
+
+}  // namespace gpuint

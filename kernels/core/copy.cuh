@@ -1,0 +1,207 @@
+// Rows: which instance a group works on, and its limbs between global memory, shared memory and registers.
+//
+// Global memory is read and written a word (8 or 16 bytes) at a time, neighbouring threads on neighbouring words, wherever
+// the row length allows it.
+#pragma once
+#include "core/abi.cuh"
+#include "core/group.cuh"
+#include "core/limbs.cuh"
+
+namespace gpuint {
+
+// The limbs of one row of an operand.
+template <class S>
+GPUINT_DEVICE const typename S::Limb* input_row(const Operands& o, u32 i, u64 row) {
+  return static_cast<const typename S::Limb*>(o.in[i]) + row * S::N;
+}
+template <class S>
+GPUINT_DEVICE typename S::Limb* output_row(const Operands& o, u32 i, u64 row) {
+  return o.out[i] == nullptr ? nullptr : static_cast<typename S::Limb*>(o.out[i]) + row * S::N;
+}
+
+// Rows are whole words, so that vector accesses to a row are aligned.
+template <class S>
+constexpr bool ROW_OF_WORDS = S::N % WORD == 0;
+
+// Limbs k .. k + WORD of a row in global memory, zero from `N` on. k is a multiple of WORD.
+template <class S>
+GPUINT_DEVICE void read_word(const typename S::Limb* row, u32 k, typename S::Limb* word) {
+  if constexpr (ROW_OF_WORDS<S>) {
+    using Vector = typename WordVector<typename S::Limb>::Type;
+    const Vector v = __ldg(reinterpret_cast<const Vector*>(row + k));
+    word[0] = v.x, word[1] = v.y, word[2] = v.z, word[3] = v.w;
+  } else {
+    GPUINT_UNROLL(4)
+    for (u32 i = 0; i < WORD; ++i) word[i] = k + i < S::N ? row[k + i] : 0;
+  }
+}
+
+// Limb i of a row in global memory, for any i: zero outside.
+template <class S>
+GPUINT_DEVICE typename S::Limb limb_or_zero(const typename S::Limb* row, i32 i) {
+  return i >= 0 && i < static_cast<i32>(S::N) ? __ldg(row + i) : typename S::Limb(0);
+}
+
+template <class S>
+GPUINT_DEVICE void write_word(typename S::Limb* row, u32 k, const typename S::Limb* word) {
+  if constexpr (ROW_OF_WORDS<S>) {
+    store_word(row + k, word);
+  } else {
+    GPUINT_UNROLL(4)
+    for (u32 i = 0; i < WORD; ++i)
+      if (k + i < S::N) row[k + i] = word[i];
+  }
+}
+
+// Limbs k .. k + K of a row. k is a multiple of K.
+template <class S, u32 K>
+GPUINT_DEVICE void read_limbs(const typename S::Limb* row, u32 k, typename S::Limb (&x)[K]) {
+  if constexpr (K % WORD == 0 && ROW_OF_WORDS<S>) {
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; i += WORD) read_word<S>(row, k + i, x + i);
+  } else {
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; ++i) x[i] = __ldg(row + k + i);
+  }
+}
+
+template <class S, u32 K>
+GPUINT_DEVICE void write_limbs(typename S::Limb* row, u32 k, const typename S::Limb (&x)[K]) {
+  if constexpr (K % WORD == 0 && ROW_OF_WORDS<S>) {
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; i += WORD) write_word<S>(row, k + i, x + i);
+  } else {
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; ++i) row[k + i] = x[i];
+  }
+}
+
+// A row into shared memory, WORDS words; returns the bits of this thread's highest limb that is not zero: the maximum over
+// the group is the row's bit length.
+template <class S, class G>
+GPUINT_DEVICE u32 copy_in(const G& group, const typename S::Limb* row, typename S::Limb* to) {
+  u32 bits = 0;
+  for (u32 k = group.rank * WORD; k < S::WORDS * WORD; k += G::THREADS * WORD) {
+    typename S::Limb word[WORD];
+    read_word<S>(row, k, word);
+    store_word(to + k, word);
+    bits = max_of(bits, bits_of_word(word, k));
+  }
+  return bits;
+}
+
+// The same without the copy: the bit length as far as this thread sees it.
+template <class S, class G>
+GPUINT_DEVICE u32 bits_seen(const G& group, const typename S::Limb* row) {
+  u32 bits = 0;
+  for (u32 k = group.rank * WORD; k < S::WORDS * WORD; k += G::THREADS * WORD) {
+    typename S::Limb word[WORD];
+    read_word<S>(row, k, word);
+    bits = max_of(bits, bits_of_word(word, k));
+  }
+  return bits;
+}
+
+// Words up to the highest that is not zero, read from the top until one is found; known to all threads of the group.
+template <class S, class G>
+GPUINT_DEVICE u32 words_from_top(G& group, const typename S::Limb* row) {
+  for (u32 top = S::WORDS; top > 0;) {
+    typename S::Limb word[WORD] = {};
+    if (group.rank < top) read_word<S>(row, (top - 1 - group.rank) * WORD, word);
+    const u32 found = group.vote((word[0] | word[1] | word[2] | word[3]) != 0);
+    if (found != 0) return top - (static_cast<u32>(__ffs(static_cast<int>(found))) - 1);
+    top = top > G::THREADS ? top - G::THREADS : 0;
+  }
+  return 0;
+}
+
+// Limbs 0 .. count of `from`, then zeros, into a row in global memory, if it is wanted. `from` is aligned to a word and count a whole word.
+template <class S, class G>
+GPUINT_DEVICE void copy_out(const G& group, const typename S::Limb* from, u32 count, typename S::Limb* row) {
+  if (row == nullptr) return;
+  for (u32 k = group.rank * WORD; k < S::WORDS * WORD; k += G::THREADS * WORD) {
+    typename S::Limb word[WORD] = {};
+    if (k < count) load_word(from + k, word);
+    write_word<S>(row, k, word);
+  }
+}
+
+// The first words of a row in global memory that the same threads may have written by copy_out, and two words of zeros. (Loads
+// through the read-only cache need not see what the kernel itself has written.)
+template <class S, class G>
+GPUINT_DEVICE void reread(const G& group, const typename S::Limb* row, u32 words, typename S::Limb* to) {
+  for (u32 k = group.rank * WORD; k < (words + 2) * WORD; k += G::THREADS * WORD) {
+    typename S::Limb word[WORD] = {};
+    if (k < words * WORD) {
+      if constexpr (ROW_OF_WORDS<S>) {
+        load_word(row + k, word);
+      } else {
+        GPUINT_UNROLL(4)
+        for (u32 i = 0; i < WORD; ++i)
+          if (k + i < S::N) word[i] = row[k + i];
+      }
+    }
+    store_word(to + k, word);
+  }
+}
+
+// Whole words between memories of this kernel's own: shared memory, scratch, records.
+template <class Limb, class G>
+GPUINT_DEVICE void copy_words(const G& group, const Limb* from, u32 words, Limb* to) {
+  for (u32 k = group.rank * WORD; k < words * WORD; k += G::THREADS * WORD) {
+    Limb word[WORD];
+    load_word(from + k, word);
+    store_word(to + k, word);
+  }
+}
+
+// The same with words of zeros above.
+template <class Limb, class G>
+GPUINT_DEVICE void copy_padded(const G& group, const Limb* from, u32 words, Limb* to, u32 zeros = 2) {
+  for (u32 k = group.rank * WORD; k < (words + zeros) * WORD; k += G::THREADS * WORD) {
+    Limb word[WORD] = {};
+    if (k < words * WORD) load_word(from + k, word);
+    store_word(to + k, word);
+  }
+}
+
+// Brings words of global memory nearer that are read soon.
+template <class Limb, class G>
+GPUINT_DEVICE void prefetch_words(const G& group, const Limb* from, u32 words) {
+  constexpr u32 LINE = 128 / sizeof(Limb);
+  for (u32 k = group.rank * LINE; k < words * WORD; k += G::THREADS * LINE) ptx::prefetch(from + k);
+}
+
+// Blocks that a multiprocessor must be able to hold if each thread may use that many registers: the bound given to the
+// compiler, which would otherwise take twice the registers to save a few instructions. Each of the four schedulers has a quarter
+// of the 65536 registers for whole warps.
+__host__ __device__ constexpr u32 blocks_with_registers(u32 registers, u32 threads) {
+  const u32 warps = 4 * (65536 / 4 / (32 * registers));
+  return max_of(1, warps / ceil_div(threads, 32));
+}
+
+// Runs work(group, row, arena) for every row that falls to this thread's group, each with ARENA bytes of shared memory.
+// The frame of every kernel: rows are dealt to groups with a grid stride, so that any grid covers any number of rows.
+template <class S, u32 ARENA>
+struct Frame {
+  using G = Group<S::THREADS>;
+  static constexpr u32 THREADS = S::THREADS * S::ROWS;
+  static constexpr u32 ROWS = S::ROWS;
+  static constexpr u32 STRIDE = round_up(G::SCRATCH_BYTES + ARENA, 16);
+  static constexpr u32 SHARED = STRIDE * ROWS;
+  static constexpr u32 SCRATCH = 0;
+  static constexpr u32 MIN_BLOCKS = 1;
+  static constexpr u32 PERSISTENT = 0;
+
+  template <class Work>
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, Work work) {
+    unsigned char* const own = shared + G::index() * STRIDE;
+    G group(own);
+    for (u64 row = u64(blockIdx.x) * ROWS + G::index(); row < o.rows; row += u64(gridDim.x) * ROWS) {
+      work(group, row, own + G::SCRATCH_BYTES);
+      group.sync();
+    }
+  }
+};
+
+}  // namespace gpuint

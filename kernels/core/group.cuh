@@ -1,0 +1,95 @@
+// A group: the threads that work on one instance. Either part of a warp (1 to 32 threads, a power of two; several groups to a
+// warp, each on its own row and free to diverge from the others) or a whole block of warps.
+//
+// All collectives over a group are built from three things: `sync`, `vote` within the warp, and, for a block, `gather`, which
+// hands one word of every warp to every warp with one barrier.
+#pragma once
+#include "core/ptx.cuh"
+#include "core/shape.cuh"
+
+namespace gpuint {
+
+template <u32 THREADS_>
+struct Group {
+  static constexpr u32 THREADS = THREADS_;
+  static constexpr bool IN_WARP = THREADS <= 32;
+  static constexpr u32 WARPS = IN_WARP ? 1 : THREADS / 32;
+  // A gather alternates between two buffers: a thread can reach the gather after next only when all have read this one.
+  static constexpr u32 SCRATCH_BYTES = IN_WARP ? 0 : 2 * 32 * sizeof(u32);
+
+  u32 rank;   // of this thread in its group
+  u32 lane;   // in its warp
+  u32 mask;   // lanes of this warp that belong to the group
+  u32* scratch;
+  u32 phase = 0;
+
+  GPUINT_DEVICE explicit Group(unsigned char* scratch_bytes) : scratch(reinterpret_cast<u32*>(scratch_bytes)) {
+    const u32 thread = threadIdx.x;
+    lane = thread % 32;
+    rank = thread % THREADS;
+    mask = THREADS >= 32 ? ~0u : ((1u << (THREADS % 32)) - 1) << (lane / THREADS * THREADS);
+  }
+
+  // Makes the compiler work out anew what depends on the thread, after a call that leaves few registers to keep it in.
+  GPUINT_DEVICE void renew() {
+    const u32 thread = ptx::thread();
+    lane = thread % 32;
+    rank = thread % THREADS;
+  }
+
+  // Index of this thread's group in its block.
+  GPUINT_DEVICE static u32 index() { return threadIdx.x / THREADS; }
+
+  // Orders the shared memory accesses of the group's threads.
+  GPUINT_DEVICE void sync(GPUINT_SITE) const {
+    if constexpr (IN_WARP)
+      __syncwarp(mask);
+    else
+      __syncthreads(GPUINT_PASS_SITE);
+  }
+
+  // Bits of a predicate over the group's threads of this warp, lowest rank in bit 0.
+  GPUINT_DEVICE u32 vote(bool predicate) const {
+    const u32 bits = __ballot_sync(mask, predicate);
+    if constexpr (THREADS < 32)
+      return (bits >> (lane - rank)) & ((1u << THREADS) - 1);
+    else
+      return bits;
+  }
+
+  // Value of the thread one rank below, for all but the first thread of a warp (which gets its own).
+  GPUINT_DEVICE u32 from_below(u32 value) const {
+    return __shfl_up_sync(mask, value, 1, THREADS < 32 ? THREADS : 32);
+  }
+
+  // In lane i: the word that warp i gave (uniform in each warp); 0 beyond the last warp. One barrier.
+  GPUINT_DEVICE u32 gather(u32 word) {
+    static_assert(!IN_WARP, "a group within a warp has nothing to gather");
+    u32* const words = scratch + phase * 32;
+    phase ^= 1;
+    if (lane == 0) words[threadIdx.x / 32] = word;
+    __syncthreads();
+    return lane < WARPS ? words[lane] : 0;
+  }
+
+  // Largest value over the group, known to all its threads.
+  GPUINT_DEVICE u32 max(u32 value) {
+    if constexpr (THREADS < 32) {
+      // Groups of one warp may be here with different masks, which a reduction instruction does not take.
+      GPUINT_UNROLL(5)
+      for (u32 distance = 1; distance < THREADS; distance *= 2) {
+        const u32 other = __shfl_xor_sync(mask, value, distance, THREADS);
+        value = value > other ? value : other;
+      }
+      return value;
+    } else {
+      const u32 in_warp = __reduce_max_sync(~0u, value);
+      if constexpr (IN_WARP)
+        return in_warp;
+      else
+        return __reduce_max_sync(~0u, gather(in_warp));
+    }
+  }
+};
+
+}  // namespace gpuint

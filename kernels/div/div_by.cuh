@@ -1,0 +1,74 @@
+// DivRemBy: quotients and remainders by prepared divisors, exact for every u < 2^BITS.
+//
+// The blocked division of div.cuh with the reciprocal read instead of computed. Blocks are as long as prepare.cuh says, mostly
+// one: L n word products for a quotient of L <= n words by n words, in two dependent products.
+//
+// Short rows are divided by a few lanes each (div_lanes.cuh), which need v only: on an H200 that takes less than half the time of
+// a group, even without the reciprocal.
+#pragma once
+#include "div/div.cuh"
+#include "div/prepare.cuh"
+#include "div/quotient.cuh"
+
+namespace gpuint {
+
+// Two words above the dividend are read as zeros.
+template <class S, class M>
+struct DivRemByArena : DivisionArena<S, M, Record<S>::LONGEST_BLOCK, S::WORDS + 2> {
+  using Base = DivisionArena<S, M, Record<S>::LONGEST_BLOCK, S::WORDS + 2>;
+  const Prepared<S> prepared;
+
+  template <class G>
+  GPUINT_DEVICE DivRemByArena(const G& group, unsigned char* arena, const Prepared<S>& prepared_)
+      : Base(group, arena), prepared(prepared_) {}
+
+  // For each block, since the first may be a shorter one.
+  template <class G>
+  GPUINT_DEVICE void bring_reciprocal(const G& group, u32 p) const {
+    prepared.copy_reciprocal(group, p, this->y_end);
+  }
+};
+
+// in[0] = u, in[2] = records; out[0] = q, out[1] = r, either may be null.
+template <class S, class M>
+struct GroupDivRemBy : Frame<S, DivRemByArena<S, M>::BYTES> {
+  using Arena = DivRemByArena<S, M>;
+  using Base = Frame<S, Arena::BYTES>;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(M::DIVISION_REGISTERS, Base::THREADS);
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
+      const Prepared<S> prepared(o, row);
+      const Arena arena(group, bytes, prepared);
+      const Divisor<S> divisor(prepared.bits());
+      // The arena has zeros above W words.
+      prepared.copy_divisor(group, divisor.words, arena.v, min_of(2, S::WORDS - divisor.words));
+      for (u32 i = group.rank; i < 2; i += Base::G::THREADS) clear_word(arena.u + (S::WORDS + i) * WORD);
+      const u32 u_bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), arena.u));
+      const u32 length = divisor.quotient_words(u_bits);
+      write_quotient<S>(group, output_row<S>(o, 0, row), length, S::WORDS, nullptr);
+      group.sync();
+      if (length > 0)
+        divide_in_blocks<S, M>(
+            group, arena, divisor, length, Record<S>::longest_block(divisor.words), [](u32) {},
+            [&] { return output_row<S>(o, 0, row); }, [](typename S::Limb* window, bool) { return window; });
+      if (correct_remainder<S>(group, arena, divisor, arena.u) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
+      copy_out<S>(group, arena.u, divisor.words * WORD, output_row<S>(o, 1, row));
+    });
+  }
+};
+
+template <class S>
+struct PreparedOperand {
+  GPUINT_DEVICE static const u32* at(const Operands& o, u64 row) { return Prepared<S>(o, row).v(); }
+};
+
+// The widest rows that lanes divide faster than a group with a reciprocal.
+constexpr u32 LANE_DIVISION_BY_BITS = 16384;
+
+template <class S, class M, bool SHORT = FIT_LANES<S, LANE_DIVISION_BY_BITS>>
+struct DivRemBy : LaneDivisionOf<S, PreparedOperand<S>> {};
+template <class S, class M>
+struct DivRemBy<S, M, false> : GroupDivRemBy<S, M> {};
+
+}  // namespace gpuint

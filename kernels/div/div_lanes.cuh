@@ -1,0 +1,490 @@
+// Block division with a few lanes per instance: everything in registers, nothing exchanged but by shuffles.
+//
+// The blocks are those of short_block.cuh. A team of T consecutive lanes of a warp divides a row. A lane owns K limbs of the
+// divisor and the remainder's K limbs at the same places; T is as many lanes as the divisor takes, so a warp holds floor(32 / T)
+// teams, whatever the lengths of its rows are. Rows come sorted by length (sorted.cuh), which makes T the same for a warp's.
+//
+// All numbers are scaled by B^(4k), 4k limbs, such that the divisor's top limb stands in the team's top word, and below the top of
+// it: V = v B^(4k) < B^P with P = T K - e, 1 <= e <= 4. The quotient is the same, the remainder scaled too. What an estimate looks
+// at is then in the last registers of the team's last lane, which hands Rh to the others; all lanes of a team compute Q, which
+// they need whole. Every remainder is below 2V <= 2 B^P <= B^(T K), so columns mod B^(T K) are all that is needed.
+//
+// Rh Y is computed by pairs of lanes, each its half, which saves a quarter of all products; a lane alone computes both.
+//
+// A lane holds the complement of its limbs of the remainder, B^K - 1 - R, to which it adds: Q V goes in as the products come. A
+// block shifts the remainder up by 8 limbs: 8 of each lane come from the lane below, the first lane's from the dividend. Each lane
+// adds its K columns of Q V, and what is left over, two limbs below 9 B together, goes to the lane above. That carries beyond two
+// limbs once in 2^27 lanes of random numbers; a warp votes on it, and resolves it as in carry.cuh when it happens (a lane that
+// overflowed is below 9 B and does not propagate).
+#pragma once
+#include "mul/columns.cuh"
+#include "div/division_rows.cuh"
+#include "div/short_block.cuh"
+#include "div/sorted.cuh"
+
+namespace gpuint {
+
+// K_: limbs a lane owns; TILE: columns it multiplies at a time; REGISTERS: of a thread; BATCH_: rows that a block sorts at a time.
+template <class S, u32 K_, u32 TILE, u32 REGISTERS, u32 THREADS_, u32 BATCH_, bool SHARES = false,
+          class Divisors = SecondOperand<S>>
+struct LaneDivision {
+  static constexpr u32 N = S::N;
+  static constexpr u32 K = K_;
+  static constexpr u32 OWN_WORDS = K / WORD;
+  static constexpr u32 BLOCK_WORDS = SHORT_BLOCK / WORD;
+  static_assert(S::LIMB_BITS == 32 && N % SHORT_BLOCK == 0, "rows of whole blocks");
+  static_assert(K % WORD == 0 && TILE % WORD == 0 && K >= 16, "the window of an estimate is one lane's");
+  static_assert(32 * K >= N + WORD, "a warp holds the longest divisor");
+
+  static constexpr u32 THREADS = THREADS_;
+  static constexpr u32 BATCH = BATCH_;
+  // SHARES: as many blocks as run at a time take equal shares of the rows, and fewer where rows are few. Otherwise each takes a
+  // batch, and whichever is done first takes the next.
+  static constexpr u32 PERSISTENT = SHARES ? 1 : 0;
+  static constexpr u32 ROWS = SHARES ? 64 : BATCH;
+  // The key of a row: words of its divisor. Where rows are few blocks, twice that, less 1 where the top bit of the top word is set,
+  // which may save a block.
+  static constexpr u32 KEYS_OF_WORD = N <= 256 ? 2 : 1;
+  static constexpr u32 KEYS = KEYS_OF_WORD * S::WORDS + 1;
+  using Sorted = SortedBatch<THREADS, BATCH, KEYS>;
+  // The lanes that look for the top of a divisor together, and the rows that they look at at a time.
+  using Scanner = Group<min_of(32, power_of_two_at_least(S::WORDS))>;
+  static constexpr u32 SCANNED_WORDS = ceil_div(S::WORDS, Scanner::THREADS);
+  static constexpr u32 SCANNED_ROWS = max_of(1, 16 / SCANNED_WORDS);
+
+  // What a lane keeps in shared memory, where it takes no registers: the same in all blocks of a row's quotient. An odd number of
+  // words, so that the lanes' are apart from each other by banks.
+  static constexpr u32 RECORD_V = 0;                            // its limbs of the divisor and the 8 below
+  static constexpr u32 RECORD_INVERSE = K + SHORT_BLOCK;        // its half of the reciprocal, and the other one
+  static constexpr u32 RECORD_ROW = RECORD_INVERSE + 2 * HALF_ROWS;  // the row's place in the batch
+  static constexpr u32 RECORD_WORDS = RECORD_ROW + 1;           // words of the divisor
+  static constexpr u32 RECORD_LANES = RECORD_ROW + 2;           // of the team
+  static constexpr u32 RECORD_RANK = RECORD_ROW + 3;            // of the lane
+  static constexpr u32 RECORD_SIGHT = RECORD_ROW + 4;           // a `Sight`
+  static constexpr u32 RECORD = (ceil_div(RECORD_SIGHT + 1, WORD) | 1) * WORD;
+
+  // The rows that fall to a block, in shared memory too.
+  struct Share {
+    u64 first, end;  // rows left, the first of the batch at hand first
+    u32 batch;       // rows of a batch
+    GPUINT_DEVICE u32 rows() const { return end - first < batch ? static_cast<u32>(end - first) : batch; }
+  };
+  static constexpr u32 SHARE_BYTES = 32;
+
+  static constexpr u32 SHARED = THREADS * RECORD * 4 + SHARE_BYTES + Sorted::BYTES;
+  static constexpr u32 SCRATCH = 0;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(REGISTERS, THREADS);
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    u32* const record = reinterpret_cast<u32*>(shared) + threadIdx.x * RECORD;
+    Share* const share = reinterpret_cast<Share*>(shared + THREADS * RECORD * 4);
+    Sorted sorted(shared + THREADS * RECORD * 4 + SHARE_BYTES);
+    if (threadIdx.x == 0) {
+      // In batches of equal size too.
+      const u64 rows = (o.rows + gridDim.x - 1) / gridDim.x;
+      const u64 batches = (rows + BATCH - 1) / BATCH;
+      share->first = rows * blockIdx.x;
+      share->end = share->first + rows < o.rows ? share->first + rows : o.rows;
+      share->batch = batches == 0 ? 0 : static_cast<u32>((rows + batches - 1) / batches);
+    }
+    __syncthreads();
+    while (share->first < share->end) {
+      sorted.clear();
+      find_lengths(o, *share, sorted);
+      sorted.sort(share->rows());
+      while (true) {
+        // From the end: short divisors have long quotients, and long tasks are better not the last.
+        const u32 end = sorted.take_back(share->rows(), [&](u32 end) { return rows_before(sorted, end); });
+        if (end == 0) break;
+        const u32 rows = rows_before(sorted, end);
+        divide_rows(o, share->first, sorted, end - rows, rows, record);
+      }
+      __syncthreads();
+      if (threadIdx.x == 0) share->first += share->rows();
+      __syncthreads();
+    }
+  }
+
+ private:
+  GPUINT_DEVICE static u32 words_of(u32 key) { return ceil_div(key, KEYS_OF_WORD); }
+
+  // Lanes of a team; a divisor of so many words may need a word of zeros above.
+  GPUINT_DEVICE static u32 lanes_for(u32 words) { return ceil_div(words + 1, OWN_WORDS); }
+
+  // The rows of a sorted batch up to `end` that a warp holds.
+  GPUINT_DEVICE static u32 rows_before(const Sorted& sorted, u32 end) {
+    u32 rows = min_of(end, fitting(sorted, end - 1));
+    for (u32 fit; (fit = fitting(sorted, end - rows)) < rows;) rows = fit;
+    return rows;
+  }
+  GPUINT_DEVICE static u32 fitting(const Sorted& sorted, u32 longest) {
+    return 32 / lanes_for(words_of(sorted.keys[sorted.order[longest]]));
+  }
+
+  // Sets the keys of a batch. All words of several rows are on their way at a time.
+  GPUINT_DEVICE static void find_lengths(const Operands& o, const Share& share, Sorted& sorted) {
+    const u64 first = share.first;
+    const u32 count = share.rows();
+    const Scanner scanner(nullptr);
+    constexpr u32 GROUPS = THREADS / Scanner::THREADS;
+    for (u32 i = Scanner::index(); i < count; i += SCANNED_ROWS * GROUPS) {
+      u32 seen[SCANNED_ROWS][SCANNED_WORDS];  // of a word: zero or not, and its top bit
+      GPUINT_UNROLL(16)
+      for (u32 j = 0; j < SCANNED_ROWS; ++j) {
+        GPUINT_UNROLL(8)
+        for (u32 k = 0; k < SCANNED_WORDS; ++k) {
+          u32 word[WORD] = {};
+          if (i + j * GROUPS < count)
+            read_or_zero(Divisors::at(o, first + i + j * GROUPS), static_cast<i32>(k * Scanner::THREADS + scanner.rank), word);
+          seen[j][k] = word[0] | word[1] | word[2] | word[3];
+          if constexpr (KEYS_OF_WORD > 1) seen[j][k] = (seen[j][k] != 0 ? 1 : 0) | (word[3] & 1u << 31);
+        }
+      }
+      GPUINT_UNROLL(16)
+      for (u32 j = 0; j < SCANNED_ROWS; ++j) {
+        u32 key = 0;
+        GPUINT_UNROLL(8)
+        for (u32 k = 0; k < SCANNED_WORDS; ++k) {
+          const u32 found = scanner.vote(seen[j][k] != 0);
+          const u32 full = KEYS_OF_WORD == 1 ? 0 : scanner.vote(seen[j][k] >> 31 != 0);
+          if (found == 0) continue;
+          const u32 top = 31 - static_cast<u32>(__clz(static_cast<int>(found)));
+          key = KEYS_OF_WORD * (k * Scanner::THREADS + top + 1) - (full >> top & 1);
+        }
+        if (scanner.rank == 0 && i + j * GROUPS < count) sorted.set(i + j * GROUPS, key);
+      }
+    }
+  }
+
+  struct Team {
+    u32 lanes;
+    u32 base;  // first lane
+    u32 rank;  // of this lane
+  };
+
+  // Where a lane finds what it needs for an estimate, in one limb.
+  struct Sight {
+    u32 bits;
+    GPUINT_DEVICE Sight(const Team& team, u32 n, u32 s) {
+      const u32 odd = team.rank % 2;
+      const u32 top = (team.base + team.lanes - 1) % 32;
+      // A lane with the other half of the reciprocal.
+      const u32 partner = (team.base + team.rank + (odd != 0 || team.rank + 1 == team.lanes ? 31 : 1)) % 32;
+      bits = top | partner << 5 | s << 10 | (n % WORD) << 15 | odd << 17 | (team.lanes == 1 ? 1u << 18 : 0u);
+    }
+    GPUINT_DEVICE explicit Sight(u32 given) : bits(given) {}
+    GPUINT_DEVICE int top() const { return static_cast<int>(bits & 31); }
+    GPUINT_DEVICE int partner() const { return static_cast<int>(bits >> 5 & 31); }
+    GPUINT_DEVICE u32 bit_shift() const { return bits >> 10 & 31; }
+    GPUINT_DEVICE bool two_limbs_up() const { return (bits & 1u << 16) != 0; }
+    GPUINT_DEVICE bool one_limb_up() const { return (bits & 1u << 15) != 0; }
+    GPUINT_DEVICE bool odd() const { return (bits & 1u << 17) != 0; }
+    GPUINT_DEVICE bool alone() const { return (bits & 1u << 18) != 0; }
+  };
+
+  // x and the carries from one lane to another, of which `carry` is this one's own; the carry out of the team. All lanes of the
+  // warp.
+  GPUINT_DEVICE static bool settle(const Team& team, u32 (&x)[K], bool carry) {
+    u32 all = ~0u;
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; ++i) all &= x[i];
+    const u32 lanes = ~0u >> (32 - team.lanes);
+    const u32 g = __ballot_sync(~0u, carry) >> team.base & lanes;
+    const u32 p = __ballot_sync(~0u, !carry && all == ~0u) >> team.base & lanes;
+    const u64 sum = u64(g | p) + g;
+    ptx::add_cc(x[0], static_cast<u32>(sum ^ p) >> team.rank & 1);
+    GPUINT_UNROLL(K)
+    for (u32 i = 1; i < K; ++i) ptx::addc_cc(x[i], 0);
+    return (sum >> team.lanes & 1) != 0;
+  }
+
+  // x += y where `wanted`; the carry out.
+  GPUINT_DEVICE static u32 add_limbs(u32 (&x)[K], const u32* y, bool wanted) {
+    u32 limbs[K];
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; i += WORD) load_word(y + i, limbs + i);
+    ptx::add_cc(x[0], wanted ? limbs[0] : 0);
+    GPUINT_UNROLL(K)
+    for (u32 i = 1; i < K; ++i) ptx::addc_cc(x[i], wanted ? limbs[i] : 0);
+    u32 out = 0;
+    ptx::addc(out, 0);
+    return out;
+  }
+
+  // Columns C .. K of the lane: `x`, from `r`, 8 limbs below it, their part of Q V and `spill`, what comes from the columns below;
+  // then it is what goes to the lane above. `below`: the 8 limbs of the divisor below column C.
+  template <u32 C>
+  GPUINT_DEVICE static void add_columns(const u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u32* v,
+                                        const u32 (&below)[SHORT_BLOCK], const u32 (&q)[9], u32 (&x)[K], u32 (&spill)[2]) {
+    constexpr u32 R = K - C < 2 * TILE ? K - C : TILE;
+    Tile<u32, R> tile;
+    GPUINT_UNROLL(R)
+    for (u32 i = 0; i < R; ++i) tile.even[i] = C + i < SHORT_BLOCK ? low[C + i] : r[C + i - SHORT_BLOCK];
+    tile.odd[0] = spill[0], tile.odd[1] = spill[1];  // below 2^36 together, so that what the tile leaves takes two limbs too
+    u32 limbs[R + SHORT_BLOCK];
+    GPUINT_UNROLL(8)
+    for (u32 i = 0; i < SHORT_BLOCK; ++i) limbs[i] = below[i];
+    GPUINT_UNROLL(R)
+    for (u32 i = 0; i < R; i += WORD) load_word(v + SHORT_BLOCK + C + i, limbs + SHORT_BLOCK + i);
+    GPUINT_UNROLL(2)
+    for (u32 row = 0; row < SHORT_BLOCK; row += WORD) {
+      u32 a[WORD], window[R + WORD];
+      GPUINT_UNROLL(4)
+      for (u32 i = 0; i < WORD; ++i) a[i] = q[row + i];
+      GPUINT_UNROLL(R + WORD)
+      for (u32 i = 0; i < R + WORD; ++i) window[i] = limbs[SHORT_BLOCK - WORD - row + i];
+      tile.add_rows(a, window);
+    }
+    ptx::add_cc(tile.even[0], tile.odd[0]);
+    GPUINT_UNROLL(R)
+    for (u32 i = 1; i <= R; ++i) ptx::addc_cc(tile.even[i], tile.odd[i]);
+    ptx::addc(tile.odd[R + 1], 0);
+    GPUINT_UNROLL(R)
+    for (u32 i = 0; i < R; ++i) x[C + i] = tile.even[i];
+    spill[0] = tile.even[R], spill[1] = tile.odd[R + 1];
+    if constexpr (C + R < K) {
+      u32 next[SHORT_BLOCK];
+      GPUINT_UNROLL(8)
+      for (u32 i = 0; i < SHORT_BLOCK; ++i) next[i] = limbs[R + i];
+      add_columns<C + R>(r, low, v, next, q, x, spill);
+    }
+  }
+
+  // Rows slot .. slot + rows of the sorted batch, the first one the longest.
+  GPUINT_DEVICE static void divide_rows(const Operands& o, const u64& first, const Sorted& sorted, u32 slot, u32 rows,
+                                        u32* record) {
+    const u32 longest = words_of(sorted.keys[sorted.order[slot]]);
+    const u32 lanes = lanes_for(longest);
+    const u32 member = threadIdx.x % 32 / lanes;
+    const u32 own = sorted.order[member < rows ? slot + member : slot];
+    const u32 words = words_of(sorted.keys[own]);
+    const bool active = member < rows && words != 0;
+    if (longest != 0) {
+      // Lanes without a row do as if they had the first, but store nothing.
+      record[RECORD_ROW] = active ? own : sorted.order[slot];
+      record[RECORD_WORDS] = active ? words : longest;
+      record[RECORD_LANES] = lanes;
+      record[RECORD_RANK] = threadIdx.x % 32 - member * lanes;
+      divide(o, first, active, record);
+    }
+    const Group<32> warp(nullptr);
+    u32 undefined = __ballot_sync(~0u, member < rows && words == 0 && threadIdx.x % 32 == member * lanes);
+    for (; undefined != 0; undefined &= undefined - 1) {
+      const u32 row = __shfl_sync(~0u, own, __ffs(static_cast<int>(undefined)) - 1);
+      write_undefined<S>(warp, o, first + row);
+    }
+  }
+
+  GPUINT_DEVICE static Team team_of(const u32* record) {
+    const u32 rank = record[RECORD_RANK];
+    return {record[RECORD_LANES], threadIdx.x % 32 - rank, rank};
+  }
+
+  // What the record names; `active`: whether the results are wanted.
+  GPUINT_DEVICE static void divide(const Operands& o, const u64& first, bool active, u32* record) {
+    u32 r[K];
+    u32 blocks, scale;
+    {
+      const u64 row = first + record[RECORD_ROW];
+      const Team team = team_of(record);
+      const u32* const divisor = Divisors::at(o, row);
+      const u32* const dividend = input_row<S>(o, 0, row);
+      u32 bits = 0, u_bits = 0;
+      {
+        const u32 k = (record[RECORD_WORDS] - 1) * WORD;
+        u32 word[WORD];
+        read_word<S>(divisor, k, word);
+        bits = bits_of_word(word, k);
+        for (u32 w = S::WORDS; w > 0 && u_bits == 0; --w) {
+          read_word<S>(dividend, (w - 1) * WORD, word);
+          u_bits = bits_of_word(word, (w - 1) * WORD);
+        }
+      }
+      const u32 n = ceil_div(bits, 32), s = n * 32 - bits;
+      const u32 words = n / WORD + 1;
+      const u32 limbs = ceil_div(u_bits + s, 32);
+      // The same for all teams of a warp: where fewer would do, the first quotients are zero.
+      blocks = __reduce_max_sync(~0u, limbs > n ? ceil_div(limbs - n, SHORT_BLOCK) : 0);
+      scale = team.lanes * OWN_WORDS - words;  // k
+      record[RECORD_SIGHT] = Sight(team, n, s).bits;
+      const i32 own_word = static_cast<i32>(team.rank * OWN_WORDS - scale);
+      GPUINT_UNROLL(K)
+      for (u32 w = 0; w < OWN_WORDS + BLOCK_WORDS; ++w) {
+        u32 word[WORD];
+        read_or_zero(divisor, own_word + static_cast<i32>(w) - static_cast<i32>(BLOCK_WORDS), word);
+        store_word(record + RECORD_V + w * WORD, word);
+      }
+      GPUINT_UNROLL(K)
+      for (u32 w = 0; w < OWN_WORDS; ++w)
+        read_or_zero(dividend, own_word + static_cast<i32>(w + BLOCK_WORDS * blocks), r + w * WORD);
+      GPUINT_UNROLL(K)
+      for (u32 i = 0; i < K; ++i) r[i] = ~r[i];
+      u32* const quotient = output_row<S>(o, 0, row);
+      if (quotient != nullptr && active)
+        for (u32 w = BLOCK_WORDS * blocks + team.rank; w < S::WORDS; w += team.lanes) {
+          const u32 zero[WORD] = {};
+          write_word<S>(quotient, w * WORD, zero);
+        }
+      if (blocks > 0) {
+        u32 y[9];
+        short_reciprocal([&](i32 i) { return i >= 0 ? __ldg(divisor + i) : 0; }, n, s, y);
+        GPUINT_ASSERT(!active || team.rank != 0 || is_reciprocal(y, divisor, n, s), "Y is a strict underestimate by less than 2");
+        const u32 odd = team.rank % 2;
+        GPUINT_UNROLL(5)
+        for (u32 i = 0; i < HALF_ROWS; ++i) {
+          const u32 low = i < 4 ? y[7 - 2 * i] : 0;
+          record[RECORD_INVERSE + i] = odd != 0 ? low : y[8 - 2 * i];
+          record[RECORD_INVERSE + HALF_ROWS + i] = low;  // of a team of one
+        }
+      }
+    }
+    if (blocks > 0) divide_blocks(o, first, active, record, blocks, scale, r);
+    {
+      const u64 row = first + record[RECORD_ROW];
+      const Team team = team_of(record);
+      u32 x[K];
+      GPUINT_UNROLL(K)
+      for (u32 i = 0; i < K; ++i) x[i] = r[i];
+      const u32 carry = add_limbs(x, record + RECORD_V + SHORT_BLOCK, true);
+      const bool less = settle(team, x, carry != 0);
+      if (!active) return;
+      if (!less && team.rank == 0) GPUINT_RARE(LaneLastSubtraction);
+      if (!less && team.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
+      GPUINT_UNROLL(K)
+      for (u32 i = 0; i < K; ++i) r[i] = less ? ~r[i] : ~x[i];
+      u32* const remainder = output_row<S>(o, 1, row);
+      if (remainder == nullptr) return;
+      const u32 own_word = team.rank * OWN_WORDS - scale;
+      GPUINT_UNROLL(K)
+      for (u32 w = 0; w < OWN_WORDS; ++w)
+        if (own_word + w < S::WORDS) write_word<S>(remainder, (own_word + w) * WORD, r + w * WORD);
+      for (u32 w = team.lanes * OWN_WORDS - scale + team.rank; w < S::WORDS; w += team.lanes) {
+        const u32 zero[WORD] = {};
+        write_word<S>(remainder, w * WORD, zero);
+      }
+    }
+  }
+
+  // What is proven of Y, for an assertion.
+  GPUINT_DEVICE static bool is_reciprocal(const u32 (&y)[9], const u32* divisor, u32 n, u32 s) {
+    const auto limb = [&](i32 i) { return i >= 0 && i < static_cast<i32>(n) ? divisor[i] : 0; };
+    return strictly_below_reciprocal<u32>(
+        [&](u32 i) { return y[i]; }, 9,
+        [&](u32 i) { return shifted_limb<u32>(limb, static_cast<i32>(i), Distance<u32>(s + 1)); }, n, 2);
+  }
+
+  // All blocks of a quotient, which it stores; r: the dividend from the first block's remainder to the last's.
+  GPUINT_DEVICE static void divide_blocks(const Operands& o, const u64& first, bool active, const u32* record, u32 blocks,
+                                          u32 scale, u32 (&r)[K]) {
+    const u64 row = first + record[RECORD_ROW];
+    const bool lowest = record[RECORD_RANK] == 0;
+    const u32* const dividend = input_row<S>(o, 0, row);
+    u32* const quotient = lowest && active ? output_row<S>(o, 0, row) : nullptr;
+    GPUINT_UNROLL(1)
+    for (u32 block = blocks; block-- > 0;) {
+      // The next limbs of the dividend are on their way from global memory during the estimate.
+      u32 next[SHORT_BLOCK];
+      const i32 at = static_cast<i32>(BLOCK_WORDS * block - scale);
+      read_or_zero(dividend, at, next);
+      read_or_zero(dividend, at + 1, next + WORD);
+      u32 q[9];
+      {
+        const Sight sight(record[RECORD_SIGHT]);
+        u32 rh[11] = {}, sum[HALF_COLUMNS], other[HALF_COLUMNS];
+        window(r, sight, rh);
+        GPUINT_UNROLL(10)
+        for (u32 i = 0; i < 10; ++i) rh[i] = __shfl_sync(~0u, rh[i], sight.top());
+        half(record + RECORD_INVERSE, rh, sight.odd(), sum);
+        if (sight.alone()) {
+          half(record + RECORD_INVERSE + HALF_ROWS, rh, true, other);
+        } else {
+          GPUINT_UNROLL(11)
+          for (u32 i = 0; i < HALF_COLUMNS; ++i) other[i] = __shfl_sync(~0u, sum[i], sight.partner());
+        }
+        ptx::add_cc(sum[0], other[0]);
+        GPUINT_UNROLL(10)
+        for (u32 i = 1; i < HALF_COLUMNS; ++i) ptx::addc_cc(sum[i], other[i]);
+        GPUINT_UNROLL(9)
+        for (u32 i = 0; i < 9; ++i) q[i] = sum[i + 2];
+        GPUINT_ASSERT(!active || rh[9] <= 3, "R < 2 v B^8");
+        GPUINT_ASSERT(!active || q[8] <= 1, "Q < 2 B^8");
+      }
+      if (quotient != nullptr) {
+        write_word<S>(quotient, SHORT_BLOCK * block, q);
+        write_word<S>(quotient, SHORT_BLOCK * block + WORD, q + WORD);
+      }
+      const int from = static_cast<int>((threadIdx.x + 31) % 32);
+      u32 low[SHORT_BLOCK];
+      GPUINT_UNROLL(8)
+      for (u32 i = 0; i < SHORT_BLOCK; ++i) {
+        low[i] = __shfl_sync(~0u, r[K - SHORT_BLOCK + i], from);
+        if (lowest) low[i] = ~next[i];
+      }
+      // Keeps the limbs of the divisor where they are: registers are short.
+      __syncwarp();
+      u32 x[K], spill[2] = {0, 0};
+      {
+        u32 below[SHORT_BLOCK];
+        load_word(record + RECORD_V, below);
+        load_word(record + RECORD_V + WORD, below + WORD);
+        add_columns<0>(r, low, record + RECORD_V, below, q, x, spill);
+      }
+      spill[0] = __shfl_sync(~0u, spill[0], from), spill[1] = __shfl_sync(~0u, spill[1], from);
+      if (lowest) spill[0] = spill[1] = 0;
+      u32 beyond = 0;
+      ptx::add_cc(x[0], spill[0]);
+      ptx::addc_cc(x[1], spill[1]);
+      ptx::addc(beyond, 0);
+      const bool carry = q[8] != 0;  // of the quotient: of a rare remainder
+      if (carry && active && lowest) GPUINT_RARE(LaneQuotientCarry);
+      if (beyond != 0) GPUINT_RARE(LaneCarry);
+      if (__any_sync(~0u, beyond != 0 || (carry && active))) {
+        ptx::add_cc(x[2], beyond);
+        GPUINT_UNROLL(K)
+        for (u32 i = 3; i < K; ++i) ptx::addc_cc(x[i], 0);
+        beyond = 0;
+        ptx::addc(beyond, 0);
+        settle(team_of(record), x, beyond != 0);
+        // - V B^8
+        beyond = add_limbs(x, record + RECORD_V, carry);
+        settle(team_of(record), x, beyond != 0);
+        if (carry) increment<S>(quotient, SHORT_BLOCK * (block + 1));
+      }
+      GPUINT_UNROLL(K)
+      for (u32 i = 0; i < K; ++i) r[i] = x[i];
+    }
+  }
+
+  // Word w of a row, zero outside of it.
+  GPUINT_DEVICE static void read_or_zero(const u32* row, i32 w, u32* limbs) {
+    GPUINT_UNROLL(4)
+    for (u32 i = 0; i < WORD; ++i) limbs[i] = 0;
+    if (static_cast<u32>(w) < S::WORDS) read_word<S>(row, static_cast<u32>(w) * WORD, limbs);
+  }
+
+  // Rh as the team's last lane has it.
+  GPUINT_DEVICE static void window(const u32 (&r)[K], const Sight& sight, u32 (&rh)[11]) {
+    u32 at[14];
+    GPUINT_UNROLL(14)
+    for (u32 i = 0; i < 14; ++i) at[i] = r[K - 14 + i];
+    GPUINT_UNROLL(12)
+    for (u32 i = 0; i < 12; ++i) at[i] = sight.two_limbs_up() ? at[i + 2] : at[i];
+    u32 limbs[11];
+    GPUINT_UNROLL(11)
+    for (u32 i = 0; i < 11; ++i) limbs[i] = sight.one_limb_up() ? at[i + 1] : at[i];
+    GPUINT_UNROLL(10)
+    for (u32 i = 0; i < 10; ++i) rh[i] = ~__funnelshift_r(limbs[i], limbs[i + 1], 31 - sight.bit_shift());
+  }
+
+  // One half of Rh Y: of the odd limbs of Y, which meet Rh less its lowest limb, or of the even ones.
+  GPUINT_DEVICE static void half(const u32* inverse, const u32 (&rh)[11], bool odd, u32 (&sum)[HALF_COLUMNS]) {
+    u32 window[10], y[HALF_ROWS];
+    GPUINT_UNROLL(10)
+    for (u32 i = 0; i < 10; ++i) window[i] = odd ? rh[i + 1] : rh[i];
+    GPUINT_UNROLL(5)
+    for (u32 i = 0; i < HALF_ROWS; ++i) y[i] = inverse[i];
+    half_estimate(window, y, sum);
+  }
+};
+
+}  // namespace gpuint

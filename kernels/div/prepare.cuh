@@ -1,0 +1,111 @@
+// Prepare: what a divisor costs once, kept in device memory for any number of divisions by it.
+//
+// A record holds the divisor v, its bit length, and the reciprocal Y ~ beta^p * beta^n / (2V) of refine.cuh (divisor.cuh has
+// the base and the bounds). The top words of a reciprocal are a shorter one: cut to t + 1 words it is still a strict
+// underestimate, by less than 3 units of its last place, which is all that quotient.cuh asks of it. So one reciprocal, as long
+// as the longest block of quotient needs it, serves them all.
+//
+// How long a block is. With the reciprocal at hand, a block of t words costs t^2 / 2 word products for the estimate, and for
+// the remainder t n - t^2 / 2 where t <= n (columns 0 .. n only) and n^2 / 2 where t > n. For t <= n that is t n whatever t:
+// one block is as cheap as many, and takes the fewest steps. For t > n it is t n + (t - n)^2 / 2: with t = 3n / 2 an eighth of
+// n^2 on 3/2 n^2, from where on a further block is better. Divisors of a few words take blocks of PREPARED_BLOCK words, since
+// a step costs about as much as that many products. No quotient by v is longer than W - n + 1 words (W words of dividend), and
+// the product of two residues has one of n words (modular.cuh):
+//
+//     longest block = max(n, min(max(3n / 2, PREPARED_BLOCK), W - n + 1)),    reciprocal = one word more.
+//
+// Record, in words:  bit length | 0 | v (W) | 0 | Y (W + 1, the top ones in use).
+//
+// A row with v = 0 is reported (lowest row in status) and has no record.
+#pragma once
+#include "div/refine.cuh"
+
+namespace gpuint {
+
+constexpr u32 PREPARED_BLOCK = 16;
+
+template <class S>
+struct Record {
+  using Limb = typename S::Limb;
+  static constexpr u32 V = 2 * WORD;
+  static constexpr u32 Y_END = V + (2 * S::WORDS + 2) * WORD;
+  static constexpr u32 LIMBS = Y_END;
+
+  // Words of the longest block of quotient by a divisor of n words.
+  GPUINT_DEVICE static u32 longest_block(u32 n) {
+    return max_of(n, min_of(max_of(n + n / 2, PREPARED_BLOCK), S::WORDS - n + 1));
+  }
+  // The same of a dividend of W words at most, for every n: 3n / 2 and W - n + 1 meet at n = 2 (W + 1) / 5.
+  static constexpr u32 LONGEST_BLOCK = min_of(S::WORDS, max_of(PREPARED_BLOCK, ceil_div(3 * (S::WORDS + 1), 5)));
+};
+
+// Bits of Operands::scalar: what there is one of for all rows.
+constexpr i64 ONE_DIVISOR = 1;
+constexpr i64 ONE_EXPONENT = 2;
+
+// A record in device memory, as a kernel reads it.
+template <class S>
+struct Prepared {
+  using Limb = typename S::Limb;
+  const Limb* record;
+
+  GPUINT_DEVICE Prepared(const Operands& o, u64 row)
+      : record(static_cast<const Limb*>(o.in[2]) + ((o.scalar & ONE_DIVISOR) != 0 ? 0 : row * Record<S>::LIMBS)) {}
+
+  GPUINT_DEVICE u32 bits() const { return __ldg(reinterpret_cast<const u32*>(record)); }
+  GPUINT_DEVICE const Limb* v() const { return record + Record<S>::V; }
+  GPUINT_DEVICE const Limb* y_end() const { return record + Record<S>::Y_END; }
+
+  // What a block of quotient by a divisor of n words reads, mostly.
+  template <class G>
+  GPUINT_DEVICE void prefetch(const G& group, u32 n) const {
+    prefetch_words(group, v(), n);
+    prefetch_words(group, y_end() - (n + 1) * WORD, n + 1);
+  }
+  // v, and zeros above.
+  template <class G>
+  GPUINT_DEVICE void copy_divisor(const G& group, u32 n, Limb* to, u32 zeros = 2) const {
+    copy_padded(group, v(), n, to, zeros);
+  }
+  // The top p words of the reciprocal, to the place below `to_end`, and a word of zeros below.
+  template <class G>
+  GPUINT_DEVICE void copy_reciprocal(const G& group, u32 p, Limb* to_end) const {
+    copy_words(group, y_end() - p * WORD, p, to_end - p * WORD);
+    if (group.rank == 0) clear_word(to_end - (p + 1) * WORD);
+  }
+};
+
+// in[0] = v, out[0] = records.
+template <class S, class M>
+struct Prepare : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
+  using Limb = typename S::Limb;
+  using Arena = DivisionArena<S, M, S::WORDS, 0>;
+  using Base = Frame<S, Arena::BYTES>;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(M::DIVISION_REGISTERS, Base::THREADS);
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
+      const Arena arena(group, bytes);
+      const u32 bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), arena.v));
+      group.sync();
+      if (bits == 0) {
+        if (group.rank == 0) set_status(o.status, row);
+        return;
+      }
+      const Divisor<S> divisor(bits);
+      const u32 p = Record<S>::longest_block(divisor.words) + 1;
+      refine<S, M>(group, arena, divisor, p);
+      Limb* const record = static_cast<Limb*>(o.out[0]) + row * Record<S>::LIMBS;
+      if (group.rank == 0) {
+        clear_word(record);
+        *reinterpret_cast<u32*>(record) = bits;
+        clear_word(record + WORD);
+        clear_word(record + Record<S>::V + S::WORDS * WORD);
+      }
+      copy_words(group, arena.v, S::WORDS, record + Record<S>::V);
+      copy_words(group, arena.y_end - p * WORD, p, record + Record<S>::Y_END - p * WORD);
+    });
+  }
+};
+
+}  // namespace gpuint

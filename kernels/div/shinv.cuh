@@ -1,0 +1,61 @@
+// Shinv: the whole shifted inverse, floor(2^e / v), exactly (the paper's shinv_h(v) with e = h * digit bits).
+//
+// One block of quotient of the dividend 2^e, which is never stored: limb i of it is known. The estimate is the floor or one
+// less, and the remainder 2^e - w v, of which n + 1 words are computed, decides.
+//
+// A row fails (lowest row in status) where v = 0 or the result needs more than BITS bits.
+#pragma once
+#include "div/div.cuh"
+
+namespace gpuint {
+
+template <class S, class M>
+struct Shinv : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
+  using Limb = typename S::Limb;
+  using Arena = DivisionArena<S, M, S::WORDS, 0>;
+  using Base = Frame<S, Arena::BYTES>;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(M::DIVISION_REGISTERS, Base::THREADS);
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
+      const Arena arena(group, bytes);
+      const u64 exponent = static_cast<u64>(o.scalar);
+      const u32 v_bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), arena.v));
+      group.sync();
+      // 2^e / v < 2^BITS: surely if e < BITS + v_bits - 1, surely not if e is larger; if equal, unless v is a power of two.
+      bool fits = v_bits != 0 && exponent + 1 < u64(S::BITS) + v_bits;
+      if (v_bits != 0 && exponent + 1 == u64(S::BITS) + v_bits) fits = !power_of_two(group, arena.v, v_bits);
+      if (!fits) {
+        write_quotient<S>(group, output_row<S>(o, 0, row), 0, S::WORDS, nullptr);
+        if (group.rank == 0) set_status(o.status, row);
+        return;
+      }
+      invert(group, arena, Divisor<S>(v_bits), o, row);
+    });
+  }
+
+ private:
+  template <class G>
+  GPUINT_DEVICE static bool power_of_two(G& group, const Limb* v, u32 bits) {
+    bool other = false;
+    for (u32 k = group.rank; k < S::WORDS * WORD; k += G::THREADS) {
+      const bool top = k == (bits - 1) / S::LIMB_BITS;
+      const Limb expected = top ? static_cast<Limb>(Limb(1) << ((bits - 1) % S::LIMB_BITS)) : Limb(0);
+      other = other || v[k] != expected;
+    }
+    return group.max(other ? 1 : 0) == 0;
+  }
+
+  template <class G>
+  GPUINT_DEVICE static void invert(G& group, const Arena& arena, const Divisor<S>& divisor, const Operands& o, u64 row) {
+    const auto power = [&](i32 i) {
+      const u32 exponent = static_cast<u32>(o.scalar);
+      return i == static_cast<i32>(exponent / S::LIMB_BITS) ? static_cast<Limb>(Limb(1) << (exponent % S::LIMB_BITS)) : Limb(0);
+    };
+    divide_in_one_block<S, M>(
+        group, arena, divisor, divisor.quotient_words(static_cast<u32>(o.scalar) + 1), power,
+        [&](u32 p) { refine<S, M>(group, arena, divisor, p); }, o, row);
+  }
+};
+
+}  // namespace gpuint

@@ -1,0 +1,68 @@
+// Order of two rows (the paper's less-than), and of a row against zero.
+//
+// Each thread compares its own limbs; the highest thread that sees a difference decides. With bit i of L (of M) set where
+// chunk i of a is less (more) than that of b, a < b exactly when L > M as binary numbers: warp by warp, then over the warps.
+#pragma once
+#include "core/copy.cuh"
+
+namespace gpuint {
+
+// -1, 0 or 1 for a < b, a = b, a > b, from each thread's own comparison; known to all threads.
+template <class G>
+GPUINT_DEVICE i32 compare_group(G& group, bool less, bool more) {
+  u32 l = group.vote(less);
+  u32 m = group.vote(more);
+  if constexpr (!G::IN_WARP) {
+    const u32 word = group.gather((l > m ? 1u : 0u) | (m > l ? 2u : 0u));
+    l = __ballot_sync(~0u, word & 1);
+    m = __ballot_sync(~0u, word & 2);
+  }
+  return l > m ? -1 : m > l ? 1 : 0;
+}
+
+// Order of rows a and b of the shape; b null stands for zero.
+template <class S, class G>
+GPUINT_DEVICE i32 compare_rows(G& group, const typename S::Limb* a, const typename S::Limb* b) {
+  bool less = false, more = false;
+  if (group.rank < S::OWNERS) {
+    typename S::Limb x[S::K], y[S::K] = {};
+    read_limbs<S>(a, group.rank * S::K, x);
+    if (b != nullptr) read_limbs<S>(b, group.rank * S::K, y);
+    GPUINT_UNROLL(S::K)
+    for (u32 i = 0; i < S::K; ++i) {
+      if (x[i] < y[i]) less = true, more = false;
+      if (x[i] > y[i]) more = true, less = false;
+    }
+  }
+  return compare_group(group, less, more);
+}
+
+enum class Relation { Order, Equal, Less, Zero };
+
+template <class S, Relation R>
+struct Comparison : Frame<S, 0> {
+  using G = typename Frame<S, 0>::G;
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {
+      const i32 order =
+          compare_rows<S>(group, input_row<S>(o, 0, row), R == Relation::Zero ? nullptr : input_row<S>(o, 1, row));
+      if (group.rank != 0) return;
+      if constexpr (R == Relation::Order)
+        static_cast<i8*>(o.out[0])[row] = static_cast<i8>(order);
+      else if (R == Relation::Less ? order < 0 : order == 0)
+        set_mask(o.mask, row);
+    });
+  }
+};
+
+template <class S>
+using Compare = Comparison<S, Relation::Order>;
+template <class S>
+using Equal = Comparison<S, Relation::Equal>;
+template <class S>
+using Less = Comparison<S, Relation::Less>;
+template <class S>
+using IsZero = Comparison<S, Relation::Zero>;
+
+}  // namespace gpuint

@@ -1,0 +1,130 @@
+// PowMod: a^e mod v by prepared divisors, for every a, e < 2^BITS; results are in [0, v). 0^0 is 1, and everything mod 1 is 0.
+//
+// Left to right by windows of k bits (D. E. Knuth, TAOCP 2, 4.6.3; A. Brauer): with the powers a^1 .. a^(2^k - 1) in a table
+// and e in base 2^k, the result starts as the power of the top digit, and for each digit below is squared k times and
+// multiplied by the digit's power, unless the digit is zero. All residues are lazy (modular.cuh); only the result is compared
+// with v.
+//
+// How wide a window is. For e of E bits there are about E squarings, (1 - 2^-k) E / k products, and 2^k - 2 for the table.
+// The sum is least for k as in `window_bits`: each bound is where a bit more saves as much as its table costs, to within one
+// product in a hundred. At 1024 bits that is 0.22 products a bit beside the squarings. Windows stand at fixed places, though
+// sliding ones would take 3 % fewer products: groups that share a warp then do the same at the same time.
+//
+// The table stands in device memory, one for each group in flight: at most 63 powers, each written once and read once in k
+// squarings, which is nothing beside the products. A wider window would save 2 % at 2^16 bits and double the memory.
+#pragma once
+#include "modular/modular.cuh"
+
+namespace gpuint {
+
+constexpr u32 MAX_WINDOW = 6;
+
+__host__ __device__ constexpr u32 window_bits(u32 exponent_bits) {
+  return exponent_bits < 16     ? 1
+         : exponent_bits < 48   ? 2
+         : exponent_bits < 140  ? 3
+         : exponent_bits < 394  ? 4
+         : exponent_bits < 1077 ? 5
+                                : MAX_WINDOW;
+}
+
+// Digit i of an exponent in base 2^k, k < the bits of a limb.
+template <class S>
+GPUINT_DEVICE u32 exponent_digit(const typename S::Limb* exponent, u32 i, u32 k) {
+  using Wide = typename LimbTraits<typename S::Limb>::Wide;
+  const i32 limb = static_cast<i32>(i * k / S::LIMB_BITS);
+  const Wide pair = Wide(limb_or_zero<S>(exponent, limb + 1)) << S::LIMB_BITS | limb_or_zero<S>(exponent, limb);
+  return static_cast<u32>(pair >> (i * k % S::LIMB_BITS)) & ((1u << k) - 1);
+}
+
+// in[0] = a, in[1] = e, in[2] = records, out[0] = a^e mod v.
+template <class S, class M>
+struct PowerMod : ModularFrame<S, M> {
+  using Limb = typename S::Limb;
+  using Base = ModularFrame<S, M>;
+  using G = typename Base::G;
+  // A power of n words takes n words, so the table is dense whatever v is.
+  static constexpr u32 TABLE = ((1u << window_bits(S::BITS)) - 1) * S::WORDS * WORD;
+  static constexpr u32 SCRATCH = round_up(S::ROWS * TABLE * sizeof(Limb), 16);
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    Base::run(o, shared, [&](G& group, u64 row, unsigned char* bytes) {
+      // Asked where it is needed: an address kept from product to product would cost registers.
+      const auto exponent = [&] { return input_row<S>(o, 1, (o.scalar & ONE_EXPONENT) != 0 ? 0 : row); };
+      const u32 bits = group.max(bits_seen<S>(group, exponent()));
+      const Prepared<S> prepared(o, row);
+      if (bits == 0) {
+        write_bit(group, prepared.bits() > 1, output_row<S>(o, 0, row));
+        return;
+      }
+      Modular<S, M, G> mod(group, bytes, prepared);
+      const u32 n = mod.divisor.words;
+      const u32 k = window_bits(bits);
+      const u32 powers = (1u << k) - 1;
+      Limb* const table = reinterpret_cast<Limb*>(o.scratch + u64(blockIdx.x) * SCRATCH) + G::index() * TABLE;
+      const auto power = [&](u32 e) { return table + (e - 1) * n * WORD; };
+
+      // One loop, so that there is one copy of each kind of product. First it makes the powers; `made` is the highest.
+      u32 made = 0;
+      u32 position = ceil_div(bits, k) - 1;  // of the lowest digit whose squarings have begun
+      u32 squarings = 0;                     // still to do for it
+      u32 digit = 0;                         // to multiply by after them, if not zero
+      for (;;) {
+        u32 length = n;
+        u32 factor = 0;  // the power to multiply by; 0: a square
+        if (made == 0) {
+          length = mod.load(input_row<S>(o, 0, row));
+        } else {
+          if (made < powers) {
+            if (made % 2 == 0)
+              factor = 1;
+            else
+              copy_words(group, power((made + 1) / 2), n, mod.arena().a);
+          } else if (squarings > 0) {
+            --squarings;
+          } else if (digit != 0) {
+            factor = digit;
+            digit = 0;
+          } else if (position > 0) {
+            --position;
+            squarings = k - 1;
+            digit = exponent_digit<S>(exponent(), position, k);
+          } else {
+            break;
+          }
+          if (factor != 0) {
+            copy_padded(group, power(factor), n, mod.arena().b);
+            group.sync();
+            mod.multiply();
+          } else {
+            group.sync();
+            mod.square();
+          }
+        }
+        mod.reduce(length);
+        if (made < powers) {
+          ++made;
+          copy_words(group, mod.arena().a, n, power(made));
+          // The powers are there, and the walk over the digits starts with the top one's.
+          if (made == powers) copy_words(group, power(exponent_digit<S>(exponent(), position, k)), n, mod.arena().a);
+        }
+      }
+      mod.correct();
+      copy_out<S>(group, mod.arena().a, mod.limbs(), output_row<S>(o, 0, row));
+    });
+  }
+
+ private:
+  // The row 0 or 1.
+  GPUINT_DEVICE static void write_bit(const G& group, bool bit, Limb* row) {
+    for (u32 k = group.rank * WORD; k < S::WORDS * WORD; k += G::THREADS * WORD) {
+      const Limb word[WORD] = {static_cast<Limb>(bit && k == 0), 0, 0, 0};
+      write_word<S>(row, k, word);
+    }
+  }
+};
+
+template <class S, class M>
+struct PowMod : PowerMod<ModularShape<S>, M> {};
+
+}  // namespace gpuint

@@ -1,0 +1,37 @@
+// What kernels that multiply whole rows have in common, whatever the strategy.
+#pragma once
+#include "core/abi.cuh"
+#include "core/shape.cuh"
+
+namespace gpuint {
+
+// What is computed of a product.
+enum class Extent { Low, Wide };
+
+template <class S, class M>
+struct MulLow;
+template <class S, class M>
+struct MulWide;
+template <class S, class M>
+struct SquareLow;
+
+// The order of the results of a transform.
+__host__ __device__ constexpr u32 bit_reversed(u32 i, u32 bits) {
+  u32 r = 0;
+  for (u32 b = 0; b < bits; ++b) r = 2 * r + (i >> b & 1);
+  return r;
+}
+
+// The limbs of half 0 (low) or 1 (high) of a row's product, 32 bits each; null if that half is not wanted. A wide product has its
+// halves in out[0] and out[1], or, with scalar = 1, side by side in out[0].
+template <Extent E>
+GPUINT_DEVICE u32* half_of_product(const Operands& o, u64 row, u32 half, u32 limbs) {
+  u64 at = row * limbs;
+  if (E == Extent::Wide && o.scalar == 1) {
+    at += (row + half) * limbs;
+    half = 0;
+  }
+  return o.out[half] == nullptr ? nullptr : static_cast<u32*>(o.out[half]) + at;
+}
+
+}  // namespace gpuint
