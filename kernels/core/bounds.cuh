@@ -1,5 +1,5 @@
-// The bounds that the headers prove, as conditions for GPUINT_ASSERT: plain arithmetic by one thread. None of it is in the code
-// of a GPU, unless GPUINT_CHECKED asks for it.
+// The bounds that the headers prove, as conditions for GPUINT_ASSERT: plain arithmetic by one
+// thread. None of it is in the code of a GPU, unless GPUINT_CHECKED asks for it.
 //
 // Numbers are given limb by limb: a(i) answers limb i. All lengths are limbs.
 #pragma once
@@ -31,20 +31,24 @@ GPUINT_DEVICE bool is_less(A a, B b, u32 count) {
 template <class Limb, class R, class V>
 GPUINT_DEVICE bool is_below_double(R r, V v, u32 count) {
   return is_less<Limb>(
-      r, [&](u32 i) { return shifted_limb<Limb>(v, static_cast<i32>(i), Distance<Limb>(1)); }, count);
+      r, [&](u32 i) { return shifted_limb<Limb>(v, static_cast<i32>(i), Distance<Limb>(1)); },
+      count);
 }
 
-// r <= v / 2^bits: what may remain of a number below (1 + 2^-bits) v when v is subtracted. Both have `count` limbs.
+// r <= v / 2^bits: what may remain of a number below (1 + 2^-bits) v when v is subtracted. Both
+// have `count` limbs.
 template <class Limb, class R, class V>
 GPUINT_DEVICE bool is_small_part(R r, V v, u32 count, u32 bits) {
   const auto limb = [&](i32 i) { return i >= 0 && i < static_cast<i32>(count) ? r(i) : Limb(0); };
-  return !is_less<Limb>([&](u32 i) { return i < count ? v(static_cast<i32>(i)) : Limb(0); },
-                        [&](u32 i) { return shifted_limb<Limb>(limb, static_cast<i32>(i), Distance<Limb>(bits)); },
-                        count + bits / LimbTraits<Limb>::BITS + 1);
+  return !is_less<Limb>(
+      [&](u32 i) { return i < count ? v(static_cast<i32>(i)) : Limb(0); },
+      [&](u32 i) { return shifted_limb<Limb>(limb, static_cast<i32>(i), Distance<Limb>(bits)); },
+      count + bits / LimbTraits<Limb>::BITS + 1);
 }
 
-// 0 < beta^(p + n) - 2V y < most * 2V, with beta the base of a limb: y is below beta^p beta^n / (2V), by less than `most`.
-// `doubled(i)` is limb i of 2V < 2 beta^n below its leading 1, which stands at limb n; y has p limbs.
+// 0 < beta^(p + n) - 2V y < most * 2V, with beta the base of a limb: y is below beta^p beta^n /
+// (2V), by less than `most`. `doubled(i)` is limb i of 2V < 2 beta^n below its leading 1, which
+// stands at limb n; y has p limbs.
 template <class Limb, class Y, class Doubled>
 GPUINT_DEVICE bool strictly_below_reciprocal(Y y, u32 p, Doubled doubled, u32 n, u32 most) {
   constexpr u32 BITS = LimbTraits<Limb>::BITS;

@@ -1,14 +1,18 @@
-// Carry resolution over a group: the part of an addition, subtraction or product that makes one number out of chunks.
+// Carry resolution over a group: the part of an addition, subtraction or product that makes one
+// number out of chunks.
 //
-// Each thread holds a chunk of consecutive limbs and what its own sum carried out of it. Let bit i of G say that chunk i
-// generates a carry and bit i of P that it is all ones and so propagates one (never both). With A = G | P,
+// Each thread holds a chunk of consecutive limbs and what its own sum carried out of it. Let bit i
+// of G say that chunk i generates a carry and bit i of P that it is all ones and so propagates one
+// (never both). With A = G | P,
 //     carries into the chunks = P ^ (A + G + carry in),
-// because at bit i the sum A + G adds 1 + 1 where a carry is generated, 1 + 0 where one is propagated and 0 + 0 where it
-// stops. One 32-bit addition thus resolves a warp (the binary form of the paper's carry operator and scan), and a second one
-// over the warps' own G and P bits resolves a block, with a single barrier. Borrows are the same with "all zero" for P.
+// because at bit i the sum A + G adds 1 + 1 where a carry is generated, 1 + 0 where one is
+// propagated and 0 + 0 where it stops. One 32-bit addition thus resolves a warp (the binary form of
+// the paper's carry operator and scan), and a second one over the warps' own G and P bits resolves
+// a block, with a single barrier. Borrows are the same with "all zero" for P.
 //
-// Sums of more than two numbers carry up to 3 out of a chunk. That carry is first handed to the next chunk, whose new carry is
-// again 0 or 1 and never meets all ones (a chunk that overflowed by adding at most 3 is at most 2), so G and P stay disjoint.
+// Sums of more than two numbers carry up to 3 out of a chunk. That carry is first handed to the
+// next chunk, whose new carry is again 0 or 1 and never meets all ones (a chunk that overflowed by
+// adding at most 3 is at most 2), so G and P stay disjoint.
 #pragma once
 #include "core/group.cuh"
 #include "core/limbs.cuh"
@@ -21,9 +25,11 @@ struct Carries {
   u32 tail;  // what the last thread passed as `tail`
 };
 
-// Carries of one round of chunks, one per thread. `tail` of the group's last thread reaches all threads.
+// Carries of one round of chunks, one per thread. `tail` of the group's last thread reaches all
+// threads.
 template <class G>
-GPUINT_DEVICE Carries resolve_carries(G& group, bool generate, bool propagate, u32 carry_in, u32 tail) {
+GPUINT_DEVICE Carries resolve_carries(G& group, bool generate, bool propagate, u32 carry_in,
+                                      u32 tail) {
   GPUINT_ASSERT(!generate || !propagate, "a chunk that generates a carry does not hand one on");
   GPUINT_ASSERT(carry_in <= 1, "a carry between rounds is 0 or 1");
   const u32 g = group.vote(generate);
@@ -31,9 +37,11 @@ GPUINT_DEVICE Carries resolve_carries(G& group, bool generate, bool propagate, u
   if constexpr (G::IN_WARP) {
     const u64 sum = u64(g | p) + g + carry_in;
     if (carry_in != 0 && group.rank == 0) GPUINT_RARE(CarryIntoRound);
-    if (carry_in != 0 && p == group.mask >> (group.lane - group.rank) && group.rank == 0) GPUINT_RARE(CarryThroughWarp);
+    if (carry_in != 0 && p == group.mask >> (group.lane - group.rank) && group.rank == 0)
+      GPUINT_RARE(CarryThroughWarp);
     tail = __shfl_sync(group.mask, tail, G::THREADS - 1, G::THREADS);
-    return {static_cast<u32>((sum ^ p) >> group.rank) & 1, static_cast<u32>(sum >> G::THREADS) & 1, tail};
+    return {static_cast<u32>((sum ^ p) >> group.rank) & 1, static_cast<u32>(sum >> G::THREADS) & 1,
+            tail};
   } else {
     const u32 generates = static_cast<u32>((u64(g | p) + g) >> 32);
     const u32 last_tail = __shfl_sync(~0u, tail, 31);
@@ -45,8 +53,8 @@ GPUINT_DEVICE Carries resolve_carries(G& group, bool generate, bool propagate, u
     const u64 sum = u64(g | p) + g + into_warp;
     if (carry_in != 0 && group.rank == 0) GPUINT_RARE(CarryIntoRound);
     if (into_warp != 0 && p == ~0u && group.lane == 0) GPUINT_RARE(CarryThroughWarp);
-    return {static_cast<u32>((sum ^ p) >> group.lane) & 1, static_cast<u32>(warp_sum >> G::WARPS) & 1,
-            __shfl_sync(~0u, word, G::WARPS - 1) >> 2};
+    return {static_cast<u32>((sum ^ p) >> group.lane) & 1,
+            static_cast<u32>(warp_sum >> G::WARPS) & 1, __shfl_sync(~0u, word, G::WARPS - 1) >> 2};
   }
 }
 
@@ -70,11 +78,13 @@ GPUINT_DEVICE u32 apply_carry(Limb (&x)[CHUNK], u32 carry) {
 }
 
 // Computes a number of `count` limbs and stores it, chunk by chunk:
-//   local(k, x)  sets x to limbs k .. k + CHUNK before carries and returns what they carry (or borrow) out of the chunk;
+//   local(k, x)  sets x to limbs k .. k + CHUNK before carries and returns what they carry (or
+//   borrow) out of the chunk;
 //                called for k < count only, possibly for one chunk by two threads;
 //   store(k, x)  receives the final limbs; it may overwrite what local reads of the same chunk.
-// Returns the carry out of the number rounded up to whole chunks (with Direction::Subtract: whether it is negative).
-// No barrier stands before the first read or after the last store: callers synchronise with what comes before and after.
+// Returns the carry out of the number rounded up to whole chunks (with Direction::Subtract: whether
+// it is negative). No barrier stands before the first read or after the last store: callers
+// synchronise with what comes before and after.
 template <Direction D, LocalCarry C, class Limb, u32 CHUNK, class G, class Local, class Store>
 GPUINT_DEVICE u32 resolve(G& group, u32 count, Local local, Store store) {
   Carries carries{0, 0, 0};
@@ -86,7 +96,8 @@ GPUINT_DEVICE u32 resolve(G& group, u32 count, Local local, Store store) {
     GPUINT_UNROLL(CHUNK)
     for (u32 i = 0; i < CHUNK; ++i) x[i] = PROPAGATING;
     const u32 carry = k < count ? local(k, x) : 0;
-    GPUINT_ASSERT(carry <= (C == LocalCarry::Small ? 3u : 1u), "what a chunk carries out by itself");
+    GPUINT_ASSERT(carry <= (C == LocalCarry::Small ? 3u : 1u),
+                  "what a chunk carries out by itself");
     bool generate = carry != 0;
     if constexpr (C == LocalCarry::Small) {
       u32 below = group.from_below(carry);
@@ -103,7 +114,8 @@ GPUINT_DEVICE u32 resolve(G& group, u32 count, Local local, Store store) {
     GPUINT_UNROLL(CHUNK)
     for (u32 i = 1; i < CHUNK; ++i) all = D == Direction::Add ? Limb(all & x[i]) : Limb(all | x[i]);
     const bool propagate = !generate && all == PROPAGATING;
-    carries = resolve_carries(group, generate, propagate, carries.out, C == LocalCarry::Small ? carry : 0);
+    carries = resolve_carries(group, generate, propagate, carries.out,
+                              C == LocalCarry::Small ? carry : 0);
     apply_carry<D>(x, carries.in);
     if (k < count) store(k, x);
   }

@@ -1,7 +1,8 @@
-// Rows: which instance a group works on, and its limbs between global memory, shared memory and registers.
+// Rows: which instance a group works on, and its limbs between global memory, shared memory and
+// registers.
 //
-// Global memory is read and written a word (8 or 16 bytes) at a time, neighbouring threads on neighbouring words, wherever
-// the row length allows it.
+// Global memory is read and written a word (8 or 16 bytes) at a time, neighbouring threads on
+// neighbouring words, wherever the row length allows it.
 #pragma once
 #include "core/abi.cuh"
 #include "core/group.cuh"
@@ -76,8 +77,8 @@ GPUINT_DEVICE void write_limbs(typename S::Limb* row, u32 k, const typename S::L
   }
 }
 
-// A row into shared memory, WORDS words; returns the bits of this thread's highest limb that is not zero: the maximum over
-// the group is the row's bit length.
+// A row into shared memory, WORDS words; returns the bits of this thread's highest limb that is not
+// zero: the maximum over the group is the row's bit length.
 template <class S, class G>
 GPUINT_DEVICE u32 copy_in(const G& group, const typename S::Limb* row, typename S::Limb* to) {
   u32 bits = 0;
@@ -102,7 +103,8 @@ GPUINT_DEVICE u32 bits_seen(const G& group, const typename S::Limb* row) {
   return bits;
 }
 
-// Words up to the highest that is not zero, read from the top until one is found; known to all threads of the group.
+// Words up to the highest that is not zero, read from the top until one is found; known to all
+// threads of the group.
 template <class S, class G>
 GPUINT_DEVICE u32 words_from_top(G& group, const typename S::Limb* row) {
   for (u32 top = S::WORDS; top > 0;) {
@@ -115,9 +117,11 @@ GPUINT_DEVICE u32 words_from_top(G& group, const typename S::Limb* row) {
   return 0;
 }
 
-// Limbs 0 .. count of `from`, then zeros, into a row in global memory, if it is wanted. `from` is aligned to a word and count a whole word.
+// Limbs 0 .. count of `from`, then zeros, into a row in global memory, if it is wanted. `from` is
+// aligned to a word and count a whole word.
 template <class S, class G>
-GPUINT_DEVICE void copy_out(const G& group, const typename S::Limb* from, u32 count, typename S::Limb* row) {
+GPUINT_DEVICE void copy_out(const G& group, const typename S::Limb* from, u32 count,
+                            typename S::Limb* row) {
   if (row == nullptr) return;
   for (u32 k = group.rank * WORD; k < S::WORDS * WORD; k += G::THREADS * WORD) {
     typename S::Limb word[WORD] = {};
@@ -126,10 +130,12 @@ GPUINT_DEVICE void copy_out(const G& group, const typename S::Limb* from, u32 co
   }
 }
 
-// The first words of a row in global memory that the same threads may have written by copy_out, and two words of zeros. (Loads
-// through the read-only cache need not see what the kernel itself has written.)
+// The first words of a row in global memory that the same threads may have written by copy_out, and
+// two words of zeros. (Loads through the read-only cache need not see what the kernel itself has
+// written.)
 template <class S, class G>
-GPUINT_DEVICE void reread(const G& group, const typename S::Limb* row, u32 words, typename S::Limb* to) {
+GPUINT_DEVICE void reread(const G& group, const typename S::Limb* row, u32 words,
+                          typename S::Limb* to) {
   for (u32 k = group.rank * WORD; k < (words + 2) * WORD; k += G::THREADS * WORD) {
     typename S::Limb word[WORD] = {};
     if (k < words * WORD) {
@@ -157,7 +163,8 @@ GPUINT_DEVICE void copy_words(const G& group, const Limb* from, u32 words, Limb*
 
 // The same with words of zeros above.
 template <class Limb, class G>
-GPUINT_DEVICE void copy_padded(const G& group, const Limb* from, u32 words, Limb* to, u32 zeros = 2) {
+GPUINT_DEVICE void copy_padded(const G& group, const Limb* from, u32 words, Limb* to,
+                               u32 zeros = 2) {
   for (u32 k = group.rank * WORD; k < (words + zeros) * WORD; k += G::THREADS * WORD) {
     Limb word[WORD] = {};
     if (k < words * WORD) load_word(from + k, word);
@@ -172,16 +179,17 @@ GPUINT_DEVICE void prefetch_words(const G& group, const Limb* from, u32 words) {
   for (u32 k = group.rank * LINE; k < words * WORD; k += G::THREADS * LINE) ptx::prefetch(from + k);
 }
 
-// Blocks that a multiprocessor must be able to hold if each thread may use that many registers: the bound given to the
-// compiler, which would otherwise take twice the registers to save a few instructions. Each of the four schedulers has a quarter
-// of the 65536 registers for whole warps.
+// Blocks that a multiprocessor must be able to hold if each thread may use that many registers: the
+// bound given to the compiler, which would otherwise take twice the registers to save a few
+// instructions. Each of the four schedulers has a quarter of the 65536 registers for whole warps.
 __host__ __device__ constexpr u32 blocks_with_registers(u32 registers, u32 threads) {
   const u32 warps = 4 * (65536 / 4 / (32 * registers));
   return max_of(1, warps / ceil_div(threads, 32));
 }
 
-// Runs work(group, row, arena) for every row that falls to this thread's group, each with ARENA bytes of shared memory.
-// The frame of every kernel: rows are dealt to groups with a grid stride, so that any grid covers any number of rows.
+// Runs work(group, row, arena) for every row that falls to this thread's group, each with ARENA
+// bytes of shared memory. The frame of every kernel: rows are dealt to groups with a grid stride,
+// so that any grid covers any number of rows.
 template <class S, u32 ARENA>
 struct Frame {
   using G = Group<S::THREADS>;
@@ -197,7 +205,8 @@ struct Frame {
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, Work work) {
     unsigned char* const own = shared + G::index() * STRIDE;
     G group(own);
-    for (u64 row = u64(blockIdx.x) * ROWS + G::index(); row < o.rows; row += u64(gridDim.x) * ROWS) {
+    for (u64 row = u64(blockIdx.x) * ROWS + G::index(); row < o.rows;
+         row += u64(gridDim.x) * ROWS) {
       work(group, row, own + G::SCRATCH_BYTES);
       group.sync();
     }

@@ -1,8 +1,9 @@
-// A group: the threads that work on one instance. Either part of a warp (1 to 32 threads, a power of two; several groups to a
-// warp, each on its own row and free to diverge from the others) or a whole block of warps.
+// A group: the threads that work on one instance. Either part of a warp (1 to 32 threads, a power
+// of two; several groups to a warp, each on its own row and free to diverge from the others) or a
+// whole block of warps.
 //
-// All collectives over a group are built from three things: `sync`, `vote` within the warp, and, for a block, `gather`, which
-// hands one word of every warp to every warp with one barrier.
+// All collectives over a group are built from three things: `sync`, `vote` within the warp, and,
+// for a block, `gather`, which hands one word of every warp to every warp with one barrier.
 #pragma once
 #include "core/ptx.cuh"
 #include "core/shape.cuh"
@@ -14,23 +15,26 @@ struct Group {
   static constexpr u32 THREADS = THREADS_;
   static constexpr bool IN_WARP = THREADS <= 32;
   static constexpr u32 WARPS = IN_WARP ? 1 : THREADS / 32;
-  // A gather alternates between two buffers: a thread can reach the gather after next only when all have read this one.
+  // A gather alternates between two buffers: a thread can reach the gather after next only when all
+  // have read this one.
   static constexpr u32 SCRATCH_BYTES = IN_WARP ? 0 : 2 * 32 * sizeof(u32);
 
-  u32 rank;   // of this thread in its group
-  u32 lane;   // in its warp
-  u32 mask;   // lanes of this warp that belong to the group
+  u32 rank;  // of this thread in its group
+  u32 lane;  // in its warp
+  u32 mask;  // lanes of this warp that belong to the group
   u32* scratch;
   u32 phase = 0;
 
-  GPUINT_DEVICE explicit Group(unsigned char* scratch_bytes) : scratch(reinterpret_cast<u32*>(scratch_bytes)) {
+  GPUINT_DEVICE explicit Group(unsigned char* scratch_bytes)
+      : scratch(reinterpret_cast<u32*>(scratch_bytes)) {
     const u32 thread = threadIdx.x;
     lane = thread % 32;
     rank = thread % THREADS;
     mask = THREADS >= 32 ? ~0u : ((1u << (THREADS % 32)) - 1) << (lane / THREADS * THREADS);
   }
 
-  // Makes the compiler work out anew what depends on the thread, after a call that leaves few registers to keep it in.
+  // Makes the compiler work out anew what depends on the thread, after a call that leaves few
+  // registers to keep it in.
   GPUINT_DEVICE void renew() {
     const u32 thread = ptx::thread();
     lane = thread % 32;
@@ -57,12 +61,14 @@ struct Group {
       return bits;
   }
 
-  // Value of the thread one rank below, for all but the first thread of a warp (which gets its own).
+  // Value of the thread one rank below, for all but the first thread of a warp (which gets its
+  // own).
   GPUINT_DEVICE u32 from_below(u32 value) const {
     return __shfl_up_sync(mask, value, 1, THREADS < 32 ? THREADS : 32);
   }
 
-  // In lane i: the word that warp i gave (uniform in each warp); 0 beyond the last warp. One barrier.
+  // In lane i: the word that warp i gave (uniform in each warp); 0 beyond the last warp. One
+  // barrier.
   GPUINT_DEVICE u32 gather(u32 word) {
     static_assert(!IN_WARP, "a group within a warp has nothing to gather");
     u32* const words = scratch + phase * 32;
@@ -75,7 +81,8 @@ struct Group {
   // Largest value over the group, known to all its threads.
   GPUINT_DEVICE u32 max(u32 value) {
     if constexpr (THREADS < 32) {
-      // Groups of one warp may be here with different masks, which a reduction instruction does not take.
+      // Groups of one warp may be here with different masks, which a reduction instruction does not
+      // take.
       GPUINT_UNROLL(5)
       for (u32 distance = 1; distance < THREADS; distance *= 2) {
         const u32 other = __shfl_xor_sync(mask, value, distance, THREADS);

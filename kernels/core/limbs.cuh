@@ -1,5 +1,5 @@
-// Limb arithmetic that is the same for every limb width: vector access to words, sums with carry, and limbs of a shifted
-// number read on the fly.
+// Limb arithmetic that is the same for every limb width: vector access to words, sums with carry,
+// and limbs of a shifted number read on the fly.
 #pragma once
 #include "core/shape.cuh"
 
@@ -75,10 +75,12 @@ GPUINT_DEVICE u32 bits_of_word(const Limb* word, u32 k) {
 template <class Limb>
 struct Distance {
   u32 limbs, bits;
-  GPUINT_DEVICE explicit Distance(u32 total) : limbs(total / LimbTraits<Limb>::BITS), bits(total % LimbTraits<Limb>::BITS) {}
+  GPUINT_DEVICE explicit Distance(u32 total)
+      : limbs(total / LimbTraits<Limb>::BITS), bits(total % LimbTraits<Limb>::BITS) {}
 };
 
-// Limb j of x << distance, where limb(i) reads limb i of x and must answer for i < 0 (as zero) and for every j asked.
+// Limb j of x << distance, where limb(i) reads limb i of x and must answer for i < 0 (as zero) and
+// for every j asked.
 template <class Limb, class Read>
 GPUINT_DEVICE Limb shifted_limb(Read limb, i32 j, Distance<Limb> distance) {
   using Wide = typename LimbTraits<Limb>::Wide;

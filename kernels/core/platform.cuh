@@ -1,5 +1,5 @@
-// The one place that knows which compiler reads the kernels: nvcc, NVRTC (no standard headers), or the host compiler
-// over the SIMT shim (GPUINT_SIMT).
+// The one place that knows which compiler reads the kernels: nvcc, NVRTC (no standard headers), or
+// the host compiler over the SIMT shim (GPUINT_SIMT).
 #pragma once
 #if defined(GPUINT_SIMT)
 #include "simt/simt.h"
@@ -17,7 +17,8 @@ using i64 = long long;
 }  // namespace gpuint
 
 #if defined(GPUINT_SIMT)
-// The host compiler decides: forced inlining of every instantiation would cost minutes of build time and gain nothing.
+// The host compiler decides: forced inlining of every instantiation would cost minutes of build
+// time and gain nothing.
 #define GPUINT_DEVICE __device__ inline
 #define GPUINT_NOINLINE __device__ inline
 #define GPUINT_UNROLL(n)
@@ -30,7 +31,8 @@ using i64 = long long;
 // Who called a barrier: the shim tells barriers of different call sites apart.
 #define GPUINT_SITE
 #define GPUINT_PASS_SITE
-// What must hold: looked at over the shim, and where GPUINT_CHECKED asks for it (a false one traps).
+// What must hold: looked at over the shim, and where GPUINT_CHECKED asks for it (a false one
+// traps).
 #if defined(GPUINT_CHECKED)
 #define GPUINT_ASSERT(condition, text) ((condition) ? (void)0 : __trap())
 #else
@@ -41,8 +43,8 @@ using i64 = long long;
 #endif
 
 namespace gpuint {
-// A place in the block's dynamic shared memory, for a function that is not inlined: a pointer that it is given may point
-// anywhere for all the compiler knows there, and takes twice the registers.
+// A place in the block's dynamic shared memory, for a function that is not inlined: a pointer that
+// it is given may point anywhere for all the compiler knows there, and takes twice the registers.
 #if defined(GPUINT_SIMT)
 using SharedPlace = u32*;
 GPUINT_DEVICE SharedPlace shared_place(const u32* limbs) { return const_cast<u32*>(limbs); }
@@ -56,6 +58,8 @@ GPUINT_DEVICE unsigned char* shared_memory() {
 GPUINT_DEVICE SharedPlace shared_place(const u32* limbs) {
   return static_cast<u32>(reinterpret_cast<const unsigned char*>(limbs) - shared_memory());
 }
-GPUINT_DEVICE u32* shared_limbs(SharedPlace place) { return reinterpret_cast<u32*>(shared_memory() + place); }
+GPUINT_DEVICE u32* shared_limbs(SharedPlace place) {
+  return reinterpret_cast<u32*>(shared_memory() + place);
+}
 #endif
 }  // namespace gpuint

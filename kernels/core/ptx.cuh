@@ -1,11 +1,12 @@
 // Inline PTX, one wrapper per instruction, each with a host twin.
 //
-// The carry flag CC.CF lives between consecutive instructions of one chain; `asm volatile` keeps their order. On the host it
-// is a thread-local variable: a chain never contains a point where the SIMT shim switches fibers. Additions and subtractions
-// never share a chain: the hardware keeps a borrow as the complement of a carry.
+// The carry flag CC.CF lives between consecutive instructions of one chain; `asm volatile` keeps
+// their order. On the host it is a thread-local variable: a chain never contains a point where the
+// SIMT shim switches fibers. Additions and subtractions never share a chain: the hardware keeps a
+// borrow as the complement of a carry.
 //
-// mad.lo.cc + madc.hi.cc on the two halves of one 32x32 product are fused by ptxas into a single IMAD.WIDE.U32.X
-// (seen in sm_80 and sm_90 SASS); a plain mad.wide.u32 becomes three instructions.
+// mad.lo.cc + madc.hi.cc on the two halves of one 32x32 product are fused by ptxas into a single
+// IMAD.WIDE.U32.X (seen in sm_80 and sm_90 SASS); a plain mad.wide.u32 becomes three instructions.
 #pragma once
 #include "core/platform.cuh"
 
@@ -13,8 +14,9 @@ namespace gpuint::ptx {
 
 #if defined(GPUINT_SIMT)
 
-// Every CUDA thread has a flag of its own; the shim's fibers share their host thread's, one chain at a time. ThreadSanitizer
-// takes that for a race between fibers, so these functions are not instrumented.
+// Every CUDA thread has a flag of its own; the shim's fibers share their host thread's, one chain
+// at a time. ThreadSanitizer takes that for a race between fibers, so these functions are not
+// instrumented.
 #if defined(__SANITIZE_THREAD__)
 #define GPUINT_FLAG __attribute__((no_sanitize("thread"), noinline)) inline
 #else
@@ -56,7 +58,9 @@ inline void copy_async(const void* global, void* shared) { __builtin_memcpy(shar
 inline void await_copies() {}
 
 constexpr bool CLUSTERS = true;
-inline void cluster_sync(GPUINT_SITE) { simt::barrier(simt::BarrierOp::Cluster, false, GPUINT_PASS_SITE); }
+inline void cluster_sync(GPUINT_SITE) {
+  simt::barrier(simt::BarrierOp::Cluster, false, GPUINT_PASS_SITE);
+}
 template <class T>
 inline T* of_block(T* shared, u32 rank) {
   return reinterpret_cast<T*>(simt::of_block(shared, rank));
@@ -64,8 +68,8 @@ inline T* of_block(T* shared, u32 rank) {
 
 #else
 
-#define GPUINT_PTX3(name, text)                                 \
-  GPUINT_DEVICE void name(u32& r, u32 a, u32 b) {               \
+#define GPUINT_PTX3(name, text)                                       \
+  GPUINT_DEVICE void name(u32& r, u32 a, u32 b) {                     \
     asm volatile(text " %0, %1, %2, %0;" : "+r"(r) : "r"(a), "r"(b)); \
   }
 #define GPUINT_PTX2(name, text) \
@@ -90,7 +94,8 @@ GPUINT_DEVICE u32 borrow_mask() {
 #undef GPUINT_PTX2
 #undef GPUINT_PTX3
 
-// x, of which the compiler does not know that it is x: what is computed from it does not outlive its use in registers.
+// x, of which the compiler does not know that it is x: what is computed from it does not outlive
+// its use in registers.
 GPUINT_DEVICE u32 recomputed(u32 x) {
   asm volatile("" : "+r"(x));
   return x;
@@ -104,7 +109,9 @@ GPUINT_DEVICE u32 thread() {
 }
 
 // Asks for a line of global memory, so that it is in the L2 cache when it is needed.
-GPUINT_DEVICE void prefetch(const void* global) { asm volatile("prefetch.global.L2 [%0];" ::"l"(global)); }
+GPUINT_DEVICE void prefetch(const void* global) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
+}
 
 // Copies 16 bytes, aligned, which are there when this thread has awaited its copies.
 GPUINT_DEVICE void copy_async(const void* global, void* shared) {
@@ -113,9 +120,10 @@ GPUINT_DEVICE void copy_async(const void* global, void* shared) {
 }
 GPUINT_DEVICE void await_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// Clusters of blocks, from compute capability 9.0 on: whether there are any, a barrier for all threads of the cluster, and a place in
-// another block's shared memory, given the same place in this one's. GPUINT_NO_CLUSTERS: kernels as older GPUs have them, for an
-// interpreter that runs one block at a time.
+// Clusters of blocks, from compute capability 9.0 on: whether there are any, a barrier for all
+// threads of the cluster, and a place in another block's shared memory, given the same place in
+// this one's. GPUINT_NO_CLUSTERS: kernels as older GPUs have them, for an interpreter that runs one
+// block at a time.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && !defined(GPUINT_NO_CLUSTERS)
 constexpr bool CLUSTERS = true;
 #else
@@ -123,7 +131,8 @@ constexpr bool CLUSTERS = false;
 #endif
 GPUINT_DEVICE void cluster_sync() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
 #endif
 }
 template <class T>
@@ -137,12 +146,15 @@ GPUINT_DEVICE T* of_block(T* shared, u32 rank) {
 #endif
 }
 
-// c += a * b over the lanes of a warp, where a is a 16 x 32 matrix and b a 32 x 8 matrix of bytes and c is 16 x 8, all in
-// fragments (PTX ISA, "Matrix Fragments for mma.m16n8k32"). With g = lane / 4 and t = lane % 4, byte e of a register holds:
-//   a[f + 2h]: row g + 8f, column 16h + 4t + e     b[h]: row 16h + 4t + e, column g     c[2f + e]: row g + 8f, column 2t + e.
+// c += a * b over the lanes of a warp, where a is a 16 x 32 matrix and b a 32 x 8 matrix of bytes
+// and c is 16 x 8, all in fragments (PTX ISA, "Matrix Fragments for mma.m16n8k32"). With g = lane /
+// 4 and t = lane % 4, byte e of a register holds:
+//   a[f + 2h]: row g + 8f, column 16h + 4t + e     b[h]: row 16h + 4t + e, column g     c[2f + e]:
+//   row g + 8f, column 2t + e.
 // Not volatile: a function of its operands, free to be scheduled among the loads that feed it.
 GPUINT_DEVICE void mma(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, "
+      "%9}, {%0, %1, %2, %3};"
       : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }

@@ -1,11 +1,13 @@
 // The shape of an instance as kernels see it.
 //
-// A digit is what the caller computes in (base of the shifted inverse, unit of Q); a limb is what the hardware multiplies:
-// 16 bits for 16-bit digits, 32 bits for 32- and 64-bit digits, since a GPU builds a 64-bit product from four 32-bit ones
-// anyway. Memory is little-endian, so a row of digits is the same bytes as a row of limbs.
+// A digit is what the caller computes in (base of the shifted inverse, unit of Q); a limb is what
+// the hardware multiplies: 16 bits for 16-bit digits, 32 bits for 32- and 64-bit digits, since a
+// GPU builds a 64-bit product from four 32-bit ones anyway. Memory is little-endian, so a row of
+// digits is the same bytes as a row of limbs.
 //
-// A word is four limbs: the unit of alignment and of every length in the product and division kernels. It makes each operand
-// offset a multiple of one vector load, and its base (2^64 or 2^128) leaves guard digits far more room than any bound needs.
+// A word is four limbs: the unit of alignment and of every length in the product and division
+// kernels. It makes each operand offset a multiple of one vector load, and its base (2^64 or 2^128)
+// leaves guard digits far more room than any bound needs.
 #pragma once
 #include "core/platform.cuh"
 
@@ -63,8 +65,8 @@ struct Either<false, A, B> {
   using Type = B;
 };
 
-// BITS bits in digits of type Digit_, Q_ of them per thread; BLOCK is the number of threads a block should have where one
-// instance needs fewer.
+// BITS bits in digits of type Digit_, Q_ of them per thread; BLOCK is the number of threads a block
+// should have where one instance needs fewer.
 template <class Digit_, u32 BITS_, u32 Q_, u32 BLOCK = 128>
 struct Shape {
   using Digit = Digit_;
@@ -72,12 +74,14 @@ struct Shape {
   static constexpr u32 BITS = BITS_;
   static constexpr u32 Q = Q_;
   static constexpr u32 LIMB_BITS = LimbTraits<Limb>::BITS;
-  static constexpr u32 N = BITS / LIMB_BITS;                 // limbs of an instance
-  static constexpr u32 WORDS = ceil_div(N, WORD);            // words of an instance, the last one zero-padded
-  static constexpr u32 K = Q * DigitTraits<Digit>::LIMBS;    // limbs per thread
-  static constexpr u32 OWNERS = N / K;                       // threads that hold an instance, K limbs each (the paper's M/Q)
+  static constexpr u32 N = BITS / LIMB_BITS;       // limbs of an instance
+  static constexpr u32 WORDS = ceil_div(N, WORD);  // words of an instance, the last one zero-padded
+  static constexpr u32 K = Q * DigitTraits<Digit>::LIMBS;  // limbs per thread
+  static constexpr u32 OWNERS =
+      N / K;  // threads that hold an instance, K limbs each (the paper's M/Q)
   // Threads that work on an instance: part of a warp, or whole warps.
-  static constexpr u32 THREADS = OWNERS <= 32 ? power_of_two_at_least(OWNERS) : round_up(OWNERS, 32);
+  static constexpr u32 THREADS =
+      OWNERS <= 32 ? power_of_two_at_least(OWNERS) : round_up(OWNERS, 32);
   // Instances per block: several only where each fits a warp, since a block has one barrier.
   static constexpr u32 ROWS = THREADS > 32 || THREADS >= BLOCK ? 1 : BLOCK / THREADS;
   // Limbs a thread resolves at a time, in whole words; one where a thread has the fewest registers.
@@ -87,8 +91,8 @@ struct Shape {
   static_assert(OWNERS >= 1 && OWNERS <= 1024, "an instance takes 1 to 1024 threads");
 };
 
-// Limbs per thread of an instance of n where nobody asked for a number: a divisor of n, at most 8 (two vector loads) if that
-// takes no more than 1024 threads.
+// Limbs per thread of an instance of n where nobody asked for a number: a divisor of n, at most 8
+// (two vector loads) if that takes no more than 1024 threads.
 __host__ __device__ constexpr u32 limbs_per_thread(u32 n) {
   for (u32 k = min_of(8, n); k > 0; --k)
     if (n % k == 0 && n / k <= 1024) return k;
@@ -97,8 +101,8 @@ __host__ __device__ constexpr u32 limbs_per_thread(u32 n) {
   return k;
 }
 
-// The shape for kernels whose result does not depend on digits: memory is the same for all digits, so one kernel serves every
-// shape of a width, in the widest limbs that fill it.
+// The shape for kernels whose result does not depend on digits: memory is the same for all digits,
+// so one kernel serves every shape of a width, in the widest limbs that fill it.
 template <u32 BITS>
 using Width = typename Either<BITS % 32 == 0, Shape<u32, BITS, limbs_per_thread(BITS / 32)>,
                               Shape<u16, BITS, limbs_per_thread(BITS / 16)>>::Type;
@@ -108,7 +112,8 @@ template <class S, u32 K_, u32 BLOCK = 128>
 struct Regrouped : S {
   static constexpr u32 K = K_;
   static constexpr u32 OWNERS = ceil_div(S::N, K);
-  static constexpr u32 THREADS = OWNERS <= 32 ? power_of_two_at_least(OWNERS) : round_up(OWNERS, 32);
+  static constexpr u32 THREADS =
+      OWNERS <= 32 ? power_of_two_at_least(OWNERS) : round_up(OWNERS, 32);
   static constexpr u32 ROWS = THREADS > 32 || THREADS >= BLOCK ? 1 : BLOCK / THREADS;
   static constexpr u32 CHUNK = THREADS > 512 ? WORD : min_of(round_up(K, WORD), 2 * WORD);
 };

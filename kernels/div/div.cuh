@@ -2,16 +2,17 @@
 //
 // Two strategies over the same reciprocal (refine.cuh) and the same quotient block (quotient.cuh):
 //
-// ShiftedInverse<M>, the paper's: the whole shifted inverse of v to the length of the quotient, q = u * shinv_h(v) shifted
-// back, r = u - q v, and a correction. It is one block of L quotient words, with a reciprocal of L + 1 words: two products as
-// long as the quotient.
+// ShiftedInverse<M>, the paper's: the whole shifted inverse of v to the length of the quotient, q =
+// u * shinv_h(v) shifted back, r = u - q v, and a correction. It is one block of L quotient words,
+// with a reciprocal of L + 1 words: two products as long as the quotient.
 //
-// Blocked<M>: blocks of t words of quotient from the top, with a reciprocal of t + 1 words only. Costs
-// L (n + 3) + (t + 1)^2 / 2 word products for a quotient of L words: what the quotient times the divisor costs, and little
-// more. The dividend is reduced in place in shared memory. Short rows take the form of div_lanes.cuh.
+// Blocked<M>: blocks of t words of quotient from the top, with a reciprocal of t + 1 words only.
+// Costs L (n + 3) + (t + 1)^2 / 2 word products for a quotient of L words: what the quotient times
+// the divisor costs, and little more. The dividend is reduced in place in shared memory. Short rows
+// take the form of div_lanes.cuh.
 //
-// Where the paper's algorithm is wrong: see powdiff.cuh; there is no delta = -1 path here because the quotient is never too
-// large, and none of its bounds on u: all M digits of u may be in use.
+// Where the paper's algorithm is wrong: see powdiff.cuh; there is no delta = -1 path here because
+// the quotient is never too large, and none of its bounds on u: all M digits of u may be in use.
 //
 // A row with v = 0 is flagged (mask, lowest row in status) and gets q = 2^BITS - 1, r = u.
 #pragma once
@@ -33,7 +34,8 @@ struct ShiftedInverse {
     static constexpr u32 BYTES = Arena::BYTES;
     static constexpr u32 BATCH = 4 * S::ROWS;
 
-    // The dividend is only read, from global memory: its top for the estimate and its bottom for the remainder.
+    // The dividend is only read, from global memory: its top for the estimate and its bottom for
+    // the remainder.
     template <class G>
     GPUINT_DEVICE static void divide(G& group, unsigned char* bytes, const Operands& o, u64 row) {
       const Arena arena(group, bytes);
@@ -54,7 +56,8 @@ template <class M>
 struct Blocked {
   template <class Given>
   struct Kernel {
-    // Few threads: most divisors are short, and what one thread does (the seed, the ends of small products) keeps fewer waiting.
+    // Few threads: most divisors are short, and what one thread does (the seed, the ends of small
+    // products) keeps fewer waiting.
     using S = Regrouped<Given, min_of(M::DIVISION_LIMBS, Given::N)>;
     using Rows = S;
     using Product = M;
@@ -80,7 +83,8 @@ struct Blocked {
       write_quotient<S>(group, output_row<S>(o, 0, row), length, S::WORDS, nullptr);
       if (length > 0)
         divide_in_blocks<S, M>(
-            group, arena, divisor, length, MAX_BLOCK, [&](u32 p) { refine<S, M>(group, arena, divisor, p); },
+            group, arena, divisor, length, MAX_BLOCK,
+            [&](u32 p) { refine<S, M>(group, arena, divisor, p); },
             [&] { return output_row<S>(o, 0, row); }, [](Limb* window, bool) { return window; });
       if (correct_remainder<S>(group, arena, divisor, arena.u, length > 0) && group.rank == 0)
         increment<S>(output_row<S>(o, 0, row), 0);
@@ -100,22 +104,27 @@ struct DivisionFrame : Frame<typename Kernel::Rows, Kernel::BYTES> {
 };
 
 template <class Kernel>
-struct DivisionFrame<Kernel, true> : SortedFrame<typename Kernel::Rows, Kernel::BYTES, Kernel::BATCH, Kernel::Rows::WORDS + 1> {
+struct DivisionFrame<Kernel, true>
+    : SortedFrame<typename Kernel::Rows, Kernel::BYTES, Kernel::BATCH, Kernel::Rows::WORDS + 1> {
   using S = typename Kernel::Rows;
   using Base = SortedFrame<S, Kernel::BYTES, Kernel::BATCH, S::WORDS + 1>;
   template <class Work>
   GPUINT_DEVICE static void each(const Operands& o, unsigned char* shared, Work work) {
     Base::run(
         o, shared,
-        [&](typename Base::G& group, u64 row) { return words_from_top<S>(group, input_row<S>(o, 1, row)); }, work);
+        [&](typename Base::G& group, u64 row) {
+          return words_from_top<S>(group, input_row<S>(o, 1, row));
+        },
+        work);
   }
 };
 
 template <class Kernel>
 struct GroupDivision : DivisionFrame<Kernel> {
   using Frame = DivisionFrame<Kernel>;
-  static constexpr u32 REGISTERS =
-      Frame::Base::G::IN_WARP ? Kernel::Product::WARP_DIVISION_REGISTERS : Kernel::Product::DIVISION_REGISTERS;
+  static constexpr u32 REGISTERS = Frame::Base::G::IN_WARP
+                                       ? Kernel::Product::WARP_DIVISION_REGISTERS
+                                       : Kernel::Product::DIVISION_REGISTERS;
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(REGISTERS, Frame::THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
@@ -128,12 +137,13 @@ struct GroupDivision : DivisionFrame<Kernel> {
 template <class S, class Strategy>
 struct DivRem : GroupDivision<typename Strategy::template Kernel<S>> {};
 
-// Short rows, in blocks: a few lanes per instance, as long as the longest divisor fits a warp. Measured on an H200. Divisors of 2^k
-// limbs need a word of zeros above, and lanes of 20, 36 and 52 limbs hold that without waste. Long lanes spend less on estimates.
+// Short rows, in blocks: a few lanes per instance, as long as the longest divisor fits a warp.
+// Measured on an H200. Divisors of 2^k limbs need a word of zeros above, and lanes of 20, 36 and 52
+// limbs hold that without waste. Long lanes spend less on estimates.
 constexpr u32 LANE_DIVISION_BITS = 32768;
 
-// One block for the whole multiprocessor where it surely has the shared memory, in code for compute capability 9.0 alone: other code
-// may run on GPUs with 99 KB for a block.
+// One block for the whole multiprocessor where it surely has the shared memory, in code for compute
+// capability 9.0 alone: other code may run on GPUs with 99 KB for a block.
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 constexpr u32 LANE_DIVISION_BLOCKS = 1;
 #else
@@ -142,29 +152,36 @@ constexpr u32 LANE_DIVISION_BLOCKS = 2;
 
 // Rows that a block sorts at a time: about what a multiprocessor gets of a batch of 2^32 bits.
 template <class S>
-constexpr u32 LANE_DIVISION_BATCH = S::N <= 256 ? 4096 : S::N <= 512 ? 2048 : 1024;
+constexpr u32 LANE_DIVISION_BATCH = S::N <= 256   ? 4096
+                                    : S::N <= 512 ? 2048
+                                                  : 1024;
 
 // Longer tiles where registers suffice: addresses of rows take fewer where these are powers of two.
 template <class S>
 constexpr u32 LANE_DIVISION_TILE = power_of_two_at_least(S::N) == S::N ? 16 : 12;
 
 template <class S, class Divisors>
-using WideLaneDivision = typename Either<
-    S::N <= 256, LaneDivision<S, 36, 12, 128, 512 / LANE_DIVISION_BLOCKS, LANE_DIVISION_BATCH<S>, true, Divisors>,
-    LaneDivision<S, 52, LANE_DIVISION_TILE<S>, 168, 384 / LANE_DIVISION_BLOCKS, LANE_DIVISION_BATCH<S>, true, Divisors>>::Type;
+using WideLaneDivision =
+    typename Either<S::N <= 256,
+                    LaneDivision<S, 36, 12, 128, 512 / LANE_DIVISION_BLOCKS, LANE_DIVISION_BATCH<S>,
+                                 true, Divisors>,
+                    LaneDivision<S, 52, LANE_DIVISION_TILE<S>, 168, 384 / LANE_DIVISION_BLOCKS,
+                                 LANE_DIVISION_BATCH<S>, true, Divisors>>::Type;
 
 template <class S, class Divisors = SecondOperand<S>>
-using LaneDivisionOf =
-    typename Either<S::N <= 64, LaneDivision<S, 20, 8, 96, 128, 256, false, Divisors>,
-                    typename Either<S::N <= 128, LaneDivision<S, 36, 12, 128, 128, 256, false, Divisors>,
-                                    WideLaneDivision<S, Divisors>>::Type>::Type;
+using LaneDivisionOf = typename Either<
+    S::N <= 64, LaneDivision<S, 20, 8, 96, 128, 256, false, Divisors>,
+    typename Either<S::N <= 128, LaneDivision<S, 36, 12, 128, 128, 256, false, Divisors>,
+                    WideLaneDivision<S, Divisors>>::Type>::Type;
 
 // Whether rows are whole blocks of 32-bit limbs, and no longer than that.
 template <class S, u32 MOST_BITS>
-constexpr bool FIT_LANES = S::BITS <= MOST_BITS && S::BITS % (32 * SHORT_BLOCK) == 0 && S::LIMB_BITS == 32;
+constexpr bool FIT_LANES =
+    S::BITS <= MOST_BITS && S::BITS % (32 * SHORT_BLOCK) == 0 && S::LIMB_BITS == 32;
 
 template <class S>
-struct DivRem<S, Blocked<Classical>> : Either<FIT_LANES<S, LANE_DIVISION_BITS>, LaneDivisionOf<S>,
-                                              GroupDivision<typename Blocked<Classical>::Kernel<S>>>::Type {};
+struct DivRem<S, Blocked<Classical>>
+    : Either<FIT_LANES<S, LANE_DIVISION_BITS>, LaneDivisionOf<S>,
+             GroupDivision<typename Blocked<Classical>::Kernel<S>>>::Type {};
 
 }  // namespace gpuint

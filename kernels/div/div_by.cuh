@@ -1,10 +1,11 @@
 // DivRemBy: quotients and remainders by prepared divisors, exact for every u < 2^BITS.
 //
-// The blocked division of div.cuh with the reciprocal read instead of computed. Blocks are as long as prepare.cuh says, mostly
-// one: L n word products for a quotient of L <= n words by n words, in two dependent products.
+// The blocked division of div.cuh with the reciprocal read instead of computed. Blocks are as long
+// as prepare.cuh says, mostly one: L n word products for a quotient of L <= n words by n words, in
+// two dependent products.
 //
-// Short rows are divided by a few lanes each (div_lanes.cuh), which need v only: on an H200 that takes less than half the time of
-// a group, even without the reciprocal.
+// Short rows are divided by a few lanes each (div_lanes.cuh), which need v only: on an H200 that
+// takes less than half the time of a group, even without the reciprocal.
 #pragma once
 #include "div/div.cuh"
 #include "div/prepare.cuh"
@@ -43,7 +44,8 @@ struct GroupDivRemBy : Frame<S, DivRemByArena<S, M>::BYTES> {
       const Divisor<S> divisor(prepared.bits());
       // The arena has zeros above W words.
       prepared.copy_divisor(group, divisor.words, arena.v, min_of(2, S::WORDS - divisor.words));
-      for (u32 i = group.rank; i < 2; i += Base::G::THREADS) clear_word(arena.u + (S::WORDS + i) * WORD);
+      for (u32 i = group.rank; i < 2; i += Base::G::THREADS)
+        clear_word(arena.u + (S::WORDS + i) * WORD);
       const u32 u_bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), arena.u));
       const u32 length = divisor.quotient_words(u_bits);
       write_quotient<S>(group, output_row<S>(o, 0, row), length, S::WORDS, nullptr);
@@ -51,8 +53,10 @@ struct GroupDivRemBy : Frame<S, DivRemByArena<S, M>::BYTES> {
       if (length > 0)
         divide_in_blocks<S, M>(
             group, arena, divisor, length, Record<S>::longest_block(divisor.words), [](u32) {},
-            [&] { return output_row<S>(o, 0, row); }, [](typename S::Limb* window, bool) { return window; });
-      if (correct_remainder<S>(group, arena, divisor, arena.u) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
+            [&] { return output_row<S>(o, 0, row); },
+            [](typename S::Limb* window, bool) { return window; });
+      if (correct_remainder<S>(group, arena, divisor, arena.u) && group.rank == 0)
+        increment<S>(output_row<S>(o, 0, row), 0);
       copy_out<S>(group, arena.u, divisor.words * WORD, output_row<S>(o, 1, row));
     });
   }

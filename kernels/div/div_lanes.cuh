@@ -1,21 +1,27 @@
-// Block division with a few lanes per instance: everything in registers, nothing exchanged but by shuffles.
+// Block division with a few lanes per instance: everything in registers, nothing exchanged but by
+// shuffles.
 //
-// The blocks are those of short_block.cuh. A team of T consecutive lanes of a warp divides a row. A lane owns K limbs of the
-// divisor and the remainder's K limbs at the same places; T is as many lanes as the divisor takes, so a warp holds floor(32 / T)
-// teams, whatever the lengths of its rows are. Rows come sorted by length (sorted.cuh), which makes T the same for a warp's.
+// The blocks are those of short_block.cuh. A team of T consecutive lanes of a warp divides a row. A
+// lane owns K limbs of the divisor and the remainder's K limbs at the same places; T is as many
+// lanes as the divisor takes, so a warp holds floor(32 / T) teams, whatever the lengths of its rows
+// are. Rows come sorted by length (sorted.cuh), which makes T the same for a warp's.
 //
-// All numbers are scaled by B^(4k), 4k limbs, such that the divisor's top limb stands in the team's top word, and below the top of
-// it: V = v B^(4k) < B^P with P = T K - e, 1 <= e <= 4. The quotient is the same, the remainder scaled too. What an estimate looks
-// at is then in the last registers of the team's last lane, which hands Rh to the others; all lanes of a team compute Q, which
-// they need whole. Every remainder is below 2V <= 2 B^P <= B^(T K), so columns mod B^(T K) are all that is needed.
+// All numbers are scaled by B^(4k), 4k limbs, such that the divisor's top limb stands in the team's
+// top word, and below the top of it: V = v B^(4k) < B^P with P = T K - e, 1 <= e <= 4. The quotient
+// is the same, the remainder scaled too. What an estimate looks at is then in the last registers of
+// the team's last lane, which hands Rh to the others; all lanes of a team compute Q, which they
+// need whole. Every remainder is below 2V <= 2 B^P <= B^(T K), so columns mod B^(T K) are all that
+// is needed.
 //
-// Rh Y is computed by pairs of lanes, each its half, which saves a quarter of all products; a lane alone computes both.
+// Rh Y is computed by pairs of lanes, each its half, which saves a quarter of all products; a lane
+// alone computes both.
 //
-// A lane holds the complement of its limbs of the remainder, B^K - 1 - R, to which it adds: Q V goes in as the products come. A
-// block shifts the remainder up by 8 limbs: 8 of each lane come from the lane below, the first lane's from the dividend. Each lane
-// adds its K columns of Q V, and what is left over, two limbs below 9 B together, goes to the lane above. That carries beyond two
-// limbs once in 2^27 lanes of random numbers; a warp votes on it, and resolves it as in carry.cuh when it happens (a lane that
-// overflowed is below 9 B and does not propagate).
+// A lane holds the complement of its limbs of the remainder, B^K - 1 - R, to which it adds: Q V
+// goes in as the products come. A block shifts the remainder up by 8 limbs: 8 of each lane come
+// from the lane below, the first lane's from the dividend. Each lane adds its K columns of Q V, and
+// what is left over, two limbs below 9 B together, goes to the lane above. That carries beyond two
+// limbs once in 2^27 lanes of random numbers; a warp votes on it, and resolves it as in carry.cuh
+// when it happens (a lane that overflowed is below 9 B and does not propagate).
 #pragma once
 #include "mul/columns.cuh"
 #include "div/division_rows.cuh"
@@ -24,7 +30,8 @@
 
 namespace gpuint {
 
-// K_: limbs a lane owns; TILE: columns it multiplies at a time; REGISTERS: of a thread; BATCH_: rows that a block sorts at a time.
+// K_: limbs a lane owns; TILE: columns it multiplies at a time; REGISTERS: of a thread; BATCH_:
+// rows that a block sorts at a time.
 template <class S, u32 K_, u32 TILE, u32 REGISTERS, u32 THREADS_, u32 BATCH_, bool SHARES = false,
           class Divisors = SecondOperand<S>>
 struct LaneDivision {
@@ -33,41 +40,46 @@ struct LaneDivision {
   static constexpr u32 OWN_WORDS = K / WORD;
   static constexpr u32 BLOCK_WORDS = SHORT_BLOCK / WORD;
   static_assert(S::LIMB_BITS == 32 && N % SHORT_BLOCK == 0, "rows of whole blocks");
-  static_assert(K % WORD == 0 && TILE % WORD == 0 && K >= 16, "the window of an estimate is one lane's");
+  static_assert(K % WORD == 0 && TILE % WORD == 0 && K >= 16,
+                "the window of an estimate is one lane's");
   static_assert(32 * K >= N + WORD, "a warp holds the longest divisor");
 
   static constexpr u32 THREADS = THREADS_;
   static constexpr u32 BATCH = BATCH_;
-  // SHARES: as many blocks as run at a time take equal shares of the rows, and fewer where rows are few. Otherwise each takes a
-  // batch, and whichever is done first takes the next.
+  // SHARES: as many blocks as run at a time take equal shares of the rows, and fewer where rows are
+  // few. Otherwise each takes a batch, and whichever is done first takes the next.
   static constexpr u32 PERSISTENT = SHARES ? 1 : 0;
   static constexpr u32 ROWS = SHARES ? 64 : BATCH;
-  // The key of a row: words of its divisor. Where rows are few blocks, twice that, less 1 where the top bit of the top word is set,
-  // which may save a block.
+  // The key of a row: words of its divisor. Where rows are few blocks, twice that, less 1 where the
+  // top bit of the top word is set, which may save a block.
   static constexpr u32 KEYS_OF_WORD = N <= 256 ? 2 : 1;
   static constexpr u32 KEYS = KEYS_OF_WORD * S::WORDS + 1;
   using Sorted = SortedBatch<THREADS, BATCH, KEYS>;
-  // The lanes that look for the top of a divisor together, and the rows that they look at at a time.
+  // The lanes that look for the top of a divisor together, and the rows that they look at at a
+  // time.
   using Scanner = Group<min_of(32, power_of_two_at_least(S::WORDS))>;
   static constexpr u32 SCANNED_WORDS = ceil_div(S::WORDS, Scanner::THREADS);
   static constexpr u32 SCANNED_ROWS = max_of(1, 16 / SCANNED_WORDS);
 
-  // What a lane keeps in shared memory, where it takes no registers: the same in all blocks of a row's quotient. An odd number of
-  // words, so that the lanes' are apart from each other by banks.
-  static constexpr u32 RECORD_V = 0;                            // its limbs of the divisor and the 8 below
-  static constexpr u32 RECORD_INVERSE = K + SHORT_BLOCK;        // its half of the reciprocal, and the other one
+  // What a lane keeps in shared memory, where it takes no registers: the same in all blocks of a
+  // row's quotient. An odd number of words, so that the lanes' are apart from each other by banks.
+  static constexpr u32 RECORD_V = 0;  // its limbs of the divisor and the 8 below
+  static constexpr u32 RECORD_INVERSE =
+      K + SHORT_BLOCK;  // its half of the reciprocal, and the other one
   static constexpr u32 RECORD_ROW = RECORD_INVERSE + 2 * HALF_ROWS;  // the row's place in the batch
-  static constexpr u32 RECORD_WORDS = RECORD_ROW + 1;           // words of the divisor
-  static constexpr u32 RECORD_LANES = RECORD_ROW + 2;           // of the team
-  static constexpr u32 RECORD_RANK = RECORD_ROW + 3;            // of the lane
-  static constexpr u32 RECORD_SIGHT = RECORD_ROW + 4;           // a `Sight`
+  static constexpr u32 RECORD_WORDS = RECORD_ROW + 1;                // words of the divisor
+  static constexpr u32 RECORD_LANES = RECORD_ROW + 2;                // of the team
+  static constexpr u32 RECORD_RANK = RECORD_ROW + 3;                 // of the lane
+  static constexpr u32 RECORD_SIGHT = RECORD_ROW + 4;                // a `Sight`
   static constexpr u32 RECORD = (ceil_div(RECORD_SIGHT + 1, WORD) | 1) * WORD;
 
   // The rows that fall to a block, in shared memory too.
   struct Share {
     u64 first, end;  // rows left, the first of the batch at hand first
     u32 batch;       // rows of a batch
-    GPUINT_DEVICE u32 rows() const { return end - first < batch ? static_cast<u32>(end - first) : batch; }
+    GPUINT_DEVICE u32 rows() const {
+      return end - first < batch ? static_cast<u32>(end - first) : batch;
+    }
   };
   static constexpr u32 SHARE_BYTES = 32;
 
@@ -94,7 +106,8 @@ struct LaneDivision {
       sorted.sort(share->rows());
       while (true) {
         // From the end: short divisors have long quotients, and long tasks are better not the last.
-        const u32 end = sorted.take_back(share->rows(), [&](u32 end) { return rows_before(sorted, end); });
+        const u32 end =
+            sorted.take_back(share->rows(), [&](u32 end) { return rows_before(sorted, end); });
         if (end == 0) break;
         const u32 rows = rows_before(sorted, end);
         divide_rows(o, share->first, sorted, end - rows, rows, record);
@@ -135,9 +148,11 @@ struct LaneDivision {
         for (u32 k = 0; k < SCANNED_WORDS; ++k) {
           u32 word[WORD] = {};
           if (i + j * GROUPS < count)
-            read_or_zero(Divisors::at(o, first + i + j * GROUPS), static_cast<i32>(k * Scanner::THREADS + scanner.rank), word);
+            read_or_zero(Divisors::at(o, first + i + j * GROUPS),
+                         static_cast<i32>(k * Scanner::THREADS + scanner.rank), word);
           seen[j][k] = word[0] | word[1] | word[2] | word[3];
-          if constexpr (KEYS_OF_WORD > 1) seen[j][k] = (seen[j][k] != 0 ? 1 : 0) | (word[3] & 1u << 31);
+          if constexpr (KEYS_OF_WORD > 1)
+            seen[j][k] = (seen[j][k] != 0 ? 1 : 0) | (word[3] & 1u << 31);
         }
       }
       GPUINT_UNROLL(16)
@@ -169,8 +184,10 @@ struct LaneDivision {
       const u32 odd = team.rank % 2;
       const u32 top = (team.base + team.lanes - 1) % 32;
       // A lane with the other half of the reciprocal.
-      const u32 partner = (team.base + team.rank + (odd != 0 || team.rank + 1 == team.lanes ? 31 : 1)) % 32;
-      bits = top | partner << 5 | s << 10 | (n % WORD) << 15 | odd << 17 | (team.lanes == 1 ? 1u << 18 : 0u);
+      const u32 partner =
+          (team.base + team.rank + (odd != 0 || team.rank + 1 == team.lanes ? 31 : 1)) % 32;
+      bits = top | partner << 5 | s << 10 | (n % WORD) << 15 | odd << 17 |
+             (team.lanes == 1 ? 1u << 18 : 0u);
     }
     GPUINT_DEVICE explicit Sight(u32 given) : bits(given) {}
     GPUINT_DEVICE int top() const { return static_cast<int>(bits & 31); }
@@ -182,8 +199,8 @@ struct LaneDivision {
     GPUINT_DEVICE bool alone() const { return (bits & 1u << 18) != 0; }
   };
 
-  // x and the carries from one lane to another, of which `carry` is this one's own; the carry out of the team. All lanes of the
-  // warp.
+  // x and the carries from one lane to another, of which `carry` is this one's own; the carry out
+  // of the team. All lanes of the warp.
   GPUINT_DEVICE static bool settle(const Team& team, u32 (&x)[K], bool carry) {
     u32 all = ~0u;
     GPUINT_UNROLL(K)
@@ -211,16 +228,21 @@ struct LaneDivision {
     return out;
   }
 
-  // Columns C .. K of the lane: `x`, from `r`, 8 limbs below it, their part of Q V and `spill`, what comes from the columns below;
-  // then it is what goes to the lane above. `below`: the 8 limbs of the divisor below column C.
+  // Columns C .. K of the lane: `x`, from `r`, 8 limbs below it, their part of Q V and `spill`,
+  // what comes from the columns below; then it is what goes to the lane above. `below`: the 8 limbs
+  // of the divisor below column C.
   template <u32 C>
-  GPUINT_DEVICE static void add_columns(const u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u32* v,
-                                        const u32 (&below)[SHORT_BLOCK], const u32 (&q)[9], u32 (&x)[K], u32 (&spill)[2]) {
+  GPUINT_DEVICE static void add_columns(const u32 (&r)[K], const u32 (&low)[SHORT_BLOCK],
+                                        const u32* v, const u32 (&below)[SHORT_BLOCK],
+                                        const u32 (&q)[9], u32 (&x)[K], u32 (&spill)[2]) {
     constexpr u32 R = K - C < 2 * TILE ? K - C : TILE;
     Tile<u32, R> tile;
     GPUINT_UNROLL(R)
-    for (u32 i = 0; i < R; ++i) tile.even[i] = C + i < SHORT_BLOCK ? low[C + i] : r[C + i - SHORT_BLOCK];
-    tile.odd[0] = spill[0], tile.odd[1] = spill[1];  // below 2^36 together, so that what the tile leaves takes two limbs too
+    for (u32 i = 0; i < R; ++i)
+      tile.even[i] = C + i < SHORT_BLOCK ? low[C + i] : r[C + i - SHORT_BLOCK];
+    tile.odd[0] = spill[0],
+    tile.odd[1] =
+        spill[1];  // below 2^36 together, so that what the tile leaves takes two limbs too
     u32 limbs[R + SHORT_BLOCK];
     GPUINT_UNROLL(8)
     for (u32 i = 0; i < SHORT_BLOCK; ++i) limbs[i] = below[i];
@@ -251,8 +273,8 @@ struct LaneDivision {
   }
 
   // Rows slot .. slot + rows of the sorted batch, the first one the longest.
-  GPUINT_DEVICE static void divide_rows(const Operands& o, const u64& first, const Sorted& sorted, u32 slot, u32 rows,
-                                        u32* record) {
+  GPUINT_DEVICE static void divide_rows(const Operands& o, const u64& first, const Sorted& sorted,
+                                        u32 slot, u32 rows, u32* record) {
     const u32 longest = words_of(sorted.keys[sorted.order[slot]]);
     const u32 lanes = lanes_for(longest);
     const u32 member = threadIdx.x % 32 / lanes;
@@ -268,7 +290,8 @@ struct LaneDivision {
       divide(o, first, active, record);
     }
     const Group<32> warp(nullptr);
-    u32 undefined = __ballot_sync(~0u, member < rows && words == 0 && threadIdx.x % 32 == member * lanes);
+    u32 undefined =
+        __ballot_sync(~0u, member < rows && words == 0 && threadIdx.x % 32 == member * lanes);
     for (; undefined != 0; undefined &= undefined - 1) {
       const u32 row = __shfl_sync(~0u, own, __ffs(static_cast<int>(undefined)) - 1);
       write_undefined<S>(warp, o, first + row);
@@ -328,7 +351,8 @@ struct LaneDivision {
       if (blocks > 0) {
         u32 y[9];
         short_reciprocal([&](i32 i) { return i >= 0 ? __ldg(divisor + i) : 0; }, n, s, y);
-        GPUINT_ASSERT(!active || team.rank != 0 || is_reciprocal(y, divisor, n, s), "Y is a strict underestimate by less than 2");
+        GPUINT_ASSERT(!active || team.rank != 0 || is_reciprocal(y, divisor, n, s),
+                      "Y is a strict underestimate by less than 2");
         const u32 odd = team.rank % 2;
         GPUINT_UNROLL(5)
         for (u32 i = 0; i < HALF_ROWS; ++i) {
@@ -370,12 +394,14 @@ struct LaneDivision {
     const auto limb = [&](i32 i) { return i >= 0 && i < static_cast<i32>(n) ? divisor[i] : 0; };
     return strictly_below_reciprocal<u32>(
         [&](u32 i) { return y[i]; }, 9,
-        [&](u32 i) { return shifted_limb<u32>(limb, static_cast<i32>(i), Distance<u32>(s + 1)); }, n, 2);
+        [&](u32 i) { return shifted_limb<u32>(limb, static_cast<i32>(i), Distance<u32>(s + 1)); },
+        n, 2);
   }
 
-  // All blocks of a quotient, which it stores; r: the dividend from the first block's remainder to the last's.
-  GPUINT_DEVICE static void divide_blocks(const Operands& o, const u64& first, bool active, const u32* record, u32 blocks,
-                                          u32 scale, u32 (&r)[K]) {
+  // All blocks of a quotient, which it stores; r: the dividend from the first block's remainder to
+  // the last's.
+  GPUINT_DEVICE static void divide_blocks(const Operands& o, const u64& first, bool active,
+                                          const u32* record, u32 blocks, u32 scale, u32 (&r)[K]) {
     const u64 row = first + record[RECORD_ROW];
     const bool lowest = record[RECORD_RANK] == 0;
     const u32* const dividend = input_row<S>(o, 0, row);
@@ -399,7 +425,8 @@ struct LaneDivision {
           half(record + RECORD_INVERSE + HALF_ROWS, rh, true, other);
         } else {
           GPUINT_UNROLL(11)
-          for (u32 i = 0; i < HALF_COLUMNS; ++i) other[i] = __shfl_sync(~0u, sum[i], sight.partner());
+          for (u32 i = 0; i < HALF_COLUMNS; ++i)
+            other[i] = __shfl_sync(~0u, sum[i], sight.partner());
         }
         ptx::add_cc(sum[0], other[0]);
         GPUINT_UNROLL(10)
@@ -473,11 +500,14 @@ struct LaneDivision {
     GPUINT_UNROLL(11)
     for (u32 i = 0; i < 11; ++i) limbs[i] = sight.one_limb_up() ? at[i + 1] : at[i];
     GPUINT_UNROLL(10)
-    for (u32 i = 0; i < 10; ++i) rh[i] = ~__funnelshift_r(limbs[i], limbs[i + 1], 31 - sight.bit_shift());
+    for (u32 i = 0; i < 10; ++i)
+      rh[i] = ~__funnelshift_r(limbs[i], limbs[i + 1], 31 - sight.bit_shift());
   }
 
-  // One half of Rh Y: of the odd limbs of Y, which meet Rh less its lowest limb, or of the even ones.
-  GPUINT_DEVICE static void half(const u32* inverse, const u32 (&rh)[11], bool odd, u32 (&sum)[HALF_COLUMNS]) {
+  // One half of Rh Y: of the odd limbs of Y, which meet Rh less its lowest limb, or of the even
+  // ones.
+  GPUINT_DEVICE static void half(const u32* inverse, const u32 (&rh)[11], bool odd,
+                                 u32 (&sum)[HALF_COLUMNS]) {
     u32 window[10], y[HALF_ROWS];
     GPUINT_UNROLL(10)
     for (u32 i = 0; i < 10; ++i) window[i] = odd ? rh[i + 1] : rh[i];

@@ -1,4 +1,5 @@
-// What every division writes to global memory besides blocks of quotient: rows without a divisor, zeros, corrections.
+// What every division writes to global memory besides blocks of quotient: rows without a divisor,
+// zeros, corrections.
 #pragma once
 #include "core/copy.cuh"
 
@@ -28,17 +29,19 @@ GPUINT_DEVICE void write_undefined(const G& group, const Operands& o, u64 row) {
 
 // Words from .. to of a row: those of `limbs`, or zeros. Nothing where the row is not wanted.
 template <class S, class G>
-GPUINT_DEVICE void write_quotient(const G& group, typename S::Limb* q, u32 from, u32 to, const typename S::Limb* limbs) {
+GPUINT_DEVICE void write_quotient(const G& group, typename S::Limb* q, u32 from, u32 to,
+                                  const typename S::Limb* limbs) {
   if (q == nullptr) return;
-  for (u32 k = (from + group.rank) * WORD; k < min_of(to, S::WORDS) * WORD; k += G::THREADS * WORD) {
+  for (u32 k = (from + group.rank) * WORD; k < min_of(to, S::WORDS) * WORD;
+       k += G::THREADS * WORD) {
     typename S::Limb word[WORD] = {};
     if (limbs != nullptr) load_word(limbs + (k - from * WORD), word);
     write_word<S>(q, k, word);
   }
 }
 
-// Adds 1 at limb k of a row in global memory, if it is wanted. For one thread: it is needed where v divides u and once in very
-// many other rows, and almost never goes beyond the first limb.
+// Adds 1 at limb k of a row in global memory, if it is wanted. For one thread: it is needed where v
+// divides u and once in very many other rows, and almost never goes beyond the first limb.
 template <class S>
 GPUINT_DEVICE void increment(typename S::Limb* row, u32 k) {
   if (row == nullptr) return;

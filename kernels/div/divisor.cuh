@@ -1,11 +1,13 @@
 // The shared memory of a division and the divisor in it.
 //
-// Base and bounds. Lengths count words of four limbs; beta = 2^64 (16-bit limbs) or 2^128 is a word's base. The divisor v has
-// n words, s leading zero bits in the top one, V = v * 2^s in [beta^n / 2, beta^n). Nothing is shifted in place: limbs of
-// 2V = v << (s + 1) and of the remainder are shifted where they are read, and only the prefix that is needed.
+// Base and bounds. Lengths count words of four limbs; beta = 2^64 (16-bit limbs) or 2^128 is a
+// word's base. The divisor v has n words, s leading zero bits in the top one, V = v * 2^s in
+// [beta^n / 2, beta^n). Nothing is shifted in place: limbs of 2V = v << (s + 1) and of the
+// remainder are shifted where they are read, and only the prefix that is needed.
 //
-// The reciprocal is kept as Y ~ beta^p * beta^n / (2V), at most beta^p: half the usual one, so that p words hold it with no
-// leading bit apart. Its top word stands at a fixed place and it grows downwards.
+// The reciprocal is kept as Y ~ beta^p * beta^n / (2V), at most beta^p: half the usual one, so that
+// p words hold it with no leading bit apart. Its top word stands at a fixed place and it grows
+// downwards.
 #pragma once
 #include "core/carry.cuh"
 #include "mul/columns.cuh"
@@ -13,17 +15,19 @@
 
 namespace gpuint {
 
-// Limbs that a thread resolves at a time in a division: one word, as its kernels have no registers to spare.
+// Limbs that a thread resolves at a time in a division: one word, as its kernels have no registers
+// to spare.
 constexpr u32 DIVISION_CHUNK = WORD;
 
 // The divisor's length and normalisation.
 template <class S>
 struct Divisor {
   static constexpr u32 WORD_BITS = WORD * S::LIMB_BITS;
-  u32 words;       // n
-  u32 zero_bits;   // s
+  u32 words;      // n
+  u32 zero_bits;  // s
 
-  GPUINT_DEVICE explicit Divisor(u32 bits) : words(ceil_div(bits, WORD_BITS)), zero_bits(words * WORD_BITS - bits) {}
+  GPUINT_DEVICE explicit Divisor(u32 bits)
+      : words(ceil_div(bits, WORD_BITS)), zero_bits(words * WORD_BITS - bits) {}
 
   // Quotient words of a dividend of `bits` bits: u * 2^s < beta^(n + L), so u / v < 2 * beta^L.
   GPUINT_DEVICE u32 quotient_words(u32 bits) const {
@@ -32,30 +36,37 @@ struct Divisor {
   }
 
   // Shift that makes v into V, and into 2V.
-  GPUINT_DEVICE Distance<typename S::Limb> to_normal() const { return Distance<typename S::Limb>(zero_bits); }
-  GPUINT_DEVICE Distance<typename S::Limb> to_double() const { return Distance<typename S::Limb>(zero_bits + 1); }
+  GPUINT_DEVICE Distance<typename S::Limb> to_normal() const {
+    return Distance<typename S::Limb>(zero_bits);
+  }
+  GPUINT_DEVICE Distance<typename S::Limb> to_double() const {
+    return Distance<typename S::Limb>(zero_bits + 1);
+  }
 };
 
-// Shared memory of a division whose quotient blocks have at most MAX_BLOCK words. DIVIDEND_WORDS words hold the dividend
-// where it is reduced in place, and none where it is only read.
+// Shared memory of a division whose quotient blocks have at most MAX_BLOCK words. DIVIDEND_WORDS
+// words hold the dividend where it is reduced in place, and none where it is only read.
 template <class S, class M, u32 MAX_BLOCK, u32 DIVIDEND_WORDS>
 struct DivisionArena {
   using Limb = typename S::Limb;
   static constexpr u32 V = S::WORDS * WORD;
   static constexpr u32 Y = (MAX_BLOCK + 1) * WORD;
-  // Second operand of a product: prefix of 2V, residual, window of the remainder. Where the dividend has no place of its own,
-  // the remainder in the end.
+  // Second operand of a product: prefix of 2V, residual, window of the remainder. Where the
+  // dividend has no place of its own, the remainder in the end.
   static constexpr u32 B = max_of(MAX_BLOCK + 2, DIVIDEND_WORDS == 0 ? S::WORDS + 1 : 0) * WORD;
   // Zeros above operands, and where only a strategy that wants both factors padded has them.
   static constexpr u32 ABOVE = M::PADDED ? PAD_ABOVE : PAD;
   static constexpr u32 EXTRA = M::PADDED ? PAD_ABOVE : 0;
   // Columns of the reciprocal's products and of the quotient estimate.
   static constexpr u32 OUT = (MAX_BLOCK + 3) * WORD + EXTRA;
-  static constexpr u32 OVERFLOW = round_up(M::overflow_limbs(max_of(OUT, (S::WORDS + 1) * WORD)), WORD);
+  static constexpr u32 OVERFLOW =
+      round_up(M::overflow_limbs(max_of(OUT, (S::WORDS + 1) * WORD)), WORD);
   static constexpr u32 U = DIVIDEND_WORDS * WORD;
-  static constexpr u32 OWN_BYTES = (V + Y + B + 3 * PAD + ABOVE + 2 * EXTRA + OUT + OVERFLOW + U) * sizeof(Limb);
-  static constexpr u32 SCRATCH = M::template scratch_limbs<S>(
-      (MAX_BLOCK + 2) * WORD, max_of(OUT, (S::WORDS + 1) * WORD), OWN_BYTES + Group<S::THREADS>::SCRATCH_BYTES);
+  static constexpr u32 OWN_BYTES =
+      (V + Y + B + 3 * PAD + ABOVE + 2 * EXTRA + OUT + OVERFLOW + U) * sizeof(Limb);
+  static constexpr u32 SCRATCH =
+      M::template scratch_limbs<S>((MAX_BLOCK + 2) * WORD, max_of(OUT, (S::WORDS + 1) * WORD),
+                                   OWN_BYTES + Group<S::THREADS>::SCRATCH_BYTES);
   static constexpr u32 BYTES = OWN_BYTES + SCRATCH * sizeof(Limb);
 
   Limb *v, *y_end, *b, *out, *overflow, *u;
@@ -101,7 +112,8 @@ GPUINT_DEVICE void copy_low(const G& group, F limb, u32 n, Limb* to) {
 template <class Limb, u32 ABOVE = PAD, class G, class F>
 GPUINT_DEVICE void stage(const G& group, Limb* b, u32 count, F f) {
   GPUINT_UNROLL(1)
-  for (u32 j = group.rank; j < count + ABOVE; j += G::THREADS) b[j] = j < count ? f(static_cast<i32>(j)) : Limb(0);
+  for (u32 j = group.rank; j < count + ABOVE; j += G::THREADS)
+    b[j] = j < count ? f(static_cast<i32>(j)) : Limb(0);
 }
 
 }  // namespace gpuint

@@ -1,17 +1,23 @@
-// PowDiff, the close product of the paper (its Algorithm "powDiff"): how far V * Y is from the power of beta it approaches.
+// PowDiff, the close product of the paper (its Algorithm "powDiff"): how far V * Y is from the
+// power of beta it approaches.
 //
 // Given Y ~ beta^p / (2 nu), nu = V / beta^n, and D = the top d words of 2V, it computes
-//     F = beta^(p+d) - 2V' Y   (V' the prefix of V), from the columns kappa .. d of the product alone,
-// because F < 4 beta^d: the columns above are known to cancel (a middle product, p + 2 columns of about 2p).
+//     F = beta^(p+d) - 2V' Y   (V' the prefix of V), from the columns kappa .. d of the product
+//     alone,
+// because F < 4 beta^d: the columns above are known to cancel (a middle product, p + 2 columns of
+// about 2p).
 //
-// The paper takes the sign of the difference from the top digit of a truncated product, and that is where its printed
-// algorithm goes wrong: the columns it drops can move the result by an ulp in either direction, lambda and delta leave the
-// ranges it claims, and the one correction at the end no longer suffices (B = 2^64, u = 2^384 - 1, v = 2^321 - 1). Here the
-// sign is known by construction. Y is a strict underestimate, so F > 0; dropping columns and the tail of V can only make the
-// computed F too large, by less than K beta^(kappa+1) with K = p + 2; that much is subtracted. If the result is negative the
-// true F is below the bound, and 0 stands for it. So 0 <= F_computed <= F_true always.
+// The paper takes the sign of the difference from the top digit of a truncated product, and that is
+// where its printed algorithm goes wrong: the columns it drops can move the result by an ulp in
+// either direction, lambda and delta leave the ranges it claims, and the one correction at the end
+// no longer suffices (B = 2^64, u = 2^384 - 1, v = 2^321 - 1). Here the sign is known by
+// construction. Y is a strict underestimate, so F > 0; dropping columns and the tail of V can only
+// make the computed F too large, by less than K beta^(kappa+1) with K = p + 2; that much is
+// subtracted. If the result is negative the true F is below the bound, and 0 stands for it. So 0 <=
+// F_computed <= F_true always.
 //
-// The paper's subPowB, B^h - a, is the pass below that resolves the product: it negates as it goes, modulo the power.
+// The paper's subPowB, B^h - a, is the pass below that resolves the product: it negates as it goes,
+// modulo the power.
 #pragma once
 #include "div/divisor.cuh"
 
@@ -22,7 +28,8 @@ struct StepColumns {
   u32 d;       // words of the divisor's prefix
   u32 kappa;   // first column of the residual that is computed
   u32 window;  // words of the residual, columns kappa .. d
-  u32 cut;     // first column of the correction product that is computed; two guard words below the result
+  u32 cut;     // first column of the correction product that is computed; two guard words below the
+               // result
 
   GPUINT_DEVICE StepColumns(u32 n, u32 p, u32 next) {
     d = min_of(n, next + 1);
@@ -36,12 +43,15 @@ struct StepColumns {
 template <class Limb>
 GPUINT_DEVICE bool small_residual(const Limb* top) {
   const Limb all = static_cast<Limb>(~Limb(0));
-  return (top[0] < 4 && (top[1] | top[2] | top[3]) == 0) || (top[0] & top[1] & top[2] & top[3]) == all;
+  return (top[0] < 4 && (top[1] | top[2] | top[3]) == 0) ||
+         (top[0] & top[1] & top[2] & top[3]) == all;
 }
 
-// Leaves F * beta^-kappa in arena.b, `window` words with zeros on both sides. Returns whether it is not zero.
+// Leaves F * beta^-kappa in arena.b, `window` words with zeros on both sides. Returns whether it is
+// not zero.
 template <class S, class M, class Arena, class G>
-GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const Divisor<S>& divisor, u32 p, const StepColumns& columns) {
+GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const Divisor<S>& divisor, u32 p,
+                           const StepColumns& columns) {
   using Limb = typename S::Limb;
   const u32 n = divisor.words, d = columns.d;
   const Limb* const v = arena.v;
@@ -49,31 +59,34 @@ GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const Divisor<S>& divis
   // The leading 1 of 2V stands at beta^n, above the limbs that are read here.
   const i32 skipped = static_cast<i32>((n - d) * WORD);
   const auto limb = [&](i32 i) { return i >= 0 ? v[i] : Limb(0); };
-  stage<Limb>(group, arena.b, d * WORD, [&](i32 j) { return shifted_limb<Limb>(limb, skipped + j, divisor.to_double()); });
+  stage<Limb>(group, arena.b, d * WORD,
+              [&](i32 j) { return shifted_limb<Limb>(limb, skipped + j, divisor.to_double()); });
   group.sync();
-  const auto product =
-      M::template multiply<Limb>(group, {y, p * WORD, arena.b, d * WORD, columns.kappa * WORD, (d + 1) * WORD}, arena.out,
-                                 arena.overflow, Arena::OVERFLOW, arena.scratch);
+  const auto product = M::template multiply<Limb>(
+      group, {y, p * WORD, arena.b, d * WORD, columns.kappa * WORD, (d + 1) * WORD}, arena.out,
+      arena.overflow, Arena::OVERFLOW, arena.scratch);
   group.sync();
 
   const u32 count = columns.window * WORD;
   const Limb excess = columns.kappa > 0 ? static_cast<Limb>(p + 2) : Limb(0);
   resolve<Direction::Subtract, LocalCarry::Small, Limb, DIVISION_CHUNK>(
       group, count,
-      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
+      [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
         const u32 carry = product.read(k, x);
         u32 sum_carry = 0, borrow = 0;
         GPUINT_UNROLL(DIVISION_CHUNK)
         for (u32 i = 0; i < DIVISION_CHUNK; ++i) {
           // The leading 1 of 2V meets the lowest word of Y in column d, the window's last.
           const u32 at = k + i;
-          const Limb more = at >= count - WORD && at < count ? y[at - (count - WORD)] : at == WORD ? excess : Limb(0);
+          const Limb more = at >= count - WORD && at < count ? y[at - (count - WORD)]
+                            : at == WORD                     ? excess
+                                                             : Limb(0);
           const Limb sum = add_carry(x[i], more, sum_carry);
           x[i] = sub_borrow(Limb(0), sum, borrow);
         }
         return carry + sum_carry + borrow;
       },
-      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
+      [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
         GPUINT_UNROLL(DIVISION_CHUNK)
         for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
           if (k + i < count) store_word(arena.b + k + i, x + i);
@@ -81,7 +94,8 @@ GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const Divisor<S>& divis
   if (group.rank == 0) clear_word(arena.b + count);
   group.sync();
   const Limb top = arena.b[count - 1];
-  GPUINT_ASSERT(small_residual(arena.b + count - WORD), "F < 4 beta^d, and nearly 0 where it is negative");
+  GPUINT_ASSERT(small_residual(arena.b + count - WORD),
+                "F < 4 beta^d, and nearly 0 where it is negative");
   return top >> (S::LIMB_BITS - 1) == 0;
 }
 

@@ -1,18 +1,22 @@
 // Prepare: what a divisor costs once, kept in device memory for any number of divisions by it.
 //
-// A record holds the divisor v, its bit length, and the reciprocal Y ~ beta^p * beta^n / (2V) of refine.cuh (divisor.cuh has
-// the base and the bounds). The top words of a reciprocal are a shorter one: cut to t + 1 words it is still a strict
-// underestimate, by less than 3 units of its last place, which is all that quotient.cuh asks of it. So one reciprocal, as long
-// as the longest block of quotient needs it, serves them all.
+// A record holds the divisor v, its bit length, and the reciprocal Y ~ beta^p * beta^n / (2V) of
+// refine.cuh (divisor.cuh has the base and the bounds). The top words of a reciprocal are a shorter
+// one: cut to t + 1 words it is still a strict underestimate, by less than 3 units of its last
+// place, which is all that quotient.cuh asks of it. So one reciprocal, as long as the longest block
+// of quotient needs it, serves them all.
 //
-// How long a block is. With the reciprocal at hand, a block of t words costs t^2 / 2 word products for the estimate, and for
-// the remainder t n - t^2 / 2 where t <= n (columns 0 .. n only) and n^2 / 2 where t > n. For t <= n that is t n whatever t:
-// one block is as cheap as many, and takes the fewest steps. For t > n it is t n + (t - n)^2 / 2: with t = 3n / 2 an eighth of
-// n^2 on 3/2 n^2, from where on a further block is better. Divisors of a few words take blocks of PREPARED_BLOCK words, since
-// a step costs about as much as that many products. No quotient by v is longer than W - n + 1 words (W words of dividend), and
-// the product of two residues has one of n words (modular.cuh):
+// How long a block is. With the reciprocal at hand, a block of t words costs t^2 / 2 word products
+// for the estimate, and for the remainder t n - t^2 / 2 where t <= n (columns 0 .. n only) and n^2
+// / 2 where t > n. For t <= n that is t n whatever t: one block is as cheap as many, and takes the
+// fewest steps. For t > n it is t n + (t - n)^2 / 2: with t = 3n / 2 an eighth of n^2 on 3/2 n^2,
+// from where on a further block is better. Divisors of a few words take blocks of PREPARED_BLOCK
+// words, since a step costs about as much as that many products. No quotient by v is longer than W
+// - n + 1 words (W words of dividend), and the product of two residues has one of n words
+// (modular.cuh):
 //
-//     longest block = max(n, min(max(3n / 2, PREPARED_BLOCK), W - n + 1)),    reciprocal = one word more.
+//     longest block = max(n, min(max(3n / 2, PREPARED_BLOCK), W - n + 1)),    reciprocal = one word
+//     more.
 //
 // Record, in words:  bit length | 0 | v (W) | 0 | Y (W + 1, the top ones in use).
 //
@@ -35,8 +39,10 @@ struct Record {
   GPUINT_DEVICE static u32 longest_block(u32 n) {
     return max_of(n, min_of(max_of(n + n / 2, PREPARED_BLOCK), S::WORDS - n + 1));
   }
-  // The same of a dividend of W words at most, for every n: 3n / 2 and W - n + 1 meet at n = 2 (W + 1) / 5.
-  static constexpr u32 LONGEST_BLOCK = min_of(S::WORDS, max_of(PREPARED_BLOCK, ceil_div(3 * (S::WORDS + 1), 5)));
+  // The same of a dividend of W words at most, for every n: 3n / 2 and W - n + 1 meet at n = 2 (W +
+  // 1) / 5.
+  static constexpr u32 LONGEST_BLOCK =
+      min_of(S::WORDS, max_of(PREPARED_BLOCK, ceil_div(3 * (S::WORDS + 1), 5)));
 };
 
 // Bits of Operands::scalar: what there is one of for all rows.
@@ -50,7 +56,8 @@ struct Prepared {
   const Limb* record;
 
   GPUINT_DEVICE Prepared(const Operands& o, u64 row)
-      : record(static_cast<const Limb*>(o.in[2]) + ((o.scalar & ONE_DIVISOR) != 0 ? 0 : row * Record<S>::LIMBS)) {}
+      : record(static_cast<const Limb*>(o.in[2]) +
+               ((o.scalar & ONE_DIVISOR) != 0 ? 0 : row * Record<S>::LIMBS)) {}
 
   GPUINT_DEVICE u32 bits() const { return __ldg(reinterpret_cast<const u32*>(record)); }
   GPUINT_DEVICE const Limb* v() const { return record + Record<S>::V; }

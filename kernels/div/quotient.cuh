@@ -6,12 +6,14 @@
 //     R' = R - Q v, columns 0 .. n only
 //
 // Theorem. 0 <= R' < (1 + delta) v with delta < (t + 14) / beta < 2^-40.
-// Proof. R / v = (R 2^(s+1) / beta^n) y with y = beta^n / (2V) <= 1. Every truncation goes down, so Q <= R / v. Losses: the
-// fraction of Rh less than y / beta; the reciprocal, below y by less than 3 / beta^(t+1) with its prefix taken, against
-// R 2^(s+1) / beta^n < 4 beta^t: less than 12 / beta; the dropped columns less than (t + 1) / beta; the floor less than 1. QED.
+// Proof. R / v = (R 2^(s+1) / beta^n) y with y = beta^n / (2V) <= 1. Every truncation goes down, so
+// Q <= R / v. Losses: the fraction of Rh less than y / beta; the reciprocal, below y by less than 3
+// / beta^(t+1) with its prefix taken, against R 2^(s+1) / beta^n < 4 beta^t: less than 12 / beta;
+// the dropped columns less than (t + 1) / beta; the floor less than 1. QED.
 //
-// So a block needs no correction: R' < 2v, and with the next t words of the dividend below it again R < 2 v beta^t. Only after
-// the last block may one subtraction of v remain. Q < 2 beta^t: its top word is a carry, 0 but for rare remainders.
+// So a block needs no correction: R' < 2v, and with the next t words of the dividend below it again
+// R < 2 v beta^t. Only after the last block may one subtraction of v remain. Q < 2 beta^t: its top
+// word is a carry, 0 but for rare remainders.
 #pragma once
 #include "core/bounds.cuh"
 #include "div/division_rows.cuh"
@@ -21,14 +23,18 @@ namespace gpuint {
 
 // R < 2 v beta^t.
 template <class S, class Arena, class Remainder>
-GPUINT_DEVICE bool in_block(const Arena& arena, const Divisor<S>& divisor, u32 t, Remainder remainder) {
+GPUINT_DEVICE bool in_block(const Arena& arena, const Divisor<S>& divisor, u32 t,
+                            Remainder remainder) {
   using Limb = typename S::Limb;
   const i32 n = static_cast<i32>(divisor.words * WORD);
-  return is_below_double<Limb>([&](u32 i) { return remainder(static_cast<i32>(i + t * WORD)); },
-                               [&](i32 i) { return i >= 0 && i < n ? arena.divisor_at_rest()[i] : Limb(0); }, divisor.words * WORD + WORD);
+  return is_below_double<Limb>(
+      [&](u32 i) { return remainder(static_cast<i32>(i + t * WORD)); },
+      [&](i32 i) { return i >= 0 && i < n ? arena.divisor_at_rest()[i] : Limb(0); },
+      divisor.words * WORD + WORD);
 }
 
-// The contract of refine.cuh for p words of the reciprocal, where it costs not too much to see. (Two words are the seed.)
+// The contract of refine.cuh for p words of the reciprocal, where it costs not too much to see.
+// (Two words are the seed.)
 template <class S, class Arena>
 GPUINT_DEVICE bool is_reciprocal(const Arena& arena, const Divisor<S>& divisor, u32 p) {
   using Limb = typename S::Limb;
@@ -37,33 +43,42 @@ GPUINT_DEVICE bool is_reciprocal(const Arena& arena, const Divisor<S>& divisor, 
   const auto v = [&](i32 i) { return i >= 0 ? arena.divisor_at_rest()[i] : Limb(0); };
   return strictly_below_reciprocal<Limb>(
       [&](u32 i) { return arena.y_end[static_cast<i32>(i) - static_cast<i32>(limbs)]; }, limbs,
-      [&](u32 i) { return shifted_limb<Limb>(v, static_cast<i32>(i), divisor.to_double()); }, n, p == 2 ? 3 : 2);
+      [&](u32 i) { return shifted_limb<Limb>(v, static_cast<i32>(i), divisor.to_double()); }, n,
+      p == 2 ? 3 : 2);
 }
 
-// Whether a number with this word at limb k may be R - v after a block, R < (1 + 2^-40) v; or else R < 2v.
+// Whether a number with this word at limb k may be R - v after a block, R < (1 + 2^-40) v; or else
+// R < 2v.
 template <class S>
-GPUINT_DEVICE bool is_left_over(const Divisor<S>& divisor, const typename S::Limb* word, u32 k, bool after_block) {
-  const u32 bits = bits_of_word(word, k), v_bits = divisor.words * Divisor<S>::WORD_BITS - divisor.zero_bits;
+GPUINT_DEVICE bool is_left_over(const Divisor<S>& divisor, const typename S::Limb* word, u32 k,
+                                bool after_block) {
+  const u32 bits = bits_of_word(word, k),
+            v_bits = divisor.words * Divisor<S>::WORD_BITS - divisor.zero_bits;
   return bits == 0 || bits + (after_block ? 41 : 0) <= v_bits;
 }
 
-// Leaves Q in t + 1 words at arena.out + 2 words; returns whether the top one is not zero. `remainder(i)` answers limb i of R
-// for every i, with zero outside. Where the arena does not keep them, it brings the reciprocal before the product and the divisor
-// after it; otherwise the reciprocal must be visible to all threads. Q and the divisor are on return.
+// Leaves Q in t + 1 words at arena.out + 2 words; returns whether the top one is not zero.
+// `remainder(i)` answers limb i of R for every i, with zero outside. Where the arena does not keep
+// them, it brings the reciprocal before the product and the divisor after it; otherwise the
+// reciprocal must be visible to all threads. Q and the divisor are on return.
 template <class S, class M, class Arena, class G, class Remainder>
-GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor<S>& divisor, u32 t, Remainder remainder) {
+GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor<S>& divisor, u32 t,
+                                     Remainder remainder) {
   using Limb = typename S::Limb;
   const i32 from = static_cast<i32>((divisor.words - 1) * WORD);
   const u32 window = (t + 2) * WORD;
   GPUINT_ASSERT(group.rank != 0 || in_block<S>(arena, divisor, t, remainder), "R < 2 v beta^t");
   arena.bring_reciprocal(group, t + 1);
-  stage<Limb, Arena::ABOVE>(group, arena.b, window,
-                            [&](i32 j) { return shifted_limb<Limb>(remainder, from + j, divisor.to_double()); });
+  stage<Limb, Arena::ABOVE>(group, arena.b, window, [&](i32 j) {
+    return shifted_limb<Limb>(remainder, from + j, divisor.to_double());
+  });
   group.sync();
-  GPUINT_ASSERT(group.rank != 0 || is_reciprocal(arena, divisor, t + 1), "a strict underestimate, by less than 2");
+  GPUINT_ASSERT(group.rank != 0 || is_reciprocal(arena, divisor, t + 1),
+                "a strict underestimate, by less than 2");
   const auto product = M::template multiply<Limb>(
-      group, {arena.y_end - (t + 1) * WORD, (t + 1) * WORD, arena.b, window, t * WORD, (2 * t + 3) * WORD}, arena.out,
-      arena.overflow, Arena::OVERFLOW, arena.scratch);
+      group,
+      {arena.y_end - (t + 1) * WORD, (t + 1) * WORD, arena.b, window, t * WORD, (2 * t + 3) * WORD},
+      arena.out, arena.overflow, Arena::OVERFLOW, arena.scratch);
   group.sync();
   arena.bring_divisor(group, divisor);
   if (M::PADDED && group.rank == 0) {  // above Q
@@ -71,8 +86,8 @@ GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor
     clear_word(arena.out + (t + 4) * WORD);
   }
   resolve<Direction::Add, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
-      group, product.width, [&](u32 k, Limb (&x)[DIVISION_CHUNK]) { return product.read(k, x); },
-      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
+      group, product.width, [&](u32 k, Limb(&x)[DIVISION_CHUNK]) { return product.read(k, x); },
+      [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
         GPUINT_UNROLL(DIVISION_CHUNK)
         for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
           if (M::PADDED && k + i < 2 * WORD)
@@ -85,20 +100,23 @@ GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor
   return arena.out[(t + 2) * WORD] != 0;
 }
 
-// r -= Q v, columns 0 .. n, to n + 1 words at `to`, which may be r; both in shared memory. Has barriers on both sides.
+// r -= Q v, columns 0 .. n, to n + 1 words at `to`, which may be r; both in shared memory. Has
+// barriers on both sides.
 template <class S, class M, class Arena, class G>
-GPUINT_DEVICE void subtract_product(G& group, const Arena& arena, const Divisor<S>& divisor, u32 quotient_words,
-                                    typename S::Limb* r, typename S::Limb* to) {
+GPUINT_DEVICE void subtract_product(G& group, const Arena& arena, const Divisor<S>& divisor,
+                                    u32 quotient_words, typename S::Limb* r, typename S::Limb* to) {
   using Limb = typename S::Limb;
   const u32 n = divisor.words;
   const auto difference = M::template subtract<Limb>(
-      group, {arena.out + 2 * WORD, quotient_words * WORD, arena.v, n * WORD, 0, (n + 1) * WORD}, r, arena.overflow,
-      Arena::OVERFLOW, arena.scratch);
+      group, {arena.out + 2 * WORD, quotient_words * WORD, arena.v, n * WORD, 0, (n + 1) * WORD}, r,
+      arena.overflow, Arena::OVERFLOW, arena.scratch);
   group.sync();
   resolve<Direction::Subtract, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
       group, difference.width,
-      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) { return difference.template read<Direction::Subtract>(k, x); },
-      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
+      [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
+        return difference.template read<Direction::Subtract>(k, x);
+      },
+      [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
         GPUINT_UNROLL(DIVISION_CHUNK)
         for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
           if (k + i < difference.width) store_word(to + k + i, x + i);
@@ -106,14 +124,16 @@ GPUINT_DEVICE void subtract_product(G& group, const Arena& arena, const Divisor<
   group.sync();
 }
 
-// The last step of a division: whether r >= v, and if so r -= v. r has n + 1 words, below 2v, and must be
-// visible to all threads. `after_block`: it is what a block left, and nearly below v (for the assertion only).
+// The last step of a division: whether r >= v, and if so r -= v. r has n + 1 words, below 2v, and
+// must be visible to all threads. `after_block`: it is what a block left, and nearly below v (for
+// the assertion only).
 template <class S, class Arena, class G>
-GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor<S>& divisor, typename S::Limb* r,
+GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor<S>& divisor,
+                                     typename S::Limb* r,
                                      [[maybe_unused]] bool after_block = false) {
   using Limb = typename S::Limb;
   const u32 count = (divisor.words + 1) * WORD;
-  const auto difference = [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
+  const auto difference = [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
     u32 borrow = 0;
     GPUINT_UNROLL(DIVISION_CHUNK)
     for (u32 i = 0; i < DIVISION_CHUNK; i += WORD) {
@@ -127,12 +147,12 @@ GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor
     }
     return borrow;
   };
-  const bool less = resolve<Direction::Subtract, LocalCarry::Binary, Limb, DIVISION_CHUNK>(group, count, difference,
-                                                                                    [](u32, Limb (&)[DIVISION_CHUNK]) {}) != 0;
+  const bool less = resolve<Direction::Subtract, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
+                        group, count, difference, [](u32, Limb(&)[DIVISION_CHUNK]) {}) != 0;
   if (less) return false;
   if (group.rank == 0) GPUINT_RARE(LastSubtraction);
   resolve<Direction::Subtract, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
-      group, count, difference, [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
+      group, count, difference, [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
         GPUINT_ASSERT(is_left_over(divisor, x, k, after_block), "R < (1 + delta) v after a block");
         GPUINT_UNROLL(DIVISION_CHUNK)
         for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
@@ -142,15 +162,17 @@ GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor
   return true;
 }
 
-// A quotient of `length` >= 1 words in blocks of at most `longest`. The dividend stands at arena.u, with zeros up to
-// length + n + 1 words, and is reduced there.
+// A quotient of `length` >= 1 words in blocks of at most `longest`. The dividend stands at arena.u,
+// with zeros up to length + n + 1 words, and is reduced there.
 //   reciprocal(p)           writes p words of the reciprocal; called once, and a barrier follows.
 //   quotient()              the quotient's row in global memory, or null.
-//   place(window, is_last)  where a block's remainder goes, n + 1 words below 2v: its window, but perhaps for the last one.
+//   place(window, is_last)  where a block's remainder goes, n + 1 words below 2v: its window, but
+//   perhaps for the last one.
 // They are asked where they are needed: pointers kept from block to block would cost registers.
 template <class S, class M, class Arena, class G, class Reciprocal, class Quotient, class Place>
-GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena, const Divisor<S>& divisor, u32 length, u32 longest,
-                                    Reciprocal reciprocal, Quotient quotient, Place place) {
+GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena, const Divisor<S>& divisor,
+                                    u32 length, u32 longest, Reciprocal reciprocal,
+                                    Quotient quotient, Place place) {
   using Limb = typename S::Limb;
   const u32 blocks = ceil_div(length, longest);
   const u32 t = ceil_div(length, blocks);
@@ -163,18 +185,21 @@ GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena, const Divisor<
     write_quotient<S>(group, quotient(), position, position + size, arena.out + 2 * WORD);
     if (carry && group.rank == 0) GPUINT_RARE(QuotientCarry);
     if (carry && group.rank == 0) increment<S>(quotient(), (position + size) * WORD);
-    subtract_product<S, M>(group, arena, divisor, carry ? size + 1 : size, window, place(window, position == 0));
+    subtract_product<S, M>(group, arena, divisor, carry ? size + 1 : size, window,
+                           place(window, position == 0));
     size = t;
     if (position == 0) break;
   }
 }
 
-// A whole quotient of `length` words as one block, and the remainder: to out[0] and out[1], where they are wanted.
-// `dividend(i)` answers limb i of the dividend for every i. `reciprocal(p)` is called at most once, before the arena's second
-// operand is in use, and writes p words of the reciprocal; a barrier follows.
+// A whole quotient of `length` words as one block, and the remainder: to out[0] and out[1], where
+// they are wanted. `dividend(i)` answers limb i of the dividend for every i. `reciprocal(p)` is
+// called at most once, before the arena's second operand is in use, and writes p words of the
+// reciprocal; a barrier follows.
 template <class S, class M, class Arena, class G, class Dividend, class Reciprocal>
-GPUINT_DEVICE void divide_in_one_block(G& group, const Arena& arena, const Divisor<S>& divisor, u32 length, Dividend dividend,
-                                       Reciprocal reciprocal, const Operands& o, u64 row) {
+GPUINT_DEVICE void divide_in_one_block(G& group, const Arena& arena, const Divisor<S>& divisor,
+                                       u32 length, Dividend dividend, Reciprocal reciprocal,
+                                       const Operands& o, u64 row) {
   using Limb = typename S::Limb;
   Limb* const r = arena.b;
   if (length > 0) {
@@ -192,7 +217,8 @@ GPUINT_DEVICE void divide_in_one_block(G& group, const Arena& arena, const Divis
     copy_low(group, dividend, divisor.words, r);
     group.sync();
   }
-  if (correct_remainder<S>(group, arena, divisor, r, length > 0) && group.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
+  if (correct_remainder<S>(group, arena, divisor, r, length > 0) && group.rank == 0)
+    increment<S>(output_row<S>(o, 0, row), 0);
   copy_out<S>(group, r, divisor.words * WORD, output_row<S>(o, 1, row));
 }
 

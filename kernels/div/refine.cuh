@@ -1,13 +1,17 @@
-// Refine: the reciprocal of the divisor to P words, by doubling (the paper's Refine; its Shinv without the final shift).
+// Refine: the reciprocal of the divisor to P words, by doubling (the paper's Refine; its Shinv
+// without the final shift).
 //
-// Contract: Y with 0 < beta^P beta^n / (2V) - Y < 2, a strict underestimate, for every V and every P >= 2.
+// Contract: Y with 0 < beta^P beta^n / (2V) - Y < 2, a strict underestimate, for every V and every
+// P >= 2.
 //
-// Lengths are chosen from the top, p = ceil((P + 1) / 2) each time, so that no step computes words that the next discards:
-// with r = p - 1 the sequence is r, ceil(r / 2), ..., 1. Cost: about 3/2 p^2 word products a step, P^2 / 2 in all.
+// Lengths are chosen from the top, p = ceil((P + 1) / 2) each time, so that no step computes words
+// that the next discards: with r = p - 1 the sequence is r, ceil(r / 2), ..., 1. Cost: about 3/2
+// p^2 word products a step, P^2 / 2 in all.
 //
-// The seed of two words is Y = floor(beta^4 / (2 (D + 1))), D the top two words of V, by schoolbook division in one thread.
-// V < (D + 1) beta^(n-2) makes it a strict underestimate; beta^4 / 2 * (1/D - 1/(D+1)) <= 2 and the floor bound eta by 3.
-// The paper's special cases (v < B, v > B^h, 2v > B^h, v = B^k) need no treatment of their own with this seed.
+// The seed of two words is Y = floor(beta^4 / (2 (D + 1))), D the top two words of V, by schoolbook
+// division in one thread. V < (D + 1) beta^(n-2) makes it a strict underestimate; beta^4 / 2 * (1/D
+// - 1/(D+1)) <= 2 and the floor bound eta by 3. The paper's special cases (v < B, v > B^h, 2v >
+// B^h, v = B^k) need no treatment of their own with this seed.
 #pragma once
 #include "div/step.cuh"
 
@@ -22,13 +26,15 @@ GPUINT_DEVICE void seed_reciprocal(const Arena& arena, const Divisor<S>& divisor
   constexpr Limb HALF = Limb(Limb(1) << (S::LIMB_BITS - 1));
   Limb* const y = arena.y_end - LENGTH;
 
-  Limb* const e = arena.b;  // D + 1; in shared memory, to leave registers to the kernels of 1024 threads
+  Limb* const e =
+      arena.b;  // D + 1; in shared memory, to leave registers to the kernels of 1024 threads
   u32 carry = 1;
   const i32 from = static_cast<i32>(divisor.words * WORD) - static_cast<i32>(LENGTH);
   const auto limb = [&](i32 i) { return i >= 0 ? arena.v[i] : Limb(0); };
   GPUINT_UNROLL(8)
   for (u32 i = 0; i < LENGTH; ++i)
-    e[i] = add_carry(shifted_limb<Limb>(limb, from + static_cast<i32>(i), divisor.to_normal()), Limb(0), carry);
+    e[i] = add_carry(shifted_limb<Limb>(limb, from + static_cast<i32>(i), divisor.to_normal()),
+                     Limb(0), carry);
   if (carry != 0) {  // D + 1 = beta^2
     GPUINT_RARE(SeedOfOnes);
     for (u32 i = 0; i < LENGTH; ++i) y[i] = i + 1 == LENGTH ? HALF : Limb(0);

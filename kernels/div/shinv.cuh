@@ -1,7 +1,9 @@
-// Shinv: the whole shifted inverse, floor(2^e / v), exactly (the paper's shinv_h(v) with e = h * digit bits).
+// Shinv: the whole shifted inverse, floor(2^e / v), exactly (the paper's shinv_h(v) with e = h *
+// digit bits).
 //
-// One block of quotient of the dividend 2^e, which is never stored: limb i of it is known. The estimate is the floor or one
-// less, and the remainder 2^e - w v, of which n + 1 words are computed, decides.
+// One block of quotient of the dividend 2^e, which is never stored: limb i of it is known. The
+// estimate is the floor or one less, and the remainder 2^e - w v, of which n + 1 words are
+// computed, decides.
 //
 // A row fails (lowest row in status) where v = 0 or the result needs more than BITS bits.
 #pragma once
@@ -22,9 +24,11 @@ struct Shinv : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
       const u64 exponent = static_cast<u64>(o.scalar);
       const u32 v_bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), arena.v));
       group.sync();
-      // 2^e / v < 2^BITS: surely if e < BITS + v_bits - 1, surely not if e is larger; if equal, unless v is a power of two.
+      // 2^e / v < 2^BITS: surely if e < BITS + v_bits - 1, surely not if e is larger; if equal,
+      // unless v is a power of two.
       bool fits = v_bits != 0 && exponent + 1 < u64(S::BITS) + v_bits;
-      if (v_bits != 0 && exponent + 1 == u64(S::BITS) + v_bits) fits = !power_of_two(group, arena.v, v_bits);
+      if (v_bits != 0 && exponent + 1 == u64(S::BITS) + v_bits)
+        fits = !power_of_two(group, arena.v, v_bits);
       if (!fits) {
         write_quotient<S>(group, output_row<S>(o, 0, row), 0, S::WORDS, nullptr);
         if (group.rank == 0) set_status(o.status, row);
@@ -40,17 +44,21 @@ struct Shinv : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
     bool other = false;
     for (u32 k = group.rank; k < S::WORDS * WORD; k += G::THREADS) {
       const bool top = k == (bits - 1) / S::LIMB_BITS;
-      const Limb expected = top ? static_cast<Limb>(Limb(1) << ((bits - 1) % S::LIMB_BITS)) : Limb(0);
+      const Limb expected =
+          top ? static_cast<Limb>(Limb(1) << ((bits - 1) % S::LIMB_BITS)) : Limb(0);
       other = other || v[k] != expected;
     }
     return group.max(other ? 1 : 0) == 0;
   }
 
   template <class G>
-  GPUINT_DEVICE static void invert(G& group, const Arena& arena, const Divisor<S>& divisor, const Operands& o, u64 row) {
+  GPUINT_DEVICE static void invert(G& group, const Arena& arena, const Divisor<S>& divisor,
+                                   const Operands& o, u64 row) {
     const auto power = [&](i32 i) {
       const u32 exponent = static_cast<u32>(o.scalar);
-      return i == static_cast<i32>(exponent / S::LIMB_BITS) ? static_cast<Limb>(Limb(1) << (exponent % S::LIMB_BITS)) : Limb(0);
+      return i == static_cast<i32>(exponent / S::LIMB_BITS)
+                 ? static_cast<Limb>(Limb(1) << (exponent % S::LIMB_BITS))
+                 : Limb(0);
     };
     divide_in_one_block<S, M>(
         group, arena, divisor, divisor.quotient_words(static_cast<u32>(o.scalar) + 1), power,

@@ -1,15 +1,18 @@
-// A short block of quotient in registers: 8 limbs of it from a reciprocal of 9, in base B = 2^32. It is the block of quotient.cuh
-// with bounds of its own, for the form of division in which a lane computes all of its estimate (div_lanes.cuh).
+// A short block of quotient in registers: 8 limbs of it from a reciprocal of 9, in base B = 2^32.
+// It is the block of quotient.cuh with bounds of its own, for the form of division in which a lane
+// computes all of its estimate (div_lanes.cuh).
 //
-//     Y  = floor(B^19 / 2 / (D + 1)),  D the top 10 limbs of V = v 2^s            schoolbook, 9 quotient limbs
-//     Rh = floor(R 2^(s+1) / B^(n-1)),                                            10 limbs, the top one at most 3
-//     Q  = floor(Rh Y / B^10) from columns >= 8,   R <- (R - Q v) B^8 + next 8 limbs of u.
+//     Y  = floor(B^19 / 2 / (D + 1)),  D the top 10 limbs of V = v 2^s            schoolbook, 9
+//     quotient limbs Rh = floor(R 2^(s+1) / B^(n-1)),                                            10
+//     limbs, the top one at most 3 Q  = floor(Rh Y / B^10) from columns >= 8,   R <- (R - Q v) B^8
+//     + next 8 limbs of u.
 //
 // Theorem. 0 < B^9 B^n / (2V) - Y < 1 + 2/B, and for 0 <= R < 2 v B^8: 0 <= R - Q v < (1 + 16/B) v.
-// Proof. V < (D + 1) B^(n-10), so Y is a strict underestimate; B^19 / 2 (1/D - 1/(D+1)) <= 2/B and the floor costs less
-// than 1. R / v = (R 2^(s+1) / B^n) y with y <= 1: the fraction of Rh costs less than 1/B, the reciprocal against
-// R 2^(s+1) / B^n < 4 B^8 less than 4 (1 + 2/B) / B, the dropped columns less than 9/B, the floor less than 1. QED.
-// So no block needs a correction, and one subtraction at most remains at the end, as in quotient.cuh.
+// Proof. V < (D + 1) B^(n-10), so Y is a strict underestimate; B^19 / 2 (1/D - 1/(D+1)) <= 2/B and
+// the floor costs less than 1. R / v = (R 2^(s+1) / B^n) y with y <= 1: the fraction of Rh costs
+// less than 1/B, the reciprocal against R 2^(s+1) / B^n < 4 B^8 less than 4 (1 + 2/B) / B, the
+// dropped columns less than 9/B, the floor less than 1. QED. So no block needs a correction, and
+// one subtraction at most remains at the end, as in quotient.cuh.
 #pragma once
 #include "core/bounds.cuh"
 #include "core/ptx.cuh"
@@ -18,8 +21,8 @@ namespace gpuint {
 
 constexpr u32 SHORT_BLOCK = 8;
 
-// floor((high B + low) / d) for high < d, d >= B/2, with inverse = floor((B^2 - 1) / d) - B (Moeller and Granlund, "Improved
-// division by invariant integers", Algorithm 4).
+// floor((high B + low) / d) for high < d, d >= B/2, with inverse = floor((B^2 - 1) / d) - B
+// (Moeller and Granlund, "Improved division by invariant integers", Algorithm 4).
 GPUINT_DEVICE u32 divide_limbs(u32 high, u32 low, u32 d, u32 inverse) {
   const u64 product = u64(inverse) * high + (u64(high) << 32 | low);
   u32 q = static_cast<u32>(product >> 32) + 1;
@@ -29,7 +32,8 @@ GPUINT_DEVICE u32 divide_limbs(u32 high, u32 low, u32 d, u32 inverse) {
   return r >= d ? q + 1 : q;
 }
 
-// Y, from the top limbs of a divisor of n limbs and s leading zero bits: limb_of(i) answers limb i for i < n, zero below 0.
+// Y, from the top limbs of a divisor of n limbs and s leading zero bits: limb_of(i) answers limb i
+// for i < n, zero below 0.
 template <class Limb>
 GPUINT_DEVICE void short_reciprocal(Limb limb_of, u32 n, u32 s, u32 (&y)[9]) {
   u32 e[10], r[11];
@@ -82,14 +86,15 @@ GPUINT_DEVICE void short_reciprocal(Limb limb_of, u32 n, u32 s, u32 (&y)[9]) {
   }
 }
 
-// Rh Y in two halves, for two lanes of which one takes the even limbs of Y and the other the odd ones, each from the top:
-// y = {Y[8], Y[6], .., Y[0]} with Rh, or {Y[7], .., Y[1], 0} with Rh less its lowest limb. The sum of both is columns 8 .. 18 of
-// Rh Y, and Q stands at its limb 2.
+// Rh Y in two halves, for two lanes of which one takes the even limbs of Y and the other the odd
+// ones, each from the top: y = {Y[8], Y[6], .., Y[0]} with Rh, or {Y[7], .., Y[1], 0} with Rh less
+// its lowest limb. The sum of both is columns 8 .. 18 of Rh Y, and Q stands at its limb 2.
 constexpr u32 HALF_ROWS = 5, HALF_COLUMNS = 11;
 
-GPUINT_DEVICE void half_estimate(const u32 (&rh)[10], const u32 (&y)[HALF_ROWS], u32 (&sum)[HALF_COLUMNS]) {
-  // Even columns and odd ones apart. A chain ends in a high half of a product on a column that no row has reached before: it leaves
-  // no carry.
+GPUINT_DEVICE void half_estimate(const u32 (&rh)[10], const u32 (&y)[HALF_ROWS],
+                                 u32 (&sum)[HALF_COLUMNS]) {
+  // Even columns and odd ones apart. A chain ends in a high half of a product on a column that no
+  // row has reached before: it leaves no carry.
   u32 even[HALF_COLUMNS] = {}, odd[HALF_COLUMNS] = {};
   GPUINT_UNROLL(5)
   for (u32 i = HALF_ROWS; i-- > 0;) {

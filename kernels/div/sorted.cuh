@@ -1,8 +1,10 @@
-// Rows in the order of their length: for work whose cost depends on the row, where several rows share a warp.
+// Rows in the order of their length: for work whose cost depends on the row, where several rows
+// share a warp.
 //
-// A block takes BATCH rows at a time, sorts them by a key that grows with their cost (a counting sort in shared memory) and
-// deals them, longest first, to its warps as they become free. Rows that share a warp are thus of about the same length, and
-// no warp waits long for another. A batch of equal rows costs two barriers and a few dozen instructions a row.
+// A block takes BATCH rows at a time, sorts them by a key that grows with their cost (a counting
+// sort in shared memory) and deals them, longest first, to its warps as they become free. Rows that
+// share a warp are thus of about the same length, and no warp waits long for another. A batch of
+// equal rows costs two barriers and a few dozen instructions a row.
 #pragma once
 #include "core/copy.cuh"
 
@@ -50,18 +52,21 @@ struct SortedBatch {
       starts[i] = longer;
     }
     __syncthreads();
-    for (u32 i = threadIdx.x; i < count; i += THREADS) order[atomicAdd(starts + keys[i], 1u)] = static_cast<u16>(i);
+    for (u32 i = threadIdx.x; i < count; i += THREADS)
+      order[atomicAdd(starts + keys[i], 1u)] = static_cast<u16>(i);
     __syncthreads();
   }
 
-  // The next `rows` rows for the calling warp: the place of the first in `order`, or `count` or more at the end.
+  // The next `rows` rows for the calling warp: the place of the first in `order`, or `count` or
+  // more at the end.
   GPUINT_DEVICE u32 take(u32 rows) {
     u32 first = 0;
     if (threadIdx.x % 32 == 0) first = atomicAdd(next, rows);
     return __shfl_sync(~0u, first, 0);
   }
 
-  // The same from the end, where their number depends on the last: rows_before(end). The end of them in `order`, or 0.
+  // The same from the end, where their number depends on the last: rows_before(end). The end of
+  // them in `order`, or 0.
   template <class Rows>
   GPUINT_DEVICE u32 take_back(u32 count, Rows rows_before) {
     u32 end = 0;
@@ -77,7 +82,8 @@ struct SortedBatch {
   }
 };
 
-// Frame (copy.cuh) in sorted order, for groups within a warp: key(group, row) is asked before work(group, row, arena).
+// Frame (copy.cuh) in sorted order, for groups within a warp: key(group, row) is asked before
+// work(group, row, arena).
 template <class S, u32 ARENA, u32 BATCH, u32 KEYS>
 struct SortedFrame {
   using G = Group<S::THREADS>;

@@ -2,14 +2,17 @@
 //
 //     Y' = Y beta^(next-p) + floor(Y * F * beta^-..),   F = beta^(p+d) - 2V' Y  from powdiff.cuh.
 //
-// Theorem. Let y = beta^n / (2V) and 0 < eta = beta^p y - Y < e with e <= 3 (2 <= p, next <= 2p - 1). Then
+// Theorem. Let y = beta^n / (2V) and 0 < eta = beta^p y - Y < e with e <= 3 (2 <= p, next <= 2p -
+// 1). Then
 //     0 < beta^next y - Y' < 1 + (K + m + 2 e^2) / beta,   K = p + 2, m <= next + 4.
-// Proof. With x = Y / beta^p the exact step gives x + x (1 - 2 nu x) = y - 2 nu (y - x)^2 < y, an underestimate; every
-// truncation goes down: F is at most its true value, columns below the cut are dropped, the result is floored. Losses in units
-// of the last place: (y - x)^2 costs at most 2 e^2 beta^(next-2p) <= 2 e^2 / beta; F's excess, K beta^(kappa+1) of beta^(p+d),
-// costs K / beta as kappa = p + d - next - 2 where columns are dropped (and is 0 where none are); the dropped columns of the
-// correction product less than m beta^(cut+1), with two guard words m / beta; the floor less than 1. QED.
-// So after the first step e < 1 + 2^-40 for every length in use, and the reciprocal never needs a correction or a sign.
+// Proof. With x = Y / beta^p the exact step gives x + x (1 - 2 nu x) = y - 2 nu (y - x)^2 < y, an
+// underestimate; every truncation goes down: F is at most its true value, columns below the cut are
+// dropped, the result is floored. Losses in units of the last place: (y - x)^2 costs at most 2 e^2
+// beta^(next-2p) <= 2 e^2 / beta; F's excess, K beta^(kappa+1) of beta^(p+d), costs K / beta as
+// kappa = p + d - next - 2 where columns are dropped (and is 0 where none are); the dropped columns
+// of the correction product less than m beta^(cut+1), with two guard words m / beta; the floor less
+// than 1. QED. So after the first step e < 1 + 2^-40 for every length in use, and the reciprocal
+// never needs a correction or a sign.
 #pragma once
 #include "div/powdiff.cuh"
 
@@ -29,17 +32,18 @@ GPUINT_DEVICE void step(G& group, const Arena& arena, const Divisor<S>& divisor,
     group.sync();
     return;
   }
-  const auto product = M::template multiply<Limb>(
-      group,
-      {arena.y_end - p * WORD, p * WORD, arena.b, columns.window * WORD, columns.cut * WORD, (p + columns.window) * WORD},
-      arena.out, arena.overflow, Arena::OVERFLOW, arena.scratch);
+  const auto product =
+      M::template multiply<Limb>(group,
+                                 {arena.y_end - p * WORD, p * WORD, arena.b, columns.window * WORD,
+                                  columns.cut * WORD, (p + columns.window) * WORD},
+                                 arena.out, arena.overflow, Arena::OVERFLOW, arena.scratch);
   group.sync();
   // The two guard words only carry into the result.
   constexpr u32 GUARD = 2 * WORD;
   const u32 count = next * WORD + GUARD;
   resolve<Direction::Add, LocalCarry::Small, Limb, DIVISION_CHUNK>(
       group, count,
-      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
+      [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
         u32 carry = product.read(k, x), sum_carry = 0;
         GPUINT_UNROLL(DIVISION_CHUNK)
         for (u32 i = 0; i < DIVISION_CHUNK; i += WORD) {
@@ -50,7 +54,7 @@ GPUINT_DEVICE void step(G& group, const Arena& arena, const Divisor<S>& divisor,
         }
         return carry + sum_carry;
       },
-      [&](u32 k, Limb (&x)[DIVISION_CHUNK]) {
+      [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
         GPUINT_UNROLL(DIVISION_CHUNK)
         for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
           if (k + i >= GUARD && k + i < count) store_word(refined + (k + i - GUARD), x + i);

@@ -1,8 +1,10 @@
-// Addition and subtraction mod 2^BITS: c = a + b or a - b, with the carry or borrow out of a row in the mask.
+// Addition and subtraction mod 2^BITS: c = a + b or a - b, with the carry or borrow out of a row in
+// the mask.
 //
-// Each thread adds its limbs, then one vote resolves the carries of all (carry.cuh), with a barrier if the group is a block. Groups
-// whose words fill a line of memory go through their row a word a thread at a time: that neighbouring threads then read and write
-// neighbouring words is worth more than the votes cost.
+// Each thread adds its limbs, then one vote resolves the carries of all (carry.cuh), with a barrier
+// if the group is a block. Groups whose words fill a line of memory go through their row a word a
+// thread at a time: that neighbouring threads then read and write neighbouring words is worth more
+// than the votes cost.
 #pragma once
 #include "core/carry.cuh"
 #include "core/copy.cuh"
@@ -14,7 +16,7 @@ struct Sum : Frame<S, 0> {
   using Limb = typename S::Limb;
   using G = typename Frame<S, 0>::G;
   // Limbs of a thread in a round.
-  static constexpr u32 K = S::THREADS >= 8 && S::K > WORD && ROW_OF_WORDS<S> ? WORD : S::K;
+  static constexpr u32 K = S::THREADS >= 8 && S::K > WORD&& ROW_OF_WORDS<S> ? WORD : S::K;
   static constexpr u32 MIN_BLOCKS = S::THREADS > 32 ? blocks_with_registers(32, S::THREADS) : 1;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
@@ -24,17 +26,18 @@ struct Sum : Frame<S, 0> {
       Limb* const c = output_row<S>(o, 0, row);
       const u32 out = resolve<D, LocalCarry::Binary, Limb, K>(
           group, S::N,
-          [&](u32 k, Limb (&x)[K]) {
+          [&](u32 k, Limb(&x)[K]) {
             Limb y[K];
             read_limbs<S>(a, k, x);
             read_limbs<S>(b, k, y);
             u32 carry = 0;
             GPUINT_UNROLL(K)
             for (u32 i = 0; i < K; ++i)
-              x[i] = D == Direction::Add ? add_carry(x[i], y[i], carry) : sub_borrow(x[i], y[i], carry);
+              x[i] = D == Direction::Add ? add_carry(x[i], y[i], carry)
+                                         : sub_borrow(x[i], y[i], carry);
             return carry;
           },
-          [&](u32 k, Limb (&x)[K]) { write_limbs<S>(c, k, x); });
+          [&](u32 k, Limb(&x)[K]) { write_limbs<S>(c, k, x); });
       if (o.mask != nullptr && out != 0 && group.rank == 0) set_mask(o.mask, row);
     });
   }

@@ -1,7 +1,8 @@
 // Order of two rows (the paper's less-than), and of a row against zero.
 //
-// Each thread compares its own limbs; the highest thread that sees a difference decides. With bit i of L (of M) set where
-// chunk i of a is less (more) than that of b, a < b exactly when L > M as binary numbers: warp by warp, then over the warps.
+// Each thread compares its own limbs; the highest thread that sees a difference decides. With bit i
+// of L (of M) set where chunk i of a is less (more) than that of b, a < b exactly when L > M as
+// binary numbers: warp by warp, then over the warps.
 #pragma once
 #include "core/copy.cuh"
 
@@ -45,8 +46,8 @@ struct Comparison : Frame<S, 0> {
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {
-      const i32 order =
-          compare_rows<S>(group, input_row<S>(o, 0, row), R == Relation::Zero ? nullptr : input_row<S>(o, 1, row));
+      const i32 order = compare_rows<S>(group, input_row<S>(o, 0, row),
+                                        R == Relation::Zero ? nullptr : input_row<S>(o, 1, row));
       if (group.rank != 0) return;
       if constexpr (R == Relation::Order)
         static_cast<i8*>(o.out[0])[row] = static_cast<i8>(order);

@@ -1,20 +1,23 @@
-// DivRemDigit: quotients and remainders by one number of at most 64 bits for all rows, in linear work.
+// DivRemDigit: quotients and remainders by one number of at most 64 bits for all rows, in linear
+// work.
 //
-// Words here have 64 bits, B = 2^64. The divisor d is normalised, D = d 2^s with its top bit set; then u / d = u 2^s / D, and
-// u 2^s is read word by word as it is needed.
+// Words here have 64 bits, B = 2^64. The divisor d is normalised, D = d 2^s with its top bit set;
+// then u / d = u 2^s / D, and u 2^s is read word by word as it is needed.
 //
-// Two words by one (N. Moller and T. Granlund, "Improved division by invariant integers", algorithm 4). With the reciprocal
-// w = floor((B^2 - 1) / D) - B, and r < D:
+// Two words by one (N. Moller and T. Granlund, "Improved division by invariant integers", algorithm
+// 4). With the reciprocal w = floor((B^2 - 1) / D) - B, and r < D:
 //     q1 B + q0 = w r + r B + x;    q = q1 + 1;    p = (x - q D) mod B;
 //     if p > q0: q -= 1, p += D;    if p >= D: q += 1, p -= D.
-// Then r B + x = q D + p. By their theorem 3 the candidate is too large by at most one, and then p > q0; what is left is below
-// 2D, and hardly ever D or more. One full product and a half instead of a division.
+// Then r B + x = q D + p. By their theorem 3 the candidate is too large by at most one, and then p
+// > q0; what is left is below 2D, and hardly ever D or more. One full product and a half instead of
+// a division.
 //
-// A row by a group of lanes, each with a chunk of CHUNK consecutive words. With c_i the chunks from the top and
-// m = B^CHUNK mod D, the remainder after chunk i is r_i = (r_(i-1) m + c_i) mod D: a linear recurrence, solved over the lanes
-// in log2 steps (Kogge and Stone, with m, m^2, m^4, ..). So each lane takes the remainder of its own chunk; then the
-// recurrence gives the remainder that comes into it; and with that the lane divides the chunk. Each word is read twice and
-// divided twice, whatever the width.
+// A row by a group of lanes, each with a chunk of CHUNK consecutive words. With c_i the chunks from
+// the top and m = B^CHUNK mod D, the remainder after chunk i is r_i = (r_(i-1) m + c_i) mod D: a
+// linear recurrence, solved over the lanes in log2 steps (Kogge and Stone, with m, m^2, m^4, ..).
+// So each lane takes the remainder of its own chunk; then the recurrence gives the remainder that
+// comes into it; and with that the lane divides the chunk. Each word is read twice and divided
+// twice, whatever the width.
 //
 // What depends on d alone is computed once by each thread and serves several rows.
 #pragma once
@@ -28,7 +31,8 @@ struct DigitDivisor {
   u64 w;  // its reciprocal
   u32 s;
 
-  GPUINT_DEVICE explicit DigitDivisor(u64 digit) : s(static_cast<u32>(__clzll(static_cast<i64>(digit)))) {
+  GPUINT_DEVICE explicit DigitDivisor(u64 digit)
+      : s(static_cast<u32>(__clzll(static_cast<i64>(digit)))) {
     d = digit << s;
     // w = floor(((B - 1 - D) B + B - 1) / D), a bit at a time.
     u64 r = ~d;
@@ -99,13 +103,16 @@ struct DivRemDigit {
     const DigitDivisor divisor(static_cast<u64>(o.scalar));
     u64 m = 0;
     GPUINT_UNROLL(1)
-    for (u32 i = 0; i <= CHUNK; ++i) divisor.divide(m, i == 0 ? 1 : 0);  // the digits of B^CHUNK: 1, then zeros
+    for (u32 i = 0; i <= CHUNK; ++i)
+      divisor.divide(m, i == 0 ? 1 : 0);  // the digits of B^CHUNK: 1, then zeros
     for (u64 first = u64(blockIdx.x) * ROWS; first < o.rows; first += u64(gridDim.x) * ROWS)
-      for (u64 row = first + G::index(); row < o.rows && row < first + ROWS; row += GROUPS) divide(group, divisor, m, o, row);
+      for (u64 row = first + G::index(); row < o.rows && row < first + ROWS; row += GROUPS)
+        divide(group, divisor, m, o, row);
   }
 
  private:
-  GPUINT_DEVICE static void divide(const G& group, const DigitDivisor& divisor, u64 m, const Operands& o, u64 row) {
+  GPUINT_DEVICE static void divide(const G& group, const DigitDivisor& divisor, u64 m,
+                                   const Operands& o, u64 row) {
     const Limb* const u = input_row<S>(o, 0, row);
     const u32 end = (LANES - group.rank) * CHUNK;  // the chunk of rank 0 is the top one
     // u 2^s may have a word more than u.
@@ -118,7 +125,8 @@ struct DivRemDigit {
       if (group.rank >= distance) r = divisor.add(divisor.multiply(before, m), r);
       m = divisor.multiply(m, m);
     }
-    if (o.out[1] != nullptr && group.rank == LANES - 1) static_cast<u64*>(o.out[1])[row] = r >> divisor.s;
+    if (o.out[1] != nullptr && group.rank == LANES - 1)
+      static_cast<u64*>(o.out[1])[row] = r >> divisor.s;
     if (o.out[0] == nullptr) return;
     const u64 before = __shfl_up_sync(group.mask, r, 1, LANES);
     r = group.rank == 0 ? top : before;
@@ -132,7 +140,8 @@ struct DivRemDigit {
     }
   }
 
-  GPUINT_DEVICE static void remainder_of_chunk(const DigitDivisor& divisor, const Limb* u, u32 end, u64& r) {
+  GPUINT_DEVICE static void remainder_of_chunk(const DigitDivisor& divisor, const Limb* u, u32 end,
+                                               u64& r) {
     u64 high = word(u, end - 1);
     GPUINT_UNROLL(1)
     for (u32 i = end; i-- > end - CHUNK;) {
@@ -143,7 +152,9 @@ struct DivRemDigit {
   }
 
   // The upper word of high:low << s.
-  GPUINT_DEVICE static u64 shifted(u32 s, u64 high, u64 low) { return high << s | low >> 1 >> (63 - s); }
+  GPUINT_DEVICE static u64 shifted(u32 s, u64 high, u64 low) {
+    return high << s | low >> 1 >> (63 - s);
+  }
 
   // Word i of a row; zero for i = -1 and from the row's end on.
   GPUINT_DEVICE static u64 word(const Limb* row, u32 i) {
@@ -153,7 +164,8 @@ struct DivRemDigit {
       u64 x = 0;
       GPUINT_UNROLL(4)
       for (u32 j = 0; j < LIMBS; ++j)
-        if (i < WORDS && i * LIMBS + j < S::N) x |= u64(__ldg(row + i * LIMBS + j)) << (j * S::LIMB_BITS);
+        if (i < WORDS && i * LIMBS + j < S::N)
+          x |= u64(__ldg(row + i * LIMBS + j)) << (j * S::LIMB_BITS);
       return x;
     }
   }
@@ -164,7 +176,8 @@ struct DivRemDigit {
     } else {
       GPUINT_UNROLL(4)
       for (u32 j = 0; j < LIMBS; ++j)
-        if (i < WORDS && i * LIMBS + j < S::N) row[i * LIMBS + j] = static_cast<Limb>(x >> (j * S::LIMB_BITS));
+        if (i < WORDS && i * LIMBS + j < S::N)
+          row[i * LIMBS + j] = static_cast<Limb>(x >> (j * S::LIMB_BITS));
     }
   }
 };

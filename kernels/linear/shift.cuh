@@ -1,7 +1,8 @@
-// Shifts of whole rows by one distance in bits, mod 2^BITS: the paper's `shift`, whose digit shifts are multiples of the digit.
+// Shifts of whole rows by one distance in bits, mod 2^BITS: the paper's `shift`, whose digit shifts
+// are multiples of the digit.
 //
-// No limb depends on more than two limbs of the operand, so threads read those straight from global memory (neighbouring
-// threads, neighbouring limbs) and need no exchange.
+// No limb depends on more than two limbs of the operand, so threads read those straight from global
+// memory (neighbouring threads, neighbouring limbs) and need no exchange.
 #pragma once
 #include "core/copy.cuh"
 
@@ -20,11 +21,14 @@ struct Shift : Frame<S, 0> {
     Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {
       const Limb* const a = input_row<S>(o, 0, row);
       Limb* const c = output_row<S>(o, 0, row);
-      const auto limb = [&](i32 i) { return i >= 0 && i < static_cast<i32>(S::N) ? __ldg(a + i) : Limb(0); };
+      const auto limb = [&](i32 i) {
+        return i >= 0 && i < static_cast<i32>(S::N) ? __ldg(a + i) : Limb(0);
+      };
       for (u32 k = group.rank * WORD; k < S::WORDS * WORD; k += G::THREADS * WORD) {
         Limb word[WORD];
         GPUINT_UNROLL(4)
-        for (u32 i = 0; i < WORD; ++i) word[i] = shifted_limb<Limb>(limb, from + static_cast<i32>(k + i), distance);
+        for (u32 i = 0; i < WORD; ++i)
+          word[i] = shifted_limb<Limb>(limb, from + static_cast<i32>(k + i), distance);
         write_word<S>(c, k, word);
       }
     });

@@ -1,51 +1,56 @@
-// MulMod, SquareMod: a b mod v and a^2 mod v by prepared divisors, for every a, b < 2^BITS; results are in [0, v).
+// MulMod, SquareMod: a b mod v and a^2 mod v by prepared divisors, for every a, b < 2^BITS; results
+// are in [0, v).
 //
-// Barrett's reduction (P. Barrett, CRYPTO '86) with short products: of T < 2 v beta^t the quotient estimate of quotient.cuh
-// takes the columns of the high half only, and the remainder T - Q v the columns 0 .. n only. For a product of two residues
-// t = n, and a product modulo v costs 2 n^2 + O(n) word products, a square 3/2 n^2. (Folding the top of T by a power of beta
-// mod v first, as Hasenplaten, Gaubatz and Gopal do, saves products where T is reduced by one long product, not by two short
-// ones.)
+// Barrett's reduction (P. Barrett, CRYPTO '86) with short products: of T < 2 v beta^t the quotient
+// estimate of quotient.cuh takes the columns of the high half only, and the remainder T - Q v the
+// columns 0 .. n only. For a product of two residues t = n, and a product modulo v costs 2 n^2 +
+// O(n) word products, a square 3/2 n^2. (Folding the top of T by a power of beta mod v first, as
+// Hasenplaten, Gaubatz and Gopal do, saves products where T is reduced by one long product, not by
+// two short ones.)
 //
-// Lazy residues. Nothing is compared with v between products: a residue is a number of n words that is below (1 + delta) v,
-// with delta < 2^-40 as in quotient.cuh, or below beta^n / 2^s (which is above v, since V = v 2^s < beta^n). Both are below
-// 2v, since V >= beta^n / 2.
+// Lazy residues. Nothing is compared with v between products: a residue is a number of n words that
+// is below (1 + delta) v, with delta < 2^-40 as in quotient.cuh, or below beta^n / 2^s (which is
+// above v, since V = v 2^s < beta^n). Both are below 2v, since V >= beta^n / 2.
 //   Lemma. For residues a, b: T = a b < 2 v beta^n, so one block of n words reduces T.
-//   Proof. If both are below (1 + delta) v, T < (1 + delta)^2 v^2 < 2 v beta^n; if only one is, T < (1 + delta) v beta^n / 2^s;
-//   if none is, T < beta^2n / 2^2s <= 2 V beta^n / 2^2s = 2 v beta^n / 2^s. QED.
-// What the block leaves, R < (1 + delta) v, is a residue again unless it has more than n words. If it has, R >= beta^n > v and
-// R - v < delta v is one. So word n of R alone decides whether v is subtracted; it is not zero only where v has all n words'
-// bits and begins with 40 ones. One comparison at the end puts the result below v.
-// An operand of 2^BITS may be longer than v. It is reduced by the same code first; where its quotient has no words, it is below
-// beta^n / 2^s and a residue as it stands.
+//   Proof. If both are below (1 + delta) v, T < (1 + delta)^2 v^2 < 2 v beta^n; if only one is, T <
+//   (1 + delta) v beta^n / 2^s; if none is, T < beta^2n / 2^2s <= 2 V beta^n / 2^2s = 2 v beta^n /
+//   2^s. QED.
+// What the block leaves, R < (1 + delta) v, is a residue again unless it has more than n words. If
+// it has, R >= beta^n > v and R - v < delta v is one. So word n of R alone decides whether v is
+// subtracted; it is not zero only where v has all n words' bits and begins with 40 ones. One
+// comparison at the end puts the result below v. An operand of 2^BITS may be longer than v. It is
+// reduced by the same code first; where its quotient has no words, it is below beta^n / 2^s and a
+// residue as it stands.
 #pragma once
 #include "div/prepare.cuh"
 #include "div/quotient.cuh"
 
 namespace gpuint {
 
-// Shared memory of products modulo v: the numbers that are in use at a time take turns. The reciprocal takes the place of the
-// residue, which has gone into the product, until the next residue takes its own; v takes the place of the other factor, and of
-// the window of the estimate once that is made. Both are read where they are prepared, through the cache.
+// Shared memory of products modulo v: the numbers that are in use at a time take turns. The
+// reciprocal takes the place of the residue, which has gone into the product, until the next
+// residue takes its own; v takes the place of the other factor, and of the window of the estimate
+// once that is made. Both are read where they are prepared, through the cache.
 template <class S, class M>
 struct ModularArena {
   using Limb = typename S::Limb;
   static constexpr u32 ABOVE = PAD_ABOVE;
   static constexpr u32 A = (S::WORDS + 1) * WORD;
   static constexpr u32 B = (S::WORDS + 2) * WORD;
-  // What is reduced: an operand with two words of zeros, or a product, whose upper half has been read when the columns of the
-  // estimate take its place.
+  // What is reduced: an operand with two words of zeros, or a product, whose upper half has been
+  // read when the columns of the estimate take its place.
   static constexpr u32 OUT = (S::WORDS + 3) * WORD + PAD_ABOVE;
   static constexpr u32 U = (S::WORDS + 2) * WORD + OUT;
   static constexpr u32 OVERFLOW = round_up(M::overflow_limbs(2 * S::WORDS * WORD), WORD);
   static constexpr u32 OWN_BYTES = (PAD + A + B + 2 * PAD_ABOVE + U + OVERFLOW) * sizeof(Limb);
-  static constexpr u32 SCRATCH =
-      M::template scratch_limbs<S>(S::WORDS * WORD, 2 * S::WORDS * WORD, OWN_BYTES + Group<S::THREADS>::SCRATCH_BYTES);
+  static constexpr u32 SCRATCH = M::template scratch_limbs<S>(
+      S::WORDS * WORD, 2 * S::WORDS * WORD, OWN_BYTES + Group<S::THREADS>::SCRATCH_BYTES);
   static constexpr u32 BYTES = OWN_BYTES + SCRATCH * sizeof(Limb);
 
   const Prepared<S> prepared;
   Limb* const a;  // the residue, and the reciprocal
   Limb *u, *out, *overflow, *y_end;
-  Limb *b, *v;    // the other factor, the window, and v
+  Limb *b, *v;  // the other factor, the window, and v
   Scratch<Limb, SCRATCH> scratch;
 
   GPUINT_DEVICE ModularArena(unsigned char* arena, const Prepared<S>& prepared_)
@@ -119,22 +124,25 @@ struct Modular {
   // The product of the residue and the factor in the arena; its quotient has n words.
   GPUINT_DEVICE void multiply() {
     const Arena at = arena();
-    carry_out(M::template multiply<Limb>(group, {at.a, limbs(), at.b, limbs(), 0, 2 * limbs()}, at.u, at.overflow,
-                                         Arena::OVERFLOW, at.scratch));
+    carry_out(M::template multiply<Limb>(group, {at.a, limbs(), at.b, limbs(), 0, 2 * limbs()},
+                                         at.u, at.overflow, Arena::OVERFLOW, at.scratch));
   }
   // The square of the residue.
   GPUINT_DEVICE void square() {
     const Arena at = arena();
-    carry_out(M::template square<Limb>(group, {at.a, limbs(), nullptr, 0, 0, 2 * limbs()}, at.u, at.overflow, at.scratch));
+    carry_out(M::template square<Limb>(group, {at.a, limbs(), nullptr, 0, 0, 2 * limbs()}, at.u,
+                                       at.overflow, at.scratch));
   }
 
-  // The residue of what was loaded or multiplied, with a quotient of `length` words. Visible to all threads.
+  // The residue of what was loaded or multiplied, with a quotient of `length` words. Visible to all
+  // threads.
   GPUINT_DEVICE void reduce(u32 length) {
     const Arena at = arena();
     if (length > 0) {
       divide_in_blocks<S, M>(
           group, at, divisor, length, Record<S>::longest_block(divisor.words), [](u32) {},
-          [] { return static_cast<Limb*>(nullptr); }, [&](Limb* window, bool is_last) { return is_last ? at.a : window; });
+          [] { return static_cast<Limb*>(nullptr); },
+          [&](Limb* window, bool is_last) { return is_last ? at.a : window; });
       if (at.a[limbs()] != 0 && group.rank == 0) GPUINT_RARE(ResidueBeyondWords);
       if (at.a[limbs()] != 0) correct();
     } else {
@@ -157,8 +165,8 @@ struct Modular {
     group.sync();
     Limb* const u = arena().u;
     resolve<Direction::Add, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
-        group, product.width, [&](u32 k, Limb (&x)[DIVISION_CHUNK]) { return product.read(k, x); },
-        [&](u32 k, Limb (&x)[DIVISION_CHUNK]) { store_word(u + k, x); });
+        group, product.width, [&](u32 k, Limb(&x)[DIVISION_CHUNK]) { return product.read(k, x); },
+        [&](u32 k, Limb(&x)[DIVISION_CHUNK]) { store_word(u + k, x); });
     if (group.rank == 0) clear_word(u + product.width);
     group.sync();
   }
@@ -171,7 +179,8 @@ struct ModularFrame : Frame<S, ModularArena<S, M>::BYTES> {
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(M::MODULAR_REGISTERS, Base::THREADS);
 };
 
-// in[0] .. in[FACTORS - 1] = factors, in[2] = records, out[0] = their product mod v, or the square of the only one.
+// in[0] .. in[FACTORS - 1] = factors, in[2] = records, out[0] = their product mod v, or the square
+// of the only one.
 template <class S, class M, u32 FACTORS>
 struct ProductMod : ModularFrame<S, M> {
   using Base = ModularFrame<S, M>;
@@ -197,9 +206,11 @@ struct ProductMod : ModularFrame<S, M> {
         if (is_second && length == 0) continue;
         mod.reduce(length);
         // The residue of b waits in the result's place. (It fits: it is b, or v is shorter than b.)
-        if (is_second) copy_out<S>(group, mod.arena().a, mod.limbs(), result), is_second_reduced = true;
+        if (is_second)
+          copy_out<S>(group, mod.arena().a, mod.limbs(), result), is_second_reduced = true;
         if (FACTORS == 2 && step == 1) {
-          reread<S>(group, is_second_reduced ? result : input_row<S>(o, 1, row), mod.divisor.words, mod.arena().b);
+          reread<S>(group, is_second_reduced ? result : input_row<S>(o, 1, row), mod.divisor.words,
+                    mod.arena().b);
           group.sync();
         }
       }
@@ -209,7 +220,8 @@ struct ProductMod : ModularFrame<S, M> {
   }
 };
 
-// Threads for products modulo v: as many as the width's kernels have, but no more than leave each the registers that it needs.
+// Threads for products modulo v: as many as the width's kernels have, but no more than leave each
+// the registers that it needs.
 template <class S>
 using ModularShape = Regrouped<S, max_of(S::K, ceil_div(S::N, 512))>;
 

@@ -1,9 +1,11 @@
-// Division by prepared divisors and arithmetic modulo them by the tensor cores: the kernels of div_by.cuh, modular.cuh and
-// pow_mod.cuh over the products of tensor_columns.cuh, with zeros around both factors.
+// Division by prepared divisors and arithmetic modulo them by the tensor cores: the kernels of
+// div_by.cuh, modular.cuh and pow_mod.cuh over the products of tensor_columns.cuh, with zeros
+// around both factors.
 //
-// One warp to a row of up to 2^15 bits, and above one to each 2^15: what stands between the products is short then, and has no
-// barriers. The tiles and registers are what was fastest on an H200: short products waste less with few tiles at a time, long
-// ones read less with many; and so many registers that nothing is spilled around the call of a product.
+// One warp to a row of up to 2^15 bits, and above one to each 2^15: what stands between the
+// products is short then, and has no barriers. The tiles and registers are what was fastest on an
+// H200: short products waste less with few tiles at a time, long ones read less with many; and so
+// many registers that nothing is spilled around the call of a product.
 #pragma once
 #include "div/div_by.cuh"
 #include "div/div_tensor.cuh"
@@ -21,7 +23,12 @@ template <class S>
 struct Prepare<S, TensorCore> : Prepare<TensorRows<S>, InverseProducts> {};
 
 template <class S>
-using QuotientProducts = PaddedColumns<(S::N < 1024 ? 2 : S::N < 4096 ? 3 : 4), (S::N < 1024 ? 104 : S::N < 4096 ? 128 : 168)>;
+using QuotientProducts = PaddedColumns<(S::N < 1024   ? 2
+                                        : S::N < 4096 ? 3
+                                                      : 4),
+                                       (S::N < 1024   ? 104
+                                        : S::N < 4096 ? 128
+                                                      : 168)>;
 
 template <class S>
 struct DivRemBy<S, TensorCore, false> : GroupDivRemBy<TensorRows<S>, QuotientProducts<S>> {};

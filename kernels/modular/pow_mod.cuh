@@ -1,17 +1,20 @@
-// PowMod: a^e mod v by prepared divisors, for every a, e < 2^BITS; results are in [0, v). 0^0 is 1, and everything mod 1 is 0.
+// PowMod: a^e mod v by prepared divisors, for every a, e < 2^BITS; results are in [0, v). 0^0 is 1,
+// and everything mod 1 is 0.
 //
-// Left to right by windows of k bits (D. E. Knuth, TAOCP 2, 4.6.3; A. Brauer): with the powers a^1 .. a^(2^k - 1) in a table
-// and e in base 2^k, the result starts as the power of the top digit, and for each digit below is squared k times and
-// multiplied by the digit's power, unless the digit is zero. All residues are lazy (modular.cuh); only the result is compared
-// with v.
+// Left to right by windows of k bits (D. E. Knuth, TAOCP 2, 4.6.3; A. Brauer): with the powers a^1
+// .. a^(2^k - 1) in a table and e in base 2^k, the result starts as the power of the top digit, and
+// for each digit below is squared k times and multiplied by the digit's power, unless the digit is
+// zero. All residues are lazy (modular.cuh); only the result is compared with v.
 //
-// How wide a window is. For e of E bits there are about E squarings, (1 - 2^-k) E / k products, and 2^k - 2 for the table.
-// The sum is least for k as in `window_bits`: each bound is where a bit more saves as much as its table costs, to within one
-// product in a hundred. At 1024 bits that is 0.22 products a bit beside the squarings. Windows stand at fixed places, though
-// sliding ones would take 3 % fewer products: groups that share a warp then do the same at the same time.
+// How wide a window is. For e of E bits there are about E squarings, (1 - 2^-k) E / k products, and
+// 2^k - 2 for the table. The sum is least for k as in `window_bits`: each bound is where a bit more
+// saves as much as its table costs, to within one product in a hundred. At 1024 bits that is 0.22
+// products a bit beside the squarings. Windows stand at fixed places, though sliding ones would
+// take 3 % fewer products: groups that share a warp then do the same at the same time.
 //
-// The table stands in device memory, one for each group in flight: at most 63 powers, each written once and read once in k
-// squarings, which is nothing beside the products. A wider window would save 2 % at 2^16 bits and double the memory.
+// The table stands in device memory, one for each group in flight: at most 63 powers, each written
+// once and read once in k squarings, which is nothing beside the products. A wider window would
+// save 2 % at 2^16 bits and double the memory.
 #pragma once
 #include "modular/modular.cuh"
 
@@ -33,7 +36,8 @@ template <class S>
 GPUINT_DEVICE u32 exponent_digit(const typename S::Limb* exponent, u32 i, u32 k) {
   using Wide = typename LimbTraits<typename S::Limb>::Wide;
   const i32 limb = static_cast<i32>(i * k / S::LIMB_BITS);
-  const Wide pair = Wide(limb_or_zero<S>(exponent, limb + 1)) << S::LIMB_BITS | limb_or_zero<S>(exponent, limb);
+  const Wide pair =
+      Wide(limb_or_zero<S>(exponent, limb + 1)) << S::LIMB_BITS | limb_or_zero<S>(exponent, limb);
   return static_cast<u32>(pair >> (i * k % S::LIMB_BITS)) & ((1u << k) - 1);
 }
 
@@ -50,7 +54,9 @@ struct PowerMod : ModularFrame<S, M> {
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Base::run(o, shared, [&](G& group, u64 row, unsigned char* bytes) {
       // Asked where it is needed: an address kept from product to product would cost registers.
-      const auto exponent = [&] { return input_row<S>(o, 1, (o.scalar & ONE_EXPONENT) != 0 ? 0 : row); };
+      const auto exponent = [&] {
+        return input_row<S>(o, 1, (o.scalar & ONE_EXPONENT) != 0 ? 0 : row);
+      };
       const u32 bits = group.max(bits_seen<S>(group, exponent()));
       const Prepared<S> prepared(o, row);
       if (bits == 0) {
@@ -61,10 +67,12 @@ struct PowerMod : ModularFrame<S, M> {
       const u32 n = mod.divisor.words;
       const u32 k = window_bits(bits);
       const u32 powers = (1u << k) - 1;
-      Limb* const table = reinterpret_cast<Limb*>(o.scratch + u64(blockIdx.x) * SCRATCH) + G::index() * TABLE;
+      Limb* const table =
+          reinterpret_cast<Limb*>(o.scratch + u64(blockIdx.x) * SCRATCH) + G::index() * TABLE;
       const auto power = [&](u32 e) { return table + (e - 1) * n * WORD; };
 
-      // One loop, so that there is one copy of each kind of product. First it makes the powers; `made` is the highest.
+      // One loop, so that there is one copy of each kind of product. First it makes the powers;
+      // `made` is the highest.
       u32 made = 0;
       u32 position = ceil_div(bits, k) - 1;  // of the lowest digit whose squarings have begun
       u32 squarings = 0;                     // still to do for it
@@ -106,7 +114,8 @@ struct PowerMod : ModularFrame<S, M> {
           ++made;
           copy_words(group, mod.arena().a, n, power(made));
           // The powers are there, and the walk over the digits starts with the top one's.
-          if (made == powers) copy_words(group, power(exponent_digit<S>(exponent(), position, k)), n, mod.arena().a);
+          if (made == powers)
+            copy_words(group, power(exponent_digit<S>(exponent(), position, k)), n, mod.arena().a);
         }
       }
       mod.correct();

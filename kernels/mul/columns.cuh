@@ -1,25 +1,31 @@
 // Classical multiplication: any range of columns of a product of two numbers in shared memory.
 //
-// Column k of a * b is the sum of a[i] * b[k - i]. All that the library multiplies is a range of columns lo <= k < hi: the low
-// product (0 .. n), the full one (0 .. 2n), the middle and high products of the reciprocal, the short products of division.
+// Column k of a * b is the sum of a[i] * b[k - i]. All that the library multiplies is a range of
+// columns lo <= k < hi: the low product (0 .. n), the full one (0 .. 2n), the middle and high
+// products of the reciprocal, the short products of division.
 //
-// A tile of R consecutive columns belongs to one thread. It walks the limbs of a in words of four; for each it needs a window
-// of R + 3 limbs of b, of which R stay from the word before, so a vector load of each operand feeds 4R products. Columns near
-// the ends of a product are short; tiles are dealt to the threads forwards and backwards in turn, so that each thread's tiles
-// together are about equally long (the balanced schedule of the paper, which pairs column i with column n - 1 - i).
+// A tile of R consecutive columns belongs to one thread. It walks the limbs of a in words of four;
+// for each it needs a window of R + 3 limbs of b, of which R stay from the word before, so a vector
+// load of each operand feeds 4R products. Columns near the ends of a product are short; tiles are
+// dealt to the threads forwards and backwards in turn, so that each thread's tiles together are
+// about equally long (the balanced schedule of the paper, which pairs column i with column n - 1 -
+// i).
 //
-// 32-bit limbs: products are added along two chains, one of even and one of odd columns, since within a chain the high half of
-// one product and the low half of the next land in different limbs; each chain ends in one carry count. The sum of a tile is
-// below rows * B^2 * B^(R-1), so R + 2 limbs hold it for fewer than B rows. 16-bit limbs: one 64-bit sum per column.
+// 32-bit limbs: products are added along two chains, one of even and one of odd columns, since
+// within a chain the high half of one product and the low half of the next land in different limbs;
+// each chain ends in one carry count. The sum of a tile is below rows * B^2 * B^(R-1), so R + 2
+// limbs hold it for fewer than B rows. 16-bit limbs: one 64-bit sum per column.
 //
-// A tile's R low limbs go to out[k - lo], or are subtracted from what stands there; its two overflow limbs, which belong to
-// the next tile's first two columns, go to overflow[2 * tile]. `Columns` is the view of that pair of arrays as one number, for
-// `resolve` (carry.cuh) to finish: no carry crosses a tile before.
+// A tile's R low limbs go to out[k - lo], or are subtracted from what stands there; its two
+// overflow limbs, which belong to the next tile's first two columns, go to overflow[2 * tile].
+// `Columns` is the view of that pair of arrays as one number, for `resolve` (carry.cuh) to finish:
+// no carry crosses a tile before.
 //
-// R is chosen by the size of the product: products with fewer columns than a block can share take narrow tiles, to occupy more
-// threads; rows of 2^16 bits and more take wide ones, whose inner loop is products for the better part (three in four of its
-// instructions at R = 8, a little more than one in two at R = 4). Where the paper dispatches dynamic sizes to one static kernel for each power of two (`smallMul`), lengths here are
-// bounds of the tile's loop, and nothing is padded.
+// R is chosen by the size of the product: products with fewer columns than a block can share take
+// narrow tiles, to occupy more threads; rows of 2^16 bits and more take wide ones, whose inner loop
+// is products for the better part (three in four of its instructions at R = 8, a little more than
+// one in two at R = 4). Where the paper dispatches dynamic sizes to one static kernel for each
+// power of two (`smallMul`), lengths here are bounds of the tile's loop, and nothing is padded.
 #pragma once
 #include "core/group.cuh"
 #include "core/limbs.cuh"
@@ -111,17 +117,18 @@ struct Tile<u16, R> {
   }
 };
 
-// A product's columns as written by the tiles: the sum of `out` and the tiles' overflows, or with Direction::Subtract what
-// the tiles have left of a minuend: `out` less the overflows.
+// A product's columns as written by the tiles: the sum of `out` and the tiles' overflows, or with
+// Direction::Subtract what the tiles have left of a minuend: `out` less the overflows.
 template <class Limb>
 struct Columns {
-  Limb* out;       // `width` limbs
-  Limb* overflow;  // two per tile
-  u32 width;       // columns, whole words
-  u32 log_tile;    // log2 R
-  u32 skipped = 0; // columns of the first tile that are below the lowest one
+  Limb* out;        // `width` limbs
+  Limb* overflow;   // two per tile
+  u32 width;        // columns, whole words
+  u32 log_tile;     // log2 R
+  u32 skipped = 0;  // columns of the first tile that are below the lowest one
 
-  // x = limbs k .. k + CHUNK (0 beyond the width); returns the carry or borrow out of the chunk, 0 or 1.
+  // x = limbs k .. k + CHUNK (0 beyond the width); returns the carry or borrow out of the chunk, 0
+  // or 1.
   template <Direction D = Direction::Add, u32 CHUNK>
   GPUINT_DEVICE u32 read(u32 k, Limb (&x)[CHUNK]) const {
     u32 carry = 0;
@@ -154,13 +161,14 @@ struct Columns {
 // Limbs that `overflow` must hold for products of up to `width` columns.
 __host__ __device__ constexpr u32 overflow_limbs(u32 width) { return width / 2 + WORD; }
 
-// Limbs of zeros that must stand on both sides of the second operand: the widest tile, but for those of long rows.
+// Limbs of zeros that must stand on both sides of the second operand: the widest tile, but for
+// those of long rows.
 constexpr u32 PAD = WORD;
 // Above both factors, of strategies that want them padded (tensor_columns.cuh).
 constexpr u32 PAD_ABOVE = 2 * WORD;
 
-// What is multiplied. All lengths and bounds are whole words; a is aligned to a word; b too, and has PAD zero limbs below
-// and above.
+// What is multiplied. All lengths and bounds are whole words; a is aligned to a word; b too, and
+// has PAD zero limbs below and above.
 template <class Limb>
 struct Factors {
   const Limb* a;
@@ -183,7 +191,8 @@ GPUINT_DEVICE void load_window(const Limb* at, Limb* window) {
 // Columns c .. c + R of a * b.
 template <class Limb, u32 R>
 GPUINT_DEVICE void product_tile(const Factors<Limb>& f, u32 c, Tile<Limb, R>& tile) {
-  // Rows whose window meets b: c - i - 3 < b_limbs and c - i + R > 0. The window stays within max_of(R, WORD) limbs of b.
+  // Rows whose window meets b: c - i - 3 < b_limbs and c - i + R > 0. The window stays within
+  // max_of(R, WORD) limbs of b.
   const u32 first = c + WORD > f.b_limbs + 2 ? round_up(c - min_of(c, f.b_limbs + 2), WORD) : 0;
   const u32 end = min_of(f.a_limbs, c + R);
   if (first >= end) return;
@@ -202,7 +211,8 @@ GPUINT_DEVICE void product_tile(const Factors<Limb>& f, u32 c, Tile<Limb, R>& ti
       for (u32 r = R; r > 0; --r) window[WORD + r - 1] = window[r - 1];
     }
   } else {
-    // The words of a wide window stay where they are, and the lowest one is always the one that was the highest.
+    // The words of a wide window stay where they are, and the lowest one is always the one that was
+    // the highest.
     constexpr u32 WORDS = R / WORD + 1;
     Limb words[WORDS][WORD];
     GPUINT_UNROLL(WORDS)
@@ -230,8 +240,9 @@ GPUINT_DEVICE void product_tile(const Factors<Limb>& f, u32 c, Tile<Limb, R>& ti
   }
 }
 
-// Columns c .. c + 4 of a * a: with words I + J in front, every pair of words I != J counts twice, so the tile adds the
-// pairs below the diagonal, doubles, and adds the diagonal word. Half the products of `product_tile`, plus one word.
+// Columns c .. c + 4 of a * a: with words I + J in front, every pair of words I != J counts twice,
+// so the tile adds the pairs below the diagonal, doubles, and adds the diagonal word. Half the
+// products of `product_tile`, plus one word.
 template <class Limb>
 GPUINT_DEVICE void square_tile(const Factors<Limb>& f, u32 c, Tile<Limb, WORD>& tile) {
   const u32 word = c / WORD;
@@ -255,8 +266,9 @@ GPUINT_DEVICE void square_tile(const Factors<Limb>& f, u32 c, Tile<Limb, WORD>& 
     GPUINT_UNROLL(4)
     for (u32 r = 0; r < WORD; ++r) window[WORD + r] = window[r];
   }
-  // Left of the pairs (I, word - I) and (I, word - 1 - I), I >= diagonal: with an even word only (diagonal, diagonal); with an
-  // odd one (diagonal, diagonal + 1), which counts twice, and the upper part of (diagonal, diagonal).
+  // Left of the pairs (I, word - I) and (I, word - 1 - I), I >= diagonal: with an even word only
+  // (diagonal, diagonal); with an odd one (diagonal, diagonal + 1), which counts twice, and the
+  // upper part of (diagonal, diagonal).
   load_word(f.a + diagonal * WORD, a);
   if (word % 2 == 0) {
     tile.twice();
@@ -273,10 +285,11 @@ GPUINT_DEVICE void square_tile(const Factors<Limb>& f, u32 c, Tile<Limb, WORD>& 
   }
 }
 
-// Deals the tiles of `width` columns to the group, backwards in every second round if `zigzag`, and adds them to `out` as
-// written anew (Direction::Add) or subtracts them from it.
+// Deals the tiles of `width` columns to the group, backwards in every second round if `zigzag`, and
+// adds them to `out` as written anew (Direction::Add) or subtracts them from it.
 template <Direction D, u32 R, class Limb, class G, class Compute>
-GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, Limb* out, Limb* overflow, Compute compute) {
+GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, Limb* out,
+                                       Limb* overflow, Compute compute) {
   const u32 tiles = width / R;
   bool backwards = false;
   for (u32 base = 0; base < tiles; base += G::THREADS) {
@@ -291,10 +304,12 @@ GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, L
       u32 borrow = 0;
       GPUINT_UNROLL(R)
       for (u32 r = 0; r < R; ++r) limbs[r] = sub_borrow(out[t * R + r], limbs[r], borrow);
-      // The product of a tile leaves its top limb far from full, so the borrow fits on top of the overflow.
+      // The product of a tile leaves its top limb far from full, so the borrow fits on top of the
+      // overflow.
       limbs[R] = add_carry(limbs[R], Limb(0), borrow);
       if (borrow != 0) GPUINT_RARE(BorrowBeyondTile);
-      GPUINT_ASSERT(limbs[R + 1] + u64(borrow) < u64(1) << LimbTraits<Limb>::BITS, "a tile's overflow has two limbs");
+      GPUINT_ASSERT(limbs[R + 1] + u64(borrow) < u64(1) << LimbTraits<Limb>::BITS,
+                    "a tile's overflow has two limbs");
       limbs[R + 1] = static_cast<Limb>(limbs[R + 1] + borrow);
     }
     if constexpr (R % WORD == 0) {
@@ -317,11 +332,13 @@ struct Scratch {
   Limb* at;  // aligned to a word
 };
 
-// The classical strategy, with tiles of at most WIDEST columns. `out` holds hi - lo limbs, `overflow` holds overflow_limbs(..) for the widest product that the
-// caller makes. Needs a barrier before (operands written) and after (out read).
+// The classical strategy, with tiles of at most WIDEST columns. `out` holds hi - lo limbs,
+// `overflow` holds overflow_limbs(..) for the widest product that the caller makes. Needs a barrier
+// before (operands written) and after (out read).
 template <u32 WIDEST>
 struct ClassicalTiles {
-  // Registers that a thread of a division by these products needs, in a block and in a group within a warp.
+  // Registers that a thread of a division by these products needs, in a block and in a group within
+  // a warp.
   static constexpr u32 DIVISION_REGISTERS = 80;
   static constexpr u32 WARP_DIVISION_REGISTERS = 112;
   // One of modular arithmetic keeps more from product to product.
@@ -330,60 +347,74 @@ struct ClassicalTiles {
   static constexpr bool PADDED = false;
   // Limbs of zeros on both sides of the second operand of whole rows.
   static constexpr u32 ROW_PAD = max_of(WIDEST, PAD);
-  // Limbs of the instance per thread of a division in blocks, and the blocks of the longest quotient by the shortest divisor.
+  // Limbs of the instance per thread of a division in blocks, and the blocks of the longest
+  // quotient by the shortest divisor.
   static constexpr u32 DIVISION_LIMBS = 32;
   static constexpr u32 DIVISION_BLOCKS = 8;
 
   // Limbs that `overflow` must hold for products of a division to so many columns.
-  __host__ __device__ static constexpr u32 overflow_limbs(u32 width) { return gpuint::overflow_limbs(width); }
+  __host__ __device__ static constexpr u32 overflow_limbs(u32 width) {
+    return gpuint::overflow_limbs(width);
+  }
 
-  // Limbs of scratch for products of an operand of at most `operand` limbs by another, to at most `width` columns, in a kernel
-  // whose groups take `taken` bytes of shared memory besides; a whole number of words.
+  // Limbs of scratch for products of an operand of at most `operand` limbs by another, to at most
+  // `width` columns, in a kernel whose groups take `taken` bytes of shared memory besides; a whole
+  // number of words.
   template <class S>
   __host__ __device__ static constexpr u32 scratch_limbs(u32, u32, u32) {
     return 0;
   }
 
   template <class Limb, class G, class Scratch>
-  GPUINT_DEVICE static Columns<Limb> multiply(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
-                                              u32 overflow_capacity, const Scratch&) {
+  GPUINT_DEVICE static Columns<Limb> multiply(const G& group, const Factors<Limb>& f, Limb* out,
+                                              Limb* overflow, u32 overflow_capacity,
+                                              const Scratch&) {
     return run<Direction::Add>(group, f, out, overflow, overflow_capacity);
   }
 
   // out -= the columns lo .. hi of a * b, to be read as a difference.
   template <class Limb, class G, class Scratch>
-  GPUINT_DEVICE static Columns<Limb> subtract(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
-                                              u32 overflow_capacity, const Scratch&) {
+  GPUINT_DEVICE static Columns<Limb> subtract(const G& group, const Factors<Limb>& f, Limb* out,
+                                              Limb* overflow, u32 overflow_capacity,
+                                              const Scratch&) {
     return run<Direction::Subtract>(group, f, out, overflow, overflow_capacity);
   }
 
   // Columns lo .. hi of a * a; b is not used.
   template <class Limb, class G, class Scratch>
-  GPUINT_DEVICE static Columns<Limb> square(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow, const Scratch&) {
-    return deal_tiles<Direction::Add, 4>(group, f.hi - f.lo, f.hi <= f.a_limbs, out, overflow,
-                                         [&](u32 k, Tile<Limb, 4>& tile) { square_tile<Limb>(f, f.lo + k, tile); });
+  GPUINT_DEVICE static Columns<Limb> square(const G& group, const Factors<Limb>& f, Limb* out,
+                                            Limb* overflow, const Scratch&) {
+    return deal_tiles<Direction::Add, 4>(
+        group, f.hi - f.lo, f.hi <= f.a_limbs, out, overflow,
+        [&](u32 k, Tile<Limb, 4>& tile) { square_tile<Limb>(f, f.lo + k, tile); });
   }
 
  private:
   template <Direction D, class Limb, class G>
-  GPUINT_DEVICE static Columns<Limb> run(const G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
-                                         u32 overflow_capacity) {
+  GPUINT_DEVICE static Columns<Limb> run(const G& group, const Factors<Limb>& f, Limb* out,
+                                         Limb* overflow, u32 overflow_capacity) {
     const u32 width = f.hi - f.lo;
-    GPUINT_ASSERT(f.lo <= f.hi && (f.lo | f.hi | f.a_limbs | f.b_limbs) % WORD == 0, "bounds of products are whole words");
-    GPUINT_ASSERT(u64(min_of(f.a_limbs, f.b_limbs)) + WORD < u64(1) << LimbTraits<Limb>::BITS, "a tile's sum has R + 2 limbs");
+    GPUINT_ASSERT(f.lo <= f.hi && (f.lo | f.hi | f.a_limbs | f.b_limbs) % WORD == 0,
+                  "bounds of products are whole words");
+    GPUINT_ASSERT(u64(min_of(f.a_limbs, f.b_limbs)) + WORD < u64(1) << LimbTraits<Limb>::BITS,
+                  "a tile's sum has R + 2 limbs");
     if constexpr (WIDEST > 4)
       if (width >= 2 * WIDEST * G::THREADS)
-        return deal_tiles<D, WIDEST>(group, width, true, out, overflow, [&](u32 k, Tile<Limb, WIDEST>& tile) {
-          product_tile<Limb, WIDEST>(f, f.lo + k, tile);
-        });
-    // A block has threads to spare in a small product; in a warp narrow tiles only cost instructions.
+        return deal_tiles<D, WIDEST>(group, width, true, out, overflow,
+                                     [&](u32 k, Tile<Limb, WIDEST>& tile) {
+                                       product_tile<Limb, WIDEST>(f, f.lo + k, tile);
+                                     });
+    // A block has threads to spare in a small product; in a warp narrow tiles only cost
+    // instructions.
     if (!G::IN_WARP && width <= 2 * G::THREADS && width <= overflow_capacity)
-      return deal_tiles<D, 2>(group, width, true, out, overflow,
-                              [&](u32 k, Tile<Limb, 2>& tile) { product_tile<Limb, 2>(f, f.lo + k, tile); });
+      return deal_tiles<D, 2>(group, width, true, out, overflow, [&](u32 k, Tile<Limb, 2>& tile) {
+        product_tile<Limb, 2>(f, f.lo + k, tile);
+      });
     const bool rises = f.lo < min_of(f.a_limbs, f.b_limbs);
     const bool falls = f.hi > max_of(f.a_limbs, f.b_limbs);
-    return deal_tiles<D, 4>(group, width, !(rises && falls), out, overflow,
-                            [&](u32 k, Tile<Limb, 4>& tile) { product_tile<Limb, 4>(f, f.lo + k, tile); });
+    return deal_tiles<D, 4>(
+        group, width, !(rises && falls), out, overflow,
+        [&](u32 k, Tile<Limb, 4>& tile) { product_tile<Limb, 4>(f, f.lo + k, tile); });
   }
 };
 

@@ -1,21 +1,27 @@
-// Karatsuba's multiplication: a product of two numbers of m limbs by three products of m / 2 limbs instead of four.
+// Karatsuba's multiplication: a product of two numbers of m limbs by three products of m / 2 limbs
+// instead of four.
 //
 // With X = B^(m/2), a = a1 X + a0, b = b1 X + b0:
-//     a b = z2 X^2 + (z0 + z2 - s |a0 - a1| |b0 - b1|) X + z0,   z0 = a0 b0,  z2 = a1 b1,  s = sign((a0 - a1) (b0 - b1)).
-// Differences rather than sums: |a0 - a1| has m / 2 limbs and no carry limb, and a square's three products are squares.
+//     a b = z2 X^2 + (z0 + z2 - s |a0 - a1| |b0 - b1|) X + z0,   z0 = a0 b0,  z2 = a1 b1,  s =
+//     sign((a0 - a1) (b0 - b1)).
+// Differences rather than sums: |a0 - a1| has m / 2 limbs and no carry limb, and a square's three
+// products are squares.
 //
-// Recursion. `depth` halvings, at most KARATSUBA_DEPTH, as many as leave factors of at least KARATSUBA_LIMBS limbs; those are
-// multiplied classically. The recursion is a loop over its lowest nodes t = 0 .. 3^(depth-1): the digits of t to base 3 say
-// which of the three products is taken on each level, and a node is derived from t wherever it is needed, so there is no
-// stack. A lowest node deals the tiles of its three products to the group together, which keeps more threads busy than one
-// after the other.
+// Recursion. `depth` halvings, at most KARATSUBA_DEPTH, as many as leave factors of at least
+// KARATSUBA_LIMBS limbs; those are multiplied classically. The recursion is a loop over its lowest
+// nodes t = 0 .. 3^(depth-1): the digits of t to base 3 say which of the three products is taken on
+// each level, and a node is derived from t wherever it is needed, so there is no stack. A lowest
+// node deals the tiles of its three products to the group together, which keeps more threads busy
+// than one after the other.
 //
-// Any range of columns. A product of lengths m, n to columns lo .. hi is covered by one square block of side
-// h = min(m, n, (hi - lo) / 2), rounded down to 2^depth words, whose 2h columns start at lo; the block is multiplied by
-// Karatsuba and the pairs of limbs outside it classically. A full product of equal lengths is all block; a low or high one
-// is a block of half its length and two triangles; a square mirrors its triangles. Of an unbalanced product, or of a middle
-// one, the block is a part only, and the rest stays classical: a second block would cost its own scratch and a pass over the
-// columns. Ranges too narrow for a block of 2 KARATSUBA_LIMBS are classical altogether.
+// Any range of columns. A product of lengths m, n to columns lo .. hi is covered by one square
+// block of side h = min(m, n, (hi - lo) / 2), rounded down to 2^depth words, whose 2h columns start
+// at lo; the block is multiplied by Karatsuba and the pairs of limbs outside it classically. A full
+// product of equal lengths is all block; a low or high one is a block of half its length and two
+// triangles; a square mirrors its triangles. Of an unbalanced product, or of a middle one, the
+// block is a part only, and the rest stays classical: a second block would cost its own scratch and
+// a pass over the columns. Ranges too narrow for a block of 2 KARATSUBA_LIMBS are classical
+// altogether.
 //
 // Products of limbs, as fractions of the classical ones (full n^2, low or high n^2 / 2):
 //     full      (3/4)^depth(n)                    low, high      1/2 + (3/4)^depth(n/2) / 2
@@ -24,13 +30,15 @@
 //       full          0.750   0.563   0.422   0.422
 //       low, high     1.000   0.875   0.781   0.711
 //       middle        1.000   0.938   0.891   0.855
-// (karatsuba_products below). The price is a few passes over the columns, each with a barrier or two.
+// (karatsuba_products below). The price is a few passes over the columns, each with a barrier or
+// two.
 //
-// Scratch of a node of m limbs: two differences of m / 2, the middle product of m and a word; the lowest nodes have 3m / 2
-// limbs of overflow besides. Halved from level to level this stays below 4h; the block's product takes another 2h where it
-// cannot stand in the result. A kernel whose shared memory would pass KARATSUBA_SHARED with it, or whose groups have more than
-// KARATSUBA_THREADS threads, has none, and its products are classical: so are those of instances of fewer than
-// 2 KARATSUBA_LIMBS.
+// Scratch of a node of m limbs: two differences of m / 2, the middle product of m and a word; the
+// lowest nodes have 3m / 2 limbs of overflow besides. Halved from level to level this stays below
+// 4h; the block's product takes another 2h where it cannot stand in the result. A kernel whose
+// shared memory would pass KARATSUBA_SHARED with it, or whose groups have more than
+// KARATSUBA_THREADS threads, has none, and its products are classical: so are those of instances of
+// fewer than 2 KARATSUBA_LIMBS.
 #pragma once
 #include "core/bounds.cuh"
 #include "core/carry.cuh"
@@ -38,7 +46,8 @@
 
 namespace gpuint {
 
-// Factors shorter than this are multiplied classically: below, three tiles a product are not enough work for the passes.
+// Factors shorter than this are multiplied classically: below, three tiles a product are not enough
+// work for the passes.
 constexpr u32 KARATSUBA_LIMBS = 64;
 // Levels; a fourth would leave most threads of a group without a tile.
 constexpr u32 KARATSUBA_DEPTH = 3;
@@ -67,10 +76,12 @@ __host__ __device__ constexpr u64 karatsuba_products(u32 limbs) {
   return leaf + u64(limbs) * limbs - u64(side) * side;
 }
 
-static_assert(KARATSUBA_LIMBS % WORD == 0 && KARATSUBA_LIMBS >= (KARATSUBA_DEPTH + 1) * WORD,
-              "a leaf is whole words, and the extra words of all levels fit in what 4h leaves over");
+static_assert(
+    KARATSUBA_LIMBS % WORD == 0 && KARATSUBA_LIMBS >= (KARATSUBA_DEPTH + 1) * WORD,
+    "a leaf is whole words, and the extra words of all levels fit in what 4h leaves over");
 static_assert(karatsuba_products(KARATSUBA_LIMBS) == u64(KARATSUBA_LIMBS) * KARATSUBA_LIMBS &&
-                  4 * karatsuba_products(2 * KARATSUBA_LIMBS) == 3 * u64(2 * KARATSUBA_LIMBS) * (2 * KARATSUBA_LIMBS),
+                  4 * karatsuba_products(2 * KARATSUBA_LIMBS) ==
+                      3 * u64(2 * KARATSUBA_LIMBS) * (2 * KARATSUBA_LIMBS),
               "the threshold is where the first halving pays");
 
 // One product of the recursion.
@@ -107,7 +118,8 @@ struct KaratsubaNode {
 
 // Columns c .. c + 4 of a * b, for lengths in whole words; nothing is read around b.
 template <class Limb>
-GPUINT_DEVICE void bounded_tile(const Limb* a, u32 a_limbs, const Limb* b, u32 b_limbs, u32 c, Tile<Limb, WORD>& tile) {
+GPUINT_DEVICE void bounded_tile(const Limb* a, u32 a_limbs, const Limb* b, u32 b_limbs, u32 c,
+                                Tile<Limb, WORD>& tile) {
   const u32 first = c > b_limbs ? c - b_limbs : 0;
   const u32 end = min_of(a_limbs, c + WORD);
   if (first >= end) return;
@@ -137,7 +149,9 @@ struct Karatsuba {
   static constexpr u32 DIVISION_LIMBS = 32;
   static constexpr u32 DIVISION_BLOCKS = 8;
   // Limbs that `overflow` must hold for products of a division to so many columns.
-  __host__ __device__ static constexpr u32 overflow_limbs(u32 width) { return gpuint::overflow_limbs(width); }
+  __host__ __device__ static constexpr u32 overflow_limbs(u32 width) {
+    return gpuint::overflow_limbs(width);
+  }
 
   template <class S>
   __host__ __device__ static constexpr u32 scratch_limbs(u32 operand, u32 width, u32 taken) {
@@ -148,21 +162,23 @@ struct Karatsuba {
   }
 
   template <class Limb, class G, class Scratch>
-  GPUINT_DEVICE static Columns<Limb> multiply(G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
-                                              u32 overflow_capacity, const Scratch& scratch) {
+  GPUINT_DEVICE static Columns<Limb> multiply(G& group, const Factors<Limb>& f, Limb* out,
+                                              Limb* overflow, u32 overflow_capacity,
+                                              const Scratch& scratch) {
     return run<Direction::Add>(group, f, out, overflow, overflow_capacity, scratch);
   }
 
   template <class Limb, class G, class Scratch>
-  GPUINT_DEVICE static Columns<Limb> subtract(G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
-                                              u32 overflow_capacity, const Scratch& scratch) {
+  GPUINT_DEVICE static Columns<Limb> subtract(G& group, const Factors<Limb>& f, Limb* out,
+                                              Limb* overflow, u32 overflow_capacity,
+                                              const Scratch& scratch) {
     return run<Direction::Subtract>(group, f, out, overflow, overflow_capacity, scratch);
   }
 
   // Columns from lo = 0 only.
   template <class Limb, class G, class Scratch>
-  GPUINT_DEVICE static Columns<Limb> square(G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
-                                            const Scratch& scratch) {
+  GPUINT_DEVICE static Columns<Limb> square(G& group, const Factors<Limb>& f, Limb* out,
+                                            Limb* overflow, const Scratch& scratch) {
     const u32 h = side_within<Scratch>(min_of(f.a_limbs, f.hi / 2), false);
     if (h == 0) return Classical::square<Limb>(group, f, out, overflow, scratch);
     if constexpr (Scratch::LIMBS > 0) {
@@ -175,10 +191,12 @@ struct Karatsuba {
         for (u32 part = 0; part < 2; ++part) {
           tile.twice();
           const u32 offset = (part + 1) * h;
-          if (c >= offset) bounded_tile(part == 0 ? f.a : a1, part == 0 ? h : rest, a1, rest, c - offset, tile);
+          if (c >= offset)
+            bounded_tile(part == 0 ? f.a : a1, part == 0 ? h : rest, a1, rest, c - offset, tile);
         }
       };
-      const auto columns = deal_tiles<Direction::Add, WORD>(group, f.hi, true, out, overflow, compute);
+      const auto columns =
+          deal_tiles<Direction::Add, WORD>(group, f.hi, true, out, overflow, compute);
       return join<Direction::Add>(group, columns, scratch.at, 2 * h);
     } else {
       return {};
@@ -197,12 +215,13 @@ struct Karatsuba {
   }
 
   template <Direction D, class Limb, class G, class Scratch>
-  GPUINT_DEVICE static Columns<Limb> run(G& group, const Factors<Limb>& f, Limb* out, Limb* overflow, u32 overflow_capacity,
+  GPUINT_DEVICE static Columns<Limb> run(G& group, const Factors<Limb>& f, Limb* out,
+                                         Limb* overflow, u32 overflow_capacity,
                                          const Scratch& scratch) {
     const u32 width = f.hi - f.lo;
     const u32 most = min_of(min_of(f.a_limbs, f.b_limbs), width / 2);
-    const bool whole = D == Direction::Add && f.a_limbs == most && f.b_limbs == most && width == 2 * most &&
-                       karatsuba_side(most) == most;
+    const bool whole = D == Direction::Add && f.a_limbs == most && f.b_limbs == most &&
+                       width == 2 * most && karatsuba_side(most) == most;
     const u32 h = side_within<Scratch>(most, whole);
     if (h == 0) {
       if constexpr (D == Direction::Add)
@@ -214,21 +233,25 @@ struct Karatsuba {
       // The block's lowest column is lo: i0 + j0 = lo.
       const u32 i0 = min_of(f.lo, f.a_limbs - h), j0 = f.lo - i0;
       Limb* const block = whole ? out : scratch.at;
-      full<false, Limb>(group, {f.a + i0, f.b + j0, h, block, whole ? scratch.at : scratch.at + 2 * h});
+      full<false, Limb>(group,
+                        {f.a + i0, f.b + j0, h, block, whole ? scratch.at : scratch.at + 2 * h});
       if (whole) return {out, overflow, width, ONE_TILE};
-      const auto columns = deal_tiles<D, WORD>(group, width, true, out, overflow, [&](u32 k, Tile<Limb, WORD>& tile) {
-        // Rows of a before and after the block by all of b; the block's rows by b below and above the block.
-        GPUINT_UNROLL(1)
-        for (u32 part = 0; part < 4; ++part) {
-          const bool rows = part < 2, after = part % 2 != 0;
-          const u32 i = rows ? (after ? i0 + h : 0) : i0;
-          const u32 a_limbs = rows ? (after ? f.a_limbs - i : i0) : h;
-          const u32 j = rows || !after ? 0 : j0 + h;
-          const u32 b_limbs = rows ? f.b_limbs : after ? f.b_limbs - j : j0;
-          const u32 c = f.lo + k;
-          if (c >= i + j && b_limbs > 0) bounded_tile(f.a + i, a_limbs, f.b + j, b_limbs, c - (i + j), tile);
-        }
-      });
+      const auto columns = deal_tiles<D, WORD>(
+          group, width, true, out, overflow, [&](u32 k, Tile<Limb, WORD>& tile) {
+            // Rows of a before and after the block by all of b; the block's rows by b below and
+            // above the block.
+            GPUINT_UNROLL(1)
+            for (u32 part = 0; part < 4; ++part) {
+              const bool rows = part < 2, after = part % 2 != 0;
+              const u32 i = rows ? (after ? i0 + h : 0) : i0;
+              const u32 a_limbs = rows ? (after ? f.a_limbs - i : i0) : h;
+              const u32 j = rows || !after ? 0 : j0 + h;
+              const u32 b_limbs = rows ? f.b_limbs : after ? f.b_limbs - j : j0;
+              const u32 c = f.lo + k;
+              if (c >= i + j && b_limbs > 0)
+                bounded_tile(f.a + i, a_limbs, f.b + j, b_limbs, c - (i + j), tile);
+            }
+          });
       return join<D>(group, columns, block, 2 * h);
     } else {
       return {};
@@ -237,15 +260,16 @@ struct Karatsuba {
 
   // Columns plus the block's product, or less it, as one number in place of the columns.
   template <Direction D, class Limb, class G>
-  GPUINT_DEVICE static Columns<Limb> join(G& group, const Columns<Limb>& columns, const Limb* block, u32 block_limbs) {
+  GPUINT_DEVICE static Columns<Limb> join(G& group, const Columns<Limb>& columns, const Limb* block,
+                                          u32 block_limbs) {
     group.sync();
     resolve<D, LocalCarry::Small, Limb, WORD>(
         group, columns.width,
-        [&](u32 k, Limb (&x)[WORD]) {
+        [&](u32 k, Limb(&x)[WORD]) {
           const u32 carry = columns.template read<D>(k, x);
           return carry + accumulate<D>(block, block_limbs, k, x);
         },
-        [&](u32 k, Limb (&x)[WORD]) { store_word(columns.out + k, x); });
+        [&](u32 k, Limb(&x)[WORD]) { store_word(columns.out + k, x); });
     return {columns.out, columns.overflow, columns.width, ONE_TILE};
   }
 
@@ -266,12 +290,14 @@ struct Karatsuba {
     return carry;
   }
 
-  // The root's product, resolved. Its factors must be visible to all threads; the product is on return.
+  // The root's product, resolved. Its factors must be visible to all threads; the product is on
+  // return.
   template <bool SQUARE, class Limb, class G>
   GPUINT_DEVICE static void full(G& group, const KaratsubaNode<Limb>& root) {
     u32 leaves = 1;
     for (u32 level = karatsuba_depth(root.limbs); level > 1; --level) leaves *= 3;
-    u32 negative = 0;  // bit `span` of the node that is worked on: its product of differences is negative
+    u32 negative =
+        0;  // bit `span` of the node that is worked on: its product of differences is negative
     GPUINT_UNROLL(1)
     for (u32 t = 0; t < leaves; ++t) {
       GPUINT_UNROLL(1)
@@ -296,10 +322,10 @@ struct Karatsuba {
   // to = |x0 - x1| of the halves of x; whether x0 < x1.
   template <class Limb, class G>
   GPUINT_DEVICE static bool difference(G& group, const Limb* x, u32 half, Limb* to) {
-    const auto store = [&](u32 k, Limb (&word)[WORD]) { store_word(to + k, word); };
+    const auto store = [&](u32 k, Limb(&word)[WORD]) { store_word(to + k, word); };
     const bool negative = resolve<Direction::Subtract, LocalCarry::Binary, Limb, WORD>(
                               group, half,
-                              [&](u32 k, Limb (&word)[WORD]) {
+                              [&](u32 k, Limb(&word)[WORD]) {
                                 load_word(x + k, word);
                                 return accumulate<Direction::Subtract>(x + half, half, k, word);
                               },
@@ -307,7 +333,7 @@ struct Karatsuba {
     if (negative)
       resolve<Direction::Subtract, LocalCarry::Binary, Limb, WORD>(
           group, half,
-          [&](u32 k, Limb (&word)[WORD]) {
+          [&](u32 k, Limb(&word)[WORD]) {
             GPUINT_UNROLL(4)
             for (u32 i = 0; i < WORD; ++i) word[i] = 0;
             return accumulate<Direction::Subtract>(to, half, k, word);
@@ -316,7 +342,8 @@ struct Karatsuba {
     return negative;
   }
 
-  // The three products of a lowest node: z0 and z2 to out, that of the differences to the middle. All are resolved.
+  // The three products of a lowest node: z0 and z2 to out, that of the differences to the middle.
+  // All are resolved.
   template <bool SQUARE, class Limb, class G>
   GPUINT_DEVICE static void multiply_leaves(G& group, const KaratsubaNode<Limb>& node) {
     const u32 half = node.half(), tiles = node.limbs / WORD;
@@ -341,11 +368,12 @@ struct Karatsuba {
     // z0 and z2 stand side by side, and nothing carries out of either.
     GPUINT_UNROLL(1)
     for (u32 number = 0; number < 2; ++number) {
-      const Columns<Limb> columns = number == 0 ? Columns<Limb>{node.out, overflow, 2 * node.limbs, 2}
-                                                : Columns<Limb>{node.middle(), overflow + node.limbs, node.limbs, 2};
+      const Columns<Limb> columns =
+          number == 0 ? Columns<Limb>{node.out, overflow, 2 * node.limbs, 2}
+                      : Columns<Limb>{node.middle(), overflow + node.limbs, node.limbs, 2};
       [[maybe_unused]] const u32 carry = resolve<Direction::Add, LocalCarry::Binary, Limb, WORD>(
-          group, columns.width, [&](u32 k, Limb (&x)[WORD]) { return columns.read(k, x); },
-          [&](u32 k, Limb (&x)[WORD]) { store_word(columns.out + k, x); });
+          group, columns.width, [&](u32 k, Limb(&x)[WORD]) { return columns.read(k, x); },
+          [&](u32 k, Limb(&x)[WORD]) { store_word(columns.out + k, x); });
       GPUINT_ASSERT(carry == 0, "nothing carries out of a product");
     }
     group.sync();
@@ -355,11 +383,12 @@ struct Karatsuba {
   template <class Limb, class G>
   GPUINT_DEVICE static void combine(G& group, const KaratsubaNode<Limb>& node, bool negative) {
     const u32 limbs = node.limbs;
-    // A product to be taken away is added as its complement and 1, modulo the word above: carries only go up.
+    // A product to be taken away is added as its complement and 1, modulo the word above: carries
+    // only go up.
     const Limb flip = negative ? Limb(0) : Limb(~Limb(0));
     resolve<Direction::Add, LocalCarry::Small, Limb, WORD>(
         group, limbs + WORD,
-        [&](u32 k, Limb (&x)[WORD]) {
+        [&](u32 k, Limb(&x)[WORD]) {
           Limb product[WORD] = {};
           GPUINT_UNROLL(4)
           for (u32 i = 0; i < WORD; ++i) x[i] = 0;
@@ -369,20 +398,21 @@ struct Karatsuba {
           }
           u32 carry = k == 0 ? flip & 1 : 0;
           GPUINT_UNROLL(4)
-          for (u32 i = 0; i < WORD; ++i) x[i] = add_carry(x[i], static_cast<Limb>(product[i] ^ flip), carry);
+          for (u32 i = 0; i < WORD; ++i)
+            x[i] = add_carry(x[i], static_cast<Limb>(product[i] ^ flip), carry);
           return carry + accumulate<Direction::Add>(node.out + limbs, limbs, k, x);
         },
-        [&](u32 k, Limb (&x)[WORD]) { store_word(node.middle() + k, x); });
+        [&](u32 k, Limb(&x)[WORD]) { store_word(node.middle() + k, x); });
     group.sync();
     GPUINT_ASSERT(is_carry(node.middle() + limbs), "a0 b1 + a1 b0 < 2 X^2");
     Limb* const at = node.out + node.half();
     [[maybe_unused]] const u32 carry = resolve<Direction::Add, LocalCarry::Binary, Limb, WORD>(
         group, limbs + node.half(),
-        [&](u32 k, Limb (&x)[WORD]) {
+        [&](u32 k, Limb(&x)[WORD]) {
           load_word(at + k, x);
           return accumulate<Direction::Add>(node.middle(), limbs + WORD, k, x);
         },
-        [&](u32 k, Limb (&x)[WORD]) { store_word(at + k, x); });
+        [&](u32 k, Limb(&x)[WORD]) { store_word(at + k, x); });
     GPUINT_ASSERT(carry == 0, "nothing carries out of a product");
     group.sync();
   }

@@ -1,7 +1,8 @@
 // Products of two rows: low (mod 2^BITS), wide (2 * BITS) and the low square.
 //
-// Both operands are copied to shared memory, the strategy M computes the columns (columns.cuh, karatsuba.cuh), and one
-// resolution of carries writes them to global memory. Rows that are short enough are multiplied by a lane each (mul_lanes.cuh).
+// Both operands are copied to shared memory, the strategy M computes the columns (columns.cuh,
+// karatsuba.cuh), and one resolution of carries writes them to global memory. Rows that are short
+// enough are multiplied by a lane each (mul_lanes.cuh).
 #pragma once
 #include "core/carry.cuh"
 #include "mul/columns.cuh"
@@ -19,7 +20,8 @@ struct ProductArena {
   static constexpr u32 OUT = (E == Extent::Wide ? 2 : 1) * OPERAND;
   static constexpr u32 OVERFLOW = round_up(overflow_limbs(OUT), WORD);
   static constexpr u32 OWN_BYTES = (2 * OPERAND + 2 * M::ROW_PAD + OUT + OVERFLOW) * sizeof(Limb);
-  static constexpr u32 SCRATCH = M::template scratch_limbs<S>(OPERAND, OUT, OWN_BYTES + Group<S::THREADS>::SCRATCH_BYTES);
+  static constexpr u32 SCRATCH =
+      M::template scratch_limbs<S>(OPERAND, OUT, OWN_BYTES + Group<S::THREADS>::SCRATCH_BYTES);
   static constexpr u32 BYTES = OWN_BYTES + SCRATCH * sizeof(Limb);
 
   Limb *a, *b, *out, *overflow;
@@ -42,14 +44,15 @@ struct ProductArena {
   }
 };
 
-// Writes `columns` to a row, in chunks of whole words: limbs 0 .. N to low, the next N to high, either of which may be null.
+// Writes `columns` to a row, in chunks of whole words: limbs 0 .. N to low, the next N to high,
+// either of which may be null.
 template <class S, class G>
-GPUINT_DEVICE void write_product(G& group, const Columns<typename S::Limb>& columns, typename S::Limb* low,
-                                 typename S::Limb* high) {
+GPUINT_DEVICE void write_product(G& group, const Columns<typename S::Limb>& columns,
+                                 typename S::Limb* low, typename S::Limb* high) {
   using Limb = typename S::Limb;
   resolve<Direction::Add, LocalCarry::Binary, Limb, S::CHUNK>(
-      group, columns.width, [&](u32 k, Limb (&x)[S::CHUNK]) { return columns.read(k, x); },
-      [&](u32 k, Limb (&x)[S::CHUNK]) {
+      group, columns.width, [&](u32 k, Limb(&x)[S::CHUNK]) { return columns.read(k, x); },
+      [&](u32 k, Limb(&x)[S::CHUNK]) {
         GPUINT_UNROLL(S::CHUNK)
         for (u32 i = 0; i < S::CHUNK; i += WORD) {
           const u32 at = k + i;
@@ -105,11 +108,12 @@ struct RowProduct : Frame<S, ProductArena<S, M, E>::BYTES> {
   template <class G>
   GPUINT_DEVICE static Columns<Limb> multiply(G& group, const Arena& arena) {
     if constexpr (OPERANDS == 2)
-      return M::template multiply<Limb>(group, {arena.a, Arena::OPERAND, arena.b, Arena::OPERAND, 0, Arena::OUT}, arena.out,
-                                        arena.overflow, Arena::OVERFLOW, arena.scratch);
+      return M::template multiply<Limb>(
+          group, {arena.a, Arena::OPERAND, arena.b, Arena::OPERAND, 0, Arena::OUT}, arena.out,
+          arena.overflow, Arena::OVERFLOW, arena.scratch);
     else
-      return M::template square<Limb>(group, {arena.a, Arena::OPERAND, nullptr, 0, 0, Arena::OUT}, arena.out, arena.overflow,
-                                      arena.scratch);
+      return M::template square<Limb>(group, {arena.a, Arena::OPERAND, nullptr, 0, 0, Arena::OUT},
+                                      arena.out, arena.overflow, arena.scratch);
   }
 };
 
@@ -118,24 +122,28 @@ struct ProductBy {
   using Type = RowProduct<S, M, E, OPERANDS>;
 };
 
-// By the classical strategy. Q = 1 and 2 stand for the paper's groups whatever the width; from Q = 3 on a short row has a lane, in
-// limbs of 32 bits for every digit. Long rows take wide tiles, two to a thread, of which one is short where the other is long.
+// By the classical strategy. Q = 1 and 2 stand for the paper's groups whatever the width; from Q =
+// 3 on a short row has a lane, in limbs of 32 bits for every digit. Long rows take wide tiles, two
+// to a thread, of which one is short where the other is long.
 template <class S, Extent E, u32 OPERANDS>
 struct ProductBy<S, Classical, E, OPERANDS> {
   static constexpr u32 WIDEST = 8;
-  static constexpr bool SHORT = S::Q >= 3 && S::BITS % (32 * WORD) == 0 && S::BITS <= 32 * MOST_LANE_LIMBS;
-  static constexpr bool LONG = OPERANDS == 2 && S::LIMB_BITS == 32 && S::N >= 2048 && S::N % (2 * WIDEST) == 0 && S::K >= 8 &&
-                               S::K <= 2 * WIDEST;
+  static constexpr bool SHORT =
+      S::Q >= 3 && S::BITS % (32 * WORD) == 0 && S::BITS <= 32 * MOST_LANE_LIMBS;
+  static constexpr bool LONG = OPERANDS == 2 && S::LIMB_BITS == 32 && S::N >= 2048 &&
+                               S::N % (2 * WIDEST) == 0 && S::K >= 8 && S::K <= 2 * WIDEST;
   using Tiled = RowProduct<Regrouped<S, 2 * WIDEST>, ClassicalTiles<WIDEST>, E, OPERANDS>;
-  using Type = typename Either<SHORT, LaneProduct<Width<S::BITS>, E, OPERANDS>,
-                               typename Either<LONG, Tiled, RowProduct<S, Classical, E, OPERANDS>>::Type>::Type;
+  using Type = typename Either<
+      SHORT, LaneProduct<Width<S::BITS>, E, OPERANDS>,
+      typename Either<LONG, Tiled, RowProduct<S, Classical, E, OPERANDS>>::Type>::Type;
 };
 
 // c = a * b mod 2^BITS.
 template <class S, class M>
 struct MulLow : ProductBy<S, M, Extent::Low, 2>::Type {};
 
-// a * b in full: the low half to out[0] and the high half to out[1], or, with scalar = 1, both to the row of 2 * BITS in out[0].
+// a * b in full: the low half to out[0] and the high half to out[1], or, with scalar = 1, both to
+// the row of 2 * BITS in out[0].
 template <class S, class M>
 struct MulWide : ProductBy<S, M, Extent::Wide, 2>::Type {};
 

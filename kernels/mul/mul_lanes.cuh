@@ -1,17 +1,21 @@
-// Products of short rows, a row to a lane: low (mod 2^BITS), wide (2 * BITS) and the low square, for up to 64 limbs.
+// Products of short rows, a row to a lane: low (mod 2^BITS), wide (2 * BITS) and the low square,
+// for up to 64 limbs.
 //
-// A lane keeps the second factor b and the sums of the columns in registers and adds a[i] b row by row (operand scanning), all
-// loops unrolled. As in columns.cuh there are two chains, of even and of odd columns, so that a product is one IMAD.WIDE that takes
-// the carry of the one before. Nothing counts carries. In a low product each chain ends at the top of the number, where its
-// carry is dropped. In a wide one, row i has a chain of b[1], b[3] .. that ends at columns i + N - 1 and i + N, where no row before
-// has been: it leaves at most 2^32 - 2 in the upper one. That has room for the carry of the chain of b[0], b[2] .., which ends
-// below. So there are ten products to an addition of carries; what else a kernel does is to bring rows and take them away.
+// A lane keeps the second factor b and the sums of the columns in registers and adds a[i] b row by
+// row (operand scanning), all loops unrolled. As in columns.cuh there are two chains, of even and
+// of odd columns, so that a product is one IMAD.WIDE that takes the carry of the one before.
+// Nothing counts carries. In a low product each chain ends at the top of the number, where its
+// carry is dropped. In a wide one, row i has a chain of b[1], b[3] .. that ends at columns i + N -
+// 1 and i + N, where no row before has been: it leaves at most 2^32 - 2 in the upper one. That has
+// room for the carry of the chain of b[0], b[2] .., which ends below. So there are ten products to
+// an addition of carries; what else a kernel does is to bring rows and take them away.
 //
-// Of a low square, the products of different limbs are added once and doubled, then those of equal limbs are added: N (N + 2) / 4
-// products where a low product has N (N + 1) / 2.
+// Of a low square, the products of different limbs are added once and doubled, then those of equal
+// limbs are added: N (N + 2) / 4 products where a low product has N (N + 1) / 2.
 //
-// Rows pass through shared memory, 32 of a warp at a time: global memory is read and written a line at a time. Rows stand an odd
-// number of words apart, so that the lanes of a quarter of a warp reach all banks.
+// Rows pass through shared memory, 32 of a warp at a time: global memory is read and written a line
+// at a time. Rows stand an odd number of words apart, so that the lanes of a quarter of a warp
+// reach all banks.
 #pragma once
 #include "core/copy.cuh"
 #include "mul/product.cuh"
@@ -25,7 +29,8 @@ constexpr u32 MOST_LANE_LIMBS = 64;
 template <class S, Extent E, u32 OPERANDS>
 struct LaneProduct {
   static constexpr u32 N = S::N;
-  static_assert(S::LIMB_BITS == 32 && N % WORD == 0 && N <= MOST_LANE_LIMBS, "rows that fit a lane's registers");
+  static_assert(S::LIMB_BITS == 32 && N % WORD == 0 && N <= MOST_LANE_LIMBS,
+                "rows that fit a lane's registers");
 
   static constexpr u32 WARPS = 4;
   static constexpr u32 THREADS = 32 * WARPS;
@@ -41,11 +46,13 @@ struct LaneProduct {
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     GPUINT_UNROLL(1)
-    for (u64 of_block = u64(blockIdx.x) * ROWS; of_block < o.rows; of_block += u64(gridDim.x) * ROWS) {
+    for (u64 of_block = u64(blockIdx.x) * ROWS; of_block < o.rows;
+         of_block += u64(gridDim.x) * ROWS) {
       const u64 first = of_block + ptx::thread() / 32 * 32;
       const u32 rows = rows_from(o.rows, first);
       GPUINT_UNROLL(2)
-      for (u32 i = 0; i < OPERANDS; ++i) bring(static_cast<const u32*>(o.in[i]) + first * N, rows, region(shared) + i * REGION);
+      for (u32 i = 0; i < OPERANDS; ++i)
+        bring(static_cast<const u32*>(o.in[i]) + first * N, rows, region(shared) + i * REGION);
       __syncwarp();
       u32* const own = region(shared) + ptx::thread() % 32 * STRIDE;
       if constexpr (OPERANDS == 1)
@@ -58,7 +65,9 @@ struct LaneProduct {
       GPUINT_UNROLL(2)
       for (u32 half = 0; half < (E == Extent::Wide ? 2 : 1); ++half) {
         u32* const to = half_of_product<E>(o, first, half, N);
-        if (to != nullptr) take(region(shared) + half * REGION, rows, to, E == Extent::Wide && o.scalar == 1 ? 2 * N : N);
+        if (to != nullptr)
+          take(region(shared) + half * REGION, rows, to,
+               E == Extent::Wide && o.scalar == 1 ? 2 * N : N);
       }
       // A lane brings the next rows' words to where it has just taken these from.
     }
@@ -85,7 +94,8 @@ struct LaneProduct {
     GPUINT_UNROLL()
     for (u32 i = 0; i < WORDS; ++i) {
       const u32 k = 32 * i + lane;
-      word[i] = k / WORDS < rows ? __ldg(reinterpret_cast<const uint4*>(from) + k) : make_uint4(0, 0, 0, 0);
+      word[i] = k / WORDS < rows ? __ldg(reinterpret_cast<const uint4*>(from) + k)
+                                 : make_uint4(0, 0, 0, 0);
     }
     GPUINT_UNROLL()
     for (u32 i = 0; i < WORDS; ++i) {
@@ -100,14 +110,16 @@ struct LaneProduct {
     for (u32 i = 0; i < WORDS; ++i) {
       const u32 k = 32 * i + ptx::thread() % 32, row = k / WORDS, at = k % WORDS * WORD;
       if (row >= rows) continue;
-      *reinterpret_cast<uint4*>(to + u64(row) * stride + at) = *reinterpret_cast<const uint4*>(from + row * STRIDE + at);
+      *reinterpret_cast<uint4*>(to + u64(row) * stride + at) =
+          *reinterpret_cast<const uint4*>(from + row * STRIDE + at);
     }
   }
 
-  // Adds a b[j] for j = from, from + 2 .. below `to` to the columns column + j and column + j + 1, of which only those below TOP are
-  // there.
+  // Adds a b[j] for j = from, from + 2 .. below `to` to the columns column + j and column + j + 1,
+  // of which only those below TOP are there.
   template <u32 TOP>
-  GPUINT_DEVICE static void add_chain(u32 a, const u32 (&b)[N], u32 from, u32 to, u32 column, u32 (&sums)[TOP]) {
+  GPUINT_DEVICE static void add_chain(u32 a, const u32 (&b)[N], u32 from, u32 to, u32 column,
+                                      u32 (&sums)[TOP]) {
     GPUINT_UNROLL()
     for (u32 j = from; j < to; j += 2) {
       const u32 c = column + j;
@@ -121,7 +133,8 @@ struct LaneProduct {
 
   // Columns first .. first + WORD, of which the even and the odd part are complete, as limbs.
   template <u32 TOP>
-  GPUINT_DEVICE static void finish_word(const u32 (&even)[TOP], const u32 (&odd)[TOP], u32 first, u32& carry, u32* to) {
+  GPUINT_DEVICE static void finish_word(const u32 (&even)[TOP], const u32 (&odd)[TOP], u32 first,
+                                        u32& carry, u32* to) {
     u32 limbs[WORD], above = 0;
     GPUINT_UNROLL(4)
     for (u32 i = 0; i < WORD; ++i) limbs[i] = even[first + i];
@@ -138,7 +151,8 @@ struct LaneProduct {
     for (u32 i = 0; i < N; i += WORD) load_word(from + i, limbs + i);
   }
 
-  // Adds up the rows of a b below column TOP, of which the lower N take the place of a as limbs; returns what carries out of these.
+  // Adds up the rows of a b below column TOP, of which the lower N take the place of a as limbs;
+  // returns what carries out of these.
   template <u32 TOP>
   GPUINT_DEVICE static u32 add_rows(u32* a, const u32* b_row, u32 (&even)[TOP], u32 (&odd)[TOP]) {
     u32 b[N], carry = 0;

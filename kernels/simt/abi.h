@@ -11,9 +11,10 @@ using gpuint_operands = gpuint::Operands;
 using gpuint_facts = gpuint::Facts;
 
 struct gpuint_simt_options {
-  uint64_t seed;          // of the schedule; 0: in order
-  uint32_t max_grid;      // most blocks of a launch; 0: as many as the rows ask for
-  uint32_t host_threads;  // 0: as many as the machine runs at a time; builds with a sanitizer use one
+  uint64_t seed;      // of the schedule; 0: in order
+  uint32_t max_grid;  // most blocks of a launch; 0: as many as the rows ask for
+  uint32_t
+      host_threads;  // 0: as many as the machine runs at a time; builds with a sanitizer use one
 };
 
 struct gpuint_simt_stats {
@@ -28,12 +29,15 @@ enum { GPUINT_SIMT_OK = 0, GPUINT_SIMT_UNKNOWN_KERNEL = 1, GPUINT_SIMT_FAULT = 2
 // OK or UNKNOWN_KERNEL.
 int gpuint_simt_facts(const char* kernel, gpuint_facts* out);
 
-// Runs min(ceil(rows / rows_per_block), max_grid) blocks (clusters of blocks, but one at least), fewer where they need scratch,
-// which the launch provides: the operands' own is not looked at. After FAULT, `message` (cut to `message_len` bytes, ended with a
-// zero) says what happened and where; outputs are then undefined, and the next launch works. `stats` and `message` may be null.
-int gpuint_simt_launch(const char* kernel, const gpuint_operands* operands, const gpuint_simt_options* options,
-                       gpuint_simt_stats* stats, char* message, size_t message_len);
+// Runs min(ceil(rows / rows_per_block), max_grid) blocks (clusters of blocks, but one at least),
+// fewer where they need scratch, which the launch provides: the operands' own is not looked at.
+// After FAULT, `message` (cut to `message_len` bytes, ended with a zero) says what happened and
+// where; outputs are then undefined, and the next launch works. `stats` and `message` may be null.
+int gpuint_simt_launch(const char* kernel, const gpuint_operands* operands,
+                       const gpuint_simt_options* options, gpuint_simt_stats* stats, char* message,
+                       size_t message_len);
 
-// How often the kernels of this process have taken a path that few operands take, and its name; null beyond the last one (rare.h).
+// How often the kernels of this process have taken a path that few operands take, and its name;
+// null beyond the last one (rare.h).
 const char* gpuint_simt_rare(uint32_t path, uint64_t* count);
 }

@@ -26,31 +26,53 @@ SIMT_INLINE Thread& me() { return static_cast<Thread&>(*self); }
 
 const char* name(BarrierOp op) {
   switch (op) {
-    case BarrierOp::Count: return "__syncthreads_count";
-    case BarrierOp::And: return "__syncthreads_and";
-    case BarrierOp::Or: return "__syncthreads_or";
-    case BarrierOp::Cluster: return "barrier.cluster";
-    default: return "__syncthreads";
+    case BarrierOp::Count:
+      return "__syncthreads_count";
+    case BarrierOp::And:
+      return "__syncthreads_and";
+    case BarrierOp::Or:
+      return "__syncthreads_or";
+    case BarrierOp::Cluster:
+      return "barrier.cluster";
+    default:
+      return "__syncthreads";
   }
 }
 
 const char* name(WarpOp op) {
   switch (op) {
-    case WarpOp::Sync: return "__syncwarp";
-    case WarpOp::Shuffle: return "__shfl_sync";
-    case WarpOp::ShuffleUp: return "__shfl_up_sync";
-    case WarpOp::ShuffleDown: return "__shfl_down_sync";
-    case WarpOp::ShuffleXor: return "__shfl_xor_sync";
-    case WarpOp::Ballot: return "__ballot_sync";
-    case WarpOp::Any: return "__any_sync";
-    case WarpOp::All: return "__all_sync";
-    case WarpOp::Add: return "__reduce_add_sync";
-    case WarpOp::Min: case WarpOp::SignedMin: return "__reduce_min_sync";
-    case WarpOp::Max: case WarpOp::SignedMax: return "__reduce_max_sync";
-    case WarpOp::And: return "__reduce_and_sync";
-    case WarpOp::Or: return "__reduce_or_sync";
-    case WarpOp::Xor: return "__reduce_xor_sync";
-    default: return "mma.sync";
+    case WarpOp::Sync:
+      return "__syncwarp";
+    case WarpOp::Shuffle:
+      return "__shfl_sync";
+    case WarpOp::ShuffleUp:
+      return "__shfl_up_sync";
+    case WarpOp::ShuffleDown:
+      return "__shfl_down_sync";
+    case WarpOp::ShuffleXor:
+      return "__shfl_xor_sync";
+    case WarpOp::Ballot:
+      return "__ballot_sync";
+    case WarpOp::Any:
+      return "__any_sync";
+    case WarpOp::All:
+      return "__all_sync";
+    case WarpOp::Add:
+      return "__reduce_add_sync";
+    case WarpOp::Min:
+    case WarpOp::SignedMin:
+      return "__reduce_min_sync";
+    case WarpOp::Max:
+    case WarpOp::SignedMax:
+      return "__reduce_max_sync";
+    case WarpOp::And:
+      return "__reduce_and_sync";
+    case WarpOp::Or:
+      return "__reduce_or_sync";
+    case WarpOp::Xor:
+      return "__reduce_xor_sync";
+    default:
+      return "mma.sync";
   }
 }
 
@@ -76,7 +98,10 @@ SIMT_INLINE Thread* Block::pick() {
   const u32 draw = random();
   Thread*& last = ready_[--ready_end_ & RING];
   if ((draw & 255) >= run_ahead_) {
-    Thread*& other = ready_[(ready_begin_ + ((draw >> 8) * static_cast<u64>(ready_end_ - ready_begin_ + 1) >> 24)) & RING];
+    Thread*& other =
+        ready_[(ready_begin_ +
+                ((draw >> 8) * static_cast<u64>(ready_end_ - ready_begin_ + 1) >> 24)) &
+               RING];
     Thread* const thread = other;
     other = last;
     last = thread;
@@ -127,7 +152,9 @@ SIMT_RUNTIME void Block::leave(Thread& me) {
   Barrier& own = barriers_[me.rank];
   Barrier& all = barriers_[MAX_CLUSTER];
   for (const Barrier* barrier : {&own, &all})
-    if (barrier->waiting != 0) fail(me, "divergent barrier: a thread leaves the kernel while others wait", nullptr, barrier->site);
+    if (barrier->waiting != 0)
+      fail(me, "divergent barrier: a thread leaves the kernel while others wait", nullptr,
+           barrier->site);
   warps_[me.id / 32].present &= ~(1u << me.id % 32);
   me.state = Thread::State::Left;
   ++own.left;
@@ -140,13 +167,15 @@ SIMT_RUNTIME void Block::leave(Thread& me) {
 
 // --- Barrier
 //
-// One result and two tags are enough: a barrier completes when every thread has arrived, hence has left the barrier before.
+// One result and two tags are enough: a barrier completes when every thread has arrived, hence has
+// left the barrier before.
 
 SIMT_INLINE u32 Block::barrier(Thread& me, BarrierOp op, bool predicate, Site site) {
   Barrier& here = barriers_[op == BarrierOp::Cluster ? MAX_CLUSTER : me.rank];
   me.operation = static_cast<u8>(op);
   me.site = site;
-  if (here.left != 0) fail(me, "divergent barrier: some threads have left the kernel", nullptr, site);
+  if (here.left != 0)
+    fail(me, "divergent barrier: some threads have left the kernel", nullptr, site);
   if (here.waiting == 0) {
     here.site = site;
     here.op = op;
@@ -193,14 +222,16 @@ SIMT_INLINE Block::Meeting& Block::meeting(Warp& warp, u32 mask) {
   return *place;
 }
 
-// A product of byte matrices for all lanes, each of which waits with its fragments where its value points to.
+// A product of byte matrices for all lanes, each of which waits with its fragments where its value
+// points to.
 SIMT_INLINE void multiply_bytes(const u64 (&value)[32]) {
   u8 a[16][32], b[8][32];
   for (u32 lane = 0; lane < 32; ++lane) {
     const Fragments& own = *reinterpret_cast<const Fragments*>(value[lane]);
     const u32 g = lane / 4, t = lane % 4;
     for (u32 e = 0; e < 4; ++e) {
-      for (u32 q = 0; q < 4; ++q) a[g + 8 * (q % 2)][16 * (q / 2) + 4 * t + e] = static_cast<u8>(own.a[q] >> 8 * e);
+      for (u32 q = 0; q < 4; ++q)
+        a[g + 8 * (q % 2)][16 * (q / 2) + 4 * t + e] = static_cast<u8>(own.a[q] >> 8 * e);
       for (u32 q = 0; q < 2; ++q) b[g][16 * q + 4 * t + e] = static_cast<u8>(own.b[q] >> 8 * e);
     }
   }
@@ -220,7 +251,8 @@ SIMT_INLINE void multiply_bytes(const u64 (&value)[32]) {
 SIMT_INLINE void Block::complete(Warp& warp, u32 mask, WarpOp op) {
   if (op == WarpOp::Sync) return;
   if (op == WarpOp::MultiplyBytes) return multiply_bytes(warp.value);
-  if (op == WarpOp::Shuffle || op == WarpOp::ShuffleUp || op == WarpOp::ShuffleDown || op == WarpOp::ShuffleXor) {
+  if (op == WarpOp::Shuffle || op == WarpOp::ShuffleUp || op == WarpOp::ShuffleDown ||
+      op == WarpOp::ShuffleXor) {
     for (u32 lanes = mask; lanes != 0; lanes &= lanes - 1) {
       const u32 lane = static_cast<u32>(__builtin_ctz(lanes));
       const u32 source = warp.source[lane];
@@ -234,21 +266,42 @@ SIMT_INLINE void Block::complete(Warp& warp, u32 mask, WarpOp op) {
     const u32 lane = static_cast<u32>(__builtin_ctz(lanes));
     const u32 value = static_cast<u32>(warp.value[lane]);
     switch (op) {
-      case WarpOp::Ballot: fold |= value << lane; break;
-      case WarpOp::Any: case WarpOp::Or: fold |= value; break;
-      case WarpOp::All: case WarpOp::And: fold &= value; break;
-      case WarpOp::Xor: fold ^= value; break;
-      case WarpOp::Add: fold += value; break;
-      case WarpOp::Min: fold = value < fold ? value : fold; break;
-      case WarpOp::Max: fold = fold < value ? value : fold; break;
-      case WarpOp::SignedMin: fold = static_cast<int>(value) < static_cast<int>(fold) ? value : fold; break;
-      default: fold = static_cast<int>(fold) < static_cast<int>(value) ? value : fold; break;
+      case WarpOp::Ballot:
+        fold |= value << lane;
+        break;
+      case WarpOp::Any:
+      case WarpOp::Or:
+        fold |= value;
+        break;
+      case WarpOp::All:
+      case WarpOp::And:
+        fold &= value;
+        break;
+      case WarpOp::Xor:
+        fold ^= value;
+        break;
+      case WarpOp::Add:
+        fold += value;
+        break;
+      case WarpOp::Min:
+        fold = value < fold ? value : fold;
+        break;
+      case WarpOp::Max:
+        fold = fold < value ? value : fold;
+        break;
+      case WarpOp::SignedMin:
+        fold = static_cast<int>(value) < static_cast<int>(fold) ? value : fold;
+        break;
+      default:
+        fold = static_cast<int>(fold) < static_cast<int>(value) ? value : fold;
+        break;
     }
   }
   for (u32 lanes = mask; lanes != 0; lanes &= lanes - 1) warp.result[__builtin_ctz(lanes)] = fold;
 }
 
-SIMT_INLINE u64 Block::rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u32 source, Site site) {
+SIMT_INLINE u64 Block::rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u32 source,
+                                  Site site) {
   const u32 lane = me.id % 32;
   const u32 first = me.id - lane;
   Warp& warp = warps_[first / 32];
@@ -256,7 +309,8 @@ SIMT_INLINE u64 Block::rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u3
   me.site = site;
   me.mask = mask;
   if ((mask >> lane & 1) == 0) fail(me, "the calling lane is not in its mask", nullptr, site);
-  if ((mask & ~warp.present) != 0) fail(me, "the mask names lanes that left the kernel or never were", nullptr, site);
+  if ((mask & ~warp.present) != 0)
+    fail(me, "the mask names lanes that left the kernel or never were", nullptr, site);
   Meeting& here = meeting(warp, mask);
   if (here.arrived == 0) {
     here.op = op;
@@ -279,10 +333,13 @@ SIMT_INLINE u64 Block::rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u3
   ++stats_.warp_ops;
   const u32 others = mask & ~(1u << lane);
 #if SIMT_TSAN
-  for (u32 lanes = others; lanes != 0; lanes &= lanes - 1) order_acquire(warp.arrival[__builtin_ctz(lanes)]);
-  for (u32 lanes = others; lanes != 0; lanes &= lanes - 1) order_release(warp.departure[__builtin_ctz(lanes)]);
+  for (u32 lanes = others; lanes != 0; lanes &= lanes - 1)
+    order_acquire(warp.arrival[__builtin_ctz(lanes)]);
+  for (u32 lanes = others; lanes != 0; lanes &= lanes - 1)
+    order_release(warp.departure[__builtin_ctz(lanes)]);
 #endif
-  for (u32 lanes = others; lanes != 0; lanes &= lanes - 1) push(threads_[first + static_cast<u32>(__builtin_ctz(lanes))]);
+  for (u32 lanes = others; lanes != 0; lanes &= lanes - 1)
+    push(threads_[first + static_cast<u32>(__builtin_ctz(lanes))]);
   const u64 result = warp.result[lane];
   yield_by_chance(me);
   return result;
@@ -291,19 +348,28 @@ SIMT_INLINE u64 Block::rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u3
 // --- Shared memory of another block of the cluster
 
 unsigned char* Block::of_block(const Thread& me, const void* shared, u32 rank) const {
-  return launch_shared_[rank] + (static_cast<const unsigned char*>(shared) - launch_shared_[me.rank]);
+  return launch_shared_[rank] +
+         (static_cast<const unsigned char*>(shared) - launch_shared_[me.rank]);
 }
 
 // --- What kernels call
 
-SIMT_RUNTIME u32 barrier(BarrierOp op, bool predicate, Site site) { return me().block->barrier(me(), op, predicate, site); }
+SIMT_RUNTIME u32 barrier(BarrierOp op, bool predicate, Site site) {
+  return me().block->barrier(me(), op, predicate, site);
+}
 SIMT_RUNTIME u64 rendezvous(WarpOp op, u32 mask, u64 value, u32 source, Site site) {
   return me().block->rendezvous(me(), op, mask, value, source, site);
 }
-unsigned char* of_block(const void* shared, u32 rank) { return me().block->of_block(me(), shared, rank); }
+unsigned char* of_block(const void* shared, u32 rank) {
+  return me().block->of_block(me(), shared, rank);
+}
 void trap(Site site) { me().block->fail(me(), "__trap", nullptr, site); }
-void fail_assertion(const char* condition, const char* text, Site site) { me().block->fail(me(), text, condition, site); }
-void fail_width(Site site) { me().block->fail(me(), "the width of a shuffle is not a power of two up to 32", nullptr, site); }
+void fail_assertion(const char* condition, const char* text, Site site) {
+  me().block->fail(me(), text, condition, site);
+}
+void fail_width(Site site) {
+  me().block->fail(me(), "the width of a shuffle is not a power of two up to 32", nullptr, site);
+}
 
 // --- Faults
 
@@ -329,13 +395,16 @@ std::string at(Site site) { return std::string(site.file) + ":" + std::to_string
 // What a thread is doing, the same text for threads that do the same.
 std::string activity(const Thread& thread) {
   switch (thread.state) {
-    case Thread::State::Left: return "left the kernel";
+    case Thread::State::Left:
+      return "left the kernel";
     case Thread::State::AtBarrier:
-      return std::string("in ") + name(static_cast<BarrierOp>(thread.operation)) + " at " + at(thread.site);
-    case Thread::State::AtWarp:
-      return std::string("in ") + name(static_cast<WarpOp>(thread.operation)) + " with mask " + hex(thread.mask) + " at " +
+      return std::string("in ") + name(static_cast<BarrierOp>(thread.operation)) + " at " +
              at(thread.site);
-    default: return "ready to run";
+    case Thread::State::AtWarp:
+      return std::string("in ") + name(static_cast<WarpOp>(thread.operation)) + " with mask " +
+             hex(thread.mask) + " at " + at(thread.site);
+    default:
+      return "ready to run";
   }
 }
 
@@ -343,10 +412,13 @@ std::string activity(const Thread& thread) {
 std::string reason(const Thread& waiting, const Thread& missing) {
   const std::string who = "lane " + std::to_string(missing.index.x % 32);
   switch (missing.state) {
-    case Thread::State::Left: return "deadlock: " + who + ", which the mask names, left the kernel";
+    case Thread::State::Left:
+      return "deadlock: " + who + ", which the mask names, left the kernel";
     case Thread::State::AtWarp:
-      return missing.mask == waiting.mask ? std::string("deadlock") : "deadlock: " + who + " waits with another mask";
-    default: return "deadlock: " + who + ", which the mask names, waits for the block";
+      return missing.mask == waiting.mask ? std::string("deadlock")
+                                          : "deadlock: " + who + " waits with another mask";
+    default:
+      return "deadlock: " + who + ", which the mask names, waits for the block";
   }
 }
 
@@ -360,7 +432,8 @@ std::string Block::describe() const {
     what = fault_.what;
     if (fault_.detail != nullptr) what += std::string(" (") + fault_.detail + ")";
   } else {
-    // Nobody can go on. Threads at the barrier wait for those in warp operations, so the cause is with the latter.
+    // Nobody can go on. Threads at the barrier wait for those in warp operations, so the cause is
+    // with the latter.
     what = "deadlock";
     for (u32 id = 0; id < threads; ++id) {
       if (threads_[id]->state != Thread::State::AtWarp) continue;
@@ -376,10 +449,12 @@ std::string Block::describe() const {
       break;
     }
   }
-  std::string text = std::string("kernel ") + launch_.kernel + ", block " + std::to_string(thread->coordinates->block_index.x) +
-                     ", thread " + std::to_string(thread->index.x) + ": " + what + ", at " + at(thread->site);
+  std::string text = std::string("kernel ") + launch_.kernel + ", block " +
+                     std::to_string(thread->coordinates->block_index.x) + ", thread " +
+                     std::to_string(thread->index.x) + ": " + what + ", at " + at(thread->site);
 
-  bool ready[MAX_THREADS] = {};  // woken, but not yet run: their state still says what they waited for
+  bool ready[MAX_THREADS] =
+      {};  // woken, but not yet run: their state still says what they waited for
   for (u32 i = ready_begin_; i != ready_end_; ++i) ready[ready_[i & RING]->id] = true;
   const auto doing = [&](u32 id) {
     if (threads_[id] == fault_.thread && fault_.what != nullptr) return std::string("found it");
@@ -427,7 +502,8 @@ void Block::begin(const Launch& launch) {
     thread.index.x = id % launch.threads;
     thread.coordinates = &coordinates_[thread.rank];
   }
-  // Afresh for every launch: in a fiber of the last one a compiler may have kept the address of that host thread's `self`.
+  // Afresh for every launch: in a fiber of the last one a compiler may have kept the address of
+  // that host thread's `self`.
   for (u32 id = 0; id < threads; ++id) threads_[id]->fiber.prepare(&Block::enter, id);
 }
 
@@ -467,9 +543,10 @@ bool Block::run(u32 index, Stats& stats, std::string& message) {
   for (u32 rank = 0; rank < launch_.cluster; ++rank) {
     long long offset = 0;
     if (!shared_[rank]->is_overrun(offset)) continue;
-    message = std::string("kernel ") + launch_.kernel + ", block " + std::to_string(coordinates_[rank].block_index.x) +
-              ": a thread wrote outside of shared memory, at byte " + std::to_string(offset) + " of " +
-              std::to_string(launch_.shared_bytes);
+    message = std::string("kernel ") + launch_.kernel + ", block " +
+              std::to_string(coordinates_[rank].block_index.x) +
+              ": a thread wrote outside of shared memory, at byte " + std::to_string(offset) +
+              " of " + std::to_string(launch_.shared_bytes);
     return false;
   }
   return true;

@@ -1,22 +1,25 @@
-// One block, or the blocks of a cluster: a fiber for every thread, the scheduler among them, barriers and rendezvous, and what happens
-// on a fault.
+// One block, or the blocks of a cluster: a fiber for every thread, the scheduler among them,
+// barriers and rendezvous, and what happens on a fault.
 //
-// Scheduling. Ready threads stand in a queue. A thread that must wait picks the next one and switches straight to it. With seed 0
-// the queue is first in, first out, and whoever completes a barrier or rendezvous goes on. With any other seed the pick is random:
-// with a probability that is drawn for each block the thread that became ready last, else a uniformly random one, so that some
-// blocks run in near lockstep and in others one warp runs far ahead; and whoever completes a barrier or rendezvous may lose its
-// turn. Draws depend on the seed and the index of the block only.
+// Scheduling. Ready threads stand in a queue. A thread that must wait picks the next one and
+// switches straight to it. With seed 0 the queue is first in, first out, and whoever completes a
+// barrier or rendezvous goes on. With any other seed the pick is random: with a probability that is
+// drawn for each block the thread that became ready last, else a uniformly random one, so that some
+// blocks run in near lockstep and in others one warp runs far ahead; and whoever completes a
+// barrier or rendezvous may lose its turn. Draws depend on the seed and the index of the block
+// only.
 //
-// Rendezvous. The lanes of one mask meet in a record of their warp, found by the mask itself: lanes that wait with the mask of the
-// whole warp do not disturb a sub-warp that has not come so far. The last lane to arrive works out every lane's result, so that
-// nobody reads what a faster lane may overwrite.
+// Rendezvous. The lanes of one mask meet in a record of their warp, found by the mask itself: lanes
+// that wait with the mask of the whole warp do not disturb a sub-warp that has not come so far. The
+// last lane to arrive works out every lane's result, so that nobody reads what a faster lane may
+// overwrite.
 //
-// Order for ThreadSanitizer. At a barrier every thread releases and then acquires one tag. At a rendezvous every lane releases a
-// tag of its own; the last lane acquires those and releases one tag for each lane it wakes. No lane ever gains order with a lane
-// outside of its mask.
+// Order for ThreadSanitizer. At a barrier every thread releases and then acquires one tag. At a
+// rendezvous every lane releases a tag of its own; the last lane acquires those and releases one
+// tag for each lane it wakes. No lane ever gains order with a lane outside of its mask.
 //
-// Faults. The thread that finds one records it and switches to the host's context, which writes the message from the states of all
-// threads and gives the fibers up.
+// Faults. The thread that finds one records it and switches to the host's context, which writes the
+// message from the states of all threads and gives the fibers up.
 #pragma once
 #include "collective.h"
 #include "fiber.h"
@@ -75,7 +78,8 @@ class Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  // Before the blocks of a launch that this object runs, on the host thread that runs them. Throws std::bad_alloc.
+  // Before the blocks of a launch that this object runs, on the host thread that runs them. Throws
+  // std::bad_alloc.
   void begin(const Launch& launch);
 
   // Runs one cluster; false after a fault, which is then described in `message`.
@@ -110,10 +114,11 @@ class Block {
     WarpOp op = WarpOp::Sync;
   };
   struct Warp {
-    Meeting meetings[32];  // the one of a mask stands at the mask's lowest lane, if that place was free
-    u32 displaced;         // meetings that stand elsewhere
-    u32 present;           // lanes that have not left the kernel
-    u64 value[32];         // by lane
+    Meeting
+        meetings[32];  // the one of a mask stands at the mask's lowest lane, if that place was free
+    u32 displaced;     // meetings that stand elsewhere
+    u32 present;       // lanes that have not left the kernel
+    u64 value[32];     // by lane
     u64 result[32];
     u8 source[32];
     char arrival[32];  // tags for order
@@ -149,7 +154,8 @@ class Block {
   Fault fault_;
   u32 fibers_ = 0;
 
-  // Read and written between the instructions of kernels: plain arrays, because library code would be instrumented.
+  // Read and written between the instructions of kernels: plain arrays, because library code would
+  // be instrumented.
   unsigned char* launch_shared_[MAX_CLUSTER] = {};
   Barrier barriers_[MAX_CLUSTER + 1];  // of each block; the last one is the cluster's
   Thread* threads_[MAX_THREADS] = {};

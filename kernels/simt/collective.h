@@ -1,8 +1,9 @@
 // Barriers, shuffles, votes and reductions: what a thread cannot do alone.
 //
-// All of them come down to two functions of the block's scheduler. `barrier` waits for all threads of the block. `rendezvous`
-// waits for the lanes of a mask; the last one to come works out every lane's result. Several rendezvous of one warp, with
-// different masks, may be under way at the same time.
+// All of them come down to two functions of the block's scheduler. `barrier` waits for all threads
+// of the block. `rendezvous` waits for the lanes of a mask; the last one to come works out every
+// lane's result. Several rendezvous of one warp, with different masks, may be under way at the same
+// time.
 #pragma once
 #include "thread.h"
 
@@ -13,11 +14,27 @@ namespace gpuint::simt {
 
 enum class BarrierOp : u8 { Sync, Count, And, Or, Cluster };
 enum class WarpOp : u8 {
-  Sync, Shuffle, ShuffleUp, ShuffleDown, ShuffleXor, Ballot, Any, All,
-  Add, Min, Max, SignedMin, SignedMax, And, Or, Xor, MultiplyBytes
+  Sync,
+  Shuffle,
+  ShuffleUp,
+  ShuffleDown,
+  ShuffleXor,
+  Ballot,
+  Any,
+  All,
+  Add,
+  Min,
+  Max,
+  SignedMin,
+  SignedMax,
+  And,
+  Or,
+  Xor,
+  MultiplyBytes
 };
 
-// Number of threads of the block (of the cluster for the barrier of all its blocks) that gave a true predicate.
+// Number of threads of the block (of the cluster for the barrier of all its blocks) that gave a
+// true predicate.
 u32 barrier(BarrierOp op, bool predicate, Site site);
 
 // A place in the shared memory of the cluster's block `rank`, given the same place in the caller's.
@@ -28,7 +45,8 @@ u64 rendezvous(WarpOp op, u32 mask, u64 value, u32 source, Site site);
 
 [[noreturn]] void fail_width(Site site);
 
-// The lane that a shuffle reads, as PTX defines shfl.sync; out of range of its segment of `width` lanes: the lane itself.
+// The lane that a shuffle reads, as PTX defines shfl.sync; out of range of its segment of `width`
+// lanes: the lane itself.
 inline u32 shuffle_source(WarpOp op, int distance, int width, Site site) {
   if (width < 1 || width > 32 || (width & (width - 1)) != 0) fail_width(site);
   const u32 lane = self->index.x % 32;
@@ -36,16 +54,21 @@ inline u32 shuffle_source(WarpOp op, int distance, int width, Site site) {
   const u32 last = first + static_cast<u32>(width) - 1;
   const u32 b = static_cast<u32>(distance) & 31;
   switch (op) {
-    case WarpOp::ShuffleUp: return lane >= first + b ? lane - b : lane;
-    case WarpOp::ShuffleDown: return lane + b <= last ? lane + b : lane;
-    case WarpOp::ShuffleXor: return (lane ^ b) <= last ? lane ^ b : lane;
-    default: return first | (b & static_cast<u32>(width - 1));
+    case WarpOp::ShuffleUp:
+      return lane >= first + b ? lane - b : lane;
+    case WarpOp::ShuffleDown:
+      return lane + b <= last ? lane + b : lane;
+    case WarpOp::ShuffleXor:
+      return (lane ^ b) <= last ? lane ^ b : lane;
+    default:
+      return first | (b & static_cast<u32>(width - 1));
   }
 }
 
 template <class T>
 T shuffle(WarpOp op, u32 mask, T value, int distance, int width, Site site) {
-  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(u64), "CUDA shuffles values of up to 8 bytes");
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(u64),
+                "CUDA shuffles values of up to 8 bytes");
   u64 bits = 0;
   std::memcpy(&bits, &value, sizeof value);
   bits = rendezvous(op, mask, bits, shuffle_source(op, distance, width, site), site);
@@ -64,8 +87,8 @@ struct Fragments {
   u32* c;
 };
 
-// c += a * b for a 16 x 32 and b 32 x 8 matrices of unsigned bytes, modulo 2^32, with the fragments of PTX's
-// mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32. It needs the whole warp.
+// c += a * b for a 16 x 32 and b 32 x 8 matrices of unsigned bytes, modulo 2^32, with the fragments
+// of PTX's mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32. It needs the whole warp.
 inline void multiply_bytes(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2], GPUINT_SITE) {
   const Fragments mine{a, b, c};
   rendezvous(WarpOp::MultiplyBytes, ~0u, reinterpret_cast<u64>(&mine), 0, site);
@@ -73,9 +96,12 @@ inline void multiply_bytes(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2], GP
 
 }  // namespace gpuint::simt
 
-inline void __syncthreads(GPUINT_SITE) { gpuint::simt::barrier(gpuint::simt::BarrierOp::Sync, false, site); }
+inline void __syncthreads(GPUINT_SITE) {
+  gpuint::simt::barrier(gpuint::simt::BarrierOp::Sync, false, site);
+}
 inline int __syncthreads_count(int predicate, GPUINT_SITE) {
-  return static_cast<int>(gpuint::simt::barrier(gpuint::simt::BarrierOp::Count, predicate != 0, site));
+  return static_cast<int>(
+      gpuint::simt::barrier(gpuint::simt::BarrierOp::Count, predicate != 0, site));
 }
 inline int __syncthreads_or(int predicate, GPUINT_SITE) {
   return gpuint::simt::barrier(gpuint::simt::BarrierOp::Or, predicate != 0, site) != 0;
@@ -93,11 +119,13 @@ T __shfl_sync(unsigned mask, T value, int lane, int width = 32, GPUINT_SITE) {
 }
 template <class T>
 T __shfl_up_sync(unsigned mask, T value, unsigned distance, int width = 32, GPUINT_SITE) {
-  return gpuint::simt::shuffle(gpuint::simt::WarpOp::ShuffleUp, mask, value, static_cast<int>(distance), width, site);
+  return gpuint::simt::shuffle(gpuint::simt::WarpOp::ShuffleUp, mask, value,
+                               static_cast<int>(distance), width, site);
 }
 template <class T>
 T __shfl_down_sync(unsigned mask, T value, unsigned distance, int width = 32, GPUINT_SITE) {
-  return gpuint::simt::shuffle(gpuint::simt::WarpOp::ShuffleDown, mask, value, static_cast<int>(distance), width, site);
+  return gpuint::simt::shuffle(gpuint::simt::WarpOp::ShuffleDown, mask, value,
+                               static_cast<int>(distance), width, site);
 }
 template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32, GPUINT_SITE) {
@@ -124,13 +152,16 @@ inline unsigned __reduce_max_sync(unsigned mask, unsigned value, GPUINT_SITE) {
   return gpuint::simt::vote(gpuint::simt::WarpOp::Max, mask, value, site);
 }
 inline int __reduce_min_sync(unsigned mask, int value, GPUINT_SITE) {
-  return static_cast<int>(gpuint::simt::vote(gpuint::simt::WarpOp::SignedMin, mask, static_cast<unsigned>(value), site));
+  return static_cast<int>(gpuint::simt::vote(gpuint::simt::WarpOp::SignedMin, mask,
+                                             static_cast<unsigned>(value), site));
 }
 inline int __reduce_max_sync(unsigned mask, int value, GPUINT_SITE) {
-  return static_cast<int>(gpuint::simt::vote(gpuint::simt::WarpOp::SignedMax, mask, static_cast<unsigned>(value), site));
+  return static_cast<int>(gpuint::simt::vote(gpuint::simt::WarpOp::SignedMax, mask,
+                                             static_cast<unsigned>(value), site));
 }
 inline int __reduce_add_sync(unsigned mask, int value, GPUINT_SITE) {
-  return static_cast<int>(gpuint::simt::vote(gpuint::simt::WarpOp::Add, mask, static_cast<unsigned>(value), site));
+  return static_cast<int>(
+      gpuint::simt::vote(gpuint::simt::WarpOp::Add, mask, static_cast<unsigned>(value), site));
 }
 inline unsigned __reduce_and_sync(unsigned mask, unsigned value, GPUINT_SITE) {
   return gpuint::simt::vote(gpuint::simt::WarpOp::And, mask, value, site);

@@ -1,14 +1,18 @@
-// A fiber: a stack of its own and a context switch in user space, with the sanitizers kept informed.
+// A fiber: a stack of its own and a context switch in user space, with the sanitizers kept
+// informed.
 //
-// The switch saves what the calling convention lets a callee keep (the callee-saved registers and the stack pointer) and loads
-// the other side's. It ends in an indirect jump instead of a return: the processor predicts returns from a stack of its own,
-// which a switch of stacks defeats every time.
+// The switch saves what the calling convention lets a callee keep (the callee-saved registers and
+// the stack pointer) and loads the other side's. It ends in an indirect jump instead of a return:
+// the processor predicts returns from a stack of its own, which a switch of stacks defeats every
+// time.
 //
-//   ThreadSanitizer   sees each fiber as a thread. A switch carries no order between two fibers (flag 1), so only what
+//   ThreadSanitizer   sees each fiber as a thread. A switch carries no order between two fibers
+//   (flag 1), so only what
 //                     `order_release` and `order_acquire` say counts as synchronisation.
 //   AddressSanitizer  is told of the stack that becomes current.
 //
-// Stacks are mapped with an inaccessible page below, so that an overflow faults instead of corrupting a neighbour.
+// Stacks are mapped with an inaccessible page below, so that an overflow faults instead of
+// corrupting a neighbour.
 #pragma once
 #include <cstddef>
 
@@ -20,7 +24,8 @@
 
 #if defined(__SANITIZE_THREAD__)
 #define SIMT_TSAN 1
-// For all code that runs between kernels' instructions: its own memory accesses are no accesses of the kernel.
+// For all code that runs between kernels' instructions: its own memory accesses are no accesses of
+// the kernel.
 #define SIMT_RUNTIME __attribute__((no_sanitize("thread")))
 extern "C" {
 void* __tsan_get_current_fiber();
@@ -44,7 +49,8 @@ void __tsan_release(void* address);
 
 namespace gpuint::simt {
 
-// A suspended point of execution. Default-constructed: a place where the running code is saved when it switches away.
+// A suspended point of execution. Default-constructed: a place where the running code is saved when
+// it switches away.
 struct Context {
 #if defined(SIMT_UCONTEXT)
   ucontext_t registers;
@@ -62,11 +68,13 @@ struct Context {
 };
 
 #if !defined(SIMT_UCONTEXT)
-// Pushes the callee-saved registers, stores the stack pointer to *save, continues at the stack pointer `load`.
+// Pushes the callee-saved registers, stores the stack pointer to *save, continues at the stack
+// pointer `load`.
 extern "C" void gpuint_simt_switch(void** save, void* load) __asm__("gpuint_simt_switch");
 #endif
 #if SIMT_ASAN
-// The bounds of the stack that was left are learnt on arrival: those of the host's own are known in no other way.
+// The bounds of the stack that was left are learnt on arrival: those of the host's own are known in
+// no other way.
 extern __thread Context* left_context;
 #endif
 
@@ -85,7 +93,8 @@ SIMT_INLINE void switch_context(Context& from, Context& to) {
   gpuint_simt_switch(&from.stack_pointer, to.stack_pointer);
 #endif
 #if SIMT_ASAN
-  __sanitizer_finish_switch_fiber(from.fake_stack, &left_context->stack_bottom, &left_context->stack_size);
+  __sanitizer_finish_switch_fiber(from.fake_stack, &left_context->stack_bottom,
+                                  &left_context->stack_size);
 #endif
 }
 
@@ -103,12 +112,13 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Makes the context start in `entry`, which calls complete_first_switch first of all and must not return. What is on the stack
-  // is forgotten. `color` staggers the first frames of many fibers, which would otherwise compete for the same cache sets.
+  // Makes the context start in `entry`, which calls complete_first_switch first of all and must not
+  // return. What is on the stack is forgotten. `color` staggers the first frames of many fibers,
+  // which would otherwise compete for the same cache sets.
   void prepare(void (*entry)(), unsigned color);
 
-  // Gives up a fiber that is suspended in the middle of something; `prepare` must follow. What the fiber did happens before what
-  // follows an acquire of `tag`.
+  // Gives up a fiber that is suspended in the middle of something; `prepare` must follow. What the
+  // fiber did happens before what follows an acquire of `tag`.
   void abandon(Context& running, char& tag);
 
   Context context;

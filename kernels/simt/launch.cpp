@@ -10,8 +10,8 @@
 namespace gpuint::simt {
 namespace {
 
-// Blocks keep their fibers' stacks between launches, up to this many fibers altogether: each takes two of the system's mappings,
-// of which a process has some 65000.
+// Blocks keep their fibers' stacks between launches, up to this many fibers altogether: each takes
+// two of the system's mappings, of which a process has some 65000.
 constexpr u32 POOLED_FIBERS = 8192;
 
 class Pool {
@@ -121,7 +121,8 @@ bool run_grid(const Launch& launch, u32 host_threads, Stats& stats, std::string&
   for (std::thread& helper : helpers) helper.join();
   stats = grid.stats();
   message = grid.message();
-  if (failure != nullptr && stats.blocks < launch.grid && !grid.failed()) std::rethrow_exception(failure);
+  if (failure != nullptr && stats.blocks < launch.grid && !grid.failed())
+    std::rethrow_exception(failure);
   return !grid.failed();
 }
 

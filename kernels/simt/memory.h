@@ -1,8 +1,9 @@
 // Atomics, loads and stores with cache hints, and fences.
 //
-// Atomics are relaxed, as CUDA's are, and really atomic: blocks of one grid run on several host threads. They work on 32-bit and
-// 64-bit integers. Hints have no effect. Fences order this host thread's accesses; they do not make a race between threads of a
-// block legal, neither in CUDA nor for ThreadSanitizer.
+// Atomics are relaxed, as CUDA's are, and really atomic: blocks of one grid run on several host
+// threads. They work on 32-bit and 64-bit integers. Hints have no effect. Fences order this host
+// thread's accesses; they do not make a race between threads of a block legal, neither in CUDA nor
+// for ThreadSanitizer.
 #pragma once
 #include "types.h"
 
@@ -10,17 +11,20 @@
 
 namespace gpuint::simt {
 
-// Makes a parameter follow the pointer's type instead of taking part in deduction: atomicAdd(p, 1) for any *p.
+// Makes a parameter follow the pointer's type instead of taking part in deduction: atomicAdd(p, 1)
+// for any *p.
 template <class T>
 struct Same {
-  static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8), "CUDA has 32-bit and 64-bit integer atomics");
+  static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8),
+                "CUDA has 32-bit and 64-bit integer atomics");
   using Type = T;
 };
 
 template <class T, class Update>
 T atomic_update(T* address, Update update) {
   T old = __atomic_load_n(address, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(address, &old, update(old), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  while (!__atomic_compare_exchange_n(address, &old, update(old), true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED)) {
   }
   return old;
 }
@@ -61,21 +65,32 @@ T atomicMax(T* address, typename gpuint::simt::Same<T>::Type value) {
   return gpuint::simt::atomic_update(address, [value](T old) { return old < value ? value : old; });
 }
 template <class T>
-T atomicCAS(T* address, typename gpuint::simt::Same<T>::Type expected, typename gpuint::simt::Same<T>::Type value) {
+T atomicCAS(T* address, typename gpuint::simt::Same<T>::Type expected,
+            typename gpuint::simt::Same<T>::Type value) {
   __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return expected;
 }
 
 template <class T>
-T __ldg(const T* address) { return *address; }
+T __ldg(const T* address) {
+  return *address;
+}
 template <class T>
-T __ldcg(const T* address) { return *address; }
+T __ldcg(const T* address) {
+  return *address;
+}
 template <class T>
-T __ldcs(const T* address) { return *address; }
+T __ldcs(const T* address) {
+  return *address;
+}
 template <class T>
-void __stcg(T* address, T value) { *address = value; }
+void __stcg(T* address, T value) {
+  *address = value;
+}
 template <class T>
-void __stcs(T* address, T value) { *address = value; }
+void __stcs(T* address, T value) {
+  *address = value;
+}
 
 inline void __threadfence_block() { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 #if defined(__SANITIZE_THREAD__)

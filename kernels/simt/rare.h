@@ -1,34 +1,35 @@
-// Paths of kernels that few operands take, counted: a test shows that its operands take them (tests/rare_paths.rs).
+// Paths of kernels that few operands take, counted: a test shows that its operands take them
+// (tests/rare_paths.rs).
 //
-// Counts are of the whole process, over all launches and threads. They are relaxed atomics: ThreadSanitizer sees no race in
-// them, and no order between threads that a kernel lacks.
+// Counts are of the whole process, over all launches and threads. They are relaxed atomics:
+// ThreadSanitizer sees no race in them, and no order between threads that a kernel lacks.
 #pragma once
 #include "types.h"
 
 // X(name): where, and what happens
-#define GPUINT_RARE_PATHS(X)                                                                        \
-  X(CarryThroughWarp)        /* carry.cuh: every lane of a group hands a carry or a borrow on */    \
-  X(CarryIntoRound)          /* carry.cuh: one enters a further round of chunks */                  \
-  X(BorrowBeyondTile)        /* columns.cuh: the borrow of a tile reaches its last overflow limb */ \
-  X(SeedOfOnes)              /* refine.cuh: the divisor's top words are all ones */                 \
-  X(SeedDigitOfOnes)         /* refine.cuh: an estimated digit of the seed would not fit a limb */  \
-  X(SeedSecondAddBack)       /* refine.cuh: an estimated digit is too large by two */               \
-  X(NoResidual)              /* step.cuh: a Newton step has nothing to add */                       \
-  X(QuotientCarry)           /* quotient.cuh: a block of quotient is beta^t or more */              \
-  X(WholeQuotientCarry)      /* quotient.cuh: the same of a quotient in one block */                \
-  X(LastSubtraction)         /* quotient.cuh: the divisor goes into the last remainder */           \
-  X(IncrementBeyondLimb)     /* division_rows.cuh: a 1 added to a quotient runs over limbs */       \
-  X(ResidueBeyondWords)      /* modular.cuh: a lazy residue is longer than the divisor's words */   \
-  X(LimbSecondCorrection)    /* short_block.cuh: two limbs by one, the second correction */         \
-  X(ShortSeedOfOnes)         /* short_block.cuh: as in refine.cuh */                                \
-  X(ShortSeedDigitOfOnes)                                                                           \
-  X(ShortSeedSecondAddBack)                                                                         \
-  X(LaneQuotientCarry)       /* div_lanes.cuh: as in quotient.cuh */                                \
-  X(LaneLastSubtraction)                                                                            \
-  X(LaneCarry)               /* div_lanes.cuh: what goes to the next lane carries on */             \
-  X(DigitSecondCorrection)   /* div_digit.cuh: two words by one, the second correction */           \
-  X(TileCarries)             /* tile_carries.cuh: a limb of a tile carries */                       \
-  X(TransformCarry)          /* ntt.cuh: what a thread is given runs over its word */
+#define GPUINT_RARE_PATHS(X)                                                                     \
+  X(CarryThroughWarp)     /* carry.cuh: every lane of a group hands a carry or a borrow on */    \
+  X(CarryIntoRound)       /* carry.cuh: one enters a further round of chunks */                  \
+  X(BorrowBeyondTile)     /* columns.cuh: the borrow of a tile reaches its last overflow limb */ \
+  X(SeedOfOnes)           /* refine.cuh: the divisor's top words are all ones */                 \
+  X(SeedDigitOfOnes)      /* refine.cuh: an estimated digit of the seed would not fit a limb */  \
+  X(SeedSecondAddBack)    /* refine.cuh: an estimated digit is too large by two */               \
+  X(NoResidual)           /* step.cuh: a Newton step has nothing to add */                       \
+  X(QuotientCarry)        /* quotient.cuh: a block of quotient is beta^t or more */              \
+  X(WholeQuotientCarry)   /* quotient.cuh: the same of a quotient in one block */                \
+  X(LastSubtraction)      /* quotient.cuh: the divisor goes into the last remainder */           \
+  X(IncrementBeyondLimb)  /* division_rows.cuh: a 1 added to a quotient runs over limbs */       \
+  X(ResidueBeyondWords)   /* modular.cuh: a lazy residue is longer than the divisor's words */   \
+  X(LimbSecondCorrection) /* short_block.cuh: two limbs by one, the second correction */         \
+  X(ShortSeedOfOnes)      /* short_block.cuh: as in refine.cuh */                                \
+  X(ShortSeedDigitOfOnes)                                                                        \
+  X(ShortSeedSecondAddBack)                                                                      \
+  X(LaneQuotientCarry) /* div_lanes.cuh: as in quotient.cuh */                                   \
+  X(LaneLastSubtraction)                                                                         \
+  X(LaneCarry)             /* div_lanes.cuh: what goes to the next lane carries on */            \
+  X(DigitSecondCorrection) /* div_digit.cuh: two words by one, the second correction */          \
+  X(TileCarries)           /* tile_carries.cuh: a limb of a tile carries */                      \
+  X(TransformCarry)        /* ntt.cuh: what a thread is given runs over its word */
 
 namespace gpuint::simt {
 
@@ -41,7 +42,9 @@ enum class Rare : u32 {
 
 extern u64 rare_counts[static_cast<u32>(Rare::COUNT)];
 
-inline void count_rare(Rare path) { __atomic_fetch_add(&rare_counts[static_cast<u32>(path)], 1, __ATOMIC_RELAXED); }
+inline void count_rare(Rare path) {
+  __atomic_fetch_add(&rare_counts[static_cast<u32>(path)], 1, __ATOMIC_RELAXED);
+}
 
 }  // namespace gpuint::simt
 

@@ -1,8 +1,8 @@
-// Kernels by name. A translation unit's GPUINT_KERNEL lines become Registrar objects, whose constructors fill the registry before
-// main; launches look kernels up in it.
+// Kernels by name. A translation unit's GPUINT_KERNEL lines become Registrar objects, whose
+// constructors fill the registry before main; launches look kernels up in it.
 //
-// Nothing refers to those objects by name, so a linker takes none of them out of a static library by itself: link the library
-// that holds the generated kernels with `+whole-archive`.
+// Nothing refers to those objects by name, so a linker takes none of them out of a static library
+// by itself: link the library that holds the generated kernels with `+whole-archive`.
 #pragma once
 
 namespace gpuint {

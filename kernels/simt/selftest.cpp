@@ -1,11 +1,11 @@
 // Checks of the shim itself, with kernels that are right and kernels that are broken on purpose.
 //
 //   selftest              every check that leaves the process alive; exit status 1 if any fails
-//   selftest race         a missing barrier                      ends with a report when built with -fsanitize=thread
-//   selftest race-groups  two sub-warp groups without order      likewise
+//   selftest race         a missing barrier                      ends with a report when built with
+//   -fsanitize=thread selftest race-groups  two sub-warp groups without order      likewise
 //   selftest race-waiting lanes that wait with a wider mask      likewise
-//   selftest overrun      a read past the end of shared memory   ends with a report when built with -fsanitize=address
-//   selftest speed        nanoseconds per thread and barrier or warp operation
+//   selftest overrun      a read past the end of shared memory   ends with a report when built with
+//   -fsanitize=address selftest speed        nanoseconds per thread and barrier or warp operation
 // selftest.sh builds it in every mode and runs all of them.
 #include "abi.h"
 
@@ -39,7 +39,8 @@ constexpr u32 SCAN_THREADS = 1024;
 
 // Inclusive sums over rows, one row a block and round.
 struct Scan {
-  static constexpr u32 THREADS = SCAN_THREADS, SHARED = THREADS / 32 * sizeof(u32), ROWS = 1, SCRATCH = 0;
+  static constexpr u32 THREADS = SCAN_THREADS, SHARED = THREADS / 32 * sizeof(u32), ROWS = 1,
+                       SCRATCH = 0;
 
   static u32 in_warp(u32 value) {
     for (u32 distance = 1; distance < 32; distance *= 2) {
@@ -60,18 +61,22 @@ struct Scan {
         if (thread < THREADS / 32) words(shared)[thread] = warps;
       }
       __syncthreads();
-      output(operands)[row * THREADS + thread] = sum + (thread < 32 ? 0 : words(shared)[thread / 32 - 1]);
+      output(operands)[row * THREADS + thread] =
+          sum + (thread < 32 ? 0 : words(shared)[thread / 32 - 1]);
       __syncthreads();
     }
   }
 };
 GPUINT_KERNEL(scan, Scan)
 
-void cluster_sync(GPUINT_SITE) { gpuint::simt::barrier(gpuint::simt::BarrierOp::Cluster, false, GPUINT_PASS_SITE); }
+void cluster_sync(GPUINT_SITE) {
+  gpuint::simt::barrier(gpuint::simt::BarrierOp::Cluster, false, GPUINT_PASS_SITE);
+}
 
 // Each block of a cluster reads the words of the next one.
 struct Shifts {
-  static constexpr u32 THREADS = 64, SHARED = THREADS * sizeof(u32), ROWS = 1, SCRATCH = 0, CLUSTER = 4;
+  static constexpr u32 THREADS = 64, SHARED = THREADS * sizeof(u32), ROWS = 1, SCRATCH = 0,
+                       CLUSTER = 4;
 
   static void run(const Operands& operands, unsigned char* shared) {
     const u32 thread = threadIdx.x, rank = blockIdx.x % CLUSTER;
@@ -86,8 +91,8 @@ struct Shifts {
 };
 GPUINT_KERNEL(shifts, Shifts)
 
-// Groups of 4 lanes that go round different numbers of times, each round an exchange through shared memory and shuffles; the
-// lanes that are done wait for the whole warp.
+// Groups of 4 lanes that go round different numbers of times, each round an exchange through shared
+// memory and shuffles; the lanes that are done wait for the whole warp.
 struct Groups {
   static constexpr u32 THREADS = 128, SHARED = THREADS * sizeof(u32), ROWS = 1, SCRATCH = 0;
 
@@ -118,18 +123,21 @@ struct Groups {
       for (u32 round = 0; round < rounds(group); ++round) {
         u32 next[4];
         for (u32 i = 0; i < 4; ++i) next[i] = value[group * 4 + (i ^ 1)] + 1;
-        for (u32 i = 0; i < 4; ++i) value[group * 4 + i] = next[i] + (group % 2 == 0 ? next[i ^ 2] : 0);
+        for (u32 i = 0; i < 4; ++i)
+          value[group * 4 + i] = next[i] + (group % 2 == 0 ? next[i ^ 2] : 0);
       }
     for (u32 thread = 0; thread < THREADS; ++thread) {
       u32 most = 0;
-      for (u32 group = thread / 32 * 8; group < thread / 32 * 8 + 8; ++group) most = max(most, rounds(group));
+      for (u32 group = thread / 32 * 8; group < thread / 32 * 8 + 8; ++group)
+        most = max(most, rounds(group));
       out[thread] = value[thread] * 16 + most;
     }
   }
 };
 GPUINT_KERNEL(groups, Groups)
 
-// Every shuffle for every width and distance, every vote and reduction; counts what differs from the lane-wise definition.
+// Every shuffle for every width and distance, every vote and reduction; counts what differs from
+// the lane-wise definition.
 struct Collectives {
   static constexpr u32 THREADS = 64, SHARED = 0, ROWS = 1, SCRATCH = 0;
 
@@ -144,11 +152,16 @@ struct Collectives {
         const int up = lane - distance < first ? lane : lane - distance;
         const int down = lane + distance >= first + width ? lane : lane + distance;
         const u64 own = value(static_cast<u32>(lane));
-        wrong += __shfl_sync(~0u, own, distance, width) != value(static_cast<u32>(first + distance));
-        wrong += __shfl_sync(~0u, own, distance + width, width) != value(static_cast<u32>(first + distance));
-        wrong += __shfl_up_sync(~0u, own, static_cast<u32>(distance), width) != value(static_cast<u32>(up));
-        wrong += __shfl_down_sync(~0u, own, static_cast<u32>(distance), width) != value(static_cast<u32>(down));
-        wrong += __shfl_xor_sync(~0u, own, distance, width) != value(static_cast<u32>(lane ^ distance));
+        wrong +=
+            __shfl_sync(~0u, own, distance, width) != value(static_cast<u32>(first + distance));
+        wrong += __shfl_sync(~0u, own, distance + width, width) !=
+                 value(static_cast<u32>(first + distance));
+        wrong += __shfl_up_sync(~0u, own, static_cast<u32>(distance), width) !=
+                 value(static_cast<u32>(up));
+        wrong += __shfl_down_sync(~0u, own, static_cast<u32>(distance), width) !=
+                 value(static_cast<u32>(down));
+        wrong +=
+            __shfl_xor_sync(~0u, own, distance, width) != value(static_cast<u32>(lane ^ distance));
       }
     wrong += __shfl_sync(~0u, static_cast<short>(-lane), 3) != -3;
     return wrong;
@@ -242,11 +255,14 @@ struct Atomics {
   }
 
   template <class T>
-  static T totals_load(T& value) { return atomicAdd(&value, 0); }
+  static T totals_load(T& value) {
+    return atomicAdd(&value, 0);
+  }
 };
 GPUINT_KERNEL(atomics, Atomics)
 
-// The order in which the threads of a block come out of a rendezvous and a barrier: what a schedule is.
+// The order in which the threads of a block come out of a rendezvous and a barrier: what a schedule
+// is.
 struct Tickets {
   static constexpr u32 THREADS = 128, SHARED = sizeof(u32), ROWS = 1, SCRATCH = 0;
 
@@ -263,7 +279,8 @@ struct Tickets {
 };
 GPUINT_KERNEL(tickets, Tickets)
 
-// Whether the last thread to arrive is the first to go on, at a rendezvous (bit 0) and at a barrier (bit 1).
+// Whether the last thread to arrive is the first to go on, at a rendezvous (bit 0) and at a barrier
+// (bit 1).
 struct Turns {
   static constexpr u32 THREADS = 32, SHARED = 4 * sizeof(u32), ROWS = 1, SCRATCH = 0;
 
@@ -273,11 +290,13 @@ struct Turns {
     __syncthreads();
     const bool last_of_warp = atomicAdd(&counters[0], 1) == THREADS - 1;
     __syncwarp();
-    if (last_of_warp) atomicOr(output(operands) + blockIdx.x, atomicAdd(&counters[1], 0) == 0 ? 1 : 0);
+    if (last_of_warp)
+      atomicOr(output(operands) + blockIdx.x, atomicAdd(&counters[1], 0) == 0 ? 1 : 0);
     atomicAdd(&counters[1], 1);
     const bool last_of_block = atomicAdd(&counters[2], 1) == THREADS - 1;
     __syncthreads();
-    if (last_of_block) atomicOr(output(operands) + blockIdx.x, atomicAdd(&counters[3], 0) == 0 ? 2 : 0);
+    if (last_of_block)
+      atomicOr(output(operands) + blockIdx.x, atomicAdd(&counters[3], 0) == 0 ? 2 : 0);
     atomicAdd(&counters[3], 1);
   }
 };
@@ -304,30 +323,37 @@ struct Values {
     auto thread = threadIdx;
     auto grid = gridDim;
     static_assert(std::is_same_v<decltype(x), u32> && std::is_same_v<decltype(thread), uint3>);
-    static_assert(std::is_same_v<decltype(grid), dim3> && std::is_same_v<decltype(blockIdx.x + 1), u32>);
+    static_assert(std::is_same_v<decltype(grid), dim3> &&
+                  std::is_same_v<decltype(blockIdx.x + 1), u32>);
     GPUINT_ASSERT(x == thread.x && thread.y == 0 && thread.z == 0, "one dimension");
-    GPUINT_ASSERT(blockDim.x == THREADS && blockDim.y == 1 && blockDim.z == 1 && grid.y == 1 && grid.z == 1, "one dimension");
+    GPUINT_ASSERT(
+        blockDim.x == THREADS && blockDim.y == 1 && blockDim.z == 1 && grid.y == 1 && grid.z == 1,
+        "one dimension");
     GPUINT_ASSERT(reinterpret_cast<size_t>(shared) % 16 == 0, "shared memory is aligned");
     output(operands)[blockIdx.x * THREADS + x] = grid.x * 1000 + blockIdx.x;
   }
 };
 GPUINT_KERNEL(values, Values)
 
-static_assert(sizeof(uint2) == 8 && alignof(uint2) == 8 && sizeof(uint4) == 16 && alignof(uint4) == 16);
-static_assert(sizeof(ushort4) == 8 && alignof(ushort4) == 8 && sizeof(ulonglong2) == 16 && alignof(ulonglong2) == 16);
+static_assert(sizeof(uint2) == 8 && alignof(uint2) == 8 && sizeof(uint4) == 16 &&
+              alignof(uint4) == 16);
+static_assert(sizeof(ushort4) == 8 && alignof(ushort4) == 8 && sizeof(ulonglong2) == 16 &&
+              alignof(ulonglong2) == 16);
 static_assert(sizeof(uint3) == 12 && make_uint4(1, 2, 3, 4).w == 4 && make_ulonglong2(1, 2).y == 2);
 static_assert(make_ushort4(1, 2, 3, 4).z == 3 && make_uint2(1, 2).x == 1);
 static_assert(min(3, 4u) == 3u && max(3ull, 4u) == 4 && min(-1, 2) == -1 && warpSize == 32);
 
-// --- Kernels that are wrong. BROKEN(name, threads, shared bytes) { body } registers the kernel `name`.
+// --- Kernels that are wrong. BROKEN(name, threads, shared bytes) { body } registers the kernel
+// `name`.
 
-#define BROKEN(name, threads, shared_bytes)                                              \
-  struct Broken_##name {                                                                 \
-    static constexpr u32 THREADS = threads, SHARED = shared_bytes, ROWS = 1, SCRATCH = 0;             \
-    static void run(const Operands&, unsigned char* shared);                             \
-  };                                                                                     \
-  GPUINT_KERNEL(name, Broken_##name)                                                     \
-  void Broken_##name::run([[maybe_unused]] const Operands& operands, [[maybe_unused]] unsigned char* shared)
+#define BROKEN(name, threads, shared_bytes)                                               \
+  struct Broken_##name {                                                                  \
+    static constexpr u32 THREADS = threads, SHARED = shared_bytes, ROWS = 1, SCRATCH = 0; \
+    static void run(const Operands&, unsigned char* shared);                              \
+  };                                                                                      \
+  GPUINT_KERNEL(name, Broken_##name)                                                      \
+  void Broken_##name::run([[maybe_unused]] const Operands& operands,                      \
+                          [[maybe_unused]] unsigned char* shared)
 
 BROKEN(two_sites, 64, 0) {
   if (threadIdx.x < 40)
@@ -335,9 +361,7 @@ BROKEN(two_sites, 64, 0) {
   else
     __syncthreads();
 }
-BROKEN(two_operations, 64, 0) {
-  threadIdx.x < 40 ? __syncthreads_or(1) : __syncthreads_and(1);
-}
+BROKEN(two_operations, 64, 0) { threadIdx.x < 40 ? __syncthreads_or(1) : __syncthreads_and(1); }
 BROKEN(leaves_first, 64, 0) {
   if (threadIdx.x != 0) __syncthreads();
 }
@@ -417,7 +441,8 @@ BROKEN(no_order, 32, 256) {
   __syncwarp(mask);
   output(operands)[threadIdx.x] = words(shared)[threadIdx.x ^ 16];
 }
-// The upper lanes have arrived at the barrier of the whole warp before, which gives the lower lanes' own barrier no order.
+// The upper lanes have arrived at the barrier of the whole warp before, which gives the lower
+// lanes' own barrier no order.
 BROKEN(waiting_is_no_order, 32, 256) {
   if (threadIdx.x >= 16)
     words(shared)[threadIdx.x] = threadIdx.x;
@@ -433,7 +458,8 @@ BROKEN(waiting_is_no_order, 32, 256) {
 int passed = 0, failed = 0;
 
 bool check(bool ok, const std::string& what, const std::string& detail = "") {
-  std::printf("%s %s%s%s\n", ok ? "ok    " : "FAILED", what.c_str(), ok || detail.empty() ? "" : ": ", ok ? "" : detail.c_str());
+  std::printf("%s %s%s%s\n", ok ? "ok    " : "FAILED", what.c_str(),
+              ok || detail.empty() ? "" : ": ", ok ? "" : detail.c_str());
   ++(ok ? passed : failed);
   return ok;
 }
@@ -444,11 +470,13 @@ struct Result {
   gpuint_simt_stats stats;
 };
 
-Result launch(const char* kernel, const Operands& operands, u64 seed = 0, u32 host_threads = 1, u32 max_grid = 0) {
+Result launch(const char* kernel, const Operands& operands, u64 seed = 0, u32 host_threads = 1,
+              u32 max_grid = 0) {
   const gpuint_simt_options options{seed, max_grid, host_threads};
   char message[8192] = "";
   Result result{};
-  result.code = gpuint_simt_launch(kernel, &operands, &options, &result.stats, message, sizeof message);
+  result.code =
+      gpuint_simt_launch(kernel, &operands, &options, &result.stats, message, sizeof message);
   result.message = message;
   return result;
 }
@@ -462,7 +490,8 @@ Operands operands(u64 rows, void* out = nullptr, const void* in = nullptr) {
 }
 
 std::string with_seed(const char* what, u64 seed, u32 host_threads) {
-  return std::string(what) + ", seed " + std::to_string(seed) + ", " + std::to_string(host_threads) + " host threads";
+  return std::string(what) + ", seed " + std::to_string(seed) + ", " +
+         std::to_string(host_threads) + " host threads";
 }
 
 bool shifts_are_right(u64 seed, u32 max_grid, Result& result) {
@@ -470,7 +499,8 @@ bool shifts_are_right(u64 seed, u32 max_grid, Result& result) {
   u32 out[ROWS * WORDS];
   result = launch("shifts", operands(ROWS, out), seed, 2, max_grid);
   bool right = result.code == 0;
-  for (u32 i = 0; i < ROWS * WORDS; ++i) right &= out[i] == i / WORDS * WORDS + (i + Shifts::THREADS) % WORDS;
+  for (u32 i = 0; i < ROWS * WORDS; ++i)
+    right &= out[i] == i / WORDS * WORDS + (i + Shifts::THREADS) % WORDS;
   return right;
 }
 
@@ -482,7 +512,8 @@ bool scan_is_right(u64 seed, u32 host_threads, u32 max_grid, Result& result) {
   bool right = result.code == 0;
   for (u32 row = 0; row < ROWS; ++row) {
     u32 sum = 0;
-    for (u32 i = 0; i < Scan::THREADS; ++i) right &= out[row * Scan::THREADS + i] == (sum += in[row * Scan::THREADS + i]);
+    for (u32 i = 0; i < Scan::THREADS; ++i)
+      right &= out[row * Scan::THREADS + i] == (sum += in[row * Scan::THREADS + i]);
   }
   return right;
 }
@@ -502,37 +533,46 @@ void check_right_kernels() {
   Result result;
   for (u64 seed : {0, 1, 2, 3})
     for (u32 host_threads : {1, 3})
-      check(scan_is_right(seed, host_threads, 0, result), with_seed("scan over a block", seed, host_threads), result.message);
-  check(scan_is_right(5, 2, 3, result) && result.stats.blocks == 3, "scan with a grid stride", result.message);
-  check(result.stats.barriers == 3 * 7 && result.stats.warp_ops == (Scan::THREADS / 32 + 1) * 5 * 7 && result.stats.switches > 0,
+      check(scan_is_right(seed, host_threads, 0, result),
+            with_seed("scan over a block", seed, host_threads), result.message);
+  check(scan_is_right(5, 2, 3, result) && result.stats.blocks == 3, "scan with a grid stride",
+        result.message);
+  check(result.stats.barriers == 3 * 7 &&
+            result.stats.warp_ops == (Scan::THREADS / 32 + 1) * 5 * 7 && result.stats.switches > 0,
         "counts of barriers and warp operations");
 
-  for (u64 seed : {0, 1, 2, 3}) check(shifts_are_right(seed, 0, result), with_seed("shifts in a cluster", seed, 2), result.message);
-  check(shifts_are_right(4, 7, result) && result.stats.blocks == 4 && result.stats.barriers == 6, "whole clusters with a grid stride",
-        result.message);
+  for (u64 seed : {0, 1, 2, 3})
+    check(shifts_are_right(seed, 0, result), with_seed("shifts in a cluster", seed, 2),
+          result.message);
+  check(shifts_are_right(4, 7, result) && result.stats.blocks == 4 && result.stats.barriers == 6,
+        "whole clusters with a grid stride", result.message);
 
   for (u64 seed = 0; seed < 20; ++seed)
-    check(groups_are_right(seed, 2, result), with_seed("groups of 4 lanes in divergent code", seed, 2), result.message);
+    check(groups_are_right(seed, 2, result),
+          with_seed("groups of 4 lanes in divergent code", seed, 2), result.message);
   for (u64 seed : {0, 1, 2}) {
     u32 wrong[Collectives::THREADS];
     result = launch("collectives", operands(1, wrong), seed);
     bool right = result.code == 0;
     for (u32 count : wrong) right &= count == 0;
-    check(right, with_seed("shuffles, votes, reductions, counting barriers", seed, 1), result.message);
+    check(right, with_seed("shuffles, votes, reductions, counting barriers", seed, 1),
+          result.message);
   }
   for (u32 host_threads : {1, 4}) {
     constexpr u32 N = Atomics::BLOCKS * Atomics::THREADS;
     Atomics::Totals totals{};
     totals.least = ~0ull;
     result = launch("atomics", operands(Atomics::BLOCKS, &totals), 0, host_threads);
-    check(result.code == 0 && totals.sum == N * (N - 1) / 2 && totals.wide_sum == u64(N) * (N - 1) / 2 << 32 &&
-              totals.any == ~0u && totals.wide_any == ~0ull && totals.least == 1ull << 40 && totals.most == N - 1 &&
+    check(result.code == 0 && totals.sum == N * (N - 1) / 2 &&
+              totals.wide_sum == u64(N) * (N - 1) / 2 << 32 && totals.any == ~0u &&
+              totals.wide_any == ~0ull && totals.least == 1ull << 40 && totals.most == N - 1 &&
               totals.exchanged == 7 && totals.steps == 2 * N && totals.wide_steps == 3 * u64(N),
           with_seed("atomics", 0, host_threads), result.message);
   }
   u32 values[4 * Values::THREADS];
   result = launch("values", operands(10, values));
-  check(result.code == 0 && result.stats.blocks == 4 && values[0] == 4000 && values[4 * Values::THREADS - 1] == 4003,
+  check(result.code == 0 && result.stats.blocks == 4 && values[0] == 4000 &&
+            values[4 * Values::THREADS - 1] == 4003,
         "threadIdx and its like are values", result.message);
   result = launch("values", operands(0));
   check(result.code == 0 && result.stats.blocks == 0, "no rows, no blocks");
@@ -546,12 +586,14 @@ std::vector<u32> tickets(u64 seed, u32 host_threads) {
 
 void check_schedules() {
   for (u64 seed : {0, 1, 42})
-    check(tickets(seed, 1) == tickets(seed, 1) && tickets(seed, 1) == tickets(seed, 2) && tickets(seed, 1) == tickets(seed, 5),
+    check(tickets(seed, 1) == tickets(seed, 1) && tickets(seed, 1) == tickets(seed, 2) &&
+              tickets(seed, 1) == tickets(seed, 5),
           with_seed("the schedule is the same on any number of host threads", seed, 5));
   const std::vector<u32> ordered = tickets(0, 1), one = tickets(1, 1), two = tickets(2, 1);
   check(ordered != one && one != two, "seeds give different schedules");
   const auto block = [](const std::vector<u32>& all, u32 index) {
-    return std::vector<u32>(all.begin() + index * Tickets::THREADS, all.begin() + (index + 1) * Tickets::THREADS);
+    return std::vector<u32>(all.begin() + index * Tickets::THREADS,
+                            all.begin() + (index + 1) * Tickets::THREADS);
   };
   check(block(ordered, 0) == block(ordered, 8), "in order, all blocks are alike");
   check(block(one, 0) != block(one, 8), "with a seed, blocks differ");
@@ -564,14 +606,17 @@ void check_schedules() {
     for (u32 both : turns) ++kept[both];
     const bool always = kept[3] == BLOCKS;
     const bool sometimes = kept[0] > 5 && kept[1] > 5 && kept[2] > 5 && kept[3] > 5;
-    check(seed == 0 ? always : sometimes, with_seed("who completes a barrier keeps its turn", seed, 1));
+    check(seed == 0 ? always : sometimes,
+          with_seed("who completes a barrier keeps its turn", seed, 1));
   }
 
   std::vector<u32> out(Poison::THREADS * 2);
   launch("poison", operands(2, out.data()));
-  check(out == std::vector<u32>(out.size(), 0xCDCDCDCDu), "shared memory is poisoned before every block");
+  check(out == std::vector<u32>(out.size(), 0xCDCDCDCDu),
+        "shared memory is poisoned before every block");
   launch("poison", operands(2, out.data()), 3);
-  check(out[0] != out[Poison::THREADS] && out[0] % 0x01010101u == 0, "with a seed, the poison varies");
+  check(out[0] != out[Poison::THREADS] && out[0] % 0x01010101u == 0,
+        "with a seed, the poison varies");
 }
 
 void check_fault(const char* kernel, const std::vector<std::string>& texts) {
@@ -582,21 +627,26 @@ void check_fault(const char* kernel, const std::vector<std::string>& texts) {
     for (const std::string& text : texts) right &= result.message.find(text) != std::string::npos;
     check(right, with_seed(kernel, seed, 1), result.message);
     Result after;
-    check(groups_are_right(seed, 1, after), with_seed("a launch after the fault", seed, 1), after.message);
+    check(groups_are_right(seed, 1, after), with_seed("a launch after the fault", seed, 1),
+          after.message);
   }
 }
 
 void check_faults() {
-  check_fault("two_sites", {"divergent barrier: two call sites", "in __syncthreads at ", "selftest.cpp:"});
+  check_fault("two_sites",
+              {"divergent barrier: two call sites", "in __syncthreads at ", "selftest.cpp:"});
   check_fault("two_operations", {"divergent barrier: two operations"});
   check_fault("leaves_first", {"divergent barrier: ", "selftest.cpp:"});
   check_fault("leaves_last", {"divergent barrier: ", "selftest.cpp:"});
   check_fault("leaves_cluster", {"divergent barrier: ", "selftest.cpp:"});
-  check_fault("other_masks", {"deadlock: lane ", "waits with another mask", "thread 4: in __syncwarp with mask 0x00000030 at ",
-                              "thread 6: in __syncwarp with mask 0x00000050 at ", "threads 7-31: left the kernel"});
+  check_fault("other_masks", {"deadlock: lane ", "waits with another mask",
+                              "thread 4: in __syncwarp with mask 0x00000030 at ",
+                              "thread 6: in __syncwarp with mask 0x00000050 at ",
+                              "threads 7-31: left the kernel"});
   check_fault("left_lane", {"lane", "left the kernel", "thread 3: left the kernel"});
   check_fault("barrier_and_warp", {"deadlock: lane 9, which the mask names, waits for the block",
-                                   "thread 9: in __syncthreads at ", "threads 10-31: in __syncwarp with mask 0xffffffff at ",
+                                   "thread 9: in __syncthreads at ",
+                                   "threads 10-31: in __syncwarp with mask 0xffffffff at ",
                                    "threads 32-63: in __syncthreads at "});
   check_fault("not_in_mask", {"the calling lane is not in its mask"});
   check_fault("partial_warp", {"the mask names lanes that left the kernel or never were"});
@@ -604,37 +654,45 @@ void check_faults() {
   check_fault("other_operation", {"the lanes of one mask disagree on the operation"});
   check_fault("odd_width", {"the width of a shuffle is not a power of two"});
   check_fault("traps", {"thread 70: __trap, at ", "selftest.cpp:"});
-  check_fault("asserts", {"thread 7: seven is not allowed (threadIdx.x != 7), at ", "selftest.cpp:"});
+  check_fault("asserts",
+              {"thread 7: seven is not allowed (threadIdx.x != 7), at ", "selftest.cpp:"});
 
   for (u32 host_threads : {1, 2, 6})
     for (u64 seed : {0, 9}) {
       const Result result = launch("late_blocks", operands(64), seed, host_threads);
-      check(result.code == GPUINT_SIMT_FAULT && result.message.find("block 21, ") != std::string::npos &&
+      check(result.code == GPUINT_SIMT_FAULT &&
+                result.message.find("block 21, ") != std::string::npos &&
                 result.stats.blocks < 22 + host_threads,
-            with_seed("the lowest block that faults is reported", seed, host_threads), result.message);
+            with_seed("the lowest block that faults is reported", seed, host_threads),
+            result.message);
     }
-  check(launch("outside_mask", operands(1)).code == 0, "a shuffle from outside of the mask gives a pattern");
+  check(launch("outside_mask", operands(1)).code == 0,
+        "a shuffle from outside of the mask gives a pattern");
 #if !defined(__SANITIZE_ADDRESS__)
   const Result overrun = launch("writes_past", operands(1));
-  check(overrun.code == GPUINT_SIMT_FAULT && overrun.message.find("at byte 100 of 100") != std::string::npos,
+  check(overrun.code == GPUINT_SIMT_FAULT &&
+            overrun.message.find("at byte 100 of 100") != std::string::npos,
         "a write past the end of shared memory", overrun.message);
 #endif
 
   gpuint_facts facts{};
-  check(gpuint_simt_facts("scan", &facts) == 0 && facts.threads == Scan::THREADS && facts.shared_bytes == Scan::SHARED &&
-            facts.rows_per_block == 1,
+  check(gpuint_simt_facts("scan", &facts) == 0 && facts.threads == Scan::THREADS &&
+            facts.shared_bytes == Scan::SHARED && facts.rows_per_block == 1,
         "facts of a kernel");
-  check(gpuint_simt_facts("nothing", &facts) == GPUINT_SIMT_UNKNOWN_KERNEL && launch("nothing", operands(1)).code == 1,
+  check(gpuint_simt_facts("nothing", &facts) == GPUINT_SIMT_UNKNOWN_KERNEL &&
+            launch("nothing", operands(1)).code == 1,
         "an unknown kernel");
   const gpuint_simt_options options{};
   const Operands one = operands(1);
   char cut[10];
-  check(gpuint_simt_launch("traps", &one, &options, nullptr, cut, sizeof cut) == 2 && std::strcmp(cut, "kernel tr") == 0 &&
+  check(gpuint_simt_launch("traps", &one, &options, nullptr, cut, sizeof cut) == 2 &&
+            std::strcmp(cut, "kernel tr") == 0 &&
             gpuint_simt_launch("traps", &one, &options, nullptr, nullptr, 0) == 2,
         "a message is cut to the room there is");
 }
 
-// As a test harness does: launches from several threads at a time, with blocks and their fibers passed from one to another.
+// As a test harness does: launches from several threads at a time, with blocks and their fibers
+// passed from one to another.
 void check_concurrent_launches() {
   constexpr u32 LAUNCHERS = 4;
   bool right[LAUNCHERS] = {};
@@ -650,21 +708,27 @@ void check_concurrent_launches() {
       right[i] = all;
     });
   for (std::thread& launcher : launchers) launcher.join();
-  for (u32 i = 0; i < LAUNCHERS; ++i) check(right[i], "concurrent launches, thread " + std::to_string(i));
+  for (u32 i = 0; i < LAUNCHERS; ++i)
+    check(right[i], "concurrent launches, thread " + std::to_string(i));
 }
 
 void check_arithmetic() {
-  check(__popc(0xf0f0u) == 8 && __popcll(~0ull) == 64 && __clz(0) == 32 && __clz(1) == 31 && __clz(-1) == 0 &&
-            __clzll(0) == 64 && __clzll(1ll << 40) == 23 && __ffs(0) == 0 && __ffs(8) == 4 && __ffsll(1ll << 40) == 41,
+  check(__popc(0xf0f0u) == 8 && __popcll(~0ull) == 64 && __clz(0) == 32 && __clz(1) == 31 &&
+            __clz(-1) == 0 && __clzll(0) == 64 && __clzll(1ll << 40) == 23 && __ffs(0) == 0 &&
+            __ffs(8) == 4 && __ffsll(1ll << 40) == 41,
         "counting bits");
-  check(__brev(1) == 0x80000000u && __brev(0x12345678u) == 0x1e6a2c48u && __brevll(2) == 1ull << 62, "reversing bits");
-  check(__byte_perm(0x33221100u, 0x77665544u, 0x7410) == 0x77441100u && __byte_perm(0x33221100u, 0x77665544u, 0xfa3) == 0x00772233u,
+  check(__brev(1) == 0x80000000u && __brev(0x12345678u) == 0x1e6a2c48u && __brevll(2) == 1ull << 62,
+        "reversing bits");
+  check(__byte_perm(0x33221100u, 0x77665544u, 0x7410) == 0x77441100u &&
+            __byte_perm(0x33221100u, 0x77665544u, 0xfa3) == 0x00772233u,
         "__byte_perm");
-  check(__funnelshift_l(0x89abcdefu, 0x01234567u, 8) == 0x23456789u && __funnelshift_l(1, 2, 32) == 2 &&
-            __funnelshift_lc(1, 2, 32) == 1 && __funnelshift_r(0x89abcdefu, 0x01234567u, 8) == 0x6789abcdu &&
+  check(__funnelshift_l(0x89abcdefu, 0x01234567u, 8) == 0x23456789u &&
+            __funnelshift_l(1, 2, 32) == 2 && __funnelshift_lc(1, 2, 32) == 1 &&
+            __funnelshift_r(0x89abcdefu, 0x01234567u, 8) == 0x6789abcdu &&
             __funnelshift_r(1, 2, 32) == 1 && __funnelshift_rc(1, 2, 40) == 2,
         "funnel shifts");
-  check(__umulhi(~0u, ~0u) == ~0u - 1 && __umul64hi(~0ull, ~0ull) == ~0ull - 1 && __umul64hi(1ull << 40, 1ull << 30) == 64,
+  check(__umulhi(~0u, ~0u) == ~0u - 1 && __umul64hi(~0ull, ~0ull) == ~0ull - 1 &&
+            __umul64hi(1ull << 40, 1ull << 30) == 64,
         "high products");
 }
 
@@ -693,7 +757,8 @@ GPUINT_KERNEL(shuffles_of_4_in_128, Shuffles<128, 4>)
 
 // Processor time, so that other work on the machine counts little.
 int speed() {
-  for (const char* kernel : {"barriers_of_1024", "barriers_of_128", "shuffles_of_32_in_1024", "shuffles_of_4_in_128"})
+  for (const char* kernel :
+       {"barriers_of_1024", "barriers_of_128", "shuffles_of_32_in_1024", "shuffles_of_4_in_128"})
     for (u64 seed : {0, 1}) {
       gpuint_facts facts{};
       gpuint_simt_facts(kernel, &facts);
@@ -705,8 +770,8 @@ int speed() {
         launch(kernel, one, seed);
         best = min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
       }
-      std::printf("%-24s seed %llu: %7.2f ms, %5.1f ns per thread and operation\n", kernel, seed, best * 1e3,
-                  best * 1e9 / facts.threads / static_cast<double>(one.scalar));
+      std::printf("%-24s seed %llu: %7.2f ms, %5.1f ns per thread and operation\n", kernel, seed,
+                  best * 1e3, best * 1e9 / facts.threads / static_cast<double>(one.scalar));
     }
   return 0;
 }

@@ -1,7 +1,8 @@
-// The shared memory of a block: exactly as large as the kernel declares, 16-byte aligned, never clean.
+// The shared memory of a block: exactly as large as the kernel declares, 16-byte aligned, never
+// clean.
 //
-// AddressSanitizer guards both ends of the allocation. Other builds keep a margin there and check after each block that nobody
-// wrote to it.
+// AddressSanitizer guards both ends of the allocation. Other builds keep a margin there and check
+// after each block that nobody wrote to it.
 #pragma once
 #include "types.h"
 

@@ -21,7 +21,8 @@ struct Kernel {
   Facts facts;
 };
 
-// In a function, because Registrar objects of other files may be constructed before those of this one.
+// In a function, because Registrar objects of other files may be constructed before those of this
+// one.
 std::map<std::string_view, Kernel>& registry() {
   static std::map<std::string_view, Kernel> kernels;
   return kernels;
@@ -33,22 +34,27 @@ const Kernel* find(const char* name) {
 }
 
 void write(char* message, size_t message_len, const std::string& text) {
-  if (message != nullptr && message_len != 0) std::snprintf(message, message_len, "%s", text.c_str());
+  if (message != nullptr && message_len != 0)
+    std::snprintf(message, message_len, "%s", text.c_str());
 }
 
-bool launch_kernel(const char* name, const Kernel& kernel, const Operands& operands, const gpuint_simt_options& options,
-                   Stats& stats, std::string& message) {
+bool launch_kernel(const char* name, const Kernel& kernel, const Operands& operands,
+                   const gpuint_simt_options& options, Stats& stats, std::string& message) {
   const Facts& facts = kernel.facts;
-  if (facts.threads == 0 || facts.threads > MAX_THREADS || facts.rows_per_block == 0 || facts.cluster == 0 ||
-      facts.cluster > MAX_CLUSTER || facts.threads * facts.cluster > MAX_THREADS ||
+  if (facts.threads == 0 || facts.threads > MAX_THREADS || facts.rows_per_block == 0 ||
+      facts.cluster == 0 || facts.cluster > MAX_CLUSTER ||
+      facts.threads * facts.cluster > MAX_THREADS ||
       (facts.cluster > 1 && facts.threads % 32 != 0)) {
-    message = std::string("kernel ") + name + ": no block has " + std::to_string(facts.threads) + " threads for " +
-              std::to_string(facts.rows_per_block) + " rows, in clusters of " + std::to_string(facts.cluster);
+    message = std::string("kernel ") + name + ": no block has " + std::to_string(facts.threads) +
+              " threads for " + std::to_string(facts.rows_per_block) + " rows, in clusters of " +
+              std::to_string(facts.cluster);
     return false;
   }
   constexpr u64 CUDA_MAX_GRID = 0x7fffffff;
-  const u64 wanted = operands.rows / facts.rows_per_block + (operands.rows % facts.rows_per_block != 0);
-  // A GPU has memory for the blocks that run at a time; here, too, a block then works on many rows with the same scratch.
+  const u64 wanted =
+      operands.rows / facts.rows_per_block + (operands.rows % facts.rows_per_block != 0);
+  // A GPU has memory for the blocks that run at a time; here, too, a block then works on many rows
+  // with the same scratch.
   constexpr u64 SCRATCH_GRID = 16;
   const u64 most = std::min(facts.scratch_bytes == 0 ? CUDA_MAX_GRID : SCRATCH_GRID,
                             options.max_grid == 0 ? CUDA_MAX_GRID : u64{options.max_grid});
@@ -58,12 +64,14 @@ bool launch_kernel(const char* name, const Kernel& kernel, const Operands& opera
   scratch.poison(SCRATCH_PATTERN);
   Operands own = operands;
   own.scratch = scratch.data();
-  const Launch launch{name, kernel.run, &own, facts.threads, facts.shared_bytes, static_cast<u32>(grid), facts.cluster,
-                      options.seed};
+  const Launch launch{name,          kernel.run,         &own,
+                      facts.threads, facts.shared_bytes, static_cast<u32>(grid),
+                      facts.cluster, options.seed};
   if (!run_grid(launch, options.host_threads, stats, message)) return false;
   long long offset = 0;
   if (!scratch.is_overrun(offset)) return true;
-  message = std::string("kernel ") + name + ": a write outside of scratch, at byte " + std::to_string(offset);
+  message = std::string("kernel ") + name + ": a write outside of scratch, at byte " +
+            std::to_string(offset);
   return false;
 }
 
@@ -71,7 +79,9 @@ bool launch_kernel(const char* name, const Kernel& kernel, const Operands& opera
 
 u64 rare_counts[static_cast<u32>(Rare::COUNT)];
 
-Registrar::Registrar(const char* name, Run run, const Facts& facts) { registry()[name] = Kernel{run, facts}; }
+Registrar::Registrar(const char* name, Run run, const Facts& facts) {
+  registry()[name] = Kernel{run, facts};
+}
 
 }  // namespace gpuint::simt
 
@@ -84,8 +94,9 @@ extern "C" int gpuint_simt_facts(const char* kernel, gpuint_facts* out) {
   return GPUINT_SIMT_OK;
 }
 
-extern "C" int gpuint_simt_launch(const char* kernel, const gpuint_operands* operands, const gpuint_simt_options* options,
-                                  gpuint_simt_stats* stats, char* message, size_t message_len) {
+extern "C" int gpuint_simt_launch(const char* kernel, const gpuint_operands* operands,
+                                  const gpuint_simt_options* options, gpuint_simt_stats* stats,
+                                  char* message, size_t message_len) {
   const Kernel* const found = find(kernel);
   if (found == nullptr) return GPUINT_SIMT_UNKNOWN_KERNEL;
   Stats counted;
@@ -96,7 +107,8 @@ extern "C" int gpuint_simt_launch(const char* kernel, const gpuint_operands* ope
   } catch (const std::exception& error) {
     text = std::string("kernel ") + kernel + ": " + error.what();
   }
-  if (stats != nullptr) *stats = {counted.barriers, counted.warp_ops, counted.switches, counted.blocks};
+  if (stats != nullptr)
+    *stats = {counted.barriers, counted.warp_ops, counted.switches, counted.blocks};
   write(message, message_len, text);
   return ok ? GPUINT_SIMT_OK : GPUINT_SIMT_FAULT;
 }

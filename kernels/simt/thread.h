@@ -16,18 +16,22 @@ struct ThreadView {
   const Coordinates* coordinates;
 };
 
-// `__thread`, not `thread_local`: constant initialisation, hence no wrapper call at each use. Fibers do not move to another host
-// thread while a block runs, so that a compiler may keep the variable's address.
+// `__thread`, not `thread_local`: constant initialisation, hence no wrapper call at each use.
+// Fibers do not move to another host thread while a block runs, so that a compiler may keep the
+// variable's address.
 extern __thread ThreadView* self;
 
-// A place in the source. GPUINT_SITE as a function's last parameter is the place of its call. A wrapper around a barrier,
-// `void sync(GPUINT_SITE) { __syncthreads(GPUINT_PASS_SITE); }`, with both macros empty on CUDA, makes its callers the call sites
-// that are compared and named in messages.
+// A place in the source. GPUINT_SITE as a function's last parameter is the place of its call. A
+// wrapper around a barrier, `void sync(GPUINT_SITE) { __syncthreads(GPUINT_PASS_SITE); }`, with
+// both macros empty on CUDA, makes its callers the call sites that are compared and named in
+// messages.
 struct Site {
   const char* file;
   int line;
 
-  static constexpr Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+  static constexpr Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
 };
 
 // Both abandon the block.
@@ -48,4 +52,5 @@ struct Site {
 
 // GPUINT_ASSERT(condition, "what must hold"): always checked here, nothing in CUDA builds.
 #define GPUINT_ASSERT(condition, text) \
-  ((condition) ? (void)0 : ::gpuint::simt::fail_assertion(#condition, text, ::gpuint::simt::Site::here()))
+  ((condition) ? (void)0               \
+               : ::gpuint::simt::fail_assertion(#condition, text, ::gpuint::simt::Site::here()))

@@ -21,15 +21,15 @@ struct dim3 {
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
-#define GPUINT_SIMT_VECTOR2(T, type, bytes)       \
-  struct __attribute__((aligned(bytes))) type {   \
-    T x, y;                                       \
-  };                                              \
+#define GPUINT_SIMT_VECTOR2(T, type, bytes)     \
+  struct __attribute__((aligned(bytes))) type { \
+    T x, y;                                     \
+  };                                            \
   constexpr type make_##type(T x, T y) { return {x, y}; }
-#define GPUINT_SIMT_VECTOR4(T, type, bytes)       \
-  struct __attribute__((aligned(bytes))) type {   \
-    T x, y, z, w;                                 \
-  };                                              \
+#define GPUINT_SIMT_VECTOR4(T, type, bytes)     \
+  struct __attribute__((aligned(bytes))) type { \
+    T x, y, z, w;                               \
+  };                                            \
   constexpr type make_##type(T x, T y, T z, T w) { return {x, y, z, w}; }
 
 GPUINT_SIMT_VECTOR2(unsigned char, uchar2, 2)

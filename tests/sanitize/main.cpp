@@ -1,8 +1,10 @@
-// Runs kernels over the SIMT shim and checks every row by an identity, for builds with ThreadSanitizer, AddressSanitizer and
-// UBSan: every operand is a heap block of exactly its size, so that whatever a kernel reads or writes beyond is reported.
+// Runs kernels over the SIMT shim and checks every row by an identity, for builds with
+// ThreadSanitizer, AddressSanitizer and UBSan: every operand is a heap block of exactly its size,
+// so that whatever a kernel reads or writes beyond is reported.
 //
-// Kernel names come from standard input, one a line; a name without a check is an error. tests/sanitize/run builds this
-// together with the kernels and the shim. The oracle is schoolbook arithmetic on 32-bit words: slow and plain.
+// Kernel names come from standard input, one a line; a name without a check is an error.
+// tests/sanitize/run builds this together with the kernels and the shim. The oracle is schoolbook
+// arithmetic on 32-bit words: slow and plain.
 #include "simt/abi.h"
 
 #include <algorithm>
@@ -47,7 +49,8 @@ bool is_zero(const Number& a) { return bit_length(a) == 0; }
 Number sum(const Number& a, const Number& b) {
   Number c(std::max(a.size(), b.size()) + 1);
   u64 carry = 0;
-  for (size_t i = 0; i < c.size(); ++i, carry >>= 32) c[i] = static_cast<u32>(carry += u64{word(a, i)} + word(b, i));
+  for (size_t i = 0; i < c.size(); ++i, carry >>= 32)
+    c[i] = static_cast<u32>(carry += u64{word(a, i)} + word(b, i));
   return c;
 }
 
@@ -84,7 +87,8 @@ Number power_of_two(u64 exponent) {
 Number power_over(u64 exponent, const Number& b) {
   Number q(exponent / 32 + 1), r(b.size() + 1);
   for (u64 bit = exponent + 1; bit-- > 0;) {
-    for (size_t i = r.size(); i-- > 0;) r[i] = r[i] << 1 | (i > 0 ? r[i - 1] >> 31 : bit == exponent);
+    for (size_t i = r.size(); i-- > 0;)
+      r[i] = r[i] << 1 | (i > 0 ? r[i - 1] >> 31 : bit == exponent);
     if (compare(r, b) < 0) continue;
     r = difference(r, b);
     q[bit / 32] |= 1u << bit % 32;
@@ -119,11 +123,12 @@ u64 random_word() {
 
 u64 below(u64 bound) { return random_word() % bound; }
 
-// Digits that carry, or do not, or just not: uniform, long runs of equal bits, powers of two and their neighbours, all ones,
-// sparse, digits at the ends of their range.
+// Digits that carry, or do not, or just not: uniform, long runs of equal bits, powers of two and
+// their neighbours, all ones, sparse, digits at the ends of their range.
 Number operand(u64 most_bits, u64 digit_bits) {
   const u64 digits = (most_bits + digit_bits - 1) / digit_bits;
-  const u64 lengths[] = {most_bits, most_bits, 1 + below(most_bits), std::min(most_bits, digit_bits * (1 + below(digits)))};
+  const u64 lengths[] = {most_bits, most_bits, 1 + below(most_bits),
+                         std::min(most_bits, digit_bits * (1 + below(digits)))};
   const u64 bits = lengths[below(4)];
   Number a((bits + 31) / 32);
   const auto set = [&](u64 bit) { a[bit / 32] |= 1u << bit % 32; };
@@ -144,8 +149,10 @@ Number operand(u64 most_bits, u64 digit_bits) {
     }
     case 3:
       a = power_of_two(below(bits));
-      if (below(2) != 0) a = sum(a, {static_cast<u32>(below(3))});
-      else a = difference(a, {1});
+      if (below(2) != 0)
+        a = sum(a, {static_cast<u32>(below(3))});
+      else
+        a = difference(a, {1});
       break;
     case 4:
       for (u32& w : a) w = ~0u;
@@ -171,8 +178,8 @@ struct Shape {
   size_t bytes() const { return bits / 8; }
 };
 
-// Dividend and divisor: independent; the dividend on, just below and just above a multiple of the divisor; and families on
-// which truncated reciprocals are worst.
+// Dividend and divisor: independent; the dividend on, just below and just above a multiple of the
+// divisor; and families on which truncated reciprocals are worst.
 std::pair<Number, Number> division(const Shape& shape, u64 row) {
   const u64 digits = shape.bits / shape.digit_bits;
   const Number top = difference(power_of_two(shape.bits), {1});
@@ -183,8 +190,10 @@ std::pair<Number, Number> division(const Shape& shape, u64 row) {
   const auto multiple = [&](u64 zeros) {
     if (is_zero(v)) v = {1};
     const u64 room = shape.bits - bit_length(v);
-    if (room > zeros) u = product(product(operand(room - zeros, shape.digit_bits), power_of_two(zeros)), v);
-    else u = v;
+    if (room > zeros)
+      u = product(product(operand(room - zeros, shape.digit_bits), power_of_two(zeros)), v);
+    else
+      u = v;
     const u64 kind = below(3);
     u = sum(u, kind == 0 ? Number{0} : kind == 1 ? Number{1} : difference(v, {1}));
   };
@@ -195,7 +204,8 @@ std::pair<Number, Number> division(const Shape& shape, u64 row) {
     case 1:
       multiple(0);
       break;
-    case 2:  // the partial remainder is 0, or v - 1 less than a multiple, at the end of a block of quotient
+    case 2:  // the partial remainder is 0, or v - 1 less than a multiple, at the end of a block of
+             // quotient
       v = operand(1 + below(shape.bits), shape.digit_bits);
       multiple(below(shape.bits));
       break;
@@ -204,11 +214,13 @@ std::pair<Number, Number> division(const Shape& shape, u64 row) {
       u = product(v, power_of_two(shape.digit_bits - 1));
       break;
     case 4:  // around a power of the base
-      v = below(2) != 0 ? sum(base_power, {static_cast<u32>(below(2))}) : difference(base_power, {1});
+      v = below(2) != 0 ? sum(base_power, {static_cast<u32>(below(2))})
+                        : difference(base_power, {1});
       u = top;
       break;
     case 5:  // a digit, or a little more
-      v = below(2) != 0 ? Number{1 + static_cast<u32>(below(3))} : operand(1 + below(2 * shape.digit_bits), shape.digit_bits);
+      v = below(2) != 0 ? Number{1 + static_cast<u32>(below(3))}
+                        : operand(1 + below(2 * shape.digit_bits), shape.digit_bits);
       if (below(2) != 0) u = top;
       break;
     case 6:
@@ -218,18 +230,22 @@ std::pair<Number, Number> division(const Shape& shape, u64 row) {
       v = {0};
       break;
     case 8:  // v = B^k B / 2 + B^j - 1, u = 3 v - 1
-      v = difference(sum(product(base_power, power_of_two(shape.digit_bits - 1)), power_of_two(shape.digit_bits * below(digits))), {1});
+      v = difference(sum(product(base_power, power_of_two(shape.digit_bits - 1)),
+                         power_of_two(shape.digit_bits * below(digits))),
+                     {1});
       u = product(v, {3});
       u = is_zero(v) ? u : difference(u, {1});
       break;
-    case 9:  // a power of two and something below it: estimated digits of the reciprocal are too large, or saturate
+    case 9:  // a power of two and something below it: estimated digits of the reciprocal are too
+             // large, or saturate
     case 10: {
       const u64 bits = 1 + below(shape.bits - 1);
       v = sum(power_of_two(bits), operand(1 + below(bits), shape.digit_bits));
       if (below(2) != 0) multiple(0);
       break;
     }
-    case 11:    // 1 / v is just above, or just below, a number of few bits: a partial reciprocal is nearly exact, or a carry
+    case 11:    // 1 / v is just above, or just below, a number of few bits: a partial reciprocal is
+                // nearly exact, or a carry
     case 12:    // would make it too large
     case 13: {  // and so it is with the quotient, where the dividend is that power of two
       const u64 exponent = shape.bits - 1 - below(2) * below(shape.bits / 4);
@@ -238,8 +254,10 @@ std::pair<Number, Number> division(const Shape& shape, u64 row) {
       v = power_over(exponent, few);
       if (below(2) != 0) v = sum(v, {1});
       const u64 kind = below(4);
-      if (kind < 2) u = sum(power_of_two(exponent), {static_cast<u32>(kind)});
-      else if (kind == 2) u = difference(power_of_two(exponent), {1});
+      if (kind < 2)
+        u = sum(power_of_two(exponent), {static_cast<u32>(kind)});
+      else if (kind == 2)
+        u = difference(power_of_two(exponent), {1});
       break;
     }
     case 14:  // the top of the dividend is that of the divisor, or all but
@@ -338,10 +356,11 @@ struct Result {
   bool flag(size_t row) const { return mask.at<u32>(row / 32) >> row % 32 & 1; }
 };
 
-// The mask and the status are for kernels that have them, and may be unwanted. Inputs may have one row for all; prepared
-// divisors are the third input.
-Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_bytes0, size_t out_bytes1, i64 scalar,
-              bool want_mask = true, bool want_status = true, Memory* prepared = nullptr) {
+// The mask and the status are for kernels that have them, and may be unwanted. Inputs may have one
+// row for all; prepared divisors are the third input.
+Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_bytes0,
+              size_t out_bytes1, i64 scalar, bool want_mask = true, bool want_status = true,
+              Memory* prepared = nullptr) {
   const u64 rows = ins[0].size();
   const size_t mask_bytes = (rows + 31) / 32 * 4;
   Result result{{Memory(rows * out_bytes0), Memory(rows * out_bytes1)}, Memory(mask_bytes), ~0ull};
@@ -359,7 +378,8 @@ Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_b
   operands.scalar = scalar;
   const gpuint_simt_options options{kernel.seed, 3, 1};
   char message[2000] = "";
-  if (gpuint_simt_launch(kernel.name.c_str(), &operands, &options, nullptr, message, sizeof message) != GPUINT_SIMT_OK)
+  if (gpuint_simt_launch(kernel.name.c_str(), &operands, &options, nullptr, message,
+                         sizeof message) != GPUINT_SIMT_OK)
     fail(kernel.name, message);
   return result;
 }
@@ -370,7 +390,8 @@ struct Pairs {
   Column a, b;
 };
 
-// Independent numbers; and pairs whose sum or difference carries all the way, or all but, and which differ in few bits.
+// Independent numbers; and pairs whose sum or difference carries all the way, or all but, and which
+// differ in few bits.
 Pairs pairs(const Shape& shape, size_t rows) {
   Pairs pairs;
   const Number end = power_of_two(shape.bits);
@@ -415,8 +436,11 @@ Pairs pairs(const Shape& shape, size_t rows) {
   return pairs;
 }
 
-void expect(const Kernel& kernel, bool right, const char* what, const Number& a, const Number& b, const Number& got) {
-  if (!right) fail(kernel.name, std::string(what) + " is wrong\n  a " + hexadecimal(a) + "\n  b " + hexadecimal(b) + "\n  got " + hexadecimal(got));
+void expect(const Kernel& kernel, bool right, const char* what, const Number& a, const Number& b,
+            const Number& got) {
+  if (!right)
+    fail(kernel.name, std::string(what) + " is wrong\n  a " + hexadecimal(a) + "\n  b " +
+                          hexadecimal(b) + "\n  got " + hexadecimal(got));
 }
 
 void check_sum(const Kernel& kernel, const Pairs& p, bool subtract) {
@@ -429,43 +453,54 @@ void check_sum(const Kernel& kernel, const Pairs& p, bool subtract) {
     const Number total = sum(start, p.b[row]);
     const bool carry = bit_length(total) > shape.bits;
     const Number& end = subtract ? p.a[row] : got;
-    expect(kernel, compare(low(total, shape.bits), end) == 0, "the result", p.a[row], p.b[row], got);
+    expect(kernel, compare(low(total, shape.bits), end) == 0, "the result", p.a[row], p.b[row],
+           got);
     expect(kernel, result.flag(row) == carry, "the carry", p.a[row], p.b[row], got);
   }
   launch(kernel, {p.a, p.b}, shape.bits / 8, 0, 0, false);
 }
 
-// a + a * 2^k for every third row: two ones meet, and above them k bits of the sum are ones, through which their carry runs.
+// a + a * 2^k for every third row: two ones meet, and above them k bits of the sum are ones,
+// through which their carry runs.
 void add_long_carries(const Shape& shape, Pairs& p) {
   for (size_t row = 1; row < p.a.size(); row += 3) {
     const u64 at = 1 + below(shape.bits - 1), k = 1 + below(at);
-    p.a[row] = low(sum(difference(power_of_two(shape.bits), power_of_two(at)), power_of_two(at - k)), shape.bits);
+    p.a[row] =
+        low(sum(difference(power_of_two(shape.bits), power_of_two(at)), power_of_two(at - k)),
+            shape.bits);
     p.b[row] = low(sum(power_of_two(k), {1}), shape.bits);
     if (below(2) != 0) std::swap(p.a[row], p.b[row]);
   }
 }
 
-void check_product(const Kernel& kernel, const Pairs& p, bool square, bool wide, bool side_by_side) {
+void check_product(const Kernel& kernel, const Pairs& p, bool square, bool wide,
+                   bool side_by_side) {
   const Shape& shape = kernel.shape;
   const size_t row_bytes = shape.bits / 8;
-  const Result result = launch(kernel, square ? std::vector<Column>{p.a} : std::vector<Column>{p.a, p.b}, side_by_side ? 2 * row_bytes : row_bytes,
-                               wide && !side_by_side ? row_bytes : 0, side_by_side);
+  const Result result =
+      launch(kernel, square ? std::vector<Column>{p.a} : std::vector<Column>{p.a, p.b},
+             side_by_side ? 2 * row_bytes : row_bytes, wide && !side_by_side ? row_bytes : 0,
+             side_by_side);
   for (size_t row = 0; row < p.a.size(); ++row) {
     const Number& b = square ? p.a[row] : p.b[row];
     const Number right = product(p.a[row], b);
     const Number got = result.out[0].row(row, side_by_side ? 2 * shape.bytes() : shape.bytes());
-    expect(kernel, compare(got, low(right, side_by_side ? 2 * shape.bits : shape.bits)) == 0, "the product", p.a[row], b, got);
+    expect(kernel, compare(got, low(right, side_by_side ? 2 * shape.bits : shape.bits)) == 0,
+           "the product", p.a[row], b, got);
     if (wide && !side_by_side) {
       const Number high = result.out[1].row(row, shape.bytes());
-      expect(kernel, compare(high, bits_of(right, shape.bits, shape.bits)) == 0, "the high half", p.a[row], b, high);
+      expect(kernel, compare(high, bits_of(right, shape.bits, shape.bits)) == 0, "the high half",
+             p.a[row], b, high);
     }
   }
   if (wide && !side_by_side) {  // one half may be unwanted
-    const Result half[] = {launch(kernel, {p.a, p.b}, row_bytes, 0, 0), launch(kernel, {p.a, p.b}, 0, row_bytes, 0)};
+    const Result half[] = {launch(kernel, {p.a, p.b}, row_bytes, 0, 0),
+                           launch(kernel, {p.a, p.b}, 0, row_bytes, 0)};
     for (size_t row = 0; row < p.a.size(); ++row)
       for (const u32 i : {0, 1}) {
         const Number got = half[i].out[i].row(row, row_bytes);
-        expect(kernel, compare(got, result.out[i].row(row, row_bytes)) == 0, "a half alone", p.a[row], p.b[row], got);
+        expect(kernel, compare(got, result.out[i].row(row, row_bytes)) == 0, "a half alone",
+               p.a[row], p.b[row], got);
       }
   }
 }
@@ -495,8 +530,10 @@ void check_division(const Kernel& kernel, size_t rows) {
       expect(kernel, compare(r, v) < 0, "the remainder", u, v, r);
     }
     expect(kernel, both.flag(row) == is_zero(v), "the mask", u, v, q);
-    expect(kernel, compare(quotients.out[0].row(row, shape.bytes()), q) == 0, "the quotient alone", u, v, q);
-    expect(kernel, compare(remainders.out[1].row(row, shape.bytes()), r) == 0, "the remainder alone", u, v, r);
+    expect(kernel, compare(quotients.out[0].row(row, shape.bytes()), q) == 0, "the quotient alone",
+           u, v, q);
+    expect(kernel, compare(remainders.out[1].row(row, shape.bytes()), r) == 0,
+           "the remainder alone", u, v, r);
   }
   if (both.status != lowest) fail(kernel.name, "the status is wrong");
 }
@@ -505,9 +542,11 @@ void check_inverse(const Kernel& kernel, size_t rows) {
   const Shape& shape = kernel.shape;
   const u64 digits = shape.bits / shape.digit_bits;
   Number exponents;
-  for (const u64 h : {u64{1}, digits / 2, digits - 1, digits, digits + 1, digits + digits / 2, 2 * digits - 1})
+  for (const u64 h :
+       {u64{1}, digits / 2, digits - 1, digits, digits + 1, digits + digits / 2, 2 * digits - 1})
     exponents.push_back(static_cast<u32>(h * shape.digit_bits));
-  for (const u64 other : {shape.bits / 2 + 3, shape.bits + 5}) exponents.push_back(static_cast<u32>(other));
+  for (const u64 other : {shape.bits / 2 + 3, shape.bits + 5})
+    exponents.push_back(static_cast<u32>(other));
   for (const u64 exponent : exponents) {
     const Number power = power_of_two(exponent);
     Column divisors;
@@ -538,18 +577,21 @@ void check_inverse(const Kernel& kernel, size_t rows) {
       }
       const Number w = result.out[0].row(row, shape.bytes());
       const Number below = product(w, v);
-      expect(kernel, compare(below, power) <= 0 && compare(power, sum(below, v)) < 0, "the inverse", v, power, w);
+      expect(kernel, compare(below, power) <= 0 && compare(power, sum(below, v)) < 0, "the inverse",
+             v, power, w);
     }
     if (result.status != lowest) fail(kernel.name, "the status is wrong");
   }
 }
 
-// The kernel of the same width that prepares divisors, and what it makes of some; in exactly so many bytes.
+// The kernel of the same width that prepares divisors, and what it makes of some; in exactly so
+// many bytes.
 Memory prepare(const Kernel& kernel, const Column& divisors, u64 status = ~0ull) {
   const u64 limb_bits = kernel.shape.bits % 32 == 0 ? 32 : 16, word_bits = 4 * limb_bits;
   const size_t bytes = (2 * ((kernel.shape.bits + word_bits - 1) / word_bits) + 4) * word_bits / 8;
   const std::string name = "gpuint_prepare_classical_b" + std::to_string(kernel.shape.bits);
-  Result result = launch({name, "prepare_classical", kernel.shape, kernel.seed}, {divisors}, bytes, 0, 0);
+  Result result =
+      launch({name, "prepare_classical", kernel.shape, kernel.seed}, {divisors}, bytes, 0, 0);
   if (result.status != status) fail(name, "the status is wrong");
   return std::move(result.out[0]);
 }
@@ -592,8 +634,10 @@ void check_division_by(const Kernel& kernel, size_t rows) {
       const Number q = both.out[0].row(row, row_bytes), r = both.out[1].row(row, row_bytes);
       expect(kernel, compare(sum(product(q, v), r), u) == 0, "the quotient", u, v, q);
       expect(kernel, compare(r, v) < 0, "the remainder", u, v, r);
-      expect(kernel, compare(quotients.out[0].row(row, row_bytes), q) == 0, "the quotient alone", u, v, q);
-      expect(kernel, compare(remainders.out[1].row(row, row_bytes), r) == 0, "the remainder alone", u, v, r);
+      expect(kernel, compare(quotients.out[0].row(row, row_bytes), q) == 0, "the quotient alone", u,
+             v, q);
+      expect(kernel, compare(remainders.out[1].row(row, row_bytes), r) == 0, "the remainder alone",
+             u, v, r);
     }
   }
 }
@@ -602,7 +646,8 @@ void check_division_by(const Kernel& kernel, size_t rows) {
 Number remainder(const Number& u, const Number& v) {
   Number r(v.size() + 1);
   for (u64 bit = bit_length(u); bit-- > 0;) {
-    for (size_t i = r.size(); i-- > 0;) r[i] = r[i] << 1 | (i > 0 ? r[i - 1] >> 31 : u[bit / 32] >> bit % 32 & 1);
+    for (size_t i = r.size(); i-- > 0;)
+      r[i] = r[i] << 1 | (i > 0 ? r[i - 1] >> 31 : u[bit / 32] >> bit % 32 & 1);
     if (compare(r, v) >= 0) r = difference(r, v);
   }
   return r;
@@ -642,15 +687,19 @@ void check_modular(const Kernel& kernel, size_t rows, Modular what) {
       // Exponents of some bits: each window but the widest ones, which would take too long here.
       const u64 lengths[] = {0, 1, 2, 15, 17, 49, 141};
       const u64 bits = lengths[below(shape.bits <= 1024 ? 7 : 5)];
-      if (what != Modular::Power) b.push_back(factor(shape, v));
-      else if (b.empty() || (one & ONE_EXPONENT) == 0) b.push_back(bits == 0 ? Number{0} : operand(bits, 16));
+      if (what != Modular::Power)
+        b.push_back(factor(shape, v));
+      else if (b.empty() || (one & ONE_EXPONENT) == 0)
+        b.push_back(bits == 0 ? Number{0} : operand(bits, 16));
     }
     Memory prepared = prepare(kernel, divisors);
-    const std::vector<Column> ins = what == Modular::Square ? std::vector<Column>{a} : std::vector<Column>{a, b};
+    const std::vector<Column> ins =
+        what == Modular::Square ? std::vector<Column>{a} : std::vector<Column>{a, b};
     const Result result = launch(kernel, ins, shape.bytes(), 0, one, false, false, &prepared);
     for (size_t row = 0; row < rows; ++row) {
       const Number& v = divisors[(one & ONE_DIVISOR) != 0 ? 0 : row];
-      const Number& second = what == Modular::Square ? a[row] : b[(one & ONE_EXPONENT) != 0 ? 0 : row];
+      const Number& second =
+          what == Modular::Square ? a[row] : b[(one & ONE_EXPONENT) != 0 ? 0 : row];
       Number right;
       if (what == Modular::Power) {
         right = remainder({1}, v);
@@ -667,13 +716,15 @@ void check_modular(const Kernel& kernel, size_t rows, Modular what) {
   }
 }
 
-// D = B / 2 + c with B = 2^64 and c near sqrt(B / 8): B^2 mod D is nearly D, the error of a reciprocal of 64 bits nearly 1, and an
-// eighth of all estimated words of quotient are too small by one.
+// D = B / 2 + c with B = 2^64 and c near sqrt(B / 8): B^2 mod D is nearly D, the error of a
+// reciprocal of 64 bits nearly 1, and an eighth of all estimated words of quotient are too small by
+// one.
 constexpr u64 DIGIT_OF_SECOND_CORRECTIONS = (u64{1} << 63) + 1500000000;
 
 void check_digit(const Kernel& kernel, const Pairs& p) {
   const size_t row_bytes = kernel.shape.bytes();
-  for (const u64 digit : {u64{1}, u64{3}, u64{0xffff}, u64{1} << 31, random_word() | 1, (u64{1} << 63) + 1, DIGIT_OF_SECOND_CORRECTIONS, ~u64{0}}) {
+  for (const u64 digit : {u64{1}, u64{3}, u64{0xffff}, u64{1} << 31, random_word() | 1,
+                          (u64{1} << 63) + 1, DIGIT_OF_SECOND_CORRECTIONS, ~u64{0}}) {
     const Number d{static_cast<u32>(digit), static_cast<u32>(digit >> 32)};
     const i64 scalar = static_cast<i64>(digit);
     Column u = p.a;
@@ -686,22 +737,26 @@ void check_digit(const Kernel& kernel, const Pairs& p) {
       const Number q = both.out[0].row(row, row_bytes), r = both.out[1].row(row, 8);
       expect(kernel, compare(sum(product(q, d), r), u[row]) == 0, "the quotient", u[row], d, q);
       expect(kernel, compare(r, d) < 0, "the remainder", u[row], d, r);
-      expect(kernel, compare(quotients.out[0].row(row, row_bytes), q) == 0, "the quotient alone", u[row], d, q);
-      expect(kernel, compare(remainders.out[1].row(row, 8), r) == 0, "the remainder alone", u[row], d, r);
+      expect(kernel, compare(quotients.out[0].row(row, row_bytes), q) == 0, "the quotient alone",
+             u[row], d, q);
+      expect(kernel, compare(remainders.out[1].row(row, 8), r) == 0, "the remainder alone", u[row],
+             d, r);
     }
   }
 }
 
 void check_shift(const Kernel& kernel, const Pairs& p, bool left) {
   const Shape& shape = kernel.shape;
-  for (const u64 distance : {u64{0}, u64{1}, shape.digit_bits, shape.bits / 2 + 3, shape.bits - 1, shape.bits, shape.bits + 5, (u64{1} << 32) + 3}) {
+  for (const u64 distance : {u64{0}, u64{1}, shape.digit_bits, shape.bits / 2 + 3, shape.bits - 1,
+                             shape.bits, shape.bits + 5, (u64{1} << 32) + 3}) {
     const Result result = launch(kernel, {p.a}, shape.bits / 8, 0, static_cast<i64>(distance));
     for (size_t row = 0; row < p.a.size(); ++row) {
       const Number got = result.out[0].row(row, shape.bytes());
       const Number right = distance >= shape.bits ? Number{0}
-                           : left                 ? low(product(p.a[row], power_of_two(distance)), shape.bits)
-                                                  : bits_of(p.a[row], distance, shape.bits);
-      expect(kernel, compare(got, right) == 0, "the shifted number", p.a[row], {static_cast<u32>(distance)}, got);
+                           : left ? low(product(p.a[row], power_of_two(distance)), shape.bits)
+                                  : bits_of(p.a[row], distance, shape.bits);
+      expect(kernel, compare(got, right) == 0, "the shifted number", p.a[row],
+             {static_cast<u32>(distance)}, got);
     }
   }
 }
@@ -710,7 +765,12 @@ void check_order(const Kernel& kernel, const Pairs& p) {
   const std::string& task = kernel.task;
   const bool one_operand = task == "is_zero" || task == "bit_len";
   // Zeros among the operands of these, too.
-  const Result result = launch(kernel, one_operand ? std::vector<Column>{p.b} : std::vector<Column>{p.a, p.b}, task == "cmp" ? 1 : task == "bit_len" ? 4 : 0, 0, 0);
+  const Result result =
+      launch(kernel, one_operand ? std::vector<Column>{p.b} : std::vector<Column>{p.a, p.b},
+             task == "cmp"       ? 1
+             : task == "bit_len" ? 4
+                                 : 0,
+             0, 0);
   for (size_t row = 0; row < p.a.size(); ++row) {
     const Number &a = p.a[row], &b = p.b[row];
     const int order = compare(a, b);
@@ -729,26 +789,43 @@ void check(const Kernel& kernel, size_t rows) {
   const std::string& task = kernel.task;
   Pairs p = pairs(kernel.shape, rows);
   if (starts_with(task, "mul_")) add_long_carries(kernel.shape, p);
-  if (task == "add" || task == "sub") check_sum(kernel, p, task == "sub");
-  else if (starts_with(task, "mul_lo_")) check_product(kernel, p, false, false, false);
-  else if (starts_with(task, "sqr_lo_")) check_product(kernel, p, true, false, false);
-  else if (starts_with(task, "mul_wide_")) check_product(kernel, p, false, true, false), check_product(kernel, p, false, true, true);
-  else if (task == "div_rem_digit") check_digit(kernel, p);
-  else if (starts_with(task, "div_rem_by_")) check_division_by(kernel, rows);
-  else if (starts_with(task, "prepare_")) check_prepare(kernel, rows);
-  else if (starts_with(task, "mul_mod_")) check_modular(kernel, rows, Modular::Product);
-  else if (starts_with(task, "sqr_mod_")) check_modular(kernel, rows, Modular::Square);
-  else if (starts_with(task, "pow_mod_")) check_modular(kernel, rows, Modular::Power);
-  else if (starts_with(task, "div_rem_")) check_division(kernel, rows);
-  else if (starts_with(task, "shinv_")) check_inverse(kernel, rows);
-  else if (task == "shl" || task == "shr") check_shift(kernel, p, task == "shl");
-  else if (task == "cmp" || task == "eq_mask" || task == "lt_mask" || task == "is_zero" || task == "bit_len") check_order(kernel, p);
-  else fail(kernel.name, "there is no check for this operation");
+  if (task == "add" || task == "sub")
+    check_sum(kernel, p, task == "sub");
+  else if (starts_with(task, "mul_lo_"))
+    check_product(kernel, p, false, false, false);
+  else if (starts_with(task, "sqr_lo_"))
+    check_product(kernel, p, true, false, false);
+  else if (starts_with(task, "mul_wide_"))
+    check_product(kernel, p, false, true, false), check_product(kernel, p, false, true, true);
+  else if (task == "div_rem_digit")
+    check_digit(kernel, p);
+  else if (starts_with(task, "div_rem_by_"))
+    check_division_by(kernel, rows);
+  else if (starts_with(task, "prepare_"))
+    check_prepare(kernel, rows);
+  else if (starts_with(task, "mul_mod_"))
+    check_modular(kernel, rows, Modular::Product);
+  else if (starts_with(task, "sqr_mod_"))
+    check_modular(kernel, rows, Modular::Square);
+  else if (starts_with(task, "pow_mod_"))
+    check_modular(kernel, rows, Modular::Power);
+  else if (starts_with(task, "div_rem_"))
+    check_division(kernel, rows);
+  else if (starts_with(task, "shinv_"))
+    check_inverse(kernel, rows);
+  else if (task == "shl" || task == "shr")
+    check_shift(kernel, p, task == "shl");
+  else if (task == "cmp" || task == "eq_mask" || task == "lt_mask" || task == "is_zero" ||
+           task == "bit_len")
+    check_order(kernel, p);
+  else
+    fail(kernel.name, "there is no check for this operation");
 }
 
 }  // namespace
 
-// The argument is the number of rounds, each with operands and a schedule of its own; 2 without one.
+// The argument is the number of rounds, each with operands and a schedule of its own; 2 without
+// one.
 int main(int arguments, char** argument) {
   const u64 rounds = arguments > 1 ? std::strtoull(argument[1], nullptr, 10) : 2;
   size_t kernels = 0, rows_checked = 0;
@@ -756,13 +833,16 @@ int main(int arguments, char** argument) {
     // gpuint_{task}_b{BITS}, and _q{Q}_u{digit bits} where these make a difference
     const size_t at = name.rfind("_b");
     unsigned long long bits = 0, q = 0, digit_bits = 32;
-    const int parts =
-        at == std::string::npos ? 0 : std::sscanf(name.c_str() + at, "_b%llu_q%llu_u%llu", &bits, &q, &digit_bits);
-    if (!starts_with(name, "gpuint_") || (parts != 1 && parts != 3)) fail(name, "is not the name of a kernel");
+    const int parts = at == std::string::npos ? 0
+                                              : std::sscanf(name.c_str() + at, "_b%llu_q%llu_u%llu",
+                                                            &bits, &q, &digit_bits);
+    if (!starts_with(name, "gpuint_") || (parts != 1 && parts != 3))
+      fail(name, "is not the name of a kernel");
     gpuint_facts facts{};
     if (gpuint_simt_facts(name.c_str(), &facts) != GPUINT_SIMT_OK) fail(name, "was not built");
     // Blocks that are not full, and with three blocks at most a second round.
-    for (const size_t rows : {size_t{1}, std::max(3 * size_t{facts.rows_per_block} + 2, size_t{24})})
+    for (const size_t rows :
+         {size_t{1}, std::max(3 * size_t{facts.rows_per_block} + 2, size_t{24})})
       for (u64 round = 0; round < rounds; ++round) {
         const u64 seed = 7 * round;
         state = seed + bits + digit_bits;

@@ -1,14 +1,15 @@
 // Products by the tensor cores: low (mod 2^BITS), wide (2 * BITS) and the low square.
 //
-// A warp, or a block where a multiprocessor's shared memory holds few rows, brings a row's factors to shared memory in the forms
-// that fragments take, adds up the columns of the product NT tiles at a time (toeplitz.cuh) and resolves their carries upwards,
-// tile by tile (tile_carries.cuh). Short rows are read while the row before is worked on; between long ones other warps fill the
-// gap. The shortest low products read less of shared memory (tensor_short.cuh). Where GPUs have wgmma, low products of some
-// lengths take that (tensor_wgmma.cuh).
+// A warp, or a block where a multiprocessor's shared memory holds few rows, brings a row's factors
+// to shared memory in the forms that fragments take, adds up the columns of the product NT tiles at
+// a time (toeplitz.cuh) and resolves their carries upwards, tile by tile (tile_carries.cuh). Short
+// rows are read while the row before is worked on; between long ones other warps fill the gap. The
+// shortest low products read less of shared memory (tensor_short.cuh). Where GPUs have wgmma, low
+// products of some lengths take that (tensor_wgmma.cuh).
 //
-// A square is the product of a number with itself. Using each pair of digits once would save half of the mma, but blocks of s are
-// not symmetric in the two operands (toeplitz.cuh), so that half of what is left would be masked rows: it does not pay. It
-// saves the reading of an operand.
+// A square is the product of a number with itself. Using each pair of digits once would save half
+// of the mma, but blocks of s are not symmetric in the two operands (toeplitz.cuh), so that half of
+// what is left would be masked rows: it does not pay. It saves the reading of an operand.
 #pragma once
 #include "core/group.cuh"
 #include "mul/product.cuh"
@@ -22,11 +23,13 @@ namespace gpuint {
 // The strategy. It multiplies whole rows only: products inside of other kernels have other lengths.
 struct TensorCore {};
 
-// How rows are worked on: NT tiles at a time and UNROLL steps in a row (toeplitz.cuh), the next row read while one is worked on if
-// AHEAD is 1, ROWS rows to a block and WARPS warps to a row; so many warps to a multiprocessor must have registers.
+// How rows are worked on: NT tiles at a time and UNROLL steps in a row (toeplitz.cuh), the next row
+// read while one is worked on if AHEAD is 1, ROWS rows to a block and WARPS warps to a row; so many
+// warps to a multiprocessor must have registers.
 template <u32 NT_, u32 UNROLL_, u32 AHEAD_, u32 ROWS_, u32 WARPS_, u32 RESIDENT_>
 struct Tuning {
-  static constexpr u32 NT = NT_, UNROLL = UNROLL_, AHEAD = AHEAD_, ROWS = ROWS_, WARPS = WARPS_, RESIDENT = RESIDENT_;
+  static constexpr u32 NT = NT_, UNROLL = UNROLL_, AHEAD = AHEAD_, ROWS = ROWS_, WARPS = WARPS_,
+                       RESIDENT = RESIDENT_;
   static_assert(ROWS == 1 || WARPS == 1, "a block has one barrier");
 };
 
@@ -37,35 +40,38 @@ __host__ __device__ constexpr u32 largest_divisor(u32 a, u32 limit) {
   return divisor;
 }
 
-// So many warps to a row that a multiprocessor holds about a dozen, as far as each has whole tiles to copy.
+// So many warps to a row that a multiprocessor holds about a dozen, as far as each has whole tiles
+// to copy.
 __host__ __device__ constexpr u32 warps_to_a_row(u32 tiles) {
   u32 warps = tiles <= 32 ? 1 : tiles <= 64 ? 2 : tiles <= 128 ? 4 : 8;
   while (warps > 1 && tiles % (2 * warps) != 0) warps /= 2;
   return warps;
 }
 
-// What was fastest on an H200. Reading ahead, and two steps in a row, want registers that the two halves of a long wide product
-// do not leave.
+// What was fastest on an H200. Reading ahead, and two steps in a row, want registers that the two
+// halves of a long wide product do not leave.
 template <u32 TILES, Extent E>
 struct Measured {
   static constexpr u32 NT = largest_divisor(TILES, 16);
   static constexpr u32 UNROLL = NT <= 8 ? 4 : E == Extent::Low && TILES == 32 ? 2 : 1;
   static constexpr u32 AHEAD = TILES <= 8 ? 1 : 0;
   // Few warps have the registers to read a step ahead (toeplitz.cuh).
-  static constexpr u32 RESIDENT = TILES <= 2                              ? 32
-                                  : TILES <= 4                            ? 24
+  static constexpr u32 RESIDENT = TILES <= 2                             ? 32
+                                  : TILES <= 4                           ? 24
                                   : TILES <= (E == Extent::Low ? 12 : 8) ? 16
-                                                                          : 12;
+                                                                         : 12;
   // Short rows in large blocks, which read and write long stretches of memory.
   static constexpr u32 ROWS = AHEAD == 0 ? 1 : TILES <= 4 ? RESIDENT : RESIDENT / 2;
   using Type = Tuning<NT, UNROLL, AHEAD, ROWS, warps_to_a_row(TILES), RESIDENT>;
 };
 
-template <class S, Extent E, u32 OPERANDS, class T = typename Measured<S::BITS / (8 * TILE_DIGITS), E>::Type>
+template <class S, Extent E, u32 OPERANDS,
+          class T = typename Measured<S::BITS / (8 * TILE_DIGITS), E>::Type>
 struct TensorProduct {
   static constexpr u32 LIMBS = S::BITS / 32;
   static constexpr u32 TILES = LIMBS / TILE_LIMBS;
-  static_assert(S::BITS % (8 * TILE_DIGITS) == 0 && TILES <= 256, "whole tiles, whose sums stay below 2^31");
+  static_assert(S::BITS % (8 * TILE_DIGITS) == 0 && TILES <= 256,
+                "whole tiles, whose sums stay below 2^31");
   using Forms = FactorForms<LIMBS, E == Extent::Wide>;
   using Engine = Toeplitz<TILES, T::NT, T::UNROLL, Forms>;
   using G = Group<32 * T::WARPS>;
@@ -120,7 +126,8 @@ struct TensorProduct {
   // Neighbouring limbs of the operands, two to a lane and round, on their way to shared memory.
   struct Pairs {
     static constexpr u32 LIMBS_OF_ROUND = 2 * G::THREADS;
-    static constexpr bool WHOLE = LIMBS % LIMBS_OF_ROUND == 0;  // or lanes have nothing to do in the last round
+    static constexpr bool WHOLE =
+        LIMBS % LIMBS_OF_ROUND == 0;  // or lanes have nothing to do in the last round
     static_assert(WHOLE || T::WARPS == 1, "the rows of a block are whole rounds");
     static constexpr u32 AT_A_TIME = T::AHEAD == 1 ? LIMBS : Engine::IN_TURN ? 8 : 4;
     static constexpr u32 ROUNDS = largest_divisor(ceil_div(LIMBS, LIMBS_OF_ROUND), AT_A_TIME);
@@ -136,8 +143,10 @@ struct TensorProduct {
         GPUINT_UNROLL(16)
         for (u32 round = 0; round < ROUNDS; ++round) {
           const u32 k = from + round * LIMBS_OF_ROUND + 2 * group.rank;
-          pair[i][round] = WHOLE || k < LIMBS ? __ldg(reinterpret_cast<const uint2*>(limbs + k)) : make_uint2(0, 0);
-          if constexpr (T::WARPS > 1) below[i][round] = group.lane == 0 && k > 0 ? __ldg(limbs + k - 1) : 0;
+          pair[i][round] = WHOLE || k < LIMBS ? __ldg(reinterpret_cast<const uint2*>(limbs + k))
+                                              : make_uint2(0, 0);
+          if constexpr (T::WARPS > 1)
+            below[i][round] = group.lane == 0 && k > 0 ? __ldg(limbs + k - 1) : 0;
         }
         if (T::WARPS == 1 && from == 0) below[i][0] = 0;
       }
@@ -150,7 +159,8 @@ struct TensorProduct {
         for (u32 round = 0; round < ROUNDS; ++round) {
           const u32 k = from + round * LIMBS_OF_ROUND + 2 * group.rank;
           const uint2 limbs = pair[i][round];
-          // Lane 0 gets the top lane's, which lies below its next pair where a warp has the row to itself.
+          // Lane 0 gets the top lane's, which lies below its next pair where a warp has the row to
+          // itself.
           const u32 rotated = __shfl_sync(~0u, limbs.y, (group.lane + 31) % 32);
           const u32 beneath = group.lane == 0 ? below[i][T::WARPS == 1 ? 0 : round] : rotated;
           if constexpr (T::WARPS == 1) below[i][0] = rotated;
@@ -162,14 +172,18 @@ struct TensorProduct {
     }
   };
 
-  // This lane's limb in the lowest tile of a group of a row's result; null if that half is not wanted.
+  // This lane's limb in the lowest tile of a group of a row's result; null if that half is not
+  // wanted.
   GPUINT_DEVICE static u32* place(const G& group, const Operands& o, u64 row, u32 i) {
     const u32 half = i / Engine::GROUPS;
     u32* const limbs = half_of_product<E>(o, row, half, LIMBS);
-    return limbs == nullptr ? nullptr : limbs + (i - half * Engine::GROUPS) * GROUP_LIMBS + group.lane;
+    return limbs == nullptr ? nullptr
+                            : limbs + (i - half * Engine::GROUPS) * GROUP_LIMBS + group.lane;
   }
 
-  GPUINT_DEVICE static bool is_wanted(const u32* place) { return E == Extent::Low || place != nullptr; }
+  GPUINT_DEVICE static bool is_wanted(const u32* place) {
+    return E == Extent::Low || place != nullptr;
+  }
 
   GPUINT_DEVICE static void add_up(const Engine& engine, u32 i, typename Engine::Sums& sums) {
     if (E == Extent::Low || i < Engine::GROUPS)
@@ -179,7 +193,8 @@ struct TensorProduct {
   }
 
   // All groups of tiles from the lowest up.
-  GPUINT_DEVICE static void by_one_warp(const G& group, const Engine& engine, const Operands& o, u64 row) {
+  GPUINT_DEVICE static void by_one_warp(const G& group, const Engine& engine, const Operands& o,
+                                        u64 row) {
     TileCarry carry;
     GPUINT_UNROLL(1)
     for (u32 i = 0; i < GROUPS; ++i) {
@@ -187,7 +202,8 @@ struct TensorProduct {
       add_up(engine, i, sums);
       u32 limbs[T::NT];
       // Wide products have no register to spare for the lane: it is read anew.
-      resolve_tiles<LimbsInOrder>(sums, E == Extent::Wide ? ptx::thread() % 32 : group.lane, carry, limbs);
+      resolve_tiles<LimbsInOrder>(sums, E == Extent::Wide ? ptx::thread() % 32 : group.lane, carry,
+                                  limbs);
       u32* const to = place(group, o, row, i);
       if (is_wanted(to)) {
         GPUINT_UNROLL(16)
@@ -197,16 +213,18 @@ struct TensorProduct {
     group.sync();
   }
 
-  // By the block's warps. The next barrier is that after the next row is put in place, which may start at once: nobody reads this
-  // one's factors any more.
-  GPUINT_DEVICE static void by_warps(const G& group, const Engine& engine, const Operands& o, u64 row, Handover* handovers) {
+  // By the block's warps. The next barrier is that after the next row is put in place, which may
+  // start at once: nobody reads this one's factors any more.
+  GPUINT_DEVICE static void by_warps(const G& group, const Engine& engine, const Operands& o,
+                                     u64 row, Handover* handovers) {
     Tiles::resolve(
         group, handovers, [&](u32 i, typename Engine::Sums& sums) { add_up(engine, i, sums); },
         [&](u32 i) { return place(group, o, row, i); });
   }
 };
 
-// Low products: short rows, long ones by warpgroups where the code is for GPUs that have wgmma, and others.
+// Low products: short rows, long ones by warpgroups where the code is for GPUs that have wgmma, and
+// others.
 template <class S, u32 OPERANDS, bool = S::BITS <= 4096, bool = is_for_warpgroups(S::BITS)>
 struct LowTensorProduct : TensorProduct<S, Extent::Low, OPERANDS> {};
 template <class S, u32 OPERANDS>

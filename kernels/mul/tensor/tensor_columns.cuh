@@ -1,29 +1,39 @@
-// Any range of columns of a product of two numbers in shared memory by the tensor cores: the products inside a division.
+// Any range of columns of a product of two numbers in shared memory by the tensor cores: the
+// products inside a division.
 //
-// Columns and digits (bytes) stand in the places of an mma as in toeplitz.cuh, with tiles of 128 columns counted from column `lo`:
-//     c[k] = sum over s of A[row][s] * B[s][col],   k = 4 lo + 128 tile + row + col,   row = 16g + 2f,   col = 4x + e,
-//     A[row][s] = a[4 lo + 128 tile + row - s],   B[s][col] = b[s + col],   s >= -13,
-// and block m has s = 128m - 13 + 0..128. Lengths are known at run time: a group of NT tiles goes through the blocks of b that meet
-// it. What stands around the operands is in use, so digits outside of them are zeros by predicate. Lengths and `lo` are whole words, so
-// a vector of a is inside or outside as a whole. The shorter operand is taken for b: its blocks meet every tile of the other.
+// Columns and digits (bytes) stand in the places of an mma as in toeplitz.cuh, with tiles of 128
+// columns counted from column `lo`:
+//     c[k] = sum over s of A[row][s] * B[s][col],   k = 4 lo + 128 tile + row + col,   row = 16g +
+//     2f,   col = 4x + e, A[row][s] = a[4 lo + 128 tile + row - s],   B[s][col] = b[s + col],   s
+//     >= -13,
+// and block m has s = 128m - 13 + 0..128. Lengths are known at run time: a group of NT tiles goes
+// through the blocks of b that meet it. What stands around the operands is in use, so digits
+// outside of them are zeros by predicate. Lengths and `lo` are whole words, so a vector of a is
+// inside or outside as a whole. The shorter operand is taken for b: its blocks meet every tile of
+// the other.
 //
-// In a stripe of STEPS mma, byte j of register i = 2 step + h of lane (g, t) of A, or (2x + e, t) of B, holds
+// In a stripe of STEPS mma, byte j of register i = 2 step + h of lane (g, t) of A, or (2x + e, t)
+// of B, holds
 //     s = 128m + 32 STEPS stripe + 8 STEPS t + 4i + j - 13,
-// so a lane's digits are one run of 2 STEPS limbs and a neighbour: of a with its bytes reversed (f = 1) or reversed and two lower
-// (f = 0), of b as they are shifted by one byte (e = 1) or by a limb's worth (e = 0).
+// so a lane's digits are one run of 2 STEPS limbs and a neighbour: of a with its bytes reversed (f
+// = 1) or reversed and two lower (f = 0), of b as they are shifted by one byte (e = 1) or by a
+// limb's worth (e = 0).
 //
-// Where zeros stand around both factors (PADDED: a word below, two above), what is outside is read from them instead: a place is
-// cut off at the zeros above, and places below, being unsigned, wrap to there too. Then reading costs little enough to be done a
-// block ahead.
+// Where zeros stand around both factors (PADDED: a word below, two above), what is outside is read
+// from them instead: a place is cut off at the zeros above, and places below, being unsigned, wrap
+// to there too. Then reading costs little enough to be done a block ahead.
 //
-// Columns from 0 on are short ones first, so their tiles end with the highest column, and the lowest tile, or group of tiles, is the
-// one that is not whole; columns of a high half begin with a whole tile. Either way the long columns fill their groups.
+// Columns from 0 on are short ones first, so their tiles end with the highest column, and the
+// lowest tile, or group of tiles, is the one that is not whole; columns of a high half begin with a
+// whole tile. Either way the long columns fill their groups.
 //
-// A warp resolves each of its tiles by itself (the ballots of carry.cuh) and leaves what goes beyond the tile as its overflow: the
-// result is `Columns` of tiles of 32 limbs. Products with few limbs or columns are classical: they have no tiles for all warps.
+// A warp resolves each of its tiles by itself (the ballots of carry.cuh) and leaves what goes
+// beyond the tile as its overflow: the result is `Columns` of tiles of 32 limbs. Products with few
+// limbs or columns are classical: they have no tiles for all warps.
 //
-// Exactness: a sum has at most as many products of at most 255^2 as the shorter operand has digits: below 2^32 up to 2^16 digits.
-// Columns of bytes below `lo` are left out, which loses less than the columns of limbs that the bounds of division allow for.
+// Exactness: a sum has at most as many products of at most 255^2 as the shorter operand has digits:
+// below 2^32 up to 2^16 digits. Columns of bytes below `lo` are left out, which loses less than the
+// columns of limbs that the bounds of division allow for.
 #pragma once
 #include "core/carry.cuh"
 #include "mul/columns.cuh"
@@ -31,7 +41,8 @@
 
 namespace gpuint {
 
-// NT tiles of the product at a time. PADDED: a word of zeros stands below each operand and two above.
+// NT tiles of the product at a time. PADDED: a word of zeros stands below each operand and two
+// above.
 template <u32 NT, bool PADDED>
 struct ToeplitzRange {
   static constexpr u32 STEPS = 2;        // of a stripe: with two, a run of a is one vector
@@ -48,8 +59,9 @@ struct ToeplitzRange {
   i32 lo;  // column of tile 0; below 0 where the tiles end at the highest column
   u32 lane;
 
-  // This lane's run of a for the tile at limb `tile` of a, from the limb below on. What is not there is read from the zeros above
-  // (places below wrap), or not read by predicate: branches would keep the compiler from moving reads ahead of products.
+  // This lane's run of a for the tile at limb `tile` of a, from the limb below on. What is not
+  // there is read from the zeros above (places below wrap), or not read by predicate: branches
+  // would keep the compiler from moving reads ahead of products.
   GPUINT_DEVICE void read_a(i32 tile, Run& run) const {
     const u32 at = static_cast<u32>(tile) + 4 * (lane / 4) + 4 - RUN * (lane % 4 + 1);
     if constexpr (PADDED) {
@@ -72,7 +84,8 @@ struct ToeplitzRange {
       for (u32 i = 0; i < RUN + 1; ++i) run[i] = from[i];
     } else {
       GPUINT_UNROLL(5)
-      for (u32 i = 0; i < RUN + 1; ++i) run[i] = at + i - WORD < b_limbs ? *(b + (at + i - WORD)) : 0;
+      for (u32 i = 0; i < RUN + 1; ++i)
+        run[i] = at + i - WORD < b_limbs ? *(b + (at + i - WORD)) : 0;
     }
   }
 
@@ -92,7 +105,8 @@ struct ToeplitzRange {
   GPUINT_DEVICE void columns(i32 first, Sums& sums) const {
     const u32 selector = lane / 4 % 2 == 0 ? 0x6543 : 0x7654;
     GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < NT; ++tile) sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0;
+    for (u32 tile = 0; tile < NT; ++tile)
+      sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0;
     const i32 lowest = lo + first * static_cast<i32>(TILE_LIMBS);
     const i32 above = lowest + static_cast<i32>(NT * TILE_LIMBS);
     if (above <= 0) return;
@@ -102,9 +116,11 @@ struct ToeplitzRange {
     if (from >= to) return;
     GPUINT_UNROLL(1)
     for (u32 stripe = 0; stripe < STRIPES; ++stripe) {
-      // Blocks whose places in this stripe meet them: a stripe begins 13 digits lower than it stands.
+      // Blocks whose places in this stripe meet them: a stripe begins 13 digits lower than it
+      // stands.
       u32 m = (from + TILE_LIMBS - STRIPE_LIMBS * (stripe + 1)) / TILE_LIMBS;
-      const u32 end = to + 3 < STRIPE_LIMBS * stripe ? 0 : (to + 3 - STRIPE_LIMBS * stripe) / TILE_LIMBS + 1;
+      const u32 end =
+          to + 3 < STRIPE_LIMBS * stripe ? 0 : (to + 3 - STRIPE_LIMBS * stripe) / TILE_LIMBS + 1;
       if (m >= end) continue;
       u32 stripe_limb = stripe * STRIPE_LIMBS + m * TILE_LIMBS;
       i32 tile_limb = lowest - static_cast<i32>(stripe_limb);
@@ -145,7 +161,8 @@ struct ToeplitzRange {
           GPUINT_UNROLL(2)
           for (u32 step = 0; step < STEPS; ++step) {
             GPUINT_UNROLL(16)
-            for (u32 tile = NT; tile-- > 0;) ptx::mma(sums[tile], rows[(tile + NT - turn) % NT][step], column[step]);
+            for (u32 tile = NT; tile-- > 0;)
+              ptx::mma(sums[tile], rows[(tile + NT - turn) % NT][step], column[step]);
           }
           if (++m == end) break;
         }
@@ -155,8 +172,9 @@ struct ToeplitzRange {
   }
 };
 
-// The products of a division, NT tiles at a time. LIMBS and BLOCKS as in `Classical`. Products with fewer columns than LEAST are
-// classical, and up to four times as many where an operand has fewer limbs: they have no tiles for all warps of a block.
+// The products of a division, NT tiles at a time. LIMBS and BLOCKS as in `Classical`. Products with
+// fewer columns than LEAST are classical, and up to four times as many where an operand has fewer
+// limbs: they have no tiles for all warps of a block.
 template <u32 NT, u32 LIMBS, u32 BLOCKS, u32 LEAST = 32, u32 REGISTERS = 128, bool PADDED_ = false>
 struct TensorColumns {
   static constexpr u32 DIVISION_REGISTERS = REGISTERS;
@@ -169,7 +187,8 @@ struct TensorColumns {
 
   __host__ __device__ static constexpr u32 overflow_limbs(u32 width) {
     const u32 tiles = 2 * ceil_div(width, TILE_LIMBS);
-    return LEAST == 0 ? tiles : max_of(gpuint::overflow_limbs(min_of(width, MOST_CLASSICAL)), tiles);
+    return LEAST == 0 ? tiles
+                      : max_of(gpuint::overflow_limbs(min_of(width, MOST_CLASSICAL)), tiles);
   }
 
   template <class S>
@@ -178,25 +197,29 @@ struct TensorColumns {
   }
 
   template <class Limb, class G, class Scratch>
-  GPUINT_DEVICE static Columns<Limb> multiply(G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
-                                              u32 overflow_capacity, const Scratch& scratch) {
+  GPUINT_DEVICE static Columns<Limb> multiply(G& group, const Factors<Limb>& f, Limb* out,
+                                              Limb* overflow, u32 overflow_capacity,
+                                              const Scratch& scratch) {
     if constexpr (LEAST > 0)
-      if (is_small(f)) return Classical::multiply<Limb>(group, f, out, overflow, overflow_capacity, scratch);
+      if (is_small(f))
+        return Classical::multiply<Limb>(group, f, out, overflow, overflow_capacity, scratch);
     return run(group, f, false, out, overflow);
   }
 
   template <class Limb, class G, class Scratch>
-  GPUINT_DEVICE static Columns<Limb> subtract(G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
-                                              u32 overflow_capacity, const Scratch& scratch) {
+  GPUINT_DEVICE static Columns<Limb> subtract(G& group, const Factors<Limb>& f, Limb* out,
+                                              Limb* overflow, u32 overflow_capacity,
+                                              const Scratch& scratch) {
     if constexpr (LEAST > 0)
-      if (is_small(f)) return Classical::subtract<Limb>(group, f, out, overflow, overflow_capacity, scratch);
+      if (is_small(f))
+        return Classical::subtract<Limb>(group, f, out, overflow, overflow_capacity, scratch);
     return run(group, f, true, out, overflow);
   }
 
   // Columns lo .. hi of a * a; b is not used. The product of a number with itself (tensor.cuh).
   template <class Limb, class G, class Scratch>
-  GPUINT_DEVICE static Columns<Limb> square(G& group, const Factors<Limb>& f, Limb* out, Limb* overflow,
-                                            const Scratch& scratch) {
+  GPUINT_DEVICE static Columns<Limb> square(G& group, const Factors<Limb>& f, Limb* out,
+                                            Limb* overflow, const Scratch& scratch) {
     const Factors<Limb> product{f.a, f.a_limbs, f.a, f.a_limbs, f.lo, f.hi};
     if constexpr (LEAST > 0)
       if (is_small(product)) return Classical::square<Limb>(group, f, out, overflow, scratch);
@@ -210,34 +233,39 @@ struct TensorColumns {
   }
 
   template <class G>
-  GPUINT_DEVICE static Columns<u32> run(G& group, const Factors<u32>& f, bool subtract, u32* out, u32* overflow) {
+  GPUINT_DEVICE static Columns<u32> run(G& group, const Factors<u32>& f, bool subtract, u32* out,
+                                        u32* overflow) {
     static_assert(G::THREADS % 32 == 0, "whole warps");
     const bool swap = f.a_limbs < f.b_limbs;
     const u32 *const a = swap ? f.b : f.a, *const b = swap ? f.a : f.b;
     const u32 a_limbs = max_of(f.a_limbs, f.b_limbs), b_limbs = min_of(f.a_limbs, f.b_limbs);
     const u32 width = f.hi - f.lo;
-    deal_tiles<G::WARPS>(shared_place(a), a_limbs, shared_place(b), b_limbs, f.lo, width, subtract, shared_place(out),
-                         shared_place(overflow));
+    deal_tiles<G::WARPS>(shared_place(a), a_limbs, shared_place(b), b_limbs, f.lo, width, subtract,
+                         shared_place(out), shared_place(overflow));
     group.renew();
     return {out, overflow, width, 5, skipped(f.lo, width)};
   }
 
   // Columns of tile 0 below the lowest one.
-  GPUINT_DEVICE static u32 skipped(u32 lo, u32 width) { return lo == 0 ? (0 - width) % TILE_LIMBS : 0; }
+  GPUINT_DEVICE static u32 skipped(u32 lo, u32 width) {
+    return lo == 0 ? (0 - width) % TILE_LIMBS : 0;
+  }
 
-  // Not inlined: a division has four products, whose code together passes the instruction caches, and short rows would wait for
-  // instructions most of all.
+  // Not inlined: a division has four products, whose code together passes the instruction caches,
+  // and short rows would wait for instructions most of all.
   template <u32 WARPS>
-  GPUINT_NOINLINE static void deal_tiles(SharedPlace a, u32 a_limbs, SharedPlace b, u32 b_limbs, u32 lo, u32 width, bool subtract,
-                                         SharedPlace out, SharedPlace overflow) {
+  GPUINT_NOINLINE static void deal_tiles(SharedPlace a, u32 a_limbs, SharedPlace b, u32 b_limbs,
+                                         u32 lo, u32 width, bool subtract, SharedPlace out,
+                                         SharedPlace overflow) {
     using Range = ToeplitzRange<NT, PADDED>;
     const u32 groups = ceil_div(width, NT * TILE_LIMBS);
     const u32 lane = threadIdx.x % 32;
-    // Columns from 0 on are short ones first: there the tiles that are not whole in number stand at the bottom, where they cost
-    // nothing; elsewhere at the top.
+    // Columns from 0 on are short ones first: there the tiles that are not whole in number stand at
+    // the bottom, where they cost nothing; elsewhere at the top.
     const u32 below = lo == 0 ? groups * (NT * TILE_LIMBS) - width : 0;
     const i32 bottom = static_cast<i32>(below % TILE_LIMBS);
-    const Range range{shared_limbs(a), shared_limbs(b), a_limbs, b_limbs, static_cast<i32>(lo) - bottom, lane};
+    const Range range{
+        shared_limbs(a), shared_limbs(b), a_limbs, b_limbs, static_cast<i32>(lo) - bottom, lane};
     const u32 warp = WARPS == 1 ? 0 : threadIdx.x / 32 % WARPS;
     GPUINT_UNROLL(1)
     for (u32 base = 0; base < groups; base += WARPS) {
@@ -250,17 +278,18 @@ struct TensorColumns {
       GPUINT_UNROLL(16)
       for (u32 j = 0; j < NT; ++j) {
         // Without a branch, so that the tiles are resolved side by side.
-        write_tile(lane, static_cast<u32>(first) + j, static_cast<u32>(bottom), width, subtract, sums[j], shared_limbs(out),
-                   shared_limbs(overflow));
+        write_tile(lane, static_cast<u32>(first) + j, static_cast<u32>(bottom), width, subtract,
+                   sums[j], shared_limbs(out), shared_limbs(overflow));
       }
     }
   }
 
-  // Resolves the carries of a tile, adds it to or takes it from `out`, and leaves its overflow. What is not among the tiles of the
-  // width, below (where `tile` wraps) or above, is not written.
-  GPUINT_DEVICE static void write_tile(u32 lane, u32 tile, u32 bottom, u32 width, bool subtract, const u32 (&sums)[4], u32* out,
-                                       u32* overflow) {
-    const u64 value = u64(sums[0]) + (u64(sums[1]) << 8) + (u64(sums[2]) << 16) + (u64(sums[3]) << 24);
+  // Resolves the carries of a tile, adds it to or takes it from `out`, and leaves its overflow.
+  // What is not among the tiles of the width, below (where `tile` wraps) or above, is not written.
+  GPUINT_DEVICE static void write_tile(u32 lane, u32 tile, u32 bottom, u32 width, bool subtract,
+                                       const u32 (&sums)[4], u32* out, u32* overflow) {
+    const u64 value =
+        u64(sums[0]) + (u64(sums[1]) << 8) + (u64(sums[2]) << 16) + (u64(sums[3]) << 24);
     const u32 above = static_cast<u32>(value >> 32);
     const u32 shifted = __shfl_up_sync(~0u, above, 1);
     const u32 from_below = lane == 0 ? 0 : shifted;
@@ -274,7 +303,8 @@ struct TensorColumns {
       limb = difference;
     }
     if (at < width) out[at] = limb;
-    if (lane == 31 && tile < ceil_div(width, TILE_LIMBS)) overflow[2 * tile] = beyond, overflow[2 * tile + 1] = 0;
+    if (lane == 31 && tile < ceil_div(width, TILE_LIMBS))
+      overflow[2 * tile] = beyond, overflow[2 * tile + 1] = 0;
   }
 
   // Hands each lane its carry, which it adds to x `unit` times; the carry out of the warp.

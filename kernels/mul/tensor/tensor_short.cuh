@@ -1,8 +1,8 @@
-// Low products of short rows by the tensor cores: a warp to a row, in blocks of as many warps as a multiprocessor holds, which
-// read and write long stretches of memory.
+// Low products of short rows by the tensor cores: a warp to a row, in blocks of as many warps as a
+// multiprocessor holds, which read and write long stretches of memory.
 //
-// A row is read into registers while the one before is worked on, four limbs to a lane, so it has 128 limbs at most
-// (toeplitz_short.cuh, tile_carries.cuh).
+// A row is read into registers while the one before is worked on, four limbs to a lane, so it has
+// 128 limbs at most (toeplitz_short.cuh, tile_carries.cuh).
 #pragma once
 #include "core/abi.cuh"
 #include "core/group.cuh"
@@ -17,9 +17,12 @@ struct ShortTensorProduct {
   using G = Group<32>;
   using Forms = ShortForms<LIMBS>;
   using Engine = ShortToeplitz<LIMBS>;
-  static_assert(LIMBS % TILE_LIMBS == 0 && LIMBS <= 4 * G::THREADS, "whole tiles, four limbs to a lane at most");
+  static_assert(LIMBS % TILE_LIMBS == 0 && LIMBS <= 4 * G::THREADS,
+                "whole tiles, four limbs to a lane at most");
 
-  static constexpr u32 ROWS = LIMBS <= 64 ? 32 : LIMBS <= 96 ? 28 : 24;  // more would have too few registers
+  static constexpr u32 ROWS = LIMBS <= 64   ? 32
+                              : LIMBS <= 96 ? 28
+                                            : 24;  // more would have too few registers
   static constexpr u32 THREADS = G::THREADS * ROWS;
   static constexpr u32 SHARED = ROWS * Forms::TOTAL * sizeof(u32);
   static constexpr u32 MIN_BLOCKS = 1;
@@ -57,7 +60,9 @@ struct ShortTensorProduct {
   struct Limbs {
     uint4 limbs[OPERANDS];
 
-    GPUINT_DEVICE static bool has_any(const G& group) { return LIMBS == 4 * G::THREADS || 4 * group.lane < LIMBS; }
+    GPUINT_DEVICE static bool has_any(const G& group) {
+      return LIMBS == 4 * G::THREADS || 4 * group.lane < LIMBS;
+    }
 
     GPUINT_DEVICE void read(const G& group, const Operands& o, u64 row) {
       GPUINT_UNROLL(2)

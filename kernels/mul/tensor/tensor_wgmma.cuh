@@ -1,11 +1,13 @@
 // Low products by the matrix instructions of a warpgroup: a block of four warps to a row.
 //
-// The block brings a row's factors to shared memory in the forms of toeplitz_wgmma.cuh and adds up all columns of the product in
-// registers. Neighbouring columns are then with different lanes, so the sums go through shared memory once, over the factors: each
-// lane gets the four of a limb, and carries are resolved as in other tensor core products (tile_carries.cuh). While one block reads
+// The block brings a row's factors to shared memory in the forms of toeplitz_wgmma.cuh and adds up
+// all columns of the product in registers. Neighbouring columns are then with different lanes, so
+// the sums go through shared memory once, over the factors: each lane gets the four of a limb, and
+// carries are resolved as in other tensor core products (tile_carries.cuh). While one block reads
 // or resolves, others of the multiprocessor keep the matrix units busy.
 //
-// Banks: 64 sums and 4 limbs of padding to a column: the lanes (g, t) of a warp store at 8t + g; a lane reads four in a row.
+// Banks: 64 sums and 4 limbs of padding to a column: the lanes (g, t) of a warp store at 8t + g; a
+// lane reads four in a row.
 #pragma once
 #include "core/abi.cuh"
 #include "mul/product.cuh"
@@ -25,7 +27,7 @@ struct WarpgroupProduct {
   static constexpr u32 NT = LIMBS / TILE_LIMBS / G::WARPS;  // tiles of a warp
   using Tiles = SharedTiles<G::WARPS, G::WARPS, NT>;
   static constexpr u32 PLACE = COLUMN_DIGITS + 4;  // of the sums of a column
-  static constexpr u32 ARENA = max_of(Forms::TOTAL, Forms::COLUMNS * PLACE);
+  static constexpr u32 ARENA = max_of(Forms::TOTAL, Forms::COLUMNS* PLACE);
 
   static constexpr u32 THREADS = G::THREADS;
   static constexpr u32 SHARED = (ARENA + Tiles::HANDOVERS) * sizeof(u32);
@@ -58,11 +60,15 @@ struct WarpgroupProduct {
       Tiles::resolve(
           group, handovers,
           [&](u32 i, typename Tiles::Sums& tiles) {
-            const u32* const from = arena + (2 * NT * i + group.lane / 16) * PLACE + group.lane % 16 * 4;
+            const u32* const from =
+                arena + (2 * NT * i + group.lane / 16) * PLACE + group.lane % 16 * 4;
             GPUINT_UNROLL(16)
             for (u32 tile = 0; tile < NT; ++tile) load_word(from + tile * (2 * PLACE), tiles[tile]);
           },
-          [&](u32 i) { return half_of_product<Extent::Low>(o, row, 0, LIMBS) + i * (NT * TILE_LIMBS) + group.lane; });
+          [&](u32 i) {
+            return half_of_product<Extent::Low>(o, row, 0, LIMBS) + i * (NT * TILE_LIMBS) +
+                   group.lane;
+          });
     }
   }
 
@@ -91,8 +97,11 @@ struct WarpgroupProduct {
   }
 };
 
-// Whether a low product is faster so than by mma.sync: from 2^15 bits on, up to where its sums fill a warpgroup's registers.
-__host__ __device__ constexpr bool is_for_warpgroups(u32 bits) { return bits >= 32768 && bits <= 65536 && bits % 8192 == 0; }
+// Whether a low product is faster so than by mma.sync: from 2^15 bits on, up to where its sums fill
+// a warpgroup's registers.
+__host__ __device__ constexpr bool is_for_warpgroups(u32 bits) {
+  return bits >= 32768 && bits <= 65536 && bits % 8192 == 0;
+}
 
 #else
 

@@ -1,11 +1,14 @@
-// Carries of columns in base 256, four to a lane and 128 to a tile (a limb of 32 bits each lane, a warp a tile), upwards.
+// Carries of columns in base 256, four to a lane and 128 to a tile (a limb of 32 bits each lane, a
+// warp a tile), upwards.
 //
-// Of its four columns a lane makes one limb and what goes beyond it, and hands the latter to the next lane. For a product of n
-// digits that is below 2^9 n, so of 2^23 / n limbs of uniform operands one carries: a vote over all tiles mostly finds that
-// nothing is left to do. Otherwise the ballots of carry.cuh find the remaining carries, a tile after the other.
+// Of its four columns a lane makes one limb and what goes beyond it, and hands the latter to the
+// next lane. For a product of n digits that is below 2^9 n, so of 2^23 / n limbs of uniform
+// operands one carries: a vote over all tiles mostly finds that nothing is left to do. Otherwise
+// the ballots of carry.cuh find the remaining carries, a tile after the other.
 //
-// Where warps share a row, each resolves groups of tiles as if nothing came from below and says what it hands on; after a barrier
-// it adds what comes, which nearly never goes beyond a group's lowest tile.
+// Where warps share a row, each resolves groups of tiles as if nothing came from below and says
+// what it hands on; after a barrier it adds what comes, which nearly never goes beyond a group's
+// lowest tile.
 #pragma once
 #include "core/group.cuh"
 #include "core/shape.cuh"
@@ -27,7 +30,8 @@ struct TileCarry {
   u32 above = 0, bit = 0;
 };
 
-// A limb of a tile, which generates a carry or not, with what carries from below; `bit` is the carry into and out of the tile.
+// A limb of a tile, which generates a carry or not, with what carries from below; `bit` is the
+// carry into and out of the tile.
 GPUINT_DEVICE u32 ripple(u32 limb, bool generate, u32 lane, u32& bit) {
   const u32 g = __ballot_sync(~0u, generate);
   const u32 p = __ballot_sync(~0u, limb == ~0u);
@@ -53,7 +57,8 @@ GPUINT_DEVICE u32 resolve_tile(const u32 (&sums)[4], u32 lane, TileCarry& carry)
 
 // The limbs of NT tiles.
 template <class Order, u32 NT>
-GPUINT_DEVICE void resolve_tiles(const u32 (&sums)[NT][4], u32 lane, TileCarry& carry, u32 (&limbs)[NT]) {
+GPUINT_DEVICE void resolve_tiles(const u32 (&sums)[NT][4], u32 lane, TileCarry& carry,
+                                 u32 (&limbs)[NT]) {
   const u32 lane_below = Order::lane((Order::limb(lane) + 31) % 32);
   u32 above = carry.above;
   bool settled = carry.bit == 0;
@@ -96,18 +101,22 @@ struct SharedTiles {
     u32 lowest;  // limb
     u32 ones;    // 1 if all other limbs are all ones
   };
-  static constexpr u32 HANDOVERS = round_up(GROUPS * sizeof(Handover) / 4, WORD);  // limbs of shared memory
+  static constexpr u32 HANDOVERS =
+      round_up(GROUPS * sizeof(Handover) / 4, WORD);  // limbs of shared memory
 
-  // The group of tiles that falls to this warp in a round: up and down in turn, so that all warps have equal work.
+  // The group of tiles that falls to this warp in a round: up and down in turn, so that all warps
+  // have equal work.
   GPUINT_DEVICE static u32 dealt(u32 round) {
     const u32 warp = threadIdx.x / 32;
     return round * WARPS + (round % 2 == 0 ? warp : WARPS - 1 - warp);
   }
 
-  // Writes a row: add_up(i, sums) sets the columns of group i; place(i) is this lane's limb in its lowest tile, or null where the
-  // group is not wanted. There is a barrier after the last add_up. The handovers are free again after the next.
+  // Writes a row: add_up(i, sums) sets the columns of group i; place(i) is this lane's limb in its
+  // lowest tile, or null where the group is not wanted. There is a barrier after the last add_up.
+  // The handovers are free again after the next.
   template <class AddUp, class Place>
-  GPUINT_DEVICE static void resolve(const G& group, Handover* handovers, AddUp add_up, Place place) {
+  GPUINT_DEVICE static void resolve(const G& group, Handover* handovers, AddUp add_up,
+                                    Place place) {
     constexpr u32 ROUNDS = ceil_div(GROUPS, WARPS);
     // Where a warp has one group, its lowest tile waits in a register instead of being read again.
     u32 kept = 0;

@@ -1,34 +1,41 @@
-// Sums of byte products by the tensor cores: the columns of a product of two numbers in shared memory, before carries.
+// Sums of byte products by the tensor cores: the columns of a product of two numbers in shared
+// memory, before carries.
 //
-// The bytes of the operands are digits in base 256, so column k of a * b is the sum of a[i] * b[k - i]. A tile is 128
-// consecutive columns, as the 16 x 8 results of one warp-wide matrix product: row (g, f) and matrix column (x, e), with
-// g < 8, x < 4 and f, e < 2, stand for column
+// The bytes of the operands are digits in base 256, so column k of a * b is the sum of a[i] * b[k -
+// i]. A tile is 128 consecutive columns, as the 16 x 8 results of one warp-wide matrix product: row
+// (g, f) and matrix column (x, e), with g < 8, x < 4 and f, e < 2, stand for column
 //     k = 128 tile + row(g, f) + col(x, e),   row(g, f) = 16g + 2f,   col(x, e) = 4x + e.
-// With k - col(x, e) = row(g, f) + 128 tile the sum over i becomes a product of two Toeplitz matrices,
-//     c[k] = sum over s of A[row][s] * B[s][col],   A[row][s] = a[128 tile + row - s],   B[s][col] = b[s + col],
-// where s starts at -13, the lowest s with s + col >= 0, and digits outside of the operands are 0. One mma.sync takes 32 values
-// of s; a block is 128 of them, s = 128m - 13 + 0..128. In block m the rows of a tile meet the digits
+// With k - col(x, e) = row(g, f) + 128 tile the sum over i becomes a product of two Toeplitz
+// matrices,
+//     c[k] = sum over s of A[row][s] * B[s][col],   A[row][s] = a[128 tile + row - s],   B[s][col]
+//     = b[s + col],
+// where s starts at -13, the lowest s with s + col >= 0, and digits outside of the operands are 0.
+// One mma.sync takes 32 values of s; a block is 128 of them, s = 128m - 13 + 0..128. In block m the
+// rows of a tile meet the digits
 //     128 (tile - m) + row + 13 - 0..128
-// of a: they depend on tile - m only. So a warp that works on NT tiles at a time and goes through the blocks of b needs one new
-// set of rows of a per block; the other NT - 1 move on to the next tile (a ring in registers), and every block of b feeds NT
-// products.
+// of a: they depend on tile - m only. So a warp that works on NT tiles at a time and goes through
+// the blocks of b needs one new set of rows of a per block; the other NT - 1 move on to the next
+// tile (a ring in registers), and every block of b feeds NT products.
 //
-// Columns 0 .. n of n = 128 TILES digits take blocks 0 .. tile of each tile: TILES (TILES + 1) / 2 blocks of 128 x 128
-// digit products, of which a share of 1 / (TILES + 1) is wasted on the corners of the triangle (20 % at 4 tiles, 3 % at 32).
-// The high columns take blocks tile - TILES .. TILES.
+// Columns 0 .. n of n = 128 TILES digits take blocks 0 .. tile of each tile: TILES (TILES + 1) / 2
+// blocks of 128 x 128 digit products, of which a share of 1 / (TILES + 1) is wasted on the corners
+// of the triangle (20 % at 4 tiles, 3 % at 32). The high columns take blocks tile - TILES .. TILES.
 //
-// Which s stands at which of the 32 places of an mma is free, as long as A and B agree. In byte e of register h, lane (g, t) of A, or
-// (2x + e', t) of B, holds
+// Which s stands at which of the 32 places of an mma is free, as long as A and B agree. In byte e
+// of register h, lane (g, t) of A, or (2x + e', t) of B, holds
 //     s = 32 step + 8t + 4 (1 - h) + 3 - e   (less 13),
-// so that a lane's two registers of A with f = 1 are neighbouring limbs of 32 bits as they are, those with f = 0 the same two
-// bytes lower, and those of B neighbouring limbs with their bytes reversed, for odd columns, or the same one byte lower.
-// `FactorForms` keeps both forms of each limb in shared memory: of a side by side, so that the four registers are one vector load
-// and nothing is permuted between the mma; of b one after the other.
+// so that a lane's two registers of A with f = 1 are neighbouring limbs of 32 bits as they are,
+// those with f = 0 the same two bytes lower, and those of B neighbouring limbs with their bytes
+// reversed, for odd columns, or the same one byte lower. `FactorForms` keeps both forms of each
+// limb in shared memory: of a side by side, so that the four registers are one vector load and
+// nothing is permuted between the mma; of b one after the other.
 //
-// Banks: a lane's vector of a is 32 bytes from that of the next g and 16 from that of the next t; a quarter of a warp reads six of
-// them in a row. Of each form of b the lanes of a warp read ten limbs in a row, and the forms begin half of the banks apart.
+// Banks: a lane's vector of a is 32 bytes from that of the next g and 16 from that of the next t; a
+// quarter of a warp reads six of them in a row. Of each form of b the lanes of a warp read ten
+// limbs in a row, and the forms begin half of the banks apart.
 //
-// Exactness: a sum has at most n products of at most 255^2, so it is below 2^31 up to n = 2^15 digits (2^18 bits).
+// Exactness: a sum has at most n products of at most 255^2, so it is below 2^31 up to n = 2^15
+// digits (2^18 bits).
 #pragma once
 #include "core/limbs.cuh"
 #include "core/ptx.cuh"
@@ -43,7 +50,8 @@ struct FactorForms {
   static constexpr u32 BELOW_B = 4;
   static constexpr u32 ABOVE = HIGH ? TILE_LIMBS : 0;
   static constexpr u32 A_LIMBS = BELOW_A + 2 * (LIMBS + ABOVE);
-  static constexpr u32 B_LIMBS = round_up(BELOW_B + LIMBS + ABOVE - 16, 32) + 16;  // from one form of b to the other
+  static constexpr u32 B_LIMBS =
+      round_up(BELOW_B + LIMBS + ABOVE - 16, 32) + 16;  // from one form of b to the other
   static constexpr u32 TOTAL = A_LIMBS + 2 * B_LIMBS;
 
   u32* a;  // limb 0
@@ -74,19 +82,22 @@ struct FactorForms {
 
   // Limbs k and k + 1, k even, where `below` is limb k - 1.
   GPUINT_DEVICE void put_a(u32 k, uint2 limbs, u32 below) const {
-    *reinterpret_cast<uint4*>(a + 2 * k) = make_uint4(lower_a(limbs.x, below), limbs.x, lower_a(limbs.y, limbs.x), limbs.y);
+    *reinterpret_cast<uint4*>(a + 2 * k) =
+        make_uint4(lower_a(limbs.x, below), limbs.x, lower_a(limbs.y, limbs.x), limbs.y);
     if (HIGH && k + 2 == LIMBS) a[2 * LIMBS] = lower_a(0, limbs.y);
   }
 
   GPUINT_DEVICE void put_b(u32 k, uint2 limbs, u32 below) const {
     *reinterpret_cast<uint2*>(b + k) = make_uint2(reversed(limbs.x), reversed(limbs.y));
-    *reinterpret_cast<uint2*>(b + B_LIMBS + k) = make_uint2(lower_b(limbs.x, below), lower_b(limbs.y, limbs.x));
+    *reinterpret_cast<uint2*>(b + B_LIMBS + k) =
+        make_uint2(lower_b(limbs.x, below), lower_b(limbs.y, limbs.x));
     if (HIGH && k + 2 == LIMBS) b[B_LIMBS + LIMBS] = lower_b(0, limbs.y);
   }
 };
 
-// Groups of NT tiles of the product of two numbers of TILES tiles, UNROLL of the four steps of a block in a row. The warp's lanes
-// have g = lane / 4 and t = lane % 4, as rows of a; as columns of b they have x = lane / 8 and e' = lane / 4 % 2.
+// Groups of NT tiles of the product of two numbers of TILES tiles, UNROLL of the four steps of a
+// block in a row. The warp's lanes have g = lane / 4 and t = lane % 4, as rows of a; as columns of
+// b they have x = lane / 8 and e' = lane / 4 % 2.
 template <u32 TILES, u32 NT, u32 UNROLL, class Forms>
 struct Toeplitz {
   static_assert(TILES % NT == 0, "tiles are worked on in whole groups");
@@ -94,11 +105,13 @@ struct Toeplitz {
   static constexpr u32 STEPS = TILE_DIGITS / 32;  // mma of a block and a tile
   static constexpr u32 A_TILE = 2 * TILE_LIMBS;
 
-  // One group of many tiles: the later blocks of a step need the rows of ever fewer of them. The loop over steps turns between block
-  // 0 and the others, so that the compiler can have all rows of the next step read meanwhile.
+  // One group of many tiles: the later blocks of a step need the rows of ever fewer of them. The
+  // loop over steps turns between block 0 and the others, so that the compiler can have all rows of
+  // the next step read meanwhile.
   static constexpr bool IN_TURN = GROUPS == 1 && NT > 8 && Forms::ABOVE == 0;
 
-  using Rows = u32[NT][4];  // a ring: place (tile - m) mod NT has the rows of a that tile meets in block m
+  using Rows =
+      u32[NT][4];  // a ring: place (tile - m) mod NT has the rows of a that tile meets in block m
   using Sums = u32[NT][4];  // of a tile: register 2f + e' of a lane is column 4 lane + 2f + e'
 
   const u32* a;  // this lane's limbs in block 0 of tile 0, step 0
@@ -108,18 +121,23 @@ struct Toeplitz {
       : a(factors.a + 2 * (4 * (lane / 4) + 2) - 4 * (lane % 4)),
         b(factors.b + (lane / 4 % 2 == 0 ? Forms::B_LIMBS : 0) + (lane / 8 + 2 * (lane % 4)) - 3) {}
 
-  // Block M of those that begin at `at` and `columns`: adds its products to the tiles FIRST .. LAST of the group; the rows for tile 0
-  // are new if READ.
+  // Block M of those that begin at `at` and `columns`: adds its products to the tiles FIRST .. LAST
+  // of the group; the rows for tile 0 are new if READ.
   template <u32 M, u32 FIRST, u32 LAST, bool READ>
   GPUINT_DEVICE static void add_block(const u32* at, const u32* columns, Rows& rows, Sums& sums) {
     if constexpr (READ) load_word(at - M * A_TILE, rows[(NT - M) % NT]);
     const u32 column[2] = {columns[M * TILE_LIMBS + 1], columns[M * TILE_LIMBS]};
     // From the top: the last tile's rows are those that the next block reads anew.
     GPUINT_UNROLL(16)
-    for (u32 tile = LAST + 1; tile-- > FIRST;) ptx::mma(sums[tile], rows[(tile + NT - M) % NT], column);
+    for (u32 tile = LAST + 1; tile-- > FIRST;)
+      ptx::mma(sums[tile], rows[(tile + NT - M) % NT], column);
   }
 
-  enum class Part { Whole, Below, Above };  // all tiles; those from the block on; those up to the block
+  enum class Part {
+    Whole,
+    Below,
+    Above
+  };  // all tiles; those from the block on; those up to the block
 
   // NT blocks in turn.
   template <Part P, u32 M = 0>
@@ -193,7 +211,8 @@ struct Toeplitz {
     add_blocks<Part::Below, 1>(at, columns, rows, sums);
   }
 
-  GPUINT_DEVICE static void add_first_block(const u32* at, const u32* columns, Rows& rows, Sums& sums) {
+  GPUINT_DEVICE static void add_first_block(const u32* at, const u32* columns, Rows& rows,
+                                            Sums& sums) {
     GPUINT_UNROLL(16)
     for (u32 tile = NT; tile-- > 0;) load_word(at + tile * A_TILE, rows[tile]);
     add_block<0, 0, NT - 1, false>(at, columns, rows, sums);
@@ -201,7 +220,8 @@ struct Toeplitz {
 
   GPUINT_DEVICE static void clear(Sums& sums) {
     GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < NT; ++tile) sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0;
+    for (u32 tile = 0; tile < NT; ++tile)
+      sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0;
   }
 };
 

@@ -1,27 +1,34 @@
-// Sums of byte products by the tensor cores for the low product of short rows: toeplitz.cuh with fewer reads of shared memory.
+// Sums of byte products by the tensor cores for the low product of short rows: toeplitz.cuh with
+// fewer reads of shared memory.
 //
-// A multiprocessor reads one register of a warp from shared memory per clock, and its tensor cores do an mma in one and a half. The
-// fewer tiles a row has, the fewer mma a register feeds: at four tiles toeplitz.cuh needs 96 reads for 40 mma, and shared memory
-// is what limits it. Here three eighths of those reads are byte permutations instead, which is less only where rows are short:
-// on an H200 10 % of the time at 2 to 4 tiles, and a loss from 6 tiles on, where mma and permutations get into each other's way.
+// A multiprocessor reads one register of a warp from shared memory per clock, and its tensor cores
+// do an mma in one and a half. The fewer tiles a row has, the fewer mma a register feeds: at four
+// tiles toeplitz.cuh needs 96 reads for 40 mma, and shared memory is what limits it. Here three
+// eighths of those reads are byte permutations instead, which is less only where rows are short: on
+// an H200 10 % of the time at 2 to 4 tiles, and a loss from 6 tiles on, where mma and permutations
+// get into each other's way.
 //
-// A lane can make the registers of a that are two bytes lower from those that are not if it has a limb and the one below it. So
-// the values of s in a lane's registers must be neighbours over all steps of a block, and its rows must not be far apart, or its
-// reads would meet in the same banks. A tile of 128 columns has rows and columns
+// A lane can make the registers of a that are two bytes lower from those that are not if it has a
+// limb and the one below it. So the values of s in a lane's registers must be neighbours over all
+// steps of a block, and its rows must not be far apart, or its reads would meet in the same banks.
+// A tile of 128 columns has rows and columns
 //     row(g, f) = 4g + 2f,   col(x, e) = 32x + e,
 // and a and b change places: with k = 128 tile + row + col,
-//     c[k] = sum over s of A[row][s] * B[s][col],   A[row][s] = a[s + row],   B[s][col] = b[128 tile + col - s],
-// where s starts at -30 and block m has s = 128m - 30 + 0..128. The columns of b depend on tile - m: registers hold those of all
-// tiles, and each block of a is read once and feeds the tiles from m up.
+//     c[k] = sum over s of A[row][s] * B[s][col],   A[row][s] = a[s + row],   B[s][col] = b[128
+//     tile + col - s],
+// where s starts at -30 and block m has s = 128m - 30 + 0..128. The columns of b depend on tile -
+// m: registers hold those of all tiles, and each block of a is read once and feeds the tiles from m
+// up.
 //
 // In byte e of register h of step j, lane (g, t) of A, or (2x + e', t) of B, place i = 2j + h holds
 //     s = 32t + 4 (7 - i) + e   (less 30),
-// so that a lane's registers of A with f = 1 are limb 8t + g - i of block m as it is, those with f = 0 the same two bytes lower;
-// those of B limb 8 (x - t) + i of tile - m with its bytes reversed, for odd columns, or the same one byte lower. a stands in
-// shared memory as it is, and b in both forms, which would be permuted more often than there are limbs.
+// so that a lane's registers of A with f = 1 are limb 8t + g - i of block m as it is, those with f
+// = 0 the same two bytes lower; those of B limb 8 (x - t) + i of tile - m with its bytes reversed,
+// for odd columns, or the same one byte lower. a stands in shared memory as it is, and b in both
+// forms, which would be permuted more often than there are limbs.
 //
-// Banks: the lanes of a warp read 32 limbs of a in a row. Of each form of b, eight lanes read four vectors, eight limbs apart, and
-// the forms begin four banks apart.
+// Banks: the lanes of a warp read 32 limbs of a in a row. Of each form of b, eight lanes read four
+// vectors, eight limbs apart, and the forms begin four banks apart.
 #pragma once
 #include "core/limbs.cuh"
 #include "core/ptx.cuh"
@@ -32,8 +39,9 @@ namespace gpuint {
 // The operands in shared memory, LIMBS limbs each.
 template <u32 LIMBS>
 struct ShortForms {
-  static constexpr u32 BELOW_A = 8, BELOW_B = 24;                   // zeros
-  static constexpr u32 B_LIMBS = round_up(BELOW_B + LIMBS, 8) + 4;  // from one form of b to the other
+  static constexpr u32 BELOW_A = 8, BELOW_B = 24;  // zeros
+  static constexpr u32 B_LIMBS =
+      round_up(BELOW_B + LIMBS, 8) + 4;  // from one form of b to the other
   static constexpr u32 TOTAL = BELOW_A + LIMBS + 2 * B_LIMBS;
 
   u32* a;  // limb 0
@@ -48,12 +56,16 @@ struct ShortForms {
   }
 
   // Limbs k .. k + 4, k a multiple of 4; of b also limb k - 1.
-  GPUINT_DEVICE void put_a(u32 k, const uint4& limbs) const { *reinterpret_cast<uint4*>(a + k) = limbs; }
+  GPUINT_DEVICE void put_a(u32 k, const uint4& limbs) const {
+    *reinterpret_cast<uint4*>(a + k) = limbs;
+  }
 
   GPUINT_DEVICE void put_b(u32 k, const uint4& limbs, u32 below) const {
-    *reinterpret_cast<uint4*>(b + k) = make_uint4(reversed(limbs.x), reversed(limbs.y), reversed(limbs.z), reversed(limbs.w));
+    *reinterpret_cast<uint4*>(b + k) =
+        make_uint4(reversed(limbs.x), reversed(limbs.y), reversed(limbs.z), reversed(limbs.w));
     *reinterpret_cast<uint4*>(b + B_LIMBS + k) =
-        make_uint4(lower(limbs.x, below), lower(limbs.y, limbs.x), lower(limbs.z, limbs.y), lower(limbs.w, limbs.z));
+        make_uint4(lower(limbs.x, below), lower(limbs.y, limbs.x), lower(limbs.z, limbs.y),
+                   lower(limbs.w, limbs.z));
   }
 
  private:
@@ -61,8 +73,8 @@ struct ShortForms {
   GPUINT_DEVICE static u32 lower(u32 limb, u32 below) { return __byte_perm(limb, below, 0x7012); }
 };
 
-// All columns of a row. The warp's lanes have g = lane / 4 and t = lane % 4, as rows of a; as columns of b they have x = lane / 8
-// and e' = lane / 4 % 2.
+// All columns of a row. The warp's lanes have g = lane / 4 and t = lane % 4, as rows of a; as
+// columns of b they have x = lane / 8 and e' = lane / 4 % 2.
 template <u32 LIMBS>
 struct ShortToeplitz {
   using Forms = ShortForms<LIMBS>;
@@ -113,7 +125,8 @@ struct ShortToeplitz {
       GPUINT_UNROLL(4)
       for (u32 step = 0; step < STEPS; ++step) {
         GPUINT_UNROLL(4)
-        for (u32 tile = block; tile < TILES; ++tile) ptx::mma(sums[tile], rows[step], columns[tile - block][step]);
+        for (u32 tile = block; tile < TILES; ++tile)
+          ptx::mma(sums[tile], rows[step], columns[tile - block][step]);
       }
     }
   }

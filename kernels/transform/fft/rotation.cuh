@@ -2,11 +2,13 @@
 //
 // e(x) = exp(2 pi i x) stands as cos (1 + i tan): a product b e(x) is then
 //     u = re(b) - tan im(b),   v = im(b) + tan re(b),   b e(x) = cos (u + i v),
-// where cos joins the addition that follows: every operation is a fused multiply-add. Both numbers have a relative error of half
-// a unit in the last place, however large the tangent: the product's error is at most that of a rounding each.
+// where cos joins the addition that follows: every operation is a fused multiply-add. Both numbers
+// have a relative error of half a unit in the last place, however large the tangent: the product's
+// error is at most that of a rounding each.
 //
-// The tables are made by the compiler, in pairs of doubles (T. J. Dekker, Numer. Math. 18, 1971): the powers e(2^i x) from
-// Taylor's series and squarings, all others as products of those. Device and host thus have the same bits.
+// The tables are made by the compiler, in pairs of doubles (T. J. Dekker, Numer. Math. 18, 1971):
+// the powers e(2^i x) from Taylor's series and squarings, all others as products of those. Device
+// and host thus have the same bits.
 #pragma once
 #include "core/shape.cuh"
 
@@ -75,7 +77,8 @@ __host__ __device__ constexpr Unit operator*(Unit a, Unit b) {
 __host__ __device__ constexpr Unit unit(u32 numerator, u32 denominator) {
   constexpr Pair TWO_PI{6.283185307179586232, 2.4492935982947064e-16};
   // A 256th of the angle by Taylor's series, then eight squarings.
-  const Pair angle = TWO_PI * (Pair{static_cast<double>(numerator), 0} / Pair{256.0 * denominator, 0});
+  const Pair angle =
+      TWO_PI * (Pair{static_cast<double>(numerator), 0} / Pair{256.0 * denominator, 0});
   Pair term{1, 0}, cos{1, 0}, sin{0, 0};
   for (u32 k = 1; k < 16; ++k) {
     term = term * angle / Pair{static_cast<double>(k), 0};

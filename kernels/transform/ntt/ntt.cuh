@@ -1,32 +1,41 @@
-// Products by number-theoretic transforms, in integers only: low (mod 2^BITS), wide (2 * BITS) and the low square, for powers of
-// two BITS from 2^16 to 2^20.
+// Products by number-theoretic transforms, in integers only: low (mod 2^BITS), wide (2 * BITS) and
+// the low square, for powers of two BITS from 2^16 to 2^20.
 //
-// Digits. An operand is n = BITS / 32 digits of 32 bits: the polynomial a with these digits gives the integer at t = 2^32. The
-// columns of a b are below n 2^64 <= 2^79, so that their residues modulo three primes just below 2^27, whose product is above
-// 2^80, say what they are (J. M. Pollard, Math. Comp. 25, 1971; the arithmetic is in residue.cuh).
+// Digits. An operand is n = BITS / 32 digits of 32 bits: the polynomial a with these digits gives
+// the integer at t = 2^32. The columns of a b are below n 2^64 <= 2^79, so that their residues
+// modulo three primes just below 2^27, whose product is above 2^80, say what they are (J. M.
+// Pollard, Math. Comp. 25, 1971; the arithmetic is in residue.cuh).
 //
-// Parts. a b mod t^n - 1 is lo + hi and a b mod t^n + 1 is lo - hi, where lo and hi are the n lower and upper columns. So two
-// cyclic products of n points give both halves, and no operand is padded with zeros: a is its own remainder in both.
+// Parts. a b mod t^n - 1 is lo + hi and a b mod t^n + 1 is lo - hi, where lo and hi are the n lower
+// and upper columns. So two cyclic products of n points give both halves, and no operand is padded
+// with zeros: a is its own remainder in both.
 //
-// Transforms. With c = z^n for c = 1, -1 and w of order n, the values of a polynomial mod t^n - c are those at z w^f, f < n. A
-// thread has 32 points, and a warp 1024. For point 1024 i + 32 j + l and value f = k + WARPS (m + 32 q), where WARPS = n / 1024,
-//     (z w^f)^(1024 i + 32 j + l) = z^(1024 i) (w^1024)^(i k)  u^(32 j + l) v^(32 j m) v^(l m)  v^(32 l q),
-// with u = z w^k and v = w^WARPS, of order 1024. That makes three passes (J. W. Cooley and J. W. Tukey, 1965):
-//   first   points 1024 apart times z^(1024 i), sums over i; an exchange between all threads gives results k to warp k;
-//   middle  points 32 apart times u^l, the same for all points of a thread, and u^(32 j), the same for all threads of a warp; sums
+// Transforms. With c = z^n for c = 1, -1 and w of order n, the values of a polynomial mod t^n - c
+// are those at z w^f, f < n. A thread has 32 points, and a warp 1024. For point 1024 i + 32 j + l
+// and value f = k + WARPS (m + 32 q), where WARPS = n / 1024,
+//     (z w^f)^(1024 i + 32 j + l) = z^(1024 i) (w^1024)^(i k)  u^(32 j + l) v^(32 j m) v^(l m)
+//     v^(32 l q),
+// with u = z w^k and v = w^WARPS, of order 1024. That makes three passes (J. W. Cooley and J. W.
+// Tukey, 1965):
+//   first   points 1024 apart times z^(1024 i), sums over i; an exchange between all threads gives
+//   results k to warp k; middle  points 32 apart times u^l, the same for all points of a thread,
+//   and u^(32 j), the same for all threads of a warp; sums
 //           over j; results m times v^(l m), the same for all warps; an exchange within the warp;
 //   last    sums over l of 32 points in a row.
-// No table has more than n / 32 or 1024 entries: one product more at each point in the middle spares tables of n entries, for
-// which the L1 cache has no room. The way back takes the same steps in reverse order with inverse factors.
-// Sums with inverse elements are those with the elements themselves, read backwards (k is -k): so all nine passes of a product
-// modulo a prime are one loop around the same sums, which spares the instruction caches.
+// No table has more than n / 32 or 1024 entries: one product more at each point in the middle
+// spares tables of n entries, for which the L1 cache has no room. The way back takes the same steps
+// in reverse order with inverse factors. Sums with inverse elements are those with the elements
+// themselves, read backwards (k is -k): so all nine passes of a product modulo a prime are one loop
+// around the same sums, which spares the instruction caches.
 //
-// Sums. t^(2h) - r^2 = (t^h - r) (t^h + r): a level of splitting takes a, b -> a + r b, a - r b, and 31 of the 80 products of 32
-// points are by 1. All roots are constants for the compiler. Residues are lazy: a level adds 2P to their bound, and doubles it
-// where the factor is 1; `Sums` follows the bound and reduces where it would exceed 32 P.
+// Sums. t^(2h) - r^2 = (t^h - r) (t^h + r): a level of splitting takes a, b -> a + r b, a - r b,
+// and 31 of the 80 products of 32 points are by 1. All roots are constants for the compiler.
+// Residues are lazy: a level adds 2P to their bound, and doubles it where the factor is 1; `Sums`
+// follows the bound and reduces where it would exceed 32 P.
 //
-// Integers. The residues of lo and hi wait in device memory until those of the third prime are there. H. Garner's mixed digits (IRE
-// Trans. Electronic Computers 8, 1959) make columns of three limbs of them, and carries are resolved as in carry.cuh.
+// Integers. The residues of lo and hi wait in device memory until those of the third prime are
+// there. H. Garner's mixed digits (IRE Trans. Electronic Computers 8, 1959) make columns of three
+// limbs of them, and carries are resolved as in carry.cuh.
 #pragma once
 #include "core/carry.cuh"
 #include "mul/product.cuh"
@@ -51,7 +60,8 @@ __host__ __device__ constexpr u32 log_of(u32 power_of_two) {
   return log;
 }
 
-// Whether columns of n digit products are below the product of the primes: their upper 64 bits of 128 say so.
+// Whether columns of n digit products are below the product of the primes: their upper 64 bits of
+// 128 say so.
 __host__ __device__ constexpr bool columns_fit(u32 n) {
   const u64 two = u64(P[0]) * P[1];
   const u64 upper = ((two >> 32) * P[2] + ((two & 0xffffffff) * P[2] >> 32)) >> 32;
@@ -128,14 +138,15 @@ struct Tables {
 template <class F, u32 WARPS>
 __device__ constexpr Tables<F, WARPS> TABLES{};
 
-// Sums of `COUNT` points x[OFFSET + STRIDE i] times powers i k of an element of that order: result k is point `bit_reversed(k)`.
-// All are lazy residues, below START P before.
+// Sums of `COUNT` points x[OFFSET + STRIDE i] times powers i k of an element of that order: result
+// k is point `bit_reversed(k)`. All are lazy residues, below START P before.
 template <class F, u32 COUNT, u32 STRIDE, u32 OFFSET>
 struct Sums {
   static constexpr u32 LEVELS = log_of(COUNT);
   static constexpr u32 START = 3;
 
-  // Whether the product by 1 in the first node of a level must be reduced: unreduced, the points double.
+  // Whether the product by 1 in the first node of a level must be reduced: unreduced, the points
+  // double.
   __host__ __device__ static constexpr bool must_reduce(u32 level, u32 bound) {
     return 2 * bound + 2 * (LEVELS - 1 - level) > F::MOST;
   }
@@ -169,13 +180,15 @@ struct Sums {
   }
 };
 
-// The points in shared memory, a limb left out after every 32, so that lanes on neighbouring points and on neighbouring rows of
-// 32 both meet all banks.
+// The points in shared memory, a limb left out after every 32, so that lanes on neighbouring points
+// and on neighbouring rows of 32 both meet all banks.
 struct Exchange {
   u32* at;
   GPUINT_DEVICE explicit Exchange(unsigned char* bytes) : at(reinterpret_cast<u32*>(bytes)) {}
 
-  __host__ __device__ static constexpr u32 bytes(u32 points) { return 33 * (points / 32) * sizeof(u32); }
+  __host__ __device__ static constexpr u32 bytes(u32 points) {
+    return 33 * (points / 32) * sizeof(u32);
+  }
 
   // Point thread; point thread + 32 i is 33 i further.
   GPUINT_DEVICE u32* column() const {
@@ -197,7 +210,8 @@ template <class S, Extent E, u32 OPERANDS>
 struct NttProduct {
   static constexpr u32 N = S::BITS / 32;  // points, digits and limbs
   static constexpr u32 WARPS = N / ntt::PER_WARP;
-  static_assert(S::BITS % 32 == 0 && N == WARPS * ntt::PER_WARP && WARPS >= 2 && WARPS <= 32 && (WARPS & (WARPS - 1)) == 0,
+  static_assert(S::BITS % 32 == 0 && N == WARPS * ntt::PER_WARP && WARPS >= 2 && WARPS <= 32 &&
+                    (WARPS & (WARPS - 1)) == 0,
                 "powers of two that a block's threads hold");
   static_assert(ntt::columns_fit(N), "residues say what a column is");
 
@@ -205,15 +219,17 @@ struct NttProduct {
   static constexpr u32 ROWS = 1;
   using G = Group<THREADS>;
   static constexpr u32 HALVES = E == Extent::Wide ? 2 : 1;
-  // Rows of N residues in device memory: of lo and hi modulo each prime, and transforms of the first operand, which stand where hi
-  // comes later.
+  // Rows of N residues in device memory: of lo and hi modulo each prime, and transforms of the
+  // first operand, which stand where hi comes later.
   static constexpr u32 WAITING = ntt::PRIMES * HALVES + (HALVES == 1 && OPERANDS == 2 ? 1 : 0);
-  // What all threads know and registers are too few for. Volatile, so that it is read where it is used.
+  // What all threads know and registers are too few for. Volatile, so that it is read where it is
+  // used.
   struct Place {
     u64 row;
     u64 scratch;  // offset of this block's part of device memory, in limbs
   };
-  static constexpr u32 EXCHANGE = round_up(G::SCRATCH_BYTES + (WARPS + 1) * sizeof(u64) + sizeof(Place), 16);
+  static constexpr u32 EXCHANGE =
+      round_up(G::SCRATCH_BYTES + (WARPS + 1) * sizeof(u64) + sizeof(Place), 16);
   static constexpr u32 SHARED = EXCHANGE + ntt::Exchange::bytes(N);
   static constexpr u32 SCRATCH = WAITING * N * sizeof(u32);
   static constexpr u32 MIN_BLOCKS = 1024 / THREADS;  // 64 registers a thread
@@ -242,7 +258,8 @@ struct NttProduct {
   static constexpr u32 COLUMNS = 32 / WARPS;
 
   GPUINT_DEVICE static volatile Place& place_of(unsigned char* shared) {
-    return *reinterpret_cast<volatile Place*>(shared + G::SCRATCH_BYTES + (WARPS + 1) * sizeof(u64));
+    return *reinterpret_cast<volatile Place*>(shared + G::SCRATCH_BYTES +
+                                              (WARPS + 1) * sizeof(u64));
   }
 
   // A row of residues in device memory.
@@ -255,14 +272,15 @@ struct NttProduct {
   }
   template <u32 PRIME>
   GPUINT_DEVICE static u32* transformed(const Operands& o, unsigned char* shared) {
-    return waiting(o, shared, HALVES == 1 ? ntt::PRIMES : PRIME * HALVES + 1) + ptx::recomputed(threadIdx.x);
+    return waiting(o, shared, HALVES == 1 ? ntt::PRIMES : PRIME * HALVES + 1) +
+           ptx::recomputed(threadIdx.x);
   }
 
   // Passes of a part: three for each operand there, and three back.
   static constexpr u32 PASSES = 3 * (OPERANDS + 1);
 
-  // What is done in a step of the loop over parts and passes. The last operand's points are multiplied by the first one's, or by
-  // themselves.
+  // What is done in a step of the loop over parts and passes. The last operand's points are
+  // multiplied by the first one's, or by themselves.
   struct Step {
     u32 part, operand;
     ntt::Pass pass;
@@ -275,7 +293,8 @@ struct NttProduct {
     }
   };
 
-  // Asks for N limbs, a line of 32 a thread. What waits for a wide product is more than the L2 cache has room for.
+  // Asks for N limbs, a line of 32 a thread. What waits for a wide product is more than the L2
+  // cache has room for.
   GPUINT_DEVICE static void prefetch(const u32* limbs) {
     if constexpr (E == Extent::Wide) ptx::prefetch(limbs + 32 * ptx::recomputed(threadIdx.x));
   }
@@ -294,8 +313,10 @@ struct NttProduct {
         read<F>(o, at.operand, place_of(shared).row, at.part, x);
       } else if (at.pass == ntt::Pass::Middle) {
         take_strided<F>(exchange, tables.ways[at.part][ntt::THERE].thread, x);
-        if (at.operand + 1 < OPERANDS) prefetch(static_cast<const u32*>(o.in[1]) + place_of(shared).row * N);
-        const Factor* const warp = tables.ways[at.part][ntt::THERE].warp[ptx::recomputed(threadIdx.x) / 32];
+        if (at.operand + 1 < OPERANDS)
+          prefetch(static_cast<const u32*>(o.in[1]) + place_of(shared).row * N);
+        const Factor* const warp =
+            tables.ways[at.part][ntt::THERE].warp[ptx::recomputed(threadIdx.x) / 32];
         GPUINT_UNROLL(32)
         for (u32 i = 1; i < 32; ++i) x[i] = F::times(warp[i], x[i]);
       } else if (at.pass == ntt::Pass::Last) {
@@ -304,7 +325,8 @@ struct NttProduct {
         for (u32 i = 0; i < 32; ++i) x[i] = from[i];
       } else if (at.pass == ntt::Pass::MiddleBack) {
         take_strided<F>(exchange, tables.ways[at.part][ntt::BACK].thread, x);
-        const u64 next = PRIME == ntt::PRIMES - 1 && at.part == 1 ? place_of(shared).row + gridDim.x : place_of(shared).row;
+        const u64 next = PRIME == ntt::PRIMES - 1 && at.part == 1 ? place_of(shared).row + gridDim.x
+                                                                  : place_of(shared).row;
         if (next < o.rows) prefetch(static_cast<const u32*>(o.in[0]) + next * N);
         if (at.part == 1) prefetch(waiting(o, shared, PRIME * HALVES));
       } else if (at.pass == ntt::Pass::FirstBack) {
@@ -326,7 +348,8 @@ struct NttProduct {
         for (u32 i = 0; i < 32; ++i) to[column_of(result<ntt::THERE, WARPS>(i))] = x[i];
         __syncthreads();
       } else if (after.pass == ntt::Pass::Middle) {
-        const Factor* const lane = &tables.lanes[ntt::THERE].at[0][ptx::recomputed(threadIdx.x) % 32];
+        const Factor* const lane =
+            &tables.lanes[ntt::THERE].at[0][ptx::recomputed(threadIdx.x) % 32];
         u32* const to = exchange.strided();
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) {
@@ -337,7 +360,8 @@ struct NttProduct {
       } else if (after.pass == ntt::Pass::Last) {
         finish<PRIME>(o, shared, after.operand, x);
       } else if (after.pass == ntt::Pass::LastBack) {
-        const Factor* const lane = &tables.lanes[ntt::BACK].at[0][ptx::recomputed(threadIdx.x) % 32];
+        const Factor* const lane =
+            &tables.lanes[ntt::BACK].at[0][ptx::recomputed(threadIdx.x) % 32];
         u32* const to = exchange.row();
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) {
@@ -346,7 +370,8 @@ struct NttProduct {
         }
         __syncwarp();
       } else if (after.pass == ntt::Pass::MiddleBack) {
-        const Factor* const warp = tables.ways[after.part][ntt::BACK].warp[ptx::recomputed(threadIdx.x) / 32];
+        const Factor* const warp =
+            tables.ways[after.part][ntt::BACK].warp[ptx::recomputed(threadIdx.x) / 32];
         u32* const to = exchange.strided();
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) {
@@ -373,7 +398,8 @@ struct NttProduct {
 
   // Points 32 apart, times what is the same for all of a thread.
   template <class F>
-  GPUINT_DEVICE static void take_strided(const ntt::Exchange& exchange, const Factor (&table)[THREADS], Points& x) {
+  GPUINT_DEVICE static void take_strided(const ntt::Exchange& exchange,
+                                         const Factor (&table)[THREADS], Points& x) {
     const Factor by = table[ptx::recomputed(threadIdx.x)];
     const u32* const from = exchange.strided();
     GPUINT_UNROLL(32)
@@ -384,13 +410,15 @@ struct NttProduct {
   template <class F>
   GPUINT_DEVICE static void read(const Operands& o, u32 operand, u64 row, u32 part, Points& x) {
     const u32* const digits =
-        static_cast<const u32*>(OPERANDS == 2 && operand == 1 ? o.in[1] : o.in[0]) + row * N + ptx::recomputed(threadIdx.x);
+        static_cast<const u32*>(OPERANDS == 2 && operand == 1 ? o.in[1] : o.in[0]) + row * N +
+        ptx::recomputed(threadIdx.x);
     GPUINT_UNROLL(32)
     for (u32 i = 0; i < 32; ++i) x[i] = __ldg(digits + i * THREADS);
     turn<F, ntt::THERE>(part, x);
   }
 
-  // Points of place i in a sum times z^(1024 i) or its inverse; below 2P. In part 1, z^1024 is of order 2 WARPS.
+  // Points of place i in a sum times z^(1024 i) or its inverse; below 2P. In part 1, z^1024 is of
+  // order 2 WARPS.
   template <class F, u32 WAY>
   GPUINT_DEVICE static void turn(u32 part, Points& x) {
     if (part == 0) {
@@ -410,10 +438,11 @@ struct NttProduct {
     if constexpr (I + 1 < 32) turn_point<F, WAY, I + 1>(x);
   }
 
-  // Values at the thread's points: the first operand's are put aside for the second's; products are left in the order of the way
-  // back.
+  // Values at the thread's points: the first operand's are put aside for the second's; products are
+  // left in the order of the way back.
   template <u32 PRIME>
-  GPUINT_DEVICE static void finish(const Operands& o, unsigned char* shared, u32 operand, Points& x) {
+  GPUINT_DEVICE static void finish(const Operands& o, unsigned char* shared, u32 operand,
+                                   Points& x) {
     using F = Field<ntt::P[PRIME]>;
     if constexpr (OPERANDS == 1) {
       GPUINT_UNROLL(32)
@@ -438,7 +467,8 @@ struct NttProduct {
     }
   }
 
-  // Halves of lo + hi, as the way back has them, wait for those of lo - hi: their sum is lo and their difference hi.
+  // Halves of lo + hi, as the way back has them, wait for those of lo - hi: their sum is lo and
+  // their difference hi.
   template <u32 PRIME>
   GPUINT_DEVICE static void put(const Operands& o, unsigned char* shared, u32 part, Points& x) {
     using F = Field<ntt::P[PRIME]>;
@@ -469,15 +499,16 @@ struct NttProduct {
     using F0 = Field<ntt::P[0]>;
     using F1 = Field<ntt::P[1]>;
     using F2 = Field<ntt::P[2]>;
-    static_assert(F0::P < F1::P && F1::P < F2::P, "a residue modulo a prime is one modulo the next");
+    static_assert(F0::P < F1::P && F1::P < F2::P,
+                  "a residue modulo a prime is one modulo the next");
     constexpr u64 BOTH = u64(F0::P) * F1::P;
     constexpr Factor FIRST_IN_SECOND = F1::factor(F1::inverse(F0::P));
     constexpr Factor FIRST_IN_THIRD = F2::factor(F2::inverse(F0::P));
     constexpr Factor SECOND_IN_THIRD = F2::factor(F2::inverse(F1::P));
     const u32 first = F0::least(r0);
     const u32 second = F1::least(F1::times(FIRST_IN_SECOND, r1 - first + F1::P));
-    const u32 third =
-        F2::least(F2::times(SECOND_IN_THIRD, F2::times(FIRST_IN_THIRD, r2 - first + F2::P) - second + F2::P));
+    const u32 third = F2::least(
+        F2::times(SECOND_IN_THIRD, F2::times(FIRST_IN_THIRD, r2 - first + F2::P) - second + F2::P));
     // first + P0 second + P0 P1 third
     const u64 below = first + u64(F0::P) * second + u64(static_cast<u32>(BOTH)) * third;
     const u64 above = u64(static_cast<u32>(BOTH >> 32)) * third + (below >> 32);
@@ -497,19 +528,22 @@ struct NttProduct {
       u32* const limbs = half_of_product<E>(o, row, half, N);
       GPUINT_UNROLL(1)
       for (u32 first = 0; first < N; first += WORD * THREADS)
-        resolve(group, waiting(o, shared, half) + first, tails, limbs == nullptr ? limbs : limbs + first);
+        resolve(group, waiting(o, shared, half) + first, tails,
+                limbs == nullptr ? limbs : limbs + first);
     }
   }
 
-  // The limbs of some columns, a word a thread. What a thread hands on, less than 2^49, is two limbs that the next one adds; that
-  // makes 1 to carry at most, and then the thread's limbs are small. What warp i is given from below is tails[i]: for the first
-  // warp, what the columns before have handed on.
+  // The limbs of some columns, a word a thread. What a thread hands on, less than 2^49, is two
+  // limbs that the next one adds; that makes 1 to carry at most, and then the thread's limbs are
+  // small. What warp i is given from below is tails[i]: for the first warp, what the columns before
+  // have handed on.
   GPUINT_DEVICE static void resolve(G& group, const u32* residues, u64* tails, u32* to) {
     const u32 thread = ptx::recomputed(threadIdx.x);
     u64 sum = 0;
     u32 r[ntt::PRIMES][WORD], limbs[WORD];
     GPUINT_UNROLL(3)
-    for (u32 prime = 0; prime < ntt::PRIMES; ++prime) load_word(residues + prime * HALVES * N + WORD * thread, r[prime]);
+    for (u32 prime = 0; prime < ntt::PRIMES; ++prime)
+      load_word(residues + prime * HALVES * N + WORD * thread, r[prime]);
     GPUINT_UNROLL(4)
     for (u32 i = 0; i < WORD; ++i) {
       const Column next = column(r[0][i], r[1][i], r[2][i]);
@@ -517,7 +551,8 @@ struct NttProduct {
       limbs[i] = static_cast<u32>(low);
       sum = (u64(next.high) + (low < sum)) << 32 | low >> 32;
     }
-    const u32 below_low = group.from_below(static_cast<u32>(sum)), below_high = group.from_below(static_cast<u32>(sum >> 32));
+    const u32 below_low = group.from_below(static_cast<u32>(sum)),
+              below_high = group.from_below(static_cast<u32>(sum >> 32));
     if (group.lane == 31) tails[thread / 32 + 1] = sum;
     group.sync();
     u64 below = u64(below_high) << 32 | below_low;

@@ -1,10 +1,12 @@
 // Residues modulo primes below 2^27, the arithmetic of number-theoretic transforms.
 //
-// A factor w that is known beforehand stands beside its quotient floor(2^32 w / P). For any x below 2^32,
+// A factor w that is known beforehand stands beside its quotient floor(2^32 w / P). For any x below
+// 2^32,
 //     w x - floor(w's quotient * x / 2^32) P
-// is w x mod P, or that plus P: two products of 32 bits and one upper half (V. Shoup, NTL; D. Harvey, "Faster arithmetic for
-// number-theoretic transforms", J. Symb. Comp. 60, 2014). Since it takes every x, and 32 P fits a limb, sums and differences
-// between two such products need no reduction: they are lazy residues, known to be below some multiple of P.
+// is w x mod P, or that plus P: two products of 32 bits and one upper half (V. Shoup, NTL; D.
+// Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60, 2014). Since it
+// takes every x, and 32 P fits a limb, sums and differences between two such products need no
+// reduction: they are lazy residues, known to be below some multiple of P.
 #pragma once
 #include "core/shape.cuh"
 
@@ -29,12 +31,15 @@ __host__ __device__ constexpr bool is_prime(u32 n) {
 template <u32 P_>
 struct Field {
   static constexpr u32 P = P_;
-  static_assert(residue::is_prime(P) && P % 65536 == 1, "transforms of 2^16 points need roots of unity");
+  static_assert(residue::is_prime(P) && P % 65536 == 1,
+                "transforms of 2^16 points need roots of unity");
   // The multiple of P that lazy residues stay below.
   static constexpr u32 MOST = 32;
   static_assert(MOST <= (1ull << 32) / P, "a lazy residue is a limb");
 
-  __host__ __device__ static constexpr u32 product(u32 a, u32 b) { return static_cast<u32>(u64(a) * b % P); }
+  __host__ __device__ static constexpr u32 product(u32 a, u32 b) {
+    return static_cast<u32>(u64(a) * b % P);
+  }
 
   __host__ __device__ static constexpr u32 power(u32 base, u32 exponent) {
     u32 result = 1;
@@ -47,7 +52,8 @@ struct Field {
 
   __host__ __device__ static constexpr u32 inverse(u32 a) { return power(a, P - 2); }
 
-  // An element of that order, a power of two up to 2^16; that of order N / 2 is the square of that of order N.
+  // An element of that order, a power of two up to 2^16; that of order N / 2 is the square of that
+  // of order N.
   __host__ __device__ static constexpr u32 root(u32 order) {
     u32 base = 2;
     while (power(base, (P - 1) / 2) == 1) ++base;  // a square
@@ -62,7 +68,8 @@ struct Field {
   GPUINT_DEVICE static u32 times(Factor by, u32 x) {
     const u32 quotient = __umulhi(by.quotient, x);
     const u32 result = by.value * x - quotient * P;
-    GPUINT_ASSERT(result < 2 * P && result % P == product(by.value, x % P), "a product by a factor");
+    GPUINT_ASSERT(result < 2 * P && result % P == product(by.value, x % P),
+                  "a product by a factor");
     return result;
   }
 
