@@ -19,6 +19,7 @@ mod device;
 #[cfg(feature = "gmp")]
 mod gmp;
 mod libraries;
+#[path = "../support/machine.rs"]
 mod machine;
 mod peers;
 #[path = "../support/plot.rs"]

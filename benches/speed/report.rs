@@ -1,0 +1,85 @@
+//! The measurements as Markdown: a row a width, a column an operation.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use crate::against::Measured;
+use crate::machine::Machine;
+
+/// Headings of the tables and the operations in each.
+const TABLES: [(&str, &[&str]); 4] = [
+    (
+        "Sums, shifts, comparisons, division by a digit",
+        &["add", "sub", "shl", "shr", "eq_mask", "lt_mask", "is_zero", "div_rem_digit"],
+    ),
+    ("Products", &["mul_lo", "mul_wide", "sqr_lo"]),
+    ("Divisions", &["div_rem", "shinv"]),
+    (
+        "Prepared divisors and modular arithmetic",
+        &["prepare", "div_rem_by", "mul_mod", "sqr_mod", "pow_mod"],
+    ),
+];
+
+pub(crate) fn markdown(measured: &Measured, machine: &Machine) -> String {
+    let Machine { device, driver, processor, date, commit, .. } = machine;
+    let mut text = format!(
+        "# Every operation by Auto\n\n{device}; NVIDIA driver {driver}; {processor}; {date}; commit {commit}.\n\
+         Milliseconds for a batch of 2^32 bits, medians, and the algorithm where there are several; powers a second \
+         after the time of `pow_mod`.\n"
+    );
+    let widths: BTreeSet<usize> = measured.times.keys().map(|key| key.2).collect();
+    for (heading, operations) in TABLES {
+        let columns: Vec<(&str, &str)> = operations
+            .iter()
+            .flat_map(|&operation| {
+                let of = measured.times.keys().filter(move |key| key.0 == operation);
+                let operands: BTreeSet<&str> = of.map(|key| key.1.as_str()).collect();
+                operands.into_iter().map(move |operands| (operation, operands))
+            })
+            .collect();
+        if columns.is_empty() {
+            continue;
+        }
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n## {heading}\n\n| bits |");
+        for (operation, operands) in &columns {
+            let _ = match *operands {
+                "" => write!(text, " {operation} |"),
+                operands => write!(text, " {operation}, {operands} |"),
+            };
+        }
+        let _ = writeln!(text, "\n|{}", "---|".repeat(1 + columns.len()));
+        for &bits in &widths {
+            let _ = write!(text, "| {bits} |");
+            for (operation, operands) in &columns {
+                let key = ((*operation).to_owned(), (*operands).to_owned(), bits);
+                let Some(time) = measured.times.get(&key) else {
+                    text.push_str("  |");
+                    continue;
+                };
+                let _ = write!(text, " {}", decimal(time.ms));
+                if !time.algorithm.is_empty() {
+                    let _ = write!(text, " {}", time.algorithm);
+                }
+                if *operation == "pow_mod" {
+                    let rows = (1u64 << 32) as f64 / bits as f64;
+                    let _ = write!(text, ", {}", decimal(rows / (time.ms * 1e-3)));
+                }
+                text.push_str(" |");
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Four significant digits.
+fn decimal(value: f64) -> String {
+    match value {
+        v if v >= 1000.0 => format!("{v:.0}"),
+        v if v >= 100.0 => format!("{v:.1}"),
+        v if v >= 10.0 => format!("{v:.2}"),
+        v if v >= 1.0 => format!("{v:.3}"),
+        v => format!("{v:.4}"),
+    }
+}
