@@ -94,7 +94,7 @@ pub struct Fft;
 /// Multiplies by number-theoretic transforms: in integers only.
 ///
 /// Operands are polynomials in digits of 32 bits; the columns of their product are found modulo three
-/// primes of 27 bits and put together by the Chinese remainder theorem (`kernels/transform/ntt/ntt.cuh` of the
+/// primes of 27 bits and put together by the Chinese remainder theorem (`kernels/transform/ntt/product.cuh` of the
 /// repository). Offered for [`wrapping_mul`](crate::Batch::wrapping_mul),
 /// [`mul_lo_hi`](crate::Batch::mul_lo_hi), [`widening_mul`](crate::Batch::widening_mul) and
 /// [`wrapping_square`](crate::Batch::wrapping_square) at 2^17, 2^18, 2^19 and 2^20 bits, whatever the

@@ -94,7 +94,7 @@ fn by_lanes(task: &str, bits: usize) -> bool {
     task == "div_rem_blocked_classical" && bits <= 32768 && bits.is_multiple_of(256)
 }
 
-/// Dependent products of a division, as kernels/div/div.cuh and kernels/div/div_lanes.cuh cut it.
+/// Dependent products of a division, as kernels/div/div.cuh and kernels/div/lanes/division.cuh cut it.
 fn division_steps(kernel: &Kernel, shape: Shape, u_bits: usize, v_bits: usize) -> usize {
     let blocked = kernel.task.contains("blocked");
     // Blocked division works on 32-bit limbs, whatever the digit; lengths are in words of 4 limbs.

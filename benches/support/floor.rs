@@ -36,7 +36,7 @@ fn cycles(op: Operation, strategy: &str, bits: usize) -> Option<f64> {
     };
     match strategy {
         "classical" => products(64.0, DIGITS, 0.5),
-        // Squares are products (kernels/mul/tensor/tensor.cuh).
+        // Squares are products (kernels/mul/tensor/product.cuh).
         "tensor" => products(8.0, BYTES, 1.0),
         // Digits of 16 bits, both halves at once; a butterfly is six multiply-adds.
         "fft" => transforms(bits / 16.0, 6.0 / DOUBLES),

@@ -9,14 +9,14 @@
 // Blocked<M>: blocks of t words of quotient from the top, with a reciprocal of t + 1 words only.
 // Costs L (n + 3) + (t + 1)^2 / 2 word products for a quotient of L words: what the quotient times
 // the divisor costs, and little more. The dividend is reduced in place in shared memory. Short rows
-// take the form of div_lanes.cuh.
+// take the form of div/lanes/division.cuh.
 //
 // Where the paper's algorithm is wrong: see powdiff.cuh; there is no delta = -1 path here because
 // the quotient is never too large, and none of its bounds on u: all M digits of u may be in use.
 //
 // A row with v = 0 is flagged (mask, lowest row in status) and gets q = 2^BITS - 1, r = u.
 #pragma once
-#include "div/div_lanes.cuh"
+#include "div/lanes/division.cuh"
 #include "div/quotient.cuh"
 #include "div/refine.cuh"
 #include "div/sorted.cuh"

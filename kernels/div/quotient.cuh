@@ -16,7 +16,7 @@
 // word is a carry, 0 but for rare remainders.
 #pragma once
 #include "core/bounds.cuh"
-#include "div/division_rows.cuh"
+#include "div/rows.cuh"
 #include "div/divisor.cuh"
 
 namespace gpuint {

@@ -164,7 +164,7 @@ __host__ __device__ constexpr u32 overflow_limbs(u32 width) { return width / 2 +
 // Limbs of zeros that must stand on both sides of the second operand: the widest tile, but for
 // those of long rows.
 constexpr u32 PAD = WORD;
-// Above both factors, of strategies that want them padded (tensor_columns.cuh).
+// Above both factors, of strategies that want them padded (mul/tensor/columns.cuh).
 constexpr u32 PAD_ABOVE = 2 * WORD;
 
 // What is multiplied. All lengths and bounds are whole words; a is aligned to a word; b too, and

@@ -2,12 +2,12 @@
 //
 // Both operands are copied to shared memory, the strategy M computes the columns (columns.cuh,
 // karatsuba.cuh), and one resolution of carries writes them to global memory. Rows that are short
-// enough are multiplied by a lane each (mul_lanes.cuh).
+// enough are multiplied by a lane each (mul/lanes.cuh).
 #pragma once
 #include "core/carry.cuh"
 #include "mul/columns.cuh"
 #include "core/copy.cuh"
-#include "mul/mul_lanes.cuh"
+#include "mul/lanes.cuh"
 #include "mul/product.cuh"
 
 namespace gpuint {

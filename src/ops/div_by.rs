@@ -1,5 +1,5 @@
 //! Division by prepared divisors: exact for every dividend (`kernels/div/prepare.cuh`,
-//! `kernels/div/div_by.cuh`).
+//! `kernels/div/by_prepared.cuh`).
 
 use crate::backend::{Op, Operands};
 use crate::batch::Batch;

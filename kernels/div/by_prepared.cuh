@@ -4,8 +4,8 @@
 // as prepare.cuh says, mostly one: L n word products for a quotient of L <= n words by n words, in
 // two dependent products.
 //
-// Short rows are divided by a few lanes each (div_lanes.cuh), which need v only: on an H200 that
-// takes less than half the time of a group, even without the reciprocal.
+// Short rows are divided by a few lanes each (div/lanes/division.cuh), which need v only: on an
+// H200 that takes less than half the time of a group, even without the reciprocal.
 #pragma once
 #include "div/div.cuh"
 #include "div/prepare.cuh"

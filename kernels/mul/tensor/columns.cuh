@@ -216,7 +216,8 @@ struct TensorColumns {
     return run(group, f, true, out, overflow);
   }
 
-  // Columns lo .. hi of a * a; b is not used. The product of a number with itself (tensor.cuh).
+  // Columns lo .. hi of a * a; b is not used. The product of a number with itself
+  // (mul/tensor/product.cuh).
   template <class Limb, class G, class Scratch>
   GPUINT_DEVICE static Columns<Limb> square(G& group, const Factors<Limb>& f, Limb* out,
                                             Limb* overflow, const Scratch& scratch) {

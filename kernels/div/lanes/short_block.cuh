@@ -1,6 +1,6 @@
 // A short block of quotient in registers: 8 limbs of it from a reciprocal of 9, in base B = 2^32.
 // It is the block of quotient.cuh with bounds of its own, for the form of division in which a lane
-// computes all of its estimate (div_lanes.cuh).
+// computes all of its estimate (div/lanes/division.cuh).
 //
 //     Y  = floor(B^19 / 2 / (D + 1)),  D the top 10 limbs of V = v 2^s            schoolbook, 9
 //     quotient limbs Rh = floor(R 2^(s+1) / B^(n-1)),                                            10

@@ -4,8 +4,8 @@
 // to shared memory in the forms that fragments take, adds up the columns of the product NT tiles at
 // a time (toeplitz.cuh) and resolves their carries upwards, tile by tile (tile_carries.cuh). Short
 // rows are read while the row before is worked on; between long ones other warps fill the gap. The
-// shortest low products read less of shared memory (tensor_short.cuh). Where GPUs have wgmma, low
-// products of some lengths take that (tensor_wgmma.cuh).
+// shortest low products read less of shared memory (short.cuh). Where GPUs have wgmma, low
+// products of some lengths take that (warpgroup.cuh).
 //
 // A square is the product of a number with itself. Using each pair of digits once would save half
 // of the mma, but blocks of s are not symmetric in the two operands (toeplitz.cuh), so that half of
@@ -13,8 +13,8 @@
 #pragma once
 #include "core/group.cuh"
 #include "mul/product.cuh"
-#include "mul/tensor/tensor_short.cuh"
-#include "mul/tensor/tensor_wgmma.cuh"
+#include "mul/tensor/short.cuh"
+#include "mul/tensor/warpgroup.cuh"
 #include "mul/tensor/tile_carries.cuh"
 #include "mul/tensor/toeplitz.cuh"
 

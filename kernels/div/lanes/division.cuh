@@ -1,10 +1,11 @@
 // Block division with a few lanes per instance: everything in registers, nothing exchanged but by
 // shuffles.
 //
-// The blocks are those of short_block.cuh. A team of T consecutive lanes of a warp divides a row. A
-// lane owns K limbs of the divisor and the remainder's K limbs at the same places; T is as many
-// lanes as the divisor takes, so a warp holds floor(32 / T) teams, whatever the lengths of its rows
-// are. Rows come sorted by length (sorted.cuh), which makes T the same for a warp's.
+// The blocks are those of div/lanes/short_block.cuh. A team of T consecutive lanes of a warp
+// divides a row. A lane owns K limbs of the divisor and the remainder's K limbs at the same places;
+// T is as many lanes as the divisor takes, so a warp holds floor(32 / T) teams, whatever the
+// lengths of its rows are. Rows come sorted by length (sorted.cuh), which makes T the same for a
+// warp's.
 //
 // All numbers are scaled by B^(4k), 4k limbs, such that the divisor's top limb stands in the team's
 // top word, and below the top of it: V = v B^(4k) < B^P with P = T K - e, 1 <= e <= 4. The quotient
@@ -24,8 +25,8 @@
 // when it happens (a lane that overflowed is below 9 B and does not propagate).
 #pragma once
 #include "mul/columns.cuh"
-#include "div/division_rows.cuh"
-#include "div/short_block.cuh"
+#include "div/rows.cuh"
+#include "div/lanes/short_block.cuh"
 #include "div/sorted.cuh"
 
 namespace gpuint {

@@ -1,18 +1,18 @@
 // Division by prepared divisors and arithmetic modulo them by the tensor cores: the kernels of
-// div_by.cuh, modular.cuh and pow_mod.cuh over the products of tensor_columns.cuh, with zeros
-// around both factors.
+// by_prepared.cuh, modular.cuh and pow_mod.cuh over the products of mul/tensor/columns.cuh, with
+// zeros around both factors.
 //
 // One warp to a row of up to 2^15 bits, and above one to each 2^15: what stands between the
 // products is short then, and has no barriers. The tiles and registers are what was fastest on an
 // H200: short products waste less with few tiles at a time, long ones read less with many; and so
 // many registers that nothing is spilled around the call of a product.
 #pragma once
-#include "div/div_by.cuh"
-#include "div/div_tensor.cuh"
+#include "div/by_prepared.cuh"
+#include "div/tensor.cuh"
 #include "modular/modular.cuh"
 #include "modular/pow_mod.cuh"
-#include "mul/tensor/tensor.cuh"
-#include "mul/tensor/tensor_columns.cuh"
+#include "mul/tensor/product.cuh"
+#include "mul/tensor/columns.cuh"
 
 namespace gpuint {
 

@@ -1,5 +1,5 @@
 // Division and shifted inverses by the tensor cores: the kernels of div.cuh and shinv.cuh over the
-// products of tensor_columns.cuh.
+// products of mul/tensor/columns.cuh.
 //
 // With the products of quotient and divisor by mma, what is left of the time are the passes between
 // them: carries, barriers, the reciprocal's short steps, and the fetching of their instructions. So
@@ -7,8 +7,8 @@
 #pragma once
 #include "div/div.cuh"
 #include "div/shinv.cuh"
-#include "mul/tensor/tensor.cuh"
-#include "mul/tensor/tensor_columns.cuh"
+#include "mul/tensor/product.cuh"
+#include "mul/tensor/columns.cuh"
 
 namespace gpuint {
 
