@@ -3,6 +3,7 @@
 //
 // Numbers are given limb by limb: a(i) answers limb i. All lengths are limbs.
 #pragma once
+#include "core/digits.cuh"
 #include "core/limbs.cuh"
 
 namespace gpuint {

@@ -14,7 +14,6 @@
 // next chunk, whose new carry is again 0 or 1 and never meets all ones (a chunk that overflowed by
 // adding at most 3 is at most 2), so G and P stay disjoint.
 #pragma once
-#include "core/group.cuh"
 #include "core/limbs.cuh"
 
 namespace gpuint {

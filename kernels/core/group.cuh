@@ -6,7 +6,6 @@
 // for a block, `gather`, which hands one word of every warp to every warp with one barrier.
 #pragma once
 #include "core/ptx.cuh"
-#include "core/shape.cuh"
 
 namespace gpuint {
 

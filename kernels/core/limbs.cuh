@@ -1,7 +1,7 @@
 // Limb arithmetic that is the same for every limb width: vector access to words, sums with carry,
 // and limbs of a shifted number read on the fly.
 #pragma once
-#include "core/shape.cuh"
+#include "core/digits.cuh"
 
 namespace gpuint {
 

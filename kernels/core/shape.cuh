@@ -1,69 +1,9 @@
-// The shape of an instance as kernels see it.
-//
-// A digit is what the caller computes in (base of the shifted inverse, unit of Q); a limb is what
-// the hardware multiplies: 16 bits for 16-bit digits, 32 bits for 32- and 64-bit digits, since a
-// GPU builds a 64-bit product from four 32-bit ones anyway. Memory is little-endian, so a row of
-// digits is the same bytes as a row of limbs.
-//
-// A word is four limbs: the unit of alignment and of every length in the product and division
-// kernels. It makes each operand offset a multiple of one vector load, and its base (2^64 or 2^128)
-// leaves guard digits far more room than any bound needs.
+// The shape of a kernel: the width of its rows, their digits, and how many threads share a row.
 #pragma once
-#include "core/platform.cuh"
+#include "core/digits.cuh"
+#include "core/math.cuh"
 
 namespace gpuint {
-
-template <class Digit>
-struct DigitTraits;
-template <>
-struct DigitTraits<u16> {
-  using Limb = u16;
-  static constexpr u32 LIMBS = 1;
-};
-template <>
-struct DigitTraits<u32> {
-  using Limb = u32;
-  static constexpr u32 LIMBS = 1;
-};
-template <>
-struct DigitTraits<u64> {
-  using Limb = u32;
-  static constexpr u32 LIMBS = 2;
-};
-
-template <class Limb>
-struct LimbTraits;
-template <>
-struct LimbTraits<u16> {
-  using Wide = u32;
-  static constexpr u32 BITS = 16;
-};
-template <>
-struct LimbTraits<u32> {
-  using Wide = u64;
-  static constexpr u32 BITS = 32;
-};
-
-constexpr u32 WORD = 4;  // limbs in a word
-
-__host__ __device__ constexpr u32 ceil_div(u32 a, u32 b) { return (a + b - 1) / b; }
-__host__ __device__ constexpr u32 round_up(u32 a, u32 b) { return ceil_div(a, b) * b; }
-__host__ __device__ constexpr u32 max_of(u32 a, u32 b) { return a > b ? a : b; }
-__host__ __device__ constexpr u32 min_of(u32 a, u32 b) { return a < b ? a : b; }
-__host__ __device__ constexpr u32 power_of_two_at_least(u32 a) {
-  u32 p = 1;
-  while (p < a) p *= 2;
-  return p;
-}
-
-template <bool FIRST, class A, class B>
-struct Either {
-  using Type = A;
-};
-template <class A, class B>
-struct Either<false, A, B> {
-  using Type = B;
-};
 
 // BITS bits in digits of type Digit_, Q_ of them per thread; BLOCK is the number of threads a block
 // should have where one instance needs fewer.
@@ -104,8 +44,8 @@ __host__ __device__ constexpr u32 limbs_per_thread(u32 n) {
 // The shape for kernels whose result does not depend on digits: memory is the same for all digits,
 // so one kernel serves every shape of a width, in the widest limbs that fill it.
 template <u32 BITS>
-using Width = typename Either<BITS % 32 == 0, Shape<u32, BITS, limbs_per_thread(BITS / 32)>,
-                              Shape<u16, BITS, limbs_per_thread(BITS / 16)>>::Type;
+using Width = typename Conditional<BITS % 32 == 0, Shape<u32, BITS, limbs_per_thread(BITS / 32)>,
+                                   Shape<u16, BITS, limbs_per_thread(BITS / 16)>>::Type;
 
 // The same instance with other limbs per thread, where a kernel has its own best number of threads.
 template <class S, u32 K_, u32 BLOCK = 128>

@@ -7,6 +7,13 @@
 // Short rows are divided by a few lanes each (div/lanes/division.cuh), which need v only: on an
 // H200 that takes less than half the time of a group, even without the reciprocal.
 #pragma once
+#include "core/abi.cuh"
+#include "core/digits.cuh"
+#include "core/frame.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
+#include "core/occupancy.cuh"
+#include "core/rows.cuh"
 #include "div/div.cuh"
 #include "div/prepare.cuh"
 #include "div/quotient.cuh"

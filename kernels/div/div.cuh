@@ -16,6 +16,14 @@
 //
 // A row with v = 0 is flagged (mask, lowest row in status) and gets q = 2^BITS - 1, r = u.
 #pragma once
+#include "core/abi.cuh"
+#include "core/digits.cuh"
+#include "core/frame.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
+#include "core/occupancy.cuh"
+#include "core/rows.cuh"
+#include "core/shape.cuh"
 #include "div/lanes/division.cuh"
 #include "div/quotient.cuh"
 #include "div/refine.cuh"
@@ -162,17 +170,17 @@ constexpr u32 LANE_DIVISION_TILE = power_of_two_at_least(S::N) == S::N ? 16 : 12
 
 template <class S, class Divisors>
 using WideLaneDivision =
-    typename Either<S::N <= 256,
-                    LaneDivision<S, 36, 12, 128, 512 / LANE_DIVISION_BLOCKS, LANE_DIVISION_BATCH<S>,
-                                 true, Divisors>,
-                    LaneDivision<S, 52, LANE_DIVISION_TILE<S>, 168, 384 / LANE_DIVISION_BLOCKS,
-                                 LANE_DIVISION_BATCH<S>, true, Divisors>>::Type;
+    typename Conditional<S::N <= 256,
+                         LaneDivision<S, 36, 12, 128, 512 / LANE_DIVISION_BLOCKS,
+                                      LANE_DIVISION_BATCH<S>, true, Divisors>,
+                         LaneDivision<S, 52, LANE_DIVISION_TILE<S>, 168, 384 / LANE_DIVISION_BLOCKS,
+                                      LANE_DIVISION_BATCH<S>, true, Divisors>>::Type;
 
 template <class S, class Divisors = SecondOperand<S>>
-using LaneDivisionOf = typename Either<
+using LaneDivisionOf = typename Conditional<
     S::N <= 64, LaneDivision<S, 20, 8, 96, 128, 256, false, Divisors>,
-    typename Either<S::N <= 128, LaneDivision<S, 36, 12, 128, 128, 256, false, Divisors>,
-                    WideLaneDivision<S, Divisors>>::Type>::Type;
+    typename Conditional<S::N <= 128, LaneDivision<S, 36, 12, 128, 128, 256, false, Divisors>,
+                         WideLaneDivision<S, Divisors>>::Type>::Type;
 
 // Whether rows are whole blocks of 32-bit limbs, and no longer than that.
 template <class S, u32 MOST_BITS>
@@ -181,7 +189,7 @@ constexpr bool FIT_LANES =
 
 template <class S>
 struct DivRem<S, Blocked<Classical>>
-    : Either<FIT_LANES<S, LANE_DIVISION_BITS>, LaneDivisionOf<S>,
-             GroupDivision<typename Blocked<Classical>::Kernel<S>>>::Type {};
+    : Conditional<FIT_LANES<S, LANE_DIVISION_BITS>, LaneDivisionOf<S>,
+                  GroupDivision<typename Blocked<Classical>::Kernel<S>>>::Type {};
 
 }  // namespace gpuint

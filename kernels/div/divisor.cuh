@@ -9,9 +9,11 @@
 // p words hold it with no leading bit apart. Its top word stands at a fixed place and it grows
 // downwards.
 #pragma once
-#include "core/carry.cuh"
+#include "core/digits.cuh"
+#include "core/group.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
 #include "mul/columns.cuh"
-#include "core/copy.cuh"
 
 namespace gpuint {
 

@@ -19,6 +19,10 @@
 // The paper's subPowB, B^h - a, is the pass below that resolves the product: it negates as it goes,
 // modulo the power.
 #pragma once
+#include "core/carry.cuh"
+#include "core/digits.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
 #include "div/divisor.cuh"
 
 namespace gpuint {

@@ -22,6 +22,13 @@
 //
 // A row with v = 0 is reported (lowest row in status) and has no record.
 #pragma once
+#include "core/abi.cuh"
+#include "core/digits.cuh"
+#include "core/frame.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
+#include "core/occupancy.cuh"
+#include "core/rows.cuh"
 #include "div/refine.cuh"
 
 namespace gpuint {

@@ -15,9 +15,15 @@
 // R < 2 v beta^t. Only after the last block may one subtraction of v remain. Q < 2 beta^t: its top
 // word is a carry, 0 but for rare remainders.
 #pragma once
+#include "core/abi.cuh"
 #include "core/bounds.cuh"
-#include "div/rows.cuh"
+#include "core/carry.cuh"
+#include "core/digits.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
+#include "core/rows.cuh"
 #include "div/divisor.cuh"
+#include "div/rows.cuh"
 
 namespace gpuint {
 

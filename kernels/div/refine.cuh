@@ -13,6 +13,8 @@
 // - 1/(D+1)) <= 2 and the floor bound eta by 3. The paper's special cases (v < B, v > B^h, 2v >
 // B^h, v = B^k) need no treatment of their own with this seed.
 #pragma once
+#include "core/digits.cuh"
+#include "core/limbs.cuh"
 #include "div/step.cuh"
 
 namespace gpuint {

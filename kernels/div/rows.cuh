@@ -1,7 +1,11 @@
 // What every division writes to global memory besides blocks of quotient: rows without a divisor,
 // zeros, corrections.
 #pragma once
-#include "core/copy.cuh"
+#include "core/abi.cuh"
+#include "core/digits.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
+#include "core/rows.cuh"
 
 namespace gpuint {
 

@@ -7,6 +7,11 @@
 //
 // A row fails (lowest row in status) where v = 0 or the result needs more than BITS bits.
 #pragma once
+#include "core/abi.cuh"
+#include "core/digits.cuh"
+#include "core/frame.cuh"
+#include "core/occupancy.cuh"
+#include "core/rows.cuh"
 #include "div/div.cuh"
 
 namespace gpuint {

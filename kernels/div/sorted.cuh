@@ -6,7 +6,9 @@
 // share a warp are thus of about the same length, and no warp waits long for another. A batch of
 // equal rows costs two barriers and a few dozen instructions a row.
 #pragma once
-#include "core/copy.cuh"
+#include "core/abi.cuh"
+#include "core/group.cuh"
+#include "core/math.cuh"
 
 namespace gpuint {
 
@@ -82,7 +84,7 @@ struct SortedBatch {
   }
 };
 
-// Frame (copy.cuh) in sorted order, for groups within a warp: key(group, row) is asked before
+// Frame (core/frame.cuh) in sorted order, for groups within a warp: key(group, row) is asked before
 // work(group, row, arena).
 template <class S, u32 ARENA, u32 BATCH, u32 KEYS>
 struct SortedFrame {

@@ -14,6 +14,9 @@
 // than 1. QED. So after the first step e < 1 + 2^-40 for every length in use, and the reciprocal
 // never needs a correction or a sign.
 #pragma once
+#include "core/carry.cuh"
+#include "core/digits.cuh"
+#include "core/limbs.cuh"
 #include "div/powdiff.cuh"
 
 namespace gpuint {

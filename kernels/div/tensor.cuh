@@ -5,10 +5,12 @@
 // them: carries, barriers, the reciprocal's short steps, and the fetching of their instructions. So
 // few threads take a row: one warp to each 2^15 bits. Measured best on an H200.
 #pragma once
+#include "core/math.cuh"
+#include "core/shape.cuh"
 #include "div/div.cuh"
 #include "div/shinv.cuh"
-#include "mul/tensor/product.cuh"
 #include "mul/tensor/columns.cuh"
+#include "mul/tensor/product.cuh"
 
 namespace gpuint {
 

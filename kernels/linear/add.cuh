@@ -6,8 +6,13 @@
 // thread at a time: that neighbouring threads then read and write neighbouring words is worth more
 // than the votes cost.
 #pragma once
+#include "core/abi.cuh"
 #include "core/carry.cuh"
-#include "core/copy.cuh"
+#include "core/digits.cuh"
+#include "core/frame.cuh"
+#include "core/limbs.cuh"
+#include "core/occupancy.cuh"
+#include "core/rows.cuh"
 
 namespace gpuint {
 

@@ -1,6 +1,8 @@
 // Bit length of each row: 1 + the index of the highest bit that is set, 0 for zero.
 #pragma once
-#include "core/copy.cuh"
+#include "core/abi.cuh"
+#include "core/frame.cuh"
+#include "core/rows.cuh"
 
 namespace gpuint {
 

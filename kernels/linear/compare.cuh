@@ -4,7 +4,9 @@
 // of L (of M) set where chunk i of a is less (more) than that of b, a < b exactly when L > M as
 // binary numbers: warp by warp, then over the warps.
 #pragma once
-#include "core/copy.cuh"
+#include "core/abi.cuh"
+#include "core/frame.cuh"
+#include "core/rows.cuh"
 
 namespace gpuint {
 

@@ -21,7 +21,10 @@
 //
 // What depends on d alone is computed once by each thread and serves several rows.
 #pragma once
-#include "core/copy.cuh"
+#include "core/abi.cuh"
+#include "core/group.cuh"
+#include "core/math.cuh"
+#include "core/rows.cuh"
 
 namespace gpuint {
 

@@ -4,7 +4,11 @@
 // No limb depends on more than two limbs of the operand, so threads read those straight from global
 // memory (neighbouring threads, neighbouring limbs) and need no exchange.
 #pragma once
-#include "core/copy.cuh"
+#include "core/abi.cuh"
+#include "core/digits.cuh"
+#include "core/frame.cuh"
+#include "core/limbs.cuh"
+#include "core/rows.cuh"
 
 namespace gpuint {
 

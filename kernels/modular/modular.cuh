@@ -22,6 +22,17 @@
 // reduced by the same code first; where its quotient has no words, it is below beta^n / 2^s and a
 // residue as it stands.
 #pragma once
+#include "core/abi.cuh"
+#include "core/carry.cuh"
+#include "core/digits.cuh"
+#include "core/frame.cuh"
+#include "core/group.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
+#include "core/occupancy.cuh"
+#include "core/ptx.cuh"
+#include "core/rows.cuh"
+#include "core/shape.cuh"
 #include "div/prepare.cuh"
 #include "div/quotient.cuh"
 

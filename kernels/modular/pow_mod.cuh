@@ -16,6 +16,10 @@
 // once and read once in k squarings, which is nothing beside the products. A wider window would
 // save 2 % at 2^16 bits and double the memory.
 #pragma once
+#include "core/abi.cuh"
+#include "core/digits.cuh"
+#include "core/math.cuh"
+#include "core/rows.cuh"
 #include "modular/modular.cuh"
 
 namespace gpuint {

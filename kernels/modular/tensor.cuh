@@ -7,12 +7,13 @@
 // H200: short products waste less with few tiles at a time, long ones read less with many; and so
 // many registers that nothing is spilled around the call of a product.
 #pragma once
+#include "core/platform.cuh"
 #include "div/by_prepared.cuh"
 #include "div/tensor.cuh"
 #include "modular/modular.cuh"
 #include "modular/pow_mod.cuh"
-#include "mul/tensor/product.cuh"
 #include "mul/tensor/columns.cuh"
+#include "mul/tensor/product.cuh"
 
 namespace gpuint {
 

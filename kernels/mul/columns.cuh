@@ -27,8 +27,9 @@
 // one in two at R = 4). Where the paper dispatches dynamic sizes to one static kernel for each
 // power of two (`smallMul`), lengths here are bounds of the tile's loop, and nothing is padded.
 #pragma once
-#include "core/group.cuh"
+#include "core/digits.cuh"
 #include "core/limbs.cuh"
+#include "core/math.cuh"
 #include "core/ptx.cuh"
 
 namespace gpuint {

@@ -42,6 +42,9 @@
 #pragma once
 #include "core/bounds.cuh"
 #include "core/carry.cuh"
+#include "core/digits.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
 #include "mul/columns.cuh"
 
 namespace gpuint {

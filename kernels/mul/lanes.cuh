@@ -17,9 +17,13 @@
 // at a time. Rows stand an odd number of words apart, so that the lanes of a quarter of a warp
 // reach all banks.
 #pragma once
-#include "core/copy.cuh"
-#include "mul/product.cuh"
+#include "core/abi.cuh"
+#include "core/digits.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
+#include "core/occupancy.cuh"
 #include "core/ptx.cuh"
+#include "mul/product.cuh"
 
 namespace gpuint {
 

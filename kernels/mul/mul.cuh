@@ -4,9 +4,16 @@
 // karatsuba.cuh), and one resolution of carries writes them to global memory. Rows that are short
 // enough are multiplied by a lane each (mul/lanes.cuh).
 #pragma once
+#include "core/abi.cuh"
 #include "core/carry.cuh"
+#include "core/digits.cuh"
+#include "core/frame.cuh"
+#include "core/group.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
+#include "core/rows.cuh"
+#include "core/shape.cuh"
 #include "mul/columns.cuh"
-#include "core/copy.cuh"
 #include "mul/lanes.cuh"
 #include "mul/product.cuh"
 
@@ -133,9 +140,9 @@ struct ProductBy<S, Classical, E, OPERANDS> {
   static constexpr bool LONG = OPERANDS == 2 && S::LIMB_BITS == 32 && S::N >= 2048 &&
                                S::N % (2 * WIDEST) == 0 && S::K >= 8 && S::K <= 2 * WIDEST;
   using Tiled = RowProduct<Regrouped<S, 2 * WIDEST>, ClassicalTiles<WIDEST>, E, OPERANDS>;
-  using Type = typename Either<
+  using Type = typename Conditional<
       SHORT, LaneProduct<Width<S::BITS>, E, OPERANDS>,
-      typename Either<LONG, Tiled, RowProduct<S, Classical, E, OPERANDS>>::Type>::Type;
+      typename Conditional<LONG, Tiled, RowProduct<S, Classical, E, OPERANDS>>::Type>::Type;
 };
 
 // c = a * b mod 2^BITS.

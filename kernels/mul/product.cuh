@@ -1,7 +1,6 @@
 // What kernels that multiply whole rows have in common, whatever the strategy.
 #pragma once
 #include "core/abi.cuh"
-#include "core/shape.cuh"
 
 namespace gpuint {
 
@@ -14,13 +13,6 @@ template <class S, class M>
 struct MulWide;
 template <class S, class M>
 struct SquareLow;
-
-// The order of the results of a transform.
-__host__ __device__ constexpr u32 bit_reversed(u32 i, u32 bits) {
-  u32 r = 0;
-  for (u32 b = 0; b < bits; ++b) r = 2 * r + (i >> b & 1);
-  return r;
-}
 
 // The limbs of half 0 (low) or 1 (high) of a row's product, 32 bits each; null if that half is not
 // wanted. A wide product has its halves in out[0] and out[1], or, with scalar = 1, side by side in

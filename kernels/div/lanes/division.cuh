@@ -24,10 +24,19 @@
 // limbs once in 2^27 lanes of random numbers; a warp votes on it, and resolves it as in carry.cuh
 // when it happens (a lane that overflowed is below 9 B and does not propagate).
 #pragma once
-#include "mul/columns.cuh"
-#include "div/rows.cuh"
+#include "core/abi.cuh"
+#include "core/bounds.cuh"
+#include "core/digits.cuh"
+#include "core/group.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
+#include "core/occupancy.cuh"
+#include "core/ptx.cuh"
+#include "core/rows.cuh"
 #include "div/lanes/short_block.cuh"
+#include "div/rows.cuh"
 #include "div/sorted.cuh"
+#include "mul/columns.cuh"
 
 namespace gpuint {
 

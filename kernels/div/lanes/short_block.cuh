@@ -14,7 +14,7 @@
 // dropped columns less than 9/B, the floor less than 1. QED. So no block needs a correction, and
 // one subtraction at most remains at the end, as in quotient.cuh.
 #pragma once
-#include "core/bounds.cuh"
+#include "core/limbs.cuh"
 #include "core/ptx.cuh"
 
 namespace gpuint {

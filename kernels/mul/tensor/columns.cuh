@@ -35,7 +35,10 @@
 // below 2^32 up to 2^16 digits. Columns of bytes below `lo` are left out, which loses less than the
 // columns of limbs that the bounds of division allow for.
 #pragma once
-#include "core/carry.cuh"
+#include "core/digits.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
+#include "core/ptx.cuh"
 #include "mul/columns.cuh"
 #include "mul/tensor/toeplitz.cuh"
 

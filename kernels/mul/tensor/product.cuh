@@ -11,12 +11,15 @@
 // of the mma, but blocks of s are not symmetric in the two operands (toeplitz.cuh), so that half of
 // what is left would be masked rows: it does not pay. It saves the reading of an operand.
 #pragma once
+#include "core/abi.cuh"
 #include "core/group.cuh"
+#include "core/math.cuh"
+#include "core/ptx.cuh"
 #include "mul/product.cuh"
 #include "mul/tensor/short.cuh"
-#include "mul/tensor/warpgroup.cuh"
 #include "mul/tensor/tile_carries.cuh"
 #include "mul/tensor/toeplitz.cuh"
+#include "mul/tensor/warpgroup.cuh"
 
 namespace gpuint {
 

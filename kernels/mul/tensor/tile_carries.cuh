@@ -10,8 +10,9 @@
 // what it hands on; after a barrier it adds what comes, which nearly never goes beyond a group's
 // lowest tile.
 #pragma once
+#include "core/digits.cuh"
 #include "core/group.cuh"
-#include "core/shape.cuh"
+#include "core/math.cuh"
 
 namespace gpuint {
 

@@ -38,6 +38,7 @@
 // digits (2^18 bits).
 #pragma once
 #include "core/limbs.cuh"
+#include "core/math.cuh"
 #include "core/ptx.cuh"
 #include "mul/tensor/tile_carries.cuh"
 

@@ -31,6 +31,7 @@
 // vectors, eight limbs apart, and the forms begin four banks apart.
 #pragma once
 #include "core/limbs.cuh"
+#include "core/math.cuh"
 #include "core/ptx.cuh"
 #include "mul/tensor/tile_carries.cuh"
 

@@ -37,7 +37,6 @@
 // Exactness: a sum has at most n products of at most 255^2, which is below 2^29 for the n = 2^13
 // digits that registers have room for.
 #pragma once
-#include "core/group.cuh"
 #include "core/ptx.cuh"
 #include "mul/tensor/wgmma.cuh"
 

@@ -10,6 +10,11 @@
 // lane reads four in a row.
 #pragma once
 #include "core/abi.cuh"
+#include "core/digits.cuh"
+#include "core/group.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
+#include "core/ptx.cuh"
 #include "mul/product.cuh"
 #include "mul/tensor/tile_carries.cuh"
 #include "mul/tensor/toeplitz_wgmma.cuh"

@@ -5,7 +5,7 @@
 // seen, a commit closes a group of them, and a wait lets at most so many groups be unfinished.
 // Registers that an unfinished one takes must not be touched.
 #pragma once
-#include "core/platform.cuh"
+#include "core/ptx.cuh"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define GPUINT_WGMMA 1

@@ -51,9 +51,14 @@
 // weights too, and multiplies by |a| |b| <= 2^30 (n + 3). It is below 0.43 at 2^18 bits, so that
 // rounding to the nearest integer is right for every operand.
 #pragma once
+#include "core/abi.cuh"
 #include "core/carry.cuh"
-#include "mul/product.cuh"
+#include "core/group.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
 #include "core/ptx.cuh"
+#include "mul/product.cuh"
+#include "transform/bit_reversal.cuh"
 #include "transform/fft/rotation.cuh"
 
 namespace gpuint {

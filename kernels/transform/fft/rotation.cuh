@@ -10,7 +10,7 @@
 // the powers e(2^i x) from Taylor's series and squarings, all others as products of those. Device
 // and host thus have the same bits.
 #pragma once
-#include "core/shape.cuh"
+#include "core/platform.cuh"
 
 namespace gpuint {
 

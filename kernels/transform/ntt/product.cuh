@@ -37,9 +37,15 @@
 // there. H. Garner's mixed digits (IRE Trans. Electronic Computers 8, 1959) make columns of three
 // limbs of them, and carries are resolved as in carry.cuh.
 #pragma once
+#include "core/abi.cuh"
 #include "core/carry.cuh"
-#include "mul/product.cuh"
+#include "core/digits.cuh"
+#include "core/group.cuh"
+#include "core/limbs.cuh"
+#include "core/math.cuh"
 #include "core/ptx.cuh"
+#include "mul/product.cuh"
+#include "transform/bit_reversal.cuh"
 #include "transform/ntt/residue.cuh"
 
 namespace gpuint {

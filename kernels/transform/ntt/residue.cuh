@@ -8,7 +8,7 @@
 // takes every x, and 32 P fits a limb, sums and differences between two such products need no
 // reduction: they are lazy residues, known to be below some multiple of P.
 #pragma once
-#include "core/shape.cuh"
+#include "core/platform.cuh"
 
 namespace gpuint {
 

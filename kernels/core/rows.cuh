@@ -1,12 +1,13 @@
-// Rows: which instance a group works on, and its limbs between global memory, shared memory and
-// registers.
+// Limbs of a row between global memory, shared memory and registers.
 //
 // Global memory is read and written a word (8 or 16 bytes) at a time, neighbouring threads on
 // neighbouring words, wherever the row length allows it.
 #pragma once
 #include "core/abi.cuh"
-#include "core/group.cuh"
+#include "core/digits.cuh"
 #include "core/limbs.cuh"
+#include "core/math.cuh"
+#include "core/ptx.cuh"
 
 namespace gpuint {
 
@@ -178,39 +179,5 @@ GPUINT_DEVICE void prefetch_words(const G& group, const Limb* from, u32 words) {
   constexpr u32 LINE = 128 / sizeof(Limb);
   for (u32 k = group.rank * LINE; k < words * WORD; k += G::THREADS * LINE) ptx::prefetch(from + k);
 }
-
-// Blocks that a multiprocessor must be able to hold if each thread may use that many registers: the
-// bound given to the compiler, which would otherwise take twice the registers to save a few
-// instructions. Each of the four schedulers has a quarter of the 65536 registers for whole warps.
-__host__ __device__ constexpr u32 blocks_with_registers(u32 registers, u32 threads) {
-  const u32 warps = 4 * (65536 / 4 / (32 * registers));
-  return max_of(1, warps / ceil_div(threads, 32));
-}
-
-// Runs work(group, row, arena) for every row that falls to this thread's group, each with ARENA
-// bytes of shared memory. The frame of every kernel: rows are dealt to groups with a grid stride,
-// so that any grid covers any number of rows.
-template <class S, u32 ARENA>
-struct Frame {
-  using G = Group<S::THREADS>;
-  static constexpr u32 THREADS = S::THREADS * S::ROWS;
-  static constexpr u32 ROWS = S::ROWS;
-  static constexpr u32 STRIDE = round_up(G::SCRATCH_BYTES + ARENA, 16);
-  static constexpr u32 SHARED = STRIDE * ROWS;
-  static constexpr u32 SCRATCH = 0;
-  static constexpr u32 MIN_BLOCKS = 1;
-  static constexpr u32 PERSISTENT = 0;
-
-  template <class Work>
-  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, Work work) {
-    unsigned char* const own = shared + G::index() * STRIDE;
-    G group(own);
-    for (u64 row = u64(blockIdx.x) * ROWS + G::index(); row < o.rows;
-         row += u64(gridDim.x) * ROWS) {
-      work(group, row, own + G::SCRATCH_BYTES);
-      group.sync();
-    }
-  }
-};
 
 }  // namespace gpuint

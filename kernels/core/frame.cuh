@@ -1,0 +1,35 @@
+// The frame of a kernel: deals rows to groups.
+#pragma once
+#include "core/abi.cuh"
+#include "core/group.cuh"
+#include "core/math.cuh"
+
+namespace gpuint {
+
+// Runs work(group, row, arena) for every row that falls to this thread's group, each with ARENA
+// bytes of shared memory. The frame of every kernel: rows are dealt to groups with a grid stride,
+// so that any grid covers any number of rows.
+template <class S, u32 ARENA>
+struct Frame {
+  using G = Group<S::THREADS>;
+  static constexpr u32 THREADS = S::THREADS * S::ROWS;
+  static constexpr u32 ROWS = S::ROWS;
+  static constexpr u32 STRIDE = round_up(G::SCRATCH_BYTES + ARENA, 16);
+  static constexpr u32 SHARED = STRIDE * ROWS;
+  static constexpr u32 SCRATCH = 0;
+  static constexpr u32 MIN_BLOCKS = 1;
+  static constexpr u32 PERSISTENT = 0;
+
+  template <class Work>
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, Work work) {
+    unsigned char* const own = shared + G::index() * STRIDE;
+    G group(own);
+    for (u64 row = u64(blockIdx.x) * ROWS + G::index(); row < o.rows;
+         row += u64(gridDim.x) * ROWS) {
+      work(group, row, own + G::SCRATCH_BYTES);
+      group.sync();
+    }
+  }
+};
+
+}  // namespace gpuint
