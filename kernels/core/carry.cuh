@@ -1,20 +1,17 @@
 // Carry resolution over a group: the part of an addition, subtraction or product that makes one
 // number out of chunks.
 //
-// Each thread holds a chunk of consecutive limbs and what its own sum carried out of it. Let bit i
-// of G say that chunk i generates a carry and bit i of P that it is all ones and so propagates one
-// (never both). With A = G | P,
-//     carries into the chunks = P ^ (A + G + carry in),
-// because at bit i the sum A + G adds 1 + 1 where a carry is generated, 1 + 0 where one is
-// propagated and 0 + 0 where it stops. One 32-bit addition thus resolves a warp (the binary form of
-// the paper's carry operator and scan), and a second one over the warps' own G and P bits resolves
-// a block, with a single barrier. Borrows are the same with "all zero" for P.
+// Each thread holds a chunk of consecutive limbs and the carry out of its own sum. A carry
+// lookahead (lookahead.cuh) over the threads' generate and propagate bits resolves a warp, and a
+// second one over the warps' own bits a block, with a single barrier. Borrows are the same with
+// "all zero" for "all ones".
 //
 // Sums of more than two numbers carry up to 3 out of a chunk. That carry is first handed to the
 // next chunk, whose new carry is again 0 or 1 and never meets all ones (a chunk that overflowed by
-// adding at most 3 is at most 2), so G and P stay disjoint.
+// adding at most 3 is at most 2), so no chunk both generates and propagates.
 #pragma once
 #include "core/limbs.cuh"
+#include "core/lookahead.cuh"
 
 namespace gpuint {
 
@@ -34,26 +31,24 @@ GPUINT_DEVICE Carries resolve_carries(G& group, bool generate, bool propagate, u
   const u32 g = group.vote(generate);
   const u32 p = group.vote(propagate);
   if constexpr (G::IN_WARP) {
-    const u64 sum = u64(g | p) + g + carry_in;
+    const CarryLookahead lanes(g, p, carry_in);
     if (carry_in != 0 && group.rank == 0) GPUINT_RARE(CarryIntoRound);
     if (carry_in != 0 && p == group.mask >> (group.lane - group.rank) && group.rank == 0)
       GPUINT_RARE(CarryThroughWarp);
     tail = __shfl_sync(group.mask, tail, G::THREADS - 1, G::THREADS);
-    return {static_cast<u32>((sum ^ p) >> group.rank) & 1, static_cast<u32>(sum >> G::THREADS) & 1,
-            tail};
+    return {lanes.into(group.rank), lanes.out_of(G::THREADS), tail};
   } else {
-    const u32 generates = static_cast<u32>((u64(g | p) + g) >> 32);
+    const u32 generates = CarryLookahead(g, p).out_of(32);
     const u32 last_tail = __shfl_sync(~0u, tail, 31);
     const u32 word = group.gather(generates | (p == ~0u ? 2u : 0u) | last_tail << 2);
     const u32 warp_g = __ballot_sync(~0u, word & 1);
     const u32 warp_p = __ballot_sync(~0u, word & 2);
-    const u64 warp_sum = u64(warp_g | warp_p) + warp_g + carry_in;
-    const u32 into_warp = static_cast<u32>((warp_sum ^ warp_p) >> (threadIdx.x / 32)) & 1;
-    const u64 sum = u64(g | p) + g + into_warp;
+    const CarryLookahead warps(warp_g, warp_p, carry_in);
+    const u32 into_warp = warps.into(threadIdx.x / 32);
     if (carry_in != 0 && group.rank == 0) GPUINT_RARE(CarryIntoRound);
     if (into_warp != 0 && p == ~0u && group.lane == 0) GPUINT_RARE(CarryThroughWarp);
-    return {static_cast<u32>((sum ^ p) >> group.lane) & 1,
-            static_cast<u32>(warp_sum >> G::WARPS) & 1, __shfl_sync(~0u, word, G::WARPS - 1) >> 2};
+    return {CarryLookahead(g, p, into_warp).into(group.lane), warps.out_of(G::WARPS),
+            __shfl_sync(~0u, word, G::WARPS - 1) >> 2};
   }
 }
 

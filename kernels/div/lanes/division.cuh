@@ -29,6 +29,7 @@
 #include "core/digits.cuh"
 #include "core/group.cuh"
 #include "core/limbs.cuh"
+#include "core/lookahead.cuh"
 #include "core/math.cuh"
 #include "core/occupancy.cuh"
 #include "core/ptx.cuh"
@@ -218,11 +219,11 @@ struct LaneDivision {
     const u32 lanes = ~0u >> (32 - team.lanes);
     const u32 g = __ballot_sync(~0u, carry) >> team.base & lanes;
     const u32 p = __ballot_sync(~0u, !carry && all == ~0u) >> team.base & lanes;
-    const u64 sum = u64(g | p) + g;
-    ptx::add_cc(x[0], static_cast<u32>(sum ^ p) >> team.rank & 1);
+    const CarryLookahead carries(g, p);
+    ptx::add_cc(x[0], carries.into(team.rank));
     GPUINT_UNROLL(K)
     for (u32 i = 1; i < K; ++i) ptx::addc_cc(x[i], 0);
-    return (sum >> team.lanes & 1) != 0;
+    return carries.out_of(team.lanes) != 0;
   }
 
   // x += y where `wanted`; the carry out.

@@ -27,7 +27,7 @@
 // lowest tile, or group of tiles, is the one that is not whole; columns of a high half begin with a
 // whole tile. Either way the long columns fill their groups.
 //
-// A warp resolves each of its tiles by itself (the ballots of carry.cuh) and leaves what goes
+// A warp resolves each of its tiles by itself (lookahead.cuh) and leaves what goes
 // beyond the tile as its overflow: the result is `Columns` of tiles of 32 limbs. Products with few
 // limbs or columns are classical: they have no tiles for all warps.
 //
@@ -37,6 +37,7 @@
 #pragma once
 #include "core/digits.cuh"
 #include "core/limbs.cuh"
+#include "core/lookahead.cuh"
 #include "core/math.cuh"
 #include "core/ptx.cuh"
 #include "mul/columns.cuh"
@@ -315,9 +316,9 @@ struct TensorColumns {
   GPUINT_DEVICE static u32 carry_in(bool generate, bool propagate, u32 lane, u32& x, u32 unit) {
     const u32 g = __ballot_sync(~0u, generate);
     const u32 p = __ballot_sync(~0u, propagate);
-    const u64 sum = u64(g | p) + g;
-    x += ((static_cast<u32>(sum) ^ p) >> lane & 1) * unit;
-    return static_cast<u32>(sum >> 32);
+    const CarryLookahead carries(g, p);
+    x += carries.into(lane) * unit;
+    return carries.out_of(32);
   }
 };
 

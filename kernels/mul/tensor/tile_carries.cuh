@@ -4,7 +4,7 @@
 // Of its four columns a lane makes one limb and what goes beyond it, and hands the latter to the
 // next lane. For a product of n digits that is below 2^9 n, so of 2^23 / n limbs of uniform
 // operands one carries: a vote over all tiles mostly finds that nothing is left to do. Otherwise
-// the ballots of carry.cuh find the remaining carries, a tile after the other.
+// ballots and a lookahead find the remaining carries, a tile after the other.
 //
 // Where warps share a row, each resolves groups of tiles as if nothing came from below and says
 // what it hands on; after a barrier it adds what comes, which nearly never goes beyond a group's
@@ -12,6 +12,7 @@
 #pragma once
 #include "core/digits.cuh"
 #include "core/group.cuh"
+#include "core/lookahead.cuh"
 #include "core/math.cuh"
 
 namespace gpuint {
@@ -36,9 +37,9 @@ struct TileCarry {
 GPUINT_DEVICE u32 ripple(u32 limb, bool generate, u32 lane, u32& bit) {
   const u32 g = __ballot_sync(~0u, generate);
   const u32 p = __ballot_sync(~0u, limb == ~0u);
-  const u64 sum = u64(g | p) + g + bit;
-  bit = static_cast<u32>(sum >> 32);
-  return limb + ((static_cast<u32>(sum) ^ p) >> lane & 1);
+  const CarryLookahead carries(g, p, bit);
+  bit = carries.out_of(32);
+  return limb + carries.into(lane);
 }
 
 GPUINT_DEVICE u64 value_of_columns(const u32 (&sums)[4]) {

@@ -55,6 +55,7 @@
 #include "core/carry.cuh"
 #include "core/group.cuh"
 #include "core/limbs.cuh"
+#include "core/lookahead.cuh"
 #include "core/math.cuh"
 #include "core/ptx.cuh"
 #include "mul/product.cuh"
@@ -736,15 +737,15 @@ struct FftProduct {
       }
       const Out out = take(limbs[round], below);
       g[round] = group.vote(out.generate), p[round] = group.vote(out.propagate);
-      const u32 word = group.gather(static_cast<u32>((u64(g[round] | p[round]) + g[round]) >> 32) |
-                                    (p[round] == ~0u ? 2u : 0u));
+      const u32 word =
+          group.gather(CarryLookahead(g[round], p[round]).out_of(32) | (p[round] == ~0u ? 2u : 0u));
       warps_g[round] = __ballot_sync(~0u, word & 1), warps_p[round] = __ballot_sync(~0u, word & 2);
       GPUINT_UNROLL(4)
       for (u32 s = 0; s < PARTS; ++s) {
         const u32 at = (round * PARTS + s) * PARTS + k;
         const u32 of_g = warps_g[round] >> s * WARPS & FIELD,
                   of_p = warps_p[round] >> s * WARPS & FIELD;
-        all_g |= ((of_g | of_p) + of_g) >> WARPS << at;
+        all_g |= CarryLookahead(of_g, of_p).out_of(WARPS) << at;
         all_p |= (of_p == FIELD ? 1u : 0u) << at;
       }
     }
@@ -759,17 +760,16 @@ struct FftProduct {
     all_g = flags[0], all_p = flags[1];
     GPUINT_UNROLL(4)
     for (u32 b = 1; b < PARTS; ++b) all_g |= flags[2 * b], all_p |= flags[2 * b + 1];
-    const u64 into = (u64(all_g | all_p) + all_g) ^ all_p;
+    const CarryLookahead shares(all_g, all_p);
     GPUINT_UNROLL(2)
     for (u32 round = 0; round < ROUNDS; ++round) {
       const u32 piece = round * PARTS + mine;
       const u32 of_g = warps_g[round] >> mine * WARPS & FIELD,
                 of_p = warps_p[round] >> mine * WARPS & FIELD;
-      const u32 into_share = static_cast<u32>(into >> (piece * PARTS + k)) & 1;
-      const u32 into_warp = (((of_g | of_p) + of_g + into_share) ^ of_p) >> warp % WARPS & 1;
-      const u64 sum = u64(g[round] | p[round]) + g[round] + into_warp;
+      const u32 into_share = shares.into(piece * PARTS + k);
+      const u32 into_warp = CarryLookahead(of_g, of_p, into_share).into(warp % WARPS);
       apply_carry<Direction::Add>(limbs[round],
-                                  static_cast<u32>((sum ^ p[round]) >> group.lane) & 1);
+                                  CarryLookahead(g[round], p[round], into_warp).into(group.lane));
       u32* const to = piece_of(o, row, piece);
       if (to != nullptr)
         store_limbs(limbs[round],
