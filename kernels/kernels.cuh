@@ -16,5 +16,5 @@
 #include "mul/karatsuba.cuh"
 #include "mul/mul.cuh"
 #include "mul/tensor/product.cuh"
-#include "transform/fft/fft.cuh"
+#include "transform/fft/product.cuh"
 #include "transform/ntt/product.cuh"

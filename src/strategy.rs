@@ -82,7 +82,7 @@ pub struct TensorCore;
 ///
 /// Operands are polynomials in balanced digits of 16 bits; the columns of their product come out of the
 /// transforms with an error that is proven to be below 0.43 for every operand, so that they round to the right
-/// integers (`kernels/transform/fft/fft.cuh` of the repository; the method of R. Brent, C. Percival and P. Zimmermann,
+/// integers (`kernels/transform/fft/product.cuh` of the repository; the method of R. Brent, C. Percival and P. Zimmermann,
 /// 2007). Offered for [`wrapping_mul`](crate::Batch::wrapping_mul),
 /// [`mul_lo_hi`](crate::Batch::mul_lo_hi), [`widening_mul`](crate::Batch::widening_mul) and
 /// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 65536 bits up to 262144, whatever

@@ -56,11 +56,11 @@ GPUINT_DEVICE Carries resolve_carries(G& group, bool generate, bool propagate, u
 enum class LocalCarry { Binary, Small };
 
 // x += carry or x -= carry; the carry out.
-template <Direction D, class Limb, u32 CHUNK>
+template <Sign SIGN, class Limb, u32 CHUNK>
 GPUINT_DEVICE u32 apply_carry(Limb (&x)[CHUNK], u32 carry) {
   GPUINT_UNROLL(CHUNK)
   for (u32 i = 0; i < CHUNK; ++i) {
-    if constexpr (D == Direction::Add)
+    if constexpr (SIGN == Sign::Plus)
       x[i] = add_carry<Limb>(x[i], 0, carry);
     else {
       const u32 taken = carry;
@@ -76,16 +76,16 @@ GPUINT_DEVICE u32 apply_carry(Limb (&x)[CHUNK], u32 carry) {
 //   borrow) out of the chunk;
 //                called for k < count only, possibly for one chunk by two threads;
 //   store(k, x)  receives the final limbs; it may overwrite what local reads of the same chunk.
-// Returns the carry out of the number rounded up to whole chunks (with Direction::Subtract: whether
+// Returns the carry out of the number rounded up to whole chunks (with Sign::Minus: whether
 // it is negative). No barrier stands before the first read or after the last store: callers
 // synchronise with what comes before and after.
-template <Direction D, LocalCarry C, class Limb, u32 CHUNK, class G, class Local, class Store>
+template <Sign SIGN, LocalCarry C, class Limb, u32 CHUNK, class G, class Local, class Store>
 GPUINT_DEVICE u32 resolve(G& group, u32 count, Local local, Store store) {
   Carries carries{0, 0, 0};
   for (u32 base = 0; base < count; base += G::THREADS * CHUNK) {
     const u32 k = base + group.rank * CHUNK;
     // Threads beyond the number hand a carry on, so that it comes out at the top.
-    constexpr Limb PROPAGATING = D == Direction::Add ? Limb(~Limb(0)) : Limb(0);
+    constexpr Limb PROPAGATING = SIGN == Sign::Plus ? Limb(~Limb(0)) : Limb(0);
     Limb x[CHUNK];
     GPUINT_UNROLL(CHUNK)
     for (u32 i = 0; i < CHUNK; ++i) x[i] = PROPAGATING;
@@ -102,15 +102,15 @@ GPUINT_DEVICE u32 resolve(G& group, u32 count, Local local, Store store) {
         Limb y[CHUNK];
         below = k - CHUNK < count ? local(k - CHUNK, y) : 0;
       }
-      generate = apply_carry<D>(x, below) != 0;
+      generate = apply_carry<SIGN>(x, below) != 0;
     }
     Limb all = x[0];
     GPUINT_UNROLL(CHUNK)
-    for (u32 i = 1; i < CHUNK; ++i) all = D == Direction::Add ? Limb(all & x[i]) : Limb(all | x[i]);
+    for (u32 i = 1; i < CHUNK; ++i) all = SIGN == Sign::Plus ? Limb(all & x[i]) : Limb(all | x[i]);
     const bool propagate = !generate && all == PROPAGATING;
     carries = resolve_carries(group, generate, propagate, carries.out,
                               C == LocalCarry::Small ? carry : 0);
-    apply_carry<D>(x, carries.in);
+    apply_carry<SIGN>(x, carries.in);
     if (k < count) store(k, x);
   }
   return carries.out | (C == LocalCarry::Small && carries.tail != 0 ? 1u : 0u);

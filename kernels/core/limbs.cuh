@@ -36,7 +36,8 @@ GPUINT_DEVICE void clear_word(Limb* at) {
   store_word(at, zero);
 }
 
-enum class Direction { Add, Subtract };
+// Of the second term of a sum.
+enum class Sign { Plus, Minus };
 
 // a + b + carry; carry becomes the carry out (0 or 1).
 template <class Limb>

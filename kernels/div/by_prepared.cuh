@@ -48,7 +48,7 @@ struct GroupDivRemBy : Frame<S, DivRemByArena<S, M>::BYTES> {
     Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
       const Prepared<S> prepared(o, row);
       const Arena arena(group, bytes, prepared);
-      const Divisor<S> divisor(prepared.bits());
+      const NormalizedDivisor<S> divisor(prepared.bits());
       // The arena has zeros above W words.
       prepared.copy_divisor(group, divisor.words, arena.v, min_of(2, S::WORDS - divisor.words));
       for (u32 i = group.rank; i < 2; i += Base::G::THREADS)

@@ -51,7 +51,7 @@ struct ShiftedInverse {
       const u32 u_bits = group.max(bits_seen<S>(group, input_row<S>(o, 0, row)));
       group.sync();
       if (v_bits == 0) return write_undefined<S>(group, o, row);
-      const Divisor<S> divisor(v_bits);
+      const NormalizedDivisor<S> divisor(v_bits);
       divide_in_one_block<S, M>(
           group, arena, divisor, divisor.quotient_words(u_bits),
           [&](i32 i) { return limb_or_zero<S>(input_row<S>(o, 0, row), i); },
@@ -86,7 +86,7 @@ struct Blocked {
       const u32 u_bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), arena.u));
       group.sync();
       if (v_bits == 0) return write_undefined<S>(group, o, row);
-      const Divisor<S> divisor(v_bits);
+      const NormalizedDivisor<S> divisor(v_bits);
       const u32 length = divisor.quotient_words(u_bits);
       write_quotient<S>(group, output_row<S>(o, 0, row), length, S::WORDS, nullptr);
       if (length > 0)

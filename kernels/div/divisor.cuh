@@ -23,12 +23,12 @@ constexpr u32 DIVISION_CHUNK = WORD;
 
 // The divisor's length and normalisation.
 template <class S>
-struct Divisor {
+struct NormalizedDivisor {
   static constexpr u32 WORD_BITS = WORD * S::LIMB_BITS;
   u32 words;      // n
   u32 zero_bits;  // s
 
-  GPUINT_DEVICE explicit Divisor(u32 bits)
+  GPUINT_DEVICE explicit NormalizedDivisor(u32 bits)
       : words(ceil_div(bits, WORD_BITS)), zero_bits(words * WORD_BITS - bits) {}
 
   // Quotient words of a dividend of `bits` bits: u * 2^s < beta^(n + L), so u / v < 2 * beta^L.
@@ -98,7 +98,7 @@ struct DivisionArena {
 
   // Divisor and reciprocal stay where they are from the start.
   template <class G>
-  GPUINT_DEVICE void bring_divisor(const G&, const Divisor<S>&) const {}
+  GPUINT_DEVICE void bring_divisor(const G&, const NormalizedDivisor<S>&) const {}
   template <class G>
   GPUINT_DEVICE void bring_reciprocal(const G&, u32) const {}
 };

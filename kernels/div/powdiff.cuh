@@ -54,7 +54,7 @@ GPUINT_DEVICE bool small_residual(const Limb* top) {
 // Leaves F * beta^-kappa in arena.b, `window` words with zeros on both sides. Returns whether it is
 // not zero.
 template <class S, class M, class Arena, class G>
-GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const Divisor<S>& divisor, u32 p,
+GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const NormalizedDivisor<S>& divisor, u32 p,
                            const StepColumns& columns) {
   using Limb = typename S::Limb;
   const u32 n = divisor.words, d = columns.d;
@@ -73,7 +73,7 @@ GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const Divisor<S>& divis
 
   const u32 count = columns.window * WORD;
   const Limb excess = columns.kappa > 0 ? static_cast<Limb>(p + 2) : Limb(0);
-  resolve<Direction::Subtract, LocalCarry::Small, Limb, DIVISION_CHUNK>(
+  resolve<Sign::Minus, LocalCarry::Small, Limb, DIVISION_CHUNK>(
       group, count,
       [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
         const u32 carry = product.read(k, x);

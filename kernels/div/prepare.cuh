@@ -106,7 +106,7 @@ struct Prepare : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
         if (group.rank == 0) set_status(o.status, row);
         return;
       }
-      const Divisor<S> divisor(bits);
+      const NormalizedDivisor<S> divisor(bits);
       const u32 p = Record<S>::longest_block(divisor.words) + 1;
       refine<S, M>(group, arena, divisor, p);
       Limb* const record = static_cast<Limb*>(o.out[0]) + row * Record<S>::LIMBS;

@@ -29,7 +29,7 @@ namespace gpuint {
 
 // R < 2 v beta^t.
 template <class S, class Arena, class Remainder>
-GPUINT_DEVICE bool in_block(const Arena& arena, const Divisor<S>& divisor, u32 t,
+GPUINT_DEVICE bool in_block(const Arena& arena, const NormalizedDivisor<S>& divisor, u32 t,
                             Remainder remainder) {
   using Limb = typename S::Limb;
   const i32 n = static_cast<i32>(divisor.words * WORD);
@@ -42,7 +42,7 @@ GPUINT_DEVICE bool in_block(const Arena& arena, const Divisor<S>& divisor, u32 t
 // The contract of refine.cuh for p words of the reciprocal, where it costs not too much to see.
 // (Two words are the seed.)
 template <class S, class Arena>
-GPUINT_DEVICE bool is_reciprocal(const Arena& arena, const Divisor<S>& divisor, u32 p) {
+GPUINT_DEVICE bool is_reciprocal(const Arena& arena, const NormalizedDivisor<S>& divisor, u32 p) {
   using Limb = typename S::Limb;
   const u32 limbs = p * WORD, n = divisor.words * WORD;
   if (limbs * n > CHECKED_PRODUCTS) return true;
@@ -56,10 +56,10 @@ GPUINT_DEVICE bool is_reciprocal(const Arena& arena, const Divisor<S>& divisor, 
 // Whether a number with this word at limb k may be R - v after a block, R < (1 + 2^-40) v; or else
 // R < 2v.
 template <class S>
-GPUINT_DEVICE bool is_left_over(const Divisor<S>& divisor, const typename S::Limb* word, u32 k,
-                                bool after_block) {
+GPUINT_DEVICE bool is_left_over(const NormalizedDivisor<S>& divisor, const typename S::Limb* word,
+                                u32 k, bool after_block) {
   const u32 bits = bits_of_word(word, k),
-            v_bits = divisor.words * Divisor<S>::WORD_BITS - divisor.zero_bits;
+            v_bits = divisor.words * NormalizedDivisor<S>::WORD_BITS - divisor.zero_bits;
   return bits == 0 || bits + (after_block ? 41 : 0) <= v_bits;
 }
 
@@ -68,7 +68,8 @@ GPUINT_DEVICE bool is_left_over(const Divisor<S>& divisor, const typename S::Lim
 // them, it brings the reciprocal before the product and the divisor after it; otherwise the
 // reciprocal must be visible to all threads. Q and the divisor are on return.
 template <class S, class M, class Arena, class G, class Remainder>
-GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor<S>& divisor, u32 t,
+GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena,
+                                     const NormalizedDivisor<S>& divisor, u32 t,
                                      Remainder remainder) {
   using Limb = typename S::Limb;
   const i32 from = static_cast<i32>((divisor.words - 1) * WORD);
@@ -91,7 +92,7 @@ GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor
     clear_word(arena.out + (t + 3) * WORD);
     clear_word(arena.out + (t + 4) * WORD);
   }
-  resolve<Direction::Add, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
+  resolve<Sign::Plus, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
       group, product.width, [&](u32 k, Limb(&x)[DIVISION_CHUNK]) { return product.read(k, x); },
       [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
         GPUINT_UNROLL(DIVISION_CHUNK)
@@ -109,19 +110,18 @@ GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena, const Divisor
 // r -= Q v, columns 0 .. n, to n + 1 words at `to`, which may be r; both in shared memory. Has
 // barriers on both sides.
 template <class S, class M, class Arena, class G>
-GPUINT_DEVICE void subtract_product(G& group, const Arena& arena, const Divisor<S>& divisor,
-                                    u32 quotient_words, typename S::Limb* r, typename S::Limb* to) {
+GPUINT_DEVICE void subtract_product(G& group, const Arena& arena,
+                                    const NormalizedDivisor<S>& divisor, u32 quotient_words,
+                                    typename S::Limb* r, typename S::Limb* to) {
   using Limb = typename S::Limb;
   const u32 n = divisor.words;
   const auto difference = M::template subtract<Limb>(
       group, {arena.out + 2 * WORD, quotient_words * WORD, arena.v, n * WORD, 0, (n + 1) * WORD}, r,
       arena.overflow, Arena::OVERFLOW, arena.scratch);
   group.sync();
-  resolve<Direction::Subtract, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
+  resolve<Sign::Minus, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
       group, difference.width,
-      [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
-        return difference.template read<Direction::Subtract>(k, x);
-      },
+      [&](u32 k, Limb(&x)[DIVISION_CHUNK]) { return difference.template read<Sign::Minus>(k, x); },
       [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
         GPUINT_UNROLL(DIVISION_CHUNK)
         for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
@@ -134,8 +134,8 @@ GPUINT_DEVICE void subtract_product(G& group, const Arena& arena, const Divisor<
 // must be visible to all threads. `after_block`: it is what a block left, and nearly below v (for
 // the assertion only).
 template <class S, class Arena, class G>
-GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor<S>& divisor,
-                                     typename S::Limb* r,
+GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena,
+                                     const NormalizedDivisor<S>& divisor, typename S::Limb* r,
                                      [[maybe_unused]] bool after_block = false) {
   using Limb = typename S::Limb;
   const u32 count = (divisor.words + 1) * WORD;
@@ -153,11 +153,11 @@ GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor
     }
     return borrow;
   };
-  const bool less = resolve<Direction::Subtract, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
+  const bool less = resolve<Sign::Minus, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
                         group, count, difference, [](u32, Limb(&)[DIVISION_CHUNK]) {}) != 0;
   if (less) return false;
   if (group.rank == 0) GPUINT_RARE(LastSubtraction);
-  resolve<Direction::Subtract, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
+  resolve<Sign::Minus, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
       group, count, difference, [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
         GPUINT_ASSERT(is_left_over(divisor, x, k, after_block), "R < (1 + delta) v after a block");
         GPUINT_UNROLL(DIVISION_CHUNK)
@@ -176,9 +176,9 @@ GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena, const Divisor
 //   perhaps for the last one.
 // They are asked where they are needed: pointers kept from block to block would cost registers.
 template <class S, class M, class Arena, class G, class Reciprocal, class Quotient, class Place>
-GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena, const Divisor<S>& divisor,
-                                    u32 length, u32 longest, Reciprocal reciprocal,
-                                    Quotient quotient, Place place) {
+GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena,
+                                    const NormalizedDivisor<S>& divisor, u32 length, u32 longest,
+                                    Reciprocal reciprocal, Quotient quotient, Place place) {
   using Limb = typename S::Limb;
   const u32 blocks = ceil_div(length, longest);
   const u32 t = ceil_div(length, blocks);
@@ -203,9 +203,10 @@ GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena, const Divisor<
 // called at most once, before the arena's second operand is in use, and writes p words of the
 // reciprocal; a barrier follows.
 template <class S, class M, class Arena, class G, class Dividend, class Reciprocal>
-GPUINT_DEVICE void divide_in_one_block(G& group, const Arena& arena, const Divisor<S>& divisor,
-                                       u32 length, Dividend dividend, Reciprocal reciprocal,
-                                       const Operands& o, u64 row) {
+GPUINT_DEVICE void divide_in_one_block(G& group, const Arena& arena,
+                                       const NormalizedDivisor<S>& divisor, u32 length,
+                                       Dividend dividend, Reciprocal reciprocal, const Operands& o,
+                                       u64 row) {
   using Limb = typename S::Limb;
   Limb* const r = arena.b;
   if (length > 0) {

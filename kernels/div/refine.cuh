@@ -21,7 +21,7 @@ namespace gpuint {
 
 // Two words of Y at arena.y_end - 2 words. For one thread.
 template <class S, class Arena>
-GPUINT_DEVICE void seed_reciprocal(const Arena& arena, const Divisor<S>& divisor) {
+GPUINT_DEVICE void seed_reciprocal(const Arena& arena, const NormalizedDivisor<S>& divisor) {
   using Limb = typename S::Limb;
   using Wide = typename LimbTraits<Limb>::Wide;
   constexpr u32 LENGTH = 2 * WORD;
@@ -79,7 +79,8 @@ GPUINT_DEVICE void seed_reciprocal(const Arena& arena, const Divisor<S>& divisor
 
 // Y of `precision` >= 2 words below arena.y_end. The divisor must be visible to all threads.
 template <class S, class M, class Arena, class G>
-GPUINT_DEVICE void refine(G& group, const Arena& arena, const Divisor<S>& divisor, u32 precision) {
+GPUINT_DEVICE void refine(G& group, const Arena& arena, const NormalizedDivisor<S>& divisor,
+                          u32 precision) {
   if (group.rank == 0) seed_reciprocal<S>(arena, divisor);
   group.sync();
   u32 halvings = 0;

@@ -39,7 +39,7 @@ struct Shinv : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
         if (group.rank == 0) set_status(o.status, row);
         return;
       }
-      invert(group, arena, Divisor<S>(v_bits), o, row);
+      invert(group, arena, NormalizedDivisor<S>(v_bits), o, row);
     });
   }
 
@@ -57,8 +57,9 @@ struct Shinv : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
   }
 
   template <class G>
-  GPUINT_DEVICE static void invert(G& group, const Arena& arena, const Divisor<S>& divisor,
-                                   const Operands& o, u64 row) {
+  GPUINT_DEVICE static void invert(G& group, const Arena& arena,
+                                   const NormalizedDivisor<S>& divisor, const Operands& o,
+                                   u64 row) {
     const auto power = [&](i32 i) {
       const u32 exponent = static_cast<u32>(o.scalar);
       return i == static_cast<i32>(exponent / S::LIMB_BITS)

@@ -22,7 +22,8 @@
 namespace gpuint {
 
 template <class S, class M, class Arena, class G>
-GPUINT_DEVICE void step(G& group, const Arena& arena, const Divisor<S>& divisor, u32 p, u32 next) {
+GPUINT_DEVICE void step(G& group, const Arena& arena, const NormalizedDivisor<S>& divisor, u32 p,
+                        u32 next) {
   using Limb = typename S::Limb;
   GPUINT_ASSERT(2 <= p && p < next && next <= 2 * p - 1, "a step at most doubles the reciprocal");
   const StepColumns columns(divisor.words, p, next);
@@ -44,7 +45,7 @@ GPUINT_DEVICE void step(G& group, const Arena& arena, const Divisor<S>& divisor,
   // The two guard words only carry into the result.
   constexpr u32 GUARD = 2 * WORD;
   const u32 count = next * WORD + GUARD;
-  resolve<Direction::Add, LocalCarry::Small, Limb, DIVISION_CHUNK>(
+  resolve<Sign::Plus, LocalCarry::Small, Limb, DIVISION_CHUNK>(
       group, count,
       [&](u32 k, Limb(&x)[DIVISION_CHUNK]) {
         u32 carry = product.read(k, x), sum_carry = 0;

@@ -16,7 +16,7 @@
 
 namespace gpuint {
 
-template <class S, Direction D>
+template <class S, Sign SIGN>
 struct Sum : Frame<S, 0> {
   using Limb = typename S::Limb;
   using G = typename Frame<S, 0>::G;
@@ -29,7 +29,7 @@ struct Sum : Frame<S, 0> {
       const Limb* const a = input_row<S>(o, 0, row);
       const Limb* const b = input_row<S>(o, 1, row);
       Limb* const c = output_row<S>(o, 0, row);
-      const u32 out = resolve<D, LocalCarry::Binary, Limb, K>(
+      const u32 out = resolve<SIGN, LocalCarry::Binary, Limb, K>(
           group, S::N,
           [&](u32 k, Limb(&x)[K]) {
             Limb y[K];
@@ -38,8 +38,8 @@ struct Sum : Frame<S, 0> {
             u32 carry = 0;
             GPUINT_UNROLL(K)
             for (u32 i = 0; i < K; ++i)
-              x[i] = D == Direction::Add ? add_carry(x[i], y[i], carry)
-                                         : sub_borrow(x[i], y[i], carry);
+              x[i] =
+                  SIGN == Sign::Plus ? add_carry(x[i], y[i], carry) : sub_borrow(x[i], y[i], carry);
             return carry;
           },
           [&](u32 k, Limb(&x)[K]) { write_limbs<S>(c, k, x); });
@@ -49,8 +49,8 @@ struct Sum : Frame<S, 0> {
 };
 
 template <class S>
-using Add = Sum<S, Direction::Add>;
+using Add = Sum<S, Sign::Plus>;
 template <class S>
-using Sub = Sum<S, Direction::Subtract>;
+using Sub = Sum<S, Sign::Minus>;
 
 }  // namespace gpuint

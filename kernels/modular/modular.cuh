@@ -93,7 +93,7 @@ struct ModularArena {
   }
   // .. and leaves it again, with zeros above the residue to come.
   template <class G>
-  GPUINT_DEVICE void bring_divisor(const G& group, const Divisor<S>& divisor) const {
+  GPUINT_DEVICE void bring_divisor(const G& group, const NormalizedDivisor<S>& divisor) const {
     prepared.copy_divisor(group, divisor.words, v);
     if (group.rank == 0) {
       clear_word(a + divisor.words * WORD);
@@ -110,7 +110,7 @@ struct Modular {
   G& group;
   unsigned char* const bytes;
   const Prepared<S> prepared;
-  const Divisor<S> divisor;
+  const NormalizedDivisor<S> divisor;
 
   GPUINT_DEVICE Modular(G& group_, unsigned char* bytes_, const Prepared<S>& prepared_)
       : group(group_), bytes(bytes_), prepared(prepared_), divisor(prepared.bits()) {
@@ -175,7 +175,7 @@ struct Modular {
   GPUINT_DEVICE void carry_out(const Product& product) {
     group.sync();
     Limb* const u = arena().u;
-    resolve<Direction::Add, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
+    resolve<Sign::Plus, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
         group, product.width, [&](u32 k, Limb(&x)[DIVISION_CHUNK]) { return product.read(k, x); },
         [&](u32 k, Limb(&x)[DIVISION_CHUNK]) { store_word(u + k, x); });
     if (group.rank == 0) clear_word(u + product.width);

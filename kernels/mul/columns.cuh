@@ -119,7 +119,7 @@ struct Tile<u16, R> {
 };
 
 // A product's columns as written by the tiles: the sum of `out` and the tiles' overflows, or with
-// Direction::Subtract what the tiles have left of a minuend: `out` less the overflows.
+// Sign::Minus what the tiles have left of a minuend: `out` less the overflows.
 template <class Limb>
 struct Columns {
   Limb* out;        // `width` limbs
@@ -130,7 +130,7 @@ struct Columns {
 
   // x = limbs k .. k + CHUNK (0 beyond the width); returns the carry or borrow out of the chunk, 0
   // or 1.
-  template <Direction D = Direction::Add, u32 CHUNK>
+  template <Sign SIGN = Sign::Plus, u32 CHUNK>
   GPUINT_DEVICE u32 read(u32 k, Limb (&x)[CHUNK]) const {
     u32 carry = 0;
     const u32 tile = 1u << log_tile;
@@ -148,7 +148,7 @@ struct Columns {
         }
         GPUINT_UNROLL(2)
         for (u32 i = 0; i < 2; ++i) {
-          if constexpr (D == Direction::Add)
+          if constexpr (SIGN == Sign::Plus)
             x[w + half + i] = add_carry(word[half + i], spill[i], carry);
           else
             x[w + half + i] = sub_borrow(word[half + i], spill[i], carry);
@@ -287,8 +287,8 @@ GPUINT_DEVICE void square_tile(const Factors<Limb>& f, u32 c, Tile<Limb, WORD>& 
 }
 
 // Deals the tiles of `width` columns to the group, backwards in every second round if `zigzag`, and
-// adds them to `out` as written anew (Direction::Add) or subtracts them from it.
-template <Direction D, u32 R, class Limb, class G, class Compute>
+// adds them to `out` as written anew (Sign::Plus) or subtracts them from it.
+template <Sign SIGN, u32 R, class Limb, class G, class Compute>
 GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, Limb* out,
                                        Limb* overflow, Compute compute) {
   const u32 tiles = width / R;
@@ -301,7 +301,7 @@ GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, L
     compute(t * R, tile);
     Limb limbs[R + 2];
     tile.sum(limbs);
-    if constexpr (D == Direction::Subtract) {
+    if constexpr (SIGN == Sign::Minus) {
       u32 borrow = 0;
       GPUINT_UNROLL(R)
       for (u32 r = 0; r < R; ++r) limbs[r] = sub_borrow(out[t * R + r], limbs[r], borrow);
@@ -370,7 +370,7 @@ struct ClassicalTiles {
   GPUINT_DEVICE static Columns<Limb> multiply(const G& group, const Factors<Limb>& f, Limb* out,
                                               Limb* overflow, u32 overflow_capacity,
                                               const Scratch&) {
-    return run<Direction::Add>(group, f, out, overflow, overflow_capacity);
+    return run<Sign::Plus>(group, f, out, overflow, overflow_capacity);
   }
 
   // out -= the columns lo .. hi of a * b, to be read as a difference.
@@ -378,20 +378,20 @@ struct ClassicalTiles {
   GPUINT_DEVICE static Columns<Limb> subtract(const G& group, const Factors<Limb>& f, Limb* out,
                                               Limb* overflow, u32 overflow_capacity,
                                               const Scratch&) {
-    return run<Direction::Subtract>(group, f, out, overflow, overflow_capacity);
+    return run<Sign::Minus>(group, f, out, overflow, overflow_capacity);
   }
 
   // Columns lo .. hi of a * a; b is not used.
   template <class Limb, class G, class Scratch>
   GPUINT_DEVICE static Columns<Limb> square(const G& group, const Factors<Limb>& f, Limb* out,
                                             Limb* overflow, const Scratch&) {
-    return deal_tiles<Direction::Add, 4>(
+    return deal_tiles<Sign::Plus, 4>(
         group, f.hi - f.lo, f.hi <= f.a_limbs, out, overflow,
         [&](u32 k, Tile<Limb, 4>& tile) { square_tile<Limb>(f, f.lo + k, tile); });
   }
 
  private:
-  template <Direction D, class Limb, class G>
+  template <Sign SIGN, class Limb, class G>
   GPUINT_DEVICE static Columns<Limb> run(const G& group, const Factors<Limb>& f, Limb* out,
                                          Limb* overflow, u32 overflow_capacity) {
     const u32 width = f.hi - f.lo;
@@ -401,19 +401,19 @@ struct ClassicalTiles {
                   "a tile's sum has R + 2 limbs");
     if constexpr (WIDEST > 4)
       if (width >= 2 * WIDEST * G::THREADS)
-        return deal_tiles<D, WIDEST>(group, width, true, out, overflow,
-                                     [&](u32 k, Tile<Limb, WIDEST>& tile) {
-                                       product_tile<Limb, WIDEST>(f, f.lo + k, tile);
-                                     });
+        return deal_tiles<SIGN, WIDEST>(group, width, true, out, overflow,
+                                        [&](u32 k, Tile<Limb, WIDEST>& tile) {
+                                          product_tile<Limb, WIDEST>(f, f.lo + k, tile);
+                                        });
     // A block has threads to spare in a small product; in a warp narrow tiles only cost
     // instructions.
     if (!G::IN_WARP && width <= 2 * G::THREADS && width <= overflow_capacity)
-      return deal_tiles<D, 2>(group, width, true, out, overflow, [&](u32 k, Tile<Limb, 2>& tile) {
-        product_tile<Limb, 2>(f, f.lo + k, tile);
-      });
+      return deal_tiles<SIGN, 2>(
+          group, width, true, out, overflow,
+          [&](u32 k, Tile<Limb, 2>& tile) { product_tile<Limb, 2>(f, f.lo + k, tile); });
     const bool rises = f.lo < min_of(f.a_limbs, f.b_limbs);
     const bool falls = f.hi > max_of(f.a_limbs, f.b_limbs);
-    return deal_tiles<D, 4>(
+    return deal_tiles<SIGN, 4>(
         group, width, !(rises && falls), out, overflow,
         [&](u32 k, Tile<Limb, 4>& tile) { product_tile<Limb, 4>(f, f.lo + k, tile); });
   }

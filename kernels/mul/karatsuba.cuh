@@ -168,14 +168,14 @@ struct Karatsuba {
   GPUINT_DEVICE static Columns<Limb> multiply(G& group, const Factors<Limb>& f, Limb* out,
                                               Limb* overflow, u32 overflow_capacity,
                                               const Scratch& scratch) {
-    return run<Direction::Add>(group, f, out, overflow, overflow_capacity, scratch);
+    return run<Sign::Plus>(group, f, out, overflow, overflow_capacity, scratch);
   }
 
   template <class Limb, class G, class Scratch>
   GPUINT_DEVICE static Columns<Limb> subtract(G& group, const Factors<Limb>& f, Limb* out,
                                               Limb* overflow, u32 overflow_capacity,
                                               const Scratch& scratch) {
-    return run<Direction::Subtract>(group, f, out, overflow, overflow_capacity, scratch);
+    return run<Sign::Minus>(group, f, out, overflow, overflow_capacity, scratch);
   }
 
   // Columns from lo = 0 only.
@@ -198,9 +198,8 @@ struct Karatsuba {
             bounded_tile(part == 0 ? f.a : a1, part == 0 ? h : rest, a1, rest, c - offset, tile);
         }
       };
-      const auto columns =
-          deal_tiles<Direction::Add, WORD>(group, f.hi, true, out, overflow, compute);
-      return join<Direction::Add>(group, columns, scratch.at, 2 * h);
+      const auto columns = deal_tiles<Sign::Plus, WORD>(group, f.hi, true, out, overflow, compute);
+      return join<Sign::Plus>(group, columns, scratch.at, 2 * h);
     } else {
       return {};
     }
@@ -217,17 +216,17 @@ struct Karatsuba {
     return h * (whole ? 4 : 6) <= Scratch::LIMBS ? h : 0;
   }
 
-  template <Direction D, class Limb, class G, class Scratch>
+  template <Sign SIGN, class Limb, class G, class Scratch>
   GPUINT_DEVICE static Columns<Limb> run(G& group, const Factors<Limb>& f, Limb* out,
                                          Limb* overflow, u32 overflow_capacity,
                                          const Scratch& scratch) {
     const u32 width = f.hi - f.lo;
     const u32 most = min_of(min_of(f.a_limbs, f.b_limbs), width / 2);
-    const bool whole = D == Direction::Add && f.a_limbs == most && f.b_limbs == most &&
+    const bool whole = SIGN == Sign::Plus && f.a_limbs == most && f.b_limbs == most &&
                        width == 2 * most && karatsuba_side(most) == most;
     const u32 h = side_within<Scratch>(most, whole);
     if (h == 0) {
-      if constexpr (D == Direction::Add)
+      if constexpr (SIGN == Sign::Plus)
         return Classical::multiply<Limb>(group, f, out, overflow, overflow_capacity, scratch);
       else
         return Classical::subtract<Limb>(group, f, out, overflow, overflow_capacity, scratch);
@@ -239,7 +238,7 @@ struct Karatsuba {
       full<false, Limb>(group,
                         {f.a + i0, f.b + j0, h, block, whole ? scratch.at : scratch.at + 2 * h});
       if (whole) return {out, overflow, width, ONE_TILE};
-      const auto columns = deal_tiles<D, WORD>(
+      const auto columns = deal_tiles<SIGN, WORD>(
           group, width, true, out, overflow, [&](u32 k, Tile<Limb, WORD>& tile) {
             // Rows of a before and after the block by all of b; the block's rows by b below and
             // above the block.
@@ -255,29 +254,29 @@ struct Karatsuba {
                 bounded_tile(f.a + i, a_limbs, f.b + j, b_limbs, c - (i + j), tile);
             }
           });
-      return join<D>(group, columns, block, 2 * h);
+      return join<SIGN>(group, columns, block, 2 * h);
     } else {
       return {};
     }
   }
 
   // Columns plus the block's product, or less it, as one number in place of the columns.
-  template <Direction D, class Limb, class G>
+  template <Sign SIGN, class Limb, class G>
   GPUINT_DEVICE static Columns<Limb> join(G& group, const Columns<Limb>& columns, const Limb* block,
                                           u32 block_limbs) {
     group.sync();
-    resolve<D, LocalCarry::Small, Limb, WORD>(
+    resolve<SIGN, LocalCarry::Small, Limb, WORD>(
         group, columns.width,
         [&](u32 k, Limb(&x)[WORD]) {
-          const u32 carry = columns.template read<D>(k, x);
-          return carry + accumulate<D>(block, block_limbs, k, x);
+          const u32 carry = columns.template read<SIGN>(k, x);
+          return carry + accumulate<SIGN>(block, block_limbs, k, x);
         },
         [&](u32 k, Limb(&x)[WORD]) { store_word(columns.out + k, x); });
     return {columns.out, columns.overflow, columns.width, ONE_TILE};
   }
 
   // x += or -= limbs k .. k + 4 of a number; the carry out of them.
-  template <Direction D, class Limb>
+  template <Sign SIGN, class Limb>
   GPUINT_DEVICE static u32 accumulate(const Limb* number, u32 limbs, u32 k, Limb (&x)[WORD]) {
     u32 carry = 0;
     if (k >= limbs) return 0;
@@ -285,7 +284,7 @@ struct Karatsuba {
     load_word(number + k, word);
     GPUINT_UNROLL(4)
     for (u32 i = 0; i < WORD; ++i) {
-      if constexpr (D == Direction::Add)
+      if constexpr (SIGN == Sign::Plus)
         x[i] = add_carry(x[i], word[i], carry);
       else
         x[i] = sub_borrow(x[i], word[i], carry);
@@ -326,20 +325,20 @@ struct Karatsuba {
   template <class Limb, class G>
   GPUINT_DEVICE static bool difference(G& group, const Limb* x, u32 half, Limb* to) {
     const auto store = [&](u32 k, Limb(&word)[WORD]) { store_word(to + k, word); };
-    const bool negative = resolve<Direction::Subtract, LocalCarry::Binary, Limb, WORD>(
+    const bool negative = resolve<Sign::Minus, LocalCarry::Binary, Limb, WORD>(
                               group, half,
                               [&](u32 k, Limb(&word)[WORD]) {
                                 load_word(x + k, word);
-                                return accumulate<Direction::Subtract>(x + half, half, k, word);
+                                return accumulate<Sign::Minus>(x + half, half, k, word);
                               },
                               store) != 0;
     if (negative)
-      resolve<Direction::Subtract, LocalCarry::Binary, Limb, WORD>(
+      resolve<Sign::Minus, LocalCarry::Binary, Limb, WORD>(
           group, half,
           [&](u32 k, Limb(&word)[WORD]) {
             GPUINT_UNROLL(4)
             for (u32 i = 0; i < WORD; ++i) word[i] = 0;
-            return accumulate<Direction::Subtract>(to, half, k, word);
+            return accumulate<Sign::Minus>(to, half, k, word);
           },
           store);
     return negative;
@@ -374,7 +373,7 @@ struct Karatsuba {
       const Columns<Limb> columns =
           number == 0 ? Columns<Limb>{node.out, overflow, 2 * node.limbs, 2}
                       : Columns<Limb>{node.middle(), overflow + node.limbs, node.limbs, 2};
-      [[maybe_unused]] const u32 carry = resolve<Direction::Add, LocalCarry::Binary, Limb, WORD>(
+      [[maybe_unused]] const u32 carry = resolve<Sign::Plus, LocalCarry::Binary, Limb, WORD>(
           group, columns.width, [&](u32 k, Limb(&x)[WORD]) { return columns.read(k, x); },
           [&](u32 k, Limb(&x)[WORD]) { store_word(columns.out + k, x); });
       GPUINT_ASSERT(carry == 0, "nothing carries out of a product");
@@ -389,7 +388,7 @@ struct Karatsuba {
     // A product to be taken away is added as its complement and 1, modulo the word above: carries
     // only go up.
     const Limb flip = negative ? Limb(0) : Limb(~Limb(0));
-    resolve<Direction::Add, LocalCarry::Small, Limb, WORD>(
+    resolve<Sign::Plus, LocalCarry::Small, Limb, WORD>(
         group, limbs + WORD,
         [&](u32 k, Limb(&x)[WORD]) {
           Limb product[WORD] = {};
@@ -403,17 +402,17 @@ struct Karatsuba {
           GPUINT_UNROLL(4)
           for (u32 i = 0; i < WORD; ++i)
             x[i] = add_carry(x[i], static_cast<Limb>(product[i] ^ flip), carry);
-          return carry + accumulate<Direction::Add>(node.out + limbs, limbs, k, x);
+          return carry + accumulate<Sign::Plus>(node.out + limbs, limbs, k, x);
         },
         [&](u32 k, Limb(&x)[WORD]) { store_word(node.middle() + k, x); });
     group.sync();
     GPUINT_ASSERT(is_carry(node.middle() + limbs), "a0 b1 + a1 b0 < 2 X^2");
     Limb* const at = node.out + node.half();
-    [[maybe_unused]] const u32 carry = resolve<Direction::Add, LocalCarry::Binary, Limb, WORD>(
+    [[maybe_unused]] const u32 carry = resolve<Sign::Plus, LocalCarry::Binary, Limb, WORD>(
         group, limbs + node.half(),
         [&](u32 k, Limb(&x)[WORD]) {
           load_word(at + k, x);
-          return accumulate<Direction::Add>(node.middle(), limbs + WORD, k, x);
+          return accumulate<Sign::Plus>(node.middle(), limbs + WORD, k, x);
         },
         [&](u32 k, Limb(&x)[WORD]) { store_word(at + k, x); });
     GPUINT_ASSERT(carry == 0, "nothing carries out of a product");

@@ -57,7 +57,7 @@ template <class S, class G>
 GPUINT_DEVICE void write_product(G& group, const Columns<typename S::Limb>& columns,
                                  typename S::Limb* low, typename S::Limb* high) {
   using Limb = typename S::Limb;
-  resolve<Direction::Add, LocalCarry::Binary, Limb, S::CHUNK>(
+  resolve<Sign::Plus, LocalCarry::Binary, Limb, S::CHUNK>(
       group, columns.width, [&](u32 k, Limb(&x)[S::CHUNK]) { return columns.read(k, x); },
       [&](u32 k, Limb(&x)[S::CHUNK]) {
         GPUINT_UNROLL(S::CHUNK)

@@ -23,7 +23,7 @@
 //           over j; results m times v^(l m), the same for all warps; an exchange within the warp;
 //   last    sums over l of 32 points in a row.
 // No table has more than n / 32 or 1024 entries: one product more at each point in the middle
-// spares tables of n entries, for which the L1 cache has no room. The way back takes the same steps
+// spares tables of n entries, for which the L1 cache has no room. The inverse takes the same steps
 // in reverse order with inverse factors. Sums with inverse elements are those with the elements
 // themselves, read backwards (k is -k): so all nine passes of a product modulo a prime are one loop
 // around the same sums, which spares the instruction caches.
@@ -45,7 +45,7 @@
 #include "core/math.cuh"
 #include "core/ptx.cuh"
 #include "mul/product.cuh"
-#include "transform/bit_reversal.cuh"
+#include "transform/common.cuh"
 #include "transform/ntt/residue.cuh"
 
 namespace gpuint {
@@ -74,22 +74,19 @@ __host__ __device__ constexpr bool columns_fit(u32 n) {
   return n <= upper;
 }
 
-// Ways: from points to values, and back.
-constexpr u32 THERE = 0, BACK = 1;
+// Passes: three in each direction.
+enum class Pass { First, Middle, Last, LastInverse, MiddleInverse, FirstInverse };
 
-// Passes: three on each way.
-enum class Pass { First, Middle, Last, LastBack, MiddleBack, FirstBack };
-
-// What the middle pass multiplies by on one way, for u = first step^k.
+// Factors of the middle pass in one direction, for u = first step^k.
 template <u32 WARPS>
-struct WayTable {
+struct MiddleTable {
   Factor warp[WARPS][32] = {};     // u^(32 j) for warp k
-  Factor thread[WARPS * 32] = {};  // u^l for lane l of warp k, on the way back times 2^32 / 2n
+  Factor thread[WARPS * 32] = {};  // u^l for lane l of warp k, of the inverse times 2^32 / 2n
 
-  __host__ __device__ constexpr WayTable() {}
+  __host__ __device__ constexpr MiddleTable() {}
 
   template <class F>
-  __host__ __device__ constexpr WayTable(F, u32 first, u32 step, u32 scale) {
+  __host__ __device__ constexpr MiddleTable(F, u32 first, u32 step, u32 scale) {
     u32 u = first;
     for (u32 k = 0; k < WARPS; ++k) {
       const u32 leap = F::power(u, 32);
@@ -127,15 +124,15 @@ template <class F, u32 WARPS>
 struct Tables {
   static constexpr u32 N = WARPS * PER_WARP;
   LaneTable lanes[2];
-  WayTable<WARPS> ways[2][2];  // by part and way
+  MiddleTable<WARPS> middle[2][2];  // by part and direction
 
   __host__ __device__ constexpr Tables()
       : lanes{{F{}, F::root(1024)}, {F{}, F::inverse(F::root(1024))}},
-        ways{{table(0, false), table(0, true)}, {table(1, false), table(1, true)}} {}
+        middle{{table(0, false), table(0, true)}, {table(1, false), table(1, true)}} {}
 
-  __host__ __device__ static constexpr WayTable<WARPS> table(u32 part, bool back) {
+  __host__ __device__ static constexpr MiddleTable<WARPS> table(u32 part, bool inverse) {
     const u32 z = part == 0 ? 1 : F::root(2 * N), w = F::root(N);
-    if (!back) return {F{}, z, w, 1};
+    if (!inverse) return {F{}, z, w, 1};
     const u32 limb = static_cast<u32>((1ull << 32) % F::P);
     return {F{}, F::inverse(z), F::inverse(w), F::product(limb, F::inverse(2 * N))};
   }
@@ -260,6 +257,9 @@ struct NttProduct {
 
  private:
   using Points = u32[ntt::PER_THREAD];
+  // Indices of tables by direction.
+  static constexpr u32 FORWARD = static_cast<u32>(Direction::Forward);
+  static constexpr u32 INVERSE = static_cast<u32>(Direction::Inverse);
   // Columns of the first pass that a thread has, WARPS points each.
   static constexpr u32 COLUMNS = 32 / WARPS;
 
@@ -282,7 +282,7 @@ struct NttProduct {
            ptx::recomputed(threadIdx.x);
   }
 
-  // Passes of a part: three for each operand there, and three back.
+  // Passes of a part: three for each operand, and three of the inverse.
   static constexpr u32 PASSES = 3 * (OPERANDS + 1);
 
   // What is done in a step of the loop over parts and passes. The last operand's points are
@@ -318,30 +318,30 @@ struct NttProduct {
       if (at.pass == ntt::Pass::First) {
         read<F>(o, at.operand, place_of(shared).row, at.part, x);
       } else if (at.pass == ntt::Pass::Middle) {
-        take_strided<F>(exchange, tables.ways[at.part][ntt::THERE].thread, x);
+        take_strided<F>(exchange, tables.middle[at.part][FORWARD].thread, x);
         if (at.operand + 1 < OPERANDS)
           prefetch(static_cast<const u32*>(o.in[1]) + place_of(shared).row * N);
         const Factor* const warp =
-            tables.ways[at.part][ntt::THERE].warp[ptx::recomputed(threadIdx.x) / 32];
+            tables.middle[at.part][FORWARD].warp[ptx::recomputed(threadIdx.x) / 32];
         GPUINT_UNROLL(32)
         for (u32 i = 1; i < 32; ++i) x[i] = F::times(warp[i], x[i]);
       } else if (at.pass == ntt::Pass::Last) {
         const u32* const from = exchange.row();
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) x[i] = from[i];
-      } else if (at.pass == ntt::Pass::MiddleBack) {
-        take_strided<F>(exchange, tables.ways[at.part][ntt::BACK].thread, x);
+      } else if (at.pass == ntt::Pass::MiddleInverse) {
+        take_strided<F>(exchange, tables.middle[at.part][INVERSE].thread, x);
         const u64 next = PRIME == ntt::PRIMES - 1 && at.part == 1 ? place_of(shared).row + gridDim.x
                                                                   : place_of(shared).row;
         if (next < o.rows) prefetch(static_cast<const u32*>(o.in[0]) + next * N);
         if (at.part == 1) prefetch(waiting(o, shared, PRIME * HALVES));
-      } else if (at.pass == ntt::Pass::FirstBack) {
+      } else if (at.pass == ntt::Pass::FirstInverse) {
         const u32* const from = exchange.column();
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) x[i] = from[column_of(i)];
       }
 
-      if (WARPS < 32 && (at.pass == ntt::Pass::First || at.pass == ntt::Pass::FirstBack))
+      if (WARPS < 32 && (at.pass == ntt::Pass::First || at.pass == ntt::Pass::FirstInverse))
         ntt::Sums<F, WARPS, COLUMNS, 0>::run(x);
       else
         ntt::Sums<F, 32, 1, 0>::run(x);
@@ -351,37 +351,35 @@ struct NttProduct {
         if (after.operand == 1) __syncthreads();  // all have taken the first operand's points
         u32* const to = exchange.column();
         GPUINT_UNROLL(32)
-        for (u32 i = 0; i < 32; ++i) to[column_of(result<ntt::THERE, WARPS>(i))] = x[i];
+        for (u32 i = 0; i < 32; ++i) to[column_of(result<Direction::Forward, WARPS>(i))] = x[i];
         __syncthreads();
       } else if (after.pass == ntt::Pass::Middle) {
-        const Factor* const lane =
-            &tables.lanes[ntt::THERE].at[0][ptx::recomputed(threadIdx.x) % 32];
+        const Factor* const lane = &tables.lanes[FORWARD].at[0][ptx::recomputed(threadIdx.x) % 32];
         u32* const to = exchange.strided();
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) {
-          const u32 k = result<ntt::THERE, 32>(i);
+          const u32 k = result<Direction::Forward, 32>(i);
           to[33 * k] = k == 0 ? F::reduced(x[i]) : F::times(lane[32 * k], x[i]);
         }
         __syncwarp();
       } else if (after.pass == ntt::Pass::Last) {
         finish<PRIME>(o, shared, after.operand, x);
-      } else if (after.pass == ntt::Pass::LastBack) {
-        const Factor* const lane =
-            &tables.lanes[ntt::BACK].at[0][ptx::recomputed(threadIdx.x) % 32];
+      } else if (after.pass == ntt::Pass::LastInverse) {
+        const Factor* const lane = &tables.lanes[INVERSE].at[0][ptx::recomputed(threadIdx.x) % 32];
         u32* const to = exchange.row();
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) {
-          const u32 j = result<ntt::BACK, 32>(i);
+          const u32 j = result<Direction::Inverse, 32>(i);
           to[j] = j == 0 ? x[i] : F::times(lane[32 * j], x[i]);
         }
         __syncwarp();
-      } else if (after.pass == ntt::Pass::MiddleBack) {
+      } else if (after.pass == ntt::Pass::MiddleInverse) {
         const Factor* const warp =
-            tables.ways[after.part][ntt::BACK].warp[ptx::recomputed(threadIdx.x) / 32];
+            tables.middle[after.part][INVERSE].warp[ptx::recomputed(threadIdx.x) / 32];
         u32* const to = exchange.strided();
         GPUINT_UNROLL(32)
         for (u32 i = 0; i < 32; ++i) {
-          const u32 j = result<ntt::BACK, 32>(i);
+          const u32 j = result<Direction::Inverse, 32>(i);
           to[33 * j] = j == 0 ? F::reduced(x[i]) : F::times(warp[j], x[i]);
         }
         __syncthreads();
@@ -392,11 +390,11 @@ struct NttProduct {
   }
 
   // Of what index the sums' result at point i of a thread is, in a pass of COUNT points.
-  template <u32 WAY, u32 COUNT>
+  template <Direction DIRECTION, u32 COUNT>
   __host__ __device__ static constexpr u32 result(u32 i) {
     constexpr u32 APART = 32 / COUNT;
     const u32 k = bit_reversed(i / APART, ntt::log_of(COUNT));
-    return i % APART + APART * (WAY == ntt::THERE ? k : (COUNT - k) % COUNT);
+    return i % APART + APART * (DIRECTION == Direction::Forward ? k : (COUNT - k) % COUNT);
   }
 
   // How far point thread + THREADS i is from point thread in shared memory.
@@ -420,32 +418,32 @@ struct NttProduct {
         ptx::recomputed(threadIdx.x);
     GPUINT_UNROLL(32)
     for (u32 i = 0; i < 32; ++i) x[i] = __ldg(digits + i * THREADS);
-    turn<F, ntt::THERE>(part, x);
+    turn<F, Direction::Forward>(part, x);
   }
 
   // Points of place i in a sum times z^(1024 i) or its inverse; below 2P. In part 1, z^1024 is of
   // order 2 WARPS.
-  template <class F, u32 WAY>
+  template <class F, Direction DIRECTION>
   GPUINT_DEVICE static void turn(u32 part, Points& x) {
     if (part == 0) {
       GPUINT_UNROLL(32)
       for (u32 i = 0; i < 32; ++i) x[i] = F::reduced(x[i]);
     } else {
-      turn_point<F, WAY, 0>(x);
+      turn_point<F, DIRECTION, 0>(x);
     }
   }
 
-  template <class F, u32 WAY, u32 I>
+  template <class F, Direction DIRECTION, u32 I>
   GPUINT_DEVICE static void turn_point(Points& x) {
-    constexpr u32 J = (WAY == ntt::THERE ? I : result<WAY, WARPS>(I)) / COLUMNS;
-    constexpr u32 EXPONENT = WAY == ntt::THERE ? J : (2 * WARPS - J) % (2 * WARPS);
+    constexpr u32 J = (DIRECTION == Direction::Forward ? I : result<DIRECTION, WARPS>(I)) / COLUMNS;
+    constexpr u32 EXPONENT = DIRECTION == Direction::Forward ? J : (2 * WARPS - J) % (2 * WARPS);
     constexpr Factor BY = F::factor(F::power(F::root(2 * WARPS), EXPONENT));
     x[I] = J == 0 ? F::reduced(x[I]) : F::times(BY, x[I]);
-    if constexpr (I + 1 < 32) turn_point<F, WAY, I + 1>(x);
+    if constexpr (I + 1 < 32) turn_point<F, DIRECTION, I + 1>(x);
   }
 
   // Values at the thread's points: the first operand's are put aside for the second's; products are
-  // left in the order of the way back.
+  // left in the order of the inverse.
   template <u32 PRIME>
   GPUINT_DEVICE static void finish(const Operands& o, unsigned char* shared, u32 operand,
                                    Points& x) {
@@ -465,7 +463,7 @@ struct NttProduct {
     }
     GPUINT_UNROLL(32)
     for (u32 i = 0; i < 32; ++i) {
-      const u32 k = result<ntt::THERE, 32>(i);
+      const u32 k = result<Direction::Forward, 32>(i);
       if (k <= i) continue;
       const u32 other = x[k];
       x[k] = x[i];
@@ -473,21 +471,21 @@ struct NttProduct {
     }
   }
 
-  // Halves of lo + hi, as the way back has them, wait for those of lo - hi: their sum is lo and
+  // Halves of lo + hi, as the inverse has them, wait for those of lo - hi: their sum is lo and
   // their difference hi.
   template <u32 PRIME>
   GPUINT_DEVICE static void put(const Operands& o, unsigned char* shared, u32 part, Points& x) {
     using F = Field<ntt::P[PRIME]>;
-    turn<F, ntt::BACK>(part, x);
+    turn<F, Direction::Inverse>(part, x);
     u32* const low = residues<PRIME>(o, shared, 0);
     if (part == 0) {
       GPUINT_UNROLL(32)
-      for (u32 i = 0; i < 32; ++i) low[result<ntt::BACK, WARPS>(i) * THREADS] = x[i];
+      for (u32 i = 0; i < 32; ++i) low[result<Direction::Inverse, WARPS>(i) * THREADS] = x[i];
     } else {
       u32* const high = residues<PRIME>(o, shared, HALVES - 1);
       GPUINT_UNROLL(32)
       for (u32 i = 0; i < 32; ++i) {
-        const u32 at = result<ntt::BACK, WARPS>(i) * THREADS;
+        const u32 at = result<Direction::Inverse, WARPS>(i) * THREADS;
         const u32 sum = low[at];
         low[at] = F::reduced(sum + x[i]);
         if (HALVES == 2) high[at] = F::reduced(sum - x[i] + 2 * F::P);
@@ -574,7 +572,7 @@ struct NttProduct {
       all &= limbs[i];
     }
     const Carries carries = resolve_carries(group, carry != 0, all == ~0u, 0, 0);
-    apply_carry<Direction::Add>(limbs, carries.in);
+    apply_carry<Sign::Plus>(limbs, carries.in);
     if (to != nullptr) store_word(to + WORD * thread, limbs);
     if (carry != 0) GPUINT_RARE(TransformCarry);
     if (thread == 0) tails[0] += carries.out;

@@ -1,8 +1,10 @@
-// The order of the results of a transform.
+// Directions of a transform, and the order of its results.
 #pragma once
 #include "core/platform.cuh"
 
 namespace gpuint {
+
+enum class Direction { Forward, Inverse };
 
 // The lowest `bits` bits of i in reverse order.
 __host__ __device__ constexpr u32 bit_reversed(u32 i, u32 bits) {

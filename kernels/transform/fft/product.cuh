@@ -15,41 +15,13 @@
 // real part of the mean of y_k[j] e(-s theta_k), where s >= PARTS gives the high columns, since
 // e(-PARTS theta_k) = -i.
 //
-// Transforms. t^m - e(theta) = (t^(m/2) - e(theta/2)) (t^(m/2) + e(theta/2)): a level of splitting
-// takes
-//     a, b -> a + b e(theta/2), a - b e(theta/2)
-// to polynomials modulo t^(m/2) - e(theta/2) and t^(m/2) - e(theta/2 + 1/2); after 11 levels there
-// are m/2 nodes, pairs modulo t^2 - w with w = e((theta + r) 2 / m), r in bit-reversed order. They
-// are multiplied as they are,
-//     (a0 + a1 t) (b0 + b1 t) = a0 b0 + w a1 b1 + (a0 b1 + a1 b0) t,
-// since a twelfth level there and back would take more, and w is the rotation of the level before.
-// Four levels are done in registers at a time: columns of 256 points apart, then of 16 apart, then
-// 16 in a row. Only the first of the two exchanges concerns all threads. The inverse, of even and
-// of odd points each, is that of the ordinary transform (J. W. Cooley and J. W. Tukey, 1965) from
-// bit-reversed order, then a rotation of points 2 j and 2 j + 1 by -2 j theta / m. Within four
-// levels that begin with theta, the rotations of a level are those of its first node, e(theta /
-// 2^(level+1)), turned by a constant 0 .. 3 sixteenths and whole quarters: four rotations from a
-// table do for 15 nodes. The first pass has the same for all threads, where constant memory may
-// have every one.
-//
 // Blocks. A block that has a row to itself does part after part and keeps the points of those done
 // in device memory. Where there are clusters (compute capability 9.0), two or four blocks take a
 // part each; each then reads its share of the columns, of all pieces of 4096, from the points in
 // the others' shared memory, and tells them what carries come out of it.
 //
-// Exactness. Let eps = 2^-53. A complex rounding is a factor 1 + d, |d| <= eps, since it is one in
-// each component. A product with a rotation is cos (1 + d) of (u, v) with tan (1 + d), and one
-// rounding: |error| <= 3 eps |b|; a constant turn after it has another tangent (exact for an
-// eighth), cosine and product of cosines: 4 eps more; the addition rounds once. So a level changes
-// a path from an input to an output by a factor 1 + d with |d| <= 4 eps, or 8 eps where there is a
-// constant turn. On the forward way that bounds the error's Euclidean norm. A node's product has
-// coefficients of at most |A| |B|, the norms of its pairs, and errors of 9 eps times that: two
-// roundings in a1 b1, 6 eps for w with an eighth turn, one addition; or four in a sum of two
-// products. On the way back, where a sum over all nodes with |A| |B| <= m/2 |a| |b| in total is
-// left, each number is bounded (the method of R. Brent, C. Percival and P. Zimmermann, Math. Comp.
-// 76, 2007, who have 4 eps for a level). `worst_error` adds up all factors, those for parts and
-// weights too, and multiplies by |a| |b| <= 2^30 (n + 3). It is below 0.43 at 2^18 bits, so that
-// rounding to the nearest integer is right for every operand.
+// Exactness. `worst_error` (passes.cuh) bounds how far a column is from its integer: below 0.43 at
+// 2^18 bits, so that rounding to the nearest integer is right for every operand.
 #pragma once
 #include "core/abi.cuh"
 #include "core/carry.cuh"
@@ -59,369 +31,12 @@
 #include "core/math.cuh"
 #include "core/ptx.cuh"
 #include "mul/product.cuh"
-#include "transform/bit_reversal.cuh"
-#include "transform/fft/rotation.cuh"
+#include "transform/fft/passes.cuh"
 
 namespace gpuint {
 
 // The strategy. It multiplies whole rows only: products inside of other kernels have other lengths.
 struct Fft {};
-
-namespace fft {
-
-constexpr u32 POINTS = 4096, RADIX = 16, LEVELS = 4, THREADS = 256;
-constexpr u32 TAIL = 2, TAIL_LEVELS = 1;  // points of a node, and the levels that it saves
-constexpr u32 PART_BITS = 16 * POINTS, PART_LIMBS = PART_BITS / 32;
-
-// e(theta_k j / denominator)
-template <u32 PARTS>
-__host__ __device__ constexpr exact::Unit part_unit(u32 k, u32 j, u32 denominator) {
-  return exact::unit((4 * k + 1) * j, 4 * PARTS * denominator);
-}
-
-// cos (u + i v)
-struct Turned {
-  double cos, u, v;
-};
-
-GPUINT_DEVICE Turned turn(Rotation by, Complex z) {
-  return {by.cos, fma(-by.tan, z.im, z.re), fma(by.tan, z.re, z.im)};
-}
-
-enum class Way { Split, Join };
-
-// The rotations of a pass for COUNT groups of threads: e(theta / 2^(level+1)), theta = (base +
-// order(group)) / COUNT.
-template <u32 COUNT, u32 LEVELS = fft::LEVELS>
-struct PassTable {
-  Rotation at[LEVELS][COUNT] = {};
-
-  __host__ __device__ constexpr PassTable() {}
-
-  template <class Order>
-  __host__ __device__ constexpr PassTable(u32 base, u32 base_denominator, Order order) {
-    for (u32 level = 0; level < LEVELS; ++level) {
-      const u32 turn = COUNT << (level + 1);
-      const exact::Progression<COUNT> units(exact::unit(base, base_denominator * turn),
-                                            exact::unit(1, turn));
-      for (u32 i = 0; i < COUNT; ++i) at[level][i] = exact::rotation(units.at[order(i)]);
-    }
-  }
-};
-
-template <u32 BITS>
-struct Reversed {
-  __host__ __device__ constexpr u32 operator()(u32 i) const { return bit_reversed(i, BITS); }
-};
-struct Natural {
-  __host__ __device__ constexpr u32 operator()(u32 i) const { return i; }
-};
-
-// The rotations of the first pass, which are the same for all threads, each constant turn with its
-// own.
-struct FirstPass {
-  Rotation at[LEVELS][4] = {};
-
-  __host__ __device__ constexpr FirstPass() {}
-
-  __host__ __device__ constexpr FirstPass(u32 base, u32 base_denominator) {
-    for (u32 level = 0; level < LEVELS; ++level) {
-      const exact::Unit first = exact::unit(base, base_denominator << (level + 1));
-      for (u32 j = 0; j < 4; ++j) at[level][j] = exact::rotation(first * exact::unit(j, 16));
-    }
-  }
-
-  GPUINT_DEVICE Turned operator()(Way, u32 level, u32 sixteenths, Complex z) const {
-    return turn(at[level][sixteenths], z);
-  }
-};
-
-// What depends on the part, the same for all threads.
-template <u32 PARTS>
-struct PartConstants {
-  FirstPass first;
-  Complex coarse[RADIX] = {};     // e(-theta 256 i / POINTS) TAIL / POINTS
-  Complex turns[2 * PARTS] = {};  // e(theta s)
-
-  __host__ __device__ constexpr PartConstants() {}
-
-  __host__ __device__ constexpr explicit PartConstants(u32 k) : first(4 * k + 1, 4 * PARTS) {
-    for (u32 i = 0; i < RADIX; ++i) {
-      const exact::Unit unit = part_unit<PARTS>(k, i, RADIX);
-      coarse[i] = {unit.cos.hi * TAIL / POINTS, -unit.sin.hi * TAIL / POINTS};
-    }
-    for (u32 s = 0; s < 2 * PARTS; ++s) {
-      const exact::Unit unit = part_unit<PARTS>(k, s, 1);
-      turns[s] = {unit.cos.hi, unit.sin.hi};
-    }
-  }
-};
-
-// What depends on the part and on the thread.
-template <u32 PARTS>
-struct PartTables {
-  PassTable<16> second;                        // by group of 16 threads
-  PassTable<256, LEVELS - TAIL_LEVELS> third;  // by thread
-  Rotation weights[256 / TAIL] = {};  // e(theta TAIL j / POINTS), conjugated where it is used
-
-  __host__ __device__ constexpr PartTables() {}
-
-  __host__ __device__ constexpr explicit PartTables(u32 k)
-      : second(4 * k + 1, 4 * PARTS, Reversed<4>{}), third(4 * k + 1, 4 * PARTS, Reversed<8>{}) {
-    const exact::Progression<256 / TAIL> fine(exact::unit(0, 1), part_unit<PARTS>(k, TAIL, POINTS));
-    for (u32 j = 0; j < 256 / TAIL; ++j) weights[j] = exact::rotation(fine.at[j]);
-  }
-};
-
-template <u32 PARTS>
-struct Constants {
-  PartConstants<PARTS> part[PARTS];
-
-  __host__ __device__ constexpr Constants() {
-    for (u32 k = 0; k < PARTS; ++k) part[k] = PartConstants<PARTS>(k);
-  }
-};
-
-template <u32 PARTS>
-struct Tables {
-  PartTables<PARTS> part[PARTS];
-  PassTable<16 / TAIL> second;  // of the inverse, by TAIL threads of a group
-  PassTable<256 / TAIL> third;  // of the inverse, by TAIL threads
-
-  __host__ __device__ constexpr Tables() : second(0, 1, Natural{}), third(0, 1, Natural{}) {
-    for (u32 k = 0; k < PARTS; ++k) part[k] = PartTables<PARTS>(k);
-  }
-};
-
-template <u32 PARTS>
-__constant__ constexpr Constants<PARTS> CONSTANTS{};
-
-template <u32 PARTS>
-__device__ constexpr Tables<PARTS> TABLES{};
-
-// e(j / 16)
-GPUINT_DEVICE Rotation constant_turn(u32 j) {
-  return j == 0   ? Rotation{1, 0}
-         : j == 1 ? Rotation{0.92387953251128675613, 0.41421356237309504880}
-         : j == 2 ? Rotation{0.70710678118654752440, 1}
-                  : Rotation{0.38268343236508977173, 2.41421356237309504880};
-}
-
-// The rotations of a pass. The nodes of a level that differ by more than quarter turns are constant
-// turns, in sixteenths, from the first one.
-
-template <u32 LEVELS>
-struct Rotations {
-  Rotation at[LEVELS];
-
-  template <u32 COUNT>
-  GPUINT_DEVICE Rotations(const PassTable<COUNT, LEVELS>& table, u32 group) {
-    GPUINT_UNROLL(4)
-    for (u32 level = 0; level < LEVELS; ++level) at[level] = table.at[level][group];
-  }
-
-  GPUINT_DEVICE Turned operator()(Way way, u32 level, u32 sixteenths, Complex z) const {
-    Rotation by = at[level], more = constant_turn(sixteenths);
-    if (way == Way::Join) by.tan = -by.tan, more.tan = -more.tan;
-    const Turned once = turn(by, z);
-    if (sixteenths == 0) return once;
-    const Turned twice = turn(more, {once.u, once.v});
-    return {once.cos * twice.cos, twice.u, twice.v};
-  }
-};
-
-// Where theta is 0.
-struct Constant {
-  GPUINT_DEVICE Turned operator()(Way way, u32, u32 sixteenths, Complex z) const {
-    if (sixteenths == 0) return {1, z.re, z.im};
-    Rotation by = constant_turn(sixteenths);
-    if (way == Way::Join) by.tan = -by.tan;
-    return turn(by, z);
-  }
-};
-
-// a + z i^quarters
-GPUINT_DEVICE Complex sum(Complex a, Turned z, u32 quarters) {
-  const double cos = quarters % 4 < 2 ? z.cos : -z.cos;
-  return quarters % 2 == 0 ? Complex{fma(cos, z.u, a.re), fma(cos, z.v, a.im)}
-                           : Complex{fma(-cos, z.v, a.re), fma(cos, z.u, a.im)};
-}
-
-// a, b = a + z i^quarters, a - z i^quarters
-GPUINT_DEVICE void butterfly(Complex& a, Complex& b, Turned z, u32 quarters) {
-  const Complex c = a;
-  a = sum(c, z, quarters);
-  b = sum(c, z, quarters + 2);
-}
-
-// Sixteenths of a turn from a level's first node to node 2 (NODE / 2).
-template <u32 LEVEL, u32 NODE>
-constexpr u32 SIXTEENTHS = bit_reversed(NODE & ~1u, LEVEL) << (LEVELS - 1 - LEVEL);
-
-// A node and all below it to LEVELS levels, depth first: few rotations are needed at a time.
-template <u32 LEVEL, u32 NODE, u32 LEVELS, class Turn>
-GPUINT_DEVICE void split(Complex (&x)[RADIX], const Turn& turn) {
-  constexpr u32 HALF = RADIX >> (LEVEL + 1), FIRST = NODE * 2 * HALF;
-  GPUINT_UNROLL(8)
-  for (u32 i = FIRST; i < FIRST + HALF; ++i)
-    butterfly(x[i], x[i + HALF], turn(Way::Split, LEVEL, SIXTEENTHS<LEVEL, NODE>, x[i + HALF]),
-              NODE % 2);
-  if constexpr (LEVEL + 1 < LEVELS)
-    split<LEVEL + 1, 2 * NODE, LEVELS>(x, turn), split<LEVEL + 1, 2 * NODE + 1, LEVELS>(x, turn);
-}
-
-// Joins what was split, all of it or (STEP = TAIL) down to nodes of TAIL points.
-template <u32 LEVEL, u32 NODE, u32 STEP, class Turn>
-GPUINT_DEVICE void join(Complex (&x)[RADIX], const Turn& turn) {
-  constexpr u32 HALF = 1 << LEVEL, QUARTER = max_of(HALF / 2, 1), FIRST = NODE * 2 * HALF;
-  if constexpr (HALF > STEP)
-    join<LEVEL - 1, 2 * NODE, STEP>(x, turn), join<LEVEL - 1, 2 * NODE + 1, STEP>(x, turn);
-  GPUINT_UNROLL(8)
-  for (u32 i = 0; i < HALF; ++i) {
-    const u32 first = i / STEP * STEP;
-    butterfly(x[FIRST + i], x[FIRST + i + HALF],
-              turn(Way::Join, LEVEL, first % QUARTER * (8 / HALF), x[FIRST + i + HALF]),
-              first < QUARTER ? 0 : 3);
-  }
-}
-
-// The first pass, over real numbers if there is one part.
-template <u32 PARTS>
-GPUINT_DEVICE void split_digits(Complex (&x)[RADIX], const FirstPass& turn) {
-  if constexpr (PARTS == 1) {
-    const Rotation by = turn.at[0][0];
-    const double sin = by.cos * by.tan;
-    GPUINT_UNROLL(8)
-    for (u32 i = 0; i < RADIX / 2; ++i) {
-      const double a = x[i].re, b = x[i + RADIX / 2].re;
-      x[i] = {fma(by.cos, b, a), sin * b};
-      x[i + RADIX / 2] = {fma(-by.cos, b, a), -sin * b};
-    }
-    split<1, 0, LEVELS>(x, turn), split<1, 1, LEVELS>(x, turn);
-  } else {
-    split<0, 0, LEVELS>(x, turn);
-  }
-}
-
-// The points of a part in shared memory, where 16-byte accesses of eight neighbouring threads meet
-// all banks, whichever of the three ways they take.
-//
-// The word just below is 0. Places that depend on it are worked out anew for every transform: ptxas
-// would keep those of one transform for the next, in local memory.
-struct Exchange {
-  Complex* at;
-  u32 thread;
-
-  GPUINT_DEVICE static u32* zero(unsigned char* bytes) { return reinterpret_cast<u32*>(bytes) - 1; }
-
-  GPUINT_DEVICE explicit Exchange(unsigned char* bytes)
-      : at(reinterpret_cast<Complex*>(bytes)),
-        thread(threadIdx.x + *static_cast<volatile u32*>(zero(bytes))) {}
-
-  // Point thread + 256 i.
-  GPUINT_DEVICE Complex& column(u32 i) const { return at[(thread ^ (thread / 16 % 8)) + 256 * i]; }
-  // Point 256 group + 16 i + lane, for the groups of 16 threads.
-  GPUINT_DEVICE Complex& strided(u32 i) const {
-    return at[thread / 16 * 256 + 16 * i + (thread % 16 ^ i % 8)];
-  }
-  // Point 256 group + 16 lane + i.
-  GPUINT_DEVICE Complex& row(u32 i) const {
-    return at[thread * 16 + (i % 8 ^ thread % 8) + i / 8 * 8];
-  }
-};
-
-using Last = Rotations<LEVELS - TAIL_LEVELS>;
-
-// Splits points thread + 256 i of a part into nodes of TAIL points, points 16 thread + i; the
-// rotations of the last pass. Calls `then` when this thread has read all it needs from the
-// exchange.
-template <u32 PARTS, class Then>
-GPUINT_DEVICE Last transform(Complex (&x)[RADIX], u32 k, unsigned char* bytes, Then then) {
-  const Exchange exchange(bytes);
-  const PartTables<PARTS>& tables = TABLES<PARTS>.part[k];
-  split_digits<PARTS>(x, CONSTANTS<PARTS>.part[k].first);
-  __syncthreads();  // nobody reads any more what was there
-  GPUINT_UNROLL(16)
-  for (u32 i = 0; i < RADIX; ++i) exchange.column(i) = x[i];
-  const Rotations<LEVELS> second(tables.second, exchange.thread / 16);
-  __syncthreads();
-  GPUINT_UNROLL(16)
-  for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.strided(i);
-  split<0, 0, LEVELS>(x, second);
-  GPUINT_UNROLL(16)
-  for (u32 i = 0; i < RADIX; ++i) exchange.strided(i) = x[i];
-  const Last third(tables.third, exchange.thread);
-  __syncwarp();
-  GPUINT_UNROLL(16)
-  for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.row(i);
-  then();
-  split<0, 0, LEVELS - TAIL_LEVELS>(x, third);
-  return third;
-}
-
-GPUINT_DEVICE Complex add_product(Complex sum, Complex a, Complex b) {
-  return {fma(-a.im, b.im, fma(a.re, b.re, sum.re)), fma(a.im, b.re, fma(a.re, b.im, sum.im))};
-}
-
-// x = a x in all nodes from NODE on: products of polynomials modulo t^TAIL - w, w a rotation of the
-// last level. Point i of a is other(i).
-template <u32 NODE, class Other>
-GPUINT_DEVICE void multiply(Complex (&x)[RADIX], const Last& turn, const Other& other) {
-  constexpr u32 LEVEL = LEVELS - TAIL_LEVELS - 1, FIRST = NODE * TAIL;
-  Complex a[TAIL], b[TAIL];
-  GPUINT_UNROLL(4)
-  for (u32 i = 0; i < TAIL; ++i) a[i] = other(FIRST + i), b[i] = x[FIRST + i];
-  GPUINT_UNROLL(4)
-  for (u32 k = 0; k < TAIL; ++k) {
-    Complex low{0, 0}, high{0, 0};
-    GPUINT_UNROLL(4)
-    for (u32 i = 0; i < TAIL; ++i) {
-      if (i <= k)
-        low = add_product(low, a[i], b[k - i]);
-      else
-        high = add_product(high, a[i], b[k + TAIL - i]);
-    }
-    x[FIRST + k] = low;
-    if (k + 1 < TAIL)
-      x[FIRST + k] = sum(low, turn(Way::Split, LEVEL, SIXTEENTHS<LEVEL, NODE / 2>, high),
-                         NODE / 2 % 2 + NODE % 2 * 2);
-  }
-  if constexpr (FIRST + TAIL < RADIX) multiply<NODE + 1>(x, turn, other);
-}
-
-// The way back, but for the weights and the factor POINTS / TAIL.
-template <u32 PARTS>
-GPUINT_DEVICE void inverse(Complex (&x)[RADIX], unsigned char* bytes) {
-  const Exchange exchange(bytes);
-  join<LEVELS - 1, 0, TAIL>(x, Constant{});
-  GPUINT_UNROLL(16)
-  for (u32 i = 0; i < RADIX; ++i) exchange.row(i) = x[i];
-  const Rotations<LEVELS> second(TABLES<PARTS>.second, exchange.thread % 16 / TAIL);
-  __syncwarp();
-  GPUINT_UNROLL(16)
-  for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.strided(i);
-  join<LEVELS - 1, 0, 1>(x, second);
-  GPUINT_UNROLL(16)
-  for (u32 i = 0; i < RADIX; ++i) exchange.strided(i) = x[i];
-  const Rotations<LEVELS> third(TABLES<PARTS>.third, exchange.thread / TAIL);
-  __syncthreads();
-  GPUINT_UNROLL(16)
-  for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.column(i);
-  join<LEVELS - 1, 0, 1>(x, third);
-}
-
-// The most that a column of a product differs from its integer before it is rounded.
-__host__ __device__ constexpr double worst_error(u32 parts) {
-  const double pass = 4 + 4 + 7 + 8, last_pass = 4 + 4 + 7, first_pass_back = 1 + 1 + 3,
-               weights = 7, products = 9;
-  const double sums_there = parts == 1 ? 0 : 2.0 * parts, sums_back = parts == 1 ? 0 : 3.0 * parts;
-  const double there = 2 * pass + last_pass + sums_there,
-               back = first_pass_back + 2 * pass + weights + sums_back;
-  const double relative = (2 * there + products + back) / (1ull << 53);
-  return (1 << 30) * (POINTS * parts + 3.0) * relative * (1 + relative);
-}
-
-}  // namespace fft
 
 template <class S, Extent E, u32 OPERANDS, bool CLUSTERS = ptx::CLUSTERS>
 struct FftProduct {
@@ -768,8 +383,8 @@ struct FftProduct {
                 of_p = warps_p[round] >> mine * WARPS & FIELD;
       const u32 into_share = shares.into(piece * PARTS + k);
       const u32 into_warp = CarryLookahead(of_g, of_p, into_share).into(warp % WARPS);
-      apply_carry<Direction::Add>(limbs[round],
-                                  CarryLookahead(g[round], p[round], into_warp).into(group.lane));
+      apply_carry<Sign::Plus>(limbs[round],
+                              CarryLookahead(g[round], p[round], into_warp).into(group.lane));
       u32* const to = piece_of(o, row, piece);
       if (to != nullptr)
         store_limbs(limbs[round],
@@ -854,7 +469,7 @@ struct FftProduct {
     const u32 last = tails[G::WARPS - 1];
     const Out out = take(limbs, below);
     const Carries carries = resolve_carries(group, out.generate, out.propagate, 0, 0);
-    apply_carry<Direction::Add>(limbs, carries.in);
+    apply_carry<Sign::Plus>(limbs, carries.in);
     store_limbs(limbs, to);
     return last + carries.out;
   }

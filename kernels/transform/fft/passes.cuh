@@ -1,0 +1,219 @@
+// Complex transforms of 4096 points by 256 threads, three passes of up to four levels, and the
+// products of their nodes.
+//
+// Transforms. t^m - e(theta) = (t^(m/2) - e(theta/2)) (t^(m/2) + e(theta/2)): a level of splitting
+// takes
+//     a, b -> a + b e(theta/2), a - b e(theta/2)
+// to polynomials modulo t^(m/2) - e(theta/2) and t^(m/2) - e(theta/2 + 1/2); after 11 levels there
+// are m/2 nodes, pairs modulo t^2 - w with w = e((theta + r) 2 / m), r in bit-reversed order. They
+// are multiplied as they are,
+//     (a0 + a1 t) (b0 + b1 t) = a0 b0 + w a1 b1 + (a0 b1 + a1 b0) t,
+// since a twelfth level there and back would take more, and w is the rotation of the level before.
+// Four levels are done in registers at a time: columns of 256 points apart, then of 16 apart, then
+// 16 in a row. Only the first of the two exchanges concerns all threads. The inverse, of even and
+// of odd points each, is that of the ordinary transform (J. W. Cooley and J. W. Tukey, 1965) from
+// bit-reversed order, then a rotation of points 2 j and 2 j + 1 by -2 j theta / m.
+//
+// Exactness. Let eps = 2^-53. A complex rounding is a factor 1 + d, |d| <= eps, since it is one in
+// each component. A product with a rotation is cos (1 + d) of (u, v) with tan (1 + d), and one
+// rounding: |error| <= 3 eps |b|; a constant turn after it has another tangent (exact for an
+// eighth), cosine and product of cosines: 4 eps more; the addition rounds once. So a level changes
+// a path from an input to an output by a factor 1 + d with |d| <= 4 eps, or 8 eps where there is a
+// constant turn. In a forward transform that bounds the error's Euclidean norm. A node's product
+// has coefficients of at most |A| |B|, the norms of its pairs, and errors of 9 eps times that: two
+// roundings in a1 b1, 6 eps for w with an eighth turn, one addition; or four in a sum of two
+// products. In the inverse, where a sum over all nodes with |A| |B| <= m/2 |a| |b| in total is
+// left, each number is bounded (the method of R. Brent, C. Percival and P. Zimmermann, Math. Comp.
+// 76, 2007, who have 4 eps for a level). `worst_error` adds up all factors, those for parts and
+// weights too, and multiplies by |a| |b| <= 2^30 (n + 3). It is below 0.43 at 2^18 bits, so that
+// rounding to the nearest integer is right for every operand.
+#pragma once
+#include "core/math.cuh"
+#include "transform/common.cuh"
+#include "transform/fft/twiddles.cuh"
+
+namespace gpuint::fft {
+
+// a + z i^quarters
+GPUINT_DEVICE Complex sum(Complex a, Turned z, u32 quarters) {
+  const double cos = quarters % 4 < 2 ? z.cos : -z.cos;
+  return quarters % 2 == 0 ? Complex{fma(cos, z.u, a.re), fma(cos, z.v, a.im)}
+                           : Complex{fma(-cos, z.v, a.re), fma(cos, z.u, a.im)};
+}
+
+// a, b = a + z i^quarters, a - z i^quarters
+GPUINT_DEVICE void butterfly(Complex& a, Complex& b, Turned z, u32 quarters) {
+  const Complex c = a;
+  a = sum(c, z, quarters);
+  b = sum(c, z, quarters + 2);
+}
+
+// Sixteenths of a turn from a level's first node to node 2 (NODE / 2).
+template <u32 LEVEL, u32 NODE>
+constexpr u32 SIXTEENTHS = bit_reversed(NODE & ~1u, LEVEL) << (LEVELS - 1 - LEVEL);
+
+// A node and all below it to LEVELS levels, depth first: few rotations are needed at a time.
+template <u32 LEVEL, u32 NODE, u32 LEVELS, class Turn>
+GPUINT_DEVICE void split(Complex (&x)[RADIX], const Turn& turn) {
+  constexpr u32 HALF = RADIX >> (LEVEL + 1), FIRST = NODE * 2 * HALF;
+  GPUINT_UNROLL(8)
+  for (u32 i = FIRST; i < FIRST + HALF; ++i)
+    butterfly(x[i], x[i + HALF],
+              turn(Direction::Forward, LEVEL, SIXTEENTHS<LEVEL, NODE>, x[i + HALF]), NODE % 2);
+  if constexpr (LEVEL + 1 < LEVELS)
+    split<LEVEL + 1, 2 * NODE, LEVELS>(x, turn), split<LEVEL + 1, 2 * NODE + 1, LEVELS>(x, turn);
+}
+
+// Joins what was split, all of it or (STEP = TAIL) down to nodes of TAIL points.
+template <u32 LEVEL, u32 NODE, u32 STEP, class Turn>
+GPUINT_DEVICE void join(Complex (&x)[RADIX], const Turn& turn) {
+  constexpr u32 HALF = 1 << LEVEL, QUARTER = max_of(HALF / 2, 1), FIRST = NODE * 2 * HALF;
+  if constexpr (HALF > STEP)
+    join<LEVEL - 1, 2 * NODE, STEP>(x, turn), join<LEVEL - 1, 2 * NODE + 1, STEP>(x, turn);
+  GPUINT_UNROLL(8)
+  for (u32 i = 0; i < HALF; ++i) {
+    const u32 first = i / STEP * STEP;
+    butterfly(x[FIRST + i], x[FIRST + i + HALF],
+              turn(Direction::Inverse, LEVEL, first % QUARTER * (8 / HALF), x[FIRST + i + HALF]),
+              first < QUARTER ? 0 : 3);
+  }
+}
+
+// The first pass, over real numbers if there is one part.
+template <u32 PARTS>
+GPUINT_DEVICE void split_digits(Complex (&x)[RADIX], const FirstPass& turn) {
+  if constexpr (PARTS == 1) {
+    const Rotation by = turn.at[0][0];
+    const double sin = by.cos * by.tan;
+    GPUINT_UNROLL(8)
+    for (u32 i = 0; i < RADIX / 2; ++i) {
+      const double a = x[i].re, b = x[i + RADIX / 2].re;
+      x[i] = {fma(by.cos, b, a), sin * b};
+      x[i + RADIX / 2] = {fma(-by.cos, b, a), -sin * b};
+    }
+    split<1, 0, LEVELS>(x, turn), split<1, 1, LEVELS>(x, turn);
+  } else {
+    split<0, 0, LEVELS>(x, turn);
+  }
+}
+
+// The points of a part in shared memory, where 16-byte accesses of eight neighbouring threads meet
+// all banks, whichever of the three ways they take.
+//
+// The word just below is 0. Places that depend on it are worked out anew for every transform: ptxas
+// would keep those of one transform for the next, in local memory.
+struct Exchange {
+  Complex* at;
+  u32 thread;
+
+  GPUINT_DEVICE static u32* zero(unsigned char* bytes) { return reinterpret_cast<u32*>(bytes) - 1; }
+
+  GPUINT_DEVICE explicit Exchange(unsigned char* bytes)
+      : at(reinterpret_cast<Complex*>(bytes)),
+        thread(threadIdx.x + *static_cast<volatile u32*>(zero(bytes))) {}
+
+  // Point thread + 256 i.
+  GPUINT_DEVICE Complex& column(u32 i) const { return at[(thread ^ (thread / 16 % 8)) + 256 * i]; }
+  // Point 256 group + 16 i + lane, for the groups of 16 threads.
+  GPUINT_DEVICE Complex& strided(u32 i) const {
+    return at[thread / 16 * 256 + 16 * i + (thread % 16 ^ i % 8)];
+  }
+  // Point 256 group + 16 lane + i.
+  GPUINT_DEVICE Complex& row(u32 i) const {
+    return at[thread * 16 + (i % 8 ^ thread % 8) + i / 8 * 8];
+  }
+};
+
+using Last = Rotations<LEVELS - TAIL_LEVELS>;
+
+// Splits points thread + 256 i of a part into nodes of TAIL points, points 16 thread + i; the
+// rotations of the last pass. Calls `then` when this thread has read all it needs from the
+// exchange.
+template <u32 PARTS, class Then>
+GPUINT_DEVICE Last transform(Complex (&x)[RADIX], u32 k, unsigned char* bytes, Then then) {
+  const Exchange exchange(bytes);
+  const PartTables<PARTS>& tables = TABLES<PARTS>.part[k];
+  split_digits<PARTS>(x, CONSTANTS<PARTS>.part[k].first);
+  __syncthreads();  // nobody reads any more what was there
+  GPUINT_UNROLL(16)
+  for (u32 i = 0; i < RADIX; ++i) exchange.column(i) = x[i];
+  const Rotations<LEVELS> second(tables.second, exchange.thread / 16);
+  __syncthreads();
+  GPUINT_UNROLL(16)
+  for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.strided(i);
+  split<0, 0, LEVELS>(x, second);
+  GPUINT_UNROLL(16)
+  for (u32 i = 0; i < RADIX; ++i) exchange.strided(i) = x[i];
+  const Last third(tables.third, exchange.thread);
+  __syncwarp();
+  GPUINT_UNROLL(16)
+  for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.row(i);
+  then();
+  split<0, 0, LEVELS - TAIL_LEVELS>(x, third);
+  return third;
+}
+
+GPUINT_DEVICE Complex add_product(Complex sum, Complex a, Complex b) {
+  return {fma(-a.im, b.im, fma(a.re, b.re, sum.re)), fma(a.im, b.re, fma(a.re, b.im, sum.im))};
+}
+
+// x = a x in all nodes from NODE on: products of polynomials modulo t^TAIL - w, w a rotation of the
+// last level. Point i of a is other(i).
+template <u32 NODE, class Other>
+GPUINT_DEVICE void multiply(Complex (&x)[RADIX], const Last& turn, const Other& other) {
+  constexpr u32 LEVEL = LEVELS - TAIL_LEVELS - 1, FIRST = NODE * TAIL;
+  Complex a[TAIL], b[TAIL];
+  GPUINT_UNROLL(4)
+  for (u32 i = 0; i < TAIL; ++i) a[i] = other(FIRST + i), b[i] = x[FIRST + i];
+  GPUINT_UNROLL(4)
+  for (u32 k = 0; k < TAIL; ++k) {
+    Complex low{0, 0}, high{0, 0};
+    GPUINT_UNROLL(4)
+    for (u32 i = 0; i < TAIL; ++i) {
+      if (i <= k)
+        low = add_product(low, a[i], b[k - i]);
+      else
+        high = add_product(high, a[i], b[k + TAIL - i]);
+    }
+    x[FIRST + k] = low;
+    if (k + 1 < TAIL)
+      x[FIRST + k] = sum(low, turn(Direction::Forward, LEVEL, SIXTEENTHS<LEVEL, NODE / 2>, high),
+                         NODE / 2 % 2 + NODE % 2 * 2);
+  }
+  if constexpr (FIRST + TAIL < RADIX) multiply<NODE + 1>(x, turn, other);
+}
+
+// The inverse, but for the weights and the factor POINTS / TAIL.
+template <u32 PARTS>
+GPUINT_DEVICE void inverse(Complex (&x)[RADIX], unsigned char* bytes) {
+  const Exchange exchange(bytes);
+  join<LEVELS - 1, 0, TAIL>(x, Constant{});
+  GPUINT_UNROLL(16)
+  for (u32 i = 0; i < RADIX; ++i) exchange.row(i) = x[i];
+  const Rotations<LEVELS> second(TABLES<PARTS>.second, exchange.thread % 16 / TAIL);
+  __syncwarp();
+  GPUINT_UNROLL(16)
+  for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.strided(i);
+  join<LEVELS - 1, 0, 1>(x, second);
+  GPUINT_UNROLL(16)
+  for (u32 i = 0; i < RADIX; ++i) exchange.strided(i) = x[i];
+  const Rotations<LEVELS> third(TABLES<PARTS>.third, exchange.thread / TAIL);
+  __syncthreads();
+  GPUINT_UNROLL(16)
+  for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.column(i);
+  join<LEVELS - 1, 0, 1>(x, third);
+}
+
+// The most that a column of a product differs from its integer before it is rounded.
+__host__ __device__ constexpr double worst_error(u32 parts) {
+  const double pass = 4 + 4 + 7 + 8, last_pass = 4 + 4 + 7, first_inverse_pass = 1 + 1 + 3,
+               weights = 7, products = 9;
+  const double forward_sums = parts == 1 ? 0 : 2.0 * parts,
+               inverse_sums = parts == 1 ? 0 : 3.0 * parts;
+  const double forward = 2 * pass + last_pass + forward_sums,
+               inverse = first_inverse_pass + 2 * pass + weights + inverse_sums;
+  const double relative = (2 * forward + products + inverse) / (1ull << 53);
+  return (1 << 30) * (POINTS * parts + 3.0) * relative * (1 + relative);
+}
+
+}  // namespace gpuint::fft

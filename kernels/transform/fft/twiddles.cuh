@@ -1,0 +1,183 @@
+// Twiddles of the transforms of passes.cuh, and their product with a point.
+//
+// Within four
+// levels that begin with theta, the rotations of a level are those of its first node, e(theta /
+// 2^(level+1)), turned by a constant 0 .. 3 sixteenths and whole quarters: four rotations from a
+// table do for 15 nodes. The first pass has the same for all threads, where constant memory may
+// have every one.
+#pragma once
+#include "transform/common.cuh"
+#include "transform/fft/rotation.cuh"
+
+namespace gpuint::fft {
+
+constexpr u32 POINTS = 4096, RADIX = 16, LEVELS = 4, THREADS = 256;
+constexpr u32 TAIL = 2, TAIL_LEVELS = 1;  // points of a node, and the levels that it saves
+constexpr u32 PART_BITS = 16 * POINTS, PART_LIMBS = PART_BITS / 32;
+
+// e(theta_k j / denominator)
+template <u32 PARTS>
+__host__ __device__ constexpr exact::Unit part_unit(u32 k, u32 j, u32 denominator) {
+  return exact::unit((4 * k + 1) * j, 4 * PARTS * denominator);
+}
+
+// cos (u + i v)
+struct Turned {
+  double cos, u, v;
+};
+
+GPUINT_DEVICE Turned turn(Rotation by, Complex z) {
+  return {by.cos, fma(-by.tan, z.im, z.re), fma(by.tan, z.re, z.im)};
+}
+
+// The rotations of a pass for COUNT groups of threads: e(theta / 2^(level+1)), theta = (base +
+// order(group)) / COUNT.
+template <u32 COUNT, u32 LEVELS = fft::LEVELS>
+struct PassTable {
+  Rotation at[LEVELS][COUNT] = {};
+
+  __host__ __device__ constexpr PassTable() {}
+
+  template <class Order>
+  __host__ __device__ constexpr PassTable(u32 base, u32 base_denominator, Order order) {
+    for (u32 level = 0; level < LEVELS; ++level) {
+      const u32 turn = COUNT << (level + 1);
+      const exact::Progression<COUNT> units(exact::unit(base, base_denominator * turn),
+                                            exact::unit(1, turn));
+      for (u32 i = 0; i < COUNT; ++i) at[level][i] = exact::rotation(units.at[order(i)]);
+    }
+  }
+};
+
+template <u32 BITS>
+struct Reversed {
+  __host__ __device__ constexpr u32 operator()(u32 i) const { return bit_reversed(i, BITS); }
+};
+struct Natural {
+  __host__ __device__ constexpr u32 operator()(u32 i) const { return i; }
+};
+
+// The rotations of the first pass, which are the same for all threads, each constant turn with its
+// own.
+struct FirstPass {
+  Rotation at[LEVELS][4] = {};
+
+  __host__ __device__ constexpr FirstPass() {}
+
+  __host__ __device__ constexpr FirstPass(u32 base, u32 base_denominator) {
+    for (u32 level = 0; level < LEVELS; ++level) {
+      const exact::Unit first = exact::unit(base, base_denominator << (level + 1));
+      for (u32 j = 0; j < 4; ++j) at[level][j] = exact::rotation(first * exact::unit(j, 16));
+    }
+  }
+
+  GPUINT_DEVICE Turned operator()(Direction, u32 level, u32 sixteenths, Complex z) const {
+    return turn(at[level][sixteenths], z);
+  }
+};
+
+// What depends on the part, the same for all threads.
+template <u32 PARTS>
+struct PartConstants {
+  FirstPass first;
+  Complex coarse[RADIX] = {};     // e(-theta 256 i / POINTS) TAIL / POINTS
+  Complex turns[2 * PARTS] = {};  // e(theta s)
+
+  __host__ __device__ constexpr PartConstants() {}
+
+  __host__ __device__ constexpr explicit PartConstants(u32 k) : first(4 * k + 1, 4 * PARTS) {
+    for (u32 i = 0; i < RADIX; ++i) {
+      const exact::Unit unit = part_unit<PARTS>(k, i, RADIX);
+      coarse[i] = {unit.cos.hi * TAIL / POINTS, -unit.sin.hi * TAIL / POINTS};
+    }
+    for (u32 s = 0; s < 2 * PARTS; ++s) {
+      const exact::Unit unit = part_unit<PARTS>(k, s, 1);
+      turns[s] = {unit.cos.hi, unit.sin.hi};
+    }
+  }
+};
+
+// What depends on the part and on the thread.
+template <u32 PARTS>
+struct PartTables {
+  PassTable<16> second;                        // by group of 16 threads
+  PassTable<256, LEVELS - TAIL_LEVELS> third;  // by thread
+  Rotation weights[256 / TAIL] = {};  // e(theta TAIL j / POINTS), conjugated where it is used
+
+  __host__ __device__ constexpr PartTables() {}
+
+  __host__ __device__ constexpr explicit PartTables(u32 k)
+      : second(4 * k + 1, 4 * PARTS, Reversed<4>{}), third(4 * k + 1, 4 * PARTS, Reversed<8>{}) {
+    const exact::Progression<256 / TAIL> fine(exact::unit(0, 1), part_unit<PARTS>(k, TAIL, POINTS));
+    for (u32 j = 0; j < 256 / TAIL; ++j) weights[j] = exact::rotation(fine.at[j]);
+  }
+};
+
+template <u32 PARTS>
+struct Constants {
+  PartConstants<PARTS> part[PARTS];
+
+  __host__ __device__ constexpr Constants() {
+    for (u32 k = 0; k < PARTS; ++k) part[k] = PartConstants<PARTS>(k);
+  }
+};
+
+template <u32 PARTS>
+struct Tables {
+  PartTables<PARTS> part[PARTS];
+  PassTable<16 / TAIL> second;  // of the inverse, by TAIL threads of a group
+  PassTable<256 / TAIL> third;  // of the inverse, by TAIL threads
+
+  __host__ __device__ constexpr Tables() : second(0, 1, Natural{}), third(0, 1, Natural{}) {
+    for (u32 k = 0; k < PARTS; ++k) part[k] = PartTables<PARTS>(k);
+  }
+};
+
+template <u32 PARTS>
+__constant__ constexpr Constants<PARTS> CONSTANTS{};
+
+template <u32 PARTS>
+__device__ constexpr Tables<PARTS> TABLES{};
+
+// e(j / 16)
+GPUINT_DEVICE Rotation constant_turn(u32 j) {
+  return j == 0   ? Rotation{1, 0}
+         : j == 1 ? Rotation{0.92387953251128675613, 0.41421356237309504880}
+         : j == 2 ? Rotation{0.70710678118654752440, 1}
+                  : Rotation{0.38268343236508977173, 2.41421356237309504880};
+}
+
+// The rotations of a pass. The nodes of a level that differ by more than quarter turns are constant
+// turns, in sixteenths, from the first one.
+
+template <u32 LEVELS>
+struct Rotations {
+  Rotation at[LEVELS];
+
+  template <u32 COUNT>
+  GPUINT_DEVICE Rotations(const PassTable<COUNT, LEVELS>& table, u32 group) {
+    GPUINT_UNROLL(4)
+    for (u32 level = 0; level < LEVELS; ++level) at[level] = table.at[level][group];
+  }
+
+  GPUINT_DEVICE Turned operator()(Direction direction, u32 level, u32 sixteenths, Complex z) const {
+    Rotation by = at[level], more = constant_turn(sixteenths);
+    if (direction == Direction::Inverse) by.tan = -by.tan, more.tan = -more.tan;
+    const Turned once = turn(by, z);
+    if (sixteenths == 0) return once;
+    const Turned twice = turn(more, {once.u, once.v});
+    return {once.cos * twice.cos, twice.u, twice.v};
+  }
+};
+
+// Where theta is 0.
+struct Constant {
+  GPUINT_DEVICE Turned operator()(Direction direction, u32, u32 sixteenths, Complex z) const {
+    if (sixteenths == 0) return {1, z.re, z.im};
+    Rotation by = constant_turn(sixteenths);
+    if (direction == Direction::Inverse) by.tan = -by.tan;
+    return turn(by, z);
+  }
+};
+
+}  // namespace gpuint::fft
