@@ -14,9 +14,6 @@
 // need whole. Every remainder is below 2V <= 2 B^P <= B^(T K), so columns mod B^(T K) are all that
 // is needed.
 //
-// Rh Y is computed by pairs of lanes, each its half, which saves a quarter of all products; a lane
-// alone computes both.
-//
 // A lane holds the complement of its limbs of the remainder, B^K - 1 - R, to which it adds: Q V
 // goes in as the products come. A block shifts the remainder up by 8 limbs: 8 of each lane come
 // from the lane below, the first lane's from the dividend. Each lane adds its K columns of Q V, and
@@ -25,7 +22,6 @@
 // when it happens (a lane that overflowed is below 9 B and does not propagate).
 #pragma once
 #include "core/abi.cuh"
-#include "core/bounds.cuh"
 #include "core/digits.cuh"
 #include "core/group.cuh"
 #include "core/limbs.cuh"
@@ -34,6 +30,8 @@
 #include "core/occupancy.cuh"
 #include "core/ptx.cuh"
 #include "core/rows.cuh"
+#include "div/lanes/estimate.cuh"
+#include "div/lanes/layout.cuh"
 #include "div/lanes/short_block.cuh"
 #include "div/rows.cuh"
 #include "div/sorted.cuh"
@@ -50,6 +48,7 @@ struct LaneDivision {
   static constexpr u32 K = K_;
   static constexpr u32 OWN_WORDS = K / WORD;
   static constexpr u32 BLOCK_WORDS = SHORT_BLOCK / WORD;
+  using Lane = LaneRecord<K>;
   static_assert(S::LIMB_BITS == 32 && N % SHORT_BLOCK == 0, "rows of whole blocks");
   static_assert(K % WORD == 0 && TILE % WORD == 0 && K >= 16,
                 "the window of an estimate is one lane's");
@@ -72,18 +71,6 @@ struct LaneDivision {
   static constexpr u32 SCANNED_WORDS = ceil_div(S::WORDS, Scanner::THREADS);
   static constexpr u32 SCANNED_ROWS = max_of(1, 16 / SCANNED_WORDS);
 
-  // What a lane keeps in shared memory, where it takes no registers: the same in all blocks of a
-  // row's quotient. An odd number of words, so that the lanes' are apart from each other by banks.
-  static constexpr u32 RECORD_V = 0;  // its limbs of the divisor and the 8 below
-  static constexpr u32 RECORD_INVERSE =
-      K + SHORT_BLOCK;  // its half of the reciprocal, and the other one
-  static constexpr u32 RECORD_ROW = RECORD_INVERSE + 2 * HALF_ROWS;  // the row's place in the batch
-  static constexpr u32 RECORD_WORDS = RECORD_ROW + 1;                // words of the divisor
-  static constexpr u32 RECORD_LANES = RECORD_ROW + 2;                // of the team
-  static constexpr u32 RECORD_RANK = RECORD_ROW + 3;                 // of the lane
-  static constexpr u32 RECORD_SIGHT = RECORD_ROW + 4;                // a `Sight`
-  static constexpr u32 RECORD = (ceil_div(RECORD_SIGHT + 1, WORD) | 1) * WORD;
-
   // The rows that fall to a block, in shared memory too.
   struct Share {
     u64 first, end;  // rows left, the first of the batch at hand first
@@ -94,14 +81,14 @@ struct LaneDivision {
   };
   static constexpr u32 SHARE_BYTES = 32;
 
-  static constexpr u32 SHARED = THREADS * RECORD * 4 + SHARE_BYTES + Sorted::BYTES;
+  static constexpr u32 SHARED = THREADS * Lane::LIMBS * 4 + SHARE_BYTES + Sorted::BYTES;
   static constexpr u32 SCRATCH = 0;
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(REGISTERS, THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    u32* const record = reinterpret_cast<u32*>(shared) + threadIdx.x * RECORD;
-    Share* const share = reinterpret_cast<Share*>(shared + THREADS * RECORD * 4);
-    Sorted sorted(shared + THREADS * RECORD * 4 + SHARE_BYTES);
+    u32* const record = reinterpret_cast<u32*>(shared) + threadIdx.x * Lane::LIMBS;
+    Share* const share = reinterpret_cast<Share*>(shared + THREADS * Lane::LIMBS * 4);
+    Sorted sorted(shared + THREADS * Lane::LIMBS * 4 + SHARE_BYTES);
     if (threadIdx.x == 0) {
       // In batches of equal size too.
       const u64 rows = (o.rows + gridDim.x - 1) / gridDim.x;
@@ -181,34 +168,6 @@ struct LaneDivision {
       }
     }
   }
-
-  struct Team {
-    u32 lanes;
-    u32 base;  // first lane
-    u32 rank;  // of this lane
-  };
-
-  // Where a lane finds what it needs for an estimate, in one limb.
-  struct Sight {
-    u32 bits;
-    GPUINT_DEVICE Sight(const Team& team, u32 n, u32 s) {
-      const u32 odd = team.rank % 2;
-      const u32 top = (team.base + team.lanes - 1) % 32;
-      // A lane with the other half of the reciprocal.
-      const u32 partner =
-          (team.base + team.rank + (odd != 0 || team.rank + 1 == team.lanes ? 31 : 1)) % 32;
-      bits = top | partner << 5 | s << 10 | (n % WORD) << 15 | odd << 17 |
-             (team.lanes == 1 ? 1u << 18 : 0u);
-    }
-    GPUINT_DEVICE explicit Sight(u32 given) : bits(given) {}
-    GPUINT_DEVICE int top() const { return static_cast<int>(bits & 31); }
-    GPUINT_DEVICE int partner() const { return static_cast<int>(bits >> 5 & 31); }
-    GPUINT_DEVICE u32 bit_shift() const { return bits >> 10 & 31; }
-    GPUINT_DEVICE bool two_limbs_up() const { return (bits & 1u << 16) != 0; }
-    GPUINT_DEVICE bool one_limb_up() const { return (bits & 1u << 15) != 0; }
-    GPUINT_DEVICE bool odd() const { return (bits & 1u << 17) != 0; }
-    GPUINT_DEVICE bool alone() const { return (bits & 1u << 18) != 0; }
-  };
 
   // x and the carries from one lane to another, of which `carry` is this one's own; the carry out
   // of the team. All lanes of the warp.
@@ -294,10 +253,10 @@ struct LaneDivision {
     const bool active = member < rows && words != 0;
     if (longest != 0) {
       // Lanes without a row do as if they had the first, but store nothing.
-      record[RECORD_ROW] = active ? own : sorted.order[slot];
-      record[RECORD_WORDS] = active ? words : longest;
-      record[RECORD_LANES] = lanes;
-      record[RECORD_RANK] = threadIdx.x % 32 - member * lanes;
+      record[Lane::ROW] = active ? own : sorted.order[slot];
+      record[Lane::WORDS] = active ? words : longest;
+      record[Lane::LANES] = lanes;
+      record[Lane::RANK] = threadIdx.x % 32 - member * lanes;
       divide(o, first, active, record);
     }
     const Group<32> warp(nullptr);
@@ -310,8 +269,8 @@ struct LaneDivision {
   }
 
   GPUINT_DEVICE static Team team_of(const u32* record) {
-    const u32 rank = record[RECORD_RANK];
-    return {record[RECORD_LANES], threadIdx.x % 32 - rank, rank};
+    const u32 rank = record[Lane::RANK];
+    return {record[Lane::LANES], threadIdx.x % 32 - rank, rank};
   }
 
   // What the record names; `active`: whether the results are wanted.
@@ -319,13 +278,13 @@ struct LaneDivision {
     u32 r[K];
     u32 blocks, scale;
     {
-      const u64 row = first + record[RECORD_ROW];
+      const u64 row = first + record[Lane::ROW];
       const Team team = team_of(record);
       const u32* const divisor = Divisors::at(o, row);
       const u32* const dividend = input_row<S>(o, 0, row);
       u32 bits = 0, u_bits = 0;
       {
-        const u32 k = (record[RECORD_WORDS] - 1) * WORD;
+        const u32 k = (record[Lane::WORDS] - 1) * WORD;
         u32 word[WORD];
         read_word<S>(divisor, k, word);
         bits = bits_of_word(word, k);
@@ -340,13 +299,13 @@ struct LaneDivision {
       // The same for all teams of a warp: where fewer would do, the first quotients are zero.
       blocks = __reduce_max_sync(~0u, limbs > n ? ceil_div(limbs - n, SHORT_BLOCK) : 0);
       scale = team.lanes * OWN_WORDS - words;  // k
-      record[RECORD_SIGHT] = Sight(team, n, s).bits;
+      record[Lane::LAYOUT] = LaneLayout(team, n, s).bits;
       const i32 own_word = static_cast<i32>(team.rank * OWN_WORDS - scale);
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS + BLOCK_WORDS; ++w) {
         u32 word[WORD];
         read_or_zero(divisor, own_word + static_cast<i32>(w) - static_cast<i32>(BLOCK_WORDS), word);
-        store_word(record + RECORD_V + w * WORD, word);
+        store_word(record + Lane::DIVISOR + w * WORD, word);
       }
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS; ++w)
@@ -362,25 +321,25 @@ struct LaneDivision {
       if (blocks > 0) {
         u32 y[9];
         short_reciprocal([&](i32 i) { return i >= 0 ? __ldg(divisor + i) : 0; }, n, s, y);
-        GPUINT_ASSERT(!active || team.rank != 0 || is_reciprocal(y, divisor, n, s),
+        GPUINT_ASSERT(!active || team.rank != 0 || is_short_reciprocal(y, divisor, n, s),
                       "Y is a strict underestimate by less than 2");
         const u32 odd = team.rank % 2;
         GPUINT_UNROLL(5)
         for (u32 i = 0; i < HALF_ROWS; ++i) {
           const u32 low = i < 4 ? y[7 - 2 * i] : 0;
-          record[RECORD_INVERSE + i] = odd != 0 ? low : y[8 - 2 * i];
-          record[RECORD_INVERSE + HALF_ROWS + i] = low;  // of a team of one
+          record[Lane::INVERSE + i] = odd != 0 ? low : y[8 - 2 * i];
+          record[Lane::INVERSE + HALF_ROWS + i] = low;  // of a team of one
         }
       }
     }
     if (blocks > 0) divide_blocks(o, first, active, record, blocks, scale, r);
     {
-      const u64 row = first + record[RECORD_ROW];
+      const u64 row = first + record[Lane::ROW];
       const Team team = team_of(record);
       u32 x[K];
       GPUINT_UNROLL(K)
       for (u32 i = 0; i < K; ++i) x[i] = r[i];
-      const u32 carry = add_limbs(x, record + RECORD_V + SHORT_BLOCK, true);
+      const u32 carry = add_limbs(x, record + Lane::DIVISOR + SHORT_BLOCK, true);
       const bool less = settle(team, x, carry != 0);
       if (!active) return;
       if (!less && team.rank == 0) GPUINT_RARE(LaneLastSubtraction);
@@ -400,21 +359,12 @@ struct LaneDivision {
     }
   }
 
-  // What is proven of Y, for an assertion.
-  GPUINT_DEVICE static bool is_reciprocal(const u32 (&y)[9], const u32* divisor, u32 n, u32 s) {
-    const auto limb = [&](i32 i) { return i >= 0 && i < static_cast<i32>(n) ? divisor[i] : 0; };
-    return strictly_below_reciprocal<u32>(
-        [&](u32 i) { return y[i]; }, 9,
-        [&](u32 i) { return shifted_limb<u32>(limb, static_cast<i32>(i), Distance<u32>(s + 1)); },
-        n, 2);
-  }
-
   // All blocks of a quotient, which it stores; r: the dividend from the first block's remainder to
   // the last's.
   GPUINT_DEVICE static void divide_blocks(const Operands& o, const u64& first, bool active,
                                           const u32* record, u32 blocks, u32 scale, u32 (&r)[K]) {
-    const u64 row = first + record[RECORD_ROW];
-    const bool lowest = record[RECORD_RANK] == 0;
+    const u64 row = first + record[Lane::ROW];
+    const bool lowest = record[Lane::RANK] == 0;
     const u32* const dividend = input_row<S>(o, 0, row);
     u32* const quotient = lowest && active ? output_row<S>(o, 0, row) : nullptr;
     GPUINT_UNROLL(1)
@@ -425,28 +375,7 @@ struct LaneDivision {
       read_or_zero(dividend, at, next);
       read_or_zero(dividend, at + 1, next + WORD);
       u32 q[9];
-      {
-        const Sight sight(record[RECORD_SIGHT]);
-        u32 rh[11] = {}, sum[HALF_COLUMNS], other[HALF_COLUMNS];
-        window(r, sight, rh);
-        GPUINT_UNROLL(10)
-        for (u32 i = 0; i < 10; ++i) rh[i] = __shfl_sync(~0u, rh[i], sight.top());
-        half(record + RECORD_INVERSE, rh, sight.odd(), sum);
-        if (sight.alone()) {
-          half(record + RECORD_INVERSE + HALF_ROWS, rh, true, other);
-        } else {
-          GPUINT_UNROLL(11)
-          for (u32 i = 0; i < HALF_COLUMNS; ++i)
-            other[i] = __shfl_sync(~0u, sum[i], sight.partner());
-        }
-        ptx::add_cc(sum[0], other[0]);
-        GPUINT_UNROLL(10)
-        for (u32 i = 1; i < HALF_COLUMNS; ++i) ptx::addc_cc(sum[i], other[i]);
-        GPUINT_UNROLL(9)
-        for (u32 i = 0; i < 9; ++i) q[i] = sum[i + 2];
-        GPUINT_ASSERT(!active || rh[9] <= 3, "R < 2 v B^8");
-        GPUINT_ASSERT(!active || q[8] <= 1, "Q < 2 B^8");
-      }
+      estimate_in_team<K>(r, record, active, q);
       if (quotient != nullptr) {
         write_word<S>(quotient, SHORT_BLOCK * block, q);
         write_word<S>(quotient, SHORT_BLOCK * block + WORD, q + WORD);
@@ -463,9 +392,9 @@ struct LaneDivision {
       u32 x[K], spill[2] = {0, 0};
       {
         u32 below[SHORT_BLOCK];
-        load_word(record + RECORD_V, below);
-        load_word(record + RECORD_V + WORD, below + WORD);
-        add_columns<0>(r, low, record + RECORD_V, below, q, x, spill);
+        load_word(record + Lane::DIVISOR, below);
+        load_word(record + Lane::DIVISOR + WORD, below + WORD);
+        add_columns<0>(r, low, record + Lane::DIVISOR, below, q, x, spill);
       }
       spill[0] = __shfl_sync(~0u, spill[0], from), spill[1] = __shfl_sync(~0u, spill[1], from);
       if (lowest) spill[0] = spill[1] = 0;
@@ -484,7 +413,7 @@ struct LaneDivision {
         ptx::addc(beyond, 0);
         settle(team_of(record), x, beyond != 0);
         // - V B^8
-        beyond = add_limbs(x, record + RECORD_V, carry);
+        beyond = add_limbs(x, record + Lane::DIVISOR, carry);
         settle(team_of(record), x, beyond != 0);
         if (carry) increment<S>(quotient, SHORT_BLOCK * (block + 1));
       }
@@ -498,33 +427,6 @@ struct LaneDivision {
     GPUINT_UNROLL(4)
     for (u32 i = 0; i < WORD; ++i) limbs[i] = 0;
     if (static_cast<u32>(w) < S::WORDS) read_word<S>(row, static_cast<u32>(w) * WORD, limbs);
-  }
-
-  // Rh as the team's last lane has it.
-  GPUINT_DEVICE static void window(const u32 (&r)[K], const Sight& sight, u32 (&rh)[11]) {
-    u32 at[14];
-    GPUINT_UNROLL(14)
-    for (u32 i = 0; i < 14; ++i) at[i] = r[K - 14 + i];
-    GPUINT_UNROLL(12)
-    for (u32 i = 0; i < 12; ++i) at[i] = sight.two_limbs_up() ? at[i + 2] : at[i];
-    u32 limbs[11];
-    GPUINT_UNROLL(11)
-    for (u32 i = 0; i < 11; ++i) limbs[i] = sight.one_limb_up() ? at[i + 1] : at[i];
-    GPUINT_UNROLL(10)
-    for (u32 i = 0; i < 10; ++i)
-      rh[i] = ~__funnelshift_r(limbs[i], limbs[i + 1], 31 - sight.bit_shift());
-  }
-
-  // One half of Rh Y: of the odd limbs of Y, which meet Rh less its lowest limb, or of the even
-  // ones.
-  GPUINT_DEVICE static void half(const u32* inverse, const u32 (&rh)[11], bool odd,
-                                 u32 (&sum)[HALF_COLUMNS]) {
-    u32 window[10], y[HALF_ROWS];
-    GPUINT_UNROLL(10)
-    for (u32 i = 0; i < 10; ++i) window[i] = odd ? rh[i + 1] : rh[i];
-    GPUINT_UNROLL(5)
-    for (u32 i = 0; i < HALF_ROWS; ++i) y[i] = inverse[i];
-    half_estimate(window, y, sum);
   }
 };
 

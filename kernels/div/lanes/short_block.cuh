@@ -14,6 +14,7 @@
 // dropped columns less than 9/B, the floor less than 1. QED. So no block needs a correction, and
 // one subtraction at most remains at the end, as in quotient.cuh.
 #pragma once
+#include "core/bounds.cuh"
 #include "core/limbs.cuh"
 #include "core/ptx.cuh"
 
@@ -84,6 +85,15 @@ GPUINT_DEVICE void short_reciprocal(Limb limb_of, u32 n, u32 s, u32 (&y)[9]) {
     for (u32 i = 8; i > 0; --i) y[i] = y[i - 1];
     y[0] = q;
   }
+}
+
+// The theorem's bound of Y, for an assertion.
+GPUINT_DEVICE bool is_short_reciprocal(const u32 (&y)[9], const u32* divisor, u32 n, u32 s) {
+  const auto limb = [&](i32 i) { return i >= 0 && i < static_cast<i32>(n) ? divisor[i] : 0; };
+  return strictly_below_reciprocal<u32>(
+      [&](u32 i) { return y[i]; }, 9,
+      [&](u32 i) { return shifted_limb<u32>(limb, static_cast<i32>(i), Distance<u32>(s + 1)); }, n,
+      2);
 }
 
 // Rh Y in two halves, for two lanes of which one takes the even limbs of Y and the other the odd
