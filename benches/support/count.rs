@@ -89,7 +89,7 @@ fn row_count(op: Operation, workload: Workload, kernel: &Kernel, bits: usize) ->
     }
 }
 
-/// Whether a few lanes divide a row: `LANE_DIVISION_BITS` of kernels/div/div.cuh.
+/// Whether a few lanes divide a row: `LANE_DIVISION_BITS` of kernels/tuning/division.cuh.
 fn by_lanes(task: &str, bits: usize) -> bool {
     task == "div_rem_blocked_classical" && bits <= 32768 && bits.is_multiple_of(256)
 }

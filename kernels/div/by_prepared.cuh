@@ -4,8 +4,8 @@
 // as prepare.cuh says, mostly one: L n word products for a quotient of L <= n words by n words, in
 // two dependent products.
 //
-// Short rows are divided by a few lanes each (div/lanes/division.cuh), which need v only: on an
-// H200 that takes less than half the time of a group, even without the reciprocal.
+// Short rows are divided by a few lanes each (div/lanes/division.cuh), which need v only: that
+// takes less than half the time of a group, even without the reciprocal (tuning/division.cuh).
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"
@@ -17,6 +17,7 @@
 #include "div/div.cuh"
 #include "div/prepare.cuh"
 #include "div/quotient.cuh"
+#include "tuning/division.cuh"
 
 namespace gpuint {
 
@@ -38,11 +39,15 @@ struct DivRemByArena : DivisionArena<S, M, Record<S>::LONGEST_BLOCK, S::WORDS + 
 };
 
 // in[0] = u, in[2] = records; out[0] = q, out[1] = r, either may be null.
-template <class S, class M>
-struct GroupDivRemBy : Frame<S, DivRemByArena<S, M>::BYTES> {
-  using Arena = DivRemByArena<S, M>;
+template <class Policy>
+struct GroupDivRemBy
+    : Frame<typename Policy::Rows,
+            DivRemByArena<typename Policy::Rows, typename Policy::Product>::BYTES> {
+  using S = typename Policy::Rows;
+  using Product = typename Policy::Product;
+  using Arena = DivRemByArena<S, Product>;
   using Base = Frame<S, Arena::BYTES>;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(M::DIVISION_REGISTERS, Base::THREADS);
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(Policy::REGISTERS, Base::THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
@@ -58,7 +63,7 @@ struct GroupDivRemBy : Frame<S, DivRemByArena<S, M>::BYTES> {
       write_quotient<S>(group, output_row<S>(o, 0, row), length, S::WORDS, nullptr);
       group.sync();
       if (length > 0)
-        divide_in_blocks<S, M>(
+        divide_in_blocks<S, Product>(
             group, arena, divisor, length, Record<S>::longest_block(divisor.words), [](u32) {},
             [&] { return output_row<S>(o, 0, row); },
             [](typename S::Limb* window, bool) { return window; });
@@ -74,12 +79,9 @@ struct PreparedOperand {
   GPUINT_DEVICE static const u32* at(const Operands& o, u64 row) { return Prepared<S>(o, row).v(); }
 };
 
-// The widest rows that lanes divide faster than a group with a reciprocal.
-constexpr u32 LANE_DIVISION_BY_BITS = 16384;
-
 template <class S, class M, bool SHORT = FIT_LANES<S, LANE_DIVISION_BY_BITS>>
-struct DivRemBy : LaneDivisionOf<S, PreparedOperand<S>> {};
+struct DivRemBy : LaneDivision<S, PreparedOperand<S>> {};
 template <class S, class M>
-struct DivRemBy<S, M, false> : GroupDivRemBy<S, M> {};
+struct DivRemBy<S, M, false> : GroupDivRemBy<PreparedDivisionPolicy<S, M>> {};
 
 }  // namespace gpuint

@@ -23,24 +23,24 @@
 #include "core/math.cuh"
 #include "core/occupancy.cuh"
 #include "core/rows.cuh"
-#include "core/shape.cuh"
 #include "div/lanes/division.cuh"
 #include "div/quotient.cuh"
 #include "div/refine.cuh"
 #include "div/sorted.cuh"
+#include "tuning/division.cuh"
 
 namespace gpuint {
 
 template <class M>
 struct ShiftedInverse {
-  template <class S>
+  template <class Given>
   struct Kernel {
+    using Policy = InversePolicy<Given, M>;
+    using S = typename Policy::Rows;
+    using Product = typename Policy::Product;
     using Limb = typename S::Limb;
-    using Rows = S;
-    using Product = M;
-    using Arena = DivisionArena<S, M, S::WORDS, 0>;
+    using Arena = DivisionArena<S, Product, S::WORDS, 0>;
     static constexpr u32 BYTES = Arena::BYTES;
-    static constexpr u32 BATCH = 4 * S::ROWS;
 
     // The dividend is only read, from global memory: its top for the estimate and its bottom for
     // the remainder.
@@ -52,10 +52,10 @@ struct ShiftedInverse {
       group.sync();
       if (v_bits == 0) return write_undefined<S>(group, o, row);
       const NormalizedDivisor<S> divisor(v_bits);
-      divide_in_one_block<S, M>(
+      divide_in_one_block<S, Product>(
           group, arena, divisor, divisor.quotient_words(u_bits),
           [&](i32 i) { return limb_or_zero<S>(input_row<S>(o, 0, row), i); },
-          [&](u32 p) { refine<S, M>(group, arena, divisor, p); }, o, row);
+          [&](u32 p) { refine<S, Product>(group, arena, divisor, p); }, o, row);
     }
   };
 };
@@ -64,17 +64,14 @@ template <class M>
 struct Blocked {
   template <class Given>
   struct Kernel {
-    // Few threads: most divisors are short, and what one thread does (the seed, the ends of small
-    // products) keeps fewer waiting.
-    using S = Regrouped<Given, min_of(M::DIVISION_LIMBS, Given::N)>;
-    using Rows = S;
-    using Product = M;
+    using Policy = BlockedDivisionPolicy<Given, M>;
+    using S = typename Policy::Rows;
+    using Product = typename Policy::Product;
     using Limb = typename S::Limb;
-    static constexpr u32 BATCH = 4 * S::ROWS;
-    // Longest block. A longer one costs more reciprocal than it saves in steps.
-    static constexpr u32 MAX_BLOCK = max_of(2, S::WORDS / M::DIVISION_BLOCKS);
+    // Longest block.
+    static constexpr u32 MAX_BLOCK = max_of(2, S::WORDS / Policy::BLOCKS);
     // Two words above the dividend are read as zeros.
-    using Arena = DivisionArena<S, M, MAX_BLOCK, S::WORDS + 2>;
+    using Arena = DivisionArena<S, Product, MAX_BLOCK, S::WORDS + 2>;
     static constexpr u32 BYTES = Arena::BYTES;
 
     template <class G>
@@ -90,9 +87,9 @@ struct Blocked {
       const u32 length = divisor.quotient_words(u_bits);
       write_quotient<S>(group, output_row<S>(o, 0, row), length, S::WORDS, nullptr);
       if (length > 0)
-        divide_in_blocks<S, M>(
+        divide_in_blocks<S, Product>(
             group, arena, divisor, length, MAX_BLOCK,
-            [&](u32 p) { refine<S, M>(group, arena, divisor, p); },
+            [&](u32 p) { refine<S, Product>(group, arena, divisor, p); },
             [&] { return output_row<S>(o, 0, row); }, [](Limb* window, bool) { return window; });
       if (correct_remainder<S>(group, arena, divisor, arena.u, length > 0) && group.rank == 0)
         increment<S>(output_row<S>(o, 0, row), 0);
@@ -102,9 +99,9 @@ struct Blocked {
 };
 
 // Where several instances share a warp, rows are taken in the order of their divisors' lengths.
-template <class Kernel, bool SHARE_WARP = (Kernel::Rows::THREADS < 32)>
-struct DivisionFrame : Frame<typename Kernel::Rows, Kernel::BYTES> {
-  using Base = Frame<typename Kernel::Rows, Kernel::BYTES>;
+template <class Kernel, bool SHARE_WARP = (Kernel::S::THREADS < 32)>
+struct DivisionFrame : Frame<typename Kernel::S, Kernel::BYTES> {
+  using Base = Frame<typename Kernel::S, Kernel::BYTES>;
   template <class Work>
   GPUINT_DEVICE static void each(const Operands& o, unsigned char* shared, Work work) {
     Base::run(o, shared, work);
@@ -113,9 +110,10 @@ struct DivisionFrame : Frame<typename Kernel::Rows, Kernel::BYTES> {
 
 template <class Kernel>
 struct DivisionFrame<Kernel, true>
-    : SortedFrame<typename Kernel::Rows, Kernel::BYTES, Kernel::BATCH, Kernel::Rows::WORDS + 1> {
-  using S = typename Kernel::Rows;
-  using Base = SortedFrame<S, Kernel::BYTES, Kernel::BATCH, S::WORDS + 1>;
+    : SortedFrame<typename Kernel::S, Kernel::BYTES, SORTED_ROWS_PER_GROUP * Kernel::S::ROWS,
+                  Kernel::S::WORDS + 1> {
+  using S = typename Kernel::S;
+  using Base = SortedFrame<S, Kernel::BYTES, SORTED_ROWS_PER_GROUP * S::ROWS, S::WORDS + 1>;
   template <class Work>
   GPUINT_DEVICE static void each(const Operands& o, unsigned char* shared, Work work) {
     Base::run(
@@ -130,9 +128,8 @@ struct DivisionFrame<Kernel, true>
 template <class Kernel>
 struct GroupDivision : DivisionFrame<Kernel> {
   using Frame = DivisionFrame<Kernel>;
-  static constexpr u32 REGISTERS = Frame::Base::G::IN_WARP
-                                       ? Kernel::Product::WARP_DIVISION_REGISTERS
-                                       : Kernel::Product::DIVISION_REGISTERS;
+  static constexpr u32 REGISTERS =
+      Frame::Base::G::IN_WARP ? Kernel::Policy::WARP_REGISTERS : Kernel::Policy::REGISTERS;
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(REGISTERS, Frame::THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
@@ -145,43 +142,6 @@ struct GroupDivision : DivisionFrame<Kernel> {
 template <class S, class Strategy>
 struct DivRem : GroupDivision<typename Strategy::template Kernel<S>> {};
 
-// Short rows, in blocks: a few lanes per instance, as long as the longest divisor fits a warp.
-// Measured on an H200. Divisors of 2^k limbs need a word of zeros above, and lanes of 20, 36 and 52
-// limbs hold that without waste. Long lanes spend less on estimates.
-constexpr u32 LANE_DIVISION_BITS = 32768;
-
-// One block for the whole multiprocessor where it surely has the shared memory, in code for compute
-// capability 9.0 alone: other code may run on GPUs with 99 KB for a block.
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-constexpr u32 LANE_DIVISION_BLOCKS = 1;
-#else
-constexpr u32 LANE_DIVISION_BLOCKS = 2;
-#endif
-
-// Rows that a block sorts at a time: about what a multiprocessor gets of a batch of 2^32 bits.
-template <class S>
-constexpr u32 LANE_DIVISION_BATCH = S::N <= 256   ? 4096
-                                    : S::N <= 512 ? 2048
-                                                  : 1024;
-
-// Longer tiles where registers suffice: addresses of rows take fewer where these are powers of two.
-template <class S>
-constexpr u32 LANE_DIVISION_TILE = power_of_two_at_least(S::N) == S::N ? 16 : 12;
-
-template <class S, class Divisors>
-using WideLaneDivision =
-    typename Conditional<S::N <= 256,
-                         LaneDivision<S, 36, 12, 128, 512 / LANE_DIVISION_BLOCKS,
-                                      LANE_DIVISION_BATCH<S>, true, Divisors>,
-                         LaneDivision<S, 52, LANE_DIVISION_TILE<S>, 168, 384 / LANE_DIVISION_BLOCKS,
-                                      LANE_DIVISION_BATCH<S>, true, Divisors>>::Type;
-
-template <class S, class Divisors = SecondOperand<S>>
-using LaneDivisionOf = typename Conditional<
-    S::N <= 64, LaneDivision<S, 20, 8, 96, 128, 256, false, Divisors>,
-    typename Conditional<S::N <= 128, LaneDivision<S, 36, 12, 128, 128, 256, false, Divisors>,
-                         WideLaneDivision<S, Divisors>>::Type>::Type;
-
 // Whether rows are whole blocks of 32-bit limbs, and no longer than that.
 template <class S, u32 MOST_BITS>
 constexpr bool FIT_LANES =
@@ -189,7 +149,7 @@ constexpr bool FIT_LANES =
 
 template <class S>
 struct DivRem<S, Blocked<Classical>>
-    : Conditional<FIT_LANES<S, LANE_DIVISION_BITS>, LaneDivisionOf<S>,
+    : Conditional<FIT_LANES<S, LANE_DIVISION_BITS>, LaneDivision<S>,
                   GroupDivision<typename Blocked<Classical>::Kernel<S>>>::Type {};
 
 }  // namespace gpuint

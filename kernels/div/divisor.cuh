@@ -103,6 +103,11 @@ struct DivisionArena {
   GPUINT_DEVICE void bring_reciprocal(const G&, u32) const {}
 };
 
+// The arena of a kernel that computes the whole reciprocal and only reads the dividend.
+template <class Policy>
+using InverseArena =
+    DivisionArena<typename Policy::Rows, typename Policy::Product, Policy::Rows::WORDS, 0>;
+
 // The lowest n + 1 words of a number given limb by limb.
 template <class Limb, class G, class F>
 GPUINT_DEVICE void copy_low(const G& group, F limb, u32 n, Limb* to) {

@@ -30,6 +30,7 @@
 #include "core/occupancy.cuh"
 #include "core/rows.cuh"
 #include "div/refine.cuh"
+#include "tuning/division.cuh"
 
 namespace gpuint {
 
@@ -90,12 +91,13 @@ struct Prepared {
 };
 
 // in[0] = v, out[0] = records.
-template <class S, class M>
-struct Prepare : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
+template <class Policy>
+struct GroupPrepare : Frame<typename Policy::Rows, InverseArena<Policy>::BYTES> {
+  using S = typename Policy::Rows;
   using Limb = typename S::Limb;
-  using Arena = DivisionArena<S, M, S::WORDS, 0>;
+  using Arena = InverseArena<Policy>;
   using Base = Frame<S, Arena::BYTES>;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(M::DIVISION_REGISTERS, Base::THREADS);
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(Policy::REGISTERS, Base::THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
@@ -108,7 +110,7 @@ struct Prepare : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
       }
       const NormalizedDivisor<S> divisor(bits);
       const u32 p = Record<S>::longest_block(divisor.words) + 1;
-      refine<S, M>(group, arena, divisor, p);
+      refine<S, typename Policy::Product>(group, arena, divisor, p);
       Limb* const record = static_cast<Limb*>(o.out[0]) + row * Record<S>::LIMBS;
       if (group.rank == 0) {
         clear_word(record);
@@ -121,5 +123,8 @@ struct Prepare : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
     });
   }
 };
+
+template <class S, class M>
+struct Prepare : GroupPrepare<PreparePolicy<S, M>> {};
 
 }  // namespace gpuint

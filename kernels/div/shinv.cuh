@@ -13,15 +13,18 @@
 #include "core/occupancy.cuh"
 #include "core/rows.cuh"
 #include "div/div.cuh"
+#include "tuning/division.cuh"
 
 namespace gpuint {
 
-template <class S, class M>
-struct Shinv : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
+template <class Policy>
+struct GroupInverse : Frame<typename Policy::Rows, InverseArena<Policy>::BYTES> {
+  using S = typename Policy::Rows;
+  using Product = typename Policy::Product;
   using Limb = typename S::Limb;
-  using Arena = DivisionArena<S, M, S::WORDS, 0>;
+  using Arena = InverseArena<Policy>;
   using Base = Frame<S, Arena::BYTES>;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(M::DIVISION_REGISTERS, Base::THREADS);
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(Policy::REGISTERS, Base::THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
@@ -66,10 +69,13 @@ struct Shinv : Frame<S, DivisionArena<S, M, S::WORDS, 0>::BYTES> {
                  ? static_cast<Limb>(Limb(1) << (exponent % S::LIMB_BITS))
                  : Limb(0);
     };
-    divide_in_one_block<S, M>(
+    divide_in_one_block<S, Product>(
         group, arena, divisor, divisor.quotient_words(static_cast<u32>(o.scalar) + 1), power,
-        [&](u32 p) { refine<S, M>(group, arena, divisor, p); }, o, row);
+        [&](u32 p) { refine<S, Product>(group, arena, divisor, p); }, o, row);
   }
 };
+
+template <class S, class M>
+struct Shinv : GroupInverse<InversePolicy<S, M>> {};
 
 }  // namespace gpuint

@@ -32,9 +32,9 @@
 #include "core/occupancy.cuh"
 #include "core/ptx.cuh"
 #include "core/rows.cuh"
-#include "core/shape.cuh"
 #include "div/prepare.cuh"
 #include "div/quotient.cuh"
+#include "tuning/modular.cuh"
 
 namespace gpuint {
 
@@ -184,23 +184,28 @@ struct Modular {
 };
 
 // The frame of a kernel for products modulo v.
-template <class S, class M>
-struct ModularFrame : Frame<S, ModularArena<S, M>::BYTES> {
-  using Base = Frame<S, ModularArena<S, M>::BYTES>;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(M::MODULAR_REGISTERS, Base::THREADS);
+template <class Policy>
+struct ModularFrame : Frame<typename Policy::Rows,
+                            ModularArena<typename Policy::Rows, typename Policy::Product>::BYTES> {
+  using S = typename Policy::Rows;
+  using Base = Frame<S, ModularArena<S, typename Policy::Product>::BYTES>;
+  using G = typename Base::G;
+  using Arithmetic = Modular<S, typename Policy::Product, G>;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(Policy::REGISTERS, Base::THREADS);
 };
 
 // in[0] .. in[FACTORS - 1] = factors, in[2] = records, out[0] = their product mod v, or the square
 // of the only one.
-template <class S, class M, u32 FACTORS>
-struct ProductMod : ModularFrame<S, M> {
-  using Base = ModularFrame<S, M>;
+template <class Policy, u32 FACTORS>
+struct ProductMod : ModularFrame<Policy> {
+  using Base = ModularFrame<Policy>;
+  using S = typename Base::S;
   using G = typename Base::G;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Base::run(o, shared, [&](G& group, u64 row, unsigned char* bytes) {
       const Prepared<S> prepared(o, row);
-      Modular<S, M, G> mod(group, bytes, prepared);
+      typename Base::Arithmetic mod(group, bytes, prepared);
       typename S::Limb* const result = output_row<S>(o, 0, row);
       bool is_second_reduced = false;
       // One loop, so that there is one copy of the reduction: b, a, and their product.
@@ -231,15 +236,10 @@ struct ProductMod : ModularFrame<S, M> {
   }
 };
 
-// Threads for products modulo v: as many as the width's kernels have, but no more than leave each
-// the registers that it needs.
-template <class S>
-using ModularShape = Regrouped<S, max_of(S::K, ceil_div(S::N, 512))>;
+template <class S, class M>
+struct MulMod : ProductMod<ModularPolicy<S, M>, 2> {};
 
 template <class S, class M>
-struct MulMod : ProductMod<ModularShape<S>, M, 2> {};
-
-template <class S, class M>
-struct SquareMod : ProductMod<ModularShape<S>, M, 1> {};
+struct SquareMod : ProductMod<ModularPolicy<S, M>, 1> {};
 
 }  // namespace gpuint

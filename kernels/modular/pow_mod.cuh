@@ -46,10 +46,11 @@ GPUINT_DEVICE u32 exponent_digit(const typename S::Limb* exponent, u32 i, u32 k)
 }
 
 // in[0] = a, in[1] = e, in[2] = records, out[0] = a^e mod v.
-template <class S, class M>
-struct PowerMod : ModularFrame<S, M> {
+template <class Policy>
+struct PowerMod : ModularFrame<Policy> {
+  using Base = ModularFrame<Policy>;
+  using S = typename Base::S;
   using Limb = typename S::Limb;
-  using Base = ModularFrame<S, M>;
   using G = typename Base::G;
   // A power of n words takes n words, so the table is dense whatever v is.
   static constexpr u32 TABLE = ((1u << window_bits(S::BITS)) - 1) * S::WORDS * WORD;
@@ -67,7 +68,7 @@ struct PowerMod : ModularFrame<S, M> {
         write_bit(group, prepared.bits() > 1, output_row<S>(o, 0, row));
         return;
       }
-      Modular<S, M, G> mod(group, bytes, prepared);
+      typename Base::Arithmetic mod(group, bytes, prepared);
       const u32 n = mod.divisor.words;
       const u32 k = window_bits(bits);
       const u32 powers = (1u << k) - 1;
@@ -138,6 +139,6 @@ struct PowerMod : ModularFrame<S, M> {
 };
 
 template <class S, class M>
-struct PowMod : PowerMod<ModularShape<S>, M> {};
+struct PowMod : PowerMod<PowerPolicy<S, M>> {};
 
 }  // namespace gpuint

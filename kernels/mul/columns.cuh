@@ -338,21 +338,10 @@ struct Scratch {
 // before (operands written) and after (out read).
 template <u32 WIDEST>
 struct ClassicalTiles {
-  // Registers that a thread of a division by these products needs, in a block and in a group within
-  // a warp.
-  static constexpr u32 DIVISION_REGISTERS = 80;
-  static constexpr u32 WARP_DIVISION_REGISTERS = 112;
-  // One of modular arithmetic keeps more from product to product.
-  static constexpr u32 MODULAR_REGISTERS = 96;
   // Whether a word of zeros must stand below both factors, and PAD_ABOVE zeros above.
   static constexpr bool PADDED = false;
   // Limbs of zeros on both sides of the second operand of whole rows.
   static constexpr u32 ROW_PAD = max_of(WIDEST, PAD);
-  // Limbs of the instance per thread of a division in blocks, and the blocks of the longest
-  // quotient by the shortest divisor.
-  static constexpr u32 DIVISION_LIMBS = 32;
-  static constexpr u32 DIVISION_BLOCKS = 8;
-
   // Limbs that `overflow` must hold for products of a division to so many columns.
   __host__ __device__ static constexpr u32 overflow_limbs(u32 width) {
     return gpuint::overflow_limbs(width);

@@ -145,12 +145,8 @@ GPUINT_DEVICE void bounded_tile(const Limb* a, u32 a_limbs, const Limb* b, u32 b
 }
 
 struct Karatsuba {
-  static constexpr u32 DIVISION_REGISTERS = 128;
-  static constexpr u32 WARP_DIVISION_REGISTERS = 128;
   static constexpr bool PADDED = false;
   static constexpr u32 ROW_PAD = PAD;
-  static constexpr u32 DIVISION_LIMBS = 32;
-  static constexpr u32 DIVISION_BLOCKS = 8;
   // Limbs that `overflow` must hold for products of a division to so many columns.
   __host__ __device__ static constexpr u32 overflow_limbs(u32 width) {
     return gpuint::overflow_limbs(width);

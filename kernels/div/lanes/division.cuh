@@ -36,16 +36,15 @@
 #include "div/rows.cuh"
 #include "div/sorted.cuh"
 #include "mul/columns.cuh"
+#include "tuning/division.cuh"
 
 namespace gpuint {
 
-// K_: limbs a lane owns; TILE: columns it multiplies at a time; REGISTERS: of a thread; BATCH_:
-// rows that a block sorts at a time.
-template <class S, u32 K_, u32 TILE, u32 REGISTERS, u32 THREADS_, u32 BATCH_, bool SHARES = false,
-          class Divisors = SecondOperand<S>>
+template <class S, class Divisors = SecondOperand<S>, class Policy = LaneDivisionPolicy<S>>
 struct LaneDivision {
   static constexpr u32 N = S::N;
-  static constexpr u32 K = K_;
+  static constexpr u32 K = Policy::LIMBS_PER_LANE;
+  static constexpr u32 TILE = Policy::TILE;
   static constexpr u32 OWN_WORDS = K / WORD;
   static constexpr u32 BLOCK_WORDS = SHORT_BLOCK / WORD;
   using Lane = LaneRecord<K>;
@@ -54,12 +53,10 @@ struct LaneDivision {
                 "the window of an estimate is one lane's");
   static_assert(32 * K >= N + WORD, "a warp holds the longest divisor");
 
-  static constexpr u32 THREADS = THREADS_;
-  static constexpr u32 BATCH = BATCH_;
-  // SHARES: as many blocks as run at a time take equal shares of the rows, and fewer where rows are
-  // few. Otherwise each takes a batch, and whichever is done first takes the next.
-  static constexpr u32 PERSISTENT = SHARES ? 1 : 0;
-  static constexpr u32 ROWS = SHARES ? 64 : BATCH;
+  static constexpr u32 THREADS = Policy::THREADS;
+  static constexpr u32 BATCH = Policy::SORTED_ROWS;
+  static constexpr u32 PERSISTENT = Policy::EQUAL_SHARES ? 1 : 0;
+  static constexpr u32 ROWS = Policy::EQUAL_SHARES ? Policy::LEAST_SHARE : BATCH;
   // The key of a row: words of its divisor. Where rows are few blocks, twice that, less 1 where the
   // top bit of the top word is set, which may save a block.
   static constexpr u32 KEYS_OF_WORD = N <= 256 ? 2 : 1;
@@ -83,7 +80,7 @@ struct LaneDivision {
 
   static constexpr u32 SHARED = THREADS * Lane::LIMBS * 4 + SHARE_BYTES + Sorted::BYTES;
   static constexpr u32 SCRATCH = 0;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(REGISTERS, THREADS);
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(Policy::REGISTERS, THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     u32* const record = reinterpret_cast<u32*>(shared) + threadIdx.x * Lane::LIMBS;

@@ -176,16 +176,11 @@ struct ToeplitzRange {
   }
 };
 
-// The products of a division, NT tiles at a time. LIMBS and BLOCKS as in `Classical`. Products with
-// fewer columns than LEAST are classical, and up to four times as many where an operand has fewer
-// limbs: they have no tiles for all warps of a block.
-template <u32 NT, u32 LIMBS, u32 BLOCKS, u32 LEAST = 32, u32 REGISTERS = 128, bool PADDED_ = false>
+// The products of a division, NT tiles at a time. Products with fewer columns than LEAST are
+// classical, and up to four times as many where an operand has fewer limbs: they have no tiles for
+// all warps of a block.
+template <u32 NT, u32 LEAST = 32, bool PADDED_ = false>
 struct TensorColumns {
-  static constexpr u32 DIVISION_REGISTERS = REGISTERS;
-  static constexpr u32 WARP_DIVISION_REGISTERS = REGISTERS;
-  static constexpr u32 MODULAR_REGISTERS = REGISTERS;
-  static constexpr u32 DIVISION_LIMBS = LIMBS;
-  static constexpr u32 DIVISION_BLOCKS = BLOCKS;
   static constexpr bool PADDED = PADDED_;
   static constexpr u32 MOST_CLASSICAL = 4 * LEAST;
 
@@ -321,5 +316,9 @@ struct TensorColumns {
     return carries.out_of(32);
   }
 };
+
+// The same with zeros around both factors, for one warp to a row: no product is too short.
+template <u32 NT>
+using PaddedTensorColumns = TensorColumns<NT, 0, true>;
 
 }  // namespace gpuint

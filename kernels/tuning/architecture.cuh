@@ -1,0 +1,18 @@
+// The architecture that code is compiled for, as far as policies differ.
+#pragma once
+#include "core/platform.cuh"
+
+namespace gpuint {
+
+enum class Architecture {
+  Sm80,   // any GPU from compute capability 8.0 on: 99 KiB of shared memory a block at least
+  Sm90a,  // compute capability 9.0: 227 KiB, warpgroup matrix instructions
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+constexpr Architecture ARCHITECTURE = Architecture::Sm90a;
+#else
+constexpr Architecture ARCHITECTURE = Architecture::Sm80;
+#endif
+
+}  // namespace gpuint

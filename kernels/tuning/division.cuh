@@ -1,0 +1,150 @@
+// Policies of divisions: which product they use, who works on a row, and what a thread may keep.
+//
+// A policy of S, the shape of the kernel, and M, the strategy of its products, has
+//   Product           the products inside of the division
+//   Rows              the shape by which threads share a row
+//   REGISTERS         of a thread, the bound given to the compiler
+//   WARP_REGISTERS    the same where several rows share a warp
+// Measured on an H200, 2026-11-20 and 2026-11-21 (whole shifted inverses by tensor cores, tiles of
+// lanes).
+#pragma once
+#include "core/math.cuh"
+#include "core/shape.cuh"
+#include "mul/columns.cuh"
+#include "mul/karatsuba.cuh"
+#include "mul/tensor/columns.cuh"
+#include "mul/tensor/product.cuh"
+#include "tuning/architecture.cuh"
+#include "tuning/steps.cuh"
+
+namespace gpuint {
+
+template <class M>
+struct DivisionRegisters;
+template <>
+struct DivisionRegisters<Classical> {
+  static constexpr u32 REGISTERS = 80;
+  static constexpr u32 WARP_REGISTERS = 112;
+};
+template <>
+struct DivisionRegisters<Karatsuba> {
+  static constexpr u32 REGISTERS = 128;
+  static constexpr u32 WARP_REGISTERS = 128;
+};
+template <>
+struct DivisionRegisters<TensorCore> {
+  static constexpr u32 REGISTERS = 128;
+  static constexpr u32 WARP_REGISTERS = 128;
+};
+
+// With the products by tensor cores, most of what is left are the passes between them: carries,
+// barriers, the reciprocal's short steps, and the fetching of their instructions. So few threads
+// take a row, one warp to each 2^15 bits, and a block has one row: rows take unequal times, and
+// would wait for those of their block.
+template <class S>
+using TensorRows = Regrouped<S, min_of(32, ceil_div(S::N, 32)), 32>;
+
+// Division in blocks by groups of threads (div/div.cuh). Few threads: most divisors are short, and
+// what one thread does (the seed, the ends of small products) keeps fewer waiting.
+//   LIMBS_PER_THREAD   of a row
+//   BLOCKS             of the longest quotient by the shortest divisor: longer blocks cost more
+//                      reciprocal than they save in steps
+template <class S, class M>
+struct BlockedDivisionPolicy : DivisionRegisters<M> {
+  using Product = M;
+  static constexpr u32 LIMBS_PER_THREAD = 32;
+  static constexpr u32 BLOCKS = 8;
+  using Rows = Regrouped<S, min_of(LIMBS_PER_THREAD, S::N)>;
+};
+template <class S>
+struct BlockedDivisionPolicy<S, TensorCore> : DivisionRegisters<TensorCore> {
+  using Product = TensorColumns<4>;
+  static constexpr u32 LIMBS_PER_THREAD = 32;
+  static constexpr u32 BLOCKS = by_size(S::N, {{4095, 4}, {ANY, 8}});
+  using Rows = Regrouped<S, min_of(LIMBS_PER_THREAD, S::N)>;
+};
+
+// The whole reciprocal, to the length of the quotient: shifted inverses (div/shinv.cuh) and
+// divisions by them (div/div.cuh).
+template <class S, class M>
+struct InversePolicy : DivisionRegisters<M> {
+  using Product = M;
+  using Rows = S;
+};
+// Where a multiprocessor's shared memory holds one row, it has twice the warps.
+template <class S>
+struct InversePolicy<S, TensorCore> : DivisionRegisters<TensorCore> {
+  using Product = TensorColumns<4>;
+  static constexpr u32 LIMBS_PER_THREAD = by_size(S::N, {{8191, TensorRows<S>::K}, {ANY, 16}});
+  using Rows = Regrouped<S, LIMBS_PER_THREAD, 32>;
+};
+
+// Rows of a batch that a block sorts by the lengths of their divisors, for each of its groups,
+// where groups share a warp.
+constexpr u32 SORTED_ROWS_PER_GROUP = 4;
+
+// The preparation of divisors (div/prepare.cuh).
+template <class S, class M>
+struct PreparePolicy : DivisionRegisters<M> {
+  using Product = M;
+  using Rows = S;
+};
+template <class S>
+struct PreparePolicy<S, TensorCore> : DivisionRegisters<TensorCore> {
+  using Product = TensorColumns<4>;
+  using Rows = TensorRows<S>;
+};
+
+// Division by prepared divisors by groups of threads (div/by_prepared.cuh).
+template <class S, class M>
+struct PreparedDivisionPolicy : DivisionRegisters<M> {
+  using Product = M;
+  using Rows = S;
+};
+// Short products waste less with few tiles at a time, long ones read less with many; and so many
+// registers that nothing is spilled around the call of a product.
+template <class S>
+struct PreparedDivisionPolicy<S, TensorCore> {
+  using Product = PaddedTensorColumns<by_size(S::N, {{1023, 2}, {4095, 3}, {ANY, 4}})>;
+  using Rows = TensorRows<S>;
+  static constexpr u32 REGISTERS = by_size(S::N, {{1023, 104}, {4095, 128}, {ANY, 168}});
+};
+
+// The widest rows that a few lanes divide: as long as the longest divisor fits a warp, and, of
+// prepared divisors, as long as they are faster than a group with a reciprocal.
+constexpr u32 LANE_DIVISION_BITS = 32768;
+constexpr u32 LANE_DIVISION_BY_BITS = 16384;
+
+// Division by a few lanes (div/lanes/division.cuh).
+//   LIMBS_PER_LANE     of the divisor. Divisors of 2^k limbs need a word of zeros above, and lanes
+//   of
+//                      20, 36 and 52 limbs hold that without waste; long lanes spend less on
+//                      estimates
+//   TILE               columns multiplied at a time; longer where registers suffice: addresses of
+//                      rows take fewer where these are powers of two
+//   SORTED_ROWS        that a block sorts at a time: of long rows about what a multiprocessor gets
+//   of a
+//                      batch of 2^32 bits
+//   EQUAL_SHARES       as many blocks as run at a time take equal shares of the rows, and fewer
+//   where
+//                      rows are few; otherwise each takes a batch, and whichever is done first
+//                      takes the next
+//   LEAST_SHARE        rows of a block that others are launched beside
+//   BLOCKS             that a multiprocessor's threads are divided among: one where it surely has
+//   the
+//                      shared memory
+template <class S, Architecture A = ARCHITECTURE>
+struct LaneDivisionPolicy {
+  static constexpr u32 LIMBS_PER_LANE = by_size(S::N, {{64, 20}, {256, 36}, {ANY, 52}});
+  static constexpr u32 LONG_TILE = power_of_two_at_least(S::N) == S::N ? 16 : 12;
+  static constexpr u32 TILE = by_size(S::N, {{64, 8}, {256, 12}, {ANY, LONG_TILE}});
+  static constexpr u32 REGISTERS = by_size(S::N, {{64, 96}, {256, 128}, {ANY, 168}});
+  static constexpr bool EQUAL_SHARES = S::N > 128;
+  static constexpr u32 LEAST_SHARE = 64;
+  static constexpr u32 BLOCKS = !EQUAL_SHARES ? 4 : A == Architecture::Sm90a ? 1 : 2;
+  static constexpr u32 THREADS = by_size(S::N, {{256, 512}, {ANY, 384}}) / BLOCKS;
+  static constexpr u32 SORTED_ROWS =
+      by_size(S::N, {{128, 256}, {256, 4096}, {512, 2048}, {ANY, 1024}});
+};
+
+}  // namespace gpuint
