@@ -8,11 +8,11 @@
 #pragma once
 #include "core/abi.cuh"
 #include "core/carry.cuh"
-#include "core/digits.cuh"
 #include "core/frame.cuh"
 #include "core/limbs.cuh"
 #include "core/occupancy.cuh"
 #include "core/rows.cuh"
+#include "tuning/linear.cuh"
 
 namespace gpuint {
 
@@ -21,8 +21,10 @@ struct Sum : Frame<S, 0> {
   using Limb = typename S::Limb;
   using G = typename Frame<S, 0>::G;
   // Limbs of a thread in a round.
-  static constexpr u32 K = S::THREADS >= 8 && S::K > WORD&& ROW_OF_WORDS<S> ? WORD : S::K;
-  static constexpr u32 MIN_BLOCKS = S::THREADS > 32 ? blocks_with_registers(32, S::THREADS) : 1;
+  static constexpr u32 K = SumPolicy<S>::LIMBS_PER_ROUND;
+  static constexpr u32 MIN_BLOCKS = S::THREADS > 32
+                                        ? blocks_with_registers(SumPolicy<S>::REGISTERS, S::THREADS)
+                                        : 1;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {

@@ -25,6 +25,7 @@
 #include "core/group.cuh"
 #include "core/math.cuh"
 #include "core/rows.cuh"
+#include "tuning/linear.cuh"
 
 namespace gpuint {
 
@@ -89,13 +90,15 @@ struct DivRemDigit {
   using Limb = typename S::Limb;
   static constexpr u32 WORDS = ceil_div(S::BITS, 64);
   static constexpr u32 LIMBS = 64 / S::LIMB_BITS;  // in a word
-  // Lanes of a row: each has four words or more.
-  static constexpr u32 LANES = min_of(32, power_of_two_at_least(ceil_div(WORDS, 4)));
+  using Policy = DigitDivisionPolicy;
+  // Lanes of a row.
+  static constexpr u32 LANES =
+      min_of(32, power_of_two_at_least(ceil_div(WORDS, Policy::LEAST_WORDS_PER_LANE)));
   static constexpr u32 CHUNK = ceil_div(WORDS, LANES);
   using G = Group<LANES>;
-  static constexpr u32 THREADS = 128;
+  static constexpr u32 THREADS = Policy::THREADS;
   static constexpr u32 GROUPS = THREADS / LANES;
-  static constexpr u32 ROWS = 8 * GROUPS;
+  static constexpr u32 ROWS = Policy::ROWS_PER_GROUP * GROUPS;
   static constexpr u32 SHARED = 0;
   static constexpr u32 SCRATCH = 0;
   static constexpr u32 PERSISTENT = 0;

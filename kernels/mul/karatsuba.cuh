@@ -7,12 +7,12 @@
 // Differences rather than sums: |a0 - a1| has m / 2 limbs and no carry limb, and a square's three
 // products are squares.
 //
-// Recursion. `depth` halvings, at most KARATSUBA_DEPTH, as many as leave factors of at least
-// KARATSUBA_LIMBS limbs; those are multiplied classically. The recursion is a loop over its lowest
-// nodes t = 0 .. 3^(depth-1): the digits of t to base 3 say which of the three products is taken on
-// each level, and a node is derived from t wherever it is needed, so there is no stack. A lowest
-// node deals the tiles of its three products to the group together, which keeps more threads busy
-// than one after the other.
+// Recursion. `depth` halvings, at most DEPTH, as many as leave factors of at least
+// LEAST_LIMBS limbs; those are multiplied classically (KaratsubaPolicy). The recursion is a loop
+// over its lowest nodes t = 0 .. 3^(depth-1): the digits of t to base 3 say which of the three
+// products is taken on each level, and a node is derived from t wherever it is needed, so there is
+// no stack. A lowest node deals the tiles of its three products to the group together, which keeps
+// more threads busy than one after the other.
 //
 // Any range of columns. A product of lengths m, n to columns lo .. hi is covered by one square
 // block of side h = min(m, n, (hi - lo) / 2), rounded down to 2^depth words, whose 2h columns start
@@ -20,7 +20,7 @@
 // product of equal lengths is all block; a low or high one is a block of half its length and two
 // triangles; a square mirrors its triangles. Of an unbalanced product, or of a middle one, the
 // block is a part only, and the rest stays classical: a second block would cost its own scratch and
-// a pass over the columns. Ranges too narrow for a block of 2 KARATSUBA_LIMBS are classical
+// a pass over the columns. Ranges too narrow for a block of 2 LEAST_LIMBS are classical
 // altogether.
 //
 // Products of limbs, as fractions of the classical ones (full n^2, low or high n^2 / 2):
@@ -36,9 +36,9 @@
 // Scratch of a node of m limbs: two differences of m / 2, the middle product of m and a word; the
 // lowest nodes have 3m / 2 limbs of overflow besides. Halved from level to level this stays below
 // 4h; the block's product takes another 2h where it cannot stand in the result. A kernel whose
-// shared memory would pass KARATSUBA_SHARED with it, or whose groups have more than
-// KARATSUBA_THREADS threads, has none, and its products are classical: so are those of instances of
-// fewer than 2 KARATSUBA_LIMBS.
+// shared memory would pass SHARED_BYTES with it, or whose groups have more than
+// MOST_THREADS threads, has none, and its products are classical: so are those of instances of
+// fewer than 2 LEAST_LIMBS.
 #pragma once
 #include "core/bounds.cuh"
 #include "core/carry.cuh"
@@ -46,22 +46,14 @@
 #include "core/limbs.cuh"
 #include "core/math.cuh"
 #include "mul/columns.cuh"
+#include "tuning/mul.cuh"
 
 namespace gpuint {
 
-// Factors shorter than this are multiplied classically: below, three tiles a product are not enough
-// work for the passes.
-constexpr u32 KARATSUBA_LIMBS = 64;
-// Levels; a fourth would leave most threads of a group without a tile.
-constexpr u32 KARATSUBA_DEPTH = 3;
-// What a block has on every device from sm_80 on.
-constexpr u32 KARATSUBA_SHARED = 163 * 1024;
-// A thread of a larger group has too few registers.
-constexpr u32 KARATSUBA_THREADS = 512;
-
 __host__ __device__ constexpr u32 karatsuba_depth(u32 limbs) {
   u32 depth = 0;
-  while (depth < KARATSUBA_DEPTH && limbs >> (depth + 1) >= KARATSUBA_LIMBS) ++depth;
+  while (depth < KaratsubaPolicy::DEPTH && limbs >> (depth + 1) >= KaratsubaPolicy::LEAST_LIMBS)
+    ++depth;
   return depth;
 }
 
@@ -80,11 +72,14 @@ __host__ __device__ constexpr u64 karatsuba_products(u32 limbs) {
 }
 
 static_assert(
-    KARATSUBA_LIMBS % WORD == 0 && KARATSUBA_LIMBS >= (KARATSUBA_DEPTH + 1) * WORD,
+    KaratsubaPolicy::LEAST_LIMBS % WORD == 0 &&
+        KaratsubaPolicy::LEAST_LIMBS >= (KaratsubaPolicy::DEPTH + 1) * WORD,
     "a leaf is whole words, and the extra words of all levels fit in what 4h leaves over");
-static_assert(karatsuba_products(KARATSUBA_LIMBS) == u64(KARATSUBA_LIMBS) * KARATSUBA_LIMBS &&
-                  4 * karatsuba_products(2 * KARATSUBA_LIMBS) ==
-                      3 * u64(2 * KARATSUBA_LIMBS) * (2 * KARATSUBA_LIMBS),
+static_assert(karatsuba_products(KaratsubaPolicy::LEAST_LIMBS) ==
+                      u64(KaratsubaPolicy::LEAST_LIMBS) * KaratsubaPolicy::LEAST_LIMBS &&
+                  4 * karatsuba_products(2 * KaratsubaPolicy::LEAST_LIMBS) ==
+                      3 * u64(2 * KaratsubaPolicy::LEAST_LIMBS) *
+                          (2 * KaratsubaPolicy::LEAST_LIMBS),
               "the threshold is where the first halving pays");
 
 // One product of the recursion.
@@ -156,8 +151,9 @@ struct Karatsuba {
   __host__ __device__ static constexpr u32 scratch_limbs(u32 operand, u32 width, u32 taken) {
     const u32 side = karatsuba_side(min_of(operand, width / 2));
     const u32 limbs = side * (width == 2 * operand && side == operand ? 4 : 6);
-    const bool fits = u64(S::ROWS) * (taken + limbs * sizeof(typename S::Limb)) <= KARATSUBA_SHARED;
-    return fits && S::THREADS <= KARATSUBA_THREADS ? limbs : 0;
+    const bool fits =
+        u64(S::ROWS) * (taken + limbs * sizeof(typename S::Limb)) <= KaratsubaPolicy::SHARED_BYTES;
+    return fits && S::THREADS <= KaratsubaPolicy::MOST_THREADS ? limbs : 0;
   }
 
   template <class Limb, class G, class Scratch>

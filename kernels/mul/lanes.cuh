@@ -24,19 +24,17 @@
 #include "core/occupancy.cuh"
 #include "core/ptx.cuh"
 #include "mul/product.cuh"
+#include "tuning/mul.cuh"
 
 namespace gpuint {
-
-// Limbs of a row that a lane has registers for.
-constexpr u32 MOST_LANE_LIMBS = 64;
 
 template <class S, Extent E, u32 OPERANDS>
 struct LaneProduct {
   static constexpr u32 N = S::N;
-  static_assert(S::LIMB_BITS == 32 && N % WORD == 0 && N <= MOST_LANE_LIMBS,
+  static_assert(S::LIMB_BITS == 32 && N % WORD == 0 && N <= LaneProductPolicy::MOST_LIMBS,
                 "rows that fit a lane's registers");
 
-  static constexpr u32 WARPS = 4;
+  static constexpr u32 WARPS = LaneProductPolicy::WARPS;
   static constexpr u32 THREADS = 32 * WARPS;
   static constexpr u32 ROWS = THREADS;
   static constexpr u32 STRIDE = N / WORD % 2 == 0 ? N + WORD : N;  // limbs
@@ -46,7 +44,7 @@ struct LaneProduct {
   static constexpr u32 SHARED = WARPS * REGIONS * REGION * sizeof(u32);
   static constexpr u32 SCRATCH = 0;
   static constexpr u32 PERSISTENT = 0;
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(min_of(max_of(128, 4 * N), 255), THREADS);
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(LaneProductPolicy::registers(N), THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     GPUINT_UNROLL(1)

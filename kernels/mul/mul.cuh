@@ -16,6 +16,7 @@
 #include "mul/columns.cuh"
 #include "mul/lanes.cuh"
 #include "mul/product.cuh"
+#include "tuning/mul.cuh"
 
 namespace gpuint {
 
@@ -129,17 +130,20 @@ struct ProductBy {
   using Type = RowProduct<S, M, E, OPERANDS>;
 };
 
-// By the classical strategy. Q = 1 and 2 stand for the paper's groups whatever the width; from Q =
-// 3 on a short row has a lane, in limbs of 32 bits for every digit. Long rows take wide tiles, two
-// to a thread, of which one is short where the other is long.
+// By the classical strategy. A short row has a lane, in limbs of 32 bits for every digit; long rows
+// take wide tiles.
 template <class S, Extent E, u32 OPERANDS>
 struct ProductBy<S, Classical, E, OPERANDS> {
-  static constexpr u32 WIDEST = 8;
+  using Lanes = LaneProductPolicy;
+  using Wide = WideTilePolicy;
   static constexpr bool SHORT =
-      S::Q >= 3 && S::BITS % (32 * WORD) == 0 && S::BITS <= 32 * MOST_LANE_LIMBS;
-  static constexpr bool LONG = OPERANDS == 2 && S::LIMB_BITS == 32 && S::N >= 2048 &&
-                               S::N % (2 * WIDEST) == 0 && S::K >= 8 && S::K <= 2 * WIDEST;
-  using Tiled = RowProduct<Regrouped<S, 2 * WIDEST>, ClassicalTiles<WIDEST>, E, OPERANDS>;
+      S::Q >= Lanes::LEAST_Q && S::BITS % (32 * WORD) == 0 && S::BITS <= 32 * Lanes::MOST_LIMBS;
+  static constexpr bool LONG = OPERANDS == 2 && S::LIMB_BITS == 32 && S::N >= Wide::LEAST_LIMBS &&
+                               S::N % Wide::LIMBS_PER_THREAD == 0 &&
+                               S::K >= Wide::LEAST_LIMBS_PER_THREAD &&
+                               S::K <= Wide::LIMBS_PER_THREAD;
+  using Tiled = RowProduct<Regrouped<S, Wide::LIMBS_PER_THREAD>, ClassicalTiles<Wide::WIDE_TILE>, E,
+                           OPERANDS>;
   using Type = typename Conditional<
       SHORT, LaneProduct<Width<S::BITS>, E, OPERANDS>,
       typename Conditional<LONG, Tiled, RowProduct<S, Classical, E, OPERANDS>>::Type>::Type;

@@ -37,6 +37,10 @@ struct DivisionRegisters<TensorCore> {
   static constexpr u32 WARP_REGISTERS = 128;
 };
 
+// Products of fewer than LEAST_TENSOR_COLUMNS columns have no tiles for all warps of a block.
+constexpr u32 DIVISION_TILES_AT_A_TIME = 4, LEAST_TENSOR_COLUMNS = 32;
+using TensorDivisionColumns = TensorColumns<DIVISION_TILES_AT_A_TIME, LEAST_TENSOR_COLUMNS>;
+
 // With the products by tensor cores, most of what is left are the passes between them: carries,
 // barriers, the reciprocal's short steps, and the fetching of their instructions. So few threads
 // take a row, one warp to each 2^15 bits, and a block has one row: rows take unequal times, and
@@ -58,7 +62,7 @@ struct BlockedDivisionPolicy : DivisionRegisters<M> {
 };
 template <class S>
 struct BlockedDivisionPolicy<S, TensorCore> : DivisionRegisters<TensorCore> {
-  using Product = TensorColumns<4>;
+  using Product = TensorDivisionColumns;
   static constexpr u32 LIMBS_PER_THREAD = 32;
   static constexpr u32 BLOCKS = by_size(S::N, {{4095, 4}, {ANY, 8}});
   using Rows = Regrouped<S, min_of(LIMBS_PER_THREAD, S::N)>;
@@ -74,7 +78,7 @@ struct InversePolicy : DivisionRegisters<M> {
 // Where a multiprocessor's shared memory holds one row, it has twice the warps.
 template <class S>
 struct InversePolicy<S, TensorCore> : DivisionRegisters<TensorCore> {
-  using Product = TensorColumns<4>;
+  using Product = TensorDivisionColumns;
   static constexpr u32 LIMBS_PER_THREAD = by_size(S::N, {{8191, TensorRows<S>::K}, {ANY, 16}});
   using Rows = Regrouped<S, LIMBS_PER_THREAD, 32>;
 };
@@ -91,7 +95,7 @@ struct PreparePolicy : DivisionRegisters<M> {
 };
 template <class S>
 struct PreparePolicy<S, TensorCore> : DivisionRegisters<TensorCore> {
-  using Product = TensorColumns<4>;
+  using Product = TensorDivisionColumns;
   using Rows = TensorRows<S>;
 };
 

@@ -179,7 +179,7 @@ struct ToeplitzRange {
 // The products of a division, NT tiles at a time. Products with fewer columns than LEAST are
 // classical, and up to four times as many where an operand has fewer limbs: they have no tiles for
 // all warps of a block.
-template <u32 NT, u32 LEAST = 32, bool PADDED_ = false>
+template <u32 NT, u32 LEAST, bool PADDED_ = false>
 struct TensorColumns {
   static constexpr bool PADDED = PADDED_;
   static constexpr u32 MOST_CLASSICAL = 4 * LEAST;

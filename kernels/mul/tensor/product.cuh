@@ -20,77 +20,38 @@
 #include "mul/tensor/tile_carries.cuh"
 #include "mul/tensor/toeplitz.cuh"
 #include "mul/tensor/warpgroup.cuh"
+#include "tuning/mul.cuh"
 
 namespace gpuint {
 
 // The strategy. It multiplies whole rows only: products inside of other kernels have other lengths.
 struct TensorCore {};
 
-// How rows are worked on: NT tiles at a time and UNROLL steps in a row (toeplitz.cuh), the next row
-// read while one is worked on if AHEAD is 1, ROWS rows to a block and WARPS warps to a row; so many
-// warps to a multiprocessor must have registers.
-template <u32 NT_, u32 UNROLL_, u32 AHEAD_, u32 ROWS_, u32 WARPS_, u32 RESIDENT_>
-struct Tuning {
-  static constexpr u32 NT = NT_, UNROLL = UNROLL_, AHEAD = AHEAD_, ROWS = ROWS_, WARPS = WARPS_,
-                       RESIDENT = RESIDENT_;
-  static_assert(ROWS == 1 || WARPS == 1, "a block has one barrier");
-};
-
-// The largest divisor of a up to a limit.
-__host__ __device__ constexpr u32 largest_divisor(u32 a, u32 limit) {
-  u32 divisor = min_of(a, limit);
-  while (a % divisor != 0) --divisor;
-  return divisor;
-}
-
-// So many warps to a row that a multiprocessor holds about a dozen, as far as each has whole tiles
-// to copy.
-__host__ __device__ constexpr u32 warps_to_a_row(u32 tiles) {
-  u32 warps = tiles <= 32 ? 1 : tiles <= 64 ? 2 : tiles <= 128 ? 4 : 8;
-  while (warps > 1 && tiles % (2 * warps) != 0) warps /= 2;
-  return warps;
-}
-
-// What was fastest on an H200. Reading ahead, and two steps in a row, want registers that the two
-// halves of a long wide product do not leave.
-template <u32 TILES, Extent E>
-struct Measured {
-  static constexpr u32 NT = largest_divisor(TILES, 16);
-  static constexpr u32 UNROLL = NT <= 8 ? 4 : E == Extent::Low && TILES == 32 ? 2 : 1;
-  static constexpr u32 AHEAD = TILES <= 8 ? 1 : 0;
-  // Few warps have the registers to read a step ahead (toeplitz.cuh).
-  static constexpr u32 RESIDENT = TILES <= 2                             ? 32
-                                  : TILES <= 4                           ? 24
-                                  : TILES <= (E == Extent::Low ? 12 : 8) ? 16
-                                                                         : 12;
-  // Short rows in large blocks, which read and write long stretches of memory.
-  static constexpr u32 ROWS = AHEAD == 0 ? 1 : TILES <= 4 ? RESIDENT : RESIDENT / 2;
-  using Type = Tuning<NT, UNROLL, AHEAD, ROWS, warps_to_a_row(TILES), RESIDENT>;
-};
-
 template <class S, Extent E, u32 OPERANDS,
-          class T = typename Measured<S::BITS / (8 * TILE_DIGITS), E>::Type>
+          class Policy = TensorProductPolicy<S::BITS / (8 * TILE_DIGITS), E>>
 struct TensorProduct {
   static constexpr u32 LIMBS = S::BITS / 32;
   static constexpr u32 TILES = LIMBS / TILE_LIMBS;
   static_assert(S::BITS % (8 * TILE_DIGITS) == 0 && TILES <= 256,
                 "whole tiles, whose sums stay below 2^31");
+  static constexpr u32 NT = Policy::TILES_AT_A_TIME, WARPS = Policy::WARPS_PER_ROW;
+  static_assert(Policy::ROWS == 1 || WARPS == 1, "a block has one barrier");
   using Forms = FactorForms<LIMBS, E == Extent::Wide>;
-  using Engine = Toeplitz<TILES, T::NT, T::UNROLL, Forms>;
-  using G = Group<32 * T::WARPS>;
+  using Engine = Toeplitz<TILES, NT, Policy::UNROLLED_STEPS, Forms>;
+  using G = Group<32 * WARPS>;
   static constexpr u32 GROUPS = (E == Extent::Wide ? 2 : 1) * Engine::GROUPS;
-  static constexpr u32 GROUP_LIMBS = T::NT * TILE_LIMBS;
+  static constexpr u32 GROUP_LIMBS = NT * TILE_LIMBS;
 
-  using Tiles = SharedTiles<T::WARPS, GROUPS, T::NT>;
+  using Tiles = SharedTiles<WARPS, GROUPS, NT>;
   using Handover = typename Tiles::Handover;
-  static constexpr u32 HANDOVERS = T::WARPS == 1 ? 0 : Tiles::HANDOVERS;
+  static constexpr u32 HANDOVERS = WARPS == 1 ? 0 : Tiles::HANDOVERS;
   static constexpr u32 ARENA = Forms::TOTAL + HANDOVERS;  // limbs of a row
 
-  static constexpr u32 THREADS = G::THREADS * T::ROWS;
-  static constexpr u32 SHARED = T::ROWS * ARENA * sizeof(u32);
-  static constexpr u32 ROWS = T::ROWS;
-  static constexpr u32 MIN_BLOCKS = max_of(1, T::RESIDENT * 32 / THREADS);
-  static constexpr u32 PERSISTENT = T::AHEAD;
+  static constexpr u32 THREADS = G::THREADS * Policy::ROWS;
+  static constexpr u32 SHARED = Policy::ROWS * ARENA * sizeof(u32);
+  static constexpr u32 ROWS = Policy::ROWS;
+  static constexpr u32 MIN_BLOCKS = max_of(1, Policy::RESIDENT_WARPS * 32 / THREADS);
+  static constexpr u32 PERSISTENT = Policy::READS_AHEAD ? 1 : 0;
   static constexpr u32 SCRATCH = 0;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
@@ -102,10 +63,10 @@ struct TensorProduct {
     const u64 stride = u64(gridDim.x) * ROWS;
     u64 row = u64(blockIdx.x) * ROWS + G::index();
     Pairs next;
-    if (T::AHEAD == 1 && row < o.rows) next.read(group, o, row, 0);
+    if (Policy::READS_AHEAD && row < o.rows) next.read(group, o, row, 0);
     GPUINT_UNROLL(1)
     for (; row < o.rows; row += stride) {
-      if constexpr (T::AHEAD == 1) {
+      if constexpr (Policy::READS_AHEAD) {
         next.put(group, 0, factors);
         group.sync();
         if (row + stride < o.rows) next.read(group, o, row + stride, 0);
@@ -118,7 +79,7 @@ struct TensorProduct {
         group.sync();
       }
       const Engine engine(factors, group.lane);
-      if constexpr (T::WARPS == 1)
+      if constexpr (WARPS == 1)
         by_one_warp(group, engine, o, row);
       else
         by_warps(group, engine, o, row, reinterpret_cast<Handover*>(arena + Forms::TOTAL));
@@ -131,12 +92,14 @@ struct TensorProduct {
     static constexpr u32 LIMBS_OF_ROUND = 2 * G::THREADS;
     static constexpr bool WHOLE =
         LIMBS % LIMBS_OF_ROUND == 0;  // or lanes have nothing to do in the last round
-    static_assert(WHOLE || T::WARPS == 1, "the rows of a block are whole rounds");
-    static constexpr u32 AT_A_TIME = T::AHEAD == 1 ? LIMBS : Engine::IN_TURN ? 8 : 4;
+    static_assert(WHOLE || WARPS == 1, "the rows of a block are whole rounds");
+    static constexpr u32 AT_A_TIME = Policy::READS_AHEAD ? LIMBS
+                                     : Engine::IN_TURN   ? Policy::PAIRS_IN_TURN
+                                                         : Policy::PAIRS;
     static constexpr u32 ROUNDS = largest_divisor(ceil_div(LIMBS, LIMBS_OF_ROUND), AT_A_TIME);
     static constexpr u32 LIMBS_READ = ROUNDS * LIMBS_OF_ROUND;
     uint2 pair[OPERANDS][ROUNDS];
-    u32 below[OPERANDS][T::WARPS == 1 ? 1 : ROUNDS];  // lane 0: of the limb below its pair
+    u32 below[OPERANDS][WARPS == 1 ? 1 : ROUNDS];  // lane 0: of the limb below its pair
 
     // Limbs from .. from + LIMBS_READ of a row.
     GPUINT_DEVICE void read(const G& group, const Operands& o, u64 row, u32 from) {
@@ -148,10 +111,10 @@ struct TensorProduct {
           const u32 k = from + round * LIMBS_OF_ROUND + 2 * group.rank;
           pair[i][round] = WHOLE || k < LIMBS ? __ldg(reinterpret_cast<const uint2*>(limbs + k))
                                               : make_uint2(0, 0);
-          if constexpr (T::WARPS > 1)
+          if constexpr (WARPS > 1)
             below[i][round] = group.lane == 0 && k > 0 ? __ldg(limbs + k - 1) : 0;
         }
-        if (T::WARPS == 1 && from == 0) below[i][0] = 0;
+        if (WARPS == 1 && from == 0) below[i][0] = 0;
       }
     }
 
@@ -165,8 +128,8 @@ struct TensorProduct {
           // Lane 0 gets the top lane's, which lies below its next pair where a warp has the row to
           // itself.
           const u32 rotated = __shfl_sync(~0u, limbs.y, (group.lane + 31) % 32);
-          const u32 beneath = group.lane == 0 ? below[i][T::WARPS == 1 ? 0 : round] : rotated;
-          if constexpr (T::WARPS == 1) below[i][0] = rotated;
+          const u32 beneath = group.lane == 0 ? below[i][WARPS == 1 ? 0 : round] : rotated;
+          if constexpr (WARPS == 1) below[i][0] = rotated;
           if (!WHOLE && k >= LIMBS) continue;
           if (i == 0) factors.put_a(k, limbs, beneath);
           if (i == OPERANDS - 1) factors.put_b(k, limbs, beneath);
@@ -203,14 +166,14 @@ struct TensorProduct {
     for (u32 i = 0; i < GROUPS; ++i) {
       typename Engine::Sums sums;
       add_up(engine, i, sums);
-      u32 limbs[T::NT];
+      u32 limbs[NT];
       // Wide products have no register to spare for the lane: it is read anew.
       resolve_tiles<LimbsInOrder>(sums, E == Extent::Wide ? ptx::thread() % 32 : group.lane, carry,
                                   limbs);
       u32* const to = place(group, o, row, i);
       if (is_wanted(to)) {
         GPUINT_UNROLL(16)
-        for (u32 tile = 0; tile < T::NT; ++tile) __stcs(to + tile * TILE_LIMBS, limbs[tile]);
+        for (u32 tile = 0; tile < NT; ++tile) __stcs(to + tile * TILE_LIMBS, limbs[tile]);
       }
     }
     group.sync();
@@ -228,7 +191,8 @@ struct TensorProduct {
 
 // Low products: short rows, long ones by warpgroups where the code is for GPUs that have wgmma, and
 // others.
-template <class S, u32 OPERANDS, bool = S::BITS <= 4096, bool = is_for_warpgroups(S::BITS)>
+template <class S, u32 OPERANDS, bool = S::BITS <= ShortTensorPolicy::MOST_BITS,
+          bool = is_for_warpgroups(S::BITS)>
 struct LowTensorProduct : TensorProduct<S, Extent::Low, OPERANDS> {};
 template <class S, u32 OPERANDS>
 struct LowTensorProduct<S, OPERANDS, true, false> : ShortTensorProduct<S, OPERANDS> {};

@@ -8,6 +8,7 @@
 #include "core/group.cuh"
 #include "mul/product.cuh"
 #include "mul/tensor/toeplitz_short.cuh"
+#include "tuning/mul.cuh"
 
 namespace gpuint {
 
@@ -20,9 +21,7 @@ struct ShortTensorProduct {
   static_assert(LIMBS % TILE_LIMBS == 0 && LIMBS <= 4 * G::THREADS,
                 "whole tiles, four limbs to a lane at most");
 
-  static constexpr u32 ROWS = LIMBS <= 64   ? 32
-                              : LIMBS <= 96 ? 28
-                                            : 24;  // more would have too few registers
+  static constexpr u32 ROWS = ShortTensorPolicy::rows(LIMBS);
   static constexpr u32 THREADS = G::THREADS * ROWS;
   static constexpr u32 SHARED = ROWS * Forms::TOTAL * sizeof(u32);
   static constexpr u32 MIN_BLOCKS = 1;

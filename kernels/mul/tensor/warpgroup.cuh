@@ -18,6 +18,7 @@
 #include "mul/product.cuh"
 #include "mul/tensor/tile_carries.cuh"
 #include "mul/tensor/toeplitz_wgmma.cuh"
+#include "tuning/mul.cuh"
 
 namespace gpuint {
 
@@ -37,8 +38,7 @@ struct WarpgroupProduct {
   static constexpr u32 THREADS = G::THREADS;
   static constexpr u32 SHARED = (ARENA + Tiles::HANDOVERS) * sizeof(u32);
   static constexpr u32 ROWS = 1;
-  // More blocks would have too few registers: the compiler would wait after every wgmma.
-  static constexpr u32 MIN_BLOCKS = LIMBS <= 1024 ? 5 : 4;
+  static constexpr u32 MIN_BLOCKS = WarpgroupPolicy::blocks(LIMBS);
   static constexpr u32 PERSISTENT = 0;
   static constexpr u32 SCRATCH = 0;
 
@@ -102,10 +102,10 @@ struct WarpgroupProduct {
   }
 };
 
-// Whether a low product is faster so than by mma.sync: from 2^15 bits on, up to where its sums fill
-// a warpgroup's registers.
+// Returns true if low products of so many bits are by wgmma: whole tiles to each warp.
 __host__ __device__ constexpr bool is_for_warpgroups(u32 bits) {
-  return bits >= 32768 && bits <= 65536 && bits % 8192 == 0;
+  return bits >= WarpgroupPolicy::LEAST_BITS && bits <= WarpgroupPolicy::MOST_BITS &&
+         bits % 8192 == 0;
 }
 
 #else

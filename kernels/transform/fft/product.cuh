@@ -32,6 +32,7 @@
 #include "core/ptx.cuh"
 #include "mul/product.cuh"
 #include "transform/fft/passes.cuh"
+#include "tuning/transform.cuh"
 
 namespace gpuint {
 
@@ -53,9 +54,8 @@ struct FftProduct {
   static constexpr u32 THREADS = fft::THREADS;
   static constexpr u32 ROWS = 1;
   static constexpr u32 CLUSTER = CLUSTERS && fft::RADIX % PARTS == 0 ? PARTS : 1;
-  // Values of the first operand that a thread keeps in registers; the others go to shared memory,
-  // and two blocks have room.
-  static constexpr u32 KEPT = 4;
+  // Values of the first operand in registers; the others go to shared memory.
+  static constexpr u32 KEPT = FftPolicy::VALUES_IN_REGISTERS;
   static constexpr u32 STORED = OPERANDS == 1 ? 0 : fft::RADIX - KEPT;
   static constexpr u32 TAILS = 16 * sizeof(u32), FLAGS = CLUSTER == 1 ? 0 : 2 * PARTS * sizeof(u32);
   static constexpr u32 EXCHANGE =
@@ -66,7 +66,7 @@ struct FftProduct {
   static constexpr u32 SHARED =
       VALUES + max_of(STORED * fft::THREADS * u32{sizeof(Complex)}, COLUMNS);
   static constexpr u32 SCRATCH = PARTS == CLUSTER ? 0 : PARTS * fft::POINTS * sizeof(Complex);
-  static constexpr u32 MIN_BLOCKS = 2;
+  static constexpr u32 MIN_BLOCKS = FftPolicy::BLOCKS;
   static constexpr u32 PERSISTENT = CLUSTERS && PARTS == CLUSTER ? 0 : 1;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
@@ -100,16 +100,15 @@ struct FftProduct {
   }
 
  private:
-  // Asks for a part of what is read soon: the second operand, and the first one of the row that
-  // this block or, where each block has but one row, about the next one begins with: an H200 runs
-  // 264 at a time.
+  // Prefetches a part of the second operand, and of the first operand of the row that this block
+  // begins with next or, where each block has but one row, that about the next block begins with.
   GPUINT_DEVICE static void prefetch(const Operands& o, u64 row, u32 k) {
     constexpr u32 LINE = 32;  // limbs
     const u32 thread = ptx::recomputed(threadIdx.x);
     if (thread >= fft::PART_LIMBS / LINE) return;
     const u64 at = row * LIMBS + k * fft::PART_LIMBS + LINE * thread;
     if (OPERANDS == 2) ptx::prefetch(static_cast<const u32*>(o.in[1]) + at);
-    const u64 ahead = PERSISTENT == 1 ? gridDim.x : 264 / CLUSTER;
+    const u64 ahead = PERSISTENT == 1 ? gridDim.x : FftPolicy::RUNNING_BLOCKS / CLUSTER;
     if (row + ahead < o.rows) ptx::prefetch(static_cast<const u32*>(o.in[0]) + at + ahead * LIMBS);
   }
 

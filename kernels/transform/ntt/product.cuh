@@ -43,10 +43,12 @@
 #include "core/group.cuh"
 #include "core/limbs.cuh"
 #include "core/math.cuh"
+#include "core/occupancy.cuh"
 #include "core/ptx.cuh"
 #include "mul/product.cuh"
 #include "transform/common.cuh"
 #include "transform/ntt/residue.cuh"
+#include "tuning/transform.cuh"
 
 namespace gpuint {
 
@@ -235,7 +237,7 @@ struct NttProduct {
       round_up(G::SCRATCH_BYTES + (WARPS + 1) * sizeof(u64) + sizeof(Place), 16);
   static constexpr u32 SHARED = EXCHANGE + ntt::Exchange::bytes(N);
   static constexpr u32 SCRATCH = WAITING * N * sizeof(u32);
-  static constexpr u32 MIN_BLOCKS = 1024 / THREADS;  // 64 registers a thread
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(NttPolicy::REGISTERS, THREADS);
   static constexpr u32 PERSISTENT = 1;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {

@@ -1,0 +1,25 @@
+// Policies of operations that go through a row once.
+#pragma once
+#include "core/digits.cuh"
+#include "core/rows.cuh"
+
+namespace gpuint {
+
+// Sums and differences (linear/add.cuh). A word a thread at a time: neighbouring threads then read
+// neighbouring words, at the memory limit at every width. Registers: of a thread in a block of
+// several warps, all threads that a multiprocessor holds. Measured on an H200, 2026-11-21.
+template <class S>
+struct SumPolicy {
+  static constexpr u32 LIMBS_PER_ROUND =
+      S::THREADS >= 8 && S::K > WORD&& ROW_OF_WORDS<S> ? WORD : S::K;
+  static constexpr u32 REGISTERS = 32;
+};
+
+// Division by one digit (linear/div_digit.cuh).
+struct DigitDivisionPolicy {
+  static constexpr u32 THREADS = 128;
+  static constexpr u32 LEAST_WORDS_PER_LANE = 4;  // of 64 bits
+  static constexpr u32 ROWS_PER_GROUP = 8;        // for one preparation of the digit
+};
+
+}  // namespace gpuint

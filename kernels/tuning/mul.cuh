@@ -1,0 +1,106 @@
+// Policies of products of rows: classical, Karatsuba's and by tensor cores.
+#pragma once
+#include "core/math.cuh"
+#include "mul/product.cuh"
+#include "tuning/steps.cuh"
+
+namespace gpuint {
+
+// Classical products of long rows: tiles of WIDE_TILE columns, two to a thread, of which one is
+// short where the other is long; for shapes with LEAST_PER_THREAD limbs a thread or more. 7 digit
+// products in 10 instructions instead of 5. Measured on an H200, 2026-11-21.
+struct WideTilePolicy {
+  static constexpr u32 WIDE_TILE = 8;  // columns
+  static constexpr u32 LIMBS_PER_THREAD = 2 * WIDE_TILE;
+  static constexpr u32 LEAST_LIMBS = 2048;          // of a row
+  static constexpr u32 LEAST_LIMBS_PER_THREAD = 8;  // of the shape
+};
+
+// Classical products of short rows by a lane each (mul/lanes.cuh), from LEAST_Q digits a thread on:
+// Q = 1 and 2 stand for the paper's groups whatever the width. Measured on an H200, 2026-11-21.
+struct LaneProductPolicy {
+  static constexpr u32 LEAST_Q = 3;
+  static constexpr u32 MOST_LIMBS = 64;  // that a lane has registers for
+  static constexpr u32 WARPS = 4;        // of a block
+
+  // Of a thread, for rows of `limbs` limbs; 255 is what an instruction can name.
+  __host__ __device__ static constexpr u32 registers(u32 limbs) {
+    return min_of(max_of(128, 4 * limbs), 255);
+  }
+};
+
+// Karatsuba's products (mul/karatsuba.cuh).
+struct KaratsubaPolicy {
+  // Factors shorter than this are multiplied classically: below, three tiles a product are not
+  // enough work for the passes.
+  static constexpr u32 LEAST_LIMBS = 64;
+  // Levels of the recursion; a fourth would leave most threads of a group without a tile.
+  static constexpr u32 DEPTH = 3;
+  // Shared memory of a block that every GPU of compute capability 8.0 has.
+  static constexpr u32 SHARED_BYTES = 163 * 1024;
+  // A thread of a larger group has too few registers.
+  static constexpr u32 MOST_THREADS = 512;
+};
+
+// The largest divisor of a up to a limit.
+__host__ __device__ constexpr u32 largest_divisor(u32 a, u32 limit) {
+  u32 divisor = min_of(a, limit);
+  while (a % divisor != 0) --divisor;
+  return divisor;
+}
+
+// Warps to a row of so many tiles: such that a multiprocessor holds about a dozen, as far as each
+// has whole tiles to copy.
+__host__ __device__ constexpr u32 warps_to_a_row(u32 tiles) {
+  u32 warps = by_size(tiles, {{32, 1}, {64, 2}, {128, 4}, {ANY, 8}});
+  while (warps > 1 && tiles % (2 * warps) != 0) warps /= 2;
+  return warps;
+}
+
+// Products of rows of TILES tiles by tensor cores (mul/tensor/product.cuh). Reading ahead, and two
+// steps in a row, want registers that the two halves of a long wide product do not leave. Measured
+// on an H200, 2026-11-20, rows of up to 8 tiles 2026-11-21.
+template <u32 TILES, Extent E>
+struct TensorProductPolicy {
+  static constexpr u32 TILES_AT_A_TIME = largest_divisor(TILES, 16);
+  // Of the four steps of a block of columns (toeplitz.cuh).
+  static constexpr u32 UNROLLED_STEPS = TILES_AT_A_TIME <= 8              ? 4
+                                        : E == Extent::Low && TILES == 32 ? 2
+                                                                          : 1;
+  // The next row is read while one is worked on.
+  static constexpr bool READS_AHEAD = TILES <= 8;
+  // Operand limbs of a lane on their way to shared memory otherwise, in pairs: where the steps of a
+  // row are in turn, and elsewhere.
+  static constexpr u32 PAIRS_IN_TURN = 8, PAIRS = 4;
+  // Warps of a multiprocessor that must have registers: few have them to read a step ahead.
+  static constexpr u32 RESIDENT_WARPS =
+      by_size(TILES, {{2, 32}, {4, 24}, {E == Extent::Low ? 12 : 8, 16}, {ANY, 12}});
+  // Rows of a block: short rows in large blocks, which read and write long stretches of memory.
+  static constexpr u32 ROWS =
+      READS_AHEAD ? by_size(TILES, {{4, RESIDENT_WARPS}, {ANY, RESIDENT_WARPS / 2}}) : 1;
+  static constexpr u32 WARPS_PER_ROW = warps_to_a_row(TILES);
+};
+
+// Low products of short rows by tensor cores, a warp to a row (mul/tensor/short.cuh). More rows
+// would have too few registers. Measured on an H200, 2026-11-21.
+struct ShortTensorPolicy {
+  static constexpr u32 MOST_BITS = 4096;
+
+  // Of a block.
+  __host__ __device__ static constexpr u32 rows(u32 limbs) {
+    return by_size(limbs, {{64, 32}, {96, 28}, {ANY, 24}});
+  }
+};
+
+// Low products by wgmma (mul/tensor/warpgroup.cuh): where they are faster than by mma.sync, up to
+// where the sums fill a warpgroup's registers. Measured on an H200, 2026-11-20.
+struct WarpgroupPolicy {
+  static constexpr u32 LEAST_BITS = 32768, MOST_BITS = 65536;
+
+  // Of a multiprocessor. With more the compiler would wait after every wgmma, for registers.
+  __host__ __device__ static constexpr u32 blocks(u32 limbs) {
+    return by_size(limbs, {{1024, 5}, {ANY, 4}});
+  }
+};
+
+}  // namespace gpuint
