@@ -4,7 +4,7 @@
 //! registers are rows too, filled once when a warp starts, so that execution never
 //! asks what kind an operand is. Predicates live apart, as one 32-bit lane mask each.
 
-use crate::counts::Class;
+use crate::class::Class;
 use crate::types::{Space, Type};
 
 /// Row 0 takes what nobody wants (`_`, and the result of `red`).
@@ -421,13 +421,17 @@ pub(crate) struct CallSite {
     pub results: Vec<FrameCopy>,
 }
 
+/// For each instruction its number when reached forward, and when reached by a jump
+/// back (the same but for loop headers).
+pub(crate) type Order = Vec<[u32; 2]>;
+
 /// A kernel with all device functions that it reaches, ready to run.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub name: String,
     pub code: Vec<Instr>,
-    /// Scheduling order of each instruction: see [`crate::order`].
-    pub order: crate::order::Order,
+    /// Scheduling order of each instruction (`order.rs`).
+    pub order: Order,
     pub names: Vec<String>,
     pub rows: u32,
     pub preds: u32,

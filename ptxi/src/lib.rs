@@ -82,6 +82,7 @@
 mod ast;
 mod block;
 mod checks;
+mod class;
 mod counts;
 mod decode;
 mod error;
@@ -98,7 +99,8 @@ mod types;
 mod warp;
 
 pub use checks::Checks;
-pub use counts::{Atomics, Class, Counts, Executed, GlobalTraffic, SharedTraffic};
+pub use class::Class;
+pub use counts::{Atomics, Counts, Executed, GlobalTraffic, SharedTraffic};
 pub use error::{Error, Fault, FaultKind, Race};
 pub use machine::{Buffer, Launch, Machine, Params};
 pub use module::{Kernel, Module};

@@ -13,11 +13,7 @@
 //! header are cut and the rest is ordered in the same way; irreducible loops only lose
 //! the choice of a good header.
 
-use crate::instr::{ALWAYS, Instr, Op, Program};
-
-/// For each instruction its number when reached forward, and when reached by a jump
-/// back (the same but for loop headers).
-pub(crate) type Order = Vec<[u32; 2]>;
+use crate::instr::{ALWAYS, Instr, Op, Order, Program};
 
 struct Graph {
     /// First instruction of each block, and one past the last block's end.

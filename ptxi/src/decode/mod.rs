@@ -17,6 +17,7 @@ mod scope;
 use std::collections::HashMap;
 
 use crate::ast::{Function, Kind, Operand, Raw, Source, Variable};
+use crate::class::Class;
 use crate::error::Error;
 use crate::instr::{ALWAYS, CallSite, Instr, Op, PRED_SINK, Program, RowInit, SINK};
 use crate::memory::FRAME_BASE;
@@ -355,7 +356,7 @@ impl<'a> Builder<'_, 'a> {
             offset: 0,
             offset2: 0,
             name,
-            class: crate::counts::Class::Other,
+            class: Class::Other,
             stretch: self.stretch,
             line,
         }

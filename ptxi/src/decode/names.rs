@@ -1,6 +1,6 @@
 //! Names of special registers, and the counting class of an operation.
 
-use crate::counts::Class;
+use crate::class::Class;
 use crate::instr::{IntOp, Op, RowInit, Special, WarpOp};
 use crate::types::Space;
 
