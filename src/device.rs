@@ -4,12 +4,17 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
+use gpuint_catalogue::{Algorithm, Op, Shape};
+
+use crate::auto::Choices;
 #[cfg(feature = "simt")]
 use crate::backend::simt::{Simt, SimtOptions};
 use crate::backend::{
-    Backend, BackendKind, Buffer, Call, Kernel, NO_ROW, Operands, cpu::Cpu, cuda, traced::Traced,
+    Backend, BackendKind, Buffer, Call, NO_ROW, Operands, cpu::Cpu, cuda, traced::Traced,
 };
 use crate::error::{Error, Result};
+use crate::kernel::KernelId;
+use crate::strategy::Strategy;
 
 /// A handle to a device with its queue of work: calls take effect in the order in which they are
 /// made, and results are waited for where they are read.
@@ -21,6 +26,7 @@ pub struct Device(Arc<Inner>);
 struct Inner {
     /// Status words that no call uses at the moment: checked operations do not allocate.
     idle_status: Mutex<Vec<Buffer>>,
+    choices: Arc<Choices>,
     backend: Traced,
 }
 
@@ -97,6 +103,14 @@ impl Device {
         self.0.backend.name()
     }
 
+    /// Returns the algorithm that a strategy selects for an operation at a shape on this device.
+    ///
+    /// # Errors
+    /// [`KernelMissing`](Error::KernelMissing) where the catalogue offers none.
+    pub fn algorithm(&self, op: Op, strategy: Strategy, shape: Shape) -> Result<Algorithm> {
+        Ok(self.kernel(op, strategy, shape)?.row().algorithm)
+    }
+
     /// Does `work`, waits for what it queues on this device, and returns its result with the time
     /// that the device took: measured by events in the queue of a GPU, by the clock elsewhere.
     ///
@@ -136,7 +150,16 @@ impl Device {
     }
 
     fn over(backend: Box<dyn Backend>) -> Self {
-        Self(Arc::new(Inner { idle_status: Mutex::default(), backend: Traced(backend) }))
+        Self(Arc::new(Inner {
+            idle_status: Mutex::default(),
+            choices: Choices::of_the_build(),
+            backend: Traced(backend),
+        }))
+    }
+
+    /// Selects the kernel of an operation at a shape.
+    pub(crate) fn kernel(&self, op: Op, strategy: Strategy, shape: Shape) -> Result<KernelId> {
+        strategy.kernel(op, shape, &self.0.choices)
     }
 
     pub(crate) fn memory(&self) -> &dyn Backend {
@@ -154,7 +177,7 @@ impl Device {
     }
 
     /// Queues a kernel.
-    pub(crate) fn launch(&self, kernel: Kernel, operands: Operands<'_>) -> Result<()> {
+    pub(crate) fn launch(&self, kernel: KernelId, operands: Operands<'_>) -> Result<()> {
         if operands.rows == 0 {
             return Ok(());
         }
@@ -166,7 +189,7 @@ impl Device {
     /// Runs a kernel that reports failed rows, and returns the lowest one.
     pub(crate) fn launch_checked(
         &self,
-        kernel: Kernel,
+        kernel: KernelId,
         operands: Operands<'_>,
     ) -> Result<Option<usize>> {
         if operands.rows == 0 {

@@ -1,20 +1,14 @@
 //! From measurements to a tuning table.
 
-#[path = "../benches/autotune/choose.rs"]
-mod choose;
-#[path = "../build/tuning.rs"]
-#[allow(dead_code)]
-mod table;
-
 use std::path::Path;
 use std::{env, fs};
 
-use choose::{merged, text};
-use table::{Row, Table};
+use gpuint_catalogue::tuning::{Choice, Row, Table};
+use gpuint_testkit::choose::{self, merged};
+use gpuint_testkit::ptx::catalogue;
 
 const GPU: &str = "A GPU";
 const MODEL: &str = "A GPU (model)";
-const KERNELS: &[&str] = &["add", "mul_lo_classical", "mul_lo_tensor", "mul_lo_karatsuba"];
 
 /// A row of a kernel that serves all shapes of a width.
 fn of_width(kernel: &str, bits: usize, ms: f64, gpu: &str) -> Row {
@@ -38,7 +32,7 @@ fn of_shape(kernel: &str, bits: usize, (digit, q, block): (&str, usize, u32), ms
 /// The choices for an operation: from, to, strategy.
 fn choices(rows: Vec<Row>) -> Vec<(usize, usize, String)> {
     let table = choose::table(GPU, rows);
-    let choice = |choice: table::Choice| (choice.bits[0], choice.bits[1], choice.strategy);
+    let choice = |choice: Choice| (choice.bits[0], choice.bits[1], choice.strategy);
     table.choices.into_iter().map(choice).collect()
 }
 
@@ -125,20 +119,16 @@ fn what_is_written_is_what_is_read() {
         of_width("mul_lo_tensor", 4096, 3.0, MODEL),
     ];
     let table = choose::table(GPU, rows);
+    let kernels: Vec<_> = catalogue().unwrap().rows().collect();
     assert_eq!((table.choices.len(), table.blocks.len()), (2, 1));
-    assert_eq!(Table::parse(&text(&table), KERNELS), Ok(table));
+    assert_eq!(Table::parse(&table.to_string(), &kernels), Ok(table));
 }
 
 /// Choices and blocks of the tables of this repository are not edited by hand.
 #[test]
 fn tables_say_what_their_rows_imply() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let catalogue = fs::read_to_string(root.join("kernels/catalogue.toml")).unwrap();
-    let catalogue: toml::Table = catalogue.parse().unwrap();
-    let operations =
-        ["operations", "width_operations"].map(|key| catalogue[key].as_table().unwrap());
-    let kernels: Vec<&str> =
-        operations.iter().flat_map(|table| table.keys()).map(String::as_str).collect();
+    let kernels: Vec<_> = catalogue().unwrap().rows().collect();
     for file in fs::read_dir(root.join("tuning")).unwrap() {
         let path = file.unwrap().path();
         let written = fs::read_to_string(&path).unwrap();
@@ -146,6 +136,6 @@ fn tables_say_what_their_rows_imply() {
         let implied = choose::table(&table.gpu, table.rows.clone());
         assert_eq!(table.choices, implied.choices, "{path:?}");
         // Which blocks are faster depends on what the build has.
-        assert_eq!(text(&Table { blocks: table.blocks, ..implied }), written, "{path:?}");
+        assert_eq!(Table { blocks: table.blocks, ..implied }.to_string(), written, "{path:?}");
     }
 }

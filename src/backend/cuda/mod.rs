@@ -100,7 +100,7 @@ impl Backend for Cuda {
     #[allow(unsafe_code)]
     fn launch(&self, call: Call<'_>) -> Result<()> {
         let Queue { stream, context } = &*self.queue;
-        let function = context.function(&call.kernel, self.block)?;
+        let function = context.function(call.kernel, self.block)?;
         let grid = function.grid(call.operands.rows);
         let mut operands = RawOperands::new(
             call.operands,
