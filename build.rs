@@ -11,6 +11,8 @@ mod images;
 mod library;
 #[path = "build/nvcc.rs"]
 mod nvcc;
+#[path = "build/resources.rs"]
+mod resources;
 #[cfg(feature = "simt")]
 #[path = "build/simt.rs"]
 mod simt;
@@ -31,6 +33,7 @@ struct Build {
     catalogue: Catalogue,
     /// The tables, the one of the build first.
     tables: Vec<tuning::Tuning>,
+    resources: resources::Resources,
 }
 
 impl Build {
@@ -45,7 +48,7 @@ impl Build {
         let more = variable("GPUINT_SHAPES").unwrap_or_default();
         let catalogue = Catalogue::read(Path::new("."), all, &more)?;
         let tables = tuning::load(&catalogue)?;
-        Ok(Self { catalogue, tables })
+        Ok(Self { catalogue, tables, resources: resources::Resources::read()? })
     }
 
     /// The table of the build.

@@ -6,8 +6,8 @@ use std::fmt::Write;
 
 use gpuint_catalogue::{Algorithm, BLOCK, Catalogue, DigitKind, Op, Shape};
 
-use crate::Build;
 use crate::tuning::Tuning;
+use crate::{Build, resources};
 
 /// Adds a line to a text.
 macro_rules! line {
@@ -127,6 +127,20 @@ fn tables(build: &Build, text: &mut String) {
             let block = catalogue.block(&row, shape, build.tuning());
             if block != BLOCK {
                 line!(text, "    ({index}, {}, {block}),", value(shape));
+            }
+        }
+    }
+    line!(text, "];\n");
+    line!(text, "/// Shared memory of blocks, by row and shape: on 8.0 and on 9.0.");
+    line!(text, "pub(crate) static SHARED_BYTES: &[(usize, Shape, [u32; 2])] = &[");
+    for (index, row) in catalogue.rows().enumerate() {
+        for shape in catalogue.shapes().filter(|&shape| row.is_offered(shape)) {
+            let name = row.kernel(shape, BLOCK).name();
+            let bytes = resources::ARCHITECTURES
+                .map(|architecture| build.resources.shared_bytes(architecture, &name));
+            // Every GPU has this much.
+            if bytes.iter().any(|&bytes| bytes > 48 << 10) {
+                line!(text, "    ({index}, {}, {bytes:?}),", value(shape));
             }
         }
     }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use gpuint_catalogue::{Algorithm, BLOCK, Kernel, Op, Row, Shape};
 
-use crate::shape::{INDEX, OTHER_BLOCKS, ROWS};
+use crate::shape::{INDEX, OTHER_BLOCKS, ROWS, SHARED_BYTES};
 
 /// A kernel that the catalogue offers: a row of [`ROWS`] and a shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,6 +57,25 @@ impl fmt::Display for KernelId {
 pub(crate) fn block_of(row: usize, shape: Shape) -> u32 {
     let other = OTHER_BLOCKS.iter().find(|other| (other.0, other.1) == (row, shape));
     other.map_or(BLOCK, |other| other.2)
+}
+
+/// Shared memory of a block of the kernel on GPUs of a compute capability, in bytes, by the resources
+/// that were recorded when the kernels were last measured; 0 where it is little or not recorded.
+pub(crate) fn shared_bytes(kernel: KernelId, capability: u32) -> u32 {
+    let is_it = |(row, shape, _): &&(usize, Shape, [u32; 2])| {
+        *row == usize::from(kernel.row)
+            && match kernel.row().per_width {
+                true => shape.bits == kernel.shape.bits,
+                false => *shape == kernel.shape,
+            }
+    };
+    let [on_80, on_90] = SHARED_BYTES.iter().find(is_it).map_or([0; 2], |entry| entry.2);
+    match capability {
+        ..90 => on_80,
+        90 => on_90,
+        // Newer GPUs run code that has nothing of 9.0's own.
+        _ => on_80.max(on_90),
+    }
 }
 
 /// Returns true if the catalogue has a kernel of this algorithm for the operation and the shape.

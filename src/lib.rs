@@ -16,6 +16,7 @@ mod strategy;
 #[doc(hidden)]
 pub mod tuning;
 
+pub use auto::{Gpu, Tuning, TuningFit};
 pub use backend::BackendKind;
 #[cfg(feature = "simt")]
 #[cfg_attr(docsrs, doc(cfg(feature = "simt")))]

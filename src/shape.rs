@@ -75,8 +75,9 @@ macro_rules! widened {
 mod catalogue {
     include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 }
-pub(crate) use catalogue::{INDEX, OTHER_BLOCKS, ROWS};
-use catalogue::{SHAPES, with_catalogue_notes};
+pub(crate) use catalogue::SHAPES;
+use catalogue::with_catalogue_notes;
+pub(crate) use catalogue::{INDEX, OTHER_BLOCKS, ROWS, SHARED_BYTES};
 
 with_catalogue_notes! {
     /// A shape that has kernels.

@@ -53,41 +53,30 @@ impl Strategy {
         }
     }
 
-    /// Selects the kernel of an operation at a shape: the one that is asked for, or by classical
+    /// Selects the kernel of an operation on a batch: the one that is asked for, or by classical
     /// products where that one is not offered.
-    pub(crate) fn kernel(self, op: Op, shape: Shape, choices: &Choices) -> Result<KernelId> {
-        let tuned = || choices.algorithm(op, shape.bits);
-        let classical = |product: Option<Product>| {
-            let tuned = || tuned().and_then(Algorithm::product);
-            product.or_else(tuned).unwrap_or(Product::Classical)
+    pub(crate) fn kernel(
+        self,
+        op: Op,
+        shape: Shape,
+        rows: usize,
+        choices: &Choices,
+    ) -> Result<KernelId> {
+        let auto = || choices.kernel(op, shape, rows);
+        let or_auto = |product: Option<Product>| {
+            let auto = || auto()?.row().algorithm.product();
+            product.or_else(auto).unwrap_or(Product::Classical)
         };
         let asked = match self {
-            Self::Auto => return auto(op, shape, tuned()),
+            Self::Auto => return auto().ok_or_else(|| missing(op, Algorithm::Only, shape)),
             Self::Product(product) => Algorithm::By(product),
-            Self::ShiftedInverse(product) => Algorithm::ShiftedInverse(classical(product)),
-            Self::Blocked(product) => Algorithm::Blocked(classical(product)),
+            Self::ShiftedInverse(product) => Algorithm::ShiftedInverse(or_auto(product)),
+            Self::Blocked(product) => Algorithm::Blocked(or_auto(product)),
         };
         KernelId::find(op, asked, shape)
             .or_else(|| KernelId::find(op, asked.with_product(Product::Classical), shape))
             .ok_or_else(|| missing(op, asked, shape))
     }
-}
-
-/// The algorithm of the tuning table where it is offered, else the first that is: a choice of a
-/// table is for a range of widths, and an algorithm may be offered at some of them.
-fn auto(op: Op, shape: Shape, tuned: Option<Algorithm>) -> Result<KernelId> {
-    let only = tuned.unwrap_or(Algorithm::Only);
-    let offered = |algorithm| KernelId::find(op, algorithm, shape);
-    let kernel = offered(only).or_else(|| {
-        let preferred = [Product::TensorCore, Product::Classical, Product::Ntt];
-        preferred.into_iter().find_map(|product| match tuned {
-            Some(tuned) => offered(tuned.with_product(product)),
-            None => {
-                offered(Algorithm::Blocked(product)).or_else(|| offered(Algorithm::By(product)))
-            }
-        })
-    });
-    kernel.ok_or_else(|| missing(op, only, shape))
 }
 
 fn missing(op: Op, algorithm: Algorithm, shape: Shape) -> Error {

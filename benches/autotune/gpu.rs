@@ -40,6 +40,14 @@ impl Gpu {
         self.device.name()
     }
 
+    pub(crate) fn device(&self) -> Device {
+        self.device.clone()
+    }
+
+    pub(crate) fn properties(&self) -> Option<gpuint::Gpu> {
+        self.device.gpu()
+    }
+
     pub(crate) fn is_cuda(&self) -> bool {
         self.device.backend() == BackendKind::Cuda
     }

@@ -141,6 +141,25 @@ impl Source {
         }
     }
 
+    /// The device whose choices are the default.
+    fn device(&self) -> Device {
+        match self {
+            Self::Gpu(gpu) => gpu.device(),
+            Self::Model(_) => Device::cpu(),
+        }
+    }
+
+    /// The GPU of the table; what is no GPU stands for the H200 that the model is of.
+    fn described(&self) -> choose::Gpu {
+        let gpu = match self {
+            Self::Gpu(gpu) => gpu.properties(),
+            Self::Model(_) => None,
+        };
+        let (capability, multiprocessors) =
+            gpu.map_or((90, 132), |gpu| (gpu.capability, gpu.multiprocessors));
+        choose::Gpu { name: self.name(), capability, multiprocessors }
+    }
+
     fn is_a_gpu(&self) -> bool {
         matches!(self, Self::Gpu(gpu) if gpu.is_cuda())
     }
@@ -193,7 +212,7 @@ fn run(options: &Options) -> Result<()> {
     let before = read(&file, &kernels)?;
 
     let mut state = State::open(&folder.join(format!("{name}.state")))?;
-    let variants = space::variants(&options.ops, &options.bits)?;
+    let variants = space::variants(&options.ops, &options.bits, &source.device())?;
     println!("{} variants on {gpu}", variants.len());
     let known = measure(options, &mut source, &gpu, &mut state, &variants)?;
 
@@ -204,7 +223,7 @@ fn run(options: &Options) -> Result<()> {
     let rows: Vec<Row> = known.iter().map(|(_, row)| row.clone()).collect();
     let files = plots::draw(&folder, &name, &gpu, &rows)?;
     println!("\n{} plots: {}", files.len(), folder.join(format!("{name}-*.{{svg,png}}")).display());
-    let table = choose::table(&gpu, choose::merged(before, rows));
+    let table = choose::table(&source.described(), choose::merged(before, rows));
     let text = table.to_string();
     // What build.rs will say to it.
     Table::parse(&text, &kernels)?;

@@ -88,12 +88,10 @@ fn shares_block(shape: Shape) -> bool {
 
 /// All variants of the operations and widths that are asked for (all where none are), the most
 /// important ones first.
-pub(crate) fn variants(ops: &[String], bits: &[usize]) -> Result<Vec<Variant>> {
+pub(crate) fn variants(ops: &[String], bits: &[usize], device: &Device) -> Result<Vec<Variant>> {
     let space: Space =
         toml::from_str(SPACE).map_err(|error| format!("kernels/search.toml: {error}"))?;
     let catalogue = ptx::catalogue()?;
-    // Without a GPU that has a table of its own, the table of the build.
-    let device = Device::cpu();
     let mut variants = Vec::new();
     // Operands are made of 64-bit digits.
     let whole = shapes().iter().copied().filter(|shape| shape.bits.is_multiple_of(64));
@@ -111,7 +109,7 @@ pub(crate) fn variants(ops: &[String], bits: &[usize]) -> Result<Vec<Variant>> {
                 let declared = space.blocks.get(row.op.name()).into_iter().flatten().copied();
                 blocks.extend(declared.filter(|&block| block != own));
             }
-            let auto = device.algorithm(row.op, Strategy::Auto, shape);
+            let auto = device.algorithm(row.op, Strategy::Auto, shape, usize::MAX);
             let is_auto = auto == Ok(row.algorithm);
             variants.extend(blocks.into_iter().map(|block| Variant {
                 row,

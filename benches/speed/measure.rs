@@ -198,7 +198,7 @@ impl AtShape<'_> {
             Err(error) => return Err(error.into()),
         };
         let ms = times.median().as_secs_f64() * 1e3 * BATCH / (rows * T::BITS) as f64;
-        let algorithm = self.device.algorithm(op, Strategy::Auto, T::SHAPE)?;
+        let algorithm = self.device.algorithm(op, Strategy::Auto, T::SHAPE, usize::MAX)?;
         let time = Time { algorithm: algorithm.to_string(), ms };
         self.measured.add(op.name(), operands, T::BITS, time);
         Ok(true)

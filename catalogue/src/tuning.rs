@@ -2,8 +2,9 @@
 //!
 //! `build.rs` turns one of them into what `Auto` takes and into the block sizes of kernels;
 //! `benches/autotune` writes them. A table (`tuning/*.toml`) has
-//! - `gpu`: what was tuned for;
-//! - `choices`: the strategy that is taken for an operation at widths `bits = [from, to]`;
+//! - `gpu`, `capability`, `multiprocessors`: the GPU that was measured;
+//! - `choices`: the strategy for an operation at widths `bits = [from, to]`, and with `rows` only for
+//!   batches of at most so many rows;
 //! - `blocks`: kernels that aim at another number of threads per block than the catalogue says;
 //! - `rows`: what the two above were concluded from.
 
@@ -24,6 +25,10 @@ const MAX_BLOCK: u32 = 1024;
 pub struct Table {
     /// What was tuned for; a model is named as such.
     pub gpu: String,
+    /// Its compute capability: 90 is 9.0.
+    pub capability: u32,
+    /// Its multiprocessors.
+    pub multiprocessors: u32,
     /// The algorithms that `Auto` chooses.
     pub choices: Vec<Choice>,
     /// Blocks other than the catalogue's.
@@ -44,6 +49,8 @@ pub struct Choice {
     pub bits: [usize; 2],
     /// `classical`, `blocked_tensor`.
     pub strategy: String,
+    /// Only batches of at most this number of rows; all batches where there is no bound.
+    pub rows: Option<usize>,
 }
 
 /// The threads per block that a kernel aims at.
@@ -134,7 +141,7 @@ impl Table {
 
     fn check_choices(&self, kernels: &[KernelRow<'_>]) -> Result<(), String> {
         for choice in &self.choices {
-            let Choice { op, bits: [from, to], strategy } = choice;
+            let Choice { op, bits: [from, to], strategy, .. } = choice;
             let known: Vec<_> = kernels
                 .iter()
                 .filter(|row| row.op.name() == op && row.algorithm != Algorithm::Only)
@@ -150,6 +157,9 @@ impl Table {
             if from > to || *to > MAX_BITS {
                 return Err(format!("{op}: invalid widths {from} to {to}"));
             }
+        }
+        if let Some(choice) = self.choices.iter().find(|choice| choice.rows == Some(0)) {
+            return Err(format!("{}: a choice for at most 0 rows", choice.op));
         }
         for &op in Op::ALL {
             for pair in self.sorted(op).windows(2) {
@@ -175,7 +185,7 @@ impl Table {
         let mut shapes = shapes.to_vec();
         shapes.sort_by_key(|shape| shape.bits);
         for &op in Op::ALL {
-            if self.choices.iter().any(|choice| choice.op == op.name()) {
+            if !self.sorted(op).is_empty() {
                 continue;
             }
             let offers = |shape: &Shape| {
@@ -192,10 +202,10 @@ impl Table {
         Ok(())
     }
 
-    /// The choices for an operation, from narrow to wide.
+    /// The choices for an operation that count for all batches, from narrow to wide.
     fn sorted(&self, op: Op) -> Vec<&Choice> {
-        let mut choices: Vec<_> =
-            self.choices.iter().filter(|choice| choice.op == op.name()).collect();
+        let is_general = |choice: &&Choice| choice.op == op.name() && choice.rows.is_none();
+        let mut choices: Vec<_> = self.choices.iter().filter(is_general).collect();
         choices.sort_by_key(|choice| choice.bits);
         choices
     }
@@ -216,6 +226,14 @@ impl Table {
             ranges.extend(choice.kernel().map(|(_, algorithm)| (to, algorithm)));
         }
         ranges
+    }
+
+    /// The choices for batches of few rows: operation, widths, maximum number of rows, algorithm.
+    pub fn few_rows(&self) -> impl Iterator<Item = (Op, [usize; 2], usize, Algorithm)> {
+        self.choices.iter().filter_map(|choice| {
+            let (op, algorithm) = choice.kernel()?;
+            Some((op, choice.bits, choice.rows?, algorithm))
+        })
     }
 
     /// The threads per block that a kernel aims at, where the table has an entry for it.
@@ -244,21 +262,22 @@ impl fmt::Display for Row {
 /// The text of the table's file.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { gpu, choices, blocks, rows } = self;
+        let Self { gpu, capability, multiprocessors, choices, blocks, rows } = self;
         let sources: BTreeSet<_> = rows.iter().map(|row| row.gpu.as_str()).collect();
         let sources: Vec<_> = sources.into_iter().collect();
         write!(
             f,
             "# What was fastest on: {gpu} (docs/tuning.md). Read by build.rs, written by benches/autotune.\n\
-             # Rows are of: {}.\n\ngpu = \"{gpu}\"\n\n\
+             # Rows are of: {}.\n\ngpu = \"{gpu}\"\ncapability = {capability}\nmultiprocessors = {multiprocessors}\n\n\
              # What Auto takes at widths from .. to. Between two ranges it is what the nearer one says, by ratio.\n\
              choices = [\n",
             sources.join("; ")
         )?;
-        for Choice { op, bits: [from, to], strategy } in choices {
+        for Choice { op, bits: [from, to], strategy, rows } in choices {
+            let rows = rows.map_or_else(String::new, |rows| format!("rows = {rows}, "));
             writeln!(
                 f,
-                "  {{ op = \"{op}\", bits = [{from}, {to}], strategy = \"{strategy}\" }},"
+                "  {{ op = \"{op}\", bits = [{from}, {to}], {rows}strategy = \"{strategy}\" }},"
             )?;
         }
         f.write_str(
@@ -311,7 +330,8 @@ mod tests {
     }
 
     fn table(body: &str) -> Result<Table, String> {
-        Table::parse(&format!("gpu = \"A GPU\"\n{body}"), &kernels())
+        let head = "gpu = \"A GPU\"\ncapability = 90\nmultiprocessors = 132";
+        Table::parse(&format!("{head}\n{body}"), &kernels())
     }
 
     fn choices(choices: &[(&str, usize, usize, &str)]) -> Result<Table, String> {

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use gpuint_catalogue::{Operand, Param};
 
+use crate::auto::Gpu;
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
 
@@ -183,6 +184,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// The name of the device: a product's where there is one.
     fn name(&self) -> String {
         self.kind().to_string()
+    }
+
+    /// The properties by which algorithms are chosen, where the device is a GPU.
+    fn gpu(&self) -> Option<Gpu> {
+        None
     }
 
     /// The device in words, for people.

@@ -34,7 +34,7 @@ use crate::strategy::Strategy;
 impl<T: Kernels> Batch<T> {
     /// Selects the kernel of an operation on these rows.
     pub(crate) fn kernel(&self, op: Op, strategy: Strategy) -> Result<KernelId> {
-        self.device().kernel(op, strategy, T::SHAPE)
+        self.device().kernel(op, strategy, T::SHAPE, self.len())
     }
 
     /// Operands with as many rows as this batch.

@@ -152,7 +152,7 @@ pub fn ways<T: Kernels>(device: &Device, op: Op) -> Vec<Way<T>> {
         let name = "num-bigint".to_owned();
         return vec![Way { op, name, is_auto: true, run: run::<T, Auto, Auto> }];
     }
-    let auto = device.algorithm(op, Strategy::Auto, T::SHAPE).ok();
+    let auto = device.algorithm(op, Strategy::Auto, T::SHAPE, usize::MAX).ok();
     let way = |algorithm: Algorithm, run| {
         is_offered(op, algorithm, T::SHAPE).then(|| Way {
             op,

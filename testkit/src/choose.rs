@@ -26,8 +26,19 @@ pub fn merged(before: Vec<Row>, now: Vec<Row>) -> Vec<Row> {
 
 /// The table that rows imply. At a width where the GPU itself was measured, what a model says of it
 /// does not count.
-pub fn table(gpu: &str, rows: Vec<Row>) -> Table {
-    Table { gpu: gpu.to_owned(), choices: choices(gpu, &rows), blocks: blocks(gpu, &rows), rows }
+pub fn table(gpu: &Gpu, rows: Vec<Row>) -> Table {
+    let Gpu { name, capability, multiprocessors } = gpu.clone();
+    let (choices, blocks) = (choices(&name, &rows), blocks(&name, &rows));
+    Table { gpu: name, capability, multiprocessors, choices, blocks, rows }
+}
+
+/// The GPU that a table is for; a model is named as such.
+#[derive(Debug, Clone)]
+pub struct Gpu {
+    pub name: String,
+    /// Compute capability: 90 is 9.0.
+    pub capability: u32,
+    pub multiprocessors: u32,
 }
 
 /// The fastest strategy of each operation at each width, neighbours with the same one together.
@@ -54,7 +65,7 @@ fn choices(gpu: &str, rows: &[Row]) -> Vec<Choice> {
         let strategy = algorithm.to_string();
         match choices.last_mut() {
             Some(last) if last.op == op && last.strategy == strategy => last.bits[1] = bits,
-            _ => choices.push(Choice { op: op.to_owned(), bits: [bits; 2], strategy }),
+            _ => choices.push(Choice { op: op.to_owned(), bits: [bits; 2], strategy, rows: None }),
         }
     }
     choices

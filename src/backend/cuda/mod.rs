@@ -22,10 +22,11 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::auto::Gpu;
 use crate::backend::launch::RawOperands;
 use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::Result;
-use context::Context;
+use context::{Context, Info};
 use memory::{DeviceMemory, Queue};
 
 /// A GPU with a stream of its own.
@@ -65,6 +66,17 @@ impl Backend for Cuda {
 
     fn name(&self) -> String {
         self.queue.context.info.name.clone()
+    }
+
+    fn gpu(&self) -> Option<Gpu> {
+        let Info { name, capability, shared_memory, multiprocessors, .. } =
+            &self.queue.context.info;
+        Some(Gpu {
+            name: name.clone(),
+            capability: *capability,
+            shared_memory: *shared_memory,
+            multiprocessors: *multiprocessors,
+        })
     }
 
     fn describe(&self) -> String {
