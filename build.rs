@@ -1,30 +1,66 @@
-//! Expands `kernels/catalogue.toml` and a tuning table: the Rust implementations of `Kernels`, what
-//! `Auto` takes, the translation units, and, where the compilers are there, the kernels themselves.
+//! Expands `kernels/catalogue.toml` and the tuning tables: the Rust implementations of `Kernels`,
+//! the tables of the library, the translation units, and, where the compilers are there, the kernels
+//! themselves.
 //!
-//! - `GPUINT_TUNING`: the tuning table, `tuning/h200.toml` by default (docs/tuning.md)
+//! - `GPUINT_CATALOGUE`: `default` or `all` shapes of the catalogue
+//! - `GPUINT_SHAPES`: more shapes, `BITS:Q:DIGIT` separated by commas
 
-#[path = "build/catalogue.rs"]
-mod catalogue;
-#[path = "src/codegen.rs"]
-mod codegen;
 #[path = "build/images.rs"]
 mod images;
+#[path = "build/library.rs"]
+mod library;
 #[path = "build/nvcc.rs"]
 mod nvcc;
+#[path = "build/resources.rs"]
+mod resources;
 #[cfg(feature = "simt")]
 #[path = "build/simt.rs"]
 mod simt;
 #[path = "build/tuning.rs"]
 mod tuning;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
-use catalogue::Catalogue;
+use gpuint_catalogue::{Catalogue, Kernel, Shape, headers, tuning::Table};
 
-/// What ends a build: words for the user.
+/// The reason why a build ends, for the user.
 type Result<T = ()> = std::result::Result<T, String>;
+
+/// What is built.
+struct Build {
+    catalogue: Catalogue,
+    /// The tables, the one of the build first.
+    tables: Vec<tuning::Tuning>,
+    resources: resources::Resources,
+}
+
+impl Build {
+    fn load() -> Result<Self> {
+        let all = match variable("GPUINT_CATALOGUE").as_deref() {
+            None | Some("default") => false,
+            Some("all") => true,
+            Some(other) => {
+                return Err(format!("GPUINT_CATALOGUE: \"{other}\" is neither default nor all"));
+            }
+        };
+        let more = variable("GPUINT_SHAPES").unwrap_or_default();
+        let catalogue = Catalogue::read(Path::new("."), all, &more)?;
+        let tables = tuning::load(&catalogue)?;
+        Ok(Self { catalogue, tables, resources: resources::Resources::read()? })
+    }
+
+    /// The table of the build.
+    fn tuning(&self) -> &Table {
+        &self.tables[0].table
+    }
+
+    /// The kernels of some shapes.
+    fn kernels(&self, shapes: &[Shape]) -> Vec<Kernel<'_>> {
+        self.catalogue.kernels(shapes, self.tuning())
+    }
+}
 
 fn main() -> ExitCode {
     match run() {
@@ -42,19 +78,16 @@ fn main() -> ExitCode {
 fn run() -> Result {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build");
-    println!("cargo::rerun-if-changed=src/codegen.rs");
     println!("cargo::rerun-if-changed=kernels");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-    let catalogue = Catalogue::load()?;
-    write(&out, "catalogue.rs", &catalogue.rust())?;
-    write(&out, "tuning.rs", &catalogue.tuning.table.rust())?;
-    // For the tests: what the file above was made of.
-    write(&out, "tuning.toml", &catalogue.tuning.text)?;
+    let build = Build::load()?;
+    write(&out, "catalogue.rs", &library::catalogue(&build))?;
+    write(&out, "tuning.rs", &library::tuning(&build.tables))?;
 
     // A documentation build has no compilers.
     let documentation = variable("DOCS_RS").is_some();
     let images = match nvcc::find() {
-        Some(nvcc) if !documentation => nvcc::build(&nvcc, &catalogue, &out)?,
+        Some(nvcc) if !documentation => nvcc::build(&nvcc, &build, &out)?,
         _ => {
             println!(
                 "cargo::warning=nvcc was not found or is switched off: CUDA kernels will be compiled at run time, which needs NVRTC"
@@ -64,13 +97,13 @@ fn run() -> Result {
     };
     #[cfg(feature = "simt")]
     if !documentation {
-        simt::build(&catalogue, &out)?;
+        simt::build(&build, &out)?;
     }
-    write(&out, "images.rs", &images::rust(&images::headers()?, &images))
+    write(&out, "images.rs", &images::rust(&headers(Path::new("kernels"))?, &images))
 }
 
 /// Writes a generated file.
-fn write(out: &std::path::Path, name: &str, text: &str) -> Result {
+fn write(out: &Path, name: &str, text: &str) -> Result {
     let path = out.join(name);
     fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
 }

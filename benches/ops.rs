@@ -1,6 +1,6 @@
 //! Every operation at every shape that is built, by every algorithm that the shape has.
 //!
-//! `cargo bench --bench ops` measures all; `cargo bench --bench ops -- '(mul|sqr)/8192'` what has a name
+//! `cargo bench --bench ops` measures all; `cargo bench --bench ops -- '(mul|square)_lo/8192'` what has a name
 //! that matches (`-- --help` lists criterion's options). Names are `OPERATION/BITS/DIGIT/Q/ALGORITHM`;
 //! `auto` is what is taken where nothing is said. Times are the device's (CUDA events; the clock
 //! elsewhere): operands are on the device before, results stay there after. `transfer` is apart: the
@@ -17,11 +17,6 @@
 //! The processor has one algorithm, for which digits and Q make no difference: there, every other
 //! width is measured, in digits of 64 bits with Q = 4.
 
-#[path = "../examples/support/mod.rs"]
-mod device;
-#[allow(dead_code)]
-mod support;
-
 use std::env;
 use std::error::Error;
 use std::process::ExitCode;
@@ -30,22 +25,15 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput};
-use gpuint::{BackendKind, Batch, Device, DigitKind, Kernels, Shape, ShapeVisitor, shapes};
-use support::operation::Operation;
-use support::workload::Workload;
-use support::{Batches, Operands, ways};
+use gpuint::{
+    BackendKind, Batch, Device, DigitKind, Kernels, Op, Shape, ShapeVisitor, shapes, visit,
+};
+use gpuint_testkit::batches::{Batches, Operands, ways};
+use gpuint_testkit::device;
+use gpuint_testkit::operation::OPERATIONS;
+use gpuint_testkit::workload::Workload;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
-
-/// Groups, in the order of their measurement.
-const TASKS: [(&str, Operation); 6] = [
-    ("add", Operation::Add),
-    ("mul", Operation::MulLow),
-    ("mul_wide", Operation::MulWide),
-    ("sqr", Operation::Square),
-    ("div_rem", Operation::DivRem),
-    ("shifted_inverse", Operation::ShiftedInverse),
-];
 
 /// The measurements at one shape.
 struct AtShape<'a> {
@@ -60,20 +48,16 @@ impl ShapeVisitor for AtShape<'_> {
     fn visit<T: Kernels>(self) -> Result<()> {
         let Self { criterion, device, operands } = self;
         let mut batches = Batches::<T>::new(device, operands)?;
-        for (name, task) in TASKS {
-            match task {
-                Operation::DivRem => {
-                    batches.divide_by(&operands.divisors::<T>(Workload::Uniform))?;
-                }
-                Operation::ShiftedInverse => {
-                    batches.divide_by(&operands.divisors::<T>(Workload::Half))?;
-                }
-                Operation::Add | Operation::MulLow | Operation::MulWide | Operation::Square => {}
+        for op in OPERATIONS {
+            match op {
+                Op::DivRem => batches.divide_by(&operands.divisors::<T>(Workload::Uniform))?,
+                Op::ShiftedInverse => batches.divide_by(&operands.divisors::<T>(Workload::Half))?,
+                _ => {}
             }
             let rows = batches.u.len();
-            let mut group = group(criterion, name);
+            let mut group = group(criterion, op.name());
             group.throughput(Throughput::Elements(rows as u64));
-            let ways = ways::<T>(device, task);
+            let ways = ways::<T>(device, op);
             let several = ways.len() > 1;
             for way in &ways {
                 let auto = (several && way.is_auto).then_some("auto");
@@ -217,9 +201,9 @@ fn run() -> Result<()> {
         .measurement_time(Duration::from_secs(1))
         .configure_from_args();
     let mut operands = Operands::new(1 << batch);
-    for shape in shapes {
+    for &shape in shapes {
         let at = AtShape { criterion: &mut criterion, device: &device, operands: &mut operands };
-        shape.visit(at).ok_or("the shape is listed and not built")??;
+        visit(shape, at).ok_or("the shape is listed and not built")??;
     }
     criterion.final_summary();
     Ok(())

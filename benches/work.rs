@@ -28,41 +28,18 @@
 //! - `h200_floor`: the least time for the operation by any kernel of the strategy (floor.rs), and `to_floor` how many times as much
 //!   the roofline is.
 
-#[path = "../src/codegen.rs"]
-#[allow(dead_code, unused_imports)]
-mod codegen;
-#[path = "../tests/ptx/compiled.rs"]
-#[allow(dead_code)]
-mod compiled;
-#[path = "support/count.rs"]
-mod count;
-#[path = "support/floor.rs"]
-mod floor;
-#[path = "support/operation.rs"]
-#[allow(dead_code)]
-mod operation;
-#[path = "support/random.rs"]
-#[allow(dead_code)]
-mod random;
-#[path = "support/roofline.rs"]
-mod roofline;
-#[path = "support/sass.rs"]
-mod sass;
-#[path = "support/workload.rs"]
-#[allow(dead_code)]
-mod workload;
-
 use std::error::Error;
 use std::time::Instant;
 
 use clap::Parser;
-use codegen::{Entry, Task};
-use compiled::Result;
-use count::{Unit, Work};
-use gpuint::{DigitKind, Shape};
-use operation::Operation;
+use gpuint::{DigitKind, Op, Shape};
+use gpuint_catalogue::{BLOCK, Catalogue, Kernel};
+use gpuint_testkit::count::{self, Unit, Work};
+use gpuint_testkit::operation::{OPERATIONS, workloads};
+use gpuint_testkit::ptx::{self, Result};
+use gpuint_testkit::roofline::{A100, H200};
+use gpuint_testkit::{floor, sass};
 use rayon::prelude::*;
-use roofline::{A100, H200};
 
 /// The paper's division, in full multiplications.
 const PAPER: (f64, f64) = (5.0, 7.0);
@@ -107,13 +84,10 @@ fn shapes(max_bits: usize) -> Vec<Shape> {
 }
 
 /// The kernels that are counted at a shape.
-fn entries(tasks: &[Task<'static>], shape: Shape) -> Vec<Entry<'static>> {
-    let Shape { bits, q, digit } = shape;
-    let digit = digit.name();
-    let counted = tasks
-        .iter()
-        .filter(|task| Operation::of(task.name).is_some() && task.is_offered(bits, digit));
-    counted.map(|&task| Entry { task, bits, q, digit, block: 128 }).collect()
+fn kernels(catalogue: &'static Catalogue, shape: Shape) -> Vec<Kernel<'static>> {
+    let counted =
+        catalogue.rows().filter(|row| OPERATIONS.contains(&row.op) && row.is_offered(shape));
+    counted.map(|row| Kernel { row, shape, block: BLOCK }).collect()
 }
 
 /// A column of the table: heading, width, and the text of a line.
@@ -121,7 +95,7 @@ type Column = (&'static str, usize, fn(&Work) -> String);
 
 const COLUMNS: &[Column] = &[
     ("op", 15, |work| work.op.name().into()),
-    ("strategy", 17, |work| work.strategy.clone()),
+    ("strategy", 17, |work| work.algorithm.to_string()),
     ("bits", 6, |work| work.shape.bits.to_string()),
     ("digit", 5, |work| work.shape.digit.name().into()),
     ("q", 1, |work| work.shape.q.to_string()),
@@ -149,11 +123,11 @@ const COLUMNS: &[Column] = &[
 ];
 
 fn paper(work: &Work, value: f64) -> String {
-    if work.op == Operation::DivRem { format!("{value:.0}") } else { String::new() }
+    if work.op == Op::DivRem { format!("{value:.0}") } else { String::new() }
 }
 
 fn h200_floor(work: &Work) -> Option<f64> {
-    floor::floor(&H200, work.op, &work.strategy, work.shape.bits, work.row_sectors)
+    floor::floor(&H200, work.op, work.algorithm, work.shape.bits, work.row_sectors)
 }
 
 fn number(value: Option<f64>) -> String {
@@ -183,7 +157,7 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     let options = Options::parse();
     let is_test = options.test || !options.bench;
     let max_bits = if is_test { options.max_bits.min(1024) } else { options.max_bits };
-    let nvcc = match compiled::nvcc() {
+    let nvcc = match ptx::nvcc() {
         Ok(nvcc) => nvcc,
         Err(reason) => {
             eprintln!("nothing was counted: {reason}");
@@ -197,19 +171,18 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
             "machine instructions by rule: no nvdisasm in NVDISASM_PATH, beside nvcc or in PATH"
         ),
     }
-    let tasks = compiled::tasks()?;
+    let catalogue = ptx::catalogue()?;
     let start = Instant::now();
     let units: Vec<Unit> = shapes(max_bits)
         .into_par_iter()
         .with_max_len(1)
-        .map(|shape| count::unit(&nvcc, disassembler.as_deref(), &entries(&tasks, shape), shape))
+        .map(|shape| count::unit(&nvcc, disassembler.as_deref(), &kernels(catalogue, shape), shape))
         .collect::<Result<_>>()?;
     eprintln!("{} shapes compiled, {:.0} s", units.len(), start.elapsed().as_secs_f64());
     let mut jobs = Vec::new();
     for unit in &units {
         for kernel in &unit.kernels {
-            let workloads = Operation::of(kernel.task).map_or(&[][..], |(op, _)| op.workloads());
-            jobs.extend(workloads.iter().map(|workload| (unit, kernel, *workload)));
+            jobs.extend(workloads(kernel.row.op).iter().map(|workload| (unit, kernel, *workload)));
         }
     }
     let works: Vec<Work> = jobs

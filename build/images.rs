@@ -1,36 +1,12 @@
 //! The table of kernel images and the texts of the headers, `OUT_DIR/images.rs`.
 
 use std::fmt::Write;
-use std::fs;
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
-
-use crate::Result;
+use std::path::PathBuf;
 
 /// A compiled translation unit.
 pub(crate) struct Image {
     pub(crate) path: PathBuf,
     pub(crate) kernels: Vec<String>,
-}
-
-/// The headers below `kernels/`, by their paths from there, sorted.
-pub(crate) fn headers() -> Result<Vec<String>> {
-    let root = Path::new("kernels");
-    let mut names = Vec::new();
-    let mut folders = vec![root.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        let unreadable = |error: std::io::Error| format!("{}: {error}", folder.display());
-        for file in fs::read_dir(&folder).map_err(unreadable)? {
-            let path = file.map_err(unreadable)?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "cuh") {
-                let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
-                names.push(name.replace(MAIN_SEPARATOR, "/"));
-            }
-        }
-    }
-    names.sort();
-    Ok(names)
 }
 
 /// The text of `OUT_DIR/images.rs`.

@@ -12,9 +12,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::catalogue::Catalogue;
+use gpuint_catalogue::{Kernel, translation_unit};
+
 use crate::images::Image;
-use crate::{Result, codegen, variable, write};
+use crate::{Build, Result, variable, write};
 
 /// Shapes per translation unit: a unit costs half a second of its own, and units are compiled side
 /// by side.
@@ -23,33 +24,23 @@ const SHAPES_PER_UNIT: usize = 2;
 /// everything newer, which does not have the instructions of `sm_90a`.
 const ARCHITECTURES: &str = "sm_80,sm_90a,compute_90";
 
-/// Where nvcc is; `None` where there is none or it is not wanted.
+/// Returns the path of nvcc; `None` where there is none or it is not wanted.
 pub(crate) fn find() -> Option<PathBuf> {
-    if let Some(nvcc) = variable("GPUINT_NVCC") {
-        return (nvcc != "none").then(|| PathBuf::from(nvcc));
-    }
-    let mut folders = Vec::new();
-    for name in ["CUDA_HOME", "CUDA_PATH"] {
-        folders.extend(variable(name).map(|home| Path::new(&home).join("bin")));
-    }
-    folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
-    folders.push(PathBuf::from("/usr/local/cuda/bin"));
-    let file = format!("nvcc{}", env::consts::EXE_SUFFIX);
-    folders.into_iter().map(|folder| folder.join(&file)).find(|path| path.is_file())
+    gpuint_catalogue::nvcc::find(variable, &[]).ok()
 }
 
 /// Compiles every kernel of the catalogue.
-pub(crate) fn build(nvcc: &Path, catalogue: &Catalogue, out: &Path) -> Result<Vec<Image>> {
+pub(crate) fn build(nvcc: &Path, build: &Build, out: &Path) -> Result<Vec<Image>> {
     println!("cargo::rerun-if-changed={}", nvcc.display());
     let options = options()?;
-    let shapes: Vec<_> = catalogue.shapes().collect();
+    let shapes: Vec<_> = build.catalogue.shapes().collect();
     let mut units = Vec::new();
     for (unit, shapes) in shapes.chunks(SHAPES_PER_UNIT).enumerate() {
-        let entries = catalogue.entries(shapes);
+        let entries = build.kernels(shapes);
         let source = format!("cuda_{unit}.cu");
-        write(out, &source, &codegen::translation_unit(entries.iter().copied()))?;
+        write(out, &source, &translation_unit(entries.iter().copied()))?;
         let path = out.join(format!("cuda_{unit}.fatbin"));
-        let kernels = entries.iter().map(codegen::Entry::name).collect();
+        let kernels = entries.iter().map(Kernel::name).collect();
         units.push((out.join(source), Image { path, kernels }));
     }
     // The widest shapes, whose kernels take longest, are last: they start first.

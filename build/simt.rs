@@ -8,15 +8,16 @@
 use std::fs;
 use std::path::Path;
 
-use crate::catalogue::Catalogue;
-use crate::{Result, codegen, variable, write};
+use gpuint_catalogue::translation_unit;
+
+use crate::{Build, Result, variable, write};
 
 /// Shapes per translation unit: few enough that all cores have work, and enough that the headers
 /// are not read again and again.
 const SHAPES_PER_UNIT: usize = 4;
 
 /// Compiles and links everything.
-pub(crate) fn build(catalogue: &Catalogue, out: &Path) -> Result {
+pub(crate) fn build(all: &Build, out: &Path) -> Result {
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").include("kernels").define("GPUINT_SIMT", None).warnings(false);
     build.opt_level_str(variable("GPUINT_SIMT_OPT").as_deref().unwrap_or("2")).debug(false);
@@ -54,11 +55,11 @@ pub(crate) fn build(catalogue: &Catalogue, out: &Path) -> Result {
             .parse()
             .map_err(|_| format!("GPUINT_SIMT_BITS: \"{bits}\" is not a number of bits"))?,
     };
-    let shapes: Vec<_> = catalogue.shapes().filter(|shape| shape.bits <= widest).collect();
+    let shapes: Vec<_> = all.catalogue.shapes().filter(|shape| shape.bits <= widest).collect();
     // The widest shapes, whose kernels take longest, are last: they start first.
     for (unit, shapes) in shapes.chunks(SHAPES_PER_UNIT).enumerate().rev() {
         let name = format!("simt_{unit}.cpp");
-        write(out, &name, &codegen::translation_unit(catalogue.entries(shapes)))?;
+        write(out, &name, &translation_unit(all.kernels(shapes)))?;
         build.file(out.join(name));
     }
     build.try_compile("gpuint_simt").map_err(|error| {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, DigitKind, Divisor, Kernels, ShapeVisitor, shapes};
+use gpuint::{Batch, Device, DigitKind, Divisor, Kernels, ShapeVisitor, shapes, visit};
 use num_traits::{NumCast, One, Zero};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -235,5 +235,6 @@ fn run(options: &Options) -> Result<()> {
         .find(|shape| (shape.bits, shape.q, shape.digit) == (options.bits, 4, DigitKind::U64))
         .ok_or_else(|| format!("{} bits are not built", options.bits))?;
     println!("{device}: {} random odd numbers of {} bits", options.rows, shape.bits);
-    shape.visit(AtShape { options, device: &device }).ok_or("the shape is listed and not built")?
+    visit(*shape, AtShape { options, device: &device })
+        .ok_or("the shape is listed and not built")?
 }

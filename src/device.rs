@@ -4,12 +4,17 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
+use gpuint_catalogue::{Algorithm, Op, Shape};
+
+use crate::auto::{Choices, Gpu, Tuning};
 #[cfg(feature = "simt")]
 use crate::backend::simt::{Simt, SimtOptions};
 use crate::backend::{
-    Backend, BackendKind, Buffer, Call, Kernel, NO_ROW, Operands, cpu::Cpu, cuda, traced::Traced,
+    Backend, BackendKind, Buffer, Call, NO_ROW, Operands, cpu::Cpu, cuda, traced::Traced,
 };
 use crate::error::{Error, Result};
+use crate::kernel::KernelId;
+use crate::strategy::Strategy;
 
 /// A handle to a device with its queue of work: calls take effect in the order in which they are
 /// made, and results are waited for where they are read.
@@ -21,6 +26,7 @@ pub struct Device(Arc<Inner>);
 struct Inner {
     /// Status words that no call uses at the moment: checked operations do not allocate.
     idle_status: Mutex<Vec<Buffer>>,
+    choices: Arc<Choices>,
     backend: Traced,
 }
 
@@ -51,14 +57,17 @@ impl Device {
     /// Kernels are taken from the images that were built with the crate; where there is none for
     /// this GPU, from `GPUINT_CACHE_DIR` (`off` switches it off; by default `gpuint` in
     /// `XDG_CACHE_HOME` or `~/.cache`); where it is not there either, NVRTC makes it, which
-    /// `GPUINT_NVRTC` or `CUDA_HOME` may say the place of.
+    /// `GPUINT_NVRTC` or `CUDA_HOME` may say the place of. [`tuning`](Self::tuning) tells which table
+    /// [`Auto`](crate::Auto) follows; `GPUINT_TUNING` names another: one that was built in (`h200`),
+    /// or a file.
     ///
     /// # Errors
     /// [`NoDevice`](Error::NoDevice) where there is no driver or no GPU of that number,
-    /// [`Driver`](Error::Driver) where it cannot be used.
+    /// [`Driver`](Error::Driver) where it cannot be used, [`Tuning`](Error::Tuning) where
+    /// `GPUINT_TUNING` names no usable table.
     pub fn cuda(ordinal: usize) -> Result<Self> {
-        let device = Self::over(cuda::open(ordinal, None)?);
-        tracing::info!(device = %device, "using a CUDA GPU");
+        let device = Self::over_gpu(cuda::open(ordinal, None)?)?;
+        tracing::info!(device = %device, tuning = %device.tuning(), "using a CUDA GPU");
         Ok(device)
     }
 
@@ -97,6 +106,34 @@ impl Device {
         self.0.backend.name()
     }
 
+    /// Returns the algorithm that a strategy selects for an operation on a batch of this shape and
+    /// this number of rows.
+    ///
+    /// # Errors
+    /// [`KernelMissing`](Error::KernelMissing) where the catalogue offers none.
+    pub fn algorithm(
+        &self,
+        op: Op,
+        strategy: Strategy,
+        shape: Shape,
+        rows: usize,
+    ) -> Result<Algorithm> {
+        Ok(self.kernel(op, strategy, shape, rows)?.row().algorithm)
+    }
+
+    /// The properties of the GPU; `None` where the device is none.
+    #[must_use]
+    pub fn gpu(&self) -> Option<Gpu> {
+        self.0.backend.gpu()
+    }
+
+    /// The tuning table by which [`Auto`](crate::Auto) chooses on this device, and whether it was
+    /// measured on it.
+    #[must_use]
+    pub fn tuning(&self) -> &Tuning {
+        &self.0.choices.tuning
+    }
+
     /// Does `work`, waits for what it queues on this device, and returns its result with the time
     /// that the device took: measured by events in the queue of a GPU, by the clock elsewhere.
     ///
@@ -132,11 +169,35 @@ impl Device {
 impl Device {
     /// The CUDA GPU of that number, with kernels that aim at so many threads per block.
     pub(crate) fn cuda_with_block(ordinal: usize, block: u32) -> Result<Self> {
-        Ok(Self::over(cuda::open(ordinal, Some(block))?))
+        Self::over_gpu(cuda::open(ordinal, Some(block))?)
     }
 
     fn over(backend: Box<dyn Backend>) -> Self {
-        Self(Arc::new(Inner { idle_status: Mutex::default(), backend: Traced(backend) }))
+        Self::choosing(backend, Choices::of_the_build())
+    }
+
+    fn choosing(backend: Box<dyn Backend>, choices: Arc<Choices>) -> Self {
+        Self(Arc::new(Inner { idle_status: Mutex::default(), choices, backend: Traced(backend) }))
+    }
+
+    /// A GPU, with the choices of its tuning table.
+    fn over_gpu(backend: Box<dyn Backend>) -> Result<Self> {
+        let choices = match backend.gpu() {
+            Some(gpu) => Arc::new(Choices::of(&gpu)?),
+            None => Choices::of_the_build(),
+        };
+        Ok(Self::choosing(backend, choices))
+    }
+
+    /// Selects the kernel of an operation at a shape.
+    pub(crate) fn kernel(
+        &self,
+        op: Op,
+        strategy: Strategy,
+        shape: Shape,
+        rows: usize,
+    ) -> Result<KernelId> {
+        strategy.kernel(op, shape, rows, &self.0.choices)
     }
 
     pub(crate) fn memory(&self) -> &dyn Backend {
@@ -154,7 +215,7 @@ impl Device {
     }
 
     /// Queues a kernel.
-    pub(crate) fn launch(&self, kernel: Kernel, operands: Operands<'_>) -> Result<()> {
+    pub(crate) fn launch(&self, kernel: KernelId, operands: Operands<'_>) -> Result<()> {
         if operands.rows == 0 {
             return Ok(());
         }
@@ -166,7 +227,7 @@ impl Device {
     /// Runs a kernel that reports failed rows, and returns the lowest one.
     pub(crate) fn launch_checked(
         &self,
-        kernel: Kernel,
+        kernel: KernelId,
         operands: Operands<'_>,
     ) -> Result<Option<usize>> {
         if operands.rows == 0 {

@@ -1,8 +1,9 @@
 //! The machine words that kernels work in.
 
-use std::fmt::{self, Debug, Display, LowerHex};
+use std::fmt::{Debug, Display, LowerHex};
 use std::hash::Hash;
 
+use gpuint_catalogue::DigitKind;
 use num_traits::{PrimInt, Unsigned, WrappingAdd, WrappingSub};
 
 mod sealed {
@@ -36,45 +37,6 @@ pub trait Digit:
     const BITS: usize;
     /// The digit as a value.
     const KIND: DigitKind;
-}
-
-/// Which machine word a shape works in, as a value: the run-time twin of [`Digit`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DigitKind {
-    /// 16-bit digits.
-    U16,
-    /// 32-bit digits.
-    U32,
-    /// 64-bit digits.
-    U64,
-}
-
-impl DigitKind {
-    /// The bits of a digit.
-    #[must_use]
-    pub const fn bits(self) -> usize {
-        match self {
-            Self::U16 => 16,
-            Self::U32 => 32,
-            Self::U64 => 64,
-        }
-    }
-
-    /// The Rust name of the type: `u16`, `u32` or `u64`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::U16 => "u16",
-            Self::U32 => "u32",
-            Self::U64 => "u64",
-        }
-    }
-}
-
-impl Display for DigitKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 macro_rules! digit {

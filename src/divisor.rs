@@ -6,12 +6,14 @@ use std::marker::PhantomData;
 use num_bigint::BigUint;
 use num_traits::Zero;
 
-use crate::backend::{Buffer, ONE_DIVISOR, Op, Operands};
+use gpuint_catalogue::Op;
+
+use crate::backend::{Buffer, Operands, Params};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::shape::Kernels;
-use crate::strategy::{Auto, Strategy};
+use crate::strategy::Strategy;
 
 /// Divisors on a device, prepared: the reciprocal of each is computed once, and divisions by them
 /// and products modulo them take no more than two products each.
@@ -88,7 +90,7 @@ impl<T: Kernels> Divisor<T> {
             rows: divisors.len(),
             ..Operands::default()
         };
-        let kernel = Batch::<T>::kernel(Op::Prepare, Strategy::product::<T, Auto>(Op::Prepare));
+        let kernel = divisors.kernel(Op::Prepare, Strategy::Auto)?;
         match device.launch_checked(kernel, operands)? {
             None => Ok(Self { device: device.clone(), prepared, rows, shape: PhantomData }),
             Some(row) => Err(Error::DivisionByZero { row }),
@@ -102,9 +104,9 @@ impl<T: Kernels> Divisor<T> {
         &self.prepared
     }
 
-    /// What a kernel is told about these divisors.
-    pub(crate) fn scalar(&self) -> i64 {
-        if self.rows.is_none() { ONE_DIVISOR } else { 0 }
+    /// The parameters of a call with these divisors.
+    pub(crate) fn params(&self) -> Params {
+        Params { broadcast_divisor: self.rows.is_none(), ..Params::default() }
     }
 }
 

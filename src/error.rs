@@ -83,6 +83,15 @@ pub enum Error {
         available: u32,
     },
 
+    /// A tuning table that `GPUINT_TUNING` names cannot be used.
+    #[error("tuning table {table} (GPUINT_TUNING): {reason}")]
+    Tuning {
+        /// The name of the table or its file.
+        table: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+
     /// The run-time compiler refused a kernel.
     #[error("a kernel did not compile:\n{log}")]
     Compile {

@@ -7,7 +7,9 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::digit::{Digit, DigitKind};
+use gpuint_catalogue::Shape;
+
+use crate::digit::Digit;
 
 /// A shape: integers of `BITS` bits in digits of type `D`, `Q` digits a thread.
 ///
@@ -20,65 +22,6 @@ impl<const BITS: usize, const Q: usize, D: Digit> fmt::Debug for GpuUint<BITS, Q
         write!(f, "GpuUint<{BITS}, {Q}, {}>", D::KIND)
     }
 }
-
-/// A shape as a value: the run-time twin of [`GpuUint`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Shape {
-    /// The width of an integer.
-    pub bits: usize,
-    /// Digits per thread.
-    pub q: usize,
-    /// The machine word.
-    pub digit: DigitKind,
-}
-
-impl Shape {
-    /// Digits per integer (`M`).
-    #[must_use]
-    pub const fn digits(self) -> usize {
-        self.bits / self.digit.bits()
-    }
-
-    /// Bytes per integer.
-    #[must_use]
-    pub const fn bytes(self) -> usize {
-        self.bits / 8
-    }
-
-    /// Bytes of a prepared divisor: `Record` in `kernels/div/prepare.cuh`.
-    pub(crate) const fn prepared_bytes(self) -> usize {
-        let limb = if self.bits.is_multiple_of(32) { 4 } else { 2 };
-        let word = 4 * limb;
-        (2 * self.bytes().div_ceil(word) + 4) * word
-    }
-
-    /// Threads that work on one integer (`M / Q`).
-    #[must_use]
-    pub const fn threads(self) -> usize {
-        self.digits() / self.q
-    }
-
-    /// What [`Kernels`] asks of a shape: whole digits per thread, and a group that a thread block
-    /// can hold.
-    #[must_use]
-    pub const fn is_valid(self) -> bool {
-        self.q > 0
-            && self.bits > 0
-            && self.bits.is_multiple_of(self.q * self.digit.bits())
-            && self.threads() <= MAX_GROUP
-    }
-}
-
-/// `b8192_q4_u64`: how the names of its own kernels end.
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { bits, q, digit } = self;
-        write!(f, "b{bits}_q{q}_{digit}")
-    }
-}
-
-/// The most threads that work on one integer: a thread block.
-pub const MAX_GROUP: usize = 1024;
 
 pub(crate) mod sealed {
     pub trait Sealed {}
@@ -132,10 +75,9 @@ macro_rules! widened {
 mod catalogue {
     include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 }
-pub use catalogue::CATALOGUE_BLOCK;
+pub(crate) use catalogue::SHAPES;
 use catalogue::with_catalogue_notes;
-use catalogue::{SHAPES, visit, visit_widening};
-pub(crate) use catalogue::{TASKS, block};
+pub(crate) use catalogue::{INDEX, OTHER_BLOCKS, ROWS, SHARED_BYTES};
 
 with_catalogue_notes! {
     /// A shape that has kernels.
@@ -149,7 +91,7 @@ with_catalogue_notes! {
     /// GPUINT_SHAPES = "12288:4:u64,24576:4:u64"
     /// ```
     ///
-    /// `BITS` must be a multiple of `Q` times the bits of a digit, with at most [`MAX_GROUP`]
+    /// `BITS` must be a multiple of `Q` times the bits of a digit, with at most [`MAX_GROUP`](crate::MAX_GROUP)
     /// threads (`BITS / digit bits / Q`). This trait is sealed.
     pub trait Kernels: sealed::Sealed + Send + Sync + 'static {
         /// The machine word.
@@ -190,7 +132,7 @@ pub fn shapes() -> &'static [Shape] {
     SHAPES
 }
 
-/// Something to do with a shape that is only known at run time: see [`Shape::visit`].
+/// Something to do with a shape that is only known at run time: see [`visit`].
 pub trait ShapeVisitor {
     /// What the visit returns.
     type Output;
@@ -198,7 +140,7 @@ pub trait ShapeVisitor {
     fn visit<T: Kernels>(self) -> Self::Output;
 }
 
-/// Something to do with a shape whose double is built too: see [`Shape::visit_widening`].
+/// Something to do with a shape whose double is built too: see [`visit_widening`].
 pub trait WideningVisitor {
     /// What the visit returns.
     type Output;
@@ -206,17 +148,14 @@ pub trait WideningVisitor {
     fn visit<T: Widen>(self) -> Self::Output;
 }
 
-impl Shape {
-    /// Calls the visitor with this shape as a type; `None` where the shape is not built.
-    pub fn visit<V: ShapeVisitor>(self, visitor: V) -> Option<V::Output> {
-        visit(self, visitor)
-    }
+/// Calls the visitor with this shape as a type; `None` where the shape is not built.
+pub fn visit<V: ShapeVisitor>(shape: Shape, visitor: V) -> Option<V::Output> {
+    catalogue::visit(shape, visitor)
+}
 
-    /// Calls the visitor with this shape as a type; `None` where the shape or its double is not
-    /// built.
-    pub fn visit_widening<V: WideningVisitor>(self, visitor: V) -> Option<V::Output> {
-        visit_widening(self, visitor)
-    }
+/// Calls the visitor with this shape as a type; `None` where the shape or its double is not built.
+pub fn visit_widening<V: WideningVisitor>(shape: Shape, visitor: V) -> Option<V::Output> {
+    catalogue::visit_widening(shape, visitor)
 }
 
 /// Declares a name for a shape, and checks at the declaration that it is built.

@@ -1,15 +1,96 @@
-//! How products and quotients are computed: type parameters of the operations that need one.
+//! Strategies: how products and quotients are computed, chosen by a type.
 //!
-//! A strategy is a type; what it selects for a shape is a value, a [`Product`] or a [`Quotient`],
-//! which names the kernel. `Auto` is the only strategy whose choice depends on the shape.
+//! A strategy is a type; the [`Algorithm`] that it selects for a shape is a value, which names the
+//! kernel. Only [`Auto`] selects by the operation, the shape and the device.
 
-use std::fmt;
+use gpuint_catalogue::{Algorithm, Op, Product, Shape};
 
-use crate::backend::{Kernel, Op};
-use crate::shape::{Kernels, Shape};
+use crate::auto::Choices;
+use crate::error::{Error, Result};
+use crate::kernel::KernelId;
+use crate::shape::{Kernels, ROWS};
 
 mod sealed {
-    pub trait Sealed {}
+    use super::Strategy;
+
+    pub trait Sealed {
+        /// The strategy as a value.
+        const STRATEGY: Strategy;
+    }
+}
+
+/// A strategy as a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// [`Auto`].
+    Auto,
+    /// Products by one algorithm.
+    Product(Product),
+    /// [`ShiftedInverse`], with products by one algorithm or by [`Auto`] (`None`).
+    ShiftedInverse(Option<Product>),
+    /// [`Blocked`], with products by one algorithm or by [`Auto`] (`None`).
+    Blocked(Option<Product>),
+}
+
+impl From<Algorithm> for Strategy {
+    fn from(algorithm: Algorithm) -> Self {
+        match algorithm {
+            Algorithm::By(product) => Self::Product(product),
+            Algorithm::ShiftedInverse(product) => Self::ShiftedInverse(Some(product)),
+            Algorithm::Blocked(product) => Self::Blocked(Some(product)),
+            Algorithm::Only => Self::Auto,
+        }
+    }
+}
+
+impl Strategy {
+    /// The products of a strategy that multiplies; `None` for [`Auto`].
+    const fn product(self) -> Option<Product> {
+        match self {
+            Self::Product(product) => Some(product),
+            _ => None,
+        }
+    }
+
+    /// Selects the kernel of an operation on a batch: the one that is asked for, or by classical
+    /// products where that one is not offered.
+    pub(crate) fn kernel(
+        self,
+        op: Op,
+        shape: Shape,
+        rows: usize,
+        choices: &Choices,
+    ) -> Result<KernelId> {
+        let auto = || choices.kernel(op, shape, rows);
+        let or_auto = |product: Option<Product>| {
+            let auto = || auto()?.row().algorithm.product();
+            product.or_else(auto).unwrap_or(Product::Classical)
+        };
+        let asked = match self {
+            Self::Auto => return auto().ok_or_else(|| missing(op, Algorithm::Only, shape)),
+            Self::Product(product) => Algorithm::By(product),
+            Self::ShiftedInverse(product) => Algorithm::ShiftedInverse(or_auto(product)),
+            Self::Blocked(product) => Algorithm::Blocked(or_auto(product)),
+        };
+        KernelId::find(op, asked, shape)
+            .or_else(|| KernelId::find(op, asked.with_product(Product::Classical), shape))
+            .ok_or_else(|| missing(op, asked, shape))
+    }
+}
+
+fn missing(op: Op, algorithm: Algorithm, shape: Shape) -> Error {
+    let name = gpuint_catalogue::kernel::name(op, algorithm);
+    let rows = ROWS.iter().filter(|row| row.op == op).map(ToString::to_string);
+    let rows: Vec<String> = rows.collect();
+    Error::KernelMissing {
+        kernel: format!("gpuint_{name}_{shape}"),
+        remedy: format!(
+            "{op} is not offered at {} bits; kernels/catalogue.toml lists the widths of {}",
+            shape.bits,
+            rows.join(", ")
+        ),
+    }
 }
 
 /// A way to multiply: [`Classical`], [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`] or [`Auto`].
@@ -18,25 +99,18 @@ mod sealed {
     message = "`{Self}` is not a way to multiply `{T}`",
     label = "use Classical, Karatsuba, TensorCore, Fft, Ntt or Auto"
 )]
-pub trait Mult<T: Kernels>: sealed::Sealed {
-    /// The algorithm that this strategy asks for.
-    fn product(op: Op) -> Product;
-}
+pub trait Mult<T: Kernels>: sealed::Sealed {}
 
 /// A way to divide: [`ShiftedInverse`], [`Blocked`] or [`Auto`]. Sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a way to divide `{T}`",
     label = "use ShiftedInverse<M>, Blocked<M> or Auto, where M is a way to multiply"
 )]
-pub trait Division<T: Kernels>: sealed::Sealed {
-    /// The algorithm that this strategy asks for.
-    fn quotient(op: Op) -> Quotient;
-}
+pub trait Division<T: Kernels>: sealed::Sealed {}
 
-/// Takes what was fastest for the operation at the width, by the tuning table of the build.
+/// Selects the fastest algorithm for the operation and the width from a tuning table.
 ///
-/// By default that is what was measured on an H200; docs/tuning.md of the repository tells how to tune
-/// for another GPU.
+/// docs/tuning.md of the repository describes how to tune for another GPU.
 #[derive(Debug, Clone, Copy)]
 pub struct Auto;
 
@@ -114,278 +188,28 @@ pub struct ShiftedInverse<M = Auto>(std::marker::PhantomData<M>);
 #[derive(Debug, Clone, Copy)]
 pub struct Blocked<M = Auto>(std::marker::PhantomData<M>);
 
-impl sealed::Sealed for Auto {}
-impl sealed::Sealed for Classical {}
-impl sealed::Sealed for Karatsuba {}
-impl sealed::Sealed for TensorCore {}
-impl sealed::Sealed for Fft {}
-impl sealed::Sealed for Ntt {}
-impl<M> sealed::Sealed for ShiftedInverse<M> {}
-impl<M> sealed::Sealed for Blocked<M> {}
-
-/// A multiplication algorithm, as a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Product {
-    /// [`Classical`].
-    Classical,
-    /// [`Karatsuba`].
-    Karatsuba,
-    /// [`TensorCore`].
-    TensorCore,
-    /// [`Fft`].
-    Fft,
-    /// [`Ntt`].
-    Ntt,
+impl sealed::Sealed for Auto {
+    const STRATEGY: Strategy = Strategy::Auto;
 }
+impl<T: Kernels> Mult<T> for Auto {}
+impl<T: Kernels> Division<T> for Auto {}
 
-/// A division algorithm and the multiplication inside it, as a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Quotient {
-    /// [`ShiftedInverse`].
-    ShiftedInverse(Product),
-    /// [`Blocked`].
-    Blocked(Product),
-}
-
-impl Product {
-    /// This one where the catalogue has a kernel of it for the operation and the shape, else
-    /// [`Classical`](Self::Classical): what runs when a strategy asks for this one.
-    ///
-    /// ```
-    /// use gpuint::{Karatsuba, Kernels, Mult, Op, Product, GpuUint};
-    ///
-    /// type Narrow = GpuUint<1024>;
-    /// let asked = <Karatsuba as Mult<Narrow>>::product(Op::MulLow);
-    /// assert_eq!(asked, Product::Karatsuba);
-    /// assert_eq!(asked.offered(Op::MulLow, Narrow::SHAPE), Product::Classical);
-    /// ```
-    #[must_use]
-    pub fn offered(self, op: Op, shape: Shape) -> Self {
-        if self.is_offered(op, shape) { self } else { Self::Classical }
-    }
-
-    /// Whether the catalogue has a kernel of this one for the operation and the shape.
-    ///
-    /// Not even [`Classical`](Self::Classical) is offered at every width: rows of 2^19 bits or
-    /// more have products by [`Ntt`](Self::Ntt) only, and no divisions. What is not offered is
-    /// [`KernelMissing`](crate::Error::KernelMissing) on devices that run kernels.
-    #[must_use]
-    pub fn is_offered(self, op: Op, shape: Shape) -> bool {
-        Kernel { op, strategy: Strategy::Product(self), shape }.entry().is_some()
-    }
-
-    /// This one where it is offered, else the first that is: what [`Auto`] takes, since a row of the
-    /// tuning table speaks of a range of widths, of which a strategy may have some.
-    fn or_another(self, op: Op, shape: Shape) -> Self {
-        let ways = [self, Self::TensorCore, Self::Classical, Self::Ntt];
-        ways.into_iter().find(|way| way.is_offered(op, shape)).unwrap_or(self)
-    }
-}
-
-impl Quotient {
-    /// This one where the catalogue has a kernel of it for the operation and the shape, else the
-    /// same with [`Classical`](Product::Classical) products: what runs when a strategy asks for
-    /// this one.
-    #[must_use]
-    pub fn offered(self, op: Op, shape: Shape) -> Self {
-        if self.is_offered(op, shape) {
-            return self;
+macro_rules! products {
+    ($($name:ident),*) => {$(
+        impl sealed::Sealed for $name {
+            const STRATEGY: Strategy = Strategy::Product(Product::$name);
         }
-        match self {
-            Self::ShiftedInverse(_) => Self::ShiftedInverse(Product::Classical),
-            Self::Blocked(_) => Self::Blocked(Product::Classical),
-        }
-    }
-
-    /// Whether the catalogue has a kernel of this one for the operation and the shape: see
-    /// [`Product::is_offered`].
-    #[must_use]
-    pub fn is_offered(self, op: Op, shape: Shape) -> bool {
-        Kernel { op, strategy: Strategy::Quotient(self), shape }.entry().is_some()
-    }
+        impl<T: Kernels> Mult<T> for $name {}
+    )*};
 }
+products!(Classical, Karatsuba, TensorCore, Fft, Ntt);
 
-/// The strategy's part of a kernel name.
-impl fmt::Display for Product {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Classical => "classical",
-            Self::Karatsuba => "karatsuba",
-            Self::TensorCore => "tensor",
-            Self::Fft => "fft",
-            Self::Ntt => "ntt",
-        })
-    }
+impl<M: sealed::Sealed> sealed::Sealed for ShiftedInverse<M> {
+    const STRATEGY: Strategy = Strategy::ShiftedInverse(M::STRATEGY.product());
 }
+impl<T: Kernels, M: Mult<T>> Division<T> for ShiftedInverse<M> {}
 
-/// The strategy's part of a kernel name.
-impl fmt::Display for Quotient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ShiftedInverse(product) => write!(f, "shinv_{product}"),
-            Self::Blocked(product) => write!(f, "blocked_{product}"),
-        }
-    }
+impl<M: sealed::Sealed> sealed::Sealed for Blocked<M> {
+    const STRATEGY: Strategy = Strategy::Blocked(M::STRATEGY.product());
 }
-
-/// What [`Auto`] takes for an operation on a shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Choice {
-    product: Product,
-    quotient: Quotient,
-}
-
-/// What the tuning table says, in the words of this module.
-mod tuned {
-    use super::{Op, Product, Quotient, Strategy};
-
-    include!(concat!(env!("OUT_DIR"), "/tuning.rs"));
-}
-
-/// The one place where [`Auto`] decides: by the tuning table that the crate was built with
-/// (`GPUINT_TUNING`, docs/tuning.md), whatever the device. It does not ask for the GPU that it runs
-/// on, since the kernels have the table's block sizes, too, and are built before there is a device.
-/// For operations that nobody tuned it takes classical products.
-const fn auto(op: Op, shape: Shape) -> Choice {
-    match tuned::tuned(op, shape.bits) {
-        Strategy::Product(product) => Choice { product, quotient: Quotient::Blocked(product) },
-        Strategy::Quotient(quotient) => {
-            let (Quotient::ShiftedInverse(product) | Quotient::Blocked(product)) = quotient;
-            Choice { product, quotient }
-        }
-        Strategy::None => {
-            Choice { product: Product::Classical, quotient: Quotient::Blocked(Product::Classical) }
-        }
-    }
-}
-
-impl<T: Kernels> Mult<T> for Auto {
-    fn product(op: Op) -> Product {
-        auto(op, T::SHAPE).product.or_another(op, T::SHAPE)
-    }
-}
-
-impl<T: Kernels> Mult<T> for Classical {
-    fn product(_op: Op) -> Product {
-        Product::Classical
-    }
-}
-
-impl<T: Kernels> Mult<T> for Karatsuba {
-    fn product(_op: Op) -> Product {
-        Product::Karatsuba
-    }
-}
-
-impl<T: Kernels> Mult<T> for TensorCore {
-    fn product(_op: Op) -> Product {
-        Product::TensorCore
-    }
-}
-
-impl<T: Kernels> Mult<T> for Fft {
-    fn product(_op: Op) -> Product {
-        Product::Fft
-    }
-}
-
-impl<T: Kernels> Mult<T> for Ntt {
-    fn product(_op: Op) -> Product {
-        Product::Ntt
-    }
-}
-
-impl<T: Kernels> Division<T> for Auto {
-    fn quotient(op: Op) -> Quotient {
-        auto(op, T::SHAPE).quotient
-    }
-}
-
-impl<T: Kernels, M: Mult<T>> Division<T> for ShiftedInverse<M> {
-    fn quotient(op: Op) -> Quotient {
-        Quotient::ShiftedInverse(M::product(op))
-    }
-}
-
-impl<T: Kernels, M: Mult<T>> Division<T> for Blocked<M> {
-    fn quotient(op: Op) -> Quotient {
-        Quotient::Blocked(M::product(op))
-    }
-}
-
-/// How a kernel does its operation, where there is more than one way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Strategy {
-    None,
-    Product(Product),
-    Quotient(Quotient),
-}
-
-impl Strategy {
-    /// What a way to multiply selects for an operation on its shape.
-    pub(crate) fn product<T: Kernels, M: Mult<T>>(op: Op) -> Self {
-        Self::Product(M::product(op).offered(op, T::SHAPE))
-    }
-
-    /// What a way to divide selects for an operation on its shape.
-    pub(crate) fn quotient<T: Kernels, D: Division<T>>(op: Op) -> Self {
-        Self::Quotient(D::quotient(op).offered(op, T::SHAPE))
-    }
-}
-
-/// The strategy's part of a kernel name; empty where there is one way only.
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => Ok(()),
-            Self::Product(product) => product.fmt(f),
-            Self::Quotient(quotient) => quotient.fmt(f),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::shape::TASKS;
-    use crate::shapes;
-    use crate::tuning_table::Table;
-
-    /// The strategy of an operation at a width, in the table's words.
-    fn taken(table: &Table, op: Op, bits: usize) -> Option<&str> {
-        let ranges = table.everywhere(op.name());
-        ranges.into_iter().find(|range| bits <= range.0).map(|range| range.1)
-    }
-
-    fn of_the_build() -> Table {
-        let kernels: Vec<_> = TASKS.iter().map(|task| task.name).collect();
-        Table::parse(include_str!(concat!(env!("OUT_DIR"), "/tuning.toml")), &kernels).unwrap()
-    }
-
-    #[test]
-    fn auto_takes_what_the_table_says() {
-        let table = of_the_build();
-        for &shape in shapes() {
-            for op in [
-                Op::MulLow,
-                Op::MulWide,
-                Op::SquareLow,
-                Op::ShiftedInverse,
-                Op::Prepare,
-                Op::DivRemBy,
-                Op::MulMod,
-                Op::SquareMod,
-                Op::PowMod,
-            ] {
-                let said = taken(&table, op, shape.bits).unwrap_or("classical");
-                assert_eq!(auto(op, shape).product.to_string(), said, "{op:?} at {shape}");
-            }
-            let said = taken(&table, Op::DivRem, shape.bits).unwrap_or("blocked_classical");
-            let Choice { product, quotient } = auto(Op::DivRem, shape);
-            assert_eq!(quotient.to_string(), said, "{shape}");
-            assert!(said.ends_with(&product.to_string()), "{said}");
-        }
-    }
-}
+impl<T: Kernels, M: Mult<T>> Division<T> for Blocked<M> {}

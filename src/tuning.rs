@@ -3,8 +3,9 @@
 use crate::backend::images::HEADERS;
 use crate::device::Device;
 use crate::error::Result;
-pub use crate::shape::CATALOGUE_BLOCK;
-use crate::shape::{self, Shape};
+use crate::kernel::block_of;
+use crate::shape::ROWS;
+use gpuint_catalogue::{Shape, kernel};
 
 /// The CUDA GPU of that number, with a stream of its own, whose kernels aim at so many threads per
 /// block: NVRTC makes them when they are first used.
@@ -16,10 +17,13 @@ pub fn device_with_block(ordinal: usize, block: u32) -> Result<Device> {
     Device::cuda_with_block(ordinal, block)
 }
 
-/// The threads per block that a kernel of the catalogue aims at, as it was built.
+/// The threads per block that a kernel of the catalogue aims at, as it was built; `None` where the
+/// catalogue has no such row.
 #[must_use]
-pub fn block(kernel: &str, shape: Shape) -> u32 {
-    shape::block(kernel, shape)
+pub fn block(name: &str, shape: Shape) -> Option<u32> {
+    let key = kernel::parse(name)?;
+    let row = ROWS.iter().position(|row| (row.op, row.algorithm) == key)?;
+    Some(block_of(row, shape))
 }
 
 /// The names and texts of the headers that kernels are made of.

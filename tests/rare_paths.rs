@@ -2,13 +2,6 @@
 //! counts them (`kernels/simt/rare.h`). A program of its own, since counts are of the process.
 #![allow(unsafe_code)]
 
-#[path = "suite/operands.rs"]
-#[allow(dead_code)]
-mod operands;
-#[path = "suite/oracle.rs"]
-#[allow(dead_code)]
-mod oracle;
-
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 
@@ -17,8 +10,8 @@ use gpuint::{
     Batch, Blocked, Classical, Device, Division, Divisor, GpuUint, Kernels, Mult, Ntt, Result,
     ShiftedInverse, TensorCore,
 };
+use gpuint_testkit::operands::{DIVISIONS, Family, PRODUCTS, Row, SUMS, rows};
 use num_traits::{One, Zero};
-use operands::{DIVISIONS, Family, PRODUCTS, Row, SUMS, rows};
 
 // SAFETY: the declaration is that of `kernels/simt/abi.h`.
 unsafe extern "C" {

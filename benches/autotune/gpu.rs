@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use gpuint::{BackendKind, Device, Error, Kernels, ShapeVisitor, tuning};
+use gpuint::{BackendKind, Device, Error, Kernels, Op, ShapeVisitor, tuning, visit};
+use gpuint_testkit::batches::{Batches, Operands, Times, ways};
+use gpuint_testkit::operation::is_right;
+use gpuint_testkit::ptx::Result;
+use gpuint_testkit::workload::Workload;
 
 use crate::Timing;
-use crate::compiled::Result;
 use crate::space::Variant;
-use crate::support::operation::Operation;
-use crate::support::workload::Workload;
-use crate::support::{Batches, Operands, Times, ways};
 
 /// Measurements of a variant, at most.
 const RUNS: u32 = 25;
@@ -40,6 +40,14 @@ impl Gpu {
         self.device.name()
     }
 
+    pub(crate) fn device(&self) -> Device {
+        self.device.clone()
+    }
+
+    pub(crate) fn properties(&self) -> Option<gpuint::Gpu> {
+        self.device.gpu()
+    }
+
     pub(crate) fn is_cuda(&self) -> bool {
         self.device.backend() == BackendKind::Cuda
     }
@@ -51,7 +59,7 @@ impl Gpu {
             Err(reason) => return Ok(Timing::Skipped(reason)),
         };
         let measurement = Measurement { variant, device, operands: &mut self.operands };
-        match variant.shape.visit(measurement) {
+        match visit(variant.shape, measurement) {
             None => Err(format!("{} is listed and not built", variant.shape)),
             Some(Ok(ms)) => Ok(Timing::Ms(ms)),
             Some(Err(Trouble::Device(Error::KernelMissing { remedy, .. }))) => {
@@ -114,13 +122,14 @@ impl ShapeVisitor for Measurement<'_> {
 
     fn visit<T: Kernels>(self) -> Self::Output {
         let Self { variant, device, operands } = self;
+        let op = variant.row.op;
         let mut batches = Batches::<T>::new(&device, operands)?;
-        if matches!(variant.op, Operation::DivRem | Operation::ShiftedInverse) {
+        if matches!(op, Op::DivRem | Op::ShiftedInverse) {
             batches.divide_by(&operands.divisors::<T>(Workload::Uniform))?;
         }
-        let mut ways = ways::<T>(&device, variant.op).into_iter();
-        let Some(way) = ways.find(|way| way.name == variant.strategy) else {
-            let kernel = variant.entry().name();
+        let mut ways = ways::<T>(&device, op).into_iter();
+        let Some(way) = ways.find(|way| way.name == variant.row.algorithm.to_string()) else {
+            let kernel = variant.kernel().name();
             let remedy = "the operations offer no such strategy".to_owned();
             return Err(Error::KernelMissing { kernel, remedy }.into());
         };
@@ -130,7 +139,7 @@ impl ShapeVisitor for Measurement<'_> {
         for row in (0..rows).step_by(rows.div_ceil(CHECKED).max(1)) {
             let operands = [batches.u.row(row)?, batches.v.row(row)?];
             let results = [batches.out[0].row(row)?, batches.out[1].row(row)?];
-            if !variant.op.is_right(T::BITS, &operands, &results) {
+            if !is_right(op, T::BITS, &operands, &results) {
                 return Err(Trouble::Wrong(row));
             }
         }

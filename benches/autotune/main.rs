@@ -9,39 +9,11 @@
 //! What is known stays in a state file: an interrupted run goes on where it ended, and kernels whose
 //! text has changed are tried anew.
 
-mod choose;
-#[path = "../../src/codegen.rs"]
-#[allow(dead_code, unused_imports)]
-mod codegen;
-#[path = "../../tests/ptx/compiled.rs"]
-#[allow(dead_code)]
-mod compiled;
-#[path = "../support/count.rs"]
-#[allow(dead_code)]
-mod count;
-#[path = "../../examples/support/mod.rs"]
-#[allow(dead_code)]
-mod device;
 mod gpu;
 mod model;
-#[path = "../support/plot.rs"]
-#[allow(dead_code)]
-mod plot;
 mod plots;
-#[path = "../support/roofline.rs"]
-#[allow(dead_code)]
-mod roofline;
-#[path = "../support/sass.rs"]
-#[allow(dead_code)]
-mod sass;
 mod space;
 mod state;
-#[path = "../support/mod.rs"]
-#[allow(dead_code)]
-mod support;
-#[path = "../../build/tuning.rs"]
-#[allow(dead_code)]
-mod table;
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -51,22 +23,23 @@ use std::time::Instant;
 use std::{env, fs};
 
 use clap::{Parser, ValueEnum};
-use compiled::Result;
 use gpu::Gpu;
 use gpuint::{Device, Error, shapes};
+use gpuint_catalogue::Row as KernelRow;
+use gpuint_catalogue::tuning::{Row, Table};
+use gpuint_testkit::ptx::{ROOT, Result, catalogue};
+use gpuint_testkit::{choose, device};
 use indicatif::{ProgressBar, ProgressStyle};
 use model::Model;
 use space::Variant;
 use state::State;
-use support::{operation, workload};
-use table::{Row, Table};
 
 /// Finds the fastest strategies, shapes and block sizes, and writes a tuning table.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Operations, separated by commas: mul_lo, mul_wide, sqr, add, div_rem, shifted_inverse [default:
+    /// Operations, separated by commas: mul_lo, mul_wide, square_lo, add, div_rem, shifted_inverse [default:
     /// all].
-    #[arg(long, value_delimiter = ',', value_parser = ["mul_lo", "mul_wide", "sqr", "add", "div_rem", "shifted_inverse"])]
+    #[arg(long, value_delimiter = ',', value_parser = ["mul_lo", "mul_wide", "square_lo", "add", "div_rem", "shifted_inverse"])]
     ops: Vec<String>,
     /// Widths, separated by commas [default: all that are built].
     #[arg(long, value_delimiter = ',')]
@@ -168,6 +141,25 @@ impl Source {
         }
     }
 
+    /// The device whose choices are the default.
+    fn device(&self) -> Device {
+        match self {
+            Self::Gpu(gpu) => gpu.device(),
+            Self::Model(_) => Device::cpu(),
+        }
+    }
+
+    /// The GPU of the table; what is no GPU stands for the H200 that the model is of.
+    fn described(&self) -> choose::Gpu {
+        let gpu = match self {
+            Self::Gpu(gpu) => gpu.properties(),
+            Self::Model(_) => None,
+        };
+        let (capability, multiprocessors) =
+            gpu.map_or((90, 132), |gpu| (gpu.capability, gpu.multiprocessors));
+        choose::Gpu { name: self.name(), capability, multiprocessors }
+    }
+
     fn is_a_gpu(&self) -> bool {
         matches!(self, Self::Gpu(gpu) if gpu.is_cuda())
     }
@@ -212,16 +204,15 @@ fn run(options: &Options) -> Result<()> {
     let folder = options.folder.clone().unwrap_or_else(default_folder);
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let file = options.table.clone().unwrap_or_else(|| {
-        let tables = Path::new(compiled::ROOT).join("tuning");
+        let tables = Path::new(ROOT).join("tuning");
         let tables = if source.is_a_gpu() && tables.is_dir() { &tables } else { &folder };
         tables.join(format!("{name}.toml"))
     });
-    let kernels = compiled::tasks()?;
-    let kernels: Vec<_> = kernels.iter().map(|task| task.name).collect();
+    let kernels: Vec<_> = catalogue()?.rows().collect();
     let before = read(&file, &kernels)?;
 
     let mut state = State::open(&folder.join(format!("{name}.state")))?;
-    let variants = space::variants(&options.ops, &options.bits)?;
+    let variants = space::variants(&options.ops, &options.bits, &source.device())?;
     println!("{} variants on {gpu}", variants.len());
     let known = measure(options, &mut source, &gpu, &mut state, &variants)?;
 
@@ -232,8 +223,8 @@ fn run(options: &Options) -> Result<()> {
     let rows: Vec<Row> = known.iter().map(|(_, row)| row.clone()).collect();
     let files = plots::draw(&folder, &name, &gpu, &rows)?;
     println!("\n{} plots: {}", files.len(), folder.join(format!("{name}-*.{{svg,png}}")).display());
-    let table = choose::table(&gpu, choose::merged(before, rows));
-    let text = choose::text(&table);
+    let table = choose::table(&source.described(), choose::merged(before, rows));
+    let text = table.to_string();
     // What build.rs will say to it.
     Table::parse(&text, &kernels)?;
     fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -249,7 +240,7 @@ fn default_folder() -> PathBuf {
 }
 
 /// The rows of a table that may be there.
-fn read(file: &Path, kernels: &[&str]) -> Result<Vec<Row>> {
+fn read(file: &Path, kernels: &[KernelRow<'_>]) -> Result<Vec<Row>> {
     if !file.is_file() {
         return Ok(Vec::new());
     }
@@ -309,9 +300,9 @@ fn measure<'a>(
 }
 
 fn row(variant: &Variant, ms: f64, gpu: &str, date: &str) -> Row {
-    let one_of_many = !variant.task.per_width;
+    let one_of_many = !variant.row.per_width;
     Row {
-        kernel: variant.task.name.to_owned(),
+        kernel: variant.row.to_string(),
         bits: variant.shape.bits,
         digit: one_of_many.then(|| variant.shape.digit.name().to_owned()),
         q: one_of_many.then_some(variant.shape.q),
@@ -337,7 +328,7 @@ fn progress(length: usize) -> ProgressBar {
 fn print(known: &[(&Variant, Row)]) {
     let mut by_width: BTreeMap<(&str, usize), Vec<&(&Variant, Row)>> = BTreeMap::new();
     for entry in known {
-        by_width.entry((entry.0.op.name(), entry.0.shape.bits)).or_default().push(entry);
+        by_width.entry((entry.0.row.op.name(), entry.0.shape.bits)).or_default().push(entry);
     }
     println!("\n| operation | bits | fastest | ms | by default | ms | times as fast |");
     println!("|{}", "---|".repeat(7));
@@ -361,9 +352,10 @@ fn print(known: &[(&Variant, Row)]) {
 
 /// A variant without its operation and width.
 fn how(variant: &Variant) -> String {
-    let Variant { strategy, task, shape, block, .. } = variant;
-    if task.per_width {
-        return (*strategy).to_owned();
+    let Variant { row, shape, block, .. } = variant;
+    let strategy = row.algorithm.to_string();
+    if row.per_width {
+        return strategy;
     }
     let separator = if strategy.is_empty() { "" } else { ", " };
     format!("{strategy}{separator}{}, Q = {}, block {block}", shape.digit, shape.q)

@@ -5,20 +5,20 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use gpuint_catalogue::Kernel;
+use gpuint_testkit::count::{self, Unit};
+use gpuint_testkit::operation::OPERATIONS;
+use gpuint_testkit::ptx::{self, Result};
+use gpuint_testkit::roofline::H200;
+use gpuint_testkit::sass;
+use gpuint_testkit::workload::Workload;
+
 use crate::Timing;
-use crate::codegen::{Entry, Task};
-use crate::compiled::{self, Result};
-use crate::count::{self, Unit};
-use crate::operation::Operation;
-use crate::roofline::H200;
-use crate::sass;
 use crate::space::Variant;
-use crate::support::workload::Workload;
 
 pub(crate) struct Model {
     nvcc: PathBuf,
     disassembler: Option<PathBuf>,
-    tasks: Vec<Task<'static>>,
     /// By shape and block: all kernels of a shape are compiled together.
     units: HashMap<(gpuint::Shape, u32), Unit>,
 }
@@ -28,9 +28,9 @@ impl Model {
 
     /// The model; an error says what it lacks.
     pub(crate) fn new() -> Result<Self> {
-        let nvcc = compiled::nvcc()?;
+        let nvcc = ptx::nvcc()?;
         let disassembler = sass::disassembler(&nvcc);
-        Ok(Self { disassembler, nvcc, tasks: compiled::tasks()?, units: HashMap::new() })
+        Ok(Self { disassembler, nvcc, units: HashMap::new() })
     }
 
     /// The time of a variant.
@@ -41,7 +41,7 @@ impl Model {
             self.units.insert(key, unit);
         }
         let unit = &self.units[&key];
-        let kernel = unit.kernels.iter().find(|kernel| kernel.task == variant.task.name);
+        let kernel = unit.kernels.iter().find(|kernel| kernel.row == variant.row);
         let kernel = kernel.ok_or_else(|| format!("{variant} is not compiled"))?;
         let work = count::count(unit, kernel, Workload::Uniform)?;
         Ok(Timing::Ms(H200.time(&work.load()).0))
@@ -49,13 +49,12 @@ impl Model {
 
     /// The kernels of a variant's shape, all with its block; those of the width only once.
     fn unit(&self, variant: &Variant) -> Result<Unit> {
-        let own = variant.entry();
-        let is_counted = |task: &&Task<'static>| {
-            let is_known = task.per_width && !variant.is_own_block;
-            Operation::of(task.name).is_some() && task.is_offered(own.bits, own.digit) && !is_known
-        };
-        let tasks = self.tasks.iter().filter(is_counted);
-        let entries: Vec<_> = tasks.map(|&task| Entry { task, ..own }).collect();
-        count::unit(&self.nvcc, self.disassembler.as_deref(), &entries, variant.shape)
+        let own = variant.kernel();
+        let rows = ptx::catalogue()?.rows().filter(|row| {
+            let is_known = row.per_width && !variant.is_own_block;
+            OPERATIONS.contains(&row.op) && row.is_offered(own.shape) && !is_known
+        });
+        let kernels: Vec<_> = rows.map(|row| Kernel { row, ..own }).collect();
+        count::unit(&self.nvcc, self.disassembler.as_deref(), &kernels, variant.shape)
     }
 }

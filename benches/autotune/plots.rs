@@ -8,10 +8,11 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::compiled::Result;
-use crate::operation::Operation;
-use crate::plot::{self, FONT, Figure, Line, Panel, Picture};
-use crate::table::Row;
+use gpuint_catalogue::kernel;
+use gpuint_catalogue::tuning::Row;
+use gpuint_testkit::operation::OPERATIONS;
+use gpuint_testkit::plot::{self, FONT, Figure, Line, Panel, Picture};
+use gpuint_testkit::ptx::Result;
 
 const MAP: (u32, u32) = (960, 600);
 const WHAT: &str = "ms for a batch of 2^32 bits";
@@ -20,7 +21,9 @@ const WHAT: &str = "ms for a batch of 2^32 bits";
 pub(crate) fn draw(folder: &Path, name: &str, gpu: &str, rows: &[Row]) -> Result<Vec<PathBuf>> {
     let mut by_op: BTreeMap<&str, Vec<(&str, &Row)>> = BTreeMap::new();
     for row in rows {
-        if let Some((op, strategy)) = Operation::of(&row.kernel) {
+        let op = kernel::parse(&row.kernel).map(|(op, _)| op);
+        if let Some(op) = op.filter(|op| OPERATIONS.contains(op)) {
+            let strategy = row.kernel[op.name().len()..].trim_start_matches('_');
             by_op.entry(op.name()).or_default().push((strategy, row));
         }
     }

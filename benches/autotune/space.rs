@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gpuint::{Auto, DigitKind, Division, Kernels, Mult, Shape, ShapeVisitor, shapes, tuning};
+use gpuint::{Device, DigitKind, Shape, Strategy, shapes, tuning};
+use gpuint_catalogue::{Kernel, Row, translation_unit};
+use gpuint_testkit::operation::OPERATIONS;
+use gpuint_testkit::ptx::{self, Result};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-
-use crate::codegen::{Entry, Task, translation_unit};
-use crate::compiled::{self, Result};
-use crate::operation::Operation;
 
 /// The space, which stands beside the kernels.
 const SPACE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/search.toml"));
@@ -25,10 +24,7 @@ struct Space {
 /// A kernel with a block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Variant {
-    pub(crate) op: Operation,
-    /// `classical`, `blocked_tensor`; empty where there is one only.
-    pub(crate) strategy: &'static str,
-    pub(crate) task: Task<'static>,
+    pub(crate) row: Row<'static>,
     pub(crate) shape: Shape,
     pub(crate) block: u32,
     /// Whether the kernel is built with this block.
@@ -40,9 +36,8 @@ pub(crate) struct Variant {
 }
 
 impl Variant {
-    pub(crate) fn entry(&self) -> Entry<'static> {
-        let Shape { bits, q, digit } = self.shape;
-        Entry { task: self.task, bits, q, digit: digit.name(), block: self.block }
+    pub(crate) fn kernel(&self) -> Kernel<'static> {
+        Kernel { row: self.row, shape: self.shape, block: self.block }
     }
 
     /// What the variant runs by default: what a user gets who asks for nothing.
@@ -57,24 +52,22 @@ impl Variant {
             hash.update(name);
             hash.update(text);
         }
-        hash.update(translation_unit([self.entry()]));
+        hash.update(translation_unit([self.kernel()]));
         hash.update([u8::from(self.is_own_block)]);
         hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// First the strategies at usual shapes; then their blocks; then all other shapes.
     fn rank(&self) -> (bool, bool, usize, &'static str) {
-        (!self.is_usual_shape, !self.is_own_block, self.shape.bits, self.op.name())
+        (!self.is_usual_shape, !self.is_own_block, self.shape.bits, self.row.op.name())
     }
 }
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { op, strategy, task, shape, block, .. } = self;
-        let Shape { bits, q, digit } = shape;
-        let separator = if strategy.is_empty() { "" } else { " " };
-        write!(f, "{}{separator}{strategy} at {bits} bits", op.name())?;
-        if task.per_width { Ok(()) } else { write!(f, ", {digit}, Q = {q}, block {block}") }
+        let Self { row, shape: Shape { bits, q, digit }, block, .. } = self;
+        write!(f, "{row} at {bits} bits")?;
+        if row.per_width { Ok(()) } else { write!(f, ", {digit}, Q = {q}, block {block}") }
     }
 }
 
@@ -87,24 +80,6 @@ fn usual(bits: usize) -> Option<Shape> {
     of_width.find(|shape| *shape == usual).or(first)
 }
 
-/// What `Auto` takes for an operation on a shape.
-struct Taken(Operation);
-
-impl ShapeVisitor for Taken {
-    type Output = String;
-
-    fn visit<T: Kernels>(self) -> String {
-        let op = self.0.op();
-        match self.0 {
-            Operation::Add => String::new(),
-            Operation::DivRem => {
-                <Auto as Division<T>>::quotient(op).offered(op, T::SHAPE).to_string()
-            }
-            _ => <Auto as Mult<T>>::product(op).offered(op, T::SHAPE).to_string(),
-        }
-    }
-}
-
 /// Whether several instances share a block, which is where its size makes a difference: `Shape::ROWS`
 /// of kernels/core/shape.cuh.
 fn shares_block(shape: Shape) -> bool {
@@ -113,35 +88,31 @@ fn shares_block(shape: Shape) -> bool {
 
 /// All variants of the operations and widths that are asked for (all where none are), the most
 /// important ones first.
-pub(crate) fn variants(ops: &[String], bits: &[usize]) -> Result<Vec<Variant>> {
+pub(crate) fn variants(ops: &[String], bits: &[usize], device: &Device) -> Result<Vec<Variant>> {
     let space: Space =
         toml::from_str(SPACE).map_err(|error| format!("kernels/search.toml: {error}"))?;
-    let tasks = compiled::tasks()?;
+    let catalogue = ptx::catalogue()?;
     let mut variants = Vec::new();
     // Operands are made of 64-bit digits.
     let whole = shapes().iter().copied().filter(|shape| shape.bits.is_multiple_of(64));
     for shape in whole.filter(|shape| bits.is_empty() || bits.contains(&shape.bits)) {
         let is_usual_shape = usual(shape.bits) == Some(shape);
-        for &task in &tasks {
-            let Some((op, strategy)) = Operation::of(task.name) else { continue };
-            let is_asked = ops.is_empty() || ops.iter().any(|name| name == op.name());
-            if !is_asked
-                || !task.is_offered(shape.bits, shape.digit.name())
-                || (task.per_width && !is_usual_shape)
-            {
+        for row in catalogue.rows().filter(|row| OPERATIONS.contains(&row.op)) {
+            let is_asked = ops.is_empty() || ops.iter().any(|name| name == row.op.name());
+            if !is_asked || !row.is_offered(shape) || (row.per_width && !is_usual_shape) {
                 continue;
             }
-            let own = tuning::block(task.name, shape);
+            let name = row.to_string();
+            let own = tuning::block(&name, shape).ok_or_else(|| format!("{name} is not built"))?;
             let mut blocks = vec![own];
-            if shares_block(shape) && !task.per_width {
-                let declared = space.blocks.get(op.name()).into_iter().flatten().copied();
+            if shares_block(shape) && !row.per_width {
+                let declared = space.blocks.get(row.op.name()).into_iter().flatten().copied();
                 blocks.extend(declared.filter(|&block| block != own));
             }
-            let is_auto = shape.visit(Taken(op)).is_some_and(|taken| taken == strategy);
+            let auto = device.algorithm(row.op, Strategy::Auto, shape, usize::MAX);
+            let is_auto = auto == Ok(row.algorithm);
             variants.extend(blocks.into_iter().map(|block| Variant {
-                op,
-                strategy,
-                task,
+                row,
                 shape,
                 block,
                 is_own_block: block == own,

@@ -8,11 +8,9 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
+use gpuint_catalogue::tuning::Row;
+use gpuint_testkit::ptx::Result;
 use serde::Deserialize;
-
-use crate::choose;
-use crate::compiled::Result;
-use crate::table::Row;
 
 #[derive(Debug)]
 pub(crate) struct State {
@@ -54,7 +52,7 @@ impl State {
 
     /// Keeps a measurement.
     pub(crate) fn add(&mut self, key: String, row: Row) -> Result<()> {
-        let line = format!("{{ key = \"{key}\", row = {} }}\n", choose::line(&row));
+        let line = format!("{{ key = \"{key}\", row = {row} }}\n");
         self.file.write_all(line.as_bytes()).map_err(|error| format!("the state: {error}"))?;
         self.rows.insert(key, row);
         Ok(())

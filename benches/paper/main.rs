@@ -14,20 +14,11 @@
 //! - `structured`, not of the paper: powers of two and their neighbours, with dividends to match, on
 //!   which carries, borrows and corrections run over whole numbers.
 
-#[path = "../../examples/support/mod.rs"]
-mod device;
 #[cfg(feature = "gmp")]
 mod gmp;
 mod libraries;
-#[path = "../support/machine.rs"]
-mod machine;
 mod peers;
-#[path = "../support/plot.rs"]
-mod plot;
 mod report;
-#[path = "../support/mod.rs"]
-#[allow(dead_code)]
-mod support;
 
 use std::error::Error;
 use std::fs;
@@ -35,14 +26,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use device::Backend;
-use gpuint::{BackendKind, Device, DigitKind, Kernels, ShapeVisitor, shapes};
+use gpuint::{BackendKind, Device, DigitKind, Kernels, Op, ShapeVisitor, shapes, visit};
+use gpuint_testkit::batches::{Batches, Operands, Times, Way, ways};
+use gpuint_testkit::device::{self, Backend};
+use gpuint_testkit::machine::Machine;
+use gpuint_testkit::workload::Workload;
 use indicatif::{ProgressBar, ProgressStyle};
-use machine::Machine;
 use report::Report;
-use support::operation::Operation;
-use support::workload::Workload;
-use support::{Batches, Operands, Times, Way, ways};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -114,14 +104,14 @@ impl ShapeVisitor for AtWidth<'_> {
         let sets = Algorithms::on(self.device);
         let mut lines = Vec::new();
         for &algorithms in sets {
-            let mul = self.cell(Operation::MulLow, algorithms, &mut batches)?;
+            let mul = self.cell(Op::MulLo, algorithms, &mut batches)?;
             batches.check_product()?;
             lines.push(Line { algorithms, bits: T::BITS, rows, mul, div: Vec::new() });
         }
         for workload in DIVISORS {
             batches.divide(self.operands, workload)?;
             for line in &mut lines {
-                line.div.push(self.cell(Operation::DivRem, line.algorithms, &mut batches)?);
+                line.div.push(self.cell(Op::DivRem, line.algorithms, &mut batches)?);
                 batches.check_division()?;
             }
         }
@@ -132,12 +122,12 @@ impl ShapeVisitor for AtWidth<'_> {
 impl AtWidth<'_> {
     fn cell<T: Kernels>(
         &self,
-        task: Operation,
+        op: Op,
         algorithms: Algorithms,
         batches: &mut Batches<T>,
     ) -> Result<Cell> {
         let Options { runs, seconds, .. } = *self.options;
-        let way = ways::<T>(self.device, task).into_iter().find(|way| algorithms.takes(way));
+        let way = ways::<T>(self.device, op).into_iter().find(|way| algorithms.takes(way));
         let way = way.ok_or("the algorithm is not built")?;
         self.progress.set_message(format!("{} bits, {}", T::BITS, way.name));
         let times = Times::of(runs, seconds, || {
@@ -169,7 +159,7 @@ impl Algorithms {
     fn takes<T: Kernels>(self, way: &Way<T>) -> bool {
         match self {
             Self::Auto => way.is_auto,
-            Self::Papers => matches!(way.name.as_str(), "classical" | "shinv_classical"),
+            Self::Papers => matches!(way.name.as_str(), "classical" | "shifted_inverse_classical"),
         }
     }
 }
@@ -231,7 +221,7 @@ fn run(mut options: Options) -> Result<()> {
             operands: &mut operands,
             progress: &progress,
         };
-        report.lines.extend(shape.visit(at).ok_or("the shape is listed and not built")??);
+        report.lines.extend(visit(*shape, at).ok_or("the shape is listed and not built")??);
         progress.set_message(format!("{bits} bits, libraries"));
         let (libraries, missing) = libraries::times(bits, options.runs, options.library_seconds);
         report.libraries.extend(libraries);

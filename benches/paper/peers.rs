@@ -1,6 +1,6 @@
 //! What others need for the same data on one GPU: measured apart from this program, once.
 
-use crate::support::workload::Workload;
+use gpuint_testkit::workload::Workload;
 
 /// Where and when.
 pub(crate) const MEASURED: &str = "on one NVIDIA H200 (driver 580, CUDA 13.0, CUDA events) on 2026-11-20; \

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use crate::libraries::LibraryTimes;
-use crate::machine::Machine;
 use crate::peers::{self, MEASURED, PEERS};
-use crate::plot::{self, Figure, Panel};
-use crate::support::Times;
-use crate::support::workload::Workload;
 use crate::{Algorithms, Cell, DIVISORS, Line};
+use gpuint_testkit::batches::Times;
+use gpuint_testkit::machine::Machine;
+use gpuint_testkit::plot::{self, Figure, Panel};
+use gpuint_testkit::workload::Workload;
 
 /// The divisors of the plot, as a place in [`DIVISORS`].
 const PLOTTED: usize = 1;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::Result;
-use crate::machine::Machine;
+use gpuint_testkit::machine::Machine;
 
 /// Ratio to the earlier time from which on an operation counts as slower.
 const SLOWER: f64 = 1.03;

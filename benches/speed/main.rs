@@ -7,20 +7,12 @@
 //!
 //! Times are the device's: operands are on it before, results stay on it after. Milliseconds are
 //! for a batch of 2^32 bits, whatever the number of rows timed. Operands are random in full width;
-//! divisors are of the kinds of `benches/support/workload.rs`; exponents and moduli of powers have
+//! divisors are of the kinds of `testkit/src/workload.rs`; exponents and moduli of powers have
 //! full width, the moduli are odd.
 
 mod against;
-#[path = "../../examples/support/mod.rs"]
-mod device;
-#[path = "../support/machine.rs"]
-#[allow(dead_code)]
-mod machine;
 mod measure;
 mod report;
-#[path = "../support/mod.rs"]
-#[allow(dead_code)]
-mod support;
 
 use std::error::Error;
 use std::fs;
@@ -29,11 +21,11 @@ use std::process::ExitCode;
 
 use against::{Comparison, Measured};
 use clap::Parser;
-use device::Backend;
-use gpuint::{BackendKind, DigitKind, Shape, shapes};
-use machine::Machine;
+use gpuint::{BackendKind, DigitKind, Shape, shapes, visit};
+use gpuint_testkit::batches::Operands;
+use gpuint_testkit::device::{self, Backend};
+use gpuint_testkit::machine::Machine;
 use measure::AtShape;
-use support::Operands;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -138,7 +130,7 @@ fn run(mut options: Options) -> Result<()> {
             operands: &mut operands,
             measured: &mut measured,
         };
-        shape.visit(at).ok_or("the shape is listed and not built")??;
+        visit(shape, at).ok_or("the shape is listed and not built")??;
     }
 
     let folder =

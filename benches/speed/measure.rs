@@ -1,11 +1,11 @@
 //! The operations in turn, at one shape.
 
-use gpuint::{Auto, Batch, Device, Divisor, Error, Kernels, Mask, Mult, Op, ShapeVisitor};
+use gpuint::{Batch, Device, Divisor, Error, Kernels, Mask, Op, ShapeVisitor, Strategy};
+use gpuint_testkit::batches::{Batches, Operands, Times, ways};
+use gpuint_testkit::operation::is_right;
+use gpuint_testkit::workload::Workload;
 
 use crate::against::{Measured, Time};
-use crate::support::operation::Operation;
-use crate::support::workload::Workload;
-use crate::support::{Batches, Operands, Times, ways};
 use crate::{Options, Result};
 
 /// Bits of the batch that times are stated for.
@@ -49,11 +49,11 @@ impl AtShape<'_> {
         let mut remainders = vec![digit; rows];
         self.time::<T>(Op::Add, "", rows, || u.wrapping_add_into(v, out))?;
         self.time::<T>(Op::Sub, "", rows, || u.wrapping_sub_into(v, out))?;
-        self.time::<T>(Op::ShiftLeft, "", rows, || u.shl_into(distance, out))?;
-        self.time::<T>(Op::ShiftRight, "", rows, || u.shr_into(distance, out))?;
-        self.time::<T>(Op::Equal, "", rows, || u.eq_mask_into(u, &mut mask))?;
-        self.time::<T>(Op::Less, "", rows, || u.lt_mask_into(v, &mut mask))?;
-        self.time::<T>(Op::IsZero, "", rows, || u.is_zero_mask_into(&mut mask))?;
+        self.time::<T>(Op::Shl, "", rows, || u.shl_into(distance, out))?;
+        self.time::<T>(Op::Shr, "", rows, || u.shr_into(distance, out))?;
+        self.time::<T>(Op::EqMask, "", rows, || u.eq_mask_into(u, &mut mask))?;
+        self.time::<T>(Op::LtMask, "", rows, || u.lt_mask_into(v, &mut mask))?;
+        self.time::<T>(Op::IsZeroMask, "", rows, || u.is_zero_mask_into(&mut mask))?;
         self.time::<T>(Op::DivRemDigit, "", rows, || {
             u.div_rem_digit_into(digit, out, &mut remainders)
         })?;
@@ -61,18 +61,18 @@ impl AtShape<'_> {
     }
 
     fn products<T: Kernels>(&mut self, batches: &mut Batches<T>) -> Result<()> {
-        for operation in [Operation::MulLow, Operation::MulWide, Operation::Square] {
-            if !self.is_asked(operation.op()) {
+        for op in [Op::MulLo, Op::MulWide, Op::SquareLo] {
+            if !self.is_asked(op) {
                 continue;
             }
             let rows = batches.u.len();
-            let way = ways::<T>(self.device, operation).into_iter().find(|way| way.is_auto);
+            let way = ways::<T>(self.device, op).into_iter().find(|way| way.is_auto);
             let way = way.ok_or("Auto has no product")?;
-            self.time::<T>(operation.op(), "", rows, || way.run(batches))?;
+            self.time::<T>(op, "", rows, || way.run(batches))?;
             self.check(rows, |row| {
                 let [first, second] = [batches.out[0].row(row)?, batches.out[1].row(row)?];
                 let operands = [batches.u.row(row)?, batches.v.row(row)?];
-                Ok(operation.is_right(T::BITS, &operands, &[first, second]))
+                Ok(is_right(op, T::BITS, &operands, &[first, second]))
             })?;
         }
         Ok(())
@@ -141,22 +141,22 @@ impl AtShape<'_> {
     ) -> Result<()> {
         let rows = batches.u.len();
         let name = workload.name();
-        let operations: &[Operation] = match workload {
-            Workload::Uniform => &[Operation::DivRem, Operation::ShiftedInverse],
-            _ => &[Operation::DivRem],
+        let operations: &[Op] = match workload {
+            Workload::Uniform => &[Op::DivRem, Op::ShiftedInverse],
+            _ => &[Op::DivRem],
         };
-        for &operation in operations {
-            if !self.is_asked(operation.op()) {
+        for &op in operations {
+            if !self.is_asked(op) {
                 continue;
             }
-            let way = ways::<T>(self.device, operation).into_iter().find(|way| way.is_auto);
+            let way = ways::<T>(self.device, op).into_iter().find(|way| way.is_auto);
             // Widths without a division have none.
             let Some(way) = way else { continue };
-            if self.time::<T>(operation.op(), name, rows, || way.run(batches))? {
+            if self.time::<T>(op, name, rows, || way.run(batches))? {
                 self.check(rows, |row| {
                     let operands = [batches.u.row(row)?, batches.v.row(row)?];
                     let results = [batches.out[0].row(row)?, batches.out[1].row(row)?];
-                    Ok(operation.is_right(T::BITS, &operands, &results))
+                    Ok(is_right(op, T::BITS, &operands, &results))
                 })?;
             }
         }
@@ -198,7 +198,8 @@ impl AtShape<'_> {
             Err(error) => return Err(error.into()),
         };
         let ms = times.median().as_secs_f64() * 1e3 * BATCH / (rows * T::BITS) as f64;
-        let time = Time { algorithm: algorithm::<T>(op), ms };
+        let algorithm = self.device.algorithm(op, Strategy::Auto, T::SHAPE, usize::MAX)?;
+        let time = Time { algorithm: algorithm.to_string(), ms };
         self.measured.add(op.name(), operands, T::BITS, time);
         Ok(true)
     }
@@ -211,23 +212,5 @@ impl AtShape<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// The algorithm that `Auto` takes; empty where there is one only.
-fn algorithm<T: Kernels>(op: Op) -> String {
-    use gpuint::Division;
-    match op {
-        Op::DivRem => <Auto as Division<T>>::quotient(op).offered(op, T::SHAPE).to_string(),
-        Op::MulLow
-        | Op::MulWide
-        | Op::SquareLow
-        | Op::ShiftedInverse
-        | Op::Prepare
-        | Op::DivRemBy
-        | Op::MulMod
-        | Op::SquareMod
-        | Op::PowMod => <Auto as Mult<T>>::product(op).offered(op, T::SHAPE).to_string(),
-        _ => String::new(),
     }
 }

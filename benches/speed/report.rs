@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::against::Measured;
-use crate::machine::Machine;
+use gpuint_testkit::machine::Machine;
 
 /// Headings of the tables and the operations in each.
 const TABLES: [(&str, &[&str]); 4] = [
     (
         "Sums, shifts, comparisons, division by a digit",
-        &["add", "sub", "shl", "shr", "eq_mask", "lt_mask", "is_zero", "div_rem_digit"],
+        &["add", "sub", "shl", "shr", "eq_mask", "lt_mask", "is_zero_mask", "div_rem_digit"],
     ),
-    ("Products", &["mul_lo", "mul_wide", "sqr_lo"]),
-    ("Divisions", &["div_rem", "shinv"]),
+    ("Products", &["mul_lo", "mul_wide", "square_lo"]),
+    ("Divisions", &["div_rem", "shifted_inverse"]),
     (
         "Prepared divisors and modular arithmetic",
-        &["prepare", "div_rem_by", "mul_mod", "sqr_mod", "pow_mod"],
+        &["prepare", "div_rem_by", "mul_mod", "square_mod", "pow_mod"],
     ),
 ];
 

@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use gpuint::{Batch, Device, DigitKind, Error, Kernels, Shape, ShapeVisitor};
+use gpuint::{Batch, Device, DigitKind, Error, Kernels, Shape, ShapeVisitor, visit};
 use indicatif::ProgressBar;
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
@@ -543,7 +543,7 @@ fn divide_batch(
     }
 
     let divide = Divide { device, u, v, times };
-    shape.visit(divide).unwrap_or_else(|| {
+    visit(shape, divide).unwrap_or_else(|| {
         Err(Error::KernelMissing {
             kernel: format!("div_rem of {shape}"),
             remedy: "the shape is not built".to_owned(),

@@ -8,19 +8,17 @@ mod input;
 mod job;
 mod options;
 mod report;
-#[path = "../support/mod.rs"]
-#[allow(dead_code)]
-mod support;
 
 use std::io::{self, BufReader, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use gpuint_testkit::device;
 
 fn main() -> ExitCode {
     let options = options::Options::parse();
     let stderr = io::stderr();
-    if let Err(error) = support::start_log() {
+    if let Err(error) = device::start_log() {
         let _ = writeln!(&stderr, "divide: {error}");
         return ExitCode::from(2);
     }

@@ -1,18 +1,15 @@
 //! The body of the three examples: a batch of random integers through every operation, and a
 //! check of each result.
 
-#[path = "../support/mod.rs"]
-mod support;
-
 use std::error::Error;
 use std::time::Instant;
 
 use clap::Parser;
 use gpuint::num_bigint::BigUint;
 use gpuint::{Batch, Widen};
+use gpuint_testkit::device::{self, Backend};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
-use support::Backend;
 
 /// Divides, multiplies, adds and compares a batch of random integers, and checks every row.
 #[derive(Parser)]
@@ -28,8 +25,8 @@ struct Options {
 /// Runs the tour at a shape.
 pub(crate) fn run<T: Widen>() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
-    support::start_log()?;
-    let device = support::open(options.backend)?;
+    device::start_log()?;
+    let device = device::open(options.backend)?;
     let rows = options.rows;
     println!("{rows} integers of {} bits, {} digits of {} bits", T::BITS, T::DIGITS, T::DIGIT_BITS);
     println!("on {device}");

@@ -4,11 +4,22 @@
 // Every kernel takes one `Operands` by value, so that a launch is data: (kernel name, operands,
 // rows). Beside each kernel stands a constant `<name>_facts` with the threads, shared memory and
 // rows of one block; the host reads it from the loaded image, so the numbers exist in one place.
-// src/backend/launch.rs holds the Rust twins of both structs.
+// src/backend/launch.rs holds the Rust twins of these structs.
 #pragma once
 #include "core/platform.cuh"
 
 namespace gpuint {
+
+// Parameters of an operation, the same for all rows; zero where an operation does not have them.
+struct Params {
+  u64 digit;               // div_rem_digit: the divisor, not zero
+  u32 distance;            // shl, shr: bits, at most BITS
+  u32 exponent;            // shifted_inverse: of the power of two that is inverted, below 2 * BITS
+  u32 joined;              // mul_wide, 1: both halves of a row side by side in out[0]
+  u32 broadcast_divisor;   // 1: in[2] has one row for all rows
+  u32 broadcast_exponent;  // pow_mod, 1: in[1] has one row for all rows
+  u32 padding;
+};
 
 struct Operands {
   const void* in[3];  // rows of N limbs each, row after row; in[2]: prepared divisors (prepare.cuh)
@@ -16,8 +27,7 @@ struct Operands {
   u64 rows;
   u32* mask;    // one bit a row, zeroed by the host; null where not wanted
   u64* status;  // lowest row that failed, all ones at the start; null where nothing can fail
-  i64 scalar;   // shift distance in bits, exponent of the power of two to invert, layout of a wide
-                // product, digit to divide by, or what is the same for all rows
+  Params params;
   unsigned char* scratch;  // Facts::scratch_bytes for each block of the grid
 };
 

@@ -53,10 +53,6 @@ struct Record {
       min_of(S::WORDS, max_of(PREPARED_BLOCK, ceil_div(3 * (S::WORDS + 1), 5)));
 };
 
-// Bits of Operands::scalar: what there is one of for all rows.
-constexpr i64 ONE_DIVISOR = 1;
-constexpr i64 ONE_EXPONENT = 2;
-
 // A record in device memory, as a kernel reads it.
 template <class S>
 struct Prepared {
@@ -65,7 +61,7 @@ struct Prepared {
 
   GPUINT_DEVICE Prepared(const Operands& o, u64 row)
       : record(static_cast<const Limb*>(o.in[2]) +
-               ((o.scalar & ONE_DIVISOR) != 0 ? 0 : row * Record<S>::LIMBS)) {}
+               (o.params.broadcast_divisor != 0 ? 0 : row * Record<S>::LIMBS)) {}
 
   GPUINT_DEVICE u32 bits() const { return __ldg(reinterpret_cast<const u32*>(record)); }
   GPUINT_DEVICE const Limb* v() const { return record + Record<S>::V; }

@@ -29,7 +29,7 @@ struct GroupInverse : Frame<typename Policy::Rows, InverseArena<Policy>::BYTES> 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
       const Arena arena(group, bytes);
-      const u64 exponent = static_cast<u64>(o.scalar);
+      const u64 exponent = o.params.exponent;
       const u32 v_bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), arena.v));
       group.sync();
       // 2^e / v < 2^BITS: surely if e < BITS + v_bits - 1, surely not if e is larger; if equal,
@@ -64,13 +64,13 @@ struct GroupInverse : Frame<typename Policy::Rows, InverseArena<Policy>::BYTES> 
                                    const NormalizedDivisor<S>& divisor, const Operands& o,
                                    u64 row) {
     const auto power = [&](i32 i) {
-      const u32 exponent = static_cast<u32>(o.scalar);
+      const u32 exponent = o.params.exponent;
       return i == static_cast<i32>(exponent / S::LIMB_BITS)
                  ? static_cast<Limb>(Limb(1) << (exponent % S::LIMB_BITS))
                  : Limb(0);
     };
     divide_in_one_block<S, Product>(
-        group, arena, divisor, divisor.quotient_words(static_cast<u32>(o.scalar) + 1), power,
+        group, arena, divisor, divisor.quotient_words(o.params.exponent + 1), power,
         [&](u32 p) { refine<S, Product>(group, arena, divisor, p); }, o, row);
   }
 };

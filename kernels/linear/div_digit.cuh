@@ -84,7 +84,7 @@ struct DigitDivisor {
   }
 };
 
-// in[0] = u, scalar = d > 0; out[0] = q or null, out[1] = one u64 a row, the remainder.
+// in[0] = u, params.digit = d > 0; out[0] = q or null, out[1] = one u64 a row, the remainder.
 template <class S>
 struct DivRemDigit {
   using Limb = typename S::Limb;
@@ -106,7 +106,7 @@ struct DivRemDigit {
 
   static __device__ void run(const Operands& o, unsigned char*) {
     G group(nullptr);
-    const DigitDivisor divisor(static_cast<u64>(o.scalar));
+    const DigitDivisor divisor(o.params.digit);
     u64 m = 0;
     GPUINT_UNROLL(1)
     for (u32 i = 0; i <= CHUNK; ++i)

@@ -19,7 +19,7 @@ struct Shift : Frame<S, 0> {
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     // A right shift by d is limb (N + j) of x * 2^(BITS - d): one formula for both.
-    const u32 bits = o.scalar < static_cast<i64>(S::BITS) ? static_cast<u32>(o.scalar) : S::BITS;
+    const u32 bits = o.params.distance < S::BITS ? o.params.distance : S::BITS;
     const Distance<Limb> distance(LEFT ? bits : S::BITS - bits);
     const i32 from = LEFT ? 0 : S::N;
     Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {

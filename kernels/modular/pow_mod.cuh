@@ -60,7 +60,7 @@ struct PowerMod : ModularFrame<Policy> {
     Base::run(o, shared, [&](G& group, u64 row, unsigned char* bytes) {
       // Asked where it is needed: an address kept from product to product would cost registers.
       const auto exponent = [&] {
-        return input_row<S>(o, 1, (o.scalar & ONE_EXPONENT) != 0 ? 0 : row);
+        return input_row<S>(o, 1, o.params.broadcast_exponent != 0 ? 0 : row);
       };
       const u32 bits = group.max(bits_seen<S>(group, exponent()));
       const Prepared<S> prepared(o, row);

@@ -103,7 +103,7 @@ struct RowProduct : Frame<S, ProductArena<S, M, E>::BYTES> {
       Limb* high = nullptr;
       if constexpr (E == Extent::Wide) {
         high = output_row<S>(o, 1, row);
-        if (o.scalar == 1) {
+        if (o.params.joined != 0) {
           low = output_row<S>(o, 0, 2 * row);
           high = low + S::N;
         }
@@ -153,8 +153,8 @@ struct ProductBy<S, Classical, E, OPERANDS> {
 template <class S, class M>
 struct MulLow : ProductBy<S, M, Extent::Low, 2>::Type {};
 
-// a * b in full: the low half to out[0] and the high half to out[1], or, with scalar = 1, both to
-// the row of 2 * BITS in out[0].
+// a * b in full: the low half to out[0] and the high half to out[1], or, with params.joined, both
+// to the row of 2 * BITS in out[0].
 template <class S, class M>
 struct MulWide : ProductBy<S, M, Extent::Wide, 2>::Type {};
 

@@ -738,7 +738,7 @@ template <u32 THREADS_>
 struct Barriers {
   static constexpr u32 THREADS = THREADS_, SHARED = 0, ROWS = 1, SCRATCH = 0;
   static void run(const Operands& operands, unsigned char*) {
-    for (int i = 0; i < operands.scalar; ++i) __syncthreads();
+    for (int i = 0; i < static_cast<int>(operands.params.distance); ++i) __syncthreads();
   }
 };
 template <u32 THREADS_, u32 WIDTH>
@@ -747,7 +747,8 @@ struct Shuffles {
   static void run(const Operands& operands, unsigned char*) {
     const u32 mask = ~0u >> (32 - WIDTH) << threadIdx.x % 32 / WIDTH * WIDTH;
     u32 value = threadIdx.x;
-    for (int i = 0; i < operands.scalar; ++i) value += __shfl_xor_sync(mask, value, 1, WIDTH);
+    for (int i = 0; i < static_cast<int>(operands.params.distance); ++i)
+      value += __shfl_xor_sync(mask, value, 1, WIDTH);
   }
 };
 GPUINT_KERNEL(barriers_of_1024, Barriers<1024>)
@@ -763,7 +764,7 @@ int speed() {
       gpuint_facts facts{};
       gpuint_simt_facts(kernel, &facts);
       Operands one = operands(1);
-      one.scalar = 2000;
+      one.params.distance = 2000;
       double best = 1e9;
       for (int repeat = 0; repeat < 7; ++repeat) {
         const std::clock_t start = std::clock();
@@ -771,7 +772,8 @@ int speed() {
         best = min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
       }
       std::printf("%-24s seed %llu: %7.2f ms, %5.1f ns per thread and operation\n", kernel, seed,
-                  best * 1e3, best * 1e9 / facts.threads / static_cast<double>(one.scalar));
+                  best * 1e3,
+                  best * 1e9 / facts.threads / static_cast<double>(one.params.distance));
     }
   return 0;
 }

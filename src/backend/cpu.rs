@@ -6,7 +6,9 @@ use num_traits::{One, Zero};
 use rayon::prelude::*;
 
 use crate::backend::host::{self, host_memory_methods, read_integer, write_integer};
-use crate::backend::{Backend, BackendKind, Buffer, Call, Op, SIDE_BY_SIDE};
+use gpuint_catalogue::{Op, PREPARED};
+
+use crate::backend::{Backend, BackendKind, Buffer, Call, Params};
 use crate::error::Result;
 
 /// The processor.
@@ -18,7 +20,7 @@ struct Row<'a> {
     ins: [&'a [u8]; 3],
     outs: [Option<&'a mut [u8]>; 2],
     bits: usize,
-    scalar: i64,
+    params: Params,
 }
 
 /// What a row says besides its outputs.
@@ -49,12 +51,7 @@ impl Row<'_> {
 
     /// A prepared divisor: here it is the divisor itself, and zeros.
     fn divisor(&self) -> BigUint {
-        read_integer(self.ins[2])
-    }
-
-    /// The scalar as a distance; kernels are never given a negative one.
-    fn distance(&self) -> u64 {
-        self.scalar.unsigned_abs()
+        read_integer(self.ins[PREPARED])
     }
 }
 
@@ -63,9 +60,9 @@ fn row_function(op: Op) -> fn(&mut Row<'_>) -> Outcome {
     match op {
         Op::Add => add,
         Op::Sub => sub,
-        Op::MulLow => mul_low,
+        Op::MulLo => mul_low,
         Op::MulWide => mul_wide,
-        Op::SquareLow => square_low,
+        Op::SquareLo => square_low,
         Op::DivRem => div_rem,
         Op::ShiftedInverse => shifted_inverse,
         Op::Prepare => prepare,
@@ -74,13 +71,13 @@ fn row_function(op: Op) -> fn(&mut Row<'_>) -> Outcome {
         Op::SquareMod => square_mod,
         Op::PowMod => pow_mod,
         Op::DivRemDigit => div_rem_digit,
-        Op::ShiftLeft => shift_left,
-        Op::ShiftRight => shift_right,
-        Op::Compare => compare,
-        Op::Equal => |row| (row.ins[0] == row.ins[1]).into(),
-        Op::Less => |row| (row.operand(0) < row.operand(1)).into(),
-        Op::IsZero => |row| row.ins[0].iter().all(|&byte| byte == 0).into(),
-        Op::BitLength => bit_length,
+        Op::Shl => shift_left,
+        Op::Shr => shift_right,
+        Op::Cmp => compare,
+        Op::EqMask => |row| (row.ins[0] == row.ins[1]).into(),
+        Op::LtMask => |row| (row.operand(0) < row.operand(1)).into(),
+        Op::IsZeroMask => |row| row.ins[0].iter().all(|&byte| byte == 0).into(),
+        Op::BitLengths => bit_length,
     }
 }
 
@@ -107,7 +104,7 @@ fn mul_low(row: &mut Row<'_>) -> Outcome {
 fn mul_wide(row: &mut Row<'_>) -> Outcome {
     let product = row.operand(0) * row.operand(1);
     row.result(0, &product);
-    if row.scalar != SIDE_BY_SIDE {
+    if !row.params.joined {
         row.result(1, &(product >> row.bits));
     }
     Outcome::default()
@@ -130,7 +127,7 @@ fn div_rem(row: &mut Row<'_>) -> Outcome {
 
 fn shifted_inverse(row: &mut Row<'_>) -> Outcome {
     let v = row.operand(0);
-    let inverse = if v.is_zero() { v } else { (BigUint::one() << row.distance()) / v };
+    let inverse = if v.is_zero() { v } else { (BigUint::one() << row.params.exponent) / v };
     row.result(0, &inverse);
     let failed = row.ins[0].iter().all(|&byte| byte == 0) || inverse.bits() > row.bits as u64;
     Outcome { flag: false, failed }
@@ -168,20 +165,20 @@ fn pow_mod(row: &mut Row<'_>) -> Outcome {
 }
 
 fn div_rem_digit(row: &mut Row<'_>) -> Outcome {
-    let (q, r) = row.operand(0).div_rem(&BigUint::from(row.scalar.cast_unsigned()));
+    let (q, r) = row.operand(0).div_rem(&BigUint::from(row.params.digit));
     row.result(0, &q);
     row.result(1, &r);
     Outcome::default()
 }
 
 fn shift_left(row: &mut Row<'_>) -> Outcome {
-    let shifted = row.operand(0) << row.distance().min(row.bits as u64);
+    let shifted = row.operand(0) << row.params.distance;
     row.result(0, &shifted);
     Outcome::default()
 }
 
 fn shift_right(row: &mut Row<'_>) -> Outcome {
-    let shifted = row.operand(0) >> row.distance();
+    let shifted = row.operand(0) >> row.params.distance;
     row.result(0, &shifted);
     Outcome::default()
 }
@@ -218,21 +215,21 @@ impl Backend for Cpu {
     host_memory_methods!();
 
     fn launch(&self, call: Call<'_>) -> Result<()> {
-        let function = row_function(call.kernel.op);
-        let bits = call.kernel.shape.bits;
+        let function = row_function(call.kernel.op());
+        let bits = call.kernel.shape().bits;
         let mut ins = [Input::default(); 3];
         for (index, input) in ins.iter_mut().enumerate() {
             let bytes = call.operands.ins[index].map_or(Ok(&[][..]), host::bytes)?;
-            let is_one_for_all = call.is_one_for_all(index);
-            *input = Input { bytes, row_bytes: call.in_row_bytes(index), is_one_for_all };
+            let is_broadcast = call.is_broadcast(index);
+            *input = Input { bytes, row_bytes: call.in_row_bytes(index), is_broadcast };
         }
         let out_row_bytes = [call.out_row_bytes(0), call.out_row_bytes(1)];
         let operands = call.operands;
-        let scalar = operands.scalar;
+        let params = operands.params;
         let [c, d] = operands.outs.map(|buffer| buffer.map(host::bytes_mut).transpose());
         let mut outs = [
-            c?.map(|bytes| bytes.chunks_exact_mut(out_row_bytes[0])),
-            d?.map(|bytes| bytes.chunks_exact_mut(out_row_bytes[1])),
+            c?.map(|bytes| bytes.chunks_exact_mut(out_row_bytes[0].max(1))),
+            d?.map(|bytes| bytes.chunks_exact_mut(out_row_bytes[1].max(1))),
         ];
 
         let rows: Vec<Row<'_>> = (0..operands.rows)
@@ -240,7 +237,7 @@ impl Backend for Cpu {
                 ins: ins.map(|input| input.row(row)),
                 outs: outs.each_mut().map(|rows| rows.as_mut()?.next()),
                 bits,
-                scalar,
+                params,
             })
             .collect();
         let outcomes: Vec<Outcome> =
@@ -269,12 +266,12 @@ impl Backend for Cpu {
 struct Input<'a> {
     bytes: &'a [u8],
     row_bytes: usize,
-    is_one_for_all: bool,
+    is_broadcast: bool,
 }
 
 impl<'a> Input<'a> {
     fn row(self, row: usize) -> &'a [u8] {
-        let row = if self.is_one_for_all { 0 } else { row };
+        let row = if self.is_broadcast { 0 } else { row };
         self.bytes.get(row * self.row_bytes..(row + 1) * self.row_bytes).unwrap_or_default()
     }
 }

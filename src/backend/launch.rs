@@ -1,10 +1,40 @@
 //! What a kernel is launched with: the twins of the structs in `kernels/core/abi.cuh`.
 
-use crate::backend::{Buffer, Operands};
+use crate::backend::{Buffer, Operands, Params};
 use crate::error::Result;
 
 #[cfg(not(all(target_endian = "little", target_pointer_width = "64")))]
 compile_error!("gpuint needs a little-endian 64-bit host: its memory is shared with the GPU's");
+
+/// The parameters of a call, the same for all rows: `Params` of `kernels/core/abi.cuh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(crate) struct RawParams {
+    pub(crate) digit: u64,
+    pub(crate) distance: u32,
+    pub(crate) exponent: u32,
+    pub(crate) joined: u32,
+    pub(crate) broadcast_divisor: u32,
+    pub(crate) broadcast_exponent: u32,
+    /// Zero: the size is a multiple of the alignment.
+    pub(crate) padding: u32,
+}
+
+impl From<Params> for RawParams {
+    fn from(params: Params) -> Self {
+        let Params { digit, distance, exponent, joined, broadcast_divisor, broadcast_exponent } =
+            params;
+        Self {
+            digit,
+            distance,
+            exponent,
+            joined: joined.into(),
+            broadcast_divisor: broadcast_divisor.into(),
+            broadcast_exponent: broadcast_exponent.into(),
+            padding: 0,
+        }
+    }
+}
 
 /// The one argument of every kernel, by value. Addresses are 0 where an operand is unused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -15,7 +45,7 @@ pub(crate) struct RawOperands {
     pub(crate) rows: u64,
     pub(crate) mask: u64,
     pub(crate) status: u64,
-    pub(crate) scalar: i64,
+    pub(crate) params: RawParams,
     /// Written where the kernel is launched: how much there must be is known there.
     pub(crate) scratch: u64,
 }
@@ -29,14 +59,14 @@ impl RawOperands {
     ) -> Result<Self> {
         let reading = |buffer: Option<&Buffer>| buffer.map_or(Ok(0), &address);
         let writing = |buffer: Option<&mut Buffer>| buffer.map_or(Ok(0), &address_mut);
-        let Operands { ins, outs: [c, d], rows, mask, status, scalar } = operands;
+        let Operands { ins, outs: [c, d], rows, mask, status, params } = operands;
         Ok(Self {
             ins: [reading(ins[0])?, reading(ins[1])?, reading(ins[2])?],
             outs: [writing(c)?, writing(d)?],
             rows: rows as u64,
             mask: writing(mask)?,
             status: writing(status)?,
-            scalar,
+            params: params.into(),
             scratch: 0,
         })
     }

@@ -17,135 +17,14 @@ use std::any::Any;
 use std::fmt::{self, Debug};
 use std::time::{Duration, Instant};
 
-use crate::codegen::Entry;
+use gpuint_catalogue::{Operand, Param};
+
+use crate::auto::Gpu;
 use crate::error::{Error, Result};
-use crate::shape::{Shape, TASKS, block};
-use crate::strategy::Strategy;
+use crate::kernel::KernelId;
 
-/// What a kernel computes.
-///
-/// `in` and `out` are the operands of the kernel, one integer a row; `mask` has one bit a row,
-/// `status` is the lowest row that failed, `scalar` is the same for all rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Op {
-    /// `out[0] = in[0] + in[1] mod 2^BITS`; mask: the carry out.
-    Add,
-    /// `out[0] = in[0] - in[1] mod 2^BITS`; mask: the borrow out.
-    Sub,
-    /// `out[0] = in[0] * in[1] mod 2^BITS`.
-    MulLow,
-    /// `in[0] * in[1]`: the low half to `out[0]` and the high half to `out[1]`, or with
-    /// `scalar = 1` both halves of a row side by side to `out[0]`.
-    MulWide,
-    /// `out[0] = in[0]^2 mod 2^BITS`.
-    SquareLow,
-    /// `out[0] = in[0] / in[1]`, `out[1] = in[0] mod in[1]`; mask and status: rows where
-    /// `in[1] = 0`, whose quotient is all ones and whose remainder is `in[0]`.
-    DivRem,
-    /// `out[0] = 2^scalar / in[0]`; status: rows where `in[0] = 0` or the result is too wide.
-    ShiftedInverse,
-    /// `out[0]`: what divisions by `in[0]` need, prepared; status: rows where `in[0] = 0`.
-    ///
-    /// A prepared divisor is `in[2]` of the operations below. Bits of `scalar` say what there is
-    /// one of for all rows: 1 for the divisor, 2 for the exponent.
-    Prepare,
-    /// `out[0] = in[0] / in[2]`, `out[1] = in[0] mod in[2]`, either may be left out.
-    DivRemBy,
-    /// `out[0] = in[0] * in[1] mod in[2]`.
-    MulMod,
-    /// `out[0] = in[0]^2 mod in[2]`.
-    SquareMod,
-    /// `out[0] = in[0]^in[1] mod in[2]`.
-    PowMod,
-    /// `out[0] = in[0] / scalar`, which may be left out; `out[1]`: a `u64` a row,
-    /// `in[0] mod scalar`. The scalar is taken as unsigned, and not zero.
-    DivRemDigit,
-    /// `out[0] = in[0] * 2^scalar mod 2^BITS`.
-    ShiftLeft,
-    /// `out[0] = in[0] / 2^scalar`.
-    ShiftRight,
-    /// `out[0]`: an `i8` a row, -1, 0 or 1 as `in[0]` is less than, equal to or above `in[1]`.
-    Compare,
-    /// mask: `in[0] = in[1]`.
-    Equal,
-    /// mask: `in[0] < in[1]`.
-    Less,
-    /// mask: `in[0] = 0`.
-    IsZero,
-    /// `out[0]`: a `u32` a row, the bits of `in[0]` without leading zeros.
-    BitLength,
-}
-
-impl Op {
-    /// The operation's part of a kernel name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Add => "add",
-            Self::Sub => "sub",
-            Self::MulLow => "mul_lo",
-            Self::MulWide => "mul_wide",
-            Self::SquareLow => "sqr_lo",
-            Self::DivRem => "div_rem",
-            Self::ShiftedInverse => "shinv",
-            Self::Prepare => "prepare",
-            Self::DivRemBy => "div_rem_by",
-            Self::MulMod => "mul_mod",
-            Self::SquareMod => "sqr_mod",
-            Self::PowMod => "pow_mod",
-            Self::DivRemDigit => "div_rem_digit",
-            Self::ShiftLeft => "shl",
-            Self::ShiftRight => "shr",
-            Self::Compare => "cmp",
-            Self::Equal => "eq_mask",
-            Self::Less => "lt_mask",
-            Self::IsZero => "is_zero",
-            Self::BitLength => "bit_len",
-        }
-    }
-}
-
-/// A kernel: an operation, how it is done, and the shape it is done on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Kernel {
-    pub(crate) op: Op,
-    pub(crate) strategy: Strategy,
-    pub(crate) shape: Shape,
-}
-
-impl Kernel {
-    /// The catalogue's name of what the kernel does: `mul_lo_classical`, `add`.
-    pub(crate) fn task(&self) -> String {
-        match self.strategy {
-            Strategy::None => self.op.name().to_owned(),
-            strategy => format!("{}_{strategy}", self.op.name()),
-        }
-    }
-
-    /// What translation units say of it; `None` where the catalogue does not offer it.
-    pub(crate) fn entry(&self) -> Option<Entry<'static>> {
-        let Shape { bits, q, digit } = self.shape;
-        let (name, digit) = (self.task(), digit.name());
-        let task = TASKS.iter().find(|task| task.name == name && task.is_offered(bits, digit))?;
-        Some(Entry { task: *task, bits, q, digit, block: block(task.name, self.shape) })
-    }
-}
-
-/// The name of the kernel's entry point: `gpuint_mul_lo_classical_b8192_q4_u64`.
-impl fmt::Display for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.entry() {
-            Some(entry) => f.write_str(&entry.name()),
-            None => write!(f, "gpuint_{}_{}", self.task(), self.shape),
-        }
-    }
-}
-
-/// The operands of a call; what an operation does not use stays empty.
-///
-/// Rows of `ins` and `outs` are whole integers of the shape, one after the other, except where
-/// [`Op`] says otherwise.
+/// The operands of a call, in the order of the operation's signature; what an operation does not
+/// use stays empty.
 #[derive(Debug, Default)]
 pub(crate) struct Operands<'a> {
     pub(crate) ins: [Option<&'a Buffer>; 3],
@@ -155,58 +34,93 @@ pub(crate) struct Operands<'a> {
     pub(crate) mask: Option<&'a mut Buffer>,
     /// A 64-bit word, set to [`NO_ROW`] by the caller: the lowest row that failed.
     pub(crate) status: Option<&'a mut Buffer>,
-    /// What is the same for all rows, as [`Op`] says.
-    pub(crate) scalar: i64,
+    pub(crate) params: Params,
+}
+
+/// The parameters of a call, the same for all rows; those that an operation does not have keep their
+/// default.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Params {
+    /// One-digit divisor, not zero.
+    pub(crate) digit: u64,
+    /// Distance of a shift in bits, at most the width.
+    pub(crate) distance: u32,
+    /// Exponent of the power of two that is inverted, below twice the width.
+    pub(crate) exponent: u32,
+    /// Both halves of a wide product side by side in the first output.
+    pub(crate) joined: bool,
+    /// One row of prepared divisors for all rows.
+    pub(crate) broadcast_divisor: bool,
+    /// One row of exponents for all rows.
+    pub(crate) broadcast_exponent: bool,
+}
+
+impl Params {
+    /// The parameters that are not their default.
+    fn given(&self) -> impl Iterator<Item = Param> {
+        let Self { digit, distance, exponent, joined, broadcast_divisor, broadcast_exponent } =
+            *self;
+        [
+            (Param::Digit, digit != 0),
+            (Param::Distance, distance != 0),
+            (Param::Exponent, exponent != 0),
+            (Param::Joined, joined),
+            (Param::BroadcastDivisor, broadcast_divisor),
+            (Param::BroadcastExponent, broadcast_exponent),
+        ]
+        .into_iter()
+        .filter_map(|(param, is_given)| is_given.then_some(param))
+    }
 }
 
 /// The status word of a call in which no row failed.
 pub(crate) const NO_ROW: u64 = u64::MAX;
 
-/// A kernel and its operands: what a device is asked to do. There is at least one row.
+/// A kernel and its operands: the work of a device. There is at least one row.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
-    pub(crate) kernel: Kernel,
+    pub(crate) kernel: KernelId,
     pub(crate) operands: Operands<'a>,
 }
 
 impl Call<'_> {
     /// The bytes of a row of an output.
     pub(crate) fn out_row_bytes(&self, index: usize) -> usize {
-        let integer = self.kernel.shape.bytes();
-        match (self.kernel.op, index) {
-            (Op::Compare, _) => size_of::<i8>(),
-            (Op::BitLength, _) => size_of::<u32>(),
-            (Op::DivRemDigit, 1) => size_of::<u64>(),
-            (Op::Prepare, _) => self.kernel.shape.prepared_bytes(),
-            (Op::MulWide, _) if self.operands.scalar == SIDE_BY_SIDE => 2 * integer,
-            _ => integer,
-        }
+        let operand = self.kernel.op().signature().outputs[index];
+        let bytes = operand.map_or(0, |operand| operand.row_bytes(self.kernel.shape()));
+        if self.operands.params.joined { 2 * bytes } else { bytes }
     }
 
     /// The bytes of a row of an input.
     pub(crate) fn in_row_bytes(&self, index: usize) -> usize {
-        match index {
-            PREPARED => self.kernel.shape.prepared_bytes(),
-            _ => self.kernel.shape.bytes(),
-        }
+        let operand = self.kernel.op().signature().inputs[index];
+        operand.map_or(0, |operand| operand.row_bytes(self.kernel.shape()))
     }
 
-    /// Whether all rows have one row of an input in common.
-    pub(crate) fn is_one_for_all(&self, index: usize) -> bool {
-        let scalar = self.operands.scalar;
-        match (self.kernel.op, index) {
-            (Op::DivRemBy | Op::MulMod | Op::SquareMod | Op::PowMod, PREPARED) => {
-                scalar & ONE_DIVISOR != 0
-            }
-            (Op::PowMod, 1) => scalar & ONE_EXPONENT != 0,
+    /// Returns true if one row of an input serves all rows.
+    pub(crate) fn is_broadcast(&self, index: usize) -> bool {
+        let Params { broadcast_divisor, broadcast_exponent, .. } = self.operands.params;
+        match self.kernel.op().signature().inputs[index] {
+            Some(Operand::Prepared) => broadcast_divisor,
+            Some(Operand::Exponent) => broadcast_exponent,
             _ => false,
         }
     }
 
-    /// Checks that every buffer holds what the kernel will read and write: the bound that the
-    /// kernels rely on.
+    /// Checks the operands against the signature of the operation, and that every buffer holds what
+    /// the kernel reads and writes: the bound that the kernels rely on.
     pub(crate) fn check(&self) -> Result<()> {
-        let Operands { ins, outs, rows, mask, status, .. } = &self.operands;
+        let Operands { ins, outs, rows, mask, status, params } = &self.operands;
+        let signature = self.kernel.op().signature();
+        let is_signed = (0..ins.len()).all(|i| ins[i].is_some() == signature.inputs[i].is_some())
+            && (0..outs.len()).all(|i| outs[i].is_none() || signature.outputs[i].is_some())
+            && (mask.is_none() || signature.mask)
+            && (status.is_none() || signature.status)
+            && params.given().all(|param| signature.params.contains(&param));
+        if !is_signed {
+            let reason = "the operands are not those of the operation";
+            return Err(Error::Driver(format!("{}: {reason}", self.kernel)));
+        }
         let holds = |buffer: Option<&Buffer>, units: usize, unit_bytes: usize| {
             buffer.is_none_or(|buffer| {
                 (units as u64)
@@ -214,7 +128,7 @@ impl Call<'_> {
                     .is_some_and(|bytes| bytes <= buffer.bytes())
             })
         };
-        let in_rows = |index| if self.is_one_for_all(index) { 1 } else { *rows };
+        let in_rows = |index| if self.is_broadcast(index) { 1 } else { *rows };
         let fits = (0..ins.len())
             .all(|index| holds(ins[index], in_rows(index), self.in_row_bytes(index)))
             && (0..outs.len())
@@ -227,15 +141,6 @@ impl Call<'_> {
         Err(Error::Driver(format!("{}: a buffer is shorter than its {rows} rows", self.kernel)))
     }
 }
-
-/// The `scalar` of [`Op::MulWide`] that writes both halves of a product to `out[0]`.
-pub(crate) const SIDE_BY_SIDE: i64 = 1;
-
-/// The input that is prepared divisors.
-const PREPARED: usize = 2;
-/// The bits of `scalar` that say what there is one of for all rows (`kernels/div/prepare.cuh`).
-pub(crate) const ONE_DIVISOR: i64 = 1;
-pub(crate) const ONE_EXPONENT: i64 = 2;
 
 /// The memory behind a [`Buffer`], of the backend's own type.
 pub(crate) trait Memory: Any + Debug + Send + Sync {
@@ -279,6 +184,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// The name of the device: a product's where there is one.
     fn name(&self) -> String {
         self.kind().to_string()
+    }
+
+    /// The properties by which algorithms are chosen, where the device is a GPU.
+    fn gpu(&self) -> Option<Gpu> {
+        None
     }
 
     /// The device in words, for people.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tracing::trace_span;
 
+use crate::auto::Gpu;
 use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::Result;
 
@@ -21,6 +22,10 @@ impl Backend for Traced {
 
     fn name(&self) -> String {
         self.0.name()
+    }
+
+    fn gpu(&self) -> Option<Gpu> {
+        self.0.gpu()
     }
 
     fn describe(&self) -> String {

@@ -5,7 +5,9 @@
 //! pass one on, the carries into the lanes are `p ^ (g + (g | p))`, one integer addition. Several
 //! warps do the same with one bit a warp (`kernels/linear/add.cuh`, `kernels/core/carry.cuh`).
 
-use crate::backend::{Op, Operands};
+use gpuint_catalogue::Op;
+
+use crate::backend::Operands;
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::mask::Mask;
@@ -118,6 +120,6 @@ impl<T: Kernels> Batch<T> {
             mask: carry.map(Mask::cleared).transpose()?,
             ..self.operands()
         };
-        self.device().launch(Self::kernel(op, Strategy::None), operands)
+        self.device().launch(self.kernel(op, Strategy::Auto)?, operands)
     }
 }

@@ -1,6 +1,8 @@
 //! Bit lengths and the test for zero (`kernels/linear/bits.cuh`).
 
-use crate::backend::{Op, Operands};
+use gpuint_catalogue::Op;
+
+use crate::backend::Operands;
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::mask::Mask;
@@ -28,7 +30,7 @@ impl<T: Kernels> Batch<T> {
     /// As [`bit_lengths`](Self::bit_lengths).
     pub fn bit_lengths_into(&self, out: &mut [u64]) -> Result<()> {
         let operands = Operands { ins: [Some(self.buffer()), None, None], ..self.operands() };
-        let lengths = self.measure::<u32>(Op::BitLength, operands, out.len())?;
+        let lengths = self.measure::<u32>(Op::BitLengths, operands, out.len())?;
         for (target, length) in out.iter_mut().zip(lengths) {
             *target = length.into();
         }
@@ -48,6 +50,6 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`bit_lengths`](Self::bit_lengths).
     pub fn is_zero_mask_into(&self, mask: &mut Mask) -> Result<()> {
-        self.test(Op::IsZero, None, mask)
+        self.test(Op::IsZeroMask, None, mask)
     }
 }

@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 
 use crate::backend::host::zeroed_vec;
-use crate::backend::{Op, Operands};
+use gpuint_catalogue::Op;
+
+use crate::backend::Operands;
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::mask::Mask;
@@ -34,7 +36,7 @@ impl<T: Kernels> Batch<T> {
         self.check(rhs)?;
         let operands =
             Operands { ins: [Some(self.buffer()), Some(rhs.buffer()), None], ..self.operands() };
-        let signs = self.measure::<i8>(Op::Compare, operands, out.len())?;
+        let signs = self.measure::<i8>(Op::Cmp, operands, out.len())?;
         for (order, sign) in out.iter_mut().zip(signs) {
             *order = sign.cmp(&0);
         }
@@ -54,7 +56,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`cmp`](Self::cmp).
     pub fn eq_mask_into(&self, rhs: &Self, mask: &mut Mask) -> Result<()> {
-        self.test(Op::Equal, Some(rhs), mask)
+        self.test(Op::EqMask, Some(rhs), mask)
     }
 
     /// A mask of the rows with `self < rhs`: nothing wraps.
@@ -70,7 +72,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`cmp`](Self::cmp).
     pub fn lt_mask_into(&self, rhs: &Self, mask: &mut Mask) -> Result<()> {
-        self.test(Op::Less, Some(rhs), mask)
+        self.test(Op::LtMask, Some(rhs), mask)
     }
 
     /// Sets the mask of the rows for which a kernel answers yes.
@@ -84,7 +86,7 @@ impl<T: Kernels> Batch<T> {
             mask: Some(mask.cleared()?),
             ..self.operands()
         };
-        self.device().launch(Self::kernel(op, Strategy::None), operands)
+        self.device().launch(self.kernel(op, Strategy::Auto)?, operands)
     }
 
     /// Runs a kernel that writes one number a row, and returns the numbers. `expected` is the
@@ -102,7 +104,7 @@ impl<T: Kernels> Batch<T> {
         if !self.is_empty() {
             let mut buffer = self.device().alloc_rows(self.len(), size_of::<N>())?;
             let operands = Operands { outs: [Some(&mut buffer), None], ..operands };
-            self.device().launch(Self::kernel(op, Strategy::None), operands)?;
+            self.device().launch(self.kernel(op, Strategy::Auto)?, operands)?;
             let bytes = bytemuck::cast_slice_mut(&mut numbers);
             self.device().memory().download(&buffer, 0, bytes)?;
         }

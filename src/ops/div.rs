@@ -5,12 +5,14 @@
 //! Watt) with the bounds that make it exact; [`Blocked`](crate::Blocked) takes the quotient in
 //! blocks of digits, each by a short reciprocal (`kernels/div/div.cuh` has the proofs).
 
-use crate::backend::{Op, Operands};
+use gpuint_catalogue::Op;
+
+use crate::backend::Operands;
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::mask::Mask;
 use crate::shape::Kernels;
-use crate::strategy::{Auto, Division, Strategy};
+use crate::strategy::{Auto, Division};
 
 impl<T: Kernels> Batch<T> {
     /// `(self / rhs, self mod rhs)`: nothing wraps, and every row is exact for every divisor but
@@ -199,7 +201,7 @@ impl<T: Kernels> Batch<T> {
         self.check_mask(zero)?;
         let operands = self.division_operands(rhs, Some(quotient), Some(remainder))?;
         let operands = Operands { mask: Some(zero.cleared()?), ..operands };
-        self.device().launch(Self::division_kernel::<S>(), operands)
+        self.device().launch(self.kernel(Op::DivRem, S::STRATEGY)?, operands)
     }
 
     fn divide<S: Division<T>>(
@@ -209,7 +211,7 @@ impl<T: Kernels> Batch<T> {
         remainder: Option<&mut Self>,
     ) -> Result<()> {
         let operands = self.division_operands(rhs, quotient, remainder)?;
-        match self.device().launch_checked(Self::division_kernel::<S>(), operands)? {
+        match self.device().launch_checked(self.kernel(Op::DivRem, S::STRATEGY)?, operands)? {
             None => Ok(()),
             Some(row) => Err(Error::DivisionByZero { row }),
         }
@@ -230,9 +232,5 @@ impl<T: Kernels> Batch<T> {
             outs: [quotient.map(Self::buffer_mut), remainder.map(Self::buffer_mut)],
             ..self.operands()
         })
-    }
-
-    fn division_kernel<S: Division<T>>() -> crate::backend::Kernel {
-        Self::kernel(Op::DivRem, Strategy::quotient::<T, S>(Op::DivRem))
     }
 }

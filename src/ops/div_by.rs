@@ -1,12 +1,14 @@
 //! Division by prepared divisors: exact for every dividend (`kernels/div/prepare.cuh`,
 //! `kernels/div/by_prepared.cuh`).
 
-use crate::backend::{Op, Operands};
+use gpuint_catalogue::Op;
+
+use crate::backend::Operands;
 use crate::batch::Batch;
 use crate::divisor::Divisor;
 use crate::error::Result;
 use crate::shape::Kernels;
-use crate::strategy::{Auto, Strategy};
+use crate::strategy::Strategy;
 
 impl<T: Kernels> Batch<T> {
     /// `(self / divisor, self mod divisor)`: nothing wraps, and every row is exact.
@@ -94,11 +96,10 @@ impl<T: Kernels> Batch<T> {
         let operands = Operands {
             ins: [Some(self.buffer()), None, Some(divisor.buffer())],
             outs: [quotient.map(Self::buffer_mut), remainder.map(Self::buffer_mut)],
-            scalar: divisor.scalar(),
+            params: divisor.params(),
             ..self.operands()
         };
-        let strategy = Strategy::product::<T, Auto>(Op::DivRemBy);
-        self.device().launch(Self::kernel(Op::DivRemBy, strategy), operands)
+        self.device().launch(self.kernel(Op::DivRemBy, Strategy::Auto)?, operands)
     }
 
     /// Checks that divisors go with this batch: same device, same number of rows or one for all.

@@ -4,7 +4,9 @@
 use num_traits::{NumCast, ToPrimitive, Zero};
 
 use crate::backend::host::zeroed_vec;
-use crate::backend::{Op, Operands};
+use gpuint_catalogue::Op;
+
+use crate::backend::{Operands, Params};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::shape::Kernels;
@@ -93,10 +95,10 @@ impl<T: Kernels> Batch<T> {
         let operands = Operands {
             ins: [Some(self.buffer()), None, None],
             outs: [quotient.map(Self::buffer_mut), Some(&mut buffer)],
-            scalar: divisor.to_u64().unwrap_or_default().cast_signed(),
+            params: Params { digit: divisor.to_u64().unwrap_or_default(), ..Params::default() },
             ..self.operands()
         };
-        self.device().launch(Self::kernel(Op::DivRemDigit, Strategy::None), operands)?;
+        self.device().launch(self.kernel(Op::DivRemDigit, Strategy::Auto)?, operands)?;
         self.device().memory().download(&buffer, 0, bytemuck::cast_slice_mut(&mut words))?;
         for (remainder, word) in remainders.iter_mut().zip(words) {
             *remainder = <T::Digit as NumCast>::from(word).unwrap_or_default();

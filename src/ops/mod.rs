@@ -20,18 +20,21 @@ mod shifted_inverse;
 #[cfg(test)]
 mod tests;
 
-use crate::backend::{Kernel, Op, Operands};
+use gpuint_catalogue::Op;
+
+use crate::backend::Operands;
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::kernel::KernelId;
 use crate::mask::Mask;
 use crate::shape::Kernels;
 use crate::strategy::Strategy;
 
 impl<T: Kernels> Batch<T> {
-    /// The kernel that does an operation on rows of this shape.
-    pub(crate) const fn kernel(op: Op, strategy: Strategy) -> Kernel {
-        Kernel { op, strategy, shape: T::SHAPE }
+    /// Selects the kernel of an operation on these rows.
+    pub(crate) fn kernel(&self, op: Op, strategy: Strategy) -> Result<KernelId> {
+        self.device().kernel(op, strategy, T::SHAPE, self.len())
     }
 
     /// Operands with as many rows as this batch.

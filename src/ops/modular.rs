@@ -8,12 +8,14 @@
 
 use num_bigint::BigUint;
 
-use crate::backend::{ONE_EXPONENT, Op, Operands};
+use gpuint_catalogue::Op;
+
+use crate::backend::{Operands, Params};
 use crate::batch::Batch;
 use crate::divisor::Divisor;
 use crate::error::Result;
 use crate::shape::Kernels;
-use crate::strategy::{Auto, Strategy};
+use crate::strategy::Strategy;
 
 impl<T: Kernels> Batch<T> {
     /// `self * rhs mod divisor`: the whole product, nothing wraps; the factors need not be below
@@ -46,7 +48,7 @@ impl<T: Kernels> Batch<T> {
     /// As [`mul_mod`](Self::mul_mod).
     pub fn mul_mod_into(&self, rhs: &Self, divisor: &Divisor<T>, out: &mut Self) -> Result<()> {
         self.check(rhs)?;
-        self.modular(Op::MulMod, Some(rhs), 0, divisor, out)
+        self.modular(Op::MulMod, Some(rhs), false, divisor, out)
     }
 
     /// `self^2 mod divisor`: nothing wraps; the rows need not be below the divisor.
@@ -62,7 +64,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
     pub fn square_mod_into(&self, divisor: &Divisor<T>, out: &mut Self) -> Result<()> {
-        self.modular(Op::SquareMod, None, 0, divisor, out)
+        self.modular(Op::SquareMod, None, false, divisor, out)
     }
 
     /// `self^exponents mod divisor`, row by row: nothing wraps; the rows need not be below the
@@ -104,7 +106,7 @@ impl<T: Kernels> Batch<T> {
         out: &mut Self,
     ) -> Result<()> {
         self.check(exponents)?;
-        self.modular(Op::PowMod, Some(exponents), 0, divisor, out)
+        self.modular(Op::PowMod, Some(exponents), false, divisor, out)
     }
 
     /// `self^exponent mod divisor`, one exponent for all rows: [`pow_mod`](Self::pow_mod)
@@ -129,14 +131,14 @@ impl<T: Kernels> Batch<T> {
         out: &mut Self,
     ) -> Result<()> {
         let exponent = Self::splat(self.device(), exponent, 1)?;
-        self.modular(Op::PowMod, Some(&exponent), ONE_EXPONENT, divisor, out)
+        self.modular(Op::PowMod, Some(&exponent), true, divisor, out)
     }
 
     fn modular(
         &self,
         op: Op,
         second: Option<&Self>,
-        shared: i64,
+        broadcast_exponent: bool,
         divisor: &Divisor<T>,
         out: &mut Self,
     ) -> Result<()> {
@@ -145,10 +147,9 @@ impl<T: Kernels> Batch<T> {
         let operands = Operands {
             ins: [Some(self.buffer()), second.map(Self::buffer), Some(divisor.buffer())],
             outs: [Some(out.buffer_mut()), None],
-            scalar: divisor.scalar() | shared,
+            params: Params { broadcast_exponent, ..divisor.params() },
             ..self.operands()
         };
-        let strategy = Strategy::product::<T, Auto>(op);
-        self.device().launch(Self::kernel(op, strategy), operands)
+        self.device().launch(self.kernel(op, Strategy::Auto)?, operands)
     }
 }

@@ -6,11 +6,13 @@
 //! and each thread takes a short column together with a long one, so that all work equally long
 //! (`kernels/mul/columns.cuh`, `kernels/mul/mul.cuh`).
 
-use crate::backend::{Op, Operands, SIDE_BY_SIDE};
+use gpuint_catalogue::Op;
+
+use crate::backend::{Operands, Params};
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::shape::{Kernels, Widen};
-use crate::strategy::{Auto, Mult, Strategy};
+use crate::strategy::{Auto, Mult};
 
 impl<T: Kernels> Batch<T> {
     /// `self * rhs`, wrapping: modulo `2^BITS`.
@@ -52,7 +54,7 @@ impl<T: Kernels> Batch<T> {
             outs: [Some(out.buffer_mut()), None],
             ..self.operands()
         };
-        self.multiply::<M>(Op::MulLow, operands)
+        self.multiply::<M>(Op::MulLo, operands)
     }
 
     /// `self^2`, wrapping: modulo `2^BITS`.
@@ -90,7 +92,7 @@ impl<T: Kernels> Batch<T> {
             outs: [Some(out.buffer_mut()), None],
             ..self.operands()
         };
-        self.multiply::<M>(Op::SquareLow, operands)
+        self.multiply::<M>(Op::SquareLo, operands)
     }
 
     /// `self * rhs` without loss, as `(low, high)`: the product is `low + high * 2^BITS`.
@@ -202,14 +204,13 @@ impl<T: Kernels> Batch<T> {
         let operands = Operands {
             ins: [Some(self.buffer()), Some(rhs.buffer()), None],
             outs: [Some(out.buffer_mut()), None],
-            scalar: SIDE_BY_SIDE,
+            params: Params { joined: true, ..Params::default() },
             ..self.operands()
         };
         self.multiply::<M>(Op::MulWide, operands)
     }
 
     fn multiply<M: Mult<T>>(&self, op: Op, operands: Operands<'_>) -> Result<()> {
-        let strategy = Strategy::product::<T, M>(op);
-        self.device().launch(Self::kernel(op, strategy), operands)
+        self.device().launch(self.kernel(op, M::STRATEGY)?, operands)
     }
 }

@@ -1,6 +1,8 @@
 //! Shifts, by the same distance in all rows (`kernels/linear/shift.cuh`).
 
-use crate::backend::{Op, Operands};
+use gpuint_catalogue::Op;
+
+use crate::backend::{Operands, Params};
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::shape::Kernels;
@@ -24,7 +26,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`shl`](Self::shl).
     pub fn shl_into(&self, bits: usize, out: &mut Self) -> Result<()> {
-        self.shift(Op::ShiftLeft, bits, out)
+        self.shift(Op::Shl, bits, out)
     }
 
     /// `self / 2^bits`, rounded down: nothing wraps. Any distance is right.
@@ -40,7 +42,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`shl`](Self::shl).
     pub fn shr_into(&self, bits: usize, out: &mut Self) -> Result<()> {
-        self.shift(Op::ShiftRight, bits, out)
+        self.shift(Op::Shr, bits, out)
     }
 
     /// `self * B^digits`, wrapping: digits shifted beyond `DIGITS` are lost. Any distance is
@@ -82,9 +84,9 @@ impl<T: Kernels> Batch<T> {
             ins: [Some(self.buffer()), None, None],
             outs: [Some(out.buffer_mut()), None],
             // All distances from BITS on leave nothing.
-            scalar: bits.min(T::BITS) as i64,
+            params: Params { distance: bits.min(T::BITS) as u32, ..Params::default() },
             ..self.operands()
         };
-        self.device().launch(Self::kernel(op, Strategy::None), operands)
+        self.device().launch(self.kernel(op, Strategy::Auto)?, operands)
     }
 }

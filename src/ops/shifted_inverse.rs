@@ -4,11 +4,13 @@
 
 use num_traits::Zero;
 
-use crate::backend::{Op, Operands};
+use gpuint_catalogue::Op;
+
+use crate::backend::{Operands, Params};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::shape::Kernels;
-use crate::strategy::{Auto, Mult, Strategy};
+use crate::strategy::{Auto, Mult};
 
 impl<T: Kernels> Batch<T> {
     /// `floor(B^h / self)`, exactly, where `B` is the base of the digits: a result that does not
@@ -71,11 +73,10 @@ impl<T: Kernels> Batch<T> {
         let operands = Operands {
             ins: [Some(self.buffer()), None, None],
             outs: [Some(out.buffer_mut()), None],
-            scalar: bits as i64,
+            params: Params { exponent: bits as u32, ..Params::default() },
             ..self.operands()
         };
-        let strategy = Strategy::product::<T, M>(Op::ShiftedInverse);
-        let kernel = Self::kernel(Op::ShiftedInverse, strategy);
+        let kernel = self.kernel(Op::ShiftedInverse, M::STRATEGY)?;
         match self.device().launch_checked(kernel, operands)? {
             None => Ok(()),
             Some(row) => Err(self.no_inverse(bits, row)),

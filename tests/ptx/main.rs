@@ -5,27 +5,22 @@
 //! structured rows, in two orders of the warps. Needs nvcc, no GPU; where there is none, the tests
 //! say so and pass.
 
-#[path = "../../src/codegen.rs"]
-#[allow(dead_code)]
-mod codegen;
-#[allow(dead_code)]
-mod compiled;
-#[path = "../suite/operands.rs"]
-#[allow(dead_code)]
-mod operands;
-#[path = "../suite/oracle.rs"]
-#[allow(dead_code)]
-mod oracle;
-
 use std::cmp::Ordering;
 use std::fmt::Debug;
 
-use codegen::Entry;
-use compiled::{How, Operands, Outcome, bytes_of};
 use gpuint::num_bigint::BigUint;
+use gpuint::{Algorithm, DigitKind, Op, Product, Shape};
+use gpuint_catalogue::{BLOCK, Kernel};
+use gpuint_testkit::operands::{
+    self, DIVISIONS, Family, INVERSES, PRODUCTS, Row, SUMS, Sizes, rows,
+};
+use gpuint_testkit::oracle;
+use gpuint_testkit::ptx::{self, How, Operands, Outcome, Params, bytes_of};
 use num_traits::Zero;
-use operands::{DIVISIONS, INVERSES, PRODUCTS, Row, SUMS, Sizes, rows};
 use ptxi::{Checks, Module};
+
+/// An operation by an algorithm.
+type Task = (Op, Algorithm);
 
 const SEED: u64 = 0x7074_7869;
 /// 0 is the order in which warps are listed.
@@ -40,7 +35,7 @@ struct Kernels {
     sizes: Sizes,
     /// Rows of each launch.
     count: usize,
-    entries: Vec<Entry<'static>>,
+    kernels: Vec<Kernel<'static>>,
     module: Module,
     rows: usize,
     wrong: Vec<String>,
@@ -60,38 +55,33 @@ fn second(rows: &[Row]) -> impl Iterator<Item = &BigUint> {
 }
 
 impl Kernels {
-    /// Those of a shape that `wanted` says yes to.
-    fn new(
-        (bits, q, digit, word): (usize, usize, &'static str, usize),
-        count: usize,
-        wanted: impl Fn(&str) -> bool,
-    ) -> Option<Self> {
-        let nvcc = match compiled::nvcc() {
+    /// The kernels of a shape that `wanted` returns true for.
+    fn new(shape: Shape, count: usize, wanted: impl Fn(Task) -> bool) -> Option<Self> {
+        let nvcc = match ptx::nvcc() {
             Ok(nvcc) => nvcc,
             Err(reason) => {
                 eprintln!("skipped: {reason}");
                 return None;
             }
         };
-        let tasks = compiled::tasks().expect("the catalogue");
-        let entries: Vec<_> = tasks
-            .into_iter()
-            .filter(|task| task.is_offered(bits, digit) && wanted(task.name))
-            .map(|task| Entry { task, bits, q, digit, block: 128 })
+        let rows = ptx::catalogue().expect("the catalogue").rows();
+        let kernels: Vec<_> = rows
+            .filter(|row| row.is_offered(shape) && wanted((row.op, row.algorithm)))
+            .map(|row| Kernel { row, shape, block: BLOCK })
             .collect();
         let compiled =
-            compiled::compile(&nvcc, &entries, CHECKED).unwrap_or_else(|error| panic!("{error}"));
-        let sizes = Sizes { bits, word, q };
+            ptx::compile(&nvcc, &kernels, CHECKED).unwrap_or_else(|error| panic!("{error}"));
         let module = compiled.module;
-        Some(Self { sizes, count, entries, module, rows: 0, wrong: Vec::new() })
+        Some(Self { sizes: shape.into(), count, kernels, module, rows: 0, wrong: Vec::new() })
     }
 
-    fn name(&self, task: &str) -> String {
-        let entry = self.entries.iter().find(|entry| entry.task.name == task);
-        entry.expect("tasks are those of the entries").name()
+    fn name(&self, task: Task) -> String {
+        let mut kernels = self.kernels.iter();
+        let kernel = kernels.find(|kernel| (kernel.row.op, kernel.row.algorithm) == task);
+        kernel.expect("tasks are those of the kernels").name()
     }
 
-    fn rows(&self, families: &[operands::Family], turn: usize) -> Vec<Row> {
+    fn rows(&self, families: &[Family], turn: usize) -> Vec<Row> {
         rows(SEED, families, self.sizes, turn * self.count..(turn + 1) * self.count)
     }
 
@@ -112,7 +102,7 @@ impl Kernels {
     /// Runs a kernel in both orders; `check` says what is wrong with a row.
     fn run(
         &mut self,
-        task: &str,
+        task: Task,
         rows: &[Row],
         given: &Operands,
         check: impl Fn(&Outcome, usize, &Row) -> Option<String>,
@@ -120,10 +110,10 @@ impl Kernels {
         for seed in SCHEDULES {
             let how = How { max_grid: MAX_GRID, seed, checks: Checks::default() };
             let name = self.name(task);
-            let outcome = match compiled::run(&self.module, &name, given, how) {
+            let outcome = match ptx::run(&self.module, &name, given, how) {
                 Ok(outcome) => outcome,
                 Err(fault) => {
-                    self.wrong.push(format!("{fault} (schedule {seed}, scalar {})", given.scalar));
+                    self.wrong.push(format!("{fault} (schedule {seed}, {:?})", given.params));
                     continue;
                 }
             };
@@ -131,8 +121,8 @@ impl Kernels {
             let wrong = rows.iter().enumerate().filter_map(|(index, row)| {
                 let what = check(&outcome, index, row)?;
                 Some(format!(
-                    "{name} (schedule {seed}, scalar {}), row {} of {}: {what}\n  a {:x}\n  b {:x}",
-                    given.scalar,
+                    "{name} (schedule {seed}, {:?}), row {} of {}: {what}\n  a {:x}\n  b {:x}",
+                    given.params,
                     row.index,
                     row.family(),
                     row.a,
@@ -146,7 +136,7 @@ impl Kernels {
     /// Runs a kernel that gives one row of full width to each row.
     fn run_to_value(
         &mut self,
-        task: &str,
+        task: Task,
         rows: &[Row],
         given: &Operands,
         expected: impl Fn(&Row) -> BigUint,
@@ -159,7 +149,7 @@ impl Kernels {
         });
     }
 
-    fn sums(&mut self, task: &str, oracle: fn(&BigUint, &BigUint, usize) -> (BigUint, bool)) {
+    fn sums(&mut self, task: Task, oracle: fn(&BigUint, &BigUint, usize) -> (BigUint, bool)) {
         let rows = self.rows(SUMS, 0);
         let bits = self.sizes.bits;
         let expected: Vec<_> = rows.iter().map(|row| oracle(&row.a, &row.b, bits)).collect();
@@ -173,7 +163,7 @@ impl Kernels {
         }
     }
 
-    fn wide_product(&mut self, task: &str) {
+    fn wide_product(&mut self, task: Task) {
         let rows = self.rows(PRODUCTS, 1);
         let bits = self.sizes.bits;
         let expected: Vec<_> = rows.iter().map(|row| oracle::mul(&row.a, &row.b, bits)).collect();
@@ -183,7 +173,10 @@ impl Kernels {
             let (low, high) = &expected[index];
             differ(&got.each_ref().map(Option::as_ref), &[Some(low), Some(high)])
         });
-        let mut given = Operands { scalar: 1, ..self.given(&rows, 2, 1) };
+        let mut given = Operands {
+            params: Params { joined: 1, ..Params::default() },
+            ..self.given(&rows, 2, 1)
+        };
         given.outputs[0] *= 2;
         self.run(task, &rows, &given, |outcome, index, _| {
             let got = value_of(&outcome.outputs[0], index, 2 * bits);
@@ -193,7 +186,7 @@ impl Kernels {
     }
 
     /// Quotients and remainders; then each of them alone.
-    fn division(&mut self, task: &str) {
+    fn division(&mut self, task: Task) {
         let bits = self.sizes.bits;
         for (turn, wanted) in [[true, true], [true, false], [false, true]].into_iter().enumerate() {
             let rows = self.rows(DIVISIONS, turn);
@@ -234,8 +227,8 @@ impl Kernels {
     /// The divisors of some rows, prepared.
     fn prepared(&mut self, rows: &[Row]) -> Vec<u8> {
         let how = How { max_grid: MAX_GRID, seed: 0, checks: Checks::default() };
-        let name = self.name("prepare_classical");
-        match compiled::run(&self.module, &name, &self.preparing(rows), how) {
+        let name = self.name((Op::Prepare, Algorithm::By(Product::Classical)));
+        match ptx::run(&self.module, &name, &self.preparing(rows), how) {
             Ok(outcome) => outcome.outputs[0].clone(),
             Err(fault) => panic!("{fault}"),
         }
@@ -251,7 +244,7 @@ impl Kernels {
     }
 
     /// Quotients and remainders by prepared divisors; then each of them alone.
-    fn division_by(&mut self, task: &str) {
+    fn division_by(&mut self, task: Task) {
         let bits = self.sizes.bits;
         for (turn, wanted) in [[true, true], [true, false], [false, true]].into_iter().enumerate() {
             let (rows, mut given) = self.given_prepared(turn, 2);
@@ -270,7 +263,7 @@ impl Kernels {
     /// a few bits.
     fn modular(
         &mut self,
-        task: &str,
+        task: Task,
         operands: usize,
         oracle: fn(&BigUint, &BigUint, &BigUint) -> BigUint,
     ) {
@@ -278,7 +271,7 @@ impl Kernels {
         let (rows, mut given) = self.given_prepared(4, 1);
         let mut second: Vec<BigUint> =
             self.rows(PRODUCTS, 3).into_iter().map(|row| row.b).take(rows.len()).collect();
-        if task.starts_with("pow_mod_") {
+        if task.0 == Op::PowMod {
             for (index, exponent) in second.iter_mut().enumerate() {
                 *exponent = operands::low(std::mem::take(exponent), 3 * index % 55);
             }
@@ -294,13 +287,13 @@ impl Kernels {
         });
     }
 
-    fn digit(&mut self, task: &str) {
+    fn digit(&mut self, task: Task) {
         let rows = self.rows(SUMS, 4);
         let Sizes { bits, word, .. } = self.sizes;
         for digit in [1, 3, u64::MAX >> (64 - word), 1 << (word - 1), (1 << (word - 1)) + 1] {
             let mut given = self.given(&rows, 1, 1);
             given.outputs[1] = 8 * rows.len();
-            given.scalar = digit.cast_signed();
+            given.params.digit = digit;
             self.run(task, &rows, &given, |outcome, index, row| {
                 let got = value_of(&outcome.outputs[0], index, bits);
                 let remainder = value_of(&outcome.outputs[1], index, 64);
@@ -310,7 +303,7 @@ impl Kernels {
         }
     }
 
-    fn inverse(&mut self, task: &str) {
+    fn inverse(&mut self, task: Task) {
         let rows = self.rows(INVERSES, 0);
         let Sizes { bits, word, .. } = self.sizes;
         let digits = bits / word;
@@ -322,7 +315,8 @@ impl Kernels {
                 .map(|inverse| inverse.filter(|inverse| inverse.bits() <= bits as u64))
                 .collect();
             let failed = expected.iter().position(Option::is_none);
-            let given = Operands { scalar: exponent as i64, ..self.given(&rows, 1, 1) };
+            let params = Params { exponent: exponent as u32, ..Params::default() };
+            let given = Operands { params, ..self.given(&rows, 1, 1) };
             self.run(task, &rows, &given, |outcome, index, _| {
                 let got = value_of(&outcome.outputs[0], index, bits);
                 // A row that fails may hold anything.
@@ -333,17 +327,18 @@ impl Kernels {
         }
     }
 
-    fn shift(&mut self, task: &str, oracle: impl Fn(&BigUint, usize) -> BigUint) {
+    fn shift(&mut self, task: Task, oracle: impl Fn(&BigUint, usize) -> BigUint) {
         let rows = self.rows(SUMS, 1);
         let Sizes { bits, word, .. } = self.sizes;
         for distance in [0, 1, word - 1, word, word + 1, bits / 2 + 3, bits - 1, bits, 3 * bits] {
-            let given = Operands { scalar: distance as i64, ..self.given(&rows, 1, 1) };
+            let params = Params { distance: distance as u32, ..Params::default() };
+            let given = Operands { params, ..self.given(&rows, 1, 1) };
             self.run_to_value(task, &rows, &given, |row| oracle(&row.a, distance));
         }
     }
 
     /// One bit a row.
-    fn test(&mut self, task: &str, operands: usize, oracle: fn(&Row) -> bool) {
+    fn test(&mut self, task: Task, operands: usize, oracle: fn(&Row) -> bool) {
         let rows = self.rows(SUMS, 2);
         let given = Operands { mask: true, ..self.given(&rows, operands, 0) };
         self.run(task, &rows, &given, |outcome, index, row| {
@@ -351,17 +346,17 @@ impl Kernels {
         });
     }
 
-    fn task(&mut self, task: &str) {
+    fn task(&mut self, task: Task) {
         let bits = self.sizes.bits;
-        match task {
-            "add" => self.sums(task, oracle::add),
-            "sub" => self.sums(task, oracle::sub),
-            "shl" => self.shift(task, |a, distance| oracle::shl(a, distance, bits)),
-            "shr" => self.shift(task, oracle::shr),
-            "eq_mask" => self.test(task, 2, |row| oracle::cmp(&row.a, &row.b).is_eq()),
-            "lt_mask" => self.test(task, 2, |row| oracle::cmp(&row.a, &row.b).is_lt()),
-            "is_zero" => self.test(task, 1, |row| row.a.is_zero()),
-            "cmp" => {
+        match task.0 {
+            Op::Add => self.sums(task, oracle::add),
+            Op::Sub => self.sums(task, oracle::sub),
+            Op::Shl => self.shift(task, |a, distance| oracle::shl(a, distance, bits)),
+            Op::Shr => self.shift(task, oracle::shr),
+            Op::EqMask => self.test(task, 2, |row| oracle::cmp(&row.a, &row.b).is_eq()),
+            Op::LtMask => self.test(task, 2, |row| oracle::cmp(&row.a, &row.b).is_lt()),
+            Op::IsZeroMask => self.test(task, 1, |row| row.a.is_zero()),
+            Op::Cmp => {
                 let rows = self.rows(SUMS, 3);
                 let mut given = self.given(&rows, 2, 0);
                 given.outputs[0] = rows.len();
@@ -370,7 +365,7 @@ impl Kernels {
                     differ::<Ordering>(&got, &oracle::cmp(&row.a, &row.b))
                 });
             }
-            "bit_len" => {
+            Op::BitLengths => {
                 let rows = self.rows(SUMS, 3);
                 let mut given = self.given(&rows, 1, 0);
                 given.outputs[0] = 4 * rows.len();
@@ -379,19 +374,19 @@ impl Kernels {
                     differ(&got.map(u32::from_le_bytes), &Some(oracle::bits(&row.a) as u32))
                 });
             }
-            _ if task.starts_with("mul_lo_") => {
+            Op::MulLo => {
                 let rows = self.rows(PRODUCTS, 0);
                 let given = self.given(&rows, 2, 1);
                 self.run_to_value(task, &rows, &given, |row| oracle::mul(&row.a, &row.b, bits).0);
             }
-            _ if task.starts_with("mul_wide_") => self.wide_product(task),
-            _ if task.starts_with("sqr_lo_") => {
+            Op::MulWide => self.wide_product(task),
+            Op::SquareLo => {
                 let rows = self.rows(PRODUCTS, 2);
                 let given = self.given(&rows, 1, 1);
                 self.run_to_value(task, &rows, &given, |row| oracle::square(&row.a, bits));
             }
-            "div_rem_digit" => self.digit(task),
-            _ if task.starts_with("prepare_") => {
+            Op::DivRemDigit => self.digit(task),
+            Op::Prepare => {
                 let rows = self.rows(DIVISIONS, 3);
                 let zero = rows.iter().position(|row| row.b.is_zero());
                 let given = self.preparing(&rows);
@@ -399,17 +394,16 @@ impl Kernels {
                     differ(&outcome.status, &zero.map_or(u64::MAX, |row| row as u64))
                 });
             }
-            _ if task.starts_with("div_rem_by_") => self.division_by(task),
-            _ if task.starts_with("mul_mod_") => {
+            Op::DivRemBy => self.division_by(task),
+            Op::MulMod => {
                 self.modular(task, 2, oracle::mul_mod);
             }
-            _ if task.starts_with("sqr_mod_") => {
+            Op::SquareMod => {
                 self.modular(task, 1, |a, _, v| oracle::mul_mod(a, a, v));
             }
-            _ if task.starts_with("pow_mod_") => self.modular(task, 2, oracle::pow_mod),
-            _ if task.starts_with("div_rem_") => self.division(task),
-            _ if task.starts_with("shinv_") => self.inverse(task),
-            _ => self.wrong.push(format!("{task}: no expected results are known for it")),
+            Op::PowMod => self.modular(task, 2, oracle::pow_mod),
+            Op::DivRem => self.division(task),
+            Op::ShiftedInverse => self.inverse(task),
         }
     }
 }
@@ -420,70 +414,71 @@ fn differ<V: PartialEq + Debug>(got: &V, expected: &V) -> Option<String> {
 }
 
 /// Runs all kernels of the catalogue at one shape.
-fn every_kernel(bits: usize, q: usize, digit: &'static str, word: usize, count: usize) {
-    kernels((bits, q, digit, word), count, |_| true);
+fn every_kernel(bits: usize, q: usize, digit: DigitKind, count: usize) {
+    kernels(Shape { bits, q, digit }, count, |_| true);
 }
 
-/// Runs the kernels of the catalogue that `wanted` says yes to at one shape.
-fn kernels(
-    shape: (usize, usize, &'static str, usize),
-    count: usize,
-    wanted: impl Fn(&str) -> bool,
-) {
+/// A shape of 64-bit digits, four to a thread.
+fn plain(bits: usize) -> Shape {
+    Shape { bits, q: 4, digit: DigitKind::U64 }
+}
+
+/// Runs the kernels of the catalogue at one shape for which `wanted` returns true.
+fn kernels(shape: Shape, count: usize, wanted: impl Fn(Task) -> bool) {
     let Some(mut kernels) = Kernels::new(shape, count, wanted) else { return };
-    let (bits, q, digit, _) = shape;
-    let tasks: Vec<_> = kernels.entries.iter().map(|entry| entry.task.name).collect();
-    for task in &tasks {
+    let tasks: Vec<Task> =
+        kernels.kernels.iter().map(|kernel| (kernel.row.op, kernel.row.algorithm)).collect();
+    for &task in &tasks {
         kernels.task(task);
     }
     let Kernels { rows, wrong, .. } = kernels;
-    eprintln!("{bits} bits, Q = {q}, {digit}: {} kernels, {rows} rows", tasks.len());
+    eprintln!("{shape}: {} kernels, {rows} rows", tasks.len());
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]
 fn u64_q4_1024() {
-    every_kernel(1024, 4, "u64", 64, 330);
+    every_kernel(1024, 4, DigitKind::U64, 330);
 }
 
 #[test]
 fn u64_q4_2048() {
-    every_kernel(2048, 4, "u64", 64, 150);
+    every_kernel(2048, 4, DigitKind::U64, 150);
 }
 
 #[test]
 fn u32_q2_1024() {
-    every_kernel(1024, 2, "u32", 32, 170);
+    every_kernel(1024, 2, DigitKind::U32, 170);
 }
 
 #[test]
 fn u16_q1_1024() {
-    every_kernel(1024, 1, "u16", 16, 90);
+    every_kernel(1024, 1, DigitKind::U16, 90);
 }
 
 #[test]
 fn u16_q4_1024() {
-    every_kernel(1024, 4, "u16", 16, 170);
+    every_kernel(1024, 4, DigitKind::U16, 170);
 }
 
 /// A row takes a whole block.
 #[test]
 fn u64_q4_16384() {
-    every_kernel(16384, 4, "u64", 64, 47);
+    every_kernel(16384, 4, DigitKind::U64, 47);
 }
 
 /// Products by transforms, of one part and of two.
 #[test]
 fn fft() {
     for (bits, count) in [(65536, 9), (131_072, 9)] {
-        kernels((bits, 4, "u64", 64), count, |task| task.ends_with("_fft"));
+        kernels(plain(bits), count, |task| task.1 == Algorithm::By(Product::Fft));
     }
 }
 
 /// Products by number-theoretic transforms: columns of 4 points in the first pass.
 #[test]
 fn ntt() {
-    kernels((131_072, 4, "u64", 64), 9, |task| task.ends_with("_ntt"));
+    kernels(plain(131_072), 9, |task| task.1 == Algorithm::By(Product::Ntt));
 }
 
 /// Products by the tensor cores: tiles in one group, of 4, 8 and 12; in two groups; and in four,
@@ -491,9 +486,7 @@ fn ntt() {
 #[test]
 fn tensor() {
     for (bits, count) in [(4096, 66), (8192, 45), (12288, 33), (32768, 9), (65536, 9)] {
-        kernels((bits, 4, "u64", 64), count, |task| {
-            task.ends_with("_tensor") && !is_prepared(task)
-        });
+        kernels(plain(bits), count, |task| is_by_tensor_cores(task) && !has_prepared(task));
     }
 }
 
@@ -501,14 +494,19 @@ fn tensor() {
 /// or many.
 #[test]
 fn tensor_prepared() {
+    let prepare = (Op::Prepare, Algorithm::By(Product::Classical));
     for (bits, count) in [(8192, 9), (16384, 5)] {
-        kernels((bits, 4, "u64", 64), count, |task| {
-            task == "prepare_classical" || (task.ends_with("_tensor") && is_prepared(task))
+        kernels(plain(bits), count, |task| {
+            task == prepare || (is_by_tensor_cores(task) && has_prepared(task))
         });
     }
 }
 
-/// Whether a kernel takes prepared divisors.
-fn is_prepared(task: &str) -> bool {
-    task.starts_with("div_rem_by_") || task.contains("_mod_")
+fn is_by_tensor_cores(task: Task) -> bool {
+    task.1.product() == Some(Product::TensorCore)
+}
+
+/// Returns true if an operation has prepared divisors as an operand.
+fn has_prepared(task: Task) -> bool {
+    task.0.signature().inputs[gpuint_catalogue::PREPARED].is_some()
 }

@@ -356,11 +356,42 @@ struct Result {
   bool flag(size_t row) const { return mask.at<u32>(row / 32) >> row % 32 & 1; }
 };
 
+gpuint::Params dividing(u64 digit) {
+  gpuint::Params params{};
+  params.digit = digit;
+  return params;
+}
+
+gpuint::Params shifting(u64 distance) {
+  gpuint::Params params{};
+  params.distance = static_cast<u32>(distance);
+  return params;
+}
+
+gpuint::Params inverting(u64 exponent) {
+  gpuint::Params params{};
+  params.exponent = static_cast<u32>(exponent);
+  return params;
+}
+
+gpuint::Params joining(bool joined) {
+  gpuint::Params params{};
+  params.joined = joined;
+  return params;
+}
+
+gpuint::Params broadcasting(bool divisor, bool exponent) {
+  gpuint::Params params{};
+  params.broadcast_divisor = divisor;
+  params.broadcast_exponent = exponent;
+  return params;
+}
+
 // The mask and the status are for kernels that have them, and may be unwanted. Inputs may have one
 // row for all; prepared divisors are the third input.
 Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_bytes0,
-              size_t out_bytes1, i64 scalar, bool want_mask = true, bool want_status = true,
-              Memory* prepared = nullptr) {
+              size_t out_bytes1, const gpuint::Params& params, bool want_mask = true,
+              bool want_status = true, Memory* prepared = nullptr) {
   const u64 rows = ins[0].size();
   const size_t mask_bytes = (rows + 31) / 32 * 4;
   Result result{{Memory(rows * out_bytes0), Memory(rows * out_bytes1)}, Memory(mask_bytes), ~0ull};
@@ -375,7 +406,7 @@ Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_b
   operands.rows = rows;
   operands.mask = want_mask ? static_cast<u32*>(result.mask.get()) : nullptr;
   operands.status = want_status ? &result.status : nullptr;
-  operands.scalar = scalar;
+  operands.params = params;
   const gpuint_simt_options options{kernel.seed, 3, 1};
   char message[2000] = "";
   if (gpuint_simt_launch(kernel.name.c_str(), &operands, &options, nullptr, message,
@@ -445,7 +476,7 @@ void expect(const Kernel& kernel, bool right, const char* what, const Number& a,
 
 void check_sum(const Kernel& kernel, const Pairs& p, bool subtract) {
   const Shape& shape = kernel.shape;
-  const Result result = launch(kernel, {p.a, p.b}, shape.bits / 8, 0, 0);
+  const Result result = launch(kernel, {p.a, p.b}, shape.bits / 8, 0, {});
   for (size_t row = 0; row < p.a.size(); ++row) {
     const Number got = result.out[0].row(row, shape.bytes());
     // a - b = c with borrow where c + b = a + borrow 2^BITS.
@@ -457,7 +488,7 @@ void check_sum(const Kernel& kernel, const Pairs& p, bool subtract) {
            got);
     expect(kernel, result.flag(row) == carry, "the carry", p.a[row], p.b[row], got);
   }
-  launch(kernel, {p.a, p.b}, shape.bits / 8, 0, 0, false);
+  launch(kernel, {p.a, p.b}, shape.bits / 8, 0, {}, false);
 }
 
 // a + a * 2^k for every third row: two ones meet, and above them k bits of the sum are ones,
@@ -480,7 +511,7 @@ void check_product(const Kernel& kernel, const Pairs& p, bool square, bool wide,
   const Result result =
       launch(kernel, square ? std::vector<Column>{p.a} : std::vector<Column>{p.a, p.b},
              side_by_side ? 2 * row_bytes : row_bytes, wide && !side_by_side ? row_bytes : 0,
-             side_by_side);
+             joining(side_by_side));
   for (size_t row = 0; row < p.a.size(); ++row) {
     const Number& b = square ? p.a[row] : p.b[row];
     const Number right = product(p.a[row], b);
@@ -494,8 +525,8 @@ void check_product(const Kernel& kernel, const Pairs& p, bool square, bool wide,
     }
   }
   if (wide && !side_by_side) {  // one half may be unwanted
-    const Result half[] = {launch(kernel, {p.a, p.b}, row_bytes, 0, 0),
-                           launch(kernel, {p.a, p.b}, 0, row_bytes, 0)};
+    const Result half[] = {launch(kernel, {p.a, p.b}, row_bytes, 0, {}),
+                           launch(kernel, {p.a, p.b}, 0, row_bytes, {})};
     for (size_t row = 0; row < p.a.size(); ++row)
       for (const u32 i : {0, 1}) {
         const Number got = half[i].out[i].row(row, row_bytes);
@@ -516,9 +547,9 @@ void check_division(const Kernel& kernel, size_t rows) {
     p.b.push_back(v);
   }
   const size_t row_bytes = shape.bits / 8;
-  const Result both = launch(kernel, {p.a, p.b}, row_bytes, row_bytes, 0);
-  const Result quotients = launch(kernel, {p.a, p.b}, row_bytes, 0, 0, false);
-  const Result remainders = launch(kernel, {p.a, p.b}, 0, row_bytes, 0, true, false);
+  const Result both = launch(kernel, {p.a, p.b}, row_bytes, row_bytes, {});
+  const Result quotients = launch(kernel, {p.a, p.b}, row_bytes, 0, {}, false);
+  const Result remainders = launch(kernel, {p.a, p.b}, 0, row_bytes, {}, true, false);
   const Number top = difference(power_of_two(shape.bits), {1});
   for (size_t row = 0; row < rows; ++row) {
     const Number &u = p.a[row], &v = p.b[row];
@@ -564,7 +595,7 @@ void check_inverse(const Kernel& kernel, size_t rows) {
       }
       divisors.push_back(low(v, shape.bits));
     }
-    const Result result = launch(kernel, {divisors}, shape.bits / 8, 0, static_cast<i64>(exponent));
+    const Result result = launch(kernel, {divisors}, shape.bits / 8, 0, inverting(exponent));
     u64 lowest = ~0ull;
     for (size_t row = 0; row < rows; ++row) {
       const Number& v = divisors[row];
@@ -591,7 +622,7 @@ Memory prepare(const Kernel& kernel, const Column& divisors, u64 status = ~0ull)
   const size_t bytes = (2 * ((kernel.shape.bits + word_bits - 1) / word_bits) + 4) * word_bits / 8;
   const std::string name = "gpuint_prepare_classical_b" + std::to_string(kernel.shape.bits);
   Result result =
-      launch({name, "prepare_classical", kernel.shape, kernel.seed}, {divisors}, bytes, 0, 0);
+      launch({name, "prepare_classical", kernel.shape, kernel.seed}, {divisors}, bytes, 0, {});
   if (result.status != status) fail(name, "the status is wrong");
   return std::move(result.out[0]);
 }
@@ -619,18 +650,18 @@ Pairs divisible(const Shape& shape, size_t rows, bool one) {
   return p;
 }
 
-constexpr i64 ONE_DIVISOR = 1, ONE_EXPONENT = 2;
-
 void check_division_by(const Kernel& kernel, size_t rows) {
   const size_t row_bytes = kernel.shape.bytes();
-  for (const i64 one : {i64{0}, ONE_DIVISOR}) {
-    const Pairs p = divisible(kernel.shape, rows, one != 0);
+  for (const bool one : {false, true}) {
+    const gpuint::Params params = broadcasting(one, false);
+    const Pairs p = divisible(kernel.shape, rows, one);
     Memory prepared = prepare(kernel, p.b);
-    const Result both = launch(kernel, {p.a}, row_bytes, row_bytes, one, false, false, &prepared);
-    const Result quotients = launch(kernel, {p.a}, row_bytes, 0, one, false, false, &prepared);
-    const Result remainders = launch(kernel, {p.a}, 0, row_bytes, one, false, false, &prepared);
+    const Result both =
+        launch(kernel, {p.a}, row_bytes, row_bytes, params, false, false, &prepared);
+    const Result quotients = launch(kernel, {p.a}, row_bytes, 0, params, false, false, &prepared);
+    const Result remainders = launch(kernel, {p.a}, 0, row_bytes, params, false, false, &prepared);
     for (size_t row = 0; row < rows; ++row) {
-      const Number &u = p.a[row], &v = p.b[one != 0 ? 0 : row];
+      const Number &u = p.a[row], &v = p.b[one ? 0 : row];
       const Number q = both.out[0].row(row, row_bytes), r = both.out[1].row(row, row_bytes);
       expect(kernel, compare(sum(product(q, v), r), u) == 0, "the quotient", u, v, q);
       expect(kernel, compare(r, v) < 0, "the remainder", u, v, r);
@@ -673,33 +704,34 @@ enum class Modular { Product, Square, Power };
 
 void check_modular(const Kernel& kernel, size_t rows, Modular what) {
   const Shape& shape = kernel.shape;
-  for (const i64 one : {i64{0}, ONE_DIVISOR, ONE_EXPONENT, ONE_DIVISOR | ONE_EXPONENT}) {
-    if (what != Modular::Power && one >= ONE_EXPONENT) break;
-    Column divisors = divisible(shape, rows, (one & ONE_DIVISOR) != 0).b;
+  for (const u32 one : {0, 1, 2, 3}) {
+    const bool one_divisor = one % 2 != 0, one_exponent = one >= 2;
+    if (what != Modular::Power && one_exponent) break;
+    const gpuint::Params params = broadcasting(one_divisor, one_exponent);
+    Column divisors = divisible(shape, rows, one_divisor).b;
     if (below(3) == 0) {  // residues that are longer than the divisor
       const u64 bits = 32 * (1 + below(shape.bits / 32));
       divisors[0] = difference(power_of_two(bits), {1 + static_cast<u32>(below(3))});
     }
     Column a, b;
     for (size_t row = 0; row < rows; ++row) {
-      const Number& v = divisors[(one & ONE_DIVISOR) != 0 ? 0 : row];
+      const Number& v = divisors[one_divisor ? 0 : row];
       a.push_back(factor(shape, v));
       // Exponents of some bits: each window but the widest ones, which would take too long here.
       const u64 lengths[] = {0, 1, 2, 15, 17, 49, 141};
       const u64 bits = lengths[below(shape.bits <= 1024 ? 7 : 5)];
       if (what != Modular::Power)
         b.push_back(factor(shape, v));
-      else if (b.empty() || (one & ONE_EXPONENT) == 0)
+      else if (b.empty() || !one_exponent)
         b.push_back(bits == 0 ? Number{0} : operand(bits, 16));
     }
     Memory prepared = prepare(kernel, divisors);
     const std::vector<Column> ins =
         what == Modular::Square ? std::vector<Column>{a} : std::vector<Column>{a, b};
-    const Result result = launch(kernel, ins, shape.bytes(), 0, one, false, false, &prepared);
+    const Result result = launch(kernel, ins, shape.bytes(), 0, params, false, false, &prepared);
     for (size_t row = 0; row < rows; ++row) {
-      const Number& v = divisors[(one & ONE_DIVISOR) != 0 ? 0 : row];
-      const Number& second =
-          what == Modular::Square ? a[row] : b[(one & ONE_EXPONENT) != 0 ? 0 : row];
+      const Number& v = divisors[one_divisor ? 0 : row];
+      const Number& second = what == Modular::Square ? a[row] : b[one_exponent ? 0 : row];
       Number right;
       if (what == Modular::Power) {
         right = remainder({1}, v);
@@ -726,13 +758,13 @@ void check_digit(const Kernel& kernel, const Pairs& p) {
   for (const u64 digit : {u64{1}, u64{3}, u64{0xffff}, u64{1} << 31, random_word() | 1,
                           (u64{1} << 63) + 1, DIGIT_OF_SECOND_CORRECTIONS, ~u64{0}}) {
     const Number d{static_cast<u32>(digit), static_cast<u32>(digit >> 32)};
-    const i64 scalar = static_cast<i64>(digit);
+    const gpuint::Params params = dividing(digit);
     Column u = p.a;
     for (size_t row = 0; row < u.size(); row += 2)  // no remainder
       u[row] = product(operand(kernel.shape.bits - bit_length(d), kernel.shape.digit_bits), d);
-    const Result both = launch(kernel, {u}, row_bytes, 8, scalar);
-    const Result quotients = launch(kernel, {u}, row_bytes, 0, scalar);
-    const Result remainders = launch(kernel, {u}, 0, 8, scalar);
+    const Result both = launch(kernel, {u}, row_bytes, 8, params);
+    const Result quotients = launch(kernel, {u}, row_bytes, 0, params);
+    const Result remainders = launch(kernel, {u}, 0, 8, params);
     for (size_t row = 0; row < u.size(); ++row) {
       const Number q = both.out[0].row(row, row_bytes), r = both.out[1].row(row, 8);
       expect(kernel, compare(sum(product(q, d), r), u[row]) == 0, "the quotient", u[row], d, q);
@@ -748,8 +780,8 @@ void check_digit(const Kernel& kernel, const Pairs& p) {
 void check_shift(const Kernel& kernel, const Pairs& p, bool left) {
   const Shape& shape = kernel.shape;
   for (const u64 distance : {u64{0}, u64{1}, shape.digit_bits, shape.bits / 2 + 3, shape.bits - 1,
-                             shape.bits, shape.bits + 5, (u64{1} << 32) + 3}) {
-    const Result result = launch(kernel, {p.a}, shape.bits / 8, 0, static_cast<i64>(distance));
+                             shape.bits, shape.bits + 5, ~u32{0}}) {
+    const Result result = launch(kernel, {p.a}, shape.bits / 8, 0, shifting(distance));
     for (size_t row = 0; row < p.a.size(); ++row) {
       const Number got = result.out[0].row(row, shape.bytes());
       const Number right = distance >= shape.bits ? Number{0}
@@ -763,22 +795,22 @@ void check_shift(const Kernel& kernel, const Pairs& p, bool left) {
 
 void check_order(const Kernel& kernel, const Pairs& p) {
   const std::string& task = kernel.task;
-  const bool one_operand = task == "is_zero" || task == "bit_len";
+  const bool one_operand = task == "is_zero_mask" || task == "bit_lengths";
   // Zeros among the operands of these, too.
   const Result result =
       launch(kernel, one_operand ? std::vector<Column>{p.b} : std::vector<Column>{p.a, p.b},
-             task == "cmp"       ? 1
-             : task == "bit_len" ? 4
-                                 : 0,
+             task == "cmp"           ? 1
+             : task == "bit_lengths" ? 4
+                                     : 0,
              0, 0);
   for (size_t row = 0; row < p.a.size(); ++row) {
     const Number &a = p.a[row], &b = p.b[row];
     const int order = compare(a, b);
-    const bool right = task == "cmp"       ? result.out[0].at<i8>(row) == order
-                       : task == "bit_len" ? result.out[0].at<u32>(row) == bit_length(b)
-                       : task == "is_zero" ? result.flag(row) == is_zero(b)
-                       : task == "eq_mask" ? result.flag(row) == (order == 0)
-                                           : result.flag(row) == (order < 0);
+    const bool right = task == "cmp"            ? result.out[0].at<i8>(row) == order
+                       : task == "bit_lengths"  ? result.out[0].at<u32>(row) == bit_length(b)
+                       : task == "is_zero_mask" ? result.flag(row) == is_zero(b)
+                       : task == "eq_mask"      ? result.flag(row) == (order == 0)
+                                                : result.flag(row) == (order < 0);
     expect(kernel, right, "the answer", a, b, {});
   }
 }
@@ -793,7 +825,7 @@ void check(const Kernel& kernel, size_t rows) {
     check_sum(kernel, p, task == "sub");
   else if (starts_with(task, "mul_lo_"))
     check_product(kernel, p, false, false, false);
-  else if (starts_with(task, "sqr_lo_"))
+  else if (starts_with(task, "square_lo_"))
     check_product(kernel, p, true, false, false);
   else if (starts_with(task, "mul_wide_"))
     check_product(kernel, p, false, true, false), check_product(kernel, p, false, true, true);
@@ -805,18 +837,18 @@ void check(const Kernel& kernel, size_t rows) {
     check_prepare(kernel, rows);
   else if (starts_with(task, "mul_mod_"))
     check_modular(kernel, rows, Modular::Product);
-  else if (starts_with(task, "sqr_mod_"))
+  else if (starts_with(task, "square_mod_"))
     check_modular(kernel, rows, Modular::Square);
   else if (starts_with(task, "pow_mod_"))
     check_modular(kernel, rows, Modular::Power);
   else if (starts_with(task, "div_rem_"))
     check_division(kernel, rows);
-  else if (starts_with(task, "shinv_"))
+  else if (starts_with(task, "shifted_inverse_"))
     check_inverse(kernel, rows);
   else if (task == "shl" || task == "shr")
     check_shift(kernel, p, task == "shl");
-  else if (task == "cmp" || task == "eq_mask" || task == "lt_mask" || task == "is_zero" ||
-           task == "bit_len")
+  else if (task == "cmp" || task == "eq_mask" || task == "lt_mask" || task == "is_zero_mask" ||
+           task == "bit_lengths")
     check_order(kernel, p);
   else
     fail(kernel.name, "there is no check for this operation");

@@ -5,8 +5,8 @@ use gpuint::{Batch, Device, Error, Kernels, Result};
 use num_traits::{One, ToPrimitive};
 use rand::SeedableRng;
 
-use crate::operands::{SUMS, power, rows};
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, seed};
+use gpuint_testkit::operands::{SUMS, power, rows};
 
 const ROWS: Rows = Rows { threads: 20_000, least: 13 };
 

@@ -7,9 +7,9 @@ use gpuint::{
 };
 use num_traits::Zero;
 
-use crate::operands::{DIVISIONS, Row, ones};
-use crate::oracle;
 use crate::setting::{Check, Context, Hex, Rows, Setting, Tally, first, on_every_backend, second};
+use gpuint_testkit::operands::{DIVISIONS, Row, ones};
+use gpuint_testkit::oracle;
 
 /// On 10^5 rows and more of each digit, most of them narrow.
 const ROWS: Rows = Rows { threads: 480_000, least: 90 };

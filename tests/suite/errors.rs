@@ -2,8 +2,9 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    BackendKind, Batch, Classical, Device, Divisor, Error, Fft, Karatsuba, Kernels, Mask, Op,
-    Product, Result, ShiftedInverse, TensorCore, Widen, WideningVisitor,
+    Algorithm, Batch, Classical, Device, Divisor, Error, Fft, Karatsuba, Kernels, Mask, Op,
+    Product, Result, ShiftedInverse, TensorCore, Widen, WideningVisitor, is_offered,
+    visit_widening,
 };
 use num_traits::One;
 
@@ -137,7 +138,7 @@ fn mismatches<T: Kernels>(device: &Device, what: &Context<'_>, tally: &mut Tally
         expect(vec![("rem_digit_into", a.rem_digit_into(two, &mut remainders).err())], &error);
         let error_of_digits = a.div_rem_digit_into(two, &mut good, &mut remainders).err();
         expect(vec![("div_rem_digit_into, remainders", error_of_digits)], &error);
-        let widening = T::SHAPE.visit_widening(WideMismatch { device, rows }).transpose()?;
+        let widening = visit_widening(T::SHAPE, WideMismatch { device, rows }).transpose()?;
         expect(widening.unwrap_or_default(), &error);
     }
 
@@ -212,9 +213,7 @@ impl Check for NotOffered {
             let product = a.wrapping_mul(&a)?;
             let right = product.row(1)? == BigUint::from(9u32);
             tally.row(right, || format!("{what}: a product by default"));
-            if setting.backend == BackendKind::Cpu
-                || Product::Classical.is_offered(Op::MulLow, T::SHAPE)
-            {
+            if is_offered(Op::MulLo, Algorithm::By(Product::Classical), T::SHAPE) {
                 return Ok(());
             }
             for (call, error) in [

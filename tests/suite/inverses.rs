@@ -8,9 +8,10 @@ use gpuint::{
 };
 use num_traits::{One, Zero};
 
-use crate::operands::{INVERSES, Random, Row, ones, power, rows};
-use crate::oracle;
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, seed};
+use gpuint_testkit::operands::{INVERSES, Row, ones, power, rows};
+use gpuint_testkit::oracle;
+use gpuint_testkit::random::Random;
 
 /// Rows for all exponents together.
 const ROWS: Rows = Rows { threads: 100_000, least: 60 };

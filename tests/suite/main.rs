@@ -1,7 +1,7 @@
 //! Every operation, at every shape that is built, by every strategy, on every backend.
 //!
-//! `operands` makes the rows, `oracle` says what the results must be, `setting` says where and on
-//! how much a check runs. Each of the other modules is a group of checks.
+//! `gpuint_testkit` makes the rows and the expected results, `setting` says where and on how much a
+//! check runs. Each of the other modules is a group of checks.
 
 mod conversions;
 mod division;
@@ -9,8 +9,6 @@ mod errors;
 mod inverses;
 mod matrix;
 mod modular;
-mod operands;
-mod oracle;
 mod order;
 mod products;
 mod properties;

@@ -8,13 +8,13 @@
 use gpuint::num_bigint::BigUint;
 use gpuint::{
     Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Divisor, Error, Kernels, Mask,
-    Result, ShiftedInverse, Widen, WideningVisitor,
+    Result, ShiftedInverse, Widen, WideningVisitor, visit_widening,
 };
 use num_traits::{One, Zero};
 
-use crate::operands::{DIVISIONS, Family, PRODUCTS, Row, SUMS, ones, rows};
-use crate::oracle;
 use crate::setting::{Check, Context, Setting, Tally, first, on_every_backend, second, seed, zip};
+use gpuint_testkit::operands::{DIVISIONS, Family, PRODUCTS, Row, SUMS, ones, rows};
+use gpuint_testkit::oracle;
 
 /// A form of an operation on two batches.
 type Form<T> = (&'static str, fn(&Batch<T>, &Batch<T>) -> Result<Batch<T>>);
@@ -417,7 +417,7 @@ fn forms<T: Kernels>(device: &Device, turn: usize, count: usize, tally: &mut Tal
     products.check(tally, low_product(), |a, b| oracle::mul(a, b, bits).0);
     products.check(tally, high_product(), |a, b| oracle::mul(a, b, bits).1);
     products.check(tally, square(), |a, _| oracle::square(a, bits));
-    T::SHAPE.visit_widening(Wide { device, rows: &products.rows, tally });
+    visit_widening(T::SHAPE, Wide { device, rows: &products.rows, tally });
 
     let mut divisions = list(DIVISIONS);
     for row in divisions.iter_mut().filter(|row| row.b.is_zero()) {

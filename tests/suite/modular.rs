@@ -8,9 +8,10 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{Batch, Device, Divisor, Error, Kernels, Result};
 use num_traits::{NumCast, One, ToPrimitive, Zero};
 
-use crate::operands::{DIVISIONS, PRODUCTS, Random, Row, ones, power, rows};
-use crate::oracle;
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, seed};
+use gpuint_testkit::operands::{DIVISIONS, PRODUCTS, Row, ones, power, rows};
+use gpuint_testkit::oracle;
+use gpuint_testkit::random::Random;
 
 const DIVIDED: Rows = Rows { threads: 60_000, least: 21 };
 const MULTIPLIED: Rows = Rows { threads: 50_000, least: 15 };
@@ -247,7 +248,7 @@ impl Check for Digits {
             let mut random = Random::new(seed() ^ part as u64);
             let largest = ones(T::DIGIT_BITS).to_u64().unwrap_or(u64::MAX);
             let half = largest / 2;
-            let any = random.next() >> (64 - T::DIGIT_BITS) | 1;
+            let any = random.word() >> (64 - T::DIGIT_BITS) | 1;
             for digit in [1, 2, 3, 10, half, half + 1, half + 2, largest - 1, largest, any] {
                 let what = Context::new::<T>("div_rem_digit", device);
                 tally.attempt(&what, rows.len(), |tally| {

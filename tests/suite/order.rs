@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use gpuint::{Batch, Kernels};
 use num_traits::Zero;
 
-use crate::operands::{Row, SUMS};
-use crate::oracle;
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second};
+use gpuint_testkit::operands::{Row, SUMS};
+use gpuint_testkit::oracle;
 
 const ROWS: Rows = Rows { threads: 100_000, least: 156 };
 

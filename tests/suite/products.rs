@@ -2,13 +2,13 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, BackendKind, Batch, Classical, Device, Fft, Karatsuba, Kernels, Mult, Ntt, Op, Product,
-    TensorCore, Widen, WideningVisitor,
+    Algorithm, Auto, BackendKind, Batch, Classical, Device, Fft, Karatsuba, Kernels, Mult, Ntt, Op,
+    Product, TensorCore, Widen, WideningVisitor, is_offered, visit_widening,
 };
 
-use crate::operands::{PRODUCTS, Row, ones};
-use crate::oracle;
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, zip};
+use gpuint_testkit::operands::{PRODUCTS, Row, ones};
+use gpuint_testkit::oracle;
 
 const ROWS: Rows = Rows { threads: 80_000, least: 42 };
 
@@ -110,18 +110,18 @@ impl Check for Structured {
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, T::SHAPE);
         let [classical, fft, has_ntt] = [Product::Classical, Product::Fft, Product::Ntt]
-            .map(|product| product.is_offered(Op::MulLow, T::SHAPE));
+            .map(|product| is_offered(Op::MulLo, Algorithm::By(product), T::SHAPE));
         for (part, device, rows) in setting.parts::<T>(PRODUCTS, count) {
             let expected: Vec<_> =
                 rows.iter().map(|row| oracle::mul(&row.a, &row.b, T::BITS)).collect();
             // The shim takes a while for the matrices of long rows: there, one schedule of three.
             let tensor = classical
                 && (setting.backend != BackendKind::Simt || T::BITS <= 1 << 15 || part % 3 == 1);
-            let ntt = has_ntt && setting.backend != BackendKind::Cpu;
+            let ntt = has_ntt && (setting.backend != BackendKind::Cpu || !classical);
             let (strategy, rows, expected) = ("Classical", &rows, &expected);
             let products =
                 Products { strategy, device, rows, expected, classical, tensor, fft, ntt };
-            if classical || setting.backend == BackendKind::Cpu {
+            if classical {
                 products.check::<T, Classical>(tally);
             }
             if ntt {
@@ -136,7 +136,7 @@ impl Check for Structured {
                     Products { strategy: "Fft", ..products }.check::<T, Fft>(tally);
                 }
             }
-            T::SHAPE.visit_widening(Wide { products: &products, tally });
+            visit_widening(T::SHAPE, Wide { products: &products, tally });
             if setting.backend != BackendKind::Cpu && part % 4 == 0 {
                 Products { strategy: "Auto", ..products }.check::<T, Auto>(tally);
             }

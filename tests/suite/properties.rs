@@ -14,8 +14,8 @@ use num_traits::{One, Zero};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 
-use crate::operands::{low, ones, power};
 use crate::setting;
+use gpuint_testkit::operands::{low, ones, power};
 
 const REGRESSIONS: &str = "tests/properties.regressions";
 const CASES: u32 = 96;
@@ -182,7 +182,7 @@ fn shifts<T: Kernels>(backend: BackendKind) {
         let above = a.shr(length)?.is_zero_mask()?.any()?;
         Ok((|| {
             prop_assert!(product);
-            prop_assert_eq!(kept, super::operands::low(value.clone(), T::BITS - distance));
+            prop_assert_eq!(kept, gpuint_testkit::operands::low(value.clone(), T::BITS - distance));
             prop_assert_eq!(top, BigUint::from(u32::from(length > 0)));
             prop_assert!(above);
             Ok(())

@@ -4,8 +4,8 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{Auto, BackendKind, Blocked, Classical, Kernels, ShiftedInverse};
 
 use crate::division::{divide, expected};
-use crate::operands::{Row, row};
 use crate::setting::{Check, Setting, Tally, on_every_backend};
+use gpuint_testkit::operands::{Row, row};
 
 const FILE: &str = include_str!("../regressions.txt");
 

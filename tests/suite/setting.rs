@@ -14,11 +14,11 @@ use std::time::Instant;
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    BackendKind, Device, DigitKind, Error, Kernels, Op, Product, Shape, ShapeVisitor, SimtOptions,
-    shapes,
+    Algorithm, BackendKind, Device, DigitKind, Error, Kernels, Op, Product, Shape, ShapeVisitor,
+    SimtOptions, is_offered, shapes,
 };
 
-use crate::operands::{self, Family, Row};
+use gpuint_testkit::operands::{self, Family, Row};
 
 /// Prints a line past the test harness, which keeps what passing tests print to itself.
 pub(crate) fn say(line: impl Display) {
@@ -180,11 +180,11 @@ impl<C: Check> ShapeVisitor for Visit<'_, C> {
 pub(crate) fn run<C: Check>(backend: BackendKind, digit: DigitKind) {
     let Some(setting) = Setting::new(backend, digit) else { return };
     let mut tally = Tally::new(format!("{} {backend} {digit}", C::NAME));
-    let classical = |shape| Product::Classical.is_offered(Op::MulLow, shape);
+    let classical = |shape| is_offered(Op::MulLo, Algorithm::By(Product::Classical), shape);
     for shape in setting.shapes().filter(|&shape| C::WIDEST || classical(shape)) {
         let check = std::marker::PhantomData::<C>;
         let visit = Visit { setting: &setting, tally: &mut tally, check };
-        shape.visit(visit).expect("the shape is listed");
+        gpuint::visit(shape, visit).expect("the shape is listed");
     }
     tally.finish();
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use gpuint::{Batch, Kernels};
 
-use crate::operands::{Random, SUMS, ones, rows};
-use crate::oracle;
 use crate::setting::{Check, Context, Setting, Tally, first, on_every_backend, seed};
+use gpuint_testkit::operands::{SUMS, ones, rows};
+use gpuint_testkit::oracle;
+use gpuint_testkit::random::Random;
 
 /// Distances at and around the boundaries of digits, threads, warps and the whole integer, and
 /// some others.

@@ -3,9 +3,9 @@
 use gpuint::num_bigint::BigUint;
 use gpuint::{Batch, Device, Kernels};
 
-use crate::operands::{Row, SUMS, ones};
-use crate::oracle;
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, zip};
+use gpuint_testkit::operands::{Row, SUMS, ones};
+use gpuint_testkit::oracle;
 
 const ROWS: Rows = Rows { threads: 160_000, least: 156 };
 

@@ -7,7 +7,6 @@ use std::sync::{Arc, LazyLock};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::{CudaContext, sys};
 
-use crate::backend::Kernel;
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::module::{Function, Module};
 use crate::backend::cuda::nvrtc::Nvrtc;
@@ -15,6 +14,7 @@ use crate::backend::cuda::once::OnceMap;
 use crate::backend::cuda::runtime;
 use crate::backend::images;
 use crate::error::{Error, Result};
+use crate::kernel::KernelId;
 
 /// The contexts that were opened, by the number of the GPU. They stay for as long as the process,
 /// as those of the CUDA runtime do: opening one takes tenths of a second.
@@ -68,7 +68,7 @@ unsafe impl Sync for Pool {}
 pub(super) struct Context {
     pub(super) info: Info,
     /// By kernel and, where it is not its own, block.
-    functions: OnceMap<(Kernel, Option<u32>), Arc<Function>>,
+    functions: OnceMap<(KernelId, Option<u32>), Arc<Function>>,
     /// Fatbins hold many kernels each; the key is the address of the fatbin.
     modules: OnceMap<usize, Arc<Module>>,
     cache: Cache,
@@ -137,11 +137,11 @@ impl Context {
     }
 
     /// The function of a kernel, with its own block or another, ready to be launched.
-    pub(super) fn function(&self, kernel: &Kernel, block: Option<u32>) -> Result<Arc<Function>> {
-        self.functions.get_or_try_init((*kernel, block), || self.load(kernel, block).map(Arc::new))
+    pub(super) fn function(&self, kernel: KernelId, block: Option<u32>) -> Result<Arc<Function>> {
+        self.functions.get_or_try_init((kernel, block), || self.load(kernel, block).map(Arc::new))
     }
 
-    fn load(&self, kernel: &Kernel, block: Option<u32>) -> Result<Function> {
+    fn load(&self, kernel: KernelId, block: Option<u32>) -> Result<Function> {
         let name = kernel.to_string();
         let span = tracing::debug_span!("load", kernel = name);
         let _entered = span.enter();
@@ -172,7 +172,7 @@ impl Context {
     }
 
     /// The module of an image that was made at run time, by this process or an earlier one.
-    fn compiled(&self, kernel: &Kernel, block: Option<u32>) -> Result<Module> {
+    fn compiled(&self, kernel: KernelId, block: Option<u32>) -> Result<Module> {
         let image = runtime::image(kernel, block, self.info.capability, Nvrtc::get(), &self.cache)?;
         Module::load(&self.cuda, &image)
             .map_err(driver(format_args!("the image of {kernel} that NVRTC made")))

@@ -22,10 +22,11 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::auto::Gpu;
 use crate::backend::launch::RawOperands;
 use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::Result;
-use context::Context;
+use context::{Context, Info};
 use memory::{DeviceMemory, Queue};
 
 /// A GPU with a stream of its own.
@@ -67,6 +68,17 @@ impl Backend for Cuda {
         self.queue.context.info.name.clone()
     }
 
+    fn gpu(&self) -> Option<Gpu> {
+        let Info { name, capability, shared_memory, multiprocessors, .. } =
+            &self.queue.context.info;
+        Some(Gpu {
+            name: name.clone(),
+            capability: *capability,
+            shared_memory: *shared_memory,
+            multiprocessors: *multiprocessors,
+        })
+    }
+
     fn describe(&self) -> String {
         self.queue.context.info.to_string()
     }
@@ -100,7 +112,7 @@ impl Backend for Cuda {
     #[allow(unsafe_code)]
     fn launch(&self, call: Call<'_>) -> Result<()> {
         let Queue { stream, context } = &*self.queue;
-        let function = context.function(&call.kernel, self.block)?;
+        let function = context.function(call.kernel, self.block)?;
         let grid = function.grid(call.operands.rows);
         let mut operands = RawOperands::new(
             call.operands,

@@ -280,7 +280,7 @@ mod tests {
     fn facts_are_six_words() {
         let words: [u8; 24] = bytemuck::cast([128u32, 65536, 4, 32, 0, 1]);
         assert_eq!(bytemuck::pod_read_unaligned::<Facts>(&words), FACTS);
-        assert_eq!(size_of::<RawOperands>(), 80);
+        assert_eq!(size_of::<RawOperands>(), 104);
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Images that are made at run time, where none was built with the crate.
 
-use crate::backend::Kernel;
 use crate::backend::cuda::cache::{Cache, Key};
 use crate::backend::cuda::nvrtc::{self, Nvrtc};
 use crate::backend::images::{self, HEADERS};
 use crate::error::{Error, Result};
+use crate::kernel::KernelId;
 
 /// The image of a kernel for a GPU of that compute capability, with its own block or another: from
 /// the cache, or by NVRTC, which is absent for a reason.
 pub(super) fn image(
-    kernel: &Kernel,
+    kernel: KernelId,
     block: Option<u32>,
     capability: u32,
     nvrtc: Result<&Nvrtc, &str>,
@@ -17,9 +17,7 @@ pub(super) fn image(
 ) -> Result<Vec<u8>> {
     let name = kernel.to_string();
     let missing = |remedy: String| Error::KernelMissing { kernel: name.clone(), remedy };
-    let source = images::source(kernel, block).ok_or_else(|| {
-        missing("kernels/catalogue.toml does not say how it is computed".to_owned())
-    })?;
+    let source = images::source(kernel, block);
     let nvrtc = nvrtc.map_err(|reason| {
         missing(format!(
             "no image for sm_{capability} was built with the crate, and there is no NVRTC to make one ({reason}); \
@@ -60,12 +58,11 @@ mod tests {
     use std::{fs, thread};
 
     use super::*;
-    use crate::backend::Op;
+    use gpuint_catalogue::{Algorithm, Op, Shape, translation_unit};
+
     use crate::backend::cuda::nvrtc::Target;
-    use crate::codegen::{self, Entry};
-    use crate::shape::{Shape, TASKS, block};
+    use crate::shape::ROWS;
     use crate::shapes;
-    use crate::strategy::{Product, Strategy};
 
     fn nvrtc() -> Option<&'static Nvrtc> {
         Nvrtc::get().inspect_err(|reason| eprintln!("skipped: no NVRTC: {reason}")).ok()
@@ -80,8 +77,8 @@ mod tests {
         contains(image, &format!("\0{name}\0"))
     }
 
-    fn addition() -> Kernel {
-        Kernel { op: Op::Add, strategy: Strategy::None, shape: shapes()[0] }
+    fn addition() -> KernelId {
+        KernelId::find(Op::Add, Algorithm::Only, shapes()[0]).unwrap()
     }
 
     #[test]
@@ -89,18 +86,17 @@ mod tests {
         let Some(nvrtc) = nvrtc() else { return };
         let target = nvrtc.target(90).expect("sm_90a is known to every NVRTC that is maintained");
         let compile = |shape: &Shape| {
-            let Shape { bits, q, digit } = *shape;
-            let digit = digit.name();
-            let first = shapes().iter().find(|other| other.bits == bits) == Some(shape);
-            let entries: Vec<Entry<'_>> = TASKS
+            let first = shapes().iter().find(|other| other.bits == shape.bits) == Some(shape);
+            let kernels: Vec<_> = ROWS
                 .iter()
-                .filter(|task| task.is_offered(bits, digit) && (!task.per_width || first))
-                .map(|&task| Entry { task, bits, q, digit, block: block(task.name, *shape) })
+                .filter(|row| !row.per_width || first)
+                .filter_map(|row| KernelId::find(row.op, row.algorithm, *shape))
+                .map(|kernel| kernel.source(None))
                 .collect();
-            let unit = codegen::translation_unit(entries.iter().copied());
+            let unit = translation_unit(kernels.iter().copied());
             let image =
                 nvrtc.compile(&unit, HEADERS, target).unwrap_or_else(|e| panic!("{shape}: {e}"));
-            for name in entries.iter().map(Entry::name) {
+            for name in kernels.iter().map(gpuint_catalogue::Kernel::name) {
                 assert!(has_symbol(&image, &name), "{name}");
                 assert!(has_symbol(&image, &format!("{name}_facts")), "{name}");
             }
@@ -122,7 +118,7 @@ mod tests {
         let Some(nvrtc) = nvrtc() else { return };
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(Some(folder.path().to_owned()));
-        let make = |cache: &Cache| image(&addition(), None, 90, Ok(nvrtc), cache).unwrap();
+        let make = |cache: &Cache| image(addition(), None, 90, Ok(nvrtc), cache).unwrap();
         let first = make(&cache);
         assert!(has_symbol(&first, &addition().to_string()));
         let files = || fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
@@ -132,7 +128,7 @@ mod tests {
         assert_eq!(make(&cache), first);
 
         // Another image in the file shows that it is read; a damaged one is made anew.
-        let source = images::source(&addition(), None).unwrap();
+        let source = images::source(addition(), None);
         let options = nvrtc.target(90).unwrap().options();
         let key = key(&addition().to_string(), &source, &nvrtc.describe(), &options);
         cache.write(&key, b"another image");
@@ -146,7 +142,7 @@ mod tests {
     #[test]
     fn a_missing_kernel_says_what_to_do() {
         let cache = Cache::at(None);
-        let remedy = |kernel: &Kernel, capability, nvrtc| match image(
+        let remedy = |kernel: KernelId, capability, nvrtc| match image(
             kernel, None, capability, nvrtc, &cache,
         ) {
             Err(Error::KernelMissing { kernel: name, remedy }) if name == kernel.to_string() => {
@@ -154,14 +150,12 @@ mod tests {
             }
             other => panic!("{other:?}"),
         };
-        let text = remedy(&addition(), 90, Err("it is not there"));
+        let text = remedy(addition(), 90, Err("it is not there"));
         for part in ["sm_90", "it is not there", "GPUINT_NVRTC", "GPUINT_NVCC", "GPUINT_ARCHS"] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        let unknown = Kernel { strategy: Strategy::Product(Product::Classical), ..addition() };
-        assert!(remedy(&unknown, 90, Err("")).contains("catalogue"));
         if let Some(nvrtc) = nvrtc() {
-            let text = remedy(&addition(), 1, Ok(nvrtc));
+            let text = remedy(addition(), 1, Ok(nvrtc));
             assert!(text.contains("sm_1:") && text.contains("GPUINT_NVRTC"), "{text}");
         }
     }

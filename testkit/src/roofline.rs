@@ -8,20 +8,20 @@ const SECTOR_BYTES: f64 = 32.0;
 
 /// The work of one row.
 #[derive(Debug)]
-pub(crate) struct Load {
+pub struct Load {
     /// Of the row.
-    pub(crate) bits: usize,
-    pub(crate) pipes: Pipes,
-    pub(crate) wavefronts: f64,
+    pub bits: usize,
+    pub pipes: Pipes,
+    pub wavefronts: f64,
     /// That loads and stores ask for.
-    pub(crate) sectors: f64,
+    pub sectors: f64,
     /// Of the operands and results: more than that comes from a cache.
-    pub(crate) row_sectors: f64,
+    pub row_sectors: f64,
 }
 
 /// What a GPU does at best.
 #[derive(Debug)]
-pub(crate) struct Gpu {
+pub struct Gpu {
     multiprocessors: f64,
     /// In cycles per second.
     clock: f64,
@@ -34,14 +34,14 @@ pub(crate) struct Gpu {
     double_cycles: f64,
 }
 
-pub(crate) const H200: Gpu = Gpu {
+pub const H200: Gpu = Gpu {
     multiprocessors: 132.0,
     clock: 1.98e9,
     bandwidth: 4.3e12,
     tensor_cycles: 1.5,
     double_cycles: 0.5,
 };
-pub(crate) const A100: Gpu = Gpu {
+pub const A100: Gpu = Gpu {
     multiprocessors: 108.0,
     clock: 1.41e9,
     bandwidth: 1.5e12,
@@ -63,17 +63,17 @@ const SECTOR_CYCLES: f64 = 0.25;
 
 impl Gpu {
     /// Milliseconds for a batch of rows that take so many cycles of a multiprocessor each.
-    pub(crate) fn busy(&self, bits: usize, cycles: f64) -> f64 {
+    pub fn busy(&self, bits: usize, cycles: f64) -> f64 {
         cycles * (BATCH / bits as f64) / (self.multiprocessors * self.clock) * 1e3
     }
 
     /// Milliseconds for a batch of rows that move so many sectors of device memory each.
-    pub(crate) fn transfer(&self, bits: usize, sectors: f64) -> f64 {
+    pub fn transfer(&self, bits: usize, sectors: f64) -> f64 {
         sectors * SECTOR_BYTES * (BATCH / bits as f64) / self.bandwidth * 1e3
     }
 
     /// Milliseconds for a batch, and the pipe that takes them.
-    pub(crate) fn time(&self, load: &Load) -> (f64, &'static str) {
+    pub fn time(&self, load: &Load) -> (f64, &'static str) {
         let Load { bits, pipes, .. } = *load;
         let arithmetic = pipes.wide * WIDE_CYCLES + pipes.integer * INTEGER_CYCLES;
         let times = [

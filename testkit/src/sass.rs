@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::compiled::{Compiled, Result, output_into};
+use crate::ptx::{Compiled, Result, output_into};
 
 /// The code that is disassembled: that of the PTX, which has no instructions of `sm_90a`.
 const ARCHITECTURE: &str = "sm_90";
@@ -23,19 +23,19 @@ const MANY: f64 = 8.0;
 
 /// Instructions by the pipe that they keep busy.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Pipes {
+pub struct Pipes {
     /// 32 x 32 -> 64 products.
-    pub(crate) wide: f64,
+    pub wide: f64,
     /// All other integer instructions.
-    pub(crate) integer: f64,
+    pub integer: f64,
     /// Double precision.
-    pub(crate) double: f64,
+    pub double: f64,
     /// Products of matrices.
-    pub(crate) tensor: f64,
+    pub tensor: f64,
     /// Loads, stores and atomics.
-    pub(crate) memory: f64,
+    pub memory: f64,
     /// What only takes a slot of the scheduler: branches, barriers, votes, shuffles, constants.
-    pub(crate) other: f64,
+    pub other: f64,
 }
 
 impl Pipes {
@@ -49,7 +49,7 @@ impl Pipes {
     const OTHER: Self = Self { other: 1.0, ..Self::NONE };
 
     /// Instructions that are issued.
-    pub(crate) fn issued(self) -> f64 {
+    pub fn issued(self) -> f64 {
         self.wide + self.integer + self.double + self.tensor + self.memory + self.other
     }
 }
@@ -179,7 +179,7 @@ struct Line {
 
 /// A kernel's PTX and what ptxas made of it.
 #[derive(Debug)]
-pub(crate) struct Expansion {
+pub struct Expansion {
     lines: Vec<Line>,
     /// Integer instructions of the inner loops to one by the rules.
     loop_integers: f64,
@@ -232,7 +232,7 @@ impl Expansion {
     }
 
     /// Machine instructions of a launch, of whole warps.
-    pub(crate) fn executed(&self, counts: &ptxi::Counts) -> Pipes {
+    pub fn executed(&self, counts: &ptxi::Counts) -> Pipes {
         let (mut loops, mut rest) = (Pipes::NONE, Pipes::NONE);
         for line in &self.lines {
             let Some(executed) = counts.lines.get(&line.number) else { continue };
@@ -253,7 +253,7 @@ impl Expansion {
 }
 
 /// The expansions of the kernels of a unit, in the same order.
-pub(crate) fn expansions(
+pub fn expansions(
     nvcc: &Path,
     disassembler: Option<&Path>,
     compiled: &Compiled,
@@ -268,7 +268,7 @@ pub(crate) fn expansions(
 }
 
 /// nvdisasm: `NVDISASM_PATH`, beside nvcc, or in `PATH`.
-pub(crate) fn disassembler(nvcc: &Path) -> Option<PathBuf> {
+pub fn disassembler(nvcc: &Path) -> Option<PathBuf> {
     let mut files: Vec<PathBuf> =
         env::var_os("NVDISASM_PATH").map(PathBuf::from).into_iter().collect();
     let file = format!("nvdisasm{}", env::consts::EXE_SUFFIX);
@@ -376,7 +376,7 @@ fn sass_blocks(text: &str, kernel: &str) -> Vec<Vec<Pipes>> {
 
 /// Bits of the first factor times bits of the second, over all products of two limbs. A kernel of
 /// 16-bit digits may work on 32-bit limbs all the same.
-pub(crate) fn product_bits(counts: &ptxi::Counts, limb_bits: usize) -> u64 {
+pub fn product_bits(counts: &ptxi::Counts, limb_bits: usize) -> u64 {
     let sum = |opcodes: &[&str]| -> u64 {
         opcodes.iter().map(|opcode| counts.opcode(opcode).thread).sum()
     };

@@ -10,29 +10,25 @@
 //! the row can be made again. `num-bigint` adds, subtracts, multiplies, shifts and compares here;
 //! it never divides.
 
-#[path = "../../benches/support/random.rs"]
-#[allow(dead_code)]
-mod random;
-
 use gpuint::Shape;
 use gpuint::num_bigint::BigUint;
 use num_traits::{One, Zero};
 
 use crate::oracle;
-pub(crate) use random::Random;
+use crate::random::Random;
 
 /// `2^exponent`.
-pub(crate) fn power(exponent: usize) -> BigUint {
+pub fn power(exponent: usize) -> BigUint {
     BigUint::one() << exponent
 }
 
 /// `2^bits - 1`.
-pub(crate) fn ones(bits: usize) -> BigUint {
+pub fn ones(bits: usize) -> BigUint {
     power(bits) - 1u32
 }
 
 /// The lowest bits of a number.
-pub(crate) fn low(value: BigUint, bits: usize) -> BigUint {
+pub fn low(value: BigUint, bits: usize) -> BigUint {
     if value.bits() <= bits as u64 { value } else { value & ones(bits) }
 }
 
@@ -43,13 +39,13 @@ fn minus(a: &BigUint, b: &BigUint) -> BigUint {
 
 /// The widths that operands are made for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sizes {
+pub struct Sizes {
     /// Bits of an integer.
-    pub(crate) bits: usize,
+    pub bits: usize,
     /// Bits of a digit, or of what else counts as the base of a row.
-    pub(crate) word: usize,
+    pub word: usize,
     /// Digits of a thread.
-    pub(crate) q: usize,
+    pub q: usize,
 }
 
 impl From<Shape> for Sizes {
@@ -59,16 +55,16 @@ impl From<Shape> for Sizes {
 }
 
 impl Sizes {
-    pub(crate) fn digits(self) -> usize {
+    pub fn digits(self) -> usize {
         self.bits / self.word
     }
 }
 
 /// Draws the operands of one row.
 #[derive(Debug)]
-pub(crate) struct Draw {
-    pub(crate) random: Random,
-    pub(crate) sizes: Sizes,
+pub struct Draw {
+    pub random: Random,
+    pub sizes: Sizes,
     /// How often this family has been drawn before: what sweeps go by.
     turn: usize,
     /// The kinds of values that were drawn, for the row's name.
@@ -103,7 +99,7 @@ const KINDS: &[Kind] = &[
     ("extreme digits, random others", |draw, bits| {
         let extremes = draw.extremes();
         draw.digits(bits, |draw, _| {
-            let random = u128::from(draw.random.next()) << 64 | u128::from(draw.random.next());
+            let random = u128::from(draw.random.word()) << 64 | u128::from(draw.random.word());
             if draw.random.one_in(2) { draw.random.pick(&extremes) } else { random }
         })
     }),
@@ -139,7 +135,7 @@ const KINDS: &[Kind] = &[
 
 impl Draw {
     /// A value of some kind below `2^bits`.
-    pub(crate) fn value(&mut self, bits: usize) -> BigUint {
+    pub fn value(&mut self, bits: usize) -> BigUint {
         let kind = self.random.below(KINDS.len());
         self.value_of(bits, &[kind])
     }
@@ -285,10 +281,10 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 /// Two operands below `2^BITS`, with the family's name.
-pub(crate) type Family = (&'static str, fn(&mut Draw) -> [BigUint; 2]);
+pub type Family = (&'static str, fn(&mut Draw) -> [BigUint; 2]);
 
 /// Dividends and divisors. Divisors of 0 are among them.
-pub(crate) const DIVISIONS: &[Family] = &[
+pub const DIVISIONS: &[Family] = &[
     ("u and v drawn", |draw| {
         let (a, b) = draw.lengths();
         // Quotients of 0 are quickly done: keep half of them.
@@ -597,7 +593,7 @@ pub(crate) const DIVISIONS: &[Family] = &[
 ];
 
 /// Divisors for whole shifted inverses, in the first place; the second is not used.
-pub(crate) const INVERSES: &[Family] = &[
+pub const INVERSES: &[Family] = &[
     ("v drawn", |draw| {
         let (a, _) = draw.lengths();
         [draw.positive(a), BigUint::zero()]
@@ -632,7 +628,7 @@ pub(crate) const INVERSES: &[Family] = &[
         [power(k * word + word - 1) + power(j * word) - 1u32, BigUint::zero()]
     }),
     ("small v", |draw| {
-        let v = low(BigUint::from(draw.random.next() >> draw.random.below(64)), draw.sizes.word);
+        let v = low(BigUint::from(draw.random.word() >> draw.random.below(64)), draw.sizes.word);
         [if v.is_zero() { BigUint::one() } else { v }, BigUint::zero()]
     }),
     ("all ones", |draw| {
@@ -642,7 +638,7 @@ pub(crate) const INVERSES: &[Family] = &[
 ];
 
 /// Factors.
-pub(crate) const PRODUCTS: &[Family] = &[
+pub const PRODUCTS: &[Family] = &[
     ("a and b drawn", |draw| {
         let (a, b) = draw.lengths();
         [draw.value(a), draw.value(b)]
@@ -724,7 +720,7 @@ pub(crate) const PRODUCTS: &[Family] = &[
 ];
 
 /// Terms of sums and differences, and operands of comparisons.
-pub(crate) const SUMS: &[Family] = &[
+pub const SUMS: &[Family] = &[
     ("a and b drawn", |draw| {
         let (a, b) = draw.lengths();
         [draw.value(a), draw.value(b)]
@@ -827,18 +823,18 @@ pub(crate) const SUMS: &[Family] = &[
 
 /// One row of a list.
 #[derive(Debug, Clone)]
-pub(crate) struct Row {
+pub struct Row {
     /// Its place in the list.
-    pub(crate) index: usize,
-    pub(crate) a: BigUint,
-    pub(crate) b: BigUint,
+    pub index: usize,
+    pub a: BigUint,
+    pub b: BigUint,
     family: &'static str,
     kinds: Vec<&'static str>,
 }
 
 impl Row {
     /// The family, with the kinds of values it was made of.
-    pub(crate) fn family(&self) -> String {
+    pub fn family(&self) -> String {
         match &self.kinds[..] {
             [] => self.family.to_owned(),
             kinds => format!("{} [{}]", self.family, kinds.join(", ")),
@@ -847,12 +843,12 @@ impl Row {
 }
 
 /// A row that is not drawn.
-pub(crate) fn row(family: &'static str, index: usize, a: BigUint, b: BigUint) -> Row {
+pub fn row(family: &'static str, index: usize, a: BigUint, b: BigUint) -> Row {
     Row { index, a, b, family, kinds: Vec::new() }
 }
 
 /// These rows of the list of some families.
-pub(crate) fn rows(
+pub fn rows(
     seed: u64,
     families: &[Family],
     sizes: Sizes,
@@ -898,7 +894,7 @@ fn random(seed: u64, family: &str, sizes: Sizes, index: usize) -> Random {
     let mut random = Random::new(seed);
     let name = family.bytes().fold(0u64, |name, byte| name.wrapping_mul(257) + u64::from(byte));
     for part in [name, sizes.bits as u64, sizes.word as u64, sizes.q as u64, index as u64] {
-        random = Random::new(random.next() ^ part);
+        random = Random::new(random.word() ^ part);
     }
     random
 }

@@ -10,113 +10,73 @@ use std::sync::OnceLock;
 use std::{env, fs};
 
 use gpuint::num_bigint::BigUint;
-use ptxi::{Buffer, Checks, Counts, Launch, Machine, Module, Params};
+use ptxi::{Buffer, Checks, Counts, Launch, Machine, Module};
 use sha2::{Digest, Sha256};
 
-use crate::codegen::{Entry, Task, translation_unit};
+use gpuint_catalogue::{Catalogue, Kernel, translation_unit};
 
 /// The newest architecture of the default build: what is measured is code for Hopper.
 const VIRTUAL_ARCHITECTURE: &str = "compute_90";
-/// Where the scripts, the headers and the catalogue are.
-pub(crate) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+/// The root of the package: the folder of the scripts, the headers and the catalogue.
+pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// What ends a run: words for the user.
-pub(crate) type Result<T> = std::result::Result<T, String>;
-
-/// nvcc, or the reason why there is none.
-pub(crate) fn nvcc() -> Result<PathBuf> {
-    if let Some(nvcc) = env::var_os("GPUINT_NVCC").filter(|nvcc| !nvcc.is_empty()) {
-        return if nvcc == "none" { Err("GPUINT_NVCC=none".into()) } else { Ok(nvcc.into()) };
-    }
-    let mut folders = Vec::new();
-    for name in ["CUDA_HOME", "CUDA_PATH"] {
-        folders.extend(env::var_os(name).map(|home| Path::new(&home).join("bin")));
-    }
-    folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
-    folders.push("/usr/local/cuda/bin".into());
-    folders.push(Path::new(ROOT).join("target/cuda-toolchain/nvidia/cu13/bin"));
-    let file = format!("nvcc{}", env::consts::EXE_SUFFIX);
-    let found = folders.into_iter().map(|folder| folder.join(&file)).find(|path| path.is_file());
-    found.ok_or_else(|| {
-        "no nvcc in CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda or target/cuda-toolchain \
-         (scripts/cuda-toolchain installs it there)"
-            .into()
-    })
+/// The folder for files of tests and benches in the target folder, which programs run from.
+pub fn scratch() -> PathBuf {
+    let program = env::current_exe().unwrap_or_default();
+    // target/PROFILE/deps/PROGRAM
+    let target = program.ancestors().nth(3).map_or_else(env::temp_dir, Path::to_owned);
+    target.join("tmp")
 }
 
-/// The kernels of the catalogue.
-pub(crate) fn tasks() -> Result<Vec<Task<'static>>> {
-    static CATALOGUE: OnceLock<Result<toml::Table>> = OnceLock::new();
-    let read = || {
-        let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/catalogue.toml"));
-        text.parse().map_err(|error: toml::de::Error| error.to_string())
-    };
-    let catalogue = CATALOGUE.get_or_init(read).as_ref().map_err(String::clone)?;
-    let mut tasks = Vec::new();
-    for (operations, per_width) in [("operations", false), ("width_operations", true)] {
-        let operations = catalogue.get(operations).and_then(toml::Value::as_table);
-        for (name, value) in operations.ok_or("the catalogue has no operations")? {
-            let template = value.get("template").unwrap_or(value).as_str();
-            let template = template.ok_or_else(|| format!("{name}: not a template"))?;
-            let number = |key: &str, otherwise| {
-                let number = value.get(key).and_then(toml::Value::as_integer);
-                number.map_or(otherwise, |number| number as usize)
-            };
-            let powers_of_two = value.get("powers_of_two").and_then(toml::Value::as_bool);
-            tasks.push(Task {
-                name,
-                template,
-                per_width,
-                limbs: number("limbs", 0),
-                to_bits: number("to_bits", 0),
-                step: number("step", 1),
-                powers_of_two: powers_of_two.unwrap_or(false),
-            });
-        }
-    }
-    Ok(tasks)
+/// What ends a run: words for the user.
+pub type Result<T> = std::result::Result<T, String>;
+
+/// nvcc, or the reason why there is none.
+pub fn nvcc() -> Result<PathBuf> {
+    let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    let installed = Path::new(ROOT).join("target/cuda-toolchain/nvidia/cu13/bin");
+    gpuint_catalogue::nvcc::find(variable, &[installed])
+        .map_err(|reason| format!("{reason} (scripts/cuda-toolchain installs it)"))
+}
+
+/// The catalogue of the package.
+pub fn catalogue() -> Result<&'static Catalogue> {
+    static CATALOGUE: OnceLock<Result<Catalogue>> = OnceLock::new();
+    let read = || Catalogue::read(Path::new(ROOT), false, "");
+    CATALOGUE.get_or_init(read).as_ref().map_err(String::clone)
 }
 
 /// A compiled translation unit.
 #[derive(Debug)]
-pub(crate) struct Compiled {
+pub struct Compiled {
     /// The text, as it is in `path`.
-    pub(crate) text: String,
+    pub text: String,
     /// Where it is kept.
-    pub(crate) path: PathBuf,
-    pub(crate) module: Module,
+    pub path: PathBuf,
+    pub module: Module,
 }
 
 /// Compiles some kernels to PTX by nvcc with more options, or reads what was compiled before from
 /// the same text.
-pub(crate) fn compile(nvcc: &Path, entries: &[Entry<'_>], options: &[&str]) -> Result<Compiled> {
-    let unit = translation_unit(entries.iter().copied());
+pub fn compile(nvcc: &Path, kernels: &[Kernel<'_>], options: &[&str]) -> Result<Compiled> {
+    let unit = translation_unit(kernels.iter().copied());
     let headers = Path::new(ROOT).join("kernels");
     let mut hash = Sha256::new();
     for part in [unit.as_bytes(), nvcc.as_os_str().as_encoded_bytes()] {
         hash.update(part);
     }
     hash.update(options.join(" "));
-    let unreadable = |error: std::io::Error| format!("kernels: {error}");
-    let mut files = Vec::new();
-    let mut folders = vec![headers.clone()];
-    while let Some(folder) = folders.pop() {
-        for file in fs::read_dir(&folder).map_err(unreadable)? {
-            let path = file.map_err(unreadable)?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "cuh") {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    for file in files {
-        hash.update(fs::read(file).map_err(unreadable)?);
+    for name in gpuint_catalogue::headers(&headers)? {
+        let path = headers.join(&name);
+        let text = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        hash.update(name);
+        hash.update(text);
     }
     let hash: String = hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{hash}.ptx"));
+    let folder = scratch();
+    let path = folder.join(format!("{hash}.ptx"));
     if !path.is_file() {
+        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let source = path.with_extension("cu");
         fs::write(&source, unit).map_err(|error| format!("{}: {error}", source.display()))?;
         let mut command = Command::new(nvcc);
@@ -130,7 +90,7 @@ pub(crate) fn compile(nvcc: &Path, entries: &[Entry<'_>], options: &[&str]) -> R
 }
 
 /// Runs a command that writes a file; the file is there only if the command succeeds.
-pub(crate) fn output_into(command: &mut Command, file: &Path) -> Result<()> {
+pub fn output_into(command: &mut Command, file: &Path) -> Result<()> {
     let unfinished = file.with_extension(format!("{}.new", std::process::id()));
     let output = command.arg("-o").arg(&unfinished).output();
     let output = output.map_err(|error| format!("{command:?}: {error}"))?;
@@ -143,17 +103,17 @@ pub(crate) fn output_into(command: &mut Command, file: &Path) -> Result<()> {
 
 /// The constants beside a kernel: `Facts` of kernels/core/abi.cuh.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Facts {
+pub struct Facts {
     /// Threads of a block.
-    pub(crate) threads: u32,
+    pub threads: u32,
     shared_bytes: u32,
     /// Rows that a block takes at a time.
-    pub(crate) rows_per_block: u32,
+    pub rows_per_block: u32,
     scratch_bytes: u32,
 }
 
 impl Facts {
-    pub(crate) fn read(module: &Module, kernel: &str) -> Result<Self> {
+    pub fn read(module: &Module, kernel: &str) -> Result<Self> {
         let bytes = module.global(&format!("{kernel}_facts"));
         let bytes = bytes.ok_or_else(|| format!("{kernel}: has no facts"))?;
         let word = |index: usize| -> Result<u32> {
@@ -170,7 +130,7 @@ impl Facts {
 }
 
 /// Rows of numbers.
-pub(crate) fn bytes_of<'a>(values: impl Iterator<Item = &'a BigUint>, bits: usize) -> Vec<u8> {
+pub fn bytes_of<'a>(values: impl Iterator<Item = &'a BigUint>, bits: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for value in values {
         let end = bytes.len() + bits / 8;
@@ -182,46 +142,63 @@ pub(crate) fn bytes_of<'a>(values: impl Iterator<Item = &'a BigUint>, bits: usiz
 
 /// What a kernel is given, in bytes: `Operands` of kernels/core/abi.cuh.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Operands {
+pub struct Operands {
     /// Rows, or nothing where the pointer is null.
-    pub(crate) inputs: [Vec<u8>; 3],
+    pub inputs: [Vec<u8>; 3],
     /// Bytes of the results; 0 where the pointer is null.
-    pub(crate) outputs: [usize; 2],
-    pub(crate) rows: usize,
+    pub outputs: [usize; 2],
+    pub rows: usize,
     /// Whether one bit a row is wanted.
-    pub(crate) mask: bool,
-    pub(crate) scalar: i64,
+    pub mask: bool,
+    pub params: Params,
+}
+
+/// The parameters of a kernel: `Params` of kernels/core/abi.cuh.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Params {
+    /// One-digit divisor.
+    pub digit: u64,
+    /// Distance of a shift in bits.
+    pub distance: u32,
+    /// Exponent of the power of two that is inverted.
+    pub exponent: u32,
+    /// 1: both halves of a wide product side by side.
+    pub joined: u32,
+    /// 1: one row of divisors for all rows.
+    pub broadcast_divisor: u32,
+    /// 1: one row of exponents for all rows.
+    pub broadcast_exponent: u32,
 }
 
 /// What it leaves.
 #[derive(Debug)]
-pub(crate) struct Outcome {
-    pub(crate) outputs: [Vec<u8>; 2],
+pub struct Outcome {
+    pub outputs: [Vec<u8>; 2],
     mask: Vec<u8>,
     /// The lowest row that failed; all ones if none did.
-    pub(crate) status: u64,
-    pub(crate) counts: Counts,
+    pub status: u64,
+    pub counts: Counts,
 }
 
 impl Outcome {
     /// The bit of a row; false where no mask was wanted.
-    pub(crate) fn is_marked(&self, row: usize) -> bool {
+    pub fn is_marked(&self, row: usize) -> bool {
         self.mask.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1)
     }
 }
 
 /// How a kernel is launched.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct How {
+pub struct How {
     /// Blocks at most.
-    pub(crate) max_grid: u32,
+    pub max_grid: u32,
     /// 0: warps in order; else the seed of their order.
-    pub(crate) seed: u64,
-    pub(crate) checks: Checks,
+    pub seed: u64,
+    pub checks: Checks,
 }
 
 /// Launches a kernel on memory of its own.
-pub(crate) fn run(module: &Module, kernel: &str, given: &Operands, how: How) -> Result<Outcome> {
+pub fn run(module: &Module, kernel: &str, given: &Operands, how: How) -> Result<Outcome> {
     let facts = Facts::read(module, kernel)?;
     let blocks = given.rows.div_ceil(facts.rows_per_block as usize);
     let grid = u32::try_from(blocks).unwrap_or(u32::MAX).clamp(1, how.max_grid);
@@ -241,7 +218,7 @@ fn launched(
     scratch: usize,
 ) -> std::result::Result<Outcome, ptxi::Error> {
     let mut machine = Machine::new(module);
-    let mut params = Params::new();
+    let mut params = ptxi::Params::new();
     let pointer = |buffer: Option<Buffer>| buffer.map_or(0, Buffer::address);
     for input in &given.inputs {
         let buffer = if input.is_empty() { None } else { Some(machine.alloc_from(input)?) };
@@ -257,7 +234,10 @@ fn launched(
     let status = machine.alloc_from(&[0xff; 8])?;
     params = params.u64(given.rows as u64).u64(pointer(mask)).buffer(status);
     let scratch = if scratch == 0 { None } else { Some(machine.alloc(scratch)?) };
-    params = params.u64(given.scalar as u64).u64(pointer(scratch));
+    let Params { digit, distance, exponent, joined, broadcast_divisor, broadcast_exponent } =
+        given.params;
+    params = params.u64(digit).u32(distance).u32(exponent).u32(joined).u32(broadcast_divisor);
+    params = params.u32(broadcast_exponent).u32(0).u64(pointer(scratch));
     let counts = machine.run(kernel, launch, params.as_bytes())?;
     let bytes = |buffer: Option<Buffer>| {
         buffer.map_or_else(Vec::new, |buffer| machine.read(buffer).to_vec())

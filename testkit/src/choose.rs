@@ -1,11 +1,10 @@
-//! From measurements to a tuning table, and its text.
+//! From measurements to a tuning table.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::collections::BTreeMap;
 
 use gpuint::{Shape, shapes, tuning};
-
-use crate::table::{self, Block, Choice, Row, Table};
+use gpuint_catalogue::tuning::{Block, Choice, Row, Table};
+use gpuint_catalogue::{Algorithm, BLOCK, kernel};
 
 /// How much faster than its own another block must be to be taken.
 const GAIN: f64 = 1.03;
@@ -16,7 +15,7 @@ fn is_usual(row: &Row) -> bool {
 }
 
 /// Rows of before with those of now, which replace the ones of the same variant.
-pub(crate) fn merged(before: Vec<Row>, now: Vec<Row>) -> Vec<Row> {
+pub fn merged(before: Vec<Row>, now: Vec<Row>) -> Vec<Row> {
     let key = |row: &Row| {
         let Row { kernel, bits, digit, q, block, gpu, .. } = row.clone();
         (kernel, bits, digit, q, block, gpu)
@@ -27,16 +26,30 @@ pub(crate) fn merged(before: Vec<Row>, now: Vec<Row>) -> Vec<Row> {
 
 /// The table that rows imply. At a width where the GPU itself was measured, what a model says of it
 /// does not count.
-pub(crate) fn table(gpu: &str, rows: Vec<Row>) -> Table {
-    Table { gpu: gpu.to_owned(), choices: choices(gpu, &rows), blocks: blocks(gpu, &rows), rows }
+pub fn table(gpu: &Gpu, rows: Vec<Row>) -> Table {
+    let Gpu { name, capability, multiprocessors } = gpu.clone();
+    let (choices, blocks) = (choices(&name, &rows), blocks(&name, &rows));
+    Table { gpu: name, capability, multiprocessors, choices, blocks, rows }
+}
+
+/// The GPU that a table is for; a model is named as such.
+#[derive(Debug, Clone)]
+pub struct Gpu {
+    pub name: String,
+    /// Compute capability: 90 is 9.0.
+    pub capability: u32,
+    pub multiprocessors: u32,
 }
 
 /// The fastest strategy of each operation at each width, neighbours with the same one together.
 fn choices(gpu: &str, rows: &[Row]) -> Vec<Choice> {
-    let mut by_width: BTreeMap<(&str, usize), Vec<(&str, &Row)>> = BTreeMap::new();
+    let mut by_width: BTreeMap<(&str, usize), Vec<(Algorithm, &Row)>> = BTreeMap::new();
     for row in rows {
-        if let Some((op, strategy)) = table::split(&row.kernel) {
-            by_width.entry((op, row.bits)).or_default().push((strategy, row));
+        match kernel::parse(&row.kernel) {
+            None | Some((_, Algorithm::Only)) => {}
+            Some((op, algorithm)) => {
+                by_width.entry((op.name(), row.bits)).or_default().push((algorithm, row));
+            }
         }
     }
     let mut choices: Vec<Choice> = Vec::new();
@@ -48,14 +61,11 @@ fn choices(gpu: &str, rows: &[Row]) -> Vec<Choice> {
             }
         }
         let fastest = rows.iter().min_by(|a, b| a.1.ms.total_cmp(&b.1.ms));
-        let Some(&(strategy, _)) = fastest else { continue };
+        let Some((algorithm, _)) = fastest else { continue };
+        let strategy = algorithm.to_string();
         match choices.last_mut() {
             Some(last) if last.op == op && last.strategy == strategy => last.bits[1] = bits,
-            _ => choices.push(Choice {
-                op: op.to_owned(),
-                bits: [bits; 2],
-                strategy: strategy.to_owned(),
-            }),
+            _ => choices.push(Choice { op: op.to_owned(), bits: [bits; 2], strategy, rows: None }),
         }
     }
     choices
@@ -77,63 +87,17 @@ fn blocks(gpu: &str, rows: &[Row]) -> Vec<Block> {
         let is_its = |shape: &&Shape| (shape.digit.name(), shape.q, shape.bits) == (digit, q, bits);
         // Rows of before may be of shapes that this build does not have.
         let Some(&shape) = shapes().iter().find(is_its) else { continue };
-        let own = tuning::block(kernel, shape);
+        let Some(own) = tuning::block(kernel, shape) else { continue };
         let Some(&(_, own_ms)) = measured.iter().find(|(block, _)| *block == own) else { continue };
         let best = measured.iter().min_by(|a, b| a.1.total_cmp(&b.1));
         let block = match best {
             Some(&(best, ms)) if ms * GAIN < own_ms => best,
             _ => own,
         };
-        if block != tuning::CATALOGUE_BLOCK {
+        if block != BLOCK {
             let (kernel, digit) = (kernel.to_owned(), digit.to_owned());
             blocks.push(Block { kernel, digit, q, bits, block });
         }
     }
     blocks
-}
-
-/// A row as an inline table.
-pub(crate) fn line(row: &Row) -> String {
-    let Row { kernel, bits, digit, q, block, ms, gpu, date } = row;
-    let mut text = format!("{{ kernel = \"{kernel}\", bits = {bits}, ");
-    // Writing to a string does not fail.
-    if let (Some(digit), Some(q), Some(block)) = (digit, q, block) {
-        let _ = write!(text, "digit = \"{digit}\", q = {q}, block = {block}, ");
-    }
-    let _ = write!(text, "ms = {ms:?}, gpu = \"{gpu}\", date = \"{date}\" }}");
-    text
-}
-
-/// The text of a table's file.
-pub(crate) fn text(table: &Table) -> String {
-    let Table { gpu, choices, blocks, rows } = table;
-    let sources: BTreeSet<_> = rows.iter().map(|row| row.gpu.as_str()).collect();
-    let sources: Vec<_> = sources.into_iter().collect();
-    let mut text = format!(
-        "# What was fastest on: {gpu} (docs/tuning.md). Read by build.rs, written by benches/autotune.\n\
-         # Rows are of: {}.\n\ngpu = \"{gpu}\"\n\n\
-         # What Auto takes at widths from .. to. Between two ranges it is what the nearer one says, by ratio.\n\
-         choices = [\n",
-        sources.join("; ")
-    );
-    // Writing to a string does not fail.
-    for Choice { op, bits: [from, to], strategy } in choices {
-        let _ = writeln!(
-            text,
-            "  {{ op = \"{op}\", bits = [{from}, {to}], strategy = \"{strategy}\" }},"
-        );
-    }
-    text += "]\n\n# Kernels that aim at another number of threads per block than the catalogue says.\nblocks = [\n";
-    for Block { kernel, digit, q, bits, block } in blocks {
-        let _ = writeln!(
-            text,
-            "  {{ kernel = \"{kernel}\", digit = \"{digit}\", q = {q}, bits = {bits}, block = {block} }},"
-        );
-    }
-    text += "]\n\n# Milliseconds for a batch of 2^32 bits, divisors of uniform length.\nrows = [\n";
-    for row in rows {
-        let _ = writeln!(text, "  {},", line(row));
-    }
-    text += "]\n";
-    text
 }

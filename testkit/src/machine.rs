@@ -10,18 +10,18 @@ use jiff::Timestamp;
 
 /// In words.
 #[derive(Debug)]
-pub(crate) struct Machine {
-    pub(crate) device: String,
-    pub(crate) backend: BackendKind,
+pub struct Machine {
+    pub device: String,
+    pub backend: BackendKind,
     /// The version of NVIDIA's driver.
-    pub(crate) driver: String,
-    pub(crate) processor: String,
-    pub(crate) date: String,
-    pub(crate) commit: String,
+    pub driver: String,
+    pub processor: String,
+    pub date: String,
+    pub commit: String,
 }
 
 impl Machine {
-    pub(crate) fn of(device: &Device, commit: Option<String>) -> Self {
+    pub fn of(device: &Device, commit: Option<String>) -> Self {
         Self {
             device: device.to_string(),
             backend: device.backend(),
@@ -32,7 +32,7 @@ impl Machine {
         }
     }
 
-    pub(crate) fn is_gpu(&self) -> bool {
+    pub fn is_gpu(&self) -> bool {
         self.backend == BackendKind::Cuda
     }
 }

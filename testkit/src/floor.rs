@@ -1,7 +1,8 @@
 //! The least time for a product, whatever the kernel: its arithmetic alone at the peak rate of the pipe that the strategy is for,
 //! or its operands and result alone at that of the device memory.
 
-use crate::operation::Operation;
+use gpuint::{Algorithm, Op, Product};
+
 use crate::roofline::Gpu;
 
 /// Multiply-adds of a multiprocessor in a cycle at best: 64-bit digits by four products of 32 bits each, bytes by `wgmma` (half of
@@ -14,14 +15,14 @@ const BUTTERFLIES: f64 = 13.7;
 
 /// Cycles of a multiprocessor for the arithmetic of a row of so many bits; `None` where no product of rows is asked for, or by a
 /// strategy that has no such floor.
-fn cycles(op: Operation, strategy: &str, bits: usize) -> Option<f64> {
+fn cycles(op: Op, algorithm: Algorithm, bits: usize) -> Option<f64> {
     let bits = bits as f64;
     let products = |digit: f64, rate: f64, of_square: f64| {
         let all = (bits / digit) * (bits / digit) / rate;
         match op {
-            Operation::MulWide => Some(all),
-            Operation::MulLow => Some(all / 2.0),
-            Operation::Square => Some(all / 2.0 * of_square),
+            Op::MulWide => Some(all),
+            Op::MulLo => Some(all / 2.0),
+            Op::SquareLo => Some(all / 2.0 * of_square),
             _ => None,
         }
     };
@@ -29,34 +30,34 @@ fn cycles(op: Operation, strategy: &str, bits: usize) -> Option<f64> {
     let transforms = |points: f64, butterfly: f64| {
         let each = points / 2.0 * points.log2() * butterfly;
         match op {
-            Operation::MulLow | Operation::MulWide => Some(3.0 * each),
-            Operation::Square => Some(2.0 * each),
+            Op::MulLo | Op::MulWide => Some(3.0 * each),
+            Op::SquareLo => Some(2.0 * each),
             _ => None,
         }
     };
-    match strategy {
-        "classical" => products(64.0, DIGITS, 0.5),
+    match algorithm {
+        Algorithm::By(Product::Classical) => products(64.0, DIGITS, 0.5),
         // Squares are products (kernels/mul/tensor/product.cuh).
-        "tensor" => products(8.0, BYTES, 1.0),
+        Algorithm::By(Product::TensorCore) => products(8.0, BYTES, 1.0),
         // Digits of 16 bits, both halves at once; a butterfly is six multiply-adds.
-        "fft" => transforms(bits / 16.0, 6.0 / DOUBLES),
+        Algorithm::By(Product::Fft) => transforms(bits / 16.0, 6.0 / DOUBLES),
         // Digits of 32 bits, three primes.
-        "ntt" => transforms(2.0 * bits / 32.0, 3.0 / BUTTERFLIES),
+        Algorithm::By(Product::Ntt) => transforms(2.0 * bits / 32.0, 3.0 / BUTTERFLIES),
         _ => None,
     }
 }
 
 /// Milliseconds for a batch; `row_sectors`: 32 bytes each, of a row's operands and results.
-pub(crate) fn floor(
+pub fn floor(
     gpu: &Gpu,
-    op: Operation,
-    strategy: &str,
+    op: Op,
+    algorithm: Algorithm,
     bits: usize,
     row_sectors: f64,
 ) -> Option<f64> {
     let memory = gpu.transfer(bits, row_sectors);
     match op {
-        Operation::Add => Some(memory),
-        _ => Some(memory.max(gpu.busy(bits, cycles(op, strategy, bits)?))),
+        Op::Add => Some(memory),
+        _ => Some(memory.max(gpu.busy(bits, cycles(op, algorithm, bits)?))),
     }
 }

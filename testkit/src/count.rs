@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use gpuint::Shape;
 use gpuint::num_bigint::BigUint;
+use gpuint::{Algorithm, Op, Product, Shape};
+use gpuint_catalogue as catalogue;
 use ptxi::Checks;
 
-use crate::codegen::Entry;
-use crate::compiled::{self, Compiled, Facts, How, Operands, Outcome, Result, bytes_of};
-use crate::operation::Operation;
+use crate::operation::is_right;
+use crate::ptx::{self, Compiled, Facts, How, Operands, Outcome, Params, Result, bytes_of};
 use crate::roofline::Load;
 use crate::sass::{self, Expansion, Pipes};
 use crate::workload::Workload;
@@ -19,63 +19,64 @@ fn limb_bits(shape: Shape) -> usize {
 }
 
 /// A compiled shape.
-pub(crate) struct Unit {
+pub struct Unit {
     shape: Shape,
     compiled: Compiled,
-    pub(crate) kernels: Vec<Kernel>,
+    pub kernels: Vec<Kernel>,
 }
 
-pub(crate) struct Kernel {
-    pub(crate) task: &'static str,
+pub struct Kernel {
+    pub row: catalogue::Row<'static>,
     name: String,
     facts: Facts,
     expansion: Expansion,
 }
 
 /// Compiles some kernels of one shape.
-pub(crate) fn unit(
+pub fn unit(
     nvcc: &Path,
     disassembler: Option<&Path>,
-    entries: &[Entry<'static>],
+    kernels: &[catalogue::Kernel<'static>],
     shape: Shape,
 ) -> Result<Unit> {
-    let compiled = compiled::compile(nvcc, entries, &[])?;
-    let names: Vec<_> = entries.iter().map(Entry::name).collect();
+    let compiled = ptx::compile(nvcc, kernels, &[])?;
+    let names: Vec<_> = kernels.iter().map(catalogue::Kernel::name).collect();
     let expansions = sass::expansions(nvcc, disassembler, &compiled, &names)?;
-    let kernel = |((entry, name), expansion): ((&Entry<'static>, String), Expansion)| {
-        let facts = Facts::read(&compiled.module, &name)?;
-        Ok(Kernel { task: entry.task.name, name, facts, expansion })
-    };
-    let kernels = entries.iter().zip(names).zip(expansions).map(kernel).collect::<Result<_>>()?;
+    let kernel =
+        |((kernel, name), expansion): ((&catalogue::Kernel<'static>, String), Expansion)| {
+            let facts = Facts::read(&compiled.module, &name)?;
+            Ok(Kernel { row: kernel.row, name, facts, expansion })
+        };
+    let kernels = kernels.iter().zip(names).zip(expansions).map(kernel).collect::<Result<_>>()?;
     Ok(Unit { shape, compiled, kernels })
 }
 
 /// One line of the table.
-pub(crate) struct Work {
-    pub(crate) shape: Shape,
-    pub(crate) op: Operation,
-    pub(crate) strategy: String,
-    pub(crate) workload: Workload,
-    pub(crate) rows: usize,
-    pub(crate) full_mults: f64,
-    pub(crate) steps: f64,
-    pub(crate) barriers: f64,
-    pub(crate) pipes: Pipes,
-    pub(crate) wavefronts: f64,
-    pub(crate) sectors: f64,
+pub struct Work {
+    pub shape: Shape,
+    pub op: Op,
+    pub algorithm: Algorithm,
+    pub workload: Workload,
+    pub rows: usize,
+    pub full_mults: f64,
+    pub steps: f64,
+    pub barriers: f64,
+    pub pipes: Pipes,
+    pub wavefronts: f64,
+    pub sectors: f64,
     /// Of the operands and results.
-    pub(crate) row_sectors: f64,
+    pub row_sectors: f64,
 }
 
 /// What a multiprocessor gets of a batch of 2^32 bits.
 const MULTIPROCESSOR_BITS: usize = 1 << 25;
 
 /// Rows that fill the warps of a block, and are enough for a mean.
-fn row_count(op: Operation, workload: Workload, kernel: &Kernel, bits: usize) -> usize {
+fn row_count(op: Op, workload: Workload, kernel: &Kernel, bits: usize) -> usize {
     let block = kernel.facts.rows_per_block as usize;
     match op {
-        Operation::DivRem | Operation::ShiftedInverse => {
-            if by_lanes(kernel.task, bits) {
+        Op::DivRem | Op::ShiftedInverse => {
+            if by_lanes(kernel, bits) {
                 // A warp's rows are of equal length where there are many to choose from.
                 return (MULTIPROCESSOR_BITS / bits).next_multiple_of(block);
             }
@@ -90,15 +91,18 @@ fn row_count(op: Operation, workload: Workload, kernel: &Kernel, bits: usize) ->
 }
 
 /// Whether a few lanes divide a row: `LANE_DIVISION_BITS` of kernels/tuning/division.cuh.
-fn by_lanes(task: &str, bits: usize) -> bool {
-    task == "div_rem_blocked_classical" && bits <= 32768 && bits.is_multiple_of(256)
+fn by_lanes(kernel: &Kernel, bits: usize) -> bool {
+    let row = (kernel.row.op, kernel.row.algorithm);
+    row == (Op::DivRem, Algorithm::Blocked(Product::Classical))
+        && bits <= 32768
+        && bits.is_multiple_of(256)
 }
 
 /// Dependent products of a division, as kernels/div/div.cuh and kernels/div/lanes/division.cuh cut it.
 fn division_steps(kernel: &Kernel, shape: Shape, u_bits: usize, v_bits: usize) -> usize {
-    let blocked = kernel.task.contains("blocked");
+    let blocked = matches!(kernel.row.algorithm, Algorithm::Blocked(_));
     // Blocked division works on 32-bit limbs, whatever the digit; lengths are in words of 4 limbs.
-    let by_lanes = by_lanes(kernel.task, shape.bits);
+    let by_lanes = by_lanes(kernel, shape.bits);
     let unit = match (by_lanes, blocked) {
         (true, _) => 32,
         (false, true) => 128,
@@ -112,7 +116,12 @@ fn division_steps(kernel: &Kernel, shape: Shape, u_bits: usize, v_bits: usize) -
     if by_lanes {
         return 2 * length.div_ceil(8);
     }
-    let most_blocks = if kernel.task.contains("tensor") && shape.bits < 1 << 17 { 4 } else { 8 };
+    let most_blocks =
+        if kernel.row.algorithm.product() == Some(Product::TensorCore) && shape.bits < 1 << 17 {
+            4
+        } else {
+            8
+        };
     let most = if blocked { (shape.bits.div_ceil(unit) / most_blocks).max(2) } else { length };
     let blocks = length.div_ceil(most);
     let doublings = length.div_ceil(blocks).next_power_of_two().trailing_zeros() as usize;
@@ -120,35 +129,39 @@ fn division_steps(kernel: &Kernel, shape: Shape, u_bits: usize, v_bits: usize) -
 }
 
 /// Runs a kernel on a workload.
-pub(crate) fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<Work> {
+pub fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<Work> {
     let shape = unit.shape;
     let bits = shape.bits;
-    let (op, strategy) = Operation::of(kernel.task).ok_or("not counted")?;
+    let catalogue::Row { op, algorithm, .. } = kernel.row;
     let rows = row_count(op, workload, kernel, bits);
     let pairs = match op {
-        Operation::DivRem | Operation::ShiftedInverse => workload.divisions(bits, rows),
+        Op::DivRem | Op::ShiftedInverse => workload.divisions(bits, rows),
         _ => workload.pairs(bits, rows),
     };
     let [a, b] = [0, 1].map(|side| bytes_of(pairs.iter().map(|pair| &pair[side]), bits));
     let row_bytes = rows * bits / 8;
-    let (inputs, outputs, scalar) = match op {
-        Operation::Add | Operation::MulLow => ([a, b], [row_bytes, 0], 0),
-        Operation::MulWide => ([a, b], [2 * row_bytes, 0], 1),
-        Operation::Square => ([a, Vec::new()], [row_bytes, 0], 0),
-        Operation::DivRem => ([a, b], [row_bytes; 2], 0),
+    let none = Params::default();
+    let (inputs, outputs, params) = match op {
+        Op::Add | Op::MulLo => ([a, b], [row_bytes, 0], none),
+        Op::MulWide => ([a, b], [2 * row_bytes, 0], Params { joined: 1, ..none }),
+        Op::SquareLo => ([a, Vec::new()], [row_bytes, 0], none),
+        Op::DivRem => ([a, b], [row_bytes; 2], none),
         // Of B^M, as the quotient of a full dividend needs it.
-        Operation::ShiftedInverse => ([b, Vec::new()], [row_bytes, 0], bits as i64),
+        Op::ShiftedInverse => {
+            ([b, Vec::new()], [row_bytes, 0], Params { exponent: bits as u32, ..none })
+        }
+        _ => return Err(format!("{}: not counted", kernel.name)),
     };
     let [first, second] = inputs;
     let inputs = [first, second, Vec::new()];
     let row_sectors =
         (inputs.iter().map(Vec::len).sum::<usize>() + outputs.iter().sum::<usize>()) / 32 / rows;
-    let given = Operands { inputs, outputs, rows, mask: op == Operation::DivRem, scalar };
+    let given = Operands { inputs, outputs, rows, mask: op == Op::DivRem, params };
     // Blocks of divisions by lanes take all rows of their multiprocessor in order of length.
-    let max_grid = if by_lanes(kernel.task, bits) { 1 } else { u32::MAX };
+    let max_grid = if by_lanes(kernel, bits) { 1 } else { u32::MAX };
     let how = How { max_grid, seed: 0, checks: Checks::NONE };
     let Outcome { counts, status, outputs, .. } =
-        compiled::run(&unit.compiled.module, &kernel.name, &given, how)?;
+        ptx::run(&unit.compiled.module, &kernel.name, &given, how)?;
     if status != u64::MAX {
         return Err(format!("{}: row {status} failed", kernel.name));
     }
@@ -158,26 +171,26 @@ pub(crate) fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<
             let bytes = results[side];
             BigUint::from_bytes_le(&outputs[side][row * bytes..(row + 1) * bytes])
         };
-        if !op.is_right(bits, &pairs[row], &[result(0), result(1)]) {
+        if !is_right(op, bits, &pairs[row], &[result(0), result(1)]) {
             return Err(format!("{}: row {row} is wrong", kernel.name));
         }
     }
     let steps = match op {
-        Operation::Add => 0,
-        Operation::MulLow | Operation::MulWide | Operation::Square => rows,
-        Operation::DivRem | Operation::ShiftedInverse => pairs
+        Op::MulLo | Op::MulWide | Op::SquareLo => rows,
+        Op::DivRem | Op::ShiftedInverse => pairs
             .iter()
             .map(|[u, v]| {
-                let u_bits = if op == Operation::DivRem { u.bits() as usize } else { bits + 1 };
+                let u_bits = if op == Op::DivRem { u.bits() as usize } else { bits + 1 };
                 division_steps(kernel, shape, u_bits, v.bits() as usize)
             })
             .sum(),
+        _ => 0,
     };
     let mean = |sum: u64| sum as f64 / rows as f64;
     Ok(Work {
         shape,
         op,
-        strategy: strategy.to_owned(),
+        algorithm,
         workload,
         rows,
         full_mults: mean(sass::product_bits(&counts, limb_bits(shape))) / (bits * bits / 2) as f64,
@@ -191,7 +204,7 @@ pub(crate) fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<
 }
 
 impl Work {
-    pub(crate) fn load(&self) -> Load {
+    pub fn load(&self) -> Load {
         Load {
             bits: self.shape.bits,
             pipes: self.pipes,

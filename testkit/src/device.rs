@@ -11,7 +11,7 @@ use tracing_subscriber::fmt::format::FmtSpan;
 
 /// Where to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Backend {
+pub enum Backend {
     /// The first NVIDIA GPU.
     Cuda,
     /// num-bigint on all cores.
@@ -21,7 +21,7 @@ pub(crate) enum Backend {
 }
 
 /// The device of that kind; the first GPU or else the processor where nothing is said.
-pub(crate) fn open(backend: Option<Backend>) -> gpuint::Result<Device> {
+pub fn open(backend: Option<Backend>) -> gpuint::Result<Device> {
     match backend {
         None => Device::new(),
         Some(Backend::Cuda) => Device::cuda(0),
@@ -38,7 +38,7 @@ const VARIABLE: &str = "GPUINT_LOG";
 ///
 /// # Errors
 /// Where `GPUINT_LOG` is not a filter, or another log was started before.
-pub(crate) fn start_log() -> Result<(), Box<dyn Error>> {
+pub fn start_log() -> Result<(), Box<dyn Error>> {
     let Ok(filter) = env::var(VARIABLE) else { return Ok(()) };
     let filter = EnvFilter::builder()
         .parse(filter)

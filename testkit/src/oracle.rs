@@ -23,14 +23,14 @@ fn biguint(value: &Natural) -> BigUint {
 }
 
 /// `a + b mod 2^bits`, and whether that is less than `a + b`.
-pub(crate) fn add(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, bool) {
+pub fn add(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, bool) {
     let sum = natural(a) + natural(b);
     let carry = sum.significant_bits() > bits as u64;
     (biguint(&sum.mod_power_of_2(bits as u64)), carry)
 }
 
 /// `a - b mod 2^bits`, and whether `a < b`.
-pub(crate) fn sub(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, bool) {
+pub fn sub(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, bool) {
     let (a, b) = (natural(a), natural(b));
     let borrow = a < b;
     let difference = (Natural::from(borrow) << bits) + a - b;
@@ -38,29 +38,29 @@ pub(crate) fn sub(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, bool) {
 }
 
 /// `a * b` in two halves of so many bits.
-pub(crate) fn mul(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, BigUint) {
+pub fn mul(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, BigUint) {
     let product = natural(a) * natural(b);
     (biguint(&(&product).mod_power_of_2(bits as u64)), biguint(&(product >> bits)))
 }
 
 /// `a^2 mod 2^bits`.
-pub(crate) fn square(a: &BigUint, bits: usize) -> BigUint {
+pub fn square(a: &BigUint, bits: usize) -> BigUint {
     biguint(&natural(a).square().mod_power_of_2(bits as u64))
 }
 
 /// `(u / v, u mod v)` for a `v` that is not 0.
-pub(crate) fn div_rem(u: &BigUint, v: &BigUint) -> (BigUint, BigUint) {
+pub fn div_rem(u: &BigUint, v: &BigUint) -> (BigUint, BigUint) {
     let (q, r) = natural(u).div_rem(natural(v));
     (biguint(&q), biguint(&r))
 }
 
 /// `a * b mod v` for a `v` that is not 0.
-pub(crate) fn mul_mod(a: &BigUint, b: &BigUint, v: &BigUint) -> BigUint {
+pub fn mul_mod(a: &BigUint, b: &BigUint, v: &BigUint) -> BigUint {
     biguint(&(natural(a) * natural(b) % natural(v)))
 }
 
 /// `a^e mod v` for a `v` that is not 0.
-pub(crate) fn pow_mod(a: &BigUint, e: &BigUint, v: &BigUint) -> BigUint {
+pub fn pow_mod(a: &BigUint, e: &BigUint, v: &BigUint) -> BigUint {
     if v.is_one() {
         return BigUint::zero();
     }
@@ -69,12 +69,12 @@ pub(crate) fn pow_mod(a: &BigUint, e: &BigUint, v: &BigUint) -> BigUint {
 }
 
 /// Whether u = q*v + r and 0 <= r < v.
-pub(crate) fn is_division(u: &BigUint, v: &BigUint, q: &BigUint, r: &BigUint) -> bool {
+pub fn is_division(u: &BigUint, v: &BigUint, q: &BigUint, r: &BigUint) -> bool {
     r < v && q * v + r == *u
 }
 
 /// What the masked division says: the quotient, the remainder, and whether `v` is 0.
-pub(crate) fn div_rem_masked(u: &BigUint, v: &BigUint, bits: usize) -> (BigUint, BigUint, bool) {
+pub fn div_rem_masked(u: &BigUint, v: &BigUint, bits: usize) -> (BigUint, BigUint, bool) {
     if v.is_zero() {
         let ones = (Natural::from(1u32) << bits) - Natural::from(1u32);
         return (biguint(&ones), u.clone(), true);
@@ -84,12 +84,12 @@ pub(crate) fn div_rem_masked(u: &BigUint, v: &BigUint, bits: usize) -> (BigUint,
 }
 
 /// `floor(2^exponent / v)` for a `v` that is not 0.
-pub(crate) fn inverse(v: &BigUint, exponent: usize) -> BigUint {
+pub fn inverse(v: &BigUint, exponent: usize) -> BigUint {
     biguint(&((Natural::from(1u32) << exponent) / natural(v)))
 }
 
 /// `a * 2^distance mod 2^bits`.
-pub(crate) fn shl(a: &BigUint, distance: usize, bits: usize) -> BigUint {
+pub fn shl(a: &BigUint, distance: usize, bits: usize) -> BigUint {
     if distance >= bits {
         return BigUint::zero();
     }
@@ -97,16 +97,16 @@ pub(crate) fn shl(a: &BigUint, distance: usize, bits: usize) -> BigUint {
 }
 
 /// `a / 2^distance`.
-pub(crate) fn shr(a: &BigUint, distance: usize) -> BigUint {
+pub fn shr(a: &BigUint, distance: usize) -> BigUint {
     biguint(&(natural(a) >> distance))
 }
 
 /// The order of two numbers.
-pub(crate) fn cmp(a: &BigUint, b: &BigUint) -> Ordering {
+pub fn cmp(a: &BigUint, b: &BigUint) -> Ordering {
     natural(a).cmp(&natural(b))
 }
 
 /// The bits of a number without leading zeros.
-pub(crate) fn bits(a: &BigUint) -> u64 {
+pub fn bits(a: &BigUint) -> u64 {
     natural(a).significant_bits()
 }

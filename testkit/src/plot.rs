@@ -7,9 +7,9 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
-pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
+pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-pub(crate) const FONT: &str = "sans-serif";
+pub const FONT: &str = "sans-serif";
 const PANEL: (u32, u32) = (760, 620);
 
 /// By place of a line in its panel; told apart by everybody (Okabe and Ito).
@@ -25,7 +25,7 @@ const COLORS: [RGBColor; 8] = [
 ];
 
 /// What can be drawn as SVG and as PNG.
-pub(crate) trait Picture {
+pub trait Picture {
     /// In pixels.
     fn size(&self) -> Result<(u32, u32)>;
 
@@ -35,7 +35,7 @@ pub(crate) trait Picture {
 }
 
 /// Writes both files of a picture.
-pub(crate) fn save(picture: &impl Picture, svg: &Path, png: &Path) -> Result<()> {
+pub fn save(picture: &impl Picture, svg: &Path, png: &Path) -> Result<()> {
     register_font(FONT, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT)
         .map_err(|_| "the font does not load")?;
     let size = picture.size()?;
@@ -45,32 +45,32 @@ pub(crate) fn save(picture: &impl Picture, svg: &Path, png: &Path) -> Result<()>
 
 /// Panels side by side.
 #[derive(Debug)]
-pub(crate) struct Figure {
-    pub(crate) title: String,
-    pub(crate) panels: Vec<Panel>,
+pub struct Figure {
+    pub title: String,
+    pub panels: Vec<Panel>,
 }
 
 /// Lines over powers of two, both axes logarithmic.
 #[derive(Debug)]
-pub(crate) struct Panel {
-    pub(crate) title: String,
-    pub(crate) x_label: String,
-    pub(crate) y_label: String,
+pub struct Panel {
+    pub title: String,
+    pub x_label: String,
+    pub y_label: String,
     /// The same place has the same colour in every panel; those without points are left out.
-    pub(crate) lines: Vec<Line>,
+    pub lines: Vec<Line>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Line {
-    pub(crate) name: String,
+pub struct Line {
+    pub name: String,
     /// What the figure is about, against what stands beside it.
-    pub(crate) own: bool,
-    pub(crate) points: Vec<(f64, f64)>,
+    pub own: bool,
+    pub points: Vec<(f64, f64)>,
 }
 
 impl Figure {
     /// Writes both files.
-    pub(crate) fn save(&self, svg: &Path, png: &Path) -> Result<()> {
+    pub fn save(&self, svg: &Path, png: &Path) -> Result<()> {
         save(self, svg, png)
     }
 }

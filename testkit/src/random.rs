@@ -1,20 +1,20 @@
-//! Random numbers, the same on every machine: of the benches, the examples and the tests.
+//! Random numbers, the same on every machine.
 
 use gpuint::num_bigint::BigUint;
 use num_traits::One;
 
 /// SplitMix64: every state is a good one, so any seed may be used.
 #[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         let mut random = Self(seed);
-        random.next();
+        random.word();
         random
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,40 +23,40 @@ impl Random {
     }
 
     /// A number below `bound`, which is not 0.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+    pub fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.word()) * bound as u128) >> 64) as usize
     }
 
     /// A number from `low` to `high`.
-    pub(crate) fn between(&mut self, low: usize, high: usize) -> usize {
+    pub fn between(&mut self, low: usize, high: usize) -> usize {
         low + self.below(high - low + 1)
     }
 
-    pub(crate) fn one_in(&mut self, chances: usize) -> bool {
+    pub fn one_in(&mut self, chances: usize) -> bool {
         self.below(chances) == 0
     }
 
-    pub(crate) fn pick<V: Copy>(&mut self, values: &[V]) -> V {
+    pub fn pick<V: Copy>(&mut self, values: &[V]) -> V {
         values[self.below(values.len())]
     }
 
     /// From 0 to 1, without 1.
-    pub(crate) fn place(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    pub fn place(&mut self) -> f64 {
+        (self.word() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Evenly from 0 to `2^bits - 1`.
-    pub(crate) fn bits(&mut self, bits: usize) -> BigUint {
-        let words = (0..bits.div_ceil(32)).map(|_| (self.next() >> 32) as u32).collect();
+    pub fn bits(&mut self, bits: usize) -> BigUint {
+        let words = (0..bits.div_ceil(32)).map(|_| (self.word() >> 32) as u32).collect();
         let value = BigUint::new(words);
         if value.bits() <= bits as u64 { value } else { value & ((BigUint::one() << bits) - 1u32) }
     }
 
     /// A number of exactly so many bits, in whole bytes: the top one is not 0.
-    pub(crate) fn full(&mut self, bits: usize) -> BigUint {
+    pub fn full(&mut self, bits: usize) -> BigUint {
         let mut bytes = Vec::new();
         while bytes.len() < bits / 8 {
-            bytes.extend(self.next().to_le_bytes());
+            bytes.extend(self.word().to_le_bytes());
         }
         bytes.truncate(bits / 8);
         if let Some(top) = bytes.last_mut() {

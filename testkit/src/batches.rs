@@ -1,33 +1,29 @@
 //! What is timed, and on what: operations on batches of random integers.
 
-pub(crate) mod operation;
-pub(crate) mod random;
-pub(crate) mod workload;
-
 use std::error::Error;
 use std::time::{Duration, Instant};
 
+use crate::random::Random;
+use crate::workload::{self, DIGIT, Workload};
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Fft, Karatsuba, Kernels, Mask,
-    Mult, Ntt, ShiftedInverse, TensorCore,
+    Algorithm, Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Error as GpuError,
+    Fft, Karatsuba, Kernels, Mask, Mult, Ntt, Op, Product, ShiftedInverse, Strategy, TensorCore,
+    is_offered,
 };
-use operation::Operation;
-use random::Random;
-use workload::{DIGIT, Workload};
 
 /// The operands of an operation, and where its results go: all on the device.
 #[derive(Debug)]
-pub(crate) struct Batches<T: Kernels> {
-    pub(crate) u: Batch<T>,
-    pub(crate) v: Batch<T>,
-    pub(crate) out: [Batch<T>; 2],
+pub struct Batches<T: Kernels> {
+    pub u: Batch<T>,
+    pub v: Batch<T>,
+    pub out: [Batch<T>; 2],
     zero: Mask,
 }
 
 impl<T: Kernels> Batches<T> {
     /// Whole rows of full-width operands.
-    pub(crate) fn new(device: &Device, operands: &Operands) -> gpuint::Result<Self> {
+    pub fn new(device: &Device, operands: &Operands) -> gpuint::Result<Self> {
         let u = upload::<T>(device, &operands.left)?;
         let rows = u.len();
         Ok(Self {
@@ -39,18 +35,14 @@ impl<T: Kernels> Batches<T> {
     }
 
     /// Replaces the second operands by divisors.
-    pub(crate) fn divide_by(&mut self, divisors: &[u64]) -> gpuint::Result<()> {
+    pub fn divide_by(&mut self, divisors: &[u64]) -> gpuint::Result<()> {
         self.v = upload(self.u.device(), divisors)?;
         Ok(())
     }
 
     /// Replaces the second operands by divisors of a workload; for structured ones the first
     /// operands, too, which then stay.
-    pub(crate) fn divide(
-        &mut self,
-        operands: &mut Operands,
-        workload: Workload,
-    ) -> gpuint::Result<()> {
+    pub fn divide(&mut self, operands: &mut Operands, workload: Workload) -> gpuint::Result<()> {
         if workload != Workload::Structured {
             return self.divide_by(&operands.divisors::<T>(workload));
         }
@@ -60,7 +52,7 @@ impl<T: Kernels> Batches<T> {
     }
 
     /// That the outputs are quotients and remainders, in some of the rows.
-    pub(crate) fn check_division(&self) -> Result<(), Box<dyn Error>> {
+    pub fn check_division(&self) -> Result<(), Box<dyn Error>> {
         let rows = self.u.len();
         for row in (0..rows).step_by(rows.div_ceil(16).max(1)) {
             let (u, v) = (self.u.row(row)?, self.v.row(row)?);
@@ -73,7 +65,7 @@ impl<T: Kernels> Batches<T> {
     }
 
     /// That the first output is the low halves of the products, in some of the rows.
-    pub(crate) fn check_product(&self) -> Result<(), Box<dyn Error>> {
+    pub fn check_product(&self) -> Result<(), Box<dyn Error>> {
         let rows = self.u.len();
         let modulus = BigUint::from(1u32) << T::BITS;
         for row in (0..rows).step_by(rows.div_ceil(16).max(1)) {
@@ -93,22 +85,22 @@ fn upload<T: Kernels>(device: &Device, words: &[u64]) -> gpuint::Result<Batch<T>
 
 /// Random digits of 64 bits on the host, for batches of any shape.
 #[derive(Debug)]
-pub(crate) struct Operands {
+pub struct Operands {
     random: Random,
-    pub(crate) left: Vec<u64>,
-    pub(crate) right: Vec<u64>,
+    pub left: Vec<u64>,
+    pub right: Vec<u64>,
 }
 
 impl Operands {
     /// Two operands of so many bits in all.
-    pub(crate) fn new(bits: usize) -> Self {
+    pub fn new(bits: usize) -> Self {
         let mut random = Random::new(1);
-        let [left, right] = [0, 1].map(|_| (0..bits / DIGIT).map(|_| random.next()).collect());
+        let [left, right] = [0, 1].map(|_| (0..bits / DIGIT).map(|_| random.word()).collect());
         Self { random, left, right }
     }
 
     /// The second operands cut to the lengths of a workload, drawn at random.
-    pub(crate) fn divisors<T: Kernels>(&mut self, workload: Workload) -> Vec<u64> {
+    pub fn divisors<T: Kernels>(&mut self, workload: Workload) -> Vec<u64> {
         let digits = T::BITS / DIGIT;
         let mut words = self.right.clone();
         for row in words.chunks_exact_mut(digits) {
@@ -138,104 +130,83 @@ impl Operands {
 }
 
 /// A way to do an operation on a shape.
-pub(crate) struct Way<T: Kernels> {
-    operation: Operation,
-    /// The algorithm, `blocked_tensor`; empty where there is one only.
-    pub(crate) name: String,
-    /// Whether it is what `Auto` takes.
-    pub(crate) is_auto: bool,
-    run: fn(Operation, &mut Batches<T>) -> gpuint::Result<()>,
+pub struct Way<T: Kernels> {
+    op: Op,
+    /// The algorithm; on the CPU the name of its library.
+    pub name: String,
+    /// Returns true if `Auto` chooses it.
+    pub is_auto: bool,
+    run: fn(Op, &mut Batches<T>) -> gpuint::Result<()>,
 }
 
 impl<T: Kernels> Way<T> {
     /// Queues the operation.
-    pub(crate) fn run(&self, batches: &mut Batches<T>) -> gpuint::Result<()> {
-        (self.run)(self.operation, batches)
+    pub fn run(&self, batches: &mut Batches<T>) -> gpuint::Result<()> {
+        (self.run)(self.op, batches)
     }
 }
 
-/// The ways to do an operation on a shape that differ; the processor has one algorithm, num-bigint's.
-pub(crate) fn ways<T: Kernels>(device: &Device, operation: Operation) -> Vec<Way<T>> {
-    let one = |name: &str| vec![way::<T, Auto, Auto>(operation, name.to_owned(), true)];
-    match operation {
-        _ if device.backend() == BackendKind::Cpu => one("num-bigint"),
-        Operation::Add => one(""),
-        Operation::DivRem => [
-            quotient::<T, Blocked<Classical>>(operation),
-            quotient::<T, Blocked<Karatsuba>>(operation),
-            quotient::<T, Blocked<TensorCore>>(operation),
-            quotient::<T, ShiftedInverse<Classical>>(operation),
-            quotient::<T, ShiftedInverse<Karatsuba>>(operation),
-            quotient::<T, ShiftedInverse<TensorCore>>(operation),
-        ]
-        .into_iter()
-        .flatten()
-        .collect(),
-        _ => [
-            product::<T, Classical>(operation),
-            product::<T, Karatsuba>(operation),
-            product::<T, TensorCore>(operation),
-            product::<T, Fft>(operation),
-            product::<T, Ntt>(operation),
-        ]
-        .into_iter()
-        .flatten()
-        .collect(),
+/// The ways to do an operation on a shape that differ; the CPU has one algorithm, num-bigint's.
+pub fn ways<T: Kernels>(device: &Device, op: Op) -> Vec<Way<T>> {
+    if device.backend() == BackendKind::Cpu {
+        let name = "num-bigint".to_owned();
+        return vec![Way { op, name, is_auto: true, run: run::<T, Auto, Auto> }];
     }
-}
-
-/// By this product, where it has kernels of its own.
-fn product<T: Kernels, M: Mult<T>>(operation: Operation) -> Option<Way<T>> {
-    let op = operation.op();
-    let chosen = M::product(op);
-    let auto = <Auto as Mult<T>>::product(op).offered(op, T::SHAPE);
-    chosen
-        .is_offered(op, T::SHAPE)
-        .then(|| way::<T, M, Auto>(operation, chosen.to_string(), chosen == auto))
-}
-
-/// By this quotient, where it has kernels of its own.
-fn quotient<T: Kernels, D: Division<T>>(operation: Operation) -> Option<Way<T>> {
-    let op = operation.op();
-    let chosen = D::quotient(op);
-    let auto = <Auto as Division<T>>::quotient(op).offered(op, T::SHAPE);
-    chosen
-        .is_offered(op, T::SHAPE)
-        .then(|| way::<T, Auto, D>(operation, chosen.to_string(), chosen == auto))
-}
-
-fn way<T: Kernels, M: Mult<T>, D: Division<T>>(
-    operation: Operation,
-    name: String,
-    is_auto: bool,
-) -> Way<T> {
-    Way { operation, name, is_auto, run: run::<T, M, D> }
+    let auto = device.algorithm(op, Strategy::Auto, T::SHAPE, usize::MAX).ok();
+    let way = |algorithm: Algorithm, run| {
+        is_offered(op, algorithm, T::SHAPE).then(|| Way {
+            op,
+            name: algorithm.to_string(),
+            is_auto: auto == Some(algorithm),
+            run,
+        })
+    };
+    use Algorithm::{Blocked as B, By, Only, ShiftedInverse as S};
+    use Product::{Classical as C, Fft as F, Karatsuba as K, Ntt as N, TensorCore as T_};
+    [
+        way(Only, run::<T, Auto, Auto>),
+        way(By(C), run::<T, Classical, Auto>),
+        way(By(K), run::<T, Karatsuba, Auto>),
+        way(By(T_), run::<T, TensorCore, Auto>),
+        way(By(F), run::<T, Fft, Auto>),
+        way(By(N), run::<T, Ntt, Auto>),
+        way(B(C), run::<T, Auto, Blocked<Classical>>),
+        way(B(K), run::<T, Auto, Blocked<Karatsuba>>),
+        way(B(T_), run::<T, Auto, Blocked<TensorCore>>),
+        way(S(C), run::<T, Auto, ShiftedInverse<Classical>>),
+        way(S(K), run::<T, Auto, ShiftedInverse<Karatsuba>>),
+        way(S(T_), run::<T, Auto, ShiftedInverse<TensorCore>>),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn run<T: Kernels, M: Mult<T>, D: Division<T>>(
-    operation: Operation,
+    op: Op,
     batches: &mut Batches<T>,
 ) -> gpuint::Result<()> {
     let Batches { u, v, out: [first, second], zero } = batches;
-    match operation {
-        Operation::Add => u.wrapping_add_into(v, first),
-        Operation::MulLow => u.wrapping_mul_with_into::<M>(v, first),
-        Operation::MulWide => u.mul_lo_hi_with_into::<M>(v, first, second),
-        Operation::Square => u.wrapping_square_with_into::<M>(first),
+    match op {
+        Op::Add => u.wrapping_add_into(v, first),
+        Op::MulLo => u.wrapping_mul_with_into::<M>(v, first),
+        Op::MulWide => u.mul_lo_hi_with_into::<M>(v, first, second),
+        Op::SquareLo => u.wrapping_square_with_into::<M>(first),
         // The masked form, since the other one waits for the device.
-        Operation::DivRem => u.div_rem_masked_with_into::<D>(v, first, second, zero),
-        Operation::ShiftedInverse => v.shifted_inverse_with_into::<M>(T::DIGITS, first),
+        Op::DivRem => u.div_rem_masked_with_into::<D>(v, first, second, zero),
+        Op::ShiftedInverse => v.shifted_inverse_with_into::<M>(T::DIGITS, first),
+        _ => Err(GpuError::Driver(format!("{op} is not timed"))),
     }
 }
 
 /// Times of one piece of work, sorted.
 #[derive(Debug, Clone)]
-pub(crate) struct Times(Vec<Duration>);
+pub struct Times(Vec<Duration>);
 
 impl Times {
     /// Does the work once, which loads its kernel, and then so many times, or until so many seconds
     /// are over, but three times at least.
-    pub(crate) fn of<E>(
+    pub fn of<E>(
         runs: u32,
         seconds: f64,
         mut work: impl FnMut() -> Result<Duration, E>,
@@ -252,15 +223,15 @@ impl Times {
         Ok(Self(times))
     }
 
-    pub(crate) fn runs(&self) -> usize {
+    pub fn runs(&self) -> usize {
         self.0.len()
     }
 
-    pub(crate) fn median(&self) -> Duration {
+    pub fn median(&self) -> Duration {
         self.0[self.0.len() / 2]
     }
 
-    pub(crate) fn least(&self) -> Duration {
+    pub fn least(&self) -> Duration {
         self.0[0]
     }
 }

@@ -6,13 +6,13 @@
 use gpuint::num_bigint::BigUint;
 use num_traits::One;
 
-use super::random::Random;
+use crate::random::Random;
 
 /// Bits of the digits that lengths are counted in, whatever the digits of the kernel.
-pub(crate) const DIGIT: usize = 64;
+pub const DIGIT: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Workload {
+pub enum Workload {
     /// Divisors of 2 to M/2 digits, uniformly.
     Uniform,
     /// Divisors as the generator of the published code makes them: it draws the bound of its loop
@@ -27,10 +27,10 @@ pub(crate) enum Workload {
 }
 
 impl Workload {
-    pub(crate) const ALL: [Self; 5] =
+    pub const ALL: [Self; 5] =
         [Self::Uniform, Self::Repo, Self::Half, Self::Square, Self::Structured];
 
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
             Self::Repo => "repo",
@@ -42,7 +42,7 @@ impl Workload {
 
     /// The length of a divisor in digits, `half` being M/2 of them, at a place from 0 to 1 of its
     /// distribution.
-    pub(crate) fn divisor_digits(self, half: usize, place: f64) -> usize {
+    pub fn divisor_digits(self, half: usize, place: f64) -> usize {
         match self {
             Self::Uniform | Self::Structured => 2 + ((half - 1) as f64 * place) as usize,
             Self::Repo => redrawn(half, place),
@@ -51,7 +51,7 @@ impl Workload {
     }
 
     /// Dividends and divisors.
-    pub(crate) fn divisions(self, bits: usize, rows: usize) -> Vec<[BigUint; 2]> {
+    pub fn divisions(self, bits: usize, rows: usize) -> Vec<[BigUint; 2]> {
         let half = bits / DIGIT / 2;
         let mut random = Random::new(0x776f_726b ^ bits as u64);
         let division = |row: usize| {
@@ -74,7 +74,7 @@ impl Workload {
     }
 
     /// Factors, and terms of sums.
-    pub(crate) fn pairs(self, bits: usize, rows: usize) -> Vec<[BigUint; 2]> {
+    pub fn pairs(self, bits: usize, rows: usize) -> Vec<[BigUint; 2]> {
         let mut random = Random::new(0x6661_6374 ^ bits as u64);
         let pair = |row: usize| match self {
             Self::Square => {
@@ -91,7 +91,7 @@ impl Workload {
 /// Rows on which published divisions need more corrections than they make, and carries and borrows
 /// run far: of a dividend that is a multiple of the divisor the estimated quotient is one too small,
 /// and here the 1 that is added runs over all of it.
-pub(crate) fn structured(row: usize, digits: usize, bits: usize) -> [BigUint; 2] {
+pub fn structured(row: usize, digits: usize, bits: usize) -> [BigUint; 2] {
     let power = |exponent: usize| BigUint::one() << exponent;
     let ones = power(bits) - 1u32;
     match row % 6 {

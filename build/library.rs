@@ -1,0 +1,182 @@
+//! The part of the library that is generated from the catalogue: `OUT_DIR/catalogue.rs`, included by
+//! `src/shape.rs`, and `OUT_DIR/tuning.rs`, included by `src/auto.rs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use gpuint_catalogue::{Algorithm, BLOCK, Catalogue, DigitKind, Op, Shape};
+
+use crate::tuning::Tuning;
+use crate::{Build, resources};
+
+/// Adds a line to a text.
+macro_rules! line {
+    ($text:expr, $($arguments:tt)*) => {{
+        // Writing to a string does not fail.
+        let _ = writeln!($text, $($arguments)*);
+    }};
+}
+
+/// The shape of twice the width, where it is built.
+fn double(catalogue: &Catalogue, shape: Shape) -> Option<Shape> {
+    let wide = Shape { bits: 2 * shape.bits, ..shape };
+    catalogue.contains(wide).then_some(wide)
+}
+
+/// `OUT_DIR/catalogue.rs`.
+pub(crate) fn catalogue(build: &Build) -> String {
+    let catalogue = &build.catalogue;
+    let mut text = String::from("// Expanded from kernels/catalogue.toml by build.rs.\n");
+    for shape in catalogue.shapes() {
+        let Shape { digit, q, bits } = shape;
+        let count = type_number(shape.digits());
+        line!(text, "built!({bits}, {q}, {digit}, {count});");
+    }
+    for shape in catalogue.shapes() {
+        if let Some(wide) = double(catalogue, shape) {
+            let Shape { digit, q, bits } = shape;
+            let wide = wide.bits;
+            line!(text, "widened!({bits} => {wide}, {q}, {digit});");
+        }
+    }
+    notes(catalogue, &mut text);
+    tables(build, &mut text);
+    text
+}
+
+/// `OUT_DIR/tuning.rs`: the tables without their measurements, the one of the build first.
+pub(crate) fn tuning(tables: &[Tuning]) -> String {
+    let mut text = String::from("// Written by build.rs from tuning/.\n");
+    line!(text, "pub(super) static TABLES: &[(&str, &str)] = &[");
+    for Tuning { name, table } in tables {
+        let table = gpuint_catalogue::tuning::Table { rows: Vec::new(), ..table.clone() };
+        line!(text, "    ({name:?}, {:?}),", table.to_string());
+    }
+    line!(text, "];");
+    text
+}
+
+/// The macro that puts the list of what is built into the compiler's message.
+fn notes(catalogue: &Catalogue, text: &mut String) {
+    line!(text, "\nmacro_rules! with_catalogue_notes {{ ($item:item) => {{");
+    line!(text, "#[diagnostic::on_unimplemented(");
+    line!(text, "    message = \"no kernels are built for `{{Self}}`\",");
+    line!(text, "    label = \"this shape is not built\",");
+    let mut widths: BTreeMap<(DigitKind, Vec<usize>), BTreeSet<usize>> = BTreeMap::new();
+    for digit in DigitKind::ALL {
+        let mut by_q: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for shape in catalogue.shapes().filter(|shape| shape.digit == digit) {
+            by_q.entry(shape.q).or_default().push(shape.bits);
+        }
+        for (q, bits) in by_q {
+            widths.entry((digit, bits)).or_default().insert(q);
+        }
+    }
+    for ((digit, bits), q) in widths {
+        let (bits, q) = (list(bits), list(q));
+        line!(text, "    note = \"built for {digit} digits, Q = {q}: BITS = {bits}\",");
+    }
+    line!(
+        text,
+        "    note = \"to build others, set GPUINT_SHAPES=\\\"BITS:Q:DIGIT,...\\\" where gpuint is compiled, for example in the [env] table of .cargo/config.toml\","
+    );
+    line!(text, ")]\n$item\n}} }}\npub(crate) use with_catalogue_notes;\n");
+}
+
+/// The run-time tables.
+fn tables(build: &Build, text: &mut String) {
+    let catalogue = &build.catalogue;
+    line!(text, "use crate::shape::{{ShapeVisitor, WideningVisitor}};");
+    line!(text, "use crate::GpuUint;");
+    line!(text, "use gpuint_catalogue::{{Algorithm, DigitKind, Op, Product, Row, Shape}};\n");
+    line!(text, "pub(crate) static SHAPES: &[Shape] = &[");
+    for shape in catalogue.shapes() {
+        line!(text, "    {},", value(shape));
+    }
+    line!(text, "];\n");
+    let every: Vec<Shape> = catalogue.shapes().collect();
+    let doubled: Vec<Shape> =
+        catalogue.shapes().filter(|&shape| double(catalogue, shape).is_some()).collect();
+    visitor(text, "visit", "ShapeVisitor", &every);
+    visitor(text, "visit_widening", "WideningVisitor", &doubled);
+    line!(text, "/// The rows of the catalogue.");
+    line!(text, "pub(crate) static ROWS: &[Row<'static>] = &[");
+    for row in catalogue.rows() {
+        // The type prints as the expression that makes it.
+        let row = format!("{row:?}").replace("op: ", "op: Op::");
+        let row = row.replace("algorithm: ", "algorithm: Algorithm::");
+        let products = ["(", "(Product::"];
+        let row = row.replacen(products[0], products[1], usize::from(row.contains('(')));
+        line!(text, "    {row},");
+    }
+    line!(text, "];\n");
+    line!(text, "/// Index of the row of an operation and an algorithm in `ROWS`, plus 1.");
+    line!(text, "pub(crate) static INDEX: [[u8; {}]; {}] = [", Algorithm::COUNT, Op::COUNT);
+    for &op in Op::ALL {
+        let mut indices = [0; Algorithm::COUNT];
+        for (index, row) in catalogue.rows().enumerate().filter(|(_, row)| row.op == op) {
+            indices[row.algorithm.index()] = index + 1;
+        }
+        line!(text, "    {indices:?},");
+    }
+    line!(text, "];\n");
+    line!(text, "/// Kernels that aim at other than {BLOCK} threads per block, by row and shape.");
+    line!(text, "pub(crate) static OTHER_BLOCKS: &[(usize, Shape, u32)] = &[");
+    for shape in catalogue.shapes() {
+        for (index, row) in catalogue.rows().enumerate() {
+            let block = catalogue.block(&row, shape, build.tuning());
+            if block != BLOCK {
+                line!(text, "    ({index}, {}, {block}),", value(shape));
+            }
+        }
+    }
+    line!(text, "];\n");
+    line!(text, "/// Shared memory of blocks, by row and shape: on 8.0 and on 9.0.");
+    line!(text, "pub(crate) static SHARED_BYTES: &[(usize, Shape, [u32; 2])] = &[");
+    for (index, row) in catalogue.rows().enumerate() {
+        for shape in catalogue.shapes().filter(|&shape| row.is_offered(shape)) {
+            let name = row.kernel(shape, BLOCK).name();
+            let bytes = resources::ARCHITECTURES
+                .map(|architecture| build.resources.shared_bytes(architecture, &name));
+            // Every GPU has this much.
+            if bytes.iter().any(|&bytes| bytes > 48 << 10) {
+                line!(text, "    ({index}, {}, {bytes:?}),", value(shape));
+            }
+        }
+    }
+    line!(text, "];");
+}
+
+/// A shape as a Rust expression.
+fn value(Shape { bits, q, digit }: Shape) -> String {
+    format!("Shape {{ bits: {bits}, q: {q}, digit: DigitKind::{digit:?} }}")
+}
+
+/// A function from shapes as values to shapes as types.
+fn visitor(text: &mut String, name: &str, kind: &str, shapes: &[Shape]) {
+    line!(
+        text,
+        "pub(crate) fn {name}<V: {kind}>(shape: Shape, visitor: V) -> Option<V::Output> {{"
+    );
+    line!(text, "    Some(match (shape.bits, shape.q, shape.digit) {{");
+    for Shape { digit, q, bits } in shapes {
+        line!(
+            text,
+            "        ({bits}, {q}, DigitKind::{digit:?}) => visitor.visit::<GpuUint<{bits}, {q}, {digit}>>(),"
+        );
+    }
+    line!(text, "        _ => return None,\n    }})\n}}\n");
+}
+
+/// A number as a type of `typenum`.
+fn type_number(number: usize) -> String {
+    if number <= 1024 || number.is_power_of_two() {
+        return format!("typenum::consts::U{number}");
+    }
+    let high = type_number(number / 2);
+    format!("typenum::UInt<{high}, typenum::B{}>", number % 2)
+}
+
+fn list(numbers: impl IntoIterator<Item = usize>) -> String {
+    numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,238 @@
+//! The reader of `kernels/catalogue.toml`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::kernel::{self, Kernel, Row};
+use crate::{DigitKind, Shape, tuning};
+
+/// Threads per block that kernels aim at where the catalogue gives no other number.
+pub const BLOCK: u32 = 128;
+
+/// Path of the catalogue in the package.
+pub const FILE: &str = "kernels/catalogue.toml";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    operations: BTreeMap<String, Entry>,
+    width_operations: BTreeMap<String, Entry>,
+    shapes: Vec<Shapes>,
+}
+
+/// A template, and the widths at which it is offered.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Entry {
+    Everywhere(String),
+    At(Offer),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Offer {
+    template: String,
+    #[serde(default)]
+    limbs: usize,
+    #[serde(default)]
+    to_bits: usize,
+    #[serde(default = "one")]
+    step: usize,
+    #[serde(default)]
+    powers_of_two: bool,
+}
+
+const fn one() -> usize {
+    1
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shapes {
+    set: Set,
+    digit: String,
+    q: Vec<usize>,
+    bits: Vec<usize>,
+    block: Option<u32>,
+}
+
+#[derive(Deserialize, PartialEq, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Set {
+    Default,
+    All,
+}
+
+/// The key of a shape, in the order in which shapes are listed.
+type Key = (DigitKind, usize, usize);
+
+const fn key(Shape { bits, q, digit }: Shape) -> Key {
+    (digit, q, bits)
+}
+
+/// The kernels and the shapes of a build.
+#[derive(Debug)]
+pub struct Catalogue {
+    rows: Vec<(Row<'static>, String)>,
+    /// Threads per block that the kernels of a shape aim at.
+    shapes: BTreeMap<Key, u32>,
+}
+
+impl Catalogue {
+    /// Reads the catalogue of the package in `root`: the default shapes, with `all` also the others,
+    /// and `more` shapes, `BITS:Q:DIGIT` separated by commas.
+    ///
+    /// # Errors
+    /// A description of what is wrong with the file or with `more`.
+    pub fn read(root: &Path, all: bool, more: &str) -> Result<Self, String> {
+        let path = root.join(FILE);
+        let text =
+            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Self::parse(&text, all, more)
+    }
+
+    /// Parses the text of a catalogue; see [`read`](Self::read).
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn parse(text: &str, all: bool, more: &str) -> Result<Self, String> {
+        let wrong = |reason: String| format!("{FILE}: {reason}");
+        let file: File = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let mut shapes = BTreeMap::new();
+        for list in file.shapes.iter().filter(|list| all || list.set == Set::Default) {
+            let digit = DigitKind::parse(&list.digit)
+                .ok_or_else(|| wrong(format!("unknown digit \"{}\"", list.digit)))?;
+            for &q in &list.q {
+                for &bits in &list.bits {
+                    let shape = Shape { bits, q, digit }.checked().map_err(wrong)?;
+                    shapes.insert(key(shape), list.block.unwrap_or(BLOCK));
+                }
+            }
+        }
+        for text in more.split(',').filter(|text| !text.trim().is_empty()) {
+            let shape = Shape::parse(text).map_err(|reason| format!("GPUINT_SHAPES: {reason}"))?;
+            shapes.entry(key(shape)).or_insert(BLOCK);
+        }
+        let mut rows = Vec::new();
+        for (entries, per_width) in [(file.operations, false), (file.width_operations, true)] {
+            for (name, entry) in entries {
+                let (op, algorithm) = kernel::parse(&name).ok_or_else(|| {
+                    wrong(format!("\"{name}\" is not an operation and one of its algorithms"))
+                })?;
+                let offer = match entry {
+                    Entry::Everywhere(template) => {
+                        Offer { template, limbs: 0, to_bits: 0, step: 1, powers_of_two: false }
+                    }
+                    Entry::At(offer) => offer,
+                };
+                let Offer { template, limbs, to_bits, step, powers_of_two } = offer;
+                if step == 0 {
+                    return Err(wrong(format!("{name}: step is at least 1")));
+                }
+                let row = Row {
+                    op,
+                    algorithm,
+                    template: "",
+                    per_width,
+                    limbs,
+                    to_bits,
+                    step,
+                    powers_of_two,
+                };
+                rows.push((row, template));
+            }
+        }
+        Ok(Self { rows, shapes })
+    }
+
+    /// The shapes, in the order in which they are listed: by digit, Q and width.
+    #[must_use]
+    pub fn shapes(&self) -> impl ExactSizeIterator<Item = Shape> {
+        self.shapes.keys().map(|&(digit, q, bits)| Shape { bits, q, digit })
+    }
+
+    /// Returns true if the shape is built.
+    #[must_use]
+    pub fn contains(&self, shape: Shape) -> bool {
+        self.shapes.contains_key(&key(shape))
+    }
+
+    /// The rows: first those with a kernel for each shape, then those with one for each width.
+    #[must_use]
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        self.rows.iter().map(|(row, template)| Row { template, ..*row })
+    }
+
+    /// Returns the row of that name.
+    #[must_use]
+    pub fn row(&self, name: &str) -> Option<Row<'_>> {
+        let (op, algorithm) = kernel::parse(name)?;
+        self.rows().find(|row| (row.op, row.algorithm) == (op, algorithm))
+    }
+
+    /// The kernels of some shapes; those that serve all shapes of a width are with its first shape.
+    #[must_use]
+    pub fn kernels(&self, shapes: &[Shape], tuning: &tuning::Table) -> Vec<Kernel<'_>> {
+        let mut kernels = Vec::new();
+        for &shape in shapes {
+            let first = self.shapes().find(|other| other.bits == shape.bits) == Some(shape);
+            let offered =
+                self.rows().filter(|row| row.is_offered(shape) && (!row.per_width || first));
+            kernels.extend(offered.map(|row| Kernel {
+                row,
+                shape,
+                block: self.block(&row, shape, tuning),
+            }));
+        }
+        kernels
+    }
+
+    /// Threads per block that a kernel aims at: the tuning table's, else the catalogue's. Kernels of
+    /// a width choose their own.
+    #[must_use]
+    pub fn block(&self, row: &Row<'_>, shape: Shape, tuning: &tuning::Table) -> u32 {
+        if row.per_width {
+            return BLOCK;
+        }
+        let own = self.shapes.get(&key(shape)).copied().unwrap_or(BLOCK);
+        tuning.block(&row.to_string(), shape).unwrap_or(own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPES: &str = "[[shapes]]\nset = \"default\"\ndigit = \"u64\"\nq = [4]\nbits = [1024]\n";
+
+    fn parse(operations: &str, shapes: &str, more: &str) -> Result<Catalogue, String> {
+        let text = format!("[operations]\n{operations}\n[width_operations]\n{shapes}");
+        Catalogue::parse(&text, false, more)
+    }
+
+    #[test]
+    fn invalid_catalogue_is_rejected_with_its_name() {
+        for (operations, shapes, more, words) in [
+            ("adds = \"Add<{shape}>\"", SHAPES, "", "\"adds\" is not an operation"),
+            ("add = { template = \"A\", step = 0 }", SHAPES, "", "add: step is at least 1"),
+            ("add = { template = \"A\", steps = 1 }", SHAPES, "", "kernels/catalogue.toml"),
+            ("", SHAPES, "1000:4:u64", "GPUINT_SHAPES: invalid shape 1000:4:u64"),
+            ("", &SHAPES.replace("u64", "i64"), "", "unknown digit \"i64\""),
+            ("", &SHAPES.replace("1024", "1000"), "", "invalid shape 1000:4:u64"),
+        ] {
+            let error = parse(operations, shapes, more).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn shapes_are_added_to_the_catalogue() {
+        let catalogue = parse("add = \"Add<{shape}>\"", SHAPES, "512:4:u32, 1024:4:u64").unwrap();
+        let shapes: Vec<_> = catalogue.shapes().map(|shape| shape.to_string()).collect();
+        assert_eq!(shapes, ["b512_q4_u32", "b1024_q4_u64"]);
+        assert!(catalogue.row("add").is_some() && catalogue.row("sub").is_none());
+    }
+}

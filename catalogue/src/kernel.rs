@@ -1,0 +1,199 @@
+//! Kernels, and the text of CUDA translation units.
+//!
+//! `build.rs` (for nvcc and for the host compiler), the run-time compiler and the tests share this
+//! text, so that a kernel is the same wherever it is compiled.
+
+use std::fmt;
+
+use crate::{Algorithm, DigitKind, Op, Shape};
+
+/// A row of `kernels/catalogue.toml`: an operation by an algorithm, at the widths where it is
+/// offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// The operation.
+    pub op: Op,
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// The C++ template: `MulLow<{shape}, Classical>`.
+    pub template: &'a str,
+    /// One kernel serves all shapes of a width, because digits and Q make no difference.
+    pub per_width: bool,
+    /// The least number of limbs (of 16 bits for 16-bit digits, else of 32).
+    pub limbs: usize,
+    /// The greatest number of bits; 0 for no limit.
+    pub to_bits: usize,
+    /// Widths are multiples of this number of limbs.
+    pub step: usize,
+    /// Widths are powers of two.
+    pub powers_of_two: bool,
+}
+
+impl Row<'_> {
+    /// Returns true if the kernel is offered at a shape.
+    #[must_use]
+    pub const fn is_offered(&self, shape: Shape) -> bool {
+        let bits = shape.bits;
+        let has_wide_limbs = self.per_width && bits.is_multiple_of(32);
+        let limb = match shape.digit {
+            DigitKind::U16 if !has_wide_limbs => 16,
+            _ => 32,
+        };
+        bits >= self.limbs * limb
+            && (self.to_bits == 0 || bits <= self.to_bits)
+            && bits.is_multiple_of(self.step * limb)
+            && (!self.powers_of_two || bits.is_power_of_two())
+    }
+
+    /// The kernel at a shape, with the threads per block that it aims at.
+    #[must_use]
+    pub fn kernel(&self, shape: Shape, block: u32) -> Kernel<'_> {
+        Kernel { row: *self, shape, block }
+    }
+}
+
+/// The key of the row in the catalogue: `mul_lo_classical`, `add`.
+impl fmt::Display for Row<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&name(self.op, self.algorithm))
+    }
+}
+
+/// The name of an operation by an algorithm: `mul_lo_classical`, `add`.
+#[must_use]
+pub fn name(op: Op, algorithm: Algorithm) -> String {
+    match algorithm {
+        Algorithm::Only => op.name().to_owned(),
+        _ => format!("{op}_{algorithm}"),
+    }
+}
+
+/// Parses the name of an operation by an algorithm.
+#[must_use]
+pub fn parse(name: &str) -> Option<(Op, Algorithm)> {
+    Op::ALL.iter().find_map(|&op| {
+        let rest = name.strip_prefix(op.name())?;
+        let algorithm = if rest.is_empty() { rest } else { rest.strip_prefix('_')? };
+        if algorithm.is_empty() != rest.is_empty() {
+            return None;
+        }
+        Algorithm::parse(algorithm).map(|algorithm| (op, algorithm))
+    })
+}
+
+/// A kernel of a translation unit.
+#[derive(Debug, Clone, Copy)]
+pub struct Kernel<'a> {
+    /// The row of the catalogue.
+    pub row: Row<'a>,
+    /// The shape.
+    pub shape: Shape,
+    /// Threads per block that the kernel aims at.
+    pub block: u32,
+}
+
+impl Kernel<'_> {
+    /// The name of the entry point: `gpuint_mul_lo_classical_b8192_q4_u64`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let Self { row, shape, .. } = self;
+        if row.per_width {
+            format!("gpuint_{row}_b{}", shape.bits)
+        } else {
+            format!("gpuint_{row}_{shape}")
+        }
+    }
+
+    /// The template with its shape filled in.
+    fn instance(&self) -> String {
+        let Self { row, shape: Shape { bits, q, digit }, block } = self;
+        let shape = if row.per_width {
+            format!("Width<{bits}>")
+        } else {
+            format!("Shape<{digit}, {bits}, {q}, {block}>")
+        };
+        row.template.replace("{shape}", &shape)
+    }
+}
+
+/// The translation unit of these kernels.
+#[must_use]
+pub fn translation_unit<'a>(kernels: impl IntoIterator<Item = Kernel<'a>>) -> String {
+    let mut text = String::from("#include \"kernels.cuh\"\n\nusing namespace gpuint;\n\n");
+    for kernel in kernels {
+        text += &format!("GPUINT_KERNEL({}, {})\n", kernel.name(), kernel.instance());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Product;
+
+    const ADD: Row<'_> = Row {
+        op: Op::Add,
+        algorithm: Algorithm::Only,
+        template: "Add<{shape}>",
+        per_width: false,
+        limbs: 0,
+        to_bits: 0,
+        step: 1,
+        powers_of_two: false,
+    };
+
+    fn shape(bits: usize, q: usize, digit: DigitKind) -> Shape {
+        Shape { bits, q, digit }
+    }
+
+    #[test]
+    fn kernels_are_instances_of_their_templates() {
+        let product = Row {
+            op: Op::MulLo,
+            algorithm: Algorithm::By(Product::Classical),
+            template: "MulLow<{shape}, Classical>",
+            ..ADD
+        };
+        let zero = Row { op: Op::IsZeroMask, template: "IsZero<{shape}>", per_width: true, ..ADD };
+        let narrow = shape(2048, 1, DigitKind::U16);
+        assert_eq!(
+            translation_unit([
+                ADD.kernel(shape(1024, 4, DigitKind::U64), 128),
+                product.kernel(narrow, 64),
+                zero.kernel(narrow, 64),
+            ]),
+            "#include \"kernels.cuh\"\n\nusing namespace gpuint;\n\n\
+             GPUINT_KERNEL(gpuint_add_b1024_q4_u64, Add<Shape<u64, 1024, 4, 128>>)\n\
+             GPUINT_KERNEL(gpuint_mul_lo_classical_b2048_q1_u16, MulLow<Shape<u16, 2048, 1, 64>, Classical>)\n\
+             GPUINT_KERNEL(gpuint_is_zero_mask_b2048, IsZero<Width<2048>>)\n"
+        );
+    }
+
+    #[test]
+    fn kernels_are_offered_at_their_limbs() {
+        let [u16, u32, u64] = DigitKind::ALL;
+        let offers = |row: &Row<'_>, bits, digit| row.is_offered(shape(bits, 1, digit));
+        let row = Row { limbs: 64, ..ADD };
+        assert!(offers(&row, 1024, u16) && !offers(&row, 1008, u16));
+        assert!(offers(&row, 2048, u64) && !offers(&row, 2016, u32));
+        let row = Row { per_width: true, ..row };
+        assert!(offers(&row, 2048, u16) && !offers(&row, 1024, u16));
+        let row = Row { to_bits: 6144, step: 64, ..row };
+        assert!(offers(&row, 4096, u64) && offers(&row, 6144, u64));
+        assert!(!offers(&row, 3072, u64) && !offers(&row, 8192, u64));
+        let row = Row { powers_of_two: true, ..row };
+        assert!(offers(&row, 4096, u64) && !offers(&row, 6144, u64));
+    }
+
+    #[test]
+    fn names_are_parsed_into_operation_and_algorithm() {
+        for &op in Op::ALL {
+            for algorithm in [Algorithm::Only, Algorithm::Blocked(Product::Ntt)] {
+                assert_eq!(parse(&name(op, algorithm)), Some((op, algorithm)));
+            }
+        }
+        for unknown in ["adds", "add_", "div_rem_by_digit", "mul_lo_fast", ""] {
+            assert_eq!(parse(unknown), None, "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The catalogue of gpuint: digits, shapes, operations, algorithms, kernels and tuning tables.
+//!
+//! Data, and the one reader of each file that holds some of it: `kernels/catalogue.toml` and
+//! `tuning/*.toml`. The build script, the library, the tests and the benches use it; it depends on
+//! none of them.
+
+mod algorithm;
+mod digit;
+mod file;
+mod headers;
+pub mod kernel;
+pub mod nvcc;
+mod op;
+mod shape;
+pub mod tuning;
+
+pub use algorithm::{Algorithm, Product};
+pub use digit::DigitKind;
+pub use file::{BLOCK, Catalogue, FILE};
+pub use headers::headers;
+pub use kernel::{Kernel, Row, translation_unit};
+pub use op::{Op, Operand, PREPARED, Param, Signature};
+pub use shape::{MAX_BITS, MAX_GROUP, Shape};

@@ -1,0 +1,245 @@
+//! The table of operations: the operands of each, the bytes of their rows, the mask, the status
+//! and the parameters.
+//!
+//! The name of an operation is the same in the catalogue, the tuning tables, the names of kernels,
+//! the tests and the benches, and close to that of the method of a batch.
+
+use std::fmt;
+
+use crate::Shape;
+
+/// Contents of a row of an operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operand {
+    /// An integer of the shape.
+    Integer,
+    /// An integer of the shape that one row may hold for all rows: an exponent.
+    Exponent,
+    /// A prepared divisor (`kernels/div/prepare.cuh`).
+    Prepared,
+    /// An `i8`.
+    Sign,
+    /// A `u32`.
+    Length,
+    /// A `u64`.
+    Word,
+}
+
+impl Operand {
+    /// Bytes of a row at a shape.
+    #[must_use]
+    pub const fn row_bytes(self, shape: Shape) -> usize {
+        match self {
+            Self::Integer | Self::Exponent => shape.bytes(),
+            Self::Prepared => shape.prepared_bytes(),
+            Self::Sign => size_of::<i8>(),
+            Self::Length => size_of::<u32>(),
+            Self::Word => size_of::<u64>(),
+        }
+    }
+}
+
+/// A parameter of an operation, the same for all rows: a field of `Params` in
+/// `kernels/core/abi.cuh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Param {
+    /// Distance of a shift in bits, at most the width.
+    Distance,
+    /// Exponent of the power of two that is inverted, below twice the width.
+    Exponent,
+    /// One-digit divisor, not zero.
+    Digit,
+    /// Both halves of a wide product side by side in the first output.
+    Joined,
+    /// One row of prepared divisors for all rows.
+    BroadcastDivisor,
+    /// One row of exponents for all rows.
+    BroadcastExponent,
+}
+
+/// A row of the table of operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Signature {
+    /// The name.
+    pub name: &'static str,
+    /// Inputs, in the order of `Operands::in` in `kernels/core/abi.cuh`; `None` where the operation
+    /// has no such operand.
+    pub inputs: [Option<Operand>; 3],
+    /// Outputs, in the order of `Operands::out`; any of them may be left out of a call.
+    pub outputs: [Option<Operand>; 2],
+    /// One bit a row, where a call asks for it.
+    pub mask: bool,
+    /// Rows can fail: the lowest one is reported where a call asks for it.
+    pub status: bool,
+    /// The parameters.
+    pub params: &'static [Param],
+}
+
+/// The operands of a signature, with `None` behind those that are listed.
+const fn operands<const N: usize>(listed: &[Operand]) -> [Option<Operand>; N] {
+    let mut all = [None; N];
+    let mut index = 0;
+    while index < listed.len() {
+        all[index] = Some(listed[index]);
+        index += 1;
+    }
+    all
+}
+
+macro_rules! operations {
+    ($(
+        $(#[$meta:meta])*
+        $op:ident = $name:literal {
+            inputs: [$($input:ident),*]$(, prepared: $prepared:ident)?, outputs: [$($output:ident),*],
+            mask: $mask:literal, status: $status:literal, params: [$($param:ident),*]
+        }
+    )*) => {
+        /// An operation on the rows of batches.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Op {
+            $($(#[$meta])* $op,)*
+        }
+
+        impl Op {
+            /// Every operation.
+            pub const ALL: &'static [Self] = &[$(Self::$op),*];
+
+            /// The row of the table.
+            #[must_use]
+            pub const fn signature(self) -> Signature {
+                match self {
+                    $(Self::$op => {
+                        #[allow(unused_mut)]
+                        let mut inputs = operands(&[$(Operand::$input),*]);
+                        $(inputs[PREPARED] = Some(Operand::$prepared);)?
+                        Signature {
+                            name: $name,
+                            inputs,
+                            outputs: operands(&[$(Operand::$output),*]),
+                            mask: $mask,
+                            status: $status,
+                            params: &[$(Param::$param),*],
+                        }
+                    })*
+                }
+            }
+        }
+    };
+}
+
+/// The input that holds prepared divisors.
+pub const PREPARED: usize = 2;
+
+operations! {
+    /// `a + b mod 2^BITS`, and the carries.
+    Add = "add" {
+        inputs: [Integer, Integer], outputs: [Integer], mask: true, status: false, params: []
+    }
+    /// `a - b mod 2^BITS`, and the borrows.
+    Sub = "sub" {
+        inputs: [Integer, Integer], outputs: [Integer], mask: true, status: false, params: []
+    }
+    /// `a b mod 2^BITS`.
+    MulLo = "mul_lo" {
+        inputs: [Integer, Integer], outputs: [Integer], mask: false, status: false, params: []
+    }
+    /// `a b` in full: the low half and the high half.
+    MulWide = "mul_wide" {
+        inputs: [Integer, Integer], outputs: [Integer, Integer],
+        mask: false, status: false, params: [Joined]
+    }
+    /// `a^2 mod 2^BITS`.
+    SquareLo = "square_lo" {
+        inputs: [Integer], outputs: [Integer], mask: false, status: false, params: []
+    }
+    /// `u / v` rounded down and `u mod v`. Rows with `v = 0` fail, and have the quotient
+    /// `2^BITS - 1` and the remainder `u`.
+    DivRem = "div_rem" {
+        inputs: [Integer, Integer], outputs: [Integer, Integer],
+        mask: true, status: true, params: []
+    }
+    /// `2^exponent / v` rounded down. Rows fail where `v = 0` or the result is too wide.
+    ShiftedInverse = "shifted_inverse" {
+        inputs: [Integer], outputs: [Integer], mask: false, status: true, params: [Exponent]
+    }
+    /// The reciprocals of divisors, for the operations that take prepared divisors. Rows with
+    /// `v = 0` fail.
+    Prepare = "prepare" {
+        inputs: [Integer], outputs: [Prepared], mask: false, status: true, params: []
+    }
+    /// `u / v` rounded down and `u mod v` by prepared divisors.
+    DivRemBy = "div_rem_by" {
+        inputs: [Integer], prepared: Prepared, outputs: [Integer, Integer],
+        mask: false, status: false, params: [BroadcastDivisor]
+    }
+    /// `a b mod v` by prepared divisors.
+    MulMod = "mul_mod" {
+        inputs: [Integer, Integer], prepared: Prepared, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor]
+    }
+    /// `a^2 mod v` by prepared divisors.
+    SquareMod = "square_mod" {
+        inputs: [Integer], prepared: Prepared, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor]
+    }
+    /// `a^e mod v` by prepared divisors.
+    PowMod = "pow_mod" {
+        inputs: [Integer, Exponent], prepared: Prepared, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor, BroadcastExponent]
+    }
+    /// `u / d` rounded down and `u mod d` by one digit.
+    DivRemDigit = "div_rem_digit" {
+        inputs: [Integer], outputs: [Integer, Word], mask: false, status: false, params: [Digit]
+    }
+    /// `a 2^distance mod 2^BITS`.
+    Shl = "shl" {
+        inputs: [Integer], outputs: [Integer], mask: false, status: false, params: [Distance]
+    }
+    /// `a / 2^distance` rounded down.
+    Shr = "shr" {
+        inputs: [Integer], outputs: [Integer], mask: false, status: false, params: [Distance]
+    }
+    /// -1, 0 or 1 as `a` is less than, equal to or greater than `b`.
+    Cmp = "cmp" {
+        inputs: [Integer, Integer], outputs: [Sign], mask: false, status: false, params: []
+    }
+    /// A mask of the rows with `a = b`.
+    EqMask = "eq_mask" {
+        inputs: [Integer, Integer], outputs: [], mask: true, status: false, params: []
+    }
+    /// A mask of the rows with `a < b`.
+    LtMask = "lt_mask" {
+        inputs: [Integer, Integer], outputs: [], mask: true, status: false, params: []
+    }
+    /// A mask of the rows with `a = 0`.
+    IsZeroMask = "is_zero_mask" {
+        inputs: [Integer], outputs: [], mask: true, status: false, params: []
+    }
+    /// Bits without leading zeros.
+    BitLengths = "bit_lengths" {
+        inputs: [Integer], outputs: [Length], mask: false, status: false, params: []
+    }
+}
+
+impl Op {
+    /// Number of operations.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// The operation's part of a kernel name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.signature().name
+    }
+
+    /// Returns the operation of that name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|op| op.name() == name)
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,133 @@
+//! Shapes: the width of an integer, and how a kernel cuts it up.
+
+use std::fmt;
+
+use crate::DigitKind;
+
+/// Maximum number of threads that work on one integer: a thread block.
+pub const MAX_GROUP: usize = 1024;
+
+/// Maximum width that is read from a file or a variable. It is far beyond what a thread block can
+/// hold, and keeps numbers of bits and bytes within 32 bits and products of two widths within 64.
+pub const MAX_BITS: usize = 1 << 30;
+
+/// A shape as a value: integers of `bits` bits in digits of one kind, `q` digits a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shape {
+    /// The width of an integer.
+    pub bits: usize,
+    /// Digits per thread.
+    pub q: usize,
+    /// The machine word.
+    pub digit: DigitKind,
+}
+
+impl Shape {
+    /// Digits per integer (`M`).
+    #[must_use]
+    pub const fn digits(self) -> usize {
+        self.bits / self.digit.bits()
+    }
+
+    /// Bytes per integer.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        self.bits / 8
+    }
+
+    /// Bytes of a prepared divisor: `Record` in `kernels/div/prepare.cuh`.
+    #[must_use]
+    pub const fn prepared_bytes(self) -> usize {
+        let limb = if self.bits.is_multiple_of(32) { 4 } else { 2 };
+        let word = 4 * limb;
+        (2 * self.bytes().div_ceil(word) + 4) * word
+    }
+
+    /// Threads that work on one integer (`M / Q`).
+    #[must_use]
+    pub const fn threads(self) -> usize {
+        self.digits() / self.q
+    }
+
+    /// Returns true if each thread has whole digits and one thread block holds an integer.
+    #[must_use]
+    pub const fn is_valid(self) -> bool {
+        self.q > 0
+            && self.bits > 0
+            && self.bits.is_multiple_of(self.q * self.digit.bits())
+            && self.threads() <= MAX_GROUP
+    }
+
+    /// Returns the shape, or the reason why it cannot be built.
+    ///
+    /// # Errors
+    /// A description of the bound that the shape exceeds.
+    pub fn checked(self) -> Result<Self, String> {
+        let Self { bits, q, digit } = self;
+        let invalid = |reason: &str| Err(format!("invalid shape {bits}:{q}:{digit}: {reason}"));
+        if bits > MAX_BITS {
+            return invalid(&format!("BITS is at most {MAX_BITS}"));
+        }
+        let per_thread = q.saturating_mul(digit.bits());
+        if per_thread == 0 || bits == 0 || !bits.is_multiple_of(per_thread) {
+            return invalid("BITS must be a positive multiple of Q times the bits of a digit");
+        }
+        if self.threads() > MAX_GROUP {
+            return invalid(&format!(
+                "it needs {} threads (BITS / digit bits / Q), at most {MAX_GROUP} can work on one \
+                 integer",
+                self.threads()
+            ));
+        }
+        Ok(self)
+    }
+
+    /// Parses `BITS:Q:DIGIT`.
+    ///
+    /// # Errors
+    /// The expected form, or the bound that the shape exceeds.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(':').map(str::trim);
+        let shape = (|| {
+            let bits = parts.next()?.parse().ok()?;
+            let q = parts.next()?.parse().ok()?;
+            let digit = DigitKind::parse(parts.next()?)?;
+            parts.next().is_none().then_some(Self { bits, q, digit })
+        })();
+        shape
+            .ok_or_else(|| format!("\"{text}\" is not BITS:Q:DIGIT, for example 12288:4:u64"))?
+            .checked()
+    }
+}
+
+/// `b8192_q4_u64`: how the names of the kernels of a shape end.
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bits, q, digit } = self;
+        write!(f, "b{bits}_q{q}_{digit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_shape_is_parsed() {
+        let shape = Shape { bits: 12288, q: 4, digit: DigitKind::U64 };
+        assert_eq!(Shape::parse("12288:4: u64"), Ok(shape));
+        assert_eq!(shape.to_string(), "b12288_q4_u64");
+        for (text, words) in [
+            ("12288:4", "is not BITS:Q:DIGIT"),
+            ("12288:4:u64:1", "is not BITS:Q:DIGIT"),
+            ("1000:4:u64", "positive multiple"),
+            ("0:4:u64", "positive multiple"),
+            ("1024:0:u64", "positive multiple"),
+            ("65536:1:u16", "needs 4096 threads"),
+            ("2147483648:4:u64", "at most 1073741824"),
+        ] {
+            let error = Shape::parse(text).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

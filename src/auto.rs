@@ -1,0 +1,397 @@
+//! What [`Auto`](crate::Auto) chooses: decided for each operation and shape when a device is opened.
+//!
+//! A GPU takes the tuning table that was measured on it, by its name; else one that was measured on
+//! another GPU of its compute capability; else the choices of the build's table as far as the rates
+//! of its units allow: no Fourier transforms where double precision is slow, no tensor cores where
+//! their integer products are slow, and no kernel that needs more shared memory than the GPU has.
+//! `GPUINT_TUNING` names a table at run time.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+use std::{env, fs};
+
+use gpuint_catalogue::tuning::Table;
+use gpuint_catalogue::{Algorithm, Op, Product, Shape};
+
+use crate::error::{Error, Result};
+use crate::kernel::{KernelId, algorithms, shared_bytes};
+use crate::shape::{ROWS, SHAPES};
+
+/// Written by `build.rs`.
+mod embedded {
+    include!(concat!(env!("OUT_DIR"), "/tuning.rs"));
+}
+
+/// Names the tuning table of GPUs that are opened: one that was built in, or a file.
+const VARIABLE: &str = "GPUINT_TUNING";
+
+/// The properties of a GPU by which algorithms are chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gpu {
+    /// The name of the product.
+    pub name: String,
+    /// Compute capability: 90 is 9.0.
+    pub capability: u32,
+    /// Shared memory that a block can have, in bytes.
+    pub shared_memory: u32,
+    /// Number of multiprocessors.
+    pub multiprocessors: u32,
+}
+
+impl Gpu {
+    /// Returns true if double precision runs at a quarter of the rate of single precision or more:
+    /// the data center GPUs from P100 to B200. The others have 1/32 or 1/64 of it (CUDA C++
+    /// Programming Guide, "Arithmetic Instructions").
+    const fn has_fast_doubles(&self) -> bool {
+        matches!(self.capability, 60 | 70 | 80 | 90 | 100)
+    }
+
+    /// Returns true if matrix products of bytes are faster than integer multiply-adds: from 8.0 on,
+    /// but for 10.3, whose tensor cores have narrow floating point instead.
+    const fn has_fast_bytes(&self) -> bool {
+        self.capability >= 80 && self.capability != 103
+    }
+
+    /// Returns true if the kernel suits the GPU.
+    fn suits(&self, kernel: KernelId) -> bool {
+        let has_units = match kernel.row().algorithm.product() {
+            Some(Product::Fft) => self.has_fast_doubles(),
+            Some(Product::TensorCore) => self.has_fast_bytes(),
+            _ => true,
+        };
+        has_units && shared_bytes(kernel, self.capability) <= self.shared_memory
+    }
+}
+
+/// The relation of a device to its tuning table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TuningFit {
+    /// The table was measured on this GPU.
+    Measured,
+    /// The table was measured on another GPU of the same compute capability.
+    SameCapability,
+    /// There is no table for the GPU: its choices are those of another one, as far as the rates and
+    /// the shared memory of the GPU allow.
+    Rates,
+    /// `GPUINT_TUNING` names the table.
+    Named,
+}
+
+/// The tuning table by which [`Auto`](crate::Auto) chooses on a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tuning {
+    /// The name of the table, or its file.
+    pub table: String,
+    /// The GPU that was measured for the table.
+    pub gpu: String,
+    /// The relation of the device to that GPU.
+    pub fit: TuningFit,
+}
+
+impl fmt::Display for Tuning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { table, gpu, fit } = self;
+        match fit {
+            TuningFit::Measured => write!(f, "table {table}, measured on this GPU"),
+            TuningFit::SameCapability => write!(f, "table {table}, measured on {gpu}"),
+            TuningFit::Rates => write!(f, "table {table} of {gpu}, adapted to this GPU's rates"),
+            TuningFit::Named => write!(f, "table {table} of {gpu}, named by {VARIABLE}"),
+        }
+    }
+}
+
+/// A choice for batches of few rows.
+#[derive(Debug)]
+struct Few {
+    op: Op,
+    shape: Shape,
+    /// Maximum number of rows.
+    rows: usize,
+    kernel: KernelId,
+}
+
+/// The kernels that `Auto` chooses on a device.
+#[derive(Debug)]
+pub(crate) struct Choices {
+    pub(crate) tuning: Tuning,
+    /// For each operation, by shape.
+    kernels: [Vec<(Shape, KernelId)>; Op::COUNT],
+    /// Least rows first.
+    few: Vec<Few>,
+}
+
+impl Choices {
+    /// The choices of the table that the crate was built with, for devices that are no GPUs.
+    pub(crate) fn of_the_build() -> Arc<Self> {
+        static CHOICES: LazyLock<Arc<Choices>> = LazyLock::new(|| {
+            let (name, table) = &TABLES[0];
+            let fit = TuningFit::Rates;
+            Arc::new(Choices::new(name.to_string(), table, fit, None))
+        });
+        Arc::clone(&CHOICES)
+    }
+
+    /// The choices for a GPU, by the table that `GPUINT_TUNING` names, else by the best of those
+    /// that were built in.
+    pub(crate) fn of(gpu: &Gpu) -> Result<Self> {
+        match env::var(VARIABLE) {
+            Ok(name) if !name.is_empty() => Self::named(gpu, &name),
+            _ => Ok(Self::embedded(gpu)),
+        }
+    }
+
+    fn named(gpu: &Gpu, name: &str) -> Result<Self> {
+        if let Some((_, table)) = TABLES.iter().find(|(known, _)| *known == name) {
+            return Ok(Self::new(name.to_owned(), table, TuningFit::Named, Some(gpu)));
+        }
+        let wrong = |reason: String| Error::Tuning { table: name.to_owned(), reason };
+        let text = fs::read_to_string(name).map_err(|error| wrong(error.to_string()))?;
+        let table = Table::parse(&text, ROWS).map_err(wrong)?;
+        table.check_coverage(ROWS, SHAPES).map_err(wrong)?;
+        Ok(Self::new(name.to_owned(), &table, TuningFit::Named, Some(gpu)))
+    }
+
+    fn embedded(gpu: &Gpu) -> Self {
+        let find = |is_wanted: &dyn Fn(&Table) -> bool| TABLES.iter().find(|(_, t)| is_wanted(t));
+        let by_name = find(&|table| table.gpu == gpu.name);
+        let by_capability = || find(&|table| table.capability == gpu.capability);
+        let ((name, table), fit) = match (by_name, by_capability()) {
+            (Some(table), _) => (table, TuningFit::Measured),
+            (None, Some(table)) => (table, TuningFit::SameCapability),
+            (None, None) => (&TABLES[0], TuningFit::Rates),
+        };
+        Self::new(name.to_string(), table, fit, Some(gpu))
+    }
+
+    fn new(name: String, table: &Table, fit: TuningFit, gpu: Option<&Gpu>) -> Self {
+        let mut kernels = [const { Vec::new() }; Op::COUNT];
+        for &op in Op::ALL {
+            let ranges = table.everywhere(op);
+            for &shape in SHAPES {
+                let index = ranges.partition_point(|range| range.0 < shape.bits);
+                let tuned = ranges.get(index).map(|range| range.1);
+                let kernel = first_suitable(op, shape, tuned, gpu);
+                kernels[op as usize].extend(kernel.map(|kernel| (shape, kernel)));
+            }
+            kernels[op as usize].sort_unstable_by_key(|entry| entry.0);
+        }
+        // A GPU with more multiprocessors is filled by more rows.
+        let scale = |rows: usize| match gpu {
+            Some(gpu) if table.multiprocessors > 0 => {
+                rows * gpu.multiprocessors as usize / table.multiprocessors as usize
+            }
+            _ => rows,
+        };
+        let mut few = Vec::new();
+        for (op, [from, to], rows, algorithm) in table.few_rows() {
+            for &shape in SHAPES.iter().filter(|shape| (from..=to).contains(&shape.bits)) {
+                let kernel = KernelId::find(op, algorithm, shape);
+                let kernel = kernel.filter(|&kernel| gpu.is_none_or(|gpu| gpu.suits(kernel)));
+                few.extend(kernel.map(|kernel| Few { op, shape, rows: scale(rows), kernel }));
+            }
+        }
+        few.sort_by_key(|few| few.rows);
+        let tuning = Tuning { table: name, gpu: table.gpu.clone(), fit };
+        Self { tuning, kernels, few }
+    }
+
+    /// The kernel for an operation on a batch; `None` where the catalogue offers none.
+    pub(crate) fn kernel(&self, op: Op, shape: Shape, rows: usize) -> Option<KernelId> {
+        let is_few = |few: &&Few| few.op == op && few.shape == shape && rows <= few.rows;
+        if let Some(few) = self.few.iter().find(is_few) {
+            return Some(few.kernel);
+        }
+        let kernels = &self.kernels[op as usize];
+        let index = kernels.binary_search_by_key(&shape, |entry| entry.0).ok()?;
+        Some(kernels[index].1)
+    }
+}
+
+/// The tables that were built in, the one of the build first.
+static TABLES: LazyLock<Vec<(&str, Table)>> = LazyLock::new(|| {
+    let parse = |&(name, text): &(&'static str, &str)| {
+        // `build.rs` has checked and written it.
+        Table::parse(text, ROWS).ok().map(|table| (name, table))
+    };
+    embedded::TABLES.iter().filter_map(parse).collect()
+});
+
+/// The algorithm of the table where it is offered and suits the GPU, else the first that does; a
+/// choice of a table is for a range of widths, and an algorithm may be offered at some of them.
+/// Without an algorithm that suits, the first that is offered: its launch reports what is missing.
+fn first_suitable(
+    op: Op,
+    shape: Shape,
+    tuned: Option<Algorithm>,
+    gpu: Option<&Gpu>,
+) -> Option<KernelId> {
+    // Without transforms in double precision, those of integers are next from 2^18 bits on, and
+    // from 2^17 on where there are no tensor cores either.
+    let products = match shape.bits {
+        ..0x2_0000 => [Product::TensorCore, Product::Classical, Product::Ntt],
+        0x2_0000..0x4_0000 => [Product::TensorCore, Product::Ntt, Product::Classical],
+        _ => [Product::Ntt, Product::TensorCore, Product::Classical],
+    };
+    let others = products.into_iter().flat_map(|product| match tuned {
+        Some(tuned) => vec![tuned.with_product(product)],
+        None => vec![Algorithm::Blocked(product), Algorithm::By(product)],
+    });
+    let candidates: Vec<KernelId> = tuned
+        .into_iter()
+        .chain([Algorithm::Only])
+        .chain(others)
+        .chain(algorithms(op, shape))
+        .filter_map(|algorithm| KernelId::find(op, algorithm, shape))
+        .collect();
+    let suitable =
+        candidates.iter().find(|&&kernel| gpu.is_none_or(|gpu| gpu.suits(kernel))).copied();
+    suitable.or_else(|| candidates.first().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gpu(name: &str, capability: u32, shared_memory: u32) -> Gpu {
+        Gpu { name: name.to_owned(), capability, shared_memory, multiprocessors: 132 }
+    }
+
+    /// GPUs and the shared memory of their blocks.
+    fn gpus() -> [Gpu; 7] {
+        [
+            gpu("NVIDIA A100-SXM4-80GB", 80, 166_912),
+            gpu("NVIDIA GeForce RTX 3090", 86, 101_376),
+            gpu("NVIDIA L40S", 89, 101_376),
+            gpu("NVIDIA H200", 90, 232_448),
+            gpu("NVIDIA B200", 100, 232_448),
+            gpu("NVIDIA B300", 103, 232_448),
+            gpu("NVIDIA GeForce RTX 5090", 120, 101_376),
+        ]
+    }
+
+    /// The kernels that are chosen on a GPU, over all operations and shapes.
+    fn chosen(gpu: &Gpu) -> Vec<KernelId> {
+        let choices = Choices::embedded(gpu);
+        choices.kernels.iter().flatten().map(|entry| entry.1).collect()
+    }
+
+    fn uses(kernels: &[KernelId], product: Product) -> bool {
+        kernels.iter().any(|kernel| kernel.row().algorithm.product() == Some(product))
+    }
+
+    #[test]
+    fn gpu_takes_the_table_of_its_name_or_capability() {
+        let [a100, .., rtx] = gpus();
+        let [h200, h100] =
+            ["NVIDIA H200", "NVIDIA H100 80GB HBM3"].map(|name| gpu(name, 90, 232_448));
+        let fit = |gpu: &Gpu| Choices::embedded(gpu).tuning;
+        assert_eq!(fit(&h200).fit, TuningFit::Measured);
+        assert_eq!(
+            (fit(&h100).fit, fit(&h100).table.as_str()),
+            (TuningFit::SameCapability, "h200")
+        );
+        assert_eq!([fit(&a100).fit, fit(&rtx).fit], [TuningFit::Rates; 2]);
+        assert_eq!(fit(&h200).to_string(), "table h200, measured on this GPU");
+    }
+
+    #[test]
+    fn every_gpu_has_the_algorithms_that_suit_it() {
+        for gpu in gpus() {
+            let kernels = chosen(&gpu);
+            let fast_doubles = matches!(gpu.capability, 80 | 90 | 100);
+            assert_eq!(uses(&kernels, Product::Fft), fast_doubles, "{gpu:?}");
+            assert_eq!(uses(&kernels, Product::TensorCore), gpu.capability != 103, "{gpu:?}");
+            for kernel in &kernels {
+                let needed = shared_bytes(*kernel, gpu.capability);
+                let others = crate::algorithms(kernel.op(), kernel.shape());
+                let mut others = others
+                    .filter_map(|algorithm| KernelId::find(kernel.op(), algorithm, kernel.shape()));
+                // What does not fit is chosen only where nothing fits.
+                let fits = needed <= gpu.shared_memory || !others.any(|other| gpu.suits(other));
+                assert!(fits, "{kernel} on {gpu:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_operation_has_a_kernel_where_one_is_offered() {
+        for gpu in gpus() {
+            let choices = Choices::embedded(&gpu);
+            for &op in Op::ALL {
+                for &shape in SHAPES {
+                    let is_offered = crate::algorithms(op, shape).next().is_some();
+                    let kernel = choices.kernel(op, shape, 1000);
+                    assert_eq!(kernel.is_some(), is_offered, "{op} at {shape} on {gpu:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn choices_of_the_measured_gpu_are_those_of_its_table() {
+        let (_, table) = TABLES.iter().find(|(name, _)| *name == "h200").unwrap();
+        let choices = Choices::embedded(&gpu("NVIDIA H200", 90, 232_448));
+        for &op in Op::ALL {
+            for &shape in SHAPES {
+                let ranges = table.everywhere(op);
+                let tuned = ranges.iter().find(|range| shape.bits <= range.0);
+                let Some(&(_, algorithm)) = tuned else { continue };
+                if crate::is_offered(op, algorithm, shape) {
+                    let kernel = choices.kernel(op, shape, usize::MAX).unwrap();
+                    assert_eq!(kernel.row().algorithm, algorithm, "{op} at {shape}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn few_rows_have_choices_of_their_own() {
+        let text = "gpu = \"A GPU\"\ncapability = 90\nmultiprocessors = 66\nchoices = [
+            { op = \"mul_lo\", bits = [1024, 8192], strategy = \"tensor\" },
+            { op = \"mul_lo\", bits = [4096, 4096], rows = 50, strategy = \"classical\" },
+            { op = \"mul_lo\", bits = [4096, 4096], rows = 10, strategy = \"karatsuba\" },
+        ]";
+        let table = Table::parse(text, ROWS).unwrap();
+        // Twice the multiprocessors of the table.
+        let gpu = gpu("Another GPU", 90, 232_448);
+        let choices = Choices::new(String::new(), &table, TuningFit::Rates, Some(&gpu));
+        let shape = |bits| Shape { bits, q: 4, digit: gpuint_catalogue::DigitKind::U64 };
+        let chosen = |bits, rows| {
+            let kernel = choices.kernel(Op::MulLo, shape(bits), rows).unwrap();
+            kernel.row().algorithm.to_string()
+        };
+        assert_eq!(chosen(4096, 101), "tensor");
+        assert_eq!(chosen(4096, 100), "classical");
+        assert_eq!(chosen(8192, 1), "tensor");
+        // Not offered at this width: the next bound counts.
+        let expected =
+            if crate::is_offered(Op::MulLo, Algorithm::By(Product::Karatsuba), shape(4096)) {
+                "karatsuba"
+            } else {
+                "classical"
+            };
+        assert_eq!(chosen(4096, 20), expected);
+    }
+
+    #[test]
+    fn table_that_is_named_is_used_or_refused() {
+        let gpu = gpu("NVIDIA L40S", 89, 101_376);
+        let choices = Choices::named(&gpu, "h200").unwrap();
+        assert_eq!(choices.tuning.fit, TuningFit::Named);
+        assert!(!choices.kernels.iter().flatten().any(|entry| !gpu.suits(entry.1)
+            && crate::algorithms(entry.1.op(), entry.0).count() > 1
+            && shared_bytes(entry.1, 89) <= gpu.shared_memory));
+        match Choices::named(&gpu, "no/such/table.toml") {
+            Err(Error::Tuning { table, .. }) => assert_eq!(table, "no/such/table.toml"),
+            other => panic!("{other:?}"),
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("short.toml");
+        fs::write(&file, "gpu = \"A GPU\"\ncapability = 90\nmultiprocessors = 1\nchoices = []")
+            .unwrap();
+        match Choices::named(&gpu, file.to_str().unwrap()) {
+            Err(Error::Tuning { reason, .. }) => assert!(reason.contains("no choice"), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Kernels as data: an operation by an algorithm at a shape is a row of the catalogue and the shape.
+//!
+//! The rows, and the index from an operation and an algorithm to its row, are written by `build.rs`:
+//! a kernel is found by two array accesses. Its name is formatted only where it is loaded or shown.
+
+use std::fmt;
+
+use gpuint_catalogue::{Algorithm, BLOCK, Kernel, Op, Row, Shape};
+
+use crate::shape::{INDEX, OTHER_BLOCKS, ROWS, SHARED_BYTES};
+
+/// A kernel that the catalogue offers: a row of [`ROWS`] and a shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct KernelId {
+    row: u8,
+    shape: Shape,
+}
+
+impl KernelId {
+    /// Returns the kernel of an operation by an algorithm; `None` where the catalogue does not offer
+    /// it at the shape.
+    pub(crate) const fn find(op: Op, algorithm: Algorithm, shape: Shape) -> Option<Self> {
+        match INDEX[op as usize][algorithm.index()].checked_sub(1) {
+            Some(row) if ROWS[row as usize].is_offered(shape) => Some(Self { row, shape }),
+            _ => None,
+        }
+    }
+
+    /// The row of the catalogue.
+    pub(crate) const fn row(self) -> &'static Row<'static> {
+        &ROWS[self.row as usize]
+    }
+
+    pub(crate) const fn op(self) -> Op {
+        self.row().op
+    }
+
+    pub(crate) const fn shape(self) -> Shape {
+        self.shape
+    }
+
+    /// The kernel of a translation unit, with the block of the build or another.
+    pub(crate) fn source(self, block: Option<u32>) -> Kernel<'static> {
+        let own = || block_of(usize::from(self.row), self.shape);
+        self.row().kernel(self.shape, block.unwrap_or_else(own))
+    }
+}
+
+/// The name of the kernel's entry point: `gpuint_mul_lo_classical_b8192_q4_u64`.
+impl fmt::Display for KernelId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.source(Some(BLOCK)).name())
+    }
+}
+
+/// Threads per block that the kernel of a row aims at, as it was built.
+pub(crate) fn block_of(row: usize, shape: Shape) -> u32 {
+    let other = OTHER_BLOCKS.iter().find(|other| (other.0, other.1) == (row, shape));
+    other.map_or(BLOCK, |other| other.2)
+}
+
+/// Shared memory of a block of the kernel on GPUs of a compute capability, in bytes, by the resources
+/// that were recorded when the kernels were last measured; 0 where it is little or not recorded.
+pub(crate) fn shared_bytes(kernel: KernelId, capability: u32) -> u32 {
+    let is_it = |(row, shape, _): &&(usize, Shape, [u32; 2])| {
+        *row == usize::from(kernel.row)
+            && match kernel.row().per_width {
+                true => shape.bits == kernel.shape.bits,
+                false => *shape == kernel.shape,
+            }
+    };
+    let [on_80, on_90] = SHARED_BYTES.iter().find(is_it).map_or([0; 2], |entry| entry.2);
+    match capability {
+        ..90 => on_80,
+        90 => on_90,
+        // Newer GPUs run code that has nothing of 9.0's own.
+        _ => on_80.max(on_90),
+    }
+}
+
+/// Returns true if the catalogue has a kernel of this algorithm for the operation and the shape.
+///
+/// Not even [`Product::Classical`](crate::Product::Classical) is offered at every width: rows of 2^19
+/// bits or more have products by [`Product::Ntt`](crate::Product::Ntt) only, and no divisions. Every
+/// device returns [`KernelMissing`](crate::Error::KernelMissing) for what is not offered.
+///
+/// ```
+/// use gpuint::{Algorithm, GpuUint, Kernels, Op, Product, is_offered};
+///
+/// let shape = GpuUint::<1024>::SHAPE;
+/// assert!(is_offered(Op::MulLo, Algorithm::By(Product::Classical), shape));
+/// assert!(!is_offered(Op::MulLo, Algorithm::By(Product::Karatsuba), shape));
+/// ```
+#[must_use]
+pub const fn is_offered(op: Op, algorithm: Algorithm, shape: Shape) -> bool {
+    KernelId::find(op, algorithm, shape).is_some()
+}
+
+/// The algorithms that the catalogue offers for an operation at a shape.
+pub fn algorithms(op: Op, shape: Shape) -> impl Iterator<Item = Algorithm> {
+    ROWS.iter().filter(move |row| row.op == op && row.is_offered(shape)).map(|row| row.algorithm)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shapes;
+
+    #[test]
+    fn index_finds_every_row_at_every_shape() {
+        for &shape in shapes() {
+            for row in ROWS {
+                let found = KernelId::find(row.op, row.algorithm, shape);
+                assert_eq!(found.is_some(), row.is_offered(shape), "{row} at {shape}");
+                assert!(found.is_none_or(|kernel| kernel.row() == row), "{row} at {shape}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_operation_has_a_row() {
+        for op in Op::ALL {
+            assert!(ROWS.iter().any(|row| row.op == *op), "{op}");
+        }
+    }
+
+    #[test]
+    fn kernel_keeps_its_name_with_another_block() {
+        let kernel = KernelId::find(Op::Add, Algorithm::Only, shapes()[0]).unwrap();
+        assert_eq!(kernel.source(None).name(), kernel.source(Some(96)).name());
+        assert_ne!(kernel.source(None).block, 96);
+        assert_eq!(kernel.to_string(), kernel.source(None).name());
+    }
+}

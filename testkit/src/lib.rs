@@ -1,0 +1,18 @@
+//! Shared by the tests, the benches and the examples of gpuint: operands and their oracle, workloads,
+//! measurements, and the run of compiled kernels in the PTX interpreter.
+
+pub mod batches;
+pub mod choose;
+pub mod count;
+pub mod device;
+pub mod floor;
+pub mod machine;
+pub mod operands;
+pub mod operation;
+pub mod oracle;
+pub mod plot;
+pub mod ptx;
+pub mod random;
+pub mod roofline;
+pub mod sass;
+pub mod workload;

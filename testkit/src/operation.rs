@@ -1,0 +1,40 @@
+//! The operations that are timed and counted.
+
+use gpuint::Op;
+use gpuint::num_bigint::BigUint;
+use num_traits::One;
+
+use crate::workload::Workload;
+
+/// The operations that are timed and counted. An inverse is of `B^M`, which divides full dividends
+/// by a divisor that stays the same.
+pub const OPERATIONS: [Op; 6] =
+    [Op::Add, Op::MulLo, Op::MulWide, Op::SquareLo, Op::DivRem, Op::ShiftedInverse];
+
+/// Returns true if the operation is one of [`OPERATIONS`] and a row of its results is right; of a
+/// wide product, the second result is the high half.
+pub fn is_right(op: Op, bits: usize, [u, v]: &[BigUint; 2], results: &[BigUint; 2]) -> bool {
+    let [first, second] = results;
+    let low = |value: BigUint| value % (BigUint::one() << bits);
+    match op {
+        Op::Add => *first == low(u + v),
+        Op::MulLo => *first == low(u * v),
+        Op::MulWide => first + (second << bits) == u * v,
+        Op::SquareLo => *first == low(u * u),
+        Op::DivRem => second < v && first * v + second == *u,
+        Op::ShiftedInverse => {
+            let power = BigUint::one() << bits;
+            first * v <= power && power < (first + 1u32) * v
+        }
+        _ => false,
+    }
+}
+
+/// The workloads on which an operation is counted: one where the work does not depend on the values.
+pub fn workloads(op: Op) -> &'static [Workload] {
+    match op {
+        Op::DivRem => &Workload::ALL,
+        Op::ShiftedInverse => &[Workload::Uniform, Workload::Half, Workload::Structured],
+        _ => &[Workload::Uniform],
+    }
+}
