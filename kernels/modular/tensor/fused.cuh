@@ -1,0 +1,204 @@
+// MulMod, SquareMod and PowMod by the tensor cores at whole tiles of 1024 bits: a warp to a row,
+// residues in registers from product to product (fused_residues.cuh).
+//
+// A product of two operands of any length is one of Barrett's: b is shifted up with v, and T = a b
+// 2^s < V R leaves T mod V = 2^s (a b mod v). If neither operand fits the length of v, b stays as
+// it is, and a second product by 2^s follows.
+//
+// Powers of odd moduli are Montgomery's: Barrett's reduction of a R gives the first residue, and the
+// product by 1 the result. Those of even moduli are taken modulo V, and a product by 2^s reduces them
+// modulo v. Squares cost what products do, so windows (pow_mod.cuh) are as wide as there.
+#pragma once
+#include "core/copy.cuh"
+#include "modular/pow_mod.cuh"
+#include "modular/tensor/fused_residues.cuh"
+#include "mul/tensor/tensor.cuh"
+
+namespace gpuint {
+
+// What was fastest on an H200: warps that a multiprocessor has registers for.
+template <u32 TILES>
+struct MeasuredFused {
+  static constexpr bool SHARED_WIDE = TILES <= 8;
+  static constexpr u32 ROWS = 4;
+  static constexpr u32 RESIDENT = TILES <= 4 ? 20 : TILES <= 6 ? 16 : TILES <= 8 ? 12 : 8;
+  // Rows of the modulus stay in registers for powers of two tiles.
+  static constexpr bool KEPT = TILES == 2;
+  static constexpr u32 POWER_RESIDENT = KEPT ? 16 : RESIDENT;
+};
+
+// Rows dealt to warps with a grid stride.
+template <class S, class T, bool KEPT, u32 RESIDENT>
+struct FusedFrame {
+  static_assert(is_fused_width(S::BITS), "whole tiles, in the registers of a warp");
+  static constexpr u32 TILES = S::BITS / (8 * TILE_DIGITS);
+  using Products = FusedProducts<TILES, T::SHARED_WIDE, KEPT>;
+  using Forms = typename Products::Forms;
+  using Limbs = typename Products::Limbs;
+  static constexpr u32 ROWS = T::ROWS;
+  static constexpr u32 THREADS = 32 * ROWS;
+  static constexpr u32 SHARED = ROWS * Forms::TOTAL * sizeof(u32);
+  static constexpr u32 MIN_BLOCKS = RESIDENT / ROWS;
+
+  // This warp's, with zeros around its forms.
+  GPUINT_DEVICE static Products products(unsigned char* shared) {
+    const Products own(reinterpret_cast<u32*>(shared) + threadIdx.x / 32 * Forms::TOTAL,
+                       threadIdx.x % 32);
+    own.clear();
+    return own;
+  }
+  template <class Work>
+  GPUINT_DEVICE static void each_row(const Operands& o, Work work) {
+    GPUINT_UNROLL(1)
+    for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x / 32; row < o.rows;
+         row += u64(gridDim.x) * ROWS)
+      work(row);
+  }
+};
+
+// in[0] .. in[FACTORS - 1] = factors, in[2] = records, out[0] = their product mod v, or the square
+// of the only one.
+template <class S, u32 FACTORS, class T = MeasuredFused<S::BITS / (8 * TILE_DIGITS)>>
+struct FusedProductMod : FusedFrame<S, T, false, T::RESIDENT> {
+  using Base = FusedFrame<S, T, false, T::RESIDENT>;
+  using Limbs = typename Base::Limbs;
+  static constexpr u32 PERSISTENT = 1;
+  static constexpr u32 SCRATCH = 0;
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    bool is_set = false;
+    Barrett<typename Base::Products> mod(Base::products(shared));
+    Base::each_row(o, [&](u64 row) {
+      mod.sync();
+      if (!is_set) mod.set_divisor(NormalisedDivisor<S>(Prepared<S>(o, row)));
+      is_set = (o.scalar & ONE_DIVISOR) != 0;
+      const u32* x_row = input_row<S>(o, 0, row);
+      const u32* y_row = input_row<S>(o, FACTORS - 1, row);
+      Limbs x, y;
+      bool is_shifted = !mod.load(y_row, mod.shift, y);
+      if (FACTORS == 2 && !is_shifted) {
+        is_shifted = !mod.load(x_row, mod.shift, y);
+        if (is_shifted) x_row = y_row;
+      }
+      if (!is_shifted) mod.load(y_row, 0, y);
+      mod.load(x_row, 0, x);
+      mod.put_below(y);
+      GPUINT_UNROLL(1)
+      for (;; is_shifted = true) {
+        mod.set_factor(y);
+        mod.multiply(x);
+        if (is_shifted) break;
+        GPUINT_RARE(FusedLongOperands);
+        mod.set_one(y);
+      }
+      mod.store(x, output_row<S>(o, 0, row));
+    });
+  }
+};
+
+// in[0] = a, in[1] = e, in[2] = records, out[0] = a^e mod v.
+template <class S, class T = MeasuredFused<S::BITS / (8 * TILE_DIGITS)>>
+struct FusedPowerMod : FusedFrame<S, T, T::KEPT, T::POWER_RESIDENT> {
+  using Base = FusedFrame<S, T, T::KEPT, T::POWER_RESIDENT>;
+  using Products = typename Base::Products;
+  using Limbs = typename Base::Limbs;
+  static constexpr u32 TILES = Base::TILES;
+  static constexpr u32 LIMBS = Products::LIMBS;
+  static constexpr u32 PERSISTENT = 0;
+  static constexpr u32 TABLE = ((1u << window_bits(S::BITS)) - 1) * LIMBS;  // limbs of a warp
+  static constexpr u32 SCRATCH = Base::ROWS * TABLE * sizeof(u32);
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    const Products products = Base::products(shared);
+    Base::each_row(o, [&](u64 row) {
+      const u32 lane = products.lane;
+      const u32* const exponent = input_row<S>(o, 1, (o.scalar & ONE_EXPONENT) != 0 ? 0 : row);
+      u32* const out = output_row<S>(o, 0, row);
+      Group<32> group(nullptr);
+      const u32 bits = group.max(bits_seen<S>(group, exponent));
+      const Prepared<S> prepared(o, row);
+      if (bits == 0) {
+        GPUINT_UNROLL(16)
+        for (u32 tile = 0; tile < TILES; ++tile)
+          out[tile * TILE_LIMBS + lane] = tile == 0 && lane == 0 && prepared.bits() > 1;
+        return;
+      }
+      u32* const table = reinterpret_cast<u32*>(o.scratch + u64(blockIdx.x) * SCRATCH) +
+                         threadIdx.x / 32 * TABLE + lane;
+      products.sync();
+      Barrett<Products> barrett(products);
+      barrett.set_divisor(NormalisedDivisor<S>(prepared));
+      Limbs x;
+      barrett.load(input_row<S>(o, 0, row), 0, x);
+      barrett.put_below(x);
+      if (__ldg(prepared.v()) % 2 != 0) {
+        const Limbs zero = {};
+        barrett.reduce(zero, x);
+        Montgomery<Products> montgomery(products, prepared.v());
+        montgomery.turn(x);
+        raise(montgomery, x, exponent, bits, table);
+        montgomery.store(x, out);
+      } else {
+        raise(barrett, x, exponent, bits, table);
+        barrett.store(x, out);
+      }
+    });
+  }
+
+ private:
+  // x^e by windows, and the product by `one`.
+  template <class Residues>
+  GPUINT_DEVICE static void raise(Residues& residues, Limbs& x, const u32* exponent, u32 bits,
+                                  u32* table) {
+    const u32 k = window_bits(bits);
+    const u32 powers = (1u << k) - 1;
+    const auto save = [&](u32 e) {
+      GPUINT_UNROLL(16)
+      for (u32 tile = 0; tile < TILES; ++tile) table[(e - 1) * LIMBS + tile * TILE_LIMBS] = x[tile];
+    };
+    const auto restore = [&](u32 e, Limbs& to) {
+      GPUINT_UNROLL(16)
+      for (u32 tile = 0; tile < TILES; ++tile) to[tile] = table[(e - 1) * LIMBS + tile * TILE_LIMBS];
+    };
+    // One loop, so that there is one copy of the product. First it makes the powers; `made` is the
+    // highest.
+    u32 position = ceil_div(bits, k) - 1;  // of the lowest digit whose squarings have begun
+    u32 made = 1;
+    u32 squarings = 0;  // still to do for it
+    u32 digit = 0;      // to multiply by after them, if not zero
+    bool is_last = false;
+    save(1);
+    residues.set_factor(x);
+    GPUINT_UNROLL(1)
+    for (;;) {
+      if (made == powers) {
+        Limbs y;
+        GPUINT_UNROLL(16)
+        for (u32 tile = 0; tile < TILES; ++tile) y[tile] = x[tile];
+        if (squarings > 0) {
+          --squarings;
+        } else if (digit != 0) {
+          restore(digit, y);
+          digit = 0;
+        } else if (position > 0) {
+          --position;
+          squarings = k - 1;
+          digit = exponent_digit<S>(exponent, position, k);
+        } else {
+          residues.set_one(y);
+          is_last = true;
+        }
+        residues.set_factor(y);
+      }
+      residues.multiply(x);
+      if (is_last) break;
+      if (made < powers) {
+        save(++made);
+        // The walk over the digits starts with the power of the top one.
+        if (made == powers) restore(exponent_digit<S>(exponent, position, k), x);
+      }
+    }
+  }
+};
+
+}  // namespace gpuint
