@@ -21,6 +21,8 @@ template <u32 TILES>
 struct MeasuredFused {
   static constexpr bool SHARED_WIDE = TILES <= 8;
   static constexpr u32 ROWS = 4;
+  // Reads the next row to the L2 cache.
+  static constexpr u32 AHEAD = 1;
   static constexpr u32 RESIDENT = TILES <= 4 ? 20 : TILES <= 6 ? 16 : TILES <= 8 ? 12 : 8;
   // Rows of the modulus stay in registers for powers of two tiles.
   static constexpr bool KEPT = TILES == 2;
@@ -69,19 +71,30 @@ struct FusedProductMod : FusedFrame<S, T, false, T::RESIDENT> {
     bool is_set = false;
     Barrett<typename Base::Products> mod(Base::products(shared));
     Base::each_row(o, [&](u64 row) {
-      mod.sync();
-      if (!is_set) mod.set_divisor(NormalisedDivisor<S>(Prepared<S>(o, row)));
-      is_set = (o.scalar & ONE_DIVISOR) != 0;
+      const NormalisedDivisor<S> divisor(Prepared<S>(o, row));
       const u32* x_row = input_row<S>(o, 0, row);
       const u32* y_row = input_row<S>(o, FACTORS - 1, row);
-      Limbs x, y;
-      bool is_shifted = !mod.load(y_row, mod.shift, y);
-      if (FACTORS == 2 && !is_shifted) {
-        is_shifted = !mod.load(x_row, mod.shift, y);
-        if (is_shifted) x_row = y_row;
+      mod.shift = divisor.shift;
+      // All reads begin before any is waited for.
+      Limbs x, y, v, reciprocal;
+      if (!is_set) {
+        mod.read(divisor.v, divisor.shift / 32, v);
+        mod.read(divisor.y(), 0, reciprocal);
       }
-      if (!is_shifted) mod.load(y_row, 0, y);
-      mod.load(x_row, 0, x);
+      mod.read(y_row, divisor.shift / 32, y);
+      mod.read(x_row, 0, x);
+      if (T::AHEAD != 0 && row + u64(gridDim.x) * Base::ROWS < o.rows)
+        prefetch(o, row + u64(gridDim.x) * Base::ROWS, mod.lane);
+      mod.sync();  // the rows of the row before are done with
+      if (!is_set) mod.set_divisor(divisor, v, reciprocal);
+      is_set = (o.scalar & ONE_DIVISOR) != 0;
+      bool is_shifted = !mod.normalise(y_row, y);
+      if (FACTORS == 2 && !is_shifted) {
+        mod.read(x_row, divisor.shift / 32, y);
+        is_shifted = !mod.normalise(x_row, y);
+        if (is_shifted) mod.read(y_row, 0, x);
+      }
+      if (!is_shifted) mod.read(y_row, 0, y);
       mod.put_below(y);
       GPUINT_UNROLL(1)
       for (;; is_shifted = true) {
@@ -93,6 +106,19 @@ struct FusedProductMod : FusedFrame<S, T, false, T::RESIDENT> {
       }
       mod.store(x, output_row<S>(o, 0, row));
     });
+  }
+
+ private:
+  // A line of 32 limbs to a lane.
+  GPUINT_DEVICE static void prefetch(const Operands& o, u64 row, u32 lane) {
+    if (lane >= Base::TILES) return;
+    GPUINT_UNROLL(2)
+    for (u32 i = 0; i < FACTORS; ++i) ptx::prefetch(input_row<S>(o, i, row) + lane * TILE_LIMBS);
+    if ((o.scalar & ONE_DIVISOR) != 0) return;
+    const Prepared<S> prepared(o, row);
+    ptx::prefetch(prepared.v() + lane * TILE_LIMBS);
+    ptx::prefetch(prepared.y_end() - S::N + lane * TILE_LIMBS);
+    if (lane == 0) ptx::prefetch(prepared.record);
   }
 };
 
@@ -111,67 +137,81 @@ struct FusedPowerMod : FusedFrame<S, T, T::KEPT, T::POWER_RESIDENT> {
   static __device__ void run(const Operands& o, unsigned char* shared) {
     const Products products = Base::products(shared);
     Base::each_row(o, [&](u64 row) {
-      const u32 lane = products.lane;
-      const u32* const exponent = input_row<S>(o, 1, (o.scalar & ONE_EXPONENT) != 0 ? 0 : row);
-      u32* const out = output_row<S>(o, 0, row);
+      // Asked where it is needed: an address kept from product to product would cost registers.
+      const auto exponent = [&] {
+        return input_row<S>(o, 1, (o.scalar & ONE_EXPONENT) != 0 ? 0 : row);
+      };
       Group<32> group(nullptr);
-      const u32 bits = group.max(bits_seen<S>(group, exponent));
+      const u32 bits = group.max(bits_seen<S>(group, exponent()));
       const Prepared<S> prepared(o, row);
       if (bits == 0) {
         GPUINT_UNROLL(16)
         for (u32 tile = 0; tile < TILES; ++tile)
-          out[tile * TILE_LIMBS + lane] = tile == 0 && lane == 0 && prepared.bits() > 1;
+          output_row<S>(o, 0, row)[tile * TILE_LIMBS + products.lane] =
+              tile == 0 && products.lane == 0 && prepared.bits() > 1;
         return;
       }
-      u32* const table = reinterpret_cast<u32*>(o.scratch + u64(blockIdx.x) * SCRATCH) +
-                         threadIdx.x / 32 * TABLE + lane;
-      products.sync();
+      products.sync();  // the rows of the row before are done with
       Barrett<Products> barrett(products);
-      barrett.set_divisor(NormalisedDivisor<S>(prepared));
-      Limbs x;
-      barrett.load(input_row<S>(o, 0, row), 0, x);
+      const NormalisedDivisor<S> divisor(prepared);
+      barrett.shift = divisor.shift;
+      Limbs x, v, reciprocal;
+      barrett.read(divisor.v, divisor.shift / 32, v);
+      barrett.read(divisor.y(), 0, reciprocal);
+      barrett.read(input_row<S>(o, 0, row), 0, x);
+      barrett.set_divisor(divisor, v, reciprocal);
       barrett.put_below(x);
-      if (__ldg(prepared.v()) % 2 != 0) {
+      if (__ldg(divisor.v) % 2 != 0) {
         const Limbs zero = {};
         barrett.reduce(zero, x);
-        Montgomery<Products> montgomery(products, prepared.v());
+        Montgomery<Products> montgomery(products, divisor.v);
         montgomery.turn(x);
-        raise(montgomery, x, exponent, bits, table);
-        montgomery.store(x, out);
+        raise(montgomery, x, exponent, bits, o);
+        montgomery.store(x, output_row<S>(o, 0, row));
       } else {
-        raise(barrett, x, exponent, bits, table);
-        barrett.store(x, out);
+        raise(barrett, x, exponent, bits, o);
+        barrett.store(x, output_row<S>(o, 0, row));
       }
     });
   }
 
  private:
-  // x^e by windows, and the product by `one`.
-  template <class Residues>
-  GPUINT_DEVICE static void raise(Residues& residues, Limbs& x, const u32* exponent, u32 bits,
-                                  u32* table) {
+  // x^e by windows, times what `set_one` says.
+  template <class Residues, class Exponent>
+  GPUINT_DEVICE static void raise(Residues& residues, Limbs& x, Exponent exponent, u32 bits,
+                                  const Operands& o) {
     const u32 k = window_bits(bits);
-    const u32 powers = (1u << k) - 1;
-    const auto save = [&](u32 e) {
-      GPUINT_UNROLL(16)
-      for (u32 tile = 0; tile < TILES; ++tile) table[(e - 1) * LIMBS + tile * TILE_LIMBS] = x[tile];
+    // This lane's limbs of a power.
+    const auto power = [&](u32 e) {
+      return reinterpret_cast<u32*>(o.scratch + u64(blockIdx.x) * SCRATCH) +
+             (ptx::thread() / 32 * TABLE + (e - 1) * LIMBS + ptx::thread() % 32);
     };
     const auto restore = [&](u32 e, Limbs& to) {
+      const u32* const from = power(e);
       GPUINT_UNROLL(16)
-      for (u32 tile = 0; tile < TILES; ++tile) to[tile] = table[(e - 1) * LIMBS + tile * TILE_LIMBS];
+      for (u32 tile = 0; tile < TILES; ++tile) to[tile] = from[tile * TILE_LIMBS];
     };
     // One loop, so that there is one copy of the product. First it makes the powers; `made` is the
     // highest.
     u32 position = ceil_div(bits, k) - 1;  // of the lowest digit whose squarings have begun
-    u32 made = 1;
+    u32 made = 0;
     u32 squarings = 0;  // still to do for it
     u32 digit = 0;      // to multiply by after them, if not zero
     bool is_last = false;
-    save(1);
-    residues.set_factor(x);
     GPUINT_UNROLL(1)
     for (;;) {
-      if (made == powers) {
+      if (made >> k == 0) {
+        u32* const to = power(++made);
+        GPUINT_UNROLL(16)
+        for (u32 tile = 0; tile < TILES; ++tile) to[tile * TILE_LIMBS] = x[tile];
+        if (made == 1) residues.set_factor(x);
+        // The walk over the digits starts with the power of the top one.
+        if (made + 1 >> k != 0) {
+          made = 1u << k;
+          restore(exponent_digit<S>(exponent(), position, k), x);
+        }
+      }
+      if (made >> k != 0) {
         Limbs y;
         GPUINT_UNROLL(16)
         for (u32 tile = 0; tile < TILES; ++tile) y[tile] = x[tile];
@@ -180,10 +220,12 @@ struct FusedPowerMod : FusedFrame<S, T, T::KEPT, T::POWER_RESIDENT> {
         } else if (digit != 0) {
           restore(digit, y);
           digit = 0;
+        } else if (is_last) {
+          break;
         } else if (position > 0) {
           --position;
           squarings = k - 1;
-          digit = exponent_digit<S>(exponent, position, k);
+          digit = exponent_digit<S>(exponent(), position, k);
         } else {
           residues.set_one(y);
           is_last = true;
@@ -191,12 +233,6 @@ struct FusedPowerMod : FusedFrame<S, T, T::KEPT, T::POWER_RESIDENT> {
         residues.set_factor(y);
       }
       residues.multiply(x);
-      if (is_last) break;
-      if (made < powers) {
-        save(++made);
-        // The walk over the digits starts with the power of the top one.
-        if (made == powers) restore(exponent_digit<S>(exponent, position, k), x);
-      }
     }
   }
 };

@@ -39,13 +39,14 @@ namespace gpuint {
 template <class S>
 struct NormalisedDivisor {
   const u32* v;      // row of the record
-  const u32* y_end;  // end of its reciprocal
+  const u32* y_end;  // of its reciprocal
   u32 shift;         // s
 
   GPUINT_DEVICE explicit NormalisedDivisor(const Prepared<S>& prepared)
       : v(prepared.v()), y_end(prepared.y_end()), shift(S::BITS - prepared.bits()) {
-    static_assert(Record<S>::RECIPROCAL_IS_WHOLE, "LIMBS limbs of Y and one below, for every v");
+    static_assert(Record<S>::RECIPROCAL_IS_WHOLE, "N limbs of Y and one below, for every v");
   }
+  GPUINT_DEVICE const u32* y() const { return y_end - S::N; }
 };
 
 // Arithmetic modulo V in plain order. `multiply` takes any residue below R and a factor up to V.
@@ -64,21 +65,26 @@ struct Barrett : P {
     this->template begin_factors<Order::Plain>();
   }
 
-  // Limbs of a row shifted up; returns true if bits were lost.
-  GPUINT_DEVICE bool load(const u32* row, u32 distance, Limbs& x) const {
-    const u32 limbs = distance / 32, bits = distance % 32;
-    const auto limb = [&](u32 k) { return k < P::LIMBS ? __ldg(row + k) : 0u; };
+  // Reads a row in global memory moved up by whole limbs.
+  GPUINT_DEVICE void read(const u32* row, u32 limbs, Limbs& x) const {
     GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < TILES; ++tile) x[tile] = limb(tile * TILE_LIMBS + this->lane - limbs);
-    if (distance == 0) return false;
-    u32 lost = __funnelshift_l(x[TILES - 1], 0, bits);
-    if (this->lane != 31) lost = 0;
-    for (u32 k = P::LIMBS - limbs + this->lane; k < P::LIMBS; k += 32) lost |= __ldg(row + k);
+    for (u32 tile = 0; tile < TILES; ++tile) {
+      const u32 k = tile * TILE_LIMBS + this->lane - limbs;
+      x[tile] = k < P::LIMBS ? __ldg(row + k) : 0;  // negative places wrap
+    }
+  }
+
+  // Shifts a row that was read moved up by `shift` / 32 limbs, so that it is multiplied by 2^shift;
+  // returns true if bits were lost.
+  GPUINT_DEVICE bool normalise(const u32* row, Limbs& x) const {
+    if (shift == 0) return false;
+    u32 lost = this->lane == 31 ? __funnelshift_l(x[TILES - 1], 0, shift % 32) : 0;
+    for (u32 k = P::LIMBS - shift / 32 + this->lane; k < P::LIMBS; k += 32) lost |= __ldg(row + k);
     u32 below = 0;
     GPUINT_UNROLL(16)
     for (u32 tile = 0; tile < TILES; ++tile) {
       const u32 turned = __shfl_sync(~0u, x[tile], (this->lane + 31) % 32);
-      x[tile] = __funnelshift_l(this->lane == 0 ? below : turned, x[tile], bits);
+      x[tile] = __funnelshift_l(this->lane == 0 ? below : turned, x[tile], shift % 32);
       below = turned;
     }
     return __any_sync(~0u, lost != 0) != 0;
@@ -97,19 +103,14 @@ struct Barrett : P {
     }
   }
 
-  // V and Y.
+  // Puts V and Y, given v as `read` and the reciprocal, in A-form.
   template <class S>
-  GPUINT_DEVICE void set_divisor(const NormalisedDivisor<S>& divisor) {
-    Limbs x;
-    shift = divisor.shift;
-    load(divisor.v, shift, x);
-    this->template put_a<Order::Plain>(this->for_low(), x);
-    const u32* const y = divisor.y_end - P::LIMBS;
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < TILES; ++tile) x[tile] = __ldg(y + tile * TILE_LIMBS + this->lane);
-    this->template put_a<Order::Plain>(this->for_high(), x);
-    y_top = this->top_of_tile(x[TILES - 1]);
-    y_guard = __ldg(y - 1);
+  GPUINT_DEVICE void set_divisor(const NormalisedDivisor<S>& divisor, Limbs& v, const Limbs& y) {
+    normalise(divisor.v, v);
+    this->template put_a<Order::Plain>(this->for_low(), v);
+    this->template put_a<Order::Plain>(this->for_high(), y);
+    y_top = this->top_of_tile(y[TILES - 1]);
+    y_guard = __ldg(divisor.y() - 1);
     this->sync();
   }
 
