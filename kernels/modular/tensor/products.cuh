@@ -23,8 +23,10 @@
 // 2^15. Dropping the columns below the guard limb loses less than 255 n of its units:
 //     sum over k < 4 (LIMBS - 1) of n 255^2 256^k  <  255 n 256^(4 (LIMBS - 1)).
 #pragma once
-#include "core/group.cuh"
+#include "core/digits.cuh"
 #include "core/limbs.cuh"
+#include "core/lookahead.cuh"
+#include "core/math.cuh"
 #include "core/ptx.cuh"
 #include "mul/tensor/tile_carries.cuh"
 
@@ -121,8 +123,7 @@ struct FusedProducts {
   template <Order O>
   GPUINT_DEVICE void put_a(u32* a, const Limbs& x) const {
     each_limb<O>(x, 0, [&](u32 tile, u32 k, u32 limb, u32 below) {
-      *reinterpret_cast<uint2*>(a + 2 * k) =
-          make_uint2(__byte_perm(below, limb, 0x5432), limb);
+      *reinterpret_cast<uint2*>(a + 2 * k) = make_uint2(__byte_perm(below, limb, 0x5432), limb);
       if (is_top<O>(tile) && a != for_low()) a[2 * LIMBS] = limb >> 16;
     });
   }
@@ -157,9 +158,11 @@ struct FusedProducts {
     u32 rows[STEPS][LAST - FIRST + 1][4];
     GPUINT_DEVICE explicit KeptRows(const SharedRows& from) {
       GPUINT_UNROLL(4)
-      for (u32 step = 0; step < STEPS; ++step)
+      for (u32 step = 0; step < STEPS; ++step) {
         GPUINT_UNROLL(16)
-        for (u32 tile = FIRST; tile <= LAST; ++tile) from.read(step, tile, rows[step][tile - FIRST]);
+        for (u32 tile = FIRST; tile <= LAST; ++tile)
+          from.read(step, tile, rows[step][tile - FIRST]);
+      }
     }
     GPUINT_DEVICE void read(u32 step, u32 tile, u32 (&to)[4]) const {
       GPUINT_UNROLL(4)
@@ -168,7 +171,7 @@ struct FusedProducts {
   };
   // Rows that many products take.
   template <u32 FIRST, u32 LAST>
-  using Fixed = typename Either<KEPT, KeptRows<FIRST, LAST>, SharedRows>::Type;
+  using Fixed = typename Conditional<KEPT, KeptRows<FIRST, LAST>, SharedRows>::Type;
 
   template <Order O>
   GPUINT_DEVICE SharedRows rows(const u32* a) const {
@@ -194,7 +197,8 @@ struct FusedProducts {
       for (u32 tile = 0; tile < COUNT; ++tile) rows.read(step, tile, row[tile]);
       GPUINT_UNROLL(16)
       for (u32 m = 0; m < COUNT; ++m) {
-        const u32 column[2] = {at[m * TILE_LIMBS + 8 * step], *(at + m * TILE_LIMBS + 8 * step - 1)};
+        const u32* const from = at + (m * TILE_LIMBS + 8 * step);
+        const u32 column[2] = {*from, *(from - 1)};
         GPUINT_UNROLL(16)
         for (u32 tile = COUNT; tile-- > m;) ptx::mma(sums[tile], row[tile - m], column);
       }
@@ -211,10 +215,10 @@ struct FusedProducts {
       GPUINT_UNROLL(16)
       for (u32 m = 0; m < TILES; ++m) {
         rows.read(step, TILES - m, row[TILES - m]);
-        const u32 column[2] = {at[m * TILE_LIMBS + 8 * step], *(at + m * TILE_LIMBS + 8 * step - 1)};
+        const u32* const from = at + (m * TILE_LIMBS + 8 * step);
+        const u32 column[2] = {*from, *(from - 1)};
         GPUINT_UNROLL(16)
-        for (u32 tile = 0; tile <= m; ++tile)
-          ptx::mma(sums[tile], row[TILES + tile - m], column);
+        for (u32 tile = 0; tile <= m; ++tile) ptx::mma(sums[tile], row[TILES + tile - m], column);
       }
       if (step == 0) {
         rows.read(step, 0, row[0]);
@@ -234,12 +238,12 @@ struct FusedProducts {
       for (u32 tile = 0; tile <= TILES; ++tile) rows.read(step, tile, row[tile]);
       GPUINT_UNROLL(16)
       for (u32 m = 0; m < TILES; ++m) {
-        const u32 column[2] = {at[m * TILE_LIMBS + 8 * step], *(at + m * TILE_LIMBS + 8 * step - 1)};
+        const u32* const from = at + (m * TILE_LIMBS + 8 * step);
+        const u32 column[2] = {*from, *(from - 1)};
         GPUINT_UNROLL(16)
         for (u32 tile = TILES; tile-- > m;) ptx::mma(lower[tile], row[tile - m], column);
         GPUINT_UNROLL(16)
-        for (u32 tile = 0; tile <= m; ++tile)
-          ptx::mma(upper[tile], row[TILES + tile - m], column);
+        for (u32 tile = 0; tile <= m; ++tile) ptx::mma(upper[tile], row[TILES + tile - m], column);
       }
       if (step == 0) add_above(at, row, upper);
     }
@@ -286,10 +290,10 @@ struct FusedProducts {
       const bool takes_part = O == Order::Plain || tile > 0 || lane > 0;
       const u32 g = __ballot_sync(~0u, takes_part && minuend < subtrahend);
       const u32 p = __ballot_sync(~0u, takes_part && difference == 0);
-      const u64 sum = u64(g | p) + g + bit;
+      const CarryLookahead borrows(g, p, bit);
       if (O == Order::Turned && tile == 0) borrow = minuend < subtrahend, first = difference;
-      d[tile] = takes_part ? difference - ((static_cast<u32>(sum) ^ p) >> lane & 1) : difference;
-      bit = static_cast<u32>(sum >> 32);
+      d[tile] = takes_part ? difference - borrows.into(lane) : difference;
+      bit = borrows.out_of(32);
     }
     if constexpr (O == Order::Plain) return bit != 0;
     // The top limb is lane 0's.

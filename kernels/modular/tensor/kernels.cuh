@@ -1,46 +1,36 @@
 // MulMod, SquareMod and PowMod by the tensor cores at whole tiles of 1024 bits: a warp to a row,
-// residues in registers from product to product (fused_residues.cuh).
+// residues in registers from product to product (barrett.cuh, montgomery.cuh).
 //
 // A product of two operands of any length is one of Barrett's: b is shifted up with v, and T = a b
 // 2^s < V R leaves T mod V = 2^s (a b mod v). If neither operand fits the length of v, b stays as
 // it is, and a second product by 2^s follows.
 //
-// Powers of odd moduli are Montgomery's: Barrett's reduction of a R gives the first residue, and the
-// product by 1 the result. Those of even moduli are taken modulo V, and a product by 2^s reduces them
-// modulo v. Squares cost what products do, so windows (pow_mod.cuh) are as wide as there.
+// Powers of odd moduli are Montgomery's: Barrett's reduction of a R gives the first residue, and
+// the product by 1 the result. Those of even moduli are taken modulo V, and a product by 2^s
+// reduces them modulo v. Squares cost what products do, so windows (pow_mod.cuh) are as wide as
+// there.
 #pragma once
-#include "core/copy.cuh"
+#include "core/rows.cuh"
+#include "modular/modular.cuh"
 #include "modular/pow_mod.cuh"
-#include "modular/tensor/fused_residues.cuh"
-#include "mul/tensor/tensor.cuh"
+#include "modular/tensor/barrett.cuh"
+#include "modular/tensor/montgomery.cuh"
+#include "tuning/fused_modular.cuh"
 
 namespace gpuint {
 
-// What was fastest on an H200: warps that a multiprocessor has registers for.
-template <u32 TILES>
-struct MeasuredFused {
-  static constexpr bool SHARED_WIDE = TILES <= 8;
-  static constexpr u32 ROWS = 4;
-  // Reads the next row to the L2 cache.
-  static constexpr u32 AHEAD = 1;
-  static constexpr u32 RESIDENT = TILES <= 4 ? 20 : TILES <= 6 ? 16 : TILES <= 8 ? 12 : 8;
-  // Rows of the modulus stay in registers for powers of two tiles.
-  static constexpr bool KEPT = TILES == 2;
-  static constexpr u32 POWER_RESIDENT = KEPT ? 16 : RESIDENT;
-};
-
 // Rows dealt to warps with a grid stride.
-template <class S, class T, bool KEPT, u32 RESIDENT>
+template <class S, class Policy>
 struct FusedFrame {
   static_assert(is_fused_width(S::BITS), "whole tiles, in the registers of a warp");
   static constexpr u32 TILES = S::BITS / (8 * TILE_DIGITS);
-  using Products = FusedProducts<TILES, T::SHARED_WIDE, KEPT>;
+  using Products = FusedProducts<TILES, Policy::SHARED_WIDE, Policy::KEPT>;
   using Forms = typename Products::Forms;
   using Limbs = typename Products::Limbs;
-  static constexpr u32 ROWS = T::ROWS;
+  static constexpr u32 ROWS = Policy::ROWS;
   static constexpr u32 THREADS = 32 * ROWS;
   static constexpr u32 SHARED = ROWS * Forms::TOTAL * sizeof(u32);
-  static constexpr u32 MIN_BLOCKS = RESIDENT / ROWS;
+  static constexpr u32 MIN_BLOCKS = Policy::RESIDENT / ROWS;
 
   // This warp's, with zeros around its forms.
   GPUINT_DEVICE static Products products(unsigned char* shared) {
@@ -60,9 +50,9 @@ struct FusedFrame {
 
 // in[0] .. in[FACTORS - 1] = factors, in[2] = records, out[0] = their product mod v, or the square
 // of the only one.
-template <class S, u32 FACTORS, class T = MeasuredFused<S::BITS / (8 * TILE_DIGITS)>>
-struct FusedProductMod : FusedFrame<S, T, false, T::RESIDENT> {
-  using Base = FusedFrame<S, T, false, T::RESIDENT>;
+template <class S, u32 FACTORS, class Policy = FusedProductPolicy<S::BITS / (8 * TILE_DIGITS)>>
+struct FusedProductMod : FusedFrame<S, Policy> {
+  using Base = FusedFrame<S, Policy>;
   using Limbs = typename Base::Limbs;
   static constexpr u32 PERSISTENT = 1;
   static constexpr u32 SCRATCH = 0;
@@ -71,7 +61,7 @@ struct FusedProductMod : FusedFrame<S, T, false, T::RESIDENT> {
     bool is_set = false;
     Barrett<typename Base::Products> mod(Base::products(shared));
     Base::each_row(o, [&](u64 row) {
-      const NormalisedDivisor<S> divisor(Prepared<S>(o, row));
+      const FullDivisor<S> divisor(Prepared<S>(o, row));
       const u32* x_row = input_row<S>(o, 0, row);
       const u32* y_row = input_row<S>(o, FACTORS - 1, row);
       mod.shift = divisor.shift;
@@ -83,15 +73,15 @@ struct FusedProductMod : FusedFrame<S, T, false, T::RESIDENT> {
       }
       mod.read(y_row, divisor.shift / 32, y);
       mod.read(x_row, 0, x);
-      if (T::AHEAD != 0 && row + u64(gridDim.x) * Base::ROWS < o.rows)
+      if (Policy::AHEAD != 0 && row + u64(gridDim.x) * Base::ROWS < o.rows)
         prefetch(o, row + u64(gridDim.x) * Base::ROWS, mod.lane);
       mod.sync();  // the rows of the row before are done with
       if (!is_set) mod.set_divisor(divisor, v, reciprocal);
       is_set = (o.scalar & ONE_DIVISOR) != 0;
-      bool is_shifted = !mod.normalise(y_row, y);
+      bool is_shifted = !mod.normalize(y_row, y);
       if (FACTORS == 2 && !is_shifted) {
         mod.read(x_row, divisor.shift / 32, y);
-        is_shifted = !mod.normalise(x_row, y);
+        is_shifted = !mod.normalize(x_row, y);
         if (is_shifted) mod.read(y_row, 0, x);
       }
       if (!is_shifted) mod.read(y_row, 0, y);
@@ -123,9 +113,9 @@ struct FusedProductMod : FusedFrame<S, T, false, T::RESIDENT> {
 };
 
 // in[0] = a, in[1] = e, in[2] = records, out[0] = a^e mod v.
-template <class S, class T = MeasuredFused<S::BITS / (8 * TILE_DIGITS)>>
-struct FusedPowerMod : FusedFrame<S, T, T::KEPT, T::POWER_RESIDENT> {
-  using Base = FusedFrame<S, T, T::KEPT, T::POWER_RESIDENT>;
+template <class S, class Policy = FusedPowerPolicy<S::BITS / (8 * TILE_DIGITS)>>
+struct FusedPowerMod : FusedFrame<S, Policy> {
+  using Base = FusedFrame<S, Policy>;
   using Products = typename Base::Products;
   using Limbs = typename Base::Limbs;
   static constexpr u32 TILES = Base::TILES;
@@ -153,7 +143,7 @@ struct FusedPowerMod : FusedFrame<S, T, T::KEPT, T::POWER_RESIDENT> {
       }
       products.sync();  // the rows of the row before are done with
       Barrett<Products> barrett(products);
-      const NormalisedDivisor<S> divisor(prepared);
+      const FullDivisor<S> divisor(prepared);
       barrett.shift = divisor.shift;
       Limbs x, v, reciprocal;
       barrett.read(divisor.v, divisor.shift / 32, v);
@@ -236,5 +226,17 @@ struct FusedPowerMod : FusedFrame<S, T, T::KEPT, T::POWER_RESIDENT> {
     }
   }
 };
+
+template <class S>
+struct MulMod<S, TensorCore>
+    : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 2>,
+                  ProductMod<ModularPolicy<S, TensorCore>, 2>>::Type {};
+template <class S>
+struct SquareMod<S, TensorCore>
+    : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 1>,
+                  ProductMod<ModularPolicy<S, TensorCore>, 1>>::Type {};
+template <class S>
+struct PowMod<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedPowerMod<S>,
+                                           PowerMod<PowerPolicy<S, TensorCore>>>::Type {};
 
 }  // namespace gpuint

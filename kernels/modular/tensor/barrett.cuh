@@ -1,14 +1,14 @@
-// Residues of a warp modulo one divisor: three products of fused_products.cuh to a modular one.
+// Products modulo any divisor in plain order: a warp's wide product and two short ones.
 //
 // R = 2^32 LIMBS, G = R / 2^32 the weight of the guard limb, n = 4 LIMBS the bytes of a number.
 //
-// Barrett's reduction (P. Barrett, CRYPTO '86) for every divisor v. V = v 2^s is normalised, R / 2
+// Barrett's reduction (P. Barrett, CRYPTO '86) for every divisor v. V = v 2^s is normalized, R / 2
 // <= V < R, and Y a strict underestimate of R^2 / (2V) (prepare.cuh). For T = h R + l < V R:
 //     S = floor(h Y / G)           high tiles, base 4: the guard limb and LIMBS limbs
 //     q = floor(2 S / 2^32)        below R, and f / 2^32 the fraction that the floor drops
 //     r = l - q V mod R            low tiles
-// S also gets the two products of guard limbs that reach it: of Y below its LIMBS limbs with the top
-// of h, and of the top of l with the top of Y.
+// S also gets the two products of guard limbs that reach it: of Y below its LIMBS limbs with the
+// top of h, and of the top of l with the top of Y.
 //   Theorem. f <= 2^32 (T / V - q) < f + DELTA, DELTA = 2 (255 n + 8).
 //   Proof. T / V = 2 (R^2 / 2V) (T / R) / R, and every truncation goes down. In units of G, of
 //   (R^2 / 2V) (T / R) are lost: less than 255 n for the columns below the guard limb; less than 2
@@ -19,30 +19,20 @@
 // So T - q V is in [f, f + DELTA) V / 2^32. If f < 2^32 - DELTA, it is below V and r. Otherwise it
 // is within V / 4 of V, and T - q V >= V exactly if r - V mod R, which is near 0, has its top bit
 // clear.
-//
-// Montgomery's product (P. L. Montgomery, Math. Comp. 44, 1985) for odd divisors v < R, short ones
-// too, with v' = -1 / v mod R:
-//     t = x y mod R           low tiles, base 4
-//     m = t v' mod R          low tiles
-//     r = (x y + m v) / R     high tiles of both products in the same sums, base 4
-// x y + m v is 0 mod R, and what its columns below the guard limb add to it is less than 2 n 256 <
-// 2^32 (two products); so r = ceil(S / 2^32), S being the sum of the columns from the guard limb on.
-// r < R + v, and v is taken off only if r >= R: residues are any numbers below R. Multiplied by 1 a
-// residue becomes at most v.
 #pragma once
 #include "div/prepare.cuh"
-#include "modular/tensor/fused_products.cuh"
+#include "modular/tensor/products.cuh"
 
 namespace gpuint {
 
-// A prepared divisor, normalised to the whole width.
+// A prepared divisor, normalized to the whole width.
 template <class S>
-struct NormalisedDivisor {
+struct FullDivisor {
   const u32* v;      // row of the record
   const u32* y_end;  // of its reciprocal
   u32 shift;         // s
 
-  GPUINT_DEVICE explicit NormalisedDivisor(const Prepared<S>& prepared)
+  GPUINT_DEVICE explicit FullDivisor(const Prepared<S>& prepared)
       : v(prepared.v()), y_end(prepared.y_end()), shift(S::BITS - prepared.bits()) {
     static_assert(Record<S>::RECIPROCAL_IS_WHOLE, "N limbs of Y and one below, for every v");
   }
@@ -76,7 +66,7 @@ struct Barrett : P {
 
   // Shifts a row that was read moved up by `shift` / 32 limbs, so that it is multiplied by 2^shift;
   // returns true if bits were lost.
-  GPUINT_DEVICE bool normalise(const u32* row, Limbs& x) const {
+  GPUINT_DEVICE bool normalize(const u32* row, Limbs& x) const {
     if (shift == 0) return false;
     u32 lost = this->lane == 31 ? __funnelshift_l(x[TILES - 1], 0, shift % 32) : 0;
     for (u32 k = P::LIMBS - shift / 32 + this->lane; k < P::LIMBS; k += 32) lost |= __ldg(row + k);
@@ -96,7 +86,8 @@ struct Barrett : P {
     GPUINT_UNROLL(16)
     for (u32 tile = 0; tile < TILES; ++tile) {
       const u32 k = tile * TILE_LIMBS + this->lane;
-      const u32 next = tile + 1 < TILES ? __shfl_sync(~0u, x[tile + 1 < TILES ? tile + 1 : 0], 0) : 0;
+      const u32 next =
+          tile + 1 < TILES ? __shfl_sync(~0u, x[tile + 1 < TILES ? tile + 1 : 0], 0) : 0;
       const u32 turned = __shfl_sync(~0u, x[tile], (this->lane + 1) % 32);
       const u32 limb = __funnelshift_r(x[tile], this->lane == 31 ? next : turned, shift % 32);
       row[k >= limbs ? k - limbs : P::LIMBS - limbs + k] = k >= limbs ? limb : 0;
@@ -105,8 +96,8 @@ struct Barrett : P {
 
   // Puts V and Y, given v as `read` and the reciprocal, in A-form.
   template <class S>
-  GPUINT_DEVICE void set_divisor(const NormalisedDivisor<S>& divisor, Limbs& v, const Limbs& y) {
-    normalise(divisor.v, v);
+  GPUINT_DEVICE void set_divisor(const FullDivisor<S>& divisor, Limbs& v, const Limbs& y) {
+    normalize(divisor.v, v);
     this->template put_a<Order::Plain>(this->for_low(), v);
     this->template put_a<Order::Plain>(this->for_high(), y);
     y_top = this->top_of_tile(y[TILES - 1]);
@@ -118,7 +109,7 @@ struct Barrett : P {
     this->template put_a<Order::Plain>(this->template factor<Order::Plain>(), y);
   }
 
-  // 2^s, the normalised 1.
+  // 2^s, the normalized 1.
   GPUINT_DEVICE void set_one(Limbs& x) const {
     GPUINT_UNROLL(16)
     for (u32 tile = 0; tile < TILES; ++tile)
@@ -190,8 +181,9 @@ struct Barrett : P {
     P::clear(sums);
     this->add_low(this->low_rows(), sums);
     // l - q V = ~(~l + q V).
-    this->resolve([&](u32 tile) { return value_of_columns(sums[tile]) + static_cast<u32>(~low[tile]); },
-                  0, x);
+    this->resolve(
+        [&](u32 tile) { return value_of_columns(sums[tile]) + static_cast<u32>(~low[tile]); }, 0,
+        x);
     GPUINT_UNROLL(16)
     for (u32 tile = 0; tile < TILES; ++tile) x[tile] = ~x[tile];
     if (beneath << 1 >= 0u - DELTA) {
@@ -215,168 +207,6 @@ struct Barrett : P {
   }
   GPUINT_DEVICE u32 resolve_sums(const Sums& sums, u32 carry, Limbs& x) const {
     return this->resolve([&](u32 tile) { return value_of_columns(sums[tile]); }, carry, x);
-  }
-};
-
-// Residues times R modulo odd v, in turned order.
-template <class P>
-struct Montgomery : P {
-  using Limbs = typename P::Limbs;
-  using Sums = typename P::Sums;
-  static constexpr u32 TILES = P::Forms::LIMBS / TILE_LIMBS;
-  static_assert(2 * 4 * P::LIMBS * 256 < u64(1) << 32, "the guard limb takes what is below it");
-
-  // Rows of v and -1 / v for every product.
-  using High = typename P::template Fixed<0, TILES>;
-  using Low = typename P::template Fixed<0, TILES - 1>;
-  High high;
-  Low low;
-  u32 v_top;
-  u32 factor_top = 0;
-
-  GPUINT_DEVICE Montgomery(const P& products, const u32* v)
-      : P(products), high(set_modulus(v)), low(this->low_rows()) {
-    v_top = __ldg(v + P::LIMBS - 1);
-  }
-
-  // From plain to turned order.
-  GPUINT_DEVICE void turn(Limbs& x) const {
-    this->template each_limb<Order::Plain>(
-        x, this->top_of_tile(x[TILES - 1]),
-        [&](u32 tile, u32, u32, u32 below) { x[tile] = below; });
-  }
-
-  GPUINT_DEVICE void set_factor(const Limbs& y) {
-    this->template put_a<Order::Turned>(this->template factor<Order::Turned>(), y);
-    factor_top = y[0];
-  }
-
-  // 1, which takes R out of a residue.
-  GPUINT_DEVICE void set_one(Limbs& x) const {
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < TILES; ++tile) x[tile] = tile == 0 && this->lane == 1;
-  }
-
-  // x <- x y / R mod v.
-  GPUINT_DEVICE void multiply(Limbs& x) const {
-    this->sync();  // the factor is there, and nobody reads the columns any more
-    this->template put_b<Order::Turned>(x);
-    this->sync();
-    const auto rows = this->template rows<Order::Turned>(this->template factor<Order::Turned>());
-    u64 above = P::top_columns(factor_top, x[0]);  // of lane 0, as all that goes there
-    Sums upper;
-    P::clear(upper);
-    {
-      Sums lower;
-      P::clear(lower);
-      u32 carry;
-      if constexpr (P::SHARED_WIDE) {
-        this->add_wide(rows, lower, upper);
-        carry = resolve_sums(lower, x);
-      } else {
-        this->add_low(rows, lower);
-        carry = resolve_sums(lower, x);
-        this->add_high(rows, upper);
-      }
-      if (this->lane == 0) x[0] = static_cast<u32>(value_of_columns(upper[0])) + carry;
-    }
-    this->sync();
-    this->template put_b<Order::Turned>(x);
-    this->sync();
-    {
-      Sums lower;
-      P::clear(lower);
-      this->add_low(low, lower);
-      resolve_sums(lower, x);
-    }
-    this->sync();
-    this->template put_b<Order::Plain>(x);
-    above += P::top_columns(v_top, this->top_of_tile(x[TILES - 1]));
-    this->sync();
-    this->add_high(high, upper);
-    above += this->resolve(
-        [&](u32 tile) {
-          const u64 value = value_of_columns(upper[tile]);
-          return tile == 0 && this->lane == 0 ? value + ~0u : value;
-        },
-        0, x);
-    if (this->lane == 0) x[0] = static_cast<u32>(above);
-    if (__shfl_sync(~0u, static_cast<u32>(above >> 32), 0) != 0)
-      this->template subtract<Order::Turned>(x, this->for_high(), x);
-  }
-
-  // What `multiply` by 1 left, at most v, put below v, to a row in global memory.
-  GPUINT_DEVICE void store(const Limbs& x, u32* row) const {
-    Limbs d;
-    const bool less = this->template subtract<Order::Turned>(x, this->for_high(), d);
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < TILES; ++tile)
-      row[this->template index<Order::Turned>(tile)] = less ? x[tile] : d[tile];
-  }
-
- private:
-  GPUINT_DEVICE u32 resolve_sums(const Sums& sums, Limbs& x) const {
-    return this->resolve([&](u32 tile) { return value_of_columns(sums[tile]); }, 0, x);
-  }
-
-  // Puts v and -1 / v mod R in A-form. Newton's iteration: if v z = -1 + e, then z (v z + 2) is
-  // -1 / v times 1 - e^2. It begins with a limb and stays in the lowest tile as long as that holds
-  // the digits.
-  GPUINT_DEVICE typename P::SharedRows set_modulus(const u32* row) const {
-    const u32 v = __ldg(row);
-    u32 inverse = v;  // right for 3 bits, then 6, 12, 24, 48
-    GPUINT_UNROLL(4)
-    for (u32 i = 0; i < 4; ++i) inverse *= 2 - v * inverse;
-    Limbs x, z;
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < TILES; ++tile) {
-      x[tile] = __ldg(row + tile * TILE_LIMBS + this->lane);
-      z[tile] = tile == 0 && this->lane == 0 ? 0 - inverse : 0;
-    }
-    this->sync();
-    u32* const a = this->template factor<Order::Plain>();
-    this->template put_a<Order::Plain>(a, x);
-    GPUINT_UNROLL(1)
-    for (u32 limbs = 1; limbs < P::LIMBS; limbs *= 2) {
-      if (limbs < TILE_LIMBS)
-        improve<1>(a, z);
-      else
-        improve<TILES>(a, z);
-    }
-    this->template put_a<Order::Plain>(this->for_low(), z);
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < TILES; ++tile)
-      x[tile] = __ldg(row + this->template index<Order::Turned>(tile));
-    this->template put_a<Order::Turned>(this->for_high(), x);
-    this->template begin_factors<Order::Turned>();
-    this->sync();
-    return this->high_rows();
-  }
-
-  template <u32 COUNT>
-  GPUINT_DEVICE void improve(const u32* a, Limbs& z) const {
-    this->sync();
-    this->template put_b<Order::Plain>(z);
-    this->sync();
-    Limbs t;
-    {
-      Sums sums;
-      P::clear(sums);
-      this->template add_low<COUNT>(this->template rows<Order::Plain>(a), sums);
-      this->resolve(
-          [&](u32 tile) {
-            return value_of_columns(sums[tile]) + (tile == 0 && this->lane == 0 ? 2 : 0);
-          },
-          0, t);
-    }
-    this->template put_a<Order::Plain>(this->for_low(), t);
-    this->sync();
-    Sums sums;
-    P::clear(sums);
-    this->template add_low<COUNT>(this->low_rows(), sums);
-    resolve_sums(sums, z);
-    GPUINT_UNROLL(16)
-    for (u32 tile = COUNT; tile < TILES; ++tile) z[tile] = 0;
   }
 };
 

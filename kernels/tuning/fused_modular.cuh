@@ -1,0 +1,32 @@
+// Policies of modular arithmetic by fused int8 products (modular/tensor/kernels.cuh), a warp to a
+// row of TILES tiles of 1024 bits.
+//   SHARED_WIDE   the halves of a wide product read rows and columns together; longer rows have no
+//                 registers for the sums of both
+//   ROWS          of a block
+//   RESIDENT      warps that a multiprocessor has registers for
+//   AHEAD         1: the next row is brought to the L2 cache
+//   KEPT          rows of the modulus stay in registers from product to product
+#pragma once
+#include "core/platform.cuh"
+#include "tuning/steps.cuh"
+
+namespace gpuint {
+
+template <u32 TILES>
+struct FusedProductPolicy {
+  static constexpr bool SHARED_WIDE = TILES <= 8;
+  static constexpr bool KEPT = false;
+  static constexpr u32 ROWS = 4;
+  static constexpr u32 RESIDENT = by_size(TILES, {{4, 20}, {6, 12}, {8, 12}, {ANY, 8}});
+  static constexpr u32 AHEAD = 1;
+};
+
+template <u32 TILES>
+struct FusedPowerPolicy {
+  static constexpr bool SHARED_WIDE = TILES <= 8;
+  static constexpr bool KEPT = TILES == 2;
+  static constexpr u32 ROWS = 4;
+  static constexpr u32 RESIDENT = by_size(TILES, {{2, 16}, {3, 20}, {4, 16}, {8, 12}, {ANY, 8}});
+};
+
+}  // namespace gpuint
