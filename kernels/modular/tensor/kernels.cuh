@@ -228,13 +228,11 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
 };
 
 template <class S>
-struct MulMod<S, TensorCore>
-    : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 2>,
-                  ProductMod<ModularPolicy<S, TensorCore>, 2>>::Type {};
+struct MulMod<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 2>,
+                                           ProductMod<ModularPolicy<S, TensorCore>, 2>>::Type {};
 template <class S>
-struct SquareMod<S, TensorCore>
-    : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 1>,
-                  ProductMod<ModularPolicy<S, TensorCore>, 1>>::Type {};
+struct SquareMod<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 1>,
+                                              ProductMod<ModularPolicy<S, TensorCore>, 1>>::Type {};
 template <class S>
 struct PowMod<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedPowerMod<S>,
                                            PowerMod<PowerPolicy<S, TensorCore>>>::Type {};
