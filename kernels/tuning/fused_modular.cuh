@@ -1,5 +1,5 @@
 // Policies of modular arithmetic by fused int8 products (modular/tensor/kernels.cuh), a warp to a
-// row of TILES tiles of 1024 bits.
+// row of TILES tiles of 1024 bits. Measured on an H200, 2026-11-22.
 //   SHARED_WIDE   the halves of a wide product read rows and columns together; longer rows have no
 //                 registers for the sums of both
 //   ROWS          of a block
@@ -14,11 +14,11 @@ namespace gpuint {
 
 template <u32 TILES>
 struct FusedProductPolicy {
-  static constexpr bool SHARED_WIDE = TILES <= 8;
+  static constexpr bool SHARED_WIDE = TILES <= 6;
   static constexpr bool KEPT = false;
   static constexpr u32 ROWS = 4;
-  static constexpr u32 RESIDENT = by_size(TILES, {{4, 20}, {6, 12}, {8, 12}, {ANY, 8}});
-  static constexpr u32 AHEAD = 1;
+  static constexpr u32 RESIDENT = by_size(TILES, {{2, 24}, {4, 20}, {8, 12}, {ANY, 8}});
+  static constexpr u32 AHEAD = by_size(TILES, {{2, 1}, {4, 0}, {8, 1}, {ANY, 0}});
 };
 
 template <u32 TILES>

@@ -141,6 +141,7 @@ struct Montgomery : P {
       else
         improve<TILES>(a, z);
     }
+    this->sync();
     this->template put_a<Order::Plain>(this->for_low(), z);
     GPUINT_UNROLL(16)
     for (u32 tile = 0; tile < TILES; ++tile)
