@@ -1,11 +1,11 @@
 // Policies of modular arithmetic by fused int8 products (modular/tensor/kernels.cuh), a warp to a
 // row of TILES tiles of 1024 bits. Measured on an H200, 2026-11-22.
-//   SHARED_WIDE   the halves of a wide product read rows and columns together; longer rows have no
-//                 registers for the sums of both
-//   ROWS          of a block
-//   RESIDENT      warps that a multiprocessor has registers for
-//   AHEAD         1: the next row is brought to the L2 cache
-//   KEPT          rows of the modulus stay in registers from product to product
+//   SHARED_WIDE      the halves of a wide product read rows and columns together, where registers
+//                    hold the sums of both
+//   ROWS             of a block
+//   KEPT             rows of the modulus stay in registers from product to product
+//   RESIDENT_WARPS   that a multiprocessor has registers for
+//   PREFETCHES       the next row to the L2 cache
 #pragma once
 #include "core/platform.cuh"
 #include "tuning/steps.cuh"
@@ -17,8 +17,8 @@ struct FusedProductPolicy {
   static constexpr bool SHARED_WIDE = TILES <= 6;
   static constexpr bool KEPT = false;
   static constexpr u32 ROWS = 4;
-  static constexpr u32 RESIDENT = by_size(TILES, {{2, 24}, {4, 20}, {8, 12}, {ANY, 8}});
-  static constexpr u32 AHEAD = by_size(TILES, {{2, 1}, {4, 0}, {8, 1}, {ANY, 0}});
+  static constexpr u32 RESIDENT_WARPS = by_size(TILES, {{2, 24}, {4, 20}, {8, 12}, {ANY, 8}});
+  static constexpr bool PREFETCHES = TILES == 2 || (TILES > 4 && TILES <= 8);
 };
 
 template <u32 TILES>
@@ -26,7 +26,8 @@ struct FusedPowerPolicy {
   static constexpr bool SHARED_WIDE = TILES <= 8;
   static constexpr bool KEPT = TILES == 2;
   static constexpr u32 ROWS = 4;
-  static constexpr u32 RESIDENT = by_size(TILES, {{2, 16}, {3, 20}, {4, 16}, {8, 12}, {ANY, 8}});
+  static constexpr u32 RESIDENT_WARPS =
+      by_size(TILES, {{2, 16}, {3, 20}, {4, 16}, {8, 12}, {ANY, 8}});
 };
 
 }  // namespace gpuint

@@ -30,7 +30,7 @@ struct FusedFrame {
   static constexpr u32 ROWS = Policy::ROWS;
   static constexpr u32 THREADS = 32 * ROWS;
   static constexpr u32 SHARED = ROWS * Forms::TOTAL * sizeof(u32);
-  static constexpr u32 MIN_BLOCKS = Policy::RESIDENT / ROWS;
+  static constexpr u32 MIN_BLOCKS = Policy::RESIDENT_WARPS / ROWS;
 
   // This warp's, with zeros around its forms.
   GPUINT_DEVICE static Products products(unsigned char* shared) {
@@ -73,7 +73,7 @@ struct FusedProductMod : FusedFrame<S, Policy> {
       }
       mod.read(y_row, divisor.shift / 32, y);
       mod.read(x_row, 0, x);
-      if (Policy::AHEAD != 0 && row + u64(gridDim.x) * Base::ROWS < o.rows)
+      if (Policy::PREFETCHES && row + u64(gridDim.x) * Base::ROWS < o.rows)
         prefetch(o, row + u64(gridDim.x) * Base::ROWS, mod.lane);
       mod.sync();  // the rows of the row before are done with
       if (!is_set) mod.set_divisor(divisor, v, reciprocal);
