@@ -8,16 +8,19 @@
 //   PREFETCHES       the next row to the L2 cache
 #pragma once
 #include "core/platform.cuh"
+#include "tuning/architecture.cuh"
 #include "tuning/steps.cuh"
 
 namespace gpuint {
 
-template <u32 TILES>
+template <u32 TILES, Architecture A = ARCHITECTURE>
 struct FusedProductPolicy {
   static constexpr bool SHARED_WIDE = TILES <= 6;
   static constexpr bool KEPT = false;
   static constexpr u32 ROWS = 4;
-  static constexpr u32 RESIDENT_WARPS = by_size(TILES, {{2, 24}, {4, 20}, {8, 12}, {ANY, 8}});
+  static constexpr u32 OF_FOUR = A == Architecture::Sm90a ? 20 : 16;
+  static constexpr u32 RESIDENT_WARPS =
+      by_size(TILES, {{2, 24}, {3, 20}, {4, OF_FOUR}, {8, 12}, {ANY, 8}});
   static constexpr bool PREFETCHES = TILES == 2 || (TILES > 4 && TILES <= 8);
 };
 
