@@ -11,6 +11,7 @@
 #include "linear/shift.cuh"
 #include "modular/modular.cuh"
 #include "modular/pow_mod.cuh"
+#include "modular/tensor/kernels.cuh"
 #include "mul/karatsuba.cuh"
 #include "mul/mul.cuh"
 #include "mul/tensor/product.cuh"

@@ -36,6 +36,11 @@ namespace gpuint {
 
 constexpr u32 PREPARED_BLOCK = 16;
 
+// Widths of the modular kernels of modular/tensor.
+__host__ __device__ constexpr bool is_fused_width(u32 bits) {
+  return bits % 1024 == 0 && bits >= 2048 && bits <= 16384;
+}
+
 template <class S>
 struct Record {
   using Limb = typename S::Limb;
@@ -46,6 +51,12 @@ struct Record {
   // Words of the longest block of quotient by a divisor of n words.
   GPUINT_DEVICE static u32 longest_block(u32 n) {
     return max_of(n, min_of(max_of(n + n / 2, PREPARED_BLOCK), S::WORDS - n + 1));
+  }
+  // Words of the reciprocal of a divisor of n words. The kernels of modular/tensor take V of the
+  // whole width, whatever n is.
+  static constexpr bool RECIPROCAL_IS_WHOLE = is_fused_width(S::BITS);
+  GPUINT_DEVICE static u32 reciprocal_words(u32 n) {
+    return (RECIPROCAL_IS_WHOLE ? S::WORDS : longest_block(n)) + 1;
   }
   // The same of a dividend of W words at most, for every n: 3n / 2 and W - n + 1 meet at n = 2 (W +
   // 1) / 5.
@@ -105,7 +116,7 @@ struct GroupPrepare : Frame<typename Policy::Rows, InverseArena<Policy>::BYTES> 
         return;
       }
       const NormalizedDivisor<S> divisor(bits);
-      const u32 p = Record<S>::longest_block(divisor.words) + 1;
+      const u32 p = Record<S>::reciprocal_words(divisor.words);
       refine<S, typename Policy::Product>(group, arena, divisor, p);
       Limb* const record = static_cast<Limb*>(o.out[0]) + row * Record<S>::LIMBS;
       if (group.rank == 0) {

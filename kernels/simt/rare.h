@@ -29,7 +29,10 @@
   X(LaneCarry)             /* div/lanes/division.cuh: what goes to the next lane carries on */     \
   X(DigitSecondCorrection) /* div_digit.cuh: two words by one, the second correction */            \
   X(TileCarries)           /* tile_carries.cuh: a limb of a tile carries */                        \
-  X(TransformCarry) /* transform/ntt/product.cuh: what a thread is given runs over its word */
+  X(FusedCarries)          /* modular/tensor/products.cuh: a limb of a sum carries */              \
+  X(FusedLongOperands) /* modular/tensor/kernels.cuh: no operand fits the length of the divisor */ \
+  X(FusedQuotientInDoubt) /* modular/tensor/barrett.cuh: a quotient may be one too small */        \
+  X(TransformCarry)       /* transform/ntt/product.cuh: what a thread is given runs over its word */
 
 namespace gpuint::simt {
 

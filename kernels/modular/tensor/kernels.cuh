@@ -1,0 +1,240 @@
+// MulMod, SquareMod and PowMod by the tensor cores at whole tiles of 1024 bits: a warp to a row,
+// residues in registers from product to product (barrett.cuh, montgomery.cuh).
+//
+// A product of two operands of any length is one of Barrett's: b is shifted up with v, and T = a b
+// 2^s < V R leaves T mod V = 2^s (a b mod v). If neither operand fits the length of v, b stays as
+// it is, and a second product by 2^s follows.
+//
+// Powers of odd moduli are Montgomery's: Barrett's reduction of a R gives the first residue, and
+// the product by 1 the result. Those of even moduli are taken modulo V, and a product by 2^s
+// reduces them modulo v. Squares cost what products do, so windows (pow_mod.cuh) are as wide as
+// there.
+#pragma once
+#include "core/rows.cuh"
+#include "modular/modular.cuh"
+#include "modular/pow_mod.cuh"
+#include "modular/tensor/barrett.cuh"
+#include "modular/tensor/montgomery.cuh"
+#include "tuning/fused_modular.cuh"
+
+namespace gpuint {
+
+// Rows dealt to warps with a grid stride.
+template <class S, class Policy>
+struct FusedFrame {
+  static_assert(is_fused_width(S::BITS), "whole tiles, in the registers of a warp");
+  static constexpr u32 TILES = S::BITS / (8 * TILE_DIGITS);
+  using Products = FusedProducts<TILES, Policy::SHARED_WIDE, Policy::KEPT>;
+  using Forms = typename Products::Forms;
+  using Limbs = typename Products::Limbs;
+  static constexpr u32 ROWS = Policy::ROWS;
+  static constexpr u32 THREADS = 32 * ROWS;
+  static constexpr u32 SHARED = ROWS * Forms::TOTAL * sizeof(u32);
+  static constexpr u32 MIN_BLOCKS = Policy::RESIDENT_WARPS / ROWS;
+
+  // This warp's, with zeros around its forms.
+  GPUINT_DEVICE static Products products(unsigned char* shared) {
+    const Products own(reinterpret_cast<u32*>(shared) + threadIdx.x / 32 * Forms::TOTAL,
+                       threadIdx.x % 32);
+    own.clear();
+    return own;
+  }
+  template <class Work>
+  GPUINT_DEVICE static void each_row(const Operands& o, Work work) {
+    GPUINT_UNROLL(1)
+    for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x / 32; row < o.rows;
+         row += u64(gridDim.x) * ROWS)
+      work(row);
+  }
+};
+
+// in[0] .. in[FACTORS - 1] = factors, in[2] = records, out[0] = their product mod v, or the square
+// of the only one.
+template <class S, u32 FACTORS, class Policy = FusedProductPolicy<S::BITS / (8 * TILE_DIGITS)>>
+struct FusedProductMod : FusedFrame<S, Policy> {
+  using Base = FusedFrame<S, Policy>;
+  using Limbs = typename Base::Limbs;
+  static constexpr u32 PERSISTENT = 1;
+  static constexpr u32 SCRATCH = 0;
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    bool is_set = false;
+    Barrett<typename Base::Products> mod(Base::products(shared));
+    Base::each_row(o, [&](u64 row) {
+      const FullDivisor<S> divisor(Prepared<S>(o, row));
+      const u32* x_row = input_row<S>(o, 0, row);
+      const u32* y_row = input_row<S>(o, FACTORS - 1, row);
+      mod.shift = divisor.shift;
+      // All reads begin before any is waited for.
+      Limbs x, y, v, reciprocal;
+      if (!is_set) {
+        mod.read(divisor.v, divisor.shift / 32, v);
+        mod.read(divisor.y(), 0, reciprocal);
+      }
+      mod.read(y_row, divisor.shift / 32, y);
+      mod.read(x_row, 0, x);
+      if (Policy::PREFETCHES && row + u64(gridDim.x) * Base::ROWS < o.rows)
+        prefetch(o, row + u64(gridDim.x) * Base::ROWS, mod.lane);
+      mod.sync();  // the rows of the row before are done with
+      if (!is_set) mod.set_divisor(divisor, v, reciprocal);
+      is_set = (o.scalar & ONE_DIVISOR) != 0;
+      bool is_shifted = !mod.normalize(y_row, y);
+      if (FACTORS == 2 && !is_shifted) {
+        mod.read(x_row, divisor.shift / 32, y);
+        is_shifted = !mod.normalize(x_row, y);
+        if (is_shifted) mod.read(y_row, 0, x);
+      }
+      if (!is_shifted) mod.read(y_row, 0, y);
+      mod.put_below(y);
+      GPUINT_UNROLL(1)
+      for (;; is_shifted = true) {
+        mod.set_factor(y);
+        mod.multiply(x);
+        if (is_shifted) break;
+        GPUINT_RARE(FusedLongOperands);
+        mod.set_one(y);
+      }
+      mod.store(x, output_row<S>(o, 0, row));
+    });
+  }
+
+ private:
+  // A line of 32 limbs to a lane.
+  GPUINT_DEVICE static void prefetch(const Operands& o, u64 row, u32 lane) {
+    if (lane >= Base::TILES) return;
+    GPUINT_UNROLL(2)
+    for (u32 i = 0; i < FACTORS; ++i) ptx::prefetch(input_row<S>(o, i, row) + lane * TILE_LIMBS);
+    if ((o.scalar & ONE_DIVISOR) != 0) return;
+    const Prepared<S> prepared(o, row);
+    ptx::prefetch(prepared.v() + lane * TILE_LIMBS);
+    ptx::prefetch(prepared.y_end() - S::N + lane * TILE_LIMBS);
+    if (lane == 0) ptx::prefetch(prepared.record);
+  }
+};
+
+// in[0] = a, in[1] = e, in[2] = records, out[0] = a^e mod v.
+template <class S, class Policy = FusedPowerPolicy<S::BITS / (8 * TILE_DIGITS)>>
+struct FusedPowerMod : FusedFrame<S, Policy> {
+  using Base = FusedFrame<S, Policy>;
+  using Products = typename Base::Products;
+  using Limbs = typename Base::Limbs;
+  static constexpr u32 TILES = Base::TILES;
+  static constexpr u32 LIMBS = Products::LIMBS;
+  static constexpr u32 PERSISTENT = 0;
+  static constexpr u32 TABLE = ((1u << window_bits(S::BITS)) - 1) * LIMBS;  // limbs of a warp
+  static constexpr u32 SCRATCH = Base::ROWS * TABLE * sizeof(u32);
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    const Products products = Base::products(shared);
+    Base::each_row(o, [&](u64 row) {
+      // Asked where it is needed: an address kept from product to product would cost registers.
+      const auto exponent = [&] {
+        return input_row<S>(o, 1, (o.scalar & ONE_EXPONENT) != 0 ? 0 : row);
+      };
+      Group<32> group(nullptr);
+      const u32 bits = group.max(bits_seen<S>(group, exponent()));
+      const Prepared<S> prepared(o, row);
+      if (bits == 0) {
+        GPUINT_UNROLL(16)
+        for (u32 tile = 0; tile < TILES; ++tile)
+          output_row<S>(o, 0, row)[tile * TILE_LIMBS + products.lane] =
+              tile == 0 && products.lane == 0 && prepared.bits() > 1;
+        return;
+      }
+      products.sync();  // the rows of the row before are done with
+      Barrett<Products> barrett(products);
+      const FullDivisor<S> divisor(prepared);
+      barrett.shift = divisor.shift;
+      Limbs x, v, reciprocal;
+      barrett.read(divisor.v, divisor.shift / 32, v);
+      barrett.read(divisor.y(), 0, reciprocal);
+      barrett.read(input_row<S>(o, 0, row), 0, x);
+      barrett.set_divisor(divisor, v, reciprocal);
+      barrett.put_below(x);
+      if (__ldg(divisor.v) % 2 != 0) {
+        const Limbs zero = {};
+        barrett.reduce(zero, x);
+        Montgomery<Products> montgomery(products, divisor.v);
+        montgomery.turn(x);
+        raise(montgomery, x, exponent, bits, o);
+        montgomery.store(x, output_row<S>(o, 0, row));
+      } else {
+        raise(barrett, x, exponent, bits, o);
+        barrett.store(x, output_row<S>(o, 0, row));
+      }
+    });
+  }
+
+ private:
+  // x^e by windows, times what `set_one` says.
+  template <class Residues, class Exponent>
+  GPUINT_DEVICE static void raise(Residues& residues, Limbs& x, Exponent exponent, u32 bits,
+                                  const Operands& o) {
+    const u32 k = window_bits(bits);
+    // This lane's limbs of a power.
+    const auto power = [&](u32 e) {
+      return reinterpret_cast<u32*>(o.scratch + u64(blockIdx.x) * SCRATCH) +
+             (ptx::thread() / 32 * TABLE + (e - 1) * LIMBS + ptx::thread() % 32);
+    };
+    const auto restore = [&](u32 e, Limbs& to) {
+      const u32* const from = power(e);
+      GPUINT_UNROLL(16)
+      for (u32 tile = 0; tile < TILES; ++tile) to[tile] = from[tile * TILE_LIMBS];
+    };
+    // One loop, so that there is one copy of the product. First it makes the powers; `made` is the
+    // highest.
+    u32 position = ceil_div(bits, k) - 1;  // of the lowest digit whose squarings have begun
+    u32 made = 0;
+    u32 squarings = 0;  // still to do for it
+    u32 digit = 0;      // to multiply by after them, if not zero
+    bool is_last = false;
+    GPUINT_UNROLL(1)
+    for (;;) {
+      if (made >> k == 0) {
+        u32* const to = power(++made);
+        GPUINT_UNROLL(16)
+        for (u32 tile = 0; tile < TILES; ++tile) to[tile * TILE_LIMBS] = x[tile];
+        if (made == 1) residues.set_factor(x);
+        // The walk over the digits starts with the power of the top one.
+        if (made + 1 >> k != 0) {
+          made = 1u << k;
+          restore(exponent_digit<S>(exponent(), position, k), x);
+        }
+      }
+      if (made >> k != 0) {
+        Limbs y;
+        GPUINT_UNROLL(16)
+        for (u32 tile = 0; tile < TILES; ++tile) y[tile] = x[tile];
+        if (squarings > 0) {
+          --squarings;
+        } else if (digit != 0) {
+          restore(digit, y);
+          digit = 0;
+        } else if (is_last) {
+          break;
+        } else if (position > 0) {
+          --position;
+          squarings = k - 1;
+          digit = exponent_digit<S>(exponent(), position, k);
+        } else {
+          residues.set_one(y);
+          is_last = true;
+        }
+        residues.set_factor(y);
+      }
+      residues.multiply(x);
+    }
+  }
+};
+
+template <class S>
+struct MulMod<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 2>,
+                                           ProductMod<ModularPolicy<S, TensorCore>, 2>>::Type {};
+template <class S>
+struct SquareMod<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 1>,
+                                              ProductMod<ModularPolicy<S, TensorCore>, 1>>::Type {};
+template <class S>
+struct PowMod<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedPowerMod<S>,
+                                           PowerMod<PowerPolicy<S, TensorCore>>>::Type {};
+
+}  // namespace gpuint

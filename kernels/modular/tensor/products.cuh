@@ -1,0 +1,317 @@
+// Column sums of the products inside a modular multiplication, by the tensor cores: a warp holds
+// one number of TILES tiles in registers, a limb of each tile to a lane, and multiplies it by
+// numbers in shared memory.
+//
+// Tiles, rows and columns of an mma are those of toeplitz.cuh:
+//     c[k] = sum over s of A[row][s] B[s][col],   k = 128 tile + row + col - base,
+//     A[row][s] = a[128 tile + row - base - s],   B[s][col] = b[s + col],   s >= -13,
+// where block m has s = 128 m - 13 + 0 .. 128. With base 0 the tiles hold the limbs 0, 1, ... With
+// base 4 they begin one limb lower: lane l of tile i holds limb 32 i + l - 1, so that the sums of
+// the high tiles begin at the guard limb LIMBS - 1 and end below limb 2 LIMBS - 1. The columns of
+// that top limb are six byte products of the factors' top limbs (`top_columns`).
+//
+// A number whose tiles have base 4 stands turned: limb k in lane (k + 1) % 32 of tile (k + 1) / 32,
+// and the top limb in lane 0 of tile 0, where limb -1 would be. Turned numbers are multiplied and
+// subtracted like others; only shared and global memory have all limbs in order.
+//
+// Three numbers stand in shared memory in the form of A: the factor of the wide product, one for
+// high and one for low products. The number in registers is put there in the form of B. A vector of
+// rows is aligned if the number of limbs below it is even, so numbers for base 4 stand a limb
+// higher.
+//
+// Exactness: a sum has at most 2 n products of at most 255^2 for n = 4 LIMBS, below 2^32 up to n =
+// 2^15. Dropping the columns below the guard limb loses less than 255 n of its units:
+//     sum over k < 4 (LIMBS - 1) of n 255^2 256^k  <  255 n 256^(4 (LIMBS - 1)).
+#pragma once
+#include "core/digits.cuh"
+#include "core/limbs.cuh"
+#include "core/lookahead.cuh"
+#include "core/math.cuh"
+#include "core/ptx.cuh"
+#include "mul/tensor/tile_carries.cuh"
+
+namespace gpuint {
+
+// Order of the limbs of a number in registers.
+enum class Order { Plain, Turned };
+
+// Shared memory of a warp, in limbs.
+template <u32 TILES>
+struct FusedForms {
+  static constexpr u32 LIMBS = TILES * TILE_LIMBS;
+  // Each limb with the two bytes below it, and the limb itself; zeros below, and above where high
+  // tiles read.
+  static constexpr u32 BELOW_A = 2 * TILE_LIMBS;
+  static constexpr u32 LOW_A = BELOW_A + 2 * LIMBS;
+  static constexpr u32 HIGH_A = LOW_A + 2 * (TILE_LIMBS + 2);
+  // Bytes reversed, first of the number one byte higher, then of the number itself. The forms begin
+  // half of the banks apart.
+  static constexpr u32 BELOW_B = 4, ABOVE_B = 12;
+  static constexpr u32 B_FORM = round_up(BELOW_B + LIMBS + ABOVE_B - 16, 32) + 16;
+  static constexpr u32 TOTAL = round_up(2 * HIGH_A + LOW_A + 2 * B_FORM, WORD);
+};
+
+// A warp's products. SHARED_WIDE: the halves of a wide product read rows and columns together.
+// KEPT: rows of a modulus stay in registers.
+template <u32 TILES, bool SHARED_WIDE_, bool KEPT>
+struct FusedProducts {
+  static constexpr bool SHARED_WIDE = SHARED_WIDE_;
+  static constexpr u32 UNROLL = KEPT || TILES <= 4 ? 4 : TILES <= 8 ? 2 : 1;
+  using Forms = FusedForms<TILES>;
+  static constexpr u32 LIMBS = Forms::LIMBS;
+  static constexpr u32 STEPS = TILE_DIGITS / 32;
+  using Sums = u32[TILES][4];
+  using Limbs = u32[TILES];
+
+  u32* arena;
+  u32 lane;
+
+  GPUINT_DEVICE FusedProducts(u32* arena_, u32 lane_) : arena(arena_), lane(lane_) {}
+
+  // Zeros around all forms, once.
+  GPUINT_DEVICE void clear() const {
+    for (u32 i = lane; i < Forms::TOTAL; i += 32) arena[i] = 0;
+    sync();
+  }
+  GPUINT_DEVICE void sync() const { __syncwarp(); }
+
+  // Limb 0 of the A-forms: of the wide product's factor, and of those of high and low products.
+  template <Order O>
+  GPUINT_DEVICE u32* factor() const {
+    return arena + Forms::BELOW_A + (O == Order::Turned ? 2 : 0);
+  }
+  // Zeros around the factor of this order where one of the other order may have stood.
+  template <Order O>
+  GPUINT_DEVICE void begin_factors() const {
+    if (O == Order::Turned && lane < 2) arena[Forms::BELOW_A + lane] = 0;
+    if (O == Order::Plain && lane < 4) arena[Forms::BELOW_A + 2 * LIMBS + lane] = 0;
+  }
+  GPUINT_DEVICE u32* for_high() const { return arena + Forms::HIGH_A + Forms::BELOW_A + 2; }
+  GPUINT_DEVICE u32* for_low() const { return arena + 2 * Forms::HIGH_A + Forms::BELOW_A; }
+  GPUINT_DEVICE u32* columns() const {
+    return arena + 2 * Forms::HIGH_A + Forms::LOW_A + Forms::BELOW_B;
+  }
+
+  // Index of this lane's limb of a tile.
+  template <Order O>
+  GPUINT_DEVICE u32 index(u32 tile) const {
+    if constexpr (O == Order::Plain) return tile * TILE_LIMBS + lane;
+    return tile == 0 && lane == 0 ? LIMBS - 1 : tile * TILE_LIMBS + lane - 1;
+  }
+  // Broadcasts the top limb of a tile.
+  GPUINT_DEVICE u32 top_of_tile(u32 limb) const { return __shfl_sync(~0u, limb, 31); }
+
+  // Calls f(tile, k, limb, below) for this lane's limbs: limb k and the one below it, where
+  // `beneath` stands below limb 0.
+  template <Order O, class F>
+  GPUINT_DEVICE void each_limb(const Limbs& x, u32 beneath, F f) const {
+    u32 carried = O == Order::Plain ? beneath : top_of_tile(x[TILES - 1]);
+    GPUINT_UNROLL(16)
+    for (u32 tile = 0; tile < TILES; ++tile) {
+      const u32 turned = __shfl_sync(~0u, x[tile], (lane + 31) % 32);
+      u32 below = lane == 0 ? carried : turned;
+      if (O == Order::Turned && tile == 0 && lane == 1) below = beneath;
+      carried = turned;
+      f(tile, index<O>(tile), x[tile], below);
+    }
+  }
+  template <Order O>
+  GPUINT_DEVICE bool is_top(u32 tile) const {
+    return O == Order::Plain ? tile == TILES - 1 && lane == 31 : tile == 0 && lane == 0;
+  }
+
+  template <Order O>
+  GPUINT_DEVICE void put_a(u32* a, const Limbs& x) const {
+    each_limb<O>(x, 0, [&](u32 tile, u32 k, u32 limb, u32 below) {
+      *reinterpret_cast<uint2*>(a + 2 * k) = make_uint2(__byte_perm(below, limb, 0x5432), limb);
+      if (is_top<O>(tile) && a != for_low()) a[2 * LIMBS] = limb >> 16;
+    });
+  }
+  template <Order O>
+  GPUINT_DEVICE void put_b(const Limbs& x) const {
+    u32* const b = columns();
+    each_limb<O>(x, 0, [&](u32 tile, u32 k, u32 limb, u32 below) {
+      b[k] = __byte_perm(limb, below, 0x7012);
+      b[Forms::B_FORM + k] = __byte_perm(limb, 0, 0x0123);
+      if (is_top<O>(tile)) b[LIMBS] = limb & 0xff000000;
+    });
+  }
+  // 2 x + 1 if `beneath` is 2^31, 2 x if it is 0; for low products.
+  GPUINT_DEVICE void put_doubled(const Limbs& x, u32 beneath) const {
+    u32* const b = columns();
+    each_limb<Order::Turned>(x, beneath, [&](u32, u32 k, u32 limb, u32 below) {
+      b[k] = __byte_perm(__funnelshift_r(below, limb, 23), 0, 0x0123);
+      b[Forms::B_FORM + k] = __byte_perm(__funnelshift_l(below, limb, 1), 0, 0x0123);
+    });
+  }
+
+  // Rows of an A-form whose tiles have this base, read from shared memory.
+  struct SharedRows {
+    const u32* at;
+    GPUINT_DEVICE void read(u32 step, u32 tile, u32 (&rows)[4]) const {
+      load_word(at + 2 * TILE_LIMBS * tile - 16 * step, rows);
+    }
+  };
+  // The same in registers, for tiles FIRST .. LAST.
+  template <u32 FIRST, u32 LAST>
+  struct KeptRows {
+    u32 rows[STEPS][LAST - FIRST + 1][4];
+    GPUINT_DEVICE explicit KeptRows(const SharedRows& from) {
+      GPUINT_UNROLL(4)
+      for (u32 step = 0; step < STEPS; ++step) {
+        GPUINT_UNROLL(16)
+        for (u32 tile = FIRST; tile <= LAST; ++tile)
+          from.read(step, tile, rows[step][tile - FIRST]);
+      }
+    }
+    GPUINT_DEVICE void read(u32 step, u32 tile, u32 (&to)[4]) const {
+      GPUINT_UNROLL(4)
+      for (u32 i = 0; i < 4; ++i) to[i] = rows[step][tile - FIRST][i];
+    }
+  };
+  // Rows that many products take.
+  template <u32 FIRST, u32 LAST>
+  using Fixed = typename Conditional<KEPT, KeptRows<FIRST, LAST>, SharedRows>::Type;
+
+  template <Order O>
+  GPUINT_DEVICE SharedRows rows(const u32* a) const {
+    return {a + 2 * (4 * (lane / 4) + (O == Order::Turned ? 1 : 2)) - 4 * (lane % 4)};
+  }
+  GPUINT_DEVICE SharedRows high_rows() const { return rows<Order::Turned>(for_high()); }
+  GPUINT_DEVICE SharedRows low_rows() const { return rows<Order::Plain>(for_low()); }
+
+  GPUINT_DEVICE static void clear(Sums& sums) {
+    GPUINT_UNROLL(16)
+    for (u32 tile = 0; tile < TILES; ++tile)
+      sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0;
+  }
+
+  // Adds the columns of the low tiles, or of the lowest COUNT of them, to the sums.
+  template <u32 COUNT = TILES, class Rows>
+  GPUINT_DEVICE void add_low(const Rows& rows, Sums& sums) const {
+    const u32* const at = this_column();
+    GPUINT_UNROLL(UNROLL)
+    for (u32 step = 0; step < STEPS; ++step) {
+      u32 row[COUNT][4];
+      GPUINT_UNROLL(16)
+      for (u32 tile = 0; tile < COUNT; ++tile) rows.read(step, tile, row[tile]);
+      GPUINT_UNROLL(16)
+      for (u32 m = 0; m < COUNT; ++m) {
+        const u32* const from = at + (m * TILE_LIMBS + 8 * step);
+        const u32 column[2] = {*from, *(from - 1)};
+        GPUINT_UNROLL(16)
+        for (u32 tile = COUNT; tile-- > m;) ptx::mma(sums[tile], row[tile - m], column);
+      }
+    }
+  }
+
+  // The same of the high tiles.
+  template <class Rows>
+  GPUINT_DEVICE void add_high(const Rows& rows, Sums& sums) const {
+    const u32* const at = this_column();
+    GPUINT_UNROLL(UNROLL)
+    for (u32 step = 0; step < STEPS; ++step) {
+      u32 row[TILES + 1][4];
+      GPUINT_UNROLL(16)
+      for (u32 m = 0; m < TILES; ++m) {
+        rows.read(step, TILES - m, row[TILES - m]);
+        const u32* const from = at + (m * TILE_LIMBS + 8 * step);
+        const u32 column[2] = {*from, *(from - 1)};
+        GPUINT_UNROLL(16)
+        for (u32 tile = 0; tile <= m; ++tile) ptx::mma(sums[tile], row[TILES + tile - m], column);
+      }
+      if (step == 0) {
+        rows.read(step, 0, row[0]);
+        add_above(at, row, sums);
+      }
+    }
+  }
+
+  // Both halves of a product, whose rows and columns are read once.
+  template <class Rows>
+  GPUINT_DEVICE void add_wide(const Rows& rows, Sums& lower, Sums& upper) const {
+    const u32* const at = this_column();
+    GPUINT_UNROLL(UNROLL)
+    for (u32 step = 0; step < STEPS; ++step) {
+      u32 row[TILES + 1][4];
+      GPUINT_UNROLL(16)
+      for (u32 tile = 0; tile <= TILES; ++tile) rows.read(step, tile, row[tile]);
+      GPUINT_UNROLL(16)
+      for (u32 m = 0; m < TILES; ++m) {
+        const u32* const from = at + (m * TILE_LIMBS + 8 * step);
+        const u32 column[2] = {*from, *(from - 1)};
+        GPUINT_UNROLL(16)
+        for (u32 tile = TILES; tile-- > m;) ptx::mma(lower[tile], row[tile - m], column);
+        GPUINT_UNROLL(16)
+        for (u32 tile = 0; tile <= m; ++tile) ptx::mma(upper[tile], row[TILES + tile - m], column);
+      }
+      if (step == 0) add_above(at, row, upper);
+    }
+  }
+
+  // Makes limbs of sums: value(tile) is what this lane's columns amount to, at most 2^58, `carry`
+  // goes into the lowest limb. Returns, in lane 0, what goes into the limb above.
+  template <class Value>
+  GPUINT_DEVICE u32 resolve(Value value, u32 carry, Limbs& limbs) const {
+    u32 overflown = 0;  // bit of each tile
+    GPUINT_UNROLL(16)
+    for (u32 tile = 0; tile < TILES; ++tile) {
+      const u64 v = value(tile);
+      const u32 turned = __shfl_sync(~0u, static_cast<u32>(v >> 32), (lane + 31) % 32);
+      const u32 below = lane == 0 ? carry : turned;
+      carry = turned;
+      limbs[tile] = static_cast<u32>(v) + below;
+      if (limbs[tile] < below) overflown |= 1u << tile;
+    }
+    if (!__any_sync(~0u, overflown != 0)) return carry;
+    if (lane == 0) GPUINT_RARE(FusedCarries);
+    u32 bit = 0;
+    GPUINT_UNROLL(16)
+    for (u32 tile = 0; tile < TILES; ++tile)
+      limbs[tile] = ripple(limbs[tile], (overflown >> tile & 1) != 0, lane, bit);
+    return carry + bit;
+  }
+
+  // Columns 4 (2 LIMBS - 1) and up of a product, from the factors' top limbs.
+  GPUINT_DEVICE static u64 top_columns(u32 a, u32 b) {
+    return u64(a >> 24) * (b >> 8) + u64(a >> 16 & 255) * (b >> 16) + u64(a >> 8 & 255) * (b >> 24);
+  }
+
+  // d = x - z in order O, where z stands in A-form; returns true if z > x. d may be x.
+  template <Order O>
+  GPUINT_DEVICE bool subtract(const Limbs& x, const u32* z, Limbs& d) const {
+    u32 bit = 0;
+    bool borrow = false;
+    u32 first = 0;
+    GPUINT_UNROLL(16)
+    for (u32 tile = 0; tile < TILES; ++tile) {
+      const u32 minuend = x[tile], subtrahend = z[2 * index<O>(tile) + 1];
+      const u32 difference = minuend - subtrahend;
+      const bool takes_part = O == Order::Plain || tile > 0 || lane > 0;
+      const u32 g = __ballot_sync(~0u, takes_part && minuend < subtrahend);
+      const u32 p = __ballot_sync(~0u, takes_part && difference == 0);
+      const CarryLookahead borrows(g, p, bit);
+      if (O == Order::Turned && tile == 0) borrow = minuend < subtrahend, first = difference;
+      d[tile] = takes_part ? difference - borrows.into(lane) : difference;
+      bit = borrows.out_of(32);
+    }
+    if constexpr (O == Order::Plain) return bit != 0;
+    // The top limb is lane 0's.
+    borrow = borrow || first < bit;
+    if (lane == 0) d[0] -= bit;
+    return __shfl_sync(~0u, borrow ? 1u : 0u, 0) != 0;
+  }
+
+ private:
+  GPUINT_DEVICE const u32* this_column() const {
+    return columns() + lane / 4 % 2 * Forms::B_FORM + 2 * (lane % 4) + lane / 8 - 2;
+  }
+  // Of the block above b only the first 13 values of s meet digits.
+  GPUINT_DEVICE static void add_above(const u32* at, const u32 (&row)[TILES + 1][4], Sums& upper) {
+    const u32 column[2] = {at[LIMBS], *(at + LIMBS - 1)};
+    GPUINT_UNROLL(16)
+    for (u32 tile = 0; tile < TILES; ++tile) ptx::mma(upper[tile], row[tile], column);
+  }
+};
+
+}  // namespace gpuint

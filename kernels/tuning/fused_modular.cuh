@@ -1,0 +1,36 @@
+// Policies of modular arithmetic by fused int8 products (modular/tensor/kernels.cuh), a warp to a
+// row of TILES tiles of 1024 bits. Measured on an H200, 2026-11-22.
+//   SHARED_WIDE      the halves of a wide product read rows and columns together, where registers
+//                    hold the sums of both
+//   ROWS             of a block
+//   KEPT             rows of the modulus stay in registers from product to product
+//   RESIDENT_WARPS   that a multiprocessor has registers for
+//   PREFETCHES       the next row to the L2 cache
+#pragma once
+#include "core/platform.cuh"
+#include "tuning/architecture.cuh"
+#include "tuning/steps.cuh"
+
+namespace gpuint {
+
+template <u32 TILES, Architecture A = ARCHITECTURE>
+struct FusedProductPolicy {
+  static constexpr bool SHARED_WIDE = TILES <= 6;
+  static constexpr bool KEPT = false;
+  static constexpr u32 ROWS = 4;
+  static constexpr u32 OF_FOUR = A == Architecture::Sm90a ? 20 : 16;
+  static constexpr u32 RESIDENT_WARPS =
+      by_size(TILES, {{2, 24}, {3, 20}, {4, OF_FOUR}, {8, 12}, {ANY, 8}});
+  static constexpr bool PREFETCHES = TILES == 2 || (TILES > 4 && TILES <= 8);
+};
+
+template <u32 TILES>
+struct FusedPowerPolicy {
+  static constexpr bool SHARED_WIDE = TILES <= 8;
+  static constexpr bool KEPT = TILES == 2;
+  static constexpr u32 ROWS = 4;
+  static constexpr u32 RESIDENT_WARPS =
+      by_size(TILES, {{2, 16}, {3, 20}, {4, 16}, {8, 12}, {ANY, 8}});
+};
+
+}  // namespace gpuint
