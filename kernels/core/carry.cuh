@@ -36,7 +36,7 @@ GPUINT_DEVICE Carries resolve_carries(G& group, bool generate, bool propagate, u
     if (carry_in != 0 && p == group.mask >> (group.lane - group.rank) && group.rank == 0)
       GPUINT_RARE(CarryThroughWarp);
     tail = __shfl_sync(group.mask, tail, G::THREADS - 1, G::THREADS);
-    return {lanes.into(group.rank), lanes.out_of(G::THREADS), tail};
+    return {static_cast<u32>(lanes.into() >> group.rank) & 1, lanes.out_of(G::THREADS) & 1, tail};
   } else {
     const u32 generates = CarryLookahead(g, p).out_of(32);
     const u32 last_tail = __shfl_sync(~0u, tail, 31);
@@ -44,11 +44,11 @@ GPUINT_DEVICE Carries resolve_carries(G& group, bool generate, bool propagate, u
     const u32 warp_g = __ballot_sync(~0u, word & 1);
     const u32 warp_p = __ballot_sync(~0u, word & 2);
     const CarryLookahead warps(warp_g, warp_p, carry_in);
-    const u32 into_warp = warps.into(threadIdx.x / 32);
+    const u32 into_warp = static_cast<u32>(warps.into() >> (threadIdx.x / 32)) & 1;
     if (carry_in != 0 && group.rank == 0) GPUINT_RARE(CarryIntoRound);
     if (into_warp != 0 && p == ~0u && group.lane == 0) GPUINT_RARE(CarryThroughWarp);
-    return {CarryLookahead(g, p, into_warp).into(group.lane), warps.out_of(G::WARPS),
-            __shfl_sync(~0u, word, G::WARPS - 1) >> 2};
+    return {static_cast<u32>(CarryLookahead(g, p, into_warp).into() >> group.lane) & 1,
+            warps.out_of(G::WARPS) & 1, __shfl_sync(~0u, word, G::WARPS - 1) >> 2};
   }
 }
 

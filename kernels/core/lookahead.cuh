@@ -18,8 +18,11 @@ struct CarryLookahead {
   GPUINT_DEVICE CarryLookahead(u32 generate, u32 propagate_, u32 carry_in = 0)
       : sum(u64(generate | propagate_) + generate + carry_in), propagate(propagate_) {}
 
+  // Bit i: carry into chunk i.
+  GPUINT_DEVICE u64 into() const { return sum ^ propagate; }
+
   // Carry into chunk i, 0 or 1.
-  GPUINT_DEVICE u32 into(u32 i) const { return (static_cast<u32>(sum) ^ propagate) >> i & 1; }
+  GPUINT_DEVICE u32 into(u32 i) const { return static_cast<u32>(into()) >> i & 1; }
 
   // Carry out of the lowest `chunks` chunks, 0 or 1. No chunk above generates or propagates one.
   GPUINT_DEVICE u32 out_of(u32 chunks) const { return static_cast<u32>(sum >> chunks); }

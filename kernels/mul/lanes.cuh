@@ -69,7 +69,7 @@ struct LaneProduct {
         u32* const to = half_of_product<E>(o, first, half, N);
         if (to != nullptr)
           take(region(shared) + half * REGION, rows, to,
-               E == Extent::Wide && o.params.joined != 0 ? 2 * N : N);
+               E == Extent::Wide && o.params.joined == 1 ? 2 * N : N);
       }
       // A lane brings the next rows' words to where it has just taken these from.
     }

@@ -103,7 +103,7 @@ struct RowProduct : Frame<S, ProductArena<S, M, E>::BYTES> {
       Limb* high = nullptr;
       if constexpr (E == Extent::Wide) {
         high = output_row<S>(o, 1, row);
-        if (o.params.joined != 0) {
+        if (o.params.joined == 1) {
           low = output_row<S>(o, 0, 2 * row);
           high = low + S::N;
         }

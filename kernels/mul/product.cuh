@@ -20,7 +20,7 @@ struct SquareLow;
 template <Extent E>
 GPUINT_DEVICE u32* half_of_product(const Operands& o, u64 row, u32 half, u32 limbs) {
   u64 at = row * limbs;
-  if (E == Extent::Wide && o.params.joined != 0) {
+  if (E == Extent::Wide && o.params.joined == 1) {
     at += (row + half) * limbs;
     half = 0;
   }

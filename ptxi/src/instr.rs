@@ -78,19 +78,7 @@ pub(crate) enum Op {
         ty: Type,
         ftz: bool,
     },
-    /// `set`: a register result in the type given second.
-    Set {
-        cmp: Compare,
-        join: Join,
-        ty: Type,
-        to: Type,
-        ftz: bool,
-    },
     Selp(Type),
-    /// `slct`: a if c >= 0, else b; the type is that of c.
-    Slct {
-        ty: Type,
-    },
     Cvt {
         to: Type,
         from: Type,
@@ -103,7 +91,6 @@ pub(crate) enum Op {
         space: Space,
         to: bool,
     },
-    IsSpace(Space),
     Load {
         space: Space,
         ty: Type,
@@ -133,9 +120,6 @@ pub(crate) enum Op {
     },
     Warp(WarpOp),
     ActiveMask,
-    Clock {
-        bits: u32,
-    },
     Branch {
         target: u32,
     },
@@ -169,38 +153,19 @@ pub(crate) enum PredOp {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum IntOp {
     Add,
-    AddSat,
     Sub,
-    SubSat,
     MulLo,
     MulHi,
     MulWide,
     MadLo,
     MadHi,
-    MadHiSat,
     MadWide,
-    Mul24Lo,
-    Mul24Hi,
-    Mad24Lo,
-    Mad24Hi,
-    Sad,
     Div,
     Rem,
     Abs,
     Neg,
     Min,
     Max,
-    /// Four-way byte dot product; whether a and b are signed.
-    Dp4a {
-        a_signed: bool,
-        b_signed: bool,
-    },
-    /// Two-way 16 x 8 bit dot product over the low or high bytes of b.
-    Dp2a {
-        a_signed: bool,
-        b_signed: bool,
-        high: bool,
-    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -209,32 +174,17 @@ pub(crate) enum BitOp {
     Or,
     Xor,
     Not,
-    Cnot,
     Shl,
     Shr,
     Shf { left: bool, wrap: bool },
     Lop3 { table: u8 },
-    Prmt(Prmt),
+    Prmt,
     Bfe,
     Bfi,
     Bfind { shift: bool },
-    Bmsk { wrap: bool },
-    Szext { wrap: bool },
     Clz,
     Popc,
     Brev,
-    Fns,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Prmt {
-    Index,
-    Forward4,
-    Backward4,
-    Replicate8,
-    EdgeClampLeft,
-    EdgeClampRight,
-    Replicate16,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -254,17 +204,10 @@ pub(crate) enum FloatOp {
     Div,
     Rcp,
     Sqrt,
-    Rsqrt,
     Neg,
     Abs,
     Min { nan: bool },
     Max { nan: bool },
-    Ex2,
-    Lg2,
-    Sin,
-    Cos,
-    Tanh,
-    Copysign,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -334,10 +277,7 @@ pub(crate) enum WarpOp {
     Sync,
     Shfl(Shuffle),
     Vote(Vote),
-    MatchAny(Type),
-    MatchAll(Type),
     Redux(AtomicOp, Type),
-    Elect,
     /// Integer matrix product m16n8k`k`; signs of a and b.
     Mma {
         k: u8,
@@ -365,7 +305,6 @@ pub(crate) enum Vote {
     Ballot,
     Any,
     All,
-    Uniform,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

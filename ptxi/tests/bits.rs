@@ -9,7 +9,6 @@ fn logic() {
     check32("or.b32 %x0, %a0, %b0;", |a, b, _| a | b);
     check32("xor.b32 %x0, %a0, 0xff;", |a, _, _| a ^ 255);
     check32("not.b32 %x0, %a0;", |a, _, _| !a);
-    check32("cnot.b32 %x0, %a0;", |a, _, _| u32::from(a == 0));
     check64("and.b64 %x, %a, -8;", |a, _, _| a & !7);
     check64("not.b64 %x, %a;", |a, _, _| !a);
     check32("xor.b16 %xh, %ah, %bh; cvt.u32.u16 %x0, %xh;", |a, b, _| (a ^ b) & 0xffff);
@@ -60,27 +59,6 @@ fn prmt() {
             if selector & 8 != 0 { ((byte as i8) >> 7) as u8 } else { byte }
         }))
     });
-    check32("prmt.b32.f4e %x0, %a0, %b0, %c0;", |a, b, c| {
-        (common_pair(a, b) >> (8 * (c & 3))) as u32
-    });
-    check32("prmt.b32.b4e %x0, %a0, %b0, %c0;", |a, b, c| {
-        let v = bytes(a, b);
-        u32::from_le_bytes(std::array::from_fn(|i| v[((c & 3) as usize + 8 - i) % 8]))
-    });
-    check32("prmt.b32.rc8 %x0, %a0, %b0, %c0;", |a, _, c| (a >> (8 * (c & 3)) & 255) * 0x0101_0101);
-    check32("prmt.b32.ecl %x0, %a0, %b0, %c0;", |a, _, c| {
-        u32::from_le_bytes(std::array::from_fn(|i| a.to_le_bytes()[i.max(c as usize & 3)]))
-    });
-    check32("prmt.b32.ecr %x0, %a0, %b0, %c0;", |a, _, c| {
-        u32::from_le_bytes(std::array::from_fn(|i| a.to_le_bytes()[i.min(c as usize & 3)]))
-    });
-    check32("prmt.b32.rc16 %x0, %a0, %b0, %c0;", |a, _, c| {
-        (a >> (16 * (c & 1)) & 0xffff) * 0x1_0001
-    });
-}
-
-fn common_pair(a: u32, b: u32) -> u64 {
-    u64::from(b) << 32 | u64::from(a)
 }
 
 /// Bit by bit, as the ISA words it.
@@ -114,17 +92,6 @@ fn bit_fields() {
         let b = b & 0xffff_ffff;
         [places.fold(b, |out, k| out & !(1 << (start + k)) | (a >> k & 1) << (start + k)), 0]
     });
-    check32("bmsk.clamp.b32 %x0, %a0, %b0;", |a, b, _| {
-        (0..32)
-            .filter(|k| *k >= a && u64::from(*k) < u64::from(a.min(32)) + u64::from(b.min(32)))
-            .fold(0, |m, k| m | 1 << k)
-    });
-    check32("szext.clamp.s32 %x0, %a0, %b0;", |a, n, _| match n {
-        0 => 0,
-        1..32 => ((a << (32 - n)) as i32 >> (32 - n)) as u32,
-        _ => a,
-    });
-    check32("szext.wrap.u32 %x0, %a0, %b0;", |a, n, _| a & ((1u64 << (n & 31)) - 1) as u32);
 }
 
 #[test]
@@ -148,16 +115,6 @@ fn counting() {
         v.checked_ilog2().unwrap_or(u32::MAX)
     });
     check("bfind.u64 %x0, %a;", false, |[a, ..]| [a.checked_ilog2().unwrap_or(u32::MAX).into(), 0]);
-    check32("fns.b32 %x0, %a0, %b0, 2;", |a, base, _| {
-        let mut hits = (base..32).filter(|k| a >> k & 1 == 1);
-        hits.nth(1).unwrap_or(u32::MAX)
-    });
-    check32("fns.b32 %x0, %a0, %b0, -1;", |a, base, _| {
-        if base > 31 {
-            return u32::MAX;
-        }
-        (0..=base).rev().find(|k| a >> k & 1 == 1).unwrap_or(u32::MAX)
-    });
 }
 
 #[test]

@@ -10,8 +10,6 @@ fn add_sub_neg_abs() {
     check32("sub.s32 %x0, %a0, %b0;", |a, b, _| a.wrapping_sub(b));
     check32("neg.s32 %x0, %a0;", |a, _, _| a.wrapping_neg());
     check32("abs.s32 %x0, %a0;", |a, _, _| (a as i32).wrapping_abs() as u32);
-    check32("add.sat.s32 %x0, %a0, %b0;", |a, b, _| (a as i32).saturating_add(b as i32) as u32);
-    check32("sub.sat.s32 %x0, %a0, %b0;", |a, b, _| (a as i32).saturating_sub(b as i32) as u32);
     check64("add.u64 %x, %a, %b;", |a, b, _| a.wrapping_add(b));
     check64("sub.s64 %x, %a, %b;", |a, b, _| a.wrapping_sub(b));
     check64("neg.s64 %x, %a;", |a, _, _| a.wrapping_neg());
@@ -47,11 +45,6 @@ fn products() {
     check32("mul.hi.u16 %xh, %ah, %bh; cvt.u32.u16 %x0, %xh;", |a, b, _| {
         ((a & 0xffff) * (b & 0xffff)) >> 16
     });
-    check32("mul24.lo.u32 %x0, %a0, %b0;", |a, b, _| (a << 8 >> 8).wrapping_mul(b << 8 >> 8));
-    check32("mul24.hi.s32 %x0, %a0, %b0;", |a, b, _| {
-        let v = |x: u32| i64::from((x << 8) as i32 >> 8);
-        ((v(a) * v(b)) >> 16) as u32
-    });
 }
 
 #[test]
@@ -59,9 +52,6 @@ fn multiply_add() {
     check32("mad.lo.s32 %x0, %a0, %b0, %c0;", |a, b, c| a.wrapping_mul(b).wrapping_add(c));
     check32("mad.hi.u32 %x0, %a0, %b0, %c0;", |a, b, c| {
         (((u64::from(a) * u64::from(b)) >> 32) as u32).wrapping_add(c)
-    });
-    check32("mad.hi.sat.s32 %x0, %a0, %b0, %c0;", |a, b, c| {
-        (((i64::from(a as i32) * i64::from(b as i32)) >> 32) as i32).saturating_add(c as i32) as u32
     });
     check64("mad.lo.u64 %x, %a, %b, %c;", |a, b, c| a.wrapping_mul(b).wrapping_add(c));
     check64("mad.hi.s64 %x, %a, %b, %c;", |a, b, c| {
@@ -73,11 +63,6 @@ fn multiply_add() {
     check64("mad.wide.s32 %x, %a0, %b0, %c;", |a, b, c| {
         ((i64::from(a as i32) * i64::from(b as i32)) as u64).wrapping_add(c)
     });
-    check32("mad24.lo.u32 %x0, %a0, %b0, %c0;", |a, b, c| {
-        (a << 8 >> 8).wrapping_mul(b << 8 >> 8).wrapping_add(c)
-    });
-    check32("sad.s32 %x0, %a0, %b0, %c0;", |a, b, c| (a as i32).abs_diff(b as i32).wrapping_add(c));
-    check64("sad.u64 %x, %a, %b, %c;", |a, b, c| a.abs_diff(b).wrapping_add(c));
 }
 
 #[test]
@@ -112,26 +97,6 @@ fn extrema() {
 }
 
 #[test]
-fn dot_products() {
-    let bytes = |v: u32| v.to_le_bytes();
-    check32("dp4a.u32.u32 %x0, %a0, %b0, %c0;", |a, b, c| {
-        let terms = bytes(a).into_iter().zip(bytes(b)).map(|(x, y)| u32::from(x) * u32::from(y));
-        terms.sum::<u32>().wrapping_add(c)
-    });
-    check32("dp4a.s32.u32 %x0, %a0, %b0, %c0;", |a, b, c| {
-        let terms = bytes(a).into_iter().zip(bytes(b));
-        let sum: i32 = terms.map(|(x, y)| i32::from(x as i8) * i32::from(y)).sum();
-        (sum as u32).wrapping_add(c)
-    });
-    check32("dp2a.hi.u32.s32 %x0, %a0, %b0, %c0;", |a, b, c| {
-        let y = bytes(b);
-        let sum = i64::from(a & 0xffff) * i64::from(y[2] as i8)
-            + i64::from(a >> 16) * i64::from(y[3] as i8);
-        (sum as u32).wrapping_add(c)
-    });
-}
-
-#[test]
 fn comparison_and_selection() {
     type Relation = (&'static str, fn(i128, i128) -> bool);
     let relations: [Relation; 6] = [
@@ -154,9 +119,6 @@ fn comparison_and_selection() {
         });
         check64(&format!("setp.{word}.s64 %p, %a, %b; selp.b64 %x, %c, 5, %p;"), |a, b, c| {
             if holds((a as i64).into(), (b as i64).into()) { c } else { 5 }
-        });
-        check(&format!("set.{word}.u32.u64 %x0, %a, %b;"), false, |[a, b, _, _]| {
-            [if holds(a.into(), b.into()) { 0xffff_ffff } else { 0 }, 0]
         });
     }
 }
@@ -182,7 +144,6 @@ fn joined_comparison() {
             [(ge ^ other).into(), (!ge ^ other).into()]
         },
     );
-    check32("slct.u32.s32 %x0, %a0, %b0, %c0;", |a, b, c| if c as i32 >= 0 { a } else { b });
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(super) fn decode<'a>(
             x.op = Op::Return;
         }
         ("exit", []) => x.op = Op::Exit,
-        ("trap" | "brkpt", []) => x.op = Op::Trap,
+        ("trap", []) => x.op = Op::Trap,
         ("bar", [mask]) if m.take("warp") => {
             if !m.take("sync") {
                 return Err(m.unsupported());
@@ -60,19 +60,15 @@ pub(super) fn decode<'a>(
             x.op = Op::ActiveMask;
             b.dst(x, d, 32)?;
         }
-        ("shfl" | "vote" | "match" | "redux" | "elect" | "mma" | "ldmatrix", _) => {
+        ("shfl" | "vote" | "redux" | "mma" | "ldmatrix", _) => {
             warp(b, raw, m, x)?;
         }
         // Nothing here is cached or reordered, so hints and fences do nothing.
-        (
-            "membar" | "fence" | "nanosleep" | "prefetch" | "prefetchu" | "discard"
-            | "applypriority",
-            _,
-        ) => {
+        ("membar" | "fence" | "prefetch", _) => {
             m.ignore_all();
             x.op = Op::Nop;
         }
-        ("bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "activemask", _) => {
+        ("bra" | "brx" | "ret" | "exit" | "trap" | "activemask", _) => {
             return Err(operand_count(raw));
         }
         _ => return Ok(false),
@@ -238,12 +234,8 @@ fn warp<'a>(
             WarpOp::Shfl(mode)
         }
         ("vote", [d, p, mask]) => {
-            let vote = m.need(&[
-                ("ballot", Vote::Ballot),
-                ("any", Vote::Any),
-                ("all", Vote::All),
-                ("uni", Vote::Uniform),
-            ])?;
+            let vote =
+                m.need(&[("ballot", Vote::Ballot), ("any", Vote::Any), ("all", Vote::All)])?;
             m.ty()?;
             if vote == Vote::Ballot {
                 b.dst(x, d, 32)?;
@@ -254,14 +246,6 @@ fn warp<'a>(
             b.src(x, mask, U32)?;
             WarpOp::Vote(vote)
         }
-        ("match", [d, a, mask]) => {
-            let any = m.need(&[("any", true), ("all", false)])?;
-            let ty = m.int()?;
-            b.dst_pair(x, d, 32)?;
-            b.src(x, a, ty)?;
-            b.src(x, mask, U32)?;
-            if any { WarpOp::MatchAny(ty) } else { WarpOp::MatchAll(ty) }
-        }
         ("redux", [d, a, mask]) => {
             let op = m.need(&ATOMICS[..6])?;
             let ty = m.int32()?;
@@ -269,11 +253,6 @@ fn warp<'a>(
             b.src(x, a, ty)?;
             b.src(x, mask, U32)?;
             WarpOp::Redux(op, ty)
-        }
-        ("elect", [d, mask]) => {
-            b.dst_pair(x, d, 32)?;
-            b.src(x, mask, U32)?;
-            WarpOp::Elect
         }
         ("mma", [d, a, c, e]) => mma(b, m, x, [d, a, c, e])?,
         ("ldmatrix", [d, a]) => {

@@ -49,7 +49,7 @@ pub(super) fn decode<'a>(
     x: &mut Instr,
 ) -> Result<bool, Error> {
     match (raw.head, raw.operands.as_slice()) {
-        ("ld" | "ldu", [d, a]) => {
+        ("ld", [d, a]) => {
             let (space, ty, count, strong) = access(m)?;
             x.op = Op::Load { space, ty, count, strong };
             b.dsts(x, d, ty.bits())?;
@@ -79,13 +79,8 @@ pub(super) fn decode<'a>(
             b.dst(x, d, 64)?;
             b.src(x, s, Type::U64)?;
         }
-        ("isspacep", [p, s]) => {
-            x.op = Op::IsSpace(m.need(&SPACES)?);
-            b.pred_dst(x, 0, p)?;
-            b.src(x, s, Type::U64)?;
-        }
         ("cp", operands) => return copy(b, raw, m, x, operands),
-        ("ld" | "ldu" | "st" | "atom" | "red" | "cvta" | "isspacep", _) => {
+        ("ld" | "st" | "atom" | "red" | "cvta", _) => {
             return Err(operand_count(raw));
         }
         _ => return Ok(false),

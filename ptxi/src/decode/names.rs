@@ -71,16 +71,11 @@ fn store(space: Space) -> Class {
 pub(crate) fn class(op: &Op) -> Class {
     match op {
         Op::Nop | Op::Trap => Class::Other,
-        Op::Mov(_) | Op::Pack { .. } | Op::Unpack { .. } | Op::Cvta { .. } | Op::Clock { .. } => {
-            Class::Move
-        }
-        Op::Pred(_) | Op::Setp { .. } | Op::Set { .. } | Op::Selp(_) | Op::Slct { .. } => {
-            Class::Compare
-        }
-        Op::IsSpace(_) => Class::Compare,
+        Op::Mov(_) | Op::Pack { .. } | Op::Unpack { .. } | Op::Cvta { .. } => Class::Move,
+        Op::Pred(_) | Op::Setp { .. } | Op::Selp(_) => Class::Compare,
         Op::Int(op, _) => match op {
             IntOp::Div | IntOp::Rem => Class::IntDiv,
-            IntOp::Add | IntOp::AddSat | IntOp::Sub | IntOp::SubSat | IntOp::Sad => Class::IntAdd,
+            IntOp::Add | IntOp::Sub => Class::IntAdd,
             IntOp::Abs | IntOp::Neg | IntOp::Min | IntOp::Max => Class::IntAdd,
             _ => Class::IntMul,
         },

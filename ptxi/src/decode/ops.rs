@@ -6,7 +6,7 @@ use super::modifiers::Modifiers;
 use crate::ast::{Operand, Raw};
 use crate::error::Error;
 use crate::instr::{
-    BitOp, CarryOp, Compare, CvtMode, FloatOp, Instr, IntOp, Join, Op, PredOp, Prmt, Round,
+    BitOp, CarryOp, Compare, CvtMode, FloatOp, Instr, IntOp, Join, Op, PredOp, Round,
 };
 use crate::types::Type;
 
@@ -25,7 +25,7 @@ const INTEGER: [(&str, IntOp); 6] = [
     ("max", IntOp::Max),
 ];
 
-const FLOAT: [(&str, FloatOp); 16] = [
+const FLOAT: [(&str, FloatOp); 10] = [
     ("add", FloatOp::Add),
     ("sub", FloatOp::Sub),
     ("mul", FloatOp::Mul),
@@ -34,14 +34,8 @@ const FLOAT: [(&str, FloatOp); 16] = [
     ("div", FloatOp::Div),
     ("rcp", FloatOp::Rcp),
     ("sqrt", FloatOp::Sqrt),
-    ("rsqrt", FloatOp::Rsqrt),
     ("neg", FloatOp::Neg),
     ("abs", FloatOp::Abs),
-    ("ex2", FloatOp::Ex2),
-    ("lg2", FloatOp::Lg2),
-    ("sin", FloatOp::Sin),
-    ("cos", FloatOp::Cos),
-    ("tanh", FloatOp::Tanh),
 ];
 
 const COMPARE: [(&str, Compare); 18] = [
@@ -77,7 +71,7 @@ pub(super) fn decode<'a>(
     let ops = &raw.operands;
     match raw.head {
         "add" | "sub" | "addc" | "subc" => add_sub(b, raw, m, x)?,
-        "mul" | "mad" | "madc" | "mul24" | "mad24" => multiply(b, raw, m, x)?,
+        "mul" | "mad" | "madc" => multiply(b, raw, m, x)?,
         "div" | "rem" | "abs" | "neg" | "min" | "max" => {
             let ty = m.ty()?;
             if ty.float() {
@@ -90,31 +84,13 @@ pub(super) fn decode<'a>(
                 simple(b, raw, x, ty.bits(), &[ty; 2][..arity])?;
             }
         }
-        "fma" | "rcp" | "sqrt" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" | "copysign" => {
+        "fma" | "rcp" | "sqrt" => {
             let ty = m.ty()?;
             float(b, raw, m, x, ty)?;
         }
-        "sad" => {
-            let ty = m.int()?;
-            x.op = Op::Int(IntOp::Sad, ty);
-            simple(b, raw, x, ty.bits(), &[ty; 3])?;
-        }
-        "dp4a" | "dp2a" => {
-            let high = raw.head == "dp2a" && m.need(&[("lo", false), ("hi", true)])?;
-            let (a_signed, b_signed) = (m.int32()?.signed(), m.int32()?.signed());
-            x.op = Op::Int(
-                if raw.head == "dp4a" {
-                    IntOp::Dp4a { a_signed, b_signed }
-                } else {
-                    IntOp::Dp2a { a_signed, b_signed, high }
-                },
-                Type::U32,
-            );
-            simple(b, raw, x, 32, &[Type::U32; 3])?;
-        }
         "and" | "or" | "xor" | "not" => logic(b, raw, m, x)?,
-        "cnot" | "shl" | "shr" | "clz" | "popc" | "brev" | "bfe" | "bfi" | "bfind" | "bmsk"
-        | "szext" | "fns" | "shf" | "lop3" | "prmt" => bits(b, raw, m, x)?,
+        "shl" | "shr" | "clz" | "popc" | "brev" | "bfe" | "bfi" | "bfind" | "shf" | "lop3"
+        | "prmt" => bits(b, raw, m, x)?,
         "setp" => {
             let (cmp, join, ty) = comparison(m)?;
             let ftz = m.take("ftz");
@@ -131,17 +107,6 @@ pub(super) fn decode<'a>(
             }
             compared(b, raw, x, rest, join, ty)?;
         }
-        "set" => {
-            let (cmp, join, to) = comparison(m)?;
-            let ty = m.ty()?;
-            let ftz = m.take("ftz");
-            x.op = Op::Set { cmp, join, ty, to, ftz };
-            let [d, rest @ ..] = ops.as_slice() else {
-                return Err(operand_count(raw));
-            };
-            b.dst(x, d, to.bits())?;
-            compared(b, raw, x, rest, join, ty)?;
-        }
         "selp" => {
             let ty = m.ty()?;
             x.op = Op::Selp(ty);
@@ -152,15 +117,6 @@ pub(super) fn decode<'a>(
             b.src(x, a, ty)?;
             b.src(x, c, ty)?;
             b.pred_src(x, 0, p)?;
-        }
-        "slct" => {
-            m.take("ftz");
-            let (ty, sign) = (m.ty()?, m.ty()?);
-            if !matches!(sign, Type::S32 | Type::F32) {
-                return Err(m.unsupported());
-            }
-            x.op = Op::Slct { ty: sign };
-            simple(b, raw, x, ty.bits(), &[ty, ty, sign])?;
         }
         "cvt" => convert(b, raw, m, x)?,
         "mov" => mov(b, raw, m, x)?,
@@ -218,13 +174,7 @@ fn add_sub<'a>(
         let op = if sub { CarryOp::Sub } else { CarryOp::Add };
         x.op = Op::Carry { op, ty, reads, writes };
     } else {
-        let op = match (sub, ty == Type::S32 && m.take("sat")) {
-            (false, false) => IntOp::Add,
-            (false, true) => IntOp::AddSat,
-            (true, false) => IntOp::Sub,
-            (true, true) => IntOp::SubSat,
-        };
-        x.op = Op::Int(op, ty);
+        x.op = Op::Int(if sub { IntOp::Sub } else { IntOp::Add }, ty);
     }
     simple(b, raw, x, ty.bits(), &[ty; 2])
 }
@@ -250,12 +200,6 @@ fn multiply<'a>(
         }
         let op = if part == 0 { CarryOp::MadLo } else { CarryOp::MadHi };
         Op::Carry { op, ty, reads, writes }
-    } else if raw.head.ends_with("24") {
-        if ty.bits() != 32 || part == 2 {
-            return Err(m.unsupported());
-        }
-        let ops = [[IntOp::Mul24Lo, IntOp::Mul24Hi], [IntOp::Mad24Lo, IntOp::Mad24Hi]];
-        Op::Int(ops[usize::from(add)][part], ty)
     } else {
         if part == 2 {
             out = match ty {
@@ -270,11 +214,7 @@ fn multiply<'a>(
             [IntOp::MulLo, IntOp::MulHi, IntOp::MulWide],
             [IntOp::MadLo, IntOp::MadHi, IntOp::MadWide],
         ];
-        let mut op = ops[usize::from(add)][part];
-        if op == IntOp::MadHi && ty == Type::S32 && m.take("sat") {
-            op = IntOp::MadHiSat;
-        }
-        Op::Int(op, ty)
+        Op::Int(ops[usize::from(add)][part], ty)
     };
     simple(b, raw, x, out.bits(), &[ty, ty, out][..2 + usize::from(add)])
 }
@@ -297,7 +237,6 @@ fn float<'a>(
     let op = match raw.head {
         "min" => FloatOp::Min { nan },
         "max" => FloatOp::Max { nan },
-        "copysign" => FloatOp::Copysign,
         head => match FLOAT.iter().find(|(word, _)| *word == head) {
             Some((_, op)) => *op,
             None => return Err(m.unsupported()),
@@ -306,7 +245,7 @@ fn float<'a>(
     let arity = match op {
         FloatOp::Fma => 3,
         FloatOp::Add | FloatOp::Sub | FloatOp::Mul | FloatOp::Div => 2,
-        FloatOp::Min { .. } | FloatOp::Max { .. } | FloatOp::Copysign => 2,
+        FloatOp::Min { .. } | FloatOp::Max { .. } => 2,
         _ => 1,
     };
     let double = ty == Type::F64;
@@ -364,10 +303,6 @@ fn bits<'a>(
     };
     let ty;
     let (op, out, types): (BitOp, u32, &[Type]) = match raw.head {
-        "cnot" => {
-            ty = m.int()?;
-            (BitOp::Cnot, ty.bits(), &[ty])
-        }
         "shl" | "shr" => {
             ty = m.int()?;
             let op = if raw.head == "shl" { BitOp::Shl } else { BitOp::Shr };
@@ -395,16 +330,6 @@ fn bits<'a>(
             ty = wide(m.int()?, m)?;
             (BitOp::Bfi, ty.bits(), &[ty, ty, N, N])
         }
-        "bmsk" | "szext" => {
-            let wrap = m.need(&[("clamp", false), ("wrap", true)])?;
-            ty = m.int32()?;
-            let op = if raw.head == "bmsk" { BitOp::Bmsk { wrap } } else { BitOp::Szext { wrap } };
-            (op, 32, &[ty, N])
-        }
-        "fns" => {
-            ty = m.int32()?;
-            (BitOp::Fns, 32, &[N, N, Type::S32])
-        }
         "shf" => {
             let left = m.need(&[("l", true), ("r", false)])?;
             let wrap = m.need(&[("wrap", true), ("clamp", false)])?;
@@ -422,15 +347,7 @@ fn bits<'a>(
         }
         _ => {
             ty = m.int32()?;
-            let mode = m.choose(&[
-                ("f4e", Prmt::Forward4),
-                ("b4e", Prmt::Backward4),
-                ("rc8", Prmt::Replicate8),
-                ("ecl", Prmt::EdgeClampLeft),
-                ("ecr", Prmt::EdgeClampRight),
-                ("rc16", Prmt::Replicate16),
-            ]);
-            (BitOp::Prmt(mode.unwrap_or(Prmt::Index)), 32, &[ty, ty, N])
+            (BitOp::Prmt, 32, &[ty, ty, N])
         }
     };
     x.op = Op::Bit(op, ty);
@@ -530,10 +447,6 @@ fn mov<'a>(
             x.op = Op::Pack { bits };
             b.dst(x, d, ty.bits())?;
             list.iter().try_for_each(|o| b.src(x, o, part_type(bits)))
-        }
-        (d, Operand::Name("%clock" | "%clock_hi" | "%clock64" | "%globaltimer", 0)) => {
-            x.op = Op::Clock { bits: ty.bits() };
-            b.dst(x, d, ty.bits())
         }
         (d, s) => {
             x.op = Op::Mov(ty);

@@ -1,6 +1,6 @@
 //! Logic, shifts, permutations, bit fields and counts.
 
-use crate::instr::{BitOp, Instr, Prmt};
+use crate::instr::{BitOp, Instr};
 use crate::types::{Type, ones, sign_extend};
 use crate::warp::Warp;
 
@@ -11,7 +11,6 @@ pub(super) fn execute(warp: &mut Warp, x: &Instr, mask: u32, op: BitOp, ty: Type
         BitOp::Or => warp.map2(x, mask, |a, b| (a | b) & keep),
         BitOp::Xor => warp.map2(x, mask, |a, b| (a ^ b) & keep),
         BitOp::Not => warp.map1(x, mask, |a| !a & keep),
-        BitOp::Cnot => warp.map1(x, mask, |a| u64::from(a & keep == 0)),
         // The count is a u32; from the width on nothing is left.
         BitOp::Shl => warp.map2(x, mask, |a, n| {
             let n = n as u32;
@@ -30,7 +29,7 @@ pub(super) fn execute(warp: &mut Warp, x: &Instr, mask: u32, op: BitOp, ty: Type
             (if left { v >> (32 - n) } else { v >> n }) & ones(32)
         }),
         BitOp::Lop3 { table } => lop3(warp, x, mask, table),
-        BitOp::Prmt(mode) => warp.map3(x, mask, |a, b, c| prmt(a, b, c, mode)),
+        BitOp::Prmt => warp.map3(x, mask, prmt),
         BitOp::Bfe => warp.map3(x, mask, |a, start, len| {
             bfe(a & keep, start as u32 & 255, len as u32 & 255, bits, signed)
         }),
@@ -53,26 +52,9 @@ pub(super) fn execute(warp: &mut Warp, x: &Instr, mask: u32, op: BitOp, ty: Type
                 _ => u64::from(63 - v.leading_zeros()),
             }
         }),
-        BitOp::Bmsk { wrap } => warp.map2(x, mask, |a, b| {
-            let (start, len) = if wrap {
-                (a as u32 & 31, b as u32 & 31)
-            } else {
-                ((a as u32).min(32), (b as u32).min(32))
-            };
-            ones(len) << start & ones(32)
-        }),
-        BitOp::Szext { wrap } => warp.map2(x, mask, |a, n| {
-            let n = if wrap { n as u32 & 31 } else { (n as u32).min(32) };
-            match (n, signed) {
-                (0, _) => 0,
-                (_, true) => sign_extend(a, n) as u64 & keep,
-                (_, false) => a & ones(n),
-            }
-        }),
         BitOp::Clz => warp.map1(x, mask, |a| u64::from((a & keep).leading_zeros() - (64 - bits))),
         BitOp::Popc => warp.map1(x, mask, |a| u64::from((a & keep).count_ones())),
         BitOp::Brev => warp.map1(x, mask, |a| a.reverse_bits() >> (64 - bits)),
-        BitOp::Fns => warp.map3(x, mask, |a, base, n| fns(a as u32, base as u32, n as i32)),
     }
 }
 
@@ -88,7 +70,7 @@ fn lop3(warp: &mut Warp, x: &Instr, mask: u32, table: u8) {
     });
 }
 
-fn prmt(a: u64, b: u64, c: u64, mode: Prmt) -> u64 {
+fn prmt(a: u64, b: u64, c: u64) -> u64 {
     let v = b << 32 | a & ones(32);
     let byte = |selector: u64| {
         let byte = v >> (8 * (selector & 7)) & 255;
@@ -98,19 +80,7 @@ fn prmt(a: u64, b: u64, c: u64, mode: Prmt) -> u64 {
             _ => (byte >> 7) * 255,
         }
     };
-    let k = c & 3;
-    (0..4u64).fold(0, |out, i| {
-        let selector = match mode {
-            Prmt::Index => c >> (4 * i) & 15,
-            Prmt::Forward4 => k + i,
-            Prmt::Backward4 => (k + 8 - i) & 7,
-            Prmt::Replicate8 => k,
-            Prmt::EdgeClampLeft => i.max(k),
-            Prmt::EdgeClampRight => i.min(k),
-            Prmt::Replicate16 => 2 * (k & 1) + (i & 1),
-        };
-        out | byte(selector) << (8 * i)
-    })
+    (0..4).fold(0, |out, i| out | byte(c >> (4 * i) & 15) << (8 * i))
 }
 
 fn bfe(a: u64, start: u32, len: u32, bits: u32, signed: bool) -> u64 {
@@ -131,25 +101,4 @@ fn bfe(a: u64, start: u32, len: u32, bits: u32, signed: bool) -> u64 {
         (false, _) => shifted,
     };
     field & ones(bits)
-}
-
-/// Position of the n-th set bit from `base` on: upward for n > 0, downward for n < 0,
-/// and `base` itself if set for n = 0; all ones where there is none.
-fn fns(word: u32, base: u32, n: i32) -> u64 {
-    let set = |at: u32| at < 32 && word >> at & 1 == 1;
-    let mut left = n.unsigned_abs();
-    if left == 0 {
-        return if set(base) { base.into() } else { ones(32) };
-    }
-    let mut at = base;
-    while at < 32 {
-        if set(at) {
-            left -= 1;
-            if left == 0 {
-                return at.into();
-            }
-        }
-        at = if n > 0 { at + 1 } else { at.wrapping_sub(1) };
-    }
-    ones(32)
 }

@@ -1,8 +1,7 @@
 //! f32 and f64 arithmetic, rounded to nearest even. Rust's `+ - * /`, `sqrt` and
 //! `mul_add` are correctly rounded, so these results are those of the hardware bit for
 //! bit (but for the payload of a NaN, which PTX does not define). The `.approx` forms
-//! are computed correctly rounded too, or by Rust's library where there is no such
-//! thing (`ex2`, `lg2`, `sin`, `cos`, `tanh`): close to the hardware, not equal.
+//! are computed correctly rounded too.
 
 use crate::instr::{FloatOp, Instr};
 use crate::warp::Warp;
@@ -31,7 +30,6 @@ macro_rules! width {
                 FloatOp::Div => a / b,
                 FloatOp::Rcp => 1.0 / a,
                 FloatOp::Sqrt => a.sqrt(),
-                FloatOp::Rsqrt => 1.0 / a.sqrt(),
                 FloatOp::Neg => -a,
                 FloatOp::Abs => a.abs(),
                 FloatOp::Min { nan } if nan && (a.is_nan() || b.is_nan()) => <$t>::NAN,
@@ -53,13 +51,6 @@ macro_rules! width {
                 }
                 FloatOp::Min { .. } => a.min(b),
                 FloatOp::Max { .. } => a.max(b),
-                FloatOp::Ex2 => a.exp2(),
-                FloatOp::Lg2 => a.log2(),
-                FloatOp::Sin => a.sin(),
-                FloatOp::Cos => a.cos(),
-                FloatOp::Tanh => a.tanh(),
-                // copysign d, a, b: the sign of a on the magnitude of b.
-                FloatOp::Copysign => b.copysign(a),
             }
         }
     };

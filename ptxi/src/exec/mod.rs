@@ -177,10 +177,6 @@ impl Env<'_> {
             Op::CopyCommit => self.copy_commit(warp, mask),
             Op::CopyWait { all } => self.copy_wait(warp, x, mask, all)?,
             Op::ActiveMask => warp.write(x.dst[0], mask, |_| mask.into()),
-            Op::Clock { bits } => {
-                let now = warp.executed & ones(bits);
-                warp.write(x.dst[0], mask, |_| now);
-            }
             _ => select::execute(warp, x, mask),
         }
         Ok(())

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use crate::instr::{Compare, Instr, Join, Op, PredOp};
-use crate::memory::{generic_base, resolve};
-use crate::types::{Space, Type, lanes, ones, sign_extend};
+use crate::memory::generic_base;
+use crate::types::{Type, ones, sign_extend};
 use crate::warp::{Row, Warp};
 
 use super::float::{flush32, values32, values64};
@@ -29,28 +29,11 @@ pub(super) fn execute(warp: &mut Warp, x: &Instr, mask: u32) {
             warp.set_pred(x.pred_dst[0], mask, joined(raw, other, join));
             warp.set_pred(x.pred_dst[1], mask, joined(!raw, other, join));
         }
-        Op::Set { cmp, join, ty, to, ftz } => {
-            let raw = compare(warp.src(x, 0), warp.src(x, 1), cmp, ty, ftz);
-            let value = joined(raw, warp.pred(x.pred_src[0], x.pred_not[0]), join);
-            let one = match to {
-                Type::F32 => u64::from(1f32.to_bits()),
-                Type::F64 => 1f64.to_bits(),
-                _ => ones(to.bits()),
-            };
-            warp.write(x.dst[0], mask, |l| if value >> l & 1 == 1 { one } else { 0 });
-        }
         Op::Selp(ty) => {
             let p = warp.pred(x.pred_src[0], x.pred_not[0]);
             let (a, b, keep) = (*warp.src(x, 0), *warp.src(x, 1), ones(ty.bits()));
             warp.write(x.dst[0], mask, |l| if p >> l & 1 == 1 { a[l] } else { b[l] } & keep);
         }
-        Op::Slct { ty } => warp.map3(x, mask, |a, b, c| {
-            let first = match ty {
-                Type::F32 => f32::from_bits(c as u32) >= 0.0,
-                _ => c as i32 >= 0,
-            };
-            if first { a } else { b }
-        }),
         Op::Pack { bits } => {
             let mut out = [0; 32];
             for k in 0..usize::from(x.srcs) {
@@ -71,15 +54,6 @@ pub(super) fn execute(warp: &mut Warp, x: &Instr, mask: u32) {
             let base = generic_base(space);
             let add = if to { base.wrapping_neg() } else { base };
             warp.map1(x, mask, |a| a.wrapping_add(add));
-        }
-        Op::IsSpace(space) => {
-            let a = warp.src(x, 0);
-            let hit = lanes(mask).filter(|&l| {
-                let found = resolve(a[l]).0;
-                found == space || (found == Space::Global && space == Space::Const)
-            });
-            let value = hit.fold(0, |m, l| m | 1 << l);
-            warp.set_pred(x.pred_dst[0], mask, value);
         }
         // Everything else has a module of its own.
         _ => {}

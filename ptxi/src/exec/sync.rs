@@ -146,37 +146,14 @@ impl Env<'_> {
                     }
                     Vote::Any => set != 0,
                     Vote::All => set == mask,
-                    Vote::Uniform => set == 0 || set == mask,
                 };
                 scatter_pred(warp, program, parts, if value { !0 } else { 0 });
-            }
-            WarpOp::MatchAny(ty) => {
-                let a = gather(warp, program, parts, 0);
-                let equal = |i: usize, j: usize| (a[i] ^ a[j]) & ones(ty.bits()) == 0;
-                let mut out = [0; 32];
-                for l in lanes(mask) {
-                    out[l] = lanes(mask).filter(|&j| equal(l, j)).fold(0, |m, j| m | 1 << j);
-                }
-                scatter(warp, program, parts, &out);
-            }
-            WarpOp::MatchAll(ty) => {
-                let a = gather(warp, program, parts, 0);
-                let first = a[mask.trailing_zeros() as usize];
-                let all = lanes(mask).all(|l| (a[l] ^ first) & ones(ty.bits()) == 0);
-                let value = if all { mask } else { 0 };
-                scatter(warp, program, parts, &[value.into(); 32]);
-                scatter_pred(warp, program, parts, if all { !0 } else { 0 });
             }
             WarpOp::Redux(op, ty) => {
                 let a = gather(warp, program, parts, 0);
                 let sum = lanes(mask).map(|l| a[l]).reduce(|x, y| reduce(op, ty, x, y));
                 let sum = sum.unwrap_or(0) & ones(32);
                 scatter(warp, program, parts, &[sum; 32]);
-            }
-            WarpOp::Elect => {
-                let leader = mask.trailing_zeros();
-                scatter(warp, program, parts, &[leader.into(); 32]);
-                scatter_pred(warp, program, parts, 1 << leader);
             }
         }
         Ok(())
