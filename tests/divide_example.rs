@@ -12,7 +12,6 @@ mod options;
 mod output;
 #[path = "../examples/divide/report.rs"]
 mod report;
-
 use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -24,6 +23,7 @@ use std::time::{Duration, Instant};
 use app::{AppError, Status, Streams};
 use clap::{CommandFactory, Parser};
 use gpuint::{Device, Error};
+use gpuint_testkit::skip::skip;
 use indicatif::ProgressBar;
 use input::{ChunkLimits, Reader};
 use job::{Job, JobError, Settings, Summary, in_batches, is_division};
@@ -409,7 +409,7 @@ fn a_gpu_divides_the_same() {
     let (text, operands) = random_rows(2000, 65536);
     let run = run(&["-", "--backend", "cuda", "--device", "0", "--verify"], text.as_bytes());
     if let Err(AppError::Device { source: Error::NoDevice, .. }) = &run.result {
-        eprintln!("skipped: there is no GPU here");
+        skip("gpu", "no GPU");
         return;
     }
     assert_divided(&run, &operands);
@@ -647,7 +647,7 @@ fn find_or_build_example() -> Option<PathBuf> {
 /// Runs the built example, or says why not.
 fn run_built(arguments: &[&str], stdin: &[u8]) -> Option<Output> {
     let Some(example) = built_example() else {
-        eprintln!("skipped: the example is not here, and no cargo to build it");
+        skip("cargo", "the example is not here, and no cargo to build it");
         return None;
     };
     let mut child = Command::new(example)

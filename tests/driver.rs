@@ -12,6 +12,7 @@ use std::{env, fs, ptr, thread};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{Batch, Device, Error, GpuUint};
+use gpuint_testkit::skip::skip;
 use libloading::Library;
 use sha2::{Digest, Sha256};
 
@@ -73,7 +74,7 @@ fn over_stand_in(test: impl FnOnce(&StandIn)) {
     }
     static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
     let Some(folder) = FOLDER.get_or_init(build) else {
-        eprintln!("skipped: no C++ compiler");
+        skip("cxx", "no C++ compiler");
         return;
     };
     let name = thread::current().name().unwrap().to_owned();

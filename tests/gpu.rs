@@ -10,6 +10,7 @@ use std::{env, ptr, thread};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{Batch, Device, Error, GpuUint};
+use gpuint_testkit::skip::skip;
 use libloading::Library;
 
 type U1024 = GpuUint<1024>;
@@ -19,7 +20,7 @@ fn gpu(ordinal: usize) -> Option<Device> {
     match Device::cuda(ordinal) {
         Ok(device) => Some(device),
         Err(Error::NoDevice) => {
-            eprintln!("skipped: no GPU {ordinal}");
+            skip("gpu", format_args!("no GPU {ordinal}"));
             None
         }
         Err(error) => panic!("{error}"),
@@ -124,10 +125,11 @@ impl Driver {
 }
 
 /// Runs a test in a process of its own, which it may ruin.
-fn alone(name: &str, test: impl FnOnce()) {
+fn alone(name: &str, test: impl FnOnce(Device)) {
     const VARIABLE: &str = "GPUINT_TEST_ALONE";
+    let Some(device) = gpu(0) else { return };
     if env::var_os(VARIABLE).is_some() {
-        return test();
+        return test(device);
     }
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
@@ -173,8 +175,7 @@ fn callers_context_is_restored() {
 
 #[test]
 fn freed_memory_goes_back_when_trimmed() {
-    alone("freed_memory_goes_back_when_trimmed", || {
-        let Some(device) = gpu(0) else { return };
+    alone("freed_memory_goes_back_when_trimmed", |device| {
         let driver = Driver::load();
         driver.bind();
         let bytes = 1usize << 30;
@@ -190,8 +191,7 @@ fn freed_memory_goes_back_when_trimmed() {
 
 #[test]
 fn full_gpu_is_an_error_of_every_operation() {
-    alone("full_gpu_is_an_error_of_every_operation", || {
-        let Some(device) = gpu(0) else { return };
+    alone("full_gpu_is_an_error_of_every_operation", |device| {
         let rows = 1usize << 20; // 128 MiB
         let (a, b) = (
             Batch::<U1024>::splat(&device, &BigUint::from(9u32), rows).unwrap(),
@@ -222,8 +222,7 @@ fn full_gpu_is_an_error_of_every_operation() {
 
 #[test]
 fn fault_of_a_kernel_says_that_the_device_is_lost() {
-    alone("fault_of_a_kernel_says_that_the_device_is_lost", || {
-        let Some(device) = gpu(0) else { return };
+    alone("fault_of_a_kernel_says_that_the_device_is_lost", |device| {
         divide(&device);
         let batch = batch(&device, 10);
         let driver = Driver::load();
@@ -289,7 +288,7 @@ fn kernels_that_nvrtc_makes_divide_the_same() {
     // Blocks of no kernel that was built with the crate.
     let device = gpuint::tuning::device_with_block(0, 96).unwrap();
     match batch(&device, 1).wrapping_add(&batch(&device, 1)) {
-        Err(Error::KernelMissing { remedy, .. }) => eprintln!("skipped: {remedy}"),
+        Err(Error::KernelMissing { remedy, .. }) => skip("nvrtc", remedy),
         _ => divide(&device),
     }
 }

@@ -80,9 +80,10 @@ mod tests {
     use crate::backend::cuda::nvrtc::Target;
     use crate::shape::ROWS;
     use crate::shapes;
+    use gpuint_testkit::skip::skip;
 
     fn nvrtc() -> Option<&'static Nvrtc> {
-        Nvrtc::get().inspect_err(|reason| eprintln!("skipped: no NVRTC: {reason}")).ok()
+        Nvrtc::get().inspect_err(|reason| skip("nvrtc", reason)).ok()
     }
 
     fn contains(image: &[u8], text: &str) -> bool {
