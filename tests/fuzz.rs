@@ -236,7 +236,22 @@ impl Row<'_> {
 #[derive(Clone, Copy, PartialEq)]
 enum Fail {
     ZeroDivisor,
+    /// The bits of the result; [`ANY`] where it is not computed.
     TooWide(u64),
+}
+
+/// Any number of bits beyond the width.
+const ANY: u64 = u64::MAX;
+
+/// Returns true if an error is one of those that are expected.
+fn is_expected(error: &Error, expected: &[Error]) -> bool {
+    expected.iter().any(|expected| match (error, expected) {
+        (
+            Error::TooWide { row, bits, width },
+            Error::TooWide { row: wanted, bits: ANY, width: of },
+        ) => (row, width) == (wanted, of) && *bits > *width as u64,
+        _ => error == expected,
+    })
 }
 
 type Outcome = std::result::Result<Vec<BigUint>, Fail>;
@@ -272,7 +287,7 @@ fn inverse(x: &Row<'_>) -> Outcome {
     }
     // Beyond, no result fits, and a power of two of that size fits in no memory.
     let inverse = oracle::inverse(x.a, x.digits().min(2 * x.bits));
-    let bits = if x.digits() > 2 * x.bits { u64::MAX } else { inverse.bits() };
+    let bits = if x.digits() > 2 * x.bits { ANY } else { inverse.bits() };
     if bits > x.bits as u64 { Err(Fail::TooWide(bits)) } else { Ok(vec![inverse]) }
 }
 
@@ -439,14 +454,22 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
     );
     operation!("div, rem", [B], |x| (x.a.div(x.b)?, x.a.rem(x.b)?).columns(), division);
     operation!(
-        "div_into, rem_into",
-        [B, Out, Out2],
+        "div_into",
+        [B, Out],
         |mut x| {
             x.a.div_into(x.b, &mut x.out)?;
-            x.a.rem_into(x.b, &mut x.out2)?;
-            (x.out, x.out2).columns()
+            x.out.columns()
         },
-        division
+        |x| quotient(x.a, x.b).map(|(q, _)| vec![q])
+    );
+    operation!(
+        "rem_into",
+        [B, Out],
+        |mut x| {
+            x.a.rem_into(x.b, &mut x.out)?;
+            x.out.columns()
+        },
+        |x| quotient(x.a, x.b).map(|(_, r)| vec![r])
     );
     operation!(
         "a / b, a % b",
@@ -765,7 +788,7 @@ impl<T: Kernels> World<'_, T> {
             ((operation.run)(case), expected)
         };
         match (results, expected) {
-            (Err(error), Err(errors)) if errors.contains(&error) => Ok(()),
+            (Err(error), Err(errors)) if is_expected(&error, &errors) => Ok(()),
             (Err(error), Err(errors)) => Err(format!("{error:?} instead of one of {errors:?}")),
             (Err(error), Ok(_)) => Err(format!("{error:?} instead of results")),
             (Ok(_), Err(errors)) => Err(format!("results instead of one of {errors:?}")),
@@ -840,16 +863,6 @@ fn expected<T: Kernels>(
                 }
             }
             Err(Fail::ZeroDivisor) => return Err(vec![Error::DivisionByZero { row: index }]),
-            Err(Fail::TooWide(u64::MAX)) => {
-                let v = &a.model[index];
-                let bits = (n.saturating_mul(T::DIGIT_BITS as u64)).min(usize::MAX as u64);
-                // floor(2^bits / v) has bits - bits(v) + 1 bits, or one less unless v is a power of 2.
-                let exact = bits.saturating_add(u64::from(v.count_ones() == 1)) - v.bits();
-                let bits = [exact, exact.saturating_add(1), exact.saturating_sub(1)];
-                return Err(bits
-                    .map(|bits| Error::TooWide { row: index, bits, width: T::BITS })
-                    .into());
-            }
             Err(Fail::TooWide(bits)) => {
                 return Err(vec![Error::TooWide { row: index, bits, width: T::BITS }]);
             }
