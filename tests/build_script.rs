@@ -1,17 +1,13 @@
 //! What the build script says to cargo and to the user; it compiles nothing here.
 #![cfg(unix)]
 
-#[path = "../src/skip.rs"]
-#[allow(dead_code)]
-mod skip;
-
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use skip::skip;
+use gpuint_testkit::skip::skip;
 
 /// The newest build script of this package beside its output; `None` where the test was carried away
 /// from it.
@@ -90,7 +86,7 @@ fn shape_without_kernels_is_refused() {
 #[test]
 fn variable_that_is_not_text_is_refused() {
     refused("GPUINT_CATALOGUE", b"all\xff", "neither default nor all");
-    refused("GPUINT_SHAPES", b"\xff", "is not BITS:Q:DIGIT");
+    refused("GPUINT_SHAPES", b"\xff", "BITS:Q:DIGIT");
     refused("GPUINT_TUNING", b"/no/such/\xff", "tuning table /no/such/");
 }
 

@@ -5,10 +5,6 @@
 //! `GPUINT_FUZZ_CUDA=1` adds the first GPU. A program that fails is shrunk and kept in
 //! `tests/fuzz.regressions`, whose programs run first. A new operation is a line of [`operations`].
 
-#[path = "suite/oracle.rs"]
-#[allow(dead_code)]
-mod oracle;
-
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
@@ -21,6 +17,7 @@ use gpuint::{
     Auto, Batch, Blocked, Classical, Device, Divisor, Error, Fft, GpuUint, Karatsuba, Kernels,
     Mask, Ntt, Result, ShiftedInverse, SimtOptions, TensorCore, Widen,
 };
+use gpuint_testkit::oracle;
 use num_traits::{One, Zero};
 
 /// Programs that failed once: `BITS:Q:DIGIT NAME:SEED NAME:SEED ...`.
