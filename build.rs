@@ -19,6 +19,7 @@ mod simt;
 #[path = "build/tuning.rs"]
 mod tuning;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
@@ -110,6 +111,12 @@ fn write(out: &Path, name: &str, text: &str) -> Result {
 
 /// An environment variable that changes the build; `None` where it is unset or empty.
 fn variable(name: &str) -> Option<String> {
+    // Text that is not UTF-8 is refused by whoever parses it, and not taken for unset.
+    path_variable(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// [`variable`], of any characters.
+fn path_variable(name: &str) -> Option<OsString> {
     println!("cargo::rerun-if-env-changed={name}");
-    env::var(name).ok().filter(|value| !value.is_empty())
+    env::var_os(name).filter(|value| !value.is_empty())
 }

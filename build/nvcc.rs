@@ -15,7 +15,7 @@ use std::thread;
 use gpuint_catalogue::{Kernel, translation_unit};
 
 use crate::images::Image;
-use crate::{Build, Result, variable, write};
+use crate::{Build, Result, path_variable, variable, write};
 
 /// Shapes per translation unit: a unit costs half a second of its own, and units are compiled side
 /// by side.
@@ -26,7 +26,26 @@ const ARCHITECTURES: &str = "sm_80,sm_90a,compute_90";
 
 /// Returns the path of nvcc; `None` where there is none or it is not wanted.
 pub(crate) fn find() -> Option<PathBuf> {
-    gpuint_catalogue::nvcc::find(variable, &[]).ok()
+    let found = gpuint_catalogue::nvcc::find(path_variable, &[]);
+    if found.is_err() && path_variable("GPUINT_NVCC").is_none() {
+        watch(&gpuint_catalogue::nvcc::folders(path_variable));
+    }
+    found.ok()
+}
+
+/// Has the build run again when nvcc is installed in one of these folders, or PATH names others.
+///
+/// Cargo looks at every file of a folder that is watched, before every build, so large ones are left
+/// out; a file that does not exist cannot be watched, as cargo takes it for changed each time.
+fn watch(folders: &[PathBuf]) {
+    const MOST_FILES: usize = 5000;
+    println!("cargo::rerun-if-env-changed=PATH");
+    for folder in folders {
+        let files = folder.read_dir().map_or(usize::MAX, |files| files.take(MOST_FILES).count());
+        if files < MOST_FILES {
+            println!("cargo::rerun-if-changed={}", folder.display());
+        }
+    }
 }
 
 /// Compiles every kernel of the catalogue.

@@ -18,6 +18,14 @@ const SHAPES_PER_UNIT: usize = 4;
 
 /// Compiles and links everything.
 pub(crate) fn build(all: &Build, out: &Path) -> Result {
+    let target = |name| std::env::var(name).unwrap_or_default();
+    let (family, arch) = (target("CARGO_CFG_TARGET_FAMILY"), target("CARGO_CFG_TARGET_ARCH"));
+    if family != "unix" || !["x86_64", "aarch64"].contains(&&*arch) {
+        return Err(format!(
+            "feature simt: kernels on the host need x86-64 or aarch64 with mmap (Linux, macOS, other \
+             Unix), and this target is {arch} {family}: build without the feature"
+        ));
+    }
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").include("kernels").define("GPUINT_SIMT", None).warnings(false);
     build.opt_level_str(variable("GPUINT_SIMT_OPT").as_deref().unwrap_or("2")).debug(false);

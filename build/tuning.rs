@@ -24,9 +24,9 @@ pub(crate) struct Tuning {
 /// Reads every table, the one of the build first.
 pub(crate) fn load(catalogue: &Catalogue) -> Result<Vec<Tuning>> {
     println!("cargo::rerun-if-changed={FOLDER}");
-    let first = crate::variable("GPUINT_TUNING").unwrap_or_else(|| DEFAULT.to_owned());
-    println!("cargo::rerun-if-changed={first}");
-    let mut files = vec![PathBuf::from(first)];
+    let first = PathBuf::from(crate::path_variable("GPUINT_TUNING").unwrap_or(DEFAULT.into()));
+    println!("cargo::rerun-if-changed={}", first.display());
+    let mut files = vec![first];
     let unreadable = |error: std::io::Error| format!("{FOLDER}: {error}");
     let mut others = Vec::new();
     for file in fs::read_dir(FOLDER).map_err(unreadable)? {

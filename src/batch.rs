@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use num_bigint::BigUint;
 
 use crate::backend::Buffer;
-use crate::backend::host::{read_integer, write_integer, zeroed_vec};
+use crate::backend::host::{check_room, read_integer, reserved_vec, write_integer, zeroed_vec};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::shape::Kernels;
@@ -170,14 +170,12 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn to_biguints(&self) -> Result<Vec<BigUint>> {
-        let mut values = Vec::new();
-        values.try_reserve_exact(self.rows).map_err(|_| Error::OutOfMemory {
-            bytes: (self.rows as u64).saturating_mul(size_of::<BigUint>() as u64),
-        })?;
+        let mut values = reserved_vec(self.rows)?;
         let mut staging = Staging::new::<T>(self.rows)?;
         let mut first = 0;
         while first < self.rows {
             let part = staging.rows::<T>(self.rows - first);
+            check_room(part.len() / Self::ROW_BYTES, Self::ROW_BYTES)?;
             self.read(first, part)?;
             values.extend(part.chunks_exact(Self::ROW_BYTES).map(read_integer));
             first = values.len();
@@ -281,6 +279,9 @@ impl<T: Kernels> Batch<T> {
         self.device.memory().download(&self.buffer, offset, target)
     }
 }
+
+// Batches go to other threads, and are read by several.
+static_assertions::assert_impl_all!(Batch<crate::GpuUint<1024>>: Send, Sync);
 
 impl<T: Kernels> fmt::Debug for Batch<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -159,9 +159,22 @@ impl Device {
     /// Waits for all work queued so far.
     ///
     /// # Errors
-    /// [`Driver`](Error::Driver) where some of that work failed.
+    /// [`DeviceLost`](Error::DeviceLost) or [`Driver`](Error::Driver) if some of that work failed.
     pub fn synchronize(&self) -> Result<()> {
         self.0.backend.synchronize()
+    }
+
+    /// Waits for all work queued so far, and gives GPU memory that no batch uses back to the system.
+    ///
+    /// Memory of dropped batches stays with the process, for all its handles to the GPU, so that
+    /// the next batch gets it without asking the system. Call this before another process needs
+    /// the memory. It also happens when a handle's last clone is dropped, and before an allocation
+    /// fails with [`OutOfMemory`](Error::OutOfMemory).
+    ///
+    /// # Errors
+    /// As [`synchronize`](Self::synchronize).
+    pub fn trim(&self) -> Result<()> {
+        self.0.backend.trim()
     }
 }
 

@@ -99,7 +99,18 @@ pub enum Error {
         log: String,
     },
 
-    /// The device or its driver reported a fault.
+    /// The device or its driver refused a call. Later calls may succeed.
     #[error("the device reported: {0}")]
     Driver(String),
+
+    /// A kernel or the hardware faulted, and the GPU is lost to this process: every later call on
+    /// it fails with this error, and all results that were not read are lost.
+    ///
+    /// GPUs work behind the calls: the faulty call is any since the last one that read a result or
+    /// synchronized, on any handle to this GPU, and not the call that returns this error. Start a
+    /// new process; within one, other GPUs and [`Device::cpu`](crate::Device::cpu) still work.
+    #[error(
+        "the GPU is lost to this process, by this or an earlier call on it: {0}; start a new process"
+    )]
+    DeviceLost(String),
 }

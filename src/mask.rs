@@ -1,7 +1,7 @@
 //! Masks: one bit a row, on the device.
 
 use crate::backend::Buffer;
-use crate::backend::host::zeroed_vec;
+use crate::backend::host::{reserved_vec, zeroed_vec};
 use crate::device::Device;
 use crate::error::Result;
 
@@ -12,6 +12,8 @@ pub struct Mask {
     words: Buffer,
     rows: usize,
 }
+
+static_assertions::assert_impl_all!(Mask: Send, Sync);
 
 /// Bits in a word of a mask.
 const WORD: usize = u32::BITS as usize;
@@ -50,7 +52,9 @@ impl Mask {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
     pub fn to_bools(&self) -> Result<Vec<bool>> {
         let words = self.words()?;
-        Ok((0..self.rows).map(|row| words[row / WORD] >> (row % WORD) & 1 == 1).collect())
+        let mut bools = reserved_vec(self.rows)?;
+        bools.extend((0..self.rows).map(|row| words[row / WORD] >> (row % WORD) & 1 == 1));
+        Ok(bools)
     }
 
     /// Whether the bit of some row is set.

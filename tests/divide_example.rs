@@ -8,24 +8,32 @@ mod input;
 mod job;
 #[path = "../examples/divide/options.rs"]
 mod options;
+#[path = "../examples/divide/output.rs"]
+mod output;
 #[path = "../examples/divide/report.rs"]
 mod report;
-
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::LazyLock;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use app::{AppError, Status, Streams};
 use clap::{CommandFactory, Parser};
 use gpuint::{Device, Error};
+use gpuint_testkit::skip::skip;
 use indicatif::ProgressBar;
 use input::{ChunkLimits, Reader};
 use job::{Job, JobError, Settings, Summary, in_batches, is_division};
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 use options::Options;
+use output::Lines;
+
+/// Stops no job.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// What a run left behind.
 struct Run {
@@ -52,7 +60,7 @@ impl Run {
 fn run_with(arguments: &[&str], stdin: &mut (dyn BufRead + Send), stdout: &mut dyn Write) -> Run {
     let options = Options::try_parse_from([&["divide"], arguments].concat()).unwrap();
     let mut stderr = Vec::new();
-    let streams = Streams { stdin, stdout, stderr: &mut stderr, progress: false };
+    let streams = Streams { stdin, stdout, stderr: &mut stderr, progress: false, stop: &NEVER };
     let result = app::run(&options, streams);
     Run { result, stdout: String::new(), stderr: String::from_utf8(stderr).unwrap() }
 }
@@ -129,6 +137,11 @@ impl Scratch {
         self.0.to_str().unwrap()
     }
 
+    /// The path with a suffix.
+    fn beside(&self, suffix: &str) -> PathBuf {
+        format!("{}{suffix}", self.path()).into()
+    }
+
     fn content(&self) -> String {
         fs::read_to_string(&self.0).unwrap()
     }
@@ -136,7 +149,9 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        for suffix in ["", ".partial", ".checkpoint"] {
+            let _ = fs::remove_file(self.beside(suffix));
+        }
     }
 }
 
@@ -334,12 +349,12 @@ fn side_by_side(
     handles: usize,
     rows: usize,
     input: impl BufRead + Send,
-    lines: &mut dyn Write,
+    lines: &mut dyn Lines,
 ) -> (Result<Summary, JobError>, Vec<u64>) {
     let devices = vec![Device::cpu(); handles];
-    let mut reader = Reader::new(input, ChunkLimits { rows, bytes: 1 << 20 });
+    let mut reader = Reader::new(input, ChunkLimits { rows, bytes: 1 << 20 }, false);
     let mut rejected = Vec::new();
-    let result = Job::new(&devices, Settings { hex: false, verify: true }).run(
+    let result = Job::new(&devices, Settings { hex: false, verify: true }, &NEVER).run(
         &mut reader,
         Some(lines),
         &mut |line, _| rejected.push(line),
@@ -354,10 +369,14 @@ fn chunks_side_by_side_stay_in_order() {
     text.push_str("5 0\n");
     let whole = divide(text.as_bytes());
     for (handles, rows) in [(2, 1), (2, 7), (3, 2), (2, 41), (2, 1000)] {
-        let mut lines = Vec::new();
+        let mut lines = BufWriter::new(Vec::new());
         let (result, rejected) = side_by_side(handles, rows, text.as_bytes(), &mut lines);
         let summary = result.unwrap();
-        assert_eq!(String::from_utf8(lines).unwrap(), whole.stdout, "{handles}, {rows}");
+        assert_eq!(
+            String::from_utf8(lines.into_inner().unwrap()).unwrap(),
+            whole.stdout,
+            "{handles}, {rows}"
+        );
         assert_eq!((summary.rows(), summary.verified(), summary.rejected()), (40, 40, 1));
         assert_eq!(rejected, [41]);
     }
@@ -366,16 +385,16 @@ fn chunks_side_by_side_stay_in_order() {
 #[test]
 fn errors_end_what_runs_side_by_side() {
     for rows in [1, 2, 100] {
-        let mut lines = Vec::new();
+        let mut lines = BufWriter::new(Vec::new());
         let torn = BufReader::with_capacity(4, Torn(b"17 5\n9 2\n10"));
         let (result, _) = side_by_side(2, rows, torn, &mut lines);
         assert_eq!(result.unwrap_err().to_string(), "cannot read after line 2: the disk is gone");
-        assert_eq!(String::from_utf8(lines).unwrap(), "3 2\n4 1\n");
+        assert_eq!(lines.into_inner().unwrap(), b"3 2\n4 1\n");
 
-        let mut full = Shut(io::ErrorKind::StorageFull);
+        let mut full = BufWriter::new(Shut(io::ErrorKind::StorageFull));
         let many = "1 1\n".repeat(500);
         let (result, _) = side_by_side(2, rows, many.as_bytes(), &mut full);
-        assert!(matches!(result, Err(JobError::Write(_))), "{rows}");
+        assert!(matches!(result, Err(JobError::Write { .. })), "{rows}");
     }
 }
 
@@ -390,7 +409,7 @@ fn a_gpu_divides_the_same() {
     let (text, operands) = random_rows(2000, 65536);
     let run = run(&["-", "--backend", "cuda", "--device", "0", "--verify"], text.as_bytes());
     if let Err(AppError::Device { source: Error::NoDevice, .. }) = &run.result {
-        eprintln!("skipped: there is no GPU here");
+        skip("gpu", "no GPU");
         return;
     }
     assert_divided(&run, &operands);
@@ -500,12 +519,13 @@ impl Write for Shut {
 fn output_that_fails() {
     let input = b"1 1\n2 0\n";
     let pipe = run_with(&["-", "-bcpu"], &mut &input[..], &mut Shut(io::ErrorKind::BrokenPipe));
-    assert_eq!(pipe.status(), Status::RowsRejected, "a closed pipe is no error of its own");
+    assert_eq!(pipe.status(), Status::Stopped);
+    assert!(pipe.closing().ends_with("nobody reads the results"), "{}", pipe.closing());
     let table = run_with(&["-bcpu"], &mut io::empty(), &mut Shut(io::ErrorKind::BrokenPipe));
-    assert_eq!(table.status(), Status::Done);
+    assert_eq!(table.status(), Status::Stopped);
     for arguments in [&["-", "-bcpu"][..], &["-", "-bcpu", "--summary"]] {
         let full = run_with(arguments, &mut &input[..], &mut Shut(io::ErrorKind::StorageFull));
-        assert!(matches!(full.result, Err(AppError::Job(JobError::Write(_)))), "{arguments:?}");
+        assert!(matches!(full.result, Err(AppError::Job(JobError::Write { .. }))), "{arguments:?}");
     }
 }
 
@@ -627,7 +647,7 @@ fn find_or_build_example() -> Option<PathBuf> {
 /// Runs the built example, or says why not.
 fn run_built(arguments: &[&str], stdin: &[u8]) -> Option<Output> {
     let Some(example) = built_example() else {
-        eprintln!("skipped: the example is not here, and no cargo to build it");
+        skip("cargo", "the example is not here, and no cargo to build it");
         return None;
     };
     let mut child = Command::new(example)
@@ -688,6 +708,291 @@ fn the_built_example_survives_a_closed_pipe() {
     let _ = stdin.write_all(&b"100 7\n".repeat(100_000));
     drop(stdin);
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    assert_eq!(output.status.code(), Some(3));
+    let reason = String::from_utf8(output.stderr).unwrap();
+    assert!(reason.ends_with(": nobody reads the results\n"), "{reason}");
+}
+
+/// Asserts that a job refused to start and left a file as it was.
+fn assert_same_file(output: &Output, input: &Scratch, content: &str) {
+    let reason = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{reason}");
+    assert!(reason.ends_with("is both the input and the output\n"), "{reason}");
+    assert_eq!(input.content(), content);
+}
+
+#[test]
+fn output_that_is_the_input_is_refused_under_every_name() {
+    let Some(example) = built_example() else { return };
+    let input = Scratch::with("same.txt", b"17 5\n");
+    let (hard, soft) = (Scratch::new("hard.txt"), Scratch::new("soft.txt"));
+    fs::hard_link(&input.0, &hard.0).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&input.0, &soft.0).unwrap();
+    let job = |arguments: &[&str]| {
+        let mut command = Command::new(example);
+        command.args(arguments).arg("-bcpu");
+        command
+    };
+    for name in [&input, &hard, &soft] {
+        let output = job(&[input.path(), "-o", name.path()]).output().unwrap();
+        assert_same_file(&output, &input, "17 5\n");
+        let stdin = fs::File::open(&input.0).unwrap();
+        let output = job(&["-", "-o", name.path()]).stdin(stdin).output().unwrap();
+        assert_same_file(&output, &input, "17 5\n");
+        let stdout = fs::File::options().append(true).open(&name.0).unwrap();
+        let output = job(&[input.path()]).stdout(stdout).output().unwrap();
+        assert_same_file(&output, &input, "17 5\n");
+    }
+}
+
+#[test]
+fn output_keeps_its_old_content_until_it_is_complete() {
+    let old = "what was there\n";
+    let output = Scratch::with("old.txt", old.as_bytes());
+    let mut torn = BufReader::with_capacity(4, Torn(b"17 5\n9 2\n10"));
+    let arguments = ["-", "-bcpu", "-o", output.path()];
+    let failed = run_with(&arguments, &mut torn, &mut Vec::new());
+    assert!(matches!(failed.result, Err(AppError::Job(JobError::Read { line: 2, .. }))));
+    assert_eq!(output.content(), old);
+    assert_eq!(fs::read(output.beside(".partial")).unwrap(), b"3 2\n4 1\n");
+    assert!(failed.closing().ends_with("--resume goes on"), "{}", failed.closing());
+
+    let resumed = run(&["-", "-bcpu", "-o", output.path(), "--resume"], b"17 5\n9 2\n10 3\n");
+    assert_eq!(resumed.status(), Status::Done);
+    assert!(resumed.stderr.starts_with("resuming after line 2\n"), "{}", resumed.stderr);
+    assert_eq!(output.content(), "3 2\n4 1\n3 1\n");
+    assert!(!output.beside(".partial").exists() && !output.beside(".checkpoint").exists());
+}
+
+#[test]
+fn output_resumes_only_what_belongs_together() {
+    let output = Scratch::new("mixed.txt");
+    let start = || {
+        let mut torn = BufReader::with_capacity(4, Torn(b"17 5\n9 2\n10"));
+        let failed = run_with(&["-", "-bcpu", "-o", output.path()], &mut torn, &mut Vec::new());
+        assert!(failed.result.is_err());
+    };
+    let resume = |more: &[&str], input: &[u8]| {
+        run(&[&["-", "-bcpu", "-o", output.path(), "--resume"], more].concat(), input)
+    };
+    let refused = |run: &Run, reason: &str| {
+        let error = run.result.as_ref().unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+        assert!(!output.0.exists());
+    };
+    start();
+    refused(&resume(&[], b"17 5\n9 3\n10 3\n"), "does not begin with the lines");
+    refused(&resume(&[], b"17 5\n"), "does not begin with the lines");
+    refused(&resume(&["--hex"], b"17 5\n9 2\n10 3\n"), "--hex was not the same");
+    fs::write(output.beside(".partial"), "3").unwrap();
+    refused(&resume(&[], b"17 5\n9 2\n10 3\n"), "has 1 bytes instead of 8");
+    let checkpoint = fs::read_to_string(output.beside(".checkpoint")).unwrap();
+    fs::write(output.beside(".checkpoint"), checkpoint.replace("lines 2", "lines two")).unwrap();
+    refused(&resume(&[], b"17 5\n9 2\n10 3\n"), "damaged");
+    fs::write(output.beside(".checkpoint"), checkpoint).unwrap();
+    fs::write(output.beside(".partial"), "3 2\n4 1\nmore").unwrap();
+    let rest = resume(&["--chunk-rows=1"], b"17 5\n9 2\n1 0\n10 3\n");
+    assert_eq!(rest.status(), Status::RowsRejected);
+    assert_eq!(output.content(), "3 2\n4 1\nerror: line 3: the divisor is zero\n3 1\n");
+    // Without --resume, and without anything to resume, a job starts anew.
+    assert_eq!(run(&["-", "-bcpu", "-o", output.path()], b"7 2\n").status(), Status::Done);
+    assert_eq!(output.content(), "3 1\n");
+    assert_eq!(resume(&[], b"8 2\n").status(), Status::Done);
+    assert_eq!(output.content(), "4 0\n");
+    assert!(Options::try_parse_from(["divide", "-", "--resume"]).is_err(), "needs an output");
+}
+
+#[test]
+fn resumed_job_remembers_rejected_rows() {
+    let output = Scratch::new("rejected.txt");
+    let mut torn = BufReader::with_capacity(4, Torn(b"17 0\n9 2\n10"));
+    let failed = run_with(&["-", "-bcpu", "-o", output.path()], &mut torn, &mut Vec::new());
+    assert!(failed.result.is_err());
+    let resumed = run(&["-", "-bcpu", "-o", output.path(), "--resume"], b"17 0\n9 2\n10 3\n");
+    assert_eq!(resumed.status(), Status::RowsRejected);
+}
+
+#[test]
+fn output_of_a_running_job_is_refused() {
+    let output = Scratch::new("busy.txt");
+    let lock = fs::File::create(output.beside(".partial")).unwrap();
+    lock.lock().unwrap();
+    let busy = run(&["-", "-bcpu", "-o", output.path()], b"7 2\n");
+    let error = busy.result.unwrap_err().to_string();
+    assert!(error.starts_with("another job is writing "), "{error}");
+}
+
+#[test]
+fn output_may_be_a_device() {
+    let run = run(&["-", "-bcpu", "-o", "/dev/null"], b"7 2\n");
+    assert_eq!(run.status(), Status::Done);
+    assert!(!Path::new("/dev/null.partial").exists());
+}
+
+#[test]
+fn job_stops_where_it_is_asked_to() {
+    let output = Scratch::new("stopped.txt");
+    let arguments = ["divide", "-", "-bcpu", "--chunk-rows=2", "-o", output.path()];
+    let mut stderr = Vec::new();
+    let streams = Streams {
+        stdin: &mut &b"7 2\n8 2\n9 2\n"[..],
+        stdout: &mut io::sink(),
+        stderr: &mut stderr,
+        progress: false,
+        stop: &AtomicBool::new(true),
+    };
+    let status = app::run(&Options::try_parse_from(arguments).unwrap(), streams).unwrap();
+    assert_eq!(status, Status::Stopped);
+    let text = String::from_utf8(stderr).unwrap();
+    assert!(text.ends_with("divide: interrupted after line 2\n"), "{text}");
+    assert!(!output.0.exists());
+    assert_eq!(fs::read(output.beside(".partial")).unwrap(), b"3 1\n4 0\n");
+}
+
+#[test]
+fn families_beyond_a_thousand_share_a_line() {
+    let mut text = String::new();
+    for family in 0..1500 {
+        text += &format!("# family: {}{family}\n7 2\n", "x".repeat(100));
+    }
+    for family in 0..2500 {
+        text += &format!("# family: f{}\n7 2\n", family % 1250);
+    }
+    let mut reader =
+        Reader::new(text.as_bytes(), ChunkLimits { rows: 10_000, bytes: 1 << 20 }, false);
+    reader.read(&mut input::Chunk::default()).unwrap();
+    assert_eq!(reader.families.len(), 1001);
+    assert_eq!(reader.families[1], "x".repeat(80), "names are cut");
+    assert_eq!(reader.families[2], "f0");
+    assert_eq!(reader.families[1000], "(other families)");
+}
+
+/// A job of the built example whose input comes from the test.
+#[cfg(unix)]
+struct Fed {
+    child: Child,
+    output: Scratch,
+}
+
+#[cfg(unix)]
+impl Fed {
+    /// Starts a job with chunks of 100 rows and feeds it the first 200.
+    fn start(name: &str) -> Option<Self> {
+        let output = Scratch::with(name, b"old\n");
+        let mut child = Command::new(built_example()?)
+            .args(["-", "-bcpu", "--chunk-rows=100", "-o", output.path()])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.as_mut().unwrap().write_all(&Self::input()[..200 * 6]).unwrap();
+        Some(Self { child, output })
+    }
+
+    /// 1000 rows of 6 bytes.
+    fn input() -> Vec<u8> {
+        (0..1000).map(|row| format!("{:03} 7\n", row % 1000)).collect::<String>().into_bytes()
+    }
+
+    /// Feeds 100 more rows.
+    fn feed(&mut self) {
+        let _ = self.child.stdin.as_mut().unwrap().write_all(&Self::input()[200 * 6..300 * 6]);
+    }
+
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        assert!(status.unwrap().success());
+    }
+
+    /// Waits until a file beside the output holds something.
+    fn wait_for(&self, suffix: &str) {
+        let start = Instant::now();
+        while fs::metadata(self.output.beside(suffix)).map_or(0, |data| data.len()) == 0 {
+            assert!(start.elapsed() < Duration::from_secs(60), "no {suffix}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Finishes the job with `--resume`; the output is that of a job that was never interrupted.
+    fn resume(output: &Scratch) {
+        assert_eq!(output.content(), "old\n");
+        let resumed = run_built(&["-", "-bcpu", "-o", output.path(), "--resume"], &Self::input());
+        let resumed = resumed.unwrap();
+        assert_eq!(resumed.status.code(), Some(0));
+        assert!(resumed.stderr.starts_with(b"resuming after line "), "it started anew");
+        let expected: String = (0..1000).map(|u| format!("{} {}\n", u / 7, u % 7)).collect();
+        assert_eq!(output.content(), expected);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn built_example_resumes_after_an_interrupt() {
+    for signal in ["-INT", "-TERM"] {
+        let Some(mut job) = Fed::start(&format!("signal{signal}.txt")) else { return };
+        job.wait_for(".partial");
+        job.signal(signal);
+        // The signal is taken by a thread: the rows after it end the wait for input.
+        let mut said = String::new();
+        let mut stderr = BufReader::new(job.child.stderr.take().unwrap());
+        stderr.read_line(&mut said).unwrap();
+        assert!(said.starts_with("divide: finishing the rows under way"), "{said}");
+        job.feed();
+        assert_eq!(job.child.wait().unwrap().code(), Some(3));
+        stderr.read_to_string(&mut said).unwrap();
+        assert!(said.contains("divide: interrupted after line "), "{said}");
+        Fed::resume(&job.output);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn built_example_stops_at_once_at_the_second_signal() {
+    let Some(mut job) = Fed::start("twice.txt") else { return };
+    job.wait_for(".partial");
+    job.signal("-INT");
+    let mut said = String::new();
+    BufReader::new(job.child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    job.signal("-INT");
+    assert_eq!(job.child.wait().unwrap().code(), Some(3));
+    assert_eq!(job.output.content(), "old\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn built_example_resumes_after_a_kill() {
+    let Some(mut job) = Fed::start("killed.txt") else { return };
+    job.wait_for(".partial");
+    // Checkpoints are two seconds apart.
+    std::thread::sleep(Duration::from_millis(2100));
+    job.feed();
+    job.wait_for(".checkpoint");
+    job.signal("-KILL");
+    assert_eq!(job.child.wait().unwrap().code(), None);
+    Fed::resume(&job.output);
+}
+
+#[cfg(unix)]
+#[test]
+fn built_example_keeps_the_old_output_on_a_full_disk() {
+    let Some(example) = built_example() else { return };
+    let input = Scratch::with("much.txt", &b"1234567890 7\n".repeat(20_000));
+    let output = Scratch::with("full.txt", b"old\n");
+    // Files of at most 64 blocks; a write beyond fails as it does where the disk is full.
+    let limited = format!(
+        "trap '' XFSZ; ulimit -f 64; exec '{}' '{}' -bcpu --chunk-rows=1000 -o '{}'",
+        example.display(),
+        input.path(),
+        output.path()
+    );
+    let failed = Command::new("sh").args(["-c", &limited]).output().unwrap();
+    let reason = String::from_utf8_lossy(&failed.stderr);
+    assert_eq!(failed.status.code(), Some(2), "{reason}");
+    assert!(reason.contains("cannot write the results after line "), "{reason}");
+    assert_eq!(output.content(), "old\n");
+    let resumed =
+        run_built(&[input.path(), "-bcpu", "-o", output.path(), "--resume"], b"").unwrap();
+    assert_eq!(resumed.status.code(), Some(0));
+    assert_eq!(output.content(), "176366841 3\n".repeat(20_000));
 }

@@ -20,4 +20,4 @@ pub use file::{BLOCK, Catalogue, FILE};
 pub use headers::headers;
 pub use kernel::{Kernel, Row, translation_unit};
 pub use op::{Op, Operand, PREPARED, Param, Signature};
-pub use shape::{MAX_BITS, MAX_GROUP, Shape};
+pub use shape::{MAX_BITS, MAX_GROUP, MAX_Q, Shape};

@@ -7,9 +7,12 @@ use crate::DigitKind;
 /// Maximum number of threads that work on one integer: a thread block.
 pub const MAX_GROUP: usize = 1024;
 
-/// Maximum width that is read from a file or a variable. It is far beyond what a thread block can
-/// hold, and keeps numbers of bits and bytes within 32 bits and products of two widths within 64.
-pub const MAX_BITS: usize = 1 << 30;
+/// Maximum width: that of the widest kernels.
+pub const MAX_BITS: usize = 1 << 20;
+
+/// Maximum number of digits per thread: [`MAX_GROUP`] threads hold the narrowest digits of
+/// [`MAX_BITS`] bits.
+pub const MAX_Q: usize = MAX_BITS / 16 / MAX_GROUP;
 
 /// A shape as a value: integers of `bits` bits in digits of one kind, `q` digits a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,6 +70,9 @@ impl Shape {
         let invalid = |reason: &str| Err(format!("invalid shape {bits}:{q}:{digit}: {reason}"));
         if bits > MAX_BITS {
             return invalid(&format!("BITS is at most {MAX_BITS}"));
+        }
+        if q > MAX_Q {
+            return invalid(&format!("Q is at most {MAX_Q}"));
         }
         let per_thread = q.saturating_mul(digit.bits());
         if per_thread == 0 || bits == 0 || !bits.is_multiple_of(per_thread) {

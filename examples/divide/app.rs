@@ -1,17 +1,20 @@
 //! From options to an exit status: opens the files and the device, runs the job, reports.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use gpuint::{BackendKind, Device};
 use indicatif::{ProgressBar, ProgressStyle};
+use same_file::Handle;
 
 use crate::input::{ChunkLimits, Reader};
 use crate::job::{Job, JobError, Settings};
 use crate::options::{BackendChoice, Options};
+use crate::output::{Lines, OutputError, OutputFile, Progress};
 use crate::report::{Closing, Table};
 
 /// The input when no other is named.
@@ -19,15 +22,18 @@ const BUNDLED: &[u8] = include_bytes!("../data/divide.txt");
 
 const BUFFER: usize = 1 << 20;
 
+/// The exit status of a job that ended early.
+pub(crate) const STOPPED: u8 = 3;
+
 /// Why there is nothing to report but this.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AppError {
     #[error("cannot open {}: {source}", path.display())]
     Open { path: PathBuf, source: io::Error },
-    #[error("cannot create {}: {source}", path.display())]
-    Create { path: PathBuf, source: io::Error },
-    #[error("{} is both the input and the output", .0.display())]
-    SameFile(PathBuf),
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    #[error("{0} is both the input and the output")]
+    SameFile(String),
     #[error("cannot use --backend {backend}: {source}")]
     Device { backend: BackendChoice, source: gpuint::Error },
     #[error("--device is a number of a GPU: it needs --backend cuda")]
@@ -43,6 +49,8 @@ pub(crate) enum Status {
     Done,
     /// Some rows have no result.
     RowsRejected,
+    /// The job was interrupted, or nobody reads its results.
+    Stopped,
 }
 
 impl From<Status> for ExitCode {
@@ -50,6 +58,7 @@ impl From<Status> for ExitCode {
         match status {
             Status::Done => Self::SUCCESS,
             Status::RowsRejected => Self::from(1),
+            Status::Stopped => Self::from(STOPPED),
         }
     }
 }
@@ -61,12 +70,14 @@ pub(crate) struct Streams<'a> {
     pub(crate) stderr: &'a mut dyn Write,
     /// Whether a progress bar may be drawn on the terminal behind standard error.
     pub(crate) progress: bool,
+    /// Set from outside: the job stops early.
+    pub(crate) stop: &'a AtomicBool,
 }
 
 /// Does what the options ask for.
 pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, AppError> {
     let start = Instant::now();
-    let Streams { stdin, stdout, stderr, progress } = streams;
+    let Streams { stdin, stdout, stderr, progress, stop } = streams;
 
     let mut opened;
     let mut bundled = BUNDLED;
@@ -79,30 +90,40 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
             (&mut opened, size)
         }
     };
+    refuse_same_file(options)?;
     let opening = Instant::now();
     let devices = open_devices(options)?;
     let opening = opening.elapsed();
 
     let mut stdout = BufWriter::with_capacity(BUFFER, stdout);
-    let mut created;
-    let lines: Option<&mut dyn Write> = match options.output.as_deref() {
-        Some(path) if !is_stream(path) => {
-            created = create(path, options.input.as_deref())?;
-            Some(&mut created)
-        }
-        _ if options.lines_to_stdout() => Some(&mut stdout),
-        _ => None,
+    let mut output = match options.output.as_deref() {
+        Some(path) if !is_stream(path) => Output::open(path, options)?,
+        _ if options.lines_to_stdout() => Output::Stdout,
+        _ => Output::None,
     };
 
     let settings = Settings { hex: options.hex, verify: options.verifies() };
     let limits =
         ChunkLimits { rows: options.chunk_rows.get(), bytes: (options.chunk_mib as usize) << 20 };
-    let mut reader = Reader::new(input, limits);
-    let bar = progress_bar(progress, size);
+    let resumable = matches!(output, Output::File(_));
+    let mut reader = Reader::new(input, limits, resumable);
     let mut status = Status::Done;
-    let result = Job::new(&devices, settings).run(
+    if let Output::File(file) = &output
+        && let Some(Progress { position, rejected, .. }) = file.resumed()
+    {
+        let same = reader.skip(position);
+        if !same.map_err(|source| JobError::Read { line: 0, source })? {
+            return Err(file.other_input().into());
+        }
+        if *rejected > 0 {
+            status = Status::RowsRejected;
+        }
+        let _ = writeln!(stderr, "resuming after line {}", position.line);
+    }
+    let bar = progress_bar(progress, size);
+    let result = Job::new(&devices, settings, stop).run(
         &mut reader,
-        lines,
+        output.lines(&mut stdout),
         &mut |line, error| {
             status = Status::RowsRejected;
             // Standard error may be closed; the line stands in the output as well.
@@ -113,19 +134,27 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
     bar.finish_and_clear();
     let mut summary = match result {
         Ok(summary) => summary,
-        // Whoever read the results has had enough of them: `divide FILE | head`.
-        Err(JobError::Write(error)) if is_broken_pipe(&error) => return Ok(status),
-        Err(error) => return Err(error.into()),
+        Err(error) => {
+            if let Output::File(file) = &mut output
+                && file.suspend()
+            {
+                let _ = writeln!(stderr, "the results so far are kept: --resume goes on");
+            }
+            return stopped(error, stderr);
+        }
     };
+    if let Output::File(file) = output {
+        file.finish()?;
+    }
     summary.times.setup += opening;
 
     if options.summarizes() {
         let table = Table { summary: &summary, names: &reader.families };
         let target: &mut dyn Write =
             if options.lines_to_stdout() { &mut *stderr } else { &mut stdout };
-        match write!(target, "{table}").and_then(|()| target.flush()) {
-            Err(error) if !is_broken_pipe(&error) => return Err(JobError::Write(error).into()),
-            _ => {}
+        if let Err(source) = write!(target, "{table}").and_then(|()| target.flush()) {
+            let line = summary.rows();
+            return stopped(JobError::Write { line, source }, stderr);
         }
     }
     let device = devices[0].to_string();
@@ -139,8 +168,55 @@ fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-fn is_broken_pipe(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::BrokenPipe
+/// The end of a job that stopped early: its status, or the error.
+fn stopped(error: JobError, stderr: &mut dyn Write) -> Result<Status, AppError> {
+    let reason = match error {
+        // `divide FILE | head`
+        JobError::Write { line, source } if source.kind() == io::ErrorKind::BrokenPipe => {
+            format!("stopped after line {line}: nobody reads the results")
+        }
+        JobError::Interrupted { .. } => error.to_string(),
+        error => return Err(error.into()),
+    };
+    let _ = writeln!(stderr, "divide: {reason}");
+    Ok(Status::Stopped)
+}
+
+/// Where the result lines go.
+enum Output {
+    None,
+    Stdout,
+    /// A device or a pipe, which cannot be replaced.
+    Stream(BufWriter<File>),
+    File(OutputFile),
+}
+
+impl Output {
+    fn open(path: &Path, options: &Options) -> Result<Self, AppError> {
+        let failed = |source| OutputError::Create { path: path.to_owned(), source };
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => {
+                Err(failed(io::ErrorKind::IsADirectory.into()).into())
+            }
+            Ok(metadata) if !metadata.is_file() => {
+                let file = File::options().write(true).open(path).map_err(failed)?;
+                Ok(Self::Stream(BufWriter::with_capacity(BUFFER, file)))
+            }
+            _ => Ok(Self::File(OutputFile::open(path, options.hex, options.resume)?)),
+        }
+    }
+
+    fn lines<'a, W: Write>(
+        &'a mut self,
+        stdout: &'a mut BufWriter<W>,
+    ) -> Option<&'a mut dyn Lines> {
+        match self {
+            Self::None => None,
+            Self::Stdout => Some(stdout),
+            Self::Stream(file) => Some(file),
+            Self::File(file) => Some(file),
+        }
+    }
 }
 
 /// Opens an input file, and says how long it is if it is a plain one.
@@ -155,18 +231,28 @@ fn open(path: &Path) -> Result<(BufReader<File>, Option<u64>), AppError> {
     Ok((BufReader::with_capacity(BUFFER, file), size))
 }
 
-/// Creates the output file, unless that would empty the input.
-fn create(path: &Path, input: Option<&Path>) -> Result<BufWriter<File>, AppError> {
-    let same = |input: &Path| match (path.canonicalize(), input.canonicalize()) {
-        (Ok(output), Ok(input)) => output == input,
-        _ => false,
+/// Refuses to read and write one file, whatever its names: the results would replace the input, or
+/// be read as input.
+fn refuse_same_file(options: &Options) -> Result<(), AppError> {
+    let input = match options.input.as_deref() {
+        None => return Ok(()),
+        Some(path) if is_stream(path) => Handle::stdin(),
+        Some(path) if path.is_file() => Handle::from_path(path),
+        Some(_) => return Ok(()),
     };
-    if input.is_some_and(same) {
-        return Err(AppError::SameFile(path.to_owned()));
-    }
-    match File::create(path) {
-        Ok(file) => Ok(BufWriter::with_capacity(BUFFER, file)),
-        Err(source) => Err(AppError::Create { path: path.to_owned(), source }),
+    let (name, output) = match options.output.as_deref() {
+        Some(path) if is_stream(path) => ("standard output".to_owned(), Handle::stdout()),
+        Some(path) if path.is_file() => (path.display().to_string(), Handle::from_path(path)),
+        Some(_) => return Ok(()),
+        None => ("standard output".to_owned(), Handle::stdout()),
+    };
+    // A stream that is closed is no file, and terminals may well be both.
+    let is_file = |handle: &Handle| handle.as_file().metadata().is_ok_and(|data| data.is_file());
+    match (input, output) {
+        (Ok(input), Ok(output)) if input == output && is_file(&input) => {
+            Err(AppError::SameFile(name))
+        }
+        _ => Ok(()),
     }
 }
 

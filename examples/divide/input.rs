@@ -1,5 +1,6 @@
 //! Reading rows: two unsigned integers a line.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 use std::mem;
@@ -7,6 +8,7 @@ use std::ops::Range;
 
 use num_bigint::BigUint;
 use num_traits::Zero;
+use sha2::{Digest, Sha256};
 
 /// Longer lines are refused, so that a file without line ends cannot fill the memory.
 pub(crate) const LONGEST_LINE: usize = 1 << 20;
@@ -15,6 +17,13 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Comment lines that start a family begin with this.
 const FAMILY: &[u8] = b"# family:";
+
+/// The most families that are told apart: the table stays readable and the memory bounded.
+const MOST_FAMILIES: usize = 1000;
+/// The name that later families share.
+const OTHER_FAMILIES: &str = "(other families)";
+/// The longest name of a family, in characters; longer names are cut.
+const LONGEST_NAME: usize = 80;
 
 /// Why a line is not a division.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -106,6 +115,8 @@ pub(crate) struct RawLine {
 pub(crate) struct Chunk {
     text: Vec<u8>,
     pub(crate) lines: Vec<RawLine>,
+    /// The end of the last complete line that was read.
+    pub(crate) end: Position,
 }
 
 impl Chunk {
@@ -122,6 +133,17 @@ impl Chunk {
     }
 }
 
+/// A place between two lines of the input.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// Bytes before it.
+    pub(crate) bytes: u64,
+    /// Lines before it.
+    pub(crate) line: u64,
+    /// SHA-256 of the bytes before it, in hexadecimal; empty if the reader does not hash.
+    pub(crate) hash: String,
+}
+
 /// How much of the input is held at a time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChunkLimits {
@@ -134,16 +156,34 @@ pub(crate) struct ChunkLimits {
 pub(crate) struct Reader<R> {
     source: R,
     limits: ChunkLimits,
+    /// Lines and bytes that were read.
     number: u64,
+    bytes: u64,
+    /// Of these bytes.
+    hash: Option<Sha256>,
     /// Bytes that were read since the last row.
     unclaimed: u64,
+    /// The family of the next row.
+    family: usize,
+    indices: HashMap<String, usize>,
     /// The names of the families so far; the first has none.
     pub(crate) families: Vec<String>,
 }
 
 impl<R: BufRead> Reader<R> {
-    pub(crate) fn new(source: R, limits: ChunkLimits) -> Self {
-        Self { source, limits, number: 0, unclaimed: 0, families: vec![String::new()] }
+    /// Reads `source`; with `hashing`, positions have a hash.
+    pub(crate) fn new(source: R, limits: ChunkLimits, hashing: bool) -> Self {
+        Self {
+            source,
+            limits,
+            number: 0,
+            bytes: 0,
+            hash: hashing.then(Sha256::new),
+            unclaimed: 0,
+            family: 0,
+            indices: HashMap::new(),
+            families: vec![String::new()],
+        }
     }
 
     /// Reads the next rows into `chunk`; says whether more may follow. After an error the chunk
@@ -151,46 +191,124 @@ impl<R: BufRead> Reader<R> {
     pub(crate) fn read(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
         chunk.text.clear();
         chunk.lines.clear();
-        while chunk.lines.len() < self.limits.rows && chunk.text.len() < self.limits.bytes {
-            let mut start = chunk.text.len();
-            let length = (&mut self.source)
-                .take(LONGEST_LINE as u64 + 1)
-                .read_until(b'\n', &mut chunk.text)?;
-            if length == 0 {
-                return Ok(false);
-            }
-            self.number += 1;
-            self.unclaimed += length as u64;
-            let cut = length > LONGEST_LINE && chunk.text.last() != Some(&b'\n');
-            if cut {
-                self.unclaimed += self.source.skip_until(b'\n')? as u64;
-            }
+        let more = self.read_rows(chunk);
+        chunk.end = self.position();
+        more
+    }
 
-            if self.number == 1 && chunk.text.starts_with(BYTE_ORDER_MARK) {
-                start = BYTE_ORDER_MARK.len();
-            }
-            let line = &chunk.text[start..];
-            if let Some(name) = line.strip_prefix(FAMILY) {
-                let name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
-                self.families.push(name);
-            }
-            let comment = line.iter().position(|&byte| byte == b'#');
-            let end = start + comment.unwrap_or(line.len());
-            let too_long = cut && comment.is_none();
-            if chunk.text[start..end].trim_ascii().is_empty() && !too_long {
+    /// Reads the lines before `position` and drops them; returns true if they are the lines that
+    /// were before it when it was taken.
+    pub(crate) fn skip(&mut self, position: &Position) -> io::Result<bool> {
+        let mut text = Vec::new();
+        while self.bytes < position.bytes && self.next_line(&mut text)?.is_some() {
+            text.clear();
+        }
+        self.unclaimed = 0;
+        Ok(self.position() == *position)
+    }
+
+    fn position(&self) -> Position {
+        let hash = self.hash.clone().map_or_else(String::new, |hash| {
+            hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        });
+        Position { bytes: self.bytes, line: self.number, hash }
+    }
+
+    fn read_rows(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
+        while chunk.lines.len() < self.limits.rows && chunk.text.len() < self.limits.bytes {
+            let start = chunk.text.len();
+            let Some(line) = self.next_line(&mut chunk.text)? else { return Ok(false) };
+            let text = start + line.text.start..start + line.text.end;
+            if chunk.text[text.clone()].trim_ascii().is_empty() && !line.too_long {
                 chunk.text.truncate(start);
                 continue;
             }
-            chunk.text.truncate(end);
+            chunk.text.truncate(text.end);
             chunk.lines.push(RawLine {
                 number: self.number,
-                family: self.families.len() - 1,
+                family: self.family,
                 bytes: mem::take(&mut self.unclaimed),
-                text: start..end,
-                too_long,
+                text,
+                too_long: line.too_long,
             });
         }
         Ok(true)
+    }
+
+    /// Appends the next line to `text`, a long one cut; `None` at the end of the input.
+    fn next_line(&mut self, text: &mut Vec<u8>) -> io::Result<Option<Line>> {
+        let start = text.len();
+        let limit = LONGEST_LINE as u64 + 1;
+        let length = (&mut self.source).take(limit).read_until(b'\n', text)?;
+        if length == 0 {
+            return Ok(None);
+        }
+        let line = &text[start..];
+        let mut hash = self.hash.clone();
+        let mut hash_also = |bytes: &[u8]| hash.iter_mut().for_each(|hash| hash.update(bytes));
+        hash_also(line);
+        let cut = length > LONGEST_LINE && line.last() != Some(&b'\n');
+        let rest = if cut { skip_line(&mut self.source, hash_also)? } else { 0 };
+        // Only now: after an error the position is the end of the line before.
+        self.hash = hash;
+        self.number += 1;
+        self.bytes += length as u64 + rest;
+        self.unclaimed += length as u64 + rest;
+
+        let marked = self.number == 1 && line.starts_with(BYTE_ORDER_MARK);
+        let first = if marked { BYTE_ORDER_MARK.len() } else { 0 };
+        if let Some(name) = line[first..].strip_prefix(FAMILY) {
+            self.family = self.family_index(name);
+        }
+        let comment = line[first..].iter().position(|&byte| byte == b'#');
+        let end = comment.map_or(line.len(), |at| first + at);
+        Ok(Some(Line { text: first..end, too_long: cut && comment.is_none() }))
+    }
+
+    /// The index of a family, which is new or was named before.
+    fn family_index(&mut self, name: &[u8]) -> usize {
+        let name = &name[..name.len().min(4 * LONGEST_NAME)];
+        let name = String::from_utf8_lossy(name.trim_ascii());
+        let mut name: String = name.chars().take(LONGEST_NAME).collect();
+        if let Some(&index) = self.indices.get(&name) {
+            return index;
+        }
+        if self.families.len() > MOST_FAMILIES {
+            return MOST_FAMILIES;
+        }
+        if self.families.len() == MOST_FAMILIES {
+            name = OTHER_FAMILIES.to_owned();
+        }
+        self.families.push(name.clone());
+        let index = self.families.len() - 1;
+        self.indices.insert(name, index);
+        index
+    }
+}
+
+/// A line in a text.
+struct Line {
+    /// The part before a comment, from the start of the line.
+    text: Range<usize>,
+    too_long: bool,
+}
+
+/// Drops the rest of a line, after handing it to `see`; returns its length.
+fn skip_line(source: &mut impl BufRead, mut see: impl FnMut(&[u8])) -> io::Result<u64> {
+    let mut skipped = 0;
+    loop {
+        let buffer = match source.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            buffer => buffer?,
+        };
+        let end = buffer.iter().position(|&byte| byte == b'\n');
+        let length = end.map_or(buffer.len(), |at| at + 1);
+        see(&buffer[..length]);
+        source.consume(length);
+        skipped += length as u64;
+        if end.is_some() || length == 0 {
+            return Ok(skipped);
+        }
     }
 }
 

@@ -6,8 +6,9 @@
 //! the processor's own cores takes one chunk after the other.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 use std::ops::{AddAssign, Range};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -18,7 +19,8 @@ use num_bigint::BigUint;
 use num_traits::{One, Zero};
 use rayon::prelude::*;
 
-use crate::input::{Chunk, LineError, RawLine, Reader};
+use crate::input::{Chunk, LineError, Position, RawLine, Reader};
+use crate::output::Lines;
 
 /// Why the job stopped.
 #[derive(Debug, thiserror::Error)]
@@ -27,8 +29,10 @@ pub(crate) enum JobError {
     NoShapes,
     #[error("cannot read after line {line}: {source}")]
     Read { line: u64, source: io::Error },
-    #[error("cannot write the results: {0}")]
-    Write(io::Error),
+    #[error("cannot write the results after line {line}: {source}")]
+    Write { line: u64, source: io::Error },
+    #[error("interrupted after line {line}")]
+    Interrupted { line: u64 },
     #[error("cannot divide {rows} rows of {bits} bits: {source}")]
     Divide { rows: usize, bits: usize, source: Error },
 }
@@ -176,6 +180,8 @@ pub(crate) fn widths() -> Vec<Shape> {
 pub(crate) struct Job<'a> {
     devices: &'a [Device],
     settings: Settings,
+    /// Set by a signal: the job stops after the chunks under way.
+    stop: &'a AtomicBool,
 }
 
 /// A device and what is known about it.
@@ -201,6 +207,7 @@ struct Parsed {
 struct Divided {
     lines: Vec<RawLine>,
     outcomes: Vec<Outcome>,
+    end: Position,
     more: io::Result<bool>,
 }
 
@@ -217,8 +224,8 @@ type Outcome = Result<(BigUint, BigUint), RowError>;
 
 impl<'a> Job<'a> {
     /// A job for handles to one device.
-    pub(crate) fn new(devices: &'a [Device], settings: Settings) -> Self {
-        Self { devices, settings }
+    pub(crate) fn new(devices: &'a [Device], settings: Settings, stop: &'a AtomicBool) -> Self {
+        Self { devices, settings, stop }
     }
 
     /// Divides all rows of `reader`, writes the result lines to `lines` if there is one, and hands
@@ -226,7 +233,7 @@ impl<'a> Job<'a> {
     pub(crate) fn run<R: BufRead + Send>(
         &self,
         reader: &mut Reader<R>,
-        lines: Option<&mut dyn Write>,
+        lines: Option<&mut dyn Lines>,
         reject: &mut dyn FnMut(u64, &RowError),
         progress: &ProgressBar,
     ) -> Result<Summary, JobError> {
@@ -239,8 +246,15 @@ impl<'a> Job<'a> {
             batch_rows: BTreeMap::new(),
             summary: Summary::default(),
         };
-        let mut writer =
-            Writer { hex: self.settings.hex, lines, reject, last_line: 0, times: Times::default() };
+        let mut writer = Writer {
+            hex: self.settings.hex,
+            lines,
+            reject,
+            stop: self.stop,
+            line: 0,
+            rejected: 0,
+            times: Times::default(),
+        };
         let mut summary = Summary::default();
         if let [device] = self.devices {
             let mut divider = divider(device);
@@ -336,30 +350,40 @@ fn read_and_parse<R: BufRead>(reader: &mut Reader<R>, widest: usize, times: &mut
 /// Where results go.
 struct Writer<'l, 'r> {
     hex: bool,
-    lines: Option<&'l mut dyn Write>,
+    lines: Option<&'l mut dyn Lines>,
     reject: &'r mut dyn FnMut(u64, &RowError),
-    last_line: u64,
+    stop: &'r AtomicBool,
+    /// The last line whose results were written.
+    line: u64,
+    /// Rows without a result so far.
+    rejected: u64,
     times: Times,
 }
 
 impl Writer<'_, '_> {
     /// Writes a chunk; says whether more may follow.
     fn take(&mut self, divided: Divided) -> Result<bool, JobError> {
-        let Divided { lines, outcomes, more } = divided;
+        let Divided { lines, outcomes, end, more } = divided;
         for (line, outcome) in lines.iter().zip(&outcomes) {
-            self.last_line = line.number;
             if let Err(error) = outcome {
                 (self.reject)(line.number, error);
+                self.rejected += 1;
             }
         }
-        self.write(&lines, &outcomes).map_err(JobError::Write)?;
-        more.map_err(|source| JobError::Read { line: self.last_line, source })
+        let written = self.write(&lines, &outcomes, &end);
+        written.map_err(|source| JobError::Write { line: self.line, source })?;
+        self.line = end.line;
+        let more = more.map_err(|source| JobError::Read { line: self.line, source })?;
+        if more && self.stop.load(Ordering::Relaxed) {
+            return Err(JobError::Interrupted { line: self.line });
+        }
+        Ok(more)
     }
 
     /// Writes one line for each row.
-    fn write(&mut self, lines: &[RawLine], outcomes: &[Outcome]) -> io::Result<()> {
+    fn write(&mut self, lines: &[RawLine], outcomes: &[Outcome], end: &Position) -> io::Result<()> {
         let Some(output) = &mut self.lines else { return Ok(()) };
-        let hex = self.hex;
+        let (hex, rejected) = (self.hex, self.rejected);
         let texts: Vec<String> = timed(&mut self.times.format, || {
             let rows = lines.par_iter().zip(outcomes);
             rows.map(|(line, outcome)| match outcome {
@@ -373,7 +397,8 @@ impl Writer<'_, '_> {
             for text in &texts {
                 output.write_all(text.as_bytes())?;
             }
-            output.flush()
+            output.flush()?;
+            output.passed(end, rejected)
         })
     }
 }
@@ -432,7 +457,7 @@ impl Divider<'_> {
         for (line, _) in chunk.lines.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_err()) {
             self.summary.family(line.family).rejected += 1;
         }
-        Ok(Divided { lines: chunk.lines, outcomes, more })
+        Ok(Divided { lines: chunk.lines, outcomes, end: chunk.end, more })
     }
 
     /// The quotients and remainders of a group, in as many batches as the device's memory asks

@@ -7,13 +7,27 @@ mod app;
 mod input;
 mod job;
 mod options;
+mod output;
 mod report;
 
 use std::io::{self, BufReader, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
 use gpuint_testkit::device;
+
+/// Set by the first signal that asks the process to end.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Ends the job after the rows under way; at the second signal, at once.
+fn on_signal() {
+    if STOP.swap(true, Ordering::Relaxed) {
+        std::process::exit(app::STOPPED.into());
+    }
+    // Standard error may be closed.
+    let _ = writeln!(io::stderr(), "divide: finishing the rows under way; again to stop at once");
+}
 
 fn main() -> ExitCode {
     let options = options::Options::parse();
@@ -21,6 +35,9 @@ fn main() -> ExitCode {
     if let Err(error) = device::start_log() {
         let _ = writeln!(&stderr, "divide: {error}");
         return ExitCode::from(2);
+    }
+    if let Err(error) = ctrlc::set_handler(on_signal) {
+        let _ = writeln!(&stderr, "divide: signals are not handled: {error}");
     }
     // A bar and result lines on one terminal would write over each other.
     let progress =
@@ -32,6 +49,7 @@ fn main() -> ExitCode {
             stdout: &mut io::stdout().lock(),
             stderr: &mut &stderr,
             progress,
+            stop: &STOP,
         },
     );
     match status {

@@ -14,9 +14,13 @@ pub(crate) struct Options {
     /// bundled file of real numbers, with --verify and --summary
     pub(crate) input: Option<PathBuf>,
 
-    /// Write the result lines to FILE; `-` for standard output
+    /// Write the result lines to FILE, which is replaced when all are there; `-` for standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Go on with an interrupted job of the same input and output
+    #[arg(long, requires = "output")]
+    pub(crate) resume: bool,
 
     /// What divides. auto: the first GPU, or the CPU where there is none
     #[arg(short, long, value_enum, default_value_t = BackendChoice::Auto)]
@@ -118,8 +122,13 @@ that of each other stage: setup (opening the device, and a first division in eac
 kernels are loaded or compiled), copy (to the device and back), read, parse, format, write, verify.
 On a GPU, the stages of several chunks run side by side, and their times add up to more than the whole.
 
+--output FILE collects the results in FILE.partial and renames it at the end, so that FILE is either
+what it was before or complete. A job that was interrupted goes on with --resume: FILE.checkpoint
+records every two seconds how far it came, and that the input is the same is checked by its hash.
+A signal (Ctrl-C) ends the job after the rows under way, a second one at once.
+
 GPUINT_LOG=gpuint=trace shows every copy and launch of the library on standard error, with its time;
 GPUINT_LOG=info what it compiles.
 
 Exit status: 0, every row was divided; 1, some rows were not; 2, the job could not be done
-(arguments, files, device).";
+(arguments, files, device); 3, it ended early: interrupted, or nobody reads the results.";

@@ -1,19 +1,40 @@
 //! The processor: `num-bigint` inside, one task per row.
 
+use std::error::Error as _;
+use std::sync::LazyLock;
+
 use num_bigint::BigUint;
 use num_integer::Integer;
 use num_traits::{One, Zero};
 use rayon::prelude::*;
 
-use crate::backend::host::{self, host_memory_methods, read_integer, write_integer};
 use gpuint_catalogue::{Op, PREPARED};
 
+use crate::backend::host::{self, host_memory_methods, read_integer, reserved_vec, write_integer};
 use crate::backend::{Backend, BackendKind, Buffer, Call, Params};
 use crate::error::Result;
 
 /// The processor.
 #[derive(Debug)]
 pub(crate) struct Cpu;
+
+/// Rows that are under way at a time, a multiple of the bits in a word of a mask: what a row needs
+/// besides its integers does not grow with the batch.
+const BLOCK: usize = 1 << 14;
+
+/// True if rayon has its threads. Where none can be started, rayon panics at every use, so the
+/// calling thread does the work.
+static HAS_THREADS: LazyLock<bool> = LazyLock::new(|| {
+    match rayon::ThreadPoolBuilder::new().build_global() {
+        Ok(()) => true,
+        // Without a cause, the threads are there already.
+        Err(error) if error.source().is_none() => true,
+        Err(error) => {
+            tracing::warn!(%error, "rows run one after the other");
+            false
+        }
+    }
+});
 
 /// One row of a call.
 struct Row<'a> {
@@ -206,7 +227,7 @@ impl Backend for Cpu {
     }
 
     fn describe(&self) -> String {
-        match rayon::current_num_threads() {
+        match if *HAS_THREADS { rayon::current_num_threads() } else { 1 } {
             1 => "1 thread".to_owned(),
             threads => format!("{threads} threads"),
         }
@@ -232,30 +253,41 @@ impl Backend for Cpu {
             d?.map(|bytes| bytes.chunks_exact_mut(out_row_bytes[1].max(1))),
         ];
 
-        let rows: Vec<Row<'_>> = (0..operands.rows)
-            .map(|row| Row {
+        let mut mask = operands.mask.map(host::bytes_mut).transpose()?;
+        let mut status = operands.status.map(host::bytes_mut).transpose()?;
+        let mut rows = reserved_vec(operands.rows.min(BLOCK))?;
+        let mut outcomes = reserved_vec(operands.rows.min(BLOCK))?;
+        for first in (0..operands.rows).step_by(BLOCK) {
+            let block = first..operands.rows.min(first + BLOCK);
+            rows.extend(block.map(|row| Row {
                 ins: ins.map(|input| input.row(row)),
                 outs: outs.each_mut().map(|rows| rows.as_mut()?.next()),
                 bits,
                 params,
-            })
-            .collect();
-        let outcomes: Vec<Outcome> =
-            rows.into_par_iter().map(|mut row| function(&mut row)).collect();
-
-        if let Some(mask) = operands.mask {
-            let words: &mut [u32] = bytemuck::cast_slice_mut(host::bytes_mut(mask)?);
-            for (word, outcomes) in words.iter_mut().zip(outcomes.chunks(32)) {
-                for (bit, outcome) in outcomes.iter().enumerate() {
-                    *word |= u32::from(outcome.flag) << bit;
+            }));
+            if *HAS_THREADS {
+                rows.par_drain(..)
+                    .map(|mut row| function(&mut row))
+                    .collect_into_vec(&mut outcomes);
+            } else {
+                outcomes.clear();
+                outcomes.extend(rows.drain(..).map(|mut row| function(&mut row)));
+            }
+            if let Some(mask) = &mut mask {
+                let words: &mut [u32] = bytemuck::cast_slice_mut(mask);
+                let words = words[first / 32..].iter_mut();
+                for (word, outcomes) in words.zip(outcomes.chunks(32)) {
+                    for (bit, outcome) in outcomes.iter().enumerate() {
+                        *word |= u32::from(outcome.flag) << bit;
+                    }
                 }
             }
-        }
-        if let (Some(status), Some(row)) =
-            (operands.status, outcomes.iter().position(|outcome| outcome.failed))
-        {
-            let status: &mut [u64] = bytemuck::cast_slice_mut(host::bytes_mut(status)?);
-            status[0] = status[0].min(row as u64);
+            if let (Some(status), Some(row)) =
+                (&mut status, outcomes.iter().position(|outcome| outcome.failed))
+            {
+                let status: &mut [u64] = bytemuck::cast_slice_mut(status);
+                status[0] = status[0].min((first + row) as u64);
+            }
         }
         Ok(())
     }

@@ -115,6 +115,24 @@ pub(crate) fn part_mut(bytes: &mut [u8], offset: u64, len: usize) -> Result<&mut
         .ok_or(error)
 }
 
+/// An empty vector with room for `len` values, or [`OutOfMemory`](Error::OutOfMemory).
+pub(crate) fn reserved_vec<D>(len: usize) -> Result<Vec<D>> {
+    let bytes = (len as u64).saturating_mul(size_of::<D>() as u64);
+    let mut values = Vec::new();
+    values.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
+    Ok(values)
+}
+
+/// Checks that the allocator has room for `count` integers of `row_bytes` each.
+///
+/// An integer allocates by itself and cannot report a failure, which would end the process. The
+/// memory is free again when this returns: another thread may take it.
+pub(crate) fn check_room(count: usize, row_bytes: usize) -> Result<()> {
+    /// Bytes that an allocator adds to each allocation, at most.
+    const OVERHEAD: usize = 32;
+    reserved_vec::<u8>(count.saturating_mul(row_bytes.saturating_add(OVERHEAD))).map(drop)
+}
+
 /// So many zeros, or [`OutOfMemory`](Error::OutOfMemory).
 pub(crate) fn zeroed_vec<D: bytemuck::Zeroable>(len: usize) -> Result<Vec<D>> {
     let bytes = (len as u64).saturating_mul(size_of::<D>() as u64);

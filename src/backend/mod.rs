@@ -218,6 +218,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Waits for all work queued so far.
     fn synchronize(&self) -> Result<()>;
 
+    /// Waits for all work queued so far, and gives memory that no buffer uses back to the system.
+    fn trim(&self) -> Result<()> {
+        self.synchronize()
+    }
+
     /// Does `work`, waits for what it queues, and returns how long the device took for that.
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
         self.synchronize()?;

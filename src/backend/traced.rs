@@ -69,6 +69,10 @@ impl Backend for Traced {
         trace_span!("synchronize").in_scope(|| self.0.synchronize())
     }
 
+    fn trim(&self) -> Result<()> {
+        self.0.trim()
+    }
+
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
         self.0.time(work)
     }

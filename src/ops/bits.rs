@@ -3,6 +3,7 @@
 use gpuint_catalogue::Op;
 
 use crate::backend::Operands;
+use crate::backend::host::zeroed_vec;
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::mask::Mask;
@@ -18,7 +19,7 @@ impl<T: Kernels> Batch<T> {
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch) and
     /// [`LengthMismatch`](crate::Error::LengthMismatch).
     pub fn bit_lengths(&self) -> Result<Vec<u64>> {
-        let mut lengths = vec![0; self.len()];
+        let mut lengths = zeroed_vec(self.len())?;
         self.bit_lengths_into(&mut lengths)?;
         Ok(lengths)
     }

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use crate::backend::host::zeroed_vec;
 use gpuint_catalogue::Op;
 
 use crate::backend::Operands;
+use crate::backend::host::{reserved_vec, zeroed_vec};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::mask::Mask;
@@ -22,7 +22,8 @@ impl<T: Kernels> Batch<T> {
     /// [`Driver`](Error::Driver).
     #[expect(clippy::should_implement_trait, reason = "one order a row, and it may fail")]
     pub fn cmp(&self, rhs: &Self) -> Result<Vec<Ordering>> {
-        let mut order = vec![Ordering::Equal; self.len()];
+        let mut order = reserved_vec(self.len())?;
+        order.resize(self.len(), Ordering::Equal);
         self.cmp_into(rhs, &mut order)?;
         Ok(order)
     }

@@ -39,7 +39,9 @@ const VARIABLE: &str = "GPUINT_LOG";
 /// # Errors
 /// Where `GPUINT_LOG` is not a filter, or another log was started before.
 pub fn start_log() -> Result<(), Box<dyn Error>> {
-    let Ok(filter) = env::var(VARIABLE) else { return Ok(()) };
+    let Some(filter) = env::var_os(VARIABLE) else { return Ok(()) };
+    // Text that is not UTF-8 is refused below.
+    let filter = filter.to_string_lossy();
     let filter = EnvFilter::builder()
         .parse(filter)
         .map_err(|error| format!("{VARIABLE} is not a filter: {error}"))?;

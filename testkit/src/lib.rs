@@ -15,4 +15,5 @@ pub mod ptx;
 pub mod random;
 pub mod roofline;
 pub mod sass;
+pub mod skip;
 pub mod workload;

@@ -16,6 +16,7 @@ use gpuint_testkit::operands::{
 };
 use gpuint_testkit::oracle;
 use gpuint_testkit::ptx::{self, How, Operands, Outcome, Params, bytes_of};
+use gpuint_testkit::skip::skip;
 use num_traits::Zero;
 use ptxi::{Checks, Module};
 
@@ -60,7 +61,7 @@ impl Kernels {
         let nvcc = match ptx::nvcc() {
             Ok(nvcc) => nvcc,
             Err(reason) => {
-                eprintln!("skipped: {reason}");
+                skip("nvcc", reason);
                 return None;
             }
         };

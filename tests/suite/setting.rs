@@ -19,6 +19,7 @@ use gpuint::{
 };
 
 use gpuint_testkit::operands::{self, Family, Row};
+use gpuint_testkit::skip::skip;
 
 /// Prints a line past the test harness, which keeps what passing tests print to itself.
 pub(crate) fn say(line: impl Display) {
@@ -28,7 +29,9 @@ pub(crate) fn say(line: impl Display) {
 
 /// An environment variable that is set and not empty.
 fn variable(name: &str) -> Option<String> {
-    env::var(name).ok().filter(|value| !value.is_empty())
+    // Text that is not UTF-8 is refused by whoever parses it.
+    let value = env::var_os(name)?.to_string_lossy().into_owned();
+    Some(value).filter(|value| !value.is_empty())
 }
 
 /// An environment variable as a number.
@@ -53,6 +56,7 @@ pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
     if let Some(asked) = &asked
         && !asked.split(',').any(|name| name.trim() == backend.name())
     {
+        skip(backend.name(), format_args!("GPUINT_TEST_BACKENDS={asked}"));
         return Vec::new();
     }
     match backend {
@@ -70,7 +74,10 @@ pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
         }
         _ => match &*CUDA {
             Ok(device) => vec![device.clone()],
-            Err(Error::NoDevice) if asked.is_none() => Vec::new(),
+            Err(error @ Error::NoDevice) if asked.is_none() => {
+                skip("gpu", error);
+                Vec::new()
+            }
             Err(error) => panic!("cuda: {error}"),
         },
     }
@@ -79,9 +86,8 @@ pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
 /// One device for all tests: what it compiles and loads is kept.
 static CUDA: LazyLock<gpuint::Result<Device>> = LazyLock::new(|| {
     let device = Device::cuda(0);
-    match &device {
-        Ok(device) => say(format_args!("cuda: {device}")),
-        Err(reason) => say(format_args!("cuda: skipped: {reason}")),
+    if let Ok(device) = &device {
+        say(format_args!("cuda: {device}"));
     }
     device
 });

@@ -4,14 +4,12 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use cudarc::driver::result::{self, DriverError};
-use cudarc::driver::{CudaContext, sys};
-
 use crate::backend::cuda::cache::Cache;
+use crate::backend::cuda::driver::{self, Fault, Gpu, PoolHandle};
 use crate::backend::cuda::module::{Function, Module};
 use crate::backend::cuda::nvrtc::Nvrtc;
 use crate::backend::cuda::once::OnceMap;
-use crate::backend::cuda::runtime;
+use crate::backend::cuda::runtime::{self, Origin, Use};
 use crate::backend::images;
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
@@ -19,15 +17,6 @@ use crate::kernel::KernelId;
 /// The contexts that were opened, by the number of the GPU. They stay for as long as the process,
 /// as those of the CUDA runtime do: opening one takes tenths of a second.
 static CONTEXTS: LazyLock<OnceMap<usize, Arc<Context>>> = LazyLock::new(OnceMap::default);
-
-/// An error of the driver in words, with what it was about.
-pub(super) fn driver(about: impl fmt::Display) -> impl FnOnce(DriverError) -> Error {
-    move |error| {
-        let words = error.error_string().map(|words| words.to_string_lossy().into_owned());
-        let words = words.unwrap_or_else(|_| "no description".to_owned());
-        Error::Driver(format!("{about}: {words} ({:?})", error.0))
-    }
-}
 
 /// What is known about a GPU.
 #[derive(Debug)]
@@ -56,7 +45,7 @@ impl fmt::Display for Info {
 
 /// The memory that freed buffers go back to, for the buffers that come next.
 #[derive(Debug, Clone, Copy)]
-struct Pool(sys::CUmemoryPool);
+struct Pool(PoolHandle);
 
 // SAFETY: a handle of the driver, which takes it from any thread.
 unsafe impl Send for Pool {}
@@ -74,7 +63,7 @@ pub(super) struct Context {
     cache: Cache,
     /// `None` where the GPU only allocates out of order.
     pool: Option<Pool>,
-    pub(super) cuda: Arc<CudaContext>,
+    pub(super) gpu: Arc<Gpu>,
 }
 
 impl Context {
@@ -84,25 +73,9 @@ impl Context {
     }
 
     fn open(ordinal: usize) -> Result<Self> {
-        // SAFETY: this runs the initialisers of the driver, which have no preconditions.
-        if !unsafe { sys::is_culib_present() } {
-            return Err(Error::NoDevice);
-        }
-        let count = CudaContext::device_count().map_err(|error| match error.0 {
-            // The stub that toolkits bring stands in for a driver only while linking.
-            sys::CUresult::CUDA_ERROR_NO_DEVICE | sys::CUresult::CUDA_ERROR_STUB_LIBRARY => {
-                Error::NoDevice
-            }
-            _ => driver("the CUDA driver does not start")(error),
-        })?;
-        if usize::try_from(count).is_ok_and(|count| ordinal >= count) {
-            return Err(Error::NoDevice);
-        }
-        let cuda = CudaContext::new(ordinal)
-            .map_err(driver(format_args!("GPU {ordinal} does not open")))?;
-        let info = Info::read(&cuda).map_err(driver(format_args!("GPU {ordinal}")))?;
-        let pool = cuda.has_async_alloc().then(|| Pool::of(&cuda)).transpose();
-        let pool = pool.map_err(driver("the memory pool"))?;
+        let gpu = Gpu::open(ordinal)?;
+        let info = Info::read(&gpu).map_err(Fault::about(format_args!("GPU {ordinal}")))?;
+        let pool = Pool::of(&gpu).map_err(Fault::about("the memory pool"))?;
         tracing::debug!(ordinal, %info, "opened a GPU");
         Ok(Self {
             info,
@@ -110,30 +83,20 @@ impl Context {
             modules: OnceMap::default(),
             cache: Cache::from_env(),
             pool,
-            cuda,
+            gpu: Arc::new(gpu),
         })
     }
 
-    /// Makes this the context of the calling thread, which all calls of the driver need.
-    pub(super) fn bind(&self) -> Result<()> {
-        self.cuda.bind_to_thread().map_err(driver("the context"))
-    }
-
-    /// Makes this the context of the calling thread where errors cannot be returned; the context
-    /// keeps them for the next call that can.
-    pub(super) fn bind_to_drop(&self) {
-        // `bind_to_thread` would return the error that the context keeps instead of binding.
-        // SAFETY: the context is there for as long as `self`.
-        self.cuda.record_err(unsafe { result::ctx::set_current(self.cuda.cu_ctx()) });
+    /// Returns true if memory is allocated and freed in the order of a stream.
+    pub(super) fn has_pool(&self) -> bool {
+        self.pool.is_some()
     }
 
     /// Gives the memory that no buffer uses back to the system.
-    pub(super) fn trim(&self) -> Result<(), DriverError> {
-        match self.pool {
-            // SAFETY: the pool is the device's own.
-            Some(Pool(pool)) => unsafe { result::mem_pool::trim_to(pool, 0) },
-            None => Ok(()),
-        }
+    pub(super) fn trim(&self) -> Result<(), Fault> {
+        let Some(Pool(pool)) = self.pool else { return Ok(()) };
+        // SAFETY: the pool is the device's own.
+        Fault::check(unsafe { (self.gpu.functions.pool_trim)(pool, 0) })
     }
 
     /// The function of a kernel, with its own block or another, ready to be launched.
@@ -146,12 +109,12 @@ impl Context {
         let span = tracing::debug_span!("load", kernel = name);
         let _entered = span.enter();
         // Embedded images have the kernels' own blocks.
-        let embedded = if block.is_none() { self.embedded(&name)? } else { None };
-        let module = match embedded {
-            Some(module) => module,
-            None => Arc::new(self.compiled(kernel, block)?),
-        };
-        Function::new(module, name, &self.info)
+        if block.is_none()
+            && let Some(module) = self.embedded(&name)?
+        {
+            return Function::new(module, name, &self.info);
+        }
+        self.compiled(kernel, block, &name)
     }
 
     /// The module of the image that was built with the crate; `None` where there is none for this
@@ -159,55 +122,60 @@ impl Context {
     fn embedded(&self, name: &str) -> Result<Option<Arc<Module>>> {
         let Some(image) = images::embedded(name) else { return Ok(None) };
         let made = self.modules.get_or_try_init(image.as_ptr().addr(), || {
-            Module::load(&self.cuda, image).map(Arc::new)
+            Module::load(&self.gpu, image).map(Arc::new)
         });
         match made {
             Ok(module) => Ok(Some(module)),
-            Err(error) if is_for_others(error) => {
-                tracing::info!(name, reason = ?error.0, "the embedded image is not for this GPU");
+            Err(fault) if fault.is_for_others() => {
+                tracing::info!(name, %fault, "the embedded image is not for this GPU");
                 Ok(None)
             }
-            Err(error) => Err(driver(format_args!("the embedded image of {name}"))(error)),
+            Err(fault) => Err(Fault::about(format_args!("the embedded image of {name}"))(fault)),
         }
     }
 
-    /// The module of an image that was made at run time, by this process or an earlier one.
-    fn compiled(&self, kernel: KernelId, block: Option<u32>) -> Result<Module> {
-        let image = runtime::image(kernel, block, self.info.capability, Nvrtc::get(), &self.cache)?;
-        Module::load(&self.cuda, &image)
-            .map_err(driver(format_args!("the image of {kernel} that NVRTC made")))
+    /// The function in an image that was made at run time, by this process or an earlier one.
+    ///
+    /// An image of the cache that the driver refuses, or that lacks the kernel, is made anew: it
+    /// would otherwise stop the operation for as long as the file exists.
+    fn compiled(&self, kernel: KernelId, block: Option<u32>, name: &str) -> Result<Function> {
+        let make = |cache: Use| {
+            let (image, origin) = runtime::image(
+                kernel,
+                block,
+                self.info.capability,
+                Nvrtc::get(),
+                &self.cache,
+                cache,
+            )?;
+            let load = || {
+                let module = Module::load(&self.gpu, &image)
+                    .map_err(Fault::about(format_args!("the image of {name} that NVRTC made")))?;
+                Function::new(Arc::new(module), name.to_owned(), &self.info)
+            };
+            Ok((load(), origin))
+        };
+        match make(Use::Read)? {
+            (Err(error @ Error::Driver(_)), Origin::Cache) => {
+                tracing::warn!(name, %error, "a cached kernel is refused: it is made anew");
+                make(Use::Replace)?.0
+            }
+            (function, _) => function,
+        }
     }
 }
 
-/// Whether an image is right, but not for this GPU or driver.
-fn is_for_others(error: DriverError) -> bool {
-    use sys::CUresult as Code;
-    matches!(
-        error.0,
-        Code::CUDA_ERROR_NO_BINARY_FOR_GPU
-            | Code::CUDA_ERROR_UNSUPPORTED_PTX_VERSION
-            | Code::CUDA_ERROR_JIT_COMPILER_NOT_FOUND
-    )
-}
-
 impl Info {
-    fn read(cuda: &Arc<CudaContext>) -> Result<Self, DriverError> {
-        use sys::CUdevice_attribute as Attribute;
-        let (major, minor) = cuda.compute_capability()?;
-        let shared =
-            cuda.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
-        let multiprocessors =
-            cuda.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
-        let mut driver = 0;
-        // SAFETY: the pointer is valid for a write.
-        unsafe { sys::cuDriverGetVersion(&raw mut driver) }.result()?;
+    fn read(gpu: &Gpu) -> Result<Self, Fault> {
+        let number = |attribute| Ok(u32::try_from(gpu.attribute(attribute)?).unwrap_or_default());
+        let (major, minor) = (number(driver::CAPABILITY_MAJOR)?, number(driver::CAPABILITY_MINOR)?);
         Ok(Self {
-            name: cuda.name()?,
-            capability: u32::try_from(10 * major + minor).unwrap_or_default(),
-            total_memory: cuda.total_mem()? as u64,
-            driver,
-            shared_memory: u32::try_from(shared).unwrap_or_default(),
-            multiprocessors: u32::try_from(multiprocessors).unwrap_or_default(),
+            name: gpu.name()?,
+            capability: 10 * major + minor,
+            total_memory: gpu.total_memory()?,
+            driver: gpu.driver_version()?,
+            shared_memory: number(driver::SHARED_MEMORY_PER_BLOCK)?,
+            multiprocessors: number(driver::MULTIPROCESSOR_COUNT)?,
         })
     }
 }
@@ -216,19 +184,20 @@ impl Pool {
     /// The pool that allocations of this GPU come from. Where nobody has said how much it keeps, it
     /// keeps all: taking memory from the system again after each synchronisation costs more than
     /// most operations.
-    fn of(cuda: &CudaContext) -> Result<Self, DriverError> {
-        use sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD as THRESHOLD;
-        // SAFETY: the device is there.
-        let pool = unsafe { result::device::get_mem_pool(cuda.cu_device()) }?;
+    fn of(gpu: &Gpu) -> Result<Option<Self>, Fault> {
+        let Some(pool) = gpu.pool()? else { return Ok(None) };
+        let (get, set) = (gpu.functions.pool_get, gpu.functions.pool_set);
         let mut kept = 0u64;
+        let value = (&raw mut kept).cast();
         // SAFETY: the value of this attribute is a u64.
-        unsafe { result::mem_pool::get_attribute(pool, THRESHOLD, (&raw mut kept).cast()) }?;
+        Fault::check(unsafe { get(pool, driver::POOL_RELEASE_THRESHOLD, value) })?;
         if kept == 0 {
             kept = u64::MAX;
+            let value = (&raw mut kept).cast();
             // SAFETY: as above.
-            unsafe { result::mem_pool::set_attribute(pool, THRESHOLD, (&raw mut kept).cast()) }?;
+            Fault::check(unsafe { set(pool, driver::POOL_RELEASE_THRESHOLD, value) })?;
         }
-        Ok(Self(pool))
+        Ok(Some(Self(pool)))
     }
 }
 

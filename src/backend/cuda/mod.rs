@@ -1,9 +1,10 @@
 //! NVIDIA GPUs, through the driver.
 //!
 //! - `context`: what all handles to one GPU share: its kernels, from wherever they come
+//! - `driver`, `nvrtc`: the functions of the two libraries
 //! - `memory`: a stream and the memory that is used on it
 //! - `module`: images in the memory of the GPU, and launches
-//! - `runtime`: images that are made at run time, by `nvrtc`, and kept in `cache`
+//! - `runtime`: images that are made at run time, by NVRTC, and kept in `cache`
 //! - `once`: what is made once for all threads
 //!
 //! The libraries are found at run time: nothing is linked, and where there is no driver, there is
@@ -11,6 +12,8 @@
 
 mod cache;
 mod context;
+mod driver;
+mod library;
 mod memory;
 mod module;
 mod nvrtc;
@@ -111,26 +114,29 @@ impl Backend for Cuda {
 
     #[allow(unsafe_code)]
     fn launch(&self, call: Call<'_>) -> Result<()> {
-        let Queue { stream, context } = &*self.queue;
-        let function = context.function(call.kernel, self.block)?;
+        let function = self.queue.context.function(call.kernel, self.block)?;
         let grid = function.grid(call.operands.rows);
         let mut operands = RawOperands::new(
             call.operands,
             |buffer| buffer.memory::<DeviceMemory>()?.address(&self.queue),
             |buffer| buffer.memory_mut::<DeviceMemory>()?.address(&self.queue),
         )?;
+        let _bound = self.queue.bind()?;
         // Freed in the order of the stream: after the kernel.
         let scratch = DeviceMemory::new(&self.queue, function.scratch_bytes(grid))?;
         operands.scratch = scratch.address(&self.queue)?;
-        context.bind()?;
         // SAFETY: the buffers belong to the stream and were borrowed by the call, those that are
         // written mutably; `Call::check` found them long enough; and what comes to them later, a
         // free included, is queued after the kernel.
-        unsafe { function.launch(stream, grid, operands) }
+        unsafe { function.launch(self.queue.stream, grid, operands) }
     }
 
     fn synchronize(&self) -> Result<()> {
         self.queue.synchronize()
+    }
+
+    fn trim(&self) -> Result<()> {
+        self.queue.trim()
     }
 
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {

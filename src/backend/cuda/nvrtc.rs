@@ -1,19 +1,21 @@
 //! The run-time compiler, NVRTC: found when it is first needed, never linked.
 //!
 //! `GPUINT_NVRTC` names the library; otherwise the toolkits of `CUDA_HOME` and `CUDA_PATH`, the
-//! system's own search and `/usr/local/cuda` are tried in this order. The binding is the crate's
-//! own, because it must be this library and no other, and because what a library lacks must be an
-//! error and not a panic.
+//! system's own search and `/usr/local/cuda` are tried in this order. Only absolute folders count
+//! as toolkits: a relative one would load code from wherever the process was started. The binding is
+//! the crate's own, because it must be this library and no other, and because what a library lacks
+//! must be an error and not a panic.
 #![allow(unsafe_code)]
 
 use std::env;
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, OsString, c_char, c_int};
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
 
 use libloading::Library;
 
+use crate::backend::cuda::library::{functions, in_words};
 use crate::error::{Error, Result};
 
 /// The variable that names the library.
@@ -27,27 +29,6 @@ type Code = c_int;
 type Size = unsafe extern "C" fn(Program, *mut usize) -> Code;
 /// A function that writes something of that size.
 type Content = unsafe extern "C" fn(Program, *mut c_char) -> Code;
-
-/// Declares the functions of the library and reads them from it.
-macro_rules! functions {
-    ($($field:ident = $symbol:literal: $type:ty;)*) => {
-        #[derive(Debug)]
-        struct Functions {
-            $($field: $type,)*
-        }
-
-        impl Functions {
-            /// # Safety
-            /// The library is NVRTC.
-            unsafe fn read(library: &Library) -> Result<Self, libloading::Error> {
-                Ok(Self {
-                    // SAFETY: the type is that of the function in nvrtc.h.
-                    $($field: *unsafe { library.get::<$type>($symbol) }?,)*
-                })
-            }
-        }
-    };
-}
 
 functions! {
     error = c"nvrtcGetErrorString": unsafe extern "C" fn(Code) -> *const c_char;
@@ -109,6 +90,8 @@ pub(super) struct Nvrtc {
     functions: Functions,
     version: (c_int, c_int),
     architectures: Vec<u32>,
+    /// The compiler's own words for its build, which the version does not tell apart.
+    build: String,
     /// Unloading it would take the functions away.
     _library: Library,
 }
@@ -127,27 +110,25 @@ impl Nvrtc {
         if let Some(path) = env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
             return Self::open(Path::new(&path)).map_err(|reason| format!("{VARIABLE}: {reason}"));
         }
-        let names = cudarc::get_lib_name_candidates("nvrtc");
-        let within = |folder: PathBuf| {
-            let names = &names;
-            names.iter().map(move |name| folder.join(name)).filter(|path| path.is_file())
-        };
-        let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os);
-        let mut candidates: Vec<PathBuf> =
-            toolkits.flat_map(toolkit_folders).flat_map(within).collect();
-        candidates.extend(names.iter().map(PathBuf::from));
-        candidates.extend(toolkit_folders("/usr/local/cuda".into()).into_iter().flat_map(within));
-        for candidate in candidates {
+        let mut reasons = Vec::new();
+        for candidate in candidates(|name| env::var_os(name)) {
             match Self::open(&candidate) {
                 Ok(found) => return Ok(found),
-                Err(reason) => tracing::trace!(reason, "not NVRTC"),
+                Err(reason) => {
+                    tracing::trace!(reason, "not NVRTC");
+                    // A file that is there and does not load; the bare names are mostly not there.
+                    if candidate.is_absolute() {
+                        reasons.push(reason);
+                    }
+                }
             }
         }
-        Err("the library was not found".to_owned())
+        reasons.insert(0, "the library was not found".to_owned());
+        Err(reasons.join("; "))
     }
 
     fn open(path: &Path) -> Result<Self, String> {
-        let words = |error: libloading::Error| format!("{}: {error}", path.display());
+        let words = |error: libloading::Error| format!("{}: {}", path.display(), in_words(&error));
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             load_builtins(folder);
         }
@@ -156,9 +137,15 @@ impl Nvrtc {
         let library = unsafe { Library::new(path) }.map_err(words)?;
         // SAFETY: as above.
         let functions = unsafe { Functions::read(&library) }.map_err(words)?;
-        let mut found =
-            Self { functions, version: (0, 0), architectures: Vec::new(), _library: library };
+        let mut found = Self {
+            functions,
+            version: (0, 0),
+            architectures: Vec::new(),
+            build: String::new(),
+            _library: library,
+        };
         found.introduce().map_err(|reason| format!("{}: {reason}", path.display()))?;
+        found.build = found.read_build();
         let (major, minor) = found.version;
         tracing::debug!(path = %path.display(), major, minor, "NVRTC");
         Ok(found)
@@ -183,9 +170,21 @@ impl Nvrtc {
         Ok(())
     }
 
+    /// The build of the compiler, from the comments at the head of its PTX.
+    fn read_build(&self) -> String {
+        let oldest = self.architectures.iter().min().map(|&number| Target::Ptx(number));
+        let unit = "extern \"C\" __global__ void gpuint() {}";
+        let ptx = oldest.and_then(|target| self.compile(unit, &[], target).ok());
+        let ptx = String::from_utf8_lossy(ptx.as_deref().unwrap_or_default()).into_owned();
+        let comments = ptx.lines().take_while(|line| !line.starts_with('.'));
+        let words = comments.map(|line| line.trim_start_matches('/').trim());
+        words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+
     /// The library in words, for the key of what it compiles.
     pub(super) fn describe(&self) -> String {
-        format!("nvrtc {}.{}", self.version.0, self.version.1)
+        let Self { version: (major, minor), build, .. } = self;
+        format!("nvrtc {major}.{minor} ({build})")
     }
 
     /// What to compile for a GPU of that compute capability; `None` where it is older than
@@ -309,10 +308,34 @@ fn c_string<T: Into<Vec<u8>>>(text: T) -> Result<CString> {
     CString::new(text).map_err(|error| Error::Compile { log: error.to_string() })
 }
 
-/// The folders of a toolkit that have its libraries.
-fn toolkit_folders(toolkit: std::ffi::OsString) -> [PathBuf; 4] {
-    let toolkit = PathBuf::from(toolkit);
-    ["lib64", "lib", "bin/x64", "bin"].map(|folder| toolkit.join(folder))
+/// The places where the library may be, by the environment, best first.
+fn candidates(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let names = library_names();
+    let within = |toolkit: PathBuf| {
+        let folders = ["lib64", "lib", "bin/x64", "bin"].map(|folder| toolkit.join(folder));
+        let names = names.clone();
+        let files = move |folder: PathBuf| names.clone().into_iter().map(move |n| folder.join(n));
+        folders.into_iter().flat_map(files).filter(|path| path.is_file())
+    };
+    let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(variable).map(PathBuf::from);
+    let mut found: Vec<PathBuf> =
+        toolkits.filter(|toolkit| toolkit.is_absolute()).flat_map(within).collect();
+    found.extend(names.iter().map(PathBuf::from));
+    if cfg!(unix) {
+        found.extend(within("/usr/local/cuda".into()));
+    }
+    found
+}
+
+/// The names of the library: that of developers' packages, and those of its versions, newest first.
+fn library_names() -> Vec<String> {
+    let majors = (12..20).rev();
+    if cfg!(windows) {
+        majors.map(|major| format!("nvrtc64_{major}0_0.dll")).collect()
+    } else {
+        let versions = majors.map(|major| format!("libnvrtc.so.{major}"));
+        ["libnvrtc.so".to_owned()].into_iter().chain(versions).collect()
+    }
 }
 
 /// Loads what NVRTC asks for by its bare name and would not find beside itself.
@@ -327,7 +350,9 @@ fn load_builtins(folder: &Path) {
             match unsafe { Library::new(file.path()) } {
                 // It stays for as long as the process.
                 Ok(builtins) => std::mem::forget(builtins),
-                Err(error) => tracing::debug!(%error, "a part of NVRTC does not load"),
+                Err(error) => {
+                    tracing::debug!(reason = in_words(&error), "a part of NVRTC does not load");
+                }
             }
         }
     }
@@ -349,6 +374,27 @@ mod tests {
         assert_eq!(Target::Cubin(80).options()[0], "--gpu-architecture=sm_80");
         assert_eq!(Target::Ptx(90).options()[0], "--gpu-architecture=compute_90");
         assert_eq!(Target::Ptx(80).options()[0], "--gpu-architecture=compute_80");
+    }
+
+    #[test]
+    fn toolkit_that_is_empty_or_relative_is_none() {
+        let none = candidates(|_| None);
+        for value in ["", ".", "cuda", "./lib64"] {
+            assert_eq!(candidates(|_| Some(value.into())), none, "{value}");
+        }
+        assert!(none.iter().all(|path| path.is_absolute() || path.components().count() == 1));
+        let toolkit = tempfile::tempdir().unwrap();
+        let library = toolkit.path().join("lib64").join(&library_names()[0]);
+        std::fs::create_dir(toolkit.path().join("lib64")).unwrap();
+        std::fs::write(&library, "").unwrap();
+        assert_eq!(candidates(|_| Some(toolkit.path().into()))[0], library);
+    }
+
+    #[test]
+    fn library_that_does_not_load_says_why() {
+        let reason = Nvrtc::open(Path::new("Cargo.toml")).unwrap_err();
+        assert!(reason.len() > "Cargo.toml: dlopen failed: ".len(), "{reason}");
+        assert!(reason.contains("Cargo.toml"), "{reason}");
     }
 
     #[test]

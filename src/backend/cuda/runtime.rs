@@ -6,6 +6,20 @@ use crate::backend::images::{self, HEADERS};
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
 
+/// Where an image comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    Cache,
+    Compiler,
+}
+
+/// What to do with the image in the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    Read,
+    Replace,
+}
+
 /// The image of a kernel for a GPU of that compute capability, with its own block or another: from
 /// the cache, or by NVRTC, which is absent for a reason.
 pub(super) fn image(
@@ -14,7 +28,8 @@ pub(super) fn image(
     capability: u32,
     nvrtc: Result<&Nvrtc, &str>,
     cache: &Cache,
-) -> Result<Vec<u8>> {
+    cached: Use,
+) -> Result<(Vec<u8>, Origin)> {
     let name = kernel.to_string();
     let missing = |remedy: String| Error::KernelMissing { kernel: name.clone(), remedy };
     let source = images::source(kernel, block);
@@ -34,13 +49,15 @@ pub(super) fn image(
         ))
     })?;
     let key = key(&name, &source, &compiler, &target.options());
-    if let Some(image) = cache.read(&key) {
-        return Ok(image);
+    if cached == Use::Read
+        && let Some(image) = cache.read(&key)
+    {
+        return Ok((image, Origin::Cache));
     }
     let span = tracing::info_span!("compile", kernel = name, ?target);
     let image = span.in_scope(|| nvrtc.compile(&source, HEADERS, target))?;
     cache.write(&key, &image);
-    Ok(image)
+    Ok((image, Origin::Compiler))
 }
 
 /// The key of a kernel's image: everything that the image depends on. The options name the
@@ -63,9 +80,10 @@ mod tests {
     use crate::backend::cuda::nvrtc::Target;
     use crate::shape::ROWS;
     use crate::shapes;
+    use gpuint_testkit::skip::skip;
 
     fn nvrtc() -> Option<&'static Nvrtc> {
-        Nvrtc::get().inspect_err(|reason| eprintln!("skipped: no NVRTC: {reason}")).ok()
+        Nvrtc::get().inspect_err(|reason| skip("nvrtc", reason)).ok()
     }
 
     fn contains(image: &[u8], text: &str) -> bool {
@@ -118,24 +136,30 @@ mod tests {
         let Some(nvrtc) = nvrtc() else { return };
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(Some(folder.path().to_owned()));
-        let make = |cache: &Cache| image(addition(), None, 90, Ok(nvrtc), cache).unwrap();
-        let first = make(&cache);
+        let make =
+            |cache: &Cache| image(addition(), None, 90, Ok(nvrtc), cache, Use::Read).unwrap();
+        let (first, origin) = make(&cache);
+        assert_eq!(origin, Origin::Compiler);
         assert!(has_symbol(&first, &addition().to_string()));
         let files = || fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
         let [path]: [_; 1] = files().collect::<Vec<_>>().try_into().unwrap();
         let written = fs::read(&path).unwrap();
         assert!(written.ends_with(&first));
-        assert_eq!(make(&cache), first);
+        assert_eq!(make(&cache), (first.clone(), Origin::Cache));
 
         // Another image in the file shows that it is read; a damaged one is made anew.
         let source = images::source(addition(), None);
         let options = nvrtc.target(90).unwrap().options();
         let key = key(&addition().to_string(), &source, &nvrtc.describe(), &options);
-        cache.write(&key, b"another image");
-        assert_eq!(make(&cache), b"another image");
+        let another = nvrtc.compile("", &[], nvrtc.target(90).unwrap()).unwrap();
+        cache.write(&key, &another);
+        assert_eq!(make(&cache), (another, Origin::Cache));
+        let replaced = image(addition(), None, 90, Ok(nvrtc), &cache, Use::Replace).unwrap();
+        assert_eq!(replaced, (first.clone(), Origin::Compiler));
+        assert_eq!(make(&cache), (first, Origin::Cache));
         fs::write(&path, &written[..written.len() / 2]).unwrap();
-        assert!(has_symbol(&make(&cache), &addition().to_string()));
-        assert_eq!(make(&cache), make(&Cache::at(None)));
+        assert_eq!(make(&cache).1, Origin::Compiler);
+        assert_eq!(make(&cache).0, make(&Cache::at(None)).0);
         assert_eq!(files().count(), 1);
     }
 
@@ -143,7 +167,12 @@ mod tests {
     fn a_missing_kernel_says_what_to_do() {
         let cache = Cache::at(None);
         let remedy = |kernel: KernelId, capability, nvrtc| match image(
-            kernel, None, capability, nvrtc, &cache,
+            kernel,
+            None,
+            capability,
+            nvrtc,
+            &cache,
+            Use::Read,
         ) {
             Err(Error::KernelMissing { kernel: name, remedy }) if name == kernel.to_string() => {
                 remedy
@@ -171,6 +200,13 @@ mod tests {
         assert!(contains(&ptx, &format!(".target sm_{number}")));
         assert_eq!(ptx.last(), Some(&0));
         assert_eq!(nvrtc.target(1), None);
+    }
+
+    #[test]
+    fn nvrtc_is_known_by_its_build() {
+        let Some(nvrtc) = nvrtc() else { return };
+        let words = nvrtc.describe();
+        assert!(words.contains("Compiler Build ID") && words.contains("release"), "{words}");
     }
 
     #[test]

@@ -7,13 +7,14 @@ use num_bigint::BigUint;
 
 use super::context::Context;
 use crate::{Batch, Device, Error, GpuUint};
+use gpuint_testkit::skip::skip;
 
 /// A GPU, where there is one.
 fn gpu() -> Option<Device> {
     match Device::cuda(0) {
         Ok(device) => Some(device),
         Err(Error::NoDevice) => {
-            eprintln!("skipped: no CUDA driver or GPU");
+            skip("gpu", "no CUDA driver or GPU");
             None
         }
         Err(error) => panic!("{error}"),
@@ -160,7 +161,7 @@ fn kernels_with_other_blocks_compute_the_same() {
     for block in [64, 96, 512] {
         let other = crate::tuning::device_with_block(0, block).unwrap();
         match sum(&other) {
-            Err(Error::KernelMissing { remedy, .. }) => eprintln!("skipped: {remedy}"),
+            Err(Error::KernelMissing { remedy, .. }) => skip("nvrtc", remedy),
             got => assert_eq!(got.as_ref(), Ok(&expected), "{block}"),
         }
     }

@@ -1,0 +1,376 @@
+//! The CUDA driver, found when it is first needed, never linked.
+//!
+//! The binding is the crate's own: one that follows the toolkit on `PATH` changes with the machine
+//! that builds, while these functions and types have been the same since CUDA 11.8. It keeps no
+//! state: an error is returned to the call that caused it, and the caller's context is restored.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::fmt;
+use std::ptr;
+use std::sync::OnceLock;
+
+use libloading::Library;
+
+use crate::backend::cuda::library::{functions, in_words};
+use crate::error::Error;
+
+/// Handles of cuda.h.
+pub(super) type ContextHandle = *mut c_void;
+pub(super) type StreamHandle = *mut c_void;
+pub(super) type EventHandle = *mut c_void;
+pub(super) type ModuleHandle = *mut c_void;
+pub(super) type FunctionHandle = *mut c_void;
+pub(super) type PoolHandle = *mut c_void;
+/// `CUdeviceptr`.
+pub(super) type Address = u64;
+/// `CUdevice`.
+type DeviceId = c_int;
+/// `CUresult`.
+type Code = c_int;
+
+functions! {
+    error_name = c"cuGetErrorName": unsafe extern "C" fn(Code, *mut *const c_char) -> Code;
+    error_string = c"cuGetErrorString": unsafe extern "C" fn(Code, *mut *const c_char) -> Code;
+    init = c"cuInit": unsafe extern "C" fn(c_uint) -> Code;
+    driver_version = c"cuDriverGetVersion": unsafe extern "C" fn(*mut c_int) -> Code;
+
+    device_count = c"cuDeviceGetCount": unsafe extern "C" fn(*mut c_int) -> Code;
+    device_get = c"cuDeviceGet": unsafe extern "C" fn(*mut DeviceId, c_int) -> Code;
+    device_name = c"cuDeviceGetName": unsafe extern "C" fn(*mut c_char, c_int, DeviceId) -> Code;
+    device_memory = c"cuDeviceTotalMem_v2": unsafe extern "C" fn(*mut usize, DeviceId) -> Code;
+    device_attribute = c"cuDeviceGetAttribute":
+        unsafe extern "C" fn(*mut c_int, c_int, DeviceId) -> Code;
+    device_pool = c"cuDeviceGetMemPool": unsafe extern "C" fn(*mut PoolHandle, DeviceId) -> Code;
+
+    primary_context = c"cuDevicePrimaryCtxRetain":
+        unsafe extern "C" fn(*mut ContextHandle, DeviceId) -> Code;
+    push_context = c"cuCtxPushCurrent_v2": unsafe extern "C" fn(ContextHandle) -> Code;
+    pop_context = c"cuCtxPopCurrent_v2": unsafe extern "C" fn(*mut ContextHandle) -> Code;
+
+    stream_create = c"cuStreamCreate": unsafe extern "C" fn(*mut StreamHandle, c_uint) -> Code;
+    stream_synchronize = c"cuStreamSynchronize": unsafe extern "C" fn(StreamHandle) -> Code;
+    stream_destroy = c"cuStreamDestroy_v2": unsafe extern "C" fn(StreamHandle) -> Code;
+
+    event_create = c"cuEventCreate": unsafe extern "C" fn(*mut EventHandle, c_uint) -> Code;
+    event_record = c"cuEventRecord": unsafe extern "C" fn(EventHandle, StreamHandle) -> Code;
+    event_synchronize = c"cuEventSynchronize": unsafe extern "C" fn(EventHandle) -> Code;
+    event_elapsed = c"cuEventElapsedTime_v2" or c"cuEventElapsedTime":
+        unsafe extern "C" fn(*mut f32, EventHandle, EventHandle) -> Code;
+    event_destroy = c"cuEventDestroy_v2": unsafe extern "C" fn(EventHandle) -> Code;
+
+    alloc = c"cuMemAlloc_v2": unsafe extern "C" fn(*mut Address, usize) -> Code;
+    alloc_async = c"cuMemAllocAsync":
+        unsafe extern "C" fn(*mut Address, usize, StreamHandle) -> Code;
+    free = c"cuMemFree_v2": unsafe extern "C" fn(Address) -> Code;
+    free_async = c"cuMemFreeAsync": unsafe extern "C" fn(Address, StreamHandle) -> Code;
+    alloc_host = c"cuMemHostAlloc": unsafe extern "C" fn(*mut *mut c_void, usize, c_uint) -> Code;
+    free_host = c"cuMemFreeHost": unsafe extern "C" fn(*mut c_void) -> Code;
+    fill_async = c"cuMemsetD8Async":
+        unsafe extern "C" fn(Address, u8, usize, StreamHandle) -> Code;
+    upload_async = c"cuMemcpyHtoDAsync_v2":
+        unsafe extern "C" fn(Address, *const c_void, usize, StreamHandle) -> Code;
+    download_async = c"cuMemcpyDtoHAsync_v2":
+        unsafe extern "C" fn(*mut c_void, Address, usize, StreamHandle) -> Code;
+    copy_async = c"cuMemcpyDtoDAsync_v2":
+        unsafe extern "C" fn(Address, Address, usize, StreamHandle) -> Code;
+    download = c"cuMemcpyDtoH_v2": unsafe extern "C" fn(*mut c_void, Address, usize) -> Code;
+    pool_get = c"cuMemPoolGetAttribute":
+        unsafe extern "C" fn(PoolHandle, c_int, *mut c_void) -> Code;
+    pool_set = c"cuMemPoolSetAttribute":
+        unsafe extern "C" fn(PoolHandle, c_int, *mut c_void) -> Code;
+    pool_trim = c"cuMemPoolTrimTo": unsafe extern "C" fn(PoolHandle, usize) -> Code;
+
+    module_load = c"cuModuleLoadData":
+        unsafe extern "C" fn(*mut ModuleHandle, *const c_void) -> Code;
+    module_unload = c"cuModuleUnload": unsafe extern "C" fn(ModuleHandle) -> Code;
+    module_function = c"cuModuleGetFunction":
+        unsafe extern "C" fn(*mut FunctionHandle, ModuleHandle, *const c_char) -> Code;
+    module_global = c"cuModuleGetGlobal_v2":
+        unsafe extern "C" fn(*mut Address, *mut usize, ModuleHandle, *const c_char) -> Code;
+    function_attribute = c"cuFuncSetAttribute":
+        unsafe extern "C" fn(FunctionHandle, c_int, c_int) -> Code;
+    occupancy = c"cuOccupancyMaxActiveBlocksPerMultiprocessor":
+        unsafe extern "C" fn(*mut c_int, FunctionHandle, c_int, usize) -> Code;
+    launch = c"cuLaunchKernelEx": unsafe extern "C" fn(
+        *const LaunchConfig,
+        FunctionHandle,
+        *mut *mut c_void,
+        *mut *mut c_void,
+    ) -> Code;
+}
+
+/// `CUdevice_attribute`.
+pub(super) const MULTIPROCESSOR_COUNT: c_int = 16;
+pub(super) const CAPABILITY_MAJOR: c_int = 75;
+pub(super) const CAPABILITY_MINOR: c_int = 76;
+pub(super) const SHARED_MEMORY_PER_BLOCK: c_int = 97;
+pub(super) const MEMORY_POOLS_SUPPORTED: c_int = 115;
+/// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`, a `u64`.
+pub(super) const POOL_RELEASE_THRESHOLD: c_int = 4;
+/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
+pub(super) const MAX_DYNAMIC_SHARED_BYTES: c_int = 8;
+/// `CU_STREAM_NON_BLOCKING`: does not wait for the default stream.
+pub(super) const NON_BLOCKING: c_uint = 1;
+/// `CUevent_flags`.
+pub(super) const EVENT_DEFAULT: c_uint = 0;
+pub(super) const EVENT_WITHOUT_TIME: c_uint = 2;
+
+/// `CUlaunchAttribute`: an id, and a union of 64 bytes that starts with these words.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(8))]
+pub(super) struct LaunchAttribute {
+    id: c_uint,
+    padding: u32,
+    words: [u32; 16],
+}
+
+impl LaunchAttribute {
+    /// `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`: blocks of a cluster in x.
+    pub(super) fn cluster(blocks: u32) -> Self {
+        Self::new(4, [blocks, 1, 1])
+    }
+
+    /// `CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE`: load balancing, so the blocks of
+    /// a cluster need not have a multiprocessor each.
+    pub(super) fn balanced_clusters() -> Self {
+        Self::new(5, [2, 0, 0])
+    }
+
+    fn new(id: c_uint, value: [u32; 3]) -> Self {
+        let mut words = [0; 16];
+        words[..3].copy_from_slice(&value);
+        Self { id, padding: 0, words }
+    }
+}
+
+/// `CUlaunchConfig`.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct LaunchConfig {
+    pub(super) grid: [c_uint; 3],
+    pub(super) block: [c_uint; 3],
+    pub(super) shared_bytes: c_uint,
+    pub(super) stream: StreamHandle,
+    pub(super) attributes: *mut LaunchAttribute,
+    pub(super) attribute_count: c_uint,
+}
+
+const _: () = assert!(size_of::<LaunchAttribute>() == 72 && size_of::<LaunchConfig>() == 56);
+
+/// A `CUresult` other than success.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fault(Code);
+
+impl Fault {
+    pub(super) const OUT_OF_MEMORY: Self = Self(2);
+    /// The stub that toolkits bring stands in for a driver only while linking.
+    const STUB_LIBRARY: Self = Self(34);
+    const NO_DEVICE: Self = Self(100);
+
+    /// Returns the fault of a code that is not success.
+    pub(super) fn check(code: Code) -> Result<(), Self> {
+        if code == 0 { Ok(()) } else { Err(Self(code)) }
+    }
+
+    /// Returns true for images that are right, but not for this GPU or driver:
+    /// `NO_BINARY_FOR_GPU`, `JIT_COMPILER_NOT_FOUND`, `UNSUPPORTED_PTX_VERSION`.
+    pub(super) fn is_for_others(self) -> bool {
+        matches!(self.0, 209 | 221 | 222)
+    }
+
+    /// Returns true for faults after which every call of the process on this GPU fails: of a
+    /// kernel (`ILLEGAL_ADDRESS`, `LAUNCH_TIMEOUT`, `ASSERT`, `HARDWARE_STACK_ERROR` to
+    /// `LAUNCH_FAILED`, `TENSOR_MEMORY_LEAK`), of the hardware (`ECC_UNCORRECTABLE`,
+    /// `NVLINK_UNCORRECTABLE`, `CONTAINED`), or of the context (`CONTEXT_IS_DESTROYED`).
+    fn is_sticky(self) -> bool {
+        matches!(self.0, 214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721)
+    }
+
+    /// The error of the crate, with what it is about.
+    pub(super) fn about(about: impl fmt::Display) -> impl FnOnce(Self) -> Error {
+        move |fault| {
+            let message = format!("{about}: {fault}");
+            if fault.is_sticky() { Error::DeviceLost(message) } else { Error::Driver(message) }
+        }
+    }
+
+    /// Logs a fault where none can be returned. A sticky one returns with the next call.
+    pub(super) fn log(result: Result<(), Self>, about: &str) {
+        if let Err(fault) = result {
+            tracing::warn!(%fault, "{about}");
+        }
+    }
+}
+
+/// The words and the name of the driver.
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words =
+            |read: fn(&Functions) -> unsafe extern "C" fn(Code, *mut *const c_char) -> Code| {
+                let mut words = ptr::null();
+                let read = read(driver().ok()??);
+                // SAFETY: the pointer is valid for a write, and the function takes any code.
+                Fault::check(unsafe { read(self.0, &raw mut words) }).ok()?;
+                // SAFETY: after success it points to a string that is part of the driver.
+                (!words.is_null()).then(|| unsafe { CStr::from_ptr(words) }.to_string_lossy())
+            };
+        let description = words(|functions| functions.error_string);
+        let name = words(|functions| functions.error_name);
+        write!(f, "{} (", description.as_deref().unwrap_or("no description"))?;
+        match name {
+            Some(name) => write!(f, "{name})"),
+            None => write!(f, "error {})", self.0),
+        }
+    }
+}
+
+/// The functions of the driver; `None` where none is installed.
+fn driver() -> Result<Option<&'static Functions>, Error> {
+    static DRIVER: OnceLock<Result<Option<Functions>, String>> = OnceLock::new();
+    let found = DRIVER.get_or_init(|| {
+        let names: &[&str] =
+            if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
+        let load = |name: &&str| {
+            // SAFETY: this runs the initialisers of the driver, which have no preconditions.
+            unsafe { Library::new(*name) }
+                .inspect_err(|error| tracing::debug!(reason = in_words(error), "no CUDA driver"))
+                .ok()
+        };
+        let Some(library) = names.iter().find_map(load) else { return Ok(None) };
+        // SAFETY: the types are those of cuda.h.
+        let functions = unsafe { Functions::read(&library) };
+        // The functions are used for as long as the process lives.
+        std::mem::forget(library);
+        functions.map(Some).map_err(|error| {
+            format!("the CUDA driver is older than CUDA 11.8: {}", in_words(&error))
+        })
+    });
+    found.as_ref().map(Option::as_ref).map_err(|reason| Error::Driver(reason.clone()))
+}
+
+/// A GPU with the context that all libraries of a process share, its primary one. It is never
+/// released: opening one takes tenths of a second.
+#[derive(Debug)]
+pub(super) struct Gpu {
+    pub(super) functions: &'static Functions,
+    device: DeviceId,
+    context: ContextHandle,
+}
+
+// SAFETY: handles of the driver, which takes them from any thread.
+unsafe impl Send for Gpu {}
+// SAFETY: as above.
+unsafe impl Sync for Gpu {}
+
+impl Gpu {
+    /// Opens the GPU of that number.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] without a driver or a GPU of that number, [`Error::Driver`].
+    pub(super) fn open(ordinal: usize) -> Result<Self, Error> {
+        let functions = driver()?.ok_or(Error::NoDevice)?;
+        // SAFETY: the function has no preconditions.
+        Fault::check(unsafe { (functions.init)(0) }).map_err(|fault| match fault {
+            Fault::NO_DEVICE | Fault::STUB_LIBRARY => Error::NoDevice,
+            fault => Fault::about("the CUDA driver does not start")(fault),
+        })?;
+        let mut count = 0;
+        // SAFETY: the pointer is valid for a write.
+        Fault::check(unsafe { (functions.device_count)(&raw mut count) })
+            .map_err(Fault::about("the number of GPUs"))?;
+        let number = c_int::try_from(ordinal).ok().filter(|&number| number < count);
+        let number = number.ok_or(Error::NoDevice)?;
+        let open = || {
+            let mut gpu = Self { functions, device: 0, context: ptr::null_mut() };
+            // SAFETY: the pointer is valid for a write.
+            Fault::check(unsafe { (functions.device_get)(&raw mut gpu.device, number) })?;
+            let context = &raw mut gpu.context;
+            // SAFETY: the device is there, and the pointer is valid for a write.
+            Fault::check(unsafe { (functions.primary_context)(context, gpu.device) })?;
+            Ok(gpu)
+        };
+        open().map_err(Fault::about(format_args!("GPU {ordinal} does not open")))
+    }
+
+    /// Makes this the context of the calling thread, until the guard is dropped.
+    pub(super) fn bind(&self) -> Result<Bound, Fault> {
+        // SAFETY: the context is there.
+        Fault::check(unsafe { (self.functions.push_context)(self.context) })?;
+        Ok(Bound(self.functions))
+    }
+
+    pub(super) fn attribute(&self, attribute: c_int) -> Result<c_int, Fault> {
+        let mut value = 0;
+        let read = self.functions.device_attribute;
+        // SAFETY: the device is there, and the pointer is valid for a write.
+        Fault::check(unsafe { read(&raw mut value, attribute, self.device) })?;
+        Ok(value)
+    }
+
+    pub(super) fn name(&self) -> Result<String, Fault> {
+        let mut name = [0u8; 256];
+        let (start, length) = (name.as_mut_ptr().cast(), name.len() as c_int);
+        // SAFETY: the device is there, and the pointer is valid for so many bytes.
+        Fault::check(unsafe { (self.functions.device_name)(start, length, self.device) })?;
+        let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+        Ok(name.to_string_lossy().into_owned())
+    }
+
+    pub(super) fn total_memory(&self) -> Result<u64, Fault> {
+        let mut bytes = 0;
+        // SAFETY: the device is there, and the pointer is valid for a write.
+        Fault::check(unsafe { (self.functions.device_memory)(&raw mut bytes, self.device) })?;
+        Ok(bytes as u64)
+    }
+
+    /// The CUDA version of the driver: 13000 is 13.0.
+    pub(super) fn driver_version(&self) -> Result<c_int, Fault> {
+        let mut version = 0;
+        // SAFETY: the pointer is valid for a write.
+        Fault::check(unsafe { (self.functions.driver_version)(&raw mut version) })?;
+        Ok(version)
+    }
+
+    /// The pool that ordered allocations come from; `None` where the GPU has none.
+    pub(super) fn pool(&self) -> Result<Option<PoolHandle>, Fault> {
+        if self.attribute(MEMORY_POOLS_SUPPORTED)? == 0 {
+            return Ok(None);
+        }
+        let mut pool = ptr::null_mut();
+        // SAFETY: the device is there, and the pointer is valid for a write.
+        Fault::check(unsafe { (self.functions.device_pool)(&raw mut pool, self.device) })?;
+        Ok(Some(pool))
+    }
+}
+
+/// The calling thread's context is that of a [`Gpu`]; dropping this restores the one before.
+#[derive(Debug)]
+#[must_use]
+pub(super) struct Bound(&'static Functions);
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        let mut popped = ptr::null_mut();
+        // SAFETY: the pointer is valid for a write, and `bind` pushed what this pops.
+        let result = Fault::check(unsafe { (self.0.pop_context)(&raw mut popped) });
+        Fault::log(result, "the thread's context");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fault_of_a_kernel_loses_the_device() {
+        for code in [700, 716, 719] {
+            let error = Fault::about("queued work")(Fault(code));
+            assert!(matches!(error, Error::DeviceLost(_)), "{error}");
+        }
+        for code in [1, 2, 209, 701, 713, 720] {
+            let error = Fault::about("a launch")(Fault(code));
+            assert!(matches!(error, Error::Driver(_)), "{error}");
+        }
+    }
+}

@@ -1,0 +1,1023 @@
+//! A state machine over the public interface: random programs of operations on a pool of batches, on
+//! several devices at once, every result and every error held against an arithmetic of its own.
+//!
+//! `GPUINT_FUZZ_SECONDS` is the time for each shape (5), `GPUINT_FUZZ_SEED` where it starts (1),
+//! `GPUINT_FUZZ_CUDA=1` adds the first GPU. A program that fails is shrunk and kept in
+//! `tests/fuzz.regressions`, whose programs run first. A new operation is a line of [`operations`].
+
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+use std::{env, panic};
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{
+    Auto, Batch, Blocked, Classical, Device, Divisor, Error, Fft, GpuUint, Karatsuba, Kernels,
+    Mask, Ntt, Result, ShiftedInverse, SimtOptions, TensorCore, Widen,
+};
+use gpuint_testkit::oracle;
+use num_traits::{One, Zero};
+
+/// Programs that failed once: `BITS:Q:DIGIT NAME:SEED NAME:SEED ...`.
+const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz.regressions");
+/// Operations of a program.
+const STEPS: usize = 60;
+/// Batches that are alive at a time.
+const POOL: usize = 10;
+
+/// Numbers that look random: splitmix64.
+struct Source(u64);
+
+impl Source {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+
+    /// A value of at most so many bits: uniform, runs of ones and zeros, near a power of two, small.
+    fn value(&mut self, bits: usize) -> BigUint {
+        let width = [bits, self.below(bits) + 1][self.below(2)];
+        let mut value = BigUint::zero();
+        match self.below(8) {
+            0 => return BigUint::zero(),
+            1 => return BigUint::from(self.next() % 9),
+            2 => return (BigUint::one() << bits) - 1u32 - self.next() % 3,
+            3 => {
+                let power = BigUint::one() << (width - 1);
+                let offset = BigUint::from(self.next() % 3);
+                return if self.below(2) == 0 {
+                    power + offset
+                } else {
+                    power - offset.min(1u32.into())
+                };
+            }
+            4 | 5 => {
+                while value.bits() < width as u64 {
+                    let run = self.below(150) + 1;
+                    let ones = BigUint::from(self.next() & 1);
+                    value = (value << run) + ((BigUint::one() << run) - 1u32) * ones + 1u32;
+                }
+            }
+            _ => {
+                while value.bits() < width as u64 {
+                    value = (value << 64) + self.next();
+                }
+            }
+        }
+        let extra = value.bits().saturating_sub(width as u64);
+        value >> extra
+    }
+
+    /// A distance or a number of digits: around the limits of a row, or anywhere.
+    fn number(&mut self, bits: usize) -> u64 {
+        let around = [0, 1, 16, 32, 64, bits / 2, bits, 2 * bits][self.below(8)] as u64;
+        match self.below(8) {
+            0 => u64::MAX - self.next() % 3,
+            1..=3 => (around + self.next() % 3).saturating_sub(1),
+            _ => self.next() % (2 * bits as u64 + 9),
+        }
+    }
+}
+
+/// A batch and the values that it must have.
+struct Value<T: Kernels> {
+    batch: Batch<T>,
+    model: Vec<BigUint>,
+}
+
+/// Results of an operation, one for each row; and the batch that they are in.
+struct Column<T: Kernels> {
+    values: Vec<BigUint>,
+    batch: Option<Batch<T>>,
+}
+
+type Columns<T> = Vec<Column<T>>;
+
+/// What an operation returns.
+trait Results<T: Kernels> {
+    fn columns(self) -> Result<Columns<T>>;
+}
+
+impl<T: Kernels> Results<T> for Batch<T> {
+    fn columns(self) -> Result<Columns<T>> {
+        Ok(vec![Column { values: self.to_biguints()?, batch: Some(self) }])
+    }
+}
+
+impl<T: Kernels> Results<T> for Mask {
+    fn columns(self) -> Result<Columns<T>> {
+        let bools = self.to_bools()?;
+        assert_eq!(self.any()?, bools.contains(&true));
+        assert_eq!(self.count()?, bools.iter().filter(|&&bit| bit).count());
+        Ok(host(bools.into_iter().map(u64::from)))
+    }
+}
+
+impl<T: Kernels, A: Results<T>, B: Results<T>> Results<T> for (A, B) {
+    fn columns(self) -> Result<Columns<T>> {
+        let mut columns = self.0.columns()?;
+        columns.extend(self.1.columns()?);
+        Ok(columns)
+    }
+}
+
+impl<T: Kernels, A: Results<T>, B: Results<T>, C: Results<T>> Results<T> for (A, B, C) {
+    fn columns(self) -> Result<Columns<T>> {
+        ((self.0, self.1), self.2).columns()
+    }
+}
+
+/// A column of numbers on the host.
+fn host<T: Kernels, N: Into<BigUint>>(numbers: impl IntoIterator<Item = N>) -> Columns<T> {
+    vec![Column { values: numbers.into_iter().map(Into::into).collect(), batch: None }]
+}
+
+fn orders<T: Kernels>(orders: Vec<Ordering>) -> Columns<T> {
+    host(orders.into_iter().map(order))
+}
+
+fn order(order: Ordering) -> u64 {
+    (order as i8 + 1) as u64
+}
+
+/// A column of digits of any kind.
+fn digits<T: Kernels>(digits: Vec<T::Digit>) -> Columns<T> {
+    host(digits.into_iter().map(|digit| num_traits::cast::<_, u64>(digit).unwrap_or(u64::MAX)))
+}
+
+/// The operands of a call. `out`, `out2` and `mask` hold values of before.
+struct Case<'a, T: Kernels> {
+    a: &'a Batch<T>,
+    b: &'a Batch<T>,
+    c: &'a Batch<T>,
+    /// The first row of `c`, or 1.
+    first: &'a BigUint,
+    n: u64,
+    out: Batch<T>,
+    out2: Batch<T>,
+    mask: Mask,
+}
+
+impl<T: Kernels> Case<'_, T> {
+    /// One divisor for all rows, or one for each.
+    fn divisor(&self) -> Result<Divisor<T>> {
+        if is_one_divisor(self.n) {
+            Divisor::splat(self.a.device(), self.first)
+        } else {
+            Divisor::new(self.c)
+        }
+    }
+
+    fn distance(&self) -> usize {
+        self.n as usize
+    }
+
+    /// The number as a digit.
+    fn digit(&self) -> T::Digit {
+        num_traits::cast(self.n & digit_mask(T::DIGIT_BITS)).unwrap()
+    }
+
+    /// Short exponents: powers take long.
+    fn exponents(&self) -> Result<Batch<T>> {
+        self.b.shr(T::BITS - 9)
+    }
+}
+
+fn is_one_divisor(n: u64) -> bool {
+    n % 2 == 0
+}
+
+fn digit_mask(digit_bits: usize) -> u64 {
+    u64::MAX >> (64 - digit_bits)
+}
+
+/// A row of the operands, for the model.
+struct Row<'a> {
+    a: &'a BigUint,
+    b: &'a BigUint,
+    /// The divisor of the row, prepared.
+    v: &'a BigUint,
+    n: u64,
+    bits: usize,
+    digit_bits: usize,
+}
+
+impl Row<'_> {
+    fn distance(&self) -> usize {
+        usize::try_from(self.n).unwrap_or(usize::MAX)
+    }
+
+    fn digits(&self) -> usize {
+        self.distance().saturating_mul(self.digit_bits)
+    }
+
+    fn digit(&self) -> BigUint {
+        BigUint::from(self.n & digit_mask(self.digit_bits))
+    }
+
+    fn exponent(&self) -> BigUint {
+        oracle::shr(self.b, self.bits - 9)
+    }
+}
+
+/// Why a row has no result.
+#[derive(Clone, Copy, PartialEq)]
+enum Fail {
+    ZeroDivisor,
+    /// The bits of the result; [`ANY`] where it is not computed.
+    TooWide(u64),
+}
+
+/// Any number of bits beyond the width.
+const ANY: u64 = u64::MAX;
+
+/// Returns true if an error is one of those that are expected.
+fn is_expected(error: &Error, expected: &[Error]) -> bool {
+    expected.iter().any(|expected| match (error, expected) {
+        (
+            Error::TooWide { row, bits, width },
+            Error::TooWide { row: wanted, bits: ANY, width: of },
+        ) => (row, width) == (wanted, of) && *bits > *width as u64,
+        _ => error == expected,
+    })
+}
+
+type Outcome = std::result::Result<Vec<BigUint>, Fail>;
+
+/// The operands of an operation besides `a`.
+#[derive(Clone, Copy, PartialEq)]
+enum Uses {
+    B,
+    Divisor,
+    Out,
+    Out2,
+    Mask,
+}
+
+/// A line of the table.
+struct Operation<T: Kernels> {
+    name: &'static str,
+    uses: &'static [Uses],
+    /// The call.
+    run: fn(Case<'_, T>) -> Result<Columns<T>>,
+    /// What it must give for a row.
+    row: fn(&Row<'_>) -> Outcome,
+}
+
+/// `(a / v, a mod v)`.
+fn quotient(a: &BigUint, v: &BigUint) -> std::result::Result<(BigUint, BigUint), Fail> {
+    if v.is_zero() { Err(Fail::ZeroDivisor) } else { Ok(oracle::div_rem(a, v)) }
+}
+
+fn inverse(x: &Row<'_>) -> Outcome {
+    if x.a.is_zero() {
+        return Err(Fail::ZeroDivisor);
+    }
+    // Beyond, no result fits, and a power of two of that size fits in no memory.
+    let inverse = oracle::inverse(x.a, x.digits().min(2 * x.bits));
+    let bits = if x.digits() > 2 * x.bits { ANY } else { inverse.bits() };
+    if bits > x.bits as u64 { Err(Fail::TooWide(bits)) } else { Ok(vec![inverse]) }
+}
+
+/// Every operation: its name, its operands besides `a`, its call, and what a row must be.
+fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
+    use Uses::{B, Divisor, Mask, Out, Out2};
+    let mut table: Vec<Operation<T>> = Vec::new();
+    macro_rules! operation {
+        ($name:literal, [$($uses:ident),*], $run:expr, $row:expr) => {
+            table.push(Operation { name: $name, uses: &[$($uses),*], run: $run, row: $row });
+        };
+    }
+    // Sums.
+    operation!("wrapping_add", [B], |x| x.a.wrapping_add(x.b)?.columns(), sum);
+    operation!(
+        "wrapping_add_into",
+        [B, Out],
+        |mut x| {
+            x.a.wrapping_add_into(x.b, &mut x.out)?;
+            x.out.columns()
+        },
+        sum
+    );
+    operation!("overflowing_add", [B], |x| x.a.overflowing_add(x.b)?.columns(), sum_carry);
+    operation!(
+        "overflowing_add_into",
+        [B, Out, Mask],
+        |mut x| {
+            x.a.overflowing_add_into(x.b, &mut x.out, &mut x.mask)?;
+            (x.out, x.mask).columns()
+        },
+        sum_carry
+    );
+    operation!("wrapping_sub", [B], |x| x.a.wrapping_sub(x.b)?.columns(), difference);
+    operation!(
+        "wrapping_sub_into",
+        [B, Out],
+        |mut x| {
+            x.a.wrapping_sub_into(x.b, &mut x.out)?;
+            x.out.columns()
+        },
+        difference
+    );
+    operation!("overflowing_sub", [B], |x| x.a.overflowing_sub(x.b)?.columns(), difference_borrow);
+    operation!(
+        "overflowing_sub_into",
+        [B, Out, Mask],
+        |mut x| {
+            x.a.overflowing_sub_into(x.b, &mut x.out, &mut x.mask)?;
+            (x.out, x.mask).columns()
+        },
+        difference_borrow
+    );
+    operation!(
+        "a + b",
+        [B],
+        |x| {
+            x.a.wrapping_add(x.b)?;
+            let mut sum = x.a + x.b;
+            sum -= x.b;
+            sum += x.b;
+            sum.columns()
+        },
+        sum
+    );
+    // Products.
+    operation!("wrapping_mul", [B], |x| x.a.wrapping_mul(x.b)?.columns(), product);
+    operation!(
+        "wrapping_mul_with classical",
+        [B],
+        |x| { x.a.wrapping_mul_with::<Classical>(x.b)?.columns() },
+        product
+    );
+    operation!(
+        "wrapping_mul_with karatsuba",
+        [B],
+        |x| { x.a.wrapping_mul_with::<Karatsuba>(x.b)?.columns() },
+        product
+    );
+    operation!(
+        "wrapping_mul_with tensor",
+        [B],
+        |x| { x.a.wrapping_mul_with::<TensorCore>(x.b)?.columns() },
+        product
+    );
+    operation!(
+        "wrapping_mul_with fft",
+        [B],
+        |x| x.a.wrapping_mul_with::<Fft>(x.b)?.columns(),
+        product
+    );
+    operation!(
+        "wrapping_mul_with ntt",
+        [B],
+        |x| x.a.wrapping_mul_with::<Ntt>(x.b)?.columns(),
+        product
+    );
+    operation!(
+        "wrapping_mul_into",
+        [B, Out],
+        |mut x| {
+            x.a.wrapping_mul_into(x.b, &mut x.out)?;
+            x.out.columns()
+        },
+        product
+    );
+    operation!(
+        "a * b",
+        [B],
+        |x| {
+            x.a.wrapping_mul(x.b)?;
+            (x.a * x.b).columns()
+        },
+        product
+    );
+    operation!("wrapping_square", [], |x| x.a.wrapping_square()?.columns(), square);
+    operation!(
+        "wrapping_square_into",
+        [Out],
+        |mut x| {
+            x.a.wrapping_square_into(&mut x.out)?;
+            x.out.columns()
+        },
+        square
+    );
+    operation!("mul_lo_hi", [B], |x| x.a.mul_lo_hi(x.b)?.columns(), halves);
+    operation!(
+        "mul_lo_hi_with_into karatsuba",
+        [B, Out, Out2],
+        |mut x| {
+            x.a.mul_lo_hi_with_into::<Karatsuba>(x.b, &mut x.out, &mut x.out2)?;
+            (x.out, x.out2).columns()
+        },
+        halves
+    );
+    operation!(
+        "widening_mul",
+        [B],
+        |x| { Ok(host(x.a.widening_mul::<T::Wide>(x.b)?.to_biguints()?)) },
+        |x| Ok(vec![x.a * x.b])
+    );
+    // Quotients.
+    operation!("div_rem", [B], |x| x.a.div_rem(x.b)?.columns(), division);
+    operation!(
+        "div_rem_with shifted inverse",
+        [B],
+        |x| { x.a.div_rem_with::<ShiftedInverse<Classical>>(x.b)?.columns() },
+        division
+    );
+    operation!(
+        "div_rem_with blocked",
+        [B],
+        |x| { x.a.div_rem_with::<Blocked<Auto>>(x.b)?.columns() },
+        division
+    );
+    operation!(
+        "div_rem_into",
+        [B, Out, Out2],
+        |mut x| {
+            x.a.div_rem_into(x.b, &mut x.out, &mut x.out2)?;
+            (x.out, x.out2).columns()
+        },
+        division
+    );
+    operation!("div, rem", [B], |x| (x.a.div(x.b)?, x.a.rem(x.b)?).columns(), division);
+    operation!(
+        "div_into",
+        [B, Out],
+        |mut x| {
+            x.a.div_into(x.b, &mut x.out)?;
+            x.out.columns()
+        },
+        |x| quotient(x.a, x.b).map(|(q, _)| vec![q])
+    );
+    operation!(
+        "rem_into",
+        [B, Out],
+        |mut x| {
+            x.a.rem_into(x.b, &mut x.out)?;
+            x.out.columns()
+        },
+        |x| quotient(x.a, x.b).map(|(_, r)| vec![r])
+    );
+    operation!(
+        "a / b, a % b",
+        [B],
+        |x| {
+            x.a.div(x.b)?;
+            (x.a / x.b, x.a % x.b).columns()
+        },
+        division
+    );
+    operation!("div_rem_masked", [B], |x| x.a.div_rem_masked(x.b)?.columns(), masked_division);
+    operation!(
+        "div_rem_masked_into",
+        [B, Out, Out2, Mask],
+        |mut x| {
+            x.a.div_rem_masked_into(x.b, &mut x.out, &mut x.out2, &mut x.mask)?;
+            (x.out, x.out2, x.mask).columns()
+        },
+        masked_division
+    );
+    operation!("shifted_inverse", [], |x| x.a.shifted_inverse(x.distance())?.columns(), inverse);
+    operation!(
+        "shifted_inverse_into",
+        [Out],
+        |mut x| {
+            x.a.shifted_inverse_into(x.distance(), &mut x.out)?;
+            x.out.columns()
+        },
+        inverse
+    );
+    operation!(
+        "div_rem_digit",
+        [],
+        |x| {
+            let (quotient, remainders) = x.a.div_rem_digit(x.digit())?;
+            let mut columns = quotient.columns()?;
+            columns.extend(digits::<T>(remainders));
+            Ok(columns)
+        },
+        |x| quotient(x.a, &x.digit()).map(|(q, r)| vec![q, r])
+    );
+    operation!("rem_digit", [], |x| Ok(digits::<T>(x.a.rem_digit(x.digit())?)), |x| quotient(
+        x.a,
+        &x.digit()
+    )
+    .map(|(_, r)| vec![r]));
+    // Prepared divisors.
+    operation!(
+        "div_rem_by",
+        [Divisor],
+        |x| x.a.div_rem_by(&x.divisor()?)?.columns(),
+        prepared_division
+    );
+    operation!(
+        "div_rem_by_into",
+        [Divisor, Out, Out2],
+        |mut x| {
+            let divisor = x.divisor()?;
+            x.a.div_rem_by_into(&divisor, &mut x.out, &mut x.out2)?;
+            (x.out, x.out2).columns()
+        },
+        prepared_division
+    );
+    operation!(
+        "div_by, rem_by",
+        [Divisor],
+        |x| {
+            let divisor = x.divisor()?;
+            (x.a.div_by(&divisor)?, x.a.rem_by(&divisor)?).columns()
+        },
+        prepared_division
+    );
+    operation!("mul_mod", [B, Divisor], |x| x.a.mul_mod(x.b, &x.divisor()?)?.columns(), |x| {
+        quotient(&(x.a * x.b), x.v).map(|(_, r)| vec![r])
+    });
+    operation!("square_mod", [Divisor], |x| x.a.square_mod(&x.divisor()?)?.columns(), |x| {
+        quotient(&(x.a * x.a), x.v).map(|(_, r)| vec![r])
+    });
+    operation!(
+        "pow_mod",
+        [B, Divisor],
+        |x| x.a.pow_mod(&x.exponents()?, &x.divisor()?)?.columns(),
+        |x| quotient(x.a, x.v).map(|_| vec![oracle::pow_mod(x.a, &x.exponent(), x.v)])
+    );
+    operation!(
+        "pow_mod_all",
+        [Divisor],
+        |x| { x.a.pow_mod_all(&BigUint::from(x.n % 999), &x.divisor()?)?.columns() },
+        |x| quotient(x.a, x.v).map(|_| vec![oracle::pow_mod(x.a, &BigUint::from(x.n % 999), x.v)])
+    );
+    // Shifts.
+    operation!("shl", [], |x| x.a.shl(x.distance())?.columns(), shifted_left);
+    operation!(
+        "shl_into",
+        [Out],
+        |mut x| {
+            x.a.shl_into(x.distance(), &mut x.out)?;
+            x.out.columns()
+        },
+        shifted_left
+    );
+    operation!("shr", [], |x| x.a.shr(x.distance())?.columns(), |x| Ok(vec![oracle::shr(
+        x.a,
+        x.distance().min(x.bits)
+    )]));
+    operation!("shl_digits", [], |x| x.a.shl_digits(x.distance())?.columns(), |x| Ok(vec![
+        oracle::shl(x.a, x.digits(), x.bits)
+    ]));
+    operation!("shr_digits", [], |x| x.a.shr_digits(x.distance())?.columns(), |x| Ok(vec![
+        oracle::shr(x.a, x.digits().min(x.bits))
+    ]));
+    // Comparisons.
+    operation!("cmp", [B], |x| Ok(orders(x.a.cmp(x.b)?)), |x| Ok(vec![
+        order(oracle::cmp(x.a, x.b)).into()
+    ]));
+    operation!("eq_mask", [B], |x| x.a.eq_mask(x.b)?.columns(), |x| Ok(vec![flag(x.a == x.b)]));
+    operation!("lt_mask", [B], |x| x.a.lt_mask(x.b)?.columns(), less);
+    operation!(
+        "lt_mask_into",
+        [B, Mask],
+        |mut x| {
+            x.a.lt_mask_into(x.b, &mut x.mask)?;
+            x.mask.columns()
+        },
+        less
+    );
+    operation!("is_zero_mask", [], |x| x.a.is_zero_mask()?.columns(), |x| Ok(vec![flag(
+        x.a.is_zero()
+    )]));
+    operation!("bit_lengths", [], |x| Ok(host(x.a.bit_lengths()?)), |x| Ok(vec![
+        oracle::bits(x.a).into()
+    ]));
+    // Conversions.
+    operation!("try_clone", [], |x| x.a.try_clone()?.columns(), same);
+    operation!(
+        "digits",
+        [],
+        |x| Batch::from_digits(x.a.device(), &x.a.to_digits()?)?.columns(),
+        same
+    );
+    operation!(
+        "le_bytes",
+        [],
+        |x| Batch::from_le_bytes(x.a.device(), &x.a.to_le_bytes()?)?.columns(),
+        same
+    );
+    operation!(
+        "be_bytes",
+        [],
+        |x| Batch::from_be_bytes(x.a.device(), &x.a.to_be_bytes()?)?.columns(),
+        same
+    );
+    operation!(
+        "row",
+        [],
+        |x| {
+            let rows = x.a.len();
+            assert_eq!(x.a.row(rows).unwrap_err(), Error::NoSuchRow { row: rows, rows });
+            Ok(host((0..rows).map(|row| x.a.row(row)).collect::<Result<Vec<_>>>()?))
+        },
+        same
+    );
+    operation!("zeros", [], |x| Batch::zeros(x.a.device(), x.a.len())?.columns(), |_| Ok(vec![
+        BigUint::zero()
+    ]));
+    table
+}
+
+fn flag(bit: bool) -> BigUint {
+    u64::from(bit).into()
+}
+fn same(x: &Row<'_>) -> Outcome {
+    Ok(vec![x.a.clone()])
+}
+fn sum(x: &Row<'_>) -> Outcome {
+    Ok(vec![oracle::add(x.a, x.b, x.bits).0])
+}
+fn sum_carry(x: &Row<'_>) -> Outcome {
+    let (sum, carry) = oracle::add(x.a, x.b, x.bits);
+    Ok(vec![sum, flag(carry)])
+}
+fn difference(x: &Row<'_>) -> Outcome {
+    Ok(vec![oracle::sub(x.a, x.b, x.bits).0])
+}
+fn difference_borrow(x: &Row<'_>) -> Outcome {
+    let (difference, borrow) = oracle::sub(x.a, x.b, x.bits);
+    Ok(vec![difference, flag(borrow)])
+}
+fn product(x: &Row<'_>) -> Outcome {
+    Ok(vec![oracle::mul(x.a, x.b, x.bits).0])
+}
+fn square(x: &Row<'_>) -> Outcome {
+    Ok(vec![oracle::square(x.a, x.bits)])
+}
+fn halves(x: &Row<'_>) -> Outcome {
+    let (low, high) = oracle::mul(x.a, x.b, x.bits);
+    Ok(vec![low, high])
+}
+fn division(x: &Row<'_>) -> Outcome {
+    quotient(x.a, x.b).map(|(q, r)| vec![q, r])
+}
+fn prepared_division(x: &Row<'_>) -> Outcome {
+    quotient(x.a, x.v).map(|(q, r)| vec![q, r])
+}
+fn masked_division(x: &Row<'_>) -> Outcome {
+    let (q, r, zero) = oracle::div_rem_masked(x.a, x.b, x.bits);
+    Ok(vec![q, r, flag(zero)])
+}
+fn shifted_left(x: &Row<'_>) -> Outcome {
+    Ok(vec![oracle::shl(x.a, x.distance(), x.bits)])
+}
+fn less(x: &Row<'_>) -> Outcome {
+    Ok(vec![flag(oracle::cmp(x.a, x.b) == Ordering::Less)])
+}
+
+/// An operation of a program; the seed decides its operands.
+#[derive(Clone, PartialEq)]
+struct Step {
+    name: String,
+    seed: u64,
+}
+
+/// The name of the step that makes a batch from new values.
+const MAKE: &str = "make";
+
+/// A pool of batches and what may be done with them.
+struct World<'a, T: Kernels> {
+    devices: &'a [Device],
+    operations: &'a [Operation<T>],
+    pool: Vec<Value<T>>,
+}
+
+impl<T: Kernels> World<'_, T> {
+    /// Does a step.
+    fn step(&mut self, step: &Step) -> std::result::Result<(), String> {
+        let mut source = Source(step.seed);
+        if self.pool.is_empty() || step.name == MAKE {
+            return self.make(&mut source);
+        }
+        let table = self.operations;
+        let operation = table.iter().find(|operation| operation.name == step.name);
+        let operation = operation.ok_or_else(|| format!("no operation \"{}\"", step.name))?;
+        self.call(operation, &mut source).map_err(|error| format!("{}: {error}", operation.name))
+    }
+
+    fn make(&mut self, source: &mut Source) -> std::result::Result<(), String> {
+        let device = &self.devices[source.below(self.devices.len())];
+        let rows = [0, 1, 2, 5, 31, 32, 33, 65][source.below(8)];
+        let model: Vec<BigUint> = (0..rows).map(|_| source.value(T::BITS)).collect();
+        let batch = match (source.below(3), model.first()) {
+            (0, Some(first)) => Batch::splat(device, first, rows),
+            _ => Batch::from_biguints(device, &model),
+        };
+        let batch = batch.map_err(|error| format!("make: {error}"))?;
+        let model = batch.to_biguints().map_err(|error| format!("make: {error}"))?;
+        self.keep(source, Value { batch, model });
+        Ok(())
+    }
+
+    fn keep(&mut self, source: &mut Source, value: Value<T>) {
+        if self.pool.len() < POOL {
+            self.pool.push(value);
+        } else {
+            let at = source.below(POOL);
+            self.pool[at] = value;
+        }
+    }
+
+    /// A batch that mostly goes with another one: same device, same rows.
+    fn partner(&self, a: usize, source: &mut Source) -> usize {
+        let goes = |&at: &usize| {
+            let (a, b) = (&self.pool[a].batch, &self.pool[at].batch);
+            a.device() == b.device() && a.len() == b.len()
+        };
+        let partners: Vec<usize> = (0..self.pool.len()).filter(goes).collect();
+        if source.below(12) == 0 {
+            return source.below(self.pool.len());
+        }
+        partners[source.below(partners.len())]
+    }
+
+    fn call(
+        &mut self,
+        operation: &Operation<T>,
+        source: &mut Source,
+    ) -> std::result::Result<(), String> {
+        let a = source.below(self.pool.len());
+        let (b, c) = (self.partner(a, source), self.partner(a, source));
+        let outs = [self.partner(a, source), self.partner(a, source), self.partner(a, source)];
+        let n = source.number(T::BITS);
+        let one = BigUint::one();
+        let (results, expected) = {
+            let [a, b, c] = [a, b, c].map(|at| &self.pool[at]);
+            let [out, out2, mask] = outs.map(|at| &self.pool[at].batch);
+            let first = c.model.first().unwrap_or(&one);
+            let uses = |what| operation.uses.contains(&what);
+            let mut others: Vec<&Batch<T>> = Vec::new();
+            let by_rows = uses(Uses::Divisor) && !is_one_divisor(n);
+            for (used, batch) in [
+                (uses(Uses::B), &b.batch),
+                (by_rows, &c.batch),
+                (uses(Uses::Out), out),
+                (uses(Uses::Out2), out2),
+                (uses(Uses::Mask), mask),
+            ] {
+                others.extend(used.then_some(batch));
+            }
+            let expected = expected::<T>(operation, (a, b, c), n, &others);
+            let case = || -> Result<Case<'_, T>> {
+                let dirty = mask.is_zero_mask()?;
+                let (out, out2) = (out.try_clone()?, out2.try_clone()?);
+                let (a, b, c) = (&a.batch, &b.batch, &c.batch);
+                Ok(Case { a, b, c, first, n, out, out2, mask: dirty })
+            };
+            let case = case().map_err(|error| error.to_string())?;
+            ((operation.run)(case), expected)
+        };
+        match (results, expected) {
+            (Err(error), Err(errors)) if is_expected(&error, &errors) => Ok(()),
+            (Err(error), Err(errors)) => Err(format!("{error:?} instead of one of {errors:?}")),
+            (Err(error), Ok(_)) => Err(format!("{error:?} instead of results")),
+            (Ok(_), Err(errors)) => Err(format!("results instead of one of {errors:?}")),
+            (Ok(columns), Ok(expected)) => {
+                for (index, (column, model)) in columns.into_iter().zip(expected).enumerate() {
+                    for row in 0..model.len().max(column.values.len()) {
+                        let (got, wanted) = (column.values.get(row), model.get(row));
+                        if got != wanted {
+                            return Err(format!(
+                                "result {index} of row {row} is {got:x?} instead of {wanted:x?}; n = {n}"
+                            ));
+                        }
+                    }
+                    if let Some(batch) = column.batch {
+                        self.keep(source, Value { batch, model });
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What an operation must return: columns, or one of some errors.
+fn expected<T: Kernels>(
+    operation: &Operation<T>,
+    (a, b, c): (&Value<T>, &Value<T>, &Value<T>),
+    n: u64,
+    others: &[&Batch<T>],
+) -> std::result::Result<Vec<Vec<BigUint>>, Vec<Error>> {
+    let rows = a.batch.len();
+    let divides = operation.uses.contains(&Uses::Divisor);
+    let one_divisor = is_one_divisor(n);
+    let one = BigUint::one();
+    let first = c.model.first().unwrap_or(&one);
+    // Divisors are prepared before anything else.
+    if divides && one_divisor && first.is_zero() {
+        return Err(vec![Error::DivisionByZero { row: 0 }]);
+    }
+    if divides
+        && !one_divisor
+        && let Some(row) = c.model.iter().position(Zero::is_zero)
+    {
+        return Err(vec![Error::DivisionByZero { row }]);
+    }
+    let mut errors = Vec::new();
+    for other in others {
+        if other.device() != a.batch.device() {
+            errors.push(Error::DeviceMismatch);
+        } else if other.len() != rows {
+            errors.push(Error::LengthMismatch { left: rows, right: other.len() });
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let row = |row: usize| Row {
+        a: &a.model[row],
+        b: b.model.get(row).unwrap_or(&one),
+        v: if one_divisor { first } else { c.model.get(row).unwrap_or(&one) },
+        n,
+        bits: T::BITS,
+        digit_bits: T::DIGIT_BITS,
+    };
+    let mut columns: Vec<Vec<BigUint>> = Vec::new();
+    for index in 0..rows {
+        match (operation.row)(&row(index)) {
+            Ok(values) => {
+                columns.resize_with(values.len(), Vec::new);
+                for (column, value) in columns.iter_mut().zip(values) {
+                    column.push(value);
+                }
+            }
+            Err(Fail::ZeroDivisor) => return Err(vec![Error::DivisionByZero { row: index }]),
+            Err(Fail::TooWide(bits)) => {
+                return Err(vec![Error::TooWide { row: index, bits, width: T::BITS }]);
+            }
+        }
+    }
+    // Zero is refused where it is seen before the rows are.
+    if rows == 0 && (operation.name == "div_rem_digit" || operation.name == "rem_digit") {
+        return if n & digit_mask(T::DIGIT_BITS) == 0 {
+            Err(vec![Error::DivisionByZero { row: 0 }])
+        } else {
+            Ok(columns)
+        };
+    }
+    Ok(columns)
+}
+
+/// Runs a program in a new world; what fails is the step's words.
+fn run<T: Kernels>(
+    devices: &[Device],
+    operations: &[Operation<T>],
+    steps: &[Step],
+) -> std::result::Result<(), String> {
+    let program = panic::AssertUnwindSafe(|| {
+        let mut world = World { devices, operations, pool: Vec::new() };
+        steps.iter().try_for_each(|step| world.step(step))
+    });
+    panic::catch_unwind(program).unwrap_or_else(|_| Err("it panicked".to_owned()))
+}
+
+/// Leaves out steps for as long as the program fails.
+fn shrink(mut steps: Vec<Step>, fails: impl Fn(&[Step]) -> bool) -> Vec<Step> {
+    let mut size = steps.len() / 2;
+    while size > 0 {
+        let mut start = 0;
+        while start < steps.len() {
+            let end = (start + size).min(steps.len());
+            let fewer = [&steps[..start], &steps[end..]].concat();
+            if fails(&fewer) {
+                steps = fewer;
+            } else {
+                start = end;
+            }
+        }
+        size /= 2;
+    }
+    steps
+}
+
+fn text<T: Kernels>(steps: &[Step]) -> String {
+    let mut text = T::SHAPE.to_string();
+    for Step { name, seed } in steps {
+        let _ = write!(text, "; {name}: {seed:x}");
+    }
+    text
+}
+
+/// The programs of a shape that failed once.
+fn regressions<T: Kernels>() -> Vec<Vec<Step>> {
+    let kept = fs::read_to_string(REGRESSIONS).unwrap_or_default();
+    let lines = kept.lines().filter(|line| !line.starts_with('#'));
+    let steps = |line: &str| -> Option<Vec<Step>> {
+        let rest = line.strip_prefix(&T::SHAPE.to_string())?.strip_prefix("; ")?;
+        let step = |step: &str| {
+            let (name, seed) = step.rsplit_once(": ").unwrap();
+            Step { name: name.to_owned(), seed: u64::from_str_radix(seed, 16).unwrap() }
+        };
+        Some(rest.split("; ").map(step).collect())
+    };
+    lines.filter_map(steps).collect()
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    let Some(text) = env::var_os(name) else { return default };
+    let text = text.to_string_lossy();
+    text.parse().unwrap_or_else(|_| panic!("{name}=\"{text}\" is not a number"))
+}
+
+/// The devices that have kernels for a shape.
+fn devices<T: Kernels>() -> Vec<Device> {
+    let simt = |seed| Device::simt_with(SimtOptions { seed, ..SimtOptions::default() });
+    let mut devices = vec![Device::cpu(), simt(0), simt(7)];
+    if number("GPUINT_FUZZ_CUDA", 0) == 1 {
+        devices.push(Device::cuda(0).unwrap());
+        devices.push(Device::cuda(0).unwrap());
+    }
+    devices.retain(|device| {
+        let ones = Batch::<T>::splat(device, &BigUint::one(), 1).unwrap();
+        // Not built where GPUINT_SIMT_BITS is less.
+        !matches!(ones.div_rem(&ones), Err(Error::KernelMissing { .. }))
+    });
+    devices
+}
+
+/// Runs the kept programs of a shape and then new ones, until the time is over.
+fn fuzz<T: Kernels + Widen>() {
+    let (devices, operations) = (devices::<T>(), operations::<T>());
+    let fails = |steps: &[Step]| run(&devices, &operations, steps).is_err();
+    let check = |steps: Vec<Step>, is_new: bool| {
+        let Err(_) = run(&devices, &operations, &steps) else { return };
+        let steps = shrink(steps, fails);
+        let error = run(&devices, &operations, &steps).err().unwrap_or_default();
+        let line = text::<T>(&steps);
+        if is_new
+            && let Ok(mut file) = OpenOptions::new().append(true).create(true).open(REGRESSIONS)
+        {
+            let _ = writeln!(file, "{line}");
+        }
+        panic!("{error}\n{line}");
+    };
+    for steps in regressions::<T>() {
+        check(steps, false);
+    }
+    let seconds = number("GPUINT_FUZZ_SECONDS", 5);
+    let mut source = Source(number("GPUINT_FUZZ_SEED", 1) ^ (T::BITS * T::Q) as u64);
+    let start = Instant::now();
+    let mut steps_done = 0;
+    while start.elapsed() < Duration::from_secs(seconds) {
+        let step = |_| {
+            let known = source.below(operations.len() + operations.len() / 8);
+            let name = operations.get(known).map_or(MAKE, |operation| operation.name);
+            Step { name: name.to_owned(), seed: source.next() }
+        };
+        let steps: Vec<Step> = (0..STEPS).map(step).collect();
+        steps_done += steps.len();
+        check(steps, true);
+    }
+    println!("{}: {steps_done} operations on {} devices", T::SHAPE, devices.len());
+}
+
+#[test]
+fn programs_of_1024_bits_in_u64_digits_are_right() {
+    fuzz::<GpuUint<1024>>();
+}
+
+#[test]
+fn programs_of_2048_bits_in_two_u16_digits_are_right() {
+    fuzz::<GpuUint<2048, 2, u16>>();
+}
+
+#[test]
+fn programs_of_1024_bits_in_single_u32_digits_are_right() {
+    fuzz::<GpuUint<1024, 1, u32>>();
+}
+
+#[test]
+fn programs_of_1536_bits_in_three_u64_digits_are_right() {
+    fuzz::<GpuUint<1536, 3>>();
+}
+
+#[test]
+fn programs_of_8192_bits_are_right() {
+    fuzz::<GpuUint<8192>>();
+}
+
+#[test]
+fn shrinking_keeps_what_fails() {
+    let step = |seed| Step { name: MAKE.to_owned(), seed };
+    let steps: Vec<Step> = (0..60).map(step).collect();
+    let fails = |steps: &[Step]| [7, 31].iter().all(|&seed| steps.contains(&step(seed)));
+    assert!(shrink(steps, fails) == [step(7), step(31)]);
+}

@@ -1,0 +1,296 @@
+//! What only a GPU shows: other users of its context and memory, faults, two GPUs, kernels by NVRTC.
+//! Skipped, with the reason, where there is no GPU.
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_int, c_uint, c_void};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use std::{env, ptr, thread};
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{Batch, Device, Error, GpuUint};
+use gpuint_testkit::skip::skip;
+use libloading::Library;
+
+type U1024 = GpuUint<1024>;
+
+/// A GPU; `None`, with the reason on standard error, where there is none.
+fn gpu(ordinal: usize) -> Option<Device> {
+    match Device::cuda(ordinal) {
+        Ok(device) => Some(device),
+        Err(Error::NoDevice) => {
+            skip("gpu", format_args!("no GPU {ordinal}"));
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The driver, as another library of the process would use it.
+struct Driver(Library);
+
+impl Driver {
+    fn load() -> Self {
+        // SAFETY: the initialisers of the driver have no preconditions.
+        Self(unsafe { Library::new("libcuda.so.1") }.unwrap())
+    }
+
+    /// A function of the driver.
+    ///
+    /// # Safety
+    /// Its type is `F`.
+    unsafe fn get<F: Copy>(&self, name: &CStr) -> F {
+        // SAFETY: as above.
+        *unsafe { self.0.get::<F>(name) }.unwrap()
+    }
+
+    fn current(&self) -> *mut c_void {
+        type Get = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
+        // SAFETY: the type is that of cuda.h.
+        let get = unsafe { self.get::<Get>(c"cuCtxGetCurrent") };
+        let mut context = ptr::null_mut();
+        // SAFETY: the pointer is valid for a write.
+        assert_eq!(unsafe { get(&raw mut context) }, 0);
+        context
+    }
+
+    /// Makes the primary context of GPU 0 that of this thread.
+    fn bind(&self) {
+        type Retain = unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int;
+        type Set = unsafe extern "C" fn(*mut c_void) -> c_int;
+        // SAFETY: the types are those of cuda.h.
+        let retain = unsafe { self.get::<Retain>(c"cuDevicePrimaryCtxRetain") };
+        // SAFETY: as above.
+        let set = unsafe { self.get::<Set>(c"cuCtxSetCurrent") };
+        let mut context = ptr::null_mut();
+        // SAFETY: the pointer is valid for a write.
+        assert_eq!(unsafe { retain(&raw mut context, 0) }, 0);
+        // SAFETY: the context is there.
+        assert_eq!(unsafe { set(context) }, 0);
+    }
+
+    /// Bytes of the GPU that nobody uses. The context is bound.
+    fn free_bytes(&self) -> usize {
+        type Info = unsafe extern "C" fn(*mut usize, *mut usize) -> c_int;
+        // SAFETY: the type is that of cuda.h.
+        let info = unsafe { self.get::<Info>(c"cuMemGetInfo_v2") };
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the pointers are valid for a write.
+        assert_eq!(unsafe { info(&raw mut free, &raw mut total) }, 0);
+        free
+    }
+
+    /// Allocates, and never frees.
+    fn take(&self, bytes: usize) -> bool {
+        type Alloc = unsafe extern "C" fn(*mut u64, usize) -> c_int;
+        // SAFETY: the type is that of cuda.h.
+        let alloc = unsafe { self.get::<Alloc>(c"cuMemAlloc_v2") };
+        let mut address = 0;
+        // SAFETY: the pointer is valid for a write.
+        unsafe { alloc(&raw mut address, bytes) == 0 }
+    }
+
+    /// Launches a kernel that faults.
+    fn fault(&self) {
+        type Load = unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> c_int;
+        type Get = unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const i8) -> c_int;
+        type Launch = unsafe extern "C" fn(
+            *mut c_void,
+            c_uint,
+            c_uint,
+            c_uint,
+            c_uint,
+            c_uint,
+            c_uint,
+            c_uint,
+            *mut c_void,
+            *mut *mut c_void,
+            *mut *mut c_void,
+        ) -> c_int;
+        let ptx = c".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry fault()\n{\n.reg .u64 %a;\nmov.u64 %a, 64;\nst.global.u64 [%a], %a;\nret;\n}\n";
+        let (mut module, mut function) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the types are those of cuda.h; the image is PTX with a null byte; the kernel has no
+        // arguments, and what it does is what is wanted.
+        unsafe {
+            let load = self.get::<Load>(c"cuModuleLoadData");
+            assert_eq!(load(&raw mut module, ptx.as_ptr().cast()), 0);
+            let get = self.get::<Get>(c"cuModuleGetFunction");
+            assert_eq!(get(&raw mut function, module, c"fault".as_ptr()), 0);
+            let launch = self.get::<Launch>(c"cuLaunchKernel");
+            let none = ptr::null_mut();
+            assert_eq!(launch(function, 1, 1, 1, 1, 1, 1, 0, none, none.cast(), none.cast()), 0);
+        }
+    }
+}
+
+/// Runs a test in a process of its own, which it may ruin.
+fn alone(name: &str, test: impl FnOnce(Device)) {
+    const VARIABLE: &str = "GPUINT_TEST_ALONE";
+    let Some(device) = gpu(0) else { return };
+    if env::var_os(VARIABLE).is_some() {
+        return test(device);
+    }
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(VARIABLE, "1")
+        .output()
+        .unwrap();
+    let words = [output.stdout, output.stderr].concat();
+    let words = String::from_utf8_lossy(&words);
+    assert!(output.status.success(), "{words}");
+    println!("{words}");
+}
+
+fn values(rows: u32) -> Vec<BigUint> {
+    (0..rows).map(|row| (BigUint::from(row) << 900u32) + row + 1u32).collect()
+}
+
+fn batch(device: &Device, rows: u32) -> Batch<U1024> {
+    Batch::from_biguints(device, &values(rows)).unwrap()
+}
+
+/// Divides, and checks the results.
+fn divide(device: &Device) {
+    let (u, v) = (batch(device, 100), Batch::splat(device, &BigUint::from(7u32), 100).unwrap());
+    let (q, r) = u.div_rem(&v).unwrap();
+    let (q, r) = (q.to_biguints().unwrap(), r.to_biguints().unwrap());
+    for ((u, q), r) in values(100).iter().zip(&q).zip(&r) {
+        assert_eq!((q * 7u32 + r == *u, r < &BigUint::from(7u32)), (true, true));
+    }
+}
+
+#[test]
+fn callers_context_is_restored() {
+    let Some(device) = gpu(0) else { return };
+    let driver = Driver::load();
+    divide(&device);
+    drop(device);
+    assert!(driver.current().is_null());
+    driver.bind();
+    let mine = driver.current();
+    divide(&Device::cuda(0).unwrap());
+    assert_eq!(driver.current(), mine);
+}
+
+#[test]
+fn freed_memory_goes_back_when_trimmed() {
+    alone("freed_memory_goes_back_when_trimmed", |device| {
+        let driver = Driver::load();
+        driver.bind();
+        let bytes = 1usize << 30;
+        drop(Batch::<U1024>::zeros(&device, bytes / 128).unwrap());
+        device.synchronize().unwrap();
+        let before = driver.free_bytes();
+        device.trim().unwrap();
+        let after = driver.free_bytes();
+        println!("free: {before} bytes, after trim {after}");
+        assert!(after >= before + bytes, "{before} {after}");
+    });
+}
+
+#[test]
+fn full_gpu_is_an_error_of_every_operation() {
+    alone("full_gpu_is_an_error_of_every_operation", |device| {
+        let rows = 1usize << 20; // 128 MiB
+        let (a, b) = (
+            Batch::<U1024>::splat(&device, &BigUint::from(9u32), rows).unwrap(),
+            Batch::<U1024>::splat(&device, &BigUint::from(7u32), rows).unwrap(),
+        );
+        divide(&device);
+        let small = batch(&device, 10);
+        let driver = Driver::load();
+        driver.bind();
+        device.trim().unwrap();
+        for bytes in [1 << 30, 64 << 20] {
+            while driver.free_bytes() > bytes + (32 << 20) && driver.take(bytes) {}
+        }
+        println!("free: {} bytes", driver.free_bytes());
+        let full = |what: &str, error: Option<Error>| {
+            assert!(matches!(error, Some(Error::OutOfMemory { .. })), "{what}: {error:?}");
+        };
+        full("add", a.wrapping_add(&b).err());
+        full("mul", a.wrapping_mul(&b).err());
+        full("div", a.div_rem(&b).err());
+        full("clone", a.try_clone().err());
+        full("zeros", Batch::<U1024>::zeros(&device, rows).err());
+        // What is small still works, and what exists can be read.
+        assert_eq!(small.wrapping_add(&small).unwrap().len(), 10);
+        assert_eq!(a.row(rows - 1).unwrap(), BigUint::from(9u32));
+    });
+}
+
+#[test]
+fn fault_of_a_kernel_says_that_the_device_is_lost() {
+    alone("fault_of_a_kernel_says_that_the_device_is_lost", |device| {
+        divide(&device);
+        let batch = batch(&device, 10);
+        let driver = Driver::load();
+        driver.bind();
+        driver.fault();
+        thread::sleep(Duration::from_millis(200));
+        for error in [
+            batch.to_biguints().unwrap_err(),
+            batch.wrapping_add(&batch).map(|_| ()).unwrap_err(),
+            device.synchronize().unwrap_err(),
+            Batch::<U1024>::zeros(&device, 1).map(|_| ()).unwrap_err(),
+        ] {
+            println!("{error}");
+            assert!(matches!(error, Error::DeviceLost(_)), "{error:?}");
+        }
+    });
+}
+
+#[test]
+fn threads_that_share_a_device_keep_pace() {
+    let Some(device) = gpu(0) else { return };
+    let a = batch(&device, 4);
+    a.div_rem(&a).unwrap();
+    let calls = 2000;
+    let work = || {
+        for _ in 0..calls {
+            a.div_rem(&a).unwrap();
+        }
+    };
+    let rate = |threads: u32| {
+        let start = Instant::now();
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(work);
+            }
+        });
+        f64::from(threads * calls) / start.elapsed().as_secs_f64()
+    };
+    rate(1);
+    let (one, eight) = (rate(1), rate(8));
+    println!("small divisions a second: {one:.0} by one thread, {eight:.0} by eight");
+    // One thread comes close to what the driver takes; threads that wait for each other's calls would
+    // share a fraction of that.
+    assert!(eight > 0.8 * one, "{one} {eight}");
+}
+
+#[test]
+fn two_gpus_work_side_by_side() {
+    let (Some(one), Some(other)) = (gpu(0), gpu(1)) else { return };
+    thread::scope(|scope| {
+        for device in [&one, &other, &one, &other] {
+            scope.spawn(|| divide(device));
+        }
+    });
+    let (a, b) = (batch(&one, 10), batch(&other, 10));
+    assert_eq!(a.wrapping_add(&b).map(|_| ()), Err(Error::DeviceMismatch));
+    assert_eq!(a.to_biguints().unwrap(), b.to_biguints().unwrap());
+}
+
+#[test]
+fn kernels_that_nvrtc_makes_divide_the_same() {
+    if gpu(0).is_none() {
+        return;
+    }
+    // Blocks of no kernel that was built with the crate.
+    let device = gpuint::tuning::device_with_block(0, 96).unwrap();
+    match batch(&device, 1).wrapping_add(&batch(&device, 1)) {
+        Err(Error::KernelMissing { remedy, .. }) => skip("nvrtc", remedy),
+        _ => divide(&device),
+    }
+}

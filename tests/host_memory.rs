@@ -1,0 +1,123 @@
+//! A host without memory or threads to spare: an error, never an abort.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::process::Command;
+use std::{env, thread};
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{Batch, Device, Error, GpuUint, Mask, Result};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+type U1024 = GpuUint<1024>;
+
+/// Runs a test in a process of its own, with these variables.
+fn alone(variables: &[(&str, &str)], test: impl FnOnce()) {
+    const VARIABLE: &str = "GPUINT_TEST_ALONE";
+    if env::var_os(VARIABLE).is_some() {
+        return test();
+    }
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["--exact", thread::current().name().unwrap(), "--nocapture", "--test-threads=1"])
+        .env(VARIABLE, "1")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let words = [output.stdout, output.stderr].concat();
+    let words = String::from_utf8_lossy(&words);
+    assert!(output.status.success() && words.contains("1 passed"), "{words}");
+}
+
+/// The bytes of address space in use.
+fn used() -> u64 {
+    let pages = fs::read_to_string("/proc/self/statm").unwrap();
+    pages.split(' ').next().unwrap().parse::<u64>().unwrap() * rustix::param::page_size() as u64
+}
+
+/// Does `work` with more and more memory, until there is enough: before, it reports that there is not.
+fn with_little_memory<R>(what: &str, work: impl Fn() -> Result<R>) {
+    /// Room for the small allocations of threads and messages.
+    const LEAST: u64 = 1 << 20;
+    let before = getrlimit(Resource::As);
+    let mut failures = 0;
+    for extra in (20..33).flat_map(|bits| [1u64 << bits, 3 << (bits - 1)]) {
+        let limit = Rlimit { current: Some(used() + LEAST + extra), ..before };
+        setrlimit(Resource::As, limit).unwrap();
+        let result = work();
+        setrlimit(Resource::As, before).unwrap();
+        match result {
+            Ok(_) => {
+                assert!(failures > 0, "{what} did with {extra} bytes");
+                return;
+            }
+            Err(Error::OutOfMemory { .. }) => failures += 1,
+            Err(error) => panic!("{what}: {error}"),
+        }
+    }
+    panic!("{what} had never enough");
+}
+
+#[test]
+fn exhausted_memory_is_an_error() {
+    // Freed memory goes back at once, so that the limit is what is left; and few threads.
+    let variables = [
+        ("MALLOC_ARENA_MAX", "1"),
+        ("MALLOC_MMAP_THRESHOLD_", "65536"),
+        ("RAYON_NUM_THREADS", "2"),
+    ];
+    alone(&variables, || {
+        let device = Device::cpu();
+        let batch = |rows| Batch::<U1024>::splat(&device, &BigUint::from(7u32), rows).unwrap();
+        // The first use of each starts threads.
+        let one = batch(1);
+        one.div_rem(&one).unwrap();
+        // Results of a byte or eight a row.
+        let (a, b) = (batch(1 << 20), batch(1 << 20));
+        with_little_memory("cmp", || a.cmp(&b));
+        with_little_memory("bit_lengths", || a.bit_lengths());
+        let mask = Mask::none(&device, 1 << 26).unwrap();
+        with_little_memory("to_bools", || mask.to_bools());
+        drop((a, b, mask));
+        let (a, b) = (batch(1 << 16), batch(1 << 16));
+        with_little_memory("wrapping_add", || a.wrapping_add(&b));
+        with_little_memory("overflowing_sub", || a.overflowing_sub(&b));
+        with_little_memory("div_rem", || a.div_rem(&b));
+        with_little_memory("to_le_bytes", || a.to_le_bytes());
+        with_little_memory("to_digits", || a.to_digits());
+        with_little_memory("try_clone", || a.try_clone());
+        with_little_memory("to_biguints", || a.to_biguints());
+    });
+}
+
+#[test]
+fn host_without_threads_computes() {
+    // No thread can have a stack of this size.
+    alone(&[("RUST_MIN_STACK", "100000000000000")], || {
+        assert!(thread::Builder::new().spawn(|| {}).is_err(), "threads can be started");
+        let device = Device::cpu();
+        assert_eq!(device.to_string(), "cpu (1 thread)");
+        let values: Vec<BigUint> = (0..40_000u32).map(BigUint::from).collect();
+        let a = Batch::<U1024>::from_biguints(&device, &values).unwrap();
+        let (sum, carries) = a.overflowing_add(&a).unwrap();
+        assert_eq!(carries.count().unwrap(), 0);
+        assert_eq!(sum.row(39_999).unwrap(), BigUint::from(79_998u32));
+        assert_eq!(sum.div_rem(&a).unwrap_err(), Error::DivisionByZero { row: 0 });
+    });
+}
+
+#[test]
+fn blocks_of_rows_keep_their_places() {
+    let device = Device::cpu();
+    let rows = (1 << 14) + 77;
+    let ones =
+        |row: usize| (BigUint::from(1u32) << 1024u32) - BigUint::from((row % 3 == 0) as u32 + 1);
+    let values: Vec<BigUint> = (0..rows).map(ones).collect();
+    let a = Batch::<U1024>::from_biguints(&device, &values).unwrap();
+    let two = Batch::<U1024>::splat(&device, &BigUint::from(1u32), rows).unwrap();
+    let carries = a.overflowing_add(&two).unwrap().1.to_bools().unwrap();
+    assert!(carries.iter().enumerate().all(|(row, &carry)| carry == (row % 3 != 0)));
+    let mut divisors = vec![BigUint::from(1u32); rows];
+    divisors[rows - 5] = BigUint::ZERO;
+    let divisors = Batch::from_biguints(&device, &divisors).unwrap();
+    assert_eq!(a.div_rem(&divisors).unwrap_err(), Error::DivisionByZero { row: rows - 5 });
+}
