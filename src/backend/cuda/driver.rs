@@ -1,8 +1,9 @@
 //! The CUDA driver, found when it is first needed, never linked.
 //!
-//! The binding is the crate's own: one that follows the toolkit on `PATH` changes with the machine
-//! that builds, while these functions and types have been the same since CUDA 11.8. It keeps no
-//! state: an error is returned to the call that caused it, and the caller's context is restored.
+//! cudarc has the types, the constants and the library; the functions are called through pointers
+//! of this module, so that a driver without one of them is an error in words, not a panic, and a
+//! code that cudarc's `CUresult` does not list is still a number. The layer keeps no state: an
+//! error is returned to the call that caused it, and the caller's context is restored.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -10,23 +11,23 @@ use std::fmt;
 use std::ptr;
 use std::sync::OnceLock;
 
-use libloading::Library;
+use cudarc::driver::sys::{
+    self, CUdevice_attribute as Attribute, CUevent_flags as EventFlags,
+    CUfunction_attribute as FunctionAttribute, CUlaunchAttributeID as AttributeId,
+    CUmemPool_attribute as PoolAttribute, CUresult as Known, CUstream_flags as StreamFlags,
+};
 
 use crate::backend::cuda::library::{functions, in_words};
 use crate::error::Error;
 
-/// Handles of cuda.h.
-pub(super) type ContextHandle = *mut c_void;
-pub(super) type StreamHandle = *mut c_void;
-pub(super) type EventHandle = *mut c_void;
-pub(super) type ModuleHandle = *mut c_void;
-pub(super) type FunctionHandle = *mut c_void;
-pub(super) type PoolHandle = *mut c_void;
-/// `CUdeviceptr`.
-pub(super) type Address = u64;
-/// `CUdevice`.
-type DeviceId = c_int;
-/// `CUresult`.
+use cudarc::driver::sys::CUdevice as DeviceId;
+pub(super) use cudarc::driver::sys::{
+    CUcontext as ContextHandle, CUdeviceptr as Address, CUevent as EventHandle,
+    CUfunction as FunctionHandle, CUlaunchAttribute as LaunchAttribute,
+    CUlaunchConfig as LaunchConfig, CUmemoryPool as PoolHandle, CUmodule as ModuleHandle,
+    CUstream as StreamHandle,
+};
+/// `CUresult`, with codes of newer drivers.
 type Code = c_int;
 
 functions! {
@@ -100,73 +101,55 @@ functions! {
     ) -> Code;
 }
 
-/// `CUdevice_attribute`.
-pub(super) const MULTIPROCESSOR_COUNT: c_int = 16;
-pub(super) const CAPABILITY_MAJOR: c_int = 75;
-pub(super) const CAPABILITY_MINOR: c_int = 76;
-pub(super) const SHARED_MEMORY_PER_BLOCK: c_int = 97;
-pub(super) const MEMORY_POOLS_SUPPORTED: c_int = 115;
-/// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`, a `u64`.
-pub(super) const POOL_RELEASE_THRESHOLD: c_int = 4;
-/// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
-pub(super) const MAX_DYNAMIC_SHARED_BYTES: c_int = 8;
-/// `CU_STREAM_NON_BLOCKING`: does not wait for the default stream.
-pub(super) const NON_BLOCKING: c_uint = 1;
-/// `CUevent_flags`.
-pub(super) const EVENT_DEFAULT: c_uint = 0;
-pub(super) const EVENT_WITHOUT_TIME: c_uint = 2;
+pub(super) const MULTIPROCESSOR_COUNT: c_int =
+    Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as c_int;
+pub(super) const CAPABILITY_MAJOR: c_int =
+    Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as c_int;
+pub(super) const CAPABILITY_MINOR: c_int =
+    Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR as c_int;
+pub(super) const SHARED_MEMORY_PER_BLOCK: c_int =
+    Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as c_int;
+const MEMORY_POOLS_SUPPORTED: c_int =
+    Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED as c_int;
+/// A `u64`.
+pub(super) const POOL_RELEASE_THRESHOLD: c_int =
+    PoolAttribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD as c_int;
+pub(super) const MAX_DYNAMIC_SHARED_BYTES: c_int =
+    FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as c_int;
+/// Does not wait for the default stream.
+pub(super) const NON_BLOCKING: c_uint = StreamFlags::CU_STREAM_NON_BLOCKING as c_uint;
+pub(super) const EVENT_DEFAULT: c_uint = EventFlags::CU_EVENT_DEFAULT as c_uint;
+pub(super) const EVENT_WITHOUT_TIME: c_uint = EventFlags::CU_EVENT_DISABLE_TIMING as c_uint;
 
-/// `CUlaunchAttribute`: an id, and a union of 64 bytes that starts with these words.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, align(8))]
-pub(super) struct LaunchAttribute {
-    id: c_uint,
-    padding: u32,
-    words: [u32; 16],
-}
-
-impl LaunchAttribute {
-    /// `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`: blocks of a cluster in x.
-    pub(super) fn cluster(blocks: u32) -> Self {
-        Self::new(4, [blocks, 1, 1])
-    }
-
-    /// `CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE`: load balancing, so the blocks of
-    /// a cluster need not have a multiprocessor each.
-    pub(super) fn balanced_clusters() -> Self {
-        Self::new(5, [2, 0, 0])
-    }
-
-    fn new(id: c_uint, value: [u32; 3]) -> Self {
-        let mut words = [0; 16];
-        words[..3].copy_from_slice(&value);
-        Self { id, padding: 0, words }
+/// Launch attribute: clusters of `blocks` blocks.
+pub(super) fn cluster(blocks: u32) -> LaunchAttribute {
+    let dimension = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x: blocks, y: 1, z: 1 };
+    LaunchAttribute {
+        id: AttributeId::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+        pad: [0; 4],
+        value: sys::CUlaunchAttributeValue { clusterDim: dimension },
     }
 }
 
-/// `CUlaunchConfig`.
-#[derive(Debug)]
-#[repr(C)]
-pub(super) struct LaunchConfig {
-    pub(super) grid: [c_uint; 3],
-    pub(super) block: [c_uint; 3],
-    pub(super) shared_bytes: c_uint,
-    pub(super) stream: StreamHandle,
-    pub(super) attributes: *mut LaunchAttribute,
-    pub(super) attribute_count: c_uint,
+/// Launch attribute: load balancing, so the blocks of a cluster need not have a multiprocessor each.
+pub(super) fn balanced_clusters() -> LaunchAttribute {
+    let policy = sys::CUclusterSchedulingPolicy::CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
+    LaunchAttribute {
+        id: AttributeId::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+        pad: [0; 4],
+        value: sys::CUlaunchAttributeValue { clusterSchedulingPolicyPreference: policy },
+    }
 }
-
-const _: () = assert!(size_of::<LaunchAttribute>() == 72 && size_of::<LaunchConfig>() == 56);
 
 /// A `CUresult` other than success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fault(Code);
 
 impl Fault {
-    pub(super) const OUT_OF_MEMORY: Self = Self(2);
+    pub(super) const OUT_OF_MEMORY: Self = Self(Known::CUDA_ERROR_OUT_OF_MEMORY as Code);
     /// The stub that toolkits bring stands in for a driver only while linking.
-    const STUB_LIBRARY: Self = Self(34);
-    const NO_DEVICE: Self = Self(100);
+    const STUB_LIBRARY: Self = Self(Known::CUDA_ERROR_STUB_LIBRARY as Code);
+    const NO_DEVICE: Self = Self(Known::CUDA_ERROR_NO_DEVICE as Code);
 
     /// Returns the fault of a code that is not success.
     pub(super) fn check(code: Code) -> Result<(), Self> {
@@ -229,19 +212,15 @@ impl fmt::Display for Fault {
 fn driver() -> Result<Option<&'static Functions>, Error> {
     static DRIVER: OnceLock<Result<Option<Functions>, String>> = OnceLock::new();
     let found = DRIVER.get_or_init(|| {
-        let names: &[&str] =
-            if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
-        let load = |name: &&str| {
-            // SAFETY: this runs the initialisers of the driver, which have no preconditions.
-            unsafe { Library::new(*name) }
-                .inspect_err(|error| tracing::debug!(reason = in_words(error), "no CUDA driver"))
-                .ok()
-        };
-        let Some(library) = names.iter().find_map(load) else { return Ok(None) };
+        // `culib` panics without a library.
+        // SAFETY: this runs the initialisers of the driver, which have no preconditions.
+        if !unsafe { sys::is_culib_present() } {
+            return Ok(None);
+        }
+        // SAFETY: as above.
+        let library = unsafe { sys::culib() };
         // SAFETY: the types are those of cuda.h.
-        let functions = unsafe { Functions::read(&library) };
-        // The functions are used for as long as the process lives.
-        std::mem::forget(library);
+        let functions = unsafe { Functions::read(library) };
         functions.map(Some).map_err(|error| {
             format!("the CUDA driver is older than CUDA 11.8: {}", in_words(&error))
         })
