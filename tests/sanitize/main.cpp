@@ -780,7 +780,7 @@ void check_digit(const Kernel& kernel, const Pairs& p) {
 void check_shift(const Kernel& kernel, const Pairs& p, bool left) {
   const Shape& shape = kernel.shape;
   for (const u64 distance : {u64{0}, u64{1}, shape.digit_bits, shape.bits / 2 + 3, shape.bits - 1,
-                             shape.bits, shape.bits + 5, ~u32{0}}) {
+                             shape.bits, shape.bits + 5, u64{~u32{0}}}) {
     const Result result = launch(kernel, {p.a}, shape.bits / 8, 0, shifting(distance));
     for (size_t row = 0; row < p.a.size(); ++row) {
       const Number got = result.out[0].row(row, shape.bytes());
@@ -802,7 +802,7 @@ void check_order(const Kernel& kernel, const Pairs& p) {
              task == "cmp"           ? 1
              : task == "bit_lengths" ? 4
                                      : 0,
-             0, 0);
+             0, {});
   for (size_t row = 0; row < p.a.size(); ++row) {
     const Number &a = p.a[row], &b = p.b[row];
     const int order = compare(a, b);

@@ -77,7 +77,7 @@ struct FusedProductMod : FusedFrame<S, Policy> {
         prefetch(o, row + u64(gridDim.x) * Base::ROWS, mod.lane);
       mod.sync();  // the rows of the row before are done with
       if (!is_set) mod.set_divisor(divisor, v, reciprocal);
-      is_set = (o.scalar & ONE_DIVISOR) != 0;
+      is_set = o.params.broadcast_divisor != 0;
       bool is_shifted = !mod.normalize(y_row, y);
       if (FACTORS == 2 && !is_shifted) {
         mod.read(x_row, divisor.shift / 32, y);
@@ -104,7 +104,7 @@ struct FusedProductMod : FusedFrame<S, Policy> {
     if (lane >= Base::TILES) return;
     GPUINT_UNROLL(2)
     for (u32 i = 0; i < FACTORS; ++i) ptx::prefetch(input_row<S>(o, i, row) + lane * TILE_LIMBS);
-    if ((o.scalar & ONE_DIVISOR) != 0) return;
+    if (o.params.broadcast_divisor != 0) return;
     const Prepared<S> prepared(o, row);
     ptx::prefetch(prepared.v() + lane * TILE_LIMBS);
     ptx::prefetch(prepared.y_end() - S::N + lane * TILE_LIMBS);
@@ -129,7 +129,7 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
     Base::each_row(o, [&](u64 row) {
       // Asked where it is needed: an address kept from product to product would cost registers.
       const auto exponent = [&] {
-        return input_row<S>(o, 1, (o.scalar & ONE_EXPONENT) != 0 ? 0 : row);
+        return input_row<S>(o, 1, o.params.broadcast_exponent != 0 ? 0 : row);
       };
       Group<32> group(nullptr);
       const u32 bits = group.max(bits_seen<S>(group, exponent()));
