@@ -9,7 +9,7 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::{CudaContext, CudaStream, sys};
 
 use crate::backend::cuda::context::{Info, driver};
-use crate::backend::launch::{Facts, RawOperands};
+use crate::backend::launch::{COUNTERS_BYTES, Facts, RawOperands};
 use crate::error::{Error, Result};
 
 /// The most blocks of a launch.
@@ -43,24 +43,24 @@ impl Module {
         Ok(Self { handle, cuda: Arc::clone(cuda) })
     }
 
-    /// A variable of the image.
-    fn global<T: bytemuck::Pod>(&self, name: &str) -> Result<T> {
+    /// Reads an array of the image.
+    fn global<T: bytemuck::Pod>(&self, name: &str) -> Result<Vec<T>> {
         let failed = || driver(name);
         let symbol = c_name(name)?;
         // SAFETY: the module is loaded.
         let (address, bytes) =
             unsafe { result::module::get_global(self.handle, symbol) }.map_err(failed())?;
-        if bytes != size_of::<T>() {
+        if bytes == 0 || !bytes.is_multiple_of(size_of::<T>()) {
             return Err(Error::Driver(format!(
-                "{name} has {bytes} bytes instead of {}",
+                "{name} has {bytes} bytes instead of a multiple of {}",
                 size_of::<T>()
             )));
         }
-        let mut value = [T::zeroed()];
-        // SAFETY: the variable has that size, any bytes are a value of the type, and the call
+        let mut values = vec![T::zeroed(); bytes / size_of::<T>()];
+        // SAFETY: the variable has that size, any bytes are values of the type, and the call
         // returns when they are there.
-        unsafe { result::memcpy_dtoh_sync(&mut value, address) }.map_err(failed())?;
-        Ok(value[0])
+        unsafe { result::memcpy_dtoh_sync(&mut values, address) }.map_err(failed())?;
+        Ok(values)
     }
 }
 
@@ -77,12 +77,19 @@ impl Drop for Module {
 pub(super) struct Function {
     name: String,
     handle: sys::CUfunction,
+    /// The launches of a call, in order.
+    phases: Vec<Phase>,
+    /// The handle is part of it.
+    _module: Arc<Module>,
+}
+
+/// A launch of a kernel.
+#[derive(Debug)]
+struct Phase {
     facts: Facts,
     /// The most blocks that a launch has use for: as many as the GPU runs at a time, where blocks have
     /// scratch or stride over many rows.
     max_grid: u32,
-    /// The handle is part of it.
-    _module: Arc<Module>,
 }
 
 // SAFETY: a handle of the driver, which takes it from any thread that has bound its context.
@@ -97,47 +104,80 @@ impl Function {
         // SAFETY: the module is loaded.
         let handle = unsafe { result::module::get_function(module.handle, c_name(&name)?) }
             .map_err(driver(&name))?;
-        let facts: Facts = module.global(&format!("{name}_facts"))?;
-        check(&name, facts, info.shared_memory)?;
-        if facts.shared_bytes > COMMON_SHARED_MEMORY {
+        let facts: Vec<Facts> = module.global(&format!("{name}_facts"))?;
+        let mut shared_bytes = 0;
+        for &facts in &facts {
+            check(&name, facts, info.shared_memory)?;
+            shared_bytes = shared_bytes.max(facts.shared_bytes);
+        }
+        if shared_bytes > COMMON_SHARED_MEMORY {
             use sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as BYTES;
             // No more than the GPU has, which the driver gave as an i32.
-            let bytes = facts.shared_bytes as i32;
+            let bytes = shared_bytes as i32;
             // SAFETY: the function is there, and its context is bound.
             unsafe { result::function::set_function_attribute(handle, BYTES, bytes) }
                 .map_err(driver(&name))?;
         }
-        let max_grid = match (facts.scratch_bytes, facts.persistent) {
-            (0, 0) => MAX_GRID,
-            _ => resident_blocks(handle, facts, info).map_err(driver(&name))?,
-        };
-        tracing::debug!(?facts, max_grid, "loaded");
-        Ok(Self { name, handle, facts, max_grid, _module: module })
+        let phases = facts.into_iter().map(|facts| {
+            let max_grid = match (facts.scratch_bytes, facts.persistent) {
+                (0, 0) => MAX_GRID,
+                _ => resident_blocks(handle, facts, info).map_err(driver(&name))?,
+            };
+            tracing::debug!(?facts, max_grid, "loaded");
+            Ok(Phase { facts, max_grid })
+        });
+        let phases = phases.collect::<Result<_>>()?;
+        Ok(Self { name, handle, phases, _module: module })
     }
 
-    /// Blocks of a launch for so many rows.
-    pub(super) fn grid(&self, rows: usize) -> u32 {
-        self.facts.grid(rows, self.max_grid)
+    /// Bytes of scratch for `rows` rows: the most that a phase uses.
+    pub(super) fn scratch_bytes(&self, rows: usize) -> u64 {
+        let bytes = |phase: &Phase| u64::from(phase.grid(rows)) * u64::from(phase.facts.scratch_bytes);
+        self.phases.iter().map(bytes).max().unwrap_or(0)
     }
 
-    /// Bytes of scratch for so many blocks.
-    pub(super) fn scratch_bytes(&self, grid: u32) -> u64 {
-        u64::from(grid) * u64::from(self.facts.scratch_bytes)
+    /// Bytes of the workspace for `rows` rows.
+    pub(super) fn workspace_bytes(&self, rows: usize) -> u64 {
+        let row_bytes = self.phases.first().map_or(0, |phase| phase.facts.row_bytes);
+        (rows as u64).saturating_mul(u64::from(row_bytes))
     }
 
-    /// Queues the kernel. The context is bound to the calling thread.
+    /// Bytes of counters, which are zero when a call begins.
+    pub(super) fn counters_bytes(&self) -> u64 {
+        if self.phases.len() > 1 { COUNTERS_BYTES } else { 0 }
+    }
+
+    /// Queues the phases of the kernel. The context is bound to the calling thread.
     ///
     /// # Safety
     /// The addresses of the operands are those of memory of this stream, as much of it as the
-    /// kernel uses for so many rows and so many blocks; memory that it writes is not used
-    /// otherwise.
+    /// kernel uses for `rows` rows; memory that it writes is not used otherwise.
     pub(super) unsafe fn launch(
         &self,
         stream: &CudaStream,
+        rows: usize,
+        mut operands: RawOperands,
+    ) -> Result<()> {
+        for (index, phase) in self.phases.iter().enumerate() {
+            operands.phase = index as u64;
+            // SAFETY: the caller's, for every phase.
+            unsafe { self.launch_phase(stream, phase, phase.grid(rows), operands) }?;
+        }
+        Ok(())
+    }
+
+    /// Queues a phase of the kernel.
+    ///
+    /// # Safety
+    /// As [`launch`](Self::launch), for `grid` blocks.
+    unsafe fn launch_phase(
+        &self,
+        stream: &CudaStream,
+        phase: &Phase,
         grid: u32,
         mut operands: RawOperands,
     ) -> Result<()> {
-        let Facts { threads, shared_bytes, cluster, .. } = self.facts;
+        let Facts { threads, shared_bytes, cluster, .. } = phase.facts;
         let mut arguments = [(&raw mut operands).cast::<c_void>()];
         let launched = if cluster == 1 {
             // SAFETY: the kernel takes one `Operands` by value, whose twin `RawOperands` is, and the
@@ -155,10 +195,17 @@ impl Function {
         } else {
             // SAFETY: as above.
             unsafe {
-                launch_clusters(self.handle, self.facts, grid, stream.cu_stream(), &mut arguments)
+                launch_clusters(self.handle, phase.facts, grid, stream.cu_stream(), &mut arguments)
             }
         };
         launched.map_err(driver(format_args!("launch of {}", self.name)))
+    }
+}
+
+impl Phase {
+    /// Blocks of the launch for `rows` rows.
+    fn grid(&self, rows: usize) -> u32 {
+        self.facts.grid(rows, self.max_grid)
     }
 }
 
@@ -222,8 +269,8 @@ fn resident_blocks(handle: sys::CUfunction, facts: Facts, info: &Info) -> Result
 
 /// Checks what a kernel says about itself against what the GPU has.
 fn check(kernel: &str, facts: Facts, available: u32) -> Result<()> {
-    let Facts { threads, shared_bytes: needed, rows_per_block, scratch_bytes, persistent, cluster } =
-        facts;
+    let Facts { threads, shared_bytes: needed, rows_per_block, scratch_bytes, .. } = facts;
+    let Facts { persistent, cluster, .. } = facts;
     if !(1..=MAX_THREADS).contains(&threads)
         || rows_per_block == 0
         || scratch_bytes % 16 != 0
@@ -274,11 +321,12 @@ mod tests {
         scratch_bytes: 32,
         persistent: 0,
         cluster: 1,
+        row_bytes: 8,
     };
 
     #[test]
-    fn facts_are_six_words() {
-        let words: [u8; 24] = bytemuck::cast([128u32, 65536, 4, 32, 0, 1]);
+    fn launch_structs_match_their_twins() {
+        let words: [u8; 28] = bytemuck::cast([128u32, 65536, 4, 32, 0, 1, 8]);
         assert_eq!(bytemuck::pod_read_unaligned::<Facts>(&words), FACTS);
         assert_eq!(size_of::<RawOperands>(), 104);
     }
