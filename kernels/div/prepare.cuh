@@ -1,4 +1,4 @@
-// Prepare: what a divisor costs once, kept in device memory for any number of divisions by it.
+// Prepare: computes records of divisors, for any number of divisions by them.
 //
 // A record holds the divisor v, its bit length, and the reciprocal Y ~ beta^p * beta^n / (2V) of
 // refine.cuh (divisor.cuh has the base and the bounds). The top words of a reciprocal are a shorter

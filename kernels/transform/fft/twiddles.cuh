@@ -76,7 +76,7 @@ struct FirstPass {
   }
 };
 
-// What depends on the part, the same for all threads.
+// Constants of a part, the same for all threads.
 template <u32 PARTS>
 struct PartConstants {
   FirstPass first;
@@ -97,7 +97,7 @@ struct PartConstants {
   }
 };
 
-// What depends on the part and on the thread.
+// Tables of a part, by thread.
 template <u32 PARTS>
 struct PartTables {
   PassTable<16> second;                        // by group of 16 threads

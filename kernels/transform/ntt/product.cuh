@@ -227,7 +227,7 @@ struct NttProduct {
   // Rows of N residues in device memory: of lo and hi modulo each prime, and transforms of the
   // first operand, which stand where hi comes later.
   static constexpr u32 WAITING = ntt::PRIMES * HALVES + (HALVES == 1 && OPERANDS == 2 ? 1 : 0);
-  // What all threads know and registers are too few for. Volatile, so that it is read where it is
+  // State of all threads for which registers are too few. Volatile, so that it is read where it is
   // used.
   struct Place {
     u64 row;
@@ -287,7 +287,7 @@ struct NttProduct {
   // Passes of a part: three for each operand, and three of the inverse.
   static constexpr u32 PASSES = 3 * (OPERANDS + 1);
 
-  // What is done in a step of the loop over parts and passes. The last operand's points are
+  // Part, operand and pass of a step of the loop. The last operand's points are
   // multiplied by the first one's, or by themselves.
   struct Step {
     u32 part, operand;
