@@ -338,7 +338,7 @@ struct Scratch {
 // before (operands written) and after (out read).
 template <u32 WIDEST>
 struct ClassicalTiles {
-  // Whether a word of zeros must stand below both factors, and PAD_ABOVE zeros above.
+  // True for strategies that read a word of zeros below both factors and PAD_ABOVE zeros above.
   static constexpr bool PADDED = false;
   // Limbs of zeros on both sides of the second operand of whole rows.
   static constexpr u32 ROW_PAD = max_of(WIDEST, PAD);

@@ -1,5 +1,5 @@
-// Where the numbers of a lane division stand: the lanes of a team, and what each keeps in shared
-// memory (division.cuh).
+// Layout of a lane division (division.cuh): the lanes of a team, and their records in shared
+// memory.
 #pragma once
 #include "core/digits.cuh"
 #include "core/math.cuh"

@@ -144,7 +144,7 @@ struct FftProduct {
     weigh(k, x);
   }
 
-  // Where this thread keeps its points of the product in part k.
+  // Address of this thread's points of the product in part k.
   GPUINT_DEVICE static Complex* points(const Operands& o, u32 k) {
     return reinterpret_cast<Complex*>(o.scratch + u64(blockIdx.x) * SCRATCH) + k * fft::POINTS +
            ptx::recomputed(threadIdx.x);
@@ -227,7 +227,7 @@ struct FftProduct {
     }
   }
 
-  // What a part has of the columns of a piece: the real part of y e(-theta piece).
+  // Adds a part's contribution to a column of a piece: the real part of y e(-theta piece).
   GPUINT_DEVICE static double project(u32 k, u32 piece, Complex y, double sum) {
     if constexpr (PARTS == 1) return piece == 0 ? y.re : y.im;
     const Complex turn = fft::CONSTANTS<PARTS>.part[k].turns[piece];
@@ -285,9 +285,9 @@ struct FftProduct {
     }
   }
 
-  // The same where every block of a cluster has a part. Block k works out the columns of its share,
-  // POINTS / PARTS columns in a row of every piece, from the points that all blocks have there, and
-  // makes limbs of them.
+  // Writes the columns where every block of a cluster has a part. Block k computes the columns of
+  // its share, POINTS / PARTS columns in a row of every piece, from the points that all blocks have
+  // there, and makes limbs of them.
   GPUINT_DEVICE static void write_together(const Operands& o, u64 row, u32 k,
                                            const Complex (&x)[fft::RADIX], unsigned char* shared) {
     constexpr u32 SHARE = fft::RADIX / PARTS, ROUNDS = PIECES / PARTS;
@@ -391,11 +391,11 @@ struct FftProduct {
     }
   }
 
-  // Where column j stands: pairs of columns, spread over the banks for threads that read 16 in a
+  // Index of column j: pairs of columns, spread over the banks for threads that read 16 in a
   // row.
   GPUINT_DEVICE static u32 place(u32 j) { return j ^ (j / 16 % 8) * 2; }
 
-  // Where a piece of the result goes; null if it is not wanted.
+  // Address of a piece of the result; null if it is unwanted.
   GPUINT_DEVICE static u32* piece_of(const Operands& o, u64 row, u32 piece) {
     const u32 half = piece / PARTS;
     u32* const limbs = half_of_product<E>(o, row, half, LIMBS);
@@ -422,7 +422,7 @@ struct FftProduct {
     return static_cast<u32>(sum + BIAS);
   }
 
-  // The same of columns 16 thread and up.
+  // Adds up columns 16 thread .. 16 thread + 16.
   GPUINT_DEVICE static u32 add_columns(const i64* columns, bool lowest, u32 (&limbs)[8]) {
     const u32 thread = ptx::recomputed(threadIdx.x);
     return add_up(
@@ -432,7 +432,7 @@ struct FftProduct {
         lowest, limbs);
   }
 
-  // Takes what was handed on; whether a carry goes out, and whether one would go through.
+  // Adds the carry from below; tells whether the limbs generate or propagate a carry.
   struct Out {
     bool generate, propagate;
   };

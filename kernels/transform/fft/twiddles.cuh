@@ -170,7 +170,7 @@ struct Rotations {
   }
 };
 
-// Where theta is 0.
+// Rotations for theta = 0.
 struct Constant {
   GPUINT_DEVICE Turned operator()(Direction direction, u32, u32 sixteenths, Complex z) const {
     if (sixteenths == 0) return {1, z.re, z.im};
