@@ -1,5 +1,4 @@
-// What the host hands to a kernel, and what a kernel tells the host: the whole interface between
-// Rust and CUDA.
+// The interface between Rust and CUDA: operands of a launch and launch facts of a kernel.
 //
 // Every kernel takes one `Operands` by value, so that a launch is data: (kernel name, operands,
 // rows). Beside each kernel stands a constant `<name>_facts` with the threads, shared memory and
@@ -27,10 +26,10 @@ struct Params {
 
 struct Operands {
   const void* in[3];  // rows of N limbs each, row after row; in[2]: prepared divisors (prepare.cuh)
-  void* out[2];       // likewise; null where a result is not wanted
+  void* out[2];       // likewise; null for an unwanted result
   u64 rows;
-  u32* mask;    // one bit a row, zeroed by the host; null where not wanted
-  u64* status;  // lowest row that failed, all ones at the start; null where nothing can fail
+  u32* mask;    // one bit a row, zeroed by the host; null if unwanted
+  u64* status;  // lowest failed row, initially all ones; null for operations that cannot fail
   Params params;
   unsigned char* scratch;    // Facts::scratch_bytes for each block of the grid
   unsigned char* workspace;  // Facts::row_bytes for each row, kept from phase to phase
@@ -43,7 +42,7 @@ constexpr u32 COUNTERS = 64;  // src/backend/launch.rs: COUNTERS_BYTES
 struct Facts {
   u32 threads;         // per block
   u32 shared_bytes;    // dynamic shared memory of a block
-  u32 rows_per_block;  // instances that a block works on at a time
+  u32 rows_per_block;  // rows that a block works on at a time
   u32 scratch_bytes;   // device memory that a block needs besides its operands, a multiple of 16
   u32 persistent;  // 1: faster where each block strides over many rows, so that no more blocks are
                    // wanted than run at a time
@@ -52,7 +51,7 @@ struct Facts {
   u32 row_bytes;  // of the workspace for each row, the same in all phases
 };
 
-// Operation::CLUSTER, 1 where an operation does not say.
+// Operation::CLUSTER; 1 for an operation without that member.
 template <class Operation>
 __host__ __device__ constexpr auto cluster_of(int) -> decltype(Operation::CLUSTER) {
   return Operation::CLUSTER;

@@ -1,17 +1,17 @@
-// The bounds that the headers prove, as conditions for GPUINT_ASSERT: plain arithmetic by one
-// thread. None of it is in the code of a GPU, unless GPUINT_CHECKED asks for it.
+// Conditions for GPUINT_ASSERT of the bounds that the headers prove, by plain arithmetic of one
+// thread. Code for GPUs has them with GPUINT_CHECKED only.
 //
-// Numbers are given limb by limb: a(i) answers limb i. All lengths are limbs.
+// Numbers are given limb by limb: a(i) returns limb i. All lengths are limbs.
 #pragma once
 #include "core/digits.cuh"
 #include "core/limbs.cuh"
 
 namespace gpuint {
 
-// Products of limbs that a check may cost where it is not small beside the work that it checks.
+// Most products of limbs of a check that is not small beside the work that it checks.
 constexpr u32 CHECKED_PRODUCTS = 1 << 14;
 
-// A word that is 0 or 1.
+// Returns true if the word is 0 or 1.
 template <class Limb>
 GPUINT_DEVICE bool is_carry(const Limb* word) {
   return word[0] <= 1 && (word[1] | word[2] | word[3]) == 0;

@@ -18,7 +18,7 @@ namespace gpuint {
 struct Carries {
   u32 in;    // carry into this thread's chunk, 0 or 1
   u32 out;   // carry out of the group's last chunk, 0 or 1
-  u32 tail;  // what the last thread passed as `tail`
+  u32 tail;  // `tail` of the last thread
 };
 
 // Carries of one round of chunks, one per thread. `tail` of the group's last thread reaches all
@@ -52,10 +52,10 @@ GPUINT_DEVICE Carries resolve_carries(G& group, bool generate, bool propagate, u
   }
 }
 
-// Whether a chunk may carry out more than 1 by itself.
+// Carry out of a chunk by itself: 0 or 1 (Binary), or up to 3 (Small).
 enum class LocalCarry { Binary, Small };
 
-// x += carry or x -= carry; the carry out.
+// Adds the carry to x, or subtracts it; returns the carry out.
 template <Sign SIGN, class Limb, u32 CHUNK>
 GPUINT_DEVICE u32 apply_carry(Limb (&x)[CHUNK], u32 carry) {
   GPUINT_UNROLL(CHUNK)

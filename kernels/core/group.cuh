@@ -32,8 +32,7 @@ struct Group {
     mask = THREADS >= 32 ? ~0u : ((1u << (THREADS % 32)) - 1) << (lane / THREADS * THREADS);
   }
 
-  // Makes the compiler work out anew what depends on the thread, after a call that leaves few
-  // registers to keep it in.
+  // Rematerializes the indices of the thread, after a call that leaves few registers.
   GPUINT_DEVICE void renew() {
     const u32 thread = ptx::thread();
     lane = thread % 32;
@@ -60,13 +59,12 @@ struct Group {
       return bits;
   }
 
-  // Value of the thread one rank below, for all but the first thread of a warp (which gets its
-  // own).
+  // Value of the thread one rank below; the first thread of a warp gets its own.
   GPUINT_DEVICE u32 from_below(u32 value) const {
     return __shfl_up_sync(mask, value, 1, THREADS < 32 ? THREADS : 32);
   }
 
-  // In lane i: the word that warp i gave (uniform in each warp); 0 beyond the last warp. One
+  // Returns in lane i the word of warp i (uniform in each warp), 0 beyond the last warp. Has one
   // barrier.
   GPUINT_DEVICE u32 gather(u32 word) {
     static_assert(!IN_WARP, "a group within a warp has nothing to gather");
@@ -77,7 +75,7 @@ struct Group {
     return lane < WARPS ? words[lane] : 0;
   }
 
-  // Largest value over the group, known to all its threads.
+  // Returns the largest value of the group to all its threads.
   GPUINT_DEVICE u32 max(u32 value) {
     if constexpr (THREADS < 32) {
       // Groups of one warp may be here with different masks, which a reduction instruction does not

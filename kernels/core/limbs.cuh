@@ -36,7 +36,7 @@ GPUINT_DEVICE void clear_word(Limb* at) {
   store_word(at, zero);
 }
 
-// Of the second term of a sum.
+// Sign of the second term of a sum.
 enum class Sign { Plus, Minus };
 
 // a + b + carry; carry becomes the carry out (0 or 1).
@@ -80,8 +80,7 @@ struct Distance {
       : limbs(total / LimbTraits<Limb>::BITS), bits(total % LimbTraits<Limb>::BITS) {}
 };
 
-// Limb j of x << distance, where limb(i) reads limb i of x and must answer for i < 0 (as zero) and
-// for every j asked.
+// Returns limb j of x << distance, where limb(i) returns limb i of x, for i < 0 zero.
 template <class Limb, class Read>
 GPUINT_DEVICE Limb shifted_limb(Read limb, i32 j, Distance<Limb> distance) {
   using Wide = typename LimbTraits<Limb>::Wide;

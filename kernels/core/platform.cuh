@@ -1,5 +1,5 @@
-// The one place that knows which compiler reads the kernels: nvcc, NVRTC (no standard headers), or
-// the host compiler over the SIMT shim (GPUINT_SIMT).
+// Compiler differences: nvcc, NVRTC (no standard headers), or the host compiler over the SIMT shim
+// (GPUINT_SIMT).
 #pragma once
 #if defined(GPUINT_SIMT)
 #include "simt/simt.h"
@@ -25,26 +25,25 @@ using i64 = long long;
 #else
 #define GPUINT_DEVICE __device__ __forceinline__
 #define GPUINT_NOINLINE __device__ __noinline__
-// Unrolls a loop n times; without n wholly, as soon as its bounds are constants.
+// Unrolls a loop n times; without n, a loop of constant bounds completely.
 #define GPUINT_PRAGMA(text) _Pragma(#text)
 #define GPUINT_UNROLL(n) GPUINT_PRAGMA(unroll n)
-// Who called a barrier: the shim tells barriers of different call sites apart.
+// Call site of a barrier, by which the shim tells barriers apart.
 #define GPUINT_SITE
 #define GPUINT_PASS_SITE
-// What must hold: looked at over the shim, and where GPUINT_CHECKED asks for it (a false one
-// traps).
+// Debug assertion, checked on the SIMT shim and with GPUINT_CHECKED (a false one traps).
 #if defined(GPUINT_CHECKED)
 #define GPUINT_ASSERT(condition, text) ((condition) ? (void)0 : __trap())
 #else
 #define GPUINT_ASSERT(condition, text) ((void)sizeof(!(condition)))
 #endif
-// A path that few operands take: the shim counts how often.
+// Marks a path that few operands take; the shim counts its executions.
 #define GPUINT_RARE(path) ((void)0)
 #endif
 
 namespace gpuint {
-// A place in the block's dynamic shared memory, for a function that is not inlined: a pointer that
-// it is given may point anywhere for all the compiler knows there, and takes twice the registers.
+// Offset in the block's dynamic shared memory, for arguments of functions that are not inlined: a
+// generic pointer takes twice the registers, and its loads are not known to be shared.
 #if defined(GPUINT_SIMT)
 using SharedPlace = u32*;
 GPUINT_DEVICE SharedPlace shared_place(const u32* limbs) { return const_cast<u32*>(limbs); }

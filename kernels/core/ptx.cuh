@@ -94,36 +94,34 @@ GPUINT_DEVICE u32 borrow_mask() {
 #undef GPUINT_PTX2
 #undef GPUINT_PTX3
 
-// x, of which the compiler does not know that it is x: what is computed from it does not outlive
-// its use in registers.
+// Hides x from the optimizer, so that values derived from it are rematerialized.
 GPUINT_DEVICE u32 recomputed(u32 x) {
   asm volatile("" : "+r"(x));
   return x;
 }
 
-// threadIdx.x, read anew, so that it does not stay in a register either.
+// Reads threadIdx.x again, so that it is rematerialized, too.
 GPUINT_DEVICE u32 thread() {
   u32 r;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(r));
   return r;
 }
 
-// Asks for a line of global memory, so that it is in the L2 cache when it is needed.
+// Prefetches a line of global memory into the L2 cache.
 GPUINT_DEVICE void prefetch(const void* global) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
 }
 
-// Copies 16 bytes, aligned, which are there when this thread has awaited its copies.
+// Copies 16 aligned bytes asynchronously; await_copies() waits for this thread's copies.
 GPUINT_DEVICE void copy_async(const void* global, void* shared) {
   const u32 to = static_cast<u32>(__cvta_generic_to_shared(shared));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
 }
 GPUINT_DEVICE void await_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// Clusters of blocks, from compute capability 9.0 on: whether there are any, a barrier for all
-// threads of the cluster, and a place in another block's shared memory, given the same place in
-// this one's. GPUINT_NO_CLUSTERS: kernels as older GPUs have them, for an interpreter that runs one
-// block at a time.
+// Clusters of blocks, from compute capability 9.0 on: a barrier for all threads of the cluster, and
+// the address in another block's shared memory of an object of this one's. GPUINT_NO_CLUSTERS
+// selects the code of older GPUs, for an interpreter that runs one block at a time.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && !defined(GPUINT_NO_CLUSTERS)
 constexpr bool CLUSTERS = true;
 #else

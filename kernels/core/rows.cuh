@@ -11,7 +11,7 @@
 
 namespace gpuint {
 
-// The limbs of one row of an operand.
+// Address of a row of an input, and of an output or null if it is unwanted.
 template <class S>
 GPUINT_DEVICE const typename S::Limb* input_row(const Operands& o, u32 i, u64 row) {
   return static_cast<const typename S::Limb*>(o.in[i]) + row * S::N;
@@ -21,11 +21,11 @@ GPUINT_DEVICE typename S::Limb* output_row(const Operands& o, u32 i, u64 row) {
   return o.out[i] == nullptr ? nullptr : static_cast<typename S::Limb*>(o.out[i]) + row * S::N;
 }
 
-// Rows are whole words, so that vector accesses to a row are aligned.
+// True for rows of whole words, to which vector accesses are aligned.
 template <class S>
 constexpr bool ROW_OF_WORDS = S::N % WORD == 0;
 
-// Limbs k .. k + WORD of a row in global memory, zero from `N` on. k is a multiple of WORD.
+// Reads limbs k .. k + WORD of a row in global memory, zeros from `N` on. k is a multiple of WORD.
 template <class S>
 GPUINT_DEVICE void read_word(const typename S::Limb* row, u32 k, typename S::Limb* word) {
   if constexpr (ROW_OF_WORDS<S>) {
@@ -38,7 +38,7 @@ GPUINT_DEVICE void read_word(const typename S::Limb* row, u32 k, typename S::Lim
   }
 }
 
-// Limb i of a row in global memory, for any i: zero outside.
+// Reads limb i of a row in global memory, zero outside of the row.
 template <class S>
 GPUINT_DEVICE typename S::Limb limb_or_zero(const typename S::Limb* row, i32 i) {
   return i >= 0 && i < static_cast<i32>(S::N) ? __ldg(row + i) : typename S::Limb(0);
@@ -55,7 +55,7 @@ GPUINT_DEVICE void write_word(typename S::Limb* row, u32 k, const typename S::Li
   }
 }
 
-// Limbs k .. k + K of a row. k is a multiple of K.
+// Reads limbs k .. k + K of a row. k is a multiple of K.
 template <class S, u32 K>
 GPUINT_DEVICE void read_limbs(const typename S::Limb* row, u32 k, typename S::Limb (&x)[K]) {
   if constexpr (K % WORD == 0 && ROW_OF_WORDS<S>) {
@@ -78,8 +78,8 @@ GPUINT_DEVICE void write_limbs(typename S::Limb* row, u32 k, const typename S::L
   }
 }
 
-// A row into shared memory, WORDS words; returns the bits of this thread's highest limb that is not
-// zero: the maximum over the group is the row's bit length.
+// Copies a row of WORDS words to shared memory; returns the bits up to this thread's highest
+// nonzero limb. Their maximum over the group is the row's bit length.
 template <class S, class G>
 GPUINT_DEVICE u32 copy_in(const G& group, const typename S::Limb* row, typename S::Limb* to) {
   u32 bits = 0;
@@ -92,7 +92,7 @@ GPUINT_DEVICE u32 copy_in(const G& group, const typename S::Limb* row, typename 
   return bits;
 }
 
-// The same without the copy: the bit length as far as this thread sees it.
+// Returns the same without a copy.
 template <class S, class G>
 GPUINT_DEVICE u32 bits_seen(const G& group, const typename S::Limb* row) {
   u32 bits = 0;
@@ -104,8 +104,8 @@ GPUINT_DEVICE u32 bits_seen(const G& group, const typename S::Limb* row) {
   return bits;
 }
 
-// Words up to the highest that is not zero, read from the top until one is found; known to all
-// threads of the group.
+// Returns the number of words up to the highest nonzero one to all threads of the group; reads from
+// the top until it is found.
 template <class S, class G>
 GPUINT_DEVICE u32 words_from_top(G& group, const typename S::Limb* row) {
   for (u32 top = S::WORDS; top > 0;) {
@@ -118,8 +118,8 @@ GPUINT_DEVICE u32 words_from_top(G& group, const typename S::Limb* row) {
   return 0;
 }
 
-// Limbs 0 .. count of `from`, then zeros, into a row in global memory, if it is wanted. `from` is
-// aligned to a word and count a whole word.
+// Writes limbs 0 .. count of `from`, then zeros, to a row in global memory unless it is null.
+// `from` is aligned to a word and count a whole word.
 template <class S, class G>
 GPUINT_DEVICE void copy_out(const G& group, const typename S::Limb* from, u32 count,
                             typename S::Limb* row) {
@@ -131,9 +131,9 @@ GPUINT_DEVICE void copy_out(const G& group, const typename S::Limb* from, u32 co
   }
 }
 
-// The first words of a row in global memory that the same threads may have written by copy_out, and
-// two words of zeros. (Loads through the read-only cache need not see what the kernel itself has
-// written.)
+// Copies the first words of a row in global memory, which the same threads may have written by
+// copy_out, and two words of zeros. Not through the read-only cache, which is not coherent with the
+// kernel's own stores.
 template <class S, class G>
 GPUINT_DEVICE void reread(const G& group, const typename S::Limb* row, u32 words,
                           typename S::Limb* to) {
@@ -152,7 +152,7 @@ GPUINT_DEVICE void reread(const G& group, const typename S::Limb* row, u32 words
   }
 }
 
-// Whole words between memories of this kernel's own: shared memory, scratch, records.
+// Copies whole words between shared memory, workspace and records.
 template <class Limb, class G>
 GPUINT_DEVICE void copy_words(const G& group, const Limb* from, u32 words, Limb* to) {
   for (u32 k = group.rank * WORD; k < words * WORD; k += G::THREADS * WORD) {
@@ -162,7 +162,7 @@ GPUINT_DEVICE void copy_words(const G& group, const Limb* from, u32 words, Limb*
   }
 }
 
-// The same with words of zeros above.
+// Copies whole words and writes words of zeros above.
 template <class Limb, class G>
 GPUINT_DEVICE void copy_padded(const G& group, const Limb* from, u32 words, Limb* to,
                                u32 zeros = 2) {
@@ -173,7 +173,7 @@ GPUINT_DEVICE void copy_padded(const G& group, const Limb* from, u32 words, Limb
   }
 }
 
-// Brings words of global memory nearer that are read soon.
+// Prefetches words of global memory.
 template <class Limb, class G>
 GPUINT_DEVICE void prefetch_words(const G& group, const Limb* from, u32 words) {
   constexpr u32 LINE = 128 / sizeof(Limb);

@@ -47,7 +47,7 @@ template <u32 BITS>
 using Width = typename Conditional<BITS % 32 == 0, Shape<u32, BITS, limbs_per_thread(BITS / 32)>,
                                    Shape<u16, BITS, limbs_per_thread(BITS / 16)>>::Type;
 
-// The same instance with other limbs per thread, where a kernel has its own best number of threads.
+// A shape of the same width with K_ limbs per thread.
 template <class S, u32 K_, u32 BLOCK = 128>
 struct Regrouped : S {
   static constexpr u32 K = K_;

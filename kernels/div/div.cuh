@@ -142,7 +142,7 @@ struct GroupDivision : DivisionFrame<Kernel> {
 template <class S, class Strategy>
 struct DivRem : GroupDivision<typename Strategy::template Kernel<S>> {};
 
-// Whether rows are whole blocks of 32-bit limbs, and no longer than that.
+// True for rows of whole blocks of 32-bit limbs, up to MOST_BITS.
 template <class S, u32 MOST_BITS>
 constexpr bool FIT_LANES =
     S::BITS <= MOST_BITS && S::BITS % (32 * SHORT_BLOCK) == 0 && S::LIMB_BITS == 32;

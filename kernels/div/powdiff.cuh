@@ -43,7 +43,7 @@ struct StepColumns {
   }
 };
 
-// Whether a residual's top word, that of column d, is 0 .. 3 or all ones.
+// Returns true if a residual's top word, that of column d, is 0 .. 3 or all ones.
 template <class Limb>
 GPUINT_DEVICE bool small_residual(const Limb* top) {
   const Limb all = static_cast<Limb>(~Limb(0));

@@ -1,4 +1,4 @@
-// Prepare: what a divisor costs once, kept in device memory for any number of divisions by it.
+// Prepare: computes records of divisors, for any number of divisions by them.
 //
 // A record holds the divisor v, its bit length, and the reciprocal Y ~ beta^p * beta^n / (2V) of
 // refine.cuh (divisor.cuh has the base and the bounds). The top words of a reciprocal are a shorter
@@ -6,7 +6,7 @@
 // place, which is all that quotient.cuh asks of it. So one reciprocal, as long as the longest block
 // of quotient needs it, serves them all.
 //
-// How long a block is. With the reciprocal at hand, a block of t words costs t^2 / 2 word products
+// Length of a block. With the reciprocal at hand, a block of t words costs t^2 / 2 word products
 // for the estimate, and for the remainder t n - t^2 / 2 where t <= n (columns 0 .. n only) and n^2
 // / 2 where t > n. For t <= n that is t n whatever t: one block is as cheap as many, and takes the
 // fewest steps. For t > n it is t n + (t - n)^2 / 2: with t = 3n / 2 an eighth of n^2 on 3/2 n^2,
@@ -58,7 +58,7 @@ struct Record {
   GPUINT_DEVICE static u32 reciprocal_words(u32 n) {
     return (RECIPROCAL_IS_WHOLE ? S::WORDS : longest_block(n)) + 1;
   }
-  // The same of a dividend of W words at most, for every n: 3n / 2 and W - n + 1 meet at n = 2 (W +
+  // Longest block of a dividend of W words for every n: 3n / 2 and W - n + 1 meet at n = 2 (W +
   // 1) / 5.
   static constexpr u32 LONGEST_BLOCK =
       min_of(S::WORDS, max_of(PREPARED_BLOCK, ceil_div(3 * (S::WORDS + 1), 5)));
@@ -78,7 +78,7 @@ struct Prepared {
   GPUINT_DEVICE const Limb* v() const { return record + Record<S>::V; }
   GPUINT_DEVICE const Limb* y_end() const { return record + Record<S>::Y_END; }
 
-  // What a block of quotient by a divisor of n words reads, mostly.
+  // Prefetches most of the words that a block of quotient by a divisor of n words reads.
   template <class G>
   GPUINT_DEVICE void prefetch(const G& group, u32 n) const {
     prefetch_words(group, v(), n);

@@ -53,8 +53,8 @@ GPUINT_DEVICE bool is_reciprocal(const Arena& arena, const NormalizedDivisor<S>&
       p == 2 ? 3 : 2);
 }
 
-// Whether a number with this word at limb k may be R - v after a block, R < (1 + 2^-40) v; or else
-// R < 2v.
+// Returns false if no number with this word at limb k is R - v, for R < (1 + 2^-40) v after a block
+// or else R < 2v.
 template <class S>
 GPUINT_DEVICE bool is_left_over(const NormalizedDivisor<S>& divisor, const typename S::Limb* word,
                                 u32 k, bool after_block) {

@@ -1,5 +1,5 @@
-// What every division writes to global memory besides blocks of quotient: rows without a divisor,
-// zeros, corrections.
+// Stores of every division besides blocks of quotient: rows with a divisor of zero, zeros,
+// corrections.
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"
@@ -9,13 +9,13 @@
 
 namespace gpuint {
 
-// Where the divisor of a row stands.
+// Divisors that are the second operand.
 template <class S>
 struct SecondOperand {
   GPUINT_DEVICE static const u32* at(const Operands& o, u64 row) { return input_row<S>(o, 1, row); }
 };
 
-// A row whose divisor is zero: flagged; its quotient is all ones and its remainder u.
+// Flags a row whose divisor is zero; its quotient is all ones and its remainder u.
 template <class S, class G>
 GPUINT_DEVICE void write_undefined(const G& group, const Operands& o, u64 row) {
   using Limb = typename S::Limb;

@@ -1,5 +1,4 @@
-// Rows in the order of their length: for work whose cost depends on the row, where several rows
-// share a warp.
+// Sorts rows by length, for work whose cost depends on the row, where several rows share a warp.
 //
 // A block takes BATCH rows at a time, sorts them by a key that grows with their cost (a counting
 // sort in shared memory) and deals them, longest first, to its warps as they become free. Rows that

@@ -19,7 +19,7 @@
 // comes into it; and with that the lane divides the chunk. Each word is read twice and divided
 // twice, whatever the width.
 //
-// What depends on d alone is computed once by each thread and serves several rows.
+// Each thread computes the values that depend on d alone once, for several rows.
 #pragma once
 #include "core/abi.cuh"
 #include "core/group.cuh"

@@ -15,12 +15,12 @@
 //   Proof. If both are below (1 + delta) v, T < (1 + delta)^2 v^2 < 2 v beta^n; if only one is, T <
 //   (1 + delta) v beta^n / 2^s; if none is, T < beta^2n / 2^2s <= 2 V beta^n / 2^2s = 2 v beta^n /
 //   2^s. QED.
-// What the block leaves, R < (1 + delta) v, is a residue again unless it has more than n words. If
-// it has, R >= beta^n > v and R - v < delta v is one. So word n of R alone decides whether v is
-// subtracted; it is not zero only where v has all n words' bits and begins with 40 ones. One
-// comparison at the end puts the result below v. An operand of 2^BITS may be longer than v. It is
-// reduced by the same code first; where its quotient has no words, it is below beta^n / 2^s and a
-// residue as it stands.
+// The remainder of the block, R < (1 + delta) v, is a residue again unless it has more than n
+// words. If it has, R >= beta^n > v and R - v < delta v is one. So word n of R alone decides
+// whether v is subtracted; it is not zero only where v has all n words' bits and begins with 40
+// ones. One comparison at the end puts the result below v. An operand of 2^BITS may be longer than
+// v. It is reduced by the same code first; where its quotient has no words, it is below beta^n /
+// 2^s and a residue as it stands.
 #pragma once
 #include "core/abi.cuh"
 #include "core/carry.cuh"
@@ -48,7 +48,7 @@ struct ModularArena {
   static constexpr u32 ABOVE = PAD_ABOVE;
   static constexpr u32 A = (S::WORDS + 1) * WORD;
   static constexpr u32 B = (S::WORDS + 2) * WORD;
-  // What is reduced: an operand with two words of zeros, or a product, whose upper half has been
+  // The dividend: an operand with two words of zeros, or a product, whose upper half has been
   // read when the columns of the estimate take its place.
   static constexpr u32 OUT = (S::WORDS + 3) * WORD + PAD_ABOVE;
   static constexpr u32 U = (S::WORDS + 2) * WORD + OUT;
@@ -74,7 +74,7 @@ struct ModularArena {
     scratch.at = overflow + OVERFLOW;
   }
 
-  // What stays zero.
+  // Clears the words that stay zero.
   template <class G>
   GPUINT_DEVICE void clear(const G& group) const {
     if (group.rank != 0) return;
@@ -123,7 +123,7 @@ struct Modular {
 
   GPUINT_DEVICE u32 limbs() const { return divisor.words * WORD; }
 
-  // What `reduce` takes: an operand of any length. Returns the words of its quotient.
+  // Loads an operand of any length for `reduce`; returns the words of its quotient.
   GPUINT_DEVICE u32 load(const Limb* row) {
     Limb* const u = arena().u;
     for (u32 i = group.rank; i < 2; i += G::THREADS) clear_word(u + (S::WORDS + i) * WORD);

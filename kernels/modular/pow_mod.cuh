@@ -6,7 +6,7 @@
 // for each digit below is squared k times and multiplied by the digit's power, unless the digit is
 // zero. All residues are lazy (modular.cuh); only the result is compared with v.
 //
-// How wide a window is. For e of E bits there are about E squarings, (1 - 2^-k) E / k products, and
+// Window. For e of E bits there are about E squarings, (1 - 2^-k) E / k products, and
 // 2^k - 2 for the table. The sum is least for k as in `window_bits`: each bound is where a bit more
 // saves as much as its table costs, to within one product in a hundred. At 1024 bits that is 0.22
 // products a bit beside the squarings. Windows stand at fixed places, though sliding ones would

@@ -168,8 +168,8 @@ constexpr u32 PAD = WORD;
 // Above both factors, of strategies that want them padded (mul/tensor/columns.cuh).
 constexpr u32 PAD_ABOVE = 2 * WORD;
 
-// What is multiplied. All lengths and bounds are whole words; a is aligned to a word; b too, and
-// has PAD zero limbs below and above.
+// Factors and the wanted columns. All lengths and bounds are whole words; a is aligned to a word; b
+// too, and has PAD zero limbs below and above.
 template <class Limb>
 struct Factors {
   const Limb* a;
@@ -326,7 +326,7 @@ GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, L
   return {out, overflow, width, R == 2 ? 1u : R == 4 ? 2u : 3u};
 }
 
-// Shared memory that a kernel reserves for its strategy.
+// Shared memory of a strategy within a kernel's arena.
 template <class Limb, u32 LIMBS_>
 struct Scratch {
   static constexpr u32 LIMBS = LIMBS_;
@@ -338,7 +338,7 @@ struct Scratch {
 // before (operands written) and after (out read).
 template <u32 WIDEST>
 struct ClassicalTiles {
-  // Whether a word of zeros must stand below both factors, and PAD_ABOVE zeros above.
+  // True for strategies that read a word of zeros below both factors and PAD_ABOVE zeros above.
   static constexpr bool PADDED = false;
   // Limbs of zeros on both sides of the second operand of whole rows.
   static constexpr u32 ROW_PAD = max_of(WIDEST, PAD);

@@ -1,10 +1,10 @@
-// What kernels that multiply whole rows have in common, whatever the strategy.
+// Declarations shared by all kernels that multiply whole rows.
 #pragma once
 #include "core/abi.cuh"
 
 namespace gpuint {
 
-// What is computed of a product.
+// The extent of a product: mod 2^BITS, or 2 * BITS.
 enum class Extent { Low, Wide };
 
 template <class S, class M>

@@ -270,7 +270,7 @@ struct LaneDivision {
     return {record[Lane::LANES], threadIdx.x % 32 - rank, rank};
   }
 
-  // What the record names; `active`: whether the results are wanted.
+  // Divides the row of the record; `active`: the results are wanted.
   GPUINT_DEVICE static void divide(const Operands& o, const u64& first, bool active, u32* record) {
     u32 r[K];
     u32 blocks, scale;

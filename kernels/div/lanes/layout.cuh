@@ -1,5 +1,5 @@
-// Where the numbers of a lane division stand: the lanes of a team, and what each keeps in shared
-// memory (division.cuh).
+// Layout of a lane division (division.cuh): the lanes of a team, and their records in shared
+// memory.
 #pragma once
 #include "core/digits.cuh"
 #include "core/math.cuh"
@@ -36,9 +36,9 @@ struct LaneLayout {
   GPUINT_DEVICE bool alone() const { return (bits & 1u << 18) != 0; }
 };
 
-// What a lane that owns K limbs keeps in shared memory, where it takes no registers: the same in
-// all blocks of a row's quotient. Offsets in limbs; an odd number of words, so that the lanes'
-// records are apart from each other by banks.
+// Record of a lane that owns K limbs, in shared memory to save registers: constant over the blocks
+// of a row's quotient. Offsets in limbs; an odd number of words, so that the records of lanes meet
+// different banks.
 template <u32 K>
 struct LaneRecord {
   static constexpr u32 DIVISOR = 0;                // its limbs of the divisor and the 8 below

@@ -285,7 +285,7 @@ struct TensorColumns {
   }
 
   // Resolves the carries of a tile, adds it to or takes it from `out`, and leaves its overflow.
-  // What is not among the tiles of the width, below (where `tile` wraps) or above, is not written.
+  // Columns outside of the width, below (where `tile` wraps) or above, are not written.
   GPUINT_DEVICE static void write_tile(u32 lane, u32 tile, u32 bottom, u32 width, bool subtract,
                                        const u32 (&sums)[4], u32* out, u32* overflow) {
     const u64 value =

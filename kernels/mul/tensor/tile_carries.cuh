@@ -20,14 +20,14 @@ namespace gpuint {
 constexpr u32 TILE_DIGITS = 128;
 constexpr u32 TILE_LIMBS = TILE_DIGITS / 4;  // one a lane
 
-// Which limb of a tile is with a lane, and the other way round.
+// Maps lanes of a tile to limbs, and limbs to lanes.
 struct LimbsInOrder {
   static constexpr bool IN_ORDER = true;
   GPUINT_DEVICE static u32 limb(u32 lane) { return lane; }
   GPUINT_DEVICE static u32 lane(u32 limb) { return limb; }
 };
 
-// What a tile hands to the next: what its top columns have above their limb, and a carry.
+// Carry passed to the next tile: high limb and carry bit.
 struct TileCarry {
   u32 above = 0, bit = 0;
 };
@@ -97,7 +97,7 @@ struct SharedTiles {
   using Sums = u32[NT][4];
   using G = Group<32 * WARPS>;
 
-  // What a group of tiles hands to the next, where that may be another warp's.
+  // Carry passed to the next group of tiles, which may be another warp's.
   struct Handover {
     u32 carry;
     u32 lowest;  // limb

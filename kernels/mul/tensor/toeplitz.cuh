@@ -60,7 +60,7 @@ struct FactorForms {
 
   GPUINT_DEVICE explicit FactorForms(u32* at) : a(at + BELOW_A), b(at + A_LIMBS + BELOW_B) {}
 
-  // What does not change from row to row.
+  // Clears the limbs that no row changes.
   template <class G>
   GPUINT_DEVICE void clear(const G& group) const {
     const auto zero = [&](u32* at, u32 limbs) {

@@ -50,7 +50,7 @@ struct ShortForms {
 
   GPUINT_DEVICE explicit ShortForms(u32* at) : a(at + BELOW_A), b(a + LIMBS + BELOW_B) {}
 
-  // What does not change from row to row.
+  // Clears the limbs that no row changes.
   GPUINT_DEVICE void clear(u32 lane) const {
     if (lane < BELOW_A) *(a - BELOW_A + lane) = 0;
     if (lane < BELOW_B) *(b - BELOW_B + lane) = *(b - BELOW_B + B_LIMBS + lane) = 0;

@@ -68,8 +68,8 @@ __host__ __device__ constexpr u32 log_of(u32 power_of_two) {
   return log;
 }
 
-// Whether columns of n digit products are below the product of the primes: their upper 64 bits of
-// 128 say so.
+// Returns true if columns of n digit products are below the product of the primes, by the upper 64
+// of 128 bits.
 __host__ __device__ constexpr bool columns_fit(u32 n) {
   const u64 two = u64(P[0]) * P[1];
   const u64 upper = ((two >> 32) * P[2] + ((two & 0xffffffff) * P[2] >> 32)) >> 32;
@@ -150,8 +150,8 @@ struct Sums {
   static constexpr u32 LEVELS = log_of(COUNT);
   static constexpr u32 START = 3;
 
-  // Whether the product by 1 in the first node of a level must be reduced: unreduced, the points
-  // double.
+  // Returns true if the product by 1 in the first node of a level must be reduced: unreduced, the
+  // points double.
   __host__ __device__ static constexpr bool must_reduce(u32 level, u32 bound) {
     return 2 * bound + 2 * (LEVELS - 1 - level) > F::MOST;
   }
@@ -227,7 +227,7 @@ struct NttProduct {
   // Rows of N residues in device memory: of lo and hi modulo each prime, and transforms of the
   // first operand, which stand where hi comes later.
   static constexpr u32 WAITING = ntt::PRIMES * HALVES + (HALVES == 1 && OPERANDS == 2 ? 1 : 0);
-  // What all threads know and registers are too few for. Volatile, so that it is read where it is
+  // State of all threads for which registers are too few. Volatile, so that it is read where it is
   // used.
   struct Place {
     u64 row;
@@ -287,7 +287,7 @@ struct NttProduct {
   // Passes of a part: three for each operand, and three of the inverse.
   static constexpr u32 PASSES = 3 * (OPERANDS + 1);
 
-  // What is done in a step of the loop over parts and passes. The last operand's points are
+  // Part, operand and pass of a step of the loop. The last operand's points are
   // multiplied by the first one's, or by themselves.
   struct Step {
     u32 part, operand;
@@ -301,8 +301,8 @@ struct NttProduct {
     }
   };
 
-  // Asks for N limbs, a line of 32 a thread. What waits for a wide product is more than the L2
-  // cache has room for.
+  // Prefetches N limbs, a line of 32 a thread. The residues of wide products do not fit the L2
+  // cache.
   GPUINT_DEVICE static void prefetch(const u32* limbs) {
     if constexpr (E == Extent::Wide) ptx::prefetch(limbs + 32 * ptx::recomputed(threadIdx.x));
   }
@@ -391,7 +391,7 @@ struct NttProduct {
     }
   }
 
-  // Of what index the sums' result at point i of a thread is, in a pass of COUNT points.
+  // Index of the sums' result at point i of a thread, in a pass of COUNT points.
   template <Direction DIRECTION, u32 COUNT>
   __host__ __device__ static constexpr u32 result(u32 i) {
     constexpr u32 APART = 32 / COUNT;
@@ -399,7 +399,7 @@ struct NttProduct {
     return i % APART + APART * (DIRECTION == Direction::Forward ? k : (COUNT - k) % COUNT);
   }
 
-  // How far point thread + THREADS i is from point thread in shared memory.
+  // Distance of point thread + THREADS i from point thread in shared memory.
   __host__ __device__ static constexpr u32 column_of(u32 i) { return i * (THREADS + WARPS); }
 
   // Points 32 apart, times what is the same for all of a thread.
