@@ -4,6 +4,10 @@
 // Every kernel takes one `Operands` by value, so that a launch is data: (kernel name, operands,
 // rows). Beside each kernel stands a constant `<name>_facts` with the threads, shared memory and
 // rows of one block; the host reads it from the loaded image, so the numbers exist in one place.
+//
+// An operation may be a `Sequence` of phases. The host launches its kernel once for each phase, in
+// order, and each with the phase's own facts. Phases pass results on in the workspace.
+//
 // src/backend/launch.rs holds the Rust twins of these structs.
 #pragma once
 #include "core/platform.cuh"
@@ -28,8 +32,13 @@ struct Operands {
   u32* mask;    // one bit a row, zeroed by the host; null where not wanted
   u64* status;  // lowest row that failed, all ones at the start; null where nothing can fail
   Params params;
-  unsigned char* scratch;  // Facts::scratch_bytes for each block of the grid
+  unsigned char* scratch;    // Facts::scratch_bytes for each block of the grid
+  unsigned char* workspace;  // Facts::row_bytes for each row, kept from phase to phase
+  u32* counters;             // COUNTERS words of a sequence, zeroed before its first phase
+  u64 phase;
 };
+
+constexpr u32 COUNTERS = 64;
 
 struct Facts {
   u32 threads;         // per block
@@ -40,6 +49,7 @@ struct Facts {
                    // wanted than run at a time
   u32 cluster;  // blocks that work on the same rows, as a cluster where there are several; the grid
                 // is a multiple of it
+  u32 row_bytes;  // of the workspace for each row, the same in all phases
 };
 
 // Operation::CLUSTER, 1 where an operation does not say.
@@ -52,6 +62,71 @@ __host__ __device__ constexpr u32 cluster_of(...) {
   return 1;
 }
 
+// Operation::ROW_BYTES, 0 where an operation does not say.
+template <class Operation>
+__host__ __device__ constexpr auto row_bytes_of(int) -> decltype(Operation::ROW_BYTES) {
+  return Operation::ROW_BYTES;
+}
+template <class Operation>
+__host__ __device__ constexpr u32 row_bytes_of(...) {
+  return 0;
+}
+
+// Operation::PHASES, 1 where an operation does not say.
+template <class Operation>
+__host__ __device__ constexpr auto phases_of(int) -> decltype(Operation::PHASES) {
+  return Operation::PHASES;
+}
+template <class Operation>
+__host__ __device__ constexpr u32 phases_of(...) {
+  return 1;
+}
+
+template <u32 PHASES>
+struct FactsOfPhases {
+  Facts phase[PHASES];
+};
+
+template <class Operation>
+__host__ __device__ constexpr auto facts_of() {
+  if constexpr (phases_of<Operation>(0) == 1)
+    return FactsOfPhases<1>{{{Operation::THREADS, Operation::SHARED, Operation::ROWS,
+                              Operation::SCRATCH, Operation::PERSISTENT, cluster_of<Operation>(0),
+                              row_bytes_of<Operation>(0)}}};
+  else
+    return Operation::facts();
+}
+
+// Phases of an operation as one kernel. Each thread may use as many registers as the phase with the
+// most threads on a multiprocessor leaves it.
+template <class... Phases>
+struct Sequence {
+  static constexpr u32 PHASES = sizeof...(Phases);
+
+  __host__ __device__ static constexpr u32 most_threads() {
+    u32 most = 0;
+    ((most = Phases::THREADS > most ? Phases::THREADS : most), ...);
+    return most;
+  }
+  __host__ __device__ static constexpr u32 most_resident() {
+    u32 most = 0;
+    ((most = Phases::THREADS * Phases::MIN_BLOCKS > most ? Phases::THREADS * Phases::MIN_BLOCKS
+                                                         : most),
+     ...);
+    return most;
+  }
+  static constexpr u32 THREADS = most_threads(), MIN_BLOCKS = most_resident() / THREADS;
+
+  __host__ __device__ static constexpr FactsOfPhases<PHASES> facts() {
+    return {{facts_of<Phases>().phase[0]...}};
+  }
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    u32 phase = 0;
+    ((o.phase == phase++ ? Phases::run(o, shared) : (void)0), ...);
+  }
+};
+
 // Marks a row in a mask of one bit a row. Rows of one word belong to different groups, so the bit
 // is set atomically.
 GPUINT_DEVICE void set_mask(u32* mask, u64 row) { atomicOr(mask + row / 32, 1u << (row % 32)); }
@@ -63,17 +138,13 @@ GPUINT_DEVICE void set_status(u64* status, u64 row) { atomicMin(status, row); }
 
 // GPUINT_KERNEL(name, Operation): the kernel `name` that runs `Operation::run`, and its facts.
 #if defined(GPUINT_SIMT)
-#define GPUINT_KERNEL(name, ...)                                                              \
-  static const ::gpuint::simt::Registrar name##_registrar{                                    \
-      #name,                                                                                  \
-      &__VA_ARGS__::run,                                                                      \
-      {__VA_ARGS__::THREADS, __VA_ARGS__::SHARED, __VA_ARGS__::ROWS, __VA_ARGS__::SCRATCH, 0, \
-       ::gpuint::cluster_of<__VA_ARGS__>(0)}};
+#define GPUINT_KERNEL(name, ...)                                                             \
+  static constexpr auto name##_facts = ::gpuint::facts_of<__VA_ARGS__>();                    \
+  static const ::gpuint::simt::Registrar name##_registrar{                                   \
+      #name, &__VA_ARGS__::run, name##_facts.phase, ::gpuint::phases_of<__VA_ARGS__>(0)};
 #else
 #define GPUINT_KERNEL(name, ...)                                                              \
-  extern "C" __device__ const ::gpuint::Facts name##_facts = {                                \
-      __VA_ARGS__::THREADS, __VA_ARGS__::SHARED,     __VA_ARGS__::ROWS,                       \
-      __VA_ARGS__::SCRATCH, __VA_ARGS__::PERSISTENT, ::gpuint::cluster_of<__VA_ARGS__>(0)};   \
+  extern "C" __device__ const auto name##_facts = ::gpuint::facts_of<__VA_ARGS__>();          \
   extern "C" __global__ void __launch_bounds__(__VA_ARGS__::THREADS, __VA_ARGS__::MIN_BLOCKS) \
       name(const __grid_constant__ ::gpuint::Operands operands) {                             \
     extern __shared__ __align__(16) unsigned char gpuint_shared[];                            \

@@ -26,11 +26,12 @@ struct gpuint_simt_stats {
 
 enum { GPUINT_SIMT_OK = 0, GPUINT_SIMT_UNKNOWN_KERNEL = 1, GPUINT_SIMT_FAULT = 2 };
 
-// OK or UNKNOWN_KERNEL.
+// The facts of a kernel's first phase: OK or UNKNOWN_KERNEL.
 int gpuint_simt_facts(const char* kernel, gpuint_facts* out);
 
 // Runs min(ceil(rows / rows_per_block), max_grid) blocks (clusters of blocks, but one at least),
-// fewer where they need scratch, which the launch provides: the operands' own is not looked at.
+// fewer where they need scratch; of a kernel with several phases, so for each of them. The launch
+// provides scratch, workspace and counters: those of the operands are not looked at.
 // After FAULT, `message` (cut to `message_len` bytes, ended with a zero) says what happened and
 // where; outputs are then undefined, and the next launch works. `stats` and `message` may be null.
 int gpuint_simt_launch(const char* kernel, const gpuint_operands* operands,

@@ -32,7 +32,13 @@
   X(FusedCarries)          /* modular/tensor/products.cuh: a limb of a sum carries */              \
   X(FusedLongOperands) /* modular/tensor/kernels.cuh: no operand fits the length of the divisor */ \
   X(FusedQuotientInDoubt) /* modular/tensor/barrett.cuh: a quotient may be one too small */        \
-  X(TransformCarry)       /* transform/ntt/product.cuh: what a thread is given runs over its word */
+  X(TransformCarry)       /* transform/ntt/product.cuh: what a thread is given runs over its word */ \
+  X(FftSeedAddBack)       /* div/fft/seed.cuh: the remainder is as long as the divisor */          \
+  X(FftSeedBorrow)        /* div/fft/seed.cuh: the lowest limb of a seed is 0 or 1 */              \
+  X(FftCarryRuns)         /* div/fft/resolve.cuh: a carry runs beyond the limb that it is for */   \
+  X(FftCompared)          /* div/fft/reduce.cuh: a remainder near the divisor */                   \
+  X(FftNoQuotient)        /* div/fft/divide.cuh: a block of quotient is 0 */                       \
+  X(FftSecondSubtraction) /* div/fft/divide.cuh: the divisor goes into the remainder twice */
 
 namespace gpuint::simt {
 

@@ -15,7 +15,8 @@ namespace gpuint::simt {
 using Run = void (*)(const Operands&, unsigned char* shared);
 
 struct Registrar {
-  Registrar(const char* name, Run run, const Facts& facts);
+  // `facts` of each phase.
+  Registrar(const char* name, Run run, const Facts* facts, u32 phases);
 };
 
 }  // namespace gpuint::simt

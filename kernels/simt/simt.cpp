@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 #include <string_view>
+#include <vector>
 
 namespace gpuint::simt {
 namespace {
@@ -18,7 +19,7 @@ constexpr u8 SCRATCH_PATTERN = 0xA5;
 
 struct Kernel {
   Run run;
-  Facts facts;
+  std::vector<Facts> facts;  // of each phase
 };
 
 // In a function, because Registrar objects of other files may be constructed before those of this
@@ -38,9 +39,8 @@ void write(char* message, size_t message_len, const std::string& text) {
     std::snprintf(message, message_len, "%s", text.c_str());
 }
 
-bool launch_kernel(const char* name, const Kernel& kernel, const Operands& operands,
-                   const gpuint_simt_options& options, Stats& stats, std::string& message) {
-  const Facts& facts = kernel.facts;
+bool launch_phase(const char* name, Run run, const Facts& facts, const Operands& operands,
+                  const gpuint_simt_options& options, Stats& stats, std::string& message) {
   if (facts.threads == 0 || facts.threads > MAX_THREADS || facts.rows_per_block == 0 ||
       facts.cluster == 0 || facts.cluster > MAX_CLUSTER ||
       facts.threads * facts.cluster > MAX_THREADS ||
@@ -64,7 +64,7 @@ bool launch_kernel(const char* name, const Kernel& kernel, const Operands& opera
   scratch.poison(SCRATCH_PATTERN);
   Operands own = operands;
   own.scratch = scratch.data();
-  const Launch launch{name,          kernel.run,         &own,
+  const Launch launch{name,          run,                &own,
                       facts.threads, facts.shared_bytes, static_cast<u32>(grid),
                       facts.cluster, options.seed};
   if (!run_grid(launch, options.host_threads, stats, message)) return false;
@@ -75,12 +75,37 @@ bool launch_kernel(const char* name, const Kernel& kernel, const Operands& opera
   return false;
 }
 
+bool launch_kernel(const char* name, const Kernel& kernel, const Operands& operands,
+                   const gpuint_simt_options& options, Stats& stats, std::string& message) {
+  SharedMemory workspace(operands.rows * kernel.facts[0].row_bytes);
+  workspace.poison(SCRATCH_PATTERN);
+  u32 counters[COUNTERS] = {};
+  Operands own = operands;
+  own.workspace = workspace.data();
+  own.counters = counters;
+  for (own.phase = 0; own.phase < kernel.facts.size(); ++own.phase) {
+    Stats counted;
+    const bool ok =
+        launch_phase(name, kernel.run, kernel.facts[own.phase], own, options, counted, message);
+    stats.barriers += counted.barriers;
+    stats.warp_ops += counted.warp_ops;
+    stats.switches += counted.switches;
+    stats.blocks += counted.blocks;
+    if (!ok) return false;
+  }
+  long long offset = 0;
+  if (!workspace.is_overrun(offset)) return true;
+  message = std::string("kernel ") + name + ": a write outside of the workspace, at byte " +
+            std::to_string(offset);
+  return false;
+}
+
 }  // namespace
 
 u64 rare_counts[static_cast<u32>(Rare::COUNT)];
 
-Registrar::Registrar(const char* name, Run run, const Facts& facts) {
-  registry()[name] = Kernel{run, facts};
+Registrar::Registrar(const char* name, Run run, const Facts* facts, u32 phases) {
+  registry()[name] = Kernel{run, {facts, facts + phases}};
 }
 
 }  // namespace gpuint::simt
@@ -90,7 +115,7 @@ using namespace gpuint::simt;
 extern "C" int gpuint_simt_facts(const char* kernel, gpuint_facts* out) {
   const Kernel* const found = find(kernel);
   if (found == nullptr) return GPUINT_SIMT_UNKNOWN_KERNEL;
-  *out = found->facts;
+  *out = found->facts[0];
   return GPUINT_SIMT_OK;
 }
 

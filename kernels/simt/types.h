@@ -42,6 +42,7 @@ GPUINT_SIMT_VECTOR2(unsigned, uint2, 8)
 GPUINT_SIMT_VECTOR4(unsigned, uint4, 16)
 GPUINT_SIMT_VECTOR2(long long, longlong2, 16)
 GPUINT_SIMT_VECTOR2(unsigned long long, ulonglong2, 16)
+GPUINT_SIMT_VECTOR2(double, double2, 16)
 
 #undef GPUINT_SIMT_VECTOR2
 #undef GPUINT_SIMT_VECTOR4

@@ -1,5 +1,6 @@
-// Complex transforms of 4096 points by 256 threads, three passes of up to four levels, and the
-// products of their nodes.
+// Complex transforms of P points by P / 16 threads, three passes of up to four levels, and the
+// products of their nodes. P is 4096 in a product, whose part has m = P points, and down to 64 in a
+// division.
 //
 // Transforms. t^m - e(theta) = (t^(m/2) - e(theta/2)) (t^(m/2) + e(theta/2)): a level of splitting
 // takes
@@ -9,8 +10,10 @@
 // are multiplied as they are,
 //     (a0 + a1 t) (b0 + b1 t) = a0 b0 + w a1 b1 + (a0 b1 + a1 b0) t,
 // since a twelfth level there and back would take more, and w is the rotation of the level before.
-// Four levels are done in registers at a time: columns of 256 points apart, then of 16 apart, then
-// 16 in a row. Only the first of the two exchanges concerns all threads. The inverse, of even and
+// Four levels are done in registers at a time: columns P / 16 points apart, then P / 256 apart, then
+// 16 in a row. The third pass splits nodes of P / 256 points (16 of 4096, where it has three levels);
+// below 512 points there is no second one. Only the first of the two exchanges concerns all threads.
+// The inverse, of even and
 // of odd points each, is that of the ordinary transform (J. W. Cooley and J. W. Tukey, 1965) from
 // bit-reversed order, then a rotation of points 2 j and 2 j + 1 by -2 j theta / m.
 //
@@ -29,6 +32,7 @@
 // rounding to the nearest integer is right for every operand.
 #pragma once
 #include "core/math.cuh"
+#include "core/ptx.cuh"
 #include "transform/common.cuh"
 #include "transform/fft/twiddles.cuh"
 
@@ -79,30 +83,31 @@ GPUINT_DEVICE void join(Complex (&x)[RADIX], const Turn& turn) {
   }
 }
 
-// The first pass, over real numbers if there is one part.
-template <u32 PARTS>
-GPUINT_DEVICE void split_digits(Complex (&x)[RADIX], const FirstPass& turn) {
-  if constexpr (PARTS == 1) {
-    const Rotation by = turn.at[0][0];
-    const double sin = by.cos * by.tan;
-    GPUINT_UNROLL(8)
-    for (u32 i = 0; i < RADIX / 2; ++i) {
-      const double a = x[i].re, b = x[i + RADIX / 2].re;
-      x[i] = {fma(by.cos, b, a), sin * b};
-      x[i + RADIX / 2] = {fma(-by.cos, b, a), -sin * b};
-    }
-    split<1, 0, LEVELS>(x, turn), split<1, 1, LEVELS>(x, turn);
-  } else {
-    split<0, 0, LEVELS>(x, turn);
+// The first pass over points that are real but for `top` i, which thread 0 adds to its lowest one.
+GPUINT_DEVICE void split_real(Complex (&x)[RADIX], const FirstPass& turn, bool lowest, u32 top) {
+  const Rotation by = turn.at[0][0];
+  const double sin = by.cos * by.tan;
+  GPUINT_UNROLL(8)
+  for (u32 i = 0; i < RADIX / 2; ++i) {
+    const double a = x[i].re, b = x[i + RADIX / 2].re;
+    x[i] = {fma(by.cos, b, a), sin * b};
+    x[i + RADIX / 2] = {fma(-by.cos, b, a), -sin * b};
   }
+  if (lowest) x[0].im += top, x[RADIX / 2].im += top;
+  split<1, 0, LEVELS>(x, turn), split<1, 1, LEVELS>(x, turn);
 }
 
 // The points of a part in shared memory, where 16-byte accesses of eight neighbouring threads meet
-// all banks, whichever of the three ways they take.
+// all banks, whichever of the three ways they take. P / 16 threads have 16 points each.
 //
 // The word just below is 0. Places that depend on it are worked out anew for every transform: ptxas
 // would keep those of one transform for the next, in local memory.
+template <u32 P>
 struct Exchange {
+  static constexpr u32 THREADS = P / RADIX;
+  // Points of a sixteenth that are THREADS / 16 apart; 1 where there is no second pass.
+  static constexpr u32 ROWS = max_of(P / 256, 1);
+
   Complex* at;
   u32 thread;
 
@@ -110,46 +115,79 @@ struct Exchange {
 
   GPUINT_DEVICE explicit Exchange(unsigned char* bytes)
       : at(reinterpret_cast<Complex*>(bytes)),
-        thread(threadIdx.x + *static_cast<volatile u32*>(zero(bytes))) {}
+        thread(threadIdx.x % THREADS + *static_cast<volatile u32*>(zero(bytes))) {}
 
-  // Point thread + 256 i.
-  GPUINT_DEVICE Complex& column(u32 i) const { return at[(thread ^ (thread / 16 % 8)) + 256 * i]; }
-  // Point 256 group + 16 i + lane, for the groups of 16 threads.
+  // Point thread + THREADS i.
+  GPUINT_DEVICE Complex& column(u32 i) const { return at[slot(thread + THREADS * i)]; }
+  // Point THREADS group + ROWS i + lane, for the groups of ROWS threads.
   GPUINT_DEVICE Complex& strided(u32 i) const {
-    return at[thread / 16 * 256 + 16 * i + (thread % 16 ^ i % 8)];
+    return at[slot(thread / ROWS * THREADS + ROWS * i + thread % ROWS)];
   }
-  // Point 256 group + 16 lane + i.
-  GPUINT_DEVICE Complex& row(u32 i) const {
-    return at[thread * 16 + (i % 8 ^ thread % 8) + i / 8 * 8];
+  // Point 16 thread + i.
+  GPUINT_DEVICE Complex& row(u32 i) const { return at[slot(RADIX * thread + i)]; }
+
+  // Orders the threads of a part, or of the parts that a warp has.
+  GPUINT_DEVICE static void sync(GPUINT_SITE) {
+    if constexpr (THREADS > 32)
+      __syncthreads(GPUINT_PASS_SITE);
+    else
+      __syncwarp();
   }
+
+ private:
+  GPUINT_DEVICE static u32 slot(u32 j) { return j ^ (j / RADIX % 8); }
 };
 
 using Last = Rotations<LEVELS - TAIL_LEVELS>;
 
-// Splits points thread + 256 i of a part into nodes of TAIL points, points 16 thread + i; the
-// rotations of the last pass. Calls `then` when this thread has read all it needs from the
-// exchange.
-template <u32 PARTS, class Then>
-GPUINT_DEVICE Last transform(Complex (&x)[RADIX], u32 k, unsigned char* bytes, Then then) {
-  const Exchange exchange(bytes);
-  const PartTables<PARTS>& tables = TABLES<PARTS>.part[k];
-  split_digits<PARTS>(x, CONSTANTS<PARTS>.part[k].first);
-  __syncthreads();  // nobody reads any more what was there
+// Points of a node when the last pass begins, and the level of that pass at which it is split.
+template <u32 P>
+constexpr u32 LAST_NODE = P >= 512 ? P / 256 : P / RADIX;
+template <u32 P>
+constexpr u32 LAST_LEVEL = LEVELS - log2_of(LAST_NODE<P>);
+
+template <u32 LEVEL, u32 NODE>
+GPUINT_DEVICE void split_nodes(Complex (&x)[RADIX], const Last& turn) {
+  if constexpr (LEVEL < LEVELS - TAIL_LEVELS) {
+    split<LEVEL, NODE, LEVELS - TAIL_LEVELS>(x, turn);
+    if constexpr (NODE + 1 < 1u << LEVEL) split_nodes<LEVEL, NODE + 1>(x, turn);
+  }
+}
+template <u32 SIZE, u32 NODE>
+GPUINT_DEVICE void join_nodes(Complex (&x)[RADIX]) {
+  if constexpr (SIZE > TAIL) {
+    join<log2_of(SIZE) - 1, NODE, TAIL>(x, Constant{});
+    if constexpr ((NODE + 1) * SIZE < RADIX) join_nodes<SIZE, NODE + 1>(x);
+  }
+}
+
+// Splits points thread + THREADS i of a part, of which `first` has done the first pass, into nodes
+// of TAIL points, points 16 thread + i; the rotations of the last pass. Calls `then` when this
+// thread has read all it needs from the exchange.
+template <u32 P, u32 PARTS, class First, class Then>
+GPUINT_DEVICE Last transform(Complex (&x)[RADIX], u32 k, unsigned char* bytes, First first,
+                             Then then) {
+  const Exchange<P> exchange(bytes);
+  const PartTables<P, PARTS>& tables = TABLES<P, PARTS>.part[k];
+  first(x, CONSTANTS<PARTS>.part[k].first);
+  exchange.sync();  // nobody reads any more what was there
   GPUINT_UNROLL(16)
   for (u32 i = 0; i < RADIX; ++i) exchange.column(i) = x[i];
-  const Rotations<LEVELS> second(tables.second, exchange.thread / 16);
-  __syncthreads();
-  GPUINT_UNROLL(16)
-  for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.strided(i);
-  split<0, 0, LEVELS>(x, second);
-  GPUINT_UNROLL(16)
-  for (u32 i = 0; i < RADIX; ++i) exchange.strided(i) = x[i];
+  if constexpr (P >= 512) {
+    const Rotations<LEVELS> second(tables.second, exchange.thread / exchange.ROWS);
+    exchange.sync();
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.strided(i);
+    split<0, 0, LEVELS>(x, second);
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < RADIX; ++i) exchange.strided(i) = x[i];
+  }
   const Last third(tables.third, exchange.thread);
   __syncwarp();
   GPUINT_UNROLL(16)
   for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.row(i);
   then();
-  split<0, 0, LEVELS - TAIL_LEVELS>(x, third);
+  split_nodes<LAST_LEVEL<P>, 0>(x, third);
   return third;
 }
 
@@ -183,29 +221,47 @@ GPUINT_DEVICE void multiply(Complex (&x)[RADIX], const Last& turn, const Other& 
   if constexpr (FIRST + TAIL < RADIX) multiply<NODE + 1>(x, turn, other);
 }
 
-// The inverse, but for the weights and the factor POINTS / TAIL.
-template <u32 PARTS>
+// The inverse, but for the weights.
+template <u32 P, u32 PARTS>
 GPUINT_DEVICE void inverse(Complex (&x)[RADIX], unsigned char* bytes) {
-  const Exchange exchange(bytes);
-  join<LEVELS - 1, 0, TAIL>(x, Constant{});
+  const Exchange<P> exchange(bytes);
+  join_nodes<LAST_NODE<P>, 0>(x);
   GPUINT_UNROLL(16)
   for (u32 i = 0; i < RADIX; ++i) exchange.row(i) = x[i];
-  const Rotations<LEVELS> second(TABLES<PARTS>.second, exchange.thread % 16 / TAIL);
-  __syncwarp();
-  GPUINT_UNROLL(16)
-  for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.strided(i);
-  join<LEVELS - 1, 0, 1>(x, second);
-  GPUINT_UNROLL(16)
-  for (u32 i = 0; i < RADIX; ++i) exchange.strided(i) = x[i];
-  const Rotations<LEVELS> third(TABLES<PARTS>.third, exchange.thread / TAIL);
-  __syncthreads();
+  if constexpr (P >= 512) {
+    const Rotations<LEVELS> second(TABLES<P, PARTS>.second,
+                                   exchange.thread % exchange.ROWS / TAIL);
+    __syncwarp();
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.strided(i);
+    join<LEVELS - 1, 0, 1>(x, second);
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < RADIX; ++i) exchange.strided(i) = x[i];
+  }
+  const Rotations<LEVELS> third(TABLES<P, PARTS>.third, exchange.thread / TAIL);
+  exchange.sync();
   GPUINT_UNROLL(16)
   for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.column(i);
   join<LEVELS - 1, 0, 1>(x, third);
 }
 
-// The most that a column of a product differs from its integer before it is rounded.
-__host__ __device__ constexpr double worst_error(u32 parts) {
+// Point j = thread + THREADS i times e(-j' theta / P) TAIL / P, j' being j rounded down to a
+// multiple of TAIL.
+template <u32 P, u32 PARTS>
+GPUINT_DEVICE void weigh(u32 k, u32 thread, Complex (&x)[RADIX]) {
+  Rotation fine = TABLES<P, PARTS>.part[ptx::recomputed(k)].weights[thread / TAIL];
+  fine.tan = -fine.tan;
+  GPUINT_UNROLL(16)
+  for (u32 i = 0; i < RADIX; ++i) {
+    const Turned z = turn(fine, x[i]);
+    const Complex coarse = CONSTANTS<PARTS>.part[k].coarse[i];
+    x[i] = {z.cos * fma(-coarse.im, z.v, coarse.re * z.u),
+            z.cos * fma(coarse.im, z.u, coarse.re * z.v)};
+  }
+}
+
+// The most that a column differs from its integer before it is rounded, relative to |a| |b|.
+__host__ __device__ constexpr double relative_error(u32 parts) {
   const double pass = 4 + 4 + 7 + 8, last_pass = 4 + 4 + 7, first_inverse_pass = 1 + 1 + 3,
                weights = 7, products = 9;
   const double forward_sums = parts == 1 ? 0 : 2.0 * parts,
@@ -213,7 +269,12 @@ __host__ __device__ constexpr double worst_error(u32 parts) {
   const double forward = 2 * pass + last_pass + forward_sums,
                inverse = first_inverse_pass + 2 * pass + weights + inverse_sums;
   const double relative = (2 * forward + products + inverse) / (1ull << 53);
-  return (1 << 30) * (POINTS * parts + 3.0) * relative * (1 + relative);
+  return relative * (1 + relative);
+}
+
+// The same of a product's columns.
+__host__ __device__ constexpr double worst_error(u32 parts) {
+  return (1 << 30) * (POINTS * parts + 3.0) * relative_error(parts);
 }
 
 }  // namespace gpuint::fft

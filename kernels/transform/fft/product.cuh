@@ -71,7 +71,7 @@ struct FftProduct {
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     if (threadIdx.x == 0)
-      *fft::Exchange::zero(shared + EXCHANGE) = 0;  // digits are awaited before it is looked at
+      *fft::Exchange<fft::POINTS>::zero(shared + EXCHANGE) = 0;  // digits are awaited before it is looked at
     GPUINT_UNROLL(1)
     for (u64 row = blockIdx.x / CLUSTER; row < o.rows; row += gridDim.x / CLUSTER) {
       Complex x[fft::RADIX];
@@ -112,16 +112,29 @@ struct FftProduct {
     if (row + ahead < o.rows) ptx::prefetch(static_cast<const u32*>(o.in[0]) + at + ahead * LIMBS);
   }
 
+  // Over real numbers where there is one part.
+  template <class Then>
+  GPUINT_DEVICE static fft::Last transform(Complex (&x)[fft::RADIX], u32 k, unsigned char* shared,
+                                           Then then) {
+    const auto first = [](Complex(&y)[fft::RADIX], const fft::FirstPass& turn) {
+      if constexpr (PARTS == 1)
+        fft::split_real(y, turn, false, 0);
+      else
+        fft::split<0, 0, fft::LEVELS>(y, turn);
+    };
+    return fft::transform<fft::POINTS, PARTS>(x, k, shared + EXCHANGE, first, then);
+  }
+
   // The product in part k: points thread + 256 i, but for the factor 1 / PARTS.
   GPUINT_DEVICE static void multiply_part(const Operands& o, u64 row, u32 k,
                                           Complex (&x)[fft::RADIX], unsigned char* shared) {
     fetch(o, 0, row, shared);
     read(shared, k, x);
     if constexpr (OPERANDS == 1) {
-      const fft::Last last = fft::transform<PARTS>(x, k, shared + EXCHANGE, [] {});
+      const fft::Last last = transform(x, k, shared, [] {});
       fft::multiply<0>(x, last, [&](u32 i) { return x[i]; });
     } else {
-      fft::transform<PARTS>(x, k, shared + EXCHANGE, [&] {
+      transform(x, k, shared, [&] {
         __syncthreads();  // nobody reads points any more
         fetch(o, 1, row, shared);
       });
@@ -133,15 +146,15 @@ struct FftProduct {
       GPUINT_UNROLL(4)
       for (u32 i = 0; i < KEPT; ++i) kept[i] = x[i];
       read(shared, k, x);
-      const fft::Last last = fft::transform<PARTS>(x, k, shared + EXCHANGE, [] {});
+      const fft::Last last = transform(x, k, shared, [] {});
       const Complex* const aside =
           reinterpret_cast<const Complex*>(shared + VALUES) + ptx::recomputed(threadIdx.x);
       fft::multiply<0>(x, last, [&](u32 i) {
         return i < KEPT ? kept[i < KEPT ? i : 0] : aside[(i - KEPT) * fft::THREADS];
       });
     }
-    fft::inverse<PARTS>(x, shared + EXCHANGE);
-    weigh(k, x);
+    fft::inverse<fft::POINTS, PARTS>(x, shared + EXCHANGE);
+    fft::weigh<fft::POINTS, PARTS>(k, ptx::recomputed(threadIdx.x), x);
   }
 
   // Where this thread keeps its points of the product in part k.
@@ -209,22 +222,6 @@ struct FftProduct {
     add(0, true);
     GPUINT_UNROLL(1)
     for (u32 s = 1; s < ptx::recomputed(PARTS); ++s) add(s, false);
-  }
-
-  // Point j = thread + 256 i times e(-j' theta / POINTS) TAIL / POINTS, j' being j rounded down to
-  // a multiple of TAIL.
-  GPUINT_DEVICE static void weigh(u32 k, Complex (&x)[fft::RADIX]) {
-    Rotation fine =
-        fft::TABLES<PARTS>.part[ptx::recomputed(k)].weights[ptx::recomputed(threadIdx.x) /
-                                                            fft::TAIL];
-    fine.tan = -fine.tan;
-    GPUINT_UNROLL(16)
-    for (u32 i = 0; i < fft::RADIX; ++i) {
-      const fft::Turned z = fft::turn(fine, x[i]);
-      const Complex coarse = fft::CONSTANTS<PARTS>.part[k].coarse[i];
-      x[i] = {z.cos * fma(-coarse.im, z.v, coarse.re * z.u),
-              z.cos * fma(coarse.im, z.u, coarse.re * z.v)};
-    }
   }
 
   // What a part has of the columns of a piece: the real part of y e(-theta piece).
@@ -296,7 +293,7 @@ struct FftProduct {
     u32* const tails = reinterpret_cast<u32*>(shared + G::SCRATCH_BYTES);
     i64* const columns = reinterpret_cast<i64*>(shared + VALUES);
     i64* const below_share = columns + fft::POINTS;
-    const fft::Exchange exchange(shared + EXCHANGE);
+    const fft::Exchange<fft::POINTS> exchange(shared + EXCHANGE);
     GPUINT_UNROLL(16)
     for (u32 i = 0; i < fft::RADIX; ++i) exchange.column(i) = x[i];
     ptx::cluster_sync();

@@ -1,11 +1,11 @@
 // Twiddles of the transforms of passes.cuh, and their product with a point.
 //
-// Within four
-// levels that begin with theta, the rotations of a level are those of its first node, e(theta /
+// Within four levels that begin with theta, the rotations of a level are those of its first node, e(theta /
 // 2^(level+1)), turned by a constant 0 .. 3 sixteenths and whole quarters: four rotations from a
 // table do for 15 nodes. The first pass has the same for all threads, where constant memory may
 // have every one.
 #pragma once
+#include "core/math.cuh"
 #include "transform/common.cuh"
 #include "transform/fft/rotation.cuh"
 
@@ -76,11 +76,17 @@ struct FirstPass {
   }
 };
 
-// What depends on the part, the same for all threads.
+__host__ __device__ constexpr u32 log2_of(u32 n) {
+  u32 k = 0;
+  while (n >> k > 1) ++k;
+  return k;
+}
+
+// What depends on the part, the same for all threads and any number of points.
 template <u32 PARTS>
 struct PartConstants {
   FirstPass first;
-  Complex coarse[RADIX] = {};     // e(-theta 256 i / POINTS) TAIL / POINTS
+  Complex coarse[RADIX] = {};     // e(-theta i / RADIX)
   Complex turns[2 * PARTS] = {};  // e(theta s)
 
   __host__ __device__ constexpr PartConstants() {}
@@ -88,7 +94,7 @@ struct PartConstants {
   __host__ __device__ constexpr explicit PartConstants(u32 k) : first(4 * k + 1, 4 * PARTS) {
     for (u32 i = 0; i < RADIX; ++i) {
       const exact::Unit unit = part_unit<PARTS>(k, i, RADIX);
-      coarse[i] = {unit.cos.hi * TAIL / POINTS, -unit.sin.hi * TAIL / POINTS};
+      coarse[i] = {unit.cos.hi, -unit.sin.hi};
     }
     for (u32 s = 0; s < 2 * PARTS; ++s) {
       const exact::Unit unit = part_unit<PARTS>(k, s, 1);
@@ -97,19 +103,25 @@ struct PartConstants {
   }
 };
 
-// What depends on the part and on the thread.
-template <u32 PARTS>
+// What depends on the part and on the thread, for P points in a part.
+template <u32 P, u32 PARTS>
 struct PartTables {
-  PassTable<16> second;                        // by group of 16 threads
-  PassTable<256, LEVELS - TAIL_LEVELS> third;  // by thread
-  Rotation weights[256 / TAIL] = {};  // e(theta TAIL j / POINTS), conjugated where it is used
+  static constexpr u32 THREADS = P / RADIX;
+  PassTable<16> second;                            // by sixteenth of the threads
+  PassTable<THREADS, LEVELS - TAIL_LEVELS> third;  // by thread
+  // e(theta TAIL j / P) TAIL / P, conjugated where it is used.
+  Rotation weights[THREADS / TAIL] = {};
 
   __host__ __device__ constexpr PartTables() {}
 
   __host__ __device__ constexpr explicit PartTables(u32 k)
-      : second(4 * k + 1, 4 * PARTS, Reversed<4>{}), third(4 * k + 1, 4 * PARTS, Reversed<8>{}) {
-    const exact::Progression<256 / TAIL> fine(exact::unit(0, 1), part_unit<PARTS>(k, TAIL, POINTS));
-    for (u32 j = 0; j < 256 / TAIL; ++j) weights[j] = exact::rotation(fine.at[j]);
+      : second(4 * k + 1, 4 * PARTS, Reversed<4>{}),
+        third(4 * k + 1, 4 * PARTS, Reversed<log2_of(THREADS)>{}) {
+    const exact::Progression<THREADS / TAIL> fine(exact::unit(0, 1), part_unit<PARTS>(k, TAIL, P));
+    for (u32 j = 0; j < THREADS / TAIL; ++j) {
+      weights[j] = exact::rotation(fine.at[j]);
+      weights[j].cos *= static_cast<double>(TAIL) / P;
+    }
   }
 };
 
@@ -122,22 +134,22 @@ struct Constants {
   }
 };
 
-template <u32 PARTS>
+template <u32 P, u32 PARTS>
 struct Tables {
-  PartTables<PARTS> part[PARTS];
-  PassTable<16 / TAIL> second;  // of the inverse, by TAIL threads of a group
-  PassTable<256 / TAIL> third;  // of the inverse, by TAIL threads
+  PartTables<P, PARTS> part[PARTS];
+  PassTable<max_of(P / 256 / TAIL, 1)> second;  // of the inverse, by TAIL threads of a sixteenth
+  PassTable<P / RADIX / TAIL> third;            // of the inverse, by TAIL threads
 
   __host__ __device__ constexpr Tables() : second(0, 1, Natural{}), third(0, 1, Natural{}) {
-    for (u32 k = 0; k < PARTS; ++k) part[k] = PartTables<PARTS>(k);
+    for (u32 k = 0; k < PARTS; ++k) part[k] = PartTables<P, PARTS>(k);
   }
 };
 
 template <u32 PARTS>
 __constant__ constexpr Constants<PARTS> CONSTANTS{};
 
-template <u32 PARTS>
-__device__ constexpr Tables<PARTS> TABLES{};
+template <u32 P, u32 PARTS>
+__device__ constexpr Tables<P, PARTS> TABLES{};
 
 // e(j / 16)
 GPUINT_DEVICE Rotation constant_turn(u32 j) {

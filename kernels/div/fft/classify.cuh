@@ -1,0 +1,57 @@
+// First phase: lengths of divisors and dividends, and lists of the rows of each class.
+#pragma once
+#include "div/fft/plan.cuh"
+#include "div/division_rows.cuh"
+
+namespace gpuint::fft_division {
+
+// A warp reads a row from the top until it finds a limb that is not zero.
+template <class S>
+struct Classify {
+  using Plan = fft_division::Plan<S>;
+  static constexpr u32 THREADS = 128, ROWS = THREADS / 32, SHARED = 0, SCRATCH = 0;
+  static constexpr u32 MIN_BLOCKS = 4, PERSISTENT = 0, ROW_BYTES = Plan::ROW_BYTES;
+
+  static __device__ void run(const Operands& o, unsigned char*) {
+    const Plan plan(o);
+    const Group<32> group(nullptr);
+    for (u64 at = u64(blockIdx.x) * ROWS + threadIdx.x / 32; at < o.rows;
+         at += u64(gridDim.x) * ROWS) {
+      const u32 row = static_cast<u32>(at);
+      const u32 v = length(plan.divisor(row)), u = length(plan.dividend(row));
+      if (v == 0) {
+        write_undefined<S>(group, o, row);
+        continue;
+      }
+      if (group.rank != 0) continue;
+      u32 list = Plan::DIRECT;
+      if (u > v + 32 * MOST_STEPS)
+        for (list = 0; list < Plan::LONG && 32 * (Plan::SMALLEST << list) < v;) ++list;
+      plan.lengths()[row] = {v, u};
+      plan.list(list)[atomicAdd(&o.counters[list], 1)] = row;
+    }
+  }
+
+ private:
+  static constexpr u32 CHUNK = 512;  // limbs of a row on their way at a time
+  static_assert(S::N % CHUNK == 0, "");
+
+  GPUINT_DEVICE static u32 length(const u32* x) {
+    const u32 lane = threadIdx.x % 32;
+    GPUINT_UNROLL(1)
+    for (u32 end = S::N; end > 0; end -= CHUNK) {
+      u32 word[CHUNK / 128][WORD], bits = 0;
+      GPUINT_UNROLL(4)
+      for (u32 i = 0; i < CHUNK / 128; ++i)
+        read_word<S>(x, end - CHUNK + 128 * i + WORD * lane, word[i]);
+      GPUINT_UNROLL(4)
+      for (u32 i = 0; i < CHUNK / 128; ++i)
+        bits = max_of(bits, bits_of_word(word[i], end - CHUNK + 128 * i + WORD * lane));
+      bits = __reduce_max_sync(~0u, bits);
+      if (bits != 0) return bits;
+    }
+    return 0;
+  }
+};
+
+}  // namespace gpuint::fft_division

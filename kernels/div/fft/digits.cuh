@@ -1,0 +1,75 @@
+// Limbs in shared memory as points of a transform.
+//
+// Digits of 16 bits are balanced: each hands its sign bit to the next one, so that all are in
+// -2^15 .. 2^15. What stands above the highest digit, with its carry, is the coefficient `top` of
+// t^P, which is i modulo t^P - i: an imaginary part of point 0. It is below 2^21.
+#pragma once
+#include "div/fft/plan.cuh"
+
+namespace gpuint::fft_division {
+
+// The exact value of a digit: 2^52 + 2^31 + x less what was added.
+GPUINT_DEVICE double to_double(i32 x) {
+  return __hiloint2double(0x43300000, static_cast<i32>(x ^ 0x80000000)) - 4503601774854144.0;
+}
+
+// A number above balanced digits, given the digit below it.
+GPUINT_DEVICE u32 with_carry(u32 top, u32 digit_below) { return top + (digit_below >> 15); }
+
+// Balanced digits first + thread + i P / 16. With `bottom` none below `first` counts.
+template <u32 P>
+GPUINT_DEVICE void read_digits(double (&value)[fft::RADIX], const u32* limbs, u32 first,
+                               bool bottom, u32 thread) {
+  constexpr u32 THREADS = P / 16;
+  const i16* const digits = reinterpret_cast<const i16*>(limbs);
+  if constexpr (THREADS >= 32) {
+    // Digits 64 apart are 72 apart: all places follow from one, or from two.
+    constexpr u32 PERIOD = THREADS < 64 ? 2 : 1, STRIDE = digit_at(THREADS * PERIOD);
+    const i16* const from[2] = {digits + digit_at(first + thread),
+                                digits + digit_at(first + thread + THREADS % 64)};
+    // Bit i of `own`: the sign of digit i. That of the digit below is a neighbouring lane's; the
+    // first lane's are read by lanes 0 .. 15.
+    i32 digit[fft::RADIX];
+    u32 own = 0;
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < fft::RADIX; ++i) {
+      digit[i] = from[i % PERIOD][STRIDE * (i / PERIOD)];
+      own |= static_cast<u32>(digit[i]) >> 31 << i;
+    }
+    const u32 lane = thread % 32, base = first + thread - lane;
+    const bool negative = lane < fft::RADIX && !(bottom && base + lane == first) &&
+                          digits[digit_at(base + THREADS * lane - 1)] < 0;
+    const u32 below = __ballot_sync(~0u, negative);
+    u32 signs = __shfl_up_sync(~0u, own, 1);
+    if (lane == 0) signs = below;
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < fft::RADIX; ++i) value[i] = to_double(digit[i] + (signs >> i & 1));
+  } else {
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < fft::RADIX; ++i) {
+      const u32 j = first + thread + THREADS * i;
+      const i32 before = bottom && i == 0 && thread == 0 ? 0 : digits[digit_at(j - 1)];
+      value[i] = to_double(digits[digit_at(j)] + (before < 0));
+    }
+  }
+}
+
+// Points of a number of P digits and `top` t^P, which the transform adds, or, if it is `complex`, of
+// 2 P digits and `top` t^(2P) = -top.
+template <u32 P>
+GPUINT_DEVICE void read_points(Complex (&x)[fft::RADIX], const u32* limbs, u32 first, bool complex,
+                               u32 top, u32 thread, bool bottom = true) {
+  thread = ptx::recomputed(thread);
+  double value[fft::RADIX];
+  if (complex) {
+    read_digits<P>(value, limbs, first + P, false, thread);
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < fft::RADIX; ++i) x[i].im = value[i];
+  }
+  read_digits<P>(value, limbs, first, bottom, thread);
+  GPUINT_UNROLL(16)
+  for (u32 i = 0; i < fft::RADIX; ++i) x[i].re = value[i];
+  if (complex && thread == 0) x[0].re -= static_cast<i32>(top);
+}
+
+}  // namespace gpuint::fft_division

@@ -1,0 +1,319 @@
+// Blocks of quotient: division of a class's rows with the spectra of divisor and reciprocal kept.
+//
+// V = v 2^s has exactly m = 32 P bits, u is shifted likewise where it is read, and t = m / 2. A block
+// of quotient, with R what is left of u so far, x its next t bits and W = R 2^t + x:
+//     Q = max(0, floor(X floor(R / 2^(t - 16)) / 2^(t + 32)) - 1),   R <- W - Q V
+// THEOREM. If 0 <= R < 32 V, then 0 <= W - Q V < 2.1 V.
+// Proof. X = 2^(t + 16) / nu - e, V = nu 2^m, 1 <= e < 7.1 (newton.cuh). X R / 2^(2t + 16) is R 2^t /
+// V - e R / 2^(m + 16), which takes off less than 7.1 * 32 / 2^16 < 0.004. Rounding R down costs at
+// most X / 2^(t + 32) <= 2^-15, the columns that are left out (below P) at most 2^-6 either way, the
+// floor less than 1, and x / V < 2^(1 - t) comes on top: Q is between W / V - 2.1 and W / V - 0.98,
+// or it is 0 where that is less than 0. QED.
+//
+// The first R is what stands above the blocks, below 2^(m + 4) < 32 V: so a quotient takes
+// ceil((bits(u) - bits(v) - 4) / t) blocks, or a block less and a few limbs, one by one (reduce.cuh).
+// After the last block the divisor is subtracted once or twice.
+//
+// R is found modulo 2^m + 1 and modulo 2^32 (resolve.cuh): its top limb, above m bits, is below 32.
+// A block costs two transforms and two back.
+#pragma once
+#include "div/fft/convolution.cuh"
+#include "div/fft/digits.cuh"
+#include "div/fft/reduce.cuh"
+
+namespace gpuint::fft_division {
+
+// Lengths of a division: blocks of t bits, and limbs above them that are divided one by one.
+struct Lengths {
+  u32 blocks, steps;
+  GPUINT_DEVICE Lengths(uint2 bits, u32 block_bits) {
+    const u32 more = bits.y > bits.x ? bits.y - bits.x : 0, rest = more % block_bits;
+    blocks = more / block_bits;
+    steps = rest <= 4 ? 0 : ceil_div(rest, 32);
+    if (steps > MOST_STEPS) ++blocks, steps = 0;
+  }
+};
+
+template <class S, u32 P>
+struct Divide {
+  using Plan = fft_division::Plan<S>;
+  using F = fft::RightAngle<P>;
+  static constexpr u32 THREADS = F::THREADS, ROWS = 1, MIN_BLOCKS = 512 / THREADS;
+  static constexpr u32 PERSISTENT = 1, ROW_BYTES = Plan::ROW_BYTES;
+  static constexpr u32 CLASS = fft::log2_of(P / Plan::SMALLEST);
+  static constexpr u32 HALF = P / 2;  // limbs of a block
+  static_assert(THREADS >= 32, "a row takes whole warps");
+
+  // Points and columns; R, with limbs above and below; a block of quotient, from limb 1 on, with
+  // limbs above; the dividend's next limbs.
+  static constexpr u32 REST = P * sizeof(Complex), BLOCK = REST + limbs_bytes(P + MOST_STEPS);
+  static constexpr u32 NEXT = BLOCK + limbs_bytes(HALF), WORDS = NEXT + limbs_bytes(HALF);
+  static constexpr u32 SHARED = WORDS + 128;
+  static constexpr u32 SCRATCH = 2 * P * sizeof(Complex);
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    Divide(o, shared).divide_rows();
+  }
+
+ private:
+  // What is the same for all threads: registers have no room for it beside 16 points.
+  struct State {
+    u32 row, distance, blocks, steps;  // of the row; bits that v is shifted
+    u32 next;                          // index of the row after it
+    u32 lowest;                        // limb of V
+    u32 lead;                          // what stands above the reciprocal's digits
+    u32 word;
+  };
+  static constexpr u32 STATE = 24;  // a word
+  static_assert(4 * STATE + sizeof(State) <= 128 && Reduce<THREADS, 16>::FOUND < STATE, "");
+
+  const Plan plan;
+  unsigned char* const shared;
+
+  GPUINT_DEVICE Divide(const Operands& o, unsigned char* bytes) : plan(o), shared(bytes) {}
+
+  GPUINT_DEVICE Complex* exchange() const { return reinterpret_cast<Complex*>(shared); }
+  GPUINT_DEVICE i64* columns() const { return reinterpret_cast<i64*>(shared); }
+  GPUINT_DEVICE u32* staged() const { return reinterpret_cast<u32*>(shared); }
+  GPUINT_DEVICE u32* rest() const { return reinterpret_cast<u32*>(shared + REST); }
+  GPUINT_DEVICE u32* block() const { return reinterpret_cast<u32*>(shared + BLOCK); }
+  GPUINT_DEVICE u32* next() const { return reinterpret_cast<u32*>(shared + NEXT); }
+  GPUINT_DEVICE u32* words() const { return reinterpret_cast<u32*>(shared + WORDS); }
+  GPUINT_DEVICE volatile State& state() const {
+    return *reinterpret_cast<volatile State*>(words() + STATE);
+  }
+  GPUINT_DEVICE static u32 thread() { return ptx::recomputed(threadIdx.x); }
+
+  // Limbs of the dividend and of the divisor, shifted.
+  GPUINT_DEVICE Shifted dividend() const {
+    return Shifted(plan.dividend(state().row), S::N, state().distance);
+  }
+  GPUINT_DEVICE Shifted divisor() const {
+    return Shifted(plan.divisor(state().row), S::N, state().distance);
+  }
+  GPUINT_DEVICE Complex* spectrum(u32 index) const {
+    return reinterpret_cast<Complex*>(plan.o.scratch + u64(blockIdx.x) * SCRATCH) + index * P +
+           thread();
+  }
+
+  GPUINT_DEVICE void divide_rows() {
+    const u32 total = plan.count(CLASS);
+    GPUINT_UNROLL(1)
+    for (u32 index = blockIdx.x; index < total; index = state().next) {
+      F::sync();
+      if (threadIdx.x == 0) {
+        const u32 row = plan.list(CLASS)[index];
+        const uint2 bits = plan.lengths()[row];
+        const Lengths lengths(bits, 16 * P);
+        volatile State& s = state();
+        s.row = row, s.distance = 32 * P - bits.x;
+        s.blocks = lengths.blocks, s.steps = lengths.steps;
+      }
+      F::sync();
+      // Whichever block is done takes the next row.
+      if (threadIdx.x == 0) state().next = gridDim.x + atomicAdd(plan.taken(CLASS), 1);
+      begin();
+      if (state().steps > 0) {
+        stage_divisor();
+        divide_by_limbs();
+      }
+      F::sync();
+      if (state().next < total) prefetch(plan.list(CLASS)[state().next]);
+      GPUINT_UNROLL(1)
+      for (u32 step = 0; step < 2 + 2 * state().blocks; ++step) take(step);
+      stage_divisor();
+      finish();
+    }
+  }
+
+  // What stands above the blocks, and zeros in the quotient there.
+  GPUINT_DEVICE void begin() const {
+    const Shifted u = dividend();
+    const u32 from = state().blocks * HALF, own = thread();
+    copy<16, THREADS>(
+        own, [&](u32 l) { return u[from + l]; },
+        [&](u32 l, u32 limb) { rest()[limb_at(l)] = limb; });
+    if (own <= state().steps) rest()[limb_at(P + own)] = u[from + P + own];
+    u32* const q = plan.quotient(state().row);
+    if (q == nullptr) return;
+    const u32 zero[WORD] = {};
+    for (u32 l = from + WORD * own; l < S::N; l += WORD * THREADS) store_word(q + l, zero);
+  }
+
+  GPUINT_DEVICE void prefetch(u32 row) const {
+    const u32 *const u = plan.dividend(row), *const v = plan.divisor(row);
+    const u32* const x = plan.inverse(row, HALF);
+    for (u32 l = 32 * thread(); l < S::N; l += 32 * THREADS) ptx::prefetch(u + l);
+    for (u32 l = 32 * thread(); l < P && l < S::N; l += 32 * THREADS) ptx::prefetch(v + l);
+    for (u32 l = 32 * thread(); l < HALF; l += 32 * THREADS) ptx::prefetch(x + l);
+  }
+
+  GPUINT_DEVICE void stage_divisor() const {
+    F::sync();
+    const Shifted v = divisor();
+    copy<16, THREADS>(
+        thread(), [&](u32 l) { return v[l]; },
+        [&](u32 l, u32 limb) { staged()[limb_at(l)] = limb; });
+    F::sync();
+  }
+
+  GPUINT_DEVICE u32 reduce(u32 offset) const {
+    return Reduce<THREADS, 16>::run(
+        thread(), words(), P, [&](u32 l) -> u32& { return rest()[limb_at(offset + l)]; },
+        [&](u32 l) { return staged()[limb_at(l)]; });
+  }
+
+  GPUINT_DEVICE void add_to_quotient(u32 at, u32 value) const {
+    u32* const q = plan.quotient(state().row);
+    if (value == 0 || q == nullptr) return;
+    add_at<THREADS>(q, at, S::N, value, const_cast<u32*>(&state().word), thread(),
+                    [](u32 l) { return l; });
+  }
+
+  GPUINT_DEVICE void divide_by_limbs() const {
+    GPUINT_UNROLL(1)
+    for (i32 i = static_cast<i32>(state().steps); i >= 0; --i)
+      add_to_quotient(state().blocks * HALF + i, reduce(i));
+  }
+
+  // Steps 0 and 1 transform the reciprocal and the divisor; then even steps estimate a block of
+  // quotient, odd ones update R.
+  GPUINT_DEVICE void take(u32 step) const {
+    F::sync();
+    // The reciprocal stands where blocks of quotient do, the divisor where columns do.
+    if (step == 0) {
+      const u32* const x = plan.inverse(state().row, HALF);
+      copy<8, THREADS>(
+          thread(), [&](u32 l) { return x[l]; },
+          [&](u32 l, u32 limb) { block()[limb_at(l)] = limb; });
+      if (threadIdx.x == 0) block()[limb_at(HALF)] = x[HALF];
+      F::sync();
+    } else if (step == 1) {
+      stage_divisor();
+      if (threadIdx.x == 0) state().lowest = staged()[0];
+    } else if (step % 2 == 0) {
+      const Shifted u = dividend();
+      const u32 from = (state().blocks - step / 2) * HALF;
+      copy<8, THREADS>(
+          thread(), [&](u32 l) { return u[from + l]; },
+          [&](u32 l, u32 limb) { next()[limb_at(l)] = limb; });
+    }
+    const bool updates = step % 2 != 0;
+    const u32 top = top_of(step);
+    if (step == 0 && threadIdx.x == 0) state().lead = top;
+    Complex x[fft::RADIX];
+    read_points<P>(x, step == 1 ? staged() : step == 0 || updates ? block() : rest(),
+                   step < 2  ? 0
+                   : updates ? 2
+                             : P - 1,
+                   step == 1, top, thread());
+    const fft::Last last = F::forward(x, exchange(), thread(), step == 1, step == 1 ? 0 : top);
+    if (step < 2) return store_spectrum<THREADS>(spectrum(step), x);
+    convolve<P>(x, exchange(), last, spectrum(updates ? 1 : 0), thread());
+    if (updates)
+      update(x, state().blocks - step / 2);
+    else
+      estimate(x, top);
+  }
+
+  // What stands above the digits of a step's operand.
+  GPUINT_DEVICE u32 top_of(u32 step) const {
+    if (step == 0) return with_carry(block()[limb_at(HALF)], digit_of(block(), P - 1));
+    if (step == 1) return with_carry(0, digit_of(staged(), 2 * P - 1));
+    if (step % 2 != 0)
+      return with_carry(block()[limb_at(HALF + 1)], digit_of(block(), P + 1));
+    return with_carry(digit_of(rest(), 2 * P - 1) + (rest()[limb_at(P)] << 16),
+                      digit_of(rest(), 2 * P - 2));
+  }
+
+  GPUINT_DEVICE void estimate(const Complex (&x)[fft::RADIX], u32 top) const {
+    using R = Resolve<THREADS, 8>;
+    const u32 own = thread();
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < fft::RADIX; ++i) columns()[R::place(own + i * THREADS)] = rounded(x[i].im);
+    F::sync();
+    u32 limb[8];
+    i64 high = R::template run<false>(columns(), own, words(), limb, 0, [&](u32 i) {
+      return i == 1 && own == 0 ? i64(-1) : i64(0);
+    });
+    // The one column beyond the transform: the tops of both factors.
+    high += i64(top) * state().lead;
+    if (high < 0) {
+      if (own == 0) GPUINT_RARE(FftNoQuotient);
+      high = 0;
+      GPUINT_UNROLL(8)
+      for (u32 i = 0; i < 8; ++i) limb[i] = 0;
+    }
+    GPUINT_UNROLL(2)
+    for (u32 i = 0; i < 8; i += WORD) store_word(block() + limb_at(8 * own + i), limb + i);
+    if (own == 0) {
+      block()[limb_at(HALF)] = static_cast<u32>(high);
+      block()[limb_at(HALF + 1)] = static_cast<u32>(high >> 32);
+    }
+  }
+
+  // R 2^t + x - Q V modulo 2^m + 1: the upper half of R comes in below, negative.
+  GPUINT_DEVICE void update(const Complex (&x)[fft::RADIX], u32 b) const {
+    using R = Resolve<THREADS, 16>;
+    const u32 own = thread();
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < fft::RADIX; ++i) {
+      columns()[R::place(own + i * THREADS)] = -rounded(x[i].re);
+      columns()[R::place(P + own + i * THREADS)] = -rounded(x[i].im);
+    }
+    u32* const q = plan.quotient(state().row);
+    if (q != nullptr)
+      copy<8, THREADS>(
+          own, [&](u32 l) { return block()[limb_at(l + 1)]; },
+          [&](u32 l, u32 limb) { q[b * HALF + l] = limb; });
+    F::sync();
+    u32 limb[16];
+    {
+      const bool lower = own < THREADS / 2;
+      const u32* const added = (lower ? next() : rest()) + limb_at(16 * own % HALF);
+      const u32* const taken = rest() + limb_at(HALF + 16 * own % HALF);
+      const u32 low = next()[0] - block()[1] * state().lowest;
+      u32 word[WORD], less[WORD];
+      const i64 high = R::template run<true>(columns(), own, words(), limb, low, [&](u32 i) {
+        if (i % WORD == 0) {
+          load_word(added + i, word);
+          load_word(taken + i, less);
+        }
+        return i64(word[i % WORD]) - (lower                  ? i64(less[i % WORD])
+                                      : 16 * own + i == HALF ? i64(rest()[limb_at(P)])
+                                                             : i64(0));
+      });
+      GPUINT_ASSERT(high >= 0 && high < 3, "the remainder is below 2.1 V");
+      // With more warps, R was read before their carries.
+      if constexpr (THREADS == 32) F::sync();
+      if (own == 0) rest()[limb_at(P)] = static_cast<u32>(high);
+    }
+    GPUINT_UNROLL(4)
+    for (u32 i = 0; i < 16; i += WORD) store_word(rest() + limb_at(16 * own + i), limb + i);
+    const u32 carry = block()[limb_at(HALF + 1)];
+    GPUINT_ASSERT(carry == 0 || (b + 1) * HALF < S::N, "a quotient is no longer than its row");
+    add_to_quotient((b + 1) * HALF, carry);
+  }
+
+  // Takes off the multiples of V that are left, and writes the remainder.
+  GPUINT_DEVICE void finish() const {
+    const u32 times = reduce(0);
+    if (threadIdx.x == 0 && times == 2) GPUINT_RARE(FftSecondSubtraction);
+    add_to_quotient(0, times);
+    u32* const r = plan.remainder(state().row);
+    if (r == nullptr) return;
+    const u32 limbs = state().distance / 32, bits = state().distance % 32;
+    for (u32 l = WORD * thread(); l < S::N; l += WORD * THREADS) {
+      u32 word[WORD];
+      GPUINT_UNROLL(4)
+      for (u32 i = 0; i < WORD; ++i) {
+        const u32 at = l + i + limbs;
+        word[i] = __funnelshift_r(at < P ? rest()[limb_at(at)] : 0,
+                                  at + 1 < P ? rest()[limb_at(at + 1)] : 0, bits);
+      }
+      store_word(r + l, word);
+    }
+  }
+};
+
+}  // namespace gpuint::fft_division

@@ -1,0 +1,116 @@
+// Sizes of a division by transforms, its workspace, and the lists of rows by class.
+#pragma once
+#include "core/abi.cuh"
+#include "core/limbs.cuh"
+#include "transform/fft/right_angle.cuh"
+
+namespace gpuint::fft_division {
+
+// A row whose quotient has no more limbs than this is divided limb by limb, without a reciprocal.
+// So are the limbs of a longer quotient above its blocks.
+constexpr u32 MOST_STEPS = 8;
+
+// What the phases know about the rows of a batch.
+template <class S>
+struct Plan {
+  static constexpr u32 LIMBS = S::N;
+  // Points of the smallest and the largest class. Class c has P = SMALLEST << c points and divisors
+  // of at most 32 P bits.
+  static constexpr u32 SMALLEST = 512, LARGEST = min_of(fft::POINTS, LIMBS / 2);
+  static constexpr u32 CLASSES = fft::log2_of(LARGEST / SMALLEST) + 1;
+  // Longer divisors, in pieces of 16 LARGEST bits; rows without reciprocals.
+  static constexpr u32 LONG = CLASSES, DIRECT = CLASSES + 1, LISTS = CLASSES + 2;
+  static constexpr u32 PIECE = LARGEST / 2, MOST_PIECES = LIMBS / PIECE;
+  static_assert(S::LIMB_BITS == 32 && LIMBS >= 2 * SMALLEST && LIMBS % PIECE == 0,
+                "rows of two pieces or more");
+
+  // The workspace: bit lengths of divisor and dividend, a list entry in each list, and the
+  // reciprocal, whose top limb is the last of its slot.
+  static constexpr u32 INVERSE = LARGEST / 2 + 1;
+  static constexpr u32 ROW_BYTES = sizeof(uint2) + 4 * (LISTS + INVERSE);
+
+  // Counters: rows of a list; rows taken from it.
+  static constexpr u32 TAKEN = 16;
+  static_assert(LISTS <= TAKEN && TAKEN + LISTS <= COUNTERS, "");
+
+  const Operands& o;
+  GPUINT_DEVICE explicit Plan(const Operands& operands) : o(operands) {}
+
+  GPUINT_DEVICE uint2* lengths() const { return reinterpret_cast<uint2*>(o.workspace); }
+  GPUINT_DEVICE u32* list(u32 index) const {
+    return reinterpret_cast<u32*>(o.workspace + o.rows * sizeof(uint2)) + index * o.rows;
+  }
+  // The top p + 1 limbs of a row's reciprocal.
+  GPUINT_DEVICE u32* inverse(u32 row, u32 p) const {
+    return list(LISTS) + u64(row) * INVERSE + (LARGEST / 2 - p);
+  }
+  GPUINT_DEVICE u32 count(u32 list) const { return o.counters[list]; }
+  GPUINT_DEVICE u32* taken(u32 list) const { return o.counters + TAKEN + list; }
+
+  GPUINT_DEVICE const u32* dividend(u32 row) const {
+    return static_cast<const u32*>(o.in[0]) + u64(row) * LIMBS;
+  }
+  GPUINT_DEVICE const u32* divisor(u32 row) const {
+    return static_cast<const u32*>(o.in[1]) + u64(row) * LIMBS;
+  }
+  GPUINT_DEVICE u32* quotient(u32 row) const { return output(0, row); }
+  GPUINT_DEVICE u32* remainder(u32 row) const { return output(1, row); }
+
+  // Rows that need a reciprocal of a class or longer, those with the longest divisors first.
+  GPUINT_DEVICE u32 rows_from(u32 least_class) const {
+    u32 total = 0;
+    for (u32 c = least_class; c <= LONG; ++c) total += count(c);
+    return total;
+  }
+  GPUINT_DEVICE u32 row_from_top(u32 index) const {
+    u32 c = LONG;
+    while (index >= count(c)) index -= count(c), --c;
+    return list(c)[index];
+  }
+
+ private:
+  GPUINT_DEVICE u32* output(u32 i, u32 row) const {
+    return o.out[i] == nullptr ? nullptr : static_cast<u32*>(o.out[i]) + u64(row) * LIMBS;
+  }
+};
+
+// x << (32 limbs + bits), x of `count` limbs in global memory, limb by limb.
+struct Shifted {
+  const u32* x;
+  u32 count, limbs, bits;
+  GPUINT_DEVICE Shifted(const u32* row, u32 row_limbs, u32 distance)
+      : x(row), count(row_limbs), limbs(distance / 32), bits(distance % 32) {}
+  GPUINT_DEVICE u32 operator[](u32 l) const {
+    const u32 at = l - limbs;
+    const u32 high = at < count ? x[at] : 0, low = at - 1 < count ? x[at - 1] : 0;
+    return __funnelshift_l(low, high, bits);
+  }
+};
+
+// Copies COUNT * THREADS limbs, neighbouring ones by neighbouring threads, up to 8 of a thread's on
+// their way at a time: the compiler does not move a load across a store.
+template <u32 COUNT, u32 THREADS, class From, class To>
+GPUINT_DEVICE void copy(u32 thread, const From& from, const To& to) {
+  constexpr u32 BATCH = min_of(COUNT, 8);
+  static_assert(COUNT % BATCH == 0, "");
+  GPUINT_UNROLL(1)
+  for (u32 first = thread; first < thread + COUNT * THREADS; first += BATCH * THREADS) {
+    u32 limb[BATCH];
+    GPUINT_UNROLL(8)
+    for (u32 k = 0; k < BATCH; ++k) limb[k] = from(first + k * THREADS);
+    GPUINT_UNROLL(8)
+    for (u32 k = 0; k < BATCH; ++k) to(first + k * THREADS, limb[k]);
+  }
+}
+
+// Place of a limb in shared memory: four are left out after every 32, so that threads with 8 or 16
+// in a row each meet all banks. Place of a digit, likewise.
+__host__ __device__ constexpr u32 limb_at(u32 l) { return l + l / 32 * 4; }
+__host__ __device__ constexpr u32 digit_at(u32 j) { return j + j / 64 * 8; }
+__host__ __device__ constexpr u32 limbs_bytes(u32 count) { return 4 * limb_at(count + 8); }
+
+GPUINT_DEVICE u32 digit_of(const u32* limbs, u32 j) {
+  return reinterpret_cast<const u16*>(limbs)[digit_at(j)];
+}
+
+}  // namespace gpuint::fft_division
