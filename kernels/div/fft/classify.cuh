@@ -1,7 +1,9 @@
 // First phase: lengths of divisors and dividends, and lists of the rows of each class.
 #pragma once
 #include "div/fft/plan.cuh"
-#include "div/division_rows.cuh"
+#include "core/group.cuh"
+#include "core/rows.cuh"
+#include "div/rows.cuh"
 
 namespace gpuint::fft_division {
 

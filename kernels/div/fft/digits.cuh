@@ -59,7 +59,6 @@ GPUINT_DEVICE void read_digits(double (&value)[fft::RADIX], const u32* limbs, u3
 template <u32 P>
 GPUINT_DEVICE void read_points(Complex (&x)[fft::RADIX], const u32* limbs, u32 first, bool complex,
                                u32 top, u32 thread, bool bottom = true) {
-  thread = ptx::recomputed(thread);
   double value[fft::RADIX];
   if (complex) {
     read_digits<P>(value, limbs, first + P, false, thread);

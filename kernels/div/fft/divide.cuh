@@ -37,18 +37,18 @@ struct Lengths {
 template <class S, u32 P>
 struct Divide {
   using Plan = fft_division::Plan<S>;
-  using F = fft::RightAngle<P>;
+  using F = Transform<P>;
   static constexpr u32 THREADS = F::THREADS, ROWS = 1, MIN_BLOCKS = 512 / THREADS;
   static constexpr u32 PERSISTENT = 1, ROW_BYTES = Plan::ROW_BYTES;
   static constexpr u32 CLASS = fft::log2_of(P / Plan::SMALLEST);
   static constexpr u32 HALF = P / 2;  // limbs of a block
   static_assert(THREADS >= 32, "a row takes whole warps");
 
-  // Points and columns; R, with limbs above and below; a block of quotient, from limb 1 on, with
-  // limbs above; the dividend's next limbs.
-  static constexpr u32 REST = P * sizeof(Complex), BLOCK = REST + limbs_bytes(P + MOST_STEPS);
-  static constexpr u32 NEXT = BLOCK + limbs_bytes(HALF), WORDS = NEXT + limbs_bytes(HALF);
-  static constexpr u32 SHARED = WORDS + 128;
+  // Words, of which the last is 0; points and columns; R, with limbs above and below; a block of
+  // quotient, from limb 1 on, with limbs above; the dividend's next limbs.
+  static constexpr u32 POINTS = 256, REST = POINTS + P * sizeof(Complex);
+  static constexpr u32 BLOCK = REST + limbs_bytes(P + MOST_STEPS), NEXT = BLOCK + limbs_bytes(HALF);
+  static constexpr u32 SHARED = round_up(NEXT + limbs_bytes(HALF), 128);
   static constexpr u32 SCRATCH = 2 * P * sizeof(Complex);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
@@ -65,24 +65,24 @@ struct Divide {
     u32 word;
   };
   static constexpr u32 STATE = 24;  // a word
-  static_assert(4 * STATE + sizeof(State) <= 128 && Reduce<THREADS, 16>::FOUND < STATE, "");
+  static_assert(4 * STATE + sizeof(State) < POINTS && Reduce<THREADS, 16>::FOUND < STATE, "");
 
   const Plan plan;
   unsigned char* const shared;
 
   GPUINT_DEVICE Divide(const Operands& o, unsigned char* bytes) : plan(o), shared(bytes) {}
 
-  GPUINT_DEVICE Complex* exchange() const { return reinterpret_cast<Complex*>(shared); }
-  GPUINT_DEVICE i64* columns() const { return reinterpret_cast<i64*>(shared); }
-  GPUINT_DEVICE u32* staged() const { return reinterpret_cast<u32*>(shared); }
+  GPUINT_DEVICE F transform() const { return {shared + POINTS}; }
+  GPUINT_DEVICE i64* columns() const { return reinterpret_cast<i64*>(shared + POINTS); }
+  GPUINT_DEVICE u32* staged() const { return reinterpret_cast<u32*>(shared + POINTS); }
   GPUINT_DEVICE u32* rest() const { return reinterpret_cast<u32*>(shared + REST); }
   GPUINT_DEVICE u32* block() const { return reinterpret_cast<u32*>(shared + BLOCK); }
   GPUINT_DEVICE u32* next() const { return reinterpret_cast<u32*>(shared + NEXT); }
-  GPUINT_DEVICE u32* words() const { return reinterpret_cast<u32*>(shared + WORDS); }
+  GPUINT_DEVICE u32* words() const { return reinterpret_cast<u32*>(shared); }
   GPUINT_DEVICE volatile State& state() const {
     return *reinterpret_cast<volatile State*>(words() + STATE);
   }
-  GPUINT_DEVICE static u32 thread() { return ptx::recomputed(threadIdx.x); }
+  GPUINT_DEVICE u32 thread() const { return transform().thread(); }
 
   // Limbs of the dividend and of the divisor, shifted.
   GPUINT_DEVICE Shifted dividend() const {
@@ -98,6 +98,7 @@ struct Divide {
 
   GPUINT_DEVICE void divide_rows() {
     const u32 total = plan.count(CLASS);
+    *F::Exchange::zero(shared + POINTS) = 0;
     GPUINT_UNROLL(1)
     for (u32 index = blockIdx.x; index < total; index = state().next) {
       F::sync();
@@ -207,9 +208,9 @@ struct Divide {
                    : updates ? 2
                              : P - 1,
                    step == 1, top, thread());
-    const fft::Last last = F::forward(x, exchange(), thread(), step == 1, step == 1 ? 0 : top);
-    if (step < 2) return store_spectrum<THREADS>(spectrum(step), x);
-    convolve<P>(x, exchange(), last, spectrum(updates ? 1 : 0), thread());
+    const fft::Last last = transform().forward(x, step == 1, step == 1 ? 0 : top);
+    if (step < 2) return F::store(spectrum(step), x);
+    transform().convolve(x, last, spectrum(updates ? 1 : 0));
     if (updates)
       update(x, state().blocks - step / 2);
     else

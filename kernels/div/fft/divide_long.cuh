@@ -19,16 +19,16 @@ template <class S>
 struct DivideLong {
   using Plan = fft_division::Plan<S>;
   static constexpr u32 P = Plan::LARGEST, PIECE = Plan::PIECE;
-  using F = fft::RightAngle<P>;
+  using F = Transform<P>;
   using R = Resolve<F::THREADS, 8>;
   static constexpr u32 THREADS = F::THREADS, ROWS = 1, MIN_BLOCKS = 512 / THREADS;
   static constexpr u32 PERSISTENT = 1, ROW_BYTES = Plan::ROW_BYTES;
 
-  // Points and columns; a block of quotient, from limb 1 on, with limbs above; two pieces of R as it
-  // was; the dividend's next limbs.
-  static constexpr u32 BLOCK = P * sizeof(Complex), OLD = BLOCK + limbs_bytes(PIECE);
-  static constexpr u32 NEXT = OLD + 2 * limbs_bytes(PIECE), WORDS = NEXT + limbs_bytes(PIECE);
-  static constexpr u32 SHARED = WORDS + 192;
+  // Words, of which the last is 0; points and columns; a block of quotient, from limb 1 on, with limbs
+  // above; two pieces of R as it was; the dividend's next limbs.
+  static constexpr u32 POINTS = 256, BLOCK = POINTS + P * sizeof(Complex);
+  static constexpr u32 OLD = BLOCK + limbs_bytes(PIECE), NEXT = OLD + 2 * limbs_bytes(PIECE);
+  static constexpr u32 SHARED = round_up(NEXT + limbs_bytes(PIECE), 128);
   // Spectra of X, of Q and of the windows; R, in device memory.
   static constexpr u32 SPECTRA = (Plan::MOST_PIECES + 2) * P * sizeof(Complex);
   static constexpr u32 SCRATCH = SPECTRA + round_up(4 * (S::N + MOST_STEPS + 1), 16);
@@ -48,26 +48,26 @@ struct DivideLong {
     u32 word;
   };
   static constexpr u32 STATE = 24;  // a word
-  static_assert(4 * STATE + sizeof(State) <= 192 && Reduce<THREADS, 8>::FOUND < STATE, "");
+  static_assert(4 * STATE + sizeof(State) < POINTS && Reduce<THREADS, 8>::FOUND < STATE, "");
 
   const Plan plan;
   unsigned char* const shared;
 
   GPUINT_DEVICE DivideLong(const Operands& o, unsigned char* bytes) : plan(o), shared(bytes) {}
 
-  GPUINT_DEVICE Complex* exchange() const { return reinterpret_cast<Complex*>(shared); }
-  GPUINT_DEVICE i64* columns() const { return reinterpret_cast<i64*>(shared); }
-  GPUINT_DEVICE u32* staged() const { return reinterpret_cast<u32*>(shared); }
+  GPUINT_DEVICE F transform() const { return {shared + POINTS}; }
+  GPUINT_DEVICE i64* columns() const { return reinterpret_cast<i64*>(shared + POINTS); }
+  GPUINT_DEVICE u32* staged() const { return reinterpret_cast<u32*>(shared + POINTS); }
   GPUINT_DEVICE u32* block() const { return reinterpret_cast<u32*>(shared + BLOCK); }
   GPUINT_DEVICE u32* old(u32 piece) const {
     return reinterpret_cast<u32*>(shared + OLD + piece % 2 * limbs_bytes(PIECE));
   }
   GPUINT_DEVICE u32* next() const { return reinterpret_cast<u32*>(shared + NEXT); }
-  GPUINT_DEVICE u32* words() const { return reinterpret_cast<u32*>(shared + WORDS); }
+  GPUINT_DEVICE u32* words() const { return reinterpret_cast<u32*>(shared); }
   GPUINT_DEVICE volatile State& state() const {
     return *reinterpret_cast<volatile State*>(words() + STATE);
   }
-  GPUINT_DEVICE static u32 thread() { return ptx::recomputed(threadIdx.x); }
+  GPUINT_DEVICE u32 thread() const { return transform().thread(); }
   GPUINT_DEVICE static void sync(GPUINT_SITE) { F::sync(GPUINT_PASS_SITE); }
 
   GPUINT_DEVICE Shifted dividend() const {
@@ -87,6 +87,7 @@ struct DivideLong {
 
   GPUINT_DEVICE void divide_rows() {
     const u32 longs = plan.count(Plan::LONG), total = longs + plan.count(Plan::DIRECT);
+    *F::Exchange::zero(shared + POINTS) = 0;
     GPUINT_UNROLL(1)
     for (u32 index = blockIdx.x; index < total; index = state().next) {
       sync();
@@ -183,8 +184,8 @@ struct DivideLong {
       Complex x[fft::RADIX];
       read_points<P>(x, step == 0 ? block() : staged(), step == 0 ? 0 : 2, step != 0, 0, thread(),
                      step == 0);
-      F::forward(x, exchange(), thread(), step != 0, top);
-      store_spectrum<THREADS>(spectrum(step == 0 ? 0 : step + 1), x);
+      transform().forward(x, step != 0, top);
+      F::store(spectrum(step == 0 ? 0 : step + 1), x);
     }
   }
   // Limb l of the divisor; l may be negative.
@@ -220,23 +221,23 @@ struct DivideLong {
                                       digit_of(operand, P))
                          : with_carry(operand[limb_at(PIECE + 1)], digit_of(operand, P + 1));
         read_points<P>(x, operand, phase == 0 ? 1 : 2, false, 0, thread());
-        const fft::Last last = F::forward(x, exchange(), thread(), false, top);
+        const fft::Last last = transform().forward(x, false, top);
         if (phase == 1) {
-          store_spectrum<THREADS>(spectrum(1), x);
+          F::store(spectrum(1), x);
           write_quotient(b);
           continue;
         }
-        convolve<P>(x, exchange(), last, spectrum(0), thread());
+        transform().convolve(x, last, spectrum(0));
       } else {
         const u32 piece = phase - 2;
         const Complex* const from = spectrum(1);
         GPUINT_UNROLL(16)
-        for (u32 i = 0; i < fft::RADIX; ++i) x[i] = load_point(from + i * THREADS);
+        for (u32 i = 0; i < fft::RADIX; ++i) x[i] = F::load(from + i * THREADS);
         const u32* const limbs = rest() + piece * PIECE;
         copy<8, THREADS>(
             thread(), [&](u32 l) { return limbs[l]; },
             [&](u32 l, u32 limb) { old(piece)[limb_at(l)] = limb; });
-        convolve<P>(x, exchange(), F::last(thread()), spectrum(phase), thread());
+        transform().convolve(x, transform().last(), spectrum(phase));
       }
       const u32 own = thread();
       GPUINT_UNROLL(16)

@@ -20,6 +20,7 @@
 #include "div/fft/divide_long.cuh"
 #include "div/fft/newton.cuh"
 #include "div/fft/seed.cuh"
+#include "transform/fft/product.cuh"
 
 namespace gpuint {
 

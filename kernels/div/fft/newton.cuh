@@ -26,19 +26,20 @@ namespace gpuint::fft_division {
 template <class S, u32 P>
 struct Newton {
   using Plan = fft_division::Plan<S>;
-  using F = fft::RightAngle<P>;
+  using F = Transform<P>;
   // Rows of a warp, where one takes less.
   static constexpr u32 ROWS = F::THREADS < 32 ? 32 / F::THREADS : 1;
   static constexpr u32 THREADS = F::THREADS * ROWS, MIN_BLOCKS = 512 / THREADS;
 
-  // Of a row: points and columns; limbs of the divisor, then of E and of the result; the reciprocal.
-  static constexpr u32 DIVISOR = P * sizeof(Complex), INVERSE = DIVISOR + limbs_bytes(P);
-  static constexpr u32 WORDS = INVERSE + limbs_bytes(P / 2), WORD_BYTES = 4 * 32;
+  // Of a row: words, of which the last is 0; points and columns; limbs of the divisor, then of E and
+  // of the result; the reciprocal.
+  static constexpr u32 CARRY = 24, ZERO = 31;
+  static constexpr u32 POINTS = 4 * (ZERO + 1), DIVISOR = POINTS + P * sizeof(Complex);
+  static constexpr u32 INVERSE = DIVISOR + limbs_bytes(P), END = INVERSE + limbs_bytes(P / 2);
   // Rows of a warp stand in different banks.
-  static constexpr u32 STRIDE = round_up(WORDS + WORD_BYTES, 128) + (ROWS > 1 ? 64 : 0);
+  static constexpr u32 STRIDE = round_up(END, 128) + (ROWS > 1 ? 64 : 0);
   static constexpr u32 SHARED = ROWS * STRIDE, SCRATCH = ROWS * P * sizeof(Complex);
   static constexpr u32 PERSISTENT = 1, ROW_BYTES = Plan::ROW_BYTES;
-  static constexpr u32 CARRY = 24;  // a word
 
   // The least class that has more digits.
   static constexpr u32 LEAST_CLASS = 2 * P < Plan::SMALLEST ? 0 : fft::log2_of(2 * P / Plan::SMALLEST);
@@ -67,12 +68,13 @@ struct Newton {
 
   // All threads of a block; nothing is written where the row is not wanted.
   GPUINT_DEVICE static void refine(const Plan& plan, u32 row, bool wanted, unsigned char* own) {
-    u32 thread = threadIdx.x % F::THREADS;
-    Complex* const exchange = reinterpret_cast<Complex*>(own);
-    i64* const columns = reinterpret_cast<i64*>(own);
+    const F transform{own + POINTS};
+    u32* const words = reinterpret_cast<u32*>(own);
+    i64* const columns = reinterpret_cast<i64*>(own + POINTS);
     u32* const divisor = reinterpret_cast<u32*>(own + DIVISOR);
     u32* const inverse = reinterpret_cast<u32*>(own + INVERSE);
-    u32* const words = reinterpret_cast<u32*>(own + WORDS);
+    u32 thread = threadIdx.x % F::THREADS;
+    words[ZERO] = 0;
     F::sync();
     {
       const Shifted v(plan.divisor(row), S::N, 32 * S::N - plan.lengths()[row].x);
@@ -95,17 +97,19 @@ struct Newton {
         top = lead = with_carry(inverse[limb_at(P / 2)], digit_of(inverse, P - 1));
       else if (step == 1)
         top = with_carry(digit_of(divisor, 2 * P + 1), digit_of(divisor, 2 * P)) - 1;
+      thread = transform.thread();
       Complex x[fft::RADIX];
       read_points<P>(x, step == 0 ? inverse : divisor, step == 1, step == 1, top, thread);
-      const fft::Last last = F::forward(x, exchange, thread, step == 1, step == 1 ? 0 : top);
-      Complex* const spectrum = reinterpret_cast<Complex*>(plan.o.scratch + u64(blockIdx.x) * SCRATCH) +
-                                ptx::recomputed(threadIdx.x) / F::THREADS * P + thread;
+      const fft::Last last = transform.forward(x, step == 1, step == 1 ? 0 : top);
+      Complex* const spectrum =
+          reinterpret_cast<Complex*>(plan.o.scratch + u64(blockIdx.x) * SCRATCH) +
+          threadIdx.x / F::THREADS * P + transform.thread();
       if (step == 0) {
-        store_spectrum<F::THREADS>(spectrum, x);
+        F::store(spectrum, x);
         continue;
       }
-      convolve<P>(x, exchange, last, spectrum, thread);
-      thread = ptx::recomputed(thread);
+      transform.convolve(x, last, spectrum);
+      thread = transform.thread();
       if (step == 1) {
         using R = Resolve<F::THREADS, 16>;
         GPUINT_UNROLL(16)

@@ -2,7 +2,9 @@
 #pragma once
 #include "core/abi.cuh"
 #include "core/limbs.cuh"
-#include "transform/fft/right_angle.cuh"
+#include "core/math.cuh"
+#include "core/shape.cuh"
+#include "transform/fft/twiddles.cuh"
 
 namespace gpuint::fft_division {
 

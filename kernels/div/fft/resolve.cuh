@@ -3,7 +3,7 @@
 // A thread sums 2 LIMBS columns of 16 bits and, limb by limb, further signed numbers. What is left
 // above its limbs, which is less than 2^29 in magnitude, goes to the next thread; so that it is not
 // negative there, every thread hands on 2^29 more, and all but the first start with -2^29. Carries of
-// that addition are found from ballots, as in core/carry.cuh, and from one word of each warp.
+// that addition are found from ballots (core/lookahead.cuh) and from one word of each warp.
 //
 // A sum that is negative or longer than its limbs is a multiple of 2^(32 LIMBS THREADS) off: what
 // stands above them is returned. If a sum is known modulo 2^(32 P) + 1, from its columns, and
@@ -13,7 +13,8 @@
 // and to what stands above.
 #pragma once
 #include "core/limbs.cuh"
-#include "core/ptx.cuh"
+#include "core/lookahead.cuh"
+#include "core/math.cuh"
 
 namespace gpuint::fft_division {
 
@@ -35,7 +36,6 @@ struct Resolve {
   template <bool WRAPPED, class Add>
   GPUINT_DEVICE static i64 run(const i64* columns, u32 thread, u32* words, u32 (&limb)[LIMBS],
                                u32 low, const Add& add) {
-    thread = ptx::recomputed(thread);
     i64 sum = thread == 0 ? 0 : -BIAS;
     i32 k = 0;
     GPUINT_UNROLL(16)
@@ -82,29 +82,26 @@ struct Resolve {
     i64 top;
     u32 into = 0;
     if constexpr (WARPS > 1) {
-      const u32 out = static_cast<u32>((u64(g | p) + g) >> 32);
+      const u32 out = CarryLookahead(g, p).out_of(32);
       if (lane == 0) words[FLAGS + warp] = out | (p == ~0u ? 2 : 0);
       __syncthreads();
-      u32 all_g = 0, all_p = 0;
+      u32 warps_g = 0, warps_p = 0;
       GPUINT_UNROLL(8)
       for (u32 w = 0; w < WARPS; ++w) {
         const u32 word = words[FLAGS + w];
-        all_g |= (word & 1) << w, all_p |= (word >> 1) << w;
+        warps_g |= (word & 1) << w, warps_p |= (word >> 1) << w;
       }
-      all_p &= ~all_g;
-      const u32 sum = (all_g | all_p) + all_g;
-      into = (sum ^ all_p) >> warp & 1;
-      top = i64(words[HANDED + WARPS - 1]) + (sum >> WARPS & 1);
+      const CarryLookahead warps(warps_g, warps_p);
+      into = warps.into(warp);
+      top = i64(words[HANDED + WARPS - 1]) + warps.out_of(WARPS);
     } else {
       // Rows of several lanes each, or one of all.
       const u32 shift = threadIdx.x % 32 / WIDTH * WIDTH;
       constexpr u32 MASK = static_cast<u32>((1ull << WIDTH) - 1);
       g = g >> shift & MASK, p = p >> shift & MASK;
-      const u64 sum = u64(g | p) + g;
-      top = i64(__shfl_sync(~0u, handed, WIDTH - 1, WIDTH)) + (sum >> WIDTH & 1);
+      top = i64(__shfl_sync(~0u, handed, WIDTH - 1, WIDTH)) + CarryLookahead(g, p).out_of(WIDTH);
     }
-    const u64 sum = u64(g | p) + g + into;
-    carry = static_cast<u32>((sum ^ p) >> lane) & 1;
+    carry = CarryLookahead(g, p, into).into(lane);
     GPUINT_UNROLL(16)
     for (u32 i = 0; i < LIMBS; ++i) limb[i] = add_carry<u32>(limb[i], 0, carry);
     return top;

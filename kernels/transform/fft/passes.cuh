@@ -83,8 +83,8 @@ GPUINT_DEVICE void join(Complex (&x)[RADIX], const Turn& turn) {
   }
 }
 
-// The first pass over points that are real but for `top` i, which thread 0 adds to its lowest one.
-GPUINT_DEVICE void split_real(Complex (&x)[RADIX], const FirstPass& turn, bool lowest, u32 top) {
+// The first level over real points.
+GPUINT_DEVICE void split_real(Complex (&x)[RADIX], const FirstPass& turn) {
   const Rotation by = turn.at[0][0];
   const double sin = by.cos * by.tan;
   GPUINT_UNROLL(8)
@@ -93,8 +93,6 @@ GPUINT_DEVICE void split_real(Complex (&x)[RADIX], const FirstPass& turn, bool l
     x[i] = {fma(by.cos, b, a), sin * b};
     x[i + RADIX / 2] = {fma(-by.cos, b, a), -sin * b};
   }
-  if (lowest) x[0].im += top, x[RADIX / 2].im += top;
-  split<1, 0, LEVELS>(x, turn), split<1, 1, LEVELS>(x, turn);
 }
 
 // The points of a part in shared memory, where 16-byte accesses of eight neighbouring threads meet
@@ -161,15 +159,17 @@ GPUINT_DEVICE void join_nodes(Complex (&x)[RADIX]) {
   }
 }
 
-// Splits points thread + THREADS i of a part, of which `first` has done the first pass, into nodes
-// of TAIL points, points 16 thread + i; the rotations of the last pass. Calls `then` when this
+// Splits points thread + THREADS i of a part, into nodes of TAIL points, points 16 thread + i; the
+// rotations of the last pass. `first` does the first level. Calls `then` when this
 // thread has read all it needs from the exchange.
 template <u32 P, u32 PARTS, class First, class Then>
 GPUINT_DEVICE Last transform(Complex (&x)[RADIX], u32 k, unsigned char* bytes, First first,
                              Then then) {
   const Exchange<P> exchange(bytes);
   const PartTables<P, PARTS>& tables = TABLES<P, PARTS>.part[k];
-  first(x, CONSTANTS<PARTS>.part[k].first);
+  const FirstPass& turn = CONSTANTS<PARTS>.part[k].first;
+  first(x, turn);
+  split<1, 0, LEVELS>(x, turn), split<1, 1, LEVELS>(x, turn);
   exchange.sync();  // nobody reads any more what was there
   GPUINT_UNROLL(16)
   for (u32 i = 0; i < RADIX; ++i) exchange.column(i) = x[i];

@@ -118,9 +118,9 @@ struct FftProduct {
                                            Then then) {
     const auto first = [](Complex(&y)[fft::RADIX], const fft::FirstPass& turn) {
       if constexpr (PARTS == 1)
-        fft::split_real(y, turn, false, 0);
+        fft::split_real(y, turn);
       else
-        fft::split<0, 0, fft::LEVELS>(y, turn);
+        fft::split<0, 0, 1>(y, turn);
     };
     return fft::transform<fft::POINTS, PARTS>(x, k, shared + EXCHANGE, first, then);
   }
