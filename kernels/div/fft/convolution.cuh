@@ -6,6 +6,7 @@
 // digit j + P as its imaginary part. So a product modulo 2^(32 P) + 1 takes two transforms of P points
 // and one back: those of one part in transform/fft.
 #pragma once
+#include "div/fft/digits.cuh"
 #include "div/fft/plan.cuh"
 #include "transform/fft/passes.cuh"
 
@@ -23,14 +24,28 @@ struct Transform {
   GPUINT_DEVICE u32 thread() const { return Exchange(points).thread; }
   GPUINT_DEVICE static void sync(GPUINT_SITE) { Exchange::sync(GPUINT_PASS_SITE); }
 
-  // Points thread + THREADS i, which are complex, or real but for `top` i, which is added to point 0.
-  GPUINT_DEVICE fft::Last forward(Complex (&x)[fft::RADIX], bool complex, u32 top) const {
+  // Transforms the number of digits lowest .. lowest + P of `limbs` and `top` t^P, or, if it is
+  // `complex`, of 2 P digits and `top` t^(2P) = -top. With `bottom` no digit below counts.
+  GPUINT_DEVICE fft::Last forward(Complex (&x)[fft::RADIX], const u32* limbs, u32 lowest,
+                                  bool complex, u32 top, bool bottom = true) const {
+    {
+      double value[fft::RADIX];
+      read_digits<P>(value, limbs, lowest, bottom, thread());
+      GPUINT_UNROLL(16)
+      for (u32 i = 0; i < fft::RADIX; ++i) x[i].re = value[i];
+    }
     const auto first = [&](Complex(&y)[fft::RADIX], const fft::FirstPass& turn) {
+      const bool is_point_0 = threadIdx.x % THREADS == 0;
       if (complex) {
+        double value[fft::RADIX];
+        read_digits<P>(value, limbs, lowest + P, false, thread());
+        GPUINT_UNROLL(16)
+        for (u32 i = 0; i < fft::RADIX; ++i) y[i].im = value[i];
+        if (is_point_0) y[0].re -= top;
         fft::split<0, 0, 1>(y, turn);
       } else {
         fft::split_real(y, turn);
-        if (threadIdx.x % THREADS == 0) y[0].im += top, y[fft::RADIX / 2].im += top;
+        if (is_point_0) y[0].im += top, y[fft::RADIX / 2].im += top;
       }
     };
     return fft::transform<P, 1>(x, 0, points, first, [] {});

@@ -1,4 +1,4 @@
-// Limbs in shared memory as points of a transform.
+// Limbs in shared memory as balanced digits.
 //
 // Digits of 16 bits are balanced: each hands its sign bit to the next one, so that all are in
 // -2^15 .. 2^15. What stands above the highest digit, with its carry, is the coefficient `top` of
@@ -52,23 +52,6 @@ GPUINT_DEVICE void read_digits(double (&value)[fft::RADIX], const u32* limbs, u3
       value[i] = to_double(digits[digit_at(j)] + (before < 0));
     }
   }
-}
-
-// Points of a number of P digits and `top` t^P, which the transform adds, or, if it is `complex`, of
-// 2 P digits and `top` t^(2P) = -top.
-template <u32 P>
-GPUINT_DEVICE void read_points(Complex (&x)[fft::RADIX], const u32* limbs, u32 first, bool complex,
-                               u32 top, u32 thread, bool bottom = true) {
-  double value[fft::RADIX];
-  if (complex) {
-    read_digits<P>(value, limbs, first + P, false, thread);
-    GPUINT_UNROLL(16)
-    for (u32 i = 0; i < fft::RADIX; ++i) x[i].im = value[i];
-  }
-  read_digits<P>(value, limbs, first, bottom, thread);
-  GPUINT_UNROLL(16)
-  for (u32 i = 0; i < fft::RADIX; ++i) x[i].re = value[i];
-  if (complex && thread == 0) x[0].re -= static_cast<i32>(top);
 }
 
 }  // namespace gpuint::fft_division

@@ -18,7 +18,6 @@
 // A block costs two transforms and two back.
 #pragma once
 #include "div/fft/convolution.cuh"
-#include "div/fft/digits.cuh"
 #include "div/fft/reduce.cuh"
 
 namespace gpuint::fft_division {
@@ -97,10 +96,9 @@ struct Divide {
   }
 
   GPUINT_DEVICE void divide_rows() {
-    const u32 total = plan.count(CLASS);
-    *F::Exchange::zero(shared + POINTS) = 0;
+    if (threadIdx.x == 0) *F::Exchange::zero(shared + POINTS) = 0;
     GPUINT_UNROLL(1)
-    for (u32 index = blockIdx.x; index < total; index = state().next) {
+    for (u32 index = blockIdx.x; index < plan.count(CLASS); index = state().next) {
       F::sync();
       if (threadIdx.x == 0) {
         const u32 row = plan.list(CLASS)[index];
@@ -119,7 +117,7 @@ struct Divide {
         divide_by_limbs();
       }
       F::sync();
-      if (state().next < total) prefetch(plan.list(CLASS)[state().next]);
+      if (state().next < plan.count(CLASS)) prefetch(plan.list(CLASS)[state().next]);
       GPUINT_UNROLL(1)
       for (u32 step = 0; step < 2 + 2 * state().blocks; ++step) take(step);
       stage_divisor();
@@ -203,12 +201,9 @@ struct Divide {
     const u32 top = top_of(step);
     if (step == 0 && threadIdx.x == 0) state().lead = top;
     Complex x[fft::RADIX];
-    read_points<P>(x, step == 1 ? staged() : step == 0 || updates ? block() : rest(),
-                   step < 2  ? 0
-                   : updates ? 2
-                             : P - 1,
-                   step == 1, top, thread());
-    const fft::Last last = transform().forward(x, step == 1, step == 1 ? 0 : top);
+    const u32* const limbs = step == 1 ? staged() : step == 0 || updates ? block() : rest();
+    const u32 lowest = step < 2 ? 0 : updates ? 2 : P - 1;
+    const fft::Last last = transform().forward(x, limbs, lowest, step == 1, top);
     if (step < 2) return F::store(spectrum(step), x);
     transform().convolve(x, last, spectrum(updates ? 1 : 0));
     if (updates)

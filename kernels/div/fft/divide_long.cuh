@@ -87,7 +87,7 @@ struct DivideLong {
 
   GPUINT_DEVICE void divide_rows() {
     const u32 longs = plan.count(Plan::LONG), total = longs + plan.count(Plan::DIRECT);
-    *F::Exchange::zero(shared + POINTS) = 0;
+    if (threadIdx.x == 0) *F::Exchange::zero(shared + POINTS) = 0;
     GPUINT_UNROLL(1)
     for (u32 index = blockIdx.x; index < total; index = state().next) {
       sync();
@@ -182,9 +182,8 @@ struct DivideLong {
         sync();
       }
       Complex x[fft::RADIX];
-      read_points<P>(x, step == 0 ? block() : staged(), step == 0 ? 0 : 2, step != 0, 0, thread(),
-                     step == 0);
-      transform().forward(x, step != 0, top);
+      transform().forward(x, step == 0 ? block() : staged(), step == 0 ? 0 : 2, step != 0, top,
+                          step == 0);
       F::store(spectrum(step == 0 ? 0 : step + 1), x);
     }
   }
@@ -220,8 +219,7 @@ struct DivideLong {
                                           (rest()[state().pieces * PIECE] << 16),
                                       digit_of(operand, P))
                          : with_carry(operand[limb_at(PIECE + 1)], digit_of(operand, P + 1));
-        read_points<P>(x, operand, phase == 0 ? 1 : 2, false, 0, thread());
-        const fft::Last last = transform().forward(x, false, top);
+        const fft::Last last = transform().forward(x, operand, phase == 0 ? 1 : 2, false, top);
         if (phase == 1) {
           F::store(spectrum(1), x);
           write_quotient(b);

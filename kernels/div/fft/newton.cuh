@@ -18,7 +18,6 @@
 // X's spectrum is used twice, so that a step takes five transforms.
 #pragma once
 #include "div/fft/convolution.cuh"
-#include "div/fft/digits.cuh"
 #include "div/fft/resolve.cuh"
 
 namespace gpuint::fft_division {
@@ -33,7 +32,7 @@ struct Newton {
 
   // Of a row: words, of which the last is 0; points and columns; limbs of the divisor, then of E and
   // of the result; the reciprocal.
-  static constexpr u32 CARRY = 24, ZERO = 31;
+  static constexpr u32 CARRY = 24, ROW = 25, WANTED = 26, LEAD = 27, ZERO = 31;
   static constexpr u32 POINTS = 4 * (ZERO + 1), DIVISOR = POINTS + P * sizeof(Complex);
   static constexpr u32 INVERSE = DIVISOR + limbs_bytes(P), END = INVERSE + limbs_bytes(P / 2);
   // Rows of a warp stand in different banks.
@@ -46,9 +45,10 @@ struct Newton {
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     const Plan plan(o);
-    const u32 total = plan.rows_from(LEAST_CLASS);
     GPUINT_UNROLL(1)
-    for (u32 first = blockIdx.x * ROWS; first < total; first += gridDim.x * ROWS) {
+    for (u32 first = blockIdx.x * ROWS; first < plan.rows_from(LEAST_CLASS);
+         first += gridDim.x * ROWS) {
+      const u32 total = plan.rows_from(LEAST_CLASS);
       const u32 index = first + threadIdx.x / F::THREADS, next = index + gridDim.x * ROWS;
       if (next < total) prefetch(plan, plan.row_from_top(next));
       refine(plan, plan.row_from_top(min_of(index, total - 1)), index < total,
@@ -74,8 +74,10 @@ struct Newton {
     u32* const divisor = reinterpret_cast<u32*>(own + DIVISOR);
     u32* const inverse = reinterpret_cast<u32*>(own + INVERSE);
     u32 thread = threadIdx.x % F::THREADS;
-    words[ZERO] = 0;
+    // What is the same for all threads of a row takes no registers.
+    volatile u32* const state = words;
     F::sync();
+    if (thread == 0) state[ROW] = row, state[WANTED] = wanted ? 1 : 0, state[ZERO] = 0;
     {
       const Shifted v(plan.divisor(row), S::N, 32 * S::N - plan.lengths()[row].x);
       const u32* const x = plan.inverse(row, P / 2);
@@ -89,18 +91,18 @@ struct Newton {
     }
     F::sync();
     // What stands above digits: of X, of D, and of E.
-    u32 lead = 0, top = 0;
+    u32 top = 0;
     // Step 0 transforms X, step 1 makes E from D, and step 2 the new limbs.
     GPUINT_UNROLL(1)
     for (u32 step = 0; step < 3; ++step) {
-      if (step == 0)
-        top = lead = with_carry(inverse[limb_at(P / 2)], digit_of(inverse, P - 1));
-      else if (step == 1)
+      if (step == 0) {
+        top = with_carry(inverse[limb_at(P / 2)], digit_of(inverse, P - 1));
+        if (threadIdx.x % F::THREADS == 0) state[LEAD] = top;
+      } else if (step == 1)
         top = with_carry(digit_of(divisor, 2 * P + 1), digit_of(divisor, 2 * P)) - 1;
-      thread = transform.thread();
       Complex x[fft::RADIX];
-      read_points<P>(x, step == 0 ? inverse : divisor, step == 1, step == 1, top, thread);
-      const fft::Last last = transform.forward(x, step == 1, step == 1 ? 0 : top);
+      const fft::Last last =
+          transform.forward(x, step == 0 ? inverse : divisor, step == 1 ? 1 : 0, step == 1, top);
       Complex* const spectrum =
           reinterpret_cast<Complex*>(plan.o.scratch + u64(blockIdx.x) * SCRATCH) +
           threadIdx.x / F::THREADS * P + transform.thread();
@@ -144,7 +146,7 @@ struct Newton {
             R::template run<false>(
                 columns, thread, words, limb, 0,
                 [&](u32 i) { return i == 1 && thread == 0 ? i64(-2) : i64(0); }) +
-            i64(top) * lead;
+            i64(top) * state[LEAD];
         GPUINT_ASSERT(high >= 0, "the correction is positive");
         // Limb 0 is below the result, the upper half of `high` above its P / 2 limbs.
         GPUINT_UNROLL(2)
@@ -152,8 +154,8 @@ struct Newton {
         if (thread == 0) divisor[limb_at(P / 2)] = static_cast<u32>(high);
         const u32 more = static_cast<u32>(high >> 32);
         add_at<F::THREADS>(inverse, 0, P / 2 + 1, more, words + CARRY, thread, limb_at);
-        u32* const to = plan.inverse(row, P / 2);
-        if (wanted) {
+        u32* const to = plan.inverse(state[ROW], P / 2);
+        if (state[WANTED] != 0) {
           for (u32 l = thread; l < P / 2; l += F::THREADS)
             (to - P / 2)[l] = divisor[limb_at(l + 1)];
           if (more != 0)
