@@ -38,7 +38,7 @@ struct Operands {
   u64 phase;
 };
 
-constexpr u32 COUNTERS = 64;
+constexpr u32 COUNTERS = 64;  // src/backend/launch.rs: COUNTERS_BYTES
 
 struct Facts {
   u32 threads;         // per block

@@ -46,8 +46,12 @@ pub(crate) struct RawOperands {
     pub(crate) mask: u64,
     pub(crate) status: u64,
     pub(crate) params: RawParams,
-    /// Written where the kernel is launched: how much there must be is known there.
+    /// Written where the kernel is launched, like the rest: the sizes are known there.
     pub(crate) scratch: u64,
+    pub(crate) workspace: u64,
+    pub(crate) counters: u64,
+    /// Index of the phase that is launched.
+    pub(crate) phase: u64,
 }
 
 impl RawOperands {
@@ -68,11 +72,17 @@ impl RawOperands {
             status: writing(status)?,
             params: params.into(),
             scratch: 0,
+            workspace: 0,
+            counters: 0,
+            phase: 0,
         })
     }
 }
 
-/// How a kernel wants to be launched; each kernel carries its own.
+/// Bytes of the counters of a kernel with several phases, zeroed before the first one.
+pub(crate) const COUNTERS_BYTES: u64 = 256;
+
+/// Launch configuration of a phase of a kernel; each kernel carries its own, one for each phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(crate) struct Facts {
@@ -88,6 +98,8 @@ pub(crate) struct Facts {
     pub(crate) persistent: u32,
     /// Blocks of a cluster; 1: blocks work alone.
     pub(crate) cluster: u32,
+    /// Bytes of the workspace for each row, the same in all phases.
+    pub(crate) row_bytes: u32,
 }
 
 impl Facts {

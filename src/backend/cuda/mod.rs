@@ -115,7 +115,7 @@ impl Backend for Cuda {
     #[allow(unsafe_code)]
     fn launch(&self, call: Call<'_>) -> Result<()> {
         let function = self.queue.context.function(call.kernel, self.block)?;
-        let grid = function.grid(call.operands.rows);
+        let rows = call.operands.rows;
         let mut operands = RawOperands::new(
             call.operands,
             |buffer| buffer.memory::<DeviceMemory>()?.address(&self.queue),
@@ -123,12 +123,17 @@ impl Backend for Cuda {
         )?;
         let _bound = self.queue.bind()?;
         // Freed in the order of the stream: after the kernel.
-        let scratch = DeviceMemory::new(&self.queue, function.scratch_bytes(grid))?;
+        let scratch = DeviceMemory::new(&self.queue, function.scratch_bytes(rows))?;
+        let workspace = DeviceMemory::new(&self.queue, function.workspace_bytes(rows))?;
+        let mut counters = DeviceMemory::new(&self.queue, function.counters_bytes())?;
+        counters.fill(0)?;
         operands.scratch = scratch.address(&self.queue)?;
+        operands.workspace = workspace.address(&self.queue)?;
+        operands.counters = counters.address(&self.queue)?;
         // SAFETY: the buffers belong to the stream and were borrowed by the call, those that are
         // written mutably; `Call::check` found them long enough; and what comes to them later, a
         // free included, is queued after the kernel.
-        unsafe { function.launch(self.queue.stream, grid, operands) }
+        unsafe { function.launch(self.queue.stream, rows, operands) }
     }
 
     fn synchronize(&self) -> Result<()> {

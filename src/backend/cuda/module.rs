@@ -12,7 +12,7 @@ use crate::backend::cuda::driver::{
     self, Fault, FunctionHandle, Gpu, LaunchConfig, MAX_DYNAMIC_SHARED_BYTES, ModuleHandle,
     StreamHandle,
 };
-use crate::backend::launch::{Facts, RawOperands};
+use crate::backend::launch::{COUNTERS_BYTES, Facts, RawOperands};
 use crate::error::{Error, Result};
 
 /// The most blocks of a launch.
@@ -48,8 +48,8 @@ impl Module {
         Ok(Self { handle, gpu: Arc::clone(gpu) })
     }
 
-    /// A variable of the image. The context is bound.
-    fn global<T: bytemuck::Pod>(&self, name: &str) -> Result<T> {
+    /// Reads an array of the image. The context is bound.
+    fn global<T: bytemuck::Pod>(&self, name: &str) -> Result<Vec<T>> {
         let failed = || Fault::about(name);
         let symbol = c_name(name)?;
         let (mut address, mut bytes) = (0, 0);
@@ -59,19 +59,19 @@ impl Module {
             find(&raw mut address, &raw mut bytes, self.handle, symbol.as_ptr())
         })
         .map_err(failed())?;
-        if bytes != size_of::<T>() {
+        if bytes == 0 || !bytes.is_multiple_of(size_of::<T>()) {
             return Err(Error::Driver(format!(
-                "{name} has {bytes} bytes instead of {}",
+                "{name} has {bytes} bytes instead of a multiple of {}",
                 size_of::<T>()
             )));
         }
-        let mut value = T::zeroed();
+        let mut values = vec![T::zeroed(); bytes / size_of::<T>()];
         let download = self.gpu.functions.download;
-        // SAFETY: the variable has that size, any bytes are a value of the type, and the call
-        // returns when they are there.
-        Fault::check(unsafe { download((&raw mut value).cast(), address, bytes) })
+        // SAFETY: the variable and the vector have that size, any bytes are values of the type, and
+        // the call returns when they are there.
+        Fault::check(unsafe { download(values.as_mut_ptr().cast(), address, bytes) })
             .map_err(failed())?;
-        Ok(value)
+        Ok(values)
     }
 }
 
@@ -91,12 +91,26 @@ impl Drop for Module {
 pub(super) struct Function {
     name: String,
     handle: FunctionHandle,
+    /// The launches of a call, in order.
+    phases: Vec<Phase>,
+    /// The handle is part of it.
+    module: Arc<Module>,
+}
+
+/// A launch of a kernel.
+#[derive(Debug)]
+struct Phase {
     facts: Facts,
     /// The most blocks that a launch has use for: as many as the GPU runs at a time, where blocks have
     /// scratch or stride over many rows.
     max_grid: u32,
-    /// The handle is part of it.
-    module: Arc<Module>,
+}
+
+impl Phase {
+    /// Blocks of the launch for `rows` rows.
+    fn grid(&self, rows: usize) -> u32 {
+        self.facts.grid(rows, self.max_grid)
+    }
 }
 
 // SAFETY: a handle of the driver, which takes it from any thread that has bound its context.
@@ -115,47 +129,81 @@ impl Function {
         // SAFETY: the pointer is valid for a write, and the module is loaded.
         Fault::check(unsafe { find(&raw mut handle, module.handle, symbol.as_ptr()) })
             .map_err(Fault::about(&name))?;
-        let facts: Facts = module.global(&format!("{name}_facts"))?;
-        check(&name, facts, info.shared_memory)?;
-        if facts.shared_bytes > COMMON_SHARED_MEMORY {
+        let facts: Vec<Facts> = module.global(&format!("{name}_facts"))?;
+        let mut shared_bytes = 0;
+        for &facts in &facts {
+            check(&name, facts, info.shared_memory)?;
+            shared_bytes = shared_bytes.max(facts.shared_bytes);
+        }
+        if shared_bytes > COMMON_SHARED_MEMORY {
             // No more than the GPU has, which the driver gave as an i32.
-            let bytes = facts.shared_bytes as i32;
+            let bytes = shared_bytes as i32;
             let set = gpu.functions.function_attribute;
             // SAFETY: the function is there, and its context is bound.
             Fault::check(unsafe { set(handle, MAX_DYNAMIC_SHARED_BYTES, bytes) })
                 .map_err(Fault::about(&name))?;
         }
-        let max_grid = match (facts.scratch_bytes, facts.persistent) {
-            (0, 0) => MAX_GRID,
-            _ => resident_blocks(gpu, handle, facts, info).map_err(Fault::about(&name))?,
-        };
-        tracing::debug!(?facts, max_grid, "loaded");
-        Ok(Self { name, handle, facts, max_grid, module })
+        let phases = facts.into_iter().map(|facts| {
+            let max_grid = match (facts.scratch_bytes, facts.persistent) {
+                (0, 0) => MAX_GRID,
+                _ => resident_blocks(gpu, handle, facts, info).map_err(Fault::about(&name))?,
+            };
+            tracing::debug!(?facts, max_grid, "loaded");
+            Ok(Phase { facts, max_grid })
+        });
+        let phases = phases.collect::<Result<_>>()?;
+        Ok(Self { name, handle, phases, module })
     }
 
-    /// Blocks of a launch for so many rows.
-    pub(super) fn grid(&self, rows: usize) -> u32 {
-        self.facts.grid(rows, self.max_grid)
+    /// Bytes of scratch for `rows` rows: the most that a phase uses.
+    pub(super) fn scratch_bytes(&self, rows: usize) -> u64 {
+        let bytes =
+            |phase: &Phase| u64::from(phase.grid(rows)) * u64::from(phase.facts.scratch_bytes);
+        self.phases.iter().map(bytes).max().unwrap_or(0)
     }
 
-    /// Bytes of scratch for so many blocks.
-    pub(super) fn scratch_bytes(&self, grid: u32) -> u64 {
-        u64::from(grid) * u64::from(self.facts.scratch_bytes)
+    /// Bytes of the workspace for `rows` rows.
+    pub(super) fn workspace_bytes(&self, rows: usize) -> u64 {
+        let row_bytes = self.phases.first().map_or(0, |phase| phase.facts.row_bytes);
+        (rows as u64).saturating_mul(u64::from(row_bytes))
     }
 
-    /// Queues the kernel. The context is bound to the calling thread.
+    /// Bytes of counters, which are zero when a call begins.
+    pub(super) fn counters_bytes(&self) -> u64 {
+        if self.phases.len() > 1 { COUNTERS_BYTES } else { 0 }
+    }
+
+    /// Queues the phases of the kernel. The context is bound to the calling thread.
     ///
     /// # Safety
     /// The addresses of the operands are those of memory of this stream, as much of it as the
-    /// kernel uses for so many rows and so many blocks; memory that it writes is not used
-    /// otherwise.
+    /// kernel uses for `rows` rows; memory that it writes is not used otherwise.
     pub(super) unsafe fn launch(
         &self,
         stream: StreamHandle,
+        rows: usize,
+        mut operands: RawOperands,
+    ) -> Result<()> {
+        for (index, phase) in self.phases.iter().enumerate() {
+            operands.phase = index as u64;
+            // SAFETY: the caller's, for every phase.
+            unsafe { self.launch_phase(stream, phase, phase.grid(rows), operands) }?;
+        }
+        Ok(())
+    }
+
+    /// Queues a phase of the kernel.
+    ///
+    /// # Safety
+    /// As [`launch`](Self::launch), for `grid` blocks.
+    unsafe fn launch_phase(
+        &self,
+        stream: StreamHandle,
+        phase: &Phase,
         grid: u32,
         mut operands: RawOperands,
     ) -> Result<()> {
-        let Facts { threads, shared_bytes, cluster, .. } = self.facts;
+        let Facts { threads, shared_bytes, cluster, .. } = phase.facts;
         // Measured: 5 % faster with clusters of four whose blocks are spread.
         let mut attributes = [driver::cluster(cluster), driver::balanced_clusters()];
         let config = LaunchConfig {
@@ -205,8 +253,8 @@ fn resident_blocks(
 
 /// Checks what a kernel says about itself against what the GPU has.
 fn check(kernel: &str, facts: Facts, available: u32) -> Result<()> {
-    let Facts { threads, shared_bytes: needed, rows_per_block, scratch_bytes, persistent, cluster } =
-        facts;
+    let Facts { threads, shared_bytes: needed, rows_per_block, scratch_bytes, .. } = facts;
+    let Facts { persistent, cluster, .. } = facts;
     if !(1..=MAX_THREADS).contains(&threads)
         || rows_per_block == 0
         || scratch_bytes % 16 != 0
@@ -257,13 +305,14 @@ mod tests {
         scratch_bytes: 32,
         persistent: 0,
         cluster: 1,
+        row_bytes: 8,
     };
 
     #[test]
-    fn facts_are_six_words() {
-        let words: [u8; 24] = bytemuck::cast([128u32, 65536, 4, 32, 0, 1]);
+    fn launch_structs_match_their_twins() {
+        let words: [u8; 28] = bytemuck::cast([128u32, 65536, 4, 32, 0, 1, 8]);
         assert_eq!(bytemuck::pod_read_unaligned::<Facts>(&words), FACTS);
-        assert_eq!(size_of::<RawOperands>(), 104);
+        assert_eq!(size_of::<RawOperands>(), 128);
     }
 
     #[test]
