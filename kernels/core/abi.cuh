@@ -121,9 +121,10 @@ struct Sequence {
     return {{facts_of<Phases>().phase[0]...}};
   }
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     u32 phase = 0;
-    ((o.phase == phase++ ? Phases::run(o, shared) : (void)0), ...);
+    // Nothing is compared after a phase, so that no register is kept for it.
+    (void)((o.phase == phase++ && (Phases::run(o, shared), true)) || ...);
   }
 };
 

@@ -14,7 +14,7 @@ struct Classify {
   static constexpr u32 THREADS = 128, ROWS = THREADS / 32, SHARED = 0, SCRATCH = 0;
   static constexpr u32 MIN_BLOCKS = 4, PERSISTENT = 0, ROW_BYTES = Plan::ROW_BYTES;
 
-  static __device__ void run(const Operands& o, unsigned char*) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char*) {
     const Plan plan(o);
     const Group<32> group(nullptr);
     for (u64 at = u64(blockIdx.x) * ROWS + threadIdx.x / 32; at < o.rows;

@@ -19,9 +19,12 @@ struct Transform {
   using Exchange = fft::Exchange<P>;
   unsigned char* points;
 
-  // The thread's number, which the compiler does not keep: registers have no room for what follows
-  // from it beside 16 points.
+  // The thread's number, or another one, which the compiler does not know to be the same each time:
+  // registers have no room for what follows from it beside 16 points.
   GPUINT_DEVICE u32 thread() const { return Exchange(points).thread; }
+  GPUINT_DEVICE u32 anew(u32 x) const {
+    return x + *static_cast<volatile u32*>(Exchange::zero(points));
+  }
   GPUINT_DEVICE static void sync(GPUINT_SITE) { Exchange::sync(GPUINT_PASS_SITE); }
 
   // Transforms the number of digits lowest .. lowest + P of `limbs` and `top` t^P, or, if it is

@@ -50,7 +50,7 @@ struct Divide {
   static constexpr u32 SHARED = round_up(NEXT + limbs_bytes(HALF), 128);
   static constexpr u32 SCRATCH = 2 * P * sizeof(Complex);
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     Divide(o, shared).divide_rows();
   }
 
@@ -91,8 +91,9 @@ struct Divide {
     return Shifted(plan.divisor(state().row), S::N, state().distance);
   }
   GPUINT_DEVICE Complex* spectrum(u32 index) const {
-    return reinterpret_cast<Complex*>(plan.o.scratch + u64(blockIdx.x) * SCRATCH) + index * P +
-           thread();
+    return reinterpret_cast<Complex*>(plan.o.scratch +
+                                      u64(transform().anew(blockIdx.x)) * SCRATCH) +
+           index * P + thread();
   }
 
   GPUINT_DEVICE void divide_rows() {

@@ -33,7 +33,7 @@ struct DivideLong {
   static constexpr u32 SPECTRA = (Plan::MOST_PIECES + 2) * P * sizeof(Complex);
   static constexpr u32 SCRATCH = SPECTRA + round_up(4 * (S::N + MOST_STEPS + 1), 16);
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     DivideLong(o, shared).divide_rows();
   }
 
@@ -77,7 +77,7 @@ struct DivideLong {
     return Shifted(plan.divisor(state().row), S::N, state().distance);
   }
   GPUINT_DEVICE unsigned char* scratch() const {
-    return plan.o.scratch + u64(blockIdx.x) * SCRATCH;
+    return plan.o.scratch + u64(transform().anew(blockIdx.x)) * SCRATCH;
   }
   GPUINT_DEVICE u32* rest() const { return reinterpret_cast<u32*>(scratch() + SPECTRA); }
   // 0: of X, 1: of Q, 2 + k: of window k.
@@ -86,12 +86,13 @@ struct DivideLong {
   }
 
   GPUINT_DEVICE void divide_rows() {
-    const u32 longs = plan.count(Plan::LONG), total = longs + plan.count(Plan::DIRECT);
     if (threadIdx.x == 0) *F::Exchange::zero(shared + POINTS) = 0;
     GPUINT_UNROLL(1)
-    for (u32 index = blockIdx.x; index < total; index = state().next) {
+    for (u32 index = blockIdx.x; index < plan.count(Plan::LONG) + plan.count(Plan::DIRECT);
+         index = state().next) {
       sync();
       if (threadIdx.x == 0) {
+        const u32 longs = plan.count(Plan::LONG);
         const u32 row =
             index < longs ? plan.list(Plan::LONG)[index] : plan.list(Plan::DIRECT)[index - longs];
         const uint2 bits = plan.lengths()[row];

@@ -32,7 +32,7 @@ struct Newton {
 
   // Of a row: words, of which the last is 0; points and columns; limbs of the divisor, then of E and
   // of the result; the reciprocal.
-  static constexpr u32 CARRY = 24, ROW = 25, WANTED = 26, LEAD = 27, ZERO = 31;
+  static constexpr u32 CARRY = 24, FIRST = 25, ROW = 26, WANTED = 27, LEAD = 28, ZERO = 31;
   static constexpr u32 POINTS = 4 * (ZERO + 1), DIVISOR = POINTS + P * sizeof(Complex);
   static constexpr u32 INVERSE = DIVISOR + limbs_bytes(P), END = INVERSE + limbs_bytes(P / 2);
   // Rows of a warp stand in different banks.
@@ -43,16 +43,26 @@ struct Newton {
   // The least class that has more digits.
   static constexpr u32 LEAST_CLASS = 2 * P < Plan::SMALLEST ? 0 : fft::log2_of(2 * P / Plan::SMALLEST);
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Plan plan(o);
+    unsigned char* const own = shared + threadIdx.x / F::THREADS * STRIDE;
+    // What is the same for all threads of a row takes no registers.
+    volatile u32* const state = reinterpret_cast<u32*>(own);
+    if (threadIdx.x % F::THREADS == 0) state[ZERO] = 0;
     GPUINT_UNROLL(1)
     for (u32 first = blockIdx.x * ROWS; first < plan.rows_from(LEAST_CLASS);
-         first += gridDim.x * ROWS) {
-      const u32 total = plan.rows_from(LEAST_CLASS);
-      const u32 index = first + threadIdx.x / F::THREADS, next = index + gridDim.x * ROWS;
-      if (next < total) prefetch(plan, plan.row_from_top(next));
-      refine(plan, plan.row_from_top(min_of(index, total - 1)), index < total,
-             shared + threadIdx.x / F::THREADS * STRIDE);
+         first = state[FIRST] + gridDim.x * ROWS) {
+      F::sync();
+      if (threadIdx.x % F::THREADS == 0) {
+        const u32 total = plan.rows_from(LEAST_CLASS), index = first + threadIdx.x / F::THREADS;
+        state[FIRST] = first;
+        state[ROW] = plan.row_from_top(min_of(index, total - 1));
+        state[WANTED] = index < total ? 1 : 0;
+      }
+      F::sync();
+      const u32 next = first + gridDim.x * ROWS + threadIdx.x / F::THREADS;
+      if (next < plan.rows_from(LEAST_CLASS)) prefetch(plan, plan.row_from_top(next));
+      refine(plan, own);
     }
   }
 
@@ -67,18 +77,16 @@ struct Newton {
   }
 
   // All threads of a block; nothing is written where the row is not wanted.
-  GPUINT_DEVICE static void refine(const Plan& plan, u32 row, bool wanted, unsigned char* own) {
+  GPUINT_DEVICE static void refine(const Plan& plan, unsigned char* own) {
     const F transform{own + POINTS};
     u32* const words = reinterpret_cast<u32*>(own);
     i64* const columns = reinterpret_cast<i64*>(own + POINTS);
     u32* const divisor = reinterpret_cast<u32*>(own + DIVISOR);
     u32* const inverse = reinterpret_cast<u32*>(own + INVERSE);
-    u32 thread = threadIdx.x % F::THREADS;
-    // What is the same for all threads of a row takes no registers.
     volatile u32* const state = words;
-    F::sync();
-    if (thread == 0) state[ROW] = row, state[WANTED] = wanted ? 1 : 0, state[ZERO] = 0;
+    u32 thread = transform.thread();
     {
+      const u32 row = state[ROW];
       const Shifted v(plan.divisor(row), S::N, 32 * S::N - plan.lengths()[row].x);
       const u32* const x = plan.inverse(row, P / 2);
       copy<16, F::THREADS>(
@@ -104,7 +112,7 @@ struct Newton {
       const fft::Last last =
           transform.forward(x, step == 0 ? inverse : divisor, step == 1 ? 1 : 0, step == 1, top);
       Complex* const spectrum =
-          reinterpret_cast<Complex*>(plan.o.scratch + u64(blockIdx.x) * SCRATCH) +
+          reinterpret_cast<Complex*>(plan.o.scratch + u64(transform.anew(blockIdx.x)) * SCRATCH) +
           threadIdx.x / F::THREADS * P + transform.thread();
       if (step == 0) {
         F::store(spectrum, x);

@@ -26,7 +26,7 @@ struct Seed {
   static constexpr u32 SHARED = ROWS * SLOT * 4, SCRATCH = 0;
   static constexpr u32 MIN_BLOCKS = 4, PERSISTENT = 0, ROW_BYTES = Plan::ROW_BYTES;
 
-  static __device__ void run(const Operands& o, unsigned char* shared) {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Plan plan(o);
     u32* const quotient = reinterpret_cast<u32*>(shared) + threadIdx.x / LANES * SLOT;
     const u32 total = plan.rows_from(0);
