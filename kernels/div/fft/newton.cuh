@@ -32,7 +32,8 @@ struct Newton {
 
   // Of a row: words, of which the last is 0; points and columns; limbs of the divisor, then of E and
   // of the result; the reciprocal.
-  static constexpr u32 CARRY = 24, FIRST = 25, ROW = 26, WANTED = 27, LEAD = 28, ZERO = 31;
+  static constexpr u32 CARRY = 24, FIRST = 25, ROW = 26, WANTED = 27, LEAD = 28, NEXT = 29;
+  static constexpr u32 ZERO = 31;
   static constexpr u32 POINTS = 4 * (ZERO + 1), DIVISOR = POINTS + P * sizeof(Complex);
   static constexpr u32 INVERSE = DIVISOR + limbs_bytes(P), END = INVERSE + limbs_bytes(P / 2);
   // Rows of a warp stand in different banks.
@@ -48,25 +49,37 @@ struct Newton {
     unsigned char* const own = shared + threadIdx.x / F::THREADS * STRIDE;
     // What is the same for all threads of a row takes no registers.
     volatile u32* const state = reinterpret_cast<u32*>(own);
-    if (threadIdx.x % F::THREADS == 0) state[ZERO] = 0;
+    const bool chooses = threadIdx.x % F::THREADS == 0;
+    if (chooses) state[ZERO] = 0, state[FIRST] = blockIdx.x * ROWS;
     GPUINT_UNROLL(1)
-    for (u32 first = blockIdx.x * ROWS; first < plan.rows_from(LEAST_CLASS);
-         first = state[FIRST] + gridDim.x * ROWS) {
+    while (true) {
       F::sync();
-      if (threadIdx.x % F::THREADS == 0) {
-        const u32 total = plan.rows_from(LEAST_CLASS), index = first + threadIdx.x / F::THREADS;
-        state[FIRST] = first;
-        state[ROW] = plan.row_from_top(min_of(index, total - 1));
-        state[WANTED] = index < total ? 1 : 0;
-      }
+      if (chooses) choose(plan, state);
       F::sync();
-      const u32 next = first + gridDim.x * ROWS + threadIdx.x / F::THREADS;
-      if (next < plan.rows_from(LEAST_CLASS)) prefetch(plan, plan.row_from_top(next));
+      if (state[ROW] == NONE) break;
+      prefetch(plan, state[NEXT]);
       refine(plan, own);
     }
   }
 
  private:
+  static constexpr u32 NONE = ~0u;
+
+  // The row that is refined, and the one after it, of which a warp may have fewer than it has room
+  // for: then it does the last one again, and writes nothing.
+  GPUINT_DEVICE static void choose(const Plan& plan, volatile u32* state) {
+    const u32 first = state[FIRST], total = plan.rows_from(LEAST_CLASS);
+    if (first >= total) {
+      state[ROW] = NONE;
+      return;
+    }
+    const u32 index = first + threadIdx.x / F::THREADS;
+    state[FIRST] = first + gridDim.x * ROWS;
+    state[ROW] = plan.row_from_top(min_of(index, total - 1));
+    state[NEXT] = plan.row_from_top(min_of(index + gridDim.x * ROWS, total - 1));
+    state[WANTED] = index < total ? 1 : 0;
+  }
+
   GPUINT_DEVICE static void prefetch(const Plan& plan, u32 row) {
     const u32 from = plan.lengths()[row].x / 32;
     const u32 *const v = plan.divisor(row), *const x = plan.inverse(row, P / 2);
