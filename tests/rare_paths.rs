@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_char};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Batch, Blocked, Classical, Device, Division, Divisor, GpuUint, Kernels, Mult, Ntt, Result,
+    Batch, Blocked, Classical, Device, Division, Divisor, Fft, GpuUint, Kernels, Mult, Ntt, Result,
     ShiftedInverse, TensorCore,
 };
 use gpuint_testkit::operands::{DIVISIONS, Family, PRODUCTS, Row, SUMS, rows};
@@ -139,6 +139,16 @@ fn structured_operands_take_rare_paths() {
     });
     takes("Blocked, 65536 bits", &with("QuotientCarry"), |device| {
         divide::<GpuUint<65536>, Blocked<Classical>>(device, 600)
+    });
+    let by_transforms = [
+        ("FftSeedAddBack", 100),
+        ("FftCarryRuns", 100),
+        ("FftCompared", 10),
+        ("FftNoQuotient", 1),
+        ("FftSecondSubtraction", 10),
+    ];
+    takes("Blocked<Fft>, 32768 bits", &by_transforms, |device| {
+        divide::<GpuUint<32768>, Blocked<Fft>>(device, 2000)
     });
     takes("ShiftedInverse, 1024 bits, u16", &with("WholeQuotientCarry"), |device| {
         divide::<GpuUint<1024, 4, u16>, ShiftedInverse<Classical>>(device, 10_000)

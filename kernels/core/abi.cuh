@@ -90,9 +90,9 @@ struct FactsOfPhases {
 template <class Operation>
 __host__ __device__ constexpr auto facts_of() {
   if constexpr (phases_of<Operation>(0) == 1)
-    return FactsOfPhases<1>{{{Operation::THREADS, Operation::SHARED, Operation::ROWS,
-                              Operation::SCRATCH, Operation::PERSISTENT, cluster_of<Operation>(0),
-                              row_bytes_of<Operation>(0)}}};
+    return FactsOfPhases<1>{
+        {{Operation::THREADS, Operation::SHARED, Operation::ROWS, Operation::SCRATCH,
+          Operation::PERSISTENT, cluster_of<Operation>(0), row_bytes_of<Operation>(0)}}};
   else
     return Operation::facts();
 }
@@ -139,9 +139,9 @@ GPUINT_DEVICE void set_status(u64* status, u64 row) { atomicMin(status, row); }
 
 // GPUINT_KERNEL(name, Operation): the kernel `name` that runs `Operation::run`, and its facts.
 #if defined(GPUINT_SIMT)
-#define GPUINT_KERNEL(name, ...)                                                             \
-  static constexpr auto name##_facts = ::gpuint::facts_of<__VA_ARGS__>();                    \
-  static const ::gpuint::simt::Registrar name##_registrar{                                   \
+#define GPUINT_KERNEL(name, ...)                                          \
+  static constexpr auto name##_facts = ::gpuint::facts_of<__VA_ARGS__>(); \
+  static const ::gpuint::simt::Registrar name##_registrar{                \
       #name, &__VA_ARGS__::run, name##_facts.phase, ::gpuint::phases_of<__VA_ARGS__>(0)};
 #else
 #define GPUINT_KERNEL(name, ...)                                                              \

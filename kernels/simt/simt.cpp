@@ -64,9 +64,9 @@ bool launch_phase(const char* name, Run run, const Facts& facts, const Operands&
   scratch.poison(SCRATCH_PATTERN);
   Operands own = operands;
   own.scratch = scratch.data();
-  const Launch launch{name,          run,                &own,
-                      facts.threads, facts.shared_bytes, static_cast<u32>(grid),
-                      facts.cluster, options.seed};
+  const Launch launch{
+      name,          run,         &own, facts.threads, facts.shared_bytes, static_cast<u32>(grid),
+      facts.cluster, options.seed};
   if (!run_grid(launch, options.host_threads, stats, message)) return false;
   long long offset = 0;
   if (!scratch.is_overrun(offset)) return true;

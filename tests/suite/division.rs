@@ -2,8 +2,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Karatsuba, Kernels, Mask,
-    Result, ShiftedInverse, TensorCore,
+    Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Fft, Karatsuba, Kernels, Mask,
+    Op, Product, Quotient, Result, ShiftedInverse, TensorCore,
 };
 use num_traits::Zero;
 
@@ -113,4 +113,22 @@ impl Check for Structured {
     }
 }
 
-on_every_backend! { structured: Structured, }
+/// Division by cached transforms, at its own widths.
+struct ByTransforms;
+
+impl Check for ByTransforms {
+    const NAME: &str = "div_rem by Blocked<Fft>";
+
+    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+        let is_offered = Quotient::Blocked(Product::Fft).is_offered(Op::DivRem, T::SHAPE);
+        if !is_offered || setting.backend == BackendKind::Cpu {
+            return;
+        }
+        let count = setting.count(ROWS, T::SHAPE);
+        for (_, device, rows) in setting.parts::<T>(DIVISIONS, count) {
+            divide::<T, Blocked<Fft>>("Blocked<Fft>", device, &rows, &expected::<T>(&rows), tally);
+        }
+    }
+}
+
+on_every_backend! { structured: Structured, by_transforms: ByTransforms, }

@@ -1,10 +1,10 @@
-// Transforms of P / 16 threads for one row, products with spectra that are kept, and their columns as
-// integers.
+// Transforms of P / 16 threads for one row, products with spectra that are kept, and their columns
+// as integers.
 //
-// An integer modulo 2^(32 P) + 1 with 2 P digits of 16 bits is a real polynomial modulo t^(2P) + 1 =
-// (t^P - i) (t^P + i) at t = 2^16. Modulo the first factor alone, point j has digit j as its real and
-// digit j + P as its imaginary part. So a product modulo 2^(32 P) + 1 takes two transforms of P points
-// and one back: those of one part in transform/fft.
+// An integer modulo 2^(32 P) + 1 with 2 P digits of 16 bits is a real polynomial modulo t^(2P) + 1
+// = (t^P - i) (t^P + i) at t = 2^16. Modulo the first factor alone, point j has digit j as its real
+// and digit j + P as its imaginary part. So a product modulo 2^(32 P) + 1 takes two transforms of P
+// points and one back: those of one part in transform/fft.
 #pragma once
 #include "div/fft/digits.cuh"
 #include "div/fft/plan.cuh"
@@ -81,8 +81,8 @@ struct Transform {
 };
 
 // The most that a column differs from its integer. The factors of a product have P digits and a top
-// below 2^21, and P or 2 P digits and a top of 2^16: |a| |b| <= 2^30 sqrt((P + 2^12 + 1) (2 P + 16)),
-// and the mean of the factors is no less than the root.
+// below 2^21, and P or 2 P digits and a top of 2^16: |a| |b| <= 2^30 sqrt((P + 2^12 + 1) (2 P +
+// 16)), and the mean of the factors is no less than the root.
 __host__ __device__ constexpr double worst_error(u32 points) {
   return (1 << 30) * (1.5 * points + 2048 + 9) * fft::relative_error(1);
 }

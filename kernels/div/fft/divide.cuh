@@ -1,18 +1,18 @@
 // Blocks of quotient: division of a class's rows with the spectra of divisor and reciprocal kept.
 //
-// V = v 2^s has exactly m = 32 P bits, u is shifted likewise where it is read, and t = m / 2. A block
-// of quotient, with R what is left of u so far, x its next t bits and W = R 2^t + x:
+// V = v 2^s has exactly m = 32 P bits, u is shifted likewise where it is read, and t = m / 2. A
+// block of quotient, with R what is left of u so far, x its next t bits and W = R 2^t + x:
 //     Q = max(0, floor(X floor(R / 2^(t - 16)) / 2^(t + 32)) - 1),   R <- W - Q V
 // THEOREM. If 0 <= R < 32 V, then 0 <= W - Q V < 2.1 V.
-// Proof. X = 2^(t + 16) / nu - e, V = nu 2^m, 1 <= e < 7.1 (newton.cuh). X R / 2^(2t + 16) is R 2^t /
-// V - e R / 2^(m + 16), which takes off less than 7.1 * 32 / 2^16 < 0.004. Rounding R down costs at
-// most X / 2^(t + 32) <= 2^-15, the columns that are left out (below P) at most 2^-6 either way, the
-// floor less than 1, and x / V < 2^(1 - t) comes on top: Q is between W / V - 2.1 and W / V - 0.98,
-// or it is 0 where that is less than 0. QED.
+// Proof. X = 2^(t + 16) / nu - e, V = nu 2^m, 1 <= e < 7.1 (newton.cuh). X R / 2^(2t + 16) is R 2^t
+// / V - e R / 2^(m + 16), which takes off less than 7.1 * 32 / 2^16 < 0.004. Rounding R down costs
+// at most X / 2^(t + 32) <= 2^-15, the columns that are left out (below P) at most 2^-6 either way,
+// the floor less than 1, and x / V < 2^(1 - t) comes on top: Q is between W / V - 2.1 and W / V -
+// 0.98, or it is 0 where that is less than 0. QED.
 //
 // The first R is what stands above the blocks, below 2^(m + 4) < 32 V: so a quotient takes
-// ceil((bits(u) - bits(v) - 4) / t) blocks, or a block less and a few limbs, one by one (reduce.cuh).
-// After the last block the divisor is subtracted once or twice.
+// ceil((bits(u) - bits(v) - 4) / t) blocks, or a block less and a few limbs, one by one
+// (reduce.cuh). After the last block the divisor is subtracted once or twice.
 //
 // R is found modulo 2^m + 1 and modulo 2^32 (resolve.cuh): its top limb, above m bits, is below 32.
 // A block costs two transforms and two back.
@@ -217,8 +217,7 @@ struct Divide {
   GPUINT_DEVICE u32 top_of(u32 step) const {
     if (step == 0) return with_carry(block()[limb_at(HALF)], digit_of(block(), P - 1));
     if (step == 1) return with_carry(0, digit_of(staged(), 2 * P - 1));
-    if (step % 2 != 0)
-      return with_carry(block()[limb_at(HALF + 1)], digit_of(block(), P + 1));
+    if (step % 2 != 0) return with_carry(block()[limb_at(HALF + 1)], digit_of(block(), P + 1));
     return with_carry(digit_of(rest(), 2 * P - 1) + (rest()[limb_at(P)] << 16),
                       digit_of(rest(), 2 * P - 2));
   }
@@ -230,9 +229,8 @@ struct Divide {
     for (u32 i = 0; i < fft::RADIX; ++i) columns()[R::place(own + i * THREADS)] = rounded(x[i].im);
     F::sync();
     u32 limb[8];
-    i64 high = R::template run<false>(columns(), own, words(), limb, 0, [&](u32 i) {
-      return i == 1 && own == 0 ? i64(-1) : i64(0);
-    });
+    i64 high = R::template run<false>(columns(), own, words(), limb, 0,
+                                      [&](u32 i) { return i == 1 && own == 0 ? i64(-1) : i64(0); });
     // The one column beyond the transform: the tops of both factors.
     high += i64(top) * state().lead;
     if (high < 0) {

@@ -1,15 +1,16 @@
 // Division by divisors longer than the largest class, and of rows without blocks.
 //
-// V = v 2^s has h pieces of t = 16 P bits, P the largest class's points. A block of quotient, of one
-// piece, is estimated as in divide.cuh, from the top two pieces of V and of R, whose theorem holds
-// here too: Q is between W / V - 2.1 and W / V - 0.98 or 0. Piece k of Q V comes from Q and the window
-// of pieces k - 1 and k of V, of 2 P digits: columns P and up of their product modulo t^P - i are
-// those of Q V, and what wraps around comes below them (overlap-save: Q has P digits and a top). Only
-// these windows' spectra, X's and that of Q are kept: 1 + h + (3 + h) transforms a block.
+// V = v 2^s has h pieces of t = 16 P bits, P the largest class's points. A block of quotient, of
+// one piece, is estimated as in divide.cuh, from the top two pieces of V and of R, whose theorem
+// holds here too: Q is between W / V - 2.1 and W / V - 0.98 or 0. Piece k of Q V comes from Q and
+// the window of pieces k - 1 and k of V, of 2 P digits: columns P and up of their product modulo
+// t^P - i are those of Q V, and what wraps around comes below them (overlap-save: Q has P digits
+// and a top). Only these windows' spectra, X's and that of Q are kept: 1 + h + (3 + h) transforms a
+// block.
 //
-// R is found modulo 2^(h t), piece by piece from below. What is above follows from the estimate: with
-// f the fraction that Q leaves out, 1 more if Q is not 0, R / V is f within 0.02, R / 2^(h t) is
-// f nu, and the integer nearest to that less R's known fraction is what stands above.
+// R is found modulo 2^(h t), piece by piece from below. What is above follows from the estimate:
+// with f the fraction that Q leaves out, 1 more if Q is not 0, R / V is f within 0.02, R / 2^(h t)
+// is f nu, and the integer nearest to that less R's known fraction is what stands above.
 #pragma once
 #include "div/fft/divide.cuh"
 
@@ -24,8 +25,8 @@ struct DivideLong {
   static constexpr u32 THREADS = F::THREADS, ROWS = 1, MIN_BLOCKS = 512 / THREADS;
   static constexpr u32 PERSISTENT = 1, ROW_BYTES = Plan::ROW_BYTES;
 
-  // Words, of which the last is 0; points and columns; a block of quotient, from limb 1 on, with limbs
-  // above; two pieces of R as it was; the dividend's next limbs.
+  // Words, of which the last is 0; points and columns; a block of quotient, from limb 1 on, with
+  // limbs above; two pieces of R as it was; the dividend's next limbs.
   static constexpr u32 POINTS = 256, BLOCK = POINTS + P * sizeof(Complex);
   static constexpr u32 OLD = BLOCK + limbs_bytes(PIECE), NEXT = OLD + 2 * limbs_bytes(PIECE);
   static constexpr u32 SHARED = round_up(NEXT + limbs_bytes(PIECE), 128);
@@ -40,6 +41,7 @@ struct DivideLong {
  private:
   struct State {
     u32 row, distance, blocks, steps, pieces;
+    u32 block;     // the one above that which is next
     u32 next;      // index of the row after it
     u32 top_limb;  // of V
     u32 lead;      // what stands above the reciprocal's digits
@@ -101,7 +103,7 @@ struct DivideLong {
         s.row = row;
         s.pieces = ceil_div(bits.x, 32 * PIECE);
         s.distance = 32 * PIECE * s.pieces - bits.x;
-        s.blocks = lengths.blocks, s.steps = lengths.steps;
+        s.blocks = lengths.blocks, s.block = lengths.blocks, s.steps = lengths.steps;
       }
       sync();
       if (threadIdx.x == 0) state().next = gridDim.x + atomicAdd(plan.taken(Plan::LONG), 1);
@@ -110,7 +112,11 @@ struct DivideLong {
       if (state().blocks > 0) {
         transform_divisor();
         GPUINT_UNROLL(1)
-        for (u32 b = state().blocks; b-- > 0;) take(b);
+        while (state().block != 0) {
+          take();
+          if (threadIdx.x == 0) state().block -= 1;
+          sync();
+        }
       }
       sync();
       finish();
@@ -194,17 +200,18 @@ struct DivideLong {
   }
 
   // A block of quotient: its estimate, its spectrum, and R piece by piece.
-  GPUINT_DEVICE void take(u32 b) const {
+  GPUINT_DEVICE void take() const {
     sync();
     {
       const u32* const from = rest() + (state().pieces - 1) * PIECE - 1;
       const Shifted u = dividend();
+      const u32 next_limbs = (state().block - 1) * PIECE;
       copy<8, THREADS>(
           thread(), [&](u32 l) { return from[l]; },
           [&](u32 l, u32 limb) { old(1)[limb_at(l)] = limb; });
       if (threadIdx.x == 0) old(1)[limb_at(PIECE)] = from[PIECE];
       copy<8, THREADS>(
-          thread(), [&](u32 l) { return u[b * PIECE + l]; },
+          thread(), [&](u32 l) { return u[next_limbs + l]; },
           [&](u32 l, u32 limb) { next()[limb_at(l)] = limb; });
     }
     sync();
@@ -216,14 +223,14 @@ struct DivideLong {
       u32 top = 0;
       if (phase < 2) {
         const u32* const operand = phase == 0 ? old(1) : block();
-        top = phase == 0 ? with_carry(digit_of(operand, P + 1) +
-                                          (rest()[state().pieces * PIECE] << 16),
-                                      digit_of(operand, P))
-                         : with_carry(operand[limb_at(PIECE + 1)], digit_of(operand, P + 1));
+        top = phase == 0
+                  ? with_carry(digit_of(operand, P + 1) + (rest()[state().pieces * PIECE] << 16),
+                               digit_of(operand, P))
+                  : with_carry(operand[limb_at(PIECE + 1)], digit_of(operand, P + 1));
         const fft::Last last = transform().forward(x, operand, phase == 0 ? 1 : 2, false, top);
         if (phase == 1) {
           F::store(spectrum(1), x);
-          write_quotient(b);
+          write_quotient(state().block - 1);
           continue;
         }
         transform().convolve(x, last, spectrum(0));
@@ -256,9 +263,8 @@ struct DivideLong {
   GPUINT_DEVICE void estimate(u32 top) const {
     const u32 own = thread();
     u32 limb[8];
-    i64 high = R::template run<false>(columns(), own, words(), limb, 0, [&](u32 i) {
-      return i == 1 && own == 0 ? i64(-1) : i64(0);
-    });
+    i64 high = R::template run<false>(columns(), own, words(), limb, 0,
+                                      [&](u32 i) { return i == 1 && own == 0 ? i64(-1) : i64(0); });
     high += i64(top) * state().lead;
     if (own == 0) state().fraction = limb[0], state().negative = high < 0 ? 1 : 0;
     if (high < 0) {
@@ -321,8 +327,8 @@ struct DivideLong {
       GPUINT_UNROLL(4)
       for (u32 i = 0; i < WORD; ++i) {
         const u32 at = l + i + limbs;
-        word[i] = __funnelshift_r(at < length ? left[at] : 0, at + 1 < length ? left[at + 1] : 0,
-                                  bits);
+        word[i] =
+            __funnelshift_r(at < length ? left[at] : 0, at + 1 < length ? left[at + 1] : 0, bits);
       }
       store_word(r + l, word);
     }

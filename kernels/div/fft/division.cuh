@@ -1,18 +1,19 @@
 // DivRem by cached transforms, from 2^15 bits on: rows of any divisor, longer than a transform too.
 //
-// 1. Classes (classify.cuh). v is shifted up to V of exactly m = 32 P bits, P = 512 .. 4096 the least
+// 1. Classes (classify.cuh). v is shifted up to V of exactly m = 32 P bits, P = 512 .. 4096 the
+// least
 //    that holds it; u is shifted likewise where it is read. Rows of a class are a list, and each
 //    kernel has one length of transform.
 // 2. Reciprocals: limb by limb to 64 digits (seed.cuh), then Newton's iteration with transforms of
 //    half the result's digits (newton.cuh).
 // 3. Blocks of quotient of m / 2 bits (divide.cuh): reciprocals and blocks are half as long as the
-//    divisor, so v of N / 2 bits costs 2 + 2 * 4 + 5 (1/2 + 1/4 + ..) = 15 transforms, where blocks as
-//    long as the divisor would cost 18.
+//    divisor, so v of N / 2 bits costs 2 + 2 * 4 + 5 (1/2 + 1/4 + ..) = 15 transforms, where blocks
+//    as long as the divisor would cost 18.
 // 4. Divisors longer than the largest class, in pieces (divide_long.cuh).
 //
-// Products are modulo 2^m + 1. What is above P digits of an operand is an imaginary part of point 0,
-// so there are no guard digits in a transform's length: the reciprocal has one digit and a bit more, R
-// five bits more than V.
+// Products are modulo 2^m + 1. What is above P digits of an operand is an imaginary part of point
+// 0, so there are no guard digits in a transform's length: the reciprocal has one digit and a bit
+// more, R five bits more than V.
 #pragma once
 #include "div/div.cuh"
 #include "div/fft/classify.cuh"
@@ -40,9 +41,9 @@ struct Phases<S, 1024> {
 };
 template <class S>
 struct Phases<S, 2048> {
-  using Type = Sequence<Classify<S>, Seed<S>, Newton<S, 64>, Newton<S, 128>, Newton<S, 256>,
-                        Newton<S, 512>, Newton<S, 1024>, DivideLong<S>, Divide<S, 2048>,
-                        Divide<S, 1024>, Divide<S, 512>>;
+  using Type =
+      Sequence<Classify<S>, Seed<S>, Newton<S, 64>, Newton<S, 128>, Newton<S, 256>, Newton<S, 512>,
+               Newton<S, 1024>, DivideLong<S>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
 };
 template <class S>
 struct Phases<S, 4096> {

@@ -1,15 +1,15 @@
 // Newton's iteration: reciprocals from P + 1 digits of 16 bits and a bit to 2 P + 1.
 //
-// Let p = 16 P, nu = V / 2^n in [1/2, 1) and X = 2^(p + 16) / nu - e. With D = floor(V / 2^(n - 2p -
-// 16)) + 1, that is D = (nu + d) 2^(2p + 16), 0 < d <= 2^-(2p + 16):
+// Let p = 16 P, nu = V / 2^n in [1/2, 1) and X = 2^(p + 16) / nu - e. With D = floor(V / 2^(n - 2p
+// - 16)) + 1, that is D = (nu + d) 2^(2p + 16), 0 < d <= 2^-(2p + 16):
 //     E = 2^(3p + 32) - D X = (nu + d) e 2^(2p + 16) - d 2^(3p + 32) / nu
 //     X' = X 2^p + floor(X floor(E / 2^p) / 2^(p + 32)) - 2
 // THEOREM. If 1 <= e < 7.1, then 0 < E < 2^(2p + 19), and X' = 2^(2p + 16) / nu - e' with 1 <= e' <
 // 7.1.
-// Proof. d 2^(3p + 32) / nu <= 2^(p + 17) < nu 2^(2p + 16). X E / 2^(2p + 32) = e 2^p (1 + d / nu) -
-// d 2^(2p + 16) / nu^2 - e E / 2^(2p + 32): the second term is at most 4, the third below 7.1^2 / 2^16
-// < 0.001, and d e 2^p / nu below 2^-p. The floor of E costs X / 2^(p + 32) <= 2^-15, the other less
-// than 1, and columns below P, which are left out, at most 2^-6 either way (below). QED.
+// Proof. d 2^(3p + 32) / nu <= 2^(p + 17) < nu 2^(2p + 16). X E / 2^(2p + 32) = e 2^p (1 + d / nu)
+// - d 2^(2p + 16) / nu^2 - e E / 2^(2p + 32): the second term is at most 4, the third below 7.1^2 /
+// 2^16 < 0.001, and d e 2^p / nu below 2^-p. The floor of E costs X / 2^(p + 32) <= 2^-15, the
+// other less than 1, and columns below P, which are left out, at most 2^-6 either way (below). QED.
 //
 // E is found modulo 2^(2p) + 1, where 2^(3p + 32) is -2^(p + 32), and modulo 2^32 (resolve.cuh): it
 // is below 2^19 of the modulus. A product's columns are at most 2^30 P <= 2^42 each: those below P
@@ -30,8 +30,8 @@ struct Newton {
   static constexpr u32 ROWS = F::THREADS < 32 ? 32 / F::THREADS : 1;
   static constexpr u32 THREADS = F::THREADS * ROWS, MIN_BLOCKS = 512 / THREADS;
 
-  // Of a row: words, of which the last is 0; points and columns; limbs of the divisor, then of E and
-  // of the result; the reciprocal.
+  // Of a row: words, of which the last is 0; points and columns; limbs of the divisor, then of E
+  // and of the result; the reciprocal.
   static constexpr u32 CARRY = 24, FIRST = 25, ROW = 26, WANTED = 27, LEAD = 28, NEXT = 29;
   static constexpr u32 ZERO = 31;
   static constexpr u32 POINTS = 4 * (ZERO + 1), DIVISOR = POINTS + P * sizeof(Complex);
@@ -42,7 +42,8 @@ struct Newton {
   static constexpr u32 PERSISTENT = 1, ROW_BYTES = Plan::ROW_BYTES;
 
   // The least class that has more digits.
-  static constexpr u32 LEAST_CLASS = 2 * P < Plan::SMALLEST ? 0 : fft::log2_of(2 * P / Plan::SMALLEST);
+  static constexpr u32 LEAST_CLASS =
+      2 * P < Plan::SMALLEST ? 0 : fft::log2_of(2 * P / Plan::SMALLEST);
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Plan plan(o);
@@ -140,14 +141,12 @@ struct Newton {
           columns[R::place(thread + i * F::THREADS)] = -rounded(x[i].re);
           columns[R::place(P + thread + i * F::THREADS)] = -rounded(x[i].im);
         }
-        const u32 low =
-            0 - ((digit_of(divisor, 1) | digit_of(divisor, 2) << 16) + 1) * inverse[0];
+        const u32 low = 0 - ((digit_of(divisor, 1) | digit_of(divisor, 2) << 16) + 1) * inverse[0];
         F::sync();
         u32 limb[16];
-        const i64 above =
-            R::template run<true>(columns, thread, words, limb, low, [&](u32 i) {
-              return 16 * thread + i == P / 2 + 1 ? i64(-1) : i64(0);
-            });
+        const i64 above = R::template run<true>(columns, thread, words, limb, low, [&](u32 i) {
+          return 16 * thread + i == P / 2 + 1 ? i64(-1) : i64(0);
+        });
         GPUINT_ASSERT(above >= 0 && above < 1 << 19, "E is positive and below 2^(2p + 19)");
         if (thread >= F::THREADS / 2) {
           GPUINT_UNROLL(4)
@@ -163,11 +162,10 @@ struct Newton {
           columns[R::place(thread + i * F::THREADS)] = rounded(x[i].im);
         F::sync();
         u32 limb[8];
-        const i64 high =
-            R::template run<false>(
-                columns, thread, words, limb, 0,
-                [&](u32 i) { return i == 1 && thread == 0 ? i64(-2) : i64(0); }) +
-            i64(top) * state[LEAD];
+        const i64 high = R::template run<false>(
+                             columns, thread, words, limb, 0,
+                             [&](u32 i) { return i == 1 && thread == 0 ? i64(-2) : i64(0); }) +
+                         i64(top) * state[LEAD];
         GPUINT_ASSERT(high >= 0, "the correction is positive");
         // Limb 0 is below the result, the upper half of `high` above its P / 2 limbs.
         GPUINT_UNROLL(2)

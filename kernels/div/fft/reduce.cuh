@@ -9,7 +9,8 @@
 
 namespace gpuint::fft_division {
 
-// rest(l) is a place, divisor(l) a value. The words of Resolve, and one more; all threads of the block.
+// rest(l) is a place, divisor(l) a value. The words of Resolve, and one more; all threads of the
+// block.
 template <u32 THREADS, u32 LIMBS>
 struct Reduce {
   using R = Resolve<THREADS, LIMBS>;
@@ -25,10 +26,9 @@ struct Reduce {
     while (true) {
       sync();
       const double above = rest(length);
-      const double ratio = ((above * BASE + rest(length - 1)) * BASE + rest(length - 2) +
-                            rest(length - 3) / BASE) /
-                           (divisor(length - 1) * BASE + divisor(length - 2) +
-                            divisor(length - 3) / BASE);
+      const double ratio =
+          ((above * BASE + rest(length - 1)) * BASE + rest(length - 2) + rest(length - 3) / BASE) /
+          (divisor(length - 1) * BASE + divisor(length - 2) + divisor(length - 3) / BASE);
       u32 estimate = static_cast<u32>(fmin(ratio * (1 - SLACK), BASE - 1));
       if (estimate == 0) {
         if (ratio < 1 - SLACK || is_less(thread, words, length, rest, divisor)) break;
@@ -74,8 +74,8 @@ struct Reduce {
   // W -= times V but for the limb above; what is to be subtracted from that. To subtract is to add
   // to the complement.
   template <class Rest, class Divisor>
-  GPUINT_DEVICE static u32 subtract(u32 thread, u32* words, u32 length, u32 times,
-                                    const Rest& rest, const Divisor& divisor) {
+  GPUINT_DEVICE static u32 subtract(u32 thread, u32* words, u32 length, u32 times, const Rest& rest,
+                                    const Divisor& divisor) {
     u32 out = 0;
     GPUINT_UNROLL(1)
     for (u32 first = 0; first < length; first += LIMBS * THREADS) {

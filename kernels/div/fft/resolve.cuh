@@ -2,8 +2,8 @@
 //
 // A thread sums 2 LIMBS columns of 16 bits and, limb by limb, further signed numbers. What is left
 // above its limbs, which is less than 2^29 in magnitude, goes to the next thread; so that it is not
-// negative there, every thread hands on 2^29 more, and all but the first start with -2^29. Carries of
-// that addition are found from ballots (core/lookahead.cuh) and from one word of each warp.
+// negative there, every thread hands on 2^29 more, and all but the first start with -2^29. Carries
+// of that addition are found from ballots (core/lookahead.cuh) and from one word of each warp.
 //
 // A sum that is negative or longer than its limbs is a multiple of 2^(32 LIMBS THREADS) off: what
 // stands above them is returned. If a sum is known modulo 2^(32 P) + 1, from its columns, and
@@ -122,7 +122,8 @@ GPUINT_DEVICE void add_at(u32* x, u32 from, u32 limit, u32 value, u32* word, u32
     // Rows of one warp go different ways.
     if (thread == 0 && *word == limit) {
       GPUINT_RARE(FftCarryRuns);
-      for (u32 l = from + 1; ++x[at(l)] == 0; ++l) {}
+      for (u32 l = from + 1; ++x[at(l)] == 0; ++l) {
+      }
     }
     __syncwarp();
   } else {

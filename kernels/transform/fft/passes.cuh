@@ -10,12 +10,12 @@
 // are multiplied as they are,
 //     (a0 + a1 t) (b0 + b1 t) = a0 b0 + w a1 b1 + (a0 b1 + a1 b0) t,
 // since a twelfth level there and back would take more, and w is the rotation of the level before.
-// Four levels are done in registers at a time: columns P / 16 points apart, then P / 256 apart, then
-// 16 in a row. The third pass splits nodes of P / 256 points (16 of 4096, where it has three levels);
-// below 512 points there is no second one. Only the first of the two exchanges concerns all threads.
-// The inverse, of even and
-// of odd points each, is that of the ordinary transform (J. W. Cooley and J. W. Tukey, 1965) from
-// bit-reversed order, then a rotation of points 2 j and 2 j + 1 by -2 j theta / m.
+// Four levels are done in registers at a time: columns P / 16 points apart, then P / 256 apart,
+// then 16 in a row. The third pass splits nodes of P / 256 points (16 of 4096, where it has three
+// levels); below 512 points there is no second one. Only the first of the two exchanges concerns
+// all threads. The inverse, of even and of odd points each, is that of the ordinary transform (J.
+// W. Cooley and J. W. Tukey, 1965) from bit-reversed order, then a rotation of points 2 j and 2 j +
+// 1 by -2 j theta / m.
 //
 // Exactness. Let eps = 2^-53. A complex rounding is a factor 1 + d, |d| <= eps, since it is one in
 // each component. A product with a rotation is cos (1 + d) of (u, v) with tan (1 + d), and one
@@ -229,8 +229,7 @@ GPUINT_DEVICE void inverse(Complex (&x)[RADIX], unsigned char* bytes) {
   GPUINT_UNROLL(16)
   for (u32 i = 0; i < RADIX; ++i) exchange.row(i) = x[i];
   if constexpr (P >= 512) {
-    const Rotations<LEVELS> second(TABLES<P, PARTS>.second,
-                                   exchange.thread % exchange.ROWS / TAIL);
+    const Rotations<LEVELS> second(TABLES<P, PARTS>.second, exchange.thread % exchange.ROWS / TAIL);
     __syncwarp();
     GPUINT_UNROLL(16)
     for (u32 i = 0; i < RADIX; ++i) x[i] = exchange.strided(i);

@@ -71,7 +71,8 @@ struct FftProduct {
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     if (threadIdx.x == 0)
-      *fft::Exchange<fft::POINTS>::zero(shared + EXCHANGE) = 0;  // digits are awaited before it is looked at
+      *fft::Exchange<fft::POINTS>::zero(shared + EXCHANGE) =
+          0;  // digits are awaited before it is looked at
     GPUINT_UNROLL(1)
     for (u64 row = blockIdx.x / CLUSTER; row < o.rows; row += gridDim.x / CLUSTER) {
       Complex x[fft::RADIX];

@@ -1,9 +1,9 @@
 // Twiddles of the transforms of passes.cuh, and their product with a point.
 //
-// Within four levels that begin with theta, the rotations of a level are those of its first node, e(theta /
-// 2^(level+1)), turned by a constant 0 .. 3 sixteenths and whole quarters: four rotations from a
-// table do for 15 nodes. The first pass has the same for all threads, where constant memory may
-// have every one.
+// Within four levels that begin with theta, the rotations of a level are those of its first node,
+// e(theta / 2^(level+1)), turned by a constant 0 .. 3 sixteenths and whole quarters: four rotations
+// from a table do for 15 nodes. The first pass has the same for all threads, where constant memory
+// may have every one.
 #pragma once
 #include "core/math.cuh"
 #include "transform/common.cuh"
