@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::AddAssign;
 
 use crate::class::Class;
 use crate::instr::Program;
@@ -92,6 +93,42 @@ pub struct Counts {
     pub global_atomics: Atomics,
     /// Atomics on shared memory.
     pub shared_atomics: Atomics,
+}
+
+/// Sums up launches; the most barriers of a block are the most of any launch.
+impl AddAssign for Counts {
+    fn add_assign(&mut self, more: Self) {
+        self.blocks += more.blocks;
+        self.warps += more.warps;
+        self.total.add(more.total);
+        self.divergent += more.divergent;
+        for (opcode, executed) in more.opcodes {
+            self.opcodes.entry(opcode).or_default().add(executed);
+        }
+        for (class, executed) in more.classes {
+            self.classes.entry(class).or_default().add(executed);
+        }
+        for (line, executed) in more.lines {
+            self.lines.entry(line).or_default().add(executed);
+        }
+        self.barriers += more.barriers;
+        self.max_barriers_per_block = self.max_barriers_per_block.max(more.max_barriers_per_block);
+        self.shared.loads += more.shared.loads;
+        self.shared.stores += more.shared.stores;
+        self.shared.load_wavefronts += more.shared.load_wavefronts;
+        self.shared.store_wavefronts += more.shared.store_wavefronts;
+        self.global.loads += more.global.loads;
+        self.global.stores += more.global.stores;
+        self.global.sectors_read += more.global.sectors_read;
+        self.global.sectors_written += more.global.sectors_written;
+        for (sum, more) in [
+            (&mut self.global_atomics, more.global_atomics),
+            (&mut self.shared_atomics, more.shared_atomics),
+        ] {
+            sum.warp += more.warp;
+            sum.thread += more.thread;
+        }
+    }
 }
 
 impl Counts {

@@ -115,22 +115,39 @@ pub struct Facts {
     /// Rows that a block takes at a time.
     pub rows_per_block: u32,
     scratch_bytes: u32,
+    /// Bytes of the workspace for each row.
+    row_bytes: u32,
 }
 
 impl Facts {
+    /// Reads the facts of the first phase of a kernel.
     pub fn read(module: &Module, kernel: &str) -> Result<Self> {
+        Ok(Self::of_phases(module, kernel)?[0])
+    }
+
+    /// Reads the facts of all phases of a kernel; there is one at least.
+    fn of_phases(module: &Module, kernel: &str) -> Result<Vec<Self>> {
+        const WORDS: usize = 7;
         let bytes = module.global(&format!("{kernel}_facts"));
         let bytes = bytes.ok_or_else(|| format!("{kernel}: has no facts"))?;
-        let word = |index: usize| -> Result<u32> {
-            let word = bytes.get(4 * index..).and_then(<[u8]>::first_chunk);
-            word.map(|word| u32::from_le_bytes(*word)).ok_or(format!("{kernel}: short facts"))
+        let phases = bytes.chunks_exact(4 * WORDS);
+        if bytes.is_empty() || !phases.remainder().is_empty() {
+            return Err(format!("{kernel}: facts of {} bytes", bytes.len()));
+        }
+        let facts = |phase: &[u8]| {
+            let words = phase
+                .chunks_exact(4)
+                .map(|word| u32::from_le_bytes(word.try_into().expect("chunks have four bytes")));
+            let words: Vec<u32> = words.collect();
+            Self {
+                threads: words[0],
+                shared_bytes: words[1],
+                rows_per_block: words[2],
+                scratch_bytes: words[3],
+                row_bytes: words[6],
+            }
         };
-        Ok(Self {
-            threads: word(0)?,
-            shared_bytes: word(1)?,
-            rows_per_block: word(2)?,
-            scratch_bytes: word(3)?,
-        })
+        Ok(phases.map(facts).collect())
     }
 }
 
@@ -204,23 +221,32 @@ pub struct How {
 
 /// Launches a kernel on memory of its own.
 pub fn run(module: &Module, kernel: &str, given: &Operands, how: How) -> Result<Outcome> {
-    let facts = Facts::read(module, kernel)?;
-    let blocks = given.rows.div_ceil(facts.rows_per_block as usize);
-    let grid = u32::try_from(blocks).unwrap_or(u32::MAX).clamp(1, how.max_grid);
-    let launch = Launch::new(grid, facts.threads)
-        .dynamic_shared(facts.shared_bytes)
-        .seed(how.seed)
-        .checks(how.checks);
-    let scratch = grid as usize * facts.scratch_bytes as usize;
-    launched(module, kernel, given, &launch, scratch).map_err(|error| format!("{kernel}: {error}"))
+    let facts = Facts::of_phases(module, kernel)?;
+    let (mut launches, mut scratch) = (Vec::new(), 0);
+    for facts in &facts {
+        let blocks = given.rows.div_ceil(facts.rows_per_block as usize);
+        let grid = u32::try_from(blocks).unwrap_or(u32::MAX).clamp(1, how.max_grid);
+        let launch = Launch::new(grid, facts.threads)
+            .dynamic_shared(facts.shared_bytes)
+            .seed(how.seed)
+            .checks(how.checks);
+        launches.push(launch);
+        scratch = scratch.max(grid as usize * facts.scratch_bytes as usize);
+    }
+    let workspace = facts[0].row_bytes as usize * given.rows;
+    launched(module, kernel, given, &launches, [scratch, workspace])
+        .map_err(|error| format!("{kernel}: {error}"))
 }
+
+/// Bytes of the counters of a kernel with several phases.
+const COUNTERS: usize = 256;
 
 fn launched(
     module: &Module,
     kernel: &str,
     given: &Operands,
-    launch: &Launch,
-    scratch: usize,
+    launches: &[Launch],
+    sizes: [usize; 2],
 ) -> std::result::Result<Outcome, ptxi::Error> {
     let mut machine = Machine::new(module);
     let mut params = ptxi::Params::new();
@@ -238,12 +264,21 @@ fn launched(
     let mask = if given.mask { Some(machine.alloc_from(&vec![0; mask_bytes])?) } else { None };
     let status = machine.alloc_from(&[0xff; 8])?;
     params = params.u64(given.rows as u64).u64(pointer(mask)).buffer(status);
-    let scratch = if scratch == 0 { None } else { Some(machine.alloc(scratch)?) };
+    let mut memory = [None; 2];
+    for (buffer, bytes) in memory.iter_mut().zip(sizes) {
+        *buffer = if bytes == 0 { None } else { Some(machine.alloc(bytes)?) };
+    }
+    let [scratch, workspace] = memory;
+    let counters = machine.alloc_from(&[0; COUNTERS])?;
     let Params { digit, distance, exponent, joined, broadcast_divisor, broadcast_exponent } =
         given.params;
     params = params.u64(digit).u32(distance).u32(exponent).u32(joined).u32(broadcast_divisor);
     params = params.u32(broadcast_exponent).u32(0).u64(pointer(scratch));
-    let counts = machine.run(kernel, launch, params.as_bytes())?;
+    params = params.u64(pointer(workspace)).buffer(counters);
+    let mut counts = Counts::default();
+    for (phase, launch) in launches.iter().enumerate() {
+        counts += machine.run(kernel, launch, params.clone().u64(phase as u64).as_bytes())?;
+    }
     let bytes = |buffer: Option<Buffer>| {
         buffer.map_or_else(Vec::new, |buffer| machine.read(buffer).to_vec())
     };

@@ -2,8 +2,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Fft, Karatsuba, Kernels, Mask,
-    Op, Product, Quotient, Result, ShiftedInverse, TensorCore,
+    Algorithm, Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Fft, Karatsuba,
+    Kernels, Mask, Op, Product, Result, ShiftedInverse, TensorCore, is_offered,
 };
 use num_traits::Zero;
 
@@ -120,8 +120,8 @@ impl Check for ByTransforms {
     const NAME: &str = "div_rem by Blocked<Fft>";
 
     fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let is_offered = Quotient::Blocked(Product::Fft).is_offered(Op::DivRem, T::SHAPE);
-        if !is_offered || setting.backend == BackendKind::Cpu {
+        let by_fft = Algorithm::Blocked(Product::Fft);
+        if !is_offered(Op::DivRem, by_fft, T::SHAPE) || setting.backend == BackendKind::Cpu {
             return;
         }
         let count = setting.count(ROWS, T::SHAPE);
