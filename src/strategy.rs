@@ -159,8 +159,9 @@ pub struct TensorCore;
 /// integers (`kernels/transform/fft/product.cuh` of the repository; the method of R. Brent, C. Percival and P. Zimmermann,
 /// 2007). Offered for [`wrapping_mul`](crate::Batch::wrapping_mul),
 /// [`mul_lo_hi`](crate::Batch::mul_lo_hi), [`widening_mul`](crate::Batch::widening_mul) and
-/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 65536 bits up to 262144, whatever
-/// the digits and `Q`; it needs a GPU with fast double precision to pay (A100, H100, H200). Elsewhere it is
+/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 65536 bits up to 262144, and for
+/// division in blocks ([`Blocked`]) at powers of two from 32768 to 1048576 bits, whatever the digits and
+/// `Q`. It needs a GPU with fast double precision to pay (A100, H100, H200). Elsewhere it is
 /// [`Classical`]. Results are the same.
 #[derive(Debug, Clone, Copy)]
 pub struct Fft;
