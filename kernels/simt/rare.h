@@ -31,6 +31,7 @@
   X(TileCarries)           /* tile_carries.cuh: a limb of a tile carries */                        \
   X(FusedCarries)          /* modular/tensor/products.cuh: a limb of a sum carries */              \
   X(FusedLongOperands) /* modular/tensor/kernels.cuh: no operand fits the length of the divisor */ \
+  X(ReciprocalAtEnd)   /* modular/tensor/prepare.cuh: a reciprocal has no error to take off */     \
   X(FusedQuotientInDoubt) /* modular/tensor/barrett.cuh: a quotient may be one too small */        \
   X(TransformCarry) /* transform/ntt/product.cuh: what a thread is given runs over its word */     \
   X(FftSeedAddBack) /* div/fft/seed.cuh: the remainder is as long as the divisor */                \

@@ -33,4 +33,10 @@ struct FusedPowerPolicy {
       by_size(TILES, {{2, 16}, {3, 20}, {4, 16}, {8, 12}, {ANY, 8}});
 };
 
+template <u32 TILES>
+struct FusedPreparePolicy {
+  static constexpr u32 ROWS = 4;
+  static constexpr u32 RESIDENT_WARPS = by_size(TILES, {{3, 20}, {6, 16}, {8, 12}, {ANY, 8}});
+};
+
 }  // namespace gpuint

@@ -55,31 +55,6 @@ struct Barrett : P {
     this->template begin_factors<Order::Plain>();
   }
 
-  // Reads a row in global memory moved up by whole limbs.
-  GPUINT_DEVICE void read(const u32* row, u32 limbs, Limbs& x) const {
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < TILES; ++tile) {
-      const u32 k = tile * TILE_LIMBS + this->lane - limbs;
-      x[tile] = k < P::LIMBS ? __ldg(row + k) : 0;  // negative places wrap
-    }
-  }
-
-  // Shifts a row that was read moved up by `shift` / 32 limbs, so that it is multiplied by 2^shift;
-  // returns true if bits were lost.
-  GPUINT_DEVICE bool normalize(const u32* row, Limbs& x) const {
-    if (shift == 0) return false;
-    u32 lost = this->lane == 31 ? __funnelshift_l(x[TILES - 1], 0, shift % 32) : 0;
-    for (u32 k = P::LIMBS - shift / 32 + this->lane; k < P::LIMBS; k += 32) lost |= __ldg(row + k);
-    u32 below = 0;
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < TILES; ++tile) {
-      const u32 turned = __shfl_sync(~0u, x[tile], (this->lane + 31) % 32);
-      x[tile] = __funnelshift_l(this->lane == 0 ? below : turned, x[tile], shift % 32);
-      below = turned;
-    }
-    return __any_sync(~0u, lost != 0) != 0;
-  }
-
   // x shifted down to a row in global memory; x = 0 mod 2^shift.
   GPUINT_DEVICE void store(const Limbs& x, u32* row) const {
     const u32 limbs = shift / 32;
@@ -97,7 +72,7 @@ struct Barrett : P {
   // Puts V and Y, given v as `read` and the reciprocal, in A-form.
   template <class S>
   GPUINT_DEVICE void set_divisor(const FullDivisor<S>& divisor, Limbs& v, const Limbs& y) {
-    normalize(divisor.v, v);
+    this->normalize(divisor.v, shift, v);
     this->template put_a<Order::Plain>(this->for_low(), v);
     this->template put_a<Order::Plain>(this->for_high(), y);
     y_top = this->top_of_tile(y[TILES - 1]);
@@ -123,7 +98,7 @@ struct Barrett : P {
     const u32 top = this->top_of_tile(x[TILES - 1]);
     if (top < *(this->for_low() + 2 * P::LIMBS - 1)) return;
     if (this->template subtract<Order::Plain>(x, this->for_low(), d)) return;
-    copy(d, x);
+    P::copy(d, x);
   }
 
   // x <- x y mod V.
@@ -190,14 +165,9 @@ struct Barrett : P {
       if (this->lane == 0) GPUINT_RARE(FusedQuotientInDoubt);
       Limbs d;
       this->template subtract<Order::Plain>(x, this->for_low(), d);
-      if (static_cast<i32>(this->top_of_tile(d[TILES - 1])) >= 0) copy(d, x);
+      if (static_cast<i32>(this->top_of_tile(d[TILES - 1])) >= 0) P::copy(d, x);
     }
     GPUINT_ASSERT(is_below(x), "r < V");
-  }
-
-  GPUINT_DEVICE static void copy(const Limbs& from, Limbs& to) {
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < TILES; ++tile) to[tile] = from[tile];
   }
 
  private:

@@ -15,6 +15,7 @@
 #include "modular/pow_mod.cuh"
 #include "modular/tensor/barrett.cuh"
 #include "modular/tensor/montgomery.cuh"
+#include "modular/tensor/prepare.cuh"
 #include "tuning/fused_modular.cuh"
 
 namespace gpuint {
@@ -78,10 +79,10 @@ struct FusedProductMod : FusedFrame<S, Policy> {
       mod.sync();  // the rows of the row before are done with
       if (!is_set) mod.set_divisor(divisor, v, reciprocal);
       is_set = o.params.broadcast_divisor != 0;
-      bool is_shifted = !mod.normalize(y_row, y);
+      bool is_shifted = !mod.normalize(y_row, mod.shift, y);
       if (FACTORS == 2 && !is_shifted) {
         mod.read(x_row, divisor.shift / 32, y);
-        is_shifted = !mod.normalize(x_row, y);
+        is_shifted = !mod.normalize(x_row, mod.shift, y);
         if (is_shifted) mod.read(y_row, 0, x);
       }
       if (!is_shifted) mod.read(y_row, 0, y);
@@ -227,6 +228,9 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
   }
 };
 
+template <class S>
+struct Prepare<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedPrepare<S>,
+                                            GroupPrepare<PreparePolicy<S, TensorCore>>>::Type {};
 template <class S>
 struct MulMod<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 2>,
                                            ProductMod<ModularPolicy<S, TensorCore>, 2>>::Type {};

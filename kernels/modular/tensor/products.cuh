@@ -35,7 +35,7 @@ namespace gpuint {
 // Order of the limbs of a number in registers.
 enum class Order { Plain, Turned };
 
-// Shared memory of a warp, in limbs.
+// Shared memory of a warp, in limbs, for numbers of so many tiles and fewer.
 template <u32 TILES>
 struct FusedForms {
   static constexpr u32 LIMBS = TILES * TILE_LIMBS;
@@ -43,7 +43,8 @@ struct FusedForms {
   // tiles read.
   static constexpr u32 BELOW_A = 2 * TILE_LIMBS;
   static constexpr u32 LOW_A = BELOW_A + 2 * LIMBS;
-  static constexpr u32 HIGH_A = LOW_A + 2 * (TILE_LIMBS + 2);
+  static constexpr u32 ABOVE_A = 2 * (TILE_LIMBS + 2);
+  static constexpr u32 HIGH_A = LOW_A + ABOVE_A;
   // Bytes reversed, first of the number one byte higher, then of the number itself. The forms begin
   // half of the banks apart.
   static constexpr u32 BELOW_B = 4, ABOVE_B = 12;
@@ -53,12 +54,12 @@ struct FusedForms {
 
 // A warp's products. SHARED_WIDE: the halves of a wide product read rows and columns together.
 // KEPT: rows of a modulus stay in registers.
-template <u32 TILES, bool SHARED_WIDE_, bool KEPT>
+template <u32 TILES, bool SHARED_WIDE_, bool KEPT, u32 CAPACITY = TILES>
 struct FusedProducts {
   static constexpr bool SHARED_WIDE = SHARED_WIDE_;
   static constexpr u32 UNROLL = KEPT || TILES <= 4 ? 4 : TILES <= 8 ? 2 : 1;
-  using Forms = FusedForms<TILES>;
-  static constexpr u32 LIMBS = Forms::LIMBS;
+  using Forms = FusedForms<CAPACITY>;
+  static constexpr u32 LIMBS = TILES * TILE_LIMBS;
   static constexpr u32 STEPS = TILE_DIGITS / 32;
   using Sums = u32[TILES][4];
   using Limbs = u32[TILES];
@@ -74,6 +75,16 @@ struct FusedProducts {
     sync();
   }
   GPUINT_DEVICE void sync() const { __syncwarp(); }
+
+  // Zeros above numbers for high tiles where longer ones may have stood.
+  GPUINT_DEVICE void clear_above() const {
+    GPUINT_UNROLL(4)
+    for (u32 i = lane; i < Forms::ABOVE_A - 2; i += 32)
+      factor<Order::Turned>()[2 * LIMBS + i] = for_high()[2 * LIMBS + i] = 0;
+    if (lane < Forms::ABOVE_B)
+      columns()[LIMBS + lane] = columns()[Forms::B_FORM + LIMBS + lane] = 0;
+    sync();
+  }
 
   // Limb 0 of the A-forms: of the wide product's factor, and of those of high and low products.
   template <Order O>
@@ -101,12 +112,37 @@ struct FusedProducts {
   // Broadcasts the top limb of a tile.
   GPUINT_DEVICE u32 top_of_tile(u32 limb) const { return __shfl_sync(~0u, limb, 31); }
 
+  // Reads a row in global memory moved up by whole limbs.
+  GPUINT_DEVICE void read(const u32* row, u32 limbs, Limbs& x) const {
+    GPUINT_UNROLL(17)
+    for (u32 tile = 0; tile < TILES; ++tile) {
+      const u32 k = tile * TILE_LIMBS + lane - limbs;
+      x[tile] = k < LIMBS ? __ldg(row + k) : 0;  // negative places wrap
+    }
+  }
+
+  // Shifts a row that was read moved up by `shift` / 32 limbs, so that it is multiplied by 2^shift;
+  // returns true if bits were lost.
+  GPUINT_DEVICE bool normalize(const u32* row, u32 shift, Limbs& x) const {
+    if (shift == 0) return false;
+    u32 lost = lane == 31 ? __funnelshift_l(x[TILES - 1], 0, shift % 32) : 0;
+    for (u32 k = LIMBS - shift / 32 + lane; k < LIMBS; k += 32) lost |= __ldg(row + k);
+    u32 below = 0;
+    GPUINT_UNROLL(17)
+    for (u32 tile = 0; tile < TILES; ++tile) {
+      const u32 turned = __shfl_sync(~0u, x[tile], (lane + 31) % 32);
+      x[tile] = __funnelshift_l(lane == 0 ? below : turned, x[tile], shift % 32);
+      below = turned;
+    }
+    return __any_sync(~0u, lost != 0) != 0;
+  }
+
   // Calls f(tile, k, limb, below) for this lane's limbs: limb k and the one below it, where
   // `beneath` stands below limb 0.
   template <Order O, class F>
   GPUINT_DEVICE void each_limb(const Limbs& x, u32 beneath, F f) const {
     u32 carried = O == Order::Plain ? beneath : top_of_tile(x[TILES - 1]);
-    GPUINT_UNROLL(16)
+    GPUINT_UNROLL(17)
     for (u32 tile = 0; tile < TILES; ++tile) {
       const u32 turned = __shfl_sync(~0u, x[tile], (lane + 31) % 32);
       u32 below = lane == 0 ? carried : turned;
@@ -159,7 +195,7 @@ struct FusedProducts {
     GPUINT_DEVICE explicit KeptRows(const SharedRows& from) {
       GPUINT_UNROLL(4)
       for (u32 step = 0; step < STEPS; ++step) {
-        GPUINT_UNROLL(16)
+        GPUINT_UNROLL(17)
         for (u32 tile = FIRST; tile <= LAST; ++tile)
           from.read(step, tile, rows[step][tile - FIRST]);
       }
@@ -181,7 +217,7 @@ struct FusedProducts {
   GPUINT_DEVICE SharedRows low_rows() const { return rows<Order::Plain>(for_low()); }
 
   GPUINT_DEVICE static void clear(Sums& sums) {
-    GPUINT_UNROLL(16)
+    GPUINT_UNROLL(17)
     for (u32 tile = 0; tile < TILES; ++tile)
       sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0;
   }
@@ -193,13 +229,13 @@ struct FusedProducts {
     GPUINT_UNROLL(UNROLL)
     for (u32 step = 0; step < STEPS; ++step) {
       u32 row[COUNT][4];
-      GPUINT_UNROLL(16)
+      GPUINT_UNROLL(17)
       for (u32 tile = 0; tile < COUNT; ++tile) rows.read(step, tile, row[tile]);
-      GPUINT_UNROLL(16)
+      GPUINT_UNROLL(17)
       for (u32 m = 0; m < COUNT; ++m) {
         const u32* const from = at + (m * TILE_LIMBS + 8 * step);
         const u32 column[2] = {*from, *(from - 1)};
-        GPUINT_UNROLL(16)
+        GPUINT_UNROLL(17)
         for (u32 tile = COUNT; tile-- > m;) ptx::mma(sums[tile], row[tile - m], column);
       }
     }
@@ -212,12 +248,12 @@ struct FusedProducts {
     GPUINT_UNROLL(UNROLL)
     for (u32 step = 0; step < STEPS; ++step) {
       u32 row[TILES + 1][4];
-      GPUINT_UNROLL(16)
+      GPUINT_UNROLL(17)
       for (u32 m = 0; m < TILES; ++m) {
         rows.read(step, TILES - m, row[TILES - m]);
         const u32* const from = at + (m * TILE_LIMBS + 8 * step);
         const u32 column[2] = {*from, *(from - 1)};
-        GPUINT_UNROLL(16)
+        GPUINT_UNROLL(17)
         for (u32 tile = 0; tile <= m; ++tile) ptx::mma(sums[tile], row[TILES + tile - m], column);
       }
       if (step == 0) {
@@ -234,15 +270,15 @@ struct FusedProducts {
     GPUINT_UNROLL(UNROLL)
     for (u32 step = 0; step < STEPS; ++step) {
       u32 row[TILES + 1][4];
-      GPUINT_UNROLL(16)
+      GPUINT_UNROLL(17)
       for (u32 tile = 0; tile <= TILES; ++tile) rows.read(step, tile, row[tile]);
-      GPUINT_UNROLL(16)
+      GPUINT_UNROLL(17)
       for (u32 m = 0; m < TILES; ++m) {
         const u32* const from = at + (m * TILE_LIMBS + 8 * step);
         const u32 column[2] = {*from, *(from - 1)};
-        GPUINT_UNROLL(16)
+        GPUINT_UNROLL(17)
         for (u32 tile = TILES; tile-- > m;) ptx::mma(lower[tile], row[tile - m], column);
-        GPUINT_UNROLL(16)
+        GPUINT_UNROLL(17)
         for (u32 tile = 0; tile <= m; ++tile) ptx::mma(upper[tile], row[TILES + tile - m], column);
       }
       if (step == 0) add_above(at, row, upper);
@@ -254,7 +290,7 @@ struct FusedProducts {
   template <class Value>
   GPUINT_DEVICE u32 resolve(Value value, u32 carry, Limbs& limbs) const {
     u32 overflown = 0;  // bit of each tile
-    GPUINT_UNROLL(16)
+    GPUINT_UNROLL(17)
     for (u32 tile = 0; tile < TILES; ++tile) {
       const u64 v = value(tile);
       const u32 turned = __shfl_sync(~0u, static_cast<u32>(v >> 32), (lane + 31) % 32);
@@ -266,7 +302,7 @@ struct FusedProducts {
     if (!__any_sync(~0u, overflown != 0)) return carry;
     if (lane == 0) GPUINT_RARE(FusedCarries);
     u32 bit = 0;
-    GPUINT_UNROLL(16)
+    GPUINT_UNROLL(17)
     for (u32 tile = 0; tile < TILES; ++tile)
       limbs[tile] = ripple(limbs[tile], (overflown >> tile & 1) != 0, lane, bit);
     return carry + bit;
@@ -277,13 +313,18 @@ struct FusedProducts {
     return u64(a >> 24) * (b >> 8) + u64(a >> 16 & 255) * (b >> 16) + u64(a >> 8 & 255) * (b >> 24);
   }
 
+  GPUINT_DEVICE static void copy(const Limbs& from, Limbs& to) {
+    GPUINT_UNROLL(17)
+    for (u32 tile = 0; tile < TILES; ++tile) to[tile] = from[tile];
+  }
+
   // d = x - z in order O, where z stands in A-form; returns true if z > x. d may be x.
   template <Order O>
   GPUINT_DEVICE bool subtract(const Limbs& x, const u32* z, Limbs& d) const {
     u32 bit = 0;
     bool borrow = false;
     u32 first = 0;
-    GPUINT_UNROLL(16)
+    GPUINT_UNROLL(17)
     for (u32 tile = 0; tile < TILES; ++tile) {
       const u32 minuend = x[tile], subtrahend = z[2 * index<O>(tile) + 1];
       const u32 difference = minuend - subtrahend;
@@ -309,7 +350,7 @@ struct FusedProducts {
   // Of the block above b only the first 13 values of s meet digits.
   GPUINT_DEVICE static void add_above(const u32* at, const u32 (&row)[TILES + 1][4], Sums& upper) {
     const u32 column[2] = {at[LIMBS], *(at + LIMBS - 1)};
-    GPUINT_UNROLL(16)
+    GPUINT_UNROLL(17)
     for (u32 tile = 0; tile < TILES; ++tile) ptx::mma(upper[tile], row[tile], column);
   }
 };
