@@ -53,7 +53,7 @@ struct Product {
       return (FACTORS == 2 ? second_stage : first_stage)[i * STAGE_STRIDE + lane];
     };
     const u64 step = u64(gridDim.x) * ROWS;
-    const u32 record_stride = (o.scalar & ONE_DIVISOR) != 0 ? 0 : Record<S>::LIMBS;
+    const u32 record_stride = o.params.broadcast_divisor != 0 ? 0 : Record<S>::LIMBS;
     const auto bring_factor = [&](u32 i, u64 from, u32* stage) {
       if (from >= o.rows) return;
       bring<S::N>(static_cast<const u32*>(o.in[i]) + from * S::N, S::N,

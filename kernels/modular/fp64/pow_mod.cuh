@@ -80,7 +80,7 @@ struct PowerRow {
   GPUINT_DEVICE Prepared<S> record() const { return Prepared<S>(o, index()); }
   GPUINT_DEVICE const u32* base() const { return input_row<S>(o, 0, index()); }
   GPUINT_DEVICE const u32* exponent() const {
-    return input_row<S>(o, 1, (o.scalar & ONE_EXPONENT) != 0 ? 0 : index());
+    return input_row<S>(o, 1, o.params.broadcast_exponent != 0 ? 0 : index());
   }
   GPUINT_DEVICE bool is_odd() const { return (__ldg(record().v()) & 1) != 0; }
 
