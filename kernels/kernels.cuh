@@ -11,6 +11,7 @@
 #include "linear/div_digit.cuh"
 #include "linear/shift.cuh"
 #include "modular/modular.cuh"
+#include "modular/modular_fp64.cuh"
 #include "modular/pow_mod.cuh"
 #include "modular/tensor/kernels.cuh"
 #include "mul/karatsuba.cuh"

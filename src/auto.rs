@@ -55,7 +55,7 @@ impl Gpu {
     /// Returns true if the kernel suits the GPU.
     fn suits(&self, kernel: KernelId) -> bool {
         let has_units = match kernel.row().algorithm.product() {
-            Some(Product::Fft) => self.has_fast_doubles(),
+            Some(Product::Fft | Product::Fp64) => self.has_fast_doubles(),
             Some(Product::TensorCore) => self.has_fast_bytes(),
             _ => true,
         };

@@ -34,6 +34,6 @@ pub use shape::{
     GpuUint, Kernels, ShapeVisitor, Widen, WideningVisitor, shapes, visit, visit_widening,
 };
 pub use strategy::{
-    Auto, Blocked, Classical, Division, Fft, Karatsuba, Mult, Ntt, ShiftedInverse, Strategy,
+    Auto, Blocked, Classical, Division, Fft, Fp64, Karatsuba, Mult, Ntt, ShiftedInverse, Strategy,
     TensorCore,
 };

@@ -93,11 +93,12 @@ fn missing(op: Op, algorithm: Algorithm, shape: Shape) -> Error {
     }
 }
 
-/// A way to multiply: [`Classical`], [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`] or [`Auto`].
+/// A way to multiply: [`Classical`], [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`], [`Fp64`] or
+/// [`Auto`].
 /// Sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a way to multiply `{T}`",
-    label = "use Classical, Karatsuba, TensorCore, Fft, Ntt or Auto"
+    label = "use Classical, Karatsuba, TensorCore, Fft, Ntt, Fp64 or Auto"
 )]
 pub trait Mult<T: Kernels>: sealed::Sealed {}
 
@@ -179,6 +180,18 @@ pub struct Fft;
 #[derive(Debug, Clone, Copy)]
 pub struct Ntt;
 
+/// Multiplies modulo prepared divisors by the double precision multipliers of the GPU, exactly: digits
+/// of 52 bits, a row to a thread.
+///
+/// Offered for the preparation of a [`Divisor`](crate::Divisor) and for products, squares and powers
+/// modulo it, at multiples of 64 bits from 256 to 1536. It needs a GPU with fast double precision to pay
+/// (A100, H100, H200). Elsewhere it is [`Classical`]. Results are the same.
+///
+/// N. Emmart, F. Zheng and C. Weems, "Faster modular exponentiation using double precision floating
+/// point arithmetic on the GPU", ARITH 2018.
+#[derive(Debug, Clone, Copy)]
+pub struct Fp64;
+
 /// Divides by the whole shifted inverse of the divisor, found by Newton's iteration, with
 /// products by `M`.
 #[derive(Debug, Clone, Copy)]
@@ -203,7 +216,7 @@ macro_rules! products {
         impl<T: Kernels> Mult<T> for $name {}
     )*};
 }
-products!(Classical, Karatsuba, TensorCore, Fft, Ntt);
+products!(Classical, Karatsuba, TensorCore, Fft, Ntt, Fp64);
 
 impl<M: sealed::Sealed> sealed::Sealed for ShiftedInverse<M> {
     const STRATEGY: Strategy = Strategy::ShiftedInverse(M::STRATEGY.product());

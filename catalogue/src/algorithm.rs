@@ -15,12 +15,14 @@ pub enum Product {
     Fft,
     /// Number-theoretic transforms.
     Ntt,
+    /// Digits of 52 bits in double precision.
+    Fp64,
 }
 
 impl Product {
     /// Every multiplication algorithm.
-    pub const ALL: [Self; 5] =
-        [Self::Classical, Self::Karatsuba, Self::TensorCore, Self::Fft, Self::Ntt];
+    pub const ALL: [Self; 6] =
+        [Self::Classical, Self::Karatsuba, Self::TensorCore, Self::Fft, Self::Ntt, Self::Fp64];
 
     /// The algorithm's part of a kernel name.
     #[must_use]
@@ -31,6 +33,7 @@ impl Product {
             Self::TensorCore => "tensor",
             Self::Fft => "fft",
             Self::Ntt => "ntt",
+            Self::Fp64 => "fp64",
         }
     }
 

@@ -55,6 +55,7 @@ inline u32 thread() { return threadIdx.x; }
 inline void prefetch(const void*) {}
 
 inline void copy_async(const void* global, void* shared) { __builtin_memcpy(shared, global, 16); }
+inline void copy_async_limb(const u32* global, u32* shared) { *shared = *global; }
 inline void await_copies() {}
 
 constexpr bool CLUSTERS = true;
@@ -116,6 +117,11 @@ GPUINT_DEVICE void prefetch(const void* global) {
 GPUINT_DEVICE void copy_async(const void* global, void* shared) {
   const u32 to = static_cast<u32>(__cvta_generic_to_shared(shared));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+}
+// The same of 4 bytes.
+GPUINT_DEVICE void copy_async_limb(const u32* global, u32* shared) {
+  const u32 to = static_cast<u32>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(global) : "memory");
 }
 GPUINT_DEVICE void await_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 

@@ -62,6 +62,86 @@ inline long long __double_as_longlong(double value) {
   __builtin_memcpy(&bits, &value, sizeof bits);
   return bits;
 }
+inline double __longlong_as_double(long long bits) {
+  double value;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// a b + c, rounded once, toward zero: in integers, so that neither the host's rounding mode nor its
+// fused multiply-add matters. Operands that are not finite and products that are zero round nothing.
+inline double __fma_rz(double a, double b, double c) {
+  __extension__ using Wide = unsigned __int128;
+  if (!std::isfinite(a) || !std::isfinite(b) || !std::isfinite(c) || a == 0 || b == 0)
+    return std::fma(a, b, c);
+  // x = +- mantissa 2^exponent, 2^52 <= mantissa < 2^53.
+  struct Parts {
+    unsigned long long mantissa;
+    int exponent;
+    bool negative;
+    explicit Parts(double x) {
+      const auto bits = static_cast<unsigned long long>(__double_as_longlong(x));
+      mantissa = bits & ((1ull << 52) - 1), exponent = static_cast<int>(bits >> 52 & 0x7ff);
+      negative = bits >> 63 != 0;
+      if (exponent != 0) {
+        mantissa |= 1ull << 52;
+      } else {
+        const int shift = __builtin_clzll(mantissa) - 11;
+        mantissa <<= shift, exponent = 1 - shift;
+      }
+      exponent -= 1075;
+    }
+  };
+  const Parts x(a), y(b);
+  Wide sum = static_cast<Wide>(x.mantissa) * y.mantissa;  // in [2^104, 2^106)
+  int exponent = x.exponent + y.exponent;
+  bool negative = x.negative != y.negative;
+  if (c != 0) {
+    const Parts z(c);
+    // Both terms in one unit: what is below it decides only whether a difference is 1 less.
+    Wide term = z.mantissa;
+    bool rest = false;
+    const auto cut = [&rest](Wide& value, int bits) {
+      const Wide kept = bits < 128 ? value >> bits : 0;
+      rest = bits < 128 ? (kept << bits) != value : value != 0;
+      value = kept;
+    };
+    const int above = z.exponent - exponent;
+    bool is_product_cut = false;
+    if (above > 73) {
+      cut(sum, above - 73), exponent += above - 73, term <<= 73, is_product_cut = true;
+    } else if (above >= 0) {
+      term <<= above;
+    } else if (above >= -20) {
+      sum <<= -above, exponent += above;
+    } else {
+      sum <<= 20, exponent -= 20, cut(term, -above - 20);
+    }
+    if (negative == z.negative) {
+      sum += term;
+    } else if (is_product_cut || sum < term) {
+      sum = term - sum - (rest ? 1 : 0), negative = z.negative;
+    } else {
+      sum = sum - term - (rest ? 1 : 0);
+    }
+    if (sum == 0) return 0;
+  }
+  // 53 bits, fewer where the result is subnormal.
+  const auto high = static_cast<unsigned long long>(sum >> 64);
+  const int length = high != 0 ? 128 - __builtin_clzll(high)
+                               : 64 - __builtin_clzll(static_cast<unsigned long long>(sum));
+  int shift = length - 53;
+  if (exponent + shift < -1074) shift = -1074 - exponent;
+  const auto mantissa = shift >= 128 ? 0
+                        : shift >= 0 ? static_cast<unsigned long long>(sum >> shift)
+                                     : static_cast<unsigned long long>(sum << -shift);
+  exponent += shift;
+  const int biased = mantissa >> 52 != 0 ? exponent + 1075 : 0;
+  const unsigned long long bits =
+      biased >= 0x7ff ? 0x7fefffffffffffffull
+                      : static_cast<unsigned long long>(biased) << 52 | (mantissa & ((1ull << 52) - 1));
+  return __longlong_as_double(static_cast<long long>(bits | static_cast<unsigned long long>(negative) << 63));
+}
 
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);

@@ -1,0 +1,97 @@
+// Montgomery's products in digits of 52 bits (P. Montgomery, Math. Comp. 44, 1985), for odd n < 2^BITS:
+// x y / R mod n with R = beta^D = 2^L.
+//
+// Rows: sum <- (sum + x y_i + q n) / beta, where q = sum n' mod beta and n' = -1 / n mod beta make the
+// lowest digit 0. A row goes a digit to the right by naming; carries out of columns wait until the end.
+//
+// Lazy residues are below 2 n. As R >= 2^6 2^BITS > 4 n, (x y + q n) / R < 4 n^2 / R + n < 2 n for all
+// q < R: nothing is compared between products. With y = 1 the result is at most n.
+#pragma once
+#include "modular/fp64/digits.cuh"
+
+namespace gpuint::fp64 {
+
+// -1 / n modulo 2^52 for an odd digit: Newton's iteration from 5 bits.
+GPUINT_DEVICE double negative_inverse(u64 n) {
+  u64 x = 3 * n ^ 2;
+  GPUINT_UNROLL()
+  for (u32 i = 0; i < 4; ++i) x *= 2 - n * x;
+  return to_digit(0 - x);
+}
+
+template <u32 D>
+struct Montgomery {
+  Place modulus;   // n, integers: read for each product, and in registers only while it is used
+  double inverse;  // n'
+
+  // x <- x y / R. y: integers.
+  GPUINT_DEVICE void multiply(double (&x)[D], const Place& y) const {
+    // A column that begins in a row gets 2 D low and 2 D high parts until it is complete; at the end,
+    // 2 (t + 1) and 2 t of them are missing in place t. One that is there from the start gets just
+    // these.
+    double n[D];
+    load_digits(modulus, n);
+    u64 sum[D];
+    GPUINT_UNROLL()
+    for (u32 t = 0; t < D; ++t) sum[t] = without(2 * (t + 1), 2 * t);
+    GPUINT_UNROLL(1)
+    for (u32 i = 0; i < D; ++i) {
+      const double factor = to_digit(y[i]);
+      Halves product = multiply_digits(x[0], factor);
+      const u64 column = sum[0] + product.low;
+      const double q = quotient(column);
+      Halves multiple = multiply_digits(n[0], q);
+      const u64 carry = (column + multiple.low) >> DIGIT_BITS;
+      GPUINT_UNROLL()
+      for (u32 t = 1; t < D; ++t) {
+        const u64 above = sum[t] + product.high + multiple.high;
+        product = multiply_digits(x[t], factor), multiple = multiply_digits(n[t], q);
+        sum[t - 1] = above + product.low + multiple.low;
+        if (t == 1) sum[0] += carry;
+      }
+      sum[D - 1] = product.high + multiple.high + without(2 * D, 2 * D);
+    }
+    GPUINT_UNROLL()
+    for (u32 t = 0; t < D; ++t) sum[t] -= without(2 * (t + 1), 2 * t);
+    resolve_columns(sum, x);
+  }
+
+  // x <- x^2 / R. `high`: room for the upper columns of x^2.
+  GPUINT_DEVICE void square(double (&x)[D], const Place& high) const {
+    u64 sum[D];
+    square_columns<D>(x, [&](u32 k, u64 column) {
+      if (k < D)
+        sum[k] = column + without(k + 1, k);
+      else
+        high[k - D] = column;
+    });
+    double n[D];
+    load_digits(modulus, n);
+    GPUINT_UNROLL(1)
+    for (u32 i = 0; i < D; ++i) {
+      const double q = quotient(sum[0]);
+      Halves multiple = multiply_digits(n[0], q);
+      const u64 carry = (sum[0] + multiple.low) >> DIGIT_BITS;
+      GPUINT_UNROLL()
+      for (u32 t = 1; t < D; ++t) {
+        const u64 above = sum[t] + multiple.high;
+        multiple = multiply_digits(n[t], q);
+        sum[t - 1] = above + multiple.low;
+        if (t == 1) sum[0] += carry;
+      }
+      sum[D - 1] = high[i] + multiple.high + without(D, D);
+    }
+    GPUINT_UNROLL()
+    for (u32 t = 0; t < D; ++t) sum[t] -= without(t + 1, t);
+    resolve_columns(sum, x);
+  }
+
+ private:
+  // column n' mod beta.
+  GPUINT_DEVICE double quotient(u64 column) const {
+    return __longlong_as_double(static_cast<i64>(multiply_digits(to_digit(column), inverse).low)) -
+           TWO_52;
+  }
+};
+
+}  // namespace gpuint::fp64

@@ -1,0 +1,66 @@
+// Rows of a warp in shared memory: row r in column r, limbs of 32 bits 33 apart.
+//
+// A row's limbs are copied by neighbouring threads, and its own thread reads them one after another:
+// with 33 limbs from one limb of a row to the next, both reach 32 banks.
+#pragma once
+#include "core/rows.cuh"
+
+namespace gpuint::fp64 {
+
+constexpr u32 WARP = 32;
+constexpr u32 ALL_LANES = ~0u;
+constexpr u32 STAGE_STRIDE = WARP + 1;
+
+// The first of the 32 rows of a warp, and how many of them are there.
+struct WarpRows {
+  u64 first;
+  u32 count;
+  GPUINT_DEVICE WarpRows(u64 first_, u64 rows)
+      : first(first_), count(rows - first_ < WARP ? static_cast<u32>(rows - first_) : WARP) {}
+};
+
+// Calls visit(row, limb) for COUNT limbs of each of 32 rows, in turns of the warp's threads: first 32
+// limbs of a row at a time, then the rest of several rows.
+template <u32 COUNT, class Visit>
+GPUINT_DEVICE void deal_limbs(Visit visit) {
+  constexpr u32 WHOLE = COUNT / WARP * WARP, REST = COUNT % WARP;
+  const u32 lane = ptx::thread() % WARP;
+  GPUINT_UNROLL()
+  for (u32 limb = 0; limb < WHOLE; limb += WARP) {
+    GPUINT_UNROLL(4)
+    for (u32 row = 0; row < WARP; ++row) visit(row, limb + lane);
+  }
+  if constexpr (REST != 0) {
+    GPUINT_UNROLL(4)
+    for (u32 i = 0; i < REST; ++i) {
+      const u32 k = i * WARP + lane;
+      visit(k / REST, WHOLE + k % REST);
+    }
+  }
+}
+
+// Copies COUNT limbs of each row to a stage, asynchronously. Rows begin STRIDE limbs apart, those that
+// are not there are the last one's. `to` must not be in use by any thread of the warp.
+template <u32 COUNT>
+GPUINT_DEVICE void bring(const u32* first_row, u32 stride, u32 rows, u32* to) {
+  deal_limbs<COUNT>([&](u32 row, u32 limb) {
+    ptx::copy_async_limb(first_row + u64(min_of(row, rows - 1)) * stride + limb,
+                         to + limb * STAGE_STRIDE + row);
+  });
+}
+
+// Waits for what the threads of the warp bring.
+GPUINT_DEVICE void await_stages() {
+  ptx::await_copies();
+  __syncwarp();
+}
+
+// Copies COUNT limbs of each row from a stage to consecutive rows.
+template <u32 COUNT>
+GPUINT_DEVICE void take(const u32* from, u32 rows, u32* first_row) {
+  deal_limbs<COUNT>([&](u32 row, u32 limb) {
+    if (row < rows) first_row[row * COUNT + limb] = from[limb * STAGE_STRIDE + row];
+  });
+}
+
+}  // namespace gpuint::fp64
