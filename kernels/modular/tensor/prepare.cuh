@@ -14,8 +14,8 @@
 //       2 e Y / R^2 = eta - 2 eta e / R^2 + 2 (Y + eta) Y (V - W) / R^2 < eta + 2 Y / R.
 //   H loses less than 1 + 255 n / 2^32 (products.cuh), so where E is not 0 it is in [e / R - 4, e /
 //   R - 2]. Therefore D <= 2 e Y / R^2 - 4 Y / R < eta. And D >= 2 e Y / R^2 - 10 with its floors,
-//   where 2 eta e / R^2 < 2 eta^2 / R + 2, since e = V eta + (V - W) Y < R eta + R. Where E is 0, e /
-//   R <= 4, and eta <= 8 already. QED.
+//   where 2 eta e / R^2 < 2 eta^2 / R + 2, since e = V eta + (V - W) Y < R eta + R. Where E is 0, e
+//   / R <= 4, and eta <= 8 already. QED.
 // So an underestimate to p bits, eta < R / 2^p, becomes one to min(2 p - 2, 1024 C - 5). It begins
 // with a limb, floor(2^63 / (v + 1)) for the top limb v of V, to 30 bits. Lengths are chosen from
 // the end: each stage has the fewest tiles that hold what the next one needs.
@@ -78,15 +78,13 @@ struct ReciprocalStage : FusedProducts<TILES, false, false, CAPACITY> {
       Sums sums;
       Base::clear(sums);
       this->add_high(this->template rows<Order::Turned>(a), sums);
-      const u32 carry =
-          this->resolve([&](u32 tile) { return value_of_columns(sums[tile]); }, 0, d);
+      const u32 carry = this->resolve([&](u32 tile) { return value_of_columns(sums[tile]); }, 0, d);
       const u32 guard = __shfl_sync(~0u, d[0], 0);
       if (this->lane == 0) d[0] = static_cast<u32>(Base::top_columns(e[0], y[0]) + carry);
       Limbs doubled;
-      this->template each_limb<Order::Turned>(
-          d, guard, [&](u32 tile, u32, u32 limb, u32 below) {
-            doubled[tile] = __funnelshift_l(below, limb, 1);
-          });
+      this->template each_limb<Order::Turned>(d, guard, [&](u32 tile, u32, u32 limb, u32 below) {
+        doubled[tile] = __funnelshift_l(below, limb, 1);
+      });
       Base::copy(doubled, d);
     }
     // The top limb stands where limb -1 would be.
@@ -124,8 +122,7 @@ struct FusedPrepare {
       u32 bits = 0;
       GPUINT_UNROLL(16)
       for (u32 tile = 0; tile < TILES; ++tile)
-        if (v[tile] != 0)
-          bits = 32 * (tile * TILE_LIMBS + whole.lane + 1) - leading_zeros(v[tile]);
+        if (v[tile] != 0) bits = 32 * (tile * TILE_LIMBS + whole.lane + 1) - leading_zeros(v[tile]);
       bits = __reduce_max_sync(~0u, bits);
       if (bits == 0) {
         if (whole.lane == 0) set_status(o.status, row);
@@ -160,7 +157,8 @@ struct FusedPrepare {
 
   // y, of tiles_for(NEED) tiles in turned order, to NEED bits.
   template <u32 NEED, u32 C>
-  GPUINT_DEVICE static void reciprocal(const Row& whole, const typename Row::Limbs& v, u32 (&y)[C]) {
+  GPUINT_DEVICE static void reciprocal(const Row& whole, const typename Row::Limbs& v,
+                                       u32 (&y)[C]) {
     static_assert(C == tiles_for(NEED), "the fewest tiles");
     u32 top[C];
     GPUINT_UNROLL(17)
@@ -177,7 +175,8 @@ struct FusedPrepare {
       u32 before[C - FEWER];
       reciprocal<BEFORE>(whole, v, before);
       GPUINT_UNROLL(17)
-      for (u32 tile = 0; tile < C; ++tile) y[tile] = tile >= FEWER ? before[tile >= FEWER ? tile - FEWER : 0] : 0;
+      for (u32 tile = 0; tile < C; ++tile)
+        y[tile] = tile >= FEWER ? before[tile >= FEWER ? tile - FEWER : 0] : 0;
       // Only the top limb stands in the lowest tile.
       if (FEWER > 0 && whole.lane == 0) y[0] = before[0], y[FEWER] = 0;
       const ReciprocalStage<C, CAPACITY> stage(whole.arena, whole.lane, top);
