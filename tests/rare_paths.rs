@@ -168,7 +168,12 @@ fn structured_operands_take_rare_paths() {
     });
     let modular = [("ResidueBeyondWords", 10), ("QuotientCarry", 100), ("LastSubtraction", 100)];
     takes("mul_mod, 1024 bits", &modular, |device| multiply_modulo::<GpuUint<1024>>(device, 5000));
-    let fused = [("FusedCarries", 100), ("FusedLongOperands", 10), ("FusedQuotientInDoubt", 100)];
+    let fused = [
+        ("FusedCarries", 10),
+        ("FusedLongOperands", 10),
+        ("FusedQuotientInDoubt", 10),
+        ("ReciprocalAtEnd", 10),
+    ];
     takes("mul_mod, 16384 bits", &fused, |device| multiply_modulo::<GpuUint<16384>>(device, 200));
     takes("div_rem_digit, 1024 bits", &[("DigitSecondCorrection", 100)], |device| {
         divide_by_digit::<GpuUint<1024>>(device, 1000)

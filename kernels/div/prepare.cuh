@@ -54,8 +54,7 @@ struct Record {
   }
   // Words of the reciprocal of a divisor of n words. The kernels of modular/tensor and modular/fp64
   // take it of the whole width, whatever n is.
-  static constexpr bool RECIPROCAL_IS_WHOLE =
-      is_fused_width(S::BITS) || S::WORDS <= PREPARED_BLOCK;
+  static constexpr bool RECIPROCAL_IS_WHOLE = is_fused_width(S::BITS) || S::WORDS <= PREPARED_BLOCK;
   GPUINT_DEVICE static u32 reciprocal_words(u32 n) {
     return (RECIPROCAL_IS_WHOLE ? S::WORDS : longest_block(n)) + 1;
   }

@@ -3,9 +3,9 @@
 // R = 2^32 LIMBS, G = R / 2^32 the weight of the guard limb, n = 4 LIMBS the bytes of a number.
 //
 // Barrett's reduction (P. Barrett, CRYPTO '86) for every divisor v. V = v 2^s is normalized, R / 2
-// <= V < R, and Y a strict underestimate of R^2 / (2V) (prepare.cuh). For T = h R + l < V R:
+// <= V < R, and Y a strict underestimate of R^2 / (2V) (prepare.cuh). For T = h R + l < R^2:
 //     S = floor(h Y / G)           high tiles, base 4: the guard limb and LIMBS limbs
-//     q = floor(2 S / 2^32)        below R, and f / 2^32 the fraction that the floor drops
+//     q = floor(2 S / 2^32)        mod R; f / 2^32 is the fraction that the floor drops
 //     r = l - q V mod R            low tiles
 // S also gets the two products of guard limbs that reach it: of Y below its LIMBS limbs with the
 // top of h, and of the top of l with the top of Y.
@@ -39,7 +39,7 @@ struct FullDivisor {
   GPUINT_DEVICE const u32* y() const { return y_end - S::N; }
 };
 
-// Arithmetic modulo V in plain order. `multiply` takes any residue below R and a factor up to V.
+// Arithmetic modulo V in plain order, of any numbers below R.
 template <class P>
 struct Barrett : P {
   using Limbs = typename P::Limbs;
@@ -91,16 +91,6 @@ struct Barrett : P {
       x[tile] = tile * TILE_LIMBS + this->lane == shift / 32 ? 1u << shift % 32 : 0;
   }
 
-  // Puts x < 2V below V.
-  GPUINT_DEVICE void put_below(Limbs& x) const {
-    Limbs d;
-    // The top limbs say it all, as a rule.
-    const u32 top = this->top_of_tile(x[TILES - 1]);
-    if (top < *(this->for_low() + 2 * P::LIMBS - 1)) return;
-    if (this->template subtract<Order::Plain>(x, this->for_low(), d)) return;
-    P::copy(d, x);
-  }
-
   // x <- x y mod V.
   GPUINT_DEVICE void multiply(Limbs& x) const {
     this->sync();  // the factor is there, and nobody reads the columns any more
@@ -127,7 +117,7 @@ struct Barrett : P {
     reduce(low, x);
   }
 
-  // x <- x R + low mod V, for x < V or x R + low < V R.
+  // x <- x R + low mod V.
   GPUINT_DEVICE void reduce(const Limbs& low, Limbs& x) const {
     const u32 top = this->top_of_tile(x[TILES - 1]);
     const u32 guard = this->top_of_tile(low[TILES - 1]);

@@ -2,7 +2,7 @@
 // residues in registers from product to product (barrett.cuh, montgomery.cuh).
 //
 // A product of two operands of any length is one of Barrett's: b is shifted up with v, and T = a b
-// 2^s < V R leaves T mod V = 2^s (a b mod v). If neither operand fits the length of v, b stays as
+// 2^s < R^2 leaves T mod V = 2^s (a b mod v). If neither operand fits the length of v, b stays as
 // it is, and a second product by 2^s follows.
 //
 // Powers of odd moduli are Montgomery's: Barrett's reduction of a R gives the first residue, and
@@ -86,13 +86,12 @@ struct FusedProductMod : FusedFrame<S, Policy> {
         if (is_shifted) mod.read(y_row, 0, x);
       }
       if (!is_shifted) mod.read(y_row, 0, y);
-      mod.put_below(y);
       GPUINT_UNROLL(1)
       for (;; is_shifted = true) {
         mod.set_factor(y);
         mod.multiply(x);
         if (is_shifted) break;
-        GPUINT_RARE(FusedLongOperands);
+        if (mod.lane == 0) GPUINT_RARE(FusedLongOperands);
         mod.set_one(y);
       }
       mod.store(x, output_row<S>(o, 0, row));
@@ -151,7 +150,6 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
       barrett.read(divisor.y(), 0, reciprocal);
       barrett.read(input_row<S>(o, 0, row), 0, x);
       barrett.set_divisor(divisor, v, reciprocal);
-      barrett.put_below(x);
       if (__ldg(divisor.v) % 2 != 0) {
         const Limbs zero = {};
         barrett.reduce(zero, x);
