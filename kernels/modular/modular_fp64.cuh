@@ -1,5 +1,5 @@
-// Arithmetic modulo prepared divisors by digits of 52 bits on the FP64 multipliers, a row to a thread:
-// the kernels of modular/fp64.
+// Arithmetic modulo prepared divisors by digits of 52 bits on the FP64 multipliers, a row to a
+// thread: the kernels of modular/fp64.
 #pragma once
 #include "modular/fp64/mul_mod.cuh"
 #include "modular/fp64/pow_mod.cuh"

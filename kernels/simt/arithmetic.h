@@ -69,7 +69,8 @@ inline double __longlong_as_double(long long bits) {
 }
 
 // a b + c, rounded once, toward zero: in integers, so that neither the host's rounding mode nor its
-// fused multiply-add matters. Operands that are not finite and products that are zero round nothing.
+// fused multiply-add matters. Operands that are not finite and products that are zero round
+// nothing.
 inline double __fma_rz(double a, double b, double c) {
   __extension__ using Wide = unsigned __int128;
   if (!std::isfinite(a) || !std::isfinite(b) || !std::isfinite(c) || a == 0 || b == 0)
@@ -137,10 +138,11 @@ inline double __fma_rz(double a, double b, double c) {
                                      : static_cast<unsigned long long>(sum << -shift);
   exponent += shift;
   const int biased = mantissa >> 52 != 0 ? exponent + 1075 : 0;
-  const unsigned long long bits =
-      biased >= 0x7ff ? 0x7fefffffffffffffull
-                      : static_cast<unsigned long long>(biased) << 52 | (mantissa & ((1ull << 52) - 1));
-  return __longlong_as_double(static_cast<long long>(bits | static_cast<unsigned long long>(negative) << 63));
+  const unsigned long long bits = biased >= 0x7ff ? 0x7fefffffffffffffull
+                                                  : static_cast<unsigned long long>(biased) << 52 |
+                                                        (mantissa & ((1ull << 52) - 1));
+  return __longlong_as_double(
+      static_cast<long long>(bits | static_cast<unsigned long long>(negative) << 63));
 }
 
 inline unsigned __umulhi(unsigned a, unsigned b) {

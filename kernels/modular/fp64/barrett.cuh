@@ -1,18 +1,18 @@
 // Barrett's reduction in digits of 52 bits (P. Barrett, CRYPTO '86), for any modulus v.
 //
-// Normalization. V = v 2^z with z even is in [2^(B-2), 2^B), B = L - G, so that G bits are free above
-// it. A product is reduced modulo V with z zeros below it:
+// Normalization. V = v 2^z with z even is in [2^(B-2), 2^B), B = L - G, so that G bits are free
+// above it. A product is reduced modulo V with z zeros below it:
 //     (x 2^z) y mod V = (x y mod v) 2^z,     (x 2^(z/2))^2 mod V = (x^2 mod v) 2^z.
 //
 // The reciprocal M has D digits: the leading bits of the record's (prepare.cuh), an underestimate:
 //     0 < 2^(L+B-2) / V - M < 1 + 2^-64.
 // For T < V 2^(L-3) with digits T_i and u_i = T_(D+i):
-//     S = sum of u_i M_j beta^(i+j-(D-1)) over i + j >= D - 1, and of the high halves of i + j = D - 2
-//     q = floor(S / 2^(50-G))
-//     R = T - q V, its low D digits
+//     S = sum of u_i M_j beta^(i+j-(D-1)) over i + j >= D - 1, and of the high halves of i + j = D
+//     - 2 q = floor(S / 2^(50-G)) R = T - q V, its low D digits
 // Theorem. 0 <= R < 2 V.
-// Proof. T M / 2^(L+B-2) < T / V, and S / 2^(50-G) has nonnegative terms of the left side only: q <= T
-// / V. Losses: M, less than (1 + 2^-64) T / 2^(L+B-2) < 0.51; in units of S the low halves of i + j = D
+// Proof. T M / 2^(L+B-2) < T / V, and S / 2^(50-G) has nonnegative terms of the left side only: q
+// <= T / V. Losses: M, less than (1 + 2^-64) T / 2^(L+B-2) < 0.51; in units of S the low halves of
+// i + j = D
 // - 2, less than D, the products below, less than D, and the digits of T below D - 1, less than 1,
 // together less than (2 D + 1) / 2^(50-G) < 0.01; the floor, less than 1. QED.
 // Since 2 V < 2^L, D digits hold R.
@@ -51,7 +51,7 @@ struct Barrett {
   static constexpr u32 RECIPROCAL_OFFSET = 32 * RECIPROCAL_LIMBS - LENGTH;
   static_assert(32 * RECIPROCAL_LIMBS > LENGTH, "a reciprocal is longer than M");
 
-  u32 bits;  // of v
+  u32 bits;   // of v
   u32 zeros;  // z
 
   GPUINT_DEVICE explicit Barrett(u32 bits_) : bits(bits_), zeros((TOP - bits_) & ~1u) {}
@@ -130,8 +130,7 @@ struct Barrett {
         column += product.low, above += product.high;
       }
       const u64 digit = column & DIGIT_MASK;
-      if (k >= D)
-        q[k - D] = to_digit(previous >> FRACTION | digit << (DIGIT_BITS - FRACTION));
+      if (k >= D) q[k - D] = to_digit(previous >> FRACTION | digit << (DIGIT_BITS - FRACTION));
       previous = digit;
       column >>= DIGIT_BITS;
     }

@@ -53,7 +53,9 @@ GPUINT_DEVICE Halves multiply_digits(double a, double b) {
 GPUINT_DEVICE u64 high_half(double a, double b) { return pattern(__fma_rz(a, b, TWO_104)); }
 
 // Minus the constants of `lows` low and `highs` high parts.
-__host__ __device__ constexpr u64 without(u64 lows, u64 highs) { return 0 - lows * LOW - highs * HIGH; }
+__host__ __device__ constexpr u64 without(u64 lows, u64 highs) {
+  return 0 - lows * LOW - highs * HIGH;
+}
 
 // A thread's column of integers in shared memory; neighbouring threads are neighbours there.
 struct Place {
@@ -168,8 +170,8 @@ GPUINT_DEVICE void square_columns(const double (&x)[D], Sink sink, u64 pairs = 0
       const Halves product = multiply_digits(x[K / 2], x[K / 2]);
       own += product.low, own_above = product.high;
     }
-    constexpr u64 CONSTANT = K % 2 == 0 ? without(2 * LOWS + 1, 2 * HIGHS)
-                                        : without(2 * LOWS, 2 * HIGHS + 1);
+    constexpr u64 CONSTANT =
+        K % 2 == 0 ? without(2 * LOWS + 1, 2 * HIGHS) : without(2 * LOWS, 2 * HIGHS + 1);
     sink(K, 2 * pairs + own + CONSTANT);
     square_columns<D, K + 1>(x, sink, pairs_above, own_above);
   }

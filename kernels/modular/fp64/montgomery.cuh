@@ -1,11 +1,12 @@
-// Montgomery's products in digits of 52 bits (P. Montgomery, Math. Comp. 44, 1985), for odd n < 2^BITS:
-// x y / R mod n with R = beta^D = 2^L.
+// Montgomery's products in digits of 52 bits (P. Montgomery, Math. Comp. 44, 1985), for odd n <
+// 2^BITS: x y / R mod n with R = beta^D = 2^L.
 //
-// Rows: sum <- (sum + x y_i + q n) / beta, where q = sum n' mod beta and n' = -1 / n mod beta make the
-// lowest digit 0. A row goes a digit to the right by naming; carries out of columns wait until the end.
+// Rows: sum <- (sum + x y_i + q n) / beta, where q = sum n' mod beta and n' = -1 / n mod beta make
+// the lowest digit 0. A row goes a digit to the right by naming; carries out of columns wait until
+// the end.
 //
-// Lazy residues are below 2 n. As R >= 2^6 2^BITS > 4 n, (x y + q n) / R < 4 n^2 / R + n < 2 n for all
-// q < R: nothing is compared between products. With y = 1 the result is at most n.
+// Lazy residues are below 2 n. As R >= 2^6 2^BITS > 4 n, (x y + q n) / R < 4 n^2 / R + n < 2 n for
+// all q < R: nothing is compared between products. With y = 1 the result is at most n.
 #pragma once
 #include "modular/fp64/digits.cuh"
 
@@ -26,9 +27,9 @@ struct Montgomery {
 
   // x <- x y / R. y: integers.
   GPUINT_DEVICE void multiply(double (&x)[D], const Place& y) const {
-    // A column that begins in a row gets 2 D low and 2 D high parts until it is complete; at the end,
-    // 2 (t + 1) and 2 t of them are missing in place t. One that is there from the start gets just
-    // these.
+    // A column that begins in a row gets 2 D low and 2 D high parts until it is complete; at the
+    // end, 2 (t + 1) and 2 t of them are missing in place t. One that is there from the start gets
+    // just these.
     double n[D];
     load_digits(modulus, n);
     u64 sum[D];

@@ -1,5 +1,5 @@
-// MulMod and SquareMod by digits of 52 bits, a row to a thread: a b mod v and a^2 mod v for every a, b
-// < 2^BITS, by one reduction (barrett.cuh) in plain residues.
+// MulMod and SquareMod by digits of 52 bits, a row to a thread: a b mod v and a^2 mod v for every
+// a, b < 2^BITS, by one reduction (barrett.cuh) in plain residues.
 //
 // A factor longer than v by more than the slack is reduced first, by all rows of its warp.
 //
@@ -69,14 +69,15 @@ struct Product {
       const u32* const records = static_cast<const u32*>(o.in[2]) + from * record_stride;
       const B barrett(__ldg(records + min_of(lane, rows.count - 1) * record_stride));
       const auto bring_reciprocal = [&](u32* stage) {
-        bring<RECIPROCAL>(records + Record<S>::Y_END - RECIPROCAL, record_stride, rows.count, stage);
+        bring<RECIPROCAL>(records + Record<S>::Y_END - RECIPROCAL, record_stride, rows.count,
+                          stage);
       };
       const auto bring_modulus = [&](u32* stage) {
         bring<S::N>(records + Record<S>::V, record_stride, rows.count, stage);
       };
       const auto has_long = [&](u32 slack) {
-        const bool is_long = barrett.bits + slack < S::BITS &&
-                             has_bits_from<S::N>(first_limb, barrett.bits + slack);
+        const bool is_long =
+            barrett.bits + slack < S::BITS && has_bits_from<S::N>(first_limb, barrett.bits + slack);
         return __any_sync(ALL_LANES, is_long) != 0;
       };
       await_stages();

@@ -1,13 +1,13 @@
 // PowMod by digits of 52 bits, a row to a thread: a^e mod v for every a, e < 2^BITS. 0^0 is 1, and
 // everything mod 1 is 0.
 //
-// Rows with odd v go by Montgomery's products, the others by Barrett's reduction. A warp that has both
-// kinds makes two passes; each row stores the result of its own.
+// Rows with odd v go by Montgomery's products, the others by Barrett's reduction. A warp that has
+// both kinds makes two passes; each row stores the result of its own.
 //
-// Windows as in modular/pow_mod.cuh, by the longest exponent of the warp, since its threads do the same
-// at the same time: a digit of a shorter exponent is 0 there, and multiplies by the power 0. Where it is
-// 0 in all rows the product is left out, and the table ends with the largest digit of all rows: one
-// exponent 65537 costs 17 products.
+// Windows as in modular/pow_mod.cuh, by the longest exponent of the warp, since its threads do the
+// same at the same time: a digit of a shorter exponent is 0 there, and multiplies by the power 0.
+// Where it is 0 in all rows the product is left out, and the table ends with the largest digit of
+// all rows: one exponent 65537 costs 17 products.
 //
 // A power is D integers of 8 bytes in device memory, a table for each thread in flight.
 #pragma once
@@ -38,12 +38,13 @@ template <u32 D>
 GPUINT_DEVICE void write_digits(const double (&x)[D], u64* power) {
   GPUINT_UNROLL()
   for (u32 j = 0; j < D; j += 2)
-    *reinterpret_cast<ulonglong2*>(power + j) = make_ulonglong2(to_integer(x[j]), to_integer(x[j + 1]));
+    *reinterpret_cast<ulonglong2*>(power + j) =
+        make_ulonglong2(to_integer(x[j]), to_integer(x[j + 1]));
 }
 
-// A thread's row, and what a power keeps of it in device memory: V, M and the table of powers, D digits
-// each. Addresses are worked out where they are needed, since the products have no registers to keep
-// them in.
+// A thread's row, and what a power keeps of it in device memory: V, M and the table of powers, D
+// digits each. Addresses are worked out where they are needed, since the products have no registers
+// to keep them in.
 template <class S>
 struct PowerRow {
   using B = Barrett<S>;
@@ -85,8 +86,7 @@ struct PowerRow {
   GPUINT_DEVICE bool is_odd() const { return (__ldg(record().v()) & 1) != 0; }
 
   GPUINT_DEVICE u64* modulus() const {
-    return reinterpret_cast<u64*>(o.scratch) +
-           (u64(blockIdx.x) * THREADS + ptx::thread()) * DIGITS;
+    return reinterpret_cast<u64*>(o.scratch) + (u64(blockIdx.x) * THREADS + ptx::thread()) * DIGITS;
   }
   GPUINT_DEVICE u64* reciprocal() const { return modulus() + D; }
   GPUINT_DEVICE u64* power(u32 e) const { return modulus() + (2 + e) * D; }
@@ -99,10 +99,9 @@ struct PowerRow {
         [&](double(&digits_of_v)[D]) { read_digits(modulus(), digits_of_v); }, v);
   }
 
-  // The powers 0 and 1 of the base, or R and base R modulo v, to the table: lazy residues. T = x 2^z
-  // for x = 1 or the base; then twice T = R beta^(D/2), as R < 2 V.
-  GPUINT_DEVICE void first_powers(bool is_montgomery, const Place& low,
-                                  const Place& high) const {
+  // The powers 0 and 1 of the base, or R and base R modulo v, to the table: lazy residues. T = x
+  // 2^z for x = 1 or the base; then twice T = R beta^(D/2), as R < 2 V.
+  GPUINT_DEVICE void first_powers(bool is_montgomery, const Place& low, const Place& high) const {
     const u32 last = is_montgomery ? 2 : 0;
     GPUINT_UNROLL(1)
     for (u32 e = 0, step = 0; e < 2;) {
@@ -197,7 +196,8 @@ struct OddPower {
   GPUINT_DEVICE void save(const PowerRow<S>&, const Place&, u64* power) const {
     write_digits(x, power);
   }
-  GPUINT_DEVICE void step(const PowerRow<S>&, const Place& place, bool is_square, const u64* power) {
+  GPUINT_DEVICE void step(const PowerRow<S>&, const Place& place, bool is_square,
+                          const u64* power) {
     if (is_square) {
       montgomery.square(x, place);
     } else {
@@ -306,8 +306,8 @@ struct Power {
   template <class Residue>
   GPUINT_DEVICE static void raise(Residue residue, const Row& row, const Windows<S>& windows,
                                   const Place& place) {
-    // One loop, so that there is one copy of each kind of product. First it makes the powers; `made`
-    // is the highest.
+    // One loop, so that there is one copy of each kind of product. First it makes the powers;
+    // `made` is the highest.
     u32 made = 1, position = windows.count - 1;
     residue.load(row, place, row.power(windows.largest > 1 ? 1 : windows.digit(row, position)));
     GPUINT_UNROLL(1)

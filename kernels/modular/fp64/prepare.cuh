@@ -1,19 +1,21 @@
 // Prepare by digits of 48 bits on the FP64 multipliers, a row to a thread: the record of
 // div/prepare.cuh, with all S::WORDS + 1 words of the reciprocal.
 //
-// Long division of R_0 = G^D / 2 by V = v 2^s in [G^D / 2, G^D), G = 2^48, D digits: for i = 1 .. STEPS
+// Long division of R_0 = G^D / 2 by V = v 2^s in [G^D / 2, G^D), G = 2^48, D digits: for i = 1 ..
+// STEPS
 //     T = R_(i-1) G,   q_i with T / V - 2 < q_i <= T / V,   R_i = T - q_i V in [0, 2 V).
-// Nothing is compared: a q_i is below 2^49 and Q, the sum of q_i G^(STEPS - i), is resolved in the end.
-// Y = floor((Q - 1) / 2^E), E = 48 STEPS - 128 (S::WORDS + 1) >= 2: with y = G^D / (2 V),
+// Nothing is compared: a q_i is below 2^49 and Q, the sum of q_i G^(STEPS - i), is resolved in the
+// end. Y = floor((Q - 1) / 2^E), E = 48 STEPS - 128 (S::WORDS + 1) >= 2: with y = G^D / (2 V),
 //     0 < y 2^(128 (S::WORDS + 1)) - Y < (R / V + 1) / 2^E + 1 < 2.
 //
-// N = -R is kept in columns, to which q_i V is added as halves at 2^48 (digits.cuh): 2^100 in place of
-// 2^104. A column goes up a place with every step and ends in place D, which is added to place D - 1.
-// It gets less than 2^48 + 2^49 in each of D places: |column| < 2^56. A column in place j has j + 1 low
-// and j high parts, so its constants follow from the place.
+// N = -R is kept in columns, to which q_i V is added as halves at 2^48 (digits.cuh): 2^100 in place
+// of 2^104. A column goes up a place with every step and ends in place D, which is added to place D
+// - 1. It gets less than 2^48 + 2^49 in each of D places: |column| < 2^56. A column in place j has
+// j + 1 low and j high parts, so its constants follow from the place.
 //
-// Estimate. r, of the top three columns, and 1 / V, of the top two digits, have relative errors below
-// 2^-52; what is below them is less than 2^-80. So r / V < 2^49 is off by less than 1/2, and floor(r / V
+// Estimate. r, of the top three columns, and 1 / V, of the top two digits, have relative errors
+// below 2^-52; what is below them is less than 2^-80. So r / V < 2^49 is off by less than 1/2, and
+// floor(r / V
 // - 1/2) is q_i.
 #pragma once
 #include "div/prepare.cuh"
@@ -96,8 +98,7 @@ struct Reciprocal {
     const double inverse = 1.0 / (v[D - 1] + v[D - 2] * (1 / BASE));
     u64 column[D];
     GPUINT_UNROLL()
-    for (u32 j = 0; j < D; ++j)
-      column[j] = constants(j) - (j == D - 1 ? 1ull << (BITS - 1) : 0);
+    for (u32 j = 0; j < D; ++j) column[j] = constants(j) - (j == D - 1 ? 1ull << (BITS - 1) : 0);
     GPUINT_UNROLL(1)
     for (u32 i = 0; i < STEPS; ++i) {
       const auto value = [&](u32 j) {

@@ -1,7 +1,7 @@
 // Rows of a warp in shared memory: row r in column r, limbs of 32 bits 33 apart.
 //
-// A row's limbs are copied by neighbouring threads, and its own thread reads them one after another:
-// with 33 limbs from one limb of a row to the next, both reach 32 banks.
+// A row's limbs are copied by neighbouring threads, and its own thread reads them one after
+// another: with 33 limbs from one limb of a row to the next, both reach 32 banks.
 #pragma once
 #include "core/rows.cuh"
 
@@ -19,8 +19,8 @@ struct WarpRows {
       : first(first_), count(rows - first_ < WARP ? static_cast<u32>(rows - first_) : WARP) {}
 };
 
-// Calls visit(row, limb) for COUNT limbs of each of 32 rows, in turns of the warp's threads: first 32
-// limbs of a row at a time, then the rest of several rows.
+// Calls visit(row, limb) for COUNT limbs of each of 32 rows, in turns of the warp's threads: first
+// 32 limbs of a row at a time, then the rest of several rows.
 template <u32 COUNT, class Visit>
 GPUINT_DEVICE void deal_limbs(Visit visit) {
   constexpr u32 WHOLE = COUNT / WARP * WARP, REST = COUNT % WARP;
@@ -39,8 +39,8 @@ GPUINT_DEVICE void deal_limbs(Visit visit) {
   }
 }
 
-// Copies COUNT limbs of each row to a stage, asynchronously. Rows begin STRIDE limbs apart, those that
-// are not there are the last one's. `to` must not be in use by any thread of the warp.
+// Copies COUNT limbs of each row to a stage, asynchronously. Rows begin STRIDE limbs apart, those
+// that are not there are the last one's. `to` must not be in use by any thread of the warp.
 template <u32 COUNT>
 GPUINT_DEVICE void bring(const u32* first_row, u32 stride, u32 rows, u32* to) {
   deal_limbs<COUNT>([&](u32 row, u32 limb) {
