@@ -1,4 +1,5 @@
-//! For `benches/autotune`, and no part of the interface: kernels with other blocks than their own.
+//! For `benches/autotune` and the program, and no part of the interface: kernels with other blocks than
+//! their own, and what was built.
 
 use crate::backend::images::HEADERS;
 use crate::device::Device;
@@ -24,6 +25,12 @@ pub fn block(name: &str, shape: Shape) -> Option<u32> {
     let key = kernel::parse(name)?;
     let row = ROWS.iter().position(|row| (row.op, row.algorithm) == key)?;
     Some(block_of(row, shape))
+}
+
+/// The number of kernels whose images were built with the crate.
+#[must_use]
+pub fn embedded_kernels() -> usize {
+    crate::backend::images::embedded_kernels()
 }
 
 /// The names and texts of the headers that kernels are made of.

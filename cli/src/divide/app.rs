@@ -11,14 +11,14 @@ use gpuint::{BackendKind, Device};
 use indicatif::{ProgressBar, ProgressStyle};
 use same_file::Handle;
 
-use crate::input::{ChunkLimits, Reader};
-use crate::job::{Job, JobError, Settings};
-use crate::options::{BackendChoice, Options};
-use crate::output::{Lines, OutputError, OutputFile, Progress};
-use crate::report::{Closing, Table};
+use super::input::{ChunkLimits, Reader};
+use super::job::{Job, JobError, Settings};
+use super::options::{BackendChoice, Options};
+use super::output::{Lines, OutputError, OutputFile, Progress};
+use super::report::{Closing, Table};
 
 /// The input when no other is named.
-const BUNDLED: &[u8] = include_bytes!("../data/divide.txt");
+const BUNDLED: &[u8] = include_bytes!("../../data/divide.txt");
 
 const BUFFER: usize = 1 << 20;
 
@@ -275,6 +275,7 @@ fn open_device(options: &Options) -> Result<Device, AppError> {
         BackendChoice::Auto => Device::new(),
         BackendChoice::Cuda => Device::cuda(options.device.unwrap_or(0)),
         BackendChoice::Cpu => Ok(Device::cpu()),
+        #[cfg(feature = "simt")]
         BackendChoice::Simt => Ok(Device::simt()),
     }
     .map_err(|source| AppError::Device { backend, source })

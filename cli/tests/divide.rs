@@ -1,36 +1,46 @@
-//! The `divide` example: its modules run in this process, and the built program as a user runs it.
+//! `gpuint divide`: its modules run in this process, and the built program as a user runs it.
 
-#[path = "../examples/divide/app.rs"]
-mod app;
-#[path = "../examples/divide/input.rs"]
-mod input;
-#[path = "../examples/divide/job.rs"]
-mod job;
-#[path = "../examples/divide/options.rs"]
-mod options;
-#[path = "../examples/divide/output.rs"]
-mod output;
-#[path = "../examples/divide/report.rs"]
-mod report;
+#[path = "../src/divide"]
+mod divide_modules {
+    pub(crate) mod app;
+    pub(crate) mod input;
+    pub(crate) mod job;
+    pub(crate) mod options;
+    pub(crate) mod output;
+    pub(crate) mod report;
+}
+
 use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use app::{AppError, Status, Streams};
 use clap::{CommandFactory, Parser};
+use divide_modules::app::{self, AppError, Status, Streams};
+use divide_modules::input::{self, ChunkLimits, Reader};
+use divide_modules::job::{self, Job, JobError, Settings, Summary, in_batches, is_division};
+use divide_modules::options::Options;
+use divide_modules::output::Lines;
 use gpuint::{Device, Error};
 use gpuint_testkit::skip::skip;
 use indicatif::ProgressBar;
-use input::{ChunkLimits, Reader};
-use job::{Job, JobError, Settings, Summary, in_batches, is_division};
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
-use options::Options;
-use output::Lines;
+
+/// The options as a program of their own.
+#[derive(Debug, Parser)]
+#[command(name = "divide")]
+struct Program {
+    #[command(flatten)]
+    options: Options,
+}
+
+/// The options of a command line.
+fn parse(arguments: &[&str]) -> Result<Options, clap::Error> {
+    Program::try_parse_from([&["divide"], arguments].concat()).map(|program| program.options)
+}
 
 /// Stops no job.
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -58,7 +68,7 @@ impl Run {
 }
 
 fn run_with(arguments: &[&str], stdin: &mut (dyn BufRead + Send), stdout: &mut dyn Write) -> Run {
-    let options = Options::try_parse_from([&["divide"], arguments].concat()).unwrap();
+    let options = parse(arguments).unwrap();
     let mut stderr = Vec::new();
     let streams = Streams { stdin, stdout, stderr: &mut stderr, progress: false, stop: &NEVER };
     let result = app::run(&options, streams);
@@ -398,6 +408,7 @@ fn errors_end_what_runs_side_by_side() {
     }
 }
 
+#[cfg(feature = "simt")]
 #[test]
 fn the_kernels_divide_the_same() {
     let (text, operands) = random_rows(60, 2048);
@@ -467,14 +478,14 @@ fn options_that_make_no_sense() {
     let absent = run(&["-", "--backend=cuda", "--device=4095"], b"").result.unwrap_err();
     assert!(absent.to_string().starts_with("cannot use --backend cuda: "), "{absent}");
     for bad in [["-", "--backend=gpu"], ["-", "--chunk-rows=0"], ["-", "--chunk-mib=0"]] {
-        assert!(Options::try_parse_from([&["divide"], &bad[..]].concat()).is_err(), "{bad:?}");
+        assert!(parse(&bad).is_err(), "{bad:?}");
     }
-    Options::command().debug_assert();
+    Program::command().debug_assert();
 }
 
 #[test]
 fn help_describes_the_formats() {
-    let help = Options::command().render_long_help().to_string();
+    let help = Program::command().render_long_help().to_string();
     for part in ["error: line N: REASON", "Exit status", "0x", "# family: NAME", "bundled"] {
         assert!(help.contains(part), "{part}");
     }
@@ -592,7 +603,7 @@ fn families_are_counted() {
 fn the_bundled_rows_are_right() {
     let run = run(&["--backend", "cpu"], b"");
     assert_eq!(run.status(), Status::Done);
-    let rows = include_str!("../examples/data/divide.txt")
+    let rows = include_str!("../data/divide.txt")
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .count();
@@ -605,7 +616,7 @@ fn the_bundled_rows_are_right() {
 
 #[test]
 fn every_bundled_family_says_what_it_is() {
-    let text = include_str!("../examples/data/divide.txt");
+    let text = include_str!("../data/divide.txt");
     let lines: Vec<&str> = text.lines().collect();
     let families: Vec<usize> =
         (0..lines.len()).filter(|&i| lines[i].starts_with("# family: ")).collect();
@@ -618,39 +629,16 @@ fn every_bundled_family_says_what_it_is() {
     assert!(text.len() < 3_000_000);
 }
 
-/// The example as `cargo test` built it, beside this test; `None` where there is neither it nor a
-/// cargo that could build it (the test was carried to another machine).
-fn built_example() -> Option<&'static Path> {
-    static EXAMPLE: LazyLock<Option<PathBuf>> = LazyLock::new(find_or_build_example);
-    EXAMPLE.as_deref()
+/// The program that cargo built for this test.
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gpuint"));
+    command.arg("divide");
+    command
 }
 
-fn find_or_build_example() -> Option<PathBuf> {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.parent()?.parent()?;
-    let name = format!("divide{}", std::env::consts::EXE_SUFFIX);
-    let example = profile.join("examples").join(name);
-    if !example.is_file() {
-        // `cargo test --test divide_example` builds no examples.
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--example", "divide", "--manifest-path"]);
-        cargo.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
-        cargo.arg("--target-dir").arg(profile.parent()?);
-        if profile.file_name()? != "debug" {
-            cargo.arg("--profile").arg(profile.file_name()?);
-        }
-        cargo.status().ok()?;
-    }
-    example.is_file().then_some(example)
-}
-
-/// Runs the built example, or says why not.
-fn run_built(arguments: &[&str], stdin: &[u8]) -> Option<Output> {
-    let Some(example) = built_example() else {
-        skip("cargo", "the example is not here, and no cargo to build it");
-        return None;
-    };
-    let mut child = Command::new(example)
+/// Runs the program.
+fn run_built(arguments: &[&str], stdin: &[u8]) -> Output {
+    let mut child = program()
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -663,35 +651,34 @@ fn run_built(arguments: &[&str], stdin: &[u8]) -> Option<Output> {
     let writer = std::thread::spawn(move || drop(pipe.write_all(&stdin)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
-    Some(output)
+    output
 }
 
 #[test]
-fn the_built_example_runs() {
-    let Some(good) = run_built(&["-", "--backend", "cpu"], b"10 3\n0xff 0x10\n") else { return };
+fn the_built_program_runs() {
+    let good = run_built(&["-", "--backend", "cpu"], b"10 3\n0xff 0x10\n");
     assert_eq!(good.status.code(), Some(0));
     assert_eq!(good.stdout, b"3 1\n15 15\n");
 
-    let rejected = run_built(&["-", "--backend", "cpu"], b"10 3\n1 0\n20 3\n").unwrap();
+    let rejected = run_built(&["-", "--backend", "cpu"], b"10 3\n1 0\n20 3\n");
     assert_eq!(rejected.status.code(), Some(1));
     assert_eq!(rejected.stdout, b"3 1\nerror: line 2: the divisor is zero\n6 2\n");
 
-    let failed = run_built(&["/no/such/file"], b"").unwrap();
+    let failed = run_built(&["/no/such/file"], b"");
     assert_eq!(failed.status.code(), Some(2));
     assert!(failed.stderr.starts_with(b"divide: cannot open /no/such/file: "));
 
-    let usage = run_built(&["--no-such-option"], b"").unwrap();
+    let usage = run_built(&["--no-such-option"], b"");
     assert_eq!(usage.status.code(), Some(2));
 
-    let help = run_built(&["--help"], b"").unwrap();
+    let help = run_built(&["--help"], b"");
     assert_eq!(help.status.code(), Some(0));
     assert!(String::from_utf8(help.stdout).unwrap().contains("error: line N: REASON"));
 }
 
 #[test]
-fn the_built_example_survives_a_closed_pipe() {
-    let Some(example) = built_example() else { return };
-    let mut child = Command::new(example)
+fn the_built_program_survives_a_closed_pipe() {
+    let mut child = program()
         .args(["-", "--backend", "cpu", "--chunk-rows", "10"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -723,14 +710,13 @@ fn assert_same_file(output: &Output, input: &Scratch, content: &str) {
 
 #[test]
 fn output_that_is_the_input_is_refused_under_every_name() {
-    let Some(example) = built_example() else { return };
     let input = Scratch::with("same.txt", b"17 5\n");
     let (hard, soft) = (Scratch::new("hard.txt"), Scratch::new("soft.txt"));
     fs::hard_link(&input.0, &hard.0).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink(&input.0, &soft.0).unwrap();
     let job = |arguments: &[&str]| {
-        let mut command = Command::new(example);
+        let mut command = program();
         command.args(arguments).arg("-bcpu");
         command
     };
@@ -800,7 +786,7 @@ fn output_resumes_only_what_belongs_together() {
     assert_eq!(output.content(), "3 1\n");
     assert_eq!(resume(&[], b"8 2\n").status(), Status::Done);
     assert_eq!(output.content(), "4 0\n");
-    assert!(Options::try_parse_from(["divide", "-", "--resume"]).is_err(), "needs an output");
+    assert!(parse(&["-", "--resume"]).is_err(), "needs an output");
 }
 
 #[test]
@@ -833,7 +819,7 @@ fn output_may_be_a_device() {
 #[test]
 fn job_stops_where_it_is_asked_to() {
     let output = Scratch::new("stopped.txt");
-    let arguments = ["divide", "-", "-bcpu", "--chunk-rows=2", "-o", output.path()];
+    let arguments = ["-", "-bcpu", "--chunk-rows=2", "-o", output.path()];
     let mut stderr = Vec::new();
     let streams = Streams {
         stdin: &mut &b"7 2\n8 2\n9 2\n"[..],
@@ -842,7 +828,7 @@ fn job_stops_where_it_is_asked_to() {
         progress: false,
         stop: &AtomicBool::new(true),
     };
-    let status = app::run(&Options::try_parse_from(arguments).unwrap(), streams).unwrap();
+    let status = app::run(&parse(&arguments).unwrap(), streams).unwrap();
     assert_eq!(status, Status::Stopped);
     let text = String::from_utf8(stderr).unwrap();
     assert!(text.ends_with("divide: interrupted after line 2\n"), "{text}");
@@ -868,7 +854,7 @@ fn families_beyond_a_thousand_share_a_line() {
     assert_eq!(reader.families[1000], "(other families)");
 }
 
-/// A job of the built example whose input comes from the test.
+/// A job of the program whose input comes from the test.
 #[cfg(unix)]
 struct Fed {
     child: Child,
@@ -878,16 +864,16 @@ struct Fed {
 #[cfg(unix)]
 impl Fed {
     /// Starts a job with chunks of 100 rows and feeds it the first 200.
-    fn start(name: &str) -> Option<Self> {
+    fn start(name: &str) -> Self {
         let output = Scratch::with(name, b"old\n");
-        let mut child = Command::new(built_example()?)
+        let mut child = program()
             .args(["-", "-bcpu", "--chunk-rows=100", "-o", output.path()])
             .stdin(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         child.stdin.as_mut().unwrap().write_all(&Self::input()[..200 * 6]).unwrap();
-        Some(Self { child, output })
+        Self { child, output }
     }
 
     /// 1000 rows of 6 bytes.
@@ -918,7 +904,6 @@ impl Fed {
     fn resume(output: &Scratch) {
         assert_eq!(output.content(), "old\n");
         let resumed = run_built(&["-", "-bcpu", "-o", output.path(), "--resume"], &Self::input());
-        let resumed = resumed.unwrap();
         assert_eq!(resumed.status.code(), Some(0));
         assert!(resumed.stderr.starts_with(b"resuming after line "), "it started anew");
         let expected: String = (0..1000).map(|u| format!("{} {}\n", u / 7, u % 7)).collect();
@@ -928,9 +913,9 @@ impl Fed {
 
 #[cfg(unix)]
 #[test]
-fn built_example_resumes_after_an_interrupt() {
+fn built_program_resumes_after_an_interrupt() {
     for signal in ["-INT", "-TERM"] {
-        let Some(mut job) = Fed::start(&format!("signal{signal}.txt")) else { return };
+        let mut job = Fed::start(&format!("signal{signal}.txt"));
         job.wait_for(".partial");
         job.signal(signal);
         // The signal is taken by a thread: the rows after it end the wait for input.
@@ -948,8 +933,8 @@ fn built_example_resumes_after_an_interrupt() {
 
 #[cfg(unix)]
 #[test]
-fn built_example_stops_at_once_at_the_second_signal() {
-    let Some(mut job) = Fed::start("twice.txt") else { return };
+fn built_program_stops_at_once_at_the_second_signal() {
+    let mut job = Fed::start("twice.txt");
     job.wait_for(".partial");
     job.signal("-INT");
     let mut said = String::new();
@@ -961,8 +946,8 @@ fn built_example_stops_at_once_at_the_second_signal() {
 
 #[cfg(unix)]
 #[test]
-fn built_example_resumes_after_a_kill() {
-    let Some(mut job) = Fed::start("killed.txt") else { return };
+fn built_program_resumes_after_a_kill() {
+    let mut job = Fed::start("killed.txt");
     job.wait_for(".partial");
     // Checkpoints are two seconds apart.
     std::thread::sleep(Duration::from_millis(2100));
@@ -975,14 +960,13 @@ fn built_example_resumes_after_a_kill() {
 
 #[cfg(unix)]
 #[test]
-fn built_example_keeps_the_old_output_on_a_full_disk() {
-    let Some(example) = built_example() else { return };
+fn built_program_keeps_the_old_output_on_a_full_disk() {
     let input = Scratch::with("much.txt", &b"1234567890 7\n".repeat(20_000));
     let output = Scratch::with("full.txt", b"old\n");
     // Files of at most 64 blocks; a write beyond fails as it does where the disk is full.
     let limited = format!(
-        "trap '' XFSZ; ulimit -f 64; exec '{}' '{}' -bcpu --chunk-rows=1000 -o '{}'",
-        example.display(),
+        "trap '' XFSZ; ulimit -f 64; exec '{}' divide '{}' -bcpu --chunk-rows=1000 -o '{}'",
+        env!("CARGO_BIN_EXE_gpuint"),
         input.path(),
         output.path()
     );
@@ -991,8 +975,7 @@ fn built_example_keeps_the_old_output_on_a_full_disk() {
     assert_eq!(failed.status.code(), Some(2), "{reason}");
     assert!(reason.contains("cannot write the results after line "), "{reason}");
     assert_eq!(output.content(), "old\n");
-    let resumed =
-        run_built(&[input.path(), "-bcpu", "-o", output.path(), "--resume"], b"").unwrap();
+    let resumed = run_built(&[input.path(), "-bcpu", "-o", output.path(), "--resume"], b"");
     assert_eq!(resumed.status.code(), Some(0));
     assert_eq!(output.content(), "176366841 3\n".repeat(20_000));
 }

@@ -19,8 +19,8 @@ use num_bigint::BigUint;
 use num_traits::{One, Zero};
 use rayon::prelude::*;
 
-use crate::input::{Chunk, LineError, Position, RawLine, Reader};
-use crate::output::Lines;
+use super::input::{Chunk, LineError, Position, RawLine, Reader};
+use super::output::Lines;
 
 /// Why the job stopped.
 #[derive(Debug, thiserror::Error)]

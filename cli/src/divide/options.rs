@@ -4,11 +4,11 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Parser, ValueEnum};
+use clap::ValueEnum;
 
 /// Divides big unsigned integers in batches, exactly, on an NVIDIA GPU or on the CPU.
-#[derive(Debug, Parser)]
-#[command(name = "divide", version, after_long_help = FORMATS, after_help = SHORT)]
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = FORMATS, after_help = SHORT)]
 pub(crate) struct Options {
     /// File of pairs `dividend divisor`, one a line; `-` for standard input. Without it, the
     /// bundled file of real numbers, with --verify and --summary
@@ -87,6 +87,7 @@ pub(crate) enum BackendChoice {
     /// num-bigint on all cores.
     Cpu,
     /// The CUDA kernels themselves, run on the CPU: slow, for checking them.
+    #[cfg(feature = "simt")]
     Simt,
 }
 
@@ -96,6 +97,7 @@ impl fmt::Display for BackendChoice {
             Self::Auto => "auto",
             Self::Cuda => "cuda",
             Self::Cpu => "cpu",
+            #[cfg(feature = "simt")]
             Self::Simt => "simt",
         })
     }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes divide.txt, the input that the `divide` example runs on by itself.
 
-    python3 examples/data/make_divide.py            # rewrite divide.txt
-    python3 examples/data/make_divide.py --check    # compare the stored file with what the script makes
+    python3 cli/data/make_divide.py            # rewrite divide.txt
+    python3 cli/data/make_divide.py --check    # compare the stored file with what the script makes
 
 Exact integer arithmetic and the standard library only; no randomness, so the file is a function of this
 text. Every number is either computed from its definition, or a published constant that an assertion here
@@ -783,7 +783,7 @@ def written(n):
 def render():
     lines = [
         "# Pairs of integers for examples/divide: `dividend divisor`, decimal or 0x hexadecimal, one pair a line.",
-        "# Made by examples/data/make_divide.py; change that script, not this file.",
+        "# Made by cli/data/make_divide.py; change that script, not this file.",
     ]
     total = 0
     for family in families():

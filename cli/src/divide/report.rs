@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::job::Summary;
+use super::job::Summary;
 
 /// The table of `--summary`: a line for each family.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::input::Position;
+use super::input::Position;
 
 const BUFFER: usize = 1 << 20;
 /// Time between two checkpoints, each of which waits for the disk.

@@ -1,0 +1,202 @@
+//! `gpuint bench`: the GPU of this machine beside its CPU, in about a minute.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use gpuint::{Batch, Device, Kernels, Shape, ShapeVisitor};
+use num_bigint::BigUint;
+
+use crate::divide::job::widths;
+
+/// Times products and divisions at every width on the first GPU and on the CPU.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Seconds for all measurements together
+    #[arg(long, default_value_t = 60.0, value_parser = seconds)]
+    seconds: f64,
+
+    /// Widest integers
+    #[arg(long, value_name = "BITS", default_value_t = 65536)]
+    max_bits: usize,
+
+    /// Write a plot of the divisions to FILE, as SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    let valid = seconds.is_finite() && seconds > 0.0;
+    valid.then_some(seconds).ok_or_else(|| "not a positive number".to_owned())
+}
+
+/// Rows a second of one width on one device.
+#[derive(Debug, Clone, Copy)]
+struct Rates {
+    product: f64,
+    division: f64,
+}
+
+pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
+    let devices = match Device::cuda(0) {
+        Ok(gpu) => vec![gpu, Device::cpu()],
+        Err(gpuint::Error::NoDevice) => vec![Device::cpu()],
+        Err(error) => return Err(error.into()),
+    };
+    for device in &devices {
+        writeln!(out, "{}: {device}", device.backend())?;
+    }
+    let shapes: Vec<Shape> =
+        widths().into_iter().filter(|shape| shape.bits <= options.max_bits).collect();
+    let measurements = (2 * shapes.len() * devices.len()).max(1);
+    let limit = Duration::from_secs_f64(options.seconds / measurements as f64);
+
+    writeln!(out, "\nrows a second")?;
+    write!(out, "{:>8}", "bits")?;
+    for operation in ["product", "division"] {
+        for device in &devices {
+            write!(out, " {:>16}", format!("{operation} {}", device.backend()))?;
+        }
+        if devices.len() > 1 {
+            write!(out, " {:>6}", "ratio")?;
+        }
+    }
+    writeln!(out)?;
+    let mut table = Vec::new();
+    for shape in shapes {
+        let rates = devices.iter().map(|device| {
+            let visitor = Measure { device, limit };
+            gpuint::visit(shape, visitor).unwrap_or_else(|| Err(gpuint::Error::NoDevice))
+        });
+        let rates: Vec<Rates> = rates.collect::<gpuint::Result<_>>()?;
+        write!(out, "{:>8}", shape.bits)?;
+        for rate in [|rates: &Rates| rates.product, |rates: &Rates| rates.division] {
+            for rates in &rates {
+                write!(out, " {:>16.0}", rate(rates))?;
+            }
+            if let [gpu, cpu] = &rates[..] {
+                write!(out, " {:>6.1}", rate(gpu) / rate(cpu))?;
+            }
+        }
+        writeln!(out)?;
+        out.flush()?;
+        table.push((shape.bits, rates));
+    }
+    if let Some(path) = &options.plot {
+        let names: Vec<&str> = devices.iter().map(|device| device.backend().name()).collect();
+        fs::write(path, svg(&names, &table))
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        writeln!(out, "plot of the divisions: {}", path.display())?;
+    }
+    Ok(())
+}
+
+/// Measures a width on a device.
+struct Measure<'a> {
+    device: &'a Device,
+    /// Time for each of the two measurements.
+    limit: Duration,
+}
+
+impl ShapeVisitor for Measure<'_> {
+    type Output = gpuint::Result<Rates>;
+
+    fn visit<T: Kernels>(self) -> Self::Output {
+        let Self { device, limit } = self;
+        // Enough to fill the device, as few as take no memory worth mentioning.
+        let bits = if device.backend() == gpuint::BackendKind::Cuda { 1 << 30 } else { 1 << 24 };
+        let rows = (bits / T::BITS).clamp(16, 1 << 20);
+        let ones = (BigUint::from(1u32) << T::BITS) - 1u32;
+        let dividends: Vec<BigUint> = (0..rows).map(|row| &ones / (2 * row + 1)).collect();
+        let divisors: Vec<BigUint> =
+            dividends.iter().map(|u| (u >> (T::BITS / 2)) + 1u32).collect();
+        let u = Batch::<T>::from_biguints(device, &dividends)?;
+        let v = Batch::<T>::from_biguints(device, &divisors)?;
+        let (mut q, mut r) = (Batch::<T>::zeros(device, rows)?, Batch::<T>::zeros(device, rows)?);
+        let product = rate(device, rows, limit, || u.wrapping_mul_into(&v, &mut q))?;
+        let division = rate(device, rows, limit, || u.div_rem_into(&v, &mut q, &mut r))?;
+        Ok(Rates { product, division })
+    }
+}
+
+/// Rows a second of `work`, by its fastest run within `limit`; the first loads the kernel.
+fn rate(
+    device: &Device,
+    rows: usize,
+    limit: Duration,
+    mut work: impl FnMut() -> gpuint::Result<()>,
+) -> gpuint::Result<f64> {
+    work()?;
+    let start = Instant::now();
+    let mut best = Duration::MAX;
+    loop {
+        let ((), time) = device.time(&mut work)?;
+        best = best.min(time);
+        if start.elapsed() >= limit {
+            return Ok(rows as f64 / best.as_secs_f64().max(1e-9));
+        }
+    }
+}
+
+/// A plot of the divisions: rows a second over the width, both logarithmic, a line for each device.
+fn svg(names: &[&str], table: &[(usize, Vec<Rates>)]) -> String {
+    const WIDTH: f64 = 640.0;
+    const HEIGHT: f64 = 400.0;
+    const MARGIN: f64 = 60.0;
+    const COLOURS: [&str; 2] = ["#1b7837", "#762a83"];
+    let rates = || table.iter().flat_map(|(_, rates)| rates).map(|rates| rates.division.log10());
+    let (low, high) = (
+        rates().fold(f64::INFINITY, f64::min).floor(),
+        rates().fold(f64::NEG_INFINITY, f64::max).ceil(),
+    );
+    let place = |index: usize| {
+        MARGIN + (WIDTH - 2.0 * MARGIN) * index as f64 / (table.len() - 1).max(1) as f64
+    };
+    let height = |rate: f64| {
+        HEIGHT - MARGIN - (HEIGHT - 2.0 * MARGIN) * (rate - low) / (high - low).max(1.0)
+    };
+    // Writing to a string does not fail.
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+         font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
+         <text x=\"{MARGIN}\" y=\"30\">divisions a second over bits</text>"
+    );
+    for power in low as i32..=high as i32 {
+        let y = height(power.into());
+        let end = WIDTH - MARGIN;
+        let _ = writeln!(
+            text,
+            "<path d=\"M{MARGIN} {y:.1}H{end}\" stroke=\"#ddd\"/>\
+             <text x=\"15\" y=\"{:.1}\">1e{power}</text>",
+            y + 4.0
+        );
+    }
+    for (index, (bits, _)) in table.iter().enumerate() {
+        let (x, y) = (place(index), HEIGHT - MARGIN + 20.0);
+        let _ = writeln!(text, "<text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{bits}</text>");
+    }
+    for (line, (name, colour)) in names.iter().zip(COLOURS).enumerate() {
+        let points: Vec<String> = table
+            .iter()
+            .enumerate()
+            .map(|(index, (_, rates))| {
+                format!("{:.1},{:.1}", place(index), height(rates[line].division.log10()))
+            })
+            .collect();
+        let (points, x) = (points.join(" "), WIDTH - MARGIN - 60.0);
+        let y = 30 + 16 * line;
+        let _ = writeln!(
+            text,
+            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\
+             <text x=\"{x}\" y=\"{y}\" fill=\"{colour}\">{name}</text>"
+        );
+    }
+    text + "</svg>\n"
+}

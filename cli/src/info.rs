@@ -1,0 +1,45 @@
+//! `gpuint info`: what the program can run on.
+
+use std::error::Error;
+use std::io::Write;
+
+use gpuint::{Device, DigitKind};
+
+/// Shows the devices of this machine, their tuning tables, and the widths and kernels of this build.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {}
+
+pub(crate) fn run(_: &Options, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
+    writeln!(out, "gpuint {}", env!("CARGO_PKG_VERSION"))?;
+    let mut gpus = 0;
+    loop {
+        match Device::cuda(gpus) {
+            Ok(device) => writeln!(out, "GPU {gpus}: {device}; {}", device.tuning())?,
+            Err(gpuint::Error::NoDevice) if gpus > 0 => break,
+            Err(error @ gpuint::Error::NoDevice) => {
+                writeln!(out, "GPUs: none ({error})")?;
+                break;
+            }
+            // A GPU that does not open says why, and hides no other.
+            Err(error) => writeln!(out, "GPU {gpus}: {error}")?,
+        }
+        gpus += 1;
+    }
+    writeln!(out, "CPU: {}", Device::cpu())?;
+    let mut widths: Vec<usize> = gpuint::shapes()
+        .iter()
+        .filter(|shape| shape.digit == DigitKind::U64)
+        .map(|shape| shape.bits)
+        .collect();
+    widths.sort_unstable();
+    widths.dedup();
+    let widths: Vec<String> = widths.iter().map(usize::to_string).collect();
+    writeln!(out, "widths of u64 digits: {} bits", widths.join(", "))?;
+    match gpuint::tuning::embedded_kernels() {
+        0 => writeln!(out, "kernels: none embedded; NVRTC compiles them at first use")?,
+        kernels => {
+            writeln!(out, "kernels: {kernels} embedded; NVRTC compiles others at first use")?
+        }
+    }
+    Ok(out.flush()?)
+}

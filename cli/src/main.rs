@@ -1,0 +1,119 @@
+//! The program `gpuint`: the library's main jobs without a line of Rust.
+
+mod bench;
+mod divide {
+    pub(crate) mod app;
+    pub(crate) mod input;
+    pub(crate) mod job;
+    pub(crate) mod options;
+    pub(crate) mod output;
+    pub(crate) mod report;
+}
+mod info;
+
+use std::env;
+use std::error::Error;
+use std::io::{self, BufReader, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Parser, Subcommand};
+use divide::{app, options::Options};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::FmtSpan;
+
+/// Arithmetic of big integers in batches, on an NVIDIA GPU or on the CPU.
+#[derive(Debug, Parser)]
+#[command(name = "gpuint", version)]
+struct Program {
+    #[command(subcommand)]
+    job: Job,
+}
+
+#[derive(Debug, Subcommand)]
+enum Job {
+    Divide(Options),
+    Info(info::Options),
+    Bench(bench::Options),
+}
+
+/// Set by the first signal that asks the process to end.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// The variable with the filter of the log, as `EnvFilter` of the crate `tracing-subscriber` reads it.
+const LOG: &str = "GPUINT_LOG";
+
+fn main() -> ExitCode {
+    let program = Program::parse();
+    let (name, run): (_, fn(Job) -> Result<ExitCode, Box<dyn Error>>) = match &program.job {
+        Job::Divide(_) => ("divide", run),
+        Job::Info(_) => ("info", run),
+        Job::Bench(_) => ("bench", run),
+    };
+    let status = start_log().and_then(|()| run(program.job));
+    status.unwrap_or_else(|error| {
+        // Nobody is left to tell if standard error is closed too.
+        let _ = writeln!(io::stderr(), "{name}: {error}");
+        ExitCode::from(2)
+    })
+}
+
+fn run(job: Job) -> Result<ExitCode, Box<dyn Error>> {
+    match job {
+        Job::Divide(options) => divide(&options),
+        Job::Info(options) => Ok(printed(info::run(&options, &mut io::stdout().lock()))?),
+        Job::Bench(options) => Ok(printed(bench::run(&options, &mut io::stdout().lock()))?),
+    }
+}
+
+/// The status of a job that prints: 3 if its reader is gone.
+fn printed(result: Result<(), Box<dyn Error>>) -> Result<ExitCode, Box<dyn Error>> {
+    let Err(error) = result else { return Ok(ExitCode::SUCCESS) };
+    match error.downcast_ref::<io::Error>() {
+        Some(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(ExitCode::from(app::STOPPED))
+        }
+        _ => Err(error),
+    }
+}
+
+fn divide(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
+    let stderr = io::stderr();
+    if let Err(error) = ctrlc::set_handler(on_signal) {
+        let _ = writeln!(&stderr, "divide: signals are not handled: {error}");
+    }
+    // A bar and result lines on one terminal would write over each other.
+    let progress =
+        stderr.is_terminal() && !(options.lines_to_stdout() && io::stdout().is_terminal());
+    let streams = app::Streams {
+        stdin: &mut BufReader::new(io::stdin()),
+        stdout: &mut io::stdout().lock(),
+        stderr: &mut &stderr,
+        progress,
+        stop: &STOP,
+    };
+    Ok(app::run(options, streams)?.into())
+}
+
+/// Ends the job after the rows under way; at the second signal, at once.
+fn on_signal() {
+    if STOP.swap(true, Ordering::Relaxed) {
+        std::process::exit(app::STOPPED.into());
+    }
+    // Standard error may be closed.
+    let _ = writeln!(io::stderr(), "divide: finishing the rows under way; again to stop at once");
+}
+
+/// Starts a log of the library's work on standard error, if `GPUINT_LOG` asks for one.
+fn start_log() -> Result<(), Box<dyn Error>> {
+    let Some(filter) = env::var_os(LOG) else { return Ok(()) };
+    // Text that is not UTF-8 is refused below.
+    let filter = EnvFilter::builder().parse(filter.to_string_lossy());
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter.map_err(|error| format!("{LOG} is not a filter: {error}"))?)
+        .with_span_events(FmtSpan::CLOSE)
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        .finish();
+    Ok(tracing::subscriber::set_global_default(log)?)
+}
