@@ -160,7 +160,8 @@ impl<T: Kernels> Batch<T> {
     pub fn try_clone(&self) -> Result<Self> {
         let mut copy = Self::alloc(&self.device, self.rows)?;
         if self.rows > 0 {
-            self.device.memory().copy(&mut copy.buffer, &self.buffer)?;
+            let bytes = byte_offset(self.rows, Self::ROW_BYTES);
+            self.device.memory().copy(&mut copy.buffer, 0, &self.buffer, 0, bytes)?;
         }
         Ok(copy)
     }

@@ -46,6 +46,17 @@ pub enum Error {
         rows: usize,
     },
 
+    /// A text is not a number in the base that was asked for.
+    #[error("row {row}, column {column}: not a digit of base {base}")]
+    Parse {
+        /// The lowest row whose text is not a number.
+        row: usize,
+        /// The byte of the text that is not a digit, or its length where digits are missing.
+        column: usize,
+        /// The base: 10 or 16.
+        base: u32,
+    },
+
     /// Two operands, or an operand and its output, live on different devices.
     #[error("the operands live on different devices")]
     DeviceMismatch,

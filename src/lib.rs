@@ -13,6 +13,7 @@ mod mask;
 mod ops;
 mod shape;
 mod strategy;
+mod text;
 #[doc(hidden)]
 pub mod tuning;
 

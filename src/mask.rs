@@ -3,7 +3,7 @@
 use crate::backend::Buffer;
 use crate::backend::host::{reserved_vec, zeroed_vec};
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// One bit a row, on the device: what carries, borrows and comparisons return.
 #[derive(Debug)]
@@ -71,6 +71,106 @@ impl Mask {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
     pub fn count(&self) -> Result<usize> {
         Ok(self.words()?.iter().map(|word| word.count_ones() as usize).sum())
+    }
+
+    /// A mask of these bits, one a row.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
+    pub fn from_bools(device: &Device, bits: &[bool]) -> Result<Self> {
+        let mut words: Vec<u32> = zeroed_vec(bits.len().div_ceil(WORD))?;
+        for (row, &bit) in bits.iter().enumerate() {
+            words[row / WORD] |= u32::from(bit) << (row % WORD);
+        }
+        Self::from_words(device, &words, bits.len())
+    }
+
+    /// The numbers of the rows whose bit is set, in order.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
+    pub fn indices(&self) -> Result<Vec<usize>> {
+        let words = self.words()?;
+        let is_set = |row: &usize| words[row / WORD] >> (row % WORD) & 1 == 1;
+        Ok((0..self.rows).filter(is_set).collect())
+    }
+
+    /// The rows of both masks. Like all functions of masks, it goes through the host: a bit a row.
+    ///
+    /// ```
+    /// use gpuint::{Device, Mask};
+    ///
+    /// let device = Device::cpu();
+    /// let a = Mask::from_bools(&device, &[true, true, false])?;
+    /// let b = Mask::from_bools(&device, &[true, false, false])?;
+    /// assert_eq!(a.and(&b)?.indices()?, [0]);
+    /// assert_eq!(b.not()?.indices()?, [1, 2]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`LengthMismatch`](crate::Error::LengthMismatch),
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
+    pub fn and(&self, other: &Self) -> Result<Self> {
+        self.zip(other, |a, b| a & b)
+    }
+
+    /// The rows of either mask.
+    ///
+    /// # Errors
+    /// As [`and`](Self::and).
+    pub fn or(&self, other: &Self) -> Result<Self> {
+        self.zip(other, |a, b| a | b)
+    }
+
+    /// The rows of one mask and not of the other.
+    ///
+    /// # Errors
+    /// As [`and`](Self::and).
+    pub fn xor(&self, other: &Self) -> Result<Self> {
+        self.zip(other, |a, b| a ^ b)
+    }
+
+    /// The rows whose bit is not set.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
+    #[expect(clippy::should_implement_trait, reason = "it may fail")]
+    pub fn not(&self) -> Result<Self> {
+        self.zip(self, |a, _| !a)
+    }
+
+    /// A mask of a function of the words.
+    fn zip(&self, other: &Self, function: impl Fn(u32, u32) -> u32) -> Result<Self> {
+        if self.device != other.device {
+            return Err(Error::DeviceMismatch);
+        }
+        if self.rows != other.rows {
+            return Err(Error::LengthMismatch { left: self.rows, right: other.rows });
+        }
+        let mut words = self.words()?;
+        for (word, other) in words.iter_mut().zip(other.words()?) {
+            *word = function(*word, other);
+        }
+        // Bits beyond the last row stay 0.
+        if let (Some(last), 1..) = (words.last_mut(), self.rows % WORD) {
+            *last &= (1 << (self.rows % WORD)) - 1;
+        }
+        Self::from_words(&self.device, &words, self.rows)
+    }
+
+    fn from_words(device: &Device, words: &[u32], rows: usize) -> Result<Self> {
+        let mut mask = Self::none(device, rows)?;
+        if rows > 0 {
+            device.memory().upload(&mut mask.words, 0, bytemuck::cast_slice(words))?;
+        }
+        Ok(mask)
+    }
+
+    /// The words, for a kernel to read.
+    pub(crate) fn buffer(&self) -> &Buffer {
+        &self.words
     }
 
     /// The words; bits beyond the last row are not set.

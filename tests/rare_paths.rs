@@ -10,7 +10,7 @@ use gpuint::{
     Batch, Blocked, Classical, Device, Division, Divisor, Fft, GpuUint, Kernels, Mult, Ntt, Result,
     ShiftedInverse, TensorCore,
 };
-use gpuint_testkit::operands::{DIVISIONS, Family, PRODUCTS, Row, SUMS, rows};
+use gpuint_testkit::operands::{DIVISIONS, EUCLID, Family, PRODUCTS, Row, SUMS, rows};
 use num_traits::{One, Zero};
 
 // SAFETY: the declaration is that of `kernels/simt/abi.h`.
@@ -101,6 +101,12 @@ fn divide_by_digit<T: Kernels<Digit = u64>>(device: &Device, count: usize) -> Re
     Ok(())
 }
 
+fn common_divisors<T: Kernels>(device: &Device, count: usize) -> Result<()> {
+    let [a, b] = upload::<T>(device, &drawn::<T>(EUCLID, count))?;
+    a.gcd(&b)?;
+    Ok(())
+}
+
 #[test]
 fn structured_operands_take_rare_paths() {
     takes("add and sub, 8192 bits, u16", &[("CarryThroughWarp", 1000)], |device| {
@@ -175,6 +181,9 @@ fn structured_operands_take_rare_paths() {
         ("ReciprocalAtEnd", 10),
     ];
     takes("mul_mod, 16384 bits", &fused, |device| multiply_modulo::<GpuUint<16384>>(device, 200));
+    takes("gcd, 1024 bits", &[("EuclidSubtraction", 1000)], |device| {
+        common_divisors::<GpuUint<1024>>(device, 1000)
+    });
     takes("div_rem_digit, 1024 bits", &[("DigitSecondCorrection", 100)], |device| {
         divide_by_digit::<GpuUint<1024>>(device, 1000)
     });

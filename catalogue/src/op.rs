@@ -23,6 +23,14 @@ pub enum Operand {
     Length,
     /// A `u64`.
     Word,
+    /// An integer of the shape that one row may hold for all rows: a second operand.
+    Rhs,
+    /// Integers of the shape, any number of rows: the caller checks the indices.
+    Indexed,
+    /// A mask: one bit a row.
+    Bits,
+    /// An integer of another width, [`Param::TargetBits`].
+    Resized,
 }
 
 impl Operand {
@@ -30,10 +38,11 @@ impl Operand {
     #[must_use]
     pub const fn row_bytes(self, shape: Shape) -> usize {
         match self {
-            Self::Integer | Self::Exponent => shape.bytes(),
+            Self::Integer | Self::Exponent | Self::Rhs | Self::Indexed => shape.bytes(),
             Self::Prepared => shape.prepared_bytes(),
             Self::Sign => size_of::<i8>(),
-            Self::Length => size_of::<u32>(),
+            Self::Length | Self::Bits => size_of::<u32>(),
+            Self::Resized => 0,
             Self::Word => size_of::<u64>(),
         }
     }
@@ -55,6 +64,12 @@ pub enum Param {
     BroadcastDivisor,
     /// One row of exponents for all rows.
     BroadcastExponent,
+    /// One row of second operands for all rows.
+    BroadcastRhs,
+    /// Truth table of a bitwise function: bit `2a + b` is its value at `a` and `b`.
+    Table,
+    /// Bits of a row of the result.
+    TargetBits,
 }
 
 /// A row of the table of operations.
@@ -133,11 +148,13 @@ pub const PREPARED: usize = 2;
 operations! {
     /// `a + b mod 2^BITS`, and the carries.
     Add = "add" {
-        inputs: [Integer, Integer], outputs: [Integer], mask: true, status: false, params: []
+        inputs: [Integer, Rhs], outputs: [Integer],
+        mask: true, status: false, params: [BroadcastRhs]
     }
     /// `a - b mod 2^BITS`, and the borrows.
     Sub = "sub" {
-        inputs: [Integer, Integer], outputs: [Integer], mask: true, status: false, params: []
+        inputs: [Integer, Rhs], outputs: [Integer],
+        mask: true, status: false, params: [BroadcastRhs]
     }
     /// `a b mod 2^BITS`.
     MulLo = "mul_lo" {
@@ -201,15 +218,16 @@ operations! {
     }
     /// -1, 0 or 1 as `a` is less than, equal to or greater than `b`.
     Cmp = "cmp" {
-        inputs: [Integer, Integer], outputs: [Sign], mask: false, status: false, params: []
+        inputs: [Integer, Rhs], outputs: [Sign],
+        mask: false, status: false, params: [BroadcastRhs]
     }
     /// A mask of the rows with `a = b`.
     EqMask = "eq_mask" {
-        inputs: [Integer, Integer], outputs: [], mask: true, status: false, params: []
+        inputs: [Integer, Rhs], outputs: [], mask: true, status: false, params: [BroadcastRhs]
     }
     /// A mask of the rows with `a < b`.
     LtMask = "lt_mask" {
-        inputs: [Integer, Integer], outputs: [], mask: true, status: false, params: []
+        inputs: [Integer, Rhs], outputs: [], mask: true, status: false, params: [BroadcastRhs]
     }
     /// A mask of the rows with `a = 0`.
     IsZeroMask = "is_zero_mask" {
@@ -218,6 +236,56 @@ operations! {
     /// Bits without leading zeros.
     BitLengths = "bit_lengths" {
         inputs: [Integer], outputs: [Length], mask: false, status: false, params: []
+    }
+    /// Bits that are set.
+    CountOnes = "count_ones" {
+        inputs: [Integer], outputs: [Length], mask: false, status: false, params: []
+    }
+    /// Zeros below the lowest bit that is set; `BITS` for zero.
+    TrailingZeros = "trailing_zeros" {
+        inputs: [Integer], outputs: [Length], mask: false, status: false, params: []
+    }
+    /// A mask of the rows whose bit `distance` is set.
+    BitMask = "bit_mask" {
+        inputs: [Integer], outputs: [], mask: true, status: false, params: [Distance]
+    }
+    /// A function of the bits of `a` and `b`.
+    Bitwise = "bitwise" {
+        inputs: [Integer, Rhs], outputs: [Integer],
+        mask: false, status: false, params: [BroadcastRhs, Table]
+    }
+    /// `a 2^d mod 2^BITS`, by a distance for each row.
+    ShlRows = "shl_rows" {
+        inputs: [Integer, Length], outputs: [Integer], mask: false, status: false, params: []
+    }
+    /// `a / 2^d` rounded down, by a distance for each row.
+    ShrRows = "shr_rows" {
+        inputs: [Integer, Length], outputs: [Integer], mask: false, status: false, params: []
+    }
+    /// Rows by index; a row of the result stays as it is where the index is `u64::MAX`.
+    Gather = "gather" {
+        inputs: [Indexed, Word], outputs: [Integer], mask: false, status: false, params: []
+    }
+    /// Rows of `a` where the bit of a mask is set, of `b` elsewhere.
+    Select = "select" {
+        inputs: [Integer, Integer, Bits], outputs: [Integer],
+        mask: false, status: false, params: []
+    }
+    /// `a mod 2^target_bits` in rows of that width. Rows that are wider fail.
+    Resize = "resize" {
+        inputs: [Integer], outputs: [Resized], mask: false, status: true, params: [TargetBits]
+    }
+    /// The greatest common divisor.
+    Gcd = "gcd" {
+        inputs: [Integer, Integer], outputs: [Integer], mask: false, status: false, params: []
+    }
+    /// The inverse of `v` modulo `n`, and the rows that have none, whose result is 0.
+    InverseMod = "inverse_mod" {
+        inputs: [Integer, Integer], outputs: [Integer], mask: true, status: false, params: []
+    }
+    /// The Jacobi symbol `(a | n)`, Kronecker's for even `n`.
+    Jacobi = "jacobi" {
+        inputs: [Integer, Integer], outputs: [Sign], mask: false, status: false, params: []
     }
 }
 

@@ -21,7 +21,9 @@ struct Params {
   u32 joined;              // mul_wide, 1: both halves of a row side by side in out[0]
   u32 broadcast_divisor;   // 1: in[2] has one row for all rows
   u32 broadcast_exponent;  // pow_mod, 1: in[1] has one row for all rows
-  u32 padding;
+  u32 broadcast_rhs;       // 1: in[1] has one row for all rows
+  u32 table;               // bitwise: bit 2a + b is the result for bits a and b
+  u32 target_bits;         // resize: bits of a row of out[0]
 };
 
 struct Operands {

@@ -75,6 +75,20 @@ struct Group {
     return lane < WARPS ? words[lane] : 0;
   }
 
+  // Sum over the group, known to all its threads.
+  GPUINT_DEVICE u32 sum(u32 value) {
+    GPUINT_UNROLL(5)
+    for (u32 distance = 1; distance < (THREADS < 32 ? THREADS : 32); distance *= 2)
+      value += __shfl_xor_sync(mask, value, distance, THREADS < 32 ? THREADS : 32);
+    if constexpr (!IN_WARP) {
+      value = gather(value);
+      GPUINT_UNROLL(5)
+      for (u32 distance = 1; distance < 32; distance *= 2)
+        value += __shfl_xor_sync(mask, value, distance, 32);
+    }
+    return value;
+  }
+
   // Returns the largest value of the group to all its threads.
   GPUINT_DEVICE u32 max(u32 value) {
     if constexpr (THREADS < 32) {

@@ -50,6 +50,8 @@ inline void mma(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2], GPUINT_SITE) 
   simt::multiply_bytes(c, a, b, GPUINT_PASS_SITE);
 }
 
+inline float reciprocal(float x) { return 1.0f / x; }
+
 inline u32 recomputed(u32 x) { return x; }
 inline u32 thread() { return threadIdx.x; }
 inline void prefetch(const void*) {}
@@ -94,6 +96,13 @@ GPUINT_DEVICE u32 borrow_mask() {
 
 #undef GPUINT_PTX2
 #undef GPUINT_PTX3
+
+// 1 / x within 1 ulp, for normal x and 1 / x.
+GPUINT_DEVICE float reciprocal(float x) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
 
 // Hides x from the optimizer, so that values derived from it are rematerialized.
 GPUINT_DEVICE u32 recomputed(u32 x) {

@@ -21,6 +21,12 @@ GPUINT_DEVICE typename S::Limb* output_row(const Operands& o, u32 i, u64 row) {
   return o.out[i] == nullptr ? nullptr : static_cast<typename S::Limb*>(o.out[i]) + row * S::N;
 }
 
+// The second operand, of which one row may serve all rows.
+template <class S>
+GPUINT_DEVICE const typename S::Limb* rhs_row(const Operands& o, u64 row) {
+  return input_row<S>(o, 1, o.params.broadcast_rhs != 0 ? 0 : row);
+}
+
 // True for rows of whole words, to which vector accesses are aligned.
 template <class S>
 constexpr bool ROW_OF_WORDS = S::N % WORD == 0;

@@ -29,7 +29,7 @@ struct Sum : Frame<S, 0> {
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {
       const Limb* const a = input_row<S>(o, 0, row);
-      const Limb* const b = input_row<S>(o, 1, row);
+      const Limb* const b = rhs_row<S>(o, row);
       Limb* const c = output_row<S>(o, 0, row);
       const u32 out = resolve<SIGN, LocalCarry::Binary, Limb, K>(
           group, S::N,

@@ -49,7 +49,7 @@ struct Comparison : Frame<S, 0> {
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {
       const i32 order = compare_rows<S>(group, input_row<S>(o, 0, row),
-                                        R == Relation::Zero ? nullptr : input_row<S>(o, 1, row));
+                                        R == Relation::Zero ? nullptr : rhs_row<S>(o, row));
       if (group.rank != 0) return;
       if constexpr (R == Relation::Order)
         static_cast<i8*>(o.out[0])[row] = static_cast<i8>(order);

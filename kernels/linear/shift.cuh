@@ -1,5 +1,5 @@
-// Shifts of whole rows by one distance in bits, mod 2^BITS: the paper's `shift`, whose digit shifts
-// are multiples of the digit.
+// Shifts of whole rows, mod 2^BITS, by one distance in bits or by one for each row: the paper's
+// `shift`, whose digit shifts are multiples of the digit.
 //
 // No limb depends on more than two limbs of the operand, so threads read those straight from global
 // memory (neighbouring threads, neighbouring limbs) and need no exchange.
@@ -8,21 +8,24 @@
 #include "core/digits.cuh"
 #include "core/frame.cuh"
 #include "core/limbs.cuh"
+#include "core/math.cuh"
 #include "core/rows.cuh"
 
 namespace gpuint {
 
-template <class S, bool LEFT>
+// out[0] = in[0] shifted by params.distance, or with PER_ROW by a row's u32 of in[1].
+template <class S, bool LEFT, bool PER_ROW = false>
 struct Shift : Frame<S, 0> {
   using Limb = typename S::Limb;
   using G = typename Frame<S, 0>::G;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    // A right shift by d is limb (N + j) of x * 2^(BITS - d): one formula for both.
-    const u32 bits = o.params.distance < S::BITS ? o.params.distance : S::BITS;
-    const Distance<Limb> distance(LEFT ? bits : S::BITS - bits);
     const i32 from = LEFT ? 0 : S::N;
     Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {
+      const u32 asked = PER_ROW ? __ldg(static_cast<const u32*>(o.in[1]) + row) : o.params.distance;
+      const u32 bits = min_of(asked, S::BITS);
+      // A right shift by d is limb (N + j) of x * 2^(BITS - d): one formula for both.
+      const Distance<Limb> distance(LEFT ? bits : S::BITS - bits);
       const Limb* const a = input_row<S>(o, 0, row);
       Limb* const c = output_row<S>(o, 0, row);
       const auto limb = [&](i32 i) {
@@ -43,5 +46,9 @@ template <class S>
 using Shl = Shift<S, true>;
 template <class S>
 using Shr = Shift<S, false>;
+template <class S>
+using ShlRows = Shift<S, true, true>;
+template <class S>
+using ShrRows = Shift<S, false, true>;
 
 }  // namespace gpuint

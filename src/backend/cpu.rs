@@ -8,10 +8,10 @@ use num_integer::Integer;
 use num_traits::{One, Zero};
 use rayon::prelude::*;
 
-use gpuint_catalogue::{Op, PREPARED};
+use gpuint_catalogue::{Op, Operand, PREPARED};
 
 use crate::backend::host::{self, host_memory_methods, read_integer, reserved_vec, write_integer};
-use crate::backend::{Backend, BackendKind, Buffer, Call, Params};
+use crate::backend::{Backend, BackendKind, Buffer, Call, Params, SKIPPED_ROW};
 use crate::error::Result;
 
 /// The processor.
@@ -42,6 +42,7 @@ struct Row<'a> {
     outs: [Option<&'a mut [u8]>; 2],
     bits: usize,
     params: Params,
+    index: usize,
 }
 
 /// What a row says besides its outputs.
@@ -67,6 +68,29 @@ impl Row<'_> {
     fn result(&mut self, index: usize, value: &BigUint) {
         if let Some(row) = &mut self.outs[index] {
             write_integer(value, row);
+        }
+    }
+
+    /// Writes a `u32`. build.rs admits no shape of 2^32 bits.
+    fn length(&mut self, length: u64) -> Outcome {
+        if let Some(out) = &mut self.outs[0] {
+            out.copy_from_slice(&(length as u32).to_le_bytes());
+        }
+        Outcome::default()
+    }
+
+    /// Writes an `i8`.
+    fn sign(&mut self, sign: i8) -> Outcome {
+        if let Some(out) = &mut self.outs[0] {
+            out.copy_from_slice(&sign.to_le_bytes());
+        }
+        Outcome::default()
+    }
+
+    /// Copies bytes to the row of the first output.
+    fn copy(&mut self, source: &[u8]) {
+        if let Some(out) = &mut self.outs[0] {
+            out.copy_from_slice(source);
         }
     }
 
@@ -99,6 +123,20 @@ fn row_function(op: Op) -> fn(&mut Row<'_>) -> Outcome {
         Op::LtMask => |row| (row.operand(0) < row.operand(1)).into(),
         Op::IsZeroMask => |row| row.ins[0].iter().all(|&byte| byte == 0).into(),
         Op::BitLengths => bit_length,
+        Op::CountOnes => |row| row.length(row.operand(0).count_ones()),
+        Op::TrailingZeros => {
+            |row| row.length(row.operand(0).trailing_zeros().unwrap_or(row.bits as u64))
+        }
+        Op::BitMask => |row| row.operand(0).bit(row.params.distance.into()).into(),
+        Op::Bitwise => bitwise,
+        Op::ShlRows => shift_left_by_row,
+        Op::ShrRows => shift_right_by_row,
+        Op::Gather => gather,
+        Op::Select => select,
+        Op::Resize => resize,
+        Op::Gcd => gcd,
+        Op::InverseMod => inverse_mod,
+        Op::Jacobi => jacobi,
     }
 }
 
@@ -205,20 +243,114 @@ fn shift_right(row: &mut Row<'_>) -> Outcome {
 }
 
 fn compare(row: &mut Row<'_>) -> Outcome {
-    let order = row.operand(0).cmp(&row.operand(1)) as i8;
+    row.sign(row.operand(0).cmp(&row.operand(1)) as i8)
+}
+
+fn bit_length(row: &mut Row<'_>) -> Outcome {
+    row.length(row.operand(0).bits())
+}
+
+fn bitwise(row: &mut Row<'_>) -> Outcome {
+    let [a, b, _] = row.ins;
+    let table = row.params.table;
+    let ones = |bit: u32| if table >> bit & 1 == 1 { 0xff } else { 0u8 };
+    let values = [ones(0), ones(1), ones(2), ones(3)];
     if let Some(out) = &mut row.outs[0] {
-        out.copy_from_slice(&order.to_le_bytes());
+        for ((c, &a), &b) in out.iter_mut().zip(a).zip(b) {
+            *c = (a & b & values[3])
+                | (a & !b & values[2])
+                | (!a & b & values[1])
+                | (!a & !b & values[0]);
+        }
     }
     Outcome::default()
 }
 
-fn bit_length(row: &mut Row<'_>) -> Outcome {
-    // build.rs admits no shape of 2^32 bits.
-    let bits = row.operand(0).bits() as u32;
-    if let Some(out) = &mut row.outs[0] {
-        out.copy_from_slice(&bits.to_le_bytes());
+/// The distance of a row's own shift, at most the width.
+fn distance(row: &Row<'_>) -> u32 {
+    let distance = row.ins[1].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    distance.min(row.bits as u32)
+}
+
+fn shift_left_by_row(row: &mut Row<'_>) -> Outcome {
+    let shifted = row.operand(0) << distance(row);
+    row.result(0, &shifted);
+    Outcome::default()
+}
+
+fn shift_right_by_row(row: &mut Row<'_>) -> Outcome {
+    let shifted = row.operand(0) >> distance(row);
+    row.result(0, &shifted);
+    Outcome::default()
+}
+
+fn gather(row: &mut Row<'_>) -> Outcome {
+    let [rows, index, _] = row.ins;
+    let index = index.first_chunk().map_or(SKIPPED_ROW, |bytes| u64::from_le_bytes(*bytes));
+    if index != SKIPPED_ROW {
+        let bytes = row.bits / 8;
+        row.copy(&rows[index as usize * bytes..][..bytes]);
     }
     Outcome::default()
+}
+
+fn select(row: &mut Row<'_>) -> Outcome {
+    let [a, b, mask] = row.ins;
+    let is_set = mask[row.index / 8] >> (row.index % 8) & 1 == 1;
+    row.copy(if is_set { a } else { b });
+    Outcome::default()
+}
+
+fn resize(row: &mut Row<'_>) -> Outcome {
+    let value = row.operand(0);
+    row.result(0, &value);
+    Outcome { flag: false, failed: value.bits() > row.params.target_bits.into() }
+}
+
+fn gcd(row: &mut Row<'_>) -> Outcome {
+    let divisor = row.operand(0).gcd(&row.operand(1));
+    row.result(0, &divisor);
+    Outcome::default()
+}
+
+fn inverse_mod(row: &mut Row<'_>) -> Outcome {
+    let (v, n) = (row.operand(0), row.operand(1));
+    let inverse = match n.is_zero() {
+        true => None,
+        false if n.is_one() => Some(BigUint::zero()),
+        false => v.modinv(&n),
+    };
+    row.result(0, &inverse.clone().unwrap_or_default());
+    inverse.is_none().into()
+}
+
+/// The Jacobi symbol, Kronecker's for even `n`: `n = 2^k m` gives `(a | n) = (2 | a)^k (a | m)`, and
+/// then `(a | m) = (a mod m | m)` and reciprocity reduce the pair as Euclid's algorithm does.
+fn jacobi(row: &mut Row<'_>) -> Outcome {
+    let (mut a, mut n) = (row.operand(0), row.operand(1));
+    if n.is_zero() {
+        return row.sign(i8::from(a.is_one()));
+    }
+    if a.is_even() && n.is_even() {
+        return row.sign(0);
+    }
+    let low = |value: &BigUint| value.iter_u32_digits().next().unwrap_or(0);
+    // (2 | a) for odd a.
+    let two = |a: &BigUint| matches!(low(a) % 8, 3 | 5);
+    let mut negative = false;
+    let twos = n.trailing_zeros().unwrap_or(0);
+    negative ^= twos % 2 == 1 && two(&a);
+    n >>= twos;
+    loop {
+        a %= &n;
+        let Some(twos) = a.trailing_zeros() else { break };
+        negative ^= twos % 2 == 1 && two(&n);
+        a >>= twos;
+        negative ^= low(&a) % 4 == 3 && low(&n) % 4 == 3;
+        std::mem::swap(&mut a, &mut n);
+    }
+    let sign = if negative { -1 } else { 1 };
+    row.sign(if n.is_one() { sign } else { 0 })
 }
 
 impl Backend for Cpu {
@@ -241,8 +373,12 @@ impl Backend for Cpu {
         let mut ins = [Input::default(); 3];
         for (index, input) in ins.iter_mut().enumerate() {
             let bytes = call.operands.ins[index].map_or(Ok(&[][..]), host::bytes)?;
-            let is_broadcast = call.is_broadcast(index);
-            *input = Input { bytes, row_bytes: call.in_row_bytes(index), is_broadcast };
+            let share = match call.kernel.op().signature().inputs[index] {
+                Some(Operand::Indexed | Operand::Bits) => Share::All,
+                _ if call.is_broadcast(index) => Share::First,
+                _ => Share::Own,
+            };
+            *input = Input { bytes, row_bytes: call.in_row_bytes(index), share };
         }
         let out_row_bytes = [call.out_row_bytes(0), call.out_row_bytes(1)];
         let operands = call.operands;
@@ -264,6 +400,7 @@ impl Backend for Cpu {
                 outs: outs.each_mut().map(|rows| rows.as_mut()?.next()),
                 bits,
                 params,
+                index: row,
             }));
             if *HAS_THREADS {
                 rows.par_drain(..)
@@ -298,12 +435,28 @@ impl Backend for Cpu {
 struct Input<'a> {
     bytes: &'a [u8],
     row_bytes: usize,
-    is_broadcast: bool,
+    share: Share,
+}
+
+/// The bytes of an operand that a row reads.
+#[derive(Clone, Copy, Default)]
+enum Share {
+    /// Those of the same row.
+    #[default]
+    Own,
+    /// Those of the first row: the operand is broadcast.
+    First,
+    /// All of them.
+    All,
 }
 
 impl<'a> Input<'a> {
     fn row(self, row: usize) -> &'a [u8] {
-        let row = if self.is_broadcast { 0 } else { row };
+        let row = match self.share {
+            Share::Own => row,
+            Share::First => 0,
+            Share::All => return self.bytes,
+        };
         self.bytes.get(row * self.row_bytes..(row + 1) * self.row_bytes).unwrap_or_default()
     }
 }

@@ -82,8 +82,17 @@ macro_rules! host_memory_methods {
             Ok(())
         }
 
-        fn copy(&self, target: &mut Buffer, source: &Buffer) -> Result<()> {
-            self.upload(target, 0, $crate::backend::host::bytes(source)?)
+        fn copy(
+            &self,
+            target: &mut Buffer,
+            to: u64,
+            source: &Buffer,
+            from: u64,
+            bytes: u64,
+        ) -> Result<()> {
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            let source = $crate::backend::host::bytes(source)?;
+            self.upload(target, to, $crate::backend::host::part(source, from, bytes)?)
         }
 
         fn synchronize(&self) -> Result<()> {

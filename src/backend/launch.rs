@@ -16,14 +16,24 @@ pub(crate) struct RawParams {
     pub(crate) joined: u32,
     pub(crate) broadcast_divisor: u32,
     pub(crate) broadcast_exponent: u32,
-    /// Zero: the size is a multiple of the alignment.
-    pub(crate) padding: u32,
+    pub(crate) broadcast_rhs: u32,
+    pub(crate) table: u32,
+    pub(crate) target_bits: u32,
 }
 
 impl From<Params> for RawParams {
     fn from(params: Params) -> Self {
-        let Params { digit, distance, exponent, joined, broadcast_divisor, broadcast_exponent } =
-            params;
+        let Params {
+            digit,
+            distance,
+            exponent,
+            joined,
+            broadcast_divisor,
+            broadcast_exponent,
+            broadcast_rhs,
+            table,
+            target_bits,
+        } = params;
         Self {
             digit,
             distance,
@@ -31,7 +41,9 @@ impl From<Params> for RawParams {
             joined: joined.into(),
             broadcast_divisor: broadcast_divisor.into(),
             broadcast_exponent: broadcast_exponent.into(),
-            padding: 0,
+            broadcast_rhs: broadcast_rhs.into(),
+            table,
+            target_bits,
         }
     }
 }

@@ -53,13 +53,28 @@ pub(crate) struct Params {
     pub(crate) broadcast_divisor: bool,
     /// One row of exponents for all rows.
     pub(crate) broadcast_exponent: bool,
+    /// One row of second operands for all rows.
+    pub(crate) broadcast_rhs: bool,
+    /// Truth table of a bitwise function.
+    pub(crate) table: u32,
+    /// Bits of a row of the result of a change of width.
+    pub(crate) target_bits: u32,
 }
 
 impl Params {
     /// The parameters that are not their default.
     fn given(&self) -> impl Iterator<Item = Param> {
-        let Self { digit, distance, exponent, joined, broadcast_divisor, broadcast_exponent } =
-            *self;
+        let Self {
+            digit,
+            distance,
+            exponent,
+            joined,
+            broadcast_divisor,
+            broadcast_exponent,
+            broadcast_rhs,
+            table,
+            target_bits,
+        } = *self;
         [
             (Param::Digit, digit != 0),
             (Param::Distance, distance != 0),
@@ -67,6 +82,9 @@ impl Params {
             (Param::Joined, joined),
             (Param::BroadcastDivisor, broadcast_divisor),
             (Param::BroadcastExponent, broadcast_exponent),
+            (Param::BroadcastRhs, broadcast_rhs),
+            (Param::Table, table != 0),
+            (Param::TargetBits, target_bits != 0),
         ]
         .into_iter()
         .filter_map(|(param, is_given)| is_given.then_some(param))
@@ -75,6 +93,9 @@ impl Params {
 
 /// The status word of a call in which no row failed.
 pub(crate) const NO_ROW: u64 = u64::MAX;
+
+/// The index of a gathered row that stays as it is (`kernels/rows/gather.cuh`).
+pub(crate) const SKIPPED_ROW: u64 = u64::MAX;
 
 /// A kernel and its operands: the work of a device. There is at least one row.
 #[derive(Debug)]
@@ -88,7 +109,12 @@ impl Call<'_> {
     pub(crate) fn out_row_bytes(&self, index: usize) -> usize {
         let operand = self.kernel.op().signature().outputs[index];
         let bytes = operand.map_or(0, |operand| operand.row_bytes(self.kernel.shape()));
-        if self.operands.params.joined { 2 * bytes } else { bytes }
+        let Params { joined, target_bits, .. } = self.operands.params;
+        match operand {
+            Some(Operand::Resized) => target_bits as usize / 8,
+            _ if joined => 2 * bytes,
+            _ => bytes,
+        }
     }
 
     /// The bytes of a row of an input.
@@ -99,11 +125,25 @@ impl Call<'_> {
 
     /// Returns true if one row of an input serves all rows.
     pub(crate) fn is_broadcast(&self, index: usize) -> bool {
-        let Params { broadcast_divisor, broadcast_exponent, .. } = self.operands.params;
+        let Params { broadcast_divisor, broadcast_exponent, broadcast_rhs, .. } =
+            self.operands.params;
         match self.kernel.op().signature().inputs[index] {
             Some(Operand::Prepared) => broadcast_divisor,
             Some(Operand::Exponent) => broadcast_exponent,
+            Some(Operand::Rhs) => broadcast_rhs,
             _ => false,
+        }
+    }
+
+    /// Rows of an input that a kernel may read; none of an indexed one, whose indices the caller
+    /// has checked.
+    fn in_rows(&self, index: usize) -> usize {
+        let rows = self.operands.rows;
+        match self.kernel.op().signature().inputs[index] {
+            Some(Operand::Indexed) => 0,
+            Some(Operand::Bits) => rows.div_ceil(32),
+            _ if self.is_broadcast(index) => 1,
+            _ => rows,
         }
     }
 
@@ -128,9 +168,8 @@ impl Call<'_> {
                     .is_some_and(|bytes| bytes <= buffer.bytes())
             })
         };
-        let in_rows = |index| if self.is_broadcast(index) { 1 } else { *rows };
         let fits = (0..ins.len())
-            .all(|index| holds(ins[index], in_rows(index), self.in_row_bytes(index)))
+            .all(|index| holds(ins[index], self.in_rows(index), self.in_row_bytes(index)))
             && (0..outs.len())
                 .all(|index| holds(outs[index].as_deref(), *rows, self.out_row_bytes(index)))
             && holds(mask.as_deref(), rows.div_ceil(32), size_of::<u32>())
@@ -209,8 +248,15 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Copies from byte `offset` of `source` on to the host.
     fn download(&self, source: &Buffer, offset: u64, target: &mut [u8]) -> Result<()>;
 
-    /// Copies all of `source` to a buffer of the same size.
-    fn copy(&self, target: &mut Buffer, source: &Buffer) -> Result<()>;
+    /// Copies `bytes` bytes of `source`, from byte `from` on, to `target`, from byte `to` on.
+    fn copy(
+        &self,
+        target: &mut Buffer,
+        to: u64,
+        source: &Buffer,
+        from: u64,
+        bytes: u64,
+    ) -> Result<()>;
 
     /// Queues a kernel.
     fn launch(&self, call: Call<'_>) -> Result<()>;

@@ -54,9 +54,16 @@ impl Backend for Traced {
             .in_scope(|| self.0.download(source, offset, target))
     }
 
-    fn copy(&self, target: &mut Buffer, source: &Buffer) -> Result<()> {
-        trace_span!("copy", from = "device", to = "device", bytes = source.bytes())
-            .in_scope(|| self.0.copy(target, source))
+    fn copy(
+        &self,
+        target: &mut Buffer,
+        to: u64,
+        source: &Buffer,
+        from: u64,
+        bytes: u64,
+    ) -> Result<()> {
+        trace_span!("copy", from = "device", to = "device", bytes)
+            .in_scope(|| self.0.copy(target, to, source, from, bytes))
     }
 
     fn launch(&self, call: Call<'_>) -> Result<()> {

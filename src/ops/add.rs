@@ -11,6 +11,7 @@ use crate::backend::Operands;
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::mask::Mask;
+use crate::ops::Rhs;
 use crate::shape::Kernels;
 use crate::strategy::Strategy;
 
@@ -110,14 +111,26 @@ impl<T: Kernels> Batch<T> {
     /// A sum or a difference, with or without the mask of its carries.
     fn sum(&self, op: Op, rhs: &Self, out: &mut Self, carry: Option<&mut Mask>) -> Result<()> {
         self.check(rhs)?;
+        self.sum_with(op, Rhs::Rows(rhs), out, carry)
+    }
+
+    /// A sum or a difference with rows or with one row for all rows.
+    pub(super) fn sum_with(
+        &self,
+        op: Op,
+        rhs: Rhs<'_, T>,
+        out: &mut Self,
+        carry: Option<&mut Mask>,
+    ) -> Result<()> {
         self.check(out)?;
         if let Some(mask) = &carry {
             self.check_mask(mask)?;
         }
         let operands = Operands {
-            ins: [Some(self.buffer()), Some(rhs.buffer()), None],
+            ins: [Some(self.buffer()), Some(rhs.batch().buffer()), None],
             outs: [Some(out.buffer_mut()), None],
             mask: carry.map(Mask::cleared).transpose()?,
+            params: rhs.params(),
             ..self.operands()
         };
         self.device().launch(self.kernel(op, Strategy::Auto)?, operands)

@@ -2,12 +2,13 @@
 
 use gpuint_catalogue::Op;
 
-use crate::backend::Operands;
 use crate::backend::host::zeroed_vec;
+use crate::backend::{Operands, Params};
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::mask::Mask;
 use crate::shape::Kernels;
+use crate::strategy::Strategy;
 
 impl<T: Kernels> Batch<T> {
     /// The bits of each row without leading zeros, 0 for zero: nothing wraps.
@@ -36,6 +37,57 @@ impl<T: Kernels> Batch<T> {
             *target = length.into();
         }
         Ok(())
+    }
+
+    /// The number of bits of each row that are set: nothing wraps.
+    ///
+    /// # Errors
+    /// As [`bit_lengths`](Self::bit_lengths).
+    pub fn count_ones(&self) -> Result<Vec<u64>> {
+        self.lengths(Op::CountOnes)
+    }
+
+    /// The zeros of each row below its lowest bit that is set, `BITS` for zero: nothing wraps.
+    ///
+    /// # Errors
+    /// As [`bit_lengths`](Self::bit_lengths).
+    pub fn trailing_zeros(&self) -> Result<Vec<u64>> {
+        self.lengths(Op::TrailingZeros)
+    }
+
+    /// The zeros of each row above its highest bit that is set, `BITS` for zero: nothing wraps.
+    ///
+    /// # Errors
+    /// As [`bit_lengths`](Self::bit_lengths).
+    pub fn leading_zeros(&self) -> Result<Vec<u64>> {
+        let mut zeros = self.bit_lengths()?;
+        zeros.iter_mut().for_each(|length| *length = T::BITS as u64 - *length);
+        Ok(zeros)
+    }
+
+    fn lengths(&self, op: Op) -> Result<Vec<u64>> {
+        let operands = Operands { ins: [Some(self.buffer()), None, None], ..self.operands() };
+        let lengths = self.measure::<u32>(op, operands, self.len())?;
+        Ok(lengths.into_iter().map(u64::from).collect())
+    }
+
+    /// A mask of the rows whose bit of that number is set, none from `BITS` on: nothing wraps.
+    ///
+    /// # Errors
+    /// As [`bit_lengths`](Self::bit_lengths).
+    pub fn bit_mask(&self, bit: usize) -> Result<Mask> {
+        self.produce_mask(|mask| {
+            if bit >= T::BITS {
+                return Ok(());
+            }
+            let operands = Operands {
+                ins: [Some(self.buffer()), None, None],
+                mask: Some(mask.cleared()?),
+                params: Params { distance: bit as u32, ..Params::default() },
+                ..self.operands()
+            };
+            self.device().launch(self.kernel(Op::BitMask, Strategy::Auto)?, operands)
+        })
     }
 
     /// A mask of the rows that are zero: nothing wraps.

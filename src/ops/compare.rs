@@ -9,6 +9,7 @@ use crate::backend::host::{reserved_vec, zeroed_vec};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::mask::Mask;
+use crate::ops::Rhs;
 use crate::shape::Kernels;
 use crate::strategy::Strategy;
 
@@ -35,8 +36,16 @@ impl<T: Kernels> Batch<T> {
     /// As [`cmp`](Self::cmp).
     pub fn cmp_into(&self, rhs: &Self, out: &mut [Ordering]) -> Result<()> {
         self.check(rhs)?;
-        let operands =
-            Operands { ins: [Some(self.buffer()), Some(rhs.buffer()), None], ..self.operands() };
+        self.order(Rhs::Rows(rhs), out)
+    }
+
+    /// The order of each row and its second operand.
+    pub(super) fn order(&self, rhs: Rhs<'_, T>, out: &mut [Ordering]) -> Result<()> {
+        let operands = Operands {
+            ins: [Some(self.buffer()), Some(rhs.batch().buffer()), None],
+            params: rhs.params(),
+            ..self.operands()
+        };
         let signs = self.measure::<i8>(Op::Cmp, operands, out.len())?;
         for (order, sign) in out.iter_mut().zip(signs) {
             *order = sign.cmp(&0);
@@ -81,10 +90,15 @@ impl<T: Kernels> Batch<T> {
         if let Some(rhs) = rhs {
             self.check(rhs)?;
         }
+        self.test_with(op, rhs.map(Rhs::Rows), mask)
+    }
+
+    pub(super) fn test_with(&self, op: Op, rhs: Option<Rhs<'_, T>>, mask: &mut Mask) -> Result<()> {
         self.check_mask(mask)?;
         let operands = Operands {
-            ins: [Some(self.buffer()), rhs.map(Self::buffer), None],
+            ins: [Some(self.buffer()), rhs.map(|rhs| rhs.batch().buffer()), None],
             mask: Some(mask.cleared()?),
+            params: rhs.map(Rhs::params).unwrap_or_default(),
             ..self.operands()
         };
         self.device().launch(self.kernel(op, Strategy::Auto)?, operands)

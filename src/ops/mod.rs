@@ -7,14 +7,18 @@
 //! and a variant in `src/strategy.rs`, and its line in the catalogue.
 
 mod add;
+mod all;
 mod bits;
+mod bitwise;
 mod compare;
 mod div;
 mod div_by;
 mod div_digit;
+mod gcd;
 mod modular;
 mod mul;
 mod operators;
+mod rows;
 mod shift;
 mod shifted_inverse;
 #[cfg(test)]
@@ -22,7 +26,7 @@ mod tests;
 
 use gpuint_catalogue::Op;
 
-use crate::backend::Operands;
+use crate::backend::{Operands, Params};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -30,6 +34,30 @@ use crate::kernel::KernelId;
 use crate::mask::Mask;
 use crate::shape::Kernels;
 use crate::strategy::Strategy;
+
+/// A second operand: a row for each row, or one row for all of them.
+enum Rhs<'a, T: Kernels> {
+    Rows(&'a Batch<T>),
+    Broadcast(&'a Batch<T>),
+}
+
+impl<T: Kernels> Clone for Rhs<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T: Kernels> Copy for Rhs<'_, T> {}
+
+impl<'a, T: Kernels> Rhs<'a, T> {
+    fn batch(self) -> &'a Batch<T> {
+        let (Self::Rows(batch) | Self::Broadcast(batch)) = self;
+        batch
+    }
+
+    fn params(self) -> Params {
+        Params { broadcast_rhs: matches!(self, Self::Broadcast(_)), ..Params::default() }
+    }
+}
 
 impl<T: Kernels> Batch<T> {
     /// Selects the kernel of an operation on these rows.

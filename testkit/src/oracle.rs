@@ -8,8 +8,10 @@
 use std::cmp::Ordering;
 
 use gpuint::num_bigint::BigUint;
-use malachite_base::num::arithmetic::traits::{DivRem, ModPow, ModPowerOf2, Square};
-use malachite_base::num::logic::traits::SignificantBits;
+use malachite_base::num::arithmetic::traits::{
+    DivRem, Gcd, KroneckerSymbol, Lcm, ModInverse, ModPow, ModPowerOf2, Square,
+};
+use malachite_base::num::logic::traits::{CountOnes, SignificantBits};
 use malachite_nz::natural::Natural;
 use num_traits::{One, Zero};
 
@@ -109,4 +111,55 @@ pub fn cmp(a: &BigUint, b: &BigUint) -> Ordering {
 /// The bits of a number without leading zeros.
 pub fn bits(a: &BigUint) -> u64 {
     natural(a).significant_bits()
+}
+
+/// The greatest common divisor.
+pub fn gcd(a: &BigUint, b: &BigUint) -> BigUint {
+    biguint(&natural(a).gcd(natural(b)))
+}
+
+/// The least common multiple.
+pub fn lcm(a: &BigUint, b: &BigUint) -> BigUint {
+    biguint(&natural(a).lcm(natural(b)))
+}
+
+/// The inverse of `v` modulo `n`, if there is one.
+pub fn inverse_mod(v: &BigUint, n: &BigUint) -> Option<BigUint> {
+    if n.is_zero() {
+        return None;
+    }
+    if n.is_one() {
+        return Some(BigUint::zero());
+    }
+    let v = natural(v) % natural(n);
+    if v == Natural::from(0u32) {
+        return None;
+    }
+    v.mod_inverse(natural(n)).map(|inverse| biguint(&inverse))
+}
+
+/// Kronecker's symbol.
+pub fn kronecker(a: &BigUint, n: &BigUint) -> i8 {
+    natural(a).kronecker_symbol(natural(n))
+}
+
+/// Bits of both, of either, and of one and not the other.
+pub fn bitwise(a: &BigUint, b: &BigUint) -> [BigUint; 3] {
+    let (a, b) = (natural(a), natural(b));
+    [biguint(&(&a & &b)), biguint(&(&a | &b)), biguint(&(a ^ b))]
+}
+
+/// The number of bits that are set.
+pub fn count_ones(a: &BigUint) -> u64 {
+    natural(a).count_ones()
+}
+
+/// The zeros below the lowest bit that is set.
+pub fn trailing_zeros(a: &BigUint) -> Option<u64> {
+    natural(a).trailing_zeros()
+}
+
+/// A number in decimal.
+pub fn decimal(a: &BigUint) -> String {
+    natural(a).to_string()
 }

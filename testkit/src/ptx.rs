@@ -190,6 +190,12 @@ pub struct Params {
     pub broadcast_divisor: u32,
     /// 1: one row of exponents for all rows.
     pub broadcast_exponent: u32,
+    /// 1: one row of second operands for all rows.
+    pub broadcast_rhs: u32,
+    /// Truth table of a bitwise function.
+    pub table: u32,
+    /// Bits of a row of the result of a change of width.
+    pub target_bits: u32,
 }
 
 /// What it leaves.
@@ -270,10 +276,20 @@ fn launched(
     }
     let [scratch, workspace] = memory;
     let counters = machine.alloc_from(&[0; COUNTERS])?;
-    let Params { digit, distance, exponent, joined, broadcast_divisor, broadcast_exponent } =
-        given.params;
+    let Params {
+        digit,
+        distance,
+        exponent,
+        joined,
+        broadcast_divisor,
+        broadcast_exponent,
+        broadcast_rhs,
+        table,
+        target_bits,
+    } = given.params;
     params = params.u64(digit).u32(distance).u32(exponent).u32(joined).u32(broadcast_divisor);
-    params = params.u32(broadcast_exponent).u32(0).u64(pointer(scratch));
+    params = params.u32(broadcast_exponent).u32(broadcast_rhs).u32(table).u32(target_bits);
+    params = params.u64(pointer(scratch));
     params = params.u64(pointer(workspace)).buffer(counters);
     let mut counts = Counts::default();
     for (phase, launch) in launches.iter().enumerate() {

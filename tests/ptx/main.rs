@@ -12,7 +12,7 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{Algorithm, DigitKind, Op, Product, Shape};
 use gpuint_catalogue::{BLOCK, Kernel};
 use gpuint_testkit::operands::{
-    self, DIVISIONS, Family, INVERSES, PRODUCTS, Row, SUMS, Sizes, rows,
+    self, DIVISIONS, EUCLID, Family, INVERSES, PRODUCTS, Row, SUMS, Sizes, rows,
 };
 use gpuint_testkit::oracle;
 use gpuint_testkit::ptx::{self, How, Operands, Outcome, Params, bytes_of};
@@ -338,6 +338,33 @@ impl Kernels {
         }
     }
 
+    /// Shifts by a distance for each row.
+    fn shift_rows(&mut self, task: Task, oracle: impl Fn(&BigUint, usize) -> BigUint) {
+        let rows = self.rows(SUMS, 1);
+        let bits = self.sizes.bits;
+        let distance = |index: usize| (37 * index + 5) % (bits + 2);
+        let mut given = self.given(&rows, 1, 1);
+        let distances = (0..rows.len()).flat_map(|index| (distance(index) as u32).to_le_bytes());
+        given.inputs[1] = distances.collect();
+        let expected: Vec<_> =
+            rows.iter().enumerate().map(|(index, row)| oracle(&row.a, distance(index))).collect();
+        self.run(task, &rows, &given, |outcome, index, _| {
+            let got = value_of(&outcome.outputs[0], index, bits);
+            differ(&got.as_ref(), &Some(&expected[index]))
+        });
+    }
+
+    /// A number of bits for each row.
+    fn lengths(&mut self, task: Task, oracle: impl Fn(&BigUint) -> u64) {
+        let rows = self.rows(SUMS, 3);
+        let mut given = self.given(&rows, 1, 0);
+        given.outputs[0] = 4 * rows.len();
+        self.run(task, &rows, &given, |outcome, index, row| {
+            let got = outcome.outputs[0][4 * index..].first_chunk().copied();
+            differ(&got.map(u32::from_le_bytes), &Some(oracle(&row.a) as u32))
+        });
+    }
+
     /// One bit a row.
     fn test(&mut self, task: Task, operands: usize, oracle: fn(&Row) -> bool) {
         let rows = self.rows(SUMS, 2);
@@ -366,13 +393,89 @@ impl Kernels {
                     differ::<Ordering>(&got, &oracle::cmp(&row.a, &row.b))
                 });
             }
-            Op::BitLengths => {
-                let rows = self.rows(SUMS, 3);
-                let mut given = self.given(&rows, 1, 0);
-                given.outputs[0] = 4 * rows.len();
+            Op::BitLengths => self.lengths(task, oracle::bits),
+            Op::CountOnes => self.lengths(task, oracle::count_ones),
+            Op::TrailingZeros => {
+                self.lengths(task, |a| oracle::trailing_zeros(a).unwrap_or(bits as u64))
+            }
+            Op::BitMask => {
+                let rows = self.rows(SUMS, 2);
+                let params = Params { distance: bits as u32 / 2 + 1, ..Params::default() };
+                let given = Operands { mask: true, params, ..self.given(&rows, 1, 0) };
                 self.run(task, &rows, &given, |outcome, index, row| {
-                    let got = outcome.outputs[0][4 * index..].first_chunk().copied();
-                    differ(&got.map(u32::from_le_bytes), &Some(oracle::bits(&row.a) as u32))
+                    differ(&outcome.is_marked(index), &row.a.bit(params.distance.into()))
+                });
+            }
+            Op::Bitwise => {
+                let rows = self.rows(SUMS, 0);
+                for (index, table) in [0b1000, 0b1110, 0b0110].into_iter().enumerate() {
+                    let params = Params { table, ..Params::default() };
+                    let given = Operands { params, ..self.given(&rows, 2, 1) };
+                    let expected = |row: &Row| oracle::bitwise(&row.a, &row.b)[index].clone();
+                    self.run_to_value(task, &rows, &given, expected);
+                }
+            }
+            Op::ShlRows => self.shift_rows(task, |a, distance| oracle::shl(a, distance, bits)),
+            Op::ShrRows => self.shift_rows(task, oracle::shr),
+            Op::Gather => {
+                let rows = self.rows(SUMS, 1);
+                let mut given = self.given(&rows, 1, 1);
+                let from = |index: usize| (7 * index + 3) % rows.len();
+                given.inputs[1] =
+                    (0..rows.len()).flat_map(|index| (from(index) as u64).to_le_bytes()).collect();
+                self.run(task, &rows, &given, |outcome, index, _| {
+                    let got = value_of(&outcome.outputs[0], index, bits);
+                    differ(&got.as_ref(), &Some(&rows[from(index)].a))
+                });
+            }
+            Op::Select => {
+                let rows = self.rows(SUMS, 2);
+                let mut given = self.given(&rows, 2, 1);
+                given.inputs[2] = vec![0b0110_1001; 4 * rows.len().div_ceil(32)];
+                self.run(task, &rows, &given, |outcome, index, row| {
+                    let got = value_of(&outcome.outputs[0], index, bits);
+                    let is_set = 0b0110_1001 >> (index % 8) & 1 == 1;
+                    differ(&got.as_ref(), &Some(if is_set { &row.a } else { &row.b }))
+                });
+            }
+            Op::Resize => {
+                let rows = self.rows(SUMS, 3);
+                for target in [bits / 2, 2 * bits] {
+                    let params = Params { target_bits: target as u32, ..Params::default() };
+                    let mut given = Operands { params, ..self.given(&rows, 1, 1) };
+                    given.outputs[0] = rows.len() * target / 8;
+                    let wide = rows.iter().position(|row| row.a.bits() > target as u64);
+                    self.run(task, &rows, &given, |outcome, index, row| {
+                        let got = value_of(&outcome.outputs[0], index, target);
+                        let expected = oracle::shl(&row.a, 0, target);
+                        let status = wide.map_or(u64::MAX, |row| row as u64);
+                        differ(&(got, outcome.status), &(Some(expected), status))
+                    });
+                }
+            }
+            Op::Gcd => {
+                let rows = self.rows(EUCLID, 0);
+                let given = self.given(&rows, 2, 1);
+                self.run_to_value(task, &rows, &given, |row| oracle::gcd(&row.a, &row.b));
+            }
+            Op::InverseMod => {
+                let rows = self.rows(EUCLID, 1);
+                let given = Operands { mask: true, ..self.given(&rows, 2, 1) };
+                self.run(task, &rows, &given, |outcome, index, row| {
+                    let expected = oracle::inverse_mod(&row.a, &row.b);
+                    let got =
+                        (value_of(&outcome.outputs[0], index, bits), outcome.is_marked(index));
+                    let none = expected.is_none();
+                    differ(&got, &(Some(expected.unwrap_or_default()), none))
+                });
+            }
+            Op::Jacobi => {
+                let rows = self.rows(EUCLID, 2);
+                let mut given = self.given(&rows, 2, 0);
+                given.outputs[0] = rows.len();
+                self.run(task, &rows, &given, |outcome, index, row| {
+                    let got = outcome.outputs[0][index] as i8;
+                    differ(&got, &oracle::kronecker(&row.a, &row.b))
                 });
             }
             Op::MulLo => {

@@ -388,10 +388,10 @@ gpuint::Params broadcasting(bool divisor, bool exponent) {
 }
 
 // The mask and the status are for kernels that have them, and may be unwanted. Inputs may have one
-// row for all; prepared divisors are the third input.
+// row for all; prepared divisors and masks are the third input, numbers of rows the second.
 Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_bytes0,
               size_t out_bytes1, const gpuint::Params& params, bool want_mask = true,
-              bool want_status = true, Memory* prepared = nullptr) {
+              bool want_status = true, Memory* third = nullptr, Memory* second = nullptr) {
   const u64 rows = ins[0].size();
   const size_t mask_bytes = (rows + 31) / 32 * 4;
   Result result{{Memory(rows * out_bytes0), Memory(rows * out_bytes1)}, Memory(mask_bytes), ~0ull};
@@ -400,7 +400,8 @@ Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_b
   for (const auto& in : ins) inputs.emplace_back(in, kernel.shape.bytes());
   gpuint::Operands operands{};
   for (size_t i = 0; i < inputs.size(); ++i) operands.in[i] = inputs[i].get();
-  if (prepared != nullptr) operands.in[2] = prepared->get();
+  if (second != nullptr) operands.in[1] = second->get();
+  if (third != nullptr) operands.in[2] = third->get();
   if (out_bytes0 != 0) operands.out[0] = result.out[0].get();
   if (out_bytes1 != 0) operands.out[1] = result.out[1].get();
   operands.rows = rows;
@@ -815,6 +816,183 @@ void check_order(const Kernel& kernel, const Pairs& p) {
   }
 }
 
+void check_lengths(const Kernel& kernel, const Pairs& p) {
+  const Result result = launch(kernel, {p.b}, 4, 0, {});
+  for (size_t row = 0; row < p.b.size(); ++row) {
+    u32 ones = 0, zeros = 0;
+    for (const u32 w : p.b[row]) ones += static_cast<u32>(__builtin_popcount(w));
+    while (zeros < kernel.shape.bits && (word(p.b[row], zeros / 32) >> zeros % 32 & 1) == 0)
+      ++zeros;
+    const u32 got = result.out[0].at<u32>(row);
+    expect(kernel, got == (kernel.task == "count_ones" ? ones : zeros), "the number", p.b[row], {},
+           {got});
+  }
+}
+
+void check_bit_mask(const Kernel& kernel, const Pairs& p) {
+  for (const u64 bit : {u64{0}, kernel.shape.bits / 2 + 1, kernel.shape.bits - 1}) {
+    const Result result = launch(kernel, {p.a}, 0, 0, shifting(bit));
+    for (size_t row = 0; row < p.a.size(); ++row)
+      expect(kernel, result.flag(row) == (word(p.a[row], bit / 32) >> bit % 32 & 1), "the bit",
+             p.a[row], {}, {});
+  }
+}
+
+void check_bitwise(const Kernel& kernel, const Pairs& p) {
+  const size_t row_bytes = kernel.shape.bytes();
+  for (u32 table = 1; table < 16; ++table) {
+    gpuint::Params params{};
+    params.table = table;
+    params.broadcast_rhs = table % 2;
+    const Column rhs = params.broadcast_rhs != 0 ? Column{p.b[0]} : p.b;
+    const Result result = launch(kernel, {p.a, rhs}, row_bytes, 0, params);
+    for (size_t row = 0; row < p.a.size(); ++row) {
+      const Number &a = p.a[row], &b = rhs[rhs.size() == 1 ? 0 : row];
+      const Number got = result.out[0].row(row, row_bytes);
+      bool right = true;
+      for (u64 bit = 0; bit < kernel.shape.bits; ++bit) {
+        const auto of = [&](const Number& x) { return word(x, bit / 32) >> bit % 32 & 1; };
+        right = right && of(got) == (table >> (2 * of(a) + of(b)) & 1);
+      }
+      expect(kernel, right, "the function", a, b, got);
+    }
+  }
+}
+
+// Distances, indices and masks, which are no rows of the shape.
+template <class T>
+Memory values(const std::vector<T>& source) {
+  Memory memory(source.size() * sizeof(T));
+  std::memcpy(memory.get(), source.data(), source.size() * sizeof(T));
+  return memory;
+}
+
+void check_shift_rows(const Kernel& kernel, const Pairs& p, bool left) {
+  const Shape& shape = kernel.shape;
+  std::vector<u32> distances;
+  for (size_t row = 0; row < p.a.size(); ++row)
+    distances.push_back(static_cast<u32>(row % 5 == 0 ? shape.bits + row - 5 : below(shape.bits)));
+  Memory second = values(distances);
+  const Result result = launch(kernel, {p.a}, shape.bytes(), 0, {}, true, true, nullptr, &second);
+  for (size_t row = 0; row < p.a.size(); ++row) {
+    const u64 d = distances[row];
+    const Number right = d >= shape.bits ? Number{0}
+                         : left          ? low(product(p.a[row], power_of_two(d)), shape.bits)
+                                         : bits_of(p.a[row], d, shape.bits);
+    const Number got = result.out[0].row(row, shape.bytes());
+    expect(kernel, compare(got, right) == 0, "the shifted number", p.a[row], {distances[row]}, got);
+  }
+}
+
+void check_gather(const Kernel& kernel, const Pairs& p) {
+  std::vector<u64> from;
+  for (size_t row = 0; row < p.a.size(); ++row) from.push_back(below(p.a.size()));
+  Memory second = values(from);
+  const size_t bytes = kernel.shape.bytes();
+  const Result result = launch(kernel, {p.a}, bytes, 0, {}, true, true, nullptr, &second);
+  for (size_t row = 0; row < p.a.size(); ++row) {
+    const Number got = result.out[0].row(row, bytes);
+    expect(kernel, compare(got, p.a[from[row]]) == 0, "the row", p.a[from[row]], {}, got);
+  }
+}
+
+void check_select(const Kernel& kernel, const Pairs& p) {
+  std::vector<u32> mask;
+  for (size_t row = 0; row < p.a.size(); row += 32) mask.push_back(static_cast<u32>(random_word()));
+  Memory third = values(mask);
+  const size_t bytes = kernel.shape.bytes();
+  const Result result = launch(kernel, {p.a, p.b}, bytes, 0, {}, true, true, &third);
+  for (size_t row = 0; row < p.a.size(); ++row) {
+    const Number& right = (mask[row / 32] >> row % 32 & 1) != 0 ? p.a[row] : p.b[row];
+    const Number got = result.out[0].row(row, bytes);
+    expect(kernel, compare(got, right) == 0, "the row", p.a[row], p.b[row], got);
+  }
+}
+
+void check_resize(const Kernel& kernel, const Pairs& p) {
+  for (const u64 target :
+       {kernel.shape.bits / 32 * 16, kernel.shape.bits, kernel.shape.bits + 48}) {
+    gpuint::Params params{};
+    params.target_bits = static_cast<u32>(target);
+    const Result result = launch(kernel, {p.a}, target / 8, 0, params);
+    u64 wide = ~0ull;
+    for (size_t row = p.a.size(); row-- > 0;) {
+      if (bit_length(p.a[row]) > target) wide = row;
+      const Number got = result.out[0].row(row, target / 8);
+      expect(kernel, compare(got, low(p.a[row], target)) == 0, "the row", p.a[row], {}, got);
+    }
+    expect(kernel, result.status == wide, "the status", p.a[0], {}, {});
+  }
+}
+
+// Takes the factors of 2 out of a > 0; returns how many there are.
+u64 strip(Number& a) {
+  u64 zeros = 0;
+  while ((a[zeros / 32] >> zeros % 32 & 1) == 0) ++zeros;
+  a = bits_of(a, zeros, 32 * a.size());
+  return zeros;
+}
+
+// The greatest common divisor of a and b, by differences of odd numbers, and the symbol (a | b).
+struct Euclid {
+  Number divisor;
+  int symbol;
+};
+Euclid euclid(Number a, Number b) {
+  if (is_zero(a) || is_zero(b)) {
+    const Number divisor = is_zero(a) ? b : a;
+    return {divisor, compare(divisor, {1}) == 0};
+  }
+  const bool both_even = (a[0] & 1) == 0 && (b[0] & 1) == 0;
+  const u64 of_b = strip(b), of_a = strip(a), common = std::min(of_a, of_b);
+  // (a | 2^k b) = (2 | a)^k (a | b), with a odd where k > 0; (2^k a | b) = (2 | b)^k (a | b).
+  const auto two = [](const Number& x) { return x[0] % 8 == 3 || x[0] % 8 == 5; };
+  bool negative = (of_b % 2 != 0 && two(a)) != (of_a % 2 != 0 && two(b));
+  while (compare(a, b) != 0) {
+    if (compare(a, b) < 0) {
+      std::swap(a, b);
+      negative ^= a[0] % 4 == 3 && b[0] % 4 == 3;
+    }
+    a = difference(a, b);
+    negative ^= strip(a) % 2 != 0 && two(b);
+  }
+  const int symbol = both_even || compare(a, {1}) != 0 ? 0 : negative ? -1 : 1;
+  return {product(a, power_of_two(common)), symbol};
+}
+
+void check_euclid(const Kernel& kernel, Pairs p) {
+  const std::string& task = kernel.task;
+  const size_t bytes = kernel.shape.bytes();
+  for (size_t row = 0; row < p.a.size(); row += 3) {  // a common divisor
+    const Number divisor = operand(1 + below(kernel.shape.bits / 2), kernel.shape.digit_bits);
+    const u64 rest = kernel.shape.bits - std::max<u64>(bit_length(divisor), 1);
+    p.a[row] = product(divisor, low(p.a[row], rest));
+    p.b[row] = product(divisor, low(p.b[row], rest));
+  }
+  const Result result = launch(kernel, {p.a, p.b}, task == "jacobi" ? 1 : bytes, 0, {});
+  for (size_t row = 0; row < p.a.size(); ++row) {
+    const Number &a = p.a[row], &b = p.b[row];
+    const Euclid right = euclid(a, b);
+    if (task == "jacobi") {
+      const int got = result.out[0].at<i8>(row);
+      expect(kernel, got == right.symbol, "the symbol", a, b, {});
+      continue;
+    }
+    const Number got = result.out[0].row(row, bytes);
+    if (task == "gcd") {
+      expect(kernel, compare(got, right.divisor) == 0, "the divisor", a, b, got);
+      continue;
+    }
+    const bool found = compare(right.divisor, {1}) == 0 && !is_zero(b);
+    expect(kernel, result.flag(row) != found, "the mask", a, b, got);
+    const Number one = bit_length(b) == 1 ? Number{0} : Number{1};
+    expect(kernel,
+           found ? compare(got, b) < 0 && compare(remainder(product(a, got), b), one) == 0
+                 : is_zero(got),
+           "the inverse", a, b, got);
+  }
+}
+
 bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
 
 void check(const Kernel& kernel, size_t rows) {
@@ -850,6 +1028,22 @@ void check(const Kernel& kernel, size_t rows) {
   else if (task == "cmp" || task == "eq_mask" || task == "lt_mask" || task == "is_zero_mask" ||
            task == "bit_lengths")
     check_order(kernel, p);
+  else if (task == "count_ones" || task == "trailing_zeros")
+    check_lengths(kernel, p);
+  else if (task == "bit_mask")
+    check_bit_mask(kernel, p);
+  else if (task == "bitwise")
+    check_bitwise(kernel, p);
+  else if (task == "shl_rows" || task == "shr_rows")
+    check_shift_rows(kernel, p, task == "shl_rows");
+  else if (task == "gather")
+    check_gather(kernel, p);
+  else if (task == "select")
+    check_select(kernel, p);
+  else if (task == "resize")
+    check_resize(kernel, p);
+  else if (task == "gcd" || task == "inverse_mod" || task == "jacobi")
+    check_euclid(kernel, p);
   else
     fail(kernel.name, "there is no check for this operation");
 }

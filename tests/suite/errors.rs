@@ -40,6 +40,15 @@ fn operands<T: Kernels>(a: &Batch<T>, b: &Batch<T>) -> Vec<Outcome> {
         ("cmp", a.cmp(b).err()),
         ("eq_mask", a.eq_mask(b).err()),
         ("lt_mask", a.lt_mask(b).err()),
+        ("gcd", a.gcd(b).err()),
+        ("inverse_mod", a.inverse_mod(b).err()),
+        ("jacobi", a.jacobi(b).err()),
+        ("overflowing_lcm", a.overflowing_lcm(b).err()),
+        ("and", a.and(b).err()),
+        ("or", a.or(b).err()),
+        ("xor", a.xor(b).err()),
+        ("mul_add, factor", a.mul_add(b, a).err()),
+        ("mul_add, summand", a.mul_add(a, b).err()),
     ]
 }
 

@@ -364,18 +364,19 @@ impl DeviceMemory {
         done.map_err(Fault::about("a copy to the host"))
     }
 
-    /// Queues a copy of all of another memory of the same size and queue.
-    pub(super) fn copy(&mut self, source: &Self) -> Result<()> {
-        let address = source.address(&self.queue)?;
-        let bytes = usize::try_from(source.bytes).unwrap_or(usize::MAX);
-        let target = self.part(0, bytes)?;
+    /// Queues a copy of a part of another memory of the same queue to a part of this one.
+    pub(super) fn copy(&mut self, to: u64, source: &Self, from: u64, bytes: u64) -> Result<()> {
+        source.address(&self.queue)?;
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let address = source.part(from, bytes)?;
+        let target = self.part(to, bytes)?;
         if bytes == 0 {
             return Ok(());
         }
         let _bound = self.queue.bind()?;
         let copy = self.queue.functions().copy_async;
-        // SAFETY: both sides have that size and belong to the stream; they are different memories,
-        // as one of them is borrowed mutably.
+        // SAFETY: both parts have that size and belong to the stream; they are of different
+        // memories, as one of them is borrowed mutably.
         Fault::check(unsafe { copy(target, address, bytes, self.queue.stream) })
             .map_err(Fault::about("a copy"))
     }

@@ -108,8 +108,15 @@ impl Backend for Cuda {
         self.memory(source)?.download(offset, target)
     }
 
-    fn copy(&self, target: &mut Buffer, source: &Buffer) -> Result<()> {
-        self.memory_mut(target)?.copy(self.memory(source)?)
+    fn copy(
+        &self,
+        target: &mut Buffer,
+        to: u64,
+        source: &Buffer,
+        from: u64,
+        bytes: u64,
+    ) -> Result<()> {
+        self.memory_mut(target)?.copy(to, self.memory(source)?, from, bytes)
     }
 
     #[allow(unsafe_code)]

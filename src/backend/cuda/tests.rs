@@ -51,13 +51,17 @@ fn memory_of_the_gpu_keeps_what_it_is_given() {
     backend.fill(&mut copy, 0xff).unwrap();
     backend.download(&copy, 0, &mut read).unwrap();
     assert_eq!(read, [0xff; 1000]);
-    backend.copy(&mut copy, &buffer).unwrap();
+    backend.copy(&mut copy, 0, &buffer, 0, 1000).unwrap();
     backend.download(&copy, 7, &mut read[..2]).unwrap();
     assert_eq!(read[..2], [5, 6]);
     for (offset, len) in [(999, 2), (1001, 0), (u64::MAX, 1)] {
         let part = &mut read[..len];
         assert!(matches!(backend.download(&buffer, offset, part), Err(Error::Driver(_))));
         assert!(matches!(backend.upload(&mut buffer, offset, part), Err(Error::Driver(_))));
+        let len = len as u64;
+        let read = backend.copy(&mut copy, 0, &buffer, offset, len);
+        let written = backend.copy(&mut copy, offset, &buffer, 0, len);
+        assert!(matches!((read, written), (Err(Error::Driver(_)), Err(Error::Driver(_)))));
     }
 }
 
@@ -70,7 +74,7 @@ fn memory_without_bytes_works() {
     backend.fill(&mut buffer, 1).unwrap();
     backend.upload(&mut buffer, 0, &[]).unwrap();
     backend.download(&buffer, 0, &mut []).unwrap();
-    backend.copy(&mut buffer, &other).unwrap();
+    backend.copy(&mut buffer, 0, &other, 0, 0).unwrap();
     let empty = Batch::<U1024>::zeros(&device, 0).unwrap();
     assert_eq!(empty.wrapping_add(&empty).unwrap().to_biguints().unwrap(), []);
 }
@@ -96,8 +100,8 @@ fn buffers_of_another_queue_are_refused() {
     let mut buffer = one.memory().alloc_zeroed(8).unwrap();
     let mut own = other.memory().alloc_zeroed(8).unwrap();
     assert_eq!(other.memory().upload(&mut buffer, 0, &[1]), Err(Error::DeviceMismatch));
-    assert_eq!(other.memory().copy(&mut own, &buffer), Err(Error::DeviceMismatch));
-    assert_eq!(one.memory().copy(&mut own, &buffer), Err(Error::DeviceMismatch));
+    assert_eq!(other.memory().copy(&mut own, 0, &buffer, 0, 8), Err(Error::DeviceMismatch));
+    assert_eq!(one.memory().copy(&mut own, 0, &buffer, 0, 8), Err(Error::DeviceMismatch));
 }
 
 #[test]

@@ -1,0 +1,136 @@
+// Euclid's algorithm on the leading 64 bits of two numbers (D. H. Lehmer, "Euclid's algorithm for
+// large numbers", American Mathematical Monthly 45, 1938).
+//
+// Let a >= b, a = x S + a', b = y S + b' with 0 <= a', b' < S. Euclid's steps on (x, y) with
+// quotients q_1, q_2, .. give r_(-1) = x, r_0 = y and, with cofactors of alternating signs,
+//     r_i = (-1)^(i+1) (u_i x - v_i y),    R_i = (-1)^(i+1) (u_i a - v_i b).
+// Then |R_i - S r_i| < S max(u_i, v_i), and the errors of R_i and R_(i+1) have opposite signs, so
+//     r_(i+1) >= max(u, v)_(i+1)                               gives R_(i+1) >= 0,
+//     r_i - r_(i+1) >= max(u_i + u_(i+1), v_i + v_(i+1))       gives R_(i+1) < R_i:
+// the step is one of Euclid's on (a, b), too (G. E. Collins' condition). After the first step the
+// v are the maxima, and v_(i+1) r_i <= x. So with x < 2^64, r_(i+1) >= 2^33 and r_i - r_(i+1) >=
+// 2^32 are enough: v_(i+1) <= 2^31.
+//
+// The same holds of the leading 32 bits of x and y, where r_(i+1) >= 2^17 and r_i - r_(i+1) >= 2^16
+// are enough and cofactors are at most 2^15. Steps are taken there, where they are cheap, about 14
+// bits at a time, and their matrix is applied to x and y: r_(i+1) of these differs from 2^s r_(i+1)
+// of the leading bits by less than 2^(s+15). The thresholds of the leading bits are raised by those
+// of x and y, so every step meets both conditions. A pass of the three rounds takes about 30 bits
+// off a and b each.
+//
+// Quotients of 2^15 or more, and the last 64 bits, take steps on x and y themselves.
+//
+// Quotients come from single precision: q' = floor(x * ((1 / y) * (1 - 2^-20))) is not above
+// floor(x / y), because roundings of 6 * 2^-24 altogether cannot raise the product by 2^-20. A
+// remainder of y or more is divided again.
+#pragma once
+#include "core/math.cuh"
+#include "core/ptx.cuh"
+
+namespace gpuint {
+
+// R = (u0 a - v0 b, v1 b - u1 a), or with `odd` (all ones) both negated.
+struct Cofactors {
+  u32 u0 = 1, v0 = 0, u1 = 0, v1 = 1;
+  u32 odd = 0;
+};
+
+// Cofactors stay below this, so that sums of two products by limbs and a carry fit 64 bits.
+constexpr u32 COFACTOR_BOUND = 1u << 31;
+
+// x = q y + r with r < y; q is COFACTOR_BOUND or more, and r anything, where the quotient is.
+// `x_near` and `y_near` are x and y rounded.
+GPUINT_DEVICE u32 small_quotient(u64 x, u64 y, float x_near, float y_near, u64& r) {
+  constexpr float BELOW_ONE = 1.0f - 1.0f / (1 << 20);
+  const float inverse = ptx::reciprocal(y_near) * BELOW_ONE;
+  const float estimate = x_near * inverse;
+  if (estimate >= static_cast<float>(COFACTOR_BOUND)) return COFACTOR_BOUND;
+  u32 q = static_cast<u32>(estimate);
+  r = x - y * q;
+  while (r >= y) {
+    const u32 more = max_of(1, static_cast<u32>(static_cast<float>(r) * inverse));
+    q += more;
+    r -= y * more;
+  }
+  return q;
+}
+
+// Steps of Euclid on x >= y; with `exact`, S = 1. Each quotient goes to `observe`.
+template <class Observe>
+GPUINT_DEVICE Cofactors wide_steps(u64 x, u64 y, bool exact, Observe observe) {
+  Cofactors c;
+  float x_near = static_cast<float>(x), y_near = static_cast<float>(y);
+  GPUINT_UNROLL(1)
+  while (y != 0) {
+    u64 r = 0;
+    const u32 q = small_quotient(x, y, x_near, y_near, r);
+    const u64 v = u64(q) * c.v1 + c.v0;
+    if (v >= COFACTOR_BOUND) break;
+    if (!exact && (r < v || y - r < v + c.v1)) break;
+    const u32 u = q * c.u1 + c.u0;
+    c.u0 = c.u1, c.v0 = c.v1;
+    c.u1 = u, c.v1 = static_cast<u32>(v);
+    c.odd = ~c.odd;
+    x = y, y = r;
+    x_near = y_near, y_near = static_cast<float>(r);
+    observe(q);
+  }
+  return c;
+}
+
+// Steps of Euclid on x >= y with r_(i+1) >= least >= 2^17 and r_i - r_(i+1) >= apart.
+template <class Observe>
+GPUINT_DEVICE Cofactors narrow_steps(u32 x, u32 y, u32 least, u32 apart, Observe observe) {
+  constexpr float BELOW_ONE = 1.0f - 1.0f / (1 << 20);
+  Cofactors c;
+  float x_near = static_cast<float>(x) * BELOW_ONE;
+  GPUINT_UNROLL(2)
+  while (y > least) {
+    const float y_near = static_cast<float>(y);
+    u32 q = static_cast<u32>(x_near * ptx::reciprocal(y_near));
+    u32 r = x - q * y;
+    // The quotient is below 2^15, so the estimate is too small by 1 at most.
+    if (r >= y) ++q, r -= y;
+    if (r < least || y - r < apart) break;
+    const u32 u = q * c.u1 + c.u0, v = q * c.v1 + c.v0;
+    c.u0 = c.u1, c.v0 = c.v1;
+    c.u1 = u, c.v1 = v;
+    c.odd = ~c.odd;
+    x = y, y = r;
+    x_near = y_near * BELOW_ONE;
+    observe(q);
+  }
+  return c;
+}
+
+// Steps of Euclid on the leading parts x >= y of a and b; with `exact`, S = 1, else x >= 2^63. Each
+// quotient goes to `observe`.
+template <class Observe>
+GPUINT_DEVICE Cofactors leading_steps(u64 x, u64 y, bool exact, Observe observe) {
+  Cofactors c;
+  if (!exact) {
+    u64 r0 = x, r1 = y;
+    GPUINT_UNROLL(1)
+    for (u32 round = 0; round < 3; ++round) {
+      // r0 >= 2^33, and with s = 1 no step is left.
+      const u32 s = 32 - static_cast<u32>(__clz(static_cast<int>(r0 >> 32)));
+      if (s < 2) break;
+      const u32 unit = 1u << (32 - s);  // 2^32 in units of 2^s
+      const u32 least = (1u << 17) + 2 * unit, apart = (1u << 16) + unit;
+      const Cofactors n =
+          narrow_steps(static_cast<u32>(r0 >> s), static_cast<u32>(r1 >> s), least, apart, observe);
+      if (n.u1 == 0) break;
+      const u64 even0 = n.u0 * r0 - n.v0 * r1, even1 = n.v1 * r1 - n.u1 * r0;
+      r0 = n.odd != 0 ? 0 - even0 : even0;
+      r1 = n.odd != 0 ? 0 - even1 : even1;
+      GPUINT_ASSERT((r0 - r1) >> 32 != 0 && r1 >> 33 != 0, "the last step meets the condition");
+      const Cofactors o = c;
+      c.u0 = n.u0 * o.u0 + n.v0 * o.u1, c.v0 = n.u0 * o.v0 + n.v0 * o.v1;
+      c.u1 = n.u1 * o.u0 + n.v1 * o.u1, c.v1 = n.u1 * o.v0 + n.v1 * o.v1;
+      c.odd ^= n.odd;
+    }
+  }
+  return c.u1 != 0 ? c : wide_steps(x, y, exact, observe);
+}
+
+}  // namespace gpuint

@@ -1,0 +1,118 @@
+//! Greatest common divisors, inverses and Jacobi symbols, row by row (`kernels/euclid`).
+//!
+//! Euclid's algorithm with Lehmer's steps on the leading 64 bits, exact for every operand. Its time
+//! depends on the values: do not use it where these are secret.
+
+use gpuint_catalogue::Op;
+
+use crate::backend::Operands;
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::mask::Mask;
+use crate::shape::Kernels;
+use crate::strategy::Strategy;
+
+impl<T: Kernels> Batch<T> {
+    /// The greatest common divisor of each row and the same row of `rhs`: nothing wraps.
+    /// `gcd(a, 0) = a`.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let number = |n: u32| BigUint::from(n);
+    /// let a = Batch::<GpuUint<1024>>::from_biguints(&device, &[number(12), number(3)])?;
+    /// let b = Batch::from_biguints(&device, &[number(18), number(7)])?;
+    /// assert_eq!(a.gcd(&b)?.to_biguints()?, [number(6), number(1)]);
+    /// let (inverses, without) = a.inverse_mod(&b)?;
+    /// assert_eq!(without.to_bools()?, [true, false]);
+    /// assert_eq!(inverses.row(1)?, number(5));
+    /// assert_eq!(a.jacobi(&b)?, [0, -1]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
+    /// [`LengthMismatch`](crate::Error::LengthMismatch), and what any operation may return:
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing)
+    /// (rows of 2^19 bits or more), [`Compile`](crate::Error::Compile),
+    /// [`Driver`](crate::Error::Driver).
+    pub fn gcd(&self, rhs: &Self) -> Result<Self> {
+        self.produce(|out| self.gcd_into(rhs, out))
+    }
+
+    /// [`gcd`](Self::gcd) into a batch that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`gcd`](Self::gcd).
+    pub fn gcd_into(&self, rhs: &Self, out: &mut Self) -> Result<()> {
+        self.euclid(Op::Gcd, rhs, out, None)
+    }
+
+    /// The least common multiple of each row and the same row of `rhs`, wrapping: modulo `2^BITS`;
+    /// and a mask of the rows that wrapped. `lcm(a, 0) = 0`.
+    ///
+    /// # Errors
+    /// As [`gcd`](Self::gcd).
+    pub fn overflowing_lcm(&self, rhs: &Self) -> Result<(Self, Mask)> {
+        // Only gcd(0, 0) is 0: the quotient of that row is multiplied by 0.
+        let (quotient, _, _) = self.div_rem_masked(&self.gcd(rhs)?)?;
+        let (low, high) = quotient.mul_lo_hi(rhs)?;
+        Ok((low, high.is_zero_mask()?.not()?))
+    }
+
+    /// The inverse of each row modulo the same row of `moduli`, below the modulus: nothing wraps; and
+    /// a mask of the rows that have no inverse, which are those with a common divisor, and those with
+    /// the modulus 0. Their result is 0. Rows need not be below the modulus; modulo 1 the inverse
+    /// is 0.
+    ///
+    /// # Errors
+    /// As [`gcd`](Self::gcd).
+    pub fn inverse_mod(&self, moduli: &Self) -> Result<(Self, Mask)> {
+        let mut without = Mask::none(self.device(), self.len())?;
+        let inverse = self.produce(|out| self.inverse_mod_into(moduli, out, &mut without))?;
+        Ok((inverse, without))
+    }
+
+    /// [`inverse_mod`](Self::inverse_mod) into a batch and a mask that exist, without allocating.
+    ///
+    /// # Errors
+    /// As [`gcd`](Self::gcd).
+    pub fn inverse_mod_into(
+        &self,
+        moduli: &Self,
+        out: &mut Self,
+        without: &mut Mask,
+    ) -> Result<()> {
+        self.euclid(Op::InverseMod, moduli, out, Some(without))
+    }
+
+    /// The Jacobi symbol of each row over the same row of `moduli`: -1, 0 or 1. For even moduli it is
+    /// Kronecker's symbol: `(a | 2)` is 0 for even `a` and `(2 | a)` for odd `a`, and `(a | 0)` is 1
+    /// for `a = 1` and 0 elsewhere.
+    ///
+    /// # Errors
+    /// As [`gcd`](Self::gcd).
+    pub fn jacobi(&self, moduli: &Self) -> Result<Vec<i8>> {
+        self.check(moduli)?;
+        let operands =
+            Operands { ins: [Some(self.buffer()), Some(moduli.buffer()), None], ..self.operands() };
+        self.measure(Op::Jacobi, operands, self.len())
+    }
+
+    fn euclid(&self, op: Op, rhs: &Self, out: &mut Self, without: Option<&mut Mask>) -> Result<()> {
+        self.check(rhs)?;
+        self.check(out)?;
+        if let Some(mask) = &without {
+            self.check_mask(mask)?;
+        }
+        let operands = Operands {
+            ins: [Some(self.buffer()), Some(rhs.buffer()), None],
+            outs: [Some(out.buffer_mut()), None],
+            mask: without.map(Mask::cleared).transpose()?,
+            ..self.operands()
+        };
+        self.device().launch(self.kernel(op, Strategy::Auto)?, operands)
+    }
+}

@@ -1,0 +1,79 @@
+//! Rows as text: decimal and hexadecimal.
+
+use num_bigint::BigUint;
+
+use crate::batch::Batch;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::shape::Kernels;
+
+impl<T: Kernels> Batch<T> {
+    /// A batch of these decimal numbers.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, Error, GpuUint};
+    ///
+    /// let device = Device::cpu();
+    /// let batch = Batch::<GpuUint<1024>>::from_decimal(&device, &["007", "123456789"])?;
+    /// assert_eq!(batch.to_decimal()?, ["7", "123456789"]);
+    /// assert_eq!(batch.to_hex()?, ["7", "75bcd15"]);
+    /// let error = Batch::<GpuUint<1024>>::from_decimal(&device, &["1", "2x"]).unwrap_err();
+    /// assert_eq!(error, Error::Parse { row: 1, column: 1, base: 10 });
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Parse`](Error::Parse) with the lowest row that is not a number and the first byte that is
+    /// not a digit, [`TooWide`](Error::TooWide), [`OutOfMemory`](Error::OutOfMemory),
+    /// [`Driver`](Error::Driver).
+    pub fn from_decimal(device: &Device, rows: &[&str]) -> Result<Self> {
+        Self::from_text(device, rows, 10)
+    }
+
+    /// A batch of these hexadecimal numbers, of digits of either case, with or without `0x`.
+    ///
+    /// # Errors
+    /// As [`from_decimal`](Self::from_decimal).
+    pub fn from_hex(device: &Device, rows: &[&str]) -> Result<Self> {
+        Self::from_text(device, rows, 16)
+    }
+
+    /// The values in decimal.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
+    pub fn to_decimal(&self) -> Result<Vec<String>> {
+        Ok(self.to_biguints()?.iter().map(BigUint::to_string).collect())
+    }
+
+    /// The values in hexadecimal, in lower case without `0x`.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
+    pub fn to_hex(&self) -> Result<Vec<String>> {
+        Ok(self.to_biguints()?.iter().map(|value| format!("{value:x}")).collect())
+    }
+
+    fn from_text(device: &Device, rows: &[&str], base: u32) -> Result<Self> {
+        let values: Result<Vec<BigUint>> =
+            rows.iter().enumerate().map(|(row, text)| parse(row, text, base)).collect();
+        Self::from_biguints(device, &values?)
+    }
+}
+
+fn parse(row: usize, text: &str, base: u32) -> Result<BigUint> {
+    let digits = match base {
+        16 => text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text),
+        _ => text,
+    };
+    let before = text.len() - digits.len();
+    let other = digits.bytes().position(|byte| !char::from(byte).is_digit(base));
+    let column = match other {
+        None if digits.is_empty() => Some(0),
+        other => other,
+    };
+    match column {
+        Some(column) => Err(Error::Parse { row, column: before + column, base }),
+        None => Ok(BigUint::parse_bytes(digits.as_bytes(), base).unwrap_or_default()),
+    }
+}
