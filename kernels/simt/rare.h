@@ -39,8 +39,8 @@
   X(FftCarryRuns)   /* div/fft/resolve.cuh: a carry runs beyond the limb that it is for */         \
   X(FftCompared)    /* div/fft/reduce.cuh: a remainder near the divisor */                         \
   X(FftNoQuotient)  /* div/fft/divide.cuh: a block of quotient is 0 */                             \
-  X(FftSecondSubtraction) /* div/fft/divide.cuh: the divisor goes into the remainder twice */ \
-  X(EuclidSubtraction) /* euclid.cuh: no step is certain from the leading bits */
+  X(FftSecondSubtraction) /* div/fft/divide.cuh: the divisor goes into the remainder twice */      \
+  X(EuclidSubtraction)    /* euclid.cuh: no step is certain from the leading bits */
 
 namespace gpuint::simt {
 
