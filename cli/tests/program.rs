@@ -1,0 +1,47 @@
+//! `gpuint info` and `gpuint bench`, as a user runs them.
+
+use std::fs;
+use std::process::{Command, Output};
+
+fn run(arguments: &[&str]) -> (Output, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_gpuint")).args(arguments).output().unwrap();
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    (output, text)
+}
+
+#[test]
+fn info_names_devices_and_widths() {
+    let (output, text) = run(&["info"]);
+    assert!(output.status.success());
+    for part in ["CPU: cpu (", "GPU", "1024, ", "kernels: "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn bench_prints_a_line_for_each_width_and_a_plot() {
+    let folder = tempfile::tempdir().unwrap();
+    let plot = folder.path().join("plot.svg");
+    let path = plot.to_str().unwrap();
+    let (output, text) = run(&["bench", "--seconds", "0.2", "--max-bits", "2048", "--plot", path]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for bits in ["1024", "2048"] {
+        let line = text.lines().find(|line| line.trim_start().starts_with(bits)).unwrap();
+        let rate: f64 = line.split_whitespace().last().unwrap().parse().unwrap();
+        assert!(rate > 0.0, "{line}");
+    }
+    let plot = fs::read_to_string(plot).unwrap();
+    assert!(plot.starts_with("<svg ") && plot.contains("<polyline") && !plot.contains("NaN"));
+    for bad in ["0", "-1", "nan", "x"] {
+        assert_eq!(run(&["bench", "--seconds", bad]).0.status.code(), Some(2), "{bad}");
+    }
+}
+
+#[test]
+fn plot_that_cannot_be_written_is_an_error() {
+    let arguments =
+        ["bench", "--seconds=0.1", "--max-bits=1024", "--plot=/no/such/folder/plot.svg"];
+    let (output, _) = run(&arguments);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stderr.starts_with(b"bench: cannot write /no/such/folder/plot.svg: "));
+}
