@@ -24,9 +24,9 @@ enum {
 
 namespace {
 struct Facts {
-  uint32_t threads, shared_bytes, rows_per_block, scratch_bytes, persistent, cluster;
+  uint32_t threads, shared_bytes, rows_per_block, scratch_bytes, persistent, cluster, row_bytes;
 };
-Facts facts{128, 0, 1, 0, 0, 1};
+Facts facts{128, 0, 1, 0, 0, 1, 0};
 struct Stream {
   std::mutex busy;
 };
