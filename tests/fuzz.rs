@@ -193,7 +193,7 @@ impl<T: Kernels> Case<'_, T> {
 }
 
 fn is_one_divisor(n: u64) -> bool {
-    n % 2 == 0
+    n.is_multiple_of(2)
 }
 
 fn digit_mask(digit_bits: usize) -> u64 {

@@ -92,6 +92,7 @@ impl Driver {
     }
 
     /// Launches a kernel that faults.
+    #[allow(clippy::multiple_unsafe_ops_per_block)]
     fn fault(&self) {
         type Load = unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> c_int;
         type Get = unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const i8) -> c_int;

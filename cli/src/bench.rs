@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Box<dyn 
     for shape in shapes {
         let rates = devices.iter().map(|device| {
             let visitor = Measure { device, limit };
-            gpuint::visit(shape, visitor).unwrap_or_else(|| Err(gpuint::Error::NoDevice))
+            gpuint::visit(shape, visitor).unwrap_or(Err(gpuint::Error::NoDevice))
         });
         let rates: Vec<Rates> = rates.collect::<gpuint::Result<_>>()?;
         write!(out, "{:>8}", shape.bits)?;

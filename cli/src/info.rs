@@ -15,9 +15,10 @@ pub(crate) fn run(_: &Options, out: &mut dyn Write) -> Result<(), Box<dyn Error>
     loop {
         match Device::cuda(gpus) {
             Ok(device) => writeln!(out, "GPU {gpus}: {device}; {}", device.tuning())?,
-            Err(gpuint::Error::NoDevice) if gpus > 0 => break,
             Err(error @ gpuint::Error::NoDevice) => {
-                writeln!(out, "GPUs: none ({error})")?;
+                if gpus == 0 {
+                    writeln!(out, "GPUs: none ({error})")?;
+                }
                 break;
             }
             // A GPU that does not open says why, and hides no other.
@@ -35,11 +36,7 @@ pub(crate) fn run(_: &Options, out: &mut dyn Write) -> Result<(), Box<dyn Error>
     widths.dedup();
     let widths: Vec<String> = widths.iter().map(usize::to_string).collect();
     writeln!(out, "widths of u64 digits: {} bits", widths.join(", "))?;
-    match gpuint::tuning::embedded_kernels() {
-        0 => writeln!(out, "kernels: none embedded; NVRTC compiles them at first use")?,
-        kernels => {
-            writeln!(out, "kernels: {kernels} embedded; NVRTC compiles others at first use")?
-        }
-    }
+    let embedded = gpuint::tuning::embedded_kernels();
+    writeln!(out, "kernels: {embedded} embedded; NVRTC compiles others at first use")?;
     Ok(out.flush()?)
 }

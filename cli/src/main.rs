@@ -45,10 +45,10 @@ const LOG: &str = "GPUINT_LOG";
 
 fn main() -> ExitCode {
     let program = Program::parse();
-    let (name, run): (_, fn(Job) -> Result<ExitCode, Box<dyn Error>>) = match &program.job {
-        Job::Divide(_) => ("divide", run),
-        Job::Info(_) => ("info", run),
-        Job::Bench(_) => ("bench", run),
+    let name = match &program.job {
+        Job::Divide(_) => "divide",
+        Job::Info(_) => "info",
+        Job::Bench(_) => "bench",
     };
     let status = start_log().and_then(|()| run(program.job));
     status.unwrap_or_else(|error| {

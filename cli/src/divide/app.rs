@@ -188,7 +188,7 @@ enum Output {
     Stdout,
     /// A device or a pipe, which cannot be replaced.
     Stream(BufWriter<File>),
-    File(OutputFile),
+    File(Box<OutputFile>),
 }
 
 impl Output {
@@ -202,7 +202,7 @@ impl Output {
                 let file = File::options().write(true).open(path).map_err(failed)?;
                 Ok(Self::Stream(BufWriter::with_capacity(BUFFER, file)))
             }
-            _ => Ok(Self::File(OutputFile::open(path, options.hex, options.resume)?)),
+            _ => Ok(Self::File(Box::new(OutputFile::open(path, options.hex, options.resume)?))),
         }
     }
 
@@ -214,7 +214,7 @@ impl Output {
             Self::None => None,
             Self::Stdout => Some(stdout),
             Self::Stream(file) => Some(file),
-            Self::File(file) => Some(file),
+            Self::File(file) => Some(&mut **file),
         }
     }
 }
