@@ -147,8 +147,7 @@ struct Product {
       subtract_once(result, v);
       GPUINT_UNROLL()
       for (u32 j = 0; j < D; ++j) place[j] = result[j];
-      GPUINT_UNROLL()
-      for (u32 j = 0; j < D; ++j) result[j] = shifted_down<D>(place, barrett.zeros, j);
+      shift_down(place, barrett.zeros, result);
       __syncwarp();
       GPUINT_UNROLL()
       for (u32 i = 0; i < S::N; ++i) digits[i * STAGE_STRIDE + lane] = limb_of(result, i);
