@@ -75,6 +75,10 @@ struct Product {
       const auto bring_modulus = [&](u32* stage) {
         bring<S::N>(records + Record<S>::V, record_stride, rows.count, stage);
       };
+      const auto read_reciprocal = [&](double(&m)[D]) {
+        barrett.reciprocal([&](u32 i) { return first_limb(i - FIRST_LIMB); }, m);
+        __syncwarp();
+      };
       const auto has_long = [&](u32 slack) {
         const bool is_long =
             barrett.bits + slack < S::BITS && has_bits_from<S::N>(first_limb, barrett.bits + slack);
@@ -86,58 +90,56 @@ struct Product {
       const bool is_long = !is_square && has_long(B::FACTOR_SLACK);
       const u32 shift = is_square ? barrett.zeros / 2 : barrett.zeros;
 
-      // The first pass reduces a, the second one the product.
-      double v[D];
-      GPUINT_UNROLL(1)
-      for (u32 pass = is_long ? 0 : 1; pass < 2; ++pass) {
-        double u[D];
-        const bool is_last = pass == 1;
-        if (!is_last) {
-          barrett.load_shifted(first_limb, place, u);
-          __syncwarp();
-          bring_reciprocal(first_stage);
-        } else {
-          double x[D];
-          if (is_long)
-            load_digits(place, x);
-          else
-            B::shifted(first_limb, shift, x);
-          if (!is_square) {
-            if (FACTORS == 1 && is_long)
-              shift_down(place, shift, u);
-            else
-              to_digits<0>([&](u32 i) { return i < S::N ? factor_limb(i) : 0; }, u);
-            GPUINT_UNROLL()
-            for (u32 j = 0; j < D; ++j) place[j] = to_integer(u[j]);
-          }
-          __syncwarp();
-          bring_reciprocal(first_stage);
-          bring_modulus(second_stage);
-          if (is_square)
-            square_wide(x, place, u);
-          else
-            multiply_wide(x, place, u);
-        }
+      double x[D], u[D], v[D];
+      if (is_long) {
+        barrett.load_shifted(first_limb, place, u);
+        __syncwarp();
+        bring_reciprocal(first_stage);
         await_stages();
         B::reduce(
             u, place,
             [&](double(&m)[D]) {
-              barrett.reciprocal([&](u32 i) { return first_limb(i - FIRST_LIMB); }, m);
-              __syncwarp();
-              if (is_last)
-                bring_factor(0, from + step, first_stage);
-              else
-                bring_modulus(first_stage);
+              read_reciprocal(m);
+              bring_modulus(first_stage);
             },
             [&](double(&modulus)[D]) {
-              if (!is_last) await_stages();
-              const u32* const stage = is_last ? second_stage : first_stage;
-              barrett.modulus([&](u32 i) { return stage[i * STAGE_STRIDE + lane]; }, modulus);
-              __syncwarp();
-              if (FACTORS == 2 && is_last) bring_factor(1, from + step, second_stage);
+              await_stages();
+              barrett.modulus(first_limb, modulus);
             },
             v);
+        load_digits(place, x);
+        if (FACTORS == 1) {
+          GPUINT_UNROLL(1)
+          for (u32 j = 0; j < D; ++j) place[j] = shifted_down<D>(place, barrett.zeros, j);
+        }
+      } else {
+        B::shifted(first_limb, shift, x);
       }
+      if (FACTORS == 2 || !(is_square || is_long)) {
+        to_digits<0>([&](u32 i) { return i < S::N ? factor_limb(i) : 0; }, u);
+        GPUINT_UNROLL()
+        for (u32 j = 0; j < D; ++j) place[j] = to_integer(u[j]);
+      }
+      __syncwarp();
+      bring_reciprocal(first_stage);
+      bring_modulus(second_stage);
+      if (is_square)
+        square_wide(x, place, u);
+      else
+        multiply_wide(x, place, u);
+      await_stages();
+      B::reduce(
+          u, place,
+          [&](double(&m)[D]) {
+            read_reciprocal(m);
+            bring_factor(0, from + step, first_stage);
+          },
+          [&](double(&modulus)[D]) {
+            barrett.modulus([&](u32 i) { return second_stage[i * STAGE_STRIDE + lane]; }, modulus);
+            __syncwarp();
+            if (FACTORS == 2) bring_factor(1, from + step, second_stage);
+          },
+          v);
 
       u64 result[D];
       GPUINT_UNROLL()
@@ -145,8 +147,7 @@ struct Product {
       subtract_once(result, v);
       GPUINT_UNROLL()
       for (u32 j = 0; j < D; ++j) place[j] = result[j];
-      GPUINT_UNROLL()
-      for (u32 j = 0; j < D; ++j) result[j] = shifted_down<D>(place, barrett.zeros, j);
+      shift_down(place, barrett.zeros, result);
       __syncwarp();
       GPUINT_UNROLL()
       for (u32 i = 0; i < S::N; ++i) digits[i * STAGE_STRIDE + lane] = limb_of(result, i);

@@ -284,7 +284,7 @@ struct Power {
     const Place place{reinterpret_cast<u64*>(shared) + warp * 2 * D * WARP + lane};
     const Place modulus{place.at + D * WARP};
     GPUINT_UNROLL(1)
-    for (u32 turn = 0; Row::first_of_block(turn) + warp * WARP < o.rows; ++turn) {
+    for (u32 turn = 0; Row::first_of_block(turn) + ptx::thread() / WARP * WARP < o.rows; ++turn) {
       const Row row(o, turn);
       const Windows<S> windows(row);
       GPUINT_UNROLL(1)
