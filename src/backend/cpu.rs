@@ -304,7 +304,7 @@ fn select(row: &mut Row<'_>) -> Outcome {
 fn resize(row: &mut Row<'_>) -> Outcome {
     let value = row.operand(0);
     row.result(0, &value);
-    Outcome { flag: false, failed: value.bits() > row.params.target_bits.into() }
+    Outcome { flag: false, failed: value.bits() > u64::from(row.params.target_bits) }
 }
 
 fn gcd(row: &mut Row<'_>) -> Outcome {
