@@ -7,9 +7,9 @@ use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
 use crate::{
-    Auto, Batch, Blocked, Classical, Device, Division, Error, GpuUint, Kernels, Op, Shape,
-    ShapeVisitor, ShiftedInverse, Widen, WideningVisitor, algorithms, shapes, visit,
-    visit_widening,
+    Algorithm, Auto, Batch, Blocked, Classical, Device, Division, Error, GpuUint, Kernels, Op,
+    Product, Shape, ShapeVisitor, ShiftedInverse, Widen, WideningVisitor, algorithms, is_offered,
+    shapes, visit, visit_widening,
 };
 
 type U1024 = GpuUint<1024>;
@@ -217,8 +217,11 @@ impl ShapeVisitor for Divisions<'_> {
         for &rotation in rotations {
             let (left, right) = pairs(T::BITS, rotation);
             self.0.division::<T, Auto>(&left, &right);
-            self.0.division::<T, Blocked<Classical>>(&left, &right);
-            self.0.division::<T, ShiftedInverse<Classical>>(&left, &right);
+            // The widest rows are divided by transforms only.
+            if is_offered(Op::DivRem, Algorithm::Blocked(Product::Classical), T::SHAPE) {
+                self.0.division::<T, Blocked<Classical>>(&left, &right);
+                self.0.division::<T, ShiftedInverse<Classical>>(&left, &right);
+            }
             let (left, right): (Vec<_>, Vec<_>) =
                 left.into_iter().zip(right).filter(|(_, v)| !v.is_zero()).unzip();
             self.0.division::<T, Auto>(&left, &right);

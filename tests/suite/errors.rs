@@ -230,7 +230,6 @@ impl Check for NotOffered {
                 ("wrapping_square_with", a.wrapping_square_with::<Karatsuba>().err()),
                 ("mul_lo_hi_with", a.mul_lo_hi_with::<TensorCore>(&a).err()),
                 ("wrapping_mul_with", a.wrapping_mul_with::<Fft>(&a).err()),
-                ("div_rem", a.div_rem(&a).err()),
                 ("div_rem_with", a.div_rem_with::<ShiftedInverse<Classical>>(&a).err()),
                 ("shifted_inverse", a.shifted_inverse(1).err()),
                 ("Divisor::new", Divisor::new(&a).err()),
@@ -238,6 +237,9 @@ impl Check for NotOffered {
                 let right = matches!(error, Some(Error::KernelMissing { .. }));
                 tally.row(right, || format!("{what}: {call}: {error:?}"));
             }
+            // Such widths have divisions by transforms only.
+            let right = a.div_rem(&a)?.0.row(1)? == BigUint::one();
+            tally.row(right, || format!("{what}: a division by default"));
             Ok(())
         });
     }

@@ -219,6 +219,9 @@ fn is_cubin(image: &[u8]) -> Option<bool> {
         return Some(false);
     }
     for (index, (table, entry_bytes, entries, offset, size)) in tables.into_iter().enumerate() {
+        if !entries.is_empty() && !holds(table, entries.end * entry_bytes) {
+            return Some(false);
+        }
         for entry in entries {
             let start = table.checked_add(entry * entry_bytes)?;
             let empty = index == 0 && number(start.checked_add(4)?, 4)? == NO_BITS;
