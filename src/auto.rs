@@ -295,6 +295,13 @@ mod tests {
     }
 
     #[test]
+    fn shared_memory_of_wide_kernels_is_known() {
+        let shape = SHAPES.iter().copied().max_by_key(|shape| shape.bits).unwrap();
+        let product = KernelId::find(Op::MulLo, Algorithm::By(Product::Ntt), shape).unwrap();
+        assert!(shared_bytes(product, 86) > 101_376, "{product}");
+    }
+
+    #[test]
     fn every_gpu_has_the_algorithms_that_suit_it() {
         for gpu in gpus() {
             let kernels = chosen(&gpu);
