@@ -136,7 +136,6 @@ impl Mask {
     ///
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
-    #[expect(clippy::should_implement_trait, reason = "it may fail")]
     pub fn not(&self) -> Result<Self> {
         self.zip(self, |a, _| !a)
     }

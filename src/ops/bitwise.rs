@@ -89,7 +89,6 @@ impl<T: Kernels> Batch<T> {
     ///
     /// # Errors
     /// As [`and`](Self::and).
-    #[expect(clippy::should_implement_trait, reason = "it may fail")]
     pub fn not(&self) -> Result<Self> {
         self.produce(|out| self.not_into(out))
     }

@@ -173,6 +173,7 @@ pub fn ways<T: Kernels>(device: &Device, op: Op) -> Vec<Way<T>> {
         way(B(C), run::<T, Auto, Blocked<Classical>>),
         way(B(K), run::<T, Auto, Blocked<Karatsuba>>),
         way(B(T_), run::<T, Auto, Blocked<TensorCore>>),
+        way(B(F), run::<T, Auto, Blocked<Fft>>),
         way(S(C), run::<T, Auto, ShiftedInverse<Classical>>),
         way(S(K), run::<T, Auto, ShiftedInverse<Karatsuba>>),
         way(S(T_), run::<T, Auto, ShiftedInverse<TensorCore>>),

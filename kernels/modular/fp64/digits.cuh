@@ -117,8 +117,8 @@ GPUINT_DEVICE u64 shifted_down(const Place& x, u32 distance, u32 j) {
   const u64 low = at < D ? x[at] : 0, high = at + 1 < D ? x[at + 1] : 0;
   return (low >> shift | high << (DIGIT_BITS - shift)) & DIGIT_MASK;
 }
-// x >> distance, as integers and as digits. (The places of digits are not kept for the next use: they
-// would cost a register each.)
+// x >> distance, as integers and as digits. (The places of digits are not kept for the next use:
+// they would cost a register each.)
 template <u32 D>
 GPUINT_DEVICE void shift_down(const Place& from, u32 distance, u64 (&x)[D]) {
   const u32 by = ptx::recomputed(distance);
