@@ -132,7 +132,7 @@ pub fn inverse_mod(v: &BigUint, n: &BigUint) -> Option<BigUint> {
         return Some(BigUint::zero());
     }
     let v = natural(v) % natural(n);
-    if v == Natural::from(0u32) {
+    if v == 0u32 {
         return None;
     }
     v.mod_inverse(natural(n)).map(|inverse| biguint(&inverse))

@@ -398,7 +398,7 @@ impl Kernels {
             Op::BitLengths => self.lengths(task, oracle::bits),
             Op::CountOnes => self.lengths(task, oracle::count_ones),
             Op::TrailingZeros => {
-                self.lengths(task, |a| oracle::trailing_zeros(a).unwrap_or(bits as u64))
+                self.lengths(task, |a| oracle::trailing_zeros(a).unwrap_or(bits as u64));
             }
             Op::BitMask => {
                 let rows = self.rows(SUMS, 2);

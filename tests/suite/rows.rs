@@ -20,6 +20,7 @@ fn elsewhere(device: &Device) -> Device {
 }
 
 /// Counts a result that is not one value for each row.
+#[expect(clippy::needless_pass_by_value, reason = "the values are made for the comparison")]
 fn expect<V: PartialEq + Debug>(tally: &mut Tally, what: &Context<'_>, got: V, expected: V) {
     tally.row(got == expected, || format!("{what}: {got:x?}, expected {expected:x?}"));
 }
