@@ -616,14 +616,14 @@ void check_inverse(const Kernel& kernel, size_t rows) {
   }
 }
 
-// The kernel of the same width that prepares divisors, and what it makes of some; in exactly so
-// many bytes.
+// The kernel of the same width and algorithm that prepares divisors, and what it makes of some; in
+// exactly so many bytes.
 Memory prepare(const Kernel& kernel, const Column& divisors, u64 status = ~0ull) {
   const u64 limb_bits = kernel.shape.bits % 32 == 0 ? 32 : 16, word_bits = 4 * limb_bits;
   const size_t bytes = (2 * ((kernel.shape.bits + word_bits - 1) / word_bits) + 4) * word_bits / 8;
-  const std::string name = "gpuint_prepare_classical_b" + std::to_string(kernel.shape.bits);
-  Result result =
-      launch({name, "prepare_classical", kernel.shape, kernel.seed}, {divisors}, bytes, 0, {});
+  const std::string task = "prepare" + kernel.task.substr(kernel.task.rfind('_'));
+  const std::string name = "gpuint_" + task + "_b" + std::to_string(kernel.shape.bits);
+  Result result = launch({name, task, kernel.shape, kernel.seed}, {divisors}, bytes, 0, {});
   if (result.status != status) fail(name, "the status is wrong");
   return std::move(result.out[0]);
 }
