@@ -40,7 +40,7 @@ constexpr u32 SCAN_THREADS = 1024;
 // Inclusive sums over rows, one row a block and round.
 struct Scan {
   static constexpr u32 THREADS = SCAN_THREADS, SHARED = THREADS / 32 * sizeof(u32), ROWS = 1,
-                       SCRATCH = 0;
+                       SCRATCH = 0, PERSISTENT = 0;
 
   static u32 in_warp(u32 value) {
     for (u32 distance = 1; distance < 32; distance *= 2) {
@@ -76,7 +76,7 @@ void cluster_sync(GPUINT_SITE) {
 // Each block of a cluster reads the words of the next one.
 struct Shifts {
   static constexpr u32 THREADS = 64, SHARED = THREADS * sizeof(u32), ROWS = 1, SCRATCH = 0,
-                       CLUSTER = 4;
+                       PERSISTENT = 0, CLUSTER = 4;
 
   static void run(const Operands& operands, unsigned char* shared) {
     const u32 thread = threadIdx.x, rank = blockIdx.x % CLUSTER;
@@ -94,7 +94,8 @@ GPUINT_KERNEL(shifts, Shifts)
 // Groups of 4 lanes that go round different numbers of times, each round an exchange through shared
 // memory and shuffles; the lanes that are done wait for the whole warp.
 struct Groups {
-  static constexpr u32 THREADS = 128, SHARED = THREADS * sizeof(u32), ROWS = 1, SCRATCH = 0;
+  static constexpr u32 THREADS = 128, SHARED = THREADS * sizeof(u32), ROWS = 1, SCRATCH = 0,
+                       PERSISTENT = 0;
 
   static u32 rounds(u32 group) { return 1 + group * 7 % 11; }
 
@@ -139,7 +140,7 @@ GPUINT_KERNEL(groups, Groups)
 // Every shuffle for every width and distance, every vote and reduction; counts what differs from
 // the lane-wise definition.
 struct Collectives {
-  static constexpr u32 THREADS = 64, SHARED = 0, ROWS = 1, SCRATCH = 0;
+  static constexpr u32 THREADS = 64, SHARED = 0, ROWS = 1, SCRATCH = 0, PERSISTENT = 0;
 
   static u64 value(u32 lane) { return lane * 0x0123456789abcdefull + 5; }
 
@@ -230,7 +231,7 @@ GPUINT_KERNEL(collectives, Collectives)
 
 // All threads of all blocks at the same words.
 struct Atomics {
-  static constexpr u32 THREADS = 96, SHARED = 0, ROWS = 1, SCRATCH = 0;
+  static constexpr u32 THREADS = 96, SHARED = 0, ROWS = 1, SCRATCH = 0, PERSISTENT = 0;
   static constexpr u32 BLOCKS = 50;
 
   struct Totals {
@@ -264,7 +265,7 @@ GPUINT_KERNEL(atomics, Atomics)
 // The order in which the threads of a block come out of a rendezvous and a barrier: what a schedule
 // is.
 struct Tickets {
-  static constexpr u32 THREADS = 128, SHARED = sizeof(u32), ROWS = 1, SCRATCH = 0;
+  static constexpr u32 THREADS = 128, SHARED = sizeof(u32), ROWS = 1, SCRATCH = 0, PERSISTENT = 0;
 
   static void run(const Operands& operands, unsigned char* shared) {
     const u32 thread = threadIdx.x;
@@ -282,7 +283,8 @@ GPUINT_KERNEL(tickets, Tickets)
 // Whether the last thread to arrive is the first to go on, at a rendezvous (bit 0) and at a barrier
 // (bit 1).
 struct Turns {
-  static constexpr u32 THREADS = 32, SHARED = 4 * sizeof(u32), ROWS = 1, SCRATCH = 0;
+  static constexpr u32 THREADS = 32, SHARED = 4 * sizeof(u32), ROWS = 1, SCRATCH = 0,
+                       PERSISTENT = 0;
 
   static void run(const Operands& operands, unsigned char* shared) {
     u32* const counters = words(shared);
@@ -304,7 +306,8 @@ GPUINT_KERNEL(turns, Turns)
 
 // Shared memory as a block finds it; each block then spoils it.
 struct Poison {
-  static constexpr u32 THREADS = 32, SHARED = THREADS * sizeof(u32), ROWS = 1, SCRATCH = 0;
+  static constexpr u32 THREADS = 32, SHARED = THREADS * sizeof(u32), ROWS = 1, SCRATCH = 0,
+                       PERSISTENT = 0;
 
   static void run(const Operands& operands, unsigned char* shared) {
     u32& word = words(shared)[threadIdx.x];
@@ -316,7 +319,7 @@ GPUINT_KERNEL(poison, Poison)
 
 // CUDA's variables as ordinary values.
 struct Values {
-  static constexpr u32 THREADS = 64, SHARED = 16, ROWS = 3, SCRATCH = 0;
+  static constexpr u32 THREADS = 64, SHARED = 16, ROWS = 3, SCRATCH = 0, PERSISTENT = 0;
 
   static void run(const Operands& operands, unsigned char* shared) {
     auto x = threadIdx.x;
@@ -348,7 +351,8 @@ static_assert(min(3, 4u) == 3u && max(3ull, 4u) == 4 && min(-1, 2) == -1 && warp
 
 #define BROKEN(name, threads, shared_bytes)                                               \
   struct Broken_##name {                                                                  \
-    static constexpr u32 THREADS = threads, SHARED = shared_bytes, ROWS = 1, SCRATCH = 0; \
+    static constexpr u32 THREADS = threads, SHARED = shared_bytes, ROWS = 1, SCRATCH = 0, \
+                         PERSISTENT = 0;                                                  \
     static void run(const Operands&, unsigned char* shared);                              \
   };                                                                                      \
   GPUINT_KERNEL(name, Broken_##name)                                                      \
@@ -375,7 +379,7 @@ BROKEN(other_masks, 32, 0) {
   if (lane == 6) __syncwarp(0x50);
 }
 struct LeavesCluster {
-  static constexpr u32 THREADS = 32, SHARED = 0, ROWS = 1, SCRATCH = 0, CLUSTER = 2;
+  static constexpr u32 THREADS = 32, SHARED = 0, ROWS = 1, SCRATCH = 0, PERSISTENT = 0, CLUSTER = 2;
 
   static void run(const Operands&, unsigned char*) {
     if (blockIdx.x % CLUSTER == 0) cluster_sync();
@@ -736,14 +740,14 @@ void check_arithmetic() {
 
 template <u32 THREADS_>
 struct Barriers {
-  static constexpr u32 THREADS = THREADS_, SHARED = 0, ROWS = 1, SCRATCH = 0;
+  static constexpr u32 THREADS = THREADS_, SHARED = 0, ROWS = 1, SCRATCH = 0, PERSISTENT = 0;
   static void run(const Operands& operands, unsigned char*) {
     for (int i = 0; i < static_cast<int>(operands.params.distance); ++i) __syncthreads();
   }
 };
 template <u32 THREADS_, u32 WIDTH>
 struct Shuffles {
-  static constexpr u32 THREADS = THREADS_, SHARED = 0, ROWS = 1, SCRATCH = 0;
+  static constexpr u32 THREADS = THREADS_, SHARED = 0, ROWS = 1, SCRATCH = 0, PERSISTENT = 0;
   static void run(const Operands& operands, unsigned char*) {
     const u32 mask = ~0u >> (32 - WIDTH) << threadIdx.x % 32 / WIDTH * WIDTH;
     u32 value = threadIdx.x;
