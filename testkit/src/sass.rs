@@ -4,7 +4,7 @@
 //! ones become two, moves disappear, and a pair of `mad.lo.cc` and `madc.hi.cc` becomes one
 //! `IMAD.WIDE`. These rules are `of_ptx`; what is left to read from the disassembly is how far off
 //! they are in a given kernel, in two parts:
-//! - the inner loops of products: basic blocks with at least [`MANY`] products. There the `IMAD.WIDE`
+//! - the inner loops of products: basic blocks with at least `MANY` products. There the `IMAD.WIDE`
 //!   are known exactly; of the other integers the rules are corrected by the ratio of those to a
 //!   product in machine code and in PTX, as ptxas may unroll a loop further;
 //! - the rest: the rules, times the ratio of machine instructions to what the rules say of the text.
