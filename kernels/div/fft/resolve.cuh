@@ -42,7 +42,7 @@ struct Resolve {
     for (u32 i = 0; i < LIMBS; ++i) {
       const longlong2 pair =
           *reinterpret_cast<const longlong2*>(columns + place(2 * (LIMBS * thread + i)));
-      sum += pair.x + (pair.y << 16) + add(i);
+      sum += pair.x + pair.y * 65536 + add(i);
       if (WRAPPED && i == 0 && thread == 0) {
         k = static_cast<i32>(low - static_cast<u32>(sum));
         sum += k;
