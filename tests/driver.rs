@@ -21,7 +21,7 @@ type U1024 = GpuUint<1024>;
 /// Set in the process that has the stand-in: the folder with it.
 const VARIABLE: &str = "GPUINT_TEST_STAND_IN";
 
-/// The stand-in as it is loaded.
+/// The loaded stand-in.
 struct StandIn {
     library: Library,
     cache: PathBuf,

@@ -809,7 +809,7 @@ impl<T: Kernels> World<'_, T> {
     }
 }
 
-/// What an operation must return: columns, or one of some errors.
+/// Expected result of an operation: columns, or one of some errors.
 fn expected<T: Kernels>(
     operation: &Operation<T>,
     (a, b, c): (&Value<T>, &Value<T>, &Value<T>),

@@ -71,7 +71,7 @@ impl Measured {
     }
 }
 
-/// What became slower, and what is no longer measured.
+/// Operations that became slower, and operations that are no longer measured.
 #[derive(Debug)]
 pub(crate) struct Comparison {
     before: String,

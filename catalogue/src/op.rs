@@ -262,7 +262,7 @@ operations! {
     ShrRows = "shr_rows" {
         inputs: [Integer, Length], outputs: [Integer], mask: false, status: false, params: []
     }
-    /// Rows by index; a row of the result stays as it is where the index is `u64::MAX`.
+    /// Rows by index; an index of `u64::MAX` leaves a row of the result unchanged.
     Gather = "gather" {
         inputs: [Indexed, Word], outputs: [Integer], mask: false, status: false, params: []
     }

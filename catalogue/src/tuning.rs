@@ -23,7 +23,7 @@ const MAX_BLOCK: u32 = 1024;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// What was tuned for; a model is named as such.
+    /// GPU or model that was measured.
     pub gpu: String,
     /// Its compute capability: 90 is 9.0.
     pub capability: u32,
@@ -39,7 +39,7 @@ pub struct Table {
     pub rows: Vec<Row>,
 }
 
-/// What is taken for an operation at some widths.
+/// Algorithm of an operation at a range of widths.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {

@@ -215,7 +215,7 @@ impl Outcome {
     }
 }
 
-/// How a kernel is launched.
+/// Launch configuration of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct How {
     /// Blocks at most.

@@ -182,7 +182,7 @@ fn stopped(error: JobError, stderr: &mut dyn Write) -> Result<Status, AppError> 
     Ok(Status::Stopped)
 }
 
-/// Where the result lines go.
+/// Destination of the result lines.
 enum Output {
     None,
     Stdout,

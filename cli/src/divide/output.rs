@@ -51,7 +51,7 @@ pub(crate) struct OutputFile {
     /// Bytes written to the partial file.
     length: u64,
     checkpoint: CheckpointFile,
-    /// What was resumed from, if anything.
+    /// Checkpoint that the job resumed from.
     resumed: Option<Progress>,
     /// The last progress that was made.
     passed: Option<Progress>,
@@ -167,7 +167,7 @@ impl Lines for OutputFile {
     }
 }
 
-/// How far a job has come.
+/// Progress of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Progress {
     pub(crate) position: Position,

@@ -6,7 +6,7 @@ use crate::backend::images::{self, HEADERS};
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
 
-/// Where an image comes from.
+/// Source of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Cache,
