@@ -15,5 +15,6 @@ pub mod ptx;
 pub mod random;
 pub mod roofline;
 pub mod sass;
-pub mod skip;
 pub mod workload;
+
+pub use gpuint_skip as skip;

@@ -80,7 +80,7 @@ mod tests {
     use crate::backend::cuda::nvrtc::Target;
     use crate::shape::ROWS;
     use crate::shapes;
-    use gpuint_testkit::skip::skip;
+    use gpuint_skip::skip;
 
     fn nvrtc() -> Option<&'static Nvrtc> {
         Nvrtc::get().inspect_err(|reason| skip("nvrtc", reason)).ok()

@@ -7,7 +7,7 @@ use num_bigint::BigUint;
 
 use super::context::Context;
 use crate::{Batch, Device, Error, GpuUint};
-use gpuint_testkit::skip::skip;
+use gpuint_skip::skip;
 
 /// A GPU, where there is one.
 fn gpu() -> Option<Device> {

@@ -19,6 +19,7 @@ pub fn skip(what: &str, reason: impl Display) {
 }
 
 /// Returns true if `GPUINT_REQUIRE` has `what`: tests for want of `what` fail.
+#[must_use]
 pub fn is_required(what: &str) -> bool {
     let required = env::var_os("GPUINT_REQUIRE").unwrap_or_default();
     required.to_string_lossy().split(',').any(|name| name.trim() == what)
