@@ -298,18 +298,19 @@ mod tests {
     fn every_gpu_has_the_algorithms_that_suit_it() {
         for gpu in gpus() {
             let kernels = chosen(&gpu);
-            let fast_doubles = matches!(gpu.capability, 80 | 90 | 100);
-            assert_eq!(uses(&kernels, Product::Fft), fast_doubles, "{gpu:?}");
-            assert_eq!(uses(&kernels, Product::TensorCore), gpu.capability != 103, "{gpu:?}");
+            // A kernel that does not suit is chosen only where none does.
             for kernel in &kernels {
-                let needed = shared_bytes(*kernel, gpu.capability);
                 let others = crate::algorithms(kernel.op(), kernel.shape());
                 let mut others = others
                     .filter_map(|algorithm| KernelId::find(kernel.op(), algorithm, kernel.shape()));
-                // What does not fit is chosen only where nothing fits.
-                let fits = needed <= gpu.shared_memory || !others.any(|other| gpu.suits(other));
-                assert!(fits, "{kernel} on {gpu:?}");
+                let is_best = gpu.suits(*kernel) || !others.any(|other| gpu.suits(other));
+                assert!(is_best, "{kernel} on {gpu:?}");
             }
+            let products: Vec<_> =
+                kernels.iter().copied().filter(|kernel| kernel.op() == Op::MulLo).collect();
+            let fast_doubles = matches!(gpu.capability, 80 | 90 | 100);
+            assert_eq!(uses(&products, Product::Fft), fast_doubles, "{gpu:?}");
+            assert_eq!(uses(&products, Product::TensorCore), gpu.capability != 103, "{gpu:?}");
         }
     }
 

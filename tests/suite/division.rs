@@ -145,7 +145,11 @@ impl Check for ByTransforms {
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let by_fft = Algorithm::Blocked(Product::Fft);
-        if !is_offered(Op::DivRem, by_fft, shape) || setting.backend == BackendKind::Cpu {
+        if !is_offered(Op::DivRem, by_fft, shape) {
+            let device = &setting.devices()[0];
+            let instead = device.algorithm(Op::DivRem, by_fft.into(), shape, 1);
+            let what = Context::new(shape, "Blocked<Fft> where it is not offered", device);
+            tally.row(instead != Ok(by_fft), || format!("{what}: {instead:?}"));
             return;
         }
         let count = setting.count(ROWS, shape);
