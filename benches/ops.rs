@@ -25,9 +25,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput};
-use gpuint::{
-    BackendKind, Batch, Device, DigitKind, Kernels, Op, Shape, ShapeVisitor, shapes, visit,
-};
+use gpuint::{BackendKind, Device, DigitKind, DynBatch, Op, Shape, shapes};
 use gpuint_testkit::batches::{Batches, Operands, ways};
 use gpuint_testkit::device;
 use gpuint_testkit::operation::OPERATIONS;
@@ -42,27 +40,29 @@ struct AtShape<'a> {
     operands: &'a mut Operands,
 }
 
-impl ShapeVisitor for AtShape<'_> {
-    type Output = Result<()>;
-
-    fn visit<T: Kernels>(self) -> Result<()> {
+impl AtShape<'_> {
+    fn measure(self, shape: Shape) -> Result<()> {
         let Self { criterion, device, operands } = self;
-        let mut batches = Batches::<T>::new(device, operands)?;
+        let mut batches = Batches::new(shape, device, operands)?;
         for op in OPERATIONS {
             match op {
-                Op::DivRem => batches.divide_by(&operands.divisors::<T>(Workload::Uniform))?,
-                Op::ShiftedInverse => batches.divide_by(&operands.divisors::<T>(Workload::Half))?,
+                Op::DivRem => {
+                    batches.divide_by(&operands.divisors(shape, Workload::Uniform))?;
+                }
+                Op::ShiftedInverse => {
+                    batches.divide_by(&operands.divisors(shape, Workload::Half))?;
+                }
                 _ => {}
             }
             let rows = batches.u.len();
             let mut group = group(criterion, op.name());
             group.throughput(Throughput::Elements(rows as u64));
-            let ways = ways::<T>(device, op);
+            let ways = ways(shape, rows, device, op);
             let several = ways.len() > 1;
             for way in &ways {
                 let auto = (several && way.is_auto).then_some("auto");
                 for name in [Some(way.name.as_str()), auto].into_iter().flatten() {
-                    measure(&mut group, &id::<T>(name), |iterations| {
+                    measure(&mut group, &id(shape, name), |iterations| {
                         let work = || (0..iterations).try_for_each(|_| way.run(&mut batches));
                         device.time(work).map(|((), time)| time)
                     })?;
@@ -70,7 +70,7 @@ impl ShapeVisitor for AtShape<'_> {
             }
             group.finish();
         }
-        if is_plain(T::SHAPE) {
+        if is_plain(shape) {
             transfers(criterion, device, &batches.u)?;
         }
         Ok(())
@@ -78,24 +78,21 @@ impl ShapeVisitor for AtShape<'_> {
 }
 
 /// `8192/u64/4/NAME`.
-fn id<T: Kernels>(name: &str) -> String {
-    let Shape { bits, q, digit } = T::SHAPE;
+fn id(shape: Shape, name: &str) -> String {
+    let Shape { bits, q, digit } = shape;
     let slash = if name.is_empty() { "" } else { "/" };
     format!("{bits}/{digit}/{q}{slash}{name}")
 }
 
 /// Copies from the host and to it: each waits until it has ended.
-fn transfers<T: Kernels>(
-    criterion: &mut Criterion,
-    device: &Device,
-    batch: &Batch<T>,
-) -> Result<()> {
+fn transfers(criterion: &mut Criterion, device: &Device, batch: &DynBatch) -> Result<()> {
+    let shape = batch.shape();
     let bytes = batch.to_le_bytes()?;
     let numbers = batch.to_biguints()?;
     let mut group = group(criterion, "transfer");
     group.throughput(Throughput::Bytes(bytes.len() as u64));
     let mut copy = |name: &str, work: &mut dyn FnMut() -> gpuint::Result<()>| {
-        measure(&mut group, &id::<T>(name), |iterations| {
+        measure(&mut group, &id(shape, name), |iterations| {
             let start = Instant::now();
             for _ in 0..iterations {
                 work()?;
@@ -104,9 +101,9 @@ fn transfers<T: Kernels>(
             Ok(start.elapsed())
         })
     };
-    copy("from_le_bytes", &mut || Batch::<T>::from_le_bytes(device, &bytes).map(drop))?;
+    copy("from_le_bytes", &mut || DynBatch::from_le_bytes(device, shape, &bytes).map(drop))?;
     copy("to_le_bytes", &mut || batch.to_le_bytes().map(drop))?;
-    copy("from_biguints", &mut || Batch::<T>::from_biguints(device, &numbers).map(drop))?;
+    copy("from_biguints", &mut || DynBatch::from_biguints(device, shape, &numbers).map(drop))?;
     copy("to_biguints", &mut || batch.to_biguints().map(drop))?;
     group.finish();
     Ok(())
@@ -203,7 +200,7 @@ fn run() -> Result<()> {
     let mut operands = Operands::new(1 << batch);
     for &shape in shapes {
         let at = AtShape { criterion: &mut criterion, device: &device, operands: &mut operands };
-        visit(shape, at).ok_or("the shape is listed and not built")??;
+        at.measure(shape)?;
     }
     criterion.final_summary();
     Ok(())

@@ -86,19 +86,12 @@ fn notes(catalogue: &Catalogue, text: &mut String) {
 /// The run-time tables.
 fn tables(build: &Build, text: &mut String) {
     let catalogue = &build.catalogue;
-    line!(text, "use crate::shape::{{ShapeVisitor, WideningVisitor}};");
-    line!(text, "use crate::GpuUint;");
     line!(text, "use gpuint_catalogue::{{Algorithm, DigitKind, Op, Product, Row, Shape}};\n");
     line!(text, "pub(crate) static SHAPES: &[Shape] = &[");
     for shape in catalogue.shapes() {
         line!(text, "    {},", value(shape));
     }
     line!(text, "];\n");
-    let every: Vec<Shape> = catalogue.shapes().collect();
-    let doubled: Vec<Shape> =
-        catalogue.shapes().filter(|&shape| double(catalogue, shape).is_some()).collect();
-    visitor(text, "visit", "ShapeVisitor", &every);
-    visitor(text, "visit_widening", "WideningVisitor", &doubled);
     line!(text, "/// The rows of the catalogue.");
     line!(text, "pub(crate) static ROWS: &[Row<'static>] = &[");
     for row in catalogue.rows() {
@@ -150,22 +143,6 @@ fn tables(build: &Build, text: &mut String) {
 /// A shape as a Rust expression.
 fn value(Shape { bits, q, digit }: Shape) -> String {
     format!("Shape {{ bits: {bits}, q: {q}, digit: DigitKind::{digit:?} }}")
-}
-
-/// A function from shapes as values to shapes as types.
-fn visitor(text: &mut String, name: &str, kind: &str, shapes: &[Shape]) {
-    line!(
-        text,
-        "pub(crate) fn {name}<V: {kind}>(shape: Shape, visitor: V) -> Option<V::Output> {{"
-    );
-    line!(text, "    Some(match (shape.bits, shape.q, shape.digit) {{");
-    for Shape { digit, q, bits } in shapes {
-        line!(
-            text,
-            "        ({bits}, {q}, DigitKind::{digit:?}) => visitor.visit::<GpuUint<{bits}, {q}, {digit}>>(),"
-        );
-    }
-    line!(text, "        _ => return None,\n    }})\n}}\n");
 }
 
 /// A number as a type of `typenum`.

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, DigitKind, Divisor, Kernels, ShapeVisitor, shapes, visit};
-use num_traits::{NumCast, One, Zero};
+use gpuint::{Device, DigitKind, DynBatch, DynDivisor, Shape, shapes};
+use num_traits::One;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
@@ -92,33 +92,29 @@ fn report(step: &str, rows: usize, left: usize, time: Duration) {
     );
 }
 
-impl ShapeVisitor for AtShape<'_> {
-    type Output = Result<()>;
-
-    fn visit<T: Kernels>(self) -> Result<()> {
+impl AtShape<'_> {
+    fn run(self, shape: Shape) -> Result<()> {
         let Self { options, device } = self;
         let mut rng = SmallRng::seed_from_u64(options.seed);
-        let random = Batch::<T>::random(device, options.rows as usize, &mut rng)?;
+        let random = DynBatch::random(device, shape, options.rows as usize, &mut rng)?;
         let mut candidates = random.to_biguints()?;
         for candidate in &mut candidates {
             candidate.set_bit(0, true);
-            candidate.set_bit(T::BITS as u64 - 1, true);
+            candidate.set_bit(shape.bits as u64 - 1, true);
         }
-        let known = known(T::BITS);
+        let known = known(shape.bits);
         candidates.extend(known.iter().map(|(number, _)| number.clone()));
 
         // Trial division, with a digit for all rows.
         let rows = candidates.len();
-        let batch = Batch::<T>::from_biguints(device, &candidates)?;
-        let mut remainders = vec![T::Digit::zero(); rows];
-        batch.rem_digit(T::Digit::one())?; // loads the kernel
+        let batch = DynBatch::from_biguints(device, shape, &candidates)?;
+        batch.rem_digit(1)?; // loads the kernel
         let mut has_factor = vec![false; rows];
         let ((), time) = device.time(|| {
             for prime in small_primes(options.sieve) {
-                let prime = <T::Digit as NumCast>::from(prime).unwrap_or_else(T::Digit::one);
-                batch.rem_digit_into(prime, &mut remainders)?;
+                let remainders = batch.rem_digit(prime.into())?;
                 for (has_factor, remainder) in has_factor.iter_mut().zip(&remainders) {
-                    *has_factor |= remainder.is_zero();
+                    *has_factor |= *remainder == 0;
                 }
             }
             Ok(())
@@ -127,10 +123,10 @@ impl ShapeVisitor for AtShape<'_> {
         report("trial division", rows, left.len(), time);
 
         // The tests load their kernels on one row.
-        strong(&Batch::<T>::splat(device, &BigUint::from(7u32), 1)?, 2)?;
+        strong(&DynBatch::splat(device, shape, &BigUint::from(7u32), 1)?, 2)?;
 
         let rows = left.len();
-        let n = select::<T>(device, &candidates, &left)?;
+        let n = select(shape, device, &candidates, &left)?;
         let (passed, time) = device.time(|| fermat(&n, 2))?;
         let fermat_passed: Vec<usize> = pick(&left, &passed);
         report("Fermat, base 2", rows, fermat_passed.len(), time);
@@ -144,7 +140,7 @@ impl ShapeVisitor for AtShape<'_> {
         left = fermat_passed;
         for base in [2, 3] {
             let rows = left.len();
-            let n = select::<T>(device, &candidates, &left)?;
+            let n = select(shape, device, &candidates, &left)?;
             let (passed, time) = device.time(|| strong(&n, base))?;
             left = pick(&left, &passed);
             report(&format!("Miller-Rabin, base {base}"), rows, left.len(), time);
@@ -162,13 +158,14 @@ impl ShapeVisitor for AtShape<'_> {
     }
 }
 
-fn select<T: Kernels>(
+fn select(
+    shape: Shape,
     device: &Device,
     candidates: &[BigUint],
     rows: &[usize],
-) -> gpuint::Result<Batch<T>> {
+) -> gpuint::Result<DynBatch> {
     let chosen: Vec<_> = rows.iter().map(|&row| candidates[row].clone()).collect();
-    Batch::from_biguints(device, &chosen)
+    DynBatch::from_biguints(device, shape, &chosen)
 }
 
 fn pick(rows: &[usize], passed: &[bool]) -> Vec<usize> {
@@ -176,18 +173,18 @@ fn pick(rows: &[usize], passed: &[bool]) -> Vec<usize> {
 }
 
 /// Whether a^(n-1) = 1 modulo each row n.
-fn fermat<T: Kernels>(n: &Batch<T>, base: u32) -> gpuint::Result<Vec<bool>> {
-    let device = n.device();
-    let one = Batch::splat(device, &BigUint::one(), n.len())?;
-    let a = Batch::splat(device, &BigUint::from(base), n.len())?;
-    a.pow_mod(&n.wrapping_sub(&one)?, &Divisor::new(n)?)?.eq_mask(&one)?.to_bools()
+fn fermat(n: &DynBatch, base: u32) -> gpuint::Result<Vec<bool>> {
+    let (device, shape) = (n.device(), n.shape());
+    let one = DynBatch::splat(device, shape, &BigUint::one(), n.len())?;
+    let a = DynBatch::splat(device, shape, &BigUint::from(base), n.len())?;
+    a.pow_mod(&n.wrapping_sub(&one)?, &DynDivisor::of_rows(n)?)?.eq_mask(&one)?.to_bools()
 }
 
 /// Whether each odd row n, with n - 1 = d 2^s and d odd, is a strong probable prime: a^d is 1, or
 /// a^(d 2^i) is -1 for some i < s.
-fn strong<T: Kernels>(n: &Batch<T>, base: u32) -> gpuint::Result<Vec<bool>> {
-    let device = n.device();
-    let one = Batch::splat(device, &BigUint::one(), n.len())?;
+fn strong(n: &DynBatch, base: u32) -> gpuint::Result<Vec<bool>> {
+    let (device, shape) = (n.device(), n.shape());
+    let one = DynBatch::splat(device, shape, &BigUint::one(), n.len())?;
     let minus_one = n.wrapping_sub(&one)?;
     // s differs from row to row: the exponents are shifted on the host.
     let mut exponents = minus_one.to_biguints()?;
@@ -197,9 +194,9 @@ fn strong<T: Kernels>(n: &Batch<T>, base: u32) -> gpuint::Result<Vec<bool>> {
         *exponent >>= s;
         zeros.push(s);
     }
-    let divisor = Divisor::new(n)?;
-    let a = Batch::splat(device, &BigUint::from(base), n.len())?;
-    let mut x = a.pow_mod(&Batch::from_biguints(device, &exponents)?, &divisor)?;
+    let divisor = DynDivisor::of_rows(n)?;
+    let a = DynBatch::splat(device, shape, &BigUint::from(base), n.len())?;
+    let mut x = a.pow_mod(&DynBatch::from_biguints(device, shape, &exponents)?, &divisor)?;
     let mut passed = x.eq_mask(&one)?.to_bools()?;
     let mut square = x.try_clone()?;
     for i in 0..zeros.iter().copied().max().unwrap_or(0) {
@@ -235,6 +232,5 @@ fn run(options: &Options) -> Result<()> {
         .find(|shape| (shape.bits, shape.q, shape.digit) == (options.bits, 4, DigitKind::U64))
         .ok_or_else(|| format!("{} bits are not built", options.bits))?;
     println!("{device}: {} random odd numbers of {} bits", options.rows, shape.bits);
-    visit(*shape, AtShape { options, device: &device })
-        .ok_or("the shape is listed and not built")?
+    AtShape { options, device: &device }.run(*shape)
 }

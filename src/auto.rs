@@ -307,7 +307,8 @@ mod tests {
             let kernels = chosen(&gpu);
             // A kernel that does not suit is chosen only where none does.
             for kernel in &kernels {
-                let mut others = crate::algorithms(kernel.op(), kernel.shape())
+                let others = crate::algorithms(kernel.op(), kernel.shape());
+                let mut others = others
                     .filter_map(|algorithm| KernelId::find(kernel.op(), algorithm, kernel.shape()));
                 let is_best = gpu.suits(*kernel) || !others.any(|other| gpu.suits(other));
                 assert!(is_best, "{kernel} on {gpu:?}");

@@ -26,6 +26,8 @@ pub struct Device(Arc<Inner>);
 struct Inner {
     /// Status words that no call uses at the moment: checked operations do not allocate.
     idle_status: Mutex<Vec<Buffer>>,
+    /// Memory of the last assignment, for the next one of the same size.
+    spare: Mutex<Option<Buffer>>,
     choices: Arc<Choices>,
     backend: Traced,
 }
@@ -174,6 +176,7 @@ impl Device {
     /// # Errors
     /// As [`synchronize`](Self::synchronize).
     pub fn trim(&self) -> Result<()> {
+        drop(self.0.spare.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.0.backend.trim()
     }
 }
@@ -190,7 +193,12 @@ impl Device {
     }
 
     fn choosing(backend: Box<dyn Backend>, choices: Arc<Choices>) -> Self {
-        Self(Arc::new(Inner { idle_status: Mutex::default(), choices, backend: Traced(backend) }))
+        Self(Arc::new(Inner {
+            idle_status: Mutex::default(),
+            spare: Mutex::default(),
+            choices,
+            backend: Traced(backend),
+        }))
     }
 
     /// A GPU, with the choices of its tuning table.
@@ -217,7 +225,18 @@ impl Device {
         &self.0.backend
     }
 
-    /// Memory for so many rows, contents not specified.
+    /// The memory that [`keep_spare`](Self::keep_spare) kept, if it has this size.
+    pub(crate) fn take_spare(&self, bytes: u64) -> Option<Buffer> {
+        let mut spare = self.0.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.take_if(|buffer| buffer.bytes() == bytes)
+    }
+
+    /// Keeps memory for the next assignment.
+    pub(crate) fn keep_spare(&self, buffer: Buffer) {
+        *self.0.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(buffer);
+    }
+
+    /// Allocates `rows` rows, uninitialized.
     pub(crate) fn alloc_rows(&self, rows: usize, row_bytes: usize) -> Result<Buffer> {
         self.memory().alloc(total_bytes(rows, row_bytes)?)
     }

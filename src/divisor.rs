@@ -1,19 +1,90 @@
-//! Prepared divisors: what is computed once and used by many divisions.
+//! Prepared divisors: computed once and used by many divisions.
 
 use std::fmt;
 use std::marker::PhantomData;
 
+use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
 use num_traits::Zero;
 
-use gpuint_catalogue::Op;
-
-use crate::backend::{Buffer, Operands, Params};
+use crate::backend::Buffer;
 use crate::batch::Batch;
 use crate::device::Device;
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::shape::Kernels;
-use crate::strategy::Strategy;
+
+/// Prepared divisors whose shape is a value: [`Divisor`] for a [`DynBatch`].
+pub struct DynDivisor {
+    device: Device,
+    prepared: Buffer,
+    /// `None`: one for all rows.
+    rows: Option<usize>,
+    shape: Shape,
+}
+
+impl DynDivisor {
+    /// Prepares the rows of a batch, each for the same row of other batches.
+    ///
+    /// # Errors
+    /// As [`Divisor::new`].
+    pub fn of_rows(divisors: &DynBatch) -> Result<Self> {
+        divisors.prepare()
+    }
+
+    /// Prepares one divisor for all rows of any batch of the shape.
+    ///
+    /// # Errors
+    /// [`ShapeMissing`](Error::ShapeMissing) where the shape is not built, and as
+    /// [`Divisor::splat`].
+    pub fn splat(device: &Device, shape: Shape, divisor: &BigUint) -> Result<Self> {
+        if divisor.is_zero() {
+            return Err(Error::DivisionByZero { row: 0 });
+        }
+        DynBatch::splat(device, shape, divisor, 1)?.view().prepared(None)
+    }
+
+    /// Number of rows that these divisors are for; `None` where there is one for all rows.
+    #[must_use]
+    pub fn rows(&self) -> Option<usize> {
+        self.rows
+    }
+
+    /// The device that the divisors live on.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The shape of the divisors.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    pub(crate) fn new(
+        device: &Device,
+        shape: Shape,
+        prepared: Buffer,
+        rows: Option<usize>,
+    ) -> Self {
+        Self { device: device.clone(), prepared, rows, shape }
+    }
+
+    pub(crate) fn buffer(&self) -> &Buffer {
+        &self.prepared
+    }
+}
+
+impl fmt::Debug for DynDivisor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Divisor")
+            .field("shape", &format_args!("{}", self.shape))
+            .field("rows", &self.rows)
+            .field("device", &self.device)
+            .finish()
+    }
+}
 
 /// Divisors on a device, prepared: the reciprocal of each is computed once, and divisions by them
 /// and products modulo them take no more than two products each.
@@ -38,15 +109,12 @@ use crate::strategy::Strategy;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Divisor<T: Kernels> {
-    device: Device,
-    prepared: Buffer,
-    /// `None`: one for all rows.
-    rows: Option<usize>,
+    inner: DynDivisor,
     shape: PhantomData<T>,
 }
 
 impl<T: Kernels> Divisor<T> {
-    /// Prepares the rows of a batch, each for the same row of other batches: nothing wraps.
+    /// Prepares the rows of a batch, each for the same row of other batches.
     ///
     /// # Errors
     /// [`DivisionByZero`](Error::DivisionByZero) with the lowest row that is zero, and what any
@@ -54,68 +122,43 @@ impl<T: Kernels> Divisor<T> {
     /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
     /// [`Driver`](Error::Driver).
     pub fn new(divisors: &Batch<T>) -> Result<Self> {
-        Self::prepare(divisors, Some(divisors.len()))
+        divisors.prepare()
     }
 
-    /// Prepares one divisor for all rows of any batch: nothing wraps.
+    /// Prepares one divisor for all rows of any batch.
     ///
     /// # Errors
     /// [`DivisionByZero`](Error::DivisionByZero) (row 0), [`TooWide`](Error::TooWide) where it
     /// needs more than `BITS` bits (row 0), and as [`new`](Self::new).
     pub fn splat(device: &Device, divisor: &BigUint) -> Result<Self> {
-        if divisor.is_zero() {
-            return Err(Error::DivisionByZero { row: 0 });
-        }
-        Self::prepare(&Batch::splat(device, divisor, 1)?, None)
+        DynDivisor::splat(device, T::SHAPE, divisor).map(Self::typed)
     }
 
-    /// The number of rows that these divisors are for; `None` where there is one for all rows.
+    /// Number of rows that these divisors are for; `None` where there is one for all rows.
     #[must_use]
     pub fn rows(&self) -> Option<usize> {
-        self.rows
+        self.inner.rows()
     }
 
     /// The device that the divisors live on.
     #[must_use]
     pub fn device(&self) -> &Device {
-        &self.device
+        self.inner.device()
     }
 
-    fn prepare(divisors: &Batch<T>, rows: Option<usize>) -> Result<Self> {
-        let device = divisors.device();
-        let mut prepared = device.alloc_rows(divisors.len(), T::SHAPE.prepared_bytes())?;
-        let operands = Operands {
-            ins: [Some(divisors.buffer()), None, None],
-            outs: [Some(&mut prepared), None],
-            rows: divisors.len(),
-            ..Operands::default()
-        };
-        let kernel = divisors.kernel(Op::Prepare, Strategy::Auto)?;
-        match device.launch_checked(kernel, operands)? {
-            None => Ok(Self { device: device.clone(), prepared, rows, shape: PhantomData }),
-            Some(row) => Err(Error::DivisionByZero { row }),
-        }
-    }
-}
-
-/// For the operations.
-impl<T: Kernels> Divisor<T> {
-    pub(crate) fn buffer(&self) -> &Buffer {
-        &self.prepared
+    /// The divisors with their shape as a value.
+    #[must_use]
+    pub fn as_dyn(&self) -> &DynDivisor {
+        &self.inner
     }
 
-    /// The parameters of a call with these divisors.
-    pub(crate) fn params(&self) -> Params {
-        Params { broadcast_divisor: self.rows.is_none(), ..Params::default() }
+    pub(crate) fn typed(inner: DynDivisor) -> Self {
+        Self { inner, shape: PhantomData }
     }
 }
 
 impl<T: Kernels> fmt::Debug for Divisor<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Divisor")
-            .field("shape", &T::SHAPE)
-            .field("rows", &self.rows)
-            .field("device", &self.device)
-            .finish()
+        self.inner.fmt(f)
     }
 }

@@ -1,5 +1,7 @@
 //! Everything that can go wrong, in one enum.
 
+use gpuint_catalogue::Shape;
+
 /// The result of every fallible call of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -27,14 +29,45 @@ pub enum Error {
         width: usize,
     },
 
-    /// Two operands, or an operand and its output, have different numbers of rows; or the number
-    /// of digits or bytes given is not a whole number of rows.
-    #[error("lengths differ: {left} and {right}")]
+    /// Two operands, or an operand and its output, have different numbers of rows.
+    #[error("the numbers of rows differ: {left} and {right}")]
     LengthMismatch {
-        /// The length of the receiver, or the length that was given.
+        /// The rows of the receiver.
         left: usize,
-        /// The length of the other operand, or the length that was expected.
+        /// The rows of the other operand.
         right: usize,
+    },
+
+    /// Bytes or digits that are not a whole number of rows.
+    #[error("{len} bytes or digits are not whole rows of {row}")]
+    PartialRow {
+        /// The number of bytes or digits that were given.
+        len: usize,
+        /// The bytes or digits of a row.
+        row: usize,
+    },
+
+    /// Two operands, or an operand and its output, have different shapes.
+    #[error(
+        "the shapes differ: {}:{}:{} and {}:{}:{} (bits, Q, digit)",
+        left.bits, left.q, left.digit, right.bits, right.q, right.digit
+    )]
+    ShapeMismatch {
+        /// The shape of the receiver, or the shape that was expected.
+        left: Shape,
+        /// The shape of the other operand.
+        right: Shape,
+    },
+
+    /// No kernels are built for a shape.
+    #[error(
+        "no kernels are built for {} bits with Q = {} and {} digits; set \
+         GPUINT_SHAPES=\"{}:{}:{}\" where gpuint is compiled, or use a shape of gpuint::shapes()",
+        shape.bits, shape.q, shape.digit, shape.bits, shape.q, shape.digit
+    )]
+    ShapeMissing {
+        /// The shape.
+        shape: Shape,
     },
 
     /// A row beyond the end of the batch was asked for.

@@ -7,6 +7,7 @@ mod batch;
 mod device;
 mod digit;
 mod divisor;
+mod dyn_batch;
 mod error;
 mod kernel;
 mod mask;
@@ -22,18 +23,17 @@ pub use backend::BackendKind;
 #[cfg(feature = "simt")]
 #[cfg_attr(docsrs, doc(cfg(feature = "simt")))]
 pub use backend::simt::SimtOptions;
-pub use batch::Batch;
+pub use batch::{Batch, Using};
 pub use device::Device;
 pub use digit::Digit;
-pub use divisor::Divisor;
+pub use divisor::{Divisor, DynDivisor};
+pub use dyn_batch::{DynBatch, DynUsing};
 pub use error::{Error, Result};
 pub use gpuint_catalogue::{Algorithm, DigitKind, MAX_GROUP, Op, Product, Shape};
 pub use kernel::{algorithms, is_offered};
 pub use mask::Mask;
 pub use num_bigint;
-pub use shape::{
-    GpuUint, Kernels, ShapeVisitor, Widen, WideningVisitor, shapes, visit, visit_widening,
-};
+pub use shape::{GpuUint, Kernels, Widen, narrowest, shapes};
 pub use strategy::{
     Auto, Blocked, Classical, Division, Fft, Fp64, Karatsuba, Mult, Ntt, ShiftedInverse, Strategy,
     TensorCore,

@@ -1,12 +1,13 @@
 //! Masks: one bit a row, on the device.
 
+use std::fmt;
+
 use crate::backend::Buffer;
 use crate::backend::host::{reserved_vec, zeroed_vec};
 use crate::device::Device;
 use crate::error::{Error, Result};
 
 /// One bit a row, on the device: what carries, borrows and comparisons return.
-#[derive(Debug)]
 pub struct Mask {
     device: Device,
     words: Buffer,
@@ -14,6 +15,21 @@ pub struct Mask {
 }
 
 static_assertions::assert_impl_all!(Mask: Send, Sync);
+
+/// The number of rows, the rows that are set, and the device.
+impl fmt::Debug for Mask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let set = match self.count() {
+            Ok(count) => count.to_string(),
+            Err(error) => error.to_string(),
+        };
+        f.debug_struct("Mask")
+            .field("rows", &self.rows)
+            .field("set", &format_args!("{set}"))
+            .field("device", &self.device)
+            .finish()
+    }
+}
 
 /// Bits in a word of a mask.
 const WORD: usize = u32::BITS as usize;

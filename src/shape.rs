@@ -132,30 +132,26 @@ pub fn shapes() -> &'static [Shape] {
     SHAPES
 }
 
-/// Something to do with a shape that is only known at run time: see [`visit`].
-pub trait ShapeVisitor {
-    /// What the visit returns.
-    type Output;
-    /// Called with the shape as a type.
-    fn visit<T: Kernels>(self) -> Self::Output;
+/// Returns true if the shape has kernels.
+pub(crate) fn is_built(shape: Shape) -> bool {
+    SHAPES.contains(&shape)
 }
 
-/// Something to do with a shape whose double is built too: see [`visit_widening`].
-pub trait WideningVisitor {
-    /// What the visit returns.
-    type Output;
-    /// Called with the shape as a type.
-    fn visit<T: Widen>(self) -> Self::Output;
-}
-
-/// Calls the visitor with this shape as a type; `None` where the shape is not built.
-pub fn visit<V: ShapeVisitor>(shape: Shape, visitor: V) -> Option<V::Output> {
-    catalogue::visit(shape, visitor)
-}
-
-/// Calls the visitor with this shape as a type; `None` where the shape or its double is not built.
-pub fn visit_widening<V: WideningVisitor>(shape: Shape, visitor: V) -> Option<V::Output> {
-    catalogue::visit_widening(shape, visitor)
+/// Returns the shape of the narrowest width that holds integers of `bits` bits; `None` where no width
+/// does. Of the shapes of one width it is the one with 64-bit digits and the `Q` nearest to 4.
+///
+/// ```
+/// use gpuint::narrowest;
+///
+/// assert_eq!(narrowest(1025).unwrap().bits, 1536);
+/// assert_eq!(narrowest(1 << 30), None);
+/// ```
+#[must_use]
+pub fn narrowest(bits: usize) -> Option<Shape> {
+    let wide_enough = SHAPES.iter().copied().filter(|shape| shape.bits >= bits);
+    wide_enough.min_by_key(|shape| {
+        (shape.bits, std::cmp::Reverse(shape.digit.bits()), shape.q.abs_diff(4))
+    })
 }
 
 /// Declares a name for a shape, and checks at the declaration that it is built.

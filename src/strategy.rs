@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::kernel::KernelId;
 use crate::shape::{Kernels, ROWS};
 
-mod sealed {
+pub(crate) mod sealed {
     use super::Strategy;
 
     pub trait Sealed {
@@ -31,6 +31,12 @@ pub enum Strategy {
     ShiftedInverse(Option<Product>),
     /// [`Blocked`], with products by one algorithm or by [`Auto`] (`None`).
     Blocked(Option<Product>),
+}
+
+impl From<Product> for Strategy {
+    fn from(product: Product) -> Self {
+        Self::Product(product)
+    }
 }
 
 impl From<Algorithm> for Strategy {

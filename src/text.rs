@@ -1,12 +1,57 @@
 //! Rows as text: decimal and hexadecimal.
 
+use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
 
 use crate::batch::Batch;
 use crate::device::Device;
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::shape::Kernels;
 
+/// # Text
+impl DynBatch {
+    /// A batch of these decimal numbers.
+    ///
+    /// # Errors
+    /// [`Parse`](Error::Parse) with the lowest row that is not a number and the first byte that is
+    /// not a digit, and as [`from_biguints`](Self::from_biguints).
+    pub fn from_decimal(device: &Device, shape: Shape, rows: &[&str]) -> Result<Self> {
+        Self::from_text(device, shape, rows, 10)
+    }
+
+    /// A batch of these hexadecimal numbers, of digits of either case, with or without `0x`.
+    ///
+    /// # Errors
+    /// As [`from_decimal`](Self::from_decimal).
+    pub fn from_hex(device: &Device, shape: Shape, rows: &[&str]) -> Result<Self> {
+        Self::from_text(device, shape, rows, 16)
+    }
+
+    /// The values in decimal.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
+    pub fn to_decimal(&self) -> Result<Vec<String>> {
+        Ok(self.to_biguints()?.iter().map(BigUint::to_string).collect())
+    }
+
+    /// The values in hexadecimal, in lower case without `0x`.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
+    pub fn to_hex(&self) -> Result<Vec<String>> {
+        Ok(self.to_biguints()?.iter().map(|value| format!("{value:x}")).collect())
+    }
+
+    fn from_text(device: &Device, shape: Shape, rows: &[&str], base: u32) -> Result<Self> {
+        let values: Result<Vec<BigUint>> =
+            rows.iter().enumerate().map(|(row, text)| parse(row, text, base)).collect();
+        Self::from_biguints(device, shape, &values?)
+    }
+}
+
+/// # Text
 impl<T: Kernels> Batch<T> {
     /// A batch of these decimal numbers.
     ///
@@ -27,7 +72,7 @@ impl<T: Kernels> Batch<T> {
     /// not a digit, [`TooWide`](Error::TooWide), [`OutOfMemory`](Error::OutOfMemory),
     /// [`Driver`](Error::Driver).
     pub fn from_decimal(device: &Device, rows: &[&str]) -> Result<Self> {
-        Self::from_text(device, rows, 10)
+        DynBatch::from_decimal(device, T::SHAPE, rows).map(Self::typed)
     }
 
     /// A batch of these hexadecimal numbers, of digits of either case, with or without `0x`.
@@ -35,7 +80,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`from_decimal`](Self::from_decimal).
     pub fn from_hex(device: &Device, rows: &[&str]) -> Result<Self> {
-        Self::from_text(device, rows, 16)
+        DynBatch::from_hex(device, T::SHAPE, rows).map(Self::typed)
     }
 
     /// The values in decimal.
@@ -43,7 +88,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn to_decimal(&self) -> Result<Vec<String>> {
-        Ok(self.to_biguints()?.iter().map(BigUint::to_string).collect())
+        self.as_dyn().to_decimal()
     }
 
     /// The values in hexadecimal, in lower case without `0x`.
@@ -51,13 +96,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn to_hex(&self) -> Result<Vec<String>> {
-        Ok(self.to_biguints()?.iter().map(|value| format!("{value:x}")).collect())
-    }
-
-    fn from_text(device: &Device, rows: &[&str], base: u32) -> Result<Self> {
-        let values: Result<Vec<BigUint>> =
-            rows.iter().enumerate().map(|(row, text)| parse(row, text, base)).collect();
-        Self::from_biguints(device, &values?)
+        self.as_dyn().to_hex()
     }
 }
 

@@ -355,31 +355,31 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
     operation!(
         "wrapping_mul_with classical",
         [B],
-        |x| { x.a.wrapping_mul_with::<Classical>(x.b)?.columns() },
+        |x| { x.a.using::<Classical>().wrapping_mul(x.b)?.columns() },
         product
     );
     operation!(
         "wrapping_mul_with karatsuba",
         [B],
-        |x| { x.a.wrapping_mul_with::<Karatsuba>(x.b)?.columns() },
+        |x| { x.a.using::<Karatsuba>().wrapping_mul(x.b)?.columns() },
         product
     );
     operation!(
         "wrapping_mul_with tensor",
         [B],
-        |x| { x.a.wrapping_mul_with::<TensorCore>(x.b)?.columns() },
+        |x| { x.a.using::<TensorCore>().wrapping_mul(x.b)?.columns() },
         product
     );
     operation!(
         "wrapping_mul_with fft",
         [B],
-        |x| x.a.wrapping_mul_with::<Fft>(x.b)?.columns(),
+        |x| x.a.using::<Fft>().wrapping_mul(x.b)?.columns(),
         product
     );
     operation!(
         "wrapping_mul_with ntt",
         [B],
-        |x| x.a.wrapping_mul_with::<Ntt>(x.b)?.columns(),
+        |x| x.a.using::<Ntt>().wrapping_mul(x.b)?.columns(),
         product
     );
     operation!(
@@ -415,7 +415,7 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         "mul_lo_hi_with_into karatsuba",
         [B, Out, Out2],
         |mut x| {
-            x.a.mul_lo_hi_with_into::<Karatsuba>(x.b, &mut x.out, &mut x.out2)?;
+            x.a.using::<Karatsuba>().mul_lo_hi_into(x.b, &mut x.out, &mut x.out2)?;
             (x.out, x.out2).columns()
         },
         halves
@@ -431,13 +431,13 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
     operation!(
         "div_rem_with shifted inverse",
         [B],
-        |x| { x.a.div_rem_with::<ShiftedInverse<Classical>>(x.b)?.columns() },
+        |x| { x.a.using::<ShiftedInverse<Classical>>().div_rem(x.b)?.columns() },
         division
     );
     operation!(
         "div_rem_with blocked",
         [B],
-        |x| { x.a.div_rem_with::<Blocked<Auto>>(x.b)?.columns() },
+        |x| { x.a.using::<Blocked<Auto>>().div_rem(x.b)?.columns() },
         division
     );
     operation!(

@@ -6,10 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{
-    Batch, Blocked, Classical, Device, Division, Divisor, Fft, GpuUint, Kernels, Mult, Ntt, Result,
-    ShiftedInverse, TensorCore,
-};
+use gpuint::{Device, DigitKind, DynBatch, DynDivisor, Product, Result, Shape, Strategy};
 use gpuint_testkit::operands::{DIVISIONS, EUCLID, Family, PRODUCTS, Row, SUMS, rows};
 use num_traits::{One, Zero};
 
@@ -51,66 +48,70 @@ fn takes(what: &str, expected: &[(&str, u64)], work: impl FnOnce(&Device) -> Res
     }
 }
 
-fn drawn<T: Kernels>(families: &[Family], count: usize) -> Vec<Row> {
-    rows(1, families, T::SHAPE.into(), 0..count)
+fn drawn(shape: Shape, families: &[Family], count: usize) -> Vec<Row> {
+    rows(1, families, shape.into(), 0..count)
 }
 
 /// The operands of rows on a device.
-fn upload<T: Kernels>(device: &Device, rows: &[Row]) -> Result<[Batch<T>; 2]> {
-    let column = |of: fn(&Row) -> &BigUint| -> Result<Batch<T>> {
+fn upload(shape: Shape, device: &Device, rows: &[Row]) -> Result<[DynBatch; 2]> {
+    let column = |of: fn(&Row) -> &BigUint| -> Result<DynBatch> {
         let values: Vec<_> = rows.iter().map(|row| of(row).clone()).collect();
-        Batch::from_biguints(device, &values)
+        DynBatch::from_biguints(device, shape, &values)
     };
     Ok([column(|row| &row.a)?, column(|row| &row.b)?])
 }
 
-fn add_and_subtract<T: Kernels>(device: &Device, count: usize) -> Result<()> {
-    let [a, b] = upload::<T>(device, &drawn::<T>(SUMS, count))?;
+fn add_and_subtract(shape: Shape, device: &Device, count: usize) -> Result<()> {
+    let [a, b] = upload(shape, device, &drawn(shape, SUMS, count))?;
     a.wrapping_add(&b)?;
     a.wrapping_sub(&b)?;
     Ok(())
 }
 
-fn multiply<T: Kernels, M: Mult<T>>(device: &Device, count: usize) -> Result<()> {
-    let [a, b] = upload::<T>(device, &drawn::<T>(PRODUCTS, count))?;
-    a.wrapping_mul_with::<M>(&b)?;
-    a.mul_lo_hi_with::<M>(&b)?;
+fn multiply(shape: Shape, by: Strategy, device: &Device, count: usize) -> Result<()> {
+    let [a, b] = upload(shape, device, &drawn(shape, PRODUCTS, count))?;
+    a.using(by).wrapping_mul(&b)?;
+    a.using(by).mul_lo_hi(&b)?;
     Ok(())
 }
 
-fn divide<T: Kernels, D: Division<T>>(device: &Device, count: usize) -> Result<()> {
-    let [u, v] = upload::<T>(device, &drawn::<T>(DIVISIONS, count))?;
-    u.div_rem_masked_with::<D>(&v)?;
+fn divide(shape: Shape, by: Strategy, device: &Device, count: usize) -> Result<()> {
+    let [u, v] = upload(shape, device, &drawn(shape, DIVISIONS, count))?;
+    u.using(by).div_rem_masked(&v)?;
     Ok(())
 }
 
-fn multiply_modulo<T: Kernels>(device: &Device, count: usize) -> Result<()> {
-    let mut rows = drawn::<T>(DIVISIONS, count);
+fn multiply_modulo(shape: Shape, device: &Device, count: usize) -> Result<()> {
+    let mut rows = drawn(shape, DIVISIONS, count);
     for row in rows.iter_mut().filter(|row| row.b.is_zero()) {
         row.b = BigUint::one();
     }
-    let [u, v] = upload::<T>(device, &rows)?;
-    u.mul_mod(&u, &Divisor::new(&v)?)?;
+    let [u, v] = upload(shape, device, &rows)?;
+    u.mul_mod(&u, &DynDivisor::of_rows(&v)?)?;
     Ok(())
 }
 
 /// By `2^63 + c` with `c` near `sqrt(2^61)`: the error of a reciprocal of 64 bits is nearly 1.
-fn divide_by_digit<T: Kernels<Digit = u64>>(device: &Device, count: usize) -> Result<()> {
-    let [u, _] = upload::<T>(device, &drawn::<T>(DIVISIONS, count))?;
+fn divide_by_digit(shape: Shape, device: &Device, count: usize) -> Result<()> {
+    let [u, _] = upload(shape, device, &drawn(shape, DIVISIONS, count))?;
     u.div_rem_digit((1 << 63) + 1_500_000_000)?;
     Ok(())
 }
 
-fn common_divisors<T: Kernels>(device: &Device, count: usize) -> Result<()> {
-    let [a, b] = upload::<T>(device, &drawn::<T>(EUCLID, count))?;
+fn common_divisors(shape: Shape, device: &Device, count: usize) -> Result<()> {
+    let [a, b] = upload(shape, device, &drawn(shape, EUCLID, count))?;
     a.gcd(&b)?;
     Ok(())
+}
+
+fn shape(bits: usize, q: usize, digit: DigitKind) -> Shape {
+    Shape { bits, q, digit }
 }
 
 #[test]
 fn structured_operands_take_rare_paths() {
     takes("add and sub, 8192 bits, u16", &[("CarryThroughWarp", 1000)], |device| {
-        add_and_subtract::<GpuUint<8192, 1, u16>>(device, 1000)
+        add_and_subtract(shape(8192, 1, DigitKind::U16), device, 1000)
     });
     let by_lanes = [
         ("LimbSecondCorrection", 1),
@@ -123,10 +124,20 @@ fn structured_operands_take_rare_paths() {
         ("IncrementBeyondLimb", 1000),
     ];
     takes("Blocked, 1024 bits", &by_lanes, |device| {
-        divide::<GpuUint<1024>, Blocked<Classical>>(device, 10_000)
+        divide(
+            shape(1024, 4, DigitKind::U64),
+            Strategy::Blocked(Some(Product::Classical)),
+            device,
+            10_000,
+        )
     });
     takes("Blocked, 8192 bits", &by_lanes, |device| {
-        divide::<GpuUint<8192>, Blocked<Classical>>(device, 2000)
+        divide(
+            shape(8192, 4, DigitKind::U64),
+            Strategy::Blocked(Some(Product::Classical)),
+            device,
+            2000,
+        )
     });
     let by_a_group = [
         ("CarryIntoRound", 100),
@@ -141,10 +152,20 @@ fn structured_operands_take_rare_paths() {
     ];
     let with = |path| [&by_a_group[..], &[(path, 10)]].concat();
     takes("Blocked, 32768 bits", &by_lanes, |device| {
-        divide::<GpuUint<32768>, Blocked<Classical>>(device, 1000)
+        divide(
+            shape(32768, 4, DigitKind::U64),
+            Strategy::Blocked(Some(Product::Classical)),
+            device,
+            1000,
+        )
     });
     takes("Blocked, 65536 bits", &with("QuotientCarry"), |device| {
-        divide::<GpuUint<65536>, Blocked<Classical>>(device, 600)
+        divide(
+            shape(65536, 4, DigitKind::U64),
+            Strategy::Blocked(Some(Product::Classical)),
+            device,
+            600,
+        )
     });
     let by_transforms = [
         ("FftSeedAddBack", 100),
@@ -154,37 +175,61 @@ fn structured_operands_take_rare_paths() {
         ("FftSecondSubtraction", 10),
     ];
     takes("Blocked<Fft>, 32768 bits", &by_transforms, |device| {
-        divide::<GpuUint<32768>, Blocked<Fft>>(device, 2000)
+        divide(shape(32768, 4, DigitKind::U64), Strategy::Blocked(Some(Product::Fft)), device, 2000)
     });
     takes("ShiftedInverse, 1024 bits, u16", &with("WholeQuotientCarry"), |device| {
-        divide::<GpuUint<1024, 4, u16>, ShiftedInverse<Classical>>(device, 10_000)
+        divide(
+            shape(1024, 4, DigitKind::U16),
+            Strategy::ShiftedInverse(Some(Product::Classical)),
+            device,
+            10_000,
+        )
     });
     takes("ShiftedInverse, 8192 bits", &with("WholeQuotientCarry"), |device| {
-        divide::<GpuUint<8192>, ShiftedInverse<Classical>>(device, 2000)
+        divide(
+            shape(8192, 4, DigitKind::U64),
+            Strategy::ShiftedInverse(Some(Product::Classical)),
+            device,
+            2000,
+        )
     });
     let transforms = [("TransformCarry", 1000), ("CarryThroughWarp", 10)];
     takes("products by Ntt, 131072 bits", &transforms, |device| {
-        multiply::<GpuUint<131_072>, Ntt>(device, 100)
+        multiply(shape(131_072, 4, DigitKind::U64), Strategy::Product(Product::Ntt), device, 100)
     });
     takes("products by TensorCore, 4096 bits", &[("TileCarries", 500)], |device| {
-        multiply::<GpuUint<4096>, TensorCore>(device, 1000)
+        multiply(
+            shape(4096, 4, DigitKind::U64),
+            Strategy::Product(Product::TensorCore),
+            device,
+            1000,
+        )
     });
     takes("products by TensorCore, 16384 bits", &[("TileCarries", 50)], |device| {
-        multiply::<GpuUint<16384>, TensorCore>(device, 100)
+        multiply(
+            shape(16384, 4, DigitKind::U64),
+            Strategy::Product(Product::TensorCore),
+            device,
+            100,
+        )
     });
     let modular = [("ResidueBeyondWords", 1), ("QuotientCarry", 10), ("LastSubtraction", 10)];
-    takes("mul_mod, 32768 bits", &modular, |device| multiply_modulo::<GpuUint<32768>>(device, 600));
+    takes("mul_mod, 32768 bits", &modular, |device| {
+        multiply_modulo(shape(32768, 4, DigitKind::U64), device, 600)
+    });
     let fused = [
         ("FusedCarries", 10),
         ("FusedLongOperands", 10),
         ("FusedQuotientInDoubt", 10),
         ("ReciprocalAtEnd", 10),
     ];
-    takes("mul_mod, 16384 bits", &fused, |device| multiply_modulo::<GpuUint<16384>>(device, 200));
+    takes("mul_mod, 16384 bits", &fused, |device| {
+        multiply_modulo(shape(16384, 4, DigitKind::U64), device, 200)
+    });
     takes("gcd, 1024 bits", &[("EuclidSubtraction", 1000)], |device| {
-        common_divisors::<GpuUint<1024>>(device, 1000)
+        common_divisors(shape(1024, 4, DigitKind::U64), device, 1000)
     });
     takes("div_rem_digit, 1024 bits", &[("DigitSecondCorrection", 100)], |device| {
-        divide_by_digit::<GpuUint<1024>>(device, 1000)
+        divide_by_digit(shape(1024, 4, DigitKind::U64), device, 1000)
     });
 }

@@ -50,7 +50,7 @@ fn work_is_spans_with_sizes() {
         let values = [3u32, 5, 7].map(BigUint::from);
         let device = Device::cpu();
         let a = Batch::<GpuUint<1024>>::from_biguints(&device, &values).unwrap();
-        let squares = a.wrapping_mul_with::<Classical>(&a.try_clone().unwrap()).unwrap();
+        let squares = a.using::<Classical>().wrapping_mul(&a.try_clone().unwrap()).unwrap();
         device.synchronize().unwrap();
         assert_eq!(squares.to_biguints().unwrap(), [9u32, 25, 49].map(BigUint::from));
     };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use gpuint::{BackendKind, Device, Error, Kernels, Op, ShapeVisitor, tuning, visit};
+use gpuint::{BackendKind, Device, Error, Op, tuning};
 use gpuint_testkit::batches::{Batches, Operands, Times, ways};
 use gpuint_testkit::operation::is_right;
 use gpuint_testkit::ptx::Result;
@@ -59,20 +59,19 @@ impl Gpu {
             Err(reason) => return Ok(Timing::Skipped(reason)),
         };
         let measurement = Measurement { variant, device, operands: &mut self.operands };
-        match visit(variant.shape, measurement) {
-            None => Err(format!("{} is listed and not built", variant.shape)),
-            Some(Ok(ms)) => Ok(Timing::Ms(ms)),
-            Some(Err(Trouble::Device(Error::KernelMissing { remedy, .. }))) => {
+        match measurement.run() {
+            Ok(ms) => Ok(Timing::Ms(ms)),
+            Err(Trouble::Device(Error::KernelMissing { remedy, .. })) => {
                 if !variant.is_own_block {
                     self.no_other_blocks = Some(remedy.clone());
                 }
                 Ok(Timing::Skipped(remedy))
             }
-            Some(Err(Trouble::Device(
-                error @ (Error::SharedMemory { .. } | Error::Compile { .. }),
-            ))) => Ok(Timing::Skipped(error.to_string())),
-            Some(Err(Trouble::Device(error))) => Err(format!("{variant}: {error}")),
-            Some(Err(Trouble::Wrong(row))) => Err(format!("{variant}: row {row} is wrong")),
+            Err(Trouble::Device(error @ (Error::SharedMemory { .. } | Error::Compile { .. }))) => {
+                Ok(Timing::Skipped(error.to_string()))
+            }
+            Err(Trouble::Device(error)) => Err(format!("{variant}: {error}")),
+            Err(Trouble::Wrong(row)) => Err(format!("{variant}: row {row} is wrong")),
         }
     }
 
@@ -116,18 +115,16 @@ struct Measurement<'a> {
     operands: &'a mut Operands,
 }
 
-impl ShapeVisitor for Measurement<'_> {
+impl Measurement<'_> {
     /// Milliseconds for a batch of 2^32 bits.
-    type Output = std::result::Result<f64, Trouble>;
-
-    fn visit<T: Kernels>(self) -> Self::Output {
+    fn run(self) -> std::result::Result<f64, Trouble> {
         let Self { variant, device, operands } = self;
-        let op = variant.row.op;
-        let mut batches = Batches::<T>::new(&device, operands)?;
+        let (op, shape) = (variant.row.op, variant.shape);
+        let mut batches = Batches::new(shape, &device, operands)?;
         if matches!(op, Op::DivRem | Op::ShiftedInverse) {
-            batches.divide_by(&operands.divisors::<T>(Workload::Uniform))?;
+            batches.divide_by(&operands.divisors(shape, Workload::Uniform))?;
         }
-        let mut ways = ways::<T>(&device, op).into_iter();
+        let mut ways = ways(shape, batches.u.len(), &device, op).into_iter();
         let Some(way) = ways.find(|way| way.name == variant.row.algorithm.to_string()) else {
             let kernel = variant.kernel().name();
             let remedy = "the operations offer no such strategy".to_owned();
@@ -139,10 +136,10 @@ impl ShapeVisitor for Measurement<'_> {
         for row in (0..rows).step_by(rows.div_ceil(CHECKED).max(1)) {
             let operands = [batches.u.row(row)?, batches.v.row(row)?];
             let results = [batches.out[0].row(row)?, batches.out[1].row(row)?];
-            if !is_right(op, T::BITS, &operands, &results) {
+            if !is_right(op, shape.bits, &operands, &results) {
                 return Err(Trouble::Wrong(row));
             }
         }
-        Ok(times.median().as_secs_f64() * 1e3 * BATCH / (rows * T::BITS) as f64)
+        Ok(times.median().as_secs_f64() * 1e3 * BATCH / (rows * shape.bits) as f64)
     }
 }

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use gpuint::{BackendKind, Device, DigitKind, Kernels, Op, ShapeVisitor, shapes, visit};
+use gpuint::{BackendKind, Device, DigitKind, Op, Shape, shapes};
 use gpuint_testkit::batches::{Batches, Operands, Times, Way, ways};
 use gpuint_testkit::device::{self, Backend};
 use gpuint_testkit::machine::Machine;
@@ -95,18 +95,16 @@ struct AtWidth<'a> {
     progress: &'a ProgressBar,
 }
 
-impl ShapeVisitor for AtWidth<'_> {
-    type Output = Result<Vec<Line>>;
-
-    fn visit<T: Kernels>(self) -> Self::Output {
-        let mut batches = Batches::<T>::new(self.device, self.operands)?;
+impl AtWidth<'_> {
+    fn measure(self, shape: Shape) -> Result<Vec<Line>> {
+        let mut batches = Batches::new(shape, self.device, self.operands)?;
         let rows = batches.u.len();
         let sets = Algorithms::on(self.device);
         let mut lines = Vec::new();
         for &algorithms in sets {
             let mul = self.cell(Op::MulLo, algorithms, &mut batches)?;
             batches.check_product()?;
-            lines.push(Line { algorithms, bits: T::BITS, rows, mul, div: Vec::new() });
+            lines.push(Line { algorithms, bits: shape.bits, rows, mul, div: Vec::new() });
         }
         for workload in DIVISORS {
             batches.divide(self.operands, workload)?;
@@ -120,16 +118,12 @@ impl ShapeVisitor for AtWidth<'_> {
 }
 
 impl AtWidth<'_> {
-    fn cell<T: Kernels>(
-        &self,
-        op: Op,
-        algorithms: Algorithms,
-        batches: &mut Batches<T>,
-    ) -> Result<Cell> {
+    fn cell(&self, op: Op, algorithms: Algorithms, batches: &mut Batches) -> Result<Cell> {
         let Options { runs, seconds, .. } = *self.options;
-        let way = ways::<T>(self.device, op).into_iter().find(|way| algorithms.takes(way));
+        let (shape, rows) = (batches.u.shape(), batches.u.len());
+        let way = ways(shape, rows, self.device, op).into_iter().find(|way| algorithms.takes(way));
         let way = way.ok_or("the algorithm is not built")?;
-        self.progress.set_message(format!("{} bits, {}", T::BITS, way.name));
+        self.progress.set_message(format!("{} bits, {}", shape.bits, way.name));
         let times = Times::of(runs, seconds, || {
             self.device.time(|| way.run(batches)).map(|((), time)| time)
         })?;
@@ -156,7 +150,7 @@ impl Algorithms {
         }
     }
 
-    fn takes<T: Kernels>(self, way: &Way<T>) -> bool {
+    fn takes(self, way: &Way) -> bool {
         match self {
             Self::Auto => way.is_auto,
             Self::Papers => matches!(way.name.as_str(), "classical" | "shifted_inverse_classical"),
@@ -221,7 +215,7 @@ fn run(mut options: Options) -> Result<()> {
             operands: &mut operands,
             progress: &progress,
         };
-        report.lines.extend(visit(*shape, at).ok_or("the shape is listed and not built")??);
+        report.lines.extend(at.measure(*shape)?);
         progress.set_message(format!("{bits} bits, libraries"));
         let (libraries, missing) = libraries::times(bits, options.runs, options.library_seconds);
         report.libraries.extend(libraries);

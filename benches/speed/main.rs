@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use against::{Comparison, Measured};
 use clap::Parser;
-use gpuint::{BackendKind, DigitKind, Shape, shapes, visit};
+use gpuint::{BackendKind, DigitKind, Shape, shapes};
 use gpuint_testkit::batches::Operands;
 use gpuint_testkit::device::{self, Backend};
 use gpuint_testkit::machine::Machine;
@@ -130,7 +130,7 @@ fn run(mut options: Options) -> Result<()> {
             operands: &mut operands,
             measured: &mut measured,
         };
-        visit(shape, at).ok_or("the shape is listed and not built")??;
+        at.measure(shape)?;
     }
 
     let folder =

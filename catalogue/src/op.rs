@@ -121,13 +121,13 @@ macro_rules! operations {
 
             /// The row of the table.
             #[must_use]
-            pub const fn signature(self) -> Signature {
+            pub const fn signature(self) -> &'static Signature {
                 match self {
-                    $(Self::$op => {
+                    $(Self::$op => const {
                         #[allow(unused_mut)]
                         let mut inputs = operands(&[$(Operand::$input),*]);
                         $(inputs[PREPARED] = Some(Operand::$prepared);)?
-                        Signature {
+                        &Signature {
                             name: $name,
                             inputs,
                             outputs: operands(&[$(Operand::$output),*]),

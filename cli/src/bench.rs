@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use gpuint::{Batch, Device, Kernels, Shape, ShapeVisitor};
+use gpuint::{Device, DynBatch, Shape};
 use num_bigint::BigUint;
 
 use crate::divide::job::widths;
@@ -68,10 +68,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Box<dyn 
     writeln!(out)?;
     let mut table = Vec::new();
     for shape in shapes {
-        let rates = devices.iter().map(|device| {
-            let visitor = Measure { device, limit };
-            gpuint::visit(shape, visitor).unwrap_or(Err(gpuint::Error::NoDevice))
-        });
+        let rates = devices.iter().map(|device| measure(device, shape, limit));
         let rates: Vec<Rates> = rates.collect::<gpuint::Result<_>>()?;
         write!(out, "{:>8}", shape.bits)?;
         for rate in [|rates: &Rates| rates.product, |rates: &Rates| rates.division] {
@@ -95,32 +92,21 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// Measures a width on a device.
-struct Measure<'a> {
-    device: &'a Device,
-    /// Time for each of the two measurements.
-    limit: Duration,
-}
-
-impl ShapeVisitor for Measure<'_> {
-    type Output = gpuint::Result<Rates>;
-
-    fn visit<T: Kernels>(self) -> Self::Output {
-        let Self { device, limit } = self;
-        // Enough to fill the device, as few as take no memory worth mentioning.
-        let bits = if device.backend() == gpuint::BackendKind::Cuda { 1 << 30 } else { 1 << 24 };
-        let rows = (bits / T::BITS).clamp(16, 1 << 20);
-        let ones = (BigUint::from(1u32) << T::BITS) - 1u32;
-        let dividends: Vec<BigUint> = (0..rows).map(|row| &ones / (2 * row + 1)).collect();
-        let divisors: Vec<BigUint> =
-            dividends.iter().map(|u| (u >> (T::BITS / 2)) + 1u32).collect();
-        let u = Batch::<T>::from_biguints(device, &dividends)?;
-        let v = Batch::<T>::from_biguints(device, &divisors)?;
-        let (mut q, mut r) = (Batch::<T>::zeros(device, rows)?, Batch::<T>::zeros(device, rows)?);
-        let product = rate(device, rows, limit, || u.wrapping_mul_into(&v, &mut q))?;
-        let division = rate(device, rows, limit, || u.div_rem_into(&v, &mut q, &mut r))?;
-        Ok(Rates { product, division })
-    }
+/// Measures a width on a device, each of the two operations for `limit`.
+fn measure(device: &Device, shape: Shape, limit: Duration) -> gpuint::Result<Rates> {
+    // Enough to fill the device, as few as take no memory worth mentioning.
+    let bits = if device.backend() == gpuint::BackendKind::Cuda { 1 << 30 } else { 1 << 24 };
+    let rows = (bits / shape.bits).clamp(16, 1 << 20);
+    let ones = (BigUint::from(1u32) << shape.bits) - 1u32;
+    let dividends: Vec<BigUint> = (0..rows).map(|row| &ones / (2 * row + 1)).collect();
+    let divisors: Vec<BigUint> = dividends.iter().map(|u| (u >> (shape.bits / 2)) + 1u32).collect();
+    let u = DynBatch::from_biguints(device, shape, &dividends)?;
+    let v = DynBatch::from_biguints(device, shape, &divisors)?;
+    let (mut q, mut r) =
+        (DynBatch::zeros(device, shape, rows)?, DynBatch::zeros(device, shape, rows)?);
+    let product = rate(device, rows, limit, || u.wrapping_mul_into(&v, &mut q))?;
+    let division = rate(device, rows, limit, || u.div_rem_into(&v, &mut q, &mut r))?;
+    Ok(Rates { product, division })
 }
 
 /// Rows a second of `work`, by its fastest run within `limit`; the first loads the kernel.

@@ -112,7 +112,10 @@ impl Backend for Simt {
             OK => Ok(()),
             UNKNOWN_KERNEL => Err(Error::KernelMissing {
                 kernel,
-                remedy: "it was not built for the host; was GPUINT_SIMT_BITS set?".to_owned(),
+                remedy:
+                    "it was not compiled for the host: GPUINT_SIMT_BITS is the widest shape whose \
+                         kernels are"
+                        .to_owned(),
             }),
             _ => {
                 let message = CStr::from_bytes_until_nul(&message).unwrap_or_default();

@@ -7,15 +7,81 @@
 
 use gpuint_catalogue::Op;
 
+use super::{View, faces};
 use crate::backend::Operands;
-use crate::batch::Batch;
+use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::mask::Mask;
-use crate::ops::Rhs;
-use crate::shape::Kernels;
-use crate::strategy::Strategy;
+use crate::ops::faces::assigning_faces;
 
-impl<T: Kernels> Batch<T> {
+impl View<'_> {
+    pub(crate) fn wrapping_add(&self, rhs: &DynBatch) -> Result<DynBatch> {
+        self.produce(|out| self.wrapping_add_into(rhs, out))
+    }
+
+    pub(crate) fn wrapping_add_into(&self, rhs: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        self.sum(Op::Add, self.operands_with(rhs)?, out, None)
+    }
+
+    pub(crate) fn overflowing_add(&self, rhs: &DynBatch) -> Result<(DynBatch, Mask)> {
+        let mut carry = Mask::none(self.device(), self.len())?;
+        let sum = self.produce(|out| self.overflowing_add_into(rhs, out, &mut carry))?;
+        Ok((sum, carry))
+    }
+
+    pub(crate) fn overflowing_add_into(
+        &self,
+        rhs: &DynBatch,
+        out: &mut DynBatch,
+        carry: &mut Mask,
+    ) -> Result<()> {
+        self.sum(Op::Add, self.operands_with(rhs)?, out, Some(carry))
+    }
+
+    pub(crate) fn wrapping_sub(&self, rhs: &DynBatch) -> Result<DynBatch> {
+        self.produce(|out| self.wrapping_sub_into(rhs, out))
+    }
+
+    pub(crate) fn wrapping_sub_into(&self, rhs: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        self.sum(Op::Sub, self.operands_with(rhs)?, out, None)
+    }
+
+    pub(crate) fn overflowing_sub(&self, rhs: &DynBatch) -> Result<(DynBatch, Mask)> {
+        let mut borrow = Mask::none(self.device(), self.len())?;
+        let difference = self.produce(|out| self.overflowing_sub_into(rhs, out, &mut borrow))?;
+        Ok((difference, borrow))
+    }
+
+    pub(crate) fn overflowing_sub_into(
+        &self,
+        rhs: &DynBatch,
+        out: &mut DynBatch,
+        borrow: &mut Mask,
+    ) -> Result<()> {
+        self.sum(Op::Sub, self.operands_with(rhs)?, out, Some(borrow))
+    }
+
+    /// A sum or a difference, with or without the mask of its carries.
+    pub(super) fn sum(
+        &self,
+        op: Op,
+        operands: Operands<'_>,
+        out: &mut DynBatch,
+        carry: Option<&mut Mask>,
+    ) -> Result<()> {
+        self.check(out)?;
+        if let Some(mask) = &carry {
+            self.check_mask(mask)?;
+        }
+        let outs = [Some(out.buffer_mut()), None];
+        let mask = carry.map(Mask::cleared).transpose()?;
+        self.launch(op, Operands { outs, mask, ..operands })
+    }
+}
+
+faces! {
+    "Sums and differences";
+
     /// `self + rhs`, wrapping: modulo `2^BITS`.
     ///
     /// ```
@@ -36,103 +102,56 @@ impl<T: Kernels> Batch<T> {
     /// [`LengthMismatch`](crate::Error::LengthMismatch), and what any operation may return:
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing),
     /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
-    pub fn wrapping_add(&self, rhs: &Self) -> Result<Self> {
-        self.produce(|out| self.wrapping_add_into(rhs, out))
-    }
+    fn wrapping_add(rhs: Rows) -> New;
 
     /// [`wrapping_add`](Self::wrapping_add) into a batch that exists, without allocating.
     ///
     /// # Errors
     /// As [`wrapping_add`](Self::wrapping_add).
-    pub fn wrapping_add_into(&self, rhs: &Self, out: &mut Self) -> Result<()> {
-        self.sum(Op::Add, rhs, out, None)
-    }
+    fn wrapping_add_into(rhs: Rows, out: Out) -> Nothing;
 
     /// `self + rhs`, wrapping: modulo `2^BITS`, and a mask of the rows that wrapped.
     ///
     /// # Errors
     /// As [`wrapping_add`](Self::wrapping_add).
-    pub fn overflowing_add(&self, rhs: &Self) -> Result<(Self, Mask)> {
-        let mut carry = Mask::none(self.device(), self.len())?;
-        let sum = self.produce(|out| self.overflowing_add_into(rhs, out, &mut carry))?;
-        Ok((sum, carry))
-    }
+    fn overflowing_add(rhs: Rows) -> NewAndMask;
 
     /// [`overflowing_add`](Self::overflowing_add) into a batch and a mask that exist, without
     /// allocating.
     ///
     /// # Errors
     /// As [`wrapping_add`](Self::wrapping_add).
-    pub fn overflowing_add_into(&self, rhs: &Self, out: &mut Self, carry: &mut Mask) -> Result<()> {
-        self.sum(Op::Add, rhs, out, Some(carry))
-    }
+    fn overflowing_add_into(rhs: Rows, out: Out, carry: OutMask) -> Nothing;
 
     /// `self - rhs`, wrapping: modulo `2^BITS`.
     ///
     /// # Errors
     /// As [`wrapping_add`](Self::wrapping_add).
-    pub fn wrapping_sub(&self, rhs: &Self) -> Result<Self> {
-        self.produce(|out| self.wrapping_sub_into(rhs, out))
-    }
+    fn wrapping_sub(rhs: Rows) -> New;
 
     /// [`wrapping_sub`](Self::wrapping_sub) into a batch that exists, without allocating.
     ///
     /// # Errors
     /// As [`wrapping_add`](Self::wrapping_add).
-    pub fn wrapping_sub_into(&self, rhs: &Self, out: &mut Self) -> Result<()> {
-        self.sum(Op::Sub, rhs, out, None)
-    }
+    fn wrapping_sub_into(rhs: Rows, out: Out) -> Nothing;
 
     /// `self - rhs`, wrapping: modulo `2^BITS`, and a mask of the rows that wrapped, which are
     /// those with `self < rhs`.
     ///
     /// # Errors
     /// As [`wrapping_add`](Self::wrapping_add).
-    pub fn overflowing_sub(&self, rhs: &Self) -> Result<(Self, Mask)> {
-        let mut borrow = Mask::none(self.device(), self.len())?;
-        let difference = self.produce(|out| self.overflowing_sub_into(rhs, out, &mut borrow))?;
-        Ok((difference, borrow))
-    }
+    fn overflowing_sub(rhs: Rows) -> NewAndMask;
 
     /// [`overflowing_sub`](Self::overflowing_sub) into a batch and a mask that exist, without
     /// allocating.
     ///
     /// # Errors
     /// As [`wrapping_add`](Self::wrapping_add).
-    pub fn overflowing_sub_into(
-        &self,
-        rhs: &Self,
-        out: &mut Self,
-        borrow: &mut Mask,
-    ) -> Result<()> {
-        self.sum(Op::Sub, rhs, out, Some(borrow))
-    }
+    fn overflowing_sub_into(rhs: Rows, out: Out, borrow: OutMask) -> Nothing;
+}
 
-    /// A sum or a difference, with or without the mask of its carries.
-    fn sum(&self, op: Op, rhs: &Self, out: &mut Self, carry: Option<&mut Mask>) -> Result<()> {
-        self.check(rhs)?;
-        self.sum_with(op, Rhs::Rows(rhs), out, carry)
-    }
-
-    /// A sum or a difference with rows or with one row for all rows.
-    pub(super) fn sum_with(
-        &self,
-        op: Op,
-        rhs: Rhs<'_, T>,
-        out: &mut Self,
-        carry: Option<&mut Mask>,
-    ) -> Result<()> {
-        self.check(out)?;
-        if let Some(mask) = &carry {
-            self.check_mask(mask)?;
-        }
-        let operands = Operands {
-            ins: [Some(self.buffer()), Some(rhs.batch().buffer()), None],
-            outs: [Some(out.buffer_mut()), None],
-            mask: carry.map(Mask::cleared).transpose()?,
-            params: rhs.params(),
-            ..self.operands()
-        };
-        self.device().launch(self.kernel(op, Strategy::Auto)?, operands)
-    }
+assigning_faces! {
+    "Sums and differences in place";
+    fn wrapping_add_assign = wrapping_add_into;
+    fn wrapping_sub_assign = wrapping_sub_into;
 }

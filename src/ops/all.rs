@@ -6,13 +6,78 @@ use gpuint_catalogue::Op;
 use num_bigint::BigUint;
 use num_traits::Zero;
 
-use crate::batch::Batch;
+use super::{View, faces};
+use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::mask::Mask;
-use crate::ops::Rhs;
-use crate::shape::Kernels;
 
-impl<T: Kernels> Batch<T> {
+impl View<'_> {
+    pub(crate) fn wrapping_add_all(&self, value: &BigUint) -> Result<DynBatch> {
+        self.sum_all(Op::Add, value)
+    }
+
+    pub(crate) fn wrapping_sub_all(&self, value: &BigUint) -> Result<DynBatch> {
+        self.sum_all(Op::Sub, value)
+    }
+
+    fn sum_all(&self, op: Op, value: &BigUint) -> Result<DynBatch> {
+        let value = self.row_of(value)?;
+        self.produce(|out| self.sum(op, self.operands_with_all(&value), out, None))
+    }
+
+    pub(crate) fn wrapping_mul_all(&self, value: &BigUint) -> Result<DynBatch> {
+        self.wrapping_mul(&DynBatch::splat(self.device(), self.shape(), value, self.len())?)
+    }
+
+    pub(crate) fn cmp_all(&self, value: &BigUint) -> Result<Vec<Ordering>> {
+        let value = self.row_of(value)?;
+        let mut order = self.equal()?;
+        self.order(self.operands_with_all(&value), &mut order)?;
+        Ok(order)
+    }
+
+    pub(crate) fn eq_mask_all(&self, value: &BigUint) -> Result<Mask> {
+        self.test_all(Op::EqMask, value)
+    }
+
+    pub(crate) fn lt_mask_all(&self, value: &BigUint) -> Result<Mask> {
+        self.test_all(Op::LtMask, value)
+    }
+
+    fn test_all(&self, op: Op, value: &BigUint) -> Result<Mask> {
+        let value = self.row_of(value)?;
+        self.produce_mask(|mask| self.test(op, self.operands_with_all(&value), mask))
+    }
+
+    pub(crate) fn mul_add(&self, factor: &DynBatch, summand: &DynBatch) -> Result<DynBatch> {
+        self.check(summand)?;
+        self.wrapping_mul(factor)?.wrapping_add(summand)
+    }
+
+    pub(crate) fn wrapping_sum(&self) -> Result<BigUint> {
+        if self.batch.is_empty() {
+            return Ok(BigUint::zero());
+        }
+        let mut left: Option<DynBatch> = None;
+        let mut odd = BigUint::zero();
+        loop {
+            let rows = left.as_ref().unwrap_or(self.batch);
+            let half = rows.len() / 2;
+            if half == 0 {
+                return Ok((odd + rows.row(0)?) % (BigUint::from(1u32) << self.shape().bits));
+            }
+            if rows.len() % 2 == 1 {
+                odd += rows.row(rows.len() - 1)?;
+            }
+            let sum = rows.slice(0..half)?.wrapping_add(&rows.slice(half..2 * half)?)?;
+            left = Some(sum);
+        }
+    }
+}
+
+faces! {
+    "One value for all rows, and sums";
+
     /// `self + value`, wrapping: modulo `2^BITS`.
     ///
     /// ```
@@ -33,92 +98,49 @@ impl<T: Kernels> Batch<T> {
     /// what any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
     /// [`Driver`](crate::Error::Driver).
-    pub fn wrapping_add_all(&self, value: &BigUint) -> Result<Self> {
-        let value = Self::splat(self.device(), value, 1)?;
-        self.produce(|out| self.sum_with(Op::Add, Rhs::Broadcast(&value), out, None))
-    }
+    fn wrapping_add_all(value: Number) -> New;
 
     /// `self - value`, wrapping: modulo `2^BITS`.
     ///
     /// # Errors
     /// As [`wrapping_add_all`](Self::wrapping_add_all).
-    pub fn wrapping_sub_all(&self, value: &BigUint) -> Result<Self> {
-        let value = Self::splat(self.device(), value, 1)?;
-        self.produce(|out| self.sum_with(Op::Sub, Rhs::Broadcast(&value), out, None))
-    }
+    fn wrapping_sub_all(value: Number) -> New;
 
     /// `self * value`, wrapping: modulo `2^BITS`. The device holds a copy of the value for each row
     /// for the time of the call.
     ///
     /// # Errors
     /// As [`wrapping_add_all`](Self::wrapping_add_all).
-    pub fn wrapping_mul_all(&self, value: &BigUint) -> Result<Self> {
-        self.wrapping_mul(&Self::splat(self.device(), value, self.len())?)
-    }
+    fn wrapping_mul_all(value: Number) -> New;
 
-    /// The order of each row and `value`: nothing wraps.
+    /// The order of each row and `value`.
     ///
     /// # Errors
     /// As [`wrapping_add_all`](Self::wrapping_add_all).
-    pub fn cmp_all(&self, value: &BigUint) -> Result<Vec<Ordering>> {
-        let value = Self::splat(self.device(), value, 1)?;
-        let mut order = vec![Ordering::Equal; self.len()];
-        self.order(Rhs::Broadcast(&value), &mut order)?;
-        Ok(order)
-    }
+    fn cmp_all(value: Number) -> Orders;
 
-    /// A mask of the rows with `self = value`: nothing wraps.
+    /// A mask of the rows with `self = value`.
     ///
     /// # Errors
     /// As [`wrapping_add_all`](Self::wrapping_add_all).
-    pub fn eq_mask_all(&self, value: &BigUint) -> Result<Mask> {
-        self.test_all(Op::EqMask, value)
-    }
+    fn eq_mask_all(value: Number) -> NewMask;
 
-    /// A mask of the rows with `self < value`: nothing wraps.
+    /// A mask of the rows with `self < value`.
     ///
     /// # Errors
     /// As [`wrapping_add_all`](Self::wrapping_add_all).
-    pub fn lt_mask_all(&self, value: &BigUint) -> Result<Mask> {
-        self.test_all(Op::LtMask, value)
-    }
-
-    fn test_all(&self, op: Op, value: &BigUint) -> Result<Mask> {
-        let value = Self::splat(self.device(), value, 1)?;
-        self.produce_mask(|mask| self.test_with(op, Some(Rhs::Broadcast(&value)), mask))
-    }
+    fn lt_mask_all(value: Number) -> NewMask;
 
     /// `self * factor + summand`, wrapping: modulo `2^BITS`.
     ///
     /// # Errors
     /// As [`wrapping_mul`](Self::wrapping_mul).
-    pub fn mul_add(&self, factor: &Self, summand: &Self) -> Result<Self> {
-        self.check(summand)?;
-        self.wrapping_mul(factor)?.wrapping_add(summand)
-    }
+    fn mul_add(factor: Rows, summand: Rows) -> New;
 
     /// The sum of all rows, wrapping: modulo `2^BITS`; 0 for no rows. Halves of the rows are added
     /// on the device, in as many rounds as the number of rows has bits.
     ///
     /// # Errors
     /// What any operation may return, as [`wrapping_add_all`](Self::wrapping_add_all).
-    pub fn wrapping_sum(&self) -> Result<BigUint> {
-        if self.is_empty() {
-            return Ok(BigUint::zero());
-        }
-        let mut left: Option<Self> = None;
-        let mut odd = BigUint::zero();
-        loop {
-            let rows = left.as_ref().unwrap_or(self);
-            let half = rows.len() / 2;
-            if half == 0 {
-                return Ok((odd + rows.row(0)?) % (BigUint::from(1u32) << T::BITS));
-            }
-            if rows.len() % 2 == 1 {
-                odd += rows.row(rows.len() - 1)?;
-            }
-            let sum = rows.slice(0..half)?.wrapping_add(&rows.slice(half..2 * half)?)?;
-            left = Some(sum);
-        }
-    }
+    fn wrapping_sum() -> NewNumber;
 }

@@ -3,12 +3,10 @@
 use gpuint_catalogue::Op;
 use num_bigint::BigUint;
 
+use super::{View, faces};
 use crate::backend::{Operands, Params};
-use crate::batch::Batch;
+use crate::dyn_batch::DynBatch;
 use crate::error::Result;
-use crate::ops::Rhs;
-use crate::shape::Kernels;
-use crate::strategy::Strategy;
 
 /// Truth tables: bit `2a + b` is the result for the bits `a` and `b`.
 const AND: u32 = 0b1000;
@@ -17,8 +15,87 @@ const XOR: u32 = 0b0110;
 const NOT: u32 = 0b0011;
 const AND_NOT: u32 = 0b0100;
 
-impl<T: Kernels> Batch<T> {
-    /// The bits of both rows: nothing wraps.
+impl View<'_> {
+    pub(crate) fn and(&self, rhs: &DynBatch) -> Result<DynBatch> {
+        self.produce(|out| self.and_into(rhs, out))
+    }
+
+    pub(crate) fn and_into(&self, rhs: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        self.bitwise(AND, self.operands_with(rhs)?, out)
+    }
+
+    pub(crate) fn and_all(&self, value: &BigUint) -> Result<DynBatch> {
+        self.bitwise_all(AND, value)
+    }
+
+    pub(crate) fn or(&self, rhs: &DynBatch) -> Result<DynBatch> {
+        self.produce(|out| self.or_into(rhs, out))
+    }
+
+    pub(crate) fn or_into(&self, rhs: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        self.bitwise(OR, self.operands_with(rhs)?, out)
+    }
+
+    pub(crate) fn or_all(&self, value: &BigUint) -> Result<DynBatch> {
+        self.bitwise_all(OR, value)
+    }
+
+    pub(crate) fn xor(&self, rhs: &DynBatch) -> Result<DynBatch> {
+        self.produce(|out| self.xor_into(rhs, out))
+    }
+
+    pub(crate) fn xor_into(&self, rhs: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        self.bitwise(XOR, self.operands_with(rhs)?, out)
+    }
+
+    pub(crate) fn xor_all(&self, value: &BigUint) -> Result<DynBatch> {
+        self.bitwise_all(XOR, value)
+    }
+
+    pub(crate) fn not(&self) -> Result<DynBatch> {
+        self.produce(|out| self.not_into(out))
+    }
+
+    pub(crate) fn not_into(&self, out: &mut DynBatch) -> Result<()> {
+        self.bitwise(NOT, self.operands_with(self.batch)?, out)
+    }
+
+    pub(crate) fn low_bits(&self, bits: usize) -> Result<DynBatch> {
+        self.bitwise_all(AND, &(self.power_of_two(bits) - 1u32))
+    }
+
+    pub(crate) fn with_bit(&self, bit: usize) -> Result<DynBatch> {
+        self.bitwise_all(OR, &self.power_of_two(bit))
+    }
+
+    pub(crate) fn without_bit(&self, bit: usize) -> Result<DynBatch> {
+        self.bitwise_all(AND_NOT, &self.power_of_two(bit))
+    }
+
+    /// `2^bit`, or `2^BITS` where that is less.
+    fn power_of_two(&self, bit: usize) -> BigUint {
+        BigUint::from(1u32) << bit.min(self.shape().bits)
+    }
+
+    fn bitwise_all(&self, table: u32, value: &BigUint) -> Result<DynBatch> {
+        let value = self.row_of(value)?;
+        self.produce(|out| self.bitwise(table, self.operands_with_all(&value), out))
+    }
+
+    fn bitwise(&self, table: u32, operands: Operands<'_>, out: &mut DynBatch) -> Result<()> {
+        self.check(out)?;
+        let params = Params { table, ..operands.params };
+        self.launch(
+            Op::Bitwise,
+            Operands { outs: [Some(out.buffer_mut()), None], params, ..operands },
+        )
+    }
+}
+
+faces! {
+    "Bits and logic";
+
+    /// The bits of both rows.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};
@@ -38,133 +115,85 @@ impl<T: Kernels> Batch<T> {
     /// [`LengthMismatch`](crate::Error::LengthMismatch), and what any operation may return:
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing),
     /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
-    pub fn and(&self, rhs: &Self) -> Result<Self> {
-        self.produce(|out| self.and_into(rhs, out))
-    }
+    fn and(rhs: Rows) -> New;
 
     /// [`and`](Self::and) into a batch that exists, without allocating.
     ///
     /// # Errors
     /// As [`and`](Self::and).
-    pub fn and_into(&self, rhs: &Self, out: &mut Self) -> Result<()> {
-        self.check(rhs)?;
-        self.bitwise(AND, Rhs::Rows(rhs), out)
-    }
+    fn and_into(rhs: Rows, out: Out) -> Nothing;
 
-    /// The bits of either row: nothing wraps.
+    /// The bits of either row.
     ///
     /// # Errors
     /// As [`and`](Self::and).
-    pub fn or(&self, rhs: &Self) -> Result<Self> {
-        self.produce(|out| self.or_into(rhs, out))
-    }
+    fn or(rhs: Rows) -> New;
 
     /// [`or`](Self::or) into a batch that exists, without allocating.
     ///
     /// # Errors
     /// As [`and`](Self::and).
-    pub fn or_into(&self, rhs: &Self, out: &mut Self) -> Result<()> {
-        self.check(rhs)?;
-        self.bitwise(OR, Rhs::Rows(rhs), out)
-    }
+    fn or_into(rhs: Rows, out: Out) -> Nothing;
 
-    /// The bits of one row and not of the other: nothing wraps.
+    /// The bits of one row and not of the other.
     ///
     /// # Errors
     /// As [`and`](Self::and).
-    pub fn xor(&self, rhs: &Self) -> Result<Self> {
-        self.produce(|out| self.xor_into(rhs, out))
-    }
+    fn xor(rhs: Rows) -> New;
 
     /// [`xor`](Self::xor) into a batch that exists, without allocating.
     ///
     /// # Errors
     /// As [`and`](Self::and).
-    pub fn xor_into(&self, rhs: &Self, out: &mut Self) -> Result<()> {
-        self.check(rhs)?;
-        self.bitwise(XOR, Rhs::Rows(rhs), out)
-    }
+    fn xor_into(rhs: Rows, out: Out) -> Nothing;
 
     /// The bits that are not set: `2^BITS - 1 - self`.
     ///
     /// # Errors
     /// As [`and`](Self::and).
-    pub fn not(&self) -> Result<Self> {
-        self.produce(|out| self.not_into(out))
-    }
+    fn not() -> New;
 
     /// [`not`](Self::not) into a batch that exists, without allocating.
     ///
     /// # Errors
     /// As [`and`](Self::and).
-    pub fn not_into(&self, out: &mut Self) -> Result<()> {
-        self.bitwise(NOT, Rhs::Rows(self), out)
-    }
+    fn not_into(out: Out) -> Nothing;
 
-    /// `self mod 2^bits`: nothing wraps. Any number of bits is right.
+    /// `self mod 2^bits`. Any number of bits is right.
     ///
     /// # Errors
     /// As [`and`](Self::and).
-    pub fn low_bits(&self, bits: usize) -> Result<Self> {
-        let ones = (BigUint::from(1u32) << bits.min(T::BITS)) - 1u32;
-        self.bitwise_all(AND, &ones)
-    }
+    fn low_bits(bits: Count) -> New;
 
-    /// The rows with one bit set: nothing wraps.
+    /// The rows with one bit set.
     ///
     /// # Errors
     /// [`TooWide`](crate::Error::TooWide) where the number of the bit is `BITS` or more, and as
     /// [`and`](Self::and).
-    pub fn with_bit(&self, bit: usize) -> Result<Self> {
-        self.bitwise_all(OR, &(BigUint::from(1u32) << bit.min(T::BITS)))
-    }
+    fn with_bit(bit: Count) -> New;
 
-    /// The rows with one bit cleared: nothing wraps.
+    /// The rows with one bit cleared.
     ///
     /// # Errors
     /// As [`with_bit`](Self::with_bit).
-    pub fn without_bit(&self, bit: usize) -> Result<Self> {
-        self.bitwise_all(AND_NOT, &(BigUint::from(1u32) << bit.min(T::BITS)))
-    }
+    fn without_bit(bit: Count) -> New;
 
-    /// The bits of both a row and `value`: nothing wraps.
+    /// The bits of both a row and `value`.
     ///
     /// # Errors
     /// [`TooWide`](crate::Error::TooWide) where the value needs more than `BITS` bits (row 0), and as
     /// [`and`](Self::and).
-    pub fn and_all(&self, value: &BigUint) -> Result<Self> {
-        self.bitwise_all(AND, value)
-    }
+    fn and_all(value: Number) -> New;
 
-    /// The bits of a row or of `value`: nothing wraps.
+    /// The bits of a row or of `value`.
     ///
     /// # Errors
     /// As [`and_all`](Self::and_all).
-    pub fn or_all(&self, value: &BigUint) -> Result<Self> {
-        self.bitwise_all(OR, value)
-    }
+    fn or_all(value: Number) -> New;
 
-    /// The bits of a row or of `value`, and not of both: nothing wraps.
+    /// The bits of a row or of `value`, and not of both.
     ///
     /// # Errors
     /// As [`and_all`](Self::and_all).
-    pub fn xor_all(&self, value: &BigUint) -> Result<Self> {
-        self.bitwise_all(XOR, value)
-    }
-
-    fn bitwise_all(&self, table: u32, value: &BigUint) -> Result<Self> {
-        let value = Self::splat(self.device(), value, 1)?;
-        self.produce(|out| self.bitwise(table, Rhs::Broadcast(&value), out))
-    }
-
-    fn bitwise(&self, table: u32, rhs: Rhs<'_, T>, out: &mut Self) -> Result<()> {
-        self.check(out)?;
-        let operands = Operands {
-            ins: [Some(self.buffer()), Some(rhs.batch().buffer()), None],
-            outs: [Some(out.buffer_mut()), None],
-            params: Params { table, ..rhs.params() },
-            ..self.operands()
-        };
-        self.device().launch(self.kernel(Op::Bitwise, Strategy::Auto)?, operands)
-    }
+    fn xor_all(value: Number) -> New;
 }

@@ -4,48 +4,33 @@ use std::cmp::Ordering;
 
 use gpuint_catalogue::Op;
 
+use super::{View, faces};
 use crate::backend::Operands;
 use crate::backend::host::{reserved_vec, zeroed_vec};
-use crate::batch::Batch;
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::mask::Mask;
-use crate::ops::Rhs;
-use crate::shape::Kernels;
-use crate::strategy::Strategy;
 
-impl<T: Kernels> Batch<T> {
-    /// The order of each row and the same row of `rhs`: nothing wraps.
-    ///
-    /// # Errors
-    /// [`DeviceMismatch`](Error::DeviceMismatch), [`LengthMismatch`](Error::LengthMismatch), and
-    /// what any operation may return: [`OutOfMemory`](Error::OutOfMemory),
-    /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
-    /// [`Driver`](Error::Driver).
-    #[expect(clippy::should_implement_trait, reason = "one order a row, and it may fail")]
-    pub fn cmp(&self, rhs: &Self) -> Result<Vec<Ordering>> {
-        let mut order = reserved_vec(self.len())?;
-        order.resize(self.len(), Ordering::Equal);
+impl View<'_> {
+    pub(crate) fn cmp(&self, rhs: &DynBatch) -> Result<Vec<Ordering>> {
+        let mut order = self.equal()?;
         self.cmp_into(rhs, &mut order)?;
         Ok(order)
     }
 
-    /// [`cmp`](Self::cmp) into host memory that exists, as long as the batch. (The device holds a
-    /// byte a row for the time of the call.)
-    ///
-    /// # Errors
-    /// As [`cmp`](Self::cmp).
-    pub fn cmp_into(&self, rhs: &Self, out: &mut [Ordering]) -> Result<()> {
-        self.check(rhs)?;
-        self.order(Rhs::Rows(rhs), out)
+    /// One order a row, for [`order`](Self::order) to write.
+    pub(super) fn equal(&self) -> Result<Vec<Ordering>> {
+        let mut order = reserved_vec(self.len())?;
+        order.resize(self.len(), Ordering::Equal);
+        Ok(order)
+    }
+
+    pub(crate) fn cmp_into(&self, rhs: &DynBatch, out: &mut [Ordering]) -> Result<()> {
+        self.order(self.operands_with(rhs)?, out)
     }
 
     /// The order of each row and its second operand.
-    pub(super) fn order(&self, rhs: Rhs<'_, T>, out: &mut [Ordering]) -> Result<()> {
-        let operands = Operands {
-            ins: [Some(self.buffer()), Some(rhs.batch().buffer()), None],
-            params: rhs.params(),
-            ..self.operands()
-        };
+    pub(super) fn order(&self, operands: Operands<'_>, out: &mut [Ordering]) -> Result<()> {
         let signs = self.measure::<i8>(Op::Cmp, operands, out.len())?;
         for (order, sign) in out.iter_mut().zip(signs) {
             *order = sign.cmp(&0);
@@ -53,59 +38,30 @@ impl<T: Kernels> Batch<T> {
         Ok(())
     }
 
-    /// A mask of the rows with `self = rhs`: nothing wraps.
-    ///
-    /// # Errors
-    /// As [`cmp`](Self::cmp).
-    pub fn eq_mask(&self, rhs: &Self) -> Result<Mask> {
+    pub(crate) fn eq_mask(&self, rhs: &DynBatch) -> Result<Mask> {
         self.produce_mask(|mask| self.eq_mask_into(rhs, mask))
     }
 
-    /// [`eq_mask`](Self::eq_mask) into a mask that exists, without allocating.
-    ///
-    /// # Errors
-    /// As [`cmp`](Self::cmp).
-    pub fn eq_mask_into(&self, rhs: &Self, mask: &mut Mask) -> Result<()> {
-        self.test(Op::EqMask, Some(rhs), mask)
+    pub(crate) fn eq_mask_into(&self, rhs: &DynBatch, mask: &mut Mask) -> Result<()> {
+        self.test(Op::EqMask, self.operands_with(rhs)?, mask)
     }
 
-    /// A mask of the rows with `self < rhs`: nothing wraps.
-    ///
-    /// # Errors
-    /// As [`cmp`](Self::cmp).
-    pub fn lt_mask(&self, rhs: &Self) -> Result<Mask> {
+    pub(crate) fn lt_mask(&self, rhs: &DynBatch) -> Result<Mask> {
         self.produce_mask(|mask| self.lt_mask_into(rhs, mask))
     }
 
-    /// [`lt_mask`](Self::lt_mask) into a mask that exists, without allocating.
-    ///
-    /// # Errors
-    /// As [`cmp`](Self::cmp).
-    pub fn lt_mask_into(&self, rhs: &Self, mask: &mut Mask) -> Result<()> {
-        self.test(Op::LtMask, Some(rhs), mask)
+    pub(crate) fn lt_mask_into(&self, rhs: &DynBatch, mask: &mut Mask) -> Result<()> {
+        self.test(Op::LtMask, self.operands_with(rhs)?, mask)
     }
 
-    /// Sets the mask of the rows for which a kernel answers yes.
-    pub(super) fn test(&self, op: Op, rhs: Option<&Self>, mask: &mut Mask) -> Result<()> {
-        if let Some(rhs) = rhs {
-            self.check(rhs)?;
-        }
-        self.test_with(op, rhs.map(Rhs::Rows), mask)
-    }
-
-    pub(super) fn test_with(&self, op: Op, rhs: Option<Rhs<'_, T>>, mask: &mut Mask) -> Result<()> {
+    /// Sets the mask of the rows for which an operation is true.
+    pub(super) fn test(&self, op: Op, operands: Operands<'_>, mask: &mut Mask) -> Result<()> {
         self.check_mask(mask)?;
-        let operands = Operands {
-            ins: [Some(self.buffer()), rhs.map(|rhs| rhs.batch().buffer()), None],
-            mask: Some(mask.cleared()?),
-            params: rhs.map(Rhs::params).unwrap_or_default(),
-            ..self.operands()
-        };
-        self.device().launch(self.kernel(op, Strategy::Auto)?, operands)
+        self.launch(op, Operands { mask: Some(mask.cleared()?), ..operands })
     }
 
-    /// Runs a kernel that writes one number a row, and returns the numbers. `expected` is the
-    /// length of what they go into.
+    /// Runs an operation with one number a row, and returns the numbers; `expected` is the length of
+    /// their destination.
     pub(super) fn measure<N: bytemuck::Pod>(
         &self,
         op: Op,
@@ -116,13 +72,57 @@ impl<T: Kernels> Batch<T> {
             return Err(Error::LengthMismatch { left: self.len(), right: expected });
         }
         let mut numbers = zeroed_vec(self.len())?;
-        if !self.is_empty() {
+        if !self.batch.is_empty() {
             let mut buffer = self.device().alloc_rows(self.len(), size_of::<N>())?;
-            let operands = Operands { outs: [Some(&mut buffer), None], ..operands };
-            self.device().launch(self.kernel(op, Strategy::Auto)?, operands)?;
+            self.launch(op, Operands { outs: [Some(&mut buffer), None], ..operands })?;
             let bytes = bytemuck::cast_slice_mut(&mut numbers);
             self.device().memory().download(&buffer, 0, bytes)?;
         }
         Ok(numbers)
     }
+}
+
+faces! {
+    "Comparison";
+
+    /// The order of each row and the same row of `rhs`.
+    ///
+    /// # Errors
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
+    /// [`LengthMismatch`](crate::Error::LengthMismatch), and what any operation may return:
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing),
+    /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
+    #[expect(clippy::should_implement_trait, reason = "one order a row, and it may fail")]
+    fn cmp(rhs: Rows) -> Orders;
+
+    /// [`cmp`](Self::cmp) into host memory that exists, as long as the batch. (The device holds a
+    /// byte a row for the time of the call.)
+    ///
+    /// # Errors
+    /// As [`cmp`](Self::cmp).
+    fn cmp_into(rhs: Rows, out: OutOrders) -> Nothing;
+
+    /// A mask of the rows with `self = rhs`.
+    ///
+    /// # Errors
+    /// As [`cmp`](Self::cmp).
+    fn eq_mask(rhs: Rows) -> NewMask;
+
+    /// [`eq_mask`](Self::eq_mask) into a mask that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`cmp`](Self::cmp).
+    fn eq_mask_into(rhs: Rows, mask: OutMask) -> Nothing;
+
+    /// A mask of the rows with `self < rhs`.
+    ///
+    /// # Errors
+    /// As [`cmp`](Self::cmp).
+    fn lt_mask(rhs: Rows) -> NewMask;
+
+    /// [`lt_mask`](Self::lt_mask) into a mask that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`cmp`](Self::cmp).
+    fn lt_mask_into(rhs: Rows, mask: OutMask) -> Nothing;
 }

@@ -1,22 +1,104 @@
 //! Division with remainder: exact for every dividend and every divisor but zero.
 //!
-//! How is a parameter, a [`Division`]. [`ShiftedInverse`](crate::ShiftedInverse) follows "On GPU
+//! The algorithm is a strategy. [`ShiftedInverse`](crate::ShiftedInverse) follows "On GPU
 //! Implementation for Multi-Precision Integer Division" (Marchioro, Raahauge, Løvenskjold, Oancea,
 //! Watt) with the bounds that make it exact; [`Blocked`](crate::Blocked) takes the quotient in
 //! blocks of digits, each by a short reciprocal (`kernels/div/div.cuh` has the proofs).
 
 use gpuint_catalogue::Op;
 
+use super::{View, faces};
 use crate::backend::Operands;
-use crate::batch::Batch;
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::mask::Mask;
-use crate::shape::Kernels;
-use crate::strategy::{Auto, Division};
+use crate::ops::faces::assigning_faces;
 
-impl<T: Kernels> Batch<T> {
-    /// `(self / rhs, self mod rhs)`: nothing wraps, and every row is exact for every divisor but
-    /// zero.
+impl<'a> View<'a> {
+    pub(crate) fn div_rem(&self, rhs: &DynBatch) -> Result<(DynBatch, DynBatch)> {
+        self.produce_two(|quotient, remainder| self.div_rem_into(rhs, quotient, remainder))
+    }
+
+    pub(crate) fn div_rem_into(
+        &self,
+        rhs: &DynBatch,
+        quotient: &mut DynBatch,
+        remainder: &mut DynBatch,
+    ) -> Result<()> {
+        self.divide(rhs, Some(quotient), Some(remainder))
+    }
+
+    pub(crate) fn div(&self, rhs: &DynBatch) -> Result<DynBatch> {
+        self.produce(|out| self.div_into(rhs, out))
+    }
+
+    pub(crate) fn div_into(&self, rhs: &DynBatch, quotient: &mut DynBatch) -> Result<()> {
+        self.divide(rhs, Some(quotient), None)
+    }
+
+    pub(crate) fn rem(&self, rhs: &DynBatch) -> Result<DynBatch> {
+        self.produce(|out| self.rem_into(rhs, out))
+    }
+
+    pub(crate) fn rem_into(&self, rhs: &DynBatch, remainder: &mut DynBatch) -> Result<()> {
+        self.divide(rhs, None, Some(remainder))
+    }
+
+    pub(crate) fn div_rem_masked(&self, rhs: &DynBatch) -> Result<(DynBatch, DynBatch, Mask)> {
+        let mut zero = Mask::none(self.device(), self.len())?;
+        let (quotient, remainder) = self.produce_two(|quotient, remainder| {
+            self.div_rem_masked_into(rhs, quotient, remainder, &mut zero)
+        })?;
+        Ok((quotient, remainder, zero))
+    }
+
+    pub(crate) fn div_rem_masked_into(
+        &self,
+        rhs: &DynBatch,
+        quotient: &mut DynBatch,
+        remainder: &mut DynBatch,
+        zero: &mut Mask,
+    ) -> Result<()> {
+        self.check_mask(zero)?;
+        let operands = self.division(rhs, Some(quotient), Some(remainder))?;
+        self.launch(Op::DivRem, Operands { mask: Some(zero.cleared()?), ..operands })
+    }
+
+    fn divide(
+        &self,
+        rhs: &DynBatch,
+        quotient: Option<&mut DynBatch>,
+        remainder: Option<&mut DynBatch>,
+    ) -> Result<()> {
+        let operands = self.division(rhs, quotient, remainder)?;
+        match self.launch_checked(Op::DivRem, operands)? {
+            None => Ok(()),
+            Some(row) => Err(Error::DivisionByZero { row }),
+        }
+    }
+
+    /// The operands of a division.
+    fn division<'b>(
+        &self,
+        rhs: &'b DynBatch,
+        quotient: Option<&'b mut DynBatch>,
+        remainder: Option<&'b mut DynBatch>,
+    ) -> Result<Operands<'b>>
+    where
+        'a: 'b,
+    {
+        for out in [&quotient, &remainder].into_iter().flatten() {
+            self.check(out)?;
+        }
+        let outs = [quotient, remainder].map(|out| out.map(DynBatch::buffer_mut));
+        Ok(Operands { outs, ..self.operands_with(rhs)? })
+    }
+}
+
+faces! {
+    by Division, "Division";
+
+    /// `(self / rhs, self mod rhs)`: every row is exact for every divisor but zero.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Error, GpuUint};
@@ -36,201 +118,65 @@ impl<T: Kernels> Batch<T> {
     /// ```
     ///
     /// # Errors
-    /// [`DivisionByZero`](Error::DivisionByZero) with the lowest row whose divisor is zero,
-    /// [`DeviceMismatch`](Error::DeviceMismatch), [`LengthMismatch`](Error::LengthMismatch), and
-    /// what any operation may return: [`OutOfMemory`](Error::OutOfMemory),
-    /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
-    /// [`Driver`](Error::Driver).
-    pub fn div_rem(&self, rhs: &Self) -> Result<(Self, Self)> {
-        self.div_rem_with::<Auto>(rhs)
-    }
-
-    /// [`div_rem`](Self::div_rem) by a strategy of the caller's choice.
-    ///
-    /// # Errors
-    /// As [`div_rem`](Self::div_rem).
-    pub fn div_rem_with<S: Division<T>>(&self, rhs: &Self) -> Result<(Self, Self)> {
-        let mut quotient = Self::alloc(self.device(), self.len())?;
-        let remainder = self.produce(|out| self.div_rem_with_into::<S>(rhs, &mut quotient, out))?;
-        Ok((quotient, remainder))
-    }
+    /// [`DivisionByZero`](crate::Error::DivisionByZero) with the lowest row whose divisor is zero,
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
+    /// [`LengthMismatch`](crate::Error::LengthMismatch), and what any operation may return:
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing),
+    /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
+    fn div_rem(rhs: Rows) -> NewPair;
 
     /// [`div_rem`](Self::div_rem) into two batches that exist, without allocating.
     ///
-    /// After [`DivisionByZero`](Error::DivisionByZero) they hold what
+    /// After [`DivisionByZero`](crate::Error::DivisionByZero) they hold what
     /// [`div_rem_masked`](Self::div_rem_masked) returns.
     ///
     /// # Errors
     /// As [`div_rem`](Self::div_rem).
-    pub fn div_rem_into(
-        &self,
-        rhs: &Self,
-        quotient: &mut Self,
-        remainder: &mut Self,
-    ) -> Result<()> {
-        self.div_rem_with_into::<Auto>(rhs, quotient, remainder)
-    }
+    fn div_rem_into(rhs: Rows, quotient: Out, remainder: Out) -> Nothing;
 
-    /// [`div_rem_into`](Self::div_rem_into) by a strategy of the caller's choice.
+    /// `self / rhs`, rounded down.
     ///
     /// # Errors
     /// As [`div_rem`](Self::div_rem).
-    pub fn div_rem_with_into<S: Division<T>>(
-        &self,
-        rhs: &Self,
-        quotient: &mut Self,
-        remainder: &mut Self,
-    ) -> Result<()> {
-        self.divide::<S>(rhs, Some(quotient), Some(remainder))
-    }
-
-    /// `self / rhs`, rounded down: nothing wraps.
-    ///
-    /// # Errors
-    /// As [`div_rem`](Self::div_rem).
-    pub fn div(&self, rhs: &Self) -> Result<Self> {
-        self.div_with::<Auto>(rhs)
-    }
-
-    /// [`div`](Self::div) by a strategy of the caller's choice.
-    ///
-    /// # Errors
-    /// As [`div_rem`](Self::div_rem).
-    pub fn div_with<S: Division<T>>(&self, rhs: &Self) -> Result<Self> {
-        self.produce(|out| self.div_with_into::<S>(rhs, out))
-    }
+    fn div(rhs: Rows) -> New;
 
     /// [`div`](Self::div) into a batch that exists, without allocating.
     ///
     /// # Errors
     /// As [`div_rem`](Self::div_rem).
-    pub fn div_into(&self, rhs: &Self, quotient: &mut Self) -> Result<()> {
-        self.div_with_into::<Auto>(rhs, quotient)
-    }
+    fn div_into(rhs: Rows, quotient: Out) -> Nothing;
 
-    /// [`div_into`](Self::div_into) by a strategy of the caller's choice.
+    /// `self mod rhs`.
     ///
     /// # Errors
     /// As [`div_rem`](Self::div_rem).
-    pub fn div_with_into<S: Division<T>>(&self, rhs: &Self, quotient: &mut Self) -> Result<()> {
-        self.divide::<S>(rhs, Some(quotient), None)
-    }
-
-    /// `self mod rhs`: nothing wraps.
-    ///
-    /// # Errors
-    /// As [`div_rem`](Self::div_rem).
-    pub fn rem(&self, rhs: &Self) -> Result<Self> {
-        self.rem_with::<Auto>(rhs)
-    }
-
-    /// [`rem`](Self::rem) by a strategy of the caller's choice.
-    ///
-    /// # Errors
-    /// As [`div_rem`](Self::div_rem).
-    pub fn rem_with<S: Division<T>>(&self, rhs: &Self) -> Result<Self> {
-        self.produce(|out| self.rem_with_into::<S>(rhs, out))
-    }
+    fn rem(rhs: Rows) -> New;
 
     /// [`rem`](Self::rem) into a batch that exists, without allocating.
     ///
     /// # Errors
     /// As [`div_rem`](Self::div_rem).
-    pub fn rem_into(&self, rhs: &Self, remainder: &mut Self) -> Result<()> {
-        self.rem_with_into::<Auto>(rhs, remainder)
-    }
+    fn rem_into(rhs: Rows, remainder: Out) -> Nothing;
 
-    /// [`rem_into`](Self::rem_into) by a strategy of the caller's choice.
-    ///
-    /// # Errors
-    /// As [`div_rem`](Self::div_rem).
-    pub fn rem_with_into<S: Division<T>>(&self, rhs: &Self, remainder: &mut Self) -> Result<()> {
-        self.divide::<S>(rhs, None, Some(remainder))
-    }
-
-    /// `(self / rhs, self mod rhs)` and a mask of the rows whose divisor is zero: nothing wraps.
+    /// `(self / rhs, self mod rhs)` and a mask of the rows whose divisor is zero.
     ///
     /// Rows of the mask have the quotient `2^BITS - 1` and the remainder `self`; all other rows
     /// are exact.
     ///
     /// # Errors
-    /// As [`div_rem`](Self::div_rem), but for [`DivisionByZero`](Error::DivisionByZero).
-    pub fn div_rem_masked(&self, rhs: &Self) -> Result<(Self, Self, Mask)> {
-        self.div_rem_masked_with::<Auto>(rhs)
-    }
-
-    /// [`div_rem_masked`](Self::div_rem_masked) by a strategy of the caller's choice.
-    ///
-    /// # Errors
-    /// As [`div_rem_masked`](Self::div_rem_masked).
-    pub fn div_rem_masked_with<S: Division<T>>(&self, rhs: &Self) -> Result<(Self, Self, Mask)> {
-        let mut quotient = Self::alloc(self.device(), self.len())?;
-        let mut remainder = Self::alloc(self.device(), self.len())?;
-        let zero = self.produce_mask(|zero| {
-            self.div_rem_masked_with_into::<S>(rhs, &mut quotient, &mut remainder, zero)
-        })?;
-        Ok((quotient, remainder, zero))
-    }
+    /// As [`div_rem`](Self::div_rem), but for [`DivisionByZero`](crate::Error::DivisionByZero).
+    fn div_rem_masked(rhs: Rows) -> NewPairAndMask;
 
     /// [`div_rem_masked`](Self::div_rem_masked) into two batches and a mask that exist, without
     /// allocating.
     ///
     /// # Errors
     /// As [`div_rem_masked`](Self::div_rem_masked).
-    pub fn div_rem_masked_into(
-        &self,
-        rhs: &Self,
-        quotient: &mut Self,
-        remainder: &mut Self,
-        zero: &mut Mask,
-    ) -> Result<()> {
-        self.div_rem_masked_with_into::<Auto>(rhs, quotient, remainder, zero)
-    }
+    fn div_rem_masked_into(rhs: Rows, quotient: Out, remainder: Out, zero: OutMask) -> Nothing;
+}
 
-    /// [`div_rem_masked_into`](Self::div_rem_masked_into) by a strategy of the caller's choice.
-    ///
-    /// # Errors
-    /// As [`div_rem_masked`](Self::div_rem_masked).
-    pub fn div_rem_masked_with_into<S: Division<T>>(
-        &self,
-        rhs: &Self,
-        quotient: &mut Self,
-        remainder: &mut Self,
-        zero: &mut Mask,
-    ) -> Result<()> {
-        self.check_mask(zero)?;
-        let operands = self.division_operands(rhs, Some(quotient), Some(remainder))?;
-        let operands = Operands { mask: Some(zero.cleared()?), ..operands };
-        self.device().launch(self.kernel(Op::DivRem, S::STRATEGY)?, operands)
-    }
-
-    fn divide<S: Division<T>>(
-        &self,
-        rhs: &Self,
-        quotient: Option<&mut Self>,
-        remainder: Option<&mut Self>,
-    ) -> Result<()> {
-        let operands = self.division_operands(rhs, quotient, remainder)?;
-        match self.device().launch_checked(self.kernel(Op::DivRem, S::STRATEGY)?, operands)? {
-            None => Ok(()),
-            Some(row) => Err(Error::DivisionByZero { row }),
-        }
-    }
-
-    fn division_operands<'a>(
-        &'a self,
-        rhs: &'a Self,
-        quotient: Option<&'a mut Self>,
-        remainder: Option<&'a mut Self>,
-    ) -> Result<Operands<'a>> {
-        self.check(rhs)?;
-        for out in [&quotient, &remainder].into_iter().flatten() {
-            self.check(out)?;
-        }
-        Ok(Operands {
-            ins: [Some(self.buffer()), Some(rhs.buffer()), None],
-            outs: [quotient.map(Self::buffer_mut), remainder.map(Self::buffer_mut)],
-            ..self.operands()
-        })
-    }
+assigning_faces! {
+    "Division in place";
+    fn div_assign = div_into;
+    fn rem_assign = rem_into;
 }

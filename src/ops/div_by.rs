@@ -1,17 +1,105 @@
 //! Division by prepared divisors: exact for every dividend (`kernels/div/prepare.cuh`,
-//! `kernels/div/by_prepared.cuh`).
+//! `kernels/div/by_prepared.cuh`), and the preparation.
 
 use gpuint_catalogue::Op;
 
-use crate::backend::Operands;
-use crate::batch::Batch;
-use crate::divisor::Divisor;
-use crate::error::Result;
-use crate::shape::Kernels;
-use crate::strategy::Strategy;
+use super::{View, faces};
+use crate::backend::{Operands, Params};
+use crate::divisor::DynDivisor;
+use crate::dyn_batch::DynBatch;
+use crate::error::{Error, Result};
 
-impl<T: Kernels> Batch<T> {
-    /// `(self / divisor, self mod divisor)`: nothing wraps, and every row is exact.
+impl View<'_> {
+    pub(crate) fn prepare(&self) -> Result<DynDivisor> {
+        self.prepared(Some(self.len()))
+    }
+
+    /// Prepares the rows: each for one row of other batches, or (`None`) the only one for all.
+    pub(crate) fn prepared(&self, rows: Option<usize>) -> Result<DynDivisor> {
+        let bytes = self.shape().prepared_bytes();
+        let mut prepared = self.device().alloc_rows(self.len(), bytes)?;
+        let operands = Operands { outs: [Some(&mut prepared), None], ..self.operands() };
+        match self.launch_checked(Op::Prepare, operands)? {
+            None => Ok(DynDivisor::new(self.device(), self.shape(), prepared, rows)),
+            Some(row) => Err(Error::DivisionByZero { row }),
+        }
+    }
+
+    pub(crate) fn div_rem_by(&self, divisor: &DynDivisor) -> Result<(DynBatch, DynBatch)> {
+        self.produce_two(|quotient, remainder| self.div_rem_by_into(divisor, quotient, remainder))
+    }
+
+    pub(crate) fn div_rem_by_into(
+        &self,
+        divisor: &DynDivisor,
+        quotient: &mut DynBatch,
+        remainder: &mut DynBatch,
+    ) -> Result<()> {
+        self.divide_by(divisor, Some(quotient), Some(remainder))
+    }
+
+    pub(crate) fn div_by(&self, divisor: &DynDivisor) -> Result<DynBatch> {
+        self.produce(|out| self.div_by_into(divisor, out))
+    }
+
+    pub(crate) fn div_by_into(&self, divisor: &DynDivisor, quotient: &mut DynBatch) -> Result<()> {
+        self.divide_by(divisor, Some(quotient), None)
+    }
+
+    pub(crate) fn rem_by(&self, divisor: &DynDivisor) -> Result<DynBatch> {
+        self.produce(|out| self.rem_by_into(divisor, out))
+    }
+
+    pub(crate) fn rem_by_into(&self, divisor: &DynDivisor, remainder: &mut DynBatch) -> Result<()> {
+        self.divide_by(divisor, None, Some(remainder))
+    }
+
+    fn divide_by(
+        &self,
+        divisor: &DynDivisor,
+        quotient: Option<&mut DynBatch>,
+        remainder: Option<&mut DynBatch>,
+    ) -> Result<()> {
+        let operands = self.operands_by(divisor)?;
+        for out in [&quotient, &remainder].into_iter().flatten() {
+            self.check(out)?;
+        }
+        let outs = [quotient, remainder].map(|out| out.map(DynBatch::buffer_mut));
+        self.launch(Op::DivRemBy, Operands { outs, ..operands })
+    }
+
+    /// Operands with prepared divisors that go with the batch: same shape and device, same number of
+    /// rows or one for all.
+    pub(super) fn operands_by<'b>(&self, divisor: &'b DynDivisor) -> Result<Operands<'b>>
+    where
+        Self: 'b,
+    {
+        if self.shape() != divisor.shape() {
+            return Err(Error::ShapeMismatch { left: self.shape(), right: divisor.shape() });
+        }
+        self.check_operand(divisor.device(), divisor.rows().unwrap_or(self.len()))?;
+        let broadcast_divisor = divisor.rows().is_none();
+        Ok(Operands {
+            ins: [Some(self.batch.buffer()), None, Some(divisor.buffer())],
+            rows: self.len(),
+            params: Params { broadcast_divisor, ..Params::default() },
+            ..Operands::default()
+        })
+    }
+}
+
+faces! {
+    by Mult, "Division by prepared divisors";
+
+    /// Prepares the rows as divisors, each for the same row of other batches:
+    /// [`Divisor::new`](crate::Divisor::new).
+    ///
+    /// # Errors
+    /// [`DivisionByZero`](crate::Error::DivisionByZero) with the lowest row that is zero, and what any
+    /// operation may return.
+    fn prepare() -> NewDivisor;
+
+    /// `(self / divisor, self mod divisor)`: every row is exact.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Divisor, GpuUint};
@@ -32,78 +120,35 @@ impl<T: Kernels> Batch<T> {
     /// another number of rows, and what any operation may return:
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing),
     /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
-    pub fn div_rem_by(&self, divisor: &Divisor<T>) -> Result<(Self, Self)> {
-        let mut quotient = Self::alloc(self.device(), self.len())?;
-        let remainder = self.produce(|out| self.div_rem_by_into(divisor, &mut quotient, out))?;
-        Ok((quotient, remainder))
-    }
+    fn div_rem_by(divisor: Divisor) -> NewPair;
 
     /// [`div_rem_by`](Self::div_rem_by) into two batches that exist, without allocating.
     ///
     /// # Errors
     /// As [`div_rem_by`](Self::div_rem_by).
-    pub fn div_rem_by_into(
-        &self,
-        divisor: &Divisor<T>,
-        quotient: &mut Self,
-        remainder: &mut Self,
-    ) -> Result<()> {
-        self.divide_by(divisor, Some(quotient), Some(remainder))
-    }
+    fn div_rem_by_into(divisor: Divisor, quotient: Out, remainder: Out) -> Nothing;
 
-    /// `self / divisor`, rounded down: nothing wraps.
+    /// `self / divisor`, rounded down.
     ///
     /// # Errors
     /// As [`div_rem_by`](Self::div_rem_by).
-    pub fn div_by(&self, divisor: &Divisor<T>) -> Result<Self> {
-        self.produce(|out| self.div_by_into(divisor, out))
-    }
+    fn div_by(divisor: Divisor) -> New;
 
     /// [`div_by`](Self::div_by) into a batch that exists, without allocating.
     ///
     /// # Errors
     /// As [`div_rem_by`](Self::div_rem_by).
-    pub fn div_by_into(&self, divisor: &Divisor<T>, quotient: &mut Self) -> Result<()> {
-        self.divide_by(divisor, Some(quotient), None)
-    }
+    fn div_by_into(divisor: Divisor, quotient: Out) -> Nothing;
 
-    /// `self mod divisor`: nothing wraps.
+    /// `self mod divisor`.
     ///
     /// # Errors
     /// As [`div_rem_by`](Self::div_rem_by).
-    pub fn rem_by(&self, divisor: &Divisor<T>) -> Result<Self> {
-        self.produce(|out| self.rem_by_into(divisor, out))
-    }
+    fn rem_by(divisor: Divisor) -> New;
 
     /// [`rem_by`](Self::rem_by) into a batch that exists, without allocating.
     ///
     /// # Errors
     /// As [`div_rem_by`](Self::div_rem_by).
-    pub fn rem_by_into(&self, divisor: &Divisor<T>, remainder: &mut Self) -> Result<()> {
-        self.divide_by(divisor, None, Some(remainder))
-    }
-
-    fn divide_by(
-        &self,
-        divisor: &Divisor<T>,
-        quotient: Option<&mut Self>,
-        remainder: Option<&mut Self>,
-    ) -> Result<()> {
-        self.check_divisor(divisor)?;
-        for out in [&quotient, &remainder].into_iter().flatten() {
-            self.check(out)?;
-        }
-        let operands = Operands {
-            ins: [Some(self.buffer()), None, Some(divisor.buffer())],
-            outs: [quotient.map(Self::buffer_mut), remainder.map(Self::buffer_mut)],
-            params: divisor.params(),
-            ..self.operands()
-        };
-        self.device().launch(self.kernel(Op::DivRemBy, Strategy::Auto)?, operands)
-    }
-
-    /// Checks that divisors go with this batch: same device, same number of rows or one for all.
-    pub(super) fn check_divisor(&self, divisor: &Divisor<T>) -> Result<()> {
-        self.check_operand(divisor.device(), divisor.rows().unwrap_or(self.len()))
-    }
+    fn rem_by_into(divisor: Divisor, remainder: Out) -> Nothing;
 }

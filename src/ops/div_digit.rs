@@ -1,20 +1,99 @@
 //! Division by one digit, in time that grows with the width and no faster
 //! (`kernels/linear/div_digit.cuh`).
 
-use num_traits::{NumCast, ToPrimitive, Zero};
-
-use crate::backend::host::zeroed_vec;
 use gpuint_catalogue::Op;
+use num_traits::ToPrimitive;
 
+use super::View;
+use crate::backend::host::zeroed_vec;
 use crate::backend::{Operands, Params};
 use crate::batch::Batch;
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::shape::Kernels;
-use crate::strategy::Strategy;
 
+impl View<'_> {
+    /// Divides by one digit; the remainders are as many as rows.
+    fn divide_by_digit(
+        &self,
+        divisor: u64,
+        quotient: Option<&mut DynBatch>,
+        remainders: &mut [u64],
+    ) -> Result<()> {
+        if remainders.len() != self.len() {
+            return Err(Error::LengthMismatch { left: self.len(), right: remainders.len() });
+        }
+        if divisor == 0 {
+            return Err(Error::DivisionByZero { row: 0 });
+        }
+        let bits = u64::from(u64::BITS - divisor.leading_zeros());
+        let width = self.shape().digit.bits();
+        if bits > width as u64 {
+            return Err(Error::TooWide { row: 0, bits, width });
+        }
+        if let Some(quotient) = &quotient {
+            self.check(quotient)?;
+        }
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let mut buffer = self.device().alloc_rows(self.len(), size_of::<u64>())?;
+        let operands = Operands {
+            outs: [quotient.map(DynBatch::buffer_mut), Some(&mut buffer)],
+            params: Params { digit: divisor, ..Params::default() },
+            ..self.operands()
+        };
+        self.launch(Op::DivRemDigit, operands)?;
+        self.device().memory().download(&buffer, 0, bytemuck::cast_slice_mut(remainders))
+    }
+}
+
+/// # Division by one digit
+impl DynBatch {
+    /// `(self / divisor, self mod divisor)` by one digit for all rows. The remainders come to the
+    /// host.
+    ///
+    /// # Errors
+    /// [`DivisionByZero`](Error::DivisionByZero) (row 0), [`TooWide`](Error::TooWide) where the
+    /// divisor is wider than a digit of the shape (row 0), and what any operation may return.
+    pub fn div_rem_digit(&self, divisor: u64) -> Result<(Self, Vec<u64>)> {
+        let mut remainders = zeroed_vec(self.len())?;
+        let view = self.view();
+        let quotient =
+            view.produce(|out| view.divide_by_digit(divisor, Some(out), &mut remainders))?;
+        Ok((quotient, remainders))
+    }
+
+    /// [`div_rem_digit`](Self::div_rem_digit) into a batch and host memory that exist, as long as
+    /// this batch. (The device holds eight bytes a row for the time of the call.)
+    ///
+    /// # Errors
+    /// As [`div_rem_digit`](Self::div_rem_digit), [`DeviceMismatch`](Error::DeviceMismatch),
+    /// [`LengthMismatch`](Error::LengthMismatch).
+    pub fn div_rem_digit_into(
+        &self,
+        divisor: u64,
+        quotient: &mut Self,
+        remainders: &mut [u64],
+    ) -> Result<()> {
+        self.view().divide_by_digit(divisor, Some(quotient), remainders)
+    }
+
+    /// `self mod divisor` by one digit for all rows. The remainders come to the host.
+    ///
+    /// # Errors
+    /// As [`div_rem_digit`](Self::div_rem_digit).
+    pub fn rem_digit(&self, divisor: u64) -> Result<Vec<u64>> {
+        let mut remainders = zeroed_vec(self.len())?;
+        self.view().divide_by_digit(divisor, None, &mut remainders)?;
+        Ok(remainders)
+    }
+}
+
+/// # Division by one digit
 impl<T: Kernels> Batch<T> {
-    /// `(self / divisor, self mod divisor)` by one digit for all rows: nothing wraps. The
-    /// remainders come to the host.
+    /// `(self / divisor, self mod divisor)` by one digit for all rows. The remainders come to the
+    /// host.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};
@@ -33,10 +112,8 @@ impl<T: Kernels> Batch<T> {
     /// [`OutOfMemory`](Error::OutOfMemory), [`KernelMissing`](Error::KernelMissing),
     /// [`Compile`](Error::Compile), [`Driver`](Error::Driver).
     pub fn div_rem_digit(&self, divisor: T::Digit) -> Result<(Self, Vec<T::Digit>)> {
-        let mut remainders = zeroed_vec(self.len())?;
-        let quotient =
-            self.produce(|out| self.div_rem_digit_into(divisor, out, &mut remainders))?;
-        Ok((quotient, remainders))
+        let (quotient, remainders) = self.as_dyn().div_rem_digit(word::<T>(divisor))?;
+        Ok((Self::typed(quotient), remainders.into_iter().map(digit::<T>).collect()))
     }
 
     /// [`div_rem_digit`](Self::div_rem_digit) into a batch and host memory that exist, as long as
@@ -51,19 +128,22 @@ impl<T: Kernels> Batch<T> {
         quotient: &mut Self,
         remainders: &mut [T::Digit],
     ) -> Result<()> {
-        self.check(quotient)?;
-        self.divide_by_digit(divisor, Some(quotient), remainders)
+        let mut words = zeroed_vec(remainders.len())?;
+        let quotient = quotient.as_dyn_mut();
+        self.as_dyn().div_rem_digit_into(word::<T>(divisor), quotient, &mut words)?;
+        for (remainder, word) in remainders.iter_mut().zip(words) {
+            *remainder = digit::<T>(word);
+        }
+        Ok(())
     }
 
-    /// `self mod divisor` by one digit for all rows: nothing wraps. The remainders come to the
-    /// host.
+    /// `self mod divisor` by one digit for all rows. The remainders come to the host.
     ///
     /// # Errors
     /// As [`div_rem_digit`](Self::div_rem_digit).
     pub fn rem_digit(&self, divisor: T::Digit) -> Result<Vec<T::Digit>> {
-        let mut remainders = zeroed_vec(self.len())?;
-        self.rem_digit_into(divisor, &mut remainders)?;
-        Ok(remainders)
+        let remainders = self.as_dyn().rem_digit(word::<T>(divisor))?;
+        Ok(remainders.into_iter().map(digit::<T>).collect())
     }
 
     /// [`rem_digit`](Self::rem_digit) into host memory that exists, as long as the batch. (The
@@ -72,37 +152,21 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`div_rem_digit_into`](Self::div_rem_digit_into).
     pub fn rem_digit_into(&self, divisor: T::Digit, remainders: &mut [T::Digit]) -> Result<()> {
-        self.divide_by_digit(divisor, None, remainders)
-    }
-
-    fn divide_by_digit(
-        &self,
-        divisor: T::Digit,
-        quotient: Option<&mut Self>,
-        remainders: &mut [T::Digit],
-    ) -> Result<()> {
-        if remainders.len() != self.len() {
-            return Err(Error::LengthMismatch { left: self.len(), right: remainders.len() });
-        }
-        if divisor.is_zero() {
-            return Err(Error::DivisionByZero { row: 0 });
-        }
-        if self.is_empty() {
-            return Ok(());
-        }
-        let mut words: Vec<u64> = zeroed_vec(self.len())?;
-        let mut buffer = self.device().alloc_rows(self.len(), size_of::<u64>())?;
-        let operands = Operands {
-            ins: [Some(self.buffer()), None, None],
-            outs: [quotient.map(Self::buffer_mut), Some(&mut buffer)],
-            params: Params { digit: divisor.to_u64().unwrap_or_default(), ..Params::default() },
-            ..self.operands()
-        };
-        self.device().launch(self.kernel(Op::DivRemDigit, Strategy::Auto)?, operands)?;
-        self.device().memory().download(&buffer, 0, bytemuck::cast_slice_mut(&mut words))?;
+        let mut words = zeroed_vec(remainders.len())?;
+        self.view().divide_by_digit(word::<T>(divisor), None, &mut words)?;
         for (remainder, word) in remainders.iter_mut().zip(words) {
-            *remainder = <T::Digit as NumCast>::from(word).unwrap_or_default();
+            *remainder = digit::<T>(word);
         }
         Ok(())
     }
+}
+
+/// A digit in a word: the widest digit has 64 bits.
+fn word<T: Kernels>(digit: T::Digit) -> u64 {
+    digit.to_u64().unwrap_or_default()
+}
+
+/// A remainder by a digit, which is below it.
+fn digit<T: Kernels>(word: u64) -> T::Digit {
+    <T::Digit as num_traits::NumCast>::from(word).unwrap_or_default()
 }

@@ -5,15 +5,69 @@
 
 use gpuint_catalogue::Op;
 
+use super::{View, faces};
 use crate::backend::Operands;
-use crate::batch::Batch;
+use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::mask::Mask;
-use crate::shape::Kernels;
-use crate::strategy::Strategy;
 
-impl<T: Kernels> Batch<T> {
-    /// The greatest common divisor of each row and the same row of `rhs`: nothing wraps.
+impl View<'_> {
+    pub(crate) fn gcd(&self, rhs: &DynBatch) -> Result<DynBatch> {
+        self.produce(|out| self.gcd_into(rhs, out))
+    }
+
+    pub(crate) fn gcd_into(&self, rhs: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        self.euclid(Op::Gcd, rhs, out, None)
+    }
+
+    pub(crate) fn overflowing_lcm(&self, rhs: &DynBatch) -> Result<(DynBatch, Mask)> {
+        // Only gcd(0, 0) is 0: the quotient of that row is multiplied by 0.
+        let (quotient, _, _) = self.div_rem_masked(&self.gcd(rhs)?)?;
+        let (low, high) = quotient.mul_lo_hi(rhs)?;
+        Ok((low, high.is_zero_mask()?.not()?))
+    }
+
+    pub(crate) fn inverse_mod(&self, moduli: &DynBatch) -> Result<(DynBatch, Mask)> {
+        let mut without = Mask::none(self.device(), self.len())?;
+        let inverse = self.produce(|out| self.inverse_mod_into(moduli, out, &mut without))?;
+        Ok((inverse, without))
+    }
+
+    pub(crate) fn inverse_mod_into(
+        &self,
+        moduli: &DynBatch,
+        out: &mut DynBatch,
+        without: &mut Mask,
+    ) -> Result<()> {
+        self.euclid(Op::InverseMod, moduli, out, Some(without))
+    }
+
+    pub(crate) fn jacobi(&self, moduli: &DynBatch) -> Result<Vec<i8>> {
+        self.measure(Op::Jacobi, self.operands_with(moduli)?, self.len())
+    }
+
+    fn euclid(
+        &self,
+        op: Op,
+        rhs: &DynBatch,
+        out: &mut DynBatch,
+        without: Option<&mut Mask>,
+    ) -> Result<()> {
+        let operands = self.operands_with(rhs)?;
+        self.check(out)?;
+        if let Some(mask) = &without {
+            self.check_mask(mask)?;
+        }
+        let outs = [Some(out.buffer_mut()), None];
+        let mask = without.map(Mask::cleared).transpose()?;
+        self.launch(op, Operands { outs, mask, ..operands })
+    }
+}
+
+faces! {
+    "Common divisors and inverses";
+
+    /// The greatest common divisor of each row and the same row of `rhs`.
     /// `gcd(a, 0) = a`.
     ///
     /// ```
@@ -38,29 +92,20 @@ impl<T: Kernels> Batch<T> {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing)
     /// (rows of 2^19 bits or more), [`Compile`](crate::Error::Compile),
     /// [`Driver`](crate::Error::Driver).
-    pub fn gcd(&self, rhs: &Self) -> Result<Self> {
-        self.produce(|out| self.gcd_into(rhs, out))
-    }
+    fn gcd(rhs: Rows) -> New;
 
     /// [`gcd`](Self::gcd) into a batch that exists, without allocating.
     ///
     /// # Errors
     /// As [`gcd`](Self::gcd).
-    pub fn gcd_into(&self, rhs: &Self, out: &mut Self) -> Result<()> {
-        self.euclid(Op::Gcd, rhs, out, None)
-    }
+    fn gcd_into(rhs: Rows, out: Out) -> Nothing;
 
     /// The least common multiple of each row and the same row of `rhs`, wrapping: modulo `2^BITS`;
     /// and a mask of the rows that wrapped. `lcm(a, 0) = 0`.
     ///
     /// # Errors
     /// As [`gcd`](Self::gcd).
-    pub fn overflowing_lcm(&self, rhs: &Self) -> Result<(Self, Mask)> {
-        // Only gcd(0, 0) is 0: the quotient of that row is multiplied by 0.
-        let (quotient, _, _) = self.div_rem_masked(&self.gcd(rhs)?)?;
-        let (low, high) = quotient.mul_lo_hi(rhs)?;
-        Ok((low, high.is_zero_mask()?.not()?))
-    }
+    fn overflowing_lcm(rhs: Rows) -> NewAndMask;
 
     /// The inverse of each row modulo the same row of `moduli`, below the modulus: nothing wraps; and
     /// a mask of the rows that have no inverse, which are those with a common divisor, and those with
@@ -69,24 +114,13 @@ impl<T: Kernels> Batch<T> {
     ///
     /// # Errors
     /// As [`gcd`](Self::gcd).
-    pub fn inverse_mod(&self, moduli: &Self) -> Result<(Self, Mask)> {
-        let mut without = Mask::none(self.device(), self.len())?;
-        let inverse = self.produce(|out| self.inverse_mod_into(moduli, out, &mut without))?;
-        Ok((inverse, without))
-    }
+    fn inverse_mod(moduli: Rows) -> NewAndMask;
 
     /// [`inverse_mod`](Self::inverse_mod) into a batch and a mask that exist, without allocating.
     ///
     /// # Errors
     /// As [`gcd`](Self::gcd).
-    pub fn inverse_mod_into(
-        &self,
-        moduli: &Self,
-        out: &mut Self,
-        without: &mut Mask,
-    ) -> Result<()> {
-        self.euclid(Op::InverseMod, moduli, out, Some(without))
-    }
+    fn inverse_mod_into(moduli: Rows, out: Out, without: OutMask) -> Nothing;
 
     /// The Jacobi symbol of each row over the same row of `moduli`: -1, 0 or 1. For even moduli it is
     /// Kronecker's symbol: `(a | 2)` is 0 for even `a` and `(2 | a)` for odd `a`, and `(a | 0)` is 1
@@ -94,25 +128,5 @@ impl<T: Kernels> Batch<T> {
     ///
     /// # Errors
     /// As [`gcd`](Self::gcd).
-    pub fn jacobi(&self, moduli: &Self) -> Result<Vec<i8>> {
-        self.check(moduli)?;
-        let operands =
-            Operands { ins: [Some(self.buffer()), Some(moduli.buffer()), None], ..self.operands() };
-        self.measure(Op::Jacobi, operands, self.len())
-    }
-
-    fn euclid(&self, op: Op, rhs: &Self, out: &mut Self, without: Option<&mut Mask>) -> Result<()> {
-        self.check(rhs)?;
-        self.check(out)?;
-        if let Some(mask) = &without {
-            self.check_mask(mask)?;
-        }
-        let operands = Operands {
-            ins: [Some(self.buffer()), Some(rhs.buffer()), None],
-            outs: [Some(out.buffer_mut()), None],
-            mask: without.map(Mask::cleared).transpose()?,
-            ..self.operands()
-        };
-        self.device().launch(self.kernel(op, Strategy::Auto)?, operands)
-    }
+    fn jacobi(moduli: Rows) -> Signs;
 }

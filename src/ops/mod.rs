@@ -1,10 +1,10 @@
-//! Operations, one a file: each checks its operands and hands a [`Call`](crate::backend::Call) to
-//! the device.
+//! Operations, one a file.
 //!
-//! A new operation is a template in `kernels/` and its line in `kernels/catalogue.toml`, a variant
-//! of [`Op`], the function of a row in `src/backend/cpu.rs`, and a file here; a test in
-//! `src/backend/images.rs` compares the catalogue with what is asked for. A new strategy is a type
-//! and a variant in `src/strategy.rs`, and its line in the catalogue.
+//! Each is implemented once, on a [`View`]: a batch whose shape is a value, and a strategy. It checks
+//! its operands and hands a [`Call`](crate::backend::Call) to the device. The macro `faces` declares
+//! the public methods: those of [`DynBatch`] and [`Batch`](crate::Batch), and for operations that have
+//! algorithms to choose from those of [`DynUsing`](crate::DynUsing) and [`Using`](crate::Using).
+//! docs/adding.md walks through a new operation.
 
 mod add;
 mod all;
@@ -14,6 +14,7 @@ mod compare;
 mod div;
 mod div_by;
 mod div_digit;
+mod faces;
 mod gcd;
 mod modular;
 mod mul;
@@ -24,54 +25,84 @@ mod shifted_inverse;
 #[cfg(test)]
 mod tests;
 
-use gpuint_catalogue::Op;
+use gpuint_catalogue::{Op, Shape};
+use num_bigint::BigUint;
 
 use crate::backend::{Operands, Params};
-use crate::batch::Batch;
 use crate::device::Device;
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
-use crate::kernel::KernelId;
 use crate::mask::Mask;
-use crate::shape::Kernels;
 use crate::strategy::Strategy;
+use faces::faces;
 
-/// A second operand: a row for each row, or one row for all of them.
-enum Rhs<'a, T: Kernels> {
-    Rows(&'a Batch<T>),
-    Broadcast(&'a Batch<T>),
+/// A batch and the strategy of its operations.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) batch: &'a DynBatch,
+    pub(crate) strategy: Strategy,
 }
 
-impl<T: Kernels> Clone for Rhs<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T: Kernels> Copy for Rhs<'_, T> {}
-
-impl<'a, T: Kernels> Rhs<'a, T> {
-    fn batch(self) -> &'a Batch<T> {
-        let (Self::Rows(batch) | Self::Broadcast(batch)) = self;
-        batch
+impl<'a> View<'a> {
+    fn device(&self) -> &'a Device {
+        self.batch.device()
     }
 
-    fn params(self) -> Params {
-        Params { broadcast_rhs: matches!(self, Self::Broadcast(_)), ..Params::default() }
-    }
-}
-
-impl<T: Kernels> Batch<T> {
-    /// Selects the kernel of an operation on these rows.
-    pub(crate) fn kernel(&self, op: Op, strategy: Strategy) -> Result<KernelId> {
-        self.device().kernel(op, strategy, T::SHAPE, self.len())
+    fn shape(&self) -> Shape {
+        self.batch.shape()
     }
 
-    /// Operands with as many rows as this batch.
-    fn operands<'a>(&self) -> Operands<'a> {
-        Operands { rows: self.len(), ..Operands::default() }
+    fn len(&self) -> usize {
+        self.batch.len()
     }
 
-    /// Checks that a batch goes with this one: same device, same number of rows.
-    fn check<U: Kernels>(&self, other: &Batch<U>) -> Result<()> {
+    /// Operands with as many rows as the batch, the first of them the batch.
+    fn operands(&self) -> Operands<'a> {
+        Operands {
+            ins: [Some(self.batch.buffer()), None, None],
+            rows: self.len(),
+            ..Operands::default()
+        }
+    }
+
+    /// As [`operands`](Self::operands), with a second batch that goes with the first.
+    fn operands_with(&self, rhs: &'a DynBatch) -> Result<Operands<'a>> {
+        self.check(rhs)?;
+        let mut operands = self.operands();
+        operands.ins[1] = Some(rhs.buffer());
+        Ok(operands)
+    }
+
+    /// As [`operands`](Self::operands), with a second operand of one row for all rows.
+    fn operands_with_all(&self, value: &'a DynBatch) -> Operands<'a> {
+        let mut operands = self.operands();
+        operands.ins[1] = Some(value.buffer());
+        operands.params = Params { broadcast_rhs: true, ..operands.params };
+        operands
+    }
+
+    /// A row of this value, for [`operands_with_all`](Self::operands_with_all).
+    fn row_of(&self, value: &BigUint) -> Result<DynBatch> {
+        DynBatch::splat(self.device(), self.shape(), value, 1)
+    }
+
+    /// Queues an operation.
+    fn launch(&self, op: Op, operands: Operands<'_>) -> Result<()> {
+        let kernel = self.device().kernel(op, self.strategy, self.shape(), self.len())?;
+        self.device().launch(kernel, operands)
+    }
+
+    /// Runs an operation that reports failed rows, and returns the lowest one.
+    fn launch_checked(&self, op: Op, operands: Operands<'_>) -> Result<Option<usize>> {
+        let kernel = self.device().kernel(op, self.strategy, self.shape(), self.len())?;
+        self.device().launch_checked(kernel, operands)
+    }
+
+    /// Checks that a batch goes with this one: same shape, device and number of rows.
+    fn check(&self, other: &DynBatch) -> Result<()> {
+        if self.shape() != other.shape() {
+            return Err(Error::ShapeMismatch { left: self.shape(), right: other.shape() });
+        }
         self.check_operand(other.device(), other.len())
     }
 
@@ -90,17 +121,29 @@ impl<T: Kernels> Batch<T> {
         Ok(())
     }
 
-    /// A new batch with as many rows as this one, written by `write`.
-    fn produce<U: Kernels>(
-        &self,
-        write: impl FnOnce(&mut Batch<U>) -> Result<()>,
-    ) -> Result<Batch<U>> {
-        let mut out = Batch::alloc(self.device(), self.len())?;
+    /// Allocates a batch like this one, uninitialized.
+    fn alloc(&self) -> Result<DynBatch> {
+        DynBatch::alloc(self.device(), self.shape(), self.len())
+    }
+
+    /// Makes a batch like this one, written by `write`.
+    fn produce(&self, write: impl FnOnce(&mut DynBatch) -> Result<()>) -> Result<DynBatch> {
+        let mut out = self.alloc()?;
         write(&mut out)?;
         Ok(out)
     }
 
-    /// A new mask with as many rows as this batch, written by `write`.
+    /// Makes two batches like this one, written by `write`.
+    fn produce_two(
+        &self,
+        write: impl FnOnce(&mut DynBatch, &mut DynBatch) -> Result<()>,
+    ) -> Result<(DynBatch, DynBatch)> {
+        let mut first = self.alloc()?;
+        let second = self.produce(|second| write(&mut first, second))?;
+        Ok((first, second))
+    }
+
+    /// Makes a mask with as many rows as this batch, written by `write`.
     fn produce_mask(&self, write: impl FnOnce(&mut Mask) -> Result<()>) -> Result<Mask> {
         let mut mask = Mask::none(self.device(), self.len())?;
         write(&mut mask)?;

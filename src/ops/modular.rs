@@ -6,23 +6,94 @@
 //! window by window of exponent bits. `kernels/modular/modular.cuh` and `kernels/modular/pow_mod.cuh` have the
 //! bounds and their proofs.
 
+use gpuint_catalogue::Op;
 use num_bigint::BigUint;
 
-use gpuint_catalogue::Op;
-
+use super::{View, faces};
 use crate::backend::{Operands, Params};
-use crate::batch::Batch;
-use crate::divisor::Divisor;
+use crate::divisor::DynDivisor;
+use crate::dyn_batch::DynBatch;
 use crate::error::Result;
-use crate::shape::Kernels;
-use crate::strategy::Strategy;
 
-impl<T: Kernels> Batch<T> {
-    /// `self * rhs mod divisor`: the whole product, nothing wraps; the factors need not be below
-    /// the divisor.
+impl View<'_> {
+    pub(crate) fn mul_mod(&self, rhs: &DynBatch, divisor: &DynDivisor) -> Result<DynBatch> {
+        self.produce(|out| self.mul_mod_into(rhs, divisor, out))
+    }
+
+    pub(crate) fn mul_mod_into(
+        &self,
+        rhs: &DynBatch,
+        divisor: &DynDivisor,
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        self.check(rhs)?;
+        self.modular(Op::MulMod, Some(rhs), false, divisor, out)
+    }
+
+    pub(crate) fn square_mod(&self, divisor: &DynDivisor) -> Result<DynBatch> {
+        self.produce(|out| self.square_mod_into(divisor, out))
+    }
+
+    pub(crate) fn square_mod_into(&self, divisor: &DynDivisor, out: &mut DynBatch) -> Result<()> {
+        self.modular(Op::SquareMod, None, false, divisor, out)
+    }
+
+    pub(crate) fn pow_mod(&self, exponents: &DynBatch, divisor: &DynDivisor) -> Result<DynBatch> {
+        self.produce(|out| self.pow_mod_into(exponents, divisor, out))
+    }
+
+    pub(crate) fn pow_mod_into(
+        &self,
+        exponents: &DynBatch,
+        divisor: &DynDivisor,
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        self.check(exponents)?;
+        self.modular(Op::PowMod, Some(exponents), false, divisor, out)
+    }
+
+    pub(crate) fn pow_mod_all(&self, exponent: &BigUint, divisor: &DynDivisor) -> Result<DynBatch> {
+        self.produce(|out| self.pow_mod_all_into(exponent, divisor, out))
+    }
+
+    pub(crate) fn pow_mod_all_into(
+        &self,
+        exponent: &BigUint,
+        divisor: &DynDivisor,
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        let exponent = DynBatch::splat(self.device(), self.shape(), exponent, 1)?;
+        self.modular(Op::PowMod, Some(&exponent), true, divisor, out)
+    }
+
+    fn modular(
+        &self,
+        op: Op,
+        second: Option<&DynBatch>,
+        broadcast_exponent: bool,
+        divisor: &DynDivisor,
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        let Operands { ins: [first, _, prepared], params, .. } = self.operands_by(divisor)?;
+        self.check(out)?;
+        let operands = Operands {
+            ins: [first, second.map(DynBatch::buffer), prepared],
+            outs: [Some(out.buffer_mut()), None],
+            rows: self.len(),
+            params: Params { broadcast_exponent, ..params },
+            ..Operands::default()
+        };
+        self.launch(op, operands)
+    }
+}
+
+faces! {
+    by Mult, "Modular arithmetic";
+
+    /// `self * rhs mod divisor`: the whole product; the factors need not be below the divisor.
     ///
     /// ```
-    /// use gpuint::{Batch, Device, Divisor, GpuUint};
+    /// use gpuint::{Batch, Device, Divisor, GpuUint, TensorCore};
     /// use num_bigint::BigUint;
     ///
     /// let device = Device::cpu();
@@ -30,6 +101,7 @@ impl<T: Kernels> Batch<T> {
     /// let a = Batch::<GpuUint<1024>>::splat(&device, &power(1000), 1)?;
     /// let prime = Divisor::splat(&device, &(power(521) - 1u32))?;
     /// assert_eq!(a.mul_mod(&a, &prime)?.row(0)?, power(2000 - 3 * 521));
+    /// assert_eq!(a.using::<TensorCore>().mul_mod(&a, &prime)?.row(0)?, power(2000 - 3 * 521));
     /// # Ok::<(), gpuint::Error>(())
     /// ```
     ///
@@ -38,37 +110,28 @@ impl<T: Kernels> Batch<T> {
     /// [`LengthMismatch`](crate::Error::LengthMismatch), and what any operation may return:
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing),
     /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
-    pub fn mul_mod(&self, rhs: &Self, divisor: &Divisor<T>) -> Result<Self> {
-        self.produce(|out| self.mul_mod_into(rhs, divisor, out))
-    }
+    fn mul_mod(rhs: Rows, divisor: Divisor) -> New;
 
     /// [`mul_mod`](Self::mul_mod) into a batch that exists, without allocating.
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
-    pub fn mul_mod_into(&self, rhs: &Self, divisor: &Divisor<T>, out: &mut Self) -> Result<()> {
-        self.check(rhs)?;
-        self.modular(Op::MulMod, Some(rhs), false, divisor, out)
-    }
+    fn mul_mod_into(rhs: Rows, divisor: Divisor, out: Out) -> Nothing;
 
-    /// `self^2 mod divisor`: nothing wraps; the rows need not be below the divisor.
+    /// `self^2 mod divisor`; the rows need not be below the divisor.
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
-    pub fn square_mod(&self, divisor: &Divisor<T>) -> Result<Self> {
-        self.produce(|out| self.square_mod_into(divisor, out))
-    }
+    fn square_mod(divisor: Divisor) -> New;
 
     /// [`square_mod`](Self::square_mod) into a batch that exists, without allocating.
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
-    pub fn square_mod_into(&self, divisor: &Divisor<T>, out: &mut Self) -> Result<()> {
-        self.modular(Op::SquareMod, None, false, divisor, out)
-    }
+    fn square_mod_into(divisor: Divisor, out: Out) -> Nothing;
 
-    /// `self^exponents mod divisor`, row by row: nothing wraps; the rows need not be below the
-    /// divisor. The power 0 is 1, and everything is 0 modulo 1.
+    /// `self^exponents mod divisor`, row by row; the rows need not be below the divisor. The power 0
+    /// is 1, and everything is 0 modulo 1.
     ///
     /// The time grows with the length of the longest exponent and depends on the exponents' bits:
     /// do not use it where these are secret.
@@ -89,9 +152,7 @@ impl<T: Kernels> Batch<T> {
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
-    pub fn pow_mod(&self, exponents: &Self, divisor: &Divisor<T>) -> Result<Self> {
-        self.produce(|out| self.pow_mod_into(exponents, divisor, out))
-    }
+    fn pow_mod(exponents: Rows, divisor: Divisor) -> New;
 
     /// [`pow_mod`](Self::pow_mod) into a batch that exists. On a GPU the powers of each window
     /// take memory for the time of the call: at most 63 integers for each row that is worked on at
@@ -99,15 +160,7 @@ impl<T: Kernels> Batch<T> {
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
-    pub fn pow_mod_into(
-        &self,
-        exponents: &Self,
-        divisor: &Divisor<T>,
-        out: &mut Self,
-    ) -> Result<()> {
-        self.check(exponents)?;
-        self.modular(Op::PowMod, Some(exponents), false, divisor, out)
-    }
+    fn pow_mod_into(exponents: Rows, divisor: Divisor, out: Out) -> Nothing;
 
     /// `self^exponent mod divisor`, one exponent for all rows: [`pow_mod`](Self::pow_mod)
     /// otherwise.
@@ -115,41 +168,12 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// [`TooWide`](crate::Error::TooWide) where the exponent needs more than `BITS` bits (row 0),
     /// and as [`mul_mod`](Self::mul_mod).
-    pub fn pow_mod_all(&self, exponent: &BigUint, divisor: &Divisor<T>) -> Result<Self> {
-        self.produce(|out| self.pow_mod_all_into(exponent, divisor, out))
-    }
+    fn pow_mod_all(exponent: Number, divisor: Divisor) -> New;
 
     /// [`pow_mod_all`](Self::pow_mod_all) into a batch that exists; memory as
     /// [`pow_mod_into`](Self::pow_mod_into), and for the exponent.
     ///
     /// # Errors
     /// As [`pow_mod_all`](Self::pow_mod_all).
-    pub fn pow_mod_all_into(
-        &self,
-        exponent: &BigUint,
-        divisor: &Divisor<T>,
-        out: &mut Self,
-    ) -> Result<()> {
-        let exponent = Self::splat(self.device(), exponent, 1)?;
-        self.modular(Op::PowMod, Some(&exponent), true, divisor, out)
-    }
-
-    fn modular(
-        &self,
-        op: Op,
-        second: Option<&Self>,
-        broadcast_exponent: bool,
-        divisor: &Divisor<T>,
-        out: &mut Self,
-    ) -> Result<()> {
-        self.check_divisor(divisor)?;
-        self.check(out)?;
-        let operands = Operands {
-            ins: [Some(self.buffer()), second.map(Self::buffer), Some(divisor.buffer())],
-            outs: [Some(out.buffer_mut()), None],
-            params: Params { broadcast_exponent, ..divisor.params() },
-            ..self.operands()
-        };
-        self.device().launch(self.kernel(op, Strategy::Auto)?, operands)
-    }
+    fn pow_mod_all_into(exponent: Number, divisor: Divisor, out: Out) -> Nothing;
 }

@@ -5,6 +5,7 @@
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Rem, RemAssign, Sub, SubAssign};
 
 use crate::batch::Batch;
+use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::shape::Kernels;
 
@@ -18,35 +19,73 @@ fn value<V>(operator: &str, result: Result<V>) -> V {
 }
 
 macro_rules! operator {
-    ($sign:literal, $trait:ident::$operator:ident, $assigning:ident::$assign:ident, $method:ident, $rule:literal) => {
-        #[doc = concat!("[`Batch::", stringify!($method), "`]: ", $rule, ".")]
+    (
+        $sign:literal, $trait:ident::$operator:ident, $assigning:ident::$assign:ident,
+        $method:ident, $in_place:ident, $rule:literal
+    ) => {
+        operator! {
+            @ ($sign, $trait::$operator, $assigning::$assign, $method, $in_place, $rule)
+            (T: Kernels) Batch<T>
+        }
+        operator! {
+            @ ($sign, $trait::$operator, $assigning::$assign, $method, $in_place, $rule)
+            () DynBatch
+        }
+    };
+    (
+        @ ($sign:literal, $trait:ident::$operator:ident, $assigning:ident::$assign:ident,
+           $method:ident, $in_place:ident, $rule:literal)
+        ($($parameters:tt)*) $type:ty
+    ) => {
+        #[doc = concat!("`", stringify!($method), "`: ", $rule, ".")]
         ///
         /// # Panics
-        #[doc = concat!("Where [`Batch::", stringify!($method), "`] returns an error.")]
-        impl<T: Kernels> $trait for &Batch<T> {
-            type Output = Batch<T>;
+        #[doc = concat!("Where `", stringify!($method), "` returns an error.")]
+        impl<$($parameters)*> $trait for &$type {
+            type Output = $type;
 
             #[track_caller]
-            fn $operator(self, rhs: Self) -> Batch<T> {
+            fn $operator(self, rhs: Self) -> $type {
                 value($sign, self.$method(rhs))
             }
         }
 
-        #[doc = concat!("[`Batch::", stringify!($method), "`] in place: ", $rule, ".")]
+        #[doc = concat!("`", stringify!($in_place), "`: ", $rule, ".")]
         ///
         /// # Panics
-        #[doc = concat!("Where [`Batch::", stringify!($method), "`] returns an error.")]
-        impl<T: Kernels> $assigning<&Self> for Batch<T> {
+        #[doc = concat!("Where `", stringify!($in_place), "` returns an error.")]
+        impl<$($parameters)*> $assigning<&Self> for $type {
             #[track_caller]
             fn $assign(&mut self, rhs: &Self) {
-                *self = value($sign, self.$method(rhs));
+                value($sign, <$type>::$in_place(self, rhs));
             }
         }
     };
 }
 
-operator!("+", Add::add, AddAssign::add_assign, wrapping_add, "wraps modulo `2^BITS`");
-operator!("-", Sub::sub, SubAssign::sub_assign, wrapping_sub, "wraps modulo `2^BITS`");
-operator!("*", Mul::mul, MulAssign::mul_assign, wrapping_mul, "wraps modulo `2^BITS`");
-operator!("/", Div::div, DivAssign::div_assign, div, "rounds down, nothing wraps");
-operator!("%", Rem::rem, RemAssign::rem_assign, rem, "nothing wraps");
+operator!(
+    "+",
+    Add::add,
+    AddAssign::add_assign,
+    wrapping_add,
+    wrapping_add_assign,
+    "wraps modulo `2^BITS`"
+);
+operator!(
+    "-",
+    Sub::sub,
+    SubAssign::sub_assign,
+    wrapping_sub,
+    wrapping_sub_assign,
+    "wraps modulo `2^BITS`"
+);
+operator!(
+    "*",
+    Mul::mul,
+    MulAssign::mul_assign,
+    wrapping_mul,
+    wrapping_mul_assign,
+    "wraps modulo `2^BITS`"
+);
+operator!("/", Div::div, DivAssign::div_assign, div, div_assign, "rounds down");
+operator!("%", Rem::rem, RemAssign::rem_assign, rem, rem_assign, "the remainder");

@@ -2,18 +2,176 @@
 
 use std::ops::Range;
 
-use gpuint_catalogue::Op;
+use gpuint_catalogue::{Op, Shape};
 
+use super::{View, faces};
 use crate::backend::host::zeroed_vec;
 use crate::backend::{Buffer, Operands, Params, SKIPPED_ROW};
 use crate::batch::Batch;
 use crate::device::Device;
+use crate::dyn_batch::{DynBatch, check_built};
 use crate::error::{Error, Result};
 use crate::mask::Mask;
 use crate::shape::{Kernels, Widen};
 use crate::strategy::Strategy;
 
-impl<T: Kernels> Batch<T> {
+impl View<'_> {
+    pub(crate) fn slice(&self, rows: Range<usize>) -> Result<DynBatch> {
+        if rows.end > self.len() {
+            return Err(Error::NoSuchRow { row: rows.end - 1, rows: self.len() });
+        }
+        let mut out = DynBatch::alloc(self.device(), self.shape(), rows.len())?;
+        self.copy_rows(rows, &mut out, 0)?;
+        Ok(out)
+    }
+
+    /// Copies a range of rows to the rows of `out` from `first` on. Both ranges exist.
+    fn copy_rows(&self, rows: Range<usize>, out: &mut DynBatch, first: usize) -> Result<()> {
+        let bytes = |rows: usize| rows as u64 * self.shape().bytes() as u64;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let (from, to) = (bytes(rows.start), bytes(first));
+        let source = self.batch.buffer();
+        self.device().memory().copy(out.buffer_mut(), to, source, from, bytes(rows.len()))
+    }
+
+    pub(crate) fn gather(&self, rows: &[usize]) -> Result<DynBatch> {
+        let mut out = DynBatch::alloc(self.device(), self.shape(), rows.len())?;
+        self.gather_into(rows, &mut out)?;
+        Ok(out)
+    }
+
+    pub(crate) fn gather_into(&self, rows: &[usize], out: &mut DynBatch) -> Result<()> {
+        if rows.len() != out.len() {
+            return Err(Error::LengthMismatch { left: rows.len(), right: out.len() });
+        }
+        check_rows(rows, self.len())?;
+        self.move_rows(rows.iter().map(|&row| row as u64), out)
+    }
+
+    pub(crate) fn scatter_into(&self, rows: &[usize], out: &mut DynBatch) -> Result<()> {
+        if rows.len() != self.len() {
+            return Err(Error::LengthMismatch { left: self.len(), right: rows.len() });
+        }
+        check_rows(rows, out.len())?;
+        let mut sources: Vec<u64> = zeroed_vec(out.len())?;
+        sources.fill(SKIPPED_ROW);
+        for (source, &row) in rows.iter().enumerate() {
+            sources[row] = source as u64;
+        }
+        self.move_rows(sources.into_iter(), out)
+    }
+
+    pub(crate) fn reverse(&self) -> Result<DynBatch> {
+        self.produce(|out| self.move_rows((0..self.len() as u64).rev(), out))
+    }
+
+    pub(crate) fn filter(&self, mask: &Mask) -> Result<DynBatch> {
+        self.check_mask(mask)?;
+        self.gather(&mask.indices()?)
+    }
+
+    pub(crate) fn select(&self, mask: &Mask, other: &DynBatch) -> Result<DynBatch> {
+        self.produce(|out| self.select_into(mask, other, out))
+    }
+
+    pub(crate) fn select_into(
+        &self,
+        mask: &Mask,
+        other: &DynBatch,
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        self.check_mask(mask)?;
+        let mut operands = self.operands_with(other)?;
+        self.check(out)?;
+        operands.ins[2] = Some(mask.buffer());
+        self.launch(Op::Select, Operands { outs: [Some(out.buffer_mut()), None], ..operands })
+    }
+
+    pub(crate) fn is_equal(&self, other: &DynBatch) -> Result<bool> {
+        self.check_operand(other.device(), self.len())?;
+        Ok(self.len() == other.len() && self.eq_mask(other)?.count()? == self.len())
+    }
+
+    /// The values in rows of another shape.
+    fn resized_into(&self, out: &mut DynBatch) -> Result<()> {
+        self.check_operand(out.device(), out.len())?;
+        let (bits, width) = (self.shape().bits, out.shape().bits);
+        let operands = Operands {
+            outs: [Some(out.buffer_mut()), None],
+            // build.rs admits no shape of 2^32 bits.
+            params: Params { target_bits: width as u32, ..Params::default() },
+            ..self.operands()
+        };
+        if width >= bits {
+            return self.launch(Op::Resize, operands);
+        }
+        match self.launch_checked(Op::Resize, operands)? {
+            None => Ok(()),
+            Some(row) => Err(Error::TooWide { row, bits: self.batch.row(row)?.bits(), width }),
+        }
+    }
+
+    /// The rows in another shape, which is built.
+    fn resized(&self, shape: Shape) -> Result<DynBatch> {
+        let mut out = DynBatch::alloc(self.device(), shape, self.len())?;
+        self.resized_into(&mut out)?;
+        Ok(out)
+    }
+
+    /// Rows of twice the width, of a shape that is built: `self + 2^BITS * high`.
+    fn join(&self, high: &DynBatch, wide: Shape) -> Result<DynBatch> {
+        self.check(high)?;
+        let mut out = DynBatch::alloc(self.device(), wide, self.len())?;
+        for (half, rows) in [self.batch, high].into_iter().enumerate() {
+            let sources = (0..2 * self.len())
+                .map(|row| if row % 2 == half { row as u64 / 2 } else { SKIPPED_ROW });
+            gather(
+                self.device(),
+                self.shape(),
+                rows.buffer(),
+                sources,
+                2 * self.len(),
+                out.buffer_mut(),
+            )?;
+        }
+        Ok(out)
+    }
+
+    /// The low and the high halves of the rows, of a shape that is built.
+    fn split(&self, narrow: Shape) -> Result<(DynBatch, DynBatch)> {
+        let half = |half: usize| {
+            let mut out = DynBatch::alloc(self.device(), narrow, self.len())?;
+            let sources = (0..self.len()).map(|row| (2 * row + half) as u64);
+            gather(
+                self.device(),
+                narrow,
+                self.batch.buffer(),
+                sources,
+                self.len(),
+                out.buffer_mut(),
+            )?;
+            Ok(out)
+        };
+        Ok((half(0)?, half(1)?))
+    }
+
+    /// Writes the rows of these numbers to `out`, which stays as it is where one is
+    /// [`SKIPPED_ROW`].
+    fn move_rows(&self, sources: impl Iterator<Item = u64>, out: &mut DynBatch) -> Result<()> {
+        self.check_operand(out.device(), self.len())?;
+        if self.shape() != out.shape() {
+            return Err(Error::ShapeMismatch { left: self.shape(), right: out.shape() });
+        }
+        let rows = out.len();
+        gather(self.device(), self.shape(), self.batch.buffer(), sources, rows, out.buffer_mut())
+    }
+}
+
+faces! {
+    "Rows";
+
     /// Returns a copy of the rows of a range, which is empty where it ends before it starts.
     ///
     /// ```
@@ -31,19 +189,70 @@ impl<T: Kernels> Batch<T> {
     /// ```
     ///
     /// # Errors
-    /// [`NoSuchRow`](Error::NoSuchRow) where the range ends beyond the batch, and what any
-    /// operation may return: [`OutOfMemory`](Error::OutOfMemory),
-    /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
-    /// [`Driver`](Error::Driver).
-    pub fn slice(&self, rows: Range<usize>) -> Result<Self> {
-        if rows.end > self.len() {
-            return Err(Error::NoSuchRow { row: rows.end - 1, rows: self.len() });
-        }
-        let mut out = Self::alloc(self.device(), rows.len())?;
-        self.copy_rows(rows, &mut out, 0)?;
-        Ok(out)
-    }
+    /// [`NoSuchRow`](crate::Error::NoSuchRow) where the range ends beyond the batch, and what any
+    /// operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
+    /// [`Driver`](crate::Error::Driver).
+    fn slice(rows: RowRange) -> New;
 
+    /// Returns the rows of these numbers, in this order; a row may come several times.
+    ///
+    /// # Errors
+    /// [`NoSuchRow`](crate::Error::NoSuchRow) with the first number that is none of a row, and as
+    /// [`slice`](Self::slice).
+    fn gather(rows: Counts) -> New;
+
+    /// [`gather`](Self::gather) into a batch of as many rows as there are numbers. (The device holds
+    /// eight bytes a row for the time of the call.)
+    ///
+    /// # Errors
+    /// As [`gather`](Self::gather), [`LengthMismatch`](crate::Error::LengthMismatch),
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch).
+    fn gather_into(rows: Counts, out: Out) -> Nothing;
+
+    /// Writes each row to the row of `out` that its number names; where a number comes several
+    /// times, its last row is written. The other rows of `out` stay as they are.
+    ///
+    /// # Errors
+    /// [`LengthMismatch`](crate::Error::LengthMismatch) where there is not one number for each row,
+    /// [`NoSuchRow`](crate::Error::NoSuchRow) with the first number that is none of a row of `out`,
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch), and as [`slice`](Self::slice).
+    fn scatter_into(rows: Counts, out: Out) -> Nothing;
+
+    /// Returns the rows in the opposite order.
+    ///
+    /// # Errors
+    /// As [`slice`](Self::slice).
+    fn reverse() -> New;
+
+    /// Returns the rows whose bit of the mask is set, in their order.
+    ///
+    /// # Errors
+    /// [`LengthMismatch`](crate::Error::LengthMismatch), [`DeviceMismatch`](crate::Error::DeviceMismatch), and as
+    /// [`slice`](Self::slice).
+    fn filter(mask: InMask) -> New;
+
+    /// Returns the rows of `self` where the bit of the mask is set, and those of `other` elsewhere.
+    ///
+    /// # Errors
+    /// As [`filter`](Self::filter).
+    fn select(mask: InMask, other: Rows) -> New;
+
+    /// [`select`](Self::select) into a batch that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`filter`](Self::filter).
+    fn select_into(mask: InMask, other: Rows, out: Out) -> Nothing;
+
+    /// Returns true if the batches have the same number of rows, and the same values.
+    ///
+    /// # Errors
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch), and as [`slice`](Self::slice).
+    fn is_equal(other: Rows) -> IsTrue;
+}
+
+/// # Rows of several batches, and changes of width
+impl DynBatch {
     /// Returns the rows of batches one after the other.
     ///
     /// # Errors
@@ -53,118 +262,83 @@ impl<T: Kernels> Batch<T> {
         let Some(first) = parts.first() else {
             return Err(Error::LengthMismatch { left: 0, right: 1 });
         };
-        if parts.iter().any(|part| part.device() != first.device()) {
-            return Err(Error::DeviceMismatch);
+        for part in parts {
+            if part.device() != first.device() {
+                return Err(Error::DeviceMismatch);
+            }
+            if part.shape() != first.shape() {
+                return Err(Error::ShapeMismatch { left: first.shape(), right: part.shape() });
+            }
         }
         let rows = parts.iter().fold(0usize, |rows, part| rows.saturating_add(part.len()));
-        let mut out = Self::alloc(first.device(), rows)?;
+        let mut out = Self::alloc(first.device(), first.shape(), rows)?;
         let mut row = 0;
         for part in parts {
-            part.copy_rows(0..part.len(), &mut out, row)?;
+            part.view().copy_rows(0..part.len(), &mut out, row)?;
             row += part.len();
         }
         Ok(out)
     }
 
-    /// Copies a range of rows to the rows of `out` from `first` on. Both ranges exist.
-    fn copy_rows(&self, rows: Range<usize>, out: &mut Self, first: usize) -> Result<()> {
-        let bytes = |rows: usize| rows as u64 * T::SHAPE.bytes() as u64;
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let (from, to) = (bytes(rows.start), bytes(first));
-        let device = self.device().clone();
-        device.memory().copy(out.buffer_mut(), to, self.buffer(), from, bytes(rows.len()))
-    }
-
-    /// Returns the rows of these numbers, in this order; a row may come several times.
+    /// Returns the values in rows of another shape.
     ///
     /// # Errors
-    /// [`NoSuchRow`](Error::NoSuchRow) with the first number that is none of a row, and as
-    /// [`slice`](Self::slice).
-    pub fn gather(&self, rows: &[usize]) -> Result<Self> {
-        let mut out = Self::alloc(self.device(), rows.len())?;
-        self.gather_into(rows, &mut out)?;
-        Ok(out)
+    /// [`ShapeMissing`](Error::ShapeMissing) where the shape is not built,
+    /// [`TooWide`](Error::TooWide) with the lowest row that needs more bits than the shape has, and
+    /// as [`slice`](Self::slice).
+    pub fn resized(&self, shape: Shape) -> Result<Self> {
+        check_built(shape)?;
+        self.view().resized(shape)
     }
 
-    /// [`gather`](Self::gather) into a batch of as many rows as there are numbers. (The device holds
-    /// eight bytes a row for the time of the call.)
+    /// [`resized`](Self::resized) into a batch that exists, without allocating. After
+    /// [`TooWide`](Error::TooWide) it holds the values modulo `2^BITS`.
     ///
     /// # Errors
-    /// As [`gather`](Self::gather), [`LengthMismatch`](Error::LengthMismatch),
+    /// As [`resized`](Self::resized), [`LengthMismatch`](Error::LengthMismatch),
     /// [`DeviceMismatch`](Error::DeviceMismatch).
-    pub fn gather_into(&self, rows: &[usize], out: &mut Self) -> Result<()> {
-        if rows.len() != out.len() {
-            return Err(Error::LengthMismatch { left: rows.len(), right: out.len() });
-        }
-        check_rows(rows, self.len())?;
-        self.move_rows(rows.iter().map(|&row| row as u64), out)
+    pub fn resized_into(&self, out: &mut Self) -> Result<()> {
+        self.view().resized_into(out)
     }
 
-    /// Writes each row to the row of `out` that its number names; where a number comes several
-    /// times, its last row is written. The other rows of `out` stay as they are.
+    /// Returns rows of twice the width: `self + 2^BITS * high`.
     ///
     /// # Errors
-    /// [`LengthMismatch`](Error::LengthMismatch) where there is not one number for each row,
-    /// [`NoSuchRow`](Error::NoSuchRow) with the first number that is none of a row of `out`,
+    /// [`ShapeMissing`](Error::ShapeMissing) where twice the width is not built,
+    /// [`ShapeMismatch`](Error::ShapeMismatch), [`LengthMismatch`](Error::LengthMismatch),
     /// [`DeviceMismatch`](Error::DeviceMismatch), and as [`slice`](Self::slice).
-    pub fn scatter_into(&self, rows: &[usize], out: &mut Self) -> Result<()> {
-        if rows.len() != self.len() {
-            return Err(Error::LengthMismatch { left: self.len(), right: rows.len() });
-        }
-        check_rows(rows, out.len())?;
-        let mut sources: Vec<u64> = zeroed_vec(out.len())?;
-        sources.fill(SKIPPED_ROW);
-        for (source, &row) in rows.iter().enumerate() {
-            sources[row] = source as u64;
-        }
-        self.move_rows(sources.into_iter(), out)
+    pub fn join(&self, high: &Self) -> Result<Self> {
+        let wide = Shape { bits: 2 * self.shape().bits, ..self.shape() };
+        check_built(wide)?;
+        self.view().join(high, wide)
     }
 
-    /// Returns the rows in the opposite order.
+    /// Returns the low and the high halves of the rows: of `self = low + 2^half * high`, with half
+    /// the `BITS`.
     ///
     /// # Errors
-    /// As [`slice`](Self::slice).
-    pub fn reverse(&self) -> Result<Self> {
-        self.produce(|out| self.move_rows((0..self.len() as u64).rev(), out))
-    }
-
-    /// Returns the rows whose bit of the mask is set, in their order.
-    ///
-    /// # Errors
-    /// [`LengthMismatch`](Error::LengthMismatch), [`DeviceMismatch`](Error::DeviceMismatch), and as
+    /// [`ShapeMissing`](Error::ShapeMissing) where half the width is not built, and as
     /// [`slice`](Self::slice).
-    pub fn filter(&self, mask: &Mask) -> Result<Self> {
-        self.check_mask(mask)?;
-        self.gather(&mask.indices()?)
+    pub fn split(&self) -> Result<(Self, Self)> {
+        let narrow = Shape { bits: self.shape().bits / 2, ..self.shape() };
+        check_built(narrow)?;
+        self.view().split(narrow)
     }
+}
 
-    /// Returns the rows of `self` where the bit of the mask is set, and those of `other` elsewhere.
+/// # Rows of several batches, and changes of width
+impl<T: Kernels> Batch<T> {
+    /// Returns the rows of batches one after the other.
     ///
     /// # Errors
-    /// As [`filter`](Self::filter).
-    pub fn select(&self, mask: &Mask, other: &Self) -> Result<Self> {
-        self.produce(|out| self.select_into(mask, other, out))
+    /// [`LengthMismatch`](Error::LengthMismatch) where there is no batch: its device would be
+    /// unknown; [`DeviceMismatch`](Error::DeviceMismatch), and as [`slice`](Self::slice).
+    pub fn concat(parts: &[&Self]) -> Result<Self> {
+        let parts: Vec<&DynBatch> = parts.iter().map(|part| part.as_dyn()).collect();
+        DynBatch::concat(&parts).map(Self::typed)
     }
 
-    /// [`select`](Self::select) into a batch that exists, without allocating.
-    ///
-    /// # Errors
-    /// As [`filter`](Self::filter).
-    pub fn select_into(&self, mask: &Mask, other: &Self, out: &mut Self) -> Result<()> {
-        self.check_mask(mask)?;
-        self.check(other)?;
-        self.check(out)?;
-        let operands = Operands {
-            ins: [Some(self.buffer()), Some(other.buffer()), Some(mask.buffer())],
-            outs: [Some(out.buffer_mut()), None],
-            ..self.operands()
-        };
-        self.device().launch(self.kernel(Op::Select, Strategy::Auto)?, operands)
-    }
-
-    /// Returns the values in rows of at least the same width: nothing wraps.
+    /// Returns the values in rows of at least the same width.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Error, GpuUint};
@@ -182,16 +356,16 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`narrow`](Self::narrow), which it is where `W` is narrower.
     pub fn widen<W: Kernels>(&self) -> Result<Batch<W>> {
-        self.produce(|out| self.narrow_into(out))
+        self.narrow()
     }
 
-    /// Returns the values in rows of another width: nothing wraps.
+    /// Returns the values in rows of another width.
     ///
     /// # Errors
     /// [`TooWide`](Error::TooWide) with the lowest row that needs more bits than `W` has, and as
     /// [`slice`](Self::slice).
     pub fn narrow<W: Kernels>(&self) -> Result<Batch<W>> {
-        self.produce(|out| self.narrow_into(out))
+        self.view().resized(W::SHAPE).map(Batch::typed)
     }
 
     /// [`narrow`](Self::narrow) or [`widen`](Self::widen) into a batch that exists, without
@@ -201,22 +375,7 @@ impl<T: Kernels> Batch<T> {
     /// As [`narrow`](Self::narrow), [`LengthMismatch`](Error::LengthMismatch),
     /// [`DeviceMismatch`](Error::DeviceMismatch).
     pub fn narrow_into<W: Kernels>(&self, out: &mut Batch<W>) -> Result<()> {
-        self.check(out)?;
-        let operands = Operands {
-            ins: [Some(self.buffer()), None, None],
-            outs: [Some(out.buffer_mut()), None],
-            // build.rs admits no shape of 2^32 bits.
-            params: Params { target_bits: W::BITS as u32, ..Params::default() },
-            ..self.operands()
-        };
-        let kernel = self.kernel(Op::Resize, Strategy::Auto)?;
-        if W::BITS >= T::BITS {
-            return self.device().launch(kernel, operands);
-        }
-        match self.device().launch_checked(kernel, operands)? {
-            None => Ok(()),
-            Some(row) => Err(Error::TooWide { row, bits: self.row(row)?.bits(), width: W::BITS }),
-        }
+        self.view().resized_into(out.as_dyn_mut())
     }
 
     /// Returns rows of twice the width: `self + 2^BITS * high`.
@@ -228,20 +387,7 @@ impl<T: Kernels> Batch<T> {
     where
         T: Widen<Wide = W>,
     {
-        self.check(high)?;
-        let mut wide = Batch::<W>::alloc(self.device(), self.len())?;
-        for (half, rows) in [self, high].into_iter().enumerate() {
-            let sources = (0..2 * self.len())
-                .map(|row| if row % 2 == half { row as u64 / 2 } else { SKIPPED_ROW });
-            gather_rows::<T>(
-                self.device(),
-                rows.buffer(),
-                sources,
-                2 * self.len(),
-                wide.buffer_mut(),
-            )?;
-        }
-        Ok(wide)
+        self.view().join(high.as_dyn(), W::SHAPE).map(Batch::typed)
     }
 
     /// Returns the low and the high halves of the rows: of `self = low + 2^BITS * high`, with the
@@ -250,47 +396,16 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`slice`](Self::slice).
     pub fn split<H: Widen<Wide = T>>(&self) -> Result<(Batch<H>, Batch<H>)> {
-        let half = |half: usize| {
-            self.produce(|out: &mut Batch<H>| {
-                let sources = (0..self.len()).map(|row| (2 * row + half) as u64);
-                gather_rows::<H>(
-                    self.device(),
-                    self.buffer(),
-                    sources,
-                    self.len(),
-                    out.buffer_mut(),
-                )
-            })
-        };
-        Ok((half(0)?, half(1)?))
-    }
-
-    /// Returns true if the batches have the same number of rows, and the same values.
-    ///
-    /// # Errors
-    /// [`DeviceMismatch`](Error::DeviceMismatch), and as [`slice`](Self::slice).
-    pub fn is_equal(&self, other: &Self) -> Result<bool> {
-        if self.device() != other.device() {
-            return Err(Error::DeviceMismatch);
-        }
-        Ok(self.len() == other.len() && self.eq_mask(other)?.count()? == self.len())
-    }
-
-    /// Writes the rows of these numbers to `out`, which stays as it is where one is
-    /// [`SKIPPED_ROW`].
-    fn move_rows(&self, sources: impl Iterator<Item = u64>, out: &mut Self) -> Result<()> {
-        if self.device() != out.device() {
-            return Err(Error::DeviceMismatch);
-        }
-        let rows = out.len();
-        gather_rows::<T>(self.device(), self.buffer(), sources, rows, out.buffer_mut())
+        let (low, high) = self.view().split(H::SHAPE)?;
+        Ok((Batch::typed(low), Batch::typed(high)))
     }
 }
 
 /// Queues a gather of `rows` rows of the shape. The numbers are those of rows of `source`, or
 /// [`SKIPPED_ROW`].
-fn gather_rows<T: Kernels>(
+fn gather(
     device: &Device,
+    shape: Shape,
     source: &Buffer,
     numbers: impl Iterator<Item = u64>,
     rows: usize,
@@ -309,7 +424,7 @@ fn gather_rows<T: Kernels>(
         rows,
         ..Operands::default()
     };
-    device.launch(device.kernel(Op::Gather, Strategy::Auto, T::SHAPE, rows)?, operands)
+    device.launch(device.kernel(Op::Gather, Strategy::Auto, shape, rows)?, operands)
 }
 
 /// Checks numbers of rows.

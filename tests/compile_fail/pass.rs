@@ -9,14 +9,14 @@ gpuint::gpu_uint!(
 gpuint::gpu_uint!(type U1024 = 1024 bits);
 
 fn quotients<T: Kernels, S: Division<T>>(u: &Batch<T>, v: &Batch<T>) -> Result<Batch<T>> {
-    u.div_with::<S>(v)
+    u.using::<S>().div(v)
 }
 
 fn squares<const BITS: usize>(a: &Batch<GpuUint<BITS>>) -> Result<Batch<GpuUint<BITS>>>
 where
     GpuUint<BITS>: Kernels,
 {
-    a.wrapping_mul_with::<Classical>(a)
+    a.using::<Classical>().wrapping_mul(a)
 }
 
 fn products<T: Widen>(a: &Batch<T>) -> Result<Batch<T::Wide>> {

@@ -1,7 +1,7 @@
 //! Functions of bits, numbers of bits, and shifts by a distance for each row.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Error, Kernels};
+use gpuint::{DynBatch, Error, Shape};
 use num_traits::Zero;
 
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, seed};
@@ -16,14 +16,14 @@ struct Functions;
 impl Check for Functions {
     const NAME: &str = "and, or, xor, not";
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, T::SHAPE);
-        for (part, device, rows) in setting.parts::<T>(SUMS, count) {
-            let what = |name| Context::new::<T>(name, device);
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, shape);
+        for (part, device, rows) in setting.parts(shape, SUMS, count) {
+            let what = |name| Context::new(shape, name, device);
             tally.attempt(&what("and"), rows.len(), |tally| {
-                let a = Batch::<T>::from_biguints(device, &first(&rows))?;
-                let b = Batch::from_biguints(device, &second(&rows))?;
-                let mut out = Batch::splat(device, &ones(T::BITS), rows.len())?;
+                let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
+                let b = DynBatch::from_biguints(device, shape, &second(&rows))?;
+                let mut out = DynBatch::splat(device, shape, &ones(shape.bits), rows.len())?;
                 let expected = |index: usize, all: Option<&BigUint>| -> Vec<BigUint> {
                     let of = |b| all.unwrap_or(b);
                     let function = |a, b| oracle::bitwise(a, of(b))[index].clone();
@@ -35,8 +35,10 @@ impl Check for Functions {
                 tally.values(&what("or"), &rows, &out.to_biguints()?, &expected(1, None));
                 a.xor_into(&b, &mut out)?;
                 tally.values(&what("xor"), &rows, &out.to_biguints()?, &expected(2, None));
-                let not: Vec<_> =
-                    rows.iter().map(|row| oracle::sub(&ones(T::BITS), &row.a, T::BITS).0).collect();
+                let not: Vec<_> = rows
+                    .iter()
+                    .map(|row| oracle::sub(&ones(shape.bits), &row.a, shape.bits).0)
+                    .collect();
                 a.not_into(&mut out)?;
                 tally.values(&what("not"), &rows, &out.to_biguints()?, &not);
 
@@ -47,7 +49,7 @@ impl Check for Functions {
                     tally.values(&what("and_all .."), &rows, &got.to_biguints()?, &expected);
                 }
 
-                let bits: Vec<usize> = [0, 1, T::BITS / 2 + part, T::BITS - 1].into();
+                let bits: Vec<usize> = [0, 1, shape.bits / 2 + part, shape.bits - 1].into();
                 for bit in bits {
                     let mask = a.bit_mask(bit)?.to_bools()?;
                     let set: Vec<_> = rows.iter().map(|row| row.a.bit(bit as u64)).collect();
@@ -66,14 +68,15 @@ impl Check for Functions {
                     let got = a.low_bits(bit.max(1))?.to_biguints()?;
                     tally.values(&what("low_bits"), &rows, &got, &low);
                 }
-                let none = !a.bit_mask(T::BITS)?.any()?
+                let none = !a.bit_mask(shape.bits)?.any()?
                     && a.low_bits(0)?.is_zero_mask()?.count()? == rows.len();
                 let all = a.low_bits(usize::MAX)?.is_equal(&a)?;
-                let wide = Error::TooWide { row: 0, bits: T::BITS as u64 + 1, width: T::BITS };
+                let wide =
+                    Error::TooWide { row: 0, bits: shape.bits as u64 + 1, width: shape.bits };
                 let errors = [
-                    a.with_bit(T::BITS).err(),
+                    a.with_bit(shape.bits).err(),
                     a.without_bit(usize::MAX).err(),
-                    a.and_all(&power(T::BITS)).err(),
+                    a.and_all(&power(shape.bits)).err(),
                 ];
                 let right = none && all && errors.iter().all(|error| error.as_ref() == Some(&wide));
                 tally.row(right, || format!("{}: bits beyond the width: {errors:?}", what("bits")));
@@ -88,13 +91,13 @@ struct Numbers;
 impl Check for Numbers {
     const NAME: &str = "count_ones, trailing_zeros, shifts by row";
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, T::SHAPE);
-        for (part, device, rows) in setting.parts::<T>(SUMS, count) {
-            let what = |name| Context::new::<T>(name, device);
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, shape);
+        for (part, device, rows) in setting.parts(shape, SUMS, count) {
+            let what = |name| Context::new(shape, name, device);
             tally.attempt(&what("count_ones"), rows.len(), |tally| {
-                let a = Batch::<T>::from_biguints(device, &first(&rows))?;
-                let width = T::BITS as u64;
+                let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
+                let width = shape.bits as u64;
                 let ones_of: Vec<_> = rows.iter().map(|row| oracle::count_ones(&row.a)).collect();
                 tally.values(&what("count_ones"), &rows, &a.count_ones()?, &ones_of);
                 let trailing: Vec<_> = rows
@@ -106,18 +109,18 @@ impl Check for Numbers {
                 tally.values(&what("leading_zeros"), &rows, &a.leading_zeros()?, &leading);
 
                 let mut random = Random::new(seed() ^ part as u64);
-                let ends = [0, 1, T::DIGIT_BITS, T::BITS - 1, T::BITS, usize::MAX];
+                let ends = [0, 1, shape.digit.bits(), shape.bits - 1, shape.bits, usize::MAX];
                 let distances: Vec<usize> = rows
                     .iter()
                     .map(|row| match ends.get(row.index % 12) {
                         Some(&distance) => distance,
-                        None => random.below(T::BITS),
+                        None => random.below(shape.bits),
                     })
                     .collect();
-                let mut out = Batch::splat(device, &ones(T::BITS), rows.len())?;
+                let mut out = DynBatch::splat(device, shape, &ones(shape.bits), rows.len())?;
                 let by = |shift: fn(&BigUint, usize, usize) -> BigUint| -> Vec<BigUint> {
                     let rows = rows.iter().zip(&distances);
-                    rows.map(|(row, &distance)| shift(&row.a, distance, T::BITS)).collect()
+                    rows.map(|(row, &distance)| shift(&row.a, distance, shape.bits)).collect()
                 };
                 a.shl_rows_into(&distances, &mut out)?;
                 tally.values(&what("shl_rows"), &rows, &out.to_biguints()?, &by(oracle::shl));

@@ -1,7 +1,7 @@
 //! One value for all rows, products with a summand, and sums down a batch.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Error, Kernels};
+use gpuint::{DynBatch, Error, Shape};
 use num_traits::Zero;
 
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second};
@@ -15,19 +15,19 @@ struct Values;
 impl Check for Values {
     const NAME: &str = "one value for all rows";
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, T::SHAPE);
-        for (part, device, rows) in setting.parts::<T>(SUMS, count) {
-            let what = |name| Context::new::<T>(name, device);
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, shape);
+        for (part, device, rows) in setting.parts(shape, SUMS, count) {
+            let what = |name| Context::new(shape, name, device);
             tally.attempt(&what("one value"), rows.len(), |tally| {
-                let a = Batch::<T>::from_biguints(device, &first(&rows))?;
+                let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
                 let value = &rows[part * 5 % rows.len()].b;
                 let sums: Vec<_> =
-                    rows.iter().map(|row| oracle::add(&row.a, value, T::BITS).0).collect();
+                    rows.iter().map(|row| oracle::add(&row.a, value, shape.bits).0).collect();
                 let got = a.wrapping_add_all(value)?.to_biguints()?;
                 tally.values(&what("wrapping_add_all"), &rows, &got, &sums);
                 let differences: Vec<_> =
-                    rows.iter().map(|row| oracle::sub(&row.a, value, T::BITS).0).collect();
+                    rows.iter().map(|row| oracle::sub(&row.a, value, shape.bits).0).collect();
                 let got = a.wrapping_sub_all(value)?.to_biguints()?;
                 tally.values(&what("wrapping_sub_all"), &rows, &got, &differences);
                 let order: Vec<_> = rows.iter().map(|row| oracle::cmp(&row.a, value)).collect();
@@ -38,15 +38,16 @@ impl Check for Values {
                 let equal: Vec<_> = order.iter().map(|order| order.is_eq()).collect();
                 let got = a.eq_mask_all(value)?.to_bools()?;
                 tally.values(&what("eq_mask_all"), &rows, &got, &equal);
-                let wide = Error::TooWide { row: 0, bits: T::BITS as u64 + 1, width: T::BITS };
-                let error = a.cmp_all(&power(T::BITS)).err();
+                let wide =
+                    Error::TooWide { row: 0, bits: shape.bits as u64 + 1, width: shape.bits };
+                let error = a.cmp_all(&power(shape.bits)).err();
                 tally.row(error == Some(wide), || format!("{}: {error:?}", what("cmp_all")));
 
                 for length in [0, 1, 2, 3, rows.len()] {
                     let length = length.min(rows.len());
                     let expected = rows[..length]
                         .iter()
-                        .fold(BigUint::zero(), |sum, row| oracle::add(&sum, &row.a, T::BITS).0);
+                        .fold(BigUint::zero(), |sum, row| oracle::add(&sum, &row.a, shape.bits).0);
                     let sum = a.slice(0..length)?.wrapping_sum()?;
                     tally.row(sum == expected, || {
                         format!("{}: {length} rows: {sum:#x}", what("wrapping_sum"))
@@ -64,23 +65,23 @@ impl Check for Products {
     const NAME: &str = "products by one value, with a summand";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, T::SHAPE).div_ceil(4);
-        for (part, device, rows) in setting.parts::<T>(SUMS, count) {
-            let what = |name| Context::new::<T>(name, device);
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, shape).div_ceil(4);
+        for (part, device, rows) in setting.parts(shape, SUMS, count) {
+            let what = |name| Context::new(shape, name, device);
             tally.attempt(&what("products"), rows.len(), |tally| {
-                let a = Batch::<T>::from_biguints(device, &first(&rows))?;
-                let b = Batch::from_biguints(device, &second(&rows))?;
+                let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
+                let b = DynBatch::from_biguints(device, shape, &second(&rows))?;
                 let value = &rows[part * 5 % rows.len()].b;
                 let products: Vec<_> =
-                    rows.iter().map(|row| oracle::mul(&row.a, value, T::BITS).0).collect();
+                    rows.iter().map(|row| oracle::mul(&row.a, value, shape.bits).0).collect();
                 let got = a.wrapping_mul_all(value)?.to_biguints()?;
                 tally.values(&what("wrapping_mul_all"), &rows, &got, &products);
                 let sums: Vec<_> = rows
                     .iter()
                     .map(|row| {
-                        let product = oracle::mul(&row.a, &row.b, T::BITS).0;
-                        oracle::add(&product, &row.a, T::BITS).0
+                        let product = oracle::mul(&row.a, &row.b, shape.bits).0;
+                        oracle::add(&product, &row.a, shape.bits).0
                     })
                     .collect();
                 let got = a.mul_add(&b, &a)?.to_biguints()?;

@@ -2,8 +2,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Algorithm, Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Fft, Karatsuba,
-    Kernels, Mask, Op, Product, Result, ShiftedInverse, TensorCore, is_offered,
+    Algorithm, BackendKind, Device, DynBatch, Mask, Op, Product, Result, Shape, Strategy,
+    is_offered,
 };
 use num_traits::Zero;
 
@@ -18,22 +18,23 @@ const ROWS: Rows = Rows { threads: 480_000, least: 90 };
 pub(crate) type Expected = [(BigUint, BigUint, bool)];
 
 /// What the masked division must say of each row.
-pub(crate) fn expected<T: Kernels>(rows: &[Row]) -> Box<Expected> {
-    rows.iter().map(|row| oracle::div_rem_masked(&row.a, &row.b, T::BITS)).collect()
+pub(crate) fn expected(shape: Shape, rows: &[Row]) -> Box<Expected> {
+    rows.iter().map(|row| oracle::div_rem_masked(&row.a, &row.b, shape.bits)).collect()
 }
 
 /// Divides rows by one strategy and checks both the values and their definition.
-pub(crate) fn divide<T: Kernels, S: Division<T>>(
-    strategy: &str,
+pub(crate) fn divide(
+    shape: Shape,
+    by: Strategy,
     device: &Device,
     rows: &[Row],
     expected: &Expected,
     tally: &mut Tally,
 ) {
-    let what = format!("div_rem by {strategy}");
-    let what = Context::new::<T>(&what, device);
+    let what = format!("div_rem by {by:?}");
+    let what = Context::new(shape, &what, device);
     tally.attempt(&what, rows.len(), |tally| {
-        let (q, r, zero) = results::<T, S>(device, rows)?;
+        let (q, r, zero) = results(shape, by, device, rows)?;
         let (q, r) = (q.to_biguints()?, r.to_biguints()?);
         let zero = zero.to_bools()?;
         for (index, row) in rows.iter().enumerate() {
@@ -50,16 +51,18 @@ pub(crate) fn divide<T: Kernels, S: Division<T>>(
 }
 
 /// Results in memory that held other values before.
-fn results<T: Kernels, S: Division<T>>(
+fn results(
+    shape: Shape,
+    by: Strategy,
     device: &Device,
     rows: &[Row],
-) -> Result<(Batch<T>, Batch<T>, Mask)> {
-    let u = Batch::<T>::from_biguints(device, &first(rows))?;
-    let v = Batch::from_biguints(device, &second(rows))?;
-    let mut q = Batch::splat(device, &ones(T::BITS), rows.len())?;
+) -> Result<(DynBatch, DynBatch, Mask)> {
+    let u = DynBatch::from_biguints(device, shape, &first(rows))?;
+    let v = DynBatch::from_biguints(device, shape, &second(rows))?;
+    let mut q = DynBatch::splat(device, shape, &ones(shape.bits), rows.len())?;
     let mut r = q.try_clone()?;
     let mut zero = q.eq_mask(&r)?;
-    u.div_rem_masked_with_into::<S>(&v, &mut q, &mut r, &mut zero)?;
+    u.using(by).div_rem_masked_into(&v, &mut q, &mut r, &mut zero)?;
     Ok((q, r, zero))
 }
 
@@ -69,23 +72,31 @@ impl Check for Structured {
     const NAME: &str = "div_rem";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, T::SHAPE);
-        for (part, device, rows) in setting.parts::<T>(DIVISIONS, count) {
-            let expected = expected::<T>(&rows);
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, shape);
+        for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
+            let expected = expected(shape, &rows);
             // The cpu backend divides in one way only, and Auto is one of the others.
             let (auto, named) = match setting.backend {
                 BackendKind::Cpu => (true, part == 0),
                 // Wide rows have their own kernel for it.
-                _ => (part % 4 == 0 || T::BITS >= 32768, true),
+                _ => (part % 4 == 0 || shape.bits >= 32768, true),
             };
             if auto {
-                divide::<T, Auto>("Auto", device, &rows, &expected, tally);
+                divide(shape, Strategy::Auto, device, &rows, &expected, tally);
             }
             if named {
-                divide::<T, Blocked<Classical>>("Blocked", device, &rows, &expected, tally);
-                divide::<T, ShiftedInverse<Classical>>(
-                    "ShiftedInverse",
+                divide(
+                    shape,
+                    Strategy::Blocked(Some(Product::Classical)),
+                    device,
+                    &rows,
+                    &expected,
+                    tally,
+                );
+                divide(
+                    shape,
+                    Strategy::ShiftedInverse(Some(Product::Classical)),
                     device,
                     &rows,
                     &expected,
@@ -93,20 +104,33 @@ impl Check for Structured {
                 );
             }
             if setting.backend != BackendKind::Cpu {
-                divide::<T, ShiftedInverse<Karatsuba>>(
-                    "ShiftedInverse<Karatsuba>",
+                divide(
+                    shape,
+                    Strategy::ShiftedInverse(Some(Product::Karatsuba)),
                     device,
                     &rows,
                     &expected,
                     tally,
                 );
-                if T::BITS >= 16384 && part % 4 == 1 {
-                    let name = "ShiftedInverse<TensorCore>";
-                    divide::<T, ShiftedInverse<TensorCore>>(name, device, &rows, &expected, tally);
+                if shape.bits >= 16384 && part % 4 == 1 {
+                    divide(
+                        shape,
+                        Strategy::ShiftedInverse(Some(Product::TensorCore)),
+                        device,
+                        &rows,
+                        &expected,
+                        tally,
+                    );
                 }
                 if part % 4 == 0 {
-                    let name = "Blocked<Karatsuba>";
-                    divide::<T, Blocked<Karatsuba>>(name, device, &rows, &expected, tally);
+                    divide(
+                        shape,
+                        Strategy::Blocked(Some(Product::Karatsuba)),
+                        device,
+                        &rows,
+                        &expected,
+                        tally,
+                    );
                 }
             }
         }
@@ -119,14 +143,20 @@ struct ByTransforms;
 impl Check for ByTransforms {
     const NAME: &str = "div_rem by Blocked<Fft>";
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let by_fft = Algorithm::Blocked(Product::Fft);
         // Elsewhere another algorithm takes its place.
-        let is_own =
-            is_offered(Op::DivRem, by_fft, T::SHAPE) && setting.backend != BackendKind::Cpu;
-        let count = if is_own { setting.count(ROWS, T::SHAPE) } else { 4 };
-        for (_, device, rows) in setting.parts::<T>(DIVISIONS, count) {
-            divide::<T, Blocked<Fft>>("Blocked<Fft>", device, &rows, &expected::<T>(&rows), tally);
+        let is_own = is_offered(Op::DivRem, by_fft, shape) && setting.backend != BackendKind::Cpu;
+        let count = if is_own { setting.count(ROWS, shape) } else { 4 };
+        for (_, device, rows) in setting.parts(shape, DIVISIONS, count) {
+            divide(
+                shape,
+                Strategy::Blocked(Some(Product::Fft)),
+                device,
+                &rows,
+                &expected(shape, &rows),
+                tally,
+            );
         }
     }
 }

@@ -2,9 +2,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Algorithm, Batch, Classical, Device, Divisor, Error, Fft, Karatsuba, Kernels, Mask, Op,
-    Product, Result, ShiftedInverse, TensorCore, Widen, WideningVisitor, is_offered,
-    visit_widening,
+    Algorithm, Batch, Device, DynBatch, DynDivisor, Error, Mask, Op, Product, Result, Shape,
+    Strategy, is_offered, shapes,
 };
 use num_traits::One;
 
@@ -14,9 +13,9 @@ use crate::setting::{Check, Context, Setting, Tally, on_every_backend};
 type Outcome = (&'static str, Option<Error>);
 
 /// Every call that takes a second batch, with an operand that does not go with the first.
-fn operands<T: Kernels>(a: &Batch<T>, b: &Batch<T>) -> Vec<Outcome> {
-    let good = &Divisor::new(a).expect("no row is zero");
-    let divisor = &Divisor::new(b).expect("no row is zero");
+fn operands(a: &DynBatch, b: &DynBatch) -> Vec<Outcome> {
+    let good = &DynDivisor::of_rows(a).expect("no row is zero");
+    let divisor = &DynDivisor::of_rows(b).expect("no row is zero");
     vec![
         ("wrapping_add", a.wrapping_add(b).err()),
         ("overflowing_add", a.overflowing_add(b).err()),
@@ -53,14 +52,14 @@ fn operands<T: Kernels>(a: &Batch<T>, b: &Batch<T>) -> Vec<Outcome> {
 }
 
 /// Every call that writes to a batch or a mask, with one that does not go with the operands.
-fn outputs<T: Kernels>(
-    a: &Batch<T>,
-    good: &mut Batch<T>,
-    bad: &mut Batch<T>,
+fn outputs(
+    a: &DynBatch,
+    good: &mut DynBatch,
+    bad: &mut DynBatch,
     mask: &mut Mask,
     bad_mask: &mut Mask,
 ) -> Vec<Outcome> {
-    let divisor = &Divisor::new(a).expect("no row is zero");
+    let divisor = &DynDivisor::of_rows(a).expect("no row is zero");
     vec![
         ("wrapping_add_into", a.wrapping_add_into(a, bad).err()),
         ("overflowing_add_into", a.overflowing_add_into(a, bad, mask).err()),
@@ -87,8 +86,8 @@ fn outputs<T: Kernels>(
         ("pow_mod_into", a.pow_mod_into(a, divisor, bad).err()),
         ("pow_mod_all_into", a.pow_mod_all_into(&BigUint::one(), divisor, bad).err()),
         ("div_rem_digit_into", {
-            let mut remainders = vec![T::Digit::one(); a.len()];
-            a.div_rem_digit_into(T::Digit::one(), bad, &mut remainders).err()
+            let mut remainders = vec![1; a.len()];
+            a.div_rem_digit_into(1, bad, &mut remainders).err()
         }),
         ("shl_into", a.shl_into(1, bad).err()),
         ("shr_into", a.shr_into(1, bad).err()),
@@ -99,7 +98,8 @@ fn outputs<T: Kernels>(
         ("lt_mask_into", a.lt_mask_into(a, bad_mask).err()),
         ("is_zero_mask_into", a.is_zero_mask_into(bad_mask).err()),
         ("div_rem_masked_into, mask", {
-            let mut other = Batch::zeros(a.device(), a.len()).expect("rows fit in memory");
+            let mut other =
+                DynBatch::zeros(a.device(), a.shape(), a.len()).expect("rows fit in memory");
             a.div_rem_masked_into(a, good, &mut other, bad_mask).err()
         }),
     ]
@@ -111,15 +111,15 @@ impl Check for Mismatches {
     const NAME: &str = "mismatched operands";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {
-            let what = Context::new::<T>("mismatched operands", device);
-            tally.attempt(&what, 1, |tally| mismatches::<T>(device, &what, tally));
+            let what = Context::new(shape, "mismatched operands", device);
+            tally.attempt(&what, 1, |tally| mismatches(shape, device, &what, tally));
         }
     }
 }
 
-fn mismatches<T: Kernels>(device: &Device, what: &Context<'_>, tally: &mut Tally) -> Result<()> {
+fn mismatches(shape: Shape, device: &Device, what: &Context<'_>, tally: &mut Tally) -> Result<()> {
     let mut expect = |outcomes: Vec<Outcome>, expected: &Error| {
         for (call, error) in outcomes {
             tally.row(error.as_ref() == Some(expected), || {
@@ -128,12 +128,12 @@ fn mismatches<T: Kernels>(device: &Device, what: &Context<'_>, tally: &mut Tally
         }
     };
     let one = BigUint::one();
-    let a = Batch::<T>::splat(device, &one, 3)?;
-    let mut good = Batch::<T>::splat(device, &one, 3)?;
+    let a = DynBatch::splat(device, shape, &one, 3)?;
+    let mut good = DynBatch::splat(device, shape, &one, 3)?;
     let mut mask = Mask::none(device, 3)?;
 
     for rows in [0, 2, 4] {
-        let mut other = Batch::<T>::splat(device, &one, rows)?;
+        let mut other = DynBatch::splat(device, shape, &one, rows)?;
         let mut other_mask = Mask::none(device, rows)?;
         let error = Error::LengthMismatch { left: 3, right: rows };
         expect(operands(&a, &other), &error);
@@ -142,18 +142,19 @@ fn mismatches<T: Kernels>(device: &Device, what: &Context<'_>, tally: &mut Tally
         let mut lengths = vec![0; rows];
         expect(vec![("cmp_into", a.cmp_into(&a, &mut order).err())], &error);
         expect(vec![("bit_lengths_into", a.bit_lengths_into(&mut lengths).err())], &error);
-        let (two, mut remainders) =
-            (T::Digit::one() + T::Digit::one(), vec![T::Digit::one(); rows]);
-        expect(vec![("rem_digit_into", a.rem_digit_into(two, &mut remainders).err())], &error);
+        let (two, mut remainders) = (2, vec![1; rows]);
+        expect(
+            vec![("rem_digit_into", a.div_rem_digit_into(two, &mut good, &mut remainders).err())],
+            &error,
+        );
         let error_of_digits = a.div_rem_digit_into(two, &mut good, &mut remainders).err();
         expect(vec![("div_rem_digit_into, remainders", error_of_digits)], &error);
-        let widening = visit_widening(T::SHAPE, WideMismatch { device, rows }).transpose()?;
-        expect(widening.unwrap_or_default(), &error);
+        expect(wide_mismatches(shape, device, rows)?, &error);
     }
 
     // A device of its own, also where it is of the same kind.
     let elsewhere = Device::simt_with(gpuint::SimtOptions::default());
-    let mut other = Batch::<T>::splat(&elsewhere, &one, 3)?;
+    let mut other = DynBatch::splat(&elsewhere, shape, &one, 3)?;
     let mut other_mask = Mask::none(&elsewhere, 3)?;
     expect(operands(&a, &other), &Error::DeviceMismatch);
     let outcomes = outputs(&a, &mut good, &mut other, &mut mask, &mut other_mask);
@@ -165,22 +166,19 @@ fn mismatches<T: Kernels>(device: &Device, what: &Context<'_>, tally: &mut Tally
     Ok(())
 }
 
-struct WideMismatch<'a> {
-    device: &'a Device,
-    rows: usize,
-}
-
-impl WideningVisitor for WideMismatch<'_> {
-    type Output = Result<Vec<Outcome>>;
-    fn visit<T: Widen>(self) -> Self::Output {
-        let a = Batch::<T>::zeros(self.device, 3)?;
-        let b = Batch::<T>::zeros(self.device, self.rows)?;
-        let mut out = Batch::<T::Wide>::zeros(self.device, self.rows)?;
-        Ok(vec![
-            ("widening_mul", a.widening_mul(&b).err()),
-            ("widening_mul_into", a.widening_mul_into(&a, &mut out).err()),
-        ])
+/// Widening products of operands and outputs that do not go together.
+fn wide_mismatches(shape: Shape, device: &Device, rows: usize) -> Result<Vec<Outcome>> {
+    let a = DynBatch::zeros(device, shape, 3)?;
+    let b = DynBatch::zeros(device, shape, rows)?;
+    let wide = Shape { bits: 2 * shape.bits, ..shape };
+    if !shapes().contains(&wide) {
+        return Ok(Vec::new());
     }
+    let mut out = DynBatch::zeros(device, wide, rows)?;
+    Ok(vec![
+        ("widening_mul", a.widening_mul(&b).err()),
+        ("widening_mul_into", a.widening_mul_into(&a, &mut out).err()),
+    ])
 }
 
 struct TooLarge;
@@ -188,14 +186,14 @@ struct TooLarge;
 impl Check for TooLarge {
     const NAME: &str = "batches that no memory holds";
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {
-            let what = Context::new::<T>("a batch that no memory holds", device);
+            let what = Context::new(shape, "a batch that no memory holds", device);
             // More than an address space, more than 2^64 bytes.
-            for rows in [(1usize << 50).div_ceil(T::BITS / 8), usize::MAX / 8, usize::MAX] {
+            for rows in [(1usize << 50).div_ceil(shape.bits / 8), usize::MAX / 8, usize::MAX] {
                 for error in [
-                    Batch::<T>::zeros(device, rows).err(),
-                    Batch::<T>::splat(device, &BigUint::one(), rows).err(),
+                    DynBatch::zeros(device, shape, rows).err(),
+                    DynBatch::splat(device, shape, &BigUint::one(), rows).err(),
                 ] {
                     let right =
                         matches!(error, Some(Error::OutOfMemory { bytes }) if bytes >= 1 << 50);
@@ -214,25 +212,40 @@ struct NotOffered;
 impl Check for NotOffered {
     const NAME: &str = "what a shape does not have";
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let device = &setting.devices()[0];
-        let what = Context::new::<T>("what a shape does not have", device);
+        let what = Context::new(shape, "what a shape does not have", device);
         tally.attempt(&what, 1, |tally| {
-            let a = Batch::<T>::splat(device, &BigUint::from(3u32), 2)?;
+            let a = DynBatch::splat(device, shape, &BigUint::from(3u32), 2)?;
             let product = a.wrapping_mul(&a)?;
             let right = product.row(1)? == BigUint::from(9u32);
             tally.row(right, || format!("{what}: a product by default"));
-            if is_offered(Op::MulLo, Algorithm::By(Product::Classical), T::SHAPE) {
+            if is_offered(Op::MulLo, Algorithm::By(Product::Classical), shape) {
                 return Ok(());
             }
             for (call, error) in [
-                ("wrapping_mul_with", a.wrapping_mul_with::<Classical>(&a).err()),
-                ("wrapping_square_with", a.wrapping_square_with::<Karatsuba>().err()),
-                ("mul_lo_hi_with", a.mul_lo_hi_with::<TensorCore>(&a).err()),
-                ("wrapping_mul_with", a.wrapping_mul_with::<Fft>(&a).err()),
-                ("div_rem_with", a.div_rem_with::<ShiftedInverse<Classical>>(&a).err()),
+                (
+                    "wrapping_mul_with",
+                    a.using(Strategy::Product(Product::Classical)).wrapping_mul(&a).err(),
+                ),
+                (
+                    "wrapping_square_with",
+                    a.using(Strategy::Product(Product::Karatsuba)).wrapping_square().err(),
+                ),
+                (
+                    "mul_lo_hi_with",
+                    a.using(Strategy::Product(Product::TensorCore)).mul_lo_hi(&a).err(),
+                ),
+                (
+                    "wrapping_mul_with",
+                    a.using(Strategy::Product(Product::Fft)).wrapping_mul(&a).err(),
+                ),
+                (
+                    "div_rem_with",
+                    a.using(Strategy::ShiftedInverse(Some(Product::Classical))).div_rem(&a).err(),
+                ),
                 ("shifted_inverse", a.shifted_inverse(1).err()),
-                ("Divisor::new", Divisor::new(&a).err()),
+                ("Divisor::new", DynDivisor::of_rows(&a).err()),
             ] {
                 let right = matches!(error, Some(Error::KernelMissing { .. }));
                 tally.row(right, || format!("{what}: {call}: {error:?}"));

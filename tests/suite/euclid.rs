@@ -1,7 +1,7 @@
 //! Greatest common divisors, inverses and symbols.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Kernels};
+use gpuint::{DynBatch, Shape};
 
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, zip};
 use gpuint_testkit::operands::{EUCLID, ones};
@@ -15,14 +15,14 @@ impl Check for Structured {
     const NAME: &str = "gcd, inverse_mod, jacobi";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, T::SHAPE);
-        for (_, device, rows) in setting.parts::<T>(EUCLID, count) {
-            let what = |name| Context::new::<T>(name, device);
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, shape);
+        for (_, device, rows) in setting.parts(shape, EUCLID, count) {
+            let what = |name| Context::new(shape, name, device);
             tally.attempt(&what("gcd"), rows.len(), |tally| {
-                let a = Batch::<T>::from_biguints(device, &first(&rows))?;
-                let b = Batch::from_biguints(device, &second(&rows))?;
-                let mut out = Batch::splat(device, &ones(T::BITS), rows.len())?;
+                let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
+                let b = DynBatch::from_biguints(device, shape, &second(&rows))?;
+                let mut out = DynBatch::splat(device, shape, &ones(shape.bits), rows.len())?;
                 a.gcd_into(&b, &mut out)?;
                 let expected: Vec<_> = rows.iter().map(|row| oracle::gcd(&row.a, &row.b)).collect();
                 tally.values(&what("gcd"), &rows, &out.to_biguints()?, &expected);
@@ -49,8 +49,8 @@ impl Check for Structured {
                     .iter()
                     .map(|row| {
                         let lcm = oracle::lcm(&row.a, &row.b);
-                        let wraps = lcm.bits() > T::BITS as u64;
-                        (oracle::shl(&lcm, 0, T::BITS), wraps)
+                        let wraps = lcm.bits() > shape.bits as u64;
+                        (oracle::shl(&lcm, 0, shape.bits), wraps)
                     })
                     .collect();
                 let got = zip(lcm.to_biguints()?, wrapped.to_bools()?);

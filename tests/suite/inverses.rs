@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{
-    Auto, BackendKind, Batch, Classical, Device, Error, Karatsuba, Kernels, Mult, TensorCore,
-};
+use gpuint::{BackendKind, Device, DynBatch, Error, Product, Result, Shape, Strategy};
 use num_traits::{One, Zero};
 
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, seed};
@@ -17,27 +15,27 @@ use gpuint_testkit::random::Random;
 const ROWS: Rows = Rows { threads: 100_000, least: 60 };
 
 /// Exponents whose inverses are kept by some divisor: all of them where there are few digits.
-fn exponents<T: Kernels>() -> BTreeSet<usize> {
-    if T::DIGITS <= 32 {
-        return (0..2 * T::DIGITS).collect();
+fn exponents(shape: Shape) -> BTreeSet<usize> {
+    if shape.digits() <= 32 {
+        return (0..2 * shape.digits()).collect();
     }
-    let half = T::DIGITS / 2;
+    let half = shape.digits() / 2;
     let mut exponents: BTreeSet<usize> =
-        [0, 1, 2, 3, half - 1, half, T::DIGITS - 1, T::DIGITS, T::DIGITS + 1].into();
-    exponents.extend([T::DIGITS + half, 2 * T::DIGITS - 2, 2 * T::DIGITS - 1]);
+        [0, 1, 2, 3, half - 1, half, shape.digits() - 1, shape.digits(), shape.digits() + 1].into();
+    exponents.extend([shape.digits() + half, 2 * shape.digits() - 2, 2 * shape.digits() - 1]);
     let mut random = Random::new(seed());
-    exponents.extend((0..8).map(|_| random.below(2 * T::DIGITS)));
+    exponents.extend((0..8).map(|_| random.below(2 * shape.digits())));
     exponents
 }
 
 /// What the inverse of one row alone would be.
-fn single<T: Kernels>(v: &BigUint, h: usize) -> Result<BigUint, Error> {
+fn single(shape: Shape, v: &BigUint, h: usize) -> Result<BigUint, Error> {
     if v.is_zero() {
         return Err(Error::DivisionByZero { row: 0 });
     }
-    let inverse = oracle::inverse(v, h * T::DIGIT_BITS);
+    let inverse = oracle::inverse(v, h * shape.digit.bits());
     match inverse.bits() {
-        bits if bits > T::BITS as u64 => Err(Error::TooWide { row: 0, bits, width: T::BITS }),
+        bits if bits > shape.bits as u64 => Err(Error::TooWide { row: 0, bits, width: shape.bits }),
         _ => Ok(inverse),
     }
 }
@@ -55,20 +53,20 @@ impl Check for Structured {
     const NAME: &str = "shifted_inverse";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let exponents = exponents::<T>();
-        let count = setting.count(ROWS, T::SHAPE).div_ceil(exponents.len()).max(3);
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let exponents = exponents(shape);
+        let count = setting.count(ROWS, shape).div_ceil(exponents.len()).max(3);
         for (turn, &h) in exponents.iter().enumerate() {
             let device = &setting.devices()[turn % setting.devices().len()];
             let list = (0..count).map(|row| turn * count + row);
-            let mut rows = rows(seed(), INVERSES, T::SHAPE.into(), list);
+            let mut rows = rows(seed(), INVERSES, shape.into(), list);
             for row in &mut rows {
                 // Divisors that are too small are moved up: their inverses are too wide.
                 let missing =
-                    (h * T::DIGIT_BITS + 1).saturating_sub(T::BITS + row.a.bits() as usize);
-                row.a <<= missing.min(T::BITS - row.a.bits() as usize);
+                    (h * shape.digit.bits() + 1).saturating_sub(shape.bits + row.a.bits() as usize);
+                row.a <<= missing.min(shape.bits - row.a.bits() as usize);
             }
-            let results: Vec<_> = rows.iter().map(|row| single::<T>(&row.a, h)).collect();
+            let results: Vec<_> = rows.iter().map(|row| single(shape, &row.a, h)).collect();
             let good: Vec<Row> = rows
                 .iter()
                 .zip(&results)
@@ -76,36 +74,61 @@ impl Check for Structured {
                 .map(|pair| pair.0.clone())
                 .collect();
             let expected: Vec<_> = results.iter().flatten().cloned().collect();
-            inverses::<T, Classical>("Classical", device, h, &good, &expected, tally);
+            inverses(
+                shape,
+                Strategy::Product(Product::Classical),
+                device,
+                h,
+                &good,
+                &expected,
+                tally,
+            );
             if setting.backend != BackendKind::Cpu && turn % 4 == 2 {
-                inverses::<T, Karatsuba>("Karatsuba", device, h, &good, &expected, tally);
+                inverses(
+                    shape,
+                    Strategy::Product(Product::Karatsuba),
+                    device,
+                    h,
+                    &good,
+                    &expected,
+                    tally,
+                );
             }
-            if setting.backend != BackendKind::Cpu && T::BITS >= 16384 && turn % 4 == 1 {
-                inverses::<T, TensorCore>("TensorCore", device, h, &good, &expected, tally);
+            if setting.backend != BackendKind::Cpu && shape.bits >= 16384 && turn % 4 == 1 {
+                inverses(
+                    shape,
+                    Strategy::Product(Product::TensorCore),
+                    device,
+                    h,
+                    &good,
+                    &expected,
+                    tally,
+                );
             }
             if setting.backend != BackendKind::Cpu && turn % 4 == 0 {
-                inverses::<T, Auto>("Auto", device, h, &good, &expected, tally);
+                inverses(shape, Strategy::Auto, device, h, &good, &expected, tally);
             }
-            failures::<T>(device, h, &good, tally);
+            failures(shape, device, h, &good, tally);
         }
     }
 }
 
-fn inverses<T: Kernels, M: Mult<T>>(
-    strategy: &str,
+fn inverses(
+    shape: Shape,
+    by: Strategy,
     device: &Device,
     h: usize,
     rows: &[Row],
     expected: &[BigUint],
     tally: &mut Tally,
 ) {
-    let what = format!("shifted_inverse({h}) by {strategy}");
-    let what = Context::new::<T>(&what, device);
-    let numerator = power(h * T::DIGIT_BITS);
+    let what = format!("shifted_inverse({h}) by {by:?}");
+    let what = Context::new(shape, &what, device);
+    let numerator = power(h * shape.digit.bits());
     tally.attempt(&what, rows.len(), |tally| {
-        let v = Batch::<T>::from_biguints(device, &first(rows))?;
-        let mut out = Batch::splat(device, &ones(T::BITS), rows.len())?;
-        v.shifted_inverse_with_into::<M>(h, &mut out)?;
+        let v = DynBatch::from_biguints(device, shape, &first(rows))?;
+        let mut out = DynBatch::splat(device, shape, &ones(shape.bits), rows.len())?;
+        v.using(by).shifted_inverse_into(h, &mut out)?;
         let got = out.to_biguints()?;
         tally.values(&what, rows, &got, expected);
         for (row, w) in rows.iter().zip(&got) {
@@ -118,12 +141,13 @@ fn inverses<T: Kernels, M: Mult<T>>(
 }
 
 /// Rows without an inverse among the others: the error is the one of the lowest.
-fn failures<T: Kernels>(device: &Device, h: usize, good: &[Row], tally: &mut Tally) {
+fn failures(shape: Shape, device: &Device, h: usize, good: &[Row], tally: &mut Tally) {
     let what = format!("shifted_inverse({h}) where it fails");
-    let what = Context::new::<T>(&what, device);
-    let bad = [BigUint::zero(), BigUint::one(), power(T::DIGIT_BITS), power(T::BITS / 2) + 1u32];
+    let what = Context::new(shape, &what, device);
+    let bad =
+        [BigUint::zero(), BigUint::one(), power(shape.digit.bits()), power(shape.bits / 2) + 1u32];
     let bad: Vec<_> =
-        bad.iter().filter_map(|v| Some((v.clone(), single::<T>(v, h).err()?))).collect();
+        bad.iter().filter_map(|v| Some((v.clone(), single(shape, v, h).err()?))).collect();
     for (index, (v, error)) in bad.iter().enumerate() {
         tally.attempt(&what, 1, |tally| {
             let mut values: Vec<_> =
@@ -131,7 +155,7 @@ fn failures<T: Kernels>(device: &Device, h: usize, good: &[Row], tally: &mut Tal
             let row = values.len();
             values.push(v.clone());
             values.extend(bad.iter().map(|(v, _)| v.clone()));
-            let got = Batch::<T>::from_biguints(device, &values)?.shifted_inverse(h).err();
+            let got = DynBatch::from_biguints(device, shape, &values)?.shifted_inverse(h).err();
             let expected = Some(at_row(error, row));
             tally.row(got == expected, || format!("{what}: {got:?}, expected {expected:?}"));
             Ok(())
@@ -145,17 +169,17 @@ impl Check for Impossible {
     const NAME: &str = "shifted_inverse beyond the width";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {
-            let what = Context::new::<T>("shifted_inverse", device);
+            let what = Context::new(shape, "shifted_inverse", device);
             tally.attempt(&what, 1, |tally| {
-                let v = Batch::<T>::splat(device, &ones(T::BITS), 3)?;
-                for h in [2 * T::DIGITS, 2 * T::DIGITS + 1, usize::MAX / 64, usize::MAX] {
+                let v = DynBatch::splat(device, shape, &ones(shape.bits), 3)?;
+                for h in [2 * shape.digits(), 2 * shape.digits() + 1, usize::MAX / 64, usize::MAX] {
                     let error = v.shifted_inverse(h).err();
-                    let right = matches!(&error, Some(Error::TooWide { row: 0, width, .. }) if *width == T::BITS);
+                    let right = matches!(&error, Some(Error::TooWide { row: 0, width, .. }) if *width == shape.bits);
                     tally.row(right, || format!("{what}: h = {h}: {error:?}"));
                 }
-                let none = Batch::<T>::zeros(device, 0)?;
+                let none = DynBatch::zeros(device, shape, 0)?;
                 tally.row(none.shifted_inverse(usize::MAX).is_ok(), || format!("{what}: no rows"));
                 Ok(())
             });

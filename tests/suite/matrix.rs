@@ -7,8 +7,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, BackendKind, Batch, Blocked, Classical, Device, Division, Divisor, Error, Kernels, Mask,
-    Result, ShiftedInverse, Widen, WideningVisitor, visit_widening,
+    BackendKind, Device, DynBatch, DynDivisor, Error, Mask, Product, Result, Shape, Strategy,
+    shapes,
 };
 use num_traits::{One, Zero};
 
@@ -16,59 +16,61 @@ use crate::setting::{Check, Context, Setting, Tally, first, on_every_backend, se
 use gpuint_testkit::operands::{DIVISIONS, Family, PRODUCTS, Row, SUMS, ones, rows};
 use gpuint_testkit::oracle;
 
+const BLOCKED: Strategy = Strategy::Blocked(Some(Product::Classical));
+const INVERSE: Strategy = Strategy::ShiftedInverse(Some(Product::Classical));
+
 /// A form of an operation on two batches.
-type Form<T> = (&'static str, fn(&Batch<T>, &Batch<T>) -> Result<Batch<T>>);
+type Form = (&'static str, fn(&DynBatch, &DynBatch) -> Result<DynBatch>);
 /// A form of an operation that says yes or no to a row.
-type Test<T> = (&'static str, fn(&Batch<T>, &Batch<T>) -> Result<Mask>);
+type Test = (&'static str, fn(&DynBatch, &DynBatch) -> Result<Mask>);
 
 /// Writes into memory that held other values.
-fn into<T: Kernels>(
-    a: &Batch<T>,
-    write: impl FnOnce(&mut Batch<T>) -> Result<()>,
-) -> Result<Batch<T>> {
-    let mut out = Batch::splat(a.device(), &ones(T::BITS), a.len())?;
+fn into(a: &DynBatch, write: impl FnOnce(&mut DynBatch) -> Result<()>) -> Result<DynBatch> {
+    let mut out = DynBatch::splat(a.device(), a.shape(), &ones(a.shape().bits), a.len())?;
     write(&mut out)?;
     Ok(out)
 }
 
 /// Writes the one or the other result into memory that held other values.
-fn into_two<T: Kernels>(
-    a: &Batch<T>,
-    write: impl FnOnce(&mut Batch<T>, &mut Batch<T>) -> Result<()>,
-) -> Result<(Batch<T>, Batch<T>)> {
-    let mut first = Batch::splat(a.device(), &ones(T::BITS), a.len())?;
+fn into_two(
+    a: &DynBatch,
+    write: impl FnOnce(&mut DynBatch, &mut DynBatch) -> Result<()>,
+) -> Result<(DynBatch, DynBatch)> {
+    let mut first = DynBatch::splat(a.device(), a.shape(), &ones(a.shape().bits), a.len())?;
     let second = into(a, |second| write(&mut first, second))?;
     Ok((first, second))
 }
 
 /// Writes into a mask that had all bits set.
-fn into_mask<T: Kernels>(
-    a: &Batch<T>,
-    write: impl FnOnce(&mut Mask) -> Result<()>,
-) -> Result<Mask> {
+fn into_mask(a: &DynBatch, write: impl FnOnce(&mut Mask) -> Result<()>) -> Result<Mask> {
     let mut mask = a.eq_mask(a)?;
     write(&mut mask)?;
     Ok(mask)
 }
 
 /// An assigning form.
-fn assigned<T: Kernels>(a: &Batch<T>, assign: impl FnOnce(&mut Batch<T>)) -> Result<Batch<T>> {
+fn assigned(a: &DynBatch, assign: impl FnOnce(&mut DynBatch)) -> Result<DynBatch> {
     let mut a = a.try_clone()?;
     assign(&mut a);
     Ok(a)
 }
 
-fn add<T: Kernels>() -> Vec<Form<T>> {
+fn add() -> Vec<Form> {
     vec![
         ("wrapping_add", |a, b| a.wrapping_add(b)),
         ("wrapping_add_into", |a, b| into(a, |out| a.wrapping_add_into(b, out))),
         ("overflowing_add", |a, b| Ok(a.overflowing_add(b)?.0)),
         ("a + b", |a, b| Ok(a + b)),
         ("a += b", |a, b| assigned(a, |a| *a += b)),
+        ("wrapping_add_assign", |a, b| {
+            let mut sum = a.try_clone()?;
+            sum.wrapping_add_assign(b)?;
+            Ok(sum)
+        }),
     ]
 }
 
-fn sub<T: Kernels>() -> Vec<Form<T>> {
+fn sub() -> Vec<Form> {
     vec![
         ("wrapping_sub", |a, b| a.wrapping_sub(b)),
         ("wrapping_sub_into", |a, b| into(a, |out| a.wrapping_sub_into(b, out))),
@@ -78,36 +80,42 @@ fn sub<T: Kernels>() -> Vec<Form<T>> {
     ]
 }
 
-fn low_product<T: Kernels>() -> Vec<Form<T>> {
+fn low_product() -> Vec<Form> {
     vec![
         ("wrapping_mul", |a, b| a.wrapping_mul(b)),
         ("wrapping_mul_into", |a, b| into(a, |out| a.wrapping_mul_into(b, out))),
-        ("wrapping_mul_with", |a, b| a.wrapping_mul_with::<Classical>(b)),
+        ("wrapping_mul_with", |a, b| {
+            a.using(Strategy::Product(Product::Classical)).wrapping_mul(b)
+        }),
         ("mul_lo_hi, low", |a, b| Ok(a.mul_lo_hi(b)?.0)),
         ("a * b", |a, b| Ok(a * b)),
         ("a *= b", |a, b| assigned(a, |a| *a *= b)),
     ]
 }
 
-fn high_product<T: Kernels>() -> Vec<Form<T>> {
+fn high_product() -> Vec<Form> {
     vec![
         ("mul_lo_hi", |a, b| Ok(a.mul_lo_hi(b)?.1)),
-        ("mul_lo_hi_with", |a, b| Ok(a.mul_lo_hi_with::<Classical>(b)?.1)),
+        ("mul_lo_hi_with", |a, b| {
+            Ok(a.using(Strategy::Product(Product::Classical)).mul_lo_hi(b)?.1)
+        }),
         ("mul_lo_hi_into", |a, b| Ok(into_two(a, |l, h| a.mul_lo_hi_into(b, l, h))?.1)),
     ]
 }
 
-fn square<T: Kernels>() -> Vec<Form<T>> {
+fn square() -> Vec<Form> {
     vec![
         ("wrapping_square", |a, _| a.wrapping_square()),
-        ("wrapping_square_with", |a, _| a.wrapping_square_with::<Classical>()),
+        ("wrapping_square_with", |a, _| {
+            a.using(Strategy::Product(Product::Classical)).wrapping_square()
+        }),
         ("wrapping_square_into", |a, _| into(a, |out| a.wrapping_square_into(out))),
         ("wrapping_mul of one batch", |a, _| a.wrapping_mul(a)),
     ]
 }
 
-fn quotient<T: Kernels>() -> Vec<Form<T>> {
-    let mut forms: Vec<Form<T>> = vec![
+fn quotient() -> Vec<Form> {
+    let mut forms: Vec<Form> = vec![
         ("div", |u, v| u.div(v)),
         ("div_into", |u, v| into(u, |q| u.div_into(v, q))),
         ("div_rem, quotient", |u, v| Ok(u.div_rem(v)?.0)),
@@ -115,30 +123,29 @@ fn quotient<T: Kernels>() -> Vec<Form<T>> {
         ("u / v", |u, v| Ok(u / v)),
         ("u /= v", |u, v| assigned(u, |u| *u /= v)),
     ];
-    forms.extend::<[Form<T>; 4]>([
-        ("div_by", |u, v| u.div_by(&Divisor::new(v)?)),
-        ("div_by_into", |u, v| into(u, |q| u.div_by_into(&Divisor::new(v)?, q))),
-        ("div_rem_by, quotient", |u, v| Ok(u.div_rem_by(&Divisor::new(v)?)?.0)),
+    forms.extend::<[Form; 4]>([
+        ("div_by", |u, v| u.div_by(&DynDivisor::of_rows(v)?)),
+        ("div_by_into", |u, v| into(u, |q| u.div_by_into(&DynDivisor::of_rows(v)?, q))),
+        ("div_rem_by, quotient", |u, v| Ok(u.div_rem_by(&DynDivisor::of_rows(v)?)?.0)),
         ("div_rem_by_into, quotient", |u, v| {
-            Ok(into_two(u, |q, r| u.div_rem_by_into(&Divisor::new(v)?, q, r))?.0)
+            Ok(into_two(u, |q, r| u.div_rem_by_into(&DynDivisor::of_rows(v)?, q, r))?.0)
         }),
     ]);
-    forms.extend(quotient_by::<T, Blocked<Classical>>());
-    forms.extend(quotient_by::<T, ShiftedInverse<Classical>>());
+    forms.extend::<[Form; 4]>([
+        ("div by Blocked", |u, v| u.using(BLOCKED).div(v)),
+        ("div by ShiftedInverse", |u, v| u.using(INVERSE).div(v)),
+        ("div_rem_into by Blocked, quotient", |u, v| {
+            Ok(into_two(u, |q, r| u.using(BLOCKED).div_rem_into(v, q, r))?.0)
+        }),
+        ("div_rem_into by ShiftedInverse, quotient", |u, v| {
+            Ok(into_two(u, |q, r| u.using(INVERSE).div_rem_into(v, q, r))?.0)
+        }),
+    ]);
     forms
 }
 
-fn quotient_by<T: Kernels, S: Division<T>>() -> [Form<T>; 2] {
-    [
-        ("div_with", |u, v| u.div_with::<S>(v)),
-        ("div_rem_with_into, quotient", |u, v| {
-            Ok(into_two(u, |q, r| u.div_rem_with_into::<S>(v, q, r))?.0)
-        }),
-    ]
-}
-
-fn remainder<T: Kernels>() -> Vec<Form<T>> {
-    let mut forms: Vec<Form<T>> = vec![
+fn remainder() -> Vec<Form> {
+    let mut forms: Vec<Form> = vec![
         ("rem", |u, v| u.rem(v)),
         ("rem_into", |u, v| into(u, |r| u.rem_into(v, r))),
         ("div_rem_into, remainder", |u, v| Ok(into_two(u, |q, r| u.div_rem_into(v, q, r))?.1)),
@@ -149,93 +156,90 @@ fn remainder<T: Kernels>() -> Vec<Form<T>> {
         ("u % v", |u, v| Ok(u % v)),
         ("u %= v", |u, v| assigned(u, |u| *u %= v)),
     ];
-    forms.extend::<[Form<T>; 4]>([
-        ("rem_by", |u, v| u.rem_by(&Divisor::new(v)?)),
-        ("rem_by_into", |u, v| into(u, |r| u.rem_by_into(&Divisor::new(v)?, r))),
-        ("div_rem_by, remainder", |u, v| Ok(u.div_rem_by(&Divisor::new(v)?)?.1)),
+    forms.extend::<[Form; 4]>([
+        ("rem_by", |u, v| u.rem_by(&DynDivisor::of_rows(v)?)),
+        ("rem_by_into", |u, v| into(u, |r| u.rem_by_into(&DynDivisor::of_rows(v)?, r))),
+        ("div_rem_by, remainder", |u, v| Ok(u.div_rem_by(&DynDivisor::of_rows(v)?)?.1)),
         ("div_rem_by_into, remainder", |u, v| {
-            Ok(into_two(u, |q, r| u.div_rem_by_into(&Divisor::new(v)?, q, r))?.1)
+            Ok(into_two(u, |q, r| u.div_rem_by_into(&DynDivisor::of_rows(v)?, q, r))?.1)
         }),
     ]);
-    forms.extend(remainder_by::<T, Blocked<Classical>>());
-    forms.extend(remainder_by::<T, ShiftedInverse<Classical>>());
+    forms.extend::<[Form; 4]>([
+        ("rem_into by Blocked", |u, v| into(u, |r| u.using(BLOCKED).rem_into(v, r))),
+        ("rem_into by ShiftedInverse", |u, v| into(u, |r| u.using(INVERSE).rem_into(v, r))),
+        ("div_rem by Blocked, remainder", |u, v| Ok(u.using(BLOCKED).div_rem(v)?.1)),
+        ("div_rem by ShiftedInverse, remainder", |u, v| Ok(u.using(INVERSE).div_rem(v)?.1)),
+    ]);
     forms
 }
 
-fn remainder_by<T: Kernels, S: Division<T>>() -> [Form<T>; 2] {
-    [
-        ("rem_with_into", |u, v| into(u, |r| u.rem_with_into::<S>(v, r))),
-        ("div_rem_with, remainder", |u, v| Ok(u.div_rem_with::<S>(v)?.1)),
-    ]
-}
-
 /// Squares modulo the second operand.
-fn square_mod<T: Kernels>() -> Vec<Form<T>> {
+fn square_mod() -> Vec<Form> {
     vec![
-        ("square_mod", |a, v| a.square_mod(&Divisor::new(v)?)),
-        ("square_mod_into", |a, v| into(a, |out| a.square_mod_into(&Divisor::new(v)?, out))),
-        ("mul_mod", |a, v| a.mul_mod(a, &Divisor::new(v)?)),
-        ("mul_mod_into", |a, v| into(a, |out| a.mul_mod_into(a, &Divisor::new(v)?, out))),
+        ("square_mod", |a, v| a.square_mod(&DynDivisor::of_rows(v)?)),
+        ("square_mod_into", |a, v| into(a, |out| a.square_mod_into(&DynDivisor::of_rows(v)?, out))),
+        ("mul_mod", |a, v| a.mul_mod(a, &DynDivisor::of_rows(v)?)),
+        ("mul_mod_into", |a, v| into(a, |out| a.mul_mod_into(a, &DynDivisor::of_rows(v)?, out))),
         ("pow_mod", |a, v| {
-            let two = Batch::splat(a.device(), &BigUint::from(2u32), a.len())?;
-            a.pow_mod(&two, &Divisor::new(v)?)
+            let two = DynBatch::splat(a.device(), a.shape(), &BigUint::from(2u32), a.len())?;
+            a.pow_mod(&two, &DynDivisor::of_rows(v)?)
         }),
         ("pow_mod_into", |a, v| {
-            let two = Batch::splat(a.device(), &BigUint::from(2u32), a.len())?;
-            into(a, |out| a.pow_mod_into(&two, &Divisor::new(v)?, out))
+            let two = DynBatch::splat(a.device(), a.shape(), &BigUint::from(2u32), a.len())?;
+            into(a, |out| a.pow_mod_into(&two, &DynDivisor::of_rows(v)?, out))
         }),
-        ("pow_mod_all", |a, v| a.pow_mod_all(&BigUint::from(2u32), &Divisor::new(v)?)),
+        ("pow_mod_all", |a, v| a.pow_mod_all(&BigUint::from(2u32), &DynDivisor::of_rows(v)?)),
         ("pow_mod_all_into", |a, v| {
-            into(a, |out| a.pow_mod_all_into(&BigUint::from(2u32), &Divisor::new(v)?, out))
+            into(a, |out| a.pow_mod_all_into(&BigUint::from(2u32), &DynDivisor::of_rows(v)?, out))
         }),
     ]
 }
 
 /// Quotients by ten.
-fn tenth<T: Kernels>() -> Vec<Form<T>> {
+fn tenth() -> Vec<Form> {
     vec![
-        ("div_rem_digit", |u, _| Ok(u.div_rem_digit(ten::<T>())?.0)),
+        ("div_rem_digit", |u, _| Ok(u.div_rem_digit(10)?.0)),
         ("div_rem_digit_into", |u, _| {
-            let mut remainders = vec![ten::<T>(); u.len()];
-            into(u, |q| u.div_rem_digit_into(ten::<T>(), q, &mut remainders))
+            let mut remainders = vec![10; u.len()];
+            into(u, |q| u.div_rem_digit_into(10, q, &mut remainders))
         }),
         ("div_by one divisor", |u, _| {
-            u.div_by(&Divisor::splat(u.device(), &BigUint::from(10u32))?)
+            u.div_by(&DynDivisor::splat(u.device(), u.shape(), &BigUint::from(10u32))?)
         }),
     ]
 }
 
-fn ten<T: Kernels>() -> T::Digit {
-    <T::Digit as num_traits::NumCast>::from(10).expect("it is a digit")
-}
-
-fn shl<T: Kernels>() -> Vec<Form<T>> {
+fn shl() -> Vec<Form> {
     vec![
-        ("shl", |a, _| a.shl(T::DIGIT_BITS)),
-        ("shl_into", |a, _| into(a, |out| a.shl_into(T::DIGIT_BITS, out))),
+        ("shl", |a, _| a.shl(a.shape().digit.bits())),
+        ("shl_into", |a, _| into(a, |out| a.shl_into(a.shape().digit.bits(), out))),
         ("shl_digits", |a, _| a.shl_digits(1)),
         ("shl_digits_into", |a, _| into(a, |out| a.shl_digits_into(1, out))),
     ]
 }
 
-fn shr<T: Kernels>() -> Vec<Form<T>> {
+fn shr() -> Vec<Form> {
     vec![
-        ("shr", |a, _| a.shr(T::DIGIT_BITS)),
-        ("shr_into", |a, _| into(a, |out| a.shr_into(T::DIGIT_BITS, out))),
+        ("shr", |a, _| a.shr(a.shape().digit.bits())),
+        ("shr_into", |a, _| into(a, |out| a.shr_into(a.shape().digit.bits(), out))),
         ("shr_digits", |a, _| a.shr_digits(1)),
         ("shr_digits_into", |a, _| into(a, |out| a.shr_digits_into(1, out))),
     ]
 }
 
-fn inverse<T: Kernels>() -> Vec<Form<T>> {
+fn inverse() -> Vec<Form> {
     vec![
-        ("shifted_inverse", |_, v| v.shifted_inverse(T::DIGITS - 1)),
-        ("shifted_inverse_into", |_, v| into(v, |w| v.shifted_inverse_into(T::DIGITS - 1, w))),
-        ("shifted_inverse_with", |_, v| v.shifted_inverse_with::<Classical>(T::DIGITS - 1)),
+        ("shifted_inverse", |_, v| v.shifted_inverse(v.shape().digits() - 1)),
+        ("shifted_inverse_into", |_, v| {
+            into(v, |w| v.shifted_inverse_into(v.shape().digits() - 1, w))
+        }),
+        ("shifted_inverse_with", |_, v| {
+            v.using(Strategy::Product(Product::Classical)).shifted_inverse(v.shape().digits() - 1)
+        }),
     ]
 }
 
-fn carry<T: Kernels>() -> Vec<Test<T>> {
+fn carry() -> Vec<Test> {
     vec![
         ("overflowing_add, carry", |a, b| Ok(a.overflowing_add(b)?.1)),
         ("overflowing_add_into, carry", |a, b| {
@@ -244,7 +248,7 @@ fn carry<T: Kernels>() -> Vec<Test<T>> {
     ]
 }
 
-fn borrow<T: Kernels>() -> Vec<Test<T>> {
+fn borrow() -> Vec<Test> {
     vec![
         ("overflowing_sub, borrow", |a, b| Ok(a.overflowing_sub(b)?.1)),
         ("lt_mask", |a, b| a.lt_mask(b)),
@@ -252,14 +256,14 @@ fn borrow<T: Kernels>() -> Vec<Test<T>> {
     ]
 }
 
-fn equal<T: Kernels>() -> Vec<Test<T>> {
+fn equal() -> Vec<Test> {
     vec![
         ("eq_mask", |a, b| a.eq_mask(b)),
         ("eq_mask_into", |a, b| into_mask(a, |equal| a.eq_mask_into(b, equal))),
     ]
 }
 
-fn zero<T: Kernels>() -> Vec<Test<T>> {
+fn zero() -> Vec<Test> {
     vec![
         ("is_zero_mask", |_, b| b.is_zero_mask()),
         ("is_zero_mask_into", |_, b| into_mask(b, |zero| b.is_zero_mask_into(zero))),
@@ -268,29 +272,29 @@ fn zero<T: Kernels>() -> Vec<Test<T>> {
 }
 
 /// Rows on a device, and what is counted there.
-struct Forms<'a, T: Kernels> {
+struct Forms<'a> {
     device: &'a Device,
     rows: Vec<Row>,
-    a: Batch<T>,
-    b: Batch<T>,
+    a: DynBatch,
+    b: DynBatch,
 }
 
-impl<'a, T: Kernels> Forms<'a, T> {
-    fn new(device: &'a Device, rows: Vec<Row>) -> Result<Self> {
-        let a = Batch::from_biguints(device, &first(&rows))?;
-        let b = Batch::from_biguints(device, &second(&rows))?;
+impl<'a> Forms<'a> {
+    fn new(shape: Shape, device: &'a Device, rows: Vec<Row>) -> Result<Self> {
+        let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
+        let b = DynBatch::from_biguints(device, shape, &second(&rows))?;
         Ok(Self { device, rows, a, b })
     }
 
     fn check(
         &self,
         tally: &mut Tally,
-        forms: Vec<Form<T>>,
+        forms: Vec<Form>,
         expected: impl Fn(&BigUint, &BigUint) -> BigUint,
     ) {
         let expected: Vec<_> = self.rows.iter().map(|row| expected(&row.a, &row.b)).collect();
         for (name, form) in forms {
-            let what = Context::new::<T>(name, self.device);
+            let what = Context::new(self.a.shape(), name, self.device);
             tally.attempt(&what, self.rows.len(), |tally| {
                 let got = form(&self.a, &self.b)?.to_biguints()?;
                 tally.values(&what, &self.rows, &got, &expected);
@@ -302,13 +306,13 @@ impl<'a, T: Kernels> Forms<'a, T> {
     fn check_masks(
         &self,
         tally: &mut Tally,
-        forms: Vec<Test<T>>,
+        forms: Vec<Test>,
         expected: impl Fn(&BigUint, &BigUint) -> bool,
     ) {
         let expected: Vec<_> = self.rows.iter().map(|row| expected(&row.a, &row.b)).collect();
         let count = expected.iter().filter(|yes| **yes).count();
         for (name, form) in forms {
-            let what = Context::new::<T>(name, self.device);
+            let what = Context::new(self.a.shape(), name, self.device);
             tally.attempt(&what, self.rows.len(), |tally| {
                 let got = form(&self.a, &self.b)?;
                 let right = got.count()? == count
@@ -325,42 +329,33 @@ impl<'a, T: Kernels> Forms<'a, T> {
 }
 
 /// The product in rows of twice the width.
-struct Wide<'a> {
-    device: &'a Device,
-    rows: &'a [Row],
-    tally: &'a mut Tally,
-}
-
-impl WideningVisitor for Wide<'_> {
-    type Output = ();
-    fn visit<T: Widen>(self) {
-        let Self { device, rows, tally } = self;
-        let what = Context::new::<T>("widening_mul", device);
-        let expected: Vec<_> = rows
-            .iter()
-            .map(|row| {
-                let (low, high) = oracle::mul(&row.a, &row.b, T::BITS);
-                low + (high << T::BITS)
-            })
-            .collect();
-        tally.attempt(&what, rows.len(), |tally| {
-            let a = Batch::<T>::from_biguints(device, &first(rows))?;
-            let b = Batch::from_biguints(device, &second(rows))?;
-            let mut out = Batch::splat(device, &ones(2 * T::BITS), rows.len())?;
-            a.widening_mul_into(&b, &mut out)?;
-            tally.values(&what, rows, &out.to_biguints()?, &expected);
-            let out = a.widening_mul(&b)?;
-            tally.values(&what, rows, &out.to_biguints()?, &expected);
-            let out = a.widening_mul_with::<Classical, _>(&b)?;
-            tally.values(&what, rows, &out.to_biguints()?, &expected);
-            Ok(())
-        });
-    }
+fn wide(shape: Shape, device: &Device, rows: &[Row], tally: &mut Tally) {
+    let what = Context::new(shape, "widening_mul", device);
+    let wide = Shape { bits: 2 * shape.bits, ..shape };
+    let expected: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            let (low, high) = oracle::mul(&row.a, &row.b, shape.bits);
+            low + (high << shape.bits)
+        })
+        .collect();
+    tally.attempt(&what, rows.len(), |tally| {
+        let a = DynBatch::from_biguints(device, shape, &first(rows))?;
+        let b = DynBatch::from_biguints(device, shape, &second(rows))?;
+        let mut out = DynBatch::splat(device, wide, &ones(wide.bits), rows.len())?;
+        a.widening_mul_into(&b, &mut out)?;
+        tally.values(&what, rows, &out.to_biguints()?, &expected);
+        let out = a.widening_mul(&b)?;
+        tally.values(&what, rows, &out.to_biguints()?, &expected);
+        let out = a.using(Product::Classical).widening_mul(&b)?;
+        tally.values(&what, rows, &out.to_biguints()?, &expected);
+        Ok(())
+    });
 }
 
 /// Row counts: none, one, and more than the blocks of a small grid take at a time, which is odd.
-fn counts<T: Kernels>() -> [usize; 5] {
-    let at_a_time = 3 * 128usize.div_ceil(T::SHAPE.threads());
+fn counts(shape: Shape) -> [usize; 5] {
+    let at_a_time = 3 * 128usize.div_ceil(shape.threads());
     [0, 1, 2, 3, at_a_time + 1 + at_a_time % 2 + 1]
 }
 
@@ -370,40 +365,46 @@ impl Check for EveryForm {
     const NAME: &str = "forms of operations";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let devices = setting.devices();
-        for (turn, count) in counts::<T>().into_iter().enumerate() {
+        for (turn, count) in counts(shape).into_iter().enumerate() {
             for (schedule, device) in devices.iter().enumerate() {
                 // Each count has one schedule where a row takes long.
                 let simt = setting.backend == BackendKind::Simt;
-                if simt && T::BITS > 2048 && schedule != turn % devices.len() {
+                if simt && shape.bits > 2048 && schedule != turn % devices.len() {
                     continue;
                 }
-                if simt && T::BITS > 65536 && count > 1 {
+                if simt && shape.bits > 65536 && count > 1 {
                     continue;
                 }
-                let what = Context::new::<T>("forms", device);
-                tally.attempt(&what, count, |tally| forms::<T>(device, turn, count, tally));
+                let what = Context::new(shape, "forms", device);
+                tally.attempt(&what, count, |tally| forms(shape, device, turn, count, tally));
             }
         }
     }
 }
 
-fn forms<T: Kernels>(device: &Device, turn: usize, count: usize, tally: &mut Tally) -> Result<()> {
-    let bits = T::BITS;
+fn forms(
+    shape: Shape,
+    device: &Device,
+    turn: usize,
+    count: usize,
+    tally: &mut Tally,
+) -> Result<()> {
+    let bits = shape.bits;
     let first = 1 + 7 * turn;
-    let list = |families: &[Family]| rows(seed(), families, T::SHAPE.into(), first..first + count);
+    let list = |families: &[Family]| rows(seed(), families, shape.into(), first..first + count);
 
-    let sums = Forms::<T>::new(device, list(SUMS))?;
+    let sums = Forms::new(shape, device, list(SUMS))?;
     sums.check(tally, add(), |a, b| oracle::add(a, b, bits).0);
     sums.check(tally, sub(), |a, b| oracle::sub(a, b, bits).0);
-    sums.check(tally, shl(), |a, _| oracle::shl(a, T::DIGIT_BITS, bits));
-    sums.check(tally, shr(), |a, _| oracle::shr(a, T::DIGIT_BITS));
+    sums.check(tally, shl(), |a, _| oracle::shl(a, shape.digit.bits(), bits));
+    sums.check(tally, shr(), |a, _| oracle::shr(a, shape.digit.bits()));
     sums.check_masks(tally, carry(), |a, b| oracle::add(a, b, bits).1);
     sums.check_masks(tally, borrow(), |a, b| oracle::sub(a, b, bits).1);
     sums.check_masks(tally, equal(), |a, b| oracle::cmp(a, b).is_eq());
     sums.check_masks(tally, zero(), |_, b| b.is_zero());
-    let what = Context::new::<T>("cmp_into, bit_lengths_into", device);
+    let what = Context::new(shape, "cmp_into, bit_lengths_into", device);
     let mut order = vec![std::cmp::Ordering::Less; count];
     let mut lengths = vec![u64::MAX; count];
     sums.a.cmp_into(&sums.b, &mut order)?;
@@ -413,28 +414,29 @@ fn forms<T: Kernels>(device: &Device, turn: usize, count: usize, tally: &mut Tal
     tally.values(&what, &sums.rows, &order, &orders);
     tally.values(&what, &sums.rows, &lengths, &bit_lengths);
 
-    let products = Forms::<T>::new(device, list(PRODUCTS))?;
+    let products = Forms::new(shape, device, list(PRODUCTS))?;
     products.check(tally, low_product(), |a, b| oracle::mul(a, b, bits).0);
     products.check(tally, high_product(), |a, b| oracle::mul(a, b, bits).1);
     products.check(tally, square(), |a, _| oracle::square(a, bits));
-    visit_widening(T::SHAPE, Wide { device, rows: &products.rows, tally });
+    if shapes().contains(&Shape { bits: 2 * shape.bits, ..shape }) {
+        wide(shape, device, &products.rows, tally);
+    }
 
     let mut divisions = list(DIVISIONS);
     for row in divisions.iter_mut().filter(|row| row.b.is_zero()) {
         row.b = BigUint::one();
     }
-    let divisions = Forms::<T>::new(device, divisions)?;
+    let divisions = Forms::new(shape, device, divisions)?;
     divisions.check(tally, quotient(), |u, v| oracle::div_rem(u, v).0);
     divisions.check(tally, remainder(), |u, v| oracle::div_rem(u, v).1);
     divisions.check(tally, square_mod(), |a, v| oracle::mul_mod(a, a, v));
     divisions.check(tally, tenth(), |u, _| oracle::div_rem(u, &BigUint::from(10u32)).0);
-    let what = Context::new::<T>("rem_digit", device);
-    let digits = divisions.a.rem_digit(ten::<T>())?;
-    let digits: Vec<u64> = digits.iter().filter_map(num_traits::ToPrimitive::to_u64).collect();
+    let what = Context::new(shape, "rem_digit", device);
+    let digits = divisions.a.rem_digit(10)?;
     let tenths = divisions.rows.iter().map(|row| oracle::div_rem(&row.a, &BigUint::from(10u32)).1);
     let tenths: Vec<u64> = tenths.map(|r| r.iter_u64_digits().sum()).collect();
     tally.values(&what, &divisions.rows, &digits, &tenths);
-    divisions.check(tally, inverse(), |_, v| oracle::inverse(v, bits - T::DIGIT_BITS));
+    divisions.check(tally, inverse(), |_, v| oracle::inverse(v, bits - shape.digit.bits()));
     divisions.check(tally, vec![("u / u of one batch", |_, v| v.div(v))], |_, _| BigUint::one());
     Ok(())
 }
@@ -445,12 +447,24 @@ impl Check for ZeroDivisors {
     const NAME: &str = "zero divisors";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {
-            zero_divisors::<T, Auto>("Auto", device, tally);
-            if setting.backend != BackendKind::Cpu && T::BITS <= 4096 {
-                zero_divisors::<T, Blocked<Classical>>("Blocked", device, tally);
-                zero_divisors::<T, ShiftedInverse<Classical>>("ShiftedInverse", device, tally);
+            zero_divisors(shape, Strategy::Auto, "Auto", device, tally);
+            if setting.backend != BackendKind::Cpu && shape.bits <= 4096 {
+                zero_divisors(
+                    shape,
+                    Strategy::Blocked(Some(Product::Classical)),
+                    "Blocked",
+                    device,
+                    tally,
+                );
+                zero_divisors(
+                    shape,
+                    Strategy::ShiftedInverse(Some(Product::Classical)),
+                    "ShiftedInverse",
+                    device,
+                    tally,
+                );
             }
         }
     }
@@ -458,13 +472,13 @@ impl Check for ZeroDivisors {
 
 /// The error names the lowest row, wherever there are others; the memory holds what the masked
 /// form says, and that is right on all rows.
-fn zero_divisors<T: Kernels, S: Division<T>>(strategy: &str, device: &Device, tally: &mut Tally) {
-    let count = counts::<T>()[4];
+fn zero_divisors(shape: Shape, by: Strategy, strategy: &str, device: &Device, tally: &mut Tally) {
+    let count = counts(shape)[4];
     let places: [&[usize]; 5] =
         [&[0], &[count - 1], &[count / 2, count - 2], &[1, 2, 3], &[count - 1, 0]];
     for (turn, places) in places.into_iter().enumerate() {
         let first_row = 1 + 7 * turn;
-        let mut rows = rows(seed(), DIVISIONS, T::SHAPE.into(), first_row..first_row + count);
+        let mut rows = rows(seed(), DIVISIONS, shape.into(), first_row..first_row + count);
         for (index, row) in rows.iter_mut().enumerate() {
             if places.contains(&index) {
                 row.b = BigUint::zero();
@@ -473,32 +487,32 @@ fn zero_divisors<T: Kernels, S: Division<T>>(strategy: &str, device: &Device, ta
             }
         }
         let name = format!("div_rem by {strategy} with zeros at {places:?}");
-        let what = Context::new::<T>(&name, device);
+        let what = Context::new(shape, &name, device);
         tally.attempt(&what, count, |tally| {
-            let u = Batch::<T>::from_biguints(device, &first(&rows))?;
-            let v = Batch::from_biguints(device, &second(&rows))?;
+            let u = DynBatch::from_biguints(device, shape, &first(&rows))?;
+            let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
             let lowest = places.iter().min().copied().unwrap_or(usize::MAX);
             let error = Some(Error::DivisionByZero { row: lowest });
 
             let mut out = None;
             let found = into_two(&u, |q, r| {
-                let found = u.div_rem_with_into::<S>(&v, q, r).err();
+                let found = u.using(by).div_rem_into(&v, q, r).err();
                 out = Some((q.to_biguints()?, r.to_biguints()?));
                 tally.row(found == error, || format!("{what}: {found:?}"));
                 Ok(())
             });
             found?;
             for found in [
-                u.div_rem_with::<S>(&v).err(),
-                u.div_with::<S>(&v).err(),
-                u.rem_with::<S>(&v).err(),
+                u.using(by).div_rem(&v).err(),
+                u.using(by).div(&v).err(),
+                u.using(by).rem(&v).err(),
             ] {
                 tally.row(found == error, || format!("{what}: {found:?}"));
             }
 
             let expected: Vec<_> =
-                rows.iter().map(|row| oracle::div_rem_masked(&row.a, &row.b, T::BITS)).collect();
-            let (q, r, zero) = u.div_rem_masked_with::<S>(&v)?;
+                rows.iter().map(|row| oracle::div_rem_masked(&row.a, &row.b, shape.bits)).collect();
+            let (q, r, zero) = u.using(by).div_rem_masked(&v)?;
             let (q, r, zero) = (q.to_biguints()?, r.to_biguints()?, zero.to_bools()?);
             let left = out.unwrap_or_default();
             tally.row(left == (q.clone(), r.clone()), || format!("{what}: what is left in memory"));
@@ -519,26 +533,26 @@ impl Check for ManyRows {
     const NAME: &str = "many rows";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        if T::BITS > 1024 || T::Q != 4 {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        if shape.bits > 1024 || shape.q != 4 {
             return;
         }
         let device = &setting.devices()[0];
-        let what = Context::new::<T>("many rows", device);
+        let what = Context::new(shape, "many rows", device);
         tally.attempt(&what, MANY, |tally| {
             // Row i holds i, then i + 2^BITS - 1: all but row 0 carry.
             let values: Vec<_> = (0..MANY).map(BigUint::from).collect();
-            let a = Batch::<T>::from_biguints(device, &values)?;
-            let b = Batch::splat(device, &ones(T::BITS), MANY)?;
+            let a = DynBatch::from_biguints(device, shape, &values)?;
+            let b = DynBatch::splat(device, shape, &ones(shape.bits), MANY)?;
             let (sum, carry) = a.overflowing_add(&b)?;
             let carry = carry.to_bools()?;
             let sum = sum.to_biguints()?;
             for row in 0..MANY {
-                let expected = oracle::add(&values[row], &ones(T::BITS), T::BITS);
+                let expected = oracle::add(&values[row], &ones(shape.bits), shape.bits);
                 let right = expected.0 == sum[row] && expected.1 == carry[row];
                 tally.row(right, || format!("{what}: row {row} of {MANY}"));
             }
-            let less = a.lt_mask(&Batch::splat(device, &values[MANY - 1], MANY)?)?;
+            let less = a.lt_mask(&DynBatch::splat(device, shape, &values[MANY - 1], MANY)?)?;
             let last = a.row(MANY - 1)?;
             tally.row(less.count()? == MANY - 1 && last == values[MANY - 1], || {
                 format!("{what}: the last row")
@@ -555,16 +569,16 @@ impl Check for Threads {
     const NAME: &str = "threads of the host";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        if T::BITS > 2048 {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        if shape.bits > 2048 {
             return;
         }
         let device = &setting.devices()[0];
-        let what = Context::new::<T>("div_rem on four threads", device);
-        let rows = rows(seed(), &DIVISIONS[..20], T::SHAPE.into(), 0..23);
+        let what = Context::new(shape, "div_rem on four threads", device);
+        let rows = rows(seed(), &DIVISIONS[..20], shape.into(), 0..23);
         tally.attempt(&what, rows.len(), |tally| {
-            let u = Batch::<T>::from_biguints(device, &first(&rows))?;
-            let v = Batch::from_biguints(device, &second(&rows))?;
+            let u = DynBatch::from_biguints(device, shape, &first(&rows))?;
+            let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
             let divide = || {
                 let (q, r) = u.div_rem(&v)?;
                 Ok((q.to_biguints()?, r.to_biguints()?))

@@ -5,8 +5,10 @@
 //! equal to it, longer.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, Divisor, Error, Kernels, Result};
-use num_traits::{NumCast, One, ToPrimitive, Zero};
+use gpuint::{
+    BackendKind, Device, DynBatch, DynDivisor, Error, Op, Result, Shape, Strategy, algorithms,
+};
+use num_traits::{One, ToPrimitive, Zero};
 
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, seed};
 use gpuint_testkit::operands::{DIVISIONS, PRODUCTS, Row, ones, power, rows};
@@ -27,8 +29,18 @@ fn divisible(mut rows: Vec<Row>) -> Vec<Row> {
 }
 
 /// Memory that held other values.
-fn dirty<T: Kernels>(device: &Device, rows: &[Row]) -> Result<Batch<T>> {
-    Batch::splat(device, &ones(T::BITS), rows.len())
+fn dirty(shape: Shape, device: &Device, rows: &[Row]) -> Result<DynBatch> {
+    DynBatch::splat(device, shape, &ones(shape.bits), rows.len())
+}
+
+/// The algorithms of an operation that differ on a device: the CPU has one, and the shim takes long
+/// for those of wide rows.
+fn strategies(device: &Device, op: Op, shape: Shape) -> Vec<Strategy> {
+    match device.backend() {
+        BackendKind::Cpu => vec![Strategy::Auto],
+        BackendKind::Simt if shape.bits > 16384 => vec![Strategy::Auto],
+        _ => algorithms(op, shape).map(Strategy::from).collect(),
+    }
 }
 
 struct Divisions;
@@ -37,53 +49,58 @@ impl Check for Divisions {
     const NAME: &str = "div_rem_by";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(DIVIDED, T::SHAPE);
-        for (part, device, rows) in setting.parts::<T>(DIVISIONS, count) {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(DIVIDED, shape);
+        for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
             let mut rows = divisible(rows);
-            let what = Context::new::<T>("div_rem_by", device);
+            let what = Context::new(shape, "div_rem_by", device);
             tally.attempt(&what, rows.len(), |tally| {
-                let v = Batch::<T>::from_biguints(device, &second(&rows))?;
-                divide(&what, &rows, &Divisor::new(&v)?, tally)
+                let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
+                divide(shape, &what, &rows, &DynDivisor::of_rows(&v)?, tally)
             });
             // One of the divisors for all of them.
             let one = rows[part * 7 % rows.len()].b.clone();
             for row in &mut rows {
                 row.b.clone_from(&one);
             }
-            let what = Context::new::<T>("div_rem_by one divisor", device);
+            let what = Context::new(shape, "div_rem_by one divisor", device);
             tally.attempt(&what, rows.len(), |tally| {
-                divide(&what, &rows, &Divisor::<T>::splat(device, &one)?, tally)
+                divide(shape, &what, &rows, &DynDivisor::splat(device, shape, &one)?, tally)
             });
         }
     }
 }
 
-fn divide<T: Kernels>(
+fn divide(
+    shape: Shape,
     what: &Context<'_>,
     rows: &[Row],
-    divisor: &Divisor<T>,
+    divisor: &DynDivisor,
     tally: &mut Tally,
 ) -> Result<()> {
     let device = divisor.device();
-    let u = Batch::<T>::from_biguints(device, &first(rows))?;
-    let (mut q, mut r) = (dirty(device, rows)?, dirty(device, rows)?);
-    u.div_rem_by_into(divisor, &mut q, &mut r)?;
-    let results = q.to_biguints()?.into_iter().zip(r.to_biguints()?);
-    for (row, got) in rows.iter().zip(results) {
-        let expected = oracle::div_rem(&row.a, &row.b);
-        let right = got == expected && oracle::is_division(&row.a, &row.b, &got.0, &got.1);
-        tally
-            .row(right, || format!("{}\n  q, r {got:x?}\n  expected {expected:x?}", what.row(row)));
+    let u = DynBatch::from_biguints(device, shape, &first(rows))?;
+    let (mut q, mut r) = (dirty(shape, device, rows)?, dirty(shape, device, rows)?);
+    for by in strategies(device, Op::DivRemBy, shape) {
+        u.using(by).div_rem_by_into(divisor, &mut q, &mut r)?;
+        let results = q.to_biguints()?.into_iter().zip(r.to_biguints()?);
+        for (row, got) in rows.iter().zip(results) {
+            let expected = oracle::div_rem(&row.a, &row.b);
+            let right = got == expected && oracle::is_division(&row.a, &row.b, &got.0, &got.1);
+            tally.row(right, || {
+                let row = what.row(row);
+                format!("{row}, by {by:?}\n  q, r {got:x?}\n  expected {expected:x?}")
+            });
+        }
     }
     Ok(())
 }
 
 /// A factor for each row, of its own kind: as long as the width, below the divisor, or just below.
-fn factors<T: Kernels>(rows: &[Row]) -> Vec<BigUint> {
+fn factors(shape: Shape, rows: &[Row]) -> Vec<BigUint> {
     let factor = |row: &Row| {
         let drawn = || {
-            let list = self::rows(seed(), PRODUCTS, T::SHAPE.into(), [row.index]);
+            let list = self::rows(seed(), PRODUCTS, shape.into(), [row.index]);
             list[0].a.clone()
         };
         match row.index % 7 {
@@ -114,58 +131,65 @@ impl Check for Products {
     const NAME: &str = "mul_mod, square_mod";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(MULTIPLIED, T::SHAPE);
-        for (part, device, rows) in setting.parts::<T>(DIVISIONS, count) {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(MULTIPLIED, shape);
+        for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
             let mut rows = divisible(rows);
             reduce(&mut rows);
-            let factors = factors::<T>(&rows);
-            let what = Context::new::<T>("mul_mod", device);
+            let factors = factors(shape, &rows);
+            let what = Context::new(shape, "mul_mod", device);
             tally.attempt(&what, rows.len(), |tally| {
-                let v = Batch::<T>::from_biguints(device, &second(&rows))?;
-                multiply(&rows, &factors, &Divisor::new(&v)?, tally)
+                let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
+                multiply(shape, &rows, &factors, &DynDivisor::of_rows(&v)?, tally)
             });
             let one = rows[part * 7 % rows.len()].b.clone();
             for row in &mut rows {
                 row.b.clone_from(&one);
             }
-            let what = Context::new::<T>("mul_mod one divisor", device);
+            let what = Context::new(shape, "mul_mod one divisor", device);
             tally.attempt(&what, rows.len(), |tally| {
-                multiply(&rows, &factors, &Divisor::<T>::splat(device, &one)?, tally)
+                multiply(shape, &rows, &factors, &DynDivisor::splat(device, shape, &one)?, tally)
             });
         }
     }
 }
 
-fn multiply<T: Kernels>(
+fn multiply(
+    shape: Shape,
     rows: &[Row],
     factors: &[BigUint],
-    divisor: &Divisor<T>,
+    divisor: &DynDivisor,
     tally: &mut Tally,
 ) -> Result<()> {
     let device = divisor.device();
-    let a = Batch::<T>::from_biguints(device, &first(rows))?;
-    let b = Batch::from_biguints(device, factors)?;
-    let mut out = dirty(device, rows)?;
+    let a = DynBatch::from_biguints(device, shape, &first(rows))?;
+    let b = DynBatch::from_biguints(device, shape, factors)?;
+    let mut out = dirty(shape, device, rows)?;
 
-    let what = Context::new::<T>("mul_mod", device);
-    a.mul_mod_into(&b, divisor, &mut out)?;
     let expected: Vec<_> =
         rows.iter().zip(factors).map(|(row, b)| oracle::mul_mod(&row.a, b, &row.b)).collect();
-    tally.values(&what, rows, &out.to_biguints()?, &expected);
+    for by in strategies(device, Op::MulMod, shape) {
+        let name = format!("mul_mod by {by:?}");
+        let what = Context::new(shape, &name, device);
+        a.using(by).mul_mod_into(&b, divisor, &mut out)?;
+        tally.values(&what, rows, &out.to_biguints()?, &expected);
+    }
 
-    let what = Context::new::<T>("square_mod", device);
-    a.square_mod_into(divisor, &mut out)?;
     let expected: Vec<_> = rows.iter().map(|row| oracle::mul_mod(&row.a, &row.a, &row.b)).collect();
-    tally.values(&what, rows, &out.to_biguints()?, &expected);
+    for by in strategies(device, Op::SquareMod, shape) {
+        let name = format!("square_mod by {by:?}");
+        let what = Context::new(shape, &name, device);
+        a.using(by).square_mod_into(divisor, &mut out)?;
+        tally.values(&what, rows, &out.to_biguints()?, &expected);
+    }
     Ok(())
 }
 
 /// Exponents: 0, 1, lengths on both sides of where the window becomes wider, all ones, and of the
 /// whole width where that does not take too long.
-fn exponents<T: Kernels>(rows: &[Row]) -> Vec<BigUint> {
-    let longest = match T::BITS {
-        0..=1536 => T::BITS,
+fn exponents(shape: Shape, rows: &[Row]) -> Vec<BigUint> {
+    let longest = match shape.bits {
+        0..=1536 => shape.bits,
         1537..=4096 => 400,
         4097..=16384 => 100,
         16385..=65536 => 7,
@@ -192,37 +216,42 @@ impl Check for Powers {
     const NAME: &str = "pow_mod";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(RAISED, T::SHAPE);
-        for (part, device, rows) in setting.parts::<T>(DIVISIONS, count) {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(RAISED, shape);
+        for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
             let mut rows = divisible(rows);
             reduce(&mut rows);
-            let exponents = exponents::<T>(&rows);
-            let what = Context::new::<T>("pow_mod", device);
+            let exponents = exponents(shape, &rows);
+            let what = Context::new(shape, "pow_mod", device);
             tally.attempt(&what, rows.len(), |tally| {
-                let v = Batch::<T>::from_biguints(device, &second(&rows))?;
+                let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
                 let (a, e) = (
-                    Batch::from_biguints(device, &first(&rows))?,
-                    Batch::from_biguints(device, &exponents)?,
+                    DynBatch::from_biguints(device, shape, &first(&rows))?,
+                    DynBatch::from_biguints(device, shape, &exponents)?,
                 );
-                let mut out = dirty(device, &rows)?;
-                a.pow_mod_into(&e, &Divisor::new(&v)?, &mut out)?;
-                tally.values(&what, &rows, &out.to_biguints()?, &powers(&rows, &exponents));
+                let mut out = dirty(shape, device, &rows)?;
+                let expected = powers(&rows, &exponents);
+                for by in strategies(device, Op::PowMod, shape) {
+                    // Where the algorithm does not prepare divisors, classical products do.
+                    let divisor = v.using(by).prepare()?;
+                    a.using(by).pow_mod_into(&e, &divisor, &mut out)?;
+                    tally.values(&what, &rows, &out.to_biguints()?, &expected);
+                }
 
                 // One exponent for all of them.
                 let one = vec![exponents[part % rows.len()].clone(); rows.len()];
-                a.pow_mod_all_into(&one[0], &Divisor::new(&v)?, &mut out)?;
+                a.pow_mod_all_into(&one[0], &DynDivisor::of_rows(&v)?, &mut out)?;
                 tally.values(&what, &rows, &out.to_biguints()?, &powers(&rows, &one));
                 // And one divisor.
                 for row in &mut rows {
-                    row.b.clone_from(&factors::<T>(std::slice::from_ref(row))[0]);
+                    row.b.clone_from(&factors(shape, std::slice::from_ref(row))[0]);
                     row.b.set_bit(0, true);
                 }
                 let divisor = rows[part % rows.len()].b.clone();
                 for row in &mut rows {
                     row.b.clone_from(&divisor);
                 }
-                let divisor = Divisor::splat(device, &divisor)?;
+                let divisor = DynDivisor::splat(device, shape, &divisor)?;
                 a.pow_mod_into(&e, &divisor, &mut out)?;
                 tally.values(&what, &rows, &out.to_biguints()?, &powers(&rows, &exponents));
                 a.pow_mod_all_into(&one[0], &divisor, &mut out)?;
@@ -242,33 +271,34 @@ struct Digits;
 impl Check for Digits {
     const NAME: &str = "div_rem_digit";
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(DIVIDED, T::SHAPE).div_ceil(4) | 1;
-        for (part, device, rows) in setting.parts::<T>(DIVISIONS, count) {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(DIVIDED, shape).div_ceil(4) | 1;
+        for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
             let mut random = Random::new(seed() ^ part as u64);
-            let largest = ones(T::DIGIT_BITS).to_u64().unwrap_or(u64::MAX);
+            let largest = ones(shape.digit.bits()).to_u64().unwrap_or(u64::MAX);
             let half = largest / 2;
-            let any = random.word() >> (64 - T::DIGIT_BITS) | 1;
+            let any = random.word() >> (64 - shape.digit.bits()) | 1;
             for digit in [1, 2, 3, 10, half, half + 1, half + 2, largest - 1, largest, any] {
-                let what = Context::new::<T>("div_rem_digit", device);
+                let what = Context::new(shape, "div_rem_digit", device);
                 tally.attempt(&what, rows.len(), |tally| {
-                    by_digit::<T>(&what, device, &rows, digit, tally)
+                    by_digit(shape, &what, device, &rows, digit, tally)
                 });
             }
         }
     }
 }
 
-fn by_digit<T: Kernels>(
+fn by_digit(
+    shape: Shape,
     what: &Context<'_>,
     device: &Device,
     rows: &[Row],
     digit: u64,
     tally: &mut Tally,
 ) -> Result<()> {
-    let divisor = <T::Digit as NumCast>::from(digit).expect("it is a digit");
-    let u = Batch::<T>::from_biguints(device, &first(rows))?;
-    let mut q = dirty(device, rows)?;
+    let divisor = digit;
+    let u = DynBatch::from_biguints(device, shape, &first(rows))?;
+    let mut q = dirty(shape, device, rows)?;
     let mut r = vec![divisor; rows.len()];
     u.div_rem_digit_into(divisor, &mut q, &mut r)?;
     let alone = u.rem_digit(divisor)?;
@@ -290,15 +320,15 @@ impl Check for Errors {
     const NAME: &str = "divisors that are none";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {
-            let what = Context::new::<T>("divisors that are none", device);
-            tally.attempt(&what, 1, |tally| errors::<T>(device, &what, tally));
+            let what = Context::new(shape, "divisors that are none", device);
+            tally.attempt(&what, 1, |tally| errors(shape, device, &what, tally));
         }
     }
 }
 
-fn errors<T: Kernels>(device: &Device, what: &Context<'_>, tally: &mut Tally) -> Result<()> {
+fn errors(shape: Shape, device: &Device, what: &Context<'_>, tally: &mut Tally) -> Result<()> {
     let mut expect = |call: &str, got: Option<Error>, expected: Error| {
         let right = got.as_ref() == Some(&expected);
         tally.row(right, || format!("{what}: {call}: {got:?}, expected {expected:?}"));
@@ -306,25 +336,29 @@ fn errors<T: Kernels>(device: &Device, what: &Context<'_>, tally: &mut Tally) ->
     let count = 7;
     for zeros in [&[0][..], &[6], &[3, 5], &[2, 1]] {
         let value = |row| if zeros.contains(&row) { BigUint::zero() } else { power(row) };
-        let v = Batch::<T>::from_biguints(device, &(0..count).map(value).collect::<Vec<_>>())?;
+        let v = DynBatch::from_biguints(device, shape, &(0..count).map(value).collect::<Vec<_>>())?;
         let row = zeros.iter().min().copied().unwrap_or_default();
-        expect("Divisor::new", Divisor::new(&v).err(), Error::DivisionByZero { row });
+        expect("Divisor::new", DynDivisor::of_rows(&v).err(), Error::DivisionByZero { row });
     }
     let zero = Error::DivisionByZero { row: 0 };
-    let splat = Divisor::<T>::splat(device, &BigUint::zero());
+    let splat = DynDivisor::splat(device, shape, &BigUint::zero());
     expect("Divisor::splat", splat.err(), zero.clone());
-    let wide = Error::TooWide { row: 0, bits: T::BITS as u64 + 1, width: T::BITS };
-    expect("Divisor::splat", Divisor::<T>::splat(device, &power(T::BITS)).err(), wide.clone());
-    let a = Batch::<T>::splat(device, &power(5), count)?;
-    let one = Divisor::splat(device, &BigUint::one())?;
-    expect("pow_mod_all", a.pow_mod_all(&power(T::BITS), &one).err(), wide);
-    expect("div_rem_digit", a.div_rem_digit(T::Digit::zero()).err(), zero.clone());
-    expect("rem_digit", a.rem_digit(T::Digit::zero()).err(), zero);
+    let wide = Error::TooWide { row: 0, bits: shape.bits as u64 + 1, width: shape.bits };
+    expect(
+        "Divisor::splat",
+        DynDivisor::splat(device, shape, &power(shape.bits)).err(),
+        wide.clone(),
+    );
+    let a = DynBatch::splat(device, shape, &power(5), count)?;
+    let one = DynDivisor::splat(device, shape, &BigUint::one())?;
+    expect("pow_mod_all", a.pow_mod_all(&power(shape.bits), &one).err(), wide);
+    expect("div_rem_digit", a.div_rem_digit(0).err(), zero.clone());
+    expect("rem_digit", a.rem_digit(0).err(), zero);
 
     // Modulo 1 everything is 0, the power 0 too; modulo anything else that is 1.
-    let none = Batch::<T>::zeros(device, count)?;
+    let none = DynBatch::zeros(device, shape, count)?;
     for (modulus, expected) in [(BigUint::one(), BigUint::zero()), (power(70), BigUint::one())] {
-        let divisor = Divisor::splat(device, &modulus)?;
+        let divisor = DynDivisor::splat(device, shape, &modulus)?;
         for result in [a.pow_mod(&none, &divisor)?, none.pow_mod(&none, &divisor)?] {
             let right = result.to_biguints()? == vec![expected.clone(); count];
             tally.row(right, || format!("{what}: the power 0 modulo {modulus}"));

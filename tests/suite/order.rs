@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use gpuint::{Batch, Kernels};
+use gpuint::{DynBatch, Shape};
 use num_traits::Zero;
 
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second};
@@ -16,13 +16,13 @@ struct Structured;
 impl Check for Structured {
     const NAME: &str = "comparisons and bit lengths";
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, T::SHAPE);
-        for (_, device, rows) in setting.parts::<T>(SUMS, count) {
-            let what = |name| Context::new::<T>(name, device);
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, shape);
+        for (_, device, rows) in setting.parts(shape, SUMS, count) {
+            let what = |name| Context::new(shape, name, device);
             tally.attempt(&what("comparison"), rows.len(), |tally| {
-                let a = Batch::<T>::from_biguints(device, &first(&rows))?;
-                let b = Batch::from_biguints(device, &second(&rows))?;
+                let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
+                let b = DynBatch::from_biguints(device, shape, &second(&rows))?;
                 let order: Vec<_> = rows.iter().map(|row| oracle::cmp(&row.a, &row.b)).collect();
                 let is = |wanted: Ordering| -> Vec<bool> {
                     order.iter().map(|order| *order == wanted).collect()

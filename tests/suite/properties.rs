@@ -78,7 +78,7 @@ fn batch<T: Kernels>(device: &Device, value: &BigUint) -> gpuint::Result<Batch<T
 fn division_by<T: Kernels, S: Division<T>>(backend: BackendKind) {
     law(backend, &(number(T::BITS), positive(T::BITS)), |device, (u, v)| {
         let (u, v) = (batch::<T>(device, u)?, batch::<T>(device, v)?);
-        let (q, r) = u.div_rem_with::<S>(&v)?;
+        let (q, r) = u.using::<S>().div_rem(&v)?;
         let (low, high) = q.mul_lo_hi(&v)?;
         let (sum, carry) = low.overflowing_add(&r)?;
         let less = r.lt_mask(&v)?.any()?;
@@ -103,7 +103,7 @@ fn built_by<T: Kernels, S: Division<T>>(backend: BackendKind) {
         let r = if *largest { v - 1u32 } else { low(r.clone(), v.bits() as usize - 1) };
         let u = q * v + &r;
         let (quotient, remainder) =
-            batch::<T>(device, &u)?.div_rem_with::<S>(&batch(device, v)?)?;
+            batch::<T>(device, &u)?.using::<S>().div_rem(&batch(device, v)?)?;
         let got = (quotient.row(0)?, remainder.row(0)?);
         Ok((|| {
             prop_assert_eq!(got, (q.clone(), r));

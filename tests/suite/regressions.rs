@@ -1,7 +1,7 @@
 //! Known hard rows, word for word: `tests/regressions.txt` on every shape that holds them.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Auto, BackendKind, Blocked, Classical, Kernels, ShiftedInverse};
+use gpuint::{BackendKind, Product, Shape, Strategy};
 
 use crate::division::{divide, expected};
 use crate::setting::{Check, Setting, Tally, on_every_backend};
@@ -34,20 +34,28 @@ impl Check for Known {
     const NAME: &str = "div_rem of known hard rows";
     const WIDEST: bool = false;
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let mut rows = known();
-        rows.retain(|row| row.a.bits().max(row.b.bits()) <= T::BITS as u64);
-        let expected = expected::<T>(&rows);
+        rows.retain(|row| row.a.bits().max(row.b.bits()) <= shape.bits as u64);
+        let expected = expected(shape, &rows);
         // Wide shapes do not take them under every schedule.
-        let schedules = if T::BITS > 4096 { 1 } else { setting.devices().len() };
+        let schedules = if shape.bits > 4096 { 1 } else { setting.devices().len() };
         for device in &setting.devices()[..schedules] {
-            divide::<T, Auto>("Auto", device, &rows, &expected, tally);
+            divide(shape, Strategy::Auto, device, &rows, &expected, tally);
             if setting.backend == BackendKind::Cpu {
                 continue;
             }
-            divide::<T, Blocked<Classical>>("Blocked", device, &rows, &expected, tally);
-            divide::<T, ShiftedInverse<Classical>>(
-                "ShiftedInverse",
+            divide(
+                shape,
+                Strategy::Blocked(Some(Product::Classical)),
+                device,
+                &rows,
+                &expected,
+                tally,
+            );
+            divide(
+                shape,
+                Strategy::ShiftedInverse(Some(Product::Classical)),
                 device,
                 &rows,
                 &expected,

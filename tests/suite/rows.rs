@@ -3,10 +3,7 @@
 use std::fmt::Debug;
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{
-    BackendKind, Batch, Device, Error, GpuUint, Kernels, Mask, Result, Widen, WideningVisitor,
-    visit_widening,
-};
+use gpuint::{BackendKind, Device, DigitKind, DynBatch, Error, Mask, Result, Shape, shapes};
 
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, seed};
 use gpuint_testkit::operands::{Row, SUMS, ones};
@@ -30,25 +27,25 @@ struct Parts;
 impl Check for Parts {
     const NAME: &str = "rows by number, range and mask";
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, T::SHAPE);
-        for (part, device, rows) in setting.parts::<T>(SUMS, count) {
-            let what = Context::new::<T>("rows", device);
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, shape);
+        for (part, device, rows) in setting.parts(shape, SUMS, count) {
+            let what = Context::new(shape, "rows", device);
             tally.attempt(&what, rows.len(), |tally| {
                 let mut random = Random::new(seed() ^ part as u64);
-                ranges::<T>(device, &rows, tally)?;
-                numbers::<T>(device, &rows, &mut random, tally)?;
-                masks::<T>(device, &rows, &mut random, tally)
+                ranges(shape, device, &rows, tally)?;
+                numbers(shape, device, &rows, &mut random, tally)?;
+                masks(shape, device, &rows, &mut random, tally)
             });
         }
     }
 }
 
-fn ranges<T: Kernels>(device: &Device, rows: &[Row], tally: &mut Tally) -> Result<()> {
-    let what = |name| Context::new::<T>(name, device);
+fn ranges(shape: Shape, device: &Device, rows: &[Row], tally: &mut Tally) -> Result<()> {
+    let what = |name| Context::new(shape, name, device);
     let values = first(rows);
     let n = values.len();
-    let a = Batch::<T>::from_biguints(device, &values)?;
+    let a = DynBatch::from_biguints(device, shape, &values)?;
     for range in [0..0, 0..n, n / 3..n, 0..n / 2, n - 1..n, n..n] {
         let got = a.slice(range.clone())?.to_biguints()?;
         expect(tally, &what("slice"), got, values[range].to_vec());
@@ -60,13 +57,13 @@ fn ranges<T: Kernels>(device: &Device, rows: &[Row], tally: &mut Tally) -> Resul
 
     let k = n / 3;
     let parts = [a.slice(k..n)?, a.slice(0..0)?, a.slice(0..k)?, a.slice(k..n)?];
-    let got = Batch::concat(&parts.each_ref())?.to_biguints()?;
+    let got = DynBatch::concat(&parts.each_ref())?.to_biguints()?;
     let expected = [&values[k..], &values[..k], &values[k..]].concat();
     expect(tally, &what("concat"), got, expected);
-    let error = Batch::<T>::concat(&[]).err();
+    let error = DynBatch::concat(&[]).err();
     expect(tally, &what("concat"), error, Some(Error::LengthMismatch { left: 0, right: 1 }));
-    let other = Batch::<T>::zeros(&elsewhere(device), 1)?;
-    let error = Batch::concat(&[&a, &other]).err();
+    let other = DynBatch::zeros(&elsewhere(device), shape, 1)?;
+    let error = DynBatch::concat(&[&a, &other]).err();
     expect(tally, &what("concat"), error, Some(Error::DeviceMismatch));
 
     let backward: Vec<_> = values.iter().rev().cloned().collect();
@@ -74,16 +71,17 @@ fn ranges<T: Kernels>(device: &Device, rows: &[Row], tally: &mut Tally) -> Resul
     Ok(())
 }
 
-fn numbers<T: Kernels>(
+fn numbers(
+    shape: Shape,
     device: &Device,
     rows: &[Row],
     random: &mut Random,
     tally: &mut Tally,
 ) -> Result<()> {
-    let what = |name| Context::new::<T>(name, device);
+    let what = |name| Context::new(shape, name, device);
     let (values, others) = (first(rows), second(rows));
     let n = values.len();
-    let a = Batch::<T>::from_biguints(device, &values)?;
+    let a = DynBatch::from_biguints(device, shape, &values)?;
     let picked: Vec<usize> = (0..2 * n + 1).map(|_| random.below(n)).collect();
     let expected: Vec<_> = picked.iter().map(|&row| values[row].clone()).collect();
     expect(tally, &what("gather"), a.gather(&picked)?.to_biguints()?, expected);
@@ -91,7 +89,7 @@ fn numbers<T: Kernels>(
     let error = a.gather(&[0, n, n + 1]).err();
     expect(tally, &what("gather"), error, Some(Error::NoSuchRow { row: n, rows: n }));
 
-    let mut out = Batch::<T>::from_biguints(device, &others)?;
+    let mut out = DynBatch::from_biguints(device, shape, &others)?;
     let targets: Vec<usize> = (0..n).map(|_| random.below(n)).collect();
     let mut expected = others;
     for (value, &target) in values.iter().zip(&targets) {
@@ -114,18 +112,19 @@ fn numbers<T: Kernels>(
     Ok(())
 }
 
-fn masks<T: Kernels>(
+fn masks(
+    shape: Shape,
     device: &Device,
     rows: &[Row],
     random: &mut Random,
     tally: &mut Tally,
 ) -> Result<()> {
-    let what = |name| Context::new::<T>(name, device);
+    let what = |name| Context::new(shape, name, device);
     let (values, others) = (first(rows), second(rows));
     let n = values.len();
-    let a = Batch::<T>::from_biguints(device, &values)?;
-    let b = Batch::from_biguints(device, &others)?;
-    let mut out = Batch::splat(device, &ones(T::BITS), n)?;
+    let a = DynBatch::from_biguints(device, shape, &values)?;
+    let b = DynBatch::from_biguints(device, shape, &others)?;
+    let mut out = DynBatch::splat(device, shape, &ones(shape.bits), n)?;
     let bits: Vec<bool> = (0..n).map(|_| random.one_in(3)).collect();
     let more: Vec<bool> = (0..n).map(|_| random.one_in(2)).collect();
     for bits in [bits.clone(), vec![false; n], vec![true; n]] {
@@ -173,61 +172,60 @@ struct Widths;
 impl Check for Widths {
     const NAME: &str = "rows of other widths";
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, T::SHAPE).div_ceil(4);
-        for (_, device, rows) in setting.parts::<T>(SUMS, count) {
-            resize::<T, GpuUint<1024>>(device, &rows, tally);
-            resize::<T, GpuUint<1536, 3, u32>>(device, &rows, tally);
-            resize::<T, GpuUint<4096, 2, u16>>(device, &rows, tally);
-            resize::<T, GpuUint<32768>>(device, &rows, tally);
-            visit_widening(T::SHAPE, Halves { device, rows: &rows, tally });
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, shape).div_ceil(4);
+        for (_, device, rows) in setting.parts(shape, SUMS, count) {
+            for (bits, q, digit) in [
+                (1024, 4, DigitKind::U64),
+                (1536, 3, DigitKind::U32),
+                (4096, 2, DigitKind::U16),
+                (32768, 4, DigitKind::U64),
+            ] {
+                resize(shape, Shape { bits, q, digit }, device, &rows, tally);
+            }
+            halves(shape, device, &rows, tally);
         }
     }
 }
 
-fn resize<T: Kernels, W: Kernels>(device: &Device, rows: &[Row], tally: &mut Tally) {
-    let what = Context::new::<T>("narrow", device);
+fn resize(shape: Shape, target: Shape, device: &Device, rows: &[Row], tally: &mut Tally) {
+    let what = Context::new(shape, "resized", device);
     tally.attempt(&what, rows.len(), |tally| {
         let values = first(rows);
-        let wide = values.iter().position(|value| value.bits() > W::BITS as u64);
-        let a = Batch::<T>::from_biguints(device, &values)?;
+        let wide = values.iter().position(|value| value.bits() > target.bits as u64);
+        let a = DynBatch::from_biguints(device, shape, &values)?;
         let expected =
-            wide.map(|row| Error::TooWide { row, bits: values[row].bits(), width: W::BITS });
-        expect(tally, &what, a.narrow::<W>().err(), expected.clone());
-        expect(tally, &what, a.widen::<W>().err(), expected);
+            wide.map(|row| Error::TooWide { row, bits: values[row].bits(), width: target.bits });
+        expect(tally, &what, a.resized(target).err(), expected);
 
         let fitting: Vec<BigUint> =
-            values.iter().map(|value| value & ones(W::BITS.min(T::BITS))).collect();
-        let a = Batch::<T>::from_biguints(device, &fitting)?;
-        let mut out = Batch::<W>::splat(device, &ones(W::BITS), rows.len())?;
-        a.narrow_into(&mut out)?;
+            values.iter().map(|value| value & ones(target.bits.min(shape.bits))).collect();
+        let a = DynBatch::from_biguints(device, shape, &fitting)?;
+        let mut out = DynBatch::splat(device, target, &ones(target.bits), rows.len())?;
+        a.resized_into(&mut out)?;
         tally.values(&what, rows, &out.to_biguints()?, &fitting);
         Ok(())
     });
 }
 
-struct Halves<'a> {
-    device: &'a Device,
-    rows: &'a [Row],
-    tally: &'a mut Tally,
-}
-
-impl WideningVisitor for Halves<'_> {
-    type Output = ();
-    fn visit<T: Widen>(self) {
-        let Self { device, rows, tally } = self;
-        let what = Context::new::<T>("join, split", device);
-        tally.attempt(&what, rows.len(), |tally| {
-            let low = Batch::<T>::from_biguints(device, &first(rows))?;
-            let high = Batch::<T>::from_biguints(device, &second(rows))?;
-            let wide = low.join(&high)?;
-            let expected: Vec<_> = rows.iter().map(|row| &row.a + (&row.b << T::BITS)).collect();
-            tally.values(&what, rows, &wide.to_biguints()?, &expected);
-            let (l, h) = wide.split::<T>()?;
-            expect(tally, &what, l.is_equal(&low)? && h.is_equal(&high)?, true);
-            Ok(())
-        });
-    }
+fn halves(shape: Shape, device: &Device, rows: &[Row], tally: &mut Tally) {
+    let what = Context::new(shape, "join, split", device);
+    tally.attempt(&what, rows.len(), |tally| {
+        let low = DynBatch::from_biguints(device, shape, &first(rows))?;
+        let high = DynBatch::from_biguints(device, shape, &second(rows))?;
+        let double = Shape { bits: 2 * shape.bits, ..shape };
+        if !shapes().contains(&double) {
+            let missing = Some(Error::ShapeMissing { shape: double });
+            expect(tally, &what, low.join(&high).err(), missing);
+            return Ok(());
+        }
+        let wide = low.join(&high)?;
+        let expected: Vec<_> = rows.iter().map(|row| &row.a + (&row.b << shape.bits)).collect();
+        tally.values(&what, rows, &wide.to_biguints()?, &expected);
+        let (l, h) = wide.split()?;
+        expect(tally, &what, l.is_equal(&low)? && h.is_equal(&high)?, true);
+        Ok(())
+    });
 }
 
 on_every_backend! { parts: Parts, widths: Widths, }

@@ -14,8 +14,8 @@ use std::time::Instant;
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Algorithm, BackendKind, Device, DigitKind, Error, Kernels, Op, Product, Shape, ShapeVisitor,
-    SimtOptions, is_offered, shapes,
+    Algorithm, BackendKind, Device, DigitKind, Error, Op, Product, Shape, SimtOptions, is_offered,
+    shapes,
 };
 
 use gpuint_testkit::operands::{self, Family, Row};
@@ -144,8 +144,9 @@ impl Setting {
     }
 
     /// Rows in parts of odd length, each with a device: all devices have their turn.
-    pub(crate) fn parts<T: Kernels>(
+    pub(crate) fn parts(
         &self,
+        shape: Shape,
         families: &'static [Family],
         count: usize,
     ) -> impl Iterator<Item = (usize, &Device, Vec<Row>)> {
@@ -154,7 +155,7 @@ impl Setting {
         let starts: Vec<Range<usize>> =
             (0..count).step_by(part).map(|start| start..(start + part).min(count)).collect();
         starts.into_iter().enumerate().map(move |(index, range)| {
-            let rows = operands::rows(seed(), families, T::SHAPE.into(), range);
+            let rows = operands::rows(seed(), families, shape.into(), range);
             (index, &self.devices[index % turns], rows)
         })
     }
@@ -166,20 +167,7 @@ pub(crate) trait Check {
     const NAME: &str;
     /// Whether it is for shapes that have no products but by transforms, and no divisions, too.
     const WIDEST: bool = true;
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally);
-}
-
-struct Visit<'a, C> {
-    setting: &'a Setting,
-    tally: &'a mut Tally,
-    check: std::marker::PhantomData<C>,
-}
-
-impl<C: Check> ShapeVisitor for Visit<'_, C> {
-    type Output = ();
-    fn visit<T: Kernels>(self) {
-        C::check::<T>(self.setting, self.tally);
-    }
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally);
 }
 
 /// Runs a check at every shape of a digit on one backend.
@@ -188,9 +176,7 @@ pub(crate) fn run<C: Check>(backend: BackendKind, digit: DigitKind) {
     let mut tally = Tally::new(format!("{} {backend} {digit}", C::NAME));
     let classical = |shape| is_offered(Op::MulLo, Algorithm::By(Product::Classical), shape);
     for shape in setting.shapes().filter(|&shape| C::WIDEST || classical(shape)) {
-        let check = std::marker::PhantomData::<C>;
-        let visit = Visit { setting: &setting, tally: &mut tally, check };
-        gpuint::visit(shape, visit).expect("the shape is listed");
+        C::check(shape, &setting, &mut tally);
     }
     tally.finish();
 }
@@ -299,8 +285,8 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new<T: Kernels>(what: &'a str, device: &'a Device) -> Self {
-        Self { what, shape: T::SHAPE, device }
+    pub(crate) fn new(shape: Shape, what: &'a str, device: &'a Device) -> Self {
+        Self { what, shape, device }
     }
 
     /// The context with a row and its operands.

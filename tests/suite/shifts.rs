@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpuint::{Batch, Kernels};
+use gpuint::{DynBatch, Shape};
 
 use crate::setting::{Check, Context, Setting, Tally, first, on_every_backend, seed};
 use gpuint_testkit::operands::{SUMS, ones, rows};
@@ -11,20 +11,20 @@ use gpuint_testkit::random::Random;
 
 /// Distances at and around the boundaries of digits, threads, warps and the whole integer, and
 /// some others.
-fn distances<T: Kernels>() -> BTreeSet<usize> {
-    if T::BITS <= 1024 {
-        return (0..=T::BITS + 1).collect();
+fn distances(shape: Shape) -> BTreeSet<usize> {
+    if shape.bits <= 1024 {
+        return (0..=shape.bits + 1).collect();
     }
-    let word = T::DIGIT_BITS;
-    let units = [1, 16, 32, 64, word, 2 * word, T::Q * word, 32 * word, 32 * T::Q * word];
+    let word = shape.digit.bits();
+    let units = [1, 16, 32, 64, word, 2 * word, shape.q * word, 32 * word, 32 * shape.q * word];
     let mut distances: BTreeSet<usize> =
         units.into_iter().flat_map(|unit| [unit - 1, unit, unit + 1]).collect();
-    for end in [T::BITS / 2, T::BITS - T::Q * word, T::BITS - word, T::BITS] {
+    for end in [shape.bits / 2, shape.bits - shape.q * word, shape.bits - word, shape.bits] {
         distances.extend([end - 1, end, end + 1]);
     }
     let mut random = Random::new(seed());
-    distances.extend((0..8).map(|_| random.below(T::BITS)));
-    distances.extend((0..8).map(|_| random.below(T::DIGITS) * word));
+    distances.extend((0..8).map(|_| random.below(shape.bits)));
+    distances.extend((0..8).map(|_| random.below(shape.digits()) * word));
     distances
 }
 
@@ -33,26 +33,26 @@ struct Distances;
 impl Check for Distances {
     const NAME: &str = "shifts";
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        for (turn, distance) in distances::<T>().into_iter().enumerate() {
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        for (turn, distance) in distances(shape).into_iter().enumerate() {
             let device = &setting.devices()[turn % setting.devices().len()];
             // Every distance has the families of one third of the list, of all lengths.
-            let rows = rows(seed(), SUMS, T::SHAPE.into(), (0..5).map(|row| turn * 5 + row));
+            let rows = rows(seed(), SUMS, shape.into(), (0..5).map(|row| turn * 5 + row));
             let what = format!("shl and shr by {distance}");
-            let what = Context::new::<T>(&what, device);
+            let what = Context::new(shape, &what, device);
             tally.attempt(&what, 2 * rows.len(), |tally| {
-                let a = Batch::<T>::from_biguints(device, &first(&rows))?;
-                let mut out = Batch::splat(device, &ones(T::BITS), rows.len())?;
+                let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
+                let mut out = DynBatch::splat(device, shape, &ones(shape.bits), rows.len())?;
                 a.shl_into(distance, &mut out)?;
                 let left: Vec<_> =
-                    rows.iter().map(|row| oracle::shl(&row.a, distance, T::BITS)).collect();
+                    rows.iter().map(|row| oracle::shl(&row.a, distance, shape.bits)).collect();
                 tally.values(&what, &rows, &out.to_biguints()?, &left);
                 a.shr_into(distance, &mut out)?;
                 let right: Vec<_> = rows.iter().map(|row| oracle::shr(&row.a, distance)).collect();
                 tally.values(&what, &rows, &out.to_biguints()?, &right);
 
-                if distance % T::DIGIT_BITS == 0 {
-                    let digits = distance / T::DIGIT_BITS;
+                if distance % shape.digit.bits() == 0 {
+                    let digits = distance / shape.digit.bits();
                     a.shl_digits_into(digits, &mut out)?;
                     tally.values(&what, &rows, &out.to_biguints()?, &left);
                     a.shr_digits_into(digits, &mut out)?;

@@ -1,7 +1,7 @@
 //! Sums and differences of structured rows: carries and borrows of every length.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, Kernels};
+use gpuint::{Device, DynBatch, Shape};
 
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, zip};
 use gpuint_testkit::operands::{Row, SUMS, ones};
@@ -14,22 +14,23 @@ struct Structured;
 impl Check for Structured {
     const NAME: &str = "sums and differences";
 
-    fn check<T: Kernels>(setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(ROWS, T::SHAPE);
-        for (_, device, rows) in setting.parts::<T>(SUMS, count) {
-            let what = Context::new::<T>("overflowing_add", device);
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, shape);
+        for (_, device, rows) in setting.parts(shape, SUMS, count) {
+            let what = Context::new(shape, "overflowing_add", device);
             let expected: Vec<_> =
-                rows.iter().map(|row| oracle::add(&row.a, &row.b, T::BITS)).collect();
-            sums::<T>(&what, device, &rows, &expected, tally, true);
-            let what = Context::new::<T>("overflowing_sub", device);
+                rows.iter().map(|row| oracle::add(&row.a, &row.b, shape.bits)).collect();
+            sums(shape, &what, device, &rows, &expected, tally, true);
+            let what = Context::new(shape, "overflowing_sub", device);
             let expected: Vec<_> =
-                rows.iter().map(|row| oracle::sub(&row.a, &row.b, T::BITS)).collect();
-            sums::<T>(&what, device, &rows, &expected, tally, false);
+                rows.iter().map(|row| oracle::sub(&row.a, &row.b, shape.bits)).collect();
+            sums(shape, &what, device, &rows, &expected, tally, false);
         }
     }
 }
 
-fn sums<T: Kernels>(
+fn sums(
+    shape: Shape,
     what: &Context<'_>,
     device: &Device,
     rows: &[Row],
@@ -38,9 +39,9 @@ fn sums<T: Kernels>(
     plus: bool,
 ) {
     tally.attempt(what, rows.len(), |tally| {
-        let a = Batch::<T>::from_biguints(device, &first(rows))?;
-        let b = Batch::from_biguints(device, &second(rows))?;
-        let mut out = Batch::splat(device, &ones(T::BITS), rows.len())?;
+        let a = DynBatch::from_biguints(device, shape, &first(rows))?;
+        let b = DynBatch::from_biguints(device, shape, &second(rows))?;
+        let mut out = DynBatch::splat(device, shape, &ones(shape.bits), rows.len())?;
         let mut mask = out.eq_mask(&out)?;
         if plus {
             a.overflowing_add_into(&b, &mut out, &mut mask)?;

@@ -13,7 +13,7 @@ use std::sync::mpsc;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use gpuint::{Batch, Device, DigitKind, Error, Kernels, Shape, ShapeVisitor, visit};
+use gpuint::{Device, DigitKind, DynBatch, Error, Shape};
 use indicatif::ProgressBar;
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
@@ -537,42 +537,20 @@ fn divide_batch(
     v: &[BigUint],
     times: &mut Times,
 ) -> Result<Vec<(BigUint, BigUint)>, Error> {
-    struct Divide<'a> {
-        device: &'a Device,
-        u: &'a [BigUint],
-        v: &'a [BigUint],
-        times: &'a mut Times,
-    }
-
-    impl ShapeVisitor for Divide<'_> {
-        type Output = Result<Vec<(BigUint, BigUint)>, Error>;
-
-        fn visit<T: Kernels>(self) -> Self::Output {
-            let Self { device, u, v, times } = self;
-            let (u, v) = timed(&mut times.copy, || {
-                let u = Batch::<T>::from_biguints(device, u)?;
-                let v = Batch::<T>::from_biguints(device, v)?;
-                device.synchronize()?;
-                Ok::<_, Error>((u, v))
-            })?;
-            let (q, r) = timed(&mut times.divide, || {
-                let results = u.div_rem(&v)?;
-                device.synchronize()?;
-                Ok::<_, Error>(results)
-            })?;
-            timed(&mut times.copy, || {
-                let (q, r) = (q.to_biguints()?, r.to_biguints()?);
-                Ok(q.into_iter().zip(r).collect())
-            })
-        }
-    }
-
-    let divide = Divide { device, u, v, times };
-    visit(shape, divide).unwrap_or_else(|| {
-        Err(Error::KernelMissing {
-            kernel: format!("div_rem of {shape}"),
-            remedy: "the shape is not built".to_owned(),
-        })
+    let (u, v) = timed(&mut times.copy, || {
+        let u = DynBatch::from_biguints(device, shape, u)?;
+        let v = DynBatch::from_biguints(device, shape, v)?;
+        device.synchronize()?;
+        Ok::<_, Error>((u, v))
+    })?;
+    let (q, r) = timed(&mut times.divide, || {
+        let results = u.div_rem(&v)?;
+        device.synchronize()?;
+        Ok::<_, Error>(results)
+    })?;
+    timed(&mut times.copy, || {
+        let (q, r) = (q.to_biguints()?, r.to_biguints()?);
+        Ok(q.into_iter().zip(r).collect())
     })
 }
 

@@ -1,0 +1,268 @@
+//! The public methods of operations, declared once for all types that have them.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use num_bigint::BigUint;
+
+use crate::batch::Batch;
+use crate::divisor::{Divisor, DynDivisor};
+use crate::dyn_batch::DynBatch;
+use crate::mask::Mask;
+use crate::shape::Kernels;
+
+/// An argument with its shape as a value.
+pub(crate) trait Untyped {
+    type Dyn;
+    fn untyped(self) -> Self::Dyn;
+}
+
+impl<'a, T: Kernels> Untyped for &'a Batch<T> {
+    type Dyn = &'a DynBatch;
+    fn untyped(self) -> &'a DynBatch {
+        self.as_dyn()
+    }
+}
+
+impl<'a, T: Kernels> Untyped for &'a mut Batch<T> {
+    type Dyn = &'a mut DynBatch;
+    fn untyped(self) -> &'a mut DynBatch {
+        self.as_dyn_mut()
+    }
+}
+
+impl<'a, T: Kernels> Untyped for &'a Divisor<T> {
+    type Dyn = &'a DynDivisor;
+    fn untyped(self) -> &'a DynDivisor {
+        self.as_dyn()
+    }
+}
+
+/// A result with its shape as a type: that of the operands.
+pub(crate) trait Typed<D> {
+    fn typed(untyped: D) -> Self;
+}
+
+impl<T: Kernels> Typed<DynBatch> for Batch<T> {
+    fn typed(untyped: DynBatch) -> Self {
+        Self::typed(untyped)
+    }
+}
+
+impl<T: Kernels> Typed<DynDivisor> for Divisor<T> {
+    fn typed(untyped: DynDivisor) -> Self {
+        Self::typed(untyped)
+    }
+}
+
+impl<T: Kernels> Typed<(DynBatch, DynBatch)> for (Batch<T>, Batch<T>) {
+    fn typed((first, second): (DynBatch, DynBatch)) -> Self {
+        (Batch::typed(first), Batch::typed(second))
+    }
+}
+
+impl<T: Kernels> Typed<(DynBatch, Mask)> for (Batch<T>, Mask) {
+    fn typed((rows, mask): (DynBatch, Mask)) -> Self {
+        (Batch::typed(rows), mask)
+    }
+}
+
+impl<T: Kernels> Typed<(DynBatch, DynBatch, Mask)> for (Batch<T>, Batch<T>, Mask) {
+    fn typed((first, second, mask): (DynBatch, DynBatch, Mask)) -> Self {
+        (Batch::typed(first), Batch::typed(second), mask)
+    }
+}
+
+macro_rules! shapeless {
+    (arguments: $($argument:ty),*; results: $($result:ty),*) => {
+        $(impl Untyped for $argument {
+            type Dyn = Self;
+            fn untyped(self) -> Self {
+                self
+            }
+        })*
+        $(impl Typed<$result> for $result {
+            fn typed(untyped: Self) -> Self {
+                untyped
+            }
+        })*
+    };
+}
+shapeless! {
+    arguments: usize, &[usize], Range<usize>, &BigUint, &Mask, &mut Mask, &mut [u64],
+        &mut [Ordering];
+    results: (), bool, BigUint, Mask, Vec<u64>, Vec<i8>, Vec<Ordering>
+}
+
+/// A type of a declaration, for a batch whose shape is a value.
+macro_rules! dyn_type {
+    (Rows) => {
+        &crate::DynBatch
+    };
+    (Out) => {
+        &mut crate::DynBatch
+    };
+    (Divisor) => {
+        &crate::DynDivisor
+    };
+    (NewDivisor) => {
+        crate::DynDivisor
+    };
+    (New) => {
+        crate::DynBatch
+    };
+    (NewPair) => {
+        (crate::DynBatch, crate::DynBatch)
+    };
+    (NewAndMask) => {
+        (crate::DynBatch, crate::Mask)
+    };
+    (NewPairAndMask) => {
+        (crate::DynBatch, crate::DynBatch, crate::Mask)
+    };
+    ($other:ident) => {
+        crate::ops::faces::shapeless_type!($other)
+    };
+}
+
+/// A type of a declaration, for a batch of shape `T`.
+macro_rules! typed_type {
+    (Rows) => { &crate::Batch<T> };
+    (Out) => { &mut crate::Batch<T> };
+    (Divisor) => { &crate::Divisor<T> };
+    (NewDivisor) => { crate::Divisor<T> };
+    (New) => { crate::Batch<T> };
+    (NewPair) => { (crate::Batch<T>, crate::Batch<T>) };
+    (NewAndMask) => { (crate::Batch<T>, crate::Mask) };
+    (NewPairAndMask) => { (crate::Batch<T>, crate::Batch<T>, crate::Mask) };
+    ($other:ident) => { crate::ops::faces::shapeless_type!($other) };
+}
+
+/// A type of a declaration that has no shape.
+macro_rules! shapeless_type {
+    (Count) => { usize };
+    (Counts) => { &[usize] };
+    (RowRange) => { std::ops::Range<usize> };
+    (Number) => { &num_bigint::BigUint };
+    (InMask) => { &crate::Mask };
+    (OutMask) => { &mut crate::Mask };
+    (OutWords) => { &mut [u64] };
+    (OutOrders) => { &mut [std::cmp::Ordering] };
+    (Nothing) => { () };
+    (NewMask) => { crate::Mask };
+    (NewNumber) => { num_bigint::BigUint };
+    (IsTrue) => { bool };
+    (Words) => { Vec<u64> };
+    (Signs) => { Vec<i8> };
+    (Orders) => { Vec<std::cmp::Ordering> };
+}
+
+/// Declares methods of batches: `faces!(title; fn name(argument: Type, ..) -> Type; ..)`; with
+/// `by Mult` or `by Division` before the title, of the views through a strategy, too. The types are
+/// names of `dyn_type` and `typed_type`.
+macro_rules! faces {
+    (by $strategy:ident, $title:literal; $($methods:tt)*) => {
+        crate::ops::faces::faces! { $title; $($methods)* }
+        crate::ops::faces::view_faces! { $strategy, $title; $($methods)* }
+    };
+    (
+        $title:literal;
+        $($(#[$meta:meta])* fn $name:ident($($arg:ident: $kind:ident),*) -> $result:ident;)*
+    ) => {
+        #[doc = concat!("# ", $title)]
+        impl crate::DynBatch {
+            $($(#[$meta])*
+            pub fn $name(
+                &self,
+                $($arg: crate::ops::faces::dyn_type!($kind)),*
+            ) -> crate::Result<crate::ops::faces::dyn_type!($result)> {
+                self.view().$name($($arg),*)
+            })*
+        }
+
+        #[doc = concat!("# ", $title)]
+        impl<T: crate::Kernels> crate::Batch<T> {
+            $($(#[$meta])*
+            pub fn $name(
+                &self,
+                $($arg: crate::ops::faces::typed_type!($kind)),*
+            ) -> crate::Result<crate::ops::faces::typed_type!($result)> {
+                let result = self.view().$name($(crate::ops::faces::Untyped::untyped($arg)),*);
+                result.map(crate::ops::faces::Typed::typed)
+            })*
+        }
+    };
+}
+
+/// The part of [`faces`] for views through a strategy.
+macro_rules! view_faces {
+    (
+        $strategy:ident, $title:literal;
+        $($(#[$meta:meta])* fn $name:ident($($arg:ident: $kind:ident),*) -> $result:ident;)*
+    ) => {
+        #[doc = concat!("# ", $title)]
+        impl crate::DynUsing<'_> {
+            $($(#[$meta])*
+            pub fn $name(
+                &self,
+                $($arg: crate::ops::faces::dyn_type!($kind)),*
+            ) -> crate::Result<crate::ops::faces::dyn_type!($result)> {
+                self.view().$name($($arg),*)
+            })*
+        }
+
+        #[doc = concat!("# ", $title)]
+        impl<T: crate::Kernels, S: crate::strategy::sealed::Sealed> crate::Using<'_, T, S> {
+            $($(#[$meta])*
+            pub fn $name(
+                &self,
+                $($arg: crate::ops::faces::typed_type!($kind)),*
+            ) -> crate::Result<crate::ops::faces::typed_type!($result)>
+            where
+                S: crate::$strategy<T>,
+            {
+                let result = self.view().$name($(crate::ops::faces::Untyped::untyped($arg)),*);
+                result.map(crate::ops::faces::Typed::typed)
+            })*
+        }
+    };
+}
+
+/// Declares methods that replace the rows of a batch: `name` is the method that makes the new rows.
+macro_rules! assigning_faces {
+    ($title:literal; $(fn $assign:ident = $into:ident;)*) => {
+        #[doc = concat!("# ", $title)]
+        impl crate::DynBatch {
+            $(
+                #[doc = concat!("[`", stringify!($into), "`](Self::", stringify!($into), ") in place.")]
+                ///
+                /// The rows are unchanged where it fails. The device keeps memory for one batch of the
+                /// size, so that only the first call allocates.
+                ///
+                /// # Errors
+                #[doc = concat!("As [`", stringify!($into), "`](Self::", stringify!($into), ").")]
+                pub fn $assign(&mut self, rhs: &Self) -> crate::Result<()> {
+                    self.assign(|rows, out| rows.$into(rhs, out))
+                }
+            )*
+        }
+
+        #[doc = concat!("# ", $title)]
+        impl<T: crate::Kernels> crate::Batch<T> {
+            $(
+                #[doc = concat!("[`", stringify!($into), "`](Self::", stringify!($into), ") in place.")]
+                ///
+                /// The rows are unchanged where it fails. The device keeps memory for one batch of the
+                /// size, so that only the first call allocates.
+                ///
+                /// # Errors
+                #[doc = concat!("As [`", stringify!($into), "`](Self::", stringify!($into), ").")]
+                pub fn $assign(&mut self, rhs: &Self) -> crate::Result<()> {
+                    self.as_dyn_mut().$assign(rhs.as_dyn())
+                }
+            )*
+        }
+    };
+}
+
+pub(crate) use {assigning_faces, dyn_type, faces, shapeless_type, typed_type, view_faces};
