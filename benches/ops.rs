@@ -26,10 +26,8 @@ use clap::ValueEnum;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput};
 use gpuint::{BackendKind, Device, DigitKind, DynBatch, Op, Shape, shapes};
-use gpuint_testkit::batches::{Batches, Operands, ways};
+use gpuint_testkit::batches::{Batches, Operands, TIMED, WIDEST_POWERS, ways};
 use gpuint_testkit::device;
-use gpuint_testkit::operation::OPERATIONS;
-use gpuint_testkit::workload::Workload;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -43,21 +41,15 @@ struct AtShape<'a> {
 impl AtShape<'_> {
     fn measure(self, shape: Shape) -> Result<()> {
         let Self { criterion, device, operands } = self;
-        let mut batches = Batches::new(shape, device, operands)?;
-        for op in OPERATIONS {
-            match op {
-                Op::DivRem => {
-                    batches.divide_by(&operands.divisors(shape, Workload::Uniform))?;
-                }
-                Op::ShiftedInverse => {
-                    batches.divide_by(&operands.divisors(shape, Workload::Half))?;
-                }
-                _ => {}
+        for op in TIMED {
+            let ways = ways(shape, usize::MAX, device, op);
+            if ways.is_empty() || (op == Op::PowMod && shape.bits > WIDEST_POWERS) {
+                continue;
             }
+            let mut batches = Batches::of(op, shape, device, operands)?;
             let rows = batches.u.len();
             let mut group = group(criterion, op.name());
             group.throughput(Throughput::Elements(rows as u64));
-            let ways = ways(shape, rows, device, op);
             let several = ways.len() > 1;
             for way in &ways {
                 let auto = (several && way.is_auto).then_some("auto");
@@ -71,7 +63,7 @@ impl AtShape<'_> {
             group.finish();
         }
         if is_plain(shape) {
-            transfers(criterion, device, &batches.u)?;
+            transfers(criterion, device, &Batches::new(shape, device, operands)?.u)?;
         }
         Ok(())
     }

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::{env, fs};
 
+use gpuint_catalogue::Op;
 use gpuint_catalogue::tuning::{Choice, Row, Table};
+use gpuint_testkit::batches::TIMED;
 use gpuint_testkit::choose::{self, Gpu, merged};
 use gpuint_testkit::ptx::catalogue;
 
@@ -36,7 +38,7 @@ fn of_shape(kernel: &str, bits: usize, (digit, q, block): (&str, usize, u32), ms
 
 /// The choices for an operation: from, to, strategy.
 fn choices(rows: Vec<Row>) -> Vec<(usize, usize, String)> {
-    let table = choose::table(&gpu(), rows);
+    let table = choose::table(&gpu(), rows, Vec::new());
     let choice = |choice: Choice| (choice.bits[0], choice.bits[1], choice.strategy);
     table.choices.into_iter().map(choice).collect()
 }
@@ -89,7 +91,7 @@ fn a_model_counts_where_nothing_was_measured() {
 fn another_block_must_be_faster_by_more_than_noise() {
     let add = |block, ms| of_shape("add", 1024, ("u64", 4, block), ms);
     let blocks = |rows| -> Vec<u32> {
-        choose::table(&gpu(), rows).blocks.iter().map(|block| block.block).collect()
+        choose::table(&gpu(), rows, Vec::new()).blocks.iter().map(|block| block.block).collect()
     };
     assert_eq!(blocks(vec![add(128, 1.0), add(64, 0.9), add(256, 0.8)]), [256]);
     assert!(blocks(vec![add(128, 1.0), add(64, 0.98)]).is_empty());
@@ -123,13 +125,23 @@ fn what_is_written_is_what_is_read() {
         of_shape("mul_lo_classical", 1024, ("u64", 4, 128), 1.25),
         of_width("mul_lo_tensor", 4096, 3.0, MODEL),
     ];
-    let table = choose::table(&gpu(), rows);
+    let table = choose::table(&gpu(), rows, Vec::new());
     let kernels: Vec<_> = catalogue().unwrap().rows().collect();
     assert_eq!((table.choices.len(), table.blocks.len()), (2, 1));
     assert_eq!(Table::parse(&table.to_string(), &kernels), Ok(table));
 }
 
-/// Choices and blocks of the tables of this repository are not edited by hand.
+#[test]
+fn every_operation_with_a_choice_is_timed() {
+    for &op in Op::ALL {
+        let has_choice = |&shape| gpuint::algorithms(op, shape).nth(1).is_some();
+        let needed = gpuint::shapes().iter().any(has_choice);
+        assert!(!needed || TIMED.contains(&op), "benches/autotune does not measure {op}");
+    }
+}
+
+/// Choices and blocks of the tables of this repository are not edited by hand, but for the choices
+/// for few rows, which follow from other measurements.
 #[test]
 fn tables_say_what_their_rows_imply() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -140,13 +152,8 @@ fn tables_say_what_their_rows_imply() {
         let table = Table::parse(&written, &kernels).unwrap_or_else(|e| panic!("{path:?}: {e}"));
         let Table { gpu: name, capability, multiprocessors, .. } = table.clone();
         let gpu = Gpu { name, capability, multiprocessors };
-        let implied = choose::table(&gpu, table.rows.clone());
-        // Choices for few rows follow from other measurements than these.
-        let (few, general): (Vec<_>, Vec<_>) =
-            table.choices.iter().cloned().partition(|choice| choice.rows.is_some());
-        assert_eq!(general, implied.choices, "{path:?}");
-        let implied = Table { choices: table.choices.clone(), ..implied };
-        assert!(few.iter().all(|choice| choice.rows > Some(0)), "{path:?}");
+        let implied = choose::table(&gpu, table.rows.clone(), choose::of_few_rows(Some(&table)));
+        assert!(table.choices.iter().all(|choice| choice.rows != Some(0)), "{path:?}");
         // Which blocks are faster depends on what the build has.
         assert_eq!(Table { blocks: table.blocks, ..implied }.to_string(), written, "{path:?}");
     }

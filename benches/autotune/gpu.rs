@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use gpuint::{BackendKind, Device, Error, Op, tuning};
+use gpuint::{BackendKind, Device, Error, tuning};
 use gpuint_testkit::batches::{Batches, Operands, Times, ways};
-use gpuint_testkit::operation::is_right;
 use gpuint_testkit::ptx::Result;
-use gpuint_testkit::workload::Workload;
 
 use crate::Timing;
 use crate::space::Variant;
@@ -120,10 +118,7 @@ impl Measurement<'_> {
     fn run(self) -> std::result::Result<f64, Trouble> {
         let Self { variant, device, operands } = self;
         let (op, shape) = (variant.row.op, variant.shape);
-        let mut batches = Batches::new(shape, &device, operands)?;
-        if matches!(op, Op::DivRem | Op::ShiftedInverse) {
-            batches.divide_by(&operands.divisors(shape, Workload::Uniform))?;
-        }
+        let mut batches = Batches::of(op, shape, &device, operands)?;
         let mut ways = ways(shape, batches.u.len(), &device, op).into_iter();
         let Some(way) = ways.find(|way| way.name == variant.row.algorithm.to_string()) else {
             let kernel = variant.kernel().name();
@@ -134,9 +129,7 @@ impl Measurement<'_> {
             Times::of(RUNS, SECONDS, || Ok::<_, Error>(device.time(|| way.run(&mut batches))?.1))?;
         let rows = batches.u.len();
         for row in (0..rows).step_by(rows.div_ceil(CHECKED).max(1)) {
-            let operands = [batches.u.row(row)?, batches.v.row(row)?];
-            let results = [batches.out[0].row(row)?, batches.out[1].row(row)?];
-            if !is_right(op, shape.bits, &operands, &results) {
+            if !batches.is_right(op, row)? {
                 return Err(Trouble::Wrong(row));
             }
         }

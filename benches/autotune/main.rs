@@ -24,9 +24,10 @@ use std::{env, fs};
 
 use clap::{Parser, ValueEnum};
 use gpu::Gpu;
-use gpuint::{Device, Error, shapes};
+use gpuint::{Device, Error, Op, shapes};
 use gpuint_catalogue::Row as KernelRow;
 use gpuint_catalogue::tuning::{Row, Table};
+use gpuint_testkit::batches::TIMED;
 use gpuint_testkit::ptx::{ROOT, Result, catalogue};
 use gpuint_testkit::{choose, device};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -37,9 +38,8 @@ use state::State;
 /// Finds the fastest strategies, shapes and block sizes, and writes a tuning table.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Operations, separated by commas: mul_lo, mul_wide, square_lo, add, div_rem, shifted_inverse [default:
-    /// all].
-    #[arg(long, value_delimiter = ',', value_parser = ["mul_lo", "mul_wide", "square_lo", "add", "div_rem", "shifted_inverse"])]
+    /// Operations, separated by commas [default: all that are timed].
+    #[arg(long, value_delimiter = ',', value_parser = TIMED.map(Op::name))]
     ops: Vec<String>,
     /// Widths, separated by commas [default: all that are built].
     #[arg(long, value_delimiter = ',')]
@@ -77,7 +77,7 @@ impl Options {
         // Where it is not there, it is empty.
         let _ = fs::remove_dir_all(&folder);
         Self {
-            ops: ["add", "mul_lo"].map(String::from).into(),
+            ops: ["add", "mul_lo", "prepare", "mul_mod"].map(String::from).into(),
             bits: vec![1024],
             budget: f64::INFINITY,
             source: Some(SourceKind::Simt),
@@ -223,7 +223,9 @@ fn run(options: &Options) -> Result<()> {
     let rows: Vec<Row> = known.iter().map(|(_, row)| row.clone()).collect();
     let files = plots::draw(&folder, &name, &gpu, &rows)?;
     println!("\n{} plots: {}", files.len(), folder.join(format!("{name}-*.{{svg,png}}")).display());
-    let table = choose::table(&source.described(), choose::merged(before, rows));
+    let (kept, before) =
+        (choose::of_few_rows(before.as_ref()), before.map_or_else(Vec::new, |table| table.rows));
+    let table = choose::table(&source.described(), choose::merged(before, rows), kept);
     let text = table.to_string();
     // What build.rs will say to it.
     Table::parse(&text, &kernels)?;
@@ -239,14 +241,14 @@ fn default_folder() -> PathBuf {
     target.map_or_else(|| "autotune".into(), |target| target.join("autotune"))
 }
 
-/// The rows of a table that may be there.
-fn read(file: &Path, kernels: &[KernelRow<'_>]) -> Result<Vec<Row>> {
+/// A table that may be there.
+fn read(file: &Path, kernels: &[KernelRow<'_>]) -> Result<Option<Table>> {
     if !file.is_file() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let text = fs::read_to_string(file).map_err(|error| error.to_string());
     let table = text.and_then(|text| Table::parse(&text, kernels));
-    table.map(|table| table.rows).map_err(|error| format!("{}: {error}", file.display()))
+    table.map(Some).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// Tries all that is not known, for as long as the budget says; what is known in the end.

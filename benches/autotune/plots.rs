@@ -10,7 +10,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use gpuint_catalogue::kernel;
 use gpuint_catalogue::tuning::Row;
-use gpuint_testkit::operation::OPERATIONS;
+use gpuint_testkit::batches::TIMED;
 use gpuint_testkit::plot::{self, FONT, Figure, Line, Panel, Picture};
 use gpuint_testkit::ptx::Result;
 
@@ -22,7 +22,7 @@ pub(crate) fn draw(folder: &Path, name: &str, gpu: &str, rows: &[Row]) -> Result
     let mut by_op: BTreeMap<&str, Vec<(&str, &Row)>> = BTreeMap::new();
     for row in rows {
         let op = kernel::parse(&row.kernel).map(|(op, _)| op);
-        if let Some(op) = op.filter(|op| OPERATIONS.contains(op)) {
+        if let Some(op) = op.filter(|op| TIMED.contains(op)) {
             let strategy = row.kernel[op.name().len()..].trim_start_matches('_');
             by_op.entry(op.name()).or_default().push((strategy, row));
         }

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gpuint::{Device, DigitKind, Shape, Strategy, shapes, tuning};
+use gpuint::{Device, DigitKind, Op, Shape, Strategy, shapes, tuning};
 use gpuint_catalogue::{Kernel, Row, translation_unit};
-use gpuint_testkit::operation::OPERATIONS;
+use gpuint_testkit::batches::{TIMED, WIDEST_POWERS};
 use gpuint_testkit::ptx::{self, Result};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -97,9 +97,11 @@ pub(crate) fn variants(ops: &[String], bits: &[usize], device: &Device) -> Resul
     let whole = shapes().iter().copied().filter(|shape| shape.bits.is_multiple_of(64));
     for shape in whole.filter(|shape| bits.is_empty() || bits.contains(&shape.bits)) {
         let is_usual_shape = usual(shape.bits) == Some(shape);
-        for row in catalogue.rows().filter(|row| OPERATIONS.contains(&row.op)) {
+        for row in catalogue.rows().filter(|row| TIMED.contains(&row.op)) {
             let is_asked = ops.is_empty() || ops.iter().any(|name| name == row.op.name());
-            if !is_asked || !row.is_offered(shape) || (row.per_width && !is_usual_shape) {
+            let is_long = row.op == Op::PowMod && shape.bits > WIDEST_POWERS;
+            let is_another = row.per_width && !is_usual_shape;
+            if !is_asked || !row.is_offered(shape) || is_long || is_another {
                 continue;
             }
             let name = row.to_string();

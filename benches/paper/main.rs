@@ -87,6 +87,9 @@ impl Options {
     }
 }
 
+/// Rows whose results are checked.
+const CHECKED: usize = 16;
+
 /// The measurements at one width.
 struct AtWidth<'a> {
     options: &'a Options,
@@ -103,14 +106,14 @@ impl AtWidth<'_> {
         let mut lines = Vec::new();
         for &algorithms in sets {
             let mul = self.cell(Op::MulLo, algorithms, &mut batches)?;
-            batches.check_product()?;
+            batches.check(Op::MulLo, CHECKED)?;
             lines.push(Line { algorithms, bits: shape.bits, rows, mul, div: Vec::new() });
         }
         for workload in DIVISORS {
             batches.divide(self.operands, workload)?;
             for line in &mut lines {
                 line.div.push(self.cell(Op::DivRem, line.algorithms, &mut batches)?);
-                batches.check_division()?;
+                batches.check(Op::DivRem, CHECKED)?;
             }
         }
         Ok(lines)

@@ -3,10 +3,33 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
+use crate::operation;
 use crate::random::Random;
 use crate::workload::{self, DIGIT, Workload};
-use gpuint::num_bigint::BigUint;
-use gpuint::{Algorithm, BackendKind, Device, DynBatch, Mask, Op, Shape, Strategy, algorithms};
+use gpuint::{
+    Algorithm, BackendKind, Device, DynBatch, DynDivisor, Mask, Op, Shape, Strategy, algorithms,
+};
+
+/// The operations that are timed: those with several algorithms, and addition.
+pub const TIMED: [Op; 11] = [
+    Op::Add,
+    Op::MulLo,
+    Op::MulWide,
+    Op::SquareLo,
+    Op::DivRem,
+    Op::ShiftedInverse,
+    Op::Prepare,
+    Op::DivRemBy,
+    Op::MulMod,
+    Op::SquareMod,
+    Op::PowMod,
+];
+
+/// The widest powers that are timed: those of 2^17 bits take seconds a row.
+pub const WIDEST_POWERS: usize = 1 << 16;
+
+/// The widest powers that are checked, by num-bigint, which takes seconds for wider ones.
+const WIDEST_CHECKED_POWERS: usize = 1 << 14;
 
 /// The operands of an operation, and where its results go: all on the device.
 #[derive(Debug)]
@@ -15,6 +38,8 @@ pub struct Batches {
     pub v: DynBatch,
     pub out: [DynBatch; 2],
     zero: Mask,
+    /// The second operands, prepared, once that is asked for.
+    prepared: Option<DynDivisor>,
 }
 
 impl Batches {
@@ -26,7 +51,52 @@ impl Batches {
             v: upload(shape, device, &operands.right)?,
             out: [DynBatch::zeros(device, shape, rows)?, DynBatch::zeros(device, shape, rows)?],
             zero: Mask::none(device, rows)?,
+            prepared: None,
             u,
+        })
+    }
+
+    /// The operands of one of the operations that are [`TIMED`]: uniform divisors, random moduli of
+    /// full width, and for powers as many odd ones as fill a GPU for some tenths of a second.
+    pub fn of(
+        op: Op,
+        shape: Shape,
+        device: &Device,
+        operands: &mut Operands,
+    ) -> gpuint::Result<Self> {
+        let mut batches = Self::new(shape, device, operands)?;
+        match op {
+            Op::DivRem | Op::ShiftedInverse | Op::DivRemBy => {
+                batches.divide_by(&operands.divisors(shape, Workload::Uniform))?;
+            }
+            Op::PowMod => batches = batches.for_powers()?,
+            _ => {}
+        }
+        if matches!(op, Op::DivRemBy | Op::MulMod | Op::SquareMod | Op::PowMod) {
+            batches.prepare()?;
+        }
+        Ok(batches)
+    }
+
+    /// Prepares the second operands as divisors and moduli. The second factors of modular products
+    /// are the second outputs, which become random numbers.
+    pub fn prepare(&mut self) -> gpuint::Result<()> {
+        self.prepared = Some(DynDivisor::of_rows(&self.v)?);
+        self.u.wrapping_mul_into(&self.v, &mut self.out[1])
+    }
+
+    /// As many rows as fill a GPU for some tenths of a second with powers, modulo odd numbers.
+    pub fn for_powers(&self) -> gpuint::Result<Self> {
+        let bits = self.u.shape().bits;
+        let filling = ((1 << 39) / bits / bits).max((1 << 25) / bits).max(264);
+        let rows = 0..self.u.len().min(filling);
+        let v = self.v.slice(rows.clone())?.with_bit(0)?;
+        Ok(Self {
+            u: self.u.slice(rows.clone())?,
+            out: [v.try_clone()?, v.try_clone()?],
+            zero: Mask::none(v.device(), v.len())?,
+            prepared: None,
+            v,
         })
     }
 
@@ -47,29 +117,38 @@ impl Batches {
         self.divide_by(&divisors)
     }
 
-    /// That the outputs are quotients and remainders, in some of the rows.
-    pub fn check_division(&self) -> Result<(), Box<dyn Error>> {
-        let rows = self.u.len();
-        for row in (0..rows).step_by(rows.div_ceil(16).max(1)) {
-            let (u, v) = (self.u.row(row)?, self.v.row(row)?);
-            let (q, r) = (self.out[0].row(row)?, self.out[1].row(row)?);
-            if r >= v || q * v + r != u {
-                return Err(format!("row {row} of {} is wrong", self.u.shape()).into());
+    /// Whether a row of the results of an operation is right; what takes num-bigint long is not
+    /// looked at.
+    pub fn is_right(&self, op: Op, row: usize) -> gpuint::Result<bool> {
+        let (u, v) = (self.u.row(row)?, self.v.row(row)?);
+        let [first, second] = [self.out[0].row(row)?, self.out[1].row(row)?];
+        Ok(match op {
+            Op::Prepare => match &self.prepared {
+                Some(prepared) => self.u.rem_by(prepared)?.row(row)? == u % v,
+                None => false,
+            },
+            Op::DivRemBy => operation::is_right(Op::DivRem, self.bits(), &[u, v], &[first, second]),
+            Op::MulMod => first == u * second % v,
+            Op::SquareMod => first == &u * &u % v,
+            Op::PowMod if self.bits() > WIDEST_CHECKED_POWERS => true,
+            Op::PowMod => first == u.modpow(&u, &v),
+            _ => operation::is_right(op, self.bits(), &[u, v], &[first, second]),
+        })
+    }
+
+    /// Checks some rows of the results of an operation.
+    pub fn check(&self, op: Op, rows: usize) -> Result<(), Box<dyn Error>> {
+        let step = self.u.len().div_ceil(rows).max(1);
+        for row in (0..self.u.len()).step_by(step) {
+            if !self.is_right(op, row)? {
+                return Err(format!("row {row} of {op} of {} is wrong", self.u.shape()).into());
             }
         }
         Ok(())
     }
 
-    /// That the first output is the low halves of the products, in some of the rows.
-    pub fn check_product(&self) -> Result<(), Box<dyn Error>> {
-        let rows = self.u.len();
-        let modulus = BigUint::from(1u32) << self.u.shape().bits;
-        for row in (0..rows).step_by(rows.div_ceil(16).max(1)) {
-            if self.u.row(row)? * self.v.row(row)? % &modulus != self.out[0].row(row)? {
-                return Err(format!("row {row} of {} is wrong", self.u.shape()).into());
-            }
-        }
-        Ok(())
+    fn bits(&self) -> usize {
+        self.u.shape().bits
     }
 }
 
@@ -155,8 +234,21 @@ pub fn ways(shape: Shape, rows: usize, device: &Device, op: Op) -> Vec<Way> {
 impl Way {
     /// Queues the operation.
     pub fn run(&self, batches: &mut Batches) -> gpuint::Result<()> {
-        let Batches { u, v, out: [first, second], zero } = batches;
+        let Batches { u, v, out: [first, second], zero, prepared } = batches;
         let (u_by, v_by) = (u.using(self.strategy), v.using(self.strategy));
+        if self.op == Op::Prepare {
+            *prepared = Some(v_by.prepare()?);
+            return Ok(());
+        }
+        if let Some(prepared) = prepared {
+            match self.op {
+                Op::DivRemBy => return u_by.div_rem_by_into(prepared, first, second),
+                Op::MulMod => return u_by.mul_mod_into(second, prepared, first),
+                Op::SquareMod => return u_by.square_mod_into(prepared, first),
+                Op::PowMod => return u_by.pow_mod_into(u, prepared, first),
+                _ => {}
+            }
+        }
         match self.op {
             Op::Add => u.wrapping_add_into(v, first),
             Op::MulLo => u_by.wrapping_mul_into(v, first),

@@ -24,11 +24,19 @@ pub fn merged(before: Vec<Row>, now: Vec<Row>) -> Vec<Row> {
     rows.into_values().collect()
 }
 
-/// The table that rows imply. At a width where the GPU itself was measured, what a model says of it
-/// does not count.
-pub fn table(gpu: &Gpu, rows: Vec<Row>) -> Table {
+/// The choices for batches of few rows, which are entered by hand: measurements are of large ones.
+pub fn of_few_rows(table: Option<&Table>) -> Vec<Choice> {
+    let choices = table.iter().flat_map(|table| &table.choices);
+    choices.filter(|choice| choice.rows.is_some()).cloned().collect()
+}
+
+/// The table that rows imply, with the choices for few rows. At a width where the GPU itself was
+/// measured, what a model says of it does not count.
+pub fn table(gpu: &Gpu, rows: Vec<Row>, of_few_rows: Vec<Choice>) -> Table {
     let Gpu { name, capability, multiprocessors } = gpu.clone();
-    let (choices, blocks) = (choices(&name, &rows), blocks(&name, &rows));
+    let (mut choices, blocks) = (choices(&name, &rows), blocks(&name, &rows));
+    choices.extend(of_few_rows);
+    choices.sort_by(|a, b| (&a.op, a.bits).cmp(&(&b.op, b.bits)));
     Table { gpu: name, capability, multiprocessors, choices, blocks, rows }
 }
 
