@@ -2,6 +2,7 @@
 //!
 //! - `context`: what all handles to one GPU share: its kernels, from wherever they come
 //! - `driver`, `nvrtc`: the functions of the two libraries
+//! - `info`: the properties of a GPU
 //! - `memory`: a stream and the memory that is used on it
 //! - `module`: images in the memory of the GPU, and launches
 //! - `runtime`: images that are made at run time, by NVRTC, and kept in `cache`
@@ -13,6 +14,7 @@
 mod cache;
 mod context;
 mod driver;
+mod info;
 mod library;
 mod memory;
 mod module;
@@ -29,7 +31,8 @@ use crate::auto::Gpu;
 use crate::backend::launch::RawOperands;
 use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::Result;
-use context::{Context, Info};
+use context::Context;
+use info::Info;
 use memory::{DeviceMemory, Queue};
 
 /// A GPU with a stream of its own.

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use bytemuck::Zeroable;
 
-use crate::backend::cuda::context::Info;
 use crate::backend::cuda::driver::{
     self, Fault, FunctionHandle, Gpu, LaunchConfig, MAX_DYNAMIC_SHARED_BYTES, ModuleHandle,
     StreamHandle,
 };
+use crate::backend::cuda::info::Info;
 use crate::backend::launch::{COUNTERS_BYTES, Facts, RawOperands};
 use crate::error::{Error, Result};
 
