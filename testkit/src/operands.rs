@@ -106,7 +106,8 @@ const KINDS: &[Kind] = &[
     ("a zero third", |draw, bits| {
         let third = bits.div_ceil(3);
         let from = draw.random.below(3) * third;
-        let value = draw.value_of(bits, &[0, 1, 6, 10]);
+        let value =
+            draw.value_of(bits, &["uniform", "runs of 64 bits", "all ones", "extreme digits"]);
         let kept = low(value.clone(), from) + ((value >> (from + third)) << (from + third));
         kept | power(bits - 1)
     }),
@@ -129,7 +130,11 @@ const KINDS: &[Kind] = &[
     }),
     ("top digit a power of two", |draw, bits| {
         let rest = (bits - 1) / draw.sizes.word * draw.sizes.word;
-        power(bits - 1) + draw.value_of(rest, &[0, 1, 6, 10, 13])
+        power(bits - 1)
+            + draw.value_of(
+                rest,
+                &["uniform", "runs of 64 bits", "all ones", "extreme digits", "digits in turn"],
+            )
     }),
 ];
 
@@ -137,7 +142,7 @@ impl Draw {
     /// A value of some kind below `2^bits`.
     pub fn value(&mut self, bits: usize) -> BigUint {
         let kind = self.random.below(KINDS.len());
-        self.value_of(bits, &[kind])
+        self.value_of_kind(bits, KINDS[kind])
     }
 
     /// Like [`value`](Self::value), but not 0 (where `bits` is not 0).
@@ -147,11 +152,19 @@ impl Draw {
     }
 
     /// A value of one of these kinds below `2^bits`.
-    fn value_of(&mut self, bits: usize, kinds: &[usize]) -> BigUint {
+    fn value_of(&mut self, bits: usize, kinds: &[&str]) -> BigUint {
         if bits == 0 {
             return BigUint::zero();
         }
-        let (name, draw) = KINDS[self.random.pick(kinds)];
+        let name = self.random.pick(kinds);
+        let kind = KINDS.iter().find(|kind| kind.0 == name);
+        self.value_of_kind(bits, *kind.unwrap_or_else(|| panic!("there is no kind {name}")))
+    }
+
+    fn value_of_kind(&mut self, bits: usize, (name, draw): Kind) -> BigUint {
+        if bits == 0 {
+            return BigUint::zero();
+        }
         self.kinds.push(name);
         let value = draw(self, bits);
         debug_assert!(value.bits() <= bits as u64, "{name}: {} bits", value.bits());
@@ -695,11 +708,14 @@ pub const PRODUCTS: &[Family] = &[
     }),
     ("thirds", |draw| {
         let bits = draw.sizes.bits;
-        [draw.value_of(bits, &[12]), draw.value_of(bits, &[12])]
+        [draw.value_of(bits, &["a zero third"]), draw.value_of(bits, &["a zero third"])]
     }),
     ("extreme digits", |draw| {
         let (a, b) = draw.lengths();
-        [draw.value_of(a, &[10, 13]), draw.value_of(b, &[10, 13])]
+        [
+            draw.value_of(a, &["extreme digits", "digits in turn"]),
+            draw.value_of(b, &["extreme digits", "digits in turn"]),
+        ]
     }),
     ("balanced digits of 16 bits at their limits", |draw| {
         let bits = draw.sizes.bits;
@@ -817,7 +833,10 @@ pub const SUMS: &[Family] = &[
     }),
     ("extreme digits", |draw| {
         let (a, b) = draw.lengths();
-        [draw.value_of(a, &[10, 13]), draw.value_of(b, &[10, 13])]
+        [
+            draw.value_of(a, &["extreme digits", "digits in turn"]),
+            draw.value_of(b, &["extreme digits", "digits in turn"]),
+        ]
     }),
 ];
 
@@ -1018,8 +1037,9 @@ mod tests {
         let (mut values, mut long) = (0, 0);
         for sizes in SIZES {
             for bits in 1..=sizes.bits {
-                for (kind, (name, _)) in KINDS.iter().enumerate() {
-                    let length = draw(sizes, bits).value_of(bits, &[kind]).bits();
+                for &kind in KINDS {
+                    let (name, _) = kind;
+                    let length = draw(sizes, bits).value_of_kind(bits, kind).bits();
                     assert!(length <= bits as u64, "{name}: {length} of {bits} bits");
                     values += 1;
                     long += usize::from(length == bits as u64);
