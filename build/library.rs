@@ -61,7 +61,10 @@ fn notes(catalogue: &Catalogue, text: &mut String) {
     line!(text, "\nmacro_rules! with_catalogue_notes {{ ($item:item) => {{");
     line!(text, "#[diagnostic::on_unimplemented(");
     line!(text, "    message = \"no kernels are built for `{{Self}}`\",");
-    line!(text, "    label = \"this shape is not built\",");
+    line!(
+        text,
+        "    label = \"this shape is not built; a type parameter needs the bound `Kernels`\","
+    );
     let mut widths: BTreeMap<(DigitKind, Vec<usize>), BTreeSet<usize>> = BTreeMap::new();
     for digit in DigitKind::ALL {
         let mut by_q: BTreeMap<usize, Vec<usize>> = BTreeMap::new();

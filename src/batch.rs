@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::ops::View;
 use crate::shape::Kernels;
 use crate::strategy::sealed::Sealed as AsStrategy;
+use crate::value::Value;
 
 /// Integers of one shape on a device, one a row.
 ///
@@ -54,7 +55,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// [`TooWide`](Error::TooWide) where the value needs more than `BITS` bits (row 0),
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
-    pub fn splat(device: &Device, value: &BigUint, rows: usize) -> Result<Self> {
+    pub fn splat(device: &Device, value: impl Value, rows: usize) -> Result<Self> {
         DynBatch::splat(device, T::SHAPE, value, rows).map(Self::typed)
     }
 

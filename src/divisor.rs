@@ -4,7 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use gpuint_catalogue::Shape;
-use num_bigint::BigUint;
 use num_traits::Zero;
 
 use crate::backend::Buffer;
@@ -13,6 +12,7 @@ use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::shape::Kernels;
+use crate::value::Value;
 
 /// Prepared divisors whose shape is a value: [`Divisor`] for a [`DynBatch`].
 pub struct DynDivisor {
@@ -37,11 +37,12 @@ impl DynDivisor {
     /// # Errors
     /// [`ShapeMissing`](Error::ShapeMissing) where the shape is not built, and as
     /// [`Divisor::splat`].
-    pub fn splat(device: &Device, shape: Shape, divisor: &BigUint) -> Result<Self> {
+    pub fn splat(device: &Device, shape: Shape, divisor: impl Value) -> Result<Self> {
+        let divisor = divisor.integer();
         if divisor.is_zero() {
             return Err(Error::DivisionByZero { row: 0 });
         }
-        DynBatch::splat(device, shape, divisor, 1)?.view().prepared(None)
+        DynBatch::splat(device, shape, &*divisor, 1)?.view().prepared(None)
     }
 
     /// Number of rows that these divisors are for; `None` where there is one for all rows.
@@ -95,8 +96,7 @@ impl fmt::Debug for DynDivisor {
 ///
 /// ```
 /// use gpuint::{Batch, Device, Divisor, Error, GpuUint};
-/// use num_bigint::BigUint;
-///
+/// ///
 /// let device = Device::cpu();
 /// let number = |n: u32| BigUint::from(n);
 /// let u = Batch::<GpuUint<1024>>::from_biguints(&device, &[number(17), number(40)])?;
@@ -130,7 +130,7 @@ impl<T: Kernels> Divisor<T> {
     /// # Errors
     /// [`DivisionByZero`](Error::DivisionByZero) (row 0), [`TooWide`](Error::TooWide) where it
     /// needs more than `BITS` bits (row 0), and as [`new`](Self::new).
-    pub fn splat(device: &Device, divisor: &BigUint) -> Result<Self> {
+    pub fn splat(device: &Device, divisor: impl Value) -> Result<Self> {
         DynDivisor::splat(device, T::SHAPE, divisor).map(Self::typed)
     }
 

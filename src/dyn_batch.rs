@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::ops::View;
 use crate::shape::{is_built, narrowest};
 use crate::strategy::Strategy;
+use crate::value::Value;
 
 /// Host memory through which integers are converted, in bytes: conversions of any size need no
 /// more than this, or one row where that is more.
@@ -82,10 +83,11 @@ impl DynBatch {
     ///
     /// # Errors
     /// As [`from_biguints`](Self::from_biguints).
-    pub fn splat(device: &Device, shape: Shape, value: &BigUint, rows: usize) -> Result<Self> {
+    pub fn splat(device: &Device, shape: Shape, value: impl Value, rows: usize) -> Result<Self> {
         check_built(shape)?;
-        check_width(shape, 0, value)?;
-        Self::from_rows(device, shape, rows, |_, bytes| write_integer(value, bytes))
+        let value = value.integer();
+        check_width(shape, 0, &value)?;
+        Self::from_rows(device, shape, rows, |_, bytes| write_integer(&value, bytes))
     }
 
     /// Makes a batch of `rows` zeros.

@@ -17,6 +17,7 @@ mod strategy;
 mod text;
 #[doc(hidden)]
 pub mod tuning;
+mod value;
 
 pub use auto::{Gpu, Tuning, TuningFit};
 pub use backend::BackendKind;
@@ -38,3 +39,4 @@ pub use strategy::{
     Auto, Blocked, Classical, Division, Fft, Fp64, Karatsuba, Mult, Ntt, ShiftedInverse, Strategy,
     TensorCore,
 };
+pub use value::Value;

@@ -89,7 +89,7 @@ macro_rules! shapeless {
     };
 }
 shapeless! {
-    arguments: usize, &[usize], Range<usize>, &BigUint, &Mask, &mut Mask, &mut [u64],
+    arguments: usize, &[usize], Range<usize>, &Mask, &mut Mask, &mut [u64],
         &mut [Ordering];
     results: (), bool, BigUint, Mask, Vec<u64>, Vec<i8>, Vec<Ordering>
 }
@@ -143,7 +143,7 @@ macro_rules! shapeless_type {
     (Count) => { usize };
     (Counts) => { &[usize] };
     (RowRange) => { std::ops::Range<usize> };
-    (Number) => { &num_bigint::BigUint };
+    (Number) => { impl crate::Value };
     (InMask) => { &crate::Mask };
     (OutMask) => { &mut crate::Mask };
     (OutWords) => { &mut [u64] };
@@ -155,6 +155,26 @@ macro_rules! shapeless_type {
     (Words) => { Vec<u64> };
     (Signs) => { Vec<i8> };
     (Orders) => { Vec<std::cmp::Ordering> };
+}
+
+/// An argument of a batch whose shape is a value, for its view.
+macro_rules! passed {
+    (Number, $arg:ident) => {
+        &*crate::Value::integer($arg)
+    };
+    ($kind:ident, $arg:ident) => {
+        $arg
+    };
+}
+
+/// An argument of a batch of shape `T`, for its view.
+macro_rules! untyped {
+    (Number, $arg:ident) => {
+        &*crate::Value::integer($arg)
+    };
+    ($kind:ident, $arg:ident) => {
+        crate::ops::faces::Untyped::untyped($arg)
+    };
 }
 
 /// Declares methods of batches: `faces!(title; fn name(argument: Type, ..) -> Type; ..)`; with
@@ -176,7 +196,7 @@ macro_rules! faces {
                 &self,
                 $($arg: crate::ops::faces::dyn_type!($kind)),*
             ) -> crate::Result<crate::ops::faces::dyn_type!($result)> {
-                self.view().$name($($arg),*)
+                self.view().$name($(crate::ops::faces::passed!($kind, $arg)),*)
             })*
         }
 
@@ -187,7 +207,7 @@ macro_rules! faces {
                 &self,
                 $($arg: crate::ops::faces::typed_type!($kind)),*
             ) -> crate::Result<crate::ops::faces::typed_type!($result)> {
-                let result = self.view().$name($(crate::ops::faces::Untyped::untyped($arg)),*);
+                let result = self.view().$name($(crate::ops::faces::untyped!($kind, $arg)),*);
                 result.map(crate::ops::faces::Typed::typed)
             })*
         }
@@ -207,7 +227,7 @@ macro_rules! view_faces {
                 &self,
                 $($arg: crate::ops::faces::dyn_type!($kind)),*
             ) -> crate::Result<crate::ops::faces::dyn_type!($result)> {
-                self.view().$name($($arg),*)
+                self.view().$name($(crate::ops::faces::passed!($kind, $arg)),*)
             })*
         }
 
@@ -221,7 +241,7 @@ macro_rules! view_faces {
             where
                 S: crate::$strategy<T>,
             {
-                let result = self.view().$name($(crate::ops::faces::Untyped::untyped($arg)),*);
+                let result = self.view().$name($(crate::ops::faces::untyped!($kind, $arg)),*);
                 result.map(crate::ops::faces::Typed::typed)
             })*
         }
@@ -265,4 +285,6 @@ macro_rules! assigning_faces {
     };
 }
 
-pub(crate) use {assigning_faces, dyn_type, faces, shapeless_type, typed_type, view_faces};
+pub(crate) use {
+    assigning_faces, dyn_type, faces, passed, shapeless_type, typed_type, untyped, view_faces,
+};

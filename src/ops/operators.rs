@@ -1,4 +1,4 @@
-//! Operators on references to batches, and their assigning forms.
+//! Operators on batches and references to batches, and their assigning forms.
 //!
 //! Each is a name for a method, and panics exactly where that method returns an error.
 
@@ -47,6 +47,33 @@ macro_rules! operator {
             #[track_caller]
             fn $operator(self, rhs: Self) -> $type {
                 value($sign, self.$method(rhs))
+            }
+        }
+
+        #[doc = concat!("`", stringify!($in_place), "`, in the memory of the left batch: ", $rule, ".")]
+        ///
+        /// # Panics
+        #[doc = concat!("Where `", stringify!($in_place), "` returns an error.")]
+        impl<$($parameters)*> $trait<&Self> for $type {
+            type Output = Self;
+
+            #[track_caller]
+            fn $operator(mut self, rhs: &Self) -> Self {
+                value($sign, <$type>::$in_place(&mut self, rhs));
+                self
+            }
+        }
+
+        #[doc = concat!("`", stringify!($in_place), "`, in the memory of the left batch: ", $rule, ".")]
+        ///
+        /// # Panics
+        #[doc = concat!("Where `", stringify!($in_place), "` returns an error.")]
+        impl<$($parameters)*> $trait for $type {
+            type Output = Self;
+
+            #[track_caller]
+            fn $operator(self, rhs: Self) -> Self {
+                $trait::$operator(self, &rhs)
             }
         }
 
