@@ -35,8 +35,8 @@ struct DigitDivisor {
   u64 w;  // its reciprocal
   u32 s;
 
-  GPUINT_DEVICE explicit DigitDivisor(u64 digit)
-      : s(static_cast<u32>(__clzll(static_cast<i64>(digit)))) {
+  GPUINT_DEVICE explicit DigitDivisor(u64 digit) {
+    s = static_cast<u32>(__clzll(static_cast<i64>(digit)));
     d = digit << s;
     // w = floor(((B - 1 - D) B + B - 1) / D), a bit at a time.
     u64 r = ~d;
