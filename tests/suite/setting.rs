@@ -135,7 +135,8 @@ impl Setting {
             2049..=4096 => 6,
             _ => 8,
         };
-        let count = rows.threads / share / shape.threads();
+        // Rows of fewer threads cost the host as much as those of four.
+        let count = rows.threads / share / shape.threads().max(4);
         // The many threads of 16-bit digits are cheap ones.
         let count = if shape.digit == DigitKind::U16 { 2 * count } else { count };
         // The widest rows take the simt backend a second each.
