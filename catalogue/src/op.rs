@@ -303,6 +303,12 @@ operations! {
     Gather = "gather" {
         inputs: [Indexed, Word], outputs: [Integer], mask: false, status: false, params: []
     }
+    /// Rows of a table that has 256 for each byte of a number, by the byte of `a` from bit `distance`
+    /// on.
+    Lookup = "lookup" {
+        inputs: [Indexed, Integer], outputs: [Integer],
+        mask: false, status: false, params: [Distance]
+    }
     /// Rows of `a` where the bit of a mask is set, of `b` elsewhere.
     Select = "select" {
         inputs: [Integer, Integer, Bits], outputs: [Integer],

@@ -139,6 +139,7 @@ fn row_function(op: Op) -> fn(&mut Row<'_>) -> Outcome {
         Op::ShlRows => shift_left_by_row,
         Op::ShrRows => shift_right_by_row,
         Op::Gather => gather,
+        Op::Lookup => lookup,
         Op::Select => select,
         Op::Resize => resize,
         Op::Gcd => gcd,
@@ -346,6 +347,14 @@ fn gather(row: &mut Row<'_>) -> Outcome {
         let bytes = row.bits / 8;
         row.copy(&rows[index as usize * bytes..][..bytes]);
     }
+    Outcome::default()
+}
+
+fn lookup(row: &mut Row<'_>) -> Outcome {
+    let [table, number, _] = row.ins;
+    let byte = row.params.distance as usize / 8;
+    let bytes = row.bits / 8;
+    row.copy(&table[(256 * byte + usize::from(number[byte])) * bytes..][..bytes]);
     Outcome::default()
 }
 

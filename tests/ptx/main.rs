@@ -457,6 +457,16 @@ impl Kernels {
             }
             Op::ShlRows => self.shift_rows(task, |a, distance| oracle::shl(a, distance, bits)),
             Op::ShrRows => self.shift_rows(task, oracle::shr),
+            Op::Lookup => {
+                let rows = self.rows(SUMS, 1);
+                let table: Vec<BigUint> = (0..512u32).map(BigUint::from).collect();
+                let mut given = self.given(&rows, 2, 1);
+                given.inputs[0] = bytes_of(table.iter(), bits);
+                given.params.distance = 8;
+                self.run_to_value(task, &rows, &given, |row| {
+                    operands::low(&row.b >> 8, 8) + 256u32
+                });
+            }
             Op::Gather => {
                 let rows = self.rows(SUMS, 1);
                 let mut given = self.given(&rows, 1, 1);
@@ -557,7 +567,10 @@ impl Kernels {
                 given.inputs[2] = self.prepared(&rows);
                 self.run(task, &rows, &given, |outcome, index, row| {
                     let got = value_of(&outcome.outputs[0], index, bits).unwrap_or_default();
-                    differ(&(got < row.b, oracle::add_mod(&got, &got, &row.b)), &(true, row.a.clone()))
+                    differ(
+                        &(got < row.b, oracle::add_mod(&got, &got, &row.b)),
+                        &(true, row.a.clone()),
+                    )
                 });
             }
             Op::PrepareOdd => {

@@ -391,8 +391,9 @@ gpuint::Params broadcasting(bool divisor, bool exponent) {
 // row for all; prepared divisors and masks are the third input, numbers of rows the second.
 Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_bytes0,
               size_t out_bytes1, const gpuint::Params& params, bool want_mask = true,
-              bool want_status = true, Memory* third = nullptr, Memory* second = nullptr) {
-  const u64 rows = ins[0].size();
+              bool want_status = true, Memory* third = nullptr, Memory* second = nullptr,
+              size_t own_rows = 0) {
+  const u64 rows = own_rows != 0 ? own_rows : ins[0].size();
   const size_t mask_bytes = (rows + 31) / 32 * 4;
   Result result{{Memory(rows * out_bytes0), Memory(rows * out_bytes1)}, Memory(mask_bytes), ~0ull};
   std::memset(result.mask.get(), 0, mask_bytes);
@@ -1006,6 +1007,25 @@ void check_gather(const Kernel& kernel, const Pairs& p) {
   }
 }
 
+void check_lookup(const Kernel& kernel, const Pairs& p) {
+  const size_t bytes = kernel.shape.bytes();
+  Column table;
+  for (size_t row = 0; row < 256 * bytes && row < 1024; ++row)
+    table.push_back(operand(kernel.shape.bits, kernel.shape.digit_bits));
+  Memory second(p.a, bytes);
+  for (u32 byte = 0; byte < table.size() / 256; ++byte) {
+    gpuint::Params params{};
+    params.distance = 8 * byte;
+    const Result result = launch(kernel, {table}, bytes, 0, params, true, true, nullptr, &second,
+                                 p.a.size());
+    for (size_t row = 0; row < p.a.size(); ++row) {
+      const u32 index = 256 * byte + (word(p.a[row], byte / 4) >> 8 * (byte % 4) & 255);
+      const Number got = result.out[0].row(row, bytes);
+      expect(kernel, compare(got, table[index]) == 0, "the row", p.a[row], {index}, got);
+    }
+  }
+}
+
 void check_select(const Kernel& kernel, const Pairs& p) {
   std::vector<u32> mask;
   for (size_t row = 0; row < p.a.size(); row += 32) mask.push_back(static_cast<u32>(random_word()));
@@ -1154,6 +1174,8 @@ void check(const Kernel& kernel, size_t rows) {
     check_shift_rows(kernel, p, task == "shl_rows");
   else if (task == "gather")
     check_gather(kernel, p);
+  else if (task == "lookup")
+    check_lookup(kernel, p);
   else if (task == "select")
     check_select(kernel, p);
   else if (task == "resize")
