@@ -70,6 +70,17 @@ pub enum Error {
         shape: Shape,
     },
 
+    /// Two operands are residues of different moduli.
+    #[error("the residues have different moduli; clones of a modulus are the same")]
+    ModulusMismatch,
+
+    /// An operation that needs odd moduli has an even one.
+    #[error("the modulus of row {row} is even; halves exist modulo odd numbers only")]
+    EvenModulus {
+        /// The lowest row whose modulus is even.
+        row: usize,
+    },
+
     /// A row beyond the end of the batch was asked for.
     #[error("row {row} does not exist in a batch of {rows} rows")]
     NoSuchRow {

@@ -34,6 +34,8 @@ pub use gpuint_catalogue::{Algorithm, DigitKind, MAX_GROUP, Op, Product, Shape};
 pub use kernel::{algorithms, is_offered};
 pub use mask::Mask;
 pub use num_bigint;
+pub use ops::fixed_base::{DynFixedBase, FixedBase};
+pub use ops::residues::{DynModulus, DynResidues, Modulus, Residues};
 pub use shape::{GpuUint, Kernels, Widen, narrowest, shapes};
 pub use strategy::{
     Auto, Blocked, Classical, Division, Fft, Fp64, Karatsuba, Mult, Ntt, ShiftedInverse, Strategy,

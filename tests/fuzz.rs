@@ -15,7 +15,7 @@ use std::{env, panic};
 use gpuint::num_bigint::BigUint;
 use gpuint::{
     Auto, Batch, Blocked, Classical, Device, Divisor, Error, Fft, GpuUint, Karatsuba, Kernels,
-    Mask, Ntt, Result, ShiftedInverse, SimtOptions, TensorCore, Widen,
+    Mask, Modulus, Ntt, Residues, Result, ShiftedInverse, SimtOptions, TensorCore, Widen,
 };
 use gpuint_testkit::oracle;
 use num_traits::{One, Zero};
@@ -174,6 +174,15 @@ impl<T: Kernels> Case<'_, T> {
             Divisor::splat(self.a.device(), self.first)
         } else {
             Divisor::new(self.c)
+        }
+    }
+
+    /// The same as moduli of residues.
+    fn modulus(&self) -> Result<Modulus<T>> {
+        if is_one_divisor(self.n) {
+            Modulus::splat(self.a.device(), self.first)
+        } else {
+            Modulus::new(self.c)
         }
     }
 
@@ -544,6 +553,25 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
     });
     operation!("square_mod", [Divisor], |x| x.a.square_mod(&x.divisor()?)?.columns(), |x| {
         quotient(&(x.a * x.a), x.v).map(|(_, r)| vec![r])
+    });
+    operation!(
+        "residues",
+        [B, Divisor],
+        |x| {
+            let modulus = x.modulus()?;
+            let (a, b) = (Residues::new(x.a, &modulus)?, Residues::new(x.b, &modulus)?);
+            a.mul(&b)?.add(&a.square()?)?.sub(&b.neg()?)?.to_batch()?.columns()
+        },
+        |x| quotient(&(x.a * x.b + x.a * x.a + x.b), x.v).map(|(_, r)| vec![r])
+    );
+    operation!("add_mod", [B, Divisor], |x| x.a.add_mod(x.b, &x.divisor()?)?.columns(), |x| {
+        quotient(x.a, x.v).map(|_| vec![oracle::add_mod(x.a, x.b, x.v)])
+    });
+    operation!("sub_mod", [B, Divisor], |x| x.a.sub_mod(x.b, &x.divisor()?)?.columns(), |x| {
+        quotient(x.a, x.v).map(|_| vec![oracle::sub_mod(x.a, x.b, x.v)])
+    });
+    operation!("neg_mod", [Divisor], |x| x.a.neg_mod(&x.divisor()?)?.columns(), |x| {
+        quotient(x.a, x.v).map(|_| vec![oracle::sub_mod(&BigUint::zero(), x.a, x.v)])
     });
     operation!(
         "pow_mod",

@@ -108,8 +108,43 @@ fn shape(bits: usize, q: usize, digit: DigitKind) -> Shape {
     Shape { bits, q, digit }
 }
 
+fn add_modulo(shape: Shape, device: &Device, count: usize) -> Result<()> {
+    let mut rows = drawn(shape, DIVISIONS, count);
+    for row in rows.iter_mut().filter(|row| row.b.is_zero()) {
+        row.b = BigUint::one();
+    }
+    let [u, v] = upload(shape, device, &rows)?;
+    u.add_mod(&u, &DynDivisor::of_rows(&v)?)?;
+    Ok(())
+}
+
+/// Products of powers of `rows` rows by one exponent, for each of them.
+fn products_of_power(shape: Shape, exponent: u32, rows: usize) -> u64 {
+    let device = Device::simt();
+    let count = || counts()["PowerProduct"];
+    let before = count();
+    let a = DynBatch::splat(&device, shape, &BigUint::from(3u32), rows).unwrap();
+    let v = DynDivisor::splat(&device, shape, &BigUint::from(1_000_003u32)).unwrap();
+    a.pow_mod_all(&BigUint::from(exponent), &v).unwrap();
+    let products = count() - before;
+    assert_eq!(products % rows as u64, 0, "rows take the same products");
+    products / rows as u64
+}
+
+/// One after the other, since counts are of the process.
 #[test]
 fn structured_operands_take_rare_paths() {
+    for bits in [1024, 2048, 32768] {
+        let shape = shape(bits, 4, DigitKind::U64);
+        // A product for each square and each digit but the top one, in windows of 1 and 2 bits.
+        for (exponent, products) in [(1, 0), (2, 1), (3, 2), (17, 5), (65537, 17), (0xffff, 23)] {
+            let taken = products_of_power(shape, exponent, 5);
+            assert_eq!(taken, products, "{exponent} at {bits} bits");
+        }
+    }
+    takes("add_mod, 1024 bits", &[("OperandBeyondModulus", 1000)], |device| {
+        add_modulo(shape(1024, 4, DigitKind::U64), device, 2000)
+    });
     takes("add and sub, 8192 bits, u16", &[("CarryThroughWarp", 1000)], |device| {
         add_and_subtract(shape(8192, 1, DigitKind::U16), device, 1000)
     });

@@ -17,6 +17,8 @@ pub enum Operand {
     Exponent,
     /// A prepared divisor (`kernels/div/prepare.cuh`).
     Prepared,
+    /// A prepared odd modulus (`kernels/modular/odd_modulus.cuh`).
+    OddModulus,
     /// An `i8`.
     Sign,
     /// A `u32`.
@@ -40,6 +42,7 @@ impl Operand {
         match self {
             Self::Integer | Self::Exponent | Self::Rhs | Self::Indexed => shape.bytes(),
             Self::Prepared => shape.prepared_bytes(),
+            Self::OddModulus => 2 * shape.bytes(),
             Self::Sign => size_of::<i8>(),
             Self::Length | Self::Bits => size_of::<u32>(),
             Self::Resized => 0,
@@ -204,6 +207,40 @@ operations! {
         inputs: [Integer, Exponent], prepared: Prepared, outputs: [Integer],
         mask: false, status: false, params: [BroadcastDivisor, BroadcastExponent]
     }
+    /// `a + b mod v` by prepared divisors.
+    AddMod = "add_mod" {
+        inputs: [Integer, Rhs], prepared: Prepared, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor, BroadcastRhs]
+    }
+    /// `a - b mod v` by prepared divisors.
+    SubMod = "sub_mod" {
+        inputs: [Integer, Rhs], prepared: Prepared, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor, BroadcastRhs]
+    }
+    /// `-a mod v` by prepared divisors.
+    NegMod = "neg_mod" {
+        inputs: [Integer], prepared: Prepared, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor]
+    }
+    /// `a / 2 mod v` for `a < v` by prepared divisors that are odd.
+    HalveMod = "halve_mod" {
+        inputs: [Integer], prepared: Prepared, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor]
+    }
+    /// The inverses of odd moduli, for the operations on residues. Even rows fail.
+    PrepareOdd = "prepare_odd" {
+        inputs: [Integer], outputs: [OddModulus], mask: false, status: true, params: []
+    }
+    /// `a b / 2^BITS mod n` for prepared odd moduli, where `a < n` or `b < n`.
+    MulResidues = "mul_residues" {
+        inputs: [Integer, Rhs], prepared: OddModulus, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor, BroadcastRhs]
+    }
+    /// `a^2 / 2^BITS mod n` for prepared odd moduli and `a < n`.
+    SquareResidues = "square_residues" {
+        inputs: [Integer], prepared: OddModulus, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor]
+    }
     /// `u / d` rounded down and `u mod d` by one digit.
     DivRemDigit = "div_rem_digit" {
         inputs: [Integer], outputs: [Integer, Word], mask: false, status: false, params: [Digit]
@@ -265,6 +302,12 @@ operations! {
     /// Rows by index; an index of `u64::MAX` leaves a row of the result unchanged.
     Gather = "gather" {
         inputs: [Indexed, Word], outputs: [Integer], mask: false, status: false, params: []
+    }
+    /// Rows of a table that has 256 for each byte of a number, by the byte of `a` from bit `distance`
+    /// on.
+    Lookup = "lookup" {
+        inputs: [Indexed, Integer], outputs: [Integer],
+        mask: false, status: false, params: [Distance]
     }
     /// Rows of `a` where the bit of a mask is set, of `b` elsewhere.
     Select = "select" {

@@ -1,4 +1,4 @@
-// Gather: rows by index, in any order and any number of times.
+// Gather: rows by index, in any order and any number of times; Lookup: by bytes of numbers.
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"
@@ -29,6 +29,22 @@ struct Gather : Frame<S, 0> {
       const u64 from = __ldg(static_cast<const u64*>(o.in[1]) + row);
       if (from != SKIPPED_ROW)
         copy_row<S>(group, input_row<S>(o, 0, from), output_row<S>(o, 0, row));
+    });
+  }
+};
+
+// in[0]: a table with 256 rows for each byte of a number, in[1]: numbers; out[0] = the rows of their
+// bytes at bit `distance`, a multiple of 8 below BITS.
+template <class S>
+struct Lookup : Frame<S, 0> {
+  using G = typename Frame<S, 0>::G;
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    const u32 limb = o.params.distance / S::LIMB_BITS, bit = o.params.distance % S::LIMB_BITS;
+    Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {
+      const u64 byte = __ldg(input_row<S>(o, 1, row) + limb) >> bit & 255;
+      copy_row<S>(group, input_row<S>(o, 0, u64(o.params.distance) * 32 + byte),
+                  output_row<S>(o, 0, row));
     });
   }
 };

@@ -29,6 +29,8 @@
   X(LaneCarry)             /* div/lanes/division.cuh: what goes to the next lane carries on */     \
   X(DigitSecondCorrection) /* div_digit.cuh: two words by one, the second correction */            \
   X(TileCarries)           /* tile_carries.cuh: a limb of a tile carries */                        \
+  X(OperandBeyondModulus)  /* modular/linear.cuh: a sum is not below the modulus when corrected */ \
+  X(PowerProduct)          /* a product of a power, which is not rare: for counting them */        \
   X(FusedCarries)          /* modular/tensor/products.cuh: a limb of a sum carries */              \
   X(FusedLongOperands) /* modular/tensor/kernels.cuh: no operand fits the length of the divisor */ \
   X(ReciprocalAtEnd)   /* modular/tensor/prepare.cuh: a reciprocal has no error to take off */     \

@@ -24,6 +24,14 @@ struct FusedProductPolicy {
   static constexpr bool PREFETCHES = TILES == 2 || (TILES > 4 && TILES <= 8);
 };
 
+// Products of residues: as products of plain numbers, at the warps that their registers leave; not
+// measured.
+template <u32 TILES>
+struct FusedResiduePolicy : FusedProductPolicy<TILES> {
+  static constexpr u32 RESIDENT_WARPS =
+      by_size(TILES, {{2, 24}, {3, 20}, {4, 16}, {8, 12}, {ANY, 8}});
+};
+
 template <u32 TILES>
 struct FusedPowerPolicy {
   static constexpr bool SHARED_WIDE = TILES <= 8;

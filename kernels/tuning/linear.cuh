@@ -2,6 +2,7 @@
 #pragma once
 #include "core/digits.cuh"
 #include "core/rows.cuh"
+#include "core/shape.cuh"
 
 namespace gpuint {
 
@@ -13,6 +14,16 @@ struct SumPolicy {
   static constexpr u32 LIMBS_PER_ROUND =
       S::THREADS >= 8 && S::K > WORD&& ROW_OF_WORDS<S> ? WORD : S::K;
   static constexpr u32 REGISTERS = 32;
+};
+
+// Sums modulo prepared divisors (modular/linear.cuh): a word to a thread, so that neighbouring
+// threads read neighbouring words, where a block has threads enough; more limbs to a thread
+// elsewhere.
+template <class S>
+struct ModularSumPolicy {
+  using Rows =
+      typename Conditional<ROW_OF_WORDS<S> && S::N <= 1024 * WORD, Regrouped<S, WORD>, S>::Type;
+  static constexpr u32 REGISTERS = 40;
 };
 
 // Division by one digit (linear/div_digit.cuh).

@@ -115,6 +115,13 @@ fn row_function(op: Op) -> fn(&mut Row<'_>) -> Outcome {
         Op::MulMod => mul_mod,
         Op::SquareMod => square_mod,
         Op::PowMod => pow_mod,
+        Op::AddMod => add_mod,
+        Op::SubMod => sub_mod,
+        Op::NegMod => neg_mod,
+        Op::HalveMod => halve_mod,
+        Op::PrepareOdd => prepare_odd,
+        Op::MulResidues => |row| mul_residues(row, row.operand(1)),
+        Op::SquareResidues => |row| mul_residues(row, row.operand(0)),
         Op::DivRemDigit => div_rem_digit,
         Op::Shl => shift_left,
         Op::Shr => shift_right,
@@ -132,6 +139,7 @@ fn row_function(op: Op) -> fn(&mut Row<'_>) -> Outcome {
         Op::ShlRows => shift_left_by_row,
         Op::ShrRows => shift_right_by_row,
         Op::Gather => gather,
+        Op::Lookup => lookup,
         Op::Select => select,
         Op::Resize => resize,
         Op::Gcd => gcd,
@@ -223,6 +231,54 @@ fn pow_mod(row: &mut Row<'_>) -> Outcome {
     Outcome::default()
 }
 
+fn add_mod(row: &mut Row<'_>) -> Outcome {
+    let sum = (row.operand(0) + row.operand(1)) % row.divisor();
+    row.result(0, &sum);
+    Outcome::default()
+}
+
+fn sub_mod(row: &mut Row<'_>) -> Outcome {
+    let v = row.divisor();
+    let difference = (row.operand(0) % &v + &v - row.operand(1) % &v) % v;
+    row.result(0, &difference);
+    Outcome::default()
+}
+
+fn neg_mod(row: &mut Row<'_>) -> Outcome {
+    let v = row.divisor();
+    let negative = (&v - row.operand(0) % &v) % v;
+    row.result(0, &negative);
+    Outcome::default()
+}
+
+fn halve_mod(row: &mut Row<'_>) -> Outcome {
+    let a = row.operand(0);
+    let half = if a.is_odd() { (a + row.divisor()) >> 1 } else { a >> 1 };
+    row.result(0, &half);
+    Outcome::default()
+}
+
+/// The record is as `kernels/modular/odd_modulus.cuh` has it: `n` and `-1 / n mod 2^BITS`.
+fn prepare_odd(row: &mut Row<'_>) -> Outcome {
+    let n = row.operand(0);
+    let power = BigUint::one() << row.bits;
+    let Some(inverse) = n.modinv(&power) else { return Outcome { flag: false, failed: true } };
+    row.result(0, &(n + ((&power - inverse) << row.bits)));
+    Outcome::default()
+}
+
+/// Montgomery's reduction ("Modular multiplication without trial division", Math. Comp. 44, 1985).
+fn mul_residues(row: &mut Row<'_>, rhs: BigUint) -> Outcome {
+    let (n, inverse) = row.ins[PREPARED].split_at(row.bits / 8);
+    let n = read_integer(n);
+    let mask = (BigUint::one() << row.bits) - 1u32;
+    let product = row.operand(0) * rhs;
+    let multiple = (&product & &mask) * read_integer(inverse) & mask;
+    let sum = (product + multiple * &n) >> row.bits;
+    row.result(0, &(if sum >= n { sum - n } else { sum }));
+    Outcome::default()
+}
+
 fn div_rem_digit(row: &mut Row<'_>) -> Outcome {
     let (q, r) = row.operand(0).div_rem(&BigUint::from(row.params.digit));
     row.result(0, &q);
@@ -291,6 +347,14 @@ fn gather(row: &mut Row<'_>) -> Outcome {
         let bytes = row.bits / 8;
         row.copy(&rows[index as usize * bytes..][..bytes]);
     }
+    Outcome::default()
+}
+
+fn lookup(row: &mut Row<'_>) -> Outcome {
+    let [table, number, _] = row.ins;
+    let byte = row.params.distance as usize / 8;
+    let bytes = row.bits / 8;
+    row.copy(&table[(256 * byte + usize::from(number[byte])) * bytes..][..bytes]);
     Outcome::default()
 }
 

@@ -128,7 +128,7 @@ impl Call<'_> {
         let Params { broadcast_divisor, broadcast_exponent, broadcast_rhs, .. } =
             self.operands.params;
         match self.kernel.op().signature().inputs[index] {
-            Some(Operand::Prepared) => broadcast_divisor,
+            Some(Operand::Prepared | Operand::OddModulus) => broadcast_divisor,
             Some(Operand::Exponent) => broadcast_exponent,
             Some(Operand::Rhs) => broadcast_rhs,
             _ => false,

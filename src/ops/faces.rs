@@ -120,6 +120,15 @@ macro_rules! dyn_type {
     (NewPairAndMask) => {
         (crate::DynBatch, crate::DynBatch, crate::Mask)
     };
+    (Residue) => {
+        &crate::DynResidues
+    };
+    (OutResidues) => {
+        &mut crate::DynResidues
+    };
+    (NewResidues) => {
+        crate::DynResidues
+    };
     ($other:ident) => {
         crate::ops::faces::shapeless_type!($other)
     };
@@ -135,6 +144,9 @@ macro_rules! typed_type {
     (NewPair) => { (crate::Batch<T>, crate::Batch<T>) };
     (NewAndMask) => { (crate::Batch<T>, crate::Mask) };
     (NewPairAndMask) => { (crate::Batch<T>, crate::Batch<T>, crate::Mask) };
+    (Residue) => { &crate::Residues<T> };
+    (OutResidues) => { &mut crate::Residues<T> };
+    (NewResidues) => { crate::Residues<T> };
     ($other:ident) => { crate::ops::faces::shapeless_type!($other) };
 }
 
@@ -248,6 +260,37 @@ macro_rules! view_faces {
     };
 }
 
+/// Declares methods of residues, as [`faces`] does those of batches.
+macro_rules! residue_faces {
+    (
+        $title:literal;
+        $($(#[$meta:meta])* fn $name:ident($($arg:ident: $kind:ident),*) -> $result:ident;)*
+    ) => {
+        #[doc = concat!("# ", $title)]
+        impl crate::DynResidues {
+            $($(#[$meta])*
+            pub fn $name(
+                &self,
+                $($arg: crate::ops::faces::dyn_type!($kind)),*
+            ) -> crate::Result<crate::ops::faces::dyn_type!($result)> {
+                self.ring().$name($(crate::ops::faces::passed!($kind, $arg)),*)
+            })*
+        }
+
+        #[doc = concat!("# ", $title)]
+        impl<T: crate::Kernels> crate::Residues<T> {
+            $($(#[$meta])*
+            pub fn $name(
+                &self,
+                $($arg: crate::ops::faces::typed_type!($kind)),*
+            ) -> crate::Result<crate::ops::faces::typed_type!($result)> {
+                let result = self.ring().$name($(crate::ops::faces::untyped!($kind, $arg)),*);
+                result.map(crate::ops::faces::Typed::typed)
+            })*
+        }
+    };
+}
+
 /// Declares methods that replace the rows of a batch: `name` is the method that makes the new rows.
 macro_rules! assigning_faces {
     ($title:literal; $(fn $assign:ident = $into:ident;)*) => {
@@ -286,5 +329,6 @@ macro_rules! assigning_faces {
 }
 
 pub(crate) use {
-    assigning_faces, dyn_type, faces, passed, shapeless_type, typed_type, untyped, view_faces,
+    assigning_faces, dyn_type, faces, passed, residue_faces, shapeless_type, typed_type, untyped,
+    view_faces,
 };

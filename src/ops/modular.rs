@@ -1,4 +1,4 @@
-//! Products, squares and powers modulo prepared divisors.
+//! Sums, products, squares and powers modulo prepared divisors.
 //!
 //! Each product is reduced by Barrett's method: two short products with the reciprocal and the
 //! divisor, and no comparison before the last ("Implementing the Rivest Shamir and Adleman public
@@ -27,7 +27,7 @@ impl View<'_> {
         out: &mut DynBatch,
     ) -> Result<()> {
         self.check(rhs)?;
-        self.modular(Op::MulMod, Some(rhs), false, divisor, out)
+        self.modular(Op::MulMod, Some(rhs), divisor, out)
     }
 
     pub(crate) fn square_mod(&self, divisor: &DynDivisor) -> Result<DynBatch> {
@@ -35,7 +35,48 @@ impl View<'_> {
     }
 
     pub(crate) fn square_mod_into(&self, divisor: &DynDivisor, out: &mut DynBatch) -> Result<()> {
-        self.modular(Op::SquareMod, None, false, divisor, out)
+        self.modular(Op::SquareMod, None, divisor, out)
+    }
+
+    pub(crate) fn add_mod(&self, rhs: &DynBatch, divisor: &DynDivisor) -> Result<DynBatch> {
+        self.produce(|out| self.add_mod_into(rhs, divisor, out))
+    }
+
+    pub(crate) fn add_mod_into(
+        &self,
+        rhs: &DynBatch,
+        divisor: &DynDivisor,
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        self.check(rhs)?;
+        self.modular(Op::AddMod, Some(rhs), divisor, out)
+    }
+
+    pub(crate) fn sub_mod(&self, rhs: &DynBatch, divisor: &DynDivisor) -> Result<DynBatch> {
+        self.produce(|out| self.sub_mod_into(rhs, divisor, out))
+    }
+
+    pub(crate) fn sub_mod_into(
+        &self,
+        rhs: &DynBatch,
+        divisor: &DynDivisor,
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        self.check(rhs)?;
+        self.modular(Op::SubMod, Some(rhs), divisor, out)
+    }
+
+    pub(crate) fn neg_mod(&self, divisor: &DynDivisor) -> Result<DynBatch> {
+        self.produce(|out| self.neg_mod_into(divisor, out))
+    }
+
+    pub(crate) fn neg_mod_into(&self, divisor: &DynDivisor, out: &mut DynBatch) -> Result<()> {
+        self.modular(Op::NegMod, None, divisor, out)
+    }
+
+    /// `self / 2 mod divisor`, for rows below divisors that are odd.
+    pub(super) fn halve_mod_into(&self, divisor: &DynDivisor, out: &mut DynBatch) -> Result<()> {
+        self.modular(Op::HalveMod, None, divisor, out)
     }
 
     pub(crate) fn pow_mod(&self, exponents: &DynBatch, divisor: &DynDivisor) -> Result<DynBatch> {
@@ -49,7 +90,7 @@ impl View<'_> {
         out: &mut DynBatch,
     ) -> Result<()> {
         self.check(exponents)?;
-        self.modular(Op::PowMod, Some(exponents), false, divisor, out)
+        self.modular(Op::PowMod, Some(exponents), divisor, out)
     }
 
     pub(crate) fn pow_mod_all(&self, exponent: &BigUint, divisor: &DynDivisor) -> Result<DynBatch> {
@@ -63,28 +104,95 @@ impl View<'_> {
         out: &mut DynBatch,
     ) -> Result<()> {
         let exponent = DynBatch::splat(self.device(), self.shape(), exponent, 1)?;
-        self.modular(Op::PowMod, Some(&exponent), true, divisor, out)
+        let operands = self.operands_by(divisor)?;
+        let params = Params { broadcast_exponent: true, ..operands.params };
+        self.modular_of(Op::PowMod, Some(&exponent), Operands { params, ..operands }, out)
     }
 
     fn modular(
         &self,
         op: Op,
         second: Option<&DynBatch>,
-        broadcast_exponent: bool,
         divisor: &DynDivisor,
         out: &mut DynBatch,
     ) -> Result<()> {
-        let Operands { ins: [first, _, prepared], params, .. } = self.operands_by(divisor)?;
+        self.modular_of(op, second, self.operands_by(divisor)?, out)
+    }
+
+    fn modular_of(
+        &self,
+        op: Op,
+        second: Option<&DynBatch>,
+        operands: Operands<'_>,
+        out: &mut DynBatch,
+    ) -> Result<()> {
         self.check(out)?;
+        let Operands { ins: [first, _, prepared], params, .. } = operands;
         let operands = Operands {
             ins: [first, second.map(DynBatch::buffer), prepared],
             outs: [Some(out.buffer_mut()), None],
             rows: self.len(),
-            params: Params { broadcast_exponent, ..params },
+            params,
             ..Operands::default()
         };
         self.launch(op, operands)
     }
+}
+
+faces! {
+    "Sums modulo prepared divisors";
+
+    /// `self + rhs mod divisor`: nothing wraps. The summands need not be below the divisor, though only
+    /// then it takes the time of a sum; longer ones are divided a word at a time.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, Divisor, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let number = |n: u32| BigUint::from(n);
+    /// let batch = |n: [u32; 2]| Batch::<GpuUint<1024>>::from_biguints(&device, &n.map(number));
+    /// let (a, b) = (batch([60, 5])?, batch([70, 6])?);
+    /// let v = Divisor::splat(&device, &number(101))?;
+    /// assert_eq!(a.add_mod(&b, &v)?.to_biguints()?, [number(29), number(11)]);
+    /// assert_eq!(a.sub_mod(&b, &v)?.to_biguints()?, [number(91), number(100)]);
+    /// assert_eq!(a.neg_mod(&v)?.to_biguints()?, [number(41), number(96)]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    fn add_mod(rhs: Rows, divisor: Divisor) -> New;
+
+    /// [`add_mod`](Self::add_mod) into a batch that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    fn add_mod_into(rhs: Rows, divisor: Divisor, out: Out) -> Nothing;
+
+    /// `self - rhs mod divisor`, in `[0, divisor)`; as [`add_mod`](Self::add_mod) otherwise.
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    fn sub_mod(rhs: Rows, divisor: Divisor) -> New;
+
+    /// [`sub_mod`](Self::sub_mod) into a batch that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    fn sub_mod_into(rhs: Rows, divisor: Divisor, out: Out) -> Nothing;
+
+    /// `-self mod divisor`, in `[0, divisor)`; as [`add_mod`](Self::add_mod) otherwise.
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    fn neg_mod(divisor: Divisor) -> New;
+
+    /// [`neg_mod`](Self::neg_mod) into a batch that exists, without allocating.
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    fn neg_mod_into(divisor: Divisor, out: Out) -> Nothing;
 }
 
 faces! {

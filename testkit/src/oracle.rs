@@ -61,6 +61,17 @@ pub fn mul_mod(a: &BigUint, b: &BigUint, v: &BigUint) -> BigUint {
     biguint(&(natural(a) * natural(b) % natural(v)))
 }
 
+/// `a + b mod v` for a `v` that is not 0.
+pub fn add_mod(a: &BigUint, b: &BigUint, v: &BigUint) -> BigUint {
+    biguint(&((natural(a) + natural(b)) % natural(v)))
+}
+
+/// `a - b mod v` for a `v` that is not 0.
+pub fn sub_mod(a: &BigUint, b: &BigUint, v: &BigUint) -> BigUint {
+    let v = natural(v);
+    biguint(&((natural(a) % &v + &v - natural(b) % &v) % v))
+}
+
 /// `a^e mod v` for a `v` that is not 0.
 pub fn pow_mod(a: &BigUint, e: &BigUint, v: &BigUint) -> BigUint {
     if v.is_one() {

@@ -290,6 +290,44 @@ impl Kernels {
         });
     }
 
+    /// Products of residues modulo odd numbers: the second operand is below the modulus.
+    fn residues(&mut self, task: Task, operands: usize) {
+        let bits = self.sizes.bits;
+        let mut rows = self.rows(DIVISIONS, 5);
+        rows.iter_mut().for_each(|row| row.b.set_bit(0, true));
+        let residue = |row: &Row| oracle::div_rem(&row.a, &row.b).1;
+        if operands == 1 {
+            rows.iter_mut().for_each(|row| row.a = residue(row));
+        }
+        let moduli = self.preparing_odd(&rows);
+        let mut given = self.given(&rows, 1, 1);
+        let factors: Vec<_> = rows.iter().map(residue).collect();
+        if operands > 1 {
+            given.inputs[1] = bytes_of(factors.iter(), bits);
+        }
+        let how = How { max_grid: MAX_GRID, seed: 0, checks: Checks::default() };
+        let name = self.name((Op::PrepareOdd, task.1));
+        given.inputs[2] = match ptx::run(&self.module, &name, &moduli, how) {
+            Ok(outcome) => outcome.outputs[0].clone(),
+            Err(fault) => panic!("{fault}"),
+        };
+        self.run(task, &rows, &given, |outcome, index, row| {
+            let got = value_of(&outcome.outputs[0], index, bits).unwrap_or_default();
+            let product = oracle::mul_mod(&row.a, &factors[index], &row.b);
+            let shifted = oracle::mul_mod(&got, &operands::power(bits), &row.b);
+            differ(&(got < row.b, shifted), &(true, product))
+        });
+    }
+
+    /// The operands of a kernel that prepares odd moduli.
+    fn preparing_odd(&self, rows: &[Row]) -> Operands {
+        let bits = self.sizes.bits;
+        let mut given = Operands { rows: rows.len(), ..Operands::default() };
+        given.inputs[0] = bytes_of(second(rows), bits);
+        given.outputs[0] = rows.len() * 2 * bits / 8;
+        given
+    }
+
     fn digit(&mut self, task: Task) {
         let rows = self.rows(SUMS, 4);
         let Sizes { bits, word, .. } = self.sizes;
@@ -419,6 +457,16 @@ impl Kernels {
             }
             Op::ShlRows => self.shift_rows(task, |a, distance| oracle::shl(a, distance, bits)),
             Op::ShrRows => self.shift_rows(task, oracle::shr),
+            Op::Lookup => {
+                let rows = self.rows(SUMS, 1);
+                let table: Vec<BigUint> = (0..512u32).map(BigUint::from).collect();
+                let mut given = self.given(&rows, 2, 1);
+                given.inputs[0] = bytes_of(table.iter(), bits);
+                given.params.distance = 8;
+                self.run_to_value(task, &rows, &given, |row| {
+                    operands::low(&row.b >> 8, 8) + 256u32
+                });
+            }
             Op::Gather => {
                 let rows = self.rows(SUMS, 1);
                 let mut given = self.given(&rows, 1, 1);
@@ -508,6 +556,33 @@ impl Kernels {
                 self.modular(task, 1, |a, _, v| oracle::mul_mod(a, a, v));
             }
             Op::PowMod => self.modular(task, 2, oracle::pow_mod),
+            Op::AddMod => self.modular(task, 2, oracle::add_mod),
+            Op::SubMod => self.modular(task, 2, oracle::sub_mod),
+            Op::NegMod => self.modular(task, 1, |a, _, v| oracle::sub_mod(&BigUint::ZERO, a, v)),
+            Op::HalveMod => {
+                let (mut rows, _) = self.given_prepared(6, 1);
+                rows.iter_mut().for_each(|row| row.b.set_bit(0, true));
+                rows.iter_mut().for_each(|row| row.a = oracle::div_rem(&row.a, &row.b).1);
+                let mut given = self.given(&rows, 1, 1);
+                given.inputs[2] = self.prepared(&rows);
+                self.run(task, &rows, &given, |outcome, index, row| {
+                    let got = value_of(&outcome.outputs[0], index, bits).unwrap_or_default();
+                    differ(
+                        &(got < row.b, oracle::add_mod(&got, &got, &row.b)),
+                        &(true, row.a.clone()),
+                    )
+                });
+            }
+            Op::PrepareOdd => {
+                let rows = self.rows(DIVISIONS, 3);
+                let even = rows.iter().position(|row| !row.b.bit(0));
+                let given = self.preparing_odd(&rows);
+                self.run(task, &rows, &given, |outcome, _, _| {
+                    differ(&outcome.status, &even.map_or(u64::MAX, |row| row as u64))
+                });
+            }
+            Op::MulResidues => self.residues(task, 2),
+            Op::SquareResidues => self.residues(task, 1),
             Op::DivRem => self.division(task),
             Op::ShiftedInverse => self.inverse(task),
         }

@@ -391,8 +391,9 @@ gpuint::Params broadcasting(bool divisor, bool exponent) {
 // row for all; prepared divisors and masks are the third input, numbers of rows the second.
 Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_bytes0,
               size_t out_bytes1, const gpuint::Params& params, bool want_mask = true,
-              bool want_status = true, Memory* third = nullptr, Memory* second = nullptr) {
-  const u64 rows = ins[0].size();
+              bool want_status = true, Memory* third = nullptr, Memory* second = nullptr,
+              size_t own_rows = 0) {
+  const u64 rows = own_rows != 0 ? own_rows : ins[0].size();
   const size_t mask_bytes = (rows + 31) / 32 * 4;
   Result result{{Memory(rows * out_bytes0), Memory(rows * out_bytes1)}, Memory(mask_bytes), ~0ull};
   std::memset(result.mask.get(), 0, mask_bytes);
@@ -618,10 +619,18 @@ void check_inverse(const Kernel& kernel, size_t rows) {
 
 // The kernel of the same width and algorithm that prepares divisors, and what it makes of some; in
 // exactly so many bytes.
-Memory prepare(const Kernel& kernel, const Column& divisors, u64 status = ~0ull) {
+enum class Record { Divisor, OddModulus };
+
+Memory prepare(const Kernel& kernel, const Column& divisors, u64 status = ~0ull,
+               Record record = Record::Divisor) {
   const u64 limb_bits = kernel.shape.bits % 32 == 0 ? 32 : 16, word_bits = 4 * limb_bits;
-  const size_t bytes = (2 * ((kernel.shape.bits + word_bits - 1) / word_bits) + 4) * word_bits / 8;
-  const std::string task = "prepare" + kernel.task.substr(kernel.task.rfind('_'));
+  const size_t bytes =
+      record == Record::OddModulus
+          ? 2 * kernel.shape.bytes()
+          : (2 * ((kernel.shape.bits + word_bits - 1) / word_bits) + 4) * word_bits / 8;
+  const std::string algorithm = kernel.task.substr(kernel.task.rfind('_'));
+  const std::string task = (record == Record::OddModulus ? "prepare_odd" : "prepare") +
+                           (algorithm == "_mod" ? "_classical" : algorithm);
   const std::string name = "gpuint_" + task + "_b" + std::to_string(kernel.shape.bits);
   Result result = launch({name, task, kernel.shape, kernel.seed}, {divisors}, bytes, 0, {});
   if (result.status != status) fail(name, "the status is wrong");
@@ -745,6 +754,108 @@ void check_modular(const Kernel& kernel, size_t rows, Modular what) {
       }
       const Number got = result.out[0].row(row, shape.bytes());
       expect(kernel, compare(got, right) == 0, "the residue", a[row], v, got);
+    }
+  }
+}
+
+// Sums and halves modulo prepared divisors; operands of any length but for halves.
+void check_linear_modular(const Kernel& kernel, size_t rows) {
+  const Shape& shape = kernel.shape;
+  const bool is_half = kernel.task == "halve_mod", is_negative = kernel.task == "neg_mod";
+  for (const u32 one : {0, 1, 2, 3}) {
+    const bool one_divisor = one % 2 != 0, one_rhs = one >= 2;
+    if ((is_half || is_negative) && one_rhs) break;
+    gpuint::Params params = broadcasting(one_divisor, false);
+    params.broadcast_rhs = one_rhs;
+    Column divisors = divisible(shape, rows, one_divisor).b;
+    for (Number& v : divisors) {
+      // Every length, with a sum of two words of carries, and nearly the whole width.
+      const u64 bits = below(2) == 0 ? shape.bits : 1 + below(shape.bits);
+      if (below(4) == 0) v = difference(power_of_two(bits), {1 + static_cast<u32>(below(3))});
+      if (is_zero(v)) v = {1};
+      if (is_half) v[0] |= 1;
+    }
+    Column a, b;
+    for (size_t row = 0; row < rows; ++row) {
+      const Number& v = divisors[one_divisor ? 0 : row];
+      const auto drawn = [&] {
+        return is_half ? remainder(factor(shape, v), v) : factor(shape, v);
+      };
+      a.push_back(drawn());
+      if (b.empty() || !one_rhs) b.push_back(below(5) == 0 ? a.back() : drawn());
+    }
+    Memory prepared = prepare(kernel, divisors);
+    const std::vector<Column> ins =
+        is_half || is_negative ? std::vector<Column>{a} : std::vector<Column>{a, b};
+    const Result result = launch(kernel, ins, shape.bytes(), 0, params, false, false, &prepared);
+    for (size_t row = 0; row < rows; ++row) {
+      const Number& v = divisors[one_divisor ? 0 : row];
+      const Number x = remainder(a[row], v), y = remainder(b[one_rhs ? 0 : row], v);
+      const Number got = result.out[0].row(row, shape.bytes());
+      const Number sum_of = kernel.task == "add_mod"   ? sum(x, y)
+                            : kernel.task == "sub_mod" ? difference(sum(x, v), y)
+                                                       : difference(v, x);
+      const bool right = is_half ? compare(remainder(sum(got, got), v), x) == 0
+                                 : compare(got, remainder(sum_of, v)) == 0;
+      expect(kernel, right && compare(got, v) < 0, "the residue", a[row], v, got);
+    }
+  }
+}
+
+// Odd moduli: of any length, nearly the whole width, 1.
+Number odd_modulus(const Shape& shape) {
+  Number n = operand(below(3) == 0 ? shape.bits : 1 + below(shape.bits), shape.digit_bits);
+  if (below(4) == 0) n = difference(power_of_two(shape.bits), {1 + 2 * static_cast<u32>(below(3))});
+  n[0] |= 1;
+  return n;
+}
+
+// A row with an even modulus among others.
+void check_prepare_odd(const Kernel& kernel, size_t rows) {
+  Column moduli;
+  u64 lowest = ~0ull;
+  for (size_t row = 0; row < rows; ++row) {
+    moduli.push_back(odd_modulus(kernel.shape));
+    if (below(4) != 0) continue;
+    moduli.back()[0] ^= 1;
+    lowest = std::min<u64>(lowest, row);
+  }
+  prepare(kernel, moduli, lowest, Record::OddModulus);
+}
+
+// Montgomery's products: r with r 2^BITS = a b mod n.
+void check_residues(const Kernel& kernel, size_t rows, bool is_square) {
+  const Shape& shape = kernel.shape;
+  for (const u32 one : {0, 1, 2, 3}) {
+    const bool one_modulus = one % 2 != 0, one_rhs = one >= 2;
+    // A factor that is one for all has to be below every modulus.
+    if (one_rhs && (is_square || !one_modulus)) continue;
+    gpuint::Params params = broadcasting(one_modulus, false);
+    params.broadcast_rhs = one_rhs;
+    Column moduli, a, b;
+    for (size_t row = 0; row < rows; ++row) {
+      if (moduli.empty() || !one_modulus) moduli.push_back(odd_modulus(shape));
+      const Number& n = moduli.back();
+      const auto residue = [&] {
+        return below(4) == 0 ? difference(n, {1}) : remainder(factor(shape, n), n);
+      };
+      // One of both may be any number.
+      const bool is_long = !is_square && below(2) == 0, is_second = is_long && !one_rhs && below(2);
+      const Number any = below(3) == 0 ? difference(power_of_two(shape.bits), {1})
+                                       : operand(shape.bits, shape.digit_bits);
+      a.push_back(is_long && !is_second ? any : residue());
+      if (b.empty() || !one_rhs) b.push_back(is_second ? any : residue());
+    }
+    Memory prepared = prepare(kernel, moduli, ~0ull, Record::OddModulus);
+    const std::vector<Column> ins = is_square ? std::vector<Column>{a} : std::vector<Column>{a, b};
+    const Result result = launch(kernel, ins, shape.bytes(), 0, params, false, false, &prepared);
+    for (size_t row = 0; row < rows; ++row) {
+      const Number& n = moduli[one_modulus ? 0 : row];
+      const Number& second = is_square ? a[row] : b[one_rhs ? 0 : row];
+      const Number got = result.out[0].row(row, shape.bytes());
+      const Number left = remainder(product(got, power_of_two(shape.bits)), n);
+      const bool right = compare(left, remainder(product(a[row], second), n)) == 0;
+      expect(kernel, right && compare(got, n) < 0, "the residue", a[row], n, got);
     }
   }
 }
@@ -896,6 +1007,25 @@ void check_gather(const Kernel& kernel, const Pairs& p) {
   }
 }
 
+void check_lookup(const Kernel& kernel, const Pairs& p) {
+  const size_t bytes = kernel.shape.bytes();
+  Column table;
+  for (size_t row = 0; row < 256 * bytes && row < 1024; ++row)
+    table.push_back(operand(kernel.shape.bits, kernel.shape.digit_bits));
+  Memory second(p.a, bytes);
+  for (u32 byte = 0; byte < table.size() / 256; ++byte) {
+    gpuint::Params params{};
+    params.distance = 8 * byte;
+    const Result result = launch(kernel, {table}, bytes, 0, params, true, true, nullptr, &second,
+                                 p.a.size());
+    for (size_t row = 0; row < p.a.size(); ++row) {
+      const u32 index = 256 * byte + (word(p.a[row], byte / 4) >> 8 * (byte % 4) & 255);
+      const Number got = result.out[0].row(row, bytes);
+      expect(kernel, compare(got, table[index]) == 0, "the row", p.a[row], {index}, got);
+    }
+  }
+}
+
 void check_select(const Kernel& kernel, const Pairs& p) {
   std::vector<u32> mask;
   for (size_t row = 0; row < p.a.size(); row += 32) mask.push_back(static_cast<u32>(random_word()));
@@ -1011,8 +1141,14 @@ void check(const Kernel& kernel, size_t rows) {
     check_digit(kernel, p);
   else if (starts_with(task, "div_rem_by_"))
     check_division_by(kernel, rows);
+  else if (starts_with(task, "prepare_odd_"))
+    check_prepare_odd(kernel, rows);
   else if (starts_with(task, "prepare_"))
     check_prepare(kernel, rows);
+  else if (task == "add_mod" || task == "sub_mod" || task == "neg_mod" || task == "halve_mod")
+    check_linear_modular(kernel, rows);
+  else if (starts_with(task, "mul_residues_") || starts_with(task, "square_residues_"))
+    check_residues(kernel, rows, starts_with(task, "square_"));
   else if (starts_with(task, "mul_mod_"))
     check_modular(kernel, rows, Modular::Product);
   else if (starts_with(task, "square_mod_"))
@@ -1038,6 +1174,8 @@ void check(const Kernel& kernel, size_t rows) {
     check_shift_rows(kernel, p, task == "shl_rows");
   else if (task == "gather")
     check_gather(kernel, p);
+  else if (task == "lookup")
+    check_lookup(kernel, p);
   else if (task == "select")
     check_select(kernel, p);
   else if (task == "resize")

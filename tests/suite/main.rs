@@ -16,6 +16,7 @@ mod order;
 mod products;
 mod properties;
 mod regressions;
+mod residues;
 mod rows;
 mod setting;
 mod shifts;

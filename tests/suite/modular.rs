@@ -125,6 +125,63 @@ fn reduce(rows: &mut [Row]) {
     }
 }
 
+struct Sums;
+
+impl Check for Sums {
+    const NAME: &str = "add_mod, sub_mod, neg_mod";
+    const WIDEST: bool = false;
+
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(MULTIPLIED, shape);
+        for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
+            let mut rows = divisible(rows);
+            reduce(&mut rows);
+            let summands = factors(shape, &rows);
+            let what = Context::new(shape, "add_mod", device);
+            tally.attempt(&what, rows.len(), |tally| {
+                let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
+                add(shape, &rows, &summands, &DynDivisor::of_rows(&v)?, tally)
+            });
+            let one = rows[part * 7 % rows.len()].b.clone();
+            for row in &mut rows {
+                row.b.clone_from(&one);
+            }
+            let what = Context::new(shape, "add_mod one divisor", device);
+            tally.attempt(&what, rows.len(), |tally| {
+                add(shape, &rows, &summands, &DynDivisor::splat(device, shape, &one)?, tally)
+            });
+        }
+    }
+}
+
+fn add(
+    shape: Shape,
+    rows: &[Row],
+    summands: &[BigUint],
+    divisor: &DynDivisor,
+    tally: &mut Tally,
+) -> Result<()> {
+    let device = divisor.device();
+    let a = DynBatch::from_biguints(device, shape, &first(rows))?;
+    let b = DynBatch::from_biguints(device, shape, summands)?;
+    let mut out = dirty(shape, device, rows)?;
+    let mut check = |name, out: &DynBatch, of: fn(&Row, &BigUint) -> BigUint| {
+        let expected: Vec<_> = rows.iter().zip(summands).map(|(row, b)| of(row, b)).collect();
+        let what = Context::new(shape, name, device);
+        tally.values(&what, rows, &out.to_biguints()?, &expected);
+        Ok(())
+    };
+    a.add_mod_into(&b, divisor, &mut out)?;
+    check("add_mod", &out, |row, b| oracle::add_mod(&row.a, b, &row.b))?;
+    a.sub_mod_into(&b, divisor, &mut out)?;
+    check("sub_mod", &out, |row, b| oracle::sub_mod(&row.a, b, &row.b))?;
+    a.neg_mod_into(divisor, &mut out)?;
+    check("neg_mod", &out, |row, _| oracle::sub_mod(&BigUint::zero(), &row.a, &row.b))?;
+    check("add_mod to itself", &a.add_mod(&a, divisor)?, |row, _| {
+        oracle::add_mod(&row.a, &row.a, &row.b)
+    })
+}
+
 struct Products;
 
 impl Check for Products {
@@ -369,6 +426,7 @@ fn errors(shape: Shape, device: &Device, what: &Context<'_>, tally: &mut Tally) 
 
 on_every_backend! {
     divisions: Divisions,
+    sums: Sums,
     products: Products,
     powers: Powers,
     digits: Digits,

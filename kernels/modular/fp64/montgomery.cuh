@@ -27,11 +27,16 @@ struct Montgomery {
 
   // x <- x y / R. y: integers.
   GPUINT_DEVICE void multiply(double (&x)[D], const Place& y) const {
+    double n[D];
+    load_digits(modulus, n);
+    multiply(x, y, n, inverse);
+  }
+  // The same with the modulus in registers.
+  GPUINT_DEVICE static void multiply(double (&x)[D], const Place& y, const double (&n)[D],
+                                     double inverse) {
     // A column that begins in a row gets 2 D low and 2 D high parts until it is complete; at the
     // end, 2 (t + 1) and 2 t of them are missing in place t. One that is there from the start gets
     // just these.
-    double n[D];
-    load_digits(modulus, n);
     u64 sum[D];
     GPUINT_UNROLL()
     for (u32 t = 0; t < D; ++t) sum[t] = without(2 * (t + 1), 2 * t);
@@ -40,7 +45,7 @@ struct Montgomery {
       const double factor = to_digit(y[i]);
       Halves product = multiply_digits(x[0], factor);
       const u64 column = sum[0] + product.low;
-      const double q = quotient(column);
+      const double q = quotient(column, inverse);
       Halves multiple = multiply_digits(n[0], q);
       const u64 carry = (column + multiple.low) >> DIGIT_BITS;
       GPUINT_UNROLL()
@@ -59,6 +64,12 @@ struct Montgomery {
 
   // x <- x^2 / R. `high`: room for the upper columns of x^2.
   GPUINT_DEVICE void square(double (&x)[D], const Place& high) const {
+    square(x, high, inverse, [&](double(&n)[D]) { load_digits(modulus, n); });
+  }
+  // The same with a modulus that `load` writes to the digits that it is given, after the columns.
+  template <class LoadModulus>
+  GPUINT_DEVICE static void square(double (&x)[D], const Place& high, double inverse,
+                                   LoadModulus load) {
     u64 sum[D];
     square_columns<D>(x, [&](u32 k, u64 column) {
       if (k < D)
@@ -67,10 +78,10 @@ struct Montgomery {
         high[k - D] = column;
     });
     double n[D];
-    load_digits(modulus, n);
+    load(n);
     GPUINT_UNROLL(1)
     for (u32 i = 0; i < D; ++i) {
-      const double q = quotient(sum[0]);
+      const double q = quotient(sum[0], inverse);
       Halves multiple = multiply_digits(n[0], q);
       const u64 carry = (sum[0] + multiple.low) >> DIGIT_BITS;
       GPUINT_UNROLL()
@@ -89,7 +100,7 @@ struct Montgomery {
 
  private:
   // column n' mod beta.
-  GPUINT_DEVICE double quotient(u64 column) const {
+  GPUINT_DEVICE static double quotient(u64 column, double inverse) {
     return __longlong_as_double(static_cast<i64>(multiply_digits(to_digit(column), inverse).low)) -
            TWO_52;
   }

@@ -321,7 +321,10 @@ struct Power {
       }
       const u32 products = squares + (__any_sync(ALL_LANES, factor != 0) != 0 ? 1 : 0);
       GPUINT_UNROLL(1)
-      for (u32 i = 0; i < products; ++i) residue.step(row, place, i < squares, row.power(factor));
+      for (u32 i = 0; i < products; ++i) {
+        if (row.is_there()) GPUINT_RARE(PowerProduct);
+        residue.step(row, place, i < squares, row.power(factor));
+      }
       if (!is_table) continue;
       residue.save(row, place, row.power(++made));
       if (made == windows.largest)

@@ -1,5 +1,6 @@
-// MulMod, SquareMod and PowMod by the tensor cores at whole tiles of 1024 bits: a warp to a row,
-// residues in registers from product to product (barrett.cuh, montgomery.cuh).
+// MulMod, SquareMod, PowMod and products of residues by the tensor cores at whole tiles of 1024
+// bits: a warp to a row, residues in registers from product to product (barrett.cuh,
+// montgomery.cuh).
 //
 // A product of two operands of any length is one of Barrett's: b is shifted up with v, and T = a b
 // 2^s < R^2 leaves T mod V = 2^s (a b mod v). If neither operand fits the length of v, b stays as
@@ -12,6 +13,7 @@
 #pragma once
 #include "core/rows.cuh"
 #include "modular/modular.cuh"
+#include "modular/odd_modulus.cuh"
 #include "modular/pow_mod.cuh"
 #include "modular/tensor/barrett.cuh"
 #include "modular/tensor/montgomery.cuh"
@@ -112,6 +114,89 @@ struct FusedProductMod : FusedFrame<S, Policy> {
   }
 };
 
+// in[0] = n, out[0] = records (odd_modulus.cuh).
+template <class S, class Policy = FusedPreparePolicy<S::BITS / (8 * TILE_DIGITS)>>
+struct FusedPrepareOdd {
+  static constexpr u32 TILES = S::BITS / (8 * TILE_DIGITS);
+  using Products = FusedProducts<TILES, false, false>;
+  using Forms = typename Products::Forms;
+  static constexpr u32 ROWS = Policy::ROWS;
+  static constexpr u32 THREADS = 32 * ROWS;
+  static constexpr u32 SHARED = ROWS * Forms::TOTAL * sizeof(u32);
+  static constexpr u32 MIN_BLOCKS = Policy::RESIDENT_WARPS / ROWS;
+  static constexpr u32 PERSISTENT = 1;
+  static constexpr u32 SCRATCH = 0;
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    const Products products(reinterpret_cast<u32*>(shared) + threadIdx.x / 32 * Forms::TOTAL,
+                            threadIdx.x % 32);
+    products.clear();
+    GPUINT_UNROLL(1)
+    for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x / 32; row < o.rows;
+         row += u64(gridDim.x) * ROWS) {
+      if (!is_odd_modulus<S>(o, row, products.lane == 0)) continue;
+      typename Products::Limbs z;
+      NegativeInverse<Products>(products).find(input_row<S>(o, 0, row), z);
+      u32* const record = static_cast<u32*>(o.out[0]) + row * OddModulus<S>::LIMBS;
+      GPUINT_UNROLL(16)
+      for (u32 tile = 0; tile < TILES; ++tile) {
+        const u32 k = tile * TILE_LIMBS + products.lane;
+        record[k] = __ldg(input_row<S>(o, 0, row) + k);
+        record[S::N + k] = z[tile];
+      }
+    }
+  }
+};
+
+// in[0] .. in[FACTORS - 1] = factors, in[2] = records (odd_modulus.cuh), out[0] = their product
+// divided by 2^BITS mod n, or the square of the only one: one of Montgomery's products from memory
+// to memory, for x y < n 2^BITS. The number that it leaves is then below 2 n, and `store` puts it
+// below n.
+template <class S, u32 FACTORS, class Policy = FusedResiduePolicy<S::BITS / (8 * TILE_DIGITS)>>
+struct FusedResidueProduct : FusedFrame<S, Policy> {
+  using Base = FusedFrame<S, Policy>;
+  using Products = typename Base::Products;
+  using Limbs = typename Base::Limbs;
+  static constexpr u32 PERSISTENT = 1;
+  static constexpr u32 SCRATCH = 0;
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    const Products products = Base::products(shared);
+    Base::each_row(o, [&](u64 row) {
+      const OddModulus<S> modulus(o, row);
+      // All reads begin before any is waited for.
+      Limbs x, y, v, inverse;
+      GPUINT_UNROLL(16)
+      for (u32 tile = 0; tile < Base::TILES; ++tile) {
+        const u32 turned = products.template index<Order::Turned>(tile);
+        v[tile] = __ldg(modulus.n() + turned);
+        inverse[tile] = __ldg(modulus.inverse() + tile * TILE_LIMBS + products.lane);
+        x[tile] = __ldg(input_row<S>(o, 0, row) + turned);
+        y[tile] = FACTORS == 1 ? x[tile] : __ldg(rhs_row<S>(o, row) + turned);
+      }
+      if (Policy::PREFETCHES && row + u64(gridDim.x) * Base::ROWS < o.rows)
+        prefetch(o, row + u64(gridDim.x) * Base::ROWS, products.lane);
+      products.sync();  // the rows of the row before are done with
+      Montgomery<Products> montgomery(products, v, inverse);
+      montgomery.set_factor(y);
+      montgomery.multiply(x);
+      montgomery.store(x, output_row<S>(o, 0, row));
+    });
+  }
+
+ private:
+  // A line of 32 limbs to a lane.
+  GPUINT_DEVICE static void prefetch(const Operands& o, u64 row, u32 lane) {
+    if (lane >= Base::TILES) return;
+    ptx::prefetch(input_row<S>(o, 0, row) + lane * TILE_LIMBS);
+    if (FACTORS == 2) ptx::prefetch(rhs_row<S>(o, row) + lane * TILE_LIMBS);
+    if (o.params.broadcast_divisor != 0) return;
+    const OddModulus<S> modulus(o, row);
+    ptx::prefetch(modulus.n() + lane * TILE_LIMBS);
+    ptx::prefetch(modulus.inverse() + lane * TILE_LIMBS);
+  }
+};
+
 // in[0] = a, in[1] = e, in[2] = records, out[0] = a^e mod v.
 template <class S, class Policy = FusedPowerPolicy<S::BITS / (8 * TILE_DIGITS)>>
 struct FusedPowerMod : FusedFrame<S, Policy> {
@@ -141,6 +226,7 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
               tile == 0 && products.lane == 0 && prepared.bits() > 1;
         return;
       }
+      const u32 largest = largest_digit<S>(group, exponent(), bits, window_bits(bits));
       products.sync();  // the rows of the row before are done with
       Barrett<Products> barrett(products);
       const FullDivisor<S> divisor(prepared);
@@ -155,10 +241,10 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
         barrett.reduce(zero, x);
         Montgomery<Products> montgomery(products, divisor.v);
         montgomery.turn(x);
-        raise(montgomery, x, exponent, bits, o);
+        raise(montgomery, x, exponent, bits, largest, o);
         montgomery.store(x, output_row<S>(o, 0, row));
       } else {
-        raise(barrett, x, exponent, bits, o);
+        raise(barrett, x, exponent, bits, largest, o);
         barrett.store(x, output_row<S>(o, 0, row));
       }
     });
@@ -168,7 +254,7 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
   // x^e by windows, times what `set_one` says.
   template <class Residues, class Exponent>
   GPUINT_DEVICE static void raise(Residues& residues, Limbs& x, Exponent exponent, u32 bits,
-                                  const Operands& o) {
+                                  u32 largest, const Operands& o) {
     const u32 k = window_bits(bits);
     // This lane's limbs of a power.
     const auto power = [&](u32 e) {
@@ -186,21 +272,21 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
     u32 made = 0;
     u32 squarings = 0;  // still to do for it
     u32 digit = 0;      // to multiply by after them, if not zero
-    bool is_last = false;
+    bool is_table = true, is_last = false;
     GPUINT_UNROLL(1)
     for (;;) {
-      if (made >> k == 0) {
+      if (is_table) {
         u32* const to = power(++made);
         GPUINT_UNROLL(16)
         for (u32 tile = 0; tile < TILES; ++tile) to[tile * TILE_LIMBS] = x[tile];
         if (made == 1) residues.set_factor(x);
         // The walk over the digits starts with the power of the top one.
-        if (made + 1 >> k != 0) {
-          made = 1u << k;
+        if (made == largest) {
+          is_table = false;
           restore(exponent_digit<S>(exponent(), position, k), x);
         }
       }
-      if (made >> k != 0) {
+      if (!is_table) {
         Limbs y;
         GPUINT_UNROLL(16)
         for (u32 tile = 0; tile < TILES; ++tile) y[tile] = x[tile];
@@ -221,6 +307,7 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
         }
         residues.set_factor(y);
       }
+      if (ptx::thread() % 32 == 0 && !is_last) GPUINT_RARE(PowerProduct);
       residues.multiply(x);
     }
   }
@@ -229,6 +316,12 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
 template <class S>
 struct Prepare<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedPrepare<S>,
                                             GroupPrepare<PreparePolicy<S, TensorCore>>>::Type {};
+template <class S>
+struct PrepareOdd<S, TensorCore> : FusedPrepareOdd<S> {};
+template <class S>
+struct MulResidues<S, TensorCore> : FusedResidueProduct<S, 2> {};
+template <class S>
+struct SquareResidues<S, TensorCore> : FusedResidueProduct<S, 1> {};
 template <class S>
 struct MulMod<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 2>,
                                            ProductMod<ModularPolicy<S, TensorCore>, 2>>::Type {};

@@ -17,6 +17,70 @@
 
 namespace gpuint {
 
+// z = -1 / v mod R in plain order, for v in global memory. Newton's iteration: if v z = -1 + e,
+// then z (v z + 2) is -1 / v times 1 - e^2. It begins with a limb and stays in the lowest tile as
+// long as that holds the digits.
+template <class P>
+struct NegativeInverse : P {
+  using Limbs = typename P::Limbs;
+  using Sums = typename P::Sums;
+  static constexpr u32 TILES = P::Forms::LIMBS / TILE_LIMBS;
+
+  GPUINT_DEVICE explicit NegativeInverse(const P& products) : P(products) {}
+
+  // Leaves nothing of use in the forms.
+  GPUINT_DEVICE void find(const u32* row, Limbs& z) const {
+    const u32 v = __ldg(row);
+    u32 inverse = v;  // right for 3 bits, then 6, 12, 24, 48
+    GPUINT_UNROLL(4)
+    for (u32 i = 0; i < 4; ++i) inverse *= 2 - v * inverse;
+    Limbs x;
+    GPUINT_UNROLL(16)
+    for (u32 tile = 0; tile < TILES; ++tile) {
+      x[tile] = __ldg(row + tile * TILE_LIMBS + this->lane);
+      z[tile] = tile == 0 && this->lane == 0 ? 0 - inverse : 0;
+    }
+    this->sync();
+    u32* const a = this->template factor<Order::Plain>();
+    this->template put_a<Order::Plain>(a, x);
+    GPUINT_UNROLL(1)
+    for (u32 limbs = 1; limbs < P::LIMBS; limbs *= 2) {
+      if (limbs < TILE_LIMBS)
+        improve<1>(a, z);
+      else
+        improve<TILES>(a, z);
+    }
+    this->sync();
+  }
+
+ private:
+  template <u32 COUNT>
+  GPUINT_DEVICE void improve(const u32* a, Limbs& z) const {
+    this->sync();
+    this->template put_b<Order::Plain>(z);
+    this->sync();
+    Limbs t;
+    {
+      Sums sums;
+      P::clear(sums);
+      this->template add_low<COUNT>(this->template rows<Order::Plain>(a), sums);
+      this->resolve(
+          [&](u32 tile) {
+            return value_of_columns(sums[tile]) + (tile == 0 && this->lane == 0 ? 2 : 0);
+          },
+          0, t);
+    }
+    this->template put_a<Order::Plain>(this->for_low(), t);
+    this->sync();
+    Sums sums;
+    P::clear(sums);
+    this->template add_low<COUNT>(this->low_rows(), sums);
+    this->resolve([&](u32 tile) { return value_of_columns(sums[tile]); }, 0, z);
+    GPUINT_UNROLL(16)
+    for (u32 tile = COUNT; tile < TILES; ++tile) z[tile] = 0;
+  }
+};
+
 // Residues times R modulo odd v, in turned order.
 template <class P>
 struct Montgomery : P {
@@ -36,6 +100,11 @@ struct Montgomery : P {
   GPUINT_DEVICE Montgomery(const P& products, const u32* v)
       : P(products), high(set_modulus(v)), low(this->low_rows()) {
     v_top = __ldg(v + P::LIMBS - 1);
+  }
+  // With v in turned order and -1 / v mod R in plain order at hand.
+  GPUINT_DEVICE Montgomery(const P& products, const Limbs& v, const Limbs& inverse)
+      : P(products), high(put_modulus(v, inverse)), low(this->low_rows()) {
+    v_top = __shfl_sync(~0u, v[0], 0);
   }
 
   // From plain to turned order.
@@ -117,65 +186,21 @@ struct Montgomery : P {
     return this->resolve([&](u32 tile) { return value_of_columns(sums[tile]); }, 0, x);
   }
 
-  // Puts v and -1 / v mod R in A-form. Newton's iteration: if v z = -1 + e, then z (v z + 2) is
-  // -1 / v times 1 - e^2. It begins with a limb and stays in the lowest tile as long as that holds
-  // the digits.
-  GPUINT_DEVICE typename P::SharedRows set_modulus(const u32* row) const {
-    const u32 v = __ldg(row);
-    u32 inverse = v;  // right for 3 bits, then 6, 12, 24, 48
-    GPUINT_UNROLL(4)
-    for (u32 i = 0; i < 4; ++i) inverse *= 2 - v * inverse;
-    Limbs x, z;
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < TILES; ++tile) {
-      x[tile] = __ldg(row + tile * TILE_LIMBS + this->lane);
-      z[tile] = tile == 0 && this->lane == 0 ? 0 - inverse : 0;
-    }
-    this->sync();
-    u32* const a = this->template factor<Order::Plain>();
-    this->template put_a<Order::Plain>(a, x);
-    GPUINT_UNROLL(1)
-    for (u32 limbs = 1; limbs < P::LIMBS; limbs *= 2) {
-      if (limbs < TILE_LIMBS)
-        improve<1>(a, z);
-      else
-        improve<TILES>(a, z);
-    }
-    this->sync();
-    this->template put_a<Order::Plain>(this->for_low(), z);
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < TILES; ++tile)
-      x[tile] = __ldg(row + this->template index<Order::Turned>(tile));
-    this->template put_a<Order::Turned>(this->for_high(), x);
+  // Puts v and -1 / v mod R in A-form.
+  GPUINT_DEVICE typename P::SharedRows put_modulus(const Limbs& v, const Limbs& inverse) const {
+    this->template put_a<Order::Plain>(this->for_low(), inverse);
+    this->template put_a<Order::Turned>(this->for_high(), v);
     this->template begin_factors<Order::Turned>();
     this->sync();
     return this->high_rows();
   }
-
-  template <u32 COUNT>
-  GPUINT_DEVICE void improve(const u32* a, Limbs& z) const {
-    this->sync();
-    this->template put_b<Order::Plain>(z);
-    this->sync();
-    Limbs t;
-    {
-      Sums sums;
-      P::clear(sums);
-      this->template add_low<COUNT>(this->template rows<Order::Plain>(a), sums);
-      this->resolve(
-          [&](u32 tile) {
-            return value_of_columns(sums[tile]) + (tile == 0 && this->lane == 0 ? 2 : 0);
-          },
-          0, t);
-    }
-    this->template put_a<Order::Plain>(this->for_low(), t);
-    this->sync();
-    Sums sums;
-    P::clear(sums);
-    this->template add_low<COUNT>(this->low_rows(), sums);
-    resolve_sums(sums, z);
+  GPUINT_DEVICE typename P::SharedRows set_modulus(const u32* row) const {
+    Limbs x, z;
+    NegativeInverse<P>(*this).find(row, z);
     GPUINT_UNROLL(16)
-    for (u32 tile = COUNT; tile < TILES; ++tile) z[tile] = 0;
+    for (u32 tile = 0; tile < TILES; ++tile)
+      x[tile] = __ldg(row + this->template index<Order::Turned>(tile));
+    return put_modulus(x, z);
   }
 };
 

@@ -1,0 +1,110 @@
+// MulResidues, SquareResidues by digits of 52 bits, a row to a thread: one of Montgomery's products
+// (montgomery.cuh) from memory to memory, a b / 2^BITS mod n.
+//
+// The product of digits divides by R = 2^L, L = 52 D. So a factor is multiplied by 2^(L - BITS)
+// where its digits are cut from its limbs, which costs nothing:
+//     x (y 2^(L - BITS)) / 2^L = x y / 2^BITS.
+// A square takes half of these bits twice: L and BITS are even.
+//
+// Where x y < n 2^BITS, one of them being below n, (x y 2^(L - BITS) + q n) / R < 2 n for q < R,
+// and one comparison puts the result below n.
+//
+// While a product is computed, the next rows arrive in shared memory.
+#pragma once
+#include "core/occupancy.cuh"
+#include "modular/fp64/montgomery.cuh"
+#include "modular/fp64/stage.cuh"
+#include "modular/odd_modulus.cuh"
+
+namespace gpuint::fp64 {
+
+template <class S, u32 FACTORS>
+struct ResidueProduct {
+  static constexpr u32 D = digits_of(S::BITS);
+  static constexpr u32 SPARE = DIGIT_BITS * D - S::BITS;  // L - BITS
+  static constexpr u32 WARPS = 4;
+  static constexpr u32 THREADS = WARP * WARPS;
+  static constexpr u32 ROWS = THREADS;
+  static constexpr u32 STAGE = S::N * STAGE_STRIDE;
+  static constexpr u32 WARP_BYTES =
+      round_up(D * WARP * sizeof(u64) + (FACTORS + 1) * STAGE * sizeof(u32), 16);
+  static constexpr u32 SHARED = WARPS * WARP_BYTES;
+  static constexpr u32 SCRATCH = 0;
+  static constexpr u32 PERSISTENT = 1;
+  // x, n and the columns of two registers a digit.
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(min_of(6 * D + 60, 255), THREADS);
+  // Squares of more digits have more code than the instruction cache holds, and are products.
+  static constexpr bool IS_SQUARE = FACTORS == 1 && D <= 24;
+  static_assert(S::LIMB_BITS == 32, "rows of 32-bit limbs");
+  static_assert(SPARE >= 2 && SPARE % 2 == 0, "4 n < R, and half of the spare bits is whole");
+  static_assert(S::N * STAGE_STRIDE <= 2 * D * WARP, "results stand in the place of the digits");
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    unsigned char* const own = shared + ptx::thread() / WARP * WARP_BYTES;
+    const u32 lane = ptx::thread() % WARP;
+    const Place place{reinterpret_cast<u64*>(own) + lane};
+    u32* const digits = reinterpret_cast<u32*>(own);
+    u32* const modulus = digits + 2 * D * WARP;  // stages: n, and the factors
+    u32* const factor = modulus + STAGE;
+    const u64 step = u64(gridDim.x) * ROWS;
+    const u32 stride = o.params.broadcast_divisor != 0 ? 0 : OddModulus<S>::LIMBS;
+    const u32 rhs_stride = o.params.broadcast_rhs != 0 ? 0 : S::N;
+    const auto bring_all = [&](u64 from) {
+      if (from >= o.rows) return;
+      const u32 count = WarpRows(from, o.rows).count;
+      bring<S::N>(static_cast<const u32*>(o.in[2]) + from * stride, stride, count, modulus);
+      bring<S::N>(static_cast<const u32*>(o.in[0]) + from * S::N, S::N, count, factor);
+      if (FACTORS == 2)
+        bring<S::N>(static_cast<const u32*>(o.in[1]) + from * rhs_stride, rhs_stride, count,
+                    factor + STAGE);
+    };
+
+    u64 from = u64(blockIdx.x) * ROWS + ptx::thread() / WARP * WARP;
+    bring_all(from);
+    GPUINT_UNROLL(1)
+    for (; from < o.rows; from += step) {
+      const WarpRows rows(from, o.rows);
+      await_stages();
+      double x[D], n[D];
+      load_shifted<IS_SQUARE ? SPARE / 2 : 0>(factor + lane, x);
+      load_shifted<0>(modulus + lane, n);
+      const double inverse = negative_inverse(to_integer(n[0]));
+      if constexpr (!IS_SQUARE) {
+        double y[D];
+        load_shifted<SPARE>(factor + (FACTORS - 1) * STAGE + lane, y);
+        GPUINT_UNROLL()
+        for (u32 j = 0; j < D; ++j) place[j] = to_integer(y[j]);
+      }
+      __syncwarp();
+      bring_all(from + step);
+      if constexpr (IS_SQUARE)
+        Montgomery<D>::square(x, place, inverse, [&](double(&to)[D]) {
+          GPUINT_UNROLL()
+          for (u32 j = 0; j < D; ++j) to[j] = n[j];
+        });
+      else
+        Montgomery<D>::multiply(x, place, n, inverse);
+
+      u64 result[D];
+      GPUINT_UNROLL()
+      for (u32 j = 0; j < D; ++j) result[j] = to_integer(x[j]);
+      subtract_once(result, n);
+      __syncwarp();  // the places of the digits are read
+      GPUINT_UNROLL()
+      for (u32 i = 0; i < S::N; ++i) digits[i * STAGE_STRIDE + lane] = limb_of(result, i);
+      __syncwarp();
+      take<S::N>(digits, rows.count, static_cast<u32*>(o.out[0]) + from * S::N);
+      __syncwarp();
+    }
+  }
+
+ private:
+  // Digits of x 2^SHIFT, x in a column of a stage.
+  template <u32 SHIFT>
+  GPUINT_DEVICE static void load_shifted(const u32* column, double (&x)[D]) {
+    const auto limb = [&](u32 i) { return i < S::N ? column[i * STAGE_STRIDE] : 0; };
+    to_digits<0>([&](u32 i) { return SHIFT == 0 ? limb(i) : shifted_up(limb, S::N, SHIFT, i); }, x);
+  }
+};
+
+}  // namespace gpuint::fp64

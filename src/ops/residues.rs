@@ -1,0 +1,676 @@
+//! Residues: batches that stay modulo prepared moduli from operation to operation.
+//!
+//! A residue of `x` modulo an odd `n` is `x 2^BITS mod n` (P. Montgomery, "Modular multiplication
+//! without trial division", Math. Comp. 44, 1985), where `mul_mod` has an engine for it
+//! (`kernels/modular/odd_modulus.cuh`); elsewhere it is `x mod n`, and products are those of
+//! [`mul_mod`](crate::Batch::mul_mod). In both forms residues are in `[0, n)`, so that sums, equality
+//! and selection are the same.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use gpuint_catalogue::{Op, Shape};
+use num_bigint::BigUint;
+
+use super::View;
+use super::faces::{Typed, Untyped, residue_faces};
+use crate::backend::{Buffer, Operands, Params};
+use crate::batch::Batch;
+use crate::device::Device;
+use crate::divisor::DynDivisor;
+use crate::dyn_batch::DynBatch;
+use crate::error::{Error, Result};
+use crate::mask::Mask;
+use crate::shape::Kernels;
+use crate::strategy::Strategy;
+use crate::value::Value;
+
+/// Moduli of residues whose shape is a value: [`Modulus`] for a [`DynBatch`].
+#[derive(Clone)]
+pub struct DynModulus(Arc<Prepared>);
+
+struct Prepared {
+    divisor: DynDivisor,
+    /// The lowest row that is even.
+    even: Option<usize>,
+    montgomery: Option<Montgomery>,
+}
+
+/// Constants of Montgomery's form, with one row for all where the modulus is one for all.
+struct Montgomery {
+    /// Records of odd moduli.
+    moduli: Buffer,
+    /// `2^(2 BITS) mod n`: a product with it enters the form.
+    square: DynBatch,
+    /// 1, one row: a product with it leaves the form.
+    one: DynBatch,
+}
+
+impl DynModulus {
+    /// Prepares the rows of a batch, each for the same row of residues.
+    ///
+    /// # Errors
+    /// As [`Modulus::new`].
+    pub fn of_rows(moduli: &DynBatch) -> Result<Self> {
+        Self::prepare(moduli, Some(moduli.len()))
+    }
+
+    /// Prepares one modulus for all rows of residues of the shape.
+    ///
+    /// # Errors
+    /// [`ShapeMissing`](Error::ShapeMissing) where the shape is not built, and as
+    /// [`Modulus::splat`].
+    pub fn splat(device: &Device, shape: Shape, modulus: impl Value) -> Result<Self> {
+        Self::prepare(&DynBatch::splat(device, shape, modulus, 1)?, None)
+    }
+
+    fn prepare(moduli: &DynBatch, rows: Option<usize>) -> Result<Self> {
+        let view = moduli.view();
+        let divisor = view.prepared(rows)?;
+        let is_odd = view.bit_mask(0)?.to_bools()?;
+        let even = is_odd.iter().position(|is_odd| !is_odd);
+        let montgomery = match even {
+            None if has_engine(moduli) => Some(view.montgomery(&divisor)?),
+            _ => None,
+        };
+        Ok(Self(Arc::new(Prepared { divisor, even, montgomery })))
+    }
+
+    /// Number of rows that these moduli are for; `None` where there is one for all rows.
+    #[must_use]
+    pub fn rows(&self) -> Option<usize> {
+        self.divisor().rows()
+    }
+
+    /// The device that the moduli live on.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        self.divisor().device()
+    }
+
+    /// The shape of the moduli.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.divisor().shape()
+    }
+
+    /// The moduli as prepared divisors.
+    #[must_use]
+    pub fn divisor(&self) -> &DynDivisor {
+        &self.0.divisor
+    }
+
+    /// Returns true if residues are in Montgomery's form: the moduli are odd, and the device
+    /// multiplies in this form at the width.
+    #[must_use]
+    pub fn is_montgomery(&self) -> bool {
+        self.0.montgomery.is_some()
+    }
+}
+
+impl fmt::Debug for DynModulus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Modulus")
+            .field("shape", &format_args!("{}", self.shape()))
+            .field("rows", &self.rows())
+            .field("montgomery", &self.is_montgomery())
+            .field("device", self.device())
+            .finish()
+    }
+}
+
+/// Returns true if the engine of `mul_mod` for these rows multiplies in Montgomery's form, too.
+fn has_engine(moduli: &DynBatch) -> bool {
+    let algorithm =
+        |op| moduli.device().algorithm(op, Strategy::Auto, moduli.shape(), usize::MAX).ok();
+    algorithm(Op::MulResidues).is_some_and(|engine| algorithm(Op::MulMod) == Some(engine))
+}
+
+impl View<'_> {
+    /// The constants of Montgomery's form for these moduli, which are odd.
+    fn montgomery(&self, divisor: &DynDivisor) -> Result<Montgomery> {
+        // As many rows as moduli.
+        let splat =
+            |value: &BigUint| DynBatch::splat(self.device(), self.shape(), value, self.len());
+        let half = splat(&(BigUint::from(1u32) << (self.shape().bits - 1)))?;
+        let radix = half.view().mul_mod(&splat(&BigUint::from(2u32))?, divisor)?;
+        let square = radix.view().square_mod(divisor)?;
+        let one = self.row_of(&BigUint::from(1u32))?;
+        let mut moduli = self.device().alloc_rows(self.len(), 2 * self.shape().bytes())?;
+        let outs = [Some(&mut moduli), None];
+        self.launch(Op::PrepareOdd, Operands { outs, ..self.operands() })?;
+        Ok(Montgomery { moduli, square, one })
+    }
+
+    /// Montgomery's product or, without a second operand, square: `self * rhs / 2^BITS mod n`.
+    fn mul_residues(
+        &self,
+        rhs: Option<(&DynBatch, bool)>,
+        modulus: &DynModulus,
+        moduli: &Buffer,
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        let op = if rhs.is_some() { Op::MulResidues } else { Op::SquareResidues };
+        let second = rhs.map(|(rhs, _)| rhs.buffer());
+        let params = Params {
+            broadcast_divisor: modulus.rows().is_none(),
+            broadcast_rhs: rhs.is_some_and(|(_, is_broadcast)| is_broadcast),
+            ..Params::default()
+        };
+        let operands = Operands {
+            ins: [Some(self.batch.buffer()), second, Some(moduli)],
+            outs: [Some(out.buffer_mut()), None],
+            params,
+            ..self.operands()
+        };
+        self.launch(op, operands)
+    }
+}
+
+/// Residues whose shape is a value: [`Residues`] for a [`DynBatch`].
+pub struct DynResidues {
+    rows: DynBatch,
+    modulus: DynModulus,
+}
+
+impl DynResidues {
+    /// The residues of the rows of a batch, which need not be below the moduli.
+    ///
+    /// # Errors
+    /// As [`Residues::new`].
+    pub fn new(values: &DynBatch, modulus: &DynModulus) -> Result<Self> {
+        let view = values.view();
+        // Checks that the rows go with the moduli, too.
+        view.operands_by(modulus.divisor())?;
+        let rows = view.produce(|out| match &modulus.0.montgomery {
+            None => view.rem_by_into(modulus.divisor(), out),
+            Some(Montgomery { moduli, square, .. }) => {
+                let is_broadcast = modulus.rows().is_none();
+                view.mul_residues(Some((square, is_broadcast)), modulus, moduli, out)
+            }
+        })?;
+        Ok(Self { rows, modulus: modulus.clone() })
+    }
+
+    /// The residues of one value in `rows` rows.
+    ///
+    /// # Errors
+    /// As [`Residues::splat`].
+    pub fn splat(value: &BigUint, rows: usize, modulus: &DynModulus) -> Result<Self> {
+        Self::new(&DynBatch::splat(modulus.device(), modulus.shape(), value, rows)?, modulus)
+    }
+
+    /// The moduli.
+    #[must_use]
+    pub fn modulus(&self) -> &DynModulus {
+        &self.modulus
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns true if there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The rows as they are on the device, for the operations that are the same in both forms.
+    pub(super) fn rows(&self) -> &DynBatch {
+        &self.rows
+    }
+
+    /// The rows as they are on the device, which keep the form.
+    pub(super) fn rows_mut(&mut self) -> &mut DynBatch {
+        &mut self.rows
+    }
+
+    /// Residues of rows that have the form.
+    pub(super) fn of_form(rows: DynBatch, modulus: &DynModulus) -> Self {
+        Self { rows, modulus: modulus.clone() }
+    }
+
+    fn ring(&self) -> Ring<'_> {
+        Ring(self)
+    }
+}
+
+impl fmt::Debug for DynResidues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Residues")
+            .field("rows", &self.len())
+            .field("modulus", &self.modulus)
+            .finish()
+    }
+}
+
+/// The operations of residues.
+pub(crate) struct Ring<'a>(&'a DynResidues);
+
+impl Ring<'_> {
+    fn view(&self) -> View<'_> {
+        self.0.rows.view()
+    }
+
+    fn divisor(&self) -> &DynDivisor {
+        self.0.modulus.divisor()
+    }
+
+    /// Checks that residues go with these: the same moduli and number of rows.
+    fn check(&self, other: &DynResidues) -> Result<()> {
+        if !Arc::ptr_eq(&self.0.modulus.0, &other.modulus.0) {
+            return Err(Error::ModulusMismatch);
+        }
+        self.view().check(&other.rows)
+    }
+
+    /// New residues, written by `write`.
+    fn produce(&self, write: impl FnOnce(&mut DynResidues) -> Result<()>) -> Result<DynResidues> {
+        let mut out = DynResidues::of_form(self.view().alloc()?, &self.0.modulus);
+        write(&mut out)?;
+        Ok(out)
+    }
+
+    fn try_clone(&self) -> Result<DynResidues> {
+        Ok(DynResidues::of_form(self.0.rows.try_clone()?, &self.0.modulus))
+    }
+
+    fn to_batch(&self) -> Result<DynBatch> {
+        let Some(Montgomery { moduli, one, .. }) = &self.0.modulus.0.montgomery else {
+            return self.0.rows.try_clone();
+        };
+        let view = self.view();
+        view.produce(|out| view.mul_residues(Some((one, true)), &self.0.modulus, moduli, out))
+    }
+
+    fn mul(&self, rhs: &DynResidues) -> Result<DynResidues> {
+        self.produce(|out| self.mul_into(rhs, out))
+    }
+
+    fn mul_into(&self, rhs: &DynResidues, out: &mut DynResidues) -> Result<()> {
+        self.check(rhs)?;
+        self.check(out)?;
+        match &self.0.modulus.0.montgomery {
+            None => self.view().mul_mod_into(&rhs.rows, self.divisor(), &mut out.rows),
+            Some(Montgomery { moduli, .. }) => {
+                let rhs = Some((&rhs.rows, false));
+                self.view().mul_residues(rhs, &self.0.modulus, moduli, &mut out.rows)
+            }
+        }
+    }
+
+    fn square(&self) -> Result<DynResidues> {
+        self.produce(|out| self.square_into(out))
+    }
+
+    fn square_into(&self, out: &mut DynResidues) -> Result<()> {
+        self.check(out)?;
+        match &self.0.modulus.0.montgomery {
+            None => self.view().square_mod_into(self.divisor(), &mut out.rows),
+            Some(Montgomery { moduli, .. }) => {
+                self.view().mul_residues(None, &self.0.modulus, moduli, &mut out.rows)
+            }
+        }
+    }
+
+    fn add(&self, rhs: &DynResidues) -> Result<DynResidues> {
+        self.produce(|out| self.add_into(rhs, out))
+    }
+
+    fn add_into(&self, rhs: &DynResidues, out: &mut DynResidues) -> Result<()> {
+        self.check(rhs)?;
+        self.check(out)?;
+        self.view().add_mod_into(&rhs.rows, self.divisor(), &mut out.rows)
+    }
+
+    fn sub(&self, rhs: &DynResidues) -> Result<DynResidues> {
+        self.produce(|out| self.sub_into(rhs, out))
+    }
+
+    fn sub_into(&self, rhs: &DynResidues, out: &mut DynResidues) -> Result<()> {
+        self.check(rhs)?;
+        self.check(out)?;
+        self.view().sub_mod_into(&rhs.rows, self.divisor(), &mut out.rows)
+    }
+
+    fn neg(&self) -> Result<DynResidues> {
+        self.produce(|out| self.neg_into(out))
+    }
+
+    fn neg_into(&self, out: &mut DynResidues) -> Result<()> {
+        self.check(out)?;
+        self.view().neg_mod_into(self.divisor(), &mut out.rows)
+    }
+
+    fn double(&self) -> Result<DynResidues> {
+        self.produce(|out| self.double_into(out))
+    }
+
+    fn double_into(&self, out: &mut DynResidues) -> Result<()> {
+        self.add_into(self.0, out)
+    }
+
+    fn halve(&self) -> Result<DynResidues> {
+        self.produce(|out| self.halve_into(out))
+    }
+
+    fn halve_into(&self, out: &mut DynResidues) -> Result<()> {
+        self.check(out)?;
+        if let Some(row) = self.0.modulus.0.even {
+            return Err(Error::EvenModulus { row });
+        }
+        self.view().halve_mod_into(self.divisor(), &mut out.rows)
+    }
+
+    fn pow(&self, exponents: &DynBatch) -> Result<DynResidues> {
+        self.view().check(exponents)?;
+        let power = self.to_batch()?.view().pow_mod(exponents, self.divisor())?;
+        DynResidues::new(&power, &self.0.modulus)
+    }
+
+    fn pow_all(&self, exponent: &BigUint) -> Result<DynResidues> {
+        let power = self.to_batch()?.view().pow_mod_all(exponent, self.divisor())?;
+        DynResidues::new(&power, &self.0.modulus)
+    }
+
+    fn eq_mask(&self, rhs: &DynResidues) -> Result<Mask> {
+        self.check(rhs)?;
+        self.view().eq_mask(&rhs.rows)
+    }
+
+    fn is_zero_mask(&self) -> Result<Mask> {
+        self.view().is_zero_mask()
+    }
+
+    fn select(&self, mask: &Mask, other: &DynResidues) -> Result<DynResidues> {
+        self.produce(|out| self.select_into(mask, other, out))
+    }
+
+    fn select_into(&self, mask: &Mask, other: &DynResidues, out: &mut DynResidues) -> Result<()> {
+        self.check(other)?;
+        self.check(out)?;
+        self.view().select_into(mask, &other.rows, &mut out.rows)
+    }
+}
+
+/// Moduli of [`Residues`], prepared: one for each row, or one for all rows. Clones share them.
+///
+/// A modulus takes the memory of a [`Divisor`](crate::Divisor) and, where residues are in
+/// Montgomery's form, of three integers.
+#[derive(Debug)]
+pub struct Modulus<T: Kernels> {
+    inner: DynModulus,
+    shape: PhantomData<T>,
+}
+
+impl<T: Kernels> Clone for Modulus<T> {
+    fn clone(&self) -> Self {
+        Self::typed(self.inner.clone())
+    }
+}
+
+impl<T: Kernels> Modulus<T> {
+    /// Prepares the rows of a batch, each for the same row of residues. Residues are in Montgomery's
+    /// form only if all moduli are odd.
+    ///
+    /// # Errors
+    /// As [`Divisor::new`](crate::Divisor::new).
+    pub fn new(moduli: &Batch<T>) -> Result<Self> {
+        DynModulus::of_rows(moduli.as_dyn()).map(Self::typed)
+    }
+
+    /// Prepares one modulus for all rows of residues.
+    ///
+    /// # Errors
+    /// As [`Divisor::splat`](crate::Divisor::splat).
+    pub fn splat(device: &Device, modulus: impl Value) -> Result<Self> {
+        DynModulus::splat(device, T::SHAPE, modulus).map(Self::typed)
+    }
+
+    /// The moduli with their shape as a value.
+    #[must_use]
+    pub fn as_dyn(&self) -> &DynModulus {
+        &self.inner
+    }
+
+    fn typed(inner: DynModulus) -> Self {
+        Self { inner, shape: PhantomData }
+    }
+}
+
+/// Residues modulo a [`Modulus`], one a row, on a device.
+///
+/// Operations on residues need no conversions in between, so that a ladder, a Lucas chain or a curve
+/// is a sequence of calls. Products take less time than [`mul_mod`](Batch::mul_mod) where moduli are
+/// odd ([`DynModulus::is_montgomery`]). An operation whose name ends in `_into` writes residues that
+/// exist, without allocating.
+///
+/// ```
+/// use gpuint::{Batch, Device, GpuUint, Modulus, Residues};
+/// use num_bigint::BigUint;
+///
+/// let device = Device::cpu();
+/// let number = |n: u32| BigUint::from(n);
+/// let modulus = Modulus::<GpuUint<1024>>::splat(&device, &number(101))?;
+/// let x = Batch::from_biguints(&device, &[number(7), number(100)])?;
+///
+/// let x = Residues::new(&x, &modulus)?;
+/// let y = x.square()?.sub(&x)?.halve()?; // x (x - 1) / 2
+/// assert_eq!(y.to_batch()?.to_biguints()?, [number(21), number(1)]);
+/// assert_eq!(x.pow_all(&number(100))?.to_batch()?.to_biguints()?, [number(1), number(1)]);
+/// # Ok::<(), gpuint::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Residues<T: Kernels> {
+    inner: DynResidues,
+    shape: PhantomData<T>,
+}
+
+impl<T: Kernels> Residues<T> {
+    /// The residues of the rows of a batch, which need not be below the moduli.
+    ///
+    /// # Errors
+    /// [`DeviceMismatch`](Error::DeviceMismatch), [`LengthMismatch`](Error::LengthMismatch), and what
+    /// any operation may return: [`OutOfMemory`](Error::OutOfMemory),
+    /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
+    /// [`Driver`](Error::Driver).
+    pub fn new(values: &Batch<T>, modulus: &Modulus<T>) -> Result<Self> {
+        DynResidues::new(values.as_dyn(), modulus.as_dyn()).map(<Self as Typed<_>>::typed)
+    }
+
+    /// The residues of one value in `rows` rows.
+    ///
+    /// # Errors
+    /// [`TooWide`](Error::TooWide) where the value needs more than `BITS` bits (row 0), and as
+    /// [`new`](Self::new).
+    pub fn splat(value: &BigUint, rows: usize, modulus: &Modulus<T>) -> Result<Self> {
+        DynResidues::splat(value, rows, modulus.as_dyn()).map(<Self as Typed<_>>::typed)
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.inner.len()
+    }
+
+    /// Returns true if there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.inner.is_empty()
+    }
+
+    /// The residues with their shape as a value.
+    #[must_use]
+    pub fn as_dyn(&self) -> &DynResidues {
+        &self.inner
+    }
+
+    fn ring(&self) -> Ring<'_> {
+        self.inner.ring()
+    }
+}
+
+impl<'a, T: Kernels> Untyped for &'a Residues<T> {
+    type Dyn = &'a DynResidues;
+    fn untyped(self) -> &'a DynResidues {
+        &self.inner
+    }
+}
+
+impl<'a, T: Kernels> Untyped for &'a mut Residues<T> {
+    type Dyn = &'a mut DynResidues;
+    fn untyped(self) -> &'a mut DynResidues {
+        &mut self.inner
+    }
+}
+
+impl<T: Kernels> Typed<DynResidues> for Residues<T> {
+    fn typed(inner: DynResidues) -> Self {
+        Self { inner, shape: PhantomData }
+    }
+}
+
+residue_faces! {
+    "Operations";
+
+    /// Copies the residues on their device.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
+    fn try_clone() -> NewResidues;
+
+    /// The numbers in `[0, n)`.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn to_batch() -> New;
+
+    /// `self * rhs`.
+    ///
+    /// # Errors
+    /// [`ModulusMismatch`](crate::Error::ModulusMismatch),
+    /// [`LengthMismatch`](crate::Error::LengthMismatch), and what any operation may return:
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing),
+    /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
+    fn mul(rhs: Residue) -> NewResidues;
+
+    /// [`mul`](Self::mul) into residues that exist.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn mul_into(rhs: Residue, out: OutResidues) -> Nothing;
+
+    /// `self^2`.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn square() -> NewResidues;
+
+    /// [`square`](Self::square) into residues that exist.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn square_into(out: OutResidues) -> Nothing;
+
+    /// `self + rhs`.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn add(rhs: Residue) -> NewResidues;
+
+    /// [`add`](Self::add) into residues that exist.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn add_into(rhs: Residue, out: OutResidues) -> Nothing;
+
+    /// `self - rhs`.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn sub(rhs: Residue) -> NewResidues;
+
+    /// [`sub`](Self::sub) into residues that exist.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn sub_into(rhs: Residue, out: OutResidues) -> Nothing;
+
+    /// `-self`.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn neg() -> NewResidues;
+
+    /// [`neg`](Self::neg) into residues that exist.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn neg_into(out: OutResidues) -> Nothing;
+
+    /// `2 * self`.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn double() -> NewResidues;
+
+    /// [`double`](Self::double) into residues that exist.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn double_into(out: OutResidues) -> Nothing;
+
+    /// `self / 2`: the residue whose double it is. It exists and is the only one modulo odd numbers.
+    ///
+    /// # Errors
+    /// [`EvenModulus`](crate::Error::EvenModulus) with the lowest row whose modulus is even, and as
+    /// [`mul`](Self::mul).
+    fn halve() -> NewResidues;
+
+    /// [`halve`](Self::halve) into residues that exist.
+    ///
+    /// # Errors
+    /// As [`halve`](Self::halve).
+    fn halve_into(out: OutResidues) -> Nothing;
+
+    /// `self^exponents`, row by row: [`pow_mod`](crate::Batch::pow_mod), and two products more.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn pow(exponents: Rows) -> NewResidues;
+
+    /// `self^exponent`, one exponent for all rows.
+    ///
+    /// # Errors
+    /// [`TooWide`](crate::Error::TooWide) where the exponent needs more than `BITS` bits (row 0), and
+    /// as [`mul`](Self::mul).
+    fn pow_all(exponent: Number) -> NewResidues;
+
+    /// Returns a mask of the rows with `self = rhs`.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn eq_mask(rhs: Residue) -> NewMask;
+
+    /// Returns a mask of the rows that are 0.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn is_zero_mask() -> NewMask;
+
+    /// The rows of these residues where the mask is set, and those of `other` elsewhere.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn select(mask: InMask, other: Residue) -> NewResidues;
+
+    /// [`select`](Self::select) into residues that exist.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn select_into(mask: InMask, other: Residue, out: OutResidues) -> Nothing;
+}
