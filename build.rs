@@ -5,12 +5,16 @@
 //! - `GPUINT_CATALOGUE`: `default` or `all` shapes of the catalogue
 //! - `GPUINT_SHAPES`: more shapes, `BITS:Q:DIGIT` separated by commas
 
+#[path = "build/cache.rs"]
+mod cache;
 #[path = "build/images.rs"]
 mod images;
 #[path = "build/library.rs"]
 mod library;
 #[path = "build/nvcc.rs"]
 mod nvcc;
+#[path = "build/parallel.rs"]
+mod parallel;
 #[path = "build/resources.rs"]
 mod resources;
 #[cfg(feature = "simt")]

@@ -6,15 +6,16 @@
 //!   only GPUs of compute capability 9.0 have) and `compute_NN` (PTX)
 //! - `GPUINT_NVCC_FLAGS`: more options
 
-use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
-use gpuint_catalogue::{Kernel, translation_unit};
+use gpuint_catalogue::cache::Key;
+use gpuint_catalogue::{Kernel, headers, translation_unit};
 
+use crate::cache::{Cache, printed};
 use crate::images::Image;
+use crate::parallel::in_parallel;
 use crate::{Build, Result, path_variable, variable, write};
 
 /// Shapes per translation unit: a unit costs half a second of its own, and units are compiled side
@@ -52,20 +53,42 @@ fn watch(folders: &[PathBuf]) {
 pub(crate) fn build(nvcc: &Path, build: &Build, out: &Path) -> Result<Vec<Image>> {
     println!("cargo::rerun-if-changed={}", nvcc.display());
     let options = options()?;
+    let compiler = compiler(nvcc, &options)?;
+    let cache = Cache::from_env();
     let shapes: Vec<_> = build.catalogue.shapes().collect();
     let mut units = Vec::new();
     for (unit, shapes) in shapes.chunks(SHAPES_PER_UNIT).enumerate() {
         let entries = build.kernels(shapes);
         let source = format!("cuda_{unit}.cu");
-        write(out, &source, &translation_unit(entries.iter().copied()))?;
+        let text = translation_unit(entries.iter().copied());
+        write(out, &source, &text)?;
+        let key = Key::new("cuda", compiler.iter().chain([&text.into_bytes()]));
         let path = out.join(format!("cuda_{unit}.fatbin"));
         let kernels = entries.iter().map(Kernel::name).collect();
-        units.push((out.join(source), Image { path, kernels }));
+        units.push((out.join(source), key, Image { path, kernels }));
     }
     // The widest shapes, whose kernels take longest, are last: they start first.
     units.reverse();
-    in_parallel(&units, |(source, image)| compile(nvcc, &options, source, &image.path))?;
-    Ok(units.into_iter().map(|(_, image)| image).collect())
+    in_parallel(&units, |(source, key, image)| {
+        cache.or_make(key, &image.path, || compile(nvcc, &options, source, &image.path))
+    })?;
+    Ok(units.into_iter().map(|(.., image)| image).collect())
+}
+
+/// Everything but its own text that the image of a unit depends on: the compiler, its options and the
+/// headers, which include nothing but each other and the compiler's own.
+fn compiler(nvcc: &Path, options: &[String]) -> Result<Vec<Vec<u8>>> {
+    let mut texts = vec![run(Command::new(nvcc).arg("--version"))?];
+    for name in ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"] {
+        texts.push(path_variable(name).unwrap_or_default().into_encoded_bytes());
+    }
+    texts.extend(options.iter().map(|option| option.clone().into_bytes()));
+    let folder = Path::new("kernels");
+    for name in headers(folder)? {
+        texts.push(fs::read(folder.join(&name)).map_err(|error| format!("{name}: {error}"))?);
+        texts.push(name.into_bytes());
+    }
+    Ok(texts)
 }
 
 /// The options that do not depend on the unit.
@@ -94,38 +117,11 @@ fn options() -> Result<Vec<String>> {
 fn compile(nvcc: &Path, options: &[String], source: &Path, image: &Path) -> Result {
     let mut command = Command::new(nvcc);
     command.args(options).arg("-o").arg(image).arg(source);
-    let output = command.output().map_err(|error| {
-        format!("{}: {error} (GPUINT_NVCC=none builds without nvcc)", nvcc.display())
-    })?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(format!(
-        "nvcc failed ({}; GPUINT_NVCC=none builds without nvcc):\n{command:?}\n{}{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    ))
+    run(&mut command).map(drop)
 }
 
-/// Does a job for every item, as many at a time as cargo allows; the first failure is returned.
-fn in_parallel<I: Sync>(items: &[I], job: impl Fn(&I) -> Result + Sync) -> Result {
-    let workers =
-        env::var("NUM_JOBS").ok().and_then(|jobs| jobs.parse().ok()).unwrap_or(1).min(items.len());
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Err(reason) = job(item) {
-                next.store(items.len(), Ordering::Relaxed);
-                return Err(reason);
-            }
-        }
-        Ok(())
-    };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().map_err(|_| "a build thread panicked")?)
-    })
+/// [`printed`], with the remedy.
+fn run(command: &mut Command) -> Result<Vec<u8>> {
+    printed(command)
+        .map_err(|error| format!("nvcc failed (GPUINT_NVCC=none builds without nvcc): {error}"))
 }

@@ -8,8 +8,10 @@
 use std::fs;
 use std::path::Path;
 
-use gpuint_catalogue::translation_unit;
+use gpuint_catalogue::{cache::Key, translation_unit};
 
+use crate::cache::{Cache, printed};
+use crate::parallel::in_parallel;
 use crate::{Build, Result, variable, write};
 
 /// Shapes per translation unit: few enough that all cores have work, and enough that the headers
@@ -49,12 +51,13 @@ pub(crate) fn build(all: &Build, out: &Path) -> Result {
         }
     }
 
+    let mut sources = Vec::new();
     let unreadable = |error: std::io::Error| format!("kernels/simt: {error}");
     for file in fs::read_dir("kernels/simt").map_err(unreadable)? {
         let path = file.map_err(unreadable)?.path();
         let own_program = path.file_stem().is_some_and(|stem| stem == "selftest");
         if path.extension().is_some_and(|extension| extension == "cpp") && !own_program {
-            build.file(path);
+            sources.push(path);
         }
     }
     let widest = match variable("GPUINT_SIMT_BITS") {
@@ -64,13 +67,41 @@ pub(crate) fn build(all: &Build, out: &Path) -> Result {
             .map_err(|_| format!("GPUINT_SIMT_BITS: \"{bits}\" is not a number of bits"))?,
     };
     let shapes: Vec<_> = all.catalogue.shapes().filter(|shape| shape.bits <= widest).collect();
-    // The widest shapes, whose kernels take longest, are last: they start first.
-    for (unit, shapes) in shapes.chunks(SHAPES_PER_UNIT).enumerate().rev() {
+    for (unit, shapes) in shapes.chunks(SHAPES_PER_UNIT).enumerate() {
         let name = format!("simt_{unit}.cpp");
         write(out, &name, &translation_unit(all.kernels(shapes)))?;
-        build.file(out.join(name));
+        sources.push(out.join(name));
     }
-    build.try_compile("gpuint_simt").map_err(|error| {
+    // The widest shapes, whose kernels take longest, are last: they start first.
+    sources.reverse();
+    let failed = |error: &dyn std::fmt::Display| {
         format!("feature simt: the host C++ compiler (CXX, else the system's) failed: {error}")
-    })
+    };
+    let compiler = build.try_get_compiler().map_err(|error| failed(&error))?;
+    let cache = Cache::from_env();
+    let objects: Vec<_> = sources
+        .into_iter()
+        .map(|source| {
+            let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            (source, out.join(name + ".o"))
+        })
+        .collect();
+    in_parallel(&objects, |(source, object)| {
+        compile(&compiler, &cache, source, object).map_err(|error| failed(&error))
+    })?;
+    build.objects(objects.iter().map(|(_, object)| object));
+    build.try_compile("gpuint_simt").map_err(|error| failed(&error))
+}
+
+/// Compiles a unit, or reads it from the cache.
+fn compile(compiler: &cc::Tool, cache: &Cache, source: &Path, object: &Path) -> Result {
+    // The macros name the compiler's version and what `-march=native` means here; without line markers,
+    // the same unit has one text in all target folders.
+    let text = printed(compiler.to_command().args(["-E", "-P", "-dD"]).arg(source))?;
+    let options = compiler.args().iter().map(|option| option.as_encoded_bytes());
+    let path = compiler.path().as_os_str().as_encoded_bytes();
+    let key = Key::new("simt", options.chain([path, &text]));
+    let mut command = compiler.to_command();
+    command.arg("-c").arg(source).arg("-o").arg(object);
+    cache.or_make(&key, object, || printed(&mut command).map(drop))
 }

@@ -2,9 +2,10 @@
 //!
 //! Data, and the one reader of each file that holds some of it: `kernels/catalogue.toml` and
 //! `tuning/*.toml`. The build script, the library, the tests and the benches use it; it depends on
-//! none of them.
+//! none of them. [`cache`] keeps compiled kernels for later processes of the build and the library.
 
 mod algorithm;
+pub mod cache;
 mod digit;
 mod file;
 mod headers;

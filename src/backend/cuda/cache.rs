@@ -1,177 +1,59 @@
-//! Compiled kernels on disk: what the run-time compiler made is there for the next process.
+//! Images on disk: what the run-time compiler made is there for the next process.
 //!
 //! The cache never makes an operation fail: a file that cannot be read, or is not what was written,
 //! counts as absent, and a file that cannot be written is not written.
 //!
 //! An image is code: the GPU runs it with all memory of the process in reach, and a driver crashes on
-//! some damaged ones. The hash in a file tells damage, not forgery. So a folder or a file that belongs
-//! to another user, or that others may write, is not used (Unix; elsewhere the folder of the user is
-//! trusted), and neither is a file that does not have the structure of an image (SECURITY.md).
+//! some damaged ones. [`gpuint_catalogue::cache`] refuses files that others could have written; here,
+//! a file without the structure of an image is refused (SECURITY.md).
 
-use std::ffi::OsString;
-use std::fmt::Write as _;
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::env;
+use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::{env, fs};
+#[cfg(test)]
+use std::path::PathBuf;
 
-use sha2::{Digest, Sha256};
-
-/// The folder, or [`OFF`].
-const VARIABLE: &str = "GPUINT_CACHE_DIR";
-/// The value of [`VARIABLE`] that switches the cache off.
-const OFF: &str = "off";
-/// What a file starts with; the last byte is the version of the format.
-const MAGIC: [u8; 8] = *b"gpuint\0\x01";
-/// The magic, the length and the hash of the image.
-const HEADER: usize = MAGIC.len() + size_of::<u64>() + 32;
-
-/// The name of a file: a hash over everything that the image depends on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Key(String);
-
-impl Key {
-    /// The key of a kernel whose image is a function of these texts, in this order. The name of the
-    /// kernel is there for people who look into the folder.
-    pub(super) fn new<'a>(kernel: &str, texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut hash = Sha256::new();
-        for text in texts {
-            // With its length, so that no two lists of texts are the same bytes.
-            hash.update((text.len() as u64).to_le_bytes());
-            hash.update(text);
-        }
-        let mut name = format!("{kernel}-");
-        for byte in hash.finalize() {
-            // Writing to a string does not fail.
-            let _ = write!(name, "{byte:02x}");
-        }
-        Self(name + ".image")
-    }
-}
+use gpuint_catalogue::cache;
+pub(super) use gpuint_catalogue::cache::Key;
 
 /// A folder of images; or none, where there is no cache.
 #[derive(Debug)]
-pub(super) struct Cache {
-    folder: Option<PathBuf>,
-}
+pub(super) struct Cache(cache::Cache);
 
 impl Cache {
     /// The cache that the environment asks for.
     pub(super) fn from_env() -> Self {
-        Self { folder: folder(|name| env::var_os(name)) }
+        Self(cache::Cache::from_env(|name| env::var_os(name)))
     }
 
     /// The cache in a folder, or none.
     #[cfg(test)]
     pub(super) fn at(folder: Option<PathBuf>) -> Self {
-        Self { folder }
+        Self(cache::Cache::at(folder))
     }
 
     /// The image of this key.
     pub(super) fn read(&self, key: &Key) -> Option<Vec<u8>> {
-        let folder = self.folder.as_ref()?;
-        let path = folder.join(&key.0);
-        let mut file = match read_own(folder, &path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "a cached kernel is not used");
-                return None;
+        let image = self.0.read(key).and_then(|image| match image {
+            Some(image) if !is_image(&image) => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "it is not an image"))
             }
-        };
-        let whole = is_whole(&file);
-        file.drain(..HEADER.min(file.len()));
-        if !whole || !is_image(&file) {
-            tracing::warn!(path = %path.display(), "a cached kernel is damaged: it is made anew");
-            return None;
-        }
-        Some(file)
+            image => Ok(image),
+        });
+        image.unwrap_or_else(|error| {
+            let path = self.0.path(key).unwrap_or_default();
+            tracing::warn!(path = %path.display(), %error, "a cached kernel is not used");
+            None
+        })
     }
 
     /// Keeps an image for later processes, where that can be done.
     pub(super) fn write(&self, key: &Key, image: &[u8]) {
-        let Some(folder) = &self.folder else { return };
-        let path = folder.join(&key.0);
-        // Readers see no file or all of it, however many processes write it.
-        let write = || -> io::Result<()> {
-            create_folder(folder)?;
-            check_own(&fs::metadata(folder)?, folder)?;
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(&header(image))?;
-            file.write_all(image)?;
-            file.persist(&path)?;
-            Ok(())
-        };
-        if let Err(error) = write() {
+        if let Err(error) = self.0.write(key, image) {
+            let path = self.0.path(key).unwrap_or_default();
             tracing::debug!(path = %path.display(), %error, "a kernel is not cached");
         }
     }
-}
-
-/// The folder: `GPUINT_CACHE_DIR`, or `gpuint` in the user's folder of caches.
-fn folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let set = |name| variable(name).filter(|value| !value.is_empty());
-    if let Some(folder) = set(VARIABLE) {
-        return (folder != OFF).then(|| folder.into());
-    }
-    let absolute = |path: &PathBuf| path.is_absolute();
-    let caches = set("XDG_CACHE_HOME").map(PathBuf::from).filter(absolute);
-    let home = || set("HOME").map(|home| PathBuf::from(home).join(".cache")).filter(absolute);
-    Some(caches.or_else(home)?.join("gpuint"))
-}
-
-/// Creates a folder that only its user may use, in folders that exist or are made the same way.
-fn create_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-/// The content of a file that nobody else can have written.
-fn read_own(folder: &Path, path: &Path) -> io::Result<Vec<u8>> {
-    check_own(&fs::metadata(folder)?, folder)?;
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        // A link may lead anywhere, and a pipe would be waited for.
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
-    }
-    let mut file: File = options.open(path)?;
-    // Of the file that is open, whatever its name leads to meanwhile.
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    check_own(&metadata, path)?;
-    let mut content = Vec::new();
-    file.read_to_end(&mut content)?;
-    Ok(content)
-}
-
-/// Refuses what another user owns or may write.
-#[cfg(unix)]
-fn check_own(metadata: &Metadata, path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let refuse = |reason: &str| {
-        Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{} {reason}", path.display())))
-    };
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return refuse("belongs to another user");
-    }
-    if metadata.mode() & 0o022 != 0 {
-        return refuse("may be written by other users");
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn check_own(_: &Metadata, _: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 /// Returns true if the bytes have the structure of what NVRTC makes: a cubin, all of whose parts are
@@ -234,28 +116,9 @@ fn is_cubin(image: &[u8]) -> Option<bool> {
     Some(true)
 }
 
-fn header(image: &[u8]) -> [u8; HEADER] {
-    let mut header = [0; HEADER];
-    let (magic, rest) = header.split_at_mut(MAGIC.len());
-    let (length, hash) = rest.split_at_mut(size_of::<u64>());
-    magic.copy_from_slice(&MAGIC);
-    length.copy_from_slice(&(image.len() as u64).to_le_bytes());
-    hash.copy_from_slice(&Sha256::digest(image));
-    header
-}
-
-/// Whether a file is an image with its own header.
-fn is_whole(file: &[u8]) -> bool {
-    file.split_at_checked(HEADER).is_some_and(|(found, image)| found == header(image))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn cache_in(folder: &tempfile::TempDir) -> Cache {
-        Cache::at(Some(folder.path().join("not/there/yet")))
-    }
 
     /// What NVRTC makes for GPUs that it does not know, as far as the cache looks at it.
     fn ptx(body: &str) -> Vec<u8> {
@@ -282,25 +145,9 @@ mod tests {
     }
 
     #[test]
-    fn cache_reads_what_it_wrote() {
-        let folder = tempfile::tempdir().unwrap();
-        let cache = cache_in(&folder);
-        let (one, other) = (Key::new("k", ["a"]), Key::new("k", ["b"]));
-        assert_eq!(cache.read(&one), None);
-        cache.write(&one, &ptx("one"));
-        cache.write(&other, &cubin());
-        assert_eq!(cache.read(&one), Some(ptx("one")));
-        assert_eq!(cache.read(&other), Some(cubin()));
-        cache.write(&one, &ptx("another"));
-        assert_eq!(cache.read(&one), Some(ptx("another")));
-        // Nothing is left of the temporary files.
-        assert_eq!(fs::read_dir(cache.folder.unwrap()).unwrap().count(), 2);
-    }
-
-    #[test]
     fn well_signed_file_without_an_image_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = cache_in(&folder);
+        let cache = Cache::at(Some(folder.path().to_owned()));
         let key = Key::new("k", ["a"]);
         let mut refused = vec![
             vec![],
@@ -326,122 +173,14 @@ mod tests {
         assert_eq!(cache.read(&key), Some(cubin()));
     }
 
-    #[cfg(unix)]
     #[test]
-    fn cache_that_others_can_write_is_not_used() {
-        use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-        let folder = tempfile::tempdir().unwrap();
-        let cache = cache_in(&folder);
-        let key = Key::new("k", ["a"]);
-        cache.write(&key, &ptx("one"));
-        let inside = cache.folder.clone().unwrap();
-        let path = inside.join(&key.0);
-        let set = |path: &Path, mode| {
-            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-        };
-        assert_eq!(fs::metadata(&inside).unwrap().mode() & 0o777, 0o700);
-        for mode in [0o720, 0o702, 0o777] {
-            set(&inside, mode);
-            assert_eq!(cache.read(&key), None, "{mode:o}");
-            cache.write(&Key::new("k", ["b"]), &ptx("two"));
-            assert_eq!(fs::read_dir(&inside).unwrap().count(), 1, "{mode:o}");
-        }
-        set(&inside, 0o755);
-        for mode in [0o620, 0o602, 0o666] {
-            set(&path, mode);
-            assert_eq!(cache.read(&key), None, "{mode:o}");
-        }
-        set(&path, 0o644);
-        assert_eq!(cache.read(&key), Some(ptx("one")));
-        // A link, even to a good file; and a folder of another user, where this one may give it away.
-        let aside = folder.path().join("aside");
-        fs::rename(&path, &aside).unwrap();
-        symlink(&aside, &path).unwrap();
-        assert_eq!(cache.read(&key), None);
-        fs::remove_file(&path).unwrap();
-        fs::rename(&aside, &path).unwrap();
-        if std::os::unix::fs::chown(&path, Some(65534), None).is_ok() {
-            assert_eq!(cache.read(&key), None);
-            std::os::unix::fs::chown(&path, Some(0), None).unwrap();
-        }
-        if std::os::unix::fs::chown(&inside, Some(65534), None).is_ok() {
-            assert_eq!(cache.read(&key), None);
-        }
-    }
-
-    #[test]
-    fn damaged_files_are_ignored_and_written_anew() {
-        let folder = tempfile::tempdir().unwrap();
-        let cache = cache_in(&folder);
-        let key = Key::new("k", ["a"]);
-        cache.write(&key, &ptx("some image"));
-        let path = cache.folder.as_ref().unwrap().join(&key.0);
-        let whole = fs::read(&path).unwrap();
-        for cut in 0..whole.len() {
-            fs::write(&path, &whole[..cut]).unwrap();
-            assert_eq!(cache.read(&key), None, "cut to {cut} bytes");
-        }
-        for at in 0..whole.len() {
-            let mut damaged = whole.clone();
-            damaged[at] ^= 0x40;
-            fs::write(&path, &damaged).unwrap();
-            assert_eq!(cache.read(&key), None, "byte {at} is wrong");
-        }
-        fs::write(&path, [&whole[..], b"x"].concat()).unwrap();
-        assert_eq!(cache.read(&key), None, "too long");
-        cache.write(&key, &ptx("some image"));
-        assert_eq!(cache.read(&key).as_deref(), Some(&*ptx("some image")));
-    }
-
-    #[test]
-    fn a_folder_that_cannot_be_written_is_no_error() {
+    fn folder_that_cannot_be_written_is_no_error() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
-        fs::write(&file, "in the way").unwrap();
+        std::fs::write(&file, "in the way").unwrap();
         let key = Key::new("k", ["a"]);
-        for cache in [Cache::at(Some(file)), Cache::at(None)] {
-            cache.write(&key, &ptx("image"));
-            assert_eq!(cache.read(&key), None);
-        }
-    }
-
-    #[test]
-    fn the_environment_says_where() {
-        let with = |set: &[(&str, &str)]| {
-            folder(|name| {
-                set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
-            })
-        };
-        let (own, xdg, home) =
-            ((VARIABLE, "/own"), ("XDG_CACHE_HOME", "/xdg"), ("HOME", "/home/me"));
-        for (set, expected) in [
-            (vec![], None),
-            (vec![own, xdg, home], Some("/own")),
-            (vec![xdg, home], Some("/xdg/gpuint")),
-            (vec![home], Some("/home/me/.cache/gpuint")),
-            (vec![(VARIABLE, "relative"), home], Some("relative")),
-            (vec![("XDG_CACHE_HOME", "relative"), home], Some("/home/me/.cache/gpuint")),
-            (vec![(VARIABLE, ""), home], Some("/home/me/.cache/gpuint")),
-            (vec![(VARIABLE, OFF), xdg, home], None),
-            (vec![("HOME", "relative")], None),
-        ] {
-            assert_eq!(with(&set), expected.map(PathBuf::from));
-        }
-    }
-
-    #[test]
-    fn keys_tell_all_texts_apart() {
-        let keys = [
-            Key::new("k", ["ab", "c"]),
-            Key::new("k", ["a", "bc"]),
-            Key::new("k", ["abc"]),
-            Key::new("k", ["abc", ""]),
-            Key::new("k", ["c", "ab"]),
-            Key::new("l", ["abc"]),
-        ];
-        for (index, key) in keys.iter().enumerate() {
-            assert!(!keys[..index].contains(key), "{key:?}");
-        }
-        assert_eq!(Key::new("k", ["ab", "c"]), keys[0]);
+        let cache = Cache::at(Some(file));
+        cache.write(&key, &ptx("image"));
+        assert_eq!(cache.read(&key), None);
     }
 }

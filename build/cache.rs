@@ -1,0 +1,79 @@
+//! Compiled units for all target folders of the user: a unit is compiled once on a machine.
+//!
+//! A key covers the text of the unit with all that it includes, the options, and the compiler by what it
+//! says about itself. [`gpuint_catalogue::cache`] names the folder (`GPUINT_CACHE_DIR`) and refuses files
+//! that others could have written. A cache that cannot be read or written makes no build fail.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{env, fs};
+
+use gpuint_catalogue::cache::{self, Key};
+
+use crate::Result;
+
+/// Bytes of files that are kept, those used last: some twenty states of the kernels.
+const MOST_BYTES: u64 = 2 << 30;
+
+/// The folder of compiled units.
+pub(crate) struct Cache {
+    files: cache::Cache,
+    grown: AtomicBool,
+}
+
+impl Cache {
+    pub(crate) fn from_env() -> Self {
+        // A build script runs in the folder of the package: a relative folder would be inside of it.
+        let variable = |name: &str| {
+            env::var_os(name).filter(|value| {
+                value.is_empty() || value == "off" || Path::new(value).is_absolute()
+            })
+        };
+        Self {
+            files: cache::Cache::from_env(variable).below("build"),
+            grown: AtomicBool::new(false),
+        }
+    }
+
+    /// Writes the file `made` from the cache, or calls `make`, which writes it, and keeps it.
+    pub(crate) fn or_make(&self, key: &Key, made: &Path, make: impl FnOnce() -> Result) -> Result {
+        // A file that is refused or damaged is made anew and replaced, where that can be done.
+        if let Ok(Some(content)) = self.files.read(key) {
+            return fs::write(made, content)
+                .map_err(|error| format!("{}: {error}", made.display()));
+        }
+        make()?;
+        if let Ok(content) = fs::read(made)
+            && self.files.write(key, &content).is_ok()
+        {
+            self.grown.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        if self.grown.load(Ordering::Relaxed) {
+            // Another build may remove the same files.
+            let _ = self.files.trim(MOST_BYTES);
+        }
+    }
+}
+
+/// Runs a compiler and returns what it prints.
+pub(crate) fn printed(command: &mut Command) -> Result<Vec<u8>> {
+    let output = command
+        .output()
+        .map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    Err(format!(
+        "{}\n{command:?}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    ))
+}
