@@ -9,6 +9,7 @@
 //
 // src/backend/launch.rs holds the Rust twins of these structs.
 #pragma once
+#include "core/occupancy.cuh"
 #include "core/platform.cuh"
 
 namespace gpuint {
@@ -145,11 +146,13 @@ GPUINT_DEVICE void set_status(u64* status, u64 row) { atomicMin(status, row); }
   static const ::gpuint::simt::Registrar name##_registrar{                \
       #name, &__VA_ARGS__::run, name##_facts.phase, ::gpuint::phases_of<__VA_ARGS__>(0)};
 #else
-#define GPUINT_KERNEL(name, ...)                                                              \
-  extern "C" __device__ const auto name##_facts = ::gpuint::facts_of<__VA_ARGS__>();          \
-  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::THREADS, __VA_ARGS__::MIN_BLOCKS) \
-      name(const __grid_constant__ ::gpuint::Operands operands) {                             \
-    extern __shared__ __align__(16) unsigned char gpuint_shared[];                            \
-    __VA_ARGS__::run(operands, gpuint_shared);                                                \
+#define GPUINT_KERNEL(name, ...)                                                     \
+  extern "C" __device__ const auto name##_facts = ::gpuint::facts_of<__VA_ARGS__>(); \
+  extern "C" __global__ void __launch_bounds__(                                      \
+      __VA_ARGS__::THREADS,                                                          \
+      ::gpuint::resident_blocks(__VA_ARGS__::MIN_BLOCKS, __VA_ARGS__::THREADS))      \
+      name(const __grid_constant__ ::gpuint::Operands operands) {                    \
+    extern __shared__ __align__(16) unsigned char gpuint_shared[];                   \
+    __VA_ARGS__::run(operands, gpuint_shared);                                       \
   }
 #endif
