@@ -3,22 +3,25 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
 use gpuint_testkit::skip::skip;
 
-/// The newest build script of this package beside its output; `None` where the test was carried away
-/// from it.
-fn build_script() -> Option<PathBuf> {
+/// The newest build script of a package that contains this text, beside the output of this one; `None`
+/// where the test was carried away from it. Builds with other features leave theirs in the same folder.
+fn build_script(package: &str, text: &str) -> Option<PathBuf> {
     let builds = Path::new(env!("OUT_DIR")).parent()?.parent()?;
     let scripts = fs::read_dir(builds).into_iter().flatten().flatten().filter_map(|entry| {
         let name = entry.file_name();
-        let own = name.to_str()?.strip_prefix("gpuint-")?;
+        let own = name.to_str()?.strip_prefix(package)?.strip_prefix('-')?;
         let script = entry.path().join("build-script-build");
         // Not those of packages whose names begin the same.
         (!own.contains('-')).then_some(())?;
+        let content = fs::read(&script).ok()?;
+        content.windows(text.len()).any(|part| part == text.as_bytes()).then_some(())?;
         Some((script.metadata().ok()?.modified().ok()?, script))
     });
     let newest = scripts.max();
@@ -31,7 +34,7 @@ fn build_script() -> Option<PathBuf> {
 /// Runs the build script with these variables: whether it succeeds, and its words.
 fn run(variables: &[(&str, &OsStr)]) -> Option<(bool, String)> {
     let out = tempfile::tempdir().unwrap();
-    let mut command = Command::new(build_script()?);
+    let mut command = Command::new(build_script("gpuint", "feature simt:")?);
     for name in ["GPUINT_NVCC", "CUDA_HOME", "CUDA_PATH", "GPUINT_SHAPES", "GPUINT_CATALOGUE"] {
         command.env_remove(name);
     }
@@ -103,4 +106,96 @@ fn simt_is_refused_in_words_where_it_cannot_run() {
         assert!(!success && words.contains("need x86-64 or aarch64 with mmap"), "{words}");
         assert!(words.contains("build without the feature"), "{words}");
     }
+}
+
+/// Writes a shell script.
+fn script(path: &Path, lines: &str) {
+    fs::write(path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The bindings to the driver are of a fixed version, whatever nvcc is on PATH: cudarc's own build
+/// script, with the features of the manifest, fails on versions that it does not list where it asks nvcc.
+#[test]
+fn driver_bindings_do_not_depend_on_nvcc() {
+    let Some(build_script) = build_script("cudarc", "nvcc") else { return };
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let manifest: toml::Table = fs::read_to_string(manifest).unwrap().parse().unwrap();
+    let features = manifest["dependencies"]["cudarc"]["features"].as_array().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let words = |version: Option<&str>| {
+        let nvcc = folder.path().join("nvcc");
+        if let Some(version) = version {
+            script(
+                &nvcc,
+                &format!("echo 'Cuda compilation tools, release {version}, V{version}.1'"),
+            );
+        }
+        let mut command = Command::new(&build_script);
+        command.env_clear().env("OUT_DIR", folder.path()).env("PATH", folder.path());
+        for feature in features {
+            let feature = feature.as_str().unwrap().to_uppercase().replace('-', "_");
+            command.env(format!("CARGO_FEATURE_{feature}"), "1");
+        }
+        let output = command.output().unwrap();
+        let words = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{version:?}: {output:?}");
+        words
+    };
+    let without = words(None);
+    for version in ["11.3", "12.7", "13.0", "14.0"] {
+        assert_eq!(words(Some(version)), without, "{version}");
+    }
+}
+
+/// A compiler that adds a line to the file `calls` for each unit, and copies instead of compiling.
+fn counting_compiler(folder: &Path, name: &str, version: &str) -> PathBuf {
+    let compiler = folder.join(name);
+    let calls = folder.join("calls");
+    let lines = format!(
+        "out= source= preprocess=\n\
+         while [ $# -gt 0 ]; do\n\
+         case $1 in --version) echo {version}; exit ;; -E) preprocess=1 ;; -o) out=$2; shift ;; -*) ;; *) source=$1 ;; esac\n\
+         shift\n\
+         done\n\
+         [ \"$preprocess\" ] && exec cat \"$source\"\n\
+         echo >>'{}'\n\
+         cp \"$source\" \"$out\"",
+        calls.display()
+    );
+    script(&compiler, &lines);
+    compiler
+}
+
+#[test]
+fn units_are_compiled_once_for_all_target_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let nvcc = counting_compiler(folder.path(), "nvcc", "13.0");
+    let host = counting_compiler(folder.path(), "c++", "12");
+    let cache = folder.path().join("cache");
+    let build = |cache: &OsStr| {
+        let _ = fs::remove_file(folder.path().join("calls"));
+        let triple = OsStr::new("x86_64-unknown-linux-gnu");
+        let (success, words) = run(&[
+            ("DOCS_RS", OsStr::new("")),
+            ("GPUINT_NVCC", nvcc.as_os_str()),
+            ("CXX", host.as_os_str()),
+            ("TARGET", triple),
+            ("HOST", triple),
+            ("OPT_LEVEL", OsStr::new("0")),
+            ("GPUINT_CACHE_DIR", cache),
+        ])?;
+        assert!(success, "{words}");
+        Some(fs::read(folder.path().join("calls")).map_or(0, |calls| calls.len()))
+    };
+    let Some(units) = build(cache.as_os_str()) else { return };
+    assert!(units > 10, "{units}");
+    assert_eq!(build(cache.as_os_str()), Some(0));
+    // Another nvcc; no cache; a cache that others can write.
+    counting_compiler(folder.path(), "nvcc", "13.1");
+    let by_nvcc = build(cache.as_os_str()).unwrap();
+    assert!(by_nvcc > 10 && by_nvcc <= units, "{by_nvcc} of {units}");
+    assert_eq!(build(OsStr::new("off")), Some(units));
+    fs::set_permissions(cache.join("build"), fs::Permissions::from_mode(0o777)).unwrap();
+    assert_eq!(build(cache.as_os_str()), Some(units));
 }

@@ -270,17 +270,47 @@ fn threads_that_share_a_device_keep_pace() {
     assert!(eight > 0.8 * one, "{one} {eight}");
 }
 
+/// Every GPU of the machine; fewer than two are none, with the reason on standard error.
+fn all_gpus() -> Vec<Device> {
+    let open = |ordinal| match Device::cuda(ordinal) {
+        Ok(device) => Some(device),
+        Err(Error::NoDevice) => None,
+        Err(error) => panic!("GPU {ordinal}: {error}"),
+    };
+    let gpus: Vec<Device> = (0..).map_while(open).collect();
+    if gpus.len() < 2 {
+        skip("two GPUs", format_args!("this machine has {}", gpus.len()));
+        return Vec::new();
+    }
+    gpus
+}
+
 #[test]
-fn two_gpus_work_side_by_side() {
-    let (Some(one), Some(other)) = (gpu(0), gpu(1)) else { return };
+fn all_gpus_give_the_same_results_side_by_side() {
+    let gpus = all_gpus();
+    let Some(first) = gpus.first() else { return };
+    // Two threads for each GPU, so that each changes the context of its thread while others work.
     thread::scope(|scope| {
-        for device in [&one, &other, &one, &other] {
+        for device in gpus.iter().chain(&gpus) {
             scope.spawn(|| divide(device));
         }
     });
-    let (a, b) = (batch(&one, 10), batch(&other, 10));
-    assert_eq!(a.wrapping_add(&b).map(|_| ()), Err(Error::DeviceMismatch));
-    assert_eq!(a.to_biguints().unwrap(), b.to_biguints().unwrap());
+    let results = |device: &Device| {
+        let (a, b) = (batch(device, 1000), Batch::splat(device, &values(9)[8], 1000).unwrap());
+        let (q, r) = (&a * &a).div_rem(&b).unwrap();
+        let shifted = (&q + &r).shl(77).unwrap();
+        [q, r, shifted].map(|column| column.to_biguints().unwrap())
+    };
+    let expected = results(first);
+    for device in &gpus[1..] {
+        assert!(results(device) == expected, "{device}");
+        let (a, b) = (batch(first, 10), batch(device, 10));
+        assert_eq!(a.wrapping_add(&b).map(|_| ()), Err(Error::DeviceMismatch));
+        // A copy by way of the host.
+        let copy = Batch::from_biguints(device, &a.to_biguints().unwrap()).unwrap();
+        assert!(copy.is_equal(&b).unwrap());
+    }
+    println!("{} GPUs", gpus.len());
 }
 
 #[test]

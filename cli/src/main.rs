@@ -10,6 +10,7 @@ mod divide {
     pub(crate) mod report;
 }
 mod info;
+mod stdout;
 
 use std::env;
 use std::error::Error;
@@ -19,8 +20,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand};
 use divide::{app, options::Options};
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::{self, format::FmtSpan};
+use tracing_subscriber::layer::SubscriberExt;
 
 /// Arithmetic of big integers in batches, on an NVIDIA GPU or on the CPU.
 #[derive(Debug, Parser)]
@@ -40,7 +42,7 @@ enum Job {
 /// Set by the first signal that asks the process to end.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// The variable with the filter of the log, as `EnvFilter` of the crate `tracing-subscriber` reads it.
+/// The variable with the filter of the log, as `Targets` of the crate `tracing-subscriber` reads it.
 const LOG: &str = "GPUINT_LOG";
 
 fn main() -> ExitCode {
@@ -59,6 +61,11 @@ fn main() -> ExitCode {
 }
 
 fn run(job: Job) -> Result<ExitCode, Box<dyn Error>> {
+    if stdout::is_closed() {
+        return Err(
+            "standard output is closed; redirect it to /dev/null if it is not wanted".into()
+        );
+    }
     match job {
         Job::Divide(options) => divide(&options),
         Job::Info(options) => Ok(printed(info::run(&options, &mut io::stdout().lock()))?),
@@ -107,13 +114,11 @@ fn on_signal() {
 /// Starts a log of the library's work on standard error, if `GPUINT_LOG` asks for one.
 fn start_log() -> Result<(), Box<dyn Error>> {
     let Some(filter) = env::var_os(LOG) else { return Ok(()) };
-    // Text that is not UTF-8 is refused below.
-    let filter = EnvFilter::builder().parse(filter.to_string_lossy());
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter.map_err(|error| format!("{LOG} is not a filter: {error}"))?)
-        .with_span_events(FmtSpan::CLOSE)
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        .finish();
+    let filter = filter.to_str().ok_or_else(|| format!("{LOG} is not text"))?;
+    let filter: Targets =
+        filter.parse().map_err(|error| format!("{LOG} is not a filter: {error}"))?;
+    let lines =
+        fmt::layer().with_span_events(FmtSpan::CLOSE).with_writer(io::stderr).with_ansi(false);
+    let log = tracing_subscriber::registry().with(filter).with(lines);
     Ok(tracing::subscriber::set_global_default(log)?)
 }

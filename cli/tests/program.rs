@@ -45,3 +45,36 @@ fn plot_that_cannot_be_written_is_an_error() {
     assert_eq!(output.status.code(), Some(2));
     assert!(output.stderr.starts_with(b"bench: cannot write /no/such/folder/plot.svg: "));
 }
+
+#[cfg(unix)]
+#[test]
+fn closed_standard_output_is_an_error() {
+    for job in ["divide", "info", "bench"] {
+        let output = Command::new("sh")
+            .args(["-c", "exec \"$0\" \"$1\" >&-", env!("CARGO_BIN_EXE_gpuint"), job])
+            .output()
+            .unwrap();
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{job}: {words}");
+        assert!(words.starts_with(&format!("{job}: standard output is closed")), "{words}");
+    }
+    // What is thrown away on purpose is no error.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gpuint"));
+    let status = command.arg("info").stdout(std::process::Stdio::null()).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn log_shows_spans_and_refuses_what_is_no_filter() {
+    let log = |filter: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gpuint"));
+        command.arg("divide").env("GPUINT_LOG", filter).output().unwrap()
+    };
+    let output = log("gpuint=trace");
+    assert!(output.status.success());
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(words.contains("TRACE") && words.contains("close"), "{words}");
+    let output = log("gpuint=loud");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stderr.starts_with(b"divide: GPUINT_LOG is not a filter: "));
+}

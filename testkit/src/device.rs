@@ -6,8 +6,9 @@ use std::io;
 
 use clap::ValueEnum;
 use gpuint::Device;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::{self, format::FmtSpan};
+use tracing_subscriber::layer::SubscriberExt;
 
 /// Where to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -30,7 +31,7 @@ pub fn open(backend: Option<Backend>) -> gpuint::Result<Device> {
     }
 }
 
-/// What the log shows, as `EnvFilter` of the crate `tracing-subscriber` reads it:
+/// What the log shows, as `Targets` of the crate `tracing-subscriber` reads it:
 /// `GPUINT_LOG=gpuint=trace` has every copy and launch with its time, `info` what is compiled.
 const VARIABLE: &str = "GPUINT_LOG";
 
@@ -40,16 +41,11 @@ const VARIABLE: &str = "GPUINT_LOG";
 /// Where `GPUINT_LOG` is not a filter, or another log was started before.
 pub fn start_log() -> Result<(), Box<dyn Error>> {
     let Some(filter) = env::var_os(VARIABLE) else { return Ok(()) };
-    // Text that is not UTF-8 is refused below.
-    let filter = filter.to_string_lossy();
-    let filter = EnvFilter::builder()
-        .parse(filter)
-        .map_err(|error| format!("{VARIABLE} is not a filter: {error}"))?;
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_span_events(FmtSpan::CLOSE)
-        .with_writer(io::stderr)
-        .with_ansi(false)
-        .finish();
+    let filter = filter.to_str().ok_or_else(|| format!("{VARIABLE} is not text"))?;
+    let filter: Targets =
+        filter.parse().map_err(|error| format!("{VARIABLE} is not a filter: {error}"))?;
+    let lines =
+        fmt::layer().with_span_events(FmtSpan::CLOSE).with_writer(io::stderr).with_ansi(false);
+    let log = tracing_subscriber::registry().with(filter).with(lines);
     Ok(tracing::subscriber::set_global_default(log)?)
 }
