@@ -25,10 +25,12 @@ template <u32 COUNT, class Visit>
 GPUINT_DEVICE void deal_limbs(Visit visit) {
   constexpr u32 WHOLE = COUNT / WARP * WARP, REST = COUNT % WARP;
   const u32 lane = ptx::thread() % WARP;
-  GPUINT_UNROLL()
-  for (u32 limb = 0; limb < WHOLE; limb += WARP) {
-    GPUINT_UNROLL(4)
-    for (u32 row = 0; row < WARP; ++row) visit(row, limb + lane);
+  if constexpr (WHOLE != 0) {
+    GPUINT_UNROLL()
+    for (u32 limb = 0; limb < WHOLE; limb += WARP) {
+      GPUINT_UNROLL(4)
+      for (u32 row = 0; row < WARP; ++row) visit(row, limb + lane);
+    }
   }
   if constexpr (REST != 0) {
     GPUINT_UNROLL(4)
