@@ -158,10 +158,10 @@ impl Mask {
 
     /// A mask of a function of the words.
     fn zip(&self, other: &Self, function: impl Fn(u32, u32) -> u32) -> Result<Self> {
-        if !self.device.shares_memory_with(other.device) {
+        if !self.device.shares_memory_with(&other.device) {
             return Err(Error::DeviceMismatch);
         }
-        if !self.rows.shares_memory_with(other.rows) {
+        if self.rows != other.rows {
             return Err(Error::LengthMismatch { left: self.rows, right: other.rows });
         }
         let mut words = self.words()?;
