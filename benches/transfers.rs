@@ -225,9 +225,8 @@ fn overlap(bench: &Bench, device: &Device, shape: Shape, rows: usize) -> Result<
     const PART: usize = 16 << 20;
     let part = (PART / shape.bytes()).min(rows.div_ceil(SLOTS));
     let parts = rows / part;
-    let mut slots = (0..SLOTS)
-        .map(|_| Slot::new(device, shape, part))
-        .collect::<gpuint::Result<Vec<_>>>()?;
+    let mut slots =
+        (0..SLOTS).map(|_| Slot::new(device, shape, part)).collect::<gpuint::Result<Vec<_>>>()?;
     let bench = Bench { bytes: parts * part * shape.bytes(), ..*bench };
     let mut each = |name: &str, steps: &[fn(&mut Slot) -> gpuint::Result<()>]| {
         bench.rate(name, || {

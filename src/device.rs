@@ -216,7 +216,7 @@ impl Device {
     ///
     /// Memory of dropped batches stays with the process, for all its handles to the GPU, so that
     /// the next batch gets it without asking the system. Call this before another process needs
-    /// the memory. It also happens when a handle's last clone is dropped, and before an allocation
+    /// the memory. It also happens when the last handle to the GPU is dropped, and before an allocation
     /// fails with [`OutOfMemory`](Error::OutOfMemory).
     ///
     /// # Errors

@@ -282,6 +282,11 @@ impl DynBatch {
         View { batch: self, strategy: Strategy::Auto }
     }
 
+    /// A batch over a buffer with the bytes of its rows.
+    pub(crate) fn over(device: &Device, shape: Shape, rows: usize, buffer: Buffer) -> Self {
+        Self { device: device.clone(), buffer, rows, shape }
+    }
+
     pub(crate) fn buffer(&self) -> &Buffer {
         &self.buffer
     }

@@ -11,6 +11,7 @@ mod dyn_batch;
 mod error;
 mod event;
 mod host_batch;
+mod interop;
 mod kernel;
 mod mask;
 mod ops;

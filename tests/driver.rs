@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, ptr, thread};
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, Divisor, Error, GpuUint, HostBatch, Mask};
+use gpuint::{Batch, Device, Divisor, DynBatch, Error, GpuUint, HostBatch, Mask};
 use gpuint_testkit::skip::skip;
 use libloading::Library;
 use sha2::{Digest, Sha256};
@@ -271,8 +271,9 @@ fn only_reads_wait() {
         let before = waits();
         // The GPU is behind: nothing that was queued has ended.
         stand_in.set("stand_in_hold", 1);
-        for _ in 0..20 {
+        for _ in 0..15 {
             let (quotient, remainder, zero) = a.div_rem_masked(&b).unwrap();
+            drop(b.prepare_masked().unwrap());
             let (sum, carries) = quotient.overflowing_add(&remainder).unwrap();
             let mut product = sum.wrapping_mul(&a).unwrap();
             product.wrapping_add_assign(&a).unwrap();
@@ -356,7 +357,10 @@ fn queues_share_batches_in_order() {
                 5 => drop(a.upload(0, &mut host).unwrap()),
                 6 => drop(b.download(0, &mut host).unwrap()),
                 7 => drop(a.wrapping_add(b).unwrap()),
-                8 => drop(a.try_clone().unwrap().on(&queues[pick(14)]).unwrap().wrapping_add(b)),
+                8 => {
+                    let copy = a.try_clone().unwrap().on(&queues[pick(14)]).unwrap();
+                    copy.wrapping_add(b).unwrap();
+                }
                 9 => drop(a.div_rem_by(&divisor).unwrap()),
                 10 => b.write_le_bytes(5, &bytes(2)).unwrap(),
                 11 => drop(b.row(3).unwrap()),
@@ -387,7 +391,7 @@ fn queues_share_batches_in_order() {
         drop((one, divisor));
         device.trim().unwrap();
         assert_eq!(stand_in.get::<i32>("stand_in_races"), 0);
-        assert_eq!(stand_in.get::<usize>("stand_in_used"), 0);
+        assert_eq!(stand_in.get::<usize>("stand_in_used"), 8, "the status word of the device");
     });
 }
 
@@ -406,6 +410,64 @@ fn batches_of_another_gpu_are_refused() {
         device.wait_for(&other.record().unwrap()).unwrap();
         device.wait_for(&Device::cpu().record().unwrap()).unwrap();
         Device::cpu().wait_for(&device.record().unwrap()).unwrap();
+    });
+}
+
+/// Notes when it is dropped.
+#[derive(Debug)]
+struct Owner(Arc<AtomicUsize>);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn rows_of_other_libraries_are_used_in_place() {
+    over_stand_in(|stand_in| {
+        let device = Device::cuda(0).unwrap();
+        let mut theirs = ones(&device, 4);
+        let shape = theirs.as_dyn().shape();
+        let address = theirs.as_dyn().device_ptr().unwrap();
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let over = |device: &Device, address: u64, rows: usize| {
+            let owner = Owner(Arc::clone(&dropped));
+            // SAFETY: the stand-in has the memory, and its work is done when it is queued.
+            unsafe { DynBatch::from_device_ptr(device, shape, rows, address, owner) }
+        };
+        let queue = device.queue().unwrap();
+        let stream = device.stream().unwrap();
+        // SAFETY: `device` has the stream.
+        unsafe { queue.wait_for_stream(stream) }.unwrap();
+        let mut batch = over(&queue, address, 4).unwrap();
+        batch.write_le_bytes(1, &bytes(2)).unwrap();
+        // SAFETY: as above.
+        unsafe { queue.hold_stream(stream) }.unwrap();
+        let mut expected = ones(&Device::cpu(), 4);
+        expected.write_le_bytes(1, &bytes(2)).unwrap();
+        assert_eq!(theirs.to_le_bytes().unwrap(), expected.to_le_bytes().unwrap());
+        theirs.write_le_bytes(0, &bytes(1)).unwrap();
+        let used = stand_in.get::<usize>("stand_in_used");
+        let waits = stand_in.get::<i32>("stand_in_waits");
+        drop(batch);
+        assert_eq!(dropped.load(Ordering::SeqCst), 1);
+        assert_eq!(stand_in.get::<usize>("stand_in_used"), used, "it is not freed");
+        assert_eq!(stand_in.get::<i32>("stand_in_waits"), waits + 1);
+        assert_eq!(stand_in.get::<i32>("stand_in_races"), 0);
+
+        for (address, rows) in [(address + 8, 3), (address, 5), (address + 128, 4), (64, 1)] {
+            let error = over(&device, address, rows).unwrap_err();
+            assert!(matches!(error, Error::DevicePointer { .. }), "{error}");
+        }
+        let other = over(&Device::cuda(1).unwrap(), address, 4).unwrap_err();
+        assert!(other.to_string().contains("another device"), "{other}");
+        assert!(over(&device, 0, 0).unwrap().is_empty());
+        assert_eq!(over(&Device::cpu(), address, 4).unwrap_err(), Error::NoDevice);
+        let error = over(&device, address, usize::MAX).unwrap_err();
+        assert_eq!(error, Error::OutOfMemory { bytes: u64::MAX });
+        assert_eq!(Device::cpu().stream(), None);
+        assert_eq!(ones(&Device::cpu(), 1).as_dyn().device_ptr(), Err(Error::NoDevice));
     });
 }
 

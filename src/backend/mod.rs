@@ -257,6 +257,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// What kind of device this is.
     fn kind(&self) -> BackendKind;
 
+    /// The GPU, where this is one.
+    fn as_cuda(&self) -> Option<&cuda::Cuda> {
+        None
+    }
+
     /// The name of the device: a product's where there is one.
     fn name(&self) -> String {
         self.kind().to_string()

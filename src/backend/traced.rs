@@ -10,6 +10,7 @@ use std::time::Duration;
 use tracing::trace_span;
 
 use crate::auto::Gpu;
+use crate::backend::cuda::Cuda;
 use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
 use crate::error::Result;
 
@@ -20,6 +21,10 @@ pub(crate) struct Traced(pub(crate) Box<dyn Backend>);
 impl Backend for Traced {
     fn kind(&self) -> BackendKind {
         self.0.kind()
+    }
+
+    fn as_cuda(&self) -> Option<&Cuda> {
+        self.0.as_cuda()
     }
 
     fn name(&self) -> String {

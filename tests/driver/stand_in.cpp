@@ -355,6 +355,18 @@ Code cuMemFreeHost(void* start) {
   }
   return ready();
 }
+Code cuPointerGetAttribute(void* value, int attribute, uint64_t address) {
+  if (Code code = ready()) return code;
+  std::lock_guard<std::mutex> guard(lock);
+  auto found = allocated.upper_bound(reinterpret_cast<char*>(address));
+  if (found == allocated.begin()) return INVALID_VALUE;
+  auto [start, uses] = *--found;
+  if (address >= reinterpret_cast<uint64_t>(start) + uses.bytes) return INVALID_VALUE;
+  if (attribute == 9) *static_cast<int*>(value) = 0;
+  if (attribute == 11) *static_cast<char**>(value) = start;
+  if (attribute == 12) *static_cast<size_t*>(value) = uses.bytes;
+  return OK;
+}
 Code cuMemsetD8Async(uint64_t address, unsigned char byte, size_t bytes, void* stream) {
   if (Code code = ready()) return code;
   work(stream, {}, {address});

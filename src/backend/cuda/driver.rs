@@ -14,7 +14,8 @@ use std::sync::{Mutex, OnceLock};
 use cudarc::driver::sys::{
     self, CUdevice_attribute as Attribute, CUevent_flags as EventFlags,
     CUfunction_attribute as FunctionAttribute, CUlaunchAttributeID as AttributeId,
-    CUmemPool_attribute as PoolAttribute, CUresult as Known, CUstream_flags as StreamFlags,
+    CUmemPool_attribute as PoolAttribute, CUpointer_attribute as PointerAttribute,
+    CUresult as Known, CUstream_flags as StreamFlags,
 };
 
 use crate::backend::cuda::library::{functions, in_words};
@@ -75,6 +76,8 @@ functions! {
     free_async = c"cuMemFreeAsync": unsafe extern "C" fn(Address, StreamHandle) -> Code;
     alloc_host = c"cuMemHostAlloc": unsafe extern "C" fn(*mut *mut c_void, usize, c_uint) -> Code;
     free_host = c"cuMemFreeHost": unsafe extern "C" fn(*mut c_void) -> Code;
+    pointer_attribute = c"cuPointerGetAttribute":
+        unsafe extern "C" fn(*mut c_void, c_int, Address) -> Code;
     fill_async = c"cuMemsetD8Async":
         unsafe extern "C" fn(Address, u8, usize, StreamHandle) -> Code;
     upload_async = c"cuMemcpyHtoDAsync_v2":
@@ -124,6 +127,12 @@ pub(super) const POOL_RELEASE_THRESHOLD: c_int =
     PoolAttribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD as c_int;
 pub(super) const MAX_DYNAMIC_SHARED_BYTES: c_int =
     FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as c_int;
+/// The device of an address, an `int`.
+const POINTER_DEVICE: c_int = PointerAttribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL as c_int;
+/// The first address of the allocation that has an address.
+const POINTER_START: c_int = PointerAttribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR as c_int;
+/// The size of the allocation that has an address, a `size_t`.
+const POINTER_SIZE: c_int = PointerAttribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE as c_int;
 /// Does not wait for the default stream.
 const NON_BLOCKING: c_uint = StreamFlags::CU_STREAM_NON_BLOCKING as c_uint;
 pub(super) const EVENT_DEFAULT: c_uint = EventFlags::CU_EVENT_DEFAULT as c_uint;
@@ -320,6 +329,22 @@ impl Gpu {
         // SAFETY: the device is there, and the pointer is valid for a write.
         Fault::check(unsafe { read(&raw mut value, attribute, self.device) })?;
         Ok(value)
+    }
+
+    /// The bytes from `address` to the end of its allocation on this GPU; `None` for an address of
+    /// another GPU. The context is bound.
+    pub(super) fn bytes_from(&self, address: Address) -> Result<Option<u64>, Fault> {
+        let read = |attribute: c_int, value: *mut c_void| {
+            // SAFETY: the pointer is valid for a write of the attribute's type, and the function
+            // takes any address.
+            Fault::check(unsafe { (self.functions.pointer_attribute)(value, attribute, address) })
+        };
+        let (mut device, mut start, mut size) = (-1 as DeviceId, 0 as Address, 0usize);
+        read(POINTER_DEVICE, (&raw mut device).cast())?;
+        read(POINTER_START, (&raw mut start).cast())?;
+        read(POINTER_SIZE, (&raw mut size).cast())?;
+        let end = start.saturating_add(size as u64);
+        Ok((device == self.device).then_some(end.saturating_sub(address)))
     }
 
     pub(super) fn name(&self) -> Result<String, Fault> {

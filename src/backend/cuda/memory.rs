@@ -1,6 +1,7 @@
 //! Memory of a GPU, allocated and freed in the order of one stream and used on any.
 #![allow(unsafe_code)]
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -64,7 +65,12 @@ pub(super) struct DeviceMemory {
     /// The queue in whose order it was allocated and will be freed.
     queue: Arc<Queue>,
     uses: Uses,
+    /// Memory of another library: dropped, not freed.
+    owner: Option<Box<dyn Any + Send + Sync>>,
 }
+
+/// Boundary at which kernels expect rows to begin: that of their widest load.
+const ALIGNMENT: u64 = 16;
 
 impl Memory for DeviceMemory {
     fn bytes(&self) -> u64 {
@@ -97,7 +103,39 @@ impl DeviceMemory {
                 fault => Fault::about("an allocation")(fault),
             })?;
         }
-        Ok(Self { address, bytes, queue: Arc::clone(queue), uses: Uses::new(queue) })
+        Ok(Self { address, bytes, queue: Arc::clone(queue), uses: Uses::new(queue), owner: None })
+    }
+
+    /// Memory of another library, which is alive for as long as `owner`.
+    ///
+    /// # Safety
+    /// The memory is there for as long as `owner`, and it is used by others only in an order with
+    /// the work of this process's queues on it.
+    pub(super) unsafe fn foreign(
+        queue: &Arc<Queue>,
+        address: Address,
+        bytes: u64,
+        owner: Box<dyn Any + Send + Sync>,
+    ) -> Result<Self> {
+        let refused = |reason: String| Err(Error::DevicePointer { address, reason });
+        if bytes > 0 {
+            if !address.is_multiple_of(ALIGNMENT) {
+                return refused(format!("it is not a multiple of {ALIGNMENT}"));
+            }
+            let _bound = queue.bind()?;
+            match queue.context.gpu.bytes_from(address) {
+                Ok(Some(there)) if there >= bytes => {}
+                Ok(Some(there)) => {
+                    return refused(format!(
+                        "its allocation ends {there} bytes later, and the rows have {bytes}"
+                    ));
+                }
+                Ok(None) => return refused("it is of another device".to_owned()),
+                Err(fault) => return refused(format!("the driver does not know it: {fault}")),
+            }
+        }
+        let uses = Uses::new(queue);
+        Ok(Self { address, bytes, queue: Arc::clone(queue), uses, owner: Some(owner) })
     }
 
     /// The address, for work that is queued next on `queue`: it comes after all that it must come
@@ -136,10 +174,9 @@ impl DeviceMemory {
             return Ok(());
         }
         let _bound = queue.bind()?;
-        let done = work(address + offset);
-        // Also after an error: a part of the work may be queued.
-        self.note(queue, queue.ticket(), access);
-        done
+        // Also after an error or a panic: a part of the work may be queued.
+        let _noted = Noted { memory: self, queue, access };
+        work(address + offset)
     }
 
     /// Queues setting all bytes to one value.
@@ -276,6 +313,19 @@ impl DeviceMemory {
     }
 }
 
+/// Notes work when it is dropped.
+struct Noted<'a> {
+    memory: &'a DeviceMemory,
+    queue: &'a Arc<Queue>,
+    access: Access,
+}
+
+impl Drop for Noted<'_> {
+    fn drop(&mut self) {
+        self.memory.note(self.queue, self.queue.ticket(), self.access);
+    }
+}
+
 /// Checks that pinned memory has a part, and that its GPU is that of the queue.
 fn check_pinned(queue: &Queue, pinned: &Pinned, part: &Range<usize>) -> Result<()> {
     if !Arc::ptr_eq(&pinned.gpu, &queue.context.gpu) {
@@ -342,6 +392,9 @@ impl Drop for DeviceMemory {
         let release = || {
             let _bound = context.gpu.bind()?;
             self.uses.order(&self.queue, Access::Write)?;
+            if self.owner.is_some() {
+                return self.queue.wait();
+            }
             if context.has_pool() {
                 // SAFETY: the stream waits for all uses, all of which were queued before, and no
                 // more can be.

@@ -32,6 +32,7 @@ mod tests;
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +63,65 @@ pub(crate) fn open(ordinal: usize, block: Option<u32>) -> Result<Box<dyn Backend
     Ok(Box::new(Cuda { queue, block }))
 }
 
+/// For other libraries.
+impl Cuda {
+    /// A buffer over memory of another library, which is alive for as long as `owner`.
+    ///
+    /// # Safety
+    /// That of [`DynBatch::from_device_ptr`](crate::DynBatch::from_device_ptr).
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn foreign(
+        &self,
+        address: u64,
+        bytes: u64,
+        owner: Box<dyn Any + Send + Sync>,
+    ) -> Result<Buffer> {
+        // SAFETY: the caller's.
+        unsafe { DeviceMemory::foreign(&self.queue, address, bytes, owner) }.map(Buffer::new)
+    }
+
+    /// The address of a buffer, for work that comes on this queue: it comes after all other uses.
+    pub(crate) fn address(&self, buffer: &Buffer) -> Result<u64> {
+        buffer.memory::<DeviceMemory>()?.address(&self.queue, Access::Write)
+    }
+
+    /// The stream of this queue.
+    pub(crate) fn stream(&self) -> *mut c_void {
+        self.queue.stream.cast()
+    }
+
+    /// Makes what is queued here from now on wait for what was queued on a stream.
+    ///
+    /// # Safety
+    /// `stream` is a stream of this process, or null.
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn wait_for_stream(&self, stream: *mut c_void) -> Result<()> {
+        let _bound = self.queue.bind()?;
+        let wait = || {
+            let event = Event::new(&self.queue.context.gpu)?;
+            event.record(stream.cast())?;
+            event.hold(self.queue.stream)
+        };
+        wait().map_err(Fault::about("an event"))
+    }
+
+    /// Makes what is queued on a stream from now on wait for what was queued here.
+    ///
+    /// # Safety
+    /// `stream` is a stream of this process, or null.
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn hold_stream(&self, stream: *mut c_void) -> Result<()> {
+        let event = self.queue.record()?;
+        let _bound = self.queue.bind()?;
+        event.hold(stream.cast()).map_err(Fault::about("an event"))
+    }
+}
+
 impl Backend for Cuda {
+    fn as_cuda(&self) -> Option<&Cuda> {
+        Some(self)
+    }
+
     fn kind(&self) -> BackendKind {
         BackendKind::Cuda
     }
