@@ -1,10 +1,10 @@
 //! Times every path of rows between the host and a device, conversions of integers, and a pipeline
 //! that overlaps copies and kernels.
 //!
-//! `cargo bench --bench transfers` runs on the first GPU, else on the CPU with fewer rows; `-- --help`
-//! lists the options. Throughput counts the bytes of the rows once. `host copy` is a `memcpy` of the
-//! rows on all cores: what the memory of the host allows a conversion. Each figure is the median of
-//! several runs; the first run, which allocates, is not among them.
+//! `cargo bench --bench transfers` runs on the first GPU, else on the CPU with fewer rows; `--
+//! --help` lists the options. Throughput counts the bytes of the rows once. `host copy` is a
+//! `memcpy` of the rows on all cores: what the memory of the host allows a conversion. Each figure
+//! is the median of several runs; the first run, which allocates, is not among them.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -123,7 +123,7 @@ fn run(options: &Options) -> Result<()> {
 /// Host time of calls, without what the device does.
 fn calls(bench: &Bench, device: &Device, one: &DynBatch) -> Result<()> {
     const CALLS: u32 = 100;
-    let mut each = |name: &str, work: &mut dyn FnMut() -> gpuint::Result<()>| -> Result<()> {
+    let each = |name: &str, work: &mut dyn FnMut() -> gpuint::Result<()>| -> Result<()> {
         let time = bench.time(|| {
             (0..CALLS).try_for_each(|_| work())?;
             Ok(())
@@ -232,7 +232,7 @@ fn overlap(bench: &Bench, device: &Device, shape: Shape, rows: usize) -> Result<
         bench.rate(name, || {
             for index in 0..parts {
                 let slot = &mut slots[index % SLOTS];
-                // What a user does with the results before the slot is used again.
+                // A user reads the results before the slot is used again.
                 slot.target.as_bytes()?;
                 steps.iter().try_for_each(|step| step(slot))?;
             }

@@ -15,8 +15,8 @@ use crate::dyn_batch::write_integers;
 use crate::error::{Error, Result};
 use crate::event::Event;
 
-/// Rows of one shape in host memory: page-locked memory of a GPU, which copies it at the speed of the
-/// bus without the host; ordinary memory on the CPU.
+/// Rows of one shape in host memory: page-locked memory of a GPU, which copies it at the speed of
+/// the bus without the host; ordinary memory on the CPU.
 ///
 /// Allocating page-locked memory takes a millisecond for 4 MiB, so make it once and use it again.
 /// [`DynBatch::upload`](crate::DynBatch::upload) and [`download`](crate::DynBatch::download) queue
@@ -88,8 +88,8 @@ impl HostBatch {
         &self.device
     }
 
-    /// Sets the number of rows, at most [`capacity`](Self::capacity): the memory for a last, shorter
-    /// part is that for the others. Rows beyond it keep their values.
+    /// Sets the number of rows, at most [`capacity`](Self::capacity): the memory for a last,
+    /// shorter part is that for the others. Rows beyond it keep their values.
     ///
     /// # Errors
     /// [`NoSuchRow`](Error::NoSuchRow) beyond the capacity.
@@ -101,8 +101,8 @@ impl HostBatch {
         Ok(())
     }
 
-    /// Waits for the last copy, and returns the bytes of the rows one after the other, each row least
-    /// significant byte first.
+    /// Waits for the last copy, and returns the bytes of the rows one after the other, each row
+    /// least significant byte first.
     ///
     /// # Errors
     /// [`DeviceLost`](Error::DeviceLost) or [`Driver`](Error::Driver) if the copy or work before it
@@ -120,7 +120,8 @@ impl HostBatch {
         Ok(&mut self.memory.bytes_mut()?[..bytes])
     }
 
-    /// Waits for the last copy, and returns the rows as digits of any kind, least significant first.
+    /// Waits for the last copy, and returns the rows as digits of any kind, least significant
+    /// first.
     ///
     /// # Errors
     /// [`PartialRow`](Error::PartialRow) where a row is not a whole number of digits, and as
@@ -144,8 +145,8 @@ impl HostBatch {
     ///
     /// # Errors
     /// [`NoSuchRow`](Error::NoSuchRow) for more values than the [`capacity`](Self::capacity),
-    /// [`TooWide`](Error::TooWide) with the lowest row that needs more bits than the shape has, after
-    /// which the other rows are written, and as [`as_bytes`](Self::as_bytes).
+    /// [`TooWide`](Error::TooWide) with the lowest row that needs more bits than the shape has,
+    /// after which the other rows are written, and as [`as_bytes`](Self::as_bytes).
     pub fn set_biguints(&mut self, values: &[BigUint]) -> Result<()> {
         self.set_len(values.len())?;
         let shape = self.shape;

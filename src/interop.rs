@@ -17,11 +17,12 @@ impl Device {
         self.memory().as_cuda().ok_or(Error::NoDevice)
     }
 
-    /// The CUDA stream (`CUstream`, `cudaStream_t`) of this queue; `None` where the device is no GPU.
+    /// The CUDA stream (`CUstream`, `cudaStream_t`) of this queue; `None` where the device is no
+    /// GPU.
     ///
-    /// It is a stream of the primary context of the GPU, and lives as long as the last clone of this
-    /// handle. Work that another library queues on it comes after the operations before and before
-    /// those after. Other queues that share a batch do not know of that work: order them by
+    /// It is a stream of the primary context of the GPU, and lives as long as the last clone of
+    /// this handle. Work that another library queues on it comes after the operations before and
+    /// before those after. Other queues that share a batch do not know of that work: order them by
     /// [`wait_for`](Self::wait_for).
     #[must_use]
     pub fn stream(&self) -> Option<*mut c_void> {
@@ -57,12 +58,12 @@ impl Device {
 
 /// # Memory of other libraries
 impl DynBatch {
-    /// Makes a batch of `rows` rows that lie at `address` of the GPU, one after the other, each least
-    /// significant byte first. Copies nothing.
+    /// Makes a batch of `rows` rows that lie at `address` of the GPU, one after the other, each
+    /// least significant byte first. Copies nothing.
     ///
-    /// `owner` keeps the memory: a `CudaSlice` of cudarc, a tensor, or `()` where something else does.
-    /// Dropping the batch waits for its work and then drops `owner`. The allocation is checked to be
-    /// on this GPU and to hold the rows, and the address to be a multiple of 16.
+    /// `owner` keeps the memory: a `CudaSlice` of cudarc, a tensor, or `()` where something else
+    /// does. Dropping the batch waits for its work and then drops `owner`. The allocation is
+    /// checked to be on this GPU and to hold the rows, and the address to be a multiple of 16.
     ///
     /// ```no_run
     /// # fn queue_work(_: *mut std::ffi::c_void) -> u64 { 0 }
@@ -73,9 +74,9 @@ impl DynBatch {
     /// let address = queue_work(stream);
     /// // SAFETY: the stream is there.
     /// unsafe { device.wait_for_stream(stream) }?;
+    /// let shape = narrowest(2048).unwrap();
     /// // SAFETY: `owner` has the memory, which nobody else uses until `hold_stream`.
-    /// let batch =
-    ///     unsafe { DynBatch::from_device_ptr(&device, narrowest(2048).unwrap(), rows, address, owner) }?;
+    /// let batch = unsafe { DynBatch::from_device_ptr(&device, shape, rows, address, owner) }?;
     /// let squares = batch.wrapping_square()?;
     /// // SAFETY: as above.
     /// unsafe { device.hold_stream(stream) }?;
@@ -112,7 +113,8 @@ impl DynBatch {
     ///
     /// The memory belongs to the batch. Work of other libraries on it goes on the
     /// [`stream`](Device::stream) of the batch's device, or between [`Device::hold_stream`] and
-    /// [`Device::wait_for_stream`]; this call makes that queue wait for what others do with the batch.
+    /// [`Device::wait_for_stream`]; this call makes that queue wait for what others do with the
+    /// batch.
     ///
     /// # Errors
     /// [`NoDevice`](Error::NoDevice) where the device is no GPU, [`Driver`](Error::Driver).

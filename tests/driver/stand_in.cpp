@@ -1,8 +1,8 @@
 // A stand-in for libcuda and libnvrtc, for tests of the host side: it counts, delays and fails on
-// demand, and computes nothing. Work of a stream is done when it is queued, but only what streams and
-// events put in order counts as in order: two uses of memory that are not, one of them a write, are a
-// race. Each stream counts its work; its clock holds, for each stream, the work that its next work
-// comes after.
+// demand, and computes nothing. Work of a stream is done when it is queued, but only what streams
+// and events put in order counts as in order: two uses of memory that are not, one of them a write,
+// are a race. Each stream counts its work; its clock holds, for each stream, the work that its next
+// work comes after.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -105,8 +105,8 @@ impl WakeUp {
     }
 }
 
-/// Wakes a task. The driver calls this after a fault, too, which it does not do for the functions of
-/// `cuLaunchHostFunc`: a task would wait for ever.
+/// Wakes a task. The driver calls this after a fault, too, which it does not do for the functions
+/// of `cuLaunchHostFunc`: a task would wait for ever.
 unsafe extern "C" fn wake(_: StreamHandle, _: Code, data: *mut c_void) {
     // SAFETY: it comes from `wake_behind`, and the driver calls this once.
     let call = unsafe { Box::from_raw(data.cast::<WakeUp>()) };
@@ -140,7 +140,8 @@ impl Drop for Event {
     fn drop(&mut self) {
         let release = || {
             let _bound = self.gpu.bind()?;
-            // SAFETY: the event is not used again. One that has not passed is destroyed when it has.
+            // SAFETY: the event is not used again. One that has not passed is destroyed when it
+            // has.
             Fault::check(unsafe { (self.gpu.functions.event_destroy)(self.handle) })
         };
         Fault::log(release(), "an event is not released");

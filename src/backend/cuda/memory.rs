@@ -79,7 +79,7 @@ impl Memory for DeviceMemory {
 }
 
 impl DeviceMemory {
-    /// So many bytes, contents not specified.
+    /// Allocates `bytes` bytes, uninitialized.
     pub(super) fn new(queue: &Arc<Queue>, bytes: u64) -> Result<Self> {
         let out_of_memory = Error::OutOfMemory { bytes };
         if bytes > queue.context.info.total_memory {
@@ -90,7 +90,7 @@ impl DeviceMemory {
             let size = usize::try_from(bytes).map_err(|_| out_of_memory.clone())?;
             let _bound = queue.bind()?;
             let allocated = match queue.allocate(size) {
-                // What was freed may not have come back yet, or may be kept in pieces.
+                // Freed memory may not have come back yet, or may be kept in pieces.
                 Err(Fault::OUT_OF_MEMORY) => {
                     tracing::debug!(bytes, "out of memory: giving back what is not in use");
                     queue.trim()?;

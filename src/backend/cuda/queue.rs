@@ -165,7 +165,7 @@ impl Drop for Queue {
     }
 }
 
-/// What a call does with memory.
+/// Access of a call to memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
