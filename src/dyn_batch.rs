@@ -306,10 +306,13 @@ impl DynBatch {
         let buffer = spare.map_or_else(|| self.device.memory().alloc(bytes), Ok)?;
         let Self { rows, shape, .. } = *self;
         let mut out = Self { device: self.device.clone(), buffer, rows, shape };
-        let written = write(self, &mut out);
-        if written.is_ok() {
+        let written = write(self, &mut out).and_then(|()| {
+            if self.buffer.is_foreign() {
+                return self.device.memory().copy(&mut self.buffer, 0, &out.buffer, 0, bytes);
+            }
             std::mem::swap(&mut self.buffer, &mut out.buffer);
-        }
+            Ok(())
+        });
         self.device.keep_spare(out.buffer);
         written
     }

@@ -442,6 +442,13 @@ fn rows_of_other_libraries_are_used_in_place() {
         unsafe { queue.wait_for_stream(stream) }.unwrap();
         let mut batch = over(&queue, address, 4).unwrap();
         batch.write_le_bytes(1, &bytes(2)).unwrap();
+        // In place, too: the stand-in's sum is what its memory holds.
+        let place = batch.device_ptr();
+        let copy = batch.try_clone().unwrap();
+        batch.wrapping_add_assign(&copy).unwrap();
+        assert_eq!((batch.device_ptr(), place), (Ok(address), Ok(address)));
+        batch.write_le_bytes(0, &ones(&Device::cpu(), 4).to_le_bytes().unwrap()).unwrap();
+        batch.write_le_bytes(1, &bytes(2)).unwrap();
         // SAFETY: as above.
         unsafe { queue.hold_stream(stream) }.unwrap();
         let mut expected = ones(&Device::cpu(), 4);

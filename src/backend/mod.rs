@@ -188,6 +188,11 @@ impl Call<'_> {
 pub(crate) trait Memory: Any + Debug + Send + Sync {
     /// The size in bytes.
     fn bytes(&self) -> u64;
+
+    /// Returns true if the memory belongs to another library.
+    fn is_foreign(&self) -> bool {
+        false
+    }
 }
 
 /// Memory of a device, opaque outside its backend.
@@ -202,6 +207,11 @@ impl Buffer {
     /// The size in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.0.bytes()
+    }
+
+    /// Returns true if the memory belongs to another library: rows stay in it.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.0.is_foreign()
     }
 
     /// The memory, as its backend knows it.

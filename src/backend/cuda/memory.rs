@@ -76,6 +76,10 @@ impl Memory for DeviceMemory {
     fn bytes(&self) -> u64 {
         self.bytes
     }
+
+    fn is_foreign(&self) -> bool {
+        self.owner.is_some()
+    }
 }
 
 impl DeviceMemory {
