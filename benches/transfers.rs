@@ -108,7 +108,7 @@ fn run(options: &Options) -> Result<()> {
 
     line("open the device", opened, "");
     let start = Instant::now();
-    let one = DynBatch::splat(&device, shape, &1u32.into(), 1)?;
+    let one = DynBatch::splat(&device, shape, 1, 1)?;
     one.wrapping_add(&one)?;
     device.synchronize()?;
     line("first addition of one row", start.elapsed(), "");

@@ -17,7 +17,7 @@ use crate::error::Result;
 /// use gpuint::{Batch, Device, GpuUint, Result};
 ///
 /// async fn square(device: &Device) -> Result<u64> {
-///     let a = Batch::<GpuUint<1024>>::splat(device, &7u32.into(), 1000)?;
+///     let a = Batch::<GpuUint<1024>>::splat(device, 7, 1000)?;
 ///     let squares = a.wrapping_mul(&a)?;
 ///     device.record()?.await?;
 ///     // The download does not wait for the multiplication: it has ended.
