@@ -263,9 +263,12 @@ Code cuStreamSynchronize(void* stream) {
   join(host, static_cast<Stream*>(stream)->clock);
   return sticky;
 }
-Code cuStreamQuery(void*) {
+Code cuStreamQuery(void* stream) {
   if (Code code = ready()) return code;
-  return held ? NOT_READY : OK;
+  if (held) return NOT_READY;
+  std::lock_guard<std::mutex> guard(lock);
+  join(host, static_cast<Stream*>(stream)->clock);
+  return OK;
 }
 Code cuStreamWaitEvent(void* stream, void* event, unsigned) {
   if (Code code = ready()) return code;
@@ -298,9 +301,12 @@ Code cuEventRecord(void* event, void* stream) {
   static_cast<Event*>(event)->clock = static_cast<Stream*>(stream)->clock;
   return OK;
 }
-Code cuEventQuery(void*) {
+Code cuEventQuery(void* event) {
   if (Code code = ready()) return code;
-  return held ? NOT_READY : OK;
+  if (held) return NOT_READY;
+  std::lock_guard<std::mutex> guard(lock);
+  join(host, static_cast<Event*>(event)->clock);
+  return OK;
 }
 Code cuEventSynchronize(void* event) {
   if (Code code = ready()) return code;
