@@ -129,7 +129,7 @@ fn calls(bench: &Bench, device: &Device, one: &DynBatch) -> Result<()> {
             Ok(())
         })?;
         device.synchronize()?;
-        line(name, time / CALLS, "");
+        println!("{name:<36}{:>12.3} us", time.as_secs_f64() * 1e6 / f64::from(CALLS));
         Ok(())
     };
     each("div_rem of one row", &mut || one.div_rem(one).map(drop))?;
