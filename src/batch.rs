@@ -9,6 +9,8 @@ use crate::backend::host::zeroed_vec;
 use crate::device::Device;
 use crate::dyn_batch::{DynBatch, whole_rows};
 use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::host_batch::HostBatch;
 use crate::ops::View;
 use crate::shape::Kernels;
 use crate::strategy::sealed::Sealed as AsStrategy;
@@ -151,7 +153,7 @@ impl<T: Kernels> Batch<T> {
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn to_digits(&self) -> Result<Vec<T::Digit>> {
         let mut digits = zeroed_vec(self.len() * T::DIGITS)?;
-        self.inner.read(0, bytemuck::cast_slice_mut(&mut digits))?;
+        self.inner.read_le_bytes(0, bytemuck::cast_slice_mut(&mut digits))?;
         Ok(digits)
     }
 
@@ -177,6 +179,55 @@ impl<T: Kernels> Batch<T> {
     /// [`NoSuchRow`](Error::NoSuchRow), [`Driver`](Error::Driver).
     pub fn row(&self, row: usize) -> Result<BigUint> {
         self.inner.row(row)
+    }
+}
+
+/// # Copies
+impl<T: Kernels> Batch<T> {
+    /// Replaces the rows from `first` on by these bytes, `BITS / 8` a row, each row least significant
+    /// byte first; see [`DynBatch::write_le_bytes`].
+    ///
+    /// # Errors
+    /// [`PartialRow`](Error::PartialRow) where the number of bytes is not a multiple of `BITS / 8`,
+    /// [`NoSuchRow`](Error::NoSuchRow) with the first row that does not exist,
+    /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
+    pub fn write_le_bytes(&mut self, first: usize, bytes: &[u8]) -> Result<()> {
+        self.inner.write_le_bytes(first, bytes)
+    }
+
+    /// Copies the rows from `first` on to these bytes, `BITS / 8` a row, each row least significant
+    /// byte first, as many rows as there is room for.
+    ///
+    /// # Errors
+    /// As [`write_le_bytes`](Self::write_le_bytes).
+    pub fn read_le_bytes(&self, first: usize, bytes: &mut [u8]) -> Result<()> {
+        self.inner.read_le_bytes(first, bytes)
+    }
+
+    /// Replaces the rows from `first` on by all rows of `host`, by a copy that is queued; see
+    /// [`DynBatch::upload`].
+    ///
+    /// # Errors
+    /// As [`DynBatch::upload`].
+    pub fn upload(&mut self, first: usize, host: &mut HostBatch) -> Result<Event> {
+        self.inner.upload(first, host)
+    }
+
+    /// Copies the rows from `first` on to all rows of `host`, by a copy that is queued; see
+    /// [`DynBatch::download`].
+    ///
+    /// # Errors
+    /// As [`DynBatch::upload`].
+    pub fn download(&self, first: usize, host: &mut HostBatch) -> Result<Event> {
+        self.inner.download(first, host)
+    }
+
+    /// The batch with its operations queued on another queue of its GPU; see [`DynBatch::on`].
+    ///
+    /// # Errors
+    /// [`DeviceMismatch`](Error::DeviceMismatch) where `device` does not share memory with this one.
+    pub fn on(self, device: &Device) -> Result<Self> {
+        self.inner.on(device).map(Self::typed)
     }
 }
 

@@ -13,13 +13,15 @@ use crate::backend::{
     Backend, BackendKind, Buffer, Call, NO_ROW, Operands, cpu::Cpu, cuda, traced::Traced,
 };
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::kernel::KernelId;
 use crate::strategy::Strategy;
 
 /// A handle to a device with its queue of work: calls take effect in the order in which they are
 /// made, and results are waited for where they are read.
 ///
-/// Clones are handles to the same device. Operands of one operation must live on one device.
+/// Clones are handles to the same device and queue; [`queue`](Device::queue) makes another queue of
+/// it. Operands of one operation must live on one device.
 #[derive(Clone)]
 pub struct Device(Arc<Inner>);
 
@@ -158,6 +160,49 @@ impl Device {
         Ok((result, time))
     }
 
+    /// A further queue of the same GPU: a handle whose work runs beside that of this one.
+    ///
+    /// The queues share batches, masks and divisors. What one queue does with a batch comes after
+    /// what others were asked to do with it before; otherwise they wait for each other only by
+    /// [`wait_for`](Self::wait_for). An operation is queued where its receiver is:
+    /// [`DynBatch::on`](crate::DynBatch::on) moves a batch to another queue. On the CPU calls end
+    /// before they return, and this is the device itself.
+    ///
+    /// # Errors
+    /// [`Driver`](Error::Driver).
+    pub fn queue(&self) -> Result<Self> {
+        let backend = self.0.backend.queue()?;
+        Ok(backend.map_or_else(
+            || self.clone(),
+            |backend| Self::choosing(backend, Arc::clone(&self.0.choices)),
+        ))
+    }
+
+    /// Returns the point behind all work queued so far, to wait for it or to ask if it has ended.
+    ///
+    /// # Errors
+    /// [`Driver`](Error::Driver).
+    pub fn record(&self) -> Result<Event> {
+        self.0.backend.record().map(Event::new)
+    }
+
+    /// Makes work that is queued from now on wait for a point in another queue. The call itself does
+    /// not wait.
+    ///
+    /// # Errors
+    /// [`Driver`](Error::Driver).
+    pub fn wait_for(&self, event: &Event) -> Result<()> {
+        self.0.backend.wait_for(event.mark())
+    }
+
+    /// Returns true if batches of one device can be operands of the other: they are queues of one
+    /// GPU, or the same device.
+    #[must_use]
+    pub fn shares_memory_with(&self, other: &Self) -> bool {
+        let id = self.0.backend.memory_id();
+        self == other || (id.is_some() && id == other.0.backend.memory_id())
+    }
+
     /// Waits for all work queued so far.
     ///
     /// # Errors
@@ -166,11 +211,12 @@ impl Device {
         self.0.backend.synchronize()
     }
 
-    /// Waits for all work queued so far, and gives GPU memory that no batch uses back to the system.
+    /// Waits for all work queued so far, and gives GPU memory that no batch uses and pinned memory
+    /// that no copy uses back to the system.
     ///
     /// Memory of dropped batches stays with the process, for all its handles to the GPU, so that
     /// the next batch gets it without asking the system. Call this before another process needs
-    /// the memory. It also happens when a handle's last clone is dropped, and before an allocation
+    /// the memory. It also happens when the last handle to the GPU is dropped, and before an allocation
     /// fails with [`OutOfMemory`](Error::OutOfMemory).
     ///
     /// # Errors

@@ -4,23 +4,25 @@
 //! time to compile and the size of the code do not grow with the number of shapes.
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use num_bigint::BigUint;
 
 use gpuint_catalogue::Shape;
 
-use crate::backend::Buffer;
-use crate::backend::host::{check_room, read_integer, reserved_vec, write_integer, zeroed_vec};
+use crate::backend::host::{
+    check_room, copy_bytes, read_integer, read_integers, reserved_vec, write_integer, write_rows,
+    zeroed_vec,
+};
+use crate::backend::{Buffer, Span};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::host_batch::HostBatch;
 use crate::ops::View;
 use crate::shape::{is_built, narrowest};
 use crate::strategy::Strategy;
 use crate::value::Value;
-
-/// Host memory through which integers are converted, in bytes: conversions of any size need no
-/// more than this, or one row where that is more.
-const STAGING: usize = 1 << 24;
 
 /// Integers of one width on a device, one a row; the width is a value.
 ///
@@ -55,11 +57,8 @@ impl DynBatch {
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn from_biguints(device: &Device, shape: Shape, values: &[BigUint]) -> Result<Self> {
         check_built(shape)?;
-        for (row, value) in values.iter().enumerate() {
-            check_width(shape, row, value)?;
-        }
-        Self::from_rows(device, shape, values.len(), |row, bytes| {
-            write_integer(&values[row], bytes);
+        Self::from_parts(device, shape, values.len(), |first, part| {
+            write_integers(values, first, shape, part)
         })
     }
 
@@ -87,7 +86,10 @@ impl DynBatch {
         check_built(shape)?;
         let value = value.integer();
         check_width(shape, 0, &value)?;
-        Self::from_rows(device, shape, rows, |_, bytes| write_integer(&value, bytes))
+        Self::from_parts(device, shape, rows, |_, part| {
+            write_rows(part, shape.bytes(), |_, bytes| write_integer(&value, bytes));
+            Ok(())
+        })
     }
 
     /// Makes a batch of `rows` zeros.
@@ -114,7 +116,10 @@ impl DynBatch {
         rng: &mut R,
     ) -> Result<Self> {
         check_built(shape)?;
-        Self::from_rows(device, shape, rows, |_, bytes| rng.fill_bytes(bytes))
+        Self::from_parts(device, shape, rows, |_, part| {
+            part.chunks_exact_mut(shape.bytes()).for_each(|bytes| rng.fill_bytes(bytes));
+            Ok(())
+        })
     }
 
     /// Makes a batch of the bytes of its rows one after the other, `BITS / 8` a row, each row least
@@ -127,9 +132,7 @@ impl DynBatch {
         check_built(shape)?;
         let rows = whole_rows(bytes.len(), shape.bytes())?;
         let mut batch = Self::alloc(device, shape, rows)?;
-        if rows > 0 {
-            device.memory().upload(&mut batch.buffer, 0, bytes)?;
-        }
+        batch.write_le_bytes(0, bytes)?;
         Ok(batch)
     }
 
@@ -142,9 +145,12 @@ impl DynBatch {
         check_built(shape)?;
         let row_bytes = shape.bytes();
         let rows = whole_rows(bytes.len(), row_bytes)?;
-        Self::from_rows(device, shape, rows, |row, out| {
-            out.copy_from_slice(&bytes[row * row_bytes..][..row_bytes]);
-            out.reverse();
+        Self::from_parts(device, shape, rows, |first, part| {
+            write_rows(part, row_bytes, |row, out| {
+                out.copy_from_slice(&bytes[(first + row) * row_bytes..][..row_bytes]);
+                out.reverse();
+            });
+            Ok(())
         })
     }
 
@@ -192,15 +198,11 @@ impl DynBatch {
     pub fn to_biguints(&self) -> Result<Vec<BigUint>> {
         let mut values = reserved_vec(self.rows)?;
         let row_bytes = self.shape.bytes();
-        let mut staging = Staging::new(self.shape, self.rows)?;
-        let mut first = 0;
-        while first < self.rows {
-            let part = staging.rows(self.rows - first);
+        self.read_parts(0, self.rows, |_, part| {
             check_room(part.len() / row_bytes, row_bytes)?;
-            self.read(first, part)?;
-            values.extend(part.chunks_exact(row_bytes).map(read_integer));
-            first = values.len();
-        }
+            read_integers(part, row_bytes, &mut values);
+            Ok(())
+        })?;
         Ok(values)
     }
 
@@ -210,7 +212,7 @@ impl DynBatch {
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn to_le_bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = zeroed_vec(self.rows * self.shape.bytes())?;
-        self.read(0, &mut bytes)?;
+        self.read_le_bytes(0, &mut bytes)?;
         Ok(bytes)
     }
 
@@ -220,7 +222,7 @@ impl DynBatch {
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn to_be_bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = self.to_le_bytes()?;
-        bytes.chunks_exact_mut(self.shape.bytes()).for_each(<[u8]>::reverse);
+        write_rows(&mut bytes, self.shape.bytes(), |_, bytes| bytes.reverse());
         Ok(bytes)
     }
 
@@ -232,10 +234,12 @@ impl DynBatch {
         if row >= self.rows {
             return Err(Error::NoSuchRow { row, rows: self.rows });
         }
-        let mut staging = Staging::new(self.shape, 1)?;
-        let part = staging.rows(1);
-        self.read(row, part)?;
-        Ok(read_integer(part))
+        let mut value = BigUint::ZERO;
+        self.read_parts(row, 1, |_, part| {
+            value = read_integer(part);
+            Ok(())
+        })?;
+        Ok(value)
     }
 
     /// The batch through a strategy: a view with the operations that have algorithms to choose from.
@@ -278,6 +282,11 @@ impl DynBatch {
         View { batch: self, strategy: Strategy::Auto }
     }
 
+    /// A batch over a buffer with the bytes of its rows.
+    pub(crate) fn over(device: &Device, shape: Shape, rows: usize, buffer: Buffer) -> Self {
+        Self { device: device.clone(), buffer, rows, shape }
+    }
+
     pub(crate) fn buffer(&self) -> &Buffer {
         &self.buffer
     }
@@ -297,44 +306,181 @@ impl DynBatch {
         let buffer = spare.map_or_else(|| self.device.memory().alloc(bytes), Ok)?;
         let Self { rows, shape, .. } = *self;
         let mut out = Self { device: self.device.clone(), buffer, rows, shape };
-        let written = write(self, &mut out);
-        if written.is_ok() {
+        let written = write(self, &mut out).and_then(|()| {
+            if self.buffer.is_foreign() {
+                return self.device.memory().copy(&mut self.buffer, 0, &out.buffer, 0, bytes);
+            }
             std::mem::swap(&mut self.buffer, &mut out.buffer);
-        }
+            Ok(())
+        });
         self.device.keep_spare(out.buffer);
         written
     }
 
-    /// Makes a batch whose rows are written by `write`, which is called for each in turn and writes
-    /// all of its bytes.
-    fn from_rows(
+    /// Makes a batch whose rows are written by `write(first, bytes)`, which is called for parts of
+    /// them in order: the rows from `first` on.
+    fn from_parts(
         device: &Device,
         shape: Shape,
         rows: usize,
-        mut write: impl FnMut(usize, &mut [u8]),
+        write: impl FnMut(usize, &mut [u8]) -> Result<()>,
     ) -> Result<Self> {
         let mut batch = Self::alloc(device, shape, rows)?;
-        let mut staging = Staging::new(shape, rows)?;
-        let mut first = 0;
-        while first < rows {
-            let part = staging.rows(rows - first);
-            let offset = byte_offset(first, shape.bytes());
-            for bytes in part.chunks_exact_mut(shape.bytes()) {
-                write(first, bytes);
-                first += 1;
-            }
-            device.memory().upload(&mut batch.buffer, offset, part)?;
-        }
+        batch.write_parts(0, rows, write)?;
         Ok(batch)
     }
 
-    /// Copies whole rows to the host, from `first` on.
-    pub(crate) fn read(&self, first: usize, target: &mut [u8]) -> Result<()> {
-        if target.is_empty() {
+    /// Writes rows of the batch, from `first` on: `write(row, bytes)` writes parts of them in order.
+    fn write_parts(
+        &mut self,
+        first: usize,
+        rows: usize,
+        mut write: impl FnMut(usize, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.check_rows(first, rows)?;
+        let unit = self.shape.bytes();
+        let span = Span { offset: byte_offset(first, unit), bytes: rows * unit, unit };
+        if rows == 0 {
             return Ok(());
         }
-        let offset = byte_offset(first, self.shape.bytes());
-        self.device.memory().download(&self.buffer, offset, target)
+        let device = self.device.memory();
+        device.upload_parts(&mut self.buffer, span, &mut |start, part| write(start / unit, part))
+    }
+
+    /// Reads rows of the batch, from `first` on: `read(row, bytes)` reads parts of them in order.
+    pub(crate) fn read_parts(
+        &self,
+        first: usize,
+        rows: usize,
+        mut read: impl FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.check_rows(first, rows)?;
+        let unit = self.shape.bytes();
+        let span = Span { offset: byte_offset(first, unit), bytes: rows * unit, unit };
+        if rows == 0 {
+            return Ok(());
+        }
+        let device = self.device.memory();
+        device.download_parts(&self.buffer, span, &mut |start, part| read(start / unit, part))
+    }
+
+    /// Checks that the batch has the rows from `first` on.
+    fn check_rows(&self, first: usize, rows: usize) -> Result<()> {
+        match first.checked_add(rows) {
+            Some(end) if end <= self.rows => Ok(()),
+            _ => Err(Error::NoSuchRow { row: first.max(self.rows), rows: self.rows }),
+        }
+    }
+
+    /// The first byte of the rows from `first` on that go from or to host memory of this device.
+    fn check_host(&self, first: usize, host: &HostBatch) -> Result<u64> {
+        if host.shape() != self.shape {
+            return Err(Error::ShapeMismatch { left: self.shape, right: host.shape() });
+        }
+        if !self.device.shares_memory_with(host.device()) {
+            return Err(Error::DeviceMismatch);
+        }
+        self.check_rows(first, host.len())?;
+        Ok(byte_offset(first, self.shape.bytes()))
+    }
+}
+
+/// # Copies
+impl DynBatch {
+    /// Replaces the rows from `first` on by these bytes, `BITS / 8` a row, each row least significant
+    /// byte first.
+    ///
+    /// The bytes go through pinned memory in parts: all cores copy one part while the device reads
+    /// the one before. The call returns when the last part is queued; `bytes` is free then.
+    ///
+    /// ```
+    /// use gpuint::{Device, DynBatch, Error, narrowest};
+    ///
+    /// let shape = narrowest(256).unwrap();
+    /// let mut batch = DynBatch::zeros(&Device::cpu(), shape, 4)?;
+    /// let mut row = vec![0; shape.bits / 8];
+    /// row[0] = 7;
+    /// batch.write_le_bytes(2, &row)?;
+    /// assert_eq!(batch.row(2)?, 7u32.into());
+    /// batch.read_le_bytes(1, &mut row)?;
+    /// assert_eq!(row[0], 0);
+    /// assert_eq!(batch.write_le_bytes(4, &row), Err(Error::NoSuchRow { row: 4, rows: 4 }));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`PartialRow`](Error::PartialRow) where the number of bytes is not a multiple of `BITS / 8`,
+    /// [`NoSuchRow`](Error::NoSuchRow) with the first row that does not exist,
+    /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
+    pub fn write_le_bytes(&mut self, first: usize, bytes: &[u8]) -> Result<()> {
+        let unit = self.shape.bytes();
+        let rows = whole_rows(bytes.len(), unit)?;
+        self.write_parts(first, rows, |row, part| {
+            copy_bytes(&bytes[row * unit..][..part.len()], part);
+            Ok(())
+        })
+    }
+
+    /// Copies the rows from `first` on to these bytes, `BITS / 8` a row, each row least significant
+    /// byte first, as many rows as there is room for.
+    ///
+    /// # Errors
+    /// As [`write_le_bytes`](Self::write_le_bytes).
+    pub fn read_le_bytes(&self, first: usize, bytes: &mut [u8]) -> Result<()> {
+        let unit = self.shape.bytes();
+        let rows = whole_rows(bytes.len(), unit)?;
+        self.read_parts(first, rows, |row, part| {
+            copy_bytes(part, &mut bytes[row * unit..][..part.len()]);
+            Ok(())
+        })
+    }
+
+    /// Replaces the rows from `first` on by all rows of `host`, by a copy that is queued: the call
+    /// does not wait. `host` waits for the copy where its bytes are used next.
+    ///
+    /// Returns the point behind the copy.
+    ///
+    /// # Errors
+    /// [`ShapeMismatch`](Error::ShapeMismatch), [`DeviceMismatch`](Error::DeviceMismatch) where the
+    /// memory is of another GPU, [`NoSuchRow`](Error::NoSuchRow), [`Driver`](Error::Driver).
+    pub fn upload(&mut self, first: usize, host: &mut HostBatch) -> Result<Event> {
+        let offset = self.check_host(first, host)?;
+        let part = 0..host.bytes();
+        if !part.is_empty() {
+            let device = self.device.memory();
+            device.upload_from(&mut self.buffer, offset, host.memory_mut(), part)?;
+        }
+        Ok(host.event())
+    }
+
+    /// Copies the rows from `first` on to all rows of `host`, by a copy that is queued: the call
+    /// does not wait. `host` waits for the copy where its bytes are used next.
+    ///
+    /// Returns the point behind the copy.
+    ///
+    /// # Errors
+    /// As [`upload`](Self::upload).
+    pub fn download(&self, first: usize, host: &mut HostBatch) -> Result<Event> {
+        let offset = self.check_host(first, host)?;
+        let part = 0..host.bytes();
+        if !part.is_empty() {
+            let device = self.device.memory();
+            device.download_to(&self.buffer, offset, host.memory_mut(), part)?;
+        }
+        Ok(host.event())
+    }
+
+    /// The batch with its operations queued on `device`, which is another queue of the same GPU: see
+    /// [`Device::queue`]. Copies nothing.
+    ///
+    /// # Errors
+    /// [`DeviceMismatch`](Error::DeviceMismatch) where `device` does not share memory with this one.
+    pub fn on(mut self, device: &Device) -> Result<Self> {
+        if !self.device.shares_memory_with(device) {
+            return Err(Error::DeviceMismatch);
+        }
+        self.device = device.clone();
+        Ok(self)
     }
 }
 
@@ -364,32 +510,6 @@ impl fmt::Debug for DynBatch {
     }
 }
 
-/// Memory of the host for a part of the rows, aligned for any digit.
-struct Staging {
-    words: Vec<u64>,
-    row_bytes: usize,
-}
-
-impl Staging {
-    /// Memory for `rows` rows, or for [`STAGING`] bytes of them.
-    fn new(shape: Shape, rows: usize) -> Result<Self> {
-        let row_bytes = shape.bytes();
-        let bytes = rows.min(staged_rows(row_bytes)) * row_bytes;
-        Ok(Self { words: zeroed_vec(bytes.div_ceil(size_of::<u64>()))?, row_bytes })
-    }
-
-    /// The memory for the next part of the `left` rows.
-    fn rows(&mut self, left: usize) -> &mut [u8] {
-        let bytes = left.min(staged_rows(self.row_bytes)) * self.row_bytes;
-        &mut bytemuck::cast_slice_mut(&mut self.words)[..bytes]
-    }
-}
-
-/// Rows that fit in the staging memory.
-fn staged_rows(row_bytes: usize) -> usize {
-    (STAGING / row_bytes).max(1)
-}
-
 /// Where a row starts. A row of a batch that exists does not start beyond 2^64.
 fn byte_offset(row: usize, row_bytes: usize) -> u64 {
     row as u64 * row_bytes as u64
@@ -405,6 +525,27 @@ fn check_width(shape: Shape, row: usize, value: &BigUint) -> Result<()> {
         return Err(Error::TooWide { row, bits, width: shape.bits });
     }
     Ok(())
+}
+
+/// Writes the values from `first` on to the rows of `bytes`, on all cores.
+pub(crate) fn write_integers(
+    values: &[BigUint],
+    first: usize,
+    shape: Shape,
+    bytes: &mut [u8],
+) -> Result<()> {
+    let too_wide = AtomicUsize::new(usize::MAX);
+    write_rows(bytes, shape.bytes(), |row, bytes| {
+        let row = first + row;
+        match check_width(shape, row, &values[row]) {
+            Ok(()) => write_integer(&values[row], bytes),
+            Err(_) => _ = too_wide.fetch_min(row, Ordering::Relaxed),
+        }
+    });
+    match too_wide.into_inner() {
+        usize::MAX => Ok(()),
+        row => check_width(shape, row, &values[row]),
+    }
 }
 
 /// The widest width that is built.
@@ -425,14 +566,84 @@ mod tests {
     use num_traits::One;
 
     use super::*;
+    use crate::backend::host::PART_BYTES;
 
     #[test]
-    fn conversions_go_through_staging_memory_in_parts() {
-        let shape = narrowest(65536).unwrap();
-        let rows = staged_rows(shape.bytes()) + 3;
-        let value = (BigUint::one() << 65535) + 5u32;
-        let batch = DynBatch::splat(&Device::cpu(), shape, &value, rows).unwrap();
-        assert_eq!(batch.to_biguints().unwrap(), vec![value; rows]);
+    fn conversions_of_several_parts_agree() {
+        let device = Device::cpu();
+        let shape = narrowest(1024).unwrap();
+        let row_bytes = shape.bytes();
+        let rows = 2 * PART_BYTES / row_bytes + 3;
+        let mut values: Vec<BigUint> =
+            (0..rows).map(|row| (BigUint::one() << (row % 1000)) + row).collect();
+        let batch = DynBatch::from_biguints(&device, shape, &values).unwrap();
+        assert_eq!(batch.to_biguints().unwrap(), values);
+        let little = batch.to_le_bytes().unwrap();
+        let mut big = batch.to_be_bytes().unwrap();
+        let again = DynBatch::from_be_bytes(&device, shape, &big).unwrap();
+        assert_eq!(again.to_le_bytes().unwrap(), little);
+        big.chunks_exact_mut(row_bytes).for_each(<[u8]>::reverse);
+        assert_eq!(big, little);
+        let splat = DynBatch::splat(&device, shape, &values[7], rows).unwrap();
+        assert_eq!(splat.row(rows - 1).unwrap(), values[7]);
+        // The lowest of the rows that are too wide, all in one of the last parts.
+        for row in [rows - 1, rows - 2, rows - 900] {
+            values[row] = BigUint::one() << (1024 + row);
+            let error = DynBatch::from_biguints(&device, shape, &values).unwrap_err();
+            assert_eq!(error, Error::TooWide { row, bits: 1025 + row as u64, width: 1024 });
+        }
+    }
+
+    #[test]
+    fn rows_beyond_the_end_are_errors() {
+        let device = Device::cpu();
+        let shape = narrowest(1024).unwrap();
+        let mut batch = DynBatch::zeros(&device, shape, 4).unwrap();
+        let mut bytes = vec![1; 2 * shape.bytes()];
+        for (first, row) in [(3, 4), (4, 4), (9, 9), (usize::MAX, usize::MAX)] {
+            let missing = Error::NoSuchRow { row, rows: 4 };
+            assert_eq!(batch.write_le_bytes(first, &bytes), Err(missing.clone()));
+            assert_eq!(batch.read_le_bytes(first, &mut bytes), Err(missing.clone()));
+            let mut host = HostBatch::new(&device, shape, 2).unwrap();
+            assert_eq!(batch.upload(first, &mut host).unwrap_err(), missing);
+            assert_eq!(batch.download(first, &mut host).unwrap_err(), missing);
+        }
+        batch.write_le_bytes(4, &[]).unwrap();
+        let partial = Error::PartialRow { len: 5, row: shape.bytes() };
+        assert_eq!(batch.write_le_bytes(0, &bytes[..5]), Err(partial.clone()));
+        assert_eq!(batch.read_le_bytes(0, &mut bytes[..5]), Err(partial));
+        assert_eq!(batch.to_biguints().unwrap(), vec![BigUint::ZERO; 4]);
+        batch.write_le_bytes(2, &bytes).unwrap();
+        let words: Vec<bool> = batch.to_le_bytes().unwrap().iter().map(|&byte| byte == 1).collect();
+        assert_eq!(words.iter().position(|&is_set| is_set), Some(2 * shape.bytes()));
+    }
+
+    #[test]
+    fn host_rows_have_the_shape_and_length_that_were_asked_for() {
+        let device = Device::cpu();
+        let [narrow, wide] = [1024, 2048].map(|bits| narrowest(bits).unwrap());
+        let mut host = HostBatch::new(&device, narrow, 3).unwrap();
+        assert_eq!((host.len(), host.capacity(), host.is_empty()), (3, 3, false));
+        let values = [1u32, 2].map(BigUint::from);
+        host.set_biguints(&values).unwrap();
+        assert_eq!(host.to_biguints().unwrap(), values);
+        assert_eq!(host.as_bytes().unwrap().len(), 2 * narrow.bytes());
+        assert_eq!(host.digits::<u16>().unwrap()[narrow.bytes() / 2], 2);
+        assert_eq!(host.event().ready(), Ok(true));
+        let full = Error::NoSuchRow { row: 3, rows: 3 };
+        assert_eq!(host.set_len(4), Err(full.clone()));
+        assert_eq!(host.set_biguints(&[const { BigUint::ZERO }; 4]), Err(full));
+        let error = host.set_biguints(&[BigUint::one(), BigUint::one() << 1024]).unwrap_err();
+        assert_eq!(error, Error::TooWide { row: 1, bits: 1025, width: 1024 });
+        let mut batch = DynBatch::zeros(&device, wide, 3).unwrap();
+        let mismatch = Error::ShapeMismatch { left: wide, right: narrow };
+        assert_eq!(batch.upload(0, &mut host).unwrap_err(), mismatch);
+        assert!(matches!(
+            HostBatch::new(&device, wide, usize::MAX / 2),
+            Err(Error::OutOfMemory { bytes: u64::MAX })
+        ));
+        let empty = HostBatch::new(&device, wide, 0).unwrap();
+        assert_eq!(empty.to_biguints().unwrap(), []);
     }
 
     #[test]

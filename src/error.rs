@@ -105,6 +105,15 @@ pub enum Error {
     #[error("the operands live on different devices")]
     DeviceMismatch,
 
+    /// An address cannot be that of rows.
+    #[error("the device address {address:#x} is refused: {reason}")]
+    DevicePointer {
+        /// The address.
+        address: u64,
+        /// The rule that it breaks.
+        reason: String,
+    },
+
     /// There is no CUDA driver, or no GPU of that number.
     #[error("no such CUDA device: no driver is installed, or there is no GPU of that number")]
     NoDevice,

@@ -158,7 +158,7 @@ impl Mask {
 
     /// A mask of a function of the words.
     fn zip(&self, other: &Self, function: impl Fn(u32, u32) -> u32) -> Result<Self> {
-        if self.device != other.device {
+        if !self.device.shares_memory_with(&other.device) {
             return Err(Error::DeviceMismatch);
         }
         if self.rows != other.rows {

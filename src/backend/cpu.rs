@@ -1,8 +1,5 @@
 //! The processor: `num-bigint` inside, one task per row.
 
-use std::error::Error as _;
-use std::sync::LazyLock;
-
 use num_bigint::BigUint;
 use num_integer::Integer;
 use num_traits::{One, Zero};
@@ -10,7 +7,9 @@ use rayon::prelude::*;
 
 use gpuint_catalogue::{Op, Operand, PREPARED};
 
-use crate::backend::host::{self, host_memory_methods, read_integer, reserved_vec, write_integer};
+use crate::backend::host::{
+    self, HAS_THREADS, host_memory_methods, read_integer, reserved_vec, write_integer,
+};
 use crate::backend::{Backend, BackendKind, Buffer, Call, Params, SKIPPED_ROW};
 use crate::error::Result;
 
@@ -21,20 +20,6 @@ pub(crate) struct Cpu;
 /// Rows that are under way at a time, a multiple of the bits in a word of a mask: what a row needs
 /// besides its integers does not grow with the batch.
 const BLOCK: usize = 1 << 14;
-
-/// True if rayon has its threads. Where none can be started, rayon panics at every use, so the
-/// calling thread does the work.
-static HAS_THREADS: LazyLock<bool> = LazyLock::new(|| {
-    match rayon::ThreadPoolBuilder::new().build_global() {
-        Ok(()) => true,
-        // Without a cause, the threads are there already.
-        Err(error) if error.source().is_none() => true,
-        Err(error) => {
-            tracing::warn!(%error, "rows run one after the other");
-            false
-        }
-    }
-});
 
 /// One row of a call.
 struct Row<'a> {

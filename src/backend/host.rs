@@ -1,10 +1,105 @@
 //! Memory of the host, as the cpu and simt backends use it.
 
+use std::error::Error as _;
+use std::sync::{Arc, LazyLock};
+use std::task::Waker;
+
 use bytemuck::allocation::try_zeroed_slice_box;
 use num_bigint::BigUint;
+use rayon::prelude::*;
 
-use crate::backend::{Buffer, Memory};
+use gpuint_catalogue::MAX_BITS;
+
+use crate::backend::{Buffer, HostBuffer, Mark, Memory};
 use crate::error::{Error, Result};
+
+/// Longest part of a copy, in bytes: long enough that the latency of a copy does not count, and
+/// short enough for the cache of the host.
+pub(crate) const PART_BYTES: usize = 4 << 20;
+static_assertions::const_assert!(MAX_BITS / 8 <= PART_BYTES);
+
+/// Start and length of the parts of a copy of `bytes` bytes: whole units, at most `most` bytes.
+pub(crate) fn parts(
+    bytes: usize,
+    unit: usize,
+    most: usize,
+) -> impl Iterator<Item = (usize, usize)> {
+    let part = (most / unit).max(1) * unit;
+    (0..bytes).step_by(part).map(move |start| (start, part.min(bytes - start)))
+}
+
+/// True if rayon has its threads. Where none can be started, rayon panics at every use, so the
+/// calling thread does the work.
+pub(crate) static HAS_THREADS: LazyLock<bool> = LazyLock::new(|| {
+    match rayon::ThreadPoolBuilder::new().build_global() {
+        Ok(()) => true,
+        // Without a cause, the threads are there already.
+        Err(error) if error.source().is_none() => true,
+        Err(error) => {
+            tracing::warn!(%error, "rows run one after the other");
+            false
+        }
+    }
+});
+
+/// Bytes that a thread works on at a time, where several do: starting it takes microseconds.
+const GRAIN_BYTES: usize = 1 << 17;
+
+fn is_for_threads(bytes: usize) -> bool {
+    bytes > 2 * GRAIN_BYTES && *HAS_THREADS
+}
+
+/// Copies `source` to `target`, which has the same length, on all cores.
+pub(crate) fn copy_bytes(source: &[u8], target: &mut [u8]) {
+    if !is_for_threads(source.len()) {
+        return target.copy_from_slice(source);
+    }
+    let sources = source.par_chunks(GRAIN_BYTES);
+    let targets = target.par_chunks_mut(GRAIN_BYTES);
+    sources.zip(targets).for_each(|(source, target)| target.copy_from_slice(source));
+}
+
+/// Writes the rows of `bytes` on all cores: `write(row, bytes)`.
+pub(crate) fn write_rows(
+    bytes: &mut [u8],
+    row_bytes: usize,
+    write: impl Fn(usize, &mut [u8]) + Sync,
+) {
+    if !is_for_threads(bytes.len()) {
+        let rows = bytes.chunks_exact_mut(row_bytes);
+        return rows.enumerate().for_each(|(row, bytes)| write(row, bytes));
+    }
+    let rows = bytes.par_chunks_exact_mut(row_bytes).enumerate();
+    rows.with_min_len(GRAIN_BYTES / row_bytes).for_each(|(row, bytes)| write(row, bytes));
+}
+
+/// Appends the integers in the rows of `bytes`, made on all cores.
+pub(crate) fn read_integers(bytes: &[u8], row_bytes: usize, values: &mut Vec<BigUint>) {
+    if !is_for_threads(bytes.len()) {
+        return values.extend(bytes.chunks_exact(row_bytes).map(read_integer));
+    }
+    let rows = bytes.par_chunks_exact(row_bytes).with_min_len(GRAIN_BYTES / row_bytes);
+    values.par_extend(rows.map(read_integer));
+}
+
+/// A point in the queue of a device whose calls end before they return.
+#[derive(Debug)]
+pub(crate) struct Passed;
+
+impl Mark for Passed {
+    fn has_passed(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn wait(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn wake(&self, waker: Waker) -> Result<()> {
+        waker.wake();
+        Ok(())
+    }
+}
 
 /// 16 bytes at a 16-byte boundary: the widest load of a kernel.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -43,6 +138,20 @@ impl HostMemory {
     }
 }
 
+impl HostBuffer for HostMemory {
+    fn bytes(&self) -> Result<&[u8]> {
+        Ok(self.as_bytes())
+    }
+
+    fn bytes_mut(&mut self) -> Result<&mut [u8]> {
+        Ok(self.as_bytes_mut())
+    }
+
+    fn last_copy(&self) -> Option<Arc<dyn Mark>> {
+        None
+    }
+}
+
 /// The bytes of a buffer in host memory.
 pub(crate) fn bytes(buffer: &Buffer) -> Result<&[u8]> {
     Ok(buffer.memory::<HostMemory>()?.as_bytes())
@@ -70,16 +179,74 @@ macro_rules! host_memory_methods {
             Ok(())
         }
 
-        fn upload(&self, target: &mut Buffer, offset: u64, source: &[u8]) -> Result<()> {
-            let target = $crate::backend::host::bytes_mut(target)?;
-            $crate::backend::host::part_mut(target, offset, source.len())?.copy_from_slice(source);
-            Ok(())
+        fn upload_parts(
+            &self,
+            target: &mut Buffer,
+            span: $crate::backend::Span,
+            fill: &mut dyn FnMut(usize, &mut [u8]) -> Result<()>,
+        ) -> Result<()> {
+            use $crate::backend::host;
+            let $crate::backend::Span { offset, bytes, unit } = span;
+            let target = host::part_mut(host::bytes_mut(target)?, offset, bytes)?;
+            host::parts(bytes, unit, host::PART_BYTES)
+                .try_for_each(|(start, len)| fill(start, &mut target[start..start + len]))
         }
 
-        fn download(&self, source: &Buffer, offset: u64, target: &mut [u8]) -> Result<()> {
-            let source = $crate::backend::host::bytes(source)?;
-            target.copy_from_slice($crate::backend::host::part(source, offset, target.len())?);
-            Ok(())
+        fn download_parts(
+            &self,
+            source: &Buffer,
+            span: $crate::backend::Span,
+            read: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+        ) -> Result<()> {
+            use $crate::backend::host;
+            let $crate::backend::Span { offset, bytes, unit } = span;
+            let source = host::part(host::bytes(source)?, offset, bytes)?;
+            host::parts(bytes, unit, host::PART_BYTES)
+                .try_for_each(|(start, len)| read(start, &source[start..start + len]))
+        }
+
+        fn alloc_host(&self, bytes: usize) -> Result<Box<dyn $crate::backend::HostBuffer>> {
+            Ok(Box::new($crate::backend::host::HostMemory::zeroed(bytes as u64)?))
+        }
+
+        fn upload_from(
+            &self,
+            target: &mut Buffer,
+            offset: u64,
+            source: &mut dyn $crate::backend::HostBuffer,
+            part: std::ops::Range<usize>,
+        ) -> Result<()> {
+            let source = source.bytes()?;
+            let source = $crate::backend::host::part(source, part.start as u64, part.len())?;
+            self.upload(target, offset, source)
+        }
+
+        fn download_to(
+            &self,
+            source: &Buffer,
+            offset: u64,
+            target: &mut dyn $crate::backend::HostBuffer,
+            part: std::ops::Range<usize>,
+        ) -> Result<()> {
+            let target = target.bytes_mut()?;
+            let target = $crate::backend::host::part_mut(target, part.start as u64, part.len())?;
+            self.download(source, offset, target)
+        }
+
+        fn record(&self) -> Result<std::sync::Arc<dyn $crate::backend::Mark>> {
+            Ok(std::sync::Arc::new($crate::backend::host::Passed))
+        }
+
+        fn wait_for(&self, mark: &dyn $crate::backend::Mark) -> Result<()> {
+            mark.wait()
+        }
+
+        fn queue(&self) -> Result<Option<Box<dyn Backend>>> {
+            Ok(None)
+        }
+
+        fn memory_id(&self) -> Option<usize> {
+            None
         }
 
         fn copy(
@@ -160,8 +327,60 @@ pub(crate) fn read_integer(row: &[u8]) -> BigUint {
 /// Writes an integer to a row, without the bits that do not fit.
 pub(crate) fn write_integer(value: &BigUint, row: &mut [u8]) {
     let mut words = value.iter_u64_digits();
-    for part in row.chunks_mut(8) {
-        let word = words.next().unwrap_or(0).to_le_bytes();
-        part.copy_from_slice(&word[..part.len()]);
+    let (whole, rest) = row.as_chunks_mut::<8>();
+    for part in whole {
+        *part = words.next().unwrap_or(0).to_le_bytes();
+    }
+    let word = words.next().unwrap_or(0).to_le_bytes();
+    rest.copy_from_slice(&word[..rest.len()]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_cover_all_bytes_in_whole_units() {
+        for (bytes, unit, most) in
+            [(0, 8, 64), (1, 1, 64), (100, 96, 64), (3 * 64 + 96, 96, 128), (640, 64, 64)]
+        {
+            let mut end = 0;
+            for (start, len) in parts(bytes, unit, most) {
+                assert_eq!(start, end);
+                assert!(len > 0 && len <= most.max(unit));
+                assert!(len % unit == 0 || start + len == bytes);
+                end += len;
+            }
+            assert_eq!(end, bytes);
+        }
+    }
+
+    #[test]
+    fn work_on_all_cores_keeps_its_place() {
+        for rows in [0, 3, 4000, 40_009] {
+            let mut bytes = vec![0; rows * 12];
+            write_rows(&mut bytes, 12, |row, bytes| {
+                bytes[..8].copy_from_slice(&(row as u64 * 7919).to_le_bytes());
+            });
+            let mut copy = vec![1; bytes.len()];
+            copy_bytes(&bytes, &mut copy);
+            let mut values = Vec::new();
+            read_integers(&copy, 12, &mut values);
+            assert_eq!(values.len(), rows);
+            for (row, value) in values.iter().enumerate() {
+                assert_eq!(*value, BigUint::from(row as u64 * 7919));
+            }
+        }
+    }
+
+    #[test]
+    fn integers_fill_rows_of_any_length() {
+        let value = BigUint::from_bytes_le(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        for len in 0..=24 {
+            let mut row = vec![0xff; len];
+            write_integer(&value, &mut row);
+            let expected: Vec<u8> = (1..=11).chain([0; 20]).take(len).collect();
+            assert_eq!(row, expected);
+        }
     }
 }

@@ -68,13 +68,13 @@ pub(crate) struct RawOperands {
 
 impl RawOperands {
     /// The operands with each buffer replaced by its address.
-    pub(crate) fn new(
-        operands: Operands<'_>,
-        address: impl Fn(&Buffer) -> Result<u64>,
-        address_mut: impl Fn(&mut Buffer) -> Result<u64>,
+    pub(crate) fn new<'a>(
+        operands: Operands<'a>,
+        address: impl Fn(&'a Buffer) -> Result<u64>,
+        address_mut: impl Fn(&'a mut Buffer) -> Result<u64>,
     ) -> Result<Self> {
-        let reading = |buffer: Option<&Buffer>| buffer.map_or(Ok(0), &address);
-        let writing = |buffer: Option<&mut Buffer>| buffer.map_or(Ok(0), &address_mut);
+        let reading = |buffer: Option<&'a Buffer>| buffer.map_or(Ok(0), &address);
+        let writing = |buffer: Option<&'a mut Buffer>| buffer.map_or(Ok(0), &address_mut);
         let Operands { ins, outs: [c, d], rows, mask, status, params } = operands;
         Ok(Self {
             ins: [reading(ins[0])?, reading(ins[1])?, reading(ins[2])?],

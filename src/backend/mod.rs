@@ -15,6 +15,9 @@ pub(crate) mod traced;
 
 use std::any::Any;
 use std::fmt::{self, Debug};
+use std::ops::Range;
+use std::sync::Arc;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use gpuint_catalogue::{Operand, Param};
@@ -185,6 +188,11 @@ impl Call<'_> {
 pub(crate) trait Memory: Any + Debug + Send + Sync {
     /// The size in bytes.
     fn bytes(&self) -> u64;
+
+    /// Returns true if the memory belongs to another library.
+    fn is_foreign(&self) -> bool {
+        false
+    }
 }
 
 /// Memory of a device, opaque outside its backend.
@@ -201,6 +209,11 @@ impl Buffer {
         self.0.bytes()
     }
 
+    /// Returns true if the memory belongs to another library: rows stay in it.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.0.is_foreign()
+    }
+
     /// The memory, as its backend knows it.
     pub(crate) fn memory<M: Memory>(&self) -> Result<&M> {
         let memory: &dyn Any = &*self.0;
@@ -214,11 +227,50 @@ impl Buffer {
     }
 }
 
+/// A part of a buffer that is copied in parts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span {
+    /// First byte of the part of the buffer.
+    pub(crate) offset: u64,
+    pub(crate) bytes: usize,
+    /// Parts of the copy are whole units of so many bytes.
+    pub(crate) unit: usize,
+}
+
+/// A point in the queue of a device.
+pub(crate) trait Mark: Any + Debug + Send + Sync {
+    /// Returns true if the queue is beyond the point.
+    fn has_passed(&self) -> Result<bool>;
+
+    /// Waits until the queue is beyond the point.
+    fn wait(&self) -> Result<()>;
+
+    /// Wakes a task when the queue is beyond the point, or has failed.
+    fn wake(&self, waker: Waker) -> Result<()>;
+}
+
+/// Host memory that a device copies by itself: page-locked where it is a GPU.
+pub(crate) trait HostBuffer: Any + Debug + Send + Sync {
+    /// Waits for the last copy, and returns the bytes.
+    fn bytes(&self) -> Result<&[u8]>;
+
+    /// Waits for the last copy, and returns the bytes.
+    fn bytes_mut(&mut self) -> Result<&mut [u8]>;
+
+    /// The point behind the last copy that was queued; `None` where all have ended.
+    fn last_copy(&self) -> Option<Arc<dyn Mark>>;
+}
+
 /// A kind of device. One value is one device with its queue of work: calls take effect in the
 /// order in which they are made, and `download` and `synchronize` wait for all before them.
 pub(crate) trait Backend: Debug + Send + Sync {
     /// What kind of device this is.
     fn kind(&self) -> BackendKind;
+
+    /// The GPU, where this is one.
+    fn as_cuda(&self) -> Option<&cuda::Cuda> {
+        None
+    }
 
     /// The name of the device: a product's where there is one.
     fn name(&self) -> String {
@@ -242,13 +294,66 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Sets every byte of a buffer.
     fn fill(&self, target: &mut Buffer, byte: u8) -> Result<()>;
 
-    /// Copies from the host to `target`, from byte `offset` on.
-    fn upload(&self, target: &mut Buffer, offset: u64, source: &[u8]) -> Result<()>;
+    /// Copies from the host to a part of `target`: `fill(start, bytes)` writes each of its parts, in
+    /// order, the one that begins at byte `start` of the copy. Returns when all of them are written;
+    /// where it fails, the contents of `target` are not specified.
+    fn upload_parts(
+        &self,
+        target: &mut Buffer,
+        span: Span,
+        fill: &mut dyn FnMut(usize, &mut [u8]) -> Result<()>,
+    ) -> Result<()>;
+
+    /// Copies a part of `source` to the host: `read(start, bytes)` reads each of its parts, in
+    /// order, the one that begins at byte `start` of the copy.
+    fn download_parts(
+        &self,
+        source: &Buffer,
+        span: Span,
+        read: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()>;
+
+    /// Copies from the host to `target`, from byte `offset` on. `source` is free when this returns.
+    fn upload(&self, target: &mut Buffer, offset: u64, source: &[u8]) -> Result<()> {
+        let span = Span { offset, bytes: source.len(), unit: 1 };
+        self.upload_parts(target, span, &mut |start, part| {
+            host::copy_bytes(&source[start..][..part.len()], part);
+            Ok(())
+        })
+    }
 
     /// Copies from byte `offset` of `source` on to the host.
-    fn download(&self, source: &Buffer, offset: u64, target: &mut [u8]) -> Result<()>;
+    fn download(&self, source: &Buffer, offset: u64, target: &mut [u8]) -> Result<()> {
+        let span = Span { offset, bytes: target.len(), unit: 1 };
+        self.download_parts(source, span, &mut |start, part| {
+            host::copy_bytes(part, &mut target[start..][..part.len()]);
+            Ok(())
+        })
+    }
 
-    /// Copies `bytes` bytes of `source`, from byte `from` on, to `target`, from byte `to` on.
+    /// Allocates zeros in host memory that the device copies by itself.
+    fn alloc_host(&self, bytes: usize) -> Result<Box<dyn HostBuffer>>;
+
+    /// Queues a copy of a part of `source` to `target`, from byte `offset` on.
+    fn upload_from(
+        &self,
+        target: &mut Buffer,
+        offset: u64,
+        source: &mut dyn HostBuffer,
+        part: Range<usize>,
+    ) -> Result<()>;
+
+    /// Queues a copy from byte `offset` of `source` on to a part of `target`.
+    fn download_to(
+        &self,
+        source: &Buffer,
+        offset: u64,
+        target: &mut dyn HostBuffer,
+        part: Range<usize>,
+    ) -> Result<()>;
+
+    /// Queues a copy of `bytes` bytes of `source`, from byte `from` on, to `target`, from byte `to`
+    /// on.
     fn copy(
         &self,
         target: &mut Buffer,
@@ -260,6 +365,18 @@ pub(crate) trait Backend: Debug + Send + Sync {
 
     /// Queues a kernel.
     fn launch(&self, call: Call<'_>) -> Result<()>;
+
+    /// The point behind all that was queued so far.
+    fn record(&self) -> Result<Arc<dyn Mark>>;
+
+    /// Makes what is queued from now on wait for a point in another queue.
+    fn wait_for(&self, mark: &dyn Mark) -> Result<()>;
+
+    /// A new queue of the same device; `None` where calls end before they return.
+    fn queue(&self) -> Result<Option<Box<dyn Backend>>>;
+
+    /// The same number for all queues that share memory; `None` where no others do.
+    fn memory_id(&self) -> Option<usize>;
 
     /// Waits for all work queued so far.
     fn synchronize(&self) -> Result<()>;

@@ -3,12 +3,15 @@
 //! a `compile` where the kernel is made at run time; [`Device::time`](crate::Device::time) says how
 //! long a GPU works, which no span on the host does.
 
+use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tracing::trace_span;
 
 use crate::auto::Gpu;
-use crate::backend::{Backend, BackendKind, Buffer, Call};
+use crate::backend::cuda::Cuda;
+use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
 use crate::error::Result;
 
 /// A backend whose work is traced.
@@ -18,6 +21,10 @@ pub(crate) struct Traced(pub(crate) Box<dyn Backend>);
 impl Backend for Traced {
     fn kind(&self) -> BackendKind {
         self.0.kind()
+    }
+
+    fn as_cuda(&self) -> Option<&Cuda> {
+        self.0.as_cuda()
     }
 
     fn name(&self) -> String {
@@ -44,14 +51,50 @@ impl Backend for Traced {
         self.0.fill(target, byte)
     }
 
-    fn upload(&self, target: &mut Buffer, offset: u64, source: &[u8]) -> Result<()> {
-        trace_span!("copy", from = "host", to = "device", bytes = source.len())
-            .in_scope(|| self.0.upload(target, offset, source))
+    fn upload_parts(
+        &self,
+        target: &mut Buffer,
+        span: Span,
+        fill: &mut dyn FnMut(usize, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        trace_span!("copy", from = "host", to = "device", bytes = span.bytes)
+            .in_scope(|| self.0.upload_parts(target, span, fill))
     }
 
-    fn download(&self, source: &Buffer, offset: u64, target: &mut [u8]) -> Result<()> {
-        trace_span!("copy", from = "device", to = "host", bytes = target.len())
-            .in_scope(|| self.0.download(source, offset, target))
+    fn download_parts(
+        &self,
+        source: &Buffer,
+        span: Span,
+        read: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        trace_span!("copy", from = "device", to = "host", bytes = span.bytes)
+            .in_scope(|| self.0.download_parts(source, span, read))
+    }
+
+    fn alloc_host(&self, bytes: usize) -> Result<Box<dyn HostBuffer>> {
+        trace_span!("alloc_host", bytes).in_scope(|| self.0.alloc_host(bytes))
+    }
+
+    fn upload_from(
+        &self,
+        target: &mut Buffer,
+        offset: u64,
+        source: &mut dyn HostBuffer,
+        part: Range<usize>,
+    ) -> Result<()> {
+        trace_span!("copy", from = "pinned", to = "device", bytes = part.len())
+            .in_scope(|| self.0.upload_from(target, offset, source, part))
+    }
+
+    fn download_to(
+        &self,
+        source: &Buffer,
+        offset: u64,
+        target: &mut dyn HostBuffer,
+        part: Range<usize>,
+    ) -> Result<()> {
+        trace_span!("copy", from = "device", to = "pinned", bytes = part.len())
+            .in_scope(|| self.0.download_to(source, offset, target, part))
     }
 
     fn copy(
@@ -70,6 +113,22 @@ impl Backend for Traced {
         let rows = call.operands.rows;
         trace_span!("launch", backend = %self.kind(), kernel = %call.kernel, rows)
             .in_scope(|| self.0.launch(call))
+    }
+
+    fn record(&self) -> Result<Arc<dyn Mark>> {
+        self.0.record()
+    }
+
+    fn wait_for(&self, mark: &dyn Mark) -> Result<()> {
+        self.0.wait_for(mark)
+    }
+
+    fn queue(&self) -> Result<Option<Box<dyn Backend>>> {
+        self.0.queue()
+    }
+
+    fn memory_id(&self) -> Option<usize> {
+        self.0.memory_id()
     }
 
     fn synchronize(&self) -> Result<()> {

@@ -2,12 +2,15 @@
 //! `kernels/div/by_prepared.cuh`), and the preparation.
 
 use gpuint_catalogue::Op;
+use num_bigint::BigUint;
+use num_traits::One;
 
 use super::{View, faces};
 use crate::backend::{Operands, Params};
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
+use crate::mask::Mask;
 
 impl View<'_> {
     pub(crate) fn prepare(&self) -> Result<DynDivisor> {
@@ -23,6 +26,18 @@ impl View<'_> {
             None => Ok(DynDivisor::new(self.device(), self.shape(), prepared, rows)),
             Some(row) => Err(Error::DivisionByZero { row }),
         }
+    }
+
+    pub(crate) fn prepare_masked(&self) -> Result<(DynDivisor, Mask)> {
+        let zero = self.is_zero_mask()?;
+        // Zeros become ones, so that all rows are in the domain of the kernel.
+        let divisors = self.or_all(&BigUint::one())?.select(&zero, self.batch)?;
+        let View { strategy, .. } = *self;
+        let view = View { batch: &divisors, strategy };
+        let mut prepared = self.device().alloc_rows(self.len(), self.shape().prepared_bytes())?;
+        let operands = Operands { outs: [Some(&mut prepared), None], ..view.operands() };
+        view.launch(Op::Prepare, operands)?;
+        Ok((DynDivisor::new(self.device(), self.shape(), prepared, Some(self.len())), zero))
     }
 
     pub(crate) fn div_rem_by(&self, divisor: &DynDivisor) -> Result<(DynBatch, DynBatch)> {
@@ -98,6 +113,27 @@ faces! {
     /// [`DivisionByZero`](crate::Error::DivisionByZero) with the lowest row that is zero, and what any
     /// operation may return.
     fn prepare() -> NewDivisor;
+
+    /// [`prepare`](Self::prepare) with a mask of the rows that are zero, which are prepared as 1.
+    /// Does not wait for the device.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let number = |n: u32| BigUint::from(n);
+    /// let u = Batch::<GpuUint<1024>>::from_biguints(&device, &[number(17), number(40)])?;
+    /// let v = Batch::from_biguints(&device, &[number(5), number(0)])?;
+    /// let (divisors, zero) = v.prepare_masked()?;
+    /// assert_eq!(zero.to_bools()?, [false, true]);
+    /// assert_eq!(u.rem_by(&divisors)?.to_biguints()?, [number(2), number(0)]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare), but for [`DivisionByZero`](crate::Error::DivisionByZero).
+    fn prepare_masked() -> NewDivisorAndMask;
 
     /// `(self / divisor, self mod divisor)`: every row is exact.
     ///

@@ -61,6 +61,12 @@ impl<T: Kernels> Typed<(DynBatch, DynBatch)> for (Batch<T>, Batch<T>) {
     }
 }
 
+impl<T: Kernels> Typed<(DynDivisor, Mask)> for (Divisor<T>, Mask) {
+    fn typed((divisor, mask): (DynDivisor, Mask)) -> Self {
+        (Divisor::typed(divisor), mask)
+    }
+}
+
 impl<T: Kernels> Typed<(DynBatch, Mask)> for (Batch<T>, Mask) {
     fn typed((rows, mask): (DynBatch, Mask)) -> Self {
         (Batch::typed(rows), mask)
@@ -108,6 +114,9 @@ macro_rules! dyn_type {
     (NewDivisor) => {
         crate::DynDivisor
     };
+    (NewDivisorAndMask) => {
+        (crate::DynDivisor, crate::Mask)
+    };
     (New) => {
         crate::DynBatch
     };
@@ -140,6 +149,7 @@ macro_rules! typed_type {
     (Out) => { &mut crate::Batch<T> };
     (Divisor) => { &crate::Divisor<T> };
     (NewDivisor) => { crate::Divisor<T> };
+    (NewDivisorAndMask) => { (crate::Divisor<T>, crate::Mask) };
     (New) => { crate::Batch<T> };
     (NewPair) => { (crate::Batch<T>, crate::Batch<T>) };
     (NewAndMask) => { (crate::Batch<T>, crate::Mask) };

@@ -114,7 +114,7 @@ impl<'a> View<'a> {
     }
 
     fn check_operand(&self, device: &Device, rows: usize) -> Result<()> {
-        if self.device() != device {
+        if !self.device().shares_memory_with(device) {
             return Err(Error::DeviceMismatch);
         }
         if self.len() != rows {

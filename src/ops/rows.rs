@@ -263,7 +263,7 @@ impl DynBatch {
             return Err(Error::LengthMismatch { left: 0, right: 1 });
         };
         for part in parts {
-            if part.device() != first.device() {
+            if !part.device().shares_memory_with(first.device()) {
                 return Err(Error::DeviceMismatch);
             }
             if part.shape() != first.shape() {

@@ -1,15 +1,20 @@
 // A stand-in for libcuda and libnvrtc, for tests of the host side: it counts, delays and fails on
-// demand, and computes nothing. Work of a stream is done when it is queued.
+// demand, and computes nothing. Work of a stream is done when it is queued, but only what streams
+// and events put in order counts as in order: two uses of memory that are not, one of them a write,
+// are a race. Each stream counts its work; its clock holds, for each stream, the work that its next
+// work comes after.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using Code = int;
@@ -19,32 +24,91 @@ enum {
   OUT_OF_MEMORY = 2,
   INVALID_IMAGE = 200,
   INVALID_CONTEXT = 201,
-  NOT_FOUND = 500
+  NOT_FOUND = 500,
+  NOT_READY = 600
 };
+using Callback = void (*)(void*, Code, void*);
 
 namespace {
 struct Facts {
   uint32_t threads, shared_bytes, rows_per_block, scratch_bytes, persistent, cluster, row_bytes;
 };
 Facts facts{128, 0, 1, 0, 0, 1, 0};
+using Clock = std::map<int, uint64_t>;
 struct Stream {
   std::mutex busy;
+  int id = 0;
+  Clock clock;
+};
+struct Event {
+  Clock clock;
+};
+struct Uses {
+  size_t bytes = 0;
+  std::pair<int, uint64_t> write;
+  Clock reads;
 };
 
 std::mutex lock;
-std::map<void*, size_t> allocated;
-std::set<char*> pinned;
-size_t used = 0, reserved = 0;
+std::map<char*, Uses> allocated;
+std::map<char*, size_t> pinned;
+std::map<std::string, int> failing;
+Clock host;  // what the host has waited for
+int streams = 0;
+size_t used = 0, reserved = 0, pinned_bytes = 0;
 std::atomic<size_t> limit{size_t{1} << 40};
 std::atomic<int> sticky{0}, fault_at_launch{0}, failing_frees{0}, compilations{0}, waits{0},
-    delay_ms{0};
+    delay_ms{0}, races{0}, orders{0}, pageable{0};
+std::atomic<bool> held{false};
 thread_local std::vector<void*> contexts;
 char primary;
 
-// Every call needs a context and fails after a fault of a kernel.
-Code ready() {
+// Every call needs a context and fails after a fault of a kernel, or where the test wants it.
+Code ready(const char* function = __builtin_FUNCTION()) {
   if (contexts.empty() || contexts.back() != &primary) return INVALID_CONTEXT;
+  std::lock_guard<std::mutex> guard(lock);
+  auto found = failing.find(function);
+  if (found != failing.end()) {
+    int code = found->second;
+    failing.erase(found);
+    return code;
+  }
   return sticky;
+}
+void join(Clock& clock, const Clock& other) {
+  for (auto [id, time] : other) clock[id] = std::max(clock[id], time);
+}
+// Work of a stream that comes after what the host has waited for. The lock is held.
+uint64_t tick(Stream* stream) {
+  join(stream->clock, host);
+  return ++stream->clock[stream->id];
+}
+// A use of memory by work that was queued last. The lock is held.
+void use(Stream* stream, uint64_t address, bool writes) {
+  auto found = allocated.upper_bound(reinterpret_cast<char*>(address));
+  if (address == 0 || found == allocated.begin()) return;
+  Uses& uses = (--found)->second;
+  uint64_t now = stream->clock[stream->id];
+  auto is_before = [&](std::pair<int, uint64_t> work) {
+    return work.second <= stream->clock[work.first];
+  };
+  if (!is_before(uses.write)) ++races;
+  if (!writes) {
+    uses.reads[stream->id] = now;
+    return;
+  }
+  for (auto read : uses.reads)
+    if (!is_before(read)) ++races;
+  uses.reads.clear();
+  uses.write = {stream->id, now};
+}
+void work(void* stream, std::initializer_list<uint64_t> reads,
+          std::initializer_list<uint64_t> writes) {
+  std::lock_guard<std::mutex> guard(lock);
+  auto* it = static_cast<Stream*>(stream);
+  tick(it);
+  for (uint64_t address : reads) use(it, address, false);
+  for (uint64_t address : writes) use(it, address, true);
 }
 void wait_for_work() {
   ++waits;
@@ -52,41 +116,38 @@ void wait_for_work() {
 }
 bool is_pinned(const void* host) {
   std::lock_guard<std::mutex> guard(lock);
-  for (char* start : pinned)
-    if (host >= start && host < start + (1 << 16)) return true;
+  for (auto [start, bytes] : pinned)
+    if (host >= start && host < start + bytes) return true;
   return false;
 }
 // A copy from or to ordinary memory waits, and keeps other calls on the stream out meanwhile.
-Code copy(void* target, const void* source, size_t bytes, void* stream, const void* host) {
-  if (Code code = ready()) return code;
+void copy(void* target, const void* source, size_t bytes, void* stream, const void* host) {
   if (is_pinned(host)) {
     memcpy(target, source, bytes);
   } else {
+    ++pageable;
     std::lock_guard<std::mutex> guard(static_cast<Stream*>(stream)->busy);
     if (delay_ms) std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
     memcpy(target, source, bytes);
   }
-  return OK;
 }
 Code allocate(uint64_t* address, size_t bytes) {
-  if (Code code = ready()) return code;
   std::lock_guard<std::mutex> guard(lock);
   if (used + bytes > limit) return OUT_OF_MEMORY;
   void* memory = calloc(bytes, 1);
   if (!memory) return OUT_OF_MEMORY;
-  allocated[memory] = bytes;
+  allocated[static_cast<char*>(memory)].bytes = bytes;
   used += bytes;
   if (used > reserved) reserved = used;
   *address = reinterpret_cast<uint64_t>(memory);
   return OK;
 }
 Code release(uint64_t address) {
-  if (Code code = ready()) return code;
   if (failing_frees > 0 && failing_frees-- > 0) return INVALID_VALUE;
   std::lock_guard<std::mutex> guard(lock);
-  auto found = allocated.find(reinterpret_cast<void*>(address));
+  auto found = allocated.find(reinterpret_cast<char*>(address));
   if (found == allocated.end()) return INVALID_VALUE;
-  used -= found->second;
+  used -= found->second.bytes;
   free(found->first);
   allocated.erase(found);
   return OK;
@@ -103,6 +164,23 @@ void stand_in_fail_frees(int count) { failing_frees = count; }
 void stand_in_delay(int ms) { delay_ms = ms; }
 int stand_in_compilations() { return compilations; }
 int stand_in_waits() { return waits; }
+int stand_in_races() { return races; }
+int stand_in_orders() { return orders; }
+int stand_in_pageable() { return pageable; }
+size_t stand_in_pinned() { return pinned_bytes; }
+// The next call of this function fails with code 1.
+void stand_in_fail(const char* function) {
+  std::lock_guard<std::mutex> guard(lock);
+  failing[function] = INVALID_VALUE;
+}
+int stand_in_unfailed() {
+  std::lock_guard<std::mutex> guard(lock);
+  int count = int(failing.size());
+  failing.clear();
+  return count;
+}
+// While events are held, none has passed, and no callback is called.
+void stand_in_hold(int on) { held = on; }
 
 Code cuGetErrorName(Code code, const char** name) {
   *name = code == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : nullptr;
@@ -169,26 +247,70 @@ Code cuCtxSetCurrent(void* context) {
   return OK;
 }
 Code cuStreamCreate(void** stream, unsigned) {
-  *stream = new Stream;
-  return ready();
+  if (Code code = ready()) return code;
+  auto* created = new Stream;
+  std::lock_guard<std::mutex> guard(lock);
+  created->id = ++streams;
+  *stream = created;
+  return OK;
 }
-Code cuStreamSynchronize(void*) {
+Code cuStreamSynchronize(void* stream) {
   if (Code code = ready()) return code;
   wait_for_work();
+  std::lock_guard<std::mutex> guard(lock);
+  join(host, static_cast<Stream*>(stream)->clock);
   return sticky;
+}
+Code cuStreamQuery(void* stream) {
+  if (Code code = ready()) return code;
+  if (held) return NOT_READY;
+  std::lock_guard<std::mutex> guard(lock);
+  join(host, static_cast<Stream*>(stream)->clock);
+  return OK;
+}
+Code cuStreamWaitEvent(void* stream, void* event, unsigned) {
+  if (Code code = ready()) return code;
+  ++orders;
+  std::lock_guard<std::mutex> guard(lock);
+  join(static_cast<Stream*>(stream)->clock, static_cast<Event*>(event)->clock);
+  return OK;
+}
+// Also called after a fault, on a thread of the driver.
+Code cuStreamAddCallback(void* stream, Callback callback, void* data, unsigned) {
+  if (Code code = ready()) return code;
+  std::thread([=] {
+    while (held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    callback(stream, sticky, data);
+  }).detach();
+  return OK;
 }
 Code cuStreamDestroy_v2(void* stream) {
   delete static_cast<Stream*>(stream);
   return ready();
 }
 Code cuEventCreate(void** event, unsigned) {
-  *event = new char;
-  return ready();
+  if (Code code = ready()) return code;
+  *event = new Event;
+  return OK;
 }
-Code cuEventRecord(void*, void*) { return ready(); }
-Code cuEventSynchronize(void*) {
+Code cuEventRecord(void* event, void* stream) {
+  if (Code code = ready()) return code;
+  std::lock_guard<std::mutex> guard(lock);
+  static_cast<Event*>(event)->clock = static_cast<Stream*>(stream)->clock;
+  return OK;
+}
+Code cuEventQuery(void* event) {
+  if (Code code = ready()) return code;
+  if (held) return NOT_READY;
+  std::lock_guard<std::mutex> guard(lock);
+  join(host, static_cast<Event*>(event)->clock);
+  return OK;
+}
+Code cuEventSynchronize(void* event) {
   if (Code code = ready()) return code;
   wait_for_work();
+  std::lock_guard<std::mutex> guard(lock);
+  join(host, static_cast<Event*>(event)->clock);
   return sticky;
 }
 Code cuEventElapsedTime(float* ms, void*, void*) {
@@ -196,38 +318,80 @@ Code cuEventElapsedTime(float* ms, void*, void*) {
   return ready();
 }
 Code cuEventDestroy_v2(void* event) {
-  delete static_cast<char*>(event);
+  delete static_cast<Event*>(event);
   return ready();
 }
-Code cuMemAlloc_v2(uint64_t* address, size_t bytes) { return allocate(address, bytes); }
-Code cuMemAllocAsync(uint64_t* address, size_t bytes, void*) { return allocate(address, bytes); }
-Code cuMemFree_v2(uint64_t address) { return release(address); }
-Code cuMemFreeAsync(uint64_t address, void*) { return release(address); }
+Code cuMemAlloc_v2(uint64_t* address, size_t bytes) {
+  if (Code code = ready()) return code;
+  return allocate(address, bytes);
+}
+Code cuMemAllocAsync(uint64_t* address, size_t bytes, void* stream) {
+  if (Code code = ready()) return code;
+  if (Code code = allocate(address, bytes)) return code;
+  work(stream, {}, {*address});
+  return OK;
+}
+Code cuMemFree_v2(uint64_t address) {
+  if (Code code = ready()) return code;
+  return release(address);
+}
+Code cuMemFreeAsync(uint64_t address, void* stream) {
+  if (Code code = ready()) return code;
+  work(stream, {}, {address});
+  return release(address);
+}
 Code cuMemHostAlloc(void** start, size_t bytes, unsigned) {
+  if (Code code = ready()) return code;
   *start = malloc(bytes);
   std::lock_guard<std::mutex> guard(lock);
-  pinned.insert(static_cast<char*>(*start));
-  return ready();
+  pinned[static_cast<char*>(*start)] = bytes;
+  pinned_bytes += bytes;
+  return OK;
 }
 Code cuMemFreeHost(void* start) {
-  std::lock_guard<std::mutex> guard(lock);
-  pinned.erase(static_cast<char*>(start));
-  free(start);
+  {
+    std::lock_guard<std::mutex> guard(lock);
+    auto found = pinned.find(static_cast<char*>(start));
+    if (found == pinned.end()) return INVALID_VALUE;
+    pinned_bytes -= found->second;
+    pinned.erase(found);
+    free(start);
+  }
   return ready();
 }
-Code cuMemsetD8Async(uint64_t address, unsigned char byte, size_t bytes, void*) {
+Code cuPointerGetAttribute(void* value, int attribute, uint64_t address) {
   if (Code code = ready()) return code;
+  std::lock_guard<std::mutex> guard(lock);
+  auto found = allocated.upper_bound(reinterpret_cast<char*>(address));
+  if (found == allocated.begin()) return INVALID_VALUE;
+  auto [start, uses] = *--found;
+  if (address >= reinterpret_cast<uint64_t>(start) + uses.bytes) return INVALID_VALUE;
+  if (attribute == 9) *static_cast<int*>(value) = 0;
+  if (attribute == 11) *static_cast<char**>(value) = start;
+  if (attribute == 12) *static_cast<size_t*>(value) = uses.bytes;
+  return OK;
+}
+Code cuMemsetD8Async(uint64_t address, unsigned char byte, size_t bytes, void* stream) {
+  if (Code code = ready()) return code;
+  work(stream, {}, {address});
   memset(reinterpret_cast<void*>(address), byte, bytes);
   return OK;
 }
 Code cuMemcpyHtoDAsync_v2(uint64_t target, const void* source, size_t bytes, void* stream) {
-  return copy(reinterpret_cast<void*>(target), source, bytes, stream, source);
+  if (Code code = ready()) return code;
+  work(stream, {}, {target});
+  copy(reinterpret_cast<void*>(target), source, bytes, stream, source);
+  return OK;
 }
 Code cuMemcpyDtoHAsync_v2(void* target, uint64_t source, size_t bytes, void* stream) {
-  return copy(target, reinterpret_cast<void*>(source), bytes, stream, target);
-}
-Code cuMemcpyDtoDAsync_v2(uint64_t target, uint64_t source, size_t bytes, void*) {
   if (Code code = ready()) return code;
+  work(stream, {source}, {});
+  copy(target, reinterpret_cast<void*>(source), bytes, stream, target);
+  return OK;
+}
+Code cuMemcpyDtoDAsync_v2(uint64_t target, uint64_t source, size_t bytes, void* stream) {
+  if (Code code = ready()) return code;
+  work(stream, {source}, {target});
   memcpy(reinterpret_cast<void*>(target), reinterpret_cast<void*>(source), bytes);
   return OK;
 }
@@ -269,8 +433,18 @@ Code cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, size_t
   *blocks = 2;
   return ready();
 }
-Code cuLaunchKernelEx(const void*, void*, void**, void**) {
+// The beginning of the operands of a kernel, and of CUlaunchConfig.
+struct Operands {
+  uint64_t ins[3], outs[2], rows, mask, status;
+};
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  void* stream;
+};
+Code cuLaunchKernelEx(const LaunchConfig* config, void*, void** arguments, void**) {
   if (Code code = ready()) return code;
+  auto& [ins, outs, rows, mask, status] = *static_cast<const Operands*>(arguments[0]);
+  work(config->stream, {ins[0], ins[1], ins[2]}, {outs[0], outs[1], mask, status});
   if (int code = fault_at_launch.exchange(0)) sticky = code;  // seen by the calls after this one
   return OK;
 }

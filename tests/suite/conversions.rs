@@ -1,7 +1,7 @@
 //! What goes into a batch comes out of it, by every way in and every way out.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Device, DynBatch, Error, Result, Shape};
+use gpuint::{Device, DynBatch, Error, HostBatch, Result, Shape};
 use num_traits::One;
 use rand::SeedableRng;
 
@@ -43,7 +43,22 @@ fn round_trips(shape: Shape, device: &Device, values: &[BigUint], tally: &mut Ta
     let little = bytes(values, row_bytes);
     let mut big = little.clone();
     big.chunks_mut(row_bytes).for_each(<[u8]>::reverse);
+    let queue = device.queue()?;
+    let mut host = HostBatch::new(device, shape, values.len())?;
+    host.set_biguints(values)?;
+    let mut uploaded = DynBatch::zeros(device, shape, values.len())?.on(&queue)?;
+    uploaded.upload(0, &mut host)?.wait()?;
+    let mut written = DynBatch::zeros(device, shape, values.len())?;
+    let middle = values.len() / 2;
+    written.write_le_bytes(middle, &little[middle * row_bytes..])?;
+    written.write_le_bytes(0, &little[..middle * row_bytes])?;
+    host.set_len(values.len() - middle)?;
+    written.download(middle, &mut host)?;
+    let what = Context::new(shape, "download", device);
+    tally.row(host.to_biguints()? == values[middle..], || format!("{what}: rows differ"));
     let batches = [
+        ("upload", uploaded.on(device)?),
+        ("write_le_bytes", written),
         ("from_biguints", DynBatch::from_biguints(device, shape, values)?),
         ("from_le_bytes", DynBatch::from_le_bytes(device, shape, &little)?),
         ("from_be_bytes", DynBatch::from_be_bytes(device, shape, &big)?),

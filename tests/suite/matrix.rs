@@ -156,7 +156,8 @@ fn remainder() -> Vec<Form> {
         ("u % v", |u, v| Ok(u % v)),
         ("u %= v", |u, v| assigned(u, |u| *u %= v)),
     ];
-    forms.extend::<[Form; 4]>([
+    forms.extend::<[Form; 5]>([
+        ("rem_by, prepared with a mask", |u, v| u.rem_by(&v.prepare_masked()?.0)),
         ("rem_by", |u, v| u.rem_by(&DynDivisor::of_rows(v)?)),
         ("rem_by_into", |u, v| into(u, |r| u.rem_by_into(&DynDivisor::of_rows(v)?, r))),
         ("div_rem_by, remainder", |u, v| Ok(u.div_rem_by(&DynDivisor::of_rows(v)?)?.1)),

@@ -9,7 +9,9 @@ use crate::backend::cuda::info::Info;
 use crate::backend::cuda::module::{Function, Module};
 use crate::backend::cuda::nvrtc::Nvrtc;
 use crate::backend::cuda::once::OnceMap;
+use crate::backend::cuda::pinned::Chunks;
 use crate::backend::cuda::runtime::{self, Origin, Use};
+use crate::backend::host::PART_BYTES;
 use crate::backend::images;
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
@@ -17,6 +19,9 @@ use crate::kernel::KernelId;
 /// The contexts that were opened, by the number of the GPU. They stay for as long as the process,
 /// as those of the CUDA runtime do: opening one takes tenths of a second.
 static CONTEXTS: LazyLock<OnceMap<usize, Arc<Context>>> = LazyLock::new(OnceMap::default);
+
+/// Longest copy for which little pinned memory is enough: pinning 4 MiB takes a millisecond.
+const SHORT_BYTES: usize = 1 << 16;
 
 /// The memory that freed buffers go back to, for the buffers that come next.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +43,9 @@ pub(super) struct Context {
     cache: Cache,
     /// `None` where the GPU only allocates out of order.
     pool: Option<Pool>,
+    /// Pinned memory for short copies and for the parts of long ones.
+    short_chunks: Chunks,
+    long_chunks: Chunks,
     pub(super) gpu: Arc<Gpu>,
 }
 
@@ -58,6 +66,8 @@ impl Context {
             modules: OnceMap::default(),
             cache: Cache::from_env(),
             pool,
+            short_chunks: Chunks::new(SHORT_BYTES, 64),
+            long_chunks: Chunks::new(PART_BYTES, 16),
             gpu: Arc::new(gpu),
         })
     }
@@ -65,6 +75,17 @@ impl Context {
     /// Returns true if memory is allocated and freed in the order of a stream.
     pub(super) fn has_pool(&self) -> bool {
         self.pool.is_some()
+    }
+
+    /// The chunks for a copy of so many bytes.
+    pub(super) fn chunks(&self, bytes: usize) -> &Chunks {
+        if bytes <= SHORT_BYTES { &self.short_chunks } else { &self.long_chunks }
+    }
+
+    /// Gives pinned memory that no copy has taken back to the system.
+    pub(super) fn release_chunks(&self) {
+        self.short_chunks.clear();
+        self.long_chunks.clear();
     }
 
     /// Gives the memory that no buffer uses back to the system.

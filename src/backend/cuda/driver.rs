@@ -9,12 +9,13 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fmt;
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use cudarc::driver::sys::{
     self, CUdevice_attribute as Attribute, CUevent_flags as EventFlags,
     CUfunction_attribute as FunctionAttribute, CUlaunchAttributeID as AttributeId,
-    CUmemPool_attribute as PoolAttribute, CUresult as Known, CUstream_flags as StreamFlags,
+    CUmemPool_attribute as PoolAttribute, CUpointer_attribute as PointerAttribute,
+    CUresult as Known, CUstream_flags as StreamFlags,
 };
 
 use crate::backend::cuda::library::{functions, in_words};
@@ -28,7 +29,9 @@ pub(super) use cudarc::driver::sys::{
     CUstream as StreamHandle,
 };
 /// `CUresult`, with codes of newer drivers.
-type Code = c_int;
+pub(super) type Code = c_int;
+/// Function that the driver calls on a thread of its own; it calls no function of the driver.
+pub(super) type StreamCallback = unsafe extern "C" fn(StreamHandle, Code, *mut c_void);
 
 functions! {
     error_name = c"cuGetErrorName": unsafe extern "C" fn(Code, *mut *const c_char) -> Code;
@@ -51,10 +54,16 @@ functions! {
 
     stream_create = c"cuStreamCreate": unsafe extern "C" fn(*mut StreamHandle, c_uint) -> Code;
     stream_synchronize = c"cuStreamSynchronize": unsafe extern "C" fn(StreamHandle) -> Code;
+    stream_query = c"cuStreamQuery": unsafe extern "C" fn(StreamHandle) -> Code;
+    stream_wait_event = c"cuStreamWaitEvent":
+        unsafe extern "C" fn(StreamHandle, EventHandle, c_uint) -> Code;
+    stream_callback = c"cuStreamAddCallback":
+        unsafe extern "C" fn(StreamHandle, StreamCallback, *mut c_void, c_uint) -> Code;
     stream_destroy = c"cuStreamDestroy_v2": unsafe extern "C" fn(StreamHandle) -> Code;
 
     event_create = c"cuEventCreate": unsafe extern "C" fn(*mut EventHandle, c_uint) -> Code;
     event_record = c"cuEventRecord": unsafe extern "C" fn(EventHandle, StreamHandle) -> Code;
+    event_query = c"cuEventQuery": unsafe extern "C" fn(EventHandle) -> Code;
     event_synchronize = c"cuEventSynchronize": unsafe extern "C" fn(EventHandle) -> Code;
     event_elapsed = c"cuEventElapsedTime_v2" or c"cuEventElapsedTime":
         unsafe extern "C" fn(*mut f32, EventHandle, EventHandle) -> Code;
@@ -67,6 +76,8 @@ functions! {
     free_async = c"cuMemFreeAsync": unsafe extern "C" fn(Address, StreamHandle) -> Code;
     alloc_host = c"cuMemHostAlloc": unsafe extern "C" fn(*mut *mut c_void, usize, c_uint) -> Code;
     free_host = c"cuMemFreeHost": unsafe extern "C" fn(*mut c_void) -> Code;
+    pointer_attribute = c"cuPointerGetAttribute":
+        unsafe extern "C" fn(*mut c_void, c_int, Address) -> Code;
     fill_async = c"cuMemsetD8Async":
         unsafe extern "C" fn(Address, u8, usize, StreamHandle) -> Code;
     upload_async = c"cuMemcpyHtoDAsync_v2":
@@ -116,8 +127,14 @@ pub(super) const POOL_RELEASE_THRESHOLD: c_int =
     PoolAttribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD as c_int;
 pub(super) const MAX_DYNAMIC_SHARED_BYTES: c_int =
     FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as c_int;
+/// The device of an address, an `int`.
+const POINTER_DEVICE: c_int = PointerAttribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL as c_int;
+/// The first address of the allocation that has an address.
+const POINTER_START: c_int = PointerAttribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR as c_int;
+/// The size of the allocation that has an address, a `size_t`.
+const POINTER_SIZE: c_int = PointerAttribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE as c_int;
 /// Does not wait for the default stream.
-pub(super) const NON_BLOCKING: c_uint = StreamFlags::CU_STREAM_NON_BLOCKING as c_uint;
+const NON_BLOCKING: c_uint = StreamFlags::CU_STREAM_NON_BLOCKING as c_uint;
 pub(super) const EVENT_DEFAULT: c_uint = EventFlags::CU_EVENT_DEFAULT as c_uint;
 pub(super) const EVENT_WITHOUT_TIME: c_uint = EventFlags::CU_EVENT_DISABLE_TIMING as c_uint;
 
@@ -147,6 +164,7 @@ pub(super) struct Fault(Code);
 
 impl Fault {
     pub(super) const OUT_OF_MEMORY: Self = Self(Known::CUDA_ERROR_OUT_OF_MEMORY as Code);
+    pub(super) const NOT_READY: Self = Self(Known::CUDA_ERROR_NOT_READY as Code);
     /// The stub that toolkits bring stands in for a driver only while linking.
     const STUB_LIBRARY: Self = Self(Known::CUDA_ERROR_STUB_LIBRARY as Code);
     const NO_DEVICE: Self = Self(Known::CUDA_ERROR_NO_DEVICE as Code);
@@ -154,6 +172,14 @@ impl Fault {
     /// Returns the fault of a code that is not success.
     pub(super) fn check(code: Code) -> Result<(), Self> {
         if code == 0 { Ok(()) } else { Err(Self(code)) }
+    }
+
+    /// Returns false for the code of work that has not ended.
+    pub(super) fn has_ended(code: Code) -> Result<bool, Self> {
+        match Self::check(code) {
+            Err(Self::NOT_READY) => Ok(false),
+            other => other.map(|()| true),
+        }
     }
 
     /// Returns true for images that are right, but not for this GPU or driver:
@@ -235,7 +261,16 @@ pub(super) struct Gpu {
     pub(super) functions: &'static Functions,
     device: DeviceId,
     context: ContextHandle,
+    /// Streams that wake tasks, without work at the moment.
+    pub(super) wakers: Mutex<Vec<WakingStream>>,
 }
+
+/// A stream on which tasks are woken.
+#[derive(Debug)]
+pub(super) struct WakingStream(pub(super) StreamHandle);
+
+// SAFETY: a handle of the driver, which takes it from any thread.
+unsafe impl Send for WakingStream {}
 
 // SAFETY: handles of the driver, which takes them from any thread.
 unsafe impl Send for Gpu {}
@@ -261,7 +296,8 @@ impl Gpu {
         let number = c_int::try_from(ordinal).ok().filter(|&number| number < count);
         let number = number.ok_or(Error::NoDevice)?;
         let open = || {
-            let mut gpu = Self { functions, device: 0, context: ptr::null_mut() };
+            let wakers = Mutex::default();
+            let mut gpu = Self { functions, device: 0, context: ptr::null_mut(), wakers };
             // SAFETY: the pointer is valid for a write.
             Fault::check(unsafe { (functions.device_get)(&raw mut gpu.device, number) })?;
             let context = &raw mut gpu.context;
@@ -279,12 +315,36 @@ impl Gpu {
         Ok(Bound(self.functions))
     }
 
+    /// A new stream, which waits for no other. The context is bound.
+    pub(super) fn stream(&self) -> Result<StreamHandle, Fault> {
+        let mut stream = ptr::null_mut();
+        // SAFETY: the pointer is valid for a write.
+        Fault::check(unsafe { (self.functions.stream_create)(&raw mut stream, NON_BLOCKING) })?;
+        Ok(stream)
+    }
+
     pub(super) fn attribute(&self, attribute: c_int) -> Result<c_int, Fault> {
         let mut value = 0;
         let read = self.functions.device_attribute;
         // SAFETY: the device is there, and the pointer is valid for a write.
         Fault::check(unsafe { read(&raw mut value, attribute, self.device) })?;
         Ok(value)
+    }
+
+    /// The bytes from `address` to the end of its allocation on this GPU; `None` for an address of
+    /// another GPU. The context is bound.
+    pub(super) fn bytes_from(&self, address: Address) -> Result<Option<u64>, Fault> {
+        let read = |attribute: c_int, value: *mut c_void| {
+            // SAFETY: the pointer is valid for a write of the attribute's type, and the function
+            // takes any address.
+            Fault::check(unsafe { (self.functions.pointer_attribute)(value, attribute, address) })
+        };
+        let (mut device, mut start, mut size) = (-1 as DeviceId, 0 as Address, 0usize);
+        read(POINTER_DEVICE, (&raw mut device).cast())?;
+        read(POINTER_START, (&raw mut start).cast())?;
+        read(POINTER_SIZE, (&raw mut size).cast())?;
+        let end = start.saturating_add(size as u64);
+        Ok((device == self.device).then_some(end.saturating_sub(address)))
     }
 
     pub(super) fn name(&self) -> Result<String, Fault> {

@@ -1,105 +1,24 @@
-//! Memory of a GPU, allocated, used and freed in the order of one stream.
+//! Memory of a GPU, allocated and freed in the order of one stream and used on any.
 #![allow(unsafe_code)]
 
-use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::any::Any;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
 
-use crate::backend::Memory;
-use crate::backend::cuda::context::Context;
-use crate::backend::cuda::driver::{
-    Address, Bound, EVENT_DEFAULT, EVENT_WITHOUT_TIME, EventHandle, Fault, Functions, Gpu,
-    NON_BLOCKING, StreamHandle,
-};
+use crate::backend::cuda::driver::{Address, Fault, Functions};
+use crate::backend::cuda::event::Event;
+use crate::backend::cuda::pinned::Pinned;
+use crate::backend::cuda::queue::{Access, Queue, Uses};
+use crate::backend::host::parts;
+use crate::backend::{HostBuffer, Memory, Span};
 use crate::error::{Error, Result};
 
-/// The longest copy that goes through pinned memory. The driver blocks other threads' calls on the
-/// same stream while it copies from or to ordinary memory; for long copies that does not matter.
-const STAGED_BYTES: usize = 1 << 16;
-
-/// A stream: work takes effect in the order in which it is queued.
-///
-/// Memory belongs to one queue and is used on no other, so this order is all the ordering that
-/// there is, and all that is needed.
-#[derive(Debug)]
-pub(super) struct Queue {
-    pub(super) stream: StreamHandle,
-    pub(super) context: Arc<Context>,
-    /// Pinned memory that no copy uses at the moment.
-    staging: Mutex<Vec<Staging>>,
-}
-
-// SAFETY: the stream is a handle of the driver, which takes it from any thread.
-unsafe impl Send for Queue {}
-// SAFETY: as above.
-unsafe impl Sync for Queue {}
+/// Chunks of a copy: one that the host works on, one that the bus works on, and two more so that
+/// neither waits for the other.
+const DEPTH: usize = 4;
 
 impl Queue {
-    /// A new queue, which waits for no other.
-    pub(super) fn new(context: Arc<Context>) -> Result<Self> {
-        let create = || {
-            let _bound = context.gpu.bind()?;
-            let mut stream = ptr::null_mut();
-            let create = context.gpu.functions.stream_create;
-            // SAFETY: the pointer is valid for a write.
-            Fault::check(unsafe { create(&raw mut stream, NON_BLOCKING) })?;
-            Ok(stream)
-        };
-        let stream = create().map_err(Fault::about("a stream"))?;
-        Ok(Self { stream, context, staging: Mutex::default() })
-    }
-
-    fn functions(&self) -> &'static Functions {
-        self.context.gpu.functions
-    }
-
-    /// Makes the context of this queue that of the calling thread, for calls of the driver.
-    pub(super) fn bind(&self) -> Result<Bound> {
-        self.context.gpu.bind().map_err(Fault::about("the context"))
-    }
-
-    /// Waits for all that is queued.
-    pub(super) fn synchronize(&self) -> Result<()> {
-        let _bound = self.bind()?;
-        self.wait().map_err(Fault::about("queued work"))
-    }
-
-    /// Waits for all that is queued. The context is bound.
-    fn wait(&self) -> Result<(), Fault> {
-        // SAFETY: the stream is there.
-        Fault::check(unsafe { (self.functions().stream_synchronize)(self.stream) })
-    }
-
-    /// Waits for all that is queued, and gives the memory that no buffer uses back to the system.
-    pub(super) fn trim(&self) -> Result<()> {
-        let _bound = self.bind()?;
-        self.wait().map_err(Fault::about("queued work"))?;
-        self.context.trim().map_err(Fault::about("the memory pool"))
-    }
-
-    /// A mark in the queue, for [`elapsed`](Self::elapsed).
-    pub(super) fn mark(&self) -> Result<Event> {
-        let _bound = self.bind()?;
-        let mark = || {
-            let event = Event::new(&self.context.gpu, EVENT_DEFAULT)?;
-            event.record(self.stream)?;
-            Ok(event)
-        };
-        mark().map_err(Fault::about("an event"))
-    }
-
-    /// Waits for the second mark, and returns the time from the first to it.
-    pub(super) fn elapsed(&self, start: &Event, end: &Event) -> Result<Duration> {
-        let _bound = self.bind()?;
-        end.wait().map_err(Fault::about("queued work"))?;
-        let mut milliseconds = 0.0;
-        let elapsed = self.functions().event_elapsed;
-        // SAFETY: both events are there and have passed, and the pointer is valid for a write.
-        Fault::check(unsafe { elapsed(&raw mut milliseconds, start.handle, end.handle) })
-            .map_err(Fault::about("the time between two events"))?;
-        Ok(Duration::from_secs_f64((f64::from(milliseconds) / 1e3).max(0.0)))
-    }
-
     /// Allocates. The context is bound.
     fn allocate(&self, bytes: usize) -> Result<Address, Fault> {
         let Functions { alloc, alloc_async, .. } = self.functions();
@@ -114,124 +33,27 @@ impl Queue {
         Ok(address)
     }
 
-    /// Copies at most [`STAGED_BYTES`] through pinned memory: `fill` writes it before the copy that
-    /// `copy` queues, `read` reads it after.
-    fn staged(
+    /// Queues a copy between pinned memory and the GPU. The context is bound.
+    ///
+    /// # Safety
+    /// `copy` queues a copy on this stream that uses no host memory but `pinned`.
+    unsafe fn copy_pinned(
         &self,
-        fill: impl FnOnce(&mut [u8]),
+        pinned: &mut Pinned,
         copy: impl FnOnce(*mut u8) -> Result<(), Fault>,
-        read: impl FnOnce(&[u8]),
     ) -> Result<(), Fault> {
-        let idle = || self.staging.lock().unwrap_or_else(PoisonError::into_inner);
-        let reused = idle().pop();
-        let mut staging = reused.map_or_else(|| Staging::new(&self.context.gpu), Ok)?;
-        fill(staging.bytes_mut());
-        copy(staging.start)?;
-        staging.event.record(self.stream)?;
-        // No lock is held: other threads queue work meanwhile.
-        staging.event.wait()?;
-        read(staging.bytes_mut());
-        idle().push(staging);
+        let copied = Arc::new(Event::new(&self.context.gpu)?);
+        if let Some(last) = pinned.last() {
+            last.hold(self.stream)?;
+        }
+        copy(pinned.start())?;
+        if let Err(fault) = copied.record(self.stream) {
+            // The memory must not be touched before the copy has ended.
+            let _ = self.wait();
+            return Err(fault);
+        }
+        pinned.copied(copied);
         Ok(())
-    }
-}
-
-impl Drop for Queue {
-    fn drop(&mut self) {
-        let release = || {
-            let _bound = self.context.gpu.bind()?;
-            // Kernels that are still running use their modules, and what was freed becomes free.
-            let done = self.wait();
-            // SAFETY: the stream is not used again.
-            let gone = Fault::check(unsafe { (self.functions().stream_destroy)(self.stream) });
-            done.and(gone).and(self.context.trim())
-        };
-        Fault::log(release(), "a stream is not released");
-    }
-}
-
-/// A point in a queue.
-#[derive(Debug)]
-pub(super) struct Event {
-    handle: EventHandle,
-    gpu: Arc<Gpu>,
-}
-
-// SAFETY: a handle of the driver, which takes it from any thread.
-unsafe impl Send for Event {}
-// SAFETY: as above.
-unsafe impl Sync for Event {}
-
-impl Event {
-    /// A new event. The context is bound.
-    fn new(gpu: &Arc<Gpu>, flags: u32) -> Result<Self, Fault> {
-        let mut handle = ptr::null_mut();
-        // SAFETY: the pointer is valid for a write.
-        Fault::check(unsafe { (gpu.functions.event_create)(&raw mut handle, flags) })?;
-        Ok(Self { handle, gpu: Arc::clone(gpu) })
-    }
-
-    fn record(&self, stream: StreamHandle) -> Result<(), Fault> {
-        // SAFETY: both are there.
-        Fault::check(unsafe { (self.gpu.functions.event_record)(self.handle, stream) })
-    }
-
-    fn wait(&self) -> Result<(), Fault> {
-        // SAFETY: the event is there.
-        Fault::check(unsafe { (self.gpu.functions.event_synchronize)(self.handle) })
-    }
-}
-
-impl Drop for Event {
-    fn drop(&mut self) {
-        let release = || {
-            let _bound = self.gpu.bind()?;
-            // SAFETY: the event is not used again. One that has not passed is destroyed when it has.
-            Fault::check(unsafe { (self.gpu.functions.event_destroy)(self.handle) })
-        };
-        Fault::log(release(), "an event is not released");
-    }
-}
-
-/// [`STAGED_BYTES`] of pinned host memory, with an event for the copy that uses it.
-#[derive(Debug)]
-struct Staging {
-    start: *mut u8,
-    event: Event,
-}
-
-// SAFETY: nothing else refers to the memory.
-unsafe impl Send for Staging {}
-
-impl Staging {
-    /// New memory. The context is bound.
-    fn new(gpu: &Arc<Gpu>) -> Result<Self, Fault> {
-        let event = Event::new(gpu, EVENT_WITHOUT_TIME)?;
-        let mut start = ptr::null_mut();
-        // Flags 0: write-combined memory would be slow to read.
-        // SAFETY: the pointer is valid for a write.
-        Fault::check(unsafe { (gpu.functions.alloc_host)(&raw mut start, STAGED_BYTES, 0) })?;
-        let start = start.cast::<u8>();
-        // SAFETY: the memory has that size.
-        unsafe { start.write_bytes(0, STAGED_BYTES) };
-        Ok(Self { start, event })
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the memory has that size and was set; no copy uses it outside `Queue::staged`.
-        unsafe { std::slice::from_raw_parts_mut(self.start, STAGED_BYTES) }
-    }
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        let gpu = &self.event.gpu;
-        let release = || {
-            let _bound = gpu.bind()?;
-            // SAFETY: the memory is not used again; the driver waits for a copy that is under way.
-            Fault::check(unsafe { (gpu.functions.free_host)(self.start.cast()) })
-        };
-        Fault::log(release(), "pinned memory is not released");
     }
 }
 
@@ -240,145 +62,327 @@ impl Drop for Staging {
 pub(super) struct DeviceMemory {
     address: Address,
     bytes: u64,
+    /// The queue in whose order it was allocated and will be freed.
     queue: Arc<Queue>,
+    uses: Uses,
+    /// Memory of another library: dropped, not freed.
+    owner: Option<Box<dyn Any + Send + Sync>>,
 }
+
+/// Boundary at which kernels expect rows to begin: that of their widest load.
+const ALIGNMENT: u64 = 16;
 
 impl Memory for DeviceMemory {
     fn bytes(&self) -> u64 {
         self.bytes
     }
+
+    fn is_foreign(&self) -> bool {
+        self.owner.is_some()
+    }
 }
 
 impl DeviceMemory {
-    /// So many bytes, contents not specified.
+    /// Allocates `bytes` bytes, uninitialized.
     pub(super) fn new(queue: &Arc<Queue>, bytes: u64) -> Result<Self> {
         let out_of_memory = Error::OutOfMemory { bytes };
-        let mut memory = Self { address: 0, bytes: 0, queue: Arc::clone(queue) };
-        if bytes == 0 {
-            return Ok(memory);
-        }
         if bytes > queue.context.info.total_memory {
             return Err(out_of_memory);
         }
-        let size = usize::try_from(bytes).map_err(|_| out_of_memory.clone())?;
-        let _bound = queue.bind()?;
-        let address = match queue.allocate(size) {
-            // What was freed may not have come back yet, or may be kept in pieces.
-            Err(Fault::OUT_OF_MEMORY) => {
-                tracing::debug!(bytes, "out of memory: giving back what is not in use");
-                queue.trim()?;
-                queue.allocate(size)
-            }
-            other => other,
-        };
-        memory.address = address.map_err(|fault| match fault {
-            Fault::OUT_OF_MEMORY => out_of_memory,
-            fault => Fault::about("an allocation")(fault),
-        })?;
-        memory.bytes = bytes;
-        Ok(memory)
+        let mut address = 0;
+        if bytes > 0 {
+            let size = usize::try_from(bytes).map_err(|_| out_of_memory.clone())?;
+            let _bound = queue.bind()?;
+            let allocated = match queue.allocate(size) {
+                // Freed memory may not have come back yet, or may be kept in pieces.
+                Err(Fault::OUT_OF_MEMORY) => {
+                    tracing::debug!(bytes, "out of memory: giving back what is not in use");
+                    queue.trim()?;
+                    queue.allocate(size)
+                }
+                other => other,
+            };
+            address = allocated.map_err(|fault| match fault {
+                Fault::OUT_OF_MEMORY => out_of_memory,
+                fault => Fault::about("an allocation")(fault),
+            })?;
+        }
+        Ok(Self { address, bytes, queue: Arc::clone(queue), uses: Uses::new(queue), owner: None })
     }
 
-    /// The address, for work on this queue.
-    pub(super) fn address(&self, queue: &Arc<Queue>) -> Result<u64> {
-        if !Arc::ptr_eq(&self.queue, queue) {
+    /// Memory of another library, which is alive for as long as `owner`.
+    ///
+    /// # Safety
+    /// The memory is there for as long as `owner`, and it is used by others only in an order with
+    /// the work of this process's queues on it.
+    pub(super) unsafe fn foreign(
+        queue: &Arc<Queue>,
+        address: Address,
+        bytes: u64,
+        owner: Box<dyn Any + Send + Sync>,
+    ) -> Result<Self> {
+        let refused = |reason: String| Err(Error::DevicePointer { address, reason });
+        if bytes > 0 {
+            if !address.is_multiple_of(ALIGNMENT) {
+                return refused(format!("it is not a multiple of {ALIGNMENT}"));
+            }
+            let _bound = queue.bind()?;
+            match queue.context.gpu.bytes_from(address) {
+                Ok(Some(there)) if there >= bytes => {}
+                Ok(Some(there)) => {
+                    return refused(format!(
+                        "its allocation ends {there} bytes later, and the rows have {bytes}"
+                    ));
+                }
+                Ok(None) => return refused("it is of another device".to_owned()),
+                Err(fault) => return refused(format!("the driver does not know it: {fault}")),
+            }
+        }
+        let uses = Uses::new(queue);
+        Ok(Self { address, bytes, queue: Arc::clone(queue), uses, owner: Some(owner) })
+    }
+
+    /// The address, for work that is queued next on `queue`: it comes after all that it must come
+    /// after. [`note`](Self::note) follows once it is queued.
+    pub(super) fn address(&self, queue: &Queue, access: Access) -> Result<Address> {
+        if !Arc::ptr_eq(&self.queue.context, &queue.context) {
             return Err(Error::DeviceMismatch);
         }
+        self.uses.order(queue, access).map_err(Fault::about("an event"))?;
         Ok(self.address)
     }
 
-    /// The address of a part.
-    fn part(&self, offset: u64, len: usize) -> Result<Address> {
-        let end = offset.checked_add(len as u64);
+    /// Notes work that was queued on `queue`.
+    pub(super) fn note(&self, queue: &Arc<Queue>, ticket: u64, access: Access) {
+        self.uses.note(queue, ticket, access);
+    }
+
+    /// Queues work on a part of the memory: `work` gets its address. The context is bound while it
+    /// runs.
+    fn with_part(
+        &self,
+        queue: &Arc<Queue>,
+        access: Access,
+        (offset, bytes): (u64, usize),
+        work: impl FnOnce(Address) -> Result<()>,
+    ) -> Result<()> {
+        let end = offset.checked_add(bytes as u64);
         if end.is_none_or(|end| end > self.bytes) {
-            let bytes = self.bytes;
+            let size = self.bytes;
             return Err(Error::Driver(format!(
-                "{len} bytes at {offset} are outside a buffer of {bytes} bytes"
+                "{bytes} bytes at {offset} are outside a buffer of {size} bytes"
             )));
         }
-        Ok(self.address + offset)
-    }
-
-    /// Queues setting all bytes to one value.
-    pub(super) fn fill(&mut self, byte: u8) -> Result<()> {
-        if self.bytes == 0 {
-            return Ok(());
-        }
-        let _bound = self.queue.bind()?;
-        // It was allocated, so its size is one of memory.
-        let size = self.bytes as usize;
-        let fill = self.queue.functions().fill_async;
-        // SAFETY: the memory is there, has that size, and belongs to the stream.
-        Fault::check(unsafe { fill(self.address, byte, size, self.queue.stream) })
-            .map_err(Fault::about("setting memory"))
-    }
-
-    /// Copies from the host, and waits.
-    pub(super) fn upload(&mut self, offset: u64, source: &[u8]) -> Result<()> {
-        let target = self.part(offset, source.len())?;
-        if source.is_empty() {
-            return Ok(());
-        }
-        let _bound = self.queue.bind()?;
-        let upload = self.queue.functions().upload_async;
-        let stream = self.queue.stream;
-        let copy = |start: *const u8| {
-            // SAFETY: both sides have that size, the memory belongs to the stream, and the source
-            // stays until the copy has ended: callers wait for it.
-            Fault::check(unsafe { upload(target, start.cast(), source.len(), stream) })
-        };
-        let done = if source.len() <= STAGED_BYTES {
-            let fill = |staging: &mut [u8]| staging[..source.len()].copy_from_slice(source);
-            self.queue.staged(fill, |start| copy(start), |_| {})
-        } else {
-            let queued = copy(source.as_ptr());
-            // GPUs that read the host's pages by themselves may read them until then, so also after
-            // a failure.
-            let done = self.queue.wait();
-            queued.and(done)
-        };
-        done.map_err(Fault::about("a copy from the host"))
-    }
-
-    /// Waits for what is queued, and copies to the host.
-    pub(super) fn download(&self, offset: u64, target: &mut [u8]) -> Result<()> {
-        let source = self.part(offset, target.len())?;
-        if target.is_empty() {
-            return Ok(());
-        }
-        let _bound = self.queue.bind()?;
-        let download = self.queue.functions().download_async;
-        let (length, stream) = (target.len(), self.queue.stream);
-        let copy = |start: *mut u8| {
-            // SAFETY: both sides have that size, the memory belongs to the stream, and the target
-            // stays until the copy has ended: callers wait for it.
-            Fault::check(unsafe { download(start.cast(), source, length, stream) })
-        };
-        let done = if length <= STAGED_BYTES {
-            self.queue.staged(|_| {}, copy, |staging| target.copy_from_slice(&staging[..length]))
-        } else {
-            let queued = copy(target.as_mut_ptr());
-            let done = self.queue.wait();
-            queued.and(done)
-        };
-        done.map_err(Fault::about("a copy to the host"))
-    }
-
-    /// Queues a copy of a part of another memory of the same queue to a part of this one.
-    pub(super) fn copy(&mut self, to: u64, source: &Self, from: u64, bytes: u64) -> Result<()> {
-        source.address(&self.queue)?;
-        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        let address = source.part(from, bytes)?;
-        let target = self.part(to, bytes)?;
+        let address = self.address(queue, access)?;
         if bytes == 0 {
             return Ok(());
         }
-        let _bound = self.queue.bind()?;
-        let copy = self.queue.functions().copy_async;
-        // SAFETY: both parts have that size and belong to the stream; they are of different
-        // memories, as one of them is borrowed mutably.
-        Fault::check(unsafe { copy(target, address, bytes, self.queue.stream) })
-            .map_err(Fault::about("a copy"))
+        let _bound = queue.bind()?;
+        // Also after an error or a panic: a part of the work may be queued.
+        let _noted = Noted { memory: self, queue, access };
+        work(address + offset)
+    }
+
+    /// Queues setting all bytes to one value.
+    pub(super) fn fill(&mut self, queue: &Arc<Queue>, byte: u8) -> Result<()> {
+        // It was allocated, so its size is one of memory.
+        let size = self.bytes as usize;
+        self.with_part(queue, Access::Write, (0, size), |address| {
+            let fill = queue.functions().fill_async;
+            // SAFETY: the memory is there, has that size, and the stream waits for its other uses.
+            Fault::check(unsafe { fill(address, byte, size, queue.stream) })
+                .map_err(Fault::about("setting memory"))
+        })
+    }
+
+    /// Copies from the host, through pinned chunks that `fill` writes. Returns when all of them are
+    /// written and queued: while the GPU copies one, `fill` writes the next.
+    pub(super) fn upload(
+        &mut self,
+        queue: &Arc<Queue>,
+        Span { offset, bytes, unit }: Span,
+        fill: &mut dyn FnMut(usize, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.with_part(queue, Access::Write, (offset, bytes), |address| {
+            let chunks = queue.context.chunks(bytes);
+            let mut busy = VecDeque::with_capacity(DEPTH);
+            let mut copy = |start: usize, len: usize| {
+                let mut chunk = match busy.len() {
+                    DEPTH => busy.pop_front(),
+                    _ => None,
+                }
+                .map_or_else(|| chunks.take(&queue.context.gpu), Ok)
+                .map_err(Fault::about("pinned memory"))?;
+                fill(start, &mut chunk.bytes_mut()?[..len])?;
+                // SAFETY: the memory has these bytes and the stream waits for its other uses; the
+                // chunk has them, too.
+                let queued = unsafe { queue.upload(address + start as u64, &mut chunk, 0..len) };
+                busy.push_back(chunk);
+                queued
+            };
+            let done =
+                parts(bytes, unit, chunks.bytes).try_for_each(|(start, len)| copy(start, len));
+            chunks.keep(busy);
+            done
+        })
+    }
+
+    /// Copies to the host, through pinned chunks that `read` reads: while it reads one, the GPU
+    /// writes the next.
+    pub(super) fn download(
+        &self,
+        queue: &Arc<Queue>,
+        Span { offset, bytes, unit }: Span,
+        read: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.with_part(queue, Access::Read, (offset, bytes), |address| {
+            let chunks = queue.context.chunks(bytes);
+            let mut busy: VecDeque<(usize, usize, Pinned)> = VecDeque::with_capacity(DEPTH);
+            let mut copy = |start: usize, len: usize| {
+                let mut chunk = match busy.len() {
+                    DEPTH => busy.pop_front(),
+                    _ => None,
+                }
+                .map_or_else(
+                    || chunks.take(&queue.context.gpu).map_err(Fault::about("pinned memory")),
+                    |(start, len, chunk)| {
+                        read(start, &chunk.bytes()?[..len])?;
+                        Ok(chunk)
+                    },
+                )?;
+                // SAFETY: as in `upload`.
+                let queued = unsafe { queue.download(&mut chunk, 0..len, address + start as u64) };
+                busy.push_back((start, len, chunk));
+                queued
+            };
+            let mut done =
+                parts(bytes, unit, chunks.bytes).try_for_each(|(start, len)| copy(start, len));
+            for (start, len, chunk) in busy {
+                done = done.and_then(|()| read(start, &chunk.bytes()?[..len]));
+                chunks.keep([chunk]);
+            }
+            done
+        })
+    }
+
+    /// Queues a copy of a part of pinned memory to this one, from `offset` on.
+    pub(super) fn upload_pinned(
+        &mut self,
+        queue: &Arc<Queue>,
+        offset: u64,
+        source: &mut Pinned,
+        part: Range<usize>,
+    ) -> Result<()> {
+        check_pinned(queue, source, &part)?;
+        self.with_part(queue, Access::Write, (offset, part.len()), |address| {
+            // SAFETY: both sides have these bytes, and the stream waits for their other uses.
+            unsafe { queue.upload(address, source, part) }
+        })
+    }
+
+    /// Queues a copy from `offset` on to a part of pinned memory.
+    pub(super) fn download_pinned(
+        &self,
+        queue: &Arc<Queue>,
+        offset: u64,
+        target: &mut Pinned,
+        part: Range<usize>,
+    ) -> Result<()> {
+        check_pinned(queue, target, &part)?;
+        self.with_part(queue, Access::Read, (offset, part.len()), |address| {
+            // SAFETY: as in `upload_pinned`.
+            unsafe { queue.download(target, part, address) }
+        })
+    }
+
+    /// Queues a copy of a part of another memory of the same GPU to a part of this one.
+    pub(super) fn copy(
+        &mut self,
+        queue: &Arc<Queue>,
+        to: u64,
+        source: &Self,
+        from: u64,
+        bytes: u64,
+    ) -> Result<()> {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        source.with_part(queue, Access::Read, (from, bytes), |source| {
+            self.with_part(queue, Access::Write, (to, bytes), |target| {
+                let copy = queue.functions().copy_async;
+                // SAFETY: both parts have that size, and the stream waits for their other uses;
+                // they are of different memories, as one of them is borrowed mutably.
+                Fault::check(unsafe { copy(target, source, bytes, queue.stream) })
+                    .map_err(Fault::about("a copy"))
+            })
+        })
+    }
+}
+
+/// Notes work when it is dropped.
+struct Noted<'a> {
+    memory: &'a DeviceMemory,
+    queue: &'a Arc<Queue>,
+    access: Access,
+}
+
+impl Drop for Noted<'_> {
+    fn drop(&mut self) {
+        self.memory.note(self.queue, self.queue.ticket(), self.access);
+    }
+}
+
+/// Checks that pinned memory has a part, and that its GPU is that of the queue.
+fn check_pinned(queue: &Queue, pinned: &Pinned, part: &Range<usize>) -> Result<()> {
+    if !Arc::ptr_eq(&pinned.gpu, &queue.context.gpu) {
+        return Err(Error::DeviceMismatch);
+    }
+    if part.start > part.end || part.end > pinned.len() {
+        let len = pinned.len();
+        return Err(Error::Driver(format!("{part:?} is outside host memory of {len} bytes")));
+    }
+    Ok(())
+}
+
+impl Queue {
+    /// Queues a copy of a part of pinned memory to `target`. The context is bound.
+    ///
+    /// # Safety
+    /// Both have the bytes, and the stream waits for other uses of `target`.
+    unsafe fn upload(
+        &self,
+        target: Address,
+        source: &mut Pinned,
+        part: Range<usize>,
+    ) -> Result<()> {
+        let upload = self.functions().upload_async;
+        let copy = |start: *mut u8| {
+            // SAFETY: the caller's.
+            let start = unsafe { start.add(part.start) };
+            // SAFETY: the caller's; the source stays as it is until the copy has ended.
+            Fault::check(unsafe { upload(target, start.cast(), part.len(), self.stream) })
+        };
+        // SAFETY: the copy uses no other host memory.
+        unsafe { self.copy_pinned(source, copy) }.map_err(Fault::about("a copy from the host"))
+    }
+
+    /// Queues a copy from `source` to a part of pinned memory. The context is bound.
+    ///
+    /// # Safety
+    /// As [`upload`](Self::upload).
+    unsafe fn download(
+        &self,
+        target: &mut Pinned,
+        part: Range<usize>,
+        source: Address,
+    ) -> Result<()> {
+        let download = self.functions().download_async;
+        let copy = |start: *mut u8| {
+            // SAFETY: the caller's.
+            let start = unsafe { start.add(part.start) };
+            // SAFETY: the caller's; the target is not read before the copy has ended.
+            Fault::check(unsafe { download(start.cast(), source, part.len(), self.stream) })
+        };
+        // SAFETY: the copy uses no other host memory.
+        unsafe { self.copy_pinned(target, copy) }.map_err(Fault::about("a copy to the host"))
     }
 }
 
@@ -391,13 +395,17 @@ impl Drop for DeviceMemory {
         let Functions { free, free_async, .. } = context.gpu.functions;
         let release = || {
             let _bound = context.gpu.bind()?;
+            self.uses.order(&self.queue, Access::Write)?;
+            if self.owner.is_some() {
+                return self.queue.wait();
+            }
             if context.has_pool() {
-                // SAFETY: the memory is used on this stream only, all of it was queued before, and
-                // no more can be.
+                // SAFETY: the stream waits for all uses, all of which were queued before, and no
+                // more can be.
                 return Fault::check(unsafe { free_async(self.address, *stream) });
             }
             let done = self.queue.wait();
-            // SAFETY: the memory is used on this stream only, which has done all of it.
+            // SAFETY: the stream has waited for all uses.
             let gone = Fault::check(unsafe { free(self.address) });
             done.and(gone)
         };

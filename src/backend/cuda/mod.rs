@@ -2,9 +2,12 @@
 //!
 //! - `context`: what all handles to one GPU share: its kernels, from wherever they come
 //! - `driver`, `nvrtc`: the functions of the two libraries
+//! - `event`: points in a stream, and tasks that wait for them
 //! - `info`: the properties of a GPU
-//! - `memory`: a stream and the memory that is used on it
+//! - `memory`: memory of the GPU, and copies
 //! - `module`: images in the memory of the GPU, and launches
+//! - `pinned`: host memory that the GPU copies by itself
+//! - `queue`: streams, and the order between them
 //! - `runtime`: images that are made at run time, by NVRTC, and kept in `cache`
 //! - `once`: what is made once for all threads
 //!
@@ -14,26 +17,37 @@
 mod cache;
 mod context;
 mod driver;
+mod event;
 mod info;
 mod library;
 mod memory;
 mod module;
 mod nvrtc;
 mod once;
+mod pinned;
+mod queue;
 mod runtime;
 #[cfg(test)]
 mod tests;
 
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::auto::Gpu;
 use crate::backend::launch::RawOperands;
-use crate::backend::{Backend, BackendKind, Buffer, Call};
-use crate::error::Result;
+use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
+use crate::error::{Error, Result};
 use context::Context;
+use driver::Fault;
+use event::Event;
 use info::Info;
-use memory::{DeviceMemory, Queue};
+use memory::DeviceMemory;
+use pinned::Pinned;
+use queue::{Access, Queue};
 
 /// A GPU with a stream of its own.
 #[derive(Debug)]
@@ -49,23 +63,65 @@ pub(crate) fn open(ordinal: usize, block: Option<u32>) -> Result<Box<dyn Backend
     Ok(Box::new(Cuda { queue, block }))
 }
 
+/// For other libraries.
 impl Cuda {
-    /// A buffer of this queue.
-    fn memory<'a>(&self, buffer: &'a Buffer) -> Result<&'a DeviceMemory> {
-        let memory = buffer.memory::<DeviceMemory>()?;
-        memory.address(&self.queue)?;
-        Ok(memory)
+    /// A buffer over memory of another library, which is alive for as long as `owner`.
+    ///
+    /// # Safety
+    /// That of [`DynBatch::from_device_ptr`](crate::DynBatch::from_device_ptr).
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn foreign(
+        &self,
+        address: u64,
+        bytes: u64,
+        owner: Box<dyn Any + Send + Sync>,
+    ) -> Result<Buffer> {
+        // SAFETY: the caller's.
+        unsafe { DeviceMemory::foreign(&self.queue, address, bytes, owner) }.map(Buffer::new)
     }
 
-    /// A buffer of this queue.
-    fn memory_mut<'a>(&self, buffer: &'a mut Buffer) -> Result<&'a mut DeviceMemory> {
-        let memory = buffer.memory_mut::<DeviceMemory>()?;
-        memory.address(&self.queue)?;
-        Ok(memory)
+    /// The address of a buffer, for work that comes on this queue: it comes after all other uses.
+    pub(crate) fn address(&self, buffer: &Buffer) -> Result<u64> {
+        buffer.memory::<DeviceMemory>()?.address(&self.queue, Access::Write)
+    }
+
+    /// The stream of this queue.
+    pub(crate) fn stream(&self) -> *mut c_void {
+        self.queue.stream.cast()
+    }
+
+    /// Makes what is queued here from now on wait for what was queued on a stream.
+    ///
+    /// # Safety
+    /// `stream` is a stream of this process, or null.
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn wait_for_stream(&self, stream: *mut c_void) -> Result<()> {
+        let _bound = self.queue.bind()?;
+        let wait = || {
+            let event = Event::new(&self.queue.context.gpu)?;
+            event.record(stream.cast())?;
+            event.hold(self.queue.stream)
+        };
+        wait().map_err(Fault::about("an event"))
+    }
+
+    /// Makes what is queued on a stream from now on wait for what was queued here.
+    ///
+    /// # Safety
+    /// `stream` is a stream of this process, or null.
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn hold_stream(&self, stream: *mut c_void) -> Result<()> {
+        let event = self.queue.record()?;
+        let _bound = self.queue.bind()?;
+        event.hold(stream.cast()).map_err(Fault::about("an event"))
     }
 }
 
 impl Backend for Cuda {
+    fn as_cuda(&self) -> Option<&Cuda> {
+        Some(self)
+    }
+
     fn kind(&self) -> BackendKind {
         BackendKind::Cuda
     }
@@ -95,20 +151,61 @@ impl Backend for Cuda {
 
     fn alloc_zeroed(&self, bytes: u64) -> Result<Buffer> {
         let mut memory = DeviceMemory::new(&self.queue, bytes)?;
-        memory.fill(0)?;
+        memory.fill(&self.queue, 0)?;
         Ok(Buffer::new(memory))
     }
 
     fn fill(&self, target: &mut Buffer, byte: u8) -> Result<()> {
-        self.memory_mut(target)?.fill(byte)
+        target.memory_mut::<DeviceMemory>()?.fill(&self.queue, byte)
     }
 
-    fn upload(&self, target: &mut Buffer, offset: u64, source: &[u8]) -> Result<()> {
-        self.memory_mut(target)?.upload(offset, source)
+    fn upload_parts(
+        &self,
+        target: &mut Buffer,
+        span: Span,
+        fill: &mut dyn FnMut(usize, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        target.memory_mut::<DeviceMemory>()?.upload(&self.queue, span, fill)
     }
 
-    fn download(&self, source: &Buffer, offset: u64, target: &mut [u8]) -> Result<()> {
-        self.memory(source)?.download(offset, target)
+    fn download_parts(
+        &self,
+        source: &Buffer,
+        span: Span,
+        read: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        source.memory::<DeviceMemory>()?.download(&self.queue, span, read)
+    }
+
+    fn alloc_host(&self, bytes: usize) -> Result<Box<dyn HostBuffer>> {
+        let _bound = self.queue.bind()?;
+        let pinned = Pinned::new(&self.queue.context.gpu, bytes).map_err(|fault| match fault {
+            Fault::OUT_OF_MEMORY => Error::OutOfMemory { bytes: bytes as u64 },
+            fault => Fault::about("pinned memory")(fault),
+        })?;
+        Ok(Box::new(pinned))
+    }
+
+    fn upload_from(
+        &self,
+        target: &mut Buffer,
+        offset: u64,
+        source: &mut dyn HostBuffer,
+        part: Range<usize>,
+    ) -> Result<()> {
+        let target = target.memory_mut::<DeviceMemory>()?;
+        target.upload_pinned(&self.queue, offset, pinned(source)?, part)
+    }
+
+    fn download_to(
+        &self,
+        source: &Buffer,
+        offset: u64,
+        target: &mut dyn HostBuffer,
+        part: Range<usize>,
+    ) -> Result<()> {
+        let source = source.memory::<DeviceMemory>()?;
+        source.download_pinned(&self.queue, offset, pinned(target)?, part)
     }
 
     fn copy(
@@ -119,31 +216,62 @@ impl Backend for Cuda {
         from: u64,
         bytes: u64,
     ) -> Result<()> {
-        self.memory_mut(target)?.copy(to, self.memory(source)?, from, bytes)
+        let source = source.memory::<DeviceMemory>()?;
+        target.memory_mut::<DeviceMemory>()?.copy(&self.queue, to, source, from, bytes)
     }
 
     #[allow(unsafe_code)]
     fn launch(&self, call: Call<'_>) -> Result<()> {
-        let function = self.queue.context.function(call.kernel, self.block)?;
+        let queue = &self.queue;
+        let function = queue.context.function(call.kernel, self.block)?;
         let rows = call.operands.rows;
+        let uses = RefCell::new(Vec::with_capacity(7));
         let mut operands = RawOperands::new(
             call.operands,
-            |buffer| buffer.memory::<DeviceMemory>()?.address(&self.queue),
-            |buffer| buffer.memory_mut::<DeviceMemory>()?.address(&self.queue),
+            |buffer| address(buffer, queue, Access::Read, &uses),
+            |buffer| address(buffer, queue, Access::Write, &uses),
         )?;
-        let _bound = self.queue.bind()?;
+        let _bound = queue.bind()?;
         // Freed in the order of the stream: after the kernel.
-        let scratch = DeviceMemory::new(&self.queue, function.scratch_bytes(rows))?;
-        let workspace = DeviceMemory::new(&self.queue, function.workspace_bytes(rows))?;
-        let mut counters = DeviceMemory::new(&self.queue, function.counters_bytes())?;
-        counters.fill(0)?;
-        operands.scratch = scratch.address(&self.queue)?;
-        operands.workspace = workspace.address(&self.queue)?;
-        operands.counters = counters.address(&self.queue)?;
-        // SAFETY: the buffers belong to the stream and were borrowed by the call, those that are
-        // written mutably; `Call::check` found them long enough; and what comes to them later, a
-        // free included, is queued after the kernel.
-        unsafe { function.launch(self.queue.stream, rows, operands) }
+        let scratch = DeviceMemory::new(queue, function.scratch_bytes(rows))?;
+        let workspace = DeviceMemory::new(queue, function.workspace_bytes(rows))?;
+        let mut counters = DeviceMemory::new(queue, function.counters_bytes())?;
+        counters.fill(queue, 0)?;
+        operands.scratch = scratch.address(queue, Access::Write)?;
+        operands.workspace = workspace.address(queue, Access::Write)?;
+        operands.counters = counters.address(queue, Access::Write)?;
+        // SAFETY: the stream waits for other uses of the buffers, which were borrowed by the call,
+        // those that are written mutably; `Call::check` found them long enough; and what comes to
+        // them later, a free included, comes after the kernel.
+        let queued = unsafe { function.launch(queue.stream, rows, operands) };
+        // Also after an error: some of the phases may be queued.
+        let ticket = queue.ticket();
+        for (memory, access) in uses.into_inner() {
+            memory.note(queue, ticket, access);
+        }
+        queued
+    }
+
+    fn record(&self) -> Result<Arc<dyn Mark>> {
+        Ok(Arc::new(self.queue.record()?))
+    }
+
+    fn wait_for(&self, mark: &dyn Mark) -> Result<()> {
+        let mark: &dyn Any = mark;
+        match mark.downcast_ref::<Event>() {
+            Some(event) => self.queue.wait_for(event),
+            // Points in the queues of other kinds of devices have passed.
+            None => Ok(()),
+        }
+    }
+
+    fn queue(&self) -> Result<Option<Box<dyn Backend>>> {
+        let queue = Arc::new(Queue::new(Arc::clone(&self.queue.context))?);
+        Ok(Some(Box::new(Self { queue, block: self.block })))
+    }
+
+    fn memory_id(&self) -> Option<usize> {
+        Some(Arc::as_ptr(&self.queue.context).addr())
     }
 
     fn synchronize(&self) -> Result<()> {
@@ -151,6 +279,7 @@ impl Backend for Cuda {
     }
 
     fn trim(&self) -> Result<()> {
+        self.queue.context.release_chunks();
         self.queue.trim()
     }
 
@@ -160,4 +289,21 @@ impl Backend for Cuda {
         let end = self.queue.mark()?;
         self.queue.elapsed(&start, &end)
     }
+}
+
+/// The address of an operand, for a call that is queued next; its use is added to `uses`.
+fn address<'a>(
+    buffer: &'a Buffer,
+    queue: &Queue,
+    access: Access,
+    uses: &RefCell<Vec<(&'a DeviceMemory, Access)>>,
+) -> Result<u64> {
+    let memory = buffer.memory::<DeviceMemory>()?;
+    uses.borrow_mut().push((memory, access));
+    memory.address(queue, access)
+}
+
+fn pinned(buffer: &mut dyn HostBuffer) -> Result<&mut Pinned> {
+    let buffer: &mut dyn Any = buffer;
+    buffer.downcast_mut().ok_or(Error::DeviceMismatch)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use num_bigint::BigUint;
 
 use super::context::Context;
-use crate::{Batch, Device, Error, GpuUint};
+use crate::{Batch, Device, Error, GpuUint, HostBatch};
 use gpuint_skip::skip;
 
 /// A GPU, where there is one.
@@ -94,14 +94,39 @@ fn memory_that_the_gpu_does_not_have_is_an_error() {
 }
 
 #[test]
-fn buffers_of_another_queue_are_refused() {
-    let (Some(one), Some(other)) = (gpu(), gpu()) else { return };
-    assert_ne!(one, other);
-    let mut buffer = one.memory().alloc_zeroed(8).unwrap();
-    let mut own = other.memory().alloc_zeroed(8).unwrap();
-    assert_eq!(other.memory().upload(&mut buffer, 0, &[1]), Err(Error::DeviceMismatch));
-    assert_eq!(other.memory().copy(&mut own, 0, &buffer, 0, 8), Err(Error::DeviceMismatch));
-    assert_eq!(one.memory().copy(&mut own, 0, &buffer, 0, 8), Err(Error::DeviceMismatch));
+fn queues_of_a_gpu_share_batches() {
+    let Some(device) = gpu() else { return };
+    let queues: Vec<_> = (0..3).map(|_| device.queue().unwrap()).collect();
+    assert!(device != queues[0] && device.shares_memory_with(&queues[0]));
+    let numbers = numbers(20_000);
+    let two = Batch::<U1024>::splat(&device, &BigUint::from(2u32), numbers.len()).unwrap();
+    let mut batch = Batch::<U1024>::from_biguints(&device, &numbers).unwrap();
+    let mut expected = numbers;
+    for round in 0..30 {
+        batch = batch.on(&queues[round % 3]).unwrap().wrapping_add(&two).unwrap();
+        expected.iter_mut().for_each(|value| *value += 2u32);
+    }
+    assert_eq!(batch.to_biguints().unwrap(), expected);
+    let event = queues[2].record().unwrap();
+    event.wait().unwrap();
+    assert_eq!(event.ready(), Ok(true));
+}
+
+#[test]
+fn pinned_rows_go_there_and_back() {
+    let Some(device) = gpu() else { return };
+    let numbers = numbers(50_000);
+    let shape = <U1024 as crate::Kernels>::SHAPE;
+    let mut host = HostBatch::new(&device, shape, numbers.len()).unwrap();
+    host.set_biguints(&numbers).unwrap();
+    let mut batch = Batch::<U1024>::zeros(&device, numbers.len()).unwrap();
+    batch.upload(0, &mut host).unwrap();
+    let double = batch.wrapping_add(&batch).unwrap();
+    double.download(0, &mut host).unwrap();
+    let expected: Vec<BigUint> = batch.to_biguints().unwrap().iter().map(|v| v << 1u32).collect();
+    let modulus = BigUint::from(1u32) << 1024u32;
+    let expected: Vec<BigUint> = expected.into_iter().map(|value| value % &modulus).collect();
+    assert_eq!(host.to_biguints().unwrap(), expected);
 }
 
 #[test]

@@ -1,0 +1,124 @@
+//! Rows in memory of other libraries, and the order with their streams. Nothing is copied.
+#![allow(unsafe_code)]
+
+use std::any::Any;
+use std::ffi::c_void;
+
+use gpuint_catalogue::Shape;
+
+use crate::backend::cuda::Cuda;
+use crate::device::Device;
+use crate::dyn_batch::{DynBatch, check_built};
+use crate::error::{Error, Result};
+
+impl Device {
+    /// The GPU behind this device.
+    fn as_cuda(&self) -> Result<&Cuda> {
+        self.memory().as_cuda().ok_or(Error::NoDevice)
+    }
+
+    /// The CUDA stream (`CUstream`, `cudaStream_t`) of this queue; `None` where the device is no
+    /// GPU.
+    ///
+    /// It is a stream of the primary context of the GPU, and lives as long as the last clone of
+    /// this handle. Work that another library queues on it comes after the operations before and
+    /// before those after. Other queues that share a batch do not know of that work: order them by
+    /// [`wait_for`](Self::wait_for).
+    #[must_use]
+    pub fn stream(&self) -> Option<*mut c_void> {
+        self.as_cuda().ok().map(Cuda::stream)
+    }
+
+    /// Makes work that is queued from now on wait for what was queued on `stream`, a `CUstream` of
+    /// another library; null is the default stream. The call itself does not wait.
+    ///
+    /// # Safety
+    /// `stream` is a stream of this process that was not destroyed, or null.
+    ///
+    /// # Errors
+    /// [`NoDevice`](Error::NoDevice) where the device is no GPU, [`Driver`](Error::Driver).
+    pub unsafe fn wait_for_stream(&self, stream: *mut c_void) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.as_cuda()?.wait_for_stream(stream) }
+    }
+
+    /// Makes work that is queued on `stream` from now on wait for what was queued here. The call
+    /// itself does not wait.
+    ///
+    /// # Safety
+    /// As [`wait_for_stream`](Self::wait_for_stream).
+    ///
+    /// # Errors
+    /// As [`wait_for_stream`](Self::wait_for_stream).
+    pub unsafe fn hold_stream(&self, stream: *mut c_void) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.as_cuda()?.hold_stream(stream) }
+    }
+}
+
+/// # Memory of other libraries
+impl DynBatch {
+    /// Makes a batch of `rows` rows that lie at `address` of the GPU, one after the other, each
+    /// least significant byte first. Copies nothing.
+    ///
+    /// `owner` keeps the memory: a `CudaSlice` of cudarc, a tensor, or `()` where something else
+    /// does. Dropping the batch waits for its work and then drops `owner`. The allocation is
+    /// checked to be on this GPU and to hold the rows, and the address to be a multiple of 16.
+    ///
+    /// ```no_run
+    /// # fn queue_work(_: *mut std::ffi::c_void) -> u64 { 0 }
+    /// # let (stream, owner, rows) = (std::ptr::null_mut(), (), 1000);
+    /// use gpuint::{Device, DynBatch, narrowest};
+    ///
+    /// let device = Device::cuda(0)?;
+    /// let address = queue_work(stream);
+    /// // SAFETY: the stream is there.
+    /// unsafe { device.wait_for_stream(stream) }?;
+    /// let shape = narrowest(2048).unwrap();
+    /// // SAFETY: `owner` has the memory, which nobody else uses until `hold_stream`.
+    /// let batch = unsafe { DynBatch::from_device_ptr(&device, shape, rows, address, owner) }?;
+    /// let squares = batch.wrapping_square()?;
+    /// // SAFETY: as above.
+    /// unsafe { device.hold_stream(stream) }?;
+    /// // Work on `stream` may read `squares.device_ptr()?` now.
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Safety
+    /// - The memory is allocated on this GPU until `owner` is dropped.
+    /// - Whatever else writes the memory, or reads it while an operation writes the batch, is put in
+    ///   order with the operations on it: by [`Device::wait_for_stream`] before and
+    ///   [`Device::hold_stream`] after them, or by waiting on the host.
+    /// - No other batch is over the same bytes.
+    ///
+    /// # Errors
+    /// [`DevicePointer`](Error::DevicePointer), [`ShapeMissing`](Error::ShapeMissing),
+    /// [`NoDevice`](Error::NoDevice) where the device is no GPU, [`Driver`](Error::Driver).
+    pub unsafe fn from_device_ptr(
+        device: &Device,
+        shape: Shape,
+        rows: usize,
+        address: u64,
+        owner: impl Any + Send + Sync,
+    ) -> Result<Self> {
+        check_built(shape)?;
+        let bytes = (rows as u64).checked_mul(shape.bytes() as u64);
+        let bytes = bytes.ok_or(Error::OutOfMemory { bytes: u64::MAX })?;
+        // SAFETY: the caller's.
+        let buffer = unsafe { device.as_cuda()?.foreign(address, bytes, Box::new(owner)) }?;
+        Ok(Self::over(device, shape, rows, buffer))
+    }
+
+    /// The address of the rows on the GPU, one after the other, each least significant byte first.
+    ///
+    /// The memory belongs to the batch. Work of other libraries on it goes on the
+    /// [`stream`](Device::stream) of the batch's device, or between [`Device::hold_stream`] and
+    /// [`Device::wait_for_stream`]; this call makes that queue wait for what others do with the
+    /// batch.
+    ///
+    /// # Errors
+    /// [`NoDevice`](Error::NoDevice) where the device is no GPU, [`Driver`](Error::Driver).
+    pub fn device_ptr(&self) -> Result<u64> {
+        self.device().as_cuda()?.address(self.buffer())
+    }
+}
