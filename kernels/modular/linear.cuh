@@ -193,8 +193,8 @@ struct SumMod : Frame<typename Policy::Rows, 0> {
       const u32 correction = second.template sum<CORRECTION>(group, first, v);
       const bool is_corrected = KIND == LinearMod::Add ? carry != 0 || correction == 0 : carry != 0;
       if (is_corrected) {
-        // A carry is made up for by a borrow, and a borrow by a carry; a negative number that becomes
-        // positive is below v.
+        // A carry is made up for by a borrow, and a borrow by a carry; a negative number that
+        // becomes positive is below v.
         if (carry == correction && (KIND != LinearMod::Add || second.is_below(group, v))) {
           second.write(group, output_row<S>(o, 0, row));
           return;
@@ -207,8 +207,8 @@ struct SumMod : Frame<typename Policy::Rows, 0> {
       const Number zero;
       const bool is_negative = FIRST == Sign::Minus && carry != 0;
       if (is_negative) first.template sum<Sign::Minus>(group, zero, first);
-      LongRemainder<S, G>{group, prepared.v(), v, prepared.bits()}.reduce(
-          first, is_negative ? 0 : carry);
+      LongRemainder<S, G>{group, prepared.v(), v, prepared.bits()}.reduce(first,
+                                                                          is_negative ? 0 : carry);
       // v - x, and 0 for 0.
       if (is_negative && first.bits(group) != 0) first.template sum<Sign::Minus>(group, v, first);
       first.write(group, output_row<S>(o, 0, row));

@@ -1016,8 +1016,8 @@ void check_lookup(const Kernel& kernel, const Pairs& p) {
   for (u32 byte = 0; byte < table.size() / 256; ++byte) {
     gpuint::Params params{};
     params.distance = 8 * byte;
-    const Result result = launch(kernel, {table}, bytes, 0, params, true, true, nullptr, &second,
-                                 p.a.size());
+    const Result result =
+        launch(kernel, {table}, bytes, 0, params, true, true, nullptr, &second, p.a.size());
     for (size_t row = 0; row < p.a.size(); ++row) {
       const u32 index = 256 * byte + (word(p.a[row], byte / 4) >> 8 * (byte % 4) & 255);
       const Number got = result.out[0].row(row, bytes);
