@@ -24,12 +24,15 @@ struct FusedProductPolicy {
   static constexpr bool PREFETCHES = TILES == 2 || (TILES > 4 && TILES <= 8);
 };
 
-// Products of residues: as products of plain numbers, at the warps that their registers leave; not
-// measured.
+// Products of residues.
 template <u32 TILES>
-struct FusedResiduePolicy : FusedProductPolicy<TILES> {
+struct FusedResiduePolicy {
+  static constexpr bool SHARED_WIDE = TILES <= 4;
+  static constexpr bool KEPT = false;
+  static constexpr u32 ROWS = 4;
   static constexpr u32 RESIDENT_WARPS =
       by_size(TILES, {{2, 24}, {3, 20}, {4, 16}, {8, 12}, {ANY, 8}});
+  static constexpr bool PREFETCHES = TILES >= 4;
 };
 
 template <u32 TILES>

@@ -16,14 +16,13 @@ struct SumPolicy {
   static constexpr u32 REGISTERS = 32;
 };
 
-// Sums modulo prepared divisors (modular/linear.cuh): a word to a thread, so that neighbouring
-// threads read neighbouring words, where a block has threads enough; more limbs to a thread
-// elsewhere.
+// Sums modulo prepared divisors (modular/linear.cuh): a word to a thread where rows are short, so
+// that neighbouring threads read neighbouring words. Measured on an H200, 2026-11-22.
 template <class S>
 struct ModularSumPolicy {
-  using Rows =
-      typename Conditional<ROW_OF_WORDS<S> && S::N <= 1024 * WORD, Regrouped<S, WORD>, S>::Type;
-  static constexpr u32 REGISTERS = 40;
+  static constexpr bool BY_WORDS = ROW_OF_WORDS<S> && S::N <= 8 * WORD;
+  using Rows = typename Conditional<BY_WORDS, Regrouped<S, WORD>, S>::Type;
+  static constexpr u32 REGISTERS = BY_WORDS ? 40 : 64;
 };
 
 // Division by one digit (linear/div_digit.cuh).

@@ -153,7 +153,6 @@ struct Product {
       for (u32 i = 0; i < S::N; ++i) digits[i * STAGE_STRIDE + lane] = limb_of(result, i);
       __syncwarp();
       take<S::N>(digits, rows.count, static_cast<u32*>(o.out[0]) + from * S::N);
-      __syncwarp();
     }
   }
 };

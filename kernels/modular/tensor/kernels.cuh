@@ -136,7 +136,7 @@ struct FusedPrepareOdd {
          row += u64(gridDim.x) * ROWS) {
       if (!is_odd_modulus<S>(o, row, products.lane == 0)) continue;
       typename Products::Limbs z;
-      NegativeInverse<Products>(products).find(input_row<S>(o, 0, row), z);
+      NegativeInverse<Products, true>(products).find(input_row<S>(o, 0, row), z);
       u32* const record = static_cast<u32*>(o.out[0]) + row * OddModulus<S>::LIMBS;
       GPUINT_UNROLL(16)
       for (u32 tile = 0; tile < TILES; ++tile) {
@@ -155,29 +155,30 @@ struct FusedPrepareOdd {
 template <class S, u32 FACTORS, class Policy = FusedResiduePolicy<S::BITS / (8 * TILE_DIGITS)>>
 struct FusedResidueProduct : FusedFrame<S, Policy> {
   using Base = FusedFrame<S, Policy>;
-  using Products = typename Base::Products;
   using Limbs = typename Base::Limbs;
   static constexpr u32 PERSISTENT = 1;
   static constexpr u32 SCRATCH = 0;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    const Products products = Base::products(shared);
+    Montgomery<typename Base::Products> montgomery(Base::products(shared));
+    bool is_set = false;
     Base::each_row(o, [&](u64 row) {
       const OddModulus<S> modulus(o, row);
       // All reads begin before any is waited for.
       Limbs x, y, v, inverse;
       GPUINT_UNROLL(16)
       for (u32 tile = 0; tile < Base::TILES; ++tile) {
-        const u32 turned = products.template index<Order::Turned>(tile);
-        v[tile] = __ldg(modulus.n() + turned);
-        inverse[tile] = __ldg(modulus.inverse() + tile * TILE_LIMBS + products.lane);
+        const u32 turned = montgomery.template index<Order::Turned>(tile);
+        if (!is_set) v[tile] = __ldg(modulus.n() + turned);
+        if (!is_set) inverse[tile] = __ldg(modulus.inverse() + tile * TILE_LIMBS + montgomery.lane);
         x[tile] = __ldg(input_row<S>(o, 0, row) + turned);
         y[tile] = FACTORS == 1 ? x[tile] : __ldg(rhs_row<S>(o, row) + turned);
       }
       if (Policy::PREFETCHES && row + u64(gridDim.x) * Base::ROWS < o.rows)
-        prefetch(o, row + u64(gridDim.x) * Base::ROWS, products.lane);
-      products.sync();  // the rows of the row before are done with
-      Montgomery<Products> montgomery(products, v, inverse);
+        prefetch(o, row + u64(gridDim.x) * Base::ROWS, montgomery.lane);
+      montgomery.sync();  // the rows of the row before are done with
+      if (!is_set) montgomery.set_modulus(v, inverse);
+      is_set = o.params.broadcast_divisor != 0;
       montgomery.set_factor(y);
       montgomery.multiply(x);
       montgomery.store(x, output_row<S>(o, 0, row));

@@ -20,7 +20,7 @@ namespace gpuint {
 // z = -1 / v mod R in plain order, for v in global memory. Newton's iteration: if v z = -1 + e,
 // then z (v z + 2) is -1 / v times 1 - e^2. It begins with a limb and stays in the lowest tile as
 // long as that holds the digits.
-template <class P>
+template <class P, bool STAGED>
 struct NegativeInverse : P {
   using Limbs = typename P::Limbs;
   using Sums = typename P::Sums;
@@ -44,16 +44,27 @@ struct NegativeInverse : P {
     u32* const a = this->template factor<Order::Plain>();
     this->template put_a<Order::Plain>(a, x);
     GPUINT_UNROLL(1)
-    for (u32 limbs = 1; limbs < P::LIMBS; limbs *= 2) {
+    for (u32 limbs = 1; limbs < (STAGED ? TILE_LIMBS : P::LIMBS); limbs *= 2) {
       if (limbs < TILE_LIMBS)
         improve<1>(a, z);
       else
         improve<TILES>(a, z);
     }
+    if constexpr (STAGED) improve_from<1>(a, z);
     this->sync();
   }
 
  private:
+  // From so many tiles to all.
+  template <u32 COUNT>
+  GPUINT_DEVICE void improve_from(const u32* a, Limbs& z) const {
+    if constexpr (COUNT < TILES) {
+      constexpr u32 NEXT = min_of(2 * COUNT, TILES);
+      improve<NEXT>(a, z);
+      improve_from<NEXT>(a, z);
+    }
+  }
+  // Doubles the limbs that are right, of so many tiles.
   template <u32 COUNT>
   GPUINT_DEVICE void improve(const u32* a, Limbs& z) const {
     this->sync();
@@ -98,12 +109,17 @@ struct Montgomery : P {
   u32 factor_top = 0;
 
   GPUINT_DEVICE Montgomery(const P& products, const u32* v)
-      : P(products), high(set_modulus(v)), low(this->low_rows()) {
+      : P(products), high(find_modulus(v)), low(this->low_rows()) {
     v_top = __ldg(v + P::LIMBS - 1);
   }
-  // With v in turned order and -1 / v mod R in plain order at hand.
-  GPUINT_DEVICE Montgomery(const P& products, const Limbs& v, const Limbs& inverse)
-      : P(products), high(put_modulus(v, inverse)), low(this->low_rows()) {
+  // Of moduli that `set_modulus` puts into shared memory.
+  GPUINT_DEVICE explicit Montgomery(const P& products)
+      : P(products), high(this->high_rows()), low(this->low_rows()), v_top(0) {
+    static_assert(!P::IS_KEPT, "rows of the modulus are read where they are used");
+  }
+  // v in turned order, -1 / v mod R in plain order.
+  GPUINT_DEVICE void set_modulus(const Limbs& v, const Limbs& inverse) {
+    put_modulus(v, inverse);
     v_top = __shfl_sync(~0u, v[0], 0);
   }
 
@@ -187,20 +203,20 @@ struct Montgomery : P {
   }
 
   // Puts v and -1 / v mod R in A-form.
-  GPUINT_DEVICE typename P::SharedRows put_modulus(const Limbs& v, const Limbs& inverse) const {
+  GPUINT_DEVICE void put_modulus(const Limbs& v, const Limbs& inverse) const {
     this->template put_a<Order::Plain>(this->for_low(), inverse);
     this->template put_a<Order::Turned>(this->for_high(), v);
     this->template begin_factors<Order::Turned>();
     this->sync();
-    return this->high_rows();
   }
-  GPUINT_DEVICE typename P::SharedRows set_modulus(const u32* row) const {
+  GPUINT_DEVICE typename P::SharedRows find_modulus(const u32* row) const {
     Limbs x, z;
-    NegativeInverse<P>(*this).find(row, z);
+    NegativeInverse<P, false>(*this).find(row, z);
     GPUINT_UNROLL(16)
     for (u32 tile = 0; tile < TILES; ++tile)
       x[tile] = __ldg(row + this->template index<Order::Turned>(tile));
-    return put_modulus(x, z);
+    put_modulus(x, z);
+    return this->high_rows();
   }
 };
 

@@ -56,7 +56,7 @@ struct FusedForms {
 // KEPT: rows of a modulus stay in registers.
 template <u32 TILES, bool SHARED_WIDE_, bool KEPT, u32 CAPACITY = TILES>
 struct FusedProducts {
-  static constexpr bool SHARED_WIDE = SHARED_WIDE_;
+  static constexpr bool SHARED_WIDE = SHARED_WIDE_, IS_KEPT = KEPT;
   static constexpr u32 UNROLL = KEPT || TILES <= 4 ? 4 : TILES <= 8 ? 2 : 1;
   using Forms = FusedForms<CAPACITY>;
   static constexpr u32 LIMBS = TILES * TILE_LIMBS;
