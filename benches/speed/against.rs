@@ -27,7 +27,7 @@ pub(crate) struct Time {
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
     /// The commit, device and date of a file that was read.
-    source: String,
+    pub(crate) source: String,
     pub(crate) times: BTreeMap<Key, Time>,
 }
 
