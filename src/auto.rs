@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn gpu_takes_the_table_of_its_name_or_capability() {
+    fn gpu_uses_table_of_its_name_or_capability() {
         let [a100, .., rtx] = gpus();
         let [h200, h100] =
             ["NVIDIA H200", "NVIDIA H100 80GB HBM3"].map(|name| gpu(name, 90, 232_448));
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn few_rows_have_choices_of_their_own() {
+    fn few_rows_have_separate_choices() {
         let text = "gpu = \"A GPU\"\ncapability = 90\nmultiprocessors = 66\nchoices = [
             { op = \"mul_lo\", bits = [1024, 8192], strategy = \"tensor\" },
             { op = \"mul_lo\", bits = [4096, 4096], rows = 50, strategy = \"classical\" },
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn table_that_is_named_is_used_or_refused() {
+    fn named_table_is_used_or_rejected() {
         let gpu = gpu("NVIDIA L40S", 89, 101_376);
         let choices = Choices::named(&gpu, "h200").unwrap();
         assert_eq!(choices.tuning.fit, TuningFit::Named);

@@ -1,4 +1,4 @@
-//! `gpuint info`: what the program can run on.
+//! `gpuint info`: the devices and kernels of the program.
 
 use std::error::Error;
 use std::io::Write;

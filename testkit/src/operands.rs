@@ -1078,7 +1078,7 @@ mod tests {
 
     /// The rows on which the published algorithm needs more corrections than it makes.
     #[test]
-    fn the_published_counterexamples_are_drawn() {
+    fn published_counterexamples_are_drawn() {
         for word in [16, 32, 64] {
             let sizes = Sizes { bits: 16 * word, word, q: 1 };
             let drawn: BTreeSet<_> = rows(1, DIVISIONS, sizes, 0..40_000)
