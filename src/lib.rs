@@ -1,6 +1,6 @@
 //! Exact arithmetic on batches of big unsigned integers, on NVIDIA GPUs.
 //!
-//! A [`Batch`] holds thousands of integers of one width (1024 to 1048576 bits in the default build)
+//! A [`Batch`] holds thousands of integers of one width (256 to 1048576 bits in the default build)
 //! on a [`Device`]: a GPU, or the CPU of a machine without one. An operation computes all rows at
 //! once, and every row is exact. Bad input returns an [`Error`].
 //!
@@ -42,7 +42,8 @@
 //! **Divide often by the same divisor, and compute modulo it.** Prepare a [`Divisor`] once, then use
 //! [`div_rem_by`](Batch::div_rem_by), [`mul_mod`](Batch::mul_mod),
 //! [`square_mod`](Batch::square_mod), [`pow_mod`](Batch::pow_mod) and
-//! [`pow_mod_all`](Batch::pow_mod_all).
+//! [`pow_mod_all`](Batch::pow_mod_all). [`Residues`] keep chains of modular operations in the form in
+//! which products are fastest, and a [`FixedBase`] computes many powers of one base.
 //!
 //! **Number theory.** [`gcd`](Batch::gcd), [`overflowing_lcm`](Batch::overflowing_lcm),
 //! [`inverse_mod`](Batch::inverse_mod), [`jacobi`](Batch::jacobi).

@@ -33,8 +33,8 @@ struct Gather : Frame<S, 0> {
   }
 };
 
-// in[0]: a table with 256 rows for each byte of a number, in[1]: numbers; out[0] = the rows of their
-// bytes at bit `distance`, a multiple of 8 below BITS.
+// in[0]: a table with 256 rows for each byte of a number, in[1]: numbers; out[0] = the rows of
+// their bytes at bit `distance`, a multiple of 8 below BITS.
 template <class S>
 struct Lookup : Frame<S, 0> {
   using G = typename Frame<S, 0>::G;
