@@ -143,7 +143,7 @@ impl Device {
     /// gaps in which a GPU waits for the host.
     ///
     /// # Errors
-    /// Those of `work`, and [`Driver`](Error::Driver).
+    /// The errors of `work`, and [`Driver`](Error::Driver).
     pub fn time<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(R, Duration)> {
         let mut work = Some(work);
         let mut result = None;

@@ -84,7 +84,7 @@ pub enum Error {
     /// The batch has no row with this number.
     #[error("row {row} does not exist in a batch of {rows} rows")]
     NoSuchRow {
-        /// The row that was asked for.
+        /// The requested row.
         row: usize,
         /// The number of rows in the batch.
         rows: usize,
@@ -122,7 +122,7 @@ pub enum Error {
     KernelMissing {
         /// The name of the kernel.
         kernel: String,
-        /// What to do about it.
+        /// Remedy.
         remedy: String,
     },
 

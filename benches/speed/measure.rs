@@ -117,7 +117,7 @@ impl AtShape<'_> {
         self.options.ops.is_empty() || self.options.ops.iter().any(|name| name == op.name())
     }
 
-    /// Times an operation; returns false if it is not asked for or has no kernel at the width.
+    /// Times an operation; returns false if it is not requested or has no kernel at the width.
     fn time(
         &mut self,
         shape: Shape,

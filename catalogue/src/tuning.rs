@@ -4,8 +4,8 @@
 //! `benches/autotune` writes tables. A table (`tuning/*.toml`) has
 //! - `gpu`, `capability`, `multiprocessors`: the GPU that was measured;
 //! - `choices`: the strategy for an operation at widths `bits = [from, to]`, and with `rows` only for
-//!   batches of at most so many rows;
-//! - `blocks`: kernels that aim at another number of threads per block than the catalogue says;
+//!   batches of at most `rows` rows;
+//! - `blocks`: kernels that aim at another number of threads per block than in the catalogue;
 //! - `rows`: what the two above were concluded from.
 
 use std::collections::BTreeSet;
@@ -268,9 +268,9 @@ impl fmt::Display for Table {
         let sources: Vec<_> = sources.into_iter().collect();
         write!(
             f,
-            "# What was fastest on: {gpu} (docs/tuning.md). Read by build.rs, written by benches/autotune.\n\
+            "# Fastest algorithms on: {gpu} (docs/tuning.md). Read by build.rs, written by benches/autotune.\n\
              # Rows are of: {}.\n\ngpu = \"{gpu}\"\ncapability = {capability}\nmultiprocessors = {multiprocessors}\n\n\
-             # What Auto takes at widths from .. to. Between two ranges it is what the nearer one says, by ratio.\n\
+             # Algorithms of Auto at widths [from, to]. Between two ranges the nearer one applies, by ratio.\n\
              choices = [\n",
             sources.join("; ")
         )?;

@@ -341,7 +341,7 @@ struct ClassicalTiles {
   static constexpr bool PADDED = false;
   // Limbs of zeros on both sides of the second operand of whole rows.
   static constexpr u32 ROW_PAD = max_of(WIDEST, PAD);
-  // Limbs that `overflow` must hold for products of a division to so many columns.
+  // Limbs that `overflow` must hold for products of a division with this number of columns.
   __host__ __device__ static constexpr u32 overflow_limbs(u32 width) {
     return gpuint::overflow_limbs(width);
   }

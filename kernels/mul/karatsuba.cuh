@@ -139,7 +139,7 @@ GPUINT_DEVICE void bounded_tile(const Limb* a, u32 a_limbs, const Limb* b, u32 b
 struct Karatsuba {
   static constexpr bool PADDED = false;
   static constexpr u32 ROW_PAD = PAD;
-  // Limbs that `overflow` must hold for products of a division to so many columns.
+  // Limbs that `overflow` must hold for products of a division with this number of columns.
   __host__ __device__ static constexpr u32 overflow_limbs(u32 width) {
     return gpuint::overflow_limbs(width);
   }

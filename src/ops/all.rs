@@ -141,6 +141,6 @@ faces! {
     /// the batch in log2(rows) rounds.
     ///
     /// # Errors
-    /// What any operation may return, as [`wrapping_add_all`](Self::wrapping_add_all).
+    /// The errors of any operation, as [`wrapping_add_all`](Self::wrapping_add_all).
     fn wrapping_sum() -> NewNumber;
 }

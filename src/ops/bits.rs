@@ -71,7 +71,7 @@ faces! {
     /// Returns the bit length of each row: 0 for zero.
     ///
     /// # Errors
-    /// What any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// The errors of any operation: [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
     /// [`Driver`](crate::Error::Driver); the `_into` forms also
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch) and

@@ -97,7 +97,7 @@ faces! {
     /// Computes `self * 2^bits` modulo `2^BITS`, for any distance.
     ///
     /// # Errors
-    /// What any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// The errors of any operation: [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
     /// [`Driver`](crate::Error::Driver); the `_into` forms also
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch) and

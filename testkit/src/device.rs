@@ -1,4 +1,4 @@
-//! What the examples and the benches share: where to run, and the log.
+//! Devices and logs of the examples and the benches.
 
 use std::env;
 use std::error::Error;
@@ -10,14 +10,14 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::{self, format::FmtSpan};
 use tracing_subscriber::layer::SubscriberExt;
 
-/// Where to run.
+/// Kind of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
     /// The first NVIDIA GPU.
     Cuda,
-    /// num-bigint on all cores.
+    /// The CPU, on all cores.
     Cpu,
-    /// The CUDA kernels themselves, run on the processor: slow.
+    /// The CUDA kernels on the CPU: slow.
     Simt,
 }
 

@@ -226,7 +226,7 @@ pub struct How {
     pub checks: Checks,
 }
 
-/// Launches a kernel on memory of its own.
+/// Launches a kernel on separate memory.
 pub fn run(module: &Module, kernel: &str, given: &Operands, how: How) -> Result<Outcome> {
     let facts = Facts::of_phases(module, kernel)?;
     let (mut launches, mut scratch) = (Vec::new(), 0);

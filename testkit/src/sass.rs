@@ -119,7 +119,7 @@ fn of_ptx(opcode: &str) -> Pipes {
         "add" | "sub" | "mul" | "fma" if parts.contains(&"f64") => Pipes::DOUBLE,
         // Subroutines.
         "div" | "rem" => Pipes::INTEGER * if wide_type { 70.0 } else { 18.0 },
-        // Registers are renamed; halves of a pair are registers of their own.
+        // Registers are renamed; halves of a pair are separate registers.
         "mov" | "cvta" | "cvt" => Pipes::NONE,
         "ld" | "st" | "ldu" | "atom" | "red" if parts.get(1) != Some(&"param") => Pipes::MEMORY,
         "ld" | "bra" | "brx" | "call" | "ret" | "exit" | "bar" | "barrier" | "shfl" | "vote"

@@ -42,7 +42,7 @@ pub(crate) enum AppError {
     Job(#[from] JobError),
 }
 
-/// How the job ended, where it did not stop with an [`AppError`] (exit status 2).
+/// End of a job that did not stop with an [`AppError`] (exit status 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
     /// Every row was divided.

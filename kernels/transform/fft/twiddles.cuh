@@ -182,7 +182,7 @@ struct Rotations {
   }
 };
 
-// Where theta is 0.
+// For theta = 0.
 struct Constant {
   GPUINT_DEVICE Turned operator()(Direction direction, u32, u32 sixteenths, Complex z) const {
     if (sixteenths == 0) return {1, z.re, z.im};
