@@ -67,7 +67,7 @@
 //! [`Classical`], [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`] or [`Fp64`], divisions by
 //! [`Blocked`] or [`ShiftedInverse`]; [`is_offered`] and [`algorithms`] list what exists at a width.
 //!
-//! **Reuse memory.** Every operation `x` has a form `x_into` that writes to existing batches, and
+//! **Reuse memory.** Most operations `x` have a form `x_into` that writes to existing batches, and
 //! [`wrapping_add_assign`](Batch::wrapping_add_assign) and its like work in place.
 //!
 //! **Devices, errors, tuning.** [`Device::new`], [`Device::cuda`] and [`Device::cpu`] open a device;
