@@ -1,11 +1,10 @@
-//! Which of many random odd numbers are probable primes: trial division by small primes, then a
-//! Fermat and a Miller-Rabin test of all that is left, a batch at a time.
+//! Finds the probable primes among many random odd numbers: trial division by small primes, then a
+//! Fermat and a Miller-Rabin test of the remaining numbers, all in batches.
 //!
 //! `cargo run --release --example primality -- --help`
 //!
 //! Each candidate is its own modulus: its reciprocal is prepared once and serves both tests. Some
-//! candidates are known numbers among the random ones, and the program fails where a test says
-//! something else of them.
+//! known numbers are among the candidates, and the program fails if a test misjudges one of them.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -23,19 +22,19 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// Tests random odd numbers for primality.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Where to run: the first GPU or else the processor where nothing is said.
+    /// Device [default: the first GPU, else the CPU]
     #[arg(long)]
     backend: Option<Backend>,
-    /// The width of a candidate.
+    /// Width of a candidate.
     #[arg(long, default_value_t = 1024)]
     bits: usize,
-    /// How many candidates.
+    /// Number of candidates.
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
     rows: u32,
-    /// Trial division by the odd primes below this number.
+    /// Bound of the primes for trial division.
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u16).range(3..13_000))]
     sieve: u16,
-    /// The seed of the candidates.
+    /// Seed of the candidates.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -47,16 +46,16 @@ enum Backend {
     Simt,
 }
 
-/// What is known about a candidate.
+/// Known result for a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
     Prime,
-    /// Passes Fermat's test to base 2, and not the strong one to the bases 2 and 3.
+    /// Passes Fermat's test to base 2, but not the strong test to the bases 2 and 3.
     FermatPseudoprime,
     Composite,
 }
 
-/// Numbers that are candidates besides the random ones. None has a small factor.
+/// Known numbers among the candidates. None has a small factor.
 fn known(bits: usize) -> Vec<(BigUint, Known)> {
     let mersenne = |exponent: u32| (BigUint::one() << exponent) - 1u32;
     [
@@ -71,7 +70,7 @@ fn known(bits: usize) -> Vec<(BigUint, Known)> {
     .collect()
 }
 
-/// The odd primes below a number.
+/// Returns the odd primes below a number.
 fn small_primes(end: u16) -> Vec<u16> {
     (3..end).step_by(2).filter(|&n| (3..n).step_by(2).all(|d| n % d != 0)).collect()
 }
@@ -82,7 +81,7 @@ struct AtShape<'a> {
     device: &'a Device,
 }
 
-/// Prints how long a step took.
+/// Prints the time of a step.
 fn report(step: &str, rows: usize, left: usize, time: Duration) {
     let seconds = time.as_secs_f64();
     println!(
@@ -105,7 +104,7 @@ impl AtShape<'_> {
         let known = known(shape.bits);
         candidates.extend(known.iter().map(|(number, _)| number.clone()));
 
-        // Trial division, with a digit for all rows.
+        // Trial division by one digit for all rows.
         let rows = candidates.len();
         let batch = DynBatch::from_biguints(device, shape, &candidates)?;
         batch.rem_digit(1)?; // loads the kernel
@@ -172,7 +171,7 @@ fn pick(rows: &[usize], passed: &[bool]) -> Vec<usize> {
     rows.iter().zip(passed).filter(|(_, passed)| **passed).map(|(&row, _)| row).collect()
 }
 
-/// Whether a^(n-1) = 1 modulo each row n.
+/// Returns for each row n whether a^(n-1) = 1 modulo n.
 fn fermat(n: &DynBatch, base: u32) -> gpuint::Result<Vec<bool>> {
     let (device, shape) = (n.device(), n.shape());
     let one = DynBatch::splat(device, shape, &BigUint::one(), n.len())?;
@@ -180,13 +179,13 @@ fn fermat(n: &DynBatch, base: u32) -> gpuint::Result<Vec<bool>> {
     a.pow_mod(&n.wrapping_sub(&one)?, &DynDivisor::of_rows(n)?)?.eq_mask(&one)?.to_bools()
 }
 
-/// Whether each odd row n, with n - 1 = d 2^s and d odd, is a strong probable prime: a^d is 1, or
-/// a^(d 2^i) is -1 for some i < s.
+/// Returns for each odd row n, with n - 1 = d 2^s and d odd, whether it is a strong probable prime:
+/// a^d is 1, or a^(d 2^i) is -1 for some i < s.
 fn strong(n: &DynBatch, base: u32) -> gpuint::Result<Vec<bool>> {
     let (device, shape) = (n.device(), n.shape());
     let one = DynBatch::splat(device, shape, &BigUint::one(), n.len())?;
     let minus_one = n.wrapping_sub(&one)?;
-    // s differs from row to row: the exponents are shifted on the host.
+    // Each row has its own s, so the exponents are shifted on the host.
     let mut exponents = minus_one.to_biguints()?;
     let mut zeros = Vec::with_capacity(exponents.len());
     for exponent in &mut exponents {

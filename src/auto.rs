@@ -1,10 +1,13 @@
-//! What [`Auto`](crate::Auto) chooses: decided for each operation and shape when a device is opened.
+//! The algorithms that [`Auto`](crate::Auto) selects, decided for each operation and shape when a
+//! device is opened.
 //!
-//! A GPU takes the tuning table that was measured on it, by its name; else one that was measured on
-//! another GPU of its compute capability; else the choices of the build's table as far as the rates
-//! of its units allow: no Fourier transforms where double precision is slow, no tensor cores where
-//! their integer products are slow, and no kernel that needs more shared memory than the GPU has.
-//! `GPUINT_TUNING` names a table at run time.
+//! A GPU uses the first of these tuning tables that exists:
+//! 1. the table that `GPUINT_TUNING` names at run time;
+//! 2. the table measured on this GPU, found by its name;
+//! 3. a table measured on another GPU of its compute capability;
+//! 4. the table of the build, adapted to the rates of the GPU: no Fourier transforms where double
+//!    precision is slow, no tensor cores where their integer products are slow, and no kernel that
+//!    needs more shared memory than the GPU has.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -22,17 +25,17 @@ mod embedded {
     include!(concat!(env!("OUT_DIR"), "/tuning.rs"));
 }
 
-/// Names the tuning table of GPUs that are opened: one that was built in, or a file.
+/// Variable that names the tuning table for opened GPUs: a built-in table or a file.
 const VARIABLE: &str = "GPUINT_TUNING";
 
-/// The properties of a GPU by which algorithms are chosen.
+/// Properties of a GPU that decide which algorithms `Auto` selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gpu {
     /// The name of the product.
     pub name: String,
     /// Compute capability: 90 is 9.0.
     pub capability: u32,
-    /// Shared memory that a block can have, in bytes.
+    /// Maximum shared memory of a block, in bytes.
     pub shared_memory: u32,
     /// Number of multiprocessors.
     pub multiprocessors: u32,
@@ -70,8 +73,8 @@ pub enum TuningFit {
     Measured,
     /// The table was measured on another GPU of the same compute capability.
     SameCapability,
-    /// There is no table for the GPU: its choices are those of another one, as far as the rates and
-    /// the shared memory of the GPU allow.
+    /// No table fits the GPU: the table of another GPU is adapted to the rates and the shared
+    /// memory of this one.
     Rates,
     /// `GPUINT_TUNING` names the table.
     Named,
@@ -100,7 +103,7 @@ impl fmt::Display for Tuning {
     }
 }
 
-/// A choice for batches of few rows.
+/// Choice for batches of few rows.
 #[derive(Debug)]
 struct Few {
     op: Op,
@@ -114,14 +117,14 @@ struct Few {
 #[derive(Debug)]
 pub(crate) struct Choices {
     pub(crate) tuning: Tuning,
-    /// For each operation, by shape.
+    /// By operation, then by shape.
     kernels: [Vec<(Shape, KernelId)>; Op::COUNT],
-    /// Least rows first.
+    /// In ascending order of `rows`.
     few: Vec<Few>,
 }
 
 impl Choices {
-    /// The choices of the table that the crate was built with, for devices that are no GPUs.
+    /// Returns the choices of the build's table, for devices that are not GPUs.
     pub(crate) fn of_the_build() -> Arc<Self> {
         static CHOICES: LazyLock<Arc<Choices>> = LazyLock::new(|| {
             let (name, table) = &TABLES[0];
@@ -131,8 +134,8 @@ impl Choices {
         Arc::clone(&CHOICES)
     }
 
-    /// The choices for a GPU, by the table that `GPUINT_TUNING` names, else by the best of those
-    /// that were built in.
+    /// Returns the choices for a GPU: by the table that `GPUINT_TUNING` names, else by the best
+    /// built-in table.
     pub(crate) fn of(gpu: &Gpu) -> Result<Self> {
         match env::var(VARIABLE) {
             Ok(name) if !name.is_empty() => Self::named(gpu, &name),
@@ -175,7 +178,7 @@ impl Choices {
             }
             kernels[op as usize].sort_unstable_by_key(|entry| entry.0);
         }
-        // A GPU with more multiprocessors is filled by more rows.
+        // A GPU with more multiprocessors needs more rows to be full.
         let scale = |rows: usize| match gpu {
             Some(gpu) if table.multiprocessors > 0 => {
                 rows * gpu.multiprocessors as usize / table.multiprocessors as usize
@@ -195,7 +198,7 @@ impl Choices {
         Self { tuning, kernels, few }
     }
 
-    /// The kernel for an operation on a batch; `None` where the catalogue offers none.
+    /// Returns the kernel for an operation on a batch; `None` if the catalogue offers none.
     pub(crate) fn kernel(&self, op: Op, shape: Shape, rows: usize) -> Option<KernelId> {
         let is_few = |few: &&Few| few.op == op && few.shape == shape && rows <= few.rows;
         if let Some(few) = self.few.iter().find(is_few) {
@@ -207,26 +210,27 @@ impl Choices {
     }
 }
 
-/// The tables that were built in, the one of the build first.
+/// Built-in tables; the table of the build comes first.
 static TABLES: LazyLock<Vec<(&str, Table)>> = LazyLock::new(|| {
     let parse = |&(name, text): &(&'static str, &str)| {
-        // `build.rs` has checked and written it.
+        // `build.rs` has checked the text.
         Table::parse(text, ROWS).ok().map(|table| (name, table))
     };
     embedded::TABLES.iter().filter_map(parse).collect()
 });
 
-/// The algorithm of the table where it is offered and suits the GPU, else the first that does; a
-/// choice of a table is for a range of widths, and an algorithm may be offered at some of them.
-/// Without an algorithm that suits, the first that is offered: its launch reports what is missing.
+/// Returns the algorithm of the table if it is offered and suits the GPU, else the first algorithm
+/// that does. (A choice of a table covers a range of widths, and its algorithm may be offered at
+/// only some of them.) If no algorithm suits, returns the first that is offered: its launch reports
+/// the missing resource.
 fn first_suitable(
     op: Op,
     shape: Shape,
     tuned: Option<Algorithm>,
     gpu: Option<&Gpu>,
 ) -> Option<KernelId> {
-    // Without transforms in double precision, those of integers are next from 2^18 bits on, and
-    // from 2^17 on where there are no tensor cores either.
+    // Without double precision transforms, number-theoretic transforms come next from 2^18 bits on,
+    // and from 2^17 on without tensor cores.
     let products = match shape.bits {
         ..0x2_0000 => [Product::TensorCore, Product::Classical, Product::Ntt],
         0x2_0000..0x4_0000 => [Product::TensorCore, Product::Ntt, Product::Classical],
@@ -256,7 +260,7 @@ mod tests {
         Gpu { name: name.to_owned(), capability, shared_memory, multiprocessors: 132 }
     }
 
-    /// GPUs and the shared memory of their blocks.
+    /// GPUs and the maximum shared memory of a block.
     fn gpus() -> [Gpu; 7] {
         [
             gpu("NVIDIA A100-SXM4-80GB", 80, 166_912),
@@ -269,7 +273,7 @@ mod tests {
         ]
     }
 
-    /// The kernels that are chosen on a GPU, over all operations and shapes.
+    /// Returns the kernels that are chosen on a GPU, over all operations and shapes.
     fn chosen(gpu: &Gpu) -> Vec<KernelId> {
         let choices = Choices::embedded(gpu);
         choices.kernels.iter().flatten().map(|entry| entry.1).collect()
@@ -280,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn gpu_takes_the_table_of_its_name_or_capability() {
+    fn gpu_uses_table_of_its_name_or_capability() {
         let [a100, .., rtx] = gpus();
         let [h200, h100] =
             ["NVIDIA H200", "NVIDIA H100 80GB HBM3"].map(|name| gpu(name, 90, 232_448));
@@ -305,7 +309,7 @@ mod tests {
     fn every_gpu_has_the_algorithms_that_suit_it() {
         for gpu in gpus() {
             let kernels = chosen(&gpu);
-            // A kernel that does not suit is chosen only where none does.
+            // An unsuitable kernel is chosen only where no kernel suits.
             for kernel in &kernels {
                 let others = crate::algorithms(kernel.op(), kernel.shape());
                 let mut others = others
@@ -353,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn few_rows_have_choices_of_their_own() {
+    fn few_rows_have_separate_choices() {
         let text = "gpu = \"A GPU\"\ncapability = 90\nmultiprocessors = 66\nchoices = [
             { op = \"mul_lo\", bits = [1024, 8192], strategy = \"tensor\" },
             { op = \"mul_lo\", bits = [4096, 4096], rows = 50, strategy = \"classical\" },
@@ -382,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn table_that_is_named_is_used_or_refused() {
+    fn named_table_is_used_or_rejected() {
         let gpu = gpu("NVIDIA L40S", 89, 101_376);
         let choices = Choices::named(&gpu, "h200").unwrap();
         assert_eq!(choices.tuning.fit, TuningFit::Named);

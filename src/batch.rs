@@ -20,7 +20,7 @@ use crate::value::Value;
 ///
 /// Every row is a value from 0 to `2^BITS - 1`. A batch may have any number of rows, 0 included.
 /// It is not `Clone`, because a copy on a device can fail: see [`try_clone`](Self::try_clone).
-/// [`DynBatch`] is the same for widths that are known at run time.
+/// [`DynBatch`] holds rows whose width is known only at run time.
 pub struct Batch<T: Kernels> {
     inner: DynBatch,
     shape: PhantomData<T>,
@@ -28,7 +28,7 @@ pub struct Batch<T: Kernels> {
 
 /// # Conversion
 impl<T: Kernels> Batch<T> {
-    /// Makes a batch of these values, in this order.
+    /// Makes a batch of `values`, in order.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Error, GpuUint};
@@ -69,7 +69,7 @@ impl<T: Kernels> Batch<T> {
         DynBatch::zeros(device, T::SHAPE, rows).map(Self::typed)
     }
 
-    /// Makes a batch of `rows` values, each drawn evenly from 0 to `2^BITS - 1`.
+    /// Makes a batch of `rows` uniform random values from 0 to `2^BITS - 1`.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
@@ -83,8 +83,8 @@ impl<T: Kernels> Batch<T> {
         DynBatch::random(device, T::SHAPE, rows, rng).map(Self::typed)
     }
 
-    /// Makes a batch of the digits of its rows one after the other, each row least significant digit
-    /// first.
+    /// Makes a batch from the digits of all rows, one row after another, each row's least
+    /// significant digit first.
     ///
     /// # Errors
     /// [`PartialRow`](Error::PartialRow) where the number of digits is not a multiple of
@@ -94,8 +94,8 @@ impl<T: Kernels> Batch<T> {
         Self::from_le_bytes(device, bytemuck::cast_slice(digits))
     }
 
-    /// Makes a batch of the bytes of its rows one after the other, `BITS / 8` a row, each row least
-    /// significant byte first.
+    /// Makes a batch from the bytes of all rows, one row after another, `BITS / 8` a row, each
+    /// row's least significant byte first.
     ///
     /// # Errors
     /// [`PartialRow`](Error::PartialRow) where the number of bytes is not a multiple of `BITS / 8`,
@@ -104,8 +104,8 @@ impl<T: Kernels> Batch<T> {
         DynBatch::from_le_bytes(device, T::SHAPE, bytes).map(Self::typed)
     }
 
-    /// Makes a batch of the bytes of its rows one after the other, `BITS / 8` a row, each row most
-    /// significant byte first.
+    /// Makes a batch from the bytes of all rows, one row after another, `BITS / 8` a row, each
+    /// row's most significant byte first.
     ///
     /// # Errors
     /// As [`from_le_bytes`](Self::from_le_bytes).
@@ -125,13 +125,13 @@ impl<T: Kernels> Batch<T> {
         self.inner.is_empty()
     }
 
-    /// The device that the rows live on.
+    /// Device of the batch.
     #[must_use]
     pub fn device(&self) -> &Device {
         self.inner.device()
     }
 
-    /// Copies the batch on its device.
+    /// Copies the batch, on its device.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
@@ -139,7 +139,7 @@ impl<T: Kernels> Batch<T> {
         self.inner.try_clone().map(Self::typed)
     }
 
-    /// The values.
+    /// Returns the values.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
@@ -147,7 +147,8 @@ impl<T: Kernels> Batch<T> {
         self.inner.to_biguints()
     }
 
-    /// The digits of the rows one after the other, each row least significant digit first.
+    /// Returns the digits of all rows, one row after another, each row's least significant digit
+    /// first.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
@@ -157,7 +158,8 @@ impl<T: Kernels> Batch<T> {
         Ok(digits)
     }
 
-    /// The bytes of the rows one after the other, each row least significant byte first.
+    /// Returns the bytes of all rows, one row after another, each row's least significant byte
+    /// first.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
@@ -165,7 +167,8 @@ impl<T: Kernels> Batch<T> {
         self.inner.to_le_bytes()
     }
 
-    /// The bytes of the rows one after the other, each row most significant byte first.
+    /// Returns the bytes of all rows, one row after another, each row's most significant byte
+    /// first.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
@@ -173,7 +176,7 @@ impl<T: Kernels> Batch<T> {
         self.inner.to_be_bytes()
     }
 
-    /// The value of one row.
+    /// Returns the value of one row.
     ///
     /// # Errors
     /// [`NoSuchRow`](Error::NoSuchRow), [`Driver`](Error::Driver).
@@ -233,7 +236,8 @@ impl<T: Kernels> Batch<T> {
 
 /// # Strategies and shapes
 impl<T: Kernels> Batch<T> {
-    /// The batch through a strategy: a view with the operations that have algorithms to choose from.
+    /// Returns a view of the batch whose operations use the strategy `S` instead of
+    /// [`Auto`](crate::Auto).
     ///
     /// ```
     /// use gpuint::{Batch, Blocked, Classical, Device, GpuUint, TensorCore};
@@ -251,19 +255,19 @@ impl<T: Kernels> Batch<T> {
         Using { batch: self, strategy: PhantomData }
     }
 
-    /// The batch with its shape as a value.
+    /// Returns the batch as a [`DynBatch`], whose shape is a value.
     #[must_use]
     pub fn as_dyn(&self) -> &DynBatch {
         &self.inner
     }
 
-    /// The batch with its shape as a value.
+    /// Returns the batch as a [`DynBatch`], whose shape is a value.
     #[must_use]
     pub fn into_dyn(self) -> DynBatch {
         self.inner
     }
 
-    /// A batch whose rows are known to have this shape.
+    /// Wraps a batch that has this shape.
     pub(crate) fn typed(inner: DynBatch) -> Self {
         debug_assert_eq!(inner.shape(), T::SHAPE);
         Self { inner, shape: PhantomData }
@@ -278,7 +282,7 @@ impl<T: Kernels> Batch<T> {
     }
 }
 
-/// Fails with [`ShapeMismatch`](Error::ShapeMismatch) where the batch has another shape.
+/// Fails with [`ShapeMismatch`](Error::ShapeMismatch) if the batch has another shape.
 impl<T: Kernels> TryFrom<DynBatch> for Batch<T> {
     type Error = Error;
 
@@ -290,7 +294,7 @@ impl<T: Kernels> TryFrom<DynBatch> for Batch<T> {
     }
 }
 
-/// A batch through a strategy: see [`Batch::using`].
+/// A batch whose operations use one strategy: see [`Batch::using`].
 pub struct Using<'a, T: Kernels, S> {
     batch: &'a Batch<T>,
     strategy: PhantomData<S>,

@@ -1,4 +1,4 @@
-//! Devices: where batches live and operations run.
+//! Devices, on which batches live and operations run.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -17,18 +17,18 @@ use crate::event::Event;
 use crate::kernel::KernelId;
 use crate::strategy::Strategy;
 
-/// A handle to a device with its queue of work: calls take effect in the order in which they are
-/// made, and results are waited for where they are read.
+/// Handle to a device and its queue. Calls take effect in the order in which they are made; a call
+/// that reads results waits for them.
 ///
-/// Clones are handles to the same device and queue; [`queue`](Device::queue) makes another queue of
-/// it. Operands of one operation must live on one device.
+/// Clones share one device and queue; [`queue`](Device::queue) makes another queue of the device. All
+/// operands of an operation must live on one device.
 #[derive(Clone)]
 pub struct Device(Arc<Inner>);
 
 struct Inner {
-    /// Status words that no call uses at the moment: checked operations do not allocate.
+    /// Idle status words, kept so that checked operations do not allocate.
     idle_status: Mutex<Vec<Buffer>>,
-    /// Memory of the last assignment, for the next one of the same size.
+    /// Memory of the last assignment, reused by the next one of the same size.
     spare: Mutex<Option<Buffer>>,
     choices: Arc<Choices>,
     backend: Traced,
@@ -40,12 +40,12 @@ static CPU: LazyLock<Device> = LazyLock::new(|| Device::over(Box::new(Cpu)));
 static SIMT: LazyLock<Device> = LazyLock::new(|| Device::simt_with(SimtOptions::default()));
 
 impl Device {
-    /// The first CUDA GPU; where there is no driver or no GPU, the processor.
+    /// Opens the first CUDA GPU, or the CPU if there is no driver or no GPU.
     ///
-    /// [`backend`](Self::backend) says which it is. A device never changes its kind later.
+    /// [`backend`](Self::backend) returns which one it is. A device never changes its kind later.
     ///
     /// # Errors
-    /// [`Driver`](Error::Driver) where there is a GPU and it cannot be used.
+    /// [`Driver`](Error::Driver) if there is a GPU that cannot be used.
     pub fn new() -> Result<Self> {
         match Self::cuda(0) {
             Err(Error::NoDevice) => {
@@ -56,18 +56,18 @@ impl Device {
         }
     }
 
-    /// The CUDA GPU of that number, with a stream of its own.
+    /// Opens the CUDA GPU with this number, with a stream of its own.
     ///
-    /// Kernels are taken from the images that were built with the crate; where there is none for
-    /// this GPU, from `GPUINT_CACHE_DIR` (`off` switches it off; by default `gpuint` in
-    /// `XDG_CACHE_HOME` or `~/.cache`); where it is not there either, NVRTC makes it, which
-    /// `GPUINT_NVRTC` or `CUDA_HOME` may say the place of. [`tuning`](Self::tuning) tells which table
-    /// [`Auto`](crate::Auto) follows; `GPUINT_TUNING` names another: one that was built in (`h200`),
-    /// or a file.
+    /// Kernels come from the images built into the crate. A kernel without an image for this GPU
+    /// comes from the cache on disk: `GPUINT_CACHE_DIR` (`off` disables it), by default `gpuint` in
+    /// `XDG_CACHE_HOME` or `~/.cache`. A kernel that is not there either is compiled by NVRTC;
+    /// `GPUINT_NVRTC` or `CUDA_HOME` gives the place of the library. [`tuning`](Self::tuning)
+    /// returns the table that [`Auto`](crate::Auto) follows; `GPUINT_TUNING` selects another: a
+    /// built-in one (`h200`) or a file.
     ///
     /// # Errors
-    /// [`NoDevice`](Error::NoDevice) where there is no driver or no GPU of that number,
-    /// [`Driver`](Error::Driver) where it cannot be used, [`Tuning`](Error::Tuning) where
+    /// [`NoDevice`](Error::NoDevice) if there is no driver or no GPU with this number,
+    /// [`Driver`](Error::Driver) if the GPU cannot be used, [`Tuning`](Error::Tuning) if
     /// `GPUINT_TUNING` names no usable table.
     pub fn cuda(ordinal: usize) -> Result<Self> {
         let device = Self::over_gpu(cuda::open(ordinal, None)?)?;
@@ -75,14 +75,14 @@ impl Device {
         Ok(device)
     }
 
-    /// The processor: all its cores, through `num-bigint`. Every call returns the same device.
+    /// Returns the CPU: all its cores. Every call returns the same device.
     #[must_use]
     pub fn cpu() -> Self {
         CPU.clone()
     }
 
-    /// The processor, running the CUDA kernels themselves, compiled by the host's C++ compiler: slow,
-    /// and strict about barriers, masks and memory. Every call returns the same device.
+    /// Returns the SIMT shim: the CUDA kernels compiled for the CPU by the host's C++ compiler,
+    /// with checks of barriers, masks and memory. It is slow. Every call returns the same device.
     #[cfg(feature = "simt")]
     #[cfg_attr(docsrs, doc(cfg(feature = "simt")))]
     #[must_use]
@@ -90,7 +90,7 @@ impl Device {
         SIMT.clone()
     }
 
-    /// [`simt`](Self::simt) with a schedule of its own: a new device.
+    /// Returns a new [`simt`](Self::simt) device with its own thread schedule.
     #[cfg(feature = "simt")]
     #[cfg_attr(docsrs, doc(cfg(feature = "simt")))]
     #[must_use]
@@ -98,23 +98,22 @@ impl Device {
         Self::over(Box::new(Simt::new(options)))
     }
 
-    /// What kind of device this is.
+    /// Kind of the device.
     #[must_use]
     pub fn backend(&self) -> BackendKind {
         self.0.backend.kind()
     }
 
-    /// The name of the device: that of the GPU, or `cpu` or `simt`.
+    /// Name of the device: the name of the GPU, `cpu` or `simt`.
     #[must_use]
     pub fn name(&self) -> String {
         self.0.backend.name()
     }
 
-    /// Returns the algorithm that a strategy selects for an operation on a batch of this shape and
-    /// this number of rows.
+    /// Returns the algorithm that a strategy selects for an operation on `rows` rows of this shape.
     ///
     /// # Errors
-    /// [`KernelMissing`](Error::KernelMissing) where the catalogue offers none.
+    /// [`KernelMissing`](Error::KernelMissing) if the catalogue offers none.
     pub fn algorithm(
         &self,
         op: Op,
@@ -125,28 +124,28 @@ impl Device {
         Ok(self.kernel(op, strategy, shape, rows)?.row().algorithm)
     }
 
-    /// The properties of the GPU; `None` where the device is none.
+    /// Properties of the GPU; `None` if the device is not a GPU.
     #[must_use]
     pub fn gpu(&self) -> Option<Gpu> {
         self.0.backend.gpu()
     }
 
-    /// The tuning table by which [`Auto`](crate::Auto) chooses on this device, and whether it was
-    /// measured on it.
+    /// Tuning table that [`Auto`](crate::Auto) follows on this device, and whether it was measured
+    /// on this GPU.
     #[must_use]
     pub fn tuning(&self) -> &Tuning {
         &self.0.choices.tuning
     }
 
-    /// Does `work`, waits for what it queues on this device, and returns its result with the time
-    /// that the device took: measured by events in the queue of a GPU, by the clock elsewhere.
+    /// Runs `work`, waits for everything it queues on this device, and returns its result and the
+    /// device time: by events on a GPU, by the clock elsewhere.
     ///
-    /// The first call of an operation loads its kernel, which counts: call it once before. So does
-    /// what other threads queue on this device meanwhile, and a GPU's waiting for the host between
-    /// two operations.
+    /// The first call of an operation includes the time to load its kernel, so call the operation
+    /// once before. The time also includes concurrent work of other threads on this device, and
+    /// gaps in which a GPU waits for the host.
     ///
     /// # Errors
-    /// Those of `work`, and [`Driver`](Error::Driver).
+    /// The errors of `work`, and [`Driver`](Error::Driver).
     pub fn time<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(R, Duration)> {
         let mut work = Some(work);
         let mut result = None;
@@ -211,13 +210,13 @@ impl Device {
         self.0.backend.synchronize()
     }
 
-    /// Waits for all work queued so far, and gives GPU memory that no batch uses and pinned memory
-    /// that no copy uses back to the system.
+    /// Waits for all work queued so far, and returns unused GPU memory and pinned
+    /// memory to the system.
     ///
-    /// Memory of dropped batches stays with the process, for all its handles to the GPU, so that
-    /// the next batch gets it without asking the system. Call this before another process needs
-    /// the memory. It also happens when the last handle to the GPU is dropped, and before an allocation
-    /// fails with [`OutOfMemory`](Error::OutOfMemory).
+    /// The process keeps the memory of dropped batches for all its handles to the GPU, so that the
+    /// next batch gets it without asking the system. Call this before another process needs the
+    /// memory. The memory is also returned when the last handle to the GPU is dropped, and before an
+    /// allocation fails with [`OutOfMemory`](Error::OutOfMemory).
     ///
     /// # Errors
     /// As [`synchronize`](Self::synchronize).
@@ -227,9 +226,9 @@ impl Device {
     }
 }
 
-/// For the rest of the crate.
+/// Internals for the rest of the crate.
 impl Device {
-    /// The CUDA GPU of that number, with kernels that aim at so many threads per block.
+    /// Opens a CUDA GPU with kernels that aim at `block` threads per block.
     pub(crate) fn cuda_with_block(ordinal: usize, block: u32) -> Result<Self> {
         Self::over_gpu(cuda::open(ordinal, Some(block))?)
     }
@@ -247,7 +246,7 @@ impl Device {
         }))
     }
 
-    /// A GPU, with the choices of its tuning table.
+    /// Makes a GPU device with the choices of its tuning table.
     fn over_gpu(backend: Box<dyn Backend>) -> Result<Self> {
         let choices = match backend.gpu() {
             Some(gpu) => Arc::new(Choices::of(&gpu)?),
@@ -271,13 +270,13 @@ impl Device {
         &self.0.backend
     }
 
-    /// The memory that [`keep_spare`](Self::keep_spare) kept, if it has this size.
+    /// Returns the memory stored by [`keep_spare`](Self::keep_spare), if it has this size.
     pub(crate) fn take_spare(&self, bytes: u64) -> Option<Buffer> {
         let mut spare = self.0.spare.lock().unwrap_or_else(PoisonError::into_inner);
         spare.take_if(|buffer| buffer.bytes() == bytes)
     }
 
-    /// Keeps memory for the next assignment.
+    /// Stores memory for the next assignment.
     pub(crate) fn keep_spare(&self, buffer: Buffer) {
         *self.0.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(buffer);
     }
@@ -287,7 +286,7 @@ impl Device {
         self.memory().alloc(total_bytes(rows, row_bytes)?)
     }
 
-    /// Memory for so many rows of zeros.
+    /// Allocates `rows` rows of zeros.
     pub(crate) fn zeroed_rows(&self, rows: usize, row_bytes: usize) -> Result<Buffer> {
         self.memory().alloc_zeroed(total_bytes(rows, row_bytes)?)
     }
@@ -330,12 +329,12 @@ impl Device {
 const NO_ROW_BYTE: u8 = 0xff;
 static_assertions::const_assert_eq!(u64::from_le_bytes([NO_ROW_BYTE; 8]), NO_ROW);
 
-/// The size of so many rows.
+/// Bytes of `rows` rows.
 fn total_bytes(rows: usize, row_bytes: usize) -> Result<u64> {
     (rows as u64).checked_mul(row_bytes as u64).ok_or(Error::OutOfMemory { bytes: u64::MAX })
 }
 
-/// Two handles are equal where they are handles to the same device and queue.
+/// Two handles are equal if they share one device and queue.
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -350,7 +349,7 @@ impl fmt::Debug for Device {
     }
 }
 
-/// The kind of the device, and the device in words: `cpu (8 threads)`.
+/// Formats the kind and the description of the device: `cpu (8 threads)`.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.backend(), self.0.backend.describe())

@@ -1,4 +1,4 @@
-//! The machine words that kernels work in.
+//! Digits: the machine words of a shape.
 
 use std::fmt::{Debug, Display, LowerHex};
 use std::hash::Hash;

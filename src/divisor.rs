@@ -1,4 +1,4 @@
-//! Prepared divisors: computed once and used by many divisions.
+//! Prepared divisors: computed once, used by many divisions.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,17 +14,17 @@ use crate::error::{Error, Result};
 use crate::shape::Kernels;
 use crate::value::Value;
 
-/// Prepared divisors whose shape is a value: [`Divisor`] for a [`DynBatch`].
+/// Prepared divisors with a run-time width: the [`Divisor`] of a [`DynBatch`].
 pub struct DynDivisor {
     device: Device,
     prepared: Buffer,
-    /// `None`: one for all rows.
+    /// `None`: one divisor for all rows.
     rows: Option<usize>,
     shape: Shape,
 }
 
 impl DynDivisor {
-    /// Prepares the rows of a batch, each for the same row of other batches.
+    /// Prepares each row of a batch as the divisor for the same row of other batches.
     ///
     /// # Errors
     /// As [`Divisor::new`].
@@ -35,8 +35,7 @@ impl DynDivisor {
     /// Prepares one divisor for all rows of any batch of the shape.
     ///
     /// # Errors
-    /// [`ShapeMissing`](Error::ShapeMissing) where the shape is not built, and as
-    /// [`Divisor::splat`].
+    /// [`ShapeMissing`](Error::ShapeMissing) if the shape is not built, and as [`Divisor::splat`].
     pub fn splat(device: &Device, shape: Shape, divisor: impl Value) -> Result<Self> {
         let divisor = divisor.integer();
         if divisor.is_zero() {
@@ -45,19 +44,19 @@ impl DynDivisor {
         DynBatch::splat(device, shape, &*divisor, 1)?.view().prepared(None)
     }
 
-    /// Number of rows that these divisors are for; `None` where there is one for all rows.
+    /// Number of rows that have their own divisor; `None` for one divisor for all rows.
     #[must_use]
     pub fn rows(&self) -> Option<usize> {
         self.rows
     }
 
-    /// The device that the divisors live on.
+    /// Device of the divisors.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The shape of the divisors.
+    /// Shape of the divisors.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.shape
@@ -87,12 +86,12 @@ impl fmt::Debug for DynDivisor {
     }
 }
 
-/// Divisors on a device, prepared: the reciprocal of each is computed once, and divisions by them
-/// and products modulo them take no more than two products each.
+/// Divisors with their reciprocals, on a device: a division by one, or a product modulo one, takes
+/// at most two further products.
 ///
-/// Either one divisor for each row, from a batch ([`new`](Self::new)), or one for all rows of any
-/// batch ([`splat`](Self::splat)). No divisor is zero. A divisor takes about twice the memory of
-/// an integer (`kernels/div/prepare.cuh`).
+/// [`new`](Self::new) makes one divisor for each row of a batch, [`splat`](Self::splat) one divisor
+/// for all rows of any batch. No divisor is zero. A divisor takes about twice the memory of an
+/// integer.
 ///
 /// ```
 /// use gpuint::{Batch, Device, Divisor, Error, GpuUint};
@@ -114,7 +113,7 @@ pub struct Divisor<T: Kernels> {
 }
 
 impl<T: Kernels> Divisor<T> {
-    /// Prepares the rows of a batch, each for the same row of other batches.
+    /// Prepares each row of a batch as the divisor for the same row of other batches.
     ///
     /// # Errors
     /// [`DivisionByZero`](Error::DivisionByZero) with the lowest row that is zero, and what any
@@ -128,25 +127,25 @@ impl<T: Kernels> Divisor<T> {
     /// Prepares one divisor for all rows of any batch.
     ///
     /// # Errors
-    /// [`DivisionByZero`](Error::DivisionByZero) (row 0), [`TooWide`](Error::TooWide) where it
-    /// needs more than `BITS` bits (row 0), and as [`new`](Self::new).
+    /// [`DivisionByZero`](Error::DivisionByZero) (row 0), [`TooWide`](Error::TooWide) if the
+    /// divisor needs more than `BITS` bits (row 0), and as [`new`](Self::new).
     pub fn splat(device: &Device, divisor: impl Value) -> Result<Self> {
         DynDivisor::splat(device, T::SHAPE, divisor).map(Self::typed)
     }
 
-    /// Number of rows that these divisors are for; `None` where there is one for all rows.
+    /// Number of rows that have their own divisor; `None` for one divisor for all rows.
     #[must_use]
     pub fn rows(&self) -> Option<usize> {
         self.inner.rows()
     }
 
-    /// The device that the divisors live on.
+    /// Device of the divisors.
     #[must_use]
     pub fn device(&self) -> &Device {
         self.inner.device()
     }
 
-    /// The divisors with their shape as a value.
+    /// Returns the divisors as a [`DynDivisor`], whose shape is a value.
     #[must_use]
     pub fn as_dyn(&self) -> &DynDivisor {
         &self.inner

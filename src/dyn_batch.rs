@@ -48,8 +48,9 @@ pub struct DynBatch {
     shape: Shape,
 }
 
+/// # Conversion
 impl DynBatch {
-    /// Makes a batch of these values, in this order.
+    /// Makes a batch of `values`, in order.
     ///
     /// # Errors
     /// [`ShapeMissing`](Error::ShapeMissing) where the shape is not built,

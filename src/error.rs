@@ -1,13 +1,13 @@
-//! Everything that can go wrong, in one enum.
+//! The error type of the crate.
 
 use gpuint_catalogue::Shape;
 
-/// The result of every fallible call of this crate.
+/// Result of every fallible call of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed.
+/// Reason why a call failed.
 ///
-/// Bad input is always answered by one of these: never by a panic, an abort or a wrong row.
+/// Bad input always returns one of these errors: it never causes a panic, an abort or a wrong row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -32,18 +32,18 @@ pub enum Error {
     /// Two operands, or an operand and its output, have different numbers of rows.
     #[error("the numbers of rows differ: {left} and {right}")]
     LengthMismatch {
-        /// The rows of the receiver.
+        /// Number of rows of the receiver.
         left: usize,
-        /// The rows of the other operand.
+        /// Number of rows of the other operand.
         right: usize,
     },
 
-    /// Bytes or digits that are not a whole number of rows.
-    #[error("{len} bytes or digits are not whole rows of {row}")]
+    /// The bytes or digits do not fill a whole number of rows.
+    #[error("{len} bytes or digits are not a whole number of rows of {row}")]
     PartialRow {
-        /// The number of bytes or digits that were given.
+        /// Number of bytes or digits that were given.
         len: usize,
-        /// The bytes or digits of a row.
+        /// Bytes or digits of one row.
         row: usize,
     },
 
@@ -81,21 +81,22 @@ pub enum Error {
         row: usize,
     },
 
-    /// A row beyond the end of the batch was asked for.
+    /// The batch has no row with this number.
     #[error("row {row} does not exist in a batch of {rows} rows")]
     NoSuchRow {
-        /// The row that was asked for.
+        /// The requested row.
         row: usize,
         /// The number of rows in the batch.
         rows: usize,
     },
 
-    /// A text is not a number in the base that was asked for.
+    /// A text is not a number in the requested base.
     #[error("row {row}, column {column}: not a digit of base {base}")]
     Parse {
         /// The lowest row whose text is not a number.
         row: usize,
-        /// The byte of the text that is not a digit, or its length where digits are missing.
+        /// Index of the first byte that is not a digit, or the length of the text if digits are
+        /// missing.
         column: usize,
         /// The base: 10 or 16.
         base: u32,
@@ -114,65 +115,66 @@ pub enum Error {
         reason: String,
     },
 
-    /// There is no CUDA driver, or no GPU of that number.
-    #[error("no such CUDA device: no driver is installed, or there is no GPU of that number")]
+    /// There is no CUDA driver, or no GPU with this number.
+    #[error("no such CUDA device: no driver is installed, or there is no GPU with that number")]
     NoDevice,
 
     /// The device cannot hold a buffer of this size.
-    #[error("out of memory: {bytes} bytes were asked for")]
+    #[error("out of memory: {bytes} bytes requested")]
     OutOfMemory {
-        /// The size of the buffer, [`u64::MAX`] where even the size does not fit in 64 bits.
+        /// Size of the buffer; [`u64::MAX`] if the size does not fit in 64 bits.
         bytes: u64,
     },
 
-    /// There is no image of a kernel for this device, and none could be made at run time.
-    #[error("the kernel {kernel} is missing: {remedy}")]
+    /// The device has no image of a kernel, and none could be compiled at run time.
+    #[error("kernel {kernel} is missing: {remedy}")]
     KernelMissing {
         /// The name of the kernel.
         kernel: String,
-        /// What to do about it.
+        /// Remedy.
         remedy: String,
     },
 
-    /// The device has less shared memory per block than a kernel needs.
+    /// A kernel needs more shared memory per block than the device has.
     #[error(
-        "the kernel {kernel} needs {needed} bytes of shared memory per block, and the device has {available}"
+        "kernel {kernel} needs {needed} bytes of shared memory per block, but the device has {available}"
     )]
     SharedMemory {
         /// The name of the kernel.
         kernel: String,
-        /// The bytes that a block of the kernel needs.
+        /// Bytes that a block of the kernel needs.
         needed: u32,
-        /// The bytes that a block can have on this device.
+        /// Bytes that a block can have on this device.
         available: u32,
     },
 
-    /// A tuning table that `GPUINT_TUNING` names cannot be used.
+    /// The tuning table named by `GPUINT_TUNING` cannot be used.
     #[error("tuning table {table} (GPUINT_TUNING): {reason}")]
     Tuning {
         /// The name of the table or its file.
         table: String,
-        /// What is wrong with it.
+        /// The problem with the table.
         reason: String,
     },
 
-    /// The run-time compiler refused a kernel.
-    #[error("a kernel did not compile:\n{log}")]
+    /// The run-time compiler rejected a kernel.
+    #[error("kernel compilation failed:\n{log}")]
     Compile {
-        /// What the compiler said.
+        /// Messages of the compiler.
         log: String,
     },
 
-    /// The device or its driver refused a call. Later calls may succeed.
+    /// The device or its driver rejected a call. Later calls may succeed.
     #[error("the device reported: {0}")]
     Driver(String),
 
-    /// A kernel or the hardware faulted, and the GPU is lost to this process: every later call on
-    /// it fails with this error, and all results that were not read are lost.
+    /// A kernel or the hardware faulted, and this process has lost the GPU: every later call on it
+    /// fails with this error, and all unread results are lost.
     ///
-    /// GPUs work behind the calls: the faulty call is any since the last one that read a result or
-    /// synchronized, on any handle to this GPU, and not the call that returns this error. Start a
-    /// new process; within one, other GPUs and [`Device::cpu`](crate::Device::cpu) still work.
+    /// GPUs run asynchronously, so the faulty call is not the call that returns this error. It is
+    /// any call, on any handle to this GPU, since the last one that read a result or synchronized.
+    /// Start a new process; within this one, other GPUs and [`Device::cpu`](crate::Device::cpu)
+    /// still work.
     #[error(
         "the GPU is lost to this process, by this or an earlier call on it: {0}; start a new process"
     )]

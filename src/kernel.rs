@@ -1,7 +1,7 @@
-//! Kernels as data: an operation by an algorithm at a shape is a row of the catalogue and the shape.
+//! Kernels as data: an operation, an algorithm and a shape identify a kernel.
 //!
-//! The rows, and the index from an operation and an algorithm to its row, are written by `build.rs`:
-//! a kernel is found by two array accesses. Its name is formatted only where it is loaded or shown.
+//! `build.rs` writes the rows and the index from operation and algorithm to row, so that a lookup
+//! takes two array accesses. The name of a kernel is formatted only to load or show it.
 
 use std::fmt;
 
@@ -17,8 +17,8 @@ pub(crate) struct KernelId {
 }
 
 impl KernelId {
-    /// Returns the kernel of an operation by an algorithm; `None` where the catalogue does not offer
-    /// it at the shape.
+    /// Returns the kernel of an operation by an algorithm; `None` where the catalogue does not
+    /// offer it at the shape.
     pub(crate) const fn find(op: Op, algorithm: Algorithm, shape: Shape) -> Option<Self> {
         match INDEX[op as usize][algorithm.index()].checked_sub(1) {
             Some(row) if ROWS[row as usize].is_offered(shape) => Some(Self { row, shape }),
@@ -26,7 +26,7 @@ impl KernelId {
         }
     }
 
-    /// The row of the catalogue.
+    /// Row of the catalogue.
     pub(crate) const fn row(self) -> &'static Row<'static> {
         &ROWS[self.row as usize]
     }
@@ -39,28 +39,28 @@ impl KernelId {
         self.shape
     }
 
-    /// The kernel of a translation unit, with the block of the build or another.
+    /// The kernel in a translation unit, with the block of the build or another one.
     pub(crate) fn source(self, block: Option<u32>) -> Kernel<'static> {
         let own = || block_of(usize::from(self.row), self.shape);
         self.row().kernel(self.shape, block.unwrap_or_else(own))
     }
 }
 
-/// The name of the kernel's entry point: `gpuint_mul_lo_classical_b8192_q4_u64`.
+/// Name of the kernel's entry point: `gpuint_mul_lo_classical_b8192_q4_u64`.
 impl fmt::Display for KernelId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.source(Some(BLOCK)).name())
     }
 }
 
-/// Threads per block that the kernel of a row aims at, as it was built.
+/// Threads per block that the kernel of a row aims at in this build.
 pub(crate) fn block_of(row: usize, shape: Shape) -> u32 {
     let other = OTHER_BLOCKS.iter().find(|other| (other.0, other.1) == (row, shape));
     other.map_or(BLOCK, |other| other.2)
 }
 
-/// Shared memory of a block of the kernel on GPUs of a compute capability, in bytes, by the resources
-/// that were recorded when the kernels were last measured; 0 where it is little or not recorded.
+/// Shared memory of a block of the kernel on GPUs of a compute capability, in bytes, from the
+/// recorded resources; 0 if it is small or not recorded.
 pub(crate) fn shared_bytes(kernel: KernelId, capability: u32) -> u32 {
     let is_it = |(row, shape, _): &&(usize, Shape, [u32; 2])| {
         *row == usize::from(kernel.row)
@@ -73,16 +73,17 @@ pub(crate) fn shared_bytes(kernel: KernelId, capability: u32) -> u32 {
     match capability {
         ..90 => on_80,
         90 => on_90,
-        // Newer GPUs run code that has nothing of 9.0's own.
+        // Newer GPUs run code without the features specific to 9.0.
         _ => on_80.max(on_90),
     }
 }
 
 /// Returns true if the catalogue has a kernel of this algorithm for the operation and the shape.
 ///
-/// Not even [`Product::Classical`](crate::Product::Classical) is offered at every width: rows of 2^19
-/// bits or more have products by [`Product::Ntt`](crate::Product::Ntt) only, and no divisions. Every
-/// device returns [`KernelMissing`](crate::Error::KernelMissing) for what is not offered.
+/// [`Product::Classical`](crate::Product::Classical) is not offered at every width: from 2^19 bits
+/// on, products are by [`Product::Ntt`](crate::Product::Ntt) and divisions by
+/// [`Blocked<Fft>`](crate::Blocked). Every device returns
+/// [`KernelMissing`](crate::Error::KernelMissing) for an operation that is not offered.
 ///
 /// ```
 /// use gpuint::{Algorithm, GpuUint, Kernels, Op, Product, is_offered};

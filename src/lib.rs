@@ -1,5 +1,89 @@
-#![doc = include_str!("../README.md")]
+//! Exact arithmetic on batches of big unsigned integers, on NVIDIA GPUs.
+//!
+//! A [`Batch`] holds thousands of integers of one width (256 to 1048576 bits in the default build)
+//! on a [`Device`]: a GPU, or the CPU of a machine without one. An operation computes all rows at
+//! once, and every row is exact. Bad input returns an [`Error`].
+//!
+//! ```
+//! use gpuint::num_bigint::BigUint;
+//! use gpuint::{Batch, Device, GpuUint};
+//!
+//! let device = Device::new()?; // the first GPU, else the CPU
+//! let numbers: Vec<BigUint> = (1u32..=1000).map(|n| BigUint::from(n).pow(90)).collect();
+//! let u = Batch::<GpuUint<1024>>::from_biguints(&device, &numbers)?;
+//! let v = Batch::splat(&device, &BigUint::from(7u32).pow(60), u.len())?;
+//! let (q, r) = u.div_rem(&v)?;
+//! assert!((&(&q * &v) + &r).is_equal(&u)?);
+//! # Ok::<(), gpuint::Error>(())
+//! ```
+//!
+//! # Find your way by task
+//!
+//! **Make a batch.** Declare a width with [`gpu_uint!`] or write [`GpuUint`]; [`shapes`] lists the
+//! widths of the build. Fill a batch [from integers](Batch::from_biguints),
+//! [digits](Batch::from_digits), [bytes](Batch::from_le_bytes), [text](Batch::from_decimal) or
+//! [one value](Batch::splat), and read it back with [`to_biguints`](Batch::to_biguints),
+//! [`to_digits`](Batch::to_digits), [`to_decimal`](Batch::to_decimal) or [`row`](Batch::row).
+//!
+//! **Add and subtract.** [`wrapping_add`](Batch::wrapping_add),
+//! [`overflowing_sub`](Batch::overflowing_sub) with a mask of the borrows,
+//! [`wrapping_sum`](Batch::wrapping_sum) of a batch, and the operators `+`, `-`, `+=`.
+//!
+//! **Multiply.** [`wrapping_mul`](Batch::wrapping_mul) modulo `2^BITS`,
+//! [`widening_mul`](Batch::widening_mul) in rows of twice the width,
+//! [`mul_lo_hi`](Batch::mul_lo_hi) in two halves, [`wrapping_square`](Batch::wrapping_square),
+//! [`mul_add`](Batch::mul_add).
+//!
+//! **Divide.** [`div_rem`](Batch::div_rem), [`div`](Batch::div) and [`rem`](Batch::rem);
+//! [`div_rem_masked`](Batch::div_rem_masked) where divisors may be zero;
+//! [`div_rem_digit`](Batch::div_rem_digit) by one digit;
+//! [`shifted_inverse`](Batch::shifted_inverse) for reciprocals.
+//!
+//! **Divide often by the same divisor, and compute modulo it.** Prepare a [`Divisor`] once, then use
+//! [`div_rem_by`](Batch::div_rem_by), [`mul_mod`](Batch::mul_mod),
+//! [`square_mod`](Batch::square_mod), [`pow_mod`](Batch::pow_mod) and
+//! [`pow_mod_all`](Batch::pow_mod_all). [`Residues`] keep chains of modular operations in the form in
+//! which products are fastest, and a [`FixedBase`] computes many powers of one base.
+//!
+//! **Number theory.** [`gcd`](Batch::gcd), [`overflowing_lcm`](Batch::overflowing_lcm),
+//! [`inverse_mod`](Batch::inverse_mod), [`jacobi`](Batch::jacobi).
+//!
+//! **Compare, and work with whole rows.** [`cmp`](Batch::cmp), [`lt_mask`](Batch::lt_mask) and
+//! [`is_equal`](Batch::is_equal) return orders and a [`Mask`];
+//! [`filter`](Batch::filter), [`select`](Batch::select), [`slice`](Batch::slice),
+//! [`gather`](Batch::gather) and [`concat`](Batch::concat) move rows;
+//! [`widen`](Batch::widen), [`narrow`](Batch::narrow), [`split`](Batch::split) and
+//! [`join`](Batch::join) change their width.
+//!
+//! **Bits.** [`and`](Batch::and), [`xor`](Batch::xor), [`shl`](Batch::shl),
+//! [`shr_rows`](Batch::shr_rows), [`low_bits`](Batch::low_bits),
+//! [`bit_lengths`](Batch::bit_lengths), [`count_ones`](Batch::count_ones).
+//!
+//! **Widths known only at run time.** [`DynBatch`] and [`DynDivisor`] have the same operations;
+//! [`narrowest`] finds the width that fits, and [`DynBatch::fitting`] uses it.
+//!
+//! **Choose an algorithm.** Operations select the fastest one ([`Auto`]).
+//! [`using`](Batch::using) selects another: `u.using::<Blocked<Fft>>().div_rem(&v)?`. Products are by
+//! [`Classical`], [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`] or [`Fp64`], divisions by
+//! [`Blocked`] or [`ShiftedInverse`]; [`is_offered`] and [`algorithms`] list what exists at a width.
+//!
+//! **Reuse memory.** Most operations `x` have a form `x_into` that writes to existing batches, and
+//! [`wrapping_add_assign`](Batch::wrapping_add_assign) and its like work in place.
+//!
+//! **Devices, errors, tuning.** [`Device::new`], [`Device::cuda`] and [`Device::cpu`] open a device;
+//! [`Device::time`] measures it; [`Device::tuning`] returns the table that [`Auto`] follows.
+//! [`Error`] lists every reason for a failure.
+//!
+//! # Secrets
+//!
+//! Times depend on the values: do not use this crate with secret numbers.
+
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+/// Runs the examples of the README as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 mod auto;
 mod backend;

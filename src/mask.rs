@@ -1,4 +1,4 @@
-//! Masks: one bit a row, on the device.
+//! Masks: one bit a row, on a device.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::backend::host::{reserved_vec, zeroed_vec};
 use crate::device::Device;
 use crate::error::{Error, Result};
 
-/// One bit a row, on the device: what carries, borrows and comparisons return.
+/// One bit a row, on a device: the carries, borrows or results of a comparison.
 pub struct Mask {
     device: Device,
     words: Buffer,
@@ -16,7 +16,7 @@ pub struct Mask {
 
 static_assertions::assert_impl_all!(Mask: Send, Sync);
 
-/// The number of rows, the rows that are set, and the device.
+/// Formats the number of rows, the set rows and the device.
 impl fmt::Debug for Mask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let set = match self.count() {
@@ -35,7 +35,7 @@ impl fmt::Debug for Mask {
 const WORD: usize = u32::BITS as usize;
 
 impl Mask {
-    /// A mask of so many rows, none of them set.
+    /// Makes a mask of `rows` rows, none of them set.
     ///
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
@@ -50,19 +50,19 @@ impl Mask {
         self.rows
     }
 
-    /// Whether there are no rows.
+    /// Returns true if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// The device that the bits live on.
+    /// Device of the mask.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The bits, one a row.
+    /// Returns the bits, one a row.
     ///
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
@@ -73,7 +73,7 @@ impl Mask {
         Ok(bools)
     }
 
-    /// Whether the bit of some row is set.
+    /// Returns true if the bit of at least one row is set.
     ///
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
@@ -81,7 +81,7 @@ impl Mask {
         Ok(self.words()?.iter().any(|&word| word != 0))
     }
 
-    /// The number of rows whose bit is set.
+    /// Returns the number of rows whose bit is set.
     ///
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
@@ -89,7 +89,7 @@ impl Mask {
         Ok(self.words()?.iter().map(|word| word.count_ones() as usize).sum())
     }
 
-    /// A mask of these bits, one a row.
+    /// Makes a mask of `bits`, one a row.
     ///
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
@@ -101,7 +101,7 @@ impl Mask {
         Self::from_words(device, &words, bits.len())
     }
 
-    /// The numbers of the rows whose bit is set, in order.
+    /// Returns the indices of the rows whose bit is set, in ascending order.
     ///
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
@@ -111,7 +111,8 @@ impl Mask {
         Ok((0..self.rows).filter(is_set).collect())
     }
 
-    /// The rows of both masks. Like all functions of masks, it goes through the host: a bit a row.
+    /// Returns the rows that are set in both masks. Like all functions of masks, it copies one bit
+    /// a row to the host and back.
     ///
     /// ```
     /// use gpuint::{Device, Mask};
@@ -132,7 +133,7 @@ impl Mask {
         self.zip(other, |a, b| a & b)
     }
 
-    /// The rows of either mask.
+    /// Returns the rows that are set in either mask.
     ///
     /// # Errors
     /// As [`and`](Self::and).
@@ -140,7 +141,7 @@ impl Mask {
         self.zip(other, |a, b| a | b)
     }
 
-    /// The rows of one mask and not of the other.
+    /// Returns the rows that are set in exactly one of the masks.
     ///
     /// # Errors
     /// As [`and`](Self::and).
@@ -148,7 +149,7 @@ impl Mask {
         self.zip(other, |a, b| a ^ b)
     }
 
-    /// The rows whose bit is not set.
+    /// Returns the rows that are not set.
     ///
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
@@ -156,7 +157,7 @@ impl Mask {
         self.zip(self, |a, _| !a)
     }
 
-    /// A mask of a function of the words.
+    /// Makes a mask by applying a function to each word.
     fn zip(&self, other: &Self, function: impl Fn(u32, u32) -> u32) -> Result<Self> {
         if !self.device.shares_memory_with(&other.device) {
             return Err(Error::DeviceMismatch);
@@ -183,12 +184,12 @@ impl Mask {
         Ok(mask)
     }
 
-    /// The words, for a kernel to read.
+    /// Words of the mask, to read by a kernel.
     pub(crate) fn buffer(&self) -> &Buffer {
         &self.words
     }
 
-    /// The words; bits beyond the last row are not set.
+    /// Returns the words; bits beyond the last row are 0.
     fn words(&self) -> Result<Vec<u32>> {
         let mut words = zeroed_vec(self.rows.div_ceil(WORD))?;
         if self.rows > 0 {
@@ -198,7 +199,7 @@ impl Mask {
         Ok(words)
     }
 
-    /// The words, all zero, for a kernel to set bits in.
+    /// Words of the mask, all zero, in which a kernel sets bits.
     pub(crate) fn cleared(&mut self) -> Result<&mut Buffer> {
         if self.rows > 0 {
             self.device.memory().fill(&mut self.words, 0)?;

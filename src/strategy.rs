@@ -1,7 +1,7 @@
-//! Strategies: how products and quotients are computed, chosen by a type.
+//! Strategies: types that select how products and quotients are computed.
 //!
-//! A strategy is a type; the [`Algorithm`] that it selects for a shape is a value, which names the
-//! kernel. Only [`Auto`] selects by the operation, the shape and the device.
+//! A strategy is a type. The [`Algorithm`] that it selects for a shape is a value and identifies
+//! the kernel. Only [`Auto`] selects by the operation, the shape and the device.
 
 use gpuint_catalogue::{Algorithm, Op, Product, Shape};
 
@@ -59,8 +59,8 @@ impl Strategy {
         }
     }
 
-    /// Selects the kernel of an operation on a batch: the one that is asked for, or by classical
-    /// products where that one is not offered.
+    /// Selects the kernel of an operation on a batch: the requested algorithm, or the same with
+    /// classical products if the catalogue does not offer it.
     pub(crate) fn kernel(
         self,
         op: Op,
@@ -99,16 +99,15 @@ fn missing(op: Op, algorithm: Algorithm, shape: Shape) -> Error {
     }
 }
 
-/// A way to multiply: [`Classical`], [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`], [`Fp64`] or
-/// [`Auto`].
-/// Sealed.
+/// A multiplication strategy: [`Classical`], [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`],
+/// [`Fp64`] or [`Auto`]. Sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a way to multiply `{T}`",
     label = "use Classical, Karatsuba, TensorCore, Fft, Ntt, Fp64 or Auto"
 )]
 pub trait Mult<T: Kernels>: sealed::Sealed {}
 
-/// A way to divide: [`ShiftedInverse`], [`Blocked`] or [`Auto`]. Sealed.
+/// A division strategy: [`ShiftedInverse`], [`Blocked`] or [`Auto`]. Sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a way to divide `{T}`",
     label = "use ShiftedInverse<M>, Blocked<M> or Auto, where M is a way to multiply"
@@ -117,24 +116,24 @@ pub trait Division<T: Kernels>: sealed::Sealed {}
 
 /// Selects the fastest algorithm for the operation and the width from a tuning table.
 ///
-/// docs/tuning.md of the repository describes how to tune for another GPU.
+/// `docs/tuning.md` of the repository describes how to tune for another GPU.
 #[derive(Debug, Clone, Copy)]
 pub struct Auto;
 
-/// Multiplies digit by digit: the columns of the product are shared out evenly among the threads.
+/// Multiplies digit by digit, with the columns of the product divided evenly among the threads.
 ///
-/// From `Q = 3` on, one thread multiplies a whole row where it has registers for it: multiples of 128
+/// From `Q = 3` on, one thread multiplies a whole row if its registers hold it: at multiples of 128
 /// bits up to 2048.
 #[derive(Debug, Clone, Copy)]
 pub struct Classical;
 
 /// Multiplies numbers of n digits by three products of n / 2 digits, two or three levels deep.
 ///
-/// A full product takes 0.75, 0.56 or 0.42 of the digit products from 128, 256 and 512 limbs on (of
-/// 16 bits for `u16` digits, of 32 bits for others); a low product or square 0.88, 0.78 or 0.71 from
-/// 256, 512 and 1024 on. Where halving does not pay or does not fit, it is [`Classical`]: at shorter
-/// widths, in the parts of a product that are not square, and in kernels that would need more than
-/// 163 KB of shared memory or have groups of more than 512 threads. Results are the same.
+/// A full product takes 0.75, 0.56 or 0.42 of the classical digit products from 128, 256 and 512
+/// limbs on (limbs have 16 bits for `u16` digits, else 32). A low product or square takes 0.88,
+/// 0.78 or 0.71 from 256, 512 and 1024 limbs on. Elsewhere the product is [`Classical`], with the
+/// same results: at shorter widths, in the parts of a product that are not square, and in kernels
+/// that would need more than 163 KB of shared memory or groups of more than 512 threads.
 ///
 /// A. Karatsuba and Yu. Ofman, "Multiplication of many-digital numbers by automatic computers"
 /// (1962), in the form with differences.
@@ -143,68 +142,73 @@ pub struct Karatsuba;
 
 /// Multiplies by the matrix units of the GPU, byte by byte, exactly.
 ///
-/// The bytes of an operand are its digits, arranged as matrices that are constant along their
-/// diagonals, so that a product of matrices is a range of columns of the product of integers. Offered
-/// for [`wrapping_mul`](crate::Batch::wrapping_mul), [`mul_lo_hi`](crate::Batch::mul_lo_hi),
-/// [`widening_mul`](crate::Batch::widening_mul) and
-/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 1024 bits from 2048 to 262144 (the
-/// widest take half a byte of shared memory a bit, 133 KB at 262144), and at multiples of 128 bits,
-/// whatever the digits and `Q`, for [`shifted_inverse`](crate::Batch::shifted_inverse) and division by
-/// it ([`ShiftedInverse`]) from 16384 on and for division in blocks ([`Blocked`]) from 32768 on.
-/// Elsewhere it is [`Classical`]. Results are the same.
+/// The bytes of an operand are its digits, arranged as Toeplitz matrices (constant along their
+/// diagonals), so that a product of matrices is a range of columns of the integer product.
 ///
-/// Operations with a prepared [`Divisor`](crate::Divisor), which take no strategy, use it where the
-/// tuning table says so: products, squares and powers modulo it at multiples of 128 bits from 8192 on,
-/// divisions by it from 24576 on, its preparation from 16384 on.
+/// Offered for [`wrapping_mul`](crate::Batch::wrapping_mul),
+/// [`mul_lo_hi`](crate::Batch::mul_lo_hi), [`widening_mul`](crate::Batch::widening_mul) and
+/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 1024 bits from 2048 to
+/// 262144. At
+/// the widest a block takes 133 KB of shared memory. At multiples of 128 bits it is also offered
+/// for [`shifted_inverse`](crate::Batch::shifted_inverse) and division by it ([`ShiftedInverse`])
+/// from 16384 bits on, and for division in blocks ([`Blocked`]) from 32768 on. Elsewhere the
+/// product is [`Classical`], with the same results.
+///
+/// With a prepared [`Divisor`](crate::Divisor) it is offered at multiples of 128 bits: for the
+/// preparation and for products, squares and powers modulo it from 2048 bits on, for divisions by
+/// it from 24576 on.
 #[derive(Debug, Clone, Copy)]
 pub struct TensorCore;
 
 /// Multiplies by Fourier transforms in double precision, exactly.
 ///
-/// Operands are polynomials in balanced digits of 16 bits; the columns of their product come out of the
-/// transforms with an error that is proven to be below 0.43 for every operand, so that they round to the right
-/// integers (`kernels/transform/fft/product.cuh` of the repository; the method of R. Brent, C. Percival and P. Zimmermann,
-/// 2007). Offered for [`wrapping_mul`](crate::Batch::wrapping_mul),
+/// Operands are polynomials in balanced digits of 16 bits. The transforms give each column of the
+/// product with a proven error below 0.43 for every operand, so that rounding gives the exact
+/// integer (`kernels/transform/fft/product.cuh` of the repository; the method of R. Brent, C.
+/// Percival and P. Zimmermann, 2007).
+///
+/// Offered for [`wrapping_mul`](crate::Batch::wrapping_mul),
 /// [`mul_lo_hi`](crate::Batch::mul_lo_hi), [`widening_mul`](crate::Batch::widening_mul) and
-/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 65536 bits up to 262144, and for
-/// division in blocks ([`Blocked`]) at powers of two from 32768 to 1048576 bits, whatever the digits and
-/// `Q`. It needs a GPU with fast double precision to pay (A100, H100, H200). Elsewhere it is
-/// [`Classical`]. Results are the same.
+/// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 65536 bits up to 262144, and
+/// for division in blocks ([`Blocked`]) at powers of two from 32768 to 1048576 bits, for all digits
+/// and `Q`. It pays on GPUs with fast double precision (A100, H100, H200). Elsewhere the product is
+/// [`Classical`], with the same results.
 #[derive(Debug, Clone, Copy)]
 pub struct Fft;
 
-/// Multiplies by number-theoretic transforms: in integers only.
+/// Multiplies by number-theoretic transforms, in integers only.
 ///
-/// Operands are polynomials in digits of 32 bits; the columns of their product are found modulo three
-/// primes of 27 bits and put together by the Chinese remainder theorem (`kernels/transform/ntt/product.cuh` of the
-/// repository). Offered for [`wrapping_mul`](crate::Batch::wrapping_mul),
+/// Operands are polynomials in digits of 32 bits. The columns of their product are computed modulo
+/// three primes of 27 bits and combined by the Chinese remainder theorem
+/// (`kernels/transform/ntt/product.cuh` of the repository).
+///
+/// Offered for [`wrapping_mul`](crate::Batch::wrapping_mul),
 /// [`mul_lo_hi`](crate::Batch::mul_lo_hi), [`widening_mul`](crate::Batch::widening_mul) and
-/// [`wrapping_square`](crate::Batch::wrapping_square) at 2^17, 2^18, 2^19 and 2^20 bits, whatever the
-/// digits and `Q`. At 2^19 and 2^20 bits it is the only way to multiply; below, it is for GPUs whose
-/// double precision is slow, where [`Fft`] does not pay. Elsewhere it is [`Classical`]. Results are the
-/// same. It takes an eighth of a byte of shared memory a bit: 133 KB at 2^20.
+/// [`wrapping_square`](crate::Batch::wrapping_square) at 2^17, 2^18, 2^19 and 2^20 bits, for all
+/// digits and `Q`. At 2^19 and 2^20 bits it is the only multiplication; below, it is for GPUs with
+/// slow double precision, on which [`Fft`] does not pay. Elsewhere the product is [`Classical`],
+/// with the same results. At 2^20 bits a block takes 133 KB of shared memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Ntt;
 
-/// Multiplies modulo prepared divisors by the double precision multipliers of the GPU, exactly: digits
-/// of 52 bits, a row to a thread.
+/// Multiplies modulo prepared divisors by the double precision multipliers of the GPU, exactly,
+/// with digits of 52 bits and one thread a row.
 ///
-/// Offered for the preparation of a [`Divisor`](crate::Divisor) and for products, squares and powers
-/// modulo it, at multiples of 64 bits from 256 to 1536. It needs a GPU with fast double precision to pay
-/// (A100, H100, H200). Elsewhere it is [`Classical`]. Results are the same.
+/// Offered for the preparation of a [`Divisor`](crate::Divisor) and for products, squares and
+/// powers modulo it, at multiples of 64 bits from 256 to 1536. It pays on GPUs with fast double
+/// precision (A100, H100, H200). Elsewhere the product is [`Classical`], with the same results.
 ///
 /// N. Emmart, F. Zheng and C. Weems, "Faster modular exponentiation using double precision floating
 /// point arithmetic on the GPU", ARITH 2018.
 #[derive(Debug, Clone, Copy)]
 pub struct Fp64;
 
-/// Divides by the whole shifted inverse of the divisor, found by Newton's iteration, with
+/// Divides by the whole shifted inverse of the divisor, computed by Newton's iteration, with
 /// products by `M`.
 #[derive(Debug, Clone, Copy)]
 pub struct ShiftedInverse<M = Auto>(std::marker::PhantomData<M>);
 
-/// Divides block by block of quotient digits, by a reciprocal as long as a block, with products
-/// by `M`.
+/// Divides in blocks of quotient digits, with a reciprocal as long as a block and products by `M`.
 #[derive(Debug, Clone, Copy)]
 pub struct Blocked<M = Auto>(std::marker::PhantomData<M>);
 

@@ -11,7 +11,7 @@ use crate::shape::Kernels;
 
 /// # Text
 impl DynBatch {
-    /// A batch of these decimal numbers.
+    /// Parses decimal numbers, one a row.
     ///
     /// # Errors
     /// [`Parse`](Error::Parse) with the lowest row that is not a number and the first byte that is
@@ -20,7 +20,7 @@ impl DynBatch {
         Self::from_text(device, shape, rows, 10)
     }
 
-    /// A batch of these hexadecimal numbers, of digits of either case, with or without `0x`.
+    /// Parses hexadecimal numbers, one a row, in digits of either case, with or without `0x`.
     ///
     /// # Errors
     /// As [`from_decimal`](Self::from_decimal).
@@ -28,7 +28,7 @@ impl DynBatch {
         Self::from_text(device, shape, rows, 16)
     }
 
-    /// The values in decimal.
+    /// Returns the values in decimal.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
@@ -36,7 +36,7 @@ impl DynBatch {
         Ok(self.to_biguints()?.iter().map(BigUint::to_string).collect())
     }
 
-    /// The values in hexadecimal, in lower case without `0x`.
+    /// Returns the values in hexadecimal, in lower case without `0x`.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
@@ -53,7 +53,7 @@ impl DynBatch {
 
 /// # Text
 impl<T: Kernels> Batch<T> {
-    /// A batch of these decimal numbers.
+    /// Parses decimal numbers, one a row.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Error, GpuUint};
@@ -75,7 +75,7 @@ impl<T: Kernels> Batch<T> {
         DynBatch::from_decimal(device, T::SHAPE, rows).map(Self::typed)
     }
 
-    /// A batch of these hexadecimal numbers, of digits of either case, with or without `0x`.
+    /// Parses hexadecimal numbers, one a row, in digits of either case, with or without `0x`.
     ///
     /// # Errors
     /// As [`from_decimal`](Self::from_decimal).
@@ -83,7 +83,7 @@ impl<T: Kernels> Batch<T> {
         DynBatch::from_hex(device, T::SHAPE, rows).map(Self::typed)
     }
 
-    /// The values in decimal.
+    /// Returns the values in decimal.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
@@ -91,7 +91,7 @@ impl<T: Kernels> Batch<T> {
         self.as_dyn().to_decimal()
     }
 
-    /// The values in hexadecimal, in lower case without `0x`.
+    /// Returns the values in hexadecimal, in lower case without `0x`.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).

@@ -1,5 +1,5 @@
-//! For `benches/autotune` and the program, and no part of the interface: kernels with other blocks than
-//! their own, and what was built.
+//! Internals for `benches/autotune` and the program `gpuint`, outside the public interface: kernels
+//! with other block sizes, and the contents of the build.
 
 use crate::backend::images::HEADERS;
 use crate::device::Device;
@@ -8,18 +8,18 @@ use crate::kernel::block_of;
 use crate::shape::ROWS;
 use gpuint_catalogue::{Shape, kernel};
 
-/// The CUDA GPU of that number, with a stream of its own, whose kernels aim at so many threads per
-/// block: NVRTC makes them when they are first used.
+/// Opens the CUDA GPU with this number, with kernels that aim at `block` threads per block. NVRTC
+/// compiles them at first use.
 ///
 /// # Errors
-/// As [`Device::cuda`]; operations may return what any operation may where there is no NVRTC, and
-/// [`Driver`](crate::Error::Driver) where no block can have so many threads.
+/// As [`Device::cuda`]. Operations return [`KernelMissing`](crate::Error::KernelMissing) if there
+/// is no NVRTC, and [`Driver`](crate::Error::Driver) if no block can have this number of threads.
 pub fn device_with_block(ordinal: usize, block: u32) -> Result<Device> {
     Device::cuda_with_block(ordinal, block)
 }
 
-/// The threads per block that a kernel of the catalogue aims at, as it was built; `None` where the
-/// catalogue has no such row.
+/// Threads per block that a kernel of the catalogue aims at in this build; `None` if the catalogue
+/// has no such row.
 #[must_use]
 pub fn block(name: &str, shape: Shape) -> Option<u32> {
     let key = kernel::parse(name)?;
@@ -27,13 +27,13 @@ pub fn block(name: &str, shape: Shape) -> Option<u32> {
     Some(block_of(row, shape))
 }
 
-/// The number of kernels whose images were built with the crate.
+/// Number of kernels whose images are built into the crate.
 #[must_use]
 pub fn embedded_kernels() -> usize {
     crate::backend::images::embedded_kernels()
 }
 
-/// The names and texts of the headers that kernels are made of.
+/// Names and texts of the headers that all kernels include.
 #[must_use]
 pub fn headers() -> &'static [(&'static str, &'static str)] {
     HEADERS

@@ -1,4 +1,4 @@
-//! What the build script says to cargo and to the user; it compiles nothing here.
+//! Messages of the build script to cargo and to the user. Nothing is compiled here.
 #![cfg(unix)]
 
 use std::ffi::OsStr;
@@ -10,15 +10,15 @@ use std::{env, fs};
 
 use gpuint_testkit::skip::skip;
 
-/// The newest build script of a package that contains this text, beside the output of this one; `None`
-/// where the test was carried away from it. Builds with other features leave theirs in the same folder.
+/// Returns the newest build script of a package that contains this text; `None` if the test runs
+/// without them. Builds with other features leave theirs in the same folder.
 fn build_script(package: &str, text: &str) -> Option<PathBuf> {
     let builds = Path::new(env!("OUT_DIR")).parent()?.parent()?;
     let scripts = fs::read_dir(builds).into_iter().flatten().flatten().filter_map(|entry| {
         let name = entry.file_name();
         let own = name.to_str()?.strip_prefix(package)?.strip_prefix('-')?;
         let script = entry.path().join("build-script-build");
-        // Not those of packages whose names begin the same.
+        // Skips packages whose names begin the same.
         (!own.contains('-')).then_some(())?;
         let content = fs::read(&script).ok()?;
         content.windows(text.len()).any(|part| part == text.as_bytes()).then_some(())?;
@@ -31,7 +31,7 @@ fn build_script(package: &str, text: &str) -> Option<PathBuf> {
     Some(newest?.1)
 }
 
-/// Runs the build script with these variables: whether it succeeds, and its words.
+/// Runs the build script with these variables; returns whether it succeeds, and its output.
 fn run(variables: &[(&str, &OsStr)]) -> Option<(bool, String)> {
     let out = tempfile::tempdir().unwrap();
     let mut command = Command::new(build_script("gpuint", "feature simt:")?);
@@ -43,7 +43,7 @@ fn run(variables: &[(&str, &OsStr)]) -> Option<(bool, String)> {
         .env("OUT_DIR", out.path())
         .env("CARGO_CFG_TARGET_FAMILY", "unix")
         .env("CARGO_CFG_TARGET_ARCH", "x86_64")
-        // As where documentation is built: without compilers.
+        // The environment of a documentation build, without compilers.
         .env("DOCS_RS", "1")
         .envs(variables.iter().copied())
         .output()
@@ -58,7 +58,7 @@ fn refused(name: &str, value: &[u8], reason: &str) {
 }
 
 #[test]
-fn nvcc_that_is_installed_later_is_noticed() {
+fn nvcc_installed_later_is_detected() {
     if Path::new("/usr/local/cuda/bin/nvcc").exists() {
         return skip("no toolkit", "/usr/local/cuda has an nvcc");
     }
@@ -80,21 +80,21 @@ fn nvcc_that_is_installed_later_is_noticed() {
 }
 
 #[test]
-fn shape_without_kernels_is_refused() {
+fn shape_without_kernels_is_rejected() {
     refused("GPUINT_SHAPES", b"1073741824:16384:u64", "BITS is at most 1048576");
     refused("GPUINT_SHAPES", b"65536:4096:u16", "Q is at most 64");
     refused("GPUINT_SHAPES", b"1000:4:u64", "multiple of Q");
 }
 
 #[test]
-fn variable_that_is_not_text_is_refused() {
+fn non_utf8_variable_is_rejected() {
     refused("GPUINT_CATALOGUE", b"all\xff", "neither default nor all");
     refused("GPUINT_SHAPES", b"\xff", "BITS:Q:DIGIT");
     refused("GPUINT_TUNING", b"/no/such/\xff", "tuning table /no/such/");
 }
 
 #[test]
-fn simt_is_refused_in_words_where_it_cannot_run() {
+fn simt_on_unsupported_host_is_rejected_with_reason() {
     for (family, arch) in [("unix", "riscv64"), ("windows", "x86_64"), ("wasm", "wasm32")] {
         let variables = [
             ("DOCS_RS", OsStr::new("")),
@@ -115,7 +115,8 @@ fn script(path: &Path, lines: &str) {
 }
 
 /// The bindings to the driver are of a fixed version, whatever nvcc is on PATH: cudarc's own build
-/// script, with the features of the manifest, fails on versions that it does not list where it asks nvcc.
+/// script, with the features of the manifest, fails on versions that it does not list where it asks
+/// nvcc.
 #[test]
 fn driver_bindings_do_not_depend_on_nvcc() {
     let Some(build_script) = build_script("cudarc", "nvcc") else { return };

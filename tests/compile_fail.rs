@@ -1,16 +1,16 @@
-//! What must not compile, and in which words; and what must.
+//! Programs that must not compile, with the compiler's messages, and programs that must.
 
 use std::env;
 use std::process::Command;
 
 use gpuint_testkit::skip::skip;
 
-/// Compilation inside the test needs no kernels, which take long to compile.
+/// The compilation inside the test needs no kernels, which take long to compile.
 const NO_KERNELS: [(&str, &str); 2] = [("GPUINT_SIMT_BITS", "0"), ("GPUINT_NVCC", "none")];
 
 #[test]
-fn errors_are_in_words() {
-    // The messages list the shapes that are built: those of the catalogue's default set.
+fn compile_errors_match_expected_text() {
+    // The messages list the built shapes: those of the catalogue's default set.
     for variable in ["GPUINT_CATALOGUE", "GPUINT_SHAPES"] {
         if env::var_os(variable).is_some() {
             skip("cargo", format_args!("{variable} changes the list of shapes in the messages"));

@@ -1,5 +1,5 @@
 //! The CUDA backend over a stand-in for the driver and NVRTC: faults, full memory, foreign contexts
-//! and files, none of which needs a GPU.
+//! and files. None of the tests needs a GPU.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)]
 
@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 type U1024 = GpuUint<1024>;
 
-/// Set in the process that has the stand-in: the folder with it.
+/// Folder of the stand-in; set in the process that uses it.
 const VARIABLE: &str = "GPUINT_TEST_STAND_IN";
 
 /// The loaded stand-in.
@@ -33,7 +33,7 @@ struct StandIn {
 impl StandIn {
     /// Calls a function without arguments.
     fn get<R>(&self, name: &str) -> R {
-        // SAFETY: the functions of stand_in.cpp that are asked for have this type.
+        // SAFETY: the requested functions of stand_in.cpp have this type.
         let function = unsafe { self.library.get::<unsafe extern "C" fn() -> R>(name) }.unwrap();
         // SAFETY: they have no preconditions.
         unsafe { function() }
@@ -41,14 +41,14 @@ impl StandIn {
 
     /// Calls a function with a number or a pointer.
     fn set<A>(&self, name: &str, value: A) {
-        // SAFETY: the functions of stand_in.cpp that are asked for have this type.
+        // SAFETY: the requested functions of stand_in.cpp have this type.
         let function = unsafe { self.library.get::<unsafe extern "C" fn(A)>(name) }.unwrap();
         // SAFETY: they have no preconditions.
         unsafe { function(value) }
     }
 }
 
-/// Compiles the stand-in; `None` where there is no C++ compiler.
+/// Compiles the stand-in; `None` without a C++ compiler.
 fn build() -> Option<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("stand-in");
     fs::create_dir_all(&folder).unwrap();
@@ -67,7 +67,7 @@ fn build() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Runs a test in a process of its own, whose CUDA driver is the stand-in.
+/// Runs a test in a separate process, whose CUDA driver is the stand-in.
 fn over_stand_in(test: impl FnOnce(&StandIn)) {
     if let Some(folder) = env::var_os(VARIABLE) {
         let path = PathBuf::from(folder).join("libcuda.so.1");
@@ -177,7 +177,7 @@ fn full_memory_is_an_error_of_every_operation() {
         full("mask", a.eq_mask(&b).err());
         full("bits", a.bit_lengths().err());
         full("clone", a.try_clone().err());
-        // What exists can still be read, and all works when memory is free again.
+        // Existing batches can still be read, and operations work again when memory is free.
         assert_eq!(a.to_biguints().unwrap().len(), 100);
         stand_in.set("stand_in_limit", 1usize << 40);
         a.div_rem(&b).unwrap();
@@ -185,12 +185,12 @@ fn full_memory_is_an_error_of_every_operation() {
 }
 
 #[test]
-fn fault_of_a_kernel_says_that_the_device_is_lost() {
+fn kernel_fault_returns_device_lost() {
     over_stand_in(|stand_in| {
         let device = Device::cuda(0).unwrap();
         let (a, b) = (ones(&device, 10), ones(&device, 10));
         stand_in.set("stand_in_fault_at_launch", 700);
-        // The launch itself succeeds: the GPU works behind the calls.
+        // The launch itself succeeds: the GPU works asynchronously.
         let sum = a.wrapping_add(&b).unwrap();
         for error in [
             sum.to_biguints().unwrap_err(),
@@ -203,7 +203,7 @@ fn fault_of_a_kernel_says_that_the_device_is_lost() {
             assert!(words.contains("illegal memory access"), "{words}");
             assert!(error.to_string().contains("start a new process"), "{error}");
         }
-        // Other backends go on.
+        // Other backends still work.
         ones(&Device::cpu(), 3).to_biguints().unwrap();
     });
 }
@@ -610,7 +610,7 @@ fn failure_of_each_call_is_its_error_and_no_more() {
     });
 }
 
-/// A cache file with this image: src/backend/cuda/cache.rs describes the format.
+/// Makes a cache file with this image, in the format of src/backend/cuda/cache.rs.
 fn signed(image: &[u8]) -> Vec<u8> {
     let mut file = b"gpuint\0\x01".to_vec();
     file.extend((image.len() as u64).to_le_bytes());
@@ -620,7 +620,7 @@ fn signed(image: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn cached_image_that_the_driver_refuses_is_replaced() {
+fn cached_image_rejected_by_driver_is_replaced() {
     over_stand_in(|stand_in| {
         let device = Device::cuda(0).unwrap();
         let a = ones(&device, 3);
@@ -635,7 +635,7 @@ fn cached_image_that_the_driver_refuses_is_replaced() {
         refused[100..107].copy_from_slice(b"REFUSED");
         fs::write(&path, signed(&refused)).unwrap();
 
-        // A process of its own, as functions stay loaded.
+        // In a separate process, since functions stay loaded.
         let again = Command::new(env::current_exe().unwrap())
             .args(["--exact", "stand_in_is_used", "--nocapture"])
             .output()
@@ -656,7 +656,7 @@ fn cached_image_is_used_without_compiling() {
         let compilations = || stand_in.get::<i32>("stand_in_compilations");
         if env::var_os("GPUINT_TEST_AGAIN").is_some() {
             add();
-            // The words of the compiler's build are asked for once a process.
+            // A process reads the version text of the compiler's build once.
             assert_eq!(compilations(), 1);
             return;
         }

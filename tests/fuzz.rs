@@ -1,8 +1,9 @@
-//! A state machine over the public interface: random programs of operations on a pool of batches, on
-//! several devices at once, every result and every error held against an arithmetic of its own.
+//! A state machine over the public interface: random programs of operations on a pool of batches,
+//! on several devices at once. Every result and every error is compared with independent
+//! arithmetic.
 //!
-//! `GPUINT_FUZZ_SECONDS` is the time for each shape (5), `GPUINT_FUZZ_SEED` where it starts (1),
-//! `GPUINT_FUZZ_CUDA=1` adds the first GPU. A program that fails is shrunk and kept in
+//! `GPUINT_FUZZ_SECONDS` is the time for each shape (5), `GPUINT_FUZZ_SEED` the first seed (1), and
+//! `GPUINT_FUZZ_CUDA=1` adds the first GPU. A program that fails is shrunk and stored in
 //! `tests/fuzz.regressions`, whose programs run first. A new operation is a line of [`operations`].
 
 use std::cmp::Ordering;
@@ -22,12 +23,12 @@ use num_traits::{One, Zero};
 
 /// Programs that failed once: `BITS:Q:DIGIT NAME:SEED NAME:SEED ...`.
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz.regressions");
-/// Operations of a program.
+/// Number of operations of a program.
 const STEPS: usize = 60;
-/// Batches that are alive at a time.
+/// Maximum number of batches in the pool.
 const POOL: usize = 10;
 
-/// Numbers that look random: splitmix64.
+/// Pseudorandom numbers: SplitMix64.
 struct Source(u64);
 
 impl Source {
@@ -43,7 +44,8 @@ impl Source {
         (self.next() % bound.max(1) as u64) as usize
     }
 
-    /// A value of at most so many bits: uniform, runs of ones and zeros, near a power of two, small.
+    /// A value of at most `bits` bits: uniform, runs of ones and zeros, near a power of two, or
+    /// small.
     fn value(&mut self, bits: usize) -> BigUint {
         let width = [bits, self.below(bits) + 1][self.below(2)];
         let mut value = BigUint::zero();
@@ -77,7 +79,7 @@ impl Source {
         value >> extra
     }
 
-    /// A distance or a number of digits: around the limits of a row, or anywhere.
+    /// A distance or a number of digits: around the limits of a row, or any.
     fn number(&mut self, bits: usize) -> u64 {
         let around = [0, 1, 16, 32, 64, bits / 2, bits, 2 * bits][self.below(8)] as u64;
         match self.below(8) {
@@ -88,13 +90,13 @@ impl Source {
     }
 }
 
-/// A batch and the values that it must have.
+/// A batch and its expected values.
 struct Value<T: Kernels> {
     batch: Batch<T>,
     model: Vec<BigUint>,
 }
 
-/// Results of an operation, one for each row; and the batch that they are in.
+/// Results of an operation, one for each row, and their batch.
 struct Column<T: Kernels> {
     values: Vec<BigUint>,
     batch: Option<Batch<T>>,
@@ -102,7 +104,7 @@ struct Column<T: Kernels> {
 
 type Columns<T> = Vec<Column<T>>;
 
-/// What an operation returns.
+/// Result of an operation.
 trait Results<T: Kernels> {
     fn columns(self) -> Result<Columns<T>>;
 }
@@ -154,12 +156,12 @@ fn digits<T: Kernels>(digits: Vec<T::Digit>) -> Columns<T> {
     host(digits.into_iter().map(|digit| num_traits::cast::<_, u64>(digit).unwrap_or(u64::MAX)))
 }
 
-/// The operands of a call. `out`, `out2` and `mask` hold values of before.
+/// Operands of a call. `out`, `out2` and `mask` hold old values.
 struct Case<'a, T: Kernels> {
     a: &'a Batch<T>,
     b: &'a Batch<T>,
     c: &'a Batch<T>,
-    /// The first row of `c`, or 1.
+    /// First row of `c`, or 1.
     first: &'a BigUint,
     n: u64,
     out: Batch<T>,
@@ -190,12 +192,12 @@ impl<T: Kernels> Case<'_, T> {
         self.n as usize
     }
 
-    /// The number as a digit.
+    /// Converts a number to a digit.
     fn digit(&self) -> T::Digit {
         num_traits::cast(self.n & digit_mask(T::DIGIT_BITS)).unwrap()
     }
 
-    /// Short exponents: powers take long.
+    /// Short exponents, because powers take long.
     fn exponents(&self) -> Result<Batch<T>> {
         self.b.shr(T::BITS - 9)
     }
@@ -209,11 +211,11 @@ fn digit_mask(digit_bits: usize) -> u64 {
     u64::MAX >> (64 - digit_bits)
 }
 
-/// A row of the operands, for the model.
+/// Row of the operands, for the model.
 struct Row<'a> {
     a: &'a BigUint,
     b: &'a BigUint,
-    /// The divisor of the row, prepared.
+    /// Prepared divisor of the row.
     v: &'a BigUint,
     n: u64,
     bits: usize,
@@ -238,18 +240,18 @@ impl Row<'_> {
     }
 }
 
-/// Why a row has no result.
+/// Reason why a row has no result.
 #[derive(Clone, Copy, PartialEq)]
 enum Fail {
     ZeroDivisor,
-    /// The bits of the result; [`ANY`] where it is not computed.
+    /// Bits of the result; [`ANY`] if they are not computed.
     TooWide(u64),
 }
 
 /// Any number of bits beyond the width.
 const ANY: u64 = u64::MAX;
 
-/// Returns true if an error is one of those that are expected.
+/// Returns true if an error is an expected one.
 fn is_expected(error: &Error, expected: &[Error]) -> bool {
     expected.iter().any(|expected| match (error, expected) {
         (
@@ -262,7 +264,7 @@ fn is_expected(error: &Error, expected: &[Error]) -> bool {
 
 type Outcome = std::result::Result<Vec<BigUint>, Fail>;
 
-/// The operands of an operation besides `a`.
+/// Operands of an operation besides `a`.
 #[derive(Clone, Copy, PartialEq)]
 enum Uses {
     B,
@@ -272,13 +274,13 @@ enum Uses {
     Mask,
 }
 
-/// A line of the table.
+/// Row of the table of operations.
 struct Operation<T: Kernels> {
     name: &'static str,
     uses: &'static [Uses],
     /// The call.
     run: fn(Case<'_, T>) -> Result<Columns<T>>,
-    /// What it must give for a row.
+    /// Expected result for a row.
     row: fn(&Row<'_>) -> Outcome,
 }
 
@@ -291,13 +293,14 @@ fn inverse(x: &Row<'_>) -> Outcome {
     if x.a.is_zero() {
         return Err(Fail::ZeroDivisor);
     }
-    // Beyond, no result fits, and a power of two of that size fits in no memory.
+    // Beyond this width no result fits, and no memory holds a power of two of that size.
     let inverse = oracle::inverse(x.a, x.digits().min(2 * x.bits));
     let bits = if x.digits() > 2 * x.bits { ANY } else { inverse.bits() };
     if bits > x.bits as u64 { Err(Fail::TooWide(bits)) } else { Ok(vec![inverse]) }
 }
 
-/// Every operation: its name, its operands besides `a`, its call, and what a row must be.
+/// Every operation: its name, its operands besides `a`, its call, and the expected result for a
+/// row.
 fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
     use Uses::{B, Divisor, Mask, Out, Out2};
     let mut table: Vec<Operation<T>> = Vec::new();
@@ -710,17 +713,17 @@ fn less(x: &Row<'_>) -> Outcome {
     Ok(vec![flag(oracle::cmp(x.a, x.b) == Ordering::Less)])
 }
 
-/// An operation of a program; the seed decides its operands.
+/// An operation of a program; the seed determines its operands.
 #[derive(Clone, PartialEq)]
 struct Step {
     name: String,
     seed: u64,
 }
 
-/// The name of the step that makes a batch from new values.
+/// Name of the step that makes a batch from new values.
 const MAKE: &str = "make";
 
-/// A pool of batches and what may be done with them.
+/// A pool of batches and the steps on them.
 struct World<'a, T: Kernels> {
     devices: &'a [Device],
     operations: &'a [Operation<T>],
@@ -728,7 +731,7 @@ struct World<'a, T: Kernels> {
 }
 
 impl<T: Kernels> World<'_, T> {
-    /// Does a step.
+    /// Executes a step.
     fn step(&mut self, step: &Step) -> std::result::Result<(), String> {
         let mut source = Source(step.seed);
         if self.pool.is_empty() || step.name == MAKE {
@@ -763,7 +766,7 @@ impl<T: Kernels> World<'_, T> {
         }
     }
 
-    /// A batch that mostly goes with another one: same device, same rows.
+    /// A batch that usually matches another one: same device, same number of rows.
     fn partner(&self, a: usize, source: &mut Source) -> usize {
         let goes = |&at: &usize| {
             let (a, b) = (&self.pool[a].batch, &self.pool[at].batch);
@@ -849,7 +852,7 @@ fn expected<T: Kernels>(
     let one_divisor = is_one_divisor(n);
     let one = BigUint::one();
     let first = c.model.first().unwrap_or(&one);
-    // Divisors are prepared before anything else.
+    // Divisors are prepared first.
     if divides && one_divisor && first.is_zero() {
         return Err(vec![Error::DivisionByZero { row: 0 }]);
     }
@@ -893,7 +896,7 @@ fn expected<T: Kernels>(
             }
         }
     }
-    // Zero is refused where it is seen before the rows are.
+    // Zero is rejected before the rows are read.
     if rows == 0 && (operation.name == "div_rem_digit" || operation.name == "rem_digit") {
         return if n & digit_mask(T::DIGIT_BITS) == 0 {
             Err(vec![Error::DivisionByZero { row: 0 }])
@@ -904,7 +907,7 @@ fn expected<T: Kernels>(
     Ok(columns)
 }
 
-/// Runs a program in a new world; what fails is the step's words.
+/// Runs a program in a new world; an error is the step's text.
 fn run<T: Kernels>(
     devices: &[Device],
     operations: &[Operation<T>],
@@ -917,7 +920,7 @@ fn run<T: Kernels>(
     panic::catch_unwind(program).unwrap_or_else(|_| Err("it panicked".to_owned()))
 }
 
-/// Leaves out steps for as long as the program fails.
+/// Removes steps while the program still fails.
 fn shrink(mut steps: Vec<Step>, fails: impl Fn(&[Step]) -> bool) -> Vec<Step> {
     let mut size = steps.len() / 2;
     while size > 0 {
@@ -944,7 +947,7 @@ fn text<T: Kernels>(steps: &[Step]) -> String {
     text
 }
 
-/// The programs of a shape that failed once.
+/// Stored failing programs of a shape.
 fn regressions<T: Kernels>() -> Vec<Vec<Step>> {
     let kept = fs::read_to_string(REGRESSIONS).unwrap_or_default();
     let lines = kept.lines().filter(|line| !line.starts_with('#'));
@@ -965,7 +968,7 @@ fn number(name: &str, default: u64) -> u64 {
     text.parse().unwrap_or_else(|_| panic!("{name}=\"{text}\" is not a number"))
 }
 
-/// The devices that have kernels for a shape.
+/// Devices with kernels for a shape.
 fn devices<T: Kernels>() -> Vec<Device> {
     let simt = |seed| Device::simt_with(SimtOptions { seed, ..SimtOptions::default() });
     let mut devices = vec![Device::cpu(), simt(0), simt(7)];
@@ -975,13 +978,13 @@ fn devices<T: Kernels>() -> Vec<Device> {
     }
     devices.retain(|device| {
         let ones = Batch::<T>::splat(device, &BigUint::one(), 1).unwrap();
-        // Not built where GPUINT_SIMT_BITS is less.
+        // GPUINT_SIMT_BITS can leave it out.
         !matches!(ones.div_rem(&ones), Err(Error::KernelMissing { .. }))
     });
     devices
 }
 
-/// Runs the kept programs of a shape and then new ones, until the time is over.
+/// Runs the stored programs of a shape and then new ones, until the time is over.
 fn fuzz<T: Kernels + Widen>() {
     let (devices, operations) = (devices::<T>(), operations::<T>());
     let fails = |steps: &[Step]| run(&devices, &operations, steps).is_err();
@@ -1043,7 +1046,7 @@ fn programs_of_8192_bits_are_right() {
 }
 
 #[test]
-fn shrinking_keeps_what_fails() {
+fn shrinking_keeps_failing_steps() {
     let step = |seed| Step { name: MAKE.to_owned(), seed };
     let steps: Vec<Step> = (0..60).map(step).collect();
     let fails = |steps: &[Step]| [7, 31].iter().all(|&seed| steps.contains(&step(seed)));

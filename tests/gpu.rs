@@ -1,5 +1,5 @@
-//! What only a GPU shows: other users of its context and memory, faults, two GPUs, kernels by NVRTC.
-//! Skipped, with the reason, where there is no GPU.
+//! Behaviour that needs a GPU: other users of its context and memory, faults, two GPUs, kernels by
+//! NVRTC. Skipped, with the reason, without a GPU.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)]
 
@@ -15,7 +15,7 @@ use libloading::Library;
 
 type U1024 = GpuUint<1024>;
 
-/// A GPU; `None`, with the reason on standard error, where there is none.
+/// Opens a GPU; `None`, with the reason on standard error, if there is none.
 fn gpu(ordinal: usize) -> Option<Device> {
     match Device::cuda(ordinal) {
         Ok(device) => Some(device),
@@ -27,7 +27,7 @@ fn gpu(ordinal: usize) -> Option<Device> {
     }
 }
 
-/// The driver, as another library of the process would use it.
+/// The driver, as another library in the process would use it.
 struct Driver(Library);
 
 impl Driver {
@@ -55,7 +55,7 @@ impl Driver {
         context
     }
 
-    /// Makes the primary context of GPU 0 that of this thread.
+    /// Makes the primary context of GPU 0 current for this thread.
     fn bind(&self) {
         type Retain = unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int;
         type Set = unsafe extern "C" fn(*mut c_void) -> c_int;
@@ -70,7 +70,7 @@ impl Driver {
         assert_eq!(unsafe { set(context) }, 0);
     }
 
-    /// Bytes of the GPU that nobody uses. The context is bound.
+    /// Free bytes of the GPU. The context must be current.
     fn free_bytes(&self) -> usize {
         type Info = unsafe extern "C" fn(*mut usize, *mut usize) -> c_int;
         // SAFETY: the type is that of cuda.h.
@@ -81,7 +81,7 @@ impl Driver {
         free
     }
 
-    /// Allocates, and never frees.
+    /// Allocates memory and never frees it.
     fn take(&self, bytes: usize) -> bool {
         type Alloc = unsafe extern "C" fn(*mut u64, usize) -> c_int;
         // SAFETY: the type is that of cuda.h.
@@ -111,8 +111,8 @@ impl Driver {
         ) -> c_int;
         let ptx = c".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry fault()\n{\n.reg .u64 %a;\nmov.u64 %a, 64;\nst.global.u64 [%a], %a;\nret;\n}\n";
         let (mut module, mut function) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the types are those of cuda.h; the image is PTX with a null byte; the kernel has no
-        // arguments, and what it does is what is wanted.
+        // SAFETY: the types are those of cuda.h; the image is PTX with a null byte; the kernel has
+        // no arguments, and its fault is intended.
         unsafe {
             let load = self.get::<Load>(c"cuModuleLoadData");
             assert_eq!(load(&raw mut module, ptx.as_ptr().cast()), 0);
@@ -125,7 +125,7 @@ impl Driver {
     }
 }
 
-/// Runs a test in a process of its own, which it may ruin.
+/// Runs a test in a separate process, since it may ruin the process.
 fn alone(name: &str, test: impl FnOnce(Device)) {
     const VARIABLE: &str = "GPUINT_TEST_ALONE";
     let Some(device) = gpu(0) else { return };
@@ -215,15 +215,15 @@ fn full_gpu_is_an_error_of_every_operation() {
         full("div", a.div_rem(&b).err());
         full("clone", a.try_clone().err());
         full("zeros", Batch::<U1024>::zeros(&device, rows).err());
-        // What is small still works, and what exists can be read.
+        // Small operations still work, and existing batches can be read.
         assert_eq!(small.wrapping_add(&small).unwrap().len(), 10);
         assert_eq!(a.row(rows - 1).unwrap(), BigUint::from(9u32));
     });
 }
 
 #[test]
-fn fault_of_a_kernel_says_that_the_device_is_lost() {
-    alone("fault_of_a_kernel_says_that_the_device_is_lost", |device| {
+fn kernel_fault_returns_device_lost() {
+    alone("kernel_fault_returns_device_lost", |device| {
         divide(&device);
         let batch = batch(&device, 10);
         let driver = Driver::load();
@@ -265,8 +265,8 @@ fn threads_that_share_a_device_keep_pace() {
     rate(1);
     let (one, eight) = (rate(1), rate(8));
     println!("small divisions a second: {one:.0} by one thread, {eight:.0} by eight");
-    // One thread comes close to what the driver takes; threads that wait for each other's calls would
-    // share a fraction of that.
+    // One thread nearly reaches the rate of the driver; threads that wait for each other's calls
+    // would share a fraction of it.
     assert!(eight > 0.8 * one, "{one} {eight}");
 }
 
@@ -318,7 +318,7 @@ fn kernels_that_nvrtc_makes_divide_the_same() {
     if gpu(0).is_none() {
         return;
     }
-    // Blocks of no kernel that was built with the crate.
+    // A block size that no kernel of the build has.
     let device = gpuint::tuning::device_with_block(0, 96).unwrap();
     match batch(&device, 1).wrapping_add(&batch(&device, 1)) {
         Err(Error::KernelMissing { remedy, .. }) => skip("nvrtc", remedy),

@@ -1,4 +1,4 @@
-//! A host without memory or threads to spare: an error, never an abort.
+//! A host without spare memory or threads: calls return an error and never abort.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -11,7 +11,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 type U1024 = GpuUint<1024>;
 
-/// Runs a test in a process of its own, with these variables.
+/// Runs a test in a separate process, with these variables.
 fn alone(variables: &[(&str, &str)], test: impl FnOnce()) {
     const VARIABLE: &str = "GPUINT_TEST_ALONE";
     if env::var_os(VARIABLE).is_some() {
@@ -28,13 +28,14 @@ fn alone(variables: &[(&str, &str)], test: impl FnOnce()) {
     assert!(output.status.success() && words.contains("1 passed"), "{words}");
 }
 
-/// The bytes of address space in use.
+/// Bytes of address space in use.
 fn used() -> u64 {
     let pages = fs::read_to_string("/proc/self/statm").unwrap();
     pages.split(' ').next().unwrap().parse::<u64>().unwrap() * rustix::param::page_size() as u64
 }
 
-/// Does `work` with more and more memory, until there is enough: before, it reports that there is not.
+/// Calls `work` with more and more memory until it succeeds; before that it must report exhausted
+/// memory.
 fn with_little_memory<R>(what: &str, work: impl Fn() -> Result<R>) {
     /// Room for the small allocations of threads and messages.
     const LEAST: u64 = 1 << 20;
@@ -59,7 +60,7 @@ fn with_little_memory<R>(what: &str, work: impl Fn() -> Result<R>) {
 
 #[test]
 fn exhausted_memory_is_an_error() {
-    // Freed memory goes back at once, so that the limit is what is left; and few threads.
+    // Freed memory is returned at once, so that the limit is the remaining memory; few threads.
     let variables = [
         ("MALLOC_ARENA_MAX", "1"),
         ("MALLOC_MMAP_THRESHOLD_", "65536"),
@@ -68,10 +69,10 @@ fn exhausted_memory_is_an_error() {
     alone(&variables, || {
         let device = Device::cpu();
         let batch = |rows| Batch::<U1024>::splat(&device, &BigUint::from(7u32), rows).unwrap();
-        // The first use of each starts threads.
+        // The first use of each operation starts threads.
         let one = batch(1);
         one.div_rem(&one).unwrap();
-        // Results of a byte or eight a row.
+        // Results of one or eight bytes a row.
         let (a, b) = (batch(1 << 20), batch(1 << 20));
         with_little_memory("cmp", || a.cmp(&b));
         with_little_memory("bit_lengths", || a.bit_lengths());
@@ -91,7 +92,7 @@ fn exhausted_memory_is_an_error() {
 
 #[test]
 fn host_without_threads_computes() {
-    // No thread can have a stack of this size.
+    // No thread can get a stack of this size.
     alone(&[("RUST_MIN_STACK", "100000000000000")], || {
         assert!(thread::Builder::new().spawn(|| {}).is_err(), "threads can be started");
         let device = Device::cpu();

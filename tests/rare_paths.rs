@@ -1,5 +1,5 @@
-//! That structured operands take the paths of the kernels that few operands take: the SIMT shim
-//! counts them (`kernels/simt/rare.h`). A program of its own, since counts are of the process.
+//! Structured operands take the rare paths of the kernels, which the SIMT shim counts
+//! (`kernels/simt/rare.h`). This is a separate program, since the counts are per process.
 #![allow(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ unsafe extern "C" {
     fn gpuint_simt_rare(path: u32, count: *mut u64) -> *const c_char;
 }
 
-/// How often each path has been taken by this process, by name.
+/// Number of times that this process has taken each path, by name.
 fn counts() -> BTreeMap<&'static str, u64> {
     let mut counts = BTreeMap::new();
     for path in 0.. {
@@ -32,7 +32,7 @@ fn counts() -> BTreeMap<&'static str, u64> {
     counts
 }
 
-/// Does some work and sees that it takes each of these paths so often at least.
+/// Does some work and checks that it takes each of these paths at least this often.
 fn takes(what: &str, expected: &[(&str, u64)], work: impl FnOnce(&Device) -> Result<()>) {
     let before = counts();
     work(&Device::simt()).unwrap();
@@ -52,7 +52,7 @@ fn drawn(shape: Shape, families: &[Family], count: usize) -> Vec<Row> {
     rows(1, families, shape.into(), 0..count)
 }
 
-/// The operands of rows on a device.
+/// Operands of rows on a device.
 fn upload(shape: Shape, device: &Device, rows: &[Row]) -> Result<[DynBatch; 2]> {
     let column = |of: fn(&Row) -> &BigUint| -> Result<DynBatch> {
         let values: Vec<_> = rows.iter().map(|row| of(row).clone()).collect();
@@ -91,7 +91,7 @@ fn multiply_modulo(shape: Shape, device: &Device, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// By `2^63 + c` with `c` near `sqrt(2^61)`: the error of a reciprocal of 64 bits is nearly 1.
+/// Divisors `2^63 + c` with `c` near `sqrt(2^61)`: the error of a 64-bit reciprocal is nearly 1.
 fn divide_by_digit(shape: Shape, device: &Device, count: usize) -> Result<()> {
     let [u, _] = upload(shape, device, &drawn(shape, DIVISIONS, count))?;
     u.div_rem_digit((1 << 63) + 1_500_000_000)?;

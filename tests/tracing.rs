@@ -1,5 +1,5 @@
-//! What a subscriber sees. A program of its own: what other threads do without a subscriber decides
-//! which spans are made at all.
+//! Output of a tracing subscriber. This is a separate program, because threads without a subscriber
+//! affect which spans exist.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +29,7 @@ impl io::Write for Log {
     }
 }
 
-/// The lines that a subscriber writes of all that `work` does.
+/// Returns the lines that a subscriber writes during `work`.
 fn traced(work: impl FnOnce()) -> String {
     let log = Log::default();
     let writer = log.clone();

@@ -1,4 +1,4 @@
-//! From measurements to a tuning table.
+//! Derivation of a tuning table from measurements.
 
 use std::path::Path;
 use std::{env, fs};
@@ -44,7 +44,7 @@ fn choices(rows: Vec<Row>) -> Vec<(usize, usize, String)> {
 }
 
 #[test]
-fn the_fastest_strategy_is_chosen_and_neighbours_are_one_range() {
+fn fastest_strategy_is_chosen_and_equal_neighbours_are_joined() {
     let rows = [(1024, 1.0, 2.0), (2048, 1.5, 1.6), (4096, 3.0, 1.0), (8192, 6.0, 1.5)];
     let rows = rows.into_iter().flat_map(|(bits, classical, tensor)| {
         [
@@ -59,7 +59,7 @@ fn the_fastest_strategy_is_chosen_and_neighbours_are_one_range() {
 }
 
 #[test]
-fn strategies_are_compared_at_the_usual_shape() {
+fn strategies_are_compared_at_the_default_shape() {
     let rows = vec![
         of_shape("mul_lo_classical", 4096, ("u64", 4, 128), 2.0),
         of_shape("mul_lo_classical", 4096, ("u32", 2, 128), 0.5),
@@ -74,7 +74,7 @@ fn strategies_are_compared_at_the_usual_shape() {
 }
 
 #[test]
-fn a_model_counts_where_nothing_was_measured() {
+fn model_counts_only_without_measurement() {
     let rows = vec![
         of_width("mul_lo_tensor", 1024, 2.0, GPU),
         of_width("mul_lo_classical", 1024, 1.0, MODEL),
@@ -95,7 +95,7 @@ fn another_block_must_be_faster_by_more_than_noise() {
     };
     assert_eq!(blocks(vec![add(128, 1.0), add(64, 0.9), add(256, 0.8)]), [256]);
     assert!(blocks(vec![add(128, 1.0), add(64, 0.98)]).is_empty());
-    // Without the block that it has, nothing is known of what another one gains.
+    // Without its present block, the gain of another block is unknown.
     assert!(blocks(vec![add(64, 0.1)]).is_empty());
     let model = |row| Row { gpu: MODEL.to_owned(), ..row };
     assert!(blocks(vec![model(add(128, 1.0)), model(add(64, 0.1))]).is_empty());
@@ -118,7 +118,7 @@ fn new_rows_replace_those_of_the_same_variant_only() {
 }
 
 #[test]
-fn what_is_written_is_what_is_read() {
+fn written_table_is_read_back() {
     let rows = vec![
         of_shape("add", 1024, ("u64", 4, 128), 1.0),
         of_shape("add", 1024, ("u64", 4, 64), 0.5),
@@ -140,10 +140,10 @@ fn every_operation_with_a_choice_is_timed() {
     }
 }
 
-/// Choices and blocks of the tables of this repository are not edited by hand, but for the choices
+/// Choices and blocks of the tables of this repository are not edited by hand, except the choices
 /// for few rows, which follow from other measurements.
 #[test]
-fn tables_say_what_their_rows_imply() {
+fn table_choices_follow_from_rows() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let kernels: Vec<_> = catalogue().unwrap().rows().collect();
     for file in fs::read_dir(root.join("tuning")).unwrap() {
@@ -154,7 +154,7 @@ fn tables_say_what_their_rows_imply() {
         let gpu = Gpu { name, capability, multiprocessors };
         let implied = choose::table(&gpu, table.rows.clone(), choose::of_few_rows(Some(&table)));
         assert!(table.choices.iter().all(|choice| choice.rows != Some(0)), "{path:?}");
-        // Which blocks are faster depends on what the build has.
+        // The fastest blocks depend on the shapes of the build.
         assert_eq!(Table { blocks: table.blocks, ..implied }.to_string(), written, "{path:?}");
     }
 }

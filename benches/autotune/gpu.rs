@@ -1,4 +1,4 @@
-//! Times on a device: operands are on it before, results stay there, events in its queue tell.
+//! Device times by events in its queue: operands are on the device before, and results stay there.
 
 use std::collections::HashMap;
 
@@ -9,26 +9,26 @@ use gpuint_testkit::ptx::Result;
 use crate::Timing;
 use crate::space::Variant;
 
-/// Measurements of a variant, at most.
+/// Maximum number of measurements of a variant.
 const RUNS: u32 = 25;
-/// Seconds for a variant, about, after the third measurement.
+/// Approximate seconds for a variant after the third measurement.
 const SECONDS: f64 = 0.25;
-/// Bits of the batches that times are given for.
+/// Bits of the batch for which times are stated.
 const BATCH: f64 = 4_294_967_296.0;
-/// Rows that are checked.
+/// Number of checked rows.
 const CHECKED: usize = 4;
 
 pub(crate) struct Gpu {
     device: Device,
-    /// The same GPU with kernels of other blocks.
+    /// The same GPU with kernels of other block sizes.
     by_block: HashMap<u32, Device>,
-    /// Why there are none: it is the same for all.
+    /// Reason why there are none; it is the same for all variants.
     no_other_blocks: Option<String>,
     operands: Operands,
 }
 
 impl Gpu {
-    /// For batches of `2^batch` bits.
+    /// Operands for batches of `2^batch` bits.
     pub(crate) fn new(device: Device, batch: u32) -> Self {
         let operands = Operands::new(1 << batch);
         Self { device, by_block: HashMap::new(), no_other_blocks: None, operands }
@@ -50,7 +50,7 @@ impl Gpu {
         self.device.backend() == BackendKind::Cuda
     }
 
-    /// The time of a variant.
+    /// Measures the time of a variant.
     pub(crate) fn time(&mut self, variant: &Variant) -> Result<Timing> {
         let device = match self.device_of(variant)? {
             Ok(device) => device,
@@ -73,7 +73,8 @@ impl Gpu {
         }
     }
 
-    /// The device that has the variant's kernel with its block, or the reason why there is none.
+    /// Returns the device that has the variant's kernel with its block size, or the reason why
+    /// there is none.
     fn device_of(&mut self, variant: &Variant) -> Result<std::result::Result<Device, String>> {
         if variant.is_own_block {
             return Ok(Ok(self.device.clone()));

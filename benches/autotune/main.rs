@@ -1,13 +1,13 @@
-//! Finds what is fastest: strategy, digit, Q and block size of every operation at every width.
+//! Finds the fastest strategy, digit, Q and block size of every operation at every width.
 //!
-//! `cargo bench --bench autotune` tries the search space of `kernels/search.toml`, writes a tuning table
-//! (`tuning/<gpu>.toml`, which build.rs reads: docs/tuning.md) and plots, and prints what won and by
-//! how much. On a CUDA GPU it measures by events; where there is none, it takes the roofline model of
-//! `benches/work.rs` for an H200, which needs nvcc, and says so in the table, the plots and their names;
-//! that table is not put beside those of GPUs.
+//! `cargo bench --bench autotune` tries the search space of `kernels/search.toml`, writes a tuning
+//! table (`tuning/<gpu>.toml`, which build.rs reads: docs/tuning.md) and plots, and prints the
+//! fastest variants. On a CUDA GPU it measures by events. Without a GPU it uses the roofline model
+//! of `benches/work.rs` for an H200, which needs nvcc; the table, the plots and their names then
+//! mention the model, and the table is not written to `tuning/`.
 //!
-//! What is known stays in a state file: an interrupted run goes on where it ended, and kernels whose
-//! text has changed are tried anew.
+//! Measurements are kept in a state file, so that an interrupted run can be continued. Kernels
+//! whose text has changed are measured again.
 
 mod gpu;
 mod model;
@@ -44,37 +44,37 @@ struct Options {
     /// Widths, separated by commas [default: all that are built].
     #[arg(long, value_delimiter = ',')]
     bits: Vec<usize>,
-    /// Seconds after which nothing new is tried; what is left is for the next run.
+    /// Seconds after which no new variant is tried; the next run continues.
     #[arg(long, default_value_t = 600.0)]
     budget: f64,
-    /// Where times come from: the first GPU, or else the model, where nothing is said. `simt` is for
-    /// trying the measurement itself.
+    /// Source of the times [default: the first GPU, or else the model]. `simt` is for tests of the
+    /// measurement itself.
     #[arg(long)]
     source: Option<SourceKind>,
     /// Bits of a batch that is timed, as a power of two.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(18..=36))]
     batch: u32,
-    /// The tuning table: rows of it that are not measured anew stay [default: tuning/<gpu>.toml of
-    /// this repository; in the folder of the state where that is not there, and for the model].
+    /// The tuning table, whose other rows are kept [default: tuning/<gpu>.toml of this repository,
+    /// or the folder of the state if that does not exist or for the model].
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
-    /// Where the state and the plots are [default: target/autotune, or autotune where there is no
-    /// target].
+    /// Folder of the state and the plots [default: target/autotune, or autotune without a target
+    /// folder].
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Try a few variants over the shim only: whether tuning works.
+    /// Try a few variants on the shim only, as a test of tuning.
     #[arg(long)]
     test: bool,
-    /// `cargo bench` says this, and `cargo test --benches` does not.
+    /// Passed by `cargo bench` and not by `cargo test --benches`.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
 impl Options {
-    /// A few variants, in a folder of their own that is empty at the start.
+    /// Tries a few variants, in a separate folder that is empty at the start.
     fn trial() -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("autotune");
-        // Where it is not there, it is empty.
+        // A missing folder is an empty one.
         let _ = fs::remove_dir_all(&folder);
         Self {
             ops: ["add", "mul_lo", "prepare", "mul_mod"].map(String::from).into(),
@@ -97,22 +97,22 @@ enum SourceKind {
     Simt,
 }
 
-/// What a source says of a variant.
+/// Result of a source for a variant.
 enum Timing {
     /// Milliseconds for a batch of 2^32 bits.
     Ms(f64),
-    /// It does not run there, for a reason.
+    /// The variant cannot run there, for this reason.
     Skipped(String),
 }
 
-/// Where times come from.
+/// Source of the times.
 enum Source {
     Gpu(Box<Gpu>),
     Model(Box<Model>),
 }
 
 impl Source {
-    /// `None`, with words on standard output, where nothing was asked for and there is nothing.
+    /// `None`, with a message on standard output, if no source was requested and there is none.
     fn new(options: &Options) -> Result<Option<Self>> {
         let on = |device| Ok(Some(Self::Gpu(Box::new(Gpu::new(device, options.batch)))));
         let model = || Ok(Some(Self::Model(Box::new(Model::new()?))));
@@ -141,7 +141,7 @@ impl Source {
         }
     }
 
-    /// The device whose choices are the default.
+    /// The device that defines the defaults.
     fn device(&self) -> Device {
         match self {
             Self::Gpu(gpu) => gpu.device(),
@@ -149,7 +149,7 @@ impl Source {
         }
     }
 
-    /// The GPU of the table; what is no GPU stands for the H200 that the model is of.
+    /// GPU of the table; a source without a GPU uses the H200 of the model.
     fn described(&self) -> choose::Gpu {
         let gpu = match self {
             Self::Gpu(gpu) => gpu.properties(),
@@ -172,7 +172,7 @@ impl Source {
     }
 }
 
-/// The name of a GPU in file names: `h200`, `h200-roofline-model`.
+/// Name of a GPU in file names: `h200`, `h200-roofline-model`.
 fn file_name(gpu: &str) -> String {
     let name = gpu.trim_start_matches("NVIDIA ").to_lowercase();
     let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -227,7 +227,7 @@ fn run(options: &Options) -> Result<()> {
         (choose::of_few_rows(before.as_ref()), before.map_or_else(Vec::new, |table| table.rows));
     let table = choose::table(&source.described(), choose::merged(before, rows), kept);
     let text = table.to_string();
-    // What build.rs will say to it.
+    // The checks of build.rs.
     Table::parse(&text, &kernels)?;
     fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
     println!("the tuning table: {}", file.display());
@@ -236,12 +236,12 @@ fn run(options: &Options) -> Result<()> {
 }
 
 fn default_folder() -> PathBuf {
-    // `CARGO_TARGET_TMPDIR` is a folder in it; on another machine than this was built on, there is none.
+    // `CARGO_TARGET_TMPDIR` is a folder in the target folder; on another machine it does not exist.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().filter(|target| target.is_dir());
     target.map_or_else(|| "autotune".into(), |target| target.join("autotune"))
 }
 
-/// A table that may be there.
+/// Reads a table that may not exist.
 fn read(file: &Path, kernels: &[KernelRow<'_>]) -> Result<Option<Table>> {
     if !file.is_file() {
         return Ok(None);
@@ -251,7 +251,7 @@ fn read(file: &Path, kernels: &[KernelRow<'_>]) -> Result<Option<Table>> {
     table.map(Some).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Tries all that is not known, for as long as the budget says; what is known in the end.
+/// Tries all variants without a measurement until the budget is used; returns all measurements.
 fn measure<'a>(
     options: &Options,
     source: &mut Source,
@@ -267,7 +267,8 @@ fn measure<'a>(
         let key = variant.key();
         if let Some(row) = state.get(&key) {
             known.push((variant, row.clone()));
-            // Not a part of the speed that the bar expects of the rest.
+            // Weight of the first measurement, which is not part of the speed that the progress bar
+            // predicts.
             bar.set_length(bar.length().unwrap_or_default().saturating_sub(1));
             continue;
         }
@@ -309,7 +310,7 @@ fn row(variant: &Variant, ms: f64, gpu: &str, date: &str) -> Row {
         digit: one_of_many.then(|| variant.shape.digit.name().to_owned()),
         q: one_of_many.then_some(variant.shape.q),
         block: one_of_many.then_some(variant.block),
-        // Four digits are more than two runs agree in.
+        // Two runs agree in fewer than four digits.
         ms: format!("{ms:.3e}").parse().unwrap_or(ms),
         gpu: gpu.to_owned(),
         date: date.to_owned(),
@@ -326,7 +327,7 @@ fn progress(length: usize) -> ProgressBar {
     bar
 }
 
-/// What won at each width, and by how much over what runs by default.
+/// Prints the fastest variant at each width, and its ratio to the default.
 fn print(known: &[(&Variant, Row)]) {
     let mut by_width: BTreeMap<(&str, usize), Vec<&(&Variant, Row)>> = BTreeMap::new();
     for entry in known {

@@ -1,6 +1,6 @@
-//! Times by the roofline of `benches/work.rs`, where there is no GPU: the kernels, as nvcc compiles them,
-//! run in the PTX interpreter, and what is busy longest tells. Nothing waits for anything, so that it
-//! says little about blocks.
+//! Times by the roofline of `benches/work.rs`, for machines without a GPU. The PTX interpreter runs
+//! the kernels as nvcc compiles them, and the time is that of the busiest pipe. The model has no
+//! latencies, so it says little about block sizes.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -26,14 +26,14 @@ pub(crate) struct Model {
 impl Model {
     pub(crate) const NAME: &'static str = "H200 (roofline model)";
 
-    /// The model; an error says what it lacks.
+    /// Makes the model; an error names the missing tool.
     pub(crate) fn new() -> Result<Self> {
         let nvcc = ptx::nvcc()?;
         let disassembler = sass::disassembler(&nvcc);
         Ok(Self { disassembler, nvcc, units: HashMap::new() })
     }
 
-    /// The time of a variant.
+    /// Predicts the time of a variant.
     pub(crate) fn time(&mut self, variant: &Variant) -> Result<Timing> {
         let key = (variant.shape, variant.block);
         if !self.units.contains_key(&key) {
@@ -47,7 +47,7 @@ impl Model {
         Ok(Timing::Ms(H200.time(&work.load()).0))
     }
 
-    /// The kernels of a variant's shape, all with its block; those of the width only once.
+    /// The kernels of a variant's shape, all with its block size; those of the width only once.
     fn unit(&self, variant: &Variant) -> Result<Unit> {
         let own = variant.kernel();
         let rows = ptx::catalogue()?.rows().filter(|row| {

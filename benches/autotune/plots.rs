@@ -1,4 +1,4 @@
-//! Pictures, as SVG and PNG: the time of each strategy over the width, and of each shape and block at
+//! Plots, as SVG and PNG: the time of each strategy over the width, and of each shape and block at
 //! one width.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use gpuint_testkit::ptx::Result;
 const MAP: (u32, u32) = (960, 600);
 const WHAT: &str = "ms for a batch of 2^32 bits";
 
-/// Draws all that rows of one GPU show into a folder; returns the files.
+/// Draws all plots for the rows of one GPU into a folder; returns the files.
 pub(crate) fn draw(folder: &Path, name: &str, gpu: &str, rows: &[Row]) -> Result<Vec<PathBuf>> {
     let mut by_op: BTreeMap<&str, Vec<(&str, &Row)>> = BTreeMap::new();
     for row in rows {
@@ -37,7 +37,7 @@ pub(crate) fn draw(folder: &Path, name: &str, gpu: &str, rows: &[Row]) -> Result
     Ok(files)
 }
 
-/// Both files of a picture.
+/// Writes both files of a picture.
 fn both(path: &Path, picture: &impl Picture) -> Result<[PathBuf; 2]> {
     let files = ["svg", "png"].map(|kind| path.with_extension(kind));
     let [svg, png] = &files;
@@ -66,7 +66,7 @@ fn lines(op: &str, gpu: &str, rows: &[(&str, &Row)]) -> Figure {
     Figure { title: format!("{op} on {gpu}"), panels: vec![panel] }
 }
 
-/// A width, as a power of two where it is one.
+/// Formats a width, as a power of two if it is one.
 fn width(bits: usize) -> String {
     if bits.is_power_of_two() { format!("2^{}", bits.trailing_zeros()) } else { bits.to_string() }
 }
@@ -74,16 +74,16 @@ fn width(bits: usize) -> String {
 /// The times of one kernel at one width, by shape and block.
 struct Map {
     title: String,
-    /// From the top.
+    /// Labels from the top.
     shapes: Vec<String>,
     blocks: Vec<u32>,
-    /// By place in the two above.
+    /// By indices into the two lists above.
     cells: Vec<(usize, usize, f64)>,
 }
 
 impl Map {
-    /// Of the kernel and the width with the most cells, the widest of them; `None` where there is
-    /// nothing to compare.
+    /// Selects the kernel and the width with the most cells, and of those the widest; `None` if
+    /// there is nothing to compare.
     fn new(op: &str, gpu: &str, rows: &[(&str, &Row)]) -> Option<Self> {
         type Cell<'a> = ((&'a str, usize), u32, f64);
         let mut by_kernel: BTreeMap<(usize, &str), Vec<Cell<'_>>> = BTreeMap::new();
@@ -141,7 +141,7 @@ impl Picture for Map {
         };
         for &(row, column, ms) in &self.cells {
             let (x, y) = (left + column as i32 * across, edge + row as i32 * down);
-            // From green for the least time to red for the most, by ratio.
+            // From green for the shortest time to red for the longest, by ratio.
             let share = if most > least { (ms / least).ln() / (most / least).ln() } else { 0.0 };
             let color = HSLColor((1.0 - share) / 3.0, 0.65, 0.7);
             let corners = [(x + 1, y + 1), (x + across - 1, y + down - 1)];

@@ -1,5 +1,4 @@
-//! What is tried: the search space of `kernels/search.toml` over the shapes and kernels of the
-//! catalogue.
+//! The search space of `kernels/search.toml` over the shapes and kernels of the catalogue.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +10,7 @@ use gpuint_testkit::ptx::{self, Result};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-/// The space, which stands beside the kernels.
+/// The search space, stored beside the kernels.
 const SPACE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/search.toml"));
 
 #[derive(Debug, Deserialize)]
@@ -21,17 +20,17 @@ struct Space {
     blocks: BTreeMap<String, Vec<u32>>,
 }
 
-/// A kernel with a block.
+/// A kernel with a block size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Variant {
     pub(crate) row: Row<'static>,
     pub(crate) shape: Shape,
     pub(crate) block: u32,
-    /// Whether the kernel is built with this block.
+    /// Whether the build has the kernel with this block size.
     pub(crate) is_own_block: bool,
-    /// Whether the strategy is what `Auto` takes.
+    /// Whether `Auto` selects the strategy.
     pub(crate) is_auto: bool,
-    /// Whether the shape is the one by which strategies are compared.
+    /// Whether strategies are compared at the shape.
     pub(crate) is_usual_shape: bool,
 }
 
@@ -40,12 +39,12 @@ impl Variant {
         Kernel { row: self.row, shape: self.shape, block: self.block }
     }
 
-    /// What the variant runs by default: what a user gets who asks for nothing.
+    /// Returns true if the variant is the default.
     pub(crate) fn is_default(&self) -> bool {
         self.is_own_block && self.is_auto && self.is_usual_shape
     }
 
-    /// A hash of all the text that the kernel is made of, and of who compiles it: the build or NVRTC.
+    /// Hash of the kernel's full text and of its compiler: the build or NVRTC.
     pub(crate) fn key(&self) -> String {
         let mut hash = Sha256::new();
         for (name, text) in tuning::headers() {
@@ -57,7 +56,7 @@ impl Variant {
         hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// First the strategies at usual shapes; then their blocks; then all other shapes.
+    /// First the strategies at the default shapes, then their block sizes, then all other shapes.
     fn rank(&self) -> (bool, bool, usize, &'static str) {
         (!self.is_usual_shape, !self.is_own_block, self.shape.bits, self.row.op.name())
     }
@@ -71,8 +70,8 @@ impl fmt::Display for Variant {
     }
 }
 
-/// The shape by which the strategies of a width are compared: 64-bit digits and Q = 4 where it is
-/// built, as users have it who ask for nothing.
+/// Shape at which the strategies of a width are compared: 64-bit digits and, if it is built, Q = 4,
+/// which are the defaults.
 fn usual(bits: usize) -> Option<Shape> {
     let usual = Shape { bits, q: 4, digit: DigitKind::U64 };
     let mut of_width = shapes().iter().copied().filter(|shape| shape.bits == bits);
@@ -80,14 +79,14 @@ fn usual(bits: usize) -> Option<Shape> {
     of_width.find(|shape| *shape == usual).or(first)
 }
 
-/// Whether several instances share a block, which is where its size makes a difference: `Shape::ROWS`
-/// of kernels/core/shape.cuh.
+/// Returns true if several instances share a block, so that its size matters: `Shape::ROWS` of
+/// kernels/core/shape.cuh.
 fn shares_block(shape: Shape) -> bool {
     shape.threads() <= 32
 }
 
-/// All variants of the operations and widths that are asked for (all where none are), the most
-/// important ones first.
+/// Returns all variants of the requested operations and widths (all if none are requested), the
+/// most important ones first.
 pub(crate) fn variants(ops: &[String], bits: &[usize], device: &Device) -> Result<Vec<Variant>> {
     let space: Space =
         toml::from_str(SPACE).map_err(|error| format!("kernels/search.toml: {error}"))?;

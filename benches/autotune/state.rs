@@ -1,7 +1,7 @@
-//! What was measured so far, on disk: an interrupted run goes on where it ended.
+//! The measurements so far, on disk, so that an interrupted run can be continued.
 //!
-//! One line a measurement, an inline table of TOML, appended when it is known. Its `key` is the hash of
-//! the text of the kernel, so that a kernel that has changed is measured anew.
+//! Each line is a measurement, as an inline table of TOML, appended when it is complete. Its `key`
+//! is the hash of the text of the kernel, so that a changed kernel is measured again.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -31,12 +31,12 @@ struct Line {
 }
 
 impl State {
-    /// The state in a file, which need not be there.
+    /// Opens the state in a file, which may not exist.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());
         let text =
             if path.is_file() { fs::read_to_string(path).map_err(failed)? } else { String::new() };
-        // Where a run was interrupted, there may be a part of a line.
+        // An interrupted run may leave part of a line.
         let known = text.lines().filter_map(|line| toml::from_str(&format!("line = {line}")).ok());
         let rows = known.map(|Document { line: Line { key, row } }| (key, row)).collect();
         let mut file = File::options().create(true).append(true).open(path).map_err(failed)?;
@@ -50,7 +50,7 @@ impl State {
         self.rows.get(key)
     }
 
-    /// Keeps a measurement.
+    /// Stores a measurement.
     pub(crate) fn add(&mut self, key: String, row: Row) -> Result<()> {
         let line = format!("{{ key = \"{key}\", row = {row} }}\n");
         self.file.write_all(line.as_bytes()).map_err(|error| format!("the state: {error}"))?;

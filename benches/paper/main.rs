@@ -44,13 +44,13 @@ const DIVISORS: [Workload; 4] =
 #[derive(Debug, Parser)]
 #[command(name = "paper")]
 struct Options {
-    /// Where to run: the first GPU or else the processor where nothing is said
+    /// Device [default: the first GPU, else the CPU]
     #[arg(long)]
     backend: Option<Backend>,
     /// Widths, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "8192,16384,32768,65536,131072,262144")]
     bits: Vec<usize>,
-    /// Bits of a batch, as a power of two [default: 32 on a GPU, 25 on the processor, 19 on simt]
+    /// Bits of a batch, as a power of two [default: 32 on a GPU, 25 on the CPU, 19 on simt]
     #[arg(long, value_name = "BATCH", value_parser = clap::value_parser!(u32).range(13..=40))]
     batch: Option<u32>,
     /// Measurements of each cell, at most
@@ -59,25 +59,25 @@ struct Options {
     /// Seconds for each cell, about, after the third measurement
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
-    /// Seconds for each operation of a library of the processor
+    /// Seconds for each operation of a CPU library
     #[arg(long, default_value_t = 0.2)]
     library_seconds: f64,
-    /// Where the files go [default: paper in cargo's target folder]
+    /// Folder of the results [default: paper in cargo's target folder]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// The commit that was built [default: what git says]
+    /// The commit that was built [default: `git describe`]
     #[arg(long)]
     commit: Option<String>,
     /// Two widths, few numbers: whether measuring works
     #[arg(long)]
     test: bool,
-    /// `cargo bench` says this, and `cargo test --benches` does not.
+    /// Passed by `cargo bench` and not by `cargo test --benches`.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
 impl Options {
-    /// What `--test` asks for.
+    /// Applies `--test`.
     fn cut_to_test(&mut self) {
         self.bits.truncate(2);
         self.batch = Some(17);
@@ -138,7 +138,7 @@ impl AtWidth<'_> {
 /// Which algorithms a table is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Algorithms {
-    /// Those that are taken where nothing is said.
+    /// The algorithms of `Auto`.
     Auto,
     /// Classical products, and quotients by the whole shifted inverse.
     Papers,
@@ -161,7 +161,7 @@ impl Algorithms {
     }
 }
 
-/// What was measured at a width.
+/// Measurements at a width.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) algorithms: Algorithms,

@@ -1,15 +1,15 @@
-//! What others need for the same data on one GPU: measured apart from this program, once.
+//! Times of other GPU code for the same operations, measured once, separately from this program.
 
 use gpuint_testkit::workload::Workload;
 
-/// Where and when.
+/// GPU, software and date of the measurements.
 pub(crate) const MEASURED: &str = "on one NVIDIA H200 (driver 580, CUDA 13.0, CUDA events) on 2026-11-20; \
      results compared with GMP's";
 
-/// The divisors that they were measured by: the first ones of this program.
+/// Divisors of the measurements: the first ones of this program.
 pub(crate) const DIVISORS: [Workload; 3] = [Workload::Repo, Workload::Uniform, Workload::Half];
 
-/// Milliseconds for a batch of 2^32 bits. Three numbers are those of [`DIVISORS`].
+/// Milliseconds for a batch of 2^32 bits. Three numbers are for the three [`DIVISORS`].
 #[derive(Debug)]
 pub(crate) struct Peers {
     pub(crate) bits: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Peers {
     pub(crate) paper_div: Option<[f64; 3]>,
     /// The same product by the code of the earlier paper on addition and multiplication.
     pub(crate) prior_mul: Option<f64>,
-    /// NVIDIA's CGBN, of 32 Kbit at most; its products go further.
+    /// NVIDIA's CGBN: divisions of at most 32 Kbit, wider products.
     pub(crate) cgbn_mul: Option<f64>,
     pub(crate) cgbn_div: Option<[f64; 3]>,
 }
@@ -48,10 +48,10 @@ pub(crate) const PEERS: [Peers; 9] = [
     peers(18, Some(130.3), 122.7, 3741.0, Some([785.4, 905.9, 946.2]), None),
 ];
 
-/// The bits of a batch, and the numbers in it.
+/// Bits of a batch.
 pub(crate) const BATCH: u64 = 1 << 32;
 
-/// Nanoseconds for each number of a batch.
+/// Nanoseconds for one integer of a batch.
 pub(crate) fn nanoseconds(milliseconds: f64, bits: usize) -> f64 {
     milliseconds * 1e6 * bits as f64 / BATCH as f64
 }

@@ -10,10 +10,10 @@ use gpuint_testkit::machine::Machine;
 use gpuint_testkit::plot::{self, Figure, Panel};
 use gpuint_testkit::workload::Workload;
 
-/// The divisors of the plot, as a place in [`DIVISORS`].
+/// Index in [`DIVISORS`] of the divisors that are plotted.
 const PLOTTED: usize = 1;
 
-/// The measurements, and what they were made on.
+/// The measurements and their machine.
 #[derive(Debug)]
 pub(crate) struct Report {
     machine: Machine,
@@ -21,7 +21,7 @@ pub(crate) struct Report {
     batch: u32,
     pub(crate) lines: Vec<Line>,
     pub(crate) libraries: Vec<LibraryTimes>,
-    /// Why GMP is not among the libraries.
+    /// Reason why GMP is not among the libraries.
     pub(crate) missing: Option<String>,
 }
 
@@ -78,7 +78,7 @@ impl Report {
         text
     }
 
-    /// The table of this library.
+    /// Table of this library.
     fn own(&self, algorithms: Algorithms, text: &mut String) {
         let lines: Vec<_> =
             self.lines.iter().filter(|line| line.algorithms == algorithms).collect();
@@ -127,7 +127,7 @@ impl Report {
         );
     }
 
-    /// The table of others on a GPU.
+    /// Table of other GPU code.
     fn peers(&self, text: &mut String) {
         let _ = writeln!(
             text,
@@ -173,7 +173,7 @@ impl Report {
         );
     }
 
-    /// The table of libraries of the processor.
+    /// Table of CPU libraries.
     fn processor(&self, text: &mut String) {
         let _ = writeln!(
             text,
@@ -294,7 +294,7 @@ impl Report {
         text
     }
 
-    /// Times over widths.
+    /// Plot of times over widths.
     pub(crate) fn figure(&self) -> Figure {
         let Machine { device, date, .. } = &self.machine;
         let panel = |title: String, lines| Panel {
@@ -383,7 +383,7 @@ impl Line {
     }
 }
 
-/// What is measured at each width, and the divisors of it.
+/// The operations at each width, and their divisors.
 fn operations() -> impl Iterator<Item = (&'static str, &'static str)> {
     let divisions = DIVISORS.iter().map(|workload| ("div_rem", workload.name()));
     std::iter::once(("mul low", "")).chain(divisions)
@@ -394,7 +394,7 @@ fn milliseconds(times: &Times) -> f64 {
     times.median().as_secs_f64() * 1e3
 }
 
-/// With four digits or more.
+/// Formats at least four digits.
 fn decimal(value: f64) -> String {
     let places = (3.0 - value.log10().floor()).clamp(0.0, 6.0) as usize;
     format!("{value:.places$}")

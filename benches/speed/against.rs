@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::Result;
 use gpuint_testkit::machine::Machine;
 
-/// Ratio to the earlier time from which on an operation counts as slower.
+/// Minimum ratio to the earlier time at which an operation counts as slower.
 const SLOWER: f64 = 1.03;
 const HEADING: &str = "operation,operands,bits,algorithm,ms";
 
@@ -27,7 +27,7 @@ pub(crate) struct Time {
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
     /// The commit, device and date of a file that was read.
-    source: String,
+    pub(crate) source: String,
     pub(crate) times: BTreeMap<Key, Time>,
 }
 
@@ -36,7 +36,7 @@ impl Measured {
         self.times.insert((operation.to_owned(), operands.to_owned(), bits), time);
     }
 
-    /// Reads what [`csv`](Self::csv) wrote.
+    /// Reads a file written by [`csv`](Self::csv).
     pub(crate) fn read(file: &Path) -> Result<Self> {
         let text =
             fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -76,13 +76,13 @@ impl Measured {
 pub(crate) struct Comparison {
     before: String,
     compared: usize,
-    /// With the times before and now.
+    /// With the earlier and the new time.
     slower: Vec<(Key, Time, Time)>,
     missing: Vec<Key>,
 }
 
 impl Comparison {
-    /// Compares at the operations and widths that `now` has some time of.
+    /// Compares at the operations and widths for which `now` has times.
     pub(crate) fn of(before: &Measured, now: &Measured) -> Self {
         let is_asked = |(operation, _, bits): &Key| {
             now.times.keys().any(|key| key.0 == *operation)

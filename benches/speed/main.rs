@@ -3,7 +3,8 @@
 //! `cargo bench --bench speed` measures on the first GPU, else on the CPU with fewer rows, and writes
 //! `speed.csv` and `speed.md` to `target/speed`; `-- --help` lists the options. `--against FILE`
 //! reads the `speed.csv` of another commit and prints each operation that became more than 3 %
-//! slower; the committed one of the H200 is `benches/results/h200.csv`.
+//! slower; the committed one of the H200 is `benches/results/h200/speed.csv`. `--plot FILE` draws the
+//! times of such a file beside other GPU code.
 //!
 //! Times are the device's: operands are on it before, results stay on it after. Milliseconds are
 //! for a batch of 2^32 bits, whatever the number of rows timed. Operands are random in full width;
@@ -12,6 +13,9 @@
 
 mod against;
 mod measure;
+#[path = "../paper/peers.rs"]
+mod peers;
+mod plot;
 mod report;
 
 use std::error::Error;
@@ -54,6 +58,9 @@ struct Options {
     /// A `speed.csv` to compare with
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
+    /// Measures nothing: draws `speed.svg` and `speed.png` from a `speed.csv`, beside other GPU code
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// Folder of the results [default: speed in cargo's target folder]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -75,6 +82,11 @@ impl Options {
         self.runs = 1;
         self.seconds = 0.0;
         self.out.get_or_insert_with(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("speed"));
+    }
+
+    fn folder(&self) -> PathBuf {
+        let default = || Path::new(env!("CARGO_TARGET_TMPDIR")).join("../speed");
+        self.out.clone().unwrap_or_else(default)
     }
 
     /// One shape a width, the widest number of threads a row last.
@@ -106,6 +118,14 @@ fn main() -> ExitCode {
 }
 
 fn run(mut options: Options) -> Result<()> {
+    if let Some(file) = &options.plot {
+        let folder = options.folder();
+        fs::create_dir_all(&folder)?;
+        let measured = Measured::read(file)?;
+        println!("gpuint: {}\nothers: {}", measured.source, peers::MEASURED);
+        let figure = plot::figure(&measured);
+        return figure.save(&folder.join("speed.svg"), &folder.join("speed.png"));
+    }
     if options.test || !options.bench {
         options.cut_to_test();
     }
@@ -133,8 +153,7 @@ fn run(mut options: Options) -> Result<()> {
         at.measure(shape)?;
     }
 
-    let folder =
-        options.out.unwrap_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("../speed"));
+    let folder = options.folder();
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("speed.csv"), measured.csv(&machine))?;
     let text = report::markdown(&measured, &machine);

@@ -1,4 +1,4 @@
-//! The operations in turn, at one shape.
+//! Measures all operations at one shape.
 
 use gpuint::{Device, Error, Mask, Op, Shape, Strategy, algorithms};
 use gpuint_testkit::batches::{Batches, Operands, Times, WIDEST_POWERS, ways};
@@ -7,9 +7,9 @@ use gpuint_testkit::workload::Workload;
 use crate::against::{Measured, Time};
 use crate::{Options, Result};
 
-/// Bits of the batch that times are stated for.
+/// Bits of the batch for which times are stated.
 const BATCH: f64 = (1u64 << 32) as f64;
-/// Rows whose results are checked.
+/// Number of checked rows.
 const CHECKED: usize = 8;
 
 /// The measurements at one shape.
@@ -65,7 +65,7 @@ impl AtShape<'_> {
         Ok(())
     }
 
-    /// Modulo the second operand; the factors are below it or not, as they come.
+    /// Modulo the second operand; the factors are random, not reduced.
     fn residues(&mut self, batches: &mut Batches) -> Result<()> {
         self.way(Op::Prepare, "full", batches)?;
         if is_offered(Op::Prepare, batches.u.shape()) {
@@ -102,7 +102,7 @@ impl AtShape<'_> {
         Ok(())
     }
 
-    /// Times and checks what `Auto` chooses for an operation, where it is asked for and offered.
+    /// Times and checks the algorithm of `Auto` for an operation, if it is requested and offered.
     fn way(&mut self, op: Op, operands: &str, batches: &mut Batches) -> Result<()> {
         let (shape, rows) = (batches.u.shape(), batches.u.len());
         let way = ways(shape, rows, self.device, op).into_iter().find(|way| way.is_auto);
@@ -117,7 +117,7 @@ impl AtShape<'_> {
         self.options.ops.is_empty() || self.options.ops.iter().any(|name| name == op.name())
     }
 
-    /// Times an operation; returns false if it is not asked for or has no kernel at the width.
+    /// Times an operation; returns false if it is not requested or has no kernel at the width.
     fn time(
         &mut self,
         shape: Shape,

@@ -1,4 +1,4 @@
-//! Algorithms: how an operation is computed, as a value.
+//! Algorithms of operations, as values.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ impl Product {
     pub const ALL: [Self; 6] =
         [Self::Classical, Self::Karatsuba, Self::TensorCore, Self::Fft, Self::Ntt, Self::Fp64];
 
-    /// The algorithm's part of a kernel name.
+    /// Part of a kernel's name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,9 +51,9 @@ impl fmt::Display for Product {
 /// An algorithm of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Algorithm {
-    /// The only one of the operation.
+    /// The only algorithm of the operation.
     Only,
-    /// By products of this kind.
+    /// Products of this kind.
     By(Product),
     /// Division by the whole shifted inverse of the divisor, with products of this kind.
     ShiftedInverse(Product),
@@ -62,10 +62,10 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// Number of algorithms: each is a number below it.
+    /// Number of algorithms, and exclusive bound of [`number`](Self::number).
     pub const COUNT: usize = 1 + 3 * Product::ALL.len();
 
-    /// The number of the algorithm.
+    /// Returns the number of the algorithm.
     #[must_use]
     pub const fn index(self) -> usize {
         let products = Product::ALL.len();
@@ -77,7 +77,7 @@ impl Algorithm {
         }
     }
 
-    /// The products inside the algorithm, where the operation has any.
+    /// Products inside the algorithm, if it has any.
     #[must_use]
     pub const fn product(self) -> Option<Product> {
         match self {
@@ -88,7 +88,7 @@ impl Algorithm {
         }
     }
 
-    /// The same with other products inside.
+    /// Returns the same algorithm with other products inside.
     #[must_use]
     pub const fn with_product(self, product: Product) -> Self {
         match self {
@@ -99,8 +99,8 @@ impl Algorithm {
         }
     }
 
-    /// Parses the algorithm's part of a kernel name: `classical`, `blocked_tensor`; empty for the
-    /// only algorithm of an operation.
+    /// Parses the algorithm's part of a kernel name: `classical`, `blocked_tensor`, or empty for
+    /// the only algorithm of an operation.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         if name.is_empty() {

@@ -1,4 +1,4 @@
-//! Digits: the machine words that kernels work in.
+//! Digits: the machine words of a shape.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ impl DigitKind {
         }
     }
 
-    /// Returns the digit of that name.
+    /// Returns the digit with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|digit| digit.name() == name)

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::kernel::{self, Kernel, Row};
 use crate::{DigitKind, Shape, tuning};
 
-/// Threads per block that kernels aim at where the catalogue gives no other number.
+/// Default number of threads per block that kernels aim at.
 pub const BLOCK: u32 = 128;
 
 /// Path of the catalogue in the package.
@@ -23,7 +23,7 @@ struct File {
     shapes: Vec<Shapes>,
 }
 
-/// A template, and the widths at which it is offered.
+/// A template and the widths at which it is offered.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Entry {
@@ -66,14 +66,14 @@ enum Set {
     All,
 }
 
-/// The key of a shape, in the order in which shapes are listed.
+/// Sort key of a shape in the list of shapes.
 type Key = (DigitKind, usize, usize);
 
 const fn key(Shape { bits, q, digit }: Shape) -> Key {
     (digit, q, bits)
 }
 
-/// The kernels and the shapes of a build.
+/// Kernels and shapes of a build.
 #[derive(Debug)]
 pub struct Catalogue {
     rows: Vec<(Row<'static>, String)>,
@@ -82,11 +82,11 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Reads the catalogue of the package in `root`: the default shapes, with `all` also the others,
-    /// and `more` shapes, `BITS:Q:DIGIT` separated by commas.
+    /// Reads the catalogue of the package in `root`, with the default shapes, with the other shapes
+    /// if `all` is set, and with the shapes in `more`, `BITS:Q:DIGIT` separated by commas.
     ///
     /// # Errors
-    /// A description of what is wrong with the file or with `more`.
+    /// A description of the problem with the file or with `more`.
     pub fn read(root: &Path, all: bool, more: &str) -> Result<Self, String> {
         let path = root.join(FILE);
         let text =
@@ -148,7 +148,7 @@ impl Catalogue {
         Ok(Self { rows, shapes })
     }
 
-    /// The shapes, in the order in which they are listed: by digit, Q and width.
+    /// The shapes, ordered by digit, Q and width.
     #[must_use]
     pub fn shapes(&self) -> impl ExactSizeIterator<Item = Shape> {
         self.shapes.keys().map(|&(digit, q, bits)| Shape { bits, q, digit })
@@ -160,20 +160,21 @@ impl Catalogue {
         self.shapes.contains_key(&key(shape))
     }
 
-    /// The rows: first those with a kernel for each shape, then those with one for each width.
+    /// The rows: kernels for each shape, then kernels for each width.
     #[must_use]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
         self.rows.iter().map(|(row, template)| Row { template, ..*row })
     }
 
-    /// Returns the row of that name.
+    /// Returns the row with this name.
     #[must_use]
     pub fn row(&self, name: &str) -> Option<Row<'_>> {
         let (op, algorithm) = kernel::parse(name)?;
         self.rows().find(|row| (row.op, row.algorithm) == (op, algorithm))
     }
 
-    /// The kernels of some shapes; those that serve all shapes of a width are with its first shape.
+    /// Returns the kernels of some shapes; the kernels that serve all shapes of a width are with
+    /// its first shape.
     #[must_use]
     pub fn kernels(&self, shapes: &[Shape], tuning: &tuning::Table) -> Vec<Kernel<'_>> {
         let mut kernels = Vec::new();
@@ -190,8 +191,8 @@ impl Catalogue {
         kernels
     }
 
-    /// Threads per block that a kernel aims at: the tuning table's, else the catalogue's. Kernels of
-    /// a width choose their own.
+    /// Threads per block that a kernel aims at, from the tuning table, else from the catalogue.
+    /// Kernels of a width choose their own.
     #[must_use]
     pub fn block(&self, row: &Row<'_>, shape: Shape, tuning: &tuning::Table) -> u32 {
         if row.per_width {

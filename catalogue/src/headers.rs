@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{MAIN_SEPARATOR, Path};
 
-/// Returns the headers (`*.cuh`) below the folder `kernels`, by their paths from there, sorted.
+/// Returns the headers (`*.cuh`) below the folder `kernels`, as sorted paths relative to it.
 ///
 /// # Errors
 /// The folder that cannot be read.

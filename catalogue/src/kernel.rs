@@ -1,13 +1,13 @@
 //! Kernels, and the text of CUDA translation units.
 //!
 //! `build.rs` (for nvcc and for the host compiler), the run-time compiler and the tests share this
-//! text, so that a kernel is the same wherever it is compiled.
+//! text, so that all of them compile the same kernel.
 
 use std::fmt;
 
 use crate::{Algorithm, DigitKind, Op, Shape};
 
-/// A row of `kernels/catalogue.toml`: an operation by an algorithm, at the widths where it is
+/// Row of `kernels/catalogue.toml`: an operation by an algorithm, and the widths at which it is
 /// offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row<'a> {
@@ -17,15 +17,15 @@ pub struct Row<'a> {
     pub algorithm: Algorithm,
     /// The C++ template: `MulLow<{shape}, Classical>`.
     pub template: &'a str,
-    /// One kernel serves all shapes of a width, because digits and Q make no difference.
+    /// True if one kernel serves all shapes of a width, because digits and Q make no difference.
     pub per_width: bool,
-    /// The least number of limbs (of 16 bits for 16-bit digits, else of 32).
+    /// Minimum number of limbs (16 bits for 16-bit digits, else 32).
     pub limbs: usize,
-    /// The greatest number of bits; 0 for no limit.
+    /// Maximum number of bits; 0 for no limit.
     pub to_bits: usize,
     /// Widths are multiples of this number of limbs.
     pub step: usize,
-    /// Widths are powers of two.
+    /// True if widths must be powers of two.
     pub powers_of_two: bool,
 }
 
@@ -45,21 +45,21 @@ impl Row<'_> {
             && (!self.powers_of_two || bits.is_power_of_two())
     }
 
-    /// The kernel at a shape, with the threads per block that it aims at.
+    /// Returns the kernel at a shape, with the threads per block that it aims at.
     #[must_use]
     pub fn kernel(&self, shape: Shape, block: u32) -> Kernel<'_> {
         Kernel { row: *self, shape, block }
     }
 }
 
-/// The key of the row in the catalogue: `mul_lo_classical`, `add`.
+/// Key of the row in the catalogue: `mul_lo_classical`, `add`.
 impl fmt::Display for Row<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&name(self.op, self.algorithm))
     }
 }
 
-/// The name of an operation by an algorithm: `mul_lo_classical`, `add`.
+/// Name of an operation by an algorithm: `mul_lo_classical`, `add`.
 #[must_use]
 pub fn name(op: Op, algorithm: Algorithm) -> String {
     match algorithm {
@@ -81,7 +81,7 @@ pub fn parse(name: &str) -> Option<(Op, Algorithm)> {
     })
 }
 
-/// A kernel of a translation unit.
+/// A kernel in a translation unit.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernel<'a> {
     /// The row of the catalogue.
@@ -93,7 +93,7 @@ pub struct Kernel<'a> {
 }
 
 impl Kernel<'_> {
-    /// The name of the entry point: `gpuint_mul_lo_classical_b8192_q4_u64`.
+    /// Name of the entry point: `gpuint_mul_lo_classical_b8192_q4_u64`.
     #[must_use]
     pub fn name(&self) -> String {
         let Self { row, shape, .. } = self;
@@ -104,7 +104,7 @@ impl Kernel<'_> {
         }
     }
 
-    /// The template with its shape filled in.
+    /// Returns the template with its shape filled in.
     fn instance(&self) -> String {
         let Self { row, shape: Shape { bits, q, digit }, block } = self;
         let shape = if row.per_width {
@@ -116,7 +116,7 @@ impl Kernel<'_> {
     }
 }
 
-/// The translation unit of these kernels.
+/// Returns the translation unit of these kernels.
 #[must_use]
 pub fn translation_unit<'a>(kernels: impl IntoIterator<Item = Kernel<'a>>) -> String {
     let mut text = String::from("#include \"kernels.cuh\"\n\nusing namespace gpuint;\n\n");

@@ -1,8 +1,8 @@
 //! The catalogue of gpuint: digits, shapes, operations, algorithms, kernels and tuning tables.
 //!
-//! Data, and the one reader of each file that holds some of it: `kernels/catalogue.toml` and
-//! `tuning/*.toml`. The build script, the library, the tests and the benches use it; it depends on
-//! none of them. [`cache`] keeps compiled kernels for later processes of the build and the library.
+//! The crate holds data, and the only parsers of `kernels/catalogue.toml` and `tuning/*.toml`. The
+//! build script, the library, the tests and the benches use it; it depends on none of them.
+//! [`cache`] stores compiled kernels for later runs of the build and the library.
 
 mod algorithm;
 pub mod cache;

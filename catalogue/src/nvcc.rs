@@ -1,12 +1,12 @@
-//! The finder of nvcc.
+//! Search for nvcc.
 
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Returns the path of nvcc, or the reason why there is none: `GPUINT_NVCC` (`none`: not wanted),
-/// else in [`folders`] and `more` folders. `variable` reads an environment variable and returns
-/// `None` where it is unset or empty.
+/// Returns the path of nvcc, or the reason why there is none. The path is `GPUINT_NVCC` (`none`
+/// disables nvcc), or is found in [`folders`] or in the folders of `more`. `variable` reads an
+/// environment variable and returns `None` if it is unset or empty.
 ///
 /// # Errors
 /// The folders that were searched.
@@ -27,9 +27,9 @@ pub fn find(
     })
 }
 
-/// Returns the folders that are searched: of `CUDA_HOME`, `CUDA_PATH`, `PATH`, `/usr/local/cuda`.
+/// Returns the folders to search: from `CUDA_HOME`, `CUDA_PATH` and `PATH`, and `/usr/local/cuda`.
 ///
-/// Relative ones are left out, as they would depend on the folder of the build.
+/// Relative folders are left out, because they would depend on the folder of the build.
 pub fn folders(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for name in ["CUDA_HOME", "CUDA_PATH"] {

@@ -8,12 +8,12 @@ use std::fmt;
 
 use crate::Shape;
 
-/// Contents of a row of an operand.
+/// Content of one row of an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operand {
     /// An integer of the shape.
     Integer,
-    /// An integer of the shape that one row may hold for all rows: an exponent.
+    /// An exponent: an integer of the shape for each row, or one for all rows.
     Exponent,
     /// A prepared divisor (`kernels/div/prepare.cuh`).
     Prepared,
@@ -25,13 +25,13 @@ pub enum Operand {
     Length,
     /// A `u64`.
     Word,
-    /// An integer of the shape that one row may hold for all rows: a second operand.
+    /// A second operand: an integer of the shape for each row, or one for all rows.
     Rhs,
-    /// Integers of the shape, any number of rows: the caller checks the indices.
+    /// Any number of integers of the shape; the caller checks the indices.
     Indexed,
     /// A mask: one bit a row.
     Bits,
-    /// An integer of another width, [`Param::TargetBits`].
+    /// An integer of another width, given by [`Param::TargetBits`].
     Resized,
 }
 
@@ -51,8 +51,7 @@ impl Operand {
     }
 }
 
-/// A parameter of an operation, the same for all rows: a field of `Params` in
-/// `kernels/core/abi.cuh`.
+/// Parameter of an operation, the same for all rows: a field of `Params` in `kernels/core/abi.cuh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Param {
     /// Distance of a shift in bits, at most the width.
@@ -61,13 +60,13 @@ pub enum Param {
     Exponent,
     /// One-digit divisor, not zero.
     Digit,
-    /// Both halves of a wide product side by side in the first output.
+    /// Writes both halves of a wide product side by side in the first output.
     Joined,
-    /// One row of prepared divisors for all rows.
+    /// Uses one row of prepared divisors for all rows.
     BroadcastDivisor,
-    /// One row of exponents for all rows.
+    /// Uses one row of exponents for all rows.
     BroadcastExponent,
-    /// One row of second operands for all rows.
+    /// Uses one row of second operands for all rows.
     BroadcastRhs,
     /// Truth table of a bitwise function: bit `2a + b` is its value at `a` and `b`.
     Table,
@@ -80,20 +79,20 @@ pub enum Param {
 pub struct Signature {
     /// The name.
     pub name: &'static str,
-    /// Inputs, in the order of `Operands::in` in `kernels/core/abi.cuh`; `None` where the operation
-    /// has no such operand.
+    /// Inputs, in the order of `Operands::in` in `kernels/core/abi.cuh`; `None` if the operation
+    /// does not have the operand.
     pub inputs: [Option<Operand>; 3],
-    /// Outputs, in the order of `Operands::out`; any of them may be left out of a call.
+    /// Outputs, in the order of `Operands::out`; a call may omit any of them.
     pub outputs: [Option<Operand>; 2],
-    /// One bit a row, where a call asks for it.
+    /// True if a call can request one bit a row.
     pub mask: bool,
-    /// Rows can fail: the lowest one is reported where a call asks for it.
+    /// True if rows can fail: a call can request the lowest failed row.
     pub status: bool,
     /// The parameters.
     pub params: &'static [Param],
 }
 
-/// The operands of a signature, with `None` behind those that are listed.
+/// Pads a list of operands with `None`.
 const fn operands<const N: usize>(listed: &[Operand]) -> [Option<Operand>; N] {
     let mut all = [None; N];
     let mut index = 0;
@@ -122,7 +121,7 @@ macro_rules! operations {
             /// Every operation.
             pub const ALL: &'static [Self] = &[$(Self::$op),*];
 
-            /// The row of the table.
+            /// Row of the table for this operation.
             #[must_use]
             pub const fn signature(self) -> &'static Signature {
                 match self {
@@ -145,7 +144,7 @@ macro_rules! operations {
     };
 }
 
-/// The input that holds prepared divisors.
+/// Index of the input that holds prepared divisors.
 pub const PREPARED: usize = 2;
 
 operations! {
@@ -322,7 +321,7 @@ operations! {
     Gcd = "gcd" {
         inputs: [Integer, Integer], outputs: [Integer], mask: false, status: false, params: []
     }
-    /// The inverse of `v` modulo `n`, and the rows that have none, whose result is 0.
+    /// The inverse of `v` modulo `n`, and a mask of the rows without one, whose result is 0.
     InverseMod = "inverse_mod" {
         inputs: [Integer, Integer], outputs: [Integer], mask: true, status: false, params: []
     }
@@ -342,7 +341,7 @@ impl Op {
         self.signature().name
     }
 
-    /// Returns the operation of that name.
+    /// Returns the operation with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|op| op.name() == name)

@@ -1,4 +1,4 @@
-//! Shapes: the width of an integer, and how a kernel cuts it up.
+//! Shapes: the width of an integer, and the threads that share it.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use crate::DigitKind;
 /// Maximum number of threads that work on one integer: a thread block.
 pub const MAX_GROUP: usize = 1024;
 
-/// Maximum width: that of the widest kernels.
+/// Maximum width of an integer in bits.
 pub const MAX_BITS: usize = 1 << 20;
 
-/// Maximum number of digits per thread: [`MAX_GROUP`] threads hold the narrowest digits of
+/// Maximum number of digits per thread: [`MAX_GROUP`] threads of this many digits of 16 bits hold
 /// [`MAX_BITS`] bits.
 pub const MAX_Q: usize = MAX_BITS / 16 / MAX_GROUP;
 
 /// A shape as a value: integers of `bits` bits in digits of one kind, `q` digits a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shape {
-    /// The width of an integer.
+    /// Width of an integer in bits.
     pub bits: usize,
     /// Digits per thread.
     pub q: usize,
@@ -52,7 +52,7 @@ impl Shape {
         self.digits() / self.q
     }
 
-    /// Returns true if each thread has whole digits and one thread block holds an integer.
+    /// Returns true if each thread has whole digits and one thread block can hold an integer.
     #[must_use]
     pub const fn is_valid(self) -> bool {
         self.q > 0
@@ -106,7 +106,7 @@ impl Shape {
     }
 }
 
-/// `b8192_q4_u64`: how the names of the kernels of a shape end.
+/// Suffix of the names of the shape's kernels: `b8192_q4_u64`.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { bits, q, digit } = self;

@@ -1,11 +1,11 @@
-//! Tuning tables: which strategy and which block size were fastest on a GPU.
+//! Tuning tables: the fastest strategies and block sizes on a GPU.
 //!
-//! `build.rs` turns one of them into what `Auto` takes and into the block sizes of kernels;
-//! `benches/autotune` writes them. A table (`tuning/*.toml`) has
+//! `build.rs` derives the choices of `Auto` and the block sizes of kernels from a table, and
+//! `benches/autotune` writes tables. A table (`tuning/*.toml`) has
 //! - `gpu`, `capability`, `multiprocessors`: the GPU that was measured;
 //! - `choices`: the strategy for an operation at widths `bits = [from, to]`, and with `rows` only for
-//!   batches of at most so many rows;
-//! - `blocks`: kernels that aim at another number of threads per block than the catalogue says;
+//!   batches of at most `rows` rows;
+//! - `blocks`: kernels that aim at another number of threads per block than in the catalogue;
 //! - `rows`: what the two above were concluded from.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use crate::kernel;
 use crate::{Algorithm, MAX_BITS, Op, Row as KernelRow, Shape};
 
-/// Threads of a block, at most.
+/// Maximum number of threads of a block.
 const MAX_BLOCK: u32 = 1024;
 
 /// A tuning table.
@@ -31,7 +31,7 @@ pub struct Table {
     pub multiprocessors: u32,
     /// The algorithms that `Auto` chooses.
     pub choices: Vec<Choice>,
-    /// Blocks other than the catalogue's.
+    /// Block sizes other than the catalogue's.
     #[serde(default)]
     pub blocks: Vec<Block>,
     /// The measurements from which the choices and blocks follow.
@@ -49,7 +49,7 @@ pub struct Choice {
     pub bits: [usize; 2],
     /// `classical`, `blocked_tensor`.
     pub strategy: String,
-    /// Only batches of at most this number of rows; all batches where there is no bound.
+    /// Maximum number of rows of a batch; `None` for all batches.
     pub rows: Option<usize>,
 }
 
@@ -172,8 +172,8 @@ impl Table {
         Ok(())
     }
 
-    /// Checks that the table has a choice for every operation that has more than one algorithm at
-    /// a shape of the build.
+    /// Checks that the table has a choice for every operation with more than one algorithm at a
+    /// shape of the build.
     ///
     /// # Errors
     /// The operation and the narrowest width that lack a choice.
@@ -202,7 +202,7 @@ impl Table {
         Ok(())
     }
 
-    /// The choices for an operation that count for all batches, from narrow to wide.
+    /// Returns the choices for an operation that apply to all batches, from narrow to wide.
     fn sorted(&self, op: Op) -> Vec<&Choice> {
         let is_general = |choice: &&Choice| choice.op == op.name() && choice.rows.is_none();
         let mut choices: Vec<_> = self.choices.iter().filter(is_general).collect();
@@ -210,9 +210,9 @@ impl Table {
         choices
     }
 
-    /// The algorithms of an operation over all widths, each with the last width at which it is
-    /// chosen. Between two ranges of the table the nearer one counts, by ratio; beyond all of them,
-    /// the nearest.
+    /// Returns the algorithms of an operation over all widths, each with the last width at which it
+    /// is chosen. Between two ranges of the table the nearer one applies, by ratio; beyond all of
+    /// them, the nearest.
     #[must_use]
     pub fn everywhere(&self, op: Op) -> Vec<(usize, Algorithm)> {
         let sorted = self.sorted(op);
@@ -228,7 +228,8 @@ impl Table {
         ranges
     }
 
-    /// The choices for batches of few rows: operation, widths, maximum number of rows, algorithm.
+    /// Returns the choices for batches of few rows: operation, widths, maximum number of rows,
+    /// algorithm.
     pub fn few_rows(&self) -> impl Iterator<Item = (Op, [usize; 2], usize, Algorithm)> {
         self.choices.iter().filter_map(|choice| {
             let (op, algorithm) = choice.kernel()?;
@@ -236,7 +237,7 @@ impl Table {
         })
     }
 
-    /// The threads per block that a kernel aims at, where the table has an entry for it.
+    /// Returns the threads per block that a kernel aims at, if the table has an entry for it.
     #[must_use]
     pub fn block(&self, kernel: &str, shape: Shape) -> Option<u32> {
         let is_asked = |entry: &&Block| {
@@ -247,7 +248,7 @@ impl Table {
     }
 }
 
-/// The row as an inline table.
+/// Formats the row as an inline table.
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kernel, bits, digit, q, block, ms, gpu, date } = self;
@@ -259,7 +260,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// The text of the table's file.
+/// Formats the table as a file.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { gpu, capability, multiprocessors, choices, blocks, rows } = self;
@@ -267,9 +268,9 @@ impl fmt::Display for Table {
         let sources: Vec<_> = sources.into_iter().collect();
         write!(
             f,
-            "# What was fastest on: {gpu} (docs/tuning.md). Read by build.rs, written by benches/autotune.\n\
+            "# Fastest algorithms on: {gpu} (docs/tuning.md). Read by build.rs, written by benches/autotune.\n\
              # Rows are of: {}.\n\ngpu = \"{gpu}\"\ncapability = {capability}\nmultiprocessors = {multiprocessors}\n\n\
-             # What Auto takes at widths from .. to. Between two ranges it is what the nearer one says, by ratio.\n\
+             # Algorithms of Auto at widths [from, to]. Between two ranges the nearer one applies, by ratio.\n\
              choices = [\n",
             sources.join("; ")
         )?;

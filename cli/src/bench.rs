@@ -92,9 +92,9 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// Measures a width on a device, each of the two operations for `limit`.
+/// Measures both operations at a width on a device, each for `limit`.
 fn measure(device: &Device, shape: Shape, limit: Duration) -> gpuint::Result<Rates> {
-    // Enough to fill the device, as few as take no memory worth mentioning.
+    // Enough rows to fill the device, but little memory.
     let bits = if device.backend() == gpuint::BackendKind::Cuda { 1 << 30 } else { 1 << 24 };
     let rows = (bits / shape.bits).clamp(16, 1 << 20);
     let ones = (BigUint::from(1u32) << shape.bits) - 1u32;
@@ -109,7 +109,7 @@ fn measure(device: &Device, shape: Shape, limit: Duration) -> gpuint::Result<Rat
     Ok(Rates { product, division })
 }
 
-/// Rows a second of `work`, by its fastest run within `limit`; the first loads the kernel.
+/// Rows a second of `work`, by its fastest run within `limit`; the first run loads the kernel.
 fn rate(
     device: &Device,
     rows: usize,
@@ -128,7 +128,7 @@ fn rate(
     }
 }
 
-/// A plot of the divisions: rows a second over the width, both logarithmic, a line for each device.
+/// Plot of the divisions: rows a second over the width, both logarithmic, one line for each device.
 fn svg(names: &[&str], table: &[(usize, Vec<Rates>)]) -> String {
     const WIDTH: f64 = 640.0;
     const HEIGHT: f64 = 400.0;

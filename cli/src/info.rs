@@ -1,4 +1,4 @@
-//! `gpuint info`: what the program can run on.
+//! `gpuint info`: the devices and kernels of the program.
 
 use std::error::Error;
 use std::io::Write;
@@ -21,7 +21,7 @@ pub(crate) fn run(_: &Options, out: &mut dyn Write) -> Result<(), Box<dyn Error>
                 }
                 break;
             }
-            // A GPU that does not open says why, and hides no other.
+            // A GPU that cannot be opened has its error, and the others follow.
             Err(error) => writeln!(out, "GPU {gpus}: {error}")?,
         }
         gpus += 1;

@@ -1,4 +1,4 @@
-//! `gpuint divide`: its modules run in this process, and the built program as a user runs it.
+//! `gpuint divide`, as modules in this process and as the built program.
 
 #[path = "../src/divide"]
 mod divide_modules {
@@ -29,7 +29,7 @@ use indicatif::ProgressBar;
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
-/// The options as a program of their own.
+/// The options as a separate program.
 #[derive(Debug, Parser)]
 #[command(name = "divide")]
 struct Program {
@@ -42,10 +42,10 @@ fn parse(arguments: &[&str]) -> Result<Options, clap::Error> {
     Program::try_parse_from([&["divide"], arguments].concat()).map(|program| program.options)
 }
 
-/// Stops no job.
+/// A flag that stops no job.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// What a run left behind.
+/// Results of a run.
 struct Run {
     result: Result<Status, AppError>,
     stdout: String,
@@ -57,7 +57,7 @@ impl Run {
         self.stdout.lines().collect()
     }
 
-    /// The last line on standard error: what was done.
+    /// Last line on standard error: the closing report.
     fn closing(&self) -> &str {
         self.stderr.lines().last().unwrap()
     }
@@ -81,19 +81,19 @@ fn run(arguments: &[&str], stdin: &[u8]) -> Run {
     Run { stdout: String::from_utf8(stdout).unwrap(), ..run }
 }
 
-/// Divides standard input on the processor.
+/// Divides standard input on the CPU.
 fn divide(stdin: &[u8]) -> Run {
     run(&["-", "--backend", "cpu"], stdin)
 }
 
-/// The line that one line of input gives.
+/// Returns the output line for one input line.
 fn divide_line(line: &str) -> String {
     let output = divide(line.as_bytes()).stdout;
     assert_eq!(output.matches('\n').count(), 1, "{output:?}");
     output.trim_end().to_owned()
 }
 
-/// Numbers that look random, the same in every run.
+/// Pseudorandom numbers, the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -108,7 +108,7 @@ impl Numbers {
         self.next() % bound
     }
 
-    /// A number of at most so many bits, with runs of ones and zeros every other time.
+    /// A number of at most `bits` bits; every other one has runs of ones and zeros.
     fn number(&mut self, bits: u64) -> BigUint {
         let mut n = BigUint::zero();
         let runs = self.below(2) == 1;
@@ -127,7 +127,7 @@ impl Numbers {
     }
 }
 
-/// A file in the folder for temporary files, removed in the end.
+/// A file in the folder for temporary files, removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -165,7 +165,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Rows of all widths with their results, in hexadecimal or decimal at will.
+/// Rows of all widths with their results, in hexadecimal or decimal.
 fn random_rows(rows: usize, widest: u64) -> (String, Vec<(BigUint, BigUint)>) {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let mut text = String::new();
@@ -200,7 +200,7 @@ fn assert_divided(run: &Run, operands: &[(BigUint, BigUint)]) {
 }
 
 #[test]
-fn divides_decimal_and_hexadecimal() {
+fn decimal_and_hexadecimal_rows_are_divided() {
     let run = divide(
         b"100 7\n0xff 16\n340282366920938463463374607431768211457 0xD3ea32DA3D2E1\n0 3\n2 3\n",
     );
@@ -212,13 +212,13 @@ fn divides_decimal_and_hexadecimal() {
 }
 
 #[test]
-fn writes_hexadecimal() {
+fn results_are_written_in_hexadecimal() {
     let run = run(&["-", "--hex", "--backend=cpu"], b"1000 3\n0x123456789abcdef0 0x10\n5 9\n");
     assert_eq!(run.lines(), ["0x14d 0x1", "0x123456789abcdef 0x0", "0x0 0x5"]);
 }
 
 #[test]
-fn skips_blank_lines_and_comments() {
+fn blank_lines_and_comments_are_skipped() {
     let input =
         b"\xef\xbb\xbf# title\n\n9 2\r\n \t \n   # indented\n11\t4   # trailing # twice\n#\n7 7";
     let run = divide(input);
@@ -263,7 +263,7 @@ fn bad_lines_keep_their_place() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_refused() {
+fn invalid_utf8_is_rejected() {
     let run = divide(b"\xff\xfe1 2\n1\x000 2\n9 4\n");
     assert!(run.lines()[0].starts_with("error: line 1: the dividend has '\u{fffd}' in column 1"));
     assert!(run.lines()[1].starts_with("error: line 2: the dividend has '\\0' in column 2"));
@@ -271,7 +271,7 @@ fn bytes_that_are_no_text_are_refused() {
 }
 
 #[test]
-fn the_widest_shape_is_the_limit() {
+fn rows_wider_than_the_widest_shape_are_rejected() {
     let widest = job::widths().last().unwrap().bits;
     let most = (BigUint::one() << widest) - 1u32;
     let zeros = "0".repeat(100_000);
@@ -294,14 +294,14 @@ fn the_widest_shape_is_the_limit() {
         format!("error: line 4: the divisor ({} hexadecimal digits) {wider}", widest / 4 + 1)
     );
     assert_eq!(run.lines()[4], "2 1");
-    // Hopeless lengths are refused without being parsed.
+    // Hopeless lengths are rejected without parsing.
     assert!(
         divide_line(&format!("{} 1", "7".repeat(1_000_000))).contains("1000000 decimal digits")
     );
 }
 
 #[test]
-fn long_lines_do_not_fill_the_memory() {
+fn line_longer_than_the_limit_is_rejected() {
     let limit = input::LONGEST_LINE;
     let mut text = format!("{} 3\n10 3\n", "7".repeat(3 * limit)).into_bytes();
     text.extend(format!("# {}\n", "x".repeat(2 * limit)).bytes()); // comments may be long
@@ -353,8 +353,8 @@ fn chunks_do_not_change_the_output() {
     assert_eq!(run.stdout, "0 1\n".repeat(5));
 }
 
-/// Divides chunks of so many rows by so many handles to the processor, as on a GPU: what was
-/// done, and the lines without result.
+/// Divides chunks of `rows` rows by `handles` handles to the CPU, as on a GPU; returns the
+/// statistics and the lines without result.
 fn side_by_side(
     handles: usize,
     rows: usize,
@@ -374,7 +374,7 @@ fn side_by_side(
 }
 
 #[test]
-fn chunks_side_by_side_stay_in_order() {
+fn concurrent_chunks_stay_in_order() {
     let (mut text, _) = random_rows(40, 4096);
     text.push_str("5 0\n");
     let whole = divide(text.as_bytes());
@@ -393,7 +393,7 @@ fn chunks_side_by_side_stay_in_order() {
 }
 
 #[test]
-fn errors_end_what_runs_side_by_side() {
+fn error_ends_concurrent_chunks() {
     for rows in [1, 2, 100] {
         let mut lines = BufWriter::new(Vec::new());
         let torn = BufReader::with_capacity(4, Torn(b"17 5\n9 2\n10"));
@@ -410,13 +410,13 @@ fn errors_end_what_runs_side_by_side() {
 
 #[cfg(feature = "simt")]
 #[test]
-fn the_kernels_divide_the_same() {
+fn simt_divides_like_cpu() {
     let (text, operands) = random_rows(60, 2048);
     assert_divided(&run(&["-", "--backend", "simt", "--verify"], text.as_bytes()), &operands);
 }
 
 #[test]
-fn a_gpu_divides_the_same() {
+fn gpu_divides_like_cpu() {
     let (text, operands) = random_rows(2000, 65536);
     let run = run(&["-", "--backend", "cuda", "--device", "0", "--verify"], text.as_bytes());
     if let Err(AppError::Device { source: Error::NoDevice, .. }) = &run.result {
@@ -428,7 +428,7 @@ fn a_gpu_divides_the_same() {
 }
 
 #[test]
-fn the_first_device_is_found() {
+fn first_device_is_found() {
     let run = run(&["-"], b"7 2\n");
     assert_eq!(run.stdout, "3 1\n");
     let device = gpuint::Device::new().unwrap();
@@ -459,7 +459,7 @@ fn files_in_and_out() {
 }
 
 #[test]
-fn files_that_cannot_be_used() {
+fn unusable_files_are_rejected() {
     let input = Scratch::with("kept.txt", b"17 5\n");
     let failure = |arguments: &[&str]| run(arguments, b"").result.unwrap_err().to_string();
     assert!(failure(&["/no/such/file"]).starts_with("cannot open /no/such/file: "));
@@ -472,7 +472,7 @@ fn files_that_cannot_be_used() {
 }
 
 #[test]
-fn options_that_make_no_sense() {
+fn contradictory_options_are_rejected() {
     let number = run(&["-", "--backend=cpu", "--device=0"], b"").result.unwrap_err();
     assert!(matches!(number, AppError::DeviceNumber));
     let absent = run(&["-", "--backend=cuda", "--device=4095"], b"").result.unwrap_err();
@@ -513,7 +513,7 @@ fn rows_before_a_read_error_are_written() {
     assert_eq!(String::from_utf8(stdout).unwrap(), "3 2\n4 1\n");
 }
 
-/// Refuses what is written to it.
+/// Fails on every write.
 struct Shut(io::ErrorKind);
 
 impl Write for Shut {
@@ -600,7 +600,7 @@ fn families_are_counted() {
 }
 
 #[test]
-fn the_bundled_rows_are_right() {
+fn bundled_rows_are_divided_correctly() {
     let run = run(&["--backend", "cpu"], b"");
     assert_eq!(run.status(), Status::Done);
     let rows = include_str!("../data/divide.txt")
@@ -615,7 +615,7 @@ fn the_bundled_rows_are_right() {
 }
 
 #[test]
-fn every_bundled_family_says_what_it_is() {
+fn every_bundled_family_has_a_description() {
     let text = include_str!("../data/divide.txt");
     let lines: Vec<&str> = text.lines().collect();
     let families: Vec<usize> =
@@ -636,7 +636,7 @@ fn program() -> Command {
     command
 }
 
-/// Runs the program.
+/// Runs the built program.
 fn run_built(arguments: &[&str], stdin: &[u8]) -> Output {
     let mut child = program()
         .args(arguments)
@@ -655,7 +655,7 @@ fn run_built(arguments: &[&str], stdin: &[u8]) -> Output {
 }
 
 #[test]
-fn the_built_program_runs() {
+fn built_program_divides() {
     let good = run_built(&["-", "--backend", "cpu"], b"10 3\n0xff 0x10\n");
     assert_eq!(good.status.code(), Some(0));
     assert_eq!(good.stdout, b"3 1\n15 15\n");
@@ -677,7 +677,7 @@ fn the_built_program_runs() {
 }
 
 #[test]
-fn the_built_program_survives_a_closed_pipe() {
+fn built_program_survives_a_closed_pipe() {
     let mut child = program()
         .args(["-", "--backend", "cpu", "--chunk-rows", "10"])
         .stdin(Stdio::piped())
@@ -709,7 +709,7 @@ fn assert_same_file(output: &Output, input: &Scratch, content: &str) {
 }
 
 #[test]
-fn output_that_is_the_input_is_refused_under_every_name() {
+fn output_that_is_the_input_is_rejected_under_every_name() {
     let input = Scratch::with("same.txt", b"17 5\n");
     let (hard, soft) = (Scratch::new("hard.txt"), Scratch::new("soft.txt"));
     fs::hard_link(&input.0, &hard.0).unwrap();
@@ -752,7 +752,7 @@ fn output_keeps_its_old_content_until_it_is_complete() {
 }
 
 #[test]
-fn output_resumes_only_what_belongs_together() {
+fn output_resumes_only_a_matching_job() {
     let output = Scratch::new("mixed.txt");
     let start = || {
         let mut torn = BufReader::with_capacity(4, Torn(b"17 5\n9 2\n10"));
@@ -781,7 +781,7 @@ fn output_resumes_only_what_belongs_together() {
     let rest = resume(&["--chunk-rows=1"], b"17 5\n9 2\n1 0\n10 3\n");
     assert_eq!(rest.status(), Status::RowsRejected);
     assert_eq!(output.content(), "3 2\n4 1\nerror: line 3: the divisor is zero\n3 1\n");
-    // Without --resume, and without anything to resume, a job starts anew.
+    // Without --resume, or without an interrupted job, a job starts anew.
     assert_eq!(run(&["-", "-bcpu", "-o", output.path()], b"7 2\n").status(), Status::Done);
     assert_eq!(output.content(), "3 1\n");
     assert_eq!(resume(&[], b"8 2\n").status(), Status::Done);
@@ -800,7 +800,7 @@ fn resumed_job_remembers_rejected_rows() {
 }
 
 #[test]
-fn output_of_a_running_job_is_refused() {
+fn output_of_a_running_job_is_rejected() {
     let output = Scratch::new("busy.txt");
     let lock = fs::File::create(output.beside(".partial")).unwrap();
     lock.lock().unwrap();
@@ -817,7 +817,7 @@ fn output_may_be_a_device() {
 }
 
 #[test]
-fn job_stops_where_it_is_asked_to() {
+fn job_stops_on_request() {
     let output = Scratch::new("stopped.txt");
     let arguments = ["-", "-bcpu", "--chunk-rows=2", "-o", output.path()];
     let mut stderr = Vec::new();
@@ -900,7 +900,7 @@ impl Fed {
         }
     }
 
-    /// Finishes the job with `--resume`; the output is that of a job that was never interrupted.
+    /// Finishes the job with `--resume`; the output equals that of an uninterrupted job.
     fn resume(output: &Scratch) {
         assert_eq!(output.content(), "old\n");
         let resumed = run_built(&["-", "-bcpu", "-o", output.path(), "--resume"], &Self::input());
@@ -918,7 +918,7 @@ fn built_program_resumes_after_an_interrupt() {
         let mut job = Fed::start(&format!("signal{signal}.txt"));
         job.wait_for(".partial");
         job.signal(signal);
-        // The signal is taken by a thread: the rows after it end the wait for input.
+        // A thread receives the signal: the rows after it end the wait for input.
         let mut said = String::new();
         let mut stderr = BufReader::new(job.child.stderr.take().unwrap());
         stderr.read_line(&mut said).unwrap();
@@ -963,7 +963,7 @@ fn built_program_resumes_after_a_kill() {
 fn built_program_keeps_the_old_output_on_a_full_disk() {
     let input = Scratch::with("much.txt", &b"1234567890 7\n".repeat(20_000));
     let output = Scratch::with("full.txt", b"old\n");
-    // Files of at most 64 blocks; a write beyond fails as it does where the disk is full.
+    // Files of at most 64 blocks: a write beyond fails as on a full disk.
     let limited = format!(
         "trap '' XFSZ; ulimit -f 64; exec '{}' divide '{}' -bcpu --chunk-rows=1000 -o '{}'",
         env!("CARGO_BIN_EXE_gpuint"),

@@ -58,7 +58,7 @@ fn closed_standard_output_is_an_error() {
         assert_eq!(output.status.code(), Some(2), "{job}: {words}");
         assert!(words.starts_with(&format!("{job}: standard output is closed")), "{words}");
     }
-    // What is thrown away on purpose is no error.
+    // Discarded output is not an error.
     let mut command = Command::new(env!("CARGO_BIN_EXE_gpuint"));
     let status = command.arg("info").stdout(std::process::Stdio::null()).status().unwrap();
     assert!(status.success());

@@ -1,5 +1,5 @@
-//! The body of the three examples: a batch of random integers through every operation, and a
-//! check of each result.
+//! Body of the three examples: runs every operation on a batch of random integers, and checks each
+//! result.
 
 use std::error::Error;
 use std::time::Instant;
@@ -14,10 +14,10 @@ use rand::rngs::SmallRng;
 /// Divides, multiplies, adds and compares a batch of random integers, and checks every row.
 #[derive(Parser)]
 struct Options {
-    /// Integers in the batch.
+    /// Number of integers in the batch.
     #[arg(long, default_value_t = 1000)]
     rows: usize,
-    /// Where to run: the first GPU or else the processor where nothing is said.
+    /// Device [default: the first GPU, else the CPU]
     #[arg(long)]
     backend: Option<Backend>,
 }
@@ -65,7 +65,7 @@ pub(crate) fn run<T: Widen>() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints a line for a claim that must hold for so many rows.
+/// Prints a line for a claim that holds for `rows` rows.
 fn check(claim: &str, rows: usize, holds: impl Fn(usize) -> bool) -> Result<(), Box<dyn Error>> {
     match (0..rows).find(|&row| !holds(row)) {
         None => {

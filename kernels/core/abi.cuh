@@ -1,20 +1,20 @@
-// The interface between Rust and CUDA: operands of a launch and launch facts of a kernel.
+// Interface between Rust and CUDA: operands of a launch and launch facts of a kernel.
 //
 // Every kernel takes one `Operands` by value, so that a launch is data: (kernel name, operands,
-// rows). Beside each kernel stands a constant `<name>_facts` with the threads, shared memory and
-// rows of one block; the host reads it from the loaded image, so the numbers exist in one place.
+// rows). Beside each kernel a constant `<name>_facts` gives the threads, shared memory and rows of
+// one block. The host reads it from the loaded image, so the numbers exist in one place.
 //
 // An operation may be a `Sequence` of phases. The host launches its kernel once for each phase, in
-// order, and each with the phase's own facts. Phases pass results on in the workspace.
+// order, with the facts of that phase. Phases pass results on in the workspace.
 //
-// src/backend/launch.rs holds the Rust twins of these structs.
+// src/backend/launch.rs has the Rust versions of these structs.
 #pragma once
 #include "core/occupancy.cuh"
 #include "core/platform.cuh"
 
 namespace gpuint {
 
-// Parameters of an operation, the same for all rows; zero where an operation does not have them.
+// Parameters of an operation, the same for all rows; zero if the operation does not have them.
 struct Params {
   u64 digit;               // div_rem_digit: the divisor, not zero
   u32 distance;            // shl, shr: bits, at most BITS
@@ -54,7 +54,7 @@ struct Facts {
   u32 row_bytes;  // of the workspace for each row, the same in all phases
 };
 
-// Operation::CLUSTER; 1 for an operation without that member.
+// Operation::CLUSTER; 1 if the operation has no such member.
 template <class Operation>
 __host__ __device__ constexpr auto cluster_of(int) -> decltype(Operation::CLUSTER) {
   return Operation::CLUSTER;
@@ -64,7 +64,7 @@ __host__ __device__ constexpr u32 cluster_of(...) {
   return 1;
 }
 
-// Operation::ROW_BYTES, 0 where an operation does not say.
+// Operation::ROW_BYTES, 0 if the operation has no such member.
 template <class Operation>
 __host__ __device__ constexpr auto row_bytes_of(int) -> decltype(Operation::ROW_BYTES) {
   return Operation::ROW_BYTES;
@@ -74,7 +74,7 @@ __host__ __device__ constexpr u32 row_bytes_of(...) {
   return 0;
 }
 
-// Operation::PHASES, 1 where an operation does not say.
+// Operation::PHASES, 1 if the operation has no such member.
 template <class Operation>
 __host__ __device__ constexpr auto phases_of(int) -> decltype(Operation::PHASES) {
   return Operation::PHASES;
@@ -99,8 +99,8 @@ __host__ __device__ constexpr auto facts_of() {
     return Operation::facts();
 }
 
-// Phases of an operation as one kernel. Each thread may use as many registers as the phase with the
-// most threads on a multiprocessor leaves it.
+// Phases of an operation as one kernel. The register limit of a thread is that of the phase with
+// the most threads on a multiprocessor.
 template <class... Phases>
 struct Sequence {
   static constexpr u32 PHASES = sizeof...(Phases);
@@ -125,7 +125,7 @@ struct Sequence {
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     u32 phase = 0;
-    // Nothing is compared after a phase, so that no register is kept for it.
+    // No comparison follows a phase, so that no register is kept for it.
     (void)((o.phase == phase++ && (Phases::run(o, shared), true)) || ...);
   }
 };

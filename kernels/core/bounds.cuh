@@ -1,14 +1,14 @@
-// Conditions for GPUINT_ASSERT of the bounds that the headers prove, by plain arithmetic of one
-// thread. Code for GPUs has them with GPUINT_CHECKED only.
+// Conditions for GPUINT_ASSERT: the bounds that the headers prove, by plain arithmetic of one
+// thread. Code for GPUs contains them only with GPUINT_CHECKED.
 //
-// Numbers are given limb by limb: a(i) returns limb i. All lengths are limbs.
+// Numbers are functions of the limb index: a(i) returns limb i. All lengths are in limbs.
 #pragma once
 #include "core/digits.cuh"
 #include "core/limbs.cuh"
 
 namespace gpuint {
 
-// Most products of limbs of a check that is not small beside the work that it checks.
+// Maximum number of limb products of a check that costs much relative to the checked work.
 constexpr u32 CHECKED_PRODUCTS = 1 << 14;
 
 // Returns true if the word is 0 or 1.
@@ -28,7 +28,7 @@ GPUINT_DEVICE bool is_less(A a, B b, u32 count) {
   return less;
 }
 
-// r < 2v, where v(i) answers for i < 0, too.
+// r < 2v, where v(i) is defined for i < 0, too.
 template <class Limb, class R, class V>
 GPUINT_DEVICE bool is_below_double(R r, V v, u32 count) {
   return is_less<Limb>(
@@ -36,8 +36,8 @@ GPUINT_DEVICE bool is_below_double(R r, V v, u32 count) {
       count);
 }
 
-// r <= v / 2^bits: what may remain of a number below (1 + 2^-bits) v when v is subtracted. Both
-// have `count` limbs.
+// r <= v / 2^bits: the bound of a remainder when v is subtracted from a number below (1 + 2^-bits)
+// v. Both have `count` limbs.
 template <class Limb, class R, class V>
 GPUINT_DEVICE bool is_small_part(R r, V v, u32 count, u32 bits) {
   const auto limb = [&](i32 i) { return i >= 0 && i < static_cast<i32>(count) ? r(i) : Limb(0); };
@@ -48,8 +48,8 @@ GPUINT_DEVICE bool is_small_part(R r, V v, u32 count, u32 bits) {
 }
 
 // 0 < beta^(p + n) - 2V y < most * 2V, with beta the base of a limb: y is below beta^p beta^n /
-// (2V), by less than `most`. `doubled(i)` is limb i of 2V < 2 beta^n below its leading 1, which
-// stands at limb n; y has p limbs.
+// (2V), by less than `most`. `doubled(i)` is limb i of 2V < 2 beta^n without its leading 1, which
+// is at limb n; y has p limbs.
 template <class Limb, class Y, class Doubled>
 GPUINT_DEVICE bool strictly_below_reciprocal(Y y, u32 p, Doubled doubled, u32 n, u32 most) {
   constexpr u32 BITS = LimbTraits<Limb>::BITS;

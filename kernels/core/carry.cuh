@@ -1,14 +1,14 @@
-// Carry resolution over a group: the part of an addition, subtraction or product that makes one
-// number out of chunks.
+// Carry resolution over a group: the part of an addition, subtraction or product that combines the
+// threads' chunks into one number.
 //
 // Each thread holds a chunk of consecutive limbs and the carry out of its own sum. A carry
-// lookahead (lookahead.cuh) over the threads' generate and propagate bits resolves a warp, and a
-// second one over the warps' own bits a block, with a single barrier. Borrows are the same with
-// "all zero" for "all ones".
+// lookahead (lookahead.cuh) over the threads' generate and propagate bits resolves a warp. A second
+// one over the warps' own bits resolves a block, with a single barrier. Borrows are the same with
+// "all zero" instead of "all ones".
 //
-// Sums of more than two numbers carry up to 3 out of a chunk. That carry is first handed to the
-// next chunk, whose new carry is again 0 or 1 and never meets all ones (a chunk that overflowed by
-// adding at most 3 is at most 2), so no chunk both generates and propagates.
+// Sums of more than two numbers carry up to 3 out of a chunk. That carry is first added to the next
+// chunk, whose new carry is again 0 or 1. A chunk that overflowed by adding at most 3 is at most 2,
+// hence never all ones, so no chunk both generates and propagates.
 #pragma once
 #include "core/limbs.cuh"
 #include "core/lookahead.cuh"
@@ -76,15 +76,15 @@ GPUINT_DEVICE u32 apply_carry(Limb (&x)[CHUNK], u32 carry) {
 //   borrow) out of the chunk;
 //                called for k < count only, possibly for one chunk by two threads;
 //   store(k, x)  receives the final limbs; it may overwrite what local reads of the same chunk.
-// Returns the carry out of the number rounded up to whole chunks (with Sign::Minus: whether
-// it is negative). No barrier stands before the first read or after the last store: callers
-// synchronise with what comes before and after.
+// Returns the carry out of the number rounded up to whole chunks (with Sign::Minus: whether it is
+// negative). There is no barrier before the first read or after the last store; callers
+// synchronize.
 template <Sign SIGN, LocalCarry C, class Limb, u32 CHUNK, class G, class Local, class Store>
 GPUINT_DEVICE u32 resolve(G& group, u32 count, Local local, Store store) {
   Carries carries{0, 0, 0};
   for (u32 base = 0; base < count; base += G::THREADS * CHUNK) {
     const u32 k = base + group.rank * CHUNK;
-    // Threads beyond the number hand a carry on, so that it comes out at the top.
+    // Threads beyond the number propagate a carry, so that it reaches the top.
     constexpr Limb PROPAGATING = SIGN == Sign::Plus ? Limb(~Limb(0)) : Limb(0);
     Limb x[CHUNK];
     GPUINT_UNROLL(CHUNK)
@@ -98,7 +98,7 @@ GPUINT_DEVICE u32 resolve(G& group, u32 count, Local local, Store store) {
       if (group.rank == 0) {
         below = carries.tail;
       } else if (!G::IN_WARP && group.lane == 0) {
-        // The chunk below belongs to another warp: evaluating it again is cheaper than an exchange.
+        // The chunk below belongs to another warp; computing it again is cheaper than an exchange.
         Limb y[CHUNK];
         below = k - CHUNK < count ? local(k - CHUNK, y) : 0;
       }

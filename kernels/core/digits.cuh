@@ -1,13 +1,13 @@
 // Digits, limbs and words.
 //
-// A digit is what the caller computes in (base of the shifted inverse, unit of Q); a limb is what
-// the hardware multiplies: 16 bits for 16-bit digits, 32 bits for 32- and 64-bit digits, since a
-// GPU builds a 64-bit product from four 32-bit ones anyway. Memory is little-endian, so a row of
-// digits is the same bytes as a row of limbs.
+// A digit is the caller's unit (base of the shifted inverse, unit of Q). A limb is the hardware's
+// unit of multiplication: 16 bits for 16-bit digits, 32 bits for 32- and 64-bit digits, since a GPU
+// builds a 64-bit product from four 32-bit ones anyway. Memory is little-endian, so a row of digits
+// has the same bytes as a row of limbs.
 //
 // A word is four limbs: the unit of alignment and of every length in the product and division
-// kernels. It makes each operand offset a multiple of one vector load, and its base (2^64 or 2^128)
-// leaves guard digits far more room than any bound needs.
+// kernels. Each operand offset is then a multiple of one vector load, and the base of a word (2^64
+// or 2^128) gives guard digits far more room than any bound needs.
 #pragma once
 #include "core/platform.cuh"
 

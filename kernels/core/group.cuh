@@ -1,9 +1,9 @@
-// A group: the threads that work on one instance. Either part of a warp (1 to 32 threads, a power
-// of two; several groups to a warp, each on its own row and free to diverge from the others) or a
-// whole block of warps.
+// A group: the threads that work on one instance. It is either a part of a warp (1 to 32 threads, a
+// power of two; several groups share a warp, each on its own row, and may diverge) or a whole
+// block.
 //
-// All collectives over a group are built from three things: `sync`, `vote` within the warp, and,
-// for a block, `gather`, which hands one word of every warp to every warp with one barrier.
+// All collectives over a group are built from three functions: `sync`, `vote` within the warp, and,
+// for a block, `gather`, which sends one word of every warp to every warp with one barrier.
 #pragma once
 #include "core/ptx.cuh"
 
@@ -14,8 +14,8 @@ struct Group {
   static constexpr u32 THREADS = THREADS_;
   static constexpr bool IN_WARP = THREADS <= 32;
   static constexpr u32 WARPS = IN_WARP ? 1 : THREADS / 32;
-  // A gather alternates between two buffers: a thread can reach the gather after next only when all
-  // have read this one.
+  // A gather alternates between two buffers: when a thread reaches the gather after next, all
+  // threads have read this one.
   static constexpr u32 SCRATCH_BYTES = IN_WARP ? 0 : 2 * 32 * sizeof(u32);
 
   u32 rank;  // of this thread in its group
@@ -64,7 +64,7 @@ struct Group {
     return __shfl_up_sync(mask, value, 1, THREADS < 32 ? THREADS : 32);
   }
 
-  // Returns in lane i the word of warp i (uniform in each warp), 0 beyond the last warp. Has one
+  // Returns the word of warp i in lane i (uniform in each warp), 0 beyond the last warp. Has one
   // barrier.
   GPUINT_DEVICE u32 gather(u32 word) {
     static_assert(!IN_WARP, "a group within a warp has nothing to gather");
@@ -75,7 +75,7 @@ struct Group {
     return lane < WARPS ? words[lane] : 0;
   }
 
-  // Sum over the group, known to all its threads.
+  // Returns the sum over the group to all its threads.
   GPUINT_DEVICE u32 sum(u32 value) {
     GPUINT_UNROLL(5)
     for (u32 distance = 1; distance < (THREADS < 32 ? THREADS : 32); distance *= 2)
@@ -92,8 +92,8 @@ struct Group {
   // Returns the largest value of the group to all its threads.
   GPUINT_DEVICE u32 max(u32 value) {
     if constexpr (THREADS < 32) {
-      // Groups of one warp may be here with different masks, which a reduction instruction does not
-      // take.
+      // Groups of one warp may arrive here with different masks, which a reduction instruction does
+      // not support.
       GPUINT_UNROLL(5)
       for (u32 distance = 1; distance < THREADS; distance *= 2) {
         const u32 other = __shfl_xor_sync(mask, value, distance, THREADS);

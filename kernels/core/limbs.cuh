@@ -1,5 +1,5 @@
-// Limb arithmetic that is the same for every limb width: vector access to words, sums with carry,
-// and limbs of a shifted number read on the fly.
+// Limb arithmetic for every limb width: vector access to words, sums with carry, and limbs of a
+// shifted number, computed when they are read.
 #pragma once
 #include "core/digits.cuh"
 
@@ -62,7 +62,7 @@ GPUINT_DEVICE u32 leading_zeros(Limb limb) {
   return static_cast<u32>(__clz(static_cast<int>(limb))) - (32 - LimbTraits<Limb>::BITS);
 }
 
-// Bits up to the highest one of a word that stands at limb k of a number; 0 where the word is zero.
+// Bit length of a number whose highest nonzero word is at limb k; 0 if the word is zero.
 template <class Limb>
 GPUINT_DEVICE u32 bits_of_word(const Limb* word, u32 k) {
   u32 bits = 0;
@@ -80,7 +80,7 @@ struct Distance {
       : limbs(total / LimbTraits<Limb>::BITS), bits(total % LimbTraits<Limb>::BITS) {}
 };
 
-// Returns limb j of x << distance, where limb(i) returns limb i of x, for i < 0 zero.
+// Returns limb j of x << distance, where limb(i) returns limb i of x, and zero for i < 0.
 template <class Limb, class Read>
 GPUINT_DEVICE Limb shifted_limb(Read limb, i32 j, Distance<Limb> distance) {
   using Wide = typename LimbTraits<Limb>::Wide;

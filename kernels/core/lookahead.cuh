@@ -1,6 +1,6 @@
 // Carry lookahead over up to 32 chunks of a number by one addition.
 //
-// Let bit i of G say that chunk i generates a carry and bit i of P that it is all ones and so
+// Let bit i of G be set if chunk i generates a carry, and bit i of P if it is all ones and so
 // propagates one (never both). With A = G | P,
 //     carries into the chunks = P ^ (A + G + carry in),
 // because at bit i the sum A + G adds 1 + 1 where a carry is generated, 1 + 0 where one is

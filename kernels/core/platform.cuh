@@ -17,8 +17,8 @@ using i64 = long long;
 }  // namespace gpuint
 
 #if defined(GPUINT_SIMT)
-// The host compiler decides: forced inlining of every instantiation would cost minutes of build
-// time and gain nothing.
+// The host compiler decides: forced inlining of every instantiation would add minutes of build time
+// without a benefit.
 #define GPUINT_DEVICE __device__ inline
 #define GPUINT_NOINLINE __device__ inline
 #define GPUINT_UNROLL(n)
@@ -28,7 +28,7 @@ using i64 = long long;
 // Unrolls a loop n times; without n, a loop of constant bounds completely.
 #define GPUINT_PRAGMA(text) _Pragma(#text)
 #define GPUINT_UNROLL(n) GPUINT_PRAGMA(unroll n)
-// Call site of a barrier, by which the shim tells barriers apart.
+// Call site of a barrier, by which the shim distinguishes barriers.
 #define GPUINT_SITE
 #define GPUINT_PASS_SITE
 // Debug assertion, checked on the SIMT shim and with GPUINT_CHECKED (a false one traps).
@@ -43,7 +43,8 @@ using i64 = long long;
 
 namespace gpuint {
 // Offset in the block's dynamic shared memory, for arguments of functions that are not inlined: a
-// generic pointer takes twice the registers, and its loads are not known to be shared.
+// generic pointer takes twice the registers, and the compiler cannot use shared memory loads for
+// it.
 #if defined(GPUINT_SIMT)
 using SharedPlace = u32*;
 GPUINT_DEVICE SharedPlace shared_place(const u32* limbs) { return const_cast<u32*>(limbs); }

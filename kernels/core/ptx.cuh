@@ -14,8 +14,8 @@ namespace gpuint::ptx {
 
 #if defined(GPUINT_SIMT)
 
-// Every CUDA thread has a flag of its own; the shim's fibers share their host thread's, one chain
-// at a time. ThreadSanitizer takes that for a race between fibers, so these functions are not
+// Every CUDA thread has its own flag. The shim's fibers share that of their host thread, one chain
+// at a time. ThreadSanitizer would report a race between fibers, so these functions are not
 // instrumented.
 #if defined(__SANITIZE_THREAD__)
 #define GPUINT_FLAG __attribute__((no_sanitize("thread"), noinline)) inline
@@ -87,7 +87,7 @@ GPUINT_PTX3(mad_lo_cc, "mad.lo.cc.u32")
 GPUINT_PTX3(madc_lo_cc, "madc.lo.cc.u32")
 GPUINT_PTX3(madc_hi_cc, "madc.hi.cc.u32")
 
-// All ones if the chain of subtractions before it borrowed, else 0.
+// All ones if the preceding chain of subtractions borrowed, else 0.
 GPUINT_DEVICE u32 borrow_mask() {
   u32 r;
   asm volatile("subc.u32 %0, 0, 0;" : "=r"(r));
@@ -127,7 +127,7 @@ GPUINT_DEVICE void copy_async(const void* global, void* shared) {
   const u32 to = static_cast<u32>(__cvta_generic_to_shared(shared));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
 }
-// The same of 4 bytes.
+// Copies 4 aligned bytes asynchronously, likewise.
 GPUINT_DEVICE void copy_async_limb(const u32* global, u32* shared) {
   const u32 to = static_cast<u32>(__cvta_generic_to_shared(shared));
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(global) : "memory");
@@ -135,7 +135,7 @@ GPUINT_DEVICE void copy_async_limb(const u32* global, u32* shared) {
 GPUINT_DEVICE void await_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 // Clusters of blocks, from compute capability 9.0 on: a barrier for all threads of the cluster, and
-// the address in another block's shared memory of an object of this one's. GPUINT_NO_CLUSTERS
+// the address of an object of this block in another block's shared memory. GPUINT_NO_CLUSTERS
 // selects the code of older GPUs, for an interpreter that runs one block at a time.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && !defined(GPUINT_NO_CLUSTERS)
 constexpr bool CLUSTERS = true;
@@ -161,9 +161,10 @@ GPUINT_DEVICE T* of_block(T* shared, u32 rank) {
 
 // c += a * b over the lanes of a warp, where a is a 16 x 32 matrix and b a 32 x 8 matrix of bytes
 // and c is 16 x 8, all in fragments (PTX ISA, "Matrix Fragments for mma.m16n8k32"). With g = lane /
-// 4 and t = lane % 4, byte e of a register holds:
-//   a[f + 2h]: row g + 8f, column 16h + 4t + e     b[h]: row 16h + 4t + e, column g     c[2f + e]:
-//   row g + 8f, column 2t + e.
+// 4 and t = lane % 4, byte e of a register holds
+//   a[f + 2h]: row g + 8f, column 16h + 4t + e
+//   b[h]:      row 16h + 4t + e, column g
+//   c[2f + e]: row g + 8f, column 2t + e.
 // Not volatile: a function of its operands, free to be scheduled among the loads that feed it.
 GPUINT_DEVICE void mma(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
   asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, "
@@ -174,7 +175,7 @@ GPUINT_DEVICE void mma(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
 
 #endif
 
-// Starts a chain of subtractions with a borrow kept from an earlier one.
+// Starts a chain of subtractions with a borrow saved from an earlier chain.
 GPUINT_DEVICE void set_borrow(u32 mask) {
   u32 zero = 0;
   sub_cc(zero, mask);

@@ -1,7 +1,7 @@
 // Limbs of a row between global memory, shared memory and registers.
 //
-// Global memory is read and written a word (8 or 16 bytes) at a time, neighbouring threads on
-// neighbouring words, wherever the row length allows it.
+// Global memory is accessed a word (8 or 16 bytes) at a time, with neighbouring threads on
+// neighbouring words, if the row length allows it.
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"
@@ -21,7 +21,7 @@ GPUINT_DEVICE typename S::Limb* output_row(const Operands& o, u32 i, u64 row) {
   return o.out[i] == nullptr ? nullptr : static_cast<typename S::Limb*>(o.out[i]) + row * S::N;
 }
 
-// The second operand, of which one row may serve all rows.
+// The second operand; one row may serve all rows.
 template <class S>
 GPUINT_DEVICE const typename S::Limb* rhs_row(const Operands& o, u64 row) {
   return input_row<S>(o, 1, o.params.broadcast_rhs != 0 ? 0 : row);
@@ -84,8 +84,8 @@ GPUINT_DEVICE void write_limbs(typename S::Limb* row, u32 k, const typename S::L
   }
 }
 
-// Copies a row of WORDS words to shared memory; returns the bits up to this thread's highest
-// nonzero limb. Their maximum over the group is the row's bit length.
+// Copies a row of WORDS words to shared memory; returns the bit length up to this thread's highest
+// nonzero limb. The maximum over the group is the row's bit length.
 template <class S, class G>
 GPUINT_DEVICE u32 copy_in(const G& group, const typename S::Limb* row, typename S::Limb* to) {
   u32 bits = 0;
@@ -98,7 +98,7 @@ GPUINT_DEVICE u32 copy_in(const G& group, const typename S::Limb* row, typename 
   return bits;
 }
 
-// Returns the same without a copy.
+// Returns the same length without copying.
 template <class S, class G>
 GPUINT_DEVICE u32 bits_seen(const G& group, const typename S::Limb* row) {
   u32 bits = 0;
@@ -110,8 +110,8 @@ GPUINT_DEVICE u32 bits_seen(const G& group, const typename S::Limb* row) {
   return bits;
 }
 
-// Returns the number of words up to the highest nonzero one to all threads of the group; reads from
-// the top until it is found.
+// Returns the number of words up to the highest nonzero one to all threads of the group; reads
+// words from the top until it finds one.
 template <class S, class G>
 GPUINT_DEVICE u32 words_from_top(G& group, const typename S::Limb* row) {
   for (u32 top = S::WORDS; top > 0;) {
@@ -138,7 +138,7 @@ GPUINT_DEVICE void copy_out(const G& group, const typename S::Limb* from, u32 co
 }
 
 // Copies the first words of a row in global memory, which the same threads may have written by
-// copy_out, and two words of zeros. Not through the read-only cache, which is not coherent with the
+// copy_out, and two words of zeros. It bypasses the read-only cache, which is not coherent with the
 // kernel's own stores.
 template <class S, class G>
 GPUINT_DEVICE void reread(const G& group, const typename S::Limb* row, u32 words,

@@ -5,8 +5,8 @@
 
 namespace gpuint {
 
-// BITS bits in digits of type Digit_, Q_ of them per thread; BLOCK is the number of threads a block
-// should have where one instance needs fewer.
+// BITS bits in digits of type Digit_, Q_ of them per thread; BLOCK is the target number of threads
+// of a block for instances that need fewer.
 template <class Digit_, u32 BITS_, u32 Q_, u32 BLOCK = 128>
 struct Shape {
   using Digit = Digit_;
@@ -22,17 +22,19 @@ struct Shape {
   // Threads that work on an instance: part of a warp, or whole warps.
   static constexpr u32 THREADS =
       OWNERS <= 32 ? power_of_two_at_least(OWNERS) : round_up(OWNERS, 32);
-  // Instances per block: several only where each fits a warp, since a block has one barrier.
+  // Instances per block: more than one only if an instance fits a warp, since a block has one
+  // barrier.
   static constexpr u32 ROWS = THREADS > 32 || THREADS >= BLOCK ? 1 : BLOCK / THREADS;
-  // Limbs a thread resolves at a time, in whole words; one where a thread has the fewest registers.
+  // Limbs that a thread resolves at a time, in whole words; one word for threads with the fewest
+  // registers.
   static constexpr u32 CHUNK = THREADS > 512 ? WORD : min_of(round_up(K, WORD), 2 * WORD);
 
   static_assert(BITS % (Q * sizeof(Digit) * 8) == 0, "BITS must be divisible by Q digits");
   static_assert(OWNERS >= 1 && OWNERS <= 1024, "an instance takes 1 to 1024 threads");
 };
 
-// Limbs per thread of an instance of n where nobody asked for a number: a divisor of n, at most 8
-// (two vector loads) if that takes no more than 1024 threads.
+// Default number of limbs per thread of an instance of n limbs: a divisor of n, at most 8 (two
+// vector loads) if that takes no more than 1024 threads.
 __host__ __device__ constexpr u32 limbs_per_thread(u32 n) {
   for (u32 k = min_of(8, n); k > 0; --k)
     if (n % k == 0 && n / k <= 1024) return k;
@@ -41,8 +43,8 @@ __host__ __device__ constexpr u32 limbs_per_thread(u32 n) {
   return k;
 }
 
-// The shape for kernels whose result does not depend on digits: memory is the same for all digits,
-// so one kernel serves every shape of a width, in the widest limbs that fill it.
+// The shape for kernels whose result does not depend on digits: all digits have the same memory
+// layout, so one kernel serves every shape of a width, in the widest limbs that fill it.
 template <u32 BITS>
 using Width = typename Conditional<BITS % 32 == 0, Shape<u32, BITS, limbs_per_thread(BITS / 32)>,
                                    Shape<u16, BITS, limbs_per_thread(BITS / 16)>>::Type;

@@ -1,11 +1,11 @@
 // DivRemBy: quotients and remainders by prepared divisors, exact for every u < 2^BITS.
 //
-// The blocked division of div.cuh with the reciprocal read instead of computed. Blocks are as long
-// as prepare.cuh says, mostly one: L n word products for a quotient of L <= n words by n words, in
-// two dependent products.
+// The blocked division of div.cuh, with the reciprocal read instead of computed. prepare.cuh
+// determines the length of a block, usually one block: L n word products for a quotient of L <= n
+// words by n words, in two dependent products.
 //
-// Short rows are divided by a few lanes each (div/lanes/division.cuh), which need v only: that
-// takes less than half the time of a group, even without the reciprocal (tuning/division.cuh).
+// A few lanes divide a short row (div/lanes/division.cuh) and need only v: that takes less than
+// half the time of a group, even without the reciprocal (tuning/division.cuh).
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"
@@ -31,7 +31,7 @@ struct DivRemByArena : DivisionArena<S, M, Record<S>::LONGEST_BLOCK, S::WORDS + 
   GPUINT_DEVICE DivRemByArena(const G& group, unsigned char* arena, const Prepared<S>& prepared_)
       : Base(group, arena), prepared(prepared_) {}
 
-  // For each block, since the first may be a shorter one.
+  // Once per block, since the first one may be shorter.
   template <class G>
   GPUINT_DEVICE void bring_reciprocal(const G& group, u32 p) const {
     prepared.copy_reciprocal(group, p, this->y_end);

@@ -6,13 +6,13 @@
 // u * shinv_h(v) shifted back, r = u - q v, and a correction. It is one block of L quotient words,
 // with a reciprocal of L + 1 words: two products as long as the quotient.
 //
-// Blocked<M>: blocks of t words of quotient from the top, with a reciprocal of t + 1 words only.
-// Costs L (n + 3) + (t + 1)^2 / 2 word products for a quotient of L words: what the quotient times
-// the divisor costs, and little more. The dividend is reduced in place in shared memory. Short rows
-// take the form of div/lanes/division.cuh.
+// Blocked<M>: blocks of t words of quotient from the top, with a reciprocal of only t + 1 words. It
+// costs L (n + 3) + (t + 1)^2 / 2 word products for a quotient of L words, little more than the
+// product of quotient and divisor. The dividend is reduced in place in shared memory. Short rows
+// use div/lanes/division.cuh.
 //
-// Where the paper's algorithm is wrong: see powdiff.cuh; there is no delta = -1 path here because
-// the quotient is never too large, and none of its bounds on u: all M digits of u may be in use.
+// powdiff.cuh explains the error in the paper's algorithm. Here the quotient is never too large, so
+// there is no delta = -1 path, and u may use all M digits.
 //
 // A row with v = 0 is flagged (mask, lowest row in status) and gets q = 2^BITS - 1, r = u.
 #pragma once
@@ -98,7 +98,7 @@ struct Blocked {
   };
 };
 
-// Where several instances share a warp, rows are taken in the order of their divisors' lengths.
+// If several instances share a warp, rows are processed in the order of their divisors' lengths.
 template <class Kernel, bool SHARE_WARP = (Kernel::S::THREADS < 32)>
 struct DivisionFrame : Frame<typename Kernel::S, Kernel::BYTES> {
   using Base = Frame<typename Kernel::S, Kernel::BYTES>;

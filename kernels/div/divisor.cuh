@@ -1,12 +1,12 @@
 // The shared memory of a division and the divisor in it.
 //
-// Base and bounds. Lengths count words of four limbs; beta = 2^64 (16-bit limbs) or 2^128 is a
-// word's base. The divisor v has n words, s leading zero bits in the top one, V = v * 2^s in
-// [beta^n / 2, beta^n). Nothing is shifted in place: limbs of 2V = v << (s + 1) and of the
-// remainder are shifted where they are read, and only the prefix that is needed.
+// Base and bounds. Lengths count words of four limbs; beta = 2^64 (16-bit limbs) or 2^128 is the
+// base of a word. The divisor v has n words and s leading zero bits in the top one; V = v * 2^s is
+// in [beta^n / 2, beta^n). Nothing is shifted in place: limbs of 2V = v << (s + 1) and of the
+// remainder are shifted when they are read, and only the necessary prefix.
 //
 // The reciprocal is kept as Y ~ beta^p * beta^n / (2V), at most beta^p: half the usual one, so that
-// p words hold it with no leading bit apart. Its top word stands at a fixed place and it grows
+// p words hold it without a separate leading bit. Its top word has a fixed place, and it grows
 // downwards.
 #pragma once
 #include "core/digits.cuh"
@@ -17,11 +17,11 @@
 
 namespace gpuint {
 
-// Limbs that a thread resolves at a time in a division: one word, as its kernels have no registers
-// to spare.
+// Limbs that a thread resolves at a time in a division: one word, since the kernels have no spare
+// registers.
 constexpr u32 DIVISION_CHUNK = WORD;
 
-// The divisor's length and normalisation.
+// Length and normalization of the divisor.
 template <class S>
 struct NormalizedDivisor {
   static constexpr u32 WORD_BITS = WORD * S::LIMB_BITS;
@@ -53,10 +53,10 @@ struct DivisionArena {
   using Limb = typename S::Limb;
   static constexpr u32 V = S::WORDS * WORD;
   static constexpr u32 Y = (MAX_BLOCK + 1) * WORD;
-  // Second operand of a product: prefix of 2V, residual, window of the remainder. Where the
-  // dividend has no place of its own, the remainder in the end.
+  // Second operand of a product: prefix of 2V, residual, window of the remainder. If the dividend
+  // has no place, this place also holds the final remainder.
   static constexpr u32 B = max_of(MAX_BLOCK + 2, DIVIDEND_WORDS == 0 ? S::WORDS + 1 : 0) * WORD;
-  // Zeros above operands, and where only a strategy that wants both factors padded has them.
+  // Zeros above operands; more for strategies that need both factors padded.
   static constexpr u32 ABOVE = M::PADDED ? PAD_ABOVE : PAD;
   static constexpr u32 EXTRA = M::PADDED ? PAD_ABOVE : 0;
   // Columns of the reciprocal's products and of the quotient estimate.
@@ -96,7 +96,7 @@ struct DivisionArena {
 
   GPUINT_DEVICE const Limb* divisor_at_rest() const { return v; }
 
-  // Divisor and reciprocal stay where they are from the start.
+  // The divisor and the reciprocal never move.
   template <class G>
   GPUINT_DEVICE void bring_divisor(const G&, const NormalizedDivisor<S>&) const {}
   template <class G>

@@ -1,22 +1,21 @@
-// PowDiff, the close product of the paper (its Algorithm "powDiff"): how far V * Y is from the
-// power of beta it approaches.
+// PowDiff, the close product of the paper (its Algorithm "powDiff"): the difference between V * Y
+// and the power of beta near it.
 //
 // Given Y ~ beta^p / (2 nu), nu = V / beta^n, and D = the top d words of 2V, it computes
-//     F = beta^(p+d) - 2V' Y   (V' the prefix of V), from the columns kappa .. d of the product
-//     alone,
+//     F = beta^(p+d) - 2V' Y   (V' the prefix of V), from the columns kappa .. d of the product,
 // because F < 4 beta^d: the columns above are known to cancel (a middle product, p + 2 columns of
 // about 2p).
 //
-// The paper takes the sign of the difference from the top digit of a truncated product, and that is
-// where its printed algorithm goes wrong: the columns it drops can move the result by an ulp in
-// either direction, lambda and delta leave the ranges it claims, and the one correction at the end
-// no longer suffices (B = 2^64, u = 2^384 - 1, v = 2^321 - 1). Here the sign is known by
-// construction. Y is a strict underestimate, so F > 0; dropping columns and the tail of V can only
-// make the computed F too large, by less than K beta^(kappa+1) with K = p + 2; that much is
-// subtracted. If the result is negative the true F is below the bound, and 0 stands for it. So 0 <=
-// F_computed <= F_true always.
+// The paper takes the sign of the difference from the top digit of a truncated product, which is
+// the error in its printed algorithm. The dropped columns can change the result by an ulp in either
+// direction, lambda and delta leave the claimed ranges, and the one correction at the end no longer
+// suffices (B = 2^64, u = 2^384 - 1, v = 2^321 - 1). Here the sign is known by construction. Y is a
+// strict underestimate, so F > 0. Dropping columns and the tail of V can only make the computed F
+// too large, by less than K beta^(kappa+1) with K = p + 2; that amount is subtracted. If the result
+// is negative, the true F is below the bound, and 0 replaces it. So 0 <= F_computed <= F_true
+// always.
 //
-// The paper's subPowB, B^h - a, is the pass below that resolves the product: it negates as it goes,
+// The paper's subPowB, B^h - a, is the pass below that resolves the product: it also negates,
 // modulo the power.
 #pragma once
 #include "core/carry.cuh"
@@ -51,7 +50,7 @@ GPUINT_DEVICE bool small_residual(const Limb* top) {
          (top[0] & top[1] & top[2] & top[3]) == all;
 }
 
-// Leaves F * beta^-kappa in arena.b, `window` words with zeros on both sides. Returns whether it is
+// Writes F * beta^-kappa to arena.b, `window` words with zeros on both sides. Returns whether it is
 // not zero.
 template <class S, class M, class Arena, class G>
 GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const NormalizedDivisor<S>& divisor, u32 p,

@@ -1,22 +1,22 @@
 // Prepare: computes records of divisors, for any number of divisions by them.
 //
 // A record holds the divisor v, its bit length, and the reciprocal Y ~ beta^p * beta^n / (2V) of
-// refine.cuh (divisor.cuh has the base and the bounds). The top words of a reciprocal are a shorter
-// one: cut to t + 1 words it is still a strict underestimate, by less than 3 units of its last
-// place, which is all that quotient.cuh asks of it. So one reciprocal, as long as the longest block
-// of quotient needs it, serves them all.
+// refine.cuh (divisor.cuh defines the base and the bounds). The top words of a reciprocal are a
+// shorter one: cut to t + 1 words it is still a strict underestimate, by less than 3 units of its
+// last place, as quotient.cuh requires. So one reciprocal, as long as the longest block of quotient
+// needs it, serves all blocks.
 //
-// Length of a block. With the reciprocal at hand, a block of t words costs t^2 / 2 word products
-// for the estimate, and for the remainder t n - t^2 / 2 where t <= n (columns 0 .. n only) and n^2
-// / 2 where t > n. For t <= n that is t n whatever t: one block is as cheap as many, and takes the
+// Length of a block. With a stored reciprocal, a block of t words costs t^2 / 2 word products for
+// the estimate. The remainder costs t n - t^2 / 2 for t <= n (only columns 0 .. n) and n^2 / 2 for
+// t > n. For t <= n the sum is t n for every t: one block costs as much as many, and takes the
 // fewest steps. For t > n it is t n + (t - n)^2 / 2: with t = 3n / 2 an eighth of n^2 on 3/2 n^2,
-// from where on a further block is better. Divisors of a few words take blocks of PREPARED_BLOCK
+// beyond which a further block is better. Divisors of a few words use blocks of PREPARED_BLOCK
 // words, since a step costs about as much as that many products. No quotient by v is longer than W
-// - n + 1 words (W words of dividend), and the product of two residues has one of n words
+// - n + 1 words (W words of dividend), and the product of two residues has a quotient of n words
 // (modular.cuh):
 //
-//     longest block = max(n, min(max(3n / 2, PREPARED_BLOCK), W - n + 1)),    reciprocal = one word
-//     more.
+//     longest block = max(n, min(max(3n / 2, PREPARED_BLOCK), W - n + 1)),
+//     reciprocal    = one word more.
 //
 // Record, in words:  bit length | 0 | v (W) | 0 | Y (W + 1, the top ones in use).
 //
@@ -53,7 +53,7 @@ struct Record {
     return max_of(n, min_of(max_of(n + n / 2, PREPARED_BLOCK), S::WORDS - n + 1));
   }
   // Words of the reciprocal of a divisor of n words. The kernels of modular/tensor and modular/fp64
-  // take it of the whole width, whatever n is.
+  // use the whole width for every n.
   static constexpr bool RECIPROCAL_IS_WHOLE = is_fused_width(S::BITS) || S::WORDS <= PREPARED_BLOCK;
   GPUINT_DEVICE static u32 reciprocal_words(u32 n) {
     return (RECIPROCAL_IS_WHOLE ? S::WORDS : longest_block(n)) + 1;

@@ -13,7 +13,7 @@
 //
 // So a block needs no correction: R' < 2v, and with the next t words of the dividend below it again
 // R < 2 v beta^t. Only after the last block may one subtraction of v remain. Q < 2 beta^t: its top
-// word is a carry, 0 but for rare remainders.
+// word is a carry, and 0 except for rare remainders.
 #pragma once
 #include "core/abi.cuh"
 #include "core/bounds.cuh"
@@ -39,8 +39,8 @@ GPUINT_DEVICE bool in_block(const Arena& arena, const NormalizedDivisor<S>& divi
       divisor.words * WORD + WORD);
 }
 
-// The contract of refine.cuh for p words of the reciprocal, where it costs not too much to see.
-// (Two words are the seed.)
+// The contract of refine.cuh for p words of the reciprocal, checked if that is cheap enough. (Two
+// words are the seed.)
 template <class S, class Arena>
 GPUINT_DEVICE bool is_reciprocal(const Arena& arena, const NormalizedDivisor<S>& divisor, u32 p) {
   using Limb = typename S::Limb;
@@ -54,7 +54,7 @@ GPUINT_DEVICE bool is_reciprocal(const Arena& arena, const NormalizedDivisor<S>&
 }
 
 // Returns false if no number with this word at limb k is R - v, for R < (1 + 2^-40) v after a block
-// or else R < 2v.
+// and for R < 2v otherwise.
 template <class S>
 GPUINT_DEVICE bool is_left_over(const NormalizedDivisor<S>& divisor, const typename S::Limb* word,
                                 u32 k, bool after_block) {
@@ -63,10 +63,10 @@ GPUINT_DEVICE bool is_left_over(const NormalizedDivisor<S>& divisor, const typen
   return bits == 0 || bits + (after_block ? 41 : 0) <= v_bits;
 }
 
-// Leaves Q in t + 1 words at arena.out + 2 words; returns whether the top one is not zero.
-// `remainder(i)` answers limb i of R for every i, with zero outside. Where the arena does not keep
-// them, it brings the reciprocal before the product and the divisor after it; otherwise the
-// reciprocal must be visible to all threads. Q and the divisor are on return.
+// Writes Q in t + 1 words to arena.out + 2 words; returns whether the top one is not zero.
+// `remainder(i)` returns limb i of R for every i, with zero outside. If the arena does not keep
+// them, it loads the reciprocal before the product and the divisor after it; otherwise the
+// reciprocal must be visible to all threads. On return Q and the divisor are visible.
 template <class S, class M, class Arena, class G, class Remainder>
 GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena,
                                      const NormalizedDivisor<S>& divisor, u32 t,
@@ -130,9 +130,9 @@ GPUINT_DEVICE void subtract_product(G& group, const Arena& arena,
   group.sync();
 }
 
-// The last step of a division: whether r >= v, and if so r -= v. r has n + 1 words, below 2v, and
-// must be visible to all threads. `after_block`: it is what a block left, and nearly below v (for
-// the assertion only).
+// The last step of a division: returns whether r >= v, and if so subtracts v from r. r has n + 1
+// words, is below 2v, and must be visible to all threads. `after_block`: r is the result of a
+// block, and nearly below v (only for the assertion).
 template <class S, class Arena, class G>
 GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena,
                                      const NormalizedDivisor<S>& divisor, typename S::Limb* r,
@@ -168,13 +168,13 @@ GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena,
   return true;
 }
 
-// A quotient of `length` >= 1 words in blocks of at most `longest`. The dividend stands at arena.u,
+// A quotient of `length` >= 1 words in blocks of at most `longest`. The dividend is at arena.u,
 // with zeros up to length + n + 1 words, and is reduced there.
 //   reciprocal(p)           writes p words of the reciprocal; called once, and a barrier follows.
 //   quotient()              the quotient's row in global memory, or null.
-//   place(window, is_last)  where a block's remainder goes, n + 1 words below 2v: its window, but
-//   perhaps for the last one.
-// They are asked where they are needed: pointers kept from block to block would cost registers.
+//   place(window, is_last)  the place of a block's remainder, n + 1 words below 2v: its window,
+//                           except possibly for the last one.
+// They are called when they are needed: pointers kept from block to block would cost registers.
 template <class S, class M, class Arena, class G, class Reciprocal, class Quotient, class Place>
 GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena,
                                     const NormalizedDivisor<S>& divisor, u32 length, u32 longest,
@@ -198,10 +198,10 @@ GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena,
   }
 }
 
-// A whole quotient of `length` words as one block, and the remainder: to out[0] and out[1], where
-// they are wanted. `dividend(i)` answers limb i of the dividend for every i. `reciprocal(p)` is
-// called at most once, before the arena's second operand is in use, and writes p words of the
-// reciprocal; a barrier follows.
+// A whole quotient of `length` words as one block, and the remainder: to out[0] and out[1], unless
+// null. `dividend(i)` returns limb i of the dividend for every i. `reciprocal(p)` is called at most
+// once, before the arena's second operand is in use, and writes p words of the reciprocal; a
+// barrier follows.
 template <class S, class M, class Arena, class G, class Dividend, class Reciprocal>
 GPUINT_DEVICE void divide_in_one_block(G& group, const Arena& arena,
                                        const NormalizedDivisor<S>& divisor, u32 length,
@@ -215,7 +215,7 @@ GPUINT_DEVICE void divide_in_one_block(G& group, const Arena& arena,
     if (carry && group.rank == 0) GPUINT_RARE(WholeQuotientCarry);
     write_quotient<S>(group, output_row<S>(o, 0, row), 0, length + 1, arena.out + 2 * WORD);
     write_quotient<S>(group, output_row<S>(o, 0, row), length + 1, S::WORDS, nullptr);
-    // The window of the estimate is done with, and its place takes the bottom of the dividend.
+    // The window of the estimate is no longer needed, and the bottom of the dividend overwrites it.
     copy_low(group, dividend, divisor.words, r);
     group.sync();
     subtract_product<S, M>(group, arena, divisor, carry ? length + 1 : length, r, r);

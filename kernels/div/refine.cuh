@@ -6,12 +6,12 @@
 //
 // Lengths are chosen from the top, p = ceil((P + 1) / 2) each time, so that no step computes words
 // that the next discards: with r = p - 1 the sequence is r, ceil(r / 2), ..., 1. Cost: about 3/2
-// p^2 word products a step, P^2 / 2 in all.
+// p^2 word products a step, P^2 / 2 in total.
 //
 // The seed of two words is Y = floor(beta^4 / (2 (D + 1))), D the top two words of V, by schoolbook
 // division in one thread. V < (D + 1) beta^(n-2) makes it a strict underestimate; beta^4 / 2 * (1/D
-// - 1/(D+1)) <= 2 and the floor bound eta by 3. The paper's special cases (v < B, v > B^h, 2v >
-// B^h, v = B^k) need no treatment of their own with this seed.
+// - 1/(D+1)) <= 2 and the floor bound eta by 3. With this seed the paper's special cases (v < B, v
+// > B^h, 2v > B^h, v = B^k) need no treatment.
 #pragma once
 #include "core/digits.cuh"
 #include "core/limbs.cuh"

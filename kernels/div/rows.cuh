@@ -1,4 +1,4 @@
-// Stores of every division besides blocks of quotient: rows with a divisor of zero, zeros,
+// Stores of every division outside the blocks of quotient: rows with a divisor of zero, zeros,
 // corrections.
 #pragma once
 #include "core/abi.cuh"
@@ -31,7 +31,8 @@ GPUINT_DEVICE void write_undefined(const G& group, const Operands& o, u64 row) {
   if (o.status != nullptr) set_status(o.status, row);
 }
 
-// Words from .. to of a row: those of `limbs`, or zeros. Nothing where the row is not wanted.
+// Writes words from .. to of a row: those of `limbs`, or zeros. Writes nothing if the row is not
+// wanted.
 template <class S, class G>
 GPUINT_DEVICE void write_quotient(const G& group, typename S::Limb* q, u32 from, u32 to,
                                   const typename S::Limb* limbs) {
@@ -44,8 +45,8 @@ GPUINT_DEVICE void write_quotient(const G& group, typename S::Limb* q, u32 from,
   }
 }
 
-// Adds 1 at limb k of a row in global memory, if it is wanted. For one thread: it is needed where v
-// divides u and once in very many other rows, and almost never goes beyond the first limb.
+// Adds 1 at limb k of a row in global memory, if it is wanted. One thread calls it: it is needed if
+// v divides u and otherwise very rarely, and almost never carries beyond the first limb.
 template <class S>
 GPUINT_DEVICE void increment(typename S::Limb* row, u32 k) {
   if (row == nullptr) return;

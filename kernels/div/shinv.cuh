@@ -1,11 +1,11 @@
 // Shinv: the whole shifted inverse, floor(2^e / v), exactly (the paper's shinv_h(v) with e = h *
 // digit bits).
 //
-// One block of quotient of the dividend 2^e, which is never stored: limb i of it is known. The
-// estimate is the floor or one less, and the remainder 2^e - w v, of which n + 1 words are
-// computed, decides.
+// One block of quotient of the dividend 2^e, which is never stored, since limb i of it is known.
+// The estimate is the floor or one less, as the remainder 2^e - w v shows, of which n + 1 words are
+// computed.
 //
-// A row fails (lowest row in status) where v = 0 or the result needs more than BITS bits.
+// A row fails (lowest row in status) if v = 0 or the result needs more than BITS bits.
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"

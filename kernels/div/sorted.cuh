@@ -1,9 +1,9 @@
-// Sorts rows by length, for work whose cost depends on the row, where several rows share a warp.
+// Sorts rows by length, for work whose cost depends on the row when several rows share a warp.
 //
 // A block takes BATCH rows at a time, sorts them by a key that grows with their cost (a counting
-// sort in shared memory) and deals them, longest first, to its warps as they become free. Rows that
-// share a warp are thus of about the same length, and no warp waits long for another. A batch of
-// equal rows costs two barriers and a few dozen instructions a row.
+// sort in shared memory) and deals them, longest first, to its idle warps. Rows that share a warp
+// thus have about the same length, and no warp waits long for another. A batch of equal rows costs
+// two barriers and a few dozen instructions per row.
 #pragma once
 #include "core/abi.cuh"
 #include "core/group.cuh"
@@ -31,20 +31,20 @@ struct SortedBatch {
     order = keys + BATCH;
   }
 
-  // Before the first key of a batch. Has a barrier.
+  // Called before the first key of a batch. Has a barrier.
   GPUINT_DEVICE void clear() {
     for (u32 i = threadIdx.x; i < KEYS; i += THREADS) counts[i] = 0;
     if (threadIdx.x == 0) *next = 0;
     __syncthreads();
   }
 
-  // Sets the key of a row; by one thread for each.
+  // Sets the key of a row; called by one thread for each.
   GPUINT_DEVICE void set(u32 row, u32 key) {
     keys[row] = static_cast<u16>(key);
     atomicAdd(counts + key, 1u);
   }
 
-  // After the last key; all threads of the block. Has barriers on both sides.
+  // Called after the last key by all threads of the block. Has barriers on both sides.
   GPUINT_DEVICE void sort(u32 count) {
     __syncthreads();
     for (u32 i = threadIdx.x; i < KEYS; i += THREADS) {
@@ -58,16 +58,16 @@ struct SortedBatch {
     __syncthreads();
   }
 
-  // The next `rows` rows for the calling warp: the place of the first in `order`, or `count` or
-  // more at the end.
+  // Takes the next `rows` rows for the calling warp: returns the index of the first in `order`, or
+  // `count` or more at the end.
   GPUINT_DEVICE u32 take(u32 rows) {
     u32 first = 0;
     if (threadIdx.x % 32 == 0) first = atomicAdd(next, rows);
     return __shfl_sync(~0u, first, 0);
   }
 
-  // The same from the end, where their number depends on the last: rows_before(end). The end of
-  // them in `order`, or 0.
+  // The same from the end, for numbers of rows that depend on the last one: rows_before(end).
+  // Returns their end in `order`, or 0.
   template <class Rows>
   GPUINT_DEVICE u32 take_back(u32 count, Rows rows_before) {
     u32 end = 0;
@@ -83,7 +83,7 @@ struct SortedBatch {
   }
 };
 
-// Frame (core/frame.cuh) in sorted order, for groups within a warp: key(group, row) is asked before
+// Frame (core/frame.cuh) in sorted order, for groups within a warp: calls key(group, row) before
 // work(group, row, arena).
 template <class S, u32 ARENA, u32 BATCH, u32 KEYS>
 struct SortedFrame {

@@ -1,26 +1,26 @@
-// Euclid's algorithm for rows: what gcd, inverses and Jacobi symbols have in common.
+// Euclid's algorithm for rows: the common part of gcd, inverses and Jacobi symbols.
 //
-// A row's pair (a, b) lies in shared memory, with its cofactors where they are wanted. A pass takes
-// the leading 64 bits of both and either applies the matrix of Lehmer's steps (leading.cuh) or,
-// where not one step is certain, subtracts a multiple of b from a:
+// A row's pair (a, b) is in shared memory, with its cofactors if they are wanted. A pass reads the
+// leading 64 bits of both and applies the matrix of Lehmer's steps (leading.cuh). If not even one
+// step is certain, it subtracts a multiple of b from a instead:
 //     a -= q 2^s b,    q = floor(floor(x / 4) / (y + 1)), shifted right where s would be negative,
 // with x the leading 64 bits of a and y the leading 32 bits of b, so that q 2^s b <= a; or a -= b
-// where q would be 0. Every pass makes a + b smaller, so the loop ends for every operand, and both
-// kinds of passes are unimodular, so it ends with b = 0 and a the greatest common divisor.
+// if q would be 0. Every pass makes a + b smaller, so the loop ends for every operand. Both kinds
+// of passes are unimodular, so it ends with b = 0 and a the greatest common divisor.
 //
 // Cofactors are magnitudes. With a = +-ca v and b = -+cb v modulo n, at the start (a, ca) = (n, 0)
 // and (b, cb) = (v, 1), every pass keeps
 //     ca b + cb a = n,
-// so that ca <= n / b and cb <= n / a: they need no more limbs than n. Lengths of a and b shrink
-// while those of ca and cb grow.
+// so that ca <= n / b and cb <= n / a: they need no more limbs than n. The lengths of a and b
+// shrink while those of ca and cb grow.
 //
-// Rows go to 1 to 32 lanes of a warp, or to the warps of a block, each lane with a run of
-// consecutive limbs in each pass. Negative terms are sums of complements: u a - v b = u a + v (B^n
-// - 1 - b) + v modulo B^n, so that all carries are positive and below B. A lane hands its carry to
-// the next one, and a vote resolves what that may still carry.
+// A row is processed by 1 to 32 lanes of a warp, or by the warps of a block, with a run of
+// consecutive limbs per lane in each pass. Negative terms are sums of complements: u a - v b = u a
+// + v (B^n - 1 - b) + v modulo B^n, so that all carries are positive and below B. A lane passes its
+// carry to the next one, and a vote resolves the remaining carries.
 //
-// A row's limbs are LANES words modulo 32 further than those of the row before, and a run is of odd
-// length: lanes then read from different banks.
+// The limbs of consecutive rows start LANES words modulo 32 apart, and a run has odd length, so
+// that lanes read from different banks.
 #pragma once
 #include "core/abi.cuh"
 #include "core/carry.cuh"
@@ -31,7 +31,7 @@
 
 namespace gpuint {
 
-// Numbers of a row in shared memory; PER_LANE limbs of a row ask for one lane.
+// Numbers of a row in shared memory; PER_LANE limbs of a row per lane.
 template <class S, u32 NUMBERS, u32 PER_LANE>
 struct EuclidRows {
   static constexpr u32 N = ceil_div(S::BITS, 32);
@@ -69,11 +69,11 @@ struct EuclidRows {
              threadIdx.x / TEAM * NUMBERS * NUMBER),
         carries(reinterpret_cast<u32*>(shared + G::SCRATCH_BYTES)),
         own(rank / LANES) {
-    // Groups of a warp stay in step: collectives with a mask for each would part them.
+    // Groups of a warp proceed together: collectives with a mask for each would separate them.
     if constexpr (G::IN_WARP) group.mask = ~0u;
   }
 
-  // A predicate of some group of the warp; groups of more than a warp agree on it.
+  // A predicate of any group of the warp; for groups of more than a warp all warps agree on it.
   GPUINT_DEVICE static bool any(bool predicate) {
     if constexpr (G::IN_WARP)
       return __any_sync(~0u, predicate);
@@ -104,7 +104,7 @@ struct EuclidRows {
   }
   GPUINT_DEVICE u32* number(u32 index) const { return number(index, own); }
 
-  // Rows of an operand into a number, zeros for rows that there are not.
+  // Loads rows of an operand into a number; missing rows are zero.
   GPUINT_DEVICE void load(const void* operand, u64 first, u32 count, u32 index) const {
     const auto* const from = static_cast<const typename S::Limb*>(operand) + first * S::N;
     GPUINT_UNROLL(4)
@@ -139,7 +139,7 @@ struct EuclidRows {
     }
   }
 
-  // x and zeros above it into a number of the group's row.
+  // Writes x, padded with zeros, to a number of the group's row.
   GPUINT_DEVICE void put(u32 index, const u32* x, u32 length) const {
     u32* const to = number(index);
     for (u32 k = group.rank; k < N; k += LANES) to[k] = k < length ? x[k] : 0;
@@ -156,14 +156,14 @@ struct EuclidRows {
     return {from, min_of(from + limbs, length)};
   }
 
-  // A number in the making: the carry out of the lane's run, and the limbs above the first one of
-  // the run, anded.
+  // A number being computed: the carry out of the lane's run, and the AND of the limbs above the
+  // first one of the run.
   struct Chain {
     u32 carry;
     u32 above = ~0u;
   };
 
-  // Hands carries from lane to lane; `number` is 0 or 1, for what `publish` has been given.
+  // Passes carries from lane to lane; `number` is 0 or 1, the argument of `publish`.
   GPUINT_DEVICE void settle(u32* x, Run run, Chain chain, u32 number) {
     if constexpr (LANES > 1) {
       u32 below = group.from_below(chain.carry);
@@ -184,7 +184,8 @@ struct EuclidRows {
     }
   }
 
-  // Carries of runs for the warp above. The barrier of resolve_carries parts them from the next.
+  // Carries of runs for the warp above. The barrier of resolve_carries separates them from the next
+  // ones.
   GPUINT_DEVICE void publish(u32 first, u32 second) const {
     if constexpr (!G::IN_WARP) {
       carries[group.rank] = first;
@@ -194,7 +195,7 @@ struct EuclidRows {
   }
 
   // (a, b) = (u0 a' + v0 b', u1 a" + v1 b") modulo 2^(32 length), where a' and b" are complements
-  // by `flip_a`, b' and a" by `flip_b`, and the negative of what is complemented is meant.
+  // by `flip_a` and b' and a" by `flip_b`; a complemented number stands for its negative.
   GPUINT_DEVICE void transform(u32* a, u32* b, u32 length, const Cofactors& c, u32 flip_a,
                                u32 flip_b) {
     const Run lane = run(length);
@@ -222,7 +223,7 @@ struct EuclidRows {
     settle(b, lane, second, 1);
   }
 
-  // a += q 2^(32 limbs + bits) b modulo 2^(32 length), or a -= it with `flip` (all ones).
+  // a += q 2^(32 limbs + bits) b modulo 2^(32 length); with `flip` (all ones) it subtracts.
   GPUINT_DEVICE void add_shifted(u32* a, const u32* b, u32 length, u32 q, u32 limbs, u32 bits,
                                  u32 flip) {
     const Run lane = run(length);
@@ -271,14 +272,14 @@ struct EuclidNumber {
   GPUINT_DEVICE u32 at(u32 i) const { return i < length ? limbs[i] : 0; }
 };
 
-// What a row does besides: nothing. Symbols follow the quotients.
+// Observer of the quotients that does nothing. Jacobi symbols need the quotients.
 struct Unobserved {
   GPUINT_DEVICE void begin(const EuclidNumber&, const EuclidNumber&) {}
   GPUINT_DEVICE void swap() {}
   GPUINT_DEVICE void subtract(u32) {}  // a -= q b, q modulo 4
 };
 
-// The end of Euclid's algorithm: the greatest common divisor, and the sign of its cofactor.
+// Result of Euclid's algorithm: the greatest common divisor, and the sign of its cofactor.
 struct EuclidResult {
   EuclidNumber divisor;
   u32 cofactor_length;  // of both cofactors
@@ -287,15 +288,15 @@ struct EuclidResult {
   GPUINT_DEVICE bool is_one() const { return divisor.length == 1 && divisor.limbs[0] == 1; }
 };
 
-// a < b, of equal lengths; each lane sees for itself.
+// Returns a < b for equal lengths; each lane compares by itself.
 GPUINT_DEVICE bool is_less_from_top(const EuclidNumber& a, const EuclidNumber& b) {
   u32 i = a.length;
   while (i > 0 && a.limbs[i - 1] == b.limbs[i - 1]) --i;
   return i > 0 && a.limbs[i - 1] < b.limbs[i - 1];
 }
 
-// Numbers 0 and 1 of the group's row, and with COFACTORS 2 and 3, which are 0 and 1 at the start.
-// `active` groups have a row; all threads of a team call it.
+// Numbers 0 and 1 of the group's row, and with COFACTORS 2 and 3, which start as 0 and 1. `active`
+// groups have a row; all threads of a team call it.
 template <bool COFACTORS, class R, class Observer>
 GPUINT_DEVICE EuclidResult euclid(R& rows, bool active, Observer& observer) {
   EuclidNumber a{rows.number(0), R::N, COFACTORS ? rows.number(2) : nullptr};
@@ -347,7 +348,7 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, bool active, Observer& observer) {
       }
     }
     rows.group.sync();
-    // Groups without a part in a pass take none of its limbs.
+    // Groups that do not take part in a pass use none of its limbs.
     const bool steps = active && c.u1 != 0, subtracts = active && c.u1 == 0;
     if (R::any(steps)) {
       rows.transform(a.limbs, b.limbs, steps ? top : 0, c, c.odd, ~c.odd);

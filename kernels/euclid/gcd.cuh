@@ -17,7 +17,7 @@ struct Gcd : EuclidRows<S, 2, PER_LANE> {
       rows.team_sync();
       Unobserved nothing;
       const EuclidResult result = euclid<false>(rows, rows.own < count, nothing);
-      // The other number is zero by now.
+      // The other number is zero here.
       if (result.divisor.limbs != rows.number(0) && rows.own < count)
         rows.put(0, result.divisor.limbs, result.divisor.length);
       rows.team_sync();

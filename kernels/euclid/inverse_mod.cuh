@@ -1,15 +1,15 @@
-// InverseMod: the number c < n with c v = 1 modulo n, for rows v and moduli n that have no common
+// InverseMod: the number c < n with c v = 1 modulo n, for rows v and moduli n without a common
 // divisor.
 //
 // Euclid's algorithm (euclid.cuh) ends with 1 = +-c v modulo n, where c + (a part of n) = n by its
-// invariant, so c < n for n > 1; a negative c is taken from n.
+// invariant, so c < n for n > 1; a negative c is subtracted from n.
 #pragma once
 #include "euclid/euclid.cuh"
 
 namespace gpuint {
 
-// in[0] = v, in[1] = n; out[0] = the inverse, or 0 and the row's bit of the mask where there is
-// none: gcd(v, n) != 1, or n = 0. Modulo 1 the inverse is 0.
+// in[0] = v, in[1] = n; out[0] = the inverse, or 0 and the row's bit of the mask if there is none:
+// gcd(v, n) != 1, or n = 0. Modulo 1 the inverse is 0.
 template <class S, u32 PER_LANE = 32>
 struct InverseMod : EuclidRows<S, 4, PER_LANE> {
   using Rows = EuclidRows<S, 4, PER_LANE>;
@@ -31,8 +31,8 @@ struct InverseMod : EuclidRows<S, 4, PER_LANE> {
       rows.team_sync();
       u32* const n = rows.number(0);
       const u32* const c = result.divisor.cofactor;
-      // The cofactor of 0 is n where the divisor is 1, so n is as long as the cofactors, unless it
-      // is 0.
+      // The cofactor of 0 is n if the divisor is 1, so n is as long as the cofactors, unless it is
+      // 0.
       const u32 length = result.cofactor_length;
       const bool tiny = length == 1 && n[0] <= 1;
       if (tiny && n[0] == 0) found = false;

@@ -1,16 +1,16 @@
-// Jacobi: the symbol (a | n), for even n Kronecker's extension of it.
+// Jacobi: the symbol (a | n), and Kronecker's extension of it for even n.
 //
-// The symbol follows the quotients of Euclid's algorithm with numbers modulo 4 alone (N. Moller,
-// "Efficient computation of the Jacobi symbol", 2019). The state is a and b modulo 4, which of the
-// two is the denominator, odd, and a sign. Swapping changes the denominator's place only. For a ->
-// a - q b:
+// The symbol is computed from the quotients of Euclid's algorithm with only numbers modulo 4 (N.
+// Moller, "Efficient computation of the Jacobi symbol", 2019). The state is a and b modulo 4, the
+// place of the denominator, which is odd, and a sign. Swapping changes only the place of the
+// denominator. For a -> a - q b:
 //   b the denominator: (a - q b | b) = (a | b);
 //   a the denominator, b odd: (b | a) = (a | b), negated where a = b = 3 modulo 4; then as above;
 //   a the denominator, b = 2c, c odd: with (2 | a) and (c | a) by reciprocity,
 //       (b | a) (b | a - q b) = (-1)^((c - 1) / 2 * q + q c (a - q c) / 2),
 //     that is -1 for q = 2, for q = 1 and a = 3, and for q = 3 and a = 1 modulo 4;
 //   a the denominator, b = 0 modulo 4: no change, since (b | a) has a period that divides b.
-// At the end b = 0 and the symbol is the sign where a = 1, and 0 elsewhere.
+// At the end b = 0; the symbol is the sign if a = 1, and 0 otherwise.
 //
 // For even n, and odd a > 0: n = 2^k m has (a | n) = (2 | a)^k (a | m), so that (a | n) = (n | a),
 // negated where a = m = 3 modulo 4.

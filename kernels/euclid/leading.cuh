@@ -11,14 +11,14 @@
 // v are the maxima, and v_(i+1) r_i <= x. So with x < 2^64, r_(i+1) >= 2^33 and r_i - r_(i+1) >=
 // 2^32 are enough: v_(i+1) <= 2^31.
 //
-// The same holds of the leading 32 bits of x and y, where r_(i+1) >= 2^17 and r_i - r_(i+1) >= 2^16
-// are enough and cofactors are at most 2^15. Steps are taken there, where they are cheap, about 14
-// bits at a time, and their matrix is applied to x and y: r_(i+1) of these differs from 2^s r_(i+1)
-// of the leading bits by less than 2^(s+15). The thresholds of the leading bits are raised by those
-// of x and y, so every step meets both conditions. A pass of the three rounds takes about 30 bits
-// off a and b each.
+// The same holds for the leading 32 bits of x and y, where r_(i+1) >= 2^17 and r_i - r_(i+1) >=
+// 2^16 suffice and cofactors are at most 2^15. Steps are cheap there: they are done about 14 bits
+// at a time, and their matrix is applied to x and y. r_(i+1) of these differs from 2^s r_(i+1) of
+// the leading bits by less than 2^(s+15). The thresholds of the leading bits are raised by those of
+// x and y, so every step meets both conditions. A pass of the three rounds removes about 30 bits
+// from a and b each.
 //
-// Quotients of 2^15 or more, and the last 64 bits, take steps on x and y themselves.
+// Quotients of 2^15 or more, and the last 64 bits, use steps on x and y themselves.
 //
 // Quotients come from single precision: q' = floor(x * ((1 / y) * (1 - 2^-20))) is not above
 // floor(x / y), because roundings of 6 * 2^-24 altogether cannot raise the product by 2^-20. A
@@ -38,8 +38,8 @@ struct Cofactors {
 // Cofactors stay below this, so that sums of two products by limbs and a carry fit 64 bits.
 constexpr u32 COFACTOR_BOUND = 1u << 31;
 
-// x = q y + r with r < y; q is COFACTOR_BOUND or more, and r anything, where the quotient is.
-// `x_near` and `y_near` are x and y rounded.
+// x = q y + r with r < y. A q of COFACTOR_BOUND or more only signals a large quotient, and r is
+// then undefined. `x_near` and `y_near` are x and y rounded.
 GPUINT_DEVICE u32 small_quotient(u64 x, u64 y, float x_near, float y_near, u64& r) {
   constexpr float BELOW_ONE = 1.0f - 1.0f / (1 << 20);
   const float inverse = ptx::reciprocal(y_near) * BELOW_ONE;
@@ -55,7 +55,7 @@ GPUINT_DEVICE u32 small_quotient(u64 x, u64 y, float x_near, float y_near, u64& 
   return q;
 }
 
-// Steps of Euclid on x >= y; with `exact`, S = 1. Each quotient goes to `observe`.
+// Steps of Euclid on x >= y; with `exact`, S = 1. Each quotient is passed to `observe`.
 template <class Observe>
 GPUINT_DEVICE Cofactors wide_steps(u64 x, u64 y, bool exact, Observe observe) {
   Cofactors c;
@@ -104,7 +104,7 @@ GPUINT_DEVICE Cofactors narrow_steps(u32 x, u32 y, u32 least, u32 apart, Observe
 }
 
 // Steps of Euclid on the leading parts x >= y of a and b; with `exact`, S = 1, else x >= 2^63. Each
-// quotient goes to `observe`.
+// quotient is passed to `observe`.
 template <class Observe>
 GPUINT_DEVICE Cofactors leading_steps(u64 x, u64 y, bool exact, Observe observe) {
   Cofactors c;

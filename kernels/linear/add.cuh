@@ -1,10 +1,9 @@
 // Addition and subtraction mod 2^BITS: c = a + b or a - b, with the carry or borrow out of a row in
 // the mask.
 //
-// Each thread adds its limbs, then one vote resolves the carries of all (carry.cuh), with a barrier
-// if the group is a block. Groups whose words fill a line of memory go through their row a word a
-// thread at a time: that neighbouring threads then read and write neighbouring words is worth more
-// than the votes cost.
+// Each thread adds its limbs, then one vote resolves all carries (carry.cuh), with a barrier if the
+// group is a block. Groups whose words fill a line of memory process their row a word per thread at
+// a time: coalesced access is worth more than the cost of the votes.
 #pragma once
 #include "core/abi.cuh"
 #include "core/carry.cuh"

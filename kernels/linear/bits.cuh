@@ -1,5 +1,5 @@
-// Numbers of bits of each row: its length (1 + the index of the highest bit that is set, 0 for
-// zero), its ones, its trailing zeros (BITS for zero); and one bit of each row.
+// Bit counts of each row: its length (1 + the index of the highest one, 0 for zero), its ones, its
+// trailing zeros (BITS for zero); and one bit of each row.
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"

@@ -1,5 +1,5 @@
-// Bitwise functions of two rows, by their truth table: bit 2a + b of `table` is f(a, b). The rate
-// is that of memory for every function, so one kernel has them all.
+// Bitwise functions of two rows, by their truth table: bit 2a + b of `table` is f(a, b). Every
+// function is limited by memory, so one kernel computes all of them.
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"

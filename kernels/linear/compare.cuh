@@ -1,8 +1,8 @@
 // Order of two rows (the paper's less-than), and of a row against zero.
 //
-// Each thread compares its own limbs; the highest thread that sees a difference decides. With bit i
-// of L (of M) set where chunk i of a is less (more) than that of b, a < b exactly when L > M as
-// binary numbers: warp by warp, then over the warps.
+// Each thread compares its own limbs, and the highest difference decides. Let bit i of L (of M) be
+// set if chunk i of a is less (more) than that of b. Then a < b exactly when L > M as binary
+// numbers: first in each warp, then over the warps.
 #pragma once
 #include "core/abi.cuh"
 #include "core/frame.cuh"
@@ -10,7 +10,7 @@
 
 namespace gpuint {
 
-// -1, 0 or 1 for a < b, a = b, a > b, from each thread's own comparison; known to all threads.
+// Returns -1, 0 or 1 for a < b, a = b, a > b to all threads, from each thread's own comparison.
 template <class G>
 GPUINT_DEVICE i32 compare_group(G& group, bool less, bool more) {
   u32 l = group.vote(less);

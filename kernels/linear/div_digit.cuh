@@ -1,25 +1,25 @@
 // DivRemDigit: quotients and remainders by one number of at most 64 bits for all rows, in linear
-// work.
+// time.
 //
-// Words here have 64 bits, B = 2^64. The divisor d is normalised, D = d 2^s with its top bit set;
-// then u / d = u 2^s / D, and u 2^s is read word by word as it is needed.
+// Words here have 64 bits, B = 2^64. The divisor d is normalized: D = d 2^s has its top bit set.
+// Then u / d = u 2^s / D, and u 2^s is computed word by word when it is read.
 //
 // Two words by one (N. Moller and T. Granlund, "Improved division by invariant integers", algorithm
 // 4). With the reciprocal w = floor((B^2 - 1) / D) - B, and r < D:
 //     q1 B + q0 = w r + r B + x;    q = q1 + 1;    p = (x - q D) mod B;
 //     if p > q0: q -= 1, p += D;    if p >= D: q += 1, p -= D.
 // Then r B + x = q D + p. By their theorem 3 the candidate is too large by at most one, and then p
-// > q0; what is left is below 2D, and hardly ever D or more. One full product and a half instead of
-// a division.
+// > q0. The remainder is then below 2D, and rarely D or more. This takes one and a half full
+// products instead of a division.
 //
 // A row by a group of lanes, each with a chunk of CHUNK consecutive words. With c_i the chunks from
 // the top and m = B^CHUNK mod D, the remainder after chunk i is r_i = (r_(i-1) m + c_i) mod D: a
 // linear recurrence, solved over the lanes in log2 steps (Kogge and Stone, with m, m^2, m^4, ..).
-// So each lane takes the remainder of its own chunk; then the recurrence gives the remainder that
-// comes into it; and with that the lane divides the chunk. Each word is read twice and divided
-// twice, whatever the width.
+// Each lane computes the remainder of its own chunk. The recurrence then gives the remainder that
+// comes into the chunk, with which the lane divides it. Each word is read twice and divided twice,
+// for every width.
 //
-// Each thread computes the values that depend on d alone once, for several rows.
+// Each thread computes the values that depend on d only once, for several rows.
 #pragma once
 #include "core/abi.cuh"
 #include "core/group.cuh"
@@ -29,7 +29,7 @@
 
 namespace gpuint {
 
-// D and what its divisions need.
+// D and the values that its divisions use.
 struct DigitDivisor {
   u64 d;  // D, normalised
   u64 w;  // its reciprocal

@@ -1,7 +1,7 @@
 // Shifts of whole rows, mod 2^BITS, by one distance in bits or by one for each row: the paper's
 // `shift`, whose digit shifts are multiples of the digit.
 //
-// No limb depends on more than two limbs of the operand, so threads read those straight from global
+// Each limb depends on at most two limbs of the operand, so threads read those directly from global
 // memory (neighbouring threads, neighbouring limbs) and need no exchange.
 #pragma once
 #include "core/abi.cuh"

@@ -1,31 +1,31 @@
 // Classical multiplication: any range of columns of a product of two numbers in shared memory.
 //
-// Column k of a * b is the sum of a[i] * b[k - i]. All that the library multiplies is a range of
+// Column k of a * b is the sum of a[i] * b[k - i]. Every product of the library is a range of
 // columns lo <= k < hi: the low product (0 .. n), the full one (0 .. 2n), the middle and high
 // products of the reciprocal, the short products of division.
 //
-// A tile of R consecutive columns belongs to one thread. It walks the limbs of a in words of four;
-// for each it needs a window of R + 3 limbs of b, of which R stay from the word before, so a vector
-// load of each operand feeds 4R products. Columns near the ends of a product are short; tiles are
-// dealt to the threads forwards and backwards in turn, so that each thread's tiles together are
-// about equally long (the balanced schedule of the paper, which pairs column i with column n - 1 -
-// i).
+// A tile of R consecutive columns belongs to one thread. The thread steps through the limbs of a in
+// words of four. For each word it needs a window of R + 3 limbs of b, of which R are left from the
+// word before, so one vector load of each operand feeds 4R products. Columns near the ends of a
+// product are short. Tiles are therefore dealt to the threads forwards and backwards in turn, so
+// that all threads have about the same total length (the paper's balanced schedule, which pairs
+// column i with column n - 1 - i).
 //
-// 32-bit limbs: products are added along two chains, one of even and one of odd columns, since
-// within a chain the high half of one product and the low half of the next land in different limbs;
-// each chain ends in one carry count. The sum of a tile is below rows * B^2 * B^(R-1), so R + 2
-// limbs hold it for fewer than B rows. 16-bit limbs: one 64-bit sum per column.
+// 32-bit limbs: products are added along two chains, one for the even and one for the odd columns,
+// since within a chain the high half of one product and the low half of the next are added to
+// different limbs. Each chain ends in one carry count. The sum of a tile is below rows * B^2 *
+// B^(R-1), so R + 2 limbs hold it for fewer than B rows. 16-bit limbs: one 64-bit sum per column.
 //
-// A tile's R low limbs go to out[k - lo], or are subtracted from what stands there; its two
-// overflow limbs, which belong to the next tile's first two columns, go to overflow[2 * tile].
-// `Columns` is the view of that pair of arrays as one number, for `resolve` (carry.cuh) to finish:
-// no carry crosses a tile before.
+// A tile's R low limbs are stored in out[k - lo], or subtracted from its content. Its two overflow
+// limbs, which belong to the next tile's first two columns, are stored in overflow[2 * tile].
+// `Columns` is the view of that pair of arrays as one number, which `resolve` (carry.cuh)
+// completes: no carry crosses a tile before.
 //
-// R is chosen by the size of the product: products with fewer columns than a block can share take
-// narrow tiles, to occupy more threads; rows of 2^16 bits and more take wide ones, whose inner loop
-// is products for the better part (three in four of its instructions at R = 8, a little more than
-// one in two at R = 4). Where the paper dispatches dynamic sizes to one static kernel for each
-// power of two (`smallMul`), lengths here are bounds of the tile's loop, and nothing is padded.
+// The size of the product selects R. Products with fewer columns than a block can share use narrow
+// tiles, to occupy more threads. Rows of 2^16 bits and more use wide ones, whose inner loop is
+// mostly products (three in four of its instructions at R = 8, a little more than one in two at R =
+// 4). The paper dispatches dynamic sizes to one static kernel for each power of two (`smallMul`);
+// here lengths are bounds of the tile's loop, and nothing is padded.
 #pragma once
 #include "core/digits.cuh"
 #include "core/limbs.cuh"
@@ -118,8 +118,8 @@ struct Tile<u16, R> {
   }
 };
 
-// A product's columns as written by the tiles: the sum of `out` and the tiles' overflows, or with
-// Sign::Minus what the tiles have left of a minuend: `out` less the overflows.
+// Columns of a product as stored by the tiles: the sum of `out` and the tiles' overflows, or with
+// Sign::Minus the rest of a minuend: `out` minus the overflows.
 template <class Limb>
 struct Columns {
   Limb* out;        // `width` limbs
@@ -162,10 +162,10 @@ struct Columns {
 // Limbs that `overflow` must hold for products of up to `width` columns.
 __host__ __device__ constexpr u32 overflow_limbs(u32 width) { return width / 2 + WORD; }
 
-// Limbs of zeros that must stand on both sides of the second operand: the widest tile, but for
-// those of long rows.
+// Limbs of zeros required on both sides of the second operand, for the widest tile except those of
+// long rows.
 constexpr u32 PAD = WORD;
-// Above both factors, of strategies that want them padded (mul/tensor/columns.cuh).
+// Limbs of zeros above both factors, for strategies that need padding (mul/tensor/columns.cuh).
 constexpr u32 PAD_ABOVE = 2 * WORD;
 
 // Factors and the wanted columns. All lengths and bounds are whole words; a is aligned to a word; b
@@ -212,8 +212,7 @@ GPUINT_DEVICE void product_tile(const Factors<Limb>& f, u32 c, Tile<Limb, R>& ti
       for (u32 r = R; r > 0; --r) window[WORD + r - 1] = window[r - 1];
     }
   } else {
-    // The words of a wide window stay where they are, and the lowest one is always the one that was
-    // the highest.
+    // The words of a wide window are not moved: the lowest one is always the previous highest one.
     constexpr u32 WORDS = R / WORD + 1;
     Limb words[WORDS][WORD];
     GPUINT_UNROLL(WORDS)
@@ -241,9 +240,9 @@ GPUINT_DEVICE void product_tile(const Factors<Limb>& f, u32 c, Tile<Limb, R>& ti
   }
 }
 
-// Columns c .. c + 4 of a * a: with words I + J in front, every pair of words I != J counts twice,
-// so the tile adds the pairs below the diagonal, doubles, and adds the diagonal word. Half the
-// products of `product_tile`, plus one word.
+// Columns c .. c + 4 of a * a. With words I + J in front, every pair of words I != J counts twice,
+// so the tile adds the pairs below the diagonal, doubles, and adds the diagonal word. This takes
+// half the products of `product_tile`, plus one word.
 template <class Limb>
 GPUINT_DEVICE void square_tile(const Factors<Limb>& f, u32 c, Tile<Limb, WORD>& tile) {
   const u32 word = c / WORD;
@@ -267,8 +266,8 @@ GPUINT_DEVICE void square_tile(const Factors<Limb>& f, u32 c, Tile<Limb, WORD>& 
     GPUINT_UNROLL(4)
     for (u32 r = 0; r < WORD; ++r) window[WORD + r] = window[r];
   }
-  // Left of the pairs (I, word - I) and (I, word - 1 - I), I >= diagonal: with an even word only
-  // (diagonal, diagonal); with an odd one (diagonal, diagonal + 1), which counts twice, and the
+  // The pairs (I, word - I) and (I, word - 1 - I) with I >= diagonal remain: for an even word only
+  // (diagonal, diagonal); for an odd one (diagonal, diagonal + 1), which counts twice, and the
   // upper part of (diagonal, diagonal).
   load_word(f.a + diagonal * WORD, a);
   if (word % 2 == 0) {
@@ -287,7 +286,7 @@ GPUINT_DEVICE void square_tile(const Factors<Limb>& f, u32 c, Tile<Limb, WORD>& 
 }
 
 // Deals the tiles of `width` columns to the group, backwards in every second round if `zigzag`, and
-// adds them to `out` as written anew (Sign::Plus) or subtracts them from it.
+// writes them to `out` (Sign::Plus) or subtracts them from it.
 template <Sign SIGN, u32 R, class Limb, class G, class Compute>
 GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, Limb* out,
                                        Limb* overflow, Compute compute) {
@@ -305,7 +304,7 @@ GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, L
       u32 borrow = 0;
       GPUINT_UNROLL(R)
       for (u32 r = 0; r < R; ++r) limbs[r] = sub_borrow(out[t * R + r], limbs[r], borrow);
-      // The product of a tile leaves its top limb far from full, so the borrow fits on top of the
+      // The top limb of a tile's product is far from full, so the borrow fits on top of the
       // overflow.
       limbs[R] = add_carry(limbs[R], Limb(0), borrow);
       if (borrow != 0) GPUINT_RARE(BorrowBeyondTile);
@@ -342,7 +341,7 @@ struct ClassicalTiles {
   static constexpr bool PADDED = false;
   // Limbs of zeros on both sides of the second operand of whole rows.
   static constexpr u32 ROW_PAD = max_of(WIDEST, PAD);
-  // Limbs that `overflow` must hold for products of a division to so many columns.
+  // Limbs that `overflow` must hold for products of a division with this number of columns.
   __host__ __device__ static constexpr u32 overflow_limbs(u32 width) {
     return gpuint::overflow_limbs(width);
   }
@@ -394,7 +393,7 @@ struct ClassicalTiles {
                                         [&](u32 k, Tile<Limb, WIDEST>& tile) {
                                           product_tile<Limb, WIDEST>(f, f.lo + k, tile);
                                         });
-    // A block has threads to spare in a small product; in a warp narrow tiles only cost
+    // A small product leaves threads of a block idle; within a warp narrow tiles only cost
     // instructions.
     if (!G::IN_WARP && width <= 2 * G::THREADS && width <= overflow_capacity)
       return deal_tiles<SIGN, 2>(

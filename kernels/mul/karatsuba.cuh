@@ -1,27 +1,25 @@
 // Karatsuba's multiplication: a product of two numbers of m limbs by three products of m / 2 limbs
 // instead of four.
 //
-// With X = B^(m/2), a = a1 X + a0, b = b1 X + b0:
-//     a b = z2 X^2 + (z0 + z2 - s |a0 - a1| |b0 - b1|) X + z0,   z0 = a0 b0,  z2 = a1 b1,  s =
-//     sign((a0 - a1) (b0 - b1)).
-// Differences rather than sums: |a0 - a1| has m / 2 limbs and no carry limb, and a square's three
-// products are squares.
+// With X = B^(m/2), a = a1 X + a0, b = b1 X + b0 and s = sign((a0 - a1) (b0 - b1)):
+//     a b = z2 X^2 + (z0 + z2 - s |a0 - a1| |b0 - b1|) X + z0,   z0 = a0 b0,  z2 = a1 b1.
+// Differences are used instead of sums: |a0 - a1| has m / 2 limbs and no carry limb, and a square's
+// three products are squares.
 //
-// Recursion. `depth` halvings, at most DEPTH, as many as leave factors of at least
-// LEAST_LIMBS limbs; those are multiplied classically (KaratsubaPolicy). The recursion is a loop
-// over its lowest nodes t = 0 .. 3^(depth-1): the digits of t to base 3 say which of the three
-// products is taken on each level, and a node is derived from t wherever it is needed, so there is
-// no stack. A lowest node deals the tiles of its three products to the group together, which keeps
-// more threads busy than one after the other.
+// Recursion. There are `depth` halvings, at most DEPTH, while factors have at least LEAST_LIMBS
+// limbs; the lowest factors are multiplied classically (KaratsubaPolicy). The recursion is a loop
+// over its lowest nodes t = 0 .. 3^(depth-1): the digits of t to base 3 select one of the three
+// products on each level, and each node is derived from t when it is needed, so there is no stack.
+// A lowest node deals the tiles of its three products to the group together, which keeps more
+// threads busy than one product after another.
 //
 // Any range of columns. A product of lengths m, n to columns lo .. hi is covered by one square
 // block of side h = min(m, n, (hi - lo) / 2), rounded down to 2^depth words, whose 2h columns start
-// at lo; the block is multiplied by Karatsuba and the pairs of limbs outside it classically. A full
-// product of equal lengths is all block; a low or high one is a block of half its length and two
-// triangles; a square mirrors its triangles. Of an unbalanced product, or of a middle one, the
-// block is a part only, and the rest stays classical: a second block would cost its own scratch and
-// a pass over the columns. Ranges too narrow for a block of 2 LEAST_LIMBS are classical
-// altogether.
+// at lo. The block is multiplied by Karatsuba and the pairs of limbs outside it classically. A full
+// product of equal lengths is all block. A low or high one is a block of half its length and two
+// triangles; a square mirrors its triangles. In an unbalanced or middle product the block is only a
+// part, and the rest stays classical, since a second block would need its own scratch and a pass
+// over the columns. Ranges too narrow for a block of 2 LEAST_LIMBS are entirely classical.
 //
 // Products of limbs, as fractions of the classical ones (full n^2, low or high n^2 / 2):
 //     full      (3/4)^depth(n)                    low, high      1/2 + (3/4)^depth(n/2) / 2
@@ -30,15 +28,14 @@
 //       full          0.750   0.563   0.422   0.422
 //       low, high     1.000   0.875   0.781   0.711
 //       middle        1.000   0.938   0.891   0.855
-// (karatsuba_products below). The price is a few passes over the columns, each with a barrier or
-// two.
+// (karatsuba_products below). The cost is a few passes over the columns, each with one or two
+// barriers.
 //
 // Scratch of a node of m limbs: two differences of m / 2, the middle product of m and a word; the
-// lowest nodes have 3m / 2 limbs of overflow besides. Halved from level to level this stays below
-// 4h; the block's product takes another 2h where it cannot stand in the result. A kernel whose
-// shared memory would pass SHARED_BYTES with it, or whose groups have more than
-// MOST_THREADS threads, has none, and its products are classical: so are those of instances of
-// fewer than 2 LEAST_LIMBS.
+// lowest nodes also have 3m / 2 limbs of overflow. Halved from level to level this stays below 4h.
+// The block's product takes another 2h if it does not fit in the result. A kernel that would exceed
+// SHARED_BYTES with it, or whose groups have more than MOST_THREADS threads, has no scratch and
+// classical products. So have instances of fewer than 2 LEAST_LIMBS.
 #pragma once
 #include "core/bounds.cuh"
 #include "core/carry.cuh"
@@ -57,7 +54,7 @@ __host__ __device__ constexpr u32 karatsuba_depth(u32 limbs) {
   return depth;
 }
 
-// Side of the block in a square of so many limbs; 0 where it is not worth one.
+// Side of the block in a square of `limbs` limbs; 0 if it does not pay.
 __host__ __device__ constexpr u32 karatsuba_side(u32 limbs) {
   const u32 depth = karatsuba_depth(limbs);
   return depth == 0 ? 0 : limbs / (WORD << depth) * (WORD << depth);
@@ -102,7 +99,7 @@ struct KaratsubaNode {
     return {a + i * half(), b + i * half(), half(), out + i * limbs, beyond()};
   }
 
-  // The node over the lowest nodes t / span * span .. + span, of `leaves` in all under this one.
+  // The node over the lowest nodes t / span * span .. + span, of `leaves` in total under this one.
   GPUINT_DEVICE KaratsubaNode at(u32 t, u32 span, u32 leaves) const {
     KaratsubaNode node = *this;
     GPUINT_UNROLL(1)
@@ -142,7 +139,7 @@ GPUINT_DEVICE void bounded_tile(const Limb* a, u32 a_limbs, const Limb* b, u32 b
 struct Karatsuba {
   static constexpr bool PADDED = false;
   static constexpr u32 ROW_PAD = PAD;
-  // Limbs that `overflow` must hold for products of a division to so many columns.
+  // Limbs that `overflow` must hold for products of a division with this number of columns.
   __host__ __device__ static constexpr u32 overflow_limbs(u32 width) {
     return gpuint::overflow_limbs(width);
   }
@@ -178,7 +175,7 @@ struct Karatsuba {
     if (h == 0) return Classical::square<Limb>(group, f, out, overflow, scratch);
     if constexpr (Scratch::LIMBS > 0) {
       full<true, Limb>(group, {f.a, f.a, h, scratch.at, scratch.at + 2 * h});
-      // Left over: a0 a1 twice, and the square of a1.
+      // The remaining products: a0 a1 twice, and the square of a1.
       const Limb* const a1 = f.a + h;
       const u32 rest = f.a_limbs - h;
       const auto compute = [&](u32 c, Tile<Limb, WORD>& tile) {
@@ -252,7 +249,7 @@ struct Karatsuba {
     }
   }
 
-  // Columns plus the block's product, or less it, as one number in place of the columns.
+  // Adds or subtracts the block's product, as one number in place of the columns.
   template <Sign SIGN, class Limb, class G>
   GPUINT_DEVICE static Columns<Limb> join(G& group, const Columns<Limb>& columns, const Limb* block,
                                           u32 block_limbs) {
@@ -313,7 +310,7 @@ struct Karatsuba {
     }
   }
 
-  // to = |x0 - x1| of the halves of x; whether x0 < x1.
+  // Computes to = |x0 - x1| of the halves of x; returns whether x0 < x1.
   template <class Limb, class G>
   GPUINT_DEVICE static bool difference(G& group, const Limb* x, u32 half, Limb* to) {
     const auto store = [&](u32 k, Limb(&word)[WORD]) { store_word(to + k, word); };
@@ -359,7 +356,7 @@ struct Karatsuba {
       overflow[2 * t + 1] = limbs[WORD + 1];
     }
     group.sync();
-    // z0 and z2 stand side by side, and nothing carries out of either.
+    // z0 and z2 are stored side by side, and neither carries out.
     GPUINT_UNROLL(1)
     for (u32 number = 0; number < 2; ++number) {
       const Columns<Limb> columns =
@@ -377,8 +374,8 @@ struct Karatsuba {
   template <class Limb, class G>
   GPUINT_DEVICE static void combine(G& group, const KaratsubaNode<Limb>& node, bool negative) {
     const u32 limbs = node.limbs;
-    // A product to be taken away is added as its complement and 1, modulo the word above: carries
-    // only go up.
+    // A negative product is added as its complement plus 1, modulo the word above, so that all
+    // carries are positive.
     const Limb flip = negative ? Limb(0) : Limb(~Limb(0));
     resolve<Sign::Plus, LocalCarry::Small, Limb, WORD>(
         group, limbs + WORD,

@@ -1,21 +1,21 @@
-// Products of short rows, a row to a lane: low (mod 2^BITS), wide (2 * BITS) and the low square,
+// Products of short rows, one row per lane: low (mod 2^BITS), wide (2 * BITS) and the low square,
 // for up to 64 limbs.
 //
 // A lane keeps the second factor b and the sums of the columns in registers and adds a[i] b row by
-// row (operand scanning), all loops unrolled. As in columns.cuh there are two chains, of even and
-// of odd columns, so that a product is one IMAD.WIDE that takes the carry of the one before.
-// Nothing counts carries. In a low product each chain ends at the top of the number, where its
-// carry is dropped. In a wide one, row i has a chain of b[1], b[3] .. that ends at columns i + N -
-// 1 and i + N, where no row before has been: it leaves at most 2^32 - 2 in the upper one. That has
-// room for the carry of the chain of b[0], b[2] .., which ends below. So there are ten products to
-// an addition of carries; what else a kernel does is to bring rows and take them away.
+// row (operand scanning), with all loops unrolled. As in columns.cuh there are two chains, of even
+// and of odd columns, so that a product is one IMAD.WIDE with carry. No carries are counted. In a
+// low product each chain ends at the top of the number, where its carry is dropped. In a wide one,
+// row i has a chain of b[1], b[3] .. that ends at columns i + N - 1 and i + N, which no earlier row
+// has reached, so that its upper column is at most 2^32 - 2. That leaves room for the carry of the
+// chain of b[0], b[2] .., which ends below. So there are ten products per addition of carries; the
+// rest of the kernel loads and stores rows.
 //
-// Of a low square, the products of different limbs are added once and doubled, then those of equal
-// limbs are added: N (N + 2) / 4 products where a low product has N (N + 1) / 2.
+// In a low square, the products of different limbs are added once and doubled, then those of equal
+// limbs are added: N (N + 2) / 4 products instead of the N (N + 1) / 2 of a low product.
 //
-// Rows pass through shared memory, 32 of a warp at a time: global memory is read and written a line
-// at a time. Rows stand an odd number of words apart, so that the lanes of a quarter of a warp
-// reach all banks.
+// Rows pass through shared memory, 32 of a warp at a time, so that global memory is accessed a line
+// at a time. Rows are an odd number of words apart, so that the lanes of a quarter of a warp reach
+// all banks.
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"
@@ -39,7 +39,7 @@ struct LaneProduct {
   static constexpr u32 ROWS = THREADS;
   static constexpr u32 STRIDE = N / WORD % 2 == 0 ? N + WORD : N;  // limbs
   static constexpr u32 REGION = 32 * STRIDE;                       // rows of a warp
-  // Factors, each of which makes place for a half of the result.
+  // Factors; each half of the result overwrites one of them.
   static constexpr u32 REGIONS = E == Extent::Wide ? 2 : OPERANDS;
   static constexpr u32 SHARED = WARPS * REGIONS * REGION * sizeof(u32);
   static constexpr u32 SCRATCH = 0;
@@ -71,7 +71,7 @@ struct LaneProduct {
           take(region(shared) + half * REGION, rows, to,
                E == Extent::Wide && o.params.joined == 1 ? 2 * N : N);
       }
-      // A lane brings the next rows' words to where it has just taken these from.
+      // A lane writes the next rows' words to the place from which it has just read.
     }
   }
 
@@ -83,13 +83,13 @@ struct LaneProduct {
     return reinterpret_cast<u32*>(shared) + ptx::thread() / 32 * REGIONS * REGION;
   }
 
-  // Of a warp's rows, those that are there.
+  // Number of existing rows of the warp.
   GPUINT_DEVICE static u32 rows_from(u64 rows, u64 first) {
     if (first >= rows) return 0;
     return rows - first < 32 ? static_cast<u32>(rows - first) : 32;
   }
 
-  // Consecutive rows to their places; those that are not there are zero.
+  // Copies consecutive rows to their places; missing rows are zero.
   GPUINT_DEVICE static void bring(const u32* from, u32 rows, u32* to) {
     const u32 lane = threadIdx.x % 32;
     uint4 word[WORDS];
@@ -118,7 +118,7 @@ struct LaneProduct {
   }
 
   // Adds a b[j] for j = from, from + 2 .. below `to` to the columns column + j and column + j + 1,
-  // of which only those below TOP are there.
+  // dropping columns from TOP on.
   template <u32 TOP>
   GPUINT_DEVICE static void add_chain(u32 a, const u32 (&b)[N], u32 from, u32 to, u32 column,
                                       u32 (&sums)[TOP]) {
@@ -133,7 +133,7 @@ struct LaneProduct {
     }
   }
 
-  // Columns first .. first + WORD, of which the even and the odd part are complete, as limbs.
+  // Columns first .. first + WORD, whose even and odd parts are complete, as limbs.
   template <u32 TOP>
   GPUINT_DEVICE static void finish_word(const u32 (&even)[TOP], const u32 (&odd)[TOP], u32 first,
                                         u32& carry, u32* to) {
@@ -153,8 +153,8 @@ struct LaneProduct {
     for (u32 i = 0; i < N; i += WORD) load_word(from + i, limbs + i);
   }
 
-  // Adds up the rows of a b below column TOP, of which the lower N take the place of a as limbs;
-  // returns what carries out of these.
+  // Adds up the rows of a b below column TOP. The lower N columns overwrite a as limbs; returns
+  // their carry out.
   template <u32 TOP>
   GPUINT_DEVICE static u32 add_rows(u32* a, const u32* b_row, u32 (&even)[TOP], u32 (&odd)[TOP]) {
     u32 b[N], carry = 0;
@@ -176,13 +176,13 @@ struct LaneProduct {
     return carry;
   }
 
-  // The low product of two rows, in the place of a.
+  // The low product of two rows, which overwrites a.
   GPUINT_DEVICE static void low(u32* a, const u32* b) {
     u32 even[N] = {}, odd[N] = {};
     add_rows(a, b, even, odd);
   }
 
-  // The product of two rows, the low half in the place of a and the high half in that of b.
+  // The product of two rows: the low half overwrites a and the high half b.
   GPUINT_DEVICE static void wide(u32* a, u32* b) {
     u32 even[2 * N] = {}, odd[2 * N] = {};
     u32 carry = add_rows(a, b, even, odd);
@@ -190,7 +190,7 @@ struct LaneProduct {
     for (u32 k = 0; k < N; k += WORD) finish_word(even, odd, N + k, carry, b + k);
   }
 
-  // The low square of a row, in its place.
+  // The low square of a row, which overwrites the row.
   GPUINT_DEVICE static void square(u32* row) {
     u32 a[N], even[N] = {}, odd[N] = {};
     read(row, a);

@@ -1,8 +1,8 @@
 // Products of two rows: low (mod 2^BITS), wide (2 * BITS) and the low square.
 //
 // Both operands are copied to shared memory, the strategy M computes the columns (columns.cuh,
-// karatsuba.cuh), and one resolution of carries writes them to global memory. Rows that are short
-// enough are multiplied by a lane each (mul/lanes.cuh).
+// karatsuba.cuh), and one resolution of carries writes them to global memory. A row that is short
+// enough is multiplied by one lane (mul/lanes.cuh).
 #pragma once
 #include "core/abi.cuh"
 #include "core/carry.cuh"
@@ -52,7 +52,7 @@ struct ProductArena {
   }
 };
 
-// Writes `columns` to a row, in chunks of whole words: limbs 0 .. N to low, the next N to high,
+// Writes `columns` to a row, in chunks of whole words: limbs 0 .. N to low and the next N to high,
 // either of which may be null.
 template <class S, class G>
 GPUINT_DEVICE void write_product(G& group, const Columns<typename S::Limb>& columns,
@@ -130,8 +130,8 @@ struct ProductBy {
   using Type = RowProduct<S, M, E, OPERANDS>;
 };
 
-// By the classical strategy. A short row has a lane, in limbs of 32 bits for every digit; long rows
-// take wide tiles.
+// By the classical strategy. One lane multiplies a short row, in limbs of 32 bits for every digit;
+// long rows use wide tiles.
 template <class S, Extent E, u32 OPERANDS>
 struct ProductBy<S, Classical, E, OPERANDS> {
   using Lanes = LaneProductPolicy;
@@ -153,8 +153,8 @@ struct ProductBy<S, Classical, E, OPERANDS> {
 template <class S, class M>
 struct MulLow : ProductBy<S, M, Extent::Low, 2>::Type {};
 
-// a * b in full: the low half to out[0] and the high half to out[1], or, with params.joined, both
-// to the row of 2 * BITS in out[0].
+// Computes a * b in full: the low half to out[0] and the high half to out[1], or, with
+// params.joined, both to the row of 2 * BITS in out[0].
 template <class S, class M>
 struct MulWide : ProductBy<S, M, Extent::Wide, 2>::Type {};
 

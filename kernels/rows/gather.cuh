@@ -18,8 +18,8 @@ GPUINT_DEVICE void copy_row(const G& group, const typename S::Limb* from, typena
   }
 }
 
-// in[0]: rows, in[1]: a u64 a row; out[0] = the rows of these numbers, unchanged where the number
-// is SKIPPED_ROW. The host has checked the numbers.
+// in[0]: rows, in[1]: a u64 a row; out[0] = the rows with these indices. An index of SKIPPED_ROW
+// leaves a row unchanged. The host has checked the indices.
 template <class S>
 struct Gather : Frame<S, 0> {
   using G = typename Frame<S, 0>::G;

@@ -1,4 +1,4 @@
-// Resize: rows of another width, with zeros above or without the bits that do not fit.
+// Resize: rows of another width, padded with zeros or cut.
 #pragma once
 #include "core/abi.cuh"
 #include "core/frame.cuh"

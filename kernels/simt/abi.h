@@ -1,4 +1,4 @@
-// The C interface of the SIMT shim: what the Rust side calls (its twin is src/backend/simt.rs).
+// The C interface of the SIMT shim, called by Rust (src/backend/simt.rs).
 #pragma once
 #include "../core/abi.cuh"
 
@@ -29,16 +29,16 @@ enum { GPUINT_SIMT_OK = 0, GPUINT_SIMT_UNKNOWN_KERNEL = 1, GPUINT_SIMT_FAULT = 2
 // The facts of a kernel's first phase: OK or UNKNOWN_KERNEL.
 int gpuint_simt_facts(const char* kernel, gpuint_facts* out);
 
-// Runs min(ceil(rows / rows_per_block), max_grid) blocks (clusters of blocks, but one at least),
-// fewer where they need scratch; of a kernel with several phases, so for each of them. The launch
-// provides scratch, workspace and counters: those of the operands are not looked at.
-// After FAULT, `message` (cut to `message_len` bytes, ended with a zero) says what happened and
-// where; outputs are then undefined, and the next launch works. `stats` and `message` may be null.
+// Runs min(ceil(rows / rows_per_block), max_grid) blocks (clusters of blocks, but at least one), or
+// fewer if they need scratch; likewise for each phase of a kernel with several phases. The launch
+// provides scratch, workspace and counters; those of the operands are ignored. After FAULT,
+// `message` (cut to `message_len` bytes, zero-terminated) describes the fault and its place;
+// outputs are then undefined, and the next launch works. `stats` and `message` may be null.
 int gpuint_simt_launch(const char* kernel, const gpuint_operands* operands,
                        const gpuint_simt_options* options, gpuint_simt_stats* stats, char* message,
                        size_t message_len);
 
-// How often the kernels of this process have taken a path that few operands take, and its name;
-// null beyond the last one (rare.h).
+// Number of times that the kernels of this process have taken a rare path, and its name; null
+// beyond the last path (rare.h).
 const char* gpuint_simt_rare(uint32_t path, uint64_t* count);
 }

@@ -69,8 +69,8 @@ inline double __longlong_as_double(long long bits) {
 }
 
 // a b + c, rounded once, toward zero: in integers, so that neither the host's rounding mode nor its
-// fused multiply-add matters. Operands that are not finite and products that are zero round
-// nothing.
+// fused multiply-add matters. Operands that are not finite and products that are zero are not
+// rounded.
 inline double __fma_rz(double a, double b, double c) {
   __extension__ using Wide = unsigned __int128;
   if (!std::isfinite(a) || !std::isfinite(b) || !std::isfinite(c) || a == 0 || b == 0)
@@ -99,7 +99,7 @@ inline double __fma_rz(double a, double b, double c) {
   bool negative = x.negative != y.negative;
   if (c != 0) {
     const Parts z(c);
-    // Both terms in one unit: what is below it decides only whether a difference is 1 less.
+    // Both terms in one unit: the bits below it decide only whether a difference is 1 less.
     Wide term = z.mantissa;
     bool rest = false;
     const auto cut = [&rest](Wide& value, int bits) {

@@ -167,7 +167,7 @@ SIMT_RUNTIME void Block::leave(Thread& me) {
 
 // --- Barrier
 //
-// One result and two tags are enough: a barrier completes when every thread has arrived, hence has
+// One result and two tags suffice: a barrier completes when every thread has arrived, hence has
 // left the barrier before.
 
 SIMT_INLINE u32 Block::barrier(Thread& me, BarrierOp op, bool predicate, Site site) {
@@ -222,8 +222,7 @@ SIMT_INLINE Block::Meeting& Block::meeting(Warp& warp, u32 mask) {
   return *place;
 }
 
-// A product of byte matrices for all lanes, each of which waits with its fragments where its value
-// points to.
+// A product of byte matrices for all lanes; the value of each waiting lane points to its fragments.
 SIMT_INLINE void multiply_bytes(const u64 (&value)[32]) {
   u8 a[16][32], b[8][32];
   for (u32 lane = 0; lane < 32; ++lane) {
@@ -247,7 +246,7 @@ SIMT_INLINE void multiply_bytes(const u64 (&value)[32]) {
   }
 }
 
-// Every lane's result, from every lane's value.
+// Computes every lane's result from every lane's value.
 SIMT_INLINE void Block::complete(Warp& warp, u32 mask, WarpOp op) {
   if (op == WarpOp::Sync) return;
   if (op == WarpOp::MultiplyBytes) return multiply_bytes(warp.value);
@@ -352,7 +351,7 @@ unsigned char* Block::of_block(const Thread& me, const void* shared, u32 rank) c
          (static_cast<const unsigned char*>(shared) - launch_shared_[me.rank]);
 }
 
-// --- What kernels call
+// --- Interface of the kernels
 
 SIMT_RUNTIME u32 barrier(BarrierOp op, bool predicate, Site site) {
   return me().block->barrier(me(), op, predicate, site);
@@ -392,7 +391,7 @@ std::string hex(u32 mask) {
 
 std::string at(Site site) { return std::string(site.file) + ":" + std::to_string(site.line); }
 
-// What a thread is doing, the same text for threads that do the same.
+// Describes the state of a thread; threads in the same state have the same text.
 std::string activity(const Thread& thread) {
   switch (thread.state) {
     case Thread::State::Left:
@@ -408,7 +407,7 @@ std::string activity(const Thread& thread) {
   }
 }
 
-// Why a thread that waits for the lanes of its mask waits for ever.
+// Reason why a thread that waits for the lanes of its mask never continues.
 std::string reason(const Thread& waiting, const Thread& missing) {
   const std::string who = "lane " + std::to_string(missing.index.x % 32);
   switch (missing.state) {
@@ -432,8 +431,8 @@ std::string Block::describe() const {
     what = fault_.what;
     if (fault_.detail != nullptr) what += std::string(" (") + fault_.detail + ")";
   } else {
-    // Nobody can go on. Threads at the barrier wait for those in warp operations, so the cause is
-    // with the latter.
+    // No thread can continue. Threads at the barrier wait for those in warp operations, so the
+    // cause is with the latter.
     what = "deadlock";
     for (u32 id = 0; id < threads; ++id) {
       if (threads_[id]->state != Thread::State::AtWarp) continue;
@@ -454,7 +453,7 @@ std::string Block::describe() const {
                      std::to_string(thread->index.x) + ": " + what + ", at " + at(thread->site);
 
   bool ready[MAX_THREADS] =
-      {};  // woken, but not yet run: their state still says what they waited for
+      {};  // woken, but not yet run: their state still names their last wait
   for (u32 i = ready_begin_; i != ready_end_; ++i) ready[ready_[i & RING]->id] = true;
   const auto doing = [&](u32 id) {
     if (threads_[id] == fault_.thread && fault_.what != nullptr) return std::string("found it");
@@ -502,8 +501,8 @@ void Block::begin(const Launch& launch) {
     thread.index.x = id % launch.threads;
     thread.coordinates = &coordinates_[thread.rank];
   }
-  // Afresh for every launch: in a fiber of the last one a compiler may have kept the address of
-  // that host thread's `self`.
+  // Created anew for every launch: in an old fiber a compiler may have kept the address of the host
+  // thread's `self`.
   for (u32 id = 0; id < threads; ++id) threads_[id]->fiber.prepare(&Block::enter, id);
 }
 

@@ -1,25 +1,25 @@
-// One block, or the blocks of a cluster: a fiber for every thread, the scheduler among them,
-// barriers and rendezvous, and what happens on a fault.
+// One block, or the blocks of a cluster: a fiber for every thread, the scheduler of the fibers,
+// barriers and rendezvous, and the handling of faults.
 //
-// Scheduling. Ready threads stand in a queue. A thread that must wait picks the next one and
-// switches straight to it. With seed 0 the queue is first in, first out, and whoever completes a
-// barrier or rendezvous goes on. With any other seed the pick is random: with a probability that is
-// drawn for each block the thread that became ready last, else a uniformly random one, so that some
-// blocks run in near lockstep and in others one warp runs far ahead; and whoever completes a
-// barrier or rendezvous may lose its turn. Draws depend on the seed and the index of the block
-// only.
+// Scheduling. Ready threads are in a queue. A thread that must wait selects the next one and
+// switches directly to it. With seed 0 the queue is first in, first out, and the thread that
+// completes a barrier or rendezvous continues. With any other seed the selection is random: with a
+// probability that is drawn for each block it is the thread that became ready last, else a
+// uniformly random one. So some blocks run in near lockstep, and in others one warp runs far ahead.
+// The thread that completes a barrier or rendezvous may then lose its turn. Draws depend only on
+// the seed and the index of the block.
 //
 // Rendezvous. The lanes of one mask meet in a record of their warp, found by the mask itself: lanes
-// that wait with the mask of the whole warp do not disturb a sub-warp that has not come so far. The
-// last lane to arrive works out every lane's result, so that nobody reads what a faster lane may
+// that wait with the mask of the whole warp do not disturb a sub-warp that is behind. The last lane
+// to arrive computes every lane's result, so that no lane reads a value that a faster lane may
 // overwrite.
 //
 // Order for ThreadSanitizer. At a barrier every thread releases and then acquires one tag. At a
-// rendezvous every lane releases a tag of its own; the last lane acquires those and releases one
-// tag for each lane it wakes. No lane ever gains order with a lane outside of its mask.
+// rendezvous every lane releases its own tag; the last lane acquires those and releases one tag for
+// each lane it wakes. No lane is ever ordered with a lane outside of its mask.
 //
-// Faults. The thread that finds one records it and switches to the host's context, which writes the
-// message from the states of all threads and gives the fibers up.
+// Faults. The thread that finds a fault records it and switches to the host's context, which writes
+// the message from the states of all threads and abandons the fibers.
 #pragma once
 #include "collective.h"
 #include "fiber.h"
@@ -35,7 +35,7 @@ namespace gpuint::simt {
 constexpr u32 MAX_THREADS = 1024;  // of a block, and here of all blocks of a cluster
 constexpr u32 MAX_CLUSTER = 8;
 
-// What all blocks of a launch have in common.
+// State shared by all blocks of a launch.
 struct Launch {
   const char* kernel;
   Run run;
@@ -78,17 +78,17 @@ class Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  // Before the blocks of a launch that this object runs, on the host thread that runs them. Throws
+  // Called before the blocks of a launch that this object runs, on their host thread. Throws
   // std::bad_alloc.
   void begin(const Launch& launch);
 
-  // Runs one cluster; false after a fault, which is then described in `message`.
+  // Runs one cluster; returns false after a fault, described in `message`.
   bool run(u32 index, Stats& stats, std::string& message);
 
   // Fibers held for reuse.
   u32 fibers() const { return fibers_; }
 
-  // From within a thread of this block.
+  // Called by a thread of this block.
   u32 barrier(Thread& me, BarrierOp op, bool predicate, Site site);
   u64 rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u32 source, Site site);
   unsigned char* of_block(const Thread& me, const void* shared, u32 rank) const;
@@ -154,8 +154,8 @@ class Block {
   Fault fault_;
   u32 fibers_ = 0;
 
-  // Read and written between the instructions of kernels: plain arrays, because library code would
-  // be instrumented.
+  // Accessed between the instructions of kernels: plain arrays, because library code would be
+  // instrumented.
   unsigned char* launch_shared_[MAX_CLUSTER] = {};
   Barrier barriers_[MAX_CLUSTER + 1];  // of each block; the last one is the cluster's
   Thread* threads_[MAX_THREADS] = {};

@@ -1,8 +1,8 @@
-// Barriers, shuffles, votes and reductions: what a thread cannot do alone.
+// Barriers, shuffles, votes and reductions: operations of several threads.
 //
-// All of them come down to two functions of the block's scheduler. `barrier` waits for all threads
-// of the block. `rendezvous` waits for the lanes of a mask; the last one to come works out every
-// lane's result. Several rendezvous of one warp, with different masks, may be under way at the same
+// All of them use two functions of the block's scheduler. `barrier` waits for all threads of the
+// block. `rendezvous` waits for the lanes of a mask; the last one to arrive computes every lane's
+// result. Several rendezvous of one warp, with different masks, may be in progress at the same
 // time.
 #pragma once
 #include "thread.h"
@@ -33,11 +33,12 @@ enum class WarpOp : u8 {
   MultiplyBytes
 };
 
-// Number of threads of the block (of the cluster for the barrier of all its blocks) that gave a
-// true predicate.
+// Number of threads of the block (for a cluster's barrier, of all its blocks) with a true
+// predicate.
 u32 barrier(BarrierOp op, bool predicate, Site site);
 
-// A place in the shared memory of the cluster's block `rank`, given the same place in the caller's.
+// Address in the shared memory of the cluster's block `rank` that corresponds to the given one of
+// the caller's block.
 unsigned char* of_block(const void* shared, u32 rank);
 
 // `value` is this lane's contribution; `source` is the lane to read in a shuffle.
@@ -45,8 +46,8 @@ u64 rendezvous(WarpOp op, u32 mask, u64 value, u32 source, Site site);
 
 [[noreturn]] void fail_width(Site site);
 
-// The lane that a shuffle reads, as PTX defines shfl.sync; out of range of its segment of `width`
-// lanes: the lane itself.
+// The lane that a shuffle reads, as PTX defines shfl.sync; the lane itself if that is out of range
+// of its segment of `width` lanes.
 inline u32 shuffle_source(WarpOp op, int distance, int width, Site site) {
   if (width < 1 || width > 32 || (width & (width - 1)) != 0) fail_width(site);
   const u32 lane = self->index.x % 32;

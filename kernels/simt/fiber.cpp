@@ -55,8 +55,8 @@ gpuint_simt_switch:
   popq %rcx
   jmpq *%rcx
 )");
-// Saved registers, then the address to continue at, then (for a new context) a null return address,
-// which ends back traces and leaves the stack pointer as the convention has it on entry: 8 below a
+// Saved registers, then the address to continue at, then (for a new context) a null return address.
+// It ends back traces and leaves the stack pointer as the convention defines it on entry: 8 below a
 // multiple of 16.
 constexpr size_t ENTRY_WORD = 6;
 constexpr size_t FRAME_WORDS = 8;
@@ -150,8 +150,8 @@ void Fiber::prepare(void (*entry)(), unsigned color) {
 
 SIMT_RUNTIME void Fiber::abandon([[maybe_unused]] Context& running, [[maybe_unused]] char& tag) {
 #if SIMT_TSAN
-  // An abandoned identity would keep its call stack. It releases in its own name, then makes room
-  // for a new one.
+  // An abandoned identity would keep its call stack, so it releases its own order and is replaced
+  // by a new one.
   __tsan_switch_to_fiber(context.identity, 1);
   __tsan_release(&tag);
   __tsan_switch_to_fiber(running.identity, 1);

@@ -1,15 +1,14 @@
-// A fiber: a stack of its own and a context switch in user space, with the sanitizers kept
-// informed.
+// A fiber: a separate stack and a context switch in user space, reported to the sanitizers.
 //
-// The switch saves what the calling convention lets a callee keep (the callee-saved registers and
-// the stack pointer) and loads the other side's. It ends in an indirect jump instead of a return:
-// the processor predicts returns from a stack of its own, which a switch of stacks defeats every
-// time.
+// The switch saves the registers that the calling convention preserves (callee-saved registers and
+// the stack pointer) and loads those of the other side. It ends in an indirect jump instead of a
+// return: the processor predicts returns from its own stack, and a switch of stacks would always
+// defeat that prediction.
 //
-//   ThreadSanitizer   sees each fiber as a thread. A switch carries no order between two fibers
-//   (flag 1), so only what
-//                     `order_release` and `order_acquire` say counts as synchronisation.
-//   AddressSanitizer  is told of the stack that becomes current.
+//   ThreadSanitizer   treats each fiber as a thread. A switch carries no order between two fibers
+//                     (flag 1), so only `order_release` and `order_acquire` count as
+//                     synchronization.
+//   AddressSanitizer  gets the bounds of the new stack at each switch.
 //
 // Stacks are mapped with an inaccessible page below, so that an overflow faults instead of
 // corrupting a neighbour.
@@ -24,8 +23,8 @@
 
 #if defined(__SANITIZE_THREAD__)
 #define SIMT_TSAN 1
-// For all code that runs between kernels' instructions: its own memory accesses are no accesses of
-// the kernel.
+// For all code that runs between kernels' instructions: its memory accesses are not those of the
+// kernel.
 #define SIMT_RUNTIME __attribute__((no_sanitize("thread")))
 extern "C" {
 void* __tsan_get_current_fiber();
@@ -49,8 +48,8 @@ void __tsan_release(void* address);
 
 namespace gpuint::simt {
 
-// A suspended point of execution. Default-constructed: a place where the running code is saved when
-// it switches away.
+// A suspended point of execution. A default-constructed context is filled when the running code
+// switches away.
 struct Context {
 #if defined(SIMT_UCONTEXT)
   ucontext_t registers;
@@ -73,8 +72,8 @@ struct Context {
 extern "C" void gpuint_simt_switch(void** save, void* load) __asm__("gpuint_simt_switch");
 #endif
 #if SIMT_ASAN
-// The bounds of the stack that was left are learnt on arrival: those of the host's own are known in
-// no other way.
+// The bounds of the previous stack are recorded on arrival: those of the host's own stack cannot be
+// obtained otherwise.
 extern __thread Context* left_context;
 #endif
 
@@ -98,7 +97,7 @@ SIMT_INLINE void switch_context(Context& from, Context& to) {
 #endif
 }
 
-// The rest of the switch that started a new context.
+// The second half of the switch to a new context.
 SIMT_INLINE void complete_first_switch() {
 #if SIMT_ASAN
   __sanitizer_finish_switch_fiber(nullptr, &left_context->stack_bottom, &left_context->stack_size);
@@ -112,13 +111,13 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Makes the context start in `entry`, which calls complete_first_switch first of all and must not
-  // return. What is on the stack is forgotten. `color` staggers the first frames of many fibers,
-  // which would otherwise compete for the same cache sets.
+  // Makes the context start in `entry`, which must call complete_first_switch first and must not
+  // return. The old content of the stack is discarded. `color` staggers the first frames of many
+  // fibers, which would otherwise compete for the same cache sets.
   void prepare(void (*entry)(), unsigned color);
 
-  // Gives up a fiber that is suspended in the middle of something; `prepare` must follow. What the
-  // fiber did happens before what follows an acquire of `tag`.
+  // Abandons a fiber that is suspended; `prepare` must follow. The fiber's actions happen before
+  // actions after an acquire of `tag`.
   void abandon(Context& running, char& tag);
 
   Context context;
@@ -127,7 +126,7 @@ class Fiber {
   char* mapping_;
 };
 
-// What happened before a release of `tag` happens before what follows an acquire of it.
+// Actions before a release of `tag` happen before actions after an acquire of it.
 SIMT_INLINE void order_release([[maybe_unused]] char& tag) {
 #if SIMT_TSAN
   __tsan_release(&tag);

@@ -10,8 +10,8 @@
 namespace gpuint::simt {
 namespace {
 
-// Blocks keep their fibers' stacks between launches, up to this many fibers altogether: each takes
-// two of the system's mappings, of which a process has some 65000.
+// Blocks keep their fibers' stacks between launches, up to this many fibers in total: each takes
+// two memory mappings, of which a process has some 65000.
 constexpr u32 POOLED_FIBERS = 8192;
 
 class Pool {
@@ -104,13 +104,13 @@ bool run_grid(const Launch& launch, u32 host_threads, Stats& stats, std::string&
     try {
       grid.work();
     } catch (const std::bad_alloc&) {
-      // The host threads that found memory do the work.
+      // The host threads that got memory do the work.
     }
   };
   try {
     while (helpers.size() + 1 < host_threads) helpers.emplace_back(help);
   } catch (const std::system_error&) {
-    // Likewise with those that could be started.
+    // Likewise with the threads that could be started.
   }
   std::exception_ptr failure;
   try {

@@ -1,6 +1,6 @@
 // Atomics, loads and stores with cache hints, and fences.
 //
-// Atomics are relaxed, as CUDA's are, and really atomic: blocks of one grid run on several host
+// Atomics are relaxed, as in CUDA, and truly atomic, because blocks of one grid run on several host
 // threads. They work on 32-bit and 64-bit integers. Hints have no effect. Fences order this host
 // thread's accesses; they do not make a race between threads of a block legal, neither in CUDA nor
 // for ThreadSanitizer.
@@ -11,8 +11,7 @@
 
 namespace gpuint::simt {
 
-// Makes a parameter follow the pointer's type instead of taking part in deduction: atomicAdd(p, 1)
-// for any *p.
+// Gives a parameter the pointer's type instead of a deduced one: atomicAdd(p, 1) for any *p.
 template <class T>
 struct Same {
   static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8),
@@ -31,7 +30,7 @@ T atomic_update(T* address, Update update) {
 
 }  // namespace gpuint::simt
 
-// Each returns the value before.
+// Each function returns the old value.
 template <class T>
 T atomicAdd(T* address, typename gpuint::simt::Same<T>::Type value) {
   return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
@@ -94,7 +93,7 @@ void __stcs(T* address, T value) {
 
 inline void __threadfence_block() { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 #if defined(__SANITIZE_THREAD__)
-// ThreadSanitizer does not know fences, and its builds run on one host thread.
+// ThreadSanitizer does not support fences, and its builds use one host thread.
 inline void __threadfence() { __threadfence_block(); }
 #else
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

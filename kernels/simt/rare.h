@@ -1,8 +1,8 @@
 // Paths of kernels that few operands take, counted: a test shows that its operands take them
 // (tests/rare_paths.rs).
 //
-// Counts are of the whole process, over all launches and threads. They are relaxed atomics:
-// ThreadSanitizer sees no race in them, and no order between threads that a kernel lacks.
+// Counts are of the whole process, over all launches and threads. They are relaxed atomics, so
+// ThreadSanitizer reports no race in them and they add no order between threads.
 #pragma once
 #include "types.h"
 

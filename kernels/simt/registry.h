@@ -1,8 +1,8 @@
 // Kernels by name. A translation unit's GPUINT_KERNEL lines become Registrar objects, whose
 // constructors fill the registry before main; launches look kernels up in it.
 //
-// Nothing refers to those objects by name, so a linker takes none of them out of a static library
-// by itself: link the library that holds the generated kernels with `+whole-archive`.
+// No code refers to these objects by name, so a linker drops them from a static library: link the
+// library with the generated kernels with `+whole-archive`.
 #pragma once
 
 namespace gpuint {

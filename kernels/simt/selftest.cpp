@@ -1,11 +1,12 @@
-// Checks of the shim itself, with kernels that are right and kernels that are broken on purpose.
+// Checks of the shim itself, with correct kernels and with kernels that are broken on purpose.
 //
 //   selftest              every check that leaves the process alive; exit status 1 if any fails
-//   selftest race         a missing barrier                      ends with a report when built with
-//   -fsanitize=thread selftest race-groups  two sub-warp groups without order      likewise
-//   selftest race-waiting lanes that wait with a wider mask      likewise
-//   selftest overrun      a read past the end of shared memory   ends with a report when built with
-//   -fsanitize=address selftest speed        nanoseconds per thread and barrier or warp operation
+//   selftest race         a missing barrier                      report with -fsanitize=thread
+//   selftest race-groups  two sub-warp groups without order      report with -fsanitize=thread
+//   selftest race-waiting lanes that wait with a wider mask      report with -fsanitize=thread
+//   selftest overrun      a read past the end of shared memory   report with -fsanitize=address
+//   selftest speed        nanoseconds per thread and barrier or warp operation
+//
 // selftest.sh builds it in every mode and runs all of them.
 #include "abi.h"
 
@@ -24,7 +25,7 @@ using gpuint::Operands;
 using gpuint::u32;
 using gpuint::u64;
 
-// --- Kernels that are right
+// --- Correct kernels
 
 u32* words(unsigned char* shared) { return reinterpret_cast<u32*>(shared); }
 u32* output(const Operands& operands) { return static_cast<u32*>(operands.out[0]); }
@@ -91,8 +92,8 @@ struct Shifts {
 };
 GPUINT_KERNEL(shifts, Shifts)
 
-// Groups of 4 lanes that go round different numbers of times, each round an exchange through shared
-// memory and shuffles; the lanes that are done wait for the whole warp.
+// Groups of 4 lanes with different numbers of rounds, each an exchange through shared memory and
+// shuffles; lanes that are done wait for the whole warp.
 struct Groups {
   static constexpr u32 THREADS = 128, SHARED = THREADS * sizeof(u32), ROWS = 1, SCRATCH = 0,
                        PERSISTENT = 0;
@@ -137,8 +138,8 @@ struct Groups {
 };
 GPUINT_KERNEL(groups, Groups)
 
-// Every shuffle for every width and distance, every vote and reduction; counts what differs from
-// the lane-wise definition.
+// Every shuffle for every width and distance, every vote and reduction; counts differences from the
+// lane-wise definition.
 struct Collectives {
   static constexpr u32 THREADS = 64, SHARED = 0, ROWS = 1, SCRATCH = 0, PERSISTENT = 0;
 
@@ -229,7 +230,7 @@ struct Collectives {
 };
 GPUINT_KERNEL(collectives, Collectives)
 
-// All threads of all blocks at the same words.
+// All threads of all blocks access the same words.
 struct Atomics {
   static constexpr u32 THREADS = 96, SHARED = 0, ROWS = 1, SCRATCH = 0, PERSISTENT = 0;
   static constexpr u32 BLOCKS = 50;
@@ -262,8 +263,7 @@ struct Atomics {
 };
 GPUINT_KERNEL(atomics, Atomics)
 
-// The order in which the threads of a block come out of a rendezvous and a barrier: what a schedule
-// is.
+// The order in which the threads of a block leave a rendezvous and a barrier: the schedule.
 struct Tickets {
   static constexpr u32 THREADS = 128, SHARED = sizeof(u32), ROWS = 1, SCRATCH = 0, PERSISTENT = 0;
 
@@ -280,8 +280,8 @@ struct Tickets {
 };
 GPUINT_KERNEL(tickets, Tickets)
 
-// Whether the last thread to arrive is the first to go on, at a rendezvous (bit 0) and at a barrier
-// (bit 1).
+// Whether the last thread to arrive is the first to continue, at a rendezvous (bit 0) and at a
+// barrier (bit 1).
 struct Turns {
   static constexpr u32 THREADS = 32, SHARED = 4 * sizeof(u32), ROWS = 1, SCRATCH = 0,
                        PERSISTENT = 0;
@@ -304,7 +304,7 @@ struct Turns {
 };
 GPUINT_KERNEL(turns, Turns)
 
-// Shared memory as a block finds it; each block then spoils it.
+// Shared memory at the start of a block; each block then overwrites it.
 struct Poison {
   static constexpr u32 THREADS = 32, SHARED = THREADS * sizeof(u32), ROWS = 1, SCRATCH = 0,
                        PERSISTENT = 0;
@@ -346,8 +346,7 @@ static_assert(sizeof(uint3) == 12 && make_uint4(1, 2, 3, 4).w == 4 && make_ulong
 static_assert(make_ushort4(1, 2, 3, 4).z == 3 && make_uint2(1, 2).x == 1);
 static_assert(min(3, 4u) == 3u && max(3ull, 4u) == 4 && min(-1, 2) == -1 && warpSize == 32);
 
-// --- Kernels that are wrong. BROKEN(name, threads, shared bytes) { body } registers the kernel
-// `name`.
+// --- Broken kernels. BROKEN(name, threads, shared bytes) { body } registers the kernel `name`.
 
 #define BROKEN(name, threads, shared_bytes)                                               \
   struct Broken_##name {                                                                  \
@@ -438,15 +437,15 @@ BROKEN(no_barrier, 64, 256) {
   words(shared)[threadIdx.x] = threadIdx.x;
   output(operands)[threadIdx.x] = words(shared)[(threadIdx.x + 1) % 64];
 }
-// Each group orders its own accesses; nothing orders one group's with the other's.
+// Each group orders its own accesses; the groups are not ordered with each other.
 BROKEN(no_order, 32, 256) {
   const u32 mask = threadIdx.x < 16 ? 0xffffu : 0xffff0000u;
   words(shared)[threadIdx.x] = threadIdx.x;
   __syncwarp(mask);
   output(operands)[threadIdx.x] = words(shared)[threadIdx.x ^ 16];
 }
-// The upper lanes have arrived at the barrier of the whole warp before, which gives the lower
-// lanes' own barrier no order.
+// The upper lanes arrived at the barrier of the whole warp before, so the lower lanes' own barrier
+// does not order them.
 BROKEN(waiting_is_no_order, 32, 256) {
   if (threadIdx.x >= 16)
     words(shared)[threadIdx.x] = threadIdx.x;
@@ -695,8 +694,8 @@ void check_faults() {
         "a message is cut to the room there is");
 }
 
-// As a test harness does: launches from several threads at a time, with blocks and their fibers
-// passed from one to another.
+// Like a test harness: launches from several threads at a time, with blocks and their fibers passed
+// between them.
 void check_concurrent_launches() {
   constexpr u32 LAUNCHERS = 4;
   bool right[LAUNCHERS] = {};
@@ -760,7 +759,7 @@ GPUINT_KERNEL(barriers_of_128, Barriers<128>)
 GPUINT_KERNEL(shuffles_of_32_in_1024, Shuffles<1024, 32>)
 GPUINT_KERNEL(shuffles_of_4_in_128, Shuffles<128, 4>)
 
-// Processor time, so that other work on the machine counts little.
+// CPU time, so that other work on the machine matters little.
 int speed() {
   for (const char* kernel :
        {"barriers_of_1024", "barriers_of_128", "shuffles_of_32_in_1024", "shuffles_of_4_in_128"})

@@ -1,8 +1,8 @@
 // The shared memory of a block: exactly as large as the kernel declares, 16-byte aligned, never
-// clean.
+// zeroed.
 //
 // AddressSanitizer guards both ends of the allocation. Other builds keep a margin there and check
-// after each block that nobody wrote to it.
+// after each block that it is unchanged.
 #pragma once
 #include "types.h"
 
@@ -21,7 +21,7 @@ class SharedMemory {
 
   void poison(u8 pattern);
 
-  // Whether a byte just outside was written, and at which offset from the start.
+  // Returns whether a byte just outside was written, and its offset from the start.
   bool is_overrun(long long& offset) const;
 
  private:

@@ -23,7 +23,7 @@ struct Kernel {
 };
 
 // In a function, because Registrar objects of other files may be constructed before those of this
-// one.
+// file.
 std::map<std::string_view, Kernel>& registry() {
   static std::map<std::string_view, Kernel> kernels;
   return kernels;
@@ -53,8 +53,8 @@ bool launch_phase(const char* name, Run run, const Facts& facts, const Operands&
   constexpr u64 CUDA_MAX_GRID = 0x7fffffff;
   const u64 wanted =
       operands.rows / facts.rows_per_block + (operands.rows % facts.rows_per_block != 0);
-  // A GPU has memory for the blocks that run at a time; here, too, a block then works on many rows
-  // with the same scratch.
+  // A GPU has memory for the blocks that run at a time; here, too, a block processes many rows with
+  // the same scratch.
   constexpr u64 SCRATCH_GRID = 16;
   const u64 most = std::min(facts.scratch_bytes == 0 ? CUDA_MAX_GRID : SCRATCH_GRID,
                             options.max_grid == 0 ? CUDA_MAX_GRID : u64{options.max_grid});

@@ -1,4 +1,4 @@
-// The thread that is running: its coordinates, where in the source it stands, and how it gives up.
+// The running thread: its coordinates, its place in the source, and its faults.
 #pragma once
 #include "types.h"
 
@@ -10,7 +10,7 @@ struct Coordinates {
   dim3 grid_dim;
 };
 
-// What kernel code may read of its own fiber.
+// State of a fiber that kernel code may read.
 struct ThreadView {
   uint3 index;
   const Coordinates* coordinates;
@@ -23,8 +23,7 @@ extern __thread ThreadView* self;
 
 // A place in the source. GPUINT_SITE as a function's last parameter is the place of its call. A
 // wrapper around a barrier, `void sync(GPUINT_SITE) { __syncthreads(GPUINT_PASS_SITE); }`, with
-// both macros empty on CUDA, makes its callers the call sites that are compared and named in
-// messages.
+// both macros empty on CUDA, makes its callers the call sites that are compared and reported.
 struct Site {
   const char* file;
   int line;
@@ -50,7 +49,7 @@ struct Site {
 
 [[noreturn]] inline void __trap(GPUINT_SITE) { gpuint::simt::trap(site); }
 
-// GPUINT_ASSERT(condition, "what must hold"): always checked here, nothing in CUDA builds.
+// GPUINT_ASSERT(condition, "what must hold"): always checked here, absent from CUDA builds.
 #define GPUINT_ASSERT(condition, text) \
   ((condition) ? (void)0               \
                : ::gpuint::simt::fail_assertion(#condition, text, ::gpuint::simt::Site::here()))

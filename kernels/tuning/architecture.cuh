@@ -1,4 +1,4 @@
-// The architecture that code is compiled for, as far as policies differ.
+// The architecture of the compiled code, if policies depend on it.
 #pragma once
 #include "core/platform.cuh"
 

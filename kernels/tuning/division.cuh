@@ -1,4 +1,4 @@
-// Policies of divisions: which product they use, who works on a row, and what a thread may keep.
+// Policies of divisions: their products, the threads of a row, and the registers of a thread.
 //
 // A policy of S, the shape of the kernel, and M, the strategy of its products, has
 //   Product           the products inside of the division
@@ -37,19 +37,19 @@ struct DivisionRegisters<TensorCore> {
   static constexpr u32 WARP_REGISTERS = 128;
 };
 
-// Products of fewer than LEAST_TENSOR_COLUMNS columns have no tiles for all warps of a block.
+// Products of fewer than LEAST_TENSOR_COLUMNS columns do not have tiles for all warps of a block.
 constexpr u32 DIVISION_TILES_AT_A_TIME = 4, LEAST_TENSOR_COLUMNS = 32;
 using TensorDivisionColumns = TensorColumns<DIVISION_TILES_AT_A_TIME, LEAST_TENSOR_COLUMNS>;
 
-// With the products by tensor cores, most of what is left are the passes between them: carries,
-// barriers, the reciprocal's short steps, and the fetching of their instructions. So few threads
-// take a row, one warp to each 2^15 bits, and a block has one row: rows take unequal times, and
-// would wait for those of their block.
+// With products by tensor cores, most of the remaining time is in the passes between them: carries,
+// barriers, the reciprocal's short steps, and instruction fetches. So few threads share a row, one
+// warp for each 2^15 bits, and a block has one row: rows take unequal times, and would wait for
+// those of their block.
 template <class S>
 using TensorRows = Regrouped<S, min_of(32, ceil_div(S::N, 32)), 32>;
 
 // Division in blocks by groups of threads (div/div.cuh). Few threads: most divisors are short, and
-// what one thread does (the seed, the ends of small products) keeps fewer waiting.
+// the serial parts (the seed, the ends of small products) then leave fewer threads waiting.
 //   LIMBS_PER_THREAD   of a row
 //   BLOCKS             of the longest quotient by the shortest divisor: longer blocks cost more
 //                      reciprocal than they save in steps
@@ -75,7 +75,7 @@ struct InversePolicy : DivisionRegisters<M> {
   using Product = M;
   using Rows = S;
 };
-// Where a multiprocessor's shared memory holds one row, it has twice the warps.
+// If a multiprocessor's shared memory holds one row, the row has twice the warps.
 template <class S>
 struct InversePolicy<S, TensorCore> : DivisionRegisters<TensorCore> {
   using Product = TensorDivisionColumns;
@@ -83,8 +83,8 @@ struct InversePolicy<S, TensorCore> : DivisionRegisters<TensorCore> {
   using Rows = Regrouped<S, LIMBS_PER_THREAD, 32>;
 };
 
-// Rows of a batch that a block sorts by the lengths of their divisors, for each of its groups,
-// where groups share a warp.
+// Rows of a batch that a block sorts by the lengths of their divisors, for each of its groups, if
+// groups share a warp.
 constexpr u32 SORTED_ROWS_PER_GROUP = 4;
 
 // The preparation of divisors (div/prepare.cuh).
@@ -105,8 +105,8 @@ struct PreparedDivisionPolicy : DivisionRegisters<M> {
   using Product = M;
   using Rows = S;
 };
-// Short products waste less with few tiles at a time, long ones read less with many; and so many
-// registers that nothing is spilled around the call of a product.
+// Short products waste less with few tiles at a time, long ones read less with many. The number of
+// registers is the least that avoids spills around the call of a product.
 template <class S>
 struct PreparedDivisionPolicy<S, TensorCore> {
   using Product = PaddedTensorColumns<by_size(S::N, {{1023, 2}, {4095, 3}, {ANY, 4}})>;
@@ -114,29 +114,24 @@ struct PreparedDivisionPolicy<S, TensorCore> {
   static constexpr u32 REGISTERS = by_size(S::N, {{1023, 104}, {4095, 128}, {ANY, 168}});
 };
 
-// The widest rows that a few lanes divide: as long as the longest divisor fits a warp, and, of
-// prepared divisors, as long as they are faster than a group with a reciprocal.
+// Maximum width of rows that a few lanes divide: the longest divisor must fit a warp, and with
+// prepared divisors the lanes must be faster than a group with a reciprocal.
 constexpr u32 LANE_DIVISION_BITS = 32768;
 constexpr u32 LANE_DIVISION_BY_BITS = 16384;
 
 // Division by a few lanes (div/lanes/division.cuh).
-//   LIMBS_PER_LANE     of the divisor. Divisors of 2^k limbs need a word of zeros above, and lanes
-//   of
-//                      20, 36 and 52 limbs hold that without waste; long lanes spend less on
-//                      estimates
-//   TILE               columns multiplied at a time; longer where registers suffice: addresses of
-//                      rows take fewer where these are powers of two
-//   SORTED_ROWS        that a block sorts at a time: of long rows about what a multiprocessor gets
-//   of a
-//                      batch of 2^32 bits
-//   EQUAL_SHARES       as many blocks as run at a time take equal shares of the rows, and fewer
-//   where
-//                      rows are few; otherwise each takes a batch, and whichever is done first
-//                      takes the next
-//   LEAST_SHARE        rows of a block that others are launched beside
-//   BLOCKS             that a multiprocessor's threads are divided among: one where it surely has
-//   the
-//                      shared memory
+//   LIMBS_PER_LANE  limbs of the divisor. Divisors of 2^k limbs need a word of zeros above, for
+//                   which lanes of 20, 36 and 52 limbs have room without waste. Long lanes spend
+//                   less on estimates.
+//   TILE            columns multiplied at a time; longer where registers suffice. Addresses of rows
+//                   take fewer registers for powers of two.
+//   SORTED_ROWS     rows that a block sorts at a time: for long rows about the share of a
+//                   multiprocessor in a batch of 2^32 bits.
+//   EQUAL_SHARES    true: as many blocks as run at a time have equal shares of the rows, fewer
+//                   blocks if rows are few. false: each block takes one batch after another.
+//   LEAST_SHARE     minimum rows of a block before further blocks are launched.
+//   BLOCKS          blocks that share a multiprocessor's threads: one if it surely has the shared
+//                   memory.
 template <class S, Architecture A = ARCHITECTURE>
 struct LaneDivisionPolicy {
   static constexpr u32 LIMBS_PER_LANE = by_size(S::N, {{64, 20}, {256, 36}, {ANY, 52}});

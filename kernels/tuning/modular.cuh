@@ -8,7 +8,7 @@
 
 namespace gpuint {
 
-// As many threads as the width's kernels have, but no more than leave each the registers that it
+// As many threads as the width's kernels have, but few enough to leave each the registers that it
 // needs.
 template <class S, class M>
 struct ModularPolicy {

@@ -6,9 +6,9 @@
 
 namespace gpuint {
 
-// Classical products of long rows: tiles of WIDE_TILE columns, two to a thread, of which one is
-// short where the other is long; for shapes with LEAST_PER_THREAD limbs a thread or more. 7 digit
-// products in 10 instructions instead of 5. Measured on an H200, 2026-11-21.
+// Classical products of long rows: tiles of WIDE_TILE columns, two per thread, a short one with a
+// long one; for shapes with at least LEAST_PER_THREAD limbs per thread. 7 digit products in 10
+// instructions instead of 5. Measured on an H200, 2026-11-21.
 struct WideTilePolicy {
   static constexpr u32 WIDE_TILE = 8;  // columns
   static constexpr u32 LIMBS_PER_THREAD = 2 * WIDE_TILE;
@@ -16,14 +16,14 @@ struct WideTilePolicy {
   static constexpr u32 LEAST_LIMBS_PER_THREAD = 8;  // of the shape
 };
 
-// Classical products of short rows by a lane each (mul/lanes.cuh), from LEAST_Q digits a thread on:
-// Q = 1 and 2 stand for the paper's groups whatever the width. Measured on an H200, 2026-11-21.
+// Classical products of short rows by one lane each (mul/lanes.cuh), from LEAST_Q digits per thread
+// on: Q = 1 and 2 keep the paper's groups at every width. Measured on an H200, 2026-11-21.
 struct LaneProductPolicy {
   static constexpr u32 LEAST_Q = 3;
   static constexpr u32 MOST_LIMBS = 64;  // that a lane has registers for
   static constexpr u32 WARPS = 4;        // of a block
 
-  // Of a thread, for rows of `limbs` limbs; 255 is what an instruction can name.
+  // Registers of a thread, for rows of `limbs` limbs; an instruction can name 255.
   __host__ __device__ static constexpr u32 registers(u32 limbs) {
     return min_of(max_of(128, 4 * limbs), 255);
   }
@@ -31,12 +31,12 @@ struct LaneProductPolicy {
 
 // Karatsuba's products (mul/karatsuba.cuh).
 struct KaratsubaPolicy {
-  // Factors shorter than this are multiplied classically: below, three tiles a product are not
-  // enough work for the passes.
+  // Factors shorter than this are multiplied classically: the three tiles of a shorter product are
+  // not enough work for the passes.
   static constexpr u32 LEAST_LIMBS = 64;
   // Levels of the recursion; a fourth would leave most threads of a group without a tile.
   static constexpr u32 DEPTH = 3;
-  // Shared memory of a block that every GPU of compute capability 8.0 has.
+  // Shared memory of a block on every GPU of compute capability 8.0.
   static constexpr u32 SHARED_BYTES = 163 * 1024;
   // A thread of a larger group has too few registers.
   static constexpr u32 MOST_THREADS = 512;
@@ -49,8 +49,8 @@ __host__ __device__ constexpr u32 largest_divisor(u32 a, u32 limit) {
   return divisor;
 }
 
-// Warps to a row of so many tiles: such that a multiprocessor holds about a dozen, as far as each
-// has whole tiles to copy.
+// Warps of a row of TILES tiles: a multiprocessor holds about a dozen, and each has whole tiles to
+// copy.
 __host__ __device__ constexpr u32 warps_to_a_row(u32 tiles) {
   u32 warps = by_size(tiles, {{32, 1}, {64, 2}, {128, 4}, {ANY, 8}});
   while (warps > 1 && tiles % (2 * warps) != 0) warps /= 2;
@@ -58,7 +58,7 @@ __host__ __device__ constexpr u32 warps_to_a_row(u32 tiles) {
 }
 
 // Products of rows of TILES tiles by tensor cores (mul/tensor/product.cuh). Reading ahead, and two
-// steps in a row, want registers that the two halves of a long wide product do not leave. Measured
+// steps in a row, need registers that the two halves of a long wide product do not leave. Measured
 // on an H200, 2026-11-20, rows of up to 8 tiles 2026-11-21.
 template <u32 TILES, Extent E>
 struct TensorProductPolicy {
@@ -67,7 +67,7 @@ struct TensorProductPolicy {
   static constexpr u32 UNROLLED_STEPS = TILES_AT_A_TIME <= 8              ? 4
                                         : E == Extent::Low && TILES == 32 ? 2
                                                                           : 1;
-  // The next row is read while one is worked on.
+  // The next row is read while one is computed.
   static constexpr bool READS_AHEAD = TILES <= 8;
   // Operand limbs of a lane on their way to shared memory otherwise, in pairs: where the steps of a
   // row are in turn, and elsewhere.
@@ -81,8 +81,8 @@ struct TensorProductPolicy {
   static constexpr u32 WARPS_PER_ROW = warps_to_a_row(TILES);
 };
 
-// Low products of short rows by tensor cores, a warp to a row (mul/tensor/short.cuh). More rows
-// would have too few registers. Measured on an H200, 2026-11-21.
+// Low products of short rows by tensor cores, one warp per row (mul/tensor/short.cuh). More rows
+// per block would have too few registers. Measured on an H200, 2026-11-21.
 struct ShortTensorPolicy {
   static constexpr u32 MOST_BITS = 4096;
 
@@ -92,8 +92,9 @@ struct ShortTensorPolicy {
   }
 };
 
-// Low products by wgmma (mul/tensor/warpgroup.cuh): where they are faster than by mma.sync, up to
-// where the sums fill a warpgroup's registers. Measured on an H200, 2026-11-20.
+// Low products by wgmma (mul/tensor/warpgroup.cuh): for widths at which they are faster than by
+// mma.sync, up to the width whose sums fill a warpgroup's registers. Measured on an H200,
+// 2026-11-20.
 struct WarpgroupPolicy {
   static constexpr u32 LEAST_BITS = 32768, MOST_BITS = 65536;
 

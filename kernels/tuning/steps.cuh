@@ -1,4 +1,4 @@
-// Tuning parameters that change with a size by steps.
+// Tuning parameters that are step functions of a size.
 #pragma once
 #include "core/platform.cuh"
 

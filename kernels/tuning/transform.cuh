@@ -8,11 +8,11 @@ namespace gpuint {
 struct FftPolicy {
   // Of a multiprocessor.
   static constexpr u32 BLOCKS = 2;
-  // Values of the first operand that a thread keeps in registers; the others go to shared memory,
-  // and two blocks have room.
+  // Values of the first operand that a thread keeps in registers; the others are in shared memory,
+  // so that two blocks fit.
   static constexpr u32 VALUES_IN_REGISTERS = 4;
-  // Blocks that run at a time, by which a block looks ahead for rows to prefetch: 132
-  // multiprocessors of an H200.
+  // Number of concurrent blocks, by which a block finds rows to prefetch: 132 multiprocessors of an
+  // H200.
   static constexpr u32 RUNNING_BLOCKS = 132 * BLOCKS;
 };
 

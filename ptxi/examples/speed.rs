@@ -1,4 +1,4 @@
-//! How fast the interpreter is on this machine: `cargo run --release -p ptxi --example speed`.
+//! Speed of the interpreter on this machine: `cargo run --release -p ptxi --example speed`.
 
 use std::error::Error;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Everything that can go wrong, as types: a text that is not PTX we know
+//! Errors: a text that is not PTX we know
 //! ([`Error::Parse`], [`Error::Unsupported`]), a launch that does not fit its
 //! kernel ([`Error::Launch`]) and a fault of the running kernel ([`Fault`]).
 
@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::types::Space;
 
-/// Why a module could not be read, or a launch could not be started or finished.
+/// Reason why a module could not be read, or a launch could not be started or finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -14,7 +14,7 @@ pub enum Error {
     Parse {
         /// Line of the PTX text, from 1.
         line: u32,
-        /// What was found or missing.
+        /// The unexpected or missing text.
         what: String,
     },
     /// Well-formed, but an instruction, qualifier or directive outside the supported subset.
@@ -31,7 +31,7 @@ pub enum Error {
     },
     /// The launch does not fit the kernel (parameter bytes, block size, buffers).
     Launch {
-        /// What does not fit.
+        /// The mismatch.
         what: String,
     },
     /// The kernel ran into one of the checks.
@@ -41,7 +41,7 @@ pub enum Error {
 /// A fault of a running kernel, with the place where it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What happened.
+    /// Kind of the fault.
     pub kind: FaultKind,
     /// Kernel name.
     pub kernel: String,
@@ -119,7 +119,7 @@ pub enum FaultKind {
     },
     /// Threads wait for each other and none can go on.
     Deadlock {
-        /// Who waits where.
+        /// The waiting threads and their places.
         waiting: String,
     },
     /// A read of shared memory that no thread of this block has written.

@@ -7,11 +7,11 @@
 use crate::class::Class;
 use crate::types::{Space, Type};
 
-/// Row 0 takes what nobody wants (`_`, and the result of `red`).
+/// Row 0 receives unused results (`_`, and the result of `red`).
 pub(crate) const SINK: u32 = 0;
 /// Predicate 0 is always true: the guard of an unguarded instruction.
 pub(crate) const ALWAYS: u32 = 0;
-/// Predicate 1 takes what nobody wants.
+/// Predicate 1 receives unused results.
 pub(crate) const PRED_SINK: u32 = 1;
 
 #[derive(Clone, Debug)]
@@ -230,7 +230,7 @@ pub(crate) enum Compare {
     Nan,
 }
 
-/// How a comparison is joined with `pred_src[0]`.
+/// Combination of a comparison with `pred_src[0]`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Join {
     None,
@@ -316,7 +316,7 @@ pub(crate) enum BarrierOp {
     RedPopc,
 }
 
-/// What a row holds when a warp starts.
+/// Content of a row when a warp starts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum RowInit {
     Value(u64),

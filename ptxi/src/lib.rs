@@ -39,7 +39,7 @@
 //! other wherever they stand. Warps take turns in order, or at random by a seed; blocks
 //! run one after the other. Counts do not depend on the machine or on time.
 //!
-//! What this is not: a model of time, of caches or of the order of memory operations. Memory
+//! Not modelled: time, caches and the order of memory operations. Memory
 //! is sequentially consistent. A lane that spins until another lane of its own warp does
 //! something may spin for ever ([`Launch::limit`] ends it), and so does a block that waits for a
 //! later one. A race between lanes of one warp is not reported.

@@ -13,7 +13,7 @@ use crate::warp::Place;
 
 /// Dynamic plus static shared memory of a block, as on the largest GPUs.
 const MAX_SHARED: u64 = 227 * 1024;
-/// What fresh device memory reads as.
+/// Content of fresh device memory.
 const POISON: u8 = 0xcd;
 
 /// A module loaded onto a device of its own.
@@ -43,14 +43,14 @@ impl Buffer {
         self.len
     }
 
-    /// Whether the buffer has no bytes.
+    /// Returns true if the buffer has no bytes.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 }
 
-/// How to launch a kernel.
+/// Launch configuration of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Launch {
     /// Blocks along x, y, z.

@@ -24,7 +24,7 @@ pub(crate) struct Global {
     pub constant: bool,
 }
 
-/// What a launch has to know about a kernel.
+/// Properties of a kernel that a launch needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Kernel<'m> {
     program: &'m Program,

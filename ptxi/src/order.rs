@@ -32,7 +32,7 @@ pub(crate) fn order(program: &Program, starts: &[u32]) -> Order {
     out
 }
 
-/// Where control may go from an instruction that ends a block, or `None` inside a block.
+/// Successors of an instruction that ends a block; `None` inside a block.
 fn targets<'p>(program: &'p Program, x: &'p Instr) -> Option<(&'p [u32], bool)> {
     let falls = x.guard != ALWAYS || x.guard_not;
     match &x.op {

@@ -19,7 +19,7 @@ const CLOCK_SHIFT: u32 = 7;
 
 pub(crate) type Clock = [u32; 32];
 
-/// How a thread touches shared memory.
+/// Kind of an access to shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Access {
     Plain,
@@ -42,7 +42,7 @@ pub(crate) struct SharedMemory {
     check_races: bool,
 }
 
-/// What unwritten shared memory reads as.
+/// Content of unwritten shared memory.
 const POISON: u8 = 0xa5;
 
 impl SharedMemory {
@@ -79,7 +79,7 @@ impl SharedMemory {
         self.clocks[warp][warp] << CLOCK_SHIFT | warp as u32
     }
 
-    /// Whether what the tag stands for may run at the same time as `warp` now.
+    /// Returns true if the access of the tag may be concurrent with `warp` now.
     fn concurrent(&self, tag: u32, warp: usize) -> bool {
         let (who, clock) = (tag & WHO, tag >> CLOCK_SHIFT);
         if who == MANY {
@@ -194,7 +194,7 @@ impl SharedMemory {
         self.note_write(warp, offset, n, Access::Strong)
     }
 
-    /// What a warp publishes when it arrives at a barrier.
+    /// Publishes the clock of a warp that arrives at a barrier.
     pub(crate) fn arrive(&mut self, warp: usize, meeting: &mut Clock) {
         let clock = &mut self.clocks[warp];
         for (m, c) in meeting.iter_mut().zip(clock.iter()) {

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::lex::{Spanned, Token, lex};
 use crate::types::{Space, Type};
 
-/// What stands before the name in a declaration.
+/// The part of a declaration before the name.
 struct Head {
     space: Space,
     ty: Type,

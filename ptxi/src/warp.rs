@@ -7,7 +7,7 @@ use crate::types::{lanes, ones};
 /// One register of all 32 lanes, each value zero-extended to 64 bits.
 pub(crate) type Row = [u64; 32];
 
-/// What went wrong, in which lane.
+/// A fault and its lane.
 pub(crate) struct Trap {
     pub lane: u32,
     pub kind: FaultKind,
@@ -19,7 +19,7 @@ impl Trap {
     }
 }
 
-/// What a group of lanes is doing.
+/// State of a group of lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     Ready,

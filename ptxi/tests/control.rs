@@ -159,7 +159,7 @@ fn recursion_and_missing_bodies_are_refused() {
     assert!(
         matches!(Module::parse(&body), Err(Error::Unsupported { what, .. }) if what.contains("no body"))
     );
-    // What no kernel reaches is not looked at.
+    // Code that no kernel reaches is not checked.
     let body = kernel_with(".func h() { nonsense.b32 %r; }\n", "");
     assert!(Module::parse(&body).is_ok());
 }

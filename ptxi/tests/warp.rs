@@ -198,7 +198,7 @@ fn byte_products_of_all_signs() {
                 u32::from_le_bytes(bytes[40 * lane + 4 * r..][..4].try_into().unwrap())
             };
             let byte = |v: u8, ty: &str| if ty == "s8" { i64::from(v as i8) } else { i64::from(v) };
-            // Where the ISA puts element (row, column) of each operand.
+            // Place of element (row, column) of each operand in the ISA.
             let a = |i: usize, c: usize| {
                 let (lane, r) = (i % 8 * 4 + c % 16 / 4, i / 8 + 2 * (c / 16));
                 byte(input[40 * lane + 4 * r + c % 4], a_type)

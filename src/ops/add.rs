@@ -1,9 +1,9 @@
 //! Addition and subtraction.
 //!
-//! On a GPU each thread adds its `Q` digits one after the other, then a warp finds all its carries
-//! at once: with the bits `g` of the lanes that generate a carry and the bits `p` of those that
-//! pass one on, the carries into the lanes are `p ^ (g + (g | p))`, one integer addition. Several
-//! warps do the same with one bit a warp (`kernels/linear/add.cuh`, `kernels/core/carry.cuh`).
+//! On a GPU each thread adds its `Q` digits, then a warp resolves all its carries at once. Let `g`
+//! have a bit for each lane that generates a carry, and `p` one for each lane that propagates a
+//! carry. The carries into the lanes are `p ^ (g + (g | p))`: one integer addition. Several warps
+//! do the same with one bit a warp (`kernels/linear/add.cuh`, `kernels/core/carry.cuh`).
 
 use gpuint_catalogue::Op;
 
@@ -61,7 +61,7 @@ impl View<'_> {
         self.sum(Op::Sub, self.operands_with(rhs)?, out, Some(borrow))
     }
 
-    /// A sum or a difference, with or without the mask of its carries.
+    /// Queues a sum or difference, with or without the mask of its carries.
     pub(super) fn sum(
         &self,
         op: Op,
@@ -82,7 +82,7 @@ impl View<'_> {
 faces! {
     "Sums and differences";
 
-    /// `self + rhs`, wrapping: modulo `2^BITS`.
+    /// Computes `self + rhs` modulo `2^BITS`.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};
@@ -104,45 +104,45 @@ faces! {
     /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
     fn wrapping_add(rhs: Rows) -> New;
 
-    /// [`wrapping_add`](Self::wrapping_add) into a batch that exists, without allocating.
+    /// Computes [`wrapping_add`](Self::wrapping_add) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`wrapping_add`](Self::wrapping_add).
     fn wrapping_add_into(rhs: Rows, out: Out) -> Nothing;
 
-    /// `self + rhs`, wrapping: modulo `2^BITS`, and a mask of the rows that wrapped.
+    /// Computes `self + rhs` modulo `2^BITS`, and a mask of the rows that overflowed.
     ///
     /// # Errors
     /// As [`wrapping_add`](Self::wrapping_add).
     fn overflowing_add(rhs: Rows) -> NewAndMask;
 
-    /// [`overflowing_add`](Self::overflowing_add) into a batch and a mask that exist, without
+    /// Computes [`overflowing_add`](Self::overflowing_add) into an existing batch and mask, without
     /// allocating.
     ///
     /// # Errors
     /// As [`wrapping_add`](Self::wrapping_add).
     fn overflowing_add_into(rhs: Rows, out: Out, carry: OutMask) -> Nothing;
 
-    /// `self - rhs`, wrapping: modulo `2^BITS`.
+    /// Computes `self - rhs` modulo `2^BITS`.
     ///
     /// # Errors
     /// As [`wrapping_add`](Self::wrapping_add).
     fn wrapping_sub(rhs: Rows) -> New;
 
-    /// [`wrapping_sub`](Self::wrapping_sub) into a batch that exists, without allocating.
+    /// Computes [`wrapping_sub`](Self::wrapping_sub) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`wrapping_add`](Self::wrapping_add).
     fn wrapping_sub_into(rhs: Rows, out: Out) -> Nothing;
 
-    /// `self - rhs`, wrapping: modulo `2^BITS`, and a mask of the rows that wrapped, which are
-    /// those with `self < rhs`.
+    /// Computes `self - rhs` modulo `2^BITS`, and a mask of the rows that borrowed: those with
+    /// `self < rhs`.
     ///
     /// # Errors
     /// As [`wrapping_add`](Self::wrapping_add).
     fn overflowing_sub(rhs: Rows) -> NewAndMask;
 
-    /// [`overflowing_sub`](Self::overflowing_sub) into a batch and a mask that exist, without
+    /// Computes [`overflowing_sub`](Self::overflowing_sub) into an existing batch and mask, without
     /// allocating.
     ///
     /// # Errors

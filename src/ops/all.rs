@@ -1,4 +1,4 @@
-//! One value for all rows, sums of products, and sums down a batch.
+//! Operations with one value for all rows, sums of products, and the sum of a batch.
 
 use std::cmp::Ordering;
 
@@ -78,7 +78,7 @@ impl View<'_> {
 faces! {
     "One value for all rows, and sums";
 
-    /// `self + value`, wrapping: modulo `2^BITS`.
+    /// Computes `self + value` modulo `2^BITS`.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};
@@ -100,47 +100,47 @@ faces! {
     /// [`Driver`](crate::Error::Driver).
     fn wrapping_add_all(value: Number) -> New;
 
-    /// `self - value`, wrapping: modulo `2^BITS`.
+    /// Computes `self - value` modulo `2^BITS`.
     ///
     /// # Errors
     /// As [`wrapping_add_all`](Self::wrapping_add_all).
     fn wrapping_sub_all(value: Number) -> New;
 
-    /// `self * value`, wrapping: modulo `2^BITS`. The device holds a copy of the value for each row
-    /// for the time of the call.
+    /// Computes `self * value` modulo `2^BITS`. During the call the device holds a copy of the
+    /// value for each row.
     ///
     /// # Errors
     /// As [`wrapping_add_all`](Self::wrapping_add_all).
     fn wrapping_mul_all(value: Number) -> New;
 
-    /// The order of each row and `value`.
+    /// Compares each row with `value`.
     ///
     /// # Errors
     /// As [`wrapping_add_all`](Self::wrapping_add_all).
     fn cmp_all(value: Number) -> Orders;
 
-    /// A mask of the rows with `self = value`.
+    /// Returns a mask of the rows with `self = value`.
     ///
     /// # Errors
     /// As [`wrapping_add_all`](Self::wrapping_add_all).
     fn eq_mask_all(value: Number) -> NewMask;
 
-    /// A mask of the rows with `self < value`.
+    /// Returns a mask of the rows with `self < value`.
     ///
     /// # Errors
     /// As [`wrapping_add_all`](Self::wrapping_add_all).
     fn lt_mask_all(value: Number) -> NewMask;
 
-    /// `self * factor + summand`, wrapping: modulo `2^BITS`.
+    /// Computes `self * factor + summand` modulo `2^BITS`.
     ///
     /// # Errors
     /// As [`wrapping_mul`](Self::wrapping_mul).
     fn mul_add(factor: Rows, summand: Rows) -> New;
 
-    /// The sum of all rows, wrapping: modulo `2^BITS`; 0 for no rows. Halves of the rows are added
-    /// on the device, in as many rounds as the number of rows has bits.
+    /// Returns the sum of all rows modulo `2^BITS`; 0 for an empty batch. The device adds halves of
+    /// the batch in log2(rows) rounds.
     ///
     /// # Errors
-    /// What any operation may return, as [`wrapping_add_all`](Self::wrapping_add_all).
+    /// The errors of any operation, as [`wrapping_add_all`](Self::wrapping_add_all).
     fn wrapping_sum() -> NewNumber;
 }

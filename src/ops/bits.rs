@@ -47,7 +47,7 @@ impl View<'_> {
         Ok(counts)
     }
 
-    /// An operation with one number a row of at most `BITS`.
+    /// Runs an operation that returns one number of at most `BITS` a row.
     fn counts_into(&self, op: Op, out: &mut [u64]) -> Result<()> {
         let counts = self.measure::<u32>(op, self.operands(), out.len())?;
         for (target, count) in out.iter_mut().zip(counts) {
@@ -68,54 +68,54 @@ impl View<'_> {
 faces! {
     "Bit lengths, counts and tests";
 
-    /// The bits of each row without leading zeros, 0 for zero.
+    /// Returns the bit length of each row: 0 for zero.
     ///
     /// # Errors
-    /// What any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// The errors of any operation: [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
     /// [`Driver`](crate::Error::Driver); the `_into` forms also
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch) and
     /// [`LengthMismatch`](crate::Error::LengthMismatch).
     fn bit_lengths() -> Words;
 
-    /// [`bit_lengths`](Self::bit_lengths) into host memory that exists, as long as the batch. (The
-    /// device holds four bytes a row for the time of the call.)
+    /// Computes [`bit_lengths`](Self::bit_lengths) into host memory as long as the batch. (During
+    /// the call the device holds four bytes a row.)
     ///
     /// # Errors
     /// As [`bit_lengths`](Self::bit_lengths).
     fn bit_lengths_into(out: OutWords) -> Nothing;
 
-    /// The number of bits of each row that are set.
+    /// Returns the number of ones in each row.
     ///
     /// # Errors
     /// As [`bit_lengths`](Self::bit_lengths).
     fn count_ones() -> Words;
 
-    /// The zeros of each row below its lowest bit that is set, `BITS` for zero.
+    /// Returns the number of zeros below the lowest one of each row: `BITS` for zero.
     ///
     /// # Errors
     /// As [`bit_lengths`](Self::bit_lengths).
     fn trailing_zeros() -> Words;
 
-    /// The zeros of each row above its highest bit that is set, `BITS` for zero.
+    /// Returns the number of zeros above the highest one of each row: `BITS` for zero.
     ///
     /// # Errors
     /// As [`bit_lengths`](Self::bit_lengths).
     fn leading_zeros() -> Words;
 
-    /// A mask of the rows whose bit of that number is set, none from `BITS` on.
+    /// Returns a mask of the rows whose bit `bit` is set: no rows from `BITS` on.
     ///
     /// # Errors
     /// As [`bit_lengths`](Self::bit_lengths).
     fn bit_mask(bit: Count) -> NewMask;
 
-    /// A mask of the rows that are zero.
+    /// Returns a mask of the rows that are zero.
     ///
     /// # Errors
     /// As [`bit_lengths`](Self::bit_lengths).
     fn is_zero_mask() -> NewMask;
 
-    /// [`is_zero_mask`](Self::is_zero_mask) into a mask that exists, without allocating.
+    /// Computes [`is_zero_mask`](Self::is_zero_mask) into an existing mask, without allocating.
     ///
     /// # Errors
     /// As [`bit_lengths`](Self::bit_lengths).

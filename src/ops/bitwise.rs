@@ -1,4 +1,4 @@
-//! Functions of the bits of rows (`kernels/linear/bitwise.cuh`).
+//! Bitwise functions of rows (`kernels/linear/bitwise.cuh`).
 
 use gpuint_catalogue::Op;
 use num_bigint::BigUint;
@@ -8,7 +8,7 @@ use crate::backend::{Operands, Params};
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 
-/// Truth tables: bit `2a + b` is the result for the bits `a` and `b`.
+/// Truth tables: bit `2a + b` is the value at the bits `a` and `b`.
 const AND: u32 = 0b1000;
 const OR: u32 = 0b1110;
 const XOR: u32 = 0b0110;
@@ -72,7 +72,7 @@ impl View<'_> {
         self.bitwise_all(AND_NOT, &self.power_of_two(bit))
     }
 
-    /// `2^bit`, or `2^BITS` where that is less.
+    /// `2^bit`, or `2^BITS` if that is less.
     fn power_of_two(&self, bit: usize) -> BigUint {
         BigUint::from(1u32) << bit.min(self.shape().bits)
     }
@@ -95,7 +95,7 @@ impl View<'_> {
 faces! {
     "Bits and logic";
 
-    /// The bits of both rows.
+    /// Computes the bitwise AND of each row and the same row of `rhs`.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};
@@ -117,81 +117,81 @@ faces! {
     /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
     fn and(rhs: Rows) -> New;
 
-    /// [`and`](Self::and) into a batch that exists, without allocating.
+    /// Computes [`and`](Self::and) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`and`](Self::and).
     fn and_into(rhs: Rows, out: Out) -> Nothing;
 
-    /// The bits of either row.
+    /// Computes the bitwise OR of each row and the same row of `rhs`.
     ///
     /// # Errors
     /// As [`and`](Self::and).
     fn or(rhs: Rows) -> New;
 
-    /// [`or`](Self::or) into a batch that exists, without allocating.
+    /// Computes [`or`](Self::or) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`and`](Self::and).
     fn or_into(rhs: Rows, out: Out) -> Nothing;
 
-    /// The bits of one row and not of the other.
+    /// Computes the bitwise XOR of each row and the same row of `rhs`.
     ///
     /// # Errors
     /// As [`and`](Self::and).
     fn xor(rhs: Rows) -> New;
 
-    /// [`xor`](Self::xor) into a batch that exists, without allocating.
+    /// Computes [`xor`](Self::xor) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`and`](Self::and).
     fn xor_into(rhs: Rows, out: Out) -> Nothing;
 
-    /// The bits that are not set: `2^BITS - 1 - self`.
+    /// Computes the bitwise complement, `2^BITS - 1 - self`.
     ///
     /// # Errors
     /// As [`and`](Self::and).
     fn not() -> New;
 
-    /// [`not`](Self::not) into a batch that exists, without allocating.
+    /// Computes [`not`](Self::not) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`and`](Self::and).
     fn not_into(out: Out) -> Nothing;
 
-    /// `self mod 2^bits`. Any number of bits is right.
+    /// Computes `self mod 2^bits`, for any number of bits.
     ///
     /// # Errors
     /// As [`and`](Self::and).
     fn low_bits(bits: Count) -> New;
 
-    /// The rows with one bit set.
+    /// Returns the rows with the given bit set.
     ///
     /// # Errors
-    /// [`TooWide`](crate::Error::TooWide) where the number of the bit is `BITS` or more, and as
+    /// [`TooWide`](crate::Error::TooWide) if the index of the bit is `BITS` or more, and as
     /// [`and`](Self::and).
     fn with_bit(bit: Count) -> New;
 
-    /// The rows with one bit cleared.
+    /// Returns the rows with the given bit cleared.
     ///
     /// # Errors
     /// As [`with_bit`](Self::with_bit).
     fn without_bit(bit: Count) -> New;
 
-    /// The bits of both a row and `value`.
+    /// Computes the bitwise AND of each row and `value`.
     ///
     /// # Errors
-    /// [`TooWide`](crate::Error::TooWide) where the value needs more than `BITS` bits (row 0), and as
-    /// [`and`](Self::and).
+    /// [`TooWide`](crate::Error::TooWide) where the value needs more than `BITS` bits (row 0), and
+    /// as [`and`](Self::and).
     fn and_all(value: Number) -> New;
 
-    /// The bits of a row or of `value`.
+    /// Computes the bitwise OR of each row and `value`.
     ///
     /// # Errors
     /// As [`and_all`](Self::and_all).
     fn or_all(value: Number) -> New;
 
-    /// The bits of a row or of `value`, and not of both.
+    /// Computes the bitwise XOR of each row and `value`.
     ///
     /// # Errors
     /// As [`and_all`](Self::and_all).

@@ -18,7 +18,7 @@ impl View<'_> {
         Ok(order)
     }
 
-    /// One order a row, for [`order`](Self::order) to write.
+    /// Allocates one order a row, for [`order`](Self::order) to write.
     pub(super) fn equal(&self) -> Result<Vec<Ordering>> {
         let mut order = reserved_vec(self.len())?;
         order.resize(self.len(), Ordering::Equal);
@@ -29,7 +29,7 @@ impl View<'_> {
         self.order(self.operands_with(rhs)?, out)
     }
 
-    /// The order of each row and its second operand.
+    /// Writes the order of each row and its second operand.
     pub(super) fn order(&self, operands: Operands<'_>, out: &mut [Ordering]) -> Result<()> {
         let signs = self.measure::<i8>(Op::Cmp, operands, out.len())?;
         for (order, sign) in out.iter_mut().zip(signs) {
@@ -54,14 +54,14 @@ impl View<'_> {
         self.test(Op::LtMask, self.operands_with(rhs)?, mask)
     }
 
-    /// Sets the mask of the rows for which an operation is true.
+    /// Sets the mask of the rows for which a predicate is true.
     pub(super) fn test(&self, op: Op, operands: Operands<'_>, mask: &mut Mask) -> Result<()> {
         self.check_mask(mask)?;
         self.launch(op, Operands { mask: Some(mask.cleared()?), ..operands })
     }
 
-    /// Runs an operation with one number a row, and returns the numbers; `expected` is the length of
-    /// their destination.
+    /// Runs an operation that returns one number a row; `expected` is the length of the
+    /// destination.
     pub(super) fn measure<N: bytemuck::Pod>(
         &self,
         op: Op,
@@ -85,7 +85,7 @@ impl View<'_> {
 faces! {
     "Comparison";
 
-    /// The order of each row and the same row of `rhs`.
+    /// Compares each row with the same row of `rhs`.
     ///
     /// # Errors
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
@@ -95,32 +95,32 @@ faces! {
     #[expect(clippy::should_implement_trait, reason = "one order a row, and it may fail")]
     fn cmp(rhs: Rows) -> Orders;
 
-    /// [`cmp`](Self::cmp) into host memory that exists, as long as the batch. (The device holds a
-    /// byte a row for the time of the call.)
+    /// Computes [`cmp`](Self::cmp) into host memory as long as the batch. (During the call the
+    /// device holds one byte a row.)
     ///
     /// # Errors
     /// As [`cmp`](Self::cmp).
     fn cmp_into(rhs: Rows, out: OutOrders) -> Nothing;
 
-    /// A mask of the rows with `self = rhs`.
+    /// Returns a mask of the rows with `self = rhs`.
     ///
     /// # Errors
     /// As [`cmp`](Self::cmp).
     fn eq_mask(rhs: Rows) -> NewMask;
 
-    /// [`eq_mask`](Self::eq_mask) into a mask that exists, without allocating.
+    /// Computes [`eq_mask`](Self::eq_mask) into an existing mask, without allocating.
     ///
     /// # Errors
     /// As [`cmp`](Self::cmp).
     fn eq_mask_into(rhs: Rows, mask: OutMask) -> Nothing;
 
-    /// A mask of the rows with `self < rhs`.
+    /// Returns a mask of the rows with `self < rhs`.
     ///
     /// # Errors
     /// As [`cmp`](Self::cmp).
     fn lt_mask(rhs: Rows) -> NewMask;
 
-    /// [`lt_mask`](Self::lt_mask) into a mask that exists, without allocating.
+    /// Computes [`lt_mask`](Self::lt_mask) into an existing mask, without allocating.
     ///
     /// # Errors
     /// As [`cmp`](Self::cmp).

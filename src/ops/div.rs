@@ -1,8 +1,8 @@
-//! Division with remainder: exact for every dividend and every divisor but zero.
+//! Division with remainder: exact for every dividend and every nonzero divisor.
 //!
 //! The algorithm is a strategy. [`ShiftedInverse`](crate::ShiftedInverse) follows "On GPU
 //! Implementation for Multi-Precision Integer Division" (Marchioro, Raahauge, Løvenskjold, Oancea,
-//! Watt) with the bounds that make it exact; [`Blocked`](crate::Blocked) takes the quotient in
+//! Watt), with bounds that make it exact. [`Blocked`](crate::Blocked) computes the quotient in
 //! blocks of digits, each by a short reciprocal (`kernels/div/div.cuh` has the proofs).
 
 use gpuint_catalogue::Op;
@@ -77,7 +77,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The operands of a division.
+    /// Collects the operands of a division.
     fn division<'b>(
         &self,
         rhs: &'b DynBatch,
@@ -98,7 +98,7 @@ impl<'a> View<'a> {
 faces! {
     by Division, "Division";
 
-    /// `(self / rhs, self mod rhs)`: every row is exact for every divisor but zero.
+    /// Computes `(self / rhs, self mod rhs)`, exactly for every nonzero divisor.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Error, GpuUint};
@@ -125,7 +125,7 @@ faces! {
     /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
     fn div_rem(rhs: Rows) -> NewPair;
 
-    /// [`div_rem`](Self::div_rem) into two batches that exist, without allocating.
+    /// Computes [`div_rem`](Self::div_rem) into two existing batches, without allocating.
     ///
     /// After [`DivisionByZero`](crate::Error::DivisionByZero) they hold what
     /// [`div_rem_masked`](Self::div_rem_masked) returns.
@@ -134,41 +134,41 @@ faces! {
     /// As [`div_rem`](Self::div_rem).
     fn div_rem_into(rhs: Rows, quotient: Out, remainder: Out) -> Nothing;
 
-    /// `self / rhs`, rounded down.
+    /// Computes `self / rhs`, rounded down.
     ///
     /// # Errors
     /// As [`div_rem`](Self::div_rem).
     fn div(rhs: Rows) -> New;
 
-    /// [`div`](Self::div) into a batch that exists, without allocating.
+    /// Computes [`div`](Self::div) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`div_rem`](Self::div_rem).
     fn div_into(rhs: Rows, quotient: Out) -> Nothing;
 
-    /// `self mod rhs`.
+    /// Computes `self mod rhs`.
     ///
     /// # Errors
     /// As [`div_rem`](Self::div_rem).
     fn rem(rhs: Rows) -> New;
 
-    /// [`rem`](Self::rem) into a batch that exists, without allocating.
+    /// Computes [`rem`](Self::rem) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`div_rem`](Self::div_rem).
     fn rem_into(rhs: Rows, remainder: Out) -> Nothing;
 
-    /// `(self / rhs, self mod rhs)` and a mask of the rows whose divisor is zero.
+    /// Computes `(self / rhs, self mod rhs)` and a mask of the rows whose divisor is zero.
     ///
-    /// Rows of the mask have the quotient `2^BITS - 1` and the remainder `self`; all other rows
-    /// are exact.
+    /// Rows in the mask get the quotient `2^BITS - 1` and the remainder `self`; all other rows are
+    /// exact.
     ///
     /// # Errors
     /// As [`div_rem`](Self::div_rem), but for [`DivisionByZero`](crate::Error::DivisionByZero).
     fn div_rem_masked(rhs: Rows) -> NewPairAndMask;
 
-    /// [`div_rem_masked`](Self::div_rem_masked) into two batches and a mask that exist, without
-    /// allocating.
+    /// Computes [`div_rem_masked`](Self::div_rem_masked) into two existing batches and a mask,
+    /// without allocating.
     ///
     /// # Errors
     /// As [`div_rem_masked`](Self::div_rem_masked).

@@ -17,7 +17,8 @@ impl View<'_> {
         self.prepared(Some(self.len()))
     }
 
-    /// Prepares the rows: each for one row of other batches, or (`None`) the only one for all.
+    /// Prepares each row as the divisor of one row, or (`None`) the only row as the divisor of all
+    /// rows.
     pub(crate) fn prepared(&self, rows: Option<usize>) -> Result<DynDivisor> {
         let bytes = self.shape().prepared_bytes();
         let mut prepared = self.device().alloc_rows(self.len(), bytes)?;
@@ -83,8 +84,8 @@ impl View<'_> {
         self.launch(Op::DivRemBy, Operands { outs, ..operands })
     }
 
-    /// Operands with prepared divisors that go with the batch: same shape and device, same number of
-    /// rows or one for all.
+    /// Collects operands with prepared divisors after checking the shape, the device and the number
+    /// of rows.
     pub(super) fn operands_by<'b>(&self, divisor: &'b DynDivisor) -> Result<Operands<'b>>
     where
         Self: 'b,
@@ -106,12 +107,12 @@ impl View<'_> {
 faces! {
     by Mult, "Division by prepared divisors";
 
-    /// Prepares the rows as divisors, each for the same row of other batches:
+    /// Prepares each row as the divisor for the same row of other batches:
     /// [`Divisor::new`](crate::Divisor::new).
     ///
     /// # Errors
-    /// [`DivisionByZero`](crate::Error::DivisionByZero) with the lowest row that is zero, and what any
-    /// operation may return.
+    /// [`DivisionByZero`](crate::Error::DivisionByZero) with the lowest row that is zero, and what
+    /// any operation may return.
     fn prepare() -> NewDivisor;
 
     /// [`prepare`](Self::prepare) with a mask of the rows that are zero, which are prepared as 1.
@@ -135,7 +136,7 @@ faces! {
     /// As [`prepare`](Self::prepare), but for [`DivisionByZero`](crate::Error::DivisionByZero).
     fn prepare_masked() -> NewDivisorAndMask;
 
-    /// `(self / divisor, self mod divisor)`: every row is exact.
+    /// Computes `(self / divisor, self mod divisor)`, exactly.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Divisor, GpuUint};
@@ -152,37 +153,37 @@ faces! {
     ///
     /// # Errors
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
-    /// [`LengthMismatch`](crate::Error::LengthMismatch) where there is a divisor for each of
-    /// another number of rows, and what any operation may return:
-    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing),
-    /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
+    /// [`LengthMismatch`](crate::Error::LengthMismatch) if there are divisors for another number of
+    /// rows, and what any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
+    /// [`Driver`](crate::Error::Driver).
     fn div_rem_by(divisor: Divisor) -> NewPair;
 
-    /// [`div_rem_by`](Self::div_rem_by) into two batches that exist, without allocating.
+    /// Computes [`div_rem_by`](Self::div_rem_by) into two existing batches, without allocating.
     ///
     /// # Errors
     /// As [`div_rem_by`](Self::div_rem_by).
     fn div_rem_by_into(divisor: Divisor, quotient: Out, remainder: Out) -> Nothing;
 
-    /// `self / divisor`, rounded down.
+    /// Computes `self / divisor`, rounded down.
     ///
     /// # Errors
     /// As [`div_rem_by`](Self::div_rem_by).
     fn div_by(divisor: Divisor) -> New;
 
-    /// [`div_by`](Self::div_by) into a batch that exists, without allocating.
+    /// Computes [`div_by`](Self::div_by) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`div_rem_by`](Self::div_rem_by).
     fn div_by_into(divisor: Divisor, quotient: Out) -> Nothing;
 
-    /// `self mod divisor`.
+    /// Computes `self mod divisor`.
     ///
     /// # Errors
     /// As [`div_rem_by`](Self::div_rem_by).
     fn rem_by(divisor: Divisor) -> New;
 
-    /// [`rem_by`](Self::rem_by) into a batch that exists, without allocating.
+    /// Computes [`rem_by`](Self::rem_by) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`div_rem_by`](Self::div_rem_by).

@@ -1,5 +1,4 @@
-//! Division by one digit, in time that grows with the width and no faster
-//! (`kernels/linear/div_digit.cuh`).
+//! Division by one digit in linear time (`kernels/linear/div_digit.cuh`).
 
 use gpuint_catalogue::Op;
 use num_traits::ToPrimitive;
@@ -13,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::shape::Kernels;
 
 impl View<'_> {
-    /// Divides by one digit; the remainders are as many as rows.
+    /// Divides by one digit; `remainders` is as long as the batch.
     fn divide_by_digit(
         &self,
         divisor: u64,
@@ -50,8 +49,8 @@ impl View<'_> {
 
 /// # Division by one digit
 impl DynBatch {
-    /// `(self / divisor, self mod divisor)` by one digit for all rows. The remainders come to the
-    /// host.
+    /// Computes `(self / divisor, self mod divisor)` by one digit for all rows. The remainders are
+    /// returned on the host.
     ///
     /// # Errors
     /// [`DivisionByZero`](Error::DivisionByZero) (row 0), [`TooWide`](Error::TooWide) where the
@@ -64,8 +63,8 @@ impl DynBatch {
         Ok((quotient, remainders))
     }
 
-    /// [`div_rem_digit`](Self::div_rem_digit) into a batch and host memory that exist, as long as
-    /// this batch. (The device holds eight bytes a row for the time of the call.)
+    /// Computes [`div_rem_digit`](Self::div_rem_digit) into an existing batch and into host memory
+    /// as long as this batch. (During the call the device holds eight bytes a row.)
     ///
     /// # Errors
     /// As [`div_rem_digit`](Self::div_rem_digit), [`DeviceMismatch`](Error::DeviceMismatch),
@@ -79,7 +78,8 @@ impl DynBatch {
         self.view().divide_by_digit(divisor, Some(quotient), remainders)
     }
 
-    /// `self mod divisor` by one digit for all rows. The remainders come to the host.
+    /// Computes `self mod divisor` by one digit for all rows. The remainders are returned on the
+    /// host.
     ///
     /// # Errors
     /// As [`div_rem_digit`](Self::div_rem_digit).
@@ -92,8 +92,8 @@ impl DynBatch {
 
 /// # Division by one digit
 impl<T: Kernels> Batch<T> {
-    /// `(self / divisor, self mod divisor)` by one digit for all rows. The remainders come to the
-    /// host.
+    /// Computes `(self / divisor, self mod divisor)` by one digit for all rows. The remainders are
+    /// returned on the host.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};
@@ -116,8 +116,8 @@ impl<T: Kernels> Batch<T> {
         Ok((Self::typed(quotient), remainders.into_iter().map(digit::<T>).collect()))
     }
 
-    /// [`div_rem_digit`](Self::div_rem_digit) into a batch and host memory that exist, as long as
-    /// this batch. (The device holds eight bytes a row for the time of the call.)
+    /// Computes [`div_rem_digit`](Self::div_rem_digit) into an existing batch and into host memory
+    /// as long as this batch. (During the call the device holds eight bytes a row.)
     ///
     /// # Errors
     /// As [`div_rem_digit`](Self::div_rem_digit), [`DeviceMismatch`](Error::DeviceMismatch),
@@ -137,7 +137,8 @@ impl<T: Kernels> Batch<T> {
         Ok(())
     }
 
-    /// `self mod divisor` by one digit for all rows. The remainders come to the host.
+    /// Computes `self mod divisor` by one digit for all rows. The remainders are returned on the
+    /// host.
     ///
     /// # Errors
     /// As [`div_rem_digit`](Self::div_rem_digit).
@@ -146,8 +147,8 @@ impl<T: Kernels> Batch<T> {
         Ok(remainders.into_iter().map(digit::<T>).collect())
     }
 
-    /// [`rem_digit`](Self::rem_digit) into host memory that exists, as long as the batch. (The
-    /// device holds eight bytes a row for the time of the call.)
+    /// Computes [`rem_digit`](Self::rem_digit) into host memory as long as the batch. (During the
+    /// call the device holds eight bytes a row.)
     ///
     /// # Errors
     /// As [`div_rem_digit_into`](Self::div_rem_digit_into).
@@ -161,12 +162,12 @@ impl<T: Kernels> Batch<T> {
     }
 }
 
-/// A digit in a word: the widest digit has 64 bits.
+/// Converts a word to a digit; the widest digit has 64 bits.
 fn word<T: Kernels>(digit: T::Digit) -> u64 {
     digit.to_u64().unwrap_or_default()
 }
 
-/// A remainder by a digit, which is below it.
+/// Converts a remainder to a digit; it is less than the divisor.
 fn digit<T: Kernels>(word: u64) -> T::Digit {
     <T::Digit as num_traits::NumCast>::from(word).unwrap_or_default()
 }

@@ -11,7 +11,7 @@ use crate::dyn_batch::DynBatch;
 use crate::mask::Mask;
 use crate::shape::Kernels;
 
-/// An argument with its shape as a value.
+/// Converts an argument to its form without a type-level shape.
 pub(crate) trait Untyped {
     type Dyn;
     fn untyped(self) -> Self::Dyn;
@@ -38,7 +38,7 @@ impl<'a, T: Kernels> Untyped for &'a Divisor<T> {
     }
 }
 
-/// A result with its shape as a type: that of the operands.
+/// Converts a result to its form with the shape of the operands.
 pub(crate) trait Typed<D> {
     fn typed(untyped: D) -> Self;
 }
@@ -100,7 +100,7 @@ shapeless! {
     results: (), bool, BigUint, Mask, Vec<u64>, Vec<i8>, Vec<Ordering>
 }
 
-/// A type of a declaration, for a batch whose shape is a value.
+/// Maps a type of a declaration to the type in `DynBatch`.
 macro_rules! dyn_type {
     (Rows) => {
         &crate::DynBatch
@@ -143,7 +143,7 @@ macro_rules! dyn_type {
     };
 }
 
-/// A type of a declaration, for a batch of shape `T`.
+/// Maps a type of a declaration to the type in a batch of shape `T`.
 macro_rules! typed_type {
     (Rows) => { &crate::Batch<T> };
     (Out) => { &mut crate::Batch<T> };
@@ -160,7 +160,7 @@ macro_rules! typed_type {
     ($other:ident) => { crate::ops::faces::shapeless_type!($other) };
 }
 
-/// A type of a declaration that has no shape.
+/// Maps a type of a declaration that has no shape.
 macro_rules! shapeless_type {
     (Count) => { usize };
     (Counts) => { &[usize] };
@@ -236,7 +236,7 @@ macro_rules! faces {
     };
 }
 
-/// The part of [`faces`] for views through a strategy.
+/// Declares the methods of [`faces`] on views that have a strategy.
 macro_rules! view_faces {
     (
         $strategy:ident, $title:literal;
@@ -301,7 +301,7 @@ macro_rules! residue_faces {
     };
 }
 
-/// Declares methods that replace the rows of a batch: `name` is the method that makes the new rows.
+/// Declares methods that replace the rows of a batch; `$into` computes the new rows.
 macro_rules! assigning_faces {
     ($title:literal; $(fn $assign:ident = $into:ident;)*) => {
         #[doc = concat!("# ", $title)]
@@ -309,8 +309,8 @@ macro_rules! assigning_faces {
             $(
                 #[doc = concat!("[`", stringify!($into), "`](Self::", stringify!($into), ") in place.")]
                 ///
-                /// The rows are unchanged where it fails. The device keeps memory for one batch of the
-                /// size, so that only the first call allocates.
+                /// The rows are unchanged where it fails. The device keeps memory for one batch of
+                /// the size, so that only the first call allocates.
                 ///
                 /// # Errors
                 #[doc = concat!("As [`", stringify!($into), "`](Self::", stringify!($into), ").")]
@@ -325,8 +325,8 @@ macro_rules! assigning_faces {
             $(
                 #[doc = concat!("[`", stringify!($into), "`](Self::", stringify!($into), ") in place.")]
                 ///
-                /// The rows are unchanged where it fails. The device keeps memory for one batch of the
-                /// size, so that only the first call allocates.
+                /// The rows are unchanged where it fails. The device keeps memory for one batch of
+                /// the size, so that only the first call allocates.
                 ///
                 /// # Errors
                 #[doc = concat!("As [`", stringify!($into), "`](Self::", stringify!($into), ").")]

@@ -1,4 +1,4 @@
-//! Powers of one base modulo one number, by a table that is made once.
+//! Powers of one base modulo one number, by a precomputed table.
 //!
 //! With an exponent in base 256, `e = sum of e_i 256^i`, the power is the product of the
 //! `base^(e_i 256^i)`: one of 256 rows for each byte of the exponent, and no square (E. Brickell,
@@ -24,7 +24,7 @@ const WINDOW: usize = 8;
 /// Rows of the table for each digit.
 const POWERS: usize = 1 << WINDOW;
 
-/// The powers of one base, prepared, of a shape that is a value: [`FixedBase`] for a [`DynBatch`].
+/// Prepared powers of one base with a run-time width: the [`FixedBase`] of a [`DynBatch`].
 pub struct DynFixedBase {
     modulus: DynModulus,
     /// Row `256 i + d` is `base^(d 256^i)`, a residue.
@@ -62,7 +62,7 @@ impl DynFixedBase {
         Ok(Self { table: by_power.gather(&order)?, modulus, exponent_bits })
     }
 
-    /// `base^exponents mod modulus`, row by row.
+    /// Computes `base^exponents mod modulus`, row by row.
     ///
     /// # Errors
     /// As [`FixedBase::pow`].
@@ -87,7 +87,7 @@ impl DynFixedBase {
         power.to_batch()
     }
 
-    /// Bits of the longest exponent.
+    /// Maximum number of bits of an exponent.
     #[must_use]
     pub fn exponent_bits(&self) -> usize {
         self.exponent_bits
@@ -95,14 +95,14 @@ impl DynFixedBase {
 }
 
 impl View<'_> {
-    /// Rows of a table with 256 for each byte of a number, by this byte of each row.
+    /// Rows of a table with 256 rows for each byte of a number, selected by this byte of each row.
     fn lookup_into(&self, table: &DynBatch, byte: usize, out: &mut DynBatch) -> Result<()> {
         if self.shape() != table.shape() {
             return Err(Error::ShapeMismatch { left: table.shape(), right: self.shape() });
         }
         self.check_operand(table.device(), self.len())?;
         self.check(out)?;
-        // build.rs admits no shape of 2^32 bits.
+        // build.rs rejects shapes of 2^32 bits or more.
         let params = Params { distance: (WINDOW * byte) as u32, ..Params::default() };
         let operands = Operands {
             ins: [Some(table.buffer()), Some(self.batch.buffer()), None],
@@ -123,9 +123,9 @@ impl fmt::Debug for DynFixedBase {
     }
 }
 
-/// The powers of one base modulo one number, prepared for many exponents.
+/// Prepared powers of one base modulo one number, for many exponents.
 ///
-/// A power takes a product for every 8 bits of the longest exponent, where
+/// A power takes one product for every 8 bits of the longest exponent, where
 /// [`pow_mod`](Batch::pow_mod) takes about 10. The table has 256 integers for every 8 bits.
 ///
 /// ```
@@ -149,11 +149,10 @@ impl<T: Kernels> FixedBase<T> {
     /// Prepares the powers of `base` modulo `modulus` for exponents below `2^exponent_bits`.
     ///
     /// # Errors
-    /// [`DivisionByZero`](Error::DivisionByZero) where the modulus is 0,
-    /// [`TooWide`](Error::TooWide) where the base or the modulus needs more than `BITS` bits, and what
-    /// any operation may return: [`OutOfMemory`](Error::OutOfMemory),
-    /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
-    /// [`Driver`](Error::Driver).
+    /// [`DivisionByZero`](Error::DivisionByZero) if the modulus is 0, [`TooWide`](Error::TooWide)
+    /// if the base or the modulus needs more than `BITS` bits, and what any operation may return:
+    /// [`OutOfMemory`](Error::OutOfMemory), [`KernelMissing`](Error::KernelMissing),
+    /// [`Compile`](Error::Compile), [`Driver`](Error::Driver).
     pub fn new(
         device: &Device,
         base: &BigUint,
@@ -164,16 +163,17 @@ impl<T: Kernels> FixedBase<T> {
         Ok(Self { inner, shape: PhantomData })
     }
 
-    /// `base^exponents mod modulus`, row by row. The power 0 is 1, and everything is 0 modulo 1.
+    /// Computes `base^exponents mod modulus`, row by row. The power 0 is 1, and everything is 0
+    /// modulo 1.
     ///
     /// # Errors
-    /// [`TooWide`](Error::TooWide) with the lowest row whose exponent is longer than those that the
-    /// table is for, [`DeviceMismatch`](Error::DeviceMismatch), and what any operation may return.
+    /// [`TooWide`](Error::TooWide) with the lowest row whose exponent is longer than the table
+    /// allows, [`DeviceMismatch`](Error::DeviceMismatch), and what any operation may return.
     pub fn pow(&self, exponents: &Batch<T>) -> Result<Batch<T>> {
         self.inner.pow(exponents.as_dyn()).map(Batch::typed)
     }
 
-    /// The powers with their shape as a value.
+    /// Returns the powers as [`DynFixedBase`], whose shape is a value.
     #[must_use]
     pub fn as_dyn(&self) -> &DynFixedBase {
         &self.inner

@@ -1,7 +1,7 @@
 //! Greatest common divisors, inverses and Jacobi symbols, row by row (`kernels/euclid`).
 //!
-//! Euclid's algorithm with Lehmer's steps on the leading 64 bits, exact for every operand. Its time
-//! depends on the values: do not use it where these are secret.
+//! Euclid's algorithm with Lehmer's steps on the leading 64 bits, exact for every operand. The time
+//! depends on the values, so do not use it with secret values.
 
 use gpuint_catalogue::Op;
 
@@ -67,8 +67,7 @@ impl View<'_> {
 faces! {
     "Common divisors and inverses";
 
-    /// The greatest common divisor of each row and the same row of `rhs`.
-    /// `gcd(a, 0) = a`.
+    /// Computes the greatest common divisor of each row and the same row of `rhs`; `gcd(a, 0) = a`.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};
@@ -94,37 +93,38 @@ faces! {
     /// [`Driver`](crate::Error::Driver).
     fn gcd(rhs: Rows) -> New;
 
-    /// [`gcd`](Self::gcd) into a batch that exists, without allocating.
+    /// Computes [`gcd`](Self::gcd) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`gcd`](Self::gcd).
     fn gcd_into(rhs: Rows, out: Out) -> Nothing;
 
-    /// The least common multiple of each row and the same row of `rhs`, wrapping: modulo `2^BITS`;
-    /// and a mask of the rows that wrapped. `lcm(a, 0) = 0`.
+    /// Computes the least common multiple of each row and the same row of `rhs` modulo `2^BITS`,
+    /// and a mask of the rows that overflowed. `lcm(a, 0) = 0`.
     ///
     /// # Errors
     /// As [`gcd`](Self::gcd).
     fn overflowing_lcm(rhs: Rows) -> NewAndMask;
 
-    /// The inverse of each row modulo the same row of `moduli`, below the modulus: nothing wraps; and
-    /// a mask of the rows that have no inverse, which are those with a common divisor, and those with
-    /// the modulus 0. Their result is 0. Rows need not be below the modulus; modulo 1 the inverse
-    /// is 0.
+    /// Computes the inverse of each row modulo the same row of `moduli`, in `0..modulus`, and a
+    /// mask of the rows without an inverse. A row has no inverse if it has a common divisor with
+    /// its modulus or if the modulus is 0; its result is 0. Rows may exceed their modulus. Modulo 1
+    /// the inverse is 0.
     ///
     /// # Errors
     /// As [`gcd`](Self::gcd).
     fn inverse_mod(moduli: Rows) -> NewAndMask;
 
-    /// [`inverse_mod`](Self::inverse_mod) into a batch and a mask that exist, without allocating.
+    /// Computes [`inverse_mod`](Self::inverse_mod) into an existing batch and mask, without
+    /// allocating.
     ///
     /// # Errors
     /// As [`gcd`](Self::gcd).
     fn inverse_mod_into(moduli: Rows, out: Out, without: OutMask) -> Nothing;
 
-    /// The Jacobi symbol of each row over the same row of `moduli`: -1, 0 or 1. For even moduli it is
-    /// Kronecker's symbol: `(a | 2)` is 0 for even `a` and `(2 | a)` for odd `a`, and `(a | 0)` is 1
-    /// for `a = 1` and 0 elsewhere.
+    /// Computes the Jacobi symbol of each row over the same row of `moduli`: -1, 0 or 1. For even
+    /// moduli it is Kronecker's symbol: `(a | 2)` is 0 for even `a` and `(2 | a)` for odd `a`, and
+    /// `(a | 0)` is 1 for `a = 1` and 0 otherwise.
     ///
     /// # Errors
     /// As [`gcd`](Self::gcd).

@@ -1,10 +1,11 @@
-//! Operations, one a file.
+//! The operations, one file each.
 //!
-//! Each is implemented once, on a [`View`]: a batch whose shape is a value, and a strategy. It checks
-//! its operands and hands a [`Call`](crate::backend::Call) to the device. The macro `faces` declares
-//! the public methods: those of [`DynBatch`] and [`Batch`](crate::Batch), and for operations that have
-//! algorithms to choose from those of [`DynUsing`](crate::DynUsing) and [`Using`](crate::Using).
-//! docs/adding.md walks through a new operation.
+//! Each operation is implemented once, on a [`View`]: a batch whose shape is a value, and a
+//! strategy. It checks its operands and passes a [`Call`](crate::backend::Call) to the device. The
+//! macro `faces` declares the public methods of [`DynBatch`] and [`Batch`](crate::Batch). If the
+//! operation has several algorithms, the macro also declares the methods of
+//! [`DynUsing`](crate::DynUsing) and [`Using`](crate::Using). docs/adding.md describes how to add
+//! an operation.
 
 mod add;
 mod all;
@@ -38,7 +39,7 @@ use crate::mask::Mask;
 use crate::strategy::Strategy;
 use faces::faces;
 
-/// A batch and the strategy of its operations.
+/// A batch and the strategy for its operations.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) batch: &'a DynBatch,
@@ -58,7 +59,7 @@ impl<'a> View<'a> {
         self.batch.len()
     }
 
-    /// Operands with as many rows as the batch, the first of them the batch.
+    /// Operands whose first input is the batch, with its number of rows.
     fn operands(&self) -> Operands<'a> {
         Operands {
             ins: [Some(self.batch.buffer()), None, None],
@@ -67,7 +68,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// As [`operands`](Self::operands), with a second batch that goes with the first.
+    /// Like [`operands`](Self::operands), with a second batch of the same shape, device and length.
     fn operands_with(&self, rhs: &'a DynBatch) -> Result<Operands<'a>> {
         self.check(rhs)?;
         let mut operands = self.operands();
@@ -75,7 +76,7 @@ impl<'a> View<'a> {
         Ok(operands)
     }
 
-    /// As [`operands`](Self::operands), with a second operand of one row for all rows.
+    /// Like [`operands`](Self::operands), with a second operand of one row for all rows.
     fn operands_with_all(&self, value: &'a DynBatch) -> Operands<'a> {
         let mut operands = self.operands();
         operands.ins[1] = Some(value.buffer());
@@ -83,7 +84,7 @@ impl<'a> View<'a> {
         operands
     }
 
-    /// A row of this value, for [`operands_with_all`](Self::operands_with_all).
+    /// Makes a row of this value, for [`operands_with_all`](Self::operands_with_all).
     fn row_of(&self, value: &BigUint) -> Result<DynBatch> {
         DynBatch::splat(self.device(), self.shape(), value, 1)
     }
@@ -100,7 +101,7 @@ impl<'a> View<'a> {
         self.device().launch_checked(kernel, operands)
     }
 
-    /// Checks that a batch goes with this one: same shape, device and number of rows.
+    /// Checks that a batch has the shape, device and number of rows of this one.
     fn check(&self, other: &DynBatch) -> Result<()> {
         if self.shape() != other.shape() {
             return Err(Error::ShapeMismatch { left: self.shape(), right: other.shape() });
@@ -108,7 +109,7 @@ impl<'a> View<'a> {
         self.check_operand(other.device(), other.len())
     }
 
-    /// Checks that a mask goes with this batch: same device, same number of rows.
+    /// Checks that a mask has the device and number of rows of this batch.
     fn check_mask(&self, mask: &Mask) -> Result<()> {
         self.check_operand(mask.device(), mask.len())
     }

@@ -1,10 +1,10 @@
 //! Sums, products, squares and powers modulo prepared divisors.
 //!
 //! Each product is reduced by Barrett's method: two short products with the reciprocal and the
-//! divisor, and no comparison before the last ("Implementing the Rivest Shamir and Adleman public
-//! key encryption algorithm on a standard digital signal processor", CRYPTO '86). Powers are taken
-//! window by window of exponent bits. `kernels/modular/modular.cuh` and `kernels/modular/pow_mod.cuh` have the
-//! bounds and their proofs.
+//! divisor, and only one comparison, at the end ("Implementing the Rivest Shamir and Adleman public
+//! key encryption algorithm on a standard digital signal processor", CRYPTO '86). Powers are
+//! computed by windows of exponent bits. `kernels/modular/modular.cuh` and
+//! `kernels/modular/pow_mod.cuh` prove the bounds.
 
 use gpuint_catalogue::Op;
 use num_bigint::BigUint;
@@ -74,7 +74,7 @@ impl View<'_> {
         self.modular(Op::NegMod, None, divisor, out)
     }
 
-    /// `self / 2 mod divisor`, for rows below divisors that are odd.
+    /// Computes `self / 2 mod divisor`, for rows below odd divisors.
     pub(super) fn halve_mod_into(&self, divisor: &DynDivisor, out: &mut DynBatch) -> Result<()> {
         self.modular(Op::HalveMod, None, divisor, out)
     }
@@ -142,8 +142,8 @@ impl View<'_> {
 faces! {
     "Sums modulo prepared divisors";
 
-    /// `self + rhs mod divisor`: nothing wraps. The summands need not be below the divisor, though only
-    /// then it takes the time of a sum; longer ones are divided a word at a time.
+    /// Computes `self + rhs mod divisor` from the whole sum. The summands may exceed the divisor,
+    /// but are then divided a word at a time, which takes longer than a sum.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Divisor, GpuUint};
@@ -164,31 +164,32 @@ faces! {
     /// As [`mul_mod`](Self::mul_mod).
     fn add_mod(rhs: Rows, divisor: Divisor) -> New;
 
-    /// [`add_mod`](Self::add_mod) into a batch that exists, without allocating.
+    /// Computes [`add_mod`](Self::add_mod) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
     fn add_mod_into(rhs: Rows, divisor: Divisor, out: Out) -> Nothing;
 
-    /// `self - rhs mod divisor`, in `[0, divisor)`; as [`add_mod`](Self::add_mod) otherwise.
+    /// Computes `self - rhs mod divisor`, in `[0, divisor)`; otherwise as
+    /// [`add_mod`](Self::add_mod).
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
     fn sub_mod(rhs: Rows, divisor: Divisor) -> New;
 
-    /// [`sub_mod`](Self::sub_mod) into a batch that exists, without allocating.
+    /// Computes [`sub_mod`](Self::sub_mod) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
     fn sub_mod_into(rhs: Rows, divisor: Divisor, out: Out) -> Nothing;
 
-    /// `-self mod divisor`, in `[0, divisor)`; as [`add_mod`](Self::add_mod) otherwise.
+    /// Computes `-self mod divisor`, in `[0, divisor)`; otherwise as [`add_mod`](Self::add_mod).
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
     fn neg_mod(divisor: Divisor) -> New;
 
-    /// [`neg_mod`](Self::neg_mod) into a batch that exists, without allocating.
+    /// Computes [`neg_mod`](Self::neg_mod) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
@@ -198,7 +199,8 @@ faces! {
 faces! {
     by Mult, "Modular arithmetic";
 
-    /// `self * rhs mod divisor`: the whole product; the factors need not be below the divisor.
+    /// Computes `self * rhs mod divisor` from the whole product. The factors may exceed the
+    /// divisor.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Divisor, GpuUint, TensorCore};
@@ -220,29 +222,29 @@ faces! {
     /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
     fn mul_mod(rhs: Rows, divisor: Divisor) -> New;
 
-    /// [`mul_mod`](Self::mul_mod) into a batch that exists, without allocating.
+    /// Computes [`mul_mod`](Self::mul_mod) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
     fn mul_mod_into(rhs: Rows, divisor: Divisor, out: Out) -> Nothing;
 
-    /// `self^2 mod divisor`; the rows need not be below the divisor.
+    /// Computes `self^2 mod divisor`. The rows may exceed the divisor.
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
     fn square_mod(divisor: Divisor) -> New;
 
-    /// [`square_mod`](Self::square_mod) into a batch that exists, without allocating.
+    /// Computes [`square_mod`](Self::square_mod) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
     fn square_mod_into(divisor: Divisor, out: Out) -> Nothing;
 
-    /// `self^exponents mod divisor`, row by row; the rows need not be below the divisor. The power 0
-    /// is 1, and everything is 0 modulo 1.
+    /// Computes `self^exponents mod divisor`, row by row. The rows may exceed the divisor. The
+    /// power 0 is 1, and everything is 0 modulo 1.
     ///
-    /// The time grows with the length of the longest exponent and depends on the exponents' bits:
-    /// do not use it where these are secret.
+    /// The time grows with the length of the longest exponent and depends on the exponents' bits,
+    /// so do not use it with secret exponents.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Divisor, GpuUint};
@@ -262,24 +264,24 @@ faces! {
     /// As [`mul_mod`](Self::mul_mod).
     fn pow_mod(exponents: Rows, divisor: Divisor) -> New;
 
-    /// [`pow_mod`](Self::pow_mod) into a batch that exists. On a GPU the powers of each window
-    /// take memory for the time of the call: at most 63 integers for each row that is worked on at
-    /// the same time.
+    /// Computes [`pow_mod`](Self::pow_mod) into an existing batch. During the call the GPU holds
+    /// the powers of each window: at most 63 integers for each row that is processed at the same
+    /// time.
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
     fn pow_mod_into(exponents: Rows, divisor: Divisor, out: Out) -> Nothing;
 
-    /// `self^exponent mod divisor`, one exponent for all rows: [`pow_mod`](Self::pow_mod)
-    /// otherwise.
+    /// Computes `self^exponent mod divisor`, with one exponent for all rows; otherwise as
+    /// [`pow_mod`](Self::pow_mod).
     ///
     /// # Errors
-    /// [`TooWide`](crate::Error::TooWide) where the exponent needs more than `BITS` bits (row 0),
-    /// and as [`mul_mod`](Self::mul_mod).
+    /// [`TooWide`](crate::Error::TooWide) if the exponent needs more than `BITS` bits (row 0), and
+    /// as [`mul_mod`](Self::mul_mod).
     fn pow_mod_all(exponent: Number, divisor: Divisor) -> New;
 
-    /// [`pow_mod_all`](Self::pow_mod_all) into a batch that exists; memory as
-    /// [`pow_mod_into`](Self::pow_mod_into), and for the exponent.
+    /// Computes [`pow_mod_all`](Self::pow_mod_all) into an existing batch, with the memory of
+    /// [`pow_mod_into`](Self::pow_mod_into) and of the exponent.
     ///
     /// # Errors
     /// As [`pow_mod_all`](Self::pow_mod_all).

@@ -2,8 +2,8 @@
 //!
 //! The algorithm is a strategy. [`Classical`](crate::Classical) is the method of "On GPU
 //! Implementation for Multi-Precision Integer Division" (Marchioro, Raahauge, Løvenskjold, Oancea,
-//! Watt): column `k` of the product is the sum of all digit products `a[i] * b[j]` with `i + j = k`,
-//! and each thread takes a short column together with a long one, so that all work equally long
+//! Watt): column `k` of the product is the sum of all digit products `a[i] * b[j]` with `i + j =
+//! k`. Each thread computes a short column and a long one, which balances the work
 //! (`kernels/mul/columns.cuh`, `kernels/mul/mul.cuh`).
 
 use gpuint_catalogue::{Op, Shape};
@@ -74,7 +74,7 @@ impl View<'_> {
         self.launch(Op::MulWide, Operands { outs, params, ..operands })
     }
 
-    /// The shape of twice the width.
+    /// Returns the shape of twice the width.
     fn doubled(&self) -> Result<Shape> {
         let shape = Shape { bits: 2 * self.shape().bits, ..self.shape() };
         if is_built(shape) { Ok(shape) } else { Err(Error::ShapeMissing { shape }) }
@@ -84,7 +84,7 @@ impl View<'_> {
 faces! {
     by Mult, "Products";
 
-    /// `self * rhs`, wrapping: modulo `2^BITS`.
+    /// Computes `self * rhs` modulo `2^BITS`.
     ///
     /// # Errors
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
@@ -93,31 +93,32 @@ faces! {
     /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
     fn wrapping_mul(rhs: Rows) -> New;
 
-    /// [`wrapping_mul`](Self::wrapping_mul) into a batch that exists, without allocating.
+    /// Computes [`wrapping_mul`](Self::wrapping_mul) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`wrapping_mul`](Self::wrapping_mul).
     fn wrapping_mul_into(rhs: Rows, out: Out) -> Nothing;
 
-    /// `self^2`, wrapping: modulo `2^BITS`.
+    /// Computes `self^2` modulo `2^BITS`.
     ///
     /// # Errors
     /// As [`wrapping_mul`](Self::wrapping_mul).
     fn wrapping_square() -> New;
 
-    /// [`wrapping_square`](Self::wrapping_square) into a batch that exists, without allocating.
+    /// Computes [`wrapping_square`](Self::wrapping_square) into an existing batch, without
+    /// allocating.
     ///
     /// # Errors
     /// As [`wrapping_mul`](Self::wrapping_mul).
     fn wrapping_square_into(out: Out) -> Nothing;
 
-    /// `self * rhs` without loss, as `(low, high)`: the product is `low + high * 2^BITS`.
+    /// Computes the full product `self * rhs` as `(low, high)`: it is `low + high * 2^BITS`.
     ///
     /// # Errors
     /// As [`wrapping_mul`](Self::wrapping_mul).
     fn mul_lo_hi(rhs: Rows) -> NewPair;
 
-    /// [`mul_lo_hi`](Self::mul_lo_hi) into two batches that exist, without allocating.
+    /// Computes [`mul_lo_hi`](Self::mul_lo_hi) into two existing batches, without allocating.
     ///
     /// # Errors
     /// As [`wrapping_mul`](Self::wrapping_mul).
@@ -134,16 +135,17 @@ macro_rules! widening {
     (dyn $type:ty) => {
         /// # Widening products
         impl $type {
-            /// `self * rhs` without loss, in rows of twice the width.
+            /// Computes the full product `self * rhs` in rows of twice the width.
             ///
             /// # Errors
-            /// [`ShapeMissing`](Error::ShapeMissing) where twice the width is not built, and as
+            /// [`ShapeMissing`](Error::ShapeMissing) if twice the width is not built, and as
             /// [`wrapping_mul`](Self::wrapping_mul).
             pub fn widening_mul(&self, rhs: &DynBatch) -> Result<DynBatch> {
                 self.view().widening_mul(rhs)
             }
 
-            /// [`widening_mul`](Self::widening_mul) into a batch that exists, without allocating.
+            /// Computes [`widening_mul`](Self::widening_mul) into an existing batch, without
+            /// allocating.
             ///
             /// # Errors
             /// As [`widening_mul`](Self::widening_mul).
@@ -155,7 +157,7 @@ macro_rules! widening {
     (typed ($($parameters:tt)*) $type:ty) => {
         /// # Widening products
         impl<$($parameters)*> $type {
-            /// `self * rhs` without loss, in rows of twice the width.
+            /// Computes the full product `self * rhs` in rows of twice the width.
             ///
             /// ```
             /// use gpuint::{Batch, Device, GpuUint};
@@ -177,7 +179,8 @@ macro_rules! widening {
                 self.view().widening_mul(rhs.as_dyn()).map(Batch::typed)
             }
 
-            /// [`widening_mul`](Self::widening_mul) into a batch that exists, without allocating.
+            /// Computes [`widening_mul`](Self::widening_mul) into an existing batch, without
+            /// allocating.
             ///
             /// # Errors
             /// As [`wrapping_mul`](Self::wrapping_mul).

@@ -1,6 +1,6 @@
 //! Operators on batches and references to batches, and their assigning forms.
 //!
-//! Each is a name for a method, and panics exactly where that method returns an error.
+//! Each operator calls a method, and panics where that method returns an error.
 
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Rem, RemAssign, Sub, SubAssign};
 
@@ -9,7 +9,7 @@ use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::shape::Kernels;
 
-/// The value of an operator, which cannot return an error.
+/// Returns the value of an operator, or panics with the error.
 #[track_caller]
 fn value<V>(operator: &str, result: Result<V>) -> V {
     match result {

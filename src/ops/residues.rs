@@ -1,10 +1,10 @@
 //! Residues: batches that stay modulo prepared moduli from operation to operation.
 //!
 //! A residue of `x` modulo an odd `n` is `x 2^BITS mod n` (P. Montgomery, "Modular multiplication
-//! without trial division", Math. Comp. 44, 1985), where `mul_mod` has an engine for it
-//! (`kernels/modular/odd_modulus.cuh`); elsewhere it is `x mod n`, and products are those of
-//! [`mul_mod`](crate::Batch::mul_mod). In both forms residues are in `[0, n)`, so that sums, equality
-//! and selection are the same.
+//! without trial division", Math. Comp. 44, 1985) at widths at which `mul_mod` has an engine for it
+//! (`kernels/modular/odd_modulus.cuh`). Elsewhere it is `x mod n`, and products are those of
+//! [`mul_mod`](crate::Batch::mul_mod). In both forms residues are in `[0, n)`, so that sums,
+//! equality and selection are the same.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -26,7 +26,7 @@ use crate::shape::Kernels;
 use crate::strategy::Strategy;
 use crate::value::Value;
 
-/// Moduli of residues whose shape is a value: [`Modulus`] for a [`DynBatch`].
+/// Moduli of residues with a run-time width: the [`Modulus`] of a [`DynBatch`].
 #[derive(Clone)]
 pub struct DynModulus(Arc<Prepared>);
 
@@ -37,7 +37,7 @@ struct Prepared {
     montgomery: Option<Montgomery>,
 }
 
-/// Constants of Montgomery's form, with one row for all where the modulus is one for all.
+/// Constants of Montgomery's form: one row for all rows if the modulus is one for all.
 struct Montgomery {
     /// Records of odd moduli.
     moduli: Buffer,
@@ -48,7 +48,7 @@ struct Montgomery {
 }
 
 impl DynModulus {
-    /// Prepares the rows of a batch, each for the same row of residues.
+    /// Prepares each row of a batch as the modulus for the same row of residues.
     ///
     /// # Errors
     /// As [`Modulus::new`].
@@ -59,8 +59,7 @@ impl DynModulus {
     /// Prepares one modulus for all rows of residues of the shape.
     ///
     /// # Errors
-    /// [`ShapeMissing`](Error::ShapeMissing) where the shape is not built, and as
-    /// [`Modulus::splat`].
+    /// [`ShapeMissing`](Error::ShapeMissing) if the shape is not built, and as [`Modulus::splat`].
     pub fn splat(device: &Device, shape: Shape, modulus: impl Value) -> Result<Self> {
         Self::prepare(&DynBatch::splat(device, shape, modulus, 1)?, None)
     }
@@ -77,25 +76,25 @@ impl DynModulus {
         Ok(Self(Arc::new(Prepared { divisor, even, montgomery })))
     }
 
-    /// Number of rows that these moduli are for; `None` where there is one for all rows.
+    /// Number of rows that have their own modulus; `None` for one modulus for all rows.
     #[must_use]
     pub fn rows(&self) -> Option<usize> {
         self.divisor().rows()
     }
 
-    /// The device that the moduli live on.
+    /// Device of the moduli.
     #[must_use]
     pub fn device(&self) -> &Device {
         self.divisor().device()
     }
 
-    /// The shape of the moduli.
+    /// Shape of the moduli.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.divisor().shape()
     }
 
-    /// The moduli as prepared divisors.
+    /// Returns the moduli as prepared divisors.
     #[must_use]
     pub fn divisor(&self) -> &DynDivisor {
         &self.0.divisor
@@ -120,7 +119,7 @@ impl fmt::Debug for DynModulus {
     }
 }
 
-/// Returns true if the engine of `mul_mod` for these rows multiplies in Montgomery's form, too.
+/// Returns true if the engine of `mul_mod` for these rows also multiplies in Montgomery's form.
 fn has_engine(moduli: &DynBatch) -> bool {
     let algorithm =
         |op| moduli.device().algorithm(op, Strategy::Auto, moduli.shape(), usize::MAX).ok();
@@ -128,9 +127,9 @@ fn has_engine(moduli: &DynBatch) -> bool {
 }
 
 impl View<'_> {
-    /// The constants of Montgomery's form for these moduli, which are odd.
+    /// Computes the constants of Montgomery's form for these odd moduli.
     fn montgomery(&self, divisor: &DynDivisor) -> Result<Montgomery> {
-        // As many rows as moduli.
+        // As many rows as there are moduli.
         let splat =
             |value: &BigUint| DynBatch::splat(self.device(), self.shape(), value, self.len());
         let half = splat(&(BigUint::from(1u32) << (self.shape().bits - 1)))?;
@@ -168,20 +167,21 @@ impl View<'_> {
     }
 }
 
-/// Residues whose shape is a value: [`Residues`] for a [`DynBatch`].
+/// Residues with a run-time width: the [`Residues`] of a [`DynBatch`].
 pub struct DynResidues {
     rows: DynBatch,
     modulus: DynModulus,
 }
 
+/// # Conversion
 impl DynResidues {
-    /// The residues of the rows of a batch, which need not be below the moduli.
+    /// Converts the rows of a batch, which may exceed the moduli, to residues.
     ///
     /// # Errors
     /// As [`Residues::new`].
     pub fn new(values: &DynBatch, modulus: &DynModulus) -> Result<Self> {
         let view = values.view();
-        // Checks that the rows go with the moduli, too.
+        // Also checks that the rows match the moduli.
         view.operands_by(modulus.divisor())?;
         let rows = view.produce(|out| match &modulus.0.montgomery {
             None => view.rem_by_into(modulus.divisor(), out),
@@ -193,7 +193,7 @@ impl DynResidues {
         Ok(Self { rows, modulus: modulus.clone() })
     }
 
-    /// The residues of one value in `rows` rows.
+    /// Makes `rows` residues of one value.
     ///
     /// # Errors
     /// As [`Residues::splat`].
@@ -201,7 +201,7 @@ impl DynResidues {
         Self::new(&DynBatch::splat(modulus.device(), modulus.shape(), value, rows)?, modulus)
     }
 
-    /// The moduli.
+    /// Returns the moduli.
     #[must_use]
     pub fn modulus(&self) -> &DynModulus {
         &self.modulus
@@ -219,17 +219,17 @@ impl DynResidues {
         self.rows.is_empty()
     }
 
-    /// The rows as they are on the device, for the operations that are the same in both forms.
+    /// Rows in their form on the device, for the operations that are the same in both forms.
     pub(super) fn rows(&self) -> &DynBatch {
         &self.rows
     }
 
-    /// The rows as they are on the device, which keep the form.
+    /// Rows in their form on the device, to be changed within the form.
     pub(super) fn rows_mut(&mut self) -> &mut DynBatch {
         &mut self.rows
     }
 
-    /// Residues of rows that have the form.
+    /// Wraps rows that have the form.
     pub(super) fn of_form(rows: DynBatch, modulus: &DynModulus) -> Self {
         Self { rows, modulus: modulus.clone() }
     }
@@ -260,7 +260,7 @@ impl Ring<'_> {
         self.0.modulus.divisor()
     }
 
-    /// Checks that residues go with these: the same moduli and number of rows.
+    /// Checks that residues have the same moduli and number of rows as these.
     fn check(&self, other: &DynResidues) -> Result<()> {
         if !Arc::ptr_eq(&self.0.modulus.0, &other.modulus.0) {
             return Err(Error::ModulusMismatch);
@@ -268,7 +268,7 @@ impl Ring<'_> {
         self.view().check(&other.rows)
     }
 
-    /// New residues, written by `write`.
+    /// Makes new residues, written by `write`.
     fn produce(&self, write: impl FnOnce(&mut DynResidues) -> Result<()>) -> Result<DynResidues> {
         let mut out = DynResidues::of_form(self.view().alloc()?, &self.0.modulus);
         write(&mut out)?;
@@ -397,10 +397,10 @@ impl Ring<'_> {
     }
 }
 
-/// Moduli of [`Residues`], prepared: one for each row, or one for all rows. Clones share them.
+/// Prepared moduli of [`Residues`]: one for each row, or one for all rows. Clones share them.
 ///
-/// A modulus takes the memory of a [`Divisor`](crate::Divisor) and, where residues are in
-/// Montgomery's form, of three integers.
+/// A modulus takes the memory of a [`Divisor`](crate::Divisor) and, in Montgomery's form, of three
+/// integers more.
 #[derive(Debug)]
 pub struct Modulus<T: Kernels> {
     inner: DynModulus,
@@ -414,8 +414,8 @@ impl<T: Kernels> Clone for Modulus<T> {
 }
 
 impl<T: Kernels> Modulus<T> {
-    /// Prepares the rows of a batch, each for the same row of residues. Residues are in Montgomery's
-    /// form only if all moduli are odd.
+    /// Prepares each row of a batch as the modulus for the same row of residues. Residues are in
+    /// Montgomery's form only if all moduli are odd.
     ///
     /// # Errors
     /// As [`Divisor::new`](crate::Divisor::new).
@@ -431,7 +431,7 @@ impl<T: Kernels> Modulus<T> {
         DynModulus::splat(device, T::SHAPE, modulus).map(Self::typed)
     }
 
-    /// The moduli with their shape as a value.
+    /// Returns the moduli as a [`DynModulus`], whose shape is a value.
     #[must_use]
     pub fn as_dyn(&self) -> &DynModulus {
         &self.inner
@@ -444,10 +444,10 @@ impl<T: Kernels> Modulus<T> {
 
 /// Residues modulo a [`Modulus`], one a row, on a device.
 ///
-/// Operations on residues need no conversions in between, so that a ladder, a Lucas chain or a curve
-/// is a sequence of calls. Products take less time than [`mul_mod`](Batch::mul_mod) where moduli are
-/// odd ([`DynModulus::is_montgomery`]). An operation whose name ends in `_into` writes residues that
-/// exist, without allocating.
+/// Operations on residues need no conversions in between, so that a ladder, a Lucas chain or a
+/// curve is a sequence of calls. For odd moduli products take less time than
+/// [`mul_mod`](Batch::mul_mod) ([`DynModulus::is_montgomery`]). An operation whose name ends in
+/// `_into` writes to existing residues, without allocating.
 ///
 /// ```
 /// use gpuint::{Batch, Device, GpuUint, Modulus, Residues};
@@ -470,8 +470,9 @@ pub struct Residues<T: Kernels> {
     shape: PhantomData<T>,
 }
 
+/// # Conversion
 impl<T: Kernels> Residues<T> {
-    /// The residues of the rows of a batch, which need not be below the moduli.
+    /// Converts the rows of a batch, which may exceed the moduli, to residues.
     ///
     /// # Errors
     /// [`DeviceMismatch`](Error::DeviceMismatch), [`LengthMismatch`](Error::LengthMismatch), and what
@@ -482,10 +483,10 @@ impl<T: Kernels> Residues<T> {
         DynResidues::new(values.as_dyn(), modulus.as_dyn()).map(<Self as Typed<_>>::typed)
     }
 
-    /// The residues of one value in `rows` rows.
+    /// Makes `rows` residues of one value.
     ///
     /// # Errors
-    /// [`TooWide`](Error::TooWide) where the value needs more than `BITS` bits (row 0), and as
+    /// [`TooWide`](Error::TooWide) if the value needs more than `BITS` bits (row 0), and as
     /// [`new`](Self::new).
     pub fn splat(value: &BigUint, rows: usize, modulus: &Modulus<T>) -> Result<Self> {
         DynResidues::splat(value, rows, modulus.as_dyn()).map(<Self as Typed<_>>::typed)
@@ -503,7 +504,7 @@ impl<T: Kernels> Residues<T> {
         self.inner.is_empty()
     }
 
-    /// The residues with their shape as a value.
+    /// Returns the residues as [`DynResidues`], whose shape is a value.
     #[must_use]
     pub fn as_dyn(&self) -> &DynResidues {
         &self.inner
@@ -537,19 +538,19 @@ impl<T: Kernels> Typed<DynResidues> for Residues<T> {
 residue_faces! {
     "Operations";
 
-    /// Copies the residues on their device.
+    /// Copies the residues, on their device.
     ///
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
     fn try_clone() -> NewResidues;
 
-    /// The numbers in `[0, n)`.
+    /// Converts the residues to numbers in `[0, n)`.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
     fn to_batch() -> New;
 
-    /// `self * rhs`.
+    /// Computes `self * rhs`.
     ///
     /// # Errors
     /// [`ModulusMismatch`](crate::Error::ModulusMismatch),
@@ -558,95 +559,97 @@ residue_faces! {
     /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
     fn mul(rhs: Residue) -> NewResidues;
 
-    /// [`mul`](Self::mul) into residues that exist.
+    /// Computes [`mul`](Self::mul) into existing residues, without allocating.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
     fn mul_into(rhs: Residue, out: OutResidues) -> Nothing;
 
-    /// `self^2`.
+    /// Computes `self^2`.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
     fn square() -> NewResidues;
 
-    /// [`square`](Self::square) into residues that exist.
+    /// Computes [`square`](Self::square) into existing residues, without allocating.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
     fn square_into(out: OutResidues) -> Nothing;
 
-    /// `self + rhs`.
+    /// Computes `self + rhs`.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
     fn add(rhs: Residue) -> NewResidues;
 
-    /// [`add`](Self::add) into residues that exist.
+    /// Computes [`add`](Self::add) into existing residues, without allocating.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
     fn add_into(rhs: Residue, out: OutResidues) -> Nothing;
 
-    /// `self - rhs`.
+    /// Computes `self - rhs`.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
     fn sub(rhs: Residue) -> NewResidues;
 
-    /// [`sub`](Self::sub) into residues that exist.
+    /// Computes [`sub`](Self::sub) into existing residues, without allocating.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
     fn sub_into(rhs: Residue, out: OutResidues) -> Nothing;
 
-    /// `-self`.
+    /// Computes `-self`.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
     fn neg() -> NewResidues;
 
-    /// [`neg`](Self::neg) into residues that exist.
+    /// Computes [`neg`](Self::neg) into existing residues, without allocating.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
     fn neg_into(out: OutResidues) -> Nothing;
 
-    /// `2 * self`.
+    /// Computes `2 * self`.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
     fn double() -> NewResidues;
 
-    /// [`double`](Self::double) into residues that exist.
+    /// Computes [`double`](Self::double) into existing residues, without allocating.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
     fn double_into(out: OutResidues) -> Nothing;
 
-    /// `self / 2`: the residue whose double it is. It exists and is the only one modulo odd numbers.
+    /// Computes `self / 2`, the residue whose double is `self`. It exists and is unique modulo odd
+    /// numbers.
     ///
     /// # Errors
     /// [`EvenModulus`](crate::Error::EvenModulus) with the lowest row whose modulus is even, and as
     /// [`mul`](Self::mul).
     fn halve() -> NewResidues;
 
-    /// [`halve`](Self::halve) into residues that exist.
+    /// Computes [`halve`](Self::halve) into existing residues, without allocating.
     ///
     /// # Errors
     /// As [`halve`](Self::halve).
     fn halve_into(out: OutResidues) -> Nothing;
 
-    /// `self^exponents`, row by row: [`pow_mod`](crate::Batch::pow_mod), and two products more.
+    /// Computes `self^exponents`, row by row: [`pow_mod`](crate::Batch::pow_mod) and two more
+    /// products.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
     fn pow(exponents: Rows) -> NewResidues;
 
-    /// `self^exponent`, one exponent for all rows.
+    /// Computes `self^exponent`, with one exponent for all rows.
     ///
     /// # Errors
-    /// [`TooWide`](crate::Error::TooWide) where the exponent needs more than `BITS` bits (row 0), and
+    /// [`TooWide`](crate::Error::TooWide) if the exponent needs more than `BITS` bits (row 0), and
     /// as [`mul`](Self::mul).
     fn pow_all(exponent: Number) -> NewResidues;
 
@@ -668,7 +671,7 @@ residue_faces! {
     /// As [`mul`](Self::mul).
     fn select(mask: InMask, other: Residue) -> NewResidues;
 
-    /// [`select`](Self::select) into residues that exist.
+    /// Computes [`select`](Self::select) into existing residues, without allocating.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).

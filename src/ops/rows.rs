@@ -1,4 +1,4 @@
-//! Rows as a whole: parts, joins, selections and changes of width (`kernels/rows`).
+//! Whole rows: parts, joins, selections and changes of width (`kernels/rows`).
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ impl View<'_> {
         Ok(out)
     }
 
-    /// Copies a range of rows to the rows of `out` from `first` on. Both ranges exist.
+    /// Copies a range of rows to the rows of `out` from `first` on. Both ranges must exist.
     fn copy_rows(&self, rows: Range<usize>, out: &mut DynBatch, first: usize) -> Result<()> {
         let bytes = |rows: usize| rows as u64 * self.shape().bytes() as u64;
         if rows.is_empty() {
@@ -94,13 +94,13 @@ impl View<'_> {
         Ok(self.len() == other.len() && self.eq_mask(other)?.count()? == self.len())
     }
 
-    /// The values in rows of another shape.
+    /// Copies the values into rows of another shape.
     fn resized_into(&self, out: &mut DynBatch) -> Result<()> {
         self.check_operand(out.device(), out.len())?;
         let (bits, width) = (self.shape().bits, out.shape().bits);
         let operands = Operands {
             outs: [Some(out.buffer_mut()), None],
-            // build.rs admits no shape of 2^32 bits.
+            // build.rs rejects shapes of 2^32 bits or more.
             params: Params { target_bits: width as u32, ..Params::default() },
             ..self.operands()
         };
@@ -113,14 +113,14 @@ impl View<'_> {
         }
     }
 
-    /// The rows in another shape, which is built.
+    /// Returns the rows in another shape, which must be built.
     fn resized(&self, shape: Shape) -> Result<DynBatch> {
         let mut out = DynBatch::alloc(self.device(), shape, self.len())?;
         self.resized_into(&mut out)?;
         Ok(out)
     }
 
-    /// Rows of twice the width, of a shape that is built: `self + 2^BITS * high`.
+    /// Returns rows of twice the width, in a built shape: `self + 2^BITS * high`.
     fn join(&self, high: &DynBatch, wide: Shape) -> Result<DynBatch> {
         self.check(high)?;
         let mut out = DynBatch::alloc(self.device(), wide, self.len())?;
@@ -139,7 +139,7 @@ impl View<'_> {
         Ok(out)
     }
 
-    /// The low and the high halves of the rows, of a shape that is built.
+    /// Returns the low and the high halves of the rows, in a built shape.
     fn split(&self, narrow: Shape) -> Result<(DynBatch, DynBatch)> {
         let half = |half: usize| {
             let mut out = DynBatch::alloc(self.device(), narrow, self.len())?;
@@ -157,8 +157,8 @@ impl View<'_> {
         Ok((half(0)?, half(1)?))
     }
 
-    /// Writes the rows of these numbers to `out`, which stays as it is where one is
-    /// [`SKIPPED_ROW`].
+    /// Writes the rows with these indices to `out`; the index [`SKIPPED_ROW`] leaves a row of `out`
+    /// unchanged.
     fn move_rows(&self, sources: impl Iterator<Item = u64>, out: &mut DynBatch) -> Result<()> {
         self.check_operand(out.device(), self.len())?;
         if self.shape() != out.shape() {
@@ -172,7 +172,7 @@ impl View<'_> {
 faces! {
     "Rows";
 
-    /// Returns a copy of the rows of a range, which is empty where it ends before it starts.
+    /// Returns a copy of a range of rows; a range that ends before it starts is empty.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};
@@ -189,75 +189,75 @@ faces! {
     /// ```
     ///
     /// # Errors
-    /// [`NoSuchRow`](crate::Error::NoSuchRow) where the range ends beyond the batch, and what any
+    /// [`NoSuchRow`](crate::Error::NoSuchRow) if the range ends beyond the batch, and what any
     /// operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
     /// [`Driver`](crate::Error::Driver).
     fn slice(rows: RowRange) -> New;
 
-    /// Returns the rows of these numbers, in this order; a row may come several times.
+    /// Returns the rows with these indices, in this order; indices may repeat.
     ///
     /// # Errors
-    /// [`NoSuchRow`](crate::Error::NoSuchRow) with the first number that is none of a row, and as
+    /// [`NoSuchRow`](crate::Error::NoSuchRow) with the first index beyond the batch, and as
     /// [`slice`](Self::slice).
     fn gather(rows: Counts) -> New;
 
-    /// [`gather`](Self::gather) into a batch of as many rows as there are numbers. (The device holds
-    /// eight bytes a row for the time of the call.)
+    /// Computes [`gather`](Self::gather) into a batch with as many rows as there are indices.
+    /// (During the call the device holds eight bytes a row.)
     ///
     /// # Errors
     /// As [`gather`](Self::gather), [`LengthMismatch`](crate::Error::LengthMismatch),
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch).
     fn gather_into(rows: Counts, out: Out) -> Nothing;
 
-    /// Writes each row to the row of `out` that its number names; where a number comes several
-    /// times, its last row is written. The other rows of `out` stay as they are.
+    /// Writes each row to the row of `out` with its index. If indices repeat, the last of their
+    /// rows is written. The other rows of `out` are unchanged.
     ///
     /// # Errors
-    /// [`LengthMismatch`](crate::Error::LengthMismatch) where there is not one number for each row,
-    /// [`NoSuchRow`](crate::Error::NoSuchRow) with the first number that is none of a row of `out`,
+    /// [`LengthMismatch`](crate::Error::LengthMismatch) if there is not one index for each row,
+    /// [`NoSuchRow`](crate::Error::NoSuchRow) with the first index beyond `out`,
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch), and as [`slice`](Self::slice).
     fn scatter_into(rows: Counts, out: Out) -> Nothing;
 
-    /// Returns the rows in the opposite order.
+    /// Returns the rows in reverse order.
     ///
     /// # Errors
     /// As [`slice`](Self::slice).
     fn reverse() -> New;
 
-    /// Returns the rows whose bit of the mask is set, in their order.
+    /// Returns the rows whose bit in the mask is set, in order.
     ///
     /// # Errors
-    /// [`LengthMismatch`](crate::Error::LengthMismatch), [`DeviceMismatch`](crate::Error::DeviceMismatch), and as
-    /// [`slice`](Self::slice).
+    /// [`LengthMismatch`](crate::Error::LengthMismatch),
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch), and as [`slice`](Self::slice).
     fn filter(mask: InMask) -> New;
 
-    /// Returns the rows of `self` where the bit of the mask is set, and those of `other` elsewhere.
+    /// Returns the rows of `self` whose bit in the mask is set, and the rows of `other` elsewhere.
     ///
     /// # Errors
     /// As [`filter`](Self::filter).
     fn select(mask: InMask, other: Rows) -> New;
 
-    /// [`select`](Self::select) into a batch that exists, without allocating.
+    /// Computes [`select`](Self::select) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`filter`](Self::filter).
     fn select_into(mask: InMask, other: Rows, out: Out) -> Nothing;
 
-    /// Returns true if the batches have the same number of rows, and the same values.
+    /// Returns true if both batches have the same number of rows and the same values.
     ///
     /// # Errors
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch), and as [`slice`](Self::slice).
     fn is_equal(other: Rows) -> IsTrue;
 }
 
-/// # Rows of several batches, and changes of width
+/// # Concatenation and changes of width
 impl DynBatch {
-    /// Returns the rows of batches one after the other.
+    /// Returns the rows of all batches, one batch after another.
     ///
     /// # Errors
-    /// [`LengthMismatch`](Error::LengthMismatch) where there is no batch: its device would be
-    /// unknown; [`DeviceMismatch`](Error::DeviceMismatch), and as [`slice`](Self::slice).
+    /// [`LengthMismatch`](Error::LengthMismatch) if there are no batches, since no device is then
+    /// known; [`DeviceMismatch`](Error::DeviceMismatch), and as [`slice`](Self::slice).
     pub fn concat(parts: &[&Self]) -> Result<Self> {
         let Some(first) = parts.first() else {
             return Err(Error::LengthMismatch { left: 0, right: 1 });
@@ -283,15 +283,14 @@ impl DynBatch {
     /// Returns the values in rows of another shape.
     ///
     /// # Errors
-    /// [`ShapeMissing`](Error::ShapeMissing) where the shape is not built,
-    /// [`TooWide`](Error::TooWide) with the lowest row that needs more bits than the shape has, and
-    /// as [`slice`](Self::slice).
+    /// [`ShapeMissing`](Error::ShapeMissing) if the shape is not built, [`TooWide`](Error::TooWide)
+    /// with the lowest row that needs more bits than the shape has, and as [`slice`](Self::slice).
     pub fn resized(&self, shape: Shape) -> Result<Self> {
         check_built(shape)?;
         self.view().resized(shape)
     }
 
-    /// [`resized`](Self::resized) into a batch that exists, without allocating. After
+    /// Computes [`resized`](Self::resized) into an existing batch, without allocating. After
     /// [`TooWide`](Error::TooWide) it holds the values modulo `2^BITS`.
     ///
     /// # Errors
@@ -304,7 +303,7 @@ impl DynBatch {
     /// Returns rows of twice the width: `self + 2^BITS * high`.
     ///
     /// # Errors
-    /// [`ShapeMissing`](Error::ShapeMissing) where twice the width is not built,
+    /// [`ShapeMissing`](Error::ShapeMissing) if twice the width is not built,
     /// [`ShapeMismatch`](Error::ShapeMismatch), [`LengthMismatch`](Error::LengthMismatch),
     /// [`DeviceMismatch`](Error::DeviceMismatch), and as [`slice`](Self::slice).
     pub fn join(&self, high: &Self) -> Result<Self> {
@@ -313,11 +312,11 @@ impl DynBatch {
         self.view().join(high, wide)
     }
 
-    /// Returns the low and the high halves of the rows: of `self = low + 2^half * high`, with half
-    /// the `BITS`.
+    /// Returns the low and high halves of the rows: `self = low + 2^half * high`, where `half` is
+    /// half of `BITS`.
     ///
     /// # Errors
-    /// [`ShapeMissing`](Error::ShapeMissing) where half the width is not built, and as
+    /// [`ShapeMissing`](Error::ShapeMissing) if half the width is not built, and as
     /// [`slice`](Self::slice).
     pub fn split(&self) -> Result<(Self, Self)> {
         let narrow = Shape { bits: self.shape().bits / 2, ..self.shape() };
@@ -326,19 +325,19 @@ impl DynBatch {
     }
 }
 
-/// # Rows of several batches, and changes of width
+/// # Concatenation and changes of width
 impl<T: Kernels> Batch<T> {
-    /// Returns the rows of batches one after the other.
+    /// Returns the rows of all batches, one batch after another.
     ///
     /// # Errors
-    /// [`LengthMismatch`](Error::LengthMismatch) where there is no batch: its device would be
-    /// unknown; [`DeviceMismatch`](Error::DeviceMismatch), and as [`slice`](Self::slice).
+    /// [`LengthMismatch`](Error::LengthMismatch) if there are no batches, since no device is then
+    /// known; [`DeviceMismatch`](Error::DeviceMismatch), and as [`slice`](Self::slice).
     pub fn concat(parts: &[&Self]) -> Result<Self> {
         let parts: Vec<&DynBatch> = parts.iter().map(|part| part.as_dyn()).collect();
         DynBatch::concat(&parts).map(Self::typed)
     }
 
-    /// Returns the values in rows of at least the same width.
+    /// Returns the values in rows of the same or a greater width.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Error, GpuUint};
@@ -354,7 +353,7 @@ impl<T: Kernels> Batch<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`narrow`](Self::narrow), which it is where `W` is narrower.
+    /// As [`narrow`](Self::narrow), to which it is equal if `W` is narrower.
     pub fn widen<W: Kernels>(&self) -> Result<Batch<W>> {
         self.narrow()
     }
@@ -368,7 +367,7 @@ impl<T: Kernels> Batch<T> {
         self.view().resized(W::SHAPE).map(Batch::typed)
     }
 
-    /// [`narrow`](Self::narrow) or [`widen`](Self::widen) into a batch that exists, without
+    /// Computes [`narrow`](Self::narrow) or [`widen`](Self::widen) into an existing batch, without
     /// allocating. After [`TooWide`](Error::TooWide) it holds the values modulo `2^BITS`.
     ///
     /// # Errors
@@ -390,8 +389,8 @@ impl<T: Kernels> Batch<T> {
         self.view().join(high.as_dyn(), W::SHAPE).map(Batch::typed)
     }
 
-    /// Returns the low and the high halves of the rows: of `self = low + 2^BITS * high`, with the
-    /// `BITS` of `H`.
+    /// Returns the low and high halves of the rows: `self = low + 2^half * high`, where `half` is
+    /// the width of `H`.
     ///
     /// # Errors
     /// As [`slice`](Self::slice).
@@ -401,8 +400,7 @@ impl<T: Kernels> Batch<T> {
     }
 }
 
-/// Queues a gather of `rows` rows of the shape. The numbers are those of rows of `source`, or
-/// [`SKIPPED_ROW`].
+/// Queues a gather of `rows` rows of the shape. Each index is a row of `source` or [`SKIPPED_ROW`].
 fn gather(
     device: &Device,
     shape: Shape,
@@ -427,7 +425,7 @@ fn gather(
     device.launch(device.kernel(Op::Gather, Strategy::Auto, shape, rows)?, operands)
 }
 
-/// Checks numbers of rows.
+/// Checks row indices.
 fn check_rows(numbers: &[usize], rows: usize) -> Result<()> {
     match numbers.iter().find(|&&row| row >= rows) {
         Some(&row) => Err(Error::NoSuchRow { row, rows }),

@@ -1,4 +1,4 @@
-//! Shifts, by the same distance in all rows or by one for each row (`kernels/linear/shift.cuh`).
+//! Shifts, by one distance for all rows or one for each row (`kernels/linear/shift.cuh`).
 
 use gpuint_catalogue::Op;
 
@@ -85,7 +85,7 @@ impl View<'_> {
         self.launch(op, Operands { outs: [Some(out.buffer_mut()), None], ..operands })
     }
 
-    /// All distances from `BITS` on leave nothing.
+    /// Every distance from `BITS` on gives zero.
     fn distance(&self, bits: usize) -> u32 {
         bits.min(self.shape().bits) as u32
     }
@@ -94,80 +94,80 @@ impl View<'_> {
 faces! {
     "Shifts";
 
-    /// `self * 2^bits`, wrapping: bits shifted beyond `BITS` are lost. Any distance is right.
+    /// Computes `self * 2^bits` modulo `2^BITS`, for any distance.
     ///
     /// # Errors
-    /// What any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// The errors of any operation: [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
     /// [`Driver`](crate::Error::Driver); the `_into` forms also
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch) and
     /// [`LengthMismatch`](crate::Error::LengthMismatch).
     fn shl(bits: Count) -> New;
 
-    /// [`shl`](Self::shl) into a batch that exists, without allocating.
+    /// Computes [`shl`](Self::shl) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`shl`](Self::shl).
     fn shl_into(bits: Count, out: Out) -> Nothing;
 
-    /// `self / 2^bits`, rounded down. Any distance is right.
+    /// Computes `self / 2^bits`, rounded down, for any distance.
     ///
     /// # Errors
     /// As [`shl`](Self::shl).
     fn shr(bits: Count) -> New;
 
-    /// [`shr`](Self::shr) into a batch that exists, without allocating.
+    /// Computes [`shr`](Self::shr) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`shl`](Self::shl).
     fn shr_into(bits: Count, out: Out) -> Nothing;
 
-    /// `self * B^digits`, wrapping: digits shifted beyond the width are lost. Any distance is right.
+    /// Computes `self * B^digits` modulo `2^BITS`, for any distance; `B` is the base of the digits.
     ///
     /// # Errors
     /// As [`shl`](Self::shl).
     fn shl_digits(digits: Count) -> New;
 
-    /// [`shl_digits`](Self::shl_digits) into a batch that exists, without allocating.
+    /// Computes [`shl_digits`](Self::shl_digits) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`shl`](Self::shl).
     fn shl_digits_into(digits: Count, out: Out) -> Nothing;
 
-    /// `self / B^digits`, rounded down. Any distance is right.
+    /// Computes `self / B^digits`, rounded down, for any distance; `B` is the base of the digits.
     ///
     /// # Errors
     /// As [`shl`](Self::shl).
     fn shr_digits(digits: Count) -> New;
 
-    /// [`shr_digits`](Self::shr_digits) into a batch that exists, without allocating.
+    /// Computes [`shr_digits`](Self::shr_digits) into an existing batch, without allocating.
     ///
     /// # Errors
     /// As [`shl`](Self::shl).
     fn shr_digits_into(digits: Count, out: Out) -> Nothing;
 
-    /// `self * 2^d`, wrapping, by a distance `d` for each row. Any distance is right.
+    /// Computes `self * 2^d` modulo `2^BITS`, with a distance `d` for each row.
     ///
     /// # Errors
-    /// [`LengthMismatch`](crate::Error::LengthMismatch) where there is not one distance for each
-    /// row, and as [`shl`](Self::shl).
+    /// [`LengthMismatch`](crate::Error::LengthMismatch) if there is not one distance for each row,
+    /// and as [`shl`](Self::shl).
     fn shl_rows(bits: Counts) -> New;
 
-    /// [`shl_rows`](Self::shl_rows) into a batch that exists. (The device holds four bytes a row for
-    /// the time of the call.)
+    /// Computes [`shl_rows`](Self::shl_rows) into an existing batch. (During the call the device
+    /// holds four bytes a row.)
     ///
     /// # Errors
     /// As [`shl_rows`](Self::shl_rows).
     fn shl_rows_into(bits: Counts, out: Out) -> Nothing;
 
-    /// `self / 2^d`, rounded down, by a distance `d` for each row. Any distance is right.
+    /// Computes `self / 2^d`, rounded down, with a distance `d` for each row.
     ///
     /// # Errors
     /// As [`shl_rows`](Self::shl_rows).
     fn shr_rows(bits: Counts) -> New;
 
-    /// [`shr_rows`](Self::shr_rows) into a batch that exists. (The device holds four bytes a row for
-    /// the time of the call.)
+    /// Computes [`shr_rows`](Self::shr_rows) into an existing batch. (During the call the device
+    /// holds four bytes a row.)
     ///
     /// # Errors
     /// As [`shl_rows`](Self::shl_rows).

@@ -1,6 +1,5 @@
-//! The whole shifted inverse, `shinv_h(v) = floor(B^h / v)`: what Newton's iteration finds without
-//! ever leaving the integers (Watt, "Efficient Generic Quotients Using Exact Arithmetic";
-//! `kernels/div/shinv.cuh`).
+//! The whole shifted inverse, `shinv_h(v) = floor(B^h / v)`, by Newton's iteration in integers
+//! (Watt, "Efficient Generic Quotients Using Exact Arithmetic"; `kernels/div/shinv.cuh`).
 
 use gpuint_catalogue::Op;
 use num_traits::Zero;
@@ -21,7 +20,7 @@ impl View<'_> {
             return Ok(());
         }
         let bits = h.saturating_mul(self.shape().digit.bits());
-        // From here on B^h / v has more than BITS bits for every v: kernels never see such an h.
+        // From here on B^h / v has more than BITS bits for every v, so kernels never get such an h.
         if bits >= 2 * self.shape().bits {
             return Err(self.no_inverse(bits, 0));
         }
@@ -36,7 +35,7 @@ impl View<'_> {
         }
     }
 
-    /// The reason why `floor(2^bits / v)` is not in range for a row.
+    /// Returns the error for a row whose `floor(2^bits / v)` is out of range.
     fn no_inverse(&self, bits: usize, row: usize) -> Error {
         let v = match self.batch.row(row) {
             Ok(v) => v,
@@ -45,8 +44,8 @@ impl View<'_> {
         if v.is_zero() {
             return Error::DivisionByZero { row };
         }
-        // 2^(n-1) <= v < 2^n, so 2^bits / v has bits - n + 1 bits, and one more where it meets
-        // 2^(bits-n+1), which is where v is a power of two.
+        // 2^(n-1) <= v < 2^n, so 2^bits / v has bits - n + 1 bits, and one more if it reaches
+        // 2^(bits-n+1), that is if v is a power of two.
         let power_of_two = v.trailing_zeros() == Some(v.bits() - 1);
         let inverse = (bits as u64 - v.bits()).saturating_add(1 + u64::from(power_of_two));
         Error::TooWide { row, bits: inverse, width: self.shape().bits }
@@ -56,8 +55,8 @@ impl View<'_> {
 faces! {
     by Mult, "Shifted inverses";
 
-    /// `floor(B^h / self)`, exactly, where `B` is the base of the digits: a result that does not
-    /// fit in `BITS` bits is an error, it never wraps.
+    /// Computes `floor(B^h / self)` exactly, where `B` is the base of the digits. A result that
+    /// does not fit in `BITS` bits is an error.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};
@@ -71,17 +70,18 @@ faces! {
     /// ```
     ///
     /// # Errors
-    /// For the lowest row that has no result: [`DivisionByZero`](crate::Error::DivisionByZero) where
-    /// it is zero, [`TooWide`](crate::Error::TooWide) where its inverse needs more than `BITS` bits.
+    /// For the lowest row without a result: [`DivisionByZero`](crate::Error::DivisionByZero) if the
+    /// row is zero, [`TooWide`](crate::Error::TooWide) if its inverse needs more than `BITS` bits.
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
     /// [`LengthMismatch`](crate::Error::LengthMismatch), and what any operation may return:
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing),
     /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
     fn shifted_inverse(h: Count) -> New;
 
-    /// [`shifted_inverse`](Self::shifted_inverse) into a batch that exists, without allocating.
+    /// Computes [`shifted_inverse`](Self::shifted_inverse) into an existing batch, without
+    /// allocating.
     ///
-    /// After an error for a row, the contents of `out` are not specified.
+    /// After an error for a row, the contents of `out` are unspecified.
     ///
     /// # Errors
     /// As [`shifted_inverse`](Self::shifted_inverse).

@@ -13,7 +13,7 @@ use crate::{
 
 type U1024 = GpuUint<1024>;
 
-/// The devices, and the widest shape that each is given here.
+/// The devices, and the widest shape to test on each.
 fn devices() -> Vec<(Device, usize)> {
     let mut devices = vec![(Device::cpu(), usize::MAX)];
     #[cfg(feature = "simt")]
@@ -21,7 +21,7 @@ fn devices() -> Vec<(Device, usize)> {
     devices
 }
 
-/// Runs a check on every device at shapes of every digit, narrow ones and on the CPU a wide one.
+/// Runs a check on every device at narrow shapes of every digit, and on the CPU at a wide one.
 macro_rules! everywhere {
     ($check:ident) => {
         for (device, widest) in devices() {
@@ -41,8 +41,8 @@ fn power(exponent: usize) -> BigUint {
     BigUint::one() << exponent
 }
 
-/// Values of all lengths: the ends of the range, powers of two and their neighbours, and digits
-/// without a pattern.
+/// Values of all lengths: the ends of the range, powers of two and their neighbours, and irregular
+/// digits.
 fn values(bits: usize) -> Vec<BigUint> {
     let mut values = vec![BigUint::zero(), BigUint::one(), power(bits) - 1u32];
     let exponents = [15, 16, 31, 63, 64, 65, bits / 2, bits.saturating_sub(64), bits - 1];
@@ -57,7 +57,7 @@ fn values(bits: usize) -> Vec<BigUint> {
     values
 }
 
-/// All values of [`values`] against a rotation of them.
+/// Pairs every value of [`values`] with a rotation of them.
 fn pairs(bits: usize, rotation: usize) -> (Vec<BigUint>, Vec<BigUint>) {
     let left = values(bits);
     let mut right = left.clone();

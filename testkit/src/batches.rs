@@ -1,4 +1,4 @@
-//! What is timed, and on what: operations on batches of random integers.
+//! Operations on batches of random integers, for measurements.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use gpuint::{
     Algorithm, BackendKind, Device, DynBatch, DynDivisor, Mask, Op, Shape, Strategy, algorithms,
 };
 
-/// The operations that are timed: those with several algorithms, and addition.
+/// The operations that are timed: addition and those with several algorithms.
 pub const TIMED: [Op; 11] = [
     Op::Add,
     Op::MulLo,
@@ -25,20 +25,20 @@ pub const TIMED: [Op; 11] = [
     Op::PowMod,
 ];
 
-/// The widest powers that are timed: those of 2^17 bits take seconds a row.
+/// Maximum width of timed powers: those of 2^17 bits take seconds a row.
 pub const WIDEST_POWERS: usize = 1 << 16;
 
-/// The widest powers that are checked, by num-bigint, which takes seconds for wider ones.
+/// Maximum width of checked powers: num-bigint takes seconds for wider ones.
 const WIDEST_CHECKED_POWERS: usize = 1 << 14;
 
-/// The operands of an operation, and where its results go: all on the device.
+/// Operands of an operation and memory for its results, all on the device.
 #[derive(Debug)]
 pub struct Batches {
     pub u: DynBatch,
     pub v: DynBatch,
     pub out: [DynBatch; 2],
     zero: Mask,
-    /// The second operands, prepared, once that is asked for.
+    /// The second operands as prepared divisors, once they are needed.
     prepared: Option<DynDivisor>,
 }
 
@@ -56,8 +56,8 @@ impl Batches {
         })
     }
 
-    /// The operands of one of the operations that are [`TIMED`]: uniform divisors, random moduli of
-    /// full width, and for powers as many odd ones as fill a GPU for some tenths of a second.
+    /// Makes the operands of one of the [`TIMED`] operations: uniform divisors, random moduli of
+    /// full width, and for powers as many odd moduli as fill a GPU for some tenths of a second.
     pub fn of(
         op: Op,
         shape: Shape,
@@ -85,7 +85,7 @@ impl Batches {
         self.u.wrapping_mul_into(&self.v, &mut self.out[1])
     }
 
-    /// As many rows as fill a GPU for some tenths of a second with powers, modulo odd numbers.
+    /// Number of rows of powers modulo odd numbers that fill a GPU for some tenths of a second.
     pub fn for_powers(&self) -> gpuint::Result<Self> {
         let bits = self.u.shape().bits;
         let filling = ((1 << 39) / bits / bits).max((1 << 25) / bits).max(264);
@@ -106,8 +106,8 @@ impl Batches {
         Ok(())
     }
 
-    /// Replaces the second operands by divisors of a workload; for structured ones the first
-    /// operands, too, which then stay.
+    /// Replaces the second operands by divisors of a workload. For structured divisors it also
+    /// replaces the first operands, and later calls keep those.
     pub fn divide(&mut self, operands: &mut Operands, workload: Workload) -> gpuint::Result<()> {
         if workload != Workload::Structured {
             return self.divide_by(&operands.divisors(self.u.shape(), workload));
@@ -117,8 +117,8 @@ impl Batches {
         self.divide_by(&divisors)
     }
 
-    /// Whether a row of the results of an operation is right; what takes num-bigint long is not
-    /// looked at.
+    /// Returns true if a row of the results is right; rows that take num-bigint long are not
+    /// checked.
     pub fn is_right(&self, op: Op, row: usize) -> gpuint::Result<bool> {
         let (u, v) = (self.u.row(row)?, self.v.row(row)?);
         let [first, second] = [self.out[0].row(row)?, self.out[1].row(row)?];
@@ -152,7 +152,7 @@ impl Batches {
     }
 }
 
-/// The rows that these digits hold, without a part of a row at the end.
+/// Returns the whole rows in these digits.
 fn upload(shape: Shape, device: &Device, words: &[u64]) -> gpuint::Result<DynBatch> {
     let row = shape.bits / DIGIT;
     DynBatch::from_le_bytes(device, shape, bytemuck::cast_slice(&words[..words.len() / row * row]))
@@ -167,14 +167,14 @@ pub struct Operands {
 }
 
 impl Operands {
-    /// Two operands of so many bits in all.
+    /// Makes two operands of `bits` bits in total.
     pub fn new(bits: usize) -> Self {
         let mut random = Random::new(1);
         let [left, right] = [0, 1].map(|_| (0..bits / DIGIT).map(|_| random.word()).collect());
         Self { random, left, right }
     }
 
-    /// The second operands cut to the lengths of a workload, drawn at random.
+    /// Cuts the second operands to the lengths of a workload, drawn at random.
     pub fn divisors(&mut self, shape: Shape, workload: Workload) -> Vec<u64> {
         let digits = shape.bits / DIGIT;
         let mut words = self.right.clone();
@@ -187,8 +187,7 @@ impl Operands {
         words
     }
 
-    /// Dividends and divisors on which carries and borrows run far, divisors of lengths drawn at
-    /// random.
+    /// Makes dividends and divisors with long carries and borrows, by divisors of random lengths.
     fn structured(&mut self, shape: Shape) -> [Vec<u64>; 2] {
         let digits = shape.bits / DIGIT;
         let mut columns = [&self.left, &self.right].map(|words| vec![0; words.len()]);
@@ -204,17 +203,17 @@ impl Operands {
     }
 }
 
-/// A way to do an operation on a shape.
+/// One way to compute an operation at a shape.
 pub struct Way {
     op: Op,
     strategy: Strategy,
-    /// The algorithm; on the CPU the name of its library.
+    /// The algorithm; on the CPU, the name of its library.
     pub name: String,
     /// Returns true if `Auto` chooses it.
     pub is_auto: bool,
 }
 
-/// The ways to do an operation on a batch that differ; the CPU has one algorithm, num-bigint's.
+/// Returns the distinct ways to compute an operation on a batch; the CPU has one algorithm.
 pub fn ways(shape: Shape, rows: usize, device: &Device, op: Op) -> Vec<Way> {
     let auto = device.algorithm(op, Strategy::Auto, shape, rows).ok();
     if device.backend() == BackendKind::Cpu {
@@ -254,7 +253,7 @@ impl Way {
             Op::MulLo => u_by.wrapping_mul_into(v, first),
             Op::MulWide => u_by.mul_lo_hi_into(v, first, second),
             Op::SquareLo => u_by.wrapping_square_into(first),
-            // The masked form, since the other one waits for the device.
+            // The masked form is timed, because the other one waits for the device.
             Op::DivRem => u_by.div_rem_masked_into(v, first, second, zero),
             Op::ShiftedInverse => v_by.shifted_inverse_into(v.shape().digits(), first),
             _ => Err(gpuint::Error::Driver(format!("{} is not timed", self.op))),
@@ -267,8 +266,8 @@ impl Way {
 pub struct Times(Vec<Duration>);
 
 impl Times {
-    /// Does the work once, which loads its kernel, and then so many times, or until so many seconds
-    /// are over, but three times at least.
+    /// Runs the work once to load its kernel, then `runs` times or until `seconds` have passed, but
+    /// at least three times.
     pub fn of<E>(
         runs: u32,
         seconds: f64,

@@ -1,4 +1,4 @@
-//! From measurements to a tuning table.
+//! Derives a tuning table from measurements.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use gpuint::{Shape, shapes, tuning};
 use gpuint_catalogue::tuning::{Block, Choice, Row, Table};
 use gpuint_catalogue::{Algorithm, BLOCK, kernel};
 
-/// How much faster than its own another block must be to be taken.
+/// Minimum speed-up for which another block size is selected.
 const GAIN: f64 = 1.03;
 
-/// Whether strategies are compared at this row's shape.
+/// Returns true if strategies are compared at this row's shape.
 fn is_usual(row: &Row) -> bool {
     matches!((row.digit.as_deref(), row.q), (None, _) | (Some("u64"), Some(4)))
 }
 
-/// Rows of before with those of now, which replace the ones of the same variant.
+/// Merges rows: a new row replaces the old row of the same variant.
 pub fn merged(before: Vec<Row>, now: Vec<Row>) -> Vec<Row> {
     let key = |row: &Row| {
         let Row { kernel, bits, digit, q, block, gpu, .. } = row.clone();
@@ -24,14 +24,15 @@ pub fn merged(before: Vec<Row>, now: Vec<Row>) -> Vec<Row> {
     rows.into_values().collect()
 }
 
-/// The choices for batches of few rows, which are entered by hand: measurements are of large ones.
+/// Choices for batches of few rows. They are entered by hand, since measurements are of large
+/// batches.
 pub fn of_few_rows(table: Option<&Table>) -> Vec<Choice> {
     let choices = table.iter().flat_map(|table| &table.choices);
     choices.filter(|choice| choice.rows.is_some()).cloned().collect()
 }
 
-/// The table that rows imply, with the choices for few rows. At a width where the GPU itself was
-/// measured, what a model says of it does not count.
+/// Derives the table from its rows, with the given choices for few rows. Rows of a model are
+/// ignored at widths that were measured on the GPU itself.
 pub fn table(gpu: &Gpu, rows: Vec<Row>, of_few_rows: Vec<Choice>) -> Table {
     let Gpu { name, capability, multiprocessors } = gpu.clone();
     let (mut choices, blocks) = (choices(&name, &rows), blocks(&name, &rows));
@@ -40,7 +41,7 @@ pub fn table(gpu: &Gpu, rows: Vec<Row>, of_few_rows: Vec<Choice>) -> Table {
     Table { gpu: name, capability, multiprocessors, choices, blocks, rows }
 }
 
-/// The GPU that a table is for; a model is named as such.
+/// Name of the GPU; a model has the name of a model.
 #[derive(Debug, Clone)]
 pub struct Gpu {
     pub name: String,
@@ -49,7 +50,8 @@ pub struct Gpu {
     pub multiprocessors: u32,
 }
 
-/// The fastest strategy of each operation at each width, neighbours with the same one together.
+/// Selects the fastest strategy of each operation at each width, and joins neighbouring widths with
+/// the same strategy.
 fn choices(gpu: &str, rows: &[Row]) -> Vec<Choice> {
     let mut by_width: BTreeMap<(&str, usize), Vec<(Algorithm, &Row)>> = BTreeMap::new();
     for row in rows {
@@ -79,7 +81,7 @@ fn choices(gpu: &str, rows: &[Row]) -> Vec<Choice> {
     choices
 }
 
-/// The fastest block of each kernel, where it is not the catalogue's.
+/// Selects the fastest block of each kernel if it is not the catalogue's.
 fn blocks(gpu: &str, rows: &[Row]) -> Vec<Block> {
     /// Kernel, digit, Q and width.
     type Key<'a> = (&'a str, &'a str, usize, usize);
@@ -93,7 +95,7 @@ fn blocks(gpu: &str, rows: &[Row]) -> Vec<Block> {
     let mut blocks = Vec::new();
     for ((kernel, digit, q, bits), measured) in by_kernel {
         let is_its = |shape: &&Shape| (shape.digit.name(), shape.q, shape.bits) == (digit, q, bits);
-        // Rows of before may be of shapes that this build does not have.
+        // Earlier rows may have shapes that this build does not have.
         let Some(&shape) = shapes().iter().find(is_its) else { continue };
         let Some(own) = tuning::block(kernel, shape) else { continue };
         let Some(&(_, own_ms)) = measured.iter().find(|(block, _)| *block == own) else { continue };

@@ -1,4 +1,5 @@
-//! Kernels of the catalogue, compiled by nvcc, run by the PTX interpreter on a workload, and counted.
+//! Counts the instructions of kernels that nvcc compiles and the PTX interpreter runs on a
+//! workload.
 
 use std::path::Path;
 
@@ -64,23 +65,23 @@ pub struct Work {
     pub pipes: Pipes,
     pub wavefronts: f64,
     pub sectors: f64,
-    /// Of the operands and results.
+    /// Sectors of the operands and results.
     pub row_sectors: f64,
 }
 
-/// What a multiprocessor gets of a batch of 2^32 bits.
+/// Rows of a multiprocessor in a batch of 2^32 bits.
 const MULTIPROCESSOR_BITS: usize = 1 << 25;
 
-/// Rows that fill the warps of a block, and are enough for a mean.
+/// Number of rows that fill the warps of a block and suffice for a mean.
 fn row_count(op: Op, workload: Workload, kernel: &Kernel, bits: usize) -> usize {
     let block = kernel.facts.rows_per_block as usize;
     match op {
         Op::DivRem | Op::ShiftedInverse => {
             if by_lanes(kernel, bits) {
-                // A warp's rows are of equal length where there are many to choose from.
+                // If there are enough rows, the rows of a warp have equal length.
                 return (MULTIPROCESSOR_BITS / bits).next_multiple_of(block);
             }
-            // Groups within a warp take four times as many rows at a time, by length.
+            // Groups within a warp take four times as many rows at a time, sorted by length.
             let batch = if block > 1 { 4 * block } else { block };
             let few = matches!(workload, Workload::Half | Workload::Square);
             let wanted = (1usize << 20).div_ceil(bits).min(64).div_ceil(if few { 2 } else { 1 });
@@ -90,7 +91,7 @@ fn row_count(op: Op, workload: Workload, kernel: &Kernel, bits: usize) -> usize 
     }
 }
 
-/// Whether a few lanes divide a row: `LANE_DIVISION_BITS` of kernels/tuning/division.cuh.
+/// Returns true if a few lanes divide a row: `LANE_DIVISION_BITS` of kernels/tuning/division.cuh.
 fn by_lanes(kernel: &Kernel, bits: usize) -> bool {
     let row = (kernel.row.op, kernel.row.algorithm);
     row == (Op::DivRem, Algorithm::Blocked(Product::Classical))
@@ -98,10 +99,11 @@ fn by_lanes(kernel: &Kernel, bits: usize) -> bool {
         && bits.is_multiple_of(256)
 }
 
-/// Dependent products of a division, as kernels/div/div.cuh and kernels/div/lanes/division.cuh cut it.
+/// Dependent products of a division, for the blocks of kernels/div/div.cuh and
+/// kernels/div/lanes/division.cuh.
 fn division_steps(kernel: &Kernel, shape: Shape, u_bits: usize, v_bits: usize) -> usize {
     let blocked = matches!(kernel.row.algorithm, Algorithm::Blocked(_));
-    // Blocked division works on 32-bit limbs, whatever the digit; lengths are in words of 4 limbs.
+    // Blocked division works on 32-bit limbs for all digits; lengths are in words of 4 limbs.
     let by_lanes = by_lanes(kernel, shape.bits);
     let unit = match (by_lanes, blocked) {
         (true, _) => 32,
@@ -146,7 +148,7 @@ pub fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<Work> {
         Op::MulWide => ([a, b], [2 * row_bytes, 0], Params { joined: 1, ..none }),
         Op::SquareLo => ([a, Vec::new()], [row_bytes, 0], none),
         Op::DivRem => ([a, b], [row_bytes; 2], none),
-        // Of B^M, as the quotient of a full dividend needs it.
+        // The exponent of B^M, as for the quotient of a full dividend.
         Op::ShiftedInverse => {
             ([b, Vec::new()], [row_bytes, 0], Params { exponent: bits as u32, ..none })
         }

@@ -1,4 +1,4 @@
-//! What the examples and the benches share: where to run, and the log.
+//! Devices and logs of the examples and the benches.
 
 use std::env;
 use std::error::Error;
@@ -10,18 +10,18 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::{self, format::FmtSpan};
 use tracing_subscriber::layer::SubscriberExt;
 
-/// Where to run.
+/// Kind of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
     /// The first NVIDIA GPU.
     Cuda,
-    /// num-bigint on all cores.
+    /// The CPU, on all cores.
     Cpu,
-    /// The CUDA kernels themselves, run on the processor: slow.
+    /// The CUDA kernels on the CPU: slow.
     Simt,
 }
 
-/// The device of that kind; the first GPU or else the processor where nothing is said.
+/// Opens a device of this kind, by default the first GPU, else the CPU.
 pub fn open(backend: Option<Backend>) -> gpuint::Result<Device> {
     match backend {
         None => Device::new(),
@@ -31,14 +31,15 @@ pub fn open(backend: Option<Backend>) -> gpuint::Result<Device> {
     }
 }
 
-/// What the log shows, as `Targets` of the crate `tracing-subscriber` reads it:
-/// `GPUINT_LOG=gpuint=trace` has every copy and launch with its time, `info` what is compiled.
+/// Variable with the filter of the log, in the syntax of `Targets` of the crate
+/// `tracing-subscriber`: `GPUINT_LOG=gpuint=trace` shows every copy and launch with its time,
+/// `info` shows compilations.
 const VARIABLE: &str = "GPUINT_LOG";
 
-/// Starts a log of what the library does, on standard error, where one is asked for.
+/// Starts a log of the library's work on standard error, if `GPUINT_LOG` is set.
 ///
 /// # Errors
-/// Where `GPUINT_LOG` is not a filter, or another log was started before.
+/// `GPUINT_LOG` is not a filter, or another log was started before.
 pub fn start_log() -> Result<(), Box<dyn Error>> {
     let Some(filter) = env::var_os(VARIABLE) else { return Ok(()) };
     let filter = filter.to_str().ok_or_else(|| format!("{VARIABLE} is not text"))?;

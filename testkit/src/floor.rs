@@ -1,20 +1,21 @@
-//! The least time for a product, whatever the kernel: its arithmetic alone at the peak rate of the pipe that the strategy is for,
-//! or its operands and result alone at that of the device memory.
+//! Lower bound for the time of a product by any kernel: the larger of its arithmetic at the peak
+//! rate of the strategy's pipe, and of its operands and result at the rate of the device memory.
 
 use gpuint::{Algorithm, Op, Product};
 
 use crate::roofline::Gpu;
 
-/// Multiply-adds of a multiprocessor in a cycle at best: 64-bit digits by four products of 32 bits each, bytes by `wgmma` (half of
-/// that by `mma.sync`), doubles.
+/// Peak multiply-adds of a multiprocessor per cycle: 64-bit digits by four products of 32 bits
+/// each, bytes by `wgmma` (half as many by `mma.sync`), doubles.
 const DIGITS: f64 = 8.0;
 const BYTES: f64 = 4096.0;
 const DOUBLES: f64 = 64.0;
-/// Butterflies of residues of 30 bits: two products by a known factor (V. Shoup) each, measured in a loop of nothing else.
+/// Butterflies of residues of 30 bits: two products by a known factor (V. Shoup) each, measured in
+/// a loop without other work.
 const BUTTERFLIES: f64 = 13.7;
 
-/// Cycles of a multiprocessor for the arithmetic of a row of so many bits; `None` where no product of rows is asked for, or by a
-/// strategy that has no such floor.
+/// Cycles of a multiprocessor for the arithmetic of a row of `bits` bits; `None` for other
+/// operations and for strategies without such a floor.
 fn cycles(op: Op, algorithm: Algorithm, bits: usize) -> Option<f64> {
     let bits = bits as f64;
     let products = |digit: f64, rate: f64, of_square: f64| {
@@ -26,7 +27,8 @@ fn cycles(op: Op, algorithm: Algorithm, bits: usize) -> Option<f64> {
             _ => None,
         }
     };
-    // A transform of each operand and one back, of so many points; low and wide products have the same.
+    // One transform of each operand and one inverse transform of this number of points; low and
+    // wide products have the same.
     let transforms = |points: f64, butterfly: f64| {
         let each = points / 2.0 * points.log2() * butterfly;
         match op {
@@ -39,7 +41,7 @@ fn cycles(op: Op, algorithm: Algorithm, bits: usize) -> Option<f64> {
         Algorithm::By(Product::Classical) => products(64.0, DIGITS, 0.5),
         // Squares are products (kernels/mul/tensor/product.cuh).
         Algorithm::By(Product::TensorCore) => products(8.0, BYTES, 1.0),
-        // Digits of 16 bits, both halves at once; a butterfly is six multiply-adds.
+        // Digits of 16 bits, both halves at once; a butterfly takes six multiply-adds.
         Algorithm::By(Product::Fft) => transforms(bits / 16.0, 6.0 / DOUBLES),
         // Digits of 32 bits, three primes.
         Algorithm::By(Product::Ntt) => transforms(2.0 * bits / 32.0, 3.0 / BUTTERFLIES),
@@ -47,7 +49,8 @@ fn cycles(op: Op, algorithm: Algorithm, bits: usize) -> Option<f64> {
     }
 }
 
-/// Milliseconds for a batch; `row_sectors`: 32 bytes each, of a row's operands and results.
+/// Milliseconds for a batch; `row_sectors` is the number of 32-byte sectors of a row's operands and
+/// results.
 pub fn floor(
     gpu: &Gpu,
     op: Op,

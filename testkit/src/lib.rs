@@ -1,5 +1,5 @@
-//! Shared by the tests, the benches and the examples of gpuint: operands and their oracle, workloads,
-//! measurements, and the run of compiled kernels in the PTX interpreter.
+//! Code shared by the tests, the benches and the examples of gpuint: operands and their oracle,
+//! workloads, measurements, and the PTX interpreter's runs of compiled kernels.
 
 pub mod batches;
 pub mod choose;

@@ -1,4 +1,4 @@
-//! What a table was measured on, and when.
+//! Machine, commit and date of a measurement.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -8,12 +8,12 @@ use std::thread;
 use gpuint::{BackendKind, Device};
 use jiff::Timestamp;
 
-/// In words.
+/// Description of the device.
 #[derive(Debug)]
 pub struct Machine {
     pub device: String,
     pub backend: BackendKind,
-    /// The version of NVIDIA's driver.
+    /// Version of NVIDIA's driver.
     pub driver: String,
     pub processor: String,
     pub date: String,
@@ -37,7 +37,7 @@ impl Machine {
     }
 }
 
-/// The first number with points that the kernel module says.
+/// First version number in the kernel module's text.
 fn driver() -> Option<String> {
     let text = fs::read_to_string("/proc/driver/nvidia/version").ok()?;
     let is_version =
@@ -53,7 +53,7 @@ fn processor() -> String {
     format!("{model}, {cores} cores")
 }
 
-/// The commit of the sources.
+/// Commit of the sources.
 fn described() -> Option<String> {
     let mut git = Command::new("git");
     git.args(["describe", "--always", "--dirty"]).current_dir(env!("CARGO_MANIFEST_DIR"));

@@ -1,14 +1,14 @@
-//! The one generator of operands: structured, seeded, the same on every machine.
+//! Generator of all operands: structured, seeded, and the same on every machine.
 //!
-//! Uniform operands find next to none of the known defects of big-integer code: carries that run
-//! over many digits, quotient digits at their extremes and lengths that meet a boundary have
-//! probability 2^-word or less. So a row is drawn from a named *family*, and most families build
-//! their operands from runs of ones and zeros, powers of two and extreme digits, of lengths that
-//! are swept over the whole range independently of each other.
+//! Uniform operands find almost none of the known defects of big-integer code. Carries over many
+//! digits, extreme quotient digits and lengths at a boundary have probability 2^-word or less. So a
+//! row is drawn from a named *family*. Most families build their operands from runs of ones and
+//! zeros, powers of two and extreme digits, whose lengths are swept over the whole range
+//! independently of each other.
 //!
-//! Row `i` of a list is a function of (seed, list, shape, `i`) alone: a failure names these, and
-//! the row can be made again. `num-bigint` adds, subtracts, multiplies, shifts and compares here;
-//! it never divides.
+//! Row `i` of a list is a function of (seed, list, shape, `i`) alone. A failure names these, so
+//! that the row can be drawn again. `num-bigint` adds, subtracts, multiplies, shifts and compares
+//! here, but never divides.
 
 use gpuint::Shape;
 use gpuint::num_bigint::BigUint;
@@ -27,22 +27,22 @@ pub fn ones(bits: usize) -> BigUint {
     power(bits) - 1u32
 }
 
-/// The lowest bits of a number.
+/// Lowest bits of a number.
 pub fn low(value: BigUint, bits: usize) -> BigUint {
     if value.bits() <= bits as u64 { value } else { value & ones(bits) }
 }
 
-/// `a - b`, or 0 where that is negative.
+/// `a - b`, or 0 if that is negative.
 fn minus(a: &BigUint, b: &BigUint) -> BigUint {
     if a > b { a - b } else { BigUint::zero() }
 }
 
-/// The widths that operands are made for.
+/// Widths of the operands.
 #[derive(Debug, Clone, Copy)]
 pub struct Sizes {
     /// Bits of an integer.
     pub bits: usize,
-    /// Bits of a digit, or of what else counts as the base of a row.
+    /// Bits of a digit, or of another base of a row.
     pub word: usize,
     /// Digits of a thread.
     pub q: usize,
@@ -65,13 +65,14 @@ impl Sizes {
 pub struct Draw {
     pub random: Random,
     pub sizes: Sizes,
-    /// How often this family has been drawn before: what sweeps go by.
+    /// Number of times that this family was drawn before, which drives the sweeps.
     turn: usize,
-    /// The kinds of values that were drawn, for the row's name.
+    /// Kinds of the drawn values, for the row's name.
     kinds: Vec<&'static str>,
 }
 
-/// A kind of value of at most so many bits (1 or more), with its name. Most have the top bit set.
+/// Draws a kind of value of at most `bits` bits (1 or more), with its name. Most have the top bit
+/// set.
 type Kind = (&'static str, fn(&mut Draw, usize) -> BigUint);
 
 const KINDS: &[Kind] = &[
@@ -139,19 +140,19 @@ const KINDS: &[Kind] = &[
 ];
 
 impl Draw {
-    /// A value of some kind below `2^bits`.
+    /// Draws a value of any kind below `2^bits`.
     pub fn value(&mut self, bits: usize) -> BigUint {
         let kind = self.random.below(KINDS.len());
         self.value_of_kind(bits, KINDS[kind])
     }
 
-    /// Like [`value`](Self::value), but not 0 (where `bits` is not 0).
+    /// Like [`value`](Self::value), but not 0 (unless `bits` is 0).
     fn positive(&mut self, bits: usize) -> BigUint {
         let value = self.value(bits);
         if value.is_zero() { power(bits.max(1) - 1) } else { value }
     }
 
-    /// A value of one of these kinds below `2^bits`.
+    /// Draws a value of one of these kinds below `2^bits`.
     fn value_of(&mut self, bits: usize, kinds: &[&str]) -> BigUint {
         if bits == 0 {
             return BigUint::zero();
@@ -171,8 +172,8 @@ impl Draw {
         value
     }
 
-    /// Digits of 16 bits that are largest when they are balanced: the worst for transforms, when they
-    /// are all the same, in runs of one length, or mixed.
+    /// Digits of 16 bits with the largest balanced values, the worst case for transforms: all
+    /// equal, in runs of one length, or mixed.
     fn balanced(&mut self, bits: usize) -> BigUint {
         let run = 1 << self.random.below(12);
         let kind = self.random.below(5);
@@ -186,13 +187,13 @@ impl Draw {
         BigUint::from_bytes_le(&digits.flat_map(u16::to_le_bytes).collect::<Vec<_>>())
     }
 
-    /// Runs of ones and zeros whose lengths are multiples of `unit` and `mean` on average; the top
+    /// Runs of ones and zeros whose lengths are multiples of `unit` with the given mean; the top
     /// bit is a one.
     fn runs(&mut self, bits: usize, mean: usize, unit: usize) -> BigUint {
         let mut value = BigUint::zero();
         let (mut end, mut one) = (bits, true);
         while end > 0 {
-            // The first run also makes up for a length that is no multiple of the unit.
+            // The first run also absorbs the part of the length that is not a multiple of the unit.
             let run = unit * self.random.between(1, (2 * mean / unit).max(1))
                 - if end == bits { (unit - bits % unit) % unit } else { 0 };
             let start = end.saturating_sub(run);
@@ -219,7 +220,7 @@ impl Draw {
         [0, 1, largest >> 1, (largest >> 1) + 1, largest]
     }
 
-    /// Digits by their index, cut to so many bits.
+    /// Makes a number from its digits by index, cut to `bits` bits.
     fn digits(&mut self, bits: usize, mut digit: impl FnMut(&mut Self, usize) -> u128) -> BigUint {
         let bytes = self.sizes.word / 8;
         let mut value = Vec::new();
@@ -229,7 +230,7 @@ impl Draw {
         low(BigUint::from_bytes_le(&value), bits)
     }
 
-    /// A point of a sweep: `0..count` is covered in `count` turns, in an order that jumps.
+    /// Point of a sweep: `count` calls cover `0..count` in a scattered order.
     fn sweep(&self, count: usize) -> usize {
         let count = count.max(1);
         let mut step = (count as f64 * 0.618) as usize | 1;
@@ -239,14 +240,14 @@ impl Draw {
         (self.turn as u128 * step as u128 % count as u128) as usize
     }
 
-    /// Digit counts of two operands, each from 1 to all: every pair is swept.
+    /// Digit counts of two operands, each from 1 to the maximum: every pair is swept.
     fn digit_counts(&self) -> (usize, usize) {
         let digits = self.sizes.digits();
         let pair = self.sweep(digits * digits);
         (1 + pair / digits, 1 + pair % digits)
     }
 
-    /// A bit length of so many digits: a top digit of 1, B/2 and more, or any length.
+    /// Bit length for a number of digits: with a top digit of 1, of B/2 or more, or any length.
     fn length(&mut self, digits: usize) -> usize {
         let word = self.sizes.word;
         let any = self.random.between(1, word);
@@ -259,7 +260,7 @@ impl Draw {
         (self.length(a), self.length(b))
     }
 
-    /// A number below `v`, which is not 0: 0, 1, `v - 1`, or near one of the ends of the range.
+    /// Draws a number below `v`, which is not 0: 0, 1, `v - 1`, or near one end of the range.
     fn remainder(&mut self, v: &BigUint) -> BigUint {
         let largest = v - 1u32;
         match self.random.below(5) {
@@ -271,7 +272,7 @@ impl Draw {
         }
     }
 
-    /// `2^k / w` rounded down or up, not 0, for a `w` of some kind: its own inverse is nearly `w`.
+    /// `2^k / w` rounded down or up, not 0, for a `w` of some kind: its inverse is nearly `w`.
     fn near_reciprocal(&mut self) -> BigUint {
         let (a, b) = self.lengths();
         let w = self.positive(a.min(self.sizes.bits - 1));
@@ -281,7 +282,7 @@ impl Draw {
         if v.is_zero() { BigUint::one() } else { v }
     }
 
-    /// `q * v + r` for a `v` and a quotient of at most so many bits; cut to the width.
+    /// `q * v + r` for a `v` and a quotient of at most `bits` bits; cut to the width.
     fn built(&mut self, v: BigUint, quotient_bits: usize) -> [BigUint; 2] {
         let q = self.value(quotient_bits);
         let r = self.remainder(&v);
@@ -296,11 +297,11 @@ fn gcd(a: usize, b: usize) -> usize {
 /// Two operands below `2^BITS`, with the family's name.
 pub type Family = (&'static str, fn(&mut Draw) -> [BigUint; 2]);
 
-/// Dividends and divisors. Divisors of 0 are among them.
+/// Dividends and divisors, some of which are 0.
 pub const DIVISIONS: &[Family] = &[
     ("u and v drawn", |draw| {
         let (a, b) = draw.lengths();
-        // Quotients of 0 are quickly done: keep half of them.
+        // Quotients of 0 are easy: keep half of them.
         let (a, b) = if a < b && draw.random.one_in(2) { (b, a) } else { (a, b) };
         [draw.value(a), draw.positive(b)]
     }),
@@ -506,7 +507,7 @@ pub const DIVISIONS: &[Family] = &[
         [low(u, draw.sizes.bits), v]
     }),
     ("a multiple of v, or nearly, and digits below it", |draw| {
-        // What is left of the top part of u is next to nothing, or nearly v.
+        // The remainder of the top part of u is almost 0, or almost v.
         let (_, b) = draw.lengths();
         let v = draw.positive(b);
         let above = draw.random.between(0, draw.sizes.bits - b);
@@ -689,7 +690,7 @@ pub const PRODUCTS: &[Family] = &[
         [power(k), power(draw.random.below(bits))]
     }),
     ("a carry through a run of ones", |draw| {
-        // a + a * 2^k: two ones meet at bit `at`, and above it k bits of the sum are ones.
+        // a + a * 2^k: two ones meet at bit `at`, and k bits of the sum above it are ones.
         let bits = draw.sizes.bits;
         let at = 1 + draw.sweep(bits - 1);
         let k = 1 + draw.random.below(at);
@@ -746,7 +747,7 @@ pub const SUMS: &[Family] = &[
         [draw.value(bits), draw.value(bits)]
     }),
     ("a carry from one bit to another", |draw| {
-        // Ones from bit `from` to bit `to`, and nothing that could carry above or below.
+        // Ones from bit `from` to bit `to`, and no carries above or below.
         let bits = draw.sizes.bits;
         let pair = draw.sweep(bits * bits);
         let (i, j) = (pair % bits, pair / bits);
@@ -781,7 +782,7 @@ pub const SUMS: &[Family] = &[
         }
     }),
     ("the sum is all ones or one more", |draw| {
-        // All digits pass a carry on: a value and its complement.
+        // All digits propagate a carry: a value and its complement.
         let (a, _) = draw.lengths();
         let value = draw.value(a);
         let rest = ones(draw.sizes.bits) - &value;
@@ -871,13 +872,13 @@ pub const EUCLID: &[Family] = &[
         [value.clone(), value]
     }),
     ("Fibonacci neighbours", |draw| {
-        // Quotients of 1, as many as fit, from a pair that is drawn.
+        // As many quotients of 1 as fit, from a drawn pair.
         let first = [draw.random.below(9) + 1, draw.random.below(9) + 1];
         let bits = draw.random.below(draw.sizes.bits - 8) + 8;
         quotients(bits, first, |_| BigUint::one(), draw)
     }),
     ("quotients of a length", |draw| {
-        // About where a step on 32 or 64 leading bits cannot be certain, and beyond a limb.
+        // Near the bound at which a step on 32 or 64 leading bits is uncertain, and beyond a limb.
         let lengths = [1, 2, 14, 15, 16, 17, 30, 31, 32, 33, 63, 64, 65, 100];
         let length = draw.random.pick(&lengths).min(draw.sizes.bits / 2);
         let bits = draw.sizes.bits;
@@ -917,7 +918,7 @@ pub const EUCLID: &[Family] = &[
     }),
 ];
 
-/// The pair whose quotients, from the last on, are these, as long as it has at most so many bits.
+/// The pair with these quotients, from the last one on, while it has at most `bits` bits.
 fn quotients(
     bits: usize,
     first: [usize; 2],
@@ -940,7 +941,7 @@ fn quotients(
 /// One row of a list.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// Its place in the list.
+    /// Index in the list.
     pub index: usize,
     pub a: BigUint,
     pub b: BigUint,
@@ -949,7 +950,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The family, with the kinds of values it was made of.
+    /// The family, with the kinds of its values.
     pub fn family(&self) -> String {
         match &self.kinds[..] {
             [] => self.family.to_owned(),
@@ -958,12 +959,12 @@ impl Row {
     }
 }
 
-/// A row that is not drawn.
+/// A row that is given, not drawn.
 pub fn row(family: &'static str, index: usize, a: BigUint, b: BigUint) -> Row {
     Row { index, a, b, family, kinds: Vec::new() }
 }
 
-/// These rows of the list of some families.
+/// Returns these rows of the list of some families.
 pub fn rows(
     seed: u64,
     families: &[Family],
@@ -994,8 +995,8 @@ pub fn rows(
         .collect()
 }
 
-/// The bases that rows are built on, in turn: that of the digits, and that of four machine words of
-/// the multiplier (16 bits for 16-bit digits, else 32), in which the kernels work.
+/// Bases of rows, in turn: the base of the digits, and the base of four machine words of the
+/// multiplier (16 bits for 16-bit digits, else 32), in which the kernels work.
 fn bases(sizes: Sizes) -> Vec<(usize, Option<&'static str>)> {
     let four_limbs = 4 * sizes.word.min(32);
     let mut bases = vec![(sizes.word, None)];
@@ -1005,7 +1006,7 @@ fn bases(sizes: Sizes) -> Vec<(usize, Option<&'static str>)> {
     bases
 }
 
-/// The generator of one row: no two lists, shapes or rows share one.
+/// Generator of one row: all lists, shapes and rows have different ones.
 fn random(seed: u64, family: &str, sizes: Sizes, index: usize) -> Random {
     let mut random = Random::new(seed);
     let name = family.bytes().fold(0u64, |name, byte| name.wrapping_mul(257) + u64::from(byte));
@@ -1075,9 +1076,9 @@ mod tests {
         assert_eq!(lengths.len(), 17 * 17, "0 to 16 digits each");
     }
 
-    /// The rows on which the algorithm as published needs more corrections than it makes.
+    /// The rows on which the published algorithm needs more corrections than it makes.
     #[test]
-    fn the_published_counterexamples_are_drawn() {
+    fn published_counterexamples_are_drawn() {
         for word in [16, 32, 64] {
             let sizes = Sizes { bits: 16 * word, word, q: 1 };
             let drawn: BTreeSet<_> = rows(1, DIVISIONS, sizes, 0..40_000)

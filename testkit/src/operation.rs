@@ -7,12 +7,12 @@ use num_traits::One;
 use crate::workload::Workload;
 
 /// The operations that are timed and counted. An inverse is of `B^M`, which divides full dividends
-/// by a divisor that stays the same.
+/// by a constant divisor.
 pub const OPERATIONS: [Op; 6] =
     [Op::Add, Op::MulLo, Op::MulWide, Op::SquareLo, Op::DivRem, Op::ShiftedInverse];
 
-/// Returns true if the operation is one of [`OPERATIONS`] and a row of its results is right; of a
-/// wide product, the second result is the high half.
+/// Returns true if the operation is one of [`OPERATIONS`] and a row of its results is right. The
+/// second result of a wide product is its high half.
 pub fn is_right(op: Op, bits: usize, [u, v]: &[BigUint; 2], results: &[BigUint; 2]) -> bool {
     let [first, second] = results;
     let low = |value: BigUint| value % (BigUint::one() << bits);
@@ -30,7 +30,7 @@ pub fn is_right(op: Op, bits: usize, [u, v]: &[BigUint; 2], results: &[BigUint; 
     }
 }
 
-/// The workloads on which an operation is counted: one where the work does not depend on the values.
+/// Workloads on which an operation is counted; one if the work does not depend on the values.
 pub fn workloads(op: Op) -> &'static [Workload] {
     match op {
         Op::DivRem => &Workload::ALL,

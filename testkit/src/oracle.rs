@@ -1,9 +1,8 @@
-//! What the results must be.
+//! Expected results.
 //!
-//! The arithmetic is `malachite-nz`'s, which shares no code with the library under test. (The cpu
-//! backend is `num-bigint` inside, and no kernel uses either.) A quotient is also held against its
-//! definition, u = q*v + r with 0 <= r < v, by `num-bigint`'s product, sum and comparison; its
-//! division is never asked.
+//! The arithmetic is `malachite-nz`'s, which shares no code with the library under test. A quotient
+//! is also checked by its definition, u = q*v + r with 0 <= r < v, by `num-bigint`'s product, sum
+//! and comparison, never by its division.
 
 use std::cmp::Ordering;
 
@@ -24,7 +23,7 @@ fn biguint(value: &Natural) -> BigUint {
     BigUint::new(limbs.iter().flat_map(|limb| [*limb as u32, (limb >> 32) as u32]).collect())
 }
 
-/// `a + b mod 2^bits`, and whether that is less than `a + b`.
+/// `a + b mod 2^bits`, and whether the sum overflows.
 pub fn add(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, bool) {
     let sum = natural(a) + natural(b);
     let carry = sum.significant_bits() > bits as u64;
@@ -39,7 +38,7 @@ pub fn sub(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, bool) {
     (biguint(&difference), borrow)
 }
 
-/// `a * b` in two halves of so many bits.
+/// `a * b` in two halves of `bits` bits.
 pub fn mul(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, BigUint) {
     let product = natural(a) * natural(b);
     (biguint(&(&product).mod_power_of_2(bits as u64)), biguint(&(product >> bits)))
@@ -81,12 +80,12 @@ pub fn pow_mod(a: &BigUint, e: &BigUint, v: &BigUint) -> BigUint {
     biguint(&(natural(a) % &v).mod_pow(natural(e), v))
 }
 
-/// Whether u = q*v + r and 0 <= r < v.
+/// Returns true if u = q*v + r and 0 <= r < v.
 pub fn is_division(u: &BigUint, v: &BigUint, q: &BigUint, r: &BigUint) -> bool {
     r < v && q * v + r == *u
 }
 
-/// What the masked division says: the quotient, the remainder, and whether `v` is 0.
+/// Result of the masked division: the quotient, the remainder, and whether `v` is 0.
 pub fn div_rem_masked(u: &BigUint, v: &BigUint, bits: usize) -> (BigUint, BigUint, bool) {
     if v.is_zero() {
         let ones = (Natural::from(1u32) << bits) - Natural::from(1u32);
@@ -119,7 +118,7 @@ pub fn cmp(a: &BigUint, b: &BigUint) -> Ordering {
     natural(a).cmp(&natural(b))
 }
 
-/// The bits of a number without leading zeros.
+/// Bit length of a number.
 pub fn bits(a: &BigUint) -> u64 {
     natural(a).significant_bits()
 }
@@ -134,7 +133,7 @@ pub fn lcm(a: &BigUint, b: &BigUint) -> BigUint {
     biguint(&natural(a).lcm(natural(b)))
 }
 
-/// The inverse of `v` modulo `n`, if there is one.
+/// Inverse of `v` modulo `n`, if it exists.
 pub fn inverse_mod(v: &BigUint, n: &BigUint) -> Option<BigUint> {
     if n.is_zero() {
         return None;
@@ -154,18 +153,18 @@ pub fn kronecker(a: &BigUint, n: &BigUint) -> i8 {
     natural(a).kronecker_symbol(natural(n))
 }
 
-/// Bits of both, of either, and of one and not the other.
+/// Bitwise AND, OR and XOR.
 pub fn bitwise(a: &BigUint, b: &BigUint) -> [BigUint; 3] {
     let (a, b) = (natural(a), natural(b));
     [biguint(&(&a & &b)), biguint(&(&a | &b)), biguint(&(a ^ b))]
 }
 
-/// The number of bits that are set.
+/// Number of ones.
 pub fn count_ones(a: &BigUint) -> u64 {
     natural(a).count_ones()
 }
 
-/// The zeros below the lowest bit that is set.
+/// Number of zeros below the lowest one.
 pub fn trailing_zeros(a: &BigUint) -> Option<u64> {
     natural(a).trailing_zeros()
 }

@@ -1,4 +1,4 @@
-//! Plots as SVG and PNG, drawn without any library or font of the system.
+//! Plots as SVG and PNG, drawn without libraries or fonts of the system.
 
 use std::error::Error;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 pub const FONT: &str = "sans-serif";
 const PANEL: (u32, u32) = (760, 620);
 
-/// By place of a line in its panel; told apart by everybody (Okabe and Ito).
+/// Colours by index of a line in its panel; distinguishable with colour blindness (Okabe and Ito).
 const COLORS: [RGBColor; 8] = [
     RGBColor(213, 94, 0),
     RGBColor(0, 114, 178),
@@ -24,9 +24,9 @@ const COLORS: [RGBColor; 8] = [
     RGBColor(0, 0, 0),
 ];
 
-/// What can be drawn as SVG and as PNG.
+/// A picture that can be drawn as SVG and as PNG.
 pub trait Picture {
-    /// In pixels.
+    /// Size in pixels.
     fn size(&self) -> Result<(u32, u32)>;
 
     fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<()>
@@ -34,7 +34,7 @@ pub trait Picture {
         B::ErrorType: 'static;
 }
 
-/// Writes both files of a picture.
+/// Writes a picture to both files.
 pub fn save(picture: &impl Picture, svg: &Path, png: &Path) -> Result<()> {
     register_font(FONT, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT)
         .map_err(|_| "the font does not load")?;
@@ -56,14 +56,15 @@ pub struct Panel {
     pub title: String,
     pub x_label: String,
     pub y_label: String,
-    /// The same place has the same colour in every panel; those without points are left out.
+    /// Lines with the same index have the same colour in every panel; lines without points are left
+    /// out.
     pub lines: Vec<Line>,
 }
 
 #[derive(Debug)]
 pub struct Line {
     pub name: String,
-    /// What the figure is about, against what stands beside it.
+    /// True for the subject of the figure, false for its comparisons.
     pub own: bool,
     pub points: Vec<(f64, f64)>,
 }
@@ -111,7 +112,7 @@ impl Panel {
         if left > right {
             return Err(format!("{}: there is nothing to draw", self.title).into());
         }
-        // Some room on every side; below the lines for the legend, too.
+        // Some room on every side, and below the lines room for the legend.
         let x = (left / 1.2..right * 1.2).log_scale().base(2.0);
         let y = (low / 4.0..high * 1.5).log_scale();
         let mut chart = ChartBuilder::on(area)
@@ -152,7 +153,7 @@ impl Panel {
     }
 }
 
-/// A number with as many places as it needs.
+/// Formats a number with the necessary decimal places.
 fn short(value: f64) -> String {
     if value >= 1.0 { format!("{value:.0}") } else { format!("{value}") }
 }

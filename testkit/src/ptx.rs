@@ -1,8 +1,8 @@
-//! Kernels as nvcc compiles them, run by the PTX interpreter.
+//! Runs kernels, as nvcc compiles them, in the PTX interpreter.
 //!
-//! nvcc is `GPUINT_NVCC` (or not wanted: `none`), or in `CUDA_HOME`, `CUDA_PATH`, `PATH`,
-//! `/usr/local/cuda`, or where `scripts/cuda-toolchain` puts it. PTX is kept in the target folder
-//! under the hash of all that it is made of.
+//! nvcc is `GPUINT_NVCC` (`none` disables it), or is found in `CUDA_HOME`, `CUDA_PATH`, `PATH` or
+//! `/usr/local/cuda`, or in the folder of `scripts/cuda-toolchain`. PTX is kept in the target
+//! folder under the hash of its inputs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,12 +16,12 @@ use sha2::{Digest, Sha256};
 use crate::skip::is_required;
 use gpuint_catalogue::{Catalogue, Kernel, translation_unit};
 
-/// The newest architecture of the default build: what is measured is code for Hopper.
+/// Newest architecture of the default build: measurements are of code for Hopper.
 const VIRTUAL_ARCHITECTURE: &str = "compute_90";
-/// The root of the package: the folder of the scripts, the headers and the catalogue.
+/// Root of the package, with the scripts, the headers and the catalogue.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// The folder for files of tests and benches in the target folder, which programs run from.
+/// Folder for files of tests and benches, in the target folder of the running program.
 pub fn scratch() -> PathBuf {
     let program = env::current_exe().unwrap_or_default();
     // target/PROFILE/deps/PROGRAM
@@ -29,14 +29,15 @@ pub fn scratch() -> PathBuf {
     target.join("tmp")
 }
 
-/// What ends a run: words for the user.
+/// Reason why a run ended, as a message.
 pub type Result<T> = std::result::Result<T, String>;
 
 /// nvcc, or the reason why there is none.
 pub fn nvcc() -> Result<PathBuf> {
     let variable = |name: &str| {
         let value = env::var_os(name).filter(|value| !value.is_empty());
-        // The library is built without it; where the tests of PTX are required, they find another.
+        // The library is built without nvcc; if the tests of PTX are required, they use another
+        // one.
         value.filter(|value| name != "GPUINT_NVCC" || value != "none" || !is_required("nvcc"))
     };
     let installed = Path::new(ROOT).join("target/cuda-toolchain/nvidia/cu13/bin");
@@ -54,15 +55,15 @@ pub fn catalogue() -> Result<&'static Catalogue> {
 /// A compiled translation unit.
 #[derive(Debug)]
 pub struct Compiled {
-    /// The text, as it is in `path`.
+    /// Text of the PTX, as in `path`.
     pub text: String,
-    /// Where it is kept.
+    /// File of the PTX.
     pub path: PathBuf,
     pub module: Module,
 }
 
-/// Compiles some kernels to PTX by nvcc with more options, or reads what was compiled before from
-/// the same text.
+/// Compiles some kernels to PTX by nvcc with further options, or reads the result of an earlier
+/// compilation of the same text.
 pub fn compile(nvcc: &Path, kernels: &[Kernel<'_>], options: &[&str]) -> Result<Compiled> {
     let unit = translation_unit(kernels.iter().copied());
     let headers = Path::new(ROOT).join("kernels");
@@ -112,7 +113,7 @@ pub struct Facts {
     /// Threads of a block.
     pub threads: u32,
     shared_bytes: u32,
-    /// Rows that a block takes at a time.
+    /// Rows that a block processes at a time.
     pub rows_per_block: u32,
     scratch_bytes: u32,
     /// Bytes of the workspace for each row.
@@ -162,15 +163,15 @@ pub fn bytes_of<'a>(values: impl Iterator<Item = &'a BigUint>, bits: usize) -> V
     bytes
 }
 
-/// What a kernel is given, in bytes: `Operands` of kernels/core/abi.cuh.
+/// Inputs and outputs of a kernel, in bytes: `Operands` of kernels/core/abi.cuh.
 #[derive(Debug, Clone, Default)]
 pub struct Operands {
-    /// Rows, or nothing where the pointer is null.
+    /// Rows of each input; `None` for a null pointer.
     pub inputs: [Vec<u8>; 3],
-    /// Bytes of the results; 0 where the pointer is null.
+    /// Bytes of each result; 0 for a null pointer.
     pub outputs: [usize; 2],
     pub rows: usize,
-    /// Whether one bit a row is wanted.
+    /// True if the mask is wanted.
     pub mask: bool,
     pub params: Params,
 }
@@ -198,18 +199,18 @@ pub struct Params {
     pub target_bits: u32,
 }
 
-/// What it leaves.
+/// Results of a kernel.
 #[derive(Debug)]
 pub struct Outcome {
     pub outputs: [Vec<u8>; 2],
     mask: Vec<u8>,
-    /// The lowest row that failed; all ones if none did.
+    /// The lowest failed row; all ones if no row failed.
     pub status: u64,
     pub counts: Counts,
 }
 
 impl Outcome {
-    /// The bit of a row; false where no mask was wanted.
+    /// Bit of a row; false if no mask was wanted.
     pub fn is_marked(&self, row: usize) -> bool {
         self.mask.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1)
     }
@@ -218,14 +219,14 @@ impl Outcome {
 /// Launch configuration of a kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct How {
-    /// Blocks at most.
+    /// Maximum number of blocks.
     pub max_grid: u32,
-    /// 0: warps in order; else the seed of their order.
+    /// Seed of the order of warps; 0 for ascending order.
     pub seed: u64,
     pub checks: Checks,
 }
 
-/// Launches a kernel on memory of its own.
+/// Launches a kernel on separate memory.
 pub fn run(module: &Module, kernel: &str, given: &Operands, how: How) -> Result<Outcome> {
     let facts = Facts::of_phases(module, kernel)?;
     let (mut launches, mut scratch) = (Vec::new(), 0);

@@ -3,7 +3,7 @@
 use gpuint::num_bigint::BigUint;
 use num_traits::One;
 
-/// SplitMix64: every state is a good one, so any seed may be used.
+/// SplitMix64: every state is good, so any seed may be used.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -40,19 +40,19 @@ impl Random {
         values[self.below(values.len())]
     }
 
-    /// From 0 to 1, without 1.
+    /// From 0 to 1, exclusive.
     pub fn place(&mut self) -> f64 {
         (self.word() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Evenly from 0 to `2^bits - 1`.
+    /// Uniform from 0 to `2^bits - 1`.
     pub fn bits(&mut self, bits: usize) -> BigUint {
         let words = (0..bits.div_ceil(32)).map(|_| (self.word() >> 32) as u32).collect();
         let value = BigUint::new(words);
         if value.bits() <= bits as u64 { value } else { value & ((BigUint::one() << bits) - 1u32) }
     }
 
-    /// A number of exactly so many bits, in whole bytes: the top one is not 0.
+    /// A number of exactly `bits` bits, in whole bytes: the top byte is not 0.
     pub fn full(&mut self, bits: usize) -> BigUint {
         let mut bytes = Vec::new();
         while bytes.len() < bits / 8 {

@@ -1,4 +1,4 @@
-//! From counts to the time that a GPU needs at least.
+//! Derives lower bounds for the time on a GPU from counts.
 
 use crate::sass::Pipes;
 
@@ -6,31 +6,31 @@ use crate::sass::Pipes;
 const BATCH: f64 = 4_294_967_296.0;
 const SECTOR_BYTES: f64 = 32.0;
 
-/// The work of one row.
+/// Work of one row.
 #[derive(Debug)]
 pub struct Load {
     /// Of the row.
     pub bits: usize,
     pub pipes: Pipes,
     pub wavefronts: f64,
-    /// That loads and stores ask for.
+    /// Sectors that loads and stores request.
     pub sectors: f64,
-    /// Of the operands and results: more than that comes from a cache.
+    /// Sectors of the operands and results; further requests are served by a cache.
     pub row_sectors: f64,
 }
 
-/// What a GPU does at best.
+/// Peak rates of a GPU.
 #[derive(Debug)]
 pub struct Gpu {
     multiprocessors: f64,
-    /// In cycles per second.
+    /// Cycles per second.
     clock: f64,
-    /// Of the device memory, in bytes per second.
+    /// Bytes per second of the device memory.
     bandwidth: f64,
-    /// Of a multiprocessor, for a product of 16 x 32 and 32 x 8 bytes by `mma.sync`: measured, and
-    /// as published.
+    /// Cycles of a multiprocessor for a product of 16 x 32 and 32 x 8 bytes by `mma.sync`:
+    /// measured, and as published.
     tensor_cycles: f64,
-    /// Of a multiprocessor, for an instruction of a warp in double precision.
+    /// Cycles of a multiprocessor for a double precision instruction of a warp.
     double_cycles: f64,
 }
 
@@ -49,30 +49,31 @@ pub const A100: Gpu = Gpu {
     double_cycles: 1.0,
 };
 
-/// Instructions of a warp, in cycles of a multiprocessor: 32 products, 64 other integer
-/// instructions and 4 x 32 of any kind are done in one. Products and other integers are added: nearly
-/// half of the others are `IMAD` (moves, carries, shifts), which the pipe of the products does, and
-/// barriers stand between passes of products and passes of carries. The sum is within 30 % of the
-/// times measured on an H200 for products and divisions of 2^15 bits and more, by classical products
-/// and by Karatsuba's; of the latter the longer of the two is little more than half.
+/// Cycles of a multiprocessor for the instructions of a warp: 32 products, 64 other integer
+/// instructions or 4 x 32 of any kind take one. The times of products and other integers are added.
+/// Nearly half of the others are `IMAD` (moves, carries, shifts), which use the pipe of the
+/// products, and barriers separate passes of products from passes of carries. The sum is within 30
+/// % of the times measured on an H200 for products and divisions of 2^15 bits and more, by
+/// classical and by Karatsuba's products. For the latter, the larger of the two times is little
+/// more than half of the measured one.
 const WIDE_CYCLES: f64 = 1.0;
 const INTEGER_CYCLES: f64 = 0.5;
 const ISSUE_CYCLES: f64 = 0.25;
-/// 128 bytes in one, for shared memory and the cache that shares its wires.
+/// 128 bytes per cycle, for shared memory and the cache that shares its wires.
 const SECTOR_CYCLES: f64 = 0.25;
 
 impl Gpu {
-    /// Milliseconds for a batch of rows that take so many cycles of a multiprocessor each.
+    /// Milliseconds for a batch of rows that each take `cycles` cycles of a multiprocessor.
     pub fn busy(&self, bits: usize, cycles: f64) -> f64 {
         cycles * (BATCH / bits as f64) / (self.multiprocessors * self.clock) * 1e3
     }
 
-    /// Milliseconds for a batch of rows that move so many sectors of device memory each.
+    /// Milliseconds for a batch of rows that each move `sectors` sectors of device memory.
     pub fn transfer(&self, bits: usize, sectors: f64) -> f64 {
         sectors * SECTOR_BYTES * (BATCH / bits as f64) / self.bandwidth * 1e3
     }
 
-    /// Milliseconds for a batch, and the pipe that takes them.
+    /// Milliseconds for a batch, and the pipe that limits it.
     pub fn time(&self, load: &Load) -> (f64, &'static str) {
         let Load { bits, pipes, .. } = *load;
         let arithmetic = pipes.wide * WIDE_CYCLES + pipes.integer * INTEGER_CYCLES;

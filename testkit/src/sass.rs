@@ -1,13 +1,12 @@
-//! What ptxas makes of PTX: how many machine instructions of each kind stand for it.
+//! Counts the machine instructions that ptxas generates for PTX, by kind.
 //!
-//! The interpreter counts PTX. Most of its instructions become one machine instruction, 64-bit
-//! ones become two, moves disappear, and a pair of `mad.lo.cc` and `madc.hi.cc` becomes one
-//! `IMAD.WIDE`. These rules are `of_ptx`; what is left to read from the disassembly is how far off
-//! they are in a given kernel, in two parts:
-//! - the inner loops of products: basic blocks with at least `MANY` products. There the `IMAD.WIDE`
-//!   are known exactly; of the other integers the rules are corrected by the ratio of those to a
-//!   product in machine code and in PTX, as ptxas may unroll a loop further;
-//! - the rest: the rules, times the ratio of machine instructions to what the rules say of the text.
+//! The interpreter counts PTX. Most of its instructions become one machine instruction, 64-bit ones
+//! become two, moves disappear, and a pair of `mad.lo.cc` and `madc.hi.cc` becomes one `IMAD.WIDE`.
+//! These rules are `of_ptx`. The disassembly corrects them for a given kernel, in two parts:
+//! - the inner loops of products: basic blocks with at least `MANY` products. Their `IMAD.WIDE` are
+//!   known exactly. The rules for the other integers are corrected by the ratio of those to a product
+//!   in machine code and in PTX, as ptxas may unroll a loop further;
+//! - the rest: the rules, times the ratio of machine instructions to the counts of the rules.
 
 use std::ops::{Add, Mul};
 use std::path::{Path, PathBuf};
@@ -16,12 +15,13 @@ use std::{env, fs};
 
 use crate::ptx::{Compiled, Result, output_into};
 
-/// The code that is disassembled: that of the PTX, which has no instructions of `sm_90a`.
+/// Architecture of the disassembled code: that of the PTX, which has no instructions of `sm_90a`.
 const ARCHITECTURE: &str = "sm_90";
-/// Products in a basic block of an inner loop, at least: a tile of 2 columns times a word of 4.
+/// Minimum number of products in a basic block of an inner loop: a tile of 2 columns times a word
+/// of 4.
 const MANY: f64 = 8.0;
 
-/// Instructions by the pipe that they keep busy.
+/// Instructions by pipe.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pipes {
     /// 32 x 32 -> 64 products.
@@ -34,7 +34,8 @@ pub struct Pipes {
     pub tensor: f64,
     /// Loads, stores and atomics.
     pub memory: f64,
-    /// What only takes a slot of the scheduler: branches, barriers, votes, shuffles, constants.
+    /// Instructions that use only a slot of the scheduler: branches, barriers, votes, shuffles,
+    /// constants.
     pub other: f64,
 }
 
@@ -48,7 +49,7 @@ impl Pipes {
     const MEMORY: Self = Self { memory: 1.0, ..Self::NONE };
     const OTHER: Self = Self { other: 1.0, ..Self::NONE };
 
-    /// Instructions that are issued.
+    /// Issued instructions.
     pub fn issued(self) -> f64 {
         self.wide + self.integer + self.double + self.tensor + self.memory + self.other
     }
@@ -88,12 +89,12 @@ impl std::iter::Sum for Pipes {
     }
 }
 
-/// The machine instructions that a PTX instruction stands for, by rule.
+/// Machine instructions for a PTX instruction, by rule.
 fn of_ptx(opcode: &str) -> Pipes {
     let parts: Vec<&str> = opcode.split('.').collect();
     let wide_type = parts.iter().any(|part| matches!(*part, "s64" | "u64" | "b64"));
     match parts[0] {
-        // The low half stands for the fused pair.
+        // The low half counts for the fused pair.
         "mad" | "madc" if parts.contains(&"cc") || parts[0] == "madc" => {
             if parts.contains(&"lo") {
                 Pipes::WIDE
@@ -118,7 +119,7 @@ fn of_ptx(opcode: &str) -> Pipes {
         "add" | "sub" | "mul" | "fma" if parts.contains(&"f64") => Pipes::DOUBLE,
         // Subroutines.
         "div" | "rem" => Pipes::INTEGER * if wide_type { 70.0 } else { 18.0 },
-        // Registers are renamed; halves of a pair are registers of their own.
+        // Registers are renamed; halves of a pair are separate registers.
         "mov" | "cvta" | "cvt" => Pipes::NONE,
         "ld" | "st" | "ldu" | "atom" | "red" if parts.get(1) != Some(&"param") => Pipes::MEMORY,
         "ld" | "bra" | "brx" | "call" | "ret" | "exit" | "bar" | "barrier" | "shfl" | "vote"
@@ -128,7 +129,7 @@ fn of_ptx(opcode: &str) -> Pipes {
     }
 }
 
-/// The pipe of a machine instruction.
+/// Pipe of a machine instruction.
 fn of_sass(opcode: &str) -> Pipes {
     let mut parts = opcode.split('.');
     let name = parts.next().unwrap_or_default();
@@ -143,7 +144,7 @@ fn of_sass(opcode: &str) -> Pipes {
         | "WARPSYNC" | "YIELD" | "ENDCOLLECTIVE" | "VOTE" | "VOTEU" | "SHFL" | "MATCH"
         | "REDUX" | "CREDUX" | "S2R" | "S2UR" | "CS2R" | "LDC" | "ULDC" | "R2UR" | "MEMBAR"
         | "MUFU" | "I2F" | "F2I" | "DEPBAR" => Pipes::OTHER,
-        // The uniform data path, but for votes a pipe of its own.
+        // The uniform data path counts as a pipe, except for votes.
         _ if name.starts_with('U') => Pipes::OTHER,
         _ => Pipes::INTEGER,
     }
@@ -177,18 +178,18 @@ struct Line {
     in_loop: bool,
 }
 
-/// A kernel's PTX and what ptxas made of it.
+/// PTX of a kernel and its machine code.
 #[derive(Debug)]
 pub struct Expansion {
     lines: Vec<Line>,
-    /// Integer instructions of the inner loops to one by the rules.
+    /// Ratio of the integer instructions of the inner loops to the rules.
     loop_integers: f64,
-    /// Instructions of the rest to one by the rules; both kinds of arithmetic to one of either.
+    /// Ratio of the other instructions to the rules, both kinds of arithmetic together.
     per_rule: Pipes,
 }
 
 impl Expansion {
-    /// Where there is no disassembler: what the kernels of the catalogue have in the middle.
+    /// Typical ratios for the kernels of the catalogue, used without a disassembler.
     const LOOP_INTEGERS: f64 = 0.8;
     const PER_RULE: Pipes =
         Pipes { wide: 0.01, integer: 0.7, double: 1.0, tensor: 1.0, memory: 1.0, other: 1.8 };
@@ -212,7 +213,7 @@ impl Expansion {
                 let ratio = |sass: f64, ptx: f64| if ptx == 0.0 { 1.0 } else { sass / ptx };
                 let unrolled = ratio(sass.loops.wide, ptx.loops.wide);
                 let loop_integers = ratio(sass.loops.integer, ptx.loops.integer * unrolled);
-                // ptxas shifts and adds by IMAD.WIDE, too: both kinds grow alike.
+                // ptxas also shifts and adds by IMAD.WIDE: both kinds grow alike.
                 let arithmetic = |pipes: Pipes| pipes.wide + pipes.integer;
                 let more = ratio(arithmetic(sass.rest), arithmetic(ptx.rest));
                 let wide = ratio(sass.rest.wide, arithmetic(sass.rest));
@@ -239,7 +240,7 @@ impl Expansion {
             let part = if line.in_loop { &mut loops } else { &mut rest };
             *part = *part + line.pipes * executed.warp as f64;
         }
-        // What PTX loads and stores is loaded and stored, and doubles and products of matrices are what they are.
+        // Loads, stores, doubles and products of matrices are counted exactly in PTX.
         let arithmetic = rest.wide + rest.integer;
         Pipes {
             wide: loops.wide + arithmetic * self.per_rule.wide,
@@ -358,8 +359,8 @@ fn sass_blocks(text: &str, kernel: &str) -> Vec<Vec<Pipes>> {
             opcode => opcode,
         };
         let Some(opcode) = opcode else { continue };
-        // Behind the last instruction of the kernel stand the paths of warps that have diverged at
-        // an instruction of the whole warp, which is rare, and subroutines.
+        // The code after the last instruction of the kernel has subroutines, and the rare paths of
+        // warps that diverged at an instruction of the whole warp.
         if opcode.starts_with("WARPSYNC.COLLECTIVE") {
             break;
         }
@@ -374,8 +375,8 @@ fn sass_blocks(text: &str, kernel: &str) -> Vec<Vec<Pipes>> {
     blocks
 }
 
-/// Bits of the first factor times bits of the second, over all products of two limbs. A kernel of
-/// 16-bit digits may work on 32-bit limbs all the same.
+/// Product of the bits of both factors, summed over all products of two limbs. A kernel of 16-bit
+/// digits may work on 32-bit limbs.
 pub fn product_bits(counts: &ptxi::Counts, limb_bits: usize) -> u64 {
     let sum = |opcodes: &[&str]| -> u64 {
         opcodes.iter().map(|opcode| counts.opcode(opcode).thread).sum()

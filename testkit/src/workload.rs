@@ -1,14 +1,14 @@
 //! Named workloads, the same on every machine: operands of counts, and lengths of divisors.
 //!
-//! For counts, lengths of divisors are not drawn but spread evenly over their distribution, so that
-//! few rows have the mean of many; for times they are drawn.
+//! For counts, the lengths of divisors are spread evenly over their distribution instead of drawn,
+//! so that few rows have the mean of many. For times they are drawn.
 
 use gpuint::num_bigint::BigUint;
 use num_traits::One;
 
 use crate::random::Random;
 
-/// Bits of the digits that lengths are counted in, whatever the digits of the kernel.
+/// Bits of the digits in which lengths are counted, for kernels of all digits.
 pub const DIGIT: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Workload {
     /// Divisors of 2 to M/2 digits, uniformly.
     Uniform,
     /// Divisors as the generator of the published code makes them: it draws the bound of its loop
-    /// anew before every digit.
+    /// again before every digit.
     Repo,
     /// Divisors of M/2 digits.
     Half,
@@ -40,8 +40,8 @@ impl Workload {
         }
     }
 
-    /// The length of a divisor in digits, `half` being M/2 of them, at a place from 0 to 1 of its
-    /// distribution.
+    /// Length of a divisor in digits, at a place from 0 to 1 of its distribution; `half` is M/2
+    /// digits.
     pub fn divisor_digits(self, half: usize, place: f64) -> usize {
         match self {
             Self::Uniform | Self::Structured => 2 + ((half - 1) as f64 * place) as usize,
@@ -55,7 +55,7 @@ impl Workload {
         let half = bits / DIGIT / 2;
         let mut random = Random::new(0x776f_726b ^ bits as u64);
         let division = |row: usize| {
-            // Neighbours differ, as rows of a batch do.
+            // Neighbouring rows differ, as in a batch.
             let place = (bit_reversed(row, rows) as f64 + 0.5) / rows as f64;
             let digits = self.divisor_digits(half, place);
             match self {
@@ -88,9 +88,9 @@ impl Workload {
     }
 }
 
-/// Rows on which published divisions need more corrections than they make, and carries and borrows
-/// run far: of a dividend that is a multiple of the divisor the estimated quotient is one too small,
-/// and here the 1 that is added runs over all of it.
+/// Rows with long carries and borrows, on which published divisions need more corrections than they
+/// make. For a dividend that is a multiple of the divisor, the estimated quotient is one too small,
+/// and the added 1 here runs over the whole quotient.
 pub fn structured(row: usize, digits: usize, bits: usize) -> [BigUint; 2] {
     let power = |exponent: usize| BigUint::one() << exponent;
     let ones = power(bits) - 1u32;
@@ -113,8 +113,9 @@ pub fn structured(row: usize, digits: usize, bits: usize) -> [BigUint; 2] {
     }
 }
 
-/// The length at this place, from 0 to 1, of the distribution of the published generator: its loop
-/// goes on while the index is below a bound that is drawn anew, uniformly from 2 to `half`.
+/// Length at this place, from 0 to 1, of the distribution of the published generator: its loop
+/// continues while the index is below a bound that is drawn again each time, uniformly from 2 to
+/// `half`.
 fn redrawn(half: usize, place: f64) -> usize {
     let mut longer = 1.0;
     for length in 1..half {
@@ -127,7 +128,7 @@ fn redrawn(half: usize, place: f64) -> usize {
     half
 }
 
-/// The rows in an order in which neighbours are far apart.
+/// Permutes the rows so that neighbours are far apart.
 fn bit_reversed(row: usize, rows: usize) -> usize {
     let bits = rows.next_power_of_two().trailing_zeros();
     if rows.is_power_of_two() && bits > 0 {

@@ -1,4 +1,4 @@
-//! What a user writes, generic over shapes and strategies: it must compile and link.
+//! A user's program, generic over shapes and strategies, compiles and links.
 
 use gpuint::{Auto, Batch, Blocked, Classical, Device, Division, GpuUint, Kernels, Result, Widen};
 

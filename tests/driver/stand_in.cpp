@@ -155,7 +155,7 @@ Code release(uint64_t address) {
 }  // namespace
 
 extern "C" {
-// What tests look at and set.
+// State that tests read and set.
 size_t stand_in_used() { return used; }
 size_t stand_in_reserved() { return reserved; }
 void stand_in_limit(size_t bytes) { limit = bytes; }

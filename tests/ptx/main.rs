@@ -1,9 +1,8 @@
-//! Every kernel as nvcc compiles it, run by the PTX interpreter with all its checks: races and
+//! Every kernel, as nvcc compiles it, in the PTX interpreter with all its checks: races and
 //! unwritten words of shared memory, lane masks, divergent barriers, carry chains, bounds.
 //!
-//! The other suites run the kernels' source; this one runs what the GPU would be given, on
-//! structured rows, in two orders of the warps. Needs nvcc, no GPU; where there is none, the tests
-//! say so and pass.
+//! The other suites run the kernels' source. This one runs the compiled kernels on structured rows,
+//! in two orders of the warps. It needs nvcc but no GPU; without nvcc the tests are skipped.
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -24,11 +23,11 @@ use ptxi::{Checks, Module};
 type Task = (Op, Algorithm);
 
 const SEED: u64 = 0x7074_7869;
-/// 0 is the order in which warps are listed.
+/// Seed of the order of warps; 0 is ascending order.
 const SCHEDULES: [u64; 2] = [0, 0x5eed];
-/// Few blocks, so that each has several rounds of rows.
+/// Few blocks, so that each processes several rounds of rows.
 const MAX_GRID: u32 = 2;
-/// The bounds that the kernels' headers prove are looked at: a false one is a `trap`.
+/// Checks the bounds that the kernels' headers prove: a violated bound is a `trap`.
 const CHECKED: &[&str] = &["-DGPUINT_CHECKED"];
 
 /// The kernels of one shape.
@@ -42,7 +41,7 @@ struct Kernels {
     wrong: Vec<String>,
 }
 
-/// A row of a result; `None` where the result was not wanted.
+/// Row of a result; `None` if the result was not wanted.
 fn value_of(bytes: &[u8], index: usize, bits: usize) -> Option<BigUint> {
     bytes.chunks_exact(bits / 8).nth(index).map(BigUint::from_bytes_le)
 }
@@ -68,7 +67,7 @@ impl Kernels {
         let rows = ptx::catalogue().expect("the catalogue").rows();
         let kernels: Vec<_> = rows
             .filter(|row| row.is_offered(shape) && wanted((row.op, row.algorithm)))
-            // The interpreter rounds to nearest only, and these kernels round toward zero.
+            // The interpreter only rounds to nearest, and these kernels round toward zero.
             .filter(|row| row.algorithm != Algorithm::By(Product::Fp64))
             .map(|row| Kernel { row, shape, block: BLOCK })
             .collect();
@@ -102,7 +101,7 @@ impl Kernels {
         given
     }
 
-    /// Runs a kernel in both orders; `check` says what is wrong with a row.
+    /// Runs a kernel in both orders; `check` returns the error of a row.
     fn run(
         &mut self,
         task: Task,
@@ -136,7 +135,7 @@ impl Kernels {
         }
     }
 
-    /// Runs a kernel that gives one row of full width to each row.
+    /// Runs a kernel that computes one row of full width for each row.
     fn run_to_value(
         &mut self,
         task: Task,
@@ -188,7 +187,7 @@ impl Kernels {
         });
     }
 
-    /// Quotients and remainders; then each of them alone.
+    /// Checks quotients and remainders together, then each of them alone.
     fn division(&mut self, task: Task) {
         let bits = self.sizes.bits;
         for (turn, wanted) in [[true, true], [true, false], [false, true]].into_iter().enumerate() {
@@ -217,17 +216,17 @@ impl Kernels {
         }
     }
 
-    /// What a kernel that prepares the divisors of some rows is given.
+    /// Operands of a kernel that prepares the divisors of some rows.
     fn preparing(&self, rows: &[Row]) -> Operands {
         let bits = self.sizes.bits;
         let mut given = Operands { rows: rows.len(), ..Operands::default() };
         given.inputs[0] = bytes_of(second(rows), bits);
-        // `Record` of kernels/div/prepare.cuh, for widths of whole 32-bit limbs.
+        // Size of `Record` in kernels/div/prepare.cuh, for widths of whole 32-bit limbs.
         given.outputs[0] = rows.len() * (2 * bits.div_ceil(128) + 4) * 16;
         given
     }
 
-    /// The divisors of some rows, prepared.
+    /// Prepared divisors of some rows.
     fn prepared(&mut self, rows: &[Row]) -> Vec<u8> {
         let how = How { max_grid: MAX_GRID, seed: 0, checks: Checks::default() };
         let name = self.name((Op::Prepare, Algorithm::By(Product::Classical)));
@@ -237,7 +236,7 @@ impl Kernels {
         }
     }
 
-    /// Rows without divisors of zero, and what a kernel that divides by them is given.
+    /// Rows without zero divisors, and the operands of a kernel that divides by them.
     fn given_prepared(&mut self, turn: usize, results: usize) -> (Vec<Row>, Operands) {
         let mut rows = self.rows(DIVISIONS, turn);
         rows.retain(|row| !row.b.is_zero());
@@ -246,7 +245,7 @@ impl Kernels {
         (rows, given)
     }
 
-    /// Quotients and remainders by prepared divisors; then each of them alone.
+    /// Checks quotients and remainders by prepared divisors, then each of them alone.
     fn division_by(&mut self, task: Task) {
         let bits = self.sizes.bits;
         for (turn, wanted) in [[true, true], [true, false], [false, true]].into_iter().enumerate() {
@@ -262,8 +261,8 @@ impl Kernels {
         }
     }
 
-    /// Results modulo prepared divisors; the second operand is that of a product, or an exponent of
-    /// a few bits.
+    /// Checks results modulo prepared divisors; the second operand is a factor, or an exponent of a
+    /// few bits.
     fn modular(
         &mut self,
         task: Task,
@@ -360,7 +359,7 @@ impl Kernels {
             let given = Operands { params, ..self.given(&rows, 1, 1) };
             self.run(task, &rows, &given, |outcome, index, _| {
                 let got = value_of(&outcome.outputs[0], index, bits);
-                // A row that fails may hold anything.
+                // A failed row may hold anything.
                 let want = expected[index].as_ref().or(got.as_ref());
                 let status = failed.map_or(u64::MAX, |row| row as u64);
                 differ(&(got.as_ref(), outcome.status), &(want, status))
@@ -589,7 +588,7 @@ impl Kernels {
     }
 }
 
-/// What is unexpected about a value.
+/// Returns the error of an unexpected value.
 fn differ<V: PartialEq + Debug>(got: &V, expected: &V) -> Option<String> {
     (got != expected).then(|| format!("{got:?} instead of {expected:?}"))
 }

@@ -309,7 +309,7 @@ std::string hexadecimal(const Number& a) {
   return text;
 }
 
-// Device memory of so many bytes, in a block of exactly that size.
+// Device memory of `bytes` bytes, in a block of exactly that size.
 class Memory {
  public:
   explicit Memory(size_t bytes) : bytes_(static_cast<unsigned char*>(::operator new(bytes))) {
@@ -348,7 +348,7 @@ struct Kernel {
   u64 seed;
 };
 
-// What a launch leaves behind.
+// Results of a launch.
 struct Result {
   Memory out[2];
   Memory mask;
@@ -1188,7 +1188,7 @@ void check(const Kernel& kernel, size_t rows) {
 
 }  // namespace
 
-// The argument is the number of rounds, each with operands and a schedule of its own; 2 without
+// The argument is the number of rounds, each with its own operands and schedule; 2 without
 // one.
 int main(int arguments, char** argument) {
   const u64 rounds = arguments > 1 ? std::strtoull(argument[1], nullptr, 10) : 2;

@@ -1,4 +1,4 @@
-//! What goes into a batch comes out of it, by every way in and every way out.
+//! Values survive every conversion into a batch and out of it.
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{Device, DynBatch, Error, HostBatch, Result, Shape};
@@ -10,7 +10,7 @@ use gpuint_testkit::operands::{SUMS, power, rows};
 
 const ROWS: Rows = Rows { threads: 20_000, least: 13 };
 
-/// The bytes of values, each of so many, least significant first.
+/// The bytes of values, `bytes` for each value, least significant first.
 fn bytes(values: &[BigUint], row_bytes: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (row, value) in values.iter().enumerate() {

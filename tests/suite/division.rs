@@ -11,18 +11,18 @@ use crate::setting::{Check, Context, Hex, Rows, Setting, Tally, first, on_every_
 use gpuint_testkit::operands::{DIVISIONS, Row, ones};
 use gpuint_testkit::oracle;
 
-/// On 10^5 rows and more of each digit, most of them narrow.
+/// On at least 10^5 rows of each digit, most of them narrow.
 const ROWS: Rows = Rows { threads: 480_000, least: 90 };
 
 /// The quotient, the remainder, and whether the divisor is 0.
 pub(crate) type Expected = [(BigUint, BigUint, bool)];
 
-/// What the masked division must say of each row.
+/// Expected result of the masked division for each row.
 pub(crate) fn expected(shape: Shape, rows: &[Row]) -> Box<Expected> {
     rows.iter().map(|row| oracle::div_rem_masked(&row.a, &row.b, shape.bits)).collect()
 }
 
-/// Divides rows by one strategy and checks both the values and their definition.
+/// Divides rows by one strategy and checks the values and their definition.
 pub(crate) fn divide(
     shape: Shape,
     by: Strategy,
@@ -50,7 +50,7 @@ pub(crate) fn divide(
     });
 }
 
-/// Results in memory that held other values before.
+/// Results overwrite memory that held other values.
 fn results(
     shape: Shape,
     by: Strategy,
@@ -76,10 +76,10 @@ impl Check for Structured {
         let count = setting.count(ROWS, shape);
         for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
             let expected = expected(shape, &rows);
-            // The cpu backend divides in one way only, and Auto is one of the others.
+            // The cpu backend has one algorithm, and Auto uses one of the others.
             let (auto, named) = match setting.backend {
                 BackendKind::Cpu => (true, part == 0),
-                // Wide rows have their own kernel for it.
+                // Wide rows have separate kernels.
                 _ => (part % 4 == 0 || shape.bits >= 32768, true),
             };
             if auto {
@@ -145,7 +145,7 @@ impl Check for ByTransforms {
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let by_fft = Algorithm::Blocked(Product::Fft);
-        // Elsewhere another algorithm takes its place.
+        // Elsewhere another algorithm replaces it.
         let is_own = is_offered(Op::DivRem, by_fft, shape) && setting.backend != BackendKind::Cpu;
         let count = if is_own { setting.count(ROWS, shape) } else { 4 };
         for (_, device, rows) in setting.parts(shape, DIVISIONS, count) {

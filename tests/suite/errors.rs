@@ -1,4 +1,4 @@
-//! Bad input is answered by the error that says what is wrong, before anything runs.
+//! Bad input returns the matching error before anything runs.
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
@@ -9,10 +9,10 @@ use num_traits::One;
 
 use crate::setting::{Check, Context, Setting, Tally, on_every_backend};
 
-/// What a call left behind.
+/// Result of a call and the memory that it could have written.
 type Outcome = (&'static str, Option<Error>);
 
-/// Every call that takes a second batch, with an operand that does not go with the first.
+/// Every call that takes a second batch, with an operand that does not match the first.
 fn operands(a: &DynBatch, b: &DynBatch) -> Vec<Outcome> {
     let good = &DynDivisor::of_rows(a).expect("no row is zero");
     let divisor = &DynDivisor::of_rows(b).expect("no row is zero");
@@ -56,7 +56,7 @@ fn operands(a: &DynBatch, b: &DynBatch) -> Vec<Outcome> {
     ]
 }
 
-/// Every call that writes to a batch or a mask, with one that does not go with the operands.
+/// Every call that writes to a batch or a mask, with an output that does not match the operands.
 fn outputs(
     a: &DynBatch,
     good: &mut DynBatch,
@@ -160,7 +160,7 @@ fn mismatches(shape: Shape, device: &Device, what: &Context<'_>, tally: &mut Tal
         expect(wide_mismatches(shape, device, rows)?, &error);
     }
 
-    // A device of its own, also where it is of the same kind.
+    // A separate device, also if it is of the same kind.
     let elsewhere = Device::simt_with(gpuint::SimtOptions::default());
     let mut other = DynBatch::splat(&elsewhere, shape, &one, 3)?;
     let mut other_mask = Mask::none(&elsewhere, 3)?;
@@ -168,13 +168,13 @@ fn mismatches(shape: Shape, device: &Device, what: &Context<'_>, tally: &mut Tal
     let outcomes = outputs(&a, &mut good, &mut other, &mut mask, &mut other_mask);
     expect(outcomes, &Error::DeviceMismatch);
 
-    // Nothing of this has written to the operands.
+    // The operands are unchanged.
     let untouched = a.to_biguints()? == vec![one; 3];
     tally.row(untouched, || format!("{what}: an operand has changed"));
     Ok(())
 }
 
-/// Widening products of operands and outputs that do not go together.
+/// Widening products of operands and outputs that do not match.
 fn wide_mismatches(shape: Shape, device: &Device, rows: usize) -> Result<Vec<Outcome>> {
     let a = DynBatch::zeros(device, shape, 3)?;
     let b = DynBatch::zeros(device, shape, rows)?;
@@ -197,7 +197,7 @@ impl Check for TooLarge {
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {
             let what = Context::new(shape, "a batch that no memory holds", device);
-            // More than an address space, more than 2^64 bytes.
+            // More than an address space, and more than 2^64 bytes.
             for rows in [(1usize << 50).div_ceil(shape.bits / 8), usize::MAX / 8, usize::MAX] {
                 for error in [
                     DynBatch::zeros(device, shape, rows).err(),
@@ -258,7 +258,7 @@ impl Check for NotOffered {
                 let right = matches!(error, Some(Error::KernelMissing { .. }));
                 tally.row(right, || format!("{what}: {call}: {error:?}"));
             }
-            // Such widths have divisions by transforms only.
+            // These widths are divided by transforms only.
             let right = a.div_rem(&a)?.0.row(1)? == BigUint::one();
             tally.row(right, || format!("{what}: a division by default"));
             Ok(())

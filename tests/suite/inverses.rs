@@ -11,10 +11,10 @@ use gpuint_testkit::operands::{INVERSES, Row, ones, power, rows};
 use gpuint_testkit::oracle;
 use gpuint_testkit::random::Random;
 
-/// Rows for all exponents together.
+/// Number of rows for all exponents together.
 const ROWS: Rows = Rows { threads: 100_000, least: 60 };
 
-/// Exponents whose inverses are kept by some divisor: all of them where there are few digits.
+/// Exponents whose inverses some divisor keeps in range: all of them if there are few digits.
 fn exponents(shape: Shape) -> BTreeSet<usize> {
     if shape.digits() <= 32 {
         return (0..2 * shape.digits()).collect();
@@ -28,7 +28,7 @@ fn exponents(shape: Shape) -> BTreeSet<usize> {
     exponents
 }
 
-/// What the inverse of one row alone would be.
+/// Expected inverse of one row alone.
 fn single(shape: Shape, v: &BigUint, h: usize) -> Result<BigUint, Error> {
     if v.is_zero() {
         return Err(Error::DivisionByZero { row: 0 });
@@ -61,7 +61,7 @@ impl Check for Structured {
             let list = (0..count).map(|row| turn * count + row);
             let mut rows = rows(seed(), INVERSES, shape.into(), list);
             for row in &mut rows {
-                // Divisors that are too small are moved up: their inverses are too wide.
+                // Divisors whose inverses are too wide are increased.
                 let missing =
                     (h * shape.digit.bits() + 1).saturating_sub(shape.bits + row.a.bits() as usize);
                 row.a <<= missing.min(shape.bits - row.a.bits() as usize);
@@ -140,7 +140,7 @@ fn inverses(
     });
 }
 
-/// Rows without an inverse among the others: the error is the one of the lowest.
+/// Rows without an inverse among the others: the error names the lowest of them.
 fn failures(shape: Shape, device: &Device, h: usize, good: &[Row], tally: &mut Tally) {
     let what = format!("shifted_inverse({h}) where it fails");
     let what = Context::new(shape, &what, device);

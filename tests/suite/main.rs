@@ -1,7 +1,7 @@
-//! Every operation, at every shape that is built, by every strategy, on every backend.
+//! Every operation, at every built shape, by every strategy, on every backend.
 //!
-//! `gpuint_testkit` makes the rows and the expected results, `setting` says where and on how much a
-//! check runs. Each of the other modules is a group of checks.
+//! `gpuint_testkit` makes the rows and the expected results, and `setting` selects the devices and
+//! the numbers of rows. Each of the other modules is a group of checks.
 
 mod bits;
 mod broadcast;

@@ -1,9 +1,9 @@
-//! The matrix: every form of every operation at every shape, by every strategy, for row counts
-//! from none to more than one grid.
+//! The matrix: every form of every operation at every shape, by every strategy, for row counts from
+//! none to more than one grid.
 //!
-//! The other modules ask whether a kernel is right on many rows. Here the forms that share a
-//! kernel have to agree on few: with and without `_into`, with and without a strategy, as an
-//! operator, with one operand twice, with one result of two.
+//! The other modules check kernels on many rows. Here the forms that share a kernel must agree on
+//! few rows: with and without `_into`, with and without a strategy, as an operator, with one
+//! operand twice, with only one of two results.
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
@@ -21,7 +21,7 @@ const INVERSE: Strategy = Strategy::ShiftedInverse(Some(Product::Classical));
 
 /// A form of an operation on two batches.
 type Form = (&'static str, fn(&DynBatch, &DynBatch) -> Result<DynBatch>);
-/// A form of an operation that says yes or no to a row.
+/// A form of an operation that returns one bit a row.
 type Test = (&'static str, fn(&DynBatch, &DynBatch) -> Result<Mask>);
 
 /// Writes into memory that held other values.
@@ -31,7 +31,7 @@ fn into(a: &DynBatch, write: impl FnOnce(&mut DynBatch) -> Result<()>) -> Result
     Ok(out)
 }
 
-/// Writes the one or the other result into memory that held other values.
+/// Writes only one of the results, into memory that held other values.
 fn into_two(
     a: &DynBatch,
     write: impl FnOnce(&mut DynBatch, &mut DynBatch) -> Result<()>,
@@ -272,7 +272,7 @@ fn zero() -> Vec<Test> {
     ]
 }
 
-/// Rows on a device, and what is counted there.
+/// Rows on a device, with a counter of results.
 struct Forms<'a> {
     device: &'a Device,
     rows: Vec<Row>,
@@ -329,7 +329,7 @@ impl<'a> Forms<'a> {
     }
 }
 
-/// The product in rows of twice the width.
+/// Full product in rows of twice the width.
 fn wide(shape: Shape, device: &Device, rows: &[Row], tally: &mut Tally) {
     let what = Context::new(shape, "widening_mul", device);
     let wide = Shape { bits: 2 * shape.bits, ..shape };
@@ -354,7 +354,7 @@ fn wide(shape: Shape, device: &Device, rows: &[Row], tally: &mut Tally) {
     });
 }
 
-/// Row counts: none, one, and more than the blocks of a small grid take at a time, which is odd.
+/// Row counts: none, one, and an odd number greater than a small grid processes at a time.
 fn counts(shape: Shape) -> [usize; 5] {
     let at_a_time = 3 * 128usize.div_ceil(shape.threads());
     [0, 1, 2, 3, at_a_time + 1 + at_a_time % 2 + 1]
@@ -370,7 +370,7 @@ impl Check for EveryForm {
         let devices = setting.devices();
         for (turn, count) in counts(shape).into_iter().enumerate() {
             for (schedule, device) in devices.iter().enumerate() {
-                // Each count has one schedule where a row takes long.
+                // Wide rows take long, so each count has one schedule.
                 let simt = setting.backend == BackendKind::Simt;
                 if simt && shape.bits > 2048 && schedule != turn % devices.len() {
                     continue;
@@ -471,7 +471,8 @@ impl Check for ZeroDivisors {
     }
 }
 
-/// The error names the lowest row, wherever there are others; the memory holds what the masked
+/// The error names the lowest row, wherever there are others. The memory then holds the results of
+/// the masked form, which are right on all rows.
 /// form says, and that is right on all rows.
 fn zero_divisors(shape: Shape, by: Strategy, strategy: &str, device: &Device, tally: &mut Tally) {
     let count = counts(shape)[4];

@@ -33,7 +33,7 @@ fn dirty(shape: Shape, device: &Device, rows: &[Row]) -> Result<DynBatch> {
     DynBatch::splat(device, shape, &ones(shape.bits), rows.len())
 }
 
-/// The algorithms of an operation that differ on a device: the CPU has one, and the shim takes long
+/// The distinct algorithms of an operation on a device: the CPU has one, and the shim takes long
 /// for those of wide rows.
 fn strategies(device: &Device, op: Op, shape: Shape) -> Vec<Strategy> {
     match device.backend() {
@@ -58,7 +58,7 @@ impl Check for Divisions {
                 let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
                 divide(shape, &what, &rows, &DynDivisor::of_rows(&v)?, tally)
             });
-            // One of the divisors for all of them.
+            // One of the divisors, for all rows.
             let one = rows[part * 7 % rows.len()].b.clone();
             for row in &mut rows {
                 row.b.clone_from(&one);
@@ -96,7 +96,8 @@ fn divide(
     Ok(())
 }
 
-/// A factor for each row, of its own kind: as long as the width, below the divisor, or just below.
+/// A factor of a different kind for each row: as long as the width, below the divisor, or just
+/// below it.
 fn factors(shape: Shape, rows: &[Row]) -> Vec<BigUint> {
     let factor = |row: &Row| {
         let drawn = || {
@@ -113,7 +114,7 @@ fn factors(shape: Shape, rows: &[Row]) -> Vec<BigUint> {
     rows.iter().map(factor).collect()
 }
 
-/// The first factor: every third row's is below the divisor, some as far as they can be.
+/// The first factor: in every third row it is below the divisor, in some as far as possible.
 fn reduce(rows: &mut [Row]) {
     for row in rows {
         match row.index % 9 {
@@ -242,7 +243,8 @@ fn multiply(
     Ok(())
 }
 
-/// Exponents: 0, 1, lengths on both sides of where the window becomes wider, all ones, and of the
+/// Exponents: 0, 1, lengths on both sides of each change of the window, all ones, and the whole
+/// width if that does not take too long.
 /// whole width where that does not take too long.
 fn exponents(shape: Shape, rows: &[Row]) -> Vec<BigUint> {
     let longest = match shape.bits {
@@ -289,7 +291,7 @@ impl Check for Powers {
                 let mut out = dirty(shape, device, &rows)?;
                 let expected = powers(&rows, &exponents);
                 for by in strategies(device, Op::PowMod, shape) {
-                    // Where the algorithm does not prepare divisors, classical products do.
+                    // If the algorithm does not prepare divisors, classical products do.
                     let divisor = v.using(by).prepare()?;
                     a.using(by).pow_mod_into(&e, &divisor, &mut out)?;
                     tally.values(&what, &rows, &out.to_biguints()?, &expected);
@@ -299,7 +301,7 @@ impl Check for Powers {
                 let one = vec![exponents[part % rows.len()].clone(); rows.len()];
                 a.pow_mod_all_into(&one[0], &DynDivisor::of_rows(&v)?, &mut out)?;
                 tally.values(&what, &rows, &out.to_biguints()?, &powers(&rows, &one));
-                // And one divisor.
+                // And one divisor for all rows.
                 for row in &mut rows {
                     row.b.clone_from(&factors(shape, std::slice::from_ref(row))[0]);
                     row.b.set_bit(0, true);
@@ -412,7 +414,7 @@ fn errors(shape: Shape, device: &Device, what: &Context<'_>, tally: &mut Tally) 
     expect("div_rem_digit", a.div_rem_digit(0).err(), zero.clone());
     expect("rem_digit", a.rem_digit(0).err(), zero);
 
-    // Modulo 1 everything is 0, the power 0 too; modulo anything else that is 1.
+    // Modulo 1 everything is 0, even the power 0; modulo other divisors the power 0 is 1.
     let none = DynBatch::zeros(device, shape, count)?;
     for (modulus, expected) in [(BigUint::one(), BigUint::zero()), (power(70), BigUint::one())] {
         let divisor = DynDivisor::splat(device, shape, &modulus)?;

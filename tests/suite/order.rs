@@ -30,7 +30,7 @@ impl Check for Structured {
 
                 tally.values(&what("cmp"), &rows, &a.cmp(&b)?, &order);
 
-                // One mask for all tests: what it held must not show.
+                // One mask for all tests: its old content must not matter.
                 let mut mask = a.eq_mask(&a)?;
                 a.lt_mask_into(&b, &mut mask)?;
                 let less = is(Ordering::Less);

@@ -18,11 +18,11 @@ struct Products<'a> {
     rows: &'a [Row],
     /// Both halves of each product.
     expected: &'a [(BigUint, BigUint)],
-    /// Whether there are products by digits, which all but the widest shapes have.
+    /// Whether products by digits exist: for all but the widest shapes.
     classical: bool,
-    /// Whether tensor cores are tried.
+    /// Whether tensor cores are tested.
     tensor: bool,
-    /// Whether there are transforms of this width, and are tried.
+    /// Whether transforms of this width exist and are tested.
     fft: bool,
     ntt: bool,
 }
@@ -60,7 +60,7 @@ impl Products<'_> {
     }
 }
 
-/// The products in rows of twice the width.
+/// Full products in rows of twice the width.
 fn wide(shape: Shape, products: &Products<'_>, tally: &mut Tally) {
     let Products { device, rows, expected, classical, tensor, fft, ntt, .. } = *products;
     let what = Context::new(shape, "widening_mul", device);
@@ -97,7 +97,8 @@ impl Check for Structured {
         for (part, device, rows) in setting.parts(shape, PRODUCTS, count) {
             let expected: Vec<_> =
                 rows.iter().map(|row| oracle::mul(&row.a, &row.b, shape.bits)).collect();
-            // The shim takes a while for the matrices of long rows: there, one schedule of three.
+            // The shim takes long for the matrices of long rows, so those have one schedule of
+            // three.
             let tensor = classical
                 && (setting.backend != BackendKind::Simt || shape.bits <= 1 << 15 || part % 3 == 1);
             let ntt = has_ntt && (setting.backend != BackendKind::Cpu || !classical);

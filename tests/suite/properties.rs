@@ -1,7 +1,7 @@
-//! Laws that hold for all operands, on operands that `proptest` shrinks to a smallest failing case.
+//! Laws that hold for all operands; `proptest` shrinks operands to a smallest failing case.
 //!
-//! Failing cases are kept as seeds in `tests/properties.regressions` and tried first; a case that
-//! says something belongs in `tests/regressions.txt` as well, where it is readable.
+//! `tests/properties.regressions` stores failing cases as seeds, which are tried first. Add an
+//! instructive case to `tests/regressions.txt` as well, where it is readable.
 
 use std::fmt::Debug;
 
@@ -20,7 +20,7 @@ use gpuint_testkit::operands::{low, ones, power};
 const REGRESSIONS: &str = "tests/properties.regressions";
 const CASES: u32 = 96;
 
-/// Any number below `2^bits`: of runs of ones and zeros, of extreme digits, or of any bytes.
+/// Any number below `2^bits`: runs of ones and zeros, extreme digits, or any bytes.
 fn number(bits: usize) -> impl Strategy<Value = BigUint> {
     let run = (any::<bool>(), prop_oneof![1..9usize, 1..130usize, Just(16), Just(32), Just(64)]);
     let runs = prop::collection::vec(run, 0..24).prop_map(|runs| {
@@ -74,7 +74,7 @@ fn batch<T: Kernels>(device: &Device, value: &BigUint) -> gpuint::Result<Batch<T
     Batch::splat(device, value, 1)
 }
 
-/// u = q*v + r and r < v, by the device's own product, sum and comparison; nothing wraps.
+/// u = q*v + r and r < v, by the device's product, sum and comparison, none of which overflows.
 fn division_by<T: Kernels, S: Division<T>>(backend: BackendKind) {
     law(backend, &(number(T::BITS), positive(T::BITS)), |device, (u, v)| {
         let (u, v) = (batch::<T>(device, u)?, batch::<T>(device, v)?);
@@ -128,7 +128,7 @@ fn residues<T: Kernels>(backend: BackendKind) {
         let divisor = Divisor::splat(device, v)?;
         let (a, v) = (batch::<T>(device, a)?, batch(device, v)?);
         let equal = |left: &Batch<T>, right: &Batch<T>| left.eq_mask(right)?.any();
-        // A product of half the width does not wrap.
+        // A product of factors of half the width does not overflow.
         let half = a.shr(T::BITS / 2)?;
         let product = half.mul_mod(&batch(device, b)?, &divisor)?;
         let (q, r) = half.wrapping_mul(&batch(device, b)?)?.div_rem(&v)?;
@@ -168,7 +168,8 @@ fn ring<T: Kernels>(backend: BackendKind) {
     });
 }
 
-/// A product by a power of two is a shift; shifts undo each other; bit lengths say where ones end.
+/// A product by a power of two is a shift; shifts undo each other; bit lengths find the highest
+/// one.
 fn shifts<T: Kernels>(backend: BackendKind) {
     law(backend, &(number(T::BITS), 1..T::BITS), |device, (value, distance)| {
         let distance = *distance;
@@ -219,7 +220,7 @@ fn inverses<T: Kernels>(backend: BackendKind) {
     });
 }
 
-/// Every way in is undone by its way out.
+/// Every conversion into a batch is undone by its inverse.
 fn conversions<T: Kernels>(backend: BackendKind) {
     law(backend, &prop::collection::vec(number(T::BITS), 0..5), |device, values| {
         let batch = Batch::<T>::from_biguints(device, values)?;

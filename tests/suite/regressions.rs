@@ -1,4 +1,4 @@
-//! Known hard rows, word for word: `tests/regressions.txt` on every shape that holds them.
+//! Known hard rows: `tests/regressions.txt` on every shape that can hold them.
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{BackendKind, Product, Shape, Strategy};
@@ -14,7 +14,7 @@ fn number(text: &str) -> BigUint {
     BigUint::parse_bytes(digits.as_bytes(), 16).unwrap_or_else(|| panic!("\"{text}\" is not hex"))
 }
 
-/// The rows of the file: `u v`, and the line that names them above.
+/// Rows of the file: `u v`, and the comment line above them.
 fn known() -> Vec<Row> {
     let mut rows = Vec::new();
     for (index, line) in FILE.lines().enumerate() {
@@ -38,7 +38,7 @@ impl Check for Known {
         let mut rows = known();
         rows.retain(|row| row.a.bits().max(row.b.bits()) <= shape.bits as u64);
         let expected = expected(shape, &rows);
-        // Wide shapes do not take them under every schedule.
+        // Wide shapes do not run them under every schedule.
         let schedules = if shape.bits > 4096 { 1 } else { setting.devices().len() };
         for device in &setting.devices()[..schedules] {
             divide(shape, Strategy::Auto, device, &rows, &expected, tally);

@@ -11,12 +11,12 @@ use gpuint_testkit::random::Random;
 
 const ROWS: Rows = Rows { threads: 30_000, least: 26 };
 
-/// A device that is another one.
+/// A second device.
 fn elsewhere(device: &Device) -> Device {
     if device.backend() == BackendKind::Cpu { Device::simt() } else { Device::cpu() }
 }
 
-/// Counts a result that is not one value for each row.
+/// Counts a result that is not one value a row.
 #[expect(clippy::needless_pass_by_value, reason = "the values are made for the comparison")]
 fn expect<V: PartialEq + Debug>(tally: &mut Tally, what: &Context<'_>, got: V, expected: V) {
     tally.row(got == expected, || format!("{what}: {got:x?}, expected {expected:x?}"));

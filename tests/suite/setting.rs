@@ -1,9 +1,9 @@
-//! Where the checks run, on how much, and what they say in the end.
+//! Devices and sizes of the checks, and their final report.
 //!
-//! Environment: `GPUINT_TEST_BACKENDS` is a list of the backends to run (`cpu`, `simt`, `cuda`; all
-//! where it is not set, and cuda then only where there is a GPU), `GPUINT_TEST_ROWS` multiplies the
-//! numbers of rows, `GPUINT_TEST_MAX_BITS` leaves wider shapes out, `GPUINT_TEST_SEED` draws other
-//! rows and other thread schedules.
+//! Environment: `GPUINT_TEST_BACKENDS` lists the backends to run (`cpu`, `simt`, `cuda`; by default
+//! all, and cuda only if there is a GPU), `GPUINT_TEST_ROWS` multiplies the numbers of rows,
+//! `GPUINT_TEST_MAX_BITS` leaves wider shapes out, and `GPUINT_TEST_SEED` draws other rows and
+//! other thread schedules.
 
 use std::env;
 use std::fmt::Display;
@@ -21,20 +21,21 @@ use gpuint::{
 use gpuint_testkit::operands::{self, Family, Row};
 use gpuint_testkit::skip::skip;
 
-/// Prints a line past the test harness, which keeps what passing tests print to itself.
+/// Prints a line directly to standard error, since the test harness captures the output of passing
+/// tests.
 pub(crate) fn say(line: impl Display) {
-    // A test does not fail because its log is closed.
+    // A closed log does not fail a test.
     let _ = writeln!(stderr().lock(), "{line}");
 }
 
-/// An environment variable that is set and not empty.
+/// Returns an environment variable that is set and not empty.
 fn variable(name: &str) -> Option<String> {
-    // Text that is not UTF-8 is refused by whoever parses it.
+    // Text that is not UTF-8 is rejected by its parser.
     let value = env::var_os(name)?.to_string_lossy().into_owned();
     Some(value).filter(|value| !value.is_empty())
 }
 
-/// An environment variable as a number.
+/// Returns an environment variable as a number.
 fn number<N: std::str::FromStr>(name: &str, default: N) -> N {
     let Some(text) = variable(name) else { return default };
     text.parse().unwrap_or_else(|_| panic!("{name}=\"{text}\" is not a number"))
@@ -45,12 +46,12 @@ pub(crate) fn seed() -> u64 {
     number("GPUINT_TEST_SEED", 1)
 }
 
-/// The multiplier of all numbers of rows.
+/// Multiplier of all numbers of rows.
 pub(crate) fn times() -> f64 {
     number("GPUINT_TEST_ROWS", 1.0)
 }
 
-/// The devices of a backend; none where it is not to be tested, after saying why.
+/// Devices of a backend; none if it is not to be tested, after printing the reason.
 pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
     let asked = variable("GPUINT_TEST_BACKENDS");
     if let Some(asked) = &asked
@@ -63,8 +64,8 @@ pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
         BackendKind::Cpu => vec![Device::cpu()],
         BackendKind::Simt => {
             let seed = seed();
-            // In order with as many blocks as there are rows for; and two schedules in which few
-            // blocks walk over the rows.
+            // In order with a block for each group of rows, and two schedules in which few blocks
+            // stride over the rows.
             let schedules = [(0, 0), (2 * seed, 2), (2 * seed + 1, 1)];
             schedules
                 .map(|(seed, max_grid)| {
@@ -83,7 +84,7 @@ pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
     }
 }
 
-/// One device for all tests: what it compiles and loads is kept.
+/// One device for all tests, so that compiled and loaded kernels are kept.
 static CUDA: LazyLock<gpuint::Result<Device>> = LazyLock::new(|| {
     let device = Device::cuda(0);
     if let Ok(device) = &device {
@@ -92,20 +93,20 @@ static CUDA: LazyLock<gpuint::Result<Device>> = LazyLock::new(|| {
     device
 });
 
-/// Where a test runs: the devices of one backend, and the shapes of one digit.
+/// Place of a test: the devices of one backend and the shapes of one digit.
 pub(crate) struct Setting {
     pub(crate) backend: BackendKind,
     digit: DigitKind,
     devices: Vec<Device>,
 }
 
-/// How many rows a test takes.
+/// Number of rows of a test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows {
-    /// Threads of 1024-bit rows, altogether: the time that the simt backend takes is about the
-    /// same for each.
+    /// Total number of threads of 1024-bit rows: the simt backend takes about the same time for
+    /// each thread.
     pub(crate) threads: usize,
-    /// At least so many, where a row takes long.
+    /// Minimum number of rows for wide rows.
     pub(crate) least: usize,
 }
 
@@ -126,8 +127,8 @@ impl Setting {
         shapes().iter().copied().filter(move |shape| shape.digit == digit && shape.bits <= widest)
     }
 
-    /// The number of rows for a shape: the wider the shape and the more threads work on a row, the
-    /// fewer. The multiplier of the environment is in it.
+    /// Number of rows for a shape: fewer if the shape is wide or many threads share a row. It
+    /// includes the multiplier of the environment.
     pub(crate) fn count(&self, rows: Rows, shape: Shape) -> usize {
         let share = match shape.bits {
             ..=1024 => 1,
@@ -135,16 +136,16 @@ impl Setting {
             2049..=4096 => 6,
             _ => 8,
         };
-        // Rows of fewer threads cost the host as much as those of four.
+        // Rows of fewer threads cost the host as much as rows of four.
         let count = rows.threads / share / shape.threads().max(4);
-        // The many threads of 16-bit digits are cheap ones.
+        // The many threads of 16-bit digits are cheap.
         let count = if shape.digit == DigitKind::U16 { 2 * count } else { count };
-        // The widest rows take the simt backend a second each.
+        // The simt backend takes a second for each of the widest rows.
         let least = if shape.bits > 65536 { rows.least.div_ceil(4) } else { rows.least };
         (count.max(least) as f64 * times()).ceil() as usize
     }
 
-    /// Rows in parts of odd length, each with a device: all devices have their turn.
+    /// Divides the rows into parts of odd length and gives each part to a device in turn.
     pub(crate) fn parts(
         &self,
         shape: Shape,
@@ -162,11 +163,11 @@ impl Setting {
     }
 }
 
-/// Something to check at every shape.
+/// A check that runs at every shape.
 pub(crate) trait Check {
-    /// What the closing line calls it.
+    /// Name in the closing line.
     const NAME: &str;
-    /// Whether it is for shapes that have no products but by transforms, and no divisions, too.
+    /// Whether it runs at shapes whose products are only by transforms.
     const WIDEST: bool = true;
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally);
 }
@@ -237,7 +238,7 @@ impl Tally {
         }
     }
 
-    /// Runs the checks of some rows, which are lost where the device reports an error.
+    /// Runs the checks of some rows, and counts them as lost if the device returns an error.
     pub(crate) fn attempt(
         &mut self,
         what: &Context<'_>,
@@ -278,7 +279,7 @@ impl Tally {
     }
 }
 
-/// What was computed, and where.
+/// The operation and its device.
 pub(crate) struct Context<'a> {
     what: &'a str,
     shape: Shape,
@@ -308,7 +309,7 @@ impl Display for Context<'_> {
     }
 }
 
-/// A result in words.
+/// Formats a result.
 pub(crate) trait Hex {
     fn hex(&self) -> String;
 }

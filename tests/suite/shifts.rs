@@ -1,4 +1,4 @@
-//! Shifts by every distance that is a boundary of something, and at one width by every distance.
+//! Shifts by every distance at a boundary, and by every distance at one width.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use gpuint_testkit::operands::{SUMS, ones, rows};
 use gpuint_testkit::oracle;
 use gpuint_testkit::random::Random;
 
-/// Distances at and around the boundaries of digits, threads, warps and the whole integer, and
-/// some others.
+/// Distances at and around the boundaries of digits, threads, warps and the whole integer, and some
+/// others.
 fn distances(shape: Shape) -> BTreeSet<usize> {
     if shape.bits <= 1024 {
         return (0..=shape.bits + 1).collect();
@@ -36,7 +36,7 @@ impl Check for Distances {
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         for (turn, distance) in distances(shape).into_iter().enumerate() {
             let device = &setting.devices()[turn % setting.devices().len()];
-            // Every distance has the families of one third of the list, of all lengths.
+            // Each distance uses the families of one third of the list, in all lengths.
             let rows = rows(seed(), SUMS, shape.into(), (0..5).map(|row| turn * 5 + row));
             let what = format!("shl and shr by {distance}");
             let what = Context::new(shape, &what, device);

@@ -27,7 +27,7 @@ fn decimal_and_hex_of_structured_rows_are_read_back() {
 }
 
 #[test]
-fn text_that_is_no_number_is_an_error_with_its_place() {
+fn invalid_text_is_rejected_with_row_and_column() {
     let device = Device::cpu();
     let decimal = |rows: &[&str]| Batch::<U2048>::from_decimal(&device, rows).map(drop);
     let hex = |rows: &[&str]| Batch::<U2048>::from_hex(&device, rows).map(drop);

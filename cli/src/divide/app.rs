@@ -1,4 +1,4 @@
-//! From options to an exit status: opens the files and the device, runs the job, reports.
+//! From options to an exit status: opens the files and the device, runs the job and reports.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -42,14 +42,14 @@ pub(crate) enum AppError {
     Job(#[from] JobError),
 }
 
-/// How the job ended, where it did not stop with an [`AppError`] (exit status 2).
+/// End of a job that did not stop with an [`AppError`] (exit status 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
     /// Every row was divided.
     Done,
     /// Some rows have no result.
     RowsRejected,
-    /// The job was interrupted, or nobody reads its results.
+    /// The job was interrupted, or its reader closed the pipe.
     Stopped,
 }
 
@@ -63,18 +63,18 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// What the process is connected to.
+/// Standard streams of the process.
 pub(crate) struct Streams<'a> {
     pub(crate) stdin: &'a mut (dyn BufRead + Send),
     pub(crate) stdout: &'a mut dyn Write,
     pub(crate) stderr: &'a mut dyn Write,
-    /// Whether a progress bar may be drawn on the terminal behind standard error.
+    /// True if a progress bar may be drawn on the terminal of standard error.
     pub(crate) progress: bool,
-    /// Set from outside: the job stops early.
+    /// Set by a signal handler: the job stops early.
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// Does what the options ask for.
+/// Runs the job that the options describe.
 pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, AppError> {
     let start = Instant::now();
     let Streams { stdin, stdout, stderr, progress, stop } = streams;
@@ -126,7 +126,7 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
         output.lines(&mut stdout),
         &mut |line, error| {
             status = Status::RowsRejected;
-            // Standard error may be closed; the line stands in the output as well.
+            // Standard error may be closed; the output contains the line as well.
             bar.suspend(|| drop(writeln!(stderr, "error: line {line}: {error}")));
         },
         &bar,
@@ -163,12 +163,12 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
     Ok(status)
 }
 
-/// Whether a path stands for standard input or output.
+/// Returns true if a path means standard input or output.
 fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// The end of a job that stopped early: its status, or the error.
+/// Result of a job that stopped early: its status, or the error.
 fn stopped(error: JobError, stderr: &mut dyn Write) -> Result<Status, AppError> {
     let reason = match error {
         // `divide FILE | head`
@@ -219,7 +219,7 @@ impl Output {
     }
 }
 
-/// Opens an input file, and says how long it is if it is a plain one.
+/// Opens an input file, and returns its length if it is a regular file.
 fn open(path: &Path) -> Result<(BufReader<File>, Option<u64>), AppError> {
     let failed = |source| AppError::Open { path: path.to_owned(), source };
     let file = File::open(path).map_err(failed)?;
@@ -231,8 +231,8 @@ fn open(path: &Path) -> Result<(BufReader<File>, Option<u64>), AppError> {
     Ok((BufReader::with_capacity(BUFFER, file), size))
 }
 
-/// Refuses to read and write one file, whatever its names: the results would replace the input, or
-/// be read as input.
+/// Refuses to read and write one file under any of its names: the results would replace the input,
+/// or be read as input.
 fn refuse_same_file(options: &Options) -> Result<(), AppError> {
     let input = match options.input.as_deref() {
         None => return Ok(()),
@@ -246,7 +246,7 @@ fn refuse_same_file(options: &Options) -> Result<(), AppError> {
         Some(_) => return Ok(()),
         None => ("standard output".to_owned(), Handle::stdout()),
     };
-    // A stream that is closed is no file, and terminals may well be both.
+    // A closed stream is not a file, and both streams may well be one terminal.
     let is_file = |handle: &Handle| handle.as_file().metadata().is_ok_and(|data| data.is_file());
     match (input, output) {
         (Ok(input), Ok(output)) if input == output && is_file(&input) => {
@@ -256,7 +256,7 @@ fn refuse_same_file(options: &Options) -> Result<(), AppError> {
     }
 }
 
-/// Handles to the device that is asked for: two to a GPU, each with a queue of its own.
+/// Returns handles to the requested device: two to a GPU, each with its own queue.
 fn open_devices(options: &Options) -> Result<Vec<Device>, AppError> {
     let first = open_device(options)?;
     let mut devices = vec![first];
@@ -281,7 +281,7 @@ fn open_device(options: &Options) -> Result<Device, AppError> {
     .map_err(|source| AppError::Device { backend, source })
 }
 
-/// A bar over the bytes of the input, or a count of them where its size is not known.
+/// A bar over the bytes of the input, or a count if its size is unknown.
 fn progress_bar(visible: bool, size: Option<u64>) -> ProgressBar {
     if !visible {
         return ProgressBar::hidden();

@@ -10,22 +10,22 @@ use num_bigint::BigUint;
 use num_traits::Zero;
 use sha2::{Digest, Sha256};
 
-/// Longer lines are refused, so that a file without line ends cannot fill the memory.
+/// Longer lines are rejected, so that a file without line ends cannot fill the memory.
 pub(crate) const LONGEST_LINE: usize = 1 << 20;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Comment lines that start a family begin with this.
+/// Prefix of comment lines that start a family.
 const FAMILY: &[u8] = b"# family:";
 
-/// The most families that are told apart: the table stays readable and the memory bounded.
+/// Maximum number of families, so that the table stays readable and the memory bounded.
 const MOST_FAMILIES: usize = 1000;
-/// The name that later families share.
+/// Name shared by all later families.
 const OTHER_FAMILIES: &str = "(other families)";
-/// The longest name of a family, in characters; longer names are cut.
+/// Maximum length of a family's name, in characters; longer names are cut.
 const LONGEST_NAME: usize = 80;
 
-/// Why a line is not a division.
+/// Reason why a line is not a division.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LineError {
     #[error("expected a dividend and a divisor, found {found} field{}", if *found == 1 { "" } else { "s" })]
@@ -46,7 +46,7 @@ pub(crate) enum LineError {
     TooLong,
 }
 
-/// Which of the two fields.
+/// One of the two fields of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operand {
     Dividend,
@@ -62,7 +62,7 @@ impl fmt::Display for Operand {
     }
 }
 
-/// How a number is written.
+/// Notation of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Radix {
     Decimal,
@@ -77,8 +77,8 @@ impl Radix {
         }
     }
 
-    /// Whether every number of so many digits, the first of them not zero, has more than `widest`
-    /// bits: parsing decimals takes time quadratic in their length, so the hopeless are not parsed.
+    /// Returns true if every number with this many digits and a nonzero first digit has more than
+    /// `widest` bits. Parsing decimals takes quadratic time, so such numbers are not parsed.
     fn surely_wider(self, digits: usize, widest: usize) -> bool {
         let bits_per_three = match self {
             Self::Decimal => 9, // 10^3 > 2^9
@@ -104,7 +104,7 @@ pub(crate) struct RawLine {
     pub(crate) number: u64,
     /// Index into [`Reader::families`].
     pub(crate) family: usize,
-    /// Bytes of input up to and with this line that no earlier line accounts for.
+    /// Bytes of input up to the end of this line since the last counted line.
     pub(crate) bytes: u64,
     text: Range<usize>,
     too_long: bool,
@@ -115,12 +115,13 @@ pub(crate) struct RawLine {
 pub(crate) struct Chunk {
     text: Vec<u8>,
     pub(crate) lines: Vec<RawLine>,
-    /// The end of the last complete line that was read.
+    /// End of the last complete line.
     pub(crate) end: Position,
 }
 
 impl Chunk {
-    /// The operands of a line of this chunk, each of at most `widest` bits, the divisor not zero.
+    /// Returns the operands of a line of this chunk, each of at most `widest` bits, with a nonzero
+    /// divisor.
     pub(crate) fn parse(
         &self,
         line: &RawLine,
@@ -133,7 +134,7 @@ impl Chunk {
     }
 }
 
-/// A place between two lines of the input.
+/// Position between two lines of the input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Position {
     /// Bytes before it.
@@ -144,7 +145,7 @@ pub(crate) struct Position {
     pub(crate) hash: String,
 }
 
-/// How much of the input is held at a time.
+/// Bytes of input that are held at a time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChunkLimits {
     pub(crate) rows: usize,
@@ -156,14 +157,14 @@ pub(crate) struct ChunkLimits {
 pub(crate) struct Reader<R> {
     source: R,
     limits: ChunkLimits,
-    /// Lines and bytes that were read.
+    /// Lines and bytes read so far.
     number: u64,
     bytes: u64,
-    /// Of these bytes.
+    /// Hash of these bytes.
     hash: Option<Sha256>,
-    /// Bytes that were read since the last row.
+    /// Bytes read since the last row.
     unclaimed: u64,
-    /// The family of the next row.
+    /// Family of the next row.
     family: usize,
     indices: HashMap<String, usize>,
     /// The names of the families so far; the first has none.
@@ -171,7 +172,7 @@ pub(crate) struct Reader<R> {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads `source`; with `hashing`, positions have a hash.
+    /// Reads `source`; positions contain a hash if `hashing` is set.
     pub(crate) fn new(source: R, limits: ChunkLimits, hashing: bool) -> Self {
         Self {
             source,
@@ -186,8 +187,8 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Reads the next rows into `chunk`; says whether more may follow. After an error the chunk
-    /// holds the rows that were read before it.
+    /// Reads the next rows into `chunk`; returns true if more may follow. After an error the chunk
+    /// holds the rows before it.
     pub(crate) fn read(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
         chunk.text.clear();
         chunk.lines.clear();
@@ -196,8 +197,7 @@ impl<R: BufRead> Reader<R> {
         more
     }
 
-    /// Reads the lines before `position` and drops them; returns true if they are the lines that
-    /// were before it when it was taken.
+    /// Skips the lines before `position`; returns true if they are unchanged since it was recorded.
     pub(crate) fn skip(&mut self, position: &Position) -> io::Result<bool> {
         let mut text = Vec::new();
         while self.bytes < position.bytes && self.next_line(&mut text)?.is_some() {
@@ -235,7 +235,7 @@ impl<R: BufRead> Reader<R> {
         Ok(true)
     }
 
-    /// Appends the next line to `text`, a long one cut; `None` at the end of the input.
+    /// Appends the next line to `text`, cutting a long one; returns `None` at the end of the input.
     fn next_line(&mut self, text: &mut Vec<u8>) -> io::Result<Option<Line>> {
         let start = text.len();
         let limit = LONGEST_LINE as u64 + 1;
@@ -249,7 +249,7 @@ impl<R: BufRead> Reader<R> {
         hash_also(line);
         let cut = length > LONGEST_LINE && line.last() != Some(&b'\n');
         let rest = if cut { skip_line(&mut self.source, hash_also)? } else { 0 };
-        // Only now: after an error the position is the end of the line before.
+        // Updated only here: after an error the position is the end of the line before.
         self.hash = hash;
         self.number += 1;
         self.bytes += length as u64 + rest;
@@ -265,7 +265,7 @@ impl<R: BufRead> Reader<R> {
         Ok(Some(Line { text: first..end, too_long: cut && comment.is_none() }))
     }
 
-    /// The index of a family, which is new or was named before.
+    /// Returns the index of a family, adding a new one.
     fn family_index(&mut self, name: &[u8]) -> usize {
         let name = &name[..name.len().min(4 * LONGEST_NAME)];
         let name = String::from_utf8_lossy(name.trim_ascii());
@@ -288,12 +288,12 @@ impl<R: BufRead> Reader<R> {
 
 /// A line in a text.
 struct Line {
-    /// The part before a comment, from the start of the line.
+    /// Part of the line before a comment.
     text: Range<usize>,
     too_long: bool,
 }
 
-/// Drops the rest of a line, after handing it to `see`; returns its length.
+/// Skips the rest of a line, after passing it to `see`; returns its length.
 fn skip_line(source: &mut impl BufRead, mut see: impl FnMut(&[u8])) -> io::Result<u64> {
     let mut skipped = 0;
     loop {
@@ -312,7 +312,7 @@ fn skip_line(source: &mut impl BufRead, mut see: impl FnMut(&[u8])) -> io::Resul
     }
 }
 
-/// The operands of a line without comment.
+/// Returns the operands of a line without comment.
 fn parse_line(line: &[u8], widest: usize) -> Result<(BigUint, BigUint), LineError> {
     let fields: Vec<Field<'_>> = fields(line).collect();
     let [dividend, divisor] = fields[..] else {
@@ -326,7 +326,7 @@ fn parse_line(line: &[u8], widest: usize) -> Result<(BigUint, BigUint), LineErro
     Ok((u, v))
 }
 
-/// The parts of a line between blanks.
+/// Splits the line at blanks.
 fn fields(line: &[u8]) -> impl Iterator<Item = Field<'_>> {
     let mut column = 1;
     line.split(u8::is_ascii_whitespace)
@@ -338,7 +338,7 @@ fn fields(line: &[u8]) -> impl Iterator<Item = Field<'_>> {
         .filter(|field| !field.text.is_empty())
 }
 
-/// A part of a line and the column it starts in, counted from 1 in bytes.
+/// A field of a line and its column, counted from 1 in bytes.
 #[derive(Debug, Clone, Copy)]
 struct Field<'a> {
     text: &'a [u8],
@@ -383,7 +383,7 @@ impl Field<'_> {
     }
 }
 
-/// The character that these bytes start with; U+FFFD where they are not UTF-8.
+/// Returns the first character of these bytes; U+FFFD if they are not UTF-8.
 fn first_character(bytes: &[u8]) -> char {
     let start = &bytes[..bytes.len().min(4)];
     String::from_utf8_lossy(start).chars().next().unwrap_or(char::REPLACEMENT_CHARACTER)

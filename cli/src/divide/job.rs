@@ -1,9 +1,9 @@
-//! Dividing chunks of rows: parse, group by width, divide, verify, write.
+//! Divides chunks of rows: parses, groups by width, divides, verifies and writes.
 //!
-//! Only a few chunks are in memory at a time. Where there are several handles to a GPU, each divides
-//! every other chunk, so that copies of one run beside the kernels of another, while a thread reads
-//! and parses what comes next and the caller's thread writes what is done; a device that computes on
-//! the processor's own cores takes one chunk after the other.
+//! Only a few chunks are in memory at a time. Each handle to a GPU divides every other chunk, so
+//! that the copies of one chunk overlap with the kernels of another. One thread reads and parses
+//! the next chunk, and the calling thread writes the completed one. A device that computes on the
+//! CPU takes one chunk after another.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use super::input::{Chunk, LineError, Position, RawLine, Reader};
 use super::output::Lines;
 
-/// Why the job stopped.
+/// Reason why the job stopped.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JobError {
     #[error("this build of gpuint has no shapes of 64-bit digits with Q = 4")]
@@ -37,33 +37,33 @@ pub(crate) enum JobError {
     Divide { rows: usize, bits: usize, source: Error },
 }
 
-/// Why a row has no result.
+/// Reason why a row has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RowError {
     #[error(transparent)]
     Line(#[from] LineError),
-    /// Never seen, and never written as a result if it should be.
+    /// Never expected, and never written as a result.
     #[error("the device's result is wrong: u = q v + r with r < v does not hold")]
     Wrong,
     #[error("the device returned no result")]
     Missing,
 }
 
-/// What to do with the rows.
+/// Options of a job.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) hex: bool,
     pub(crate) verify: bool,
 }
 
-/// Where the time went.
+/// Time of each stage.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Times {
     pub(crate) read: Duration,
     pub(crate) parse: Duration,
-    /// A first division in every width used: kernels are loaded or compiled there.
+    /// A first division in every used width, which loads or compiles kernels.
     pub(crate) setup: Duration,
-    /// Operands to the device and results back.
+    /// Copies of operands to the device and of results back.
     pub(crate) copy: Duration,
     pub(crate) divide: Duration,
     pub(crate) verify: Duration,
@@ -84,7 +84,7 @@ impl AddAssign for Times {
     }
 }
 
-/// The rows of one family.
+/// Rows of one family.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     pub(crate) rows: u64,
@@ -92,7 +92,7 @@ pub(crate) struct Tally {
     pub(crate) verified: u64,
     /// Rows with remainder 0.
     pub(crate) exact: u64,
-    /// Bits of the dividends: the least and the most.
+    /// Minimum and maximum bits of the dividends.
     pub(crate) bits: Option<(u64, u64)>,
 }
 
@@ -120,7 +120,7 @@ impl Tally {
     }
 }
 
-/// What was done.
+/// Statistics of a job.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     /// By index of family.
@@ -164,7 +164,7 @@ impl Summary {
     }
 }
 
-/// The shapes that rows are divided in: 64-bit digits, Q = 4, narrowest first.
+/// Shapes for the division: 64-bit digits, Q = 4, narrowest first.
 pub(crate) fn widths() -> Vec<Shape> {
     let mut shapes: Vec<Shape> = gpuint::shapes()
         .iter()
@@ -180,22 +180,22 @@ pub(crate) fn widths() -> Vec<Shape> {
 pub(crate) struct Job<'a> {
     devices: &'a [Device],
     settings: Settings,
-    /// Set by a signal: the job stops after the chunks under way.
+    /// Set by a signal: the job stops after the chunks in progress.
     stop: &'a AtomicBool,
 }
 
-/// A device and what is known about it.
+/// A device and its state.
 #[derive(Debug)]
 struct Divider<'a> {
     device: &'a Device,
     settings: Settings,
     widths: Vec<Shape>,
-    /// The most rows that the device took at a time, for the widths used so far.
+    /// Maximum number of rows at a time for the widths used so far.
     batch_rows: BTreeMap<usize, usize>,
     summary: Summary,
 }
 
-/// A chunk whose lines are parsed.
+/// A parsed chunk.
 struct Parsed {
     chunk: Chunk,
     operands: Vec<Result<(BigUint, BigUint), LineError>>,
@@ -203,7 +203,7 @@ struct Parsed {
     more: io::Result<bool>,
 }
 
-/// A chunk whose rows are divided.
+/// A divided chunk.
 struct Divided {
     lines: Vec<RawLine>,
     outcomes: Vec<Outcome>,
@@ -214,7 +214,7 @@ struct Divided {
 /// Rows of one width, in the order of the input.
 #[derive(Debug, Default)]
 struct Group {
-    /// Where the rows stand in the chunk.
+    /// Indices of the rows in the chunk.
     places: Vec<usize>,
     u: Vec<BigUint>,
     v: Vec<BigUint>,
@@ -223,13 +223,13 @@ struct Group {
 type Outcome = Result<(BigUint, BigUint), RowError>;
 
 impl<'a> Job<'a> {
-    /// A job for handles to one device.
+    /// Makes a job for handles to one device.
     pub(crate) fn new(devices: &'a [Device], settings: Settings, stop: &'a AtomicBool) -> Self {
         Self { devices, settings, stop }
     }
 
-    /// Divides all rows of `reader`, writes the result lines to `lines` if there is one, and hands
-    /// each row that has no result to `reject`, in the order of the input.
+    /// Divides all rows of `reader`, writes the result lines to `lines` if it is given, and passes
+    /// each row without a result to `reject`, in the order of the input.
     pub(crate) fn run<R: BufRead + Send>(
         &self,
         reader: &mut Reader<R>,
@@ -274,7 +274,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Each divider takes the chunk after the last one's; a thread of its own reads and parses.
+/// Each divider takes the chunk after the previous divider's; a separate thread reads and parses.
 fn side_by_side<R: BufRead + Send>(
     reader: &mut Reader<R>,
     widest: usize,
@@ -286,14 +286,14 @@ fn side_by_side<R: BufRead + Send>(
     thread::scope(|scope| {
         let (mut parsed, mut divided, mut threads) = (Vec::new(), Vec::new(), Vec::new());
         for mut divider in dividers {
-            // Without room in between: each stage holds one chunk.
+            // Without buffering: each stage holds one chunk.
             let (to_divider, chunks) = mpsc::sync_channel(0);
             let (from_divider, results) = mpsc::sync_channel(0);
             threads.push(scope.spawn(move || {
                 for chunk in chunks {
                     let result = divider.divide(chunk, progress);
                     let failed = result.is_err();
-                    // Nobody takes results any more where writing failed.
+                    // After a failed write nobody receives results.
                     if from_divider.send(result).is_err() || failed {
                         break;
                     }
@@ -314,7 +314,7 @@ fn side_by_side<R: BufRead + Send>(
             }
             times
         });
-        // Owns the ends of the channels: where it stops, all others do.
+        // Owns the ends of the channels: when it stops, all other threads stop.
         let result = (move || {
             for results in divided.iter().cycle() {
                 let Ok(result) = results.recv() else { break };
@@ -332,7 +332,7 @@ fn side_by_side<R: BufRead + Send>(
     })
 }
 
-/// What a thread returns; its panic is the caller's.
+/// Returns a thread's result; a panic continues in the caller.
 fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
@@ -347,7 +347,7 @@ fn read_and_parse<R: BufRead>(reader: &mut Reader<R>, widest: usize, times: &mut
     Parsed { chunk, operands, more }
 }
 
-/// Where results go.
+/// Destination of the results.
 struct Writer<'l, 'r> {
     hex: bool,
     lines: Option<&'l mut dyn Lines>,
@@ -361,7 +361,7 @@ struct Writer<'l, 'r> {
 }
 
 impl Writer<'_, '_> {
-    /// Writes a chunk; says whether more may follow.
+    /// Writes a chunk; returns true if more may follow.
     fn take(&mut self, divided: Divided) -> Result<bool, JobError> {
         let Divided { lines, outcomes, end, more } = divided;
         for (line, outcome) in lines.iter().zip(&outcomes) {
@@ -413,13 +413,13 @@ impl Divider<'_> {
             match row {
                 Ok((u, v)) => {
                     let bits = u.bits().max(v.bits());
-                    // The last width holds every row that was parsed.
+                    // The last width holds every parsed row.
                     let width = self.widths.partition_point(|w| (w.bits as u64) < bits);
                     let group = &mut groups[width];
                     group.places.push(place);
                     group.u.push(u);
                     group.v.push(v);
-                    // Until its result is there, a row has none.
+                    // A row has no result until it is divided.
                     outcomes.push(Err(RowError::Missing));
                 }
                 Err(error) => {
@@ -460,8 +460,8 @@ impl Divider<'_> {
         Ok(Divided { lines: chunk.lines, outcomes, end: chunk.end, more })
     }
 
-    /// The quotients and remainders of a group, in as many batches as the device's memory asks
-    /// for.
+    /// Returns the quotients and remainders of a group, in as many batches as the device's memory
+    /// requires.
     fn divide_group(
         &mut self,
         shape: Shape,
@@ -493,7 +493,7 @@ impl Divider<'_> {
         Ok(results)
     }
 
-    /// Which results are right; all of them where nothing is to be checked.
+    /// Returns which results are right; all if nothing is checked.
     fn verify(&mut self, group: &Group, results: &[(BigUint, BigUint)]) -> Vec<bool> {
         if !self.settings.verify {
             return vec![true; results.len()];
@@ -510,8 +510,8 @@ pub(crate) fn is_division(u: &BigUint, v: &BigUint, q: &BigUint, r: &BigUint) ->
     r < v && q * v + r == *u
 }
 
-/// Calls `work` with consecutive ranges that cover `0..rows`, each of at most `limit` rows. Where
-/// the device has not the memory for a range, `limit` becomes half of it.
+/// Calls `work` with consecutive ranges of at most `limit` rows that cover `0..rows`. If the device
+/// has too little memory for a range, `limit` is halved.
 pub(crate) fn in_batches(
     rows: usize,
     limit: &mut usize,
@@ -554,7 +554,7 @@ fn divide_batch(
     })
 }
 
-/// Adds the time that `work` takes to `total`.
+/// Adds the time of `work` to `total`.
 fn timed<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let result = work();

@@ -14,15 +14,16 @@ pub(crate) struct Options {
     /// bundled file of real numbers, with --verify and --summary
     pub(crate) input: Option<PathBuf>,
 
-    /// Write the result lines to FILE, which is replaced when all are there; `-` for standard output
+    /// Write the result lines to FILE, which is replaced when they are complete; `-` for standard
+    /// output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Go on with an interrupted job of the same input and output
+    /// Continue an interrupted job with the same input and output
     #[arg(long, requires = "output")]
     pub(crate) resume: bool,
 
-    /// What divides. auto: the first GPU, or the CPU where there is none
+    /// Device of the divisions. auto: the first GPU, or the CPU if there is none
     #[arg(short, long, value_enum, default_value_t = BackendChoice::Auto)]
     pub(crate) backend: BackendChoice,
 
@@ -42,33 +43,33 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) summary: bool,
 
-    /// Rows that are read, divided and written at a time, at most; on a GPU, up to four times as many
-    /// are under way
+    /// Maximum number of rows that are read, divided and written at a time; on a GPU up to four
+    /// times as many are in progress
     #[arg(long, value_name = "ROWS", default_value = "65536")]
     pub(crate) chunk_rows: NonZeroUsize,
 
-    /// Input that is read, divided and written at a time, in MiB, at most (or one line)
+    /// Maximum input that is read, divided and written at a time, in MiB (at least one line)
     #[arg(long, value_name = "MIB", default_value = "64", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) chunk_mib: u32,
 }
 
 impl Options {
-    /// Whether the input is the bundled file.
+    /// Returns true if the input is the bundled file.
     pub(crate) fn bundled(&self) -> bool {
         self.input.is_none()
     }
 
-    /// Whether every row is checked.
+    /// Returns true if every row is checked.
     pub(crate) fn verifies(&self) -> bool {
         self.verify || self.bundled()
     }
 
-    /// Whether the table is printed.
+    /// Returns true if the table is printed.
     pub(crate) fn summarizes(&self) -> bool {
         self.summary || self.bundled()
     }
 
-    /// Whether standard output carries the result lines.
+    /// Returns true if standard output carries the result lines.
     pub(crate) fn lines_to_stdout(&self) -> bool {
         match &self.output {
             Some(path) => path.as_os_str() == "-",
@@ -84,9 +85,9 @@ pub(crate) enum BackendChoice {
     Auto,
     /// An NVIDIA GPU.
     Cuda,
-    /// num-bigint on all cores.
+    /// The CPU, on all cores.
     Cpu,
-    /// The CUDA kernels themselves, run on the CPU: slow, for checking them.
+    /// The CUDA kernels on the CPU: slow, for checks.
     #[cfg(feature = "simt")]
     Simt,
 }

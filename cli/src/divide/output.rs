@@ -1,8 +1,10 @@
-//! The output file: it gets its name when it is complete, and an interrupted job can go on.
+//! The output file, which is renamed when it is complete; an interrupted job can be continued.
 //!
-//! Results are written to `NAME.partial` in the folder of `NAME`. At the end that file is synced and
-//! renamed, so `NAME` never holds a part of the results, and keeps what it held before until then.
-//! `NAME.checkpoint` says how much of the input the synced part of `NAME.partial` answers. It names
+//! Results are written to `NAME.partial` in the folder of `NAME`. At the end that file is synced
+//! and renamed, so that `NAME` never holds partial results and keeps its old content until then.
+//! `NAME.checkpoint` records how much of the input the synced part of `NAME.partial` covers. It
+//! identifies the input by the hash of the bytes read, so that results of two inputs are never
+//! mixed.
 //! the input by the hash of the bytes that were read, so results of two inputs are never mixed.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -20,8 +22,8 @@ const HEADER: &str = "gpuint divide checkpoint 1";
 
 /// A destination of result lines.
 pub(crate) trait Lines: Write {
-    /// Notes that the results of all lines of the input up to `position` were written and flushed,
-    /// `rejected` of them without a result.
+    /// Records that the results of all lines of the input up to `position` were written and
+    /// flushed, `rejected` of them without a result.
     fn passed(&mut self, _position: &Position, _rejected: u64) -> io::Result<()> {
         Ok(())
     }
@@ -29,7 +31,7 @@ pub(crate) trait Lines: Write {
 
 impl<W: Write> Lines for BufWriter<W> {}
 
-/// Why an output file cannot be used.
+/// Reason why an output file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OutputError {
     #[error("cannot create {}: {source}", path.display())]
@@ -53,18 +55,18 @@ pub(crate) struct OutputFile {
     checkpoint: CheckpointFile,
     /// Checkpoint that the job resumed from.
     resumed: Option<Progress>,
-    /// The last progress that was made.
+    /// The latest recorded progress.
     passed: Option<Progress>,
     saved: Instant,
 }
 
 impl OutputFile {
-    /// Starts a new output or, with `resume`, goes on with an interrupted one if there is one.
+    /// Starts a new output or, with `resume`, continues an interrupted one if it exists.
     ///
     /// # Errors
-    /// [`OutputError`] if the files cannot be made, belong to a running job, or do not fit together.
+    /// [`OutputError`] if the files cannot be made, belong to a running job, or do not match.
     pub(crate) fn open(target: &Path, hex: bool, resume: bool) -> Result<Self, OutputError> {
-        // A link keeps pointing to the file that is replaced.
+        // A link still points to the replaced file.
         let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
         let partial = with_suffix(&target, ".partial");
         let failed = |source| OutputError::Create { path: target.clone(), source };
@@ -96,22 +98,22 @@ impl OutputFile {
         Ok(Self { target, partial, file, length, checkpoint, resumed, passed, saved })
     }
 
-    /// The progress that the job goes on from; `None` if it starts anew.
+    /// Progress at which the job continues; `None` for a new job.
     pub(crate) fn resumed(&self) -> Option<&Progress> {
         self.resumed.as_ref()
     }
 
-    /// The error for an input that does not begin with the bytes that were divided before.
+    /// Makes the error for an input that does not begin with the divided bytes.
     pub(crate) fn other_input(&self) -> OutputError {
         self.checkpoint.refuse("the input does not begin with the lines divided before".to_owned())
     }
 
-    /// Saves how far the job has come; returns true if it can be resumed. For jobs that stop early.
+    /// Records the progress of a job that stops early; returns true if the job can be resumed.
     pub(crate) fn suspend(&mut self) -> bool {
         self.passed.is_some() && self.save().is_ok()
     }
 
-    /// Gives the complete output its name.
+    /// Renames the complete output.
     ///
     /// # Errors
     /// [`OutputError::Finish`].
@@ -171,17 +173,17 @@ impl Lines for OutputFile {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Progress {
     pub(crate) position: Position,
-    /// Bytes of the results up to there.
+    /// Bytes of the results so far.
     length: u64,
-    /// Rows without a result up to there.
+    /// Rows without a result so far.
     pub(crate) rejected: u64,
 }
 
-/// The record of how far a job has come.
+/// The file with the progress of a job.
 #[derive(Debug)]
 struct CheckpointFile {
     path: PathBuf,
-    /// The format of the results, which the rest of the output must share.
+    /// Format of the results, which a resumed job must use too.
     hex: bool,
 }
 
@@ -204,7 +206,7 @@ impl CheckpointFile {
         fs::rename(new, &self.path)
     }
 
-    /// The recorded progress; `None` if there is no record.
+    /// Returns the recorded progress; `None` without a record.
     fn read(&self) -> Result<Option<Progress>, OutputError> {
         let text = match fs::read_to_string(&self.path) {
             Ok(text) => text,
@@ -253,7 +255,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Waits until the name of a file is on the disk.
+/// Waits until the file's name is on the disk.
 fn sync_folder(path: &Path) -> io::Result<()> {
     if cfg!(unix) {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -1,4 +1,4 @@
-//! What the job says about itself.
+//! Reports of the job.
 
 use std::fmt;
 use std::time::Duration;
@@ -85,7 +85,7 @@ impl fmt::Display for Closing<'_> {
     }
 }
 
-/// `(N rows/s)`; nothing where no row or no time passed.
+/// Formats `(N rows/s)`; empty if no row or no time passed.
 struct Rate(u64, Duration);
 
 impl fmt::Display for Rate {

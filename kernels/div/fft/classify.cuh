@@ -7,7 +7,7 @@
 
 namespace gpuint::fft_division {
 
-// A warp reads a row from the top until it finds a limb that is not zero.
+// A warp reads a row from the top until it finds a nonzero limb.
 template <class S>
 struct Classify {
   using Plan = fft_division::Plan<S>;

@@ -1,5 +1,5 @@
-// Transforms of P / 16 threads for one row, products with spectra that are kept, and their columns
-// as integers.
+// Transforms by P / 16 threads per row, products with stored spectra, and their columns as
+// integers.
 //
 // An integer modulo 2^(32 P) + 1 with 2 P digits of 16 bits is a real polynomial modulo t^(2P) + 1
 // = (t^P - i) (t^P + i) at t = 2^16. Modulo the first factor alone, point j has digit j as its real
@@ -19,8 +19,8 @@ struct Transform {
   using Exchange = fft::Exchange<P>;
   unsigned char* points;
 
-  // The thread's number, or another one, which the compiler does not know to be the same each time:
-  // registers have no room for what follows from it beside 16 points.
+  // The thread's index, hidden from the optimizer: registers have no room for values derived from
+  // it beside 16 points.
   GPUINT_DEVICE u32 thread() const { return Exchange(points).thread; }
   GPUINT_DEVICE u32 anew(u32 x) const {
     return x + *static_cast<volatile u32*>(Exchange::zero(points));
@@ -58,7 +58,7 @@ struct Transform {
     return fft::Last(fft::TABLES<P, 1>.part[0].third, thread());
   }
 
-  // x times a spectrum, transformed back. The memory of points is free after it.
+  // x times a spectrum, transformed back. Afterwards the memory of points is free.
   GPUINT_DEVICE void convolve(Complex (&x)[fft::RADIX], const fft::Last& last,
                               const Complex* spectrum) const {
     fft::multiply<0>(x, last, [&](u32 i) { return load(spectrum + i * THREADS); });
@@ -67,8 +67,8 @@ struct Transform {
     sync();
   }
 
-  // A spectrum in device memory: each thread reads the points that it wrote. They pass by the L1
-  // cache, which has the tables.
+  // A spectrum in device memory: each thread reads the points that it wrote. The accesses bypass
+  // the L1 cache, which holds the tables.
   GPUINT_DEVICE static void store(Complex* to, const Complex (&x)[fft::RADIX]) {
     GPUINT_UNROLL(16)
     for (u32 i = 0; i < fft::RADIX; ++i)
@@ -80,8 +80,8 @@ struct Transform {
   }
 };
 
-// The most that a column differs from its integer. The factors of a product have P digits and a top
-// below 2^21, and P or 2 P digits and a top of 2^16: |a| |b| <= 2^30 sqrt((P + 2^12 + 1) (2 P +
+// Maximum difference between a column and its integer. The factors of a product have P digits and a
+// top below 2^21, and P or 2 P digits and a top of 2^16: |a| |b| <= 2^30 sqrt((P + 2^12 + 1) (2 P +
 // 16)), and the mean of the factors is no less than the root.
 __host__ __device__ constexpr double worst_error(u32 points) {
   return (1 << 30) * (1.5 * points + 2048 + 9) * fft::relative_error(1);

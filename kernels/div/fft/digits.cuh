@@ -1,14 +1,14 @@
 // Limbs in shared memory as balanced digits.
 //
-// Digits of 16 bits are balanced: each hands its sign bit to the next one, so that all are in
-// -2^15 .. 2^15. What stands above the highest digit, with its carry, is the coefficient `top` of
-// t^P, which is i modulo t^P - i: an imaginary part of point 0. It is below 2^21.
+// Digits of 16 bits are balanced: each passes its sign bit to the next one, so that all are in
+// -2^15 .. 2^15. The part above the highest digit, with its carry, is the coefficient `top` of t^P,
+// which is i modulo t^P - i: an imaginary part of point 0. It is below 2^21.
 #pragma once
 #include "div/fft/plan.cuh"
 
 namespace gpuint::fft_division {
 
-// The exact value of a digit: 2^52 + 2^31 + x less what was added.
+// The exact value of a digit from 2^52 + 2^31 + x, minus the added constant.
 GPUINT_DEVICE double to_double(i32 x) {
   return __hiloint2double(0x43300000, static_cast<i32>(x ^ 0x80000000)) - 4503601774854144.0;
 }
@@ -23,7 +23,7 @@ GPUINT_DEVICE void read_digits(double (&value)[fft::RADIX], const u32* limbs, u3
   constexpr u32 THREADS = P / 16;
   const i16* const digits = reinterpret_cast<const i16*>(limbs);
   if constexpr (THREADS >= 32) {
-    // Digits 64 apart are 72 apart: all places follow from one, or from two.
+    // Digits 64 apart are stored 72 apart, so all places follow from one or two of them.
     constexpr u32 PERIOD = THREADS < 64 ? 2 : 1, STRIDE = digit_at(THREADS * PERIOD);
     const i16* const from[2] = {digits + digit_at(first + thread),
                                 digits + digit_at(first + thread + THREADS % 64)};

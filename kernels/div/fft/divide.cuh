@@ -1,7 +1,8 @@
-// Blocks of quotient: division of a class's rows with the spectra of divisor and reciprocal kept.
+// Blocks of quotient: divides the rows of a class with the stored spectra of divisor and
+// reciprocal.
 //
-// V = v 2^s has exactly m = 32 P bits, u is shifted likewise where it is read, and t = m / 2. A
-// block of quotient, with R what is left of u so far, x its next t bits and W = R 2^t + x:
+// V = v 2^s has exactly m = 32 P bits, u is shifted likewise when it is read, and t = m / 2. For a
+// block of quotient, let R be the rest of u so far, x its next t bits and W = R 2^t + x:
 //     Q = max(0, floor(X floor(R / 2^(t - 16)) / 2^(t + 32)) - 1),   R <- W - Q V
 // THEOREM. If 0 <= R < 32 V, then 0 <= W - Q V < 2.1 V.
 // Proof. X = 2^(t + 16) / nu - e, V = nu 2^m, 1 <= e < 7.1 (newton.cuh). X R / 2^(2t + 16) is R 2^t
@@ -10,12 +11,12 @@
 // the floor less than 1, and x / V < 2^(1 - t) comes on top: Q is between W / V - 2.1 and W / V -
 // 0.98, or it is 0 where that is less than 0. QED.
 //
-// The first R is what stands above the blocks, below 2^(m + 4) < 32 V: so a quotient takes
+// The first R is the part of u above the blocks, below 2^(m + 4) < 32 V. So a quotient takes
 // ceil((bits(u) - bits(v) - 4) / t) blocks, or a block less and a few limbs, one by one
 // (reduce.cuh). After the last block the divisor is subtracted once or twice.
 //
-// R is found modulo 2^m + 1 and modulo 2^32 (resolve.cuh): its top limb, above m bits, is below 32.
-// A block costs two transforms and two back.
+// R is computed modulo 2^m + 1 and modulo 2^32 (resolve.cuh): its top limb, above m bits, is below
+// 32. A block costs two forward and two inverse transforms.
 #pragma once
 #include "div/fft/convolution.cuh"
 #include "div/fft/reduce.cuh"
@@ -55,7 +56,7 @@ struct Divide {
   }
 
  private:
-  // What is the same for all threads: registers have no room for it beside 16 points.
+  // Values that are the same for all threads: registers have no room for them beside 16 points.
   struct State {
     u32 row, distance, blocks, steps;  // of the row; bits that v is shifted
     u32 next;                          // index of the row after it
@@ -110,7 +111,7 @@ struct Divide {
         s.blocks = lengths.blocks, s.steps = lengths.steps;
       }
       F::sync();
-      // Whichever block is done takes the next row.
+      // A block that is finished takes the next row.
       if (threadIdx.x == 0) state().next = gridDim.x + atomicAdd(plan.taken(CLASS), 1);
       begin();
       if (state().steps > 0) {
@@ -126,7 +127,7 @@ struct Divide {
     }
   }
 
-  // What stands above the blocks, and zeros in the quotient there.
+  // The part of u above the blocks, and zeros in the quotient there.
   GPUINT_DEVICE void begin() const {
     const Shifted u = dividend();
     const u32 from = state().blocks * HALF, own = thread();
@@ -180,7 +181,7 @@ struct Divide {
   // quotient, odd ones update R.
   GPUINT_DEVICE void take(u32 step) const {
     F::sync();
-    // The reciprocal stands where blocks of quotient do, the divisor where columns do.
+    // The reciprocal uses the place of blocks of quotient, the divisor that of columns.
     if (step == 0) {
       const u32* const x = plan.inverse(state().row, HALF);
       copy<8, THREADS>(
@@ -213,7 +214,7 @@ struct Divide {
       estimate(x, top);
   }
 
-  // What stands above the digits of a step's operand.
+  // The part of a step's operand above its digits.
   GPUINT_DEVICE u32 top_of(u32 step) const {
     if (step == 0) return with_carry(block()[limb_at(HALF)], digit_of(block(), P - 1));
     if (step == 1) return with_carry(0, digit_of(staged(), 2 * P - 1));
@@ -247,7 +248,7 @@ struct Divide {
     }
   }
 
-  // R 2^t + x - Q V modulo 2^m + 1: the upper half of R comes in below, negative.
+  // R 2^t + x - Q V modulo 2^m + 1: the upper half of R is added below, negated.
   GPUINT_DEVICE void update(const Complex (&x)[fft::RADIX], u32 b) const {
     using R = Resolve<THREADS, 16>;
     const u32 own = thread();
@@ -279,7 +280,7 @@ struct Divide {
                                                              : i64(0));
       });
       GPUINT_ASSERT(high >= 0 && high < 3, "the remainder is below 2.1 V");
-      // With more warps, R was read before their carries.
+      // With several warps, R was read before their carries.
       if constexpr (THREADS == 32) F::sync();
       if (own == 0) rest()[limb_at(P)] = static_cast<u32>(high);
     }
@@ -290,7 +291,7 @@ struct Divide {
     add_to_quotient((b + 1) * HALF, carry);
   }
 
-  // Takes off the multiples of V that are left, and writes the remainder.
+  // Subtracts the remaining multiples of V, and writes the remainder.
   GPUINT_DEVICE void finish() const {
     const u32 times = reduce(0);
     if (threadIdx.x == 0 && times == 2) GPUINT_RARE(FftSecondSubtraction);

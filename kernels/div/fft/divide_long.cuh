@@ -1,16 +1,16 @@
 // Division by divisors longer than the largest class, and of rows without blocks.
 //
-// V = v 2^s has h pieces of t = 16 P bits, P the largest class's points. A block of quotient, of
-// one piece, is estimated as in divide.cuh, from the top two pieces of V and of R, whose theorem
-// holds here too: Q is between W / V - 2.1 and W / V - 0.98 or 0. Piece k of Q V comes from Q and
-// the window of pieces k - 1 and k of V, of 2 P digits: columns P and up of their product modulo
-// t^P - i are those of Q V, and what wraps around comes below them (overlap-save: Q has P digits
-// and a top). Only these windows' spectra, X's and that of Q are kept: 1 + h + (3 + h) transforms a
-// block.
+// V = v 2^s has h pieces of t = 16 P bits, P the largest class's points. A block of quotient is one
+// piece. It is estimated as in divide.cuh, from the top two pieces of V and of R. The theorem there
+// holds here too: Q is between W / V - 2.1 and W / V - 0.98 or 0. Piece k of Q V is computed from Q
+// and the window of pieces k - 1 and k of V, of 2 P digits. Columns P and up of their product
+// modulo t^P - i are those of Q V, and the part that wraps around is added below them
+// (overlap-save: Q has P digits and a top). Only the spectra of these windows, of X and of Q are
+// kept: 1 + h + (3 + h) transforms per block.
 //
-// R is found modulo 2^(h t), piece by piece from below. What is above follows from the estimate:
-// with f the fraction that Q leaves out, 1 more if Q is not 0, R / V is f within 0.02, R / 2^(h t)
-// is f nu, and the integer nearest to that less R's known fraction is what stands above.
+// R is computed modulo 2^(h t), piece by piece from below. The part above follows from the
+// estimate. Let f be the fraction that Q leaves out, plus 1 if Q is not 0. R / V is f within 0.02,
+// R / 2^(h t) is f nu, and the part above is the integer nearest to f nu minus R's known fraction.
 #pragma once
 #include "div/fft/divide.cuh"
 
@@ -26,7 +26,7 @@ struct DivideLong {
   static constexpr u32 PERSISTENT = 1, ROW_BYTES = Plan::ROW_BYTES;
 
   // Words, of which the last is 0; points and columns; a block of quotient, from limb 1 on, with
-  // limbs above; two pieces of R as it was; the dividend's next limbs.
+  // limbs above; two pieces of the old R; the dividend's next limbs.
   static constexpr u32 POINTS = 256, BLOCK = POINTS + P * sizeof(Complex);
   static constexpr u32 OLD = BLOCK + limbs_bytes(PIECE), NEXT = OLD + 2 * limbs_bytes(PIECE);
   static constexpr u32 SHARED = round_up(NEXT + limbs_bytes(PIECE), 128);
@@ -123,7 +123,7 @@ struct DivideLong {
     }
   }
 
-  // What stands above the blocks, and zeros in the quotient there.
+  // The part of u above the blocks, and zeros in the quotient there.
   GPUINT_DEVICE void begin() const {
     const Shifted u = dividend(), v = divisor();
     const u32 from = state().blocks * PIECE, length = state().pieces * PIECE, own = thread();
@@ -179,7 +179,7 @@ struct DivideLong {
         top = with_carry(block()[limb_at(PIECE)], digit_of(block(), P - 1));
         if (threadIdx.x == 0) state().lead = top;
       } else {
-        // From the limb below the window on, whose sign the lowest digit takes.
+        // From the limb below the window on, whose sign bit carries into the lowest digit.
         const Shifted v = divisor();
         const u32 from = (step - 2) * PIECE - 1;
         copy<16, THREADS>(
@@ -292,7 +292,7 @@ struct DivideLong {
     add_to_quotient((b + 1) * PIECE, more);
   }
 
-  // Piece k of W - Q V, given what comes from the pieces below; what goes to the next.
+  // Piece k of W - Q V, given the carry from the pieces below; returns the carry to the next.
   GPUINT_DEVICE i64 update(u32 k, i64 carry) const {
     const u32 own = thread();
     const u32* const added = (k == 0 ? next() : old(k + 1)) + limb_at(8 * own);
@@ -314,7 +314,7 @@ struct DivideLong {
     return high;
   }
 
-  // Takes off the multiples of V that are left, and writes the remainder.
+  // Subtracts the remaining multiples of V, and writes the remainder.
   GPUINT_DEVICE void finish() const {
     add_to_quotient(0, reduce(0));
     u32* const r = plan.remainder(state().row);

@@ -1,9 +1,9 @@
-// DivRem by cached transforms, from 2^15 bits on: rows of any divisor, longer than a transform too.
+// DivRem by cached transforms, from 2^15 bits on, for all divisors, including those longer than a
+// transform.
 //
-// 1. Classes (classify.cuh). v is shifted up to V of exactly m = 32 P bits, P = 512 .. 4096 the
-// least
-//    that holds it; u is shifted likewise where it is read. Rows of a class are a list, and each
-//    kernel has one length of transform.
+// 1. Classes (classify.cuh). v is shifted up to V of exactly m = 32 P bits, for the least P of
+//    512 .. 4096 that suffices; u is shifted likewise when it is read. The rows of a class are a
+//    list, and each kernel has one length of transform.
 // 2. Reciprocals: limb by limb to 64 digits (seed.cuh), then Newton's iteration with transforms of
 //    half the result's digits (newton.cuh).
 // 3. Blocks of quotient of m / 2 bits (divide.cuh): reciprocals and blocks are half as long as the
@@ -11,9 +11,9 @@
 //    as long as the divisor would cost 18.
 // 4. Divisors longer than the largest class, in pieces (divide_long.cuh).
 //
-// Products are modulo 2^m + 1. What is above P digits of an operand is an imaginary part of point
-// 0, so there are no guard digits in a transform's length: the reciprocal has one digit and a bit
-// more, R five bits more than V.
+// Products are modulo 2^m + 1. The part of an operand above P digits is an imaginary part of point
+// 0, so the length of a transform includes no guard digits: the reciprocal has one digit and a bit
+// more than V, and R five bits more.
 #pragma once
 #include "div/div.cuh"
 #include "div/fft/classify.cuh"

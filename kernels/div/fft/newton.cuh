@@ -26,7 +26,7 @@ template <class S, u32 P>
 struct Newton {
   using Plan = fft_division::Plan<S>;
   using F = Transform<P>;
-  // Rows of a warp, where one takes less.
+  // Rows of a warp, for rows that need fewer threads.
   static constexpr u32 ROWS = F::THREADS < 32 ? 32 / F::THREADS : 1;
   static constexpr u32 THREADS = F::THREADS * ROWS, MIN_BLOCKS = 512 / THREADS;
 
@@ -36,7 +36,7 @@ struct Newton {
   static constexpr u32 ZERO = 31;
   static constexpr u32 POINTS = 4 * (ZERO + 1), DIVISOR = POINTS + P * sizeof(Complex);
   static constexpr u32 INVERSE = DIVISOR + limbs_bytes(P), END = INVERSE + limbs_bytes(P / 2);
-  // Rows of a warp stand in different banks.
+  // Rows of a warp are stored in different banks.
   static constexpr u32 STRIDE = round_up(END, 128) + (ROWS > 1 ? 64 : 0);
   static constexpr u32 SHARED = ROWS * STRIDE, SCRATCH = ROWS * P * sizeof(Complex);
   static constexpr u32 PERSISTENT = 1, ROW_BYTES = Plan::ROW_BYTES;
@@ -48,7 +48,7 @@ struct Newton {
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Plan plan(o);
     unsigned char* const own = shared + threadIdx.x / F::THREADS * STRIDE;
-    // What is the same for all threads of a row takes no registers.
+    // Values that are the same for all threads of a row take no registers.
     volatile u32* const state = reinterpret_cast<u32*>(own);
     const bool chooses = threadIdx.x % F::THREADS == 0;
     if (chooses) state[ZERO] = 0, state[FIRST] = blockIdx.x * ROWS;
@@ -66,8 +66,8 @@ struct Newton {
  private:
   static constexpr u32 NONE = ~0u;
 
-  // The row that is refined, and the one after it, of which a warp may have fewer than it has room
-  // for: then it does the last one again, and writes nothing.
+  // The row that is refined, and the one after it. A warp may have fewer rows than it has room for;
+  // it then repeats the last one without writing it.
   GPUINT_DEVICE static void choose(const Plan& plan, volatile u32* state) {
     const u32 first = state[FIRST], total = plan.rows_from(LEAST_CLASS);
     if (first >= total) {
@@ -112,7 +112,7 @@ struct Newton {
       if (thread == 0) divisor[limb_at(P)] = v[S::N - 1], inverse[limb_at(P / 2)] = x[P / 2];
     }
     F::sync();
-    // What stands above digits: of X, of D, and of E.
+    // The parts above the digits: of X, of D, and of E.
     u32 top = 0;
     // Step 0 transforms X, step 1 makes E from D, and step 2 the new limbs.
     GPUINT_UNROLL(1)

@@ -8,11 +8,11 @@
 
 namespace gpuint::fft_division {
 
-// A row whose quotient has no more limbs than this is divided limb by limb, without a reciprocal.
-// So are the limbs of a longer quotient above its blocks.
+// Maximum limbs of a quotient that is divided limb by limb, without a reciprocal. So are the limbs
+// of a longer quotient above its blocks.
 constexpr u32 MOST_STEPS = 8;
 
-// What the phases know about the rows of a batch.
+// State of a batch that the phases share.
 template <class S>
 struct Plan {
   static constexpr u32 LIMBS = S::N;
@@ -89,8 +89,8 @@ struct Shifted {
   }
 };
 
-// Copies COUNT * THREADS limbs, neighbouring ones by neighbouring threads, up to 8 of a thread's on
-// their way at a time: the compiler does not move a load across a store.
+// Copies COUNT * THREADS limbs, neighbouring ones by neighbouring threads, with up to 8 loads of a
+// thread in flight: the compiler does not move a load across a store.
 template <u32 COUNT, u32 THREADS, class From, class To>
 GPUINT_DEVICE void copy(u32 thread, const From& from, const To& to) {
   constexpr u32 BATCH = min_of(COUNT, 8);
@@ -106,7 +106,7 @@ GPUINT_DEVICE void copy(u32 thread, const From& from, const To& to) {
 }
 
 // Place of a limb in shared memory: four are left out after every 32, so that threads with 8 or 16
-// in a row each meet all banks. Place of a digit, likewise.
+// consecutive limbs each reach all banks. Place of a digit, likewise.
 __host__ __device__ constexpr u32 limb_at(u32 l) { return l + l / 32 * 4; }
 __host__ __device__ constexpr u32 digit_at(u32 j) { return j + j / 64 * 8; }
 __host__ __device__ constexpr u32 limbs_bytes(u32 count) { return 4 * limb_at(count + 8); }

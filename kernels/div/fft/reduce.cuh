@@ -1,16 +1,16 @@
-// The limbs of quotient that no block takes: those above blocks, and what the last block leaves.
+// The limbs of quotient outside the blocks: those above, and the rest after the last block.
 //
 // A window W of a remainder, `length` limbs and one above, is reduced below V: the quotient's limb
 // is floor(W / V) < 2^32. A ratio of the top limbs as doubles is right to 7 roundings, less than
-// 1e-15 of it: floor(ratio (1 - 1e-15)) is never too large, and a second pass takes what it leaves.
-// Where the ratio is 1 within 1e-15, limbs are compared.
+// 1e-15 of it. So floor(ratio (1 - 1e-15)) is never too large, and a second pass computes the rest.
+// If the ratio is 1 within 1e-15, limbs are compared.
 #pragma once
 #include "div/fft/resolve.cuh"
 
 namespace gpuint::fft_division {
 
-// rest(l) is a place, divisor(l) a value. The words of Resolve, and one more; all threads of the
-// block.
+// rest(l) is a place, divisor(l) a value. Needs the words of Resolve and one more, and all threads
+// of the block.
 template <u32 THREADS, u32 LIMBS>
 struct Reduce {
   using R = Resolve<THREADS, LIMBS>;
@@ -71,8 +71,8 @@ struct Reduce {
     return found != 0 && rest(found - 1) < divisor(found - 1);
   }
 
-  // W -= times V but for the limb above; what is to be subtracted from that. To subtract is to add
-  // to the complement.
+  // Subtracts times V from W, except in the limb above; returns the amount to subtract from that.
+  // The subtraction adds to the complement.
   template <class Rest, class Divisor>
   GPUINT_DEVICE static u32 subtract(u32 thread, u32* words, u32 length, u32 times, const Rest& rest,
                                     const Divisor& divisor) {

@@ -1,16 +1,16 @@
 // Columns of a product as limbs: carries between the threads of a row.
 //
-// A thread sums 2 LIMBS columns of 16 bits and, limb by limb, further signed numbers. What is left
-// above its limbs, which is less than 2^29 in magnitude, goes to the next thread; so that it is not
-// negative there, every thread hands on 2^29 more, and all but the first start with -2^29. Carries
-// of that addition are found from ballots (core/lookahead.cuh) and from one word of each warp.
+// A thread sums 2 LIMBS columns of 16 bits and, limb by limb, further signed numbers. The rest
+// above its limbs, which is less than 2^29 in magnitude, is carried to the next thread. So that it
+// is not negative there, every thread passes on 2^29 more, and all but the first start with -2^29.
+// Carries of that addition are computed from ballots (core/lookahead.cuh) and from one word of each
+// warp.
 //
-// A sum that is negative or longer than its limbs is a multiple of 2^(32 LIMBS THREADS) off: what
-// stands above them is returned. If a sum is known modulo 2^(32 P) + 1, from its columns, and
-// modulo 2^32, from the lowest limbs of its operands, it is known modulo their product: with the
-// sum S of columns, k = (low - S) mod 2^32 as a signed number, S + k (2^(32 P) + 1) is the one
-// number of magnitude below about 2^31 (2^(32 P) + 1) with both residues. k is added to column 0
-// and to what stands above.
+// A sum that is negative or longer than its limbs differs by a multiple of 2^(32 LIMBS THREADS),
+// which is returned. If a sum is known modulo 2^(32 P) + 1, from its columns, and modulo 2^32, from
+// the lowest limbs of its operands, it is known modulo their product. With the sum S of columns, k
+// = (low - S) mod 2^32 as a signed number, S + k (2^(32 P) + 1) is the one number of magnitude
+// below about 2^31 (2^(32 P) + 1) with both residues. k is added to column 0 and to the part above.
 #pragma once
 #include "core/limbs.cuh"
 #include "core/lookahead.cuh"
@@ -32,7 +32,7 @@ struct Resolve {
   GPUINT_DEVICE static u32 place(u32 j) { return j ^ (j / (2 * LIMBS) % 8) * 2; }
 
   // Resolves columns and add(i), thread by thread limb i. With WRAPPED, `low` is the lowest limb of
-  // the sum, which the first thread gives.
+  // the sum, given by the first thread.
   template <bool WRAPPED, class Add>
   GPUINT_DEVICE static i64 run(const i64* columns, u32 thread, u32* words, u32 (&limb)[LIMBS],
                                u32 low, const Add& add) {
@@ -58,8 +58,8 @@ struct Resolve {
                               : static_cast<i32>(__shfl_sync(~0u, static_cast<u32>(k), 0, WIDTH)));
   }
 
-  // Adds to the limbs of a thread what the one below hands on; what the last one hands on, and the
-  // carry.
+  // Adds the carry of the thread below to the limbs of a thread; returns the carry of the last
+  // thread.
   GPUINT_DEVICE static i64 settle(u32 thread, u32* words, u32 (&limb)[LIMBS], u32 handed) {
     const u32 lane = thread % WIDTH, warp = thread / 32;
     u32 below = __shfl_up_sync(~0u, handed, 1, WIDTH);
@@ -95,7 +95,7 @@ struct Resolve {
       into = warps.into(warp);
       top = i64(words[HANDED + WARPS - 1]) + warps.out_of(WARPS);
     } else {
-      // Rows of several lanes each, or one of all.
+      // Groups of lanes with a row each, or one row for all lanes.
       const u32 shift = threadIdx.x % 32 / WIDTH * WIDTH;
       constexpr u32 MASK = static_cast<u32>((1ull << WIDTH) - 1);
       g = g >> shift & MASK, p = p >> shift & MASK;
@@ -108,8 +108,8 @@ struct Resolve {
   }
 };
 
-// Adds a number to limb `from` of x, by all threads of a row; carries that run further are rare.
-// `word` is a word of shared memory. x has `limit` limbs and does not overflow.
+// Adds a number to limb `from` of x, by all threads of a row; longer carries are rare. `word` is a
+// word of shared memory. x has `limit` limbs and does not overflow.
 template <u32 THREADS, class At>
 GPUINT_DEVICE void add_at(u32* x, u32 from, u32 limit, u32 value, u32* word, u32 thread,
                           const At& at) {
@@ -119,7 +119,7 @@ GPUINT_DEVICE void add_at(u32* x, u32 from, u32 limit, u32 value, u32* word, u32
     *word = old + value < value ? limit : from;
   }
   if constexpr (THREADS < 32) {
-    // Rows of one warp go different ways.
+    // Rows of one warp may diverge.
     if (thread == 0 && *word == limit) {
       GPUINT_RARE(FftCarryRuns);
       for (u32 l = from + 1; ++x[at(l)] == 0; ++l) {

@@ -4,10 +4,10 @@
 // 2^(16 + 1024) / nu - e, 2 <= e < 3 + 2^-20, since D B^(n - 35) > V - B^(n - 35).
 //
 // Schoolbook division: a limb q of quotient by the remainder's and the divisor's top three limbs as
-// doubles. The ratio is known to 2^-51 of 2^32, a 10th of the 3e-5 that are taken off, so q is
-// never too large and the remainder stays below (1 + 1e-4) D. Where the next ratio is 2^32 + 1 or
-// more, the remainder is D or more: D is subtracted once and 1 added to the limbs found so far. A
-// ratio between gives the limb 2^32 - 1.
+// doubles. The ratio is known to 2^-51 of 2^32, a tenth of the 3e-5 that is subtracted, so q is
+// never too large and the remainder stays below (1 + 1e-4) D. If the next ratio is 2^32 + 1 or
+// more, the remainder is D or more: D is subtracted once and 1 added to the limbs computed so far.
+// A ratio between 2^32 and that gives the limb 2^32 - 1.
 #pragma once
 #include "div/fft/plan.cuh"
 

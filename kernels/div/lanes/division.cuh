@@ -1,25 +1,23 @@
-// Block division with a few lanes per instance: everything in registers, nothing exchanged but by
-// shuffles.
+// Block division with a few lanes per instance: everything is in registers, and lanes exchange data
+// only by shuffles.
 //
 // The blocks are those of div/lanes/short_block.cuh. A team of T consecutive lanes of a warp
-// divides a row. A lane owns K limbs of the divisor and the remainder's K limbs at the same places;
-// T is as many lanes as the divisor takes, so a warp holds floor(32 / T) teams, whatever the
-// lengths of its rows are. Rows come sorted by length (sorted.cuh), which makes T the same for a
-// warp's.
+// divides a row. A lane owns K limbs of the divisor and the remainder's K limbs at the same places.
+// T is the number of lanes for the divisor, so a warp holds floor(32 / T) teams for rows of any
+// length. Rows are sorted by length (sorted.cuh), so that T is the same for all rows of a warp.
 //
-// All numbers are scaled by B^(4k), 4k limbs, such that the divisor's top limb stands in the team's
-// top word, and below the top of it: V = v B^(4k) < B^P with P = T K - e, 1 <= e <= 4. The quotient
-// is the same, the remainder scaled too. What an estimate looks at is then in the last registers of
-// the team's last lane, which hands Rh to the others; all lanes of a team compute Q, which they
-// need whole. Every remainder is below 2V <= 2 B^P <= B^(T K), so columns mod B^(T K) are all that
-// is needed.
+// All numbers are scaled by B^(4k), 4k limbs, such that the divisor's top limb is in the team's top
+// word, and below the top of it: V = v B^(4k) < B^P with P = T K - e, 1 <= e <= 4. The quotient is
+// the same, and the remainder is scaled too. The input of an estimate is then in the last registers
+// of the team's last lane, which sends Rh to the others; all lanes of a team compute Q, which they
+// need whole. Every remainder is below 2V <= 2 B^P <= B^(T K), so columns mod B^(T K) suffice.
 //
-// A lane holds the complement of its limbs of the remainder, B^K - 1 - R, to which it adds: Q V
-// goes in as the products come. A block shifts the remainder up by 8 limbs: 8 of each lane come
-// from the lane below, the first lane's from the dividend. Each lane adds its K columns of Q V, and
-// what is left over, two limbs below 9 B together, goes to the lane above. That carries beyond two
-// limbs once in 2^27 lanes of random numbers; a warp votes on it, and resolves it as in carry.cuh
-// when it happens (a lane that overflowed is below 9 B and does not propagate).
+// A lane holds the complement of its limbs of the remainder, B^K - 1 - R, and adds Q V to it as the
+// products are computed. A block shifts the remainder up by 8 limbs: 8 of each lane come from the
+// lane below, the first lane's from the dividend. Each lane adds its K columns of Q V and passes
+// the rest, two limbs below 9 B together, to the lane above. That carries beyond two limbs once in
+// 2^27 lanes of random numbers. A warp votes on it, and resolves it as in carry.cuh (a lane that
+// overflowed is below 9 B and does not propagate).
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"
@@ -57,18 +55,17 @@ struct LaneDivision {
   static constexpr u32 BATCH = Policy::SORTED_ROWS;
   static constexpr u32 PERSISTENT = Policy::EQUAL_SHARES ? 1 : 0;
   static constexpr u32 ROWS = Policy::EQUAL_SHARES ? Policy::LEAST_SHARE : BATCH;
-  // The key of a row: words of its divisor. Where rows are few blocks, twice that, less 1 where the
-  // top bit of the top word is set, which may save a block.
+  // Sort key of a row: words of its divisor. If rows are few blocks, twice that, minus 1 if the top
+  // bit of the top word is set, which may save a block.
   static constexpr u32 KEYS_OF_WORD = N <= 256 ? 2 : 1;
   static constexpr u32 KEYS = KEYS_OF_WORD * S::WORDS + 1;
   using Sorted = SortedBatch<THREADS, BATCH, KEYS>;
-  // The lanes that look for the top of a divisor together, and the rows that they look at at a
-  // time.
+  // Lanes that search the top of a divisor together, and rows that they search at a time.
   using Scanner = Group<min_of(32, power_of_two_at_least(S::WORDS))>;
   static constexpr u32 SCANNED_WORDS = ceil_div(S::WORDS, Scanner::THREADS);
   static constexpr u32 SCANNED_ROWS = max_of(1, 16 / SCANNED_WORDS);
 
-  // The rows that fall to a block, in shared memory too.
+  // The rows of a block, in shared memory too.
   struct Share {
     u64 first, end;  // rows left, the first of the batch at hand first
     u32 batch;       // rows of a batch
@@ -100,7 +97,7 @@ struct LaneDivision {
       find_lengths(o, *share, sorted);
       sorted.sort(share->rows());
       while (true) {
-        // From the end: short divisors have long quotients, and long tasks are better not the last.
+        // From the end: short divisors have long quotients, and long tasks should not be last.
         const u32 end =
             sorted.take_back(share->rows(), [&](u32 end) { return rows_before(sorted, end); });
         if (end == 0) break;
@@ -116,7 +113,7 @@ struct LaneDivision {
  private:
   GPUINT_DEVICE static u32 words_of(u32 key) { return ceil_div(key, KEYS_OF_WORD); }
 
-  // Lanes of a team; a divisor of so many words may need a word of zeros above.
+  // Lanes of a team; a divisor of `words` words may need a word of zeros above.
   GPUINT_DEVICE static u32 lanes_for(u32 words) { return ceil_div(words + 1, OWN_WORDS); }
 
   // The rows of a sorted batch up to `end` that a warp holds.
@@ -129,7 +126,7 @@ struct LaneDivision {
     return 32 / lanes_for(words_of(sorted.keys[sorted.order[longest]]));
   }
 
-  // Sets the keys of a batch. All words of several rows are on their way at a time.
+  // Sets the keys of a batch, with the loads of all words of several rows in flight.
   GPUINT_DEVICE static void find_lengths(const Operands& o, const Share& share, Sorted& sorted) {
     const u64 first = share.first;
     const u32 count = share.rows();
@@ -166,8 +163,8 @@ struct LaneDivision {
     }
   }
 
-  // x and the carries from one lane to another, of which `carry` is this one's own; the carry out
-  // of the team. All lanes of the warp.
+  // Adds the carries between lanes to x, where `carry` is this lane's own; returns the carry out of
+  // the team. For all lanes of the warp.
   GPUINT_DEVICE static bool settle(const Team& team, u32 (&x)[K], bool carry) {
     u32 all = ~0u;
     GPUINT_UNROLL(K)
@@ -182,7 +179,7 @@ struct LaneDivision {
     return carries.out_of(team.lanes) != 0;
   }
 
-  // x += y where `wanted`; the carry out.
+  // Computes x += y if `wanted`; returns the carry out.
   GPUINT_DEVICE static u32 add_limbs(u32 (&x)[K], const u32* y, bool wanted) {
     u32 limbs[K];
     GPUINT_UNROLL(K)
@@ -195,8 +192,8 @@ struct LaneDivision {
     return out;
   }
 
-  // Columns C .. K of the lane: `x`, from `r`, 8 limbs below it, their part of Q V and `spill`,
-  // what comes from the columns below; then it is what goes to the lane above. `below`: the 8 limbs
+  // Columns C .. K of the lane. `x`, from `r`, 8 limbs below it, becomes their part of Q V. `spill`
+  // is the carry from the columns below, and then the carry to the lane above. `below`: the 8 limbs
   // of the divisor below column C.
   template <u32 C>
   GPUINT_DEVICE static void add_columns(const u32 (&r)[K], const u32 (&low)[SHORT_BLOCK],
@@ -249,7 +246,7 @@ struct LaneDivision {
     const u32 words = words_of(sorted.keys[own]);
     const bool active = member < rows && words != 0;
     if (longest != 0) {
-      // Lanes without a row do as if they had the first, but store nothing.
+      // Lanes without a row repeat the first one, but store nothing.
       record[Lane::ROW] = active ? own : sorted.order[slot];
       record[Lane::WORDS] = active ? words : longest;
       record[Lane::LANES] = lanes;
@@ -293,7 +290,7 @@ struct LaneDivision {
       const u32 n = ceil_div(bits, 32), s = n * 32 - bits;
       const u32 words = n / WORD + 1;
       const u32 limbs = ceil_div(u_bits + s, 32);
-      // The same for all teams of a warp: where fewer would do, the first quotients are zero.
+      // The same for all teams of a warp: unnecessary first quotients are zero.
       blocks = __reduce_max_sync(~0u, limbs > n ? ceil_div(limbs - n, SHORT_BLOCK) : 0);
       scale = team.lanes * OWN_WORDS - words;  // k
       record[Lane::LAYOUT] = LaneLayout(team, n, s).bits;
@@ -356,8 +353,8 @@ struct LaneDivision {
     }
   }
 
-  // All blocks of a quotient, which it stores; r: the dividend from the first block's remainder to
-  // the last's.
+  // Computes and stores all blocks of a quotient; r: the dividend from the first block's remainder
+  // to the last's.
   GPUINT_DEVICE static void divide_blocks(const Operands& o, const u64& first, bool active,
                                           const u32* record, u32 blocks, u32 scale, u32 (&r)[K]) {
     const u64 row = first + record[Lane::ROW];
@@ -366,7 +363,7 @@ struct LaneDivision {
     u32* const quotient = lowest && active ? output_row<S>(o, 0, row) : nullptr;
     GPUINT_UNROLL(1)
     for (u32 block = blocks; block-- > 0;) {
-      // The next limbs of the dividend are on their way from global memory during the estimate.
+      // The next limbs of the dividend are loaded from global memory during the estimate.
       u32 next[SHORT_BLOCK];
       const i32 at = static_cast<i32>(BLOCK_WORDS * block - scale);
       read_or_zero(dividend, at, next);
@@ -384,7 +381,7 @@ struct LaneDivision {
         low[i] = __shfl_sync(~0u, r[K - SHORT_BLOCK + i], from);
         if (lowest) low[i] = ~next[i];
       }
-      // Keeps the limbs of the divisor where they are: registers are short.
+      // Prevents the compiler from keeping the divisor's limbs in registers, which are scarce.
       __syncwarp();
       u32 x[K], spill[2] = {0, 0};
       {

@@ -1,14 +1,14 @@
 // The estimate of a block of quotient by the lanes of a team (short_block.cuh has the bound).
 //
-// The team's last lane has Rh in its last registers and hands it to the others. Rh Y is computed by
-// pairs of lanes, each its half, which saves a quarter of all products; a lane alone computes both.
+// The team's last lane has Rh in its last registers and sends it to the others. Each lane of a pair
+// computes half of Rh Y, which saves a quarter of all products; a single lane computes both halves.
 #pragma once
 #include "core/ptx.cuh"
 #include "div/lanes/layout.cuh"
 
 namespace gpuint {
 
-// Rh as the team's last lane has it.
+// Rh, as in the team's last lane.
 template <u32 K>
 GPUINT_DEVICE void remainder_window(const u32 (&r)[K], const LaneLayout& layout, u32 (&rh)[11]) {
   u32 at[14];
@@ -24,8 +24,7 @@ GPUINT_DEVICE void remainder_window(const u32 (&r)[K], const LaneLayout& layout,
     rh[i] = ~__funnelshift_r(limbs[i], limbs[i + 1], 31 - layout.bit_shift());
 }
 
-// One half of Rh Y: of the odd limbs of Y, which meet Rh less its lowest limb, or of the even
-// ones.
+// One half of Rh Y: of the odd limbs of Y, with Rh without its lowest limb, or of the even ones.
 GPUINT_DEVICE void estimate_half(const u32* inverse, const u32 (&rh)[11], bool odd,
                                  u32 (&sum)[HALF_COLUMNS]) {
   u32 window[10], y[HALF_ROWS];
@@ -36,7 +35,7 @@ GPUINT_DEVICE void estimate_half(const u32* inverse, const u32 (&rh)[11], bool o
   half_estimate(window, y, sum);
 }
 
-// Q of the remainder whose limbs the lanes hold as complements in r, to all lanes of the team.
+// Q of the remainder whose limbs the lanes hold as complements in r, for all lanes of the team.
 // `active`: whether the lane has a row, for assertions.
 template <u32 K>
 GPUINT_DEVICE void estimate_in_team(const u32 (&r)[K], const u32* record,

@@ -37,8 +37,8 @@ struct LaneLayout {
 };
 
 // Record of a lane that owns K limbs, in shared memory to save registers: constant over the blocks
-// of a row's quotient. Offsets in limbs; an odd number of words, so that the records of lanes meet
-// different banks.
+// of a row's quotient. Offsets are in limbs; the length is an odd number of words, so that the
+// records of lanes are in different banks.
 template <u32 K>
 struct LaneRecord {
   static constexpr u32 DIVISOR = 0;                // its limbs of the divisor and the 8 below

@@ -1,11 +1,11 @@
 // A short block of quotient in registers: 8 limbs of it from a reciprocal of 9, in base B = 2^32.
-// It is the block of quotient.cuh with bounds of its own, for the form of division in which a lane
+// It is the block of quotient.cuh with its own bounds, for the form of division in which a lane
 // computes all of its estimate (div/lanes/division.cuh).
 //
-//     Y  = floor(B^19 / 2 / (D + 1)),  D the top 10 limbs of V = v 2^s            schoolbook, 9
-//     quotient limbs Rh = floor(R 2^(s+1) / B^(n-1)),                                            10
-//     limbs, the top one at most 3 Q  = floor(Rh Y / B^10) from columns >= 8,   R <- (R - Q v) B^8
-//     + next 8 limbs of u.
+//     Y  = floor(B^19 / 2 / (D + 1)),  D the top 10 limbs of V = v 2^s   (schoolbook, 9 limbs)
+//     Rh = floor(R 2^(s+1) / B^(n-1)),   10 limbs, the top one at most 3
+//     Q  = floor(Rh Y / B^10) from columns >= 8
+//     R <- (R - Q v) B^8 + next 8 limbs of u.
 //
 // Theorem. 0 < B^9 B^n / (2V) - Y < 1 + 2/B, and for 0 <= R < 2 v B^8: 0 <= R - Q v < (1 + 16/B) v.
 // Proof. V < (D + 1) B^(n-10), so Y is a strict underestimate; B^19 / 2 (1/D - 1/(D+1)) <= 2/B and
@@ -33,7 +33,7 @@ GPUINT_DEVICE u32 divide_limbs(u32 high, u32 low, u32 d, u32 inverse) {
   return r >= d ? q + 1 : q;
 }
 
-// Y, from the top limbs of a divisor of n limbs and s leading zero bits: limb_of(i) answers limb i
+// Y, from the top limbs of a divisor of n limbs and s leading zero bits: limb_of(i) returns limb i
 // for i < n, zero below 0.
 template <class Limb>
 GPUINT_DEVICE void short_reciprocal(Limb limb_of, u32 n, u32 s, u32 (&y)[9]) {
@@ -96,15 +96,15 @@ GPUINT_DEVICE bool is_short_reciprocal(const u32 (&y)[9], const u32* divisor, u3
       2);
 }
 
-// Rh Y in two halves, for two lanes of which one takes the even limbs of Y and the other the odd
-// ones, each from the top: y = {Y[8], Y[6], .., Y[0]} with Rh, or {Y[7], .., Y[1], 0} with Rh less
-// its lowest limb. The sum of both is columns 8 .. 18 of Rh Y, and Q stands at its limb 2.
+// Rh Y in two halves, for two lanes: one computes the even limbs of Y and the other the odd ones,
+// each from the top: y = {Y[8], Y[6], .., Y[0]} with Rh, or {Y[7], .., Y[1], 0} with Rh without its
+// lowest limb. The sum of both is columns 8 .. 18 of Rh Y, and Q is at its limb 2.
 constexpr u32 HALF_ROWS = 5, HALF_COLUMNS = 11;
 
 GPUINT_DEVICE void half_estimate(const u32 (&rh)[10], const u32 (&y)[HALF_ROWS],
                                  u32 (&sum)[HALF_COLUMNS]) {
-  // Even columns and odd ones apart. A chain ends in a high half of a product on a column that no
-  // row has reached before: it leaves no carry.
+  // Even and odd columns separately. A chain ends in a high half of a product on a column that no
+  // earlier row has reached, so it leaves no carry.
   u32 even[HALF_COLUMNS] = {}, odd[HALF_COLUMNS] = {};
   GPUINT_UNROLL(5)
   for (u32 i = HALF_ROWS; i-- > 0;) {

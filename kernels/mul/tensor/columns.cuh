@@ -1,39 +1,38 @@
 // Any range of columns of a product of two numbers in shared memory by the tensor cores: the
 // products inside a division.
 //
-// Columns and digits (bytes) stand in the places of an mma as in toeplitz.cuh, with tiles of 128
+// Columns and digits (bytes) have the places of an mma as in toeplitz.cuh, with tiles of 128
 // columns counted from column `lo`:
-//     c[k] = sum over s of A[row][s] * B[s][col],   k = 4 lo + 128 tile + row + col,   row = 16g +
-//     2f,   col = 4x + e, A[row][s] = a[4 lo + 128 tile + row - s],   B[s][col] = b[s + col],   s
-//     >= -13,
-// and block m has s = 128m - 13 + 0..128. Lengths are known at run time: a group of NT tiles goes
-// through the blocks of b that meet it. What stands around the operands is in use, so digits
-// outside of them are zeros by predicate. Lengths and `lo` are whole words, so a vector of a is
-// inside or outside as a whole. The shorter operand is taken for b: its blocks meet every tile of
+//     c[k] = sum over s of A[row][s] * B[s][col],   k = 4 lo + 128 tile + row + col,
+//     row = 16g + 2f,   A[row][s] = a[4 lo + 128 tile + row - s],
+//     col = 4x + e,     B[s][col] = b[s + col],     s >= -13,
+// and block m has s = 128m - 13 + 0..128. Lengths are known only at run time: a group of NT tiles
+// processes the blocks of b that meet it. The memory around the operands is in use, so predicates
+// replace digits outside of them by zeros. Lengths and `lo` are whole words, so a vector of a is
+// entirely inside or outside. The shorter operand is used as b, since its blocks meet every tile of
 // the other.
 //
 // In a stripe of STEPS mma, byte j of register i = 2 step + h of lane (g, t) of A, or (2x + e, t)
 // of B, holds
-//     s = 128m + 32 STEPS stripe + 8 STEPS t + 4i + j - 13,
-// so a lane's digits are one run of 2 STEPS limbs and a neighbour: of a with its bytes reversed (f
-// = 1) or reversed and two lower (f = 0), of b as they are shifted by one byte (e = 1) or by a
-// limb's worth (e = 0).
+//     s = 128m + 32 STEPS stripe + 8 STEPS t + 4i + j - 13.
+// A lane's digits are then one run of 2 STEPS limbs and a neighbour: of a with its bytes reversed
+// (f = 1) or reversed and two lower (f = 0), of b shifted by one byte (e = 1) or by a limb (e = 0).
 //
-// Where zeros stand around both factors (PADDED: a word below, two above), what is outside is read
-// from them instead: a place is cut off at the zeros above, and places below, being unsigned, wrap
-// to there too. Then reading costs little enough to be done a block ahead.
+// If both factors are surrounded by zeros (PADDED: a word below, two above), these zeros are read
+// instead of digits outside: a place is cut off at the zeros above, and places below, being
+// unsigned, wrap to there too. Reads are then cheap enough to be done a block ahead.
 //
-// Columns from 0 on are short ones first, so their tiles end with the highest column, and the
-// lowest tile, or group of tiles, is the one that is not whole; columns of a high half begin with a
-// whole tile. Either way the long columns fill their groups.
+// The first columns from 0 on are short, so their tiles end with the highest column, and the lowest
+// tile or group of tiles is incomplete. Columns of a high half begin with a whole tile. Either way
+// the long columns fill their groups.
 //
-// A warp resolves each of its tiles by itself (lookahead.cuh) and leaves what goes
-// beyond the tile as its overflow: the result is `Columns` of tiles of 32 limbs. Products with few
-// limbs or columns are classical: they have no tiles for all warps.
+// A warp resolves each of its tiles by itself (lookahead.cuh) and stores the carry beyond the tile
+// as its overflow: the result is `Columns` of tiles of 32 limbs. Products with few limbs or columns
+// are classical, because they do not have tiles for all warps.
 //
-// Exactness: a sum has at most as many products of at most 255^2 as the shorter operand has digits:
-// below 2^32 up to 2^16 digits. Columns of bytes below `lo` are left out, which loses less than the
-// columns of limbs that the bounds of division allow for.
+// Exactness: a sum has at most as many products of at most 255^2 as the shorter operand has digits,
+// so it is below 2^32 up to 2^16 digits. Columns of bytes below `lo` are left out, which loses less
+// than the columns of limbs that the bounds of division allow for.
 #pragma once
 #include "core/digits.cuh"
 #include "core/limbs.cuh"
@@ -63,9 +62,9 @@ struct ToeplitzRange {
   i32 lo;  // column of tile 0; below 0 where the tiles end at the highest column
   u32 lane;
 
-  // This lane's run of a for the tile at limb `tile` of a, from the limb below on. What is not
-  // there is read from the zeros above (places below wrap), or not read by predicate: branches
-  // would keep the compiler from moving reads ahead of products.
+  // This lane's run of a for the tile at limb `tile` of a, from the limb below on. Limbs outside
+  // are read from the zeros above (places below wrap), or suppressed by a predicate: branches would
+  // prevent the compiler from moving reads ahead of products.
   GPUINT_DEVICE void read_a(i32 tile, Run& run) const {
     const u32 at = static_cast<u32>(tile) + 4 * (lane / 4) + 4 - RUN * (lane % 4 + 1);
     if constexpr (PADDED) {
@@ -120,8 +119,7 @@ struct ToeplitzRange {
     if (from >= to) return;
     GPUINT_UNROLL(1)
     for (u32 stripe = 0; stripe < STRIPES; ++stripe) {
-      // Blocks whose places in this stripe meet them: a stripe begins 13 digits lower than it
-      // stands.
+      // Blocks whose places in this stripe meet them: a stripe begins 13 digits below its position.
       u32 m = (from + TILE_LIMBS - STRIPE_LIMBS * (stripe + 1)) / TILE_LIMBS;
       const u32 end =
           to + 3 < STRIPE_LIMBS * stripe ? 0 : (to + 3 - STRIPE_LIMBS * stripe) / TILE_LIMBS + 1;
@@ -135,7 +133,7 @@ struct ToeplitzRange {
         read_a(tile_limb + static_cast<i32>(tile * TILE_LIMBS), run);
         make_rows(run, rows[tile]);
       }
-      // Where reading is cheap, a block ahead; the last one is not used.
+      // With cheap reads, one block ahead; the last one is not used.
       Run a_run, b_run;
       if constexpr (PADDED) {
         read_a(tile_limb, a_run);
@@ -177,7 +175,7 @@ struct ToeplitzRange {
 };
 
 // The products of a division, NT tiles at a time. Products with fewer columns than LEAST are
-// classical, and up to four times as many where an operand has fewer limbs: they have no tiles for
+// classical, and up to four times as many if an operand has fewer limbs: they do not have tiles for
 // all warps of a block.
 template <u32 NT, u32 LEAST, bool PADDED_ = false>
 struct TensorColumns {
@@ -251,8 +249,8 @@ struct TensorColumns {
     return lo == 0 ? (0 - width) % TILE_LIMBS : 0;
   }
 
-  // Not inlined: a division has four products, whose code together passes the instruction caches,
-  // and short rows would wait for instructions most of all.
+  // Not inlined: a division has four products, whose code together exceeds the instruction caches,
+  // and short rows would wait most for instructions.
   template <u32 WARPS>
   GPUINT_NOINLINE static void deal_tiles(SharedPlace a, u32 a_limbs, SharedPlace b, u32 b_limbs,
                                          u32 lo, u32 width, bool subtract, SharedPlace out,
@@ -260,8 +258,8 @@ struct TensorColumns {
     using Range = ToeplitzRange<NT, PADDED>;
     const u32 groups = ceil_div(width, NT * TILE_LIMBS);
     const u32 lane = threadIdx.x % 32;
-    // Columns from 0 on are short ones first: there the tiles that are not whole in number stand at
-    // the bottom, where they cost nothing; elsewhere at the top.
+    // The first columns from 0 on are short: there the incomplete group of tiles is at the bottom,
+    // where it costs nothing; elsewhere it is at the top.
     const u32 below = lo == 0 ? groups * (NT * TILE_LIMBS) - width : 0;
     const i32 bottom = static_cast<i32>(below % TILE_LIMBS);
     const Range range{
@@ -269,7 +267,7 @@ struct TensorColumns {
     const u32 warp = WARPS == 1 ? 0 : threadIdx.x / 32 % WARPS;
     GPUINT_UNROLL(1)
     for (u32 base = 0; base < groups; base += WARPS) {
-      // Backwards in every second round: costs rise or fall.
+      // Backwards in every second round, since costs rise or fall.
       const u32 i = base + (base / WARPS % 2 == 0 ? warp : WARPS - 1 - warp);
       if (i >= groups) continue;
       const i32 first = static_cast<i32>(i * NT) - static_cast<i32>(below / TILE_LIMBS);
@@ -277,7 +275,7 @@ struct TensorColumns {
       range.columns(first, sums);
       GPUINT_UNROLL(16)
       for (u32 j = 0; j < NT; ++j) {
-        // Without a branch, so that the tiles are resolved side by side.
+        // Without a branch, so that the tiles are resolved in parallel.
         write_tile(lane, static_cast<u32>(first) + j, static_cast<u32>(bottom), width, subtract,
                    sums[j], shared_limbs(out), shared_limbs(overflow));
       }
@@ -307,7 +305,7 @@ struct TensorColumns {
       overflow[2 * tile] = beyond, overflow[2 * tile + 1] = 0;
   }
 
-  // Hands each lane its carry, which it adds to x `unit` times; the carry out of the warp.
+  // Gives each lane its carry, which it adds to x `unit` times; returns the carry out of the warp.
   GPUINT_DEVICE static u32 carry_in(bool generate, bool propagate, u32 lane, u32& x, u32 unit) {
     const u32 g = __ballot_sync(~0u, generate);
     const u32 p = __ballot_sync(~0u, propagate);
@@ -317,7 +315,7 @@ struct TensorColumns {
   }
 };
 
-// The same with zeros around both factors, for one warp to a row: no product is too short.
+// The same with zeros around both factors, for one warp per row: no product is too short.
 template <u32 NT>
 using PaddedTensorColumns = TensorColumns<NT, 0, true>;
 

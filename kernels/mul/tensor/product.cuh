@@ -1,15 +1,15 @@
 // Products by the tensor cores: low (mod 2^BITS), wide (2 * BITS) and the low square.
 //
-// A warp, or a block where a multiprocessor's shared memory holds few rows, brings a row's factors
-// to shared memory in the forms that fragments take, adds up the columns of the product NT tiles at
-// a time (toeplitz.cuh) and resolves their carries upwards, tile by tile (tile_carries.cuh). Short
-// rows are read while the row before is worked on; between long ones other warps fill the gap. The
-// shortest low products read less of shared memory (short.cuh). Where GPUs have wgmma, low
-// products of some lengths take that (warpgroup.cuh).
+// A warp, or a block if a multiprocessor's shared memory holds few rows, brings a row's factors to
+// shared memory in the forms of the fragments. It adds up the columns of the product NT tiles at a
+// time (toeplitz.cuh) and resolves their carries upwards, tile by tile (tile_carries.cuh). Short
+// rows are read while the previous row is computed; between long ones other warps fill the gap. The
+// shortest low products read less of shared memory (short.cuh). On GPUs with wgmma, low products of
+// some lengths use it (warpgroup.cuh).
 //
 // A square is the product of a number with itself. Using each pair of digits once would save half
-// of the mma, but blocks of s are not symmetric in the two operands (toeplitz.cuh), so that half of
-// what is left would be masked rows: it does not pay. It saves the reading of an operand.
+// of the mma, but blocks of s are not symmetric in the two operands (toeplitz.cuh), so half of the
+// remaining rows would be masked: it does not pay. A square saves the reading of an operand.
 #pragma once
 #include "core/abi.cuh"
 #include "core/group.cuh"
@@ -24,7 +24,7 @@
 
 namespace gpuint {
 
-// The strategy. It multiplies whole rows only: products inside of other kernels have other lengths.
+// The strategy. It multiplies whole rows only; products inside other kernels have other lengths.
 struct TensorCore {};
 
 template <class S, Extent E, u32 OPERANDS,
@@ -87,7 +87,8 @@ struct TensorProduct {
   }
 
  private:
-  // Neighbouring limbs of the operands, two to a lane and round, on their way to shared memory.
+  // Neighbouring limbs of the operands, two per lane and round, before they are written to shared
+  // memory.
   struct Pairs {
     static constexpr u32 LIMBS_OF_ROUND = 2 * G::THREADS;
     static constexpr bool WHOLE =
@@ -125,7 +126,7 @@ struct TensorProduct {
         for (u32 round = 0; round < ROUNDS; ++round) {
           const u32 k = from + round * LIMBS_OF_ROUND + 2 * group.rank;
           const uint2 limbs = pair[i][round];
-          // Lane 0 gets the top lane's, which lies below its next pair where a warp has the row to
+          // Lane 0 gets the top lane's limb, which is below its next pair if a warp has the row to
           // itself.
           const u32 rotated = __shfl_sync(~0u, limbs.y, (group.lane + 31) % 32);
           const u32 beneath = group.lane == 0 ? below[i][WARPS == 1 ? 0 : round] : rotated;
@@ -167,7 +168,7 @@ struct TensorProduct {
       typename Engine::Sums sums;
       add_up(engine, i, sums);
       u32 limbs[NT];
-      // Wide products have no register to spare for the lane: it is read anew.
+      // Wide products have no register to spare for the lane index, so it is read again.
       resolve_tiles<LimbsInOrder>(sums, E == Extent::Wide ? ptx::thread() % 32 : group.lane, carry,
                                   limbs);
       u32* const to = place(group, o, row, i);
@@ -179,8 +180,8 @@ struct TensorProduct {
     group.sync();
   }
 
-  // By the block's warps. The next barrier is that after the next row is put in place, which may
-  // start at once: nobody reads this one's factors any more.
+  // For the block's warps. The next barrier is the one after the next row is in place. Writing that
+  // row may start at once, since nothing reads the factors of this row any more.
   GPUINT_DEVICE static void by_warps(const G& group, const Engine& engine, const Operands& o,
                                      u64 row, Handover* handovers) {
     Tiles::resolve(
@@ -189,7 +190,7 @@ struct TensorProduct {
   }
 };
 
-// Low products: short rows, long ones by warpgroups where the code is for GPUs that have wgmma, and
+// Low products: of short rows, of long rows by warpgroups in code for GPUs with wgmma, and of
 // others.
 template <class S, u32 OPERANDS, bool = S::BITS <= ShortTensorPolicy::MOST_BITS,
           bool = is_for_warpgroups(S::BITS)>

@@ -1,8 +1,8 @@
-// Low products of short rows by the tensor cores: a warp to a row, in blocks of as many warps as a
+// Low products of short rows by the tensor cores: one warp per row, in blocks of as many warps as a
 // multiprocessor holds, which read and write long stretches of memory.
 //
-// A row is read into registers while the one before is worked on, four limbs to a lane, so it has
-// 128 limbs at most (toeplitz_short.cuh, tile_carries.cuh).
+// A row is read into registers while the previous one is computed, four limbs per lane, so it has
+// at most 128 limbs (toeplitz_short.cuh, tile_carries.cuh).
 #pragma once
 #include "core/abi.cuh"
 #include "core/group.cuh"
@@ -55,7 +55,7 @@ struct ShortTensorProduct {
   }
 
  private:
-  // This lane's limbs of the operands, on their way to shared memory.
+  // This lane's limbs of the operands, before they are written to shared memory.
   struct Limbs {
     uint4 limbs[OPERANDS];
 

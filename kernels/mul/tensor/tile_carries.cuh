@@ -1,14 +1,14 @@
 // Carries of columns in base 256, four to a lane and 128 to a tile (a limb of 32 bits each lane, a
 // warp a tile), upwards.
 //
-// Of its four columns a lane makes one limb and what goes beyond it, and hands the latter to the
-// next lane. For a product of n digits that is below 2^9 n, so of 2^23 / n limbs of uniform
-// operands one carries: a vote over all tiles mostly finds that nothing is left to do. Otherwise
-// ballots and a lookahead find the remaining carries, a tile after the other.
+// A lane combines its four columns into one limb and a carry, which it passes to the next lane. For
+// a product of n digits that carry is below 2^9 n, so one of 2^23 / n limbs of uniform operands
+// carries again. A vote over all tiles usually finds that no carries remain. Otherwise ballots and
+// a lookahead find the remaining carries, one tile after another.
 //
-// Where warps share a row, each resolves groups of tiles as if nothing came from below and says
-// what it hands on; after a barrier it adds what comes, which nearly never goes beyond a group's
-// lowest tile.
+// If warps share a row, each resolves groups of tiles with no carry from below and stores its carry
+// out. After a barrier it adds the incoming carry, which almost never goes beyond a group's lowest
+// tile.
 #pragma once
 #include "core/digits.cuh"
 #include "core/group.cuh"
@@ -32,8 +32,8 @@ struct TileCarry {
   u32 above = 0, bit = 0;
 };
 
-// A limb of a tile, which generates a carry or not, with what carries from below; `bit` is the
-// carry into and out of the tile.
+// A limb of a tile, which generates a carry or not, plus the carry from below; `bit` is the carry
+// into and out of the tile.
 GPUINT_DEVICE u32 ripple(u32 limb, bool generate, u32 lane, u32& bit) {
   const u32 g = __ballot_sync(~0u, generate);
   const u32 p = __ballot_sync(~0u, limb == ~0u);
@@ -49,7 +49,7 @@ GPUINT_DEVICE u64 value_of_columns(const u32 (&sums)[4]) {
 // The limb of a lane's four columns, limbs in order.
 GPUINT_DEVICE u32 resolve_tile(const u32 (&sums)[4], u32 lane, TileCarry& carry) {
   const u64 value = value_of_columns(sums);
-  // Lane 0 gets the top lane's, which is the next tile's.
+  // Lane 0 gets the top lane's carry, which belongs to the next tile.
   const u32 rotated = __shfl_sync(~0u, static_cast<u32>(value >> 32), (lane + 31) % 32);
   const u32 from_below = lane == 0 ? carry.above : rotated;
   carry.above = rotated;
@@ -91,13 +91,13 @@ GPUINT_DEVICE void resolve_tiles(const u32 (&sums)[NT][4], u32 lane, TileCarry& 
   }
 }
 
-// GROUPS groups of NT tiles that WARPS warps, a block, resolve together.
+// GROUPS groups of NT tiles that the WARPS warps of a block resolve together.
 template <u32 WARPS, u32 GROUPS, u32 NT>
 struct SharedTiles {
   using Sums = u32[NT][4];
   using G = Group<32 * WARPS>;
 
-  // Carry passed to the next group of tiles, which may be another warp's.
+  // Carry passed to the next group of tiles, possibly of another warp.
   struct Handover {
     u32 carry;
     u32 lowest;  // limb
@@ -106,21 +106,21 @@ struct SharedTiles {
   static constexpr u32 HANDOVERS =
       round_up(GROUPS * sizeof(Handover) / 4, WORD);  // limbs of shared memory
 
-  // The group of tiles that falls to this warp in a round: up and down in turn, so that all warps
-  // have equal work.
+  // The group of tiles of this warp in a round: up and down in turn, so that all warps have equal
+  // work.
   GPUINT_DEVICE static u32 dealt(u32 round) {
     const u32 warp = threadIdx.x / 32;
     return round * WARPS + (round % 2 == 0 ? warp : WARPS - 1 - warp);
   }
 
-  // Writes a row: add_up(i, sums) sets the columns of group i; place(i) is this lane's limb in its
-  // lowest tile, or null where the group is not wanted. There is a barrier after the last add_up.
-  // The handovers are free again after the next.
+  // Writes a row: add_up(i, sums) computes the columns of group i; place(i) is this lane's limb in
+  // its lowest tile, or null if the group is not wanted. There is a barrier after the last add_up.
+  // The carries may be overwritten after the next barrier.
   template <class AddUp, class Place>
   GPUINT_DEVICE static void resolve(const G& group, Handover* handovers, AddUp add_up,
                                     Place place) {
     constexpr u32 ROUNDS = ceil_div(GROUPS, WARPS);
-    // Where a warp has one group, its lowest tile waits in a register instead of being read again.
+    // If a warp has one group, its lowest tile stays in a register instead of being read again.
     u32 kept = 0;
     GPUINT_UNROLL(1)
     for (u32 round = 0; round < ROUNDS; ++round) {

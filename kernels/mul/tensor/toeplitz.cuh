@@ -7,28 +7,29 @@
 //     k = 128 tile + row(g, f) + col(x, e),   row(g, f) = 16g + 2f,   col(x, e) = 4x + e.
 // With k - col(x, e) = row(g, f) + 128 tile the sum over i becomes a product of two Toeplitz
 // matrices,
-//     c[k] = sum over s of A[row][s] * B[s][col],   A[row][s] = a[128 tile + row - s],   B[s][col]
-//     = b[s + col],
+//     c[k] = sum over s of A[row][s] * B[s][col],
+//     A[row][s] = a[128 tile + row - s],   B[s][col] = b[s + col],
 // where s starts at -13, the lowest s with s + col >= 0, and digits outside of the operands are 0.
 // One mma.sync takes 32 values of s; a block is 128 of them, s = 128m - 13 + 0..128. In block m the
 // rows of a tile meet the digits
 //     128 (tile - m) + row + 13 - 0..128
-// of a: they depend on tile - m only. So a warp that works on NT tiles at a time and goes through
-// the blocks of b needs one new set of rows of a per block; the other NT - 1 move on to the next
-// tile (a ring in registers), and every block of b feeds NT products.
+// of a: they depend on tile - m only. So a warp that works on NT tiles at a time and steps through
+// the blocks of b needs one new set of rows of a per block. The other NT - 1 sets move on to the
+// next tile (a ring in registers), and every block of b feeds NT products.
 //
 // Columns 0 .. n of n = 128 TILES digits take blocks 0 .. tile of each tile: TILES (TILES + 1) / 2
 // blocks of 128 x 128 digit products, of which a share of 1 / (TILES + 1) is wasted on the corners
 // of the triangle (20 % at 4 tiles, 3 % at 32). The high columns take blocks tile - TILES .. TILES.
 //
-// Which s stands at which of the 32 places of an mma is free, as long as A and B agree. In byte e
+// The values of s may be assigned to the 32 places of an mma in any order, as long as A and B
+// agree. In byte e
 // of register h, lane (g, t) of A, or (2x + e', t) of B, holds
 //     s = 32 step + 8t + 4 (1 - h) + 3 - e   (less 13),
-// so that a lane's two registers of A with f = 1 are neighbouring limbs of 32 bits as they are,
-// those with f = 0 the same two bytes lower, and those of B neighbouring limbs with their bytes
-// reversed, for odd columns, or the same one byte lower. `FactorForms` keeps both forms of each
-// limb in shared memory: of a side by side, so that the four registers are one vector load and
-// nothing is permuted between the mma; of b one after the other.
+// A lane's two registers of A with f = 1 are then neighbouring limbs of 32 bits, and those with f =
+// 0 the same two bytes lower. Those of B are neighbouring limbs with their bytes reversed, for odd
+// columns, or the same one byte lower. `FactorForms` keeps both forms of each limb in shared
+// memory: of a side by side, so that the four registers are one vector load and no permutations are
+// needed between the mma; of b one after the other.
 //
 // Banks: a lane's vector of a is 32 bytes from that of the next g and 16 from that of the next t; a
 // quarter of a warp reads six of them in a row. Of each form of b the lanes of a warp read ten
@@ -44,7 +45,8 @@
 
 namespace gpuint {
 
-// The operands in shared memory, LIMBS limbs each. HIGH: with what high columns need above them.
+// The operands in shared memory, LIMBS limbs each. HIGH: with the zeros above that high columns
+// need.
 template <u32 LIMBS, bool HIGH>
 struct FactorForms {
   static constexpr u32 BELOW_A = 2 * TILE_LIMBS;  // zeros
@@ -60,7 +62,7 @@ struct FactorForms {
 
   GPUINT_DEVICE explicit FactorForms(u32* at) : a(at + BELOW_A), b(at + A_LIMBS + BELOW_B) {}
 
-  // Clears the limbs that no row changes.
+  // Clears the limbs that rows do not overwrite.
   template <class G>
   GPUINT_DEVICE void clear(const G& group) const {
     const auto zero = [&](u32* at, u32 limbs) {
@@ -106,9 +108,9 @@ struct Toeplitz {
   static constexpr u32 STEPS = TILE_DIGITS / 32;  // mma of a block and a tile
   static constexpr u32 A_TILE = 2 * TILE_LIMBS;
 
-  // One group of many tiles: the later blocks of a step need the rows of ever fewer of them. The
-  // loop over steps turns between block 0 and the others, so that the compiler can have all rows of
-  // the next step read meanwhile.
+  // One group of many tiles: the later blocks of a step need the rows of ever fewer tiles. The loop
+  // over steps turns between block 0 and the others, so that the compiler can read all rows of the
+  // next step in the meantime.
   static constexpr bool IN_TURN = GROUPS == 1 && NT > 8 && Forms::ABOVE == 0;
 
   using Rows =
@@ -128,7 +130,7 @@ struct Toeplitz {
   GPUINT_DEVICE static void add_block(const u32* at, const u32* columns, Rows& rows, Sums& sums) {
     if constexpr (READ) load_word(at - M * A_TILE, rows[(NT - M) % NT]);
     const u32 column[2] = {columns[M * TILE_LIMBS + 1], columns[M * TILE_LIMBS]};
-    // From the top: the last tile's rows are those that the next block reads anew.
+    // From the top: the last tile's rows are the ones that the next block reads again.
     GPUINT_UNROLL(16)
     for (u32 tile = LAST + 1; tile-- > FIRST;)
       ptx::mma(sums[tile], rows[(tile + NT - M) % NT], column);

@@ -1,31 +1,32 @@
 // Sums of byte products by the tensor cores for the low product of short rows: toeplitz.cuh with
 // fewer reads of shared memory.
 //
-// A multiprocessor reads one register of a warp from shared memory per clock, and its tensor cores
-// do an mma in one and a half. The fewer tiles a row has, the fewer mma a register feeds: at four
-// tiles toeplitz.cuh needs 96 reads for 40 mma, and shared memory is what limits it. Here three
-// eighths of those reads are byte permutations instead, which is less only where rows are short: on
-// an H200 10 % of the time at 2 to 4 tiles, and a loss from 6 tiles on, where mma and permutations
-// get into each other's way.
+// A multiprocessor reads one register of a warp from shared memory per cycle, and its tensor cores
+// compute an mma in one and a half. The fewer tiles a row has, the fewer mma a register feeds: at
+// four tiles toeplitz.cuh needs 96 reads for 40 mma, and shared memory is the limit. Here three
+// eighths of those reads are byte permutations instead. That is faster only for short rows: on an
+// H200 by 10 % at 2 to 4 tiles, and slower from 6 tiles on, where mma and permutations compete for
+// issue slots.
 //
-// A lane can make the registers of a that are two bytes lower from those that are not if it has a
-// limb and the one below it. So the values of s in a lane's registers must be neighbours over all
-// steps of a block, and its rows must not be far apart, or its reads would meet in the same banks.
-// A tile of 128 columns has rows and columns
+// A lane can make the registers of a that are two bytes lower from the others if it has a limb and
+// the limb below it. So the values of s in a lane's registers must be neighbours over all steps of
+// a block, and its rows must not be far apart, or its reads would have bank conflicts. A tile of
+// 128 columns has rows and columns
 //     row(g, f) = 4g + 2f,   col(x, e) = 32x + e,
-// and a and b change places: with k = 128 tile + row + col,
-//     c[k] = sum over s of A[row][s] * B[s][col],   A[row][s] = a[s + row],   B[s][col] = b[128
-//     tile + col - s],
+// and a and b are exchanged: with k = 128 tile + row + col,
+//     c[k] = sum over s of A[row][s] * B[s][col],
+//     A[row][s] = a[s + row],   B[s][col] = b[128 tile + col - s],
 // where s starts at -30 and block m has s = 128m - 30 + 0..128. The columns of b depend on tile -
-// m: registers hold those of all tiles, and each block of a is read once and feeds the tiles from m
+// m:
+// registers hold those of all tiles, and each block of a is read once and feeds the tiles from m
 // up.
 //
 // In byte e of register h of step j, lane (g, t) of A, or (2x + e', t) of B, place i = 2j + h holds
 //     s = 32t + 4 (7 - i) + e   (less 30),
-// so that a lane's registers of A with f = 1 are limb 8t + g - i of block m as it is, those with f
-// = 0 the same two bytes lower; those of B limb 8 (x - t) + i of tile - m with its bytes reversed,
-// for odd columns, or the same one byte lower. a stands in shared memory as it is, and b in both
-// forms, which would be permuted more often than there are limbs.
+// A lane's registers of A with f = 1 are then limb 8t + g - i of block m, and those with f = 0 the
+// same two bytes lower. Those of B are limb 8 (x - t) + i of tile - m with its bytes reversed, for
+// odd columns, or the same one byte lower. Shared memory holds a unchanged, and b in both forms,
+// whose permutations would outnumber the limbs.
 //
 // Banks: the lanes of a warp read 32 limbs of a in a row. Of each form of b, eight lanes read four
 // vectors, eight limbs apart, and the forms begin four banks apart.
@@ -50,7 +51,7 @@ struct ShortForms {
 
   GPUINT_DEVICE explicit ShortForms(u32* at) : a(at + BELOW_A), b(a + LIMBS + BELOW_B) {}
 
-  // Clears the limbs that no row changes.
+  // Clears the limbs that rows do not overwrite.
   GPUINT_DEVICE void clear(u32 lane) const {
     if (lane < BELOW_A) *(a - BELOW_A + lane) = 0;
     if (lane < BELOW_B) *(b - BELOW_B + lane) = *(b - BELOW_B + B_LIMBS + lane) = 0;

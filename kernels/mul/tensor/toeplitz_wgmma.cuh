@@ -1,38 +1,40 @@
 // Sums of byte products by a warpgroup's matrix instructions: the columns of a low product of two
 // numbers in shared memory, before carries. toeplitz.cuh has the same sums by mma.sync. A wgmma
-// reads one operand from shared memory by itself, up to 128 columns of it at a time, and multiplies
-// half as fast again.
+// reads one operand directly from shared memory, up to 128 columns at a time, and is one and a half
+// times as fast.
 //
 // The bytes of the operands are digits in base 256. Column k = p + 64 q of a * b, with p < 64 a row
 // and q < Q a column of a matrix, is the sum of a[i] * b[k - i]. With i = 64x + p - s, 0 <= s < 64,
 // it becomes a sum of products of matrices,
-//     c[p + 64 q] = sum over x, s of A_x[p][s] * B_x[s][q],   A_x[p][s] = a[64x + p - s], B_x[s][q]
-//     = b[64 (q - x) + s],
-// where digits outside of the operands are 0. B_x is b as it stands, 64 digits to a column, x
-// columns further: the instruction takes it from an address that is x columns lower. Only A_x is a
-// Toeplitz matrix that registers must be filled with. Each x takes two instructions of 32 values of
-// s.
+//     c[p + 64 q] = sum over x, s of A_x[p][s] * B_x[s][q],
+//     A_x[p][s] = a[64x + p - s],   B_x[s][q] = b[64 (q - x) + s],
+// where digits outside of the operands are 0. B_x is b with 64 digits to a column, moved by x
+// columns:
+// the instruction reads it from an address that is x columns lower. Only A_x is a Toeplitz matrix
+// that
+// registers must be filled with. Each x takes two instructions of 32 values of s.
 //
-// Only columns q >= x meet a digit of b. An instruction takes a multiple of 16 columns; for the 16
-// values of x from 16m on it takes those from 16m, in all Q (Q + 16) / 2 times 64 x 64 digit
-// products, of which a share of 16 / (Q + 16) is wasted on zeros below b: 20 % at Q = 64 (2^15
-// bits), 11 % at Q = 128. The values of x go downwards, so that the sums become more and not fewer.
+// Only columns q >= x meet a digit of b. An instruction processes a multiple of 16 columns. For the
+// 16 values of x from 16m on it processes the columns from 16m, in all Q (Q + 16) / 2 times 64 x 64
+// digit products, of which a fraction 16 / (Q + 16) is wasted on zeros below b: 20 % at Q = 64
+// (2^15 bits), 11 % at Q = 128. The values of x descend, so that the number of sums grows.
 //
-// Which s stands at which place is free, as long as A and B agree. In byte e of register h, lane
+// The values of s may be assigned to places in any order, as long as A and B agree. In byte e of
+// register h, lane
 // (g, t) of A, s is
 //     s = 32 step + 16h + 4t + 3 - e,
-// so that with p = 32f + 8w + g in register f, warp w, the lane's four digits lie in a row: those
+// With p = 32f + 8w + g in register f, warp w, the lane's four digits are consecutive: those
 // up to digit g mod 4 of limb
 //     16x + 8f - 8 step - 4h + (2w + g / 4 - t)   of a.
-// `WarpgroupForms` keeps a form of a for each g mod 4, its digits moved up by 3 to 0 places, and b
-// with the bytes of each limb reversed. The eight registers of x are six limbs, 4 apart, of which
-// the upper two were the lower two of x + 1: each x loads four (`Ring`). That matters, because
-// shared memory is as busy as the matrix units: B takes half of its cycles, and a warp's load one
-// of them.
+// `WarpgroupForms` keeps a form of a for each g mod 4, with its digits moved up by 3 to 0 places,
+// and b with the bytes of each limb reversed. The eight registers of x are six limbs, 4 apart, of
+// which the upper two were the lower two of x + 1, so each x loads four (`Ring`). That matters
+// because shared memory is as busy as the matrix units: B takes half of its cycles, and a warp's
+// load one of them.
 //
 // Banks: the lanes of a warp read five limbs in a row of each of the four forms, which begin 8
-// banks apart. Of b, the 16 digits of a column that a piece (wgmma.cuh) has stand beside those of
-// the next columns, in four quarters that begin 8 banks apart, for the lanes that store them.
+// banks apart. Of b, the 16 digits of a column that a piece (wgmma.cuh) has are beside those of the
+// next columns, in four quarters that begin 8 banks apart, for the lanes that store them.
 //
 // Exactness: a sum has at most n products of at most 255^2, which is below 2^29 for the n = 2^13
 // digits that registers have room for.
@@ -60,7 +62,7 @@ struct WarpgroupForms {
 
   GPUINT_DEVICE explicit WarpgroupForms(u32* at) : a(at + BELOW), b(at + 4 * A_LIMBS + 4 * BELOW) {}
 
-  // The zeros below.
+  // Zeros below the operands.
   template <class G>
   GPUINT_DEVICE void clear(const G& group) const {
     for (u32 i = group.rank; i < 4 * BELOW; i += G::THREADS) {
@@ -98,8 +100,8 @@ struct WarpgroupToeplitz {
   // Sum 4i + 2f + e of lane (g, t) of warp w is that of row 32f + 8w + g and column 8i + 2t + e.
   using Sums = u32[COLUMNS / 2];
 
-  // `zero` is 0, which the compiler must not know: it would join registers that it may not join,
-  // and then wait after every wgmma (without a word, unless ptxas is asked for -v).
+  // `zero` is 0, hidden from the optimizer. Otherwise the compiler would merge registers that must
+  // stay separate, and then wait after every wgmma (reported only by ptxas -v).
   GPUINT_DEVICE WarpgroupToeplitz(const Forms& forms, u32 warp, u32 lane, u32 zero)
       : a(ptx::shared_address(forms.a + lane / 4 % 4 * Forms::A_LIMBS) +
           LIMB * (2 * warp + lane / 16 - lane % 4)),
@@ -157,8 +159,8 @@ struct WarpgroupToeplitz {
     }
   }
 
-  // Columns FIRST and above, with the products of all x >= FIRST. Takes the rows of the uppermost x
-  // and leaves those of the next below.
+  // Columns FIRST and above, with the products of all x >= FIRST. Uses the rows of the uppermost x
+  // and leaves those of the next one below.
   template <u32 FIRST>
   GPUINT_DEVICE void add_from(u32& at, Ring& ring, Rows (&rows)[2][2],
                               u32 (&sums)[(COLUMNS - FIRST) / 2]) const {
@@ -171,7 +173,7 @@ struct WarpgroupToeplitz {
     }
     GPUINT_UNROLL(8)
     for (u32 i = 0; i < STEP / 2; ++i) sums[i] = 0;
-    // Two values of x are being multiplied while the rows of the next two are read.
+    // The rows of the next two values of x are read during the products of two values.
     constexpr u32 UNROLLED = 8;
     u32 columns = b - (STEP - 1) * ptx::matrix_distance(16);
     GPUINT_UNROLL(1)

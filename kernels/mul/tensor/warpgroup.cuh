@@ -1,10 +1,10 @@
-// Low products by the matrix instructions of a warpgroup: a block of four warps to a row.
+// Low products by the matrix instructions of a warpgroup: one block of four warps per row.
 //
 // The block brings a row's factors to shared memory in the forms of toeplitz_wgmma.cuh and adds up
-// all columns of the product in registers. Neighbouring columns are then with different lanes, so
-// the sums go through shared memory once, over the factors: each lane gets the four of a limb, and
-// carries are resolved as in other tensor core products (tile_carries.cuh). While one block reads
-// or resolves, others of the multiprocessor keep the matrix units busy.
+// all columns of the product in registers. Neighbouring columns are then in different lanes, so the
+// sums pass through shared memory once, overwriting the factors: each lane gets the four sums of a
+// limb, and carries are resolved as in other tensor core products (tile_carries.cuh). While one
+// block reads or resolves, others of the multiprocessor keep the matrix units busy.
 //
 // Banks: 64 sums and 4 limbs of padding to a column: the lanes (g, t) of a warp store at 8t + g; a
 // lane reads four in a row.
@@ -102,7 +102,7 @@ struct WarpgroupProduct {
   }
 };
 
-// Returns true if low products of so many bits are by wgmma: whole tiles to each warp.
+// Returns true if low products of `bits` bits use wgmma: each warp has whole tiles.
 __host__ __device__ constexpr bool is_for_warpgroups(u32 bits) {
   return bits >= WarpgroupPolicy::LEAST_BITS && bits <= WarpgroupPolicy::MOST_BITS &&
          bits % 8192 == 0;

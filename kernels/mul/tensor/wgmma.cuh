@@ -1,9 +1,9 @@
 // The matrix instructions of compute capability 9.0 for a warpgroup (four warps), as inline PTX;
-// only code for sm_90a has them.
+// only code for sm_90a contains them.
 //
-// They run asynchronously: a fence comes before the first, so that registers written before are
-// seen, a commit closes a group of them, and a wait lets at most so many groups be unfinished.
-// Registers that an unfinished one takes must not be touched.
+// They run asynchronously. A fence before the first makes earlier register writes visible, a commit
+// closes a group of instructions, and a wait blocks until at most the given number of groups is
+// unfinished. Registers of an unfinished instruction must not be accessed.
 #pragma once
 #include "core/ptx.cuh"
 
@@ -21,8 +21,7 @@ GPUINT_DEVICE void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(UNFINISHED) : "memory");
 }
 
-// Lets the matrix instructions that come after a barrier see what this thread has stored to shared
-// memory.
+// Makes this thread's stores to shared memory visible to the matrix instructions after a barrier.
 GPUINT_DEVICE void publish_to_wgmma() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -31,7 +30,7 @@ GPUINT_DEVICE u32 shared_address(const u32* at) {
   return static_cast<u32>(__cvta_generic_to_shared(at));
 }
 
-// Loads that stay where they stand among the asynchronous instructions.
+// Loads that keep their order among the asynchronous instructions.
 GPUINT_DEVICE u32 load_shared(u32 address) {
   u32 limb;
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(limb) : "r"(address));
@@ -39,9 +38,9 @@ GPUINT_DEVICE u32 load_shared(u32 address) {
 }
 
 // A 32 x n matrix of bytes in shared memory, in pieces of 16 rows x 8 columns: 128 bytes, the 16 of
-// a column in a row. Its place is the address of the first piece and the bytes from a piece to that
-// below it; the next eight columns follow at once. Both are multiples of 16, the unit of places:
-// adding a distance to a place moves it. (PTX ISA, "Matrix Descriptor Format", no swizzle.)
+// a column in a row. Its place is the address of the first piece and the distance in bytes to the
+// piece below it; the next eight columns follow directly. Both are multiples of 16, the unit of
+// places: adding a distance to a place moves it. (PTX ISA, "Matrix Descriptor Format", no swizzle.)
 GPUINT_DEVICE constexpr u32 matrix_distance(u32 bytes) { return bytes / 16; }
 GPUINT_DEVICE u32 matrix_place(u32 address, u32 below) {
   return matrix_distance(address) | matrix_distance(below) << 16;
@@ -51,8 +50,8 @@ GPUINT_DEVICE u32 matrix_place(u32 address, u32 below) {
 // and c is 64 x n. Warp w holds rows 16w .. 16w + 16 of a and c in fragments (PTX ISA, "Register
 // Fragments for wgmma.mma_async.m64nNk32"): with g = lane / 4 and t = lane % 4, byte e of a
 // register of a, or a register of c, holds
-//   a[f + 2h]: row 16w + g + 8f, column 16h + 4t + e     c[4i + 2f + e]: row 16w + g + 8f, column
-//   8i + 2t + e.
+//   a[f + 2h]:       row 16w + g + 8f, column 16h + 4t + e
+//   c[4i + 2f + e]:  row 16w + g + 8f, column 8i + 2t + e.
 #define GPUINT_PLACES_8 "%0, %1, %2, %3, %4, %5, %6, %7"
 #define GPUINT_PLACES_16 GPUINT_PLACES_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define GPUINT_PLACES_24 GPUINT_PLACES_16 ", %16, %17, %18, %19, %20, %21, %22, %23"

@@ -1,4 +1,4 @@
-// Complex transforms of P points by P / 16 threads, three passes of up to four levels, and the
+// Complex transforms of P points by P / 16 threads, in three passes of up to four levels, and the
 // products of their nodes. P is 4096 in a product, whose part has m = P points, and down to 64 in a
 // division.
 //
@@ -9,13 +9,13 @@
 // are m/2 nodes, pairs modulo t^2 - w with w = e((theta + r) 2 / m), r in bit-reversed order. They
 // are multiplied as they are,
 //     (a0 + a1 t) (b0 + b1 t) = a0 b0 + w a1 b1 + (a0 b1 + a1 b0) t,
-// since a twelfth level there and back would take more, and w is the rotation of the level before.
-// Four levels are done in registers at a time: columns P / 16 points apart, then P / 256 apart,
-// then 16 in a row. The third pass splits nodes of P / 256 points (16 of 4096, where it has three
-// levels); below 512 points there is no second one. Only the first of the two exchanges concerns
-// all threads. The inverse, of even and of odd points each, is that of the ordinary transform (J.
-// W. Cooley and J. W. Tukey, 1965) from bit-reversed order, then a rotation of points 2 j and 2 j +
-// 1 by -2 j theta / m.
+// because a twelfth level in both directions would take more, and w is the rotation of the level
+// before. Four levels are done in registers at a time: first columns P / 16 points apart, then P /
+// 256 apart, then 16 in a row. The third pass splits nodes of P / 256 points (16 of 4096, where it
+// has three levels); below 512 points there is no second pass. Only the first of the two exchanges
+// involves all threads. The inverse, of even and of odd points each, is that of the ordinary
+// transform (J. W. Cooley and J. W. Tukey, 1965) from bit-reversed order, then a rotation of points
+// 2 j and 2 j + 1 by -2 j theta / m.
 //
 // Exactness. Let eps = 2^-53. A complex rounding is a factor 1 + d, |d| <= eps, since it is one in
 // each component. A product with a rotation is cos (1 + d) of (u, v) with tan (1 + d), and one
@@ -56,7 +56,7 @@ GPUINT_DEVICE void butterfly(Complex& a, Complex& b, Turned z, u32 quarters) {
 template <u32 LEVEL, u32 NODE>
 constexpr u32 SIXTEENTHS = bit_reversed(NODE & ~1u, LEVEL) << (LEVELS - 1 - LEVEL);
 
-// A node and all below it to LEVELS levels, depth first: few rotations are needed at a time.
+// A node and all nodes below it to LEVELS levels, depth first: few rotations are needed at a time.
 template <u32 LEVEL, u32 NODE, u32 LEVELS, class Turn>
 GPUINT_DEVICE void split(Complex (&x)[RADIX], const Turn& turn) {
   constexpr u32 HALF = RADIX >> (LEVEL + 1), FIRST = NODE * 2 * HALF;
@@ -68,7 +68,7 @@ GPUINT_DEVICE void split(Complex (&x)[RADIX], const Turn& turn) {
     split<LEVEL + 1, 2 * NODE, LEVELS>(x, turn), split<LEVEL + 1, 2 * NODE + 1, LEVELS>(x, turn);
 }
 
-// Joins what was split, all of it or (STEP = TAIL) down to nodes of TAIL points.
+// The inverse of the splitting, complete or (STEP = TAIL) down to nodes of TAIL points.
 template <u32 LEVEL, u32 NODE, u32 STEP, class Turn>
 GPUINT_DEVICE void join(Complex (&x)[RADIX], const Turn& turn) {
   constexpr u32 HALF = 1 << LEVEL, QUARTER = max_of(HALF / 2, 1), FIRST = NODE * 2 * HALF;
@@ -95,11 +95,11 @@ GPUINT_DEVICE void split_real(Complex (&x)[RADIX], const FirstPass& turn) {
   }
 }
 
-// The points of a part in shared memory, where 16-byte accesses of eight neighbouring threads meet
-// all banks, whichever of the three ways they take. P / 16 threads have 16 points each.
+// The points of a part in shared memory, where 16-byte accesses of eight neighbouring threads reach
+// all banks in each of the three orders. P / 16 threads have 16 points each.
 //
-// The word just below is 0. Places that depend on it are worked out anew for every transform: ptxas
-// would keep those of one transform for the next, in local memory.
+// The word just below is 0. Places that depend on the thread are computed again for every
+// transform: ptxas would keep those of one transform for the next, in local memory.
 template <u32 P>
 struct Exchange {
   static constexpr u32 THREADS = P / RADIX;
@@ -124,7 +124,7 @@ struct Exchange {
   // Point 16 thread + i.
   GPUINT_DEVICE Complex& row(u32 i) const { return at[slot(RADIX * thread + i)]; }
 
-  // Orders the threads of a part, or of the parts that a warp has.
+  // Orders the threads of a part, or of all parts of a warp.
   GPUINT_DEVICE static void sync(GPUINT_SITE) {
     if constexpr (THREADS > 32)
       __syncthreads(GPUINT_PASS_SITE);
@@ -159,9 +159,9 @@ GPUINT_DEVICE void join_nodes(Complex (&x)[RADIX]) {
   }
 }
 
-// Splits points thread + THREADS i of a part, into nodes of TAIL points, points 16 thread + i; the
-// rotations of the last pass. `first` does the first level. Calls `then` when this
-// thread has read all it needs from the exchange.
+// Splits points thread + THREADS i of a part, into nodes of TAIL points, points 16 thread + i, with
+// the rotations of the last pass. `first` does the first level. Calls `then` when this thread has
+// read everything from the exchange.
 template <u32 P, u32 PARTS, class First, class Then>
 GPUINT_DEVICE Last transform(Complex (&x)[RADIX], u32 k, unsigned char* bytes, First first,
                              Then then) {
@@ -221,7 +221,7 @@ GPUINT_DEVICE void multiply(Complex (&x)[RADIX], const Last& turn, const Other& 
   if constexpr (FIRST + TAIL < RADIX) multiply<NODE + 1>(x, turn, other);
 }
 
-// The inverse, but for the weights.
+// The inverse, except for the weights.
 template <u32 P, u32 PARTS>
 GPUINT_DEVICE void inverse(Complex (&x)[RADIX], unsigned char* bytes) {
   const Exchange<P> exchange(bytes);
@@ -259,7 +259,7 @@ GPUINT_DEVICE void weigh(u32 k, u32 thread, Complex (&x)[RADIX]) {
   }
 }
 
-// The most that a column differs from its integer before it is rounded, relative to |a| |b|.
+// Maximum difference between a column and its integer before rounding, relative to |a| |b|.
 __host__ __device__ constexpr double relative_error(u32 parts) {
   const double pass = 4 + 4 + 7 + 8, last_pass = 4 + 4 + 7, first_inverse_pass = 1 + 1 + 3,
                weights = 7, products = 9;
@@ -271,7 +271,7 @@ __host__ __device__ constexpr double relative_error(u32 parts) {
   return relative * (1 + relative);
 }
 
-// The same of a product's columns.
+// The same for a product's columns.
 __host__ __device__ constexpr double worst_error(u32 parts) {
   return (1 << 30) * (POINTS * parts + 3.0) * relative_error(parts);
 }

@@ -6,8 +6,8 @@
 // with these digits give the integers at t = 2^16, all columns of a b are below 2^30 (n + 3).
 //
 // Right-angle convolution. a b mod t^n - i has the low columns of a b as its real and the high
-// columns as its imaginary parts: one complex transform of n points does what two real ones of 2n
-// points would.
+// columns as its imaginary parts: one complex transform of n points replaces two real ones of 2n
+// points.
 //
 // Parts. t^n - i is the product of t^m - e(theta_k) over k < PARTS, with m = 4096, theta_k = (k +
 // 1/4) / PARTS and e(x) = exp(2 pi i x). A part is the operand mod t^m - e(theta_k): m points that
@@ -15,13 +15,13 @@
 // real part of the mean of y_k[j] e(-s theta_k), where s >= PARTS gives the high columns, since
 // e(-PARTS theta_k) = -i.
 //
-// Blocks. A block that has a row to itself does part after part and keeps the points of those done
-// in device memory. Where there are clusters (compute capability 9.0), two or four blocks take a
-// part each; each then reads its share of the columns, of all pieces of 4096, from the points in
-// the others' shared memory, and tells them what carries come out of it.
+// Blocks. A block that has a row to itself processes one part after another and keeps the points of
+// the completed ones in device memory. With clusters (compute capability 9.0), two or four blocks
+// process one part each. Each then reads its share of the columns, of all pieces of 4096, from the
+// points in the others' shared memory, and sends them its carries.
 //
-// Exactness. `worst_error` (passes.cuh) bounds how far a column is from its integer: below 0.43 at
-// 2^18 bits, so that rounding to the nearest integer is right for every operand.
+// Exactness. `worst_error` (passes.cuh) bounds the difference between a column and its integer:
+// below 0.43 at 2^18 bits, so that rounding to the nearest integer is exact for every operand.
 #pragma once
 #include "core/abi.cuh"
 #include "core/carry.cuh"
@@ -36,7 +36,7 @@
 
 namespace gpuint {
 
-// The strategy. It multiplies whole rows only: products inside of other kernels have other lengths.
+// The strategy. It multiplies whole rows only; products inside other kernels have other lengths.
 struct Fft {};
 
 template <class S, Extent E, u32 OPERANDS, bool CLUSTERS = ptx::CLUSTERS>
@@ -54,14 +54,14 @@ struct FftProduct {
   static constexpr u32 THREADS = fft::THREADS;
   static constexpr u32 ROWS = 1;
   static constexpr u32 CLUSTER = CLUSTERS && fft::RADIX % PARTS == 0 ? PARTS : 1;
-  // Values of the first operand in registers; the others go to shared memory.
+  // Values of the first operand in registers; the others are in shared memory.
   static constexpr u32 KEPT = FftPolicy::VALUES_IN_REGISTERS;
   static constexpr u32 STORED = OPERANDS == 1 ? 0 : fft::RADIX - KEPT;
   static constexpr u32 TAILS = 16 * sizeof(u32), FLAGS = CLUSTER == 1 ? 0 : 2 * PARTS * sizeof(u32);
   static constexpr u32 EXCHANGE =
       round_up(G::SCRATCH_BYTES + TAILS + FLAGS + u32{sizeof(u32)}, 128);
   static constexpr u32 VALUES = EXCHANGE + fft::POINTS * sizeof(Complex);
-  // Columns of a cluster's block: those of a piece from each of PARTS, and those just below.
+  // Columns of a cluster's block: its share of a piece from each of PARTS, and those just below.
   static constexpr u32 COLUMNS = CLUSTER == 1 ? 0 : (fft::POINTS + 16 * PIECES) * u32{sizeof(i64)};
   static constexpr u32 SHARED =
       VALUES + max_of(STORED * fft::THREADS * u32{sizeof(Complex)}, COLUMNS);
@@ -101,8 +101,9 @@ struct FftProduct {
   }
 
  private:
-  // Prefetches a part of the second operand, and of the first operand of the row that this block
-  // begins with next or, where each block has but one row, that about the next block begins with.
+  // Prefetches a part of the second operand, and of the first operand of the next row of this
+  // block. If each block has only one row, it prefetches for the row that the next block probably
+  // begins with.
   GPUINT_DEVICE static void prefetch(const Operands& o, u64 row, u32 k) {
     constexpr u32 LINE = 32;  // limbs
     const u32 thread = ptx::recomputed(threadIdx.x);
@@ -126,7 +127,7 @@ struct FftProduct {
     return fft::transform<fft::POINTS, PARTS>(x, k, shared + EXCHANGE, first, then);
   }
 
-  // The product in part k: points thread + 256 i, but for the factor 1 / PARTS.
+  // The product in part k: points thread + 256 i, except for the factor 1 / PARTS.
   GPUINT_DEVICE static void multiply_part(const Operands& o, u64 row, u32 k,
                                           Complex (&x)[fft::RADIX], unsigned char* shared) {
     fetch(o, 0, row, shared);
@@ -158,15 +159,15 @@ struct FftProduct {
     fft::weigh<fft::POINTS, PARTS>(k, ptx::recomputed(threadIdx.x), x);
   }
 
-  // Where this thread keeps its points of the product in part k.
+  // Place of this thread's points of the product in part k.
   GPUINT_DEVICE static Complex* points(const Operands& o, u32 k) {
     return reinterpret_cast<Complex*>(o.scratch + u64(blockIdx.x) * SCRATCH) + k * fft::POINTS +
            ptx::recomputed(threadIdx.x);
   }
 
-  // Digits on their way: the operand in the exchange, 256 digits at a time and 16 bytes more, so
-  // that column 31 modulo 32 of all rows, from which a warp takes what carries into its first
-  // column, is spread over the banks.
+  // Digits being loaded: the operand in the exchange, 256 digits at a time and 16 bytes more, so
+  // that column 31 modulo 32 of all rows, from which a warp reads the carry into its first column,
+  // is spread over the banks.
   static constexpr u32 STAGE_ROW = 256 * 2 + 16;
   static_assert(PARTS * fft::RADIX * STAGE_ROW <= fft::POINTS * sizeof(Complex), "the digits fit");
 
@@ -180,8 +181,8 @@ struct FftProduct {
       ptx::copy_async(from + c * (16 * fft::THREADS), to + c * (fft::THREADS / 32 * STAGE_ROW));
   }
 
-  // Points thread + 256 i of a part of the operand that was fetched: digits thread + 256 i + 4096 s
-  // for all s.
+  // Points thread + 256 i of a part of the loaded operand: digits thread + 256 i + 4096 s for all
+  // s.
   GPUINT_DEVICE static void read(unsigned char* shared, u32 k, Complex (&x)[fft::RADIX]) {
     const u32 thread = ptx::recomputed(threadIdx.x), lane = thread % 32;
     const unsigned char* const from = shared + EXCHANGE + thread * 2;
@@ -197,7 +198,7 @@ struct FftProduct {
         digit[i] = digit_at((s * fft::RADIX + i) * STAGE_ROW);
         own = own << 1 | static_cast<u32>(digit[i]) >> 31;
       }
-      // Lane i looks at the one before row i's first digit of this warp, which may be the last one
+      // Lane i reads the digit before row i's first digit of this warp, which may be the last one
       // of the row below.
       const i32 before = (s * fft::RADIX + lane) * STAGE_ROW - 2 * lane -
                          (thread < 32 ? STAGE_ROW - 2 * 256 + 2 : 2);
@@ -212,7 +213,7 @@ struct FftProduct {
         const bool top = s == PARTS - 1 && i == fft::RADIX - 1 && thread == fft::THREADS - 1;
         const i32 balanced =
             digit[i] + static_cast<i32>(signs >> (15 - i) & 1) + (top ? digit[i] & 0x10000 : 0);
-        // 2^52 + 2^15 + balanced, less what it should not have.
+        // 2^52 + 2^15 + balanced, minus the added constant.
         const double value = __hiloint2double(0x43300000, balanced + 0x8000) - 4503599627403264.0;
         if (lowest)
           x[i] = {value, 0};
@@ -225,7 +226,7 @@ struct FftProduct {
     for (u32 s = 1; s < ptx::recomputed(PARTS); ++s) add(s, false);
   }
 
-  // What a part has of the columns of a piece: the real part of y e(-theta piece).
+  // Contribution of a part to the columns of a piece: the real part of y e(-theta piece).
   GPUINT_DEVICE static double project(u32 k, u32 piece, Complex y, double sum) {
     if constexpr (PARTS == 1) return piece == 0 ? y.re : y.im;
     const Complex turn = fft::CONSTANTS<PARTS>.part[k].turns[piece];
@@ -248,7 +249,7 @@ struct FftProduct {
     return rounded(sum);
   }
 
-  // The columns, two pieces at a time, make limbs: where one block has all parts.
+  // Combines columns, two pieces at a time, into limbs, if one block has all parts.
   GPUINT_DEVICE static void write_columns(const Operands& o, u64 row,
                                           const Complex (&x)[fft::RADIX], unsigned char* shared) {
     G group(shared);
@@ -283,9 +284,9 @@ struct FftProduct {
     }
   }
 
-  // The same where every block of a cluster has a part. Block k works out the columns of its share,
-  // POINTS / PARTS columns in a row of every piece, from the points that all blocks have there, and
-  // makes limbs of them.
+  // The same if every block of a cluster has a part. Block k computes the columns of its share,
+  // POINTS / PARTS columns in a row of every piece, from the points of all blocks there, and
+  // combines them into limbs.
   GPUINT_DEVICE static void write_together(const Operands& o, u64 row, u32 k,
                                            const Complex (&x)[fft::RADIX], unsigned char* shared) {
     constexpr u32 SHARE = fft::RADIX / PARTS, ROUNDS = PIECES / PARTS;
@@ -321,7 +322,7 @@ struct FftProduct {
                                                                                   all_p = 0;
     GPUINT_UNROLL(2)
     for (u32 round = 0; round < ROUNDS; ++round) {
-      // Since the second barrier of the round before, nobody reads its columns.
+      // Since the second barrier of the previous round, no thread reads its columns.
       GPUINT_UNROLL(4)
       for (u32 s = 0; s < PARTS; ++s) {
         const u32 piece = round * PARTS + s;
@@ -389,21 +390,20 @@ struct FftProduct {
     }
   }
 
-  // Where column j stands: pairs of columns, spread over the banks for threads that read 16 in a
-  // row.
+  // Place of column j: pairs of columns, spread over the banks for threads that read 16 in a row.
   GPUINT_DEVICE static u32 place(u32 j) { return j ^ (j / 16 % 8) * 2; }
 
-  // Where a piece of the result goes; null if it is not wanted.
+  // Destination of a piece of the result; null if it is not wanted.
   GPUINT_DEVICE static u32* piece_of(const Operands& o, u64 row, u32 piece) {
     const u32 half = piece / PARTS;
     u32* const limbs = half_of_product<E>(o, row, half, LIMBS);
     return limbs == nullptr ? nullptr : limbs + (piece - half * PARTS) * fft::PART_LIMBS;
   }
 
-  // 16 columns, pair i of which is at(i), make 8 limbs, before carries come in, and what is handed
-  // on to the next 16. Sums of columns are signed, so 2^30 more than there is is handed on, which
-  // the next one takes off first, unless it has the lowest columns. Since columns are below 2^45,
-  // what is handed on is between 0 and 2^31.
+  // Combines 16 columns, pair i of which is at(i), into 8 limbs, before carries, and the carry to
+  // the next 16. Sums of columns are signed, so the carry is increased by 2^30, which the next
+  // thread subtracts first, unless it has the lowest columns. Since columns are below 2^45, the
+  // increased carry is between 0 and 2^31.
   template <class At>
   GPUINT_DEVICE static u32 add_up(const At& at, bool lowest, u32 (&limbs)[8]) {
     constexpr i64 BIAS = 1 << 30;
@@ -420,7 +420,7 @@ struct FftProduct {
     return static_cast<u32>(sum + BIAS);
   }
 
-  // The same of columns 16 thread and up.
+  // The same for columns from 16 thread on.
   GPUINT_DEVICE static u32 add_columns(const i64* columns, bool lowest, u32 (&limbs)[8]) {
     const u32 thread = ptx::recomputed(threadIdx.x);
     return add_up(
@@ -430,7 +430,7 @@ struct FftProduct {
         lowest, limbs);
   }
 
-  // Takes what was handed on; whether a carry goes out, and whether one would go through.
+  // Adds the incoming carry; returns whether a carry goes out, and whether one would propagate.
   struct Out {
     bool generate, propagate;
   };
@@ -453,10 +453,10 @@ struct FftProduct {
     store_word(to + 8 * thread + 4, limbs + 4);
   }
 
-  // The limbs of a piece, given what carries into it; what carries out of it.
+  // The limbs of a piece, given its incoming carry; returns its outgoing carry.
   GPUINT_DEVICE static u32 resolve(G& group, const i64* columns, u32* tails, u32 above, u32* to) {
     const u32 thread = ptx::recomputed(threadIdx.x);
-    // `above` is 0 only where nothing was handed on.
+    // `above` is 0 only if no carry was passed on.
     u32 limbs[8];
     const u32 handed = add_columns(columns, thread == 0 && above == 0, limbs);
     if (group.lane == 31) tails[thread / 32] = handed;

@@ -1,14 +1,14 @@
-// Rotations of the complex plane, and tables of them, to the last bit.
+// Rotations of the complex plane, and tables of them, correct to the last bit.
 //
-// e(x) = exp(2 pi i x) stands as cos (1 + i tan): a product b e(x) is then
+// e(x) = exp(2 pi i x) is stored as cos (1 + i tan): a product b e(x) is then
 //     u = re(b) - tan im(b),   v = im(b) + tan re(b),   b e(x) = cos (u + i v),
-// where cos joins the addition that follows: every operation is a fused multiply-add. Both numbers
-// have a relative error of half a unit in the last place, however large the tangent: the product's
-// error is at most that of a rounding each.
+// where cos is part of the addition that follows: every operation is a fused multiply-add. Both
+// numbers have a relative error of half a unit in the last place, for tangents of any size: the
+// product's error is at most that of a rounding each.
 //
-// The tables are made by the compiler, in pairs of doubles (T. J. Dekker, Numer. Math. 18, 1971):
-// the powers e(2^i x) from Taylor's series and squarings, all others as products of those. Device
-// and host thus have the same bits.
+// The compiler computes the tables, in pairs of doubles (T. J. Dekker, Numer. Math. 18, 1971): the
+// powers e(2^i x) from Taylor's series and squarings, all others as products of those. Device and
+// host thus have the same bits.
 #pragma once
 #include "core/platform.cuh"
 

@@ -1,9 +1,9 @@
-// Twiddles of the transforms of passes.cuh, and their product with a point.
+// Twiddles of the transforms of passes.cuh, and their products with a point.
 //
 // Within four levels that begin with theta, the rotations of a level are those of its first node,
 // e(theta / 2^(level+1)), turned by a constant 0 .. 3 sixteenths and whole quarters: four rotations
-// from a table do for 15 nodes. The first pass has the same for all threads, where constant memory
-// may have every one.
+// from a table serve 15 nodes. In the first pass all threads have the same rotations, so constant
+// memory holds each of them.
 #pragma once
 #include "core/math.cuh"
 #include "transform/common.cuh"
@@ -57,8 +57,8 @@ struct Natural {
   __host__ __device__ constexpr u32 operator()(u32 i) const { return i; }
 };
 
-// The rotations of the first pass, which are the same for all threads, each constant turn with its
-// own.
+// The rotations of the first pass, which are the same for all threads, each constant turn
+// separately.
 struct FirstPass {
   Rotation at[LEVELS][4] = {};
 
@@ -82,7 +82,7 @@ __host__ __device__ constexpr u32 log2_of(u32 n) {
   return k;
 }
 
-// What depends on the part, the same for all threads and any number of points.
+// Constants of the part, the same for all threads and any number of points.
 template <u32 PARTS>
 struct PartConstants {
   FirstPass first;
@@ -103,7 +103,7 @@ struct PartConstants {
   }
 };
 
-// What depends on the part and on the thread, for P points in a part.
+// Constants of the part and the thread, for P points in a part.
 template <u32 P, u32 PARTS>
 struct PartTables {
   static constexpr u32 THREADS = P / RADIX;
@@ -182,7 +182,7 @@ struct Rotations {
   }
 };
 
-// Where theta is 0.
+// For theta = 0.
 struct Constant {
   GPUINT_DEVICE Turned operator()(Direction direction, u32, u32 sixteenths, Complex z) const {
     if (sixteenths == 0) return {1, z.re, z.im};

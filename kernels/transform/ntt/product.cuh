@@ -2,8 +2,8 @@
 // the low square, for powers of two BITS from 2^16 to 2^20.
 //
 // Digits. An operand is n = BITS / 32 digits of 32 bits: the polynomial a with these digits gives
-// the integer at t = 2^32. The columns of a b are below n 2^64 <= 2^79, so that their residues
-// modulo three primes just below 2^27, whose product is above 2^80, say what they are (J. M.
+// the integer at t = 2^32. The columns of a b are below n 2^64 <= 2^79, so that they are determined
+// by their residues modulo three primes just below 2^27, whose product is above 2^80 (J. M.
 // Pollard, Math. Comp. 25, 1971; the arithmetic is in residue.cuh).
 //
 // Parts. a b mod t^n - 1 is lo + hi and a b mod t^n + 1 is lo - hi, where lo and hi are the n lower
@@ -13,29 +13,30 @@
 // Transforms. With c = z^n for c = 1, -1 and w of order n, the values of a polynomial mod t^n - c
 // are those at z w^f, f < n. A thread has 32 points, and a warp 1024. For point 1024 i + 32 j + l
 // and value f = k + WARPS (m + 32 q), where WARPS = n / 1024,
-//     (z w^f)^(1024 i + 32 j + l) = z^(1024 i) (w^1024)^(i k)  u^(32 j + l) v^(32 j m) v^(l m)
-//     v^(32 l q),
+//     (z w^f)^(1024 i + 32 j + l)
+//         = z^(1024 i) (w^1024)^(i k)  u^(32 j + l) v^(32 j m) v^(l m) v^(32 l q),
 // with u = z w^k and v = w^WARPS, of order 1024. That makes three passes (J. W. Cooley and J. W.
 // Tukey, 1965):
 //   first   points 1024 apart times z^(1024 i), sums over i; an exchange between all threads gives
-//   results k to warp k; middle  points 32 apart times u^l, the same for all points of a thread,
-//   and u^(32 j), the same for all threads of a warp; sums
-//           over j; results m times v^(l m), the same for all warps; an exchange within the warp;
+//           results k to warp k;
+//   middle  points 32 apart times u^l, the same for all points of a thread, and u^(32 j), the same
+//           for all threads of a warp; sums over j; results m times v^(l m), the same for all
+//           warps; an exchange within the warp;
 //   last    sums over l of 32 points in a row.
-// No table has more than n / 32 or 1024 entries: one product more at each point in the middle
-// spares tables of n entries, for which the L1 cache has no room. The inverse takes the same steps
-// in reverse order with inverse factors. Sums with inverse elements are those with the elements
-// themselves, read backwards (k is -k): so all nine passes of a product modulo a prime are one loop
-// around the same sums, which spares the instruction caches.
+// No table has more than n / 32 or 1024 entries: one more product per point in the middle replaces
+// tables of n entries, for which the L1 cache has no room. The inverse takes the same steps in
+// reverse order with inverse factors. Sums with inverse elements are those with the elements
+// themselves, read backwards (k is -k). So all nine passes of a product modulo a prime are one loop
+// around the same sums, which fits the instruction caches.
 //
-// Sums. t^(2h) - r^2 = (t^h - r) (t^h + r): a level of splitting takes a, b -> a + r b, a - r b,
+// Sums. t^(2h) - r^2 = (t^h - r) (t^h + r): a level of splitting computes a, b -> a + r b, a - r b,
 // and 31 of the 80 products of 32 points are by 1. All roots are constants for the compiler.
-// Residues are lazy: a level adds 2P to their bound, and doubles it where the factor is 1; `Sums`
-// follows the bound and reduces where it would exceed 32 P.
+// Residues are lazy: a level adds 2P to their bound, and doubles it if the factor is 1; `Sums`
+// tracks the bound and reduces residues before it exceeds 32 P.
 //
-// Integers. The residues of lo and hi wait in device memory until those of the third prime are
-// there. H. Garner's mixed digits (IRE Trans. Electronic Computers 8, 1959) make columns of three
-// limbs of them, and carries are resolved as in carry.cuh.
+// Integers. The residues of lo and hi are kept in device memory until those of the third prime are
+// computed. H. Garner's mixed digits (IRE Trans. Electronic Computers 8, 1959) combine them into
+// columns of three limbs, and carries are resolved as in carry.cuh.
 #pragma once
 #include "core/abi.cuh"
 #include "core/carry.cuh"
@@ -52,7 +53,7 @@
 
 namespace gpuint {
 
-// The strategy. It multiplies whole rows only: products inside of other kernels have other lengths.
+// The strategy. It multiplies whole rows only; products inside other kernels have other lengths.
 struct Ntt {};
 
 namespace ntt {
@@ -68,8 +69,8 @@ __host__ __device__ constexpr u32 log_of(u32 power_of_two) {
   return log;
 }
 
-// Returns true if columns of n digit products are below the product of the primes, by the upper 64
-// of 128 bits.
+// Returns true if columns of n digit products are below the product of the primes, compared by the
+// upper 64 of 128 bits.
 __host__ __device__ constexpr bool columns_fit(u32 n) {
   const u64 two = u64(P[0]) * P[1];
   const u64 upper = ((two >> 32) * P[2] + ((two & 0xffffffff) * P[2] >> 32)) >> 32;
@@ -150,8 +151,8 @@ struct Sums {
   static constexpr u32 LEVELS = log_of(COUNT);
   static constexpr u32 START = 3;
 
-  // Returns true if the product by 1 in the first node of a level must be reduced: unreduced, the
-  // points double.
+  // Returns true if the product by 1 in the first node of a level must be reduced: without
+  // reduction the points double.
   __host__ __device__ static constexpr bool must_reduce(u32 level, u32 bound) {
     return 2 * bound + 2 * (LEVELS - 1 - level) > F::MOST;
   }
@@ -185,8 +186,8 @@ struct Sums {
   }
 };
 
-// The points in shared memory, a limb left out after every 32, so that lanes on neighbouring points
-// and on neighbouring rows of 32 both meet all banks.
+// The points in shared memory, with a limb left out after every 32, so that lanes on neighbouring
+// points and on neighbouring rows of 32 both reach all banks.
 struct Exchange {
   u32* at;
   GPUINT_DEVICE explicit Exchange(unsigned char* bytes) : at(reinterpret_cast<u32*>(bytes)) {}
@@ -225,10 +226,9 @@ struct NttProduct {
   using G = Group<THREADS>;
   static constexpr u32 HALVES = E == Extent::Wide ? 2 : 1;
   // Rows of N residues in device memory: of lo and hi modulo each prime, and transforms of the
-  // first operand, which stand where hi comes later.
+  // first operand, which hi overwrites later.
   static constexpr u32 WAITING = ntt::PRIMES * HALVES + (HALVES == 1 && OPERANDS == 2 ? 1 : 0);
-  // State of all threads for which registers are too few. Volatile, so that it is read where it is
-  // used.
+  // State of all threads that does not fit in registers. Volatile, so that it is read at each use.
   struct Place {
     u64 row;
     u64 scratch;  // offset of this block's part of device memory, in limbs
@@ -301,7 +301,7 @@ struct NttProduct {
     }
   };
 
-  // Prefetches N limbs, a line of 32 a thread. The residues of wide products do not fit the L2
+  // Prefetches N limbs, a line of 32 per thread. The residues of wide products do not fit the L2
   // cache.
   GPUINT_DEVICE static void prefetch(const u32* limbs) {
     if constexpr (E == Extent::Wide) ptx::prefetch(limbs + 32 * ptx::recomputed(threadIdx.x));
@@ -402,7 +402,7 @@ struct NttProduct {
   // Distance of point thread + THREADS i from point thread in shared memory.
   __host__ __device__ static constexpr u32 column_of(u32 i) { return i * (THREADS + WARPS); }
 
-  // Points 32 apart, times what is the same for all of a thread.
+  // Points 32 apart, times the common factor of a thread.
   template <class F>
   GPUINT_DEVICE static void take_strided(const ntt::Exchange& exchange,
                                          const Factor (&table)[THREADS], Points& x) {
@@ -412,7 +412,7 @@ struct NttProduct {
     for (u32 i = 0; i < 32; ++i) x[i] = F::times(by, from[33 * i]);
   }
 
-  // Digits thread + THREADS i, ready for the sums.
+  // Digits thread + THREADS i, as input of the sums.
   template <class F>
   GPUINT_DEVICE static void read(const Operands& o, u32 operand, u64 row, u32 part, Points& x) {
     const u32* const digits =
@@ -444,7 +444,7 @@ struct NttProduct {
     if constexpr (I + 1 < 32) turn_point<F, DIRECTION, I + 1>(x);
   }
 
-  // Values at the thread's points: the first operand's are put aside for the second's; products are
+  // Values at the thread's points: the first operand's are stored for the second's; products are
   // left in the order of the inverse.
   template <u32 PRIME>
   GPUINT_DEVICE static void finish(const Operands& o, unsigned char* shared, u32 operand,
@@ -473,8 +473,8 @@ struct NttProduct {
     }
   }
 
-  // Halves of lo + hi, as the inverse has them, wait for those of lo - hi: their sum is lo and
-  // their difference hi.
+  // Halves of lo + hi, as the inverse computes them, are kept for those of lo - hi: their sum is lo
+  // and their difference hi.
   template <u32 PRIME>
   GPUINT_DEVICE static void put(const Operands& o, unsigned char* shared, u32 part, Points& x) {
     using F = Field<ntt::P[PRIME]>;
@@ -523,7 +523,7 @@ struct NttProduct {
     return column;
   }
 
-  // Columns make limbs: lo's, then hi's.
+  // Combines columns into limbs: first lo's, then hi's.
   GPUINT_DEVICE static void write(const Operands& o, u64 row, unsigned char* shared) {
     G group(shared);
     u64* const tails = reinterpret_cast<u64*>(shared + G::SCRATCH_BYTES);
@@ -539,10 +539,9 @@ struct NttProduct {
     }
   }
 
-  // The limbs of some columns, a word a thread. What a thread hands on, less than 2^49, is two
-  // limbs that the next one adds; that makes 1 to carry at most, and then the thread's limbs are
-  // small. What warp i is given from below is tails[i]: for the first warp, what the columns before
-  // have handed on.
+  // The limbs of some columns, a word per thread. A thread's carry, less than 2^49, is two limbs
+  // that the next thread adds; the second carry is at most 1, and then the thread's limbs are
+  // small. The carry into warp i is tails[i]: for the first warp, the carry of the columns before.
   GPUINT_DEVICE static void resolve(G& group, const u32* residues, u64* tails, u32* to) {
     const u32 thread = ptx::recomputed(threadIdx.x);
     u64 sum = 0;

@@ -1,11 +1,11 @@
 // Residues modulo primes below 2^27, the arithmetic of number-theoretic transforms.
 //
-// A factor w that is known beforehand stands beside its quotient floor(2^32 w / P). For any x below
-// 2^32,
+// A factor w that is known beforehand is stored with its quotient floor(2^32 w / P). For any x
+// below 2^32,
 //     w x - floor(w's quotient * x / 2^32) P
 // is w x mod P, or that plus P: two products of 32 bits and one upper half (V. Shoup, NTL; D.
-// Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60, 2014). Since it
-// takes every x, and 32 P fits a limb, sums and differences between two such products need no
+// Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60, 2014). Since
+// every x is valid, and 32 P fits a limb, sums and differences between two such products need no
 // reduction: they are lazy residues, known to be below some multiple of P.
 #pragma once
 #include "core/platform.cuh"
@@ -33,7 +33,7 @@ struct Field {
   static constexpr u32 P = P_;
   static_assert(residue::is_prime(P) && P % 65536 == 1,
                 "transforms of 2^16 points need roots of unity");
-  // The multiple of P that lazy residues stay below.
+  // The multiple of P below which lazy residues stay.
   static constexpr u32 MOST = 32;
   static_assert(MOST <= (1ull << 32) / P, "a lazy residue is a limb");
 
@@ -52,8 +52,8 @@ struct Field {
 
   __host__ __device__ static constexpr u32 inverse(u32 a) { return power(a, P - 2); }
 
-  // An element of that order, a power of two up to 2^16; that of order N / 2 is the square of that
-  // of order N.
+  // An element of order N, a power of two up to 2^16; that of order N / 2 is the square of that of
+  // order N.
   __host__ __device__ static constexpr u32 root(u32 order) {
     u32 base = 2;
     while (power(base, (P - 1) / 2) == 1) ++base;  // a square

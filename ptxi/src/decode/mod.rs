@@ -31,7 +31,7 @@ const MAX_ROWS: u32 = 1 << 20;
 /// Bytes of local or frame memory of one thread, and of static shared memory.
 const MAX_BYTES: u64 = 1 << 24;
 
-/// What a module-level name stands for.
+/// Meaning of a module-level name.
 #[derive(Clone, Copy)]
 pub(crate) enum Symbol {
     /// A `.global` or `.const` variable at this address.
@@ -44,7 +44,7 @@ pub(crate) enum Symbol {
     Undefined,
 }
 
-/// Where a function's parameters lie in the frame, and its first instruction.
+/// Frame places of a function's parameters, and its first instruction.
 #[derive(Default)]
 struct Placed {
     entry: u32,

@@ -30,7 +30,7 @@ impl<'r, 'a> Modifiers<'r, 'a> {
         words.map(|(i, w)| (1u32 << i, *w)).filter(|(bit, _)| self.left & bit != 0)
     }
 
-    /// Whether the word is there; it counts as taken then.
+    /// Returns true and removes the word if it is present.
     pub(super) fn take(&mut self, word: &str) -> bool {
         let hit = self.untaken().find(|(_, w)| *w == word);
         self.left &= !hit.map_or(0, |(bit, _)| bit);

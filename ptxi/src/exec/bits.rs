@@ -87,7 +87,7 @@ fn bfe(a: u64, start: u32, len: u32, bits: u32, signed: bool) -> u64 {
     if len == 0 {
         return 0;
     }
-    // What lies beyond the register is its sign, or zero.
+    // Bits beyond the register are its sign, or zero.
     let extended = if signed { sign_extend(a, bits) } else { a as i64 };
     let shifted = match (start < 64, signed) {
         (true, true) => extended >> start,

@@ -36,7 +36,7 @@ pub(crate) struct Env<'a> {
     pub budget: u64,
 }
 
-/// Where the group that executed an instruction goes.
+/// Next place of the group that executed an instruction.
 pub(crate) enum Flow {
     /// To the next instruction.
     Next,
@@ -255,7 +255,7 @@ impl Env<'_> {
             let rest = self.ready(group.pc, group.pc + 1, group.depth, group.mask);
             warp.insert(rest);
         }
-        // Those who waited for the lanes that are gone may go on.
+        // Groups that waited for the exited lanes may continue.
         self.release_joined(warp)?;
         Ok(Flow::Gone)
     }

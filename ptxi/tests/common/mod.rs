@@ -1,4 +1,4 @@
-//! What the tests share: operand values and small kernels around a few instructions.
+//! Code shared by the tests: operand values and small kernels around a few instructions.
 #![allow(dead_code, unreachable_pub, reason = "every test file uses a part of it")]
 
 use ptxi::{Checks, Counts, Error, FaultKind, Launch, Machine, Module, Params};
