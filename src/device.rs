@@ -73,7 +73,8 @@ impl Device {
         Ok(device)
     }
 
-    /// The processor: all its cores, through `num-bigint`. Every call returns the same device.
+    /// The CPU: all its cores, by loops over limbs, or by the GMP of the host (feature `gmp`).
+    /// Every call returns the same device.
     #[must_use]
     pub fn cpu() -> Self {
         CPU.clone()
