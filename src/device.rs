@@ -75,7 +75,8 @@ impl Device {
         Ok(device)
     }
 
-    /// Returns the CPU: all its cores. Every call returns the same device.
+    /// Returns the CPU: all its cores, with loops over limbs, or with the GMP of the host (feature
+    /// `gmp`). Every call returns the same device.
     #[must_use]
     pub fn cpu() -> Self {
         CPU.clone()
