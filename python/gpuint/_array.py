@@ -91,6 +91,9 @@ class Array:
         rows = self._batch.to_le_bytes()
         return Array._of(_Batch.from_le_bytes(device._handle, self.bits, rows), device)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return from_bytes, (self.tobytes(), self.bits, "little", str(self._device))
+
     def __len__(self) -> int:
         return len(self._batch)
 
@@ -622,6 +625,9 @@ class Divisor:
         """The device that the divisors live on."""
         return self._device
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Divisor, (self._value, self._bits, str(self._device))
+
     def __repr__(self) -> str:
         value = self._value if isinstance(self._value, Array) else _short(self._value)
         return f"Divisor({value}, bits={self._bits}, device='{self._device}')"
@@ -693,9 +699,9 @@ def from_limbs(
     if matrix.ndim != 2:
         raise MismatchError(f"limbs have two dimensions, (rows, limbs), not {matrix.ndim}")
     little = np.ascontiguousarray(matrix, dtype="<u8")
-    rows, limbs = matrix.shape
-    width = 64 * limbs if bits is None else bits
-    return _from_rows(little.view(np.uint8).reshape(rows, 8 * limbs), width, device)
+    rows, columns = matrix.shape
+    width = 64 * columns if bits is None else bits
+    return _from_rows(little.view(np.uint8).reshape(rows, 8 * columns), width, device)
 
 
 def from_bytes(

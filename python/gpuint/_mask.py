@@ -67,6 +67,9 @@ class Mask:
         """Returns true if every bit is set."""
         return self.count() == len(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Mask, (self.to_numpy(), str(self._device))
+
     def __len__(self) -> int:
         return len(self._bits)
 

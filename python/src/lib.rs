@@ -4,6 +4,8 @@
 //! The package's Python files choose widths and convert operands. Every method here takes operands
 //! of one shape and releases the interpreter's lock while the device works.
 
+#![expect(clippy::needless_pass_by_value, reason = "extracted arguments come by value")]
+
 mod batch;
 mod buffer;
 mod device;

@@ -181,6 +181,16 @@ def test_other_threads_run_during_a_call(device):
     assert during > 3 or device.kind != "cpu"
 
 
+def test_objects_survive_pickling(sample):
+    again = pickle.loads(pickle.dumps(sample))
+    assert (again.bits, again.device, again.tolist()) == (BITS, sample.device, VALUES)
+    assert pickle.loads(pickle.dumps(sample == 1)).tolist() == (sample == 1).tolist()
+    for value in (7, sample):
+        divisor = pickle.loads(pickle.dumps(gpuint.Divisor(value, 2048, sample.device)))
+        assert (divisor.bits, (sample % divisor).bits) == (2048, 2048)
+    assert copy.copy(sample).is_equal(sample)
+
+
 def test_errors_survive_pickling():
     error = gpuint.RangeError("too wide", 3)
     again = pickle.loads(pickle.dumps(error))
