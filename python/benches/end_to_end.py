@@ -1,7 +1,8 @@
 """Times calls from Python objects to Python objects: lists beside gmpy2, numpy beside raw copies.
 
-Prints a Markdown table; the best of three calls counts. gmpy2 releases Python's lock in its list calls,
-so that threads use all cores. A raw copy is a copy of the same bytes on the host. Results are compared.
+Prints a Markdown table; the best of three calls counts. gmpy2 releases Python's lock in its list
+calls, so that threads use all cores. A raw copy is a copy of the same bytes on the host. Results are
+compared.
 """
 
 import argparse
@@ -30,9 +31,13 @@ def best(call: Callable[[], object]) -> tuple[float, object]:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--rows", type=int, default=100_000, help="powers in a list")
-    options.add_argument("--limb-rows", type=int, help="rows of numpy limbs; 10 times --rows by default")
+    options.add_argument(
+        "--limb-rows", type=int, help="rows of numpy limbs; 10 times --rows by default"
+    )
     options.add_argument("--bits", type=int, default=2048)
-    options.add_argument("--device", help='"cuda:N" or "cpu"; by default the first GPU, else the CPU')
+    options.add_argument(
+        "--device", help='"cuda:N" or "cpu"; by default the first GPU, else the CPU'
+    )
     arguments = options.parse_args()
     rows, bits, device = arguments.rows, arguments.bits, gpuint.Device(arguments.device)
     cores = len(os.sched_getaffinity(0))

@@ -15,7 +15,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--rows", type=int, default=2000, help="number of candidates")
     options.add_argument("--bits", type=int, default=1024, help="bits of a candidate")
-    options.add_argument("--device", help='"cuda:N" or "cpu"; by default the first GPU, else the CPU')
+    options.add_argument(
+        "--device", help='"cuda:N" or "cpu"; by default the first GPU, else the CPU'
+    )
     arguments = options.parse_args()
 
     first = 3 ** int(arguments.bits / math.log2(3)) | 1

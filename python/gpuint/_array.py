@@ -29,9 +29,9 @@ class Array:
     not change.
 
     Operators work row by row, with an array of as many rows or with one Python int for all rows.
-    The result is as wide as the wider array. `+`, `-`, `*` and `<<` wrap: they are modulo `2**bits`.
-    An int beside them must be one of `bits` bits, else `RangeError` (an `OverflowError`).
-    Comparisons return a `Mask`.
+    The result is as wide as the wider array. `+`, `-`, `*` and `<<` wrap: they are modulo
+    `2**bits`. An int beside them must be one of `bits` bits, else `RangeError` (an
+    `OverflowError`). Comparisons return a `Mask`.
 
     Divisors and moduli are arrays, ints or prepared `Divisor`s. Ints of any built width are
     admitted: the result is as wide as the widest operand.
@@ -162,7 +162,7 @@ class Array:
         return self._like(self._batch.reverse())
 
     def select(self, mask: Bools, other: Array | int) -> Array:
-        """Returns the rows of `self` where the bit of the mask is set, those of `other` elsewhere."""
+        """Returns the rows of `self` where the mask is set, those of `other` elsewhere."""
         rows, others = self._pair(self._operand(other))
         return self._like(rows.select(_mask(mask, self._device), others))
 
@@ -335,9 +335,7 @@ class Array:
         rows = wrapped.indices()
         if rows.size > 0:
             row = int(rows[0])
-            raise RangeError(
-                f"the multiple of row {row} needs more than {multiple.bits} bits", row
-            )
+            raise RangeError(f"the multiple of row {row} needs more than {multiple.bits} bits", row)
         return multiple
 
     def overflowing_lcm(self, other: Array | int) -> tuple[Array, Mask]:
@@ -580,9 +578,9 @@ class Array:
 class Divisor:
     """Divisors prepared once for many divisions and modular products and powers.
 
-    One int for all rows, or the rows of an array, each for the same row of other arrays. Divisors are
-    prepared for rows of their own width, or of `bits` bits. The first use with wider rows prepares
-    them for that width and keeps the result.
+    One int for all rows, or the rows of an array, each for the same row of other arrays. Divisors
+    are prepared for rows of their own width, or of `bits` bits. The first use with wider rows
+    prepares them for that width and keeps the result.
     """
 
     __slots__ = ("_bits", "_device", "_prepared", "_value")
@@ -670,9 +668,7 @@ def array(values: Values, bits: int | None = None, device: DeviceLike = None) ->
         numbers = [operator.index(number) for number in numbers]
     width = fitting(numbers) if bits is None else narrowest(bits)
     device = Device(device)
-    return Array._of(
-        _Batch.from_le_bytes(device._handle, width, encode(numbers, width)), device
-    )
+    return Array._of(_Batch.from_le_bytes(device._handle, width, encode(numbers, width)), device)
 
 
 def full(rows: int, value: int, bits: int | None = None, device: DeviceLike = None) -> Array:
@@ -733,9 +729,7 @@ def concat(arrays: Iterable[Array]) -> Array:
     return parts[0]._like(_Batch.concat([part._at(bits) for part in parts]))
 
 
-def powmod(
-    base: Array | int, exponent: Array | int, modulus: Array | Divisor | int
-) -> Array:
+def powmod(base: Array | int, exponent: Array | int, modulus: Array | Divisor | int) -> Array:
     """Returns `base**exponent % modulus`; one of base, exponent and modulus is an array."""
     if not isinstance(base, Array):
         other = modulus.value if isinstance(modulus, Divisor) else modulus

@@ -9,6 +9,7 @@ _Bytes: TypeAlias = bytes | bytearray | memoryview | npt.NDArray[Any]
 __all__ = ["Batch", "Device", "Divisor", "Mask", "widths"]
 
 def widths() -> list[int]: ...
+
 @final
 class Device:
     @staticmethod

@@ -55,9 +55,7 @@ def powmod_exp_list(
     return _signed(rows.powmod(array(powers, bits, device), positive).tolist(), modulus)
 
 
-def invert_list(
-    values: Iterable[int], modulus: int, *, device: DeviceLike = None
-) -> list[int]:
+def invert_list(values: Iterable[int], modulus: int, *, device: DeviceLike = None) -> list[int]:
     """Returns the inverse of each value: `gmpy2.invert` for a list.
 
     Raises `NoInverseError`, a `ZeroDivisionError` as gmpy2's, for the lowest row without one.

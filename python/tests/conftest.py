@@ -28,8 +28,7 @@ def device():
 
 @st.composite
 def integers(draw, bits=BITS, minimum=0):
-    """Integers whose carries, borrows and leading digits are hard cases: near powers of two, and runs
-    of ones and zeros."""
+    """Integers with hard carries, borrows and leading digits: near powers of two, and runs of ones."""
     power = 2 ** draw(st.integers(0, bits))
     run = (2 ** draw(st.integers(0, bits)) - 1) << draw(st.integers(0, bits))
     value = draw(

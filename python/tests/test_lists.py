@@ -47,7 +47,8 @@ def test_wide_exponents_widen_the_rows(device):
 
 @given(lists, st.integers(0, 2**40), integers(minimum=1))
 def test_lists_match_gmpy2(device, values, exponent, modulus):
-    # gmpy2's list calls take positive moduli only, and abort the process where a base has no inverse.
+    # gmpy2's list calls take positive moduli only. They abort the process where a base has no
+    # inverse.
     gmpy2 = pytest.importorskip("gmpy2")
     exponents = [value % 1000 for value in values]
     assert gpuint.powmod_base_list(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpuint
-from conftest import BITS, MAX, integers, rows
+from conftest import BITS, integers, rows
 
 VALUES = [3**n for n in range(0, 600, 60)]
 
@@ -77,7 +77,14 @@ def test_integers_of_any_type_are_taken(device):
 
 @pytest.mark.parametrize(
     "key",
-    [slice(None), slice(2, 5), slice(5, 2), slice(-3, None), slice(None, None, -1), slice(8, 1, -3)],
+    [
+        slice(None),
+        slice(2, 5),
+        slice(5, 2),
+        slice(-3, None),
+        slice(None, None, -1),
+        slice(8, 1, -3),
+    ],
 )
 def test_slices_match_lists(sample, key):
     assert sample[key].tolist() == VALUES[key]
