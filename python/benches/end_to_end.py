@@ -1,8 +1,8 @@
 """Times calls from Python objects to Python objects: lists beside gmpy2, numpy beside raw copies.
 
 Prints a Markdown table; the best of three calls counts. gmpy2 releases Python's lock in its list
-calls, so that threads use all cores. A raw copy is a copy of the same bytes on the host. Results are
-compared.
+calls, so that threads use all cores. A raw copy is a copy of the same bytes on the host. Results
+are compared.
 """
 
 import argparse

@@ -13,6 +13,7 @@ from ._array import Array, Divisor, array, concat, from_bytes, from_limbs, full,
 from ._device import Device
 from ._lists import invert_list, powmod_base_list, powmod_exp_list
 from ._mask import Mask
+from ._residues import FixedBase, Modulus, Residues
 from ._widths import narrowest, widths
 from .errors import (
     DeviceError,
@@ -33,12 +34,15 @@ __all__ = [
     "DeviceLostError",
     "DivisionByZeroError",
     "Divisor",
+    "FixedBase",
     "GpuintError",
     "Mask",
     "MismatchError",
+    "Modulus",
     "NoInverseError",
     "OutOfMemoryError",
     "RangeError",
+    "Residues",
     "RowError",
     "array",
     "concat",

@@ -293,11 +293,22 @@ class Array:
         rows, divisor = self._by(modulus, exponent.bits)
         return self._like(rows.pow_mod(exponent._at(rows.bits), divisor))
 
+    def add_mod(self, other: Array | int, modulus: Array | Divisor | int) -> Array:
+        """Returns `(self + other) % modulus`; nothing wraps."""
+        return self._modular(_Batch.add_mod, other, modulus)
+
+    def sub_mod(self, other: Array | int, modulus: Array | Divisor | int) -> Array:
+        """Returns `(self - other) % modulus`; nothing wraps."""
+        return self._modular(_Batch.sub_mod, other, modulus)
+
+    def neg_mod(self, modulus: Array | Divisor | int) -> Array:
+        """Returns `-self % modulus`."""
+        rows, divisor = self._by(modulus)
+        return self._like(rows.neg_mod(divisor))
+
     def mul_mod(self, other: Array | int, modulus: Array | Divisor | int) -> Array:
         """Returns `self * other % modulus`, of the whole product."""
-        other = self._widened(other)
-        rows, divisor = self._by(modulus, other.bits)
-        return self._like(rows.mul_mod(other._at(rows.bits), divisor))
+        return self._modular(_Batch.mul_mod, other, modulus)
 
     def square_mod(self, modulus: Array | Divisor | int) -> Array:
         """Returns `self * self % modulus`, of the whole square."""
@@ -549,6 +560,17 @@ class Array:
         bits = max(self.bits, modulus.bits, bits)
         return self._at(bits), modulus._at(bits)
 
+    def _modular(
+        self,
+        operation: Callable[[_gpuint.Batch, _gpuint.Batch, _gpuint.Divisor], _gpuint.Batch],
+        other: Array | int,
+        modulus: Array | Divisor | int,
+    ) -> Array:
+        """An operation with two operands and a modulus."""
+        other = self._widened(other)
+        rows, divisor = self._by(modulus, other.bits)
+        return self._like(operation(rows, other._at(rows.bits), divisor))
+
     def _shift(
         self,
         distance: int | Sequence[int] | npt.NDArray[Any],
@@ -575,7 +597,51 @@ class Array:
         return self._bits_of(self._batch.lt_mask_all(value))
 
 
-class Divisor:
+class Prepared:
+    """An int for all rows, or the rows of an array, prepared for operations on a device."""
+
+    __slots__ = ("_bits", "_device", "_value")
+    _bits: int
+    _device: Device
+    _value: Array | int
+
+    def __init__(
+        self, value: Array | int, bits: int | None = None, device: DeviceLike = None
+    ) -> None:
+        if isinstance(value, Array):
+            self._value = value if device is None else value.to(device)
+            self._device = self._value.device
+            width = value.bits
+        else:
+            self._value = check_sign(operator.index(value))
+            self._device = Device(device)
+            width = self._value.bit_length()
+        self._bits = narrowest(max(width, bits or 0))
+
+    @property
+    def value(self) -> Array | int:
+        """The prepared numbers: an int for all rows, or an array."""
+        return self._value
+
+    @property
+    def bits(self) -> int:
+        """Width of the narrowest rows that the numbers are for, in bits."""
+        return self._bits
+
+    @property
+    def device(self) -> Device:
+        """The device that the numbers live on."""
+        return self._device
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._value, self._bits, str(self._device))
+
+    def __repr__(self) -> str:
+        value = self._value if isinstance(self._value, Array) else _short(self._value)
+        return f"{type(self).__name__}({value}, bits={self._bits}, device='{self._device}')"
+
+
+class Divisor(Prepared):
     """Divisors prepared once for many divisions and modular products and powers.
 
     One int for all rows, or the rows of an array, each for the same row of other arrays. Divisors
@@ -583,11 +649,8 @@ class Divisor:
     prepares them for that width and keeps the result.
     """
 
-    __slots__ = ("_bits", "_device", "_prepared", "_value")
-    _bits: int
-    _device: Device
+    __slots__ = ("_prepared",)
     _prepared: dict[int, _gpuint.Divisor]
-    _value: Array | int
 
     def __init__(
         self, value: Array | int, bits: int | None = None, device: DeviceLike = None
@@ -596,46 +659,16 @@ class Divisor:
 
         Raises `DivisionByZeroError` with the lowest row that is zero.
         """
-        if isinstance(value, Array):
-            self._value = value
-            self._device = value.device if device is None else Device(device)
-            width = value.bits
-        else:
-            self._value = check_sign(operator.index(value))
-            self._device = Device(device)
-            width = self._value.bit_length()
-        self._bits = narrowest(max(width, bits or 0))
+        super().__init__(value, bits, device)
         self._prepared = {}
         self._at(self._bits)
-
-    @property
-    def value(self) -> Array | int:
-        """The divisors: an int for all rows, or an array."""
-        return self._value
-
-    @property
-    def bits(self) -> int:
-        """Width of the narrowest rows that the divisors are for, in bits."""
-        return self._bits
-
-    @property
-    def device(self) -> Device:
-        """The device that the divisors live on."""
-        return self._device
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Divisor, (self._value, self._bits, str(self._device))
-
-    def __repr__(self) -> str:
-        value = self._value if isinstance(self._value, Array) else _short(self._value)
-        return f"Divisor({value}, bits={self._bits}, device='{self._device}')"
 
     def _at(self, bits: int) -> _gpuint.Divisor:
         """The divisors, prepared for rows of a built width."""
         prepared = self._prepared.get(bits)
         if prepared is None:
             if isinstance(self._value, Array):
-                prepared = self._value.to(self._device)._at(bits).prepare()
+                prepared = self._value._at(bits).prepare()
             else:
                 prepared = _gpuint.Divisor.splat(self._device._handle, bits, self._value)
             self._prepared[bits] = prepared

@@ -12,6 +12,7 @@ use crate::device::Device;
 use crate::divisor::Divisor;
 use crate::error::detached;
 use crate::mask::Mask;
+use crate::methods::methods;
 use crate::number::Number;
 
 /// Integers of one width on a device, one a row.
@@ -90,98 +91,12 @@ impl Batch {
     }
 }
 
-/// An argument of a method, as the crate takes it.
-trait Argument {
-    type Inner<'a>
-    where
-        Self: 'a;
-    fn inner(&self) -> Self::Inner<'_>;
-}
-
-/// A result of the crate, as Python gets it.
-trait Output {
-    type Python<'py>;
-    fn python(self, py: Python<'_>) -> Self::Python<'_>;
-}
-
-macro_rules! arguments {
-    ($($argument:ty => $inner:ty: |$self:ident| $value:expr;)*) => {
-        $(impl Argument for $argument {
-            type Inner<'a> = $inner where Self: 'a;
-            fn inner(&self) -> Self::Inner<'_> {
-                let $self = self;
-                $value
-            }
-        })*
-    };
-}
-arguments! {
-    &Batch => &'a DynBatch: |argument| &argument.0;
-    &Divisor => &'a DynDivisor: |argument| &argument.0;
-    &Mask => &'a gpuint::Mask: |argument| &argument.0;
-    Number => &'a BigUint: |argument| &argument.0;
-    Vec<usize> => &'a [usize]: |argument| argument;
-    usize => usize: |argument| *argument;
-}
-
-macro_rules! outputs {
-    ($($output:ty => $python:ty: |$value:pat_param, $py:ident| $result:expr;)*) => {
-        $(impl Output for $output {
-            type Python<'py> = $python;
-            fn python(self, $py: Python<'_>) -> Self::Python<'_> {
-                let $value = self;
-                $result
-            }
-        })*
-    };
-}
-outputs! {
-    DynBatch => Batch: |rows, _py| Batch(rows);
-    (DynBatch, DynBatch) => (Batch, Batch): |(first, second), _py| (Batch(first), Batch(second));
-    (DynBatch, gpuint::Mask) => (Batch, Mask): |(rows, mask), _py| (Batch(rows), Mask(mask));
-    (DynBatch, DynBatch, gpuint::Mask) => (Batch, Batch, Mask):
-        |(first, second, mask), _py| (Batch(first), Batch(second), Mask(mask));
-    gpuint::Mask => Mask: |mask, _py| Mask(mask);
-    DynDivisor => Divisor: |divisor, _py| Divisor(divisor);
-    BigUint => Number: |value, _py| Number(value);
-    bool => bool: |value, _py| value;
-    // Numbers of rows go to numpy as bytes.
-    Vec<u64> => Bound<'py, PyByteArray>: |words, py| {
-        let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
-        PyByteArray::new(py, &bytes)
-    };
-    Vec<i8> => Bound<'py, PyByteArray>: |signs, py| {
-        let bytes: Vec<u8> = signs.into_iter().map(i8::cast_unsigned).collect();
-        PyByteArray::new(py, &bytes)
-    };
-    Vec<Ordering> => Bound<'py, PyByteArray>: |orders, py| {
-        orders.into_iter().map(|order| order as i8).collect::<Vec<i8>>().python(py)
-    };
-}
-
-/// Declares methods of the crate as methods of [`Batch`].
-macro_rules! methods {
-    ($($(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        #[pymethods]
-        impl Batch {
-            $($(#[$meta])*
-            fn $name<'py>(
-                &self,
-                py: Python<'py>,
-                $($argument: $type),*
-            ) -> PyResult<<$result as Output>::Python<'py>> {
-                let batch = &self.0;
-                $(let $argument = $argument.inner();)*
-                Ok(detached(py, move || batch.$name($($argument),*))?.python(py))
-            })*
-        }
-    };
-}
-
 type Pair = (DynBatch, DynBatch);
 type Masked = (DynBatch, gpuint::Mask);
 
 methods! {
+    Batch;
+
     fn wrapping_add(rhs: &Batch) -> DynBatch;
     fn wrapping_sub(rhs: &Batch) -> DynBatch;
     fn wrapping_mul(rhs: &Batch) -> DynBatch;
@@ -206,6 +121,9 @@ methods! {
     fn div_rem_by(divisor: &Divisor) -> Pair;
     fn shifted_inverse(h: usize) -> DynBatch;
 
+    fn add_mod(rhs: &Batch, divisor: &Divisor) -> DynBatch;
+    fn sub_mod(rhs: &Batch, divisor: &Divisor) -> DynBatch;
+    fn neg_mod(divisor: &Divisor) -> DynBatch;
     fn mul_mod(rhs: &Batch, divisor: &Divisor) -> DynBatch;
     fn square_mod(divisor: &Divisor) -> DynBatch;
     fn pow_mod(exponents: &Batch, divisor: &Divisor) -> DynBatch;

@@ -17,10 +17,12 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         Error::DivisionByZero { row } => ("DivisionByZeroError", Some(*row)),
         Error::TooWide { row, .. } => ("RangeError", Some(*row)),
         Error::NoSuchRow { row, .. } => ("RowError", Some(*row)),
+        Error::EvenModulus { row } => ("MismatchError", Some(*row)),
         Error::LengthMismatch { .. }
         | Error::PartialRow { .. }
         | Error::ShapeMismatch { .. }
         | Error::ShapeMissing { .. }
+        | Error::ModulusMismatch
         | Error::DeviceMismatch => ("MismatchError", None),
         Error::OutOfMemory { .. } => ("OutOfMemoryError", None),
         Error::NoDevice

@@ -12,13 +12,21 @@ mod device;
 mod divisor;
 mod error;
 mod mask;
+mod methods;
 mod number;
+mod residues;
 
 /// Batches of big unsigned integers on a device: the typed core of the package `gpuint`.
 #[pyo3::pymodule]
 mod _gpuint {
     #[pymodule_export]
-    use crate::{batch::Batch, device::Device, divisor::Divisor, mask::Mask};
+    use crate::{
+        batch::Batch,
+        device::Device,
+        divisor::Divisor,
+        mask::Mask,
+        residues::{FixedBase, Modulus, Residues},
+    };
     use pyo3::pyfunction;
 
     /// Returns the widths that are built, in bits, in increasing order.

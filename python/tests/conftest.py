@@ -28,7 +28,7 @@ def device():
 
 @st.composite
 def integers(draw, bits=BITS, minimum=0):
-    """Integers with hard carries, borrows and leading digits: near powers of two, and runs of ones."""
+    """Integers with hard carries and leading digits: near powers of two, and runs of ones."""
     power = 2 ** draw(st.integers(0, bits))
     run = (2 ** draw(st.integers(0, bits)) - 1) << draw(st.integers(0, bits))
     value = draw(

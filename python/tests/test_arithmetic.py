@@ -122,6 +122,9 @@ def test_modular_arithmetic_matches_python(make, columns):
         assert pow(a, e[0], modulus).tolist() == [pow(u, e[0], n) for u, n in zip(x, m)]
         assert a.mul_mod(b, modulus).tolist() == [u * v % n for u, v, n in zip(x, y, m)]
         assert a.square_mod(modulus).tolist() == [u * u % n for u, n in zip(x, m)]
+        assert a.add_mod(b, modulus).tolist() == [(u + v) % n for u, v, n in zip(x, y, m)]
+        assert a.sub_mod(b, modulus).tolist() == [(u - v) % n for u, v, n in zip(x, y, m)]
+        assert a.neg_mod(modulus).tolist() == [-u % n for u, n in zip(x, m)]
     for modulus in (m[0], gpuint.Divisor(m[0], device=a.device)):
         assert pow(a, exponents, modulus).tolist() == [pow(u, p, m[0]) for u, p in zip(x, e)]
         assert a.mul_mod(y[0], modulus).tolist() == [u * y[0] % m[0] for u in x]
@@ -236,3 +239,53 @@ def test_results_are_as_wide_as_the_widest_operand(make, columns):
     # A divisor prepared for narrow rows serves wide ones.
     seven = gpuint.Divisor(7, device=a.device)
     assert ((a % seven).tolist(), (b % seven).tolist()) == ([u % 7 for u in x], [v % 7 for v in y])
+
+
+@given(rows(integers(), integers(), integers(bits=40), integers(minimum=1)), st.integers(-9, 2**70))
+def test_residues_match_python(make, columns, number):
+    x, y, e, m = columns
+    wide = make(x, 2 * BITS)
+    for modulus, moduli in (
+        (gpuint.Modulus(make(m)), m),
+        (gpuint.Modulus(m[0], BITS, wide.device), [m[0]] * len(x)),
+    ):
+        a, b = modulus.residues(wide), modulus.residues(make(y))
+        assert len(a) == len(x)
+        for op in (operator.add, operator.sub, operator.mul):
+            assert op(a, b).tolist() == [op(u, v) % n for u, v, n in zip(x, y, moduli)], op
+            assert op(a, number).tolist() == [op(u, number) % n for u, n in zip(x, moduli)], op
+            assert op(number, a).tolist() == [op(number, u) % n for u, n in zip(x, moduli)], op
+        assert (-a).tolist() == [-u % n for u, n in zip(x, moduli)]
+        assert (a.double() - a == a).all()
+        assert a.square().tolist() == [u * u % n for u, n in zip(x, moduli)]
+        assert (a ** make(e)).tolist() == list(map(pow, x, e, moduli))
+        assert (a ** e[0]).tolist() == [pow(u, e[0], n) for u, n in zip(x, moduli)]
+        assert (a == b).tolist() == [(u - v) % n == 0 for u, v, n in zip(x, y, moduli)]
+        assert (a != b).tolist() == [(u - v) % n != 0 for u, v, n in zip(x, y, moduli)]
+        assert a.is_zero().tolist() == [u % n == 0 for u, n in zip(x, moduli)]
+        assert a.select([True] * len(x), 5).tolist() == a.tolist()
+        assert a.select([False] * len(x), 5).tolist() == [5 % n for n in moduli]
+        if all(n % 2 for n in moduli):
+            assert (a.halve() * 2 == a).all()
+        else:
+            with pytest.raises(gpuint.MismatchError, match="is even") as caught:
+                a.halve()
+            assert caught.value.row == [n % 2 for n in moduli].index(0)
+        if all(math.gcd(u, n) == 1 for u, n in zip(x, moduli)):
+            assert (a**-1).tolist() == [pow(u, -1, n) for u, n in zip(x, moduli)]
+        else:
+            with pytest.raises(gpuint.NoInverseError):
+                a.invert()
+        with pytest.raises(gpuint.MismatchError, match="different moduli"):
+            a + gpuint.Modulus(3, BITS, wide.device).residues(wide)
+
+
+@given(integers(), integers(minimum=1), st.lists(integers(bits=80), min_size=1, max_size=5))
+def test_powers_of_a_fixed_base_match_python(device, base, modulus, exponents):
+    powers = gpuint.FixedBase(base, modulus, 80, device)
+    assert (powers.exponent_bits, powers.bits >= 80) == (80, True)
+    rows = gpuint.array(exponents, device=device)
+    assert powers.pow(rows).tolist() == [pow(base, e, modulus) for e in exponents]
+    with pytest.raises(gpuint.RangeError, match="row 1") as caught:
+        powers.pow(gpuint.array([0, 2**80], device=device))
+    assert caught.value.row == 1
