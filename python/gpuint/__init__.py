@@ -1,0 +1,59 @@
+"""Batches of big unsigned integers on NVIDIA GPUs, or on the CPU where there is no GPU.
+
+>>> import gpuint
+>>> a = gpuint.array([3**200, 5**200, 7**200], bits=1024)
+>>> (a * a).resized(2048) == gpuint.array([3**400, 5**400, 7**400 % 2**1024])
+Mask(rows=3, set=3, device='cpu')
+>>> pow(a, 65537, 2**521 - 1).tolist()[0] == pow(3**200, 65537, 2**521 - 1)
+True
+"""
+
+from . import errors
+from ._array import Array, Divisor, array, concat, from_bytes, from_limbs, full, powmod
+from ._device import Device
+from ._lists import invert_list, powmod_base_list, powmod_exp_list
+from ._mask import Mask
+from ._residues import FixedBase, Modulus, Residues
+from ._widths import narrowest, widths
+from .errors import (
+    DeviceError,
+    DeviceLostError,
+    DivisionByZeroError,
+    GpuintError,
+    MismatchError,
+    NoInverseError,
+    OutOfMemoryError,
+    RangeError,
+    RowError,
+)
+
+__all__ = [
+    "Array",
+    "Device",
+    "DeviceError",
+    "DeviceLostError",
+    "DivisionByZeroError",
+    "Divisor",
+    "FixedBase",
+    "GpuintError",
+    "Mask",
+    "MismatchError",
+    "Modulus",
+    "NoInverseError",
+    "OutOfMemoryError",
+    "RangeError",
+    "Residues",
+    "RowError",
+    "array",
+    "concat",
+    "errors",
+    "from_bytes",
+    "from_limbs",
+    "full",
+    "invert_list",
+    "narrowest",
+    "powmod",
+    "powmod_base_list",
+    "powmod_exp_list",
+    "widths",
+]

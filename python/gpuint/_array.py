@@ -1,0 +1,810 @@
+"""Arrays and prepared divisors."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, TypeAlias, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _gpuint
+from ._device import Device, DeviceLike
+from ._mask import Bools, Mask
+from ._widths import as_int, check, check_sign, decode, encode, fitting, narrowest
+from .errors import DivisionByZeroError, MismatchError, NoInverseError, RangeError, RowError
+
+_Batch = _gpuint.Batch
+_R = TypeVar("_R")
+_W = TypeVar("_W")
+_SHOWN_ROWS = 3
+_SHOWN_DIGITS = 18
+
+
+class Array:
+    """Unsigned integers of one width on a device, one a row.
+
+    Arrays are made by `gpuint.array`, `from_limbs`, `from_bytes`, `full` and by operations. They do
+    not change.
+
+    Operators work row by row, with an array of as many rows or with one Python int for all rows.
+    The result is as wide as the wider array. `+`, `-`, `*` and `<<` wrap: they are modulo
+    `2**bits`. An int beside them must be one of `bits` bits, else `RangeError` (an
+    `OverflowError`). Comparisons return a `Mask`.
+
+    Divisors and moduli are arrays, ints or prepared `Divisor`s. Ints of any built width are
+    admitted: the result is as wide as the widest operand.
+    """
+
+    __slots__ = ("_batch", "_device")
+    # numpy leaves operators to this class.
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
+    _batch: _gpuint.Batch
+    _device: Device
+
+    # Properties and conversion
+
+    @property
+    def bits(self) -> int:
+        """Width of a row, in bits."""
+        return self._batch.bits
+
+    @property
+    def digit_bits(self) -> int:
+        """Width of a digit, in bits: see `shifted_inverse`."""
+        return self._batch.digit_bits
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the rows on the device, in bytes."""
+        return len(self) * self.bits // 8
+
+    @property
+    def device(self) -> Device:
+        """The device that the rows live on."""
+        return self._device
+
+    def tolist(self) -> list[int]:
+        """Returns the values."""
+        return decode(self._batch.to_le_bytes(), self.bits)
+
+    def to_limbs(self) -> npt.NDArray[np.uint64]:
+        """Returns a new array of shape `(rows, limbs)`: 64-bit limbs, least significant first."""
+        rows = self._rows()
+        if self.bits % 64 != 0:
+            rows = np.pad(rows, ((0, 0), (0, -rows.shape[1] % 8)))
+        return rows.view("<u8").astype(np.uint64, copy=False)
+
+    def tobytes(self, byteorder: Literal["little", "big"] = "little") -> bytes:
+        """Returns the bytes of the rows one after the other, `bits / 8` a row."""
+        if _is_little(byteorder):
+            return bytes(self._batch.to_le_bytes())
+        return self._rows()[:, ::-1].tobytes()
+
+    def to(self, device: DeviceLike) -> Array:
+        """Returns the array on a device, by way of the host if it is another device."""
+        device = Device(device)
+        if device == self._device:
+            return self
+        rows = self._batch.to_le_bytes()
+        return Array._of(_Batch.from_le_bytes(device._handle, self.bits, rows), device)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return from_bytes, (self.tobytes(), self.bits, "little", str(self._device))
+
+    def __len__(self) -> int:
+        return len(self._batch)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def __repr__(self) -> str:
+        rows = [_short(self._batch.row(row)) for row in range(min(len(self), _SHOWN_ROWS))]
+        if len(self) > _SHOWN_ROWS:
+            rows.append("...")
+        return (
+            f"Array([{', '.join(rows)}], rows={len(self)}, bits={self.bits}, "
+            f"device='{self._device}')"
+        )
+
+    # Rows
+
+    @overload
+    def __getitem__(self, key: int | np.integer[Any]) -> int: ...
+    @overload
+    def __getitem__(
+        self, key: slice | Mask | Sequence[int] | Sequence[bool] | npt.NDArray[Any]
+    ) -> Array: ...
+    def __getitem__(
+        self,
+        key: int
+        | np.integer[Any]
+        | slice
+        | Mask
+        | Sequence[int]
+        | Sequence[bool]
+        | npt.NDArray[Any],
+    ) -> int | Array:
+        """Returns the value of a row, or a copy of rows.
+
+        Rows are those of a slice, those of a list or numpy array of numbers, or those whose bit is
+        set in a mask or list of bools. Negative numbers count from the end.
+        """
+        row = as_int(key)
+        if row is not None:
+            return self._batch.row(self._row(row))
+        if isinstance(key, slice):
+            start, stop, step = key.indices(len(self))
+            if step == 1:
+                return self._like(self._batch.slice(start, max(start, stop)))
+            return self._like(self._batch.gather(list(range(start, stop, step))))
+        if isinstance(key, Mask):
+            return self._like(self._batch.filter(key._bits))
+        if isinstance(key, (list, range, np.ndarray)):
+            numbers = np.asarray(key)
+            if numbers.dtype == np.bool_:
+                return self[Mask(numbers, self._device)]
+            if numbers.ndim == 1 and (numbers.size == 0 or numbers.dtype.kind in "iu"):
+                return self.gather(numbers.tolist())
+        raise TypeError(
+            "rows are selected by an int, a slice, a list of ints or bools, a one-dimensional "
+            f"numpy array of them or a Mask, not by {type(key).__name__}"
+        )
+
+    def gather(self, rows: Iterable[int]) -> Array:
+        """Returns the rows of these numbers, in this order; a row may come several times."""
+        return self._like(self._batch.gather([self._row(row) for row in rows]))
+
+    def reverse(self) -> Array:
+        """Returns the rows in the opposite order."""
+        return self._like(self._batch.reverse())
+
+    def select(self, mask: Bools, other: Array | int) -> Array:
+        """Returns the rows of `self` where the mask is set, those of `other` elsewhere."""
+        rows, others = self._pair(self._operand(other))
+        return self._like(rows.select(_mask(mask, self._device), others))
+
+    def resized(self, bits: int) -> Array:
+        """Returns the values in rows of the narrowest built width that holds `bits` bits.
+
+        Raises `RangeError` for the lowest row that does not fit.
+        """
+        return self._like(self._at(narrowest(bits)))
+
+    def join(self, high: Array) -> Array:
+        """Returns rows of twice the width: `self + (high << bits)`."""
+        return self._like(_Batch.join(*self._pair(high)))
+
+    def split(self) -> tuple[Array, Array]:
+        """Returns the low and high halves of the rows, in rows of half the width."""
+        return self._both(self._batch.split())
+
+    def is_equal(self, other: Array) -> bool:
+        """Returns true if both arrays have the same number of rows and the same values."""
+        return _Batch.is_equal(*self._pair(other))
+
+    # Sums and products
+
+    def __add__(self, other: Array | int) -> Array:
+        return self._apply(other, _Batch.wrapping_add, _Batch.wrapping_add_all)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Array | int) -> Array:
+        return self._apply(other, _Batch.wrapping_sub, _Batch.wrapping_sub_all)
+
+    def __rsub__(self, other: int) -> Array:
+        return NotImplemented if as_int(other) is None else self._operand(other) - self
+
+    def __mul__(self, other: Array | int) -> Array:
+        return self._apply(other, _Batch.wrapping_mul, _Batch.wrapping_mul_all)
+
+    __rmul__ = __mul__
+
+    def overflowing_add(self, other: Array | int) -> tuple[Array, Mask]:
+        """Returns the sums modulo `2**bits`, and a mask of the rows that wrapped."""
+        return self._masked(_Batch.overflowing_add(*self._pair(self._operand(other))))
+
+    def overflowing_sub(self, other: Array | int) -> tuple[Array, Mask]:
+        """Returns the differences modulo `2**bits`, and a mask of the rows that wrapped."""
+        return self._masked(_Batch.overflowing_sub(*self._pair(self._operand(other))))
+
+    def mul_add(self, factor: Array | int, summand: Array | int) -> Array:
+        """Returns `self * factor + summand` modulo `2**bits`."""
+        factor, summand = self._operand(factor), self._operand(summand)
+        bits = max(self.bits, factor.bits, summand.bits)
+        return self._like(self._at(bits).mul_add(factor._at(bits), summand._at(bits)))
+
+    def square(self) -> Array:
+        """Returns the squares modulo `2**bits`."""
+        return self._like(self._batch.wrapping_square())
+
+    def mul_lo_hi(self, other: Array | int) -> tuple[Array, Array]:
+        """Returns the low and high halves of the products."""
+        return self._both(_Batch.mul_lo_hi(*self._pair(self._operand(other))))
+
+    def widening_mul(self, other: Array | int) -> Array:
+        """Returns the products without loss, in rows of twice the width."""
+        return self._like(_Batch.widening_mul(*self._pair(self._operand(other))))
+
+    def wrapping_sum(self) -> int:
+        """Returns the sum of all rows, modulo `2**bits`."""
+        return self._batch.wrapping_sum()
+
+    # Division
+
+    def __floordiv__(self, other: Array | Divisor | int) -> Array:
+        return self._divide(other, _Batch.div, _Batch.div_by, self._like)
+
+    def __mod__(self, other: Array | Divisor | int) -> Array:
+        return self._divide(other, _Batch.rem, _Batch.rem_by, self._like)
+
+    def __divmod__(self, other: Array | Divisor | int) -> tuple[Array, Array]:
+        return self._divide(other, _Batch.div_rem, _Batch.div_rem_by, self._both)
+
+    def __rfloordiv__(self, other: int) -> Array:
+        return NotImplemented if as_int(other) is None else self._widened(other) // self
+
+    def __rmod__(self, other: int) -> Array:
+        return NotImplemented if as_int(other) is None else self._widened(other) % self
+
+    def __rdivmod__(self, other: int) -> tuple[Array, Array]:
+        return NotImplemented if as_int(other) is None else divmod(self._widened(other), self)
+
+    def divmod_masked(self, other: Array) -> tuple[Array, Array, Mask]:
+        """Returns quotients, remainders, and a mask of the rows whose divisor is zero.
+
+        No divisor is an error.
+        """
+        rows, divisors = self._pair(other)
+        quotient, remainder, zero = rows.div_rem_masked(divisors)
+        return self._like(quotient), self._like(remainder), Mask._of(zero, self._device)
+
+    def shifted_inverse(self, h: int) -> Array:
+        """Returns `2**(digit_bits * h) // self`, exactly.
+
+        Raises `RangeError` for the lowest row whose result does not fit.
+        """
+        return self._like(self._batch.shifted_inverse(h))
+
+    # Modular arithmetic
+
+    def __pow__(self, exponent: Array | int, modulus: Array | Divisor | int | None = None) -> Array:
+        if modulus is None:
+            raise TypeError("powers need a modulus: pow(a, e, m)")
+        return self.powmod(exponent, modulus)
+
+    def powmod(self, exponent: Array | int, modulus: Array | Divisor | int) -> Array:
+        """Returns `self**exponent % modulus`, as `pow(self, exponent, modulus)` does.
+
+        The exponent is one int for all rows, or an array. A negative int is a power of the inverse.
+        The time depends on the exponents: do not use it where these are secret.
+        """
+        power = as_int(exponent)
+        if power is not None:
+            if power < 0:
+                return self.invert(modulus).powmod(-power, modulus)
+            rows, divisor = self._by(modulus, narrowest(power.bit_length()))
+            return self._like(rows.pow_mod_all(power, divisor))
+        if not isinstance(exponent, Array):
+            raise TypeError(f"an exponent is an int or an Array, not {type(exponent).__name__}")
+        rows, divisor = self._by(modulus, exponent.bits)
+        return self._like(rows.pow_mod(exponent._at(rows.bits), divisor))
+
+    def add_mod(self, other: Array | int, modulus: Array | Divisor | int) -> Array:
+        """Returns `(self + other) % modulus`; nothing wraps."""
+        return self._modular(_Batch.add_mod, other, modulus)
+
+    def sub_mod(self, other: Array | int, modulus: Array | Divisor | int) -> Array:
+        """Returns `(self - other) % modulus`; nothing wraps."""
+        return self._modular(_Batch.sub_mod, other, modulus)
+
+    def neg_mod(self, modulus: Array | Divisor | int) -> Array:
+        """Returns `-self % modulus`."""
+        rows, divisor = self._by(modulus)
+        return self._like(rows.neg_mod(divisor))
+
+    def mul_mod(self, other: Array | int, modulus: Array | Divisor | int) -> Array:
+        """Returns `self * other % modulus`, of the whole product."""
+        return self._modular(_Batch.mul_mod, other, modulus)
+
+    def square_mod(self, modulus: Array | Divisor | int) -> Array:
+        """Returns `self * self % modulus`, of the whole square."""
+        rows, divisor = self._by(modulus)
+        return self._like(rows.square_mod(divisor))
+
+    def invert(self, modulus: Array | Divisor | int) -> Array:
+        """Returns the inverse of each row, below the modulus.
+
+        Raises `NoInverseError` for the lowest row without one.
+        """
+        inverse, without = self.inverse_mod(modulus)
+        rows = without.indices()
+        if rows.size > 0:
+            row = int(rows[0])
+            raise NoInverseError(f"row {row} has no inverse modulo its modulus", row)
+        return inverse
+
+    def inverse_mod(self, modulus: Array | Divisor | int) -> tuple[Array, Mask]:
+        """Returns the inverse of each row, and a mask of the rows without one, which are 0."""
+        if isinstance(modulus, Divisor):
+            modulus = modulus.value
+        return self._masked(_Batch.inverse_mod(*self._pair(self._widened(modulus))))
+
+    def gcd(self, other: Array | int) -> Array:
+        """Returns the greatest common divisors."""
+        return self._like(_Batch.gcd(*self._pair(self._widened(other))))
+
+    def lcm(self, other: Array | int) -> Array:
+        """Returns the least common multiples.
+
+        Raises `RangeError` for the lowest row that does not fit: widen the rows by `resized`.
+        """
+        multiple, wrapped = self.overflowing_lcm(other)
+        rows = wrapped.indices()
+        if rows.size > 0:
+            row = int(rows[0])
+            raise RangeError(f"the multiple of row {row} needs more than {multiple.bits} bits", row)
+        return multiple
+
+    def overflowing_lcm(self, other: Array | int) -> tuple[Array, Mask]:
+        """Returns the least common multiples modulo `2**bits`, and a mask of the wrapped rows."""
+        return self._masked(_Batch.overflowing_lcm(*self._pair(self._widened(other))))
+
+    def jacobi(self, modulus: Array | int) -> npt.NDArray[np.int8]:
+        """Returns the Jacobi symbols: -1, 0 or 1. Those of even moduli are Kronecker's."""
+        rows, moduli = self._pair(self._widened(modulus))
+        return np.frombuffer(rows.jacobi(moduli), dtype=np.int8)
+
+    # Bits
+
+    def __and__(self, other: Array | int) -> Array:
+        return self._apply(other, _Batch.and_, _Batch.and_all)
+
+    def __or__(self, other: Array | int) -> Array:
+        return self._apply(other, _Batch.or_, _Batch.or_all)
+
+    def __xor__(self, other: Array | int) -> Array:
+        return self._apply(other, _Batch.xor, _Batch.xor_all)
+
+    __rand__ = __and__
+    __ror__ = __or__
+    __rxor__ = __xor__
+
+    def __invert__(self) -> Array:
+        return self._like(self._batch.not_())
+
+    def __lshift__(self, distance: int | Sequence[int] | npt.NDArray[Any]) -> Array:
+        """Shifts by one distance, or by a list or numpy array of one a row."""
+        return self._shift(distance, _Batch.shl, _Batch.shl_rows)
+
+    def __rshift__(self, distance: int | Sequence[int] | npt.NDArray[Any]) -> Array:
+        """Shifts by one distance, or by a list or numpy array of one a row."""
+        return self._shift(distance, _Batch.shr, _Batch.shr_rows)
+
+    def low_bits(self, bits: int) -> Array:
+        """Returns `self % 2**bits`."""
+        return self._like(self._batch.low_bits(min(bits, self.bits)))
+
+    def with_bit(self, bit: int) -> Array:
+        """Returns the rows with one bit set."""
+        return self._like(self._batch.with_bit(bit))
+
+    def without_bit(self, bit: int) -> Array:
+        """Returns the rows with one bit cleared."""
+        return self._like(self._batch.without_bit(bit))
+
+    def bit(self, bit: int) -> Mask:
+        """Returns a mask of the rows with this bit set."""
+        return self._bits_of(self._batch.bit_mask(min(bit, self.bits)))
+
+    def bit_length(self) -> npt.NDArray[np.uint64]:
+        """Returns the numbers of bits without leading zeros."""
+        return np.frombuffer(self._batch.bit_lengths(), dtype=np.uint64)
+
+    def count_ones(self) -> npt.NDArray[np.uint64]:
+        """Returns the numbers of set bits."""
+        return np.frombuffer(self._batch.count_ones(), dtype=np.uint64)
+
+    def trailing_zeros(self) -> npt.NDArray[np.uint64]:
+        """Returns the numbers of zeros below the lowest set bit, `bits` for zero."""
+        return np.frombuffer(self._batch.trailing_zeros(), dtype=np.uint64)
+
+    def leading_zeros(self) -> npt.NDArray[np.uint64]:
+        """Returns the numbers of zeros above the highest set bit, `bits` for zero."""
+        return np.frombuffer(self._batch.leading_zeros(), dtype=np.uint64)
+
+    def is_zero(self) -> Mask:
+        """Returns a mask of the rows that are zero."""
+        return self._bits_of(self._batch.is_zero_mask())
+
+    # Comparison
+
+    def __eq__(self, other: object) -> Mask:  # type: ignore[override]
+        if isinstance(other, Array):
+            return self._bits_of(_Batch.eq_mask(*self._pair(other)))
+        value = as_int(other)
+        if value is None:
+            return NotImplemented
+        if value < 0 or value.bit_length() > self.bits:
+            return self._constant(False)
+        return self._bits_of(self._batch.eq_mask_all(value))
+
+    def __ne__(self, other: object) -> Mask:  # type: ignore[override]
+        equal = self.__eq__(other)
+        return NotImplemented if equal is NotImplemented else ~equal
+
+    def __lt__(self, other: Array | int) -> Mask:
+        if isinstance(other, Array):
+            return self._bits_of(_Batch.lt_mask(*self._pair(other)))
+        value = as_int(other)
+        return NotImplemented if value is None else self._below(value)
+
+    def __gt__(self, other: Array | int) -> Mask:
+        if isinstance(other, Array):
+            return other < self
+        value = as_int(other)
+        return NotImplemented if value is None else ~self._below(value + 1)
+
+    def __le__(self, other: Array | int) -> Mask:
+        greater = self.__gt__(other)
+        return NotImplemented if greater is NotImplemented else ~greater
+
+    def __ge__(self, other: Array | int) -> Mask:
+        less = self.__lt__(other)
+        return NotImplemented if less is NotImplemented else ~less
+
+    def cmp(self, other: Array | int) -> npt.NDArray[np.int8]:
+        """Returns -1, 0 or 1 where the row is less than, equal to or greater than `other`."""
+        if isinstance(other, Array):
+            orders = _Batch.cmp(*self._pair(other))
+        else:
+            orders = self._batch.cmp_all(check(operator.index(other), self.bits))
+        return np.frombuffer(orders, dtype=np.int8)
+
+    # Operands
+
+    @classmethod
+    def _of(cls, batch: _gpuint.Batch, device: Device) -> Array:
+        array = cls.__new__(cls)
+        array._batch = batch
+        array._device = device
+        return array
+
+    def _like(self, batch: _gpuint.Batch) -> Array:
+        return Array._of(batch, self._device)
+
+    def _both(self, batches: tuple[_gpuint.Batch, _gpuint.Batch]) -> tuple[Array, Array]:
+        return self._like(batches[0]), self._like(batches[1])
+
+    def _masked(self, result: tuple[_gpuint.Batch, _gpuint.Mask]) -> tuple[Array, Mask]:
+        return self._like(result[0]), self._bits_of(result[1])
+
+    def _bits_of(self, bits: _gpuint.Mask) -> Mask:
+        return Mask._of(bits, self._device)
+
+    def _constant(self, bit: bool) -> Mask:
+        return Mask(np.full(len(self), bit), self._device)
+
+    def _rows(self) -> npt.NDArray[np.uint8]:
+        """The bytes of the rows, in a matrix."""
+        rows = np.frombuffer(self._batch.to_le_bytes(), dtype=np.uint8)
+        return rows.reshape(len(self), self.bits // 8)
+
+    def _row(self, row: int) -> int:
+        """The number of a row, counted from the start."""
+        if not -len(self) <= row < len(self):
+            raise RowError(f"row {row} does not exist in an array of {len(self)} rows", row)
+        return row % len(self)
+
+    def _at(self, bits: int) -> _gpuint.Batch:
+        """The rows at a built width."""
+        return self._batch if bits == self.bits else self._batch.resized(bits)
+
+    def _operand(self, other: Array | int) -> Array:
+        """An operand as an array; an int must fit in the width."""
+        if isinstance(other, Array):
+            return other
+        return full(len(self), check(operator.index(other), self.bits), self.bits, self._device)
+
+    def _widened(self, other: Array | int) -> Array:
+        """An operand as an array; an int may be wider than the rows."""
+        if isinstance(other, Array):
+            return other
+        value = check_sign(operator.index(other))
+        return full(len(self), value, max(self.bits, value.bit_length()), self._device)
+
+    def _pair(self, other: Array) -> tuple[_gpuint.Batch, _gpuint.Batch]:
+        """Both operands at the wider width."""
+        if not isinstance(other, Array):
+            raise TypeError(f"an operand is an Array, not {type(other).__name__}")
+        bits = max(self.bits, other.bits)
+        return self._at(bits), other._at(bits)
+
+    def _apply(
+        self,
+        other: Array | int,
+        rows: Callable[[_gpuint.Batch, _gpuint.Batch], _gpuint.Batch],
+        one: Callable[[_gpuint.Batch, int], _gpuint.Batch],
+    ) -> Array:
+        """An operation with rows, or with one value for all rows."""
+        if isinstance(other, Array):
+            return self._like(rows(*self._pair(other)))
+        value = as_int(other)
+        if value is None:
+            return NotImplemented  # type: ignore[no-any-return]
+        return self._like(one(self._batch, check(value, self.bits)))
+
+    def _divide(
+        self,
+        other: Array | Divisor | int,
+        rows: Callable[[_gpuint.Batch, _gpuint.Batch], _R],
+        prepared: Callable[[_gpuint.Batch, _gpuint.Divisor], _R],
+        wrap: Callable[[_R], _W],
+    ) -> _W:
+        """A division by rows, or by prepared divisors."""
+        if isinstance(other, Array):
+            return wrap(rows(*self._pair(other)))
+        if isinstance(other, Divisor) or as_int(other) is not None:
+            return wrap(prepared(*self._by(other)))
+        return NotImplemented  # type: ignore[no-any-return]
+
+    def _by(
+        self, modulus: Array | Divisor | int, bits: int = 0
+    ) -> tuple[_gpuint.Batch, _gpuint.Divisor]:
+        """The rows and the prepared modulus, both at the widest width of all operands."""
+        if not isinstance(modulus, Divisor):
+            modulus = Divisor(modulus, device=self._device)
+        bits = max(self.bits, modulus.bits, bits)
+        return self._at(bits), modulus._at(bits)
+
+    def _modular(
+        self,
+        operation: Callable[[_gpuint.Batch, _gpuint.Batch, _gpuint.Divisor], _gpuint.Batch],
+        other: Array | int,
+        modulus: Array | Divisor | int,
+    ) -> Array:
+        """An operation with two operands and a modulus."""
+        other = self._widened(other)
+        rows, divisor = self._by(modulus, other.bits)
+        return self._like(operation(rows, other._at(rows.bits), divisor))
+
+    def _shift(
+        self,
+        distance: int | Sequence[int] | npt.NDArray[Any],
+        one: Callable[[_gpuint.Batch, int], _gpuint.Batch],
+        each: Callable[[_gpuint.Batch, list[int]], _gpuint.Batch],
+    ) -> Array:
+        bits = as_int(distance)
+        if bits is not None:
+            return self._like(one(self._batch, self._distance(bits)))
+        if not isinstance(distance, (list, tuple, range, np.ndarray)):
+            return NotImplemented  # type: ignore[no-any-return]
+        distances = [self._distance(operator.index(bits)) for bits in distance]
+        return self._like(each(self._batch, distances))
+
+    def _distance(self, bits: int) -> int:
+        if bits < 0:
+            raise ValueError("negative shift count")
+        return min(bits, self.bits)
+
+    def _below(self, value: int) -> Mask:
+        """The rows below a value, which may be any integer."""
+        if value <= 0 or value.bit_length() > self.bits:
+            return self._constant(value > 0)
+        return self._bits_of(self._batch.lt_mask_all(value))
+
+
+class Prepared:
+    """An int for all rows, or the rows of an array, prepared for operations on a device."""
+
+    __slots__ = ("_bits", "_device", "_value")
+    _bits: int
+    _device: Device
+    _value: Array | int
+
+    def __init__(
+        self, value: Array | int, bits: int | None = None, device: DeviceLike = None
+    ) -> None:
+        if isinstance(value, Array):
+            self._value = value if device is None else value.to(device)
+            self._device = self._value.device
+            width = value.bits
+        else:
+            self._value = check_sign(operator.index(value))
+            self._device = Device(device)
+            width = self._value.bit_length()
+        self._bits = narrowest(max(width, bits or 0))
+
+    @property
+    def value(self) -> Array | int:
+        """The prepared numbers: an int for all rows, or an array."""
+        return self._value
+
+    @property
+    def bits(self) -> int:
+        """Width of the narrowest rows that the numbers are for, in bits."""
+        return self._bits
+
+    @property
+    def device(self) -> Device:
+        """The device that the numbers live on."""
+        return self._device
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._value, self._bits, str(self._device))
+
+    def __repr__(self) -> str:
+        value = self._value if isinstance(self._value, Array) else _short(self._value)
+        return f"{type(self).__name__}({value}, bits={self._bits}, device='{self._device}')"
+
+
+class Divisor(Prepared):
+    """Divisors prepared once for many divisions and modular products and powers.
+
+    One int for all rows, or the rows of an array, each for the same row of other arrays. Divisors
+    are prepared for rows of their own width, or of `bits` bits. The first use with wider rows
+    prepares them for that width and keeps the result.
+    """
+
+    __slots__ = ("_prepared",)
+    _prepared: dict[int, _gpuint.Divisor]
+
+    def __init__(
+        self, value: Array | int, bits: int | None = None, device: DeviceLike = None
+    ) -> None:
+        """Prepares an int on a device, or the rows of an array on its device.
+
+        Raises `DivisionByZeroError` with the lowest row that is zero.
+        """
+        super().__init__(value, bits, device)
+        self._prepared = {}
+        self._at(self._bits)
+
+    def _at(self, bits: int) -> _gpuint.Divisor:
+        """The divisors, prepared for rows of a built width."""
+        prepared = self._prepared.get(bits)
+        if prepared is None:
+            if isinstance(self._value, Array):
+                prepared = self._value._at(bits).prepare()
+            else:
+                prepared = _gpuint.Divisor.splat(self._device._handle, bits, self._value)
+            self._prepared[bits] = prepared
+        return prepared
+
+
+Values: TypeAlias = Array | Iterable[int] | npt.NDArray[Any]
+"""Integers, one a row."""
+
+
+def array(values: Values, bits: int | None = None, device: DeviceLike = None) -> Array:
+    """Makes an array of integers.
+
+    `values` are Python ints or integers of any type that has `__index__`; a one-dimensional numpy
+    array of integers; a two-dimensional one of 64-bit limbs (see `from_limbs`); or an `Array`,
+    whose device and width are the defaults.
+
+    The rows get the narrowest built width that holds `bits` bits, without `bits` that holds all
+    values. Raises `RangeError` for the lowest row that is negative or does not fit.
+    """
+    if isinstance(values, Array):
+        moved = values if device is None else values.to(device)
+        return moved if bits is None else moved.resized(bits)
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        return from_limbs(values, bits, device)
+    if isinstance(values, (bytes, bytearray, memoryview, str)):
+        raise TypeError(f"an array is of integers, not of {type(values).__name__}: see from_bytes")
+    numbers = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if not all(type(number) is int for number in numbers):
+        numbers = [operator.index(number) for number in numbers]
+    width = fitting(numbers) if bits is None else narrowest(bits)
+    device = Device(device)
+    return Array._of(_Batch.from_le_bytes(device._handle, width, encode(numbers, width)), device)
+
+
+def full(rows: int, value: int, bits: int | None = None, device: DeviceLike = None) -> Array:
+    """Makes an array of `rows` rows, all of one value."""
+    value = check_sign(operator.index(value))
+    width = narrowest(value.bit_length() if bits is None else bits)
+    device = Device(device)
+    batch = _Batch.splat(device._handle, width, check(value, width), rows)
+    return Array._of(batch, device)
+
+
+def from_limbs(
+    limbs: npt.NDArray[np.uint64], bits: int | None = None, device: DeviceLike = None
+) -> Array:
+    """Makes an array of a matrix of 64-bit limbs, a row an integer, least significant limb first.
+
+    The rows get the narrowest built width that holds `bits` bits, without `bits` that holds all
+    limbs. A contiguous matrix of a built width is read where it is, without Python's lock: do not
+    write to it at the same time.
+    """
+    matrix = np.asarray(limbs)
+    if matrix.dtype != np.uint64:
+        raise TypeError(f"limbs are of numpy.uint64, not of {matrix.dtype}")
+    if matrix.ndim != 2:
+        raise MismatchError(f"limbs have two dimensions, (rows, limbs), not {matrix.ndim}")
+    little = np.ascontiguousarray(matrix, dtype="<u8")
+    rows, columns = matrix.shape
+    width = 64 * columns if bits is None else bits
+    return _from_rows(little.view(np.uint8).reshape(rows, 8 * columns), width, device)
+
+
+def from_bytes(
+    data: bytes | bytearray | memoryview,
+    bits: int,
+    byteorder: Literal["little", "big"] = "little",
+    device: DeviceLike = None,
+) -> Array:
+    """Makes an array of the bytes of its rows one after the other, `bits / 8` a row.
+
+    The rows get the narrowest built width that holds `bits` bits.
+    """
+    if bits <= 0 or bits % 8 != 0:
+        raise ValueError(f"a row is a positive number of whole bytes, not {bits} bits")
+    row = bits // 8
+    flat = np.frombuffer(data, dtype=np.uint8)
+    if flat.size % row != 0:
+        raise MismatchError(f"{flat.size} bytes are not whole rows of {row}")
+    rows = flat.reshape(-1, row)
+    return _from_rows(rows if _is_little(byteorder) else rows[:, ::-1], bits, device)
+
+
+def concat(arrays: Iterable[Array]) -> Array:
+    """Returns the rows of arrays one after the other, as wide as the widest."""
+    parts = list(arrays)
+    if not parts:
+        raise MismatchError("there is no array to concatenate")
+    bits = max(part.bits for part in parts)
+    return parts[0]._like(_Batch.concat([part._at(bits) for part in parts]))
+
+
+def powmod(base: Array | int, exponent: Array | int, modulus: Array | Divisor | int) -> Array:
+    """Returns `base**exponent % modulus`; one of base, exponent and modulus is an array."""
+    if not isinstance(base, Array):
+        other = modulus.value if isinstance(modulus, Divisor) else modulus
+        rows = exponent if isinstance(exponent, Array) else other
+        if not isinstance(rows, Array):
+            raise TypeError("one of base, exponent and modulus must be an Array")
+        base = rows._widened(base if isinstance(other, Array) else base % _modulus(other))
+    return base.powmod(exponent, modulus)
+
+
+def _modulus(modulus: int) -> int:
+    """A modulus that is not zero."""
+    if modulus == 0:
+        raise DivisionByZeroError("the modulus is zero")
+    return modulus
+
+
+def _from_rows(rows: npt.NDArray[np.uint8], bits: int, device: DeviceLike) -> Array:
+    """Makes an array of a matrix of bytes, least significant first."""
+    width = narrowest(bits)
+    size = width // 8
+    for row in np.flatnonzero(rows[:, size:].any(axis=1))[:1].tolist():
+        check(int.from_bytes(rows[row].tobytes(), "little"), width, row)
+    if rows.shape[1] != size:
+        resized = np.zeros((rows.shape[0], size), np.uint8)
+        resized[:, : rows.shape[1]] = rows[:, :size]
+        rows = resized
+    device = Device(device)
+    flat = np.ascontiguousarray(rows).reshape(-1)
+    return Array._of(_Batch.from_le_bytes(device._handle, width, flat), device)
+
+
+def _mask(mask: Bools, device: Device) -> _gpuint.Mask:
+    return (mask if isinstance(mask, Mask) else Mask(mask, device))._bits
+
+
+def _is_little(byteorder: str) -> bool:
+    if byteorder not in ("little", "big"):
+        raise ValueError('byteorder must be either "little" or "big"')
+    return byteorder == "little"
+
+
+def _short(value: int) -> str:
+    text = f"{value:#x}"
+    return text if len(text) <= _SHOWN_DIGITS else f"{text[:10]}..{text[-6:]}"

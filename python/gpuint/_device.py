@@ -1,0 +1,86 @@
+"""Devices."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TypeAlias
+
+from . import _gpuint
+
+
+class Device:
+    """A GPU or the CPU.
+
+    `Device("cuda:1")` is the GPU of that number, `Device("cpu")` the CPU, and `Device()` the first
+    GPU, or the CPU where there is no GPU. Equal devices share one queue of work: calls take effect
+    in the order in which they are made.
+    """
+
+    __slots__ = ("_handle",)
+    _handle: _gpuint.Device
+
+    def __init__(self, name: DeviceLike = None) -> None:
+        if isinstance(name, Device):
+            self._handle = name._handle
+        elif name is None:
+            self._handle = _first()
+        elif isinstance(name, str):
+            self._handle = _open(name)
+        else:
+            raise TypeError(f'a device is "cuda:N", "cpu" or None, not {name!r}')
+
+    @property
+    def kind(self) -> str:
+        """`"cuda"` or `"cpu"`."""
+        return self._handle.kind
+
+    @property
+    def name(self) -> str:
+        """Name of the GPU, or `cpu`."""
+        return self._handle.name
+
+    def synchronize(self) -> None:
+        """Waits for all work queued on the device."""
+        self._handle.synchronize()
+
+    def trim(self) -> None:
+        """Waits for all work, and gives GPU memory that no array uses back to the system."""
+        self._handle.trim()
+
+    def __str__(self) -> str:
+        ordinal = self._handle.ordinal
+        return self.kind if ordinal is None else f"{self.kind}:{ordinal}"
+
+    def __repr__(self) -> str:
+        return f'Device("{self}")'
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and self._handle == other._handle
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    @classmethod
+    def _of(cls, handle: _gpuint.Device) -> Device:
+        device = cls.__new__(cls)
+        device._handle = handle
+        return device
+
+
+DeviceLike: TypeAlias = Device | str | None
+"""A device, its name, or `None` for the first GPU, or the CPU where there is no GPU."""
+
+
+@functools.cache
+def _first() -> _gpuint.Device:
+    return _gpuint.Device.first()
+
+
+def _open(name: str) -> _gpuint.Device:
+    if name == "cpu":
+        return _gpuint.Device.cpu()
+    cuda = re.fullmatch(r"cuda(?::(\d+))?", name, re.ASCII)
+    if cuda is None:
+        raise ValueError(f'unknown device "{name}"; expected "cuda", "cuda:N" or "cpu"')
+    return _gpuint.Device.cuda(int(cuda[1] or 0))

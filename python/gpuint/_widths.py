@@ -1,0 +1,85 @@
+"""Widths and conversions of Python integers."""
+
+from __future__ import annotations
+
+import bisect
+import operator
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from . import _gpuint
+from .errors import RangeError
+
+_WIDTHS = tuple(_gpuint.widths())
+
+
+def widths() -> tuple[int, ...]:
+    """Returns the widths that are built, in bits, in increasing order."""
+    return _WIDTHS
+
+
+def narrowest(bits: int, row: int | None = None) -> int:
+    """Returns the narrowest built width that holds integers of `bits` bits."""
+    index = bisect.bisect_left(_WIDTHS, bits)
+    if index == len(_WIDTHS):
+        raise RangeError(
+            f"{_of_row(row)} has {bits} bits, but the widest rows have {_WIDTHS[-1]}", row
+        )
+    return _WIDTHS[index]
+
+
+def fitting(values: Sequence[int]) -> int:
+    """Returns the narrowest built width that holds all values."""
+    bits = max(map(int.bit_length, values), default=0)
+    if bits <= _WIDTHS[-1]:
+        return narrowest(bits)
+    row = next(row for row, value in enumerate(values) if value.bit_length() > _WIDTHS[-1])
+    return narrowest(values[row].bit_length(), row)
+
+
+def as_int(value: Any) -> int | None:
+    """Returns an integer of any type as an `int`, and `None` for anything else."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def check_sign(value: int, row: int | None = None) -> int:
+    """Returns the value, which must not be negative."""
+    if value < 0:
+        raise RangeError(f"{_of_row(row)} is negative, and rows are unsigned", row)
+    return value
+
+
+def check(value: int, width: int, row: int | None = None) -> int:
+    """Returns the value, which must be one of `width` bits."""
+    check_sign(value, row)
+    if value.bit_length() > width:
+        raise RangeError(
+            f"{_of_row(row)} has {value.bit_length()} bits, but rows are {width} bits wide", row
+        )
+    return value
+
+
+def encode(values: Sequence[int], width: int) -> bytes:
+    """Returns the bytes of the values, `width / 8` each, least significant first."""
+    size = width // 8
+    to_bytes = int.to_bytes
+    try:
+        return b"".join([to_bytes(value, size, "little") for value in values])
+    except OverflowError:
+        for row, value in enumerate(values):
+            check(value, width, row)
+        raise
+
+
+def decode(data: bytes | bytearray, width: int) -> list[int]:
+    """Returns the values of these bytes: the inverse of `encode`."""
+    from_bytes = int.from_bytes
+    return [from_bytes(row, "little") for (row,) in struct.iter_unpack(f"{width // 8}s", data)]
+
+
+def _of_row(row: int | None) -> str:
+    return "the value" if row is None else f"the value of row {row}"

@@ -1,0 +1,54 @@
+"""Exceptions. Each is also the builtin exception that Python raises for the same mistake."""
+
+from __future__ import annotations
+
+
+class GpuintError(Exception):
+    """Base of all exceptions of this package.
+
+    `row` is the lowest row at fault, `None` where the fault is of no row.
+    """
+
+    row: int | None
+
+    def __init__(self, message: str, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
+
+    def __reduce__(self) -> tuple[type[GpuintError], tuple[str, int | None]]:
+        return type(self), (str(self), self.row)
+
+
+class DivisionByZeroError(GpuintError, ZeroDivisionError):
+    """A divisor or modulus is zero."""
+
+
+class NoInverseError(GpuintError, ZeroDivisionError, ValueError):
+    """A row has no inverse: it has a divisor in common with the modulus.
+
+    Python's `pow` raises `ValueError` for it, gmpy2 `ZeroDivisionError`.
+    """
+
+
+class RangeError(GpuintError, OverflowError):
+    """An integer is negative or needs more bits than a row has."""
+
+
+class MismatchError(GpuintError, ValueError):
+    """Operands have different lengths or devices, or no kernels are built for a width."""
+
+
+class RowError(GpuintError, IndexError):
+    """A row does not exist."""
+
+
+class OutOfMemoryError(GpuintError, MemoryError):
+    """The device or the host has no memory for a result."""
+
+
+class DeviceError(GpuintError, RuntimeError):
+    """There is no such device, it lacks a kernel, or its driver refused a call."""
+
+
+class DeviceLostError(DeviceError):
+    """The GPU is lost to this process. Start a new process."""

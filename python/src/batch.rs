@@ -1,0 +1,175 @@
+//! Batches.
+
+use std::cmp::Ordering;
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{DynBatch, DynDivisor, Error, Shape};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyList};
+
+use crate::buffer::Bytes;
+use crate::device::Device;
+use crate::divisor::Divisor;
+use crate::error::detached;
+use crate::mask::Mask;
+use crate::methods::methods;
+use crate::number::Number;
+
+/// Integers of one width on a device, one a row.
+#[pyclass(module = "gpuint._gpuint", frozen)]
+pub(crate) struct Batch(pub(crate) DynBatch);
+
+/// The shape of the narrowest width that holds `bits` bits.
+pub(crate) fn shape(bits: usize) -> gpuint::Result<Shape> {
+    let widest = || gpuint::shapes().iter().map(|shape| shape.bits).max().unwrap_or(0);
+    gpuint::narrowest(bits).ok_or_else(|| Error::TooWide {
+        row: 0,
+        bits: bits as u64,
+        width: widest(),
+    })
+}
+
+#[pymethods]
+impl Batch {
+    /// Makes a batch of the bytes of its rows, each row least significant byte first.
+    #[staticmethod]
+    fn from_le_bytes(py: Python<'_>, device: &Device, bits: usize, rows: Bytes) -> PyResult<Self> {
+        let (device, rows) = (&device.device, rows.as_slice());
+        detached(py, || DynBatch::from_le_bytes(device, shape(bits)?, rows)).map(Self)
+    }
+
+    /// Makes a batch of `rows` rows, all of one value.
+    #[staticmethod]
+    fn splat(
+        py: Python<'_>,
+        device: &Device,
+        bits: usize,
+        value: Number,
+        rows: usize,
+    ) -> PyResult<Self> {
+        let device = &device.device;
+        detached(py, || DynBatch::splat(device, shape(bits)?, &value.0, rows)).map(Self)
+    }
+
+    /// Returns the rows of batches one after the other.
+    #[staticmethod]
+    fn concat(py: Python<'_>, parts: &Bound<'_, PyList>) -> PyResult<Self> {
+        let parts: Vec<Bound<'_, Self>> =
+            parts.iter().map(|part| Ok(part.cast_into()?)).collect::<PyResult<_>>()?;
+        let parts: Vec<&DynBatch> = parts.iter().map(|part| &part.get().0).collect();
+        detached(py, || DynBatch::concat(&parts)).map(Self)
+    }
+
+    /// Returns the bytes of the rows, each row least significant byte first.
+    fn to_le_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
+        let bytes = detached(py, || self.0.to_le_bytes())?;
+        Ok(PyByteArray::new(py, &bytes))
+    }
+
+    /// Returns the values in rows of the narrowest width that holds `bits` bits.
+    fn resized(&self, py: Python<'_>, bits: usize) -> PyResult<Self> {
+        detached(py, || self.0.resized(shape(bits)?)).map(Self)
+    }
+
+    /// Returns the rows from `start` to `stop - 1`.
+    fn slice(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Self> {
+        detached(py, || self.0.slice(start..stop)).map(Self)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    #[getter]
+    fn bits(&self) -> usize {
+        self.0.shape().bits
+    }
+
+    #[getter]
+    fn digit_bits(&self) -> usize {
+        self.0.shape().digit.bits()
+    }
+}
+
+type Pair = (DynBatch, DynBatch);
+type Masked = (DynBatch, gpuint::Mask);
+
+methods! {
+    Batch;
+
+    fn wrapping_add(rhs: &Batch) -> DynBatch;
+    fn wrapping_sub(rhs: &Batch) -> DynBatch;
+    fn wrapping_mul(rhs: &Batch) -> DynBatch;
+    fn wrapping_square() -> DynBatch;
+    fn wrapping_add_all(value: Number) -> DynBatch;
+    fn wrapping_sub_all(value: Number) -> DynBatch;
+    fn wrapping_mul_all(value: Number) -> DynBatch;
+    fn wrapping_sum() -> BigUint;
+    fn mul_add(factor: &Batch, summand: &Batch) -> DynBatch;
+    fn overflowing_add(rhs: &Batch) -> Masked;
+    fn overflowing_sub(rhs: &Batch) -> Masked;
+    fn mul_lo_hi(rhs: &Batch) -> Pair;
+    fn widening_mul(rhs: &Batch) -> DynBatch;
+
+    fn div(rhs: &Batch) -> DynBatch;
+    fn rem(rhs: &Batch) -> DynBatch;
+    fn div_rem(rhs: &Batch) -> Pair;
+    fn div_rem_masked(rhs: &Batch) -> (DynBatch, DynBatch, gpuint::Mask);
+    fn prepare() -> DynDivisor;
+    fn div_by(divisor: &Divisor) -> DynBatch;
+    fn rem_by(divisor: &Divisor) -> DynBatch;
+    fn div_rem_by(divisor: &Divisor) -> Pair;
+    fn shifted_inverse(h: usize) -> DynBatch;
+
+    fn add_mod(rhs: &Batch, divisor: &Divisor) -> DynBatch;
+    fn sub_mod(rhs: &Batch, divisor: &Divisor) -> DynBatch;
+    fn neg_mod(divisor: &Divisor) -> DynBatch;
+    fn mul_mod(rhs: &Batch, divisor: &Divisor) -> DynBatch;
+    fn square_mod(divisor: &Divisor) -> DynBatch;
+    fn pow_mod(exponents: &Batch, divisor: &Divisor) -> DynBatch;
+    fn pow_mod_all(exponent: Number, divisor: &Divisor) -> DynBatch;
+    fn gcd(rhs: &Batch) -> DynBatch;
+    fn overflowing_lcm(rhs: &Batch) -> Masked;
+    fn inverse_mod(moduli: &Batch) -> Masked;
+    fn jacobi(moduli: &Batch) -> Vec<i8>;
+
+    #[pyo3(name = "and_")]
+    fn and(rhs: &Batch) -> DynBatch;
+    #[pyo3(name = "or_")]
+    fn or(rhs: &Batch) -> DynBatch;
+    fn xor(rhs: &Batch) -> DynBatch;
+    #[pyo3(name = "not_")]
+    fn not() -> DynBatch;
+    fn and_all(value: Number) -> DynBatch;
+    fn or_all(value: Number) -> DynBatch;
+    fn xor_all(value: Number) -> DynBatch;
+    fn low_bits(bits: usize) -> DynBatch;
+    fn with_bit(bit: usize) -> DynBatch;
+    fn without_bit(bit: usize) -> DynBatch;
+    fn bit_mask(bit: usize) -> gpuint::Mask;
+    fn bit_lengths() -> Vec<u64>;
+    fn count_ones() -> Vec<u64>;
+    fn trailing_zeros() -> Vec<u64>;
+    fn leading_zeros() -> Vec<u64>;
+    fn is_zero_mask() -> gpuint::Mask;
+    fn shl(bits: usize) -> DynBatch;
+    fn shr(bits: usize) -> DynBatch;
+    fn shl_rows(bits: Vec<usize>) -> DynBatch;
+    fn shr_rows(bits: Vec<usize>) -> DynBatch;
+
+    fn cmp(rhs: &Batch) -> Vec<Ordering>;
+    fn cmp_all(value: Number) -> Vec<Ordering>;
+    fn eq_mask(rhs: &Batch) -> gpuint::Mask;
+    fn lt_mask(rhs: &Batch) -> gpuint::Mask;
+    fn eq_mask_all(value: Number) -> gpuint::Mask;
+    fn lt_mask_all(value: Number) -> gpuint::Mask;
+    fn is_equal(other: &Batch) -> bool;
+
+    fn row(row: usize) -> BigUint;
+    fn gather(rows: Vec<usize>) -> DynBatch;
+    fn reverse() -> DynBatch;
+    fn filter(mask: &Mask) -> DynBatch;
+    fn select(mask: &Mask, other: &Batch) -> DynBatch;
+    fn join(high: &Batch) -> DynBatch;
+    fn split() -> Pair;
+}

@@ -1,0 +1,40 @@
+//! The extension module `gpuint._gpuint`: devices, batches, divisors and masks of the crate `gpuint`
+//! as Python objects.
+//!
+//! The package's Python files choose widths and convert operands. Every method here takes operands
+//! of one shape and releases the interpreter's lock while the device works.
+
+#![expect(clippy::needless_pass_by_value, reason = "extracted arguments come by value")]
+
+mod batch;
+mod buffer;
+mod device;
+mod divisor;
+mod error;
+mod mask;
+mod methods;
+mod number;
+mod residues;
+
+/// Batches of big unsigned integers on a device: the typed core of the package `gpuint`.
+#[pyo3::pymodule]
+mod _gpuint {
+    #[pymodule_export]
+    use crate::{
+        batch::Batch,
+        device::Device,
+        divisor::Divisor,
+        mask::Mask,
+        residues::{FixedBase, Modulus, Residues},
+    };
+    use pyo3::pyfunction;
+
+    /// Returns the widths that are built, in bits, in increasing order.
+    #[pyfunction]
+    fn widths() -> Vec<usize> {
+        let mut widths: Vec<usize> = gpuint::shapes().iter().map(|shape| shape.bits).collect();
+        widths.sort_unstable();
+        widths.dedup();
+        widths
+    }
+}

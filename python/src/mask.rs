@@ -1,0 +1,57 @@
+//! Masks.
+
+use pyo3::prelude::*;
+use pyo3::types::PyByteArray;
+
+use crate::buffer::Bytes;
+use crate::device::Device;
+use crate::error::detached;
+
+/// One bit a row, on a device.
+#[pyclass(module = "gpuint._gpuint", frozen)]
+pub(crate) struct Mask(pub(crate) gpuint::Mask);
+
+#[pymethods]
+impl Mask {
+    /// Makes a mask of one byte a row, which is set unless 0.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, device: &Device, bits: Bytes) -> PyResult<Self> {
+        let device = &device.device;
+        let bits: Vec<bool> = bits.as_slice().iter().map(|&byte| byte != 0).collect();
+        detached(py, || gpuint::Mask::from_bools(device, &bits)).map(Self)
+    }
+
+    /// Returns one byte a row: 0 or 1.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
+        let bits = detached(py, || self.0.to_bools())?;
+        let bytes: Vec<u8> = bits.into_iter().map(u8::from).collect();
+        Ok(PyByteArray::new(py, &bytes))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn count(&self, py: Python<'_>) -> PyResult<usize> {
+        detached(py, || self.0.count())
+    }
+
+    fn and_(&self, py: Python<'_>, rhs: &Self) -> PyResult<Self> {
+        let (mask, rhs) = (&self.0, &rhs.0);
+        detached(py, || mask.and(rhs)).map(Self)
+    }
+
+    fn or_(&self, py: Python<'_>, rhs: &Self) -> PyResult<Self> {
+        let (mask, rhs) = (&self.0, &rhs.0);
+        detached(py, || mask.or(rhs)).map(Self)
+    }
+
+    fn xor(&self, py: Python<'_>, rhs: &Self) -> PyResult<Self> {
+        let (mask, rhs) = (&self.0, &rhs.0);
+        detached(py, || mask.xor(rhs)).map(Self)
+    }
+
+    fn not_(&self, py: Python<'_>) -> PyResult<Self> {
+        detached(py, || self.0.not()).map(Self)
+    }
+}

@@ -1,0 +1,107 @@
+//! Methods of the crate as methods of Python classes, with one row of a table for each method.
+
+use std::cmp::Ordering;
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{DynBatch, DynDivisor, DynResidues};
+use pyo3::prelude::*;
+use pyo3::types::PyByteArray;
+
+use crate::batch::Batch;
+use crate::divisor::Divisor;
+use crate::mask::Mask;
+use crate::number::Number;
+use crate::residues::Residues;
+
+/// An argument of a method, as the crate takes it.
+pub(crate) trait Argument {
+    type Inner<'a>
+    where
+        Self: 'a;
+    fn inner(&self) -> Self::Inner<'_>;
+}
+
+/// A result of the crate, as Python gets it.
+pub(crate) trait Output {
+    type Python<'py>;
+    fn python(self, py: Python<'_>) -> Self::Python<'_>;
+}
+
+macro_rules! arguments {
+    ($($argument:ty => $inner:ty: |$self:ident| $value:expr;)*) => {
+        $(impl Argument for $argument {
+            type Inner<'a> = $inner where Self: 'a;
+            fn inner(&self) -> Self::Inner<'_> {
+                let $self = self;
+                $value
+            }
+        })*
+    };
+}
+arguments! {
+    &Batch => &'a DynBatch: |argument| &argument.0;
+    &Divisor => &'a DynDivisor: |argument| &argument.0;
+    &Mask => &'a gpuint::Mask: |argument| &argument.0;
+    &Residues => &'a DynResidues: |argument| &argument.0;
+    Number => &'a BigUint: |argument| &argument.0;
+    Vec<usize> => &'a [usize]: |argument| argument;
+    usize => usize: |argument| *argument;
+}
+
+macro_rules! outputs {
+    ($($output:ty => $python:ty: |$value:pat_param, $py:ident| $result:expr;)*) => {
+        $(impl Output for $output {
+            type Python<'py> = $python;
+            fn python(self, $py: Python<'_>) -> Self::Python<'_> {
+                let $value = self;
+                $result
+            }
+        })*
+    };
+}
+outputs! {
+    DynBatch => Batch: |rows, _py| Batch(rows);
+    (DynBatch, DynBatch) => (Batch, Batch): |(first, second), _py| (Batch(first), Batch(second));
+    (DynBatch, gpuint::Mask) => (Batch, Mask): |(rows, mask), _py| (Batch(rows), Mask(mask));
+    (DynBatch, DynBatch, gpuint::Mask) => (Batch, Batch, Mask):
+        |(first, second, mask), _py| (Batch(first), Batch(second), Mask(mask));
+    gpuint::Mask => Mask: |mask, _py| Mask(mask);
+    DynDivisor => Divisor: |divisor, _py| Divisor(divisor);
+    DynResidues => Residues: |residues, _py| Residues(residues);
+    BigUint => Number: |value, _py| Number(value);
+    bool => bool: |value, _py| value;
+    // Numbers of rows go to numpy as bytes.
+    Vec<u64> => Bound<'py, PyByteArray>: |words, py| {
+        let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
+        PyByteArray::new(py, &bytes)
+    };
+    Vec<i8> => Bound<'py, PyByteArray>: |signs, py| {
+        let bytes: Vec<u8> = signs.into_iter().map(i8::cast_unsigned).collect();
+        PyByteArray::new(py, &bytes)
+    };
+    Vec<Ordering> => Bound<'py, PyByteArray>: |orders, py| {
+        orders.into_iter().map(|order| order as i8).collect::<Vec<i8>>().python(py)
+    };
+}
+
+/// Declares methods of the crate as methods of a Python class: `methods!(Class; fn name(..) -> Type; ..)`.
+macro_rules! methods {
+    ($class:ident; $($(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        #[pyo3::pymethods]
+        impl $class {
+            $($(#[$meta])*
+            fn $name<'py>(
+                &self,
+                py: pyo3::Python<'py>,
+                $($argument: $type),*
+            ) -> pyo3::PyResult<<$result as crate::methods::Output>::Python<'py>> {
+                let receiver = &self.0;
+                $(let $argument = crate::methods::Argument::inner(&$argument);)*
+                let result =
+                    crate::error::detached(py, move || receiver.$name($($argument),*))?;
+                Ok(crate::methods::Output::python(result, py))
+            })*
+        }
+    };
+}
+pub(crate) use methods;

@@ -1,0 +1,34 @@
+//! Python integers.
+
+use gpuint::num_bigint::BigUint;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyInt};
+
+/// An integer that is not negative.
+pub(crate) struct Number(pub(crate) BigUint);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Number {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        let integer = object.cast::<PyInt>()?;
+        let bits: usize = integer.call_method0(intern!(py, "bit_length"))?.extract()?;
+        let bytes = integer
+            .call_method1(intern!(py, "to_bytes"), (bits.div_ceil(8), intern!(py, "little")))?;
+        Ok(Self(BigUint::from_bytes_le(bytes.cast::<PyBytes>()?.as_bytes())))
+    }
+}
+
+impl<'py> IntoPyObject<'py> for Number {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = PyBytes::new(py, &self.0.to_bytes_le());
+        py.get_type::<PyInt>()
+            .call_method1(intern!(py, "from_bytes"), (bytes, intern!(py, "little")))
+    }
+}

@@ -1,0 +1,96 @@
+//! Residues, and powers of one base.
+
+use gpuint::{DynBatch, DynFixedBase, DynModulus, DynResidues};
+use pyo3::prelude::*;
+
+use crate::batch::{Batch, shape};
+use crate::device::Device;
+use crate::error::detached;
+use crate::mask::Mask;
+use crate::methods::methods;
+use crate::number::Number;
+
+/// Moduli of one width on a device.
+#[pyclass(module = "gpuint._gpuint", frozen)]
+pub(crate) struct Modulus(DynModulus);
+
+#[pymethods]
+impl Modulus {
+    /// Prepares one modulus for all rows.
+    #[staticmethod]
+    fn splat(py: Python<'_>, device: &Device, bits: usize, modulus: Number) -> PyResult<Self> {
+        let device = &device.device;
+        detached(py, || DynModulus::splat(device, shape(bits)?, &modulus.0)).map(Self)
+    }
+
+    /// Prepares the rows of a batch, each for the same row of residues.
+    #[staticmethod]
+    fn of_rows(py: Python<'_>, moduli: &Batch) -> PyResult<Self> {
+        let moduli = &moduli.0;
+        detached(py, || DynModulus::of_rows(moduli)).map(Self)
+    }
+}
+
+/// Residues modulo moduli, one a row.
+#[pyclass(module = "gpuint._gpuint", frozen)]
+pub(crate) struct Residues(pub(crate) DynResidues);
+
+#[pymethods]
+impl Residues {
+    /// Makes residues of values.
+    #[staticmethod]
+    fn of_batch(py: Python<'_>, values: &Batch, modulus: &Modulus) -> PyResult<Self> {
+        let (values, modulus) = (&values.0, &modulus.0);
+        detached(py, || DynResidues::new(values, modulus)).map(Self)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+}
+
+methods! {
+    Residues;
+
+    fn to_batch() -> DynBatch;
+    fn add(rhs: &Residues) -> DynResidues;
+    fn sub(rhs: &Residues) -> DynResidues;
+    fn neg() -> DynResidues;
+    fn double() -> DynResidues;
+    fn halve() -> DynResidues;
+    fn mul(rhs: &Residues) -> DynResidues;
+    fn square() -> DynResidues;
+    fn pow(exponents: &Batch) -> DynResidues;
+    fn pow_all(exponent: Number) -> DynResidues;
+    fn eq_mask(rhs: &Residues) -> gpuint::Mask;
+    fn is_zero_mask() -> gpuint::Mask;
+    fn select(mask: &Mask, other: &Residues) -> DynResidues;
+}
+
+/// Powers of one base modulo one number, prepared.
+#[pyclass(module = "gpuint._gpuint", frozen)]
+pub(crate) struct FixedBase(DynFixedBase);
+
+#[pymethods]
+impl FixedBase {
+    /// Prepares the powers for exponents of `exponent_bits` bits.
+    #[staticmethod]
+    fn prepare(
+        py: Python<'_>,
+        device: &Device,
+        bits: usize,
+        base: Number,
+        modulus: Number,
+        exponent_bits: usize,
+    ) -> PyResult<Self> {
+        let device = &device.device;
+        detached(py, || DynFixedBase::new(device, shape(bits)?, &base.0, &modulus.0, exponent_bits))
+            .map(Self)
+    }
+}
+
+methods! {
+    FixedBase;
+
+    fn pow(exponents: &Batch) -> DynBatch;
+}

@@ -1,0 +1,291 @@
+"""Every operation against Python's integers."""
+
+import math
+import operator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpuint
+from conftest import BITS, MAX, integers, rows
+
+MOD = 2**BITS
+two = rows(integers(), integers())
+divided = rows(integers(), integers(minimum=1))
+
+WRAPPING = [operator.add, operator.sub, operator.mul, operator.and_, operator.or_, operator.xor]
+COMPARED = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+
+
+@pytest.fixture(scope="module")
+def make(device):
+    return lambda values, bits=BITS: gpuint.array(values, bits, device)
+
+
+def inverse(value, modulus):
+    """Python's inverse; `None` where there is none."""
+    try:
+        return pow(value, -1, modulus)
+    except ValueError:
+        return None
+
+
+def jacobi(a, n):
+    """The Jacobi symbol for odd n, by reciprocity."""
+    a, sign = a % n, 1
+    while a:
+        while a % 2 == 0:
+            a //= 2
+            sign = -sign if n % 8 in (3, 5) else sign
+        a, n = n % a, a if a % 4 != 3 or n % 4 != 3 else -a
+        sign, n = (-sign, -n) if n < 0 else (sign, n)
+        a, n = (a, n) if a < n else (a % n, n)
+    return sign if n == 1 else 0
+
+
+@given(two)
+def test_operators_match_python_modulo_the_width(make, columns):
+    x, y = columns
+    a, b = make(x), make(y)
+    for op in WRAPPING:
+        expected = [op(u, v) % MOD for u, v in zip(x, y)]
+        assert op(a, b).tolist() == expected, op
+        assert op(a, y[0]).tolist() == [op(u, y[0]) % MOD for u in x], op
+        assert op(y[0], a).tolist() == [op(y[0], u) % MOD for u in x], op
+    assert (~a).tolist() == [MAX - u for u in x]
+    assert a.square().tolist() == [u * u % MOD for u in x]
+    assert a.mul_add(b, y[0]).tolist() == [(u * v + y[0]) % MOD for u, v in zip(x, y)]
+    assert a.wrapping_sum() == sum(x) % MOD
+
+
+@given(two)
+def test_carries_halves_and_wide_products_lose_nothing(make, columns):
+    x, y = columns
+    a, b = make(x), make(y)
+    total, carry = a.overflowing_add(b)
+    assert total.tolist() == [(u + v) % MOD for u, v in zip(x, y)]
+    assert carry.tolist() == [u + v > MAX for u, v in zip(x, y)]
+    difference, borrow = a.overflowing_sub(b)
+    assert difference.tolist() == [(u - v) % MOD for u, v in zip(x, y)]
+    assert borrow.tolist() == [u < v for u, v in zip(x, y)]
+    products = [u * v for u, v in zip(x, y)]
+    low, high = a.mul_lo_hi(b)
+    assert [u + (v << BITS) for u, v in zip(low, high)] == products
+    wide = a.widening_mul(b)
+    assert (wide.bits, wide.tolist()) == (2 * BITS, products)
+    assert low.join(high).tolist() == products
+    assert [half.tolist() for half in wide.split()] == [low.tolist(), high.tolist()]
+
+
+@given(divided)
+def test_division_is_exact(make, columns):
+    x, y = columns
+    a, b = make(x), make(y)
+    quotients = [u // v for u, v in zip(x, y)]
+    remainders = [u % v for u, v in zip(x, y)]
+    assert [part.tolist() for part in divmod(a, b)] == [quotients, remainders]
+    assert ((a // b).tolist(), (a % b).tolist()) == (quotients, remainders)
+    rowwise = gpuint.Divisor(b)
+    assert [part.tolist() for part in divmod(a, rowwise)] == [quotients, remainders]
+    one = [divmod(u, y[0]) for u in x]
+    for divisor in (y[0], gpuint.Divisor(y[0], device=a.device)):
+        assert list(zip(*(part.tolist() for part in divmod(a, divisor)))) == one
+        assert (a // divisor).tolist() == [quotient for quotient, _ in one]
+        assert (a % divisor).tolist() == [remainder for _, remainder in one]
+    assert [part.tolist() for part in divmod(x[0], b)] == [
+        [x[0] // v for v in y],
+        [x[0] % v for v in y],
+    ]
+    assert (x[0] // b).tolist() == [x[0] // v for v in y]
+    assert (x[0] % b).tolist() == [x[0] % v for v in y]
+    assert all((a - a % b).__mod__(b).is_zero())
+
+
+@given(rows(integers(), integers()))
+def test_masked_division_marks_zero_divisors(make, columns):
+    x, y = columns
+    quotient, remainder, zero = make(x).divmod_masked(make(y))
+    assert zero.tolist() == [v == 0 for v in y]
+    for u, v, q, r in zip(x, y, quotient, remainder):
+        if v:
+            assert (q, r) == divmod(u, v)
+
+
+@given(rows(integers(), integers(), integers(bits=40), integers(minimum=1)))
+def test_modular_arithmetic_matches_python(make, columns):
+    x, y, e, m = columns
+    a, b, exponents, moduli = make(x), make(y), make(e), make(m)
+    for modulus in (moduli, gpuint.Divisor(moduli)):
+        assert pow(a, exponents, modulus).tolist() == list(map(pow, x, e, m))
+        assert pow(a, e[0], modulus).tolist() == [pow(u, e[0], n) for u, n in zip(x, m)]
+        assert a.mul_mod(b, modulus).tolist() == [u * v % n for u, v, n in zip(x, y, m)]
+        assert a.square_mod(modulus).tolist() == [u * u % n for u, n in zip(x, m)]
+        assert a.add_mod(b, modulus).tolist() == [(u + v) % n for u, v, n in zip(x, y, m)]
+        assert a.sub_mod(b, modulus).tolist() == [(u - v) % n for u, v, n in zip(x, y, m)]
+        assert a.neg_mod(modulus).tolist() == [-u % n for u, n in zip(x, m)]
+    for modulus in (m[0], gpuint.Divisor(m[0], device=a.device)):
+        assert pow(a, exponents, modulus).tolist() == [pow(u, p, m[0]) for u, p in zip(x, e)]
+        assert a.mul_mod(y[0], modulus).tolist() == [u * y[0] % m[0] for u in x]
+        assert gpuint.powmod(x[0], exponents, modulus).tolist() == [pow(x[0], p, m[0]) for p in e]
+    assert gpuint.powmod(x[0], e[0], moduli).tolist() == [pow(x[0], e[0], n) for n in m]
+
+
+@given(rows(integers(), integers(minimum=1)))
+def test_inverses_exist_where_python_has_them(make, columns):
+    x, m = columns
+    a = make(x)
+    for modulus, moduli in ((make(m), m), (m[0], [m[0]] * len(x))):
+        expected = [inverse(u, n) for u, n in zip(x, moduli)]
+        inverses, without = a.inverse_mod(modulus)
+        assert without.tolist() == [value is None for value in expected]
+        assert inverses.tolist() == [value or 0 for value in expected]
+        if None not in expected:
+            assert a.invert(modulus).tolist() == expected
+            assert pow(a, -3, modulus).tolist() == [pow(u, -3, n) for u, n in zip(x, moduli)]
+            continue
+        for failing in (lambda: a.invert(modulus), lambda: pow(a, -1, modulus)):
+            with pytest.raises(gpuint.NoInverseError) as caught:
+                failing()
+            assert caught.value.row == expected.index(None)
+
+
+@given(rows(integers(), integers()))
+def test_common_divisors_match_math(make, columns):
+    x, y = columns
+    a, b = make(x), make(y)
+    assert a.gcd(b).tolist() == list(map(math.gcd, x, y))
+    assert a.gcd(y[0]).tolist() == [math.gcd(u, y[0]) for u in x]
+    multiples = list(map(math.lcm, x, y))
+    low, wrapped = a.overflowing_lcm(b)
+    assert low.tolist() == [multiple % MOD for multiple in multiples]
+    assert wrapped.tolist() == [multiple > MAX for multiple in multiples]
+    assert a.resized(2 * BITS).lcm(b).tolist() == multiples
+    if any(multiple > MAX for multiple in multiples):
+        with pytest.raises(OverflowError, match="needs more than 1024 bits") as caught:
+            a.lcm(b)
+        assert caught.value.row == wrapped.tolist().index(True)
+    else:
+        assert a.lcm(b).tolist() == multiples
+
+
+@given(rows(integers(), integers().map(lambda n: n | 1)))
+def test_jacobi_symbols_match_reciprocity(make, columns):
+    x, n = columns
+    symbols = make(x).jacobi(make(n))
+    assert symbols.dtype == np.int8
+    assert symbols.tolist() == list(map(jacobi, x, n))
+
+
+@given(two, st.integers(0, BITS + 70))
+def test_bits_and_shifts_match_python(make, columns, distance):
+    x, y = columns
+    a = make(x)
+    assert (a << distance).tolist() == [(u << distance) % MOD for u in x]
+    assert (a >> distance).tolist() == [u >> distance for u in x]
+    distances = [v % (BITS + 9) for v in y]
+    for each in (distances, np.array(distances)):
+        assert (a << each).tolist() == [(u << d) % MOD for u, d in zip(x, distances)]
+        assert (a >> each).tolist() == [u >> d for u, d in zip(x, distances)]
+    assert a.low_bits(distance).tolist() == [u % 2**distance for u in x]
+    assert a.bit(distance).tolist() == [bool(u >> distance & 1) for u in x]
+    if distance < BITS:
+        assert a.with_bit(distance).tolist() == [u | 1 << distance for u in x]
+        assert a.without_bit(distance).tolist() == [u & ~(1 << distance) for u in x]
+    assert a.bit_length().tolist() == list(map(int.bit_length, x))
+    assert a.count_ones().tolist() == list(map(int.bit_count, x))
+    assert a.leading_zeros().tolist() == [BITS - u.bit_length() for u in x]
+    assert a.trailing_zeros().tolist() == [(u & -u).bit_length() - 1 if u else BITS for u in x]
+    assert a.is_zero().tolist() == [u == 0 for u in x]
+
+
+@given(two)
+def test_comparisons_match_python(make, columns):
+    x, y = columns
+    a, b = make(x), make(y)
+    for op in COMPARED:
+        assert op(a, b).tolist() == list(map(op, x, y)), op
+        for value in (x[0], y[0], 0, MAX, MAX + 1, -1):
+            assert op(a, value).tolist() == [op(u, value) for u in x], (op, value)
+            assert op(value, a).tolist() == [op(value, u) for u in x], (op, value)
+    order = [(u > v) - (u < v) for u, v in zip(x, y)]
+    assert a.cmp(b).tolist() == order
+    assert a.cmp(y[0]).tolist() == [(u > y[0]) - (u < y[0]) for u in x]
+    assert a.is_equal(b) == (x == y)
+    assert a.is_equal(make(x, 2 * BITS))
+
+
+@given(rows(integers(minimum=2**700)))
+def test_shifted_inverses_are_exact(make, columns):
+    (x,) = columns
+    a = make(x)
+    assert a.digit_bits == 64
+    assert a.shifted_inverse(20).tolist() == [2 ** (64 * 20) // u for u in x]
+
+
+@given(rows(integers(), integers(bits=2 * BITS, minimum=1)))
+def test_results_are_as_wide_as_the_widest_operand(make, columns):
+    x, y = columns
+    a, b = make(x), make(y, 2 * BITS)
+    for total in (a + b, b + a):
+        assert (total.bits, total.tolist()) == (2 * BITS, [(u + v) % MOD**2 for u, v in zip(x, y)])
+    for remainders in (a % b, pow(a, 1, b), a % gpuint.Divisor(b)):
+        assert (remainders.bits, remainders.tolist()) == (2 * BITS, list(map(operator.mod, x, y)))
+    wide = 2**BITS + 1
+    powers = pow(a, 3, wide)
+    assert (powers.bits, powers.tolist()) == (1536, [pow(u, 3, wide) for u in x])
+    assert pow(a, wide, 5).tolist() == [pow(u, wide, 5) for u in x]
+    # A divisor prepared for narrow rows serves wide ones.
+    seven = gpuint.Divisor(7, device=a.device)
+    assert ((a % seven).tolist(), (b % seven).tolist()) == ([u % 7 for u in x], [v % 7 for v in y])
+
+
+@given(rows(integers(), integers(), integers(bits=40), integers(minimum=1)), st.integers(-9, 2**70))
+def test_residues_match_python(make, columns, number):
+    x, y, e, m = columns
+    wide = make(x, 2 * BITS)
+    for modulus, moduli in (
+        (gpuint.Modulus(make(m)), m),
+        (gpuint.Modulus(m[0], BITS, wide.device), [m[0]] * len(x)),
+    ):
+        a, b = modulus.residues(wide), modulus.residues(make(y))
+        assert len(a) == len(x)
+        for op in (operator.add, operator.sub, operator.mul):
+            assert op(a, b).tolist() == [op(u, v) % n for u, v, n in zip(x, y, moduli)], op
+            assert op(a, number).tolist() == [op(u, number) % n for u, n in zip(x, moduli)], op
+            assert op(number, a).tolist() == [op(number, u) % n for u, n in zip(x, moduli)], op
+        assert (-a).tolist() == [-u % n for u, n in zip(x, moduli)]
+        assert (a.double() - a == a).all()
+        assert a.square().tolist() == [u * u % n for u, n in zip(x, moduli)]
+        assert (a ** make(e)).tolist() == list(map(pow, x, e, moduli))
+        assert (a ** e[0]).tolist() == [pow(u, e[0], n) for u, n in zip(x, moduli)]
+        assert (a == b).tolist() == [(u - v) % n == 0 for u, v, n in zip(x, y, moduli)]
+        assert (a != b).tolist() == [(u - v) % n != 0 for u, v, n in zip(x, y, moduli)]
+        assert a.is_zero().tolist() == [u % n == 0 for u, n in zip(x, moduli)]
+        assert a.select([True] * len(x), 5).tolist() == a.tolist()
+        assert a.select([False] * len(x), 5).tolist() == [5 % n for n in moduli]
+        if all(n % 2 for n in moduli):
+            assert (a.halve() * 2 == a).all()
+        else:
+            with pytest.raises(gpuint.MismatchError, match="is even") as caught:
+                a.halve()
+            assert caught.value.row == [n % 2 for n in moduli].index(0)
+        if all(math.gcd(u, n) == 1 for u, n in zip(x, moduli)):
+            assert (a**-1).tolist() == [pow(u, -1, n) for u, n in zip(x, moduli)]
+        else:
+            with pytest.raises(gpuint.NoInverseError):
+                a.invert()
+        with pytest.raises(gpuint.MismatchError, match="different moduli"):
+            a + gpuint.Modulus(3, BITS, wide.device).residues(wide)
+
+
+@given(integers(), integers(minimum=1), st.lists(integers(bits=80), min_size=1, max_size=5))
+def test_powers_of_a_fixed_base_match_python(device, base, modulus, exponents):
+    powers = gpuint.FixedBase(base, modulus, 80, device)
+    assert (powers.exponent_bits, powers.bits >= 80) == (80, True)
+    rows = gpuint.array(exponents, device=device)
+    assert powers.pow(rows).tolist() == [pow(base, e, modulus) for e in exponents]
+    with pytest.raises(gpuint.RangeError, match="row 1") as caught:
+        powers.pow(gpuint.array([0, 2**80], device=device))
+    assert caught.value.row == 1

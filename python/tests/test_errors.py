@@ -1,0 +1,140 @@
+"""Bad input is an exception with the row."""
+
+import numpy as np
+import pytest
+
+import gpuint
+from conftest import BITS, MAX
+
+
+@pytest.fixture(scope="module")
+def a(device):
+    return gpuint.array([1, 2, 3], BITS, device)
+
+
+def raises(kind, row, work, match=None):
+    """Checks the exception's class, its row, and that the text names it."""
+    with pytest.raises(kind, match=match) as caught:
+        work()
+    assert isinstance(caught.value, gpuint.GpuintError)
+    assert caught.value.row == row
+    if row is not None:
+        assert f"row {row}" in str(caught.value)
+
+
+def test_zero_divisors_are_named(a):
+    zero = gpuint.array([5, 0, 0], BITS, a.device)
+    for work in (
+        lambda: a // zero,
+        lambda: a % zero,
+        lambda: divmod(a, zero),
+        lambda: 7 // zero,
+        lambda: gpuint.Divisor(zero),
+        lambda: pow(a, 3, zero),
+        lambda: a.mul_mod(a, zero),
+        lambda: zero.shifted_inverse(3),
+    ):
+        raises(ZeroDivisionError, 1, work, "division by zero in row 1")
+    for work in (lambda: a // 0, lambda: a % 0, lambda: pow(a, 3, 0), lambda: gpuint.Divisor(0)):
+        raises(ZeroDivisionError, 0, work)
+
+
+def test_integers_out_of_range_are_named(a, device):
+    wide = MAX + 1
+    raises(OverflowError, 2, lambda: gpuint.array([0, MAX, wide, wide], BITS, device), "1025 bits")
+    raises(OverflowError, 1, lambda: gpuint.array([0, -1], BITS, device), "negative")
+    raises(OverflowError, 1, lambda: gpuint.array([0, -1], device=device), "negative")
+    raises(OverflowError, 1, lambda: gpuint.array([0, 1 << 2_000_000], device=device))
+    raises(OverflowError, None, lambda: gpuint.array([0], 2_000_000, device))
+    raises(OverflowError, 1, lambda: gpuint.array([0, wide], device=device).resized(BITS))
+    for work in (
+        lambda: a + wide,
+        lambda: a - (-1),
+        lambda: a * wide,
+        lambda: a & wide,
+        lambda: wide - a,
+        lambda: a % -7,
+        lambda: pow(a, 3, -7),
+        lambda: gpuint.full(3, wide, BITS, device),
+        lambda: a.overflowing_add(wide),
+        lambda: a.cmp(wide),
+    ):
+        raises(OverflowError, None, work)
+    raises(OverflowError, 0, lambda: a.shifted_inverse(17))
+    raises(OverflowError, 0, lambda: a.with_bit(BITS))
+    for shift in (lambda: a << -1, lambda: a >> [1, -1, 0]):
+        with pytest.raises(ValueError, match="negative shift count"):
+            shift()
+
+
+def test_lengths_and_shapes_must_match(a, device):
+    two = gpuint.array([1, 2], BITS, device)
+    for work in (
+        lambda: a + two,
+        lambda: a // two,
+        lambda: a < two,
+        lambda: a == two,
+        lambda: a % gpuint.Divisor(two),
+        lambda: pow(a, two, 7),
+        lambda: a << [1, 2],
+        lambda: a[gpuint.Mask([True], device)],
+        lambda: a[[True]],
+        lambda: a.select([True, False], a),
+        lambda: gpuint.Mask([True], device) & [True, False],
+        lambda: gpuint.concat([]),
+        lambda: gpuint.from_bytes(b"\0" * 129, BITS, device=device),
+        lambda: gpuint.from_limbs(np.zeros(16, np.uint64), device=device),
+        lambda: gpuint.full(1, 1, max(gpuint.widths()), device).widening_mul(1),
+    ):
+        raises(ValueError, None, work)
+
+
+def test_rows_must_exist(a):
+    raises(IndexError, 3, lambda: a[3])
+    raises(IndexError, -4, lambda: a[-4])
+    raises(IndexError, 9, lambda: a[[0, 9]])
+    with pytest.raises(TypeError):
+        a["0"]
+    with pytest.raises(TypeError):
+        a[0.0]
+    with pytest.raises(TypeError):
+        a[[0.5]]
+
+
+def test_absurd_sizes_are_memory_errors(device):
+    raises(MemoryError, None, lambda: gpuint.full(2**50, 1, BITS, device), "out of memory")
+
+
+def test_other_types_are_type_errors(a):
+    for work in (
+        lambda: a + 1.5,
+        lambda: a + "1",
+        lambda: a // None,
+        lambda: a < "1",
+        lambda: a << 1.5,
+        lambda: a**2,
+        lambda: a**a,
+        lambda: pow(a, 1.5, 7),
+        lambda: pow(a, 2, 7.5),
+        lambda: a / a,
+        lambda: hash(a),
+        lambda: gpuint.array([1.5]),
+        lambda: gpuint.array(b"123"),
+        lambda: gpuint.array("123"),
+        lambda: gpuint.from_limbs(np.zeros((1, 16), np.int64)),
+        lambda: gpuint.Mask([1, 0]),
+        lambda: gpuint.powmod(1, 2, 3),
+        lambda: a.widening_mul("3"),
+    ):
+        with pytest.raises(TypeError):
+            work()
+    assert (a == "1") is False
+    assert (a != None) is True  # noqa: E711
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(a == a)
+
+
+def test_later_calls_succeed_after_an_error(a):
+    for _ in range(3):
+        raises(ZeroDivisionError, 0, lambda: a // 0)
+        assert (a + 1).tolist() == [2, 3, 4]

@@ -1,0 +1,68 @@
+"""Documentation, examples, notebook and types."""
+
+import doctest
+import importlib.metadata
+import inspect
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import gpuint
+
+FOLDER = pathlib.Path(__file__).parent.parent
+
+
+def test_package_is_the_installed_one():
+    assert FOLDER not in pathlib.Path(gpuint.__file__).parents
+    assert importlib.metadata.version("gpuint")
+    assert (pathlib.Path(gpuint.__file__).parent / "py.typed").exists()
+
+
+def test_docstring_examples_run():
+    assert doctest.testmod(gpuint).failed == 0
+
+
+def test_public_names_are_documented():
+    for name in gpuint.__all__:
+        public = getattr(gpuint, name)
+        assert inspect.getdoc(public), name
+        if not inspect.isclass(public):
+            continue
+        for method, value in vars(public).items():
+            if not method.startswith("_"):
+                assert inspect.getdoc(value), f"{name}.{method}"
+
+
+def test_readme_code_runs():
+    blocks = re.findall(r"```python\n(.*?)```", (FOLDER / "README.md").read_text(), re.S)
+    assert len(blocks) >= 3
+    names = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)
+
+
+@pytest.mark.parametrize(
+    "program", sorted(FOLDER.glob("examples/*.py")) + sorted(FOLDER.glob("benches/*.py")), ids=str
+)
+def test_program_runs(program):
+    if program.parent.name == "benches":
+        pytest.importorskip("gmpy2")
+    command = [sys.executable, program, "--rows", "40", "--device", "cpu"]
+    subprocess.run(command, check=True, timeout=120)
+
+
+def test_notebook_runs_and_is_stripped(monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    notebook = json.loads((FOLDER / "examples" / "powers.ipynb").read_text())
+    assert notebook["nbformat"] == 4
+    names = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            assert (cell["outputs"], cell["execution_count"]) == ([], None)
+            exec(compile("".join(cell["source"]), "powers.ipynb", "exec"), names)
+    assert names["figure"].axes[0].lines

@@ -1,0 +1,208 @@
+"""Conversion, selection of rows, masks and devices."""
+
+import copy
+import pickle
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpuint
+from conftest import BITS, integers, rows
+
+VALUES = [3**n for n in range(0, 600, 60)]
+
+
+@pytest.fixture(scope="module")
+def sample(device):
+    return gpuint.array(VALUES, BITS, device)
+
+
+@given(rows(integers()))
+def test_conversions_are_inverse(device, columns):
+    (x,) = columns
+    a = gpuint.array(x, BITS, device)
+    assert a.tolist() == list(a) == [a[row] for row in range(len(a))] == x
+    limbs = a.to_limbs()
+    assert (limbs.dtype, limbs.shape) == (np.uint64, (len(x), BITS // 64))
+    assert limbs.tolist() == [[u >> 64 * i & (2**64 - 1) for i in range(16)] for u in x]
+    for order in ("little", "big"):
+        data = b"".join(u.to_bytes(BITS // 8, order) for u in x)
+        assert a.tobytes(order) == data
+        for kind in (bytes, bytearray, memoryview):
+            assert gpuint.from_bytes(kind(data), BITS, order, device).tolist() == x
+    assert gpuint.from_limbs(limbs, device=device).tolist() == x
+    assert gpuint.array(limbs, 2 * BITS, device).tolist() == x
+    assert gpuint.from_limbs(np.asfortranarray(limbs), device=device).tolist() == x
+    assert gpuint.from_limbs(limbs[::-1], device=device).tolist() == x[::-1]
+    assert a.resized(2 * BITS).resized(BITS).tolist() == x
+    assert gpuint.array(x, device=device).bits == gpuint.narrowest(max(x).bit_length())
+
+
+def test_width_is_the_narrowest_built_that_holds_the_data(device):
+    assert gpuint.array([0, 2**BITS], device=device).bits == 1536
+    assert gpuint.array([1], 2000, device).bits == 2048
+    assert gpuint.array([], device=device).bits == min(gpuint.widths())
+    assert gpuint.narrowest(1025) == 1536
+    assert gpuint.full(3, 2**1500, device=device).bits == 1536
+
+
+def test_limbs_and_bytes_of_other_widths_are_padded(device):
+    limbs = np.array([[1, 2, 3], [4, 5, 6]], np.uint64)
+    expected = [sum(int(limb) << 64 * i for i, limb in enumerate(row)) for row in limbs]
+    assert gpuint.from_limbs(limbs, device=device).tolist() == expected
+    assert gpuint.from_bytes(b"\1\2\3\4", 16, "big", device).tolist() == [0x0102, 0x0304]
+    wide = np.zeros((2, 32), np.uint64)
+    wide[0, 15] = 1
+    assert gpuint.from_limbs(wide, BITS, device).tolist() == [2**960, 0]
+    wide[1, 16] = 1
+    with pytest.raises(OverflowError, match="row 1 has 1025 bits") as caught:
+        gpuint.from_limbs(wide, BITS, device)
+    assert caught.value.row == 1
+
+
+def test_integers_of_any_type_are_taken(device):
+    numbers = np.arange(5, dtype=np.uint8)
+    for values in (range(5), iter(range(5)), numbers, list(numbers), [False, True, 2, 3, 4]):
+        assert gpuint.array(values, device=device).tolist() == [0, 1, 2, 3, 4]
+    a = gpuint.array(range(5), device=device)
+    assert (a + np.uint64(7)).tolist() == (np.uint64(7) + a).tolist() == [7, 8, 9, 10, 11]
+    gmpy2 = pytest.importorskip("gmpy2")
+    assert gpuint.array([gmpy2.mpz(2**70)], device=device).tolist() == [2**70]
+    assert (a * gmpy2.mpz(3)).tolist() == [0, 3, 6, 9, 12]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        slice(None),
+        slice(2, 5),
+        slice(5, 2),
+        slice(-3, None),
+        slice(None, None, -1),
+        slice(8, 1, -3),
+    ],
+)
+def test_slices_match_lists(sample, key):
+    assert sample[key].tolist() == VALUES[key]
+
+
+@given(st.lists(st.integers(-len(VALUES), len(VALUES) - 1)))
+def test_lists_of_rows_match_lists(sample, numbers):
+    expected = [VALUES[row] for row in numbers]
+    assert sample[numbers].tolist() == expected
+    assert sample[np.array(numbers, dtype=np.int64)].tolist() == expected
+    assert sample.gather(iter(numbers)).tolist() == expected
+    assert [sample[row] for row in numbers] == expected
+
+
+@given(st.lists(st.booleans(), min_size=len(VALUES), max_size=len(VALUES)))
+def test_masks_select_rows(sample, bits):
+    mask = gpuint.Mask(bits, sample.device)
+    expected = [value for value, bit in zip(VALUES, bits) if bit]
+    for key in (mask, bits, np.array(bits)):
+        assert sample[key].tolist() == expected
+    chosen = [value if bit else 7 for value, bit in zip(VALUES, bits)]
+    assert sample.select(mask, 7).tolist() == chosen
+    assert sample.select(bits, gpuint.full(len(bits), 7, 2048, sample.device)).tolist() == chosen
+
+
+def test_rows_of_several_arrays(sample):
+    both = gpuint.concat([sample, sample[:2].resized(2048)])
+    assert (both.bits, both.tolist()) == (2048, VALUES + VALUES[:2])
+    assert sample.reverse().tolist() == VALUES[::-1]
+
+
+@given(rows(st.booleans(), st.booleans()))
+def test_masks_match_bools(device, columns):
+    x, y = columns
+    a, b = gpuint.Mask(x, device), gpuint.Mask(np.array(y), device)
+    assert (a & b).tolist() == [u and v for u, v in zip(x, y)]
+    assert (a | y).tolist() == (y | a).tolist() == [u or v for u, v in zip(x, y)]
+    assert (a ^ b).tolist() == (a != b).tolist() == [u != v for u, v in zip(x, y)]
+    assert (a == b).tolist() == [u == v for u, v in zip(x, y)]
+    assert (~a).tolist() == [not u for u in x]
+    assert (a.count(), a.any(), a.all(), len(a)) == (sum(x), any(x), all(x), len(x))
+    assert list(a) == [a[row] for row in range(len(a))] == np.asarray(a).tolist() == x
+    assert a.indices().tolist() == [row for row, bit in enumerate(x) if bit]
+
+
+def test_empty_arrays_have_every_operation(device):
+    a = gpuint.array([], BITS, device)
+    assert (len(a), a.tolist(), a.tobytes(), a.to_limbs().shape) == (0, [], b"", (0, 16))
+    for result in (a + a, a * 3, a // 7, a % a, pow(a, 3, 5), a.gcd(a), a << 3, a[[]], a[1:]):
+        assert result.tolist() == []
+    assert (a.wrapping_sum(), (a == a).tolist(), a.bit_length().tolist()) == (0, [], [])
+    assert gpuint.from_limbs(np.zeros((0, 16), np.uint64), device=device).tolist() == []
+
+
+def test_representations_name_width_rows_and_device(sample):
+    end = f"bits=1024, device='{sample.device}')"
+    long = f"{VALUES[1]:#x}"
+    assert repr(sample[:2]) == f"Array([0x1, {long[:10]}..{long[-6:]}], rows=2, {end}"
+    assert repr(sample).endswith(f", ...], rows=10, {end}")
+    assert repr(sample == 1) == f"Mask(rows=10, set=1, device='{sample.device}')"
+    divisor = gpuint.Divisor(7, BITS, sample.device)
+    assert repr(divisor) == f"Divisor(0x7, {end}"
+    assert (sample.nbytes, sample.bits, len(sample)) == (1280, 1024, 10)
+
+
+def test_devices_by_name():
+    cpu = gpuint.Device("cpu")
+    assert (str(cpu), repr(cpu), cpu.kind) == ("cpu", 'Device("cpu")', "cpu")
+    assert cpu == gpuint.Device(cpu) and len({cpu, gpuint.Device("cpu")}) == 1
+    cpu.synchronize()
+    cpu.trim()
+    assert gpuint.Device().kind in ("cuda", "cpu")
+    assert gpuint.array([1], device=gpuint.Device("cpu")).to("cpu").device == cpu
+    with pytest.raises(ValueError, match='unknown device "gpu"'):
+        gpuint.Device("gpu")
+    with pytest.raises(gpuint.DeviceError, match="no such CUDA device"):
+        gpuint.Device("cuda:4095")
+    with pytest.raises(TypeError):
+        gpuint.Device(0)
+
+
+def test_other_threads_run_during_a_call(device):
+    a = gpuint.full(128, 2**2048 - 3, device=device)
+    stop, ticks = threading.Event(), 0
+
+    def tick():
+        nonlocal ticks
+        while not stop.is_set():
+            time.sleep(0.001)
+            ticks += 1
+
+    other = threading.Thread(target=tick)
+    other.start()
+    before = ticks
+    powers = pow(a, 2**2048 - 1, 2**2048 - 5)
+    device.synchronize()
+    during = ticks - before
+    stop.set()
+    other.join()
+    assert powers[127] == pow(2**2048 - 3, 2**2048 - 1, 2**2048 - 5)
+    # A call that holds the lock lets at most one tick pass, at its end.
+    assert during > 3 or device.kind != "cpu"
+
+
+def test_objects_survive_pickling(sample):
+    again = pickle.loads(pickle.dumps(sample))
+    assert (again.bits, again.device, again.tolist()) == (BITS, sample.device, VALUES)
+    assert pickle.loads(pickle.dumps(sample == 1)).tolist() == (sample == 1).tolist()
+    for value in (7, sample):
+        divisor = pickle.loads(pickle.dumps(gpuint.Divisor(value, 2048, sample.device)))
+        assert (divisor.bits, (sample % divisor).bits) == (2048, 2048)
+        modulus = pickle.loads(pickle.dumps(gpuint.Modulus(value, BITS, sample.device)))
+        assert modulus.residues(sample).is_zero().all() == (value is sample)
+    assert copy.copy(sample).is_equal(sample)
+
+
+def test_errors_survive_pickling():
+    error = gpuint.RangeError("too wide", 3)
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), again.row) == (gpuint.RangeError, "too wide", 3)
+    assert copy.copy(error).row == 3
