@@ -119,7 +119,7 @@ fn script(path: &Path, lines: &str) {
 /// nvcc.
 #[test]
 fn driver_bindings_do_not_depend_on_nvcc() {
-    let Some(build_script) = build_script("cudarc", "nvcc") else { return };
+    let Some(build_script) = build_script("cudarc", "CUDARC_") else { return };
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let manifest: toml::Table = fs::read_to_string(manifest).unwrap().parse().unwrap();
     let features = manifest["dependencies"]["cudarc"]["features"].as_array().unwrap();
@@ -159,8 +159,9 @@ fn counting_compiler(folder: &Path, name: &str, version: &str) -> PathBuf {
          case $1 in --version) echo {version}; exit ;; -E) preprocess=1 ;; -o) out=$2; shift ;; -*) ;; *) source=$1 ;; esac\n\
          shift\n\
          done\n\
+         [ \"$source\" ] || exit 0\n\
          [ \"$preprocess\" ] && exec cat \"$source\"\n\
-         echo >>'{}'\n\
+         echo \"$source\" >>'{}'\n\
          cp \"$source\" \"$out\"",
         calls.display()
     );
@@ -187,16 +188,18 @@ fn units_are_compiled_once_for_all_target_folders() {
             ("GPUINT_CACHE_DIR", cache),
         ])?;
         assert!(success, "{words}");
-        Some(fs::read(folder.path().join("calls")).map_or(0, |calls| calls.len()))
+        let calls = fs::read_to_string(folder.path().join("calls")).unwrap_or_default();
+        Some(calls.lines().map(str::to_owned).collect::<Vec<String>>())
     };
-    let Some(units) = build(cache.as_os_str()) else { return };
+    let count = |cache: &OsStr| build(cache).map_or(0, |units| units.len());
+    let Some(units) = build(cache.as_os_str()).map(|units| units.len()) else { return };
     assert!(units > 10, "{units}");
-    assert_eq!(build(cache.as_os_str()), Some(0));
+    assert_eq!(build(cache.as_os_str()), Some(vec![]));
     // Another nvcc; no cache; a cache that others can write.
     counting_compiler(folder.path(), "nvcc", "13.1");
-    let by_nvcc = build(cache.as_os_str()).unwrap();
+    let by_nvcc = count(cache.as_os_str());
     assert!(by_nvcc > 10 && by_nvcc <= units, "{by_nvcc} of {units}");
-    assert_eq!(build(OsStr::new("off")), Some(units));
+    assert_eq!(count(OsStr::new("off")), units);
     fs::set_permissions(cache.join("build"), fs::Permissions::from_mode(0o777)).unwrap();
-    assert_eq!(build(cache.as_os_str()), Some(units));
+    assert_eq!(count(cache.as_os_str()), units);
 }
