@@ -1,0 +1,197 @@
+//! Products, divisions, residues and what Euclid's algorithm computes.
+
+use num_bigint::BigUint;
+use num_integer::Integer;
+use num_traits::{One, Zero};
+
+use super::limbs::{LIMB_BITS, assign, shift_right, trimmed};
+use super::prepared::{self, Prepared};
+use super::rows::{Failed, Outcome, Row, Rows};
+use super::{division, product};
+use crate::error::Result;
+
+/// Copies an integer to limbs, with zeros above, or its low limbs.
+fn write(out: &mut [u64], value: &BigUint) {
+    let mut limbs = value.iter_u64_digits();
+    out.fill_with(|| limbs.next().unwrap_or(0));
+}
+
+fn read(limbs: &[u64]) -> BigUint {
+    BigUint::from_slice(bytemuck::cast_slice(trimmed(limbs)))
+}
+
+pub(super) fn low_product(rows: Rows<'_>) -> Result<Failed> {
+    let scratch = product::scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [a, b, _], outs: [out, _], .. }, scratch| {
+        product::multiply_low(out, a, b, scratch);
+        Outcome::default()
+    })
+}
+
+pub(super) fn low_square(rows: Rows<'_>) -> Result<Failed> {
+    let n = rows.limbs();
+    rows.each(2 * n + product::scratch_limbs(n), |Row { ins: [a, ..], outs: [out, _], .. }, scratch| {
+        product::square_low(out, a, scratch);
+        Outcome::default()
+    })
+}
+
+pub(super) fn wide_product(rows: Rows<'_>) -> Result<Failed> {
+    let (bits, n, joined) = (rows.bits, rows.limbs(), rows.params.joined);
+    rows.each(2 * n + product::scratch_limbs(n), |row, scratch| {
+        let Row { ins: [a, b, _], outs: [low, high], .. } = row;
+        let (product, scratch) = scratch.split_at_mut(2 * n);
+        if joined && low.len() == product.len() {
+            product::multiply(low, a, b, scratch);
+            return Outcome::default();
+        }
+        product::multiply(product, a, b, scratch);
+        assign(low, product);
+        if !joined {
+            shift_right(high, product, bits);
+        }
+        Outcome::default()
+    })
+}
+
+pub(super) fn quotient(rows: Rows<'_>) -> Result<Failed> {
+    let scratch = division::scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [u, v, _], outs: [q, r], .. }, scratch| {
+        let failed = trimmed(v).is_empty();
+        if failed {
+            q.fill(u64::MAX);
+            r.copy_from_slice(u);
+        } else {
+            division::divide(q, r, u, v, scratch);
+        }
+        Outcome { flag: failed, failed }
+    })
+}
+
+pub(super) fn shifted_inverse(rows: Rows<'_>) -> Result<Failed> {
+    let (bits, exponent) = (rows.bits, rows.params.exponent as usize);
+    let limbs = exponent / LIMB_BITS + 1;
+    let scratch = 2 * limbs + rows.limbs() + division::scratch_limbs(limbs);
+    rows.each(scratch, |Row { ins: [v, ..], outs: [out, _], .. }, scratch| {
+        let is_zero = trimmed(v).is_empty();
+        if is_zero {
+            out.fill(0);
+        }
+        let failed = is_zero || !division::shifted_inverse(out, v, exponent, bits, scratch);
+        Outcome { flag: false, failed }
+    })
+}
+
+pub(super) fn prepare(rows: Rows<'_>) -> Result<Failed> {
+    let scratch = prepared::prepare_scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [v, ..], outs: [record, _], .. }, scratch| {
+        let failed = trimmed(v).is_empty();
+        if !failed {
+            prepared::prepare(record, v, scratch);
+        }
+        Outcome { flag: false, failed }
+    })
+}
+
+pub(super) fn quotient_by_prepared(rows: Rows<'_>) -> Result<Failed> {
+    let scratch = prepared::scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [u, _, record], outs: [q, r], .. }, scratch| {
+        Prepared::new(record).divide(q, r, u, scratch);
+        Outcome::default()
+    })
+}
+
+pub(super) fn modular_product(rows: Rows<'_>) -> Result<Failed> {
+    let scratch = prepared::scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [a, b, record], outs: [out, _], .. }, scratch| {
+        Prepared::new(record).multiply(out, a, Some(b), scratch);
+        Outcome::default()
+    })
+}
+
+pub(super) fn modular_square(rows: Rows<'_>) -> Result<Failed> {
+    let scratch = prepared::scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [a, _, record], outs: [out, _], .. }, scratch| {
+        Prepared::new(record).multiply(out, a, None, scratch);
+        Outcome::default()
+    })
+}
+
+pub(super) fn power(rows: Rows<'_>) -> Result<Failed> {
+    let scratch = prepared::power_scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [a, e, record], outs: [out, _], .. }, scratch| {
+        Prepared::new(record).power(out, a, e, scratch);
+        Outcome::default()
+    })
+}
+
+pub(super) fn common_divisor(rows: Rows<'_>) -> Result<Failed> {
+    rows.each(0, |Row { ins: [a, b, _], outs: [out, _], .. }, _| {
+        #[cfg(feature = "gmp")]
+        if let Some(gmp) = super::gmp::gmp() {
+            gmp.gcd(out, a, b);
+            return Outcome::default();
+        }
+        write(out, &read(a).gcd(&read(b)));
+        Outcome::default()
+    })
+}
+
+pub(super) fn inverse(rows: Rows<'_>) -> Result<Failed> {
+    rows.each(0, |Row { ins: [v, n, _], outs: [out, _], .. }, _| {
+        out.fill(0);
+        match trimmed(n) {
+            [] => true.into(),
+            [1] => false.into(),
+            #[cfg(feature = "gmp")]
+            n if let Some(gmp) = super::gmp::gmp() => (!gmp.invert(out, v, n)).into(),
+            n => match read(v).modinv(&read(n)) {
+                Some(inverse) => {
+                    write(out, &inverse);
+                    false.into()
+                }
+                None => true.into(),
+            },
+        }
+    })
+}
+
+pub(super) fn symbol(rows: Rows<'_>) -> Result<Failed> {
+    rows.each(0, |Row { ins: [a, n, _], outs: [out, _], .. }, _| {
+        #[cfg(feature = "gmp")]
+        if let Some(gmp) = super::gmp::gmp() {
+            out[0] = i64::from(gmp.symbol(a, n)) as u64;
+            return Outcome::default();
+        }
+        out[0] = i64::from(jacobi(read(a), read(n))) as u64;
+        Outcome::default()
+    })
+}
+
+/// The Jacobi symbol, Kronecker's for even `n`: `n = 2^k m` gives `(a | n) = (2 | a)^k (a | m)`, and
+/// then `(a | m) = (a mod m | m)` and reciprocity reduce the pair as Euclid's algorithm does.
+fn jacobi(mut a: BigUint, mut n: BigUint) -> i8 {
+    if n.is_zero() {
+        return i8::from(a.is_one());
+    }
+    if a.is_even() && n.is_even() {
+        return 0;
+    }
+    let low = |value: &BigUint| value.iter_u32_digits().next().unwrap_or(0);
+    // (2 | a) for odd a.
+    let two = |a: &BigUint| matches!(low(a) % 8, 3 | 5);
+    let mut negative = false;
+    let twos = n.trailing_zeros().unwrap_or(0);
+    negative ^= twos % 2 == 1 && two(&a);
+    n >>= twos;
+    loop {
+        a %= &n;
+        let Some(twos) = a.trailing_zeros() else { break };
+        negative ^= twos % 2 == 1 && two(&n);
+        a >>= twos;
+        negative ^= low(&a) % 4 == 3 && low(&n) % 4 == 3;
+        std::mem::swap(&mut a, &mut n);
+    }
+    let sign = if negative { -1 } else { 1 };
+    if n.is_one() { sign } else { 0 }
+}

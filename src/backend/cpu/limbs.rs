@@ -1,0 +1,267 @@
+//! Integers as slices of 64-bit limbs, the least significant first: sums, shifts, comparisons and
+//! products by one limb.
+//!
+//! Loops handle [`UNROLL`] limbs at a time, so that a carry stays in the processor's flag within a
+//! block and becomes a value only between two blocks.
+
+use std::cmp::Ordering;
+
+/// Bits of a limb.
+pub(super) const LIMB_BITS: usize = u64::BITS as usize;
+
+/// Limbs of a block of a loop with carries.
+const UNROLL: usize = 8;
+
+/// Returns `a + b + carry` and its carry.
+#[inline(always)]
+fn add_carry(a: u64, b: u64, carry: bool) -> (u64, bool) {
+    let (sum, first) = a.overflowing_add(b);
+    let (sum, second) = sum.overflowing_add(carry.into());
+    (sum, first | second)
+}
+
+/// Returns `a - b - borrow` and its borrow.
+#[inline(always)]
+fn sub_borrow(a: u64, b: u64, borrow: bool) -> (u64, bool) {
+    let (difference, first) = a.overflowing_sub(b);
+    let (difference, second) = difference.overflowing_sub(borrow.into());
+    (difference, first | second)
+}
+
+/// Sets `out[i]` to `step(a[i], b[i], carry)` from limb to limb; returns the last carry. The
+/// slices have one length.
+#[inline(always)]
+fn chain(
+    out: &mut [u64],
+    a: &[u64],
+    b: &[u64],
+    step: impl Fn(u64, u64, bool) -> (u64, bool),
+) -> bool {
+    let mut carry = false;
+    let (out_blocks, out_rest) = out.as_chunks_mut::<UNROLL>();
+    let (a_blocks, a_rest) = a.as_chunks::<UNROLL>();
+    let (b_blocks, b_rest) = b.as_chunks::<UNROLL>();
+    for ((out, a), b) in out_blocks.iter_mut().zip(a_blocks).zip(b_blocks) {
+        for i in 0..UNROLL {
+            (out[i], carry) = step(a[i], b[i], carry);
+        }
+    }
+    for ((out, &a), &b) in out_rest.iter_mut().zip(a_rest).zip(b_rest) {
+        (*out, carry) = step(a, b, carry);
+    }
+    carry
+}
+
+/// [`chain`] with `a` as the result.
+#[inline(always)]
+fn chain_assign(a: &mut [u64], b: &[u64], step: impl Fn(u64, u64, bool) -> (u64, bool)) -> bool {
+    let mut carry = false;
+    let (a_blocks, a_rest) = a.as_chunks_mut::<UNROLL>();
+    let (b_blocks, b_rest) = b.as_chunks::<UNROLL>();
+    for (a, b) in a_blocks.iter_mut().zip(b_blocks) {
+        for i in 0..UNROLL {
+            (a[i], carry) = step(a[i], b[i], carry);
+        }
+    }
+    for (a, &b) in a_rest.iter_mut().zip(b_rest) {
+        (*a, carry) = step(*a, b, carry);
+    }
+    carry
+}
+
+/// Sets `out` to `a + b`, all of one length; returns the carry.
+pub(super) fn add(out: &mut [u64], a: &[u64], b: &[u64]) -> bool {
+    chain(out, a, b, add_carry)
+}
+
+/// Sets `out` to `a - b`, all of one length; returns the borrow.
+pub(super) fn sub(out: &mut [u64], a: &[u64], b: &[u64]) -> bool {
+    chain(out, a, b, sub_borrow)
+}
+
+/// Adds `b` to `a`, which is no shorter; returns the carry out of `a`.
+pub(super) fn add_assign(a: &mut [u64], b: &[u64]) -> bool {
+    let (low, high) = a.split_at_mut(b.len());
+    chain_assign(low, b, add_carry) && increment(high)
+}
+
+/// Subtracts `b` from `a`, which is no shorter; returns the borrow out of `a`.
+pub(super) fn sub_assign(a: &mut [u64], b: &[u64]) -> bool {
+    let (low, high) = a.split_at_mut(b.len());
+    chain_assign(low, b, sub_borrow) && decrement(high)
+}
+
+/// Sets `a` to `b - a`, both of one length; returns the borrow.
+pub(super) fn sub_from_assign(a: &mut [u64], b: &[u64]) -> bool {
+    chain_assign(a, b, |a, b, borrow| sub_borrow(b, a, borrow))
+}
+
+/// Adds 1; returns the carry.
+pub(super) fn increment(a: &mut [u64]) -> bool {
+    a.iter_mut().all(|limb| {
+        *limb = limb.wrapping_add(1);
+        *limb == 0
+    })
+}
+
+/// Subtracts 1; returns the borrow.
+pub(super) fn decrement(a: &mut [u64]) -> bool {
+    a.iter_mut().all(|limb| {
+        let (difference, borrow) = limb.overflowing_sub(1);
+        *limb = difference;
+        borrow
+    })
+}
+
+/// Adds a limb; returns the carry.
+pub(super) fn add_limb(a: &mut [u64], limb: u64) -> bool {
+    let Some((lowest, rest)) = a.split_first_mut() else { return limb != 0 };
+    let (sum, carry) = lowest.overflowing_add(limb);
+    *lowest = sum;
+    carry && increment(rest)
+}
+
+/// Sets `out` to `|a - b|`, all of one length; returns true if `a < b`.
+pub(super) fn abs_difference(out: &mut [u64], a: &[u64], b: &[u64]) -> bool {
+    let is_less = compare(a, b).is_lt();
+    let (greater, lesser) = if is_less { (b, a) } else { (a, b) };
+    sub(out, greater, lesser);
+    is_less
+}
+
+/// Compares two integers of one length.
+pub(super) fn compare(a: &[u64], b: &[u64]) -> Ordering {
+    a.iter().rev().cmp(b.iter().rev())
+}
+
+/// Adds `a * limb` to `out`, both of one length; returns the limb above.
+///
+/// The sums of the halves of neighbouring products make one chain of carries, and adding them to
+/// `out` another: one multiplication and two additions a limb. The limb above does not wrap, since
+/// `(B^n - 1) + (B^n - 1)(B - 1) < B^(n+1)`.
+#[inline]
+pub(super) fn add_product(out: &mut [u64], a: &[u64], limb: u64) -> u64 {
+    accumulate(out, a, limb, add_carry)
+}
+
+/// Subtracts `a * limb` from `out`, both of one length; returns the limb to subtract above.
+#[inline]
+pub(super) fn sub_product(out: &mut [u64], a: &[u64], limb: u64) -> u64 {
+    accumulate(out, a, limb, sub_borrow)
+}
+
+#[inline(always)]
+fn accumulate(
+    out: &mut [u64],
+    a: &[u64],
+    limb: u64,
+    step: impl Fn(u64, u64, bool) -> (u64, bool),
+) -> u64 {
+    let mut above = 0;
+    let (out_blocks, out_rest) = out.as_chunks_mut::<UNROLL>();
+    let (a_blocks, a_rest) = a.as_chunks::<UNROLL>();
+    for (out, a) in out_blocks.iter_mut().zip(a_blocks) {
+        let mut products = [0; UNROLL];
+        let mut carry = false;
+        for i in 0..UNROLL {
+            let product = u128::from(a[i]) * u128::from(limb);
+            (products[i], carry) = add_carry(product as u64, above, carry);
+            above = (product >> LIMB_BITS) as u64;
+        }
+        above += u64::from(carry);
+        let mut carry = false;
+        for i in 0..UNROLL {
+            (out[i], carry) = step(out[i], products[i], carry);
+        }
+        above += u64::from(carry);
+    }
+    for (out, &a) in out_rest.iter_mut().zip(a_rest) {
+        let product = u128::from(a) * u128::from(limb) + u128::from(above);
+        let carry;
+        (*out, carry) = step(*out, product as u64, false);
+        above = (product >> LIMB_BITS) as u64 + u64::from(carry);
+    }
+    above
+}
+
+/// Without leading zeros.
+pub(super) fn trimmed(a: &[u64]) -> &[u64] {
+    let zeros = a.iter().rev().take_while(|&&limb| limb == 0).count();
+    &a[..a.len() - zeros]
+}
+
+/// Bits without leading zeros.
+pub(super) fn bit_length(a: &[u64]) -> usize {
+    let a = trimmed(a);
+    a.last().map_or(0, |top| a.len() * LIMB_BITS - top.leading_zeros() as usize)
+}
+
+/// Zeros below the lowest bit that is set; `None` for zero.
+pub(super) fn trailing_zeros(a: &[u64]) -> Option<usize> {
+    let limb = a.iter().position(|&limb| limb != 0)?;
+    Some(limb * LIMB_BITS + a[limb].trailing_zeros() as usize)
+}
+
+/// Returns the bit of this index; 0 above the integer.
+pub(super) fn bit(a: &[u64], index: usize) -> bool {
+    a.get(index / LIMB_BITS).is_some_and(|limb| limb >> (index % LIMB_BITS) & 1 == 1)
+}
+
+/// Sets `out` to `source` with zeros above, or to its low limbs where `out` is shorter.
+pub(super) fn assign(out: &mut [u64], source: &[u64]) {
+    let len = source.len().min(out.len());
+    out[..len].copy_from_slice(&source[..len]);
+    out[len..].fill(0);
+}
+
+/// Sets `out` to `a 2^distance` modulo the width of `out`.
+pub(super) fn shift_left(out: &mut [u64], a: &[u64], distance: usize) {
+    let (limbs, bits) = (distance / LIMB_BITS, distance % LIMB_BITS);
+    let limbs = limbs.min(out.len());
+    let (zeros, shifted) = out.split_at_mut(limbs);
+    zeros.fill(0);
+    if bits == 0 {
+        return assign(shifted, a);
+    }
+    let mut below = 0;
+    let len = a.len().min(shifted.len());
+    for (out, &limb) in shifted.iter_mut().zip(a) {
+        *out = limb << bits | below;
+        below = limb >> (LIMB_BITS - bits);
+    }
+    if let Some((next, zeros)) = shifted[len..].split_first_mut() {
+        *next = below;
+        zeros.fill(0);
+    }
+}
+
+/// Multiplies by `2^distance`, less than a limb, modulo the width.
+pub(super) fn shift_left_assign(a: &mut [u64], distance: usize) {
+    if distance == 0 {
+        return;
+    }
+    let mut below = 0;
+    for limb in a {
+        let shifted = *limb << distance | below;
+        below = *limb >> (LIMB_BITS - distance);
+        *limb = shifted;
+    }
+}
+
+/// Sets `out` to the low limbs of `a / 2^distance`, rounded down.
+pub(super) fn shift_right(out: &mut [u64], a: &[u64], distance: usize) {
+    let (limbs, bits) = (distance / LIMB_BITS, distance % LIMB_BITS);
+    let a = a.get(limbs..).unwrap_or_default();
+    if bits == 0 {
+        return assign(out, a);
+    }
+    let len = a.len().min(out.len());
+    let pairs = a.windows(2).map(|pair| pair[0] >> bits | pair[1] << (LIMB_BITS - bits));
+    for (out, limb) in out.iter_mut().zip(pairs) {
+        *out = limb;
+    }
+    if len == a.len() && len > 0 {
+        out[len - 1] = a[len - 1] >> bits;
+    }
+    out[len..].fill(0);
+}

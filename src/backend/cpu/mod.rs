@@ -1,0 +1,120 @@
+//! The CPU: loops over the limbs of rows in place, distributed over the threads of rayon.
+//!
+//! `rows` cuts a call into rows of limbs, `linear` and `arithmetic` have a function for each
+//! operation, over the integers of `limbs`, `product`, `division` and `prepared`. With the feature
+//! `gmp`, products, divisions, powers, greatest common divisors, inverses and symbols are those of
+//! the GMP of the host, where it has one. What takes more than quadratic time otherwise is
+//! num-bigint's.
+
+mod arithmetic;
+mod division;
+#[cfg(feature = "gmp")]
+mod gmp;
+mod limbs;
+mod linear;
+mod prepared;
+mod product;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use gpuint_catalogue::Op;
+
+use crate::backend::host::host_memory_methods;
+use crate::backend::{Backend, BackendKind, Buffer, Call};
+use crate::error::Result;
+
+use rows::{Failed, HAS_THREADS, Rows};
+
+/// The CPU.
+#[derive(Debug)]
+pub(crate) struct Cpu;
+
+/// Growth of the time of an operation with the number of limbs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cost {
+    Linear,
+    Quadratic,
+    Cubic,
+}
+
+/// Products of limbs that a thread computes at least before another one takes a part of its work:
+/// about 10 microseconds.
+const LEAF_WORK: usize = 1 << 14;
+
+impl Cost {
+    /// Rows of `limbs` limbs that one thread computes at least.
+    fn leaf(self, limbs: usize) -> usize {
+        let work = match self {
+            Self::Linear => limbs,
+            Self::Quadratic => limbs.saturating_pow(2),
+            Self::Cubic => limbs.saturating_pow(3).saturating_mul(64),
+        };
+        LEAF_WORK / work.max(1)
+    }
+}
+
+/// The function of an operation, and its cost.
+fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
+    use Cost::{Cubic, Linear, Quadratic};
+    match op {
+        Op::Add => (linear::sum, Linear),
+        Op::Sub => (linear::difference, Linear),
+        Op::MulLo => (arithmetic::low_product, Quadratic),
+        Op::MulWide => (arithmetic::wide_product, Quadratic),
+        Op::SquareLo => (arithmetic::low_square, Quadratic),
+        Op::DivRem => (arithmetic::quotient, Quadratic),
+        Op::ShiftedInverse => (arithmetic::shifted_inverse, Quadratic),
+        Op::Prepare => (arithmetic::prepare, Quadratic),
+        Op::DivRemBy => (arithmetic::quotient_by_prepared, Quadratic),
+        Op::MulMod => (arithmetic::modular_product, Quadratic),
+        Op::SquareMod => (arithmetic::modular_square, Quadratic),
+        Op::PowMod => (arithmetic::power, Cubic),
+        Op::DivRemDigit => (linear::digit_quotient, Linear),
+        Op::Shl => (linear::left, Linear),
+        Op::Shr => (linear::right, Linear),
+        Op::Cmp => (linear::order, Linear),
+        Op::EqMask => (linear::equal, Linear),
+        Op::LtMask => (linear::less, Linear),
+        Op::IsZeroMask => (linear::zero, Linear),
+        Op::BitLengths => (linear::lengths, Linear),
+        Op::CountOnes => (linear::ones, Linear),
+        Op::TrailingZeros => (linear::zeros_below, Linear),
+        Op::BitMask => (linear::bits, Linear),
+        Op::Bitwise => (linear::bitwise, Linear),
+        Op::ShlRows => (linear::left_by_rows, Linear),
+        Op::ShrRows => (linear::right_by_rows, Linear),
+        Op::Gather => (linear::gather, Linear),
+        Op::Select => (linear::select, Linear),
+        Op::Resize => (linear::resize, Linear),
+        Op::Gcd => (arithmetic::common_divisor, Quadratic),
+        Op::InverseMod => (arithmetic::inverse, Quadratic),
+        Op::Jacobi => (arithmetic::symbol, Quadratic),
+    }
+}
+
+impl Backend for Cpu {
+    fn kind(&self) -> BackendKind {
+        BackendKind::Cpu
+    }
+
+    fn describe(&self) -> String {
+        let threads = match if *HAS_THREADS { rayon::current_num_threads() } else { 1 } {
+            1 => "1 thread".to_owned(),
+            threads => format!("{threads} threads"),
+        };
+        #[cfg(feature = "gmp")]
+        if let Some(gmp) = gmp::gmp() {
+            return format!("{threads}, GMP {}", gmp.version);
+        }
+        threads
+    }
+
+    host_memory_methods!();
+
+    fn launch(&self, call: Call<'_>) -> Result<()> {
+        let (function, cost) = function(call.kernel.op());
+        let limbs = call.kernel.shape().bytes().div_ceil(size_of::<u64>());
+        rows::run(call, function, cost.leaf(limbs))
+    }
+}

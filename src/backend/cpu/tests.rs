@@ -1,0 +1,287 @@
+//! Limb arithmetic against num-bigint's products and sums, at lengths on both sides of every
+//! threshold, on operands whose carries go through all limbs.
+
+use num_bigint::BigUint;
+use num_traits::One;
+
+use super::prepared::{self, Prepared};
+use super::{division, limbs, product};
+
+/// Lengths in limbs.
+const LENGTHS: [usize; 14] = [1, 2, 3, 7, 8, 9, 31, 40, 41, 63, 64, 65, 97, 200];
+
+fn big(limbs: &[u64]) -> BigUint {
+    BigUint::from_slice(bytemuck::cast_slice(limbs))
+}
+
+/// Integers of one length: edges, runs of equal bits, sparse ones and random ones.
+struct Operands(u64);
+
+impl Operands {
+    /// Xorshift (G. Marsaglia, 2003).
+    fn limb(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn random(&mut self, n: usize) -> Vec<u64> {
+        (0..n).map(|_| self.limb()).collect()
+    }
+
+    /// Long runs of zeros and ones.
+    fn striped(&mut self, n: usize) -> Vec<u64> {
+        let mut limbs = vec![0; n];
+        let mut value = u64::MAX;
+        let mut index = 0;
+        while index < n {
+            let end = (index + 1 + self.limb() as usize % 7).min(n);
+            limbs[index..end].fill(value);
+            limbs[end - 1] ^= u64::MAX >> (self.limb() % 64);
+            value = !value;
+            index = end;
+        }
+        limbs
+    }
+
+    fn all(&mut self, n: usize) -> Vec<Vec<u64>> {
+        let mut one = vec![0; n];
+        one[0] = 1;
+        let mut top = vec![0; n];
+        top[n - 1] = 1 << 63;
+        let mut top_and_one = top.clone();
+        top_and_one[0] |= 1;
+        let mut below_top = vec![u64::MAX; n];
+        below_top[n - 1] = u64::MAX >> 1;
+        let mut equal_top = vec![0; n];
+        equal_top[n - 1] = u64::MAX;
+        let mut all = vec![vec![0; n], one, top, top_and_one, below_top, equal_top];
+        all.push(vec![u64::MAX; n]);
+        all.push(self.striped(n));
+        all.push(self.striped(n));
+        all.push(self.random(n));
+        all
+    }
+
+    /// One of [`all`](Self::all).
+    fn some(&mut self, n: usize) -> Vec<u64> {
+        let mut all = self.all(n);
+        let index = self.limb() as usize % all.len();
+        all.swap_remove(index)
+    }
+}
+
+fn scratch(n: usize) -> Vec<u64> {
+    // Whatever the row before left.
+    vec![0xdead_beef_dead_beef; n]
+}
+
+#[test]
+fn sums_and_shifts_carry_through_all_limbs() {
+    let mut operands = Operands(1);
+    for n in LENGTHS {
+        let modulus = BigUint::one() << (64 * n);
+        for a in operands.all(n) {
+            let b = operands.some(n);
+            let mut out = vec![7; n];
+            let carry = limbs::add(&mut out, &a, &b);
+            assert_eq!(big(&out) + BigUint::from(carry) * &modulus, big(&a) + big(&b));
+            let borrow = limbs::sub(&mut out, &a, &b);
+            assert_eq!(big(&out) + big(&b), big(&a) + BigUint::from(borrow) * &modulus);
+            assert_eq!(limbs::compare(&a, &b), big(&a).cmp(&big(&b)));
+            assert_eq!(limbs::bit_length(&a) as u64, big(&a).bits());
+            let limb = operands.limb();
+            let mut out = b.clone();
+            let above = limbs::add_product(&mut out, &a, limb);
+            let expected = big(&b) + big(&a) * limb;
+            assert_eq!(big(&out) + BigUint::from(above) * &modulus, expected);
+            let above = limbs::sub_product(&mut out, &a, limb);
+            assert_eq!(out, b);
+            assert_eq!(above, ((big(&b) + big(&a) * limb) >> (64 * n)).try_into().unwrap());
+            for distance in [0, 1, 63, 64, 65, 64 * n - 1, 64 * n, 64 * n + 70] {
+                limbs::shift_left(&mut out, &a, distance);
+                assert_eq!(big(&out), (big(&a) << distance) % &modulus, "{n} << {distance}");
+                limbs::shift_right(&mut out, &a, distance);
+                assert_eq!(big(&out), big(&a) >> distance, "{n} >> {distance}");
+                let mut wide = vec![7; n + 1];
+                limbs::shift_left(&mut wide, &a, distance % 64);
+                assert_eq!(big(&wide), big(&a) << (distance % 64));
+            }
+        }
+    }
+}
+
+#[test]
+fn products_agree_at_every_length() {
+    let mut operands = Operands(2);
+    for n in LENGTHS {
+        for a in operands.all(n) {
+            for m in [1, n.div_ceil(3), n / 2 + 1, n] {
+                let b = operands.some(m);
+                let expected = big(&a) * big(&b);
+                let mut scratch = scratch(product::scratch_limbs(n));
+                let mut out = vec![7; n + m];
+                product::multiply(&mut out, &a, &b, &mut scratch);
+                assert_eq!(big(&out), expected, "{n} by {m}");
+                product::multiply(&mut out, &b, &a, &mut scratch);
+                assert_eq!(big(&out), expected, "{m} by {n}");
+                for len in [n, n + 1, n.div_ceil(2)] {
+                    let mut low = vec![7; len];
+                    product::multiply_low(&mut low, &a, &b, &mut scratch);
+                    assert_eq!(big(&low), &expected % (BigUint::one() << (64 * len)), "{n}, {m}");
+                }
+            }
+            let b = operands.some(n);
+            let mut scratch = scratch(2 * n + product::scratch_limbs(n));
+            let mut high = vec![7; n];
+            product::multiply_high(&mut high, &a, &b, &mut scratch);
+            let expected = big(&a) * big(&b) >> (64 * n);
+            assert!(big(&high) == expected || big(&high) + 1u32 == expected, "high, {n}");
+            let mut out = vec![7; 2 * n];
+            product::square(&mut out, &a, &mut scratch);
+            assert_eq!(big(&out), big(&a) * big(&a), "square, {n}");
+            product::square_low(&mut high, &a, &mut scratch);
+            assert_eq!(high, out[..n], "low square, {n}");
+        }
+    }
+}
+
+/// Dividends and divisors: of all lengths, and built from a quotient and a remainder.
+fn divisions(mut check: impl FnMut(&[u64], &[u64])) {
+    let mut operands = Operands(3);
+    for n in LENGTHS {
+        for v in operands.all(n) {
+            let v_big = big(&v);
+            if v_big == BigUint::ZERO {
+                continue;
+            }
+            for m in [n, n + 1, n + n.div_ceil(2), 2 * n, 2 * n + n / 2 + 1, 3 * n + 1] {
+                check(&operands.some(m), &v);
+                let bound = BigUint::one() << (64 * m);
+                let q = big(&operands.some(m + 1 - n));
+                for r in [BigUint::ZERO, &v_big - 1u32] {
+                    let u = &q * &v_big + r;
+                    if u < bound {
+                        let mut limbs = u.to_u64_digits();
+                        limbs.resize(m, 0);
+                        check(&limbs, &v);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn divisions_return_quotient_and_remainder() {
+    divisions(|u, v| {
+        let m = u.len();
+        let (mut q, mut r) = (vec![7; m], vec![7; m]);
+        division::divide(&mut q, &mut r, u, v, &mut scratch(division::scratch_limbs(m)));
+        assert!(big(&r) < big(v), "{u:x?} mod {v:x?}");
+        assert_eq!(big(&q) * big(v) + big(&r), big(u), "{u:x?} / {v:x?}");
+    });
+}
+
+#[test]
+fn dividends_that_begin_with_the_divisor_saturate() {
+    let mut operands = Operands(4);
+    for n in LENGTHS.into_iter().filter(|&n| n > 1) {
+        for mut v in operands.all(n) {
+            v[n - 1] |= 1 << 63;
+            let v_big = big(&v);
+            for t in [1, n / 2 + 1, n, 2 * n + 1] {
+                // (v - 1) B^t + B^t - 1 has the quotient B^t - 1 and the remainder v - 1.
+                let u = (&v_big << (64 * t)) - 1u32;
+                let mut a = u.to_u64_digits();
+                a.resize(n + t, 0);
+                let mut q = vec![7; t];
+                let mut scratch = scratch(division::block_scratch_limbs(n));
+                division::divide_normalized(&mut q, &mut a, &v, &mut scratch);
+                assert_eq!(q, vec![u64::MAX; t]);
+                assert_eq!(big(&a), &v_big - 1u32);
+            }
+        }
+    }
+}
+
+fn record(v: &[u64], width: usize) -> Vec<u64> {
+    let mut record = vec![7; 2 * width + 8];
+    prepared::prepare(&mut record, v, &mut scratch(prepared::prepare_scratch_limbs(width)));
+    record
+}
+
+#[test]
+fn prepared_divisors_divide() {
+    divisions(|u, v| {
+        let m = u.len();
+        let record = record(v, m);
+        let (mut q, mut r) = (vec![7; m], vec![7; m]);
+        let mut scratch = scratch(prepared::scratch_limbs(m));
+        Prepared::new(&record).divide(&mut q, &mut r, u, &mut scratch);
+        assert!(big(&r) < big(v), "{u:x?} mod {v:x?}");
+        assert_eq!(big(&q) * big(v) + big(&r), big(u), "{u:x?} / {v:x?}");
+        let mut product = vec![7; m];
+        Prepared::new(&record).multiply(&mut product, u, Some(&q), &mut scratch);
+        let expected = (big(&r) * big(&q)) % big(v);
+        assert_eq!(big(&product), expected, "{u:x?} * {q:x?} mod {v:x?}");
+        Prepared::new(&record).multiply(&mut product, u, None, &mut scratch);
+        assert_eq!(big(&product), (big(&r) * big(&r)) % big(v), "{u:x?}^2 mod {v:x?}");
+    });
+}
+
+#[test]
+fn powers_agree_for_odd_and_even_moduli() {
+    let mut operands = Operands(5);
+    for n in [1, 2, 3, 9, 33] {
+        for v in operands.all(n) {
+            if big(&v) == BigUint::ZERO {
+                continue;
+            }
+            let record = record(&v, n);
+            for exponent in [
+                vec![0; n],
+                operands.some(n),
+                [vec![operands.limb() >> 40], vec![0; n - 1]].concat(),
+                [vec![1], vec![0; n - 1]].concat(),
+            ] {
+                let a = operands.some(n);
+                let mut out = vec![7; n];
+                let mut scratch = scratch(prepared::power_scratch_limbs(n));
+                Prepared::new(&record).power(&mut out, &a, &exponent, &mut scratch);
+                let expected = big(&a).modpow(&big(&exponent), &big(&v));
+                assert_eq!(big(&out), expected, "{a:x?} ^ {exponent:x?} mod {v:x?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn wide_odd_moduli_take_the_other_engine() {
+    let mut operands = Operands(6);
+    for n in [160, 161] {
+        let mut v = operands.striped(n);
+        v[0] |= 1;
+        let (a, exponent) = (operands.random(n), vec![0x1_0001]);
+        let mut out = vec![7; n];
+        let mut scratch = scratch(prepared::power_scratch_limbs(n));
+        Prepared::new(&record(&v, n)).power(&mut out, &a, &exponent, &mut scratch);
+        assert_eq!(big(&out), big(&a).modpow(&big(&exponent), &big(&v)));
+    }
+}
+
+#[test]
+fn division_by_a_limb_agrees() {
+    let mut operands = Operands(7);
+    for n in LENGTHS {
+        for u in operands.all(n) {
+            for d in [1, 2, 3, u64::MAX, 1 << 63, (1 << 63) + 1, operands.limb() | 1] {
+                let mut q = vec![7; n];
+                let r = division::divide_by_limb(&mut q, &u, d);
+                assert!(r < d);
+                assert_eq!(big(&q) * d + r, big(&u), "{u:x?} / {d:x}");
+            }
+        }
+    }
+}
