@@ -327,13 +327,19 @@ mod tests {
 
     #[test]
     fn every_operation_has_a_kernel_where_one_is_offered() {
-        for gpu in gpus() {
-            let choices = Choices::embedded(&gpu);
+        // The last one is of the CPU: it refuses what GPUs refuse.
+        let of_gpus = gpus().map(|gpu| Arc::new(Choices::embedded(&gpu)));
+        for choices in of_gpus.into_iter().chain([Choices::of_the_build()]) {
             for &op in Op::ALL {
                 for &shape in SHAPES {
                     let is_offered = crate::algorithms(op, shape).next().is_some();
                     let kernel = choices.kernel(op, shape, 1000);
-                    assert_eq!(kernel.is_some(), is_offered, "{op} at {shape} on {gpu:?}");
+                    assert_eq!(
+                        kernel.is_some(),
+                        is_offered,
+                        "{op} at {shape}: {:?}",
+                        choices.tuning
+                    );
                 }
             }
         }

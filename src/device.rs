@@ -76,6 +76,9 @@ impl Device {
     }
 
     /// Returns the CPU: all its cores. Every call returns the same device.
+    ///
+    /// With the feature `gmp` it computes by the GMP of the host, if that is installed; it displays
+    /// the version.
     #[must_use]
     pub fn cpu() -> Self {
         CPU.clone()

@@ -95,11 +95,17 @@ impl Library for Gmp {
     }
 
     fn mul(&self, a: &Vec<u64>, b: &Vec<u64>) -> Vec<u64> {
-        self.product(a, b)
+        let (a, b) = if a.len() < b.len() { (b, a) } else { (a, b) };
+        let mut product = vec![0; a.len() + b.len()];
+        self.multiply(&mut product, a, b);
+        product
     }
 
     fn div_rem(&self, u: &Vec<u64>, v: &Vec<u64>) -> (Vec<u64>, Vec<u64>) {
-        self.quotient_and_remainder(u, v)
+        let mut quotient = vec![0; u.len() - v.len() + 1];
+        let mut remainder = vec![0; v.len()];
+        self.divide(&mut quotient, &mut remainder, u, v);
+        (quotient, remainder)
     }
 }
 

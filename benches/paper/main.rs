@@ -15,6 +15,8 @@
 //!   which carries, borrows and corrections run over whole numbers.
 
 #[cfg(feature = "gmp")]
+#[path = "../../src/backend/cpu/gmp.rs"]
+#[allow(dead_code, reason = "products and divisions are timed, the cpu backend takes more")]
 mod gmp;
 mod libraries;
 mod peers;

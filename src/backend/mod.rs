@@ -402,7 +402,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
 pub enum BackendKind {
     /// An NVIDIA GPU.
     Cuda,
-    /// The processor, through `num-bigint`.
+    /// The CPU, by loops over limbs, or by GMP (feature `gmp`).
     Cpu,
     /// The processor, running the CUDA kernels themselves (feature `simt`).
     Simt,

@@ -254,6 +254,9 @@ impl Check for NotOffered {
                 ),
                 ("shifted_inverse", a.shifted_inverse(1).err()),
                 ("Divisor::new", DynDivisor::of_rows(&a).err()),
+                ("gcd", a.gcd(&a).err()),
+                ("inverse_mod", a.inverse_mod(&a).err()),
+                ("jacobi", a.jacobi(&a).err()),
             ] {
                 let right = matches!(error, Some(Error::KernelMissing { .. }));
                 tally.row(right, || format!("{what}: {call}: {error:?}"));

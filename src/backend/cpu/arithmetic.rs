@@ -30,10 +30,13 @@ pub(super) fn low_product(rows: Rows<'_>) -> Result<Failed> {
 
 pub(super) fn low_square(rows: Rows<'_>) -> Result<Failed> {
     let n = rows.limbs();
-    rows.each(2 * n + product::scratch_limbs(n), |Row { ins: [a, ..], outs: [out, _], .. }, scratch| {
-        product::square_low(out, a, scratch);
-        Outcome::default()
-    })
+    rows.each(
+        2 * n + product::scratch_limbs(n),
+        |Row { ins: [a, ..], outs: [out, _], .. }, scratch| {
+            product::square_low(out, a, scratch);
+            Outcome::default()
+        },
+    )
 }
 
 pub(super) fn wide_product(rows: Rows<'_>) -> Result<Failed> {
@@ -140,20 +143,27 @@ pub(super) fn common_divisor(rows: Rows<'_>) -> Result<Failed> {
 pub(super) fn inverse(rows: Rows<'_>) -> Result<Failed> {
     rows.each(0, |Row { ins: [v, n, _], outs: [out, _], .. }, _| {
         out.fill(0);
-        match trimmed(n) {
-            [] => true.into(),
-            [1] => false.into(),
-            #[cfg(feature = "gmp")]
-            n if let Some(gmp) = super::gmp::gmp() => (!gmp.invert(out, v, n)).into(),
-            n => match read(v).modinv(&read(n)) {
-                Some(inverse) => {
-                    write(out, &inverse);
-                    false.into()
-                }
-                None => true.into(),
-            },
-        }
+        let n = trimmed(n);
+        // Everything is its own inverse modulo 1.
+        let exists = n == [1] || (!n.is_empty() && invert(out, v, n));
+        (!exists).into()
     })
+}
+
+/// Sets `out`, which is zero, to the inverse of `v` modulo `n >= 2`; returns false where there is
+/// none.
+fn invert(out: &mut [u64], v: &[u64], n: &[u64]) -> bool {
+    #[cfg(feature = "gmp")]
+    if let Some(gmp) = super::gmp::gmp() {
+        return gmp.invert(out, v, n);
+    }
+    match read(v).modinv(&read(n)) {
+        Some(inverse) => {
+            write(out, &inverse);
+            true
+        }
+        None => false,
+    }
 }
 
 pub(super) fn symbol(rows: Rows<'_>) -> Result<Failed> {

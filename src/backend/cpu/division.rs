@@ -9,8 +9,8 @@
 //! division", MPI-I-98-1-022, 1998).
 
 use super::limbs::{
-    LIMB_BITS, add_assign, assign, bit_length, compare, decrement, shift_left,
-    shift_right, sub_assign, sub_product, trimmed,
+    LIMB_BITS, add_assign, assign, bit_length, compare, decrement, shift_left, shift_right,
+    sub_assign, sub_product, trimmed,
 };
 use super::product::{self, multiply};
 
@@ -39,7 +39,8 @@ pub(super) fn reciprocal(d: u64) -> u64 {
 /// [`reciprocal`] is `inverse`.
 #[inline(always)]
 fn divide_pair(high: u64, low: u64, d: u64, inverse: u64) -> (u64, u64) {
-    let estimate = u128::from(inverse) * u128::from(high) + (u128::from(high) << 64 | u128::from(low));
+    let estimate =
+        u128::from(inverse) * u128::from(high) + (u128::from(high) << 64 | u128::from(low));
     let mut q = ((estimate >> 64) as u64).wrapping_add(1);
     let mut r = low.wrapping_sub(q.wrapping_mul(d));
     if r > estimate as u64 {
@@ -112,8 +113,7 @@ impl Top {
         let (mut q, q0) = ((estimate >> 64) as u64, estimate as u64);
         let r1 = u1.wrapping_sub(q.wrapping_mul(self.d1));
         let t = u128::from(self.d0) * u128::from(q);
-        let mut r =
-            (u128::from(r1) << 64 | u128::from(u0)).wrapping_sub(t).wrapping_sub(d);
+        let mut r = (u128::from(r1) << 64 | u128::from(u0)).wrapping_sub(t).wrapping_sub(d);
         q = q.wrapping_add(1);
         if (r >> 64) as u64 >= q0 {
             q = q.wrapping_sub(1);

@@ -26,8 +26,7 @@ type MpnSqr = unsafe extern "C" fn(*mut u64, *const u64, c_long);
 type MpnDivide =
     unsafe extern "C" fn(*mut u64, *mut u64, c_long, *const u64, c_long, *const u64, c_long);
 type MpzManage = unsafe extern "C" fn(*mut Integer);
-type MpzPower =
-    unsafe extern "C" fn(*mut Integer, *const Integer, *const Integer, *const Integer);
+type MpzPower = unsafe extern "C" fn(*mut Integer, *const Integer, *const Integer, *const Integer);
 type MpzGcd = unsafe extern "C" fn(*mut Integer, *const Integer, *const Integer);
 type MpzInvert = unsafe extern "C" fn(*mut Integer, *const Integer, *const Integer) -> c_int;
 type MpzSymbol = unsafe extern "C" fn(*const Integer, *const Integer) -> c_int;
@@ -122,7 +121,10 @@ impl Gmp {
     /// `v`, to `u mod v`; `u` is no shorter than `v`, whose top limb is not zero.
     pub(crate) fn divide(&self, q: &mut [u64], r: &mut [u64], u: &[u64], v: &[u64]) {
         let is_divisor = v.last().is_some_and(|&limb| limb != 0);
-        assert!(is_divisor && q.len() + v.len() == u.len() + 1 && r.len() == v.len(), "mpn_tdiv_qr");
+        assert!(
+            is_divisor && q.len() + v.len() == u.len() + 1 && r.len() == v.len(),
+            "mpn_tdiv_qr"
+        );
         // SAFETY: the lengths are those that gmp.h asks for, and the top limb of the divisor is not
         // zero.
         unsafe {
@@ -165,8 +167,7 @@ impl Gmp {
         assert!(n.iter().any(|&limb| limb != 0), "mpz_invert");
         let mut result = Number::new(self);
         // SAFETY: the modulus is not zero.
-        let exists =
-            unsafe { (self.invert)(&raw mut result.integer, &view(v), &view(n)) } != 0;
+        let exists = unsafe { (self.invert)(&raw mut result.integer, &view(v), &view(n)) } != 0;
         if exists {
             result.write(out);
         }

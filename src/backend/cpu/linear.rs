@@ -17,7 +17,9 @@ pub(super) fn sum(rows: Rows<'_>) -> Result<Failed> {
 }
 
 pub(super) fn difference(rows: Rows<'_>) -> Result<Failed> {
-    rows.each(0, |Row { ins: [a, b, _], outs: [difference, _], .. }, _| sub(difference, a, b).into())
+    rows.each(0, |Row { ins: [a, b, _], outs: [difference, _], .. }, _| {
+        sub(difference, a, b).into()
+    })
 }
 
 pub(super) fn digit_quotient(rows: Rows<'_>) -> Result<Failed> {

@@ -11,8 +11,7 @@
 //! `scratch`, of [`scratch_limbs`] limbs.
 
 use super::limbs::{
-    abs_difference, add_assign, add_limb, add_product, assign, sub_assign, sub_from_assign,
-    trimmed,
+    abs_difference, add_assign, add_limb, add_product, assign, sub_assign, sub_from_assign, trimmed,
 };
 
 /// Limbs from which on Karatsuba's method is the faster one (measured on AMD Zen 5).

@@ -205,8 +205,7 @@ impl<'a> Rows<'a> {
         let half = count / 2;
         let [(c0, c1), (d0, d1)] = outs.map(|output| output.split(half));
         let (flags0, flags1) = flags.split_at_mut(half.min(flags.len()));
-        let low =
-            Self { bits, params, first, count: half, ins, outs: [c0, d0], flags: flags0 };
+        let low = Self { bits, params, first, count: half, ins, outs: [c0, d0], flags: flags0 };
         let high = Self {
             bits,
             params,

@@ -1,0 +1,163 @@
+//! GMP with rayon, on limbs in place.
+#![allow(unsafe_code)]
+
+/// The functions that the cpu backend takes, too.
+#[path = "../../src/backend/cpu/gmp.rs"]
+mod gmp;
+
+use std::ffi::{c_int, c_long, c_uint};
+
+use gpuint::num_bigint::BigUint;
+use libloading::Library;
+use rayon::prelude::*;
+
+use crate::Result;
+use crate::numbers::{DIGIT, DISTANCE, Operands, Operation};
+use gmp::Gmp;
+
+type Sum = unsafe extern "C" fn(*mut u64, *const u64, *const u64, c_long) -> u64;
+type Shift = unsafe extern "C" fn(*mut u64, *const u64, c_long, c_uint) -> u64;
+type Compare = unsafe extern "C" fn(*const u64, *const u64, c_long) -> c_int;
+type DivideByLimb = unsafe extern "C" fn(*mut u64, c_long, *const u64, c_long, u64) -> u64;
+
+/// Functions in linear time, for which the backend has its own loops.
+#[derive(Debug)]
+struct Linear {
+    add: Sum,
+    sub: Sum,
+    and: Sum,
+    shift: Shift,
+    compare: Compare,
+    divide: DivideByLimb,
+    /// Unloading it would take the functions away.
+    _library: Library,
+}
+
+impl Linear {
+    fn load() -> Result<Self> {
+        // SAFETY: GMP has no initialisers.
+        let library = unsafe { Library::new("libgmp.so.10") }?;
+        macro_rules! function {
+            ($symbol:literal) => {
+                // SAFETY: the type of the field is that of the function in gmp.h.
+                *unsafe { library.get($symbol) }?
+            };
+        }
+        Ok(Self {
+            add: function!(c"__gmpn_add_n"),
+            sub: function!(c"__gmpn_sub_n"),
+            and: function!(c"__gmpn_and_n"),
+            shift: function!(c"__gmpn_lshift"),
+            compare: function!(c"__gmpn_cmp"),
+            divide: function!(c"__gmpn_divrem_1"),
+            _library: library,
+        })
+    }
+}
+
+/// Rows of limbs.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    gmp: &'static Gmp,
+    linear: Linear,
+    operation: Operation,
+    /// Limbs of a row.
+    n: usize,
+    /// Limbs of a divisor.
+    v_limbs: usize,
+    a: Vec<u64>,
+    b: Vec<u64>,
+    v: Vec<u64>,
+    /// Results, and products to be reduced.
+    out: Vec<u64>,
+}
+
+impl Rows {
+    /// The rows, where GMP has the operation.
+    pub(crate) fn new(operands: &Operands) -> Result<Option<Self>> {
+        let Operands { operation, bits, .. } = *operands;
+        let Some(gmp) = gmp::gmp() else {
+            return Err(Gmp::load().err().unwrap_or_default().into());
+        };
+        if operation == Operation::Prepare {
+            return Ok(None);
+        }
+        let n = bits / 64;
+        let v_limbs = operands.v[0].bits().div_ceil(64) as usize;
+        let limbs = |numbers: &[BigUint], n: usize| -> Vec<u64> {
+            let rows = numbers.iter().flat_map(|number| {
+                let limbs = number.iter_u64_digits();
+                limbs.chain(std::iter::repeat(0)).take(n).collect::<Vec<_>>()
+            });
+            rows.collect()
+        };
+        Ok(Some(Self {
+            gmp,
+            linear: Linear::load()?,
+            operation,
+            n,
+            v_limbs,
+            a: limbs(&operands.a, n),
+            b: limbs(&operands.b, n),
+            v: limbs(&operands.v, v_limbs),
+            out: vec![0; operands.a.len() * (5 * n + 1)],
+        }))
+    }
+
+    /// Every row by GMP.
+    pub(crate) fn compute(&mut self) {
+        let Self { gmp, linear, operation, n, v_limbs, a, b, v, out } = self;
+        let (n, operation, v_limbs) = (*n, *operation, *v_limbs);
+        let rows = a.par_chunks(n).zip(b.par_chunks(n)).zip(v.par_chunks(v_limbs));
+        rows.zip(out.par_chunks_mut(5 * n + 1)).for_each(|(((a, b), v), out)| {
+            let (product, rest) = out.split_at_mut(2 * n);
+            let (q, r) = rest.split_at_mut(2 * n + 1);
+            let len = n as c_long;
+            let sum = |function: Sum, out: &mut [u64]| {
+                // SAFETY: all have n limbs.
+                unsafe { function(out.as_mut_ptr(), a.as_ptr(), b.as_ptr(), len) }
+            };
+            match operation {
+                Operation::Add => _ = sum(linear.add, product),
+                Operation::Sub => _ = sum(linear.sub, product),
+                Operation::And => _ = sum(linear.and, product),
+                Operation::Shl => {
+                    let limbs = DISTANCE / 64;
+                    let out = &mut product[limbs..n];
+                    // SAFETY: the result has as many limbs as are read.
+                    unsafe {
+                        (linear.shift)(
+                            out.as_mut_ptr(),
+                            a.as_ptr(),
+                            (n - limbs) as c_long,
+                            (DISTANCE % 64) as c_uint,
+                        );
+                    }
+                }
+                Operation::Less => {
+                    // SAFETY: both have n limbs.
+                    product[0] = unsafe { (linear.compare)(a.as_ptr(), b.as_ptr(), len) } as u64;
+                }
+                Operation::DivRemDigit => {
+                    // SAFETY: both have n limbs, and the divisor is not zero.
+                    r[0] =
+                        unsafe { (linear.divide)(product.as_mut_ptr(), 0, a.as_ptr(), len, DIGIT) };
+                }
+                Operation::MulLo | Operation::MulWide => gmp.multiply(product, a, b),
+                Operation::Square => gmp.square(product, a),
+                Operation::DivRem | Operation::DivRemBy => {
+                    gmp.divide(&mut q[..=n - v_limbs], &mut r[..v_limbs], a, v);
+                }
+                Operation::MulMod => {
+                    gmp.multiply(product, a, b);
+                    gmp.divide(&mut q[..=2 * n - v_limbs], &mut r[..v_limbs], product, v);
+                }
+                Operation::PowModOdd | Operation::PowModEven => gmp.power(r, a, b, v),
+                Operation::Gcd => gmp.gcd(r, a, b),
+                Operation::InverseMod => _ = gmp.invert(r, a, v),
+                Operation::Jacobi => r[0] = gmp.symbol(a, v) as u64,
+                Operation::Prepare => {}
+            }
+        });
+    }
+}
