@@ -120,7 +120,7 @@ pub(super) fn bitwise(rows: Rows<'_>) -> Result<Failed> {
 
 pub(super) fn gather(rows: Rows<'_>) -> Result<Failed> {
     let row_bytes = rows.bits / 8;
-    rows.each(0, |Row { ins: [_, index, _], outs: [out, _], bytes: [all, ..], .. }, _| {
+    rows.each(0, |Row { ins: [_, index, _], outs: [out, _], all: [all, ..], .. }, _| {
         if index[0] != SKIPPED_ROW {
             let source = &all[index[0] as usize * row_bytes..][..row_bytes];
             bytemuck::cast_slice_mut(out)[..row_bytes].copy_from_slice(source);
@@ -130,7 +130,7 @@ pub(super) fn gather(rows: Rows<'_>) -> Result<Failed> {
 }
 
 pub(super) fn select(rows: Rows<'_>) -> Result<Failed> {
-    rows.each(0, |Row { ins: [a, b, _], outs: [out, _], bytes: [_, _, mask], index }, _| {
+    rows.each(0, |Row { ins: [a, b, _], outs: [out, _], all: [_, _, mask], index }, _| {
         let is_set = mask[index / 8] >> (index % 8) & 1 == 1;
         out.copy_from_slice(if is_set { a } else { b });
         Outcome::default()

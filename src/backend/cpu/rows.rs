@@ -1,12 +1,13 @@
 //! Rows of a call, as limbs in place, and their distribution over threads.
 
 use std::error::Error as _;
+use std::slice::ChunksExactMut;
 use std::sync::LazyLock;
 
 use gpuint_catalogue::Operand;
 
 use crate::backend::host::{self, zeroed_vec};
-use crate::backend::{Call, Params};
+use crate::backend::{Buffer, Call, Params};
 use crate::error::Result;
 
 /// Bytes of a limb.
@@ -48,8 +49,8 @@ pub(super) struct Row<'a> {
     pub(super) ins: [&'a [u64]; 3],
     /// Outputs, of which only the bits of the width are kept.
     pub(super) outs: [&'a mut [u64]; 2],
-    /// The inputs as bytes.
-    pub(super) bytes: [&'a [u8]; 3],
+    /// The bytes of all rows of the inputs.
+    pub(super) all: [&'a [u8]; 3],
     /// Index of the row.
     pub(super) index: usize,
 }
@@ -92,16 +93,9 @@ impl<'a> Input<'a> {
         let row = match self.share {
             Share::Own => row,
             Share::First => 0,
-            Share::All => return self.bytes,
+            Share::All => return &[],
         };
         self.bytes.get(row * self.row_bytes..(row + 1) * self.row_bytes).unwrap_or_default()
-    }
-
-    /// Room for a copy of a row that is no whole limbs.
-    fn copy(self) -> Result<Vec<u64>> {
-        let is_copied =
-            !matches!(self.share, Share::All) && !self.row_bytes.is_multiple_of(LIMB_BYTES);
-        zeroed_vec(if is_copied { self.row_bytes.div_ceil(LIMB_BYTES) } else { 0 })
     }
 }
 
@@ -110,21 +104,20 @@ impl<'a> Input<'a> {
 struct Output<'a> {
     bytes: &'a mut [u8],
     row_bytes: usize,
-    /// Rows are written in place.
-    is_direct: bool,
 }
 
-impl Output<'_> {
-    /// Room for a row that is not written in place.
-    fn spare(&self) -> Result<Vec<u64>> {
-        zeroed_vec(if self.is_direct { 0 } else { self.row_bytes.div_ceil(LIMB_BYTES) })
+impl<'a> Output<'a> {
+    fn new(buffer: Option<&'a mut Buffer>, row_bytes: usize, rows: usize) -> Result<Self> {
+        let bytes = buffer.map_or(Ok(&mut [][..]), host::bytes_mut)?;
+        let len = bytes.len().min(rows * row_bytes);
+        Ok(Self { bytes: &mut bytes[..len], row_bytes })
     }
 
     /// Halves the rows.
     fn split(self, half: usize) -> (Self, Self) {
-        let Self { bytes, row_bytes, is_direct } = self;
+        let Self { bytes, row_bytes } = self;
         let (low, high) = bytes.split_at_mut((half * row_bytes).min(bytes.len()));
-        (Self { bytes: low, row_bytes, is_direct }, Self { bytes: high, row_bytes, is_direct })
+        (Self { bytes: low, row_bytes }, Self { bytes: high, row_bytes })
     }
 }
 
@@ -150,15 +143,11 @@ pub(super) fn run(
     let row_bytes = [call.out_row_bytes(0), call.out_row_bytes(1)];
     let bits = call.kernel.shape().bits;
     let operands = call.operands;
-    let mut row_bytes = row_bytes.into_iter();
-    let outs = operands.outs.map(|buffer| {
-        let row_bytes = row_bytes.next().unwrap_or_default();
-        let bytes = buffer.map_or(Ok(&mut [][..]), host::bytes_mut)?;
-        let is_direct = !bytes.is_empty() && row_bytes.is_multiple_of(LIMB_BYTES);
-        let len = bytes.len().min(operands.rows * row_bytes);
-        Ok(Output { bytes: &mut bytes[..len], row_bytes, is_direct })
-    });
-    let [c, d] = outs;
+    let [c, d] = operands.outs;
+    let outs = [
+        Output::new(c, row_bytes[0], operands.rows)?,
+        Output::new(d, row_bytes[1], operands.rows)?,
+    ];
     let mask = operands.mask.map(host::bytes_mut).transpose()?;
     let mut flags: Vec<u8> = zeroed_vec(if mask.is_some() { operands.rows } else { 0 })?;
     let rows = Rows {
@@ -167,7 +156,7 @@ pub(super) fn run(
         first: 0,
         count: operands.rows,
         ins,
-        outs: [c?, d?],
+        outs,
         flags: &mut flags,
     };
     let failed = rows.distribute(function, leaf.max(1))?;
@@ -232,37 +221,22 @@ impl<'a> Rows<'a> {
     ) -> Result<Failed> {
         let Self { first, count, ins, outs: [c, d], flags, .. } = self;
         let mut scratch = zeroed_vec::<u64>(scratch)?;
-        let [copy0, copy1, copy2] = ins.map(Input::copy);
-        let (mut copy0, mut copy1, mut copy2) = (copy0?, copy1?, copy2?);
-        let (mut spare0, mut spare1) = (c.spare()?, d.spare()?);
-        let mut c_rows = c.bytes.chunks_exact_mut(c.row_bytes.max(1));
-        let mut d_rows = d.bytes.chunks_exact_mut(d.row_bytes.max(1));
+        let [in0, in1, in2] = ins.map(Integers::new);
+        let (mut in0, mut in1, mut in2) = (in0?, in1?, in2?);
+        let (mut c, mut d) = (Results::new(c)?, Results::new(d)?);
         let mut flags = flags.iter_mut();
         let mut failed = None;
         for index in first..first + count {
-            let bytes = ins.map(|input| input.row(index));
-            let c_row = c_rows.next().unwrap_or_default();
-            let d_row = d_rows.next().unwrap_or_default();
+            let (mut c, mut d) = (c.next(), d.next());
             let row = Row {
-                ins: [
-                    limbs(bytes[0], &mut copy0),
-                    limbs(bytes[1], &mut copy1),
-                    limbs(bytes[2], &mut copy2),
-                ],
-                outs: [
-                    limbs_mut(c_row, &mut spare0, c.is_direct),
-                    limbs_mut(d_row, &mut spare1, d.is_direct),
-                ],
-                bytes,
+                ins: [in0.row(index), in1.row(index), in2.row(index)],
+                outs: [c.limbs(), d.limbs()],
+                all: ins.map(|input| input.bytes),
                 index,
             };
             let outcome = work(row, &mut scratch);
-            if !c.is_direct {
-                c_row.copy_from_slice(&bytemuck::cast_slice(&spare0)[..c_row.len()]);
-            }
-            if !d.is_direct {
-                d_row.copy_from_slice(&bytemuck::cast_slice(&spare1)[..d_row.len()]);
-            }
+            c.finish();
+            d.finish();
             if let Some(flag) = flags.next() {
                 *flag = outcome.flag.into();
             }
@@ -274,20 +248,87 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The limbs of a row in place, or copied where it is no whole limbs.
-fn limbs<'a>(row: &'a [u8], copy: &'a mut [u64]) -> &'a [u64] {
-    if copy.is_empty() {
-        return bytemuck::try_cast_slice(row).unwrap_or_default();
-    }
-    bytemuck::cast_slice_mut(copy)[..row.len()].copy_from_slice(row);
-    copy
+/// The limbs of an input: in place, or copied row by row where rows are no whole limbs.
+struct Integers<'a> {
+    input: Input<'a>,
+    limbs: &'a [u64],
+    /// Limbs from a row to the next; 0 where one serves all.
+    stride: usize,
+    row_limbs: usize,
+    copy: Vec<u64>,
 }
 
-/// The limbs of a row of an output in place, or a copy of them.
-fn limbs_mut<'a>(row: &'a mut [u8], spare: &'a mut [u64], is_direct: bool) -> &'a mut [u64] {
-    if is_direct {
-        return bytemuck::cast_slice_mut(row);
+impl<'a> Integers<'a> {
+    fn new(input: Input<'a>) -> Result<Self> {
+        let is_integer = !matches!(input.share, Share::All);
+        let row_limbs = if is_integer { input.row_bytes.div_ceil(LIMB_BYTES) } else { 0 };
+        let is_copied = is_integer && !input.row_bytes.is_multiple_of(LIMB_BYTES);
+        let whole = input.bytes.len() / LIMB_BYTES * LIMB_BYTES;
+        Ok(Self {
+            input,
+            limbs: bytemuck::cast_slice(&input.bytes[..whole]),
+            stride: if matches!(input.share, Share::Own) { row_limbs } else { 0 },
+            row_limbs: if input.bytes.is_empty() { 0 } else { row_limbs },
+            copy: zeroed_vec(if is_copied { row_limbs } else { 0 })?,
+        })
     }
-    bytemuck::cast_slice_mut(spare)[..row.len()].copy_from_slice(row);
-    spare
+
+    fn row(&mut self, index: usize) -> &[u64] {
+        if self.copy.is_empty() {
+            return &self.limbs[index * self.stride..][..self.row_limbs];
+        }
+        let row = self.input.row(index);
+        bytemuck::cast_slice_mut(&mut self.copy)[..row.len()].copy_from_slice(row);
+        &self.copy
+    }
+}
+
+/// The rows of an output: in place, or copied where they are no whole limbs or left out.
+struct Results<'a> {
+    direct: ChunksExactMut<'a, u64>,
+    copied: ChunksExactMut<'a, u8>,
+    copy: Vec<u64>,
+}
+
+impl<'a> Results<'a> {
+    fn new(output: Output<'a>) -> Result<Self> {
+        let Output { bytes, row_bytes } = output;
+        let row_limbs = row_bytes.div_ceil(LIMB_BYTES);
+        let is_direct = !bytes.is_empty() && row_bytes.is_multiple_of(LIMB_BYTES);
+        let (direct, copied) = if is_direct { (bytes, &mut [][..]) } else { (&mut [][..], bytes) };
+        let direct: &mut [u64] = bytemuck::cast_slice_mut(direct);
+        Ok(Self {
+            direct: direct.chunks_exact_mut(row_limbs.max(1)),
+            copied: copied.chunks_exact_mut(row_bytes.max(1)),
+            copy: zeroed_vec(if is_direct { 0 } else { row_limbs })?,
+        })
+    }
+
+    fn next(&mut self) -> ResultRow<'_> {
+        if let Some(limbs) = self.direct.next() {
+            return ResultRow { limbs, bytes: &mut [] };
+        }
+        let bytes = self.copied.next().unwrap_or_default();
+        // A row may stay as it is.
+        bytemuck::cast_slice_mut(&mut self.copy)[..bytes.len()].copy_from_slice(bytes);
+        ResultRow { limbs: &mut self.copy, bytes }
+    }
+}
+
+/// A row of an output.
+struct ResultRow<'a> {
+    limbs: &'a mut [u64],
+    /// The row itself, where the limbs are a copy.
+    bytes: &'a mut [u8],
+}
+
+impl ResultRow<'_> {
+    fn limbs(&mut self) -> &mut [u64] {
+        self.limbs
+    }
+
+    /// Writes a copy back, without the bytes that do not fit.
+    fn finish(self) {
+        self.bytes.copy_from_slice(&bytemuck::cast_slice(self.limbs)[..self.bytes.len()]);
+    }
 }
