@@ -7,7 +7,7 @@ use num_traits::{One, Zero};
 use super::limbs::{LIMB_BITS, assign, shift_right, trimmed};
 use super::prepared::{self, Prepared};
 use super::rows::{Failed, Outcome, Row, Rows};
-use super::{division, product};
+use super::{division, euclid, product};
 use crate::error::Result;
 
 /// Copies an integer to limbs, with zeros above, or its low limbs.
@@ -129,13 +129,14 @@ pub(super) fn power(rows: Rows<'_>) -> Result<Failed> {
 }
 
 pub(super) fn common_divisor(rows: Rows<'_>) -> Result<Failed> {
-    rows.each(0, |Row { ins: [a, b, _], outs: [out, _], .. }, _| {
+    let scratch = euclid::scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [a, b, _], outs: [out, _], .. }, scratch| {
         #[cfg(feature = "gmp")]
         if let Some(gmp) = super::gmp::gmp() {
             gmp.gcd(out, a, b);
             return Outcome::default();
         }
-        write(out, &read(a).gcd(&read(b)));
+        euclid::gcd(out, a, b, scratch);
         Outcome::default()
     })
 }

@@ -8,6 +8,7 @@
 
 mod arithmetic;
 mod division;
+mod euclid;
 #[cfg(feature = "gmp")]
 mod gmp;
 mod limbs;

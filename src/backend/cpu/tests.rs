@@ -2,10 +2,11 @@
 //! threshold, on operands whose carries go through all limbs.
 
 use num_bigint::BigUint;
+use num_integer::Integer;
 use num_traits::One;
 
 use super::prepared::{self, Prepared};
-use super::{division, limbs, product};
+use super::{division, euclid, limbs, product};
 
 /// Lengths in limbs.
 const LENGTHS: [usize; 14] = [1, 2, 3, 7, 8, 9, 31, 40, 41, 63, 64, 65, 97, 200];
@@ -283,5 +284,43 @@ fn division_by_a_limb_agrees() {
                 assert_eq!(big(&q) * d + r, big(&u), "{u:x?} / {d:x}");
             }
         }
+    }
+}
+
+#[test]
+fn greatest_common_divisors_agree() {
+    let mut operands = Operands(8);
+    for n in LENGTHS {
+        let check = |a: &[u64], b: &[u64]| {
+            let mut out = vec![7; n];
+            euclid::gcd(&mut out, a, b, &mut scratch(euclid::scratch_limbs(n)));
+            assert_eq!(big(&out), big(a).gcd(&big(b)), "{a:x?}, {b:x?}");
+        };
+        for a in operands.all(n) {
+            for _ in 0..4 {
+                check(&a, &operands.some(n));
+                // A common divisor of half the length.
+                let half = n.div_ceil(2);
+                let divisor = big(&operands.some(half));
+                let [x, y] = [(); 2].map(|()| {
+                    let mut limbs = (big(&operands.some(n - half + 1)) * &divisor).to_u64_digits();
+                    limbs.resize(n + 1, 0);
+                    limbs[n] = 0;
+                    limbs.truncate(n);
+                    limbs
+                });
+                check(&x, &y);
+            }
+        }
+        // Neighbours in Fibonacci's sequence have the longest row of quotients.
+        let (mut x, mut y) = (BigUint::one(), BigUint::one());
+        while (&x + &y).bits() <= 64 * n as u64 {
+            (x, y) = (&x + &y, x);
+        }
+        let [mut x, mut y] = [x.to_u64_digits(), y.to_u64_digits()];
+        x.resize(n, 0);
+        y.resize(n, 0);
+        check(&x, &y);
+        check(&y, &x);
     }
 }

@@ -1,0 +1,111 @@
+//! The greatest common divisor by Euclid's algorithm with Lehmer's steps: as many quotients as the
+//! leading bits of both numbers determine are found in one word, and applied together
+//! (D. H. Lehmer, 1938; D. E. Knuth, TAOCP 2, 4.5.2, Algorithm L).
+
+use std::mem::swap;
+
+use super::division::{self, divide};
+use super::limbs::{assign, compare, trimmed};
+
+/// Scratch of [`gcd`] at integers of `n` limbs.
+pub(super) const fn scratch_limbs(n: usize) -> usize {
+    4 * n + division::scratch_limbs(n)
+}
+
+/// Sets `out` to the greatest common divisor of two integers, all of one length.
+pub(super) fn gcd(out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64]) {
+    let n = out.len();
+    let (x, scratch) = scratch.split_at_mut(n);
+    let (y, scratch) = scratch.split_at_mut(n);
+    let (r, scratch) = scratch.split_at_mut(n);
+    let (q, scratch) = scratch.split_at_mut(n);
+    let (greater, lesser) = if compare(a, b).is_lt() { (b, a) } else { (a, b) };
+    assign(x, greater);
+    assign(y, lesser);
+    let (mut x, mut y, mut r) = (x, y, r);
+    loop {
+        // x >= y.
+        let len = trimmed(x).len();
+        if trimmed(y).is_empty() {
+            return assign(out, x);
+        }
+        if len == 1 {
+            return assign(out, &[word_gcd(x[0], y[0])]);
+        }
+        match Steps::of(&x[..len], &y[..len]) {
+            Some(steps) => steps.apply(&mut x[..len], &mut y[..len]),
+            None => {
+                divide(q, r, x, y, scratch);
+                swap(&mut x, &mut y);
+                swap(&mut y, &mut r);
+            }
+        }
+    }
+}
+
+fn word_gcd(mut x: u64, mut y: u64) -> u64 {
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    x
+}
+
+/// Steps of Euclid's algorithm: `(x, y)` becomes `(a x + b y, c x + d y)`.
+#[derive(Debug, Clone, Copy)]
+struct Steps {
+    a: i64,
+    b: i64,
+    c: i64,
+    d: i64,
+}
+
+impl Steps {
+    /// The steps that the leading bits determine; `None` where they are none. `x >= y`, both of two
+    /// limbs or more, the top limb of `x` not zero.
+    ///
+    /// With 62 bits of each, `x` lies in `[x', x' + 1)` and `y` in `[y', y' + 1)` times a power of
+    /// two, so the cofactors and their sums with the leading bits stay below `2^63`. A quotient is
+    /// right where both ends of the interval give it.
+    fn of(x: &[u64], y: &[u64]) -> Option<Self> {
+        let top = x.len() - 1;
+        let shift = x[top].leading_zeros();
+        let leading = |limbs: &[u64]| {
+            let pair = u128::from(limbs[top]) << 64 | u128::from(limbs[top - 1]);
+            (pair << shift >> 66) as i64
+        };
+        let (mut x, mut y) = (leading(x), leading(y));
+        let mut steps = Self { a: 1, b: 0, c: 0, d: 1 };
+        while y + steps.c != 0 && y + steps.d != 0 {
+            let Self { a, b, c, d } = steps;
+            let q = (x + a) / (y + c);
+            if q != (x + b) / (y + d) {
+                break;
+            }
+            steps = Self { a: c, b: d, c: a - q * c, d: b - q * d };
+            (x, y) = (y, x - q * y);
+        }
+        (steps.b != 0).then_some(steps)
+    }
+
+    /// Applies the steps. Both results are at least 0 and at most the numbers that they replace.
+    fn apply(self, x: &mut [u64], y: &mut [u64]) {
+        let Self { a, b, c, d } = self;
+        // In each row of the matrix, one is positive or zero and the other negative or zero.
+        let product = |factor: i64, limb: u64| u128::from(factor.unsigned_abs()) * u128::from(limb);
+        let is_x_first = a > 0 || b < 0;
+        let (mut x_carry, mut y_carry) = (0i128, 0i128);
+        for (x, y) in x.iter_mut().zip(y) {
+            let difference = |of_x: i64, of_y: i64, is_x_first: bool| {
+                // The products are below 2^126.
+                let (p, q) = (product(of_x, *x) as i128, product(of_y, *y) as i128);
+                if is_x_first { p - q } else { q - p }
+            };
+            x_carry += difference(a, b, is_x_first);
+            y_carry += difference(c, d, !is_x_first);
+            (*x, *y) = (x_carry as u64, y_carry as u64);
+            x_carry >>= 64;
+            y_carry >>= 64;
+        }
+        debug_assert_eq!((x_carry, y_carry), (0, 0), "a quotient is wrong");
+    }
+}
