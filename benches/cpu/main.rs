@@ -89,7 +89,7 @@ fn run(mut options: Options) -> Result<()> {
 
 /// All operations at a width.
 fn compare<T: Kernels<Digit = u64>>(options: &Options) -> Result<()> {
-    for operation in Operation::ALL {
+    for &operation in Operation::ALL {
         let name = operation.name();
         if !options.ops.is_empty() && !options.ops.iter().any(|op| op == name) {
             continue;
