@@ -266,7 +266,8 @@ impl<'a> Integers<'a> {
         let whole = input.bytes.len() / LIMB_BYTES * LIMB_BYTES;
         Ok(Self {
             input,
-            limbs: bytemuck::cast_slice(&input.bytes[..whole]),
+            // An empty slice need not be aligned.
+            limbs: if whole == 0 { &[] } else { bytemuck::cast_slice(&input.bytes[..whole]) },
             stride: if matches!(input.share, Share::Own) { row_limbs } else { 0 },
             row_limbs: if input.bytes.is_empty() { 0 } else { row_limbs },
             copy: zeroed_vec(if is_copied { row_limbs } else { 0 })?,
@@ -295,8 +296,10 @@ impl<'a> Results<'a> {
         let Output { bytes, row_bytes } = output;
         let row_limbs = row_bytes.div_ceil(LIMB_BYTES);
         let is_direct = !bytes.is_empty() && row_bytes.is_multiple_of(LIMB_BYTES);
-        let (direct, copied) = if is_direct { (bytes, &mut [][..]) } else { (&mut [][..], bytes) };
-        let direct: &mut [u64] = bytemuck::cast_slice_mut(direct);
+        let (direct, copied): (&mut [u64], &mut [u8]) = match is_direct {
+            true => (bytemuck::cast_slice_mut(bytes), &mut []),
+            false => (&mut [], bytes),
+        };
         Ok(Self {
             direct: direct.chunks_exact_mut(row_limbs.max(1)),
             copied: copied.chunks_exact_mut(row_bytes.max(1)),
