@@ -3,6 +3,7 @@
 
 /// The functions that the cpu backend takes, too.
 #[path = "../../src/backend/cpu/gmp.rs"]
+#[allow(dead_code, reason = "the version is the backend's to display")]
 mod gmp;
 
 use std::ffi::{c_int, c_long, c_uint};
@@ -18,7 +19,6 @@ use gmp::Gmp;
 type Sum = unsafe extern "C" fn(*mut u64, *const u64, *const u64, c_long) -> u64;
 type Shift = unsafe extern "C" fn(*mut u64, *const u64, c_long, c_uint) -> u64;
 type Compare = unsafe extern "C" fn(*const u64, *const u64, c_long) -> c_int;
-type DivideByLimb = unsafe extern "C" fn(*mut u64, c_long, *const u64, c_long, u64) -> u64;
 
 /// Functions in linear time, for which the backend has its own loops.
 #[derive(Debug)]
@@ -28,7 +28,6 @@ struct Linear {
     and: Sum,
     shift: Shift,
     compare: Compare,
-    divide: DivideByLimb,
     /// Unloading it would take the functions away.
     _library: Library,
 }
@@ -49,7 +48,6 @@ impl Linear {
             and: function!(c"__gmpn_and_n"),
             shift: function!(c"__gmpn_lshift"),
             compare: function!(c"__gmpn_cmp"),
-            divide: function!(c"__gmpn_divrem_1"),
             _library: library,
         })
     }
@@ -139,9 +137,7 @@ impl Rows {
                     product[0] = unsafe { (linear.compare)(a.as_ptr(), b.as_ptr(), len) } as u64;
                 }
                 Operation::DivRemDigit => {
-                    // SAFETY: both have n limbs, and the divisor is not zero.
-                    r[0] =
-                        unsafe { (linear.divide)(product.as_mut_ptr(), 0, a.as_ptr(), len, DIGIT) };
+                    r[0] = gmp.divide_by_limb(&mut product[..n], a, DIGIT);
                 }
                 Operation::MulLo | Operation::MulWide => gmp.multiply(product, a, b),
                 Operation::Square => gmp.square(product, a),

@@ -57,6 +57,10 @@ fn divide_pair(high: u64, low: u64, d: u64, inverse: u64) -> (u64, u64) {
 /// Divides by a limb, which is not zero: sets `quotient`, as long as `u`, and returns the
 /// remainder.
 pub(super) fn divide_by_limb(quotient: &mut [u64], u: &[u64], d: u64) -> u64 {
+    #[cfg(feature = "gmp")]
+    if let Some(gmp) = super::gmp::gmp() {
+        return gmp.divide_by_limb(quotient, u, d);
+    }
     let shift = d.leading_zeros();
     let d = d << shift;
     let inverse = reciprocal(d);

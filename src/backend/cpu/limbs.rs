@@ -70,11 +70,13 @@ fn chain_assign(a: &mut [u64], b: &[u64], step: impl Fn(u64, u64, bool) -> (u64,
 }
 
 /// Sets `out` to `a + b`, all of one length; returns the carry.
+#[inline(never)] // Inlined into a loop over rows, the carries would leave the flag.
 pub(super) fn add(out: &mut [u64], a: &[u64], b: &[u64]) -> bool {
     chain(out, a, b, add_carry)
 }
 
 /// Sets `out` to `a - b`, all of one length; returns the borrow.
+#[inline(never)] // As `add`.
 pub(super) fn sub(out: &mut [u64], a: &[u64], b: &[u64]) -> bool {
     chain(out, a, b, sub_borrow)
 }

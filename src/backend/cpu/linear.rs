@@ -2,7 +2,7 @@
 
 use super::division::divide_by_limb;
 use super::limbs::{
-    add, assign, bit, bit_length, compare, shift_left, shift_right, sub, trailing_zeros,
+    LIMB_BITS, add, assign, bit, bit_length, compare, shift_left, shift_right, sub, trailing_zeros,
 };
 use super::rows::{Failed, Outcome, Row, Rows};
 use crate::backend::SKIPPED_ROW;
@@ -10,9 +10,11 @@ use crate::error::Result;
 
 pub(super) fn sum(rows: Rows<'_>) -> Result<Failed> {
     let bits = rows.bits;
+    let has_whole_limbs = bits.is_multiple_of(LIMB_BITS);
     rows.each(0, |Row { ins: [a, b, _], outs: [sum, _], .. }, _| {
+        let carry = add(sum, a, b);
         // Where the width is no whole number of limbs, the carry is the bit above.
-        (add(sum, a, b) || bit(sum, bits)).into()
+        (if has_whole_limbs { carry } else { bit(sum, bits) }).into()
     })
 }
 

@@ -311,7 +311,9 @@ impl<'a> Results<'a> {
         if let Some(limbs) = self.direct.next() {
             return ResultRow { limbs, bytes: &mut [] };
         }
-        let bytes = self.copied.next().unwrap_or_default();
+        let Some(bytes) = self.copied.next() else {
+            return ResultRow { limbs: &mut self.copy, bytes: &mut [] };
+        };
         // A row may stay as it is.
         bytemuck::cast_slice_mut(&mut self.copy)[..bytes.len()].copy_from_slice(bytes);
         ResultRow { limbs: &mut self.copy, bytes }
@@ -332,6 +334,8 @@ impl ResultRow<'_> {
 
     /// Writes a copy back, without the bytes that do not fit.
     fn finish(self) {
-        self.bytes.copy_from_slice(&bytemuck::cast_slice(self.limbs)[..self.bytes.len()]);
+        if !self.bytes.is_empty() {
+            self.bytes.copy_from_slice(&bytemuck::cast_slice(self.limbs)[..self.bytes.len()]);
+        }
     }
 }
