@@ -96,7 +96,7 @@ fn host_without_threads_computes() {
     alone(&[("RUST_MIN_STACK", "100000000000000")], || {
         assert!(thread::Builder::new().spawn(|| {}).is_err(), "threads can be started");
         let device = Device::cpu();
-        assert_eq!(device.to_string(), "cpu (1 thread)");
+        assert!(device.to_string().starts_with("cpu (1 thread"), "{device}");
         let values: Vec<BigUint> = (0..40_000u32).map(BigUint::from).collect();
         let a = Batch::<U1024>::from_biguints(&device, &values).unwrap();
         let (sum, carries) = a.overflowing_add(&a).unwrap();

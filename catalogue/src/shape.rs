@@ -38,7 +38,8 @@ impl Shape {
         self.bits / 8
     }
 
-    /// Bytes of a prepared divisor: `Record` in `kernels/div/prepare.cuh`.
+    /// Bytes of a prepared divisor: `Record` in `kernels/div/prepare.cuh`. The record of the cpu
+    /// backend fits, too.
     #[must_use]
     pub const fn prepared_bytes(self) -> usize {
         let limb = if self.bits.is_multiple_of(32) { 4 } else { 2 };

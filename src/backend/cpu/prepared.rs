@@ -41,7 +41,7 @@ const GMP_DIVISION: usize = 160;
 const MAX_WINDOW: usize = 7;
 
 /// Limbs of a record: the bit length, the divisor and the reciprocal.
-const fn record_limbs(n: usize) -> usize {
+pub(super) const fn record_limbs(n: usize) -> usize {
     1 + 2 * n
 }
 

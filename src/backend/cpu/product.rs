@@ -173,8 +173,11 @@ pub(super) fn multiply_low(out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut 
     if a.len() + b.len() <= n {
         return multiply(out, a, b, scratch);
     }
+    // GMP has whole products only.
     #[cfg(feature = "gmp")]
-    if let Some(gmp) = super::gmp::gmp() {
+    if n >= SPLIT_LOW
+        && let Some(gmp) = super::gmp::gmp()
+    {
         let product = &mut scratch[..a.len() + b.len()];
         gmp.multiply(product, a, b);
         return out.copy_from_slice(&product[..n]);

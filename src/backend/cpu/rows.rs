@@ -339,3 +339,151 @@ impl ResultRow<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use gpuint_catalogue::{DigitKind, Shape};
+    use num_bigint::BigUint;
+    use num_traits::One;
+
+    use super::*;
+    use crate::backend::cpu::{arithmetic, linear, prepared};
+
+    /// Widths that are no whole number of limbs.
+    const WIDTHS: [usize; 5] = [16, 48, 80, 96, 208];
+
+    /// Rows of one width as bytes.
+    fn rows(values: &[BigUint], row_bytes: usize) -> Vec<u8> {
+        let rows = values.iter().flat_map(|value| {
+            let bytes = value.to_bytes_le();
+            bytes.into_iter().chain(std::iter::repeat(0)).take(row_bytes).collect::<Vec<_>>()
+        });
+        rows.collect()
+    }
+
+    /// Runs an operation of two inputs in rows of `bits` and, as the third, of `other_bytes`.
+    fn compute(
+        function: fn(Rows<'_>) -> Result<Failed>,
+        params: Params,
+        bits: usize,
+        ins: [(&[BigUint], usize); 3],
+        out_bytes: [usize; 2],
+    ) -> ([Vec<BigUint>; 2], Vec<u8>) {
+        let count = ins[0].0.len();
+        // Records of divisors are whole limbs, and aligned.
+        let ins = ins.map(|(values, row_bytes)| (rows(values, row_bytes), row_bytes));
+        let aligned = ins.each_ref().map(|(bytes, _)| {
+            let mut limbs = vec![0u64; bytes.len().div_ceil(LIMB_BYTES)];
+            bytemuck::cast_slice_mut(&mut limbs)[..bytes.len()].copy_from_slice(bytes);
+            limbs
+        });
+        let mut index = 0;
+        let inputs = ins.each_ref().map(|(bytes, row_bytes)| {
+            index += 1;
+            let bytes = &bytemuck::cast_slice(&aligned[index - 1])[..bytes.len()];
+            Input { bytes, row_bytes: *row_bytes, share: Share::Own }
+        });
+        let mut outs = out_bytes.map(|bytes| vec![0u64; (count * bytes).div_ceil(LIMB_BYTES)]);
+        let mut flags = vec![0; count];
+        let [c, d] = &mut outs;
+        let output = |limbs, row_bytes| Output {
+            bytes: &mut bytemuck::cast_slice_mut::<u64, u8>(limbs)[..count * row_bytes],
+            row_bytes,
+        };
+        let rows = Rows {
+            bits,
+            params,
+            first: 0,
+            count,
+            ins: inputs,
+            outs: [output(c, out_bytes[0]), output(d, out_bytes[1])],
+            flags: &mut flags,
+        };
+        rows.distribute(function, 2).unwrap();
+        let mut sizes = out_bytes.into_iter();
+        let results = outs.map(|limbs| {
+            let row_bytes = sizes.next().unwrap();
+            let bytes: &[u8] = bytemuck::cast_slice(&limbs);
+            let rows = bytes[..count * row_bytes].chunks_exact(row_bytes.max(1));
+            rows.map(BigUint::from_bytes_le).collect()
+        });
+        (results, flags)
+    }
+
+    #[test]
+    fn records_of_divisors_fit_at_every_shape() {
+        let fits = |bits: usize, bytes: usize| {
+            prepared::record_limbs(bits.div_ceil(u64::BITS as usize)) * LIMB_BYTES <= bytes
+        };
+        assert!(crate::shapes().iter().all(|shape| fits(shape.bits, shape.prepared_bytes())));
+        assert!(WIDTHS.into_iter().all(|bits| {
+            fits(bits, Shape { bits, q: 1, digit: DigitKind::U16 }.prepared_bytes())
+        }));
+    }
+
+    #[test]
+    fn widths_of_no_whole_limbs_wrap_at_their_own_bits() {
+        for bits in WIDTHS {
+            let bytes = bits / 8;
+            let modulus = BigUint::one() << bits;
+            let ones = &modulus - 1u32;
+            let third = &ones / 3u32;
+            let a = [ones.clone(), third.clone(), BigUint::one(), ones.clone(), BigUint::ZERO];
+            let b = [BigUint::one(), &third * 2u32, third.clone(), ones.clone(), ones.clone()];
+            let pairs = || a.iter().zip(&b);
+            let two = [(&a[..], bytes), (&b[..], bytes), (&[][..], 0)];
+            let none = Params::default();
+
+            let ([sums, _], carries) = compute(linear::sum, none, bits, two, [bytes, 0]);
+            let ([differences, _], borrows) =
+                compute(linear::difference, none, bits, two, [bytes, 0]);
+            let ([low, high], _) =
+                compute(arithmetic::wide_product, none, bits, two, [bytes, bytes]);
+            let joined = Params { joined: true, ..none };
+            let ([wide, _], _) =
+                compute(arithmetic::wide_product, joined, bits, two, [2 * bytes, 0]);
+            let ([product, _], _) = compute(arithmetic::low_product, none, bits, two, [bytes, 0]);
+            let ([q, r], zero) = compute(arithmetic::quotient, none, bits, two, [bytes, bytes]);
+            let nor = Params { table: 1, ..none };
+            let ([nor, _], _) = compute(linear::bitwise, nor, bits, two, [bytes, 0]);
+            let shift = Params { distance: 5, ..none };
+            let ([left, _], _) = compute(linear::left, shift, bits, two, [bytes, 0]);
+            let ([right, _], _) = compute(linear::right, shift, bits, two, [bytes, 0]);
+            for (i, (a, b)) in pairs().enumerate() {
+                assert_eq!(sums[i], (a + b) % &modulus, "{bits}");
+                assert_eq!(carries[i] == 1, a + b >= modulus, "{bits}");
+                assert_eq!(differences[i], (&modulus + a - b) % &modulus, "{bits}");
+                assert_eq!(borrows[i] == 1, a < b, "{bits}");
+                assert_eq!(wide[i], a * b, "{bits}");
+                assert_eq!(&low[i] + (&high[i] << bits), a * b, "{bits}");
+                assert_eq!(product[i], low[i], "{bits}");
+                assert_eq!(&q[i] * b + &r[i], *a, "{bits}");
+                assert!(r[i] < *b && zero[i] == 0, "{bits}");
+                assert_eq!(nor[i], &ones ^ (a | b), "{bits}");
+                assert_eq!(left[i], (a << 5) % &modulus, "{bits}");
+                assert_eq!(right[i], a >> 5, "{bits}");
+            }
+
+            let by_zero = [(&b[..], bytes), (&a[..], bytes), (&[][..], 0)];
+            let ([q, r], zero) = compute(arithmetic::quotient, none, bits, by_zero, [bytes, bytes]);
+            assert_eq!((&q[4], &r[4], zero), (&ones, &b[4], vec![0, 0, 0, 0, 1]), "{bits}");
+
+            let record_bytes = (2 * bytes.div_ceil(8) + 4) * 8;
+            let ([records, _], _) = compute(
+                arithmetic::prepare,
+                none,
+                bits,
+                [two[1], two[2], two[2]],
+                [record_bytes, 0],
+            );
+            let prepared = [two[0], two[0], (&records[..], record_bytes)];
+            let ([powers, _], _) = compute(arithmetic::power, none, bits, prepared, [bytes, 0]);
+            let ([squares, _], _) =
+                compute(arithmetic::modular_product, none, bits, prepared, [bytes, 0]);
+            for (i, (a, b)) in pairs().enumerate() {
+                assert_eq!(powers[i], a.modpow(a, b), "{bits}");
+                assert_eq!(squares[i], a * a % b, "{bits}");
+            }
+        }
+    }
+}
