@@ -10,12 +10,6 @@ use super::rows::{Failed, Outcome, Row, Rows};
 use super::{division, euclid, product};
 use crate::error::Result;
 
-/// Copies an integer to limbs, with zeros above, or its low limbs.
-fn write(out: &mut [u64], value: &BigUint) {
-    let mut limbs = value.iter_u64_digits();
-    out.fill_with(|| limbs.next().unwrap_or(0));
-}
-
 fn read(limbs: &[u64]) -> BigUint {
     BigUint::from_slice(bytemuck::cast_slice(trimmed(limbs)))
 }
@@ -142,29 +136,21 @@ pub(super) fn common_divisor(rows: Rows<'_>) -> Result<Failed> {
 }
 
 pub(super) fn inverse(rows: Rows<'_>) -> Result<Failed> {
-    rows.each(0, |Row { ins: [v, n, _], outs: [out, _], .. }, _| {
-        out.fill(0);
-        let n = trimmed(n);
-        // Everything is its own inverse modulo 1.
-        let exists = n == [1] || (!n.is_empty() && invert(out, v, n));
-        (!exists).into()
-    })
-}
-
-/// Sets `out`, which is zero, to the inverse of `v` modulo `n >= 2`; returns false where there is
-/// none.
-fn invert(out: &mut [u64], v: &[u64], n: &[u64]) -> bool {
-    #[cfg(feature = "gmp")]
-    if let Some(gmp) = super::gmp::gmp() {
-        return gmp.invert(out, v, n);
-    }
-    match read(v).modinv(&read(n)) {
-        Some(inverse) => {
-            write(out, &inverse);
-            true
+    let scratch = euclid::invert_scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [v, n, _], outs: [out, _], .. }, scratch| {
+        let modulus = trimmed(n);
+        // Nothing is invertible modulo 0, and everything modulo 1, where all numbers are 0.
+        if modulus.is_empty() || modulus == [1] {
+            out.fill(0);
+            return modulus.is_empty().into();
         }
-        None => false,
-    }
+        #[cfg(feature = "gmp")]
+        if let Some(gmp) = super::gmp::gmp() {
+            out.fill(0);
+            return (!gmp.invert(out, v, n)).into();
+        }
+        (!euclid::invert(out, v, n, scratch)).into()
+    })
 }
 
 pub(super) fn symbol(rows: Rows<'_>) -> Result<Failed> {

@@ -1,11 +1,16 @@
-//! The greatest common divisor by Euclid's algorithm with Lehmer's steps: as many quotients as the
-//! leading bits of both numbers determine are found in one word, and applied together
-//! (D. H. Lehmer, 1938; D. E. Knuth, TAOCP 2, 4.5.2, Algorithm L).
+//! Greatest common divisors and inverses by Euclid's algorithm with Lehmer's steps: as many
+//! quotients as the leading bits of both numbers determine are found in one word, and applied
+//! together (D. H. Lehmer, 1938; D. E. Knuth, TAOCP 2, 4.5.2, Algorithm L).
+//!
+//! For an inverse of `v` modulo `n`, the algorithm runs on `n` and `v mod n` and keeps `s` and `t`
+//! with `x = s v` and `y = t v` modulo `n`. Their signs alternate from step to step and differ, so
+//! that each new absolute value is a sum, and at most `n` (TAOCP 2, 4.5.2, exercise 21).
 
 use std::mem::swap;
 
 use super::division::{self, divide};
-use super::limbs::{assign, compare, trimmed};
+use super::limbs::{add_assign, assign, compare, sub, trimmed};
+use super::product::{self, multiply};
 
 /// Scratch of [`gcd`] at integers of `n` limbs.
 pub(super) const fn scratch_limbs(n: usize) -> usize {
@@ -43,6 +48,59 @@ pub(super) fn gcd(out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64]) {
     }
 }
 
+/// Scratch of [`invert`] at integers of `n` limbs.
+pub(super) const fn invert_scratch_limbs(n: usize) -> usize {
+    8 * n + division::scratch_limbs(n) + product::scratch_limbs(n)
+}
+
+/// Sets `out` to the inverse of `v` modulo `n >= 2`, all of one length; returns false where there
+/// is none.
+pub(super) fn invert(out: &mut [u64], v: &[u64], n: &[u64], scratch: &mut [u64]) -> bool {
+    let limbs = out.len();
+    let (x, scratch) = scratch.split_at_mut(limbs);
+    let (y, scratch) = scratch.split_at_mut(limbs);
+    let (r, scratch) = scratch.split_at_mut(limbs);
+    let (q, scratch) = scratch.split_at_mut(limbs);
+    let (s, scratch) = scratch.split_at_mut(limbs);
+    let (t, scratch) = scratch.split_at_mut(limbs);
+    let (product, scratch) = scratch.split_at_mut(2 * limbs);
+    assign(x, n);
+    divide(q, y, v, n, scratch);
+    s.fill(0);
+    assign(t, &[1]);
+    let (mut x, mut y, mut r, mut s, mut t) = (x, y, r, s, t);
+    let mut is_s_negative = true;
+    while !trimmed(y).is_empty() {
+        let len = trimmed(x).len();
+        let steps = if len > 1 { Steps::of(&x[..len], &y[..len]) } else { None };
+        if let Some(steps) = steps {
+            steps.apply(&mut x[..len], &mut y[..len]);
+            steps.apply_absolute(s, t);
+            is_s_negative ^= steps.count % 2 == 1;
+        } else {
+            divide(q, r, x, y, scratch);
+            swap(&mut x, &mut y);
+            swap(&mut y, &mut r);
+            // (s, t) becomes (t, s + q t).
+            let (quotient, cofactor) = (trimmed(q), trimmed(t));
+            let product = &mut product[..quotient.len() + cofactor.len()];
+            multiply(product, quotient, cofactor, scratch);
+            add_assign(s, trimmed(product));
+            swap(&mut s, &mut t);
+            is_s_negative = !is_s_negative;
+        }
+    }
+    let exists = trimmed(x) == [1];
+    if !exists {
+        out.fill(0);
+    } else if is_s_negative {
+        sub(out, n, s);
+    } else {
+        assign(out, s);
+    }
+    exists
+}
+
 fn word_gcd(mut x: u64, mut y: u64) -> u64 {
     while y != 0 {
         (x, y) = (y, x % y);
@@ -57,6 +115,8 @@ struct Steps {
     b: i64,
     c: i64,
     d: i64,
+    /// Number of steps.
+    count: u32,
 }
 
 impl Steps {
@@ -74,14 +134,14 @@ impl Steps {
             (pair << shift >> 66) as i64
         };
         let (mut x, mut y) = (leading(x), leading(y));
-        let mut steps = Self { a: 1, b: 0, c: 0, d: 1 };
+        let mut steps = Self { a: 1, b: 0, c: 0, d: 1, count: 0 };
         while y + steps.c != 0 && y + steps.d != 0 {
-            let Self { a, b, c, d } = steps;
+            let Self { a, b, c, d, count } = steps;
             let q = (x + a) / (y + c);
             if q != (x + b) / (y + d) {
                 break;
             }
-            steps = Self { a: c, b: d, c: a - q * c, d: b - q * d };
+            steps = Self { a: c, b: d, c: a - q * c, d: b - q * d, count: count + 1 };
             (x, y) = (y, x - q * y);
         }
         (steps.b != 0).then_some(steps)
@@ -89,7 +149,7 @@ impl Steps {
 
     /// Applies the steps. Both results are at least 0 and at most the numbers that they replace.
     fn apply(self, x: &mut [u64], y: &mut [u64]) {
-        let Self { a, b, c, d } = self;
+        let Self { a, b, c, d, .. } = self;
         // In each row of the matrix, one is positive or zero and the other negative or zero.
         let product = |factor: i64, limb: u64| u128::from(factor.unsigned_abs()) * u128::from(limb);
         let is_x_first = a > 0 || b < 0;
@@ -107,5 +167,22 @@ impl Steps {
             y_carry >>= 64;
         }
         debug_assert_eq!((x_carry, y_carry), (0, 0), "a quotient is wrong");
+    }
+    /// Applies the steps to absolute values of cofactors, whose signs differ: all terms add up.
+    fn apply_absolute(self, s: &mut [u64], t: &mut [u64]) {
+        let Self { a, b, c, d, .. } = self;
+        let (mut s_carry, mut t_carry) = (0u128, 0u128);
+        for (s, t) in s.iter_mut().zip(t) {
+            let sum = |of_s: i64, of_t: i64| {
+                u128::from(of_s.unsigned_abs()) * u128::from(*s)
+                    + u128::from(of_t.unsigned_abs()) * u128::from(*t)
+            };
+            s_carry += sum(a, b);
+            t_carry += sum(c, d);
+            (*s, *t) = (s_carry as u64, t_carry as u64);
+            s_carry >>= 64;
+            t_carry >>= 64;
+        }
+        debug_assert_eq!((s_carry, t_carry), (0, 0), "cofactors are at most the modulus");
     }
 }

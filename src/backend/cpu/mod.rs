@@ -1,10 +1,9 @@
 //! The CPU: loops over the limbs of rows in place, distributed over the threads of rayon.
 //!
-//! `rows` cuts a call into rows of limbs, `linear` and `arithmetic` have a function for each
-//! operation, over the integers of `limbs`, `product`, `division` and `prepared`. With the feature
-//! `gmp`, products, divisions, powers, greatest common divisors, inverses and symbols are those of
-//! the GMP of the host, where it has one. What takes more than quadratic time otherwise is
-//! num-bigint's.
+//! `rows` cuts a call into rows of limbs. `linear` and `arithmetic` have a function for each
+//! operation, over the integers of `limbs`, `product`, `division`, `prepared` and `euclid`. Symbols
+//! take num-bigint's remainders. With the feature `gmp`, products, divisions, powers, greatest
+//! common divisors, inverses and symbols are those of the GMP of the host, where it has one.
 
 mod arithmetic;
 mod division;

@@ -324,3 +324,28 @@ fn greatest_common_divisors_agree() {
         check(&y, &x);
     }
 }
+
+#[test]
+fn inverses_agree() {
+    let mut operands = Operands(9);
+    for n in LENGTHS {
+        for modulus in operands.all(n) {
+            if big(&modulus) <= BigUint::one() {
+                continue;
+            }
+            for v in operands.all(n) {
+                let mut out = vec![7; n];
+                let mut scratch = scratch(euclid::invert_scratch_limbs(n));
+                let exists = euclid::invert(&mut out, &v, &modulus, &mut scratch);
+                assert_eq!(exists, big(&v).gcd(&big(&modulus)).is_one(), "{v:x?}, {modulus:x?}");
+                if exists {
+                    assert!(big(&out) < big(&modulus));
+                    let product = big(&out) * big(&v) % big(&modulus);
+                    assert_eq!(product, BigUint::one(), "{v:x?}, {modulus:x?}");
+                } else {
+                    assert_eq!(big(&out), BigUint::ZERO);
+                }
+            }
+        }
+    }
+}
