@@ -4,10 +4,10 @@ use num_bigint::BigUint;
 use num_integer::Integer;
 use num_traits::{One, Zero};
 
-use super::limbs::{LIMB_BITS, assign, shift_right, trimmed};
+use super::limbs::{LIMB_BITS, assign, bit, shift_right, trimmed};
 use super::prepared::{self, Prepared};
 use super::rows::{Failed, Outcome, Row, Rows};
-use super::{division, euclid, product};
+use super::{division, euclid, product, residues};
 use crate::error::Result;
 
 fn read(limbs: &[u64]) -> BigUint {
@@ -118,6 +118,68 @@ pub(super) fn power(rows: Rows<'_>) -> Result<Failed> {
     let scratch = prepared::power_scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [a, e, record], outs: [out, _], .. }, scratch| {
         Prepared::new(record).power(out, a, e, scratch);
+        Outcome::default()
+    })
+}
+
+pub(super) fn modular_sum(rows: Rows<'_>) -> Result<Failed> {
+    let scratch = prepared::sum_scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [a, b, record], outs: [out, _], .. }, scratch| {
+        Prepared::new(record).add(out, a, b, scratch);
+        Outcome::default()
+    })
+}
+
+pub(super) fn modular_difference(rows: Rows<'_>) -> Result<Failed> {
+    let scratch = prepared::sum_scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [a, b, record], outs: [out, _], .. }, scratch| {
+        Prepared::new(record).sub(out, a, b, scratch);
+        Outcome::default()
+    })
+}
+
+pub(super) fn modular_negative(rows: Rows<'_>) -> Result<Failed> {
+    let scratch = prepared::sum_scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [a, _, record], outs: [out, _], .. }, scratch| {
+        Prepared::new(record).negate(out, a, scratch);
+        Outcome::default()
+    })
+}
+
+pub(super) fn modular_half(rows: Rows<'_>) -> Result<Failed> {
+    let scratch = 2 * rows.limbs() + 1;
+    rows.each(scratch, |Row { ins: [a, _, record], outs: [out, _], .. }, scratch| {
+        Prepared::new(record).halve(out, a, scratch);
+        Outcome::default()
+    })
+}
+
+pub(super) fn prepare_odd(rows: Rows<'_>) -> Result<Failed> {
+    let bits = rows.bits;
+    let scratch = residues::prepare_scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [n, ..], outs: [record, _], .. }, scratch| {
+        let failed = !bit(n, 0);
+        if !failed {
+            residues::prepare(record, n, bits, scratch);
+        }
+        Outcome { flag: false, failed }
+    })
+}
+
+pub(super) fn residue_product(rows: Rows<'_>) -> Result<Failed> {
+    let bits = rows.bits;
+    let scratch = residues::scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [a, b, record], outs: [out, _], .. }, scratch| {
+        residues::reduce_product(out, a, Some(b), record, bits, scratch);
+        Outcome::default()
+    })
+}
+
+pub(super) fn residue_square(rows: Rows<'_>) -> Result<Failed> {
+    let bits = rows.bits;
+    let scratch = residues::scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [a, _, record], outs: [out, _], .. }, scratch| {
+        residues::reduce_product(out, a, None, record, bits, scratch);
         Outcome::default()
     })
 }

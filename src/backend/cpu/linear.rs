@@ -131,6 +131,18 @@ pub(super) fn gather(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
+pub(super) fn lookup(rows: Rows<'_>) -> Result<Failed> {
+    let row_bytes = rows.bits / 8;
+    let distance = rows.params.distance as usize;
+    rows.each(0, |Row { ins: [_, number, _], outs: [out, _], all: [table, ..], .. }, _| {
+        let byte = number[distance / LIMB_BITS] >> (distance % LIMB_BITS) & 0xff;
+        let row = 256 * (distance / 8) + byte as usize;
+        let source = &table[row * row_bytes..][..row_bytes];
+        bytemuck::cast_slice_mut(out)[..row_bytes].copy_from_slice(source);
+        Outcome::default()
+    })
+}
+
 pub(super) fn select(rows: Rows<'_>) -> Result<Failed> {
     rows.each(0, |Row { ins: [a, b, _], outs: [out, _], all: [_, _, mask], index }, _| {
         let is_set = mask[index / 8] >> (index % 8) & 1 == 1;

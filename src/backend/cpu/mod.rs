@@ -1,7 +1,8 @@
 //! The CPU: loops over the limbs of rows in place, distributed over the threads of rayon.
 //!
 //! `rows` cuts a call into rows of limbs. `linear` and `arithmetic` have a function for each
-//! operation, over the integers of `limbs`, `product`, `division`, `prepared` and `euclid`. Symbols
+//! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues` and
+//! `euclid`. Symbols
 //! take num-bigint's remainders. With the feature `gmp`, products, divisions, powers, greatest
 //! common divisors, inverses and symbols are those of the GMP of the host, where it has one.
 
@@ -14,6 +15,7 @@ mod limbs;
 mod linear;
 mod prepared;
 mod product;
+mod residues;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -70,6 +72,13 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::MulMod => (arithmetic::modular_product, Quadratic),
         Op::SquareMod => (arithmetic::modular_square, Quadratic),
         Op::PowMod => (arithmetic::power, Cubic),
+        Op::AddMod => (arithmetic::modular_sum, Linear),
+        Op::SubMod => (arithmetic::modular_difference, Linear),
+        Op::NegMod => (arithmetic::modular_negative, Linear),
+        Op::HalveMod => (arithmetic::modular_half, Linear),
+        Op::PrepareOdd => (arithmetic::prepare_odd, Quadratic),
+        Op::MulResidues => (arithmetic::residue_product, Quadratic),
+        Op::SquareResidues => (arithmetic::residue_square, Quadratic),
         Op::DivRemDigit => (linear::digit_quotient, Linear),
         Op::Shl => (linear::left, Linear),
         Op::Shr => (linear::right, Linear),
@@ -85,6 +94,7 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::ShlRows => (linear::left_by_rows, Linear),
         Op::ShrRows => (linear::right_by_rows, Linear),
         Op::Gather => (linear::gather, Linear),
+        Op::Lookup => (linear::lookup, Linear),
         Op::Select => (linear::select, Linear),
         Op::Resize => (linear::resize, Linear),
         Op::Gcd => (arithmetic::common_divisor, Quadratic),

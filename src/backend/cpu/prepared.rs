@@ -25,13 +25,13 @@
 
 use super::division;
 use super::limbs::{
-    LIMB_BITS, add_assign, add_limb, add_product, assign, bit, bit_length, compare, shift_left,
-    shift_left_assign, shift_right, sub_assign, trimmed,
+    LIMB_BITS, add, add_assign, add_limb, add_product, assign, bit, bit_length, compare,
+    shift_left, shift_left_assign, shift_right, sub_assign, trimmed,
 };
 use super::product::{self, multiply, multiply_high, multiply_low, square};
 
 /// Limbs of an odd modulus up to which powers are Montgomery's (measured on AMD Zen 5).
-const MONTGOMERY: usize = 160;
+pub(super) const MONTGOMERY: usize = 160;
 
 /// Limbs up to which a division by GMP takes less time than two of its products.
 #[cfg(feature = "gmp")]
@@ -58,6 +58,11 @@ pub(super) const fn scratch_limbs(n: usize) -> usize {
 
 const fn block_scratch_limbs(n: usize) -> usize {
     2 * n + 2 + product::scratch_limbs(n + 1)
+}
+
+/// Scratch of [`Prepared::add`], [`Prepared::sub`] and [`Prepared::negate`] at rows of `n` limbs.
+pub(super) const fn sum_scratch_limbs(n: usize) -> usize {
+    4 * n + 2 + scratch_limbs(n)
 }
 
 /// Scratch of [`Prepared::power`] at rows of `n` limbs.
@@ -156,6 +161,54 @@ impl<'a> Prepared<'a> {
         shift_right(out, &x[..n], self.shift);
     }
 
+    /// Sets `out` to `a + b mod v`, with zeros above.
+    pub(super) fn add(self, out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64]) {
+        let (sum, scratch) = scratch.split_at_mut(a.len() + 1);
+        let (quotient, scratch) = scratch.split_at_mut(a.len() + 1);
+        sum[a.len()] = add(&mut sum[..a.len()], a, b).into();
+        self.divide(quotient, out, sum, scratch);
+    }
+
+    /// Sets `out` to `a - b mod v`, with zeros above.
+    pub(super) fn sub(self, out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64]) {
+        let n = self.d.len();
+        let (quotient, scratch) = scratch.split_at_mut(a.len());
+        let (b_residue, scratch) = scratch.split_at_mut(n);
+        let (v, scratch) = scratch.split_at_mut(n);
+        self.divide(quotient, out, a, scratch);
+        self.divide(quotient, b_residue, b, scratch);
+        if sub_assign(&mut out[..n], b_residue) {
+            shift_right(v, self.d, self.shift);
+            add_assign(&mut out[..n], v);
+        }
+    }
+
+    /// Sets `out` to `-a mod v`, with zeros above.
+    pub(super) fn negate(self, out: &mut [u64], a: &[u64], scratch: &mut [u64]) {
+        let n = self.d.len();
+        let (quotient, scratch) = scratch.split_at_mut(a.len());
+        let (residue, scratch) = scratch.split_at_mut(n);
+        self.divide(quotient, residue, a, scratch);
+        let is_zero = trimmed(residue).is_empty();
+        out.fill(0);
+        if !is_zero {
+            shift_right(&mut out[..n], self.d, self.shift);
+            sub_assign(&mut out[..n], residue);
+        }
+    }
+
+    /// Sets `out` to `a / 2 mod v` for `a < v`, where `v` is odd.
+    pub(super) fn halve(self, out: &mut [u64], a: &[u64], scratch: &mut [u64]) {
+        let (sum, scratch) = scratch.split_at_mut(a.len() + 1);
+        assign(sum, a);
+        if bit(a, 0) {
+            let v = &mut scratch[..self.d.len()];
+            shift_right(v, self.d, self.shift);
+            add_assign(sum, v);
+        }
+        shift_right(out, sum, 1);
+    }
+
     /// Divides `x`, whose `n` top limbs are less than `d`: the remainder replaces the `n` low
     /// limbs. The quotient has the limbs that `x` has above `n`.
     fn reduce(self, q: &mut [u64], x: &mut [u64], scratch: &mut [u64]) {
@@ -250,7 +303,7 @@ impl<'a> Prepared<'a> {
 /// `-1 / limb mod B` for an odd limb.
 ///
 /// `x = 3 limb ^ 2` is the inverse modulo 2^5, and a step of Newton's iteration doubles the bits.
-fn negative_inverse(limb: u64) -> u64 {
+pub(super) fn negative_inverse(limb: u64) -> u64 {
     let mut x = limb.wrapping_mul(3) ^ 2;
     for _ in 0..4 {
         x = x.wrapping_mul(2u64.wrapping_sub(limb.wrapping_mul(x)));
@@ -260,15 +313,15 @@ fn negative_inverse(limb: u64) -> u64 {
 
 /// An odd modulus.
 #[derive(Debug, Clone, Copy)]
-struct Montgomery<'a> {
-    v: &'a [u64],
+pub(super) struct Montgomery<'a> {
+    pub(super) v: &'a [u64],
     /// `-1 / v mod B`.
-    inverse: u64,
+    pub(super) inverse: u64,
 }
 
 impl Montgomery<'_> {
     /// Sets `out` to `t / B^n mod v` for `t < B^n v` of `2n` limbs, which is overwritten.
-    fn reduce(self, out: &mut [u64], t: &mut [u64]) {
+    pub(super) fn reduce(self, out: &mut [u64], t: &mut [u64]) {
         let n = self.v.len();
         for i in 0..n {
             let factor = t[i].wrapping_mul(self.inverse);

@@ -6,7 +6,7 @@ use num_integer::Integer;
 use num_traits::One;
 
 use super::prepared::{self, Prepared};
-use super::{division, euclid, limbs, product};
+use super::{division, euclid, limbs, product, residues};
 
 /// Lengths in limbs.
 const LENGTHS: [usize; 14] = [1, 2, 3, 7, 8, 9, 31, 40, 41, 63, 64, 65, 97, 200];
@@ -344,6 +344,78 @@ fn inverses_agree() {
                     assert_eq!(product, BigUint::one(), "{v:x?}, {modulus:x?}");
                 } else {
                     assert_eq!(big(&out), BigUint::ZERO);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn residues_agree_at_whole_limbs_and_others() {
+    let mut operands = Operands(10);
+    for (n, bits) in LENGTHS.into_iter().flat_map(|n| [(n, 64 * n), (n, 64 * n - 16)]) {
+        let modulus = BigUint::one() << bits;
+        let cut = |mut limbs: Vec<u64>| {
+            limbs[n - 1] &= u64::MAX >> (64 * n - bits);
+            limbs
+        };
+        for v in operands.all(n) {
+            let mut v = cut(v);
+            v[0] |= 1;
+            let mut record = vec![7; (2 * bits).div_ceil(64)];
+            let mut scratch =
+                scratch(residues::prepare_scratch_limbs(n).max(residues::scratch_limbs(n)));
+            residues::prepare(&mut record, &v, bits, &mut scratch);
+            let inverse = big(&record) >> bits;
+            assert_eq!(big(&record) % &modulus, big(&v));
+            assert_eq!((&inverse * big(&v) + 1u32) % &modulus, BigUint::ZERO, "{bits}");
+            let below = |limbs: &[u64]| {
+                let mut limbs = (big(limbs) % big(&v)).to_u64_digits();
+                limbs.resize(n, 0);
+                limbs
+            };
+            for a in operands.all(n) {
+                let (a, b) = (cut(a), below(&operands.some(n)));
+                let mut out = vec![7; n];
+                residues::reduce_product(&mut out, &a, Some(&b), &record, bits, &mut scratch);
+                assert!(big(&out) < big(&v));
+                let expected = big(&a) * big(&b) % big(&v);
+                assert_eq!((big(&out) << bits) % big(&v), expected, "{bits}");
+                residues::reduce_product(&mut out, &b, None, &record, bits, &mut scratch);
+                assert_eq!((big(&out) << bits) % big(&v), big(&b) * big(&b) % big(&v), "{bits}");
+            }
+        }
+    }
+}
+
+#[test]
+fn modular_sums_agree() {
+    let mut operands = Operands(11);
+    for n in LENGTHS {
+        for v in operands.all(n).into_iter().chain([[vec![5], vec![0; n - 1]].concat()]) {
+            let v_big = big(&v);
+            if v_big == BigUint::ZERO {
+                continue;
+            }
+            let record = record(&v, n);
+            let divisor = Prepared::new(&record);
+            let mut scratch = scratch(prepared::sum_scratch_limbs(n));
+            for a in operands.all(n) {
+                let b = operands.some(n);
+                let (a_residue, b_residue) = (big(&a) % &v_big, big(&b) % &v_big);
+                let mut out = vec![7; n];
+                divisor.add(&mut out, &a, &b, &mut scratch);
+                assert_eq!(big(&out), (&a_residue + &b_residue) % &v_big);
+                divisor.sub(&mut out, &a, &b, &mut scratch);
+                assert_eq!(big(&out), (&a_residue + &v_big - b_residue) % &v_big);
+                divisor.negate(&mut out, &a, &mut scratch);
+                assert_eq!(big(&out), (&v_big - &a_residue) % &v_big);
+                if v[0] & 1 == 1 {
+                    let mut below = a_residue.to_u64_digits();
+                    below.resize(n, 0);
+                    divisor.halve(&mut out, &below, &mut scratch);
+                    assert_eq!((big(&out) * 2u32) % &v_big, a_residue);
+                    assert!(big(&out) < v_big);
                 }
             }
         }
