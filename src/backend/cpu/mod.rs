@@ -22,11 +22,11 @@ mod tests;
 
 use gpuint_catalogue::Op;
 
-use crate::backend::host::host_memory_methods;
+use crate::backend::host::{HAS_THREADS, host_memory_methods};
 use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::Result;
 
-use rows::{Failed, HAS_THREADS, Rows};
+use rows::{Failed, Rows};
 
 /// The CPU.
 #[derive(Debug)]

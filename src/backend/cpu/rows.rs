@@ -1,31 +1,15 @@
 //! Rows of a call, as limbs in place, and their distribution over threads.
 
-use std::error::Error as _;
 use std::slice::ChunksExactMut;
-use std::sync::LazyLock;
 
 use gpuint_catalogue::Operand;
 
-use crate::backend::host::{self, zeroed_vec};
+use crate::backend::host::{self, HAS_THREADS, zeroed_vec};
 use crate::backend::{Buffer, Call, Params};
 use crate::error::Result;
 
 /// Bytes of a limb.
 const LIMB_BYTES: usize = size_of::<u64>();
-
-/// True if rayon has its threads. Where none can be started, rayon panics at every use, so the
-/// calling thread does the work.
-pub(super) static HAS_THREADS: LazyLock<bool> = LazyLock::new(|| {
-    match rayon::ThreadPoolBuilder::new().build_global() {
-        Ok(()) => true,
-        // Without a cause, the threads are there already.
-        Err(error) if error.source().is_none() => true,
-        Err(error) => {
-            tracing::warn!(%error, "rows run one after the other");
-            false
-        }
-    }
-});
 
 /// Result of a row besides its outputs.
 #[derive(Debug, Default)]
