@@ -2,7 +2,8 @@
 //!
 //! `rows` cuts a call into rows of limbs. `linear` and `arithmetic` have a function for each
 //! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues` and
-//! `euclid`. Symbols take num-bigint's remainders. With the feature `gmp`, products, divisions, powers, greatest
+//! `euclid`. Symbols
+//! take num-bigint's remainders. With the feature `gmp`, products, divisions, powers, greatest
 //! common divisors, inverses and symbols are those of the GMP of the host, where it has one.
 
 mod arithmetic;
