@@ -119,13 +119,13 @@ fn add_modulo(shape: Shape, device: &Device, count: usize) -> Result<()> {
 }
 
 /// Products of powers of `rows` rows by one exponent, for each of them.
-fn products_of_power(shape: Shape, exponent: u32, rows: usize) -> u64 {
+fn products_of_power(shape: Shape, by: Strategy, exponent: u32, rows: usize) -> u64 {
     let device = Device::simt();
     let count = || counts()["PowerProduct"];
     let before = count();
     let a = DynBatch::splat(&device, shape, &BigUint::from(3u32), rows).unwrap();
     let v = DynDivisor::splat(&device, shape, &BigUint::from(1_000_003u32)).unwrap();
-    a.pow_mod_all(&BigUint::from(exponent), &v).unwrap();
+    a.using(by).pow_mod_all(&BigUint::from(exponent), &v).unwrap();
     let products = count() - before;
     assert_eq!(products % rows as u64, 0, "rows take the same products");
     products / rows as u64
@@ -134,12 +134,14 @@ fn products_of_power(shape: Shape, exponent: u32, rows: usize) -> u64 {
 /// One after the other, since counts are of the process.
 #[test]
 fn structured_operands_take_rare_paths() {
-    for bits in [1024, 2048, 32768] {
+    for (bits, product) in
+        [(1024, Product::Fp64), (2048, Product::TensorCore), (1024, Product::Classical)]
+    {
         let shape = shape(bits, 4, DigitKind::U64);
         // A product for each square and each digit but the top one, in windows of 1 and 2 bits.
         for (exponent, products) in [(1, 0), (2, 1), (3, 2), (17, 5), (65537, 17), (0xffff, 23)] {
-            let taken = products_of_power(shape, exponent, 5);
-            assert_eq!(taken, products, "{exponent} at {bits} bits");
+            let taken = products_of_power(shape, Strategy::Product(product), exponent, 5);
+            assert_eq!(taken, products, "{exponent} at {bits} bits by {product}");
         }
     }
     takes("add_mod, 1024 bits", &[("OperandBeyondModulus", 1000)], |device| {

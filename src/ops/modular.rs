@@ -127,15 +127,9 @@ impl View<'_> {
         out: &mut DynBatch,
     ) -> Result<()> {
         self.check(out)?;
-        let Operands { ins: [first, _, prepared], params, .. } = operands;
-        let operands = Operands {
-            ins: [first, second.map(DynBatch::buffer), prepared],
-            outs: [Some(out.buffer_mut()), None],
-            rows: self.len(),
-            params,
-            ..Operands::default()
-        };
-        self.launch(op, operands)
+        let [first, _, prepared] = operands.ins;
+        let ins = [first, second.map(DynBatch::buffer), prepared];
+        self.launch(op, Operands { ins, outs: [Some(out.buffer_mut()), None], ..operands })
     }
 }
 
