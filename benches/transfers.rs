@@ -220,9 +220,10 @@ impl Slot {
 
 /// Upload, kernel and download of all rows in parts, each alone and all at once.
 fn overlap(bench: &Bench, device: &Device, shape: Shape, rows: usize) -> Result<()> {
-    const SLOTS: usize = 4;
-    /// Long enough that the work of the host on a part is short beside its copies.
-    const PART: usize = 16 << 20;
+    const SLOTS: usize = 8;
+    /// Long enough that the calls for a part are short beside its copies; short, because the first
+    /// upload and the last download have nothing beside them.
+    const PART: usize = 4 << 20;
     let part = (PART / shape.bytes()).min(rows.div_ceil(SLOTS));
     let parts = rows / part;
     let mut slots =

@@ -95,7 +95,8 @@ impl fmt::Debug for DynDivisor {
 ///
 /// ```
 /// use gpuint::{Batch, Device, Divisor, Error, GpuUint};
-/// ///
+/// use num_bigint::BigUint;
+///
 /// let device = Device::cpu();
 /// let number = |n: u32| BigUint::from(n);
 /// let u = Batch::<GpuUint<1024>>::from_biguints(&device, &[number(17), number(40)])?;

@@ -66,22 +66,24 @@ impl DynBatch {
     /// checked to be on this GPU and to hold the rows, and the address to be a multiple of 16.
     ///
     /// ```no_run
-    /// # fn queue_work(_: *mut std::ffi::c_void) -> u64 { 0 }
-    /// # let (stream, owner, rows) = (std::ptr::null_mut(), (), 1000);
+    /// use cudarc::driver::{CudaContext, DevicePtr};
     /// use gpuint::{Device, DynBatch, narrowest};
     ///
+    /// let theirs = CudaContext::new(0)?.new_stream()?;
+    /// let rows = theirs.clone_htod(&vec![7u64; 1000 * 32])?;
+    /// let address = rows.device_ptr(&theirs).0;
+    ///
     /// let device = Device::cuda(0)?;
-    /// let address = queue_work(stream);
-    /// // SAFETY: the stream is there.
-    /// unsafe { device.wait_for_stream(stream) }?;
     /// let shape = narrowest(2048).unwrap();
-    /// // SAFETY: `owner` has the memory, which nobody else uses until `hold_stream`.
-    /// let batch = unsafe { DynBatch::from_device_ptr(&device, shape, rows, address, owner) }?;
+    /// // SAFETY: the stream is there.
+    /// unsafe { device.wait_for_stream(theirs.cu_stream().cast()) }?;
+    /// // SAFETY: `rows` has the memory, and nothing else uses it.
+    /// let batch = unsafe { DynBatch::from_device_ptr(&device, shape, 1000, address, rows) }?;
     /// let squares = batch.wrapping_square()?;
-    /// // SAFETY: as above.
-    /// unsafe { device.hold_stream(stream) }?;
-    /// // Work on `stream` may read `squares.device_ptr()?` now.
-    /// # Ok::<(), gpuint::Error>(())
+    /// // SAFETY: the stream is there.
+    /// unsafe { device.hold_stream(theirs.cu_stream().cast()) }?;
+    /// // Work on the stream may read `squares.device_ptr()?` now.
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Safety

@@ -1,11 +1,13 @@
 //! What needs a GPU is skipped, with the reason, where there is none.
 
+use std::pin::pin;
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Wake};
 use std::thread;
 use std::time::Duration;
 
 use num_bigint::BigUint;
 
-use super::context::Context;
 use crate::{Batch, Device, Error, GpuUint, HostBatch};
 use gpuint_skip::skip;
 
@@ -87,7 +89,7 @@ fn memory_that_the_gpu_does_not_have_is_an_error() {
         assert_eq!(error, Error::OutOfMemory { bytes });
     }
     // All that there is, of which some is always in use: the driver refuses this one.
-    let bytes = Context::get(0).unwrap().info.total_memory;
+    let bytes = super::context::Context::get(0).unwrap().info.total_memory;
     assert_eq!(device.memory().alloc(bytes).unwrap_err(), Error::OutOfMemory { bytes });
     device.memory().alloc_zeroed(1 << 20).unwrap();
     device.synchronize().unwrap();
@@ -110,6 +112,33 @@ fn queues_of_a_gpu_share_batches() {
     let event = queues[2].record().unwrap();
     event.wait().unwrap();
     assert_eq!(event.ready(), Ok(true));
+}
+
+/// Sends a word when its task is woken.
+struct Bell(mpsc::Sender<()>);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        let _ = self.0.send(());
+    }
+}
+
+#[test]
+fn task_is_woken_when_the_work_has_ended() {
+    let Some(device) = gpu() else { return };
+    let a = Batch::<U1024>::from_biguints(&device, &numbers(20_000)).unwrap();
+    for _ in 0..50 {
+        for _ in 0..20 {
+            a.wrapping_mul(&a).unwrap();
+        }
+        let (sender, woken) = mpsc::channel();
+        let waker = Arc::new(Bell(sender)).into();
+        let mut context = Context::from_waker(&waker);
+        let mut finished = pin!(device.record().unwrap().into_future());
+        while finished.as_mut().poll(&mut context).map(Result::unwrap).is_pending() {
+            woken.recv_timeout(Duration::from_secs(60)).unwrap();
+        }
+    }
 }
 
 #[test]
