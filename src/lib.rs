@@ -70,6 +70,10 @@
 //! **Reuse memory.** Most operations `x` have a form `x_into` that writes to existing batches, and
 //! [`wrapping_add_assign`](Batch::wrapping_add_assign) and its like work in place.
 //!
+//! **Copy and compute at once.** [`HostBatch`] holds pinned rows with queued
+//! [`upload`](Batch::upload) and [`download`](Batch::download); [`Device::queue`] opens another queue
+//! on a GPU, and [`Device::record`] returns an [`Event`] to wait for.
+//!
 //! **Devices, errors, tuning.** [`Device::new`], [`Device::cuda`] and [`Device::cpu`] open a
 //! device; [`Device::time`] measures it; [`Device::tuning`] returns the table that [`Auto`]
 //! follows. [`Error`] lists every reason for a failure.
