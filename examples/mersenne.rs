@@ -2,10 +2,10 @@
 //!
 //! `cargo run --release --example mersenne`
 //!
-//! For odd primes p, 2^p - 1 is prime exactly where s(p - 2) = 0 mod 2^p - 1, with s(0) = 4 and s(i) =
-//! s(i - 1)^2 - 2 (D. H. Lehmer, "An extended theory of Lucas' functions", 1930). Each row has its own
-//! modulus. Residues stay on the device, in the form in which products are fastest, until they are
-//! compared with 0.
+//! For odd primes p, 2^p - 1 is prime exactly where s(p - 2) = 0 mod 2^p - 1, with s(0) = 4 and
+//! s(i) = s(i - 1)^2 - 2 (D. H. Lehmer, "An extended theory of Lucas' functions", 1930). Each row
+//! has its own modulus. Residues stay on the device, in the form in which products are fastest,
+//! until they are compared with 0.
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{Batch, Device, GpuUint, Kernels, Modulus, Residues, Result};

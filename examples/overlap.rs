@@ -1,8 +1,8 @@
-//! Squares more integers than a GPU need hold at a time: while one part is computed, the next is
-//! uploaded and the one before is downloaded.
+//! Squares more integers than a GPU can hold at a time: while one part is computed, the next is
+//! uploaded and the previous one is downloaded.
 //!
-//! Each part has a queue of its own, and page-locked memory that the GPU copies by itself. No call
-//! waits but the one that reads results. In a task, `event.await` waits instead of `event.wait()`.
+//! Each part has its own queue and pinned memory, which the GPU copies directly. Only the calls
+//! that read results wait. In a task, `event.await` waits instead of `event.wait()`.
 //!
 //! `cargo run --release --example overlap -- --help`
 
@@ -19,23 +19,23 @@ const ROW_BYTES: usize = Integer::BITS / 8;
 
 #[derive(Parser)]
 struct Options {
-    /// Integers.
+    /// Number of integers.
     #[arg(long, default_value_t = 100_000)]
     rows: usize,
-    /// Integers on the device at a time, in each of three parts.
+    /// Number of integers on the device at a time, in each of three parts.
     #[arg(long, default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..))]
     part: u32,
-    /// Where to run: the first GPU or else the CPU where nothing is said.
+    /// Device [default: the first GPU, else the CPU].
     #[arg(long)]
     backend: Option<Backend>,
 }
 
-/// A part of the integers on its way through the device.
+/// A part of the integers in progress.
 struct Part {
     host: HostBatch,
     integers: Batch<Integer>,
     squares: Batch<Integer>,
-    /// The end of the download, while there is one.
+    /// End of the download, if there is one.
     done: Option<Event>,
 }
 
@@ -60,7 +60,7 @@ impl Part {
         Ok(())
     }
 
-    /// Waits for the work that was started, and appends the results.
+    /// Waits for the started work, and appends the results.
     fn finish(&mut self, results: &mut Vec<u8>) -> gpuint::Result<()> {
         if let Some(done) = self.done.take() {
             done.wait()?;

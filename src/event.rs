@@ -1,4 +1,4 @@
-//! Points in the queue of a device, for threads and tasks that wait for them.
+//! Points in the queue of a device, for which threads and tasks can wait.
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -8,10 +8,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use crate::backend::Mark;
 use crate::error::Result;
 
-/// A point in the queue of a device: behind all work that was queued before
-/// [`Device::record`](crate::Device::record), or behind a copy.
+/// A point in the queue of a device: after all work that was queued before
+/// [`Device::record`](crate::Device::record), or after a copy.
 ///
-/// Dropping it changes nothing. It is a future of any executor:
+/// Dropping an event has no effect. An event can be awaited by any executor:
 ///
 /// ```
 /// use gpuint::{Batch, Device, GpuUint, Result};
@@ -42,7 +42,7 @@ impl Event {
         &*self.0
     }
 
-    /// Returns true if all work before this point has ended. Does not wait.
+    /// Returns true if all work before this point has ended, without waiting.
     ///
     /// # Errors
     /// [`DeviceLost`](crate::Error::DeviceLost) or [`Driver`](crate::Error::Driver) if some of that
@@ -69,7 +69,7 @@ impl IntoFuture for Event {
     }
 }
 
-/// The future of an [`Event`]: finished when all work before it has ended.
+/// Future of an [`Event`], ready when all work before the event has ended.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are polled"]
 pub struct Finished {

@@ -1,4 +1,4 @@
-//! Rows in host memory that a device copies by itself.
+//! Rows in host memory that a device can copy directly.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use crate::dyn_batch::write_integers;
 use crate::error::{Error, Result};
 use crate::event::Event;
 
-/// Rows of one shape in host memory: page-locked memory of a GPU, which copies it at the speed of
-/// the bus without the host; ordinary memory on the CPU.
+/// Rows of one shape in host memory. For a GPU it is pinned memory, which the GPU copies at the
+/// speed of the bus without the host; for the CPU it is ordinary memory.
 ///
-/// Allocating page-locked memory takes a millisecond for 4 MiB, so make it once and use it again.
+/// Allocating pinned memory takes about a millisecond for 4 MiB, so allocate it once and reuse it.
 /// [`DynBatch::upload`](crate::DynBatch::upload) and [`download`](crate::DynBatch::download) queue
-/// copies and return. The methods that give access to the bytes wait for the last copy first.
+/// copies and return. The methods that access the bytes first wait for the last copy.
 ///
 /// ```
 /// use gpuint::{Device, DynBatch, HostBatch, narrowest};
@@ -58,7 +58,7 @@ impl HostBatch {
         Ok(Self { device: device.clone(), memory, shape, rows, capacity: rows })
     }
 
-    /// The shape of the rows.
+    /// Shape of the rows.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.shape
@@ -76,20 +76,20 @@ impl HostBatch {
         self.rows == 0
     }
 
-    /// Number of rows that there is memory for.
+    /// Maximum number of rows in the allocated memory.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// The device that copies the rows.
+    /// Device that copies the rows.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Sets the number of rows, at most [`capacity`](Self::capacity): the memory for a last,
-    /// shorter part is that for the others. Rows beyond it keep their values.
+    /// Sets the number of rows, at most [`capacity`](Self::capacity), so that a last, shorter part
+    /// can use the same memory. Rows beyond it keep their values.
     ///
     /// # Errors
     /// [`NoSuchRow`](Error::NoSuchRow) beyond the capacity.
@@ -111,7 +111,7 @@ impl HostBatch {
         Ok(&self.memory.bytes()?[..self.bytes()])
     }
 
-    /// As [`as_bytes`](Self::as_bytes), to write them.
+    /// Waits for the last copy, and returns the bytes for writing.
     ///
     /// # Errors
     /// As [`as_bytes`](Self::as_bytes).
@@ -131,7 +131,7 @@ impl HostBatch {
         Ok(bytemuck::cast_slice(self.as_bytes()?))
     }
 
-    /// As [`digits`](Self::digits), to write them.
+    /// Waits for the last copy, and returns the digits for writing.
     ///
     /// # Errors
     /// As [`digits`](Self::digits).
@@ -140,8 +140,8 @@ impl HostBatch {
         Ok(bytemuck::cast_slice_mut(self.as_bytes_mut()?))
     }
 
-    /// Waits for the last copy, and replaces the rows by these values, on all cores. Their number
-    /// becomes that of the rows.
+    /// Waits for the last copy, and replaces the rows by these values, on all cores. The number of
+    /// rows becomes the number of values.
     ///
     /// # Errors
     /// [`NoSuchRow`](Error::NoSuchRow) for more values than the [`capacity`](Self::capacity),
@@ -153,7 +153,7 @@ impl HostBatch {
         write_integers(values, 0, shape, self.as_bytes_mut()?)
     }
 
-    /// Waits for the last copy, and returns the values, made on all cores.
+    /// Waits for the last copy, and returns the values, converted on all cores.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), and as [`as_bytes`](Self::as_bytes).
@@ -164,7 +164,7 @@ impl HostBatch {
         Ok(values)
     }
 
-    /// The point behind the last copy that was queued.
+    /// Returns the event of the last queued copy.
     #[must_use]
     pub fn event(&self) -> Event {
         Event::new(self.memory.last_copy().unwrap_or_else(|| Arc::new(Passed)))
@@ -188,7 +188,7 @@ impl HostBatch {
     }
 }
 
-/// The shape, the number of rows and the device.
+/// Formats the shape, the number of rows and the device.
 impl fmt::Debug for HostBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HostBatch")

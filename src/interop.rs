@@ -1,4 +1,4 @@
-//! Rows in memory of other libraries, and the order with their streams. Nothing is copied.
+//! Rows in memory of other libraries, and the order with their streams, without copies.
 #![allow(unsafe_code)]
 
 use std::any::Any;
@@ -17,33 +17,33 @@ impl Device {
         self.memory().as_cuda().ok_or(Error::NoDevice)
     }
 
-    /// The CUDA stream (`CUstream`, `cudaStream_t`) of this queue; `None` where the device is no
+    /// The CUDA stream (`CUstream`, `cudaStream_t`) of this queue; `None` if the device is not a
     /// GPU.
     ///
     /// It is a stream of the primary context of the GPU, and lives as long as the last clone of
-    /// this handle. Work that another library queues on it comes after the operations before and
-    /// before those after. Other queues that share a batch do not know of that work: order them by
-    /// [`wait_for`](Self::wait_for).
+    /// this handle. Work that another library queues on it runs after the earlier operations and
+    /// before the later ones. Other queues that share a batch are not ordered with that work: order
+    /// them by [`wait_for`](Self::wait_for).
     #[must_use]
     pub fn stream(&self) -> Option<*mut c_void> {
         self.as_cuda().ok().map(Cuda::stream)
     }
 
-    /// Makes work that is queued from now on wait for what was queued on `stream`, a `CUstream` of
-    /// another library; null is the default stream. The call itself does not wait.
+    /// Makes later work wait for the work queued so far on `stream`, a `CUstream` of another
+    /// library; null is the default stream. The call itself does not wait.
     ///
     /// # Safety
     /// `stream` is a stream of this process that was not destroyed, or null.
     ///
     /// # Errors
-    /// [`NoDevice`](Error::NoDevice) where the device is no GPU, [`Driver`](Error::Driver).
+    /// [`NoDevice`](Error::NoDevice) if the device is not a GPU, [`Driver`](Error::Driver).
     pub unsafe fn wait_for_stream(&self, stream: *mut c_void) -> Result<()> {
         // SAFETY: the caller's.
         unsafe { self.as_cuda()?.wait_for_stream(stream) }
     }
 
-    /// Makes work that is queued on `stream` from now on wait for what was queued here. The call
-    /// itself does not wait.
+    /// Makes later work on `stream` wait for the work queued so far on this queue. The call itself
+    /// does not wait.
     ///
     /// # Safety
     /// As [`wait_for_stream`](Self::wait_for_stream).
@@ -58,7 +58,7 @@ impl Device {
 
 /// # Memory of other libraries
 impl DynBatch {
-    /// Makes a batch of `rows` rows that lie at `address` of the GPU, one after the other, each
+    /// Makes a batch of `rows` rows at `address` of the GPU, one row after another, each row's
     /// least significant byte first. Copies nothing.
     ///
     /// `owner` keeps the memory: a `CudaSlice` of cudarc, a tensor, or `()` where something else
@@ -111,7 +111,8 @@ impl DynBatch {
         Ok(Self::over(device, shape, rows, buffer))
     }
 
-    /// The address of the rows on the GPU, one after the other, each least significant byte first.
+    /// Returns the address of the rows on the GPU, one row after another, each row's least
+    /// significant byte first.
     ///
     /// The memory belongs to the batch. Work of other libraries on it goes on the
     /// [`stream`](Device::stream) of the batch's device, or between [`Device::hold_stream`] and
@@ -119,7 +120,7 @@ impl DynBatch {
     /// batch.
     ///
     /// # Errors
-    /// [`NoDevice`](Error::NoDevice) where the device is no GPU, [`Driver`](Error::Driver).
+    /// [`NoDevice`](Error::NoDevice) if the device is not a GPU, [`Driver`](Error::Driver).
     pub fn device_ptr(&self) -> Result<u64> {
         self.device().as_cuda()?.address(self.buffer())
     }

@@ -39,11 +39,11 @@
 //! [`div_rem_digit`](Batch::div_rem_digit) by one digit;
 //! [`shifted_inverse`](Batch::shifted_inverse) for reciprocals.
 //!
-//! **Divide often by the same divisor, and compute modulo it.** Prepare a [`Divisor`] once, then use
-//! [`div_rem_by`](Batch::div_rem_by), [`mul_mod`](Batch::mul_mod),
+//! **Divide often by the same divisor, and compute modulo it.** Prepare a [`Divisor`] once, then
+//! use [`div_rem_by`](Batch::div_rem_by), [`mul_mod`](Batch::mul_mod),
 //! [`square_mod`](Batch::square_mod), [`pow_mod`](Batch::pow_mod) and
-//! [`pow_mod_all`](Batch::pow_mod_all). [`Residues`] keep chains of modular operations in the form in
-//! which products are fastest, and a [`FixedBase`] computes many powers of one base.
+//! [`pow_mod_all`](Batch::pow_mod_all). [`Residues`] keep chains of modular operations in the form
+//! in which products are fastest, and a [`FixedBase`] computes many powers of one base.
 //!
 //! **Number theory.** [`gcd`](Batch::gcd), [`overflowing_lcm`](Batch::overflowing_lcm),
 //! [`inverse_mod`](Batch::inverse_mod), [`jacobi`](Batch::jacobi).
@@ -62,17 +62,21 @@
 //! **Widths known only at run time.** [`DynBatch`] and [`DynDivisor`] have the same operations;
 //! [`narrowest`] finds the width that fits, and [`DynBatch::fitting`] uses it.
 //!
-//! **Choose an algorithm.** Operations select the fastest one ([`Auto`]).
-//! [`using`](Batch::using) selects another: `u.using::<Blocked<Fft>>().div_rem(&v)?`. Products are by
-//! [`Classical`], [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`] or [`Fp64`], divisions by
-//! [`Blocked`] or [`ShiftedInverse`]; [`is_offered`] and [`algorithms`] list what exists at a width.
+//! **Choose an algorithm.** Operations select the fastest one ([`Auto`]). [`using`](Batch::using)
+//! selects another: `u.using::<Blocked<Fft>>().div_rem(&v)?`. Products are by [`Classical`],
+//! [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`] or [`Fp64`], divisions by [`Blocked`] or
+//! [`ShiftedInverse`]; [`is_offered`] and [`algorithms`] list what exists at a width.
 //!
 //! **Reuse memory.** Most operations `x` have a form `x_into` that writes to existing batches, and
 //! [`wrapping_add_assign`](Batch::wrapping_add_assign) and its like work in place.
 //!
-//! **Devices, errors, tuning.** [`Device::new`], [`Device::cuda`] and [`Device::cpu`] open a device;
-//! [`Device::time`] measures it; [`Device::tuning`] returns the table that [`Auto`] follows.
-//! [`Error`] lists every reason for a failure.
+//! **Copy and compute at once.** [`HostBatch`] holds pinned rows with queued
+//! [`upload`](Batch::upload) and [`download`](Batch::download); [`Device::queue`] opens another queue
+//! on a GPU, and [`Device::record`] returns an [`Event`] to wait for.
+//!
+//! **Devices, errors, tuning.** [`Device::new`], [`Device::cuda`] and [`Device::cpu`] open a
+//! device; [`Device::time`] measures it; [`Device::tuning`] returns the table that [`Auto`]
+//! follows. [`Error`] lists every reason for a failure.
 //!
 //! # Secrets
 //!

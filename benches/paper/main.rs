@@ -2,12 +2,12 @@
 //! of a product and of a division with remainder, and their ratio, for batches of 2^32 bits of
 //! integers of 2^13 to 2^18 bits, in digits of 64 bits with Q = 4; the median of 25 runs.
 //!
-//! `cargo bench --bench paper` measures on the first GPU, else on the processor with fewer integers,
-//! and writes Markdown, CSV, and a plot as SVG and PNG to `target/paper`; `-- --help` lists the
-//! options. With `--features gmp`, the GMP of this machine is timed too.
+//! `cargo bench --bench paper` measures on the first GPU, else on the processor with fewer
+//! integers, and writes Markdown, CSV, and a plot as SVG and PNG to `target/paper`; `-- --help`
+//! lists the options. With `--features gmp`, the GMP of this machine is timed too.
 //!
-//! Factors and dividends are random in full width. There are several kinds of divisors, since results
-//! depend on them and the paper's text and code differ:
+//! Factors and dividends are random in full width. There are several kinds of divisors, since
+//! results depend on them and the paper's text and code differ:
 //! - `repo`, those of the published code: its loop draws its bound anew before every digit;
 //! - `uniform`, as the paper says: a length uniform in `[2, M/2]` digits;
 //! - `half`: `M/2` digits;

@@ -1,10 +1,10 @@
 //! Times every operation at every width by `Auto`, and compares with an earlier measurement.
 //!
-//! `cargo bench --bench speed` measures on the first GPU, else on the CPU with fewer rows, and writes
-//! `speed.csv` and `speed.md` to `target/speed`; `-- --help` lists the options. `--against FILE`
-//! reads the `speed.csv` of another commit and prints each operation that became more than 3 %
-//! slower; the committed one of the H200 is `benches/results/h200/speed.csv`. `--plot FILE` draws the
-//! times of such a file beside other GPU code.
+//! `cargo bench --bench speed` measures on the first GPU, else on the CPU with fewer rows, and
+//! writes `speed.csv` and `speed.md` to `target/speed`; `-- --help` lists the options. `--against
+//! FILE` reads the `speed.csv` of another commit and prints each operation that became more than 3
+//! % slower; the committed one of the H200 is `benches/results/h200/speed.csv`. `--plot FILE` draws
+//! the times of such a file beside other GPU code.
 //!
 //! Times are the device's: operands are on it before, results stay on it after. Milliseconds are
 //! for a batch of 2^32 bits, whatever the number of rows timed. Operands are random in full width;
@@ -58,7 +58,8 @@ struct Options {
     /// A `speed.csv` to compare with
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Measures nothing: draws `speed.svg` and `speed.png` from a `speed.csv`, beside other GPU code
+    /// Measures nothing: draws `speed.svg` and `speed.png` from a `speed.csv`, beside other GPU
+    /// code
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Folder of the results [default: speed in cargo's target folder]

@@ -1,12 +1,12 @@
 //! Files found by a hash of everything that they were made from: compiled kernels.
 //!
-//! The folder is `GPUINT_CACHE_DIR` (`off`: no cache), else `gpuint` in `XDG_CACHE_HOME` or `~/.cache`.
-//! The run-time compiler keeps images there, and the build script, in the folder `build` of it, what
-//! nvcc and the host compiler made, for all target folders of the user.
+//! The folder is `GPUINT_CACHE_DIR` (`off`: no cache), else `gpuint` in `XDG_CACHE_HOME` or
+//! `~/.cache`. The run-time compiler keeps images there, and the build script, in the folder
+//! `build` of it, what nvcc and the host compiler made, for all target folders of the user.
 //!
-//! A file holds code. Its hash tells damage, not forgery. So a folder or a file that belongs to another
-//! user, or that others may write, is refused (Unix; elsewhere the folder of the user is trusted):
-//! SECURITY.md.
+//! A file holds code. Its hash tells damage, not forgery. So a folder or a file that belongs to
+//! another user, or that others may write, is refused (Unix; elsewhere the folder of the user is
+//! trusted): SECURITY.md.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -33,8 +33,8 @@ const HEADER: usize = MAGIC.len() + size_of::<u64>() + 32;
 pub struct Key(String);
 
 impl Key {
-    /// The key of a content that is a function of these texts, in this order. The label is for people
-    /// who look into the folder.
+    /// The key of a content that is a function of these texts, in this order. The label is for
+    /// people who look into the folder.
     pub fn new<T: AsRef<[u8]>>(label: &str, texts: impl IntoIterator<Item = T>) -> Self {
         let mut hash = Sha256::new();
         for text in texts {
@@ -100,8 +100,8 @@ impl Cache {
         Ok(Some(content))
     }
 
-    /// Keeps a content for later processes. Readers see no file or all of it, however many processes
-    /// write it.
+    /// Keeps a content for later processes. Readers see no file or all of it, however many
+    /// processes write it.
     ///
     /// # Errors
     /// A folder that cannot be written, or that others can write.
@@ -323,7 +323,8 @@ mod tests {
         }
         set(&path, 0o644);
         assert_eq!(content(&cache, &key), Some(b"one".to_vec()));
-        // A link, even to a good file; and a folder of another user, where this one may give it away.
+        // A link, even to a good file; and a folder of another user, where this one may give it
+        // away.
         let aside = folder.path().join("aside");
         fs::rename(&path, &aside).unwrap();
         symlink(&aside, &path).unwrap();

@@ -302,8 +302,8 @@ operations! {
     Gather = "gather" {
         inputs: [Indexed, Word], outputs: [Integer], mask: false, status: false, params: []
     }
-    /// Rows of a table that has 256 for each byte of a number, by the byte of `a` from bit `distance`
-    /// on.
+    /// Rows of a table that has 256 for each byte of a number, by the byte of `a` from bit
+    /// `distance` on.
     Lookup = "lookup" {
         inputs: [Indexed, Integer], outputs: [Integer],
         mask: false, status: false, params: [Distance]

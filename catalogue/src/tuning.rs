@@ -77,7 +77,8 @@ pub struct Row {
     pub kernel: String,
     /// Width.
     pub bits: usize,
-    /// Digit of the shape; like `q` and `block`, `None` for kernels that serve all shapes of a width.
+    /// Digit of the shape; like `q` and `block`, `None` for kernels that serve all shapes of a
+    /// width.
     pub digit: Option<String>,
     /// Digits per thread.
     pub q: Option<usize>,

@@ -5,7 +5,8 @@ use std::io::Write;
 
 use gpuint::{Device, DigitKind};
 
-/// Shows the devices of this machine, their tuning tables, and the widths and kernels of this build.
+/// Shows the devices of this machine, their tuning tables, and the widths and kernels of this
+/// build.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {}
 

@@ -42,7 +42,8 @@ enum Job {
 /// Set by the first signal that asks the process to end.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// The variable with the filter of the log, as `Targets` of the crate `tracing-subscriber` reads it.
+/// The variable with the filter of the log, as `Targets` of the crate `tracing-subscriber` reads
+/// it.
 const LOG: &str = "GPUINT_LOG";
 
 fn main() -> ExitCode {

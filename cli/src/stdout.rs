@@ -1,7 +1,7 @@
 //! Tells whether standard output was closed when the process started (`gpuint divide >&-`).
 //!
-//! Rust's runtime opens /dev/null in the place of a closed standard stream, so that results would be
-//! lost without an error. The state is recorded before the runtime starts.
+//! Rust's runtime opens /dev/null in the place of a closed standard stream, so that results would
+//! be lost without an error. The state is recorded before the runtime starts.
 
 #[cfg(unix)]
 mod recorded {

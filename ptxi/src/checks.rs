@@ -4,7 +4,8 @@
 /// deadlock and `trap` are always errors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Checks {
-    /// A lane executes a `.sync` instruction whose mask does not name it, or shuffles from a lane that takes no part.
+    /// A lane executes a `.sync` instruction whose mask does not name it, or shuffles from a lane
+    /// that takes no part.
     pub lane_masks: bool,
     /// An aligned barrier is executed by part of a warp's living threads.
     pub divergent_barriers: bool,
@@ -12,9 +13,11 @@ pub struct Checks {
     pub uninitialised_shared: bool,
     /// Two warps race for a byte of shared memory.
     pub shared_races: bool,
-    /// A carry crosses from additions to subtractions or back, or comes from other straight-line code.
+    /// A carry crosses from additions to subtractions or back, or comes from other straight-line
+    /// code.
     pub carry_chains: bool,
-    /// A register is read before it was written. Off by default: nvcc may copy undefined registers that nobody uses.
+    /// A register is read before it was written. Off by default: nvcc may copy undefined registers
+    /// that nobody uses.
     pub registers: bool,
 }
 

@@ -110,7 +110,8 @@ pub enum FaultKind {
         /// The lanes of the warp that have not exited.
         alive: u32,
     },
-    /// A barrier number above 15, or a thread count that is no multiple of 32 or differs from that of others at the barrier.
+    /// A barrier number above 15, or a thread count that is no multiple of 32 or differs from that
+    /// of others at the barrier.
     BadBarrier {
         /// Barrier number.
         barrier: u64,

@@ -72,8 +72,8 @@
 //! | No effect here | `membar` `fence` `prefetch` |
 //! | Special registers | `%tid` `%ntid` `%ctaid` `%nctaid` `%laneid` `%warpid` `%nwarpid` `%lanemask_*` `%dynamic_smem_size` `%total_smem_size` `%smid` `%nsmid` `%gridid`, clusters of one block |
 //!
-//! Not there: f16, bf16 and 8-bit floats, packed f32x2, 128-bit types, roundings of arithmetic other
-//! than to nearest, transcendental functions, saturating and 24-bit integers, dot products,
+//! Not there: f16, bf16 and 8-bit floats, packed f32x2, 128-bit types, roundings of arithmetic
+//! other than to nearest, transcendental functions, saturating and 24-bit integers, dot products,
 //! textures and surfaces, clocks, clusters of several blocks, `mbarrier`, bulk and tensor copies,
 //! `wgmma`, `tcgen05`, `match`, `elect`, indirect calls, video instructions. Kernels compiled with
 //! `GPUINT_NO_CLUSTERS` for `compute_90` need none of these.

@@ -475,8 +475,8 @@ impl<T: Kernels> Residues<T> {
     /// Converts the rows of a batch, which may exceed the moduli, to residues.
     ///
     /// # Errors
-    /// [`DeviceMismatch`](Error::DeviceMismatch), [`LengthMismatch`](Error::LengthMismatch), and what
-    /// any operation may return: [`OutOfMemory`](Error::OutOfMemory),
+    /// [`DeviceMismatch`](Error::DeviceMismatch), [`LengthMismatch`](Error::LengthMismatch), and
+    /// what any operation may return: [`OutOfMemory`](Error::OutOfMemory),
     /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
     /// [`Driver`](Error::Driver).
     pub fn new(values: &Batch<T>, modulus: &Modulus<T>) -> Result<Self> {

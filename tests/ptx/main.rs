@@ -670,8 +670,8 @@ fn tensor() {
     }
 }
 
-/// Prepared divisors by the tensor cores: one warp to a row, whose products have few tiles at a time
-/// or many.
+/// Prepared divisors by the tensor cores: one warp to a row, whose products have few tiles at a
+/// time or many.
 #[test]
 fn tensor_prepared() {
     let prepare = (Op::Prepare, Algorithm::By(Product::Classical));
