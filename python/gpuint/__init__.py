@@ -9,7 +9,7 @@ True
 """
 
 from . import errors
-from ._array import Array, Divisor, array, concat, from_bytes, from_limbs, full, powmod
+from ._array import Array, Divisor, array, concat, from_bytes, from_cuda, from_limbs, full, powmod
 from ._device import Device
 from ._lists import invert_list, powmod_base_list, powmod_exp_list
 from ._mask import Mask
@@ -48,6 +48,7 @@ __all__ = [
     "concat",
     "errors",
     "from_bytes",
+    "from_cuda",
     "from_limbs",
     "full",
     "invert_list",

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from . import _gpuint
 from ._device import Device, DeviceLike
 from ._mask import Bools, Mask
-from ._widths import as_int, check, check_sign, decode, encode, fitting, narrowest
+from ._widths import as_int, check, check_sign, decode, encode, fitting, narrowest, widths
 from .errors import DivisionByZeroError, MismatchError, NoInverseError, RangeError, RowError
 
 _Batch = _gpuint.Batch
@@ -82,6 +82,24 @@ class Array:
         if _is_little(byteorder):
             return bytes(self._batch.to_le_bytes())
         return self._rows()[:, ::-1].tobytes()
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The rows on the GPU for cupy, torch and numba: 64-bit limbs, not copied.
+
+        Do not write to them. Arrays on the CPU do not have this attribute.
+        """
+        stream = self._device._handle.stream
+        if stream is None:
+            raise AttributeError("the array is not on a GPU")
+        return {
+            "shape": (len(self), self.bits // 64),
+            "typestr": "<u8",
+            "data": (self._batch.device_pointer() if len(self) > 0 else 0, False),
+            "strides": None,
+            "stream": stream,
+            "version": 3,
+        }
 
     def to(self, device: DeviceLike) -> Array:
         """Returns the array on a device, by way of the host if it is another device."""
@@ -731,6 +749,36 @@ def from_limbs(
     rows, columns = matrix.shape
     width = 64 * columns if bits is None else bits
     return _from_rows(little.view(np.uint8).reshape(rows, 8 * columns), width, device)
+
+
+def from_cuda(limbs: Any, device: DeviceLike = "cuda") -> Array:
+    """Makes an array of a matrix of 64-bit limbs on the GPU, as `from_limbs`, without a copy.
+
+    `limbs` is a contiguous array of cupy, torch or numba: an object with
+    `__cuda_array_interface__`. Its width must be built. The array keeps the object and waits for
+    the work on its stream. Do not write to the memory while the array exists, and make one array
+    of it only.
+    """
+    interface = getattr(limbs, "__cuda_array_interface__", None)
+    if interface is None:
+        raise TypeError(f"{type(limbs).__name__} has no memory on a GPU: see from_limbs")
+    if interface["typestr"] not in ("<u8", "<i8"):
+        raise TypeError(f'limbs are of 64-bit integers, not of "{interface["typestr"]}"')
+    shape = interface["shape"]
+    if len(shape) != 2:
+        raise MismatchError(f"limbs have two dimensions, (rows, limbs), not {len(shape)}")
+    rows, columns = shape
+    if interface.get("strides") not in (None, (8 * columns, 8)):
+        raise MismatchError("limbs on a GPU must be contiguous")
+    bits = 64 * columns
+    if bits not in widths():
+        raise MismatchError(f"no kernels are built for {bits} bits; see gpuint.widths()")
+    device = Device(device)
+    if rows == 0:
+        return full(0, 0, bits, device)
+    address, stream = interface["data"][0], interface.get("stream")
+    batch = _Batch.from_device_pointer(device._handle, bits, rows, address, stream, limbs)
+    return Array._of(batch, device)
 
 
 def from_bytes(

@@ -1,5 +1,7 @@
 //! Batches.
 
+use std::ffi::c_void;
+
 use std::cmp::Ordering;
 
 use gpuint::num_bigint::BigUint;
@@ -27,6 +29,25 @@ pub(crate) fn shape(bits: usize) -> gpuint::Result<Shape> {
         bits: bits as u64,
         width: widest(),
     })
+}
+
+/// Makes a batch over memory that an object describes by `__cuda_array_interface__`.
+#[expect(unsafe_code, reason = "memory of another library")]
+fn over_pointer(
+    device: &gpuint::Device,
+    shape: Shape,
+    rows: usize,
+    address: u64,
+    stream: Option<usize>,
+    owner: Py<PyAny>,
+) -> gpuint::Result<DynBatch> {
+    if let Some(stream) = stream {
+        // SAFETY: the protocol requires that the stream exists while the object does.
+        unsafe { device.wait_for_stream(stream as *mut c_void) }?;
+    }
+    // SAFETY: the protocol requires that the memory lives as long as the object. The package
+    // documents that it is not written meanwhile, and not shared by two arrays.
+    unsafe { DynBatch::from_device_ptr(device, shape, rows, address, owner) }
 }
 
 #[pymethods]
@@ -62,8 +83,30 @@ impl Batch {
 
     /// Returns the bytes of the rows, each row least significant byte first.
     fn to_le_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
-        let bytes = detached(py, || self.0.to_le_bytes())?;
-        Ok(PyByteArray::new(py, &bytes))
+        let batch = &self.0;
+        let size = batch.len() * batch.shape().bytes();
+        PyByteArray::new_with(py, size, |bytes| detached(py, || batch.read_le_bytes(0, bytes)))
+    }
+
+    /// Makes a batch over rows of another library on the GPU, in order with the work on its stream.
+    /// The batch keeps `owner`, which has the memory.
+    #[staticmethod]
+    fn from_device_pointer(
+        py: Python<'_>,
+        device: &Device,
+        bits: usize,
+        rows: usize,
+        address: u64,
+        stream: Option<usize>,
+        owner: Py<PyAny>,
+    ) -> PyResult<Self> {
+        let device = &device.device;
+        detached(py, || over_pointer(device, shape(bits)?, rows, address, stream, owner)).map(Self)
+    }
+
+    /// Returns the address of the rows on the GPU.
+    fn device_pointer(&self, py: Python<'_>) -> PyResult<u64> {
+        detached(py, || self.0.device_ptr())
     }
 
     /// Returns the values in rows of the narrowest width that holds `bits` bits.

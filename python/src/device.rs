@@ -66,6 +66,12 @@ impl Device {
         self.ordinal
     }
 
+    /// The CUDA stream of the device's queue; `None` for the CPU.
+    #[getter]
+    fn stream(&self) -> Option<usize> {
+        self.device.stream().map(|stream| stream as usize)
+    }
+
     #[getter]
     fn name(&self) -> String {
         self.device.name()

@@ -23,6 +23,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | Error::ShapeMismatch { .. }
         | Error::ShapeMissing { .. }
         | Error::ModulusMismatch
+        | Error::DevicePointer { .. }
         | Error::DeviceMismatch => ("MismatchError", None),
         Error::OutOfMemory { .. } => ("OutOfMemoryError", None),
         Error::NoDevice

@@ -139,6 +139,47 @@ def test_empty_arrays_have_every_operation(device):
     assert gpuint.from_limbs(np.zeros((0, 16), np.uint64), device=device).tolist() == []
 
 
+class OnGpu:
+    """An object with memory on a GPU, as cupy and torch describe it."""
+
+    def __init__(self, **changes):
+        self.__cuda_array_interface__ = {
+            "shape": (2, 16),
+            "typestr": "<u8",
+            "data": (4096, False),
+            "version": 3,
+            **changes,
+        }
+
+
+def test_memory_on_a_gpu_is_checked(device):
+    for changes, kind in (
+        ({"typestr": "<f8"}, TypeError),
+        ({"shape": (32,)}, ValueError),
+        ({"shape": (2, 15)}, ValueError),
+        ({"strides": (8, 16)}, ValueError),
+    ):
+        with pytest.raises(kind):
+            gpuint.from_cuda(OnGpu(**changes))
+    with pytest.raises(TypeError, match="no memory on a GPU"):
+        gpuint.from_cuda(np.zeros((2, 16), np.uint64))
+    with pytest.raises(gpuint.DeviceError):
+        gpuint.from_cuda(OnGpu(), "cpu")
+    assert not hasattr(gpuint.array([1], device="cpu"), "__cuda_array_interface__")
+
+
+def test_memory_on_a_gpu_is_shared(device, sample):
+    if device.kind != "cuda":
+        pytest.skip("needs a GPU")
+    cupy = pytest.importorskip("cupy")
+    limbs = cupy.asarray(sample)
+    assert (limbs.get() == sample.to_limbs()).all()
+    doubled = gpuint.from_cuda(limbs + limbs, device)
+    assert doubled[0] == 2 * VALUES[0]
+    with pytest.raises(gpuint.MismatchError):
+        gpuint.from_cuda(OnGpu(), device)
+
+
 def test_representations_name_width_rows_and_device(sample):
     end = f"bits=1024, device='{sample.device}')"
     long = f"{VALUES[1]:#x}"
