@@ -17,7 +17,7 @@ const KNOWN: [usize; 13] = [3, 5, 7, 13, 17, 19, 31, 61, 89, 107, 127, 521, 607]
 
 fn main() -> Result<()> {
     let device = Device::new()?;
-    let is_prime = |n: usize| (2..n).take_while(|d| d * d <= n).all(|d| n % d != 0);
+    let is_prime = |n: usize| (2..n).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
     let exponents: Vec<usize> = (3..U1024::BITS).filter(|&p| is_prime(p)).collect();
     let numbers: Vec<_> = exponents.iter().map(|&p| (BigUint::from(1u32) << p) - 1u32).collect();
 
