@@ -452,8 +452,7 @@ std::string Block::describe() const {
                      std::to_string(thread->coordinates->block_index.x) + ", thread " +
                      std::to_string(thread->index.x) + ": " + what + ", at " + at(thread->site);
 
-  bool ready[MAX_THREADS] =
-      {};  // woken, but not yet run: their state still names their last wait
+  bool ready[MAX_THREADS] = {};  // woken, but not yet run: their state still names their last wait
   for (u32 i = ready_begin_; i != ready_end_; ++i) ready[ready_[i & RING]->id] = true;
   const auto doing = [&](u32 id) {
     if (threads_[id] == fault_.thread && fault_.what != nullptr) return std::string("found it");
