@@ -106,7 +106,7 @@ impl View<'_> {
         let exponent = DynBatch::splat(self.device(), self.shape(), exponent, 1)?;
         let operands = self.operands_by(divisor)?;
         let params = Params { broadcast_exponent: true, ..operands.params };
-        self.modular_of(Op::PowMod, Some(&exponent), Operands { params, ..operands }, out)
+        self.modular_of(Op::PowMod, Some(&exponent), &Operands { params, ..operands }, out)
     }
 
     fn modular(
@@ -116,20 +116,26 @@ impl View<'_> {
         divisor: &DynDivisor,
         out: &mut DynBatch,
     ) -> Result<()> {
-        self.modular_of(op, second, self.operands_by(divisor)?, out)
+        self.modular_of(op, second, &self.operands_by(divisor)?, out)
     }
 
     fn modular_of(
         &self,
         op: Op,
         second: Option<&DynBatch>,
-        operands: Operands<'_>,
+        operands: &Operands<'_>,
         out: &mut DynBatch,
     ) -> Result<()> {
         self.check(out)?;
-        let [first, _, prepared] = operands.ins;
-        let ins = [first, second.map(DynBatch::buffer), prepared];
-        self.launch(op, Operands { ins, outs: [Some(out.buffer_mut()), None], ..operands })
+        let &Operands { ins: [first, _, prepared], params, .. } = operands;
+        let operands = Operands {
+            ins: [first, second.map(DynBatch::buffer), prepared],
+            outs: [Some(out.buffer_mut()), None],
+            rows: self.len(),
+            params,
+            ..Operands::default()
+        };
+        self.launch(op, operands)
     }
 }
 

@@ -341,12 +341,12 @@ impl Montgomery<'_> {
 /// products that its table takes, `2^(k-1)` of odd powers against `bits / (k+1)` of windows.
 fn window_bits(exponent_bits: usize) -> usize {
     match exponent_bits {
-        ..=6 => 1,
-        ..=24 => 2,
-        ..=80 => 3,
-        ..=240 => 4,
-        ..=672 => 5,
-        ..=1792 => 6,
+        0..=6 => 1,
+        7..=24 => 2,
+        25..=80 => 3,
+        81..=240 => 4,
+        241..=672 => 5,
+        673..=1792 => 6,
         _ => MAX_WINDOW,
     }
 }
