@@ -342,11 +342,11 @@ impl Montgomery<'_> {
 fn window_bits(exponent_bits: usize) -> usize {
     match exponent_bits {
         ..=6 => 1,
-        ..=24 => 2,
-        ..=80 => 3,
-        ..=240 => 4,
-        ..=672 => 5,
-        ..=1792 => 6,
+        7..=24 => 2,
+        25..=80 => 3,
+        81..=240 => 4,
+        241..=672 => 5,
+        673..=1792 => 6,
         _ => MAX_WINDOW,
     }
 }
