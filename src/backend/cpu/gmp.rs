@@ -53,7 +53,10 @@ pub(crate) struct Gmp {
 
 /// The library of this host; `None` where there is none that fits.
 pub(crate) fn gmp() -> Option<&'static Gmp> {
-    static GMP: LazyLock<Option<Gmp>> = LazyLock::new(|| Gmp::load().ok());
+    static GMP: LazyLock<Option<Gmp>> = LazyLock::new(|| {
+        let warn = |reason: &String| tracing::warn!(reason, "no GMP: the CPU computes without it");
+        Gmp::load().inspect_err(warn).ok()
+    });
     GMP.as_ref()
 }
 

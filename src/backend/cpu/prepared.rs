@@ -341,7 +341,7 @@ impl Montgomery<'_> {
 /// products that its table takes, `2^(k-1)` of odd powers against `bits / (k+1)` of windows.
 fn window_bits(exponent_bits: usize) -> usize {
     match exponent_bits {
-        0..=6 => 1,
+        ..=6 => 1,
         7..=24 => 2,
         25..=80 => 3,
         81..=240 => 4,
