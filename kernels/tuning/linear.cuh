@@ -3,6 +3,7 @@
 #include "core/digits.cuh"
 #include "core/rows.cuh"
 #include "core/shape.cuh"
+#include "tuning/architecture.cuh"
 
 namespace gpuint {
 
@@ -22,7 +23,9 @@ template <class S>
 struct ModularSumPolicy {
   static constexpr bool BY_WORDS = ROW_OF_WORDS<S> && S::N <= 8 * WORD;
   using Rows = typename Conditional<BY_WORDS, Regrouped<S, WORD>, S>::Type;
-  static constexpr u32 REGISTERS = BY_WORDS ? 40 : 64;
+  // With 40, code for 8.0 spills.
+  static constexpr u32 WORD_REGISTERS = ARCHITECTURE == Architecture::Sm90a ? 40 : 48;
+  static constexpr u32 REGISTERS = BY_WORDS ? WORD_REGISTERS : 64;
 };
 
 // Division by one digit (linear/div_digit.cuh).

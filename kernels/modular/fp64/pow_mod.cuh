@@ -276,8 +276,9 @@ struct Power {
   static constexpr u32 SHARED = 2 * THREADS * D * sizeof(u64);  // factor or columns, and modulus
   static constexpr u32 SCRATCH = THREADS * Row::DIGITS * sizeof(u64);
   static constexpr u32 PERSISTENT = 1;
-  // x, n and the columns of two registers a digit.
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(min_of(6 * D + 48, 255), THREADS);
+  // x, n and the columns of two registers a digit; addresses weigh more where digits are few.
+  static constexpr u32 OTHERS = D < 18 ? 64 : 48;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(min_of(6 * D + OTHERS, 255), THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     const u32 lane = ptx::thread() % WARP, warp = ptx::thread() / WARP;

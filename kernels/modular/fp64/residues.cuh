@@ -31,8 +31,9 @@ struct ResidueProduct {
   static constexpr u32 SHARED = WARPS * WARP_BYTES;
   static constexpr u32 SCRATCH = 0;
   static constexpr u32 PERSISTENT = 1;
-  // x, n and the columns of two registers a digit.
-  static constexpr u32 MIN_BLOCKS = blocks_with_registers(min_of(6 * D + 60, 255), THREADS);
+  // x, n and the columns of two registers a digit; addresses weigh more where digits are few.
+  static constexpr u32 OTHERS = D < 18 ? 72 : 60;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(min_of(6 * D + OTHERS, 255), THREADS);
   // Squares of more digits have more code than the instruction cache holds, and are products.
   static constexpr bool IS_SQUARE = FACTORS == 1 && D <= 24;
   static_assert(S::LIMB_BITS == 32, "rows of 32-bit limbs");
