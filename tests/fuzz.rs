@@ -868,6 +868,10 @@ fn expected<T: Kernels>(
             errors.push(Error::DeviceMismatch);
         } else if other.len() != rows {
             errors.push(Error::LengthMismatch { left: rows, right: other.len() });
+            // Those of the second operand are made of it alone.
+            if operation.name == "residues" {
+                errors.push(Error::LengthMismatch { left: other.len(), right: rows });
+            }
         }
     }
     if !errors.is_empty() {
