@@ -62,7 +62,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// Number of algorithms, and exclusive bound of [`number`](Self::number).
+    /// Number of algorithms, and exclusive bound of [`index`](Self::index).
     pub const COUNT: usize = 1 + 3 * Product::ALL.len();
 
     /// Returns the number of the algorithm.

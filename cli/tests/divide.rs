@@ -207,7 +207,7 @@ fn decimal_and_hexadecimal_rows_are_divided() {
     assert_eq!(run.lines()[0..2], ["14 2", "15 15"]);
     assert_eq!(run.lines()[3..], ["0 0", "0 2"]);
     assert_eq!(run.status(), Status::Done);
-    assert!(run.closing().starts_with("5 rows of 1024 bits divided on cpu"), "{}", run.closing());
+    assert!(run.closing().starts_with("5 rows of 256 bits divided on cpu"), "{}", run.closing());
     assert_eq!(run.stderr.lines().count(), 1);
 }
 
@@ -327,7 +327,7 @@ fn rows_of_all_widths_stay_in_order() {
     let (text, operands) = random_rows(600, 65536);
     let run = divide(text.as_bytes());
     assert_divided(&run, &operands);
-    assert!(run.closing().starts_with("600 rows of 1024..65536 bits"), "{}", run.closing());
+    assert!(run.closing().starts_with("600 rows of 256..65536 bits"), "{}", run.closing());
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn one_huge_row_leaves_the_others_small() {
     let run = divide(format!("7 2\n{:#x} 3\n9 2\n", BigUint::one() << 20_000).as_bytes());
     assert_eq!(run.lines()[0], "3 1");
     assert_eq!(run.lines()[2], "4 1");
-    assert!(run.closing().starts_with("3 rows of 1024..32768 bits"), "{}", run.closing());
+    assert!(run.closing().starts_with("3 rows of 256..32768 bits"), "{}", run.closing());
 }
 
 #[test]
@@ -609,7 +609,7 @@ fn bundled_rows_are_divided_correctly() {
         .count();
     assert!(rows >= 200, "{rows}");
     let closing = run.closing();
-    assert!(closing.starts_with(&format!("{rows} rows of 1024..32768 bits")), "{closing}");
+    assert!(closing.starts_with(&format!("{rows} rows of 256..32768 bits")), "{closing}");
     assert!(closing.ends_with(&format!("{rows} verified, 0 rejected")), "{closing}");
     assert!(run.lines().len() > 10, "a line for each family");
 }

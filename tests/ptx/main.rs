@@ -677,7 +677,9 @@ fn tensor_prepared() {
     let prepare = (Op::Prepare, Algorithm::By(Product::Classical));
     for (bits, count) in [(8192, 9), (16384, 5)] {
         kernels(plain(bits), count, |task| {
-            task == prepare || (is_by_tensor_cores(task) && has_prepared(task))
+            task == prepare
+                || task.0 == Op::PrepareOdd
+                || (is_by_tensor_cores(task) && has_prepared(task))
         });
     }
 }
