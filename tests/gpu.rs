@@ -186,7 +186,9 @@ fn freed_memory_goes_back_when_trimmed() {
         device.trim().unwrap();
         let after = driver.free_bytes();
         println!("free: {before} bytes, after trim {after}");
-        assert!(after >= before + bytes, "{before} {after}");
+        // The page with the status word of the device stays.
+        let page = 2 << 20;
+        assert!(after + page >= before + bytes, "{before} {after}");
     });
 }
 

@@ -42,10 +42,11 @@ impl Queue {
         pinned: &mut Pinned,
         copy: impl FnOnce(*mut u8) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        let copied = Arc::new(Event::new(&self.context.gpu)?);
-        if let Some(last) = pinned.last() {
+        if let Some(last) = pinned.under_way() {
             last.hold(self.stream)?;
         }
+        let new = || Event::new(&self.context.gpu).map(Arc::new);
+        let copied = pinned.take_event().map_or_else(new, Ok)?;
         copy(pinned.start())?;
         if let Err(fault) = copied.record(self.stream) {
             // The memory must not be touched before the copy has ended.
@@ -245,8 +246,8 @@ impl DeviceMemory {
                 }
                 .map_or_else(
                     || chunks.take(&queue.context.gpu).map_err(Fault::about("pinned memory")),
-                    |(start, len, chunk)| {
-                        read(start, &chunk.bytes()?[..len])?;
+                    |(start, len, mut chunk)| {
+                        read(start, &chunk.settled_bytes()?[..len])?;
                         Ok(chunk)
                     },
                 )?;
@@ -257,8 +258,8 @@ impl DeviceMemory {
             };
             let mut done =
                 parts(bytes, unit, chunks.bytes).try_for_each(|(start, len)| copy(start, len));
-            for (start, len, chunk) in busy {
-                done = done.and_then(|()| read(start, &chunk.bytes()?[..len]));
+            for (start, len, mut chunk) in busy {
+                done = done.and_then(|()| read(start, &chunk.settled_bytes()?[..len]));
                 chunks.keep([chunk]);
             }
             done

@@ -19,6 +19,8 @@ pub(super) struct Pinned {
     /// Recorded behind the last copy. The memory is neither read nor written by the host before it
     /// has passed.
     copied: Option<Arc<Event>>,
+    /// Whether that point is known to have passed: to ask the driver, several threads wait in turn.
+    has_passed: bool,
     pub(super) gpu: Arc<Gpu>,
 }
 
@@ -31,7 +33,8 @@ impl Pinned {
     /// Allocates zeros. The context is bound.
     pub(super) fn new(gpu: &Arc<Gpu>, bytes: usize) -> Result<Self, Fault> {
         let gpu = Arc::clone(gpu);
-        let mut pinned = Self { start: NonNull::dangling(), bytes: 0, copied: None, gpu };
+        let mut pinned =
+            Self { start: NonNull::dangling(), bytes: 0, copied: None, has_passed: true, gpu };
         if bytes == 0 {
             return Ok(pinned);
         }
@@ -56,26 +59,51 @@ impl Pinned {
         self.start.as_ptr()
     }
 
-    /// The last copy.
-    pub(super) fn last(&self) -> Option<&Arc<Event>> {
-        self.copied.as_ref()
+    /// The last copy, if it is not known to have ended.
+    pub(super) fn under_way(&self) -> Option<&Arc<Event>> {
+        self.copied.as_ref().filter(|_| !self.has_passed)
+    }
+
+    /// The event of a copy that has ended, for another copy, if nobody else has it.
+    pub(super) fn take_event(&mut self) -> Option<Arc<Event>> {
+        let is_free = self.has_passed && self.copied.as_mut().and_then(Arc::get_mut).is_some();
+        if is_free { self.copied.take() } else { None }
     }
 
     /// Notes the point behind a copy that was queued.
     pub(super) fn copied(&mut self, copied: Arc<Event>) {
         self.copied = Some(copied);
+        self.has_passed = false;
     }
 
     /// Waits for the last copy.
     fn wait(&self) -> Result<(), Fault> {
-        let Some(copied) = &self.copied else { return Ok(()) };
-        let _bound = self.gpu.bind()?;
-        copied.synchronize()
+        match &self.copied {
+            Some(copied) if !self.has_passed => {
+                let _bound = self.gpu.bind()?;
+                copied.synchronize()
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits for the last copy and notes that it has ended.
+    fn settle(&mut self) -> Result<()> {
+        self.wait().map_err(Fault::about("queued work"))?;
+        self.has_passed = true;
+        Ok(())
+    }
+
+    /// The bytes, after the last copy.
+    pub(super) fn settled_bytes(&mut self) -> Result<&[u8]> {
+        self.settle()?;
+        HostBuffer::bytes(self)
     }
 
     /// Returns true if no copy uses the memory. The context is bound.
     fn is_idle(&self) -> bool {
-        self.copied.as_ref().is_none_or(|copied| copied.query() == Ok(true))
+        let has_ended = |copied: &Arc<Event>| copied.query() == Ok(true);
+        self.has_passed || self.copied.as_ref().is_none_or(has_ended)
     }
 }
 
@@ -87,7 +115,7 @@ impl HostBuffer for Pinned {
     }
 
     fn bytes_mut(&mut self) -> Result<&mut [u8]> {
-        self.wait().map_err(Fault::about("queued work"))?;
+        self.settle()?;
         // SAFETY: as above, no copy reads it, and it is borrowed with its only owner.
         Ok(unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) })
     }
