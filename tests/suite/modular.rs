@@ -126,6 +126,39 @@ fn reduce(rows: &mut [Row]) {
     }
 }
 
+/// Checks of rows and second operands modulo some divisors.
+type Modulo = fn(Shape, &[Row], &[BigUint], &DynDivisor, &mut Tally) -> Result<()>;
+
+/// Runs checks modulo a divisor for each row, and then modulo one for all rows.
+fn by_each_and_by_one(
+    shape: Shape,
+    setting: &Setting,
+    name: &str,
+    checks: Modulo,
+    tally: &mut Tally,
+) {
+    let count = setting.count(MULTIPLIED, shape);
+    for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
+        let mut rows = divisible(rows);
+        reduce(&mut rows);
+        let others = factors(shape, &rows);
+        let what = Context::new(shape, name, device);
+        tally.attempt(&what, rows.len(), |tally| {
+            let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
+            checks(shape, &rows, &others, &DynDivisor::of_rows(&v)?, tally)
+        });
+        let one = rows[part * 7 % rows.len()].b.clone();
+        for row in &mut rows {
+            row.b.clone_from(&one);
+        }
+        let name = format!("{name}, one divisor");
+        let what = Context::new(shape, &name, device);
+        tally.attempt(&what, rows.len(), |tally| {
+            checks(shape, &rows, &others, &DynDivisor::splat(device, shape, &one)?, tally)
+        });
+    }
+}
+
 struct Sums;
 
 impl Check for Sums {
@@ -133,25 +166,7 @@ impl Check for Sums {
     const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(MULTIPLIED, shape);
-        for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
-            let mut rows = divisible(rows);
-            reduce(&mut rows);
-            let summands = factors(shape, &rows);
-            let what = Context::new(shape, "add_mod", device);
-            tally.attempt(&what, rows.len(), |tally| {
-                let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
-                add(shape, &rows, &summands, &DynDivisor::of_rows(&v)?, tally)
-            });
-            let one = rows[part * 7 % rows.len()].b.clone();
-            for row in &mut rows {
-                row.b.clone_from(&one);
-            }
-            let what = Context::new(shape, "add_mod one divisor", device);
-            tally.attempt(&what, rows.len(), |tally| {
-                add(shape, &rows, &summands, &DynDivisor::splat(device, shape, &one)?, tally)
-            });
-        }
+        by_each_and_by_one(shape, setting, "add_mod", add, tally);
     }
 }
 
@@ -190,25 +205,7 @@ impl Check for Products {
     const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let count = setting.count(MULTIPLIED, shape);
-        for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
-            let mut rows = divisible(rows);
-            reduce(&mut rows);
-            let factors = factors(shape, &rows);
-            let what = Context::new(shape, "mul_mod", device);
-            tally.attempt(&what, rows.len(), |tally| {
-                let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
-                multiply(shape, &rows, &factors, &DynDivisor::of_rows(&v)?, tally)
-            });
-            let one = rows[part * 7 % rows.len()].b.clone();
-            for row in &mut rows {
-                row.b.clone_from(&one);
-            }
-            let what = Context::new(shape, "mul_mod one divisor", device);
-            tally.attempt(&what, rows.len(), |tally| {
-                multiply(shape, &rows, &factors, &DynDivisor::splat(device, shape, &one)?, tally)
-            });
-        }
+        by_each_and_by_one(shape, setting, "mul_mod", multiply, tally);
     }
 }
 
