@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench transfers` runs on the first GPU, else on the CPU with fewer rows; `--
 //! --help` lists the options. Throughput counts the bytes of the rows once. `host copy` is a
-//! `memcpy` of the rows on all cores: what the memory of the host allows a conversion. Each figure
+//! `memcpy` of the rows on all cores: the upper bound of a conversion. Each figure
 //! is the median of several runs; the first run, which allocates, is not among them.
 
 use std::error::Error;
@@ -120,7 +120,7 @@ fn run(options: &Options) -> Result<()> {
     overlap(&bench, &device, shape, rows)
 }
 
-/// Host time of calls, without what the device does.
+/// Times calls on the host, without the work of the device.
 fn calls(bench: &Bench, device: &Device, one: &DynBatch) -> Result<()> {
     const CALLS: u32 = 100;
     let each = |name: &str, work: &mut dyn FnMut() -> gpuint::Result<()>| -> Result<()> {
@@ -189,7 +189,7 @@ fn copies(bench: &Bench, mut batch: DynBatch) -> Result<()> {
     Ok(())
 }
 
-/// A part of the rows on its way, with a queue of its own.
+/// A part of the rows in the pipeline, with a separate queue.
 struct Slot {
     source: HostBatch,
     target: HostBatch,

@@ -1,7 +1,7 @@
 //! Compiled units for all target folders of the user: a unit is compiled once on a machine.
 //!
-//! A key covers the text of the unit with all that it includes, the options, and the compiler by what it
-//! says about itself. [`gpuint_catalogue::cache`] names the folder (`GPUINT_CACHE_DIR`) and refuses files
+//! A key covers the text of the unit with all that it includes, the options, and the version text of
+//! the compiler. [`gpuint_catalogue::cache`] names the folder (`GPUINT_CACHE_DIR`) and refuses files
 //! that others could have written. A cache that cannot be read or written makes no build fail.
 
 use std::path::Path;
@@ -13,7 +13,7 @@ use gpuint_catalogue::cache::{self, Key};
 
 use crate::Result;
 
-/// Bytes of files that are kept, those used last: some twenty states of the kernels.
+/// Maximum bytes of kept files, most recently used first: some twenty states of the kernels.
 const MOST_BYTES: u64 = 2 << 30;
 
 /// The folder of compiled units.
@@ -38,7 +38,7 @@ impl Cache {
 
     /// Writes the file `made` from the cache, or calls `make`, which writes it, and keeps it.
     pub(crate) fn or_make(&self, key: &Key, made: &Path, make: impl FnOnce() -> Result) -> Result {
-        // A file that is refused or damaged is made anew and replaced, where that can be done.
+        // A refused or damaged file is compiled again and replaced, if it can be written.
         if let Ok(Some(content)) = self.files.read(key) {
             return fs::write(made, content)
                 .map_err(|error| format!("{}: {error}", made.display()));
@@ -62,7 +62,7 @@ impl Drop for Cache {
     }
 }
 
-/// Runs a compiler and returns what it prints.
+/// Runs a compiler and returns its output.
 pub(crate) fn printed(command: &mut Command) -> Result<Vec<u8>> {
     let output = command
         .output()

@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn every_operation_has_a_kernel_where_one_is_offered() {
-        // The last one is of the CPU: it refuses what GPUs refuse.
+        // The last one is of the CPU, which refuses the same widths as GPUs.
         let of_gpus = gpus().map(|gpu| Arc::new(Choices::embedded(&gpu)));
         for choices in of_gpus.into_iter().chain([Choices::of_the_build()]) {
             for &op in Op::ALL {

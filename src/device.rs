@@ -162,8 +162,8 @@ impl Device {
 
     /// A further queue of the same GPU: a handle whose work runs beside that of this one.
     ///
-    /// The queues share batches, masks and divisors. What one queue does with a batch comes after
-    /// what others were asked to do with it before; otherwise they wait for each other only by
+    /// The queues share batches, masks and divisors. Calls on one batch take effect in the order of the
+    /// calls, on any queue; otherwise queues wait for each other only by
     /// [`wait_for`](Self::wait_for). An operation is queued where its receiver is:
     /// [`DynBatch::on`](crate::DynBatch::on) moves a batch to another queue. On the CPU calls end
     /// before they return, and this is the device itself.

@@ -296,7 +296,7 @@ impl DynBatch {
         &mut self.buffer
     }
 
-    /// Replaces the rows by what `write` makes of them, in memory that the device keeps for this:
+    /// Replaces the rows by the output of `write`, in memory that the device keeps for this:
     /// only the first call for a size allocates.
     pub(crate) fn assign(
         &mut self,

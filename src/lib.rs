@@ -65,7 +65,7 @@
 //! **Choose an algorithm.** Operations select the fastest one ([`Auto`]). [`using`](Batch::using)
 //! selects another: `u.using::<Blocked<Fft>>().div_rem(&v)?`. Products are by [`Classical`],
 //! [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`] or [`Fp64`], divisions by [`Blocked`] or
-//! [`ShiftedInverse`]; [`is_offered`] and [`algorithms`] list what exists at a width.
+//! [`ShiftedInverse`]; [`is_offered`] and [`algorithms`] list the algorithms of a width.
 //!
 //! **Reuse memory.** Most operations `x` have a form `x_into` that writes to existing batches, and
 //! [`wrapping_add_assign`](Batch::wrapping_add_assign) and its like work in place.

@@ -255,7 +255,7 @@ fn threads_that_share_a_device_wait_side_by_side() {
 /// Bytes of a chunk of pinned memory.
 const CHUNK: usize = 4 << 20;
 
-/// So many rows, each different.
+/// Bytes of `rows` rows, each different.
 fn bytes(rows: usize) -> Vec<u8> {
     (0..rows * 128).map(|index| (index * 31 + index / 977) as u8).collect()
 }
@@ -596,7 +596,7 @@ fn failure_of_each_call_is_its_error_and_no_more() {
         ] {
             attempt(function);
         }
-        // What only a future calls.
+        // Functions that only futures call.
         for function in [c"cuStreamCreate", c"cuStreamWaitEvent", c"cuStreamAddCallback"] {
             stand_in.set("stand_in_hold", 1);
             let mut future = pin!(device.record().unwrap().into_future());

@@ -26,11 +26,11 @@ pub(crate) struct Variant {
     pub(crate) row: Row<'static>,
     pub(crate) shape: Shape,
     pub(crate) block: u32,
-    /// Whether the build has the kernel with this block size.
+    /// True if the build has the kernel with this block size.
     pub(crate) is_own_block: bool,
-    /// Whether `Auto` selects the strategy.
+    /// True if `Auto` selects the strategy.
     pub(crate) is_auto: bool,
-    /// Whether strategies are compared at the shape.
+    /// True if strategies are compared at the shape.
     pub(crate) is_usual_shape: bool,
 }
 

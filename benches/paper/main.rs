@@ -2,7 +2,7 @@
 //! of a product and of a division with remainder, and their ratio, for batches of 2^32 bits of
 //! integers of 2^13 to 2^18 bits, in digits of 64 bits with Q = 4; the median of 25 runs.
 //!
-//! `cargo bench --bench paper` measures on the first GPU, else on the processor with fewer
+//! `cargo bench --bench paper` measures on the first GPU, else on the CPU with fewer
 //! integers, and writes Markdown, CSV, and a plot as SVG and PNG to `target/paper`; `-- --help`
 //! lists the options. With `--features gmp`, the GMP of this machine is timed too.
 //!

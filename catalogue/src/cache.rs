@@ -2,7 +2,7 @@
 //!
 //! The folder is `GPUINT_CACHE_DIR` (`off`: no cache), else `gpuint` in `XDG_CACHE_HOME` or
 //! `~/.cache`. The run-time compiler keeps images there, and the build script, in the folder
-//! `build` of it, what nvcc and the host compiler made, for all target folders of the user.
+//! `build` in it, the units compiled by nvcc and the host compiler, for all target folders of the user.
 //!
 //! A file holds code. Its hash tells damage, not forgery. So a folder or a file that belongs to
 //! another user, or that others may write, is refused (Unix; elsewhere the folder of the user is
@@ -187,7 +187,7 @@ fn create_own(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// The content of a file that nobody else can have written.
+/// Returns the content of a file that only this user can have written.
 fn read_own(folder: &Path, path: &Path) -> io::Result<Vec<u8>> {
     check_own(&fs::metadata(folder)?, folder)?;
     let mut options = OpenOptions::new();
@@ -212,7 +212,7 @@ fn read_own(folder: &Path, path: &Path) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Refuses what another user owns or may write.
+/// Refuses a file or folder that another user owns or may write.
 #[cfg(unix)]
 fn check_own(metadata: &Metadata, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;

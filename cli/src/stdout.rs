@@ -10,7 +10,7 @@ mod recorded {
     static IS_CLOSED: AtomicBool = AtomicBool::new(false);
 
     ctor::declarative::ctor! {
-        /// One system call; it needs nothing of what the runtime has not set up yet.
+        /// Makes one system call, which needs no part of the runtime.
         #[ctor(unsafe)]
         fn record() {
             let flags = rustix::io::fcntl_getfd(rustix::stdio::stdout());

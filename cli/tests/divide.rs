@@ -781,7 +781,7 @@ fn output_resumes_only_a_matching_job() {
     let rest = resume(&["--chunk-rows=1"], b"17 5\n9 2\n1 0\n10 3\n");
     assert_eq!(rest.status(), Status::RowsRejected);
     assert_eq!(output.content(), "3 2\n4 1\nerror: line 3: the divisor is zero\n3 1\n");
-    // Without --resume, or without an interrupted job, a job starts anew.
+    // Without --resume, or without an interrupted job, a job starts from the first row.
     assert_eq!(run(&["-", "-bcpu", "-o", output.path()], b"7 2\n").status(), Status::Done);
     assert_eq!(output.content(), "3 1\n");
     assert_eq!(resume(&[], b"8 2\n").status(), Status::Done);

@@ -46,7 +46,7 @@ GPUINT_DEVICE u32 exponent_digit(const typename S::Limb* exponent, u32 i, u32 k)
   return static_cast<u32>(pair >> (i * k % S::LIMB_BITS)) & ((1u << k) - 1);
 }
 
-// The largest digit of an exponent of so many bits in base 2^k, known to all threads of the group.
+// Returns the largest digit in base 2^k of an exponent of `bits` bits, in all threads of the group.
 template <class S, class G>
 GPUINT_DEVICE u32 largest_digit(G& group, const typename S::Limb* exponent, u32 bits, u32 k) {
   u32 largest = 0;

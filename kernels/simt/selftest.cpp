@@ -280,8 +280,8 @@ struct Tickets {
 };
 GPUINT_KERNEL(tickets, Tickets)
 
-// Whether the last thread to arrive is the first to continue, at a rendezvous (bit 0) and at a
-// barrier (bit 1).
+// Sets bit 0 if the last thread to arrive at a rendezvous continues first, bit 1 likewise for a
+// barrier.
 struct Turns {
   static constexpr u32 THREADS = 32, SHARED = 4 * sizeof(u32), ROWS = 1, SCRATCH = 0,
                        PERSISTENT = 0;

@@ -1,4 +1,4 @@
-//! Errors: a text that is not PTX we know
+//! Errors: text that is not supported PTX
 //! ([`Error::Parse`], [`Error::Unsupported`]), a launch that does not fit its
 //! kernel ([`Error::Launch`]) and a fault of the running kernel ([`Fault`]).
 

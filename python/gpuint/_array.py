@@ -180,7 +180,7 @@ class Array:
         return self._like(self._batch.reverse())
 
     def select(self, mask: Bools, other: Array | int) -> Array:
-        """Returns the rows of `self` where the mask is set, those of `other` elsewhere."""
+        """Returns the rows of `self` where the mask is set, and the rows of `other` elsewhere."""
         rows, others = self._pair(self._operand(other))
         return self._like(rows.select(_mask(mask, self._device), others))
 
@@ -372,7 +372,7 @@ class Array:
         return self._masked(_Batch.overflowing_lcm(*self._pair(self._widened(other))))
 
     def jacobi(self, modulus: Array | int) -> npt.NDArray[np.int8]:
-        """Returns the Jacobi symbols: -1, 0 or 1. Those of even moduli are Kronecker's."""
+        """Returns the Jacobi symbols: -1, 0 or 1; for even moduli the symbols are Kronecker's."""
         rows, moduli = self._pair(self._widened(modulus))
         return np.frombuffer(rows.jacobi(moduli), dtype=np.int8)
 

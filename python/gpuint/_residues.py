@@ -124,7 +124,7 @@ class Residues:
         return Mask._of(self._residues.is_zero_mask(), self._modulus.device)
 
     def select(self, mask: Bools, other: Residues | int) -> Residues:
-        """Returns the rows of `self` where the mask is set, those of `other` elsewhere."""
+        """Returns the rows of `self` where the mask is set, and the rows of `other` elsewhere."""
         bits = _mask(mask, self._modulus.device)
         return self._like(self._residues.select(bits, self._operand(other)))
 

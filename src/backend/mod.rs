@@ -233,7 +233,7 @@ pub(crate) struct Span {
     /// First byte of the part of the buffer.
     pub(crate) offset: u64,
     pub(crate) bytes: usize,
-    /// Parts of the copy are whole units of so many bytes.
+    /// Bytes of a unit; parts of the copy are whole units.
     pub(crate) unit: usize,
 }
 
@@ -369,7 +369,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// The point behind all that was queued so far.
     fn record(&self) -> Result<Arc<dyn Mark>>;
 
-    /// Makes what is queued from now on wait for a point in another queue.
+    /// Delays all later work of this queue until a point in another queue.
     fn wait_for(&self, mark: &dyn Mark) -> Result<()>;
 
     /// A new queue of the same device; `None` where calls end before they return.

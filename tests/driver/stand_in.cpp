@@ -63,7 +63,7 @@ std::atomic<bool> held{false};
 thread_local std::vector<void*> contexts;
 char primary;
 
-// Every call needs a context and fails after a fault of a kernel, or where the test wants it.
+// Every call needs a context and fails after a fault of a kernel, or if the test injects a failure.
 Code ready(const char* function = __builtin_FUNCTION()) {
   if (contexts.empty() || contexts.back() != &primary) return INVALID_CONTEXT;
   std::lock_guard<std::mutex> guard(lock);
@@ -78,7 +78,7 @@ Code ready(const char* function = __builtin_FUNCTION()) {
 void join(Clock& clock, const Clock& other) {
   for (auto [id, time] : other) clock[id] = std::max(clock[id], time);
 }
-// Work of a stream that comes after what the host has waited for. The lock is held.
+// Adds work to a stream, ordered after everything that the host has waited for. The lock is held.
 uint64_t tick(Stream* stream) {
   join(stream->clock, host);
   return ++stream->clock[stream->id];

@@ -617,8 +617,8 @@ void check_inverse(const Kernel& kernel, size_t rows) {
   }
 }
 
-// The kernel of the same width and algorithm that prepares divisors, and what it makes of some; in
-// exactly so many bytes.
+// Prepares divisors by the kernel of the same width and algorithm, in a buffer of exactly the bytes
+// of its records.
 enum class Record { Divisor, OddModulus };
 
 Memory prepare(const Kernel& kernel, const Column& divisors, u64 status = ~0ull,

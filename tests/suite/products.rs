@@ -18,11 +18,11 @@ struct Products<'a> {
     rows: &'a [Row],
     /// Both halves of each product.
     expected: &'a [(BigUint, BigUint)],
-    /// Whether products by digits exist: for all but the widest shapes.
+    /// True if products by digits exist: for all but the widest shapes.
     classical: bool,
-    /// Whether tensor cores are tested.
+    /// True if tensor cores are tested.
     tensor: bool,
-    /// Whether transforms of this width exist and are tested.
+    /// True if transforms of this width exist and are tested.
     fft: bool,
     ntt: bool,
 }

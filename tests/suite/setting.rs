@@ -167,7 +167,7 @@ impl Setting {
 pub(crate) trait Check {
     /// Name in the closing line.
     const NAME: &str;
-    /// Whether it runs at shapes whose products are only by transforms.
+    /// True if the check runs at shapes whose only products are by transforms.
     const WIDEST: bool = true;
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally);
 }

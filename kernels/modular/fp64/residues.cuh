@@ -6,8 +6,8 @@
 //     x (y 2^(L - BITS)) / 2^L = x y / 2^BITS.
 // A square takes half of these bits twice: L and BITS are even.
 //
-// Where x y < n 2^BITS, one of them being below n, (x y 2^(L - BITS) + q n) / R < 2 n for q < R,
-// and one comparison puts the result below n.
+// If x or y is below n, then x y < n 2^BITS, and (x y 2^(L - BITS) + q n) / R < 2 n for q < R.
+// One comparison then reduces the result below n.
 //
 // While a product is computed, the next rows arrive in shared memory.
 #pragma once

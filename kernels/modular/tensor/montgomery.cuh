@@ -28,7 +28,7 @@ struct NegativeInverse : P {
 
   GPUINT_DEVICE explicit NegativeInverse(const P& products) : P(products) {}
 
-  // Leaves nothing of use in the forms.
+  // Overwrites the forms.
   GPUINT_DEVICE void find(const u32* row, Limbs& z) const {
     const u32 v = __ldg(row);
     u32 inverse = v;  // right for 3 bits, then 6, 12, 24, 48
@@ -55,7 +55,7 @@ struct NegativeInverse : P {
   }
 
  private:
-  // From so many tiles to all.
+  // Improves z from COUNT correct tiles to all tiles.
   template <u32 COUNT>
   GPUINT_DEVICE void improve_from(const u32* a, Limbs& z) const {
     if constexpr (COUNT < TILES) {
@@ -64,7 +64,7 @@ struct NegativeInverse : P {
       improve_from<NEXT>(a, z);
     }
   }
-  // Doubles the limbs that are right, of so many tiles.
+  // Doubles the number of correct limbs of z, in products of COUNT tiles.
   template <u32 COUNT>
   GPUINT_DEVICE void improve(const u32* a, Limbs& z) const {
     this->sync();

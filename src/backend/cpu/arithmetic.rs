@@ -1,4 +1,4 @@
-//! Products, divisions, residues and what Euclid's algorithm computes.
+//! Products, divisions, residues, common divisors and inverses.
 
 use num_bigint::BigUint;
 use num_integer::Integer;

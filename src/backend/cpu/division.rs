@@ -2,7 +2,7 @@
 //!
 //! A divisor is *normalized* where its top bit is set. Then the two top limbs of dividend and
 //! divisor give a limb of the quotient that is at most 1 too large (D. E. Knuth, TAOCP 2, 4.3.1,
-//! Algorithm D), by a reciprocal of the divisor's two top limbs instead of the processor's division
+//! Algorithm D), by a reciprocal of the divisor's two top limbs instead of the CPU's division
 //! (N. Möller and T. Granlund, "Improved division by invariant integers", IEEE Trans. Comput. 60,
 //! 2011: Algorithms 4, 5 and 6). Long quotients are taken in halves, each by the top half of the
 //! divisor, and corrected by the product with the rest (C. Burnikel and J. Ziegler, "Fast recursive
@@ -107,7 +107,7 @@ impl Top {
         Self { d1, d0, inverse }
     }
 
-    /// The quotient of three limbs, of which the two top ones are below the divisor's, and the two
+    /// Returns the quotient of three limbs, whose two top limbs are below the divisor's, and the two
     /// limbs of the remainder.
     #[inline(always)]
     fn divide(self, u2: u64, u1: u64, u0: u64) -> (u64, u128) {

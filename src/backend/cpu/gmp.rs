@@ -1,7 +1,7 @@
 //! GMP as this host has it: loaded at run time, so that nothing of it is needed to build.
 //!
-//! Products and quotients take the limbs of rows as they are (`mpn`); powers, greatest common
-//! divisors, inverses and symbols are those of its integers (`mpz`), which read limbs in place.
+//! Products and quotients work on the limbs of rows in place (`mpn`). Powers, greatest common
+//! divisors, inverses and symbols use its integers (`mpz`), which read limbs in place.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_long};
@@ -51,7 +51,7 @@ pub(crate) struct Gmp {
     _library: Library,
 }
 
-/// The library of this host; `None` where there is none that fits.
+/// Returns the library of this host; `None` without a suitable one.
 pub(crate) fn gmp() -> Option<&'static Gmp> {
     static GMP: LazyLock<Option<Gmp>> = LazyLock::new(|| {
         let warn = |reason: &String| tracing::warn!(reason, "no GMP: the CPU computes without it");
@@ -64,7 +64,7 @@ impl Gmp {
     /// Loads the library.
     ///
     /// # Errors
-    /// The reason why there is none.
+    /// The reason for a missing library.
     pub(crate) fn load() -> Result<Self, String> {
         // SAFETY: GMP has no initialisers.
         let found = NAMES.into_iter().find_map(|name| unsafe { Library::new(name) }.ok());
@@ -108,7 +108,7 @@ impl Gmp {
     /// Sets `out`, as long as both factors, to `a b`, both with limbs, `a` no shorter than `b`.
     pub(crate) fn multiply(&self, out: &mut [u64], a: &[u64], b: &[u64]) {
         assert!(!b.is_empty() && a.len() >= b.len() && out.len() == a.len() + b.len(), "mpn_mul");
-        // SAFETY: the lengths are those that gmp.h asks for.
+        // SAFETY: the lengths meet the requirements of gmp.h.
         unsafe {
             (self.mul)(out.as_mut_ptr(), a.as_ptr(), size(a), b.as_ptr(), size(b));
         }
@@ -117,7 +117,7 @@ impl Gmp {
     /// Sets `out`, twice as long as the factor, to `a^2`.
     pub(crate) fn square(&self, out: &mut [u64], a: &[u64]) {
         assert!(!a.is_empty() && out.len() == 2 * a.len(), "mpn_sqr");
-        // SAFETY: the lengths are those that gmp.h asks for.
+        // SAFETY: the lengths meet the requirements of gmp.h.
         unsafe {
             (self.sqr)(out.as_mut_ptr(), a.as_ptr(), size(a));
         }
@@ -131,7 +131,7 @@ impl Gmp {
             is_divisor && q.len() + v.len() == u.len() + 1 && r.len() == v.len(),
             "mpn_tdiv_qr"
         );
-        // SAFETY: the lengths are those that gmp.h asks for, and the top limb of the divisor is not
+        // SAFETY: the lengths meet the requirements of gmp.h, and the top limb of the divisor is not
         // zero.
         unsafe {
             (self.divide)(
@@ -149,7 +149,7 @@ impl Gmp {
     /// Sets `q`, as long as `u`, to `u / d`, rounded down, and returns `u mod d`; `d` is not zero.
     pub(crate) fn divide_by_limb(&self, q: &mut [u64], u: &[u64], d: u64) -> u64 {
         assert!(d != 0 && q.len() == u.len(), "mpn_divrem_1");
-        // SAFETY: the lengths are those that gmp.h asks for, and the divisor is not zero.
+        // SAFETY: the lengths meet the requirements of gmp.h, and the divisor is not zero.
         unsafe { (self.divide_by_limb)(q.as_mut_ptr(), 0, u.as_ptr(), size(u), d) }
     }
 
@@ -195,7 +195,7 @@ impl Gmp {
     }
 }
 
-/// The limbs of a number in memory, of which there are fewer than a `c_long` counts.
+/// Limbs of a number in memory; their number fits a `c_long`.
 fn size(limbs: &[u64]) -> c_long {
     limbs.len() as c_long
 }

@@ -1,7 +1,7 @@
 //! Integers as slices of 64-bit limbs, the least significant first: sums, shifts, comparisons and
 //! products by one limb.
 //!
-//! Loops handle [`UNROLL`] limbs at a time, so that a carry stays in the processor's flag within a
+//! Loops handle [`UNROLL`] limbs at a time, so that a carry stays in the CPU's flag within a
 //! block and becomes a value only between two blocks.
 
 use std::cmp::Ordering;

@@ -4,7 +4,7 @@
 //! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues` and
 //! `euclid`. Symbols
 //! take num-bigint's remainders. With the feature `gmp`, products, divisions, powers, greatest
-//! common divisors, inverses and symbols are those of the GMP of the host, where it has one.
+//! common divisors, inverses and symbols use the GMP of the host, if it has one.
 
 mod arithmetic;
 mod division;

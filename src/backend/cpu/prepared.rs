@@ -325,7 +325,7 @@ impl Montgomery<'_> {
         let n = self.v.len();
         for i in 0..n {
             let factor = t[i].wrapping_mul(self.inverse);
-            // The limb becomes zero: in its place is kept what belongs n limbs above.
+            // The limb becomes zero, and its place holds the carry for the limb n places above.
             t[i] = add_product(&mut t[i..i + n], self.v, factor);
         }
         let (above, high) = t.split_at_mut(n);

@@ -50,7 +50,7 @@ pub(super) fn multiply(out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64
     multiply_own(out, a, b, scratch);
 }
 
-/// [`multiply`] for factors with limbs, of which the first is no shorter.
+/// [`multiply`] for nonempty factors, the first no shorter than the second.
 fn multiply_own(out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64]) {
     let n = b.len();
     if n < KARATSUBA {
@@ -221,7 +221,7 @@ fn multiply_low_own(out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64]) 
 /// Sets `out` to `a b / B^n` for factors of `n` limbs, or to 1 less: rounded down, or without the
 /// products of limbs in the columns below `n - 2`, which sum to less than `B^n`.
 ///
-/// Those are at most `k + 1` products below `B^2` in column `k`, so their sum is below
+/// They hold at most `k + 1` products below `B^2` in column `k`, so their sum is below
 /// `sum_{k <= n-3} (k + 1) B^(k+2) < (n - 1) B^(n-1)`, and `n < B`.
 pub(super) fn multiply_high(out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64]) {
     let n = a.len();
@@ -231,7 +231,7 @@ pub(super) fn multiply_high(out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut
     #[cfg(not(feature = "gmp"))]
     let takes_rows = n < KARATSUBA;
     if takes_rows {
-        // Column k of the product is product[k]; those below n - 2 stay unused.
+        // Column k of the product is product[k]; columns below n - 2 stay unused.
         product.fill(0);
         for (i, &limb) in b.iter().enumerate() {
             let skipped = (n - i).saturating_sub(2);

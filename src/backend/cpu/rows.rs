@@ -31,7 +31,7 @@ impl From<bool> for Outcome {
 pub(super) struct Row<'a> {
     /// Inputs, with zeros above the width where that is not a whole number of limbs.
     pub(super) ins: [&'a [u64]; 3],
-    /// Outputs, of which only the bits of the width are kept.
+    /// Outputs; only the bits of the width are kept.
     pub(super) outs: [&'a mut [u64]; 2],
     /// The bytes of all rows of the inputs.
     pub(super) all: [&'a [u8]; 3],
@@ -63,10 +63,10 @@ struct Input<'a> {
 /// The bytes of an input that a row reads.
 #[derive(Debug, Clone, Copy, Default)]
 enum Share {
-    /// Those of the same row.
+    /// Operands of the same row.
     #[default]
     Own,
-    /// Those of the first row: the operand is broadcast.
+    /// Operands of the first row: the operand is broadcast.
     First,
     /// All of them.
     All,
@@ -298,7 +298,7 @@ impl<'a> Results<'a> {
         let Some(bytes) = self.copied.next() else {
             return ResultRow { limbs: &mut self.copy, bytes: &mut [] };
         };
-        // A row may stay as it is.
+        // The operation may leave the row unwritten.
         bytemuck::cast_slice_mut(&mut self.copy)[..bytes.len()].copy_from_slice(bytes);
         ResultRow { limbs: &mut self.copy, bytes }
     }

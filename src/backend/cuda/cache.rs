@@ -1,6 +1,6 @@
-//! Images on disk: what the run-time compiler made is there for the next process.
+//! Images on disk: results of the run-time compiler, kept for later processes.
 //!
-//! The cache never makes an operation fail: a file that cannot be read, or is not what was written,
+//! The cache never makes an operation fail: a file that cannot be read, or that is damaged,
 //! counts as absent, and a file that cannot be written is not written.
 //!
 //! An image is code: the GPU runs it with all memory of the process in reach, and a driver crashes on

@@ -1,4 +1,4 @@
-//! What all handles to one GPU share: its context and its kernels.
+//! State that all handles to one GPU share: its context and its kernels.
 #![allow(unsafe_code)]
 
 use std::sync::{Arc, LazyLock};
@@ -77,7 +77,7 @@ impl Context {
         self.pool.is_some()
     }
 
-    /// The chunks for a copy of so many bytes.
+    /// Returns the chunks for a copy of `bytes` bytes.
     pub(super) fn chunks(&self, bytes: usize) -> &Chunks {
         if bytes <= SHORT_BYTES { &self.short_chunks } else { &self.long_chunks }
     }

@@ -49,7 +49,7 @@ impl Event {
         Fault::check(unsafe { (self.gpu.functions.event_record)(self.handle, stream) })
     }
 
-    /// Makes what is queued on `stream` from now on wait for this point. The context is bound.
+    /// Delays all later work of `stream` until this point. The context is bound.
     pub(super) fn hold(&self, stream: StreamHandle) -> Result<(), Fault> {
         // SAFETY: both are there.
         Fault::check(unsafe { (self.gpu.functions.stream_wait_event)(stream, self.handle, 0) })

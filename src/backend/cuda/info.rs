@@ -1,10 +1,10 @@
-//! What is known about a GPU.
+//! Properties of a GPU.
 
 use std::fmt;
 
 use crate::backend::cuda::driver::{self, Fault, Gpu};
 
-/// What is known about a GPU.
+/// Properties of a GPU.
 #[derive(Debug)]
 pub(super) struct Info {
     pub(super) name: String,

@@ -358,7 +358,7 @@ impl Queue {
         let copy = |start: *mut u8| {
             // SAFETY: the caller's.
             let start = unsafe { start.add(part.start) };
-            // SAFETY: the caller's; the source stays as it is until the copy has ended.
+            // SAFETY: the caller's; nothing writes the source until the copy has ended.
             Fault::check(unsafe { upload(target, start.cast(), part.len(), self.stream) })
         };
         // SAFETY: the copy uses no other host memory.

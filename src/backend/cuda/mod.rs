@@ -90,7 +90,7 @@ impl Cuda {
         self.queue.stream.cast()
     }
 
-    /// Makes what is queued here from now on wait for what was queued on a stream.
+    /// Delays all later work of this queue until the work queued so far on `stream` has ended.
     ///
     /// # Safety
     /// `stream` is a stream of this process, or null.
@@ -105,7 +105,7 @@ impl Cuda {
         wait().map_err(Fault::about("an event"))
     }
 
-    /// Makes what is queued on a stream from now on wait for what was queued here.
+    /// Delays all later work of `stream` until the work queued so far on this queue has ended.
     ///
     /// # Safety
     /// `stream` is a stream of this process, or null.
@@ -240,9 +240,9 @@ impl Backend for Cuda {
         operands.scratch = scratch.address(queue, Access::Write)?;
         operands.workspace = workspace.address(queue, Access::Write)?;
         operands.counters = counters.address(queue, Access::Write)?;
-        // SAFETY: the stream waits for other uses of the buffers, which were borrowed by the call,
-        // those that are written mutably; `Call::check` found them long enough; and what comes to
-        // them later, a free included, comes after the kernel.
+        // SAFETY: the stream waits for other uses of the buffers. The call borrows the buffers,
+        // outputs mutably, and `Call::check` found them long enough. Later uses, frees
+        // included, are ordered after the kernel.
         let queued = unsafe { function.launch(queue.stream, rows, operands) };
         // Also after an error: some of the phases may be queued.
         let ticket = queue.ticket();

@@ -19,7 +19,7 @@ pub(super) struct Pinned {
     /// Recorded behind the last copy. The memory is neither read nor written by the host before it
     /// has passed.
     copied: Option<Arc<Event>>,
-    /// Whether that point is known to have passed: to ask the driver, several threads wait in turn.
+    /// True if that point is known to have passed, which saves a query of the driver.
     has_passed: bool,
     pub(super) gpu: Arc<Gpu>,
 }
@@ -64,7 +64,7 @@ impl Pinned {
         self.copied.as_ref().filter(|_| !self.has_passed)
     }
 
-    /// The event of a copy that has ended, for another copy, if nobody else has it.
+    /// Takes the event of a copy that has ended, for another copy, if the event has no other owner.
     pub(super) fn take_event(&mut self) -> Option<Arc<Event>> {
         let is_free = self.has_passed && self.copied.as_mut().and_then(Arc::get_mut).is_some();
         if is_free { self.copied.take() } else { None }

@@ -1,10 +1,10 @@
 //! Streams, and the order between them.
 //!
-//! What is queued on one stream takes effect in order. Memory may be used on several streams of a
+//! The work of one stream takes effect in order. Memory may be used on several streams of a
 //! GPU: each counts its calls by tickets, memory has the tickets of its last write and of the reads
-//! since ([`Uses`]), and a stream that uses the memory next first waits for those of other streams,
-//! by an event. A stream knows up to which ticket it has waited for each other one, so that events
-//! are only made where streams really meet: these are vector clocks, kept on the host.
+//! since ([`Uses`]), and a stream that uses the memory next first waits for the calls of other streams,
+//! by an event. Each stream records the last ticket that it has waited for of each other stream, so
+//! that events are only made where streams meet: these are vector clocks, kept on the host.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
@@ -118,7 +118,7 @@ impl Queue {
         Ok(Duration::from_secs_f64((f64::from(milliseconds) / 1e3).max(0.0)))
     }
 
-    /// Makes what is queued from now on wait for an event.
+    /// Delays all later work of this queue until `event`.
     pub(super) fn wait_for(&self, event: &Event) -> Result<()> {
         let _bound = self.bind()?;
         event.hold(self.stream).map_err(Fault::about("an event"))
@@ -129,7 +129,7 @@ impl Queue {
         self.ticket.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Makes what is queued from now on wait for a call of a queue.
+    /// Delays all later work of this queue until `call`, of any queue, has ended.
     fn wait_for_call(&self, call: &Call) -> Result<(), Fault> {
         if self.number == call.queue.number {
             return Ok(());
@@ -153,7 +153,7 @@ impl Drop for Queue {
     fn drop(&mut self) {
         let release = || {
             let _bound = self.context.gpu.bind()?;
-            // Kernels that are still running use their modules, and what was freed becomes free.
+            // Running kernels still use their modules, and freed memory is still pending.
             let done = self.wait();
             // SAFETY: the stream is not used again.
             let gone = Fault::check(unsafe { (self.functions().stream_destroy)(self.stream) });
@@ -201,8 +201,8 @@ impl Uses {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes what is queued on `queue` from now on wait for the uses that it must come after: the
-    /// last write, and before a write the reads since.
+    /// Delays all later work of `queue` until the conflicting uses have ended: the last write, and
+    /// for a write also the reads since.
     pub(super) fn order(&self, queue: &Queue, access: Access) -> Result<(), Fault> {
         let calls = self.calls();
         queue.wait_for_call(&calls.write)?;
