@@ -338,13 +338,11 @@ impl DynBatch {
         rows: usize,
         mut write: impl FnMut(usize, &mut [u8]) -> Result<()>,
     ) -> Result<()> {
-        self.check_rows(first, rows)?;
-        let unit = self.shape.bytes();
-        let span = Span { offset: byte_offset(first, unit), bytes: rows * unit, unit };
+        let span = self.span(first, rows)?;
         if rows == 0 {
             return Ok(());
         }
-        let device = self.device.memory();
+        let (device, unit) = (self.device.memory(), span.unit);
         device.upload_parts(&mut self.buffer, span, &mut |start, part| write(start / unit, part))
     }
 
@@ -355,14 +353,19 @@ impl DynBatch {
         rows: usize,
         mut read: impl FnMut(usize, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        self.check_rows(first, rows)?;
-        let unit = self.shape.bytes();
-        let span = Span { offset: byte_offset(first, unit), bytes: rows * unit, unit };
+        let span = self.span(first, rows)?;
         if rows == 0 {
             return Ok(());
         }
-        let device = self.device.memory();
+        let (device, unit) = (self.device.memory(), span.unit);
         device.download_parts(&self.buffer, span, &mut |start, part| read(start / unit, part))
+    }
+
+    /// The bytes of the rows from `first` on, which the batch must have.
+    fn span(&self, first: usize, rows: usize) -> Result<Span> {
+        self.check_rows(first, rows)?;
+        let unit = self.shape.bytes();
+        Ok(Span { offset: byte_offset(first, unit), bytes: rows * unit, unit })
     }
 
     /// Checks that the batch has the rows from `first` on.

@@ -199,104 +199,95 @@ macro_rules! untyped {
     };
 }
 
+/// Methods over a shape that is a value; each calls the method of the same name of `self.$inner()`.
+macro_rules! dyn_methods {
+    (
+        $inner:ident;
+        $($(#[$meta:meta])* fn $name:ident($($arg:ident: $kind:ident),*) -> $result:ident;)*
+    ) => {
+        $($(#[$meta])*
+        pub fn $name(
+            &self,
+            $($arg: crate::ops::faces::dyn_type!($kind)),*
+        ) -> crate::Result<crate::ops::faces::dyn_type!($result)> {
+            self.$inner().$name($(crate::ops::faces::passed!($kind, $arg)),*)
+        })*
+    };
+}
+
+/// The methods of [`dyn_methods`] over a typed shape, where the bounds in brackets hold.
+macro_rules! typed_methods {
+    (
+        $inner:ident, $bounds:tt;
+        $($(#[$meta:meta])* fn $name:ident($($arg:ident: $kind:ident),*) -> $result:ident;)*
+    ) => {
+        $(crate::ops::faces::typed_method! {
+            $inner, $bounds; $(#[$meta])* fn $name($($arg: $kind),*) -> $result;
+        })*
+    };
+}
+
+/// One of [`typed_methods`].
+macro_rules! typed_method {
+    (
+        $inner:ident, [$($bounds:tt)*];
+        $(#[$meta:meta])* fn $name:ident($($arg:ident: $kind:ident),*) -> $result:ident;
+    ) => {
+        $(#[$meta])*
+        pub fn $name(
+            &self,
+            $($arg: crate::ops::faces::typed_type!($kind)),*
+        ) -> crate::Result<crate::ops::faces::typed_type!($result)>
+        where
+            $($bounds)*
+        {
+            let result = self.$inner().$name($(crate::ops::faces::untyped!($kind, $arg)),*);
+            result.map(crate::ops::faces::Typed::typed)
+        }
+    };
+}
+
 /// Declares methods of batches: `faces!(title; fn name(argument: Type, ..) -> Type; ..)`; with
 /// `by Mult` or `by Division` before the title, of the views through a strategy, too. The types are
 /// names of `dyn_type` and `typed_type`.
 macro_rules! faces {
     (by $strategy:ident, $title:literal; $($methods:tt)*) => {
         crate::ops::faces::faces! { $title; $($methods)* }
-        crate::ops::faces::view_faces! { $strategy, $title; $($methods)* }
-    };
-    (
-        $title:literal;
-        $($(#[$meta:meta])* fn $name:ident($($arg:ident: $kind:ident),*) -> $result:ident;)*
-    ) => {
-        #[doc = concat!("# ", $title)]
-        impl crate::DynBatch {
-            $($(#[$meta])*
-            pub fn $name(
-                &self,
-                $($arg: crate::ops::faces::dyn_type!($kind)),*
-            ) -> crate::Result<crate::ops::faces::dyn_type!($result)> {
-                self.view().$name($(crate::ops::faces::passed!($kind, $arg)),*)
-            })*
-        }
 
-        #[doc = concat!("# ", $title)]
-        impl<T: crate::Kernels> crate::Batch<T> {
-            $($(#[$meta])*
-            pub fn $name(
-                &self,
-                $($arg: crate::ops::faces::typed_type!($kind)),*
-            ) -> crate::Result<crate::ops::faces::typed_type!($result)> {
-                let result = self.view().$name($(crate::ops::faces::untyped!($kind, $arg)),*);
-                result.map(crate::ops::faces::Typed::typed)
-            })*
-        }
-    };
-}
-
-/// Declares the methods of [`faces`] on views that have a strategy.
-macro_rules! view_faces {
-    (
-        $strategy:ident, $title:literal;
-        $($(#[$meta:meta])* fn $name:ident($($arg:ident: $kind:ident),*) -> $result:ident;)*
-    ) => {
         #[doc = concat!("# ", $title)]
         impl crate::DynUsing<'_> {
-            $($(#[$meta])*
-            pub fn $name(
-                &self,
-                $($arg: crate::ops::faces::dyn_type!($kind)),*
-            ) -> crate::Result<crate::ops::faces::dyn_type!($result)> {
-                self.view().$name($(crate::ops::faces::passed!($kind, $arg)),*)
-            })*
+            crate::ops::faces::dyn_methods! { view; $($methods)* }
         }
 
         #[doc = concat!("# ", $title)]
         impl<T: crate::Kernels, S: crate::strategy::sealed::Sealed> crate::Using<'_, T, S> {
-            $($(#[$meta])*
-            pub fn $name(
-                &self,
-                $($arg: crate::ops::faces::typed_type!($kind)),*
-            ) -> crate::Result<crate::ops::faces::typed_type!($result)>
-            where
-                S: crate::$strategy<T>,
-            {
-                let result = self.view().$name($(crate::ops::faces::untyped!($kind, $arg)),*);
-                result.map(crate::ops::faces::Typed::typed)
-            })*
+            crate::ops::faces::typed_methods! { view, [S: crate::$strategy<T>]; $($methods)* }
+        }
+    };
+    ($title:literal; $($methods:tt)*) => {
+        #[doc = concat!("# ", $title)]
+        impl crate::DynBatch {
+            crate::ops::faces::dyn_methods! { view; $($methods)* }
+        }
+
+        #[doc = concat!("# ", $title)]
+        impl<T: crate::Kernels> crate::Batch<T> {
+            crate::ops::faces::typed_methods! { view, []; $($methods)* }
         }
     };
 }
 
 /// Declares methods of residues, as [`faces`] does those of batches.
 macro_rules! residue_faces {
-    (
-        $title:literal;
-        $($(#[$meta:meta])* fn $name:ident($($arg:ident: $kind:ident),*) -> $result:ident;)*
-    ) => {
+    ($title:literal; $($methods:tt)*) => {
         #[doc = concat!("# ", $title)]
         impl crate::DynResidues {
-            $($(#[$meta])*
-            pub fn $name(
-                &self,
-                $($arg: crate::ops::faces::dyn_type!($kind)),*
-            ) -> crate::Result<crate::ops::faces::dyn_type!($result)> {
-                self.ring().$name($(crate::ops::faces::passed!($kind, $arg)),*)
-            })*
+            crate::ops::faces::dyn_methods! { ring; $($methods)* }
         }
 
         #[doc = concat!("# ", $title)]
         impl<T: crate::Kernels> crate::Residues<T> {
-            $($(#[$meta])*
-            pub fn $name(
-                &self,
-                $($arg: crate::ops::faces::typed_type!($kind)),*
-            ) -> crate::Result<crate::ops::faces::typed_type!($result)> {
-                let result = self.ring().$name($(crate::ops::faces::untyped!($kind, $arg)),*);
-                result.map(crate::ops::faces::Typed::typed)
-            })*
+            crate::ops::faces::typed_methods! { ring, []; $($methods)* }
         }
     };
 }
@@ -339,6 +330,6 @@ macro_rules! assigning_faces {
 }
 
 pub(crate) use {
-    assigning_faces, dyn_type, faces, passed, residue_faces, shapeless_type, typed_type, untyped,
-    view_faces,
+    assigning_faces, dyn_methods, dyn_type, faces, passed, residue_faces, shapeless_type,
+    typed_method, typed_methods, typed_type, untyped,
 };

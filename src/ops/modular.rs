@@ -15,82 +15,50 @@ use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 
+/// Declares operations modulo a divisor with `two` operands a row or `one`, and their `_into` forms.
+macro_rules! modulo_divisors {
+    (
+        $(two $name:ident, $into:ident = $op:ident;)*
+        $(one $unary:ident, $unary_into:ident = $unary_op:ident;)*
+    ) => {
+        $(pub(crate) fn $name(&self, rhs: &DynBatch, divisor: &DynDivisor) -> Result<DynBatch> {
+            self.produce(|out| self.$into(rhs, divisor, out))
+        }
+
+        pub(crate) fn $into(
+            &self,
+            rhs: &DynBatch,
+            divisor: &DynDivisor,
+            out: &mut DynBatch,
+        ) -> Result<()> {
+            self.check(rhs)?;
+            self.modular(Op::$op, Some(rhs), divisor, out)
+        })*
+
+        $(pub(crate) fn $unary(&self, divisor: &DynDivisor) -> Result<DynBatch> {
+            self.produce(|out| self.$unary_into(divisor, out))
+        }
+
+        pub(crate) fn $unary_into(&self, divisor: &DynDivisor, out: &mut DynBatch) -> Result<()> {
+            self.modular(Op::$unary_op, None, divisor, out)
+        })*
+    };
+}
+
 impl View<'_> {
-    pub(crate) fn mul_mod(&self, rhs: &DynBatch, divisor: &DynDivisor) -> Result<DynBatch> {
-        self.produce(|out| self.mul_mod_into(rhs, divisor, out))
-    }
-
-    pub(crate) fn mul_mod_into(
-        &self,
-        rhs: &DynBatch,
-        divisor: &DynDivisor,
-        out: &mut DynBatch,
-    ) -> Result<()> {
-        self.check(rhs)?;
-        self.modular(Op::MulMod, Some(rhs), divisor, out)
-    }
-
-    pub(crate) fn square_mod(&self, divisor: &DynDivisor) -> Result<DynBatch> {
-        self.produce(|out| self.square_mod_into(divisor, out))
-    }
-
-    pub(crate) fn square_mod_into(&self, divisor: &DynDivisor, out: &mut DynBatch) -> Result<()> {
-        self.modular(Op::SquareMod, None, divisor, out)
-    }
-
-    pub(crate) fn add_mod(&self, rhs: &DynBatch, divisor: &DynDivisor) -> Result<DynBatch> {
-        self.produce(|out| self.add_mod_into(rhs, divisor, out))
-    }
-
-    pub(crate) fn add_mod_into(
-        &self,
-        rhs: &DynBatch,
-        divisor: &DynDivisor,
-        out: &mut DynBatch,
-    ) -> Result<()> {
-        self.check(rhs)?;
-        self.modular(Op::AddMod, Some(rhs), divisor, out)
-    }
-
-    pub(crate) fn sub_mod(&self, rhs: &DynBatch, divisor: &DynDivisor) -> Result<DynBatch> {
-        self.produce(|out| self.sub_mod_into(rhs, divisor, out))
-    }
-
-    pub(crate) fn sub_mod_into(
-        &self,
-        rhs: &DynBatch,
-        divisor: &DynDivisor,
-        out: &mut DynBatch,
-    ) -> Result<()> {
-        self.check(rhs)?;
-        self.modular(Op::SubMod, Some(rhs), divisor, out)
-    }
-
-    pub(crate) fn neg_mod(&self, divisor: &DynDivisor) -> Result<DynBatch> {
-        self.produce(|out| self.neg_mod_into(divisor, out))
-    }
-
-    pub(crate) fn neg_mod_into(&self, divisor: &DynDivisor, out: &mut DynBatch) -> Result<()> {
-        self.modular(Op::NegMod, None, divisor, out)
+    modulo_divisors! {
+        two mul_mod, mul_mod_into = MulMod;
+        two add_mod, add_mod_into = AddMod;
+        two sub_mod, sub_mod_into = SubMod;
+        // The second operands are exponents.
+        two pow_mod, pow_mod_into = PowMod;
+        one square_mod, square_mod_into = SquareMod;
+        one neg_mod, neg_mod_into = NegMod;
     }
 
     /// Computes `self / 2 mod divisor`, for rows below odd divisors.
     pub(super) fn halve_mod_into(&self, divisor: &DynDivisor, out: &mut DynBatch) -> Result<()> {
         self.modular(Op::HalveMod, None, divisor, out)
-    }
-
-    pub(crate) fn pow_mod(&self, exponents: &DynBatch, divisor: &DynDivisor) -> Result<DynBatch> {
-        self.produce(|out| self.pow_mod_into(exponents, divisor, out))
-    }
-
-    pub(crate) fn pow_mod_into(
-        &self,
-        exponents: &DynBatch,
-        divisor: &DynDivisor,
-        out: &mut DynBatch,
-    ) -> Result<()> {
-        self.check(exponents)?;
-        self.modular(Op::PowMod, Some(exponents), divisor, out)
     }
 
     pub(crate) fn pow_mod_all(&self, exponent: &BigUint, divisor: &DynDivisor) -> Result<DynBatch> {

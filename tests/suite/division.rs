@@ -22,6 +22,12 @@ pub(crate) fn expected(shape: Shape, rows: &[Row]) -> Box<Expected> {
     rows.iter().map(|row| oracle::div_rem_masked(&row.a, &row.b, shape.bits)).collect()
 }
 
+/// Both divisions by classical products.
+pub(crate) const CLASSICAL: &[Strategy] = &[
+    Strategy::Blocked(Some(Product::Classical)),
+    Strategy::ShiftedInverse(Some(Product::Classical)),
+];
+
 /// Divides rows by one strategy and checks the values and their definition.
 pub(crate) fn divide(
     shape: Shape,
@@ -76,65 +82,36 @@ impl Check for Structured {
         let count = setting.count(ROWS, shape);
         for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
             let expected = expected(shape, &rows);
-            // The cpu backend has one algorithm, and Auto uses one of the others.
-            let (auto, named) = match setting.backend {
-                BackendKind::Cpu => (true, part == 0),
-                // Wide rows have separate kernels.
-                _ => (part % 4 == 0 || shape.bits >= 32768, true),
-            };
-            if auto {
-                divide(shape, Strategy::Auto, device, &rows, &expected, tally);
-            }
-            if named {
-                divide(
-                    shape,
-                    Strategy::Blocked(Some(Product::Classical)),
-                    device,
-                    &rows,
-                    &expected,
-                    tally,
-                );
-                divide(
-                    shape,
-                    Strategy::ShiftedInverse(Some(Product::Classical)),
-                    device,
-                    &rows,
-                    &expected,
-                    tally,
-                );
-            }
-            if setting.backend != BackendKind::Cpu {
-                divide(
-                    shape,
-                    Strategy::ShiftedInverse(Some(Product::Karatsuba)),
-                    device,
-                    &rows,
-                    &expected,
-                    tally,
-                );
-                if shape.bits >= 16384 && part % 4 == 1 {
-                    divide(
-                        shape,
-                        Strategy::ShiftedInverse(Some(Product::TensorCore)),
-                        device,
-                        &rows,
-                        &expected,
-                        tally,
-                    );
-                }
-                if part % 4 == 0 {
-                    divide(
-                        shape,
-                        Strategy::Blocked(Some(Product::Karatsuba)),
-                        device,
-                        &rows,
-                        &expected,
-                        tally,
-                    );
-                }
+            for by in strategies(setting.backend, shape, part) {
+                divide(shape, by, device, &rows, &expected, tally);
             }
         }
     }
+}
+
+/// The strategies that divide a part of the rows.
+fn strategies(backend: BackendKind, shape: Shape, part: usize) -> Vec<Strategy> {
+    // It has one algorithm.
+    if backend == BackendKind::Cpu {
+        return if part == 0 {
+            [&[Strategy::Auto], CLASSICAL].concat()
+        } else {
+            vec![Strategy::Auto]
+        };
+    }
+    let mut strategies =
+        [CLASSICAL, &[Strategy::ShiftedInverse(Some(Product::Karatsuba))]].concat();
+    // Auto uses one of the others, but wide rows have separate kernels.
+    if part % 4 == 0 || shape.bits >= 32768 {
+        strategies.push(Strategy::Auto);
+    }
+    if part % 4 == 0 {
+        strategies.push(Strategy::Blocked(Some(Product::Karatsuba)));
+    }
+    if part % 4 == 1 && shape.bits >= 16384 {
+        strategies.push(Strategy::ShiftedInverse(Some(Product::TensorCore)));
+    }
+    strategies
 }
 
 /// Division by cached transforms, at its own widths.
@@ -149,14 +126,8 @@ impl Check for ByTransforms {
         let is_own = is_offered(Op::DivRem, by_fft, shape) && setting.backend != BackendKind::Cpu;
         let count = if is_own { setting.count(ROWS, shape) } else { 4 };
         for (_, device, rows) in setting.parts(shape, DIVISIONS, count) {
-            divide(
-                shape,
-                Strategy::Blocked(Some(Product::Fft)),
-                device,
-                &rows,
-                &expected(shape, &rows),
-                tally,
-            );
+            let by = Strategy::Blocked(Some(Product::Fft));
+            divide(shape, by, device, &rows, &expected(shape, &rows), tally);
         }
     }
 }

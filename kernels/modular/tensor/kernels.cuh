@@ -16,40 +16,12 @@
 #include "modular/odd_modulus.cuh"
 #include "modular/pow_mod.cuh"
 #include "modular/tensor/barrett.cuh"
+#include "modular/tensor/frame.cuh"
 #include "modular/tensor/montgomery.cuh"
 #include "modular/tensor/prepare.cuh"
 #include "tuning/fused_modular.cuh"
 
 namespace gpuint {
-
-// Rows dealt to warps with a grid stride.
-template <class S, class Policy>
-struct FusedFrame {
-  static_assert(is_fused_width(S::BITS), "whole tiles, in the registers of a warp");
-  static constexpr u32 TILES = S::BITS / (8 * TILE_DIGITS);
-  using Products = FusedProducts<TILES, Policy::SHARED_WIDE, Policy::KEPT>;
-  using Forms = typename Products::Forms;
-  using Limbs = typename Products::Limbs;
-  static constexpr u32 ROWS = Policy::ROWS;
-  static constexpr u32 THREADS = 32 * ROWS;
-  static constexpr u32 SHARED = ROWS * Forms::TOTAL * sizeof(u32);
-  static constexpr u32 MIN_BLOCKS = Policy::RESIDENT_WARPS / ROWS;
-
-  // This warp's, with zeros around its forms.
-  GPUINT_DEVICE static Products products(unsigned char* shared) {
-    const Products own(reinterpret_cast<u32*>(shared) + threadIdx.x / 32 * Forms::TOTAL,
-                       threadIdx.x % 32);
-    own.clear();
-    return own;
-  }
-  template <class Work>
-  GPUINT_DEVICE static void each_row(const Operands& o, Work work) {
-    GPUINT_UNROLL(1)
-    for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x / 32; row < o.rows;
-         row += u64(gridDim.x) * ROWS)
-      work(row);
-  }
-};
 
 // in[0] .. in[FACTORS - 1] = factors, in[2] = records, out[0] = their product mod v, or the square
 // of the only one.
@@ -116,35 +88,27 @@ struct FusedProductMod : FusedFrame<S, Policy> {
 
 // in[0] = n, out[0] = records (odd_modulus.cuh).
 template <class S, class Policy = FusedPreparePolicy<S::BITS / (8 * TILE_DIGITS)>>
-struct FusedPrepareOdd {
-  static constexpr u32 TILES = S::BITS / (8 * TILE_DIGITS);
-  using Products = FusedProducts<TILES, false, false>;
-  using Forms = typename Products::Forms;
-  static constexpr u32 ROWS = Policy::ROWS;
-  static constexpr u32 THREADS = 32 * ROWS;
-  static constexpr u32 SHARED = ROWS * Forms::TOTAL * sizeof(u32);
-  static constexpr u32 MIN_BLOCKS = Policy::RESIDENT_WARPS / ROWS;
+struct FusedPrepareOdd
+    : FusedFrame<S, Policy, FusedProducts<S::BITS / (8 * TILE_DIGITS), false, false>> {
+  using Base = FusedFrame<S, Policy, FusedProducts<S::BITS / (8 * TILE_DIGITS), false, false>>;
+  using Products = typename Base::Products;
   static constexpr u32 PERSISTENT = 1;
   static constexpr u32 SCRATCH = 0;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    const Products products(reinterpret_cast<u32*>(shared) + threadIdx.x / 32 * Forms::TOTAL,
-                            threadIdx.x % 32);
-    products.clear();
-    GPUINT_UNROLL(1)
-    for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x / 32; row < o.rows;
-         row += u64(gridDim.x) * ROWS) {
-      if (!is_odd_modulus<S>(o, row, products.lane == 0)) continue;
-      typename Products::Limbs z;
+    const Products products = Base::products(shared);
+    Base::each_row(o, [&](u64 row) {
+      if (!is_odd_modulus<S>(o, row, products.lane == 0)) return;
+      typename Base::Limbs z;
       NegativeInverse<Products, true>(products).find(input_row<S>(o, 0, row), z);
       u32* const record = static_cast<u32*>(o.out[0]) + row * OddModulus<S>::LIMBS;
       GPUINT_UNROLL(16)
-      for (u32 tile = 0; tile < TILES; ++tile) {
+      for (u32 tile = 0; tile < Base::TILES; ++tile) {
         const u32 k = tile * TILE_LIMBS + products.lane;
         record[k] = __ldg(input_row<S>(o, 0, row) + k);
         record[S::N + k] = z[tile];
       }
-    }
+    });
   }
 };
 

@@ -27,6 +27,7 @@
 #include "core/group.cuh"
 #include "core/rows.cuh"
 #include "div/prepare.cuh"
+#include "modular/tensor/frame.cuh"
 #include "modular/tensor/products.cuh"
 #include "tuning/fused_modular.cuh"
 
@@ -95,27 +96,23 @@ struct ReciprocalStage : FusedProducts<TILES, false, false, CAPACITY> {
   }
 };
 
+// Products of a row's tiles, with room for a reciprocal that is a tile longer.
+template <u32 TILES>
+using ReciprocalProducts = FusedProducts<TILES, false, false, TILES + 1>;
+
 // in[0] = v, out[0] = records (prepare.cuh).
 template <class S, class Policy = FusedPreparePolicy<S::BITS / (8 * TILE_DIGITS)>>
-struct FusedPrepare {
-  static constexpr u32 TILES = S::BITS / (8 * TILE_DIGITS);
+struct FusedPrepare : FusedFrame<S, Policy, ReciprocalProducts<S::BITS / (8 * TILE_DIGITS)>> {
+  using Base = FusedFrame<S, Policy, ReciprocalProducts<S::BITS / (8 * TILE_DIGITS)>>;
+  using Row = typename Base::Products;
+  static constexpr u32 TILES = Base::TILES;
   static constexpr u32 CAPACITY = TILES + 1;
-  using Forms = FusedForms<CAPACITY>;
-  using Row = FusedProducts<TILES, false, false, CAPACITY>;
-  static constexpr u32 ROWS = Policy::ROWS;
-  static constexpr u32 THREADS = 32 * ROWS;
-  static constexpr u32 SHARED = ROWS * Forms::TOTAL * sizeof(u32);
-  static constexpr u32 MIN_BLOCKS = Policy::RESIDENT_WARPS / ROWS;
   static constexpr u32 PERSISTENT = 1;
   static constexpr u32 SCRATCH = 0;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    const Row whole(reinterpret_cast<u32*>(shared) + threadIdx.x / 32 * Forms::TOTAL,
-                    threadIdx.x % 32);
-    whole.clear();
-    GPUINT_UNROLL(1)
-    for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x / 32; row < o.rows;
-         row += u64(gridDim.x) * ROWS) {
+    const Row whole = Base::products(shared);
+    Base::each_row(o, [&](u64 row) {
       const u32* const from = input_row<S>(o, 0, row);
       typename Row::Limbs v;
       whole.read(from, 0, v);
@@ -126,7 +123,7 @@ struct FusedPrepare {
       bits = __reduce_max_sync(~0u, bits);
       if (bits == 0) {
         if (whole.lane == 0) set_status(o.status, row);
-        continue;
+        return;
       }
       u32* const record = static_cast<u32*>(o.out[0]) + row * Record<S>::LIMBS;
       if (whole.lane < Record<S>::V) record[whole.lane] = whole.lane == 0 ? bits : 0;
@@ -147,7 +144,7 @@ struct FusedPrepare {
         const u32 k = order.template index<Order::Turned>(tile);
         if (k >= BELOW) to[k] = y[tile];
       }
-    }
+    });
   }
 
  private:

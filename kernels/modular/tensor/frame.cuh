@@ -1,0 +1,39 @@
+// Launches of the kernels of modular/tensor: a warp to a row.
+#pragma once
+#include "core/rows.cuh"
+#include "div/prepare.cuh"
+#include "modular/tensor/products.cuh"
+
+namespace gpuint {
+
+// Rows dealt to warps with a grid stride.
+template <class S, class Policy,
+          class P = FusedProducts<S::BITS / (8 * TILE_DIGITS), Policy::SHARED_WIDE, Policy::KEPT>>
+struct FusedFrame {
+  static_assert(is_fused_width(S::BITS), "whole tiles, in the registers of a warp");
+  static constexpr u32 TILES = S::BITS / (8 * TILE_DIGITS);
+  using Products = P;
+  using Forms = typename Products::Forms;
+  using Limbs = typename Products::Limbs;
+  static constexpr u32 ROWS = Policy::ROWS;
+  static constexpr u32 THREADS = 32 * ROWS;
+  static constexpr u32 SHARED = ROWS * Forms::TOTAL * sizeof(u32);
+  static constexpr u32 MIN_BLOCKS = Policy::RESIDENT_WARPS / ROWS;
+
+  // This warp's, with zeros around its forms.
+  GPUINT_DEVICE static Products products(unsigned char* shared) {
+    const Products own(reinterpret_cast<u32*>(shared) + threadIdx.x / 32 * Forms::TOTAL,
+                       threadIdx.x % 32);
+    own.clear();
+    return own;
+  }
+  template <class Work>
+  GPUINT_DEVICE static void each_row(const Operands& o, Work work) {
+    GPUINT_UNROLL(1)
+    for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x / 32; row < o.rows;
+         row += u64(gridDim.x) * ROWS)
+      work(row);
+  }
+};
+
+}  // namespace gpuint
