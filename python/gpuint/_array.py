@@ -339,9 +339,7 @@ class Array:
         Raises `NoInverseError` for the lowest row without one.
         """
         inverse, without = self.inverse_mod(modulus)
-        rows = without.indices()
-        if rows.size > 0:
-            row = int(rows[0])
+        if (row := _first(without)) is not None:
             raise NoInverseError(f"row {row} has no inverse modulo its modulus", row)
         return inverse
 
@@ -361,9 +359,7 @@ class Array:
         Raises `RangeError` for the lowest row that does not fit: widen the rows by `resized`.
         """
         multiple, wrapped = self.overflowing_lcm(other)
-        rows = wrapped.indices()
-        if rows.size > 0:
-            row = int(rows[0])
+        if (row := _first(wrapped)) is not None:
             raise RangeError(f"the multiple of row {row} needs more than {multiple.bits} bits", row)
         return multiple
 
@@ -845,6 +841,12 @@ def _from_rows(rows: npt.NDArray[np.uint8], bits: int, device: DeviceLike) -> Ar
 
 def _mask(mask: Bools, device: Device) -> _gpuint.Mask:
     return (mask if isinstance(mask, Mask) else Mask(mask, device))._bits
+
+
+def _first(mask: Mask) -> int | None:
+    """The lowest row whose bit is set."""
+    rows = mask.indices()
+    return int(rows[0]) if rows.size > 0 else None
 
 
 def _is_little(byteorder: str) -> bool:
