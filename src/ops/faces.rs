@@ -73,6 +73,14 @@ impl<T: Kernels> Typed<(DynBatch, Mask)> for (Batch<T>, Mask) {
     }
 }
 
+impl<T: Kernels> Typed<(DynBatch, DynBatch, DynBatch, Mask)>
+    for (Batch<T>, Batch<T>, Batch<T>, Mask)
+{
+    fn typed((a, b, c, mask): (DynBatch, DynBatch, DynBatch, Mask)) -> Self {
+        (Batch::typed(a), Batch::typed(b), Batch::typed(c), mask)
+    }
+}
+
 impl<T: Kernels> Typed<(DynBatch, DynBatch, Mask)> for (Batch<T>, Batch<T>, Mask) {
     fn typed((first, second, mask): (DynBatch, DynBatch, Mask)) -> Self {
         (Batch::typed(first), Batch::typed(second), mask)
@@ -129,6 +137,9 @@ macro_rules! dyn_type {
     (NewPairAndMask) => {
         (crate::DynBatch, crate::DynBatch, crate::Mask)
     };
+    (NewTripleAndMask) => {
+        (crate::DynBatch, crate::DynBatch, crate::DynBatch, crate::Mask)
+    };
     (Residue) => {
         &crate::DynResidues
     };
@@ -154,6 +165,9 @@ macro_rules! typed_type {
     (NewPair) => { (crate::Batch<T>, crate::Batch<T>) };
     (NewAndMask) => { (crate::Batch<T>, crate::Mask) };
     (NewPairAndMask) => { (crate::Batch<T>, crate::Batch<T>, crate::Mask) };
+    (NewTripleAndMask) => {
+        (crate::Batch<T>, crate::Batch<T>, crate::Batch<T>, crate::Mask)
+    };
     (Residue) => { &crate::Residues<T> };
     (OutResidues) => { &mut crate::Residues<T> };
     (NewResidues) => { crate::Residues<T> };

@@ -27,6 +27,7 @@ mod shift;
 mod shifted_inverse;
 #[cfg(test)]
 mod tests;
+mod xgcd;
 
 use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;

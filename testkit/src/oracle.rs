@@ -133,6 +133,25 @@ pub fn lcm(a: &BigUint, b: &BigUint) -> BigUint {
     biguint(&natural(a).lcm(natural(b)))
 }
 
+/// Returns true if `g = a x - b y`, or `g = b y - a x` where `is_negative`, and the cofactors are
+/// the least ones.
+#[must_use]
+pub fn are_cofactors(
+    a: &BigUint,
+    b: &BigUint,
+    g: &BigUint,
+    x: &BigUint,
+    y: &BigUint,
+    is_negative: bool,
+) -> bool {
+    let (by_a, by_b) = (a * x, b * y);
+    let is_sum = if is_negative { by_b == by_a + g } else { by_a == by_b + g };
+    let is_least = |cofactor: &BigUint, other: &BigUint| {
+        cofactor * g * 2u32 <= *other || *cofactor <= BigUint::from(1u32)
+    };
+    is_sum && is_least(x, b) && is_least(y, a)
+}
+
 /// Inverse of `v` modulo `n`, if it exists.
 pub fn inverse_mod(v: &BigUint, n: &BigUint) -> Option<BigUint> {
     if n.is_zero() {

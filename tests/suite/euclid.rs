@@ -12,12 +12,12 @@ const ROWS: Rows = Rows { threads: 60_000, least: 26 };
 struct Structured;
 
 impl Check for Structured {
-    const NAME: &str = "gcd, inverse_mod, jacobi";
+    const NAME: &str = "gcd, xgcd, inverse_mod, jacobi";
     const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, shape);
-        for (_, device, rows) in setting.parts(shape, EUCLID, count) {
+        for (part, device, rows) in setting.parts(shape, EUCLID, count) {
             let what = |name| Context::new(shape, name, device);
             tally.attempt(&what("gcd"), rows.len(), |tally| {
                 let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
@@ -55,6 +55,23 @@ impl Check for Structured {
                     .collect();
                 let got = zip(lcm.to_biguints()?, wrapped.to_bools()?);
                 tally.values(&what("overflowing_lcm"), &rows, &got, &expected);
+
+                // It is made of the operations above.
+                if part % 4 != 0 {
+                    return Ok(());
+                }
+                let (gcd, x, y, is_negative) = a.xgcd(&b)?;
+                let got = zip(zip(x.to_biguints()?, y.to_biguints()?), is_negative.to_bools()?);
+                for ((row, gcd), ((x, y), is_negative)) in
+                    rows.iter().zip(gcd.to_biguints()?).zip(got)
+                {
+                    let is_right = gcd == oracle::gcd(&row.a, &row.b)
+                        && oracle::are_cofactors(&row.a, &row.b, &gcd, &x, &y, is_negative);
+                    tally.row(is_right, || {
+                        let what = what("xgcd");
+                        format!("{}\n  {gcd:x} {x:x} {y:x} {is_negative}", what.row(row))
+                    });
+                }
                 Ok(())
             });
         }
