@@ -17,25 +17,28 @@ macro_rules! line {
     }};
 }
 
-/// The shape of twice the width, where it is built.
-fn double(catalogue: &Catalogue, shape: Shape) -> Option<Shape> {
-    let wide = Shape { bits: 2 * shape.bits, ..shape };
-    catalogue.contains(wide).then_some(wide)
+/// The shapes that types name, each with the shape that it selects: those of the catalogue, and `Q` =
+/// 4 at widths for which that needs too many threads.
+fn named(catalogue: &Catalogue) -> BTreeMap<Shape, Shape> {
+    let by_default = |shape| Shape { q: 4, ..shape };
+    let names = catalogue.shapes().flat_map(|shape| [shape, by_default(shape)]);
+    let selected = |shape: Shape| Some((shape, shape.select(catalogue.shapes())?));
+    names.filter_map(selected).collect()
 }
 
 /// `OUT_DIR/catalogue.rs`.
 pub(crate) fn catalogue(build: &Build) -> String {
     let catalogue = &build.catalogue;
     let mut text = String::from("// Expanded from kernels/catalogue.toml by build.rs.\n");
-    for shape in catalogue.shapes() {
+    let named = named(catalogue);
+    for (&shape, selected) in &named {
         let Shape { digit, q, bits } = shape;
         let count = type_number(shape.digits());
-        line!(text, "built!({bits}, {q}, {digit}, {count});");
+        line!(text, "built!({bits}, {q}, {digit}, {count}, {});", selected.q);
     }
-    for shape in catalogue.shapes() {
-        if let Some(wide) = double(catalogue, shape) {
-            let Shape { digit, q, bits } = shape;
-            let wide = wide.bits;
+    for &Shape { bits, q, digit } in named.keys() {
+        let wide = 2 * bits;
+        if named.contains_key(&Shape { bits: wide, q, digit }) {
             line!(text, "widened!({bits} => {wide}, {q}, {digit});");
         }
     }
@@ -68,7 +71,7 @@ fn notes(catalogue: &Catalogue, text: &mut String) {
     let mut widths: BTreeMap<(DigitKind, Vec<usize>), BTreeSet<usize>> = BTreeMap::new();
     for digit in DigitKind::ALL {
         let mut by_q: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for shape in catalogue.shapes().filter(|shape| shape.digit == digit) {
+        for shape in named(catalogue).into_keys().filter(|shape| shape.digit == digit) {
             by_q.entry(shape.q).or_default().push(shape.bits);
         }
         for (q, bits) in by_q {

@@ -32,9 +32,9 @@ pub(crate) trait Counted {
     type Digits: typenum::Unsigned;
 }
 
-/// Implements [`Kernels`] for one shape of the catalogue.
+/// Implements [`Kernels`] for one shape, whose kernels have `threads_q` digits per thread.
 macro_rules! built {
-    ($bits:literal, $q:literal, $digit:ty, $digits:ty) => {
+    ($bits:literal, $q:literal, $digit:ty, $digits:ty, $threads_q:literal) => {
         impl $crate::shape::sealed::Sealed for $crate::GpuUint<$bits, $q, $digit> {}
         impl $crate::shape::Counted for $crate::GpuUint<$bits, $q, $digit> {
             type Digits = $digits;
@@ -43,7 +43,7 @@ macro_rules! built {
         impl $crate::Kernels for $crate::GpuUint<$bits, $q, $digit> {
             type Digit = $digit;
             const BITS: usize = $bits;
-            const Q: usize = $q;
+            const Q: usize = $threads_q;
         }
         static_assertions::const_assert!(
             <$crate::GpuUint<$bits, $q, $digit> as $crate::Kernels>::SHAPE.is_valid()
@@ -98,7 +98,8 @@ with_catalogue_notes! {
         type Digit: Digit;
         /// Width of an integer in bits.
         const BITS: usize;
-        /// Digits per thread.
+        /// Digits per thread: the `Q` of the type, or more for `Q = 4` at widths where
+        /// [`MAX_GROUP`](crate::MAX_GROUP) threads of 4 digits do not hold a row.
         const Q: usize;
         /// Number of bits of a digit.
         const DIGIT_BITS: usize = <Self::Digit as Digit>::BITS;
@@ -130,6 +131,11 @@ pub trait Widen: Kernels {
 #[must_use]
 pub fn shapes() -> &'static [Shape] {
     SHAPES
+}
+
+/// Returns the shape with kernels that a shape selects, as [`Shape::select`].
+pub(crate) fn selected(shape: Shape) -> Option<Shape> {
+    shape.select(SHAPES.iter().copied())
 }
 
 /// Returns true if the shape has kernels.

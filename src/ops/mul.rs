@@ -14,7 +14,7 @@ use crate::batch::{Batch, Using};
 use crate::dyn_batch::{DynBatch, DynUsing};
 use crate::error::{Error, Result};
 use crate::ops::faces::assigning_faces;
-use crate::shape::{Kernels, Widen, is_built};
+use crate::shape::{Kernels, Widen, selected};
 use crate::strategy::Mult;
 
 impl View<'_> {
@@ -55,17 +55,17 @@ impl View<'_> {
         self.launch(Op::MulWide, Operands { outs, ..operands })
     }
 
-    pub(crate) fn widening_mul(&self, rhs: &DynBatch) -> Result<DynBatch> {
-        let shape = self.doubled()?;
-        let mut out = DynBatch::alloc(self.device(), shape, self.len())?;
+    /// `wide` has twice the width.
+    pub(crate) fn widening_mul(&self, rhs: &DynBatch, wide: Shape) -> Result<DynBatch> {
+        let mut out = DynBatch::alloc(self.device(), wide, self.len())?;
         self.widening_mul_into(rhs, &mut out)?;
         Ok(out)
     }
 
     pub(crate) fn widening_mul_into(&self, rhs: &DynBatch, out: &mut DynBatch) -> Result<()> {
         let operands = self.operands_with(rhs)?;
-        let wide = self.doubled()?;
-        if out.shape() != wide {
+        let wide = Shape { bits: 2 * self.shape().bits, ..self.shape() };
+        if out.shape() != (Shape { q: out.shape().q, ..wide }) {
             return Err(Error::ShapeMismatch { left: wide, right: out.shape() });
         }
         self.check_operand(out.device(), out.len())?;
@@ -77,7 +77,7 @@ impl View<'_> {
     /// Returns the shape of twice the width.
     fn doubled(&self) -> Result<Shape> {
         let shape = Shape { bits: 2 * self.shape().bits, ..self.shape() };
-        if is_built(shape) { Ok(shape) } else { Err(Error::ShapeMissing { shape }) }
+        selected(shape).ok_or(Error::ShapeMissing { shape })
     }
 }
 
@@ -141,7 +141,8 @@ macro_rules! widening {
             /// [`ShapeMissing`](Error::ShapeMissing) if twice the width is not built, and as
             /// [`wrapping_mul`](Self::wrapping_mul).
             pub fn widening_mul(&self, rhs: &DynBatch) -> Result<DynBatch> {
-                self.view().widening_mul(rhs)
+                let view = self.view();
+                view.widening_mul(rhs, view.doubled()?)
             }
 
             /// Computes [`widening_mul`](Self::widening_mul) into an existing batch, without
@@ -176,7 +177,7 @@ macro_rules! widening {
             where
                 T: Widen<Wide = W>,
             {
-                self.view().widening_mul(rhs.as_dyn()).map(Batch::typed)
+                self.view().widening_mul(rhs.as_dyn(), W::SHAPE).map(Batch::typed)
             }
 
             /// Computes [`widening_mul`](Self::widening_mul) into an existing batch, without

@@ -266,6 +266,10 @@ fn widening_products_are_exact() {
         if widest >= 65536 {
             widening_of::<GpuUint<32768>>(&device);
         }
+        if widest >= 1 << 20 {
+            widening_of::<GpuUint<262144>>(&device);
+            widening_of::<GpuUint<524288>>(&device);
+        }
     }
 }
 

@@ -3,11 +3,11 @@
 use gpuint::num_bigint::BigUint;
 use gpuint::{
     Algorithm, Batch, Device, DynBatch, DynDivisor, Error, Mask, Op, Product, Result, Shape,
-    Strategy, is_offered, shapes,
+    Strategy, is_offered,
 };
 use num_traits::One;
 
-use crate::setting::{Check, Context, Setting, Tally, on_every_backend};
+use crate::setting::{Check, Context, Setting, Tally, doubled, on_every_backend};
 
 /// Result of a call and the memory that it could have written.
 type Outcome = (&'static str, Option<Error>);
@@ -178,10 +178,7 @@ fn mismatches(shape: Shape, device: &Device, what: &Context<'_>, tally: &mut Tal
 fn wide_mismatches(shape: Shape, device: &Device, rows: usize) -> Result<Vec<Outcome>> {
     let a = DynBatch::zeros(device, shape, 3)?;
     let b = DynBatch::zeros(device, shape, rows)?;
-    let wide = Shape { bits: 2 * shape.bits, ..shape };
-    if !shapes().contains(&wide) {
-        return Ok(Vec::new());
-    }
+    let Some(wide) = doubled(shape) else { return Ok(Vec::new()) };
     let mut out = DynBatch::zeros(device, wide, rows)?;
     Ok(vec![
         ("widening_mul", a.widening_mul(&b).err()),

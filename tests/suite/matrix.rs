@@ -8,11 +8,12 @@
 use gpuint::num_bigint::BigUint;
 use gpuint::{
     BackendKind, Device, DynBatch, DynDivisor, Error, Mask, Product, Result, Shape, Strategy,
-    shapes,
 };
 use num_traits::{One, Zero};
 
-use crate::setting::{Check, Context, Setting, Tally, first, on_every_backend, second, seed, zip};
+use crate::setting::{
+    Check, Context, Setting, Tally, doubled, first, on_every_backend, second, seed, zip,
+};
 use gpuint_testkit::operands::{DIVISIONS, Family, PRODUCTS, Row, SUMS, ones, rows};
 use gpuint_testkit::oracle;
 
@@ -330,9 +331,8 @@ impl<'a> Forms<'a> {
 }
 
 /// Full product in rows of twice the width.
-fn wide(shape: Shape, device: &Device, rows: &[Row], tally: &mut Tally) {
+fn wide([shape, wide]: [Shape; 2], device: &Device, rows: &[Row], tally: &mut Tally) {
     let what = Context::new(shape, "widening_mul", device);
-    let wide = Shape { bits: 2 * shape.bits, ..shape };
     let expected: Vec<_> = rows
         .iter()
         .map(|row| {
@@ -419,8 +419,8 @@ fn forms(
     products.check(tally, low_product(), |a, b| oracle::mul(a, b, bits).0);
     products.check(tally, high_product(), |a, b| oracle::mul(a, b, bits).1);
     products.check(tally, square(), |a, _| oracle::square(a, bits));
-    if shapes().contains(&Shape { bits: 2 * shape.bits, ..shape }) {
-        wide(shape, device, &products.rows, tally);
+    if let Some(doubled) = doubled(shape) {
+        wide([shape, doubled], device, &products.rows, tally);
     }
 
     let mut divisions = list(DIVISIONS);

@@ -1,11 +1,11 @@
 //! Products and squares of structured rows.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{
-    Algorithm, BackendKind, Device, DynBatch, Op, Product, Shape, Strategy, is_offered, shapes,
-};
+use gpuint::{Algorithm, BackendKind, Device, DynBatch, Op, Product, Shape, Strategy, is_offered};
 
-use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, zip};
+use crate::setting::{
+    Check, Context, Rows, Setting, Tally, doubled, first, on_every_backend, second, zip,
+};
 use gpuint_testkit::operands::{PRODUCTS, Row, ones};
 use gpuint_testkit::oracle;
 
@@ -61,10 +61,9 @@ impl Products<'_> {
 }
 
 /// Full products in rows of twice the width.
-fn wide(shape: Shape, products: &Products<'_>, tally: &mut Tally) {
+fn wide([shape, wide]: [Shape; 2], products: &Products<'_>, tally: &mut Tally) {
     let Products { device, rows, expected, classical, tensor, fft, ntt, .. } = *products;
     let what = Context::new(shape, "widening_mul", device);
-    let wide = Shape { bits: 2 * shape.bits, ..shape };
     tally.attempt(&what, rows.len(), |tally| {
         let a = DynBatch::from_biguints(device, shape, &first(rows))?;
         let b = DynBatch::from_biguints(device, shape, &second(rows))?;
@@ -136,8 +135,8 @@ impl Check for Structured {
                     );
                 }
             }
-            if shapes().contains(&Shape { bits: 2 * shape.bits, ..shape }) {
-                wide(shape, &products, tally);
+            if let Some(doubled) = doubled(shape) {
+                wide([shape, doubled], &products, tally);
             }
             if setting.backend != BackendKind::Cpu && part % 4 == 0 {
                 Products { strategy: "Auto", ..products }.check(shape, Strategy::Auto, tally);

@@ -343,6 +343,11 @@ macro_rules! hex_as_debug {
 }
 hex_as_debug!(bool, u64, std::cmp::Ordering);
 
+/// The shape of twice the width, if it is built.
+pub(crate) fn doubled(shape: Shape) -> Option<Shape> {
+    Shape { bits: 2 * shape.bits, ..shape }.select(gpuint::shapes().iter().copied())
+}
+
 /// The first operands of rows.
 pub(crate) fn first(rows: &[Row]) -> Vec<BigUint> {
     rows.iter().map(|row| row.a.clone()).collect()
