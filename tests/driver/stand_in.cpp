@@ -43,6 +43,7 @@ struct Stream {
 struct Event {
   Clock clock;
 };
+Stream default_stream;
 struct Uses {
   size_t bytes = 0;
   std::pair<int, uint64_t> write;
@@ -105,7 +106,7 @@ void use(Stream* stream, uint64_t address, bool writes) {
 void work(void* stream, std::initializer_list<uint64_t> reads,
           std::initializer_list<uint64_t> writes) {
   std::lock_guard<std::mutex> guard(lock);
-  auto* it = static_cast<Stream*>(stream);
+  auto* it = stream ? static_cast<Stream*>(stream) : &default_stream;
   tick(it);
   for (uint64_t address : reads) use(it, address, false);
   for (uint64_t address : writes) use(it, address, true);
