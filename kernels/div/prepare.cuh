@@ -38,7 +38,7 @@ constexpr u32 PREPARED_BLOCK = 16;
 
 // Widths of the modular kernels of modular/tensor.
 __host__ __device__ constexpr bool is_fused_width(u32 bits) {
-  return bits % 1024 == 0 && bits >= 2048 && bits <= 16384;
+  return bits % 1024 == 0 && bits <= 16384;
 }
 
 template <class S>

@@ -38,7 +38,7 @@ struct FusedResiduePolicy {
 template <u32 TILES>
 struct FusedPowerPolicy {
   static constexpr bool SHARED_WIDE = TILES <= 8;
-  static constexpr bool KEPT = TILES == 2;
+  static constexpr bool KEPT = TILES <= 2;
   static constexpr u32 ROWS = 4;
   static constexpr u32 RESIDENT_WARPS =
       by_size(TILES, {{2, 16}, {3, 20}, {4, 16}, {8, 12}, {ANY, 8}});
