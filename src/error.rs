@@ -81,6 +81,13 @@ pub enum Error {
         row: usize,
     },
 
+    /// A modulus for Chinese remaindering is not coprime to the others.
+    #[error("the modulus of row {row} has a common divisor with another modulus")]
+    CommonDivisor {
+        /// The lowest row whose modulus is not coprime to all others.
+        row: usize,
+    },
+
     /// The batch has no row with this number.
     #[error("row {row} does not exist in a batch of {rows} rows")]
     NoSuchRow {

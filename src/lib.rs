@@ -46,7 +46,9 @@
 //! in which products are fastest, and a [`FixedBase`] computes many powers of one base.
 //!
 //! **Number theory.** [`gcd`](Batch::gcd), [`overflowing_lcm`](Batch::overflowing_lcm),
-//! [`inverse_mod`](Batch::inverse_mod), [`jacobi`](Batch::jacobi).
+//! [`inverse_mod`](Batch::inverse_mod), [`jacobi`](Batch::jacobi). A [`ProductTree`] multiplies all
+//! rows and reduces a number modulo all rows, [`batch_gcd`](Batch::batch_gcd) finds common divisors
+//! between rows, and [`Crt`] goes from numbers to residues and back.
 //!
 //! **Compare, and work with whole rows.** [`cmp`](Batch::cmp), [`lt_mask`](Batch::lt_mask) and
 //! [`is_equal`](Batch::is_equal) return orders and a [`Mask`];
@@ -127,7 +129,9 @@ pub use host_batch::HostBatch;
 pub use kernel::{algorithms, is_offered};
 pub use mask::Mask;
 pub use num_bigint;
+pub use ops::crt::{Crt, DynCrt};
 pub use ops::fixed_base::{DynFixedBase, FixedBase};
+pub use ops::product_tree::{DynProductTree, ProductTree};
 pub use ops::residues::{DynModulus, DynResidues, Modulus, Residues};
 pub use shape::{GpuUint, Kernels, Widen, narrowest, shapes};
 pub use strategy::{

@@ -38,6 +38,11 @@ pub fn sub(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, bool) {
     (biguint(&difference), borrow)
 }
 
+/// Product of all values.
+pub fn product(values: &[BigUint]) -> BigUint {
+    biguint(&values.iter().map(natural).product())
+}
+
 /// `a * b` in two halves of `bits` bits.
 pub fn mul(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, BigUint) {
     let product = natural(a) * natural(b);

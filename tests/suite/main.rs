@@ -22,3 +22,4 @@ mod setting;
 mod shifts;
 mod sums;
 mod text;
+mod trees;

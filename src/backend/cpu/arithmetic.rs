@@ -10,7 +10,7 @@ use super::rows::{Failed, Outcome, Row, Rows};
 use super::{division, euclid, product, residues};
 use crate::error::Result;
 
-fn read(limbs: &[u64]) -> BigUint {
+pub(super) fn read(limbs: &[u64]) -> BigUint {
     BigUint::from_slice(bytemuck::cast_slice(trimmed(limbs)))
 }
 

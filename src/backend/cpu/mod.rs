@@ -2,7 +2,7 @@
 //!
 //! `rows` cuts a call into rows of limbs. `linear` and `arithmetic` have a function for each
 //! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues` and
-//! `euclid`. Symbols
+//! `euclid`. `integers` multiplies and divides single integers of any length. Symbols
 //! take num-bigint's remainders. With the feature `gmp`, products, divisions, powers, greatest
 //! common divisors, inverses and symbols use the GMP of the host, if it has one.
 
@@ -11,6 +11,7 @@ mod division;
 mod euclid;
 #[cfg(feature = "gmp")]
 mod gmp;
+pub(crate) mod integers;
 mod limbs;
 mod linear;
 mod prepared;
