@@ -54,6 +54,22 @@ impl View<'_> {
         self.wrapping_mul(factor)?.wrapping_add(summand)
     }
 
+    pub(crate) fn wrapping_dot(&self, rhs: &DynBatch) -> Result<BigUint> {
+        self.wrapping_mul(rhs)?.wrapping_sum()
+    }
+
+    pub(crate) fn wrapping_polynomial(&self, coefficients: &[BigUint]) -> Result<DynBatch> {
+        let coefficients = DynBatch::from_biguints(self.device(), self.shape(), coefficients)?;
+        let mut value = DynBatch::zeros(self.device(), self.shape(), self.len())?;
+        for index in (0..coefficients.len()).rev() {
+            let coefficient = coefficients.slice(index..index + 1)?;
+            let product = value.wrapping_mul(self.batch)?;
+            let operands = product.view().operands_with_all(&coefficient);
+            self.sum(Op::Add, operands, &mut value, None)?;
+        }
+        Ok(value)
+    }
+
     pub(crate) fn wrapping_sum(&self) -> Result<BigUint> {
         if self.batch.is_empty() {
             return Ok(BigUint::zero());
@@ -136,6 +152,32 @@ faces! {
     /// # Errors
     /// As [`wrapping_mul`](Self::wrapping_mul).
     fn mul_add(factor: Rows, summand: Rows) -> New;
+
+    /// Computes the polynomial `c[0] + c[1] x + c[2] x^2 + ..` modulo `2^BITS` at each row `x`, by
+    /// Horner's rule. Without coefficients it is 0.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let x = Batch::<GpuUint<1024>>::from_biguints(&device, &[2u32, 10].map(BigUint::from))?;
+    /// let y = x.wrapping_polynomial(&[1u32, 0, 3].map(BigUint::from))?; // 1 + 3 x^2
+    /// assert_eq!(y.to_biguints()?, [13u32, 301].map(BigUint::from));
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TooWide`](crate::Error::TooWide) with the lowest index of a coefficient that needs more
+    /// than `BITS` bits, and as [`wrapping_mul`](Self::wrapping_mul).
+    fn wrapping_polynomial(coefficients: Numbers) -> New;
+
+    /// Returns the sum of the products of each row and the same row of `rhs`, modulo `2^BITS`; 0
+    /// for empty batches.
+    ///
+    /// # Errors
+    /// As [`wrapping_mul`](Self::wrapping_mul).
+    fn wrapping_dot(rhs: Rows) -> NewNumber;
 
     /// Returns the sum of all rows modulo `2^BITS`; 0 for an empty batch. The device adds halves of
     /// the batch in log2(rows) rounds.

@@ -103,9 +103,9 @@ macro_rules! shapeless {
     };
 }
 shapeless! {
-    arguments: usize, &[usize], Range<usize>, &Mask, &mut Mask, &mut [u64],
+    arguments: usize, &[usize], &[BigUint], Range<usize>, &Mask, &mut Mask, &mut [u64],
         &mut [Ordering];
-    results: (), bool, BigUint, Mask, Vec<u64>, Vec<i8>, Vec<Ordering>
+    results: (), bool, BigUint, Mask, Vec<u64>, Vec<usize>, Vec<i8>, Vec<Ordering>
 }
 
 /// Maps a type of a declaration to the type in `DynBatch`.
@@ -180,6 +180,7 @@ macro_rules! shapeless_type {
     (Counts) => { &[usize] };
     (RowRange) => { std::ops::Range<usize> };
     (Number) => { impl crate::Value };
+    (Numbers) => { &[num_bigint::BigUint] };
     (InMask) => { &crate::Mask };
     (OutMask) => { &mut crate::Mask };
     (OutWords) => { &mut [u64] };
@@ -189,6 +190,7 @@ macro_rules! shapeless_type {
     (NewNumber) => { num_bigint::BigUint };
     (IsTrue) => { bool };
     (Words) => { Vec<u64> };
+    (Indices) => { Vec<usize> };
     (Signs) => { Vec<i8> };
     (Orders) => { Vec<std::cmp::Ordering> };
 }

@@ -20,7 +20,7 @@ use crate::ops::residues::{DynModulus, DynResidues};
 use crate::shape::Kernels;
 
 /// Bits of a digit of an exponent.
-const WINDOW: usize = 8;
+pub(super) const WINDOW: usize = 8;
 /// Rows of the table for each digit.
 const POWERS: usize = 1 << WINDOW;
 
@@ -96,7 +96,12 @@ impl DynFixedBase {
 
 impl View<'_> {
     /// Rows of a table with 256 rows for each byte of a number, selected by this byte of each row.
-    fn lookup_into(&self, table: &DynBatch, byte: usize, out: &mut DynBatch) -> Result<()> {
+    pub(super) fn lookup_into(
+        &self,
+        table: &DynBatch,
+        byte: usize,
+        out: &mut DynBatch,
+    ) -> Result<()> {
         if self.shape() != table.shape() {
             return Err(Error::ShapeMismatch { left: table.shape(), right: self.shape() });
         }

@@ -19,6 +19,7 @@ mod div_digit;
 mod faces;
 pub(crate) mod fixed_base;
 mod gcd;
+mod inverse_all;
 mod modular;
 mod mul;
 mod operators;
@@ -27,6 +28,8 @@ pub(crate) mod residues;
 mod rows;
 mod shift;
 mod shifted_inverse;
+mod sort;
+mod sqrt;
 #[cfg(test)]
 mod tests;
 mod xgcd;

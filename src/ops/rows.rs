@@ -89,6 +89,12 @@ impl View<'_> {
         self.launch(Op::Select, Operands { outs: [Some(out.buffer_mut()), None], ..operands })
     }
 
+    pub(crate) fn swap(&self, mask: &Mask, other: &DynBatch) -> Result<(DynBatch, DynBatch)> {
+        let second = self.select(mask, other)?;
+        let View { batch, strategy } = *self;
+        Ok((View { batch: other, strategy }.select(mask, batch)?, second))
+    }
+
     pub(crate) fn is_equal(&self, other: &DynBatch) -> Result<bool> {
         self.check_operand(other.device(), self.len())?;
         Ok(self.len() == other.len() && self.eq_mask(other)?.count()? == self.len())
@@ -243,6 +249,26 @@ faces! {
     /// # Errors
     /// As [`filter`](Self::filter).
     fn select_into(mask: InMask, other: Rows, out: Out) -> Nothing;
+
+    /// Returns both batches, `self` first, with the rows exchanged whose bit in the mask is set.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let batch = |rows: [u32; 2]| {
+    ///     Batch::<GpuUint<1024>>::from_biguints(&device, &rows.map(BigUint::from))
+    /// };
+    /// let (a, b) = (batch([5, 6])?, batch([7, 1])?);
+    /// let (larger, smaller) = a.swap(&a.lt_mask(&b)?, &b)?;
+    /// assert!(larger.is_equal(&batch([7, 6])?)? && smaller.is_equal(&batch([5, 1])?)?);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`filter`](Self::filter).
+    fn swap(mask: InMask, other: Rows) -> NewPair;
 
     /// Returns true if both batches have the same number of rows and the same values.
     ///

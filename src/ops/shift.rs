@@ -57,6 +57,34 @@ impl View<'_> {
         self.shift_rows(Op::ShrRows, bits, out)
     }
 
+    pub(crate) fn rotate_left(&self, bits: usize) -> Result<DynBatch> {
+        let bits = bits % self.shape().bits;
+        self.shl(bits)?.or(&self.shr(self.shape().bits - bits)?)
+    }
+
+    pub(crate) fn rotate_right(&self, bits: usize) -> Result<DynBatch> {
+        self.rotate_left(self.opposite(bits))
+    }
+
+    pub(crate) fn rotate_left_rows(&self, bits: &[usize]) -> Result<DynBatch> {
+        let mut left = reserved_vec(bits.len())?;
+        left.extend(bits.iter().map(|bits| bits % self.shape().bits));
+        let mut right = reserved_vec(bits.len())?;
+        right.extend(left.iter().map(|bits| self.shape().bits - bits));
+        self.shl_rows(&left)?.or(&self.shr_rows(&right)?)
+    }
+
+    pub(crate) fn rotate_right_rows(&self, bits: &[usize]) -> Result<DynBatch> {
+        let mut left = reserved_vec(bits.len())?;
+        left.extend(bits.iter().map(|&bits| self.opposite(bits)));
+        self.rotate_left_rows(&left)
+    }
+
+    /// The distance to the left of a rotation to the right.
+    fn opposite(&self, bits: usize) -> usize {
+        self.shape().bits - bits % self.shape().bits
+    }
+
     fn bits_of(&self, digits: usize) -> usize {
         digits.saturating_mul(self.shape().digit.bits())
     }
@@ -172,4 +200,40 @@ faces! {
     /// # Errors
     /// As [`shl_rows`](Self::shl_rows).
     fn shr_rows_into(bits: Counts, out: Out) -> Nothing;
+
+    /// Rotates each row by the same number of bits towards the most significant bit, modulo `BITS`.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let a = Batch::<GpuUint<1024>>::splat(&device, 5, 2)?;
+    /// assert_eq!(a.rotate_left(1022)?.row(0)?, (BigUint::from(1u32) << 1022) + 1u32);
+    /// assert_eq!(a.rotate_right_rows(&[1022, 1024])?.to_biguints()?, [20u32, 5].map(BigUint::from));
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`shl`](Self::shl).
+    fn rotate_left(bits: Count) -> New;
+
+    /// Rotates each row by the same number of bits towards the least significant bit, modulo
+    /// `BITS`.
+    ///
+    /// # Errors
+    /// As [`shl`](Self::shl).
+    fn rotate_right(bits: Count) -> New;
+
+    /// Rotates each row by its own number of bits towards the most significant bit, modulo `BITS`.
+    ///
+    /// # Errors
+    /// As [`shl_rows`](Self::shl_rows).
+    fn rotate_left_rows(bits: Counts) -> New;
+
+    /// Rotates each row by its own number of bits towards the least significant bit, modulo `BITS`.
+    ///
+    /// # Errors
+    /// As [`shl_rows`](Self::shl_rows).
+    fn rotate_right_rows(bits: Counts) -> New;
 }

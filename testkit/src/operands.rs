@@ -841,6 +841,49 @@ pub const SUMS: &[Family] = &[
     }),
 ];
 
+/// Families of square roots: `a` is the radicand, `b` any other value.
+pub const ROOTS: &[Family] = &[
+    ("drawn", |draw| {
+        let (a, b) = draw.lengths();
+        [draw.value(a), draw.value(b)]
+    }),
+    ("full width", |draw| {
+        let bits = draw.sizes.bits;
+        [draw.value(bits), draw.value(bits)]
+    }),
+    ("a square and a little", |draw| {
+        let half = draw.sizes.bits / 2;
+        let length = if draw.random.one_in(3) { half } else { 1 + draw.sweep(half) };
+        let root = draw.value(length);
+        let square = &root * &root;
+        let little = draw.random.pick(&[0u32, 1, 2]);
+        let a =
+            if draw.random.one_in(2) { square + little } else { minus(&square, &little.into()) };
+        [low(a, draw.sizes.bits), root]
+    }),
+    ("the largest remainder", |draw| {
+        let half = draw.sizes.bits / 2;
+        let length = if draw.random.one_in(3) { half } else { 1 + draw.sweep(half) };
+        let root = draw.value(length);
+        [&root * &root + &root + &root, root]
+    }),
+    ("the upper half of the root is all ones", |draw| {
+        // The quotient of the last step may have a bit too many.
+        let half = draw.sizes.bits / 2;
+        let below = draw.random.below(half);
+        let root = ones(half) - draw.value(below.max(1));
+        let square = &root * &root;
+        let rest = draw.value(half);
+        let shift = 2 * draw.random.below(half / 2);
+        [low(square + rest, draw.sizes.bits) >> shift, root]
+    }),
+    ("all ones", |draw| {
+        let (a, b) = draw.lengths();
+        [ones(a) - draw.random.below(2).min(a), draw.value(b)]
+    }),
+    ("a byte", |draw| [BigUint::from(draw.sweep(300)), BigUint::one()]),
+];
+
 /// Pairs for Euclid's algorithm: common divisors, and quotients of all lengths.
 pub const EUCLID: &[Family] = &[
     ("a and b drawn", |draw| {

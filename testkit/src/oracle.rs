@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use gpuint::num_bigint::BigUint;
 use malachite_base::num::arithmetic::traits::{
-    DivRem, Gcd, KroneckerSymbol, Lcm, ModInverse, ModPow, ModPowerOf2, Square,
+    DivRem, FloorSqrt, Gcd, KroneckerSymbol, Lcm, ModInverse, ModPow, ModPowerOf2, Square,
 };
 use malachite_base::num::logic::traits::{CountOnes, SignificantBits};
 use malachite_nz::natural::Natural;
@@ -175,6 +175,11 @@ pub fn inverse_mod(v: &BigUint, n: &BigUint) -> Option<BigUint> {
 /// Kronecker's symbol.
 pub fn kronecker(a: &BigUint, n: &BigUint) -> i8 {
     natural(a).kronecker_symbol(natural(n))
+}
+
+/// The square root, rounded down.
+pub fn isqrt(a: &BigUint) -> BigUint {
+    biguint(&natural(a).floor_sqrt())
 }
 
 /// Bitwise AND, OR and XOR.

@@ -86,6 +86,31 @@ impl Check for Products {
                     .collect();
                 let got = a.mul_add(&b, &a)?.to_biguints()?;
                 tally.values(&what("mul_add"), &rows, &got, &sums);
+
+                let coefficients =
+                    [part % 4, 1, 3].map(|count| second(&rows[..count.min(rows.len())]));
+                for coefficients in &coefficients {
+                    let polynomial = |x: &BigUint| {
+                        coefficients.iter().rev().fold(BigUint::zero(), |value, coefficient| {
+                            let product = oracle::mul(&value, x, shape.bits).0;
+                            oracle::add(&product, coefficient, shape.bits).0
+                        })
+                    };
+                    let expected: Vec<_> = rows.iter().map(|row| polynomial(&row.a)).collect();
+                    let got = a.wrapping_polynomial(coefficients)?.to_biguints()?;
+                    tally.values(&what("wrapping_polynomial"), &rows, &got, &expected);
+                }
+                let wide = [BigUint::zero(), power(shape.bits)];
+                let error = a.wrapping_polynomial(&wide).err();
+                let wide =
+                    Error::TooWide { row: 1, bits: shape.bits as u64 + 1, width: shape.bits };
+                tally.row(error == Some(wide), || format!("{error:?}"));
+                let dot = rows.iter().fold(BigUint::zero(), |sum, row| {
+                    let product = oracle::mul(&row.a, &row.b, shape.bits).0;
+                    oracle::add(&sum, &product, shape.bits).0
+                });
+                let got = a.wrapping_dot(&b)?;
+                tally.row(got == dot, || what("wrapping_dot").to_string());
                 Ok(())
             });
         }

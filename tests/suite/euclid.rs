@@ -78,4 +78,37 @@ impl Check for Structured {
     }
 }
 
-on_every_backend! { structured: Structured, }
+struct OneModulus;
+
+impl Check for OneModulus {
+    const NAME: &str = "inverse_mod_all";
+    const WIDEST: bool = false;
+
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, shape).div_ceil(8);
+        for (part, device, rows) in setting.parts(shape, EUCLID, count) {
+            let what = Context::new(shape, "inverse_mod_all", device);
+            // Few rows have no inverse modulo a prime; many have none modulo even numbers.
+            let prime = BigUint::from(if part % 2 == 0 { u64::MAX - 58 } else { 7 });
+            let small = [0u32, 1, 2, 12].map(BigUint::from);
+            let drawn = [rows[0].b.clone(), &rows[rows.len() / 2].b | BigUint::from(1u32)];
+            let moduli = [[prime, small[part % 4].clone()], drawn].concat();
+            for modulus in &moduli {
+                tally.attempt(&what, rows.len(), |tally| {
+                    let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
+                    let (inverses, without) = a.inverse_mod_all(modulus)?;
+                    let expected: Vec<(BigUint, bool)> = rows
+                        .iter()
+                        .map(|row| oracle::inverse_mod(&row.a, modulus))
+                        .map(|inverse| (inverse.clone().unwrap_or_default(), inverse.is_none()))
+                        .collect();
+                    let got = zip(inverses.to_biguints()?, without.to_bools()?);
+                    tally.values(&what, &rows, &got, &expected);
+                    Ok(())
+                });
+            }
+        }
+    }
+}
+
+on_every_backend! { structured: Structured, one_modulus: OneModulus, }

@@ -17,6 +17,7 @@ mod products;
 mod properties;
 mod regressions;
 mod residues;
+mod roots;
 mod rows;
 mod setting;
 mod shifts;

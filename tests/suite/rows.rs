@@ -138,6 +138,9 @@ fn masks(
             .map(|row| if bits[row] { values[row].clone() } else { others[row].clone() })
             .collect();
         a.select_into(&mask, &b, &mut out)?;
+        let (first, second) = b.swap(&mask, &a)?;
+        tally.row(first.is_equal(&out)?, || what("swap").to_string());
+        tally.row(second.is_equal(&b.select(&mask, &a)?)?, || what("swap").to_string());
         tally.values(&what("select"), rows, &out.to_biguints()?, &expected);
 
         let other = Mask::from_bools(device, &more)?;

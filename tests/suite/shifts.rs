@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gpuint::{DynBatch, Shape};
 
 use crate::setting::{Check, Context, Setting, Tally, first, on_every_backend, seed};
-use gpuint_testkit::operands::{SUMS, ones, rows};
+use gpuint_testkit::operands::{Row, SUMS, ones, rows};
 use gpuint_testkit::oracle;
 use gpuint_testkit::random::Random;
 
@@ -50,6 +50,23 @@ impl Check for Distances {
                 a.shr_into(distance, &mut out)?;
                 let right: Vec<_> = rows.iter().map(|row| oracle::shr(&row.a, distance)).collect();
                 tally.values(&what, &rows, &out.to_biguints()?, &right);
+
+                let turned = |left: usize| -> Vec<_> {
+                    let halves = |row: &Row| {
+                        let high = oracle::shl(&row.a, left, shape.bits);
+                        high + oracle::shr(&row.a, shape.bits - left)
+                    };
+                    rows.iter().map(halves).collect()
+                };
+                let turn = distance % shape.bits;
+                let counts = vec![distance; rows.len()];
+                for rotated in [a.rotate_left(distance)?, a.rotate_left_rows(&counts)?] {
+                    tally.values(&what, &rows, &rotated.to_biguints()?, &turned(turn));
+                }
+                for rotated in [a.rotate_right(distance)?, a.rotate_right_rows(&counts)?] {
+                    let expected = turned(shape.bits - turn);
+                    tally.values(&what, &rows, &rotated.to_biguints()?, &expected);
+                }
 
                 if distance % shape.digit.bits() == 0 {
                     let digits = distance / shape.digit.bits();

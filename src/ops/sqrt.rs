@@ -1,0 +1,141 @@
+//! Integer square roots with remainder.
+//!
+//! Zimmermann's recursion ("Karatsuba square root", INRIA RR-3805, 1999). Let `a` have `bits` bits,
+//! of which the top two are not both zero, `k = bits / 4` rounded down and `b = 2^k`. The root `s'`
+//! and the remainder `r'` of the bits above `a1 b + a0` give those of `a`:
+//!
+//! ```text
+//! q, u = (r' b + a1) / 2s'      s = s' b + q      r = u b + a0 - q^2
+//! ```
+//!
+//! Since `2s' >= b`, `s` is at most 1 too large: then `r` is negative, and `s - 1` has the
+//! remainder `r + 2s - 1`. The dividend is halved, so that it has no more than half the bits. The
+//! recursion ends at a table for one byte.
+//!
+//! All steps are operations of batches. A level divides in rows of half its width, and squares
+//! there, so a root takes less than a division of its width; narrow rows are bound by memory.
+
+use gpuint_catalogue::Shape;
+use num_bigint::BigUint;
+
+use super::fixed_base::WINDOW;
+use super::product_tree::product;
+use super::{View, faces};
+use crate::dyn_batch::DynBatch;
+use crate::error::Result;
+use crate::mask::Mask;
+use crate::shape::narrowest;
+
+impl View<'_> {
+    pub(crate) fn isqrt(&self) -> Result<DynBatch> {
+        Ok(self.isqrt_rem()?.0)
+    }
+
+    pub(crate) fn isqrt_rem(&self) -> Result<(DynBatch, DynBatch)> {
+        let lengths = self.bit_lengths()?;
+        let longest = lengths.iter().max().map_or(0, |&longest| longest as usize);
+        // Two bits at least. An odd length is one bit short, because widths are even.
+        let bits = longest.max(1).next_multiple_of(2);
+        let shape = shape_of(bits, self.shape());
+        let a = self.batch.resized(shape)?;
+        let mut shifts = vec![0; self.len()];
+        for (shift, &length) in shifts.iter_mut().zip(&lengths) {
+            *shift = (bits - length as usize) / 2;
+        }
+        let doubled: Vec<usize> = shifts.iter().map(|shift| 2 * shift).collect();
+        let (root, remainder) = normalized_root(&a.shl_rows(&doubled)?, bits)?;
+        if shifts.iter().all(|&shift| shift == 0) {
+            return Ok((root.resized(self.shape())?, remainder.resized(self.shape())?));
+        }
+        // The root of a zero row is undefined: it is shifted out.
+        for (shift, _) in shifts.iter_mut().zip(&lengths).filter(|(_, length)| **length == 0) {
+            *shift = shape.bits;
+        }
+        let root = root.shr_rows(&shifts)?;
+        let remainder = a.wrapping_sub(&root.wrapping_square()?)?;
+        Ok((root.resized(self.shape())?, remainder.resized(self.shape())?))
+    }
+
+    pub(crate) fn is_square(&self) -> Result<Mask> {
+        self.isqrt_rem()?.1.is_zero_mask()
+    }
+}
+
+/// Returns the narrowest shape for `bits` bits, which fit in `widest`.
+fn shape_of(bits: usize, widest: Shape) -> Shape {
+    narrowest(bits).unwrap_or(widest)
+}
+
+/// Computes the root and the remainder of rows of `bits` bits, an even number, whose top two bits
+/// are not both zero. Rows of zero have undefined results.
+fn normalized_root(a: &DynBatch, bits: usize) -> Result<(DynBatch, DynBatch)> {
+    if bits <= WINDOW {
+        return root_of_byte(a);
+    }
+    let k = bits / 4;
+    let half = shape_of(bits - 2 * k, a.shape());
+    let (root, remainder) = normalized_root(&a.shr(2 * k)?.resized(half)?, bits - 2 * k)?;
+    let low = a.low_bits(2 * k)?.resized(half)?;
+    // (r' b + a1) / 2 < s' b + b / 2, which fits in `half`.
+    let dividend = remainder.shl(k - 1)?.wrapping_add(&low.shr(k + 1)?)?;
+    // Rows of zero divide by zero.
+    let (q, u, _) = dividend.div_rem_masked(&root)?;
+    let u = u.shl(1)?.or(&low.shr(k)?.low_bits(1)?)?;
+    // If s is 2^(bits / 2), it may wrap to 0. Then it is too large, and s - 1 is right.
+    let root = root.shl(k)?.wrapping_add(&q)?;
+    let u = u.resized(a.shape())?.shl(k)?.or(&low.low_bits(k)?.resized(a.shape())?)?;
+    let (remainder, is_negative) = u.overflowing_sub(&product(&q, &q, a.shape())?)?;
+    let less = root.wrapping_sub_all(1)?;
+    let doubled = less.resized(a.shape())?.shl(1)?.with_bit(0)?;
+    let remainder = remainder.wrapping_add(&doubled)?.select(&is_negative, &remainder)?;
+    Ok((less.select(&is_negative, &root)?.resized(a.shape())?, remainder))
+}
+
+/// Looks up the roots and the remainders of rows below 256.
+fn root_of_byte(a: &DynBatch) -> Result<(DynBatch, DynBatch)> {
+    let table = |entry: fn(u32) -> u32| {
+        let entries: Vec<_> = (0..1 << WINDOW).map(entry).map(BigUint::from).collect();
+        let table = DynBatch::from_biguints(a.device(), a.shape(), &entries)?;
+        a.view().produce(|out| a.view().lookup_into(&table, 0, out))
+    };
+    Ok((table(u32::isqrt)?, table(|byte| byte - byte.isqrt().pow(2))?))
+}
+
+faces! {
+    "Square roots";
+
+    /// Computes the square root of each row, rounded down.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let rows = [99u32, 100, 0].map(BigUint::from);
+    /// let a = Batch::<GpuUint<1024>>::from_biguints(&device, &rows)?;
+    /// let (roots, remainders) = a.isqrt_rem()?;
+    /// assert_eq!(roots.to_biguints()?, [9u32, 10, 0].map(BigUint::from));
+    /// assert_eq!(remainders.to_biguints()?, [18u32, 0, 0].map(BigUint::from));
+    /// assert_eq!(a.is_square()?.to_bools()?, [false, true, true]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
+    /// [`Driver`](crate::Error::Driver).
+    fn isqrt() -> New;
+
+    /// Computes the square root of each row, rounded down, and the remainder, `self - root^2`,
+    /// which is at most twice the root.
+    ///
+    /// # Errors
+    /// As [`isqrt`](Self::isqrt).
+    fn isqrt_rem() -> NewPair;
+
+    /// Returns a mask of the rows that are squares; 0 is one.
+    ///
+    /// # Errors
+    /// As [`isqrt`](Self::isqrt).
+    fn is_square() -> NewMask;
+}
