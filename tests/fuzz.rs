@@ -15,8 +15,9 @@ use std::{env, panic};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, Batch, Blocked, Classical, Device, Divisor, Error, Fft, GpuUint, Karatsuba, Kernels,
-    Mask, Modulus, Ntt, Residues, Result, ShiftedInverse, SimtOptions, TensorCore, Widen,
+    Auto, Batch, Blocked, Classical, Crt, Device, Divisor, Error, Fft, GpuUint, Karatsuba, Kernels,
+    Mask, Modulus, Ntt, ProductTree, Residues, Result, ShiftedInverse, SimtOptions, TensorCore,
+    Widen,
 };
 use gpuint_testkit::oracle;
 use num_traits::{One, Zero};
@@ -280,8 +281,54 @@ struct Operation<T: Kernels> {
     uses: &'static [Uses],
     /// The call.
     run: fn(Case<'_, T>) -> Result<Columns<T>>,
-    /// Expected result for a row.
-    row: fn(&Row<'_>) -> Outcome,
+    model: Model,
+}
+
+/// Expected results.
+#[derive(Clone, Copy)]
+enum Model {
+    /// By row.
+    Row(fn(&Row<'_>) -> Outcome),
+    /// Of whole batches.
+    All(fn(&Batches<'_>) -> Result<Vec<Vec<BigUint>>>),
+}
+
+/// The operands, for the model.
+struct Batches<'a> {
+    a: &'a [BigUint],
+    b: &'a [BigUint],
+    n: u64,
+    bits: usize,
+}
+
+/// Leaves of a product tree: their product fits in twice the width.
+const LEAVES: usize = 2;
+
+impl<'a> Batches<'a> {
+    /// The leaves and their product.
+    fn leaves(&self) -> (&'a [BigUint], BigUint) {
+        let leaves = &self.a[..self.a.len().min(LEAVES)];
+        (leaves, oracle::product(leaves))
+    }
+
+    /// The leaves and their product, if no leaf is zero.
+    fn positive_leaves(&self) -> Result<(&'a [BigUint], BigUint)> {
+        match self.a.iter().take(LEAVES).position(Zero::is_zero) {
+            Some(row) => Err(Error::DivisionByZero { row }),
+            None => Ok(self.leaves()),
+        }
+    }
+
+    fn sorted(&self) -> Vec<BigUint> {
+        let mut rows = self.a.to_vec();
+        rows.sort_by(oracle::cmp);
+        rows
+    }
+}
+
+/// The leaves of a case.
+fn leaves<T: Kernels>(x: &Case<'_, T>) -> Result<Batch<T>> {
+    x.a.slice(0..x.a.len().min(LEAVES))
 }
 
 /// `(a / v, a mod v)`.
@@ -306,7 +353,20 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
     let mut table: Vec<Operation<T>> = Vec::new();
     macro_rules! operation {
         ($name:literal, [$($uses:ident),*], $run:expr, $row:expr) => {
-            table.push(Operation { name: $name, uses: &[$($uses),*], run: $run, row: $row });
+            table.push(Operation {
+                name: $name,
+                uses: &[$($uses),*],
+                run: $run,
+                model: Model::Row($row),
+            });
+        };
+        ($name:literal, [$($uses:ident),*], $run:expr, all: $all:expr) => {
+            table.push(Operation {
+                name: $name,
+                uses: &[$($uses),*],
+                run: $run,
+                model: Model::All($all),
+            });
         };
     }
     // Sums.
@@ -609,6 +669,118 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
     operation!("shr_digits", [], |x| x.a.shr_digits(x.distance())?.columns(), |x| Ok(vec![
         oracle::shr(x.a, x.digits().min(x.bits))
     ]));
+    operation!("rotate_left", [], |x| x.a.rotate_left(x.distance())?.columns(), turned_left);
+    operation!(
+        "rotate_left_rows",
+        [],
+        |x| x.a.rotate_left_rows(&vec![x.distance(); x.a.len()])?.columns(),
+        turned_left
+    );
+    operation!(
+        "rotate_right",
+        [],
+        |x| {
+            let bits = x.distance();
+            let right = x.a.rotate_right_rows(&vec![bits; x.a.len()])?;
+            assert!(right.is_equal(&x.a.rotate_right(bits)?)?);
+            right.rotate_left(bits)?.columns()
+        },
+        same
+    );
+    // Roots, inverses and polynomials.
+    operation!("isqrt_rem", [], |x| x.a.isqrt_rem()?.columns(), |x| {
+        let root = oracle::isqrt(x.a);
+        let remainder = x.a - &root * &root;
+        Ok(vec![root, remainder])
+    });
+    operation!("is_square", [], |x| x.a.is_square()?.columns(), |x| {
+        let root = oracle::isqrt(x.a);
+        Ok(vec![flag(&root * &root == *x.a)])
+    });
+    operation!("inverse_mod_all", [], |x| x.a.inverse_mod_all(x.n)?.columns(), |x| {
+        let inverse = oracle::inverse_mod(x.a, &x.n.into());
+        let without = flag(inverse.is_none());
+        Ok(vec![inverse.unwrap_or_default(), without])
+    });
+    operation!(
+        "wrapping_polynomial",
+        [],
+        |x| {
+            let coefficients = [x.n, 3, x.n >> 7].map(BigUint::from);
+            x.a.wrapping_polynomial(&coefficients)?.columns()
+        },
+        |x| {
+            let value = BigUint::from(x.n) + x.a * 3u32 + x.a * x.a * (x.n >> 7);
+            Ok(vec![oracle::shl(&value, 0, x.bits)])
+        }
+    );
+    operation!(
+        "wrapping_dot",
+        [B],
+        |x| Ok(host([x.a.wrapping_dot(x.b)?])),
+        all: |x| {
+            let dot = x.a.iter().zip(x.b).fold(BigUint::zero(), |dot, (a, b)| dot + a * b);
+            Ok(vec![vec![oracle::shl(&dot, 0, x.bits)]])
+        }
+    );
+    // Trees.
+    operation!(
+        "product tree",
+        [],
+        |x| {
+            let tree = ProductTree::new(&leaves(&x)?)?;
+            let (rests, root) = (tree.remainders(x.n)?.columns()?, host([tree.root()]));
+            Ok(rests.into_iter().chain(root).collect())
+        },
+        all: |x| {
+            let (leaves, root) = x.positive_leaves()?;
+            let rests = leaves.iter().map(|leaf| oracle::div_rem(&x.n.into(), leaf).1).collect();
+            Ok(vec![rests, vec![root]])
+        }
+    );
+    operation!(
+        "batch_gcd",
+        [],
+        |x| leaves(&x)?.batch_gcd()?.columns(),
+        all: |x| {
+            let (leaves, root) = x.positive_leaves()?;
+            let others = |leaf| oracle::div_rem(&root, leaf).0;
+            Ok(vec![leaves.iter().map(|leaf| oracle::gcd(leaf, &others(leaf))).collect()])
+        }
+    );
+    operation!(
+        "crt",
+        [],
+        |x| {
+            let crt = Crt::new(&leaves(&x)?)?;
+            let residues = crt.residues(x.a.as_dyn())?;
+            Ok(host(crt.combine(&residues)?.to_biguints()?))
+        },
+        all: |x| {
+            let (leaves, root) = x.positive_leaves()?;
+            match leaves {
+                [] => Err(Error::LengthMismatch { left: 0, right: 1 }),
+                [a, b] if !oracle::gcd(a, b).is_one() => Err(Error::CommonDivisor { row: 0 }),
+                _ => Ok(vec![x.a.iter().map(|a| oracle::div_rem(a, &root).1).collect()]),
+            }
+        }
+    );
+    // Order and exchange.
+    operation!("sort", [], |x| x.a.sort()?.columns(), all: |x| Ok(vec![x.sorted()]));
+    operation!(
+        "unique",
+        [],
+        |x| x.a.unique()?.columns(),
+        all: |x| {
+            let mut rows = x.sorted();
+            rows.dedup();
+            Ok(vec![rows])
+        }
+    );
+    operation!("swap", [B], |x| x.a.swap(&x.a.lt_mask(x.b)?, x.b)?.columns(), |x| Ok(vec![
+        x.a.max(x.b).clone(),
+        x.a.min(x.b).clone()
+    ]));
     // Comparisons.
     operation!("cmp", [B], |x| Ok(orders(x.a.cmp(x.b)?)), |x| Ok(vec![
         order(oracle::cmp(x.a, x.b)).into()
@@ -708,6 +880,10 @@ fn masked_division(x: &Row<'_>) -> Outcome {
 }
 fn shifted_left(x: &Row<'_>) -> Outcome {
     Ok(vec![oracle::shl(x.a, x.distance(), x.bits)])
+}
+fn turned_left(x: &Row<'_>) -> Outcome {
+    let bits = x.distance() % x.bits;
+    Ok(vec![oracle::shl(x.a, bits, x.bits) + oracle::shr(x.a, x.bits - bits)])
 }
 fn less(x: &Row<'_>) -> Outcome {
     Ok(vec![flag(oracle::cmp(x.a, x.b) == Ordering::Less)])
@@ -877,6 +1053,13 @@ fn expected<T: Kernels>(
     if !errors.is_empty() {
         return Err(errors);
     }
+    let by_row = match operation.model {
+        Model::Row(by_row) => by_row,
+        Model::All(all) => {
+            let operands = Batches { a: &a.model, b: &b.model, n, bits: T::BITS };
+            return all(&operands).map_err(|error| vec![error]);
+        }
+    };
     let row = |row: usize| Row {
         a: &a.model[row],
         b: b.model.get(row).unwrap_or(&one),
@@ -887,7 +1070,7 @@ fn expected<T: Kernels>(
     };
     let mut columns: Vec<Vec<BigUint>> = Vec::new();
     for index in 0..rows {
-        match (operation.row)(&row(index)) {
+        match by_row(&row(index)) {
             Ok(values) => {
                 columns.resize_with(values.len(), Vec::new);
                 for (column, value) in columns.iter_mut().zip(values) {
