@@ -14,6 +14,7 @@ from ._device import Device
 from ._lists import invert_list, powmod_base_list, powmod_exp_list
 from ._mask import Mask
 from ._residues import FixedBase, Modulus, Residues
+from ._trees import Crt, ProductTree
 from ._widths import narrowest, widths
 from .errors import (
     DeviceError,
@@ -29,6 +30,7 @@ from .errors import (
 
 __all__ = [
     "Array",
+    "Crt",
     "Device",
     "DeviceError",
     "DeviceLostError",
@@ -41,6 +43,7 @@ __all__ = [
     "Modulus",
     "NoInverseError",
     "OutOfMemoryError",
+    "ProductTree",
     "RangeError",
     "Residues",
     "RowError",

@@ -184,6 +184,26 @@ class Array:
         rows, others = self._pair(self._operand(other))
         return self._like(rows.select(_mask(mask, self._device), others))
 
+    def swap(self, mask: Bools, other: Array) -> tuple[Array, Array]:
+        """Returns both arrays, `self` first, with the rows exchanged where the mask is set."""
+        rows, others = self._pair(other)
+        return self._both(rows.swap(_mask(mask, self._device), others))
+
+    def sort(self) -> Array:
+        """Returns the rows in ascending order of their values."""
+        return self._like(self._batch.sort())
+
+    def argsort(self) -> npt.NDArray[np.uint64]:
+        """Returns the numbers of the rows in ascending order of their values.
+
+        Equal rows keep their order.
+        """
+        return np.frombuffer(self._batch.sort_indices(), dtype=np.uint64)
+
+    def unique(self) -> Array:
+        """Returns the different values, each once, in ascending order."""
+        return self._like(self._batch.unique())
+
     def resized(self, bits: int) -> Array:
         """Returns the values in rows of the narrowest built width that holds `bits` bits.
 
@@ -250,6 +270,27 @@ class Array:
     def wrapping_sum(self) -> int:
         """Returns the sum of all rows, modulo `2**bits`."""
         return self._batch.wrapping_sum()
+
+    def wrapping_dot(self, other: Array) -> int:
+        """Returns the sum of the products of the rows, modulo `2**bits`."""
+        return _Batch.wrapping_dot(*self._pair(other))
+
+    def polynomial(self, coefficients: Sequence[int]) -> Array:
+        """Returns `c[0] + c[1] * x + c[2] * x**2 + ...` modulo `2**bits` at each row `x`."""
+        values = [check(operator.index(value), self.bits) for value in coefficients]
+        return self._like(self._batch.wrapping_polynomial(values))
+
+    def isqrt(self) -> Array:
+        """Returns the square roots, rounded down."""
+        return self._like(self._batch.isqrt())
+
+    def isqrt_rem(self) -> tuple[Array, Array]:
+        """Returns the square roots, rounded down, and `self - root**2`."""
+        return self._both(self._batch.isqrt_rem())
+
+    def is_square(self) -> Mask:
+        """Returns a mask of the rows that are squares."""
+        return self._bits_of(self._batch.is_square())
 
     # Division
 
@@ -347,11 +388,22 @@ class Array:
         """Returns the inverse of each row, and a mask of the rows without one, which are 0."""
         if isinstance(modulus, Divisor):
             modulus = modulus.value
-        return self._masked(_Batch.inverse_mod(*self._pair(self._widened(modulus))))
+        if isinstance(modulus, Array):
+            return self._masked(_Batch.inverse_mod(*self._pair(modulus)))
+        modulus = check_sign(operator.index(modulus))
+        rows = self._at(narrowest(max(self.bits, modulus.bit_length())))
+        return self._masked(rows.inverse_mod_all(modulus))
 
     def gcd(self, other: Array | int) -> Array:
         """Returns the greatest common divisors."""
         return self._like(_Batch.gcd(*self._pair(self._widened(other))))
+
+    def batch_gcd(self) -> Array:
+        """Returns the greatest common divisors of each row and the product of all other rows.
+
+        Raises `DivisionByZeroError` with the lowest row that is zero.
+        """
+        return self._like(self._batch.batch_gcd())
 
     def lcm(self, other: Array | int) -> Array:
         """Returns the least common multiples.
@@ -397,6 +449,17 @@ class Array:
     def __rshift__(self, distance: int | Sequence[int] | npt.NDArray[Any]) -> Array:
         """Shifts by one distance, or by a list or numpy array of one a row."""
         return self._shift(distance, _Batch.shr, _Batch.shr_rows)
+
+    def rotate_left(self, distance: int | Sequence[int] | npt.NDArray[Any]) -> Array:
+        """Rotates by one distance, or by a list or numpy array of one a row.
+
+        A negative distance rotates to the right.
+        """
+        bits = as_int(distance)
+        if bits is not None:
+            return self._like(self._batch.rotate_left(bits % self.bits))
+        distances = [operator.index(bits) % self.bits for bits in distance]  # type: ignore[union-attr]
+        return self._like(self._batch.rotate_left_rows(distances))
 
     def low_bits(self, bits: int) -> Array:
         """Returns `self % 2**bits`."""

@@ -119,6 +119,12 @@ impl Batch {
         detached(py, || self.0.slice(start..stop)).map(Self)
     }
 
+    /// Returns the polynomial with these coefficients, the constant first, at each row.
+    fn wrapping_polynomial(&self, py: Python<'_>, coefficients: Vec<Number>) -> PyResult<Self> {
+        let coefficients: Vec<BigUint> = coefficients.into_iter().map(|Number(c)| c).collect();
+        detached(py, || self.0.wrapping_polynomial(&coefficients)).map(Self)
+    }
+
     fn __len__(&self) -> usize {
         self.0.len()
     }
@@ -148,6 +154,7 @@ methods! {
     fn wrapping_sub_all(value: Number) -> DynBatch;
     fn wrapping_mul_all(value: Number) -> DynBatch;
     fn wrapping_sum() -> BigUint;
+    fn wrapping_dot(rhs: &Batch) -> BigUint;
     fn mul_add(factor: &Batch, summand: &Batch) -> DynBatch;
     fn overflowing_add(rhs: &Batch) -> Masked;
     fn overflowing_sub(rhs: &Batch) -> Masked;
@@ -174,6 +181,11 @@ methods! {
     fn gcd(rhs: &Batch) -> DynBatch;
     fn overflowing_lcm(rhs: &Batch) -> Masked;
     fn inverse_mod(moduli: &Batch) -> Masked;
+    fn inverse_mod_all(modulus: Number) -> Masked;
+    fn batch_gcd() -> DynBatch;
+    fn isqrt() -> DynBatch;
+    fn isqrt_rem() -> Pair;
+    fn is_square() -> gpuint::Mask;
     fn jacobi(moduli: &Batch) -> Vec<i8>;
 
     #[pyo3(name = "and_")]
@@ -199,6 +211,8 @@ methods! {
     fn shr(bits: usize) -> DynBatch;
     fn shl_rows(bits: Vec<usize>) -> DynBatch;
     fn shr_rows(bits: Vec<usize>) -> DynBatch;
+    fn rotate_left_rows(bits: Vec<usize>) -> DynBatch;
+    fn rotate_left(bits: usize) -> DynBatch;
 
     fn cmp(rhs: &Batch) -> Vec<Ordering>;
     fn cmp_all(value: Number) -> Vec<Ordering>;
@@ -213,6 +227,10 @@ methods! {
     fn reverse() -> DynBatch;
     fn filter(mask: &Mask) -> DynBatch;
     fn select(mask: &Mask, other: &Batch) -> DynBatch;
+    fn swap(mask: &Mask, other: &Batch) -> Pair;
+    fn sort() -> DynBatch;
+    fn sort_indices() -> Vec<usize>;
+    fn unique() -> DynBatch;
     fn join(high: &Batch) -> DynBatch;
     fn split() -> Pair;
 }

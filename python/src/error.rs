@@ -17,7 +17,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         Error::DivisionByZero { row } => ("DivisionByZeroError", Some(*row)),
         Error::TooWide { row, .. } => ("RangeError", Some(*row)),
         Error::NoSuchRow { row, .. } => ("RowError", Some(*row)),
-        Error::EvenModulus { row } => ("MismatchError", Some(*row)),
+        Error::EvenModulus { row } | Error::CommonDivisor { row } => ("MismatchError", Some(*row)),
         Error::LengthMismatch { .. }
         | Error::PartialRow { .. }
         | Error::ShapeMismatch { .. }

@@ -15,6 +15,7 @@ mod mask;
 mod methods;
 mod number;
 mod residues;
+mod trees;
 
 /// Batches of big unsigned integers on a device: the typed core of the package `gpuint`.
 #[pyo3::pymodule]
@@ -26,6 +27,7 @@ mod _gpuint {
         divisor::Divisor,
         mask::Mask,
         residues::{FixedBase, Modulus, Residues},
+        trees::{Crt, ProductTree},
     };
     use pyo3::pyfunction;
 

@@ -75,6 +75,9 @@ outputs! {
         let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
         PyByteArray::new(py, &bytes)
     };
+    Vec<usize> => Bound<'py, PyByteArray>: |indices, py| {
+        indices.into_iter().map(|index| index as u64).collect::<Vec<u64>>().python(py)
+    };
     Vec<i8> => Bound<'py, PyByteArray>: |signs, py| {
         let bytes: Vec<u8> = signs.into_iter().map(i8::cast_unsigned).collect();
         PyByteArray::new(py, &bytes)

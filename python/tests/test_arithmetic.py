@@ -289,3 +289,57 @@ def test_powers_of_a_fixed_base_match_python(device, base, modulus, exponents):
     with pytest.raises(gpuint.RangeError, match="row 1") as caught:
         powers.pow(gpuint.array([0, 2**80], device=device))
     assert caught.value.row == 1
+
+
+@given(rows(integers()))
+def test_square_roots_match_math(make, columns):
+    (x,) = columns
+    for values in (x, [u >> 1 for u in x], [math.isqrt(u) ** 2 for u in x]):
+        roots, remainders = make(values).isqrt_rem()
+        assert roots.tolist() == list(map(math.isqrt, values))
+        assert make(values).isqrt().tolist() == roots.tolist()
+        assert remainders.tolist() == [u - math.isqrt(u) ** 2 for u in values]
+        squares = [math.isqrt(u) ** 2 == u for u in values]
+        assert make(values).is_square().tolist() == squares
+
+
+@given(rows(integers(), integers(minimum=1)), st.integers(0, 2**3000))
+def test_product_trees_match_math(make, columns, number):
+    x, n = columns
+    tree = gpuint.ProductTree(make(n))
+    product = math.prod(n)
+    assert tree.root == product
+    assert tree.remainders(number).tolist() == [number % v for v in n]
+    assert tree.cofactors().tolist() == [product // v % v for v in n]
+    assert make(n).batch_gcd().tolist() == [math.gcd(v, product // v) for v in n]
+    moduli = [2**607 - 1, *range(7, 7 + len(x)), 2**521 - 1]
+    moduli = [v for i, v in enumerate(moduli) if all(math.gcd(v, w) == 1 for w in moduli[:i])]
+    crt = gpuint.Crt(make(moduli))
+    assert (len(crt), crt.product) == (len(moduli), math.prod(moduli))
+    residues = crt.residues(make(x))
+    assert residues.tolist() == [u % v for u in x for v in moduli]
+    numbers = crt.combine(residues)
+    assert (numbers.bits, numbers.tolist()) == (crt.bits, [u % crt.product for u in x])
+
+
+@given(two, st.integers(-2 * BITS, 2 * BITS), st.lists(integers(), max_size=4))
+def test_rotations_polynomials_and_order_match_python(make, columns, distance, coefficients):
+    x, y = columns
+    a, b = make(x), make(y)
+
+    def turned(value, bits):
+        bits %= BITS
+        return (value << bits | value >> BITS - bits) % MOD
+
+    assert a.rotate_left(distance).tolist() == [turned(u, distance) for u in x]
+    distances = [distance + v % 77 for v in y]
+    for each in (distances, np.array(distances)):
+        assert a.rotate_left(each).tolist() == list(map(turned, x, distances))
+    values = [sum(c * u**i for i, c in enumerate(coefficients)) % MOD for u in x]
+    assert a.polynomial(coefficients).tolist() == values
+    assert a.wrapping_dot(b) == sum(map(operator.mul, x, y)) % MOD
+    assert gpuint.concat([a, b, a]).sort().tolist() == sorted(x + y + x)
+    assert gpuint.concat([a, b, a]).unique().tolist() == sorted({*x, *y})
+    assert a.argsort().tolist() == sorted(range(len(x)), key=lambda row: x[row])
+    larger, smaller = a.swap(a < b, b)
+    assert (larger.tolist(), smaller.tolist()) == (list(map(max, x, y)), list(map(min, x, y)))

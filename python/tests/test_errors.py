@@ -138,3 +138,16 @@ def test_later_calls_succeed_after_an_error(a):
     for _ in range(3):
         raises(ZeroDivisionError, 0, lambda: a // 0)
         assert (a + 1).tolist() == [2, 3, 4]
+
+
+def test_moduli_of_trees_are_checked(a, device):
+    zero = gpuint.ProductTree(gpuint.array([1, 0], BITS, device))
+    for work in (zero.cofactors, lambda: zero.remainders(5)):
+        raises(ZeroDivisionError, 1, work)
+    raises(OverflowError, None, lambda: zero.remainders(-1))
+    shared = gpuint.array([5, 6, 7, 9], BITS, device)
+    raises(ValueError, 1, lambda: gpuint.Crt(shared), "common divisor")
+    raises(ValueError, None, lambda: gpuint.Crt(shared[:0]))
+    raises(OverflowError, 0, lambda: gpuint.Crt(gpuint.full(1100, MAX, BITS, device)))
+    raises(ValueError, None, lambda: gpuint.Crt(a[1:]).combine(a))
+    raises(OverflowError, None, lambda: a.polynomial([1, MAX + 1]))
