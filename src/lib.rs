@@ -32,7 +32,8 @@
 //! **Multiply.** [`wrapping_mul`](Batch::wrapping_mul) modulo `2^BITS`,
 //! [`widening_mul`](Batch::widening_mul) in rows of twice the width,
 //! [`mul_lo_hi`](Batch::mul_lo_hi) in two halves, [`wrapping_square`](Batch::wrapping_square),
-//! [`mul_add`](Batch::mul_add).
+//! [`mul_add`](Batch::mul_add),
+//! [`wrapping_polynomial`](Batch::wrapping_polynomial).
 //!
 //! **Divide.** [`div_rem`](Batch::div_rem), [`div`](Batch::div) and [`rem`](Batch::rem);
 //! [`div_rem_masked`](Batch::div_rem_masked) where divisors may be zero;
@@ -46,7 +47,8 @@
 //! in which products are fastest, and a [`FixedBase`] computes many powers of one base.
 //!
 //! **Number theory.** [`gcd`](Batch::gcd), [`overflowing_lcm`](Batch::overflowing_lcm),
-//! [`inverse_mod`](Batch::inverse_mod), [`jacobi`](Batch::jacobi). A [`ProductTree`] multiplies all
+//! [`inverse_mod`](Batch::inverse_mod), [`jacobi`](Batch::jacobi). [`inverse_mod_all`](Batch::inverse_mod_all) has one modulus for all rows.
+//! [`isqrt_rem`](Batch::isqrt_rem) computes square roots. A [`ProductTree`] multiplies all
 //! rows and reduces a number modulo all rows, [`batch_gcd`](Batch::batch_gcd) finds common divisors
 //! between rows, and [`Crt`] goes from numbers to residues and back.
 //!
@@ -54,6 +56,7 @@
 //! [`is_equal`](Batch::is_equal) return orders and a [`Mask`];
 //! [`filter`](Batch::filter), [`select`](Batch::select), [`slice`](Batch::slice),
 //! [`gather`](Batch::gather) and [`concat`](Batch::concat) move rows;
+//! [`sort`](Batch::sort) and [`unique`](Batch::unique) order them by value;
 //! [`widen`](Batch::widen), [`narrow`](Batch::narrow), [`split`](Batch::split) and
 //! [`join`](Batch::join) change their width.
 //!

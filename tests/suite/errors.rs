@@ -51,6 +51,7 @@ fn operands(a: &DynBatch, b: &DynBatch) -> Vec<Outcome> {
         ("and", a.and(b).err()),
         ("or", a.or(b).err()),
         ("xor", a.xor(b).err()),
+        ("wrapping_dot", a.wrapping_dot(b).err()),
         ("mul_add, factor", a.mul_add(b, a).err()),
         ("mul_add, summand", a.mul_add(a, b).err()),
     ]
