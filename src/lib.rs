@@ -108,6 +108,8 @@ mod interop;
 mod kernel;
 mod mask;
 mod ops;
+#[cfg(feature = "serde")]
+mod serialize;
 mod shape;
 mod strategy;
 mod text;
@@ -136,6 +138,8 @@ pub use ops::crt::{Crt, DynCrt};
 pub use ops::fixed_base::{DynFixedBase, FixedBase};
 pub use ops::product_tree::{DynProductTree, ProductTree};
 pub use ops::residues::{DynModulus, DynResidues, Modulus, Residues};
+#[cfg(feature = "serde")]
+pub use serialize::OnDevice;
 pub use shape::{GpuUint, Kernels, Widen, narrowest, shapes};
 pub use strategy::{
     Auto, Blocked, Classical, Division, Fft, Fp64, Karatsuba, Mult, Ntt, ShiftedInverse, Strategy,

@@ -19,6 +19,7 @@ mod regressions;
 mod residues;
 mod roots;
 mod rows;
+mod serialized;
 mod setting;
 mod shifts;
 mod sums;
