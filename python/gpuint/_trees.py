@@ -13,7 +13,7 @@ from ._widths import check_sign
 class ProductTree:
     """The product of all rows of an array, and remainders modulo all of them.
 
-    The tree has about `2 * log2(rows)` times the memory of the array.
+    The tree has about `log2(rows)` times the memory of the array.
     """
 
     __slots__ = ("_device", "_root", "_tree")

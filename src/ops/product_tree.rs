@@ -252,7 +252,7 @@ fn siblings(level: &DynBatch) -> Result<DynBatch> {
 
 /// Returns a level with one more row of this value if its groups of `count` nodes are odd.
 fn padded(level: &DynBatch, count: usize, value: u64) -> Result<DynBatch> {
-    if count % 2 == 0 {
+    if count.is_multiple_of(2) {
         return level.try_clone();
     }
     DynBatch::concat(&[level, &DynBatch::splat(level.device(), level.shape(), value, 1)?])
@@ -285,7 +285,7 @@ fn on_all_cores(
 
 /// A product tree over the rows of a batch: their product, and remainders modulo all of them.
 ///
-/// The tree has about `2 log2(rows)` times the memory of the batch. Its levels are on the device as
+/// The tree has about `log2(rows)` times the memory of the batch. Its levels are on the device as
 /// long as a shape holds them, and on the host above.
 ///
 /// ```
