@@ -320,7 +320,7 @@ impl DynBatch {
 
     /// Makes a batch whose rows are written by `write(first, bytes)`, which is called for parts of
     /// them in order: the rows from `first` on.
-    fn from_parts(
+    pub(crate) fn from_parts(
         device: &Device,
         shape: Shape,
         rows: usize,

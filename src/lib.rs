@@ -21,8 +21,9 @@
 //!
 //! **Make a batch.** Declare a width with [`gpu_uint!`] or write [`GpuUint`]; [`shapes`] lists the
 //! widths of the build. Fill a batch [from integers](Batch::from_biguints),
-//! [digits](Batch::from_digits), [bytes](Batch::from_le_bytes), [text](Batch::from_decimal) or
-//! [one value](Batch::splat), and read it back with [`to_biguints`](Batch::to_biguints),
+//! [other integers](Batch::from_numbers), [digits](Batch::from_digits),
+//! [bytes](Batch::from_le_bytes), [text](Batch::from_decimal) or [one value](Batch::splat), and read
+//! it back with [`to_biguints`](Batch::to_biguints),
 //! [`to_digits`](Batch::to_digits), [`to_decimal`](Batch::to_decimal) or [`row`](Batch::row).
 //!
 //! **Add and subtract.** [`wrapping_add`](Batch::wrapping_add),
@@ -107,6 +108,7 @@ mod host_batch;
 mod interop;
 mod kernel;
 mod mask;
+mod numbers;
 mod ops;
 #[cfg(feature = "serde")]
 mod serialize;
