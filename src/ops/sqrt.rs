@@ -12,8 +12,9 @@
 //! remainder `r + 2s - 1`. The dividend is halved, so that it has no more than half the bits. The
 //! recursion ends at a table for one byte.
 //!
-//! All steps are operations of batches. A level divides in rows of half its width, and squares
-//! there, so a root takes less than a division of its width; narrow rows are bound by memory.
+//! All steps are operations of batches. A level divides and squares in rows of half its width, so
+//! that wide roots take about as long as a division. Roots of narrow rows are bound by the memory
+//! traffic of the about 20 operations of each level.
 
 use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
@@ -37,7 +38,8 @@ impl View<'_> {
         // Two bits at least. An odd length is one bit short, because widths are even.
         let bits = longest.max(1).next_multiple_of(2);
         let shape = shape_of(bits, self.shape());
-        let a = self.batch.resized(shape)?;
+        let narrowed = (shape != self.shape()).then(|| self.batch.resized(shape)).transpose()?;
+        let a = narrowed.as_ref().unwrap_or(self.batch);
         let mut shifts = vec![0; self.len()];
         for (shift, &length) in shifts.iter_mut().zip(&lengths) {
             *shift = (bits - length as usize) / 2;
@@ -45,7 +47,7 @@ impl View<'_> {
         let doubled: Vec<usize> = shifts.iter().map(|shift| 2 * shift).collect();
         let (root, remainder) = normalized_root(&a.shl_rows(&doubled)?, bits)?;
         if shifts.iter().all(|&shift| shift == 0) {
-            return Ok((root.resized(self.shape())?, remainder.resized(self.shape())?));
+            return Ok((in_shape(root, self.shape())?, in_shape(remainder, self.shape())?));
         }
         // The root of a zero row is undefined: it is shifted out.
         for (shift, _) in shifts.iter_mut().zip(&lengths).filter(|(_, length)| **length == 0) {
@@ -53,7 +55,7 @@ impl View<'_> {
         }
         let root = root.shr_rows(&shifts)?;
         let remainder = a.wrapping_sub(&root.wrapping_square()?)?;
-        Ok((root.resized(self.shape())?, remainder.resized(self.shape())?))
+        Ok((in_shape(root, self.shape())?, in_shape(remainder, self.shape())?))
     }
 
     pub(crate) fn is_square(&self) -> Result<Mask> {
@@ -74,21 +76,29 @@ fn normalized_root(a: &DynBatch, bits: usize) -> Result<(DynBatch, DynBatch)> {
     }
     let k = bits / 4;
     let half = shape_of(bits - 2 * k, a.shape());
-    let (root, remainder) = normalized_root(&a.shr(2 * k)?.resized(half)?, bits - 2 * k)?;
-    let low = a.low_bits(2 * k)?.resized(half)?;
+    let (root, remainder) = normalized_root(&in_shape(a.shr(2 * k)?, half)?, bits - 2 * k)?;
+    let low = in_shape(a.low_bits(2 * k)?, half)?;
     // (r' b + a1) / 2 < s' b + b / 2, which fits in `half`.
     let dividend = remainder.shl(k - 1)?.wrapping_add(&low.shr(k + 1)?)?;
     // Rows of zero divide by zero.
     let (q, u, _) = dividend.div_rem_masked(&root)?;
-    let u = u.shl(1)?.or(&low.shr(k)?.low_bits(1)?)?;
+    // The last bit of a1 belongs to the remainder: u b + a0 = 2^(k + 1) (u / 2) + low bits of a.
+    let low = in_shape(low.low_bits(k + 1)?, a.shape())?;
+    let rest = in_shape(u, a.shape())?.shl(k + 1)?.or(&low)?;
     // If s is 2^(bits / 2), it may wrap to 0. Then it is too large, and s - 1 is right.
     let root = root.shl(k)?.wrapping_add(&q)?;
-    let u = u.resized(a.shape())?.shl(k)?.or(&low.low_bits(k)?.resized(a.shape())?)?;
-    let (remainder, is_negative) = u.overflowing_sub(&product(&q, &q, a.shape())?)?;
+    let square = if half == a.shape() { q.wrapping_square()? } else { product(&q, &q, a.shape())? };
+    let (remainder, is_negative) = rest.overflowing_sub(&square)?;
     let less = root.wrapping_sub_all(1)?;
-    let doubled = less.resized(a.shape())?.shl(1)?.with_bit(0)?;
+    let root = less.select(&is_negative, &root)?;
+    let doubled = in_shape(less, a.shape())?.shl(1)?.with_bit(0)?;
     let remainder = remainder.wrapping_add(&doubled)?.select(&is_negative, &remainder)?;
-    Ok((less.select(&is_negative, &root)?.resized(a.shape())?, remainder))
+    Ok((in_shape(root, a.shape())?, remainder))
+}
+
+/// Returns rows in a shape, without a copy if it is theirs.
+fn in_shape(rows: DynBatch, shape: Shape) -> Result<DynBatch> {
+    if rows.shape() == shape { Ok(rows) } else { rows.resized(shape) }
 }
 
 /// Looks up the roots and the remainders of rows below 256.
