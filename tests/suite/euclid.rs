@@ -89,7 +89,7 @@ impl Check for OneModulus {
         for (part, device, rows) in setting.parts(shape, EUCLID, count) {
             let what = Context::new(shape, "inverse_mod_all", device);
             // Few rows have no inverse modulo a prime; many have none modulo even numbers.
-            let prime = BigUint::from(if part % 2 == 0 { u64::MAX - 58 } else { 7 });
+            let prime = BigUint::from(if part.is_multiple_of(2) { u64::MAX - 58 } else { 7 });
             let small = [0u32, 1, 2, 12].map(BigUint::from);
             let drawn = [rows[0].b.clone(), &rows[rows.len() / 2].b | BigUint::from(1u32)];
             let moduli = [[prime, small[part % 4].clone()], drawn].concat();

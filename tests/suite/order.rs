@@ -68,7 +68,7 @@ impl Check for Sorted {
             for index in 1..rows.len() {
                 if index % 3 == part % 2 {
                     rows[index].a = rows[index / 2].a.clone();
-                    rows[index].a.set_bit((index % 5) as u64, index % 2 == 0);
+                    rows[index].a.set_bit((index % 5) as u64, index.is_multiple_of(2));
                 }
             }
             tally.attempt(&what("sort"), rows.len(), |tally| {
