@@ -102,10 +102,10 @@ fn strategies(backend: BackendKind, shape: Shape, part: usize) -> Vec<Strategy> 
     let mut strategies =
         [CLASSICAL, &[Strategy::ShiftedInverse(Some(Product::Karatsuba))]].concat();
     // Auto uses one of the others, but wide rows have separate kernels.
-    if part % 4 == 0 || shape.bits >= 32768 {
+    if part.is_multiple_of(4) || shape.bits >= 32768 {
         strategies.push(Strategy::Auto);
     }
-    if part % 4 == 0 {
+    if part.is_multiple_of(4) {
         strategies.push(Strategy::Blocked(Some(Product::Karatsuba)));
     }
     if part % 4 == 1 && shape.bits >= 16384 {

@@ -57,7 +57,7 @@ impl Check for Structured {
                 tally.values(&what("overflowing_lcm"), &rows, &got, &expected);
 
                 // It is made of the operations above.
-                if part % 4 != 0 {
+                if !part.is_multiple_of(4) {
                     return Ok(());
                 }
                 let (gcd, x, y, is_negative) = a.xgcd(&b)?;
