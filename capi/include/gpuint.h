@@ -1,0 +1,1068 @@
+/* clang-format off */
+/**
+ * gpuint: exact arithmetic on batches of big unsigned integers, on NVIDIA GPUs.
+ *
+ * A batch has `rows` rows of one width on a device: a GPU, or the CPU. An operation computes all
+ * rows at once. Link with -lgpuint (`pkg-config --cflags --libs gpuint`).
+ *
+ *     gpuint_device *device = NULL;
+ *     gpuint_batch *a = NULL, *square = NULL;
+ *     uint64_t limbs[4] = {5, 0, 0, 0};                        // one row of 256 bits
+ *     if (gpuint_device_first(&device) != GPUINT_STATUS_OK
+ *         || gpuint_batch_from_limbs(device, 256, limbs, 1, 4, &a) != GPUINT_STATUS_OK
+ *         || gpuint_wrapping_square(a, &square) != GPUINT_STATUS_OK
+ *         || gpuint_batch_read_limbs(square, 0, 1, limbs, 4) != GPUINT_STATUS_OK)
+ *         fprintf(stderr, "%s\n", gpuint_last_error());
+ *     gpuint_batch_free(square);
+ *     gpuint_batch_free(a);
+ *     gpuint_device_free(device);
+ *
+ * Errors. A call returns a status. Where it fails, it writes no output, except where it says so;
+ * `gpuint_last_error` returns the message and `gpuint_last_error_row` the lowest row at fault. Both
+ * are of the calling thread. NULL, lengths and handles are checked. GPUs run asynchronously: a
+ * fault of the hardware is the error of a later call.
+ *
+ * Handles. A call that stores a handle gives it to the caller, who frees it by the `_free` function
+ * of its type, once; NULL is allowed there. Handles are not addresses. A freed handle and one of
+ * another type are GPUINT_STATUS_INVALID_HANDLE, and values are never used twice. Objects do not
+ * change. What an object is made of may be freed before it. A call that overwrites a handle does
+ * not free it.
+ *
+ * Threads. All functions may be called on all threads at once, on the same handles, too. A handle
+ * that is freed during a call on another thread lives until that call ends. The calls of one thread
+ * on a device take effect in order. Work on a GPU is queued: a call returns when its result can be
+ * used by other calls; calls that store numbers of the host wait for them.
+ *
+ * Memory. The caller owns all arrays and texts, which the library uses only during the call, and no
+ * other thread may write them meanwhile. Arrays have as many elements as the call is told, and may
+ * be NULL if they have none. Outputs of one element a row have a parameter `rows`, which must be
+ * the number of rows. Limbs are `uint64_t` of a little-endian host.
+ *
+ * Numbers as text. A parameter `value`, `divisor`, `modulus`, `base` or `exponent` of type
+ * `const char *` is a decimal number, or a hexadecimal number after `0x`, that ends with NUL. An
+ * output `text` has room for `size` bytes; `base` is 10 or 16 (lower case without `0x`). The length
+ * without NUL is stored in `*length`, unless `length` is NULL. Where `size` does not exceed it,
+ * the call fails with GPUINT_STATUS_BUFFER_TOO_SMALL, but stores the length.
+ *
+ * Operands. Both batches of an operation have the same width, device and number of rows. Results
+ * have the width of the operands, unless the function says otherwise. The times depend on the
+ * values: do not use this library with secret numbers.
+ */
+
+
+#ifndef GPUINT_H
+#define GPUINT_H
+
+/* Made by cbindgen of capi/src: do not edit. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * Result of a call.
+ */
+typedef enum {
+  /**
+   * The call succeeded.
+   */
+  GPUINT_STATUS_OK = 0,
+  /**
+   * A pointer is NULL where an array, text, output or handle is required, or is not aligned.
+   */
+  GPUINT_STATUS_INVALID_POINTER = 1,
+  /**
+   * A handle was freed, is of another kind, or was never returned by this library.
+   */
+  GPUINT_STATUS_INVALID_HANDLE = 2,
+  /**
+   * A text is not a number, or a base is neither 10 nor 16.
+   */
+  GPUINT_STATUS_INVALID_TEXT = 3,
+  /**
+   * The memory for a text is too small; the required size was stored.
+   */
+  GPUINT_STATUS_BUFFER_TOO_SMALL = 4,
+  /**
+   * The numbers of rows or elements differ.
+   */
+  GPUINT_STATUS_LENGTH_MISMATCH = 5,
+  /**
+   * The widths differ.
+   */
+  GPUINT_STATUS_WIDTH_MISMATCH = 6,
+  /**
+   * No kernels are built for the width.
+   */
+  GPUINT_STATUS_WIDTH_MISSING = 7,
+  /**
+   * Operands live on different devices.
+   */
+  GPUINT_STATUS_DEVICE_MISMATCH = 8,
+  /**
+   * Residues have different moduli.
+   */
+  GPUINT_STATUS_MODULUS_MISMATCH = 9,
+  /**
+   * A modulus is even where it must be odd.
+   */
+  GPUINT_STATUS_EVEN_MODULUS = 10,
+  /**
+   * A divisor or modulus is zero.
+   */
+  GPUINT_STATUS_DIVISION_BY_ZERO = 11,
+  /**
+   * A value does not fit the width.
+   */
+  GPUINT_STATUS_TOO_WIDE = 12,
+  /**
+   * A row does not exist.
+   */
+  GPUINT_STATUS_NO_SUCH_ROW = 13,
+  /**
+   * There is no CUDA driver, or no GPU of that number.
+   */
+  GPUINT_STATUS_NO_DEVICE = 14,
+  /**
+   * The device or the host has no memory for a result.
+   */
+  GPUINT_STATUS_OUT_OF_MEMORY = 15,
+  /**
+   * The device cannot run a kernel: it is missing, was not compiled, or needs more shared memory.
+   */
+  GPUINT_STATUS_KERNEL_UNAVAILABLE = 16,
+  /**
+   * The tuning table named by `GPUINT_TUNING` cannot be used.
+   */
+  GPUINT_STATUS_INVALID_TUNING = 17,
+  /**
+   * A device address cannot be that of rows.
+   */
+  GPUINT_STATUS_INVALID_DEVICE_POINTER = 18,
+  /**
+   * The driver rejected the call. Later calls may succeed.
+   */
+  GPUINT_STATUS_DRIVER = 19,
+  /**
+   * The GPU is lost to this process. Start a new process.
+   */
+  GPUINT_STATUS_DEVICE_LOST = 20,
+  /**
+   * A defect of this library, with its message. Please report it.
+   */
+  GPUINT_STATUS_INTERNAL = 21,
+} gpuint_status;
+
+/**
+ * Unsigned integers of one width on a device, one a row.
+ */
+typedef struct gpuint_batch gpuint_batch;
+
+/**
+ * A GPU with a queue of work, or the CPU.
+ */
+typedef struct gpuint_device gpuint_device;
+
+/**
+ * Prepared divisors: one for all rows, or one a row.
+ */
+typedef struct gpuint_divisor gpuint_divisor;
+
+/**
+ * Powers of one base modulo one number, prepared for many exponents.
+ */
+typedef struct gpuint_fixed_base gpuint_fixed_base;
+
+/**
+ * One bit a row, on a device.
+ */
+typedef struct gpuint_mask gpuint_mask;
+
+/**
+ * Prepared moduli of residues: one for all rows, or one a row.
+ */
+typedef struct gpuint_modulus gpuint_modulus;
+
+/**
+ * Residues modulo a `gpuint_modulus`, one a row, in the form with the fastest products.
+ */
+typedef struct gpuint_residues gpuint_residues;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * Returns the text of a status: a few words. It is `"unknown status"` for other numbers,
+ * and stays valid.
+ */
+const char *gpuint_status_text(int32_t status);
+
+/**
+ * Returns the message of the last call of this thread that failed: the values that were wrong and
+ * the remedy. It is valid until the next call of this thread fails; `""` if none failed.
+ */
+const char *gpuint_last_error(void);
+
+/**
+ * Returns the lowest row at fault in the last call of this thread that failed; -1 if the fault is
+ * of no row.
+ */
+int64_t gpuint_last_error_row(void);
+
+/**
+ * Returns the version of this library, as in `"0.1.0"`.
+ */
+const char *gpuint_version(void);
+
+/**
+ * Stores the narrowest width that is built and holds `bits` bits. A batch made for `bits` bits has
+ * this width. The widths are those of `1`, of the first width plus 1, and so on.
+ */
+gpuint_status gpuint_width(size_t bits, size_t *width);
+
+/**
+ * Opens the first GPU, or the CPU where there is no GPU.
+ */
+gpuint_status gpuint_device_first(gpuint_device **out);
+
+/**
+ * Opens the GPU of a number, with a queue of work of its own.
+ */
+gpuint_status gpuint_device_cuda(size_t ordinal, gpuint_device **out);
+
+/**
+ * Opens the CPU: operations run on all its cores, and end before the call returns.
+ */
+gpuint_status gpuint_device_cpu(gpuint_device **out);
+
+/**
+ * Opens another queue of the same GPU. Batches of both may be operands of one operation, which
+ * is queued where its first operand is.
+ */
+gpuint_status gpuint_device_queue(const gpuint_device *device, gpuint_device **out);
+
+/**
+ * Stores the name of the GPU, or `cpu`.
+ */
+gpuint_status gpuint_device_name(const gpuint_device *device,
+                                 char *text,
+                                 size_t size,
+                                 size_t *length);
+
+/**
+ * Stores the kind of the device: `cuda` or `cpu`.
+ */
+gpuint_status gpuint_device_kind(const gpuint_device *device,
+                                 char *text,
+                                 size_t size,
+                                 size_t *length);
+
+/**
+ * Waits for all work queued on the device.
+ */
+gpuint_status gpuint_device_synchronize(const gpuint_device *device);
+
+/**
+ * Waits for all work, and gives memory of the GPU that no batch uses back to the system.
+ */
+gpuint_status gpuint_device_trim(const gpuint_device *device);
+
+/**
+ * Stores the CUDA stream (`cudaStream_t`, `CUstream`) of the device's queue, which lives as long
+ * as the handle. Work that the caller queues there runs after earlier calls and before later
+ * ones.
+ */
+gpuint_status gpuint_device_stream(const gpuint_device *device, void **stream);
+
+/**
+ * Makes later work of the device wait for the work queued so far on a CUDA stream that exists.
+ * NULL is the default stream. The call does not wait.
+ */
+gpuint_status gpuint_device_wait_for_stream(const gpuint_device *device, void *stream);
+
+/**
+ * Makes later work on a CUDA stream that exists wait for the work queued so far on the device.
+ * NULL is the default stream. The call does not wait.
+ */
+gpuint_status gpuint_device_hold_stream(const gpuint_device *device, void *stream);
+
+/**
+ * Frees the handle. NULL is allowed. Its batches stay valid.
+ */
+gpuint_status gpuint_device_free(gpuint_device *device);
+
+/**
+ * Makes a batch for `bits` bits (see `gpuint_width`) of `rows` rows of `limbs_per_row` 64-bit limbs:
+ * row after row, each least significant limb first. Rows that are longer than the width must be
+ * zero beyond it, else `GPUINT_STATUS_TOO_WIDE`. `limbs` is free when the call returns.
+ */
+gpuint_status gpuint_batch_from_limbs(const gpuint_device *device,
+                                      size_t bits,
+                                      const uint64_t *limbs,
+                                      size_t rows,
+                                      size_t limbs_per_row,
+                                      gpuint_batch **out);
+
+/**
+ * Makes a batch of `rows` zeros for `bits` bits.
+ */
+gpuint_status gpuint_batch_zeros(const gpuint_device *device,
+                                 size_t bits,
+                                 size_t rows,
+                                 gpuint_batch **out);
+
+/**
+ * Makes a batch of `rows` rows, all of one value, for `bits` bits.
+ */
+gpuint_status gpuint_batch_splat(const gpuint_device *device,
+                                 size_t bits,
+                                 const char *value,
+                                 size_t rows,
+                                 gpuint_batch **out);
+
+/**
+ * Makes a batch over `rows` rows at an address of a GPU, without a copy: row after row, each least
+ * significant byte first, of exactly `bits` bits. The address must be a multiple of 16.
+ *
+ * The memory must stay allocated until `release(context)` is called, once, on any thread, after
+ * the last use; `release` may be NULL. It is not called if this call fails.
+ * Other work on the memory is put in order by `gpuint_device_wait_for_stream` before and
+ * `gpuint_device_hold_stream` after the operations on the batch. No two batches may be over the
+ * same bytes.
+ */
+gpuint_status gpuint_batch_from_device_ptr(const gpuint_device *device,
+                                           size_t bits,
+                                           size_t rows,
+                                           uint64_t address,
+                                           void (*release)(void*),
+                                           void *context,
+                                           gpuint_batch **out);
+
+/**
+ * Stores the address of the rows on the GPU: row after row, each least significant byte first.
+ * They live as long as the batch. Do not write to them.
+ */
+gpuint_status gpuint_batch_device_ptr(const gpuint_batch *batch, uint64_t *address);
+
+/**
+ * Copies `rows` rows from `first` on to `limbs`, `limbs_per_row` 64-bit limbs a row: row after
+ * row, each least significant limb first. Limbs beyond the width become zero. Values that need
+ * more limbs are `GPUINT_STATUS_TOO_WIDE`; rows before it may have been written then. Waits for
+ * the work that makes the rows.
+ */
+gpuint_status gpuint_batch_read_limbs(const gpuint_batch *batch,
+                                      size_t first,
+                                      size_t rows,
+                                      uint64_t *limbs,
+                                      size_t limbs_per_row);
+
+/**
+ * Stores the value of a row as text.
+ */
+gpuint_status gpuint_batch_row(const gpuint_batch *batch,
+                               size_t row,
+                               uint32_t base,
+                               char *text,
+                               size_t size,
+                               size_t *length);
+
+/**
+ * Stores the number of rows.
+ */
+gpuint_status gpuint_batch_rows(const gpuint_batch *batch, size_t *rows);
+
+/**
+ * Stores the width of a row in bits.
+ */
+gpuint_status gpuint_batch_bits(const gpuint_batch *batch, size_t *bits);
+
+/**
+ * Stores the width of a digit in bits: see `gpuint_shifted_inverse`.
+ */
+gpuint_status gpuint_batch_digit_bits(const gpuint_batch *batch, size_t *bits);
+
+/**
+ * Copies a batch to a device, by way of the host.
+ */
+gpuint_status gpuint_batch_to(const gpuint_batch *batch,
+                              const gpuint_device *device,
+                              gpuint_batch **out);
+
+/**
+ * Returns the rows of `count` batches, one batch after the other.
+ */
+gpuint_status gpuint_concat(const gpuint_batch *const *parts, size_t count, gpuint_batch **out);
+
+/**
+ * Frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_batch_free(gpuint_batch *batch);
+
+/**
+ * Computes `a + b` modulo `2^bits`.
+ */
+gpuint_status gpuint_wrapping_add(const gpuint_batch *a, const gpuint_batch *b, gpuint_batch **sum);
+
+/**
+ * Computes `a - b` modulo `2^bits`.
+ */
+gpuint_status gpuint_wrapping_sub(const gpuint_batch *a,
+                                  const gpuint_batch *b,
+                                  gpuint_batch **difference);
+
+/**
+ * Computes `a * b` modulo `2^bits`.
+ */
+gpuint_status gpuint_wrapping_mul(const gpuint_batch *a,
+                                  const gpuint_batch *b,
+                                  gpuint_batch **product);
+
+/**
+ * Computes `a^2` modulo `2^bits`.
+ */
+gpuint_status gpuint_wrapping_square(const gpuint_batch *a, gpuint_batch **square);
+
+/**
+ * Computes `a + value` modulo `2^bits`.
+ */
+gpuint_status gpuint_wrapping_add_all(const gpuint_batch *a, const char *value, gpuint_batch **sum);
+
+/**
+ * Computes `a - value` modulo `2^bits`.
+ */
+gpuint_status gpuint_wrapping_sub_all(const gpuint_batch *a,
+                                      const char *value,
+                                      gpuint_batch **difference);
+
+/**
+ * Computes `a * value` modulo `2^bits`.
+ */
+gpuint_status gpuint_wrapping_mul_all(const gpuint_batch *a,
+                                      const char *value,
+                                      gpuint_batch **product);
+
+/**
+ * Computes the sum of all rows modulo `2^bits`, as text; 0 for no rows.
+ */
+gpuint_status gpuint_wrapping_sum(const gpuint_batch *a,
+                                  uint32_t base,
+                                  char *text,
+                                  size_t size,
+                                  size_t *length);
+
+/**
+ * Computes `a * factor + summand` modulo `2^bits`.
+ */
+gpuint_status gpuint_mul_add(const gpuint_batch *a,
+                             const gpuint_batch *factor,
+                             const gpuint_batch *summand,
+                             gpuint_batch **out);
+
+/**
+ * Computes `a + b` modulo `2^bits`, and a mask of the rows that overflowed.
+ */
+gpuint_status gpuint_overflowing_add(const gpuint_batch *a,
+                                     const gpuint_batch *b,
+                                     gpuint_batch **sum,
+                                     gpuint_mask **carry);
+
+/**
+ * Computes `a - b` modulo `2^bits`, and a mask of the rows with `a < b`.
+ */
+gpuint_status gpuint_overflowing_sub(const gpuint_batch *a,
+                                     const gpuint_batch *b,
+                                     gpuint_batch **difference,
+                                     gpuint_mask **borrow);
+
+/**
+ * Computes `a * b = low + high * 2^bits`.
+ */
+gpuint_status gpuint_mul_lo_hi(const gpuint_batch *a,
+                               const gpuint_batch *b,
+                               gpuint_batch **low,
+                               gpuint_batch **high);
+
+/**
+ * Computes `a * b` in rows of twice the width, which must be built.
+ */
+gpuint_status gpuint_widening_mul(const gpuint_batch *a,
+                                  const gpuint_batch *b,
+                                  gpuint_batch **product);
+
+/**
+ * Computes `a / b`, rounded down.
+ */
+gpuint_status gpuint_div(const gpuint_batch *a, const gpuint_batch *b, gpuint_batch **quotient);
+
+/**
+ * Computes `a mod b`.
+ */
+gpuint_status gpuint_rem(const gpuint_batch *a, const gpuint_batch *b, gpuint_batch **remainder);
+
+/**
+ * Computes `a / b` and `a mod b`, exactly for every nonzero divisor. The lowest row whose divisor
+ * is zero is the error's.
+ */
+gpuint_status gpuint_div_rem(const gpuint_batch *a,
+                             const gpuint_batch *b,
+                             gpuint_batch **quotient,
+                             gpuint_batch **remainder);
+
+/**
+ * Computes `a / b`, `a mod b` and a mask of the rows whose divisor is zero. Such a row has the
+ * quotient `2^bits - 1` and the remainder `a`.
+ */
+gpuint_status gpuint_div_rem_masked(const gpuint_batch *a,
+                                    const gpuint_batch *b,
+                                    gpuint_batch **quotient,
+                                    gpuint_batch **remainder,
+                                    gpuint_mask **zero);
+
+/**
+ * Computes `a / divisor`, rounded down.
+ */
+gpuint_status gpuint_div_by(const gpuint_batch *a,
+                            const gpuint_divisor *divisor,
+                            gpuint_batch **quotient);
+
+/**
+ * Computes `a mod divisor`.
+ */
+gpuint_status gpuint_rem_by(const gpuint_batch *a,
+                            const gpuint_divisor *divisor,
+                            gpuint_batch **remainder);
+
+/**
+ * Computes `a / divisor` and `a mod divisor`.
+ */
+gpuint_status gpuint_div_rem_by(const gpuint_batch *a,
+                                const gpuint_divisor *divisor,
+                                gpuint_batch **quotient,
+                                gpuint_batch **remainder);
+
+/**
+ * Computes `floor(2^(digit_bits * h) / a)`, exactly. A result that does not fit the width is
+ * `GPUINT_STATUS_TOO_WIDE`.
+ */
+gpuint_status gpuint_shifted_inverse(const gpuint_batch *a, size_t h, gpuint_batch **inverse);
+
+/**
+ * Computes `a + b mod divisor` from the whole sum; the summands may exceed the divisor.
+ */
+gpuint_status gpuint_add_mod(const gpuint_batch *a,
+                             const gpuint_batch *b,
+                             const gpuint_divisor *divisor,
+                             gpuint_batch **sum);
+
+/**
+ * Computes `a - b mod divisor`, from 0 to `divisor - 1`.
+ */
+gpuint_status gpuint_sub_mod(const gpuint_batch *a,
+                             const gpuint_batch *b,
+                             const gpuint_divisor *divisor,
+                             gpuint_batch **difference);
+
+/**
+ * Computes `-a mod divisor`, from 0 to `divisor - 1`.
+ */
+gpuint_status gpuint_neg_mod(const gpuint_batch *a,
+                             const gpuint_divisor *divisor,
+                             gpuint_batch **negative);
+
+/**
+ * Computes `a * b mod divisor` from the whole product.
+ */
+gpuint_status gpuint_mul_mod(const gpuint_batch *a,
+                             const gpuint_batch *b,
+                             const gpuint_divisor *divisor,
+                             gpuint_batch **product);
+
+/**
+ * Computes `a^2 mod divisor` from the whole square.
+ */
+gpuint_status gpuint_square_mod(const gpuint_batch *a,
+                                const gpuint_divisor *divisor,
+                                gpuint_batch **square);
+
+/**
+ * Computes `a^exponents mod divisor`, row by row. The time depends on the exponents: do not use
+ * it where they are secret.
+ */
+gpuint_status gpuint_pow_mod(const gpuint_batch *a,
+                             const gpuint_batch *exponents,
+                             const gpuint_divisor *divisor,
+                             gpuint_batch **power);
+
+/**
+ * Computes `a^exponent mod divisor`, with one exponent for all rows.
+ */
+gpuint_status gpuint_pow_mod_all(const gpuint_batch *a,
+                                 const char *exponent,
+                                 const gpuint_divisor *divisor,
+                                 gpuint_batch **power);
+
+/**
+ * Computes the greatest common divisors; that of `a` and 0 is `a`.
+ */
+gpuint_status gpuint_gcd(const gpuint_batch *a, const gpuint_batch *b, gpuint_batch **gcd);
+
+/**
+ * Computes the least common multiples modulo `2^bits`, and a mask of the rows that overflowed.
+ */
+gpuint_status gpuint_overflowing_lcm(const gpuint_batch *a,
+                                     const gpuint_batch *b,
+                                     gpuint_batch **lcm,
+                                     gpuint_mask **overflow);
+
+/**
+ * Computes the inverses modulo the rows of `moduli`, and a mask of the rows without one, which
+ * become 0.
+ */
+gpuint_status gpuint_inverse_mod(const gpuint_batch *a,
+                                 const gpuint_batch *moduli,
+                                 gpuint_batch **inverse,
+                                 gpuint_mask **without);
+
+/**
+ * Computes the Jacobi symbols over the rows of `moduli`: -1, 0 or 1; 0 for even moduli.
+ */
+gpuint_status gpuint_jacobi(const gpuint_batch *a,
+                            const gpuint_batch *moduli,
+                            int8_t *symbols,
+                            size_t rows);
+
+/**
+ * Computes the bitwise AND.
+ */
+gpuint_status gpuint_and(const gpuint_batch *a, const gpuint_batch *b, gpuint_batch **out);
+
+/**
+ * Computes the bitwise OR.
+ */
+gpuint_status gpuint_or(const gpuint_batch *a, const gpuint_batch *b, gpuint_batch **out);
+
+/**
+ * Computes the bitwise exclusive OR.
+ */
+gpuint_status gpuint_xor(const gpuint_batch *a, const gpuint_batch *b, gpuint_batch **out);
+
+/**
+ * Computes the bitwise complement, `2^bits - 1 - a`.
+ */
+gpuint_status gpuint_not(const gpuint_batch *a, gpuint_batch **out);
+
+/**
+ * Computes the bitwise AND with one value.
+ */
+gpuint_status gpuint_and_all(const gpuint_batch *a, const char *value, gpuint_batch **out);
+
+/**
+ * Computes the bitwise OR with one value.
+ */
+gpuint_status gpuint_or_all(const gpuint_batch *a, const char *value, gpuint_batch **out);
+
+/**
+ * Computes the bitwise exclusive OR with one value.
+ */
+gpuint_status gpuint_xor_all(const gpuint_batch *a, const char *value, gpuint_batch **out);
+
+/**
+ * Computes `a mod 2^bits` for any number of bits.
+ */
+gpuint_status gpuint_low_bits(const gpuint_batch *a, size_t bits, gpuint_batch **out);
+
+/**
+ * Returns the rows with a bit set.
+ */
+gpuint_status gpuint_with_bit(const gpuint_batch *a, size_t bit, gpuint_batch **out);
+
+/**
+ * Returns the rows with a bit cleared.
+ */
+gpuint_status gpuint_without_bit(const gpuint_batch *a, size_t bit, gpuint_batch **out);
+
+/**
+ * Returns a mask of the rows in which a bit is set.
+ */
+gpuint_status gpuint_bit_mask(const gpuint_batch *a, size_t bit, gpuint_mask **mask);
+
+/**
+ * Stores the number of bits of each row without leading zeros.
+ */
+gpuint_status gpuint_bit_lengths(const gpuint_batch *a, uint64_t *lengths, size_t rows);
+
+/**
+ * Stores the number of ones of each row.
+ */
+gpuint_status gpuint_count_ones(const gpuint_batch *a, uint64_t *counts, size_t rows);
+
+/**
+ * Stores the number of zeros below the lowest one of each row: the width for zero.
+ */
+gpuint_status gpuint_trailing_zeros(const gpuint_batch *a, uint64_t *counts, size_t rows);
+
+/**
+ * Stores the number of zeros above the highest one of each row: the width for zero.
+ */
+gpuint_status gpuint_leading_zeros(const gpuint_batch *a, uint64_t *counts, size_t rows);
+
+/**
+ * Returns a mask of the rows that are zero.
+ */
+gpuint_status gpuint_is_zero_mask(const gpuint_batch *a, gpuint_mask **mask);
+
+/**
+ * Computes `a * 2^bits` modulo the width, for any distance.
+ */
+gpuint_status gpuint_shl(const gpuint_batch *a, size_t bits, gpuint_batch **out);
+
+/**
+ * Computes `a / 2^bits`, rounded down, for any distance.
+ */
+gpuint_status gpuint_shr(const gpuint_batch *a, size_t bits, gpuint_batch **out);
+
+/**
+ * Computes `a * 2^(digit_bits * digits)` modulo the width, for any distance.
+ */
+gpuint_status gpuint_shl_digits(const gpuint_batch *a, size_t digits, gpuint_batch **out);
+
+/**
+ * Computes `a / 2^(digit_bits * digits)`, rounded down, for any distance.
+ */
+gpuint_status gpuint_shr_digits(const gpuint_batch *a, size_t digits, gpuint_batch **out);
+
+/**
+ * Computes `a * 2^bits[row]` modulo the width, row by row.
+ */
+gpuint_status gpuint_shl_rows(const gpuint_batch *a,
+                              const size_t *bits,
+                              size_t rows,
+                              gpuint_batch **out);
+
+/**
+ * Computes `a / 2^bits[row]`, rounded down, row by row.
+ */
+gpuint_status gpuint_shr_rows(const gpuint_batch *a,
+                              const size_t *bits,
+                              size_t rows,
+                              gpuint_batch **out);
+
+/**
+ * Compares row by row: stores -1 where `a < b`, 0 where they are equal, 1 where `a > b`.
+ */
+gpuint_status gpuint_cmp(const gpuint_batch *a, const gpuint_batch *b, int8_t *orders, size_t rows);
+
+/**
+ * Compares each row with one value, as `gpuint_cmp` does.
+ */
+gpuint_status gpuint_cmp_all(const gpuint_batch *a, const char *value, int8_t *orders, size_t rows);
+
+/**
+ * Returns a mask of the rows with `a = b`.
+ */
+gpuint_status gpuint_eq_mask(const gpuint_batch *a, const gpuint_batch *b, gpuint_mask **mask);
+
+/**
+ * Returns a mask of the rows with `a < b`.
+ */
+gpuint_status gpuint_lt_mask(const gpuint_batch *a, const gpuint_batch *b, gpuint_mask **mask);
+
+/**
+ * Returns a mask of the rows with `a = value`.
+ */
+gpuint_status gpuint_eq_mask_all(const gpuint_batch *a, const char *value, gpuint_mask **mask);
+
+/**
+ * Returns a mask of the rows with `a < value`.
+ */
+gpuint_status gpuint_lt_mask_all(const gpuint_batch *a, const char *value, gpuint_mask **mask);
+
+/**
+ * Stores true if both batches have the same number of rows and the same values.
+ */
+gpuint_status gpuint_is_equal(const gpuint_batch *a, const gpuint_batch *b, bool *equal);
+
+/**
+ * Returns the rows from `start` to `stop - 1`.
+ */
+gpuint_status gpuint_slice(const gpuint_batch *a, size_t start, size_t stop, gpuint_batch **out);
+
+/**
+ * Returns the rows with these indices, in this order; indices may repeat.
+ */
+gpuint_status gpuint_gather(const gpuint_batch *a,
+                            const size_t *indices,
+                            size_t count,
+                            gpuint_batch **out);
+
+/**
+ * Returns the rows in reverse order.
+ */
+gpuint_status gpuint_reverse(const gpuint_batch *a, gpuint_batch **out);
+
+/**
+ * Returns the rows whose bit in the mask is set, in order.
+ */
+gpuint_status gpuint_filter(const gpuint_batch *a, const gpuint_mask *mask, gpuint_batch **out);
+
+/**
+ * Returns the rows of `a` whose bit in the mask is set, and the rows of `b` elsewhere.
+ */
+gpuint_status gpuint_select(const gpuint_batch *a,
+                            const gpuint_mask *mask,
+                            const gpuint_batch *b,
+                            gpuint_batch **out);
+
+/**
+ * Returns the values in rows for `bits` bits (see `gpuint_width`). A value that does not fit is
+ * `GPUINT_STATUS_TOO_WIDE` with its row.
+ */
+gpuint_status gpuint_resized(const gpuint_batch *a, size_t bits, gpuint_batch **out);
+
+/**
+ * Returns rows of twice the width: `low + high * 2^bits`.
+ */
+gpuint_status gpuint_join(const gpuint_batch *low, const gpuint_batch *high, gpuint_batch **out);
+
+/**
+ * Returns the low and high halves of the rows, in rows of half the width.
+ */
+gpuint_status gpuint_split(const gpuint_batch *a, gpuint_batch **low, gpuint_batch **high);
+
+/**
+ * Makes a mask of one byte a row: the bit is set unless the byte is 0.
+ */
+gpuint_status gpuint_mask_from_bytes(const gpuint_device *device,
+                                     const uint8_t *bytes,
+                                     size_t rows,
+                                     gpuint_mask **out);
+
+/**
+ * Stores one byte a row: 0 or 1.
+ */
+gpuint_status gpuint_mask_to_bytes(const gpuint_mask *mask, uint8_t *bytes, size_t rows);
+
+/**
+ * Stores the number of rows.
+ */
+gpuint_status gpuint_mask_rows(const gpuint_mask *mask, size_t *rows);
+
+/**
+ * Stores the number of rows whose bit is set.
+ */
+gpuint_status gpuint_mask_count(const gpuint_mask *mask, size_t *count);
+
+/**
+ * Stores true if the bit of at least one row is set.
+ */
+gpuint_status gpuint_mask_any(const gpuint_mask *mask, bool *any);
+
+/**
+ * Stores the indices of the rows whose bit is set, in ascending order: as many as
+ * `gpuint_mask_count` stores.
+ */
+gpuint_status gpuint_mask_indices(const gpuint_mask *mask, size_t *indices, size_t count);
+
+/**
+ * Returns the rows that are set in both masks.
+ */
+gpuint_status gpuint_mask_and(const gpuint_mask *a, const gpuint_mask *b, gpuint_mask **out);
+
+/**
+ * Returns the rows that are set in either mask.
+ */
+gpuint_status gpuint_mask_or(const gpuint_mask *a, const gpuint_mask *b, gpuint_mask **out);
+
+/**
+ * Returns the rows that are set in exactly one of the masks.
+ */
+gpuint_status gpuint_mask_xor(const gpuint_mask *a, const gpuint_mask *b, gpuint_mask **out);
+
+/**
+ * Returns the rows that are not set.
+ */
+gpuint_status gpuint_mask_not(const gpuint_mask *a, gpuint_mask **out);
+
+/**
+ * Frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_mask_free(gpuint_mask *mask);
+
+/**
+ * Prepares one divisor for all rows of batches for `bits` bits.
+ */
+gpuint_status gpuint_divisor_splat(const gpuint_device *device,
+                                   size_t bits,
+                                   const char *divisor,
+                                   gpuint_divisor **out);
+
+/**
+ * Prepares the rows of a batch, each as the divisor of the same row.
+ */
+gpuint_status gpuint_prepare(const gpuint_batch *divisors, gpuint_divisor **out);
+
+/**
+ * Prepares the rows of a batch, and stores a mask of the rows that are zero, which are prepared
+ * as 1.
+ */
+gpuint_status gpuint_prepare_masked(const gpuint_batch *divisors,
+                                    gpuint_divisor **out,
+                                    gpuint_mask **zero);
+
+/**
+ * Frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_divisor_free(gpuint_divisor *divisor);
+
+/**
+ * Prepares one modulus for all rows of batches for `bits` bits.
+ */
+gpuint_status gpuint_modulus_splat(const gpuint_device *device,
+                                   size_t bits,
+                                   const char *modulus,
+                                   gpuint_modulus **out);
+
+/**
+ * Prepares the rows of a batch, each as the modulus of the same row of residues.
+ */
+gpuint_status gpuint_modulus_of_rows(const gpuint_batch *moduli, gpuint_modulus **out);
+
+/**
+ * Frees the handle. NULL is allowed. Its residues stay valid.
+ */
+gpuint_status gpuint_modulus_free(gpuint_modulus *modulus);
+
+/**
+ * Makes residues of values.
+ */
+gpuint_status gpuint_residues_of_batch(const gpuint_batch *values,
+                                       const gpuint_modulus *modulus,
+                                       gpuint_residues **out);
+
+/**
+ * Makes `rows` residues, all of one value.
+ */
+gpuint_status gpuint_residues_splat(const char *value,
+                                    size_t rows,
+                                    const gpuint_modulus *modulus,
+                                    gpuint_residues **out);
+
+/**
+ * Stores the number of rows.
+ */
+gpuint_status gpuint_residues_rows(const gpuint_residues *a, size_t *rows);
+
+/**
+ * Converts the residues to numbers from 0 to `modulus - 1`.
+ */
+gpuint_status gpuint_residues_to_batch(const gpuint_residues *a, gpuint_batch **out);
+
+/**
+ * Computes `a + b`.
+ */
+gpuint_status gpuint_residues_add(const gpuint_residues *a,
+                                  const gpuint_residues *b,
+                                  gpuint_residues **sum);
+
+/**
+ * Computes `a - b`.
+ */
+gpuint_status gpuint_residues_sub(const gpuint_residues *a,
+                                  const gpuint_residues *b,
+                                  gpuint_residues **difference);
+
+/**
+ * Computes `-a`.
+ */
+gpuint_status gpuint_residues_neg(const gpuint_residues *a, gpuint_residues **out);
+
+/**
+ * Computes `2 * a`.
+ */
+gpuint_status gpuint_residues_double(const gpuint_residues *a, gpuint_residues **out);
+
+/**
+ * Computes `a / 2`, the residue whose double is `a`. The moduli must be odd.
+ */
+gpuint_status gpuint_residues_halve(const gpuint_residues *a, gpuint_residues **out);
+
+/**
+ * Computes `a * b`.
+ */
+gpuint_status gpuint_residues_mul(const gpuint_residues *a,
+                                  const gpuint_residues *b,
+                                  gpuint_residues **product);
+
+/**
+ * Computes `a^2`.
+ */
+gpuint_status gpuint_residues_square(const gpuint_residues *a, gpuint_residues **square);
+
+/**
+ * Computes `a^exponents`, row by row.
+ */
+gpuint_status gpuint_residues_pow(const gpuint_residues *a,
+                                  const gpuint_batch *exponents,
+                                  gpuint_residues **power);
+
+/**
+ * Computes `a^exponent`, with one exponent for all rows.
+ */
+gpuint_status gpuint_residues_pow_all(const gpuint_residues *a,
+                                      const char *exponent,
+                                      gpuint_residues **power);
+
+/**
+ * Returns a mask of the rows with `a = b`.
+ */
+gpuint_status gpuint_residues_eq_mask(const gpuint_residues *a,
+                                      const gpuint_residues *b,
+                                      gpuint_mask **mask);
+
+/**
+ * Returns a mask of the rows that are 0.
+ */
+gpuint_status gpuint_residues_is_zero_mask(const gpuint_residues *a, gpuint_mask **mask);
+
+/**
+ * Returns the rows of `a` whose bit in the mask is set, and the rows of `b` elsewhere.
+ */
+gpuint_status gpuint_residues_select(const gpuint_residues *a,
+                                     const gpuint_mask *mask,
+                                     const gpuint_residues *b,
+                                     gpuint_residues **out);
+
+/**
+ * Frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_residues_free(gpuint_residues *residues);
+
+/**
+ * Prepares the powers of `base` modulo `modulus`, for exponents below `2^exponent_bits` in
+ * batches for `bits` bits.
+ */
+gpuint_status gpuint_fixed_base_new(const gpuint_device *device,
+                                    size_t bits,
+                                    const char *base,
+                                    const char *modulus,
+                                    size_t exponent_bits,
+                                    gpuint_fixed_base **out);
+
+/**
+ * Computes the powers by the rows of a batch.
+ */
+gpuint_status gpuint_fixed_base_pow(const gpuint_fixed_base *base,
+                                    const gpuint_batch *exponents,
+                                    gpuint_batch **power);
+
+/**
+ * Frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_fixed_base_free(gpuint_fixed_base *base);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* GPUINT_H */

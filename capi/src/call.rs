@@ -1,0 +1,305 @@
+//! Functions of the crate as C functions, with one row of a table for each function.
+#![allow(unsafe_code)]
+
+use std::cmp::Ordering;
+use std::ffi::{c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use gpuint::num_bigint::BigUint;
+
+use crate::handle::{Handle, get, insert};
+use crate::memory::{check, check_array, format, number, write, write_array, write_text};
+use crate::status::{Failure, Result, Status};
+
+/// A function of the caller that frees memory.
+type Release = Option<unsafe extern "C" fn(*mut c_void)>;
+
+/// Runs the body of a C function: a failure or a panic is kept as the thread's last error.
+pub(crate) fn call(body: impl FnOnce() -> Result<()>) -> Status {
+    // No state of this library is half changed by a panic: the table of handles changes by single
+    // calls, and objects do not change.
+    let result = catch_unwind(AssertUnwindSafe(body));
+    match result.unwrap_or_else(|payload| Err(Failure::panicked(&*payload))) {
+        Ok(()) => Status::Ok,
+        Err(failure) => failure.record(),
+    }
+}
+
+/// An argument of a C function.
+pub(crate) trait Argument: 'static {
+    /// The argument during the call.
+    type Held;
+    /// The argument as the crate takes it.
+    type Passed<'a>;
+
+    /// Checks the argument.
+    ///
+    /// # Safety
+    /// The pointer is as the header requires.
+    unsafe fn hold(self, name: &'static str) -> Result<Self::Held>;
+
+    fn pass(held: &Self::Held) -> Self::Passed<'_>;
+}
+
+impl<H: Handle> Argument for *const H {
+    type Held = Arc<H::Object>;
+    type Passed<'a> = &'a H::Object;
+
+    unsafe fn hold(self, name: &'static str) -> Result<Self::Held> {
+        get(self, name)
+    }
+
+    fn pass(held: &Self::Held) -> &H::Object {
+        held
+    }
+}
+
+/// A number as text.
+impl Argument for *const c_char {
+    type Held = BigUint;
+    type Passed<'a> = &'a BigUint;
+
+    unsafe fn hold(self, name: &'static str) -> Result<BigUint> {
+        // SAFETY: the caller's.
+        unsafe { number(self, name) }
+    }
+
+    fn pass(held: &BigUint) -> &BigUint {
+        held
+    }
+}
+
+/// Arguments that are passed as they are; arrays are checked where they are read.
+macro_rules! plain_arguments {
+    ($($argument:ty),*; of handles: $($of_handle:ty),*) => {
+        $(plain_arguments!(@ [] $argument);)*
+        $(plain_arguments!(@ [H: Handle] $of_handle);)*
+    };
+    (@ [$($generics:tt)*] $argument:ty) => {
+        impl<$($generics)*> Argument for $argument {
+            type Held = Self;
+            type Passed<'a> = Self;
+
+            unsafe fn hold(self, _: &'static str) -> Result<Self> {
+                Ok(self)
+            }
+
+            fn pass(held: &Self) -> Self {
+                *held
+            }
+        }
+    };
+}
+plain_arguments! {
+    usize, u64, *const u64, *const u8, *const usize, *mut u64, *mut c_void, Release;
+    of handles: *const *const H, *mut H
+}
+
+/// Outputs of a C function for a result of type `T`.
+pub(crate) trait Output<T> {
+    /// Checks the pointers, so that a call with a wrong one computes nothing.
+    fn check(&self, names: &[&'static str]) -> Result<()>;
+
+    /// Stores the result.
+    ///
+    /// # Safety
+    /// The pointers were checked and are as the header requires.
+    unsafe fn store(self, value: T) -> Result<()>;
+}
+
+impl Output<()> for () {
+    fn check(&self, _: &[&'static str]) -> Result<()> {
+        Ok(())
+    }
+
+    unsafe fn store(self, (): ()) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<A: Handle> Output<A::Object> for (*mut *mut A,) {
+    fn check(&self, names: &[&'static str]) -> Result<()> {
+        check(self.0, names[0])
+    }
+
+    unsafe fn store(self, value: A::Object) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { write(self.0, insert(value)) };
+        Ok(())
+    }
+}
+
+impl<A: Handle, B: Handle> Output<(A::Object, B::Object)> for (*mut *mut A, *mut *mut B) {
+    fn check(&self, names: &[&'static str]) -> Result<()> {
+        check(self.0, names[0])?;
+        check(self.1, names[1])
+    }
+
+    unsafe fn store(self, (first, second): (A::Object, B::Object)) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { write(self.0, insert(first)) };
+        // SAFETY: as above.
+        unsafe { write(self.1, insert(second)) };
+        Ok(())
+    }
+}
+
+impl<A: Handle, B: Handle, C: Handle> Output<(A::Object, B::Object, C::Object)>
+    for (*mut *mut A, *mut *mut B, *mut *mut C)
+{
+    fn check(&self, names: &[&'static str]) -> Result<()> {
+        check(self.0, names[0])?;
+        check(self.1, names[1])?;
+        check(self.2, names[2])
+    }
+
+    unsafe fn store(self, (a, b, c): (A::Object, B::Object, C::Object)) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { (self.0, self.1).store((a, b)) }?;
+        // SAFETY: as above.
+        unsafe { write(self.2, insert(c)) };
+        Ok(())
+    }
+}
+
+macro_rules! scalar_outputs {
+    ($($scalar:ty),*) => {
+        $(impl Output<$scalar> for (*mut $scalar,) {
+            fn check(&self, names: &[&'static str]) -> Result<()> {
+                check(self.0, names[0])
+            }
+
+            unsafe fn store(self, value: $scalar) -> Result<()> {
+                // SAFETY: the caller's.
+                unsafe { write(self.0, value) };
+                Ok(())
+            }
+        })*
+    };
+}
+scalar_outputs!(bool, usize, u64, *mut c_void);
+
+/// One element a row: the caller says how many rows there is room for.
+macro_rules! array_outputs {
+    ($($value:ty => $element:ty: |$name:ident| $elements:expr;)*) => {
+        $(impl Output<Vec<$value>> for (*mut $element, usize) {
+            fn check(&self, names: &[&'static str]) -> Result<()> {
+                check_array(self.0, self.1, names[0])
+            }
+
+            unsafe fn store(self, $name: Vec<$value>) -> Result<()> {
+                // SAFETY: the caller's.
+                unsafe { write_array(self.0, self.1, &$elements) }
+            }
+        })*
+    };
+}
+array_outputs! {
+    u64 => u64: |words| words;
+    usize => usize: |numbers| numbers;
+    i8 => i8: |signs| signs;
+    Ordering => i8: |orders| orders.iter().map(|&order| order as i8).collect::<Vec<_>>();
+    bool => u8: |bits| bits.iter().map(|&bit| u8::from(bit)).collect::<Vec<_>>();
+}
+
+impl Output<String> for (*mut c_char, usize, *mut usize) {
+    fn check(&self, names: &[&'static str]) -> Result<()> {
+        check_array(self.0, self.1, names[0])?;
+        if self.2.is_null() { Ok(()) } else { check(self.2, names[2]) }
+    }
+
+    unsafe fn store(self, value: String) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { write_text(self.0, self.1, self.2, &value) }
+    }
+}
+
+/// A number as text in a base.
+impl Output<BigUint> for (u32, *mut c_char, usize, *mut usize) {
+    fn check(&self, names: &[&'static str]) -> Result<()> {
+        format(&BigUint::ZERO, self.0)?;
+        (self.1, self.2, self.3).check(&names[1..])
+    }
+
+    unsafe fn store(self, value: BigUint) -> Result<()> {
+        let text = format(&value, self.0)?;
+        // SAFETY: the caller's.
+        unsafe { (self.1, self.2, self.3).store(text) }
+    }
+}
+
+/// Declares C functions: `functions!(fn name(arguments; outputs) = function; ..)`. The arguments go to
+/// `function`, and its result to the outputs, of which none is written if the call fails.
+///
+/// `DECLARATIONS` has the declarations for cbindgen, which does not expand macros.
+macro_rules! functions {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident(
+            $($argument:ident: $argument_type:ty),* $(; $($output:ident: $output_type:ty),*)?
+        ) = $function:expr;
+    )*) => {
+        $($(#[$meta])*
+        ///
+        /// # Safety
+        /// Pointers are as the header requires.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            $($argument: $argument_type,)*
+            $($($output: $output_type),*)?
+        ) -> crate::status::Status {
+            use crate::call;
+            call::call(|| {
+                $(
+                    // SAFETY: the caller's.
+                    let $argument = unsafe { call::Argument::hold($argument, stringify!($argument)) }?;
+                )*
+                let outputs = ($($($output,)*)?);
+                let names = [$($(stringify!($output)),*)?];
+                let result = call::compute(&outputs, &names, || {
+                    ($function)($(<$argument_type as call::Argument>::pass(&$argument)),*)
+                })?;
+                // SAFETY: the outputs were checked; the rest is the caller's.
+                unsafe { call::Output::store(outputs, result) }
+            })
+        })*
+
+        #[cfg(test)]
+        pub(crate) const DECLARATIONS: &str = stringify!($(
+            $(#[$meta])*
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name(
+                $($argument: $argument_type,)*
+                $($($output: $output_type),*)?
+            ) -> Status {}
+        )*);
+    };
+}
+
+/// Checks the outputs of a result, and then computes it.
+pub(crate) fn compute<T, E: Into<Failure>>(
+    outputs: &impl Output<T>,
+    names: &[&'static str],
+    function: impl FnOnce() -> Result<T, E>,
+) -> Result<T> {
+    outputs.check(names)?;
+    function().map_err(Into::into)
+}
+
+pub(crate) use functions;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::gpuint_last_error;
+
+    #[test]
+    fn panic_becomes_a_status_with_its_message() {
+        let status = call(|| panic!("of a test, row {}", 3));
+        assert_eq!(status, Status::Internal);
+        // SAFETY: the message ends with NUL, and no call of this thread has failed since.
+        let text = unsafe { std::ffi::CStr::from_ptr(gpuint_last_error()) };
+        assert_eq!(text.to_str().unwrap(), "panic: of a test, row 3; please report it");
+    }
+}

@@ -1,0 +1,105 @@
+//! Handles: keys of objects in one table.
+//!
+//! A handle looks like a pointer to an incomplete type, so that C compilers tell the kinds apart.
+//! Its value is a number that the table gave to the object. Numbers are odd and never used again:
+//! NULL, an address, a freed handle or a handle of another kind is found out by the look-up, and
+//! nothing is read through it.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use crate::status::{Failure, Result};
+
+type Object = Arc<dyn Any + Send + Sync>;
+
+static OBJECTS: LazyLock<RwLock<HashMap<usize, Object>>> = LazyLock::new(RwLock::default);
+
+/// A kind of handles.
+pub(crate) trait Handle: 'static {
+    /// The objects of the kind.
+    type Object: Any + Send + Sync;
+    /// Name of the type in C.
+    const NAME: &'static str;
+}
+
+macro_rules! handles {
+    ($($(#[$meta:meta])* $handle:ident($object:ty) = $name:literal;)*) => {
+        $(impl Handle for $handle {
+            type Object = $object;
+            const NAME: &'static str = $name;
+        })*
+    };
+}
+handles! {
+    Device(gpuint::Device) = "gpuint_device";
+    Batch(gpuint::DynBatch) = "gpuint_batch";
+    Mask(gpuint::Mask) = "gpuint_mask";
+    Divisor(gpuint::DynDivisor) = "gpuint_divisor";
+    Modulus(gpuint::DynModulus) = "gpuint_modulus";
+    Residues(gpuint::DynResidues) = "gpuint_residues";
+    FixedBase(gpuint::DynFixedBase) = "gpuint_fixed_base";
+}
+
+/// A GPU with a queue of work, or the CPU.
+#[derive(Debug)]
+pub struct Device(());
+
+/// Unsigned integers of one width on a device, one a row.
+#[derive(Debug)]
+pub struct Batch(());
+
+/// One bit a row, on a device.
+#[derive(Debug)]
+pub struct Mask(());
+
+/// Prepared divisors: one for all rows, or one a row.
+#[derive(Debug)]
+pub struct Divisor(());
+
+/// Prepared moduli of residues: one for all rows, or one a row.
+#[derive(Debug)]
+pub struct Modulus(());
+
+/// Residues modulo a `gpuint_modulus`, one a row, in the form with the fastest products.
+#[derive(Debug)]
+pub struct Residues(());
+
+/// Powers of one base modulo one number, prepared for many exponents.
+#[derive(Debug)]
+pub struct FixedBase(());
+
+/// Enters an object into the table.
+pub(crate) fn insert<H: Handle>(object: H::Object) -> *mut H {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    let key = NEXT.fetch_add(2, Ordering::Relaxed);
+    OBJECTS.write().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::new(object));
+    ptr::without_provenance_mut(key)
+}
+
+/// Returns the object of a handle. A call that holds it goes on if another thread frees the handle.
+pub(crate) fn get<H: Handle>(handle: *const H, argument: &'static str) -> Result<Arc<H::Object>> {
+    if handle.is_null() {
+        return Err(Failure::Null { argument });
+    }
+    let objects = OBJECTS.read().unwrap_or_else(PoisonError::into_inner);
+    let object = objects.get(&handle.addr()).cloned();
+    drop(objects);
+    object
+        .and_then(|object| object.downcast().ok())
+        .ok_or(Failure::Handle { argument, kind: H::NAME })
+}
+
+/// Frees a handle; NULL is none.
+pub(crate) fn remove<H: Handle>(handle: *mut H, argument: &'static str) -> Result<()> {
+    if handle.is_null() {
+        return Ok(());
+    }
+    drop(get(handle.cast_const(), argument)?);
+    let object = OBJECTS.write().unwrap_or_else(PoisonError::into_inner).remove(&handle.addr());
+    // Outside the lock: the object may wait for its device and call `release` of its owner.
+    drop(object);
+    Ok(())
+}

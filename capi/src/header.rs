@@ -1,0 +1,76 @@
+//! The header, made by cbindgen. `GPUINT_HEADER=overwrite cargo test -p gpuint-capi header` writes it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::{env, fs};
+
+use crate::{batch, device, divisor, mask, operations, residues};
+
+/// Returns the header of the present source.
+fn header(folder: &Path) -> String {
+    // cbindgen expands no macros, and so reads the declarations as text.
+    let declarations = [
+        device::DECLARATIONS,
+        batch::DECLARATIONS,
+        operations::DECLARATIONS,
+        mask::DECLARATIONS,
+        divisor::DECLARATIONS,
+        residues::DECLARATIONS,
+    ];
+    let expanded = tempfile::Builder::new().suffix(".rs").tempfile().unwrap();
+    fs::write(expanded.path(), declarations.concat()).unwrap();
+    let config = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
+    let bindings = cbindgen::Builder::new()
+        .with_config(config)
+        .with_src(folder.join("src/handle.rs"))
+        .with_src(folder.join("src/status.rs"))
+        .with_src(expanded.path())
+        .generate()
+        .unwrap();
+    let mut header = Vec::new();
+    bindings.write(&mut header);
+    String::from_utf8(header).unwrap()
+}
+
+#[test]
+fn header_is_that_of_the_source() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = folder.join("include/gpuint.h");
+    let header = header(folder);
+    if env::var_os("GPUINT_HEADER").is_some_and(|value| value == "overwrite") {
+        fs::write(&path, &header).unwrap();
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == header,
+        "include/gpuint.h is stale; GPUINT_HEADER=overwrite cargo test -p gpuint-capi header"
+    );
+}
+
+/// The names of methods that macros declare: `    fn name(..) -> Type;`.
+fn declared(source: &str, start: &str) -> Vec<String> {
+    let blocks = source.split(start).skip(1).map(|rest| rest.split("\n}").next().unwrap_or(rest));
+    let names = blocks.flat_map(|block| {
+        let lines = block.lines().filter_map(|line| line.strip_prefix("    fn "));
+        lines.filter_map(|line| line.split_once('(').map(|(name, _)| name.to_owned()))
+    });
+    names.collect()
+}
+
+#[test]
+fn every_operation_of_the_crate_has_a_function() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let header = header(folder);
+    let mut operations = BTreeSet::new();
+    for file in fs::read_dir(folder.join("../src/ops")).unwrap() {
+        let source = fs::read_to_string(file.unwrap().path()).unwrap();
+        operations.extend(declared(&source, "\nfaces! {"));
+        let residues = declared(&source, "\nresidue_faces! {");
+        operations.extend(residues.iter().map(|name| format!("residues_{name}")));
+    }
+    // Objects do not change: nothing is computed into existing ones, and copies are not needed.
+    operations.retain(|name| !name.ends_with("_into") && name != "residues_try_clone");
+    assert!(operations.len() > 70, "{operations:?}");
+    operations.retain(|name| !header.contains(&format!(" gpuint_{name}(")));
+    assert!(operations.is_empty(), "without a function: {operations:?}");
+}

@@ -1,0 +1,311 @@
+//! Operations on batches.
+#![allow(unsafe_code)]
+
+use std::ffi::c_char;
+
+use gpuint::DynBatch;
+
+use crate::call::functions;
+use crate::device::shape;
+use crate::handle::{Batch, Divisor, Mask};
+use crate::memory::array;
+use crate::status::Failure;
+
+functions! {
+    /// Computes `a + b` modulo `2^bits`.
+    fn gpuint_wrapping_add(a: *const Batch, b: *const Batch; sum: *mut *mut Batch) =
+        DynBatch::wrapping_add;
+
+    /// Computes `a - b` modulo `2^bits`.
+    fn gpuint_wrapping_sub(a: *const Batch, b: *const Batch; difference: *mut *mut Batch) =
+        DynBatch::wrapping_sub;
+
+    /// Computes `a * b` modulo `2^bits`.
+    fn gpuint_wrapping_mul(a: *const Batch, b: *const Batch; product: *mut *mut Batch) =
+        DynBatch::wrapping_mul;
+
+    /// Computes `a^2` modulo `2^bits`.
+    fn gpuint_wrapping_square(a: *const Batch; square: *mut *mut Batch) =
+        DynBatch::wrapping_square;
+
+    /// Computes `a + value` modulo `2^bits`.
+    fn gpuint_wrapping_add_all(a: *const Batch, value: *const c_char; sum: *mut *mut Batch) =
+        DynBatch::wrapping_add_all;
+
+    /// Computes `a - value` modulo `2^bits`.
+    fn gpuint_wrapping_sub_all(
+        a: *const Batch, value: *const c_char; difference: *mut *mut Batch
+    ) = DynBatch::wrapping_sub_all;
+
+    /// Computes `a * value` modulo `2^bits`.
+    fn gpuint_wrapping_mul_all(a: *const Batch, value: *const c_char; product: *mut *mut Batch) =
+        DynBatch::wrapping_mul_all;
+
+    /// Computes the sum of all rows modulo `2^bits`, as text; 0 for no rows.
+    fn gpuint_wrapping_sum(
+        a: *const Batch; base: u32, text: *mut c_char, size: usize, length: *mut usize
+    ) = DynBatch::wrapping_sum;
+
+    /// Computes `a * factor + summand` modulo `2^bits`.
+    fn gpuint_mul_add(
+        a: *const Batch, factor: *const Batch, summand: *const Batch; out: *mut *mut Batch
+    ) = DynBatch::mul_add;
+
+    /// Computes `a + b` modulo `2^bits`, and a mask of the rows that overflowed.
+    fn gpuint_overflowing_add(
+        a: *const Batch, b: *const Batch; sum: *mut *mut Batch, carry: *mut *mut Mask
+    ) = DynBatch::overflowing_add;
+
+    /// Computes `a - b` modulo `2^bits`, and a mask of the rows with `a < b`.
+    fn gpuint_overflowing_sub(
+        a: *const Batch, b: *const Batch; difference: *mut *mut Batch, borrow: *mut *mut Mask
+    ) = DynBatch::overflowing_sub;
+
+    /// Computes `a * b = low + high * 2^bits`.
+    fn gpuint_mul_lo_hi(
+        a: *const Batch, b: *const Batch; low: *mut *mut Batch, high: *mut *mut Batch
+    ) = DynBatch::mul_lo_hi;
+
+    /// Computes `a * b` in rows of twice the width, which must be built.
+    fn gpuint_widening_mul(a: *const Batch, b: *const Batch; product: *mut *mut Batch) =
+        DynBatch::widening_mul;
+
+    /// Computes `a / b`, rounded down.
+    fn gpuint_div(a: *const Batch, b: *const Batch; quotient: *mut *mut Batch) = DynBatch::div;
+
+    /// Computes `a mod b`.
+    fn gpuint_rem(a: *const Batch, b: *const Batch; remainder: *mut *mut Batch) = DynBatch::rem;
+
+    /// Computes `a / b` and `a mod b`, exactly for every nonzero divisor. The lowest row whose divisor
+    /// is zero is the error's.
+    fn gpuint_div_rem(
+        a: *const Batch, b: *const Batch; quotient: *mut *mut Batch, remainder: *mut *mut Batch
+    ) = DynBatch::div_rem;
+
+    /// Computes `a / b`, `a mod b` and a mask of the rows whose divisor is zero. Such a row has the
+    /// quotient `2^bits - 1` and the remainder `a`.
+    fn gpuint_div_rem_masked(
+        a: *const Batch, b: *const Batch;
+        quotient: *mut *mut Batch, remainder: *mut *mut Batch, zero: *mut *mut Mask
+    ) = DynBatch::div_rem_masked;
+
+    /// Computes `a / divisor`, rounded down.
+    fn gpuint_div_by(a: *const Batch, divisor: *const Divisor; quotient: *mut *mut Batch) =
+        DynBatch::div_by;
+
+    /// Computes `a mod divisor`.
+    fn gpuint_rem_by(a: *const Batch, divisor: *const Divisor; remainder: *mut *mut Batch) =
+        DynBatch::rem_by;
+
+    /// Computes `a / divisor` and `a mod divisor`.
+    fn gpuint_div_rem_by(
+        a: *const Batch, divisor: *const Divisor;
+        quotient: *mut *mut Batch, remainder: *mut *mut Batch
+    ) = DynBatch::div_rem_by;
+
+    /// Computes `floor(2^(digit_bits * h) / a)`, exactly. A result that does not fit the width is
+    /// `GPUINT_STATUS_TOO_WIDE`.
+    fn gpuint_shifted_inverse(a: *const Batch, h: usize; inverse: *mut *mut Batch) =
+        DynBatch::shifted_inverse;
+
+    /// Computes `a + b mod divisor` from the whole sum; the summands may exceed the divisor.
+    fn gpuint_add_mod(
+        a: *const Batch, b: *const Batch, divisor: *const Divisor; sum: *mut *mut Batch
+    ) = DynBatch::add_mod;
+
+    /// Computes `a - b mod divisor`, from 0 to `divisor - 1`.
+    fn gpuint_sub_mod(
+        a: *const Batch, b: *const Batch, divisor: *const Divisor; difference: *mut *mut Batch
+    ) = DynBatch::sub_mod;
+
+    /// Computes `-a mod divisor`, from 0 to `divisor - 1`.
+    fn gpuint_neg_mod(a: *const Batch, divisor: *const Divisor; negative: *mut *mut Batch) =
+        DynBatch::neg_mod;
+
+    /// Computes `a * b mod divisor` from the whole product.
+    fn gpuint_mul_mod(
+        a: *const Batch, b: *const Batch, divisor: *const Divisor; product: *mut *mut Batch
+    ) = DynBatch::mul_mod;
+
+    /// Computes `a^2 mod divisor` from the whole square.
+    fn gpuint_square_mod(a: *const Batch, divisor: *const Divisor; square: *mut *mut Batch) =
+        DynBatch::square_mod;
+
+    /// Computes `a^exponents mod divisor`, row by row. The time depends on the exponents: do not use
+    /// it where they are secret.
+    fn gpuint_pow_mod(
+        a: *const Batch, exponents: *const Batch, divisor: *const Divisor; power: *mut *mut Batch
+    ) = DynBatch::pow_mod;
+
+    /// Computes `a^exponent mod divisor`, with one exponent for all rows.
+    fn gpuint_pow_mod_all(
+        a: *const Batch, exponent: *const c_char, divisor: *const Divisor; power: *mut *mut Batch
+    ) = DynBatch::pow_mod_all;
+
+    /// Computes the greatest common divisors; that of `a` and 0 is `a`.
+    fn gpuint_gcd(a: *const Batch, b: *const Batch; gcd: *mut *mut Batch) = DynBatch::gcd;
+
+    /// Computes the least common multiples modulo `2^bits`, and a mask of the rows that overflowed.
+    fn gpuint_overflowing_lcm(
+        a: *const Batch, b: *const Batch; lcm: *mut *mut Batch, overflow: *mut *mut Mask
+    ) = DynBatch::overflowing_lcm;
+
+    /// Computes the inverses modulo the rows of `moduli`, and a mask of the rows without one, which
+    /// become 0.
+    fn gpuint_inverse_mod(
+        a: *const Batch, moduli: *const Batch; inverse: *mut *mut Batch, without: *mut *mut Mask
+    ) = DynBatch::inverse_mod;
+
+    /// Computes the Jacobi symbols over the rows of `moduli`: -1, 0 or 1; 0 for even moduli.
+    fn gpuint_jacobi(a: *const Batch, moduli: *const Batch; symbols: *mut i8, rows: usize) =
+        DynBatch::jacobi;
+
+    /// Computes the bitwise AND.
+    fn gpuint_and(a: *const Batch, b: *const Batch; out: *mut *mut Batch) = DynBatch::and;
+
+    /// Computes the bitwise OR.
+    fn gpuint_or(a: *const Batch, b: *const Batch; out: *mut *mut Batch) = DynBatch::or;
+
+    /// Computes the bitwise exclusive OR.
+    fn gpuint_xor(a: *const Batch, b: *const Batch; out: *mut *mut Batch) = DynBatch::xor;
+
+    /// Computes the bitwise complement, `2^bits - 1 - a`.
+    fn gpuint_not(a: *const Batch; out: *mut *mut Batch) = DynBatch::not;
+
+    /// Computes the bitwise AND with one value.
+    fn gpuint_and_all(a: *const Batch, value: *const c_char; out: *mut *mut Batch) =
+        DynBatch::and_all;
+
+    /// Computes the bitwise OR with one value.
+    fn gpuint_or_all(a: *const Batch, value: *const c_char; out: *mut *mut Batch) =
+        DynBatch::or_all;
+
+    /// Computes the bitwise exclusive OR with one value.
+    fn gpuint_xor_all(a: *const Batch, value: *const c_char; out: *mut *mut Batch) =
+        DynBatch::xor_all;
+
+    /// Computes `a mod 2^bits` for any number of bits.
+    fn gpuint_low_bits(a: *const Batch, bits: usize; out: *mut *mut Batch) = DynBatch::low_bits;
+
+    /// Returns the rows with a bit set.
+    fn gpuint_with_bit(a: *const Batch, bit: usize; out: *mut *mut Batch) = DynBatch::with_bit;
+
+    /// Returns the rows with a bit cleared.
+    fn gpuint_without_bit(a: *const Batch, bit: usize; out: *mut *mut Batch) =
+        DynBatch::without_bit;
+
+    /// Returns a mask of the rows in which a bit is set.
+    fn gpuint_bit_mask(a: *const Batch, bit: usize; mask: *mut *mut Mask) = DynBatch::bit_mask;
+
+    /// Stores the number of bits of each row without leading zeros.
+    fn gpuint_bit_lengths(a: *const Batch; lengths: *mut u64, rows: usize) =
+        DynBatch::bit_lengths;
+
+    /// Stores the number of ones of each row.
+    fn gpuint_count_ones(a: *const Batch; counts: *mut u64, rows: usize) = DynBatch::count_ones;
+
+    /// Stores the number of zeros below the lowest one of each row: the width for zero.
+    fn gpuint_trailing_zeros(a: *const Batch; counts: *mut u64, rows: usize) =
+        DynBatch::trailing_zeros;
+
+    /// Stores the number of zeros above the highest one of each row: the width for zero.
+    fn gpuint_leading_zeros(a: *const Batch; counts: *mut u64, rows: usize) =
+        DynBatch::leading_zeros;
+
+    /// Returns a mask of the rows that are zero.
+    fn gpuint_is_zero_mask(a: *const Batch; mask: *mut *mut Mask) = DynBatch::is_zero_mask;
+
+    /// Computes `a * 2^bits` modulo the width, for any distance.
+    fn gpuint_shl(a: *const Batch, bits: usize; out: *mut *mut Batch) = DynBatch::shl;
+
+    /// Computes `a / 2^bits`, rounded down, for any distance.
+    fn gpuint_shr(a: *const Batch, bits: usize; out: *mut *mut Batch) = DynBatch::shr;
+
+    /// Computes `a * 2^(digit_bits * digits)` modulo the width, for any distance.
+    fn gpuint_shl_digits(a: *const Batch, digits: usize; out: *mut *mut Batch) =
+        DynBatch::shl_digits;
+
+    /// Computes `a / 2^(digit_bits * digits)`, rounded down, for any distance.
+    fn gpuint_shr_digits(a: *const Batch, digits: usize; out: *mut *mut Batch) =
+        DynBatch::shr_digits;
+
+    /// Computes `a * 2^bits[row]` modulo the width, row by row.
+    fn gpuint_shl_rows(a: *const Batch, bits: *const usize, rows: usize; out: *mut *mut Batch) =
+        |a: &DynBatch, bits, rows| {
+            // SAFETY: the header requires that the array has `rows` elements.
+            let bits = unsafe { array(bits, rows, "bits") }?;
+            Ok::<_, Failure>(a.shl_rows(bits)?)
+        };
+
+    /// Computes `a / 2^bits[row]`, rounded down, row by row.
+    fn gpuint_shr_rows(a: *const Batch, bits: *const usize, rows: usize; out: *mut *mut Batch) =
+        |a: &DynBatch, bits, rows| {
+            // SAFETY: the header requires that the array has `rows` elements.
+            let bits = unsafe { array(bits, rows, "bits") }?;
+            Ok::<_, Failure>(a.shr_rows(bits)?)
+        };
+
+    /// Compares row by row: stores -1 where `a < b`, 0 where they are equal, 1 where `a > b`.
+    fn gpuint_cmp(a: *const Batch, b: *const Batch; orders: *mut i8, rows: usize) =
+        DynBatch::cmp;
+
+    /// Compares each row with one value, as `gpuint_cmp` does.
+    fn gpuint_cmp_all(a: *const Batch, value: *const c_char; orders: *mut i8, rows: usize) =
+        DynBatch::cmp_all;
+
+    /// Returns a mask of the rows with `a = b`.
+    fn gpuint_eq_mask(a: *const Batch, b: *const Batch; mask: *mut *mut Mask) =
+        DynBatch::eq_mask;
+
+    /// Returns a mask of the rows with `a < b`.
+    fn gpuint_lt_mask(a: *const Batch, b: *const Batch; mask: *mut *mut Mask) =
+        DynBatch::lt_mask;
+
+    /// Returns a mask of the rows with `a = value`.
+    fn gpuint_eq_mask_all(a: *const Batch, value: *const c_char; mask: *mut *mut Mask) =
+        DynBatch::eq_mask_all;
+
+    /// Returns a mask of the rows with `a < value`.
+    fn gpuint_lt_mask_all(a: *const Batch, value: *const c_char; mask: *mut *mut Mask) =
+        DynBatch::lt_mask_all;
+
+    /// Stores true if both batches have the same number of rows and the same values.
+    fn gpuint_is_equal(a: *const Batch, b: *const Batch; equal: *mut bool) = DynBatch::is_equal;
+
+    /// Returns the rows from `start` to `stop - 1`.
+    fn gpuint_slice(a: *const Batch, start: usize, stop: usize; out: *mut *mut Batch) =
+        |a: &DynBatch, start, stop| a.slice(start..stop);
+
+    /// Returns the rows with these indices, in this order; indices may repeat.
+    fn gpuint_gather(
+        a: *const Batch, indices: *const usize, count: usize; out: *mut *mut Batch
+    ) = |a: &DynBatch, indices, count| {
+        // SAFETY: the header requires that the array has `count` elements.
+        let indices = unsafe { array(indices, count, "indices") }?;
+        Ok::<_, Failure>(a.gather(indices)?)
+    };
+
+    /// Returns the rows in reverse order.
+    fn gpuint_reverse(a: *const Batch; out: *mut *mut Batch) = DynBatch::reverse;
+
+    /// Returns the rows whose bit in the mask is set, in order.
+    fn gpuint_filter(a: *const Batch, mask: *const Mask; out: *mut *mut Batch) =
+        DynBatch::filter;
+
+    /// Returns the rows of `a` whose bit in the mask is set, and the rows of `b` elsewhere.
+    fn gpuint_select(
+        a: *const Batch, mask: *const Mask, b: *const Batch; out: *mut *mut Batch
+    ) = DynBatch::select;
+
+    /// Returns the values in rows for `bits` bits (see `gpuint_width`). A value that does not fit is
+    /// `GPUINT_STATUS_TOO_WIDE` with its row.
+    fn gpuint_resized(a: *const Batch, bits: usize; out: *mut *mut Batch) =
+        |a: &DynBatch, bits| Ok::<_, Failure>(a.resized(shape(bits)?)?);
+
+    /// Returns rows of twice the width: `low + high * 2^bits`.
+    fn gpuint_join(low: *const Batch, high: *const Batch; out: *mut *mut Batch) = DynBatch::join;
+
+    /// Returns the low and high halves of the rows, in rows of half the width.
+    fn gpuint_split(a: *const Batch; low: *mut *mut Batch, high: *mut *mut Batch) =
+        DynBatch::split;
+}

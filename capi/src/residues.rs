@@ -1,0 +1,114 @@
+//! Residues, and powers of one base.
+#![allow(unsafe_code)]
+
+use std::ffi::c_char;
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{DynFixedBase, DynModulus, DynResidues, Error};
+
+use crate::call::functions;
+use crate::device::shape;
+use crate::handle::{Batch, Device, FixedBase, Mask, Modulus, Residues, remove};
+use crate::status::Failure;
+
+functions! {
+    /// Prepares one modulus for all rows of batches for `bits` bits.
+    fn gpuint_modulus_splat(
+        device: *const Device, bits: usize, modulus: *const c_char; out: *mut *mut Modulus
+    ) = |device, bits, modulus: &BigUint| {
+        Ok::<_, Failure>(DynModulus::splat(device, shape(bits)?, modulus)?)
+    };
+
+    /// Prepares the rows of a batch, each as the modulus of the same row of residues.
+    fn gpuint_modulus_of_rows(moduli: *const Batch; out: *mut *mut Modulus) = DynModulus::of_rows;
+
+    /// Frees the handle. NULL is allowed. Its residues stay valid.
+    fn gpuint_modulus_free(modulus: *mut Modulus) = |modulus| remove(modulus, "modulus");
+
+    /// Makes residues of values.
+    fn gpuint_residues_of_batch(
+        values: *const Batch, modulus: *const Modulus; out: *mut *mut Residues
+    ) = DynResidues::new;
+
+    /// Makes `rows` residues, all of one value.
+    fn gpuint_residues_splat(
+        value: *const c_char, rows: usize, modulus: *const Modulus; out: *mut *mut Residues
+    ) = DynResidues::splat;
+
+    /// Stores the number of rows.
+    fn gpuint_residues_rows(a: *const Residues; rows: *mut usize) =
+        |a: &DynResidues| Ok::<_, Error>(a.len());
+
+    /// Converts the residues to numbers from 0 to `modulus - 1`.
+    fn gpuint_residues_to_batch(a: *const Residues; out: *mut *mut Batch) = DynResidues::to_batch;
+
+    /// Computes `a + b`.
+    fn gpuint_residues_add(a: *const Residues, b: *const Residues; sum: *mut *mut Residues) =
+        DynResidues::add;
+
+    /// Computes `a - b`.
+    fn gpuint_residues_sub(
+        a: *const Residues, b: *const Residues; difference: *mut *mut Residues
+    ) = DynResidues::sub;
+
+    /// Computes `-a`.
+    fn gpuint_residues_neg(a: *const Residues; out: *mut *mut Residues) = DynResidues::neg;
+
+    /// Computes `2 * a`.
+    fn gpuint_residues_double(a: *const Residues; out: *mut *mut Residues) = DynResidues::double;
+
+    /// Computes `a / 2`, the residue whose double is `a`. The moduli must be odd.
+    fn gpuint_residues_halve(a: *const Residues; out: *mut *mut Residues) = DynResidues::halve;
+
+    /// Computes `a * b`.
+    fn gpuint_residues_mul(a: *const Residues, b: *const Residues; product: *mut *mut Residues) =
+        DynResidues::mul;
+
+    /// Computes `a^2`.
+    fn gpuint_residues_square(a: *const Residues; square: *mut *mut Residues) =
+        DynResidues::square;
+
+    /// Computes `a^exponents`, row by row.
+    fn gpuint_residues_pow(
+        a: *const Residues, exponents: *const Batch; power: *mut *mut Residues
+    ) = DynResidues::pow;
+
+    /// Computes `a^exponent`, with one exponent for all rows.
+    fn gpuint_residues_pow_all(
+        a: *const Residues, exponent: *const c_char; power: *mut *mut Residues
+    ) = DynResidues::pow_all;
+
+    /// Returns a mask of the rows with `a = b`.
+    fn gpuint_residues_eq_mask(a: *const Residues, b: *const Residues; mask: *mut *mut Mask) =
+        DynResidues::eq_mask;
+
+    /// Returns a mask of the rows that are 0.
+    fn gpuint_residues_is_zero_mask(a: *const Residues; mask: *mut *mut Mask) =
+        DynResidues::is_zero_mask;
+
+    /// Returns the rows of `a` whose bit in the mask is set, and the rows of `b` elsewhere.
+    fn gpuint_residues_select(
+        a: *const Residues, mask: *const Mask, b: *const Residues; out: *mut *mut Residues
+    ) = DynResidues::select;
+
+    /// Frees the handle. NULL is allowed.
+    fn gpuint_residues_free(residues: *mut Residues) = |residues| remove(residues, "residues");
+
+    /// Prepares the powers of `base` modulo `modulus`, for exponents below `2^exponent_bits` in
+    /// batches for `bits` bits.
+    fn gpuint_fixed_base_new(
+        device: *const Device, bits: usize, base: *const c_char, modulus: *const c_char,
+        exponent_bits: usize;
+        out: *mut *mut FixedBase
+    ) = |device, bits, base, modulus, exponent_bits| {
+        Ok::<_, Failure>(DynFixedBase::new(device, shape(bits)?, base, modulus, exponent_bits)?)
+    };
+
+    /// Computes the powers by the rows of a batch.
+    fn gpuint_fixed_base_pow(
+        base: *const FixedBase, exponents: *const Batch; power: *mut *mut Batch
+    ) = DynFixedBase::pow;
+
+    /// Frees the handle. NULL is allowed.
+    fn gpuint_fixed_base_free(base: *mut FixedBase) = |base| remove(base, "base");
+}

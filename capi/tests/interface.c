@@ -1,0 +1,355 @@
+/* The rules of gpuint.h: errors of pointers, handles, lengths and texts, rows of any number of
+ * limbs, and handles that several threads use and free. Prints the checks that fail. */
+#include <gpuint.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures = 0;
+
+#define CHECK(condition)                                                                  \
+  do {                                                                                    \
+    if (!(condition)) {                                                                   \
+      ++failures;                                                                         \
+      printf("line %d: %s; last error: %s\n", __LINE__, #condition, gpuint_last_error()); \
+    }                                                                                     \
+  } while (0)
+#define OK(call) CHECK((call) == GPUINT_STATUS_OK)
+#define FAILS(call, status, text)                  \
+  do {                                             \
+    CHECK((call) == (status));                     \
+    CHECK(strcmp(gpuint_last_error(), text) == 0); \
+  } while (0)
+
+enum { BITS = 256, LIMBS = 4, ROWS = 100 };
+
+static gpuint_device* device;
+
+static gpuint_batch* batch_of(const uint64_t* limbs, size_t rows) {
+  gpuint_batch* batch = NULL;
+  OK(gpuint_batch_from_limbs(device, BITS, limbs, rows, LIMBS, &batch));
+  return batch;
+}
+
+static void check_statuses(void) {
+  CHECK(strcmp(gpuint_status_text(GPUINT_STATUS_OK), "success") == 0);
+  for (int status = 0; status <= GPUINT_STATUS_INTERNAL; ++status) {
+    CHECK(strcmp(gpuint_status_text(status), "unknown status") != 0);
+  }
+  CHECK(strcmp(gpuint_status_text(GPUINT_STATUS_INTERNAL + 1), "unknown status") == 0);
+  CHECK(strcmp(gpuint_status_text(-1), "unknown status") == 0);
+  CHECK(strcmp(gpuint_last_error(), "") == 0);
+  CHECK(gpuint_last_error_row() == -1);
+  CHECK(strchr(gpuint_version(), '.') != NULL);
+}
+
+static void check_devices(void) {
+  char text[8];
+  size_t length = 0;
+  OK(gpuint_device_kind(device, text, sizeof text, &length));
+  CHECK(strcmp(text, "cpu") == 0 && length == 3);
+  FAILS(gpuint_device_kind(device, text, 3, &length), GPUINT_STATUS_BUFFER_TOO_SMALL,
+        "the text needs 4 bytes with its NUL, but the memory has 3");
+  CHECK(gpuint_device_name(device, NULL, 0, &length) == GPUINT_STATUS_BUFFER_TOO_SMALL);
+  CHECK(length >= 3);
+  FAILS(gpuint_device_kind(device, NULL, 4, &length), GPUINT_STATUS_INVALID_POINTER,
+        "argument text is NULL");
+  FAILS(gpuint_device_cpu(NULL), GPUINT_STATUS_INVALID_POINTER, "argument out is NULL");
+  void* stream = NULL;
+  CHECK(gpuint_device_stream(device, &stream) == GPUINT_STATUS_NO_DEVICE);
+  CHECK(gpuint_device_wait_for_stream(device, NULL) == GPUINT_STATUS_NO_DEVICE);
+  uint64_t address = 0;
+  uint64_t limbs[LIMBS] = {1};
+  gpuint_batch *one = batch_of(limbs, 1), *foreign = NULL;
+  CHECK(gpuint_batch_device_ptr(one, &address) == GPUINT_STATUS_NO_DEVICE);
+  CHECK(gpuint_batch_from_device_ptr(device, BITS, 1, 256, NULL, NULL, &foreign) ==
+        GPUINT_STATUS_NO_DEVICE);
+  CHECK(gpuint_batch_from_device_ptr(device, BITS - 1, 1, 256, NULL, NULL, &foreign) ==
+        GPUINT_STATUS_WIDTH_MISSING);
+  CHECK(foreign == NULL);
+  gpuint_device* queue = NULL;
+  gpuint_batch *copy = NULL, *sum = NULL;
+  OK(gpuint_device_queue(device, &queue));
+  OK(gpuint_batch_to(one, queue, &copy));
+  OK(gpuint_wrapping_add(one, copy, &sum));
+  OK(gpuint_device_synchronize(queue));
+  OK(gpuint_device_trim(queue));
+  OK(gpuint_device_free(queue));
+  OK(gpuint_batch_free(sum));
+  OK(gpuint_batch_free(copy));
+  OK(gpuint_batch_free(one));
+  size_t width = 0;
+  OK(gpuint_width(0, &width));
+  CHECK(width == BITS);
+  OK(gpuint_width(BITS + 1, &width));
+  CHECK(width == 512);
+  CHECK(gpuint_width(SIZE_MAX, &width) == GPUINT_STATUS_WIDTH_MISSING);
+}
+
+static void check_handles(void) {
+  const uint64_t limbs[2 * LIMBS] = {6, 0, 0, 0, 35};
+  gpuint_batch *a = batch_of(limbs, 2), *out = NULL;
+  FAILS(gpuint_wrapping_add(NULL, a, &out), GPUINT_STATUS_INVALID_POINTER, "argument a is NULL");
+  FAILS(gpuint_wrapping_add(a, NULL, &out), GPUINT_STATUS_INVALID_POINTER, "argument b is NULL");
+  FAILS(gpuint_wrapping_add(a, a, NULL), GPUINT_STATUS_INVALID_POINTER, "argument sum is NULL");
+  FAILS(gpuint_wrapping_add(a, (const gpuint_batch*)(const void*)device, &out),
+        GPUINT_STATUS_INVALID_HANDLE, "argument b is not a live handle of kind gpuint_batch");
+  FAILS(gpuint_wrapping_add((const gpuint_batch*)(const void*)limbs, a, &out),
+        GPUINT_STATUS_INVALID_HANDLE, "argument a is not a live handle of kind gpuint_batch");
+  FAILS(gpuint_mask_free((gpuint_mask*)(void*)a), GPUINT_STATUS_INVALID_HANDLE,
+        "argument mask is not a live handle of kind gpuint_mask");
+  char misaligned[2 * sizeof out];
+  gpuint_batch** odd = (gpuint_batch**)(void*)(misaligned + 1);
+  if ((uintptr_t)odd % sizeof out == 0) ++odd;
+  CHECK(gpuint_wrapping_add(a, a, (gpuint_batch**)((uintptr_t)odd | 1)) ==
+        GPUINT_STATUS_INVALID_POINTER);
+  CHECK(out == NULL);
+  OK(gpuint_batch_free(NULL));
+  gpuint_batch* stale = a;
+  OK(gpuint_wrapping_square(a, &out));
+  OK(gpuint_batch_free(a));
+  CHECK(gpuint_batch_free(stale) == GPUINT_STATUS_INVALID_HANDLE);
+  CHECK(gpuint_wrapping_square(stale, &out) == GPUINT_STATUS_INVALID_HANDLE);
+  CHECK(gpuint_last_error_row() == -1);
+  /* An operand may be overwritten by the result: the old handle is the caller's. */
+  gpuint_batch* squares = out;
+  OK(gpuint_wrapping_square(out, &out));
+  CHECK(out != squares);
+  char text[80];
+  OK(gpuint_batch_row(out, 1, 10, text, sizeof text, NULL));
+  CHECK(strcmp(text, "1500625") == 0);
+  OK(gpuint_batch_free(squares));
+  OK(gpuint_batch_free(out));
+}
+
+static void check_limbs(void) {
+  /* Rows of 2 limbs in a width of 4, and back to rows of 2, 4 and 6. */
+  const uint64_t given[] = {1, 2, 3, 4, 5, 6};
+  gpuint_batch* batch = NULL;
+  OK(gpuint_batch_from_limbs(device, 130, given, 3, 2, &batch));
+  size_t value = 0;
+  OK(gpuint_batch_rows(batch, &value));
+  CHECK(value == 3);
+  OK(gpuint_batch_bits(batch, &value));
+  CHECK(value == BITS);
+  for (size_t limbs = 2; limbs <= 6; limbs += 2) {
+    uint64_t read[18];
+    memset(read, 255, sizeof read);
+    OK(gpuint_batch_read_limbs(batch, 0, 3, read, limbs));
+    for (size_t i = 0; i < 3 * limbs; ++i) {
+      CHECK(read[i] == (i % limbs < 2 ? given[i / limbs * 2 + i % limbs] : 0));
+    }
+  }
+  uint64_t one[1];
+  FAILS(gpuint_batch_read_limbs(batch, 1, 1, one, 1), GPUINT_STATUS_TOO_WIDE,
+        "the value of row 1 has 67 bits, but rows are 64 bits wide");
+  CHECK(gpuint_last_error_row() == 1);
+  uint64_t four[4];
+  CHECK(gpuint_batch_read_limbs(batch, 3, 1, four, 4) == GPUINT_STATUS_NO_SUCH_ROW);
+  CHECK(gpuint_batch_read_limbs(batch, SIZE_MAX, 1, one, 1) == GPUINT_STATUS_NO_SUCH_ROW);
+  CHECK(gpuint_batch_read_limbs(batch, 0, SIZE_MAX, one, 2) == GPUINT_STATUS_OUT_OF_MEMORY);
+  CHECK(gpuint_batch_read_limbs(batch, 0, 1, NULL, 4) == GPUINT_STATUS_INVALID_POINTER);
+  OK(gpuint_batch_read_limbs(batch, 3, 0, NULL, 4));
+  FAILS(gpuint_batch_read_limbs(batch, 0, 1, (uint64_t*)((uintptr_t)four | 1), 4),
+        GPUINT_STATUS_INVALID_POINTER, "argument limbs is not a multiple of 8");
+  OK(gpuint_batch_free(batch));
+
+  const uint64_t wide[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  FAILS(gpuint_batch_from_limbs(device, BITS, wide, 2, 5, &batch), GPUINT_STATUS_TOO_WIDE,
+        "the value of row 1 has 257 bits, but rows are 256 bits wide");
+  CHECK(gpuint_last_error_row() == 1);
+  CHECK(gpuint_batch_from_limbs(device, BITS, wide, SIZE_MAX / 2, 4, &batch) ==
+        GPUINT_STATUS_OUT_OF_MEMORY);
+  CHECK(gpuint_batch_zeros(device, BITS, SIZE_MAX / 2, &batch) == GPUINT_STATUS_OUT_OF_MEMORY);
+  OK(gpuint_batch_from_limbs(device, BITS, NULL, 0, LIMBS, &batch));
+  OK(gpuint_batch_rows(batch, &value));
+  CHECK(value == 0);
+  OK(gpuint_batch_free(batch));
+  OK(gpuint_batch_from_limbs(device, BITS, NULL, 7, 0, &batch));
+  OK(gpuint_batch_free(batch));
+}
+
+static void check_texts(void) {
+  gpuint_batch* batch = NULL;
+  FAILS(gpuint_batch_splat(device, BITS, "12a", 1, &batch), GPUINT_STATUS_INVALID_TEXT,
+        "argument value, column 2: not a digit of base 10");
+  FAILS(gpuint_batch_splat(device, BITS, "0x", 1, &batch), GPUINT_STATUS_INVALID_TEXT,
+        "argument value, column 2: not a digit of base 16");
+  FAILS(gpuint_batch_splat(device, BITS, "-1", 1, &batch), GPUINT_STATUS_INVALID_TEXT,
+        "argument value, column 0: not a digit of base 10");
+  FAILS(gpuint_batch_splat(device, BITS, "\xff", 1, &batch), GPUINT_STATUS_INVALID_TEXT,
+        "argument value is not UTF-8");
+  FAILS(gpuint_batch_splat(device, BITS, NULL, 1, &batch), GPUINT_STATUS_INVALID_POINTER,
+        "argument value is NULL");
+  OK(gpuint_batch_splat(device, BITS, "0xDEADbeef", 5, &batch));
+  char text[12];
+  size_t length = 0;
+  OK(gpuint_wrapping_sum(batch, 10, text, sizeof text, &length));
+  CHECK(strcmp(text, "18679642795") == 0 && length == 11);
+  CHECK(gpuint_wrapping_sum(batch, 10, text, 11, &length) == GPUINT_STATUS_BUFFER_TOO_SMALL);
+  OK(gpuint_batch_row(batch, 4, 16, text, sizeof text, NULL));
+  CHECK(strcmp(text, "deadbeef") == 0);
+  FAILS(gpuint_batch_row(batch, 4, 2, text, sizeof text, NULL), GPUINT_STATUS_INVALID_TEXT,
+        "unknown base 2; expected 10 or 16");
+  CHECK(gpuint_batch_row(batch, 5, 16, text, sizeof text, NULL) == GPUINT_STATUS_NO_SUCH_ROW);
+  CHECK(gpuint_last_error_row() == 5);
+  OK(gpuint_batch_free(batch));
+}
+
+static void check_rows(void) {
+  const uint64_t limbs[] = {9, 0, 0, 0, 4, 0, 0, 0, 7, 0, 0, 0};
+  gpuint_batch *a = batch_of(limbs, 3), *b = NULL, *out = NULL, *other = NULL;
+  OK(gpuint_reverse(a, &b));
+  int8_t orders[3] = {5, 5, 5};
+  OK(gpuint_cmp(a, b, orders, 3));
+  CHECK(orders[0] == 1 && orders[1] == 0 && orders[2] == -1);
+  FAILS(gpuint_cmp(a, b, orders, 2), GPUINT_STATUS_LENGTH_MISMATCH,
+        "an array of 2 elements is given for 3 rows");
+  CHECK(gpuint_cmp(a, b, NULL, 3) == GPUINT_STATUS_INVALID_POINTER);
+  uint64_t lengths[3];
+  OK(gpuint_bit_lengths(a, lengths, 3));
+  CHECK(lengths[0] == 4 && lengths[1] == 3 && lengths[2] == 3);
+  OK(gpuint_jacobi(b, a, orders, 3));
+  CHECK(orders[0] == 1 && orders[1] == 0 && orders[2] == 1);
+
+  size_t count = 1;
+  const size_t indices[] = {2, 0, 2, 1};
+  OK(gpuint_gather(a, indices, 4, &out));
+  OK(gpuint_batch_rows(out, &count));
+  CHECK(count == 4);
+  CHECK(gpuint_gather(a, (const size_t[]){3}, 1, &other) == GPUINT_STATUS_NO_SUCH_ROW);
+  CHECK(gpuint_gather(a, NULL, 1, &other) == GPUINT_STATUS_INVALID_POINTER);
+  CHECK(gpuint_wrapping_add(a, out, &other) == GPUINT_STATUS_LENGTH_MISMATCH);
+  OK(gpuint_batch_free(out));
+  const gpuint_batch* const parts[] = {a, b};
+  OK(gpuint_concat(parts, 2, &out));
+  OK(gpuint_slice(out, 3, 6, &other));
+  bool equal = false;
+  OK(gpuint_is_equal(other, b, &equal));
+  CHECK(equal);
+  OK(gpuint_batch_free(out));
+  OK(gpuint_batch_free(other));
+  other = NULL;
+  CHECK(gpuint_concat(NULL, 0, &other) == GPUINT_STATUS_LENGTH_MISMATCH);
+  CHECK(gpuint_slice(a, 1, 4, &other) == GPUINT_STATUS_NO_SUCH_ROW);
+  CHECK(other == NULL);
+  OK(gpuint_slice(a, 2, 2, &other));
+  OK(gpuint_batch_rows(other, &count));
+  CHECK(count == 0);
+  OK(gpuint_batch_free(other));
+  other = NULL;
+
+  gpuint_mask *mask = NULL, *inverted = NULL;
+  OK(gpuint_mask_from_bytes(device, (const uint8_t[]){0, 255, 1}, 3, &mask));
+  OK(gpuint_mask_not(mask, &inverted));
+  OK(gpuint_mask_count(mask, &count));
+  CHECK(count == 2);
+  size_t set[2] = {0};
+  OK(gpuint_mask_indices(mask, set, count));
+  CHECK(set[0] == 1 && set[1] == 2);
+  CHECK(gpuint_mask_indices(mask, set, 1) == GPUINT_STATUS_LENGTH_MISMATCH);
+  uint8_t bytes[3];
+  OK(gpuint_mask_to_bytes(inverted, bytes, 3));
+  CHECK(bytes[0] == 1 && bytes[1] == 0 && bytes[2] == 0);
+  OK(gpuint_filter(a, mask, &out));
+  OK(gpuint_batch_rows(out, &count));
+  CHECK(count == 2);
+  OK(gpuint_mask_free(mask));
+  OK(gpuint_mask_free(inverted));
+  OK(gpuint_batch_free(out));
+
+  gpuint_batch* wide = NULL;
+  OK(gpuint_resized(a, 2 * BITS, &wide));
+  CHECK(gpuint_wrapping_add(a, wide, &other) == GPUINT_STATUS_WIDTH_MISMATCH);
+  CHECK(gpuint_resized(a, SIZE_MAX, &other) == GPUINT_STATUS_WIDTH_MISSING);
+  CHECK(other == NULL);
+  OK(gpuint_batch_free(wide));
+  OK(gpuint_batch_free(a));
+  OK(gpuint_batch_free(b));
+}
+
+static void check_moduli(void) {
+  gpuint_divisor* divisor = NULL;
+  CHECK(gpuint_divisor_splat(device, BITS, "0", &divisor) == GPUINT_STATUS_DIVISION_BY_ZERO);
+  CHECK(gpuint_last_error_row() == 0);
+  gpuint_modulus *seven = NULL, *ten = NULL;
+  OK(gpuint_modulus_splat(device, BITS, "7", &seven));
+  OK(gpuint_modulus_splat(device, BITS, "10", &ten));
+  gpuint_residues *a = NULL, *b = NULL, *out = NULL;
+  OK(gpuint_residues_splat("5", 2, seven, &a));
+  OK(gpuint_residues_splat("5", 2, ten, &b));
+  CHECK(gpuint_residues_mul(a, b, &out) == GPUINT_STATUS_MODULUS_MISMATCH);
+  CHECK(gpuint_residues_halve(b, &out) == GPUINT_STATUS_EVEN_MODULUS);
+  CHECK(gpuint_last_error_row() == 0);
+  OK(gpuint_modulus_free(seven)); /* the residues keep what they need */
+  OK(gpuint_residues_pow_all(a, "0x10", &out));
+  gpuint_batch* values = NULL;
+  OK(gpuint_residues_to_batch(out, &values));
+  char text[4];
+  OK(gpuint_batch_row(values, 1, 10, text, sizeof text, NULL));
+  CHECK(strcmp(text, "2") == 0);
+  gpuint_fixed_base* base = NULL;
+  gpuint_batch* powers = NULL;
+  OK(gpuint_fixed_base_new(device, BITS, "3", "1000003", 8, &base));
+  OK(gpuint_fixed_base_pow(base, values, &powers));
+  OK(gpuint_batch_row(powers, 0, 10, text, sizeof text, NULL));
+  CHECK(strcmp(text, "9") == 0);
+  OK(gpuint_batch_free(powers));
+  OK(gpuint_fixed_base_free(base));
+  OK(gpuint_batch_free(values));
+  OK(gpuint_residues_free(out));
+  OK(gpuint_residues_free(a));
+  OK(gpuint_residues_free(b));
+  OK(gpuint_modulus_free(ten));
+}
+
+static void* square_until_freed(void* batch) {
+  for (;;) {
+    gpuint_batch* square = NULL;
+    const gpuint_status status = gpuint_wrapping_square(batch, &square);
+    if (status != GPUINT_STATUS_OK) {
+      /* Messages are of the thread. */
+      const bool expected = status == GPUINT_STATUS_INVALID_HANDLE &&
+                            strstr(gpuint_last_error(), "argument a is not a live") != NULL;
+      return expected ? batch : NULL;
+    }
+    gpuint_batch_free(square);
+  }
+}
+
+static void check_threads(void) {
+  static uint64_t limbs[ROWS * LIMBS];
+  gpuint_batch* batch = batch_of(limbs, ROWS);
+  CHECK(gpuint_wrapping_square(NULL, NULL) == GPUINT_STATUS_INVALID_POINTER);
+  pthread_t threads[4];
+  for (size_t i = 0; i < 4; ++i) {
+    CHECK(pthread_create(&threads[i], NULL, square_until_freed, batch) == 0);
+  }
+  for (int i = 0; i < 20; ++i) {
+    gpuint_batch* square = NULL;
+    OK(gpuint_wrapping_square(batch, &square));
+    OK(gpuint_batch_free(square));
+  }
+  OK(gpuint_batch_free(batch));
+  for (size_t i = 0; i < 4; ++i) {
+    void* result = NULL;
+    CHECK(pthread_join(threads[i], &result) == 0);
+    CHECK(result == batch);
+  }
+  CHECK(strcmp(gpuint_last_error(), "argument a is NULL") == 0);
+}
+
+int main(void) {
+  check_statuses();
+  OK(gpuint_device_cpu(&device));
+  check_devices();
+  check_handles();
+  check_limbs();
+  check_texts();
+  check_rows();
+  check_moduli();
+  check_threads();
+  OK(gpuint_device_free(device));
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,121 @@
+//! C and C++ programs against the library, on the CPU: plain, statically linked, and with the
+//! compiler's sanitizers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+use gpuint_skip::skip;
+
+const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
+
+/// The folder of the libraries, which cargo does not build for tests by itself.
+static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+    let program = std::env::current_exe().unwrap();
+    // target/PROFILE/deps/program
+    let [profile, target] = [2, 3].map(|up| program.ancestors().nth(up).unwrap());
+    let name = profile.file_name().unwrap().to_str().unwrap();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--package", "gpuint-capi"]);
+    cargo.args(["--profile", if name == "debug" { "dev" } else { name }]);
+    let built = cargo.arg("--target-dir").arg(target).current_dir(FOLDER).status().unwrap();
+    assert!(built.success());
+    profile.to_owned()
+});
+
+fn text(bytes: &[u8]) -> &str {
+    str::from_utf8(bytes).unwrap()
+}
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    output
+}
+
+/// The system's compiler of a source file with the strictest warnings.
+fn compiler(source: &Path) -> Command {
+    let is_cpp = source.extension().is_some_and(|extension| extension == "cpp");
+    let (program, standard) = if is_cpp { ("c++", "-std=c++17") } else { ("cc", "-std=c11") };
+    let mut compiler = Command::new(program);
+    compiler.args([standard, "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-g"]);
+    compiler
+}
+
+/// Returns true if the compilers are there and link programs with these flags.
+fn is_usable(flags: &[&str], name: &str) -> bool {
+    let work = tempfile::tempdir().unwrap();
+    ["c", "cpp"].iter().all(|extension| {
+        let source = work.path().join("empty").with_extension(extension);
+        fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+        let program = work.path().join("empty");
+        let linked = compiler(&source).args(flags).arg(&source).arg("-o").arg(&program).output();
+        let works = linked.is_ok_and(|output| output.status.success())
+            && Command::new(&program).output().is_ok_and(|output| output.status.success());
+        if !works {
+            skip("cxx", format!("cc or c++ does not build programs, {name}"));
+        }
+        works
+    })
+}
+
+/// Builds a program, runs it, and returns its output.
+fn output(source: &str, name: &str, flags: &[&str], libraries: &[&str]) -> String {
+    let source = Path::new(FOLDER).join(source);
+    let work = tempfile::tempdir().unwrap();
+    let program = work.path().join(name);
+    let include = Path::new(FOLDER).join("include");
+    let mut compiler = compiler(&source);
+    compiler.arg("-I").arg(include).args(flags).arg(&source).arg("-o").arg(&program);
+    run(compiler.arg("-L").arg(&*LIBRARY).args(libraries));
+    let mut program = Command::new(program);
+    // Few threads: sanitizers count the memory of each.
+    program.env("LD_LIBRARY_PATH", &*LIBRARY).env("RAYON_NUM_THREADS", "4");
+    text(&run(&mut program).stdout).to_owned()
+}
+
+const SHARED: &[&str] = &["-lgpuint", "-lpthread"];
+const STATIC: &[&str] = &["-l:libgpuint.a", "-lpthread", "-ldl", "-lm"];
+const SANITIZED: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+
+const DIVISION: &str = "14 remainder 2\n\
+    2092367245128893587945263141069222138700785148154678170965 remainder 1\n\
+    7 remainder 5\n\
+    status 11: division by zero in row 0 (row 0)\n";
+
+const PRIMES: &str = "170141183460469231731687303715884105703\n\
+    170141183460469231731687303715884105727\n\
+    170141183460469231731687303715884105757\n";
+
+fn check_programs(name: &str, flags: &[&str], libraries: &[&str]) {
+    if !is_usable(flags, name) {
+        return;
+    }
+    let output = |source: &str| output(source, name, flags, libraries);
+    assert_eq!(output("examples/rsa.c"), "20 messages, decrypted: yes\n");
+    assert_eq!(output("examples/primes.cpp"), PRIMES);
+    assert_eq!(output("tests/interface.c"), "");
+    assert_eq!(output("examples/division.c"), DIVISION);
+}
+
+#[test]
+fn programs_run_with_the_shared_library() {
+    check_programs("shared", &[], SHARED);
+}
+
+#[test]
+fn programs_run_with_the_static_library() {
+    check_programs("static", &[], STATIC);
+}
+
+#[test]
+fn programs_run_under_the_sanitizers() {
+    check_programs("sanitized", SANITIZED, SHARED);
+}
