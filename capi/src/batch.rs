@@ -126,9 +126,10 @@ impl Drop for Owner {
 }
 
 functions! {
-    /// Makes a batch for `bits` bits (see `gpuint_width`) of `rows` rows of `limbs_per_row` 64-bit limbs:
-    /// row after row, each least significant limb first. Rows that are longer than the width must be
-    /// zero beyond it, else `GPUINT_STATUS_TOO_WIDE`. `limbs` is free when the call returns.
+    /// Makes a batch for `bits` bits (see `gpuint_width`) of `rows` rows of `limbs_per_row` 64-bit
+    /// limbs: row after row, each least significant limb first. Rows that are longer than the
+    /// width must be zero beyond it, else `GPUINT_STATUS_TOO_WIDE`. `limbs` is free when the call
+    /// returns.
     fn gpuint_batch_from_limbs(
         device: *const Device, bits: usize, limbs: *const u64, rows: usize, limbs_per_row: usize;
         out: *mut *mut Batch
@@ -151,14 +152,14 @@ functions! {
         Ok::<_, Failure>(DynBatch::splat(device, shape(bits)?, value, rows)?)
     };
 
-    /// Makes a batch over `rows` rows at an address of a GPU, without a copy: row after row, each least
-    /// significant byte first, of exactly `bits` bits. The address must be a multiple of 16.
+    /// Makes a batch over `rows` rows at an address of a GPU, without a copy: row after row, each
+    /// least significant byte first, of exactly `bits` bits. The address must be a multiple of 16.
     ///
-    /// The memory must stay allocated until `release(context)` is called, once, on any thread, after
-    /// the last use; `release` may be NULL. It is not called if this call fails.
-    /// Other work on the memory is put in order by `gpuint_device_wait_for_stream` before and
-    /// `gpuint_device_hold_stream` after the operations on the batch. No two batches may be over the
-    /// same bytes.
+    /// The memory must stay allocated until `release(context)` is called, once, on any thread,
+    /// after the last use; `release` may be NULL. It is not called if this call fails. Other work
+    /// on the memory is put in order by `gpuint_device_wait_for_stream` before and
+    /// `gpuint_device_hold_stream` after the operations on the batch. No two batches may be over
+    /// the same bytes.
     fn gpuint_batch_from_device_ptr(
         device: *const Device, bits: usize, rows: usize, address: u64,
         release: Option<unsafe extern "C" fn(*mut c_void)>, context: *mut c_void;
@@ -180,10 +181,10 @@ functions! {
     /// They live as long as the batch. Do not write to them.
     fn gpuint_batch_device_ptr(batch: *const Batch; address: *mut u64) = DynBatch::device_ptr;
 
-    /// Copies `rows` rows from `first` on to `limbs`, `limbs_per_row` 64-bit limbs a row: row after
-    /// row, each least significant limb first. Limbs beyond the width become zero. Values that need
-    /// more limbs are `GPUINT_STATUS_TOO_WIDE`; rows before it may have been written then. Waits for
-    /// the work that makes the rows.
+    /// Copies `rows` rows from `first` on to `limbs`, `limbs_per_row` 64-bit limbs a row: row
+    /// after row, each least significant limb first. Limbs beyond the width become zero. Values
+    /// that need more limbs are `GPUINT_STATUS_TOO_WIDE`; rows before it may have been written
+    /// then. Waits for the work that makes the rows.
     fn gpuint_batch_read_limbs(
         batch: *const Batch, first: usize, rows: usize, limbs: *mut u64, limbs_per_row: usize
     ) = |batch, first, rows, limbs, limbs_per_row| {

@@ -72,12 +72,12 @@ impl Argument for *const c_char {
 
 /// Arguments that are passed as they are; arrays are checked where they are read.
 macro_rules! plain_arguments {
-    ($($argument:ty),*; of handles: $($of_handle:ty),*) => {
-        $(plain_arguments!(@ [] $argument);)*
+    ($($input:ty),*; of handles: $($of_handle:ty),*) => {
+        $(plain_arguments!(@ [] $input);)*
         $(plain_arguments!(@ [H: Handle] $of_handle);)*
     };
-    (@ [$($generics:tt)*] $argument:ty) => {
-        impl<$($generics)*> Argument for $argument {
+    (@ [$($generics:tt)*] $input:ty) => {
+        impl<$($generics)*> Argument for $input {
             type Held = Self;
             type Passed<'a> = Self;
 
@@ -229,15 +229,15 @@ impl Output<BigUint> for (u32, *mut c_char, usize, *mut usize) {
     }
 }
 
-/// Declares C functions: `functions!(fn name(arguments; outputs) = function; ..)`. The arguments go to
-/// `function`, and its result to the outputs, of which none is written if the call fails.
+/// Declares C functions: `functions!(fn name(arguments; outputs) = function; ..)`. The arguments
+/// go to `function`, and its result to the outputs, of which none is written if the call fails.
 ///
 /// `DECLARATIONS` has the declarations for cbindgen, which does not expand macros.
 macro_rules! functions {
     ($(
         $(#[$meta:meta])*
         fn $name:ident(
-            $($argument:ident: $argument_type:ty),* $(; $($output:ident: $output_type:ty),*)?
+            $($input:ident: $input_type:ty),* $(; $($output:ident: $output_type:ty),*)?
         ) = $function:expr;
     )*) => {
         $($(#[$meta])*
@@ -246,19 +246,19 @@ macro_rules! functions {
         /// Pointers are as the header requires.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
-            $($argument: $argument_type,)*
+            $($input: $input_type,)*
             $($($output: $output_type),*)?
         ) -> crate::status::Status {
             use crate::call;
             call::call(|| {
                 $(
                     // SAFETY: the caller's.
-                    let $argument = unsafe { call::Argument::hold($argument, stringify!($argument)) }?;
+                    let $input = unsafe { call::Argument::hold($input, stringify!($input)) }?;
                 )*
                 let outputs = ($($($output,)*)?);
                 let names = [$($(stringify!($output)),*)?];
                 let result = call::compute(&outputs, &names, || {
-                    ($function)($(<$argument_type as call::Argument>::pass(&$argument)),*)
+                    ($function)($(<$input_type as call::Argument>::pass(&$input)),*)
                 })?;
                 // SAFETY: the outputs were checked; the rest is the caller's.
                 unsafe { call::Output::store(outputs, result) }
@@ -270,7 +270,7 @@ macro_rules! functions {
             $(#[$meta])*
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name(
-                $($argument: $argument_type,)*
+                $($input: $input_type,)*
                 $($($output: $output_type),*)?
             ) -> Status {}
         )*);

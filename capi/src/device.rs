@@ -16,8 +16,8 @@ pub(crate) fn shape(bits: usize) -> Result<Shape> {
 }
 
 functions! {
-    /// Stores the narrowest width that is built and holds `bits` bits. A batch made for `bits` bits has
-    /// this width. The widths are those of `1`, of the first width plus 1, and so on.
+    /// Stores the narrowest width that is built and holds `bits` bits. A batch made for `bits`
+    /// bits has this width. The widths are those of `1`, of the first width plus 1, and so on.
     fn gpuint_width(bits: usize; width: *mut usize) = |bits| shape(bits).map(|shape| shape.bits);
 
     /// Opens the first GPU, or the CPU where there is no GPU.
@@ -49,9 +49,9 @@ functions! {
     /// Waits for all work, and gives memory of the GPU that no batch uses back to the system.
     fn gpuint_device_trim(device: *const Device) = gpuint::Device::trim;
 
-    /// Stores the CUDA stream (`cudaStream_t`, `CUstream`) of the device's queue, which lives as long
-    /// as the handle. Work that the caller queues there runs after earlier calls and before later
-    /// ones.
+    /// Stores the CUDA stream (`cudaStream_t`, `CUstream`) of the device's queue, which lives as
+    /// long as the handle. Work that the caller queues there runs after earlier calls and before
+    /// later ones.
     fn gpuint_device_stream(device: *const Device; stream: *mut *mut c_void) =
         |device: &gpuint::Device| device.stream().ok_or(Error::NoDevice);
 

@@ -22,8 +22,8 @@ functions! {
     /// Prepares the rows of a batch, each as the divisor of the same row.
     fn gpuint_prepare(divisors: *const Batch; out: *mut *mut Divisor) = DynBatch::prepare;
 
-    /// Prepares the rows of a batch, and stores a mask of the rows that are zero, which are prepared
-    /// as 1.
+    /// Prepares the rows of a batch, and stores a mask of the rows that are zero, which are
+    /// prepared as 1.
     fn gpuint_prepare_masked(
         divisors: *const Batch; out: *mut *mut Divisor, zero: *mut *mut Mask
     ) = DynBatch::prepare_masked;

@@ -1,4 +1,5 @@
-//! The header, made by cbindgen. `GPUINT_HEADER=overwrite cargo test -p gpuint-capi header` writes it.
+//! The header, made by cbindgen. `GPUINT_HEADER=overwrite cargo test -p gpuint-capi header` writes
+//! it.
 
 use std::collections::BTreeSet;
 use std::path::Path;

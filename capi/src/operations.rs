@@ -76,8 +76,8 @@ functions! {
     /// Computes `a mod b`.
     fn gpuint_rem(a: *const Batch, b: *const Batch; remainder: *mut *mut Batch) = DynBatch::rem;
 
-    /// Computes `a / b` and `a mod b`, exactly for every nonzero divisor. The lowest row whose divisor
-    /// is zero is the error's.
+    /// Computes `a / b` and `a mod b`, exactly for every nonzero divisor. The lowest row whose
+    /// divisor is zero is the error's.
     fn gpuint_div_rem(
         a: *const Batch, b: *const Batch; quotient: *mut *mut Batch, remainder: *mut *mut Batch
     ) = DynBatch::div_rem;
@@ -131,8 +131,8 @@ functions! {
     fn gpuint_square_mod(a: *const Batch, divisor: *const Divisor; square: *mut *mut Batch) =
         DynBatch::square_mod;
 
-    /// Computes `a^exponents mod divisor`, row by row. The time depends on the exponents: do not use
-    /// it where they are secret.
+    /// Computes `a^exponents mod divisor`, row by row. The time depends on the exponents: do not
+    /// use it where they are secret.
     fn gpuint_pow_mod(
         a: *const Batch, exponents: *const Batch, divisor: *const Divisor; power: *mut *mut Batch
     ) = DynBatch::pow_mod;
@@ -297,8 +297,8 @@ functions! {
         a: *const Batch, mask: *const Mask, b: *const Batch; out: *mut *mut Batch
     ) = DynBatch::select;
 
-    /// Returns the values in rows for `bits` bits (see `gpuint_width`). A value that does not fit is
-    /// `GPUINT_STATUS_TOO_WIDE` with its row.
+    /// Returns the values in rows for `bits` bits (see `gpuint_width`). A value that does not fit
+    /// is `GPUINT_STATUS_TOO_WIDE` with its row.
     fn gpuint_resized(a: *const Batch, bits: usize; out: *mut *mut Batch) =
         |a: &DynBatch, bits| Ok::<_, Failure>(a.resized(shape(bits)?)?);
 

@@ -44,7 +44,8 @@ pub enum Status {
     NoDevice = 14,
     /// The device or the host has no memory for a result.
     OutOfMemory = 15,
-    /// The device cannot run a kernel: it is missing, was not compiled, or needs more shared memory.
+    /// The device cannot run a kernel: it is missing, was not compiled, or needs more shared
+    /// memory.
     KernelUnavailable = 16,
     /// The tuning table named by `GPUINT_TUNING` cannot be used.
     InvalidTuning = 17,
