@@ -7,6 +7,7 @@ use std::ffi::c_void;
 use gpuint_catalogue::Shape;
 
 use crate::backend::cuda::Cuda;
+use crate::backend::host;
 use crate::device::Device;
 use crate::dyn_batch::{DynBatch, check_built};
 use crate::error::{Error, Result};
@@ -123,5 +124,20 @@ impl DynBatch {
     /// [`NoDevice`](Error::NoDevice) if the device is not a GPU, [`Driver`](Error::Driver).
     pub fn device_ptr(&self) -> Result<u64> {
         self.device().as_cuda()?.address(self.buffer())
+    }
+
+    /// Returns the bytes of the rows where they are, one row after another, each row's least
+    /// significant byte first; `None` if the device is a GPU.
+    ///
+    /// ```
+    /// use gpuint::{Device, DynBatch, narrowest};
+    ///
+    /// let ones = DynBatch::splat(&Device::cpu(), narrowest(256).unwrap(), 1, 3)?;
+    /// assert_eq!(ones.host_bytes(), Some(&*ones.to_le_bytes()?));
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    #[must_use]
+    pub fn host_bytes(&self) -> Option<&[u8]> {
+        host::bytes(self.buffer()).ok()
     }
 }

@@ -9,7 +9,18 @@ True
 """
 
 from . import errors
-from ._array import Array, Divisor, array, concat, from_bytes, from_cuda, from_limbs, full, powmod
+from ._array import (
+    Array,
+    Divisor,
+    array,
+    concat,
+    from_bytes,
+    from_cuda,
+    from_dlpack,
+    from_limbs,
+    full,
+    powmod,
+)
 from ._device import Device
 from ._lists import invert_list, powmod_base_list, powmod_exp_list
 from ._mask import Mask
@@ -52,6 +63,7 @@ __all__ = [
     "errors",
     "from_bytes",
     "from_cuda",
+    "from_dlpack",
     "from_limbs",
     "full",
     "invert_list",

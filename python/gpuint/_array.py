@@ -20,6 +20,10 @@ _R = TypeVar("_R")
 _W = TypeVar("_W")
 _SHOWN_ROWS = 3
 _SHOWN_DIGITS = 18
+_DLPACK_CPU = 1
+_DLPACK_CUDA = 2
+# Signed and unsigned.
+_DLPACK_INTEGERS = (0, 1)
 
 
 class Array:
@@ -100,6 +104,42 @@ class Array:
             "stream": stream,
             "version": 3,
         }
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Returns the kind (1: CPU, 2: GPU) and the number of the device, for `from_dlpack`."""
+        ordinal = self._device._handle.ordinal
+        return (_DLPACK_CPU, 0) if ordinal is None else (_DLPACK_CUDA, ordinal)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Returns the rows for `from_dlpack` of numpy, torch, cupy and jax: 64-bit limbs.
+
+        They are not copied, unless `copy` is true or `dl_device` is the CPU and the array on a GPU.
+        Do not write to rows that are not copied. `stream` is the CUDA stream on which the consumer
+        works next: 1 or `None` for the default stream, -1 for no order. Before the last tensor of
+        the consumer is dropped, its work on other streams than the default ones must have ended.
+        """
+        array = self
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            if copy is False or tuple(dl_device) != (_DLPACK_CPU, 0):
+                raise BufferError(f"rows on {self._device} are no memory of device {dl_device}")
+            array, copy = self.to("cpu"), True
+        elif copy:
+            array = self[:]
+        ordinal = array._device._handle.ordinal
+        if ordinal is None and stream is not None and array is self:
+            raise ValueError("the CPU has no streams")
+        if stream == 0 or (stream is not None and stream < -1):
+            raise ValueError(f"stream {stream} is ambiguous: 1 is the default stream")
+        order = None if ordinal is None or stream == -1 else stream or 1
+        is_versioned = max_version is not None and max_version[0] >= 1
+        return array._batch.to_dlpack(ordinal, order, is_versioned, bool(copy))
 
     def to(self, device: DeviceLike) -> Array:
         """Returns the array on a device, by way of the host if it is another device."""
@@ -823,20 +863,68 @@ def from_cuda(limbs: Any, device: DeviceLike = "cuda") -> Array:
         raise TypeError(f"{type(limbs).__name__} has no memory on a GPU: see from_limbs")
     if interface["typestr"] not in ("<u8", "<i8"):
         raise TypeError(f'limbs are of 64-bit integers, not of "{interface["typestr"]}"')
-    shape = interface["shape"]
+    shape, strides = interface["shape"], interface.get("strides")
+    address, stream = interface["data"][0], interface.get("stream")
+    elements = None if strides is None else tuple(stride / 8 for stride in strides)
+    return _over_memory(shape, elements, address, stream, limbs, Device(device))
+
+
+def from_dlpack(limbs: Any, device: DeviceLike = None) -> Array:
+    """Makes an array of a matrix of 64-bit limbs of another library, by DLPack.
+
+    `limbs` is a tensor of torch, cupy, jax or numpy: an object with `__dlpack__`. Its memory on a
+    GPU is used without a copy, under the rules of `from_cuda`, and `device` must be that GPU.
+    Memory of the host is copied to `device`, under the rules of `from_limbs`.
+    """
+    if not hasattr(limbs, "__dlpack_device__"):
+        raise TypeError(f"{type(limbs).__name__} has no __dlpack__: see from_limbs")
+    kind, number = limbs.__dlpack_device__()
+    if kind != _DLPACK_CUDA:
+        matrix: npt.NDArray[Any] = np.from_dlpack(limbs)
+        is_signed = matrix.dtype == np.int64
+        return from_limbs(matrix.view(np.uint64) if is_signed else matrix, device=device)
+    target = Device(f"cuda:{number}" if device is None else device)
+    if target._handle.ordinal != number:
+        raise MismatchError(f"the limbs are on cuda:{number}, not on {target}")
+    stream = target._handle.stream
+    try:
+        capsule = limbs.__dlpack__(stream=stream, max_version=(1, 0))
+    except TypeError:  # before version 1 of DLPack
+        capsule = limbs.__dlpack__(stream=stream)
+    return _over_tensor(_gpuint.Tensor(capsule), target)
+
+
+def _over_tensor(tensor: _gpuint.Tensor, device: Device) -> Array:
+    kind, bits, lanes = tensor.element
+    if (bits, lanes) != (64, 1) or kind not in _DLPACK_INTEGERS:
+        raise TypeError(f"limbs are of 64-bit integers, not of kind {kind} with {bits} bits")
+    strides = None if tensor.strides is None else tuple(tensor.strides)
+    # The producer made the device's stream wait for its work.
+    return _over_memory(tuple(tensor.shape), strides, tensor.address, None, tensor, device)
+
+
+def _over_memory(
+    shape: tuple[int, ...],
+    strides: tuple[float, ...] | None,
+    address: int,
+    stream: int | None,
+    owner: object,
+    device: Device,
+) -> Array:
+    """Makes an array over memory on a GPU; strides are in limbs."""
     if len(shape) != 2:
         raise MismatchError(f"limbs have two dimensions, (rows, limbs), not {len(shape)}")
     rows, columns = shape
-    if interface.get("strides") not in (None, (8 * columns, 8)):
+    if strides is not None and not (
+        (strides[0] == columns or rows <= 1) and (strides[1] == 1 or columns <= 1)
+    ):
         raise MismatchError("limbs on a GPU must be contiguous")
     bits = 64 * columns
     if bits not in widths():
         raise MismatchError(f"no kernels are built for {bits} bits; see gpuint.widths()")
-    device = Device(device)
     if rows == 0:
         return full(0, 0, bits, device)
-    address, stream = interface["data"][0], interface.get("stream")
-    batch = _Batch.from_device_pointer(device._handle, bits, rows, address, stream, limbs)
+    batch = _Batch.from_device_pointer(device._handle, bits, rows, address, stream, owner)
     return Array._of(batch, device)
 
 

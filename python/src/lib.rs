@@ -10,6 +10,7 @@ mod batch;
 mod buffer;
 mod device;
 mod divisor;
+mod dlpack;
 mod error;
 mod mask;
 mod methods;
@@ -25,6 +26,7 @@ mod _gpuint {
         batch::Batch,
         device::Device,
         divisor::Divisor,
+        dlpack::Tensor,
         mask::Mask,
         residues::{FixedBase, Modulus, Residues},
         trees::{Crt, ProductTree},
