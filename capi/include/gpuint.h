@@ -128,7 +128,8 @@ typedef enum {
    */
   GPUINT_STATUS_OUT_OF_MEMORY = 15,
   /**
-   * The device cannot run a kernel: it is missing, was not compiled, or needs more shared memory.
+   * The device cannot run a kernel: it is missing, was not compiled, or needs more shared
+   * memory.
    */
   GPUINT_STATUS_KERNEL_UNAVAILABLE = 16,
   /**
@@ -216,8 +217,8 @@ int64_t gpuint_last_error_row(void);
 const char *gpuint_version(void);
 
 /**
- * Stores the narrowest width that is built and holds `bits` bits. A batch made for `bits` bits has
- * this width. The widths are those of `1`, of the first width plus 1, and so on.
+ * Stores the narrowest width that is built and holds `bits` bits. A batch made for `bits`
+ * bits has this width. The widths are those of `1`, of the first width plus 1, and so on.
  */
 gpuint_status gpuint_width(size_t bits, size_t *width);
 
@@ -269,9 +270,9 @@ gpuint_status gpuint_device_synchronize(const gpuint_device *device);
 gpuint_status gpuint_device_trim(const gpuint_device *device);
 
 /**
- * Stores the CUDA stream (`cudaStream_t`, `CUstream`) of the device's queue, which lives as long
- * as the handle. Work that the caller queues there runs after earlier calls and before later
- * ones.
+ * Stores the CUDA stream (`cudaStream_t`, `CUstream`) of the device's queue, which lives as
+ * long as the handle. Work that the caller queues there runs after earlier calls and before
+ * later ones.
  */
 gpuint_status gpuint_device_stream(const gpuint_device *device, void **stream);
 
@@ -293,9 +294,10 @@ gpuint_status gpuint_device_hold_stream(const gpuint_device *device, void *strea
 gpuint_status gpuint_device_free(gpuint_device *device);
 
 /**
- * Makes a batch for `bits` bits (see `gpuint_width`) of `rows` rows of `limbs_per_row` 64-bit limbs:
- * row after row, each least significant limb first. Rows that are longer than the width must be
- * zero beyond it, else `GPUINT_STATUS_TOO_WIDE`. `limbs` is free when the call returns.
+ * Makes a batch for `bits` bits (see `gpuint_width`) of `rows` rows of `limbs_per_row` 64-bit
+ * limbs: row after row, each least significant limb first. Rows that are longer than the
+ * width must be zero beyond it, else `GPUINT_STATUS_TOO_WIDE`. `limbs` is free when the call
+ * returns.
  */
 gpuint_status gpuint_batch_from_limbs(const gpuint_device *device,
                                       size_t bits,
@@ -322,14 +324,14 @@ gpuint_status gpuint_batch_splat(const gpuint_device *device,
                                  gpuint_batch **out);
 
 /**
- * Makes a batch over `rows` rows at an address of a GPU, without a copy: row after row, each least
- * significant byte first, of exactly `bits` bits. The address must be a multiple of 16.
+ * Makes a batch over `rows` rows at an address of a GPU, without a copy: row after row, each
+ * least significant byte first, of exactly `bits` bits. The address must be a multiple of 16.
  *
- * The memory must stay allocated until `release(context)` is called, once, on any thread, after
- * the last use; `release` may be NULL. It is not called if this call fails.
- * Other work on the memory is put in order by `gpuint_device_wait_for_stream` before and
- * `gpuint_device_hold_stream` after the operations on the batch. No two batches may be over the
- * same bytes.
+ * The memory must stay allocated until `release(context)` is called, once, on any thread,
+ * after the last use; `release` may be NULL. It is not called if this call fails. Other work
+ * on the memory is put in order by `gpuint_device_wait_for_stream` before and
+ * `gpuint_device_hold_stream` after the operations on the batch. No two batches may be over
+ * the same bytes.
  */
 gpuint_status gpuint_batch_from_device_ptr(const gpuint_device *device,
                                            size_t bits,
@@ -346,10 +348,10 @@ gpuint_status gpuint_batch_from_device_ptr(const gpuint_device *device,
 gpuint_status gpuint_batch_device_ptr(const gpuint_batch *batch, uint64_t *address);
 
 /**
- * Copies `rows` rows from `first` on to `limbs`, `limbs_per_row` 64-bit limbs a row: row after
- * row, each least significant limb first. Limbs beyond the width become zero. Values that need
- * more limbs are `GPUINT_STATUS_TOO_WIDE`; rows before it may have been written then. Waits for
- * the work that makes the rows.
+ * Copies `rows` rows from `first` on to `limbs`, `limbs_per_row` 64-bit limbs a row: row
+ * after row, each least significant limb first. Limbs beyond the width become zero. Values
+ * that need more limbs are `GPUINT_STATUS_TOO_WIDE`; rows before it may have been written
+ * then. Waits for the work that makes the rows.
  */
 gpuint_status gpuint_batch_read_limbs(const gpuint_batch *batch,
                                       size_t first,
@@ -501,8 +503,8 @@ gpuint_status gpuint_div(const gpuint_batch *a, const gpuint_batch *b, gpuint_ba
 gpuint_status gpuint_rem(const gpuint_batch *a, const gpuint_batch *b, gpuint_batch **remainder);
 
 /**
- * Computes `a / b` and `a mod b`, exactly for every nonzero divisor. The lowest row whose divisor
- * is zero is the error's.
+ * Computes `a / b` and `a mod b`, exactly for every nonzero divisor. The lowest row whose
+ * divisor is zero is the error's.
  */
 gpuint_status gpuint_div_rem(const gpuint_batch *a,
                              const gpuint_batch *b,
@@ -586,8 +588,8 @@ gpuint_status gpuint_square_mod(const gpuint_batch *a,
                                 gpuint_batch **square);
 
 /**
- * Computes `a^exponents mod divisor`, row by row. The time depends on the exponents: do not use
- * it where they are secret.
+ * Computes `a^exponents mod divisor`, row by row. The time depends on the exponents: do not
+ * use it where they are secret.
  */
 gpuint_status gpuint_pow_mod(const gpuint_batch *a,
                              const gpuint_batch *exponents,
@@ -606,6 +608,18 @@ gpuint_status gpuint_pow_mod_all(const gpuint_batch *a,
  * Computes the greatest common divisors; that of `a` and 0 is `a`.
  */
 gpuint_status gpuint_gcd(const gpuint_batch *a, const gpuint_batch *b, gpuint_batch **gcd);
+
+/**
+ * Computes `gcd = a x - b y`, or `gcd = b y - a x` for the rows of the mask, with the least `x` and
+ * `y`: at most `b / (2 gcd)` and `a / (2 gcd)`, but 0 and 1 if one of the rows is a multiple of
+ * the other. For `a = b = 0` all are 0.
+ */
+gpuint_status gpuint_xgcd(const gpuint_batch *a,
+                          const gpuint_batch *b,
+                          gpuint_batch **gcd,
+                          gpuint_batch **x,
+                          gpuint_batch **y,
+                          gpuint_mask **negative);
 
 /**
  * Computes the least common multiples modulo `2^bits`, and a mask of the rows that overflowed.
@@ -815,8 +829,8 @@ gpuint_status gpuint_select(const gpuint_batch *a,
                             gpuint_batch **out);
 
 /**
- * Returns the values in rows for `bits` bits (see `gpuint_width`). A value that does not fit is
- * `GPUINT_STATUS_TOO_WIDE` with its row.
+ * Returns the values in rows for `bits` bits (see `gpuint_width`). A value that does not fit
+ * is `GPUINT_STATUS_TOO_WIDE` with its row.
  */
 gpuint_status gpuint_resized(const gpuint_batch *a, size_t bits, gpuint_batch **out);
 
@@ -903,8 +917,8 @@ gpuint_status gpuint_divisor_splat(const gpuint_device *device,
 gpuint_status gpuint_prepare(const gpuint_batch *divisors, gpuint_divisor **out);
 
 /**
- * Prepares the rows of a batch, and stores a mask of the rows that are zero, which are prepared
- * as 1.
+ * Prepares the rows of a batch, and stores a mask of the rows that are zero, which are
+ * prepared as 1.
  */
 gpuint_status gpuint_prepare_masked(const gpuint_batch *divisors,
                                     gpuint_divisor **out,

@@ -130,38 +130,27 @@ impl<A: Handle> Output<A::Object> for (*mut *mut A,) {
     }
 }
 
-impl<A: Handle, B: Handle> Output<(A::Object, B::Object)> for (*mut *mut A, *mut *mut B) {
-    fn check(&self, names: &[&'static str]) -> Result<()> {
-        check(self.0, names[0])?;
-        check(self.1, names[1])
-    }
+macro_rules! handle_outputs {
+    ($($index:tt $handle:ident),*) => {
+        impl<$($handle: Handle),*> Output<($($handle::Object),*)> for ($(*mut *mut $handle),*) {
+            fn check(&self, names: &[&'static str]) -> Result<()> {
+                $(check(self.$index, names[$index])?;)*
+                Ok(())
+            }
 
-    unsafe fn store(self, (first, second): (A::Object, B::Object)) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe { write(self.0, insert(first)) };
-        // SAFETY: as above.
-        unsafe { write(self.1, insert(second)) };
-        Ok(())
-    }
+            unsafe fn store(self, value: ($($handle::Object),*)) -> Result<()> {
+                $(
+                    // SAFETY: the caller's.
+                    unsafe { write(self.$index, insert(value.$index)) };
+                )*
+                Ok(())
+            }
+        }
+    };
 }
-
-impl<A: Handle, B: Handle, C: Handle> Output<(A::Object, B::Object, C::Object)>
-    for (*mut *mut A, *mut *mut B, *mut *mut C)
-{
-    fn check(&self, names: &[&'static str]) -> Result<()> {
-        check(self.0, names[0])?;
-        check(self.1, names[1])?;
-        check(self.2, names[2])
-    }
-
-    unsafe fn store(self, (a, b, c): (A::Object, B::Object, C::Object)) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe { (self.0, self.1).store((a, b)) }?;
-        // SAFETY: as above.
-        unsafe { write(self.2, insert(c)) };
-        Ok(())
-    }
-}
+handle_outputs!(0 A, 1 B);
+handle_outputs!(0 A, 1 B, 2 C);
+handle_outputs!(0 A, 1 B, 2 C, 3 D);
 
 macro_rules! scalar_outputs {
     ($($scalar:ty),*) => {

@@ -145,6 +145,14 @@ functions! {
     /// Computes the greatest common divisors; that of `a` and 0 is `a`.
     fn gpuint_gcd(a: *const Batch, b: *const Batch; gcd: *mut *mut Batch) = DynBatch::gcd;
 
+    /// Computes `gcd = a x - b y`, or `gcd = b y - a x` for the rows of the mask, with the least `x` and
+    /// `y`: at most `b / (2 gcd)` and `a / (2 gcd)`, but 0 and 1 if one of the rows is a multiple of
+    /// the other. For `a = b = 0` all are 0.
+    fn gpuint_xgcd(
+        a: *const Batch, b: *const Batch;
+        gcd: *mut *mut Batch, x: *mut *mut Batch, y: *mut *mut Batch, negative: *mut *mut Mask
+    ) = DynBatch::xgcd;
+
     /// Computes the least common multiples modulo `2^bits`, and a mask of the rows that overflowed.
     fn gpuint_overflowing_lcm(
         a: *const Batch, b: *const Batch; lcm: *mut *mut Batch, overflow: *mut *mut Mask

@@ -269,6 +269,45 @@ static void check_rows(void) {
   OK(gpuint_batch_free(b));
 }
 
+static void check_outputs(void) {
+  gpuint_batch *a = NULL, *b = NULL, *out[3] = {NULL, NULL, NULL};
+  gpuint_mask* negative = NULL;
+  OK(gpuint_batch_splat(device, BITS, "240", 1, &a));
+  OK(gpuint_batch_splat(device, BITS, "46", 1, &b));
+  FAILS(gpuint_xgcd(a, b, &out[0], &out[1], &out[2], NULL), GPUINT_STATUS_INVALID_POINTER,
+        "argument negative is NULL");
+  CHECK(out[0] == NULL && out[1] == NULL && out[2] == NULL);
+  OK(gpuint_xgcd(a, b, &out[0], &out[1], &out[2], &negative));
+  const uint64_t expected[3] = {2, 9, 47}; /* 2 = 46 * 47 - 240 * 9 */
+  for (size_t i = 0; i < 3; ++i) {
+    uint64_t limb = 0;
+    OK(gpuint_batch_read_limbs(out[i], 0, 1, &limb, 1));
+    CHECK(limb == expected[i]);
+    OK(gpuint_batch_free(out[i]));
+  }
+  bool any = false;
+  OK(gpuint_mask_any(negative, &any));
+  CHECK(any);
+  OK(gpuint_mask_free(negative));
+
+  OK(gpuint_batch_splat(device, BITS, "0", 1, &out[0]));
+  gpuint_batch *quotient = NULL, *remainder = NULL;
+  gpuint_mask* zero = NULL;
+  OK(gpuint_div_rem_masked(a, out[0], &quotient, &remainder, &zero));
+  OK(gpuint_mask_any(zero, &any));
+  CHECK(any);
+  bool equal = false;
+  OK(gpuint_is_equal(a, remainder, &equal));
+  CHECK(equal);
+  CHECK(gpuint_div_rem(a, out[0], &quotient, &remainder) == GPUINT_STATUS_DIVISION_BY_ZERO);
+  OK(gpuint_mask_free(zero));
+  OK(gpuint_batch_free(quotient));
+  OK(gpuint_batch_free(remainder));
+  OK(gpuint_batch_free(out[0]));
+  OK(gpuint_batch_free(a));
+  OK(gpuint_batch_free(b));
+}
+
 static void check_moduli(void) {
   gpuint_divisor* divisor = NULL;
   CHECK(gpuint_divisor_splat(device, BITS, "0", &divisor) == GPUINT_STATUS_DIVISION_BY_ZERO);
@@ -348,6 +387,7 @@ int main(void) {
   check_limbs();
   check_texts();
   check_rows();
+  check_outputs();
   check_moduli();
   check_threads();
   OK(gpuint_device_free(device));
