@@ -607,8 +607,9 @@ class Array:
 
     def _rows(self) -> npt.NDArray[np.uint8]:
         """The bytes of the rows, in a matrix."""
-        rows = np.frombuffer(self._batch.to_le_bytes(), dtype=np.uint8)
-        return rows.reshape(len(self), self.bits // 8)
+        rows = np.empty((len(self), self.bits // 8), dtype=np.uint8)
+        self._batch.read_le_bytes(rows)
+        return rows
 
     def _row(self, row: int) -> int:
         """The number of a row, counted from the start."""
@@ -866,7 +867,7 @@ def from_cuda(limbs: Any, device: DeviceLike = "cuda") -> Array:
     shape, strides = interface["shape"], interface.get("strides")
     address, stream = interface["data"][0], interface.get("stream")
     elements = None if strides is None else tuple(stride / 8 for stride in strides)
-    return _over_memory(shape, elements, address, stream, limbs, Device(device))
+    return _over_memory(shape, elements, address, stream, limbs, device)
 
 
 def from_dlpack(limbs: Any, device: DeviceLike = None) -> Array:
@@ -909,7 +910,7 @@ def _over_memory(
     address: int,
     stream: int | None,
     owner: object,
-    device: Device,
+    device: DeviceLike,
 ) -> Array:
     """Makes an array over memory on a GPU; strides are in limbs."""
     if len(shape) != 2:
@@ -922,6 +923,7 @@ def _over_memory(
     bits = 64 * columns
     if bits not in widths():
         raise MismatchError(f"no kernels are built for {bits} bits; see gpuint.widths()")
+    device = Device(device)
     if rows == 0:
         return full(0, 0, bits, device)
     batch = _Batch.from_device_pointer(device._handle, bits, rows, address, stream, owner)

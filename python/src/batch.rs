@@ -9,7 +9,7 @@ use gpuint::{DynBatch, DynDivisor, Error, Shape};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyList};
 
-use crate::buffer::Bytes;
+use crate::buffer::{Bytes, BytesMut};
 use crate::device::Device;
 use crate::divisor::Divisor;
 use crate::error::detached;
@@ -86,6 +86,12 @@ impl Batch {
         let batch = &self.0;
         let size = batch.len() * batch.shape().bytes();
         PyByteArray::new_with(py, size, |bytes| detached(py, || batch.read_le_bytes(0, bytes)))
+    }
+
+    /// Writes the bytes of the rows, each row least significant byte first.
+    fn read_le_bytes(&self, py: Python<'_>, mut rows: BytesMut) -> PyResult<()> {
+        let (batch, rows) = (&self.0, rows.as_mut_slice());
+        detached(py, || batch.read_le_bytes(0, rows))
     }
 
     /// Makes a batch over rows of another library on the GPU, in order with the work on its stream.

@@ -181,6 +181,36 @@ def test_torch_on_the_cpu(on_cpu):
     assert gpuint.from_dlpack(signed, "cpu").is_equal(on_cpu)
 
 
+class OnlyDlpack:
+    """An array without its other properties, as of another library."""
+
+    def __init__(self, array):
+        self.__dlpack__ = array.__dlpack__
+        self.__dlpack_device__ = array.__dlpack_device__
+
+
+def test_own_memory_on_a_gpu_is_shared(device, sample):
+    if device.kind != "cuda":
+        pytest.skip("needs a GPU")
+    for share in (lambda array: gpuint.from_dlpack(OnlyDlpack(array)), gpuint.from_cuda):
+        rows = sample[:]
+        pointer = rows._batch.device_pointer()
+        shared = share(rows)
+        assert shared._batch.device_pointer() == pointer
+        del rows
+        # Memory that is freed too soon would be used again here.
+        others = [gpuint.full(len(sample), row, 1024, device) for row in range(10)]
+        assert shared.is_equal(sample) and others[7][0] == 7
+    for stream in (None, 1, 2, -1, device._handle.stream):
+        assert _gpuint.Tensor(sample.__dlpack__(stream=stream)).device == (2, 0)
+    with pytest.raises(ValueError, match="ambiguous"):
+        sample.__dlpack__(stream=0)
+    with pytest.raises(BufferError):
+        sample.__dlpack__(dl_device=(1, 0), copy=False)
+    on_host = gpuint.array(VALUES, 1024, "cpu").__dlpack__(dl_device=(1, 0))
+    assert _gpuint.Tensor(on_host).device == (1, 0)
+
+
 @pytest.mark.parametrize("library", ["cupy", "torch"])
 def test_memory_on_a_gpu_is_shared(device, sample, library):
     if device.kind != "cuda":
