@@ -17,16 +17,16 @@
  *     gpuint_batch_free(a);
  *     gpuint_device_free(device);
  *
- * Errors. A call returns a status. Where it fails, it writes no output, except where it says so;
- * `gpuint_last_error` returns the message and `gpuint_last_error_row` the lowest row at fault. Both
- * are of the calling thread. NULL, lengths and handles are checked. GPUs run asynchronously: a
+ * Errors. A call returns a status. A call that fails writes no output, unless its comment says so.
+ * `gpuint_last_error` returns the message and `gpuint_last_error_row` the lowest row at fault, each
+ * for the calling thread. NULL, lengths and handles are checked. GPUs run asynchronously: a
  * fault of the hardware is the error of a later call.
  *
  * Handles. A call that stores a handle gives it to the caller, who frees it by the `_free` function
- * of its type, once; NULL is allowed there. Handles are not addresses. A freed handle and one of
- * another type are GPUINT_STATUS_INVALID_HANDLE, and values are never used twice. Objects do not
- * change. What an object is made of may be freed before it. A call that overwrites a handle does
- * not free it.
+ * of its type, once; NULL is allowed there. Handles are not addresses, and values are never used
+ * twice: a freed handle and one of another type are GPUINT_STATUS_INVALID_HANDLE. Objects do not
+ * change. The operands of a result may be freed before it. A call that overwrites a variable with
+ * a new handle does not free the old one.
  *
  * Threads. All functions may be called on all threads at once, on the same handles, too. A handle
  * that is freed during a call on another thread lives until that call ends. The calls of one thread
@@ -504,7 +504,7 @@ gpuint_status gpuint_rem(const gpuint_batch *a, const gpuint_batch *b, gpuint_ba
 
 /**
  * Computes `a / b` and `a mod b`, exactly for every nonzero divisor. The lowest row whose
- * divisor is zero is the error's.
+ * divisor is zero is that of the error.
  */
 gpuint_status gpuint_div_rem(const gpuint_batch *a,
                              const gpuint_batch *b,

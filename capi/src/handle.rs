@@ -1,9 +1,8 @@
 //! Handles: keys of objects in one table.
 //!
 //! A handle looks like a pointer to an incomplete type, so that C compilers tell the kinds apart.
-//! Its value is a number that the table gave to the object. Numbers are odd and never used again:
-//! NULL, an address, a freed handle or a handle of another kind is found out by the look-up, and
-//! nothing is read through it.
+//! Its value is a number that the table assigns to the object: odd, and never used again. The look-up
+//! rejects NULL, addresses, freed handles and handles of another kind; nothing is read through them.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -92,7 +91,7 @@ pub(crate) fn get<H: Handle>(handle: *const H, argument: &'static str) -> Result
         .ok_or(Failure::Handle { argument, kind: H::NAME })
 }
 
-/// Frees a handle; NULL is none.
+/// Frees a handle. NULL is allowed.
 pub(crate) fn remove<H: Handle>(handle: *mut H, argument: &'static str) -> Result<()> {
     if handle.is_null() {
         return Ok(());

@@ -4,7 +4,8 @@
 //! `include/gpuint.h` is the interface and its documentation. cbindgen makes it of these files (see
 //! the module `header`, whose test fails if it is stale).
 //!
-//! Handles are keys of one table ([`handle`]), so that no value of a handle is undefined behaviour.
+//! Handles are keys of one table ([`handle`]), so that no value of a handle causes undefined
+//! behaviour.
 //! `unsafe` code remains for arrays and texts of the caller (`memory`).
 
 pub mod batch;

@@ -1,8 +1,8 @@
 //! Arrays, texts and outputs in memory of the caller.
 //!
-//! The caller promises what the header says of pointers: an array has as many elements as the call
-//! is told, a text ends with NUL, and nothing writes the memory meanwhile. NULL and addresses that
-//! are not aligned are errors.
+//! The header states the contract: an array has as many elements as the call is told, a text ends
+//! with NUL, and no other thread writes the memory during the call. NULL and addresses that are not
+//! aligned are errors.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char};

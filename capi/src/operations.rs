@@ -77,7 +77,7 @@ functions! {
     fn gpuint_rem(a: *const Batch, b: *const Batch; remainder: *mut *mut Batch) = DynBatch::rem;
 
     /// Computes `a / b` and `a mod b`, exactly for every nonzero divisor. The lowest row whose
-    /// divisor is zero is the error's.
+    /// divisor is zero is that of the error.
     fn gpuint_div_rem(
         a: *const Batch, b: *const Batch; quotient: *mut *mut Batch, remainder: *mut *mut Batch
     ) = DynBatch::div_rem;
