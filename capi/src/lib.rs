@@ -5,8 +5,7 @@
 //! the module `header`, whose test fails if it is stale).
 //!
 //! Handles are keys of one table ([`handle`]), so that no value of a handle causes undefined
-//! behaviour.
-//! `unsafe` code remains for arrays and texts of the caller (`memory`).
+//! behaviour. `unsafe` code remains for arrays and texts of the caller (`memory`).
 
 pub mod batch;
 mod call;

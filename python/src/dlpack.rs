@@ -224,8 +224,7 @@ impl Batch {
             Some(_) => detached(py, || batch.device_ptr())? as usize,
             None => {
                 let bytes = batch.host_bytes();
-                let bytes =
-                    bytes.ok_or_else(|| PyBufferError::new_err("the rows are on a GPU"))?;
+                let bytes = bytes.ok_or_else(|| PyBufferError::new_err("the rows are on a GPU"))?;
                 bytes.as_ptr().expose_provenance()
             }
         };
