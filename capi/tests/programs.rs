@@ -66,18 +66,16 @@ fn is_usable(flags: &[&str], name: &str) -> bool {
     })
 }
 
-/// Builds a program, runs it, and returns its output.
-fn output(source: &str, name: &str, flags: &[&str], libraries: &[&str]) -> String {
+/// Builds a program, runs it with the shared library of a folder, and returns its output.
+fn output(source: &str, name: &str, flags: &[&str], libraries: &[&str], folder: &Path) -> String {
     let source = Path::new(FOLDER).join(source);
     let work = tempfile::tempdir().unwrap();
     let program = work.path().join(name);
-    let include = Path::new(FOLDER).join("include");
     let mut compiler = compiler(&source);
-    compiler.arg("-I").arg(include).args(flags).arg(&source).arg("-o").arg(&program);
-    run(compiler.arg("-L").arg(&*LIBRARY).args(libraries));
+    run(compiler.args(flags).arg(&source).arg("-o").arg(&program).args(libraries));
     let mut program = Command::new(program);
     // Few threads: sanitizers count the memory of each.
-    program.env("LD_LIBRARY_PATH", &*LIBRARY).env("RAYON_NUM_THREADS", "4");
+    program.env("LD_LIBRARY_PATH", folder).env("RAYON_NUM_THREADS", "4");
     text(&run(&mut program).stdout).to_owned()
 }
 
@@ -98,7 +96,11 @@ fn check_programs(name: &str, flags: &[&str], libraries: &[&str]) {
     if !is_usable(flags, name) {
         return;
     }
-    let output = |source: &str| output(source, name, flags, libraries);
+    let include = Path::new(FOLDER).join("include").display().to_string();
+    let flags = [&["-I", &include], flags].concat();
+    let folder = LIBRARY.display().to_string();
+    let libraries = [&["-L", &folder], libraries].concat();
+    let output = |source: &str| output(source, name, &flags, &libraries, &LIBRARY);
     assert_eq!(output("examples/rsa.c"), "20 messages, decrypted: yes\n");
     assert_eq!(output("examples/primes.cpp"), PRIMES);
     assert_eq!(output("tests/interface.c"), "");
@@ -118,4 +120,26 @@ fn programs_run_with_the_static_library() {
 #[test]
 fn programs_run_under_the_sanitizers() {
     check_programs("sanitized", SANITIZED, SHARED);
+}
+
+#[test]
+fn installed_library_is_found_by_pkg_config() {
+    if Command::new("cargo-cinstall").arg("--version").output().is_err() {
+        skip("cargo-c", "cargo-c is not installed");
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let target = LIBRARY.parent().unwrap();
+    let mut install = Command::new("cargo-cinstall");
+    install.args(["cinstall", "--quiet", "--package", "gpuint-capi", "--profile", "dev"]);
+    install.args(["--prefix", "/usr", "--libdir", "/usr/lib", "--destdir"]).arg(root);
+    run(install.arg("--target-dir").arg(target).current_dir(FOLDER));
+    let folder = root.join("usr/lib");
+    let mut flags = Command::new("pkg-config");
+    flags.env("PKG_CONFIG_PATH", folder.join("pkgconfig")).env("PKG_CONFIG_SYSROOT_DIR", root);
+    let flags = run(flags.args(["--cflags", "--libs", "gpuint"])).stdout;
+    let flags: Vec<&str> = text(&flags).split_whitespace().collect();
+    assert_eq!(output("examples/division.c", "installed", &[], &flags, &folder), DIVISION);
+    assert_eq!(output("examples/primes.cpp", "installed", &[], &flags, &folder), PRIMES);
 }
