@@ -108,56 +108,65 @@ typedef enum {
    */
   GPUINT_STATUS_EVEN_MODULUS = 10,
   /**
+   * A modulus for Chinese remaindering has a common divisor with another one.
+   */
+  GPUINT_STATUS_COMMON_DIVISOR = 11,
+  /**
    * A divisor or modulus is zero.
    */
-  GPUINT_STATUS_DIVISION_BY_ZERO = 11,
+  GPUINT_STATUS_DIVISION_BY_ZERO = 12,
   /**
    * A value does not fit the width.
    */
-  GPUINT_STATUS_TOO_WIDE = 12,
+  GPUINT_STATUS_TOO_WIDE = 13,
   /**
    * A row does not exist.
    */
-  GPUINT_STATUS_NO_SUCH_ROW = 13,
+  GPUINT_STATUS_NO_SUCH_ROW = 14,
   /**
    * There is no CUDA driver, or no GPU of that number.
    */
-  GPUINT_STATUS_NO_DEVICE = 14,
+  GPUINT_STATUS_NO_DEVICE = 15,
   /**
    * The device or the host has no memory for a result.
    */
-  GPUINT_STATUS_OUT_OF_MEMORY = 15,
+  GPUINT_STATUS_OUT_OF_MEMORY = 16,
   /**
    * The device cannot run a kernel: it is missing, was not compiled, or needs more shared
    * memory.
    */
-  GPUINT_STATUS_KERNEL_UNAVAILABLE = 16,
+  GPUINT_STATUS_KERNEL_UNAVAILABLE = 17,
   /**
    * The tuning table named by `GPUINT_TUNING` cannot be used.
    */
-  GPUINT_STATUS_INVALID_TUNING = 17,
+  GPUINT_STATUS_INVALID_TUNING = 18,
   /**
    * A device address cannot be that of rows.
    */
-  GPUINT_STATUS_INVALID_DEVICE_POINTER = 18,
+  GPUINT_STATUS_INVALID_DEVICE_POINTER = 19,
   /**
    * The driver rejected the call. Later calls may succeed.
    */
-  GPUINT_STATUS_DRIVER = 19,
+  GPUINT_STATUS_DRIVER = 20,
   /**
    * The GPU is lost to this process. Start a new process.
    */
-  GPUINT_STATUS_DEVICE_LOST = 20,
+  GPUINT_STATUS_DEVICE_LOST = 21,
   /**
    * A defect of this library, with its message. Please report it.
    */
-  GPUINT_STATUS_INTERNAL = 21,
+  GPUINT_STATUS_INTERNAL = 22,
 } gpuint_status;
 
 /**
  * Unsigned integers of one width on a device, one a row.
  */
 typedef struct gpuint_batch gpuint_batch;
+
+/**
+ * Pairwise coprime moduli, prepared for Chinese remaindering.
+ */
+typedef struct gpuint_crt gpuint_crt;
 
 /**
  * A GPU with a queue of work, or the CPU.
@@ -183,6 +192,11 @@ typedef struct gpuint_mask gpuint_mask;
  * Prepared moduli of residues: one for all rows, or one a row.
  */
 typedef struct gpuint_modulus gpuint_modulus;
+
+/**
+ * The product of all rows of a batch, and remainders modulo all of them.
+ */
+typedef struct gpuint_product_tree gpuint_product_tree;
 
 /**
  * Residues modulo a `gpuint_modulus`, one a row, in the form with the fastest products.
@@ -454,6 +468,25 @@ gpuint_status gpuint_wrapping_sum(const gpuint_batch *a,
                                   size_t *length);
 
 /**
+ * Computes the sum of the products of the rows modulo `2^bits`, as text; 0 for no rows.
+ */
+gpuint_status gpuint_wrapping_dot(const gpuint_batch *a,
+                                  const gpuint_batch *b,
+                                  uint32_t base,
+                                  char *text,
+                                  size_t size,
+                                  size_t *length);
+
+/**
+ * Computes `c[0] + c[1] a + c[2] a^2 + ..` modulo `2^bits` with `count` coefficients, which are
+ * numbers as text.
+ */
+gpuint_status gpuint_wrapping_polynomial(const gpuint_batch *a,
+                                         const char *const *coefficients,
+                                         size_t count,
+                                         gpuint_batch **out);
+
+/**
  * Computes `a * factor + summand` modulo `2^bits`.
  */
 gpuint_status gpuint_mul_add(const gpuint_batch *a,
@@ -639,6 +672,36 @@ gpuint_status gpuint_inverse_mod(const gpuint_batch *a,
                                  gpuint_mask **without);
 
 /**
+ * Computes the inverses modulo one number, and a mask of the rows without one, which become 0.
+ */
+gpuint_status gpuint_inverse_mod_all(const gpuint_batch *a,
+                                     const char *modulus,
+                                     gpuint_batch **inverse,
+                                     gpuint_mask **without);
+
+/**
+ * Computes the greatest common divisors of each row and the product of all other rows.
+ */
+gpuint_status gpuint_batch_gcd(const gpuint_batch *a, gpuint_batch **gcd);
+
+/**
+ * Computes the square roots, rounded down.
+ */
+gpuint_status gpuint_isqrt(const gpuint_batch *a, gpuint_batch **root);
+
+/**
+ * Computes the square roots, rounded down, and `a - root^2`.
+ */
+gpuint_status gpuint_isqrt_rem(const gpuint_batch *a,
+                               gpuint_batch **root,
+                               gpuint_batch **remainder);
+
+/**
+ * Returns a mask of the rows that are squares.
+ */
+gpuint_status gpuint_is_square(const gpuint_batch *a, gpuint_mask **mask);
+
+/**
  * Computes the Jacobi symbols over the rows of `moduli`: -1, 0 or 1; 0 for even moduli.
  */
 gpuint_status gpuint_jacobi(const gpuint_batch *a,
@@ -763,6 +826,32 @@ gpuint_status gpuint_shr_rows(const gpuint_batch *a,
                               gpuint_batch **out);
 
 /**
+ * Rotates the bits of each row to the left, for any distance.
+ */
+gpuint_status gpuint_rotate_left(const gpuint_batch *a, size_t bits, gpuint_batch **out);
+
+/**
+ * Rotates the bits of each row to the right, for any distance.
+ */
+gpuint_status gpuint_rotate_right(const gpuint_batch *a, size_t bits, gpuint_batch **out);
+
+/**
+ * Rotates the bits of each row to the left by `bits[row]`.
+ */
+gpuint_status gpuint_rotate_left_rows(const gpuint_batch *a,
+                                      const size_t *bits,
+                                      size_t rows,
+                                      gpuint_batch **out);
+
+/**
+ * Rotates the bits of each row to the right by `bits[row]`.
+ */
+gpuint_status gpuint_rotate_right_rows(const gpuint_batch *a,
+                                       const size_t *bits,
+                                       size_t rows,
+                                       gpuint_batch **out);
+
+/**
  * Compares row by row: stores -1 where `a < b`, 0 where they are equal, 1 where `a > b`.
  */
 gpuint_status gpuint_cmp(const gpuint_batch *a, const gpuint_batch *b, int8_t *orders, size_t rows);
@@ -827,6 +916,30 @@ gpuint_status gpuint_select(const gpuint_batch *a,
                             const gpuint_mask *mask,
                             const gpuint_batch *b,
                             gpuint_batch **out);
+
+/**
+ * Returns both batches with the rows exchanged whose bit in the mask is set.
+ */
+gpuint_status gpuint_swap(const gpuint_batch *a,
+                          const gpuint_mask *mask,
+                          const gpuint_batch *b,
+                          gpuint_batch **first,
+                          gpuint_batch **second);
+
+/**
+ * Returns the rows in ascending order of their values.
+ */
+gpuint_status gpuint_sort(const gpuint_batch *a, gpuint_batch **out);
+
+/**
+ * Stores the indices of the rows in ascending order of their values; equal rows keep their order.
+ */
+gpuint_status gpuint_sort_indices(const gpuint_batch *a, size_t *indices, size_t rows);
+
+/**
+ * Returns the different values, each once, in ascending order.
+ */
+gpuint_status gpuint_unique(const gpuint_batch *a, gpuint_batch **out);
 
 /**
  * Returns the values in rows for `bits` bits (see `gpuint_width`). A value that does not fit
@@ -1074,6 +1187,82 @@ gpuint_status gpuint_fixed_base_pow(const gpuint_fixed_base *base,
  * Frees the handle. NULL is allowed.
  */
 gpuint_status gpuint_fixed_base_free(gpuint_fixed_base *base);
+
+/**
+ * Computes the product tree of the rows of a batch.
+ */
+gpuint_status gpuint_product_tree_new(const gpuint_batch *rows, gpuint_product_tree **out);
+
+/**
+ * Stores the product of all rows as text.
+ */
+gpuint_status gpuint_product_tree_root(const gpuint_product_tree *tree,
+                                       uint32_t base,
+                                       char *text,
+                                       size_t size,
+                                       size_t *length);
+
+/**
+ * Computes `value` modulo each row, for a value of any length.
+ */
+gpuint_status gpuint_product_tree_remainders(const gpuint_product_tree *tree,
+                                             const char *value,
+                                             gpuint_batch **out);
+
+/**
+ * Computes the product of all other rows modulo each row.
+ */
+gpuint_status gpuint_product_tree_cofactors(const gpuint_product_tree *tree, gpuint_batch **out);
+
+/**
+ * Frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_product_tree_free(gpuint_product_tree *tree);
+
+/**
+ * Prepares the rows of a batch as moduli, which must be coprime to each other.
+ */
+gpuint_status gpuint_crt_new(const gpuint_batch *moduli, gpuint_crt **out);
+
+/**
+ * Stores the number of moduli.
+ */
+gpuint_status gpuint_crt_moduli(const gpuint_crt *crt, size_t *count);
+
+/**
+ * Stores the product of the moduli as text.
+ */
+gpuint_status gpuint_crt_product(const gpuint_crt *crt,
+                                 uint32_t base,
+                                 char *text,
+                                 size_t size,
+                                 size_t *length);
+
+/**
+ * Stores the width of the numbers in bits: the narrowest that holds the product of the moduli.
+ */
+gpuint_status gpuint_crt_bits(const gpuint_crt *crt, size_t *bits);
+
+/**
+ * Computes the residues of each number modulo all moduli: those of the first number, in the order
+ * of the moduli, then those of the second, and so on.
+ */
+gpuint_status gpuint_crt_residues(const gpuint_crt *crt,
+                                  const gpuint_batch *numbers,
+                                  gpuint_batch **residues);
+
+/**
+ * Computes the numbers below the product of the moduli that have these residues, in the order of
+ * `gpuint_crt_residues`.
+ */
+gpuint_status gpuint_crt_combine(const gpuint_crt *crt,
+                                 const gpuint_batch *residues,
+                                 gpuint_batch **numbers);
+
+/**
+ * Frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_crt_free(gpuint_crt *crt);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -92,7 +92,8 @@ macro_rules! plain_arguments {
     };
 }
 plain_arguments! {
-    usize, u64, *const u64, *const u8, *const usize, *mut u64, *mut c_void, Release;
+    usize, u64, *const u64, *const u8, *const usize, *const *const c_char, *mut u64, *mut c_void,
+    Release;
     of handles: *const *const H, *mut H
 }
 

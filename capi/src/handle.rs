@@ -40,6 +40,8 @@ handles! {
     Modulus(gpuint::DynModulus) = "gpuint_modulus";
     Residues(gpuint::DynResidues) = "gpuint_residues";
     FixedBase(gpuint::DynFixedBase) = "gpuint_fixed_base";
+    ProductTree(gpuint::DynProductTree) = "gpuint_product_tree";
+    Crt(gpuint::DynCrt) = "gpuint_crt";
 }
 
 /// A GPU with a queue of work, or the CPU.
@@ -69,6 +71,14 @@ pub struct Residues(());
 /// Powers of one base modulo one number, prepared for many exponents.
 #[derive(Debug)]
 pub struct FixedBase(());
+
+/// The product of all rows of a batch, and remainders modulo all of them.
+#[derive(Debug)]
+pub struct ProductTree(());
+
+/// Pairwise coprime moduli, prepared for Chinese remaindering.
+#[derive(Debug)]
+pub struct Crt(());
 
 /// Enters an object into the table.
 pub(crate) fn insert<H: Handle>(object: H::Object) -> *mut H {

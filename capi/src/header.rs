@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::{env, fs};
 
-use crate::{batch, device, divisor, mask, operations, residues};
+use crate::{batch, device, divisor, mask, operations, residues, trees};
 
 /// Returns the header of the present source.
 fn header(folder: &Path) -> String {
@@ -17,6 +17,7 @@ fn header(folder: &Path) -> String {
         mask::DECLARATIONS,
         divisor::DECLARATIONS,
         residues::DECLARATIONS,
+        trees::DECLARATIONS,
     ];
     let expanded = tempfile::Builder::new().suffix(".rs").tempfile().unwrap();
     fs::write(expanded.path(), declarations.concat()).unwrap();

@@ -19,3 +19,4 @@ mod memory;
 pub mod operations;
 pub mod residues;
 pub mod status;
+pub mod trees;

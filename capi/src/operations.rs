@@ -8,8 +8,8 @@ use gpuint::DynBatch;
 use crate::call::functions;
 use crate::device::shape;
 use crate::handle::{Batch, Divisor, Mask};
-use crate::memory::array;
-use crate::status::Failure;
+use crate::memory::{array, number};
+use crate::status::{Failure, Result};
 
 functions! {
     /// Computes `a + b` modulo `2^bits`.
@@ -45,6 +45,26 @@ functions! {
     fn gpuint_wrapping_sum(
         a: *const Batch; base: u32, text: *mut c_char, size: usize, length: *mut usize
     ) = DynBatch::wrapping_sum;
+
+    /// Computes the sum of the products of the rows modulo `2^bits`, as text; 0 for no rows.
+    fn gpuint_wrapping_dot(
+        a: *const Batch, b: *const Batch;
+        base: u32, text: *mut c_char, size: usize, length: *mut usize
+    ) = DynBatch::wrapping_dot;
+
+    /// Computes `c[0] + c[1] a + c[2] a^2 + ..` modulo `2^bits` with `count` coefficients, which are
+    /// numbers as text.
+    fn gpuint_wrapping_polynomial(
+        a: *const Batch, coefficients: *const *const c_char, count: usize; out: *mut *mut Batch
+    ) = |a: &DynBatch, coefficients, count| {
+        // SAFETY: the header requires that the array has `count` elements.
+        let texts = unsafe { array(coefficients, count, "coefficients") }?;
+        let coefficients = texts.iter().map(|&text| {
+            // SAFETY: the header requires that texts end with NUL.
+            unsafe { number(text, "coefficients") }
+        });
+        Ok::<_, Failure>(a.wrapping_polynomial(&coefficients.collect::<Result<Vec<_>>>()?)?)
+    };
 
     /// Computes `a * factor + summand` modulo `2^bits`.
     fn gpuint_mul_add(
@@ -164,6 +184,25 @@ functions! {
         a: *const Batch, moduli: *const Batch; inverse: *mut *mut Batch, without: *mut *mut Mask
     ) = DynBatch::inverse_mod;
 
+    /// Computes the inverses modulo one number, and a mask of the rows without one, which become 0.
+    fn gpuint_inverse_mod_all(
+        a: *const Batch, modulus: *const c_char; inverse: *mut *mut Batch, without: *mut *mut Mask
+    ) = DynBatch::inverse_mod_all;
+
+    /// Computes the greatest common divisors of each row and the product of all other rows.
+    fn gpuint_batch_gcd(a: *const Batch; gcd: *mut *mut Batch) = DynBatch::batch_gcd;
+
+    /// Computes the square roots, rounded down.
+    fn gpuint_isqrt(a: *const Batch; root: *mut *mut Batch) = DynBatch::isqrt;
+
+    /// Computes the square roots, rounded down, and `a - root^2`.
+    fn gpuint_isqrt_rem(
+        a: *const Batch; root: *mut *mut Batch, remainder: *mut *mut Batch
+    ) = DynBatch::isqrt_rem;
+
+    /// Returns a mask of the rows that are squares.
+    fn gpuint_is_square(a: *const Batch; mask: *mut *mut Mask) = DynBatch::is_square;
+
     /// Computes the Jacobi symbols over the rows of `moduli`: -1, 0 or 1; 0 for even moduli.
     fn gpuint_jacobi(a: *const Batch, moduli: *const Batch; symbols: *mut i8, rows: usize) =
         DynBatch::jacobi;
@@ -253,6 +292,32 @@ functions! {
             Ok::<_, Failure>(a.shr_rows(bits)?)
         };
 
+    /// Rotates the bits of each row to the left, for any distance.
+    fn gpuint_rotate_left(a: *const Batch, bits: usize; out: *mut *mut Batch) =
+        DynBatch::rotate_left;
+
+    /// Rotates the bits of each row to the right, for any distance.
+    fn gpuint_rotate_right(a: *const Batch, bits: usize; out: *mut *mut Batch) =
+        DynBatch::rotate_right;
+
+    /// Rotates the bits of each row to the left by `bits[row]`.
+    fn gpuint_rotate_left_rows(
+        a: *const Batch, bits: *const usize, rows: usize; out: *mut *mut Batch
+    ) = |a: &DynBatch, bits, rows| {
+        // SAFETY: the header requires that the array has `rows` elements.
+        let bits = unsafe { array(bits, rows, "bits") }?;
+        Ok::<_, Failure>(a.rotate_left_rows(bits)?)
+    };
+
+    /// Rotates the bits of each row to the right by `bits[row]`.
+    fn gpuint_rotate_right_rows(
+        a: *const Batch, bits: *const usize, rows: usize; out: *mut *mut Batch
+    ) = |a: &DynBatch, bits, rows| {
+        // SAFETY: the header requires that the array has `rows` elements.
+        let bits = unsafe { array(bits, rows, "bits") }?;
+        Ok::<_, Failure>(a.rotate_right_rows(bits)?)
+    };
+
     /// Compares row by row: stores -1 where `a < b`, 0 where they are equal, 1 where `a > b`.
     fn gpuint_cmp(a: *const Batch, b: *const Batch; orders: *mut i8, rows: usize) =
         DynBatch::cmp;
@@ -304,6 +369,22 @@ functions! {
     fn gpuint_select(
         a: *const Batch, mask: *const Mask, b: *const Batch; out: *mut *mut Batch
     ) = DynBatch::select;
+
+    /// Returns both batches with the rows exchanged whose bit in the mask is set.
+    fn gpuint_swap(
+        a: *const Batch, mask: *const Mask, b: *const Batch;
+        first: *mut *mut Batch, second: *mut *mut Batch
+    ) = DynBatch::swap;
+
+    /// Returns the rows in ascending order of their values.
+    fn gpuint_sort(a: *const Batch; out: *mut *mut Batch) = DynBatch::sort;
+
+    /// Stores the indices of the rows in ascending order of their values; equal rows keep their order.
+    fn gpuint_sort_indices(a: *const Batch; indices: *mut usize, rows: usize) =
+        DynBatch::sort_indices;
+
+    /// Returns the different values, each once, in ascending order.
+    fn gpuint_unique(a: *const Batch; out: *mut *mut Batch) = DynBatch::unique;
 
     /// Returns the values in rows for `bits` bits (see `gpuint_width`). A value that does not fit
     /// is `GPUINT_STATUS_TOO_WIDE` with its row.

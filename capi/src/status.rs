@@ -34,33 +34,35 @@ pub enum Status {
     ModulusMismatch = 9,
     /// A modulus is even where it must be odd.
     EvenModulus = 10,
+    /// A modulus for Chinese remaindering has a common divisor with another one.
+    CommonDivisor = 11,
     /// A divisor or modulus is zero.
-    DivisionByZero = 11,
+    DivisionByZero = 12,
     /// A value does not fit the width.
-    TooWide = 12,
+    TooWide = 13,
     /// A row does not exist.
-    NoSuchRow = 13,
+    NoSuchRow = 14,
     /// There is no CUDA driver, or no GPU of that number.
-    NoDevice = 14,
+    NoDevice = 15,
     /// The device or the host has no memory for a result.
-    OutOfMemory = 15,
+    OutOfMemory = 16,
     /// The device cannot run a kernel: it is missing, was not compiled, or needs more shared
     /// memory.
-    KernelUnavailable = 16,
+    KernelUnavailable = 17,
     /// The tuning table named by `GPUINT_TUNING` cannot be used.
-    InvalidTuning = 17,
+    InvalidTuning = 18,
     /// A device address cannot be that of rows.
-    InvalidDevicePointer = 18,
+    InvalidDevicePointer = 19,
     /// The driver rejected the call. Later calls may succeed.
-    Driver = 19,
+    Driver = 20,
     /// The GPU is lost to this process. Start a new process.
-    DeviceLost = 20,
+    DeviceLost = 21,
     /// A defect of this library, with its message. Please report it.
-    Internal = 21,
+    Internal = 22,
 }
 
 /// Every status and its text.
-const TEXTS: [(Status, &CStr); 22] = [
+const TEXTS: [(Status, &CStr); 23] = [
     (Status::Ok, c"success"),
     (Status::InvalidPointer, c"invalid pointer"),
     (Status::InvalidHandle, c"invalid handle"),
@@ -72,6 +74,7 @@ const TEXTS: [(Status, &CStr); 22] = [
     (Status::DeviceMismatch, c"the operands live on different devices"),
     (Status::ModulusMismatch, c"the residues have different moduli"),
     (Status::EvenModulus, c"even modulus"),
+    (Status::CommonDivisor, c"the moduli are not coprime"),
     (Status::DivisionByZero, c"division by zero"),
     (Status::TooWide, c"the value does not fit the width"),
     (Status::NoSuchRow, c"the row does not exist"),
@@ -134,6 +137,7 @@ impl Failure {
                 Error::DivisionByZero { row }
                 | Error::TooWide { row, .. }
                 | Error::EvenModulus { row }
+                | Error::CommonDivisor { row }
                 | Error::NoSuchRow { row, .. }
                 | Error::Parse { row, .. },
             ) => Some(*row),
@@ -193,6 +197,7 @@ fn of_crate(error: &Error) -> Status {
         Error::ShapeMissing { .. } => Status::WidthMissing,
         Error::ModulusMismatch => Status::ModulusMismatch,
         Error::EvenModulus { .. } => Status::EvenModulus,
+        Error::CommonDivisor { .. } => Status::CommonDivisor,
         Error::NoSuchRow { .. } => Status::NoSuchRow,
         Error::Parse { .. } => Status::InvalidText,
         Error::DeviceMismatch => Status::DeviceMismatch,

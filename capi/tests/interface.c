@@ -343,6 +343,66 @@ static void check_moduli(void) {
   OK(gpuint_modulus_free(ten));
 }
 
+static void check_trees(void) {
+  const uint64_t limbs[] = {101 * 103, 0, 0, 0, 107 * 109, 0, 0, 0, 101 * 113, 0, 0, 0};
+  gpuint_batch *keys = batch_of(limbs, 3), *out = NULL, *moduli = NULL;
+  OK(gpuint_batch_gcd(keys, &out));
+  uint64_t read[3];
+  OK(gpuint_batch_read_limbs(out, 0, 3, read, 1));
+  CHECK(read[0] == 101 && read[1] == 1 && read[2] == 101);
+  OK(gpuint_batch_free(out));
+
+  gpuint_product_tree* tree = NULL;
+  OK(gpuint_product_tree_new(keys, &tree));
+  char text[20];
+  OK(gpuint_product_tree_root(tree, 10, text, sizeof text, NULL));
+  CHECK(strcmp(text, "1384741447057") == 0);
+  OK(gpuint_product_tree_remainders(tree, text, &out));
+  gpuint_mask* zero = NULL;
+  OK(gpuint_is_zero_mask(out, &zero));
+  size_t count = 0;
+  OK(gpuint_mask_count(zero, &count));
+  CHECK(count == 3);
+  OK(gpuint_mask_free(zero));
+  OK(gpuint_batch_free(out));
+  OK(gpuint_product_tree_free(tree));
+
+  gpuint_crt* crt = NULL;
+  CHECK(gpuint_crt_new(keys, &crt) == GPUINT_STATUS_COMMON_DIVISOR);
+  CHECK(gpuint_last_error_row() == 0);
+  const uint64_t primes[] = {10007, 0, 0, 0, 10009, 0, 0, 0};
+  moduli = batch_of(primes, 2);
+  OK(gpuint_crt_new(moduli, &crt));
+  OK(gpuint_crt_product(crt, 10, text, sizeof text, NULL));
+  CHECK(strcmp(text, "100160063") == 0);
+  gpuint_batch *residues = NULL, *sorted = NULL;
+  OK(gpuint_crt_residues(crt, keys, &residues));
+  OK(gpuint_batch_rows(residues, &count));
+  CHECK(count == 6);
+  OK(gpuint_crt_combine(crt, residues, &out));
+  bool equal = false;
+  OK(gpuint_is_equal(keys, out, &equal));
+  CHECK(equal);
+  OK(gpuint_sort(keys, &sorted));
+  size_t indices[3];
+  OK(gpuint_sort_indices(keys, indices, 3));
+  CHECK(indices[0] == 0 && indices[1] == 2 && indices[2] == 1);
+  const char* const coefficients[] = {"1", "0x2", NULL};
+  gpuint_batch* values = NULL;
+  CHECK(gpuint_wrapping_polynomial(keys, coefficients, 3, &values) ==
+        GPUINT_STATUS_INVALID_POINTER);
+  OK(gpuint_wrapping_polynomial(keys, coefficients, 2, &values));
+  OK(gpuint_batch_read_limbs(values, 0, 3, read, 1));
+  CHECK(read[1] == 1 + 2 * 107 * 109);
+  OK(gpuint_batch_free(values));
+  OK(gpuint_batch_free(sorted));
+  OK(gpuint_batch_free(out));
+  OK(gpuint_batch_free(residues));
+  OK(gpuint_crt_free(crt));
+  OK(gpuint_batch_free(moduli));
+  OK(gpuint_batch_free(keys));
+}
+
 static void* square_until_freed(void* batch) {
   for (;;) {
     gpuint_batch* square = NULL;
@@ -389,6 +449,7 @@ int main(void) {
   check_rows();
   check_outputs();
   check_moduli();
+  check_trees();
   check_threads();
   OK(gpuint_device_free(device));
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

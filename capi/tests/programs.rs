@@ -86,7 +86,7 @@ const SANITIZED: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-reco
 const DIVISION: &str = "14 remainder 2\n\
     2092367245128893587945263141069222138700785148154678170965 remainder 1\n\
     7 remainder 5\n\
-    status 11: division by zero in row 0 (row 0)\n";
+    status 12: division by zero in row 0 (row 0)\n";
 
 const PRIMES: &str = "170141183460469231731687303715884105703\n\
     170141183460469231731687303715884105727\n\
