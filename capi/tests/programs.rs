@@ -132,7 +132,7 @@ fn installed_library_is_found_by_pkg_config() {
     let root = root.path();
     let target = LIBRARY.parent().unwrap();
     let mut install = Command::new("cargo-cinstall");
-    install.args(["cinstall", "--quiet", "--package", "gpuint-capi", "--profile", "dev"]);
+    install.args(["cinstall", "--package", "gpuint-capi", "--profile", "dev"]);
     install.args(["--prefix", "/usr", "--libdir", "/usr/lib", "--destdir"]).arg(root);
     run(install.arg("--target-dir").arg(target).current_dir(FOLDER));
     let folder = root.join("usr/lib");
