@@ -31,7 +31,8 @@ impl Layout {
     }
 
     fn row_bytes(self) -> usize {
-        self.limbs_per_row * size_of::<u64>()
+        // Without rows, the number of limbs is not checked.
+        self.limbs_per_row.saturating_mul(size_of::<u64>())
     }
 }
 

@@ -15,7 +15,10 @@ functions! {
     ) = |device, bytes, rows| {
         // SAFETY: the header requires that the array has `rows` elements.
         let bytes = unsafe { array(bytes, rows, "bytes") }?;
-        let bits: Vec<bool> = bytes.iter().map(|&byte| byte != 0).collect();
+        let mut bits = Vec::new();
+        let room = bits.try_reserve_exact(rows);
+        room.map_err(|_| Error::OutOfMemory { bytes: rows as u64 })?;
+        bits.extend(bytes.iter().map(|&byte| byte != 0));
         Ok::<_, Failure>(gpuint::Mask::from_bools(device, &bits)?)
     };
 

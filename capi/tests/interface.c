@@ -166,6 +166,9 @@ static void check_limbs(void) {
   OK(gpuint_batch_rows(batch, &value));
   CHECK(value == 0);
   OK(gpuint_batch_free(batch));
+  OK(gpuint_batch_from_limbs(device, BITS, NULL, 0, SIZE_MAX, &batch));
+  OK(gpuint_batch_read_limbs(batch, 0, 0, NULL, SIZE_MAX));
+  OK(gpuint_batch_free(batch));
   OK(gpuint_batch_from_limbs(device, BITS, NULL, 7, 0, &batch));
   OK(gpuint_batch_free(batch));
 }
