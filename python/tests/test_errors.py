@@ -151,3 +151,18 @@ def test_moduli_of_trees_are_checked(a, device):
     raises(OverflowError, 0, lambda: gpuint.Crt(gpuint.full(1100, MAX, BITS, device)))
     raises(ValueError, None, lambda: gpuint.Crt(a[1:]).combine(a))
     raises(OverflowError, None, lambda: a.polynomial([1, MAX + 1]))
+
+
+def test_rows_are_read_into_writable_memory_of_their_size(device):
+    batch = gpuint.array([5, 7], 1024, device)._batch
+    rows = np.full((2, 128), 255, np.uint8)
+    batch.read_le_bytes(rows)
+    assert rows[:, 0].tolist() == [5, 7] and not rows[:, 1:].any()
+    for wrong, error in (
+        (bytes(256), BufferError),
+        (np.empty((128, 4), np.uint8)[:, :2], BufferError),
+        (np.empty(3, np.uint8), gpuint.MismatchError),
+        (np.empty(3 * 128, np.uint8), gpuint.RowError),
+    ):
+        with pytest.raises(error):
+            batch.read_le_bytes(wrong)
