@@ -438,6 +438,14 @@ class Array:
         """Returns the greatest common divisors."""
         return self._like(_Batch.gcd(*self._pair(self._widened(other))))
 
+    def xgcd(self, other: Array | int) -> tuple[Array, Array, Array, Mask]:
+        """Returns `(g, x, y, negative)`: `g = a * x - b * y`, or `b * y - a * x` where `negative`.
+
+        `g` is the greatest common divisor of `a`, a row, and `b`; `x` and `y` are the least ones.
+        """
+        gcd, x, y, negative = _Batch.xgcd(*self._pair(self._widened(other)))
+        return self._like(gcd), self._like(x), self._like(y), Mask._of(negative, self._device)
+
     def batch_gcd(self) -> Array:
         """Returns the greatest common divisors of each row and the product of all other rows.
 

@@ -185,6 +185,7 @@ methods! {
     fn pow_mod(exponents: &Batch, divisor: &Divisor) -> DynBatch;
     fn pow_mod_all(exponent: Number, divisor: &Divisor) -> DynBatch;
     fn gcd(rhs: &Batch) -> DynBatch;
+    fn xgcd(rhs: &Batch) -> (DynBatch, DynBatch, DynBatch, gpuint::Mask);
     fn overflowing_lcm(rhs: &Batch) -> Masked;
     fn inverse_mod(moduli: &Batch) -> Masked;
     fn inverse_mod_all(modulus: Number) -> Masked;

@@ -65,6 +65,8 @@ outputs! {
     (DynBatch, gpuint::Mask) => (Batch, Mask): |(rows, mask), _py| (Batch(rows), Mask(mask));
     (DynBatch, DynBatch, gpuint::Mask) => (Batch, Batch, Mask):
         |(first, second, mask), _py| (Batch(first), Batch(second), Mask(mask));
+    (DynBatch, DynBatch, DynBatch, gpuint::Mask) => (Batch, Batch, Batch, Mask):
+        |(a, b, c, mask), _py| (Batch(a), Batch(b), Batch(c), Mask(mask));
     gpuint::Mask => Mask: |mask, _py| Mask(mask);
     DynDivisor => Divisor: |divisor, _py| Divisor(divisor);
     DynResidues => Residues: |residues, _py| Residues(residues);

@@ -157,6 +157,10 @@ def test_common_divisors_match_math(make, columns):
     a, b = make(x), make(y)
     assert a.gcd(b).tolist() == list(map(math.gcd, x, y))
     assert a.gcd(y[0]).tolist() == [math.gcd(u, y[0]) for u in x]
+    gcd, by_a, by_b, negative = (part.tolist() for part in a.xgcd(b))
+    for u, v, g, s, t, is_negative in zip(x, y, gcd, by_a, by_b, negative):
+        assert g == math.gcd(u, v) == (v * t - u * s if is_negative else u * s - v * t)
+        assert (2 * g * s <= v or s == 1) and (2 * g * t <= u or t == 1)
     multiples = list(map(math.lcm, x, y))
     low, wrapped = a.overflowing_lcm(b)
     assert low.tolist() == [multiple % MOD for multiple in multiples]
