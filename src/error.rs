@@ -187,3 +187,58 @@ pub enum Error {
     )]
     DeviceLost(String),
 }
+
+/// Errors of a part of the rows.
+impl Error {
+    /// Returns true if the device caused the error, so that another device may succeed.
+    pub(crate) fn is_of_device(&self) -> bool {
+        match self {
+            Self::NoDevice
+            | Self::OutOfMemory { .. }
+            | Self::KernelMissing { .. }
+            | Self::SharedMemory { .. }
+            | Self::Compile { .. }
+            | Self::Driver(_)
+            | Self::DeviceLost(_) => true,
+            Self::DivisionByZero { .. }
+            | Self::TooWide { .. }
+            | Self::LengthMismatch { .. }
+            | Self::PartialRow { .. }
+            | Self::ShapeMismatch { .. }
+            | Self::ShapeMissing { .. }
+            | Self::ModulusMismatch
+            | Self::EvenModulus { .. }
+            | Self::CommonDivisor { .. }
+            | Self::NoSuchRow { .. }
+            | Self::Parse { .. }
+            | Self::DeviceMismatch
+            | Self::DevicePointer { .. }
+            | Self::Tuning { .. } => false,
+        }
+    }
+
+    /// The row whose value caused the error.
+    fn row_mut(&mut self) -> Option<&mut usize> {
+        match self {
+            Self::DivisionByZero { row }
+            | Self::TooWide { row, .. }
+            | Self::EvenModulus { row }
+            | Self::CommonDivisor { row }
+            | Self::Parse { row, .. } => Some(row),
+            _ => None,
+        }
+    }
+
+    /// Returns the error of rows that begin at row `first`, with the row counted from row 0; and this
+    /// row, or `first` if the error is not that of a row.
+    pub(crate) fn counted_from(mut self, first: usize) -> (usize, Self) {
+        let row = match self.row_mut() {
+            Some(row) => {
+                *row += first;
+                *row
+            }
+            None => first,
+        };
+        (row, self)
+    }
+}

@@ -80,6 +80,9 @@
 //! [`upload`](Batch::upload) and [`download`](Batch::download); [`Device::queue`] opens another queue
 //! on a GPU, and [`Device::record`] returns an [`Event`] to wait for.
 //!
+//! **Use all GPUs.** A [`Pool`] computes the rows of one operation on several devices, in order and
+//! without loss if a GPU fails.
+//!
 //! **Devices, errors, tuning.** [`Device::new`], [`Device::cuda`] and [`Device::cpu`] open a
 //! device; [`Device::time`] measures it; [`Device::tuning`] returns the table that [`Auto`]
 //! follows. [`Error`] lists every reason for a failure.
@@ -110,6 +113,7 @@ mod kernel;
 mod mask;
 mod numbers;
 mod ops;
+mod pool;
 #[cfg(feature = "serde")]
 mod serialize;
 mod shape;
@@ -140,6 +144,7 @@ pub use ops::crt::{Crt, DynCrt};
 pub use ops::fixed_base::{DynFixedBase, FixedBase};
 pub use ops::product_tree::{DynProductTree, ProductTree};
 pub use ops::residues::{DynModulus, DynResidues, Modulus, Residues};
+pub use pool::{Chunk, Pool, RowsMut, Share};
 #[cfg(feature = "serde")]
 pub use serialize::OnDevice;
 pub use shape::{GpuUint, Kernels, Widen, narrowest, shapes};

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, ptr, thread};
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, Divisor, DynBatch, Error, GpuUint, HostBatch, Mask};
+use gpuint::{Batch, Device, Divisor, DynBatch, Error, GpuUint, HostBatch, Mask, Pool, Share};
 use gpuint_testkit::skip::skip;
 use libloading::Library;
 use sha2::{Digest, Sha256};
@@ -412,6 +412,67 @@ fn batches_of_another_gpu_are_refused() {
         device.wait_for(&other.record().unwrap()).unwrap();
         device.wait_for(&Device::cpu().record().unwrap()).unwrap();
         Device::cpu().wait_for(&device.record().unwrap()).unwrap();
+    });
+}
+
+/// Copies rows on all devices of a pool, launching a kernel beside, and compares the results.
+fn copy_by(pool: &Pool, rows: usize) -> Result<Vec<Share>, Error> {
+    let source = bytes(rows);
+    let mut copy = vec![0; source.len()];
+    let shape = ones(&Device::cpu(), 1).as_dyn().shape();
+    let shares = pool.run(
+        shape,
+        rows,
+        &mut copy[..],
+        |_| Ok(()),
+        |(), chunk, copy| {
+            let batch = DynBatch::from_le_bytes(chunk.device(), shape, chunk.part(&source)?)?;
+            batch.wrapping_add(&batch)?;
+            batch.try_clone()?.read_le_bytes(0, copy)
+        },
+    )?;
+    assert_eq!(shares.iter().map(|share| share.rows).sum::<usize>(), rows);
+    assert!(copy == source);
+    Ok(shares)
+}
+
+#[test]
+fn pool_computes_the_rows_of_a_lost_gpu_on_the_other() {
+    over_stand_in(|stand_in| {
+        let pool = Pool::new().unwrap();
+        assert_eq!(pool.devices().len(), 2);
+        let rows = 3 * CHUNK / 128 + 5;
+        for rows in [0, 1, rows] {
+            let shares = copy_by(&pool, rows).unwrap();
+            assert!(shares.iter().all(|share| share.error.is_none()), "{shares:?}");
+        }
+        let used = stand_in.get::<usize>("stand_in_used");
+        // One failed call ends one of several threads of a GPU.
+        for function in [c"cuStreamCreate", c"cuMemcpyHtoDAsync_v2", c"cuLaunchKernelEx"] {
+            stand_in.set("stand_in_fail", function.as_ptr());
+            let shares = copy_by(&pool, rows).unwrap();
+            let errors: Vec<_> = shares.iter().filter_map(|share| share.error.as_ref()).collect();
+            assert!(matches!(errors[..], [Error::Driver(_)]), "{function:?}: {errors:?}");
+            assert!(shares.iter().all(|share| share.rows > 0), "{shares:?}");
+        }
+        assert_eq!(stand_in.get::<usize>("stand_in_used"), used);
+        // Less memory than three chunks of 16 MiB on each GPU.
+        stand_in.set("stand_in_limit", 20usize << 20);
+        let shares = copy_by(&pool, 8 * rows).unwrap();
+        assert!(shares.iter().all(|share| share.rows > 0), "{shares:?}");
+        stand_in.set("stand_in_limit", 1usize << 40);
+
+        stand_in.set("stand_in_fault_at_launch", 700);
+        for _ in 0..2 {
+            let shares = copy_by(&pool, rows).unwrap();
+            let is_lost = |share: &&Share| matches!(share.error, Some(Error::DeviceLost(_)));
+            assert_eq!(shares.iter().filter(is_lost).count(), 1, "{shares:?}");
+        }
+        stand_in.set("stand_in_fault_at_launch", 700);
+        assert!(matches!(copy_by(&pool, rows), Err(Error::DeviceLost(_))));
+        let with_cpu = Pool::of(pool.devices().iter().cloned().chain([Device::cpu()])).unwrap();
+        assert_eq!(copy_by(&with_cpu, 100).unwrap()[2].rows, 100);
+        assert_eq!(stand_in.get::<i32>("stand_in_races"), 0);
     });
 }
 

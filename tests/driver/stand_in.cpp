@@ -58,15 +58,25 @@ Clock host;  // what the host has waited for
 int streams = 0;
 size_t used = 0, reserved = 0, pinned_bytes = 0;
 std::atomic<size_t> limit{size_t{1} << 40};
-std::atomic<int> sticky{0}, fault_at_launch{0}, failing_frees{0}, compilations{0}, waits{0},
+constexpr int GPUS = 2;
+// The primary contexts of the GPUs, and the fault after which every call of one fails.
+char primaries[GPUS];
+std::atomic<int> faults[GPUS];
+std::atomic<int> fault_at_launch{0}, failing_frees{0}, compilations{0}, waits{0},
     delay_ms{0}, races{0}, orders{0}, pageable{0};
 std::atomic<bool> held{false};
 thread_local std::vector<void*> contexts;
-char primary;
 
+// The GPU of the current context; GPUS where that is none of theirs.
+int current() {
+  int gpu = 0;
+  while (gpu < GPUS && (contexts.empty() || contexts.back() != &primaries[gpu])) ++gpu;
+  return gpu;
+}
 // Every call needs a context and fails after a fault of a kernel, or if the test injects a failure.
 Code ready(const char* function = __builtin_FUNCTION()) {
-  if (contexts.empty() || contexts.back() != &primary) return INVALID_CONTEXT;
+  int gpu = current();
+  if (gpu == GPUS) return INVALID_CONTEXT;
   std::lock_guard<std::mutex> guard(lock);
   auto found = failing.find(function);
   if (found != failing.end()) {
@@ -74,7 +84,7 @@ Code ready(const char* function = __builtin_FUNCTION()) {
     failing.erase(found);
     return code;
   }
-  return sticky;
+  return faults[gpu];
 }
 void join(Clock& clock, const Clock& other) {
   for (auto [id, time] : other) clock[id] = std::max(clock[id], time);
@@ -197,7 +207,7 @@ Code cuDriverGetVersion(int* version) {
   return OK;
 }
 Code cuDeviceGetCount(int* count) {
-  *count = 2;
+  *count = GPUS;
   return OK;
 }
 Code cuDeviceGet(int* device, int ordinal) {
@@ -220,12 +230,12 @@ Code cuDeviceGetAttribute(int* value, int attribute, int) {
                               : 0;
   return OK;
 }
-Code cuDeviceGetMemPool(void** pool, int) {
-  *pool = &primary;
+Code cuDeviceGetMemPool(void** pool, int device) {
+  *pool = &primaries[device];
   return OK;
 }
-Code cuDevicePrimaryCtxRetain(void** context, int) {
-  *context = &primary;
+Code cuDevicePrimaryCtxRetain(void** context, int device) {
+  *context = &primaries[device];
   return OK;
 }
 Code cuCtxPushCurrent_v2(void* context) {
@@ -260,7 +270,7 @@ Code cuStreamSynchronize(void* stream) {
   wait_for_work();
   std::lock_guard<std::mutex> guard(lock);
   join(host, static_cast<Stream*>(stream)->clock);
-  return sticky;
+  return faults[current()];
 }
 Code cuStreamQuery(void* stream) {
   if (Code code = ready()) return code;
@@ -279,9 +289,10 @@ Code cuStreamWaitEvent(void* stream, void* event, unsigned) {
 // Also called after a fault, on a thread of the driver.
 Code cuStreamAddCallback(void* stream, Callback callback, void* data, unsigned) {
   if (Code code = ready()) return code;
+  int gpu = current();
   std::thread([=] {
     while (held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    callback(stream, sticky, data);
+    callback(stream, faults[gpu], data);
   }).detach();
   return OK;
 }
@@ -312,7 +323,7 @@ Code cuEventSynchronize(void* event) {
   wait_for_work();
   std::lock_guard<std::mutex> guard(lock);
   join(host, static_cast<Event*>(event)->clock);
-  return sticky;
+  return faults[current()];
 }
 Code cuEventElapsedTime(float* ms, void*, void*) {
   *ms = 1;
@@ -446,7 +457,7 @@ Code cuLaunchKernelEx(const LaunchConfig* config, void*, void** arguments, void*
   if (Code code = ready()) return code;
   auto& [ins, outs, rows, mask, status] = *static_cast<const Operands*>(arguments[0]);
   work(config->stream, {ins[0], ins[1], ins[2]}, {outs[0], outs[1], mask, status});
-  if (int code = fault_at_launch.exchange(0)) sticky = code;  // seen by the calls after this one
+  if (int code = fault_at_launch.exchange(0)) faults[current()] = code;  // seen by the calls after this one
   return OK;
 }
 

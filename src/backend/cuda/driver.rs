@@ -254,6 +254,30 @@ fn driver() -> Result<Option<&'static Functions>, Error> {
     found.as_ref().map(Option::as_ref).map_err(|reason| Error::Driver(reason.clone()))
 }
 
+/// Starts the driver, and returns its functions and the number of GPUs.
+fn start() -> Result<(&'static Functions, c_int), Error> {
+    let functions = driver()?.ok_or(Error::NoDevice)?;
+    // SAFETY: the function has no preconditions.
+    Fault::check(unsafe { (functions.init)(0) }).map_err(|fault| match fault {
+        Fault::NO_DEVICE | Fault::STUB_LIBRARY => Error::NoDevice,
+        fault => Fault::about("the CUDA driver does not start")(fault),
+    })?;
+    let mut count = 0;
+    // SAFETY: the pointer is valid for a write.
+    Fault::check(unsafe { (functions.device_count)(&raw mut count) })
+        .map_err(Fault::about("the number of GPUs"))?;
+    Ok((functions, count))
+}
+
+/// Number of GPUs; 0 without a driver.
+pub(super) fn count() -> Result<usize, Error> {
+    match start() {
+        Ok((_, count)) => Ok(usize::try_from(count).unwrap_or(0)),
+        Err(Error::NoDevice) => Ok(0),
+        Err(error) => Err(error),
+    }
+}
+
 /// A GPU with the context that all libraries of a process share, its primary one. It is never
 /// released: opening one takes tenths of a second.
 #[derive(Debug)]
@@ -283,16 +307,7 @@ impl Gpu {
     /// # Errors
     /// [`Error::NoDevice`] without a driver or a GPU of that number, [`Error::Driver`].
     pub(super) fn open(ordinal: usize) -> Result<Self, Error> {
-        let functions = driver()?.ok_or(Error::NoDevice)?;
-        // SAFETY: the function has no preconditions.
-        Fault::check(unsafe { (functions.init)(0) }).map_err(|fault| match fault {
-            Fault::NO_DEVICE | Fault::STUB_LIBRARY => Error::NoDevice,
-            fault => Fault::about("the CUDA driver does not start")(fault),
-        })?;
-        let mut count = 0;
-        // SAFETY: the pointer is valid for a write.
-        Fault::check(unsafe { (functions.device_count)(&raw mut count) })
-            .map_err(Fault::about("the number of GPUs"))?;
+        let (functions, count) = start()?;
         let number = c_int::try_from(ordinal).ok().filter(|&number| number < count);
         let number = number.ok_or(Error::NoDevice)?;
         let open = || {

@@ -63,6 +63,11 @@ pub(crate) fn open(ordinal: usize, block: Option<u32>) -> Result<Box<dyn Backend
     Ok(Box::new(Cuda { queue, block }))
 }
 
+/// Number of GPUs; 0 without a driver.
+pub(crate) fn count() -> Result<usize> {
+    driver::count()
+}
+
 /// For other libraries.
 impl Cuda {
     /// A buffer over memory of another library, which is alive for as long as `owner`.
