@@ -1,5 +1,5 @@
-//! Times every path of rows between the host and a device, conversions of integers, and a pipeline
-//! that overlaps copies and kernels.
+//! Times every path of rows between the host and a device, conversions of integers, a pipeline that
+//! overlaps copies and kernels, and a pool of one and of all GPUs.
 //!
 //! `cargo bench --bench transfers` runs on the first GPU, else on the CPU with fewer rows; `--
 //! --help` lists the options. Throughput counts the bytes of the rows once. `host copy` is a
@@ -12,10 +12,11 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use gpuint::{BackendKind, Device, DynBatch, HostBatch, Shape, narrowest};
+use gpuint::num_bigint::BigUint;
+use gpuint::{BackendKind, Device, DynBatch, DynDivisor, HostBatch, Pool, Shape, narrowest};
 use gpuint_testkit::device::{self, Backend};
-use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 use rayon::prelude::*;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -117,7 +118,12 @@ fn run(options: &Options) -> Result<()> {
     let mut rng = SmallRng::seed_from_u64(1);
     let batch = DynBatch::random(&device, shape, rows, &mut rng)?;
     copies(&bench, batch)?;
-    overlap(&bench, &device, shape, rows)
+    overlap(&bench, &device, shape, rows)?;
+    let all = match device.backend() {
+        BackendKind::Cuda => Pool::new()?,
+        _ => Pool::of([device.clone(), device])?,
+    };
+    pools(&bench, &all, shape, rows)
 }
 
 /// Times calls on the host, without the work of the device.
@@ -248,5 +254,80 @@ fn overlap(bench: &Bench, device: &Device, shape: Shape, rows: usize) -> Result<
     let all = each("all three, overlapped", &[Slot::upload, Slot::square, Slot::download])?;
     let slowest = alone.iter().max().map_or(1.0, Duration::as_secs_f64);
     println!("overlapped / slowest of the three: {:.2}", all.as_secs_f64() / slowest.max(1e-9));
+    Ok(())
+}
+
+/// The same work from and to ordinary memory by pools of one and of all devices.
+fn pools(bench: &Bench, all: &Pool, shape: Shape, rows: usize) -> Result<()> {
+    /// One of so many rows is raised to a power.
+    const POWERS: usize = 32;
+    let row = shape.bytes();
+    let mut u = vec![0; rows * row];
+    SmallRng::seed_from_u64(2).fill_bytes(&mut u);
+    // Half as wide, and odd.
+    let mut v = u.clone();
+    v.par_chunks_mut(row).for_each(|value| {
+        value[row / 2..].fill(0);
+        value[0] |= 1;
+    });
+    let (mut q, mut r) = (vec![0; u.len()], vec![0; u.len()]);
+    let mut times = Vec::new();
+    for devices in [&all.devices()[..1], all.devices()] {
+        let pool = Pool::of(devices.iter().cloned())?;
+        let count = devices.len();
+        let squares = bench.rate(&format!("squares by {count}"), || {
+            let done = pool.run(
+                shape,
+                rows,
+                &mut q[..],
+                |_| Ok(()),
+                |(), chunk, squares| {
+                    let u = DynBatch::from_le_bytes(chunk.device(), shape, chunk.part(&u)?)?;
+                    u.wrapping_square()?.read_le_bytes(0, squares)
+                },
+            );
+            done.map(drop)
+        })?;
+        let divisions = bench.rate(&format!("divisions by {count}"), || {
+            let results = [&mut q[..], &mut r[..]];
+            let done = pool.run(
+                shape,
+                rows,
+                results,
+                |_| Ok(()),
+                |(), chunk, [q, r]| {
+                    let u = DynBatch::from_le_bytes(chunk.device(), shape, chunk.part(&u)?)?;
+                    let v = DynBatch::from_le_bytes(chunk.device(), shape, chunk.part(&v)?)?;
+                    let (quotients, remainders) = u.div_rem(&v)?;
+                    quotients.read_le_bytes(0, q)?;
+                    remainders.read_le_bytes(0, r)
+                },
+            );
+            done.map(drop)
+        })?;
+        let rows = rows / POWERS;
+        let (u, q) = (&u[..rows * row], &mut q[..rows * row]);
+        let few = Bench { bytes: u.len(), ..*bench };
+        let modulus = BigUint::from_bytes_le(&v[..row / 2]);
+        let powers = few.rate(&format!("powers of 1/{POWERS} of the rows by {count}"), || {
+            let prepare = |device: &Device| DynDivisor::splat(device, shape, &modulus);
+            let done = pool.run(shape, rows, &mut *q, prepare, |modulus, chunk, powers| {
+                let u = DynBatch::from_le_bytes(chunk.device(), shape, chunk.part(u)?)?;
+                u.pow_mod(&u, modulus)?.read_le_bytes(0, powers)
+            });
+            done.map(drop)
+        })?;
+        times.push([squares, divisions, powers].map(|time| time.as_secs_f64().max(1e-9)));
+    }
+    let [one, all_times] = &times[..] else { return Ok(()) };
+    for (name, (one, all_times)) in
+        ["squares", "divisions", "powers"].iter().zip(one.iter().zip(all_times))
+    {
+        println!(
+            "{name}: {} devices are {:.2} times as fast as one",
+            all.devices().len(),
+            one / all_times
+        );
+    }
     Ok(())
 }

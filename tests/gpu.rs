@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use std::{env, ptr, thread};
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, Error, GpuUint};
+use gpuint::{Batch, Device, DynBatch, DynDivisor, Error, GpuUint, HostBatch, Pool};
 use gpuint_testkit::skip::skip;
 use libloading::Library;
 
@@ -313,6 +313,73 @@ fn all_gpus_give_the_same_results_side_by_side() {
         assert!(copy.is_equal(&b).unwrap());
     }
     println!("{} GPUs", gpus.len());
+}
+
+/// Powers of these rows, in memory of the caller, by a pool.
+fn powers(pool: &Pool, bases: &[u8]) -> (Vec<u8>, Vec<gpuint::Share>) {
+    let shape = batch(&Device::cpu(), 1).as_dyn().shape();
+    let mut powers = vec![0; bases.len()];
+    let rows = bases.len() / shape.bytes();
+    let prepare = |device: &Device| DynDivisor::splat(device, shape, &values(9)[8]);
+    let shares = pool.run(shape, rows, &mut powers[..], prepare, |modulus, chunk, powers| {
+        let bases = DynBatch::from_le_bytes(chunk.device(), shape, chunk.part(bases)?)?;
+        bases.pow_mod(&bases, modulus)?.read_le_bytes(0, powers)
+    });
+    (powers, shares.unwrap())
+}
+
+#[test]
+fn pool_of_all_gpus_computes_what_one_does() {
+    let gpus = all_gpus();
+    let Some(first) = gpus.first() else { return };
+    let all = Pool::new().unwrap();
+    assert_eq!(all.devices().len(), gpus.len());
+    for rows in [1, 1001, 300_001] {
+        let bases = batch(first, rows).to_le_bytes().unwrap();
+        let (by_one, _) = powers(&Pool::of([first.clone()]).unwrap(), &bases);
+        let (by_all, shares) = powers(&all, &bases);
+        assert!(by_one == by_all, "{rows}");
+        println!("{rows}: {shares:?}");
+        assert!(shares.iter().all(|share| share.error.is_none()));
+        assert!(rows < 100_000 || shares.iter().all(|share| share.rows > 0), "{shares:?}");
+    }
+}
+
+#[test]
+fn rows_go_from_gpu_to_gpu_by_pinned_memory() {
+    let gpus = all_gpus();
+    let [first, second, ..] = &gpus[..] else { return };
+    let source = batch(first, 1001);
+    let shape = source.as_dyn().shape();
+    let (mut from, mut to) =
+        (HostBatch::new(first, shape, 1001).unwrap(), HostBatch::new(second, shape, 1001).unwrap());
+    let mut target = Batch::<U1024>::zeros(second, 1001).unwrap();
+    source.download(0, &mut from).unwrap();
+    to.as_bytes_mut().unwrap().copy_from_slice(from.as_bytes().unwrap());
+    target.upload(0, &mut to).unwrap();
+    assert!(target.to_le_bytes().unwrap() == source.to_le_bytes().unwrap());
+    // Memory that is pinned for one GPU does not serve another.
+    assert_eq!(target.upload(0, &mut from).unwrap_err(), Error::DeviceMismatch);
+}
+
+#[test]
+fn pool_computes_the_rows_of_a_lost_gpu_on_the_others() {
+    alone("pool_computes_the_rows_of_a_lost_gpu_on_the_others", |device| {
+        if all_gpus().is_empty() {
+            return;
+        }
+        let pool = Pool::new().unwrap();
+        let bases = batch(&device, 200_001).to_le_bytes().unwrap();
+        let (expected, _) = powers(&pool, &bases);
+        let driver = Driver::load();
+        driver.bind();
+        driver.fault();
+        let (powers, shares) = powers(&pool, &bases);
+        assert!(powers == expected);
+        println!("{shares:?}");
+        assert!(matches!(shares[0].error, Some(Error::DeviceLost(_))), "{shares:?}");
+        assert_eq!(shares[1].error, None);
+    });
 }
 
 #[test]
