@@ -325,28 +325,27 @@ impl Pool {
         results.check(rows)?;
         let prepared: Vec<OnceCell<S>> = self.devices.iter().map(|_| OnceCell::new()).collect();
         let workers: Vec<usize> = (0..self.devices.len())
-            .flat_map(|index| vec![index; worker_count(&self.devices[index])])
+            .flat_map(|index| vec![index; worker_count(&self.devices[index], rows)])
             .collect();
         let list = List::new(rows, results, self, &workers, shape);
         let serve = |number: usize| {
-            let ending = Ending { list: &list, number };
+            let _ending = Ending { list: &list, number };
             let index = workers[number];
-            let device = match self.devices[index].queue() {
-                Ok(device) => device,
-                Err(error) => return list.failed(number, error),
-            };
+            let queue = OnceCell::new();
             while let Some(mut piece) = list.take(number) {
-                let range = piece.start..piece.start + piece.rows;
-                let chunk = Chunk { device: &device, rows: range, total: rows };
                 let start = Instant::now();
-                let state = prepared[index].get_or_try_init(|| prepare(&device));
-                let result = state.and_then(|state| work(state, &chunk, &mut piece.results));
+                let queue = queue.get_or_try_init(|| self.devices[index].queue());
+                let result = queue.and_then(|device| {
+                    let state = prepared[index].get_or_try_init(|| prepare(device))?;
+                    let range = piece.start..piece.start + piece.rows;
+                    let chunk = Chunk { device, rows: range, total: rows };
+                    work(state, &chunk, &mut piece.results)
+                });
                 match result {
                     Ok(()) => list.done(number, piece.rows, start.elapsed()),
                     Err(error) => list.undone(number, piece, error),
                 }
             }
-            drop(ending);
         };
         thread::scope(|scope| {
             let mut threads = Vec::new();
@@ -371,8 +370,11 @@ impl Pool {
 }
 
 /// Number of threads that serve a device. Calls on devices other than GPUs use all cores already.
-fn worker_count(device: &Device) -> usize {
-    if device.backend() == BackendKind::Cuda { WORKERS } else { 1 }
+fn worker_count(device: &Device, rows: usize) -> usize {
+    match device.backend() {
+        BackendKind::Cuda => rows.div_ceil(grain(device)).clamp(1, WORKERS),
+        _ => 1,
+    }
 }
 
 /// Number of rows that a device computes at once, at least.

@@ -20,10 +20,10 @@ use std::time::{Duration, Instant};
 use clap::{CommandFactory, Parser};
 use divide_modules::app::{self, AppError, Status, Streams};
 use divide_modules::input::{self, ChunkLimits, Reader};
-use divide_modules::job::{self, Job, JobError, Settings, Summary, in_batches, is_division};
+use divide_modules::job::{self, Job, JobError, Settings, Summary, is_division};
 use divide_modules::options::Options;
 use divide_modules::output::Lines;
-use gpuint::{Device, Error};
+use gpuint::{Device, Error, Pool};
 use gpuint_testkit::skip::skip;
 use indicatif::ProgressBar;
 use num_bigint::BigUint;
@@ -353,18 +353,18 @@ fn chunks_do_not_change_the_output() {
     assert_eq!(run.stdout, "0 1\n".repeat(5));
 }
 
-/// Divides chunks of `rows` rows by `handles` handles to the CPU, as on a GPU; returns the
-/// statistics and the lines without result.
+/// Divides chunks of `rows` rows, several at a time, as on GPUs; returns the statistics and the lines
+/// without result.
 fn side_by_side(
-    handles: usize,
+    chunks: usize,
     rows: usize,
     input: impl BufRead + Send,
     lines: &mut dyn Lines,
 ) -> (Result<Summary, JobError>, Vec<u64>) {
-    let devices = vec![Device::cpu(); handles];
+    let pool = Pool::of([Device::cpu(), Device::cpu()]).unwrap();
     let mut reader = Reader::new(input, ChunkLimits { rows, bytes: 1 << 20 }, false);
     let mut rejected = Vec::new();
-    let result = Job::new(&devices, Settings { hex: false, verify: true }, &NEVER).run(
+    let result = Job::new(&pool, chunks, Settings { hex: false, verify: true }, &NEVER).run(
         &mut reader,
         Some(lines),
         &mut |line, _| rejected.push(line),
@@ -378,14 +378,14 @@ fn concurrent_chunks_stay_in_order() {
     let (mut text, _) = random_rows(40, 4096);
     text.push_str("5 0\n");
     let whole = divide(text.as_bytes());
-    for (handles, rows) in [(2, 1), (2, 7), (3, 2), (2, 41), (2, 1000)] {
+    for (chunks, rows) in [(2, 1), (2, 7), (3, 2), (2, 41), (2, 1000)] {
         let mut lines = BufWriter::new(Vec::new());
-        let (result, rejected) = side_by_side(handles, rows, text.as_bytes(), &mut lines);
+        let (result, rejected) = side_by_side(chunks, rows, text.as_bytes(), &mut lines);
         let summary = result.unwrap();
         assert_eq!(
             String::from_utf8(lines.into_inner().unwrap()).unwrap(),
             whole.stdout,
-            "{handles}, {rows}"
+            "{chunks}, {rows}"
         );
         assert_eq!((summary.rows(), summary.verified(), summary.rejected()), (40, 40, 1));
         assert_eq!(rejected, [41]);
@@ -418,21 +418,23 @@ fn simt_divides_like_cpu() {
 #[test]
 fn gpu_divides_like_cpu() {
     let (text, operands) = random_rows(2000, 65536);
-    let run = run(&["-", "--backend", "cuda", "--device", "0", "--verify"], text.as_bytes());
+    let run = run(&["-", "--backend", "cuda", "--devices", "0", "--verify"], text.as_bytes());
     if let Err(AppError::Device { source: Error::NoDevice, .. }) = &run.result {
         skip("gpu", "no GPU");
         return;
     }
     assert_divided(&run, &operands);
     assert!(run.closing().contains("on cuda"), "{}", run.closing());
+    let all = self::run(&["-", "--backend", "cuda"], text.as_bytes());
+    assert_eq!(all.stdout, run.stdout);
 }
 
 #[test]
-fn first_device_is_found() {
+fn devices_are_found() {
     let run = run(&["-"], b"7 2\n");
     assert_eq!(run.stdout, "3 1\n");
-    let device = gpuint::Device::new().unwrap();
-    assert!(run.closing().contains(&format!("on {device}")), "{}", run.closing());
+    let pool = Pool::new().unwrap();
+    assert!(run.closing().contains(&pool.devices()[0].to_string()), "{}", run.closing());
 }
 
 #[test]
@@ -473,9 +475,9 @@ fn unusable_files_are_rejected() {
 
 #[test]
 fn contradictory_options_are_rejected() {
-    let number = run(&["-", "--backend=cpu", "--device=0"], b"").result.unwrap_err();
+    let number = run(&["-", "--backend=cpu", "--devices=0"], b"").result.unwrap_err();
     assert!(matches!(number, AppError::DeviceNumber));
-    let absent = run(&["-", "--backend=cuda", "--device=4095"], b"").result.unwrap_err();
+    let absent = run(&["-", "--backend=cuda", "--devices=0,4095"], b"").result.unwrap_err();
     assert!(absent.to_string().starts_with("cannot use --backend cuda: "), "{absent}");
     for bad in [["-", "--backend=gpu"], ["-", "--chunk-rows=0"], ["-", "--chunk-mib=0"]] {
         assert!(parse(&bad).is_err(), "{bad:?}");
@@ -549,35 +551,6 @@ fn verification_finds_wrong_rows() {
         assert!(!is_division(&n(17), &n(5), &n(q), &n(r)), "{q} {r}");
     }
     assert!(!is_division(&n(17), &n(0), &n(0), &n(17)));
-}
-
-#[test]
-fn batches_shrink_to_the_memory() {
-    let mut batches = Vec::new();
-    let mut limit = usize::MAX;
-    let small = |batches: &mut Vec<_>, range: std::ops::Range<usize>| {
-        if range.len() > 3 {
-            return Err(Error::OutOfMemory { bytes: range.len() as u64 });
-        }
-        batches.push(range);
-        Ok(())
-    };
-    in_batches(20, &mut limit, |range| small(&mut batches, range)).unwrap();
-    assert_eq!(limit, 3);
-    assert_eq!(batches.first(), Some(&(0..3)));
-    assert!(batches.windows(2).all(|pair| pair[0].end == pair[1].start));
-    assert_eq!(batches.last().unwrap().end, 20);
-
-    let mut calls = 0;
-    let never = in_batches(8, &mut usize::MAX.clone(), |_| {
-        calls += 1;
-        Err(Error::OutOfMemory { bytes: 1 })
-    });
-    assert_eq!(never, Err(Error::OutOfMemory { bytes: 1 }));
-    assert_eq!(calls, 4, "8, 4, 2 and 1 rows");
-    let lost = in_batches(8, &mut usize::MAX.clone(), |_| Err(Error::NoDevice));
-    assert_eq!(lost, Err(Error::NoDevice));
-    in_batches(0, &mut limit, |_| Err(Error::NoDevice)).unwrap();
 }
 
 #[test]

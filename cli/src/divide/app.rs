@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use gpuint::{BackendKind, Device};
+use gpuint::{BackendKind, Device, Pool};
 use indicatif::{ProgressBar, ProgressStyle};
 use same_file::Handle;
 
@@ -36,7 +36,7 @@ pub(crate) enum AppError {
     SameFile(String),
     #[error("cannot use --backend {backend}: {source}")]
     Device { backend: BackendChoice, source: gpuint::Error },
-    #[error("--device is a number of a GPU: it needs --backend cuda")]
+    #[error("--devices are numbers of GPUs: they need --backend cuda")]
     DeviceNumber,
     #[error(transparent)]
     Job(#[from] JobError),
@@ -92,7 +92,9 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
     };
     refuse_same_file(options)?;
     let opening = Instant::now();
-    let devices = open_devices(options)?;
+    let pool = open_pool(options)?;
+    let first = &pool.devices()[0];
+    let chunks = if first.backend() == BackendKind::Cuda { 2 } else { 1 };
     let opening = opening.elapsed();
 
     let mut stdout = BufWriter::with_capacity(BUFFER, stdout);
@@ -121,7 +123,7 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
         let _ = writeln!(stderr, "resuming after line {}", position.line);
     }
     let bar = progress_bar(progress, size);
-    let result = Job::new(&devices, settings, stop).run(
+    let result = Job::new(&pool, chunks, settings, stop).run(
         &mut reader,
         output.lines(&mut stdout),
         &mut |line, error| {
@@ -157,7 +159,13 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
             return stopped(JobError::Write { line, source }, stderr);
         }
     }
-    let device = devices[0].to_string();
+    for failed in &summary.failed {
+        let _ = writeln!(stderr, "warning: others divided rows of the {failed}");
+    }
+    let device = match pool.devices().len() {
+        1 => first.to_string(),
+        count => format!("{count} devices, the first {first},"),
+    };
     let closing = Closing { summary: &summary, device: &device, total: start.elapsed() };
     let _ = writeln!(stderr, "{closing}");
     Ok(status)
@@ -256,27 +264,26 @@ fn refuse_same_file(options: &Options) -> Result<(), AppError> {
     }
 }
 
-/// Returns handles to the requested device: two to a GPU, each with its own queue.
-fn open_devices(options: &Options) -> Result<Vec<Device>, AppError> {
-    let first = open_device(options)?;
-    let mut devices = vec![first];
-    if devices[0].backend() == BackendKind::Cuda {
-        devices.push(open_device(options)?);
-    }
-    Ok(devices)
-}
-
-fn open_device(options: &Options) -> Result<Device, AppError> {
+/// Opens the requested devices.
+fn open_pool(options: &Options) -> Result<Pool, AppError> {
     let backend = options.backend;
-    if options.device.is_some() && backend != BackendChoice::Cuda {
+    let numbers = &options.devices;
+    if !numbers.is_empty() && backend != BackendChoice::Cuda {
         return Err(AppError::DeviceNumber);
     }
+    let of = |device: gpuint::Result<Device>| Pool::of([device?]);
     match backend {
-        BackendChoice::Auto => Device::new(),
-        BackendChoice::Cuda => Device::cuda(options.device.unwrap_or(0)),
-        BackendChoice::Cpu => Ok(Device::cpu()),
+        BackendChoice::Auto => Pool::new(),
+        // Without a GPU, not the CPU.
+        BackendChoice::Cuda if numbers.is_empty() => Device::cuda(0).and_then(|_| Pool::new()),
+        BackendChoice::Cuda => {
+            let devices: gpuint::Result<Vec<_>> =
+                numbers.iter().copied().map(Device::cuda).collect();
+            devices.and_then(Pool::of)
+        }
+        BackendChoice::Cpu => of(Ok(Device::cpu())),
         #[cfg(feature = "simt")]
-        BackendChoice::Simt => Ok(Device::simt()),
+        BackendChoice::Simt => of(Ok(Device::simt())),
     }
     .map_err(|source| AppError::Device { backend, source })
 }

@@ -1,19 +1,19 @@
 //! Divides chunks of rows: parses, groups by width, divides, verifies and writes.
 //!
-//! Only a few chunks are in memory at a time. Each handle to a GPU divides every other chunk, so
-//! that the copies of one chunk overlap with the kernels of another. One thread reads and parses
-//! the next chunk, and the calling thread writes the completed one. A device that computes on the
-//! CPU takes one chunk after another.
+//! Only a few chunks are in memory at a time. A pool divides the rows of a chunk on all devices. On
+//! GPUs, two threads divide every other chunk, so that the devices have work while rows are grouped
+//! and verified. One thread reads and parses the next chunk, and the calling thread writes the
+//! completed one. On the CPU, one chunk follows another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead};
-use std::ops::{AddAssign, Range};
+use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use gpuint::{Device, DigitKind, DynBatch, Error, Shape};
+use gpuint::{Device, DigitKind, DynBatch, Error, Pool, Shape};
 use indicatif::ProgressBar;
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
@@ -128,6 +128,8 @@ pub(crate) struct Summary {
     /// Rows divided in each width.
     pub(crate) widths: BTreeMap<usize, u64>,
     pub(crate) times: Times,
+    /// Devices that failed, with the error.
+    pub(crate) failed: BTreeSet<String>,
 }
 
 impl Summary {
@@ -161,6 +163,7 @@ impl Summary {
             *self.widths.entry(bits).or_default() += rows;
         }
         self.times += other.times;
+        self.failed.extend(other.failed.iter().cloned());
     }
 }
 
@@ -178,20 +181,22 @@ pub(crate) fn widths() -> Vec<Shape> {
 /// A file of rows to divide.
 #[derive(Debug)]
 pub(crate) struct Job<'a> {
-    devices: &'a [Device],
+    pool: &'a Pool,
+    /// Number of chunks that are divided at a time.
+    chunks: usize,
     settings: Settings,
     /// Set by a signal: the job stops after the chunks in progress.
     stop: &'a AtomicBool,
 }
 
-/// A device and its state.
+/// Divides one chunk at a time.
 #[derive(Debug)]
 struct Divider<'a> {
-    device: &'a Device,
+    pool: &'a Pool,
     settings: Settings,
     widths: Vec<Shape>,
-    /// Maximum number of rows at a time for the widths used so far.
-    batch_rows: BTreeMap<usize, usize>,
+    /// Widths in which rows were divided.
+    used: BTreeSet<usize>,
     summary: Summary,
 }
 
@@ -220,12 +225,20 @@ struct Group {
     v: Vec<BigUint>,
 }
 
-type Outcome = Result<(BigUint, BigUint), RowError>;
+/// Quotient and remainder.
+type Quotient = (BigUint, BigUint);
+
+type Outcome = Result<Quotient, RowError>;
 
 impl<'a> Job<'a> {
-    /// Makes a job for handles to one device.
-    pub(crate) fn new(devices: &'a [Device], settings: Settings, stop: &'a AtomicBool) -> Self {
-        Self { devices, settings, stop }
+    /// Makes a job that divides `chunks` chunks at a time, each on all devices of the pool.
+    pub(crate) fn new(
+        pool: &'a Pool,
+        chunks: usize,
+        settings: Settings,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        Self { pool, chunks, settings, stop }
     }
 
     /// Divides all rows of `reader`, writes the result lines to `lines` if it is given, and passes
@@ -239,11 +252,11 @@ impl<'a> Job<'a> {
     ) -> Result<Summary, JobError> {
         let widths = widths();
         let widest = widths.last().ok_or(JobError::NoShapes)?.bits;
-        let divider = |device: &'a Device| Divider {
-            device,
+        let divider = || Divider {
+            pool: self.pool,
             settings: self.settings,
             widths: widths.clone(),
-            batch_rows: BTreeMap::new(),
+            used: BTreeSet::new(),
             summary: Summary::default(),
         };
         let mut writer = Writer {
@@ -256,8 +269,8 @@ impl<'a> Job<'a> {
             times: Times::default(),
         };
         let mut summary = Summary::default();
-        if let [device] = self.devices {
-            let mut divider = divider(device);
+        if self.chunks == 1 {
+            let mut divider = divider();
             loop {
                 let parsed = read_and_parse(reader, widest, &mut summary.times);
                 if !writer.take(divider.divide(parsed, progress)?)? {
@@ -266,7 +279,7 @@ impl<'a> Job<'a> {
             }
             summary.merge(&divider.summary);
         } else {
-            let dividers = self.devices.iter().map(divider).collect();
+            let dividers = (0..self.chunks).map(|_| divider()).collect();
             side_by_side(reader, widest, dividers, &mut writer, progress, &mut summary)?;
         }
         summary.times += writer.times;
@@ -460,41 +473,42 @@ impl Divider<'_> {
         Ok(Divided { lines: chunk.lines, outcomes, end: chunk.end, more })
     }
 
-    /// Returns the quotients and remainders of a group, in as many batches as the device's memory
-    /// requires.
-    fn divide_group(
-        &mut self,
-        shape: Shape,
-        group: &Group,
-    ) -> Result<Vec<(BigUint, BigUint)>, Error> {
+    /// Returns the quotients and remainders of a group.
+    fn divide_group(&mut self, shape: Shape, group: &Group) -> Result<Vec<Quotient>, Error> {
         let rows = group.places.len();
-        let mut limit = match self.batch_rows.get(&shape.bits) {
-            Some(&limit) => limit,
-            None => {
-                let (mut unused, one) = (Times::default(), [BigUint::one()]);
-                timed(&mut self.summary.times.setup, || {
-                    divide_batch(self.device, shape, &one, &one, &mut unused)
+        let mut results = vec![Quotient::default(); rows];
+        let times = Mutex::new(Times::default());
+        let add = |new| *times.lock().unwrap_or_else(PoisonError::into_inner) += new;
+        let is_new = self.used.insert(shape.bits);
+        let prepare = |device: &Device| {
+            if is_new {
+                let (one, mut setup) = ([BigUint::one()], Times::default());
+                timed(&mut setup.setup, || {
+                    let result = &mut [Quotient::default()];
+                    divide_batch(device, shape, &one, &one, result, &mut Times::default())
                 })?;
-                usize::MAX
+                add(setup);
             }
-        };
-        let mut results = Vec::with_capacity(rows);
-        in_batches(rows, &mut limit, |range| {
-            results.extend(divide_batch(
-                self.device,
-                shape,
-                &group.u[range.clone()],
-                &group.v[range],
-                &mut self.summary.times,
-            )?);
             Ok(())
-        })?;
-        self.batch_rows.insert(shape.bits, limit);
+        };
+        let shares =
+            self.pool.run(shape, rows, &mut results[..], prepare, |(), chunk, results| {
+                let (u, v) = (chunk.part(&group.u)?, chunk.part(&group.v)?);
+                let mut times = Times::default();
+                divide_batch(chunk.device(), shape, u, v, results, &mut times)?;
+                add(times);
+                Ok(())
+            })?;
+        self.summary.times += times.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for share in shares {
+            let failed = share.error.map(|error| format!("{}: {error}", share.device));
+            self.summary.failed.extend(failed);
+        }
         Ok(results)
     }
 
     /// Returns which results are right; all if nothing is checked.
-    fn verify(&mut self, group: &Group, results: &[(BigUint, BigUint)]) -> Vec<bool> {
+    fn verify(&mut self, group: &Group, results: &[Quotient]) -> Vec<bool> {
         if !self.settings.verify {
             return vec![true; results.len()];
         }
@@ -510,33 +524,15 @@ pub(crate) fn is_division(u: &BigUint, v: &BigUint, q: &BigUint, r: &BigUint) ->
     r < v && q * v + r == *u
 }
 
-/// Calls `work` with consecutive ranges of at most `limit` rows that cover `0..rows`. If the device
-/// has too little memory for a range, `limit` is halved.
-pub(crate) fn in_batches(
-    rows: usize,
-    limit: &mut usize,
-    mut work: impl FnMut(Range<usize>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut start = 0;
-    while start < rows {
-        let batch = (rows - start).min(*limit);
-        match work(start..start + batch) {
-            Ok(()) => start += batch,
-            Err(Error::OutOfMemory { .. }) if batch > 1 => *limit = batch.div_ceil(2),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Quotients and remainders of one batch.
+/// Writes the quotients and remainders of one batch.
 fn divide_batch(
     device: &Device,
     shape: Shape,
     u: &[BigUint],
     v: &[BigUint],
+    results: &mut [Quotient],
     times: &mut Times,
-) -> Result<Vec<(BigUint, BigUint)>, Error> {
+) -> Result<(), Error> {
     let (u, v) = timed(&mut times.copy, || {
         let u = DynBatch::from_biguints(device, shape, u)?;
         let v = DynBatch::from_biguints(device, shape, v)?;
@@ -549,8 +545,9 @@ fn divide_batch(
         Ok::<_, Error>(results)
     })?;
     timed(&mut times.copy, || {
-        let (q, r) = (q.to_biguints()?, r.to_biguints()?);
-        Ok(q.into_iter().zip(r).collect())
+        let quotients = q.to_biguints()?.into_iter().zip(r.to_biguints()?);
+        results.iter_mut().zip(quotients).for_each(|(result, quotient)| *result = quotient);
+        Ok(())
     })
 }
 

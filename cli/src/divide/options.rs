@@ -23,13 +23,13 @@ pub(crate) struct Options {
     #[arg(long, requires = "output")]
     pub(crate) resume: bool,
 
-    /// Device of the divisions. auto: the first GPU, or the CPU if there is none
+    /// Kind of the devices that divide. auto: all GPUs, or the CPU if there is none
     #[arg(short, long, value_enum, default_value_t = BackendChoice::Auto)]
     pub(crate) backend: BackendChoice,
 
-    /// Number of the GPU, with --backend cuda [default: 0]
-    #[arg(short, long, value_name = "N")]
-    pub(crate) device: Option<usize>,
+    /// Numbers of the GPUs, with --backend cuda [default: all]
+    #[arg(short, long, value_name = "N,...", value_delimiter = ',')]
+    pub(crate) devices: Vec<usize>,
 
     /// Write results in hexadecimal (0x...) instead of decimal
     #[arg(short = 'x', long)]
@@ -81,9 +81,9 @@ impl Options {
 /// The backends by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BackendChoice {
-    /// The first GPU, or the CPU where there is none.
+    /// All GPUs, or the CPU where there is none.
     Auto,
-    /// An NVIDIA GPU.
+    /// NVIDIA GPUs.
     Cuda,
     /// The CPU, on all cores.
     Cpu,
@@ -120,10 +120,11 @@ built shape) keeps its place as the line
 with N its line number in the input; the same line goes to standard error. All other rows are
 divided. Rows are divided in batches of the narrowest built width that holds both operands.
 
-Standard error ends with one line: rows, widths, device, the time of the divisions themselves, and
-that of each other stage: setup (opening the device, and a first division in each width used, where
-kernels are loaded or compiled), copy (to the device and back), read, parse, format, write, verify.
-On a GPU, the stages of several chunks run side by side, and their times add up to more than the whole.
+Standard error ends with one line: rows, widths, devices, the time of the divisions themselves, and
+that of each other stage: setup (opening the devices, and a first division in each width used, where
+kernels are loaded or compiled), copy (to the devices and back), read, parse, format, write, verify.
+On GPUs, the stages of several chunks run side by side, and their times add up to more than the whole.
+All GPUs divide together; if one fails, the others divide its rows, and a line `warning: ...` tells so.
 
 --output FILE collects the results in FILE.partial and renames it at the end, so that FILE is either
 what it was before or complete. A job that was interrupted goes on with --resume: FILE.checkpoint
