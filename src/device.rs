@@ -75,6 +75,14 @@ impl Device {
         Ok(device)
     }
 
+    /// Number of CUDA GPUs of the machine; 0 without a driver.
+    ///
+    /// # Errors
+    /// [`Driver`](Error::Driver) if there is a driver that does not start.
+    pub fn cuda_count() -> Result<usize> {
+        cuda::count()
+    }
+
     /// Returns the CPU: all its cores, with loops over limbs, or with the GMP of the host (feature
     /// `gmp`). Every call returns the same device.
     #[must_use]

@@ -27,8 +27,8 @@ use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
 use once_cell::sync::OnceCell;
 
+use crate::backend::BackendKind;
 use crate::backend::host::reserved_vec;
-use crate::backend::{BackendKind, cuda};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::check_built;
@@ -187,7 +187,7 @@ impl Pool {
         let opened: Vec<Result<Device>> = thread::scope(|scope| {
             // A context takes tenths of a second.
             let open = |ordinal| scope.spawn(move || Device::cuda(ordinal));
-            let threads: Vec<_> = (0..cuda::count()?).map(open).collect();
+            let threads: Vec<_> = (0..Device::cuda_count()?).map(open).collect();
             let join = |thread: thread::ScopedJoinHandle<'_, _>| {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             };
