@@ -3,10 +3,13 @@
 mod bench;
 mod divide {
     pub(crate) mod app;
+    pub(crate) mod devices;
     pub(crate) mod input;
     pub(crate) mod job;
     pub(crate) mod options;
     pub(crate) mod output;
+    #[cfg(feature = "mpi")]
+    pub(crate) mod ranks;
     pub(crate) mod report;
 }
 mod info;
@@ -19,7 +22,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand};
-use divide::{app, options::Options};
+use divide::{app, devices::Divide, options::Options};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::{self, format::FmtSpan};
 use tracing_subscriber::layer::SubscriberExt;
@@ -68,7 +71,9 @@ fn run(job: Job) -> Result<ExitCode, Box<dyn Error>> {
         );
     }
     match job {
-        Job::Divide(options) => divide(&options),
+        #[cfg(feature = "mpi")]
+        Job::Divide(options) if options.mpi => divide_on_ranks(&options),
+        Job::Divide(options) => divide(&options, None),
         Job::Info(options) => Ok(printed(info::run(&options, &mut io::stdout().lock()))?),
         Job::Bench(options) => Ok(printed(bench::run(&options, &mut io::stdout().lock()))?),
     }
@@ -85,7 +90,33 @@ fn printed(result: Result<(), Box<dyn Error>>) -> Result<ExitCode, Box<dyn Error
     }
 }
 
-fn divide(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
+/// Rank 0 divides the file, and the others divide what it sends.
+#[cfg(feature = "mpi")]
+fn divide_on_ranks(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
+    use gpuint_mpi::Ranks;
+    use gpuint_mpi::mpi::environment::{Threading, initialize_with_threading};
+    use gpuint_mpi::mpi::traits::Communicator;
+
+    // Only this thread calls MPI.
+    let (universe, _) =
+        initialize_with_threading(Threading::Funneled).ok_or("MPI is started already")?;
+    let ranks = Ranks::over(&universe.world());
+    let rank = ranks.rank();
+    let served = divide::ranks::Cluster::open(ranks, options.backend).and_then(|cluster| {
+        if rank > 0 { cluster.serve().map(|()| None) } else { Ok(Some(cluster)) }
+    });
+    match served {
+        Ok(None) => Ok(ExitCode::SUCCESS),
+        Ok(Some(cluster)) => divide(options, Some(&cluster)),
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "divide: rank {rank}: {error}");
+            // Other ranks may wait for this one.
+            universe.world().abort(2)
+        }
+    }
+}
+
+fn divide(options: &Options, others: Option<&dyn Divide>) -> Result<ExitCode, Box<dyn Error>> {
     let stderr = io::stderr();
     if let Err(error) = ctrlc::set_handler(on_signal) {
         let _ = writeln!(&stderr, "divide: signals are not handled: {error}");
@@ -99,6 +130,7 @@ fn divide(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
         stderr: &mut &stderr,
         progress,
         stop: &STOP,
+        others,
     };
     Ok(app::run(options, streams)?.into())
 }

@@ -3,6 +3,7 @@
 #[path = "../src/divide"]
 mod divide_modules {
     pub(crate) mod app;
+    pub(crate) mod devices;
     pub(crate) mod input;
     pub(crate) mod job;
     pub(crate) mod options;
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 use clap::{CommandFactory, Parser};
 use divide_modules::app::{self, AppError, Status, Streams};
 use divide_modules::input::{self, ChunkLimits, Reader};
-use divide_modules::job::{self, Job, JobError, Settings, Summary, is_division};
+use divide_modules::job::{self, Devices, Job, JobError, Settings, Summary, is_division};
 use divide_modules::options::Options;
 use divide_modules::output::Lines;
 use gpuint::{Device, Error, Pool};
@@ -70,7 +71,8 @@ impl Run {
 fn run_with(arguments: &[&str], stdin: &mut (dyn BufRead + Send), stdout: &mut dyn Write) -> Run {
     let options = parse(arguments).unwrap();
     let mut stderr = Vec::new();
-    let streams = Streams { stdin, stdout, stderr: &mut stderr, progress: false, stop: &NEVER };
+    let (stderr_, stop) = (&mut stderr, &NEVER);
+    let streams = Streams { stdin, stdout, stderr: stderr_, progress: false, stop, others: None };
     let result = app::run(&options, streams);
     Run { result, stdout: String::new(), stderr: String::from_utf8(stderr).unwrap() }
 }
@@ -364,7 +366,8 @@ fn side_by_side(
     let pool = Pool::of([Device::cpu(), Device::cpu()]).unwrap();
     let mut reader = Reader::new(input, ChunkLimits { rows, bytes: 1 << 20 }, false);
     let mut rejected = Vec::new();
-    let result = Job::new(&pool, chunks, Settings { hex: false, verify: true }, &NEVER).run(
+    let devices = Devices::SideBySide(&pool, chunks);
+    let result = Job::new(devices, Settings { hex: false, verify: true }, &NEVER).run(
         &mut reader,
         Some(lines),
         &mut |line, _| rejected.push(line),
@@ -481,6 +484,11 @@ fn contradictory_options_are_rejected() {
     assert!(absent.to_string().starts_with("cannot use --backend cuda: "), "{absent}");
     for bad in [["-", "--backend=gpu"], ["-", "--chunk-rows=0"], ["-", "--chunk-mib=0"]] {
         assert!(parse(&bad).is_err(), "{bad:?}");
+    }
+    #[cfg(feature = "mpi")]
+    {
+        assert!(parse(&["-", "--mpi"]).unwrap().mpi);
+        assert!(parse(&["-", "--mpi", "--backend=cuda", "--devices=0"]).is_err());
     }
     Program::command().debug_assert();
 }
@@ -800,6 +808,7 @@ fn job_stops_on_request() {
         stderr: &mut stderr,
         progress: false,
         stop: &AtomicBool::new(true),
+        others: None,
     };
     let status = app::run(&parse(&arguments).unwrap(), streams).unwrap();
     assert_eq!(status, Status::Stopped);

@@ -34,6 +34,7 @@ use std::fmt;
 use std::ops::Range;
 
 use gpuint::{Device, Error, Result};
+pub use mpi;
 use mpi::request::scope;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};

@@ -11,8 +11,9 @@ use gpuint::{BackendKind, Device, Pool};
 use indicatif::{ProgressBar, ProgressStyle};
 use same_file::Handle;
 
+use super::devices::Divide;
 use super::input::{ChunkLimits, Reader};
-use super::job::{Job, JobError, Settings};
+use super::job::{Devices, Job, JobError, Settings};
 use super::options::{BackendChoice, Options};
 use super::output::{Lines, OutputError, OutputFile, Progress};
 use super::report::{Closing, Table};
@@ -63,7 +64,7 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// Standard streams of the process.
+/// Surroundings of a job: the standard streams of the process, signals and other processes.
 pub(crate) struct Streams<'a> {
     pub(crate) stdin: &'a mut (dyn BufRead + Send),
     pub(crate) stdout: &'a mut dyn Write,
@@ -72,12 +73,14 @@ pub(crate) struct Streams<'a> {
     pub(crate) progress: bool,
     /// Set by a signal handler: the job stops early.
     pub(crate) stop: &'a AtomicBool,
+    /// Divide instead of the devices of the options.
+    pub(crate) others: Option<&'a dyn Divide>,
 }
 
 /// Runs the job that the options describe.
 pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, AppError> {
     let start = Instant::now();
-    let Streams { stdin, stdout, stderr, progress, stop } = streams;
+    let Streams { stdin, stdout, stderr, progress, stop, others } = streams;
 
     let mut opened;
     let mut bundled = BUNDLED;
@@ -92,9 +95,17 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
     };
     refuse_same_file(options)?;
     let opening = Instant::now();
-    let pool = open_pool(options)?;
-    let first = &pool.devices()[0];
-    let chunks = if first.backend() == BackendKind::Cuda { 2 } else { 1 };
+    let pool;
+    let (devices, name) = match others {
+        Some(others) => (Devices::InTurn(others), others.name()),
+        None => {
+            pool = open_pool(options)?;
+            let is_gpu = pool.devices()[0].backend() == BackendKind::Cuda;
+            let devices =
+                if is_gpu { Devices::SideBySide(&pool, 2) } else { Devices::InTurn(&pool) };
+            (devices, pool.name())
+        }
+    };
     let opening = opening.elapsed();
 
     let mut stdout = BufWriter::with_capacity(BUFFER, stdout);
@@ -123,7 +134,7 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
         let _ = writeln!(stderr, "resuming after line {}", position.line);
     }
     let bar = progress_bar(progress, size);
-    let result = Job::new(&pool, chunks, settings, stop).run(
+    let result = Job::new(devices, settings, stop).run(
         &mut reader,
         output.lines(&mut stdout),
         &mut |line, error| {
@@ -160,13 +171,9 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
         }
     }
     for failed in &summary.failed {
-        let _ = writeln!(stderr, "warning: others divided rows of the {failed}");
+        let _ = writeln!(stderr, "warning: others divided rows of {failed}");
     }
-    let device = match pool.devices().len() {
-        1 => first.to_string(),
-        count => format!("{count} devices, the first {first},"),
-    };
-    let closing = Closing { summary: &summary, device: &device, total: start.elapsed() };
+    let closing = Closing { summary: &summary, device: &name, total: start.elapsed() };
     let _ = writeln!(stderr, "{closing}");
     Ok(status)
 }

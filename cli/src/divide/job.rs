@@ -1,7 +1,7 @@
 //! Divides chunks of rows: parses, groups by width, divides, verifies and writes.
 //!
-//! Only a few chunks are in memory at a time. A pool divides the rows of a chunk on all devices. On
-//! GPUs, two threads divide every other chunk, so that the devices have work while rows are grouped
+//! Only a few chunks are in memory at a time. All devices divide the rows of a chunk. On GPUs, two
+//! threads divide every other chunk, so that the devices have work while rows are grouped
 //! and verified. One thread reads and parses the next chunk, and the calling thread writes the
 //! completed one. On the CPU, one chunk follows another.
 
@@ -9,16 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead};
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::mpsc;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use gpuint::{Device, DigitKind, DynBatch, Error, Pool, Shape};
+use gpuint::{DigitKind, Error, Shape};
 use indicatif::ProgressBar;
 use num_bigint::BigUint;
-use num_traits::{One, Zero};
+use num_traits::Zero;
 use rayon::prelude::*;
 
+use super::devices::{Divide, Done, Quotient, Rows};
 use super::input::{Chunk, LineError, Position, RawLine, Reader};
 use super::output::Lines;
 
@@ -178,21 +179,26 @@ pub(crate) fn widths() -> Vec<Shape> {
     shapes
 }
 
+/// Devices of a job.
+#[derive(Clone, Copy)]
+pub(crate) enum Devices<'a> {
+    /// They divide one chunk after another.
+    InTurn(&'a dyn Divide),
+    /// They divide this number of chunks at a time.
+    SideBySide(&'a (dyn Divide + Sync), usize),
+}
+
 /// A file of rows to divide.
-#[derive(Debug)]
 pub(crate) struct Job<'a> {
-    pool: &'a Pool,
-    /// Number of chunks that are divided at a time.
-    chunks: usize,
+    devices: Devices<'a>,
     settings: Settings,
     /// Set by a signal: the job stops after the chunks in progress.
     stop: &'a AtomicBool,
 }
 
 /// Divides one chunk at a time.
-#[derive(Debug)]
-struct Divider<'a> {
-    pool: &'a Pool,
+struct Divider<'a, D: ?Sized> {
+    devices: &'a D,
     settings: Settings,
     widths: Vec<Shape>,
     /// Widths in which rows were divided.
@@ -225,20 +231,12 @@ struct Group {
     v: Vec<BigUint>,
 }
 
-/// Quotient and remainder.
-type Quotient = (BigUint, BigUint);
-
 type Outcome = Result<Quotient, RowError>;
 
 impl<'a> Job<'a> {
-    /// Makes a job that divides `chunks` chunks at a time, each on all devices of the pool.
-    pub(crate) fn new(
-        pool: &'a Pool,
-        chunks: usize,
-        settings: Settings,
-        stop: &'a AtomicBool,
-    ) -> Self {
-        Self { pool, chunks, settings, stop }
+    /// Makes a job of these devices.
+    pub(crate) fn new(devices: Devices<'a>, settings: Settings, stop: &'a AtomicBool) -> Self {
+        Self { devices, settings, stop }
     }
 
     /// Divides all rows of `reader`, writes the result lines to `lines` if it is given, and passes
@@ -252,13 +250,6 @@ impl<'a> Job<'a> {
     ) -> Result<Summary, JobError> {
         let widths = widths();
         let widest = widths.last().ok_or(JobError::NoShapes)?.bits;
-        let divider = || Divider {
-            pool: self.pool,
-            settings: self.settings,
-            widths: widths.clone(),
-            used: BTreeSet::new(),
-            summary: Summary::default(),
-        };
         let mut writer = Writer {
             hex: self.settings.hex,
             lines,
@@ -269,18 +260,22 @@ impl<'a> Job<'a> {
             times: Times::default(),
         };
         let mut summary = Summary::default();
-        if self.chunks == 1 {
-            let mut divider = divider();
-            loop {
-                let parsed = read_and_parse(reader, widest, &mut summary.times);
-                if !writer.take(divider.divide(parsed, progress)?)? {
-                    break;
+        match self.devices {
+            Devices::InTurn(devices) => {
+                let mut divider = Divider::new(devices, self.settings, &widths);
+                loop {
+                    let parsed = read_and_parse(reader, widest, &mut summary.times);
+                    if !writer.take(divider.divide(parsed, progress)?)? {
+                        break;
+                    }
                 }
+                summary.merge(&divider.summary);
             }
-            summary.merge(&divider.summary);
-        } else {
-            let dividers = (0..self.chunks).map(|_| divider()).collect();
-            side_by_side(reader, widest, dividers, &mut writer, progress, &mut summary)?;
+            Devices::SideBySide(devices, chunks) => {
+                let divider = |_| Divider::new(devices, self.settings, &widths);
+                let dividers = (0..chunks).map(divider).collect();
+                side_by_side(reader, widest, dividers, &mut writer, progress, &mut summary)?;
+            }
         }
         summary.times += writer.times;
         Ok(summary)
@@ -291,7 +286,7 @@ impl<'a> Job<'a> {
 fn side_by_side<R: BufRead + Send>(
     reader: &mut Reader<R>,
     widest: usize,
-    dividers: Vec<Divider<'_>>,
+    dividers: Vec<Divider<'_, impl Divide + Sync + ?Sized>>,
     writer: &mut Writer<'_, '_>,
     progress: &ProgressBar,
     summary: &mut Summary,
@@ -416,7 +411,12 @@ impl Writer<'_, '_> {
     }
 }
 
-impl Divider<'_> {
+impl<'a, D: Divide + ?Sized> Divider<'a, D> {
+    fn new(devices: &'a D, settings: Settings, widths: &[Shape]) -> Self {
+        let (widths, used) = (widths.to_vec(), BTreeSet::new());
+        Self { devices, settings, widths, used, summary: Summary::default() }
+    }
+
     /// The results of a chunk, one for each of its lines.
     fn divide(&mut self, parsed: Parsed, progress: &ProgressBar) -> Result<Divided, JobError> {
         let Parsed { chunk, operands: parsed, more } = parsed;
@@ -475,35 +475,13 @@ impl Divider<'_> {
 
     /// Returns the quotients and remainders of a group.
     fn divide_group(&mut self, shape: Shape, group: &Group) -> Result<Vec<Quotient>, Error> {
-        let rows = group.places.len();
-        let mut results = vec![Quotient::default(); rows];
-        let times = Mutex::new(Times::default());
-        let add = |new| *times.lock().unwrap_or_else(PoisonError::into_inner) += new;
-        let is_new = self.used.insert(shape.bits);
-        let prepare = |device: &Device| {
-            if is_new {
-                let (one, mut setup) = ([BigUint::one()], Times::default());
-                timed(&mut setup.setup, || {
-                    let result = &mut [Quotient::default()];
-                    divide_batch(device, shape, &one, &one, result, &mut Times::default())
-                })?;
-                add(setup);
-            }
-            Ok(())
-        };
-        let shares =
-            self.pool.run(shape, rows, &mut results[..], prepare, |(), chunk, results| {
-                let (u, v) = (chunk.part(&group.u)?, chunk.part(&group.v)?);
-                let mut times = Times::default();
-                divide_batch(chunk.device(), shape, u, v, results, &mut times)?;
-                add(times);
-                Ok(())
-            })?;
-        self.summary.times += times.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for share in shares {
-            let failed = share.error.map(|error| format!("{}: {error}", share.device));
-            self.summary.failed.extend(failed);
-        }
+        let Group { places, u, v } = group;
+        let mut results = vec![Quotient::default(); places.len()];
+        let is_first = self.used.insert(shape.bits);
+        let done = self.devices.divide(Rows { shape, u, v, is_first }, &mut results)?;
+        let Done { setup, copy, divide, failed } = done;
+        self.summary.times += Times { setup, copy, divide, ..Times::default() };
+        self.summary.failed.extend(failed);
         Ok(results)
     }
 
@@ -522,33 +500,6 @@ impl Divider<'_> {
 /// u = q v + r and r < v.
 pub(crate) fn is_division(u: &BigUint, v: &BigUint, q: &BigUint, r: &BigUint) -> bool {
     r < v && q * v + r == *u
-}
-
-/// Writes the quotients and remainders of one batch.
-fn divide_batch(
-    device: &Device,
-    shape: Shape,
-    u: &[BigUint],
-    v: &[BigUint],
-    results: &mut [Quotient],
-    times: &mut Times,
-) -> Result<(), Error> {
-    let (u, v) = timed(&mut times.copy, || {
-        let u = DynBatch::from_biguints(device, shape, u)?;
-        let v = DynBatch::from_biguints(device, shape, v)?;
-        device.synchronize()?;
-        Ok::<_, Error>((u, v))
-    })?;
-    let (q, r) = timed(&mut times.divide, || {
-        let results = u.div_rem(&v)?;
-        device.synchronize()?;
-        Ok::<_, Error>(results)
-    })?;
-    timed(&mut times.copy, || {
-        let quotients = q.to_biguints()?.into_iter().zip(r.to_biguints()?);
-        results.iter_mut().zip(quotients).for_each(|(result, quotient)| *result = quotient);
-        Ok(())
-    })
 }
 
 /// Adds the time of `work` to `total`.

@@ -31,6 +31,11 @@ pub(crate) struct Options {
     #[arg(short, long, value_name = "N,...", value_delimiter = ',')]
     pub(crate) devices: Vec<usize>,
 
+    /// Divide on all ranks that mpirun started, each with one GPU of its machine, or the CPU
+    #[cfg(feature = "mpi")]
+    #[arg(long, conflicts_with = "devices")]
+    pub(crate) mpi: bool,
+
     /// Write results in hexadecimal (0x...) instead of decimal
     #[arg(short = 'x', long)]
     pub(crate) hex: bool,

@@ -1,0 +1,180 @@
+//! Divides rows on the ranks of MPI. Rank 0 runs the job: it reads, verifies and writes; each rank,
+//! rank 0 included, divides an equal part of the rows on its device.
+//!
+//! For the rows of each width, rank 0 broadcasts an order and scatters the operands; it gathers the
+//! results, and a message from each rank whose device failed. Rank 0 then divides the rows of that
+//! rank itself.
+
+use std::time::Instant;
+
+use gpuint::{BackendKind, Device, DynBatch, Error, HostBatch, Pool, Result, Shape};
+use gpuint_mpi::Ranks;
+use gpuint_mpi::mpi::traits::{Communicator, Root};
+use num_bigint::BigUint;
+
+use super::devices::{Divide, Done, Quotient, Rows, divide_chunks};
+use super::job::widths;
+use super::options::BackendChoice;
+
+/// The ranks, and the device of this one.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    ranks: Ranks,
+    pool: Pool,
+}
+
+/// Width in bits, number of rows, and 1 for the first rows of the width. A width of 0 ends the job.
+type Order = [u64; 3];
+
+/// Bytes of the message of a rank: empty, or the error, cut, with zeros behind.
+const MESSAGE_BYTES: usize = 256;
+
+impl Cluster {
+    /// Opens the device of this rank.
+    pub(crate) fn open(ranks: Ranks, backend: BackendChoice) -> Result<Self> {
+        let device = match backend {
+            BackendChoice::Cpu => Device::cpu(),
+            #[cfg(feature = "simt")]
+            BackendChoice::Simt => Device::simt(),
+            BackendChoice::Auto | BackendChoice::Cuda => {
+                let device = ranks.open_device()?;
+                if backend == BackendChoice::Cuda && device.backend() != BackendKind::Cuda {
+                    return Err(Error::NoDevice);
+                }
+                device
+            }
+        };
+        Ok(Self { ranks, pool: Pool::of([device])? })
+    }
+
+    /// Divides what rank 0 orders, until it ends.
+    pub(crate) fn serve(&self) -> Result<()> {
+        loop {
+            let mut order = Order::default();
+            self.broadcast(&mut order);
+            let [bits, rows, is_first] = order.map(|number| number as usize);
+            if bits == 0 {
+                return Ok(());
+            }
+            let shape = widths().into_iter().find(|shape| shape.bits == bits);
+            let shape = shape.ok_or_else(|| other_build(bits))?;
+            self.divide_share(shape, rows, is_first != 0, [&[], &[]], [&mut [], &mut []])?;
+        }
+    }
+
+    fn broadcast(&self, order: &mut Order) {
+        let root = self.ranks.communicator().process_at_rank(0);
+        root.broadcast_into(&mut order[..]);
+    }
+
+    /// Divides the share of this rank of the rows, of which rank 0 has `all`. Returns the statistics
+    /// of this rank and, at rank 0, the message of each.
+    fn divide_share(
+        &self,
+        shape: Shape,
+        rows: usize,
+        is_first: bool,
+        all: [&[u8]; 2],
+        results: [&mut [u8]; 2],
+    ) -> Result<(Done, Vec<String>)> {
+        let (ranks, row) = (&self.ranks, shape.bytes());
+        let part = || host_rows(shape, ranks.share(rows, ranks.rank()).len());
+        let [mut u, mut v, mut q, mut r] = [part()?, part()?, part()?, part()?];
+        for (part, all) in [&mut u, &mut v].into_iter().zip(all) {
+            ranks.scatter(rows, row, all, part.as_bytes_mut()?)?;
+        }
+        let (u, v) = (u.as_bytes()?, v.as_bytes()?);
+        let parts = [q.as_bytes_mut()?, r.as_bytes_mut()?];
+        let done = divide_chunks(
+            &self.pool,
+            shape,
+            u.len() / row,
+            is_first,
+            parts,
+            |chunk| {
+                let batch = |all| DynBatch::from_le_bytes(chunk.device(), shape, chunk.part(all)?);
+                Ok([batch(u)?, batch(v)?])
+            },
+            |[quotients, remainders], [q, r]| {
+                quotients.read_le_bytes(0, q)?;
+                remainders.read_le_bytes(0, r)
+            },
+        );
+        for (part, all) in [q, r].iter().zip(results) {
+            ranks.gather(rows, row, part.as_bytes()?, all)?;
+        }
+        let (done, error) = match done {
+            Ok(done) => (done, String::new()),
+            Err(error) => (Done::default(), error.to_string()),
+        };
+        Ok((done, self.gather_messages(&error)))
+    }
+
+    /// Returns the messages of all ranks at rank 0.
+    fn gather_messages(&self, message: &str) -> Vec<String> {
+        let root = self.ranks.communicator().process_at_rank(0);
+        let mut bytes = [0; MESSAGE_BYTES];
+        bytes.iter_mut().zip(message.bytes()).for_each(|(place, byte)| *place = byte);
+        if !self.ranks.is_root() {
+            root.gather_into(&bytes[..]);
+            return Vec::new();
+        }
+        let mut all = vec![0; self.ranks.count() * MESSAGE_BYTES];
+        root.gather_into_root(&bytes[..], &mut all[..]);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned();
+        all.chunks(MESSAGE_BYTES).map(text).collect()
+    }
+}
+
+/// Zeros in memory of the host.
+fn host_rows(shape: Shape, rows: usize) -> Result<HostBatch> {
+    HostBatch::new(&Device::cpu(), shape, rows)
+}
+
+fn other_build(bits: usize) -> Error {
+    Error::Driver(format!("rank 0 has rows of {bits} bits: it is of another build"))
+}
+
+impl Divide for Cluster {
+    fn divide(&self, rows: Rows<'_>, results: &mut [Quotient]) -> Result<Done> {
+        let Rows { shape, u, v, is_first } = rows;
+        let count = u.len();
+        let start = Instant::now();
+        let operand = |values: &[BigUint]| {
+            let mut rows = host_rows(shape, values.len())?;
+            rows.set_biguints(values)?;
+            Ok(rows)
+        };
+        let [u_rows, v_rows] = [operand(u)?, operand(v)?];
+        let [mut q, mut r] = [host_rows(shape, count)?, host_rows(shape, count)?];
+        self.broadcast(&mut [shape.bits as u64, count as u64, u64::from(is_first)]);
+        let all = [u_rows.as_bytes()?, v_rows.as_bytes()?];
+        let memory = [q.as_bytes_mut()?, r.as_bytes_mut()?];
+        let (mut done, messages) = self.divide_share(shape, count, is_first, all, memory)?;
+        let quotients = q.to_biguints()?.into_iter().zip(r.to_biguints()?);
+        results.iter_mut().zip(quotients).for_each(|(result, quotient)| *result = quotient);
+        done.copy = start.elapsed().saturating_sub(done.divide + done.setup);
+        for (rank, message) in messages.iter().enumerate().filter(|(_, text)| !text.is_empty()) {
+            let share = self.ranks.share(count, rank);
+            let rows = Rows { shape, u: &u[share.clone()], v: &v[share.clone()], is_first: false };
+            let again = self.pool.divide(rows, &mut results[share])?;
+            done.divide += again.divide;
+            done.copy += again.copy;
+            done.failed.push(format!("rank {rank}: {message}"));
+        }
+        Ok(done)
+    }
+
+    fn name(&self) -> String {
+        format!("{} ranks, the first on {},", self.ranks.count(), self.pool.name())
+    }
+}
+
+/// At rank 0, ends the other ranks.
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if self.ranks.is_root() {
+            self.broadcast(&mut Order::default());
+        }
+    }
+}
