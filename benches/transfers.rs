@@ -272,7 +272,8 @@ fn pools(bench: &Bench, all: &Pool, shape: Shape, rows: usize) -> Result<()> {
     });
     let (mut q, mut r) = (vec![0; u.len()], vec![0; u.len()]);
     let mut times = Vec::new();
-    for devices in [&all.devices()[..1], all.devices()] {
+    let counts = if all.devices().len() > 1 { vec![1, all.devices().len()] } else { vec![1] };
+    for devices in counts.into_iter().map(|count| &all.devices()[..count]) {
         let pool = Pool::of(devices.iter().cloned())?;
         let count = devices.len();
         let squares = bench.rate(&format!("squares by {count}"), || {
