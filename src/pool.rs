@@ -294,14 +294,14 @@ impl Pool {
     /// let rows = 1000;
     /// let u = vec![0xff; rows * 32];
     /// let (mut q, mut r) = (vec![0; u.len()], vec![0; u.len()]);
-    /// let prepare = |device: &Device| DynDivisor::splat(device, shape, 7u32);
+    /// let prepare = |device: &Device| DynDivisor::splat(device, shape, 7);
     /// pool.run(shape, rows, [&mut q[..], &mut r[..]], prepare, |divisor, chunk, [q, r]| {
     ///     let u = DynBatch::from_le_bytes(chunk.device(), shape, chunk.part(&u)?)?;
     ///     let (quotients, remainders) = u.div_rem_by(divisor)?;
     ///     quotients.read_le_bytes(0, q)?;
     ///     remainders.read_le_bytes(0, r)
     /// })?;
-    /// assert_eq!(r[999 * 32], 1); // 2^256 = 16^64 = 2 modulo 7
+    /// assert_eq!(r[999 * 32], 1); // 2^256 - 1 = 1 modulo 7
     /// # Ok::<(), gpuint::Error>(())
     /// ```
     ///
