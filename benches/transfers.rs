@@ -259,8 +259,8 @@ fn overlap(bench: &Bench, device: &Device, shape: Shape, rows: usize) -> Result<
 
 /// The same work from and to ordinary memory by pools of one and of all devices.
 fn pools(bench: &Bench, all: &Pool, shape: Shape, rows: usize) -> Result<()> {
-    /// One of so many rows is raised to a power.
-    const POWERS: usize = 32;
+    // One of so many rows is raised to a power.
+    let part = if all.devices()[0].backend() == BackendKind::Cuda { 8 } else { 256 };
     let row = shape.bytes();
     let mut u = vec![0; rows * row];
     SmallRng::seed_from_u64(2).fill_bytes(&mut u);
@@ -306,11 +306,11 @@ fn pools(bench: &Bench, all: &Pool, shape: Shape, rows: usize) -> Result<()> {
             );
             done.map(drop)
         })?;
-        let rows = rows / POWERS;
+        let rows = rows / part;
         let (u, q) = (&u[..rows * row], &mut q[..rows * row]);
         let few = Bench { bytes: u.len(), ..*bench };
         let modulus = BigUint::from_bytes_le(&v[..row / 2]);
-        let powers = few.rate(&format!("powers of 1/{POWERS} of the rows by {count}"), || {
+        let powers = few.rate(&format!("powers of 1/{part} of the rows by {count}"), || {
             let prepare = |device: &Device| DynDivisor::splat(device, shape, &modulus);
             let done = pool.run(shape, rows, &mut *q, prepare, |modulus, chunk, powers| {
                 let u = DynBatch::from_le_bytes(chunk.device(), shape, chunk.part(u)?)?;

@@ -4,8 +4,12 @@
 //! rows, computes them and comes back, so that a device that is twice as fast takes twice as many.
 //! Nothing is predicted; the size of a chunk follows from what was measured:
 //!
-//! - A worker starts with [`grain`] rows, the fewest that occupy its device, and takes at most
-//!   [`GROWTH`] times its last chunk. Its first chunk, in which kernels are loaded, is not measured.
+//! - A chunk has at least [`grain`] rows, the fewest that occupy the device. If a chunk that is
+//!   shorter than the last one takes clearly more time a row, chunks do not become shorter than the
+//!   last one: kernels may take as long for few rows as for many.
+//! - Among devices of different names, a worker starts with that minimum and takes at most [`GROWTH`]
+//!   times its last chunk, so that a slow device does not begin with many rows. Its first chunk, in
+//!   which kernels are loaded, does not count as measured.
 //! - [`CHUNK_BYTES`] bound a chunk: longer ones are no faster, and need more memory. A chunk that
 //!   does not fit in the memory of the device is halved.
 //! - With several workers, a chunk is at most half of the worker's share of the rest, by the measured
@@ -17,7 +21,7 @@
 //! A worker ends at an error of its device, and its rows return to the list. An error of the data
 //! bounds the list: rows below it are still computed, so that the error of the lowest row is reported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -39,8 +43,10 @@ use crate::shape::Kernels;
 const WORKERS: usize = 3;
 /// Most bytes of one operand in a chunk: a copy of a third of a millisecond.
 const CHUNK_BYTES: usize = 16 << 20;
-/// Largest ratio of a chunk to the last chunk of the worker.
+/// Largest ratio of a chunk to the last chunk of the worker, where devices differ.
 const GROWTH: usize = 4;
+/// A shorter chunk whose speed is below this ratio to the last one is too short.
+const TOO_SLOW: f64 = 0.75;
 
 /// Several devices that compute the rows of one operation together.
 ///
@@ -404,12 +410,24 @@ struct Worker {
     grain: usize,
     /// Most rows of a chunk.
     most: usize,
-    /// Rows of the last chunk.
+    /// Rows of the last chunk, and rows a second; 0 before the first.
     last: usize,
-    /// Rows a second in the last chunk that was measured.
+    last_speed: f64,
+    /// Rows a second in the last chunk but the first.
     speed: Option<f64>,
-    /// Number of chunks that were completed.
-    chunks: usize,
+}
+
+impl Worker {
+    /// Records a completed chunk.
+    fn record(&mut self, rows: usize, speed: f64) {
+        if rows < self.last && speed < TOO_SLOW * self.last_speed {
+            self.grain = self.grain.max(self.last.min(self.most));
+        }
+        if self.last > 0 {
+            self.speed = Some(speed);
+        }
+        (self.last, self.last_speed) = (rows, speed);
+    }
 }
 
 /// Rows that are to be computed, and the workers that do it.
@@ -426,6 +444,8 @@ struct State<M> {
     /// Number of chunks that workers have.
     taken: usize,
     workers: Vec<Worker>,
+    /// True if all devices have the same name.
+    are_alike: bool,
     /// For each device, the number of rows it computed and its first error.
     shares: Vec<(usize, Option<Error>)>,
     /// The error of the data with the lowest row, and this row.
@@ -440,8 +460,9 @@ impl<M: RowsMut> List<M> {
         let worker = |&device: &usize| {
             let grain = grain(&pool.devices[device]);
             let most = (CHUNK_BYTES / shape.bytes()).max(grain);
-            Worker { device, is_live: true, grain, most, last: 0, speed: None, chunks: 0 }
+            Worker { device, is_live: true, grain, most, last: 0, last_speed: 0.0, speed: None }
         };
+        let names: BTreeSet<String> = pool.devices.iter().map(Device::name).collect();
         let mut free = BTreeMap::new();
         if rows > 0 {
             free.insert(0, Piece { start: 0, rows, results });
@@ -451,6 +472,7 @@ impl<M: RowsMut> List<M> {
             free_rows: rows,
             taken: 0,
             workers: workers.iter().map(worker).collect(),
+            are_alike: names.len() == 1,
             shares: vec![(0, None); pool.devices.len()],
             failure: None,
             device_error: None,
@@ -486,11 +508,7 @@ impl<M: RowsMut> List<M> {
         let mut state = self.state();
         state.taken -= 1;
         let worker = &mut state.workers[number];
-        worker.chunks += 1;
-        worker.last = rows;
-        if worker.chunks > 1 {
-            worker.speed = Some(rows as f64 / time.as_secs_f64().max(1e-9));
-        }
+        worker.record(rows, rows as f64 / time.as_secs_f64().max(1e-9));
         let device = worker.device;
         state.shares[device].0 += rows;
         self.changed.notify_all();
@@ -583,7 +601,11 @@ impl<M: RowsMut> State<M> {
     fn next_rows(&self, number: usize) -> Option<usize> {
         let worker = &self.workers[number];
         let rest = self.free_rows;
-        let most = worker.most.min(worker.last.saturating_mul(GROWTH).max(worker.grain));
+        let most = if self.are_alike {
+            worker.most
+        } else {
+            worker.most.min(worker.last.saturating_mul(GROWTH).max(worker.grain))
+        };
         let live = || self.workers.iter().filter(|worker| worker.is_live);
         if live().count() == 1 {
             return Some(most);
@@ -625,20 +647,21 @@ mod tests {
 
     /// A list of `rest` rows with workers of these grains and speeds, each after a chunk of 100 rows.
     fn list(rest: usize, workers: &[(usize, Option<f64>)]) -> State<()> {
-        let worker = |&(grain, speed)| Worker {
+        let worker = |&(grain, speed): &(usize, Option<f64>)| Worker {
             device: 0,
             is_live: true,
             grain,
             most: 10_000,
             last: 100,
+            last_speed: speed.unwrap_or(1.0),
             speed,
-            chunks: 2,
         };
         State {
             free: BTreeMap::from([(0, Piece { start: 0, rows: rest, results: () })]),
             free_rows: rest,
             taken: 0,
             workers: workers.iter().map(worker).collect(),
+            are_alike: false,
             shares: vec![(0, None)],
             failure: None,
             device_error: None,
@@ -670,6 +693,38 @@ mod tests {
         assert_eq!(next(20, &[Some(3.0), Some(2.0)]), [Some(8); 2]);
         // Before the first measurement all are alike.
         assert_eq!(next(600, &[None, None, Some(1.0)]), [Some(100), Some(100), Some(300)]);
+    }
+
+    #[test]
+    fn devices_that_are_alike_begin_with_long_chunks() {
+        let mut list = list(60_000, &[(8, None), (8, None)]);
+        assert_eq!(list.next_rows(0), Some(400));
+        list.are_alike = true;
+        assert_eq!(list.next_rows(0), Some(10_000));
+        list.free_rows = 6000;
+        assert_eq!(list.next_rows(0), Some(1500));
+    }
+
+    #[test]
+    fn chunks_stay_as_long_as_is_fast() {
+        let mut list = list(0, &[(8, None)]);
+        let worker = &mut list.workers[0];
+        for (rows, speed, grain) in [
+            // The first chunk is followed by a measured one.
+            (400, 1000.0, 8),
+            (200, 990.0, 8),
+            // A kernel that takes as long for half of the rows.
+            (100, 500.0, 200),
+            // Longer chunks, and faster ones, change nothing.
+            (300, 100.0, 200),
+            (250, 900.0, 200),
+            // The most rows that fit remain the bound.
+            (20_000, 1000.0, 200),
+            (200, 100.0, 10_000),
+        ] {
+            worker.record(rows, speed);
+            assert_eq!((worker.grain, worker.speed), (grain, Some(speed)));
+        }
     }
 
     #[test]
