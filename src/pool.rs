@@ -4,9 +4,9 @@
 //! rows, computes them and comes back, so that a device that is twice as fast takes twice as many.
 //! Nothing is predicted; the size of a chunk follows from what was measured:
 //!
-//! - A chunk has at least [`grain`] rows, the fewest that occupy the device. If a chunk that is
-//!   shorter than the last one takes clearly more time a row, chunks do not become shorter than the
-//!   last one: kernels may take as long for few rows as for many.
+//! - A chunk has at least [`grain`] rows, the fewest that occupy the device. If a chunk takes clearly
+//!   more time a row than the fastest one, later chunks are not shorter than the last one that did
+//!   not: kernels may take as long for few rows as for many.
 //! - Among devices of different names, a worker starts with that minimum and takes at most [`GROWTH`]
 //!   times its last chunk, so that a slow device does not begin with many rows. Its first chunk, in
 //!   which kernels are loaded, does not count as measured.
@@ -21,7 +21,7 @@
 //! A worker ends at an error of its device, and its rows return to the list. An error of the data
 //! bounds the list: rows below it are still computed, so that the error of the lowest row is reported.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -45,7 +45,7 @@ const WORKERS: usize = 3;
 const CHUNK_BYTES: usize = 16 << 20;
 /// Largest ratio of a chunk to the last chunk of the worker, where devices differ.
 const GROWTH: usize = 4;
-/// A shorter chunk whose speed is below this ratio to the last one is too short.
+/// A chunk whose speed is below this ratio to the fastest one is too short.
 const TOO_SLOW: f64 = 0.75;
 
 /// Several devices that compute the rows of one operation together.
@@ -400,34 +400,41 @@ struct Piece<M> {
     results: M,
 }
 
+/// Measurements of all devices of one name.
+#[derive(Debug, Default)]
+struct Kind {
+    /// Fewest rows of a chunk.
+    grain: usize,
+    /// Rows a second in the fastest chunk, and the rows of the last one that was about as fast.
+    best: f64,
+    fast: usize,
+}
+
+impl Kind {
+    /// Records a completed chunk.
+    fn record(&mut self, rows: usize, speed: f64, is_first: bool) {
+        self.best = self.best.max(speed);
+        if speed >= TOO_SLOW * self.best {
+            self.fast = rows;
+        } else if rows < self.fast && !is_first {
+            self.grain = self.grain.max(self.fast);
+        }
+    }
+}
+
 /// State of a worker.
 #[derive(Debug)]
 struct Worker {
-    /// Index of its device.
+    /// Index of its device, and of the name of the device.
     device: usize,
+    kind: usize,
     is_live: bool,
-    /// Fewest rows of a chunk.
-    grain: usize,
     /// Most rows of a chunk.
     most: usize,
-    /// Rows of the last chunk, and rows a second; 0 before the first.
+    /// Rows of the last chunk; 0 before the first.
     last: usize,
-    last_speed: f64,
     /// Rows a second in the last chunk but the first.
     speed: Option<f64>,
-}
-
-impl Worker {
-    /// Records a completed chunk.
-    fn record(&mut self, rows: usize, speed: f64) {
-        if rows < self.last && speed < TOO_SLOW * self.last_speed {
-            self.grain = self.grain.max(self.last.min(self.most));
-        }
-        if self.last > 0 {
-            self.speed = Some(speed);
-        }
-        (self.last, self.last_speed) = (rows, speed);
-    }
 }
 
 /// Rows that are to be computed, and the workers that do it.
@@ -444,8 +451,7 @@ struct State<M> {
     /// Number of chunks that workers have.
     taken: usize,
     workers: Vec<Worker>,
-    /// True if all devices have the same name.
-    are_alike: bool,
+    kinds: Vec<Kind>,
     /// For each device, the number of rows it computed and its first error.
     shares: Vec<(usize, Option<Error>)>,
     /// The error of the data with the lowest row, and this row.
@@ -457,12 +463,19 @@ struct State<M> {
 
 impl<M: RowsMut> List<M> {
     fn new(rows: usize, results: M, pool: &Pool, workers: &[usize], shape: Shape) -> Self {
-        let worker = |&device: &usize| {
-            let grain = grain(&pool.devices[device]);
+        let mut names = Vec::new();
+        let mut kinds = Vec::new();
+        let mut worker = |&device: &usize| {
+            let (name, grain) = (pool.devices[device].name(), grain(&pool.devices[device]));
+            let kind = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+                names.push(name);
+                kinds.push(Kind { grain, ..Kind::default() });
+                kinds.len() - 1
+            });
             let most = (CHUNK_BYTES / shape.bytes()).max(grain);
-            Worker { device, is_live: true, grain, most, last: 0, last_speed: 0.0, speed: None }
+            Worker { device, kind, is_live: true, most, last: 0, speed: None }
         };
-        let names: BTreeSet<String> = pool.devices.iter().map(Device::name).collect();
+        let workers = workers.iter().map(&mut worker).collect();
         let mut free = BTreeMap::new();
         if rows > 0 {
             free.insert(0, Piece { start: 0, rows, results });
@@ -471,8 +484,8 @@ impl<M: RowsMut> List<M> {
             free,
             free_rows: rows,
             taken: 0,
-            workers: workers.iter().map(worker).collect(),
-            are_alike: names.len() == 1,
+            workers,
+            kinds,
             shares: vec![(0, None); pool.devices.len()],
             failure: None,
             device_error: None,
@@ -507,9 +520,14 @@ impl<M: RowsMut> List<M> {
     fn done(&self, number: usize, rows: usize, time: Duration) {
         let mut state = self.state();
         state.taken -= 1;
+        let speed = rows as f64 / time.as_secs_f64().max(1e-9);
         let worker = &mut state.workers[number];
-        worker.record(rows, rows as f64 / time.as_secs_f64().max(1e-9));
-        let device = worker.device;
+        let (device, kind, is_first) = (worker.device, worker.kind, worker.last == 0);
+        worker.last = rows;
+        if !is_first {
+            worker.speed = Some(speed);
+        }
+        state.kinds[kind].record(rows, speed, is_first);
         state.shares[device].0 += rows;
         self.changed.notify_all();
     }
@@ -531,9 +549,7 @@ impl<M: RowsMut> List<M> {
         state.free_rows += rows;
         state.free.insert(start, piece);
         if matches!(error, Error::OutOfMemory { .. }) && rows > 1 {
-            let worker = &mut state.workers[number];
-            worker.most = rows / 2;
-            worker.grain = worker.grain.min(worker.most);
+            state.workers[number].most = rows / 2;
         } else {
             state.failed(number, error);
         }
@@ -601,28 +617,34 @@ impl<M: RowsMut> State<M> {
     fn next_rows(&self, number: usize) -> Option<usize> {
         let worker = &self.workers[number];
         let rest = self.free_rows;
-        let most = if self.are_alike {
-            worker.most
-        } else {
-            worker.most.min(worker.last.saturating_mul(GROWTH).max(worker.grain))
+        let grain = self.kinds[worker.kind].grain.min(worker.most);
+        let most = match &self.kinds[..] {
+            [_] => worker.most,
+            _ => worker.most.min(worker.last.saturating_mul(GROWTH).max(grain)),
         };
         let live = || self.workers.iter().filter(|worker| worker.is_live);
-        if live().count() == 1 {
+        let count = live().count();
+        if count == 1 {
             return Some(most);
+        }
+        let (mut fastest, mut total, mut known) = (0f64, 0.0, 0);
+        for speed in live().filter_map(|worker| worker.speed) {
+            fastest = fastest.max(speed);
+            total += speed;
+            known += 1;
         }
         let share = match worker.speed {
             Some(speed) => {
-                let fastest = live().filter_map(|other| other.speed).fold(speed, f64::max);
-                let chunk = worker.grain.min(rest) as f64 / speed;
-                if 2.0 * rest as f64 / fastest < chunk {
+                if 2.0 * rest as f64 / fastest < grain.min(rest) as f64 / speed {
                     return None;
                 }
-                speed / live().filter_map(|other| other.speed).sum::<f64>()
+                // The others are taken to be as fast as these on average.
+                speed / total * known as f64 / count as f64
             }
-            None => 1.0 / live().count() as f64,
+            None => 1.0 / count as f64,
         };
         let half = (rest as f64 * share / 2.0) as usize;
-        Some(half.clamp(worker.grain, most.max(worker.grain)))
+        Some(half.clamp(grain, most))
     }
 }
 
@@ -645,23 +667,24 @@ impl<M: RowsMut> Drop for Ending<'_, M> {
 mod tests {
     use super::*;
 
-    /// A list of `rest` rows with workers of these grains and speeds, each after a chunk of 100 rows.
+    /// A list of `rest` rows with workers of these grains and speeds, each of another kind and after a
+    /// chunk of 100 rows.
     fn list(rest: usize, workers: &[(usize, Option<f64>)]) -> State<()> {
-        let worker = |&(grain, speed): &(usize, Option<f64>)| Worker {
+        let worker = |(kind, &(_, speed)): (usize, &(usize, Option<f64>))| Worker {
             device: 0,
+            kind,
             is_live: true,
-            grain,
             most: 10_000,
             last: 100,
-            last_speed: speed.unwrap_or(1.0),
             speed,
         };
+        let kind = |&(grain, _): &(usize, Option<f64>)| Kind { grain, ..Kind::default() };
         State {
             free: BTreeMap::from([(0, Piece { start: 0, rows: rest, results: () })]),
             free_rows: rest,
             taken: 0,
-            workers: workers.iter().map(worker).collect(),
-            are_alike: false,
+            workers: workers.iter().enumerate().map(worker).collect(),
+            kinds: workers.iter().map(kind).collect(),
             shares: vec![(0, None)],
             failure: None,
             device_error: None,
@@ -685,21 +708,23 @@ mod tests {
             (0..speeds.len()).map(|number| list.next_rows(number)).collect::<Vec<_>>()
         };
         // A single worker takes as much as it may.
-        assert_eq!(next(100_000, &[Some(5.0)]), [Some(400)]);
+        assert_eq!(next(100_000, &[Some(5.0)]), [Some(10_000)]);
         // Growth is bounded, and so is the share of the rest.
         assert_eq!(next(100_000, &[Some(5.0), Some(1.0)]), [Some(400); 2]);
         assert_eq!(next(600, &[Some(5.0), Some(1.0)]), [Some(250), Some(50)]);
         // Not fewer than occupy the device.
         assert_eq!(next(20, &[Some(3.0), Some(2.0)]), [Some(8); 2]);
         // Before the first measurement all are alike.
-        assert_eq!(next(600, &[None, None, Some(1.0)]), [Some(100), Some(100), Some(300)]);
+        assert_eq!(next(600, &[None, None, Some(1.0)]), [Some(100); 3]);
+        assert_eq!(next(600, &[None, Some(3.0), Some(1.0)]), [Some(100), Some(150), Some(50)]);
     }
 
     #[test]
     fn devices_that_are_alike_begin_with_long_chunks() {
         let mut list = list(60_000, &[(8, None), (8, None)]);
         assert_eq!(list.next_rows(0), Some(400));
-        list.are_alike = true;
+        list.kinds.pop();
+        list.workers[1].kind = 0;
         assert_eq!(list.next_rows(0), Some(10_000));
         list.free_rows = 6000;
         assert_eq!(list.next_rows(0), Some(1500));
@@ -707,24 +732,26 @@ mod tests {
 
     #[test]
     fn chunks_stay_as_long_as_is_fast() {
-        let mut list = list(0, &[(8, None)]);
-        let worker = &mut list.workers[0];
-        for (rows, speed, grain) in [
-            // The first chunk is followed by a measured one.
-            (400, 1000.0, 8),
-            (200, 990.0, 8),
-            // A kernel that takes as long for half of the rows.
-            (100, 500.0, 200),
-            // Longer chunks, and faster ones, change nothing.
-            (300, 100.0, 200),
-            (250, 900.0, 200),
-            // The most rows that fit remain the bound.
-            (20_000, 1000.0, 200),
-            (200, 100.0, 10_000),
+        let mut kind = Kind { grain: 8, ..Kind::default() };
+        for (rows, speed, is_first, grain) in [
+            (400, 1000.0, true, 8),
+            // The first chunk of another worker, which loads kernels.
+            (390, 10.0, true, 8),
+            (200, 990.0, false, 8),
+            // A kernel that takes as long for few rows, where chunks become shorter slowly.
+            (180, 891.0, false, 8),
+            (162, 801.0, false, 8),
+            (146, 721.0, false, 162),
+            // A long chunk that is slow changes nothing.
+            (300, 100.0, false, 162),
         ] {
-            worker.record(rows, speed);
-            assert_eq!((worker.grain, worker.speed), (grain, Some(speed)));
+            kind.record(rows, speed, is_first);
+            assert_eq!(kind.grain, grain, "{rows}");
         }
+        // The most rows that fit remain the bound.
+        let mut list = list(60_000, &[(8, Some(1.0)), (8, Some(1.0))]);
+        list.kinds[0].grain = 20_000;
+        assert_eq!(list.next_rows(0), Some(10_000));
     }
 
     #[test]
