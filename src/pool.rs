@@ -2,7 +2,7 @@
 //!
 //! The rows lie in a shared list. Each worker, a thread with a queue of its device, takes the lowest
 //! rows, computes them and comes back, so that a device that is twice as fast takes twice as many.
-//! Nothing is predicted; the size of a chunk follows from what was measured:
+//! The sizes of chunks follow from measurements, without a model of a device:
 //!
 //! - A chunk has at least [`grain`] rows, the fewest that occupy the device. If a chunk takes clearly
 //!   more time a row than the fastest one, later chunks are not shorter than the last one that did
