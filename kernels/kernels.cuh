@@ -14,6 +14,7 @@
 #include "linear/compare.cuh"
 #include "linear/div_digit.cuh"
 #include "linear/shift.cuh"
+#include "modular/fft/kernels.cuh"
 #include "modular/linear.cuh"
 #include "modular/modular.cuh"
 #include "modular/modular_fp64.cuh"

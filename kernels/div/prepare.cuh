@@ -41,6 +41,11 @@ __host__ __device__ constexpr bool is_fused_width(u32 bits) {
   return bits % 1024 == 0 && bits <= 16384;
 }
 
+// Widths of the modular kernels of modular/fft.
+__host__ __device__ constexpr bool is_transform_width(u32 bits) {
+  return bits >= 32768 && bits <= 262144 && (bits & (bits - 1)) == 0;
+}
+
 template <class S>
 struct Record {
   using Limb = typename S::Limb;
@@ -52,9 +57,10 @@ struct Record {
   GPUINT_DEVICE static u32 longest_block(u32 n) {
     return max_of(n, min_of(max_of(n + n / 2, PREPARED_BLOCK), S::WORDS - n + 1));
   }
-  // Words of the reciprocal of a divisor of n words. The kernels of modular/tensor and modular/fp64
-  // use the whole width for every n.
-  static constexpr bool RECIPROCAL_IS_WHOLE = is_fused_width(S::BITS) || S::WORDS <= PREPARED_BLOCK;
+  // Words of the reciprocal of a divisor of n words. The kernels of modular/tensor, modular/fp64
+  // and modular/fft use the whole width for every n.
+  static constexpr bool RECIPROCAL_IS_WHOLE =
+      is_fused_width(S::BITS) || is_transform_width(S::BITS) || S::WORDS <= PREPARED_BLOCK;
   GPUINT_DEVICE static u32 reciprocal_words(u32 n) {
     return (RECIPROCAL_IS_WHOLE ? S::WORDS : longest_block(n)) + 1;
   }

@@ -42,6 +42,9 @@
   X(FftCompared)    /* div/fft/reduce.cuh: a remainder near the divisor */                         \
   X(FftNoQuotient)  /* div/fft/divide.cuh: a block of quotient is 0 */                             \
   X(FftSecondSubtraction) /* div/fft/divide.cuh: the divisor goes into the remainder twice */      \
+  X(FftLongResidue)       /* modular/fft/barrett.cuh: a residue is 2^BITS or more */               \
+  X(FftLastSubtraction)   /* modular/fft/barrett.cuh: the modulus goes into the last remainder */  \
+  X(FftLongOperands)      /* modular/fft/kernels.cuh: both factors are longer than the modulus */  \
   X(EuclidSubtraction)    /* euclid.cuh: no step is certain from the leading bits */
 
 namespace gpuint::simt {

@@ -1,0 +1,217 @@
+// MulMod, SquareMod, PowMod and DivRemBy by Fourier transforms, for powers of two from 2^15 to 2^18
+// bits: a block to a row (barrett.cuh).
+//
+// A product of two operands of any length is T = a b 2^s with b shifted up, if b is not longer than
+// v, or a. If both are longer, T = a b, and its remainder modulo V is shifted and reduced once
+// more.
+//
+// Powers are computed modulo V by windows (modular/pow_mod.cuh). The last residue is shifted and
+// reduced.
+#pragma once
+#include "div/by_prepared.cuh"
+#include "modular/fft/barrett.cuh"
+#include "modular/modular.cuh"
+#include "modular/pow_mod.cuh"
+#include "transform/fft/product.cuh"
+
+namespace gpuint {
+
+// in[0] .. in[FACTORS - 1] = factors, in[2] = records, out[0] = their product mod v, or the square
+// of the only one.
+template <class S, u32 FACTORS>
+struct FftProductMod : fft_modular::Barrett<S> {
+  using Base = fft_modular::Barrett<S>;
+  using State = typename Base::State;
+
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
+    const Base mod(o, shared);
+    mod.template each_row<FACTORS>(
+        [&] { return begin(mod); }, [&] { next(mod); },
+        [&] { mod.write_remainder(output_row<S>(o, 0, mod.state().row)); });
+  }
+
+ private:
+  GPUINT_DEVICE static bool begin(const Base& mod) {
+    const u64 row = mod.state().row;
+    const u32 *a = input_row<S>(mod.o, 0, row), *b = input_row<S>(mod.o, FACTORS - 1, row);
+    const u32 shift = mod.state().shift, v_bits = S::BITS - shift;
+    bool is_shifted = shift == 0 || mod.bits(b) <= v_bits;
+    if (FACTORS == 2 && !is_shifted && mod.bits(a) <= v_bits) {
+      const u32* const longer = b;
+      b = a, a = longer;
+      is_shifted = true;
+    }
+    if (threadIdx.x == 0) {
+      volatile State& s = mod.state();
+      s.factor[0] = a, s.factor[1] = b;
+      s.factor_shift = is_shifted ? shift : 0;
+      s.is_square = FACTORS == 1 && s.factor_shift == 0;
+      s.is_last = is_shifted;
+    }
+    Base::sync();
+    return true;
+  }
+
+  // The product, and if both operands are long, its remainder once more.
+  GPUINT_DEVICE static void next(const Base& mod) {
+    volatile State& s = mod.state();
+    const bool is_last = s.is_last != 0, is_first = s.made == 0;
+    Base::sync();
+    if (!is_first && !is_last) mod.set_dividend(mod.number(Base::RESIDUE));
+    if (threadIdx.x == 0) {
+      s.step = is_first  ? fft_modular::PRODUCT
+               : is_last ? fft_modular::DONE
+                         : fft_modular::QUOTIENT;
+      if (!is_first && !is_last) {
+        GPUINT_RARE(FftLongOperands);
+        s.is_last = 1;
+      }
+      s.made = 1;
+    }
+    Base::sync();
+  }
+};
+
+// in[0] = u, in[2] = records; out[0] = q, out[1] = r, either may be null.
+template <class S>
+struct FftDivRemBy : fft_modular::Barrett<S> {
+  using Base = fft_modular::Barrett<S>;
+
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
+    const Base mod(o, shared);
+    mod.template each_row<1>([] { return true; }, [&] { next(mod); },
+                             [&] {
+                               mod.write_quotient(output_row<S>(o, 0, mod.state().row));
+                               mod.write_remainder(output_row<S>(o, 1, mod.state().row));
+                             });
+  }
+
+ private:
+  GPUINT_DEVICE static void next(const Base& mod) {
+    const bool is_last = mod.state().is_last != 0;
+    Base::sync();
+    if (!is_last) mod.set_dividend(input_row<S>(mod.o, 0, mod.state().row));
+    if (threadIdx.x == 0) {
+      mod.state().is_last = 1;
+      mod.state().step = is_last ? fft_modular::DONE : fft_modular::QUOTIENT;
+    }
+    Base::sync();
+  }
+};
+
+// Bytes of the powers 2 .. 2^k - 1 of a row.
+template <class S>
+constexpr u32 FFT_POWERS =
+    ((1u << window_bits(S::BITS)) - 2) * fft_modular::Barrett<S>::SLOT * sizeof(u32);
+
+// in[0] = a, in[1] = e, in[2] = records, out[0] = a^e mod v.
+template <class S>
+struct FftPowerMod : fft_modular::Barrett<S, FFT_POWERS<S>> {
+  using Base = fft_modular::Barrett<S, FFT_POWERS<S>>;
+  using State = typename Base::State;
+
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
+    const Base mod(o, shared);
+    mod.template each_row<0>([&] { return begin(mod); }, [&] { next(mod); },
+                             [&] { mod.write_remainder(output_row<S>(o, 0, mod.state().row)); });
+  }
+
+ private:
+  GPUINT_DEVICE static const u32* exponent(const Base& mod) {
+    return input_row<S>(mod.o, 1, mod.o.params.broadcast_exponent != 0 ? 0 : mod.state().row);
+  }
+
+  // Power e of the table; power 1 is the operand.
+  GPUINT_DEVICE static u32* made_power(const Base& mod, u32 e) {
+    return mod.number(Base::MORE) + (e - 2) * Base::SLOT;
+  }
+  GPUINT_DEVICE static const u32* power(const Base& mod, u32 e) {
+    return e == 1 ? input_row<S>(mod.o, 0, mod.state().row) : made_power(mod, e);
+  }
+
+  GPUINT_DEVICE static bool begin(const Base& mod) {
+    const u32 bits = mod.bits(exponent(mod));
+    if (bits == 0) {
+      const u32 one = mod.state().shift + 1 < S::BITS ? 1 : 0;  // 0 modulo 1
+      u32* const row = output_row<S>(mod.o, 0, mod.state().row);
+      for (u32 l = mod.thread(); l < S::N; l += Base::THREADS) row[l] = l == 0 ? one : 0;
+      return false;
+    }
+    const u32 k = window_bits(bits);
+    Base::sync();
+    if (threadIdx.x == 0) {
+      volatile State& s = mod.state();
+      s.largest = 0;
+      s.made = 1, s.window = k, s.position = ceil_div(bits, k) - 1, s.squarings = s.digit = 0;
+      s.current = nullptr;
+    }
+    Base::sync();
+    u32 largest = 0;
+    GPUINT_UNROLL(1)
+    for (u32 i = mod.thread(); i * k < bits; i += Base::THREADS)
+      largest = max_of(largest, exponent_digit<S>(exponent(mod), i, k));
+    atomicMax(const_cast<u32*>(&mod.state().largest), largest);
+    return true;
+  }
+
+  GPUINT_DEVICE static void next(const Base& mod) {
+    Base::sync();
+    if (threadIdx.x == 0) advance(mod);
+    Base::sync();
+    if (mod.state().step == fft_modular::QUOTIENT) mod.set_dividend(mod.state().current);
+  }
+
+  // Sets the next product. First it makes the powers; `made` is the highest.
+  GPUINT_DEVICE static void advance(const Base& mod) {
+    volatile State& s = mod.state();
+    const auto set = [&](const u32* a, const u32* b, u32* result) {
+      s.factor[0] = a, s.factor[1] = b;
+      s.is_square = a == b;
+      s.result = result;
+      s.step = fft_modular::PRODUCT;
+      GPUINT_RARE(PowerProduct);
+    };
+    if (s.made < s.largest) {
+      const u32 e = s.made + 1;
+      s.made = e;
+      return set(power(mod, e % 2 == 0 ? e / 2 : e - 1), power(mod, e % 2 == 0 ? e / 2 : 1),
+                 made_power(mod, e));
+    }
+    u32* const residue = mod.number(Base::RESIDUE);
+    // The walk over the digits starts with the power of the top one.
+    const u32* const current =
+        s.current != nullptr ? s.current
+                             : power(mod, exponent_digit<S>(exponent(mod), s.position, s.window));
+    s.current = residue;
+    if (s.squarings > 0) {
+      s.squarings = s.squarings - 1;
+      set(current, current, residue);
+    } else if (s.digit != 0) {
+      set(current, power(mod, s.digit), residue);
+      s.digit = 0;
+    } else if (s.position > 0) {
+      s.position = s.position - 1;
+      s.squarings = s.window - 1;
+      s.digit = exponent_digit<S>(exponent(mod), s.position, s.window);
+      set(current, current, residue);
+    } else if (s.is_last == 0) {
+      s.is_last = 1;
+      s.current = current;
+      s.result = residue;
+      s.step = fft_modular::QUOTIENT;
+    } else {
+      s.step = fft_modular::DONE;
+    }
+  }
+};
+
+template <class S>
+struct MulMod<S, Fft> : FftProductMod<S, 2> {};
+template <class S>
+struct SquareMod<S, Fft> : FftProductMod<S, 1> {};
+template <class S>
+struct PowMod<S, Fft> : FftPowerMod<S> {};
+template <class S>
+struct DivRemBy<S, Fft, false> : FftDivRemBy<S> {};
+
+}  // namespace gpuint
