@@ -1,6 +1,8 @@
 // Policies of products by transforms.
 #pragma once
 #include "core/platform.cuh"
+#include "tuning/architecture.cuh"
+#include "tuning/steps.cuh"
 
 namespace gpuint {
 
@@ -14,6 +16,17 @@ struct FftPolicy {
   // Number of concurrent blocks, by which a block finds rows to prefetch: 132 multiprocessors of an
   // H200.
   static constexpr u32 RUNNING_BLOCKS = 132 * BLOCKS;
+};
+
+// Modular arithmetic by floating-point transforms of P points (modular/fft/barrett.cuh), a number
+// having `CHUNKS` P digits.
+//   SHARED_POINTS  of 16 that a thread keeps in shared memory, so that 512 threads still fit a
+//                  multiprocessor
+template <u32 P, u32 CHUNKS, Architecture A = ARCHITECTURE>
+struct FftModularPolicy {
+  static constexpr u32 OF_TWO_PARTS =
+      A == Architecture::Sm90a ? by_size(P, {{1024, 6}, {ANY, 7}}) : 1;
+  static constexpr u32 SHARED_POINTS = CHUNKS == 2 ? OF_TWO_PARTS : 0;
 };
 
 // Number-theoretic transforms (transform/ntt/product.cuh). Measured on an H200, 2026-11-20.

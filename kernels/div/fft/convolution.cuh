@@ -31,12 +31,19 @@ struct Transform {
   // `complex`, of 2 P digits and `top` t^(2P) = -top. With `bottom` no digit below counts.
   GPUINT_DEVICE fft::Last forward(Complex (&x)[fft::RADIX], const u32* limbs, u32 lowest,
                                   bool complex, u32 top, bool bottom = true) const {
-    read_digits<P>(limbs, lowest, bottom, thread(), [&](u32 i, double value) { x[i].re = value; });
+    {
+      double value[fft::RADIX];
+      read_digits<P>(value, limbs, lowest, bottom, thread());
+      GPUINT_UNROLL(16)
+      for (u32 i = 0; i < fft::RADIX; ++i) x[i].re = value[i];
+    }
     const auto first = [&](Complex(&y)[fft::RADIX], const fft::FirstPass& turn) {
       const bool is_point_0 = threadIdx.x % THREADS == 0;
       if (complex) {
-        read_digits<P>(limbs, lowest + P, false, thread(),
-                       [&](u32 i, double value) { y[i].im = value; });
+        double value[fft::RADIX];
+        read_digits<P>(value, limbs, lowest + P, false, thread());
+        GPUINT_UNROLL(16)
+        for (u32 i = 0; i < fft::RADIX; ++i) y[i].im = value[i];
         if (is_point_0) y[0].re -= top;
         fft::split<0, 0, 1>(y, turn);
       } else {

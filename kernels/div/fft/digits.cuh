@@ -16,10 +16,10 @@ GPUINT_DEVICE double to_double(i32 x) {
 // A number above balanced digits, given the digit below it.
 GPUINT_DEVICE u32 with_carry(u32 top, u32 digit_below) { return top + (digit_below >> 15); }
 
-// Calls put(i, value) for the balanced digits first + thread + i P / 16. With `bottom` none below
-// `first` counts.
-template <u32 P, class Put>
-GPUINT_DEVICE void read_digits(const u32* limbs, u32 first, bool bottom, u32 thread, Put put) {
+// Balanced digits first + thread + i P / 16. With `bottom` none below `first` counts.
+template <u32 P>
+GPUINT_DEVICE void read_digits(double (&value)[fft::RADIX], const u32* limbs, u32 first,
+                               bool bottom, u32 thread) {
   constexpr u32 THREADS = P / 16;
   const i16* const digits = reinterpret_cast<const i16*>(limbs);
   if constexpr (THREADS >= 32) {
@@ -43,13 +43,13 @@ GPUINT_DEVICE void read_digits(const u32* limbs, u32 first, bool bottom, u32 thr
     u32 signs = __shfl_up_sync(~0u, own, 1);
     if (lane == 0) signs = below;
     GPUINT_UNROLL(16)
-    for (u32 i = 0; i < fft::RADIX; ++i) put(i, to_double(digit[i] + (signs >> i & 1)));
+    for (u32 i = 0; i < fft::RADIX; ++i) value[i] = to_double(digit[i] + (signs >> i & 1));
   } else {
     GPUINT_UNROLL(16)
     for (u32 i = 0; i < fft::RADIX; ++i) {
       const u32 j = first + thread + THREADS * i;
       const i32 before = bottom && i == 0 && thread == 0 ? 0 : digits[digit_at(j - 1)];
-      put(i, to_double(digits[digit_at(j)] + (before < 0)));
+      value[i] = to_double(digits[digit_at(j)] + (before < 0));
     }
   }
 }

@@ -1,22 +1,23 @@
 // Barrett's reduction by transforms, with the spectra of the modulus and of its reciprocal kept.
 //
 // Let R = 2^m, m = BITS = 16 n, V = v 2^s in [R / 2, R), nu = V / R, t = 2^16. X = 2^(m + 16) / nu
-// - e with 0 < e < 2 is the reciprocal of the record, cut. For T < R^2:
-//     Z = X floor(T / 2^(m - 16)) / 2^(m + 32), without the columns below n,
-//     Q = max(0, floor(Z - (n + 1) / 2^18)),   r = T - Q V
-// THEOREM. 0 <= r < (1 + (n + 1) / 2^17 + 2^-14) V, which is less than 9/8 V + 2^-11 V.
-// Proof. X floor(T / 2^(m - 16)) / 2^(m + 32) is T / V less e T / 2^(2m + 16), below 2^-15, less
-// the fraction of T, which costs at most X / 2^(m + 32) <= 2^-15. Column j of a product of balanced
-// digits is at most 2^30 (j + 1). So the columns below n add up to less than n 2^14 (1 + 2^-15) t^n
-// <= (n + 1) 2^14 t^n, of either sign: (n + 1) / 2^18 in units of Q, whose digits begin at t^(n+2).
-// So Q <= T / V, and the floor takes less than 1. Where Q is 0 because it would be less, T / V is
-// less than the other terms. QED.
+// - e with 0 < e < 2 is the reciprocal of the record, cut. For T < 1.3 R^2, rounded to T' t^(n -
+// 1):
+//     Z = X T' / 2^(m + 32), without the columns below n,
+//     Q = max(0, floor(Z - (n + 8) / 2^18)),   r = T - Q V
+// THEOREM. 0 <= r < (1 + (n + 9) / 2^17 + 2^-14) V, which is below 1.13 V.
+// Proof. X T / 2^(2m + 16) is T / V less e T / 2^(2m + 16), which is below 2^-15. |T / t^(n - 1) -
+// T'| < 1/2 + 2^-16 costs at most 2^-15 / 2 + 2^-31 either way, as X <= 2^(m + 17). Column j of a
+// product of balanced digits is at most 2^30 (j + 1). So the columns below n add up to less than n
+// 2^14 (1 + 2^-15) t^n <= (n + 1) 2^14 t^n, of either sign: (n + 1) / 2^18 in units of Q, whose
+// digits begin at t^(n+2). So Q <= T / V, and the floor takes less than 1. Where Q is 0 because it
+// would be less, T / V is less than the other terms. QED.
 //
-// Residues are numbers below R, not V: a product of two is below R^2. r is one, unless r >= R > V,
-// and then r - V is. The last remainder is reduced below V (div/fft/reduce.cuh).
+// A residue is any such r, or a number below R: the product of two is below 1.13^2 R^2. Nothing is
+// compared between products. The last remainder is reduced below V (div/fft/reduce.cuh).
 //
 // Arithmetic is modulo V, a multiple of v. u 2^s mod V is 2^s (u mod v), so the last T is shifted
-// by s, and the result is shifted back. Q < 2 R.
+// by s, and the result is shifted back. Q < 3 R.
 //
 // Transforms. T takes products modulo t^n - i, whose real and imaginary parts are the low and high
 // columns (transform/fft/product.cuh); Z takes the high ones. r is T - Q V modulo R + 1 = t^n + 1
@@ -27,11 +28,17 @@
 // Parts. Both rings are split into parts of P points (transform/fft/product.cuh): CHUNKS of them
 // modulo t^n - i, half as many modulo t^(n/2) - i. In part k, t^P is e(theta_k), so the CHUNKS
 // pieces of P digits are added with the weights e(c theta_k) in both rings, where t^n is i or -1.
-// So a block of P / 16 threads takes both. Points of all parts, and numbers, are in device memory,
-// from where a block reads them through the L2 cache.
+// So a block of P / 16 threads takes both. Each thread keeps its points of the last part in
+// registers, those of the others in shared memory as far as there is room, and in device memory.
+// Columns take the same places.
 //
-// Digits are balanced, with a coefficient of t^n above them (div/fft/digits.cuh). The product of
-// both coefficients, at t^2n = -1 modulo t^n - i, is added.
+// Digits. x + h (1 + t + .. + t^(n-1)), h = 2^15, has the digits d + h for the balanced digits d of
+// x, -h <= d < h, and above them the coefficient of t^n, the top. Numbers are kept in this form:
+// the limbs of h (1 + t) are added where carries are resolved anyway. In T, with 2 n digits and a
+// top c, they add a multiple of 1 + R, so T mod R + 1 is that of its halves: low - high + c. The
+// operand of the next transform is left in shared memory. The product of both tops, at t^2n = -1
+// modulo t^n
+// - i, is added.
 #pragma once
 #include "core/abi.cuh"
 #include "core/limbs.cuh"
@@ -41,18 +48,21 @@
 #include "div/fft/resolve.cuh"
 #include "div/prepare.cuh"
 #include "modular/fft/lengths.cuh"
+#include "tuning/transform.cuh"
 
 namespace gpuint::fft_modular {
 
-using fft_division::digit_of;
 using fft_division::limb_at;
 using fft_division::Shifted;
 
-// Steps of a row: spectra of the reciprocal and of V; T, Q and r.
-enum Step : u32 { RECIPROCAL, MODULUS, PRODUCT, QUOTIENT, REMAINDER, READY, DONE };
+// Steps of a row: spectra of the reciprocal, of V and of a factor; T, Q and r.
+enum Step : u32 { RECIPROCAL, MODULUS, FACTOR, PRODUCT, QUOTIENT, REMAINDER, READY, DONE };
 
-// Work of a block on a row. MORE_SCRATCH bytes of device memory follow its own.
-template <class S, u32 MORE_SCRATCH = 0>
+constexpr u32 HALF_DIGITS = 0x80008000;  // h (1 + t)
+
+// Work of a block on a row. MORE_SCRATCH bytes of device memory follow its own. KEEPS_QUOTIENT if
+// the last quotient is wanted.
+template <class S, u32 MORE_SCRATCH = 0, bool KEEPS_QUOTIENT = false>
 struct Barrett : Lengths<S> {
   using Base = Lengths<S>;
   using Base::CHUNKS, Base::DIGITS, Base::LIMBS, Base::P, Base::THREADS;
@@ -64,16 +74,20 @@ struct Barrett : Lengths<S> {
 
   static constexpr u32 ROWS = 1, MIN_BLOCKS = 512 / THREADS, PERSISTENT = 1;
 
-  // Shared memory: words, of which the last is 0; points, columns or a staged operand.
-  static constexpr u32 POINTS = 512, SHARED = POINTS + P * sizeof(Complex);
-  static_assert(fft_division::limbs_bytes(LIMBS) <= P * sizeof(Complex), "an operand fits");
+  // Shared memory: words, of which the last is 0; points or columns; the operand of a transform,
+  // with a limb below or above; SHARED_POINTS points of a thread.
+  static constexpr u32 POINTS = 512, OPERAND = POINTS + P * sizeof(Complex);
+  static constexpr u32 ASIDE = OPERAND + fft_division::limbs_bytes(LIMBS);
+  static constexpr u32 SHARED_POINTS = FftModularPolicy<P, CHUNKS>::SHARED_POINTS;
+  static constexpr u32 SHARED = ASIDE + SHARED_POINTS * THREADS * sizeof(Complex);
+  static_assert(SHARED_POINTS == 0 || CHUNKS == 2, "of one part");
 
-  // Device memory of a block: spectra of the reciprocal, of V, and of a part of a factor; points of
-  // all parts of a product; T, the quotient from limb 1 on, and r, with limbs above.
+  // Device memory of a block: spectra of the reciprocal, of V, and of a factor; points of all parts
+  // of a product; T; the quotient from limb 1 on, and r, with a limb above.
   static constexpr u32 SLOT = LIMBS + WORD;
   static constexpr u32 SPECTRUM_OF_V = DIGITS * sizeof(Complex);
   static constexpr u32 SPECTRUM_OF_FACTOR = SPECTRUM_OF_V + DIGITS / 2 * sizeof(Complex);
-  static constexpr u32 PARTS_AT = SPECTRUM_OF_FACTOR + P * sizeof(Complex);
+  static constexpr u32 PARTS_AT = SPECTRUM_OF_FACTOR + DIGITS * sizeof(Complex);
   static constexpr u32 DIVIDEND = PARTS_AT + DIGITS * sizeof(Complex);
   static constexpr u32 QUOTIENT_AT = DIVIDEND + 2 * LIMBS * sizeof(u32);
   static constexpr u32 RESIDUE = QUOTIENT_AT + SLOT * sizeof(u32);
@@ -82,17 +96,23 @@ struct Barrett : Lengths<S> {
 
   // Values that are the same for all threads: registers have no room for them beside 16 points.
   struct State {
-    const u32* factor[2];  // factors of the next product
-    u32* result;           // place of r
-    const u32* current;    // last residue of a power
+    // Factors of the next product, the first for FACTOR, the second for PRODUCT, or its square.
+    const u32* factor[2];
+    const u32* staged;   // the number in the operand's place
+    u32* result;         // place of r
+    const u32* current;  // last residue of a power
     u64 row;
     u32 shift;         // s
+    u32 is_plain[2];   // the factor is in a row, not in the form of digits
     u32 factor_shift;  // of the second factor
     u32 is_square, is_last;
-    u32 top[2];    // coefficients of t^n of the factors
-    u32 lead;      // that of the reciprocal
+    i32 top;        // of the operand
+    i32 other_top;  // of the first factor
+    i32 lead;       // of the reciprocal
+    i32 tops;       // product of both
+    u32 dividend_top;
     u32 lowest;    // limb of V
-    u32 multiple;  // of R + 1 that is added to columns
+    i32 multiple;  // of R + 1 that is added to columns
     u32 times;     // that V is subtracted from the last remainder
     u32 step, bits;
     u32 is_set;  // the spectra are there for the next row
@@ -138,6 +158,8 @@ struct Barrett : Lengths<S> {
         volatile State& s = state();
         s.shift = S::BITS - prepared().bits();
         s.factor_shift = s.is_square = s.is_last = s.made = 0;
+        s.is_plain[0] = s.is_plain[1] = 1;
+        s.staged = nullptr;
         s.result = number(RESIDUE);
         s.step = s.is_set != 0 ? READY : RECIPROCAL;
       }
@@ -167,12 +189,17 @@ struct Barrett : Lengths<S> {
     }
   }
 
-  // Sets T to x << shift, by all threads. x has LIMBS limbs.
-  GPUINT_DEVICE void set_dividend(const u32* x) const {
-    const Shifted from(x, LIMBS, state().shift);
-    u32* const to = number(DIVIDEND);
-    fft_division::copy<16 * CHUNKS, THREADS>(
-        thread(), [&](u32 l) { return from[l]; }, [&](u32 l, u32 limb) { to[l] = limb; });
+  // Sets T to x << shift, by all threads. x is a row.
+  GPUINT_DEVICE void set_dividend(const u32* x) const { set_dividend(x, LIMBS); }
+
+  // The same of a residue, which it takes out of the form of digits.
+  GPUINT_DEVICE void set_dividend_of_residue(u32* x) const {
+    const u32 carry = add_to_limbs(
+        LIMBS, ~HALF_DIGITS, 1, [&](u32 l, u32* word) { load_word(x + l, word); },
+        [&](u32 first, const u32(&limb)[16], u32) { store(x + first, limb); });
+    if (threadIdx.x == 0) x[LIMBS] += carry - 1;
+    sync();
+    set_dividend(x, LIMBS + 1);
   }
 
   // Bit length of a row, in all threads.
@@ -207,26 +234,33 @@ struct Barrett : Lengths<S> {
     }
   }
 
-  // Writes the quotient of the last dividend.
+  // Writes the quotient of the last dividend, and adds what the last remainder was reduced by.
   GPUINT_DEVICE void write_quotient(u32* row) const {
     if (row == nullptr) return;
     const u32* const q = number(QUOTIENT_AT);
-    fft_division::copy<8 * CHUNKS, THREADS>(
-        thread(), [&](u32 l) { return q[l + 1]; }, [&](u32 l, u32 limb) { row[l] = limb; });
-    sync();
-    if (state().times != 0)
-      fft_division::add_at<THREADS>(row, 0, LIMBS, state().times, const_cast<u32*>(&state().word),
-                                    thread(), [](u32 l) { return l; });
+    add_to_limbs(
+        LIMBS, ~HALF_DIGITS, 1 + state().times,
+        [&](u32 l, u32* word) {
+          GPUINT_UNROLL(4)
+          for (u32 i = 0; i < WORD; ++i) word[i] = q[l + i + 1];
+        },
+        [&](u32 first, const u32(&limb)[16], u32) { store(row + first, limb); });
   }
 
  private:
-  GPUINT_DEVICE u32* staged() const { return reinterpret_cast<u32*>(shared + POINTS); }
+  GPUINT_DEVICE void set_dividend(const u32* x, u32 count) const {
+    const Shifted from(x, count, state().shift);
+    add_to_limbs(
+        2 * LIMBS, HALF_DIGITS, 0, [&](u32 l, u32* word) { read_shifted(from, l, word); },
+        [&](u32 first, const u32(&limb)[16], u32 above) { store_dividend(first, limb, above); });
+  }
+
+  GPUINT_DEVICE u32* operand() const { return reinterpret_cast<u32*>(shared + OPERAND); }
   GPUINT_DEVICE i64* columns() const { return reinterpret_cast<i64*>(shared + POINTS); }
   // This thread's points of part k.
   GPUINT_DEVICE Complex* points(u32 at, u32 k = 0) const {
     return reinterpret_cast<Complex*>(scratch(at)) + k * P + thread();
   }
-  GPUINT_DEVICE Shifted modulus() const { return Shifted(prepared().v(), LIMBS, state().shift); }
 
   template <u32 INPUTS>
   GPUINT_DEVICE void prefetch(u64 row) const {
@@ -241,18 +275,44 @@ struct Barrett : Lengths<S> {
     }
   }
 
-  // The operand's lowest digit in what `stage` has staged.
-  GPUINT_DEVICE u32 lowest_digit() const {
-    const u32 step = state().step;
-    return step == QUOTIENT ? 2 * WORD - 1 : step == REMAINDER ? 2 : 0;
+  // Limbs l .. l + WORD of a shifted number.
+  GPUINT_DEVICE static void read_shifted(const Shifted& x, u32 l, u32* word) {
+    const u32 at = l - x.limbs;
+    if (x.bits == 0 && at % WORD == 0 && at < x.count && x.count - at >= WORD) {
+      load_word(x.x + at, word);
+    } else {
+      GPUINT_UNROLL(4)
+      for (u32 i = 0; i < WORD; ++i) word[i] = x[l + i];
+    }
   }
 
-  // Stages the operand of a step, with limbs above it: of a quotient floor(T / 2^(m - 16)), with
-  // limbs below it, of a remainder Q.
-  GPUINT_DEVICE void stage(u32 factor) const {
+  // Adds `addend` to each limb and `carry` to the first one, P limbs at a time, 16 consecutive ones
+  // of a thread; returns the carry. read(l, word) returns WORD limbs, write(first, limb, carry)
+  // takes 16.
+  template <class Read, class Write>
+  GPUINT_DEVICE u32 add_to_limbs(u32 limbs, u32 addend, u32 carry, Read read, Write write) const {
+    GPUINT_UNROLL(1)
+    for (u32 from = 0; from < limbs; from += P) {
+      const u32 own = thread(), first = from + 16 * own;
+      u32 limb[16], handed = own == 0 ? carry : 0;
+      GPUINT_UNROLL(4)
+      for (u32 i = 0; i < 16; i += WORD) read(first + i, limb + i);
+      GPUINT_UNROLL(16)
+      for (u32 i = 0; i < 16; ++i) limb[i] = add_carry<u32>(limb[i], addend, handed);
+      sync();  // nobody reads any more what was in the words and in the operand's place
+      carry = static_cast<u32>(R::settle(own, words(), limb, handed));
+      write(first, limb, carry);
+    }
+    return carry;
+  }
+
+  // Puts a number into the operand's place.
+  GPUINT_DEVICE void stage() const {
     const u32 step = state().step;
-    const u32* x;
+    if (step >= QUOTIENT) return;
+    const u32* x = nullptr;
     u32 count = LIMBS, distance = 0, offset = 0;
+    bool is_plain = true;
     if (step == RECIPROCAL) {
       // 15 bits of the lowest limb are below X.
       x = prepared().y_end() - (LIMBS + 1);
@@ -260,112 +320,132 @@ struct Barrett : Lengths<S> {
     } else if (step == MODULUS) {
       x = prepared().v();
       distance = state().shift;
-    } else if (step == PRODUCT) {
-      x = state().factor[factor];
-      if (factor == 1) distance = state().factor_shift;
-    } else if (step == QUOTIENT) {
-      x = number(DIVIDEND);
-      count = 2 * LIMBS, offset = LIMBS - WORD;
     } else {
-      x = number(QUOTIENT_AT);
-      count = LIMBS + 2;
+      const u32 factor = step == PRODUCT ? 1 : 0;
+      x = state().factor[factor];
+      is_plain = state().is_plain[factor] != 0;
+      if (factor == 1) distance = state().factor_shift;
+      if (state().staged == x && distance == 0) return;
     }
-    const Shifted from(x, count, distance);
-    const u32 own = thread();
-    sync();  // nobody reads any more what was there
-    if (distance == 0) {
+    if (is_plain) {
+      const Shifted from(x, count, distance);
+      const u32 carry = add_to_limbs(
+          LIMBS, HALF_DIGITS, 0, [&](u32 l, u32* word) { read_shifted(from, l + offset, word); },
+          [&](u32 first, const u32(&limb)[16], u32) { store_operand(first, limb); });
+      if (threadIdx.x == 0) state().top = static_cast<i32>(from[LIMBS + offset] + carry);
+    } else {
+      sync();  // nobody reads any more what was there
       GPUINT_UNROLL(1)
-      for (u32 first = WORD * own; first < LIMBS; first += 4 * WORD * THREADS) {
+      for (u32 l = WORD * thread(); l < LIMBS; l += 4 * WORD * THREADS) {
         u32 word[4][WORD];
         GPUINT_UNROLL(4)
-        for (u32 j = 0; j < 4; ++j) load_word(x + offset + first + j * WORD * THREADS, word[j]);
+        for (u32 j = 0; j < 4; ++j) load_word(x + l + j * WORD * THREADS, word[j]);
         GPUINT_UNROLL(4)
         for (u32 j = 0; j < 4; ++j)
-          store_word(staged() + limb_at(first + j * WORD * THREADS), word[j]);
+          store_word(operand() + limb_at(l + j * WORD * THREADS), word[j]);
       }
-    } else {
-      fft_division::copy<8 * CHUNKS, THREADS>(
-          own, [&](u32 l) { return from[l + offset]; },
-          [&](u32 l, u32 limb) { staged()[limb_at(l)] = limb; });
+      if (threadIdx.x == 0) state().top = static_cast<i32>(x[LIMBS]);
     }
-    if (own <= WORD) staged()[limb_at(LIMBS + own)] = from[LIMBS + own + offset];
-    sync();
+    if (threadIdx.x == 0) {
+      if (step == RECIPROCAL) state().lead = state().top;
+      if (step == MODULUS) state().lowest = operand()[0] - HALF_DIGITS;
+      state().staged = step >= FACTOR ? x : nullptr;
+    }
   }
 
-  // Reads the points of part k from what is staged.
+  // The operand's lowest digit in its place.
+  GPUINT_DEVICE u32 lowest_digit() const {
+    return state().step == QUOTIENT ? 1 : state().step == REMAINDER ? 2 : 0;
+  }
+
+  // Reads the points of part k.
   template <u32 PARTS>
-  GPUINT_DEVICE void read(Complex (&x)[fft::RADIX], u32 k, u32 lowest, u32 top) const {
-    const u32 own = thread();
-    fft_division::read_digits<P>(staged(), lowest, true, own,
-                                 [&](u32 i, double value) { x[i] = {value, 0}; });
+  GPUINT_DEVICE void read(Complex (&x)[fft::RADIX], u32 k) const {
+    const u16* const digits =
+        reinterpret_cast<const u16*>(operand()) + fft_division::digit_at(lowest_digit() + thread());
+    const auto digit = [&](u32 c, u32 i) {
+      const u32 at = fft_division::digit_at(THREADS * i) + c * fft_division::digit_at(P);
+      return __hiloint2double(0x43300000, digits[at]) - 4503599627403264.0;  // 2^52 + 2^15
+    };
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < fft::RADIX; ++i) x[i] = {digit(0, i), 0};
     if constexpr (PARTS == 1) {
-      fft_division::read_digits<P>(staged(), lowest + P, false, own,
-                                   [&](u32 i, double value) { x[i].im = value; });
+      GPUINT_UNROLL(16)
+      for (u32 i = 0; i < fft::RADIX; ++i) x[i].im = digit(1, i);
     } else {
       GPUINT_UNROLL(1)
       for (u32 c = 1; c < CHUNKS; ++c) {
         const Complex turn = fft::CONSTANTS<PARTS>.part[k].turns[c];
-        fft_division::read_digits<P>(
-            staged(), lowest + c * P, false, own, [&](u32 i, double value) {
-              x[i] = {fma(value, turn.re, x[i].re), fma(value, turn.im, x[i].im)};
-            });
+        GPUINT_UNROLL(16)
+        for (u32 i = 0; i < fft::RADIX; ++i) {
+          const double value = digit(c, i);
+          x[i] = {fma(value, turn.re, x[i].re), fma(value, turn.im, x[i].im)};
+        }
       }
     }
     if (threadIdx.x != 0) return;
     if constexpr (PARTS == CHUNKS)
-      x[0].im += top;
+      x[0].im += state().top;
     else
-      x[0].re -= top;
+      x[0].re -= state().top;
   }
 
-  GPUINT_DEVICE bool has_two_factors() const {
-    return state().step == PRODUCT && state().is_square == 0;
-  }
-
-  // A step, part by part. The spectrum of a product's first factor precedes that of the second.
+  // A step, part by part.
   template <u32 PARTS>
   GPUINT_DEVICE void pass() const {
+    stage();
+    sync();
     GPUINT_UNROLL(1)
-    for (u32 turn = has_two_factors() ? 0 : 1; turn < 2 * PARTS;
-         turn += has_two_factors() ? 1 : 2) {
-      const u32 k = turn / 2, factor = turn % 2;
-      stage(factor);
-      const u32 lowest = lowest_digit(), above = lowest + DIGITS;
-      const u32 top = fft_division::with_carry(
-          digit_of(staged(), above) + (digit_of(staged(), above + 1) << 16),
-          digit_of(staged(), above - 1));
-      if (threadIdx.x == 0) {
-        state().top[factor] = top;
-        if (state().step == RECIPROCAL) state().lead = top;
-        if (state().step == MODULUS) state().lowest = staged()[0];
-      }
+    for (u32 k = 0; k < PARTS; ++k) {
       Complex x[fft::RADIX];
-      read<PARTS>(x, k, lowest, top);
+      read<PARTS>(x, k);
       const auto first = [](Complex(&y)[fft::RADIX], const fft::FirstPass& by) {
         fft::split<0, 0, 1>(y, by);
       };
       const fft::Last last = fft::transform<P, PARTS>(x, k, shared + POINTS, first, [] {});
-      if (factor == 0 || state().step == RECIPROCAL || state().step == MODULUS) {
-        F::store(factor == 0 ? points(SPECTRUM_OF_FACTOR) : stored_spectrum(k), x);
+      if (state().step <= FACTOR) {
+        F::store(spectrum(k), x);
         continue;
       }
       const bool is_square = state().step == PRODUCT && state().is_square != 0;
-      const Complex* const other =
-          state().step == PRODUCT ? points(SPECTRUM_OF_FACTOR) : stored_spectrum(k);
+      const Complex* const other = spectrum(k);
       fft::multiply<0>(x, last,
                        [&](u32 i) { return is_square ? x[i] : F::load(other + i * THREADS); });
       fft::inverse<P, PARTS>(x, shared + POINTS);
       fft::weigh<P, PARTS>(k, thread(), x);
-      if constexpr (PARTS > 1) F::store(points(PARTS_AT, k), x);
+      if (PARTS > 2 || k + 1 < PARTS) {
+        GPUINT_UNROLL(16)
+        for (u32 i = 0; i < fft::RADIX; ++i) put_aside(k, i, x[i]);
+      }
       if (k + 1 == PARTS) finish<PARTS>(x);
     }
+    if (threadIdx.x == 0 && state().step == FACTOR) state().other_top = state().top;
   }
-  // That of the reciprocal, or of V.
-  GPUINT_DEVICE Complex* stored_spectrum(u32 k) const {
-    return points(state().step == RECIPROCAL || state().step == QUOTIENT ? 0 : SPECTRUM_OF_V, k);
+  // The spectrum that a step makes or takes.
+  GPUINT_DEVICE Complex* spectrum(u32 k) const {
+    const u32 step = state().step;
+    return points(step == RECIPROCAL || step == QUOTIENT ? 0
+                  : step == FACTOR || step == PRODUCT    ? SPECTRUM_OF_FACTOR
+                                                         : SPECTRUM_OF_V,
+                  k);
   }
 
-  // Columns of piece c, given the points of all parts.
+  // 16 bytes for point i of part k, or for two columns.
+  GPUINT_DEVICE Complex* shared_place(u32 i) const {
+    return reinterpret_cast<Complex*>(shared + ASIDE) + i * THREADS + thread();
+  }
+  GPUINT_DEVICE void put_aside(u32 k, u32 i, Complex z) const {
+    if (i + 1 < SHARED_POINTS + 1)
+      *shared_place(i) = z;
+    else
+      __stcg(reinterpret_cast<double2*>(points(PARTS_AT, k) + i * THREADS), double2{z.re, z.im});
+  }
+  GPUINT_DEVICE Complex aside(u32 k, u32 i) const {
+    return i + 1 < SHARED_POINTS + 1 ? *shared_place(i)
+                                     : F::load(points(PARTS_AT, k) + i * THREADS);
+  }
+
+  // A column of piece c, given the points of all parts, as the bits of a double.
   template <u32 PARTS>
   GPUINT_DEVICE static i64 column(u32 c, const Complex (&y)[PARTS]) {
     constexpr double ROUNDER = 6755399441055744.0;  // 1.5 * 2^52: at its size doubles are integers
@@ -382,7 +462,8 @@ struct Barrett : Lengths<S> {
     const double r = fma(sum, 1.0 / PARTS, ROUNDER);
     GPUINT_ASSERT(fabs(fma(sum, 1.0 / PARTS, ROUNDER - r)) <= worst_error<S>(),
                   "columns are near integers");
-    return __double_as_longlong(r) - 0x4338000000000000;
+    const i64 value = __double_as_longlong(r) - 0x4338000000000000;
+    return PARTS < CHUNKS ? -value : value;
   }
 
   // Makes a number of the columns of a product, two pieces at a time.
@@ -390,113 +471,147 @@ struct Barrett : Lengths<S> {
   GPUINT_DEVICE void finish(const Complex (&x)[fft::RADIX]) const {
     constexpr bool IS_REMAINDER = PARTS < CHUNKS;
     const u32 begin = state().step == QUOTIENT ? CHUNKS : 0;
-    constexpr u32 END = IS_REMAINDER ? CHUNKS : 2 * CHUNKS;
+    const u32 pairs = IS_REMAINDER || state().step == QUOTIENT ? CHUNKS / 2 : CHUNKS;
+    sync();  // nobody reads points any more
+    // Registers hold the points of the last part besides those of one other.
+    GPUINT_UNROLL(PARTS <= 2 ? 16 : 2)
+    for (u32 i = 0; i < fft::RADIX; ++i) {
+      Complex y[PARTS];
+      GPUINT_UNROLL(4)
+      for (u32 k = 0; k < PARTS; ++k) y[k] = PARTS > 2 || k + 1 < PARTS ? aside(k, i) : x[i];
+      const u32 own = thread();
+      columns()[R::place(own + i * THREADS)] = column<PARTS>(begin, y);
+      columns()[R::place(P + own + i * THREADS)] = column<PARTS>(begin + 1, y);
+      GPUINT_UNROLL(4)
+      for (u32 pair = 1; pair < PARTS; ++pair)
+        if (pair < pairs)
+          put_aside(pair - 1, i,
+                    {__longlong_as_double(column<PARTS>(begin + 2 * pair, y)),
+                     __longlong_as_double(column<PARTS>(begin + 2 * pair + 1, y))});
+    }
+    sync();
     i64 high = 0;
     GPUINT_UNROLL(1)
-    for (u32 c = begin; c < END; c += 2) {
-      sync();  // nobody reads any more what was there
-      const u32 own = thread();
-      const auto put = [&](u32 i, const Complex(&y)[PARTS]) {
-        const i64 low = column<PARTS>(c, y), upper = column<PARTS>(c + 1, y);
-        columns()[R::place(own + i * THREADS)] = IS_REMAINDER ? -low : low;
-        columns()[R::place(P + own + i * THREADS)] = IS_REMAINDER ? -upper : upper;
-      };
-      if constexpr (PARTS == 1) {
+    for (u32 pair = 0; pair < pairs; ++pair) {
+      if (pair > 0) {
         GPUINT_UNROLL(16)
-        for (u32 i = 0; i < fft::RADIX; ++i) put(i, {x[i]});
-      } else {
-        GPUINT_UNROLL(2)
         for (u32 i = 0; i < fft::RADIX; ++i) {
-          Complex y[PARTS];
-          GPUINT_UNROLL(4)
-          for (u32 k = 0; k < PARTS; ++k) y[k] = F::load(points(PARTS_AT, k) + i * THREADS);
-          put(i, y);
+          const Complex both = aside(pair - 1, i);
+          columns()[R::place(thread() + i * THREADS)] = __double_as_longlong(both.re);
+          columns()[R::place(P + thread() + i * THREADS)] = __double_as_longlong(both.im);
         }
+        sync();
       }
-      sync();
-      const u32 from = (c - begin) / 2 * P;
       if constexpr (IS_REMAINDER)
-        high = resolve_remainder(from, high);
+        high = resolve_remainder(pair * P, high);
       else
-        high = resolve_product(from, high);
+        high = resolve_product(pair * P, high);
     }
     if constexpr (IS_REMAINDER)
-      finish_remainder(static_cast<u32>(high + static_cast<i32>(state().multiple)));
+      finish_remainder(static_cast<u32>(high + state().multiple));
     else if (state().step == QUOTIENT)
       finish_quotient(high);
   }
 
   // P limbs of T or of the quotient; returns the part above.
   GPUINT_DEVICE i64 resolve_product(u32 from, i64 carry) const {
-    const u32 own = thread(), step = state().step;
-    if (from == 0) carry = step == QUOTIENT ? -(i64(DIGITS + 1) << 14) : i64(u64(tops()));
+    const u32 own = thread(), first = from + 16 * own;
+    const bool is_quotient = state().step == QUOTIENT;
+    if (from == 0 && own == 0) {
+      // Limb 0 of a quotient is below it. The column of both tops is above T.
+      const i32 tops =
+          is_quotient ? 0
+                      : state().top * (state().is_square != 0 ? state().top : state().other_top);
+      state().tops = tops;
+      carry = is_quotient ? -(i64(DIGITS + 8) << 14) - HALF_DIGITS : i64(tops);
+    }
     u32 limb[16];
     const i64 high = R::template run<false>(columns(), own, words(), limb, 0, [&](u32 i) {
-      return i == 0 && own == 0 ? carry : i64(0);
+      return (i == 0 && own == 0 ? carry : i64(0)) + HALF_DIGITS;
     });
-    store(number(step == QUOTIENT ? QUOTIENT_AT : DIVIDEND) + from + 16 * own, limb);
+    if (is_quotient) {
+      store_operand(first, limb);
+      if (KEEPS_QUOTIENT) store(number(QUOTIENT_AT) + first, limb);
+    } else {
+      store_dividend(first, limb, static_cast<u32>(high + state().tops));
+    }
     return high;
   }
-  // Column 2n of a product of two factors, which is in column 0 with the other sign.
-  GPUINT_DEVICE u32 tops() const {
-    return state().top[1] * (state().is_square != 0 ? state().top[1] : state().top[0]);
+
+  // 16 limbs of T, and its top. From limb LIMBS - 1 on they are the operand of a quotient.
+  GPUINT_DEVICE void store_dividend(u32 first, const u32 (&limb)[16], u32 above) const {
+    store(number(DIVIDEND) + first, limb);
+    if (first + 16 == LIMBS) operand()[0] = limb[15];
+    if (first < LIMBS) return;
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < 16; ++i) operand()[limb_at(first - LIMBS + i + 1)] = limb[i];
+    if (first + 16 != 2 * LIMBS) return;
+    state().dividend_top = above;
+    state().top = static_cast<i32>((limb[15] >> 16) + (above << 16)) - 0x8000;
+    state().staged = nullptr;
   }
 
   // The column beyond the transform is that of both tops.
   GPUINT_DEVICE void finish_quotient(i64 high) const {
-    high += i64(state().top[1]) * state().lead;
-    const u32 own = thread();
-    u32* const q = number(QUOTIENT_AT);
-    if (high < 0) {
-      if (own == 0) GPUINT_RARE(FftNoQuotient);
-      const u32 zero[16] = {};
-      for (u32 from = 0; from < LIMBS; from += P) store(q + from + 16 * own, zero);
-      high = 0;
-    }
-    if (own == 0) q[LIMBS] = static_cast<u32>(high), q[LIMBS + 1] = static_cast<u32>(high >> 32);
+    if (thread() != 0) return;
+    const u64 above = static_cast<u64>(high + i64(state().top) * state().lead + HALF_DIGITS);
+    operand()[limb_at(LIMBS)] = static_cast<u32>(above);
+    if (KEEPS_QUOTIENT) number(QUOTIENT_AT)[LIMBS] = static_cast<u32>(above);
+    state().top = static_cast<i32>(above >> 32);
   }
 
-  // P limbs of T - Q V modulo R + 1: the upper half of T is subtracted.
+  // P limbs of T - Q V modulo R + 1, of the last remainder not in the form of digits.
   GPUINT_DEVICE i64 resolve_remainder(u32 from, i64 carry) const {
-    const u32 own = thread();
-    const u32* const t = number(DIVIDEND) + from + 16 * own;
+    const u32 own = thread(), first = from + 16 * own;
+    const u32* const t = number(DIVIDEND) + first;
     if (from == 0 && own == 0) {
       // The multiple of R + 1 that gives the lowest limb.
-      const i64 sum = columns()[R::place(0)] + columns()[R::place(1)] * 65536;
-      const u32 low = t[0] - number(QUOTIENT_AT)[1] * state().lowest;
-      const i32 k = static_cast<i32>(low - (static_cast<u32>(sum) + t[0] - t[LIMBS]));
-      state().multiple = static_cast<u32>(k);
-      carry = k;
+      const i64 sum = columns()[R::place(0)] + columns()[R::place(1)] * 65536 +
+                      state().dividend_top + t[0] - t[LIMBS];
+      const u32 low = t[0] - HALF_DIGITS - (operand()[limb_at(1)] - HALF_DIGITS) * state().lowest;
+      const i32 k = static_cast<i32>(low - static_cast<u32>(sum));
+      state().multiple = k;
+      carry = i64(k) + state().dividend_top;
     }
+    const u32 half_digits = state().is_last != 0 ? 0 : HALF_DIGITS;
     u32 limb[16], word[WORD], less[WORD];
     const i64 high = R::template run<false>(columns(), own, words(), limb, 0, [&](u32 i) {
       if (i % WORD == 0) {
         load_word(t + i, word);
         load_word(t + LIMBS + i, less);
       }
-      return i64(word[i % WORD]) - i64(less[i % WORD]) + (i == 0 && own == 0 ? carry : i64(0));
+      return i64(word[i % WORD]) - i64(less[i % WORD]) + half_digits +
+             (i == 0 && own == 0 ? carry : i64(0));
     });
-    store(state().result + from + 16 * own, limb);
+    store_operand(first, limb);
+    store(state().result + first, limb);
     return high;
   }
 
   GPUINT_DEVICE void finish_remainder(u32 above) const {
-    GPUINT_ASSERT(above <= 1, "the remainder is below 9/8 V");
     u32* const r = state().result;
-    if (thread() == 0) r[LIMBS] = above;
-    if (above == 0 && state().is_last == 0) return;
-    if (above != 0 && thread() == 0) GPUINT_RARE(FftLongResidue);
-    const Shifted v = modulus();
+    if (thread() == 0) {
+      r[LIMBS] = above;
+      state().top = static_cast<i32>(above);
+      state().staged = r;
+    }
+    if (state().is_last == 0) return;
+    const Shifted v(prepared().v(), LIMBS, state().shift);
     const u32 times = Reduce::run(
         thread(), words(), LIMBS, [&](u32 l) -> u32& { return r[l]; }, [&](u32 l) { return v[l]; });
     GPUINT_ASSERT(times <= 1, "the remainder is below 2 V");
     if (thread() == 0) {
       state().times = times;
+      if (above != 0) GPUINT_RARE(FftLongResidue);
       if (times != 0) GPUINT_RARE(FftLastSubtraction);
     }
     sync();
   }
 
+  GPUINT_DEVICE void store_operand(u32 first, const u32 (&limb)[16]) const {
+    GPUINT_UNROLL(4)
+    for (u32 i = 0; i < 16; i += WORD) store_word(operand() + limb_at(first + i), limb + i);
+  }
   GPUINT_DEVICE static void store(u32* to, const u32 (&limb)[16]) {
     GPUINT_UNROLL(4)
     for (u32 i = 0; i < 16; i += WORD) store_word(to + i, limb + i);

@@ -57,11 +57,12 @@ struct FftProductMod : fft_modular::Barrett<S> {
     volatile State& s = mod.state();
     const bool is_last = s.is_last != 0, is_first = s.made == 0;
     Base::sync();
-    if (!is_first && !is_last) mod.set_dividend(mod.number(Base::RESIDUE));
+    if (!is_first && !is_last) mod.set_dividend_of_residue(mod.number(Base::RESIDUE));
     if (threadIdx.x == 0) {
-      s.step = is_first  ? fft_modular::PRODUCT
-               : is_last ? fft_modular::DONE
-                         : fft_modular::QUOTIENT;
+      s.step = is_first && s.is_square == 0 ? fft_modular::FACTOR
+               : is_first                   ? fft_modular::PRODUCT
+               : is_last                    ? fft_modular::DONE
+                                            : fft_modular::QUOTIENT;
       if (!is_first && !is_last) {
         GPUINT_RARE(FftLongOperands);
         s.is_last = 1;
@@ -74,8 +75,8 @@ struct FftProductMod : fft_modular::Barrett<S> {
 
 // in[0] = u, in[2] = records; out[0] = q, out[1] = r, either may be null.
 template <class S>
-struct FftDivRemBy : fft_modular::Barrett<S> {
-  using Base = fft_modular::Barrett<S>;
+struct FftDivRemBy : fft_modular::Barrett<S, 0, true> {
+  using Base = fft_modular::Barrett<S, 0, true>;
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Base mod(o, shared);
@@ -158,17 +159,24 @@ struct FftPowerMod : fft_modular::Barrett<S, FFT_POWERS<S>> {
     Base::sync();
     if (threadIdx.x == 0) advance(mod);
     Base::sync();
-    if (mod.state().step == fft_modular::QUOTIENT) mod.set_dividend(mod.state().current);
+    if (mod.state().step != fft_modular::QUOTIENT) return;
+    const u32* const current = mod.state().current;
+    if (current == power(mod, 1))
+      mod.set_dividend(current);
+    else
+      mod.set_dividend_of_residue(const_cast<u32*>(current));
   }
 
   // Sets the next product. First it makes the powers; `made` is the highest.
   GPUINT_DEVICE static void advance(const Base& mod) {
     volatile State& s = mod.state();
     const auto set = [&](const u32* a, const u32* b, u32* result) {
+      const u32* const row = power(mod, 1);
       s.factor[0] = a, s.factor[1] = b;
+      s.is_plain[0] = a == row, s.is_plain[1] = b == row;
       s.is_square = a == b;
       s.result = result;
-      s.step = fft_modular::PRODUCT;
+      s.step = a == b ? fft_modular::PRODUCT : fft_modular::FACTOR;
       GPUINT_RARE(PowerProduct);
     };
     if (s.made < s.largest) {

@@ -15,12 +15,12 @@ struct Lengths {
   static_assert(is_transform_width(S::BITS) && S::LIMB_BITS == 32 && CHUNKS % 2 == 0, "");
 };
 
-// Maximum difference between a column and its integer. The factors of a product have n digits and
-// tops up to 2^16 and 2^17 (barrett.cuh): |a| |b| <= 2^30 sqrt((n + 4) (n + 16)). A ring of
-// CHUNKS / 2 parts has as many terms in a sum over chunks as one of CHUNKS parts.
+// Maximum difference between a column and its integer. The factors of a product have n balanced
+// digits and tops below 1.3 2^16 and 2^17 + 2 (barrett.cuh): |a| |b| <= 2^30 sqrt((n + 7) (n +
+// 17)). A ring of CHUNKS / 2 parts has as many terms in a sum over chunks as one of CHUNKS parts.
 template <class S>
 __host__ __device__ constexpr double worst_error() {
-  return (1 << 30) * (Lengths<S>::DIGITS + 10.0) * fft::relative_error(Lengths<S>::CHUNKS);
+  return (1 << 30) * (Lengths<S>::DIGITS + 12.0) * fft::relative_error(Lengths<S>::CHUNKS);
 }
 
 }  // namespace gpuint::fft_modular
