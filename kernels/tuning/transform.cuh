@@ -25,7 +25,7 @@ struct FftPolicy {
 template <u32 P, u32 CHUNKS, Architecture A = ARCHITECTURE>
 struct FftModularPolicy {
   static constexpr u32 OF_TWO_PARTS =
-      A == Architecture::Sm90a ? by_size(P, {{1024, 6}, {ANY, 7}}) : 1;
+      A == Architecture::Sm90a ? by_size(P, {{1024, 6}, {ANY, 7}}) : 0;
   static constexpr u32 SHARED_POINTS = CHUNKS == 2 ? OF_TWO_PARTS : 0;
 };
 

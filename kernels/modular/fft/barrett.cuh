@@ -408,9 +408,8 @@ struct Barrett : Lengths<S> {
         continue;
       }
       const bool is_square = state().step == PRODUCT && state().is_square != 0;
-      const Complex* const other = spectrum(k);
-      fft::multiply<0>(x, last,
-                       [&](u32 i) { return is_square ? x[i] : F::load(other + i * THREADS); });
+      fft::multiply<0>(
+          x, last, [&](u32 i) { return is_square ? x[i] : F::load(spectrum(k) + i * THREADS); });
       fft::inverse<P, PARTS>(x, shared + POINTS);
       fft::weigh<P, PARTS>(k, thread(), x);
       if (PARTS > 2 || k + 1 < PARTS) {
