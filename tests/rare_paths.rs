@@ -81,13 +81,13 @@ fn divide(shape: Shape, by: Strategy, device: &Device, count: usize) -> Result<(
     Ok(())
 }
 
-fn multiply_modulo(shape: Shape, device: &Device, count: usize) -> Result<()> {
+fn multiply_modulo(shape: Shape, by: Strategy, device: &Device, count: usize) -> Result<()> {
     let mut rows = drawn(shape, DIVISIONS, count);
     for row in rows.iter_mut().filter(|row| row.b.is_zero()) {
         row.b = BigUint::one();
     }
     let [u, v] = upload(shape, device, &rows)?;
-    u.mul_mod(&u, &DynDivisor::of_rows(&v)?)?;
+    u.using(by).mul_mod(&u, &DynDivisor::of_rows(&v)?)?;
     Ok(())
 }
 
@@ -252,7 +252,14 @@ fn structured_operands_take_rare_paths() {
     });
     let modular = [("ResidueBeyondWords", 1), ("QuotientCarry", 10), ("LastSubtraction", 10)];
     takes("mul_mod, 32768 bits", &modular, |device| {
-        multiply_modulo(shape(32768, 4, DigitKind::U64), device, 600)
+        let by = Strategy::Product(Product::TensorCore);
+        multiply_modulo(shape(32768, 4, DigitKind::U64), by, device, 600)
+    });
+    let by_transforms =
+        [("FftLongResidue", 1), ("FftLastSubtraction", 10), ("FftLongOperands", 10)];
+    takes("mul_mod by Fft, 32768 bits", &by_transforms, |device| {
+        let by = Strategy::Product(Product::Fft);
+        multiply_modulo(shape(32768, 4, DigitKind::U64), by, device, 600)
     });
     let fused = [
         ("FusedCarries", 10),
@@ -261,7 +268,7 @@ fn structured_operands_take_rare_paths() {
         ("ReciprocalAtEnd", 10),
     ];
     takes("mul_mod, 16384 bits", &fused, |device| {
-        multiply_modulo(shape(16384, 4, DigitKind::U64), device, 200)
+        multiply_modulo(shape(16384, 4, DigitKind::U64), Strategy::Auto, device, 200)
     });
     takes("gcd, 1024 bits", &[("EuclidSubtraction", 1000)], |device| {
         common_divisors(shape(1024, 4, DigitKind::U64), device, 1000)

@@ -6,7 +6,7 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    BackendKind, Device, DynBatch, DynDivisor, Error, Op, Result, Shape, Strategy, algorithms,
+    BackendKind, Device, DynBatch, DynDivisor, Error, Op, Product, Result, Shape, Strategy, algorithms,
 };
 use num_traits::{One, ToPrimitive, Zero};
 
@@ -38,7 +38,10 @@ fn dirty(shape: Shape, device: &Device, rows: &[Row]) -> Result<DynBatch> {
 fn strategies(device: &Device, op: Op, shape: Shape) -> Vec<Strategy> {
     match device.backend() {
         BackendKind::Cpu => vec![Strategy::Auto],
-        BackendKind::Simt if shape.bits > 16384 => vec![Strategy::Auto],
+        BackendKind::Simt if shape.bits > 16384 => {
+            let by_fft = algorithms(op, shape).find(|by| by.product() == Some(Product::Fft));
+            [Some(Strategy::Auto), by_fft.map(Strategy::from)].into_iter().flatten().collect()
+        }
         _ => algorithms(op, shape).map(Strategy::from).collect(),
     }
 }
