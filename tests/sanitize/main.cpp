@@ -630,7 +630,7 @@ Memory prepare(const Kernel& kernel, const Column& divisors, u64 status = ~0ull,
           : (2 * ((kernel.shape.bits + word_bits - 1) / word_bits) + 4) * word_bits / 8;
   const std::string algorithm = kernel.task.substr(kernel.task.rfind('_'));
   const std::string task = (record == Record::OddModulus ? "prepare_odd" : "prepare") +
-                           (algorithm == "_mod" ? "_classical" : algorithm);
+                           (algorithm == "_mod" || algorithm == "_fft" ? "_classical" : algorithm);
   const std::string name = "gpuint_" + task + "_b" + std::to_string(kernel.shape.bits);
   Result result = launch({name, task, kernel.shape, kernel.seed}, {divisors}, bytes, 0, {});
   if (result.status != status) fail(name, "the status is wrong");

@@ -195,7 +195,7 @@ struct Barrett : Lengths<S> {
   // The same of a residue, which it takes out of the form of digits.
   GPUINT_DEVICE void set_dividend_of_residue(u32* x) const {
     const u32 carry = add_to_limbs(
-        LIMBS, ~HALF_DIGITS, 1, [&](u32 l, u32* word) { load_word(x + l, word); },
+        LIMBS, ~HALF_DIGITS, 1, [&](u32 l) { return x[l]; },
         [&](u32 first, const u32(&limb)[16], u32) { store(x + first, limb); });
     if (threadIdx.x == 0) x[LIMBS] += carry - 1;
     sync();
@@ -239,11 +239,7 @@ struct Barrett : Lengths<S> {
     if (row == nullptr) return;
     const u32* const q = number(QUOTIENT_AT);
     add_to_limbs(
-        LIMBS, ~HALF_DIGITS, 1 + state().times,
-        [&](u32 l, u32* word) {
-          GPUINT_UNROLL(4)
-          for (u32 i = 0; i < WORD; ++i) word[i] = q[l + i + 1];
-        },
+        LIMBS, ~HALF_DIGITS, 1 + state().times, [&](u32 l) { return q[l + 1]; },
         [&](u32 first, const u32(&limb)[16], u32) { store(row + first, limb); });
   }
 
@@ -251,7 +247,7 @@ struct Barrett : Lengths<S> {
   GPUINT_DEVICE void set_dividend(const u32* x, u32 count) const {
     const Shifted from(x, count, state().shift);
     add_to_limbs(
-        2 * LIMBS, HALF_DIGITS, 0, [&](u32 l, u32* word) { read_shifted(from, l, word); },
+        2 * LIMBS, HALF_DIGITS, 0, [&](u32 l) { return from[l]; },
         [&](u32 first, const u32(&limb)[16], u32 above) { store_dividend(first, limb, above); });
   }
 
@@ -275,33 +271,27 @@ struct Barrett : Lengths<S> {
     }
   }
 
-  // Limbs l .. l + WORD of a shifted number.
-  GPUINT_DEVICE static void read_shifted(const Shifted& x, u32 l, u32* word) {
-    const u32 at = l - x.limbs;
-    if (x.bits == 0 && at % WORD == 0 && at < x.count && x.count - at >= WORD) {
-      load_word(x.x + at, word);
-    } else {
-      GPUINT_UNROLL(4)
-      for (u32 i = 0; i < WORD; ++i) word[i] = x[l + i];
-    }
-  }
-
-  // Adds `addend` to each limb and `carry` to the first one, P limbs at a time, 16 consecutive ones
-  // of a thread; returns the carry. read(l, word) returns WORD limbs, write(first, limb, carry)
-  // takes 16.
+  // Adds `addend` to each limb of a number and `carry` to the first one; returns the carry. Limb l
+  // is read(l), and write(first, limb, carry) takes 16 limbs. They are read by neighbouring
+  // threads, P at a time, and summed by threads with 16 consecutive ones each.
   template <class Read, class Write>
   GPUINT_DEVICE u32 add_to_limbs(u32 limbs, u32 addend, u32 carry, Read read, Write write) const {
+    u32* const buffer = reinterpret_cast<u32*>(shared + POINTS);
     GPUINT_UNROLL(1)
     for (u32 from = 0; from < limbs; from += P) {
-      const u32 own = thread(), first = from + 16 * own;
+      const u32 own = thread();
+      sync();  // nobody reads any more what was there
+      fft_division::copy<16, THREADS>(
+          own, [&](u32 l) { return read(from + l); },
+          [&](u32 l, u32 limb) { buffer[limb_at(l)] = limb; });
+      sync();
       u32 limb[16], handed = own == 0 ? carry : 0;
       GPUINT_UNROLL(4)
-      for (u32 i = 0; i < 16; i += WORD) read(first + i, limb + i);
+      for (u32 i = 0; i < 16; i += WORD) load_word(buffer + limb_at(16 * own + i), limb + i);
       GPUINT_UNROLL(16)
       for (u32 i = 0; i < 16; ++i) limb[i] = add_carry<u32>(limb[i], addend, handed);
-      sync();  // nobody reads any more what was in the words and in the operand's place
       carry = static_cast<u32>(R::settle(own, words(), limb, handed));
-      write(first, limb, carry);
+      write(from + 16 * own, limb, carry);
     }
     return carry;
   }
@@ -330,7 +320,7 @@ struct Barrett : Lengths<S> {
     if (is_plain) {
       const Shifted from(x, count, distance);
       const u32 carry = add_to_limbs(
-          LIMBS, HALF_DIGITS, 0, [&](u32 l, u32* word) { read_shifted(from, l + offset, word); },
+          LIMBS, HALF_DIGITS, 0, [&](u32 l) { return from[l + offset]; },
           [&](u32 first, const u32(&limb)[16], u32) { store_operand(first, limb); });
       if (threadIdx.x == 0) state().top = static_cast<i32>(from[LIMBS + offset] + carry);
     } else {
