@@ -22,11 +22,14 @@ struct FftPolicy {
 // having `CHUNKS` P digits.
 //   SHARED_POINTS  of 16 that a thread keeps in shared memory, so that 512 threads still fit a
 //                  multiprocessor
+//   KEEPS_ADDRESS  of a stored spectrum in registers, where they suffice
+// Measured on an H200, 2026-11-22.
 template <u32 P, u32 CHUNKS, Architecture A = ARCHITECTURE>
 struct FftModularPolicy {
   static constexpr u32 OF_TWO_PARTS =
       A == Architecture::Sm90a ? by_size(P, {{1024, 6}, {ANY, 7}}) : 0;
   static constexpr u32 SHARED_POINTS = CHUNKS == 2 ? OF_TWO_PARTS : 0;
+  static constexpr bool KEEPS_ADDRESS = A == Architecture::Sm90a;
 };
 
 // Number-theoretic transforms (transform/ntt/product.cuh). Measured on an H200, 2026-11-20.

@@ -655,6 +655,15 @@ fn fft() {
     }
 }
 
+/// Modular arithmetic and divisions by transforms.
+#[test]
+fn fft_prepared() {
+    let prepare = (Op::Prepare, Algorithm::By(Product::Classical));
+    kernels(plain(32768), 5, |task| {
+        task == prepare || (task.1 == Algorithm::By(Product::Fft) && has_prepared(task))
+    });
+}
+
 /// Products by number-theoretic transforms: columns of 4 points in the first pass.
 #[test]
 fn ntt() {

@@ -78,7 +78,8 @@ struct Barrett : Lengths<S> {
   // with a limb below or above; SHARED_POINTS points of a thread.
   static constexpr u32 POINTS = 512, OPERAND = POINTS + P * sizeof(Complex);
   static constexpr u32 ASIDE = OPERAND + fft_division::limbs_bytes(LIMBS);
-  static constexpr u32 SHARED_POINTS = FftModularPolicy<P, CHUNKS>::SHARED_POINTS;
+  using Policy = FftModularPolicy<P, CHUNKS>;
+  static constexpr u32 SHARED_POINTS = Policy::SHARED_POINTS;
   static constexpr u32 SHARED = ASIDE + SHARED_POINTS * THREADS * sizeof(Complex);
   static_assert(SHARED_POINTS == 0 || CHUNKS == 2, "of one part");
 
@@ -398,8 +399,11 @@ struct Barrett : Lengths<S> {
         continue;
       }
       const bool is_square = state().step == PRODUCT && state().is_square != 0;
-      fft::multiply<0>(
-          x, last, [&](u32 i) { return is_square ? x[i] : F::load(spectrum(k) + i * THREADS); });
+      const Complex* const other = spectrum(k);
+      fft::multiply<0>(x, last, [&](u32 i) {
+        return is_square ? x[i]
+                         : F::load((Policy::KEEPS_ADDRESS ? other : spectrum(k)) + i * THREADS);
+      });
       fft::inverse<P, PARTS>(x, shared + POINTS);
       fft::weigh<P, PARTS>(k, thread(), x);
       if (PARTS > 2 || k + 1 < PARTS) {
@@ -537,7 +541,6 @@ struct Barrett : Lengths<S> {
     if (first + 16 != 2 * LIMBS) return;
     state().dividend_top = above;
     state().top = static_cast<i32>((limb[15] >> 16) + (above << 16)) - 0x8000;
-    state().staged = nullptr;
   }
 
   // The column beyond the transform is that of both tops.
