@@ -34,7 +34,7 @@ fn dirty(shape: Shape, device: &Device, rows: &[Row]) -> Result<DynBatch> {
 }
 
 /// The distinct algorithms of an operation on a device: the CPU has one, and the shim takes long
-/// for those of wide rows.
+/// for those of wide rows but by transforms.
 fn strategies(device: &Device, op: Op, shape: Shape) -> Vec<Strategy> {
     match device.backend() {
         BackendKind::Cpu => vec![Strategy::Auto],

@@ -118,7 +118,6 @@ struct Barrett : Lengths<S> {
     u32 step, bits;
     u32 is_set;  // the spectra are there for the next row
     u32 made, largest, window, position, squarings, digit;  // of a power
-    u32 word;
   };
   static constexpr u32 STATE = 24;  // a word
   static_assert(4 * STATE + sizeof(State) < POINTS && Reduce::FOUND < STATE && STATE % 2 == 0, "");
@@ -428,14 +427,15 @@ struct Barrett : Lengths<S> {
     return reinterpret_cast<Complex*>(shared + ASIDE) + i * THREADS + thread();
   }
   GPUINT_DEVICE void put_aside(u32 k, u32 i, Complex z) const {
-    if (i + 1 < SHARED_POINTS + 1)
+    if (static_cast<i32>(i) < static_cast<i32>(SHARED_POINTS))
       *shared_place(i) = z;
     else
       __stcg(reinterpret_cast<double2*>(points(PARTS_AT, k) + i * THREADS), double2{z.re, z.im});
   }
   GPUINT_DEVICE Complex aside(u32 k, u32 i) const {
-    return i + 1 < SHARED_POINTS + 1 ? *shared_place(i)
-                                     : F::load(points(PARTS_AT, k) + i * THREADS);
+    return static_cast<i32>(i) < static_cast<i32>(SHARED_POINTS)
+               ? *shared_place(i)
+               : F::load(points(PARTS_AT, k) + i * THREADS);
   }
 
   // A column of piece c, given the points of all parts, as the bits of a double.
