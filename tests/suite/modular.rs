@@ -6,7 +6,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    BackendKind, Device, DynBatch, DynDivisor, Error, Op, Product, Result, Shape, Strategy, algorithms,
+    BackendKind, Device, DynBatch, DynDivisor, Error, Op, Product, Result, Shape, Strategy,
+    algorithms,
 };
 use num_traits::{One, ToPrimitive, Zero};
 
