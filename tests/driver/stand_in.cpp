@@ -62,8 +62,8 @@ constexpr int GPUS = 2;
 // The primary contexts of the GPUs, and the fault after which every call of one fails.
 char primaries[GPUS];
 std::atomic<int> faults[GPUS];
-std::atomic<int> fault_at_launch{0}, failing_frees{0}, compilations{0}, waits{0},
-    delay_ms{0}, races{0}, orders{0}, pageable{0};
+std::atomic<int> fault_at_launch{0}, failing_frees{0}, compilations{0}, waits{0}, delay_ms{0},
+    races{0}, orders{0}, pageable{0};
 std::atomic<bool> held{false};
 thread_local std::vector<void*> contexts;
 
@@ -457,7 +457,8 @@ Code cuLaunchKernelEx(const LaunchConfig* config, void*, void** arguments, void*
   if (Code code = ready()) return code;
   auto& [ins, outs, rows, mask, status] = *static_cast<const Operands*>(arguments[0]);
   work(config->stream, {ins[0], ins[1], ins[2]}, {outs[0], outs[1], mask, status});
-  if (int code = fault_at_launch.exchange(0)) faults[current()] = code;  // seen by the calls after this one
+  if (int code = fault_at_launch.exchange(0))
+    faults[current()] = code;  // seen by the calls after this one
   return OK;
 }
 
