@@ -1,0 +1,146 @@
+//! Families of square roots and of Euclid's algorithm.
+
+use gpuint::num_bigint::BigUint;
+use num_traits::One;
+
+use super::{Draw, Family, low, minus, ones, power};
+
+/// Families of square roots: `a` is the radicand, `b` any other value.
+pub const ROOTS: &[Family] = &[
+    ("drawn", |draw| {
+        let (a, b) = draw.lengths();
+        [draw.value(a), draw.value(b)]
+    }),
+    ("full width", |draw| {
+        let bits = draw.sizes.bits;
+        [draw.value(bits), draw.value(bits)]
+    }),
+    ("a square and a little", |draw| {
+        let half = draw.sizes.bits / 2;
+        let length = if draw.random.one_in(3) { half } else { 1 + draw.sweep(half) };
+        let root = draw.value(length);
+        let square = &root * &root;
+        let little = draw.random.pick(&[0u32, 1, 2]);
+        let a =
+            if draw.random.one_in(2) { square + little } else { minus(&square, &little.into()) };
+        [low(a, draw.sizes.bits), root]
+    }),
+    ("the largest remainder", |draw| {
+        let half = draw.sizes.bits / 2;
+        let length = if draw.random.one_in(3) { half } else { 1 + draw.sweep(half) };
+        let root = draw.value(length);
+        [&root * &root + &root + &root, root]
+    }),
+    ("the upper half of the root is all ones", |draw| {
+        // The quotient of the last step may have a bit too many.
+        let half = draw.sizes.bits / 2;
+        let below = draw.random.below(half);
+        let root = ones(half) - draw.value(below.max(1));
+        let square = &root * &root;
+        let rest = draw.value(half);
+        let shift = 2 * draw.random.below(half / 2);
+        [low(square + rest, draw.sizes.bits) >> shift, root]
+    }),
+    ("all ones", |draw| {
+        let (a, b) = draw.lengths();
+        [ones(a) - draw.random.below(2).min(a), draw.value(b)]
+    }),
+    ("a byte", |draw| [BigUint::from(draw.sweep(300)), BigUint::one()]),
+];
+
+/// Pairs for Euclid's algorithm: common divisors, and quotients of all lengths.
+pub const EUCLID: &[Family] = &[
+    ("a and b drawn", |draw| {
+        let (a, b) = draw.lengths();
+        [draw.value(a), draw.value(b)]
+    }),
+    ("full width", |draw| {
+        let bits = draw.sizes.bits;
+        [draw.value(bits), draw.value(bits)]
+    }),
+    ("a common divisor", |draw| {
+        let bits = draw.sizes.bits;
+        let common = draw.random.below(bits - 1) + 1;
+        let divisor = draw.value(common);
+        let (a, b) = (draw.random.bits(bits - common + 1), draw.random.bits(bits - common + 1));
+        [low(&divisor * a, bits), low(divisor * b, bits)]
+    }),
+    ("a multiple", |draw| {
+        let bits = draw.sizes.bits;
+        let length = draw.random.below(bits - 1) + 1;
+        let divisor = draw.value(length);
+        let mut pair = [&divisor * draw.value(bits - length), divisor];
+        pair.rotate_left(draw.random.below(2));
+        pair
+    }),
+    ("equal", |draw| {
+        let (a, _) = draw.lengths();
+        let value = draw.value(a);
+        [value.clone(), value]
+    }),
+    ("Fibonacci neighbours", |draw| {
+        // As many quotients of 1 as fit, from a drawn pair.
+        let first = [draw.random.below(9) + 1, draw.random.below(9) + 1];
+        let bits = draw.random.below(draw.sizes.bits - 8) + 8;
+        quotients(bits, first, |_| BigUint::one(), draw)
+    }),
+    ("quotients of a length", |draw| {
+        // Near the bound at which a step on 32 or 64 leading bits is uncertain, and beyond a limb.
+        let lengths = [1, 2, 14, 15, 16, 17, 30, 31, 32, 33, 63, 64, 65, 100];
+        let length = draw.random.pick(&lengths).min(draw.sizes.bits / 2);
+        let bits = draw.sizes.bits;
+        quotients(bits, [1, 0], |draw| draw.random.bits(length) | power(length - 1), draw)
+    }),
+    ("quotients of many lengths", |draw| {
+        let bits = draw.sizes.bits;
+        let longest = bits / 2;
+        let quotient = |draw: &mut Draw| {
+            let length = draw.random.pick(&[1, 1, 2, 3, 16, 31, 33, 64, 90]).min(longest);
+            draw.random.bits(length) | power(length - 1)
+        };
+        quotients(bits, [1, 0], quotient, draw)
+    }),
+    ("the same leading bits", |draw| {
+        let bits = draw.sizes.bits;
+        let value = draw.value(bits);
+        let short = draw.random.below(bits - 1) + 1;
+        let difference = draw.random.bits(short);
+        [minus(&value, &difference), value]
+    }),
+    ("a few bits", |draw| {
+        let pair = draw.sweep(64 * 64);
+        [BigUint::from(pair % 64), BigUint::from(pair / 64)]
+    }),
+    ("zero or one", |draw| {
+        let (a, _) = draw.lengths();
+        let other = BigUint::from(draw.random.below(2));
+        let mut pair = [draw.value(a), other];
+        pair.rotate_left(draw.random.below(2));
+        pair
+    }),
+    ("powers of two", |draw| {
+        let (i, j) = (draw.sweep(draw.sizes.bits), draw.random.below(draw.sizes.bits));
+        let pair = [power(i), power(j)];
+        if draw.random.one_in(2) { pair } else { pair.map(|value| value - 1u32) }
+    }),
+];
+
+/// The pair with these quotients, from the last one on, while it has at most `bits` bits.
+fn quotients(
+    bits: usize,
+    first: [usize; 2],
+    mut quotient: impl FnMut(&mut Draw) -> BigUint,
+    draw: &mut Draw,
+) -> [BigUint; 2] {
+    let mut pair = first.map(BigUint::from);
+    loop {
+        let next = quotient(draw) * &pair[0] + &pair[1];
+        if next.bits() > bits as u64 {
+            break;
+        }
+        let [first, _] = pair;
+        pair = [next, first];
+    }
+    pair.rotate_left(draw.random.below(2));
+    pair
+}
