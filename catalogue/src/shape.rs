@@ -140,10 +140,22 @@ mod tests {
             ("0:4:u64", "positive multiple"),
             ("1024:0:u64", "positive multiple"),
             ("65536:1:u16", "needs 4096 threads"),
-            ("2147483648:4:u64", "at most 1073741824"),
+            ("2097152:32:u64", "at most 1048576"),
         ] {
             let error = Shape::parse(text).unwrap_err();
             assert!(error.contains(words), "{error}");
         }
+    }
+
+    #[test]
+    fn shape_with_too_many_threads_selects_more_digits_per_thread() {
+        let shape = |bits, q| Shape { bits, q, digit: DigitKind::U64 };
+        let built = [shape(1024, 4), shape(524288, 32), shape(524288, 16)];
+        let select = |bits, q| shape(bits, q).select(built.into_iter());
+        assert_eq!(select(1024, 4), Some(shape(1024, 4)));
+        assert_eq!(select(1024, 2), None);
+        assert_eq!(select(524288, 4), Some(shape(524288, 16)));
+        assert_eq!(select(524288, 32), Some(shape(524288, 32)));
+        assert_eq!(select(1048576, 4), None);
     }
 }
