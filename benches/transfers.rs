@@ -259,7 +259,7 @@ fn overlap(bench: &Bench, device: &Device, shape: Shape, rows: usize) -> Result<
 
 /// The same work from and to ordinary memory by pools of one and of all devices.
 fn pools(bench: &Bench, all: &Pool, shape: Shape, rows: usize) -> Result<()> {
-    // One of so many rows is raised to a power.
+    // One row in `part` rows is raised to a power.
     let part = if all.devices()[0].backend() == BackendKind::Cuda { 8 } else { 256 };
     let row = shape.bytes();
     let mut u = vec![0; rows * row];

@@ -17,8 +17,8 @@ macro_rules! line {
     }};
 }
 
-/// The shapes that types name, each with the shape that it selects: those of the catalogue, and `Q` =
-/// 4 at widths for which that needs too many threads.
+/// Returns the shapes that types name, each with its built shape: the shapes of the catalogue, and
+/// `Q = 4` at widths for which four digits per thread need too many threads.
 fn named(catalogue: &Catalogue) -> BTreeMap<Shape, Shape> {
     let by_default = |shape| Shape { q: 4, ..shape };
     let names = catalogue.shapes().flat_map(|shape| [shape, by_default(shape)]);

@@ -84,7 +84,7 @@ fn bit_length(bytes: &[u8]) -> usize {
 /// # Integers of other types
 impl<T: Kernels> Batch<T> {
     /// Makes a batch of unsigned integers of any type with the traits of `num-traits`, in order:
-    /// `u8` to `u128`, `BigUint`, and those of crates that implement `Unsigned` and `ToBytes`.
+    /// `u8` to `u128`, `BigUint`, and types of other crates with `Unsigned` and `ToBytes`.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Error, GpuUint};

@@ -59,7 +59,7 @@ using product_tree = std::unique_ptr<gpuint_product_tree, deleter>;
 using crt = std::unique_ptr<gpuint_crt, deleter>;
 using fixed_base = std::unique_ptr<gpuint_fixed_base, deleter>;
 
-/// The argument of gpuint.h: the handle of an owner, and other values as they are.
+/// Converts to the argument of gpuint.h: an owner to its handle, other values unchanged.
 template <class T>
 T* raw(const std::unique_ptr<T, deleter>& owner) {
   return owner.get();

@@ -70,7 +70,7 @@ impl Argument for *const c_char {
     }
 }
 
-/// Arguments that are passed as they are; arrays are checked where they are read.
+/// Arguments that are passed unchanged; arrays are checked where they are read.
 macro_rules! plain_arguments {
     ($($input:ty),*; of handles: $($of_handle:ty),*) => {
         $(plain_arguments!(@ [] $input);)*
@@ -220,7 +220,7 @@ impl Output<BigUint> for (u32, *mut c_char, usize, *mut usize) {
 }
 
 /// Declares C functions: `functions!(fn name(arguments; outputs) = function; ..)`. The arguments
-/// go to `function`, and its result to the outputs, of which none is written if the call fails.
+/// go to `function`, and its result to the outputs. If the call fails, no output is written.
 ///
 /// `DECLARATIONS` has the declarations for cbindgen, which does not expand macros.
 macro_rules! functions {

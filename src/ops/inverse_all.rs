@@ -60,7 +60,7 @@ impl View<'_> {
     }
 }
 
-/// Returns `count` rows: those of the batches in turn.
+/// Returns `count` rows, alternately from both batches.
 fn interleaved(even: &DynBatch, odd: &DynBatch, count: usize) -> Result<DynBatch> {
     let order: Vec<usize> = (0..count).map(|row| row % 2 * even.len() + row / 2).collect();
     DynBatch::concat(&[even, odd])?.gather(&order)

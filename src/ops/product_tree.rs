@@ -310,7 +310,7 @@ impl<T: Kernels> ProductTree<T> {
     /// Computes the tree over the rows of a batch.
     ///
     /// # Errors
-    /// What any operation may return: [`OutOfMemory`](Error::OutOfMemory),
+    /// Errors of any operation: [`OutOfMemory`](Error::OutOfMemory),
     /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
     /// [`Driver`](Error::Driver).
     pub fn new(rows: &Batch<T>) -> Result<Self> {

@@ -119,7 +119,7 @@ faces! {
     /// ```
     ///
     /// # Errors
-    /// What any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// Errors of any operation: [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
     /// [`Driver`](crate::Error::Driver).
     fn sort() -> New;

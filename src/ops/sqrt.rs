@@ -1,8 +1,8 @@
 //! Integer square roots with remainder.
 //!
 //! Zimmermann's recursion ("Karatsuba square root", INRIA RR-3805, 1999). Let `a` have `bits` bits,
-//! of which the top two are not both zero, `k = bits / 4` rounded down and `b = 2^k`. The root `s'`
-//! and the remainder `r'` of the bits above `a1 b + a0` give those of `a`:
+//! and let its top two bits not both be zero; `k = bits / 4` rounded down and `b = 2^k`. The root
+//! `s'` and the remainder `r'` of the bits above `a1 b + a0` give the root and remainder of `a`:
 //!
 //! ```text
 //! q, u = (r' b + a1) / 2s'      s = s' b + q      r = u b + a0 - q^2
@@ -131,7 +131,7 @@ faces! {
     /// ```
     ///
     /// # Errors
-    /// What any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// Errors of any operation: [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
     /// [`Driver`](crate::Error::Driver).
     fn isqrt() -> New;

@@ -34,8 +34,8 @@ fn dirty(shape: Shape, device: &Device, rows: &[Row]) -> Result<DynBatch> {
     DynBatch::splat(device, shape, &ones(shape.bits), rows.len())
 }
 
-/// The distinct algorithms of an operation on a device: the CPU has one, and the shim takes long
-/// for those of wide rows but by transforms.
+/// Returns the distinct algorithms of an operation on a device. The CPU has one. The shim takes
+/// long for wide rows, except by transforms.
 fn strategies(device: &Device, op: Op, shape: Shape) -> Vec<Strategy> {
     match device.backend() {
         BackendKind::Cpu => vec![Strategy::Auto],

@@ -67,8 +67,8 @@ impl Cluster {
         root.broadcast_into(&mut order[..]);
     }
 
-    /// Divides the share of this rank of the rows, of which rank 0 has `all`. Returns the statistics
-    /// of this rank and, at rank 0, the message of each.
+    /// Divides this rank's share of the rows; rank 0 has `all` rows. Returns the statistics of this
+    /// rank and, at rank 0, the message of each rank.
     fn divide_share(
         &self,
         shape: Shape,

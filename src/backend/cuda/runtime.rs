@@ -100,9 +100,9 @@ mod tests {
         KernelId::find(Op::Add, Algorithm::Only, shapes()[0]).unwrap()
     }
 
-    /// Each kernel of the catalogue by its unit: those of each digit at the narrowest shape, or with
-    /// `GPUINT_TEST_SHAPES=all` at every shape. nvcc compiles the same templates at all shapes
-    /// (`scripts/kernel-gate`); NVRTC may refuse only what they include or call.
+    /// Returns the kernels of the catalogue by unit: each kernel and digit at the narrowest shape, or
+    /// with `GPUINT_TEST_SHAPES=all` at every shape. nvcc compiles the same templates at all shapes
+    /// (`scripts/kernel-gate`); NVRTC differs only in the headers and functions that it knows.
     fn units() -> Vec<Vec<KernelId>> {
         let all = std::env::var("GPUINT_TEST_SHAPES").is_ok_and(|shapes| shapes == "all");
         let mut done = HashSet::new();
