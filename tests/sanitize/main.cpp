@@ -617,8 +617,8 @@ void check_inverse(const Kernel& kernel, size_t rows) {
   }
 }
 
-// Prepares divisors by the kernel of the same width and algorithm, in a buffer of exactly the bytes
-// of its records.
+// Prepares divisors by the kernel of the same width and algorithm, or by the classical one if the
+// algorithm has none, in a buffer of exactly the bytes of its records.
 enum class Record { Divisor, OddModulus };
 
 Memory prepare(const Kernel& kernel, const Column& divisors, u64 status = ~0ull,
@@ -628,10 +628,14 @@ Memory prepare(const Kernel& kernel, const Column& divisors, u64 status = ~0ull,
       record == Record::OddModulus
           ? 2 * kernel.shape.bytes()
           : (2 * ((kernel.shape.bits + word_bits - 1) / word_bits) + 4) * word_bits / 8;
-  const std::string algorithm = kernel.task.substr(kernel.task.rfind('_'));
-  const std::string task = (record == Record::OddModulus ? "prepare_odd" : "prepare") +
-                           (algorithm == "_mod" || algorithm == "_fft" ? "_classical" : algorithm);
-  const std::string name = "gpuint_" + task + "_b" + std::to_string(kernel.shape.bits);
+  const auto named = [&](const std::string& task) {
+    return "gpuint_" + task + "_b" + std::to_string(kernel.shape.bits);
+  };
+  std::string task = (record == Record::OddModulus ? "prepare_odd" : "prepare") +
+                     kernel.task.substr(kernel.task.rfind('_'));
+  gpuint_facts facts{};
+  if (gpuint_simt_facts(named(task).c_str(), &facts) != GPUINT_SIMT_OK) task = "prepare_classical";
+  const std::string name = named(task);
   Result result = launch({name, task, kernel.shape, kernel.seed}, {divisors}, bytes, 0, {});
   if (result.status != status) fail(name, "the status is wrong");
   return std::move(result.out[0]);
