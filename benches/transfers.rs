@@ -251,6 +251,7 @@ fn overlap(bench: &Bench, device: &Device, shape: Shape, rows: usize) -> Result<
         each("squares in parts", &[Slot::square])?,
         each("download in parts", &[Slot::download])?,
     ];
+    each("both copies, overlapped", &[Slot::upload, Slot::download])?;
     let all = each("all three, overlapped", &[Slot::upload, Slot::square, Slot::download])?;
     let slowest = alone.iter().max().map_or(1.0, Duration::as_secs_f64);
     println!("overlapped / slowest of the three: {:.2}", all.as_secs_f64() / slowest.max(1e-9));

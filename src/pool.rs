@@ -593,7 +593,7 @@ impl<M: RowsMut> State<M> {
         self.shares[device].1.get_or_insert(error);
     }
 
-    /// Takes the lowest free rows for a worker, as many as it is to compute next.
+    /// Takes the next chunk of a worker from the lowest free rows.
     fn take(&mut self, number: usize) -> Option<Piece<M>> {
         if !self.has_rows() {
             return None;

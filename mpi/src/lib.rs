@@ -135,9 +135,8 @@ impl Ranks {
             let mut requests = Vec::new();
             let mut rest = all;
             for rank in 0..self.count() {
-                let bytes = self.share(rows, rank).len() * row_bytes;
-                let (theirs, others) = rest.split_at(bytes);
-                rest = others;
+                let theirs =
+                    rest.split_off(..self.share_bytes(rows, row_bytes, rank)).unwrap_or_default();
                 if rank == 0 {
                     part.copy_from_slice(theirs);
                     continue;
@@ -167,9 +166,8 @@ impl Ranks {
             let mut requests = Vec::new();
             let mut rest = all;
             for rank in 0..self.count() {
-                let bytes = self.share(rows, rank).len() * row_bytes;
-                let (theirs, others) = rest.split_at_mut(bytes);
-                rest = others;
+                let bytes = self.share_bytes(rows, row_bytes, rank);
+                let theirs = rest.split_off_mut(..bytes).unwrap_or_default();
                 if rank == 0 {
                     theirs.copy_from_slice(part);
                     continue;
@@ -183,11 +181,16 @@ impl Ranks {
         Ok(())
     }
 
+    /// Bytes of the rows of a rank.
+    fn share_bytes(&self, rows: usize, row_bytes: usize, rank: usize) -> usize {
+        self.share(rows, rank).len().saturating_mul(row_bytes)
+    }
+
     /// Checks the lengths of the slices of this rank.
     fn check(&self, rows: usize, row_bytes: usize, all: &[u8], part: &[u8]) -> Result<()> {
         let bytes = |rows: usize| rows.saturating_mul(row_bytes);
         let whole = if self.is_root() { bytes(rows) } else { 0 };
-        let own = bytes(self.share(rows, self.rank()).len());
+        let own = self.share_bytes(rows, row_bytes, self.rank());
         for (expected, len) in [(whole, all.len()), (own, part.len())] {
             if expected != len {
                 return Err(Error::LengthMismatch { left: expected, right: len });

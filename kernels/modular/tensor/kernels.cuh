@@ -11,9 +11,8 @@
 // reduces them modulo v. Squares cost what products do, so windows (pow_mod.cuh) are as wide as
 // there.
 //
-// One tile has half of its products with zeros, and modular/fp64 is faster where rows fill the GPU.
-// But a warp ends a power of 1024 bits in 0.87 ms, a thread of modular/fp64 in 6.2 (H200,
-// 2026-11-22): powers of few rows go by it.
+// One tile has half of its products with zeros, so modular/fp64 is faster at 1024 bits where rows
+// fill the GPU. Batches of few rows take the lower latency of a warp per row (tuning/h200.toml).
 #pragma once
 #include "core/rows.cuh"
 #include "modular/modular.cuh"

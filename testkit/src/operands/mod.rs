@@ -74,6 +74,18 @@ impl Sizes {
 /// Two operands below `2^BITS`, with the family's name.
 pub type Family = (&'static str, fn(&mut Draw) -> [BigUint; 2]);
 
+/// Two values of all kinds and lengths.
+const DRAWN: Family = ("a and b drawn", |draw| {
+    let (a, b) = draw.lengths();
+    [draw.value(a), draw.value(b)]
+});
+
+/// Two values of all kinds and full width.
+const FULL_WIDTH: Family = ("full width", |draw| {
+    let bits = draw.sizes.bits;
+    [draw.value(bits), draw.value(bits)]
+});
+
 /// One row of a list.
 #[derive(Debug, Clone)]
 pub struct Row {

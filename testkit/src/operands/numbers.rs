@@ -3,7 +3,7 @@
 use gpuint::num_bigint::BigUint;
 use num_traits::One;
 
-use super::{Draw, Family, low, minus, ones, power};
+use super::{DRAWN, Draw, FULL_WIDTH, Family, low, minus, ones, power};
 
 /// Families of square roots: `a` is the radicand, `b` any other value.
 pub const ROOTS: &[Family] = &[
@@ -11,10 +11,7 @@ pub const ROOTS: &[Family] = &[
         let (a, b) = draw.lengths();
         [draw.value(a), draw.value(b)]
     }),
-    ("full width", |draw| {
-        let bits = draw.sizes.bits;
-        [draw.value(bits), draw.value(bits)]
-    }),
+    FULL_WIDTH,
     ("a square and a little", |draw| {
         let half = draw.sizes.bits / 2;
         let length = if draw.random.one_in(3) { half } else { 1 + draw.sweep(half) };
@@ -50,14 +47,8 @@ pub const ROOTS: &[Family] = &[
 
 /// Pairs for Euclid's algorithm: common divisors, and quotients of all lengths.
 pub const EUCLID: &[Family] = &[
-    ("a and b drawn", |draw| {
-        let (a, b) = draw.lengths();
-        [draw.value(a), draw.value(b)]
-    }),
-    ("full width", |draw| {
-        let bits = draw.sizes.bits;
-        [draw.value(bits), draw.value(bits)]
-    }),
+    DRAWN,
+    FULL_WIDTH,
     ("a common divisor", |draw| {
         let bits = draw.sizes.bits;
         let common = draw.random.below(bits - 1) + 1;

@@ -3,22 +3,16 @@
 use gpuint::num_bigint::BigUint;
 use num_traits::Zero;
 
-use super::{Draw, Family, ones, power};
+use super::{DRAWN, Draw, FULL_WIDTH, Family, ones, power};
 
 /// Factors.
 pub const PRODUCTS: &[Family] = &[
-    ("a and b drawn", |draw| {
-        let (a, b) = draw.lengths();
-        [draw.value(a), draw.value(b)]
-    }),
+    DRAWN,
     ("a and b drawn", |draw| {
         let (a, b) = draw.lengths();
         [draw.value(b), draw.value(a)]
     }),
-    ("full width", |draw| {
-        let bits = draw.sizes.bits;
-        [draw.value(bits), draw.value(bits)]
-    }),
+    FULL_WIDTH,
     ("all ones", |draw| {
         let (a, b) = draw.lengths();
         [ones(a), ones(b)]

@@ -3,18 +3,12 @@
 use gpuint::num_bigint::BigUint;
 use num_traits::{One, Zero};
 
-use super::{Family, low, minus, ones, power};
+use super::{DRAWN, FULL_WIDTH, Family, low, minus, ones, power};
 
 /// Terms of sums and differences, and operands of comparisons.
 pub const SUMS: &[Family] = &[
-    ("a and b drawn", |draw| {
-        let (a, b) = draw.lengths();
-        [draw.value(a), draw.value(b)]
-    }),
-    ("full width", |draw| {
-        let bits = draw.sizes.bits;
-        [draw.value(bits), draw.value(bits)]
-    }),
+    DRAWN,
+    FULL_WIDTH,
     ("a carry from one bit to another", |draw| {
         // Ones from bit `from` to bit `to`, and no carries above or below.
         let bits = draw.sizes.bits;
