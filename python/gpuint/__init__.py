@@ -2,8 +2,9 @@
 
 >>> import gpuint
 >>> a = gpuint.array([3**200, 5**200, 7**200], bits=1024)
->>> (a * a).resized(2048) == gpuint.array([3**400, 5**400, 7**400 % 2**1024])
-Mask(rows=3, set=3, device='cpu')
+>>> equal = (a * a).resized(2048) == gpuint.array([3**400, 5**400, 7**400 % 2**1024])
+>>> equal.tolist()
+[True, True, True]
 >>> pow(a, 65537, 2**521 - 1).tolist()[0] == pow(3**200, 65537, 2**521 - 1)
 True
 """

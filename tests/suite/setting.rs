@@ -2,8 +2,8 @@
 //!
 //! Environment: `GPUINT_TEST_BACKENDS` lists the backends to run (`cpu`, `simt`, `cuda`; by default
 //! all, and cuda only if there is a GPU), `GPUINT_TEST_ROWS` multiplies the numbers of rows,
-//! `GPUINT_TEST_MAX_BITS` leaves wider shapes out, and `GPUINT_TEST_SEED` draws other rows and
-//! other thread schedules.
+//! `GPUINT_TEST_MIN_BITS` and `GPUINT_TEST_MAX_BITS` leave narrower and wider shapes out, and
+//! `GPUINT_TEST_SEED` draws other rows and other thread schedules.
 
 use std::env;
 use std::fmt::Display;
@@ -122,9 +122,10 @@ impl Setting {
 
     /// The shapes of this digit.
     fn shapes(&self) -> impl Iterator<Item = Shape> {
-        let widest = number("GPUINT_TEST_MAX_BITS", usize::MAX);
-        let digit = self.digit;
-        shapes().iter().copied().filter(move |shape| shape.digit == digit && shape.bits <= widest)
+        let tested =
+            number("GPUINT_TEST_MIN_BITS", 0)..=number("GPUINT_TEST_MAX_BITS", usize::MAX);
+        let of_digit = shapes().iter().filter(|shape| shape.digit == self.digit);
+        of_digit.copied().filter(move |shape| tested.contains(&shape.bits))
     }
 
     /// Number of rows for a shape: fewer if the shape is wide or many threads share a row. It
