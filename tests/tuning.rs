@@ -118,6 +118,40 @@ fn new_rows_replace_those_of_the_same_variant_only() {
 }
 
 #[test]
+fn strategies_of_few_rows_meet_where_they_are_as_fast() {
+    let rows = |bits| {
+        [of_width("mul_lo_classical", bits, 9.0, GPU), of_width("mul_lo_tensor", bits, 4.0, GPU)]
+    };
+    // Milliseconds for 2^32 bits: one row of 2^20 bits takes 2^-12 of them.
+    let few = [(10, 5.0, 2.0, 8.0), (20, 4.0, 3.0, 5.0), (40, 3.5, 4.0, 3.0), (80, 3.5, 5.0, 2.0)];
+    let few: Vec<(usize, Row)> = few
+        .into_iter()
+        .flat_map(|(rows, classical, karatsuba, tensor)| {
+            [("classical", classical), ("karatsuba", karatsuba), ("tensor", tensor)].map(
+                |(strategy, ms)| (rows, of_width(&format!("mul_lo_{strategy}"), 4096, ms, GPU)),
+            )
+        })
+        .collect();
+    let before = choose::table(&gpu(), rows(2048).into(), Vec::new());
+    let chosen = |before: &Table, few: &[(usize, Row)]| {
+        let few = choose::of_few_rows(Some(before), few);
+        let all = rows(2048).into_iter().chain(rows(4096)).collect();
+        choose::table(&gpu(), all, few)
+    };
+    // Karatsuba is faster by 2 ms x 20 rows at 20, and slower by 1 ms x 40 rows at 40. Tensor cores
+    // are the choice for large batches.
+    let first = chosen(&before, &few);
+    let choice = |bits, rows, strategy: &str| {
+        let (op, strategy) = ("mul_lo".to_owned(), strategy.to_owned());
+        Choice { op, bits, strategy, rows }
+    };
+    let expected = [choice([2048, 4096], None, "tensor"), choice([4096; 2], Some(30), "karatsuba")];
+    assert_eq!(first.choices, expected);
+    // What is not measured again stays.
+    assert_eq!(chosen(&first, &[]).choices, expected);
+}
+
+#[test]
 fn written_table_is_read_back() {
     let rows = vec![
         of_shape("add", 1024, ("u64", 4, 128), 1.0),
@@ -140,8 +174,8 @@ fn every_operation_with_a_choice_is_timed() {
     }
 }
 
-/// Choices and blocks of the tables of this repository are not edited by hand, except the choices
-/// for few rows, which follow from other measurements.
+/// Choices and blocks of the tables of this repository are not edited by hand. Choices for few rows
+/// follow from times that the tables do not have.
 #[test]
 fn table_choices_follow_from_rows() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -152,7 +186,8 @@ fn table_choices_follow_from_rows() {
         let table = Table::parse(&written, &kernels).unwrap_or_else(|e| panic!("{path:?}: {e}"));
         let Table { gpu: name, capability, multiprocessors, .. } = table.clone();
         let gpu = Gpu { name, capability, multiprocessors };
-        let implied = choose::table(&gpu, table.rows.clone(), choose::of_few_rows(Some(&table)));
+        let implied =
+            choose::table(&gpu, table.rows.clone(), choose::of_few_rows(Some(&table), &[]));
         assert!(table.choices.iter().all(|choice| choice.rows != Some(0)), "{path:?}");
         // The fastest blocks depend on the shapes of the build.
         assert_eq!(Table { blocks: table.blocks, ..implied }.to_string(), written, "{path:?}");

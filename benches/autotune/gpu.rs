@@ -56,7 +56,9 @@ impl Gpu {
             Ok(device) => device,
             Err(reason) => return Ok(Timing::Skipped(reason)),
         };
-        let measurement = Measurement { variant, device, operands: &mut self.operands };
+        let mut few = variant.few_rows.map(|rows| Operands::new(rows * variant.shape.bits));
+        let operands = few.as_mut().unwrap_or(&mut self.operands);
+        let measurement = Measurement { variant, device, operands };
         match measurement.run() {
             Ok(ms) => Ok(Timing::Ms(ms)),
             Err(Trouble::Device(Error::KernelMissing { remedy, .. })) => {

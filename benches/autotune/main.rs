@@ -62,6 +62,9 @@ struct Options {
     /// folder].
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
+    /// Only batches of few rows, for the choices there.
+    #[arg(long)]
+    few_rows: bool,
     /// Try a few variants on the shim only, as a test of tuning.
     #[arg(long)]
     test: bool,
@@ -84,6 +87,7 @@ impl Options {
             batch: 18,
             table: None,
             folder: Some(folder),
+            few_rows: false,
             test: true,
             bench: false,
         }
@@ -212,7 +216,8 @@ fn run(options: &Options) -> Result<()> {
     let before = read(&file, &kernels)?;
 
     let mut state = State::open(&folder.join(format!("{name}.state")))?;
-    let variants = space::variants(&options.ops, &options.bits, &source.device())?;
+    let mut variants = space::variants(&options.ops, &options.bits, &source.device())?;
+    variants.retain(|variant| variant.few_rows.is_some() || !options.few_rows);
     println!("{} variants on {gpu}", variants.len());
     let known = measure(options, &mut source, &gpu, &mut state, &variants)?;
 
@@ -220,12 +225,18 @@ fn run(options: &Options) -> Result<()> {
         return Ok(());
     }
     print(&known);
-    let rows: Vec<Row> = known.iter().map(|(_, row)| row.clone()).collect();
+    let (mut rows, mut few): (Vec<Row>, Vec<(usize, Row)>) = Default::default();
+    for (variant, row) in known {
+        match variant.few_rows {
+            Some(count) => few.push((count, row)),
+            None => rows.push(row),
+        }
+    }
     let files = plots::draw(&folder, &name, &gpu, &rows)?;
     println!("\n{} plots: {}", files.len(), folder.join(format!("{name}-*.{{svg,png}}")).display());
-    let (kept, before) =
-        (choose::of_few_rows(before.as_ref()), before.map_or_else(Vec::new, |table| table.rows));
-    let table = choose::table(&source.described(), choose::merged(before, rows), kept);
+    let few = choose::of_few_rows(before.as_ref(), &few);
+    let rows = choose::merged(before.map_or_else(Vec::new, |table| table.rows), rows);
+    let table = choose::table(&source.described(), rows, few);
     let text = table.to_string();
     // The checks of build.rs.
     Table::parse(&text, &kernels)?;
@@ -327,15 +338,17 @@ fn progress(length: usize) -> ProgressBar {
     bar
 }
 
-/// Prints the fastest variant at each width, and its ratio to the default.
+/// Prints the fastest variant at each width and number of rows, and its ratio to the default.
 fn print(known: &[(&Variant, Row)]) {
-    let mut by_width: BTreeMap<(&str, usize), Vec<&(&Variant, Row)>> = BTreeMap::new();
+    type Key<'a> = (&'a str, usize, Option<usize>);
+    let mut by_width: BTreeMap<Key<'_>, Vec<&(&Variant, Row)>> = BTreeMap::new();
     for entry in known {
-        by_width.entry((entry.0.row.op.name(), entry.0.shape.bits)).or_default().push(entry);
+        let Variant { row, shape, few_rows, .. } = entry.0;
+        by_width.entry((row.op.name(), shape.bits, *few_rows)).or_default().push(entry);
     }
-    println!("\n| operation | bits | fastest | ms | by default | ms | times as fast |");
-    println!("|{}", "---|".repeat(7));
-    for ((op, bits), entries) in by_width {
+    println!("\n| operation | bits | rows | fastest | ms | by default | ms | times as fast |");
+    println!("|{}", "---|".repeat(8));
+    for ((op, bits, rows), entries) in by_width {
         let fastest = entries.iter().min_by(|a, b| a.1.ms.total_cmp(&b.1.ms));
         let Some((variant, best)) = fastest else { continue };
         let default = entries.iter().find(|(variant, _)| variant.is_default());
@@ -345,8 +358,9 @@ fn print(known: &[(&Variant, Row)]) {
             }
             None => ("not measured".to_owned(), String::new(), String::new()),
         };
+        let rows = rows.map_or_else(|| "many".to_owned(), |rows| rows.to_string());
         println!(
-            "| {op} | {bits} | {} | {:.3} | {by_default} | {ms} | {gain} |",
+            "| {op} | {bits} | {rows} | {} | {:.3} | {by_default} | {ms} | {gain} |",
             how(variant),
             best.ms
         );

@@ -26,6 +26,8 @@ pub(crate) struct Variant {
     pub(crate) row: Row<'static>,
     pub(crate) shape: Shape,
     pub(crate) block: u32,
+    /// Number of rows of the batch, if they are too few to fill the GPU.
+    pub(crate) few_rows: Option<usize>,
     /// True if the build has the kernel with this block size.
     pub(crate) is_own_block: bool,
     /// True if `Auto` selects the strategy.
@@ -44,7 +46,8 @@ impl Variant {
         self.is_own_block && self.is_auto && self.is_usual_shape
     }
 
-    /// Hash of the kernel's full text and of its compiler: the build or NVRTC.
+    /// Hash of the kernel's full text, of its compiler, which is the build's or NVRTC, and of the
+    /// number of rows.
     pub(crate) fn key(&self) -> String {
         let mut hash = Sha256::new();
         for (name, text) in tuning::headers() {
@@ -53,19 +56,27 @@ impl Variant {
         }
         hash.update(translation_unit([self.kernel()]));
         hash.update([u8::from(self.is_own_block)]);
+        if let Some(rows) = self.few_rows {
+            hash.update(rows.to_le_bytes());
+        }
         hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// First the strategies at the default shapes, then their block sizes, then all other shapes.
-    fn rank(&self) -> (bool, bool, usize, &'static str) {
-        (!self.is_usual_shape, !self.is_own_block, self.shape.bits, self.row.op.name())
+    /// First the strategies at the default shapes, then those of few rows, then their block sizes,
+    /// then all other shapes.
+    fn rank(&self) -> (bool, bool, Option<usize>, usize, &'static str) {
+        let Self { shape, few_rows, .. } = *self;
+        (!self.is_usual_shape, !self.is_own_block, few_rows, shape.bits, self.row.op.name())
     }
 }
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { row, shape: Shape { bits, q, digit }, block, .. } = self;
+        let Self { row, shape: Shape { bits, q, digit }, block, few_rows, .. } = self;
         write!(f, "{row} at {bits} bits")?;
+        if let Some(rows) = few_rows {
+            write!(f, ", {rows} rows")?;
+        }
         if row.per_width { Ok(()) } else { write!(f, ", {digit}, Q = {q}, block {block}") }
     }
 }
@@ -83,6 +94,39 @@ fn usual(bits: usize) -> Option<Shape> {
 /// kernels/core/shape.cuh.
 fn shares_block(shape: Shape) -> bool {
     shape.threads() <= 32
+}
+
+/// Numbers of rows in which strategies are compared, in rows per multiprocessor: a fraction and its
+/// denominator.
+const FEW_ROWS: [(usize, usize); 5] = [(1, 4), (1, 1), (4, 1), (16, 1), (64, 1)];
+
+/// Maximum bits of a batch of few rows; larger ones fill every GPU.
+const FEW_BITS: usize = 1 << 28;
+
+/// Maximum width of powers of few rows: a row of 16384 bits takes seconds.
+const WIDEST_FEW_POWERS: usize = 1 << 13;
+
+/// Returns the strategies at the default shapes, for each of [`FEW_ROWS`], where there are several.
+fn of_few_rows(variants: &[Variant], device: &Device, multiprocessors: usize) -> Vec<Variant> {
+    let usual = |variant: &&Variant| variant.is_usual_shape && variant.is_own_block;
+    let usual: Vec<&Variant> = variants.iter().filter(usual).collect();
+    let is_of = |a: &Variant, b: &Variant| (a.row.op, a.shape) == (b.row.op, b.shape);
+    let mut few = Vec::new();
+    for &variant in &usual {
+        let Shape { bits, .. } = variant.shape;
+        let is_long = variant.row.op == Op::PowMod && bits > WIDEST_FEW_POWERS;
+        if is_long || usual.iter().filter(|other| is_of(other, variant)).count() < 2 {
+            continue;
+        }
+        let counts = FEW_ROWS.map(|(times, of)| (multiprocessors * times / of).max(1));
+        let counts = counts.into_iter().filter(|rows| rows * bits <= FEW_BITS);
+        few.extend(counts.map(|rows| {
+            let auto = device.algorithm(variant.row.op, Strategy::Auto, variant.shape, rows);
+            let is_auto = auto == Ok(variant.row.algorithm);
+            Variant { few_rows: Some(rows), is_auto, ..*variant }
+        }));
+    }
+    few
 }
 
 /// Returns all variants of the requested operations and widths (all if none are requested), the
@@ -116,11 +160,15 @@ pub(crate) fn variants(ops: &[String], bits: &[usize], device: &Device) -> Resul
                 row,
                 shape,
                 block,
+                few_rows: None,
                 is_own_block: block == own,
                 is_auto,
                 is_usual_shape,
             }));
         }
+    }
+    if let Some(gpu) = device.gpu() {
+        variants.extend(of_few_rows(&variants, device, gpu.multiprocessors as usize));
     }
     variants.sort_by_key(Variant::rank);
     Ok(variants)

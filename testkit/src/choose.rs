@@ -24,11 +24,61 @@ pub fn merged(before: Vec<Row>, now: Vec<Row>) -> Vec<Row> {
     rows.into_values().collect()
 }
 
-/// Choices for batches of few rows. They are entered by hand, since measurements are of large
-/// batches.
-pub fn of_few_rows(table: Option<&Table>) -> Vec<Choice> {
-    let choices = table.iter().flat_map(|table| &table.choices);
-    choices.filter(|choice| choice.rows.is_some()).cloned().collect()
+/// Derives the choices for batches of few rows from times of such batches, each with its number of
+/// rows. Operations and widths without a time keep the choices of the table before.
+///
+/// The fastest strategy of one number of rows applies up to the number at which the fastest one of
+/// the next is as fast, if the times of both are linear in between. After the last number of rows,
+/// the choice for large batches applies.
+pub fn of_few_rows(before: Option<&Table>, times: &[(usize, Row)]) -> Vec<Choice> {
+    let mut by_width: BTreeMap<(&str, usize), BTreeMap<usize, BTreeMap<String, f64>>> =
+        BTreeMap::new();
+    for (rows, row) in times {
+        if let Some((op, algorithm)) = kernel::parse(&row.kernel) {
+            let of_width = by_width.entry((op.name(), row.bits)).or_default();
+            // Proportional to the time of the batch, like all times of the width.
+            let ms = row.ms * *rows as f64;
+            of_width.entry(*rows).or_default().insert(algorithm.to_string(), ms);
+        }
+    }
+    let mut choices: Vec<Choice> =
+        before.iter().flat_map(|table| &table.choices).cloned().collect();
+    choices.retain(|choice| {
+        let is_known = choice.bits[0] == choice.bits[1];
+        let is_new = is_known && by_width.contains_key(&(choice.op.as_str(), choice.bits[0]));
+        choice.rows.is_some() && !is_new
+    });
+    for ((op, bits), by_rows) in by_width {
+        let mut fastest: Vec<(usize, &str)> = Vec::new();
+        for (&rows, strategies) in &by_rows {
+            let best = strategies.iter().min_by(|a, b| a.1.total_cmp(b.1));
+            let Some((strategy, _)) = best else { continue };
+            match fastest.last_mut() {
+                Some(last) if last.1 == strategy => last.0 = rows,
+                Some(last) => {
+                    // How much slower the other one of the two is, here and there.
+                    let slower = |rows: usize, than: &str, other: &str| {
+                        let ms = |name| by_rows[&rows].get(name).copied();
+                        Some((ms(other)? - ms(than)?).max(0.0))
+                    };
+                    let (from, before) = *last;
+                    let here = slower(from, before, strategy).unwrap_or(0.0);
+                    let there = slower(rows, strategy, before).unwrap_or(0.0);
+                    let share = if here > 0.0 { here / (here + there) } else { 0.0 };
+                    last.0 = from + ((rows - from) as f64 * share) as usize;
+                    fastest.push((rows, strategy));
+                }
+                None => fastest.push((rows, strategy)),
+            }
+        }
+        choices.extend(fastest.into_iter().map(|(rows, strategy)| Choice {
+            op: op.to_owned(),
+            bits: [bits; 2],
+            strategy: strategy.to_owned(),
+            rows: Some(rows),
+        }));
+    }
+    choices
 }
 
 /// Derives the table from its rows, with the given choices for few rows. Rows of a model are
@@ -36,9 +86,27 @@ pub fn of_few_rows(table: Option<&Table>) -> Vec<Choice> {
 pub fn table(gpu: &Gpu, rows: Vec<Row>, of_few_rows: Vec<Choice>) -> Table {
     let Gpu { name, capability, multiprocessors } = gpu.clone();
     let (mut choices, blocks) = (choices(&name, &rows), blocks(&name, &rows));
-    choices.extend(of_few_rows);
-    choices.sort_by(|a, b| (&a.op, a.bits).cmp(&(&b.op, b.bits)));
+    let few = without_usual(&choices, of_few_rows);
+    choices.extend(few);
+    choices.sort_by(|a, b| (&a.op, a.bits, a.rows).cmp(&(&b.op, b.bits, b.rows)));
     Table { gpu: name, capability, multiprocessors, choices, blocks, rows }
+}
+
+/// Removes choices for few rows after which larger batches have the same strategy.
+fn without_usual(usual: &[Choice], mut few: Vec<Choice>) -> Vec<Choice> {
+    few.sort_by(|a, b| (&a.op, a.bits, b.rows).cmp(&(&b.op, b.bits, a.rows)));
+    let mut kept: Vec<Choice> = Vec::new();
+    for choice in few {
+        let is_wide = |wide: &&Choice| {
+            wide.op == choice.op && wide.bits[0] <= choice.bits[0] && choice.bits[1] <= wide.bits[1]
+        };
+        let larger = kept.last().filter(|last| (&last.op, last.bits) == (&choice.op, choice.bits));
+        let next = larger.or_else(|| usual.iter().find(is_wide));
+        if next.is_none_or(|next| next.strategy != choice.strategy) {
+            kept.push(choice);
+        }
+    }
+    kept
 }
 
 /// Name of the GPU; a model has the name of a model.

@@ -122,8 +122,7 @@ impl Setting {
 
     /// The shapes of this digit.
     fn shapes(&self) -> impl Iterator<Item = Shape> {
-        let tested =
-            number("GPUINT_TEST_MIN_BITS", 0)..=number("GPUINT_TEST_MAX_BITS", usize::MAX);
+        let tested = number("GPUINT_TEST_MIN_BITS", 0)..=number("GPUINT_TEST_MAX_BITS", usize::MAX);
         let of_digit = shapes().iter().filter(|shape| shape.digit == self.digit);
         of_digit.copied().filter(move |shape| tested.contains(&shape.bits))
     }
