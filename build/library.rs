@@ -86,6 +86,10 @@ fn notes(catalogue: &Catalogue, text: &mut String) {
         text,
         "    note = \"to build others, set GPUINT_SHAPES=\\\"BITS:Q:DIGIT,...\\\" where gpuint is compiled, for example in the [env] table of .cargo/config.toml\","
     );
+    line!(
+        text,
+        "    note = \"`gpu_uint!(type N = at least BITS bits)` declares the next wider built width, and `BITS bits, jit` a width whose kernels are compiled at first use\","
+    );
     line!(text, ")]\n$item\n}} }}\npub(crate) use with_catalogue_notes;\n");
 }
 

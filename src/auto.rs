@@ -9,8 +9,9 @@
 //!    precision is slow, no tensor cores where their integer products are slow, and no kernel that
 //!    needs more shared memory than the GPU has.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::{env, fs};
 
 use gpuint_catalogue::tuning::Table;
@@ -107,20 +108,67 @@ impl fmt::Display for Tuning {
 #[derive(Debug)]
 struct Few {
     op: Op,
-    shape: Shape,
     /// Maximum number of rows.
     rows: usize,
     kernel: KernelId,
+}
+
+/// The kernels that `Auto` chooses at a shape.
+#[derive(Debug)]
+struct AtShape {
+    /// By operation; `None` where the catalogue offers none.
+    kernels: [Option<KernelId>; Op::COUNT],
+    /// In ascending order of `rows`.
+    few: Vec<Few>,
+}
+
+impl AtShape {
+    /// Returns the choices of a table. They depend on the width by ranges, so that every shape has
+    /// them, measured or not.
+    fn new(shape: Shape, table: &Table, gpu: Option<&Gpu>) -> Self {
+        let mut kernels = [None; Op::COUNT];
+        for &op in Op::ALL {
+            let ranges = table.everywhere(op);
+            let index = ranges.partition_point(|range| range.0 < shape.bits);
+            let tuned = ranges.get(index).map(|range| range.1);
+            kernels[op as usize] = first_suitable(op, shape, tuned, gpu);
+        }
+        // A GPU with more multiprocessors needs more rows to be full.
+        let scale = |rows: usize| match gpu {
+            Some(gpu) if table.multiprocessors > 0 => {
+                rows * gpu.multiprocessors as usize / table.multiprocessors as usize
+            }
+            _ => rows,
+        };
+        let mut few = Vec::new();
+        for (op, [from, to], rows, algorithm) in table.few_rows() {
+            if !(from..=to).contains(&shape.bits) {
+                continue;
+            }
+            let kernel = KernelId::find(op, algorithm, shape);
+            let kernel = kernel.filter(|&kernel| gpu.is_none_or(|gpu| gpu.suits(kernel)));
+            few.extend(kernel.map(|kernel| Few { op, rows: scale(rows), kernel }));
+        }
+        few.sort_by_key(|few| few.rows);
+        Self { kernels, few }
+    }
+
+    fn kernel(&self, op: Op, rows: usize) -> Option<KernelId> {
+        let few = self.few.iter().find(|few| few.op == op && rows <= few.rows);
+        few.map_or(self.kernels[op as usize], |few| Some(few.kernel))
+    }
 }
 
 /// The kernels that `Auto` chooses on a device.
 #[derive(Debug)]
 pub(crate) struct Choices {
     pub(crate) tuning: Tuning,
-    /// By operation, then by shape.
-    kernels: [Vec<(Shape, KernelId)>; Op::COUNT],
-    /// In ascending order of `rows`.
-    few: Vec<Few>,
+    /// At the shapes that are built, in order.
+    built: Vec<(Shape, AtShape)>,
+    /// At the other shapes that were asked for.
+    others: RwLock<HashMap<Shape, AtShape>>,
+    table: Table,
+    gpu: Option<Gpu>,
 }
 
 impl Choices {
@@ -167,46 +215,28 @@ impl Choices {
     }
 
     fn new(name: String, table: &Table, fit: TuningFit, gpu: Option<&Gpu>) -> Self {
-        let mut kernels = [const { Vec::new() }; Op::COUNT];
-        for &op in Op::ALL {
-            let ranges = table.everywhere(op);
-            for &shape in SHAPES {
-                let index = ranges.partition_point(|range| range.0 < shape.bits);
-                let tuned = ranges.get(index).map(|range| range.1);
-                let kernel = first_suitable(op, shape, tuned, gpu);
-                kernels[op as usize].extend(kernel.map(|kernel| (shape, kernel)));
-            }
-            kernels[op as usize].sort_unstable_by_key(|entry| entry.0);
-        }
-        // A GPU with more multiprocessors needs more rows to be full.
-        let scale = |rows: usize| match gpu {
-            Some(gpu) if table.multiprocessors > 0 => {
-                rows * gpu.multiprocessors as usize / table.multiprocessors as usize
-            }
-            _ => rows,
-        };
-        let mut few = Vec::new();
-        for (op, [from, to], rows, algorithm) in table.few_rows() {
-            for &shape in SHAPES.iter().filter(|shape| (from..=to).contains(&shape.bits)) {
-                let kernel = KernelId::find(op, algorithm, shape);
-                let kernel = kernel.filter(|&kernel| gpu.is_none_or(|gpu| gpu.suits(kernel)));
-                few.extend(kernel.map(|kernel| Few { op, shape, rows: scale(rows), kernel }));
-            }
-        }
-        few.sort_by_key(|few| few.rows);
+        let at = |&shape: &Shape| (shape, AtShape::new(shape, table, gpu));
+        let mut built: Vec<_> = SHAPES.iter().map(at).collect();
+        built.sort_unstable_by_key(|entry| entry.0);
         let tuning = Tuning { table: name, gpu: table.gpu.clone(), fit };
-        Self { tuning, kernels, few }
+        let table = Table { rows: Vec::new(), ..table.clone() };
+        Self { tuning, built, others: RwLock::default(), table, gpu: gpu.cloned() }
     }
 
     /// Returns the kernel for an operation on a batch; `None` if the catalogue offers none.
     pub(crate) fn kernel(&self, op: Op, shape: Shape, rows: usize) -> Option<KernelId> {
-        let is_few = |few: &&Few| few.op == op && few.shape == shape && rows <= few.rows;
-        if let Some(few) = self.few.iter().find(is_few) {
-            return Some(few.kernel);
+        if let Ok(index) = self.built.binary_search_by_key(&shape, |entry| entry.0) {
+            return self.built[index].1.kernel(op, rows);
         }
-        let kernels = &self.kernels[op as usize];
-        let index = kernels.binary_search_by_key(&shape, |entry| entry.0).ok()?;
-        Some(kernels[index].1)
+        let known = self.others.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at_shape) = known.get(&shape) {
+            return at_shape.kernel(op, rows);
+        }
+        drop(known);
+        let at_shape = AtShape::new(shape, &self.table, self.gpu.as_ref());
+        let kernel = at_shape.kernel(op, rows);
+        self.others.write().unwrap_or_else(PoisonError::into_inner).insert(shape, at_shape);
+        kernel
     }
 }
 
@@ -255,6 +285,7 @@ fn first_suitable(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpuint_catalogue::DigitKind;
 
     fn gpu(name: &str, capability: u32, shared_memory: u32) -> Gpu {
         Gpu { name: name.to_owned(), capability, shared_memory, multiprocessors: 132 }
@@ -276,7 +307,7 @@ mod tests {
     /// Returns the kernels that are chosen on a GPU, over all operations and shapes.
     fn chosen(gpu: &Gpu) -> Vec<KernelId> {
         let choices = Choices::embedded(gpu);
-        choices.kernels.iter().flatten().map(|entry| entry.1).collect()
+        choices.built.iter().flat_map(|entry| entry.1.kernels).flatten().collect()
     }
 
     fn uses(kernels: &[KernelId], product: Product) -> bool {
@@ -392,13 +423,47 @@ mod tests {
     }
 
     #[test]
+    fn unbuilt_shape_has_the_choices_of_the_widths_next_to_it() {
+        for gpu in gpus() {
+            let choices = Choices::embedded(&gpu);
+            for (bits, next) in [(1280, 1536), (5120, 6144), (20480, 32768)] {
+                let [shape, next] =
+                    [bits, next].map(|bits| Shape { bits, q: 4, digit: DigitKind::U64 });
+                assert!(!SHAPES.contains(&shape) && SHAPES.contains(&next));
+                for &op in Op::ALL {
+                    for rows in [1, 100, usize::MAX] {
+                        let kernel = choices.kernel(op, shape, rows);
+                        let is_offered = crate::algorithms(op, shape).next().is_some();
+                        assert_eq!(kernel.is_some(), is_offered, "{op} at {shape}");
+                        assert_eq!(kernel, choices.kernel(op, shape, rows));
+                        let Some(kernel) = kernel else { continue };
+                        let algorithm = kernel.row().algorithm;
+                        let suitable = crate::algorithms(op, shape).any(|algorithm| {
+                            KernelId::find(op, algorithm, shape).is_some_and(|k| gpu.suits(k))
+                        });
+                        assert!(gpu.suits(kernel) || !suitable, "{op} at {shape} by {algorithm}");
+                    }
+                }
+            }
+            let shape = |bits| Shape { bits, q: 4, digit: DigitKind::U64 };
+            // The ranges of the table are the same: 1025 to 1536 bits.
+            for op in [Op::MulMod, Op::DivRem, Op::MulLo] {
+                let algorithm =
+                    |bits| choices.kernel(op, shape(bits), 9999).unwrap().row().algorithm;
+                assert_eq!(algorithm(1280), algorithm(1536), "{op} on {gpu:?}");
+            }
+        }
+    }
+
+    #[test]
     fn named_table_is_used_or_rejected() {
         let gpu = gpu("NVIDIA L40S", 89, 101_376);
         let choices = Choices::named(&gpu, "h200").unwrap();
         assert_eq!(choices.tuning.fit, TuningFit::Named);
-        assert!(!choices.kernels.iter().flatten().any(|entry| !gpu.suits(entry.1)
-            && crate::algorithms(entry.1.op(), entry.0).count() > 1
-            && shared_bytes(entry.1, 89) <= gpu.shared_memory));
+        let mut kernels = choices.built.iter().flat_map(|entry| entry.1.kernels).flatten();
+        assert!(!kernels.any(|kernel| !gpu.suits(kernel)
+            && crate::algorithms(kernel.op(), kernel.shape()).count() > 1
+            && shared_bytes(kernel, 89) <= gpu.shared_memory));
         match Choices::named(&gpu, "no/such/table.toml") {
             Err(Error::Tuning { table, .. }) => assert_eq!(table, "no/such/table.toml"),
             other => panic!("{other:?}"),

@@ -49,7 +49,7 @@ impl<T: Kernels> Batch<T> {
     /// [`TooWide`](Error::TooWide) with the lowest row that needs more than `BITS` bits,
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn from_biguints(device: &Device, values: &[BigUint]) -> Result<Self> {
-        DynBatch::from_biguints(device, T::SHAPE, values).map(Self::typed)
+        DynBatch::from_biguints(&T::on(device), T::SHAPE, values).map(Self::typed)
     }
 
     /// Makes a batch of `rows` rows, all of one value.
@@ -58,7 +58,7 @@ impl<T: Kernels> Batch<T> {
     /// [`TooWide`](Error::TooWide) where the value needs more than `BITS` bits (row 0),
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn splat(device: &Device, value: impl Value, rows: usize) -> Result<Self> {
-        DynBatch::splat(device, T::SHAPE, value, rows).map(Self::typed)
+        DynBatch::splat(&T::on(device), T::SHAPE, value, rows).map(Self::typed)
     }
 
     /// Makes a batch of `rows` zeros.
@@ -66,7 +66,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn zeros(device: &Device, rows: usize) -> Result<Self> {
-        DynBatch::zeros(device, T::SHAPE, rows).map(Self::typed)
+        DynBatch::zeros(&T::on(device), T::SHAPE, rows).map(Self::typed)
     }
 
     /// Makes a batch of `rows` uniform random values from 0 to `2^BITS - 1`.
@@ -80,7 +80,7 @@ impl<T: Kernels> Batch<T> {
         rows: usize,
         rng: &mut R,
     ) -> Result<Self> {
-        DynBatch::random(device, T::SHAPE, rows, rng).map(Self::typed)
+        DynBatch::random(&T::on(device), T::SHAPE, rows, rng).map(Self::typed)
     }
 
     /// Makes a batch from the digits of all rows, one row after another, each row's least
@@ -101,7 +101,7 @@ impl<T: Kernels> Batch<T> {
     /// [`PartialRow`](Error::PartialRow) where the number of bytes is not a multiple of `BITS / 8`,
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn from_le_bytes(device: &Device, bytes: &[u8]) -> Result<Self> {
-        DynBatch::from_le_bytes(device, T::SHAPE, bytes).map(Self::typed)
+        DynBatch::from_le_bytes(&T::on(device), T::SHAPE, bytes).map(Self::typed)
     }
 
     /// Makes a batch from the bytes of all rows, one row after another, `BITS / 8` a row, each
@@ -110,7 +110,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`from_le_bytes`](Self::from_le_bytes).
     pub fn from_be_bytes(device: &Device, bytes: &[u8]) -> Result<Self> {
-        DynBatch::from_be_bytes(device, T::SHAPE, bytes).map(Self::typed)
+        DynBatch::from_be_bytes(&T::on(device), T::SHAPE, bytes).map(Self::typed)
     }
 
     /// Number of rows.
@@ -270,6 +270,7 @@ impl<T: Kernels> Batch<T> {
     /// Wraps a batch that has this shape.
     pub(crate) fn typed(inner: DynBatch) -> Self {
         debug_assert_eq!(inner.shape(), T::SHAPE);
+        let inner = if T::IS_JIT { inner.with_jit() } else { inner };
         Self { inner, shape: PhantomData }
     }
 

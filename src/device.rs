@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use gpuint_catalogue::{Algorithm, Op, Shape};
+use gpuint_catalogue::{Algorithm, MAX_Q, Op, Shape};
 
 use crate::auto::{Choices, Gpu, Tuning};
 #[cfg(feature = "simt")]
@@ -15,6 +15,7 @@ use crate::backend::{
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::kernel::KernelId;
+use crate::shape::{is_built, selected};
 use crate::strategy::Strategy;
 
 /// Handle to a device and its queue. Calls take effect in the order in which they are made; a call
@@ -23,7 +24,11 @@ use crate::strategy::Strategy;
 /// Clones share one device and queue; [`queue`](Device::queue) makes another queue of the device. All
 /// operands of an operation must live on one device.
 #[derive(Clone)]
-pub struct Device(Arc<Inner>);
+pub struct Device {
+    inner: Arc<Inner>,
+    /// True if batches of this handle may have shapes that are not built.
+    jit: bool,
+}
 
 struct Inner {
     /// Idle status words, kept so that checked operations do not allocate.
@@ -107,16 +112,45 @@ impl Device {
         Self::over(Box::new(Simt::new(options)))
     }
 
+    /// Returns a handle to the same device and queue whose batches may have every valid shape, not
+    /// only those that are built.
+    ///
+    /// A GPU gets the kernels of such a shape from the cache on disk, or from NVRTC at their first
+    /// use, which takes seconds for each kernel ([`cuda`](Self::cuda)). [`Auto`](crate::Auto)
+    /// selects by the widths next to it in the tuning table. The CPU needs no kernels. The kernels
+    /// of [`simt`](Self::simt) are compiled with the crate, so that it refuses such shapes.
+    /// Results of operations on such batches, of any width, are on handles of this kind, too.
+    ///
+    /// For typed batches the type opts in: [`JitUint`](crate::JitUint). To use a built width
+    /// instead, round up by [`narrowest`](crate::narrowest).
+    ///
+    /// ```
+    /// use gpuint::{Device, DigitKind, DynBatch, Error, Shape};
+    ///
+    /// let shape = Shape { bits: 1280, q: 4, digit: DigitKind::U64 };
+    /// let device = Device::cpu();
+    /// let error = DynBatch::splat(&device, shape, 7, 3).unwrap_err();
+    /// assert_eq!(error, Error::ShapeMissing { shape });
+    ///
+    /// let a = DynBatch::splat(&device.with_jit(), shape, 7, 3)?;
+    /// assert_eq!(a.widening_mul(&a)?.shape().bits, 2560);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_jit(&self) -> Self {
+        self.with_jit_if(true)
+    }
+
     /// Kind of the device.
     #[must_use]
     pub fn backend(&self) -> BackendKind {
-        self.0.backend.kind()
+        self.inner.backend.kind()
     }
 
     /// Name of the device: the name of the GPU, `cpu` or `simt`.
     #[must_use]
     pub fn name(&self) -> String {
-        self.0.backend.name()
+        self.inner.backend.name()
     }
 
     /// Returns the algorithm that a strategy selects for an operation on `rows` rows of this shape.
@@ -136,14 +170,14 @@ impl Device {
     /// Properties of the GPU; `None` if the device is not a GPU.
     #[must_use]
     pub fn gpu(&self) -> Option<Gpu> {
-        self.0.backend.gpu()
+        self.inner.backend.gpu()
     }
 
     /// Tuning table that [`Auto`](crate::Auto) follows on this device, and whether it was measured
     /// on this GPU.
     #[must_use]
     pub fn tuning(&self) -> &Tuning {
-        &self.0.choices.tuning
+        &self.inner.choices.tuning
     }
 
     /// Runs `work`, waits for everything it queues on this device, and returns its result and the
@@ -158,7 +192,7 @@ impl Device {
     pub fn time<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<(R, Duration)> {
         let mut work = Some(work);
         let mut result = None;
-        let time = self.0.backend.time(&mut || {
+        let time = self.inner.backend.time(&mut || {
             if let Some(work) = work.take() {
                 result = Some(work()?);
             }
@@ -179,10 +213,13 @@ impl Device {
     /// # Errors
     /// [`Driver`](Error::Driver).
     pub fn queue(&self) -> Result<Self> {
-        let backend = self.0.backend.queue()?;
+        let backend = self.inner.backend.queue()?;
         Ok(backend.map_or_else(
             || self.clone(),
-            |backend| Self::choosing(backend, Arc::clone(&self.0.choices)),
+            |backend| {
+                let queue = Self::choosing(backend, Arc::clone(&self.inner.choices));
+                Self { jit: self.jit, ..queue }
+            },
         ))
     }
 
@@ -191,7 +228,7 @@ impl Device {
     /// # Errors
     /// [`Driver`](Error::Driver).
     pub fn record(&self) -> Result<Event> {
-        self.0.backend.record().map(Event::new)
+        self.inner.backend.record().map(Event::new)
     }
 
     /// Makes work that is queued from now on wait for a point in another queue. The call itself does
@@ -200,15 +237,15 @@ impl Device {
     /// # Errors
     /// [`Driver`](Error::Driver).
     pub fn wait_for(&self, event: &Event) -> Result<()> {
-        self.0.backend.wait_for(event.mark())
+        self.inner.backend.wait_for(event.mark())
     }
 
     /// Returns true if batches of one device can be operands of the other: they are queues of one
     /// GPU, or the same device.
     #[must_use]
     pub fn shares_memory_with(&self, other: &Self) -> bool {
-        let id = self.0.backend.memory_id();
-        self == other || (id.is_some() && id == other.0.backend.memory_id())
+        let id = self.inner.backend.memory_id();
+        self == other || (id.is_some() && id == other.inner.backend.memory_id())
     }
 
     /// Waits for all work queued so far.
@@ -216,7 +253,7 @@ impl Device {
     /// # Errors
     /// [`DeviceLost`](Error::DeviceLost) or [`Driver`](Error::Driver) if some of that work failed.
     pub fn synchronize(&self) -> Result<()> {
-        self.0.backend.synchronize()
+        self.inner.backend.synchronize()
     }
 
     /// Waits for all work queued so far, and returns unused GPU memory and pinned
@@ -230,8 +267,8 @@ impl Device {
     /// # Errors
     /// As [`synchronize`](Self::synchronize).
     pub fn trim(&self) -> Result<()> {
-        drop(self.0.spare.lock().unwrap_or_else(PoisonError::into_inner).take());
-        self.0.backend.trim()
+        drop(self.inner.spare.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.inner.backend.trim()
     }
 }
 
@@ -247,12 +284,13 @@ impl Device {
     }
 
     fn choosing(backend: Box<dyn Backend>, choices: Arc<Choices>) -> Self {
-        Self(Arc::new(Inner {
+        let inner = Inner {
             idle_status: Mutex::default(),
             spare: Mutex::default(),
             choices,
             backend: Traced(backend),
-        }))
+        };
+        Self { inner: Arc::new(inner), jit: false }
     }
 
     /// Makes a GPU device with the choices of its tuning table.
@@ -264,6 +302,36 @@ impl Device {
         Ok(Self::choosing(backend, choices))
     }
 
+    /// Returns this handle, with [`with_jit`](Self::with_jit) if `jit` is set.
+    pub(crate) fn with_jit_if(&self, jit: bool) -> Self {
+        Self { jit: self.jit || jit, ..self.clone() }
+    }
+
+    /// Returns true if the handle is one of [`with_jit`](Self::with_jit).
+    pub(crate) fn has_jit(&self) -> bool {
+        self.jit
+    }
+
+    /// Checks that batches of this handle may have the shape.
+    pub(crate) fn check_shape(&self, shape: Shape) -> Result<()> {
+        let is_compiled_at_use =
+            || self.jit && self.backend() != BackendKind::Simt && shape.checked().is_ok();
+        if is_built(shape) || is_compiled_at_use() {
+            return Ok(());
+        }
+        Err(Error::ShapeMissing { shape })
+    }
+
+    /// Returns the shape that a shape selects: itself, or, if it needs too many threads, the one
+    /// with the fewest digits per thread that batches of this handle may have.
+    pub(crate) fn selected(&self, shape: Shape) -> Result<Shape> {
+        let jit = || {
+            let mut shapes = (shape.q..=MAX_Q).map(|q| Shape { q, ..shape });
+            shapes.find(|&shape| self.check_shape(shape).is_ok())
+        };
+        selected(shape).or_else(jit).ok_or(Error::ShapeMissing { shape })
+    }
+
     /// Selects the kernel of an operation at a shape.
     pub(crate) fn kernel(
         &self,
@@ -272,22 +340,22 @@ impl Device {
         shape: Shape,
         rows: usize,
     ) -> Result<KernelId> {
-        strategy.kernel(op, shape, rows, &self.0.choices)
+        strategy.kernel(op, shape, rows, &self.inner.choices)
     }
 
     pub(crate) fn memory(&self) -> &dyn Backend {
-        &self.0.backend
+        &self.inner.backend
     }
 
     /// Returns the memory stored by [`keep_spare`](Self::keep_spare), if it has this size.
     pub(crate) fn take_spare(&self, bytes: u64) -> Option<Buffer> {
-        let mut spare = self.0.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spare = self.inner.spare.lock().unwrap_or_else(PoisonError::into_inner);
         spare.take_if(|buffer| buffer.bytes() == bytes)
     }
 
     /// Stores memory for the next assignment.
     pub(crate) fn keep_spare(&self, buffer: Buffer) {
-        *self.0.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(buffer);
+        *self.inner.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(buffer);
     }
 
     /// Allocates `rows` rows, uninitialized.
@@ -307,7 +375,7 @@ impl Device {
         }
         let call = Call { kernel, operands };
         call.check()?;
-        self.0.backend.launch(call)
+        self.inner.backend.launch(call)
     }
 
     /// Runs a kernel that reports failed rows, and returns the lowest one.
@@ -319,7 +387,7 @@ impl Device {
         if operands.rows == 0 {
             return Ok(None);
         }
-        let idle = || self.0.idle_status.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = || self.inner.idle_status.lock().unwrap_or_else(PoisonError::into_inner);
         let reused = idle().pop();
         let mut status = reused.map_or_else(|| self.memory().alloc(8), Ok)?;
         self.memory().fill(&mut status, NO_ROW_BYTE)?;
@@ -346,7 +414,7 @@ fn total_bytes(rows: usize, row_bytes: usize) -> Result<u64> {
 /// Two handles are equal if they share one device and queue.
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 }
 
@@ -361,6 +429,6 @@ impl fmt::Debug for Device {
 /// Formats the kind and the description of the device: `cpu (8 threads)`.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.backend(), self.0.backend.describe())
+        write!(f, "{} ({})", self.backend(), self.inner.backend.describe())
     }
 }

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::host_batch::HostBatch;
 use crate::ops::View;
-use crate::shape::{is_built, narrowest};
+use crate::shape::narrowest;
 use crate::strategy::Strategy;
 use crate::value::Value;
 
@@ -57,7 +57,7 @@ impl DynBatch {
     /// [`TooWide`](Error::TooWide) with the lowest row that needs more bits than the shape has,
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn from_biguints(device: &Device, shape: Shape, values: &[BigUint]) -> Result<Self> {
-        check_built(shape)?;
+        device.check_shape(shape)?;
         Self::from_parts(device, shape, values.len(), |first, part| {
             write_integers(values, first, shape, part)
         })
@@ -84,7 +84,7 @@ impl DynBatch {
     /// # Errors
     /// As [`from_biguints`](Self::from_biguints).
     pub fn splat(device: &Device, shape: Shape, value: impl Value, rows: usize) -> Result<Self> {
-        check_built(shape)?;
+        device.check_shape(shape)?;
         let value = value.integer();
         check_width(shape, 0, &value)?;
         Self::from_parts(device, shape, rows, |_, part| {
@@ -99,7 +99,7 @@ impl DynBatch {
     /// [`ShapeMissing`](Error::ShapeMissing), [`OutOfMemory`](Error::OutOfMemory),
     /// [`Driver`](Error::Driver).
     pub fn zeros(device: &Device, shape: Shape, rows: usize) -> Result<Self> {
-        check_built(shape)?;
+        device.check_shape(shape)?;
         let buffer = device.zeroed_rows(rows, shape.bytes())?;
         Ok(Self { device: device.clone(), buffer, rows, shape })
     }
@@ -116,7 +116,7 @@ impl DynBatch {
         rows: usize,
         rng: &mut R,
     ) -> Result<Self> {
-        check_built(shape)?;
+        device.check_shape(shape)?;
         Self::from_parts(device, shape, rows, |_, part| {
             part.chunks_exact_mut(shape.bytes()).for_each(|bytes| rng.fill_bytes(bytes));
             Ok(())
@@ -130,7 +130,7 @@ impl DynBatch {
     /// [`PartialRow`](Error::PartialRow) where the number of bytes is not a multiple of `BITS / 8`,
     /// and as [`zeros`](Self::zeros).
     pub fn from_le_bytes(device: &Device, shape: Shape, bytes: &[u8]) -> Result<Self> {
-        check_built(shape)?;
+        device.check_shape(shape)?;
         let rows = whole_rows(bytes.len(), shape.bytes())?;
         let mut batch = Self::alloc(device, shape, rows)?;
         batch.write_le_bytes(0, bytes)?;
@@ -143,7 +143,7 @@ impl DynBatch {
     /// # Errors
     /// As [`from_le_bytes`](Self::from_le_bytes).
     pub fn from_be_bytes(device: &Device, shape: Shape, bytes: &[u8]) -> Result<Self> {
-        check_built(shape)?;
+        device.check_shape(shape)?;
         let row_bytes = shape.bytes();
         let rows = whole_rows(bytes.len(), row_bytes)?;
         Self::from_parts(device, shape, rows, |first, part| {
@@ -286,6 +286,11 @@ impl DynBatch {
     /// A batch over a buffer with the bytes of its rows.
     pub(crate) fn over(device: &Device, shape: Shape, rows: usize, buffer: Buffer) -> Self {
         Self { device: device.clone(), buffer, rows, shape }
+    }
+
+    /// The batch on a handle with [`Device::with_jit`].
+    pub(crate) fn with_jit(self) -> Self {
+        Self { device: self.device.with_jit(), ..self }
     }
 
     pub(crate) fn buffer(&self) -> &Buffer {
@@ -483,7 +488,7 @@ impl DynBatch {
         if !self.device.shares_memory_with(device) {
             return Err(Error::DeviceMismatch);
         }
-        self.device = device.clone();
+        self.device = device.with_jit_if(self.device.has_jit());
         Ok(self)
     }
 }
@@ -517,10 +522,6 @@ impl fmt::Debug for DynBatch {
 /// Where a row starts. A row of a batch that exists does not start beyond 2^64.
 fn byte_offset(row: usize, row_bytes: usize) -> u64 {
     row as u64 * row_bytes as u64
-}
-
-pub(crate) fn check_built(shape: Shape) -> Result<()> {
-    if is_built(shape) { Ok(()) } else { Err(Error::ShapeMissing { shape }) }
 }
 
 fn check_width(shape: Shape, row: usize, value: &BigUint) -> Result<()> {

@@ -61,9 +61,8 @@ pub enum Error {
 
     /// No kernels are built for a shape.
     #[error(
-        "no kernels are built for {} bits with Q = {} and {} digits; set \
-         GPUINT_SHAPES=\"{}:{}:{}\" where gpuint is compiled, or use a shape of gpuint::shapes()",
-        shape.bits, shape.q, shape.digit, shape.bits, shape.q, shape.digit
+        "no kernels are built for {} bits with Q = {} and {} digits; {}",
+        shape.bits, shape.q, shape.digit, shape_remedy(*shape)
     )]
     ShapeMissing {
         /// The shape.
@@ -186,6 +185,17 @@ pub enum Error {
         "the GPU is lost to this process, by this or an earlier call on it: {0}; start a new process"
     )]
     DeviceLost(String),
+}
+
+/// Returns what to do about a shape that is not built.
+fn shape_remedy(shape: Shape) -> String {
+    match shape.checked() {
+        Ok(Shape { bits, q, digit }) => format!(
+            "use a shape of gpuint::shapes(), compile kernels at first use (Device::with_jit, for \
+             CUDA and the CPU), or set GPUINT_SHAPES=\"{bits}:{q}:{digit}\" where gpuint is compiled"
+        ),
+        Err(reason) => reason,
+    }
 }
 
 /// Errors of a part of the rows.

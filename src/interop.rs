@@ -9,7 +9,7 @@ use gpuint_catalogue::Shape;
 use crate::backend::cuda::Cuda;
 use crate::backend::host;
 use crate::device::Device;
-use crate::dyn_batch::{DynBatch, check_built};
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 
 impl Device {
@@ -104,7 +104,7 @@ impl DynBatch {
         address: u64,
         owner: impl Any + Send + Sync,
     ) -> Result<Self> {
-        check_built(shape)?;
+        device.check_shape(shape)?;
         let bytes = (rows as u64).checked_mul(shape.bytes() as u64);
         let bytes = bytes.ok_or(Error::OutOfMemory { bytes: u64::MAX })?;
         // SAFETY: the caller's.

@@ -7,7 +7,7 @@ use std::fmt;
 
 use gpuint_catalogue::{Algorithm, BLOCK, Kernel, Op, Row, Shape};
 
-use crate::shape::{INDEX, OTHER_BLOCKS, ROWS, SHARED_BYTES};
+use crate::shape::{INDEX, OTHER_BLOCKS, ROWS, SHAPES, SHARED_BYTES};
 
 /// A kernel that the catalogue offers: a row of [`ROWS`] and a shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,20 +53,36 @@ impl fmt::Display for KernelId {
     }
 }
 
+/// Returns the built shape whose measurements stand for those of a shape: itself, or the next wider
+/// one with the same digits and `Q`.
+fn measured(shape: Shape) -> Option<Shape> {
+    let same = |other: &Shape| Shape { bits: shape.bits, ..*other } == shape;
+    let wider = SHAPES.iter().copied().filter(|other| same(other) && other.bits >= shape.bits);
+    wider.min_by_key(|other| other.bits)
+}
+
 /// Threads per block that the kernel of a row aims at in this build.
 pub(crate) fn block_of(row: usize, shape: Shape) -> u32 {
-    let other = OTHER_BLOCKS.iter().find(|other| (other.0, other.1) == (row, shape));
+    let other =
+        OTHER_BLOCKS.iter().find(|other| other.0 == row && Some(other.1) == measured(shape));
     other.map_or(BLOCK, |other| other.2)
 }
 
 /// Shared memory of a block of the kernel on GPUs of a compute capability, in bytes, from the
-/// recorded resources; 0 if it is small or not recorded.
+/// recorded resources, at other widths of the next wider one; 0 if it is small or not recorded.
 pub(crate) fn shared_bytes(kernel: KernelId, capability: u32) -> u32 {
+    let measured = if kernel.row().per_width {
+        let wider = SHAPES.iter().copied().filter(|shape| shape.bits >= kernel.shape.bits);
+        wider.min_by_key(|shape| shape.bits)
+    } else {
+        measured(kernel.shape)
+    };
+    let Some(measured) = measured else { return 0 };
     let is_it = |(row, shape, _): &&(usize, Shape, [u32; 2])| {
         *row == usize::from(kernel.row)
             && match kernel.row().per_width {
-                true => shape.bits == kernel.shape.bits,
-                false => *shape == kernel.shape,
+                true => shape.bits == measured.bits,
+                false => *shape == measured,
             }
     };
     let [on_80, on_90] = SHARED_BYTES.iter().find(is_it).map_or([0; 2], |entry| entry.2);

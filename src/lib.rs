@@ -147,7 +147,9 @@ pub use ops::residues::{DynModulus, DynResidues, Modulus, Residues};
 pub use pool::{Chunk, Pool, RowsMut, Share};
 #[cfg(feature = "serde")]
 pub use serialize::OnDevice;
-pub use shape::{GpuUint, Kernels, Widen, narrowest, shapes};
+#[doc(hidden)]
+pub use shape::built_bits;
+pub use shape::{GpuUint, JitUint, Kernels, Widen, narrowest, shapes};
 pub use strategy::{
     Auto, Blocked, Classical, Division, Fft, Fp64, Karatsuba, Mult, Ntt, ShiftedInverse, Strategy,
     TensorCore,

@@ -6,7 +6,7 @@ use num_traits::{Bounded, FromBytes, ToBytes, Unsigned};
 use crate::backend::host::{reserved_vec, zeroed_vec};
 use crate::batch::Batch;
 use crate::device::Device;
-use crate::dyn_batch::{DynBatch, check_built};
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::shape::Kernels;
 
@@ -22,7 +22,7 @@ impl DynBatch {
         shape: Shape,
         numbers: &[N],
     ) -> Result<Self> {
-        check_built(shape)?;
+        device.check_shape(shape)?;
         Self::from_parts(device, shape, numbers.len(), |first, part| {
             for (index, row) in part.chunks_exact_mut(shape.bytes()).enumerate() {
                 let row_index = first + index;
@@ -100,7 +100,7 @@ impl<T: Kernels> Batch<T> {
     /// [`TooWide`](Error::TooWide) with the lowest row that needs more than `BITS` bits,
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn from_numbers<N: Unsigned + ToBytes>(device: &Device, numbers: &[N]) -> Result<Self> {
-        DynBatch::from_numbers(device, T::SHAPE, numbers).map(Self::typed)
+        DynBatch::from_numbers(&T::on(device), T::SHAPE, numbers).map(Self::typed)
     }
 
     /// Returns the values as unsigned integers of a type with the traits of `num-traits`.

@@ -35,7 +35,6 @@ use crate::backend::BackendKind;
 use crate::backend::host::reserved_vec;
 use crate::batch::Batch;
 use crate::device::Device;
-use crate::dyn_batch::check_built;
 use crate::error::{Error, Result};
 use crate::shape::Kernels;
 
@@ -257,7 +256,7 @@ impl Pool {
             result.resize(rows, BigUint::ZERO);
         }
         let memory = results.each_mut().map(Vec::as_mut_slice);
-        self.run(
+        self.compute(
             T::SHAPE,
             rows,
             memory,
@@ -327,7 +326,19 @@ impl Pool {
         prepare: impl Fn(&Device) -> Result<S> + Sync,
         work: impl Fn(&S, &Chunk<'_>, &mut M) -> Result<()> + Sync,
     ) -> Result<Vec<Share>> {
-        check_built(shape)?;
+        self.devices.iter().try_for_each(|device| device.check_shape(shape))?;
+        self.compute(shape, rows, results, prepare, work)
+    }
+
+    /// Computes [`run`](Self::run) for a shape that batches on the devices may have.
+    fn compute<M: RowsMut, S: Send + Sync>(
+        &self,
+        shape: Shape,
+        rows: usize,
+        results: M,
+        prepare: impl Fn(&Device) -> Result<S> + Sync,
+        work: impl Fn(&S, &Chunk<'_>, &mut M) -> Result<()> + Sync,
+    ) -> Result<Vec<Share>> {
         results.check(rows)?;
         let prepared: Vec<OnceCell<S>> = self.devices.iter().map(|_| OnceCell::new()).collect();
         let workers: Vec<usize> = (0..self.devices.len())

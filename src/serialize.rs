@@ -162,6 +162,8 @@ impl<'de, T: Kernels> DeserializeSeed<'de> for OnDevice<'_, Batch<T>> {
     type Value = Batch<T>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Batch<T>, D::Error> {
-        self.read(deserializer, |_| Ok(T::SHAPE)).map(Batch::typed)
+        let device = T::on(self.device);
+        let seed = OnDevice::<Batch<T>>::new(&device);
+        seed.read(deserializer, |_| Ok(T::SHAPE)).map(Batch::typed)
     }
 }

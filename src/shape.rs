@@ -2,13 +2,14 @@
 //!
 //! A shape is a type, `GpuUint<BITS, Q, D>`, that implements [`Kernels`]. `build.rs` expands
 //! `kernels/catalogue.toml` into these implementations, so that a width that is not built fails in
-//! `cargo check`, on the line that names it.
+//! `cargo check`, on the line that names it. [`JitUint`] implements it for all valid shapes.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use gpuint_catalogue::Shape;
+use gpuint_catalogue::{DigitKind, MAX_BITS, MAX_GROUP, MAX_Q, Shape};
 
+use crate::device::Device;
 use crate::digit::Digit;
 
 /// A shape: integers of `BITS` bits in digits of type `D`, with `Q` digits per thread.
@@ -23,8 +24,51 @@ impl<const BITS: usize, const Q: usize, D: Digit> fmt::Debug for GpuUint<BITS, Q
     }
 }
 
+/// A shape that need not be built: as [`GpuUint`], with kernels that are compiled at first use.
+///
+/// At a built shape it has the embedded kernels. At others a GPU compiles each kernel by NVRTC at
+/// its first use, and keeps it on disk ([`Device::with_jit`]). The first use takes seconds; later
+/// processes read the kernel from the disk. The CPU needs no kernels, and
+/// [`Device::simt`](crate::Device) returns [`ShapeMissing`](crate::Error::ShapeMissing).
+/// [`gpu_uint!`](crate::gpu_uint) declares one with `jit` and checks it where it is declared.
+///
+/// Batches of it have no `widening_mul`, which needs a type of twice the width:
+/// [`DynBatch`](crate::DynBatch) has it, and [`mul_lo_hi`](crate::Batch::mul_lo_hi) returns both
+/// halves.
+///
+/// ```
+/// use gpuint::{Batch, Device, Divisor, JitUint};
+///
+/// type U1280 = JitUint<1280>;
+/// let a = Batch::<U1280>::splat(&Device::cpu(), 1 << 60, 3)?;
+/// let n = Divisor::splat(a.device(), 1_000_000_007)?;
+/// assert_eq!(a.pow_mod_all(2, &n)?.row(2)?, ((1u128 << 120) % 1_000_000_007).into());
+/// # Ok::<(), gpuint::Error>(())
+/// ```
+pub struct JitUint<const BITS: usize, const Q: usize = 4, D: Digit = u64>(PhantomData<D>);
+
+impl<const BITS: usize, const Q: usize, D: Digit> fmt::Debug for JitUint<BITS, Q, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JitUint<{BITS}, {Q}, {}>", D::KIND)
+    }
+}
+
 pub(crate) mod sealed {
-    pub trait Sealed {}
+    use super::Device;
+
+    pub trait Sealed {
+        /// True if the shape may be one that is not built.
+        const IS_JIT: bool = false;
+
+        /// Returns a handle to a device whose batches may have the shape.
+        fn on(device: &Device) -> Device {
+            device.with_jit_if(Self::IS_JIT)
+        }
+    }
+}
+
+impl<const BITS: usize, const Q: usize, D: Digit> sealed::Sealed for JitUint<BITS, Q, D> {
+    const IS_JIT: bool = true;
 }
 
 /// Number of digits as a type, so that the compiler checks relations between widths.
@@ -114,6 +158,22 @@ with_catalogue_notes! {
     }
 }
 
+#[diagnostic::do_not_recommend]
+impl<const BITS: usize, const Q: usize, D: Digit> Kernels for JitUint<BITS, Q, D> {
+    type Digit = D;
+    const BITS: usize = BITS;
+    const Q: usize = Q;
+    const SHAPE: Shape = {
+        let shape = Shape { bits: BITS, q: Q, digit: D::KIND };
+        assert!(
+            BITS <= MAX_BITS && Q <= MAX_Q && shape.is_valid(),
+            "BITS must be a positive multiple of Q times the bits of a digit, at most 2^20, and \
+             BITS / digit bits / Q, the threads of an integer, at most 1024"
+        );
+        shape
+    };
+}
+
 /// A shape whose double width is also built: [`widening_mul`](crate::Batch::widening_mul) returns
 /// rows of that width.
 #[diagnostic::on_unimplemented(
@@ -131,6 +191,27 @@ pub trait Widen: Kernels {
 #[must_use]
 pub fn shapes() -> &'static [Shape] {
     SHAPES
+}
+
+/// Returns the narrowest width of at least `bits` bits that [`GpuUint`] has with these digits; see
+/// [`gpu_uint!`](crate::gpu_uint).
+#[doc(hidden)]
+#[must_use]
+pub const fn built_bits(bits: usize, q: usize, digit: DigitKind) -> usize {
+    let mut narrowest = usize::MAX;
+    let mut index = 0;
+    while index < SHAPES.len() {
+        let shape = SHAPES[index];
+        // A type whose groups were too large has more digits per thread (`Shape::select`).
+        let is_named = shape.q == q || shape.digits() / q > MAX_GROUP;
+        let is_digit = shape.digit as usize == digit as usize;
+        if is_digit && is_named && shape.bits >= bits && shape.bits < narrowest {
+            narrowest = shape.bits;
+        }
+        index += 1;
+    }
+    assert!(narrowest < usize::MAX, "no built width has at least this many bits");
+    narrowest
 }
 
 /// Returns the shape with kernels that a shape selects, as [`Shape::select`].
@@ -160,15 +241,32 @@ pub fn narrowest(bits: usize) -> Option<Shape> {
     })
 }
 
-/// Declares a name for a shape, and checks at compile time that it is built.
+/// Declares a name for a shape, and checks it at compile time.
+///
+/// | declaration of `N bits` | the type |
+/// |---|---|
+/// | `= N bits` | [`GpuUint`]: a compile error, with the list of widths, if the width is not built |
+/// | `= at least N bits` | [`GpuUint`] of the narrowest built width of at least `N` bits |
+/// | `= N bits, jit` | [`JitUint`]: any width; kernels that are not built are compiled at first use |
+///
+/// `, Q = 4, u64` may follow `bits`, and is the default.
 ///
 /// ```
 /// gpuint::gpu_uint!(pub type U2048 = 2048 bits, Q = 4, u64);
-/// gpuint::gpu_uint!(type U1024 = 1024 bits); // Q = 4 and u64 where nothing is said
+/// gpuint::gpu_uint!(type U1024 = 1024 bits);
+/// gpuint::gpu_uint!(type Rounded = at least 1280 bits);
+/// gpuint::gpu_uint!(type Exact = 1280 bits, jit);
 /// # fn main() {
 /// use gpuint::Kernels;
 /// assert_eq!(U2048::DIGITS + U1024::DIGITS, 48);
+/// assert_eq!((Rounded::BITS, Exact::BITS), (1536, 1280));
 /// # }
+/// ```
+///
+/// A declaration that cannot be met does not compile:
+///
+/// ```compile_fail
+/// gpuint::gpu_uint!(type TooManyThreads = 1000000 bits, Q = 1, u64, jit);
 /// ```
 #[macro_export]
 macro_rules! gpu_uint {
@@ -179,5 +277,30 @@ macro_rules! gpu_uint {
         $(#[$meta])*
         $vis type $name = $crate::GpuUint<$bits, $q, $digit>;
         const _: usize = <$name as $crate::Kernels>::DIGITS;
+    };
+    ($(#[$meta:meta])* $vis:vis type $name:ident = at least $bits:literal bits) => {
+        $crate::gpu_uint!($(#[$meta])* $vis type $name = at least $bits bits, Q = 4, u64);
+    };
+    (
+        $(#[$meta:meta])* $vis:vis type $name:ident = at least $bits:literal bits,
+        Q = $q:literal, $digit:ty
+    ) => {
+        $(#[$meta])*
+        $vis type $name = $crate::GpuUint<
+            { $crate::built_bits($bits, $q, <$digit as $crate::Digit>::KIND) },
+            $q,
+            $digit,
+        >;
+    };
+    ($(#[$meta:meta])* $vis:vis type $name:ident = $bits:literal bits, jit) => {
+        $crate::gpu_uint!($(#[$meta])* $vis type $name = $bits bits, Q = 4, u64, jit);
+    };
+    (
+        $(#[$meta:meta])* $vis:vis type $name:ident = $bits:literal bits,
+        Q = $q:literal, $digit:ty, jit
+    ) => {
+        $(#[$meta])*
+        $vis type $name = $crate::JitUint<$bits, $q, $digit>;
+        const _: $crate::Shape = <$name as $crate::Kernels>::SHAPE;
     };
 }

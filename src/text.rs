@@ -72,7 +72,7 @@ impl<T: Kernels> Batch<T> {
     /// not a digit, [`TooWide`](Error::TooWide), [`OutOfMemory`](Error::OutOfMemory),
     /// [`Driver`](Error::Driver).
     pub fn from_decimal(device: &Device, rows: &[&str]) -> Result<Self> {
-        DynBatch::from_decimal(device, T::SHAPE, rows).map(Self::typed)
+        DynBatch::from_decimal(&T::on(device), T::SHAPE, rows).map(Self::typed)
     }
 
     /// Parses hexadecimal numbers, one a row, in digits of either case, with or without `0x`.
@@ -80,7 +80,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`from_decimal`](Self::from_decimal).
     pub fn from_hex(device: &Device, rows: &[&str]) -> Result<Self> {
-        DynBatch::from_hex(device, T::SHAPE, rows).map(Self::typed)
+        DynBatch::from_hex(&T::on(device), T::SHAPE, rows).map(Self::typed)
     }
 
     /// Returns the values in decimal.

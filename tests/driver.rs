@@ -14,7 +14,10 @@ use std::time::{Duration, Instant};
 use std::{env, fs, ptr, thread};
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, Divisor, DynBatch, Error, GpuUint, HostBatch, Mask, Pool, Share};
+use gpuint::{
+    Batch, Device, DigitKind, Divisor, DynBatch, Error, GpuUint, HostBatch, JitUint, Mask, Pool,
+    Shape, Share,
+};
 use gpuint_testkit::skip::skip;
 use libloading::Library;
 use sha2::{Digest, Sha256};
@@ -704,6 +707,40 @@ fn cached_image_rejected_by_driver_is_replaced() {
         assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stdout));
         assert_eq!(fs::read(&path).unwrap(), good);
         assert!(compiled >= 1);
+    });
+}
+
+#[test]
+fn kernels_of_an_unbuilt_shape_are_compiled_at_first_use() {
+    over_stand_in(|stand_in| {
+        let device = Device::cuda(0).unwrap();
+        let shape = Shape { bits: 1280, q: 4, digit: DigitKind::U64 };
+        let missing = Error::ShapeMissing { shape };
+        assert_eq!(DynBatch::zeros(&device, shape, 3).unwrap_err(), missing);
+
+        // The version text of the compiler's build, then one compilation for each kernel.
+        let compilations = || stand_in.get::<i32>("stand_in_compilations");
+        let a = Batch::<JitUint<1280>>::splat(&device, 7, 3).unwrap();
+        a.wrapping_add(&a).unwrap();
+        assert_eq!(compilations(), 2);
+        a.wrapping_add(&a).unwrap();
+        assert_eq!(compilations(), 2);
+        a.div_rem(&a).unwrap();
+        assert_eq!(compilations(), 3);
+        let names = fs::read_dir(&stand_in.cache).unwrap().map(|file| file.unwrap().file_name());
+        let names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+        let has = |part| names.iter().any(|name| name.contains(part));
+        assert!(names.len() == 2 && has("gpuint_add_b1280_q4_u64"), "{names:?}");
+        assert!(has("gpuint_div_rem_blocked_classical_b1280"), "{names:?}");
+
+        // A batch of the type, on another queue and of twice the width, still has the option.
+        let queue = device.queue().unwrap();
+        let a = a.into_dyn().on(&queue).unwrap();
+        assert_eq!(a.widening_mul(&a).unwrap().shape().bits, 2560);
+        let invalid = Shape { bits: 1000, ..shape };
+        let error = DynBatch::zeros(&device.with_jit(), invalid, 3).unwrap_err();
+        assert_eq!(error, Error::ShapeMissing { shape: invalid });
+        assert!(error.to_string().contains("multiple of Q"), "{error}");
     });
 }
 

@@ -164,7 +164,7 @@ impl<T: Kernels> FixedBase<T> {
         modulus: &BigUint,
         exponent_bits: usize,
     ) -> Result<Self> {
-        let inner = DynFixedBase::new(device, T::SHAPE, base, modulus, exponent_bits)?;
+        let inner = DynFixedBase::new(&T::on(device), T::SHAPE, base, modulus, exponent_bits)?;
         Ok(Self { inner, shape: PhantomData })
     }
 

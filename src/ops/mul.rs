@@ -14,7 +14,7 @@ use crate::batch::{Batch, Using};
 use crate::dyn_batch::{DynBatch, DynUsing};
 use crate::error::{Error, Result};
 use crate::ops::faces::assigning_faces;
-use crate::shape::{Kernels, Widen, selected};
+use crate::shape::{Kernels, Widen};
 use crate::strategy::Mult;
 
 impl View<'_> {
@@ -77,7 +77,7 @@ impl View<'_> {
     /// Returns the shape of twice the width.
     fn doubled(&self) -> Result<Shape> {
         let shape = Shape { bits: 2 * self.shape().bits, ..self.shape() };
-        selected(shape).ok_or(Error::ShapeMissing { shape })
+        self.device().selected(shape)
     }
 }
 

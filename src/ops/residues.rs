@@ -428,7 +428,7 @@ impl<T: Kernels> Modulus<T> {
     /// # Errors
     /// As [`Divisor::splat`](crate::Divisor::splat).
     pub fn splat(device: &Device, modulus: impl Value) -> Result<Self> {
-        DynModulus::splat(device, T::SHAPE, modulus).map(Self::typed)
+        DynModulus::splat(&T::on(device), T::SHAPE, modulus).map(Self::typed)
     }
 
     /// Returns the moduli as a [`DynModulus`], whose shape is a value.

@@ -9,7 +9,7 @@ use crate::backend::host::zeroed_vec;
 use crate::backend::{Buffer, Operands, Params, SKIPPED_ROW};
 use crate::batch::Batch;
 use crate::device::Device;
-use crate::dyn_batch::{DynBatch, check_built};
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::mask::Mask;
 use crate::shape::{Kernels, Widen};
@@ -312,7 +312,7 @@ impl DynBatch {
     /// [`ShapeMissing`](Error::ShapeMissing) if the shape is not built, [`TooWide`](Error::TooWide)
     /// with the lowest row that needs more bits than the shape has, and as [`slice`](Self::slice).
     pub fn resized(&self, shape: Shape) -> Result<Self> {
-        check_built(shape)?;
+        self.device().check_shape(shape)?;
         self.view().resized(shape)
     }
 
@@ -334,7 +334,7 @@ impl DynBatch {
     /// [`DeviceMismatch`](Error::DeviceMismatch), and as [`slice`](Self::slice).
     pub fn join(&self, high: &Self) -> Result<Self> {
         let wide = Shape { bits: 2 * self.shape().bits, ..self.shape() };
-        check_built(wide)?;
+        self.device().check_shape(wide)?;
         self.view().join(high, wide)
     }
 
@@ -346,7 +346,7 @@ impl DynBatch {
     /// [`slice`](Self::slice).
     pub fn split(&self) -> Result<(Self, Self)> {
         let narrow = Shape { bits: self.shape().bits / 2, ..self.shape() };
-        check_built(narrow)?;
+        self.device().check_shape(narrow)?;
         self.view().split(narrow)
     }
 }

@@ -7,8 +7,8 @@ use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
 use crate::{
-    Algorithm, Auto, Batch, Blocked, Classical, Device, Division, Error, GpuUint, Kernels, Op,
-    Product, ShiftedInverse, Widen, is_offered,
+    Algorithm, Auto, Batch, Blocked, Classical, Device, Division, Error, GpuUint, JitUint, Kernels,
+    Op, Product, ShiftedInverse, Widen, is_offered,
 };
 
 type U1024 = GpuUint<1024>;
@@ -21,7 +21,8 @@ fn devices() -> Vec<(Device, usize)> {
     devices
 }
 
-/// Runs a check on every device at narrow shapes of every digit, and on the CPU at a wide one.
+/// Runs a check on every device at narrow shapes of every digit, and on the CPU at a wide one and at
+/// shapes that are not built.
 macro_rules! everywhere {
     ($check:ident) => {
         for (device, widest) in devices() {
@@ -32,6 +33,10 @@ macro_rules! everywhere {
             $check::<GpuUint<2048, 4, u16>>(&device);
             if widest >= 32768 {
                 $check::<GpuUint<32768>>(&device);
+                $check::<JitUint<96, 3, u32>>(&device);
+                $check::<JitUint<1040, 5, u16>>(&device);
+                $check::<JitUint<1280>>(&device);
+                $check::<JitUint<20480>>(&device);
             }
         }
     };

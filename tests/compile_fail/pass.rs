@@ -7,6 +7,9 @@ gpuint::gpu_uint!(
     pub type U2048 = 2048 bits, Q = 2, u32
 );
 gpuint::gpu_uint!(type U1024 = 1024 bits);
+gpuint::gpu_uint!(pub type Rounded = at least 1537 bits, Q = 3, u16);
+gpuint::gpu_uint!(type Widest = at least 300000 bits);
+gpuint::gpu_uint!(pub(crate) type Exact = 1280 bits, Q = 5, u32, jit);
 
 fn quotients<T: Kernels, S: Division<T>>(u: &Batch<T>, v: &Batch<T>) -> Result<Batch<T>> {
     u.using::<S>().div(v)
@@ -33,5 +36,8 @@ fn main() -> Result<()> {
     let c = Batch::splat(&device, &9u32.into(), 3)?;
     assert_eq!(quotients::<_, Auto>(&b, &c)?.row(1)?, 11u32.into());
     assert_eq!(quotients::<_, Blocked<Classical>>(&b, &c)?.row(2)?, 11u32.into());
+    let exact = Batch::<Exact>::splat(&device, 9, 3)?;
+    assert_eq!(quotients::<_, Auto>(&exact, &exact.wrapping_square()?)?.row(0)?, 0u32.into());
+    assert_eq!([Rounded::BITS, Widest::BITS, Exact::DIGITS], [3072, 1 << 19, 40]);
     Ok(())
 }

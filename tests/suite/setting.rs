@@ -3,7 +3,8 @@
 //! Environment: `GPUINT_TEST_BACKENDS` lists the backends to run (`cpu`, `simt`, `cuda`; by default
 //! all, and cuda only if there is a GPU), `GPUINT_TEST_ROWS` multiplies the numbers of rows,
 //! `GPUINT_TEST_MIN_BITS` and `GPUINT_TEST_MAX_BITS` leave narrower and wider shapes out, and
-//! `GPUINT_TEST_SEED` draws other rows and other thread schedules.
+//! `GPUINT_TEST_SEED` draws other rows and other thread schedules. `GPUINT_TEST_JIT=BITS:Q:DIGIT,...`
+//! selects shapes that need not be built, on devices that compile kernels at first use.
 
 use std::env;
 use std::fmt::Display;
@@ -51,6 +52,24 @@ pub(crate) fn times() -> f64 {
     number("GPUINT_TEST_ROWS", 1.0)
 }
 
+/// Shapes that need not be built, which replace those of the build; empty if there are none.
+static JIT: LazyLock<Vec<Shape>> = LazyLock::new(|| {
+    let list = variable("GPUINT_TEST_JIT").unwrap_or_default();
+    let parse =
+        |text| Shape::parse(text).unwrap_or_else(|error| panic!("GPUINT_TEST_JIT: {error}"));
+    list.split(',').filter(|text| !text.is_empty()).map(parse).collect()
+});
+
+/// Returns true if the devices have the shape.
+pub(crate) fn has_shape(shape: Shape) -> bool {
+    shapes().contains(&shape) || !JIT.is_empty() && shape.checked().is_ok()
+}
+
+/// Returns the device, with shapes that are not built if they are asked for.
+fn with_jit(device: Device) -> Device {
+    if JIT.is_empty() { device } else { device.with_jit() }
+}
+
 /// Devices of a backend; none if it is not to be tested, after printing the reason.
 pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
     let asked = variable("GPUINT_TEST_BACKENDS");
@@ -61,7 +80,11 @@ pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
         return Vec::new();
     }
     match backend {
-        BackendKind::Cpu => vec![Device::cpu()],
+        BackendKind::Cpu => vec![with_jit(Device::cpu())],
+        BackendKind::Simt if !JIT.is_empty() => {
+            skip("simt", "GPUINT_TEST_JIT: its kernels are compiled with the crate");
+            Vec::new()
+        }
         BackendKind::Simt => {
             let seed = seed();
             // In order with a block for each group of rows, and two schedules in which few blocks
@@ -74,7 +97,7 @@ pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
                 .into()
         }
         _ => match &*CUDA {
-            Ok(device) => vec![device.clone()],
+            Ok(device) => vec![with_jit(device.clone())],
             Err(error @ Error::NoDevice) if asked.is_none() => {
                 skip("gpu", error);
                 Vec::new()
@@ -123,7 +146,8 @@ impl Setting {
     /// The shapes of this digit.
     fn shapes(&self) -> impl Iterator<Item = Shape> {
         let tested = number("GPUINT_TEST_MIN_BITS", 0)..=number("GPUINT_TEST_MAX_BITS", usize::MAX);
-        let of_digit = shapes().iter().filter(|shape| shape.digit == self.digit);
+        let shapes = if JIT.is_empty() { shapes() } else { &**JIT };
+        let of_digit = shapes.iter().filter(|shape| shape.digit == self.digit);
         of_digit.copied().filter(move |shape| tested.contains(&shape.bits))
     }
 
@@ -343,9 +367,11 @@ macro_rules! hex_as_debug {
 }
 hex_as_debug!(bool, u64, std::cmp::Ordering);
 
-/// The shape of twice the width, if it is built.
+/// The shape of twice the width, if the devices have it.
 pub(crate) fn doubled(shape: Shape) -> Option<Shape> {
-    Shape { bits: 2 * shape.bits, ..shape }.select(gpuint::shapes().iter().copied())
+    let double = Shape { bits: 2 * shape.bits, ..shape };
+    let select = || double.select(shapes().iter().copied());
+    if has_shape(double) { Some(double) } else { select() }
 }
 
 /// The first operands of rows.

@@ -76,7 +76,7 @@ mod tests {
     use std::{fs, thread};
 
     use super::*;
-    use gpuint_catalogue::{Algorithm, Op, Row, Shape, translation_unit};
+    use gpuint_catalogue::{Algorithm, DigitKind, Op, Row, Shape, translation_unit};
 
     use crate::backend::cuda::nvrtc::Target;
     use crate::shape::ROWS;
@@ -100,8 +100,15 @@ mod tests {
         KernelId::find(Op::Add, Algorithm::Only, shapes()[0]).unwrap()
     }
 
+    /// Shapes that are not built: rows of whole and of half 32-bit limbs, in numbers that are not
+    /// powers of two.
+    const OTHERS: [Shape; 2] = [
+        Shape { bits: 1280, q: 4, digit: DigitKind::U64 },
+        Shape { bits: 1040, q: 5, digit: DigitKind::U16 },
+    ];
+
     /// Returns the kernels of the catalogue by unit: each kernel and digit at the narrowest shape, or
-    /// with `GPUINT_TEST_SHAPES=all` at every shape. nvcc compiles the same templates at all shapes
+    /// with `GPUINT_TEST_SHAPES=all` at every shape; and each kernel at the shapes of [`OTHERS`]. nvcc compiles the same templates at all shapes
     /// (`scripts/kernel-gate`); NVRTC differs only in the headers and functions that it knows.
     fn units() -> Vec<Vec<KernelId>> {
         let all = std::env::var("GPUINT_TEST_SHAPES").is_ok_and(|shapes| shapes == "all");
@@ -115,7 +122,13 @@ mod tests {
             let kernel = |row: &Row<'_>| KernelId::find(row.op, row.algorithm, *shape);
             ROWS.iter().filter_map(|row| kernel(row).filter(|_| is_new(row))).collect()
         };
-        shapes().iter().map(&mut unit).filter(|unit| !unit.is_empty()).collect()
+        let built = shapes().iter().map(&mut unit).filter(|unit| !unit.is_empty());
+        let others = OTHERS.iter().map(|&shape| {
+            assert!(!shapes().contains(&shape), "{shape}");
+            let kernel = |row: &Row<'_>| KernelId::find(row.op, row.algorithm, shape);
+            ROWS.iter().filter_map(kernel).collect()
+        });
+        built.chain(others).collect()
     }
 
     #[test]
