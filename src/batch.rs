@@ -1,5 +1,6 @@
 //! Batches: many integers of one width on a device, typed by their shape.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -28,7 +29,8 @@ pub struct Batch<T: Kernels> {
 
 /// # Conversion
 impl<T: Kernels> Batch<T> {
-    /// Makes a batch of `values`, in order.
+    /// Makes a batch of `values`, in order: integers or references to them, from a slice or any
+    /// iterator.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Error, GpuUint};
@@ -39,6 +41,9 @@ impl<T: Kernels> Batch<T> {
     /// let batch = Batch::<GpuUint<1024>>::from_biguints(&device, &values)?;
     /// assert_eq!(batch.to_biguints()?, values);
     ///
+    /// let powers = (0u32..900).map(|n| BigUint::from(3u32).pow(n % 600));
+    /// assert_eq!(Batch::<GpuUint<1024>>::from_biguints(&device, powers)?.len(), 900);
+    ///
     /// let wide = [BigUint::from(1u32) << 1024];
     /// let error = Batch::<GpuUint<1024>>::from_biguints(&device, &wide).unwrap_err();
     /// assert_eq!(error, Error::TooWide { row: 0, bits: 1025, width: 1024 });
@@ -48,7 +53,10 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// [`TooWide`](Error::TooWide) with the lowest row that needs more than `BITS` bits,
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
-    pub fn from_biguints(device: &Device, values: &[BigUint]) -> Result<Self> {
+    pub fn from_biguints(
+        device: &Device,
+        values: impl IntoIterator<Item: Borrow<BigUint>>,
+    ) -> Result<Self> {
         DynBatch::from_biguints(&T::on(device), T::SHAPE, values).map(Self::typed)
     }
 

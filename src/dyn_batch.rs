@@ -3,6 +3,7 @@
 //! [`Batch`](crate::Batch) is a typed face of it. Nothing here is generic over shapes, so that the
 //! time to compile and the size of the code do not grow with the number of shapes.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -50,17 +51,20 @@ pub struct DynBatch {
 
 /// # Conversion
 impl DynBatch {
-    /// Makes a batch of `values`, in order.
+    /// Makes a batch of `values`, in order: integers or references to them, from a slice or any
+    /// iterator.
     ///
     /// # Errors
     /// [`ShapeMissing`](Error::ShapeMissing) where the shape is not built,
     /// [`TooWide`](Error::TooWide) with the lowest row that needs more bits than the shape has,
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
-    pub fn from_biguints(device: &Device, shape: Shape, values: &[BigUint]) -> Result<Self> {
-        device.check_shape(shape)?;
-        Self::from_parts(device, shape, values.len(), |first, part| {
-            write_integers(values, first, shape, part)
-        })
+    pub fn from_biguints(
+        device: &Device,
+        shape: Shape,
+        values: impl IntoIterator<Item: Borrow<BigUint>>,
+    ) -> Result<Self> {
+        let values = collected(values)?;
+        Self::from_references(device, shape, &references(&values)?)
     }
 
     /// Makes a batch of these values with the narrowest shape that holds all of them; see
@@ -69,14 +73,26 @@ impl DynBatch {
     /// # Errors
     /// [`TooWide`](Error::TooWide) with the lowest row that fits in no width that is built, and as
     /// [`from_biguints`](Self::from_biguints).
-    pub fn fitting(device: &Device, values: &[BigUint]) -> Result<Self> {
-        let bits = values.iter().map(BigUint::bits).max().unwrap_or(0);
+    pub fn fitting(
+        device: &Device,
+        values: impl IntoIterator<Item: Borrow<BigUint>>,
+    ) -> Result<Self> {
+        let values = collected(values)?;
+        let values = references(&values)?;
+        let bits = values.iter().map(|value| value.bits()).max().unwrap_or(0);
         let shape = usize::try_from(bits).ok().and_then(narrowest);
         let Some(shape) = shape else {
             let row = values.iter().position(|value| value.bits() == bits).unwrap_or(0);
             return Err(Error::TooWide { row, bits, width: widest() });
         };
-        Self::from_biguints(device, shape, values)
+        Self::from_references(device, shape, &values)
+    }
+
+    fn from_references(device: &Device, shape: Shape, values: &[&BigUint]) -> Result<Self> {
+        device.check_shape(shape)?;
+        Self::from_parts(device, shape, values.len(), |first, part| {
+            write_integers(values, first, shape, part)
+        })
     }
 
     /// Makes a batch of `rows` rows, all of one value.
@@ -533,8 +549,8 @@ fn check_width(shape: Shape, row: usize, value: &BigUint) -> Result<()> {
 }
 
 /// Writes the values from `first` on to the rows of `bytes`, on all cores.
-pub(crate) fn write_integers(
-    values: &[BigUint],
+pub(crate) fn write_integers<V: Borrow<BigUint> + Sync>(
+    values: &[V],
     first: usize,
     shape: Shape,
     bytes: &mut [u8],
@@ -542,15 +558,37 @@ pub(crate) fn write_integers(
     let too_wide = AtomicUsize::new(usize::MAX);
     write_rows(bytes, shape.bytes(), |row, bytes| {
         let row = first + row;
-        match check_width(shape, row, &values[row]) {
-            Ok(()) => write_integer(&values[row], bytes),
+        let value = values[row].borrow();
+        match check_width(shape, row, value) {
+            Ok(()) => write_integer(value, bytes),
             Err(_) => _ = too_wide.fetch_min(row, Ordering::Relaxed),
         }
     });
     match too_wide.into_inner() {
         usize::MAX => Ok(()),
-        row => check_width(shape, row, &values[row]),
+        row => check_width(shape, row, values[row].borrow()),
     }
+}
+
+/// Collects the items of an iterator.
+pub(crate) fn collected<V>(values: impl IntoIterator<Item = V>) -> Result<Vec<V>> {
+    let values = values.into_iter();
+    let mut items = reserved_vec(values.size_hint().0)?;
+    for value in values {
+        if items.len() == items.capacity() {
+            let bytes = (items.len() as u64).saturating_mul(2 * size_of::<V>() as u64);
+            items.try_reserve(1).map_err(|_| Error::OutOfMemory { bytes })?;
+        }
+        items.push(value);
+    }
+    Ok(items)
+}
+
+/// References to the integers, which other threads can read, whatever holds them.
+fn references<V: Borrow<BigUint>>(values: &[V]) -> Result<Vec<&BigUint>> {
+    let mut references = reserved_vec(values.len())?;
+    references.extend(values.iter().map(Borrow::borrow));
+    Ok(references)
 }
 
 /// The widest width that is built.

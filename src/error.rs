@@ -18,8 +18,8 @@ pub enum Error {
         row: usize,
     },
 
-    /// A value needs more bits than a row of the batch has.
-    #[error("the value of row {row} has {bits} bits, but rows are {width} bits wide")]
+    /// A value, or a result, needs more bits than a row of its batch has.
+    #[error("row {row} needs {bits} bits, but rows are {width} bits wide")]
     TooWide {
         /// The lowest row that does not fit.
         row: usize,

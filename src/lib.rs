@@ -20,7 +20,7 @@
 //! # Find your way by task
 //!
 //! **Make a batch.** Declare a width with [`gpu_uint!`] or write [`GpuUint`]; [`shapes`] lists the
-//! widths of the build. Fill a batch [from integers](Batch::from_biguints),
+//! widths of the build, and [`JitUint`] compiles the kernels of any other at first use. Fill a batch [from integers](Batch::from_biguints),
 //! [other integers](Batch::from_numbers), [digits](Batch::from_digits),
 //! [bytes](Batch::from_le_bytes), [text](Batch::from_decimal) or [one value](Batch::splat), and read
 //! it back with [`to_biguints`](Batch::to_biguints),
@@ -67,6 +67,7 @@
 //!
 //! **Widths known only at run time.** [`DynBatch`] and [`DynDivisor`] have the same operations;
 //! [`narrowest`] finds the width that fits, and [`DynBatch::fitting`] uses it.
+//! [`Device::with_jit`] accepts widths that are not built.
 //!
 //! **Choose an algorithm.** Operations select the fastest one ([`Auto`]). [`using`](Batch::using)
 //! selects another: `u.using::<Blocked<Fft>>().div_rem(&v)?`. Products are by [`Classical`],

@@ -291,6 +291,7 @@ macro_rules! gpu_uint {
             $q,
             $digit,
         >;
+        const _: usize = <$name as $crate::Kernels>::DIGITS;
     };
     ($(#[$meta:meta])* $vis:vis type $name:ident = $bits:literal bits, jit) => {
         $crate::gpu_uint!($(#[$meta])* $vis type $name = $bits bits, Q = 4, u64, jit);

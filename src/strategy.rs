@@ -7,8 +7,8 @@ use gpuint_catalogue::{Algorithm, Op, Product, Shape};
 
 use crate::auto::Choices;
 use crate::error::{Error, Result};
-use crate::kernel::KernelId;
-use crate::shape::{Kernels, ROWS};
+use crate::kernel::{KernelId, algorithms};
+use crate::shape::{Kernels, SHAPES};
 
 pub(crate) mod sealed {
     use super::Strategy;
@@ -87,16 +87,18 @@ impl Strategy {
 
 fn missing(op: Op, algorithm: Algorithm, shape: Shape) -> Error {
     let name = gpuint_catalogue::kernel::name(op, algorithm);
-    let rows = ROWS.iter().filter(|row| row.op == op).map(ToString::to_string);
-    let rows: Vec<String> = rows.collect();
-    Error::KernelMissing {
-        kernel: format!("gpuint_{name}_{shape}"),
-        remedy: format!(
-            "{op} is not offered at {} bits; kernels/catalogue.toml lists the widths of {}",
-            shape.bits,
-            rows.join(", ")
-        ),
-    }
+    let bits = shape.bits;
+    let others: Vec<String> = algorithms(op, shape).map(|other| other.to_string()).collect();
+    let remedy = if others.is_empty() {
+        let has = |shape: &&Shape| algorithms(op, **shape).next().is_some();
+        let widest = SHAPES.iter().filter(has).map(|shape| shape.bits).max().unwrap_or(0);
+        format!(
+            "{op} is not offered at {bits} bits; the widest built width that has it is {widest}"
+        )
+    } else {
+        format!("at {bits} bits {op} is offered by {}", others.join(", "))
+    };
+    Error::KernelMissing { kernel: format!("gpuint_{name}_{shape}"), remedy }
 }
 
 /// A multiplication strategy: [`Classical`], [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`],

@@ -143,7 +143,7 @@ static void check_limbs(void) {
   }
   uint64_t one[1];
   FAILS(gpuint_batch_read_limbs(batch, 1, 1, one, 1), GPUINT_STATUS_TOO_WIDE,
-        "the value of row 1 has 67 bits, but rows are 64 bits wide");
+        "row 1 needs 67 bits, but rows are 64 bits wide");
   CHECK(gpuint_last_error_row() == 1);
   uint64_t four[4];
   CHECK(gpuint_batch_read_limbs(batch, 3, 1, four, 4) == GPUINT_STATUS_NO_SUCH_ROW);
@@ -157,7 +157,7 @@ static void check_limbs(void) {
 
   const uint64_t wide[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   FAILS(gpuint_batch_from_limbs(device, BITS, wide, 2, 5, &batch), GPUINT_STATUS_TOO_WIDE,
-        "the value of row 1 has 257 bits, but rows are 256 bits wide");
+        "row 1 needs 257 bits, but rows are 256 bits wide");
   CHECK(gpuint_last_error_row() == 1);
   CHECK(gpuint_batch_from_limbs(device, BITS, wide, SIZE_MAX / 2, 4, &batch) ==
         GPUINT_STATUS_OUT_OF_MEMORY);

@@ -64,9 +64,11 @@ fn ranges(shape: Shape, device: &Device, rows: &[Row], tally: &mut Tally) -> Res
     expect(tally, &what("concat"), got, expected);
     let error = DynBatch::concat(&[]).err();
     expect(tally, &what("concat"), error, Some(Error::LengthMismatch { left: 0, right: 1 }));
-    let other = DynBatch::zeros(&elsewhere(device), shape, 1)?;
-    let error = DynBatch::concat(&[&a, &other]).err();
-    expect(tally, &what("concat"), error, Some(Error::DeviceMismatch));
+    if shapes().contains(&shape) {
+        let other = DynBatch::zeros(&elsewhere(device), shape, 1)?;
+        let error = DynBatch::concat(&[&a, &other]).err();
+        expect(tally, &what("concat"), error, Some(Error::DeviceMismatch));
+    }
 
     let backward: Vec<_> = values.iter().rev().cloned().collect();
     tally.values(&what("reverse"), rows, &a.reverse()?.to_biguints()?, &backward);
