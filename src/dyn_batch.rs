@@ -12,7 +12,7 @@ use num_bigint::BigUint;
 use gpuint_catalogue::Shape;
 
 use crate::backend::host::{
-    check_room, copy_bytes, read_integer, read_integers, reserved_vec, write_integer, write_rows,
+    check_room, copy_bytes, read_integer, read_rows, reserved_vec, write_integer, write_rows,
     zeroed_vec,
 };
 use crate::backend::{Buffer, Span};
@@ -217,7 +217,7 @@ impl DynBatch {
         let row_bytes = self.shape.bytes();
         self.read_parts(0, self.rows, |_, part| {
             check_room(part.len() / row_bytes, row_bytes)?;
-            read_integers(part, row_bytes, &mut values);
+            read_rows(part, row_bytes, read_integer, &mut values);
             Ok(())
         })?;
         Ok(values)
@@ -555,18 +555,31 @@ pub(crate) fn write_integers<V: Borrow<BigUint> + Sync>(
     shape: Shape,
     bytes: &mut [u8],
 ) -> Result<()> {
-    let too_wide = AtomicUsize::new(usize::MAX);
-    write_rows(bytes, shape.bytes(), |row, bytes| {
-        let row = first + row;
+    write_checked(bytes, shape.bytes(), first, |row, bytes| {
         let value = values[row].borrow();
-        match check_width(shape, row, value) {
-            Ok(()) => write_integer(value, bytes),
-            Err(_) => _ = too_wide.fetch_min(row, Ordering::Relaxed),
+        check_width(shape, row, value)?;
+        write_integer(value, bytes);
+        Ok(())
+    })
+}
+
+/// Writes the rows of `bytes`, from row `first` on, on all cores: `write(row, bytes)`. Returns the
+/// error of the lowest row that fails; the others are written.
+pub(crate) fn write_checked(
+    bytes: &mut [u8],
+    row_bytes: usize,
+    first: usize,
+    write: impl Fn(usize, &mut [u8]) -> Result<()> + Sync,
+) -> Result<()> {
+    let failed = AtomicUsize::new(usize::MAX);
+    write_rows(bytes, row_bytes, |row, bytes| {
+        if write(first + row, bytes).is_err() {
+            failed.fetch_min(row, Ordering::Relaxed);
         }
     });
-    match too_wide.into_inner() {
+    match failed.into_inner() {
         usize::MAX => Ok(()),
-        row => check_width(shape, row, values[row].borrow()),
+        row => write(first + row, &mut bytes[row * row_bytes..][..row_bytes]),
     }
 }
 

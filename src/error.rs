@@ -96,6 +96,13 @@ pub enum Error {
         rows: usize,
     },
 
+    /// A value of an array is null.
+    #[error("row {row} is null")]
+    NullRow {
+        /// The lowest row that is null.
+        row: usize,
+    },
+
     /// A text is not a number in the requested base.
     #[error("row {row}, column {column}: not a digit of base {base}")]
     Parse {
@@ -220,6 +227,7 @@ impl Error {
             | Self::EvenModulus { .. }
             | Self::CommonDivisor { .. }
             | Self::NoSuchRow { .. }
+            | Self::NullRow { .. }
             | Self::Parse { .. }
             | Self::DeviceMismatch
             | Self::DevicePointer { .. }
@@ -234,6 +242,7 @@ impl Error {
             | Self::TooWide { row, .. }
             | Self::EvenModulus { row }
             | Self::CommonDivisor { row }
+            | Self::NullRow { row }
             | Self::Parse { row, .. } => Some(row),
             _ => None,
         }

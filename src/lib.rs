@@ -21,7 +21,7 @@
 //!
 //! **Make a batch.** Declare a width with [`gpu_uint!`] or write [`GpuUint`]; [`shapes`] lists the
 //! widths of the build, and [`JitUint`] compiles the kernels of any other at first use. Fill a batch [from integers](Batch::from_biguints),
-//! [other integers](Batch::from_numbers), [digits](Batch::from_digits),
+//! other integers ([primitive](Batch::from_numbers), [of other crates](Batch::from_integers)), [digits](Batch::from_digits),
 //! [bytes](Batch::from_le_bytes), [text](Batch::from_decimal) or [one value](Batch::splat), and read
 //! it back with [`to_biguints`](Batch::to_biguints),
 //! [`to_digits`](Batch::to_digits), [`to_decimal`](Batch::to_decimal) or [`row`](Batch::row).
@@ -99,6 +99,11 @@
 #[doc = include_str!("../README.md")]
 mod readme {}
 
+#[cfg(feature = "proptest")]
+#[cfg_attr(docsrs, doc(cfg(feature = "proptest")))]
+pub mod arbitrary;
+#[cfg(feature = "arrow")]
+mod arrow;
 mod auto;
 mod backend;
 mod batch;
@@ -109,6 +114,7 @@ mod dyn_batch;
 mod error;
 mod event;
 mod host_batch;
+mod integers;
 mod interop;
 mod kernel;
 mod mask;
@@ -138,6 +144,7 @@ pub use error::{Error, Result};
 pub use event::{Event, Finished};
 pub use gpuint_catalogue::{Algorithm, DigitKind, MAX_GROUP, Op, Product, Shape};
 pub use host_batch::HostBatch;
+pub use integers::Integer;
 pub use kernel::{algorithms, is_offered};
 pub use mask::Mask;
 pub use num_bigint;

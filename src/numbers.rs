@@ -68,7 +68,7 @@ impl DynBatch {
 
 /// Returns the bytes, least significant first, without leading zeros, if they have at most `width`
 /// bits.
-fn fitting(row: usize, bytes: &[u8], width: usize) -> Result<&[u8]> {
+pub(crate) fn fitting(row: usize, bytes: &[u8], width: usize) -> Result<&[u8]> {
     match bit_length(bytes) {
         bits if bits <= width => Ok(&bytes[..bits.div_ceil(8)]),
         bits => Err(Error::TooWide { row, bits: bits as u64, width }),

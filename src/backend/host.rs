@@ -73,13 +73,18 @@ pub(crate) fn write_rows(
     rows.with_min_len(GRAIN_BYTES / row_bytes).for_each(|(row, bytes)| write(row, bytes));
 }
 
-/// Appends the integers in the rows of `bytes`, made on all cores.
-pub(crate) fn read_integers(bytes: &[u8], row_bytes: usize, values: &mut Vec<BigUint>) {
+/// Appends the values of the rows of `bytes`, made on all cores: `read(bytes)`.
+pub(crate) fn read_rows<V: Send>(
+    bytes: &[u8],
+    row_bytes: usize,
+    read: impl Fn(&[u8]) -> V + Send + Sync,
+    values: &mut Vec<V>,
+) {
     if !is_for_threads(bytes.len()) {
-        return values.extend(bytes.chunks_exact(row_bytes).map(read_integer));
+        return values.extend(bytes.chunks_exact(row_bytes).map(read));
     }
     let rows = bytes.par_chunks_exact(row_bytes).with_min_len(GRAIN_BYTES / row_bytes);
-    values.par_extend(rows.map(read_integer));
+    values.par_extend(rows.map(read));
 }
 
 /// A point in the queue of a device whose calls end before they return.
@@ -365,7 +370,7 @@ mod tests {
             let mut copy = vec![1; bytes.len()];
             copy_bytes(&bytes, &mut copy);
             let mut values = Vec::new();
-            read_integers(&copy, 12, &mut values);
+            read_rows(&copy, 12, read_integer, &mut values);
             assert_eq!(values.len(), rows);
             for (row, value) in values.iter().enumerate() {
                 assert_eq!(*value, BigUint::from(row as u64 * 7919));
