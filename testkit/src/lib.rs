@@ -1,10 +1,9 @@
-//! Code shared by the tests, the benches and the examples of gpuint: operands and their oracle,
+//! Code shared by the tests and the benches of gpuint: operands and their oracle,
 //! workloads, measurements, and the PTX interpreter's runs of compiled kernels.
 
 pub mod batches;
 pub mod choose;
 pub mod count;
-pub mod device;
 pub mod floor;
 pub mod machine;
 pub mod operands;
@@ -17,4 +16,5 @@ pub mod roofline;
 pub mod sass;
 pub mod workload;
 
+pub use gpuint_examples as device;
 pub use gpuint_skip as skip;

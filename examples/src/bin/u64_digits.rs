@@ -1,8 +1,8 @@
 //! Integers of 16384 bits in 64-bit digits: every operation on a batch, each result checked.
 //!
-//! `cargo run --release --example u64_digits -- --help`
+//! `cargo run --release --package gpuint-examples --bin u64_digits -- --help`
 
-mod tour;
+use gpuint_examples::tour;
 
 gpuint::gpu_uint!(type Integer = 16384 bits, Q = 4, u64);
 

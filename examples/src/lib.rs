@@ -1,4 +1,6 @@
-//! Devices and logs of the examples and the benches.
+//! Devices and logs of the examples and of the benches.
+
+pub mod tour;
 
 use std::env;
 use std::error::Error;
@@ -18,15 +20,20 @@ pub enum Backend {
     /// The CPU, on all cores.
     Cpu,
     /// The CUDA kernels on the CPU: slow.
+    #[cfg(feature = "simt")]
     Simt,
 }
 
 /// Opens a device of this kind, by default the first GPU, else the CPU.
+///
+/// # Errors
+/// As [`Device::new`] and [`Device::cuda`].
 pub fn open(backend: Option<Backend>) -> gpuint::Result<Device> {
     match backend {
         None => Device::new(),
         Some(Backend::Cuda) => Device::cuda(0),
         Some(Backend::Cpu) => Ok(Device::cpu()),
+        #[cfg(feature = "simt")]
         Some(Backend::Simt) => Ok(Device::simt()),
     }
 }

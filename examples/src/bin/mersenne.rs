@@ -1,6 +1,6 @@
 //! Which numbers 2^p - 1 are prime, by the test of Lucas and Lehmer, all at the same time.
 //!
-//! `cargo run --release --example mersenne`
+//! `cargo run --release --package gpuint-examples --bin mersenne`
 //!
 //! For odd primes p, 2^p - 1 is prime exactly where s(p - 2) = 0 mod 2^p - 1, with s(0) = 4 and
 //! s(i) = s(i - 1)^2 - 2 (D. H. Lehmer, "An extended theory of Lucas' functions", 1930). Each row

@@ -4,14 +4,14 @@
 //! Each part has its own queue and pinned memory, which the GPU copies directly. Only the calls
 //! that read results wait. In a task, `event.await` waits instead of `event.wait()`.
 //!
-//! `cargo run --release --example overlap -- --help`
+//! `cargo run --release --package gpuint-examples --bin overlap -- --help`
 
 use std::error::Error;
 
 use clap::Parser;
 use gpuint::num_bigint::BigUint;
 use gpuint::{Batch, Device, Event, GpuUint, HostBatch, Kernels};
-use gpuint_testkit::device::{self, Backend};
+use gpuint_examples::Backend;
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 
 type Integer = GpuUint<1024>;
@@ -72,7 +72,8 @@ impl Part {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let Options { rows, part, backend } = Options::parse();
-    let device = device::open(backend)?;
+    gpuint_examples::start_log()?;
+    let device = gpuint_examples::open(backend)?;
     let mut source = vec![0; rows * ROW_BYTES];
     SmallRng::seed_from_u64(1).fill_bytes(&mut source);
 

@@ -1,4 +1,4 @@
-//! Body of the three examples: runs every operation on a batch of random integers, and checks each
+//! Body of the three examples by word size: runs every operation on a batch of random integers, and checks each
 //! result.
 
 use std::error::Error;
@@ -7,9 +7,10 @@ use std::time::Instant;
 use clap::Parser;
 use gpuint::num_bigint::BigUint;
 use gpuint::{Batch, Widen};
-use gpuint_testkit::device::{self, Backend};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+
+use crate::{Backend, open, start_log};
 
 /// Divides, multiplies, adds and compares a batch of random integers, and checks every row.
 #[derive(Parser)]
@@ -23,10 +24,13 @@ struct Options {
 }
 
 /// Runs the tour at a shape.
-pub(crate) fn run<T: Widen>() -> Result<(), Box<dyn Error>> {
+///
+/// # Errors
+/// A wrong row, an invalid log filter, or an error of the device.
+pub fn run<T: Widen>() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
-    device::start_log()?;
-    let device = device::open(options.backend)?;
+    start_log()?;
+    let device = open(options.backend)?;
     let rows = options.rows;
     println!("{rows} integers of {} bits, {} digits of {} bits", T::BITS, T::DIGITS, T::DIGIT_BITS);
     println!("on {device}");

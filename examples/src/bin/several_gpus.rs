@@ -3,7 +3,7 @@
 //! A pool gives each GPU chunks of the rows, as many as it computes in the same time. Each GPU
 //! prepares the modulus once. If a GPU fails, the others compute its rows.
 //!
-//! `cargo run --release --example several_gpus -- --help`
+//! `cargo run --release --package gpuint-examples --bin several_gpus -- --help`
 
 use std::error::Error;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use std::time::Instant;
 use clap::Parser;
 use gpuint::num_bigint::BigUint;
 use gpuint::{Device, DynBatch, DynDivisor, Pool, narrowest};
-use gpuint_testkit::device::{self, Backend};
+use gpuint_examples::Backend;
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 
 /// Raises integers to the power 65537 on all devices of a pool.
@@ -30,10 +30,11 @@ struct Options {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let Options { rows, bits, devices } = Options::parse();
+    gpuint_examples::start_log()?;
     let pool = if devices.is_empty() {
         Pool::new()?
     } else {
-        let open = |backend| device::open(Some(backend));
+        let open = |backend| gpuint_examples::open(Some(backend));
         Pool::of(devices.into_iter().map(open).collect::<gpuint::Result<Vec<_>>>()?)?
     };
     let shape = narrowest(bits).ok_or("no such width is built")?;

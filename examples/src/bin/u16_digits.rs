@@ -1,8 +1,8 @@
 //! Integers of 2048 bits in 16-bit digits: every operation on a batch, each result checked.
 //!
-//! `cargo run --release --example u16_digits -- --help`
+//! `cargo run --release --package gpuint-examples --bin u16_digits -- --help`
 
-mod tour;
+use gpuint_examples::tour;
 
 gpuint::gpu_uint!(type Integer = 2048 bits, Q = 2, u16);
 
