@@ -400,6 +400,18 @@ mod tests {
     }
 
     #[test]
+    fn debug_shows_the_shape_and_the_first_values() {
+        let batch = Batch::<U1024>::from_biguints(&Device::cpu(), numbers(9)).unwrap();
+        let text = format!("{batch:?}");
+        for part in ["shape: b1024_q4_u16, rows: 9", "cpu", "values: [0x1, 0x2000"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert!(text.ends_with(", ..] }") && text.len() < 400, "{text}");
+        let text = format!("{:?}", batch.is_zero_mask().unwrap());
+        assert!(text.starts_with("Mask { rows: 9, set: 0, device: "), "{text}");
+    }
+
+    #[test]
     fn absurd_sizes_are_out_of_memory() {
         let device = Device::cpu();
         for rows in [usize::MAX, usize::MAX / 128, 1 << 50] {

@@ -20,7 +20,7 @@ fn values(bits: usize) -> Vec<BigUint> {
     let ones = (BigUint::one() << bits) - 1u32;
     let lengths = [0, 1, 8, 63, 64, 65, 127, 128, bits / 2, bits - 1, bits];
     let mut values: Vec<_> = lengths.map(|length| &ones >> (bits - length)).into();
-    values.extend(lengths.map(|length| &ones / 3u32 >> (bits - length)));
+    values.extend(lengths.map(|length| (&ones / 3u32) >> (bits - length)));
     values
 }
 
