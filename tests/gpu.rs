@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use std::{env, ptr, thread};
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, DynBatch, DynDivisor, Error, GpuUint, HostBatch, Pool};
+use gpuint::{Batch, Device, Divisor, DynBatch, DynDivisor, Error, GpuUint, HostBatch, Pool};
 use gpuint_testkit::skip::skip;
 use libloading::Library;
 
@@ -396,5 +396,29 @@ fn kernels_that_nvrtc_makes_divide_the_same() {
     match batch(&device, 1).wrapping_add(&batch(&device, 1)) {
         Err(Error::KernelMissing { remedy, .. }) => skip("nvrtc", remedy),
         _ => divide(&device),
+    }
+}
+
+#[test]
+fn batches_of_an_unbuilt_shape_compute_the_same_as_on_the_cpu() {
+    if gpu(0).is_none() {
+        return;
+    }
+    type U1280 = gpuint::JitUint<1280>;
+    let compute = |device: &Device| -> gpuint::Result<Vec<Vec<BigUint>>> {
+        let values = |seed: u32| (1..200u32).map(move |n| BigUint::from(n + seed).pow(n % 120));
+        let a = Batch::<U1280>::from_biguints(device, values(9))?;
+        let b = Batch::from_biguints(device, values(5))?;
+        let (q, r) = a.div_rem(&b)?;
+        let power = a.pow_mod(&b, &Divisor::new(&b)?)?;
+        let product = a.as_dyn().widening_mul(b.as_dyn())?;
+        let others = [product.to_biguints()?, a.isqrt()?.to_biguints()?];
+        let batches = [a.wrapping_mul(&b)?, q, r, power, a.gcd(&b)?];
+        let batches = batches.iter().map(Batch::to_biguints).collect::<gpuint::Result<Vec<_>>>()?;
+        Ok(others.into_iter().chain(batches).collect())
+    };
+    match compute(&Device::cuda(0).unwrap()) {
+        Err(Error::KernelMissing { remedy, .. }) => skip("nvrtc", remedy),
+        results => assert!(results.unwrap() == compute(&Device::cpu()).unwrap()),
     }
 }
