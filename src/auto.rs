@@ -113,6 +113,59 @@ struct Few {
     kernel: KernelId,
 }
 
+/// A tuning table on a device: the rules that select the kernels of every shape.
+#[derive(Debug)]
+struct Rules {
+    /// By operation: algorithms, each with the last width at which it is chosen.
+    ranges: [Vec<(usize, Algorithm)>; Op::COUNT],
+    /// For few rows: operation, widths, maximum number of rows, algorithm.
+    few: Vec<(Op, [usize; 2], usize, Algorithm)>,
+    gpu: Option<Gpu>,
+}
+
+impl Rules {
+    fn new(table: &Table, gpu: Option<&Gpu>) -> Self {
+        let mut ranges = [const { Vec::new() }; Op::COUNT];
+        for &op in Op::ALL {
+            ranges[op as usize] = table.everywhere(op);
+        }
+        // A GPU with more multiprocessors needs more rows to be full.
+        let scale = |rows: usize| match gpu {
+            Some(gpu) if table.multiprocessors > 0 => {
+                rows * gpu.multiprocessors as usize / table.multiprocessors as usize
+            }
+            _ => rows,
+        };
+        let few =
+            table.few_rows().map(|(op, bits, rows, algorithm)| (op, bits, scale(rows), algorithm));
+        let mut few: Vec<_> = few.collect();
+        few.sort_by_key(|few| few.2);
+        Self { ranges, few, gpu: gpu.cloned() }
+    }
+
+    /// Returns the kernels at a shape, measured or not: the rules are ranges of widths.
+    fn at(&self, shape: Shape) -> AtShape {
+        let gpu = self.gpu.as_ref();
+        let mut kernels = [None; Op::COUNT];
+        for &op in Op::ALL {
+            let ranges = &self.ranges[op as usize];
+            let index = ranges.partition_point(|range| range.0 < shape.bits);
+            let tuned = ranges.get(index).map(|range| range.1);
+            kernels[op as usize] = first_suitable(op, shape, tuned, gpu);
+        }
+        let mut few = Vec::new();
+        for &(op, [from, to], rows, algorithm) in &self.few {
+            if !(from..=to).contains(&shape.bits) {
+                continue;
+            }
+            let kernel = KernelId::find(op, algorithm, shape);
+            let kernel = kernel.filter(|&kernel| gpu.is_none_or(|gpu| gpu.suits(kernel)));
+            few.extend(kernel.map(|kernel| Few { op, rows, kernel }));
+        }
+        AtShape { kernels, few }
+    }
+}
+
 /// The kernels that `Auto` chooses at a shape.
 #[derive(Debug)]
 struct AtShape {
@@ -123,36 +176,6 @@ struct AtShape {
 }
 
 impl AtShape {
-    /// Returns the choices of a table. They depend on the width by ranges, so that every shape has
-    /// them, measured or not.
-    fn new(shape: Shape, table: &Table, gpu: Option<&Gpu>) -> Self {
-        let mut kernels = [None; Op::COUNT];
-        for &op in Op::ALL {
-            let ranges = table.everywhere(op);
-            let index = ranges.partition_point(|range| range.0 < shape.bits);
-            let tuned = ranges.get(index).map(|range| range.1);
-            kernels[op as usize] = first_suitable(op, shape, tuned, gpu);
-        }
-        // A GPU with more multiprocessors needs more rows to be full.
-        let scale = |rows: usize| match gpu {
-            Some(gpu) if table.multiprocessors > 0 => {
-                rows * gpu.multiprocessors as usize / table.multiprocessors as usize
-            }
-            _ => rows,
-        };
-        let mut few = Vec::new();
-        for (op, [from, to], rows, algorithm) in table.few_rows() {
-            if !(from..=to).contains(&shape.bits) {
-                continue;
-            }
-            let kernel = KernelId::find(op, algorithm, shape);
-            let kernel = kernel.filter(|&kernel| gpu.is_none_or(|gpu| gpu.suits(kernel)));
-            few.extend(kernel.map(|kernel| Few { op, rows: scale(rows), kernel }));
-        }
-        few.sort_by_key(|few| few.rows);
-        Self { kernels, few }
-    }
-
     fn kernel(&self, op: Op, rows: usize) -> Option<KernelId> {
         let few = self.few.iter().find(|few| few.op == op && rows <= few.rows);
         few.map_or(self.kernels[op as usize], |few| Some(few.kernel))
@@ -167,8 +190,7 @@ pub(crate) struct Choices {
     built: Vec<(Shape, AtShape)>,
     /// At the other shapes that were asked for.
     others: RwLock<HashMap<Shape, AtShape>>,
-    table: Table,
-    gpu: Option<Gpu>,
+    rules: Rules,
 }
 
 impl Choices {
@@ -215,12 +237,11 @@ impl Choices {
     }
 
     fn new(name: String, table: &Table, fit: TuningFit, gpu: Option<&Gpu>) -> Self {
-        let at = |&shape: &Shape| (shape, AtShape::new(shape, table, gpu));
-        let mut built: Vec<_> = SHAPES.iter().map(at).collect();
+        let rules = Rules::new(table, gpu);
+        let mut built: Vec<_> = SHAPES.iter().map(|&shape| (shape, rules.at(shape))).collect();
         built.sort_unstable_by_key(|entry| entry.0);
         let tuning = Tuning { table: name, gpu: table.gpu.clone(), fit };
-        let table = Table { rows: Vec::new(), ..table.clone() };
-        Self { tuning, built, others: RwLock::default(), table, gpu: gpu.cloned() }
+        Self { tuning, built, others: RwLock::default(), rules }
     }
 
     /// Returns the kernel for an operation on a batch; `None` if the catalogue offers none.
@@ -233,7 +254,7 @@ impl Choices {
             return at_shape.kernel(op, rows);
         }
         drop(known);
-        let at_shape = AtShape::new(shape, &self.table, self.gpu.as_ref());
+        let at_shape = self.rules.at(shape);
         let kernel = at_shape.kernel(op, rows);
         self.others.write().unwrap_or_else(PoisonError::into_inner).insert(shape, at_shape);
         kernel

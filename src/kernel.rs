@@ -63,8 +63,8 @@ fn measured(shape: Shape) -> Option<Shape> {
 
 /// Threads per block that the kernel of a row aims at in this build.
 pub(crate) fn block_of(row: usize, shape: Shape) -> u32 {
-    let other =
-        OTHER_BLOCKS.iter().find(|other| other.0 == row && Some(other.1) == measured(shape));
+    let measured = measured(shape);
+    let other = OTHER_BLOCKS.iter().find(|other| other.0 == row && Some(other.1) == measured);
     other.map_or(BLOCK, |other| other.2)
 }
 

@@ -1,5 +1,5 @@
-//! Body of the three examples by word size: runs every operation on a batch of random integers, and checks each
-//! result.
+//! Body of the three examples by word size: runs every operation on a batch of random integers, and
+//! checks each result.
 
 use std::error::Error;
 use std::time::Instant;

@@ -123,8 +123,7 @@ mod tests {
             ROWS.iter().filter_map(|row| kernel(row).filter(|_| is_new(row))).collect()
         };
         let built = shapes().iter().map(&mut unit).filter(|unit| !unit.is_empty());
-        let others = OTHERS.iter().map(|&shape| {
-            assert!(!shapes().contains(&shape), "{shape}");
+        let others = OTHERS.into_iter().filter(|shape| !shapes().contains(shape)).map(|shape| {
             let kernel = |row: &Row<'_>| KernelId::find(row.op, row.algorithm, shape);
             ROWS.iter().filter_map(kernel).collect()
         });
