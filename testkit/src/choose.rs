@@ -31,8 +31,9 @@ pub fn merged(before: Vec<Row>, now: Vec<Row>) -> Vec<Row> {
 /// the next is as fast, if the times of both are linear in between. After the last number of rows,
 /// the choice for large batches applies.
 pub fn of_few_rows(before: Option<&Table>, times: &[(usize, Row)]) -> Vec<Choice> {
-    let mut by_width: BTreeMap<(&str, usize), BTreeMap<usize, BTreeMap<String, f64>>> =
-        BTreeMap::new();
+    /// Times by rows and strategy.
+    type Times = BTreeMap<usize, BTreeMap<String, f64>>;
+    let mut by_width: BTreeMap<(&str, usize), Times> = BTreeMap::new();
     for (rows, row) in times {
         if let Some((op, algorithm)) = kernel::parse(&row.kernel) {
             let of_width = by_width.entry((op.name(), row.bits)).or_default();
