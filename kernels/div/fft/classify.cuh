@@ -8,9 +8,9 @@
 namespace gpuint::fft_division {
 
 // A warp reads a row from the top until it finds a nonzero limb.
-template <class S>
+template <class S, bool PREPARED = false>
 struct Classify {
-  using Plan = fft_division::Plan<S>;
+  using Plan = fft_division::Plan<S, PREPARED>;
   static constexpr u32 THREADS = 128, ROWS = THREADS / 32, SHARED = 0, SCRATCH = 0;
   static constexpr u32 MIN_BLOCKS = 4, PERSISTENT = 0, ROW_BYTES = Plan::ROW_BYTES;
 
@@ -20,8 +20,8 @@ struct Classify {
     for (u64 at = u64(blockIdx.x) * ROWS + threadIdx.x / 32; at < o.rows;
          at += u64(gridDim.x) * ROWS) {
       const u32 row = static_cast<u32>(at);
-      const u32 v = length(plan.divisor(row)), u = length(plan.dividend(row));
-      if (v == 0) {
+      const u32 v = divisor_bits(plan, row), u = length(plan.dividend(row));
+      if (!PREPARED && v == 0) {
         write_undefined<S>(group, o, row);
         continue;
       }
@@ -37,6 +37,13 @@ struct Classify {
  private:
   static constexpr u32 CHUNK = 512;  // limbs of a row on their way at a time
   static_assert(S::N % CHUNK == 0, "");
+
+  GPUINT_DEVICE static u32 divisor_bits(const Plan& plan, u32 row) {
+    if constexpr (PREPARED)
+      return Prepared<S>(plan.o, row).bits();
+    else
+      return length(plan.divisor(row));
+  }
 
   GPUINT_DEVICE static u32 length(const u32* x) {
     const u32 lane = threadIdx.x % 32;

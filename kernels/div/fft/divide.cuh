@@ -5,11 +5,11 @@
 // block of quotient, let R be the rest of u so far, x its next t bits and W = R 2^t + x:
 //     Q = max(0, floor(X floor(R / 2^(t - 16)) / 2^(t + 32)) - 1),   R <- W - Q V
 // THEOREM. If 0 <= R < 32 V, then 0 <= W - Q V < 2.1 V.
-// Proof. X = 2^(t + 16) / nu - e, V = nu 2^m, 1 <= e < 7.1 (newton.cuh). X R / 2^(2t + 16) is R 2^t
-// / V - e R / 2^(m + 16), which takes off less than 7.1 * 32 / 2^16 < 0.004. Rounding R down costs
-// at most X / 2^(t + 32) <= 2^-15, the columns that are left out (below P) at most 2^-6 either way,
-// the floor less than 1, and x / V < 2^(1 - t) comes on top: Q is between W / V - 2.1 and W / V -
-// 0.98, or it is 0 where that is less than 0. QED.
+// Proof. X = 2^(t + 16) / nu - e, V = nu 2^m, 0 < e < 7.1 (newton.cuh, plan.cuh). X R / 2^(2t + 16)
+// is R 2^t / V - e R / 2^(m + 16), which takes off less than 7.1 * 32 / 2^16 < 0.004. Rounding R
+// down costs at most X / 2^(t + 32) <= 2^-15, the columns that are left out (below P) at most 2^-6
+// either way, the floor less than 1, and x / V < 2^(1 - t) comes on top: Q is between W / V - 2.1
+// and W / V - 0.98, or it is 0 where that is less than 0. QED.
 //
 // The first R is the part of u above the blocks, below 2^(m + 4) < 32 V. So a quotient takes
 // ceil((bits(u) - bits(v) - 4) / t) blocks, or a block less and a few limbs, one by one
@@ -34,9 +34,9 @@ struct Lengths {
   }
 };
 
-template <class S, u32 P>
+template <class S, u32 P, bool PREPARED = false>
 struct Divide {
-  using Plan = fft_division::Plan<S>;
+  using Plan = fft_division::Plan<S, PREPARED>;
   using F = Transform<P>;
   static constexpr u32 THREADS = F::THREADS, ROWS = 1, MIN_BLOCKS = 512 / THREADS;
   static constexpr u32 PERSISTENT = 1, ROW_BYTES = Plan::ROW_BYTES;
@@ -143,7 +143,7 @@ struct Divide {
 
   GPUINT_DEVICE void prefetch(u32 row) const {
     const u32 *const u = plan.dividend(row), *const v = plan.divisor(row);
-    const u32* const x = plan.inverse(row, HALF);
+    const u32* const x = plan.reciprocal_at(row, HALF);
     for (u32 l = 32 * thread(); l < S::N; l += 32 * THREADS) ptx::prefetch(u + l);
     for (u32 l = 32 * thread(); l < P && l < S::N; l += 32 * THREADS) ptx::prefetch(v + l);
     for (u32 l = 32 * thread(); l < HALF; l += 32 * THREADS) ptx::prefetch(x + l);
@@ -183,7 +183,7 @@ struct Divide {
     F::sync();
     // The reciprocal uses the place of blocks of quotient, the divisor that of columns.
     if (step == 0) {
-      const u32* const x = plan.inverse(state().row, HALF);
+      const auto x = plan.reciprocal(state().row, HALF);
       copy<8, THREADS>(
           thread(), [&](u32 l) { return x[l]; },
           [&](u32 l, u32 limb) { block()[limb_at(l)] = limb; });

@@ -16,9 +16,9 @@
 
 namespace gpuint::fft_division {
 
-template <class S>
+template <class S, bool PREPARED = false>
 struct DivideLong {
-  using Plan = fft_division::Plan<S>;
+  using Plan = fft_division::Plan<S, PREPARED>;
   static constexpr u32 P = Plan::LARGEST, PIECE = Plan::PIECE;
   using F = Transform<P>;
   using R = Resolve<F::THREADS, 8>;
@@ -170,7 +170,7 @@ struct DivideLong {
       sync();
       u32 top = 0;
       if (step == 0) {
-        const u32* const x = plan.inverse(state().row, PIECE);
+        const auto x = plan.reciprocal(state().row, PIECE);
         copy<8, THREADS>(
             thread(), [&](u32 l) { return x[l]; },
             [&](u32 l, u32 limb) { block()[limb_at(l)] = limb; });

@@ -10,11 +10,13 @@
 //    divisor, so v of N / 2 bits costs 2 + 2 * 4 + 5 (1/2 + 1/4 + ..) = 15 transforms, where blocks
 //    as long as the divisor would cost 18.
 // 4. Divisors longer than the largest class, in pieces (divide_long.cuh).
+// Prepared divisors skip step 2: a prefix of the recorded reciprocal is one of half the length.
 //
 // Products are modulo 2^m + 1. The part of an operand above P digits is an imaginary part of point
 // 0, so the length of a transform includes no guard digits: the reciprocal has one digit and a bit
 // more than V, and R five bits more.
 #pragma once
+#include "div/by_prepared.cuh"
 #include "div/div.cuh"
 #include "div/fft/classify.cuh"
 #include "div/fft/divide.cuh"
@@ -52,9 +54,36 @@ struct Phases<S, 4096> {
                         Divide<S, 4096>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
 };
 
+// Phases of a division by prepared divisors, whose reciprocals are prefixes of the records'.
+template <class S, u32 LARGEST = Plan<S>::LARGEST>
+struct PreparedPhases;
+template <class S>
+struct PreparedPhases<S, 512> {
+  using Type = Sequence<Classify<S, true>, DivideLong<S, true>, Divide<S, 512, true>>;
+};
+template <class S>
+struct PreparedPhases<S, 1024> {
+  using Type =
+      Sequence<Classify<S, true>, DivideLong<S, true>, Divide<S, 1024, true>, Divide<S, 512, true>>;
+};
+template <class S>
+struct PreparedPhases<S, 2048> {
+  using Type = Sequence<Classify<S, true>, DivideLong<S, true>, Divide<S, 2048, true>,
+                        Divide<S, 1024, true>, Divide<S, 512, true>>;
+};
+template <class S>
+struct PreparedPhases<S, 4096> {
+  using Type = Sequence<Classify<S, true>, DivideLong<S, true>, Divide<S, 4096, true>,
+                        Divide<S, 2048, true>, Divide<S, 1024, true>, Divide<S, 512, true>>;
+};
+
 }  // namespace fft_division
 
 template <class S>
 struct DivRem<S, Blocked<Fft>> : fft_division::Phases<S>::Type {};
+
+// in[0] = u, in[2] = records; out[0] = q, out[1] = r, either may be null.
+template <class S>
+struct DivRemBy<S, Fft, false> : fft_division::PreparedPhases<S>::Type {};
 
 }  // namespace gpuint

@@ -4,6 +4,7 @@
 #include "core/limbs.cuh"
 #include "core/math.cuh"
 #include "core/shape.cuh"
+#include "div/prepare.cuh"
 #include "transform/fft/twiddles.cuh"
 
 namespace gpuint::fft_division {
@@ -12,8 +13,30 @@ namespace gpuint::fft_division {
 // of a longer quotient above its blocks.
 constexpr u32 MOST_STEPS = 8;
 
-// State of a batch that the phases share.
-template <class S>
+// x << (32 limbs + bits), x of `count` limbs in global memory, limb by limb.
+struct Shifted {
+  const u32* x;
+  u32 count, limbs, bits;
+  GPUINT_DEVICE Shifted(const u32* row, u32 row_limbs, u32 distance)
+      : x(row), count(row_limbs), limbs(distance / 32), bits(distance % 32) {}
+  GPUINT_DEVICE u32 operator[](u32 l) const {
+    const u32 at = l - limbs;
+    const u32 high = at < count ? x[at] : 0, low = at - 1 < count ? x[at - 1] : 0;
+    return __funnelshift_l(low, high, bits);
+  }
+};
+
+// The reciprocal of p limbs and 17 bits in a record, limb by limb. With t = 32 p, the top p + 1
+// limbs of the record's are Y = 2^(t + 32) / (2 nu) - eta, 0 < eta < 1 + 2^-60, and X = floor(Y /
+// 2^15) is 2^(t + 16) / nu - e, 0 < e < 1 + 2^-14.
+struct RecordedReciprocal {
+  const Shifted y;
+  GPUINT_DEVICE RecordedReciprocal(const u32* top, u32 p) : y(top, p + 1, 17) {}
+  GPUINT_DEVICE u32 operator[](u32 l) const { return y[l + 1]; }
+};
+
+// State of a batch that the phases share. PREPARED if the divisors have records.
+template <class S, bool PREPARED = false>
 struct Plan {
   static constexpr u32 LIMBS = S::N;
   // Points of the smallest and the largest class. Class c has P = SMALLEST << c points and divisors
@@ -27,8 +50,8 @@ struct Plan {
                 "rows of two pieces or more");
 
   // The workspace: bit lengths of divisor and dividend, a list entry in each list, and the
-  // reciprocal, whose top limb is the last of its slot.
-  static constexpr u32 INVERSE = LARGEST / 2 + 1;
+  // reciprocal, whose top limb is the last of its slot, if no record has it.
+  static constexpr u32 INVERSE = PREPARED ? 0 : LARGEST / 2 + 1;
   static constexpr u32 ROW_BYTES = sizeof(uint2) + 4 * (LISTS + INVERSE);
 
   // Counters: rows of a list; rows taken from it.
@@ -46,6 +69,19 @@ struct Plan {
   GPUINT_DEVICE u32* inverse(u32 row, u32 p) const {
     return list(LISTS) + u64(row) * INVERSE + (LARGEST / 2 - p);
   }
+  // The same to be read: where its limbs begin, and limb by limb.
+  GPUINT_DEVICE const u32* reciprocal_at(u32 row, u32 p) const {
+    if constexpr (PREPARED)
+      return Prepared<S>(o, row).y_end() - (p + 1);
+    else
+      return inverse(row, p);
+  }
+  GPUINT_DEVICE auto reciprocal(u32 row, u32 p) const {
+    if constexpr (PREPARED)
+      return RecordedReciprocal(reciprocal_at(row, p), p);
+    else
+      return reciprocal_at(row, p);
+  }
   GPUINT_DEVICE u32 count(u32 list) const { return o.counters[list]; }
   GPUINT_DEVICE u32* taken(u32 list) const { return o.counters + TAKEN + list; }
 
@@ -53,7 +89,10 @@ struct Plan {
     return static_cast<const u32*>(o.in[0]) + u64(row) * LIMBS;
   }
   GPUINT_DEVICE const u32* divisor(u32 row) const {
-    return static_cast<const u32*>(o.in[1]) + u64(row) * LIMBS;
+    if constexpr (PREPARED)
+      return Prepared<S>(o, row).v();
+    else
+      return static_cast<const u32*>(o.in[1]) + u64(row) * LIMBS;
   }
   GPUINT_DEVICE u32* quotient(u32 row) const { return output(0, row); }
   GPUINT_DEVICE u32* remainder(u32 row) const { return output(1, row); }
@@ -73,19 +112,6 @@ struct Plan {
  private:
   GPUINT_DEVICE u32* output(u32 i, u32 row) const {
     return o.out[i] == nullptr ? nullptr : static_cast<u32*>(o.out[i]) + u64(row) * LIMBS;
-  }
-};
-
-// x << (32 limbs + bits), x of `count` limbs in global memory, limb by limb.
-struct Shifted {
-  const u32* x;
-  u32 count, limbs, bits;
-  GPUINT_DEVICE Shifted(const u32* row, u32 row_limbs, u32 distance)
-      : x(row), count(row_limbs), limbs(distance / 32), bits(distance % 32) {}
-  GPUINT_DEVICE u32 operator[](u32 l) const {
-    const u32 at = l - limbs;
-    const u32 high = at < count ? x[at] : 0, low = at - 1 < count ? x[at - 1] : 0;
-    return __funnelshift_l(low, high, bits);
   }
 };
 
