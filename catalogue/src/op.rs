@@ -29,6 +29,8 @@ pub enum Operand {
     Rhs,
     /// Any number of integers of the shape; the caller checks the indices.
     Indexed,
+    /// As many integers of the shape as [`Param::Bases`].
+    Group,
     /// A mask: one bit a row.
     Bits,
     /// An integer of another width, given by [`Param::TargetBits`].
@@ -36,11 +38,13 @@ pub enum Operand {
 }
 
 impl Operand {
-    /// Bytes of a row at a shape.
+    /// Bytes of a row at a shape; of each integer of a group.
     #[must_use]
     pub const fn row_bytes(self, shape: Shape) -> usize {
         match self {
-            Self::Integer | Self::Exponent | Self::Rhs | Self::Indexed => shape.bytes(),
+            Self::Integer | Self::Exponent | Self::Rhs | Self::Indexed | Self::Group => {
+                shape.bytes()
+            }
             Self::Prepared => shape.prepared_bytes(),
             Self::OddModulus => 2 * shape.bytes(),
             Self::Sign => size_of::<i8>(),
@@ -72,6 +76,8 @@ pub enum Param {
     Table,
     /// Bits of a row of the result.
     TargetBits,
+    /// Bases of a product of powers.
+    Bases,
 }
 
 /// A row of the table of operations.
@@ -205,6 +211,11 @@ operations! {
     PowMod = "pow_mod" {
         inputs: [Integer, Exponent], prepared: Prepared, outputs: [Integer],
         mask: false, status: false, params: [BroadcastDivisor, BroadcastExponent]
+    }
+    /// The product of the powers `a_i^(e_i) mod v` of the bases of a row, by prepared divisors.
+    PowProductMod = "pow_product_mod" {
+        inputs: [Group, Group], prepared: Prepared, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor, Bases]
     }
     /// `a + b mod v` by prepared divisors.
     AddMod = "add_mod" {

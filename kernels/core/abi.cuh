@@ -25,6 +25,7 @@ struct Params {
   u32 broadcast_rhs;       // 1: in[1] has one row for all rows
   u32 table;               // bitwise: bit 2a + b is the result for bits a and b
   u32 target_bits;         // resize: bits of a row of out[0]
+  u64 bases;               // pow_product_mod: bases of a row, below 2^32; 0 for other operations
 };
 
 struct Operands {
@@ -34,7 +35,7 @@ struct Operands {
   u32* mask;    // one bit a row, zeroed by the host; null if unwanted
   u64* status;  // lowest failed row, initially all ones; null for operations that cannot fail
   Params params;
-  unsigned char* scratch;    // Facts::scratch_bytes for each block of the grid
+  unsigned char* scratch;    // scratch_bytes of the facts, for each block of the grid and each base
   unsigned char* workspace;  // Facts::row_bytes for each row, kept from phase to phase
   u32* counters;             // COUNTERS words of a sequence, zeroed before its first phase
   u64 phase;
@@ -46,7 +47,8 @@ struct Facts {
   u32 threads;         // per block
   u32 shared_bytes;    // dynamic shared memory of a block
   u32 rows_per_block;  // rows that a block works on at a time
-  u32 scratch_bytes;   // device memory that a block needs besides its operands, a multiple of 16
+  u32 scratch_bytes;   // device memory that a block needs besides its operands, a multiple of 16;
+                       // pow_product_mod: for each base
   u32 persistent;  // 1: faster where each block strides over many rows, so that no more blocks are
                    // wanted than run at a time
   u32 cluster;  // blocks that work on the same rows, as a cluster where there are several; the grid

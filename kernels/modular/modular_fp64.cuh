@@ -25,5 +25,7 @@ template <class S>
 struct SquareResidues<S, Fp64> : fp64::ResidueProduct<S, 1> {};
 template <class S>
 struct PowMod<S, Fp64> : fp64::Power<S> {};
+template <class S>
+struct PowProductMod<S, Fp64> : fp64::Power<S, true> {};
 
 }  // namespace gpuint

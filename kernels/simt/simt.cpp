@@ -60,7 +60,7 @@ bool launch_phase(const char* name, Run run, const Facts& facts, const Operands&
                             options.max_grid == 0 ? CUDA_MAX_GRID : u64{options.max_grid});
   const u64 grid = std::min(wanted, std::max<u64>(most / facts.cluster, 1)) * facts.cluster;
   // Never clean, and aligned like shared memory.
-  SharedMemory scratch(grid * facts.scratch_bytes);
+  SharedMemory scratch(grid * facts.scratch_bytes * std::max<u64>(operands.params.bases, 1));
   scratch.poison(SCRATCH_PATTERN);
   Operands own = operands;
   own.scratch = scratch.data();

@@ -19,6 +19,7 @@ pub(crate) struct RawParams {
     pub(crate) broadcast_rhs: u32,
     pub(crate) table: u32,
     pub(crate) target_bits: u32,
+    pub(crate) bases: u64,
 }
 
 impl From<Params> for RawParams {
@@ -33,6 +34,7 @@ impl From<Params> for RawParams {
             broadcast_rhs,
             table,
             target_bits,
+            bases,
         } = params;
         Self {
             digit,
@@ -44,6 +46,7 @@ impl From<Params> for RawParams {
             broadcast_rhs: broadcast_rhs.into(),
             table,
             target_bits,
+            bases: bases as u64,
         }
     }
 }
@@ -104,7 +107,8 @@ pub(crate) struct Facts {
     pub(crate) shared_bytes: u32,
     /// Rows that a block, or a cluster of blocks, works on at a time.
     pub(crate) rows_per_block: u32,
-    /// Memory of the device that a block needs besides its operands.
+    /// Memory of the device that a block needs besides its operands, for each base of a product of
+    /// powers.
     pub(crate) scratch_bytes: u32,
     /// 1: faster where each block strides over many rows; 0: no difference.
     pub(crate) persistent: u32,

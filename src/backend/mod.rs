@@ -62,6 +62,8 @@ pub(crate) struct Params {
     pub(crate) table: u32,
     /// Bits of a row of the result of a change of width.
     pub(crate) target_bits: u32,
+    /// Bases of a product of powers.
+    pub(crate) bases: usize,
 }
 
 impl Params {
@@ -77,6 +79,7 @@ impl Params {
             broadcast_rhs,
             table,
             target_bits,
+            bases,
         } = *self;
         [
             (Param::Digit, digit != 0),
@@ -88,6 +91,7 @@ impl Params {
             (Param::BroadcastRhs, broadcast_rhs),
             (Param::Table, table != 0),
             (Param::TargetBits, target_bits != 0),
+            (Param::Bases, bases != 0),
         ]
         .into_iter()
         .filter_map(|(param, is_given)| is_given.then_some(param))
@@ -123,7 +127,11 @@ impl Call<'_> {
     /// The bytes of a row of an input.
     pub(crate) fn in_row_bytes(&self, index: usize) -> usize {
         let operand = self.kernel.op().signature().inputs[index];
-        operand.map_or(0, |operand| operand.row_bytes(self.kernel.shape()))
+        let bytes = operand.map_or(0, |operand| operand.row_bytes(self.kernel.shape()));
+        match operand {
+            Some(Operand::Group) => bytes.saturating_mul(self.operands.params.bases),
+            _ => bytes,
+        }
     }
 
     /// Returns true if one row of an input serves all rows.

@@ -23,6 +23,7 @@ mod inverse_all;
 mod modular;
 mod mul;
 mod operators;
+mod pow_product;
 pub(crate) mod product_tree;
 pub(crate) mod residues;
 mod rows;

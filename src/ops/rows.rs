@@ -26,7 +26,12 @@ impl View<'_> {
     }
 
     /// Copies a range of rows to the rows of `out` from `first` on. Both ranges must exist.
-    fn copy_rows(&self, rows: Range<usize>, out: &mut DynBatch, first: usize) -> Result<()> {
+    pub(super) fn copy_rows(
+        &self,
+        rows: Range<usize>,
+        out: &mut DynBatch,
+        first: usize,
+    ) -> Result<()> {
         let bytes = |rows: usize| rows as u64 * self.shape().bytes() as u64;
         if rows.is_empty() {
             return Ok(());

@@ -197,6 +197,8 @@ pub struct Params {
     pub table: u32,
     /// Bits of a row of the result of a change of width.
     pub target_bits: u32,
+    /// Bases of a product of powers.
+    pub bases: u64,
 }
 
 /// Results of a kernel.
@@ -238,7 +240,8 @@ pub fn run(module: &Module, kernel: &str, given: &Operands, how: How) -> Result<
             .seed(how.seed)
             .checks(how.checks);
         launches.push(launch);
-        scratch = scratch.max(grid as usize * facts.scratch_bytes as usize);
+        let bases = given.params.bases.max(1) as usize;
+        scratch = scratch.max(grid as usize * facts.scratch_bytes as usize * bases);
     }
     let workspace = facts[0].row_bytes as usize * given.rows;
     launched(module, kernel, given, &launches, [scratch, workspace])
@@ -287,9 +290,11 @@ fn launched(
         broadcast_rhs,
         table,
         target_bits,
+        bases,
     } = given.params;
     params = params.u64(digit).u32(distance).u32(exponent).u32(joined).u32(broadcast_divisor);
-    params = params.u32(broadcast_exponent).u32(broadcast_rhs).u32(table).u32(target_bits);
+    params =
+        params.u32(broadcast_exponent).u32(broadcast_rhs).u32(table).u32(target_bits).u64(bases);
     params = params.u64(pointer(scratch));
     params = params.u64(pointer(workspace)).buffer(counters);
     let mut counts = Counts::default();

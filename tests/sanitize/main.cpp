@@ -715,6 +715,33 @@ Number factor(const Shape& shape, const Number& v) {
   }
 }
 
+// An exponent of some bits: each window but the widest ones, which would take too long here.
+Number exponent(const Shape& shape) {
+  const u64 lengths[] = {0, 1, 2, 15, 17, 49, 141};
+  const u64 bits = lengths[below(shape.bits <= 1024 ? 7 : 5)];
+  return bits == 0 ? Number{0} : operand(bits, 16);
+}
+
+// a^e mod v for v > 0, a bit at a time.
+Number power(const Number& a, const Number& e, const Number& v) {
+  Number result = remainder({1}, v);
+  for (u64 bit = bit_length(e); bit-- > 0;) {
+    result = remainder(product(result, result), v);
+    if (e[bit / 32] >> bit % 32 & 1) result = remainder(product(result, a), v);
+  }
+  return result;
+}
+
+// Divisors, one of which may be such that residues are longer than it.
+Column moduli(const Shape& shape, size_t rows, bool one_divisor) {
+  Column divisors = divisible(shape, rows, one_divisor).b;
+  if (below(3) == 0) {
+    const u64 bits = 32 * (1 + below(shape.bits / 32));
+    divisors[0] = difference(power_of_two(bits), {1 + static_cast<u32>(below(3))});
+  }
+  return divisors;
+}
+
 enum class Modular { Product, Square, Power };
 
 void check_modular(const Kernel& kernel, size_t rows, Modular what) {
@@ -726,22 +753,15 @@ void check_modular(const Kernel& kernel, size_t rows, Modular what) {
     const bool one_divisor = one % 2 != 0, one_exponent = one >= 2;
     if (what != Modular::Power && one_exponent) break;
     const gpuint::Params params = broadcasting(one_divisor, one_exponent);
-    Column divisors = divisible(shape, rows, one_divisor).b;
-    if (below(3) == 0) {  // residues that are longer than the divisor
-      const u64 bits = 32 * (1 + below(shape.bits / 32));
-      divisors[0] = difference(power_of_two(bits), {1 + static_cast<u32>(below(3))});
-    }
+    const Column divisors = moduli(shape, rows, one_divisor);
     Column a, b;
     for (size_t row = 0; row < rows; ++row) {
       const Number& v = divisors[one_divisor ? 0 : row];
       a.push_back(factor(shape, v));
-      // Exponents of some bits: each window but the widest ones, which would take too long here.
-      const u64 lengths[] = {0, 1, 2, 15, 17, 49, 141};
-      const u64 bits = lengths[below(shape.bits <= 1024 ? 7 : is_long ? 4 : 5)];
       if (what != Modular::Power)
         b.push_back(factor(shape, v));
       else if (b.empty() || !one_exponent)
-        b.push_back(bits == 0 ? Number{0} : operand(bits, 16));
+        b.push_back(exponent(shape));
     }
     Memory prepared = prepare(kernel, divisors);
     const std::vector<Column> ins =
@@ -750,18 +770,40 @@ void check_modular(const Kernel& kernel, size_t rows, Modular what) {
     for (size_t row = 0; row < rows; ++row) {
       const Number& v = divisors[one_divisor ? 0 : row];
       const Number& second = what == Modular::Square ? a[row] : b[one_exponent ? 0 : row];
-      Number right;
-      if (what == Modular::Power) {
-        right = remainder({1}, v);
-        for (u64 bit = bit_length(second); bit-- > 0;) {
-          right = remainder(product(right, right), v);
-          if (second[bit / 32] >> bit % 32 & 1) right = remainder(product(right, a[row]), v);
-        }
-      } else {
-        right = remainder(product(a[row], second), v);
-      }
+      const Number right =
+          what == Modular::Power ? power(a[row], second, v) : remainder(product(a[row], second), v);
       const Number got = result.out[0].row(row, shape.bytes());
       expect(kernel, compare(got, right) == 0, "the residue", a[row], v, got);
+    }
+  }
+}
+
+// Products of powers; in some rows the exponents of all or of some bases are zero.
+void check_power_product(const Kernel& kernel, size_t rows) {
+  const Shape& shape = kernel.shape;
+  for (const u32 bases : {1, 2, 5}) {
+    const bool one_divisor = below(2) != 0;
+    gpuint::Params params = broadcasting(one_divisor, false);
+    params.bases = bases;
+    const Column divisors = moduli(shape, rows, one_divisor);
+    Column a, e;
+    for (size_t row = 0; row < rows; ++row) {
+      const u64 zeros = below(4);  // of four exponents
+      for (u32 i = 0; i < bases; ++i) {
+        a.push_back(factor(shape, divisors[one_divisor ? 0 : row]));
+        e.push_back(below(4) < zeros ? Number{0} : exponent(shape));
+      }
+    }
+    Memory prepared = prepare(kernel, divisors);
+    const Result result =
+        launch(kernel, {a, e}, shape.bytes(), 0, params, false, false, &prepared, nullptr, rows);
+    for (size_t row = 0; row < rows; ++row) {
+      const Number& v = divisors[one_divisor ? 0 : row];
+      Number right = remainder({1}, v);
+      for (size_t i = row * bases; i < (row + 1) * bases; ++i)
+        right = remainder(product(right, power(a[i], e[i], v)), v);
+      const Number got = result.out[0].row(row, shape.bytes());
+      expect(kernel, compare(got, right) == 0, "the product of powers", a[row * bases], v, got);
     }
   }
 }
@@ -1161,6 +1203,8 @@ void check(const Kernel& kernel, size_t rows) {
     check_modular(kernel, rows, Modular::Product);
   else if (starts_with(task, "square_mod_"))
     check_modular(kernel, rows, Modular::Square);
+  else if (starts_with(task, "pow_product_mod_"))
+    check_power_product(kernel, rows);
   else if (starts_with(task, "pow_mod_"))
     check_modular(kernel, rows, Modular::Power);
   else if (starts_with(task, "div_rem_"))

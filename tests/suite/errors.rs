@@ -41,6 +41,8 @@ fn operands(a: &DynBatch, b: &DynBatch) -> Vec<Outcome> {
         ("pow_mod, divisor", a.pow_mod(a, divisor).err()),
         ("pow_mod, exponents", a.pow_mod(b, good).err()),
         ("pow_mod_all", a.pow_mod_all(&BigUint::one(), divisor).err()),
+        ("pow_product_mod, divisor", a.pow_product_mod(a, 1, divisor).err()),
+        ("pow_product_mod, exponents", a.pow_product_mod(b, 1, good).err()),
         ("cmp", a.cmp(b).err()),
         ("eq_mask", a.eq_mask(b).err()),
         ("lt_mask", a.lt_mask(b).err()),
@@ -94,6 +96,7 @@ fn outputs(
         ("neg_mod_into", a.neg_mod_into(divisor, bad).err()),
         ("pow_mod_into", a.pow_mod_into(a, divisor, bad).err()),
         ("pow_mod_all_into", a.pow_mod_all_into(&BigUint::one(), divisor, bad).err()),
+        ("pow_product_mod_into", a.pow_product_mod_into(a, 1, divisor, bad).err()),
         ("div_rem_digit_into", {
             let mut remainders = vec![1; a.len()];
             a.div_rem_digit_into(1, bad, &mut remainders).err()

@@ -326,6 +326,63 @@ fn powers(rows: &[Row], exponents: &[BigUint]) -> Vec<BigUint> {
     rows.iter().zip(exponents).map(|(row, e)| oracle::pow_mod(&row.a, e, &row.b)).collect()
 }
 
+struct PowerProducts;
+
+impl Check for PowerProducts {
+    const NAME: &str = "pow_product_mod";
+    const WIDEST: bool = false;
+
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(RAISED, shape);
+        for (part, device, mut rows) in setting.parts(shape, DIVISIONS, count) {
+            let bases = [2, 1, 5, 3][part % 4].min(rows.len());
+            let groups = rows.len() / bases;
+            rows.truncate(groups * bases);
+            rows = divisible(rows);
+            let mut exponents = exponents(shape, &rows);
+            // All exponents of a group are 0.
+            exponents[..bases].fill(BigUint::zero());
+            let name = format!("pow_product_mod of {bases} bases");
+            let what = Context::new(shape, &name, device);
+            tally.attempt(&what, rows.len(), |tally| {
+                let batch = |values: &[BigUint]| DynBatch::from_biguints(device, shape, values);
+                let (a, e) = (batch(&first(&rows))?, batch(&exponents)?);
+                let v = batch(&second(&rows[..groups]))?;
+                let mut out = dirty(shape, device, &rows[..groups])?;
+                let expected = power_products(&rows, &exponents, bases);
+                let strategies = strategies(device, Op::PowProductMod, shape);
+                for by in strategies.into_iter().chain([Strategy::Auto]) {
+                    let divisor = v.using(by).prepare()?;
+                    a.using(by).pow_product_mod_into(&e, bases, &divisor, &mut out)?;
+                    tally.values(&what, &rows[..groups], &out.to_biguints()?, &expected);
+                }
+                // One divisor for all rows.
+                let divisor = rows[part % groups].b.clone();
+                for row in &mut rows {
+                    row.b.clone_from(&divisor);
+                }
+                let divisor = DynDivisor::splat(device, shape, &divisor)?;
+                let products = a.pow_product_mod(&e, bases, &divisor)?;
+                let expected = power_products(&rows, &exponents, bases);
+                tally.values(&what, &rows[..groups], &products.to_biguints()?, &expected);
+                Ok(())
+            });
+        }
+    }
+}
+
+/// The products of the powers of each group of rows, modulo the divisors of the first rows.
+fn power_products(rows: &[Row], exponents: &[BigUint], bases: usize) -> Vec<BigUint> {
+    let groups = rows.chunks(bases).zip(exponents.chunks(bases));
+    let product = |((group, exponents), Row { b: v, .. }): ((&[Row], &[BigUint]), &Row)| {
+        let one = oracle::pow_mod(v, &BigUint::zero(), v);
+        group.iter().zip(exponents).fold(one, |product, (row, e)| {
+            oracle::mul_mod(&product, &oracle::pow_mod(&row.a, e, v), v)
+        })
+    };
+    groups.zip(rows).map(product).collect()
+}
+
 struct Digits;
 
 impl Check for Digits {
@@ -412,6 +469,10 @@ fn errors(shape: Shape, device: &Device, what: &Context<'_>, tally: &mut Tally) 
     let a = DynBatch::splat(device, shape, &power(5), count)?;
     let one = DynDivisor::splat(device, shape, &BigUint::one())?;
     expect("pow_mod_all", a.pow_mod_all(&power(shape.bits), &one).err(), wide);
+    for (bases, right) in [(0, 0), (2, 6), (8, 0), (usize::MAX, 0)] {
+        let wrong = Error::LengthMismatch { left: count, right };
+        expect("pow_product_mod", a.pow_product_mod(&a, bases, &one).err(), wrong);
+    }
     expect("div_rem_digit", a.div_rem_digit(0).err(), zero.clone());
     expect("rem_digit", a.rem_digit(0).err(), zero);
 
@@ -432,6 +493,7 @@ on_every_backend! {
     sums: Sums,
     products: Products,
     powers: Powers,
+    power_products: PowerProducts,
     digits: Digits,
     errors: Errors,
 }

@@ -115,9 +115,18 @@ pub(super) fn modular_square(rows: Rows<'_>) -> Result<Failed> {
 }
 
 pub(super) fn power(rows: Rows<'_>) -> Result<Failed> {
-    let scratch = prepared::power_scratch_limbs(rows.limbs());
+    powers(rows, 1)
+}
+
+pub(super) fn power_product(rows: Rows<'_>) -> Result<Failed> {
+    let bases = rows.params.bases;
+    powers(rows, bases)
+}
+
+fn powers(rows: Rows<'_>, bases: usize) -> Result<Failed> {
+    let scratch = prepared::power_scratch_limbs(rows.limbs(), bases);
     rows.each(scratch, |Row { ins: [a, e, record], outs: [out, _], .. }, scratch| {
-        Prepared::new(record).power(out, a, e, scratch);
+        Prepared::new(record).power(out, a, e, bases, scratch);
         Outcome::default()
     })
 }

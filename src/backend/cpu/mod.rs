@@ -73,6 +73,7 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::MulMod => (arithmetic::modular_product, Quadratic),
         Op::SquareMod => (arithmetic::modular_square, Quadratic),
         Op::PowMod => (arithmetic::power, Cubic),
+        Op::PowProductMod => (arithmetic::power_product, Cubic),
         Op::AddMod => (arithmetic::modular_sum, Linear),
         Op::SubMod => (arithmetic::modular_difference, Linear),
         Op::NegMod => (arithmetic::modular_negative, Linear),

@@ -66,8 +66,9 @@ pub(super) const fn sum_scratch_limbs(n: usize) -> usize {
 }
 
 /// Scratch of [`Prepared::power`] at rows of `n` limbs.
-pub(super) const fn power_scratch_limbs(n: usize) -> usize {
-    ((1 << (MAX_WINDOW - 1)) + 5) * n + 4 + scratch_limbs(n)
+pub(super) const fn power_scratch_limbs(n: usize, bases: usize) -> usize {
+    // Of each base: itself, its table and its window.
+    bases * (((1 << (MAX_WINDOW - 1)) + 1) * n + 2) + 4 * n + 4 + scratch_limbs(n)
 }
 
 /// Writes the record of a divisor, which is not zero.
@@ -259,27 +260,35 @@ impl<'a> Prepared<'a> {
         shift_right(out, &x[..n], self.shift);
     }
 
-    /// Sets `out` to `a^e mod v`, with zeros above. The power 0 is 1, and everything is 0 modulo 1.
-    pub(super) fn power(self, out: &mut [u64], a: &[u64], e: &[u64], scratch: &mut [u64]) {
+    /// Sets `out` to the product of the powers `a^e mod v` of `bases` equal parts of `a` and `e`,
+    /// with zeros above. The power 0 is 1, and everything is 0 modulo 1.
+    pub(super) fn power(
+        self,
+        out: &mut [u64],
+        a: &[u64],
+        e: &[u64],
+        bases: usize,
+        scratch: &mut [u64],
+    ) {
         let n = self.d.len();
-        let e = trimmed(e);
         let (v, scratch) = scratch.split_at_mut(n);
         shift_right(v, self.d, self.shift);
         #[cfg(feature = "gmp")]
-        if let Some(gmp) = super::gmp::gmp() {
-            return gmp.power(out, trimmed(a), e, v);
+        if let (1, Some(gmp)) = (bases, super::gmp::gmp()) {
+            return gmp.power(out, trimmed(a), trimmed(e), v);
         }
-        if e.is_empty() || *v == [1] {
+        if trimmed(e).is_empty() || *v == [1] {
             return assign(out, &[u64::from(*v != [1])]);
         }
         let is_montgomery = v[0] & 1 == 1 && n <= MONTGOMERY;
-        let (base, scratch) = scratch.split_at_mut(n);
+        let (reduced, scratch) = scratch.split_at_mut(bases * n);
+        let rows = reduced.chunks_exact_mut(n).zip(a.chunks_exact(a.len() / bases));
         let (result, zeros) = out.split_at_mut(n);
         zeros.fill(0);
         if is_montgomery {
             let modulus = Montgomery { v, inverse: negative_inverse(v[0]) };
-            self.scaled(base, a, scratch);
-            windows(result, base, e, scratch, |out, a, b, scratch| {
+            rows.for_each(|(reduced, a)| self.scaled(reduced, a, scratch));
+            windows(result, reduced, e, bases, scratch, |out, a, b, scratch| {
                 let (t, scratch) = scratch.split_at_mut(2 * n);
                 match b {
                     Some(b) => multiply(t, a, b, scratch),
@@ -291,9 +300,11 @@ impl<'a> Prepared<'a> {
             assign(t, result);
             modulus.reduce(result, t);
         } else {
-            let (quotient, scratch) = scratch.split_at_mut(a.len());
-            self.divide(quotient, base, a, scratch);
-            windows(result, base, e, scratch, |out, a, b, scratch| {
+            rows.for_each(|(reduced, a)| {
+                let (quotient, scratch) = scratch.split_at_mut(a.len());
+                self.divide(quotient, reduced, a, scratch);
+            });
+            windows(result, reduced, e, bases, scratch, |out, a, b, scratch| {
                 self.multiply(out, a, b, scratch);
             });
         }
@@ -351,56 +362,71 @@ fn window_bits(exponent_bits: usize) -> usize {
     }
 }
 
-/// Sets `result` to the power `e >= 1` of `base`, from left to right by windows that start and end
-/// with a set bit (D. E. Knuth, TAOCP 2, 4.6.3). `multiply(out, a, b, scratch)` multiplies
-/// residues, or squares one where there is no `b`.
+/// Sets `result` to the product of the powers of `count` bases, from left to right by windows that
+/// start and end with a set bit (D. E. Knuth, TAOCP 2, 4.6.3). Each base has its own windows, and
+/// the squares serve all of them (E. G. Straus, Amer. Math. Monthly 71, 1964). The bases and the
+/// exponents, not all 0, are equal parts of `bases` and `e`. `multiply(out, a, b, scratch)`
+/// multiplies residues, or squares one where there is no `b`.
 fn windows(
     result: &mut [u64],
-    base: &[u64],
+    bases: &[u64],
     e: &[u64],
+    count: usize,
     scratch: &mut [u64],
     mut multiply: impl FnMut(&mut [u64], &[u64], Option<&[u64]>, &mut [u64]),
 ) {
-    let n = base.len();
-    let bits = bit_length(e);
+    let n = bases.len() / count;
+    let exponents = e.chunks_exact(e.len() / count);
+    let bits = exponents.clone().map(|e| bit_length(trimmed(e))).max().unwrap_or(0);
     let k = window_bits(bits);
-    // The odd powers.
-    let (table, scratch) = scratch.split_at_mut(n << (k - 1));
+    // The odd powers of each base.
+    let (tables, scratch) = scratch.split_at_mut(count * n << (k - 1));
+    // The value of a window, 0 for none, and the position of its last bit.
+    let (open, scratch) = scratch.split_at_mut(2 * count);
     let (other, scratch) = scratch.split_at_mut(n);
-    table[..n].copy_from_slice(base);
-    if k > 1 {
-        multiply(other, base, None, scratch);
-    }
-    for i in 1..1 << (k - 1) {
-        let (below, power) = table.split_at_mut(i * n);
-        multiply(&mut power[..n], &below[(i - 1) * n..], Some(&*other), scratch);
+    open.fill(0);
+    for (table, base) in tables.chunks_exact_mut(n << (k - 1)).zip(bases.chunks_exact(n)) {
+        table[..n].copy_from_slice(base);
+        if k > 1 {
+            multiply(other, base, None, scratch);
+        }
+        for i in 1..1 << (k - 1) {
+            let (below, power) = table.split_at_mut(i * n);
+            multiply(&mut power[..n], &below[(i - 1) * n..], Some(&*other), scratch);
+        }
     }
     let (mut now, mut next) = (result, other);
     let mut is_swapped = false;
     let mut is_first = true;
-    let mut end = bits;
-    while end > 0 {
-        let mut low = end.saturating_sub(k);
-        if !bit(e, end - 1) {
-            low = end - 1;
+    for position in (0..bits).rev() {
+        if !is_first {
+            multiply(next, now, None, scratch);
+            std::mem::swap(&mut now, &mut next);
+            is_swapped = !is_swapped;
         }
-        while low + 1 < end && !bit(e, low) {
-            low += 1;
-        }
-        let value = (low..end).rev().fold(0, |value, i| value << 1 | usize::from(bit(e, i)));
-        let power = value.checked_sub(1).map(|value| &table[value / 2 * n..][..n]);
-        if is_first {
-            // The top bit is set.
-            now.copy_from_slice(power.unwrap_or(base));
-            is_first = false;
-        } else {
-            for factor in (low..end).map(|_| None::<&[u64]>).chain(power.map(Some)) {
-                multiply(next, now, factor, scratch);
+        let tables = tables.chunks_exact(n << (k - 1));
+        for ((e, table), open) in exponents.clone().zip(tables).zip(open.chunks_exact_mut(2)) {
+            if open[0] == 0 && bit(e, position) {
+                let mut low = (position + 1).saturating_sub(k);
+                while !bit(e, low) {
+                    low += 1;
+                }
+                open[0] = (low..=position).rev().fold(0, |v, i| v << 1 | u64::from(bit(e, i)));
+                open[1] = low as u64;
+            }
+            if open[0] == 0 || open[1] != position as u64 {
+                continue;
+            }
+            let power = &table[std::mem::take(&mut open[0]) as usize / 2 * n..][..n];
+            if is_first {
+                now.copy_from_slice(power);
+                is_first = false;
+            } else {
+                multiply(next, now, Some(power), scratch);
                 std::mem::swap(&mut now, &mut next);
                 is_swapped = !is_swapped;
             }
         }
-        end = low;
     }
     if is_swapped {
         next.copy_from_slice(now);

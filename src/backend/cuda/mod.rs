@@ -238,7 +238,8 @@ impl Backend for Cuda {
         )?;
         let _bound = queue.bind()?;
         // Freed in the order of the stream: after the kernel.
-        let scratch = DeviceMemory::new(queue, function.scratch_bytes(rows))?;
+        let scratch =
+            DeviceMemory::new(queue, function.scratch_bytes(rows, operands.params.bases))?;
         let workspace = DeviceMemory::new(queue, function.workspace_bytes(rows))?;
         let mut counters = DeviceMemory::new(queue, function.counters_bytes())?;
         counters.fill(queue, 0)?;

@@ -148,11 +148,12 @@ impl Function {
         Ok(Self { name, handle, phases, module })
     }
 
-    /// Bytes of scratch for `rows` rows: the most that a phase uses.
-    pub(super) fn scratch_bytes(&self, rows: usize) -> u64 {
+    /// Bytes of scratch for `rows` rows, of `bases` bases in products of powers: the most that a
+    /// phase uses.
+    pub(super) fn scratch_bytes(&self, rows: usize, bases: u64) -> u64 {
         let bytes =
             |phase: &Phase| u64::from(phase.grid(rows)) * u64::from(phase.facts.scratch_bytes);
-        self.phases.iter().map(bytes).max().unwrap_or(0)
+        self.phases.iter().map(bytes).max().unwrap_or(0).saturating_mul(bases.max(1))
     }
 
     /// Bytes of the workspace for `rows` rows.

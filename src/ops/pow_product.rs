@@ -1,0 +1,223 @@
+//! Products of powers modulo prepared divisors, with the squares of a row shared by all its bases.
+//!
+//! E. G. Straus, "Addition chains of vectors", Amer. Math. Monthly 71 (1964): the exponents are
+//! read in base `2^k` from the top; for each position the product is squared `k` times and
+//! multiplied by one power of each base, from a table. `kernels/modular/pow_product.cuh` counts the
+//! products. Where the kernels of a width do not interleave powers, batches do.
+
+use gpuint_catalogue::Op;
+use num_bigint::BigUint;
+use num_traits::One;
+
+use super::{View, faces};
+use crate::backend::{Operands, Params};
+use crate::divisor::DynDivisor;
+use crate::dyn_batch::DynBatch;
+use crate::error::{Error, Result};
+
+/// Maximum number of bases that a kernel interleaves: its tables have 63 integers for each.
+const MOST_BASES: usize = 64;
+
+/// Bits of a digit of an exponent where batches interleave powers.
+const WINDOW: usize = 4;
+
+impl View<'_> {
+    pub(crate) fn pow_product_mod(
+        &self,
+        exponents: &DynBatch,
+        bases: usize,
+        divisor: &DynDivisor,
+    ) -> Result<DynBatch> {
+        let rows = self.len().checked_div(bases).unwrap_or(0);
+        let mut out = DynBatch::alloc(self.device(), self.shape(), rows)?;
+        self.pow_product_mod_into(exponents, bases, divisor, &mut out)?;
+        Ok(out)
+    }
+
+    pub(crate) fn pow_product_mod_into(
+        &self,
+        exponents: &DynBatch,
+        bases: usize,
+        divisor: &DynDivisor,
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        self.check(exponents)?;
+        let rows = out.len();
+        // Products of no factors have no bases to tell their number by.
+        if bases == 0 || rows.checked_mul(bases) != Some(self.len()) {
+            let right = rows.saturating_mul(bases);
+            return Err(Error::LengthMismatch { left: self.len(), right });
+        }
+        let View { strategy, .. } = *self;
+        let params = {
+            let rows = View { batch: out, strategy };
+            if self.shape() != rows.shape() {
+                return Err(Error::ShapeMismatch { left: self.shape(), right: rows.shape() });
+            }
+            rows.check_operand(self.device(), rows.len())?;
+            rows.operands_by(divisor)?.params
+        };
+        if rows == 0 {
+            return Ok(());
+        }
+        // Kernels of other products than those of `mul_mod` do not suit the device.
+        let algorithm = |op| self.device().algorithm(op, strategy, self.shape(), rows).ok();
+        let engine = algorithm(Op::PowProductMod);
+        if bases > MOST_BASES || engine.is_none() || engine != algorithm(Op::MulMod) {
+            return self.interleave(exponents, bases, divisor, out);
+        }
+        let operands = Operands {
+            ins: [Some(self.batch.buffer()), Some(exponents.buffer()), Some(divisor.buffer())],
+            outs: [Some(out.buffer_mut()), None],
+            rows,
+            params: Params { bases, ..params },
+            ..Operands::default()
+        };
+        let kernel = self.device().kernel(Op::PowProductMod, strategy, self.shape(), rows)?;
+        self.device().launch(kernel, operands)
+    }
+
+    /// Interleaves the powers of a batch by operations on batches. The host reads the exponents.
+    fn interleave(
+        &self,
+        exponents: &DynBatch,
+        bases: usize,
+        divisor: &DynDivisor,
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        let View { strategy, .. } = *self;
+        let rows = out.len();
+        let digits = Digits { bytes: exponents.to_le_bytes()?, row_bytes: self.shape().bytes() };
+        let (largest, length) = digits.largest_and_length();
+        let table = self.powers(bases, largest, divisor, rows)?;
+        // The factors of a base at a position; `None` if all are 1.
+        let factors = |base: usize, position: usize| -> Result<Option<DynBatch>> {
+            let digit = |row: usize| digits.get(row * bases + base, position);
+            if (0..rows).all(|row| digit(row) == 0) {
+                return Ok(None);
+            }
+            let index = |row| match digit(row) {
+                0 => row,
+                digit => (1 + base * largest + digit - 1) * rows + row,
+            };
+            table.gather(&(0..rows).map(index).collect::<Vec<_>>()).map(Some)
+        };
+        // The powers 0.
+        let mut product = table.slice(0..rows)?;
+        let mut other = product.view().alloc()?;
+        for position in (0..length).rev() {
+            if position + 1 < length {
+                for _ in 0..WINDOW {
+                    View { batch: &product, strategy }.square_mod_into(divisor, &mut other)?;
+                    std::mem::swap(&mut product, &mut other);
+                }
+            }
+            for base in 0..bases {
+                if let Some(factors) = factors(base, position)? {
+                    let view = View { batch: &product, strategy };
+                    view.mul_mod_into(&factors, divisor, &mut other)?;
+                    std::mem::swap(&mut product, &mut other);
+                }
+            }
+        }
+        product.view().copy_rows(0..rows, out, 0)
+    }
+
+    /// Computes the power 0 of all rows, then the powers 1 to `largest` of each base of all rows,
+    /// all below the divisors.
+    fn powers(
+        &self,
+        bases: usize,
+        largest: usize,
+        divisor: &DynDivisor,
+        rows: usize,
+    ) -> Result<DynBatch> {
+        let View { strategy, .. } = *self;
+        let one = DynBatch::splat(self.device(), self.shape(), &BigUint::one(), rows)?;
+        let mut powers = vec![View { batch: &one, strategy }.rem_by(divisor)?];
+        let bases = if largest == 0 { 0 } else { bases };
+        for base in 0..bases {
+            let group = self.len() / rows;
+            let numbers: Vec<_> = (0..rows).map(|row| row * group + base).collect();
+            let column = self.gather(&numbers)?;
+            let first = powers.len();
+            powers.push(View { batch: &column, strategy }.rem_by(divisor)?);
+            for _ in 1..largest {
+                let last = View { batch: &powers[powers.len() - 1], strategy };
+                let next = last.mul_mod(&powers[first], divisor)?;
+                powers.push(next);
+            }
+        }
+        DynBatch::concat(&powers.iter().collect::<Vec<_>>())
+    }
+}
+
+/// Exponents in base `2^WINDOW`.
+struct Digits {
+    bytes: Vec<u8>,
+    row_bytes: usize,
+}
+
+impl Digits {
+    fn get(&self, row: usize, position: usize) -> usize {
+        let byte = self.bytes[row * self.row_bytes + position * WINDOW / 8];
+        usize::from(byte >> (position * WINDOW % 8)) & ((1 << WINDOW) - 1)
+    }
+
+    /// Returns the largest digit and the number of digits of the longest exponent.
+    fn largest_and_length(&self) -> (usize, usize) {
+        let (mut largest, mut length) = (0, 0);
+        for row in 0..self.bytes.len() / self.row_bytes {
+            for position in 0..self.row_bytes * 8 / WINDOW {
+                let digit = self.get(row, position);
+                if digit != 0 {
+                    (largest, length) = (largest.max(digit), length.max(position + 1));
+                }
+            }
+        }
+        (largest, length)
+    }
+}
+
+faces! {
+    by Mult, "Products of powers";
+
+    /// Computes the product of the powers `self^exponents mod divisor` of each group of `bases`
+    /// consecutive rows: `self[0]^exponents[0] * self[1]^exponents[1] * .. mod divisor[0]` is the
+    /// first of `len / bases` results. The rows may exceed the divisor. The power 0 is 1, and
+    /// everything is 0 modulo 1.
+    ///
+    /// The squares are shared by all bases, so that a product of two powers takes about as many
+    /// products as 1.2 powers ([`pow_mod`](Self::pow_mod)). The time depends on the exponents, so do
+    /// not use it with secret exponents.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, Divisor, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let batch = |n: [u32; 4]| {
+    ///     Batch::<GpuUint<1024>>::from_biguints(&device, &n.map(BigUint::from))
+    /// };
+    /// let (a, e) = (batch([2, 3, 5, 7])?, batch([5, 2, 1, 0])?);
+    /// let v = Divisor::splat(&device, &BigUint::from(101u32))?;
+    /// let products = a.pow_product_mod(&e, 2, &v)?; // 2^5 * 3^2 = 288 and 5^1 * 7^0
+    /// assert_eq!(products.to_biguints()?, [BigUint::from(86u32), BigUint::from(5u32)]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`LengthMismatch`](crate::Error::LengthMismatch) if the rows are not whole groups, if `bases`
+    /// is 0, or if there are divisors for another number of groups, and as
+    /// [`mul_mod`](Self::mul_mod).
+    fn pow_product_mod(exponents: Rows, bases: Count, divisor: Divisor) -> New;
+
+    /// Computes [`pow_product_mod`](Self::pow_product_mod) into an existing batch. During the call
+    /// the GPU holds the powers of each window: at most 63 integers for each base of the rows that
+    /// are processed at the same time, and 16 for each base of all rows at the widths at which the
+    /// device has no kernel for it.
+    ///
+    /// # Errors
+    /// As [`pow_product_mod`](Self::pow_product_mod).
+    fn pow_product_mod_into(exponents: Rows, bases: Count, divisor: Divisor, out: Out) -> Nothing;
+}
