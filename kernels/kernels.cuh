@@ -20,6 +20,7 @@
 #include "modular/modular_fp64.cuh"
 #include "modular/pow_mod.cuh"
 #include "modular/tensor/kernels.cuh"
+#include "modular/tensor/pow_product.cuh"
 #include "mul/karatsuba.cuh"
 #include "mul/mul.cuh"
 #include "mul/tensor/product.cuh"
