@@ -643,6 +643,12 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         |x| quotient(x.a, x.v).map(|_| vec![oracle::pow_mod(x.a, &x.exponent(), x.v)])
     );
     operation!(
+        "pow_product_mod",
+        [B, Divisor],
+        |x| x.a.pow_product_mod(&x.exponents()?, 1, &x.divisor()?)?.columns(),
+        |x| quotient(x.a, x.v).map(|_| vec![oracle::pow_mod(x.a, &x.exponent(), x.v)])
+    );
+    operation!(
         "pow_mod_all",
         [Divisor],
         |x| { x.a.pow_mod_all(&BigUint::from(x.n % 999), &x.divisor()?)?.columns() },

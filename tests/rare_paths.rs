@@ -131,6 +131,20 @@ fn products_of_power(shape: Shape, by: Strategy, exponent: u32, rows: usize) -> 
     products / rows as u64
 }
 
+/// Products of powers of `bases` bases by one exponent, for each of `rows` rows.
+fn products_of_power_product(bits: usize, exponent: u32, bases: usize, rows: usize) -> u64 {
+    let (device, shape) = (Device::simt(), shape(bits, 4, DigitKind::U64));
+    let splat =
+        |value| DynBatch::splat(&device, shape, &BigUint::from(value), rows * bases).unwrap();
+    let v = DynDivisor::splat(&device, shape, &BigUint::from(1_000_003u32)).unwrap();
+    let (a, e) = (splat(3u32), splat(exponent));
+    let before = counts()["PowerProduct"];
+    a.pow_product_mod(&e, bases, &v).unwrap();
+    let products = counts()["PowerProduct"] - before;
+    assert_eq!(products % rows as u64, 0, "rows take the same products");
+    products / rows as u64
+}
+
 /// One after the other, since counts are of the process.
 #[test]
 fn structured_operands_take_rare_paths() {
@@ -142,6 +156,15 @@ fn structured_operands_take_rare_paths() {
         for (exponent, products) in [(1, 0), (2, 1), (3, 2), (17, 5), (65537, 17), (0xffff, 23)] {
             let taken = products_of_power(shape, Strategy::Product(product), exponent, 5);
             assert_eq!(taken, products, "{exponent} at {bits} bits by {product}");
+        }
+    }
+    // The squares of one power, and the other products of each base; the top digits' are one less.
+    for bits in [1024, 2048] {
+        for (exponent, bases, products) in
+            [(1, 2, 1), (65537, 1, 17), (65537, 3, 21), (0xffff, 2, 33)]
+        {
+            let taken = products_of_power_product(bits, exponent, bases, 5);
+            assert_eq!(taken, products, "{bases} bases by {exponent} at {bits} bits");
         }
     }
     takes("add_mod, 1024 bits", &[("OperandBeyondModulus", 1000)], |device| {

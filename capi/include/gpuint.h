@@ -638,6 +638,16 @@ gpuint_status gpuint_pow_mod_all(const gpuint_batch *a,
                                  gpuint_batch **power);
 
 /**
+ * Computes the product of the powers `a^exponents mod divisor` of each group of `bases`
+ * consecutive rows. The time depends on the exponents: do not use it where they are secret.
+ */
+gpuint_status gpuint_pow_product_mod(const gpuint_batch *a,
+                                     const gpuint_batch *exponents,
+                                     size_t bases,
+                                     const gpuint_divisor *divisor,
+                                     gpuint_batch **product);
+
+/**
  * Computes the greatest common divisors; that of `a` and 0 is `a`.
  */
 gpuint_status gpuint_gcd(const gpuint_batch *a, const gpuint_batch *b, gpuint_batch **gcd);

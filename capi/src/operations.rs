@@ -162,6 +162,13 @@ functions! {
         a: *const Batch, exponent: *const c_char, divisor: *const Divisor; power: *mut *mut Batch
     ) = DynBatch::pow_mod_all;
 
+    /// Computes the product of the powers `a^exponents mod divisor` of each group of `bases`
+    /// consecutive rows. The time depends on the exponents: do not use it where they are secret.
+    fn gpuint_pow_product_mod(
+        a: *const Batch, exponents: *const Batch, bases: usize, divisor: *const Divisor;
+        product: *mut *mut Batch
+    ) = DynBatch::pow_product_mod;
+
     /// Computes the greatest common divisors; that of `a` and 0 is `a`.
     fn gpuint_gcd(a: *const Batch, b: *const Batch; gcd: *mut *mut Batch) = DynBatch::gcd;
 

@@ -392,6 +392,17 @@ class Array:
         rows, divisor = self._by(modulus, exponent.bits)
         return self._like(rows.pow_mod(exponent._at(rows.bits), divisor))
 
+    def powmod_product(
+        self, exponents: Array, bases: int, modulus: Array | Divisor | int
+    ) -> Array:
+        """Returns the product of `self**exponents % modulus` over each group of `bases` rows.
+
+        The squares are shared by the bases of a group. An array of moduli has a row for each group.
+        The time depends on the exponents: do not use it where these are secret.
+        """
+        rows, divisor = self._by(modulus, exponents.bits)
+        return self._like(rows.pow_product_mod(exponents._at(rows.bits), bases, divisor))
+
     def add_mod(self, other: Array | int, modulus: Array | Divisor | int) -> Array:
         """Returns `(self + other) % modulus`; nothing wraps."""
         return self._modular(_Batch.add_mod, other, modulus)

@@ -184,6 +184,7 @@ methods! {
     fn square_mod(divisor: &Divisor) -> DynBatch;
     fn pow_mod(exponents: &Batch, divisor: &Divisor) -> DynBatch;
     fn pow_mod_all(exponent: Number, divisor: &Divisor) -> DynBatch;
+    fn pow_product_mod(exponents: &Batch, bases: usize, divisor: &Divisor) -> DynBatch;
     fn gcd(rhs: &Batch) -> DynBatch;
     fn xgcd(rhs: &Batch) -> (DynBatch, DynBatch, DynBatch, gpuint::Mask);
     fn overflowing_lcm(rhs: &Batch) -> Masked;

@@ -289,6 +289,33 @@ impl Kernels {
         });
     }
 
+    /// Checks products of the powers of two bases, which are the rows in both orders, by exponents
+    /// of a few bits.
+    fn power_products(&mut self, task: Task) {
+        let bits = self.sizes.bits;
+        let (rows, mut given) = self.given_prepared(4, 1);
+        let terms = |index: usize| {
+            let term = |base: &BigUint, salt: usize| {
+                let exponent = (index * index + salt) % (1 << (3 * index % 13));
+                (base.clone(), BigUint::from(exponent))
+            };
+            [term(&rows[index].a, 5), term(&rows[rows.len() - 1 - index].a, 17)]
+        };
+        let (bases, exponents): (Vec<_>, Vec<_>) = (0..rows.len()).flat_map(terms).unzip();
+        given.params.bases = 2;
+        given.inputs[0] = bytes_of(bases.iter(), bits);
+        given.inputs[1] = bytes_of(exponents.iter(), bits);
+        let expected: Vec<_> = rows.iter().enumerate().map(|(index, row)| {
+            let [first, second] = terms(index).map(|(a, e)| oracle::pow_mod(&a, &e, &row.b));
+            oracle::mul_mod(&first, &second, &row.b)
+        });
+        let expected: Vec<_> = expected.collect();
+        self.run(task, &rows, &given, |outcome, index, _| {
+            let got = value_of(&outcome.outputs[0], index, bits);
+            differ(&got.as_ref(), &Some(&expected[index]))
+        });
+    }
+
     /// Products of residues modulo odd numbers: the second operand is below the modulus.
     fn residues(&mut self, task: Task, operands: usize) {
         let bits = self.sizes.bits;
@@ -555,6 +582,7 @@ impl Kernels {
                 self.modular(task, 1, |a, _, v| oracle::mul_mod(a, a, v));
             }
             Op::PowMod => self.modular(task, 2, oracle::pow_mod),
+            Op::PowProductMod => self.power_products(task),
             Op::AddMod => self.modular(task, 2, oracle::add_mod),
             Op::SubMod => self.modular(task, 2, oracle::sub_mod),
             Op::NegMod => self.modular(task, 1, |a, _, v| oracle::sub_mod(&BigUint::ZERO, a, v)),
