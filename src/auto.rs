@@ -288,7 +288,8 @@ fn first_suitable(
         _ => [Product::Ntt, Product::TensorCore, Product::Classical],
     };
     let others = products.into_iter().flat_map(|product| match tuned {
-        Some(tuned) => vec![tuned.with_product(product)],
+        // Divisions by prepared divisors are in blocks by one product only.
+        Some(tuned) => vec![tuned.with_product(product), Algorithm::By(product)],
         None => vec![Algorithm::Blocked(product), Algorithm::By(product)],
     });
     let candidates: Vec<KernelId> = tuned

@@ -40,8 +40,8 @@ fn strategies(device: &Device, op: Op, shape: Shape) -> Vec<Strategy> {
     match device.backend() {
         BackendKind::Cpu => vec![Strategy::Auto],
         BackendKind::Simt if shape.bits > 16384 => {
-            let by_fft = algorithms(op, shape).find(|by| by.product() == Some(Product::Fft));
-            [Some(Strategy::Auto), by_fft.map(Strategy::from)].into_iter().flatten().collect()
+            let by_fft = algorithms(op, shape).filter(|by| by.product() == Some(Product::Fft));
+            [Strategy::Auto].into_iter().chain(by_fft.map(Strategy::from)).collect()
         }
         _ => algorithms(op, shape).map(Strategy::from).collect(),
     }

@@ -60,8 +60,9 @@ enum Step : u32 { RECIPROCAL, MODULUS, FACTOR, PRODUCT, QUOTIENT, REMAINDER, REA
 
 constexpr u32 HALF_DIGITS = 0x80008000;  // h (1 + t)
 
-// Work of a block on a row. MORE_SCRATCH bytes of device memory follow its own.
-template <class S, u32 MORE_SCRATCH = 0>
+// Work of a block on a row. MORE_SCRATCH bytes of device memory follow its own. KEEPS_QUOTIENT if
+// the last quotient is wanted.
+template <class S, u32 MORE_SCRATCH = 0, bool KEEPS_QUOTIENT = false>
 struct Barrett : Lengths<S> {
   using Base = Lengths<S>;
   using Base::CHUNKS, Base::DIGITS, Base::LIMBS, Base::P, Base::THREADS;
@@ -83,13 +84,14 @@ struct Barrett : Lengths<S> {
   static_assert(SHARED_POINTS == 0 || CHUNKS == 2, "of one part");
 
   // Device memory of a block: spectra of the reciprocal, of V, and of a factor; points of all parts
-  // of a product; T; and r, with a limb above.
+  // of a product; T; the quotient from limb 1 on, and r, with a limb above.
   static constexpr u32 SLOT = LIMBS + WORD;
   static constexpr u32 SPECTRUM_OF_V = DIGITS * sizeof(Complex);
   static constexpr u32 SPECTRUM_OF_FACTOR = SPECTRUM_OF_V + DIGITS / 2 * sizeof(Complex);
   static constexpr u32 PARTS_AT = SPECTRUM_OF_FACTOR + DIGITS * sizeof(Complex);
   static constexpr u32 DIVIDEND = PARTS_AT + DIGITS * sizeof(Complex);
-  static constexpr u32 RESIDUE = DIVIDEND + 2 * LIMBS * sizeof(u32);
+  static constexpr u32 QUOTIENT_AT = DIVIDEND + 2 * LIMBS * sizeof(u32);
+  static constexpr u32 RESIDUE = QUOTIENT_AT + SLOT * sizeof(u32);
   static constexpr u32 MORE = RESIDUE + SLOT * sizeof(u32);
   static constexpr u32 SCRATCH = MORE + MORE_SCRATCH;
 
@@ -112,6 +114,7 @@ struct Barrett : Lengths<S> {
     u32 dividend_top;
     u32 lowest;    // limb of V
     i32 multiple;  // of R + 1 that is added to columns
+    u32 times;     // that V is subtracted from the last remainder
     u32 step, bits;
     u32 is_set;  // the spectra are there for the next row
     u32 made, largest, window, position, squarings, digit;  // of a power
@@ -229,6 +232,15 @@ struct Barrett : Lengths<S> {
       }
       store_word(row + l, word);
     }
+  }
+
+  // Writes the quotient of the last dividend, and adds what the last remainder was reduced by.
+  GPUINT_DEVICE void write_quotient(u32* row) const {
+    if (row == nullptr) return;
+    const u32* const q = number(QUOTIENT_AT);
+    add_to_limbs(
+        LIMBS, ~HALF_DIGITS, 1 + state().times, [&](u32 l) { return q[l + 1]; },
+        [&](u32 first, const u32(&limb)[16], u32) { store(row + first, limb); });
   }
 
  private:
@@ -512,6 +524,7 @@ struct Barrett : Lengths<S> {
     });
     if (is_quotient) {
       store_operand(first, limb);
+      if (KEEPS_QUOTIENT) store(number(QUOTIENT_AT) + first, limb);
     } else {
       store_dividend(first, limb, static_cast<u32>(high + state().tops));
     }
@@ -535,6 +548,7 @@ struct Barrett : Lengths<S> {
     if (thread() != 0) return;
     const u64 above = static_cast<u64>(high + i64(state().top) * state().lead + HALF_DIGITS);
     operand()[limb_at(LIMBS)] = static_cast<u32>(above);
+    if (KEEPS_QUOTIENT) number(QUOTIENT_AT)[LIMBS] = static_cast<u32>(above);
     state().top = static_cast<i32>(above >> 32);
   }
 
@@ -579,6 +593,7 @@ struct Barrett : Lengths<S> {
         thread(), words(), LIMBS, [&](u32 l) -> u32& { return r[l]; }, [&](u32 l) { return v[l]; });
     GPUINT_ASSERT(times <= 1, "the remainder is below 2 V");
     if (thread() == 0) {
+      state().times = times;
       if (above != 0) GPUINT_RARE(FftLongResidue);
       if (times != 0) GPUINT_RARE(FftLastSubtraction);
     }

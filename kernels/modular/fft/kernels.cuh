@@ -1,5 +1,5 @@
-// MulMod, SquareMod and PowMod by Fourier transforms, for powers of two from 2^15 to 2^18 bits: a
-// block to a row (barrett.cuh).
+// MulMod, SquareMod, PowMod and DivRemBy by Fourier transforms, for powers of two from 2^15 to 2^18
+// bits: a block to a row (barrett.cuh).
 //
 // A product of two operands of any length is T = a b 2^s with b shifted up, if b is not longer than
 // v, or a. If both are longer, T = a b, and its remainder modulo V is shifted and reduced once
@@ -8,6 +8,7 @@
 // Powers are computed modulo V by windows (modular/pow_mod.cuh). The last residue is shifted and
 // reduced.
 #pragma once
+#include "div/by_prepared.cuh"
 #include "modular/fft/barrett.cuh"
 #include "modular/modular.cuh"
 #include "modular/pow_mod.cuh"
@@ -67,6 +68,33 @@ struct FftProductMod : fft_modular::Barrett<S> {
         s.is_last = 1;
       }
       s.made = 1;
+    }
+    Base::sync();
+  }
+};
+
+// in[0] = u, in[2] = records; out[0] = q, out[1] = r, either may be null.
+template <class S>
+struct FftDivRemBy : fft_modular::Barrett<S, 0, true> {
+  using Base = fft_modular::Barrett<S, 0, true>;
+
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
+    const Base mod(o, shared);
+    mod.template each_row<1>([] { return true; }, [&] { next(mod); },
+                             [&] {
+                               mod.write_quotient(output_row<S>(o, 0, mod.state().row));
+                               mod.write_remainder(output_row<S>(o, 1, mod.state().row));
+                             });
+  }
+
+ private:
+  GPUINT_DEVICE static void next(const Base& mod) {
+    const bool is_last = mod.state().is_last != 0;
+    Base::sync();
+    if (!is_last) mod.set_dividend(input_row<S>(mod.o, 0, mod.state().row));
+    if (threadIdx.x == 0) {
+      mod.state().is_last = 1;
+      mod.state().step = is_last ? fft_modular::DONE : fft_modular::QUOTIENT;
     }
     Base::sync();
   }
@@ -191,5 +219,7 @@ template <class S>
 struct SquareMod<S, Fft> : FftProductMod<S, 1> {};
 template <class S>
 struct PowMod<S, Fft> : FftPowerMod<S> {};
+template <class S>
+struct DivRemBy<S, Fft, false> : FftDivRemBy<S> {};
 
 }  // namespace gpuint

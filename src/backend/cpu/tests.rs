@@ -259,6 +259,37 @@ fn powers_agree_for_odd_and_even_moduli() {
 }
 
 #[test]
+fn products_of_powers_agree_for_odd_and_even_moduli() {
+    let mut operands = Operands(7);
+    for (n, count) in [(1, 2), (2, 3), (9, 2)] {
+        for v in operands.all(n) {
+            if big(&v) == BigUint::ZERO {
+                continue;
+            }
+            let short = |limb: u64| [vec![limb], vec![0; n - 1]].concat();
+            let a: Vec<_> = (0..count).map(|_| operands.some(n)).collect();
+            // Windows that begin together, and apart; exponents of 0.
+            for e in [
+                (0..count).map(|_| operands.some(n)).collect::<Vec<_>>(),
+                (0..count).map(|i| short(operands.limb() >> (8 * i))).collect(),
+                (0..count as u64).map(short).collect(),
+                vec![vec![0; n]; count],
+            ] {
+                let mut out = vec![7; n];
+                let mut scratch = scratch(prepared::power_scratch_limbs(n, count));
+                let record = record(&v, n);
+                let divisor = Prepared::new(&record);
+                divisor.power(&mut out, &a.concat(), &e.concat(), count, &mut scratch);
+                let expected = a.iter().zip(&e).fold(BigUint::from(1u32), |product, (a, e)| {
+                    product * big(a).modpow(&big(e), &big(&v))
+                });
+                assert_eq!(big(&out), expected % big(&v), "{a:x?} ^ {e:x?} mod {v:x?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn wide_odd_moduli_take_the_other_engine() {
     let mut operands = Operands(6);
     for n in [160, 161] {
