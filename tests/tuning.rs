@@ -193,3 +193,29 @@ fn table_choices_follow_from_rows() {
         assert_eq!(Table { blocks: table.blocks, ..implied }.to_string(), written, "{path:?}");
     }
 }
+
+/// Times of one kernel differ by this factor between measurements.
+const NOISE: f64 = 1.1;
+
+#[test]
+fn divisions_by_prepared_divisors_are_no_slower_in_tables() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let kernels: Vec<_> = catalogue().unwrap().rows().collect();
+    for file in fs::read_dir(root.join("tuning")).unwrap() {
+        let path = file.unwrap().path();
+        let table = Table::parse(&fs::read_to_string(&path).unwrap(), &kernels).unwrap();
+        let chosen = |op: &str, bits| {
+            let is_it = |choice: &&Choice| {
+                let [from, to] = choice.bits;
+                choice.op == op && choice.rows.is_none() && (from..=to).contains(&bits)
+            };
+            let kernel = format!("{op}_{}", table.choices.iter().find(is_it)?.strategy);
+            table.rows.iter().find(|row| row.kernel == kernel && row.bits == bits)
+        };
+        for &Row { bits, .. } in &table.rows {
+            let Some(by) = chosen("div_rem_by", bits) else { continue };
+            let Some(unprepared) = chosen("div_rem", bits) else { continue };
+            assert!(by.ms <= NOISE * unprepared.ms, "{path:?}: {} at {bits} bits", by.kernel);
+        }
+    }
+}
