@@ -393,13 +393,14 @@ class Array:
         return self._like(rows.pow_mod(exponent._at(rows.bits), divisor))
 
     def powmod_product(
-        self, exponents: Array, bases: int, modulus: Array | Divisor | int
+        self, exponents: Array | int, bases: int, modulus: Array | Divisor | int
     ) -> Array:
         """Returns the product of `self**exponents % modulus` over each group of `bases` rows.
 
         The squares are shared by the bases of a group. An array of moduli has a row for each group.
         The time depends on the exponents: do not use it where these are secret.
         """
+        exponents = self._widened(exponents)
         rows, divisor = self._by(modulus, exponents.bits)
         return self._like(rows.pow_product_mod(exponents._at(rows.bits), bases, divisor))
 

@@ -125,11 +125,14 @@ def test_modular_arithmetic_matches_python(make, columns):
         assert a.add_mod(b, modulus).tolist() == [(u + v) % n for u, v, n in zip(x, y, m)]
         assert a.sub_mod(b, modulus).tolist() == [(u - v) % n for u, v, n in zip(x, y, m)]
         assert a.neg_mod(modulus).tolist() == [-u % n for u, n in zip(x, m)]
+        assert a.powmod_product(exponents, 1, modulus).tolist() == list(map(pow, x, e, m))
     for modulus in (m[0], gpuint.Divisor(m[0], device=a.device)):
         assert pow(a, exponents, modulus).tolist() == [pow(u, p, m[0]) for u, p in zip(x, e)]
         assert a.mul_mod(y[0], modulus).tolist() == [u * y[0] % m[0] for u in x]
         assert gpuint.powmod(x[0], exponents, modulus).tolist() == [pow(x[0], p, m[0]) for p in e]
     assert gpuint.powmod(x[0], e[0], moduli).tolist() == [pow(x[0], e[0], n) for n in m]
+    product = math.prod(pow(u, p, m[0]) for u, p in zip(x, e)) % m[0]
+    assert a.powmod_product(exponents, len(x), m[0]).tolist() == [product]
 
 
 @given(rows(integers(), integers(minimum=1)))

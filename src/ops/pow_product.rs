@@ -214,8 +214,8 @@ faces! {
 
     /// Computes [`pow_product_mod`](Self::pow_product_mod) into an existing batch. During the call
     /// the GPU holds the powers of each window: at most 63 integers for each base of the rows that
-    /// are processed at the same time, and 16 for each base of all rows at the widths at which the
-    /// device has no kernel for it.
+    /// are processed at the same time. At widths at which the device has no kernel for it, these are
+    /// at most 30 integers for each base of all rows.
     ///
     /// # Errors
     /// As [`pow_product_mod`](Self::pow_product_mod).
