@@ -305,11 +305,11 @@ impl Kernels {
         given.params.bases = 2;
         given.inputs[0] = bytes_of(bases.iter(), bits);
         given.inputs[1] = bytes_of(exponents.iter(), bits);
-        let expected: Vec<_> = rows.iter().enumerate().map(|(index, row)| {
+        let product = |(index, row): (usize, &Row)| {
             let [first, second] = terms(index).map(|(a, e)| oracle::pow_mod(&a, &e, &row.b));
             oracle::mul_mod(&first, &second, &row.b)
-        });
-        let expected: Vec<_> = expected.collect();
+        };
+        let expected: Vec<_> = rows.iter().enumerate().map(product).collect();
         self.run(task, &rows, &given, |outcome, index, _| {
             let got = value_of(&outcome.outputs[0], index, bits);
             differ(&got.as_ref(), &Some(&expected[index]))

@@ -313,7 +313,7 @@ mod tests {
     fn launch_structs_match_their_twins() {
         let words: [u8; 28] = bytemuck::cast([128u32, 65536, 4, 32, 0, 1, 8]);
         assert_eq!(bytemuck::pod_read_unaligned::<Facts>(&words), FACTS);
-        assert_eq!(size_of::<RawOperands>(), 136);
+        assert_eq!(size_of::<RawOperands>(), 144);
     }
 
     #[test]
