@@ -715,10 +715,11 @@ Number factor(const Shape& shape, const Number& v) {
   }
 }
 
-// An exponent of some bits: each window but the widest ones, which would take too long here.
-Number exponent(bool is_short) {
+// An exponent of one of the first `kinds` lengths: each window but the widest ones, which would
+// take too long here.
+Number exponent(u64 kinds) {
   const u64 lengths[] = {0, 1, 2, 15, 17, 49, 141};
-  const u64 bits = lengths[below(is_short ? 5 : 7)];
+  const u64 bits = lengths[below(kinds)];
   return bits == 0 ? Number{0} : operand(bits, 16);
 }
 
@@ -761,7 +762,7 @@ void check_modular(const Kernel& kernel, size_t rows, Modular what) {
       if (what != Modular::Power)
         b.push_back(factor(shape, v));
       else if (b.empty() || !one_exponent)
-        b.push_back(exponent(shape.bits > 1024));
+        b.push_back(exponent(shape.bits <= 1024 ? 7 : is_long ? 4 : 5));
     }
     Memory prepared = prepare(kernel, divisors);
     const std::vector<Column> ins =
@@ -791,7 +792,7 @@ void check_power_product(const Kernel& kernel, size_t rows) {
       const u64 zeros = below(4);  // of four exponents
       for (u32 i = 0; i < bases; ++i) {
         a.push_back(factor(shape, divisors[one_divisor ? 0 : row]));
-        e.push_back(below(4) < zeros ? Number{0} : exponent(true));
+        e.push_back(below(4) < zeros ? Number{0} : exponent(5));
       }
     }
     Memory prepared = prepare(kernel, divisors);

@@ -380,7 +380,7 @@ fn windows(
     let bits = exponents.clone().map(|e| bit_length(trimmed(e))).max().unwrap_or(0);
     let k = window_bits(bits);
     // The odd powers of each base.
-    let (tables, scratch) = scratch.split_at_mut(count * n << (k - 1));
+    let (tables, scratch) = scratch.split_at_mut(count * (n << (k - 1)));
     // The value of a window, 0 for none, and the position of its last bit.
     let (open, scratch) = scratch.split_at_mut(2 * count);
     let (other, scratch) = scratch.split_at_mut(n);
