@@ -379,6 +379,21 @@ mod tests {
     }
 
     #[test]
+    fn prepared_divisors_divide_in_blocks_where_these_are_fast() {
+        let wide = SHAPES.iter().copied().find(|shape| shape.bits == 131_072).unwrap();
+        let chosen = |gpu: &Gpu, rows| {
+            let kernel = Choices::embedded(gpu).kernel(Op::DivRemBy, wide, rows).unwrap();
+            kernel.row().algorithm
+        };
+        let [_, rtx, _, h200, ..] = gpus();
+        assert_eq!(chosen(&h200, 100_000), Algorithm::Blocked(Product::Fft));
+        // Phases take longer than one block a row, which the table has for few rows.
+        assert_eq!(chosen(&h200, 1), Algorithm::By(Product::Fft));
+        // Without fast doubles, the blocks have no other products.
+        assert_eq!(chosen(&rtx, 100_000), Algorithm::By(Product::TensorCore));
+    }
+
+    #[test]
     fn every_operation_has_a_kernel_where_one_is_offered() {
         // The last one is of the CPU, which refuses the same widths as GPUs.
         let of_gpus = gpus().map(|gpu| Arc::new(Choices::embedded(&gpu)));
