@@ -2,6 +2,7 @@
 #pragma once
 #include "div/by_prepared.cuh"
 #include "div/div.cuh"
+#include "div/exact.cuh"
 #include "div/fft/division.cuh"
 #include "div/prepare.cuh"
 #include "div/shinv.cuh"

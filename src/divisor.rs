@@ -4,13 +4,15 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use gpuint_catalogue::Shape;
-use num_traits::Zero;
 
 use crate::backend::Buffer;
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
-use crate::error::{Error, Result};
+#[cfg(doc)]
+use crate::error::Error;
+use crate::error::Result;
+use crate::ops::View;
 use crate::shape::Kernels;
 use crate::value::Value;
 
@@ -37,11 +39,7 @@ impl DynDivisor {
     /// # Errors
     /// [`ShapeMissing`](Error::ShapeMissing) if the shape is not built, and as [`Divisor::splat`].
     pub fn splat(device: &Device, shape: Shape, divisor: impl Value) -> Result<Self> {
-        let divisor = divisor.integer();
-        if divisor.is_zero() {
-            return Err(Error::DivisionByZero { row: 0 });
-        }
-        DynBatch::splat(device, shape, &*divisor, 1)?.view().prepared(None)
+        View::prepared_value(device, shape, &divisor.integer())
     }
 
     /// Number of rows that have their own divisor; `None` for one divisor for all rows.

@@ -35,13 +35,21 @@ impl fmt::Debug for Mask {
 const WORD: usize = u32::BITS as usize;
 
 impl Mask {
+    /// Allocates a mask of `rows` rows, uninitialized: [`cleared`](Self::cleared) or an upload
+    /// follows.
+    pub(crate) fn alloc(device: &Device, rows: usize) -> Result<Self> {
+        let words = device.alloc_rows(rows.div_ceil(WORD), size_of::<u32>())?;
+        Ok(Self { device: device.clone(), words, rows })
+    }
+
     /// Makes a mask of `rows` rows, none of them set.
     ///
     /// # Errors
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
     pub fn none(device: &Device, rows: usize) -> Result<Self> {
-        let words = device.zeroed_rows(rows.div_ceil(WORD), size_of::<u32>())?;
-        Ok(Self { device: device.clone(), words, rows })
+        let mut mask = Self::alloc(device, rows)?;
+        mask.cleared()?;
+        Ok(mask)
     }
 
     /// The number of rows.
@@ -177,7 +185,7 @@ impl Mask {
     }
 
     fn from_words(device: &Device, words: &[u32], rows: usize) -> Result<Self> {
-        let mut mask = Self::none(device, rows)?;
+        let mut mask = Self::alloc(device, rows)?;
         if rows > 0 {
             device.memory().upload(&mut mask.words, 0, bytemuck::cast_slice(words))?;
         }
@@ -187,6 +195,11 @@ impl Mask {
     /// Words of the mask, to read by a kernel.
     pub(crate) fn buffer(&self) -> &Buffer {
         &self.words
+    }
+
+    /// Words of the mask, in which a kernel sets further bits.
+    pub(crate) fn buffer_mut(&mut self) -> &mut Buffer {
+        &mut self.words
     }
 
     /// Returns the words; bits beyond the last row are 0.

@@ -183,6 +183,16 @@ operations! {
         inputs: [Integer, Integer], outputs: [Integer, Integer],
         mask: true, status: true, params: []
     }
+    /// `u / v` for `v` that divides `u`, and a mask of the rows with another `v`, whose result is 0.
+    /// Without the mask their result is undefined. Rows with `v = 0` fail, and have the result 0.
+    DivExact = "div_exact" {
+        inputs: [Integer, Rhs], outputs: [Integer],
+        mask: true, status: true, params: [BroadcastRhs]
+    }
+    /// The inverse of `v` modulo `2^BITS`, and a mask of the even rows, whose result is 0.
+    InverseModPow2 = "inverse_mod_pow2" {
+        inputs: [Integer], outputs: [Integer], mask: true, status: false, params: []
+    }
     /// `2^exponent / v` rounded down. Rows fail where `v = 0` or the result is too wide.
     ShiftedInverse = "shifted_inverse" {
         inputs: [Integer], outputs: [Integer], mask: false, status: true, params: [Exponent]

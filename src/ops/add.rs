@@ -24,7 +24,7 @@ impl View<'_> {
     }
 
     pub(crate) fn overflowing_add(&self, rhs: &DynBatch) -> Result<(DynBatch, Mask)> {
-        let mut carry = Mask::none(self.device(), self.len())?;
+        let mut carry = self.alloc_mask()?;
         let sum = self.produce(|out| self.overflowing_add_into(rhs, out, &mut carry))?;
         Ok((sum, carry))
     }
@@ -47,7 +47,7 @@ impl View<'_> {
     }
 
     pub(crate) fn overflowing_sub(&self, rhs: &DynBatch) -> Result<(DynBatch, Mask)> {
-        let mut borrow = Mask::none(self.device(), self.len())?;
+        let mut borrow = self.alloc_mask()?;
         let difference = self.produce(|out| self.overflowing_sub_into(rhs, out, &mut borrow))?;
         Ok((difference, borrow))
     }

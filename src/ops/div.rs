@@ -5,14 +5,17 @@
 //! Watt), with bounds that make it exact. [`Blocked`](crate::Blocked) computes the quotient in
 //! blocks of digits, each by a short reciprocal (`kernels/div/div.cuh` has the proofs).
 
-use gpuint_catalogue::Op;
+use gpuint_catalogue::{Op, Shape};
 
 use super::{View, faces};
 use crate::backend::Operands;
-use crate::dyn_batch::DynBatch;
+use crate::batch::{Batch, Using};
+use crate::dyn_batch::{DynBatch, DynUsing};
 use crate::error::{Error, Result};
 use crate::mask::Mask;
 use crate::ops::faces::assigning_faces;
+use crate::shape::{Kernels, Widen};
+use crate::strategy::Division;
 
 impl<'a> View<'a> {
     pub(crate) fn div_rem(&self, rhs: &DynBatch) -> Result<(DynBatch, DynBatch)> {
@@ -45,7 +48,7 @@ impl<'a> View<'a> {
     }
 
     pub(crate) fn div_rem_masked(&self, rhs: &DynBatch) -> Result<(DynBatch, DynBatch, Mask)> {
-        let mut zero = Mask::none(self.device(), self.len())?;
+        let mut zero = self.alloc_mask()?;
         let (quotient, remainder) = self.produce_two(|quotient, remainder| {
             self.div_rem_masked_into(rhs, quotient, remainder, &mut zero)
         })?;
@@ -62,6 +65,21 @@ impl<'a> View<'a> {
         self.check_mask(zero)?;
         let operands = self.division(rhs, Some(quotient), Some(remainder))?;
         self.launch(Op::DivRem, Operands { mask: Some(zero.cleared()?), ..operands })
+    }
+
+    /// Divides `self + 2^BITS high`; `wide` is a built shape of twice the width.
+    pub(crate) fn div_rem_wide(
+        &self,
+        high: &DynBatch,
+        rhs: &DynBatch,
+        wide: Shape,
+    ) -> Result<(DynBatch, DynBatch)> {
+        self.check(rhs)?;
+        let dividend = self.join(high, wide)?;
+        let View { strategy, .. } = *self;
+        let dividend = View { batch: &dividend, strategy };
+        let (quotient, remainder) = dividend.div_rem(&rhs.view().resized(wide)?)?;
+        Ok((quotient, remainder.view().truncated(self.shape())?))
     }
 
     fn divide(
@@ -180,3 +198,66 @@ assigning_faces! {
     fn div_assign = div_into;
     fn rem_assign = rem_into;
 }
+
+/// Declares divisions of dividends of twice the width, whose quotient has another shape.
+macro_rules! wide {
+    (dyn $type:ty) => {
+        /// # Division of twice the width
+        impl $type {
+            /// Computes the quotient and the remainder of `self + 2^BITS * high` by `rhs`. The
+            /// quotient has rows of twice the width.
+            ///
+            /// # Errors
+            /// [`ShapeMissing`](Error::ShapeMissing) if twice the width is not built, and as
+            /// [`div_rem`](Self::div_rem).
+            pub fn div_rem_wide(
+                &self,
+                high: &DynBatch,
+                rhs: &DynBatch,
+            ) -> Result<(DynBatch, DynBatch)> {
+                let view = self.view();
+                view.div_rem_wide(high, rhs, view.doubled()?)
+            }
+        }
+    };
+    (typed ($($parameters:tt)*) $type:ty) => {
+        /// # Division of twice the width
+        impl<$($parameters)*> $type {
+            /// Computes the quotient and the remainder of `self + 2^BITS * high` by `rhs`. The
+            /// quotient has rows of twice the width.
+            ///
+            /// ```
+            /// use gpuint::{Batch, Device, GpuUint};
+            /// use num_bigint::BigUint;
+            ///
+            /// let device = Device::cpu();
+            /// let a = Batch::<GpuUint<1024>>::splat(&device, &(BigUint::from(3u32) << 1000), 2)?;
+            /// let (low, high) = a.mul_lo_hi(&a)?;
+            /// let (q, r) = low.div_rem_wide(&high, &a)?; // q is a Batch<GpuUint<2048>>
+            /// assert_eq!(q.row(0)?, a.row(0)?);
+            /// assert!(r.is_zero_mask()?.to_bools()?[0]);
+            /// # Ok::<(), gpuint::Error>(())
+            /// ```
+            ///
+            /// # Errors
+            /// As [`div_rem`](Self::div_rem).
+            pub fn div_rem_wide<W: Kernels>(
+                &self,
+                high: &Batch<T>,
+                rhs: &Batch<T>,
+            ) -> Result<(Batch<W>, Batch<T>)>
+            where
+                T: Widen<Wide = W>,
+            {
+                let results = self.view().div_rem_wide(high.as_dyn(), rhs.as_dyn(), W::SHAPE);
+                results.map(|(quotient, remainder)| {
+                    (Batch::typed(quotient), Batch::typed(remainder))
+                })
+            }
+        }
+    };
+}
+wide!(dyn DynBatch);
+wide!(dyn DynUsing<'_>);
+wide!(typed (T: Kernels) Batch<T>);
+wide!(typed (T: Kernels, S: Division<T>) Using<'_, T, S>);

@@ -1,12 +1,13 @@
 //! Division by prepared divisors: exact for every dividend (`kernels/div/prepare.cuh`,
 //! `kernels/div/by_prepared.cuh`), and the preparation.
 
-use gpuint_catalogue::Op;
+use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;
-use num_traits::One;
+use num_traits::{One, Zero};
 
 use super::{View, faces};
 use crate::backend::{Operands, Params};
+use crate::device::Device;
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
@@ -27,6 +28,35 @@ impl View<'_> {
             None => Ok(DynDivisor::new(self.device(), self.shape(), prepared, rows)),
             Some(row) => Err(Error::DivisionByZero { row }),
         }
+    }
+
+    /// Prepares one value as the divisor of all rows, without waiting for the device.
+    pub(crate) fn prepared_value(
+        device: &Device,
+        shape: Shape,
+        divisor: &BigUint,
+    ) -> Result<DynDivisor> {
+        if divisor.is_zero() {
+            return Err(Error::DivisionByZero { row: 0 });
+        }
+        let row = DynBatch::splat(device, shape, divisor, 1)?;
+        let mut prepared = device.alloc_rows(1, shape.prepared_bytes())?;
+        let view = row.view();
+        let operands = Operands { outs: [Some(&mut prepared), None], ..view.operands() };
+        view.launch(Op::Prepare, operands)?;
+        Ok(DynDivisor::new(device, shape, prepared, None))
+    }
+
+    pub(crate) fn div_rem_all(&self, divisor: &BigUint) -> Result<(DynBatch, DynBatch)> {
+        self.div_rem_by(&View::prepared_value(self.device(), self.shape(), divisor)?)
+    }
+
+    pub(crate) fn div_all(&self, divisor: &BigUint) -> Result<DynBatch> {
+        self.div_by(&View::prepared_value(self.device(), self.shape(), divisor)?)
+    }
+
+    pub(crate) fn rem_all(&self, divisor: &BigUint) -> Result<DynBatch> {
+        self.rem_by(&View::prepared_value(self.device(), self.shape(), divisor)?)
     }
 
     pub(crate) fn prepare_masked(&self) -> Result<(DynDivisor, Mask)> {
@@ -188,4 +218,44 @@ faces! {
     /// # Errors
     /// As [`div_rem_by`](Self::div_rem_by).
     fn rem_by_into(divisor: Divisor, remainder: Out) -> Nothing;
+}
+
+faces! {
+    by Mult, "Division by one value";
+
+    /// Computes `(self / divisor, self mod divisor)` by one divisor of all rows.
+    ///
+    /// Each call prepares the divisor; a [`Divisor`](crate::Divisor) is prepared once for several
+    /// calls. Does not wait for the device.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let number = |n: u32| BigUint::from(n);
+    /// let u = Batch::<GpuUint<1024>>::from_biguints(&device, &[number(17), number(40)])?;
+    /// let (q, r) = u.div_rem_all(&number(5))?;
+    /// assert_eq!(q.to_biguints()?, [number(3), number(8)]);
+    /// assert_eq!(r.to_biguints()?, [number(2), number(0)]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DivisionByZero`](crate::Error::DivisionByZero) (row 0),
+    /// [`TooWide`](crate::Error::TooWide) if the divisor needs more than `BITS` bits (row 0), and
+    /// as [`div_rem_by`](Self::div_rem_by).
+    fn div_rem_all(divisor: Number) -> NewPair;
+
+    /// Computes `self / divisor`, rounded down, by one divisor of all rows.
+    ///
+    /// # Errors
+    /// As [`div_rem_all`](Self::div_rem_all).
+    fn div_all(divisor: Number) -> New;
+
+    /// Computes `self mod divisor` by one divisor of all rows.
+    ///
+    /// # Errors
+    /// As [`div_rem_all`](Self::div_rem_all).
+    fn rem_all(divisor: Number) -> New;
 }

@@ -28,7 +28,7 @@ impl View<'_> {
     }
 
     pub(crate) fn inverse_mod(&self, moduli: &DynBatch) -> Result<(DynBatch, Mask)> {
-        let mut without = Mask::none(self.device(), self.len())?;
+        let mut without = self.alloc_mask()?;
         let inverse = self.produce(|out| self.inverse_mod_into(moduli, out, &mut without))?;
         Ok((inverse, without))
     }

@@ -16,6 +16,7 @@ pub(crate) mod crt;
 mod div;
 mod div_by;
 mod div_digit;
+mod exact;
 mod faces;
 pub(crate) mod fixed_base;
 mod gcd;
@@ -153,9 +154,14 @@ impl<'a> View<'a> {
         Ok((first, second))
     }
 
+    /// Allocates a mask with as many rows as this batch, uninitialized.
+    fn alloc_mask(&self) -> Result<Mask> {
+        Mask::alloc(self.device(), self.len())
+    }
+
     /// Makes a mask with as many rows as this batch, written by `write`.
     fn produce_mask(&self, write: impl FnOnce(&mut Mask) -> Result<()>) -> Result<Mask> {
-        let mut mask = Mask::none(self.device(), self.len())?;
+        let mut mask = self.alloc_mask()?;
         write(&mut mask)?;
         Ok(mask)
     }

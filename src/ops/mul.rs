@@ -75,7 +75,7 @@ impl View<'_> {
     }
 
     /// Returns the shape of twice the width.
-    fn doubled(&self) -> Result<Shape> {
+    pub(super) fn doubled(&self) -> Result<Shape> {
         let shape = Shape { bits: 2 * self.shape().bits, ..self.shape() };
         self.device().selected(shape)
     }

@@ -109,12 +109,7 @@ impl View<'_> {
     fn resized_into(&self, out: &mut DynBatch) -> Result<()> {
         self.check_operand(out.device(), out.len())?;
         let (bits, width) = (self.shape().bits, out.shape().bits);
-        let operands = Operands {
-            outs: [Some(out.buffer_mut()), None],
-            // build.rs rejects shapes of 2^32 bits or more.
-            params: Params { target_bits: width as u32, ..Params::default() },
-            ..self.operands()
-        };
+        let operands = self.resizing(out);
         if width >= bits {
             return self.launch(Op::Resize, operands);
         }
@@ -124,15 +119,29 @@ impl View<'_> {
         }
     }
 
+    /// Returns the rows modulo the width of another shape, which must be built.
+    pub(super) fn truncated(&self, shape: Shape) -> Result<DynBatch> {
+        let mut out = DynBatch::alloc(self.device(), shape, self.len())?;
+        self.launch(Op::Resize, self.resizing(&mut out))?;
+        Ok(out)
+    }
+
+    /// Collects the operands of a change of width.
+    fn resizing<'b>(&'b self, out: &'b mut DynBatch) -> Operands<'b> {
+        // build.rs rejects shapes of 2^32 bits or more.
+        let params = Params { target_bits: out.shape().bits as u32, ..Params::default() };
+        Operands { outs: [Some(out.buffer_mut()), None], params, ..self.operands() }
+    }
+
     /// Returns the rows in another shape, which must be built.
-    fn resized(&self, shape: Shape) -> Result<DynBatch> {
+    pub(super) fn resized(&self, shape: Shape) -> Result<DynBatch> {
         let mut out = DynBatch::alloc(self.device(), shape, self.len())?;
         self.resized_into(&mut out)?;
         Ok(out)
     }
 
     /// Returns rows of twice the width, in a built shape: `self + 2^BITS * high`.
-    fn join(&self, high: &DynBatch, wide: Shape) -> Result<DynBatch> {
+    pub(super) fn join(&self, high: &DynBatch, wide: Shape) -> Result<DynBatch> {
         self.check(high)?;
         let mut out = DynBatch::alloc(self.device(), wide, self.len())?;
         for (half, rows) in [self.batch, high].into_iter().enumerate() {

@@ -100,6 +100,12 @@ pub fn div_rem_masked(u: &BigUint, v: &BigUint, bits: usize) -> (BigUint, BigUin
     (q, r, false)
 }
 
+/// `u / v`; `None` if `v` does not divide `u` or is 0.
+pub fn div_exact(u: &BigUint, v: &BigUint) -> Option<BigUint> {
+    let (q, r) = (!v.is_zero()).then(|| div_rem(u, v))?;
+    r.is_zero().then_some(q)
+}
+
 /// `floor(2^exponent / v)` for a `v` that is not 0.
 pub fn inverse(v: &BigUint, exponent: usize) -> BigUint {
     biguint(&((Natural::from(1u32) << exponent) / natural(v)))

@@ -11,7 +11,7 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{Algorithm, DigitKind, Op, Product, Shape};
 use gpuint_catalogue::{BLOCK, Kernel};
 use gpuint_testkit::operands::{
-    self, DIVISIONS, EUCLID, Family, INVERSES, PRODUCTS, Row, SUMS, Sizes, rows,
+    self, DIVISIONS, EUCLID, EXACT, Family, INVERSES, PRODUCTS, Row, SUMS, Sizes, rows,
 };
 use gpuint_testkit::oracle;
 use gpuint_testkit::ptx::{self, How, Operands, Outcome, Params, bytes_of};
@@ -528,6 +528,39 @@ impl Kernels {
                         differ(&(got, outcome.status), &(Some(expected), status))
                     });
                 }
+            }
+            Op::DivExact => {
+                for mask in [false, true] {
+                    let rows = self.rows(EXACT, usize::from(mask));
+                    let zero = rows.iter().position(|row| row.b.is_zero());
+                    let given = Operands { mask, ..self.given(&rows, 2, 1) };
+                    self.run(task, &rows, &given, |outcome, index, row| {
+                        let expected = oracle::div_exact(&row.a, &row.b);
+                        let got = value_of(&outcome.outputs[0], index, bits);
+                        // Without a mask, the other rows may hold anything.
+                        let want = match mask {
+                            true => Some(expected.clone().unwrap_or_default()),
+                            false => expected.clone().or(got.clone()),
+                        };
+                        let status = zero.map_or(u64::MAX, |row| row as u64);
+                        differ(
+                            &(got, outcome.is_marked(index), outcome.status),
+                            &(want, mask && expected.is_none(), status),
+                        )
+                    });
+                }
+            }
+            Op::InverseModPow2 => {
+                let rows = self.rows(EXACT, 2);
+                let mut given = Operands { mask: true, ..self.given(&rows, 1, 1) };
+                given.inputs[0] = bytes_of(second(&rows), bits);
+                self.run(task, &rows, &given, |outcome, index, row| {
+                    let expected = oracle::inverse_mod(&row.b, &operands::power(bits));
+                    let got =
+                        (value_of(&outcome.outputs[0], index, bits), outcome.is_marked(index));
+                    let none = expected.is_none();
+                    differ(&got, &(Some(expected.unwrap_or_default()), none))
+                });
             }
             Op::Gcd => {
                 let rows = self.rows(EUCLID, 0);

@@ -1174,6 +1174,57 @@ void check_euclid(const Kernel& kernel, Pairs p) {
   }
 }
 
+// Multiples of the divisors, and neighbours of multiples. With and without a mask.
+void check_exact(const Kernel& kernel, size_t rows) {
+  const Shape& shape = kernel.shape;
+  const size_t bytes = shape.bytes();
+  Pairs p;
+  std::vector<bool> divides;
+  u64 lowest = ~0ull;
+  for (size_t row = 0; row < rows; ++row) {
+    Number v = division(shape, row).second;
+    if (below(3) == 0 && !is_zero(v)) {  // the bits of v in another place
+      strip(v);
+      v = product(v, power_of_two(below(shape.bits + 1 - bit_length(v))));
+    }
+    const u64 rest = shape.bits - bit_length(v);
+    Number u = product(rest == 0 ? Number{1} : operand(rest, shape.digit_bits), v);
+    if (row % 4 == 3) u = low(sum(u, power_of_two(below(shape.bits))), shape.bits);
+    if (is_zero(v)) lowest = std::min<u64>(lowest, row);
+    divides.push_back(!is_zero(v) && is_zero(remainder(u, v)));
+    p.a.push_back(u);
+    p.b.push_back(v);
+  }
+  const Result masked = launch(kernel, {p.a, p.b}, bytes, 0, {});
+  const Result plain = launch(kernel, {p.a, p.b}, bytes, 0, {}, false);
+  for (size_t row = 0; row < rows; ++row) {
+    const Number &u = p.a[row], &v = p.b[row];
+    const Number q = masked.out[0].row(row, bytes);
+    expect(kernel, masked.flag(row) != divides[row], "the mask", u, v, q);
+    if (!divides[row]) {
+      expect(kernel, is_zero(q), "the row without a quotient", u, v, q);
+      continue;
+    }
+    expect(kernel, compare(product(q, v), u) == 0, "the quotient", u, v, q);
+    expect(kernel, compare(plain.out[0].row(row, bytes), q) == 0, "the quotient without a mask", u,
+           v, q);
+  }
+  if (masked.status != lowest) fail(kernel.name, "the status is wrong");
+}
+
+void check_inverse_mod_pow2(const Kernel& kernel, const Pairs& p) {
+  const Shape& shape = kernel.shape;
+  const Result result = launch(kernel, {p.a}, shape.bytes(), 0, {});
+  for (size_t row = 0; row < p.a.size(); ++row) {
+    const Number& v = p.a[row];
+    const bool odd = !is_zero(v) && v[0] % 2 == 1;
+    const Number got = result.out[0].row(row, shape.bytes());
+    expect(kernel, result.flag(row) != odd, "the mask", v, {}, got);
+    expect(kernel, odd ? compare(low(product(v, got), shape.bits), {1}) == 0 : is_zero(got),
+           "the inverse", v, {}, got);
+  }
+}
+
 bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
 
 void check(const Kernel& kernel, size_t rows) {
@@ -1208,6 +1259,10 @@ void check(const Kernel& kernel, size_t rows) {
     check_power_product(kernel, rows);
   else if (starts_with(task, "pow_mod_"))
     check_modular(kernel, rows, Modular::Power);
+  else if (task == "div_exact")
+    check_exact(kernel, rows);
+  else if (task == "inverse_mod_pow2")
+    check_inverse_mod_pow2(kernel, p);
   else if (starts_with(task, "div_rem_"))
     check_division(kernel, rows);
   else if (starts_with(task, "shifted_inverse_"))

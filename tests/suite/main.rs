@@ -9,6 +9,7 @@ mod conversions;
 mod division;
 mod errors;
 mod euclid;
+mod exact;
 mod inverses;
 mod matrix;
 mod modular;

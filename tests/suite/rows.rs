@@ -20,7 +20,12 @@ fn elsewhere(device: &Device) -> Device {
 
 /// Counts a result that is not one value a row.
 #[expect(clippy::needless_pass_by_value, reason = "the values are made for the comparison")]
-fn expect<V: PartialEq + Debug>(tally: &mut Tally, what: &Context<'_>, got: V, expected: V) {
+pub(crate) fn expect<V: PartialEq + Debug>(
+    tally: &mut Tally,
+    what: &Context<'_>,
+    got: V,
+    expected: V,
+) {
     tally.row(got == expected, || format!("{what}: {got:x?}, expected {expected:x?}"));
 }
 

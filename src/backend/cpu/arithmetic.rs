@@ -4,10 +4,11 @@ use num_bigint::BigUint;
 use num_integer::Integer;
 use num_traits::{One, Zero};
 
-use super::limbs::{LIMB_BITS, assign, bit, shift_right, trimmed};
+use super::limbs::{LIMB_BITS, assign, bit, shift_right, sub_from_assign, trimmed};
 use super::prepared::{self, Prepared};
 use super::rows::{Failed, Outcome, Row, Rows};
 use super::{division, euclid, product, residues};
+use crate::backend::host::zeroed_vec;
 use crate::error::Result;
 
 pub(super) fn read(limbs: &[u64]) -> BigUint {
@@ -62,6 +63,39 @@ pub(super) fn quotient(rows: Rows<'_>) -> Result<Failed> {
             division::divide(q, r, u, v, scratch);
         }
         Outcome { flag: failed, failed }
+    })
+}
+
+pub(super) fn exact_quotient(rows: Rows<'_>) -> Result<Failed> {
+    let n = rows.limbs();
+    let scratch = n + division::scratch_limbs(n);
+    rows.each(scratch, |Row { ins: [u, v, _], outs: [q, _], .. }, scratch| {
+        let failed = trimmed(v).is_empty();
+        let (r, scratch) = scratch.split_at_mut(n);
+        if !failed {
+            division::divide(q, r, u, v, scratch);
+        }
+        let flag = failed || !trimmed(r).is_empty();
+        if flag {
+            q.fill(0);
+        }
+        Outcome { flag, failed }
+    })
+}
+
+pub(super) fn inverse_mod_power_of_two(rows: Rows<'_>) -> Result<Failed> {
+    let n = rows.limbs();
+    let zero: Vec<u64> = zeroed_vec(n)?;
+    let scratch = residues::inverse_scratch_limbs(n);
+    rows.each(scratch, |Row { ins: [v, ..], outs: [out, _], .. }, scratch| {
+        let is_even = !bit(v, 0);
+        if is_even {
+            out.fill(0);
+        } else {
+            residues::negative_inverse(out, v, scratch);
+            sub_from_assign(out, &zero);
+        }
+        is_even.into()
     })
 }
 

@@ -67,6 +67,8 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::MulWide => (arithmetic::wide_product, Quadratic),
         Op::SquareLo => (arithmetic::low_square, Quadratic),
         Op::DivRem => (arithmetic::quotient, Quadratic),
+        Op::DivExact => (arithmetic::exact_quotient, Quadratic),
+        Op::InverseModPow2 => (arithmetic::inverse_mod_power_of_two, Quadratic),
         Op::ShiftedInverse => (arithmetic::shifted_inverse, Quadratic),
         Op::Prepare => (arithmetic::prepare, Quadratic),
         Op::DivRemBy => (arithmetic::quotient_by_prepared, Quadratic),

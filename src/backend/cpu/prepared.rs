@@ -286,7 +286,7 @@ impl<'a> Prepared<'a> {
         let (result, zeros) = out.split_at_mut(n);
         zeros.fill(0);
         if is_montgomery {
-            let modulus = Montgomery { v, inverse: negative_inverse(v[0]) };
+            let modulus = Montgomery { v, inverse: negative_inverse_of_limb(v[0]) };
             rows.for_each(|(reduced, a)| self.scaled(reduced, a, scratch));
             windows(result, reduced, e, bases, scratch, |out, a, b, scratch| {
                 let (t, scratch) = scratch.split_at_mut(2 * n);
@@ -314,7 +314,7 @@ impl<'a> Prepared<'a> {
 /// `-1 / limb mod B` for an odd limb.
 ///
 /// `x = 3 limb ^ 2` is the inverse modulo 2^5, and a step of Newton's iteration doubles the bits.
-pub(super) fn negative_inverse(limb: u64) -> u64 {
+pub(super) fn negative_inverse_of_limb(limb: u64) -> u64 {
     let mut x = limb.wrapping_mul(3) ^ 2;
     for _ in 0..4 {
         x = x.wrapping_mul(2u64.wrapping_sub(limb.wrapping_mul(x)));

@@ -9,12 +9,12 @@
 use super::limbs::{
     LIMB_BITS, add_assign, add_limb, assign, compare, shift_left, shift_right, sub_assign,
 };
-use super::prepared::{MONTGOMERY, Montgomery, negative_inverse};
+use super::prepared::{MONTGOMERY, Montgomery, negative_inverse_of_limb};
 use super::product::{self, multiply, multiply_low, square};
 
 /// Scratch of [`prepare`] at moduli of `n` limbs.
 pub(super) const fn prepare_scratch_limbs(n: usize) -> usize {
-    2 * n + product::scratch_limbs(n)
+    n + inverse_scratch_limbs(n)
 }
 
 /// Scratch of [`reduce_product`] at rows of `n` limbs.
@@ -29,16 +29,19 @@ fn cut(a: &mut [u64], bits: usize) {
     }
 }
 
-/// Writes the record of an odd modulus.
+/// Scratch of [`negative_inverse`] at numbers of `n` limbs.
+pub(super) const fn inverse_scratch_limbs(n: usize) -> usize {
+    2 * n + product::scratch_limbs(n)
+}
+
+/// Sets `x` to `-1 / n` modulo the base of `x`, which is as long as the odd `n`.
 ///
 /// The inverse of the lowest limb is lengthened by Newton's iteration `x (2 - n x)`, which doubles
-/// the number of right bits.
-pub(super) fn prepare(record: &mut [u64], n: &[u64], bits: usize, scratch: &mut [u64]) {
+/// the number of right bits. For its negative, `y = -x`, this is `y (2 + n y)`.
+pub(super) fn negative_inverse(x: &mut [u64], n: &[u64], scratch: &mut [u64]) {
     let limbs = n.len();
-    let (x, scratch) = scratch.split_at_mut(limbs);
     let (correction, scratch) = scratch.split_at_mut(limbs);
-    // The negative of the inverse, y = -x, is lengthened by y (2 + n y).
-    x[0] = negative_inverse(n[0]);
+    x[0] = negative_inverse_of_limb(n[0]);
     let mut len = 1;
     while len < limbs {
         let wider = limbs.min(2 * len);
@@ -50,6 +53,12 @@ pub(super) fn prepare(record: &mut [u64], n: &[u64], bits: usize, scratch: &mut 
         x[..wider].copy_from_slice(product);
         len = wider;
     }
+}
+
+/// Writes the record of an odd modulus.
+pub(super) fn prepare(record: &mut [u64], n: &[u64], bits: usize, scratch: &mut [u64]) {
+    let (x, scratch) = scratch.split_at_mut(n.len());
+    negative_inverse(x, n, scratch);
     cut(x, bits);
     shift_left(record, x, bits);
     for (record, &n) in record.iter_mut().zip(n) {

@@ -5,6 +5,55 @@ use num_traits::{One, Zero};
 
 use super::{Family, Sizes, low, minus, ones, power};
 
+/// Dividends and divisors for exact division. Most divisors divide, many are even, some are 0.
+pub const EXACT: &[Family] = &[
+    ("u = q*v", |draw| {
+        let (a, b) = draw.lengths();
+        let v = draw.positive(b);
+        let quotient_bits = a.min(draw.sizes.bits - b);
+        draw.multiple(v, quotient_bits)
+    }),
+    ("u = q*v of full width", |draw| {
+        let (_, b) = draw.lengths();
+        let v = draw.positive(b);
+        let quotient_bits = draw.sizes.bits - b;
+        draw.multiple(v, quotient_bits)
+    }),
+    ("u = q*v, digits swept", |draw| {
+        let (a, b) = draw.digit_counts();
+        let v_bits = draw.length(b);
+        let v = draw.positive(v_bits);
+        let quotient_bits = draw.length(a).min(draw.sizes.bits - v_bits);
+        draw.multiple(v, quotient_bits)
+    }),
+    ("v = 2^k (2^j - 1)", |draw| {
+        let bits = draw.sizes.bits;
+        let zeros = draw.sweep(bits);
+        let length = draw.random.between(1, bits - zeros);
+        draw.multiple(ones(length) << zeros, bits - zeros - length)
+    }),
+    ("u = q*v +- 2^k", |draw| {
+        let (a, b) = draw.lengths();
+        let v = draw.positive(b);
+        let product = draw.value(a.min(draw.sizes.bits - b)) * &v;
+        let bit = power(draw.sweep(draw.sizes.bits));
+        [low(if product < bit { product + bit } else { product - bit }, draw.sizes.bits), v]
+    }),
+    ("u = q*v mod 2^BITS", |draw| {
+        let (a, b) = draw.lengths();
+        let v = draw.positive(b);
+        [low(draw.value(a) * &v, draw.sizes.bits), v]
+    }),
+    ("u = 0", |draw| {
+        let (_, b) = draw.lengths();
+        [BigUint::zero(), draw.value(b)]
+    }),
+    ("u and v drawn", |draw| {
+        let (a, b) = draw.lengths();
+        [draw.value(a), draw.value(b)]
+    }),
+];
+
 /// Dividends and divisors, some of which are 0.
 pub const DIVISIONS: &[Family] = &[
     ("u and v drawn", |draw| {

@@ -233,6 +233,15 @@ impl Draw {
         if v.is_zero() { BigUint::one() } else { v }
     }
 
+    /// `q * v * 2^k` and `v`, for a quotient of at most `bits` bits and a `k` that is mostly 0; both
+    /// fit the width.
+    pub(super) fn multiple(&mut self, v: BigUint, bits: usize) -> [BigUint; 2] {
+        let u = self.value(bits) * &v;
+        let spare = self.sizes.bits - u.bits() as usize;
+        let zeros = if self.random.one_in(4) { self.random.between(0, spare) } else { 0 };
+        [u << zeros, v]
+    }
+
     /// `q * v + r` for a `v` and a quotient of at most `bits` bits; cut to the width.
     pub(super) fn built(&mut self, v: BigUint, quotient_bits: usize) -> [BigUint; 2] {
         let q = self.value(quotient_bits);

@@ -22,7 +22,7 @@ mod numbers;
 mod products;
 mod sums;
 
-pub use divisions::{DIVISIONS, INVERSES};
+pub use divisions::{DIVISIONS, EXACT, INVERSES};
 pub use draw::Draw;
 pub use numbers::{EUCLID, ROOTS};
 pub use products::PRODUCTS;
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn rows_fit_and_are_the_same_every_time() {
-        for families in [DIVISIONS, PRODUCTS, SUMS, INVERSES] {
+        for families in [DIVISIONS, EXACT, PRODUCTS, SUMS, INVERSES] {
             for sizes in SIZES {
                 let once = rows(7, families, sizes, 0..2000);
                 let again = rows(7, families, sizes, (0..2000).rev());
