@@ -302,6 +302,34 @@ fn only_reads_wait() {
 }
 
 #[test]
+fn queued_forms_make_few_driver_calls() {
+    over_stand_in(|stand_in| {
+        let device = Device::cuda(0).unwrap();
+        let (a, b) = (ones(&device, 100), ones(&device, 100));
+        let divisor = Divisor::new(&b).unwrap();
+        let (mut out, mut other) = (ones(&device, 100), ones(&device, 100));
+        let mut mask = Mask::none(&device, 100).unwrap();
+        // In the first call the kernel is loaded.
+        let calls = |work: &mut dyn FnMut() -> gpuint::Result<()>| {
+            work().unwrap();
+            let before = stand_in.get::<i32>("stand_in_calls");
+            work().unwrap();
+            stand_in.get::<i32>("stand_in_calls") - before
+        };
+        assert_eq!(calls(&mut || a.wrapping_mul_into(&b, &mut out)), 1, "the launch");
+        assert_eq!(calls(&mut || a.div_rem_by_into(&divisor, &mut out, &mut other)), 1);
+        assert_eq!(calls(&mut || a.mul_mod_into(&b, &divisor, &mut out)), 1);
+        let masked = calls(&mut || a.div_rem_masked_into(&b, &mut out, &mut other, &mut mask));
+        assert_eq!(masked, 2, "the mask is cleared");
+        assert_eq!(calls(&mut || a.div_exact_masked_into(&b, &mut out, &mut mask)), 2);
+        assert_eq!(calls(&mut || a.inverse_mod_pow2_into(&mut out, &mut mask)), 2);
+        assert_eq!(calls(&mut || a.wrapping_mul(&b).map(drop)), 3, "and memory of a batch");
+        assert_eq!(calls(&mut || a.div_rem_masked(&b).map(drop)), 8, "and of two and a mask");
+        assert_eq!(calls(&mut || a.overflowing_add(&b).map(drop)), 6);
+    });
+}
+
+#[test]
 fn copies_of_any_length_are_whole_and_pinned() {
     over_stand_in(|stand_in| {
         let device = Device::cuda(0).unwrap();

@@ -24,7 +24,8 @@ impl View<'_> {
         // Only gcd(0, 0) is 0: the quotient of that row is multiplied by 0.
         let (quotient, _, _) = self.div_rem_masked(&self.gcd(rhs)?)?;
         let (low, high) = quotient.mul_lo_hi(rhs)?;
-        Ok((low, high.is_zero_mask()?.not()?))
+        let zero = DynBatch::zeros(self.device(), self.shape(), self.len())?;
+        Ok((low, zero.lt_mask(&high)?))
     }
 
     pub(crate) fn inverse_mod(&self, moduli: &DynBatch) -> Result<(DynBatch, Mask)> {

@@ -63,7 +63,7 @@ constexpr int GPUS = 2;
 char primaries[GPUS];
 std::atomic<int> faults[GPUS];
 std::atomic<int> fault_at_launch{0}, failing_frees{0}, compilations{0}, waits{0}, delay_ms{0},
-    races{0}, orders{0}, pageable{0};
+    races{0}, orders{0}, pageable{0}, calls{0};
 std::atomic<bool> held{false};
 thread_local std::vector<void*> contexts;
 
@@ -75,6 +75,7 @@ int current() {
 }
 // Every call needs a context and fails after a fault of a kernel, or if the test injects a failure.
 Code ready(const char* function = __builtin_FUNCTION()) {
+  ++calls;
   int gpu = current();
   if (gpu == GPUS) return INVALID_CONTEXT;
   std::lock_guard<std::mutex> guard(lock);
@@ -178,6 +179,7 @@ int stand_in_waits() { return waits; }
 int stand_in_races() { return races; }
 int stand_in_orders() { return orders; }
 int stand_in_pageable() { return pageable; }
+int stand_in_calls() { return calls; }
 size_t stand_in_pinned() { return pinned_bytes; }
 // The next call of this function fails with code 1.
 void stand_in_fail(const char* function) {
