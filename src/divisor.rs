@@ -19,10 +19,17 @@ use crate::value::Value;
 /// Prepared divisors with a run-time width: the [`Divisor`] of a [`DynBatch`].
 pub struct DynDivisor {
     device: Device,
-    prepared: Buffer,
+    form: Form,
     /// `None`: one divisor for all rows.
     rows: Option<usize>,
     shape: Shape,
+}
+
+enum Form {
+    /// Divisors with their reciprocals.
+    Records(Buffer),
+    /// The divisors alone, at widths without kernels for reciprocals.
+    Rows(DynBatch),
 }
 
 impl DynDivisor {
@@ -66,11 +73,29 @@ impl DynDivisor {
         prepared: Buffer,
         rows: Option<usize>,
     ) -> Self {
-        Self { device: device.clone(), prepared, rows, shape }
+        Self { device: device.clone(), form: Form::Records(prepared), rows, shape }
     }
 
-    pub(crate) fn buffer(&self) -> &Buffer {
-        &self.prepared
+    /// Makes divisors without reciprocals of rows that are not zero.
+    pub(crate) fn of_unprepared(divisors: DynBatch, rows: Option<usize>) -> Self {
+        let (device, shape) = (divisors.device().clone(), divisors.shape());
+        Self { device, form: Form::Rows(divisors), rows, shape }
+    }
+
+    /// Divisors with their reciprocals, if they have any.
+    pub(crate) fn buffer(&self) -> Option<&Buffer> {
+        match &self.form {
+            Form::Records(prepared) => Some(prepared),
+            Form::Rows(_) => None,
+        }
+    }
+
+    /// Divisors without reciprocals.
+    pub(crate) fn unprepared(&self) -> Option<&DynBatch> {
+        match &self.form {
+            Form::Records(_) => None,
+            Form::Rows(divisors) => Some(divisors),
+        }
     }
 }
 
@@ -90,6 +115,10 @@ impl fmt::Debug for DynDivisor {
 /// [`new`](Self::new) makes one divisor for each row of a batch, [`splat`](Self::splat) one divisor
 /// for all rows of any batch. No divisor is zero. A divisor takes about twice the memory of an
 /// integer.
+///
+/// From 2^19 bits on there are no reciprocals. Operations by a divisor divide there, and allocate
+/// memory for intermediate results. Products modulo a divisor take rows of twice the width, so that
+/// the widest shape returns [`ShapeMissing`](Error::ShapeMissing) for them.
 ///
 /// ```
 /// use gpuint::{Batch, Device, Divisor, Error, GpuUint};

@@ -14,6 +14,7 @@ const OR: u32 = 0b1110;
 const XOR: u32 = 0b0110;
 const NOT: u32 = 0b0011;
 const AND_NOT: u32 = 0b0100;
+const SECOND: u32 = 0b1010;
 
 impl View<'_> {
     pub(crate) fn and(&self, rhs: &DynBatch) -> Result<DynBatch> {
@@ -70,6 +71,11 @@ impl View<'_> {
 
     pub(crate) fn without_bit(&self, bit: usize) -> Result<DynBatch> {
         self.bitwise_all(AND_NOT, &self.power_of_two(bit))
+    }
+
+    /// Returns copies of a row, as many as this batch has rows.
+    pub(super) fn copies_of(&self, row: &DynBatch) -> Result<DynBatch> {
+        self.produce(|out| self.bitwise(SECOND, self.operands_with_all(row), out))
     }
 
     /// `2^bit`, or `2^BITS` if that is less.

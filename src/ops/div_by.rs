@@ -21,6 +21,12 @@ impl View<'_> {
     /// Prepares each row as the divisor of one row, or (`None`) the only row as the divisor of all
     /// rows.
     pub(crate) fn prepared(&self, rows: Option<usize>) -> Result<DynDivisor> {
+        if !self.has_kernel(Op::Prepare) {
+            if let Some(&row) = self.is_zero_mask()?.indices()?.first() {
+                return Err(Error::DivisionByZero { row });
+            }
+            return Ok(DynDivisor::of_unprepared(self.batch.try_clone()?, rows));
+        }
         let bytes = self.shape().prepared_bytes();
         let mut prepared = self.device().alloc_rows(self.len(), bytes)?;
         let operands = Operands { outs: [Some(&mut prepared), None], ..self.operands() };
@@ -40,11 +46,18 @@ impl View<'_> {
             return Err(Error::DivisionByZero { row: 0 });
         }
         let row = DynBatch::splat(device, shape, divisor, 1)?;
-        let mut prepared = device.alloc_rows(1, shape.prepared_bytes())?;
-        let view = row.view();
-        let operands = Operands { outs: [Some(&mut prepared), None], ..view.operands() };
-        view.launch(Op::Prepare, operands)?;
-        Ok(DynDivisor::new(device, shape, prepared, None))
+        row.view().prepared_nonzero(None)
+    }
+
+    /// Prepares rows that are not zero, as [`prepared`](Self::prepared).
+    fn prepared_nonzero(&self, rows: Option<usize>) -> Result<DynDivisor> {
+        if !self.has_kernel(Op::Prepare) {
+            return Ok(DynDivisor::of_unprepared(self.batch.try_clone()?, rows));
+        }
+        let mut prepared = self.device().alloc_rows(self.len(), self.shape().prepared_bytes())?;
+        let operands = Operands { outs: [Some(&mut prepared), None], ..self.operands() };
+        self.launch(Op::Prepare, operands)?;
+        Ok(DynDivisor::new(self.device(), self.shape(), prepared, rows))
     }
 
     pub(crate) fn div_rem_all(&self, divisor: &BigUint) -> Result<(DynBatch, DynBatch)> {
@@ -65,10 +78,7 @@ impl View<'_> {
         let divisors = self.or_all(&BigUint::one())?.select(&zero, self.batch)?;
         let View { strategy, .. } = *self;
         let view = View { batch: &divisors, strategy };
-        let mut prepared = self.device().alloc_rows(self.len(), self.shape().prepared_bytes())?;
-        let operands = Operands { outs: [Some(&mut prepared), None], ..view.operands() };
-        view.launch(Op::Prepare, operands)?;
-        Ok((DynDivisor::new(self.device(), self.shape(), prepared, Some(self.len())), zero))
+        Ok((view.prepared_nonzero(Some(self.len()))?, zero))
     }
 
     pub(crate) fn div_rem_by(&self, divisor: &DynDivisor) -> Result<(DynBatch, DynBatch)> {
@@ -110,11 +120,14 @@ impl View<'_> {
         for out in [&quotient, &remainder].into_iter().flatten() {
             self.check(out)?;
         }
+        if let Some(divisors) = self.unprepared(divisor)? {
+            return self.divide_unprepared(divisors.rows(), [quotient, remainder]);
+        }
         let outs = [quotient, remainder].map(|out| out.map(DynBatch::buffer_mut));
         self.launch(Op::DivRemBy, Operands { outs, ..operands })
     }
 
-    /// Collects operands with prepared divisors after checking the shape, the device and the number
+    /// Collects operands with the reciprocals of divisors, if they have any, after checking the shape, the device and the number
     /// of rows.
     pub(super) fn operands_by<'b>(&self, divisor: &'b DynDivisor) -> Result<Operands<'b>>
     where
@@ -126,7 +139,7 @@ impl View<'_> {
         self.check_operand(divisor.device(), divisor.rows().unwrap_or(self.len()))?;
         let broadcast_divisor = divisor.rows().is_none();
         Ok(Operands {
-            ins: [Some(self.batch.buffer()), None, Some(divisor.buffer())],
+            ins: [Some(self.batch.buffer()), None, divisor.buffer()],
             rows: self.len(),
             params: Params { broadcast_divisor, ..Params::default() },
             ..Operands::default()

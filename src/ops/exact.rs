@@ -5,7 +5,7 @@
 //! kernel divide with remainder. Their inverses are lengthened from those of half the width, by
 //! Newton's iteration `x (2 - v x)`, which doubles the number of right bits.
 
-use gpuint_catalogue::{Algorithm, Op, Shape};
+use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;
 use num_traits::Zero;
 
@@ -13,7 +13,6 @@ use super::{View, faces};
 use crate::backend::Operands;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
-use crate::kernel::is_offered;
 use crate::mask::Mask;
 use crate::shape::narrowest;
 
@@ -105,11 +104,6 @@ impl View<'_> {
         let inverse = inverse.view().truncated(self.shape())?;
         let correction = self.wrapping_mul(&inverse)?.wrapping_mul(&inverse)?;
         inverse.wrapping_add(&inverse)?.wrapping_sub_into(&correction, out)
-    }
-
-    /// Returns true if the operation has a kernel at the shape.
-    fn has_kernel(&self, op: Op) -> bool {
-        is_offered(op, Algorithm::Only, self.shape())
     }
 }
 

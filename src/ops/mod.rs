@@ -34,6 +34,7 @@ mod sort;
 mod sqrt;
 #[cfg(test)]
 mod tests;
+mod unprepared;
 mod xgcd;
 
 use gpuint_catalogue::{Op, Shape};

@@ -71,8 +71,12 @@ impl View<'_> {
         divisor: &DynDivisor,
         out: &mut DynBatch,
     ) -> Result<()> {
-        let exponent = DynBatch::splat(self.device(), self.shape(), exponent, 1)?;
         let operands = self.operands_by(divisor)?;
+        if let Some(divisors) = self.unprepared(divisor)? {
+            self.check(out)?;
+            return self.power_unprepared_all(exponent, divisors.rows(), out);
+        }
+        let exponent = DynBatch::splat(self.device(), self.shape(), exponent, 1)?;
         let params = Params { broadcast_exponent: true, ..operands.params };
         self.modular_of(Op::PowMod, Some(&exponent), &Operands { params, ..operands }, out)
     }
@@ -84,7 +88,12 @@ impl View<'_> {
         divisor: &DynDivisor,
         out: &mut DynBatch,
     ) -> Result<()> {
-        self.modular_of(op, second, &self.operands_by(divisor)?, out)
+        let operands = self.operands_by(divisor)?;
+        if let Some(divisors) = self.unprepared(divisor)? {
+            self.check(out)?;
+            return self.modular_unprepared(op, second, divisors.rows(), out);
+        }
+        self.modular_of(op, second, &operands, out)
     }
 
     fn modular_of(

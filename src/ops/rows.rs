@@ -122,12 +122,17 @@ impl View<'_> {
     /// Returns the rows modulo the width of another shape, which must be built.
     pub(super) fn truncated(&self, shape: Shape) -> Result<DynBatch> {
         let mut out = DynBatch::alloc(self.device(), shape, self.len())?;
-        self.launch(Op::Resize, self.resizing(&mut out))?;
+        self.truncated_into(&mut out)?;
         Ok(out)
     }
 
+    /// Computes [`truncated`](Self::truncated) into an existing batch.
+    pub(super) fn truncated_into(&self, out: &mut DynBatch) -> Result<()> {
+        self.launch(Op::Resize, self.resizing(out))
+    }
+
     /// Collects the operands of a change of width.
-    fn resizing<'b>(&'b self, out: &'b mut DynBatch) -> Operands<'b> {
+    pub(super) fn resizing<'b>(&'b self, out: &'b mut DynBatch) -> Operands<'b> {
         // build.rs rejects shapes of 2^32 bits or more.
         let params = Params { target_bits: out.shape().bits as u32, ..Params::default() };
         Operands { outs: [Some(out.buffer_mut()), None], params, ..self.operands() }

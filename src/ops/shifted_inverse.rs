@@ -24,12 +24,30 @@ impl View<'_> {
         if bits >= 2 * self.shape().bits {
             return Err(self.no_inverse(bits, 0));
         }
+        if !self.has_kernel(Op::ShiftedInverse) {
+            return self.divide_power(bits, out);
+        }
         let operands = Operands {
             outs: [Some(out.buffer_mut()), None],
             params: Params { exponent: bits as u32, ..Params::default() },
             ..self.operands()
         };
         match self.launch_checked(Op::ShiftedInverse, operands)? {
+            None => Ok(()),
+            Some(row) => Err(self.no_inverse(bits, row)),
+        }
+    }
+
+    /// Divides `2^bits` by the rows, in rows of twice the width if it does not fit.
+    fn divide_power(&self, bits: usize, out: &mut DynBatch) -> Result<()> {
+        let power = |shape| DynBatch::zeros(self.device(), shape, self.len())?.with_bit(bits);
+        if bits < self.shape().bits {
+            return power(self.shape())?.div_into(self.batch, out);
+        }
+        let wide = self.doubled()?;
+        // The quotient by 0 is too wide, too.
+        let (quotient, _, _) = power(wide)?.div_rem_masked(&self.resized(wide)?)?;
+        match quotient.view().launch_checked(Op::Resize, quotient.view().resizing(out))? {
             None => Ok(()),
             Some(row) => Err(self.no_inverse(bits, row)),
         }
@@ -56,7 +74,9 @@ faces! {
     by Mult, "Shifted inverses";
 
     /// Computes `floor(B^h / self)` exactly, where `B` is the base of the digits. A result that
-    /// does not fit in `BITS` bits is an error.
+    /// does not fit in `BITS` bits is an error. From 2^19 bits on it is a division, of rows of twice
+    /// the width if `B^h` does not fit: the widest shape returns
+    /// [`ShapeMissing`](crate::Error::ShapeMissing) for such an `h`.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};

@@ -68,7 +68,6 @@ struct OneDivisor;
 
 impl Check for OneDivisor {
     const NAME: &str = "div_rem_all, div_exact_all";
-    const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, shape).div_ceil(16);
@@ -114,7 +113,8 @@ impl Check for Wide {
             let what = Context::new(shape, "div_rem_wide", device);
             tally.attempt(&what, rows.len(), |tally| {
                 let low = DynBatch::from_biguints(device, shape, &first(&rows))?;
-                let divisors: Vec<_> = rows.iter().map(|row| &row.b | BigUint::from(1u32)).collect();
+                let divisors: Vec<_> =
+                    rows.iter().map(|row| &row.b | BigUint::from(1u32)).collect();
                 let v = DynBatch::from_biguints(device, shape, &divisors)?;
                 let high = low.not()?;
                 let result = low.div_rem_wide(&high, &v);

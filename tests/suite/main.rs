@@ -26,3 +26,4 @@ mod shifts;
 mod sums;
 mod text;
 mod trees;
+mod unprepared;

@@ -51,7 +51,6 @@ struct Divisions;
 
 impl Check for Divisions {
     const NAME: &str = "div_rem_by";
-    const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(DIVIDED, shape);
