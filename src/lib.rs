@@ -38,8 +38,11 @@
 //!
 //! **Divide.** [`div_rem`](Batch::div_rem), [`div`](Batch::div) and [`rem`](Batch::rem);
 //! [`div_rem_masked`](Batch::div_rem_masked) where divisors may be zero;
-//! [`div_rem_digit`](Batch::div_rem_digit) by one digit;
-//! [`shifted_inverse`](Batch::shifted_inverse) for reciprocals.
+//! [`div_exact`](Batch::div_exact) for rows without remainder;
+//! [`div_rem_wide`](Batch::div_rem_wide) for dividends of twice the width;
+//! [`div_rem_all`](Batch::div_rem_all) by one value and [`div_rem_digit`](Batch::div_rem_digit) by
+//! one digit; [`shifted_inverse`](Batch::shifted_inverse) for reciprocals and
+//! [`inverse_mod_pow2`](Batch::inverse_mod_pow2) for inverses modulo `2^BITS`.
 //!
 //! **Divide often by the same divisor, and compute modulo it.** Prepare a [`Divisor`] once, then
 //! use [`div_rem_by`](Batch::div_rem_by), [`mul_mod`](Batch::mul_mod),

@@ -559,6 +559,55 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         },
         masked_division
     );
+    operation!(
+        "div_exact_masked",
+        [B, Out, Mask],
+        |mut x| {
+            x.a.div_exact_masked_into(x.b, &mut x.out, &mut x.mask)?;
+            (x.out, x.mask).columns()
+        },
+        exact_division
+    );
+    operation!(
+        "div_exact",
+        [B],
+        |x| {
+            let q = x.a.div(x.b)?;
+            q.wrapping_mul(x.b)?.div_exact(x.b)?.columns()
+        },
+        |x| quotient(x.a, x.b).map(|(q, _)| vec![q])
+    );
+    operation!(
+        "div_exact_all, div_rem_all",
+        [],
+        |x| {
+            let (q, r) = x.a.div_rem_all(x.n)?;
+            let exact = q.wrapping_mul_all(x.n)?.div_exact_all(x.n)?;
+            (exact, r).columns()
+        },
+        |x| quotient(x.a, &x.n.into()).map(|(q, r)| vec![q, r])
+    );
+    operation!(
+        "div_rem_wide",
+        [B],
+        |x| {
+            let (q, r) = x.a.div_rem_wide::<T::Wide>(x.b, x.b)?;
+            let mut columns = host(q.to_biguints()?);
+            columns.extend(r.columns()?);
+            Ok(columns)
+        },
+        |x| quotient(&(x.a + (x.b << x.bits)), x.b).map(|(q, r)| vec![q, r])
+    );
+    operation!(
+        "inverse_mod_pow2",
+        [],
+        |x| x.a.inverse_mod_pow2()?.columns(),
+        |x| {
+            let inverse = oracle::inverse_mod(x.a, &(BigUint::one() << x.bits));
+            let even = flag(inverse.is_none());
+            Ok(vec![inverse.unwrap_or_default(), even])
+        }
+    );
     operation!("shifted_inverse", [], |x| x.a.shifted_inverse(x.distance())?.columns(), inverse);
     operation!(
         "shifted_inverse_into",
@@ -883,6 +932,11 @@ fn prepared_division(x: &Row<'_>) -> Outcome {
 fn masked_division(x: &Row<'_>) -> Outcome {
     let (q, r, zero) = oracle::div_rem_masked(x.a, x.b, x.bits);
     Ok(vec![q, r, flag(zero)])
+}
+fn exact_division(x: &Row<'_>) -> Outcome {
+    let quotient = oracle::div_exact(x.a, x.b);
+    let inexact = flag(quotient.is_none());
+    Ok(vec![quotient.unwrap_or_default(), inexact])
 }
 fn shifted_left(x: &Row<'_>) -> Outcome {
     Ok(vec![oracle::shl(x.a, x.distance(), x.bits)])

@@ -109,6 +109,39 @@ functions! {
         quotient: *mut *mut Batch, remainder: *mut *mut Batch, zero: *mut *mut Mask
     ) = DynBatch::div_rem_masked;
 
+    /// Computes `a / b` for rows that `b` divides. The quotients of other rows are unspecified.
+    fn gpuint_div_exact(a: *const Batch, b: *const Batch; quotient: *mut *mut Batch) =
+        DynBatch::div_exact;
+
+    /// Computes `a / b` and a mask of the rows that `b` does not divide, which become 0.
+    fn gpuint_div_exact_masked(
+        a: *const Batch, b: *const Batch; quotient: *mut *mut Batch, inexact: *mut *mut Mask
+    ) = DynBatch::div_exact_masked;
+
+    /// Computes `a / divisor` by one divisor that divides all rows. The quotients of other rows are
+    /// unspecified.
+    fn gpuint_div_exact_all(
+        a: *const Batch, divisor: *const c_char; quotient: *mut *mut Batch
+    ) = DynBatch::div_exact_all;
+
+    /// Computes `a / divisor` and `a mod divisor` by one divisor of all rows.
+    fn gpuint_div_rem_all(
+        a: *const Batch, divisor: *const c_char;
+        quotient: *mut *mut Batch, remainder: *mut *mut Batch
+    ) = DynBatch::div_rem_all;
+
+    /// Computes the quotient and the remainder of `a + 2^bits * high` by `b`. The quotient has rows
+    /// of twice the width.
+    fn gpuint_div_rem_wide(
+        a: *const Batch, high: *const Batch, b: *const Batch;
+        quotient: *mut *mut Batch, remainder: *mut *mut Batch
+    ) = DynBatch::div_rem_wide;
+
+    /// Computes the inverses modulo `2^bits`, and a mask of the even rows, which become 0.
+    fn gpuint_inverse_mod_pow2(
+        a: *const Batch; inverse: *mut *mut Batch, even: *mut *mut Mask
+    ) = DynBatch::inverse_mod_pow2;
+
     /// Computes `a / divisor`, rounded down.
     fn gpuint_div_by(a: *const Batch, divisor: *const Divisor; quotient: *mut *mut Batch) =
         DynBatch::div_by;

@@ -92,9 +92,9 @@ struct HenselDivision {
   // The lowest `count` words of a * b.
   GPUINT_DEVICE Columns<Limb> low_product(const Limb* a, u32 a_words, const Limb* b, u32 b_words,
                                           u32 count) const {
-    return M::template multiply<Limb>(
-        group, {a, a_words * WORD, b, b_words * WORD, 0, count * WORD}, arena.out, arena.overflow,
-        Arena::OVERFLOW, arena.scratch);
+    return M::template multiply<Limb>(group,
+                                      {a, a_words * WORD, b, b_words * WORD, 0, count * WORD},
+                                      arena.out, arena.overflow, Arena::OVERFLOW, arena.scratch);
   }
 
   // w = 1 / v mod beta, by one thread.
@@ -199,8 +199,7 @@ struct HenselKernel : HenselDivision<Policy>::Base {
   using S = typename Division::S;
   using Limb = typename Division::Limb;
   using Base = typename Division::Base;
-  static constexpr u32 REGISTERS =
-      Base::G::IN_WARP ? Policy::WARP_REGISTERS : Policy::REGISTERS;
+  static constexpr u32 REGISTERS = Base::G::IN_WARP ? Policy::WARP_REGISTERS : Policy::REGISTERS;
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(REGISTERS, Base::THREADS);
 
   // A row without a result is 0.
@@ -240,8 +239,7 @@ struct DivExact : HenselKernel<ExactDivisionPolicy<S_>> {
         shift_right(division, rhs_row<S>(o, row), shift, arena.v);
         shift_right(division, input_row<S>(o, 0, row), shift, arena.u);
       }
-      const u32 length =
-          u_bits < v_bits ? 0 : ceil_div(u_bits - v_bits + 1, Division::WORD_BITS);
+      const u32 length = u_bits < v_bits ? 0 : ceil_div(u_bits - v_bits + 1, Division::WORD_BITS);
       const u32 words = ceil_div(v_bits - shift, Division::WORD_BITS);
       const u32 columns = o.mask == nullptr
                               ? length

@@ -68,8 +68,8 @@ struct BlockedDivisionPolicy<S, TensorCore> : DivisionRegisters<TensorCore> {
   using Rows = Regrouped<S, min_of(LIMBS_PER_THREAD, S::N)>;
 };
 
-// Exact division (div/exact.cuh): the products and the threads of a division in blocks. Tensor cores
-// from the width on from which they multiply inside of division.
+// Exact division (div/exact.cuh): the products and the threads of a division in blocks. Tensor
+// cores from the width on from which they multiply inside of division.
 template <class S>
 constexpr bool EXACT_BY_TENSOR = S::LIMB_BITS == 32 && S::N >= 1024 && S::N % WORD == 0;
 template <class S>

@@ -361,6 +361,25 @@ class Array:
         quotient, remainder, zero = rows.div_rem_masked(divisors)
         return self._like(quotient), self._like(remainder), Mask._of(zero, self._device)
 
+    def div_exact(self, other: Array) -> Array:
+        """Returns quotients by divisors that divide, faster than `//`.
+
+        The quotient of a row that the divisor does not divide is unspecified.
+        """
+        rows, divisors = self._pair(other)
+        return self._like(rows.div_exact(divisors))
+
+    def div_exact_masked(self, other: Array) -> tuple[Array, Mask]:
+        """Returns quotients, and a mask of the rows that the divisor does not divide.
+
+        Those rows are 0. No divisor is an error.
+        """
+        return self._masked(_Batch.div_exact_masked(*self._pair(other)))
+
+    def inverse_mod_pow2(self) -> tuple[Array, Mask]:
+        """Returns the inverses modulo `2**bits`, and a mask of the even rows, which are 0."""
+        return self._masked(self._batch.inverse_mod_pow2())
+
     def shifted_inverse(self, h: int) -> Array:
         """Returns `2**(digit_bits * h) // self`, exactly.
 

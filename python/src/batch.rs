@@ -171,6 +171,9 @@ methods! {
     fn rem(rhs: &Batch) -> DynBatch;
     fn div_rem(rhs: &Batch) -> Pair;
     fn div_rem_masked(rhs: &Batch) -> (DynBatch, DynBatch, gpuint::Mask);
+    fn div_exact(rhs: &Batch) -> DynBatch;
+    fn div_exact_masked(rhs: &Batch) -> Masked;
+    fn inverse_mod_pow2() -> Masked;
     fn prepare() -> DynDivisor;
     fn div_by(divisor: &Divisor) -> DynBatch;
     fn rem_by(divisor: &Divisor) -> DynBatch;

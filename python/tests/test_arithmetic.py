@@ -104,6 +104,22 @@ def test_division_is_exact(make, columns):
 
 
 @given(rows(integers(), integers()))
+def test_exact_division_marks_rows_with_a_remainder(make, columns):
+    x, y = columns
+    quotient, inexact = make(x).div_exact_masked(make(y))
+    divides = [b != 0 and a % b == 0 for a, b in zip(x, y)]
+    assert inexact.tolist() == [not exact for exact in divides]
+    expected = [a // b if exact else 0 for a, b, exact in zip(x, y, divides)]
+    assert quotient.tolist() == expected
+    divisors = make([b | 1 for b in y])
+    multiples = (make(x) // divisors) * divisors
+    assert multiples.div_exact(divisors).tolist() == (make(x) // divisors).tolist()
+    inverses, even = make(y).inverse_mod_pow2()
+    assert even.tolist() == [b % 2 == 0 for b in y]
+    assert inverses.tolist() == [inverse(b, MOD) or 0 for b in y]
+
+
+@given(two)
 def test_masked_division_marks_zero_divisors(make, columns):
     x, y = columns
     quotient, remainder, zero = make(x).divmod_masked(make(y))

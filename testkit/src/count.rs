@@ -9,6 +9,7 @@ use gpuint_catalogue as catalogue;
 use ptxi::Checks;
 
 use crate::operation::is_right;
+use crate::oracle;
 use crate::ptx::{self, Compiled, Facts, How, Operands, Outcome, Params, Result, bytes_of};
 use crate::roofline::Load;
 use crate::sass::{self, Expansion, Pipes};
@@ -136,10 +137,17 @@ pub fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<Work> {
     let bits = shape.bits;
     let catalogue::Row { op, algorithm, .. } = kernel.row;
     let rows = row_count(op, workload, kernel, bits);
-    let pairs = match op {
-        Op::DivRem | Op::ShiftedInverse => workload.divisions(bits, rows),
+    let mut pairs = match op {
+        Op::DivRem | Op::DivExact | Op::ShiftedInverse => workload.divisions(bits, rows),
         _ => workload.pairs(bits, rows),
     };
+    for [u, v] in &mut pairs {
+        match op {
+            Op::DivExact => *u -= oracle::div_rem(u, v).1,
+            Op::InverseModPow2 => v.set_bit(0, true),
+            _ => {}
+        }
+    }
     let [a, b] = [0, 1].map(|side| bytes_of(pairs.iter().map(|pair| &pair[side]), bits));
     let row_bytes = rows * bits / 8;
     let none = Params::default();
@@ -148,6 +156,8 @@ pub fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<Work> {
         Op::MulWide => ([a, b], [2 * row_bytes, 0], Params { joined: 1, ..none }),
         Op::SquareLo => ([a, Vec::new()], [row_bytes, 0], none),
         Op::DivRem => ([a, b], [row_bytes; 2], none),
+        Op::DivExact => ([a, b], [row_bytes, 0], none),
+        Op::InverseModPow2 => ([b, Vec::new()], [row_bytes, 0], none),
         // The exponent of B^M, as for the quotient of a full dividend.
         Op::ShiftedInverse => {
             ([b, Vec::new()], [row_bytes, 0], Params { exponent: bits as u32, ..none })

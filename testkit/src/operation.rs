@@ -11,7 +11,19 @@ use crate::workload::Workload;
 pub const OPERATIONS: [Op; 6] =
     [Op::Add, Op::MulLo, Op::MulWide, Op::SquareLo, Op::DivRem, Op::ShiftedInverse];
 
-/// Returns true if the operation is one of [`OPERATIONS`] and a row of its results is right. The
+/// The operations that are counted.
+pub const COUNTED: [Op; 8] = [
+    Op::Add,
+    Op::MulLo,
+    Op::MulWide,
+    Op::SquareLo,
+    Op::DivRem,
+    Op::DivExact,
+    Op::InverseModPow2,
+    Op::ShiftedInverse,
+];
+
+/// Returns true if the operation is one of [`COUNTED`] and a row of its results is right. The
 /// second result of a wide product is its high half.
 pub fn is_right(op: Op, bits: usize, [u, v]: &[BigUint; 2], results: &[BigUint; 2]) -> bool {
     let [first, second] = results;
@@ -22,6 +34,8 @@ pub fn is_right(op: Op, bits: usize, [u, v]: &[BigUint; 2], results: &[BigUint; 
         Op::MulWide => first + (second << bits) == u * v,
         Op::SquareLo => *first == low(u * u),
         Op::DivRem => second < v && first * v + second == *u,
+        Op::DivExact => first * v == *u,
+        Op::InverseModPow2 => low(first * v).is_one(),
         Op::ShiftedInverse => {
             let power = BigUint::one() << bits;
             first * v <= power && power < (first + 1u32) * v
@@ -34,7 +48,7 @@ pub fn is_right(op: Op, bits: usize, [u, v]: &[BigUint; 2], results: &[BigUint; 
 pub fn workloads(op: Op) -> &'static [Workload] {
     match op {
         Op::DivRem => &Workload::ALL,
-        Op::ShiftedInverse => &[Workload::Uniform, Workload::Half, Workload::Structured],
+        Op::DivExact | Op::ShiftedInverse => &[Workload::Uniform, Workload::Half, Workload::Structured],
         _ => &[Workload::Uniform],
     }
 }

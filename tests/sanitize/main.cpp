@@ -1190,6 +1190,8 @@ void check_exact(const Kernel& kernel, size_t rows) {
     const u64 rest = shape.bits - bit_length(v);
     Number u = product(rest == 0 ? Number{1} : operand(rest, shape.digit_bits), v);
     if (row % 4 == 3) u = low(sum(u, power_of_two(below(shape.bits))), shape.bits);
+    // A multiple beyond the width.
+    if (row % 4 == 1) u = low(product(operand(rest + 1, shape.digit_bits), v), shape.bits);
     if (is_zero(v)) lowest = std::min<u64>(lowest, row);
     divides.push_back(!is_zero(v) && is_zero(remainder(u, v)));
     p.a.push_back(u);
