@@ -32,18 +32,12 @@
 #include "core/occupancy.cuh"
 #include "core/rows.cuh"
 #include "div/divisor.cuh"
+#include "div/exact_lanes.cuh"
 #include "div/rows.cuh"
+#include "div/sorted.cuh"
 #include "tuning/division.cuh"
 
 namespace gpuint {
-
-// The inverse of an odd limb modulo its base.
-template <class Limb>
-GPUINT_DEVICE Limb inverse_of_limb(Limb v) {
-  u32 w = v;
-  for (u32 bits = 3; bits < LimbTraits<Limb>::BITS; bits *= 2) w *= 2 - u32(v) * w;
-  return static_cast<Limb>(w);
-}
 
 template <class Policy>
 struct HenselDivision {
@@ -57,8 +51,8 @@ struct HenselDivision {
   // The inverse takes the place of the reciprocal. A test of divisibility needs a word above the
   // dividend.
   using Arena = DivisionArena<S, M, MAX_BLOCK, S::WORDS + 1>;
-  using Base = Frame<S, Arena::BYTES>;
-  using G = typename Base::G;
+  using G = Group<S::THREADS>;
+  static constexpr u32 BYTES = Arena::BYTES;
 
   G& group;
   const Arena arena;
@@ -99,23 +93,10 @@ struct HenselDivision {
 
   // w = 1 / v mod beta, by one thread.
   GPUINT_DEVICE void seed() const {
-    using Wide = typename LimbTraits<Limb>::Wide;
-    const Limb inverse = inverse_of_limb(arena.v[0]);
-    Limb r[WORD] = {1}, v[WORD];
+    Limb v[WORD], inverse[WORD];
     load_word(arena.v, v);
-    GPUINT_UNROLL(4)
-    for (u32 i = 0; i < WORD; ++i) {
-      const Limb q = static_cast<Limb>(r[i] * u32(inverse));
-      Wide product = 0;
-      u32 borrow = 0;
-      GPUINT_UNROLL(4)
-      for (u32 j = 0; i + j < WORD; ++j) {
-        product += Wide(q) * v[j];
-        r[i + j] = sub_borrow(r[i + j], static_cast<Limb>(product), borrow);
-        product >>= S::LIMB_BITS;
-      }
-      w[i] = q;
-    }
+    inverse_of_limbs(v, inverse);
+    store_word(w, inverse);
   }
 
   // w = 1 / v mod beta^precision. v is odd and visible to all threads.
@@ -169,6 +150,14 @@ struct HenselDivision {
     write_quotient<S>(group, quotient, length, S::WORDS, nullptr);
   }
 
+  // Returns true if the dividend is zero after the reduction.
+  GPUINT_DEVICE bool is_reduced() const {
+    bool rest = false;
+    for (u32 k = group.rank; k < (S::WORDS + 1) * WORD; k += G::THREADS)
+      rest = rest || arena.u[k] != 0;
+    return group.max(rest ? 1 : 0) == 0;
+  }
+
  private:
   // window -= Q v in `columns` words, with Q in `size` words at arena.b.
   GPUINT_DEVICE void reduce(Limb* window, u32 size, u32 columns, u32 words) const {
@@ -193,36 +182,74 @@ struct HenselDivision {
   }
 };
 
-template <class Policy>
-struct HenselKernel : HenselDivision<Policy>::Base {
-  using Division = HenselDivision<Policy>;
+// Rows that share a warp are processed in the order of the lengths of their quotients.
+template <class Division, bool SHARE_WARP = (Division::S::THREADS < 32)>
+struct HenselFrame : Frame<typename Division::S, Division::BYTES> {
+  using Base = Frame<typename Division::S, Division::BYTES>;
+  template <class Key, class Work>
+  GPUINT_DEVICE static void each(const Operands& o, unsigned char* shared, Key, Work work) {
+    Base::run(o, shared, work);
+  }
+};
+template <class Division>
+struct HenselFrame<Division, true>
+    : SortedFrame<typename Division::S, Division::BYTES,
+                  SORTED_ROWS_PER_GROUP * Division::S::ROWS, Division::S::WORDS + 2> {
+  using S = typename Division::S;
+  using Base = SortedFrame<S, Division::BYTES, SORTED_ROWS_PER_GROUP * S::ROWS, S::WORDS + 2>;
+  template <class Key, class Work>
+  GPUINT_DEVICE static void each(const Operands& o, unsigned char* shared, Key key, Work work) {
+    Base::run(o, shared, key, work);
+  }
+};
+
+template <class Policy, class Division_>
+struct HenselKernel : HenselFrame<Division_> {
+  using Division = Division_;
   using S = typename Division::S;
   using Limb = typename Division::Limb;
-  using Base = typename Division::Base;
-  static constexpr u32 REGISTERS = Base::G::IN_WARP ? Policy::WARP_REGISTERS : Policy::REGISTERS;
+  using G = typename Division::G;
+  using Base = HenselFrame<Division>;
+  static constexpr u32 REGISTERS = G::IN_WARP ? Policy::WARP_REGISTERS : Policy::REGISTERS;
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(REGISTERS, Base::THREADS);
 
   // A row without a result is 0.
-  GPUINT_DEVICE static void fail(const typename Base::G& group, const Operands& o, u64 row) {
+  GPUINT_DEVICE static void fail(const G& group, const Operands& o, u64 row) {
     write_quotient<S>(group, output_row<S>(o, 0, row), 0, S::WORDS, nullptr);
     if (group.rank == 0 && o.mask != nullptr) set_mask(o.mask, row);
   }
 };
 
+template <class S, bool SHORT = IS_SHORT_EXACT<S>>
+struct ExactKernelOf {
+  using Type = HenselKernel<ExactDivisionPolicy<S>, HenselDivision<ExactDivisionPolicy<S>>>;
+};
+template <class S>
+struct ExactKernelOf<S, true> {
+  using Type = HenselKernel<LaneExactPolicy<S>, LaneHenselDivision<LaneExactPolicy<S>>>;
+};
+template <class S>
+using ExactKernel = typename ExactKernelOf<S>::Type;
+
 // in[0] = u, in[1] = v; out[0] = u / v. Without a mask, the result is undefined if v does not
 // divide u; with one, it is 0 and flagged. A row with v = 0 has the result 0, and is flagged in the
 // mask and the status.
 template <class S_>
-struct DivExact : HenselKernel<ExactDivisionPolicy<S_>> {
-  using Kernel = HenselKernel<ExactDivisionPolicy<S_>>;
+struct DivExact : ExactKernel<S_> {
+  using Kernel = ExactKernel<S_>;
   using Division = typename Kernel::Division;
   using S = typename Kernel::S;
   using Limb = typename Kernel::Limb;
-  using G = typename Kernel::Base::G;
+  using G = typename Kernel::G;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    Kernel::Base::run(o, shared, [&](G& group, u64 row, unsigned char* bytes) {
-      const Division division(group, bytes);
+    const auto key = [&](G& group, u64 row) {
+      const u32 v = words_from_top<S>(group, rhs_row<S>(o, row));
+      const u32 u = words_from_top<S>(group, input_row<S>(o, 0, row));
+      return u < v ? 0 : u - v + 1;
+    };
+    Kernel::each(o, shared, key, [&](G& group, u64 row, unsigned char* bytes) {
+      Division division(group, bytes);
       const auto& arena = division.arena;
       const u32 v_bits = group.max(copy_in<S>(group, rhs_row<S>(o, row), arena.v));
       const u32 u_bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), arena.u));
@@ -250,17 +277,13 @@ struct DivExact : HenselKernel<ExactDivisionPolicy<S_>> {
       else
         write_quotient<S>(group, quotient, 0, S::WORDS, nullptr);
       if (o.mask == nullptr) return;
-      divides = divides && trailing_zeros(group, arena.u) == S::WORDS * Division::WORD_BITS &&
-                is_zero(arena.u + S::WORDS * WORD);
+      if (length == 0) divides = u_bits == 0;
+      divides = divides && division.is_reduced();
       if (!divides) Kernel::fail(group, o, row);
     });
   }
 
  private:
-  GPUINT_DEVICE static bool is_zero(const Limb* word) {
-    return (word[0] | word[1] | word[2] | word[3]) == 0;
-  }
-
   // Zeros below the lowest bit of W words that all threads see; all of them for zero.
   GPUINT_DEVICE static u32 trailing_zeros(G& group, const Limb* x) {
     constexpr u32 BITS = S::WORDS * Division::WORD_BITS;
@@ -286,16 +309,17 @@ struct DivExact : HenselKernel<ExactDivisionPolicy<S_>> {
 
 // in[0] = v; out[0] = 1 / v mod 2^BITS; an even row is 0 and flagged.
 template <class S_>
-struct InverseModPow2 : HenselKernel<ExactDivisionPolicy<S_>> {
-  using Kernel = HenselKernel<ExactDivisionPolicy<S_>>;
+struct InverseModPow2 : ExactKernel<S_> {
+  using Kernel = ExactKernel<S_>;
   using Division = typename Kernel::Division;
   using S = typename Kernel::S;
   using Limb = typename Kernel::Limb;
-  using G = typename Kernel::Base::G;
+  using G = typename Kernel::G;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    Kernel::Base::run(o, shared, [&](G& group, u64 row, unsigned char* bytes) {
-      const Division division(group, bytes);
+    const auto key = [](G&, u64) { return 0; };
+    Kernel::each(o, shared, key, [&](G& group, u64 row, unsigned char* bytes) {
+      Division division(group, bytes);
       copy_in<S>(group, input_row<S>(o, 0, row), division.arena.v);
       division.fill(division.arena.u, S::WORDS * WORD,
                     [](u32 k) { return static_cast<Limb>(k == 0); });
