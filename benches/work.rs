@@ -35,7 +35,7 @@ use clap::Parser;
 use gpuint::{DigitKind, Op, Shape};
 use gpuint_catalogue::{BLOCK, Catalogue, Kernel};
 use gpuint_testkit::count::{self, Unit, Work};
-use gpuint_testkit::operation::{OPERATIONS, workloads};
+use gpuint_testkit::operation::{COUNTED, workloads};
 use gpuint_testkit::ptx::{self, Result};
 use gpuint_testkit::roofline::{A100, H200};
 use gpuint_testkit::{floor, sass};
@@ -85,8 +85,7 @@ fn shapes(max_bits: usize) -> Vec<Shape> {
 
 /// The kernels that are counted at a shape.
 fn kernels(catalogue: &'static Catalogue, shape: Shape) -> Vec<Kernel<'static>> {
-    let counted =
-        catalogue.rows().filter(|row| OPERATIONS.contains(&row.op) && row.is_offered(shape));
+    let counted = catalogue.rows().filter(|row| COUNTED.contains(&row.op) && row.is_offered(shape));
     counted.map(|row| Kernel { row, shape, block: BLOCK }).collect()
 }
 

@@ -598,16 +598,11 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         },
         |x| quotient(&(x.a + (x.b << x.bits)), x.b).map(|(q, r)| vec![q, r])
     );
-    operation!(
-        "inverse_mod_pow2",
-        [],
-        |x| x.a.inverse_mod_pow2()?.columns(),
-        |x| {
-            let inverse = oracle::inverse_mod(x.a, &(BigUint::one() << x.bits));
-            let even = flag(inverse.is_none());
-            Ok(vec![inverse.unwrap_or_default(), even])
-        }
-    );
+    operation!("inverse_mod_pow2", [], |x| x.a.inverse_mod_pow2()?.columns(), |x| {
+        let inverse = oracle::inverse_mod(x.a, &(BigUint::one() << x.bits));
+        let even = flag(inverse.is_none());
+        Ok(vec![inverse.unwrap_or_default(), even])
+    });
     operation!("shifted_inverse", [], |x| x.a.shifted_inverse(x.distance())?.columns(), inverse);
     operation!(
         "shifted_inverse_into",

@@ -68,28 +68,13 @@ struct BlockedDivisionPolicy<S, TensorCore> : DivisionRegisters<TensorCore> {
   using Rows = Regrouped<S, min_of(LIMBS_PER_THREAD, S::N)>;
 };
 
-// Exact division (div/exact.cuh): the products and the threads of a division in blocks. Tensor
-// cores from the width on from which they multiply inside of division.
-template <class S>
-constexpr bool EXACT_BY_TENSOR = S::LIMB_BITS == 32 && S::N >= 512 && S::N % WORD == 0;
-template <class S>
-struct TensorExactPolicy : BlockedDivisionPolicy<S, TensorCore> {
-  static constexpr u32 BLOCKS = 4;
-  using Rows = TensorRows<S>;
-};
-template <class S>
-using ExactDivisionPolicy =
-    typename Conditional<EXACT_BY_TENSOR<S>, TensorExactPolicy<S>,
-                         BlockedDivisionPolicy<S, Classical>>::Type;
-
-// Exact division of short rows, a lane to a row (div/exact_lanes.cuh).
+// Exact division, a lane to a row (div/exact.cuh). Blocks are small, so that their rows fit shared
+// memory several times.
 template <class S>
 struct LaneExactPolicy {
   using Rows = Regrouped<S, S::N, 64>;
-  static constexpr u32 REGISTERS = 128, WARP_REGISTERS = 128;
+  static constexpr u32 REGISTERS = 128;
 };
-template <class S>
-constexpr bool IS_SHORT_EXACT = S::LIMB_BITS == 32 && S::N % 8 == 0 && S::N <= 256;
 
 // The whole reciprocal, to the length of the quotient: shifted inverses (div/shinv.cuh) and
 // divisions by them (div/div.cuh).

@@ -362,7 +362,7 @@ class Array:
         return self._like(quotient), self._like(remainder), Mask._of(zero, self._device)
 
     def div_exact(self, other: Array) -> Array:
-        """Returns quotients by divisors that divide, faster than `//`.
+        """Returns quotients by divisors that divide, by half the products of `//` in short rows.
 
         The quotient of a row that the divisor does not divide is unspecified.
         """

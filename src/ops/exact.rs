@@ -1,9 +1,9 @@
 //! Exact division, and inverses modulo `2^BITS`, from the low end (`kernels/div/exact.cuh`).
 //!
 //! A quotient without remainder depends only on the low digits of both operands, as many as it has
-//! digits itself. So it costs half the products of a division, and no estimates. Shapes without the
-//! kernel divide with remainder. Their inverses are lengthened from those of half the width, by
-//! Newton's iteration `x (2 - v x)`, which doubles the number of right bits.
+//! digits itself. So it costs half the products of a division, and no estimates. Short rows have a
+//! kernel for it, wide ones divide with remainder. Inverses of wide rows are lengthened from those
+//! of half the width, by Newton's iteration `x (2 - v x)`, which doubles the number of right bits.
 
 use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;
@@ -110,7 +110,8 @@ impl View<'_> {
 faces! {
     "Exact division";
 
-    /// Computes `self / rhs` for rows that `rhs` divides, faster than [`div`](Self::div).
+    /// Computes `self / rhs` for rows that `rhs` divides: by half the products of
+    /// [`div`](Self::div) up to 4096 bits, and by a division at wider rows.
     ///
     /// The quotient of a row that `rhs` does not divide is unspecified.
     /// [`div_exact_masked`](Self::div_exact_masked) finds these rows.

@@ -48,7 +48,9 @@ pub fn is_right(op: Op, bits: usize, [u, v]: &[BigUint; 2], results: &[BigUint; 
 pub fn workloads(op: Op) -> &'static [Workload] {
     match op {
         Op::DivRem => &Workload::ALL,
-        Op::DivExact | Op::ShiftedInverse => &[Workload::Uniform, Workload::Half, Workload::Structured],
+        Op::DivExact | Op::ShiftedInverse => {
+            &[Workload::Uniform, Workload::Half, Workload::Structured]
+        }
         _ => &[Workload::Uniform],
     }
 }
