@@ -122,7 +122,8 @@ struct LaneExact {
     ptx::addc(sum[R + 1], 0);
   }
 
-  // Writes a block of quotient over the dividend; its words from limb `end` on must be zero.
+  // Writes a block of quotient over the dividend, without the words from limb `end` on: where these
+  // are not zero, a column of the product differs from the dividend, since v is odd.
   GPUINT_DEVICE void next_block(Tile<u32, R>& tile, const u32 (&carry)[2], const u32 (&w)[R],
                                 const u32 (&expected)[R], u32 c, u32 end) {
     u32 x[R + 2], window[R + WORD];
@@ -141,12 +142,10 @@ struct LaneExact {
     block.sum(x);
     GPUINT_UNROLL(2)
     for (u32 i = 0; i < R; i += WORD) {
-      if (c + i < end) {
+      if (c + i < end)
         store_word(u + c + i, x + i);
-      } else {
-        differs = differs || (x[i] | x[i + 1] | x[i + 2] | x[i + 3]) != 0;
+      else
         clear_word(u + c + i);
-      }
     }
   }
 };
