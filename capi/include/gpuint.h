@@ -555,6 +555,54 @@ gpuint_status gpuint_div_rem_masked(const gpuint_batch *a,
                                     gpuint_mask **zero);
 
 /**
+ * Computes `a / b` for rows that `b` divides. The quotients of other rows are unspecified.
+ */
+gpuint_status gpuint_div_exact(const gpuint_batch *a,
+                               const gpuint_batch *b,
+                               gpuint_batch **quotient);
+
+/**
+ * Computes `a / b` and a mask of the rows that `b` does not divide, which become 0.
+ */
+gpuint_status gpuint_div_exact_masked(const gpuint_batch *a,
+                                      const gpuint_batch *b,
+                                      gpuint_batch **quotient,
+                                      gpuint_mask **inexact);
+
+/**
+ * Computes `a / divisor` by one divisor that divides all rows. The quotients of other rows are
+ * unspecified.
+ */
+gpuint_status gpuint_div_exact_all(const gpuint_batch *a,
+                                   const char *divisor,
+                                   gpuint_batch **quotient);
+
+/**
+ * Computes `a / divisor` and `a mod divisor` by one divisor of all rows.
+ */
+gpuint_status gpuint_div_rem_all(const gpuint_batch *a,
+                                 const char *divisor,
+                                 gpuint_batch **quotient,
+                                 gpuint_batch **remainder);
+
+/**
+ * Computes the quotient and the remainder of `a + 2^bits * high` by `b`. The quotient has rows
+ * of twice the width.
+ */
+gpuint_status gpuint_div_rem_wide(const gpuint_batch *a,
+                                  const gpuint_batch *high,
+                                  const gpuint_batch *b,
+                                  gpuint_batch **quotient,
+                                  gpuint_batch **remainder);
+
+/**
+ * Computes the inverses modulo `2^bits`, and a mask of the even rows, which become 0.
+ */
+gpuint_status gpuint_inverse_mod_pow2(const gpuint_batch *a,
+                                      gpuint_batch **inverse,
+                                      gpuint_mask **even);
+
+/**
  * Computes `a / divisor`, rounded down.
  */
 gpuint_status gpuint_div_by(const gpuint_batch *a,

@@ -203,7 +203,8 @@ faces! {
     /// widths without a kernel for it, the device holds further batches during the call.
     ///
     /// # Errors
-    /// As [`inverse_mod_pow2`](Self::inverse_mod_pow2), [`DeviceMismatch`](crate::Error::DeviceMismatch),
+    /// As [`inverse_mod_pow2`](Self::inverse_mod_pow2),
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
     /// [`LengthMismatch`](crate::Error::LengthMismatch).
     fn inverse_mod_pow2_into(out: Out, even: OutMask) -> Nothing;
 }

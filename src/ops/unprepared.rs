@@ -1,5 +1,5 @@
-//! Operations by divisors without reciprocals, at widths without kernels for prepared divisors: from
-//! 2^19 bits on.
+//! Operations by divisors without reciprocals, at widths without kernels for prepared divisors:
+//! from 2^19 bits on.
 //!
 //! There a [`DynDivisor`] keeps the divisors themselves, and every operation by it divides. A
 //! difference of two residues is brought into `[0, v)` by one conditional addition of `v`; a sum is
