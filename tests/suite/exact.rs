@@ -5,7 +5,9 @@ use gpuint::{DynBatch, Error, Shape};
 use num_traits::Zero;
 
 use crate::rows::expect;
-use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, zip};
+use crate::setting::{
+    Check, Context, Rows, Setting, Tally, first, on_every_backend, second, widest, zip,
+};
 use gpuint_testkit::operands::{EXACT, ones, power};
 use gpuint_testkit::oracle;
 
@@ -122,6 +124,12 @@ impl Check for Wide {
                 if wide.select(gpuint::shapes().iter().copied()).is_none() {
                     let missing = Some(Error::ShapeMissing { shape: wide });
                     expect(tally, &what, result.err(), missing);
+                    return Ok(());
+                }
+                let longer = DynBatch::zeros(device, shape, rows.len() + 1)?;
+                let mismatch = Error::LengthMismatch { left: rows.len(), right: rows.len() + 1 };
+                expect(tally, &what, low.div_rem_wide(&high, &longer).err(), Some(mismatch));
+                if wide.bits > widest() {
                     return Ok(());
                 }
                 let (q, r) = result?;

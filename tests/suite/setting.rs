@@ -70,6 +70,11 @@ fn with_jit(device: Device) -> Device {
     if JIT.is_empty() { device } else { device.with_jit() }
 }
 
+/// Width of the widest shape that is tested.
+pub(crate) fn widest() -> usize {
+    number("GPUINT_TEST_MAX_BITS", usize::MAX)
+}
+
 /// Devices of a backend; none if it is not to be tested, after printing the reason.
 pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
     let asked = variable("GPUINT_TEST_BACKENDS");
@@ -145,7 +150,7 @@ impl Setting {
 
     /// The shapes of this digit.
     fn shapes(&self) -> impl Iterator<Item = Shape> {
-        let tested = number("GPUINT_TEST_MIN_BITS", 0)..=number("GPUINT_TEST_MAX_BITS", usize::MAX);
+        let tested = number("GPUINT_TEST_MIN_BITS", 0)..=widest();
         let shapes = if JIT.is_empty() { shapes() } else { &**JIT };
         let of_digit = shapes.iter().filter(|shape| shape.digit == self.digit);
         of_digit.copied().filter(move |shape| tested.contains(&shape.bits))
