@@ -586,6 +586,16 @@ gpuint_status gpuint_div_rem_all(const gpuint_batch *a,
                                  gpuint_batch **remainder);
 
 /**
+ * Computes `a / divisor`, rounded down, by one divisor of all rows.
+ */
+gpuint_status gpuint_div_all(const gpuint_batch *a, const char *divisor, gpuint_batch **quotient);
+
+/**
+ * Computes `a mod divisor` by one divisor of all rows.
+ */
+gpuint_status gpuint_rem_all(const gpuint_batch *a, const char *divisor, gpuint_batch **remainder);
+
+/**
  * Computes the quotient and the remainder of `a + 2^bits * high` by `b`. The quotient has rows
  * of twice the width.
  */

@@ -130,6 +130,16 @@ functions! {
         quotient: *mut *mut Batch, remainder: *mut *mut Batch
     ) = DynBatch::div_rem_all;
 
+    /// Computes `a / divisor`, rounded down, by one divisor of all rows.
+    fn gpuint_div_all(
+        a: *const Batch, divisor: *const c_char; quotient: *mut *mut Batch
+    ) = DynBatch::div_all;
+
+    /// Computes `a mod divisor` by one divisor of all rows.
+    fn gpuint_rem_all(
+        a: *const Batch, divisor: *const c_char; remainder: *mut *mut Batch
+    ) = DynBatch::rem_all;
+
     /// Computes the quotient and the remainder of `a + 2^bits * high` by `b`. The quotient has rows
     /// of twice the width.
     fn gpuint_div_rem_wide(
