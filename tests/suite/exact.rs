@@ -6,7 +6,7 @@ use num_traits::Zero;
 
 use crate::rows::expect;
 use crate::setting::{
-    Check, Context, Rows, Setting, Tally, first, on_every_backend, second, widest, zip,
+    Check, Context, Rows, Setting, Tally, doubled, first, on_every_backend, second, widest, zip,
 };
 use gpuint_testkit::operands::{EXACT, ones, power};
 use gpuint_testkit::oracle;
@@ -121,7 +121,7 @@ impl Check for Wide {
                 let high = low.not()?;
                 let result = low.div_rem_wide(&high, &v);
                 let wide = Shape { bits: 2 * shape.bits, ..shape };
-                if wide.select(gpuint::shapes().iter().copied()).is_none() {
+                if doubled(shape).is_none() {
                     let missing = Some(Error::ShapeMissing { shape: wide });
                     expect(tally, &what, result.err(), missing);
                     return Ok(());

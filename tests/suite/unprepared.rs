@@ -8,7 +8,9 @@ use gpuint::{
 use num_traits::{One, Zero};
 
 use crate::rows::expect;
-use crate::setting::{Check, Context, Setting, Tally, first, on_every_backend, second, times};
+use crate::setting::{
+    Check, Context, Setting, Tally, doubled, first, on_every_backend, second, times,
+};
 use gpuint_testkit::operands::{DIVISIONS, Row, ones, rows};
 use gpuint_testkit::oracle;
 
@@ -81,7 +83,7 @@ fn modulo(
     tally.values(what, rows, &a.neg_mod(divisor)?.to_biguints()?, &negatives);
 
     let wide = Shape { bits: 2 * shape.bits, ..shape };
-    if wide.select(gpuint::shapes().iter().copied()).is_none() {
+    if doubled(shape).is_none() {
         let missing = || Some(Error::ShapeMissing { shape: wide });
         expect(tally, what, a.mul_mod(&b, divisor).err(), missing());
         expect(tally, what, a.pow_mod_all(&BigUint::one(), divisor).err(), missing());
@@ -125,7 +127,7 @@ fn inverses(
     let digits = shape.digits();
     for h in [digits / 2, digits - 1, digits, digits + 3, 2 * digits - 1] {
         let wide = Shape { bits: 2 * shape.bits, ..shape };
-        if h >= digits && wide.select(gpuint::shapes().iter().copied()).is_none() {
+        if h >= digits && doubled(shape).is_none() {
             let missing = Some(Error::ShapeMissing { shape: wide });
             expect(tally, what, v.shifted_inverse(h).err(), missing);
             continue;
