@@ -67,7 +67,7 @@ impl View<'_> {
             return self.interleave(exponents, bases, divisor, out);
         }
         let operands = Operands {
-            ins: [Some(self.batch.buffer()), Some(exponents.buffer()), Some(divisor.buffer())],
+            ins: [Some(self.batch.buffer()), Some(exponents.buffer()), divisor.buffer()],
             outs: [Some(out.buffer_mut()), None],
             rows,
             params: Params { bases, ..params },
