@@ -80,7 +80,7 @@ struct PreparedOperand {
 };
 
 template <class S, class M, bool SHORT = FIT_LANES<S, LANE_DIVISION_BY_BITS>>
-struct DivRemBy : LaneDivision<S, PreparedOperand<S>> {};
+struct DivRemBy : LaneDivision<S, EveryRow<S, PreparedOperand<S>>> {};
 template <class S, class M>
 struct DivRemBy<S, M, false> : GroupDivRemBy<PreparedDivisionPolicy<S, M>> {};
 

@@ -154,4 +154,20 @@ struct LaneDivisionPolicy {
       by_size(S::N, {{128, 256}, {256, 4096}, {512, 2048}, {ANY, 1024}});
 };
 
+// Division of rows with short divisors by lanes, in a division by transforms (div/fft/short.cuh).
+//   SHORT_DIVISOR  limbs of the longest divisor
+//   LEAST_ROWS     rows for each block of the grid below which transforms take less time
+constexpr u32 SHORT_DIVISOR = 256;
+template <class S>
+struct ShortLanePolicy {
+  static constexpr u32 LIMBS_PER_LANE = 36;
+  static constexpr u32 TILE = 12;
+  static constexpr u32 REGISTERS = 128;
+  static constexpr bool EQUAL_SHARES = true;
+  static constexpr u32 LEAST_SHARE = 1;
+  static constexpr u32 THREADS = 256;
+  static constexpr u32 SORTED_ROWS = 1024;
+  static constexpr u32 LEAST_ROWS = 12;
+};
+
 }  // namespace gpuint

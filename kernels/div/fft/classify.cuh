@@ -27,7 +27,9 @@ struct Classify {
       }
       if (group.rank != 0) continue;
       u32 list = Plan::DIRECT;
-      if (u > v + 32 * MOST_STEPS)
+      if (u > v + 32 * MOST_STEPS && v <= 32 * SHORT_DIVISOR)
+        list = Plan::SHORT;
+      else if (u > v + 32 * MOST_STEPS)
         for (list = 0; list < Plan::LONG && 32 * (Plan::SMALLEST << list) < v;) ++list;
       plan.lengths()[row] = {v, u};
       plan.list(list)[atomicAdd(&o.counters[list], 1)] = row;

@@ -23,6 +23,7 @@
 #include "div/fft/divide_long.cuh"
 #include "div/fft/newton.cuh"
 #include "div/fft/seed.cuh"
+#include "div/fft/short.cuh"
 #include "transform/fft/product.cuh"
 
 namespace gpuint {
@@ -33,25 +34,27 @@ template <class S, u32 LARGEST = Plan<S>::LARGEST>
 struct Phases;
 template <class S>
 struct Phases<S, 512> {
-  using Type = Sequence<Classify<S>, Seed<S>, Newton<S, 64>, Newton<S, 128>, Newton<S, 256>,
-                        DivideLong<S>, Divide<S, 512>>;
+  using Type = Sequence<Classify<S>, DivideShort<S>, Seed<S>, Newton<S, 64>, Newton<S, 128>,
+                        Newton<S, 256>, DivideLong<S>, Divide<S, 512>>;
 };
 template <class S>
 struct Phases<S, 1024> {
-  using Type = Sequence<Classify<S>, Seed<S>, Newton<S, 64>, Newton<S, 128>, Newton<S, 256>,
-                        Newton<S, 512>, DivideLong<S>, Divide<S, 1024>, Divide<S, 512>>;
+  using Type =
+      Sequence<Classify<S>, DivideShort<S>, Seed<S>, Newton<S, 64>, Newton<S, 128>, Newton<S, 256>,
+               Newton<S, 512>, DivideLong<S>, Divide<S, 1024>, Divide<S, 512>>;
 };
 template <class S>
 struct Phases<S, 2048> {
-  using Type =
-      Sequence<Classify<S>, Seed<S>, Newton<S, 64>, Newton<S, 128>, Newton<S, 256>, Newton<S, 512>,
-               Newton<S, 1024>, DivideLong<S>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
+  using Type = Sequence<Classify<S>, DivideShort<S>, Seed<S>, Newton<S, 64>, Newton<S, 128>,
+                        Newton<S, 256>, Newton<S, 512>, Newton<S, 1024>, DivideLong<S>,
+                        Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
 };
 template <class S>
 struct Phases<S, 4096> {
-  using Type = Sequence<Classify<S>, Seed<S>, Newton<S, 64>, Newton<S, 128>, Newton<S, 256>,
-                        Newton<S, 512>, Newton<S, 1024>, Newton<S, 2048>, DivideLong<S>,
-                        Divide<S, 4096>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
+  using Type =
+      Sequence<Classify<S>, DivideShort<S>, Seed<S>, Newton<S, 64>, Newton<S, 128>, Newton<S, 256>,
+               Newton<S, 512>, Newton<S, 1024>, Newton<S, 2048>, DivideLong<S>, Divide<S, 4096>,
+               Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
 };
 
 // Phases of a division by prepared divisors, whose reciprocals are prefixes of the records'.

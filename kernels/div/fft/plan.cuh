@@ -6,6 +6,7 @@
 #include "core/shape.cuh"
 #include "div/prepare.cuh"
 #include "transform/fft/twiddles.cuh"
+#include "tuning/division.cuh"
 
 namespace gpuint::fft_division {
 
@@ -43,8 +44,10 @@ struct Plan {
   // of at most 32 P bits.
   static constexpr u32 SMALLEST = 512, LARGEST = min_of(fft::POINTS, LIMBS / 2);
   static constexpr u32 CLASSES = fft::log2_of(LARGEST / SMALLEST) + 1;
-  // Longer divisors, in pieces of 16 LARGEST bits; rows without reciprocals.
-  static constexpr u32 LONG = CLASSES, DIRECT = CLASSES + 1, LISTS = CLASSES + 2;
+  // Longer divisors, in pieces of 16 LARGEST bits; rows without reciprocals; divisors of at most
+  // SHORT_DIVISOR limbs, which lanes divide if there are enough of them (short.cuh).
+  static constexpr u32 LONG = CLASSES, DIRECT = CLASSES + 1, SHORT = CLASSES + 2;
+  static constexpr u32 LISTS = CLASSES + 3;
   static constexpr u32 PIECE = LARGEST / 2, MOST_PIECES = LIMBS / PIECE;
   static_assert(S::LIMB_BITS == 32 && LIMBS >= 2 * SMALLEST && LIMBS % PIECE == 0,
                 "rows of two pieces or more");
@@ -54,9 +57,9 @@ struct Plan {
   static constexpr u32 INVERSE = PREPARED ? 0 : LARGEST / 2 + 1;
   static constexpr u32 ROW_BYTES = sizeof(uint2) + 4 * (LISTS + INVERSE);
 
-  // Counters: rows of a list; rows taken from it.
-  static constexpr u32 TAKEN = 16;
-  static_assert(LISTS <= TAKEN && TAKEN + LISTS <= COUNTERS, "");
+  // Counters: rows of a list; rows taken from it; 1 if lanes divide the short rows.
+  static constexpr u32 TAKEN = 16, BY_LANES = 32;
+  static_assert(LISTS <= TAKEN && TAKEN + LISTS <= BY_LANES && BY_LANES < COUNTERS, "");
 
   const Operands& o;
   GPUINT_DEVICE explicit Plan(const Operands& operands) : o(operands) {}
@@ -83,6 +86,13 @@ struct Plan {
       return reciprocal_at(row, p);
   }
   GPUINT_DEVICE u32 count(u32 list) const { return o.counters[list]; }
+  // Rows of a class. The smallest one includes the short rows that lanes do not divide.
+  GPUINT_DEVICE u32 class_rows(u32 c) const {
+    return count(c) + (c == 0 && o.counters[BY_LANES] == 0 ? count(SHORT) : 0);
+  }
+  GPUINT_DEVICE u32 class_row(u32 c, u32 index) const {
+    return index < count(c) ? list(c)[index] : list(SHORT)[index - count(c)];
+  }
   GPUINT_DEVICE u32* taken(u32 list) const { return o.counters + TAKEN + list; }
 
   GPUINT_DEVICE const u32* dividend(u32 row) const {
@@ -100,13 +110,13 @@ struct Plan {
   // Rows that need a reciprocal of a class or longer, those with the longest divisors first.
   GPUINT_DEVICE u32 rows_from(u32 least_class) const {
     u32 total = 0;
-    for (u32 c = least_class; c <= LONG; ++c) total += count(c);
+    for (u32 c = least_class; c <= LONG; ++c) total += class_rows(c);
     return total;
   }
   GPUINT_DEVICE u32 row_from_top(u32 index) const {
     u32 c = LONG;
-    while (index >= count(c)) index -= count(c), --c;
-    return list(c)[index];
+    while (index >= class_rows(c)) index -= class_rows(c), --c;
+    return class_row(c, index);
   }
 
  private:

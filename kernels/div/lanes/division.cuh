@@ -38,7 +38,22 @@
 
 namespace gpuint {
 
-template <class S, class Divisors = SecondOperand<S>, class Policy = LaneDivisionPolicy<S>>
+// The rows that lanes divide: all rows of the operands. The lengths of their divisors are searched.
+template <class S, class Divisors>
+struct EveryRow {
+  static constexpr u32 MOST_WORDS = S::WORDS;  // of a divisor
+  static constexpr bool HAS_LENGTHS = false;
+  GPUINT_DEVICE static u64 count(const Operands& o) { return o.rows; }
+  GPUINT_DEVICE static u64 row(const Operands&, u64 index) { return index; }
+  GPUINT_DEVICE static const u32* divisor(const Operands& o, u64 row) {
+    return Divisors::at(o, row);
+  }
+};
+
+// Source is EveryRow, or a list of rows whose lengths are known: lengths(o, row) has the bits of
+// the divisor and of the dividend.
+template <class S, class Source = EveryRow<S, SecondOperand<S>>,
+          class Policy = LaneDivisionPolicy<S>>
 struct LaneDivision {
   static constexpr u32 N = S::N;
   static constexpr u32 K = Policy::LIMBS_PER_LANE;
@@ -49,7 +64,8 @@ struct LaneDivision {
   static_assert(S::LIMB_BITS == 32 && N % SHORT_BLOCK == 0, "rows of whole blocks");
   static_assert(K % WORD == 0 && TILE % WORD == 0 && K >= 16,
                 "the window of an estimate is one lane's");
-  static_assert(32 * K >= N + WORD, "a warp holds the longest divisor");
+  static constexpr u32 MOST_WORDS = Source::MOST_WORDS;
+  static_assert(32 * K >= (MOST_WORDS + 1) * WORD, "a warp holds the longest divisor");
 
   static constexpr u32 THREADS = Policy::THREADS;
   static constexpr u32 BATCH = Policy::SORTED_ROWS;
@@ -58,7 +74,7 @@ struct LaneDivision {
   // Sort key of a row: words of its divisor. If rows are few blocks, twice that, minus 1 if the top
   // bit of the top word is set, which may save a block.
   static constexpr u32 KEYS_OF_WORD = N <= 256 ? 2 : 1;
-  static constexpr u32 KEYS = KEYS_OF_WORD * S::WORDS + 1;
+  static constexpr u32 KEYS = KEYS_OF_WORD * MOST_WORDS + 1;
   using Sorted = SortedBatch<THREADS, BATCH, KEYS>;
   // Lanes that search the top of a divisor together, and rows that they search at a time.
   using Scanner = Group<min_of(32, power_of_two_at_least(S::WORDS))>;
@@ -85,10 +101,11 @@ struct LaneDivision {
     Sorted sorted(shared + THREADS * Lane::LIMBS * 4 + SHARE_BYTES);
     if (threadIdx.x == 0) {
       // In batches of equal size too.
-      const u64 rows = (o.rows + gridDim.x - 1) / gridDim.x;
+      const u64 count = Source::count(o);
+      const u64 rows = (count + gridDim.x - 1) / gridDim.x;
       const u64 batches = (rows + BATCH - 1) / BATCH;
       share->first = rows * blockIdx.x;
-      share->end = share->first + rows < o.rows ? share->first + rows : o.rows;
+      share->end = share->first + rows < count ? share->first + rows : count;
       share->batch = batches == 0 ? 0 : static_cast<u32>((rows + batches - 1) / batches);
     }
     __syncthreads();
@@ -130,6 +147,12 @@ struct LaneDivision {
   GPUINT_DEVICE static void find_lengths(const Operands& o, const Share& share, Sorted& sorted) {
     const u64 first = share.first;
     const u32 count = share.rows();
+    if constexpr (Source::HAS_LENGTHS) {
+      static_assert(KEYS_OF_WORD == 1, "a key is a number of words");
+      for (u32 i = threadIdx.x; i < count; i += THREADS)
+        sorted.set(i, ceil_div(Source::lengths(o, Source::row(o, first + i)).x, 32 * WORD));
+      return;
+    }
     const Scanner scanner(nullptr);
     constexpr u32 GROUPS = THREADS / Scanner::THREADS;
     for (u32 i = Scanner::index(); i < count; i += SCANNED_ROWS * GROUPS) {
@@ -140,7 +163,7 @@ struct LaneDivision {
         for (u32 k = 0; k < SCANNED_WORDS; ++k) {
           u32 word[WORD] = {};
           if (i + j * GROUPS < count)
-            read_or_zero(Divisors::at(o, first + i + j * GROUPS),
+            read_or_zero(Source::divisor(o, Source::row(o, first + i + j * GROUPS)),
                          static_cast<i32>(k * Scanner::THREADS + scanner.rank), word);
           seen[j][k] = word[0] | word[1] | word[2] | word[3];
           if constexpr (KEYS_OF_WORD > 1)
@@ -258,7 +281,7 @@ struct LaneDivision {
         __ballot_sync(~0u, member < rows && words == 0 && threadIdx.x % 32 == member * lanes);
     for (; undefined != 0; undefined &= undefined - 1) {
       const u32 row = __shfl_sync(~0u, own, __ffs(static_cast<int>(undefined)) - 1);
-      write_undefined<S>(warp, o, first + row);
+      write_undefined<S>(warp, o, Source::row(o, first + row));
     }
   }
 
@@ -267,26 +290,30 @@ struct LaneDivision {
     return {record[Lane::LANES], threadIdx.x % 32 - rank, rank};
   }
 
+  // Bits of the divisor, which has `words` words, and of the dividend.
+  GPUINT_DEVICE static uint2 lengths_of(const Operands& o, u64 row, u32 words) {
+    if constexpr (Source::HAS_LENGTHS) return Source::lengths(o, row);
+    u32 word[WORD], u_bits = 0;
+    read_word<S>(Source::divisor(o, row), (words - 1) * WORD, word);
+    const u32 bits = bits_of_word(word, (words - 1) * WORD);
+    for (u32 w = S::WORDS; w > 0 && u_bits == 0; --w) {
+      read_word<S>(input_row<S>(o, 0, row), (w - 1) * WORD, word);
+      u_bits = bits_of_word(word, (w - 1) * WORD);
+    }
+    return {bits, u_bits};
+  }
+
   // Divides the row of the record; `active`: the results are wanted.
   GPUINT_DEVICE static void divide(const Operands& o, const u64& first, bool active, u32* record) {
     u32 r[K];
     u32 blocks, scale;
     {
-      const u64 row = first + record[Lane::ROW];
+      const u64 row = Source::row(o, first + record[Lane::ROW]);
       const Team team = team_of(record);
-      const u32* const divisor = Divisors::at(o, row);
+      const u32* const divisor = Source::divisor(o, row);
       const u32* const dividend = input_row<S>(o, 0, row);
-      u32 bits = 0, u_bits = 0;
-      {
-        const u32 k = (record[Lane::WORDS] - 1) * WORD;
-        u32 word[WORD];
-        read_word<S>(divisor, k, word);
-        bits = bits_of_word(word, k);
-        for (u32 w = S::WORDS; w > 0 && u_bits == 0; --w) {
-          read_word<S>(dividend, (w - 1) * WORD, word);
-          u_bits = bits_of_word(word, (w - 1) * WORD);
-        }
-      }
+      const uint2 lengths = lengths_of(o, row, record[Lane::WORDS]);
+      const u32 bits = lengths.x, u_bits = lengths.y;
       const u32 n = ceil_div(bits, 32), s = n * 32 - bits;
       const u32 words = n / WORD + 1;
       const u32 limbs = ceil_div(u_bits + s, 32);
@@ -328,7 +355,7 @@ struct LaneDivision {
     }
     if (blocks > 0) divide_blocks(o, first, active, record, blocks, scale, r);
     {
-      const u64 row = first + record[Lane::ROW];
+      const u64 row = Source::row(o, first + record[Lane::ROW]);
       const Team team = team_of(record);
       u32 x[K];
       GPUINT_UNROLL(K)
@@ -357,7 +384,7 @@ struct LaneDivision {
   // to the last's.
   GPUINT_DEVICE static void divide_blocks(const Operands& o, const u64& first, bool active,
                                           const u32* record, u32 blocks, u32 scale, u32 (&r)[K]) {
-    const u64 row = first + record[Lane::ROW];
+    const u64 row = Source::row(o, first + record[Lane::ROW]);
     const bool lowest = record[Lane::RANK] == 0;
     const u32* const dividend = input_row<S>(o, 0, row);
     u32* const quotient = lowest && active ? output_row<S>(o, 0, row) : nullptr;
