@@ -11,10 +11,10 @@ namespace gpuint {
 // Maximum number of limb products of a check that costs much relative to the checked work.
 constexpr u32 CHECKED_PRODUCTS = 1 << 14;
 
-// Returns true if the word is 0 or 1.
+// Returns true if the word is at most `most`.
 template <class Limb>
-GPUINT_DEVICE bool is_carry(const Limb* word) {
-  return word[0] <= 1 && (word[1] | word[2] | word[3]) == 0;
+GPUINT_DEVICE bool is_carry(const Limb* word, u32 most = 1) {
+  return word[0] <= most && (word[1] | word[2] | word[3]) == 0;
 }
 
 // a < b.
@@ -28,11 +28,11 @@ GPUINT_DEVICE bool is_less(A a, B b, u32 count) {
   return less;
 }
 
-// r < 2v, where v(i) is defined for i < 0, too.
+// r < 2^bits v, where v(i) is defined for i < 0, too.
 template <class Limb, class R, class V>
-GPUINT_DEVICE bool is_below_double(R r, V v, u32 count) {
+GPUINT_DEVICE bool is_below_multiple(R r, V v, u32 count, u32 bits) {
   return is_less<Limb>(
-      r, [&](u32 i) { return shifted_limb<Limb>(v, static_cast<i32>(i), Distance<Limb>(1)); },
+      r, [&](u32 i) { return shifted_limb<Limb>(v, static_cast<i32>(i), Distance<Limb>(bits)); },
       count);
 }
 

@@ -84,7 +84,7 @@ struct Blocked {
       group.sync();
       if (v_bits == 0) return write_undefined<S>(group, o, row);
       const NormalizedDivisor<S> divisor(v_bits);
-      const u32 length = divisor.quotient_words(u_bits);
+      const u32 length = divisor.quotient_blocks_words(u_bits);
       write_quotient<S>(group, output_row<S>(o, 0, row), length, S::WORDS, nullptr);
       if (length > 0)
         divide_in_blocks<S, Product>(

@@ -36,6 +36,12 @@ struct NormalizedDivisor {
     const u32 total = ceil_div(bits + zero_bits, WORD_BITS);
     return total > words ? total - words : 0;
   }
+  // Quotient words below 2^8 beta^L, for a division whose first block has some bits more; 0 only
+  // if u / v < 2.
+  GPUINT_DEVICE u32 quotient_blocks_words(u32 bits) const {
+    const u32 length = quotient_words(bits);
+    return length > 1 ? quotient_words(bits - 7) : length;
+  }
 
   // Shift that makes v into V, and into 2V.
   GPUINT_DEVICE Distance<typename S::Limb> to_normal() const {
@@ -96,11 +102,14 @@ struct DivisionArena {
 
   GPUINT_DEVICE const Limb* divisor_at_rest() const { return v; }
 
-  // The divisor and the reciprocal never move.
+  // The divisor never moves.
   template <class G>
   GPUINT_DEVICE void bring_divisor(const G&, const NormalizedDivisor<S>&) const {}
+  // Cuts the reciprocal off below its top p words, if products need zeros there.
   template <class G>
-  GPUINT_DEVICE void bring_reciprocal(const G&, u32) const {}
+  GPUINT_DEVICE void bring_reciprocal(const G& group, u32 p) const {
+    if (M::PADDED && group.rank == 0) clear_word(y_end - (p + 1) * WORD);
+  }
 };
 
 // The arena of a kernel that computes the whole reciprocal and only reads the dividend.

@@ -62,7 +62,7 @@ GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const NormalizedDivisor
   // The leading 1 of 2V stands at beta^n, above the limbs that are read here.
   const i32 skipped = static_cast<i32>((n - d) * WORD);
   const auto limb = [&](i32 i) { return i >= 0 ? v[i] : Limb(0); };
-  stage<Limb>(group, arena.b, d * WORD,
+  stage<Limb, Arena::ABOVE>(group, arena.b, d * WORD,
               [&](i32 j) { return shifted_limb<Limb>(limb, skipped + j, divisor.to_double()); });
   group.sync();
   const auto product = M::template multiply<Limb>(
@@ -94,7 +94,10 @@ GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const NormalizedDivisor
         for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
           if (k + i < count) store_word(arena.b + k + i, x + i);
       });
-  if (group.rank == 0) clear_word(arena.b + count);
+  if (group.rank == 0) {
+    clear_word(arena.b + count);
+    if constexpr (M::PADDED) clear_word(arena.b + count + WORD);
+  }
   group.sync();
   const Limb top = arena.b[count - 1];
   GPUINT_ASSERT(small_residual(arena.b + count - WORD),

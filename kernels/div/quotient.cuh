@@ -1,19 +1,22 @@
 // One block of quotient: the Barrett estimate and the remainder it leaves.
 //
-// For 0 <= R < 2 v beta^t and the top t + 1 words Yb of the reciprocal:
+// For 0 <= R < 2^e v beta^t, e <= 8, and the top t + 1 words Yb of the reciprocal:
 //     Rh = floor(R 2^(s+1) / beta^(n-1))                      t + 2 words, one guard word below V
 //     Q  = floor(Rh Yb / beta^(t+2)), from columns >= t only  two guard words
 //     R' = R - Q v, columns 0 .. n only
 //
-// Theorem. 0 <= R' < (1 + delta) v with delta < (t + 14) / beta < 2^-40.
+// Theorem. 0 <= R' < (1 + delta) v with delta < (t + 2 + 6 * 2^e) / beta < 2^-40.
 // Proof. R / v = (R 2^(s+1) / beta^n) y with y = beta^n / (2V) <= 1. Every truncation goes down, so
 // Q <= R / v. Losses: the fraction of Rh less than y / beta; the reciprocal, below y by less than 3
-// / beta^(t+1) with its prefix taken, against R 2^(s+1) / beta^n < 4 beta^t: less than 12 / beta;
-// the dropped columns less than (t + 1) / beta; the floor less than 1. QED.
+// / beta^(t+1) with its prefix taken, against R 2^(s+1) / beta^n < 2^(e+1) beta^t: less than 6 * 2^e
+// / beta; the dropped columns less than (t + 1) / beta; the floor less than 1. QED.
 //
 // So a block needs no correction: R' < 2v, and with the next t words of the dividend below it again
-// R < 2 v beta^t. Only after the last block may one subtraction of v remain. Q < 2 beta^t: its top
-// word is a carry, and 0 except for rare remainders.
+// R < 2 v beta^t, e = 1. Only after the last block may one subtraction of v remain. Q < 2^e beta^t:
+// its top word is a carry, and 0 except for rare remainders. The first block's R may have a few bits
+// more (e = 8), so that a quotient a few bits longer than its blocks takes no further block.
+//
+// R' has n words if v has a leading zero bit, and n + 1 otherwise.
 #pragma once
 #include "core/abi.cuh"
 #include "core/bounds.cuh"
@@ -27,16 +30,16 @@
 
 namespace gpuint {
 
-// R < 2 v beta^t.
+// R < 2^e v beta^t.
 template <class S, class Arena, class Remainder>
 GPUINT_DEVICE bool in_block(const Arena& arena, const NormalizedDivisor<S>& divisor, u32 t,
-                            Remainder remainder) {
+                            Remainder remainder, u32 e) {
   using Limb = typename S::Limb;
   const i32 n = static_cast<i32>(divisor.words * WORD);
-  return is_below_double<Limb>(
+  return is_below_multiple<Limb>(
       [&](u32 i) { return remainder(static_cast<i32>(i + t * WORD)); },
       [&](i32 i) { return i >= 0 && i < n ? arena.divisor_at_rest()[i] : Limb(0); },
-      divisor.words * WORD + WORD);
+      divisor.words * WORD + WORD, e);
 }
 
 // The contract of refine.cuh for p words of the reciprocal, checked if that is cheap enough. (Two
@@ -70,11 +73,12 @@ GPUINT_DEVICE bool is_left_over(const NormalizedDivisor<S>& divisor, const typen
 template <class S, class M, class Arena, class G, class Remainder>
 GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena,
                                      const NormalizedDivisor<S>& divisor, u32 t,
-                                     Remainder remainder) {
+                                     Remainder remainder, [[maybe_unused]] u32 e = 1) {
   using Limb = typename S::Limb;
   const i32 from = static_cast<i32>((divisor.words - 1) * WORD);
   const u32 window = (t + 2) * WORD;
-  GPUINT_ASSERT(group.rank != 0 || in_block<S>(arena, divisor, t, remainder), "R < 2 v beta^t");
+  GPUINT_ASSERT(group.rank != 0 || in_block<S>(arena, divisor, t, remainder, e),
+                "R < 2^e v beta^t");
   arena.bring_reciprocal(group, t + 1);
   stage<Limb, Arena::ABOVE>(group, arena.b, window, [&](i32 j) {
     return shifted_limb<Limb>(remainder, from + j, divisor.to_double());
@@ -103,22 +107,23 @@ GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena,
             store_word(arena.out + k + i, x + i);
       });
   group.sync();
-  GPUINT_ASSERT(is_carry(arena.out + (t + 2) * WORD), "Q < 2 beta^t");
+  GPUINT_ASSERT(is_carry(arena.out + (t + 2) * WORD, (1 << e) - 1), "Q < 2^e beta^t");
   return arena.out[(t + 2) * WORD] != 0;
 }
 
-// r -= Q v, columns 0 .. n, to n + 1 words at `to`, which may be r; both in shared memory. Has
-// barriers on both sides.
+// r -= Q v to n + 1 words at `to`, which may be r; both in shared memory. The top one is computed if
+// the result may reach it. Has barriers on both sides.
 template <class S, class M, class Arena, class G>
 GPUINT_DEVICE void subtract_product(G& group, const Arena& arena,
                                     const NormalizedDivisor<S>& divisor, u32 quotient_words,
                                     typename S::Limb* r, typename S::Limb* to) {
   using Limb = typename S::Limb;
-  const u32 n = divisor.words;
+  const u32 n = divisor.words, words = divisor.zero_bits == 0 ? n + 1 : n;
   const auto difference = M::template subtract<Limb>(
-      group, {arena.out + 2 * WORD, quotient_words * WORD, arena.v, n * WORD, 0, (n + 1) * WORD}, r,
+      group, {arena.out + 2 * WORD, quotient_words * WORD, arena.v, n * WORD, 0, words * WORD}, r,
       arena.overflow, Arena::OVERFLOW, arena.scratch);
   group.sync();
+  if (words == n && group.rank == 0) clear_word(to + n * WORD);
   resolve<Sign::Minus, LocalCarry::Binary, Limb, DIVISION_CHUNK>(
       group, difference.width,
       [&](u32 k, Limb(&x)[DIVISION_CHUNK]) { return difference.template read<Sign::Minus>(k, x); },
@@ -168,7 +173,8 @@ GPUINT_DEVICE bool correct_remainder(G& group, const Arena& arena,
   return true;
 }
 
-// A quotient of `length` >= 1 words in blocks of at most `longest`. The dividend is at arena.u,
+// A quotient of `length` >= 1 words in blocks of at most `longest`: below 2^8 beta^length. The
+// dividend is at arena.u,
 // with zeros up to length + n + 1 words, and is reduced there.
 //   reciprocal(p)           writes p words of the reciprocal; called once, and a barrier follows.
 //   quotient()              the quotient's row in global memory, or null.
@@ -183,18 +189,21 @@ GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena,
   const u32 blocks = ceil_div(length, longest);
   const u32 t = ceil_div(length, blocks);
   reciprocal(t + 1);
-  u32 size = length - (blocks - 1) * t;  // the first block takes what is left over
-  for (u32 position = length - size;; position -= t) {
+  // The last block has the rest: it may cut the reciprocal off.
+  for (u32 position = length; position > 0;) {
+    const u32 size = min_of(t, position);
+    position -= size;
     Limb* const window = arena.u + position * WORD;
     const auto remainder = [&](i32 i) { return i >= 0 ? window[i] : Limb(0); };
-    const bool carry = estimate_quotient<S, M>(group, arena, divisor, size, remainder);
-    write_quotient<S>(group, quotient(), position, position + size, arena.out + 2 * WORD);
-    if (carry && group.rank == 0) GPUINT_RARE(QuotientCarry);
-    if (carry && group.rank == 0) increment<S>(quotient(), (position + size) * WORD);
+    const bool first = position + size == length;
+    const bool carry =
+        estimate_quotient<S, M>(group, arena, divisor, size, remainder, first ? 8 : 1);
+    write_quotient<S>(group, quotient(), position, position + size + (first ? 1 : 0),
+                      arena.out + 2 * WORD);
+    if (carry && !first && group.rank == 0) GPUINT_RARE(QuotientCarry);
+    if (carry && !first && group.rank == 0) increment<S>(quotient(), (position + size) * WORD);
     subtract_product<S, M>(group, arena, divisor, carry ? size + 1 : size, window,
                            place(window, position == 0));
-    size = t;
-    if (position == 0) break;
   }
 }
 

@@ -82,6 +82,7 @@ template <class S, class M, class Arena, class G>
 GPUINT_DEVICE void refine(G& group, const Arena& arena, const NormalizedDivisor<S>& divisor,
                           u32 precision) {
   if (group.rank == 0) seed_reciprocal<S>(arena, divisor);
+  arena.bring_reciprocal(group, 2);
   group.sync();
   u32 halvings = 0;
   while (((precision - 2) >> halvings) != 0) ++halvings;

@@ -33,6 +33,7 @@ GPUINT_DEVICE void step(G& group, const Arena& arena, const NormalizedDivisor<S>
   if (!residual) {
     if (group.rank == 0) GPUINT_RARE(NoResidual);
     for (u32 k = group.rank * WORD; k < fresh; k += G::THREADS * WORD) clear_word(refined + k);
+    arena.bring_reciprocal(group, next);
     group.sync();
     return;
   }
@@ -63,6 +64,7 @@ GPUINT_DEVICE void step(G& group, const Arena& arena, const NormalizedDivisor<S>
         for (u32 i = 0; i < DIVISION_CHUNK; i += WORD)
           if (k + i >= GUARD && k + i < count) store_word(refined + (k + i - GUARD), x + i);
       });
+  arena.bring_reciprocal(group, next);
   group.sync();
 }
 
