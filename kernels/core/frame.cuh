@@ -11,6 +11,8 @@ namespace gpuint {
 template <class S, u32 ARENA>
 struct Frame {
   using G = Group<S::THREADS>;
+  // Of a row: 2^32 rows of 2^15 bits are 16 TiB, and a kernel of such rows has no spare registers.
+  using Index = typename Conditional<(S::BITS >= 32768), u32, u64>::Type;
   static constexpr u32 THREADS = S::THREADS * S::ROWS;
   static constexpr u32 ROWS = S::ROWS;
   static constexpr u32 STRIDE = round_up(G::SCRATCH_BYTES + ARENA, 16);
@@ -23,8 +25,8 @@ struct Frame {
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, Work work) {
     unsigned char* const own = shared + G::index() * STRIDE;
     G group(own);
-    for (u64 row = u64(blockIdx.x) * ROWS + G::index(); row < o.rows;
-         row += u64(gridDim.x) * ROWS) {
+    const Index rows = static_cast<Index>(o.rows), stride = Index(gridDim.x) * ROWS;
+    for (Index row = Index(blockIdx.x) * ROWS + G::index(); row < rows; row += stride) {
       work(group, row, own + G::SCRATCH_BYTES);
       group.sync();
     }

@@ -62,8 +62,9 @@ GPUINT_DEVICE bool powdiff(G& group, const Arena& arena, const NormalizedDivisor
   // The leading 1 of 2V stands at beta^n, above the limbs that are read here.
   const i32 skipped = static_cast<i32>((n - d) * WORD);
   const auto limb = [&](i32 i) { return i >= 0 ? v[i] : Limb(0); };
-  stage<Limb, Arena::ABOVE>(group, arena.b, d * WORD,
-              [&](i32 j) { return shifted_limb<Limb>(limb, skipped + j, divisor.to_double()); });
+  stage<Limb, Arena::ABOVE>(group, arena.b, d * WORD, [&](i32 j) {
+    return shifted_limb<Limb>(limb, skipped + j, divisor.to_double());
+  });
   group.sync();
   const auto product = M::template multiply<Limb>(
       group, {y, p * WORD, arena.b, d * WORD, columns.kappa * WORD, (d + 1) * WORD}, arena.out,

@@ -8,13 +8,13 @@
 // Theorem. 0 <= R' < (1 + delta) v with delta < (t + 2 + 6 * 2^e) / beta < 2^-40.
 // Proof. R / v = (R 2^(s+1) / beta^n) y with y = beta^n / (2V) <= 1. Every truncation goes down, so
 // Q <= R / v. Losses: the fraction of Rh less than y / beta; the reciprocal, below y by less than 3
-// / beta^(t+1) with its prefix taken, against R 2^(s+1) / beta^n < 2^(e+1) beta^t: less than 6 * 2^e
-// / beta; the dropped columns less than (t + 1) / beta; the floor less than 1. QED.
+// / beta^(t+1) with its prefix taken, against R 2^(s+1) / beta^n < 2^(e+1) beta^t: less than 6 *
+// 2^e / beta; the dropped columns less than (t + 1) / beta; the floor less than 1. QED.
 //
 // So a block needs no correction: R' < 2v, and with the next t words of the dividend below it again
 // R < 2 v beta^t, e = 1. Only after the last block may one subtraction of v remain. Q < 2^e beta^t:
-// its top word is a carry, and 0 except for rare remainders. The first block's R may have a few bits
-// more (e = 8), so that a quotient a few bits longer than its blocks takes no further block.
+// its top word is a carry, and 0 except for rare remainders. The first block's R may have a few
+// bits more (e = 8), so that a quotient a few bits longer than its blocks takes no further block.
 //
 // R' has n words if v has a leading zero bit, and n + 1 otherwise.
 #pragma once
@@ -111,8 +111,8 @@ GPUINT_DEVICE bool estimate_quotient(G& group, const Arena& arena,
   return arena.out[(t + 2) * WORD] != 0;
 }
 
-// r -= Q v to n + 1 words at `to`, which may be r; both in shared memory. The top one is computed if
-// the result may reach it. Has barriers on both sides.
+// r -= Q v to n + 1 words at `to`, which may be r; both in shared memory. The top one is computed
+// if the result may reach it. Has barriers on both sides.
 template <class S, class M, class Arena, class G>
 GPUINT_DEVICE void subtract_product(G& group, const Arena& arena,
                                     const NormalizedDivisor<S>& divisor, u32 quotient_words,
@@ -190,12 +190,12 @@ GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena,
   const u32 t = ceil_div(length, blocks);
   reciprocal(t + 1);
   // The last block has the rest: it may cut the reciprocal off.
-  for (u32 position = length; position > 0;) {
+  bool first = true;
+  for (u32 position = length; position > 0; first = false) {
     const u32 size = min_of(t, position);
     position -= size;
     Limb* const window = arena.u + position * WORD;
     const auto remainder = [&](i32 i) { return i >= 0 ? window[i] : Limb(0); };
-    const bool first = position + size == length;
     const bool carry =
         estimate_quotient<S, M>(group, arena, divisor, size, remainder, first ? 8 : 1);
     write_quotient<S>(group, quotient(), position, position + size + (first ? 1 : 0),

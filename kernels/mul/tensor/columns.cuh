@@ -120,23 +120,25 @@ struct ToeplitzRange {
     GPUINT_UNROLL(1)
     for (u32 stripe = 0; stripe < STRIPES; ++stripe) {
       // Blocks whose places in this stripe meet them: a stripe begins 13 digits below its position.
-      u32 m = (from + TILE_LIMBS - STRIPE_LIMBS * (stripe + 1)) / TILE_LIMBS;
-      const u32 end =
+      const u32 first_block = (from + TILE_LIMBS - STRIPE_LIMBS * (stripe + 1)) / TILE_LIMBS;
+      const u32 blocks =
           to + 3 < STRIPE_LIMBS * stripe ? 0 : (to + 3 - STRIPE_LIMBS * stripe) / TILE_LIMBS + 1;
-      if (m >= end) continue;
-      u32 stripe_limb = stripe * STRIPE_LIMBS + m * TILE_LIMBS;
-      i32 tile_limb = lowest - static_cast<i32>(stripe_limb);
+      if (first_block >= blocks) continue;
+      // Of the stripe, limb by limb, so that few registers are live in the loop.
+      u32 stripe_limb = stripe * STRIPE_LIMBS + first_block * TILE_LIMBS;
+      const u32 end = stripe * STRIPE_LIMBS + blocks * TILE_LIMBS;
+      const auto tile_limb = [&] { return lowest - static_cast<i32>(stripe_limb); };
       Rows rows;
       GPUINT_UNROLL(16)
       for (u32 tile = 1; tile < NT; ++tile) {
         Run run;
-        read_a(tile_limb + static_cast<i32>(tile * TILE_LIMBS), run);
+        read_a(tile_limb() + static_cast<i32>(tile * TILE_LIMBS), run);
         make_rows(run, rows[tile]);
       }
       // With cheap reads, one block ahead; the last one is not used.
       Run a_run, b_run;
       if constexpr (PADDED) {
-        read_a(tile_limb, a_run);
+        read_a(tile_limb(), a_run);
         read_b(stripe_limb, b_run);
       }
       GPUINT_UNROLL(1)
@@ -145,7 +147,7 @@ struct ToeplitzRange {
         for (u32 turn = 0; turn < NT; ++turn) {
           u32 column[STEPS][2];
           if constexpr (!PADDED) {
-            read_a(tile_limb, a_run);
+            read_a(tile_limb(), a_run);
             read_b(stripe_limb, b_run);
           }
           make_rows(a_run, rows[(NT - turn) % NT]);
@@ -155,9 +157,9 @@ struct ToeplitzRange {
             for (u32 i = 0; i < 2; ++i)
               column[step][i] = __byte_perm(b_run[2 * step + i], b_run[2 * step + i + 1], selector);
           }
-          tile_limb -= static_cast<i32>(TILE_LIMBS), stripe_limb += TILE_LIMBS;
+          stripe_limb += TILE_LIMBS;
           if constexpr (PADDED) {
-            read_a(tile_limb, a_run);
+            read_a(tile_limb(), a_run);
             read_b(stripe_limb, b_run);
           }
           GPUINT_UNROLL(2)
@@ -166,9 +168,9 @@ struct ToeplitzRange {
             for (u32 tile = NT; tile-- > 0;)
               ptx::mma(sums[tile], rows[(tile + NT - turn) % NT][step], column[step]);
           }
-          if (++m == end) break;
+          if (stripe_limb == end) break;
         }
-        if (m == end) break;
+        if (stripe_limb == end) break;
       }
     }
   }
