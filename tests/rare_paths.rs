@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Device, DigitKind, DynBatch, DynDivisor, Product, Result, Shape, Strategy};
+use gpuint::{
+    Device, DigitKind, DynBatch, DynDivisor, Product, Result, Shape, SimtOptions, Strategy,
+};
 use gpuint_testkit::operands::{DIVISIONS, EUCLID, Family, PRODUCTS, Row, SUMS, rows};
 use num_traits::{One, Zero};
 
@@ -236,6 +238,12 @@ fn structured_operands_take_rare_paths() {
     ];
     takes("Blocked<Fft>, 32768 bits", &by_transforms, |device| {
         divide(shape(32768, 4, DigitKind::U64), Strategy::Blocked(Some(Product::Fft)), device, 2000)
+    });
+    let short_divisors = [("FftShortByLanes", 1), ("LaneLastSubtraction", 1)];
+    takes("Blocked<Fft>, 32768 bits, in one block", &short_divisors, |_| {
+        let one_block = SimtOptions { max_grid: 1, ..SimtOptions::default() };
+        let (device, by) = (Device::simt_with(one_block), Strategy::Blocked(Some(Product::Fft)));
+        divide(shape(32768, 4, DigitKind::U64), by, &device, 1000)
     });
     takes("ShiftedInverse, 1024 bits, u16", &with("WholeQuotientCarry"), |device| {
         divide(

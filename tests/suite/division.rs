@@ -114,6 +114,9 @@ fn strategies(backend: BackendKind, shape: Shape, part: usize) -> Vec<Strategy> 
     strategies
 }
 
+/// Bits of a divisor by which lanes divide (kernels/tuning/division.cuh).
+const SHORT_DIVISOR: usize = 6656;
+
 /// Division by cached transforms, at its own widths.
 struct ByTransforms;
 
@@ -125,9 +128,15 @@ impl Check for ByTransforms {
         // Elsewhere another algorithm replaces it.
         let is_own = is_offered(Op::DivRem, by_fft, shape) && setting.backend != BackendKind::Cpu;
         let count = if is_own { setting.count(ROWS, shape) } else { 4 };
-        for (_, device, rows) in setting.parts(shape, DIVISIONS, count) {
-            let by = Strategy::Blocked(Some(Product::Fft));
-            divide(shape, by, device, &rows, &expected(shape, &rows), tally);
+        // Lanes divide by short divisors on devices with few blocks.
+        for short in [false, true] {
+            for (_, device, mut rows) in setting.parts(shape, DIVISIONS, count) {
+                if short {
+                    rows.iter_mut().for_each(|row| row.b &= ones(SHORT_DIVISOR));
+                }
+                let by = Strategy::Blocked(Some(Product::Fft));
+                divide(shape, by, device, &rows, &expected(shape, &rows), tally);
+            }
         }
     }
 }

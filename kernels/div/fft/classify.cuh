@@ -26,17 +26,22 @@ struct Classify {
         continue;
       }
       if (group.rank != 0) continue;
-      u32 list = Plan::DIRECT;
-      if (u > v + 32 * MOST_STEPS && v <= 32 * SHORT_DIVISOR)
-        list = Plan::SHORT;
-      else if (u > v + 32 * MOST_STEPS)
-        for (list = 0; list < Plan::LONG && 32 * (Plan::SMALLEST << list) < v;) ++list;
+      const u32 list = list_of(v, u);
       plan.lengths()[row] = {v, u};
       plan.list(list)[atomicAdd(&o.counters[list], 1)] = row;
     }
   }
 
  private:
+  // The list of a row with a divisor of v bits and a dividend of u bits.
+  GPUINT_DEVICE static u32 list_of(u32 v, u32 u) {
+    if (u <= v + 32 * MOST_STEPS) return Plan::DIRECT;
+    if (v <= 32 * SHORT_DIVISOR<S>) return Plan::SHORT;
+    u32 list = 0;
+    while (list < Plan::LONG && 32 * (Plan::SMALLEST << list) < v) ++list;
+    return list;
+  }
+
   static constexpr u32 CHUNK = 512;  // limbs of a row on their way at a time
   static_assert(S::N % CHUNK == 0, "");
 

@@ -100,10 +100,10 @@ struct Divide {
   GPUINT_DEVICE void divide_rows() {
     if (threadIdx.x == 0) *F::Exchange::zero(shared + POINTS) = 0;
     GPUINT_UNROLL(1)
-    for (u32 index = blockIdx.x; index < plan.class_rows(CLASS); index = state().next) {
+    for (u32 index = blockIdx.x; index < plan.rows(CLASS); index = state().next) {
       F::sync();
       if (threadIdx.x == 0) {
-        const u32 row = plan.class_row(CLASS, index);
+        const u32 row = plan.list(CLASS)[index];
         const uint2 bits = plan.lengths()[row];
         const Lengths lengths(bits, 16 * P);
         volatile State& s = state();
@@ -119,7 +119,7 @@ struct Divide {
         divide_by_limbs();
       }
       F::sync();
-      if (state().next < plan.class_rows(CLASS)) prefetch(plan.class_row(CLASS, state().next));
+      if (state().next < plan.rows(CLASS)) prefetch(plan.list(CLASS)[state().next]);
       GPUINT_UNROLL(1)
       for (u32 step = 0; step < 2 + 2 * state().blocks; ++step) take(step);
       stage_divisor();

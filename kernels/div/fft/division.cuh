@@ -10,6 +10,8 @@
 //    divisor, so v of N / 2 bits costs 2 + 2 * 4 + 5 (1/2 + 1/4 + ..) = 15 transforms, where blocks
 //    as long as the divisor would cost 18.
 // 4. Divisors longer than the largest class, in pieces (divide_long.cuh).
+// 5. Rows with short divisors, which lanes divide in less time if the batch has enough of them
+//    (short.cuh).
 // Prepared divisors skip step 2: a prefix of the recorded reciprocal is one of half the length.
 //
 // Products are modulo 2^m + 1. The part of an operand above P digits is an imaginary part of point
@@ -62,22 +64,25 @@ template <class S, u32 LARGEST = Plan<S>::LARGEST>
 struct PreparedPhases;
 template <class S>
 struct PreparedPhases<S, 512> {
-  using Type = Sequence<Classify<S, true>, DivideLong<S, true>, Divide<S, 512, true>>;
+  using Type = Sequence<Classify<S, true>, DivideShort<S, true>, DivideLong<S, true>,
+                        Divide<S, 512, true>>;
 };
 template <class S>
 struct PreparedPhases<S, 1024> {
   using Type =
-      Sequence<Classify<S, true>, DivideLong<S, true>, Divide<S, 1024, true>, Divide<S, 512, true>>;
+      Sequence<Classify<S, true>, DivideShort<S, true>, DivideLong<S, true>, Divide<S, 1024, true>,
+               Divide<S, 512, true>>;
 };
 template <class S>
 struct PreparedPhases<S, 2048> {
-  using Type = Sequence<Classify<S, true>, DivideLong<S, true>, Divide<S, 2048, true>,
-                        Divide<S, 1024, true>, Divide<S, 512, true>>;
+  using Type = Sequence<Classify<S, true>, DivideShort<S, true>, DivideLong<S, true>,
+                        Divide<S, 2048, true>, Divide<S, 1024, true>, Divide<S, 512, true>>;
 };
 template <class S>
 struct PreparedPhases<S, 4096> {
-  using Type = Sequence<Classify<S, true>, DivideLong<S, true>, Divide<S, 4096, true>,
-                        Divide<S, 2048, true>, Divide<S, 1024, true>, Divide<S, 512, true>>;
+  using Type = Sequence<Classify<S, true>, DivideShort<S, true>, DivideLong<S, true>,
+                        Divide<S, 4096, true>, Divide<S, 2048, true>, Divide<S, 1024, true>,
+                        Divide<S, 512, true>>;
 };
 
 }  // namespace fft_division

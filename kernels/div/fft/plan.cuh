@@ -57,9 +57,9 @@ struct Plan {
   static constexpr u32 INVERSE = PREPARED ? 0 : LARGEST / 2 + 1;
   static constexpr u32 ROW_BYTES = sizeof(uint2) + 4 * (LISTS + INVERSE);
 
-  // Counters: rows of a list; rows taken from it; 1 if lanes divide the short rows.
-  static constexpr u32 TAKEN = 16, BY_LANES = 32;
-  static_assert(LISTS <= TAKEN && TAKEN + LISTS <= BY_LANES && BY_LANES < COUNTERS, "");
+  // Counters: rows of a list; rows taken from it; short rows that have joined the smallest class.
+  static constexpr u32 TAKEN = 16, JOINED = 32;
+  static_assert(LISTS <= TAKEN && TAKEN + LISTS <= JOINED && JOINED < COUNTERS, "");
 
   const Operands& o;
   GPUINT_DEVICE explicit Plan(const Operands& operands) : o(operands) {}
@@ -86,13 +86,8 @@ struct Plan {
       return reciprocal_at(row, p);
   }
   GPUINT_DEVICE u32 count(u32 list) const { return o.counters[list]; }
-  // Rows of a class. The smallest one includes the short rows that lanes do not divide.
-  GPUINT_DEVICE u32 class_rows(u32 c) const {
-    return count(c) + (c == 0 && o.counters[BY_LANES] == 0 ? count(SHORT) : 0);
-  }
-  GPUINT_DEVICE u32 class_row(u32 c, u32 index) const {
-    return index < count(c) ? list(c)[index] : list(SHORT)[index - count(c)];
-  }
+  // Rows of a class, after the second phase.
+  GPUINT_DEVICE u32 rows(u32 c) const { return count(c) + (c == 0 ? o.counters[JOINED] : 0); }
   GPUINT_DEVICE u32* taken(u32 list) const { return o.counters + TAKEN + list; }
 
   GPUINT_DEVICE const u32* dividend(u32 row) const {
@@ -110,13 +105,13 @@ struct Plan {
   // Rows that need a reciprocal of a class or longer, those with the longest divisors first.
   GPUINT_DEVICE u32 rows_from(u32 least_class) const {
     u32 total = 0;
-    for (u32 c = least_class; c <= LONG; ++c) total += class_rows(c);
+    for (u32 c = least_class; c <= LONG; ++c) total += rows(c);
     return total;
   }
   GPUINT_DEVICE u32 row_from_top(u32 index) const {
     u32 c = LONG;
-    while (index >= class_rows(c)) index -= class_rows(c), --c;
-    return class_row(c, index);
+    while (index >= rows(c)) index -= rows(c), --c;
+    return list(c)[index];
   }
 
  private:
