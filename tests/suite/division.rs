@@ -2,11 +2,12 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Algorithm, BackendKind, Device, DynBatch, Mask, Op, Product, Result, Shape, Strategy,
-    is_offered,
+    Algorithm, BackendKind, Device, DynBatch, DynDivisor, Mask, Op, Product, Result, Shape,
+    Strategy, is_offered,
 };
 use num_traits::Zero;
 
+use crate::modular::{divide_by, divisible};
 use crate::setting::{Check, Context, Hex, Rows, Setting, Tally, first, on_every_backend, second};
 use gpuint_testkit::operands::{DIVISIONS, Row, ones};
 use gpuint_testkit::oracle;
@@ -136,6 +137,14 @@ impl Check for ByTransforms {
                 }
                 let by = Strategy::Blocked(Some(Product::Fft));
                 divide(shape, by, device, &rows, &expected(shape, &rows), tally);
+                if short && is_offered(Op::DivRemBy, by_fft, shape) {
+                    let (rows, what) = (divisible(rows), Context::new(shape, Self::NAME, device));
+                    tally.attempt(&what, rows.len(), |tally| {
+                        let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
+                        let v = DynDivisor::of_rows(&v)?;
+                        divide_by(shape, &what, &rows, &v, &[by], tally)
+                    });
+                }
             }
         }
     }

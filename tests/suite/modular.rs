@@ -59,7 +59,8 @@ impl Check for Divisions {
             let what = Context::new(shape, "div_rem_by", device);
             tally.attempt(&what, rows.len(), |tally| {
                 let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
-                divide(shape, &what, &rows, &DynDivisor::of_rows(&v)?, tally)
+                let by = strategies(device, Op::DivRemBy, shape);
+                divide_by(shape, &what, &rows, &DynDivisor::of_rows(&v)?, &by, tally)
             });
             // One of the divisors, for all rows.
             let one = rows[part * 7 % rows.len()].b.clone();
@@ -68,23 +69,27 @@ impl Check for Divisions {
             }
             let what = Context::new(shape, "div_rem_by one divisor", device);
             tally.attempt(&what, rows.len(), |tally| {
-                divide(shape, &what, &rows, &DynDivisor::splat(device, shape, &one)?, tally)
+                let by = strategies(device, Op::DivRemBy, shape);
+                let v = DynDivisor::splat(device, shape, &one)?;
+                divide_by(shape, &what, &rows, &v, &by, tally)
             });
         }
     }
 }
 
-fn divide(
+/// Divides rows by prepared divisors, by each strategy.
+pub(crate) fn divide_by(
     shape: Shape,
     what: &Context<'_>,
     rows: &[Row],
     divisor: &DynDivisor,
+    strategies: &[Strategy],
     tally: &mut Tally,
 ) -> Result<()> {
     let device = divisor.device();
     let u = DynBatch::from_biguints(device, shape, &first(rows))?;
     let (mut q, mut r) = (dirty(shape, device, rows)?, dirty(shape, device, rows)?);
-    for by in strategies(device, Op::DivRemBy, shape) {
+    for &by in strategies {
         u.using(by).div_rem_by_into(divisor, &mut q, &mut r)?;
         let results = q.to_biguints()?.into_iter().zip(r.to_biguints()?);
         for (row, got) in rows.iter().zip(results) {

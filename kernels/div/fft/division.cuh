@@ -64,14 +64,13 @@ template <class S, u32 LARGEST = Plan<S>::LARGEST>
 struct PreparedPhases;
 template <class S>
 struct PreparedPhases<S, 512> {
-  using Type = Sequence<Classify<S, true>, DivideShort<S, true>, DivideLong<S, true>,
-                        Divide<S, 512, true>>;
+  using Type =
+      Sequence<Classify<S, true>, DivideShort<S, true>, DivideLong<S, true>, Divide<S, 512, true>>;
 };
 template <class S>
 struct PreparedPhases<S, 1024> {
-  using Type =
-      Sequence<Classify<S, true>, DivideShort<S, true>, DivideLong<S, true>, Divide<S, 1024, true>,
-               Divide<S, 512, true>>;
+  using Type = Sequence<Classify<S, true>, DivideShort<S, true>, DivideLong<S, true>,
+                        Divide<S, 1024, true>, Divide<S, 512, true>>;
 };
 template <class S>
 struct PreparedPhases<S, 2048> {
@@ -80,9 +79,9 @@ struct PreparedPhases<S, 2048> {
 };
 template <class S>
 struct PreparedPhases<S, 4096> {
-  using Type = Sequence<Classify<S, true>, DivideShort<S, true>, DivideLong<S, true>,
-                        Divide<S, 4096, true>, Divide<S, 2048, true>, Divide<S, 1024, true>,
-                        Divide<S, 512, true>>;
+  using Type =
+      Sequence<Classify<S, true>, DivideShort<S, true>, DivideLong<S, true>, Divide<S, 4096, true>,
+               Divide<S, 2048, true>, Divide<S, 1024, true>, Divide<S, 512, true>>;
 };
 
 }  // namespace fft_division
