@@ -21,8 +21,8 @@ const MULTIPLIED: Rows = Rows { threads: 50_000, least: 15 };
 /// A power takes as long as hundreds of products.
 const RAISED: Rows = Rows { threads: 2_000, least: 5 };
 
-/// Rows whose divisor is not 0.
-fn divisible(mut rows: Vec<Row>) -> Vec<Row> {
+/// Rows whose divisors of 0 are 1.
+pub(crate) fn divisible(mut rows: Vec<Row>) -> Vec<Row> {
     for row in rows.iter_mut().filter(|row| row.b.is_zero()) {
         row.b = BigUint::one();
     }
