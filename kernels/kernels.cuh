@@ -25,6 +25,7 @@
 #include "mul/karatsuba.cuh"
 #include "mul/mul.cuh"
 #include "mul/tensor/product.cuh"
+#include "root/isqrt.cuh"
 #include "rows/gather.cuh"
 #include "rows/resize.cuh"
 #include "transform/fft/product.cuh"

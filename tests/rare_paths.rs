@@ -9,7 +9,7 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{
     Device, DigitKind, DynBatch, DynDivisor, Product, Result, Shape, SimtOptions, Strategy,
 };
-use gpuint_testkit::operands::{DIVISIONS, EUCLID, Family, PRODUCTS, Row, SUMS, rows};
+use gpuint_testkit::operands::{DIVISIONS, EUCLID, Family, PRODUCTS, ROOTS, Row, SUMS, rows};
 use num_traits::{One, Zero};
 
 // SAFETY: the declaration is that of `kernels/simt/abi.h`.
@@ -97,6 +97,13 @@ fn multiply_modulo(shape: Shape, by: Strategy, device: &Device, count: usize) ->
 fn divide_by_digit(shape: Shape, device: &Device, count: usize) -> Result<()> {
     let [u, _] = upload(shape, device, &drawn(shape, DIVISIONS, count))?;
     u.div_rem_digit((1 << 63) + 1_500_000_000)?;
+    Ok(())
+}
+
+/// Square roots.
+fn extract_roots(shape: Shape, device: &Device, count: usize) -> Result<()> {
+    let [a, _] = upload(shape, device, &drawn(shape, ROOTS, count))?;
+    a.isqrt_rem()?;
     Ok(())
 }
 
@@ -303,6 +310,10 @@ fn structured_operands_take_rare_paths() {
     });
     takes("gcd, 1024 bits", &[("EuclidSubtraction", 1000)], |device| {
         common_divisors(shape(1024, 4, DigitKind::U64), device, 1000)
+    });
+    let roots = [("RootQuotientCarry", 100), ("RootLaneCarry", 1), ("RootLastSubtraction", 100)];
+    takes("isqrt, 4096 bits", &roots, |device| {
+        extract_roots(shape(4096, 4, DigitKind::U64), device, 1000)
     });
     takes("div_rem_digit, 1024 bits", &[("DigitSecondCorrection", 100)], |device| {
         divide_by_digit(shape(1024, 4, DigitKind::U64), device, 1000)

@@ -350,6 +350,10 @@ operations! {
     Jacobi = "jacobi" {
         inputs: [Integer, Integer], outputs: [Sign], mask: false, status: false, params: []
     }
+    /// The square root, rounded down, and the remainder.
+    Isqrt = "isqrt" {
+        inputs: [Integer], outputs: [Integer, Integer], mask: false, status: false, params: []
+    }
 }
 
 impl Op {

@@ -51,6 +51,7 @@ inline void mma(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2], GPUINT_SITE) 
 }
 
 inline float reciprocal(float x) { return 1.0f / x; }
+inline float square_root(float x) { return __builtin_sqrtf(x); }
 
 inline u32 recomputed(u32 x) { return x; }
 inline u32 thread() { return threadIdx.x; }
@@ -101,6 +102,13 @@ GPUINT_DEVICE u32 borrow_mask() {
 GPUINT_DEVICE float reciprocal(float x) {
   float r;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+
+// sqrt(x) within 3 ulp, for normal x.
+GPUINT_DEVICE float square_root(float x) {
+  float r;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
 }
 

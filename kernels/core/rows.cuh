@@ -50,6 +50,26 @@ GPUINT_DEVICE typename S::Limb limb_or_zero(const typename S::Limb* row, i32 i) 
   return i >= 0 && i < static_cast<i32>(S::N) ? __ldg(row + i) : typename S::Limb(0);
 }
 
+// Reads limb k of a row as 32-bit limbs, and writes it; the top one may have 16 bits.
+template <class S>
+GPUINT_DEVICE u32 limb_of_32(const typename S::Limb* row, u32 k) {
+  if constexpr (S::LIMB_BITS == 32) {
+    return __ldg(row + k);
+  } else {
+    const u32 low = __ldg(row + 2 * k);
+    return 2 * k + 1 < S::N ? low | u32(__ldg(row + 2 * k + 1)) << 16 : low;
+  }
+}
+template <class S>
+GPUINT_DEVICE void write_limb_of_32(typename S::Limb* row, u32 k, u32 limb) {
+  if constexpr (S::LIMB_BITS == 32) {
+    row[k] = limb;
+  } else {
+    row[2 * k] = static_cast<u16>(limb);
+    if (2 * k + 1 < S::N) row[2 * k + 1] = static_cast<u16>(limb >> 16);
+  }
+}
+
 template <class S>
 GPUINT_DEVICE void write_word(typename S::Limb* row, u32 k, const typename S::Limb* word) {
   if constexpr (ROW_OF_WORDS<S>) {

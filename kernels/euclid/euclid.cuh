@@ -26,6 +26,7 @@
 #include "core/carry.cuh"
 #include "core/group.cuh"
 #include "core/math.cuh"
+#include "core/rows.cuh"
 #include "core/shape.cuh"
 #include "euclid/leading.cuh"
 
@@ -110,16 +111,7 @@ struct EuclidRows {
     GPUINT_UNROLL(4)
     for (u32 i = rank; i < TEAM_ROWS * N; i += TEAM) {
       const u32 row = i / N, k = i % N;
-      u32 limb = 0;
-      if (row < count) {
-        if constexpr (S::LIMB_BITS == 32) {
-          limb = __ldg(from + row * S::N + k);
-        } else {
-          limb = __ldg(from + row * S::N + 2 * k);
-          if (2 * k + 1 < S::N) limb |= u32(__ldg(from + row * S::N + 2 * k + 1)) << 16;
-        }
-      }
-      number(index, row)[k] = limb;
+      number(index, row)[k] = row < count ? limb_of_32<S>(from + row * S::N, k) : 0;
     }
   }
 
@@ -128,14 +120,7 @@ struct EuclidRows {
     GPUINT_UNROLL(4)
     for (u32 i = rank; i < TEAM_ROWS * N; i += TEAM) {
       const u32 row = i / N, k = i % N;
-      if (row >= count) continue;
-      const u32 limb = number(index, row)[k];
-      if constexpr (S::LIMB_BITS == 32) {
-        to[row * S::N + k] = limb;
-      } else {
-        to[row * S::N + 2 * k] = static_cast<u16>(limb);
-        if (2 * k + 1 < S::N) to[row * S::N + 2 * k + 1] = static_cast<u16>(limb >> 16);
-      }
+      if (row < count) write_limb_of_32<S>(to + row * S::N, k, number(index, row)[k]);
     }
   }
 

@@ -1,38 +1,62 @@
 //! Integer square roots with remainder.
 //!
-//! Zimmermann's recursion ("Karatsuba square root", INRIA RR-3805, 1999). Let `a` have `bits` bits,
-//! and let its top two bits not both be zero; `k = bits / 4` rounded down and `b = 2^k`. The root
-//! `s'` and the remainder `r'` of the bits above `a1 b + a0` give the root and remainder of `a`:
+//! Rows of the widths at which the catalogue offers it take one kernel (`kernels/root/isqrt.cuh`).
+//! Wider rows take Zimmermann's recursion ("Karatsuba square root", INRIA RR-3805, 1999) until their
+//! upper bits do. Let `a` have `bits` bits, and let its top two bits not both be zero; `k = bits /
+//! 4` rounded down and `b = 2^k`. The root `s'` and the remainder `r'` of the bits above `a1 b + a0`
+//! give the root and remainder of `a`:
 //!
 //! ```text
 //! q, u = (r' b + a1) / 2s'      s = s' b + q      r = u b + a0 - q^2
 //! ```
 //!
 //! Since `2s' >= b`, `s` is at most 1 too large: then `r` is negative, and `s - 1` has the
-//! remainder `r + 2s - 1`. The dividend is halved, so that it has no more than half the bits. The
-//! recursion ends at a table for one byte.
-//!
-//! All steps are operations of batches. A level divides and squares in rows of half its width, so
-//! that wide roots take about as long as a division. Roots of narrow rows are bound by the memory
-//! traffic of the about 20 operations of each level.
+//! remainder `r + 2s - 1`. The dividend is halved, so that it has no more than half the bits. A
+//! level divides and squares in rows of half its width, so that wide roots take about as long as a
+//! division.
 
-use gpuint_catalogue::Shape;
-use num_bigint::BigUint;
+use gpuint_catalogue::{Algorithm, Op, Shape};
 
-use super::fixed_base::WINDOW;
 use super::product_tree::product;
 use super::{View, faces};
+use crate::backend::Operands;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
+use crate::kernel::is_offered;
 use crate::mask::Mask;
 use crate::shape::narrowest;
 
 impl View<'_> {
     pub(crate) fn isqrt(&self) -> Result<DynBatch> {
-        Ok(self.isqrt_rem()?.0)
+        if !self.has_root() {
+            return Ok(self.isqrt_rem()?.0);
+        }
+        self.produce(|root| {
+            let outs = [Some(root.buffer_mut()), None];
+            self.launch(Op::Isqrt, Operands { outs, ..self.operands() })
+        })
     }
 
     pub(crate) fn isqrt_rem(&self) -> Result<(DynBatch, DynBatch)> {
+        if !self.has_root() {
+            return self.composed_root();
+        }
+        self.produce_two(|root, remainder| {
+            let outs = [Some(root.buffer_mut()), Some(remainder.buffer_mut())];
+            self.launch(Op::Isqrt, Operands { outs, ..self.operands() })
+        })
+    }
+
+    pub(crate) fn is_square(&self) -> Result<Mask> {
+        self.isqrt_rem()?.1.is_zero_mask()
+    }
+
+    /// Returns true if one kernel computes roots of the shape.
+    fn has_root(&self) -> bool {
+        is_offered(Op::Isqrt, Algorithm::Only, self.shape())
+    }
+
+    fn composed_root(&self) -> Result<(DynBatch, DynBatch)> {
         let lengths = self.bit_lengths()?;
         let longest = lengths.iter().max().map_or(0, |&longest| longest as usize);
         // Two bits at least. An odd length is one bit short, because widths are even.
@@ -57,10 +81,6 @@ impl View<'_> {
         let remainder = a.wrapping_sub(&root.wrapping_square()?)?;
         Ok((in_shape(root, self.shape())?, in_shape(remainder, self.shape())?))
     }
-
-    pub(crate) fn is_square(&self) -> Result<Mask> {
-        self.isqrt_rem()?.1.is_zero_mask()
-    }
 }
 
 /// Returns the narrowest shape for `bits` bits, which fit in `widest`.
@@ -71,8 +91,8 @@ fn shape_of(bits: usize, widest: Shape) -> Shape {
 /// Computes the root and the remainder of rows of `bits` bits, an even number, whose top two bits
 /// are not both zero. Rows of zero have undefined results.
 fn normalized_root(a: &DynBatch, bits: usize) -> Result<(DynBatch, DynBatch)> {
-    if bits <= WINDOW {
-        return root_of_byte(a);
+    if a.view().has_root() {
+        return a.isqrt_rem();
     }
     let k = bits / 4;
     let half = shape_of(bits - 2 * k, a.shape());
@@ -99,16 +119,6 @@ fn normalized_root(a: &DynBatch, bits: usize) -> Result<(DynBatch, DynBatch)> {
 /// Returns rows in a shape, without a copy if it is theirs.
 fn in_shape(rows: DynBatch, shape: Shape) -> Result<DynBatch> {
     if rows.shape() == shape { Ok(rows) } else { rows.resized(shape) }
-}
-
-/// Looks up the roots and the remainders of rows below 256.
-fn root_of_byte(a: &DynBatch) -> Result<(DynBatch, DynBatch)> {
-    let table = |entry: fn(u32) -> u32| {
-        let entries: Vec<_> = (0..1 << WINDOW).map(entry).map(BigUint::from).collect();
-        let table = DynBatch::from_biguints(a.device(), a.shape(), &entries)?;
-        a.view().produce(|out| a.view().lookup_into(&table, 0, out))
-    };
-    Ok((table(u32::isqrt)?, table(|byte| byte - byte.isqrt().pow(2))?))
 }
 
 faces! {

@@ -11,7 +11,7 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{Algorithm, DigitKind, Op, Product, Shape};
 use gpuint_catalogue::{BLOCK, Kernel};
 use gpuint_testkit::operands::{
-    self, DIVISIONS, EUCLID, EXACT, Family, INVERSES, PRODUCTS, Row, SUMS, Sizes, rows,
+    self, DIVISIONS, EUCLID, EXACT, Family, INVERSES, PRODUCTS, ROOTS, Row, SUMS, Sizes, rows,
 };
 use gpuint_testkit::oracle;
 use gpuint_testkit::ptx::{self, How, Operands, Outcome, Params, bytes_of};
@@ -585,6 +585,16 @@ impl Kernels {
                 self.run(task, &rows, &given, |outcome, index, row| {
                     let got = outcome.outputs[0][index] as i8;
                     differ(&got, &oracle::kronecker(&row.a, &row.b))
+                });
+            }
+            Op::Isqrt => {
+                let rows = self.rows(ROOTS, 0);
+                let given = self.given(&rows, 1, 2);
+                self.run(task, &rows, &given, |outcome, index, row| {
+                    let root = oracle::isqrt(&row.a);
+                    let rest = &row.a - &root * &root;
+                    let got = |output: usize| value_of(&outcome.outputs[output], index, bits);
+                    differ(&(got(0), got(1)), &(Some(root), Some(rest)))
                 });
             }
             Op::MulLo => {

@@ -1227,6 +1227,29 @@ void check_inverse_mod_pow2(const Kernel& kernel, const Pairs& p) {
   }
 }
 
+void check_root(const Kernel& kernel, Pairs p) {
+  const u64 bits = kernel.shape.bits;
+  const size_t bytes = kernel.shape.bytes();
+  // Squares, and their neighbours: the lowest remainder and the highest. Of numbers with zeros below
+  // and of all ones, whose estimates are one too small for a block.
+  for (size_t row = 0; row < p.a.size(); ++row) {
+    const u64 half = 1 + below(bits / 2), zeros = below(half);
+    const Number root = product(operand(half - zeros, kernel.shape.digit_bits), power_of_two(zeros));
+    const Number square = product(root, root);
+    const u64 kind = below(5);
+    if (kind == 0) p.a[row] = low(square, bits);
+    if (kind == 1) p.a[row] = low(sum(square, {1}), bits);
+    if (kind == 2 && !is_zero(square)) p.a[row] = low(difference(square, {1}), bits);
+  }
+  const Result result = launch(kernel, {p.a}, bytes, bytes, {});
+  for (size_t row = 0; row < p.a.size(); ++row) {
+    const Number root = result.out[0].row(row, bytes), rest = result.out[1].row(row, bytes);
+    const bool right = compare(sum(product(root, root), rest), p.a[row]) == 0 &&
+                       compare(rest, sum(root, root)) <= 0;
+    expect(kernel, right, "the root", p.a[row], rest, root);
+  }
+}
+
 bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
 
 void check(const Kernel& kernel, size_t rows) {
@@ -1292,6 +1315,8 @@ void check(const Kernel& kernel, size_t rows) {
     check_resize(kernel, p);
   else if (task == "gcd" || task == "inverse_mod" || task == "jacobi")
     check_euclid(kernel, p);
+  else if (task == "isqrt")
+    check_root(kernel, p);
   else
     fail(kernel.name, "there is no check for this operation");
 }

@@ -1,4 +1,4 @@
-//! Products, divisions, residues, common divisors and inverses.
+//! Products, divisions, residues, common divisors, inverses and roots.
 
 use num_bigint::BigUint;
 use num_integer::Integer;
@@ -7,7 +7,7 @@ use num_traits::{One, Zero};
 use super::limbs::{LIMB_BITS, assign, bit, shift_right, sub_from_assign, trimmed};
 use super::prepared::{self, Prepared};
 use super::rows::{Failed, Outcome, Row, Rows};
-use super::{division, euclid, product, residues};
+use super::{division, euclid, product, residues, sqrt};
 use crate::backend::host::zeroed_vec;
 use crate::error::Result;
 
@@ -266,6 +266,19 @@ pub(super) fn symbol(rows: Rows<'_>) -> Result<Failed> {
             return Outcome::default();
         }
         out[0] = i64::from(jacobi(read(a), read(n))) as u64;
+        Outcome::default()
+    })
+}
+
+pub(super) fn root(rows: Rows<'_>) -> Result<Failed> {
+    let scratch = sqrt::scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [a, ..], outs: [root, remainder], .. }, scratch| {
+        #[cfg(feature = "gmp")]
+        if let Some(gmp) = super::gmp::gmp() {
+            gmp.root(root, remainder, a);
+            return Outcome::default();
+        }
+        sqrt::root(root, remainder, a, scratch);
         Outcome::default()
     })
 }

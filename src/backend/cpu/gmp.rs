@@ -1,6 +1,6 @@
 //! GMP as this host has it: loaded at run time, so that nothing of it is needed to build.
 //!
-//! Products and quotients work on the limbs of rows in place (`mpn`). Powers, greatest common
+//! Products, quotients and roots work on the limbs of rows in place (`mpn`). Powers, greatest common
 //! divisors, inverses and symbols use its integers (`mpz`), which read limbs in place.
 #![allow(unsafe_code)]
 
@@ -8,6 +8,8 @@ use std::ffi::{CStr, c_char, c_int, c_long};
 use std::sync::LazyLock;
 
 use libloading::Library;
+
+use super::limbs::trimmed;
 
 /// Names of the library in distributions.
 const NAMES: [&str; 3] = ["libgmp.so.10", "libgmp.10.dylib", "libgmp.so"];
@@ -30,6 +32,7 @@ type MpzManage = unsafe extern "C" fn(*mut Integer);
 type MpzPower = unsafe extern "C" fn(*mut Integer, *const Integer, *const Integer, *const Integer);
 type MpzGcd = unsafe extern "C" fn(*mut Integer, *const Integer, *const Integer);
 type MpzInvert = unsafe extern "C" fn(*mut Integer, *const Integer, *const Integer) -> c_int;
+type MpnRoot = unsafe extern "C" fn(*mut u64, *mut u64, *const u64, c_long) -> c_long;
 type MpzSymbol = unsafe extern "C" fn(*const Integer, *const Integer) -> c_int;
 
 /// The functions of the library.
@@ -47,6 +50,7 @@ pub(crate) struct Gmp {
     gcd: MpzGcd,
     invert: MpzInvert,
     symbol: MpzSymbol,
+    root: MpnRoot,
     /// Unloading it would take the functions away.
     _library: Library,
 }
@@ -101,6 +105,7 @@ impl Gmp {
             gcd: function!(c"__gmpz_gcd"),
             invert: function!(c"__gmpz_invert"),
             symbol: function!(c"__gmpz_jacobi"),
+            root: function!(c"__gmpn_sqrtrem"),
             _library: library,
         })
     }
@@ -185,6 +190,24 @@ impl Gmp {
             result.write(out);
         }
         exists
+    }
+
+    /// Sets `root` to the square root of `a`, rounded down, and `remainder` to `a - root^2`, all of
+    /// one length.
+    pub(crate) fn root(&self, root: &mut [u64], remainder: &mut [u64], a: &[u64]) {
+        let a = trimmed(a);
+        assert!(root.len() >= a.len() && remainder.len() >= a.len(), "mpn_sqrtrem");
+        root.fill(0);
+        remainder.fill(0);
+        if a.is_empty() {
+            return;
+        }
+        // SAFETY: the top limb of the operand is not zero, and the outputs have room for as many
+        // limbs.
+        let len = unsafe {
+            (self.root)(root.as_mut_ptr(), remainder.as_mut_ptr(), a.as_ptr(), size(a))
+        };
+        remainder[len as usize..].fill(0);
     }
 
     /// The Jacobi symbol, Kronecker's for even `n`.

@@ -1,8 +1,8 @@
 //! The CPU: loops over the limbs of rows in place, distributed over the threads of rayon.
 //!
 //! `rows` cuts a call into rows of limbs. `linear` and `arithmetic` have a function for each
-//! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues` and
-//! `euclid`. `integers` multiplies and divides single integers of any length. Symbols
+//! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues`,
+//! `euclid` and `sqrt`. `integers` multiplies and divides single integers of any length. Symbols
 //! take num-bigint's remainders. With the feature `gmp`, products, divisions, powers, greatest
 //! common divisors, inverses and symbols use the GMP of the host, if it has one.
 
@@ -18,6 +18,7 @@ mod prepared;
 mod product;
 mod residues;
 mod rows;
+mod sqrt;
 #[cfg(test)]
 mod tests;
 
@@ -104,6 +105,7 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::Gcd => (arithmetic::common_divisor, Quadratic),
         Op::InverseMod => (arithmetic::inverse, Quadratic),
         Op::Jacobi => (arithmetic::symbol, Quadratic),
+        Op::Isqrt => (arithmetic::root, Quadratic),
     }
 }
 

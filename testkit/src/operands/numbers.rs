@@ -28,6 +28,16 @@ pub const ROOTS: &[Family] = &[
         let root = draw.value(length);
         [&root * &root + &root + &root, root]
     }),
+    ("a square with zeros below, and a little", |draw| {
+        // A block of root that ends exactly is first one too small.
+        let half = draw.sizes.bits / 2;
+        let length = if draw.random.one_in(2) { half } else { 1 + draw.sweep(half) };
+        let zeros = draw.random.below(length);
+        let root = draw.value(length - zeros) << zeros;
+        let little = draw.random.below(half);
+        let little = if draw.random.one_in(2) { draw.value(little.max(1)) } else { 0u32.into() };
+        [low(&root * &root + little, draw.sizes.bits), root]
+    }),
     ("the upper half of the root is all ones", |draw| {
         // The quotient of the last step may have a bit too many.
         let half = draw.sizes.bits / 2;
