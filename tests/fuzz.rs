@@ -15,7 +15,7 @@ use std::{env, panic};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, Batch, Blocked, Classical, Crt, Device, Divisor, Error, Fft, GpuUint, Karatsuba, Kernels,
+    Auto, Batch, Blocked, Classical, Crt, Device, Divisor, Error, Fft, FixedBase, GpuUint, Karatsuba, Kernels,
     Mask, Modulus, Ntt, ProductTree, Residues, Result, ShiftedInverse, SimtOptions, TensorCore,
     Widen,
 };
@@ -671,6 +671,82 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         },
         |x| quotient(&(x.a * x.b + x.a * x.a + x.b), x.v).map(|(_, r)| vec![r])
     );
+    operation!(
+        "residues of an odd modulus",
+        [B],
+        |x| {
+            let modulus = Modulus::splat(x.a.device(), x.n | 1)?;
+            let (a, b) = (Residues::new(x.a, &modulus)?, Residues::new(x.b, &modulus)?);
+            let same = a.halve()?.double()?;
+            let greater = a.select(&a.eq_mask(&same)?, &b)?;
+            let power = greater.pow(&x.exponents()?)?.mul(&b.pow_all(5)?)?;
+            power.to_batch()?.columns()
+        },
+        |x| {
+            let modulus = BigUint::from(x.n | 1);
+            let power = oracle::pow_mod(x.a, &x.exponent(), &modulus);
+            let other = oracle::pow_mod(x.b, &5u32.into(), &modulus);
+            Ok(vec![oracle::mul_mod(&power, &other, &modulus)])
+        }
+    );
+    operation!(
+        "fixed base",
+        [B],
+        |x| {
+            let (base, modulus) = (x.n % 1000, (x.n >> 10) | 1);
+            let base = FixedBase::new(x.a.device(), &base.into(), &modulus.into(), 9)?;
+            let powers = base.pow(&x.exponents()?)?;
+            (powers.wrapping_add(x.a)?).columns()
+        },
+        |x| {
+            let (base, modulus) = (BigUint::from(x.n % 1000), BigUint::from((x.n >> 10) | 1));
+            let power = oracle::pow_mod(&base, &x.exponent(), &modulus);
+            Ok(vec![oracle::add(&power, x.a, x.bits).0])
+        }
+    );
+    operation!(
+        "add_mod_into, sub_mod_into",
+        [B, Divisor, Out, Out2],
+        |mut x| {
+            let divisor = x.divisor()?;
+            x.a.add_mod_into(x.b, &divisor, &mut x.out)?;
+            x.a.sub_mod_into(x.b, &divisor, &mut x.out2)?;
+            (x.out, x.out2).columns()
+        },
+        |x| {
+            quotient(x.a, x.v)?;
+            Ok(vec![oracle::add_mod(x.a, x.b, x.v), oracle::sub_mod(x.a, x.b, x.v)])
+        }
+    );
+    operation!(
+        "mul_mod_into, square_mod_into",
+        [B, Divisor, Out, Out2],
+        |mut x| {
+            let divisor = x.divisor()?;
+            x.a.mul_mod_into(x.b, &divisor, &mut x.out)?;
+            x.a.square_mod_into(&divisor, &mut x.out2)?;
+            (x.out, x.out2).columns()
+        },
+        |x| {
+            quotient(x.a, x.v)?;
+            Ok(vec![oracle::mul_mod(x.a, x.b, x.v), oracle::mul_mod(x.a, x.a, x.v)])
+        }
+    );
+    operation!(
+        "pow_mod_into, neg_mod_into",
+        [B, Divisor, Out, Out2],
+        |mut x| {
+            let divisor = x.divisor()?;
+            x.a.pow_mod_into(&x.exponents()?, &divisor, &mut x.out)?;
+            x.a.neg_mod_into(&divisor, &mut x.out2)?;
+            (x.out, x.out2).columns()
+        },
+        |x| {
+            quotient(x.a, x.v)?;
+            let power = oracle::pow_mod(x.a, &x.exponent(), x.v);
+            Ok(vec![power, oracle::sub_mod(&BigUint::zero(), x.a, x.v)])
+        }
+    );
     operation!("add_mod", [B, Divisor], |x| x.a.add_mod(x.b, &x.divisor()?)?.columns(), |x| {
         quotient(x.a, x.v).map(|_| vec![oracle::add_mod(x.a, x.b, x.v)])
     });
@@ -719,6 +795,44 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
     operation!("shr_digits", [], |x| x.a.shr_digits(x.distance())?.columns(), |x| Ok(vec![
         oracle::shr(x.a, x.digits().min(x.bits))
     ]));
+    operation!(
+        "shr_into, shl_digits_into",
+        [Out, Out2],
+        |mut x| {
+            x.a.shr_into(x.distance(), &mut x.out)?;
+            x.a.shl_digits_into(x.distance(), &mut x.out2)?;
+            (x.out, x.out2).columns()
+        },
+        |x| {
+            let right = oracle::shr(x.a, x.distance().min(x.bits));
+            Ok(vec![right, oracle::shl(x.a, x.digits(), x.bits)])
+        }
+    );
+    operation!(
+        "shr_digits_into",
+        [Out],
+        |mut x| {
+            x.a.shr_digits_into(x.distance(), &mut x.out)?;
+            x.out.columns()
+        },
+        |x| Ok(vec![oracle::shr(x.a, x.digits().min(x.bits))])
+    );
+    operation!(
+        "shl_rows, shr_rows",
+        [Out, Out2],
+        |mut x| {
+            let distances = vec![x.distance(); x.a.len()];
+            x.a.shl_rows_into(&distances, &mut x.out)?;
+            x.a.shr_rows_into(&distances, &mut x.out2)?;
+            assert!(x.out.is_equal(&x.a.shl_rows(&distances)?)?);
+            assert!(x.out2.is_equal(&x.a.shr_rows(&distances)?)?);
+            (x.out, x.out2).columns()
+        },
+        |x| {
+            let right = oracle::shr(x.a, x.distance().min(x.bits));
+            Ok(vec![oracle::shl(x.a, x.distance(), x.bits), right])
+        }
+    );
     operation!("rotate_left", [], |x| x.a.rotate_left(x.distance())?.columns(), turned_left);
     operation!(
         "rotate_left_rows",
@@ -737,12 +851,217 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         },
         same
     );
+    // Sums, products and comparisons with one value for all rows.
+    operation!(
+        "wrapping_add_all, wrapping_sub_all, wrapping_mul_all",
+        [],
+        |x| {
+            let (sum, difference) = (x.a.wrapping_add_all(x.n)?, x.a.wrapping_sub_all(x.n)?);
+            (sum, difference, x.a.wrapping_mul_all(x.n)?).columns()
+        },
+        |x| {
+            let n = BigUint::from(x.n);
+            let sum = oracle::add(x.a, &n, x.bits).0;
+            let difference = oracle::sub(x.a, &n, x.bits).0;
+            Ok(vec![sum, difference, oracle::mul(x.a, &n, x.bits).0])
+        }
+    );
+    operation!(
+        "eq_mask_all, lt_mask_all, cmp_all",
+        [],
+        |x| {
+            let mut columns = (x.a.eq_mask_all(x.n)?, x.a.lt_mask_all(x.n)?).columns()?;
+            columns.extend(orders(x.a.cmp_all(x.n)?));
+            Ok(columns)
+        },
+        |x| {
+            let found = oracle::cmp(x.a, &x.n.into());
+            Ok(vec![flag(found.is_eq()), flag(found.is_lt()), order(found).into()])
+        }
+    );
+    operation!("mul_add", [B], |x| x.a.mul_add(x.b, x.b)?.columns(), |x| Ok(vec![oracle::shl(
+        &(x.a * x.b + x.b),
+        0,
+        x.bits
+    )]));
+    operation!(
+        "wrapping_sum",
+        [],
+        |x| Ok(host([x.a.wrapping_sum()?])),
+        all: |x| Ok(vec![vec![oracle::shl(&x.a.iter().sum(), 0, x.bits)]])
+    );
+    // Bits.
+    operation!(
+        "and, or, xor",
+        [B],
+        |x| (x.a.and(x.b)?, x.a.or(x.b)?, x.a.xor(x.b)?).columns(),
+        |x| Ok(oracle::bitwise(x.a, x.b).to_vec())
+    );
+    operation!(
+        "and_into, or_into",
+        [B, Out, Out2],
+        |mut x| {
+            x.a.and_into(x.b, &mut x.out)?;
+            x.a.or_into(x.b, &mut x.out2)?;
+            (x.out, x.out2).columns()
+        },
+        |x| Ok(oracle::bitwise(x.a, x.b)[..2].to_vec())
+    );
+    operation!(
+        "xor_into, not_into",
+        [B, Out, Out2],
+        |mut x| {
+            x.a.xor_into(x.b, &mut x.out)?;
+            x.a.not_into(&mut x.out2)?;
+            assert!(x.out2.is_equal(&x.a.not()?)?);
+            (x.out, x.out2).columns()
+        },
+        |x| {
+            let [_, _, different] = oracle::bitwise(x.a, x.b);
+            Ok(vec![different, (BigUint::one() << x.bits) - 1u32 - x.a])
+        }
+    );
+    operation!(
+        "and_all, or_all, xor_all",
+        [],
+        |x| (x.a.and_all(x.n)?, x.a.or_all(x.n)?, x.a.xor_all(x.n)?).columns(),
+        |x| Ok(oracle::bitwise(x.a, &x.n.into()).to_vec())
+    );
+    operation!(
+        "with_bit, without_bit, low_bits",
+        [],
+        |x| {
+            let bit = x.distance() % T::BITS;
+            (x.a.with_bit(bit)?, x.a.without_bit(bit)?, x.a.low_bits(bit)?).columns()
+        },
+        |x| {
+            let bit = x.distance() % x.bits;
+            let [with, without] = [true, false].map(|is_set| {
+                let mut value = x.a.clone();
+                value.set_bit(bit as u64, is_set);
+                value
+            });
+            Ok(vec![with, without, oracle::shl(x.a, 0, bit)])
+        }
+    );
+    operation!("bit_mask", [], |x| x.a.bit_mask(x.distance())?.columns(), |x| Ok(vec![flag(
+        x.a.bit(x.n)
+    )]));
+    operation!(
+        "count_ones, trailing_zeros, leading_zeros",
+        [],
+        |x| {
+            let counts = [x.a.count_ones()?, x.a.trailing_zeros()?, x.a.leading_zeros()?];
+            Ok(counts.into_iter().flat_map(host).collect())
+        },
+        |x| {
+            let below = oracle::trailing_zeros(x.a).unwrap_or(x.bits as u64);
+            let above = x.bits as u64 - oracle::bits(x.a);
+            Ok([oracle::count_ones(x.a), below, above].map(BigUint::from).to_vec())
+        }
+    );
+    operation!(
+        "select_into",
+        [B, Out],
+        |mut x| {
+            let is_less = x.a.lt_mask(x.b)?;
+            x.a.select_into(&is_less, x.b, &mut x.out)?;
+            assert!(x.out.is_equal(&x.a.select(&is_less, x.b)?)?);
+            x.out.columns()
+        },
+        |x| Ok(vec![x.a.min(x.b).clone()])
+    );
+    // Common divisors and inverses.
+    operation!("gcd", [B], |x| x.a.gcd(x.b)?.columns(), divisor);
+    operation!(
+        "gcd_into",
+        [B, Out],
+        |mut x| {
+            x.a.gcd_into(x.b, &mut x.out)?;
+            x.out.columns()
+        },
+        divisor
+    );
+    operation!("overflowing_lcm", [B], |x| x.a.overflowing_lcm(x.b)?.columns(), |x| {
+        let multiple = oracle::lcm(x.a, x.b);
+        let wraps = multiple.bits() > x.bits as u64;
+        Ok(vec![oracle::shl(&multiple, 0, x.bits), flag(wraps)])
+    });
+    operation!(
+        "xgcd",
+        [B],
+        |x| {
+            let (gcd, by_a, by_b, is_negative) = x.a.xgcd(x.b)?;
+            let pairs = x.a.to_biguints()?.into_iter().zip(x.b.to_biguints()?);
+            let cofactors = by_a.to_biguints()?.into_iter().zip(by_b.to_biguints()?);
+            let results = gcd.to_biguints()?.into_iter().zip(is_negative.to_bools()?);
+            let are_right = pairs.zip(cofactors).zip(results).map(|(((a, b), (s, t)), (g, is))| {
+                flag(oracle::are_cofactors(&a, &b, &g, &s, &t, is))
+            });
+            let are_right = host(are_right);
+            Ok(gcd.columns()?.into_iter().chain(are_right).collect())
+        },
+        |x| Ok(vec![oracle::gcd(x.a, x.b), flag(true)])
+    );
+    operation!("inverse_mod", [B], |x| x.a.inverse_mod(x.b)?.columns(), modular_inverse);
+    operation!(
+        "inverse_mod_into",
+        [B, Out, Mask],
+        |mut x| {
+            x.a.inverse_mod_into(x.b, &mut x.out, &mut x.mask)?;
+            (x.out, x.mask).columns()
+        },
+        modular_inverse
+    );
+    operation!(
+        "jacobi",
+        [B],
+        |x| Ok(host(x.a.jacobi(x.b)?.into_iter().map(|symbol| (symbol + 1) as u64))),
+        |x| Ok(vec![BigUint::from((oracle::kronecker(x.a, x.b) + 1) as u64)])
+    );
+    operation!("isqrt", [], |x| x.a.isqrt()?.columns(), |x| Ok(vec![oracle::isqrt(x.a)]));
     // Roots, inverses and polynomials.
     operation!("isqrt_rem", [], |x| x.a.isqrt_rem()?.columns(), |x| {
         let root = oracle::isqrt(x.a);
         let remainder = x.a - &root * &root;
         Ok(vec![root, remainder])
     });
+    operation!(
+        "nth_root_rem",
+        [],
+        |x| x.a.nth_root_rem((x.n % 99) as usize + 1)?.columns(),
+        |x| {
+            let root = oracle::nth_root(x.a, x.n % 99 + 1);
+            let remainder = x.a - root.pow((x.n % 99) as u32 + 1);
+            Ok(vec![root, remainder])
+        }
+    );
+    operation!(
+        "perfect_powers",
+        [],
+        |x| {
+            let powers = x.a.shr(T::BITS - 90)?;
+            let (bases, exponents) = powers.perfect_powers()?;
+            Ok([bases.columns()?, host(exponents)].into_iter().flatten().collect())
+        },
+        |x| {
+            let (base, exponent) = oracle::perfect_power(&oracle::shr(x.a, x.bits - 90));
+            Ok(vec![base, exponent.into()])
+        }
+    );
+    operation!(
+        "overflowing_pow",
+        [],
+        |x| {
+            let (powers, overflowed) = x.a.overflowing_pow((x.n % 9) as usize)?;
+            assert!(powers.is_equal(&x.a.wrapping_pow((x.n % 9) as usize)?)?);
+            (powers, overflowed).columns()
+        },
+        |x| {
+            let power = x.a.pow((x.n % 9) as u32);
+            Ok(vec![oracle::shl(&power, 0, x.bits), flag(power.bits() > x.bits as u64)])
+        }
+    );
     operation!("is_square", [], |x| x.a.is_square()?.columns(), |x| {
         let root = oracle::isqrt(x.a);
         Ok(vec![flag(&root * &root == *x.a)])
@@ -827,6 +1146,53 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
             Ok(vec![rows])
         }
     );
+    operation!("reverse", [], |x| x.a.reverse()?.columns(), all: |x| {
+        Ok(vec![x.a.iter().rev().cloned().collect()])
+    });
+    operation!(
+        "sort_indices, gather, scatter_into",
+        [],
+        |x| {
+            let order = x.a.sort_indices()?;
+            let sorted = x.a.gather(&order)?;
+            let mut again = x.a.not()?;
+            sorted.scatter_into(&order, &mut again)?;
+            (sorted, again).columns()
+        },
+        all: |x| Ok(vec![x.sorted(), x.a.to_vec()])
+    );
+    operation!(
+        "gather_into",
+        [Out],
+        |mut x| {
+            let rows: Vec<usize> = (0..x.a.len()).map(|row| row / 2).collect();
+            x.a.gather_into(&rows, &mut x.out)?;
+            x.out.columns()
+        },
+        all: |x| Ok(vec![(0..x.a.len()).map(|row| x.a[row / 2].clone()).collect()])
+    );
+    operation!(
+        "slice, concat",
+        [],
+        |x| {
+            let middle = x.a.len() / 2;
+            let halves = [x.a.slice(middle..x.a.len())?, x.a.slice(0..middle)?];
+            Batch::concat(&[&halves[0], &halves[1]])?.columns()
+        },
+        all: |x| {
+            let (first, second) = x.a.split_at(x.a.len() / 2);
+            Ok(vec![[second, first].concat()])
+        }
+    );
+    operation!(
+        "filter",
+        [B],
+        |x| x.a.filter(&x.a.lt_mask(x.b)?)?.columns(),
+        all: |x| {
+            let rows = x.a.iter().zip(x.b).filter(|(a, b)| a < b);
+            Ok(vec![rows.map(|(a, _)| a.clone()).collect()])
+        }
+    );
     operation!("swap", [B], |x| x.a.swap(&x.a.lt_mask(x.b)?, x.b)?.columns(), |x| Ok(vec![
         x.a.max(x.b).clone(),
         x.a.min(x.b).clone()
@@ -836,6 +1202,36 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         order(oracle::cmp(x.a, x.b)).into()
     ]));
     operation!("eq_mask", [B], |x| x.a.eq_mask(x.b)?.columns(), |x| Ok(vec![flag(x.a == x.b)]));
+    operation!(
+        "cmp_into, bit_lengths_into",
+        [B],
+        |x| {
+            let mut found = vec![Ordering::Less; x.a.len()];
+            let mut lengths = vec![u64::MAX; x.a.len()];
+            x.a.cmp_into(x.b, &mut found)?;
+            x.a.bit_lengths_into(&mut lengths)?;
+            Ok([orders(found), host(lengths)].into_iter().flatten().collect())
+        },
+        |x| Ok(vec![order(oracle::cmp(x.a, x.b)).into(), oracle::bits(x.a).into()])
+    );
+    operation!(
+        "eq_mask_into",
+        [B, Mask],
+        |mut x| {
+            x.a.eq_mask_into(x.b, &mut x.mask)?;
+            x.mask.columns()
+        },
+        |x| Ok(vec![flag(x.a == x.b)])
+    );
+    operation!(
+        "is_zero_mask_into",
+        [Mask],
+        |mut x| {
+            x.a.is_zero_mask_into(&mut x.mask)?;
+            x.mask.columns()
+        },
+        |x| Ok(vec![flag(x.a.is_zero())])
+    );
     operation!("lt_mask", [B], |x| x.a.lt_mask(x.b)?.columns(), less);
     operation!(
         "lt_mask_into",
@@ -859,6 +1255,30 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         [],
         |x| Batch::from_digits(x.a.device(), &x.a.to_digits()?)?.columns(),
         same
+    );
+    operation!(
+        "decimal, hex",
+        [],
+        |x| {
+            let (decimal, hex) = (x.a.to_decimal()?, x.a.to_hex()?);
+            let [decimal, hex] =
+                [&decimal, &hex].map(|rows| rows.iter().map(String::as_str).collect::<Vec<_>>());
+            let device = x.a.device();
+            (Batch::from_decimal(device, &decimal)?, Batch::from_hex(device, &hex)?).columns()
+        },
+        |x| Ok(vec![x.a.clone(), x.a.clone()])
+    );
+    operation!(
+        "widen, narrow",
+        [],
+        |x| x.a.widen::<T::Wide>()?.narrow::<T>()?.columns(),
+        same
+    );
+    operation!(
+        "join, split",
+        [B],
+        |x| x.a.join::<T::Wide>(x.b)?.split::<T>()?.columns(),
+        |x| Ok(vec![x.a.clone(), x.b.clone()])
     );
     operation!(
         "le_bytes",
@@ -923,6 +1343,14 @@ fn division(x: &Row<'_>) -> Outcome {
 }
 fn prepared_division(x: &Row<'_>) -> Outcome {
     quotient(x.a, x.v).map(|(q, r)| vec![q, r])
+}
+fn divisor(x: &Row<'_>) -> Outcome {
+    Ok(vec![oracle::gcd(x.a, x.b)])
+}
+fn modular_inverse(x: &Row<'_>) -> Outcome {
+    let inverse = oracle::inverse_mod(x.a, x.b);
+    let without = flag(inverse.is_none());
+    Ok(vec![inverse.unwrap_or_default(), without])
 }
 fn masked_division(x: &Row<'_>) -> Outcome {
     let (q, r, zero) = oracle::div_rem_masked(x.a, x.b, x.bits);

@@ -73,6 +73,12 @@ impl<T: Kernels> Typed<(DynBatch, Mask)> for (Batch<T>, Mask) {
     }
 }
 
+impl<T: Kernels> Typed<(DynBatch, Vec<u64>)> for (Batch<T>, Vec<u64>) {
+    fn typed((rows, words): (DynBatch, Vec<u64>)) -> Self {
+        (Batch::typed(rows), words)
+    }
+}
+
 impl<T: Kernels> Typed<(DynBatch, DynBatch, DynBatch, Mask)>
     for (Batch<T>, Batch<T>, Batch<T>, Mask)
 {
@@ -134,6 +140,9 @@ macro_rules! dyn_type {
     (NewAndMask) => {
         (crate::DynBatch, crate::Mask)
     };
+    (NewAndWords) => {
+        (crate::DynBatch, Vec<u64>)
+    };
     (NewPairAndMask) => {
         (crate::DynBatch, crate::DynBatch, crate::Mask)
     };
@@ -164,6 +173,7 @@ macro_rules! typed_type {
     (New) => { crate::Batch<T> };
     (NewPair) => { (crate::Batch<T>, crate::Batch<T>) };
     (NewAndMask) => { (crate::Batch<T>, crate::Mask) };
+    (NewAndWords) => { (crate::Batch<T>, Vec<u64>) };
     (NewPairAndMask) => { (crate::Batch<T>, crate::Batch<T>, crate::Mask) };
     (NewTripleAndMask) => {
         (crate::Batch<T>, crate::Batch<T>, crate::Batch<T>, crate::Mask)

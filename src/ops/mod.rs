@@ -27,6 +27,7 @@ mod operators;
 mod pow_product;
 pub(crate) mod product_tree;
 pub(crate) mod residues;
+mod root;
 mod rows;
 mod shift;
 mod shifted_inverse;

@@ -84,7 +84,7 @@ impl View<'_> {
 }
 
 /// Returns the narrowest shape for `bits` bits, which fit in `widest`.
-fn shape_of(bits: usize, widest: Shape) -> Shape {
+pub(super) fn shape_of(bits: usize, widest: Shape) -> Shape {
     narrowest(bits).unwrap_or(widest)
 }
 
@@ -117,7 +117,7 @@ fn normalized_root(a: &DynBatch, bits: usize) -> Result<(DynBatch, DynBatch)> {
 }
 
 /// Returns rows in a shape, without a copy if it is theirs.
-fn in_shape(rows: DynBatch, shape: Shape) -> Result<DynBatch> {
+pub(super) fn in_shape(rows: DynBatch, shape: Shape) -> Result<DynBatch> {
     if rows.shape() == shape { Ok(rows) } else { rows.resized(shape) }
 }
 

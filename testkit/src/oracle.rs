@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use gpuint::num_bigint::BigUint;
 use malachite_base::num::arithmetic::traits::{
-    DivRem, FloorSqrt, Gcd, KroneckerSymbol, Lcm, ModInverse, ModPow, ModPowerOf2, Square,
+    CheckedRoot, DivRem, FloorRoot, FloorSqrt, Gcd, KroneckerSymbol, Lcm, ModInverse, ModPow, ModPowerOf2, Square,
 };
 use malachite_base::num::logic::traits::{CountOnes, SignificantBits};
 use malachite_nz::natural::Natural;
@@ -186,6 +186,26 @@ pub fn kronecker(a: &BigUint, n: &BigUint) -> i8 {
 /// The square root, rounded down.
 pub fn isqrt(a: &BigUint) -> BigUint {
     biguint(&natural(a).floor_sqrt())
+}
+
+/// The root of degree `n`, rounded down.
+pub fn nth_root(a: &BigUint, n: u64) -> BigUint {
+    biguint(&natural(a).floor_root(n))
+}
+
+/// The base and the largest exponent of a perfect power; the exponent is 1 for other numbers, and 0
+/// for 0 and 1.
+pub fn perfect_power(a: &BigUint) -> (BigUint, u64) {
+    let (mut base, mut exponent) = (natural(a), u64::from(a.bits() > 1));
+    // Exponents need not be prime: that of a power with a composite one is found before.
+    let mut n = 2;
+    while base.significant_bits() > n {
+        match (&base).checked_root(n) {
+            Some(root) => (base, exponent) = (root, exponent * n),
+            None => n += 1,
+        }
+    }
+    (biguint(&base), exponent)
 }
 
 /// Bitwise AND, OR and XOR.

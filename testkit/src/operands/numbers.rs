@@ -55,6 +55,54 @@ pub const ROOTS: &[Family] = &[
     ("a byte", |draw| [BigUint::from(draw.sweep(300)), BigUint::one()]),
 ];
 
+/// Families of roots of a degree: `a` is the radicand, `b` a degree of 1 to `BITS + 1`.
+pub const POWERS: &[Family] = &[
+    ("drawn", |draw| {
+        let (a, _) = draw.lengths();
+        let n = degree(draw);
+        [draw.value(a), n.into()]
+    }),
+    ("a power and a little", |draw| {
+        let n = degree(draw);
+        let power = power_of(n, draw);
+        let little = draw.random.pick(&[0u32, 0, 1, 2]);
+        let a = if draw.random.one_in(2) { power + little } else { minus(&power, &little.into()) };
+        [low(a, draw.sizes.bits), n.into()]
+    }),
+    ("a power of a power", |draw| {
+        let n = draw.random.pick(&[2usize, 3, 5]);
+        let power = power_of(n * draw.random.pick(&[2usize, 3, 4]), draw);
+        [power, n.into()]
+    }),
+    ("all ones", |draw| {
+        let (a, _) = draw.lengths();
+        let n = degree(draw);
+        [ones(a), n.into()]
+    }),
+    ("a byte", |draw| {
+        let n = degree(draw);
+        [BigUint::from(draw.sweep(300)), n.into()]
+    }),
+];
+
+/// A degree: small, of a short root, or any.
+fn degree(draw: &mut Draw) -> usize {
+    let bits = draw.sizes.bits;
+    match draw.random.below(4) {
+        0 => bits / (1 + draw.random.below(70.min(bits))),
+        1 => 1 + draw.random.below(bits + 1),
+        _ => draw.random.pick(&[1usize, 2, 3, 3, 4, 5, 7, 10, 16, 17, 31, 65]),
+    }
+}
+
+/// The power with exponent `n` of a number, of at most `BITS` bits.
+fn power_of(n: usize, draw: &mut Draw) -> BigUint {
+    let longest = (draw.sizes.bits / n).max(1);
+    let length = if draw.random.one_in(3) { longest } else { 1 + draw.sweep(longest) };
+    let power = draw.value(length).pow(n as u32);
+    low(power, draw.sizes.bits)
+}
+
 /// Pairs for Euclid's algorithm: common divisors, and quotients of all lengths.
 pub const EUCLID: &[Family] = &[
     DRAWN,

@@ -1,0 +1,280 @@
+//! Powers, roots of any degree, and perfect powers.
+//!
+//! Let `s = a^(1/n)`. Newton's step for `x^n = a`,
+//!
+//! ```text
+//! x' = ((n - 1) x + a / x^(n - 1)) / n,
+//! ```
+//!
+//! is a mean of `n` numbers whose product is `a`, so that `x' >= s` for every `x`, and for `x = s (1
+//! + d)`, `d >= 0`, `x' <= s (1 + (n - 1) d^2 / 2)`. Both hold if the divisions round down, up to
+//! rounding `s` itself down (R. P. Brent and P. Zimmermann, "Modern Computer Arithmetic", 1.5.2).
+//!
+//! Rows are shifted by multiples of `n` to lengths above `bits - n`, so that `s >= 2^(bits/n - 1)`.
+//! The root `r` of the bits above `2^(nk)` gives `x = (r + 1) 2^k`, with `0 < x - s <= 2^k`. For `2k
+//! <= bits/n - 2 - log n` one step ends at `s` rounded down, or 1 above: `(n - 1) s d^2 / 2 <= n
+//! 2^(2k - bits/n) <= 1/4`. A power decides. So the number of bits halves from level to level, and
+//! the work with it. Roots of at most 40 bits come from double precision, rounded up by more than
+//! its error of `2^-44`, and the same decision.
+
+use num_bigint::BigUint;
+
+use super::sqrt::{in_shape, shape_of};
+use super::{View, faces};
+use crate::dyn_batch::DynBatch;
+use crate::error::{Error, Result};
+use crate::mask::Mask;
+use crate::shape::narrowest;
+
+/// Bits of roots that double precision gives with an error below 1.
+const SEED_BITS: usize = 40;
+
+impl View<'_> {
+    pub(crate) fn wrapping_pow(&self, exponent: usize) -> Result<DynBatch> {
+        let Some(top) = exponent.checked_ilog2() else {
+            return self.splat_row(1);
+        };
+        let mut power = self.batch.try_clone()?;
+        for bit in (0..top).rev() {
+            power = power.wrapping_square()?;
+            if exponent >> bit & 1 == 1 {
+                power = power.wrapping_mul(self.batch)?;
+            }
+        }
+        Ok(power)
+    }
+
+    pub(crate) fn overflowing_pow(&self, exponent: usize) -> Result<(DynBatch, Mask)> {
+        let mut overflowed = Mask::none(self.device(), self.len())?;
+        let Some(top) = exponent.checked_ilog2() else {
+            return Ok((self.splat_row(1)?, overflowed));
+        };
+        // All powers on the way are less than the last one, or the row is 0 or 1.
+        let mut power = self.batch.try_clone()?;
+        let mut multiply = |power: &DynBatch, factor: &DynBatch| -> Result<DynBatch> {
+            let (low, high) = power.mul_lo_hi(factor)?;
+            overflowed = overflowed.or(&high.is_zero_mask()?.not()?)?;
+            Ok(low)
+        };
+        for bit in (0..top).rev() {
+            power = multiply(&power, &power)?;
+            if exponent >> bit & 1 == 1 {
+                power = multiply(&power, self.batch)?;
+            }
+        }
+        Ok((power, overflowed))
+    }
+
+    pub(crate) fn nth_root(&self, n: usize) -> Result<DynBatch> {
+        match n {
+            0 => return Err(Error::DivisionByZero { row: 0 }),
+            1 => return self.batch.try_clone(),
+            2 => return self.isqrt(),
+            _ => {}
+        }
+        let lengths = self.bit_lengths()?;
+        let bits = lengths.iter().max().map_or(0, |&longest| longest as usize);
+        if bits == 0 {
+            return self.batch.try_clone();
+        }
+        let shape = shape_of(bits, self.shape());
+        let narrowed = (shape != self.shape()).then(|| self.batch.resized(shape)).transpose()?;
+        let a = narrowed.as_ref().unwrap_or(self.batch);
+        // Rows of zero have the root of 1 until the end.
+        let is_zero = a.is_zero_mask()?;
+        let one = a.view().splat_row(1)?;
+        let a = one.select(&is_zero, a)?;
+        let shifts: Vec<usize> =
+            lengths.iter().map(|&length| (bits - (length as usize).max(1)) / n).collect();
+        let multiples: Vec<usize> = shifts.iter().map(|shift| n * shift).collect();
+        let root = normalized_root(&a.shl_rows(&multiples)?, bits, n)?.shr_rows(&shifts)?;
+        in_shape(a.view().splat_row(0)?.select(&is_zero, &root)?, self.shape())
+    }
+
+    pub(crate) fn nth_root_rem(&self, n: usize) -> Result<(DynBatch, DynBatch)> {
+        let root = self.nth_root(n)?;
+        let remainder = self.wrapping_sub(&root.wrapping_pow(n)?)?;
+        Ok((root, remainder))
+    }
+
+    pub(crate) fn perfect_powers(&self) -> Result<(DynBatch, Vec<u64>)> {
+        let mut bases = self.batch.try_clone()?;
+        let mut lengths = self.bit_lengths()?;
+        let mut exponents: Vec<u64> =
+            lengths.iter().map(|&length| u64::from(length > 1)).collect();
+        let mut p = 1;
+        loop {
+            p = next_prime(p);
+            let rows: Vec<usize> = (0..self.len()).filter(|&row| lengths[row] > p).collect();
+            if rows.is_empty() {
+                return Ok((bases, exponents));
+            }
+            let mut rows = may_be_powers(&bases, rows, p)?;
+            while !rows.is_empty() {
+                let powers = bases.gather(&rows)?;
+                let (roots, rests) = powers.nth_root_rem(p as usize)?;
+                let found = rests.is_zero_mask()?.indices()?;
+                let roots = roots.gather(&found)?;
+                rows = found.into_iter().map(|index| rows[index]).collect();
+                roots.scatter_into(&rows, &mut bases)?;
+                for (&row, length) in rows.iter().zip(roots.bit_lengths()?) {
+                    exponents[row] *= p;
+                    lengths[row] = length;
+                }
+                rows.retain(|&row| lengths[row] > p);
+            }
+        }
+    }
+
+    pub(crate) fn is_perfect_power(&self) -> Result<Mask> {
+        let (_, exponents) = self.perfect_powers()?;
+        let are_powers: Vec<bool> = exponents.iter().map(|&exponent| exponent != 1).collect();
+        Mask::from_bools(self.device(), &are_powers)
+    }
+
+    /// A batch like this one with one value in all rows.
+    fn splat_row(&self, value: u64) -> Result<DynBatch> {
+        DynBatch::splat(self.device(), self.shape(), value, self.len())
+    }
+}
+
+/// Computes the roots of degree `n` of rows of `bits - n + 1` to `bits` bits, rounded down.
+fn normalized_root(a: &DynBatch, bits: usize, n: usize) -> Result<DynBatch> {
+    if bits.div_ceil(n) <= SEED_BITS {
+        return correct(seed(a, n)?, a, n);
+    }
+    let k = (bits / n - 2 - n.next_power_of_two().ilog2() as usize) / 2;
+    let upper_bits = bits - n * k;
+    let upper = in_shape(a.shr(n * k)?, shape_of(upper_bits, a.shape()))?;
+    let root = in_shape(normalized_root(&upper, upper_bits, n)?, a.shape())?;
+    let x = root.wrapping_add_all(1)?.shl(k)?;
+    let quotient = a.div(&x.wrapping_pow(n - 1)?)?;
+    let degree = DynBatch::splat(a.device(), a.shape(), n as u64, a.len())?;
+    let sum = x.wrapping_mul_all(n as u64 - 1)?.wrapping_add(&quotient)?;
+    correct(sum.div(&degree)?, a, n)
+}
+
+/// Decrements roots whose power is above the row.
+fn correct(root: DynBatch, a: &DynBatch, n: usize) -> Result<DynBatch> {
+    let (power, overflowed) = root.view().overflowing_pow(n)?;
+    let is_above = overflowed.or(&a.lt_mask(&power)?)?;
+    root.wrapping_sub_all(1)?.select(&is_above, &root)
+}
+
+/// Roots of at most [`SEED_BITS`] bits, or 1 more.
+fn seed(a: &DynBatch, n: usize) -> Result<DynBatch> {
+    const SLACK: f64 = 1.0 + 1.0 / (1u64 << 42) as f64;
+    let lengths = a.bit_lengths()?;
+    let below: Vec<usize> =
+        lengths.iter().map(|&length| (length as usize).saturating_sub(64)).collect();
+    let shape = narrowest(64).unwrap_or(a.shape());
+    let tops = in_shape(a.shr_rows(&below)?, shape)?.to_biguints()?;
+    let roots: Vec<BigUint> = tops
+        .iter()
+        .zip(below)
+        .map(|(top, below)| {
+            let top = top.iter_u64_digits().next().unwrap_or(1);
+            let logarithm = (top as f64).log2() + below as f64;
+            BigUint::from(((logarithm / n as f64).exp2() * SLACK) as u64)
+        })
+        .collect();
+    DynBatch::from_biguints(a.device(), a.shape(), &roots)
+}
+
+/// Leaves out rows that are no powers with the exponent `p`, an odd prime, modulo a prime `q = 1 mod
+/// p`: powers are 0, or of order `(q - 1) / p`. Others pass with probability `1 / p`.
+fn may_be_powers(bases: &DynBatch, mut rows: Vec<usize>, p: u64) -> Result<Vec<usize>> {
+    if p == 2 {
+        return Ok(rows);
+    }
+    let Some(q) = (1..).map(|k| 2 * k * p + 1).find(|&q| is_prime(q)) else { return Ok(rows) };
+    if q >> bases.shape().digit.bits().min(32) != 0 {
+        return Ok(rows);
+    }
+    let residues = bases.rem_digit(q)?;
+    rows.retain(|&row| {
+        let (mut power, mut square, mut exponent) = (1, residues[row], (q - 1) / p);
+        while exponent > 0 {
+            if exponent & 1 == 1 {
+                power = power * square % q;
+            }
+            square = square * square % q;
+            exponent >>= 1;
+        }
+        power <= 1
+    });
+    Ok(rows)
+}
+
+fn is_prime(n: u64) -> bool {
+    n > 1 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d))
+}
+
+fn next_prime(n: u64) -> u64 {
+    (n + 1..).find(|&n| is_prime(n)).unwrap_or(u64::MAX)
+}
+
+faces! {
+    "Powers and roots";
+
+    /// Computes `self^exponent` modulo `2^BITS`; the power 0 is 1.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let rows = [1000u32, 1024, 7].map(BigUint::from);
+    /// let a = Batch::<GpuUint<1024>>::from_biguints(&Device::cpu(), &rows)?;
+    /// assert_eq!(a.wrapping_pow(3)?.row(2)?, 343u32.into());
+    /// let (roots, remainders) = a.nth_root_rem(3)?;
+    /// assert_eq!(roots.to_biguints()?, [10u32, 10, 1].map(BigUint::from));
+    /// assert_eq!(remainders.to_biguints()?, [0u32, 24, 6].map(BigUint::from));
+    /// let (bases, exponents) = a.perfect_powers()?;
+    /// assert_eq!(bases.to_biguints()?, [10u32, 2, 7].map(BigUint::from));
+    /// assert_eq!(exponents, [3, 10, 1]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
+    /// [`Driver`](crate::Error::Driver).
+    fn wrapping_pow(exponent: Count) -> New;
+
+    /// Computes `self^exponent` modulo `2^BITS`, and a mask of the rows that overflowed.
+    ///
+    /// # Errors
+    /// As [`wrapping_pow`](Self::wrapping_pow).
+    fn overflowing_pow(exponent: Count) -> NewAndMask;
+
+    /// Computes the root of degree `n` of each row, rounded down.
+    ///
+    /// # Errors
+    /// [`DivisionByZero`](crate::Error::DivisionByZero) (row 0) if `n` is 0, and as
+    /// [`wrapping_pow`](Self::wrapping_pow).
+    fn nth_root(n: Count) -> New;
+
+    /// Computes the root of degree `n` of each row, rounded down, and the remainder,
+    /// `self - root^n`.
+    ///
+    /// # Errors
+    /// As [`nth_root`](Self::nth_root).
+    fn nth_root_rem(n: Count) -> NewPair;
+
+    /// Computes `(bases, exponents)` with `self = base^exponent` and the largest exponents; those of
+    /// rows that are no perfect powers are 1. The rows 0 and 1, which are powers with every
+    /// exponent, have the exponent 0 and themselves as base.
+    ///
+    /// The time grows with the number of primes up to `BITS`. Rows are tested modulo a prime on the
+    /// host for each of them.
+    ///
+    /// # Errors
+    /// As [`wrapping_pow`](Self::wrapping_pow).
+    fn perfect_powers() -> NewAndWords;
+
+    /// Returns a mask of the rows that are perfect powers; 0 and 1 are.
+    ///
+    /// # Errors
+    /// As [`wrapping_pow`](Self::wrapping_pow).
+    fn is_perfect_power() -> NewMask;
+}
