@@ -253,6 +253,26 @@ functions! {
     /// Returns a mask of the rows that are squares.
     fn gpuint_is_square(a: *const Batch; mask: *mut *mut Mask) = DynBatch::is_square;
 
+    /// Computes `a^exponent` modulo `2^bits`.
+    fn gpuint_wrapping_pow(a: *const Batch, exponent: usize; power: *mut *mut Batch) =
+        DynBatch::wrapping_pow;
+
+    /// Computes `a^exponent` modulo `2^bits`, and a mask of the rows that overflowed.
+    fn gpuint_overflowing_pow(
+        a: *const Batch, exponent: usize; power: *mut *mut Batch, overflow: *mut *mut Mask
+    ) = DynBatch::overflowing_pow;
+
+    /// Computes the roots of degree `n`, rounded down.
+    fn gpuint_nth_root(a: *const Batch, n: usize; root: *mut *mut Batch) = DynBatch::nth_root;
+
+    /// Computes the roots of degree `n`, rounded down, and `a - root^n`.
+    fn gpuint_nth_root_rem(
+        a: *const Batch, n: usize; root: *mut *mut Batch, remainder: *mut *mut Batch
+    ) = DynBatch::nth_root_rem;
+
+    /// Returns a mask of the rows that are perfect powers.
+    fn gpuint_is_perfect_power(a: *const Batch; mask: *mut *mut Mask) = DynBatch::is_perfect_power;
+
     /// Computes the Jacobi symbols over the rows of `moduli`: -1, 0 or 1; 0 for even moduli.
     fn gpuint_jacobi(a: *const Batch, moduli: *const Batch; symbols: *mut i8, rows: usize) =
         DynBatch::jacobi;

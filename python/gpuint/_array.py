@@ -332,6 +332,35 @@ class Array:
         """Returns a mask of the rows that are squares."""
         return self._bits_of(self._batch.is_square())
 
+    def wrapping_pow(self, exponent: int) -> Array:
+        """Returns `self**exponent`, modulo `2**bits`."""
+        return self._like(self._batch.wrapping_pow(exponent))
+
+    def overflowing_pow(self, exponent: int) -> tuple[Array, Mask]:
+        """Returns `self**exponent`, modulo `2**bits`, and a mask of the rows that overflowed."""
+        power, overflowed = self._batch.overflowing_pow(exponent)
+        return self._like(power), self._bits_of(overflowed)
+
+    def nth_root(self, n: int) -> Array:
+        """Returns the roots of degree `n`, rounded down."""
+        return self._like(self._batch.nth_root(n))
+
+    def nth_root_rem(self, n: int) -> tuple[Array, Array]:
+        """Returns the roots of degree `n`, rounded down, and `self - root**n`."""
+        return self._both(self._batch.nth_root_rem(n))
+
+    def perfect_powers(self) -> tuple[Array, npt.NDArray[np.uint64]]:
+        """Returns `(bases, exponents)` with `self = base**exponent` and the largest exponents.
+
+        The exponent is 1 for rows that are no perfect powers, and 0 for 0 and 1.
+        """
+        bases, exponents = self._batch.perfect_powers()
+        return self._like(bases), np.frombuffer(exponents, dtype=np.uint64)
+
+    def is_perfect_power(self) -> Mask:
+        """Returns a mask of the rows that are perfect powers; 0 and 1 are."""
+        return self._bits_of(self._batch.is_perfect_power())
+
     # Division
 
     def __floordiv__(self, other: Array | Divisor | int) -> Array:

@@ -197,6 +197,12 @@ methods! {
     fn isqrt() -> DynBatch;
     fn isqrt_rem() -> Pair;
     fn is_square() -> gpuint::Mask;
+    fn wrapping_pow(exponent: usize) -> DynBatch;
+    fn overflowing_pow(exponent: usize) -> Masked;
+    fn nth_root(n: usize) -> DynBatch;
+    fn nth_root_rem(n: usize) -> Pair;
+    fn perfect_powers() -> (DynBatch, Vec<u64>);
+    fn is_perfect_power() -> gpuint::Mask;
     fn jacobi(moduli: &Batch) -> Vec<i8>;
 
     #[pyo3(name = "and_")]

@@ -326,6 +326,23 @@ def test_square_roots_match_math(make, columns):
         assert make(values).is_square().tolist() == squares
 
 
+def test_powers_and_roots_of_any_degree():
+    values = [0, 1, 7, 8, 9, 3**40, 3**40 - 1, 6**30, 2**200, 2**255 - 19]
+    a = gpuint.array(values, bits=256)
+    roots, remainders = a.nth_root_rem(5)
+    for value, root, remainder in zip(values, roots.tolist(), remainders.tolist()):
+        assert root**5 + remainder == value < (root + 1) ** 5
+    assert a.nth_root(5).tolist() == roots.tolist()
+    power, overflowed = a.overflowing_pow(2)
+    assert power.tolist() == [value**2 % 2**256 for value in values]
+    assert a.wrapping_pow(2).tolist() == power.tolist()
+    assert overflowed.tolist() == [value**2 >= 2**256 for value in values]
+    bases, exponents = a.perfect_powers()
+    assert bases.tolist() == [0, 1, 7, 2, 3, 3, 3**40 - 1, 6, 2, 2**255 - 19]
+    assert exponents.tolist() == [0, 0, 1, 3, 2, 40, 1, 30, 200, 1]
+    assert a.is_perfect_power().tolist() == [exponent != 1 for exponent in exponents.tolist()]
+
+
 @given(rows(integers(), integers(minimum=1)), st.integers(0, 2**3000))
 def test_product_trees_match_math(make, columns, number):
     x, n = columns

@@ -1248,6 +1248,10 @@ void check_root(const Kernel& kernel, Pairs p) {
                        compare(rest, sum(root, root)) <= 0;
     expect(kernel, right, "the root", p.a[row], rest, root);
   }
+  const Result alone = launch(kernel, {p.a}, bytes, 0, {});
+  for (size_t row = 0; row < p.a.size(); ++row)
+    expect(kernel, compare(alone.out[0].row(row, bytes), result.out[0].row(row, bytes)) == 0,
+           "the root alone", p.a[row], {}, alone.out[0].row(row, bytes));
 }
 
 bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
