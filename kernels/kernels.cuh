@@ -9,6 +9,7 @@
 #include "euclid/gcd.cuh"
 #include "euclid/inverse_mod.cuh"
 #include "euclid/jacobi.cuh"
+#include "euclid/rational.cuh"
 #include "linear/add.cuh"
 #include "linear/bits.cuh"
 #include "linear/bitwise.cuh"

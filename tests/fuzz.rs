@@ -1003,6 +1003,27 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         },
         |x| Ok(vec![oracle::gcd(x.a, x.b), flag(true)])
     );
+    operation!(
+        "rational_reconstruction",
+        [B],
+        |x| {
+            let bound = x.b.shr(T::BITS / 2)?;
+            let u = x.a.div_rem_masked(x.b)?.1;
+            let (n, d, is_negative, without) = u.rational_reconstruction(x.b, &bound, &bound)?;
+            ((n, d), (is_negative, without)).columns()
+        },
+        |x| {
+            let bound = oracle::shr(x.b, x.bits / 2);
+            let u = oracle::div_rem_masked(x.a, x.b, x.bits).1;
+            let (n, d, is_negative) = oracle::remainder_of(&u, x.b, &bound);
+            let is_fraction =
+                !x.b.is_zero() && d <= bound && oracle::gcd(&n, &d).is_one() && !d.is_zero();
+            Ok(match is_fraction {
+                true => vec![n, d, flag(is_negative), flag(false)],
+                false => vec![BigUint::zero(), BigUint::zero(), flag(false), flag(true)],
+            })
+        }
+    );
     operation!("inverse_mod", [B], |x| x.a.inverse_mod(x.b)?.columns(), modular_inverse);
     operation!(
         "inverse_mod_into",

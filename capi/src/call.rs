@@ -193,6 +193,23 @@ array_outputs! {
     bool => u8: |bits| bits.iter().map(|&bit| u8::from(bit)).collect::<Vec<_>>();
 }
 
+/// Rows, and one word for each.
+impl<A: Handle> Output<(A::Object, Vec<u64>)> for (*mut *mut A, *mut u64, usize) {
+    fn check(&self, names: &[&'static str]) -> Result<()> {
+        check(self.0, names[0])?;
+        check_array(self.1, self.2, names[1])
+    }
+
+    unsafe fn store(self, (rows, words): (A::Object, Vec<u64>)) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe {
+            write_array(self.1, self.2, &words)?;
+            write(self.0, insert(rows));
+        }
+        Ok(())
+    }
+}
+
 impl Output<String> for (*mut c_char, usize, *mut usize) {
     fn check(&self, names: &[&'static str]) -> Result<()> {
         check_array(self.0, self.1, names[0])?;

@@ -239,6 +239,16 @@ functions! {
         a: *const Batch, modulus: *const c_char; inverse: *mut *mut Batch, without: *mut *mut Mask
     ) = DynBatch::inverse_mod_all;
 
+    /// Computes `n / d = a` modulo the rows of `moduli`, with `|n|` at most the row of `numerators` and
+    /// `d` at most that of `denominators`; the mask of negative `n`, and that of the rows without such
+    /// a fraction, which become 0. Fractions are found if twice the product of both bounds is below
+    /// the modulus.
+    fn gpuint_rational_reconstruction(
+        a: *const Batch, moduli: *const Batch, numerators: *const Batch,
+        denominators: *const Batch;
+        n: *mut *mut Batch, d: *mut *mut Batch, negative: *mut *mut Mask, without: *mut *mut Mask
+    ) = DynBatch::rational_reconstruction;
+
     /// Computes the greatest common divisors of each row and the product of all other rows.
     fn gpuint_batch_gcd(a: *const Batch; gcd: *mut *mut Batch) = DynBatch::batch_gcd;
 
@@ -269,6 +279,12 @@ functions! {
     fn gpuint_nth_root_rem(
         a: *const Batch, n: usize; root: *mut *mut Batch, remainder: *mut *mut Batch
     ) = DynBatch::nth_root_rem;
+
+    /// Computes the bases and the largest exponents with `a = base^exponent`. The exponents of rows
+    /// that are no perfect powers are 1, and those of 0 and 1 are 0.
+    fn gpuint_perfect_powers(
+        a: *const Batch; base: *mut *mut Batch, exponents: *mut u64, rows: usize
+    ) = DynBatch::perfect_powers;
 
     /// Returns a mask of the rows that are perfect powers.
     fn gpuint_is_perfect_power(a: *const Batch; mask: *mut *mut Mask) = DynBatch::is_perfect_power;

@@ -350,6 +350,12 @@ operations! {
     Jacobi = "jacobi" {
         inputs: [Integer, Integer], outputs: [Sign], mask: false, status: false, params: []
     }
+    /// The first remainder of Euclid's algorithm on `m` and `u` that is at most `bound`, and the
+    /// absolute value of its cofactor of `u`; a mask of the rows whose cofactor is negative.
+    Rational = "rational" {
+        inputs: [Integer, Integer, Integer], outputs: [Integer, Integer],
+        mask: true, status: false, params: []
+    }
     /// The square root, rounded down, and the remainder.
     Isqrt = "isqrt" {
         inputs: [Integer], outputs: [Integer, Integer], mask: false, status: false, params: []

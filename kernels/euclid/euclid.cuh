@@ -257,16 +257,23 @@ struct EuclidNumber {
   GPUINT_DEVICE u32 at(u32 i) const { return i < length ? limbs[i] : 0; }
 };
 
-// Observer of the quotients that does nothing. Jacobi symbols need the quotients.
+// Observer of the quotients that does nothing and stops at b = 0. Jacobi symbols need the quotients,
+// rational numbers a remainder.
 struct Unobserved {
   GPUINT_DEVICE void begin(const EuclidNumber&, const EuclidNumber&) {}
   GPUINT_DEVICE void swap() {}
   GPUINT_DEVICE void subtract(u32) {}  // a -= q b, q modulo 4
+  // True for the remainder b at which the algorithm ends, besides 0.
+  GPUINT_DEVICE bool ends(const EuclidNumber&) const { return false; }
+  // True if a pass may take several steps on numbers of `top` limbs.
+  GPUINT_DEVICE bool allows_steps(u32) const { return true; }
 };
 
-// Result of Euclid's algorithm: the greatest common divisor, and the sign of its cofactor.
+// Result of Euclid's algorithm: the greatest common divisor, or the remainder before the last, and
+// the sign of its cofactor; the last remainder.
 struct EuclidResult {
   EuclidNumber divisor;
+  EuclidNumber remainder;
   u32 cofactor_length;  // of both cofactors
   bool negative;
 
@@ -314,8 +321,8 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, bool active, Observer& observer) {
         negative = !negative;
         observer.swap();
       }
-      active = b.length != 0;
-      if (active)
+      active = b.length != 0 && !observer.ends(b);
+      if (active && observer.allows_steps(top))
         c = leading_steps(x, y, exact, [&](u32 quotient) {
           observer.subtract(quotient);
           observer.swap();
@@ -364,7 +371,7 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, bool active, Observer& observer) {
   }
   // Lanes of other warps may still read what the caller overwrites.
   if constexpr (!R::G::IN_WARP) rows.group.sync();
-  return {a, cofactor_length, negative};
+  return {a, b, cofactor_length, negative};
 }
 
 }  // namespace gpuint

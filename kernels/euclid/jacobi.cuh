@@ -19,7 +19,7 @@
 
 namespace gpuint {
 
-struct JacobiState {
+struct JacobiState : Unobserved {
   u32 a = 0, b = 0;      // modulo 4
   u32 sign = 0;          // bit 0: negative
   bool a_below = false;  // a is the denominator

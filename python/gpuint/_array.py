@@ -494,6 +494,21 @@ class Array:
         rows = self._at(narrowest(max(self.bits, modulus.bit_length())))
         return self._masked(rows.inverse_mod_all(modulus))
 
+    def rational_reconstruction(
+        self, modulus: Array | int, numerators: Array | int, denominators: Array | int
+    ) -> tuple[Array, Array, Mask, Mask]:
+        """Returns `(n, d, is_negative, without)` with `n / d = self` modulo `modulus`.
+
+        `n` is at most `numerators` without its sign, and `d` at most `denominators`. Rows without
+        such a fraction are in the last mask, and 0. Fractions are found, and are unique, if twice
+        the product of both bounds is below the modulus.
+        """
+        others = [self._widened(value) for value in (modulus, numerators, denominators)]
+        bits = max(self.bits, *(other.bits for other in others))
+        rows = self._at(bits)
+        n, d, negative, without = rows.rational_reconstruction(*(other._at(bits) for other in others))
+        return self._like(n), self._like(d), self._bits_of(negative), self._bits_of(without)
+
     def gcd(self, other: Array | int) -> Array:
         """Returns the greatest common divisors."""
         return self._like(_Batch.gcd(*self._pair(self._widened(other))))

@@ -193,6 +193,11 @@ methods! {
     fn overflowing_lcm(rhs: &Batch) -> Masked;
     fn inverse_mod(moduli: &Batch) -> Masked;
     fn inverse_mod_all(modulus: Number) -> Masked;
+    fn rational_reconstruction(
+        moduli: &Batch,
+        numerators: &Batch,
+        denominators: &Batch
+    ) -> (DynBatch, DynBatch, gpuint::Mask, gpuint::Mask);
     fn batch_gcd() -> DynBatch;
     fn isqrt() -> DynBatch;
     fn isqrt_rem() -> Pair;

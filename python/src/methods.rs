@@ -63,6 +63,8 @@ outputs! {
     DynBatch => Batch: |rows, _py| Batch(rows);
     (DynBatch, DynBatch) => (Batch, Batch): |(first, second), _py| (Batch(first), Batch(second));
     (DynBatch, gpuint::Mask) => (Batch, Mask): |(rows, mask), _py| (Batch(rows), Mask(mask));
+    (DynBatch, DynBatch, gpuint::Mask, gpuint::Mask) => (Batch, Batch, Mask, Mask):
+        |(a, b, first, second), _py| (Batch(a), Batch(b), Mask(first), Mask(second));
     (DynBatch, Vec<u64>) => (Batch, Bound<'py, PyByteArray>):
         |(rows, words), py| (Batch(rows), words.python(py));
     (DynBatch, DynBatch, gpuint::Mask) => (Batch, Batch, Mask):

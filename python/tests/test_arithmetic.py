@@ -326,6 +326,20 @@ def test_square_roots_match_math(make, columns):
         assert make(values).is_square().tolist() == squares
 
 
+def test_fractions_are_found_from_their_images():
+    prime = 2**61 - 1
+    fractions = [(22, 7), (-355, 113), (0, 1), (1, 2**29), (-(2**29), 3)]
+    images = [n * pow(d, -1, prime) % prime for n, d in fractions]
+    a = gpuint.array(images + [1 << 45], bits=256)
+    n, d, negative, without = a.rational_reconstruction(prime, 2**30 - 1, 2**30 - 1)
+    signs = [-1 if is_negative else 1 for is_negative in negative.tolist()]
+    found = [(sign * x, y) for sign, x, y in zip(signs, n.tolist(), d.tolist())]
+    assert found[:5] == fractions
+    assert without.tolist()[:5] == [False] * 5
+    x, y = found[5]
+    assert without.tolist()[5] == (y == 0) and (x - y * (1 << 45)) % prime == 0
+
+
 def test_powers_and_roots_of_any_degree():
     values = [0, 1, 7, 8, 9, 3**40, 3**40 - 1, 6**30, 2**200, 2**255 - 19]
     a = gpuint.array(values, bits=256)

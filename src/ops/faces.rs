@@ -73,6 +73,12 @@ impl<T: Kernels> Typed<(DynBatch, Mask)> for (Batch<T>, Mask) {
     }
 }
 
+impl<T: Kernels> Typed<(DynBatch, DynBatch, Mask, Mask)> for (Batch<T>, Batch<T>, Mask, Mask) {
+    fn typed((a, b, first, second): (DynBatch, DynBatch, Mask, Mask)) -> Self {
+        (Batch::typed(a), Batch::typed(b), first, second)
+    }
+}
+
 impl<T: Kernels> Typed<(DynBatch, Vec<u64>)> for (Batch<T>, Vec<u64>) {
     fn typed((rows, words): (DynBatch, Vec<u64>)) -> Self {
         (Batch::typed(rows), words)
@@ -146,6 +152,9 @@ macro_rules! dyn_type {
     (NewPairAndMask) => {
         (crate::DynBatch, crate::DynBatch, crate::Mask)
     };
+    (NewPairAndMasks) => {
+        (crate::DynBatch, crate::DynBatch, crate::Mask, crate::Mask)
+    };
     (NewTripleAndMask) => {
         (crate::DynBatch, crate::DynBatch, crate::DynBatch, crate::Mask)
     };
@@ -175,6 +184,7 @@ macro_rules! typed_type {
     (NewAndMask) => { (crate::Batch<T>, crate::Mask) };
     (NewAndWords) => { (crate::Batch<T>, Vec<u64>) };
     (NewPairAndMask) => { (crate::Batch<T>, crate::Batch<T>, crate::Mask) };
+    (NewPairAndMasks) => { (crate::Batch<T>, crate::Batch<T>, crate::Mask, crate::Mask) };
     (NewTripleAndMask) => {
         (crate::Batch<T>, crate::Batch<T>, crate::Batch<T>, crate::Mask)
     };

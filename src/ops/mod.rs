@@ -26,6 +26,7 @@ mod mul;
 mod operators;
 mod pow_product;
 pub(crate) mod product_tree;
+mod rational;
 pub(crate) mod residues;
 mod root;
 mod rows;

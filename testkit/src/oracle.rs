@@ -10,6 +10,7 @@ use gpuint::num_bigint::BigUint;
 use malachite_base::num::arithmetic::traits::{
     CheckedRoot, DivRem, FloorRoot, FloorSqrt, Gcd, KroneckerSymbol, Lcm, ModInverse, ModPow, ModPowerOf2, Square,
 };
+use malachite_base::num::basic::traits::{One as _, Zero as _};
 use malachite_base::num::logic::traits::{CountOnes, SignificantBits};
 use malachite_nz::natural::Natural;
 use num_traits::{One, Zero};
@@ -186,6 +187,24 @@ pub fn kronecker(a: &BigUint, n: &BigUint) -> i8 {
 /// The square root, rounded down.
 pub fn isqrt(a: &BigUint) -> BigUint {
     biguint(&natural(a).floor_sqrt())
+}
+
+/// The first remainder of Euclid's algorithm on `m` and `u` that is at most `bound`, the absolute
+/// value of its cofactor of `u`, and true if that is negative and the remainder is not 0; division
+/// by division.
+pub fn remainder_of(u: &BigUint, m: &BigUint, bound: &BigUint) -> (BigUint, BigUint, bool) {
+    let (mut x, mut y) = (natural(m), natural(u));
+    let (mut s, mut t) = (Natural::ZERO, Natural::ONE);
+    let mut is_negative = false;
+    let bound = natural(bound);
+    while y > bound {
+        let (q, r) = (&x).div_rem(&y);
+        (x, y) = (y, r);
+        (s, t) = (t.clone(), s + q * t);
+        is_negative = !is_negative;
+    }
+    let is_negative = is_negative && y != 0u32;
+    (biguint(&y), biguint(&t), is_negative)
 }
 
 /// The root of degree `n`, rounded down.

@@ -11,7 +11,8 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{Algorithm, DigitKind, Op, Product, Shape};
 use gpuint_catalogue::{BLOCK, Kernel};
 use gpuint_testkit::operands::{
-    self, DIVISIONS, EUCLID, EXACT, Family, INVERSES, PRODUCTS, ROOTS, Row, SUMS, Sizes, rows,
+    self, DIVISIONS, EUCLID, EXACT, FRACTIONS, Family, INVERSES, PRODUCTS, ROOTS, Row, SUMS, Sizes,
+    rows,
 };
 use gpuint_testkit::oracle;
 use gpuint_testkit::ptx::{self, How, Operands, Outcome, Params, bytes_of};
@@ -585,6 +586,19 @@ impl Kernels {
                 self.run(task, &rows, &given, |outcome, index, row| {
                     let got = outcome.outputs[0][index] as i8;
                     differ(&got, &oracle::kronecker(&row.a, &row.b))
+                });
+            }
+            Op::Rational => {
+                let mut rows = self.rows(FRACTIONS, 0);
+                rows.retain(|row| row.a < row.b);
+                let mut given = Operands { mask: true, ..self.given(&rows, 2, 2) };
+                let bounds: Vec<_> = rows.iter().map(|row| oracle::isqrt(&(&row.b >> 1))).collect();
+                given.inputs[2] = bytes_of(bounds.iter(), bits);
+                self.run(task, &rows, &given, |outcome, index, row| {
+                    let got = |output: usize| value_of(&outcome.outputs[output], index, bits);
+                    let got = (got(0), got(1), outcome.is_marked(index));
+                    let (n, d, is) = oracle::remainder_of(&row.a, &row.b, &bounds[index]);
+                    differ(&got, &(Some(n), Some(d), is))
                 });
             }
             Op::Isqrt => {

@@ -1227,6 +1227,42 @@ void check_inverse_mod_pow2(const Kernel& kernel, const Pairs& p) {
   }
 }
 
+// The oracle is Euclid's algorithm with a bit of a quotient at a time.
+void check_rational(const Kernel& kernel, Pairs p) {
+  const size_t bytes = kernel.shape.bytes();
+  Column bounds;
+  for (size_t row = 0; row < p.a.size(); ++row) {
+    if (compare(p.a[row], p.b[row]) > 0) std::swap(p.a[row], p.b[row]);
+    if (compare(p.a[row], p.b[row]) == 0) p.a[row] = {0};
+    // Around half the length, where fractions are unique, or anywhere.
+    const u64 length = bit_length(p.b[row]) / 2 + below(5);
+    bounds.push_back(operand(below(3) != 0 ? 1 + length : 1 + below(kernel.shape.bits),
+                             kernel.shape.digit_bits));
+    bounds.back() = low(bounds.back(), kernel.shape.bits);
+  }
+  const Result result = launch(kernel, {p.a, p.b, bounds}, bytes, bytes, {});
+  for (size_t row = 0; row < p.a.size(); ++row) {
+    Number x = p.b[row], y = p.a[row], s = {0}, t = {1};
+    bool negative = false;
+    while (compare(y, bounds[row]) > 0) {
+      for (u64 k = bit_length(x) - bit_length(y) + 1; k-- > 0;) {
+        const Number multiple = product(y, power_of_two(k));
+        if (compare(x, multiple) < 0) continue;
+        x = difference(x, multiple);
+        x.resize((bit_length(x) + 31) / 32);
+        s = sum(s, product(t, power_of_two(k)));
+        s.resize((bit_length(s) + 31) / 32);
+      }
+      std::swap(x, y), std::swap(s, t);
+      negative = !negative;
+    }
+    const Number n = result.out[0].row(row, bytes), d = result.out[1].row(row, bytes);
+    expect(kernel, compare(n, y) == 0, "the numerator", p.a[row], p.b[row], n);
+    expect(kernel, compare(d, t) == 0, "the denominator", p.a[row], p.b[row], d);
+    expect(kernel, result.flag(row) == (negative && !is_zero(y)), "the sign", p.a[row], p.b[row], n);
+  }
+}
+
 void check_root(const Kernel& kernel, Pairs p) {
   const u64 bits = kernel.shape.bits;
   const size_t bytes = kernel.shape.bytes();
@@ -1319,6 +1355,8 @@ void check(const Kernel& kernel, size_t rows) {
     check_resize(kernel, p);
   else if (task == "gcd" || task == "inverse_mod" || task == "jacobi")
     check_euclid(kernel, p);
+  else if (task == "rational")
+    check_rational(kernel, p);
   else if (task == "isqrt")
     check_root(kernel, p);
   else

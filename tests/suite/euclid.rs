@@ -4,7 +4,7 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{DynBatch, Shape};
 
 use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, zip};
-use gpuint_testkit::operands::{EUCLID, ones};
+use gpuint_testkit::operands::{EUCLID, FRACTIONS, Row, ones};
 use gpuint_testkit::oracle;
 
 const ROWS: Rows = Rows { threads: 60_000, least: 26 };
@@ -111,4 +111,55 @@ impl Check for OneModulus {
     }
 }
 
-on_every_backend! { structured: Structured, one_modulus: OneModulus, }
+struct Fractions;
+
+impl Check for Fractions {
+    const NAME: &str = "rational_reconstruction";
+    const WIDEST: bool = false;
+
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, shape).div_ceil(4);
+        for (part, device, rows) in setting.parts(shape, FRACTIONS, count) {
+            let what = Context::new(shape, "rational_reconstruction", device);
+            // Bounds that make fractions unique, or too large or too small ones.
+            let bounds = |row: &Row| {
+                let root = oracle::isqrt(&(&row.b >> 1));
+                match (part + row.index) % 4 {
+                    0 => [root.clone() * 3u32, root],
+                    1 => [&root >> 5, root << 4],
+                    _ => [root.clone(), root],
+                }
+                .map(|bound| oracle::shl(&bound, 0, shape.bits))
+            };
+            tally.attempt(&what, rows.len(), |tally| {
+                let column = |of: &dyn Fn(&Row) -> BigUint| {
+                    let values: Vec<BigUint> = rows.iter().map(of).collect();
+                    DynBatch::from_biguints(device, shape, &values)
+                };
+                let (u, m) = (column(&|row| row.a.clone())?, column(&|row| row.b.clone())?);
+                let numerators = column(&|row| bounds(row)[0].clone())?;
+                let denominators = column(&|row| bounds(row)[1].clone())?;
+                let (n, d, is_negative, without) =
+                    u.rational_reconstruction(&m, &numerators, &denominators)?;
+                let expected: Vec<_> = rows
+                    .iter()
+                    .map(|row| {
+                        let [most, longest] = bounds(row);
+                        let (n, d, is_negative) = oracle::remainder_of(&row.a, &row.b, &most);
+                        let is_fraction = d <= longest && oracle::gcd(&n, &d) == 1u32.into();
+                        match is_fraction {
+                            true => (((n, d), is_negative), false),
+                            false => (((0u32.into(), 0u32.into()), false), true),
+                        }
+                    })
+                    .collect();
+                let fractions = zip(n.to_biguints()?, d.to_biguints()?);
+                let got = zip(zip(fractions, is_negative.to_bools()?), without.to_bools()?);
+                tally.values(&what, &rows, &got, &expected);
+                Ok(())
+            });
+        }
+    }
+}
+
+on_every_backend! { structured: Structured, fractions: Fractions, one_modulus: OneModulus, }

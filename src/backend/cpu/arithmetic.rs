@@ -258,6 +258,13 @@ pub(super) fn inverse(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
+pub(super) fn fraction(rows: Rows<'_>) -> Result<Failed> {
+    let scratch = euclid::invert_scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [u, m, bound], outs: [n, d], .. }, scratch| {
+        euclid::reconstruct(n, d, u, m, bound, scratch).into()
+    })
+}
+
 pub(super) fn symbol(rows: Rows<'_>) -> Result<Failed> {
     rows.each(0, |Row { ins: [a, n, _], outs: [out, _], .. }, _| {
         #[cfg(feature = "gmp")]

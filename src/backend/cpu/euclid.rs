@@ -9,7 +9,7 @@
 use std::mem::swap;
 
 use super::division::{self, divide};
-use super::limbs::{add_assign, assign, compare, sub, trimmed};
+use super::limbs::{add_assign, assign, bit_length, compare, sub, trimmed};
 use super::product::{self, multiply};
 
 /// Scratch of [`gcd`] at integers of `n` limbs.
@@ -48,15 +48,63 @@ pub(super) fn gcd(out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64]) {
     }
 }
 
-/// Scratch of [`invert`] at integers of `n` limbs.
+/// Scratch of [`invert`] and [`reconstruct`] at integers of `n` limbs.
 pub(super) const fn invert_scratch_limbs(n: usize) -> usize {
-    8 * n + division::scratch_limbs(n) + product::scratch_limbs(n)
+    9 * n + division::scratch_limbs(n) + product::scratch_limbs(n)
 }
 
 /// Sets `out` to the inverse of `v` modulo `n >= 2`, all of one length; returns false where there
 /// is none.
 pub(super) fn invert(out: &mut [u64], v: &[u64], n: &[u64], scratch: &mut [u64]) -> bool {
-    let limbs = out.len();
+    let (zero, scratch) = scratch.split_at_mut(out.len());
+    zero.fill(0);
+    let last = descend(v, n, zero, scratch);
+    let exists = trimmed(last.x) == [1];
+    if !exists {
+        out.fill(0);
+    } else if last.is_s_negative {
+        sub(out, n, last.s);
+    } else {
+        assign(out, last.s);
+    }
+    exists
+}
+
+/// Sets `numerator` to the first remainder of `m` and `u < m` that is at most `bound`, and
+/// `denominator` to the absolute value of its cofactor of `u`, all of one length; returns true if
+/// the cofactor is negative and the remainder is not 0.
+pub(super) fn reconstruct(
+    numerator: &mut [u64],
+    denominator: &mut [u64],
+    u: &[u64],
+    m: &[u64],
+    bound: &[u64],
+    scratch: &mut [u64],
+) -> bool {
+    if trimmed(m).is_empty() {
+        assign(numerator, &[]);
+        assign(denominator, &[]);
+        return false;
+    }
+    let last = descend(u, m, bound, scratch);
+    assign(numerator, last.y);
+    assign(denominator, last.t);
+    !last.is_s_negative && !trimmed(last.y).is_empty()
+}
+
+/// Neighbouring remainders `x > y` with the absolute values of their cofactors `s` and `t`, whose
+/// signs differ.
+struct Pair<'a> {
+    x: &'a [u64],
+    y: &'a [u64],
+    s: &'a [u64],
+    t: &'a [u64],
+    is_s_negative: bool,
+}
+
+/// Euclid's algorithm on `n`, which is not 0, and `v mod n` until a remainder is at most `bound`.
+fn descend<'a>(v: &[u64], n: &[u64], bound: &[u64], scratch: &'a mut [u64]) -> Pair<'a> {
+    let limbs = n.len();
     let (x, scratch) = scratch.split_at_mut(limbs);
     let (y, scratch) = scratch.split_at_mut(limbs);
     let (r, scratch) = scratch.split_at_mut(limbs);
@@ -70,9 +118,12 @@ pub(super) fn invert(out: &mut [u64], v: &[u64], n: &[u64], scratch: &mut [u64])
     assign(t, &[1]);
     let (mut x, mut y, mut r, mut s, mut t) = (x, y, r, s, t);
     let mut is_s_negative = true;
-    while !trimmed(y).is_empty() {
+    // The first of the remainders after steps is above the number before them divided by 2^63.
+    let least = bit_length(bound) + 64;
+    while compare(y, bound).is_gt() {
         let len = trimmed(x).len();
-        let steps = if len > 1 { Steps::of(&x[..len], &y[..len]) } else { None };
+        let steps =
+            if bit_length(x) > least { Steps::of(&x[..len], &y[..len]) } else { None };
         if let Some(steps) = steps {
             steps.apply(&mut x[..len], &mut y[..len]);
             steps.apply_absolute(s, t);
@@ -90,15 +141,7 @@ pub(super) fn invert(out: &mut [u64], v: &[u64], n: &[u64], scratch: &mut [u64])
             is_s_negative = !is_s_negative;
         }
     }
-    let exists = trimmed(x) == [1];
-    if !exists {
-        out.fill(0);
-    } else if is_s_negative {
-        sub(out, n, s);
-    } else {
-        assign(out, s);
-    }
-    exists
+    Pair { x, y, s, t, is_s_negative }
 }
 
 fn word_gcd(mut x: u64, mut y: u64) -> u64 {

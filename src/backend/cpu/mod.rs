@@ -105,6 +105,7 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::Gcd => (arithmetic::common_divisor, Quadratic),
         Op::InverseMod => (arithmetic::inverse, Quadratic),
         Op::Jacobi => (arithmetic::symbol, Quadratic),
+        Op::Rational => (arithmetic::fraction, Quadratic),
         Op::Isqrt => (arithmetic::root, Quadratic),
     }
 }

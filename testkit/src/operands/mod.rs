@@ -24,7 +24,7 @@ mod sums;
 
 pub use divisions::{DIVISIONS, EXACT, INVERSES};
 pub use draw::Draw;
-pub use numbers::{EUCLID, POWERS, ROOTS};
+pub use numbers::{EUCLID, FRACTIONS, POWERS, ROOTS};
 pub use products::PRODUCTS;
 pub use sums::SUMS;
 

@@ -174,6 +174,53 @@ pub const EUCLID: &[Family] = &[
     }),
 ];
 
+/// Images of fractions: `a` modulo `b`.
+pub const FRACTIONS: &[Family] = &[
+    ("a fraction within the bounds", |draw| {
+        let modulus = modulus(draw);
+        let half = (modulus.bits() / 2) as usize;
+        let (n, d) = (draw.random.below(half.max(1)) + 1, draw.random.below(half.max(1)) + 1);
+        image(draw.value(n), draw.value(d), modulus, draw)
+    }),
+    ("a fraction at the bounds", |draw| {
+        let modulus = modulus(draw);
+        let half = (modulus.bits() as usize).saturating_sub(1) / 2;
+        let away = draw.random.below(3);
+        let n = ones(half) - away.min(half);
+        let d = ones(half) - draw.random.below(5).min(half);
+        image(n, d, modulus, draw)
+    }),
+    ("a small denominator", |draw| {
+        let modulus = modulus(draw);
+        let length = draw.random.below(modulus.bits() as usize) + 1;
+        let d = BigUint::from(draw.random.below(9) + 1);
+        image(draw.value(length), d, modulus, draw)
+    }),
+    ("any pair", |draw| {
+        let modulus = modulus(draw);
+        let value = draw.value(modulus.bits() as usize);
+        if value < modulus { [value, modulus] } else { [BigUint::one(), modulus] }
+    }),
+    ("zero or one", |draw| {
+        let modulus = modulus(draw);
+        [BigUint::from(draw.random.below(2)), modulus]
+    }),
+];
+
+fn modulus(draw: &mut Draw) -> BigUint {
+    let (length, _) = draw.lengths();
+    draw.value(length) | BigUint::one()
+}
+
+/// `n / d` or `-n / d` modulo `m`, 0 where `d` has no inverse.
+fn image(n: BigUint, d: BigUint, m: BigUint, draw: &mut Draw) -> [BigUint; 2] {
+    let inverse = d.modinv(&m).unwrap_or_default();
+    let image = n * inverse;
+    let image = image.modpow(&BigUint::one(), &m);
+    let is_negative = draw.random.one_in(2) && image != BigUint::ZERO;
+    [if is_negative { &m - image } else { image }, m]
+}
+
 /// The pair with these quotients, from the last one on, while it has at most `bits` bits.
 fn quotients(
     bits: usize,
