@@ -15,9 +15,9 @@ use std::{env, panic};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Auto, Batch, Blocked, Classical, Crt, Device, Divisor, Error, Fft, FixedBase, GpuUint, Karatsuba, Kernels,
-    Mask, Modulus, Ntt, ProductTree, Residues, Result, ShiftedInverse, SimtOptions, TensorCore,
-    Widen,
+    Auto, Batch, Blocked, Classical, Crt, Device, Divisor, Error, Fft, FixedBase, GpuUint,
+    Karatsuba, Kernels, Mask, Modulus, Ntt, ProductTree, Residues, Result, ShiftedInverse,
+    SimtOptions, TensorCore, Widen,
 };
 use gpuint_testkit::oracle;
 use num_traits::{One, Zero};
@@ -1047,16 +1047,11 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         let remainder = x.a - &root * &root;
         Ok(vec![root, remainder])
     });
-    operation!(
-        "nth_root_rem",
-        [],
-        |x| x.a.nth_root_rem((x.n % 99) as usize + 1)?.columns(),
-        |x| {
-            let root = oracle::nth_root(x.a, x.n % 99 + 1);
-            let remainder = x.a - root.pow((x.n % 99) as u32 + 1);
-            Ok(vec![root, remainder])
-        }
-    );
+    operation!("nth_root_rem", [], |x| x.a.nth_root_rem((x.n % 99) as usize + 1)?.columns(), |x| {
+        let root = oracle::nth_root(x.a, x.n % 99 + 1);
+        let remainder = x.a - root.pow((x.n % 99) as u32 + 1);
+        Ok(vec![root, remainder])
+    });
     operation!(
         "perfect_powers",
         [],
@@ -1290,18 +1285,10 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         },
         |x| Ok(vec![x.a.clone(), x.a.clone()])
     );
-    operation!(
-        "widen, narrow",
-        [],
-        |x| x.a.widen::<T::Wide>()?.narrow::<T>()?.columns(),
-        same
-    );
-    operation!(
-        "join, split",
-        [B],
-        |x| x.a.join::<T::Wide>(x.b)?.split::<T>()?.columns(),
-        |x| Ok(vec![x.a.clone(), x.b.clone()])
-    );
+    operation!("widen, narrow", [], |x| x.a.widen::<T::Wide>()?.narrow::<T>()?.columns(), same);
+    operation!("join, split", [B], |x| x.a.join::<T::Wide>(x.b)?.split::<T>()?.columns(), |x| Ok(
+        vec![x.a.clone(), x.b.clone()]
+    ));
     operation!(
         "le_bytes",
         [],

@@ -257,8 +257,8 @@ struct EuclidNumber {
   GPUINT_DEVICE u32 at(u32 i) const { return i < length ? limbs[i] : 0; }
 };
 
-// Observer of the quotients that does nothing and stops at b = 0. Jacobi symbols need the quotients,
-// rational numbers a remainder.
+// Observer of the quotients that does nothing and stops at b = 0. Jacobi symbols need the
+// quotients, rational numbers a remainder.
 struct Unobserved {
   GPUINT_DEVICE void begin(const EuclidNumber&, const EuclidNumber&) {}
   GPUINT_DEVICE void swap() {}

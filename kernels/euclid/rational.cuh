@@ -2,9 +2,9 @@
 //
 // Euclid's algorithm on (m, u) has remainders r_i with cofactors t_i, r_i = t_i u modulo m. The
 // result is the first r_i <= N, and |t_i|. If 2 N D < m and there are n and d without a common
-// divisor, |n| <= N, 0 < d <= D, then they are these (P. S. Wang, "A p-adic algorithm for univariate
-// partial fractions", SYMSAC 1981; J. von zur Gathen and J. Gerhard, "Modern Computer Algebra", 3rd
-// edition, theorem 5.26).
+// divisor, |n| <= N, 0 < d <= D, then they are these (P. S. Wang, "A p-adic algorithm for
+// univariate partial fractions", SYMSAC 1981; J. von zur Gathen and J. Gerhard, "Modern Computer
+// Algebra", 3rd edition, theorem 5.26).
 //
 // The passes of euclid.cuh keep b a remainder of Euclid's sequence, and a the one before it, from
 // which multiples of b may have been subtracted. A pass of steps maps (a, b) to remainders with a =

@@ -4,8 +4,8 @@
 // far and grows from block to block (P. Zimmermann, "Karatsuba square root", INRIA RR-3805, 1999,
 // with blocks of one length and a remainder at every block). In base B = 2^32 let
 //     a' = a 2^(2c) < B^(2P),   a' >= B^(2P) / 4,
-// so that the root has all of P limbs, and let S be the root so far, whose limbs below p are 0. With
-// W = floor((a' - S^2) / B^p), the remainder, and the next 8 limbs u of a', a block is
+// so that the root has all of P limbs, and let S be the root so far, whose limbs below p are 0.
+// With W = floor((a' - S^2) / B^p), the remainder, and the next 8 limbs u of a', a block is
 //     Rh = floor(W / B^(P-9)),  10 limbs     Y = B^9 / (2 sqrt(x)),  x = a' / B^(2P)
 //     Q  = floor(Rh Y / B^10) from columns >= 8,   of B^(p-8)
 //     W <- W B^8 + u - Q (2S + Q),   S <- S + Q.
@@ -13,23 +13,23 @@
 // 2S.
 //
 // Theorem. Let q be the real number with (S + q)^2 = a', in units of the block, at most (1 + 64/B)
-// B^8. Then q - 1 - 64/B < Q <= q, so that the same holds for the next block, and W < (2 + 2^-20) S.
-// Proof. W B^8 + u = q (2 s - q), s = sqrt(a'), so its quotient by 2s is q - t, t = q^2 / (2s).
+// B^8. Then q - 1 - 64/B < Q <= q, so that the same holds for the next block, and W < (2 + 2^-20)
+// S. Proof. W B^8 + u = q (2 s - q), s = sqrt(a'), so its quotient by 2s is q - t, t = q^2 / (2s).
 // All truncations go down: Rh's fraction costs less than 2/B, Y less than 3 units against Rh < 2.1
 // B^9, 7/B, the dropped columns less than 9/B, the floor less than 1. s >= B^(8j) / 2 in units of
-// block j, so t < 2 B^-8 for j >= 3. For j = 2, t = f^2 y with f = q / B^8 and y = Y / B^9, up to 1;
-// it is added, from the top limbs of both, short by less than 6/B. The first block has S = 0, q = s,
-// and takes Rh = floor(2 a' / B^(2P-9)) instead. QED. Q < 2 B^8: its top limb is a carry, and 0
-// except for rare remainders.
+// block j, so t < 2 B^-8 for j >= 3. For j = 2, t = f^2 y with f = q / B^8 and y = Y / B^9, up to
+// 1; it is added, from the top limbs of both, short by less than 6/B. The first block has S = 0, q
+// = s, and takes Rh = floor(2 a' / B^(2P-9)) instead. QED. Q < 2 B^8: its top limb is a carry, and
+// 0 except for rare remainders.
 //
 // The last block ends at the lowest bit of the root, 2^c. If it has fewer than 256 bits, W B^8 + u
 // and Q are shifted down by the others. In the end W >= 2S + 2^c in at most one step, which
 // increments the root. Root and remainder are S / 2^c and W / 2^c.
 //
-// A row is processed by T lanes of a warp, T a power of two, with K limbs of W and of 2S each, T K =
-// P + 4. Lanes hold the complement of W in registers, to which products are added; 2S is in shared
-// memory, its limbs below p zero, so that all columns are computed alike: as many as a division
-// with a divisor of P limbs.
+// A row is processed by T lanes of a warp, T a power of two, with K limbs of W and of 2S each, T K
+// = P + 4. Lanes hold the complement of W in registers, to which products are added; 2S is in
+// shared memory, its limbs below p zero, so that all columns are computed alike: as many as a
+// division with a divisor of P limbs.
 #pragma once
 #include "core/abi.cuh"
 #include "core/group.cuh"
@@ -53,8 +53,7 @@ struct Isqrt {
   static constexpr u32 BLOCK_BITS = 32 * SHORT_BLOCK;
   // Limbs of whole blocks, and a word above for the top of W and 2S.
   static constexpr u32 NEEDED = ceil_div(16 * N, BLOCK_BITS) * SHORT_BLOCK + WORD;
-  static constexpr u32 LANES =
-      power_of_two_at_least(ceil_div(NEEDED, Policy::MOST_LIMBS_PER_LANE));
+  static constexpr u32 LANES = power_of_two_at_least(ceil_div(NEEDED, Policy::MOST_LIMBS_PER_LANE));
   static constexpr u32 K = max_of(16, round_up(ceil_div(NEEDED, LANES), WORD));
   static constexpr u32 LIMBS = LANES * K, P = LIMBS - WORD;
   static_assert(LANES <= 32, "a row takes the lanes of a warp at most");
@@ -66,8 +65,8 @@ struct Isqrt {
   static constexpr u32 ROWS = THREADS / 32 * WARP_ROWS;
 
   // Shared memory of a row. The operand's place also takes the dividend of the last block with
-  // zeros above, and Q with zeros above. Rows are an odd number of limbs apart, and the places of 2S
-  // so that lanes read words from different banks.
+  // zeros above, and Q with zeros above. Rows are an odd number of limbs apart, and the places of
+  // 2S so that lanes read words from different banks.
   static constexpr u32 DIGITS = LIMBS + 2 * SHORT_BLOCK;  // of Q
   static constexpr u32 A_STRIDE = max_of(N, DIGITS + 2 * SHORT_BLOCK) | 1;
   static constexpr u32 BELOW = 3 * WORD;  // zeros below 2S
@@ -118,8 +117,7 @@ struct Isqrt {
     GPUINT_UNROLL(8)
     for (u32 i = threadIdx.x % 32; i < WARP_ROWS * N; i += 32) {
       const u32 row = i / N, k = i % N;
-      operand(warp, row)[k] =
-          row < count ? limb_of_32<S>(input_row<S>(o, 0, first + row), k) : 0;
+      operand(warp, row)[k] = row < count ? limb_of_32<S>(input_row<S>(o, 0, first + row), k) : 0;
     }
     for (u32 i = threadIdx.x % 32 * WORD; i < WARP_ROWS * V_STRIDE; i += 32 * WORD)
       clear_word(warp + i);
@@ -134,10 +132,10 @@ struct Isqrt {
       const u32 shift = inverse(warp, row)[SHIFT];
       if (o.out[0] != nullptr)
         write_limb_of_32<S>(output_row<S>(o, 0, first + row), k,
-                             shifted_down(doubled_root(warp, row), k, shift + 1));
+                            shifted_down(doubled_root(warp, row), k, shift + 1));
       if (o.out[1] != nullptr)
         write_limb_of_32<S>(output_row<S>(o, 1, first + row), k,
-                             shifted_down(operand(warp, row), k, shift));
+                            shifted_down(operand(warp, row), k, shift));
     }
   }
 
@@ -196,9 +194,7 @@ struct Isqrt {
       if (lowest()) inverse[SHIFT] = shift;
     }
 
-    GPUINT_DEVICE u32 limb(i32 i) const {
-      return static_cast<u32>(i) < N ? a[i] : 0;
-    }
+    GPUINT_DEVICE u32 limb(i32 i) const { return static_cast<u32>(i) < N ? a[i] : 0; }
     // Limb i of a'.
     GPUINT_DEVICE u32 scaled(u32 i) const {
       const i32 at = static_cast<i32>(i) - static_cast<i32>(2 * shift / 32);
@@ -331,8 +327,8 @@ struct Isqrt {
       for (u32 i = 0; i < K; ++i) a[group.rank * K + i] = ~r[i];
     }
 
-    // Shifts W B^8 + u and Q of a last block down by its spare bits. r becomes the complement of the
-    // limbs from 8 on.
+    // Shifts W B^8 + u and Q of a last block down by its spare bits. r becomes the complement of
+    // the limbs from 8 on.
     GPUINT_DEVICE void shift_last(bool part, u32 p, u32 (&q)[9], u32 (&next)[SHORT_BLOCK]) {
       const u32 limbs = spare() / 32, bits = spare() % 32;
       __syncwarp();

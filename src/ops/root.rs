@@ -100,8 +100,7 @@ impl View<'_> {
     pub(crate) fn perfect_powers(&self) -> Result<(DynBatch, Vec<u64>)> {
         let mut bases = self.batch.try_clone()?;
         let mut lengths = self.bit_lengths()?;
-        let mut exponents: Vec<u64> =
-            lengths.iter().map(|&length| u64::from(length > 1)).collect();
+        let mut exponents: Vec<u64> = lengths.iter().map(|&length| u64::from(length > 1)).collect();
         let mut p = 1;
         loop {
             p = next_prime(p);

@@ -8,7 +8,8 @@ use std::cmp::Ordering;
 
 use gpuint::num_bigint::BigUint;
 use malachite_base::num::arithmetic::traits::{
-    CheckedRoot, DivRem, FloorRoot, FloorSqrt, Gcd, KroneckerSymbol, Lcm, ModInverse, ModPow, ModPowerOf2, Square,
+    CheckedRoot, DivRem, FloorRoot, FloorSqrt, Gcd, KroneckerSymbol, Lcm, ModInverse, ModPow,
+    ModPowerOf2, Square,
 };
 use malachite_base::num::basic::traits::{One as _, Zero as _};
 use malachite_base::num::logic::traits::{CountOnes, SignificantBits};

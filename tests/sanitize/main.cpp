@@ -1259,18 +1259,20 @@ void check_rational(const Kernel& kernel, Pairs p) {
     const Number n = result.out[0].row(row, bytes), d = result.out[1].row(row, bytes);
     expect(kernel, compare(n, y) == 0, "the numerator", p.a[row], p.b[row], n);
     expect(kernel, compare(d, t) == 0, "the denominator", p.a[row], p.b[row], d);
-    expect(kernel, result.flag(row) == (negative && !is_zero(y)), "the sign", p.a[row], p.b[row], n);
+    expect(kernel, result.flag(row) == (negative && !is_zero(y)), "the sign", p.a[row], p.b[row],
+           n);
   }
 }
 
 void check_root(const Kernel& kernel, Pairs p) {
   const u64 bits = kernel.shape.bits;
   const size_t bytes = kernel.shape.bytes();
-  // Squares, and their neighbours: the lowest remainder and the highest. Of numbers with zeros below
-  // and of all ones, whose estimates are one too small for a block.
+  // Squares, and their neighbours: the lowest remainder and the highest. Of numbers with zeros
+  // below and of all ones, whose estimates are one too small for a block.
   for (size_t row = 0; row < p.a.size(); ++row) {
     const u64 half = 1 + below(bits / 2), zeros = below(half);
-    const Number root = product(operand(half - zeros, kernel.shape.digit_bits), power_of_two(zeros));
+    const Number root =
+        product(operand(half - zeros, kernel.shape.digit_bits), power_of_two(zeros));
     const Number square = product(root, root);
     const u64 kind = below(5);
     if (kind == 0) p.a[row] = low(square, bits);

@@ -31,9 +31,9 @@ GPUINT_DEVICE bool settle(const Team& team, u32 (&x)[K], bool carry) {
   return carries.out_of(team.lanes) != 0;
 }
 
-// Columns C .. K of the lane. `x`, from `r`, 8 limbs below it, becomes their part of Q V. `spill` is
-// the carry from the columns below, and then the carry to the lane above. `below`: the 8 limbs of
-// the divisor below column C; `v`: the divisor from 8 limbs below the lane's own.
+// Columns C .. K of the lane. `x`, from `r`, 8 limbs below it, becomes their part of Q V. `spill`
+// is the carry from the columns below, and then the carry to the lane above. `below`: the 8 limbs
+// of the divisor below column C; `v`: the divisor from 8 limbs below the lane's own.
 template <u32 K, u32 TILE, u32 C = 0>
 GPUINT_DEVICE void add_columns(const u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u32* v,
                                const u32 (&below)[SHORT_BLOCK], const u32 (&q)[9], u32 (&x)[K],

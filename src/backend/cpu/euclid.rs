@@ -122,8 +122,7 @@ fn descend<'a>(v: &[u64], n: &[u64], bound: &[u64], scratch: &'a mut [u64]) -> P
     let least = bit_length(bound) + 64;
     while compare(y, bound).is_gt() {
         let len = trimmed(x).len();
-        let steps =
-            if bit_length(x) > least { Steps::of(&x[..len], &y[..len]) } else { None };
+        let steps = if bit_length(x) > least { Steps::of(&x[..len], &y[..len]) } else { None };
         if let Some(steps) = steps {
             steps.apply(&mut x[..len], &mut y[..len]);
             steps.apply_absolute(s, t);

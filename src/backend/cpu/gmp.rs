@@ -204,9 +204,8 @@ impl Gmp {
         }
         // SAFETY: the top limb of the operand is not zero, and the outputs have room for as many
         // limbs.
-        let len = unsafe {
-            (self.root)(root.as_mut_ptr(), remainder.as_mut_ptr(), a.as_ptr(), size(a))
-        };
+        let len =
+            unsafe { (self.root)(root.as_mut_ptr(), remainder.as_mut_ptr(), a.as_ptr(), size(a)) };
         remainder[len as usize..].fill(0);
     }
 
