@@ -105,7 +105,7 @@ GPUINT_DEVICE float reciprocal(float x) {
   return r;
 }
 
-// sqrt(x) within 3 ulp, for normal x.
+// sqrt(x) with a relative error of at most 2^-23, for normal x.
 GPUINT_DEVICE float square_root(float x) {
   float r;
   asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));

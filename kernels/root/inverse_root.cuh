@@ -7,8 +7,8 @@
 // one limb more than the result raise y' by less than 6/B of its last place, in base B = 2^32; 1 is
 // subtracted from the truncated result. So every step keeps
 //     0 < y - Y < 3/2 d^2 y + (2 + 6/B) units of the last place.
-// From single precision, d < 2^-19, the steps have 2, 3, 6 and 9 limbs: d < 2^-37, 2^-72, 2^-143
-// and then Y is below y by less than 2 + 2^-3 units.
+// From single precision, d < 2^-19.5, the steps have 2, 3, 6 and 9 limbs: d < 2^-38, 2^-75, 2^-149,
+// and Y is below y by less than 2 + 2^-9 units.
 #pragma once
 #include "core/limbs.cuh"
 #include "core/math.cuh"

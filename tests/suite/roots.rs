@@ -16,7 +16,7 @@ impl Check for Structured {
     const NAME: &str = "isqrt_rem, is_square";
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        // A root takes all narrower widths, and the simt backend a second for each of the widest.
+        // Wider roots take many operations, and the simt backend a second for each row.
         if setting.backend == BackendKind::Simt && shape.bits > 32768 {
             return;
         }
