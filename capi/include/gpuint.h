@@ -748,6 +748,21 @@ gpuint_status gpuint_inverse_mod_all(const gpuint_batch *a,
                                      gpuint_mask **without);
 
 /**
+ * Computes `n / d = a` modulo the rows of `moduli`, with `|n|` at most the row of `numerators` and
+ * `d` at most that of `denominators`; the mask of negative `n`, and that of the rows without such
+ * a fraction, which become 0. Fractions are found if twice the product of both bounds is below
+ * the modulus.
+ */
+gpuint_status gpuint_rational_reconstruction(const gpuint_batch *a,
+                                             const gpuint_batch *moduli,
+                                             const gpuint_batch *numerators,
+                                             const gpuint_batch *denominators,
+                                             gpuint_batch **n,
+                                             gpuint_batch **d,
+                                             gpuint_mask **negative,
+                                             gpuint_mask **without);
+
+/**
  * Computes the greatest common divisors of each row and the product of all other rows.
  */
 gpuint_status gpuint_batch_gcd(const gpuint_batch *a, gpuint_batch **gcd);
@@ -768,6 +783,46 @@ gpuint_status gpuint_isqrt_rem(const gpuint_batch *a,
  * Returns a mask of the rows that are squares.
  */
 gpuint_status gpuint_is_square(const gpuint_batch *a, gpuint_mask **mask);
+
+/**
+ * Computes `a^exponent` modulo `2^bits`.
+ */
+gpuint_status gpuint_wrapping_pow(const gpuint_batch *a, size_t exponent, gpuint_batch **power);
+
+/**
+ * Computes `a^exponent` modulo `2^bits`, and a mask of the rows that overflowed.
+ */
+gpuint_status gpuint_overflowing_pow(const gpuint_batch *a,
+                                     size_t exponent,
+                                     gpuint_batch **power,
+                                     gpuint_mask **overflow);
+
+/**
+ * Computes the roots of degree `n`, rounded down.
+ */
+gpuint_status gpuint_nth_root(const gpuint_batch *a, size_t n, gpuint_batch **root);
+
+/**
+ * Computes the roots of degree `n`, rounded down, and `a - root^n`.
+ */
+gpuint_status gpuint_nth_root_rem(const gpuint_batch *a,
+                                  size_t n,
+                                  gpuint_batch **root,
+                                  gpuint_batch **remainder);
+
+/**
+ * Computes the bases and the largest exponents with `a = base^exponent`. The exponents of rows
+ * that are no perfect powers are 1, and those of 0 and 1 are 0.
+ */
+gpuint_status gpuint_perfect_powers(const gpuint_batch *a,
+                                    gpuint_batch **base,
+                                    uint64_t *exponents,
+                                    size_t rows);
+
+/**
+ * Returns a mask of the rows that are perfect powers.
+ */
+gpuint_status gpuint_is_perfect_power(const gpuint_batch *a, gpuint_mask **mask);
 
 /**
  * Computes the Jacobi symbols over the rows of `moduli`: -1, 0 or 1; 0 for even moduli.
