@@ -140,7 +140,7 @@ impl View<'_> {
 /// Computes the roots of degree `n` of rows of `bits - n + 1` to `bits` bits, rounded down.
 fn normalized_root(a: &DynBatch, bits: usize, n: usize) -> Result<DynBatch> {
     if bits.div_ceil(n) <= SEED_BITS {
-        return correct(seed(a, n)?, a, n);
+        return correct(&seed(a, n)?, a, n);
     }
     let k = (bits / n - 2 - n.next_power_of_two().ilog2() as usize) / 2;
     let upper_bits = bits - n * k;
@@ -150,14 +150,14 @@ fn normalized_root(a: &DynBatch, bits: usize, n: usize) -> Result<DynBatch> {
     let quotient = a.div(&x.wrapping_pow(n - 1)?)?;
     let degree = DynBatch::splat(a.device(), a.shape(), n as u64, a.len())?;
     let sum = x.wrapping_mul_all(n as u64 - 1)?.wrapping_add(&quotient)?;
-    correct(sum.div(&degree)?, a, n)
+    correct(&sum.div(&degree)?, a, n)
 }
 
 /// Decrements roots whose power is above the row.
-fn correct(root: DynBatch, a: &DynBatch, n: usize) -> Result<DynBatch> {
+fn correct(root: &DynBatch, a: &DynBatch, n: usize) -> Result<DynBatch> {
     let (power, overflowed) = root.view().overflowing_pow(n)?;
     let is_above = overflowed.or(&a.lt_mask(&power)?)?;
-    root.wrapping_sub_all(1)?.select(&is_above, &root)
+    root.wrapping_sub_all(1)?.select(&is_above, root)
 }
 
 /// Roots of at most [`SEED_BITS`] bits, or 1 more.
