@@ -748,10 +748,10 @@ gpuint_status gpuint_inverse_mod_all(const gpuint_batch *a,
                                      gpuint_mask **without);
 
 /**
- * Computes `n / d = a` modulo the rows of `moduli`, with `|n|` at most the row of `numerators` and
- * `d` at most that of `denominators`; the mask of negative `n`, and that of the rows without such
- * a fraction, which become 0. Fractions are found if twice the product of both bounds is below
- * the modulus.
+ * Computes `n / d = a` modulo the rows of `moduli`, with `|n|` at most the row of `numerators`
+ * and `d` at most that of `denominators`; the mask of negative `n`, and that of the rows without
+ * such a fraction, which become 0. Fractions are found if twice the product of both bounds is
+ * below the modulus.
  */
 gpuint_status gpuint_rational_reconstruction(const gpuint_batch *a,
                                              const gpuint_batch *moduli,

@@ -239,10 +239,10 @@ functions! {
         a: *const Batch, modulus: *const c_char; inverse: *mut *mut Batch, without: *mut *mut Mask
     ) = DynBatch::inverse_mod_all;
 
-    /// Computes `n / d = a` modulo the rows of `moduli`, with `|n|` at most the row of `numerators` and
-    /// `d` at most that of `denominators`; the mask of negative `n`, and that of the rows without such
-    /// a fraction, which become 0. Fractions are found if twice the product of both bounds is below
-    /// the modulus.
+    /// Computes `n / d = a` modulo the rows of `moduli`, with `|n|` at most the row of `numerators`
+    /// and `d` at most that of `denominators`; the mask of negative `n`, and that of the rows without
+    /// such a fraction, which become 0. Fractions are found if twice the product of both bounds is
+    /// below the modulus.
     fn gpuint_rational_reconstruction(
         a: *const Batch, moduli: *const Batch, numerators: *const Batch,
         denominators: *const Batch;

@@ -505,8 +505,8 @@ class Array:
         """
         others = [self._widened(value) for value in (modulus, numerators, denominators)]
         bits = max(self.bits, *(other.bits for other in others))
-        rows = self._at(bits)
-        n, d, negative, without = rows.rational_reconstruction(*(other._at(bits) for other in others))
+        rows, operands = self._at(bits), (other._at(bits) for other in others)
+        n, d, negative, without = rows.rational_reconstruction(*operands)
         return self._like(n), self._like(d), self._bits_of(negative), self._bits_of(without)
 
     def gcd(self, other: Array | int) -> Array:

@@ -44,7 +44,8 @@ faces! {
     /// of rows without such a fraction, whose `n` and `d` are 0.
     ///
     /// A fraction is found wherever there is one if twice the product of both bounds is below the
-    /// modulus; then it is the only one. With larger bounds others may exist, and none may be found.
+    /// modulus; then it is the only one. With larger bounds others may exist, and none may be
+    /// found.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};

@@ -6,13 +6,13 @@
 //! x' = ((n - 1) x + a / x^(n - 1)) / n,
 //! ```
 //!
-//! is a mean of `n` numbers whose product is `a`, so that `x' >= s` for every `x`, and for `x = s (1
-//! + d)`, `d >= 0`, `x' <= s (1 + (n - 1) d^2 / 2)`. Both hold if the divisions round down, up to
-//! rounding `s` itself down (R. P. Brent and P. Zimmermann, "Modern Computer Arithmetic", 1.5.2).
+//! is a mean of `n` numbers whose product is `a`, so that `x' >= s` for every `x`. For `x = s (1 +
+//! d)`, `d >= 0`, it is at most `s (1 + (n - 1) d^2 / 2)`. Both hold if the divisions round down, up
+//! to rounding `s` itself down (R. P. Brent and P. Zimmermann, "Modern Computer Arithmetic", 1.5.2).
 //!
 //! Rows are shifted by multiples of `n` to lengths above `bits - n`, so that `s >= 2^(bits/n - 1)`.
-//! The root `r` of the bits above `2^(nk)` gives `x = (r + 1) 2^k`, with `0 < x - s <= 2^k`. For `2k
-//! <= bits/n - 2 - log n` one step ends at `s` rounded down, or 1 above: `(n - 1) s d^2 / 2 <= n
+//! The root `r` of the bits above `2^(nk)` gives `x = (r + 1) 2^k`, with `0 < x - s <= 2^k`. For
+//! `2k <= bits/n - 2 - log n` one step ends at `s` rounded down, or 1 above: `(n - 1) s d^2 / 2 <= n
 //! 2^(2k - bits/n) <= 1/4`. A power decides. So the number of bits halves from level to level, and
 //! the work with it. Roots of at most 40 bits come from double precision, rounded up by more than
 //! its error of `2^-44`, and the same decision.
@@ -180,8 +180,8 @@ fn seed(a: &DynBatch, n: usize) -> Result<DynBatch> {
     DynBatch::from_biguints(a.device(), a.shape(), &roots)
 }
 
-/// Leaves out rows that are no powers with the exponent `p`, an odd prime, modulo a prime `q = 1 mod
-/// p`: powers are 0, or of order `(q - 1) / p`. Others pass with probability `1 / p`.
+/// Leaves out rows that are no powers with the exponent `p`, an odd prime, modulo a prime
+/// `q = 1 mod p`: powers are 0, or of order `(q - 1) / p`. Others pass with probability `1 / p`.
 fn may_be_powers(bases: &DynBatch, mut rows: Vec<usize>, p: u64) -> Result<Vec<usize>> {
     if p == 2 {
         return Ok(rows);
@@ -260,8 +260,8 @@ faces! {
     /// As [`nth_root`](Self::nth_root).
     fn nth_root_rem(n: Count) -> NewPair;
 
-    /// Computes `(bases, exponents)` with `self = base^exponent` and the largest exponents; those of
-    /// rows that are no perfect powers are 1. The rows 0 and 1, which are powers with every
+    /// Computes `(bases, exponents)` with `self = base^exponent` and the largest exponents. Those
+    /// of rows that are no perfect powers are 1. The rows 0 and 1, which are powers with every
     /// exponent, have the exponent 0 and themselves as base.
     ///
     /// The time grows with the number of primes up to `BITS`. Rows are tested modulo a prime on the
