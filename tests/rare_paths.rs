@@ -311,7 +311,7 @@ fn structured_operands_take_rare_paths() {
     takes("gcd, 1024 bits", &[("EuclidSubtraction", 1000)], |device| {
         common_divisors(shape(1024, 4, DigitKind::U64), device, 1000)
     });
-    let roots = [("RootQuotientCarry", 100), ("RootLaneCarry", 1), ("RootLastSubtraction", 100)];
+    let roots = [("RootQuotientCarry", 20), ("RootLaneCarry", 10), ("RootLastSubtraction", 50)];
     takes("isqrt, 4096 bits", &roots, |device| {
         extract_roots(shape(4096, 4, DigitKind::U64), device, 1000)
     });
