@@ -202,10 +202,9 @@ impl<A: Handle> Output<(A::Object, Vec<u64>)> for (*mut *mut A, *mut u64, usize)
 
     unsafe fn store(self, (rows, words): (A::Object, Vec<u64>)) -> Result<()> {
         // SAFETY: the caller's.
-        unsafe {
-            write_array(self.1, self.2, &words)?;
-            write(self.0, insert(rows));
-        }
+        unsafe { write_array(self.1, self.2, &words) }?;
+        // SAFETY: the caller's.
+        unsafe { write(self.0, insert(rows)) };
         Ok(())
     }
 }
