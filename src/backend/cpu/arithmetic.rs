@@ -282,7 +282,10 @@ pub(super) fn root(rows: Rows<'_>) -> Result<Failed> {
     rows.each(scratch, |Row { ins: [a, ..], outs: [root, remainder], .. }, scratch| {
         #[cfg(feature = "gmp")]
         if let Some(gmp) = super::gmp::gmp() {
-            gmp.root(root, remainder, a);
+            match trimmed(a) {
+                [] => [root, remainder].into_iter().for_each(|out| out.fill(0)),
+                a => gmp.root(root, remainder, a),
+            }
             return Outcome::default();
         }
         sqrt::root(root, remainder, a, scratch);

@@ -9,8 +9,6 @@ use std::sync::LazyLock;
 
 use libloading::Library;
 
-use super::limbs::trimmed;
-
 /// Names of the library in distributions.
 const NAMES: [&str; 3] = ["libgmp.so.10", "libgmp.10.dylib", "libgmp.so"];
 
@@ -192,16 +190,12 @@ impl Gmp {
         exists
     }
 
-    /// Sets `root` to the square root of `a`, rounded down, and `remainder` to `a - root^2`, all of
-    /// one length.
+    /// Sets `root` to the square root of `a`, rounded down, and `remainder` to `a - root^2`, with
+    /// zeros above; the top limb of `a` is not zero.
     pub(crate) fn root(&self, root: &mut [u64], remainder: &mut [u64], a: &[u64]) {
-        let a = trimmed(a);
+        assert!(a.last().is_some_and(|&top| top != 0), "mpn_sqrtrem");
         assert!(root.len() >= a.len() && remainder.len() >= a.len(), "mpn_sqrtrem");
         root.fill(0);
-        remainder.fill(0);
-        if a.is_empty() {
-            return;
-        }
         // SAFETY: the top limb of the operand is not zero, and the outputs have room for as many
         // limbs.
         let len =
