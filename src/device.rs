@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use gpuint_catalogue::{Algorithm, MAX_Q, Op, Shape};
+use gpuint_catalogue::{Algorithm, MAX_GROUP, MAX_Q, Op, Shape};
 
 use crate::auto::{Choices, Gpu, Tuning};
 #[cfg(feature = "simt")]
@@ -326,7 +326,8 @@ impl Device {
     /// with the fewest digits per thread that batches of this handle may have.
     pub(crate) fn selected(&self, shape: Shape) -> Result<Shape> {
         let jit = || {
-            let mut shapes = (shape.q..=MAX_Q).map(|q| Shape { q, ..shape });
+            let most = if shape.threads() > MAX_GROUP { MAX_Q } else { shape.q };
+            let mut shapes = (shape.q..=most).map(|q| Shape { q, ..shape });
             shapes.find(|&shape| self.check_shape(shape).is_ok())
         };
         selected(shape).or_else(jit).ok_or(Error::ShapeMissing { shape })
