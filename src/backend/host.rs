@@ -134,6 +134,16 @@ impl HostMemory {
         Ok(Self { blocks, bytes })
     }
 
+    /// So many bytes of any value, as a GPU gives. In debug builds they are not zeros, so that tests
+    /// see what is read before it is written; larger memory is not touched before it is used.
+    pub(crate) fn unspecified(bytes: u64) -> Result<Self> {
+        let mut memory = Self::zeroed(bytes)?;
+        if cfg!(debug_assertions) && bytes <= 1 << 24 {
+            memory.as_bytes_mut().fill(0xa5);
+        }
+        Ok(memory)
+    }
+
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.blocks)[..self.bytes]
     }
@@ -172,7 +182,7 @@ pub(crate) fn bytes_mut(buffer: &mut Buffer) -> Result<&mut [u8]> {
 macro_rules! host_memory_methods {
     () => {
         fn alloc(&self, bytes: u64) -> Result<Buffer> {
-            self.alloc_zeroed(bytes)
+            Ok(Buffer::new($crate::backend::host::HostMemory::unspecified(bytes)?))
         }
 
         fn alloc_zeroed(&self, bytes: u64) -> Result<Buffer> {

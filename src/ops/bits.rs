@@ -34,7 +34,7 @@ impl View<'_> {
     pub(crate) fn bit_mask(&self, bit: usize) -> Result<Mask> {
         self.produce_mask(|mask| {
             if bit >= self.shape().bits {
-                return Ok(());
+                return mask.cleared().map(drop);
             }
             let params = Params { distance: bit as u32, ..Params::default() };
             self.test(Op::BitMask, Operands { params, ..self.operands() }, mask)
