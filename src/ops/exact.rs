@@ -5,9 +5,9 @@
 //! kernel for it, wide ones divide with remainder. Inverses of wide rows are lengthened from those
 //! of half the width, by Newton's iteration `x (2 - v x)`, which doubles the number of right bits.
 
-use gpuint_catalogue::{Op, Shape};
+use gpuint_catalogue::Op;
 use num_bigint::BigUint;
-use num_traits::Zero;
+use num_traits::{One, Zero};
 
 use super::{View, faces};
 use crate::backend::Operands;
@@ -94,16 +94,38 @@ impl View<'_> {
             let operands = Operands { outs, mask, ..self.operands() };
             return self.launch(Op::InverseModPow2, operands);
         }
-        let bits = self.shape().bits.div_ceil(2);
-        let half = narrowest(bits).filter(|half| half.bits < self.shape().bits);
-        let half = half.ok_or(Error::ShapeMissing { shape: Shape { bits, ..self.shape() } })?;
+        let bits = self.shape().bits;
+        let Some(half) = narrowest(bits.div_ceil(2)).filter(|half| half.bits < bits) else {
+            return self.inverse_by_width(out, even);
+        };
         let low = self.truncated(half)?;
         let mut inverse = low.view().alloc()?;
         low.view().inverse_mod_pow2_into(&mut inverse, even)?;
-        // x (2 - v x) = 2x - (v x) x; for even rows x = 0.
-        let inverse = inverse.view().truncated(self.shape())?;
-        let correction = self.wrapping_mul(&inverse)?.wrapping_mul(&inverse)?;
-        inverse.wrapping_add(&inverse)?.wrapping_sub_into(&correction, out)
+        // For even rows x = 0.
+        self.lengthen_inverse_into(&inverse.view().truncated(self.shape())?, out)
+    }
+
+    /// Lengthens inverses in rows of the whole width, for widths below those with kernels.
+    fn inverse_by_width(&self, out: &mut DynBatch, even: &mut Mask) -> Result<()> {
+        *even = self.bit_mask(0)?.not()?;
+        let one = DynBatch::splat(self.device(), self.shape(), &BigUint::one(), self.len())?;
+        // v v = 1 mod 8 for odd v.
+        let mut inverse = one.select(even, self.batch)?;
+        let mut bits = 3;
+        while bits < self.shape().bits {
+            self.lengthen_inverse_into(&inverse, out)?;
+            std::mem::swap(&mut inverse, out);
+            bits *= 2;
+        }
+        let zero = DynBatch::zeros(self.device(), self.shape(), self.len())?;
+        *out = zero.select(even, &inverse)?;
+        Ok(())
+    }
+
+    /// Doubles the number of right bits of inverses: `x (2 - v x) = 2x - (v x) x`.
+    fn lengthen_inverse_into(&self, inverse: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        let correction = self.wrapping_mul(inverse)?.wrapping_mul(inverse)?;
+        inverse.wrapping_add(inverse)?.wrapping_sub_into(&correction, out)
     }
 }
 
