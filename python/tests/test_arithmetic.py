@@ -330,7 +330,7 @@ def test_fractions_are_found_from_their_images():
     prime = 2**61 - 1
     fractions = [(22, 7), (-355, 113), (0, 1), (1, 2**29), (-(2**29), 3)]
     images = [n * pow(d, -1, prime) % prime for n, d in fractions]
-    a = gpuint.array(images + [1 << 45], bits=256)
+    a = gpuint.array([*images, 1 << 45], bits=256)
     n, d, negative, without = a.rational_reconstruction(prime, 2**30 - 1, 2**30 - 1)
     signs = [-1 if is_negative else 1 for is_negative in negative.tolist()]
     found = [(sign * x, y) for sign, x, y in zip(signs, n.tolist(), d.tolist())]
