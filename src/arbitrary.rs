@@ -1,7 +1,7 @@
 //! Strategies of `proptest`: integers and batches for property tests.
 //!
 //! Uniform integers hardly ever reach the hard paths of multi-precision arithmetic. A third of the
-//! integers here are uniform, with lengths of their own; the others have long runs of equal bits, or
+//! integers here are uniform, with uniform lengths; the others have long runs of equal bits, or
 //! are neighbours of powers of two. All shrink to shorter and simpler integers.
 //!
 //! ```

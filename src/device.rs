@@ -117,8 +117,8 @@ impl Device {
     ///
     /// A GPU gets the kernels of such a shape from the cache on disk, or from NVRTC at their first
     /// use, which takes seconds for each kernel ([`cuda`](Self::cuda)). [`Auto`](crate::Auto)
-    /// selects by the widths next to it in the tuning table. The CPU needs no kernels. The kernels
-    /// of [`simt`](Self::simt) are compiled with the crate, so that it refuses such shapes.
+    /// selects by the widths next to it in the tuning table. The CPU needs no kernels. Kernels
+    /// for [`simt`](Self::simt) are compiled with the crate, so that it refuses such shapes.
     /// Results of operations on such batches, of any width, are on handles of this kind, too.
     ///
     /// For typed batches the type opts in: [`JitUint`](crate::JitUint). To use a built width

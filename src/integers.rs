@@ -142,8 +142,8 @@ impl DynBatch {
 
 /// # Integers of other types
 impl<T: Kernels> Batch<T> {
-    /// Makes a batch of integers of a type that implements [`Integer`], in order: those of
-    /// `crypto-bigint`, `malachite` and `ruint`, by the features of these names.
+    /// Makes a batch of integers of a type that implements [`Integer`], in order: integers
+    /// of `crypto-bigint`, `malachite` and `ruint`, by the features of these names.
     ///
     /// ```
     /// # #[cfg(feature = "crypto-bigint")] {

@@ -53,7 +53,7 @@ impl fmt::Display for KernelId {
     }
 }
 
-/// Returns the built shape whose measurements stand for those of a shape: itself, or the next wider
+/// Returns the built shape that a shape takes its measured choices from: itself, or the next wider
 /// one with the same digits and `Q`.
 fn measured(shape: Shape) -> Option<Shape> {
     let same = |other: &Shape| Shape { bits: shape.bits, ..*other } == shape;

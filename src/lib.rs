@@ -20,11 +20,10 @@
 //! # Find your way by task
 //!
 //! **Make a batch.** Declare a width with [`gpu_uint!`] or write [`GpuUint`]; [`shapes`] lists the
-//! widths of the build, and [`JitUint`] compiles the kernels of any other at first use. Fill a batch [from integers](Batch::from_biguints),
-//! other integers ([primitive](Batch::from_numbers), [of other crates](Batch::from_integers)), [digits](Batch::from_digits),
-//! [bytes](Batch::from_le_bytes), [text](Batch::from_decimal) or [one value](Batch::splat), and read
-//! it back with [`to_biguints`](Batch::to_biguints),
-//! [`to_digits`](Batch::to_digits), [`to_decimal`](Batch::to_decimal) or [`row`](Batch::row).
+//! widths of the build, and [`JitUint`] compiles the kernels of any other at first use. Fill a batch
+//! [from integers](Batch::from_biguints), other integers ([primitive](Batch::from_numbers),
+//! [of other crates](Batch::from_integers)), [digits](Batch::from_digits), [bytes](Batch::from_le_bytes), [text](Batch::from_decimal) or [one value](Batch::splat), and read
+//! it back with [`to_biguints`](Batch::to_biguints), [`to_digits`](Batch::to_digits), [`to_decimal`](Batch::to_decimal) or [`row`](Batch::row).
 //!
 //! **Add and subtract.** [`wrapping_add`](Batch::wrapping_add),
 //! [`overflowing_sub`](Batch::overflowing_sub) with a mask of the borrows,

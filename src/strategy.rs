@@ -92,9 +92,7 @@ fn missing(op: Op, algorithm: Algorithm, shape: Shape) -> Error {
     let remedy = if others.is_empty() {
         let has = |shape: &&Shape| algorithms(op, **shape).next().is_some();
         let widest = SHAPES.iter().filter(has).map(|shape| shape.bits).max().unwrap_or(0);
-        format!(
-            "{op} is not offered at {bits} bits; the widest built width that has it is {widest}"
-        )
+        format!("{op} is not offered at {bits} bits; it is up to {widest} bits")
     } else {
         format!("at {bits} bits {op} is offered by {}", others.join(", "))
     };

@@ -147,7 +147,7 @@ fn strategies_of_few_rows_meet_where_they_are_as_fast() {
     };
     let expected = [choice([2048, 4096], None, "tensor"), choice([4096; 2], Some(30), "karatsuba")];
     assert_eq!(first.choices, expected);
-    // What is not measured again stays.
+    // Choices that are not measured again stay.
     assert_eq!(chosen(&first, &[]).choices, expected);
 }
 

@@ -62,7 +62,7 @@ impl Variant {
         hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// First the strategies at the default shapes, then those of few rows, then their block sizes,
+    /// First the strategies at the default shapes, then on few rows, then their block sizes,
     /// then all other shapes.
     fn rank(&self) -> (bool, bool, Option<usize>, usize, &'static str) {
         let Self { shape, few_rows, .. } = *self;

@@ -811,8 +811,8 @@ gpuint_status gpuint_nth_root_rem(const gpuint_batch *a,
                                   gpuint_batch **remainder);
 
 /**
- * Computes the bases and the largest exponents with `a = base^exponent`. The exponents of rows
- * that are no perfect powers are 1, and those of 0 and 1 are 0.
+ * Computes the bases and the largest exponents with `a = base^exponent`. Rows that are
+ * no perfect powers have the exponent 1, and the rows 0 and 1 have 0.
  */
 gpuint_status gpuint_perfect_powers(const gpuint_batch *a,
                                     gpuint_batch **base,

@@ -280,8 +280,8 @@ functions! {
         a: *const Batch, n: usize; root: *mut *mut Batch, remainder: *mut *mut Batch
     ) = DynBatch::nth_root_rem;
 
-    /// Computes the bases and the largest exponents with `a = base^exponent`. The exponents of rows
-    /// that are no perfect powers are 1, and those of 0 and 1 are 0.
+    /// Computes the bases and the largest exponents with `a = base^exponent`. Rows that are
+    /// no perfect powers have the exponent 1, and the rows 0 and 1 have 0.
     fn gpuint_perfect_powers(
         a: *const Batch; base: *mut *mut Batch, exponents: *mut u64, rows: usize
     ) = DynBatch::perfect_powers;

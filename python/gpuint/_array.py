@@ -401,7 +401,7 @@ class Array:
     def div_exact_masked(self, other: Array) -> tuple[Array, Mask]:
         """Returns quotients, and a mask of the rows that the divisor does not divide.
 
-        Those rows are 0. No divisor is an error.
+        The quotients of those rows are 0. A divisor of 0 divides no row and is no error.
         """
         return self._masked(_Batch.div_exact_masked(*self._pair(other)))
 

@@ -125,7 +125,7 @@ impl Memory for HostMemory {
 }
 
 impl HostMemory {
-    /// So many zeros.
+    /// Returns `bytes` zeros.
     pub(crate) fn zeroed(bytes: u64) -> Result<Self> {
         let out_of_memory = Error::OutOfMemory { bytes };
         let Ok(bytes) = usize::try_from(bytes) else { return Err(out_of_memory) };
@@ -134,7 +134,7 @@ impl HostMemory {
         Ok(Self { blocks, bytes })
     }
 
-    /// So many bytes of any value, as a GPU gives. In debug builds they are not zeros, so that tests
+    /// Returns `bytes` bytes of any value, as a GPU does. In debug builds they are not zeros, so that tests
     /// see what is read before it is written; larger memory is not touched before it is used.
     pub(crate) fn unspecified(bytes: u64) -> Result<Self> {
         let mut memory = Self::zeroed(bytes)?;

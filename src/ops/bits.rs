@@ -5,6 +5,7 @@ use gpuint_catalogue::Op;
 use super::{View, faces};
 use crate::backend::host::zeroed_vec;
 use crate::backend::{Operands, Params};
+use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::mask::Mask;
 
@@ -58,6 +59,11 @@ impl View<'_> {
 
     pub(crate) fn is_zero_mask(&self) -> Result<Mask> {
         self.produce_mask(|mask| self.is_zero_mask_into(mask))
+    }
+
+    /// Returns a mask of the rows that are not zero, without waiting for the device.
+    pub(super) fn is_positive_mask(&self) -> Result<Mask> {
+        DynBatch::zeros(self.device(), self.shape(), self.len())?.lt_mask(self.batch)
     }
 
     pub(crate) fn is_zero_mask_into(&self, mask: &mut Mask) -> Result<()> {

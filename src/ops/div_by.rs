@@ -22,18 +22,15 @@ impl View<'_> {
     /// rows.
     pub(crate) fn prepared(&self, rows: Option<usize>) -> Result<DynDivisor> {
         if !self.has_kernel(Op::Prepare) {
-            if let Some(&row) = self.is_zero_mask()?.indices()?.first() {
-                return Err(Error::DivisionByZero { row });
-            }
-            return Ok(DynDivisor::of_unprepared(self.batch.try_clone()?, rows));
+            return match self.is_zero_mask()?.indices()?.first() {
+                None => self.kept(rows),
+                Some(&row) => Err(Error::DivisionByZero { row }),
+            };
         }
-        let bytes = self.shape().prepared_bytes();
-        let mut prepared = self.device().alloc_rows(self.len(), bytes)?;
-        let operands = Operands { outs: [Some(&mut prepared), None], ..self.operands() };
-        match self.launch_checked(Op::Prepare, operands)? {
-            None => Ok(DynDivisor::new(self.device(), self.shape(), prepared, rows)),
+        self.recorded(rows, |operands| match self.launch_checked(Op::Prepare, operands)? {
+            None => Ok(()),
             Some(row) => Err(Error::DivisionByZero { row }),
-        }
+        })
     }
 
     /// Prepares one value as the divisor of all rows, without waiting for the device.
@@ -52,11 +49,24 @@ impl View<'_> {
     /// Prepares rows that are not zero, as [`prepared`](Self::prepared).
     fn prepared_nonzero(&self, rows: Option<usize>) -> Result<DynDivisor> {
         if !self.has_kernel(Op::Prepare) {
-            return Ok(DynDivisor::of_unprepared(self.batch.try_clone()?, rows));
+            return self.kept(rows);
         }
+        self.recorded(rows, |operands| self.launch(Op::Prepare, operands))
+    }
+
+    /// Keeps the rows as divisors without reciprocals.
+    fn kept(&self, rows: Option<usize>) -> Result<DynDivisor> {
+        Ok(DynDivisor::of_unprepared(self.batch.try_clone()?, rows))
+    }
+
+    /// Returns the divisors whose records a launch of [`Op::Prepare`] writes.
+    fn recorded(
+        &self,
+        rows: Option<usize>,
+        prepare: impl FnOnce(Operands<'_>) -> Result<()>,
+    ) -> Result<DynDivisor> {
         let mut prepared = self.device().alloc_rows(self.len(), self.shape().prepared_bytes())?;
-        let operands = Operands { outs: [Some(&mut prepared), None], ..self.operands() };
-        self.launch(Op::Prepare, operands)?;
+        prepare(Operands { outs: [Some(&mut prepared), None], ..self.operands() })?;
         Ok(DynDivisor::new(self.device(), self.shape(), prepared, rows))
     }
 
@@ -127,8 +137,8 @@ impl View<'_> {
         self.launch(Op::DivRemBy, Operands { outs, ..operands })
     }
 
-    /// Collects operands with the reciprocals of divisors, if they have any, after checking the shape, the device and the number
-    /// of rows.
+    /// Collects operands with the reciprocals of divisors, if they have any, after
+    /// checking the shape, the device and the number of rows.
     pub(super) fn operands_by<'b>(&self, divisor: &'b DynDivisor) -> Result<Operands<'b>>
     where
         Self: 'b,

@@ -1,7 +1,7 @@
 //! Exact division, and inverses modulo `2^BITS`, from the low end (`kernels/div/exact.cuh`).
 //!
 //! A quotient without remainder depends only on the low digits of both operands, as many as it has
-//! digits itself. So it costs half the products of a division, and no estimates. Short rows have a
+//! digits itself. Half the products of a division suffice, and no estimates. Short rows have a
 //! kernel for it, wide ones divide with remainder. Inverses of wide rows are lengthened from those
 //! of half the width, by Newton's iteration `x (2 - v x)`, which doubles the number of right bits.
 
@@ -59,7 +59,7 @@ impl View<'_> {
         })?;
         let zero = DynBatch::zeros(self.device(), self.shape(), self.len())?;
         let zero = zero.view();
-        // Adds the rows with a remainder to those with a divisor of 0.
+        // The mask has the rows with a divisor of 0 already; rows with a remainder join them.
         let operands = zero.operands_with(&remainder)?;
         zero.launch(Op::LtMask, Operands { mask: Some(inexact.buffer_mut()), ..operands })?;
         zero.select_into(inexact, &result, quotient)
@@ -105,7 +105,7 @@ impl View<'_> {
         self.lengthen_inverse_into(&inverse.view().truncated(self.shape())?, out)
     }
 
-    /// Lengthens inverses in rows of the whole width, for widths below those with kernels.
+    /// Lengthens inverses in rows of the whole width, at widths that are narrower than every kernel.
     fn inverse_by_width(&self, out: &mut DynBatch, even: &mut Mask) -> Result<()> {
         *even = self.bit_mask(0)?.not()?;
         let one = DynBatch::splat(self.device(), self.shape(), &BigUint::one(), self.len())?;
@@ -218,7 +218,7 @@ faces! {
     /// ```
     ///
     /// # Errors
-    /// What any operation may return, as [`div_exact`](Self::div_exact).
+    /// As [`div_exact`](Self::div_exact).
     fn inverse_mod_pow2() -> NewAndMask;
 
     /// Computes [`inverse_mod_pow2`](Self::inverse_mod_pow2) into an existing batch and mask. At

@@ -24,8 +24,7 @@ impl View<'_> {
         // Only gcd(0, 0) is 0: the quotient of that row is multiplied by 0.
         let (quotient, _, _) = self.div_rem_masked(&self.gcd(rhs)?)?;
         let (low, high) = quotient.mul_lo_hi(rhs)?;
-        let zero = DynBatch::zeros(self.device(), self.shape(), self.len())?;
-        Ok((low, zero.lt_mask(&high)?))
+        Ok((low, high.view().is_positive_mask()?))
     }
 
     pub(crate) fn inverse_mod(&self, moduli: &DynBatch) -> Result<(DynBatch, Mask)> {

@@ -43,7 +43,7 @@ impl View<'_> {
     ) -> Result<()> {
         self.check(exponents)?;
         let rows = out.len();
-        // Products of no factors have no bases to tell their number by.
+        // Without bases the number of rows would be unknown.
         if bases == 0 || rows.checked_mul(bases) != Some(self.len()) {
             let right = rows.saturating_mul(bases);
             return Err(Error::LengthMismatch { left: self.len(), right });
@@ -60,7 +60,7 @@ impl View<'_> {
         if rows == 0 {
             return Ok(());
         }
-        // Kernels of other products than those of `mul_mod` do not suit the device.
+        // Where `mul_mod` takes another engine, that one is the faster one on this device.
         let algorithm = |op| self.device().algorithm(op, strategy, self.shape(), rows).ok();
         let engine = algorithm(Op::PowProductMod);
         if bases > MOST_BASES || engine.is_none() || engine != algorithm(Op::MulMod) {

@@ -53,7 +53,7 @@ impl View<'_> {
         let mut power = self.batch.try_clone()?;
         let mut multiply = |power: &DynBatch, factor: &DynBatch| -> Result<DynBatch> {
             let (low, high) = power.mul_lo_hi(factor)?;
-            overflowed = overflowed.or(&high.is_zero_mask()?.not()?)?;
+            overflowed = overflowed.or(&high.view().is_positive_mask()?)?;
             Ok(low)
         };
         for bit in (0..top).rev() {
@@ -148,9 +148,8 @@ fn normalized_root(a: &DynBatch, bits: usize, n: usize) -> Result<DynBatch> {
     let root = in_shape(normalized_root(&upper, upper_bits, n)?, a.shape())?;
     let x = root.wrapping_add_all(1)?.shl(k)?;
     let quotient = a.div(&x.wrapping_pow(n - 1)?)?;
-    let degree = DynBatch::splat(a.device(), a.shape(), n as u64, a.len())?;
     let sum = x.wrapping_mul_all(n as u64 - 1)?.wrapping_add(&quotient)?;
-    correct(&sum.div(&degree)?, a, n)
+    correct(&sum.div_all(&BigUint::from(n))?, a, n)
 }
 
 /// Decrements roots whose power is above the row.
@@ -235,7 +234,7 @@ faces! {
     /// ```
     ///
     /// # Errors
-    /// What any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// Errors of any operation: [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
     /// [`Driver`](crate::Error::Driver).
     fn wrapping_pow(exponent: Count) -> New;
@@ -260,8 +259,8 @@ faces! {
     /// As [`nth_root`](Self::nth_root).
     fn nth_root_rem(n: Count) -> NewPair;
 
-    /// Computes `(bases, exponents)` with `self = base^exponent` and the largest exponents. Those
-    /// of rows that are no perfect powers are 1. The rows 0 and 1, which are powers with every
+    /// Computes `(bases, exponents)` with `self = base^exponent` and the largest exponents. Rows
+    /// that are no perfect powers have the exponent 1. The rows 0 and 1, which are powers with every
     /// exponent, have the exponent 0 and themselves as base.
     ///
     /// The time grows with the number of primes up to `BITS`. Rows are tested modulo a prime on the

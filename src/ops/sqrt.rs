@@ -1,7 +1,6 @@
 //! Integer square roots with remainder.
 //!
-//! Rows of the widths at which the catalogue offers it take one kernel (`kernels/root/isqrt.cuh`).
-//! Wider rows take Zimmermann's recursion ("Karatsuba square root", INRIA RR-3805, 1999) until
+//! Rows take one kernel (`isqrt.cuh`) at the widths that the catalogue offers it for. Wider rows take Zimmermann's recursion ("Karatsuba square root", INRIA RR-3805, 1999) until
 //! their upper bits do. Let `a` have `bits` bits, and let its top two bits not both be zero; `k =
 //! bits / 4` rounded down and `b = 2^k`. The root `s'` and the remainder `r'` of the bits above
 //! `a1 b + a0` give the root and remainder of `a`:
@@ -15,20 +14,19 @@
 //! level divides and squares in rows of half its width, so that wide roots take about as long as a
 //! division.
 
-use gpuint_catalogue::{Algorithm, Op, Shape};
+use gpuint_catalogue::{Op, Shape};
 
 use super::product_tree::product;
 use super::{View, faces};
 use crate::backend::Operands;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
-use crate::kernel::is_offered;
 use crate::mask::Mask;
 use crate::shape::narrowest;
 
 impl View<'_> {
     pub(crate) fn isqrt(&self) -> Result<DynBatch> {
-        if !self.has_root() {
+        if !self.has_kernel(Op::Isqrt) {
             return Ok(self.isqrt_rem()?.0);
         }
         self.produce(|root| {
@@ -38,7 +36,7 @@ impl View<'_> {
     }
 
     pub(crate) fn isqrt_rem(&self) -> Result<(DynBatch, DynBatch)> {
-        if !self.has_root() {
+        if !self.has_kernel(Op::Isqrt) {
             return self.composed_root();
         }
         self.produce_two(|root, remainder| {
@@ -49,11 +47,6 @@ impl View<'_> {
 
     pub(crate) fn is_square(&self) -> Result<Mask> {
         self.isqrt_rem()?.1.is_zero_mask()
-    }
-
-    /// Returns true if one kernel computes roots of the shape.
-    fn has_root(&self) -> bool {
-        is_offered(Op::Isqrt, Algorithm::Only, self.shape())
     }
 
     fn composed_root(&self) -> Result<(DynBatch, DynBatch)> {
@@ -91,7 +84,7 @@ pub(super) fn shape_of(bits: usize, widest: Shape) -> Shape {
 /// Computes the root and the remainder of rows of `bits` bits, an even number, whose top two bits
 /// are not both zero. Rows of zero have undefined results.
 fn normalized_root(a: &DynBatch, bits: usize) -> Result<(DynBatch, DynBatch)> {
-    if a.view().has_root() {
+    if a.view().has_kernel(Op::Isqrt) {
         return a.isqrt_rem();
     }
     let k = bits / 4;

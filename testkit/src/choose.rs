@@ -57,7 +57,7 @@ pub fn of_few_rows(before: Option<&Table>, times: &[(usize, Row)]) -> Vec<Choice
             match fastest.last_mut() {
                 Some(last) if last.1 == strategy => last.0 = rows,
                 Some(last) => {
-                    // How much slower the other one of the two is, here and there.
+                    // Milliseconds that `other` takes more than `than`.
                     let slower = |rows: usize, than: &str, other: &str| {
                         let ms = |name| by_rows[&rows].get(name).copied();
                         Some((ms(other)? - ms(than)?).max(0.0))

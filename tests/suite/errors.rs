@@ -271,7 +271,7 @@ impl Check for NotOffered {
                     Some(Error::KernelMissing { remedy, .. }) => match call {
                         "div_rem_with" => remedy.contains("offered by blocked_fft"),
                         _ if call.ends_with("_with") => remedy.contains("offered by ntt"),
-                        _ => remedy.contains("widest built width"),
+                        _ => remedy.contains("it is up to"),
                     },
                     _ => false,
                 };

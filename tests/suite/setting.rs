@@ -52,7 +52,7 @@ pub(crate) fn times() -> f64 {
     number("GPUINT_TEST_ROWS", 1.0)
 }
 
-/// Shapes that need not be built, which replace those of the build; empty if there are none.
+/// Shapes that need not be built, tested instead of the built ones; empty if there are none.
 static JIT: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     let list = variable("GPUINT_TEST_JIT").unwrap_or_default();
     let parse =

@@ -1,7 +1,7 @@
 //! Finds RSA moduli that share a prime, as an audit of public keys does.
 //!
-//! `cargo run --release --package gpuint-examples --bin batch_gcd -- moduli.txt`: one hexadecimal modulus a line; without
-//! a file, a few known ones.
+//! `cargo run --release --package gpuint-examples --bin batch_gcd -- moduli.txt`:
+//! one hexadecimal modulus a line; without a file, a few known ones.
 
 use std::{env, error::Error, fs};
 

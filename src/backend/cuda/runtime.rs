@@ -108,8 +108,8 @@ mod tests {
     ];
 
     /// Returns the kernels of the catalogue by unit: each kernel and digit at the narrowest shape, or
-    /// with `GPUINT_TEST_SHAPES=all` at every shape; and each kernel at the shapes of [`OTHERS`]. nvcc compiles the same templates at all shapes
-    /// (`scripts/kernel-gate`); NVRTC differs only in the headers and functions that it knows.
+    /// with `GPUINT_TEST_SHAPES=all` at every shape; and each kernel at the shapes of [`OTHERS`].
+    /// nvcc compiles the same templates at all shapes (`scripts/kernel-gate`); NVRTC differs only in the headers and functions that it knows.
     fn units() -> Vec<Vec<KernelId>> {
         let all = std::env::var("GPUINT_TEST_SHAPES").is_ok_and(|shapes| shapes == "all");
         let mut done = HashSet::new();
