@@ -38,7 +38,11 @@ pub(crate) struct Cpu;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cost {
     Linear,
+    /// A division for each limb.
+    Digit,
     Quadratic,
+    /// Quadratic, by steps that are longer than a product of limbs.
+    Euclid,
     Cubic,
 }
 
@@ -50,8 +54,10 @@ impl Cost {
     /// Rows of `limbs` limbs that one thread computes at least.
     fn leaf(self, limbs: usize) -> usize {
         let work = match self {
-            Self::Linear => limbs,
+            Self::Linear => limbs.saturating_mul(2),
+            Self::Digit => limbs.saturating_mul(16),
             Self::Quadratic => limbs.saturating_pow(2),
+            Self::Euclid => limbs.saturating_pow(2).saturating_mul(16),
             Self::Cubic => limbs.saturating_pow(3).saturating_mul(64),
         };
         LEAF_WORK / work.max(1)
@@ -60,7 +66,7 @@ impl Cost {
 
 /// The function of an operation, and its cost.
 fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
-    use Cost::{Cubic, Linear, Quadratic};
+    use Cost::{Cubic, Digit, Euclid, Linear, Quadratic};
     match op {
         Op::Add => (linear::sum, Linear),
         Op::Sub => (linear::difference, Linear),
@@ -84,7 +90,7 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::PrepareOdd => (arithmetic::prepare_odd, Quadratic),
         Op::MulResidues => (arithmetic::residue_product, Quadratic),
         Op::SquareResidues => (arithmetic::residue_square, Quadratic),
-        Op::DivRemDigit => (linear::digit_quotient, Linear),
+        Op::DivRemDigit => (linear::digit_quotient, Digit),
         Op::Shl => (linear::left, Linear),
         Op::Shr => (linear::right, Linear),
         Op::Cmp => (linear::order, Linear),
@@ -102,10 +108,10 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::Lookup => (linear::lookup, Linear),
         Op::Select => (linear::select, Linear),
         Op::Resize => (linear::resize, Linear),
-        Op::Gcd => (arithmetic::common_divisor, Quadratic),
-        Op::InverseMod => (arithmetic::inverse, Quadratic),
-        Op::Jacobi => (arithmetic::symbol, Quadratic),
-        Op::Rational => (arithmetic::fraction, Quadratic),
+        Op::Gcd => (arithmetic::common_divisor, Euclid),
+        Op::InverseMod => (arithmetic::inverse, Euclid),
+        Op::Jacobi => (arithmetic::symbol, Euclid),
+        Op::Rational => (arithmetic::fraction, Euclid),
         Op::Isqrt => (arithmetic::root, Quadratic),
     }
 }
