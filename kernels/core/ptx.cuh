@@ -183,10 +183,4 @@ GPUINT_DEVICE void mma(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
 
 #endif
 
-// Starts a chain of subtractions with a borrow saved from an earlier chain.
-GPUINT_DEVICE void set_borrow(u32 mask) {
-  u32 zero = 0;
-  sub_cc(zero, mask);
-}
-
 }  // namespace gpuint::ptx

@@ -199,7 +199,7 @@ std::pair<Number, Number> division(const Shape& shape, u64 row) {
     u = sum(u, kind == 0 ? Number{0} : kind == 1 ? Number{1} : difference(v, {1}));
   };
   // The first row is often a short divisor: what lies below it is outside of the operand.
-  switch (row == 0 && below(2) != 0 ? 5 : below(18)) {
+  switch (row == 0 && below(2) != 0 ? 5 : below(19)) {
     case 0:
       break;
     case 1:
@@ -285,6 +285,13 @@ std::pair<Number, Number> division(const Shape& shape, u64 row) {
       v = sum(power_of_two(bits), {static_cast<u32>(below(2))});
       const u64 room = shape.bits - bits;
       u = difference(power_of_two(std::min(shape.bits, bits + 1 + 64 * below(room / 64 + 1))), {1});
+      break;
+    }
+    case 17: {  // the length of the divisor is a power of two, where a class of lengths ends, or a
+                // bit more
+      const u64 bits = (shape.bits >> (1 + below(5))) + below(2);
+      v = sum(power_of_two(bits - 1), operand(bits - 1, shape.digit_bits));
+      u = top;
       break;
     }
     default:
@@ -410,7 +417,9 @@ Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_b
   operands.mask = want_mask ? static_cast<u32*>(result.mask.get()) : nullptr;
   operands.status = want_status ? &result.status : nullptr;
   operands.params = params;
-  const gpuint_simt_options options{kernel.seed, 3, 1};
+  // Every other round one block takes all rows, one after the other.
+  const u32 blocks = kernel.seed % 2 == 0 ? 3 : 1;
+  const gpuint_simt_options options{kernel.seed, blocks, 1};
   char message[2000] = "";
   if (gpuint_simt_launch(kernel.name.c_str(), &operands, &options, nullptr, message,
                          sizeof message) != GPUINT_SIMT_OK)
@@ -618,17 +627,20 @@ void check_inverse(const Kernel& kernel, size_t rows) {
   }
 }
 
-// Prepares divisors by the kernel of the same width and algorithm, or by the classical one if the
-// algorithm has none, in a buffer of exactly the bytes of its records.
 enum class Record { Divisor, OddModulus };
 
+u64 word_bits(const Shape& shape) { return shape.bits % 32 == 0 ? 128 : 64; }
+
+size_t record_bytes(const Shape& shape, Record record) {
+  if (record == Record::OddModulus) return 2 * shape.bytes();
+  const u64 bits = word_bits(shape);
+  return (2 * ((shape.bits + bits - 1) / bits) + 4) * bits / 8;
+}
+
+// Prepares divisors by the kernel of the same width and algorithm, or by the classical one if the
+// algorithm has none, in a buffer of exactly the bytes of its records.
 Memory prepare(const Kernel& kernel, const Column& divisors, u64 status = ~0ull,
                Record record = Record::Divisor) {
-  const u64 limb_bits = kernel.shape.bits % 32 == 0 ? 32 : 16, word_bits = 4 * limb_bits;
-  const size_t bytes =
-      record == Record::OddModulus
-          ? 2 * kernel.shape.bytes()
-          : (2 * ((kernel.shape.bits + word_bits - 1) / word_bits) + 4) * word_bits / 8;
   const auto named = [&](const std::string& task) {
     return "gpuint_" + task + "_b" + std::to_string(kernel.shape.bits);
   };
@@ -637,12 +649,14 @@ Memory prepare(const Kernel& kernel, const Column& divisors, u64 status = ~0ull,
   gpuint_facts facts{};
   if (gpuint_simt_facts(named(task).c_str(), &facts) != GPUINT_SIMT_OK) task = "prepare_classical";
   const std::string name = named(task);
-  Result result = launch({name, task, kernel.shape, kernel.seed}, {divisors}, bytes, 0, {});
+  Result result = launch({name, task, kernel.shape, kernel.seed}, {divisors},
+                         record_bytes(kernel.shape, record), 0, {});
   if (result.status != status) fail(name, "the status is wrong");
   return std::move(result.out[0]);
 }
 
-// A row with a divisor of zero among others.
+// Records (div/prepare.cuh) of divisors, some of them zero. The top n + 1 words of a reciprocal, n
+// being the words of the divisor, are too small by more than 0 and less than 3 of their units.
 void check_prepare(const Kernel& kernel, size_t rows) {
   Column divisors;
   u64 lowest = ~0ull;
@@ -650,7 +664,25 @@ void check_prepare(const Kernel& kernel, size_t rows) {
     divisors.push_back(division(kernel.shape, row).second);
     if (is_zero(divisors.back())) lowest = std::min<u64>(lowest, row);
   }
-  prepare(kernel, divisors, lowest);
+  const Memory records = prepare(kernel, divisors, lowest);
+  const size_t bytes = record_bytes(kernel.shape, Record::Divisor);
+  const u64 word = word_bits(kernel.shape), width = (kernel.shape.bits + word - 1) / word * word;
+  for (size_t row = 0; row < rows; ++row) {
+    const Number& v = divisors[row];
+    if (is_zero(v)) continue;
+    const Number record = records.row(row, bytes);
+    const u64 bits = bit_length(v), used = ((bits + word - 1) / word + 1) * word;
+    expect(kernel, compare(bits_of(record, 0, 2 * word), {static_cast<u32>(bits)}) == 0,
+           "the length", v, {}, record);
+    expect(kernel, compare(bits_of(record, 2 * word, width + word), v) == 0, "the divisor", v, {},
+           record);
+    const Number y = bits_of(record, 8 * bytes - used, used);
+    const Number normalized = product(v, power_of_two(width - bits));
+    const Number end = power_of_two(used + width - 1);
+    expect(kernel, compare(product(y, normalized), end) < 0, "the bound of the reciprocal", v, {},
+           y);
+    expect(kernel, compare(product(sum(y, {3}), normalized), end) > 0, "the reciprocal", v, {}, y);
+  }
 }
 
 // Dividends and divisors, none of them zero: one divisor for each row, or one for all.
@@ -1384,8 +1416,10 @@ int main(int arguments, char** argument) {
     gpuint_facts facts{};
     if (gpuint_simt_facts(name.c_str(), &facts) != GPUINT_SIMT_OK) fail(name, "was not built");
     // Blocks that are not full, and with three blocks at most a second round. Operands of more rows
-    // are for the arithmetic, not for races, and ThreadSanitizer takes seconds for a wide one.
-    const size_t operands = SIMT_TSAN && bits > 16384 ? 1 : 24;
+    // are for the arithmetic, not for races, and ThreadSanitizer takes seconds for a wide one, but
+    // for divisions.
+    const bool has_few = SIMT_TSAN && bits > 16384 && !starts_with(name, "gpuint_div_rem");
+    const size_t operands = has_few ? 1 : 24;
     for (const size_t rows : {size_t{1}, std::max(3 * size_t{facts.rows_per_block} + 2, operands)})
       for (u64 round = 0; round < rounds; ++round) {
         const u64 seed = 7 * round;

@@ -40,7 +40,6 @@ struct NegativeInverse : P {
       x[tile] = __ldg(row + tile * TILE_LIMBS + this->lane);
       z[tile] = tile == 0 && this->lane == 0 ? 0 - inverse : 0;
     }
-    this->sync();
     u32* const a = this->template factor<Order::Plain>();
     this->template put_a<Order::Plain>(a, x);
     GPUINT_UNROLL(1)
