@@ -1,5 +1,5 @@
 //! Expands `kernels/catalogue.toml` and the tuning tables: the Rust implementations of `Kernels`,
-//! the tables of the library, the translation units, and, where the compilers are there, the kernels
+//! the tables of the library, the translation units, and, where nvcc is there, the kernels
 //! themselves.
 //!
 //! - `GPUINT_CATALOGUE`: `default` or `all` shapes of the catalogue
@@ -17,9 +17,6 @@ mod nvcc;
 mod parallel;
 #[path = "build/resources.rs"]
 mod resources;
-#[cfg(feature = "simt")]
-#[path = "build/simt.rs"]
-mod simt;
 #[path = "build/tuning.rs"]
 mod tuning;
 
@@ -100,10 +97,6 @@ fn run() -> Result {
             Vec::new()
         }
     };
-    #[cfg(feature = "simt")]
-    if !documentation {
-        simt::build(&build, &out)?;
-    }
     write(&out, "images.rs", &images::rust(&headers(Path::new("kernels"))?, &images))
 }
 

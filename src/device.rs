@@ -97,6 +97,11 @@ impl Device {
 
     /// Returns the SIMT shim: the CUDA kernels compiled for the CPU by the host's C++ compiler,
     /// with checks of barriers, masks and memory. It is slow. Every call returns the same device.
+    ///
+    /// The compiler is `CXX`, else `c++`. It compiles kernels at their first use, some of a width
+    /// together, which takes seconds. They are kept on disk for later processes, in the same cache
+    /// as those of a GPU ([`cuda`](Self::cuda)). Without a compiler, operations return
+    /// [`KernelMissing`](Error::KernelMissing).
     #[cfg(feature = "simt")]
     #[cfg_attr(docsrs, doc(cfg(feature = "simt")))]
     #[must_use]
@@ -117,9 +122,8 @@ impl Device {
     ///
     /// A GPU gets the kernels of such a shape from the cache on disk, or from NVRTC at their first
     /// use, which takes seconds for each kernel ([`cuda`](Self::cuda)). [`Auto`](crate::Auto)
-    /// selects by the widths next to it in the tuning table. The CPU needs no kernels. Kernels
-    /// for [`simt`](Self::simt) are compiled with the crate, so that it refuses such shapes.
-    /// Results of operations on such batches, of any width, are on handles of this kind, too.
+    /// selects by the widths next to it in the tuning table. The CPU needs no kernels. Results of
+    /// operations on such batches, of any width, are on handles of this kind, too.
     ///
     /// For typed batches the type opts in: [`JitUint`](crate::JitUint). To use a built width
     /// instead, round up by [`narrowest`](crate::narrowest).
@@ -314,8 +318,7 @@ impl Device {
 
     /// Checks that batches of this handle may have the shape.
     pub(crate) fn check_shape(&self, shape: Shape) -> Result<()> {
-        let is_compiled_at_use =
-            || self.jit && self.backend() != BackendKind::Simt && shape.checked().is_ok();
+        let is_compiled_at_use = || self.jit && shape.checked().is_ok();
         if is_built(shape) || is_compiled_at_use() {
             return Ok(());
         }

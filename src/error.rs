@@ -198,8 +198,8 @@ pub enum Error {
 fn shape_remedy(shape: Shape) -> String {
     match shape.checked() {
         Ok(Shape { bits, q, digit }) => format!(
-            "use a shape of gpuint::shapes(), compile kernels at first use (Device::with_jit, for \
-             CUDA and the CPU), or set GPUINT_SHAPES=\"{bits}:{q}:{digit}\" where gpuint is compiled"
+            "use a shape of gpuint::shapes(), compile kernels at first use \
+             (Device::with_jit), or set GPUINT_SHAPES=\"{bits}:{q}:{digit}\" where gpuint is compiled"
         ),
         Err(reason) => reason,
     }

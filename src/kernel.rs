@@ -39,6 +39,16 @@ impl KernelId {
         self.shape
     }
 
+    /// Returns the kernels of the shape in the same `count` rows of the catalogue, which are
+    /// compiled together: those of the shape or those of its width.
+    #[cfg(feature = "simt")]
+    pub(crate) fn neighbours(self, count: usize) -> impl Iterator<Item = Self> {
+        let first = usize::from(self.row) / count * count;
+        let rows = ROWS.iter().enumerate().skip(first).take(count);
+        let alike = rows.filter(move |(_, row)| row.per_width == self.row().per_width);
+        alike.filter_map(move |(_, row)| Self::find(row.op, row.algorithm, self.shape))
+    }
+
     /// The kernel in a translation unit, with the block of the build or another one.
     pub(crate) fn source(self, block: Option<u32>) -> Kernel<'static> {
         let own = || block_of(usize::from(self.row), self.shape);

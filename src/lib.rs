@@ -137,6 +137,9 @@ pub use backend::BackendKind;
 #[cfg(feature = "simt")]
 #[cfg_attr(docsrs, doc(cfg(feature = "simt")))]
 pub use backend::simt::SimtOptions;
+#[cfg(feature = "simt")]
+#[doc(hidden)]
+pub use backend::simt::rare_paths;
 pub use batch::{Batch, Using};
 pub use device::Device;
 pub use digit::Digit;

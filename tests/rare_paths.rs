@@ -1,37 +1,19 @@
 //! Structured operands take the rare paths of the kernels, which the SIMT shim counts
 //! (`kernels/simt/rare.h`). This is a separate program, since the counts are per process.
-#![allow(unsafe_code)]
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_char};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
     Device, DigitKind, DynBatch, DynDivisor, Product, Result, Shape, SimtOptions, Strategy,
+    rare_paths,
 };
 use gpuint_testkit::operands::{DIVISIONS, EUCLID, Family, PRODUCTS, ROOTS, Row, SUMS, rows};
 use num_traits::{One, Zero};
 
-// SAFETY: the declaration is that of `kernels/simt/abi.h`.
-unsafe extern "C" {
-    fn gpuint_simt_rare(path: u32, count: *mut u64) -> *const c_char;
-}
-
 /// Number of times that this process has taken each path, by name.
 fn counts() -> BTreeMap<&'static str, u64> {
-    let mut counts = BTreeMap::new();
-    for path in 0.. {
-        let mut count = 0;
-        // SAFETY: any index may be asked for, and the count is written before the call returns.
-        let name = unsafe { gpuint_simt_rare(path, &raw mut count) };
-        if name.is_null() {
-            break;
-        }
-        // SAFETY: the name is a literal of the shim.
-        let name = unsafe { CStr::from_ptr(name) };
-        counts.insert(name.to_str().unwrap(), count);
-    }
-    counts
+    rare_paths().unwrap().into_iter().collect()
 }
 
 /// Does some work and checks that it takes each of these paths at least this often.

@@ -1,8 +1,9 @@
 //! Files found by a hash of everything that they were made from: compiled kernels.
 //!
 //! The folder is `GPUINT_CACHE_DIR` (`off`: no cache), else `gpuint` in `XDG_CACHE_HOME` or
-//! `~/.cache`. The run-time compiler keeps images there, and the build script, in the folder
-//! `build` in it, the units compiled by nvcc and the host compiler, for all target folders of the user.
+//! `~/.cache`. NVRTC's images are there, in its folder `simt` the units compiled by the host compiler,
+//! and in `build` the units that the build script compiled by nvcc, for all target folders of the
+//! user.
 //!
 //! A file holds code. Its hash tells damage, not forgery. So a folder or a file that belongs to
 //! another user, or that others may write, is refused (Unix; elsewhere the folder of the user is
@@ -49,6 +50,13 @@ impl Key {
             let _ = write!(name, "{byte:02x}");
         }
         Self(name + ".image")
+    }
+}
+
+/// The name of the file: a key stands for the texts of its content in other keys.
+impl AsRef<[u8]> for Key {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
     }
 }
 
@@ -131,6 +139,22 @@ impl Cache {
         })
     }
 
+    /// Waits until nobody else holds the lock of a key, so that processes that make the same
+    /// content take turns; the lock is held until the value is dropped. `None` where there is no
+    /// cache.
+    ///
+    /// # Errors
+    /// A folder that cannot be written, or that others can write.
+    pub fn lock(&self, key: &Key) -> io::Result<Option<Lock>> {
+        let (Some(folder), Some(path)) = (&self.folder, self.path(key)) else { return Ok(None) };
+        create_folder(folder)?;
+        check_own(&fs::metadata(folder)?, folder)?;
+        let path = path.with_extension("lock");
+        let file = open_own(&path)?;
+        file.lock()?;
+        Ok(Some(Lock { path, _file: file }))
+    }
+
     /// Removes the files that were used least recently until the others take at most `bytes`.
     ///
     /// # Errors
@@ -157,6 +181,22 @@ impl Cache {
     }
 }
 
+/// A lock of [`Cache::lock`].
+#[derive(Debug)]
+pub struct Lock {
+    path: PathBuf,
+    /// Closed after the file is removed. A process that has waited for this file and one that made
+    /// a new file both hold a lock then: both find the content that this one has written.
+    _file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // `trim` may have removed it.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
 /// The folder: `GPUINT_CACHE_DIR`, or `gpuint` in the user's folder of caches.
 fn folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let set = |name| variable(name).filter(|value| !value.is_empty());
@@ -180,11 +220,20 @@ fn create_folder(folder: &Path) -> io::Result<()> {
 
 /// Creates a file that only its user may read and write.
 fn create_own(path: &Path) -> io::Result<File> {
+    own_file().create_new(true).open(path)
+}
+
+/// Opens or creates a file that only its user may read and write.
+fn open_own(path: &Path) -> io::Result<File> {
+    own_file().create(true).truncate(false).open(path)
+}
+
+fn own_file() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
+    options.write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    options
 }
 
 /// Returns the content of a file that only this user can have written.
@@ -293,6 +342,26 @@ mod tests {
         cache.trim(2 * (100 + HEADER as u64)).unwrap();
         let left = keys.each_ref().map(|key| content(&cache, key).is_some());
         assert_eq!(left, [true, false, true]);
+    }
+
+    #[test]
+    fn lock_is_held_by_one_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache_in(&folder);
+        let key = Key::new("k", ["a"]);
+        let made = AtomicUsize::new(0);
+        let make = || {
+            let _lock = cache.lock(&key).unwrap();
+            if content(&cache, &key).is_none() {
+                made.fetch_add(1, Ordering::Relaxed);
+                cache.write(&key, b"content").unwrap();
+            }
+        };
+        std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(make))));
+        assert_eq!(made.into_inner(), 1);
+        // No lock is left.
+        assert_eq!(fs::read_dir(cache.folder.as_ref().unwrap()).unwrap().count(), 1);
+        assert!(Cache::at(None).lock(&key).unwrap().is_none());
     }
 
     #[cfg(unix)]

@@ -1,8 +1,5 @@
 // Kernels by name. A translation unit's GPUINT_KERNEL lines become Registrar objects, whose
-// constructors fill the registry before main; launches look kernels up in it.
-//
-// No code refers to these objects by name, so a linker drops them from a static library: link the
-// library with the generated kernels with `+whole-archive`.
+// constructors fill the registry when the unit is loaded; launches look kernels up in it.
 #pragma once
 
 namespace gpuint {

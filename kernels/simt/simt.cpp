@@ -9,6 +9,7 @@
 #include <exception>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -22,16 +23,24 @@ struct Kernel {
   std::vector<Facts> facts;  // of each phase
 };
 
+// Units of kernels may be loaded while others run.
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string_view, Kernel> kernels;  // whose elements keep their places
+};
+
 // In a function, because Registrar objects of other files may be constructed before those of this
 // file.
-std::map<std::string_view, Kernel>& registry() {
-  static std::map<std::string_view, Kernel> kernels;
-  return kernels;
+Registry& registry() {
+  static Registry registry;
+  return registry;
 }
 
 const Kernel* find(const char* name) {
-  const auto found = registry().find(name);
-  return found == registry().end() ? nullptr : &found->second;
+  Registry& all = registry();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const auto found = all.kernels.find(name);
+  return found == all.kernels.end() ? nullptr : &found->second;
 }
 
 void write(char* message, size_t message_len, const std::string& text) {
@@ -105,7 +114,9 @@ bool launch_kernel(const char* name, const Kernel& kernel, const Operands& opera
 u64 rare_counts[static_cast<u32>(Rare::COUNT)];
 
 Registrar::Registrar(const char* name, Run run, const Facts* facts, u32 phases) {
-  registry()[name] = Kernel{run, {facts, facts + phases}};
+  Registry& all = registry();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.kernels.try_emplace(name, Kernel{run, {facts, facts + phases}});
 }
 
 }  // namespace gpuint::simt

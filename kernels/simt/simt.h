@@ -42,9 +42,9 @@
 // Not modelled: timing, warp-synchronous execution, weak memory order, spinning on another thread's
 // progress (hangs).
 //
-// Build: C++17. Compile *.cpp of this folder except selftest.cpp together with the generated
-// kernels into one static library, and link it whole (`+whole-archive`): kernels register
-// themselves from static constructors, which a linker would drop. ThreadSanitizer handles up to 256
+// Build: C++17. The library compiles *.cpp of this folder except selftest.cpp as one unit, and each
+// unit of kernels, into shared objects, which it loads at their first use
+// (src/backend/simt/compiler.rs). Programs with sanitizers link all of them. ThreadSanitizer handles up to 256
 // threads a block in reasonable time, and needs `setarch -R`. See selftest.sh for all modes.
 // SIMT_UCONTEXT selects the portable context switch (slow) instead of the assembly for x86-64 and
 // aarch64.

@@ -9,6 +9,8 @@ pub(crate) mod cuda;
 pub(crate) mod host;
 pub(crate) mod images;
 pub(crate) mod launch;
+mod library;
+mod once;
 #[cfg(feature = "simt")]
 pub(crate) mod simt;
 pub(crate) mod traced;

@@ -9,11 +9,11 @@ use crate::backend::cuda::driver::{self, Fault, Gpu, PoolHandle};
 use crate::backend::cuda::info::Info;
 use crate::backend::cuda::module::{Function, Module};
 use crate::backend::cuda::nvrtc::Nvrtc;
-use crate::backend::cuda::once::OnceMap;
 use crate::backend::cuda::pinned::Chunks;
 use crate::backend::cuda::runtime::{self, Origin, Use};
 use crate::backend::host::PART_BYTES;
 use crate::backend::images;
+use crate::backend::once::OnceMap;
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
 

@@ -18,7 +18,7 @@ use cudarc::driver::sys::{
     CUresult as Known, CUstream_flags as StreamFlags,
 };
 
-use crate::backend::cuda::library::{functions, in_words};
+use crate::backend::library::{functions, in_words};
 use crate::error::Error;
 
 use cudarc::driver::sys::CUdevice as DeviceId;

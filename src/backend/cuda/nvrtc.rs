@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::backend::cuda::library::{functions, in_words};
+use crate::backend::library::{functions, in_words};
 use crate::error::{Error, Result};
 
 /// The variable that names the library.

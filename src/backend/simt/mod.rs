@@ -1,12 +1,25 @@
-//! The CUDA kernels on the processor: the shim of `kernels/simt` through its C interface.
+//! The CUDA kernels on the CPU: the shim of `kernels/simt` through its C interface.
+//!
+//! Shim and kernels are compiled by the host's C++ compiler at their first use, unit by unit.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, CString, c_char, c_int};
+mod compiler;
+mod units;
+
+use std::ffi::{CStr, c_int};
+
+pub use units::rare_paths;
 
 use crate::backend::host::{self, host_memory_methods};
 use crate::backend::launch::RawOperands;
 use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::{Error, Result};
+
+#[cfg(not(all(unix, any(target_arch = "x86_64", target_arch = "aarch64"))))]
+compile_error!(
+    "feature simt: kernels on the host need x86-64 or aarch64 with mmap (Linux or another Unix): build \
+     without the feature"
+);
 
 /// How [`Device::simt_with`](crate::Device::simt_with) runs kernels.
 ///
@@ -25,7 +38,7 @@ pub struct SimtOptions {
 /// The twin of `gpuint_simt_options` in `kernels/simt/abi.h`.
 #[derive(Debug)]
 #[repr(C)]
-struct RawOptions {
+pub(super) struct RawOptions {
     seed: u64,
     max_grid: u32,
     host_threads: u32,
@@ -42,19 +55,6 @@ struct Stats {
 }
 
 const OK: c_int = 0;
-const UNKNOWN_KERNEL: c_int = 1;
-
-// SAFETY: the declarations are those of `kernels/simt/abi.h`.
-unsafe extern "C" {
-    fn gpuint_simt_launch(
-        kernel: *const c_char,
-        operands: *const RawOperands,
-        options: *const RawOptions,
-        stats: *mut Stats,
-        message: *mut c_char,
-        message_len: usize,
-    ) -> c_int;
-}
 
 /// The shim.
 #[derive(Debug)]
@@ -83,9 +83,7 @@ impl Backend for Simt {
     host_memory_methods!();
 
     fn launch(&self, call: Call<'_>) -> Result<()> {
-        let kernel = call.kernel.to_string();
-        let name =
-            CString::new(kernel.clone()).map_err(|error| Error::Driver(error.to_string()))?;
+        let (shim, kernel) = units::load(call.kernel)?;
         let operands = RawOperands::new(
             call.operands,
             |buffer| Ok(host::bytes(buffer)?.as_ptr().expose_provenance() as u64),
@@ -98,8 +96,8 @@ impl Backend for Simt {
         // SAFETY: the pointers are valid for the call, the buffers behind the operands are borrowed
         // by it and `Call::check` found them long enough, and no other thread uses the outputs.
         let code = unsafe {
-            gpuint_simt_launch(
-                name.as_ptr(),
+            (shim.functions.launch)(
+                kernel.as_ptr(),
                 &raw const operands,
                 &raw const options,
                 &raw mut stats,
@@ -107,16 +105,9 @@ impl Backend for Simt {
                 message.len(),
             )
         };
-        tracing::trace!(kernel, ?stats, "simt");
+        tracing::trace!(?kernel, ?stats, "simt");
         match code {
             OK => Ok(()),
-            UNKNOWN_KERNEL => Err(Error::KernelMissing {
-                kernel,
-                remedy:
-                    "it was not compiled for the host: GPUINT_SIMT_BITS is the widest shape whose \
-                         kernels are"
-                        .to_owned(),
-            }),
             _ => {
                 let message = CStr::from_bytes_until_nul(&message).unwrap_or_default();
                 Err(Error::Driver(message.to_string_lossy().into_owned()))

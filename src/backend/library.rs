@@ -8,8 +8,8 @@ use std::error::Error;
 macro_rules! functions {
     ($($field:ident = $symbol:literal $(or $other:literal)?: $type:ty;)*) => {
         #[derive(Debug)]
-        pub(super) struct Functions {
-            $(pub(super) $field: $type,)*
+        pub(crate) struct Functions {
+            $(pub(crate) $field: $type,)*
         }
 
         impl Functions {
@@ -29,10 +29,10 @@ macro_rules! functions {
         }
     };
 }
-pub(super) use functions;
+pub(crate) use functions;
 
 /// An error with its causes: "dlopen failed" alone names no file and no reason.
-pub(super) fn in_words(error: &libloading::Error) -> String {
+pub(crate) fn in_words(error: &libloading::Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

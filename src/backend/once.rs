@@ -11,7 +11,7 @@ use once_cell::sync::OnceCell;
 /// Whoever asks for a key while its value is being made waits for it; other keys go on. What could
 /// not be made is tried again the next time.
 #[derive(Debug)]
-pub(super) struct OnceMap<K, V>(Mutex<HashMap<K, Arc<OnceCell<V>>>>);
+pub(crate) struct OnceMap<K, V>(Mutex<HashMap<K, Arc<OnceCell<V>>>>);
 
 impl<K, V> Default for OnceMap<K, V> {
     fn default() -> Self {
@@ -20,7 +20,7 @@ impl<K, V> Default for OnceMap<K, V> {
 }
 
 impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
-    pub(super) fn get_or_try_init<E>(
+    pub(crate) fn get_or_try_init<E>(
         &self,
         key: K,
         make: impl FnOnce() -> Result<V, E>,

@@ -1,0 +1,243 @@
+//! The host's C++ compiler: makes a shared object of a translation unit, at its first use on a
+//! machine.
+//!
+//! `CXX` names the compiler, with options if need be (`ccache g++`); by default it is `c++`. An object
+//! is kept in the folder `simt` of the cache ([`gpuint_catalogue::cache`]), by a hash of the unit, of
+//! all headers, of the options and of the compiler's version. Processes that need the same unit take
+//! turns, so that one compiles it.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use gpuint_catalogue::cache::{Cache, Key};
+
+use crate::backend::images::HEADERS;
+use crate::error::{Error, Result};
+
+/// The variable that names the compiler.
+const VARIABLE: &str = "CXX";
+/// The compiler of systems without [`VARIABLE`].
+const DEFAULT: &str = "c++";
+/// Maximum bytes of kept objects, most recently used first: some twenty states of the kernels.
+const MOST_BYTES: u64 = 1 << 30;
+/// The running thread is a variable of the shim that kernels read without a call (`initial-exec`).
+const OPTIONS: &[&str] = &[
+    "-std=c++17",
+    "-O2",
+    "-w",
+    "-fPIC",
+    "-shared",
+    "-pthread",
+    "-ftls-model=initial-exec",
+    "-fno-semantic-interposition",
+    "-fvisibility-inlines-hidden",
+    "-Wl,-s",
+    "-DGPUINT_SIMT",
+    "-Ikernels",
+];
+
+/// Lists files of `kernels/simt` with their texts.
+macro_rules! shim {
+    ($($name:literal)*) => {
+        &[$((
+            concat!("simt/", $name),
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/simt/", $name)),
+        )),*]
+    };
+}
+
+/// The shim, without its own test.
+static SHIM: &[(&str, &str)] = shim!(
+    "abi.h" "arithmetic.h" "block.cpp" "block.h" "collective.h" "fiber.cpp" "fiber.h" "launch.cpp"
+    "launch.h" "memory.h" "rare.h" "registry.h" "shared.cpp" "shared.h" "simt.cpp" "simt.h" "thread.h"
+    "types.h"
+);
+
+/// The unit of the shim: all its sources.
+pub(super) fn shim_unit() -> String {
+    let sources = SHIM.iter().filter(|(name, _)| name.ends_with(".cpp"));
+    sources.map(|(name, _)| format!("#include \"{name}\"\n")).collect()
+}
+
+/// The compiler of this process.
+#[derive(Debug)]
+pub(super) struct Compiler {
+    /// The program and its first arguments.
+    words: Vec<String>,
+    /// The key of all that objects depend on besides their units.
+    key: Key,
+    cache: Cache,
+}
+
+impl Compiler {
+    /// The compiler that the environment asks for.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn from_env() -> Result<Self, String> {
+        let variable = env::var_os(VARIABLE).unwrap_or_default();
+        let cache = Cache::from_env(|name| env::var_os(name)).below("simt");
+        Self::new(&variable, cache)
+    }
+
+    fn new(variable: &OsStr, cache: Cache) -> Result<Self, String> {
+        let variable = variable.to_string_lossy();
+        let mut words: Vec<_> = variable.split_whitespace().map(str::to_owned).collect();
+        if words.is_empty() {
+            words.push(DEFAULT.to_owned());
+        }
+        let version = run(&words, Path::new("."), &["--version"])?;
+        let texts = words.iter().map(String::as_bytes).chain([&*version]);
+        let options = OPTIONS.iter().map(|option| option.as_bytes());
+        let files = HEADERS.iter().chain(SHIM);
+        let files = files.flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]);
+        let key = Key::new("compiler", texts.chain(options).chain(files));
+        Ok(Self { words, key, cache })
+    }
+
+    /// The object of a unit, from the cache or compiled.
+    pub(super) fn object(&self, name: &str, unit: &str) -> Result<Vec<u8>> {
+        let key = Key::new(name, [self.key.as_ref(), unit.as_bytes()]);
+        // A file that cannot be read, or that others could have written, counts as absent; one that
+        // cannot be written is not written.
+        let read = || {
+            self.cache.read(&key).unwrap_or_else(|error| {
+                let path = self.cache.path(&key).unwrap_or_default();
+                tracing::warn!(path = %path.display(), %error, "a cached unit is not used");
+                None
+            })
+        };
+        if let Some(object) = read() {
+            return Ok(object);
+        }
+        let _lock = self.cache.lock(&key);
+        if let Some(object) = read() {
+            return Ok(object);
+        }
+        let span = tracing::info_span!("compile", unit = name);
+        let object = span.in_scope(|| self.compile(unit))?;
+        if let Err(error) =
+            self.cache.write(&key, &object).and_then(|()| self.cache.trim(MOST_BYTES))
+        {
+            tracing::debug!(unit = name, %error, "a unit is not cached");
+        }
+        Ok(object)
+    }
+
+    fn compile(&self, unit: &str) -> Result<Vec<u8>> {
+        let failed = |log: String| Error::Compile { log };
+        let unwritten = |error: io::Error| failed(format!("temporary folder: {error}"));
+        let folder = tempfile::tempdir().map_err(unwritten)?;
+        let folder = folder.path();
+        write_sources(folder, unit).map_err(unwritten)?;
+        let files = ["-o", "unit.so", "unit.cpp"];
+        run(&self.words, folder, &[OPTIONS, &files].concat()).map_err(failed)?;
+        fs::read(folder.join("unit.so")).map_err(unwritten)
+    }
+}
+
+/// Runs a compiler in a folder and returns its output.
+fn run(words: &[String], folder: &Path, arguments: &[&str]) -> Result<Vec<u8>, String> {
+    let [program, first @ ..] = words else { return Err("no compiler is named".to_owned()) };
+    let mut command = Command::new(program);
+    let output = command.args(first).args(arguments).current_dir(folder).output();
+    let output = output.map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let log = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{}: {}\n{log}", words.join(" "), output.status))
+}
+
+/// Writes a unit and all headers.
+fn write_sources(folder: &Path, unit: &str) -> io::Result<()> {
+    for (name, text) in HEADERS.iter().chain(SHIM) {
+        let path = folder.join("kernels").join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, text)?;
+    }
+    fs::write(folder.join("unit.cpp"), unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
+    use std::thread;
+
+    use super::*;
+
+    /// A compiler that adds a line to the file `calls` for each unit, and copies the unit.
+    fn counting_compiler(folder: &Path, version: &str) -> Compiler {
+        let path = folder.join("c++");
+        let calls = folder.join("calls");
+        let lines = format!(
+            "#!/bin/sh\n\
+             [ $1 = --version ] && echo {version} && exit\n\
+             grep -q wrong unit.cpp && echo is wrong >&2 && exit 1\n\
+             echo unit >>'{}'\n\
+             cp unit.cpp unit.so\n",
+            calls.display()
+        );
+        fs::write(&path, lines).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        Compiler::new(path.as_os_str(), Cache::at(Some(folder.join("cache")))).unwrap()
+    }
+
+    #[test]
+    fn unit_is_compiled_once_for_all_processes() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let calls = || fs::read_to_string(folder.join("calls")).unwrap_or_default().lines().count();
+        let compilers: Vec<_> = (0..4).map(|_| counting_compiler(folder, "1")).collect();
+        thread::scope(|scope| {
+            for compiler in &compilers {
+                scope.spawn(|| assert_eq!(compiler.object("k", "a").unwrap(), b"a"));
+            }
+        });
+        assert_eq!(calls(), 1);
+        assert_eq!(compilers[0].object("k", "b").unwrap(), b"b");
+        assert_eq!(calls(), 2);
+        // Another compiler; a cache that others can write.
+        let other = counting_compiler(folder, "2");
+        assert_eq!(other.object("k", "a").unwrap(), b"a");
+        assert_eq!(calls(), 3);
+        fs::set_permissions(folder.join("cache"), fs::Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(other.object("k", "a").unwrap(), b"a");
+        assert_eq!(calls(), 4);
+    }
+
+    #[test]
+    fn rejected_unit_is_an_error_with_the_compilers_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let compiler = counting_compiler(folder.path(), "1");
+        let error = compiler.object("k", "wrong").unwrap_err();
+        let Error::Compile { log } = &error else { panic!("{error:?}") };
+        assert!(log.contains("is wrong") && log.contains("c++"), "{log}");
+    }
+
+    #[test]
+    fn absent_compiler_is_named() {
+        let folder = PathBuf::from("/absent/c++");
+        let error = Compiler::new(folder.as_os_str(), Cache::at(None)).unwrap_err();
+        assert!(error.contains("/absent/c++"), "{error}");
+    }
+
+    #[test]
+    fn shim_lists_every_file() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/simt");
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|file| format!("simt/{}", file.unwrap().file_name().display()))
+            .filter(|name| !name.contains("selftest"))
+            .collect();
+        names.sort();
+        assert_eq!(names, SHIM.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,122 @@
+//! The shim and the units of kernels, loaded at their first use and never unloaded.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::io::Write;
+use std::mem;
+use std::sync::{Arc, LazyLock};
+
+use gpuint_catalogue::translation_unit;
+use libloading::Library;
+use libloading::os::unix;
+use once_cell::sync::OnceCell;
+
+use crate::backend::launch::RawOperands;
+use crate::backend::library::{functions, in_words};
+use crate::backend::once::OnceMap;
+use crate::backend::simt::compiler::{Compiler, shim_unit};
+use crate::backend::simt::{RawOptions, Stats};
+use crate::error::{Error, Result};
+use crate::kernel::KernelId;
+
+/// Rows of the catalogue whose kernels are compiled together. Reading the headers takes a unit a
+/// quarter of a second; a unit without most of the kernels of a width is there earlier.
+const ROWS_PER_UNIT: usize = 16;
+
+// The declarations are those of `kernels/simt/abi.h`.
+functions! {
+    launch = c"gpuint_simt_launch": unsafe extern "C" fn(
+        *const c_char,
+        *const RawOperands,
+        *const RawOptions,
+        *mut Stats,
+        *mut c_char,
+        usize,
+    ) -> c_int;
+    rare = c"gpuint_simt_rare": unsafe extern "C" fn(u32, *mut u64) -> *const c_char;
+}
+
+/// The shim of this process.
+#[derive(Debug)]
+pub(super) struct Shim {
+    compiler: Compiler,
+    pub(super) functions: Functions,
+}
+
+impl Shim {
+    fn get() -> Result<&'static Self> {
+        static SHIM: OnceCell<Shim> = OnceCell::new();
+        SHIM.get_or_try_init(|| {
+            let compiler = Compiler::from_env().map_err(|reason| Error::KernelMissing {
+                kernel: "simt".to_owned(),
+                remedy: format!(
+                    "kernels on the host need a C++17 compiler ({reason}); install one, or set CXX to it"
+                ),
+            })?;
+            let library = open(&compiler, "shim", &shim_unit(), unix::RTLD_GLOBAL)?;
+            // SAFETY: the unit is the shim, whose interface these functions are.
+            let functions = unsafe { Functions::read(&library) }.map_err(|error| failed(&error))?;
+            mem::forget(library);
+            Ok(Self { compiler, functions })
+        })
+    }
+}
+
+/// Returns the shim and the name of a kernel that is loaded.
+pub(super) fn load(kernel: KernelId) -> Result<(&'static Shim, Arc<CStr>)> {
+    static KERNELS: LazyLock<OnceMap<KernelId, Arc<CStr>>> = LazyLock::new(OnceMap::default);
+    static UNITS: LazyLock<OnceMap<String, ()>> = LazyLock::new(OnceMap::default);
+    let shim = Shim::get()?;
+    let name = KERNELS.get_or_try_init(kernel, || {
+        let unit =
+            translation_unit(kernel.neighbours(ROWS_PER_UNIT).map(|other| other.source(None)));
+        // Kernels of a width are those of several shapes: their unit is the same text.
+        UNITS.get_or_try_init(unit.clone(), || {
+            let library = open(&shim.compiler, &kernel.to_string(), &unit, unix::RTLD_LOCAL)?;
+            // Its kernels have registered themselves.
+            mem::forget(library);
+            Ok(())
+        })?;
+        let name = CString::new(kernel.to_string());
+        name.map(Arc::from).map_err(|error| Error::Driver(error.to_string()))
+    })?;
+    Ok((shim, name))
+}
+
+/// Returns the number of times that the kernels of this process have taken each rare path of
+/// `kernels/simt/rare.h` on the SIMT shim, by name.
+///
+/// # Errors
+/// [`KernelMissing`](Error::KernelMissing) or [`Compile`](Error::Compile) if the shim cannot be
+/// compiled.
+pub fn rare_paths() -> Result<Vec<(&'static str, u64)>> {
+    let shim = Shim::get()?;
+    let mut paths = Vec::new();
+    for path in 0.. {
+        let mut count = 0;
+        // SAFETY: any index may be asked for, and the count is written before the call returns.
+        let name = unsafe { (shim.functions.rare)(path, &raw mut count) };
+        if name.is_null() {
+            break;
+        }
+        // SAFETY: the name is a literal of the shim, which stays loaded.
+        let name = unsafe { CStr::from_ptr(name) };
+        paths.push((name.to_str().unwrap_or_default(), count));
+    }
+    Ok(paths)
+}
+
+/// Opens the object of a unit.
+fn open(compiler: &Compiler, name: &str, unit: &str, flags: c_int) -> Result<Library> {
+    let object = compiler.object(name, unit)?;
+    let unwritten = |error| Error::Driver(format!("temporary file of a kernel: {error}"));
+    let mut file = tempfile::NamedTempFile::new().map_err(unwritten)?;
+    file.write_all(&object).map_err(unwritten)?;
+    // SAFETY: the object is the compiler's, of this crate's sources: its initialisers register
+    // kernels.
+    let library = unsafe { unix::Library::open(Some(file.path()), unix::RTLD_NOW | flags) };
+    library.map(Library::from).map_err(|error| failed(&error))
+}
+
+fn failed(error: &libloading::Error) -> Error {
+    Error::Driver(format!("a kernel on the host does not load: {}", in_words(error)))
+}
