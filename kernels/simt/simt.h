@@ -44,10 +44,10 @@
 //
 // Build: C++17. The library compiles *.cpp of this folder except selftest.cpp as one unit, and each
 // unit of kernels, into shared objects, which it loads at their first use
-// (src/backend/simt/compiler.rs). Programs with sanitizers link all of them. ThreadSanitizer handles up to 256
-// threads a block in reasonable time, and needs `setarch -R`. See selftest.sh for all modes.
-// SIMT_UCONTEXT selects the portable context switch (slow) instead of the assembly for x86-64 and
-// aarch64.
+// (src/backend/simt/compiler.rs). Programs with sanitizers link all of them. ThreadSanitizer
+// handles up to 256 threads a block in reasonable time, and needs `setarch -R`. See selftest.sh for
+// all modes. SIMT_UCONTEXT selects the portable context switch (slow) instead of the assembly for
+// x86-64 and aarch64.
 #pragma once
 #include "types.h"
 #include "thread.h"
