@@ -32,8 +32,8 @@
 //! **Multiply.** [`wrapping_mul`](Batch::wrapping_mul) modulo `2^BITS`,
 //! [`widening_mul`](Batch::widening_mul) in rows of twice the width,
 //! [`mul_lo_hi`](Batch::mul_lo_hi) in two halves, [`wrapping_square`](Batch::wrapping_square),
-//! [`mul_add`](Batch::mul_add),
-//! [`wrapping_polynomial`](Batch::wrapping_polynomial).
+//! [`mul_add`](Batch::mul_add), [`wrapping_polynomial`](Batch::wrapping_polynomial), and
+//! [`wrapping_sum_of_products`](Batch::wrapping_sum_of_products) of pairs of batches.
 //!
 //! **Divide.** [`div_rem`](Batch::div_rem), [`div`](Batch::div) and [`rem`](Batch::rem);
 //! [`div_rem_masked`](Batch::div_rem_masked) where divisors may be zero;

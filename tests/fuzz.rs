@@ -887,6 +887,28 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         0,
         x.bits
     )]));
+    operation!("mul_sub", [B], |x| x.a.mul_sub(x.b, x.a)?.columns(), |x| {
+        let product = oracle::mul(x.a, x.b, x.bits).0;
+        Ok(vec![oracle::sub(&product, x.a, x.bits).0])
+    });
+    operation!(
+        "sums of products",
+        [B],
+        |x| {
+            let pairs = [(x.a, x.b), (x.b, x.b), (x.a, x.a)];
+            let low = Batch::wrapping_sum_of_products(&pairs)?;
+            let (wide, overflow) = Batch::widening_sum_of_products::<T::Wide>(&pairs)?;
+            let mut columns = low.columns()?;
+            columns.extend(host(wide.to_biguints()?));
+            columns.extend(Results::<T>::columns(overflow)?);
+            Ok(columns)
+        },
+        |x| {
+            let sum = x.a * x.b + x.b * x.b + x.a * x.a;
+            let overflows = flag(sum.bits() > 2 * x.bits as u64);
+            Ok(vec![oracle::shl(&sum, 0, x.bits), oracle::shl(&sum, 0, 2 * x.bits), overflows])
+        }
+    );
     operation!(
         "wrapping_sum",
         [],

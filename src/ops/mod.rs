@@ -34,6 +34,7 @@ mod shift;
 mod shifted_inverse;
 mod sort;
 mod sqrt;
+mod sum_of_products;
 #[cfg(test)]
 mod tests;
 mod unprepared;

@@ -45,6 +45,11 @@ pub fn product(values: &[BigUint]) -> BigUint {
     biguint(&values.iter().map(natural).product())
 }
 
+/// Sum of all values.
+pub fn sum(values: impl Iterator<Item = BigUint>) -> BigUint {
+    biguint(&values.map(|value| natural(&value)).sum())
+}
+
 /// `a * b` in two halves of `bits` bits.
 pub fn mul(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, BigUint) {
     let product = natural(a) * natural(b);
