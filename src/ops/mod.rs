@@ -13,6 +13,7 @@ mod bits;
 mod bitwise;
 mod compare;
 pub(crate) mod crt;
+pub(crate) mod decimal;
 mod div;
 mod div_by;
 mod div_digit;
