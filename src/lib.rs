@@ -55,6 +55,9 @@
 //! rows and reduces a number modulo all rows, [`batch_gcd`](Batch::batch_gcd) finds common divisors
 //! between rows, and [`Crt`] goes from numbers to residues and back.
 //!
+//! **Signed integers.** A [`SignedBatch`] has signs and magnitudes: sums, products, comparisons, and
+//! quotients by three rules of rounding. [`xgcd_signed`](Batch::xgcd_signed) returns cofactors.
+//!
 //! **Compare, and work with whole rows.** [`cmp`](Batch::cmp), [`lt_mask`](Batch::lt_mask) and
 //! [`is_equal`](Batch::is_equal) return orders and a [`Mask`];
 //! [`filter`](Batch::filter), [`select`](Batch::select), [`slice`](Batch::slice),
@@ -157,6 +160,7 @@ pub use ops::crt::{Crt, DynCrt};
 pub use ops::fixed_base::{DynFixedBase, FixedBase};
 pub use ops::product_tree::{DynProductTree, ProductTree};
 pub use ops::residues::{DynModulus, DynResidues, Modulus, Residues};
+pub use ops::signed::{DynSignedBatch, SignedBatch};
 pub use pool::{Chunk, Pool, RowsMut, Share};
 #[cfg(feature = "serde")]
 pub use serialize::OnDevice;

@@ -33,6 +33,7 @@ mod root;
 mod rows;
 mod shift;
 mod shifted_inverse;
+pub(crate) mod signed;
 mod sort;
 mod sqrt;
 mod sum_of_products;
