@@ -24,7 +24,7 @@ use num_bigint::BigUint;
 
 use super::product_tree::{on_all_cores, product};
 use super::sqrt::shape_of;
-use crate::backend::host::{read_integer, write_integer, write_rows, zeroed_vec};
+use crate::backend::host::{reserved_vec, write_integer, write_rows, zeroed_vec};
 use crate::device::Device;
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
@@ -34,7 +34,10 @@ use crate::error::{Error, Result};
 /// for wider rows.
 const PART_DIGITS: usize = 160;
 /// Minimum width, in bits, of rows that are split on the device.
-const LEAST_WIDTH: usize = 4096;
+const LEAST_SPLIT: usize = 4096;
+/// Minimum width, in bits, of rows that are joined on the device: the host reads a digit in less
+/// time than it writes one.
+const LEAST_JOINED: usize = 32768;
 /// Minimum size, in bits, of a batch that is split on the device: below it, the launches of all
 /// levels take longer than the host.
 const LEAST_BATCH: usize = 1 << 20;
@@ -124,18 +127,19 @@ impl Parts {
     }
 }
 
-/// Returns true if numbers of `bits` bits, `rows` of them, are converted by the device.
-fn is_for_device(rows: usize, bits: usize) -> bool {
-    bits >= LEAST_WIDTH && rows.saturating_mul(bits) >= LEAST_BATCH
+/// Returns true if `rows` numbers of `bits` bits are converted by the device, which takes numbers of
+/// at least `least` bits.
+fn is_for_device(rows: usize, bits: usize, least: usize) -> bool {
+    bits >= least && rows.saturating_mul(bits) >= LEAST_BATCH
 }
 
 /// Returns the rows in decimal; `None` if the host takes less time, or the device has no kernels.
 pub(crate) fn to_decimal(batch: &DynBatch) -> Result<Option<Vec<String>>> {
-    if !is_for_device(batch.len(), batch.shape().bits) {
+    if !is_for_device(batch.len(), batch.shape().bits, LEAST_SPLIT) {
         return Ok(None);
     }
     let longest = batch.bit_lengths()?.into_iter().max().unwrap_or(0) as usize;
-    if !is_for_device(batch.len(), longest) {
+    if !is_for_device(batch.len(), longest, LEAST_SPLIT) {
         return Ok(None);
     }
     without_missing(split(batch, longest))
@@ -149,7 +153,8 @@ pub(crate) fn from_decimal(
     texts: &[&[u8]],
 ) -> Result<Option<DynBatch>> {
     let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
-    if !is_for_device(texts.len(), bits_of_digits(longest)) || longest > digits_of_bits(shape.bits)
+    if !is_for_device(texts.len(), bits_of_digits(longest), LEAST_JOINED)
+        || longest > digits_of_bits(shape.bits)
     {
         return Ok(None);
     }
@@ -205,12 +210,14 @@ fn written(numbers: &DynBatch, tails: &[u64], parts: &Parts) -> Result<Vec<Strin
     let rows = tails.len();
     on_all_cores(rows, |row| {
         let mut text: Vec<u8> = zeroed_vec(parts.len())?;
-        text.fill(b'0');
+        let mut limbs = reserved_vec(row_bytes.div_ceil(LIMB_BYTES))?;
         for (index, range) in parts.ranges.iter().enumerate() {
             let part = &bytes[(index * rows + row) * row_bytes..][..row_bytes];
-            write_right(&mut text[range.clone()], &read_integer(part).to_string());
+            limbs.clear();
+            limbs.extend(part.chunks(LIMB_BYTES).map(limb));
+            write_number(&mut limbs, &mut text[range.clone()]);
         }
-        write_right(&mut text[parts.digits..], &tails[row].to_string());
+        write_digits(tails[row], &mut text[parts.digits..]);
         let zeros = text.iter().take_while(|&&digit| digit == b'0').count();
         text.drain(..zeros.min(parts.len() - 1));
         // Digits are ASCII.
@@ -218,11 +225,42 @@ fn written(numbers: &DynBatch, tails: &[u64], parts: &Parts) -> Result<Vec<Strin
     })
 }
 
-/// Writes digits at the right end; zero may be longer than its place, which is then empty.
-fn write_right(place: &mut [u8], digits: &str) {
-    let start = place.len().saturating_sub(digits.len());
-    let place = &mut place[start..];
-    place.copy_from_slice(&digits.as_bytes()[..place.len()]);
+const LIMB_BYTES: usize = size_of::<u64>();
+/// Number of digits of the largest power of ten in a limb.
+const LIMB_DIGITS: usize = 19;
+
+/// Returns at most eight bytes as a number, least significant byte first.
+fn limb(bytes: &[u8]) -> u64 {
+    let mut limb = [0; LIMB_BYTES];
+    limb[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(limb)
+}
+
+/// Writes all digits of a number, from the last to the first, by divisions by a power of ten. The
+/// number is below the power of ten of the length of its place.
+fn write_number(limbs: &mut Vec<u64>, place: &mut [u8]) {
+    const POWER: u128 = 10u128.pow(LIMB_DIGITS as u32);
+    for place in place.rchunks_mut(LIMB_DIGITS) {
+        while limbs.last() == Some(&0) {
+            limbs.pop();
+        }
+        let mut rest = 0;
+        for limb in limbs.iter_mut().rev() {
+            let value = rest << u64::BITS | u128::from(*limb);
+            // The rest is below the divisor: the quotient is a limb.
+            *limb = (value / POWER) as u64;
+            rest = value - u128::from(*limb) * POWER;
+        }
+        write_digits(rest as u64, place);
+    }
+}
+
+/// Writes as many digits as the place has, from the last to the first.
+fn write_digits(mut value: u64, place: &mut [u8]) {
+    for digit in place.iter_mut().rev() {
+        *digit = b'0' + (value % 10) as u8;
+        value /= 10;
+    }
 }
 
 fn join(
@@ -336,15 +374,29 @@ mod tests {
 
     #[test]
     fn wide_batches_are_converted_by_the_device() {
-        let shape = narrowest(8192).unwrap();
-        let value = (BigUint::from(1u32) << 8192) - 1u32;
-        let batch = DynBatch::splat(&Device::cpu(), shape, &value, 130).unwrap();
+        let shape = narrowest(32768).unwrap();
+        let value = (BigUint::from(1u32) << 32768) - 1u32;
+        let batch = DynBatch::splat(&Device::cpu(), shape, &value, 33).unwrap();
         let texts = to_decimal(&batch).unwrap().unwrap();
-        assert_eq!(texts, vec![value.to_string(); 130]);
+        assert_eq!(texts, vec![value.to_string(); 33]);
         let digits: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
         let again = from_decimal(&Device::cpu(), shape, &digits).unwrap().unwrap();
         assert!(again.is_equal(&batch).unwrap());
         assert_eq!(to_decimal(&batch.slice(0..3).unwrap()).unwrap(), None);
+        assert_eq!(to_decimal(&batch.shr(30_000).unwrap()).unwrap(), None);
+    }
+
+    #[test]
+    fn digits_of_limbs_are_those_of_the_number() {
+        for digits in [1, 18, 19, 20, 38, 57, 155] {
+            for value in [power_of_ten(digits) - 1u32, power_of_ten(digits - 1), BigUint::ZERO] {
+                let mut limbs = value.to_u64_digits();
+                limbs.push(0);
+                let mut text = vec![0; digits];
+                write_number(&mut limbs, &mut text);
+                assert_eq!(text, format!("{value:0>digits$}").as_bytes());
+            }
+        }
     }
 
     #[test]

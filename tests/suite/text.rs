@@ -49,7 +49,7 @@ impl Check for Decimal {
     const NAME: &str = "decimal";
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let is_slow = setting.backend == BackendKind::Simt && shape.bits > 8192;
+        let is_slow = setting.backend == BackendKind::Simt && shape.bits > 32768;
         if shape.bits < 256 || is_slow {
             return;
         }
