@@ -3,19 +3,20 @@
 //! A number below `10^d` is `high 10^e + low` with `e = d / 2` rounded up: both parts are below
 //! `10^e`, in about half the bits. One division by a prepared divisor splits all rows of a batch,
 //! and the quotients and the remainders are the rows of the next batch, in the narrowest shape that
-//! holds them. Parts of at most [`PART_DIGITS`] digits become text on the cores of the host. Parsing
-//! goes the other way, by a product and a sum a level (D. Knuth, "The Art of Computer Programming",
-//! volume 2, section 4.4; R. Brent and P. Zimmermann, "Modern Computer Arithmetic", section 1.7).
+//! holds them. Parts of at most [`PART_DIGITS`] digits become text on the cores of the host.
+//! Parsing goes the other way, by a product and a sum a level (D. Knuth, "The Art of Computer
+//! Programming", volume 2, section 4.4; R. Brent and P. Zimmermann, "Modern Computer Arithmetic",
+//! section 1.7).
 //!
 //! With `n` digits of 64 bits, classical products and divisions of two products each, all levels
 //! take `n^2 / 2 + n^2 / 4 + .. < n^2` digit products, and a logarithm of products of `n` digits
 //! where those are by transforms. Digits divided off one at a time take `n^2 / 2` divisions of two
 //! words by one, one after the other.
 //!
-//! `2^b` is no power of ten: halves of a full row of `2b` bits need slightly more than `b` bits, and
-//! so the next wider shape on all levels. Dividing by one digit first, in linear time, leaves
-//! numbers whose parts fit on all levels with rows of 2^12 bits or more (up to 2^20 bits, checked by
-//! `parts_of_wide_rows_fit_in_half_the_width`).
+//! `2^b` is no power of ten: halves of a full row of `2b` bits need slightly more than `b` bits,
+//! and so the next wider shape on all levels. Dividing by one digit first, in linear time, leaves
+//! numbers whose parts fit on all levels with rows of 2^12 bits or more (up to 2^20 bits, checked
+//! by `parts_of_wide_rows_fit_in_half_the_width`).
 
 use std::ops::Range;
 
@@ -127,8 +128,8 @@ impl Parts {
     }
 }
 
-/// Returns true if `rows` numbers of `bits` bits are converted by the device, which takes numbers of
-/// at least `least` bits.
+/// Returns true if `rows` numbers of `bits` bits are converted by the device, which takes numbers
+/// of at least `least` bits.
 fn is_for_device(rows: usize, bits: usize, least: usize) -> bool {
     bits >= least && rows.saturating_mul(bits) >= LEAST_BATCH
 }

@@ -224,7 +224,8 @@ impl Signed<'_> {
             let quotient = DynSignedBatch::from_parts(quotient, &of_quotient)?;
             return Ok((quotient, DynSignedBatch::from_parts(remainder, &of_remainder)?));
         }
-        // The quotient of an inexact division is at most half of the dividend: it does not overflow.
+        // The quotient of an inexact division is at most half of the dividend: it does not
+        // overflow.
         let next = quotient.wrapping_add_all(1)?;
         let other = rhs.magnitude.wrapping_sub(&remainder)?;
         let quotient = next.select(&away, &quotient)?;

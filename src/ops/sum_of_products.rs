@@ -1,8 +1,8 @@
 //! Sums of products over several pairs of batches: the entries of a matrix product.
 //!
-//! The sum of `k` pairs takes `k` products and `k - 1` additions, each one launch. An addition reads
-//! two rows and writes one, as a product does: where products are bound by memory, a pair takes
-//! twice the time of its product. The device holds three batches of the result's shape.
+//! The sum of `k` pairs takes `k` products and `k - 1` additions, each one launch. An addition
+//! reads two rows and writes one, as a product does: where products are bound by memory, a pair
+//! takes twice the time of its product. The device holds three batches of the result's shape.
 //!
 //! A widening sum of `k` products has up to `log2(k)` bits more than `2 BITS`. No partial sum
 //! exceeds the whole sum, so the whole sum overflows if and only if at least one addition carries.
@@ -82,8 +82,8 @@ impl DynBatch {
 
 /// # Sums of products
 impl<T: Kernels> Batch<T> {
-    /// Computes `a[0] * b[0] + a[1] * b[1] + ..` for each row, modulo `2^BITS`: an entry of a matrix
-    /// product. It takes a product and an addition a pair, and memory for three batches.
+    /// Computes `a[0] * b[0] + a[1] * b[1] + ..` for each row, modulo `2^BITS`: an entry of a
+    /// matrix product. It takes a product and an addition a pair, and memory for three batches.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};
@@ -100,8 +100,8 @@ impl<T: Kernels> Batch<T> {
     /// ```
     ///
     /// # Errors
-    /// [`LengthMismatch`](Error::LengthMismatch) if numbers of rows differ, or if there are no pairs,
-    /// since no device is then known; [`DeviceMismatch`](Error::DeviceMismatch), and as
+    /// [`LengthMismatch`](Error::LengthMismatch) if numbers of rows differ, or if there are no
+    /// pairs, since no device is then known; [`DeviceMismatch`](Error::DeviceMismatch), and as
     /// [`wrapping_mul`](Self::wrapping_mul).
     pub fn wrapping_sum_of_products(pairs: &[(&Self, &Self)]) -> Result<Self> {
         DynBatch::wrapping_sum_of_products(&untyped(pairs)).map(Self::typed)
