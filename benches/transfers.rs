@@ -1,5 +1,5 @@
-//! Times every path of rows between the host and a device, conversions of integers, a pipeline that
-//! overlaps copies and kernels, and a pool of one and of all GPUs.
+//! Times every path of rows between the host and a device, conversions of integers and text, a
+//! pipeline that overlaps copies and kernels, and a pool of one and of all GPUs.
 //!
 //! `cargo bench --bench transfers` runs on the first GPU, else on the CPU with fewer rows; `--
 //! --help` lists the options. Throughput counts the bytes of the rows once. `host copy` is a
@@ -117,6 +117,7 @@ fn run(options: &Options) -> Result<()> {
     drop(one);
     let mut rng = SmallRng::seed_from_u64(1);
     let batch = DynBatch::random(&device, shape, rows, &mut rng)?;
+    texts(&bench, &batch)?;
     copies(&bench, batch)?;
     overlap(&bench, &device, shape, rows)?;
     let all = match device.backend() {
@@ -143,6 +144,32 @@ fn calls(bench: &Bench, device: &Device, one: &DynBatch) -> Result<()> {
     each("wrapping_add of one row, queued", &mut || one.wrapping_add(one).map(drop))?;
     each("record", &mut || device.record().map(drop))?;
     each("queue", &mut || device.queue().map(drop))
+}
+
+/// Conversions of some of the rows to decimal and back, beside the host's.
+fn texts(bench: &Bench, batch: &DynBatch) -> Result<()> {
+    const MOST_BYTES: usize = 32 << 20;
+    let (device, shape) = (batch.device(), batch.shape());
+    let rows = batch.len().min((MOST_BYTES / shape.bytes()).max(1));
+    let batch = batch.slice(0..rows)?;
+    let bench = Bench { bytes: rows * shape.bytes(), ..*bench };
+    println!("text of {rows} rows:");
+    bench.rate("to_decimal", || batch.to_decimal().map(drop))?;
+    let texts = batch.to_decimal()?;
+    let digits: Vec<&str> = texts.iter().map(String::as_str).collect();
+    bench.rate("from_decimal", || DynBatch::from_decimal(device, shape, &digits).map(drop))?;
+    let values = batch.to_biguints()?;
+    let once = Bench { runs: 1, ..bench };
+    once.rate("num-bigint to decimal, all cores", || {
+        black_box(values.par_iter().map(BigUint::to_string).collect::<Vec<_>>());
+        Ok(())
+    })?;
+    once.rate("num-bigint from decimal, all cores", || {
+        let parse = |text: &&str| BigUint::parse_bytes(text.as_bytes(), 10);
+        black_box(digits.par_iter().map(parse).collect::<Vec<_>>());
+        Ok(())
+    })?;
+    Ok(())
 }
 
 /// Copies of all rows by every path, and conversions.

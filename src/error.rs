@@ -103,6 +103,13 @@ pub enum Error {
         row: usize,
     },
 
+    /// An integer is negative, but rows are unsigned.
+    #[error("row {row} is negative, but rows are unsigned")]
+    Negative {
+        /// The lowest row that is negative.
+        row: usize,
+    },
+
     /// A text is not a number in the requested base.
     #[error("row {row}, column {column}: not a digit of base {base}")]
     Parse {
@@ -228,6 +235,7 @@ impl Error {
             | Self::CommonDivisor { .. }
             | Self::NoSuchRow { .. }
             | Self::NullRow { .. }
+            | Self::Negative { .. }
             | Self::Parse { .. }
             | Self::DeviceMismatch
             | Self::DevicePointer { .. }
@@ -243,6 +251,7 @@ impl Error {
             | Self::EvenModulus { row }
             | Self::CommonDivisor { row }
             | Self::NullRow { row }
+            | Self::Negative { row }
             | Self::Parse { row, .. } => Some(row),
             _ => None,
         }

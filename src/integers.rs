@@ -9,18 +9,23 @@ use crate::backend::host::{check_room, read_rows, reserved_vec};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::{DynBatch, write_checked};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::numbers::fitting;
 use crate::shape::Kernels;
 
-/// An unsigned integer type whose values go to and from rows:
-/// [`from_integers`](Batch::from_integers), [`to_integers`](Batch::to_integers).
+/// An integer type whose values go to and from rows: [`from_integers`](Batch::from_integers),
+/// [`to_integers`](Batch::to_integers).
 ///
 /// Implemented for [`BigUint`] and, by features of the same names, for the integers of
-/// `crypto-bigint` (`Uint`), `malachite` (`Natural`) and `ruint` (`Uint`).
+/// `crypto-bigint` (`Uint`), `malachite` (`Natural`), `rug` (`Integer`) and `ruint` (`Uint`).
 pub trait Integer: Sized + Send + Sync {
     /// Width of the type in bits; `None` if its values have any size.
     const BITS: Option<usize>;
+
+    /// Returns true if the value is negative, which no row holds.
+    fn is_negative(&self) -> bool {
+        false
+    }
 
     /// Returns the bytes of the value, least significant first, with or without leading zeros.
     fn le_bytes(&self) -> Cow<'_, [u8]>;
@@ -95,6 +100,24 @@ impl Integer for malachite_nz::natural::Natural {
     }
 }
 
+#[cfg(feature = "rug")]
+#[cfg_attr(docsrs, doc(cfg(feature = "rug")))]
+impl Integer for rug::Integer {
+    const BITS: Option<usize> = None;
+
+    fn is_negative(&self) -> bool {
+        self.cmp0().is_lt()
+    }
+
+    fn le_bytes(&self) -> Cow<'_, [u8]> {
+        bytemuck::cast_slice(self.as_limbs()).into()
+    }
+
+    fn from_le_bytes(bytes: &[u8]) -> Self {
+        Self::from_digits(bytes, rug::integer::Order::Lsf)
+    }
+}
+
 /// # Integers of other types
 impl DynBatch {
     /// Makes a batch of integers of a type that implements [`Integer`], in order.
@@ -106,6 +129,9 @@ impl DynBatch {
         device.check_shape(shape)?;
         Self::from_parts(device, shape, values.len(), |first, part| {
             write_checked(part, shape.bytes(), first, |row, bytes| {
+                if values[row].is_negative() {
+                    return Err(Error::Negative { row });
+                }
                 let value = values[row].le_bytes();
                 let value = fitting(row, &value, shape.bits)?;
                 let (low, high) = bytes.split_at_mut(value.len());
@@ -142,8 +168,8 @@ impl DynBatch {
 
 /// # Integers of other types
 impl<T: Kernels> Batch<T> {
-    /// Makes a batch of integers of a type that implements [`Integer`], in order: integers
-    /// of `crypto-bigint`, `malachite` and `ruint`, by the features of these names.
+    /// Makes a batch of integers of a type that implements [`Integer`], in order: integers of
+    /// `crypto-bigint`, `malachite`, `rug` and `ruint`, by the features of these names.
     ///
     /// ```
     /// # #[cfg(feature = "crypto-bigint")] {
@@ -160,6 +186,7 @@ impl<T: Kernels> Batch<T> {
     ///
     /// # Errors
     /// [`TooWide`](crate::Error::TooWide) with the lowest row that needs more than `BITS` bits,
+    /// [`Negative`](crate::Error::Negative) with the lowest row that is negative,
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
     pub fn from_integers<N: Integer>(device: &Device, values: &[N]) -> Result<Self> {
         DynBatch::from_integers(&T::on(device), T::SHAPE, values).map(Self::typed)

@@ -32,8 +32,8 @@
 //! **Multiply.** [`wrapping_mul`](Batch::wrapping_mul) modulo `2^BITS`,
 //! [`widening_mul`](Batch::widening_mul) in rows of twice the width,
 //! [`mul_lo_hi`](Batch::mul_lo_hi) in two halves, [`wrapping_square`](Batch::wrapping_square),
-//! [`mul_add`](Batch::mul_add),
-//! [`wrapping_polynomial`](Batch::wrapping_polynomial).
+//! [`mul_add`](Batch::mul_add), [`wrapping_polynomial`](Batch::wrapping_polynomial), and
+//! [`wrapping_sum_of_products`](Batch::wrapping_sum_of_products) of pairs of batches.
 //!
 //! **Divide.** [`div_rem`](Batch::div_rem), [`div`](Batch::div) and [`rem`](Batch::rem);
 //! [`div_rem_masked`](Batch::div_rem_masked) where divisors may be zero;
@@ -54,6 +54,9 @@
 //! [`isqrt_rem`](Batch::isqrt_rem) computes square roots. A [`ProductTree`] multiplies all
 //! rows and reduces a number modulo all rows, [`batch_gcd`](Batch::batch_gcd) finds common divisors
 //! between rows, and [`Crt`] goes from numbers to residues and back.
+//!
+//! **Signed integers.** A [`SignedBatch`] has signs and magnitudes: sums, products, comparisons, and
+//! quotients by three rules of rounding. [`xgcd_signed`](Batch::xgcd_signed) returns cofactors.
 //!
 //! **Compare, and work with whole rows.** [`cmp`](Batch::cmp), [`lt_mask`](Batch::lt_mask) and
 //! [`is_equal`](Batch::is_equal) return orders and a [`Mask`];
@@ -157,6 +160,7 @@ pub use ops::crt::{Crt, DynCrt};
 pub use ops::fixed_base::{DynFixedBase, FixedBase};
 pub use ops::product_tree::{DynProductTree, ProductTree};
 pub use ops::residues::{DynModulus, DynResidues, Modulus, Residues};
+pub use ops::signed::{DynSignedBatch, SignedBatch};
 pub use pool::{Chunk, Pool, RowsMut, Share};
 #[cfg(feature = "serde")]
 pub use serialize::OnDevice;

@@ -167,21 +167,7 @@ impl Mask {
 
     /// Makes a mask by applying a function to each word.
     fn zip(&self, other: &Self, function: impl Fn(u32, u32) -> u32) -> Result<Self> {
-        if !self.device.shares_memory_with(&other.device) {
-            return Err(Error::DeviceMismatch);
-        }
-        if self.rows != other.rows {
-            return Err(Error::LengthMismatch { left: self.rows, right: other.rows });
-        }
-        let mut words = self.words()?;
-        for (word, other) in words.iter_mut().zip(other.words()?) {
-            *word = function(*word, other);
-        }
-        // Bits beyond the last row stay 0.
-        if let (Some(last), 1..) = (words.last_mut(), self.rows % WORD) {
-            *last &= (1 << (self.rows % WORD)) - 1;
-        }
-        Self::from_words(&self.device, &words, self.rows)
+        Words::of([self, other])?.mask(|[a, b]| function(a, b))
     }
 
     fn from_words(device: &Device, words: &[u32], rows: usize) -> Result<Self> {
@@ -218,5 +204,42 @@ impl Mask {
             self.device.memory().fill(&mut self.words, 0)?;
         }
         Ok(&mut self.words)
+    }
+}
+
+/// Words of masks on the host, from which further masks are made.
+pub(crate) struct Words<'a, const MASKS: usize> {
+    device: &'a Device,
+    rows: usize,
+    words: Vec<[u32; MASKS]>,
+}
+
+impl<'a, const MASKS: usize> Words<'a, MASKS> {
+    /// Reads masks, at least one.
+    pub(crate) fn of(masks: [&'a Mask; MASKS]) -> Result<Self> {
+        let Mask { device, rows, .. } = masks[0];
+        let mut words = reserved_vec(rows.div_ceil(WORD))?;
+        words.resize(rows.div_ceil(WORD), [0; MASKS]);
+        for (index, mask) in masks.into_iter().enumerate() {
+            if !device.shares_memory_with(&mask.device) {
+                return Err(Error::DeviceMismatch);
+            }
+            if *rows != mask.rows {
+                return Err(Error::LengthMismatch { left: *rows, right: mask.rows });
+            }
+            words.iter_mut().zip(mask.words()?).for_each(|(words, word)| words[index] = word);
+        }
+        Ok(Self { device, rows: *rows, words })
+    }
+
+    /// Makes a mask by applying a function to each word of all masks.
+    pub(crate) fn mask(&self, function: impl Fn([u32; MASKS]) -> u32) -> Result<Mask> {
+        let mut words = reserved_vec(self.words.len())?;
+        words.extend(self.words.iter().map(|&words| function(words)));
+        // Bits beyond the last row stay 0.
+        if let (Some(last), 1..) = (words.last_mut(), self.rows % WORD) {
+            *last &= (1 << (self.rows % WORD)) - 1;
+        }
+        Mask::from_words(self.device, &words, self.rows)
     }
 }

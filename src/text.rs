@@ -7,6 +7,8 @@ use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
+use crate::ops::decimal;
+use crate::ops::product_tree::on_all_cores;
 use crate::shape::Kernels;
 
 /// # Text
@@ -31,9 +33,13 @@ impl DynBatch {
     /// Returns the values in decimal.
     ///
     /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
+    /// As [`Batch::to_decimal`].
     pub fn to_decimal(&self) -> Result<Vec<String>> {
-        Ok(self.to_biguints()?.iter().map(BigUint::to_string).collect())
+        if let Some(texts) = decimal::to_decimal(self)? {
+            return Ok(texts);
+        }
+        let values = self.to_biguints()?;
+        on_all_cores(values.len(), |row| Ok(values[row].to_string()))
     }
 
     /// Returns the values in hexadecimal, in lower case without `0x`.
@@ -41,13 +47,23 @@ impl DynBatch {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn to_hex(&self) -> Result<Vec<String>> {
-        Ok(self.to_biguints()?.iter().map(|value| format!("{value:x}")).collect())
+        let values = self.to_biguints()?;
+        on_all_cores(values.len(), |row| Ok(format!("{:x}", values[row])))
     }
 
     fn from_text(device: &Device, shape: Shape, rows: &[&str], base: u32) -> Result<Self> {
-        let values: Result<Vec<BigUint>> =
-            rows.iter().enumerate().map(|(row, text)| parse(row, text, base)).collect();
-        Self::from_biguints(device, shape, &values?)
+        let digits: Result<Vec<&[u8]>> =
+            rows.iter().enumerate().map(|(row, text)| digits(row, text, base)).collect();
+        let digits = digits?;
+        if base == 10
+            && let Some(batch) = decimal::from_decimal(device, shape, &digits)?
+        {
+            return Ok(batch);
+        }
+        let values = on_all_cores(digits.len(), |row| {
+            Ok(BigUint::parse_bytes(digits[row], base).unwrap_or_default())
+        })?;
+        Self::from_biguints(device, shape, &values)
     }
 }
 
@@ -70,7 +86,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// [`Parse`](Error::Parse) with the lowest row that is not a number and the first byte that is
     /// not a digit, [`TooWide`](Error::TooWide), [`OutOfMemory`](Error::OutOfMemory),
-    /// [`Driver`](Error::Driver).
+    /// [`Compile`](Error::Compile), [`Driver`](Error::Driver).
     pub fn from_decimal(device: &Device, rows: &[&str]) -> Result<Self> {
         DynBatch::from_decimal(&T::on(device), T::SHAPE, rows).map(Self::typed)
     }
@@ -83,10 +99,11 @@ impl<T: Kernels> Batch<T> {
         DynBatch::from_hex(&T::on(device), T::SHAPE, rows).map(Self::typed)
     }
 
-    /// Returns the values in decimal.
+    /// Returns the values in decimal. The device splits wide rows into parts of some digits, which
+    /// the host writes; the host alone converts short rows and few rows.
     ///
     /// # Errors
-    /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
+    /// [`OutOfMemory`](Error::OutOfMemory), [`Compile`](Error::Compile), [`Driver`](Error::Driver).
     pub fn to_decimal(&self) -> Result<Vec<String>> {
         self.as_dyn().to_decimal()
     }
@@ -100,7 +117,8 @@ impl<T: Kernels> Batch<T> {
     }
 }
 
-fn parse(row: usize, text: &str, base: u32) -> Result<BigUint> {
+/// Returns the digits of a number without leading zeros.
+fn digits(row: usize, text: &str, base: u32) -> Result<&[u8]> {
     let digits = match base {
         16 => text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text),
         _ => text,
@@ -113,6 +131,6 @@ fn parse(row: usize, text: &str, base: u32) -> Result<BigUint> {
     };
     match column {
         Some(column) => Err(Error::Parse { row, column: before + column, base }),
-        None => Ok(BigUint::parse_bytes(digits.as_bytes(), base).unwrap_or_default()),
+        None => Ok(digits.trim_start_matches('0').as_bytes()),
     }
 }

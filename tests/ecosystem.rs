@@ -1,5 +1,5 @@
 //! Conversions from and to other crates, and strategies of proptest: the features `arrow`,
-//! `crypto-bigint`, `malachite`, `proptest` and `ruint`.
+//! `crypto-bigint`, `malachite`, `proptest`, `rug` and `ruint`.
 
 use std::fmt::Debug;
 
@@ -71,6 +71,17 @@ fn integers_of_ruint_are_read_back() {
     round_trip::<Uint<521, 9>>(521, |text| text.parse().unwrap());
     // Values of fewer bits than the type.
     round_trip::<Uint<1000, 16>>(1000, |text| text.parse().unwrap());
+}
+
+#[test]
+fn integers_of_rug_are_read_back() {
+    round_trip::<rug::Integer>(1024, |text| text.parse().unwrap());
+    let values = [rug::Integer::from(1) << 256, rug::Integer::from(-5)];
+    let read = |values: &[_]| Batch::<GpuUint<256>>::from_integers(&Device::cpu(), values);
+    let error = read(&values).unwrap_err();
+    assert_eq!(error, Error::TooWide { row: 0, bits: 257, width: 256 });
+    let values = [rug::Integer::from(5), -values[0].clone(), rug::Integer::from(-1)];
+    assert_eq!(read(&values).unwrap_err(), Error::Negative { row: 1 });
 }
 
 #[test]

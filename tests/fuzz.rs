@@ -13,11 +13,11 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 use std::{env, panic};
 
-use gpuint::num_bigint::BigUint;
+use gpuint::num_bigint::{BigInt, BigUint, Sign};
 use gpuint::{
     Auto, Batch, Blocked, Classical, Crt, Device, Divisor, Error, Fft, FixedBase, GpuUint,
     Karatsuba, Kernels, Mask, Modulus, Ntt, ProductTree, Residues, Result, ShiftedInverse,
-    SimtOptions, TensorCore, Widen,
+    SignedBatch, SimtOptions, TensorCore, Widen,
 };
 use gpuint_testkit::oracle;
 use gpuint_testkit::skip::skip;
@@ -330,6 +330,18 @@ impl<'a> Batches<'a> {
 /// The leaves of a case.
 fn leaves<T: Kernels>(x: &Case<'_, T>) -> Result<Batch<T>> {
     x.a.slice(0..x.a.len().min(LEAVES))
+}
+
+/// Signed operands of a case: a low bit of a row is its sign.
+fn signed_operands<T: Kernels>(x: &Case<'_, T>) -> Result<(SignedBatch<T>, SignedBatch<T>)> {
+    let a = SignedBatch::from_parts(x.a.try_clone()?, &x.a.bit_mask(0)?)?;
+    Ok((a, SignedBatch::from_parts(x.b.try_clone()?, &x.b.bit_mask(1)?)?))
+}
+
+/// The same for the model.
+fn signed(value: &BigUint, bit: u64) -> BigInt {
+    let sign = if value.bit(bit) { Sign::Minus } else { Sign::Plus };
+    BigInt::from_biguint(sign, value.clone())
 }
 
 /// `(a / v, a mod v)`.
@@ -887,6 +899,28 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         0,
         x.bits
     )]));
+    operation!("mul_sub", [B], |x| x.a.mul_sub(x.b, x.a)?.columns(), |x| {
+        let product = oracle::mul(x.a, x.b, x.bits).0;
+        Ok(vec![oracle::sub(&product, x.a, x.bits).0])
+    });
+    operation!(
+        "sums of products",
+        [B],
+        |x| {
+            let pairs = [(x.a, x.b), (x.b, x.b), (x.a, x.a)];
+            let low = Batch::wrapping_sum_of_products(&pairs)?;
+            let (wide, overflow) = Batch::widening_sum_of_products::<T::Wide>(&pairs)?;
+            let mut columns = low.columns()?;
+            columns.extend(host(wide.to_biguints()?));
+            columns.extend(Results::<T>::columns(overflow)?);
+            Ok(columns)
+        },
+        |x| {
+            let sum = x.a * x.b + x.b * x.b + x.a * x.a;
+            let overflows = flag(sum.bits() > 2 * x.bits as u64);
+            Ok(vec![oracle::shl(&sum, 0, x.bits), oracle::shl(&sum, 0, 2 * x.bits), overflows])
+        }
+    );
     operation!(
         "wrapping_sum",
         [],
@@ -1109,6 +1143,55 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         all: |x| {
             let dot = x.a.iter().zip(x.b).fold(BigUint::zero(), |dot, (a, b)| dot + a * b);
             Ok(vec![vec![oracle::shl(&dot, 0, x.bits)]])
+        }
+    );
+    // Signed integers.
+    operation!(
+        "signed sums and products",
+        [B],
+        |x| {
+            let (a, b) = signed_operands(&x)?;
+            let results = [a.overflowing_add(&b)?, a.overflowing_sub(&b)?, a.overflowing_mul(&b)?];
+            let columns = results.into_iter().map(|(rows, overflow)| {
+                let ((magnitude, negative), is_less) = (rows.into_parts(), a.lt_mask(&b)?);
+                ((magnitude, negative), (overflow, is_less)).columns()
+            });
+            Ok(columns.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+        },
+        |x| {
+            let (a, b) = (signed(x.a, 0), signed(x.b, 1));
+            let sums = [oracle::signed_sum(&a, &b), oracle::signed_sum(&a, &-&b)];
+            let results = sums.into_iter().chain([oracle::signed_product(&a, &b)]);
+            let columns = results.flat_map(|value| {
+                let magnitude = oracle::shl(value.magnitude(), 0, x.bits);
+                let overflows = oracle::bits(value.magnitude()) > x.bits as u64;
+                let negative = value.sign() == Sign::Minus && !magnitude.is_zero();
+                [magnitude, flag(negative), flag(overflows), flag(a < b)]
+            });
+            Ok(columns.collect())
+        }
+    );
+    operation!(
+        "signed divisions",
+        [B],
+        |x| {
+            let (a, b) = signed_operands(&x)?;
+            let results = [a.div_rem(&b)?, a.div_rem_floor(&b)?, a.div_rem_euclid(&b)?];
+            let columns =
+                results.into_iter().map(|(q, r)| (q.into_parts(), r.into_parts()).columns());
+            Ok(columns.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+        },
+        |x| {
+            let (a, b) = (signed(x.a, 0), signed(x.b, 1));
+            if b.is_zero() {
+                return Err(Fail::ZeroDivisor);
+            }
+            let rules = [oracle::div_rem_to_zero, oracle::div_rem_down, oracle::div_rem_euclid];
+            let results = rules.iter().flat_map(|divide| {
+                let (q, r) = divide(&a, &b);
+                [q, r].map(|value| (value.magnitude().clone(), value.sign() == Sign::Minus))
+            });
+            Ok(results.flat_map(|(magnitude, negative)| [magnitude, flag(negative)]).collect())
         }
     );
     // Trees.

@@ -1,6 +1,6 @@
 //! Measures all operations at one shape.
 
-use gpuint::{Device, Error, Mask, Op, Shape, Strategy, algorithms};
+use gpuint::{Device, DynBatch, DynDivisor, Error, Mask, Op, Shape, Strategy, algorithms};
 use gpuint_testkit::batches::{Batches, Operands, Times, WIDEST_POWERS, ways};
 use gpuint_testkit::workload::Workload;
 
@@ -11,6 +11,12 @@ use crate::{Options, Result};
 const BATCH: f64 = (1u64 << 32) as f64;
 /// Number of checked rows.
 const CHECKED: usize = 8;
+/// Maximum size, in bits, of batches of operations that take tens of times as long as a product.
+const SLOW_BATCH: usize = 1 << 30;
+/// Minimum width of rows that the device splits into parts of some digits.
+const LEAST_TEXT: usize = 4096;
+/// Maximum size, in bits, of batches that become text.
+const TEXT_BATCH: usize = 1 << 28;
 
 /// The measurements at one shape.
 pub(crate) struct AtShape<'a> {
@@ -27,6 +33,9 @@ impl AtShape<'_> {
         self.products(&mut batches)?;
         self.residues(&mut batches)?;
         self.powers(&batches)?;
+        self.exact(&batches)?;
+        self.number_theory(&batches)?;
+        self.texts(&batches)?;
         for workload in [Workload::Repo, Workload::Uniform, Workload::Half, Workload::Structured] {
             batches.divide(self.operands, workload)?;
             self.divisions(workload, &mut batches)?;
@@ -68,7 +77,7 @@ impl AtShape<'_> {
     /// Modulo the second operand; the factors are random, not reduced.
     fn residues(&mut self, batches: &mut Batches) -> Result<()> {
         self.way(Op::Prepare, "full", batches)?;
-        if is_offered(Op::Prepare, batches.u.shape()) {
+        if has_kernel(Op::Prepare, batches.u.shape()) {
             batches.prepare()?;
         }
         for op in [Op::MulMod, Op::SquareMod] {
@@ -80,13 +89,108 @@ impl AtShape<'_> {
     /// Powers of full length.
     fn powers(&mut self, batches: &Batches) -> Result<()> {
         let shape = batches.u.shape();
-        let is_timed = shape.bits <= WIDEST_POWERS && is_offered(Op::PowMod, shape);
-        if is_timed && self.is_asked(Op::PowMod) {
+        let is_timed = shape.bits <= WIDEST_POWERS && has_kernel(Op::PowMod, shape);
+        if is_timed && self.is_asked(Op::PowMod.name()) {
             let mut powers = batches.for_powers()?;
             powers.prepare()?;
             self.way(Op::PowMod, "odd", &mut powers)?;
         }
         Ok(())
+    }
+
+    /// Quotients without remainder, of half the width.
+    fn exact(&mut self, batches: &Batches) -> Result<()> {
+        let (shape, rows) = (batches.u.shape(), batches.u.len());
+        let half = |batch: &DynBatch| batch.shr(shape.bits / 2);
+        let (wanted, divisors) = (half(&batches.u)?, half(&batches.v)?.with_bit(0)?);
+        let dividends = wanted.wrapping_mul(&divisors)?;
+        let (mut out, mut mask) = (wanted.try_clone()?, Mask::none(self.device, rows)?);
+        // The masked form is timed, because the other one waits for the device.
+        let is_timed = self.time(shape, rows, Op::DivExact, "half", || {
+            dividends.div_exact_masked_into(&divisors, &mut out, &mut mask)
+        })?;
+        check(Op::DivExact.name(), shape, !is_timed || out.is_equal(&wanted)?)?;
+        let is_timed = self.time(shape, rows, Op::InverseModPow2, "", || {
+            divisors.inverse_mod_pow2_into(&mut out, &mut mask)
+        })?;
+        let is_right = !is_timed || divisors.wrapping_mul(&out)?.eq_mask_all(1)?.count()? == rows;
+        check(Op::InverseModPow2.name(), shape, is_right)?;
+        let mut root = None;
+        let is_timed = self.time(shape, rows, Op::Isqrt, "", || {
+            root = Some(batches.u.isqrt_rem()?);
+            Ok(())
+        })?;
+        if let (true, Some((root, remainder))) = (is_timed, root) {
+            let square = root.wrapping_square()?.wrapping_add(&remainder)?;
+            check(Op::Isqrt.name(), shape, square.is_equal(&batches.u)?)?;
+        }
+        Ok(())
+    }
+
+    /// Common divisors, inverses and fractions of full width, modulo odd numbers.
+    fn number_theory(&mut self, batches: &Batches) -> Result<()> {
+        let shape = batches.u.shape();
+        if shape.bits > WIDEST_POWERS {
+            return Ok(());
+        }
+        let rows = batches.u.len().min(SLOW_BATCH / shape.bits);
+        let (u, n) = (batches.u.slice(0..rows)?, batches.v.slice(0..rows)?.with_bit(0)?);
+        let (mut out, mut mask) = (u.try_clone()?, Mask::none(self.device, rows)?);
+        self.time(shape, rows, Op::Gcd, "", || u.gcd_into(&n, &mut out))?;
+        let is_timed = self.time(shape, rows, Op::InverseMod, "odd", || {
+            u.inverse_mod_into(&n, &mut out, &mut mask)
+        })?;
+        if is_timed {
+            let n = DynDivisor::of_rows(&n)?;
+            let units = u.mul_mod(&out, &n)?.eq_mask_all(1)?;
+            check(Op::InverseMod.name(), shape, units.or(&mask)?.count()? == rows)?;
+        }
+        let bound = n.shr(shape.bits / 2 + 1)?;
+        self.time(shape, rows, Op::Rational, "odd", || {
+            u.rational_reconstruction(&n, &bound, &bound).map(drop)
+        })?;
+        if !has_kernel(Op::PowProductMod, shape) || !self.is_asked(Op::PowProductMod.name()) {
+            return Ok(());
+        }
+        // Products of two powers: as many bases as rows of powers.
+        let powers = batches.for_powers()?;
+        let rows = powers.u.len() / 2;
+        let bases = powers.u.slice(0..2 * rows)?;
+        let n = DynDivisor::of_rows(&powers.v.slice(0..rows)?)?;
+        let mut out = bases.slice(0..rows)?;
+        self.time(shape, rows, Op::PowProductMod, "2 bases, odd", || {
+            bases.pow_product_mod_into(&bases, 2, &n, &mut out)
+        })?;
+        Ok(())
+    }
+
+    /// Decimal text: the time includes the host's.
+    fn texts(&mut self, batches: &Batches) -> Result<()> {
+        let shape = batches.u.shape();
+        if shape.bits < LEAST_TEXT {
+            return Ok(());
+        }
+        let rows = batches.u.len().min(TEXT_BATCH / shape.bits);
+        let batch = batches.u.slice(0..rows)?;
+        let mut texts = Vec::new();
+        self.time_named(shape, rows, "to_decimal", "", || {
+            texts = batch.to_decimal()?;
+            Ok(())
+        })?;
+        if !self.is_asked("from_decimal") {
+            return Ok(());
+        }
+        if texts.is_empty() {
+            texts = batch.to_decimal()?;
+        }
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let mut again = None;
+        self.time_named(shape, rows, "from_decimal", "", || {
+            again = Some(DynBatch::from_decimal(self.device, shape, &texts)?);
+            Ok(())
+        })?;
+        let is_right = again.map(|again| again.is_equal(&batch)).transpose()?;
+        check("from_decimal", shape, is_right != Some(false))
     }
 
     fn divisions(&mut self, workload: Workload, batches: &mut Batches) -> Result<()> {
@@ -95,7 +199,7 @@ impl AtShape<'_> {
         if workload == Workload::Uniform {
             self.way(Op::ShiftedInverse, name, batches)?;
         }
-        if is_offered(Op::DivRemBy, batches.u.shape()) && self.is_asked(Op::DivRemBy) {
+        if has_kernel(Op::DivRemBy, batches.u.shape()) && self.is_asked(Op::DivRemBy.name()) {
             batches.prepare()?;
             self.way(Op::DivRemBy, name, batches)?;
         }
@@ -113,8 +217,8 @@ impl AtShape<'_> {
         Ok(())
     }
 
-    fn is_asked(&self, op: Op) -> bool {
-        self.options.ops.is_empty() || self.options.ops.iter().any(|name| name == op.name())
+    fn is_asked(&self, operation: &str) -> bool {
+        self.options.ops.is_empty() || self.options.ops.iter().any(|name| name == operation)
     }
 
     /// Times an operation; returns false if it is not requested or has no kernel at the width.
@@ -124,9 +228,21 @@ impl AtShape<'_> {
         rows: usize,
         op: Op,
         operands: &str,
+        work: impl FnMut() -> gpuint::Result<()>,
+    ) -> Result<bool> {
+        self.time_named(shape, rows, op.name(), operands, work)
+    }
+
+    /// As [`time`](Self::time), for an operation that may have no kernel of this name.
+    fn time_named(
+        &mut self,
+        shape: Shape,
+        rows: usize,
+        name: &str,
+        operands: &str,
         mut work: impl FnMut() -> gpuint::Result<()>,
     ) -> Result<bool> {
-        if !self.is_asked(op) {
+        if !self.is_asked(name) {
             return Ok(false);
         }
         let Options { runs, seconds, .. } = *self.options;
@@ -137,13 +253,20 @@ impl AtShape<'_> {
             Err(error) => return Err(error.into()),
         };
         let ms = times.median().as_secs_f64() * 1e3 * BATCH / (rows * shape.bits) as f64;
-        let algorithm = self.device.algorithm(op, Strategy::Auto, shape, rows)?;
-        let time = Time { algorithm: algorithm.to_string(), ms };
-        self.measured.add(op.name(), operands, shape.bits, time);
+        let op = Op::ALL.iter().find(|op| op.name() == name);
+        let auto = |&op| self.device.algorithm(op, Strategy::Auto, shape, rows).ok();
+        // Without a kernel the operation is composed of others.
+        let algorithm = op.and_then(auto).map_or(String::new(), |algorithm| algorithm.to_string());
+        self.measured.add(name, operands, shape.bits, Time { algorithm, ms });
         Ok(true)
     }
 }
 
-fn is_offered(op: Op, shape: Shape) -> bool {
+/// Returns an error if results are wrong.
+fn check(name: &str, shape: Shape, is_right: bool) -> Result<()> {
+    if is_right { Ok(()) } else { Err(format!("rows of {name} of {shape} are wrong").into()) }
+}
+
+fn has_kernel(op: Op, shape: Shape) -> bool {
     algorithms(op, shape).next().is_some()
 }

@@ -7,7 +7,7 @@ use crate::against::Measured;
 use gpuint_testkit::machine::Machine;
 
 /// Headings of the tables and the operations in each.
-const TABLES: [(&str, &[&str]); 4] = [
+const TABLES: [(&str, &[&str]); 6] = [
     (
         "Sums, shifts, comparisons, division by a digit",
         &["add", "sub", "shl", "shr", "eq_mask", "lt_mask", "is_zero_mask", "div_rem_digit"],
@@ -16,8 +16,13 @@ const TABLES: [(&str, &[&str]); 4] = [
     ("Divisions", &["div_rem", "shifted_inverse"]),
     (
         "Prepared divisors and modular arithmetic",
-        &["prepare", "div_rem_by", "mul_mod", "square_mod", "pow_mod"],
+        &["prepare", "div_rem_by", "mul_mod", "square_mod", "pow_mod", "pow_product_mod"],
     ),
+    (
+        "Exact divisions, roots, common divisors, inverses and fractions",
+        &["div_exact", "inverse_mod_pow2", "isqrt", "gcd", "inverse_mod", "rational"],
+    ),
+    ("Decimal text, with the time of the host", &["to_decimal", "from_decimal"]),
 ];
 
 pub(crate) fn markdown(measured: &Measured, machine: &Machine) -> String {

@@ -495,6 +495,14 @@ gpuint_status gpuint_mul_add(const gpuint_batch *a,
                              gpuint_batch **out);
 
 /**
+ * Computes `a * factor - subtrahend` modulo `2^bits`.
+ */
+gpuint_status gpuint_mul_sub(const gpuint_batch *a,
+                             const gpuint_batch *factor,
+                             const gpuint_batch *subtrahend,
+                             gpuint_batch **out);
+
+/**
  * Computes `a + b` modulo `2^bits`, and a mask of the rows that overflowed.
  */
 gpuint_status gpuint_overflowing_add(const gpuint_batch *a,

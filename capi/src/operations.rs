@@ -71,6 +71,11 @@ functions! {
         a: *const Batch, factor: *const Batch, summand: *const Batch; out: *mut *mut Batch
     ) = DynBatch::mul_add;
 
+    /// Computes `a * factor - subtrahend` modulo `2^bits`.
+    fn gpuint_mul_sub(
+        a: *const Batch, factor: *const Batch, subtrahend: *const Batch; out: *mut *mut Batch
+    ) = DynBatch::mul_sub;
+
     /// Computes `a + b` modulo `2^bits`, and a mask of the rows that overflowed.
     fn gpuint_overflowing_add(
         a: *const Batch, b: *const Batch; sum: *mut *mut Batch, carry: *mut *mut Mask

@@ -295,6 +295,12 @@ class Array:
         bits = max(self.bits, factor.bits, summand.bits)
         return self._like(self._at(bits).mul_add(factor._at(bits), summand._at(bits)))
 
+    def mul_sub(self, factor: Array | int, subtrahend: Array | int) -> Array:
+        """Returns `self * factor - subtrahend` modulo `2**bits`."""
+        factor, subtrahend = self._operand(factor), self._operand(subtrahend)
+        bits = max(self.bits, factor.bits, subtrahend.bits)
+        return self._like(self._at(bits).mul_sub(factor._at(bits), subtrahend._at(bits)))
+
     def square(self) -> Array:
         """Returns the squares modulo `2**bits`."""
         return self._like(self._batch.wrapping_square())

@@ -162,6 +162,7 @@ methods! {
     fn wrapping_sum() -> BigUint;
     fn wrapping_dot(rhs: &Batch) -> BigUint;
     fn mul_add(factor: &Batch, summand: &Batch) -> DynBatch;
+    fn mul_sub(factor: &Batch, subtrahend: &Batch) -> DynBatch;
     fn overflowing_add(rhs: &Batch) -> Masked;
     fn overflowing_sub(rhs: &Batch) -> Masked;
     fn mul_lo_hi(rhs: &Batch) -> Pair;

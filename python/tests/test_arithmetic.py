@@ -57,6 +57,7 @@ def test_operators_match_python_modulo_the_width(make, columns):
     assert (~a).tolist() == [MAX - u for u in x]
     assert a.square().tolist() == [u * u % MOD for u in x]
     assert a.mul_add(b, y[0]).tolist() == [(u * v + y[0]) % MOD for u, v in zip(x, y)]
+    assert a.mul_sub(b, y[0]).tolist() == [(u * v - y[0]) % MOD for u, v in zip(x, y)]
     assert a.wrapping_sum() == sum(x) % MOD
 
 

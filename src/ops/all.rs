@@ -54,6 +54,11 @@ impl View<'_> {
         self.wrapping_mul(factor)?.wrapping_add(summand)
     }
 
+    pub(crate) fn mul_sub(&self, factor: &DynBatch, subtrahend: &DynBatch) -> Result<DynBatch> {
+        self.check(subtrahend)?;
+        self.wrapping_mul(factor)?.wrapping_sub(subtrahend)
+    }
+
     pub(crate) fn wrapping_dot(&self, rhs: &DynBatch) -> Result<BigUint> {
         self.wrapping_mul(rhs)?.wrapping_sum()
     }
@@ -152,6 +157,12 @@ faces! {
     /// # Errors
     /// As [`wrapping_mul`](Self::wrapping_mul).
     fn mul_add(factor: Rows, summand: Rows) -> New;
+
+    /// Computes `self * factor - subtrahend` modulo `2^BITS`.
+    ///
+    /// # Errors
+    /// As [`wrapping_mul`](Self::wrapping_mul).
+    fn mul_sub(factor: Rows, subtrahend: Rows) -> New;
 
     /// Computes the polynomial `c[0] + c[1] x + c[2] x^2 + ..` modulo `2^BITS` at each row `x`, by
     /// Horner's rule. Without coefficients it is 0.

@@ -167,6 +167,21 @@ macro_rules! dyn_type {
     (NewResidues) => {
         crate::DynResidues
     };
+    (SignedRows) => {
+        &crate::DynSignedBatch
+    };
+    (NewSigned) => {
+        crate::DynSignedBatch
+    };
+    (NewSignedAndMask) => {
+        (crate::DynSignedBatch, crate::Mask)
+    };
+    (NewSignedPair) => {
+        (crate::DynSignedBatch, crate::DynSignedBatch)
+    };
+    (NewAndSignedPair) => {
+        (crate::DynBatch, crate::DynSignedBatch, crate::DynSignedBatch)
+    };
     ($other:ident) => {
         crate::ops::faces::shapeless_type!($other)
     };
@@ -191,6 +206,11 @@ macro_rules! typed_type {
     (Residue) => { &crate::Residues<T> };
     (OutResidues) => { &mut crate::Residues<T> };
     (NewResidues) => { crate::Residues<T> };
+    (SignedRows) => { &crate::SignedBatch<T> };
+    (NewSigned) => { crate::SignedBatch<T> };
+    (NewSignedAndMask) => { (crate::SignedBatch<T>, crate::Mask) };
+    (NewSignedPair) => { (crate::SignedBatch<T>, crate::SignedBatch<T>) };
+    (NewAndSignedPair) => { (crate::Batch<T>, crate::SignedBatch<T>, crate::SignedBatch<T>) };
     ($other:ident) => { crate::ops::faces::shapeless_type!($other) };
 }
 

@@ -13,6 +13,7 @@ mod bits;
 mod bitwise;
 mod compare;
 pub(crate) mod crt;
+pub(crate) mod decimal;
 mod div;
 mod div_by;
 mod div_digit;
@@ -32,8 +33,10 @@ mod root;
 mod rows;
 mod shift;
 mod shifted_inverse;
+pub(crate) mod signed;
 mod sort;
 mod sqrt;
+mod sum_of_products;
 #[cfg(test)]
 mod tests;
 mod unprepared;

@@ -271,11 +271,11 @@ fn gathered(batch: &DynBatch, count: usize, index: impl Fn(usize) -> usize) -> R
     batch.gather(&indices)
 }
 
-/// Computes integers on all cores.
-fn on_all_cores(
+/// Computes values on all cores.
+pub(crate) fn on_all_cores<V: Send>(
     count: usize,
-    compute: impl Fn(usize) -> Result<BigUint> + Send + Sync,
-) -> Result<Vec<BigUint>> {
+    compute: impl Fn(usize) -> Result<V> + Send + Sync,
+) -> Result<Vec<V>> {
     if *HAS_THREADS {
         (0..count).into_par_iter().map(compute).collect()
     } else {

@@ -6,13 +6,14 @@
 
 use std::cmp::Ordering;
 
-use gpuint::num_bigint::BigUint;
+use gpuint::num_bigint::{BigInt, BigUint, Sign};
 use malachite_base::num::arithmetic::traits::{
-    CheckedRoot, DivRem, FloorRoot, FloorSqrt, Gcd, KroneckerSymbol, Lcm, ModInverse, ModPow,
-    ModPowerOf2, Square,
+    CheckedRoot, DivMod, DivRem, FloorRoot, FloorSqrt, Gcd, KroneckerSymbol, Lcm, ModInverse,
+    ModPow, ModPowerOf2, Square,
 };
 use malachite_base::num::basic::traits::{One as _, Zero as _};
 use malachite_base::num::logic::traits::{CountOnes, SignificantBits};
+use malachite_nz::integer::Integer;
 use malachite_nz::natural::Natural;
 use num_traits::{One, Zero};
 
@@ -23,6 +24,51 @@ fn natural(value: &BigUint) -> Natural {
 fn biguint(value: &Natural) -> BigUint {
     let limbs = value.to_limbs_asc();
     BigUint::new(limbs.iter().flat_map(|limb| [*limb as u32, (limb >> 32) as u32]).collect())
+}
+
+fn integer(value: &BigInt) -> Integer {
+    Integer::from_sign_and_abs(value.sign() != Sign::Minus, natural(value.magnitude()))
+}
+
+fn bigint(value: &Integer) -> BigInt {
+    let sign = if *value < 0 { Sign::Minus } else { Sign::Plus };
+    BigInt::from_biguint(sign, biguint(value.unsigned_abs_ref()))
+}
+
+/// `a + b`.
+pub fn signed_sum(a: &BigInt, b: &BigInt) -> BigInt {
+    bigint(&(integer(a) + integer(b)))
+}
+
+/// `a * b`.
+pub fn signed_product(a: &BigInt, b: &BigInt) -> BigInt {
+    bigint(&(integer(a) * integer(b)))
+}
+
+/// The order of two numbers.
+pub fn signed_cmp(a: &BigInt, b: &BigInt) -> Ordering {
+    integer(a).cmp(&integer(b))
+}
+
+/// The quotient rounded to zero, and the remainder, for a `v` that is not 0.
+pub fn div_rem_to_zero(u: &BigInt, v: &BigInt) -> (BigInt, BigInt) {
+    let (q, r) = integer(u).div_rem(integer(v));
+    (bigint(&q), bigint(&r))
+}
+
+/// The quotient rounded down, and the remainder, for a `v` that is not 0.
+pub fn div_rem_down(u: &BigInt, v: &BigInt) -> (BigInt, BigInt) {
+    let (q, r) = integer(u).div_mod(integer(v));
+    (bigint(&q), bigint(&r))
+}
+
+/// The quotient with a remainder that is not negative, and the remainder, for a `v` that is not 0.
+pub fn div_rem_euclid(u: &BigInt, v: &BigInt) -> (BigInt, BigInt) {
+    let (u, v) = (integer(u), integer(v));
+    // Modulo |v| the remainder of floor division is not negative.
+    let (q, r) = u.div_mod(Integer::from(v.unsigned_abs_ref()));
+    let q = if v < 0 { -q } else { q };
+    (bigint(&q), bigint(&r))
 }
 
 /// `a + b mod 2^bits`, and whether the sum overflows.
@@ -43,6 +89,11 @@ pub fn sub(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, bool) {
 /// Product of all values.
 pub fn product(values: &[BigUint]) -> BigUint {
     biguint(&values.iter().map(natural).product())
+}
+
+/// Sum of all values.
+pub fn sum(values: impl Iterator<Item = BigUint>) -> BigUint {
+    biguint(&values.map(|value| natural(&value)).sum())
 }
 
 /// `a * b` in two halves of `bits` bits.

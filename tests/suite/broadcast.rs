@@ -1,11 +1,13 @@
-//! One value for all rows, products with a summand, and sums down a batch.
+//! One value for all rows, products with a summand, sums of products, and sums down a batch.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{DynBatch, Error, Shape};
+use gpuint::{Device, DynBatch, Error, Shape, narrowest, shapes};
 use num_traits::Zero;
 
-use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second};
-use gpuint_testkit::operands::{SUMS, power};
+use crate::setting::{
+    Check, Context, Rows, Setting, Tally, doubled, first, on_every_backend, second, zip,
+};
+use gpuint_testkit::operands::{PRODUCTS, SUMS, power};
 use gpuint_testkit::oracle;
 
 const ROWS: Rows = Rows { threads: 20_000, least: 26 };
@@ -86,6 +88,15 @@ impl Check for Products {
                     .collect();
                 let got = a.mul_add(&b, &a)?.to_biguints()?;
                 tally.values(&what("mul_add"), &rows, &got, &sums);
+                let differences: Vec<_> = rows
+                    .iter()
+                    .map(|row| {
+                        let product = oracle::mul(&row.a, &row.b, shape.bits).0;
+                        oracle::sub(&product, &row.b, shape.bits).0
+                    })
+                    .collect();
+                let got = a.mul_sub(&b, &b)?.to_biguints()?;
+                tally.values(&what("mul_sub"), &rows, &got, &differences);
 
                 let coefficients =
                     [part % 4, 1, 3].map(|count| second(&rows[..count.min(rows.len())]));
@@ -117,4 +128,69 @@ impl Check for Products {
     }
 }
 
-on_every_backend! { values: Values, products: Products, }
+struct SumsOfProducts;
+
+impl Check for SumsOfProducts {
+    const NAME: &str = "sums of products";
+    const WIDEST: bool = false;
+
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = setting.count(ROWS, shape).div_ceil(4);
+        for (part, device, rows) in setting.parts(shape, PRODUCTS, count) {
+            let what = |name| Context::new(shape, name, device);
+            tally.attempt(&what("sums of products"), rows.len(), |tally| {
+                let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
+                let b = DynBatch::from_biguints(device, shape, &second(&rows))?;
+                // Few pairs, among them squares of full rows, whose sums overflow.
+                let pairs = &[(&a, &b), (&b, &b), (&a, &a), (&b, &a), (&a, &a)][part % 3..];
+                let count = 1 + part % pairs.len();
+                let pairs = &pairs[..count];
+                let sums: Vec<BigUint> = rows
+                    .iter()
+                    .map(|row| {
+                        let value = |batch: &DynBatch| match std::ptr::eq(batch, &a) {
+                            true => row.a.clone(),
+                            false => row.b.clone(),
+                        };
+                        let products = pairs.iter().map(|(x, y)| [value(x), value(y)]);
+                        oracle::sum(products.map(|factors| oracle::product(&factors)))
+                    })
+                    .collect();
+                let low: Vec<_> = sums.iter().map(|sum| oracle::shl(sum, 0, shape.bits)).collect();
+                let got = DynBatch::wrapping_sum_of_products(pairs)?.to_biguints()?;
+                tally.values(&what("wrapping_sum_of_products"), &rows, &got, &low);
+                if doubled(shape).is_some() {
+                    let wide = 2 * shape.bits;
+                    let (sum, overflow) = DynBatch::widening_sum_of_products(pairs)?;
+                    let got = zip(sum.to_biguints()?, overflow.to_bools()?);
+                    let expected: Vec<_> = sums
+                        .iter()
+                        .map(|sum| (oracle::shl(sum, 0, wide), oracle::bits(sum) > wide as u64))
+                        .collect();
+                    tally.values(&what("widening_sum_of_products"), &rows, &got, &expected);
+                }
+                Ok(())
+            });
+        }
+    }
+}
+
+on_every_backend! { values: Values, products: Products, sums_of_products: SumsOfProducts, }
+
+#[test]
+fn sums_of_products_of_mismatched_batches_are_rejected() {
+    let device = Device::cpu();
+    let shape = shapes()[0];
+    let none = Some(Error::LengthMismatch { left: 0, right: 1 });
+    assert_eq!(DynBatch::wrapping_sum_of_products(&[]).err(), none);
+    assert_eq!(DynBatch::widening_sum_of_products(&[]).err(), none);
+    let [two, three] = [2, 3].map(|rows| DynBatch::zeros(&device, shape, rows).unwrap());
+    let error = Some(Error::LengthMismatch { left: 2, right: 3 });
+    let pairs = [(&two, &two), (&two, &three)];
+    assert_eq!(DynBatch::wrapping_sum_of_products(&pairs).err(), error);
+    assert_eq!(DynBatch::widening_sum_of_products(&pairs).err(), error);
+    let other = DynBatch::zeros(&device, narrowest(shape.bits + 1).unwrap(), 2).unwrap();
+    let error = Some(Error::ShapeMismatch { left: shape, right: other.shape() });
+    assert_eq!(DynBatch::wrapping_sum_of_products(&[(&two, &other)]).err(), error);
+    assert_eq!(two.mul_sub(&two, &other).err(), error);
+}

@@ -23,6 +23,7 @@ mod rows;
 mod serialized;
 mod setting;
 mod shifts;
+mod signed;
 mod sums;
 mod text;
 mod trees;
