@@ -16,7 +16,7 @@ struct ImadPolicy {
   static constexpr u32 PRODUCTS = 3 * N + by_size(N, {{16, 48}, {ANY, 64}});
   // x, n and the two sums.
   static constexpr u32 RESIDUES = 4 * N + 32;
-  static constexpr u32 POWERS = 4 * N + 40;
+  static constexpr u32 POWERS = 4 * N + by_size(N, {{31, 40}, {ANY, 48}});
 };
 
 }  // namespace gpuint
