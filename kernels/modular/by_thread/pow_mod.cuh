@@ -1,5 +1,5 @@
-// PowMod and PowProductMod with a thread to a row, in digits of any kind: a^e mod v for every a, e <
-// 2^BITS, and products of such powers. 0^0 is 1, and everything mod 1 is 0.
+// PowMod and PowProductMod with a thread to a row, in digits of any kind: a^e mod v for every a, e
+// < 2^BITS, and products of such powers. 0^0 is 1, and everything mod 1 is 0.
 //
 // Rows with odd v go by Montgomery's products, the others by Barrett's reduction. A warp that has
 // both kinds makes two passes; each row stores the result of its own.
@@ -110,7 +110,8 @@ struct Windows {
 };
 
 // The operation. An engine has the types
-//   Row       a PowerRow, constructed from operands and turn, with first_powers(is_montgomery, places),
+//   Row       a PowerRow, constructed from operands and turn, with first_powers(is_montgomery,
+//   places),
 //             store(place, row) and REGISTERS of a thread
 //   Place     a thread's digits in shared memory, PLACE_BYTES for a warp
 //   OddPower  the residue of a row with odd modulus while its power is computed

@@ -6,17 +6,17 @@
 // The reciprocal M has N + 1 limbs, the leading ones of the record's (div/prepare.cuh), an
 // underestimate:
 //     0 < B^(2N+1) / (2 V) - M < 1 + 2^-64.
-// For T < B^(2N) with limbs T_i and u_i = T_(N-1+i), i = 0 .. N:
+// For T < 2^SLACK B^(2N) with limbs T_i and u_i = T_(N-1+i), i = 0 .. N + 1:
 //     S = sum of u_i M_j B^(i+j) over i + j >= N,   q = floor(2 S / B^(N+2)),   R = T - q V.
-// Theorem. 0 <= R < (1 + 2^-24) V for N <= 48.
-// Proof. q <= T / V, since every loss is one of a nonnegative term. In units of q these are, T / V <=
-// 2 B^N: of M, less than 2 (1 + 2^-64) T / B^(2N+1) < 3 / B; of T_0 .. T_(N-2), less than B^(N-1) /
-// V <= 2 / B; of the columns below N, less than 2 (N + 1) / B, as column N - 1 has N products; of
-// the floor, less than 1. QED.
-// q < 2 B^N has N limbs and a bit, R < 2 V has N limbs and a bit. So R is computed modulo 2 B^N.
+// Theorem. 0 <= R < (1 + 2^-14) V for N <= 48, SLACK <= 16.
+// Proof. q <= T / V, since every loss is one of a nonnegative term. In units of q these are, T / V
+// <= 2^(SLACK+1) B^N: of M, less than 2 (1 + 2^-64) T / B^(2N+1) < 2^18 / B; of T_0 .. T_(N-2),
+// less than B^(N-1) / V <= 2 / B; of the columns below N, less than 2 (N + 1) / B, as column N - 1
+// has N products; of the floor, less than 1. QED. R < 2 V has N limbs and a bit. So R is computed
+// modulo B^(N+1), and of limb N of q only the product with the lowest one of V counts.
 //
-// (N + 1) (N + 2) / 2 products for q, N (N + 1) / 2 for the columns 0 .. N - 1 of q V and low halves
-// of N more: with those of T = (x 2^z) y about 2 N^2 + 2 N.
+// (N + 1) (N + 2) / 2 products for q, N (N + 1) / 2 for the columns 0 .. N - 1 of q V and low
+// halves of N more: with those of T = (x 2^z) y about 2 N^2 + 2 N.
 #pragma once
 #include "div/prepare.cuh"
 #include "modular/imad/limbs.cuh"
@@ -31,10 +31,12 @@ struct Barrett {
   static_assert(N <= 48, "the theorem");
   static_assert(S::WORDS <= PREPARED_BLOCK, "records hold the whole reciprocal");
 
-  // Limbs 0 .. N - 1 of R to `remainder`; returns limb N. T: `low`, `high`. `load_reciprocal` and
-  // `load_modulus` write M and V to the limbs that they are given.
-  template <class LoadReciprocal, class LoadModulus>
-  GPUINT_DEVICE static u32 reduce(const Place& low, const u32 (&high)[N], LoadReciprocal load_m,
+  static constexpr u32 SLACK = 16;
+
+  // Limbs 0 .. N - 1 of R to `remainder`; returns limb N. T: N limbs `low`, HIGH limbs `high`, N of
+  // them or one more. `load_m` and `load_v` write M and V to the limbs that they are given.
+  template <u32 HIGH, class LoadReciprocal, class LoadModulus>
+  GPUINT_DEVICE static u32 reduce(const Place& low, const u32 (&high)[HIGH], LoadReciprocal load_m,
                                   LoadModulus load_v, u32 (&v)[N], u32 (&remainder)[N]) {
     u32 q[N];
     u32 top;
@@ -49,25 +51,29 @@ struct Barrett {
 
  private:
   // q from u_0, the others and M; returns its limb N.
-  GPUINT_DEVICE static u32 estimate(u32 lowest, const u32 (&u)[N], const u32 (&m)[N + 1],
+  template <u32 HIGH>
+  GPUINT_DEVICE static u32 estimate(u32 lowest, const u32 (&u)[HIGH], const u32 (&m)[N + 1],
                                     u32 (&q)[N]) {
     Column column;
-    u32 below = 0;
+    u32 below = 0, top = 0;
     GPUINT_UNROLL()
-    for (u32 k = N; k < 2 * N + 2; ++k) {
+    for (u32 k = N; k < 2 * N + 3; ++k) {
       GPUINT_UNROLL()
-      for (u32 i = 0; i <= N; ++i) {
-        if (i + N < k) continue;
+      for (u32 i = 0; i <= HIGH; ++i) {
+        if (i + N < k || i > k) continue;
         column.add(i == 0 ? lowest : u[i - 1], m[k - i]);
       }
-      const u32 limb = column.take();
-      if (k >= N + 2) q[k - N - 2] = __funnelshift_l(below, limb, 1);
+      const u32 limb = column.take(), digit = __funnelshift_l(below, limb, 1);
+      if (k == 2 * N + 2)
+        top = digit;
+      else if (k >= N + 2)
+        q[k - N - 2] = digit;
       below = limb;
     }
-    return below >> 31;
+    return top;
   }
 
-  // low + limb B^N - q V modulo 2 B^N.
+  // low + limb B^N - q V modulo B^(N+1).
   GPUINT_DEVICE static u32 subtract_multiple(const u32 (&q)[N], u32 top, const u32 (&v)[N],
                                              const Place& low, u32 limb, u32 (&remainder)[N]) {
     Column column;
@@ -90,9 +96,9 @@ struct Barrett {
   }
 };
 
-// T = x y: the low limbs in the place of y, the high ones to `high`.
-template <u32 N>
-GPUINT_DEVICE void multiply_wide(const u32 (&x)[N], const Place& y, u32 (&high)[N]) {
+// T = x y: the low limbs in the place of y, the high ones to `high`, with zeros above.
+template <u32 N, u32 HIGH>
+GPUINT_DEVICE void multiply_wide(const u32 (&x)[N], const Place& y, u32 (&high)[HIGH]) {
   u32 even[N] = {}, odd[N] = {}, top = 0;
   GPUINT_UNROLL(1)
   for (u32 i = 0; i < N; i += 2) {
@@ -101,7 +107,10 @@ GPUINT_DEVICE void multiply_wide(const u32 (&x)[N], const Place& y, u32 (&high)[
     add_row_shifted(odd, even, top, x, y[i + 1]);
     y[i + 1] = odd[0];
   }
-  resolve(even, odd, top, high);
+  u32 resolved[N];
+  resolve(even, odd, top, resolved);
+  GPUINT_UNROLL()
+  for (u32 j = 0; j < HIGH; ++j) high[j] = j < N ? resolved[j] : 0;
 }
 
 }  // namespace gpuint::imad

@@ -132,8 +132,8 @@ struct Column {
 };
 
 // The limbs of x^2 from the lowest on, to sink(k, limb). Products of different limbs are added once
-// and their sum is doubled, two limbs at a time, to which the square of a limb is added: N (N + 1) /
-// 2 products.
+// and their sum is doubled, two limbs at a time, to which the square of a limb is added: N (N + 1)
+// / 2 products.
 template <u32 N, class Sink>
 GPUINT_DEVICE void square_limbs(const u32 (&x)[N], Sink sink) {
   Column column;
@@ -162,7 +162,8 @@ GPUINT_DEVICE void square_limbs(const u32 (&x)[N], Sink sink) {
   }
 }
 
-// x <- x - n if that is not negative or `above` is not 0: (above B^N + x) mod n for what is below 2 n.
+// x <- x - n if that is not negative or `above` is not 0: (above B^N + x) mod n for what is below 2
+// n.
 template <u32 N>
 GPUINT_DEVICE void subtract_once(u32 (&x)[N], const u32 (&n)[N], u32 above) {
   u32 difference[N];

@@ -7,9 +7,9 @@
 //
 // Bounds. For x, y < R the sum stays below 2 R: (2 R + x (B - 1) + n (B - 1)) / B < 2 R. The result
 // is below R + n: R - 1 at most times y < R, and m n < R n, divided by R. So one subtraction of n
-// where limb N is 1 leaves a residue below R, and nothing else is compared between products. If x or
-// y is below n, the result is below 2 n, and one comparison puts it below n. With y = 1 the result
-// is at most n.
+// where limb N is 1 leaves a residue below R, and nothing else is compared between products. If x
+// or y is below n, the result is below 2 n, and one comparison puts it below n. With y = 1 the
+// result is at most n.
 #pragma once
 #include "modular/imad/limbs.cuh"
 #include "tuning/imad.cuh"

@@ -1,8 +1,9 @@
 // MulMod and SquareMod by limbs of 32 bits, a row to a thread: a b mod v and a^2 mod v for every a,
 // b < 2^BITS, by one reduction (barrett.cuh) in plain residues.
 //
-// If a is longer than v in a row of the warp, it is reduced first in all of them: then a 2^z < B^N.
-// A square is a product: shifted by z, the factors differ.
+// If v has nearly all BITS in all rows of a warp, z <= SLACK, the product a b is shifted by z. Else
+// a is shifted, and first reduced in all rows if it is longer than v in one of them: then a 2^z <
+// B^N. A square is a product.
 //
 // Rows pass through two stages in shared memory. The first one has a, then the reciprocal, which
 // arrives while the product is computed, then v; the second one has b, the lower half of the
@@ -52,19 +53,26 @@ struct Product {
       const u32 zeros = S::BITS - bits;
       await_stages();
       const auto limb = [&](u32 i) { return a[i]; };
+      const bool is_short = __any_sync(ALL_LANES, zeros > B::SLACK) != 0;
       const bool is_long =
-          __any_sync(ALL_LANES, bits < S::BITS && has_bits_from<N>(limb, bits)) != 0;
-      u32 x[N], high[N], v[N];
+          is_short && __any_sync(ALL_LANES, bits < S::BITS && has_bits_from<N>(limb, bits)) != 0;
+      const u32 shift = is_short ? 0 : zeros;  // of the product
+      u32 x[N], high[N + 1], v[N];
       const auto load_shifted = [&](u32 first_limb, u32(&to)[N]) {
         const u32 distance = ptx::recomputed(zeros);
         GPUINT_UNROLL()
         for (u32 j = 0; j < N; ++j) to[j] = shifted_up(limb, N, distance, first_limb + j);
       };
-      load_shifted(0, x);
       if (is_long) {
-        load_shifted(N, high);
-        store_limbs(x, b);
+        load_shifted(N, x);
+        GPUINT_UNROLL()
+        for (u32 j = 0; j <= N; ++j) high[j] = j < N ? x[j] : 0;
       }
+      if (is_short)
+        load_shifted(0, x);
+      else
+        load_limbs(a, x);
+      if (is_long) store_limbs(x, b);
       // One loop, so that there is one copy of the reduction: of a 2^z, if it is long, and of the
       // product.
       GPUINT_UNROLL(1)
@@ -72,7 +80,10 @@ struct Product {
         __syncwarp();
         bring<B::RECIPROCAL_LIMBS>(records + Record<S>::Y_END - B::RECIPROCAL_LIMBS, record_stride,
                                    rows.count, first);
-        if (!is_factor) multiply_wide(x, b, high);
+        if (!is_factor) {
+          multiply_wide(x, b, high);
+          shift_up(b, high, shift);
+        }
         await_stages();
         const u32 above = B::reduce(
             b, high,
@@ -101,6 +112,21 @@ struct Product {
       __syncwarp();
       take<N>(second, rows.count, static_cast<u32*>(o.out[0]) + from * N);
       __syncwarp();
+    }
+  }
+
+ private:
+  // T <- T << shift, shift < 32.
+  GPUINT_DEVICE static void shift_up(const Place& low, u32 (&high)[N + 1], u32 shift) {
+    GPUINT_UNROLL()
+    for (u32 j = N + 1; j-- > 0;)
+      high[j] = __funnelshift_l(j > 0 ? high[j - 1] : low[N - 1], high[j], shift);
+    u32 below = 0;
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < N; ++j) {
+      const u32 limb = low[j];
+      low[j] = __funnelshift_l(below, limb, shift);
+      below = limb;
     }
   }
 };
