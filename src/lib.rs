@@ -164,7 +164,7 @@ pub use serialize::OnDevice;
 pub use shape::built_bits;
 pub use shape::{GpuUint, JitUint, Kernels, Widen, narrowest, shapes};
 pub use strategy::{
-    Auto, Blocked, Classical, Division, Fft, Fp64, Imad, Karatsuba, Mult, Ntt, ShiftedInverse, Strategy,
-    TensorCore,
+    Auto, Blocked, Classical, Division, Fft, Fp64, Imad, Karatsuba, Mult, Ntt, ShiftedInverse,
+    Strategy, TensorCore,
 };
 pub use value::Value;
