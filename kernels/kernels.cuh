@@ -20,6 +20,7 @@
 #include "modular/linear.cuh"
 #include "modular/modular.cuh"
 #include "modular/modular_fp64.cuh"
+#include "modular/modular_imad.cuh"
 #include "modular/pow_mod.cuh"
 #include "modular/tensor/kernels.cuh"
 #include "modular/tensor/pow_product.cuh"

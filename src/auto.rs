@@ -287,7 +287,8 @@ fn first_suitable(
         0x2_0000..0x4_0000 => [Product::TensorCore, Product::Ntt, Product::Classical],
         _ => [Product::Ntt, Product::TensorCore, Product::Classical],
     };
-    let others = products.into_iter().flat_map(|product| match tuned {
+    // Integer multipliers come first for the narrow modular operations that have them.
+    let others = [Product::Imad].into_iter().chain(products).flat_map(|product| match tuned {
         // Divisions by prepared divisors are in blocks by one product only.
         Some(tuned) => vec![tuned.with_product(product), Algorithm::By(product)],
         None => vec![Algorithm::Blocked(product), Algorithm::By(product)],
@@ -375,6 +376,12 @@ mod tests {
             let fast_doubles = matches!(gpu.capability, 80 | 90 | 100);
             assert_eq!(uses(&products, Product::Fft), fast_doubles, "{gpu:?}");
             assert_eq!(uses(&products, Product::TensorCore), gpu.capability != 103, "{gpu:?}");
+            for kernel in kernels {
+                let (op, shape) = (kernel.op(), kernel.shape());
+                if crate::is_offered(op, Algorithm::By(Product::Imad), shape) && !fast_doubles {
+                    assert_eq!(kernel.row().algorithm, Algorithm::By(Product::Imad), "{kernel}");
+                }
+            }
         }
     }
 

@@ -76,7 +76,7 @@
 //!
 //! **Choose an algorithm.** Operations select the fastest one ([`Auto`]). [`using`](Batch::using)
 //! selects another: `u.using::<Blocked<Fft>>().div_rem(&v)?`. Products are by [`Classical`],
-//! [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`] or [`Fp64`], divisions by [`Blocked`] or
+//! [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`], [`Fp64`] or [`Imad`], divisions by [`Blocked`] or
 //! [`ShiftedInverse`]; [`is_offered`] and [`algorithms`] list the algorithms of a width.
 //!
 //! **Reuse memory.** Most operations `x` have a form `x_into` that writes to existing batches, and
@@ -168,7 +168,7 @@ pub use serialize::OnDevice;
 pub use shape::built_bits;
 pub use shape::{GpuUint, JitUint, Kernels, Widen, narrowest, shapes};
 pub use strategy::{
-    Auto, Blocked, Classical, Division, Fft, Fp64, Karatsuba, Mult, Ntt, ShiftedInverse, Strategy,
-    TensorCore,
+    Auto, Blocked, Classical, Division, Fft, Fp64, Imad, Karatsuba, Mult, Ntt, ShiftedInverse,
+    Strategy, TensorCore,
 };
 pub use value::Value;

@@ -100,10 +100,10 @@ fn missing(op: Op, algorithm: Algorithm, shape: Shape) -> Error {
 }
 
 /// A multiplication strategy: [`Classical`], [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`],
-/// [`Fp64`] or [`Auto`]. Sealed.
+/// [`Fp64`], [`Imad`] or [`Auto`]. Sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a way to multiply `{T}`",
-    label = "use Classical, Karatsuba, TensorCore, Fft, Ntt, Fp64 or Auto"
+    label = "use Classical, Karatsuba, TensorCore, Fft, Ntt, Fp64, Imad or Auto"
 )]
 pub trait Mult<T: Kernels>: sealed::Sealed {}
 
@@ -205,6 +205,16 @@ pub struct Ntt;
 #[derive(Debug, Clone, Copy)]
 pub struct Fp64;
 
+/// Multiplies modulo prepared divisors by the 32-bit integer multipliers of the GPU, with one
+/// thread a row and its numbers in registers.
+///
+/// Offered for products, squares, powers and products of powers modulo a prepared
+/// [`Divisor`](crate::Divisor), at multiples of 64 bits from 256 to 1536. Elsewhere the product is
+/// [`Classical`], with the same results. [`Auto`] selects it on GPUs with slow double precision, on
+/// which [`Fp64`] does not pay.
+#[derive(Debug, Clone, Copy)]
+pub struct Imad;
+
 /// Divides by the whole shifted inverse of the divisor, computed by Newton's iteration, with
 /// products by `M`.
 #[derive(Debug, Clone, Copy)]
@@ -231,7 +241,7 @@ macro_rules! products {
         impl<T: Kernels> Mult<T> for $name {}
     )*};
 }
-products!(Classical, Karatsuba, TensorCore, Fft, Ntt, Fp64);
+products!(Classical, Karatsuba, TensorCore, Fft, Ntt, Fp64, Imad);
 
 impl<M: sealed::Sealed> sealed::Sealed for ShiftedInverse<M> {
     const STRATEGY: Strategy = Strategy::ShiftedInverse(M::STRATEGY.product());

@@ -139,9 +139,12 @@ fn products_of_power_product(bits: usize, exponent: u32, bases: usize, rows: usi
 /// One after the other, since counts are of the process.
 #[test]
 fn structured_operands_take_rare_paths() {
-    for (bits, product) in
-        [(1024, Product::Fp64), (2048, Product::TensorCore), (1024, Product::Classical)]
-    {
+    for (bits, product) in [
+        (1024, Product::Fp64),
+        (1024, Product::Imad),
+        (2048, Product::TensorCore),
+        (1024, Product::Classical),
+    ] {
         let shape = shape(bits, 4, DigitKind::U64);
         // A product for each square and each digit but the top one, in windows of 1 and 2 bits.
         for (exponent, products) in [(1, 0), (2, 1), (3, 2), (17, 5), (65537, 17), (0xffff, 23)] {

@@ -17,12 +17,21 @@ pub enum Product {
     Ntt,
     /// Digits of 52 bits in double precision.
     Fp64,
+    /// Limbs of 32 bits by the integer multipliers, a row to a thread.
+    Imad,
 }
 
 impl Product {
     /// Every multiplication algorithm.
-    pub const ALL: [Self; 6] =
-        [Self::Classical, Self::Karatsuba, Self::TensorCore, Self::Fft, Self::Ntt, Self::Fp64];
+    pub const ALL: [Self; 7] = [
+        Self::Classical,
+        Self::Karatsuba,
+        Self::TensorCore,
+        Self::Fft,
+        Self::Ntt,
+        Self::Fp64,
+        Self::Imad,
+    ];
 
     /// Part of a kernel's name.
     #[must_use]
@@ -34,6 +43,7 @@ impl Product {
             Self::Fft => "fft",
             Self::Ntt => "ntt",
             Self::Fp64 => "fp64",
+            Self::Imad => "imad",
         }
     }
 

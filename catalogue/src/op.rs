@@ -366,6 +366,18 @@ impl Op {
     /// Number of operations.
     pub const COUNT: usize = Self::ALL.len();
 
+    /// Returns the operation whose choices of a tuning table apply to this one: powers, for the
+    /// operations that consist of the same products.
+    #[must_use]
+    pub const fn tuned_as(self) -> Self {
+        match self {
+            Self::PowProductMod | Self::PrepareOdd | Self::MulResidues | Self::SquareResidues => {
+                Self::PowMod
+            }
+            _ => self,
+        }
+    }
+
     /// The operation's part of a kernel name.
     #[must_use]
     pub const fn name(self) -> &'static str {

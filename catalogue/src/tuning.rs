@@ -186,7 +186,7 @@ impl Table {
         let mut shapes = shapes.to_vec();
         shapes.sort_by_key(|shape| shape.bits);
         for &op in Op::ALL {
-            if !self.sorted(op).is_empty() {
+            if !self.sorted(op.tuned_as()).is_empty() {
                 continue;
             }
             let offers = |shape: &Shape| {
@@ -216,7 +216,7 @@ impl Table {
     /// them, the nearest.
     #[must_use]
     pub fn everywhere(&self, op: Op) -> Vec<(usize, Algorithm)> {
-        let sorted = self.sorted(op);
+        let sorted = self.sorted(op.tuned_as());
         let mut ranges = Vec::new();
         for (index, choice) in sorted.iter().enumerate() {
             let to = match sorted.get(index + 1) {

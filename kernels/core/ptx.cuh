@@ -183,4 +183,10 @@ GPUINT_DEVICE void mma(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
 
 #endif
 
+// Starts a chain of additions with a carry, 0 or 1, saved from an earlier chain.
+GPUINT_DEVICE void set_carry(u32 carry) {
+  u32 ones = ~0u;
+  add_cc(ones, carry);
+}
+
 }  // namespace gpuint::ptx

@@ -57,8 +57,8 @@ struct Record {
   GPUINT_DEVICE static u32 longest_block(u32 n) {
     return max_of(n, min_of(max_of(n + n / 2, PREPARED_BLOCK), S::WORDS - n + 1));
   }
-  // Words of the reciprocal of a divisor of n words. The kernels of modular/tensor, modular/fp64
-  // and modular/fft use the whole width for every n.
+  // Words of the reciprocal of a divisor of n words. The kernels of modular/tensor, modular/fp64,
+  // modular/imad and modular/fft use the whole width for every n.
   static constexpr bool RECIPROCAL_IS_WHOLE =
       is_fused_width(S::BITS) || is_transform_width(S::BITS) || S::WORDS <= PREPARED_BLOCK;
   GPUINT_DEVICE static u32 reciprocal_words(u32 n) {

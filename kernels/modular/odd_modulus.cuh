@@ -1,7 +1,7 @@
 // PrepareOdd: records of odd moduli, for Montgomery's products from memory to memory.
 //
 // Record: n, and -1 / n mod 2^BITS where the kernels of the width take it (modular/tensor); zeros
-// in place of it where they take the lowest digit's only (modular/fp64).
+// in place of it where they take the lowest digit's only (modular/fp64, modular/imad).
 //
 // A row with even n is reported (lowest row in status) and has no record.
 #pragma once

@@ -767,9 +767,17 @@ Number power(const Number& a, const Number& e, const Number& v) {
   return result;
 }
 
-// Divisors, one of which may be such that residues are longer than it.
+// Divisors, one of which may be such that residues are longer than it. All may have nearly the whole
+// width: some kernels take another path where those of a warp do.
 Column moduli(const Shape& shape, size_t rows, bool one_divisor) {
   Column divisors = divisible(shape, rows, one_divisor).b;
+  if (below(3) == 0) {
+    for (Number& v : divisors) {
+      const u64 top = shape.bits - 1 - below(18);
+      v.resize(top / 32 + 1);
+      v.back() = (v.back() & ((1u << top % 32) - 1)) | 1u << top % 32;
+    }
+  }
   if (below(3) == 0) {
     const u64 bits = 32 * (1 + below(shape.bits / 32));
     divisors[0] = difference(power_of_two(bits), {1 + static_cast<u32>(below(3))});

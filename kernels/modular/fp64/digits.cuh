@@ -16,8 +16,11 @@
 // BITS.
 #pragma once
 #include "core/rows.cuh"
+#include "modular/by_thread/stage.cuh"
 
 namespace gpuint::fp64 {
+
+using namespace by_thread;
 
 constexpr u32 DIGIT_BITS = 52;
 constexpr u64 DIGIT_MASK = (1ull << DIGIT_BITS) - 1;
@@ -91,14 +94,6 @@ GPUINT_DEVICE u32 limb_of(const u64 (&x)[D], u32 i) {
   const u32 j = 32 * i / DIGIT_BITS, shift = 32 * i % DIGIT_BITS;
   const u64 above = shift > DIGIT_BITS - 32 && j + 1 < D ? x[j + 1] << (DIGIT_BITS - shift) : 0;
   return static_cast<u32>(x[j] >> shift | above);
-}
-
-// Limb i of 32 bits of x << distance, where x has `count` limbs.
-template <class GetLimb>
-GPUINT_DEVICE u32 shifted_up(GetLimb limb, u32 count, u32 distance, u32 i) {
-  const u32 at = i - distance / 32;  // wraps below the number
-  const u32 high = at < count ? limb(at) : 0, low = at - 1 < count ? limb(at - 1) : 0;
-  return __funnelshift_l(low, high, distance % 32);
 }
 
 // The digit at bit `from` of the number of `count` limbs at `limbs`; zeros outside.

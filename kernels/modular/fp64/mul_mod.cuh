@@ -7,19 +7,8 @@
 // its factors; while it is reduced, the next factors arrive in the places of the record.
 #pragma once
 #include "modular/fp64/barrett.cuh"
-#include "modular/fp64/stage.cuh"
 
 namespace gpuint::fp64 {
-
-// True if x >> distance is not 0, x of `count` limbs.
-template <u32 COUNT, class GetLimb>
-GPUINT_DEVICE bool has_bits_from(GetLimb limb, u32 distance) {
-  u32 any = 0;
-  GPUINT_UNROLL(4)
-  for (u32 i = 0; i < COUNT; ++i)
-    any |= i * 32 + 32 <= distance ? 0 : i * 32 >= distance ? limb(i) : limb(i) >> distance % 32;
-  return any != 0;
-}
 
 template <class S, u32 FACTORS>
 struct Product {

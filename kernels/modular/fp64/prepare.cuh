@@ -20,7 +20,6 @@
 #pragma once
 #include "div/prepare.cuh"
 #include "modular/fp64/digits.cuh"
-#include "modular/fp64/stage.cuh"
 
 namespace gpuint::fp64 {
 

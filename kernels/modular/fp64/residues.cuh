@@ -13,7 +13,6 @@
 #pragma once
 #include "core/occupancy.cuh"
 #include "modular/fp64/montgomery.cuh"
-#include "modular/fp64/stage.cuh"
 #include "modular/odd_modulus.cuh"
 
 namespace gpuint::fp64 {

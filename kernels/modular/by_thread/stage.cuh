@@ -5,7 +5,7 @@
 #pragma once
 #include "core/rows.cuh"
 
-namespace gpuint::fp64 {
+namespace gpuint::by_thread {
 
 constexpr u32 WARP = 32;
 constexpr u32 ALL_LANES = ~0u;
@@ -65,4 +65,22 @@ GPUINT_DEVICE void take(const u32* from, u32 rows, u32* first_row) {
   });
 }
 
-}  // namespace gpuint::fp64
+// Limb i of 32 bits of x << distance, where x has `count` limbs.
+template <class GetLimb>
+GPUINT_DEVICE u32 shifted_up(GetLimb limb, u32 count, u32 distance, u32 i) {
+  const u32 at = i - distance / 32;  // wraps below the number
+  const u32 high = at < count ? limb(at) : 0, low = at - 1 < count ? limb(at - 1) : 0;
+  return __funnelshift_l(low, high, distance % 32);
+}
+
+// True if x >> distance is not 0, x of `count` limbs.
+template <u32 COUNT, class GetLimb>
+GPUINT_DEVICE bool has_bits_from(GetLimb limb, u32 distance) {
+  u32 any = 0;
+  GPUINT_UNROLL(4)
+  for (u32 i = 0; i < COUNT; ++i)
+    any |= i * 32 + 32 <= distance ? 0 : i * 32 >= distance ? limb(i) : limb(i) >> distance % 32;
+  return any != 0;
+}
+
+}  // namespace gpuint::by_thread
