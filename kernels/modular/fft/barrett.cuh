@@ -47,6 +47,7 @@
 #include "div/fft/reduce.cuh"
 #include "div/fft/resolve.cuh"
 #include "div/prepare.cuh"
+#include "modular/fft/columns.cuh"
 #include "modular/fft/lengths.cuh"
 #include "tuning/transform.cuh"
 
@@ -438,24 +439,10 @@ struct Barrett : Lengths<S> {
                : F::load(points(PARTS_AT, k) + i * THREADS);
   }
 
-  // A column of piece c, given the points of all parts, as the bits of a double.
+  // A column of piece c, of a product that is subtracted negated.
   template <u32 PARTS>
   GPUINT_DEVICE static i64 column(u32 c, const Complex (&y)[PARTS]) {
-    constexpr double ROUNDER = 6755399441055744.0;  // 1.5 * 2^52: at its size doubles are integers
-    double sum = 0;
-    if constexpr (PARTS == 1) {
-      sum = c == 0 ? y[0].re : y[0].im;
-    } else {
-      GPUINT_UNROLL(4)
-      for (u32 k = 0; k < PARTS; ++k) {
-        const Complex turn = fft::CONSTANTS<PARTS>.part[k].turns[c];
-        sum = fma(turn.im, y[k].im, fma(turn.re, y[k].re, sum));
-      }
-    }
-    const double r = fma(sum, 1.0 / PARTS, ROUNDER);
-    GPUINT_ASSERT(fabs(fma(sum, 1.0 / PARTS, ROUNDER - r)) <= worst_error<S>(),
-                  "columns are near integers");
-    const i64 value = __double_as_longlong(r) - 0x4338000000000000;
+    const i64 value = column_of<S>(c, y);
     return PARTS < CHUNKS ? -value : value;
   }
 
