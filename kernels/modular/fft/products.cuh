@@ -74,7 +74,9 @@ struct FindLongFactors {
       bool are_long = bits < S::BITS;
       for (u32 i = 0; i < FACTORS; ++i)
         are_long = are_long && is_longer(input_row<S>(o, i, row), bits);
-      if (threadIdx.x % 32 == 0) *Workspace<S>::state(o, row) = are_long ? 1 : 0;
+      if (threadIdx.x % 32 != 0) continue;
+      if (are_long) GPUINT_RARE(FftLongFactors);
+      *Workspace<S>::state(o, row) = are_long ? 1 : 0;
     }
   }
 
@@ -284,7 +286,7 @@ struct Remainder : Lengths<S> {
     GPUINT_UNROLL(16)
     for (u32 i = KEPT; i < fft::RADIX; ++i) stored[(i - KEPT) * THREADS] = x[i];
     Complex kept[KEPT];
-    GPUINT_UNROLL(5)
+    GPUINT_UNROLL(8)
     for (u32 i = 0; i < KEPT; ++i) kept[i] = x[i];
     const u32* const q = Workspace::quotient(o, row);
     stage([&](u32 l) { return __funnelshift_l(l == 0 ? 0 : q[l - 1], q[l], 1); });

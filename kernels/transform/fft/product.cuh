@@ -175,7 +175,7 @@ struct FftProduct {
       GPUINT_UNROLL(16)
       for (u32 i = KEPT; i < fft::RADIX; ++i) stored[(i - KEPT) * THREADS] = x[i];
       Complex kept[KEPT];
-      GPUINT_UNROLL(4)
+      GPUINT_UNROLL(8)
       for (u32 i = 0; i < KEPT; ++i) kept[i] = x[i];
       read(shared, k, x);
       const fft::Last last = transform(x, k, shared, [] {});
