@@ -104,9 +104,8 @@ struct Barrett : Lengths<S> {
     u32* result;         // place of r
     const u32* current;  // last residue of a power
     u64 row;
-    u32 shift;         // s
-    u32 is_plain[2];   // the factor is in a row, not in the form of digits
-    u32 factor_shift;  // of the second factor
+    u32 shift;        // s
+    u32 is_plain[2];  // the factor is in a row, not in the form of digits
     u32 is_square, is_last;
     i32 top;        // of the operand
     i32 other_top;  // of the first factor
@@ -158,7 +157,7 @@ struct Barrett : Lengths<S> {
       if (threadIdx.x == 0) {
         volatile State& s = state();
         s.shift = S::BITS - prepared().bits();
-        s.factor_shift = s.is_square = s.is_last = s.made = 0;
+        s.is_square = s.is_last = s.made = 0;
         s.is_plain[0] = s.is_plain[1] = 1;
         s.staged = nullptr;
         s.result = number(RESIDUE);
@@ -315,8 +314,7 @@ struct Barrett : Lengths<S> {
       const u32 factor = step == PRODUCT ? 1 : 0;
       x = state().factor[factor];
       is_plain = state().is_plain[factor] != 0;
-      if (factor == 1) distance = state().factor_shift;
-      if (state().staged == x && distance == 0) return;
+      if (state().staged == x) return;
     }
     if (is_plain) {
       const Shifted from(x, count, distance);

@@ -5,8 +5,8 @@
 // recorded reciprocal, 0 < e < 1 + 2^-60. For T < R^2 / 2^s:
 //     H = floor(T 2^s / R),   Q = floor(H Y / R),   r = T - 2 Q v.
 // THEOREM. H, Q < R and 0 <= r < (6 + 2^-58) v.
-// Proof. T 2^s < R^2, so H < R. With T 2^s = (H + f) R, 0 <= f < 1, the quotient T / (2 v) = T 2^s /
-// (2 V) is (H + f) (Y + e) / R, which is at most R, and exceeds H Y / R by (f (Y + e) + H e) / R,
+// Proof. T 2^s < R^2, so H < R. With T 2^s = (H + f) R, 0 <= f < 1, the quotient T / (2 v) = T 2^s
+// / (2 V) is (H + f) (Y + e) / R, which is at most R, and exceeds H Y / R by (f (Y + e) + H e) / R,
 // which is positive and less than 1 + 1 + 2^-60, as Y + e = R^2 / (2 V) <= R. The floor takes less
 // than 1. So Q < R, and T / (2 v) - Q is at least 0 and less than 3 + 2^-60. QED.
 //
@@ -14,17 +14,17 @@
 // writes the high half, Q. The last phase computes r and reduces it below v (div/fft/reduce.cuh).
 // Only H and the last reduction shift anything by s.
 //
-// T = a b < R^2 / 2^s if a or b is no longer than v. In the other rows, which the first phase finds,
-// b mod v takes the place of b: the same reduction of T = b < R.
+// T = a b < R^2 / 2^s if a or b is no longer than v. In the other rows, which the first phase
+// finds, b mod v takes the place of b: the same reduction of T = b < R.
 //
 // The last product. r is known modulo R + 1, from a product modulo t^n + 1, n = m / 16 digits of 16
 // bits, and modulo 2^32, from the lowest limbs, so it is known (div/fft/resolve.cuh). t^n + 1 =
 // (t^(n/2) - i) (t^(n/2) + i), so points j of half as many have digits j and j + n / 2, and the
-// digit of 2 Q above them, the top, is -top at t^0. It takes half of the transforms of a product.
+// digit of 2 v above them, the top, is -top at t^0. It takes half of the transforms of a product.
 // So a product modulo v takes 3 + 3 + 3/2 transforms of n points, a square one less.
 //
-// The factors' digits are balanced, tops are at most 2: |a| |b| <= 2^30 (n + 4), which is within the
-// bound of lengths.cuh.
+// The factors' digits are balanced, tops are at most 2: |a| |b| <= 2^30 (n + 4), which is within
+// the bound of lengths.cuh.
 #pragma once
 #include "core/abi.cuh"
 #include "core/group.cuh"
@@ -41,23 +41,25 @@
 
 namespace gpuint::fft_modular {
 
-// A row of the workspace: T, Q, and a word that is not 0 if both factors are longer than v. Q has
-// the place of b mod v, which is used before.
+// The workspace: T and Q of each row, then a word of each row that is 1 if both factors are longer
+// than v. Q has the place of b mod v, which is used before.
 template <class S>
 struct Workspace {
   static constexpr u32 LIMBS = S::N;
-  static constexpr u32 QUOTIENT = 2 * LIMBS, STATE = 3 * LIMBS;
-  static constexpr u32 ROW_LIMBS = STATE + WORD, ROW_BYTES = ROW_LIMBS * sizeof(u32);
+  static constexpr u32 QUOTIENT = 2 * LIMBS, ROW_LIMBS = 3 * LIMBS;
+  static constexpr u32 ROW_BYTES = (ROW_LIMBS + WORD) * sizeof(u32);
 
+  // Computed again for each use: registers have no room for an address beside 16 points. (2^32 rows
+  // of 2^15 bits are 16 TiB.)
   GPUINT_DEVICE static u32* dividend(const Operands& o, u64 row) {
-    return reinterpret_cast<u32*>(o.workspace) + row * ROW_LIMBS;
+    return reinterpret_cast<u32*>(o.workspace) +
+           u64(ptx::recomputed(static_cast<u32>(row))) * ROW_LIMBS;
   }
   GPUINT_DEVICE static u32* quotient(const Operands& o, u64 row) {
     return dividend(o, row) + QUOTIENT;
   }
-  GPUINT_DEVICE static u32* state(const Operands& o, u64 row) { return dividend(o, row) + STATE; }
-  GPUINT_DEVICE static bool has_long_factors(const Operands& o, u64 row) {
-    return *state(o, row) != 0;
+  GPUINT_DEVICE static u32* has_long_factors(const Operands& o, u64 row) {
+    return dividend(o, o.rows) + row;
   }
 };
 
@@ -76,7 +78,7 @@ struct FindLongFactors {
         are_long = are_long && is_longer(input_row<S>(o, i, row), bits);
       if (threadIdx.x % 32 != 0) continue;
       if (are_long) GPUINT_RARE(FftLongFactors);
-      *Workspace<S>::state(o, row) = are_long ? 1 : 0;
+      *Workspace<S>::has_long_factors(o, row) = are_long ? 1 : 0;
     }
   }
 
@@ -102,25 +104,27 @@ struct FactorRows {
 
   GPUINT_DEVICE static bool is_skipped(const Operands&, u64) { return false; }
   GPUINT_DEVICE static const u32* factor(const Operands& o, u32 i, u64 row) {
-    return i == FACTORS - 1 && Workspace<S>::has_long_factors(o, row)
+    return i == FACTORS - 1 && *Workspace<S>::has_long_factors(o, row) != 0
                ? Workspace<S>::quotient(o, row)
-               : input_row<S>(o, i, row);
+               : input_row<S>(o, i, ptx::recomputed(static_cast<u32>(row)));
   }
   GPUINT_DEVICE static u32* half(const Operands& o, u64 row, u32 half) {
     return Workspace<S>::dividend(o, row) + half * S::N;
   }
 };
 
-// T, or b where that is reduced first.
-template <class S, u32 FACTORS, bool REDUCES_FACTOR>
+// The dividend of a phase: b before T is there, in rows with long factors only, and then T.
+template <class S, u32 FACTORS>
 struct Dividend {
-  static constexpr u32 LIMBS = REDUCES_FACTOR ? S::N : 2 * S::N;
+  static constexpr u32 PRODUCT_PHASE = 3;
 
+  GPUINT_DEVICE static bool is_product(const Operands& o) { return o.phase > PRODUCT_PHASE; }
+  GPUINT_DEVICE static bool is_skipped(const Operands& o, u64 row) {
+    return !is_product(o) && *Workspace<S>::has_long_factors(o, row) == 0;
+  }
+  GPUINT_DEVICE static u32 limbs(const Operands& o) { return is_product(o) ? 2 * S::N : S::N; }
   GPUINT_DEVICE static const u32* at(const Operands& o, u64 row) {
-    if constexpr (REDUCES_FACTOR)
-      return input_row<S>(o, FACTORS - 1, row);
-    else
-      return Workspace<S>::dividend(o, row);
+    return is_product(o) ? Workspace<S>::dividend(o, row) : input_row<S>(o, FACTORS - 1, row);
   }
 };
 
@@ -137,22 +141,22 @@ struct ShiftedDown {
 };
 
 // Rows of Q = floor(H Y / R).
-template <class S, u32 FACTORS, bool REDUCES_FACTOR>
+template <class S, u32 FACTORS>
 struct QuotientRows {
   static constexpr u32 ROW_BYTES = Workspace<S>::ROW_BYTES;
   static constexpr bool IS_FIRST_SHIFTED = true;
-  using Dividend = fft_modular::Dividend<S, FACTORS, REDUCES_FACTOR>;
+  using Dividend = fft_modular::Dividend<S, FACTORS>;
 
   GPUINT_DEVICE static bool is_skipped(const Operands& o, u64 row) {
-    return REDUCES_FACTOR && !Workspace<S>::has_long_factors(o, row);
+    return Dividend::is_skipped(o, row);
   }
   GPUINT_DEVICE static const u32* factor(const Operands& o, u32 i, u64 row) {
-    return i == 0 ? Dividend::at(o, row) + (Dividend::LIMBS - S::N)
-                  : Prepared<S>(o, row).y_end() - S::N;
+    return i == 0 ? Dividend::at(o, row) + (Dividend::limbs(o) - S::N)
+                  : Prepared<S>(o, ptx::recomputed(static_cast<u32>(row))).y_end() - S::N;
   }
   // H, given s = BITS - bits.
   GPUINT_DEVICE static ShiftedDown first_limbs(const Operands& o, u64 row) {
-    return {Dividend::at(o, row), Dividend::LIMBS, Prepared<S>(o, row).bits()};
+    return {Dividend::at(o, row), Dividend::limbs(o), Prepared<S>(o, row).bits()};
   }
   GPUINT_DEVICE static u32* half(const Operands& o, u64 row, u32 half) {
     return half == 0 ? nullptr : Workspace<S>::quotient(o, row);
@@ -160,12 +164,12 @@ struct QuotientRows {
 };
 
 // r = T - 2 Q v, reduced below v. A block to a row.
-template <class S, u32 FACTORS, bool REDUCES_FACTOR>
+template <class S, u32 FACTORS>
 struct Remainder : Lengths<S> {
   using Base = Lengths<S>;
   using Base::CHUNKS, Base::DIGITS, Base::LIMBS, Base::P, Base::THREADS;
   using Workspace = fft_modular::Workspace<S>;
-  using Dividend = fft_modular::Dividend<S, FACTORS, REDUCES_FACTOR>;
+  using Dividend = fft_modular::Dividend<S, FACTORS>;
   using F = fft_division::Transform<P>;
   using R = fft_division::Resolve<THREADS, 16>;
   using Reduce = fft_division::Reduce<THREADS, 16>;
@@ -189,8 +193,8 @@ struct Remainder : Lengths<S> {
     const Remainder block(o, shared);
     if (threadIdx.x == 0) *F::Exchange::zero(shared + POINTS) = 0;
     GPUINT_UNROLL(1)
-    for (u64 row = blockIdx.x; row < o.rows; row += gridDim.x) {
-      if (REDUCES_FACTOR && !Workspace::has_long_factors(o, row)) continue;
+    for (u32 row = blockIdx.x; row < o.rows; row += gridDim.x) {
+      if (Dividend::is_skipped(o, row)) continue;
       block.prefetch(row);
       Complex x[fft::RADIX];
       GPUINT_UNROLL(1)
@@ -218,27 +222,29 @@ struct Remainder : Lengths<S> {
     return reinterpret_cast<Complex*>(o.scratch + u64(blockIdx.x) * SCRATCH) + k * P + thread();
   }
 
+  GPUINT_DEVICE const u32* modulus(u32 row) const {
+    return Prepared<S>(o, ptx::recomputed(row)).v();
+  }
+
   // The dividend of this row, and the factors of the next one.
-  GPUINT_DEVICE void prefetch(u64 row) const {
+  GPUINT_DEVICE void prefetch(u32 row) const {
     const u32* const t = Dividend::at(o, row);
-    const u64 next = row + gridDim.x;
+    const bool is_product = Dividend::is_product(o);
+    const u32 next = row + gridDim.x;
     for (u32 l = 32 * threadIdx.x; l < LIMBS; l += 32 * THREADS) {
       ptx::prefetch(t + l);
-      if constexpr (!REDUCES_FACTOR) ptx::prefetch(t + LIMBS + l);
+      if (is_product) ptx::prefetch(t + LIMBS + l);
       if (next >= o.rows) continue;
       ptx::prefetch(Workspace::quotient(o, next) + l);
       ptx::prefetch(Prepared<S>(o, next).v() + l);
     }
   }
 
-  // Puts a number into the operand's place, which nobody reads any more.
+  // Puts limbs into the operand's place, which nobody reads any more.
   template <class Limb>
   GPUINT_DEVICE void stage(const Limb& limb) const {
-    F::sync();
-    fft_division::copy<LIMBS / THREADS, THREADS>(thread(), limb, [&](u32 l, u32 value) {
-      operand()[fft_division::limb_at(l)] = value;
-    });
-    F::sync();
+    fft_division::copy<LIMBS / THREADS, THREADS>(
+        thread(), limb, [&](u32 l, u32 value) { operand()[fft_division::limb_at(l)] = value; });
   }
 
   // Points of part k of the operand and `top` above it.
@@ -269,29 +275,39 @@ struct Remainder : Lengths<S> {
       x[0].re -= fft_division::with_carry(top, fft_division::digit_of(operand(), DIGITS - 1));
   }
 
-  GPUINT_DEVICE fft::Last transform(Complex (&x)[fft::RADIX], u32 k) const {
+  template <class Then>
+  GPUINT_DEVICE fft::Last transform(Complex (&x)[fft::RADIX], u32 k, Then then) const {
     const auto first = [](Complex(&y)[fft::RADIX], const fft::FirstPass& by) {
       fft::split<0, 0, 1>(y, by);
     };
-    return fft::transform<P, PARTS>(x, k, shared + POINTS, first, [] {});
+    return fft::transform<P, PARTS>(x, k, shared + POINTS, first, then);
   }
 
   // 2 Q v in part k.
-  GPUINT_DEVICE void multiply_part(u64 row, u32 k, Complex (&x)[fft::RADIX]) const {
-    const u32* const v = Prepared<S>(o, row).v();
-    stage([&](u32 l) { return v[l]; });
-    read(x, k, 0);
-    transform(x, k);
+  GPUINT_DEVICE void multiply_part(u32 row, u32 k, Complex (&x)[fft::RADIX]) const {
+    const u32* const v = modulus(row);
+    F::sync();  // nobody reads any more what was there
+    stage([&](u32 l) { return __funnelshift_l(l == 0 ? 0 : v[l - 1], v[l], 1); });
+    F::sync();
+    read(x, k, v[LIMBS - 1] >> 31);
+    transform(x, k, [&] {
+      F::sync();  // nobody reads points any more
+      const u32* const q = Workspace::quotient(o, row);
+      const u32 own = thread();
+      GPUINT_UNROLL(4)
+      for (u32 l = WORD * own; l < LIMBS; l += WORD * THREADS)
+        ptx::copy_async(q + l, operand() + fft_division::limb_at(l));
+    });
     Complex* const stored = reinterpret_cast<Complex*>(shared + VALUES) + thread();
     GPUINT_UNROLL(16)
     for (u32 i = KEPT; i < fft::RADIX; ++i) stored[(i - KEPT) * THREADS] = x[i];
     Complex kept[KEPT];
     GPUINT_UNROLL(8)
     for (u32 i = 0; i < KEPT; ++i) kept[i] = x[i];
-    const u32* const q = Workspace::quotient(o, row);
-    stage([&](u32 l) { return __funnelshift_l(l == 0 ? 0 : q[l - 1], q[l], 1); });
-    read(x, k, q[LIMBS - 1] >> 31);
-    const fft::Last last = transform(x, k);
+    ptx::await_copies();
+    F::sync();
+    read(x, k, 0);
+    const fft::Last last = transform(x, k, [] {});
     const Complex* const aside = reinterpret_cast<const Complex*>(shared + VALUES) + thread();
     fft::multiply<0>(x, last, [&](u32 i) {
       return i < KEPT ? kept[i < KEPT ? i : 0] : aside[(i - KEPT) * THREADS];
@@ -300,9 +316,9 @@ struct Remainder : Lengths<S> {
     fft::weigh<P, PARTS>(k, thread(), x);
   }
 
-  GPUINT_DEVICE void finish(u64 row, const Complex (&x)[fft::RADIX]) const {
+  GPUINT_DEVICE void finish(u32 row, const Complex (&x)[fft::RADIX]) const {
     const u32* const t = Dividend::at(o, row);
-    const u32* const v = Prepared<S>(o, row).v();
+    const u32* const v = modulus(row);
     // r and v are shifted up by whole limbs, so that v has a top limb.
     const u32 shift = (S::BITS - Prepared<S>(o, row).bits()) / 32;
     i64 above = 0;
@@ -324,28 +340,28 @@ struct Remainder : Lengths<S> {
     for (u32 l = own; l < shift; l += THREADS) rest()[fft_division::limb_at(l)] = 0;
     if (own == 0 && shift == 0) rest()[fft_division::limb_at(LIMBS)] = static_cast<u32>(above);
     // v takes the place of the columns.
-    fft_division::copy<LIMBS / THREADS, THREADS>(
-        own, [&](u32 l) { return l < shift ? 0 : v[l - shift]; },
-        [&](u32 l, u32 limb) { operand()[fft_division::limb_at(l)] = limb; });
+    stage([&](u32 l) { return l < shift ? 0 : v[l - shift]; });
     const u32 times = Reduce::run(
         own, words(), LIMBS, [&](u32 l) -> u32& { return rest()[fft_division::limb_at(l)]; },
         [&](u32 l) { return operand()[fft_division::limb_at(l)]; });
     GPUINT_ASSERT(times <= 6, "the remainder is below 7 v");
-    u32* const to = REDUCES_FACTOR ? Workspace::quotient(o, row) : output_row<S>(o, 0, row);
+    u32* const to =
+        Dividend::is_product(o) ? output_row<S>(o, 0, row) : Workspace::quotient(o, row);
     for (u32 l = own; l < LIMBS; l += THREADS)
       to[l] = l + shift < LIMBS ? rest()[fft_division::limb_at(l + shift)] : 0;
     F::sync();
   }
 
   // P limbs of r; returns the part above.
-  GPUINT_DEVICE i64 subtract_columns(const u32* t, const u32* v, u64 row, u32 pair, i64 carry,
+  GPUINT_DEVICE i64 subtract_columns(const u32* t, const u32* v, u32 row, u32 pair, i64 carry,
                                      u32 shift) const {
     const u32 own = thread(), first = pair * P + 16 * own;
+    const bool is_product = Dividend::is_product(o);
     u32 limb[16], word[WORD], less[WORD] = {};
     const auto add = [&](u32 i) {
       if (i % WORD == 0) {
         load_word(t + first + i, word);
-        if constexpr (!REDUCES_FACTOR) load_word(t + LIMBS + first + i, less);
+        if (is_product) load_word(t + LIMBS + first + i, less);
       }
       return i64(word[i % WORD]) - i64(less[i % WORD]) + (i == 0 && own == 0 ? carry : i64(0));
     };
@@ -368,12 +384,25 @@ struct Remainder : Lengths<S> {
   }
 };
 
-// The phases of a product of FACTORS rows, or of the square of one.
+// The phases of a product of FACTORS rows, or of the square of one: long factors, b mod v in their
+// rows, T, and T mod v. The two reductions are the same code.
 template <class S, u32 FACTORS>
-using ProductPhases = Sequence<
-    FindLongFactors<S, FACTORS>,
-    FftProduct<S, Extent::Wide, 2, QuotientRows<S, FACTORS, true>>, Remainder<S, FACTORS, true>,
-    FftProduct<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>,
-    FftProduct<S, Extent::Wide, 2, QuotientRows<S, FACTORS, false>>, Remainder<S, FACTORS, false>>;
+struct ProductPhases
+    : Sequence<FindLongFactors<S, FACTORS>,
+               FftProduct<S, Extent::Wide, 2, QuotientRows<S, FACTORS>>, Remainder<S, FACTORS>,
+               FftProduct<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>,
+               FftProduct<S, Extent::Wide, 2, QuotientRows<S, FACTORS>>, Remainder<S, FACTORS>> {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
+    const u32 phase = static_cast<u32>(o.phase);
+    if (phase == 0)
+      FindLongFactors<S, FACTORS>::run(o, shared);
+    else if (phase == Dividend<S, FACTORS>::PRODUCT_PHASE)
+      FftProduct<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>::run(o, shared);
+    else if (phase % 3 == 1)
+      FftProduct<S, Extent::Wide, 2, QuotientRows<S, FACTORS>>::run(o, shared);
+    else
+      Remainder<S, FACTORS>::run(o, shared);
+  }
+};
 
 }  // namespace gpuint::fft_modular

@@ -11,9 +11,9 @@
 //
 // Parts. t^n - i is the product of t^m - e(theta_k) over k < PARTS, with m = 4096, theta_k = (k +
 // 1/4) / PARTS and e(x) = exp(2 pi i x). A part is the operand mod t^m - e(theta_k): m points that
-// 256 threads hold, 16 each. (A shorter operand is one part of m = n points.) Columns j + m s of the product come from points j of all parts: the
-// real part of the mean of y_k[j] e(-s theta_k), where s >= PARTS gives the high columns, since
-// e(-PARTS theta_k) = -i.
+// 256 threads hold, 16 each. (A shorter operand is one part of m = n points.) Columns j + m s of
+// the product come from points j of all parts: the real part of the mean of y_k[j] e(-s theta_k),
+// where s >= PARTS gives the high columns, since e(-PARTS theta_k) = -i.
 //
 // Blocks. A block that has a row to itself processes one part after another and keeps the points of
 // the completed ones in device memory. With clusters (compute capability 9.0), two or four blocks
@@ -92,18 +92,16 @@ struct FftProduct {
   static constexpr u32 VALUES = EXCHANGE + P * sizeof(Complex);
   // Columns of a cluster's block: its share of a piece from each of PARTS, and those just below.
   static constexpr u32 COLUMNS = CLUSTER == 1 ? 0 : (P + 16 * PIECES) * u32{sizeof(i64)};
-  static constexpr u32 SHARED =
-      VALUES + max_of(STORED * THREADS * u32{sizeof(Complex)}, COLUMNS);
+  static constexpr u32 SHARED = VALUES + max_of(STORED * THREADS * u32{sizeof(Complex)}, COLUMNS);
   static constexpr u32 SCRATCH = PARTS == CLUSTER ? 0 : PARTS * P * sizeof(Complex);
   static constexpr u32 MIN_BLOCKS = FftPolicy::BLOCKS * fft::THREADS / THREADS;
   static constexpr u32 PERSISTENT = CLUSTERS && PARTS == CLUSTER ? 0 : 1;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     if (threadIdx.x == 0)
-      *fft::Exchange<P>::zero(shared + EXCHANGE) =
-          0;  // digits are awaited before it is looked at
+      *fft::Exchange<P>::zero(shared + EXCHANGE) = 0;  // digits are awaited before it is looked at
     GPUINT_UNROLL(1)
-    for (u64 row = blockIdx.x / CLUSTER; row < o.rows; row += gridDim.x / CLUSTER) {
+    for (u32 row = blockIdx.x / CLUSTER; row < o.rows; row += gridDim.x / CLUSTER) {
       if (Rows::is_skipped(o, row)) continue;
       Complex x[fft::RADIX];
       if constexpr (PARTS == CLUSTER) {
@@ -436,8 +434,7 @@ struct FftProduct {
                               CarryLookahead(g[round], p[round], into_warp).into(group.lane));
       u32* const to = piece_of(o, row, piece);
       if (to != nullptr)
-        store_limbs(limbs[round],
-                    to + (k * PART_LIMBS / PARTS) - mine * (PART_LIMBS / PARTS));
+        store_limbs(limbs[round], to + (k * PART_LIMBS / PARTS) - mine * (PART_LIMBS / PARTS));
     }
   }
 
