@@ -101,6 +101,7 @@ struct FindLongFactors {
 template <class S, u32 FACTORS>
 struct FactorRows {
   static constexpr u32 ROW_BYTES = Workspace<S>::ROW_BYTES;
+  static constexpr bool IS_FIRST_SHIFTED = false;
 
   GPUINT_DEVICE static bool is_skipped(const Operands&, u64) { return false; }
   GPUINT_DEVICE static const u32* factor(const Operands& o, u32 i, u64 row) {
@@ -177,7 +178,9 @@ struct Remainder : Lengths<S> {
   static_assert(worst_error<S>() < 0.5, "columns round to the right integers");
 
   static constexpr u32 ROWS = 1, MIN_BLOCKS = FftPolicy::BLOCKS * fft::THREADS / THREADS;
-  static constexpr u32 PERSISTENT = 1, ROW_BYTES = Workspace::ROW_BYTES;
+  static constexpr u32 PERSISTENT = PARTS == 1 ? 0 : 1, ROW_BYTES = Workspace::ROW_BYTES;
+
+  static constexpr u32 RUNNING_BLOCKS = FftPolicy::RUNNING_BLOCKS * fft::THREADS / THREADS;
 
   // Shared memory: words, of which the last is 0; an operand, points or columns, then v; values of
   // the first operand that registers do not hold, then r with a limb above.
@@ -226,11 +229,11 @@ struct Remainder : Lengths<S> {
     return Prepared<S>(o, ptx::recomputed(row)).v();
   }
 
-  // The dividend of this row, and the factors of the next one.
+  // The dividend of this row, and the factors of the next one of this block, or of the next block.
   GPUINT_DEVICE void prefetch(u32 row) const {
     const u32* const t = Dividend::at(o, row);
     const bool is_product = Dividend::is_product(o);
-    const u32 next = row + gridDim.x;
+    const u32 next = row + (PERSISTENT == 1 ? gridDim.x : RUNNING_BLOCKS);
     for (u32 l = 32 * threadIdx.x; l < LIMBS; l += 32 * THREADS) {
       ptx::prefetch(t + l);
       if (is_product) ptx::prefetch(t + LIMBS + l);
@@ -396,10 +399,10 @@ struct ProductPhases
     const u32 phase = static_cast<u32>(o.phase);
     if (phase == 0)
       FindLongFactors<S, FACTORS>::run(o, shared);
-    else if (phase == Dividend<S, FACTORS>::PRODUCT_PHASE)
-      FftProduct<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>::run(o, shared);
     else if (phase % 3 == 1)
       FftProduct<S, Extent::Wide, 2, QuotientRows<S, FACTORS>>::run(o, shared);
+    else if (phase == Dividend<S, FACTORS>::PRODUCT_PHASE)
+      FftProduct<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>::run(o, shared);
     else
       Remainder<S, FACTORS>::run(o, shared);
   }

@@ -40,10 +40,11 @@ namespace gpuint {
 struct Fft {};
 
 // Rows of a product: the inputs, and the halves of the result. A product inside an operation has
-// other rows.
+// other rows, and first_limbs(o, row) with the limbs of the first factor if IS_FIRST_SHIFTED.
 template <class S, Extent E>
 struct ProductRows {
   static constexpr u32 ROW_BYTES = 0;  // of a workspace
+  static constexpr bool IS_FIRST_SHIFTED = false;
 
   GPUINT_DEVICE static bool is_skipped(const Operands&, u64) { return false; }
   GPUINT_DEVICE static const u32* factor(const Operands& o, u32 i, u64 row) {
@@ -54,17 +55,6 @@ struct ProductRows {
     return half_of_product<E>(o, row, half, S::BITS / 32);
   }
 };
-
-// `Rows::first_limbs(o, row)` returns the limbs of the first factor one by one, if `Rows` has
-// IS_FIRST_SHIFTED.
-template <class Rows>
-__host__ __device__ constexpr auto is_first_shifted(int) -> decltype(Rows::IS_FIRST_SHIFTED) {
-  return Rows::IS_FIRST_SHIFTED;
-}
-template <class Rows>
-__host__ __device__ constexpr bool is_first_shifted(...) {
-  return false;
-}
 
 template <class S, Extent E, u32 OPERANDS, class Rows = ProductRows<S, E>,
           bool CLUSTERS = ptx::CLUSTERS>
@@ -202,7 +192,7 @@ struct FftProduct {
 
   GPUINT_DEVICE static void fetch(const Operands& o, u32 operand, u64 row, unsigned char* shared) {
     const u32 thread = ptx::recomputed(threadIdx.x);
-    if constexpr (is_first_shifted<Rows>(0))
+    if constexpr (Rows::IS_FIRST_SHIFTED)
       if (operand == 0) return fetch_limbs(Rows::first_limbs(o, row), shared);
     const unsigned char* const from =
         reinterpret_cast<const unsigned char*>(Rows::factor(o, operand, row)) + thread * 16;
