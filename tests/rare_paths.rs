@@ -66,13 +66,25 @@ fn divide(shape: Shape, by: Strategy, device: &Device, count: usize) -> Result<(
 }
 
 fn multiply_modulo(shape: Shape, by: Strategy, device: &Device, count: usize) -> Result<()> {
+    let [u, v] = upload(shape, device, &divisible(shape, count))?;
+    u.using(by).mul_mod(&u, &DynDivisor::of_rows(&v)?)?;
+    Ok(())
+}
+
+/// Powers of 2.
+fn square_by_powers(shape: Shape, by: Strategy, device: &Device, count: usize) -> Result<()> {
+    let [u, v] = upload(shape, device, &divisible(shape, count))?;
+    u.using(by).pow_mod_all(&BigUint::from(2u32), &DynDivisor::of_rows(&v)?)?;
+    Ok(())
+}
+
+/// Rows of divisions whose divisors of 0 are 1.
+fn divisible(shape: Shape, count: usize) -> Vec<Row> {
     let mut rows = drawn(shape, DIVISIONS, count);
     for row in rows.iter_mut().filter(|row| row.b.is_zero()) {
         row.b = BigUint::one();
     }
-    let [u, v] = upload(shape, device, &rows)?;
-    u.using(by).mul_mod(&u, &DynDivisor::of_rows(&v)?)?;
-    Ok(())
+    rows
 }
 
 /// Divisors `2^63 + c` with `c` near `sqrt(2^61)`: the error of a 64-bit reciprocal is nearly 1.
@@ -278,11 +290,14 @@ fn structured_operands_take_rare_paths() {
         let by = Strategy::Product(Product::TensorCore);
         multiply_modulo(shape(32768, 4, DigitKind::U64), by, device, 600)
     });
-    let by_transforms =
-        [("FftLongResidue", 1), ("FftLastSubtraction", 10), ("FftLongOperands", 10)];
-    takes("mul_mod by Fft, 32768 bits", &by_transforms, |device| {
+    takes("mul_mod by Fft, 32768 bits", &[("FftLongFactors", 10)], |device| {
         let by = Strategy::Product(Product::Fft);
         multiply_modulo(shape(32768, 4, DigitKind::U64), by, device, 600)
+    });
+    let by_transforms = [("FftLongResidue", 1), ("FftLastSubtraction", 10)];
+    takes("pow_mod by Fft, 32768 bits", &by_transforms, |device| {
+        let by = Strategy::Product(Product::Fft);
+        square_by_powers(shape(32768, 4, DigitKind::U64), by, device, 600)
     });
     let fused = [
         ("FusedCarries", 10),

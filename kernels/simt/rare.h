@@ -45,7 +45,7 @@
   X(FftSecondSubtraction) /* div/fft/divide.cuh: the divisor goes into the remainder twice */      \
   X(FftLongResidue)       /* modular/fft/barrett.cuh: a residue is 2^BITS or more */               \
   X(FftLastSubtraction)   /* modular/fft/barrett.cuh: the modulus goes into the last remainder */  \
-  X(FftLongOperands)      /* modular/fft/kernels.cuh: both factors are longer than the modulus */  \
+  X(FftLongFactors)       /* modular/fft/products.cuh: both factors are longer than the modulus */ \
   X(EuclidSubtraction)    /* euclid.cuh: no step is certain from the leading bits */               \
   X(RootQuotientCarry)    /* root/isqrt.cuh: a block of root is B^8 or more */                     \
   X(RootLaneCarry)        /* root/isqrt.cuh: what goes to the next lane carries on */              \

@@ -11,8 +11,10 @@ struct FftPolicy {
   // Of a multiprocessor.
   static constexpr u32 BLOCKS = 2;
   // Values of the first operand that a thread keeps in registers; the others are in shared memory,
-  // so that two blocks fit.
-  static constexpr u32 VALUES_IN_REGISTERS = 4;
+  // so that two blocks of 4096 points fit, or four of 2048.
+  __host__ __device__ static constexpr u32 values_in_registers(u32 points) {
+    return by_size(points, {{2048, 5}, {ANY, 4}});
+  }
   // Number of concurrent blocks, by which a block finds rows to prefetch: 132 multiprocessors of an
   // H200.
   static constexpr u32 RUNNING_BLOCKS = 132 * BLOCKS;

@@ -199,7 +199,9 @@ faces! {
     /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
     fn mul_mod(rhs: Rows, divisor: Divisor) -> New;
 
-    /// Computes [`mul_mod`](Self::mul_mod) into an existing batch, without allocating.
+    /// Computes [`mul_mod`](Self::mul_mod) into an existing batch, without allocating. During the
+    /// call the GPU holds three integers for each row if the product is by
+    /// [`Fft`](crate::Fft).
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
@@ -211,7 +213,8 @@ faces! {
     /// As [`mul_mod`](Self::mul_mod).
     fn square_mod(divisor: Divisor) -> New;
 
-    /// Computes [`square_mod`](Self::square_mod) into an existing batch, without allocating.
+    /// Computes [`square_mod`](Self::square_mod) into an existing batch, without allocating, with
+    /// the memory of [`mul_mod_into`](Self::mul_mod_into).
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).

@@ -2,8 +2,8 @@
 //
 // A window W of a remainder, `length` limbs and one above, is reduced below V: the quotient's limb
 // is floor(W / V) < 2^32. A ratio of the top limbs as doubles is right to 7 roundings, less than
-// 1e-15 of it. So floor(ratio (1 - 1e-15)) is never too large, and a second pass computes the rest.
-// If the ratio is 1 within 1e-15, limbs are compared.
+// 1e-15 of it. So floor(ratio (1 - 1e-15)) is never too large, and a second pass computes the rest,
+// if there may be any. If the ratio is 1 within 1e-15, limbs are compared.
 #pragma once
 #include "div/fft/resolve.cuh"
 
@@ -38,6 +38,8 @@ struct Reduce {
       sync();
       if (thread == 0) rest(length) -= borrow;
       times += estimate;
+      // A small ratio is right to 1e-9, and so is the new one.
+      if (ratio < 1e6 && ratio - estimate < 1 - 1e-9) break;
     }
     sync();
     return times;

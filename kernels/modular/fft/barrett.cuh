@@ -47,6 +47,7 @@
 #include "div/fft/reduce.cuh"
 #include "div/fft/resolve.cuh"
 #include "div/prepare.cuh"
+#include "modular/fft/columns.cuh"
 #include "modular/fft/lengths.cuh"
 #include "tuning/transform.cuh"
 
@@ -103,9 +104,8 @@ struct Barrett : Lengths<S> {
     u32* result;         // place of r
     const u32* current;  // last residue of a power
     u64 row;
-    u32 shift;         // s
-    u32 is_plain[2];   // the factor is in a row, not in the form of digits
-    u32 factor_shift;  // of the second factor
+    u32 shift;        // s
+    u32 is_plain[2];  // the factor is in a row, not in the form of digits
     u32 is_square, is_last;
     i32 top;        // of the operand
     i32 other_top;  // of the first factor
@@ -157,7 +157,7 @@ struct Barrett : Lengths<S> {
       if (threadIdx.x == 0) {
         volatile State& s = state();
         s.shift = S::BITS - prepared().bits();
-        s.factor_shift = s.is_square = s.is_last = s.made = 0;
+        s.is_square = s.is_last = s.made = 0;
         s.is_plain[0] = s.is_plain[1] = 1;
         s.staged = nullptr;
         s.result = number(RESIDUE);
@@ -314,8 +314,7 @@ struct Barrett : Lengths<S> {
       const u32 factor = step == PRODUCT ? 1 : 0;
       x = state().factor[factor];
       is_plain = state().is_plain[factor] != 0;
-      if (factor == 1) distance = state().factor_shift;
-      if (state().staged == x && distance == 0) return;
+      if (state().staged == x) return;
     }
     if (is_plain) {
       const Shifted from(x, count, distance);
@@ -438,24 +437,10 @@ struct Barrett : Lengths<S> {
                : F::load(points(PARTS_AT, k) + i * THREADS);
   }
 
-  // A column of piece c, given the points of all parts, as the bits of a double.
+  // A column of piece c, of a product that is subtracted negated.
   template <u32 PARTS>
   GPUINT_DEVICE static i64 column(u32 c, const Complex (&y)[PARTS]) {
-    constexpr double ROUNDER = 6755399441055744.0;  // 1.5 * 2^52: at its size doubles are integers
-    double sum = 0;
-    if constexpr (PARTS == 1) {
-      sum = c == 0 ? y[0].re : y[0].im;
-    } else {
-      GPUINT_UNROLL(4)
-      for (u32 k = 0; k < PARTS; ++k) {
-        const Complex turn = fft::CONSTANTS<PARTS>.part[k].turns[c];
-        sum = fma(turn.im, y[k].im, fma(turn.re, y[k].re, sum));
-      }
-    }
-    const double r = fma(sum, 1.0 / PARTS, ROUNDER);
-    GPUINT_ASSERT(fabs(fma(sum, 1.0 / PARTS, ROUNDER - r)) <= worst_error<S>(),
-                  "columns are near integers");
-    const i64 value = __double_as_longlong(r) - 0x4338000000000000;
+    const i64 value = column_of<S>(c, y);
     return PARTS < CHUNKS ? -value : value;
   }
 

@@ -1,77 +1,20 @@
 // MulMod, SquareMod, PowMod and DivRemBy by Fourier transforms, for powers of two from 2^15 to 2^18
-// bits: a block to a row (barrett.cuh).
+// bits.
 //
-// A product of two operands of any length is T = a b 2^s with b shifted up, if b is not longer than
-// v, or a. If both are longer, T = a b, and its remainder modulo V is shifted and reduced once
-// more.
+// Products and squares are phases (products.cuh), powers and divisions a block to a row
+// (barrett.cuh).
 //
 // Powers are computed modulo V by windows (modular/pow_mod.cuh). The last residue is shifted and
 // reduced.
 #pragma once
 #include "div/by_prepared.cuh"
 #include "modular/fft/barrett.cuh"
+#include "modular/fft/products.cuh"
 #include "modular/modular.cuh"
 #include "modular/pow_mod.cuh"
 #include "transform/fft/product.cuh"
 
 namespace gpuint {
-
-// in[0] .. in[FACTORS - 1] = factors, in[2] = records, out[0] = their product mod v, or the square
-// of the only one.
-template <class S, u32 FACTORS>
-struct FftProductMod : fft_modular::Barrett<S> {
-  using Base = fft_modular::Barrett<S>;
-  using State = typename Base::State;
-
-  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
-    const Base mod(o, shared);
-    mod.template each_row<FACTORS>(
-        [&] { return begin(mod); }, [&] { next(mod); },
-        [&] { mod.write_remainder(output_row<S>(o, 0, mod.state().row)); });
-  }
-
- private:
-  GPUINT_DEVICE static bool begin(const Base& mod) {
-    const u64 row = mod.state().row;
-    const u32 *a = input_row<S>(mod.o, 0, row), *b = input_row<S>(mod.o, FACTORS - 1, row);
-    const u32 shift = mod.state().shift, v_bits = S::BITS - shift;
-    bool is_shifted = shift == 0 || mod.bits(b) <= v_bits;
-    if (FACTORS == 2 && !is_shifted && mod.bits(a) <= v_bits) {
-      const u32* const longer = b;
-      b = a, a = longer;
-      is_shifted = true;
-    }
-    if (threadIdx.x == 0) {
-      volatile State& s = mod.state();
-      s.factor[0] = a, s.factor[1] = b;
-      s.factor_shift = is_shifted ? shift : 0;
-      s.is_square = FACTORS == 1 && s.factor_shift == 0;
-      s.is_last = is_shifted;
-    }
-    Base::sync();
-    return true;
-  }
-
-  // The product, and if both operands are long, its remainder once more.
-  GPUINT_DEVICE static void next(const Base& mod) {
-    volatile State& s = mod.state();
-    const bool is_last = s.is_last != 0, is_first = s.made == 0;
-    Base::sync();
-    if (!is_first && !is_last) mod.set_dividend_of_residue(mod.number(Base::RESIDUE));
-    if (threadIdx.x == 0) {
-      s.step = is_first && s.is_square == 0 ? fft_modular::FACTOR
-               : is_first                   ? fft_modular::PRODUCT
-               : is_last                    ? fft_modular::DONE
-                                            : fft_modular::QUOTIENT;
-      if (!is_first && !is_last) {
-        GPUINT_RARE(FftLongOperands);
-        s.is_last = 1;
-      }
-      s.made = 1;
-    }
-    Base::sync();
-  }
-};
 
 // in[0] = u, in[2] = records; out[0] = q, out[1] = r, either may be null.
 template <class S>
@@ -214,9 +157,9 @@ struct FftPowerMod : fft_modular::Barrett<S, FFT_POWERS<S>> {
 };
 
 template <class S>
-struct MulMod<S, Fft> : FftProductMod<S, 2> {};
+struct MulMod<S, Fft> : fft_modular::ProductPhases<S, 2> {};
 template <class S>
-struct SquareMod<S, Fft> : FftProductMod<S, 1> {};
+struct SquareMod<S, Fft> : fft_modular::ProductPhases<S, 1> {};
 template <class S>
 struct PowMod<S, Fft> : FftPowerMod<S> {};
 template <class S>

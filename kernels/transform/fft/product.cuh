@@ -1,5 +1,5 @@
 // Products by complex floating-point transforms, exact: low (mod 2^BITS), wide (2 * BITS) and the
-// low square, for BITS = 65536 PARTS, PARTS = 1 .. 4.
+// low square, for BITS = 65536 PARTS, PARTS = 1 .. 4, and for shorter powers of two.
 //
 // Digits. An operand is n = BITS / 16 digits d[j] of -2^15 .. 2^15, balanced by handing the sign
 // bit of a digit to the next one; the top digit stays unsigned, up to 2^16. So the polynomials a, b
@@ -11,9 +11,9 @@
 //
 // Parts. t^n - i is the product of t^m - e(theta_k) over k < PARTS, with m = 4096, theta_k = (k +
 // 1/4) / PARTS and e(x) = exp(2 pi i x). A part is the operand mod t^m - e(theta_k): m points that
-// 256 threads hold, 16 each. Columns j + m s of the product come from points j of all parts: the
-// real part of the mean of y_k[j] e(-s theta_k), where s >= PARTS gives the high columns, since
-// e(-PARTS theta_k) = -i.
+// 256 threads hold, 16 each. (A shorter operand is one part of m = n points.) Columns j + m s of
+// the product come from points j of all parts: the real part of the mean of y_k[j] e(-s theta_k),
+// where s >= PARTS gives the high columns, since e(-PARTS theta_k) = -i.
 //
 // Blocks. A block that has a row to itself processes one part after another and keeps the points of
 // the completed ones in device memory. With clusters (compute capability 9.0), two or four blocks
@@ -39,42 +39,60 @@ namespace gpuint {
 // The strategy. It multiplies whole rows only; products inside other kernels have other lengths.
 struct Fft {};
 
-template <class S, Extent E, u32 OPERANDS, bool CLUSTERS = ptx::CLUSTERS>
+// Rows of a product: the inputs, and the halves of the result. A product inside an operation has
+// other rows, and first_limbs(o, row) with the limbs of the first factor if IS_FIRST_SHIFTED.
+template <class S, Extent E>
+struct ProductRows {
+  static constexpr u32 ROW_BYTES = 0;  // of a workspace
+  static constexpr bool IS_FIRST_SHIFTED = false;
+
+  GPUINT_DEVICE static bool is_skipped(const Operands&, u64) { return false; }
+  GPUINT_DEVICE static const u32* factor(const Operands& o, u32 i, u64 row) {
+    return static_cast<const u32*>(o.in[i]) + row * (S::BITS / 32);
+  }
+  // Null if the half is not wanted.
+  GPUINT_DEVICE static u32* half(const Operands& o, u64 row, u32 half) {
+    return half_of_product<E>(o, row, half, S::BITS / 32);
+  }
+};
+
+template <class S, Extent E, u32 OPERANDS, class Rows = ProductRows<S, E>,
+          bool CLUSTERS = ptx::CLUSTERS>
 struct FftProduct {
-  static constexpr u32 PARTS = S::BITS / fft::PART_BITS;
-  static_assert(S::BITS % fft::PART_BITS == 0 && fft::worst_error(PARTS) < 0.5,
+  static constexpr u32 P = min_of(fft::POINTS, S::BITS / 16);
+  static constexpr u32 PARTS = S::BITS / (16 * P);
+  static_assert(S::BITS % (16 * P) == 0 && (P & (P - 1)) == 0 && fft::worst_error(PARTS) < 0.5,
                 "columns must round to the right integers");
-  static constexpr u32 LIMBS = S::BITS / 32;
+  static constexpr u32 LIMBS = S::BITS / 32, PART_LIMBS = P / 2;
   static constexpr u32 PIECES =
       E == Extent::Wide ? 2 * PARTS : PARTS;  // pieces of PART_LIMBS limbs
 
   using Complex = gpuint::Complex;
-  using G = Group<fft::THREADS>;
+  using G = Group<P / fft::RADIX>;
 
-  static constexpr u32 THREADS = fft::THREADS;
-  static constexpr u32 ROWS = 1;
+  static constexpr u32 THREADS = P / fft::RADIX;
+  static constexpr u32 ROWS = 1, ROW_BYTES = Rows::ROW_BYTES;
   static constexpr u32 CLUSTER = CLUSTERS && fft::RADIX % PARTS == 0 ? PARTS : 1;
   // Values of the first operand in registers; the others are in shared memory.
-  static constexpr u32 KEPT = FftPolicy::VALUES_IN_REGISTERS;
+  static constexpr u32 KEPT = FftPolicy::values_in_registers(P);
   static constexpr u32 STORED = OPERANDS == 1 ? 0 : fft::RADIX - KEPT;
   static constexpr u32 TAILS = 16 * sizeof(u32), FLAGS = CLUSTER == 1 ? 0 : 2 * PARTS * sizeof(u32);
   static constexpr u32 EXCHANGE =
       round_up(G::SCRATCH_BYTES + TAILS + FLAGS + u32{sizeof(u32)}, 128);
-  static constexpr u32 VALUES = EXCHANGE + fft::POINTS * sizeof(Complex);
+  static constexpr u32 VALUES = EXCHANGE + P * sizeof(Complex);
   // Columns of a cluster's block: its share of a piece from each of PARTS, and those just below.
-  static constexpr u32 COLUMNS = CLUSTER == 1 ? 0 : (fft::POINTS + 16 * PIECES) * u32{sizeof(i64)};
-  static constexpr u32 SHARED =
-      VALUES + max_of(STORED * fft::THREADS * u32{sizeof(Complex)}, COLUMNS);
-  static constexpr u32 SCRATCH = PARTS == CLUSTER ? 0 : PARTS * fft::POINTS * sizeof(Complex);
-  static constexpr u32 MIN_BLOCKS = FftPolicy::BLOCKS;
+  static constexpr u32 COLUMNS = CLUSTER == 1 ? 0 : (P + 16 * PIECES) * u32{sizeof(i64)};
+  static constexpr u32 SHARED = VALUES + max_of(STORED * THREADS * u32{sizeof(Complex)}, COLUMNS);
+  static constexpr u32 SCRATCH = PARTS == CLUSTER ? 0 : PARTS * P * sizeof(Complex);
+  static constexpr u32 MIN_BLOCKS = FftPolicy::BLOCKS * fft::THREADS / THREADS;
   static constexpr u32 PERSISTENT = CLUSTERS && PARTS == CLUSTER ? 0 : 1;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     if (threadIdx.x == 0)
-      *fft::Exchange<fft::POINTS>::zero(shared + EXCHANGE) =
-          0;  // digits are awaited before it is looked at
+      *fft::Exchange<P>::zero(shared + EXCHANGE) = 0;  // digits are awaited before it is looked at
     GPUINT_UNROLL(1)
-    for (u64 row = blockIdx.x / CLUSTER; row < o.rows; row += gridDim.x / CLUSTER) {
+    for (u32 row = blockIdx.x / CLUSTER; row < o.rows; row += gridDim.x / CLUSTER) {
+      if (Rows::is_skipped(o, row)) continue;
       Complex x[fft::RADIX];
       if constexpr (PARTS == CLUSTER) {
         const u32 k = blockIdx.x % PARTS;
@@ -92,7 +110,7 @@ struct FftProduct {
           multiply_part(o, row, k, x, shared);
           Complex* const to = points(o, k);
           GPUINT_UNROLL(16)
-          for (u32 i = 0; i < fft::RADIX; ++i) to[i * fft::THREADS] = x[i];
+          for (u32 i = 0; i < fft::RADIX; ++i) to[i * THREADS] = x[i];
           __syncthreads();  // nobody reads any more what is in shared memory
         }
         write_columns(o, row, x, shared);
@@ -107,11 +125,11 @@ struct FftProduct {
   GPUINT_DEVICE static void prefetch(const Operands& o, u64 row, u32 k) {
     constexpr u32 LINE = 32;  // limbs
     const u32 thread = ptx::recomputed(threadIdx.x);
-    if (thread >= fft::PART_LIMBS / LINE) return;
-    const u64 at = row * LIMBS + k * fft::PART_LIMBS + LINE * thread;
-    if (OPERANDS == 2) ptx::prefetch(static_cast<const u32*>(o.in[1]) + at);
+    if (thread >= PART_LIMBS / LINE) return;
+    const u32 at = k * PART_LIMBS + LINE * thread;
+    if (OPERANDS == 2) ptx::prefetch(Rows::factor(o, 1, row) + at);
     const u64 ahead = PERSISTENT == 1 ? gridDim.x : FftPolicy::RUNNING_BLOCKS / CLUSTER;
-    if (row + ahead < o.rows) ptx::prefetch(static_cast<const u32*>(o.in[0]) + at + ahead * LIMBS);
+    if (row + ahead < o.rows) ptx::prefetch(Rows::factor(o, 0, row + ahead) + at);
   }
 
   // Over real numbers where there is one part.
@@ -124,10 +142,10 @@ struct FftProduct {
       else
         fft::split<0, 0, 1>(y, turn);
     };
-    return fft::transform<fft::POINTS, PARTS>(x, k, shared + EXCHANGE, first, then);
+    return fft::transform<P, PARTS>(x, k, shared + EXCHANGE, first, then);
   }
 
-  // The product in part k: points thread + 256 i, except for the factor 1 / PARTS.
+  // The product in part k: points thread + THREADS i, except for the factor 1 / PARTS.
   GPUINT_DEVICE static void multiply_part(const Operands& o, u64 row, u32 k,
                                           Complex (&x)[fft::RADIX], unsigned char* shared) {
     fetch(o, 0, row, shared);
@@ -143,46 +161,67 @@ struct FftProduct {
       Complex* const stored =
           reinterpret_cast<Complex*>(shared + VALUES) + ptx::recomputed(threadIdx.x);
       GPUINT_UNROLL(16)
-      for (u32 i = KEPT; i < fft::RADIX; ++i) stored[(i - KEPT) * fft::THREADS] = x[i];
+      for (u32 i = KEPT; i < fft::RADIX; ++i) stored[(i - KEPT) * THREADS] = x[i];
       Complex kept[KEPT];
-      GPUINT_UNROLL(4)
+      GPUINT_UNROLL(8)
       for (u32 i = 0; i < KEPT; ++i) kept[i] = x[i];
       read(shared, k, x);
       const fft::Last last = transform(x, k, shared, [] {});
       const Complex* const aside =
           reinterpret_cast<const Complex*>(shared + VALUES) + ptx::recomputed(threadIdx.x);
       fft::multiply<0>(x, last, [&](u32 i) {
-        return i < KEPT ? kept[i < KEPT ? i : 0] : aside[(i - KEPT) * fft::THREADS];
+        return i < KEPT ? kept[i < KEPT ? i : 0] : aside[(i - KEPT) * THREADS];
       });
     }
-    fft::inverse<fft::POINTS, PARTS>(x, shared + EXCHANGE);
-    fft::weigh<fft::POINTS, PARTS>(k, ptx::recomputed(threadIdx.x), x);
+    fft::inverse<P, PARTS>(x, shared + EXCHANGE);
+    fft::weigh<P, PARTS>(k, ptx::recomputed(threadIdx.x), x);
   }
 
   // Place of this thread's points of the product in part k.
   GPUINT_DEVICE static Complex* points(const Operands& o, u32 k) {
-    return reinterpret_cast<Complex*>(o.scratch + u64(blockIdx.x) * SCRATCH) + k * fft::POINTS +
+    return reinterpret_cast<Complex*>(o.scratch + u64(blockIdx.x) * SCRATCH) + k * P +
            ptx::recomputed(threadIdx.x);
   }
 
-  // Digits being loaded: the operand in the exchange, 256 digits at a time and 16 bytes more, so
-  // that column 31 modulo 32 of all rows, from which a warp reads the carry into its first column,
-  // is spread over the banks.
-  static constexpr u32 STAGE_ROW = 256 * 2 + 16;
-  static_assert(PARTS * fft::RADIX * STAGE_ROW <= fft::POINTS * sizeof(Complex), "the digits fit");
+  // Digits being loaded: the operand in the exchange, a digit for each thread at a time and 16
+  // bytes more, so that column 31 modulo 32 of all rows, from which a warp reads the carry into its
+  // first column, is spread over the banks.
+  static constexpr u32 STAGE_ROW = THREADS * 2 + 16;
+  static constexpr u32 ROWS_AT_A_TIME = 8;  // that the threads fill with 16 bytes each
+  static_assert(PARTS * fft::RADIX * STAGE_ROW <= P * sizeof(Complex), "the digits fit");
 
   GPUINT_DEVICE static void fetch(const Operands& o, u32 operand, u64 row, unsigned char* shared) {
     const u32 thread = ptx::recomputed(threadIdx.x);
+    if constexpr (Rows::IS_FIRST_SHIFTED)
+      if (operand == 0) return fetch_limbs(Rows::first_limbs(o, row), shared);
     const unsigned char* const from =
-        static_cast<const unsigned char*>(o.in[operand]) + row * (4 * LIMBS) + thread * 16;
-    unsigned char* const to = shared + EXCHANGE + thread / 32 * STAGE_ROW + thread % 32 * 16;
+        reinterpret_cast<const unsigned char*>(Rows::factor(o, operand, row)) + thread * 16;
+    constexpr u32 OF_ROW = THREADS / ROWS_AT_A_TIME;  // threads
+    unsigned char* const to =
+        shared + EXCHANGE + thread / OF_ROW * STAGE_ROW + thread % OF_ROW * 16;
     GPUINT_UNROLL(8)
     for (u32 c = 0; c < 2 * PARTS; ++c)
-      ptx::copy_async(from + c * (16 * fft::THREADS), to + c * (fft::THREADS / 32 * STAGE_ROW));
+      ptx::copy_async(from + c * (16 * THREADS), to + c * (ROWS_AT_A_TIME * STAGE_ROW));
   }
 
-  // Points thread + 256 i of a part of the loaded operand: digits thread + 256 i + 4096 s for all
-  // s.
+  // The same limb by limb.
+  template <class Limbs>
+  GPUINT_DEVICE static void fetch_limbs(const Limbs& limbs, unsigned char* shared) {
+    const u32 thread = ptx::recomputed(threadIdx.x);
+    constexpr u32 OF_ROW = THREADS / 2;  // limbs
+    unsigned char* const to = shared + EXCHANGE + thread / OF_ROW * STAGE_ROW + thread % OF_ROW * 4;
+    GPUINT_UNROLL(1)
+    for (u32 c = 0; c < LIMBS / THREADS; c += 8) {
+      u32 limb[8];
+      GPUINT_UNROLL(8)
+      for (u32 i = 0; i < 8; ++i) limb[i] = limbs[thread + (c + i) * THREADS];
+      GPUINT_UNROLL(8)
+      for (u32 i = 0; i < 8; ++i) *reinterpret_cast<u32*>(to + (c + i) * (2 * STAGE_ROW)) = limb[i];
+    }
+  }
+
+  // Points thread + THREADS i of a part of the loaded operand: digits thread + THREADS i + P s for
+  // all s.
   GPUINT_DEVICE static void read(unsigned char* shared, u32 k, Complex (&x)[fft::RADIX]) {
     const u32 thread = ptx::recomputed(threadIdx.x), lane = thread % 32;
     const unsigned char* const from = shared + EXCHANGE + thread * 2;
@@ -201,7 +240,7 @@ struct FftProduct {
       // Lane i reads the digit before row i's first digit of this warp, which may be the last one
       // of the row below.
       const i32 before = (s * fft::RADIX + lane) * STAGE_ROW - 2 * lane -
-                         (thread < 32 ? STAGE_ROW - 2 * 256 + 2 : 2);
+                         (thread < 32 ? STAGE_ROW - 2 * THREADS + 2 : 2);
       const bool negative =
           lane < fft::RADIX && (s + lane != 0 || thread >= 32) && digit_at(before) < 0;
       const u32 first = __brev(__ballot_sync(~0u, negative)) >> 16;
@@ -210,7 +249,7 @@ struct FftProduct {
       const Complex turn = lowest ? Complex{1, 0} : fft::CONSTANTS<PARTS>.part[k].turns[s];
       GPUINT_UNROLL(16)
       for (u32 i = 0; i < fft::RADIX; ++i) {
-        const bool top = s == PARTS - 1 && i == fft::RADIX - 1 && thread == fft::THREADS - 1;
+        const bool top = s == PARTS - 1 && i == fft::RADIX - 1 && thread == THREADS - 1;
         const i32 balanced =
             digit[i] + static_cast<i32>(signs >> (15 - i) & 1) + (top ? digit[i] & 0x10000 : 0);
         // 2^52 + 2^15 + balanced, minus the added constant.
@@ -261,9 +300,9 @@ struct FftProduct {
     for (u32 first = 0; first < PIECES; first += 2) {
       const u32 thread = ptx::recomputed(threadIdx.x);
       const auto store = [&](u32 i, const Complex(&y)[PARTS]) {
-        columns[place(thread + 256 * i)] = column(first, y);
+        columns[place(thread + THREADS * i)] = column(first, y);
         if (PIECES > 1)
-          columns[fft::POINTS + place(thread + 256 * i)] = column(min_of(first + 1, PIECES - 1), y);
+          columns[P + place(thread + THREADS * i)] = column(min_of(first + 1, PIECES - 1), y);
       };
       if constexpr (PARTS == 1) {
         GPUINT_UNROLL(16)
@@ -273,14 +312,14 @@ struct FftProduct {
         for (u32 i = 0; i < fft::RADIX; ++i) {
           Complex y[PARTS];
           GPUINT_UNROLL(4)
-          for (u32 k = 0; k < PARTS; ++k) y[k] = points(o, k)[i * fft::THREADS];
+          for (u32 k = 0; k < PARTS; ++k) y[k] = points(o, k)[i * THREADS];
           store(i, y);
         }
       }
       group.sync();
       above = resolve(group, columns, tails, above, piece_of(o, row, first));
       if (first + 1 < PIECES)
-        above = resolve(group, columns + fft::POINTS, tails, above, piece_of(o, row, first + 1));
+        above = resolve(group, columns + P, tails, above, piece_of(o, row, first + 1));
     }
   }
 
@@ -294,8 +333,8 @@ struct FftProduct {
     const u32 thread = ptx::recomputed(threadIdx.x);
     u32* const tails = reinterpret_cast<u32*>(shared + G::SCRATCH_BYTES);
     i64* const columns = reinterpret_cast<i64*>(shared + VALUES);
-    i64* const below_share = columns + fft::POINTS;
-    const fft::Exchange<fft::POINTS> exchange(shared + EXCHANGE);
+    i64* const below_share = columns + P;
+    const fft::Exchange<P> exchange(shared + EXCHANGE);
     GPUINT_UNROLL(16)
     for (u32 i = 0; i < fft::RADIX; ++i) exchange.column(i) = x[i];
     ptx::cluster_sync();
@@ -304,7 +343,7 @@ struct FftProduct {
       for (u32 b = 0; b < PARTS; ++b) y[b] = *ptx::of_block(at, b);
     };
     // The 16 columns below the share, of the same piece or, of the first share, of the piece below.
-    if (thread >= fft::THREADS - 16) {
+    if (thread >= THREADS - 16) {
       Complex y[PARTS];
       points_of(&exchange.column((SHARE * k + fft::RADIX - 1) % fft::RADIX), y);
       for (u32 piece = k == 0 ? 1 : 0; piece < PIECES; ++piece)
@@ -328,7 +367,7 @@ struct FftProduct {
         const u32 piece = round * PARTS + s;
         GPUINT_UNROLL(16)
         for (u32 n = 0; n < SHARE; ++n)
-          columns[place((s * SHARE + n) * fft::THREADS + thread)] = column(piece, y[n]);
+          columns[place((s * SHARE + n) * THREADS + thread)] = column(piece, y[n]);
       }
       group.sync();
       const bool lowest = round + mine + k == 0;
@@ -385,8 +424,7 @@ struct FftProduct {
                               CarryLookahead(g[round], p[round], into_warp).into(group.lane));
       u32* const to = piece_of(o, row, piece);
       if (to != nullptr)
-        store_limbs(limbs[round],
-                    to + (k * fft::PART_LIMBS / PARTS) - mine * (fft::PART_LIMBS / PARTS));
+        store_limbs(limbs[round], to + (k * PART_LIMBS / PARTS) - mine * (PART_LIMBS / PARTS));
     }
   }
 
@@ -396,8 +434,8 @@ struct FftProduct {
   // Destination of a piece of the result; null if it is not wanted.
   GPUINT_DEVICE static u32* piece_of(const Operands& o, u64 row, u32 piece) {
     const u32 half = piece / PARTS;
-    u32* const limbs = half_of_product<E>(o, row, half, LIMBS);
-    return limbs == nullptr ? nullptr : limbs + (piece - half * PARTS) * fft::PART_LIMBS;
+    u32* const limbs = Rows::half(o, row, half);
+    return limbs == nullptr ? nullptr : limbs + (piece - half * PARTS) * PART_LIMBS;
   }
 
   // Combines 16 columns, pair i of which is at(i), into 8 limbs, before carries, and the carry to

@@ -1,0 +1,411 @@
+// Products modulo v by Fourier transforms, phase after phase: Barrett's reduction with the
+// reciprocal of a record.
+//
+// Let R = 2^m, m = BITS, V = v 2^s in [R / 2, R), and Y = R^2 / (2 V) - e the top m bits of the
+// recorded reciprocal, 0 < e < 1 + 2^-60. For T < R^2 / 2^s:
+//     H = floor(T 2^s / R),   Q = floor(H Y / R),   r = T - 2 Q v.
+// THEOREM. H, Q < R and 0 <= r < (6 + 2^-58) v.
+// Proof. T 2^s < R^2, so H < R. With T 2^s = (H + f) R, 0 <= f < 1, the quotient T / (2 v) = T 2^s
+// / (2 V) is (H + f) (Y + e) / R, which is at most R, and exceeds H Y / R by (f (Y + e) + H e) / R,
+// which is positive and less than 1 + 1 + 2^-60, as Y + e = R^2 / (2 V) <= R. The floor takes less
+// than 1. So Q < R, and T / (2 v) - Q is at least 0 and less than 3 + 2^-60. QED.
+//
+// Phases. T = a b and H Y are products of rows (transform/fft/product.cuh), of which the second
+// writes the high half, Q. The last phase computes r and reduces it below v (div/fft/reduce.cuh).
+// Only H and the last reduction shift anything by s.
+//
+// T = a b < R^2 / 2^s if a or b is no longer than v. In the other rows, which the first phase
+// finds, b mod v takes the place of b: the same reduction of T = b < R.
+//
+// The last product. r is known modulo R + 1, from a product modulo t^n + 1, n = m / 16 digits of 16
+// bits, and modulo 2^32, from the lowest limbs, so it is known (div/fft/resolve.cuh). t^n + 1 =
+// (t^(n/2) - i) (t^(n/2) + i), so points j of half as many have digits j and j + n / 2, and the
+// digit of 2 v above them, the top, is -top at t^0. It takes half of the transforms of a product.
+// So a product modulo v takes 3 + 3 + 3/2 transforms of n points, a square one less.
+//
+// The factors' digits are balanced, tops are at most 2: |a| |b| <= 2^30 (n + 4), which is within
+// the bound of lengths.cuh.
+#pragma once
+#include "core/abi.cuh"
+#include "core/group.cuh"
+#include "core/limbs.cuh"
+#include "core/rows.cuh"
+#include "div/fft/convolution.cuh"
+#include "div/fft/reduce.cuh"
+#include "div/fft/resolve.cuh"
+#include "div/prepare.cuh"
+#include "modular/fft/columns.cuh"
+#include "modular/fft/lengths.cuh"
+#include "transform/fft/product.cuh"
+#include "tuning/transform.cuh"
+
+namespace gpuint::fft_modular {
+
+// The workspace: T and Q of each row, then a word of each row that is 1 if both factors are longer
+// than v. Q has the place of b mod v, which is used before.
+template <class S>
+struct Workspace {
+  static constexpr u32 LIMBS = S::N;
+  static constexpr u32 QUOTIENT = 2 * LIMBS, ROW_LIMBS = 3 * LIMBS;
+  static constexpr u32 ROW_BYTES = (ROW_LIMBS + WORD) * sizeof(u32);
+
+  // Computed again for each use: registers have no room for an address beside 16 points. (2^32 rows
+  // of 2^15 bits are 16 TiB.)
+  GPUINT_DEVICE static u32* dividend(const Operands& o, u64 row) {
+    return reinterpret_cast<u32*>(o.workspace) +
+           u64(ptx::recomputed(static_cast<u32>(row))) * ROW_LIMBS;
+  }
+  GPUINT_DEVICE static u32* quotient(const Operands& o, u64 row) {
+    return dividend(o, row) + QUOTIENT;
+  }
+  GPUINT_DEVICE static u32* has_long_factors(const Operands& o, u64 row) {
+    return dividend(o, o.rows) + row;
+  }
+};
+
+// First phase: the rows whose factors are both longer than v. A warp reads a row.
+template <class S, u32 FACTORS>
+struct FindLongFactors {
+  static constexpr u32 THREADS = 128, ROWS = THREADS / 32, SHARED = 0, SCRATCH = 0;
+  static constexpr u32 MIN_BLOCKS = 4, PERSISTENT = 0, ROW_BYTES = Workspace<S>::ROW_BYTES;
+
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char*) {
+    for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x / 32; row < o.rows;
+         row += u64(gridDim.x) * ROWS) {
+      const u32 bits = Prepared<S>(o, row).bits();
+      bool are_long = bits < S::BITS;
+      for (u32 i = 0; i < FACTORS; ++i)
+        are_long = are_long && is_longer(input_row<S>(o, i, row), bits);
+      if (threadIdx.x % 32 != 0) continue;
+      if (are_long) GPUINT_RARE(FftLongFactors);
+      *Workspace<S>::has_long_factors(o, row) = are_long ? 1 : 0;
+    }
+  }
+
+ private:
+  GPUINT_DEVICE static bool is_longer(const u32* x, u32 bits) {
+    constexpr u32 CHUNK = 32 * WORD;
+    static_assert(S::N % CHUNK == 0, "");
+    GPUINT_UNROLL(1)
+    for (u32 end = S::N; 32 * end > bits; end -= CHUNK) {
+      const u32 at = end - CHUNK + WORD * (threadIdx.x % 32);
+      u32 word[WORD];
+      read_word<S>(x, at, word);
+      if (__ballot_sync(~0u, bits_of_word(word, at) > bits) != 0) return true;
+    }
+    return false;
+  }
+};
+
+// Rows of T = a b.
+template <class S, u32 FACTORS>
+struct FactorRows {
+  static constexpr u32 ROW_BYTES = Workspace<S>::ROW_BYTES;
+  static constexpr bool IS_FIRST_SHIFTED = false;
+
+  GPUINT_DEVICE static bool is_skipped(const Operands&, u64) { return false; }
+  GPUINT_DEVICE static const u32* factor(const Operands& o, u32 i, u64 row) {
+    return i == FACTORS - 1 && *Workspace<S>::has_long_factors(o, row) != 0
+               ? Workspace<S>::quotient(o, row)
+               : input_row<S>(o, i, ptx::recomputed(static_cast<u32>(row)));
+  }
+  GPUINT_DEVICE static u32* half(const Operands& o, u64 row, u32 half) {
+    return Workspace<S>::dividend(o, row) + half * S::N;
+  }
+};
+
+// The dividend of a phase: b before T is there, in rows with long factors only, and then T.
+template <class S, u32 FACTORS>
+struct Dividend {
+  static constexpr u32 PRODUCT_PHASE = 3;
+
+  GPUINT_DEVICE static bool is_product(const Operands& o) { return o.phase > PRODUCT_PHASE; }
+  GPUINT_DEVICE static bool is_skipped(const Operands& o, u64 row) {
+    return !is_product(o) && *Workspace<S>::has_long_factors(o, row) == 0;
+  }
+  GPUINT_DEVICE static u32 limbs(const Operands& o) { return is_product(o) ? 2 * S::N : S::N; }
+  GPUINT_DEVICE static const u32* at(const Operands& o, u64 row) {
+    return is_product(o) ? Workspace<S>::dividend(o, row) : input_row<S>(o, FACTORS - 1, row);
+  }
+};
+
+// x >> distance, x of `count` limbs in global memory, limb by limb.
+struct ShiftedDown {
+  const u32* x;
+  u32 count, limbs, bits;
+  GPUINT_DEVICE ShiftedDown(const u32* row, u32 row_limbs, u32 distance)
+      : x(row), count(row_limbs), limbs(distance / 32), bits(distance % 32) {}
+  GPUINT_DEVICE u32 operator[](u32 l) const {
+    const u32 at = l + limbs;
+    return __funnelshift_r(at < count ? x[at] : 0, at + 1 < count ? x[at + 1] : 0, bits);
+  }
+};
+
+// Rows of Q = floor(H Y / R).
+template <class S, u32 FACTORS>
+struct QuotientRows {
+  static constexpr u32 ROW_BYTES = Workspace<S>::ROW_BYTES;
+  static constexpr bool IS_FIRST_SHIFTED = true;
+  using Dividend = fft_modular::Dividend<S, FACTORS>;
+
+  GPUINT_DEVICE static bool is_skipped(const Operands& o, u64 row) {
+    return Dividend::is_skipped(o, row);
+  }
+  GPUINT_DEVICE static const u32* factor(const Operands& o, u32 i, u64 row) {
+    return i == 0 ? Dividend::at(o, row) + (Dividend::limbs(o) - S::N)
+                  : Prepared<S>(o, ptx::recomputed(static_cast<u32>(row))).y_end() - S::N;
+  }
+  // H, given s = BITS - bits.
+  GPUINT_DEVICE static ShiftedDown first_limbs(const Operands& o, u64 row) {
+    return {Dividend::at(o, row), Dividend::limbs(o), Prepared<S>(o, row).bits()};
+  }
+  GPUINT_DEVICE static u32* half(const Operands& o, u64 row, u32 half) {
+    return half == 0 ? nullptr : Workspace<S>::quotient(o, row);
+  }
+};
+
+// r = T - 2 Q v, reduced below v. A block to a row.
+template <class S, u32 FACTORS>
+struct Remainder : Lengths<S> {
+  using Base = Lengths<S>;
+  using Base::CHUNKS, Base::DIGITS, Base::LIMBS, Base::P, Base::THREADS;
+  using Workspace = fft_modular::Workspace<S>;
+  using Dividend = fft_modular::Dividend<S, FACTORS>;
+  using F = fft_division::Transform<P>;
+  using R = fft_division::Resolve<THREADS, 16>;
+  using Reduce = fft_division::Reduce<THREADS, 16>;
+  static constexpr u32 PARTS = CHUNKS / 2;
+  static_assert(worst_error<S>() < 0.5, "columns round to the right integers");
+
+  static constexpr u32 ROWS = 1, MIN_BLOCKS = FftPolicy::BLOCKS * fft::THREADS / THREADS;
+  static constexpr u32 PERSISTENT = PARTS == 1 ? 0 : 1, ROW_BYTES = Workspace::ROW_BYTES;
+
+  static constexpr u32 RUNNING_BLOCKS = FftPolicy::RUNNING_BLOCKS * fft::THREADS / THREADS;
+
+  // Shared memory: words, of which the last is 0; an operand, points or columns, then v; values of
+  // the first operand that registers do not hold, then r with a limb above.
+  static constexpr u32 KEPT = FftPolicy::values_in_registers(P), STORED = fft::RADIX - KEPT;
+  static constexpr u32 POINTS = 256, VALUES = POINTS + P * sizeof(Complex);
+  static constexpr u32 SHARED = VALUES + STORED * THREADS * sizeof(Complex);
+  static_assert((R::WORDS + 1) * sizeof(u32) < POINTS, "");
+  static_assert(fft_division::limbs_bytes(LIMBS) <= STORED * THREADS * sizeof(Complex), "");
+  // Device memory: the points of all parts.
+  static constexpr u32 SCRATCH = PARTS == 1 ? 0 : PARTS * P * sizeof(Complex);
+
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
+    const Remainder block(o, shared);
+    if (threadIdx.x == 0) *F::Exchange::zero(shared + POINTS) = 0;
+    GPUINT_UNROLL(1)
+    for (u32 row = blockIdx.x; row < o.rows; row += gridDim.x) {
+      if (Dividend::is_skipped(o, row)) continue;
+      block.prefetch(row);
+      Complex x[fft::RADIX];
+      GPUINT_UNROLL(1)
+      for (u32 k = 0; k < PARTS; ++k) {
+        block.multiply_part(row, k, x);
+        if constexpr (PARTS > 1) F::store(block.points(k), x);
+      }
+      block.finish(row, x);
+    }
+  }
+
+ private:
+  const Operands& o;
+  unsigned char* const shared;
+
+  GPUINT_DEVICE Remainder(const Operands& operands, unsigned char* bytes)
+      : o(operands), shared(bytes) {}
+
+  GPUINT_DEVICE u32 thread() const { return F{shared + POINTS}.thread(); }
+  GPUINT_DEVICE u32* words() const { return reinterpret_cast<u32*>(shared); }
+  GPUINT_DEVICE u32* operand() const { return reinterpret_cast<u32*>(shared + POINTS); }
+  GPUINT_DEVICE i64* columns() const { return reinterpret_cast<i64*>(shared + POINTS); }
+  GPUINT_DEVICE u32* rest() const { return reinterpret_cast<u32*>(shared + VALUES); }
+  GPUINT_DEVICE Complex* points(u32 k) const {
+    return reinterpret_cast<Complex*>(o.scratch + u64(blockIdx.x) * SCRATCH) + k * P + thread();
+  }
+
+  GPUINT_DEVICE const u32* modulus(u32 row) const {
+    return Prepared<S>(o, ptx::recomputed(row)).v();
+  }
+
+  // The dividend of this row, and the factors of the next one of this block, or of the next block.
+  GPUINT_DEVICE void prefetch(u32 row) const {
+    const u32* const t = Dividend::at(o, row);
+    const bool is_product = Dividend::is_product(o);
+    const u32 next = row + (PERSISTENT == 1 ? gridDim.x : RUNNING_BLOCKS);
+    for (u32 l = 32 * threadIdx.x; l < LIMBS; l += 32 * THREADS) {
+      ptx::prefetch(t + l);
+      if (is_product) ptx::prefetch(t + LIMBS + l);
+      if (next >= o.rows) continue;
+      ptx::prefetch(Workspace::quotient(o, next) + l);
+      ptx::prefetch(Prepared<S>(o, next).v() + l);
+    }
+  }
+
+  // Puts limbs into the operand's place, which nobody reads any more.
+  template <class Limb>
+  GPUINT_DEVICE void stage(const Limb& limb) const {
+    fft_division::copy<LIMBS / THREADS, THREADS>(
+        thread(), limb, [&](u32 l, u32 value) { operand()[fft_division::limb_at(l)] = value; });
+  }
+
+  // Points of part k of the operand and `top` above it.
+  GPUINT_DEVICE void read(Complex (&x)[fft::RADIX], u32 k, u32 top) const {
+    const auto digits = [&](double(&value)[fft::RADIX], u32 c) {
+      fft_division::read_digits<P>(value, operand(), c * P, c == 0, thread());
+    };
+    {
+      double value[fft::RADIX];
+      digits(value, 0);
+      GPUINT_UNROLL(16)
+      for (u32 i = 0; i < fft::RADIX; ++i) x[i] = {value[i], 0};
+    }
+    GPUINT_UNROLL(1)
+    for (u32 c = 1; c < CHUNKS; ++c) {
+      double value[fft::RADIX];
+      digits(value, c);
+      const Complex turn = fft::CONSTANTS<PARTS>.part[k].turns[c];
+      GPUINT_UNROLL(16)
+      for (u32 i = 0; i < fft::RADIX; ++i) {
+        if constexpr (PARTS == 1)
+          x[i].im = value[i];
+        else
+          x[i] = {fma(value[i], turn.re, x[i].re), fma(value[i], turn.im, x[i].im)};
+      }
+    }
+    if (threadIdx.x == 0)
+      x[0].re -= fft_division::with_carry(top, fft_division::digit_of(operand(), DIGITS - 1));
+  }
+
+  template <class Then>
+  GPUINT_DEVICE fft::Last transform(Complex (&x)[fft::RADIX], u32 k, Then then) const {
+    const auto first = [](Complex(&y)[fft::RADIX], const fft::FirstPass& by) {
+      fft::split<0, 0, 1>(y, by);
+    };
+    return fft::transform<P, PARTS>(x, k, shared + POINTS, first, then);
+  }
+
+  // 2 Q v in part k.
+  GPUINT_DEVICE void multiply_part(u32 row, u32 k, Complex (&x)[fft::RADIX]) const {
+    const u32* const v = modulus(row);
+    F::sync();  // nobody reads any more what was there
+    stage([&](u32 l) { return __funnelshift_l(l == 0 ? 0 : v[l - 1], v[l], 1); });
+    F::sync();
+    read(x, k, v[LIMBS - 1] >> 31);
+    transform(x, k, [&] {
+      F::sync();  // nobody reads points any more
+      const u32* const q = Workspace::quotient(o, row);
+      const u32 own = thread();
+      GPUINT_UNROLL(4)
+      for (u32 l = WORD * own; l < LIMBS; l += WORD * THREADS)
+        ptx::copy_async(q + l, operand() + fft_division::limb_at(l));
+    });
+    Complex* const stored = reinterpret_cast<Complex*>(shared + VALUES) + thread();
+    GPUINT_UNROLL(16)
+    for (u32 i = KEPT; i < fft::RADIX; ++i) stored[(i - KEPT) * THREADS] = x[i];
+    Complex kept[KEPT];
+    GPUINT_UNROLL(8)
+    for (u32 i = 0; i < KEPT; ++i) kept[i] = x[i];
+    ptx::await_copies();
+    F::sync();
+    read(x, k, 0);
+    const fft::Last last = transform(x, k, [] {});
+    const Complex* const aside = reinterpret_cast<const Complex*>(shared + VALUES) + thread();
+    fft::multiply<0>(x, last, [&](u32 i) {
+      return i < KEPT ? kept[i < KEPT ? i : 0] : aside[(i - KEPT) * THREADS];
+    });
+    fft::inverse<P, PARTS>(x, shared + POINTS);
+    fft::weigh<P, PARTS>(k, thread(), x);
+  }
+
+  GPUINT_DEVICE void finish(u32 row, const Complex (&x)[fft::RADIX]) const {
+    const u32* const t = Dividend::at(o, row);
+    const u32* const v = modulus(row);
+    // r and v are shifted up by whole limbs, so that v has a top limb.
+    const u32 shift = (S::BITS - Prepared<S>(o, row).bits()) / 32;
+    i64 above = 0;
+    GPUINT_UNROLL(1)
+    for (u32 pair = 0; pair < PARTS; ++pair) {
+      F::sync();  // nobody reads any more what was there
+      GPUINT_UNROLL(PARTS == 1 ? 16 : 2)
+      for (u32 i = 0; i < fft::RADIX; ++i) {
+        Complex y[PARTS];
+        GPUINT_UNROLL(2)
+        for (u32 k = 0; k < PARTS; ++k) y[k] = PARTS == 1 ? x[i] : F::load(points(k) + i * THREADS);
+        columns()[R::place(thread() + i * THREADS)] = -column_of<S>(2 * pair, y);
+        columns()[R::place(P + thread() + i * THREADS)] = -column_of<S>(2 * pair + 1, y);
+      }
+      F::sync();
+      above = subtract_columns(t, v, row, pair, above, shift);
+    }
+    const u32 own = thread();
+    for (u32 l = own; l < shift; l += THREADS) rest()[fft_division::limb_at(l)] = 0;
+    if (own == 0 && shift == 0) rest()[fft_division::limb_at(LIMBS)] = static_cast<u32>(above);
+    // v takes the place of the columns.
+    stage([&](u32 l) { return l < shift ? 0 : v[l - shift]; });
+    const u32 times = Reduce::run(
+        own, words(), LIMBS, [&](u32 l) -> u32& { return rest()[fft_division::limb_at(l)]; },
+        [&](u32 l) { return operand()[fft_division::limb_at(l)]; });
+    GPUINT_ASSERT(times <= 6, "the remainder is below 7 v");
+    u32* const to =
+        Dividend::is_product(o) ? output_row<S>(o, 0, row) : Workspace::quotient(o, row);
+    for (u32 l = own; l < LIMBS; l += THREADS)
+      to[l] = l + shift < LIMBS ? rest()[fft_division::limb_at(l + shift)] : 0;
+    F::sync();
+  }
+
+  // P limbs of r; returns the part above.
+  GPUINT_DEVICE i64 subtract_columns(const u32* t, const u32* v, u32 row, u32 pair, i64 carry,
+                                     u32 shift) const {
+    const u32 own = thread(), first = pair * P + 16 * own;
+    const bool is_product = Dividend::is_product(o);
+    u32 limb[16], word[WORD], less[WORD] = {};
+    const auto add = [&](u32 i) {
+      if (i % WORD == 0) {
+        load_word(t + first + i, word);
+        if (is_product) load_word(t + LIMBS + first + i, less);
+      }
+      return i64(word[i % WORD]) - i64(less[i % WORD]) + (i == 0 && own == 0 ? carry : i64(0));
+    };
+    i64 above;
+    if (pair == 0) {
+      const u32 low = own == 0 ? t[0] - 2 * *Workspace::quotient(o, row) * v[0] : 0;
+      above = R::template run<true>(columns(), own, words(), limb, low, add);
+      // The multiple of R + 1 belongs to the top.
+      if (PARTS > 1) above -= static_cast<i32>(words()[R::MULTIPLE]);
+    } else {
+      above = R::template run<false>(columns(), own, words(), limb, 0, add) +
+              static_cast<i32>(words()[R::MULTIPLE]);
+    }
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < 16; ++i) {
+      const u32 l = first + i + shift;
+      if (l <= LIMBS) rest()[fft_division::limb_at(l)] = limb[i];
+    }
+    return above;
+  }
+};
+
+// The phases of a product of FACTORS rows, or of the square of one: long factors, b mod v in their
+// rows, T, and T mod v. The two reductions are the same code.
+template <class S, u32 FACTORS>
+struct ProductPhases
+    : Sequence<FindLongFactors<S, FACTORS>,
+               FftProduct<S, Extent::Wide, 2, QuotientRows<S, FACTORS>>, Remainder<S, FACTORS>,
+               FftProduct<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>,
+               FftProduct<S, Extent::Wide, 2, QuotientRows<S, FACTORS>>, Remainder<S, FACTORS>> {
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
+    const u32 phase = static_cast<u32>(o.phase);
+    if (phase == 0)
+      FindLongFactors<S, FACTORS>::run(o, shared);
+    else if (phase % 3 == 1)
+      FftProduct<S, Extent::Wide, 2, QuotientRows<S, FACTORS>>::run(o, shared);
+    else if (phase == Dividend<S, FACTORS>::PRODUCT_PHASE)
+      FftProduct<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>::run(o, shared);
+    else
+      Remainder<S, FACTORS>::run(o, shared);
+  }
+};
+
+}  // namespace gpuint::fft_modular
