@@ -18,10 +18,6 @@ use crate::backend::simt::{RawOptions, Stats};
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
 
-/// Rows of the catalogue whose kernels are compiled together. Reading the headers takes a unit a
-/// quarter of a second; a unit without most of the kernels of a width is there earlier.
-const ROWS_PER_UNIT: usize = 16;
-
 // The declarations are those of `kernels/simt/abi.h`.
 functions! {
     launch = c"gpuint_simt_launch": unsafe extern "C" fn(
@@ -67,8 +63,7 @@ pub(super) fn load(kernel: KernelId) -> Result<(&'static Shim, Arc<CStr>)> {
     static UNITS: LazyLock<OnceMap<String, ()>> = LazyLock::new(OnceMap::default);
     let shim = Shim::get()?;
     let name = KERNELS.get_or_try_init(kernel, || {
-        let unit =
-            translation_unit(kernel.neighbours(ROWS_PER_UNIT).map(|other| other.source(None)));
+        let unit = translation_unit(kernel.unit().map(|other| other.source(None)));
         // Kernels of a width are those of several shapes: their unit is the same text.
         UNITS.get_or_try_init(unit.clone(), || {
             let library = open(&shim.compiler, &kernel.to_string(), &unit, unix::RTLD_LOCAL)?;
