@@ -12,7 +12,7 @@ import numpy.typing as npt
 from . import _gpuint
 from ._device import Device, DeviceLike
 from ._mask import Bools, Mask
-from ._widths import as_int, check, check_sign, decode, encode, fitting, narrowest
+from ._widths import as_int, check, check_sign, decode, encode, fitting, narrowest, widths
 from .errors import DivisionByZeroError, MismatchError, NoInverseError, RangeError, RowError
 
 _Batch = _gpuint.Batch
@@ -1006,11 +1006,13 @@ def _over_memory(
     ):
         raise MismatchError("limbs on a GPU must be contiguous")
     bits = 64 * columns
-    device = Device(device)
-    if device._handle.narrowest(bits) != bits:
+    # Before the device is opened: only a `Device` can have `jit`.
+    known = device if isinstance(device, Device) else None
+    if bits > widths()[-1] or narrowest(bits, known) != bits:
         raise MismatchError(
             f"no kernels are built for {bits} bits; see gpuint.widths() and gpuint.Device(jit=True)"
         )
+    device = Device(device)
     if rows == 0:
         return full(0, 0, bits, device)
     batch = _Batch.from_device_pointer(device._handle, bits, rows, address, stream, owner)
