@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use gpuint_catalogue::{Algorithm, MAX_GROUP, MAX_Q, Op, Shape};
+use gpuint_catalogue::{Algorithm, DigitKind, MAX_BITS, MAX_GROUP, MAX_Q, Op, Shape};
 
 use crate::auto::{Choices, Gpu, Tuning};
 #[cfg(feature = "simt")]
@@ -15,7 +15,7 @@ use crate::backend::{
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::kernel::KernelId;
-use crate::shape::{is_built, selected};
+use crate::shape::{is_built, narrowest, selected};
 use crate::strategy::Strategy;
 
 /// Handle to a device and its queue. Calls take effect in the order in which they are made; a call
@@ -143,6 +143,32 @@ impl Device {
     #[must_use]
     pub fn with_jit(&self) -> Self {
         self.with_jit_if(true)
+    }
+
+    /// Returns the narrowest shape for integers of `bits` bits that batches of this handle may have;
+    /// `None` if no shape is that wide.
+    ///
+    /// This is [`narrowest`], and on a handle of [`with_jit`](Self::with_jit) 64-bit digits and the
+    /// lowest multiple of 256 bits for which there is a `Q` of at least 4.
+    ///
+    /// ```
+    /// use gpuint::Device;
+    ///
+    /// let device = Device::cpu();
+    /// assert_eq!(device.narrowest(1100).unwrap().bits, 1536);
+    /// assert_eq!(device.with_jit().narrowest(1100).unwrap().bits, 1280);
+    /// assert_eq!(device.with_jit().narrowest(1 << 30), None);
+    /// ```
+    #[must_use]
+    pub fn narrowest(&self, bits: usize) -> Option<Shape> {
+        if !self.jit {
+            return narrowest(bits);
+        }
+        const UNIT: usize = 4 * DigitKind::U64.bits();
+        let first = bits.max(1).checked_next_multiple_of(UNIT)?;
+        let shapes = (first..=MAX_BITS).step_by(UNIT);
+        let mut shapes = shapes.map(|bits| Shape { bits, q: 4, digit: DigitKind::U64 });
+        shapes.find_map(|shape| self.selected(shape).ok())
     }
 
     /// Kind of the device.

@@ -39,14 +39,14 @@ impl KernelId {
         self.shape
     }
 
-    /// Returns the kernels of the shape in the same `count` rows of the catalogue, which are
-    /// compiled together: those of the shape or those of its width.
+    /// Returns the kernels that are compiled together: those of the shape, or those of its width by
+    /// one algorithm for products, whose templates they share.
     #[cfg(feature = "simt")]
-    pub(crate) fn neighbours(self, count: usize) -> impl Iterator<Item = Self> {
-        let first = usize::from(self.row) / count * count;
-        let rows = ROWS.iter().enumerate().skip(first).take(count);
-        let alike = rows.filter(move |(_, row)| row.per_width == self.row().per_width);
-        alike.filter_map(move |(_, row)| Self::find(row.op, row.algorithm, self.shape))
+    pub(crate) fn unit(self) -> impl Iterator<Item = Self> {
+        let group =
+            |row: &Row<'_>| (row.per_width, row.algorithm.product().filter(|_| row.per_width));
+        let rows = ROWS.iter().filter(move |row| group(row) == group(self.row()));
+        rows.filter_map(move |row| Self::find(row.op, row.algorithm, self.shape))
     }
 
     /// The kernel in a translation unit, with the block of the build or another one.

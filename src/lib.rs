@@ -21,9 +21,11 @@
 //!
 //! **Make a batch.** Declare a width with [`gpu_uint!`] or write [`GpuUint`]; [`shapes`] lists the
 //! widths of the build, and [`JitUint`] compiles the kernels of any other at first use. Fill a batch
-//! [from integers](Batch::from_biguints), other integers ([primitive](Batch::from_numbers),
-//! [of other crates](Batch::from_integers)), [digits](Batch::from_digits), [bytes](Batch::from_le_bytes), [text](Batch::from_decimal) or [one value](Batch::splat), and read
-//! it back with [`to_biguints`](Batch::to_biguints), [`to_digits`](Batch::to_digits), [`to_decimal`](Batch::to_decimal) or [`row`](Batch::row).
+//! [from integers](Batch::from_biguints), [primitive ones](Batch::from_numbers) or
+//! [those of other crates](Batch::from_integers), from [digits](Batch::from_digits),
+//! [bytes](Batch::from_le_bytes), [text](Batch::from_decimal) or [one value](Batch::splat), and read
+//! it back with [`to_biguints`](Batch::to_biguints),
+//! [`to_digits`](Batch::to_digits), [`to_decimal`](Batch::to_decimal) or [`row`](Batch::row).
 //!
 //! **Add and subtract.** [`wrapping_add`](Batch::wrapping_add),
 //! [`overflowing_sub`](Batch::overflowing_sub) with a mask of the borrows,
@@ -50,7 +52,8 @@
 //! in which products are fastest, and a [`FixedBase`] computes many powers of one base.
 //!
 //! **Number theory.** [`gcd`](Batch::gcd), [`overflowing_lcm`](Batch::overflowing_lcm),
-//! [`inverse_mod`](Batch::inverse_mod), [`jacobi`](Batch::jacobi). [`inverse_mod_all`](Batch::inverse_mod_all) has one modulus for all rows.
+//! [`inverse_mod`](Batch::inverse_mod), [`jacobi`](Batch::jacobi).
+//! [`inverse_mod_all`](Batch::inverse_mod_all) has one modulus for all rows.
 //! [`isqrt_rem`](Batch::isqrt_rem) computes square roots. A [`ProductTree`] multiplies all
 //! rows and reduces a number modulo all rows, [`batch_gcd`](Batch::batch_gcd) finds common divisors
 //! between rows, and [`Crt`] goes from numbers to residues and back.
@@ -72,7 +75,7 @@
 //!
 //! **Widths known only at run time.** [`DynBatch`] and [`DynDivisor`] have the same operations;
 //! [`narrowest`] finds the width that fits, and [`DynBatch::fitting`] uses it.
-//! [`Device::with_jit`] accepts widths that are not built.
+//! [`Device::with_jit`] accepts widths that are not built, and [`Device::narrowest`] finds one.
 //!
 //! **Choose an algorithm.** Operations select the fastest one ([`Auto`]). [`using`](Batch::using)
 //! selects another: `u.using::<Blocked<Fft>>().div_rem(&v)?`. Products are by [`Classical`],
@@ -166,7 +169,7 @@ pub use pool::{Chunk, Pool, RowsMut, Share};
 pub use serialize::OnDevice;
 #[doc(hidden)]
 pub use shape::built_bits;
-pub use shape::{GpuUint, JitUint, Kernels, Widen, narrowest, shapes};
+pub use shape::{Double, GpuUint, JitUint, Kernels, Widen, narrowest, shapes};
 pub use strategy::{
     Auto, Blocked, Classical, Division, Fft, Fp64, Imad, Karatsuba, Mult, Ntt, ShiftedInverse,
     Strategy, TensorCore,

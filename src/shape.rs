@@ -28,13 +28,10 @@ impl<const BITS: usize, const Q: usize, D: Digit> fmt::Debug for GpuUint<BITS, Q
 ///
 /// At a built shape it has the embedded kernels. At others a GPU compiles each kernel by NVRTC at
 /// its first use, and keeps it on disk ([`Device::with_jit`]). The first use takes seconds; later
-/// processes read the kernel from the disk. The CPU needs no kernels, and
-/// [`Device::simt`](crate::Device) returns [`ShapeMissing`](crate::Error::ShapeMissing).
+/// processes read the kernel from the disk. The CPU needs no kernels.
 /// [`gpu_uint!`](crate::gpu_uint) declares one with `jit` and checks it where it is declared.
 ///
-/// Batches of it have no `widening_mul`, which needs a type of twice the width:
-/// [`DynBatch`](crate::DynBatch) has it, and [`mul_lo_hi`](crate::Batch::mul_lo_hi) returns both
-/// halves.
+/// The type of twice the width is [`Double`].
 ///
 /// ```
 /// use gpuint::{Batch, Device, Divisor, JitUint};
@@ -53,6 +50,31 @@ impl<const BITS: usize, const Q: usize, D: Digit> fmt::Debug for JitUint<BITS, Q
     }
 }
 
+/// The shape of twice the width of a [`JitUint`], or of another `Double`, and of this kind itself:
+/// the type of its [`widening_mul`](crate::Batch::widening_mul). It has the same `Q`, or the lowest
+/// `Q` with which at most [`MAX_GROUP`](crate::MAX_GROUP) threads share an integer.
+///
+/// ```
+/// use gpuint::{Batch, Device, Double, JitUint};
+///
+/// type U1280 = JitUint<1280>;
+/// type U2560 = Double<U1280>;
+/// let a = Batch::<U1280>::splat(&Device::cpu(), 3, 5)?.shl(1270)?;
+/// let square: Batch<U2560> = a.widening_mul(&a)?;
+/// assert_eq!(square.shr(2540)?.row(4)?, 9u32.into());
+/// let (low, high) = square.split::<U1280>()?;
+/// assert_eq!(low.join(&high)?.eq_mask(&square)?.count()?, 5);
+/// # Ok::<(), gpuint::Error>(())
+/// ```
+pub struct Double<T>(PhantomData<T>);
+
+impl<T: sealed::Jit> fmt::Debug for Double<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shape { bits, q, digit } = <Self as Kernels>::SHAPE;
+        write!(f, "JitUint<{bits}, {q}, {digit}>")
+    }
+}
+
 pub(crate) mod sealed {
     use super::Device;
 
@@ -65,11 +87,22 @@ pub(crate) mod sealed {
             device.with_jit_if(Self::IS_JIT)
         }
     }
+
+    /// A shape that need not be built.
+    pub trait Jit: super::Kernels {}
 }
 
 impl<const BITS: usize, const Q: usize, D: Digit> sealed::Sealed for JitUint<BITS, Q, D> {
     const IS_JIT: bool = true;
 }
+
+impl<const BITS: usize, const Q: usize, D: Digit> sealed::Jit for JitUint<BITS, Q, D> {}
+
+impl<T: sealed::Jit> sealed::Sealed for Double<T> {
+    const IS_JIT: bool = true;
+}
+
+impl<T: sealed::Jit> sealed::Jit for Double<T> {}
 
 /// Number of digits as a type, so that the compiler checks relations between widths.
 pub(crate) trait Counted {
@@ -163,15 +196,43 @@ impl<const BITS: usize, const Q: usize, D: Digit> Kernels for JitUint<BITS, Q, D
     type Digit = D;
     const BITS: usize = BITS;
     const Q: usize = Q;
-    const SHAPE: Shape = {
-        let shape = Shape { bits: BITS, q: Q, digit: D::KIND };
-        assert!(
-            BITS <= MAX_BITS && Q <= MAX_Q && shape.is_valid(),
-            "BITS must be a positive multiple of Q times the bits of a digit, at most 2^20, and \
-             BITS / digit bits / Q, the threads of an integer, at most 1024"
-        );
-        shape
+    const SHAPE: Shape = checked(Shape { bits: BITS, q: Q, digit: D::KIND });
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: sealed::Jit> Kernels for Double<T> {
+    type Digit = T::Digit;
+    const BITS: usize = 2 * T::BITS;
+    const Q: usize = {
+        let mut shape = Shape { bits: Self::BITS, ..T::SHAPE };
+        while shape.q < MAX_Q && !shape.is_valid() {
+            shape.q += 1;
+        }
+        shape.q
     };
+    const SHAPE: Shape =
+        checked(Shape { bits: Self::BITS, q: Self::Q, digit: <T::Digit as Digit>::KIND });
+}
+
+// Not for every type of the kind: the compiler's message for a `GpuUint` would name `Double`.
+#[diagnostic::do_not_recommend]
+impl<const BITS: usize, const Q: usize, D: Digit> Widen for JitUint<BITS, Q, D> {
+    type Wide = Double<Self>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: sealed::Jit> Widen for Double<T> {
+    type Wide = Double<Self>;
+}
+
+/// Returns the shape of a type; the type does not compile if it is not valid.
+const fn checked(shape: Shape) -> Shape {
+    assert!(
+        shape.bits <= MAX_BITS && shape.q <= MAX_Q && shape.is_valid(),
+        "BITS must be a positive multiple of Q times the bits of a digit, at most 2^20, and \
+         BITS / digit bits / Q, the threads of an integer, at most 1024"
+    );
+    shape
 }
 
 /// A shape whose double width is also built: [`widening_mul`](crate::Batch::widening_mul) returns

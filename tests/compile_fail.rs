@@ -28,6 +28,7 @@ fn compile_errors_match_expected_text() {
     cases.pass("tests/compile_fail/pass.rs");
     for case in [
         "clone",
+        "invalid_double",
         "invalid_jit",
         "mixed_shapes",
         "not_a_digit",

@@ -258,6 +258,15 @@ gpuint_status gpuint_device_cpu(gpuint_device **out);
 gpuint_status gpuint_device_queue(const gpuint_device *device, gpuint_device **out);
 
 /**
+ * Makes a handle to the same device and queue for widths that are not built: a batch made on it
+ * for `bits` bits has the narrowest multiple of 256 bits (above 262144 bits some are left
+ * out). A GPU takes kernels of such a width from the disk, or compiles each at its first use by
+ * NVRTC, which takes seconds. The CPU needs no kernels. Results of operations on its batches
+ * are on handles of this kind, too.
+ */
+gpuint_status gpuint_device_with_jit(const gpuint_device *device, gpuint_device **out);
+
+/**
  * Stores the name of the GPU, or `cpu`.
  */
 gpuint_status gpuint_device_name(const gpuint_device *device,
@@ -1073,10 +1082,12 @@ gpuint_status gpuint_sort_indices(const gpuint_batch *a, size_t *indices, size_t
 gpuint_status gpuint_unique(const gpuint_batch *a, gpuint_batch **out);
 
 /**
- * Returns the values in rows for `bits` bits (see `gpuint_width`). A value that does not fit
+ * Returns the values in rows for `bits` bits (see `gpuint_width`, `gpuint_device_with_jit`). A value that does not fit
  * is `GPUINT_STATUS_TOO_WIDE` with its row.
  */
-gpuint_status gpuint_resized(const gpuint_batch *a, size_t bits, gpuint_batch **out);
+gpuint_status gpuint_resized(const gpuint_batch *a,
+                             size_t bits,
+                             gpuint_batch **out);
 
 /**
  * Returns rows of twice the width: `low + high * 2^bits`.

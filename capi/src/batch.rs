@@ -65,7 +65,7 @@ fn from_limbs(
     limbs: &[u64],
     layout: Layout,
 ) -> Result<DynBatch> {
-    let shape = shape(bits)?;
+    let shape = shape(device, bits)?;
     let (unit, given) = (shape.bytes(), layout.row_bytes());
     let bytes: &[u8] = bytemuck::cast_slice(limbs);
     if unit == given {
@@ -144,13 +144,13 @@ functions! {
     /// Makes a batch of `rows` zeros for `bits` bits.
     fn gpuint_batch_zeros(
         device: *const Device, bits: usize, rows: usize; out: *mut *mut Batch
-    ) = |device, bits, rows| Ok::<_, Failure>(DynBatch::zeros(device, shape(bits)?, rows)?);
+    ) = |device, bits, rows| Ok::<_, Failure>(DynBatch::zeros(device, shape(device, bits)?, rows)?);
 
     /// Makes a batch of `rows` rows, all of one value, for `bits` bits.
     fn gpuint_batch_splat(
         device: *const Device, bits: usize, value: *const c_char, rows: usize; out: *mut *mut Batch
     ) = |device, bits, value: &BigUint, rows| {
-        Ok::<_, Failure>(DynBatch::splat(device, shape(bits)?, value, rows)?)
+        Ok::<_, Failure>(DynBatch::splat(device, shape(device, bits)?, value, rows)?)
     };
 
     /// Makes a batch over `rows` rows at an address of a GPU, without a copy: row after row, each
@@ -168,7 +168,7 @@ functions! {
     ) = |device, bits, rows, address, release, context| {
         let is_taken = Arc::new(AtomicBool::new(false));
         let owner = Owner { release, context, is_taken: Arc::clone(&is_taken) };
-        let shape = shape(bits)?;
+        let shape = shape(device, bits)?;
         if shape.bits != bits {
             return Err(Failure::NotBuilt { bits, next: shape.bits });
         }

@@ -9,16 +9,21 @@ use crate::call::functions;
 use crate::handle::{Device, remove};
 use crate::status::{Failure, Result};
 
-/// The shape of the narrowest width that holds `bits` bits.
-pub(crate) fn shape(bits: usize) -> Result<Shape> {
-    let widest = || gpuint::shapes().iter().map(|shape| shape.bits).max().unwrap_or(0);
-    gpuint::narrowest(bits).ok_or_else(|| Failure::NoWidth { bits, widest: widest() })
+/// The shape of the narrowest width of the device that holds `bits` bits.
+pub(crate) fn shape(device: &gpuint::Device, bits: usize) -> Result<Shape> {
+    device.narrowest(bits).ok_or_else(|| no_width(bits))
+}
+
+fn no_width(bits: usize) -> Failure {
+    let widest = gpuint::shapes().iter().map(|shape| shape.bits).max().unwrap_or(0);
+    Failure::NoWidth { bits, widest }
 }
 
 functions! {
     /// Stores the narrowest width that is built and holds `bits` bits. A batch made for `bits`
     /// bits has this width. The widths are those of `1`, of the first width plus 1, and so on.
-    fn gpuint_width(bits: usize; width: *mut usize) = |bits| shape(bits).map(|shape| shape.bits);
+    fn gpuint_width(bits: usize; width: *mut usize) =
+        |bits| gpuint::narrowest(bits).map(|shape| shape.bits).ok_or_else(|| no_width(bits));
 
     /// Opens the first GPU, or the CPU where there is no GPU.
     fn gpuint_device_first(; out: *mut *mut Device) = gpuint::Device::new;
@@ -32,6 +37,14 @@ functions! {
     /// Opens another queue of the same GPU. Batches of both may be operands of one operation, which
     /// is queued where its first operand is.
     fn gpuint_device_queue(device: *const Device; out: *mut *mut Device) = gpuint::Device::queue;
+
+    /// Makes a handle to the same device and queue for widths that are not built: a batch made on it
+    /// for `bits` bits has the narrowest multiple of 256 bits (above 262144 bits some are left
+    /// out). A GPU takes kernels of such a width from the disk, or compiles each at its first use by
+    /// NVRTC, which takes seconds. The CPU needs no kernels. Results of operations on its batches
+    /// are on handles of this kind, too.
+    fn gpuint_device_with_jit(device: *const Device; out: *mut *mut Device) =
+        |device: &gpuint::Device| Ok::<_, Error>(device.with_jit());
 
     /// Stores the name of the GPU, or `cpu`.
     fn gpuint_device_name(

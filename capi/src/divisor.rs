@@ -16,7 +16,7 @@ functions! {
     fn gpuint_divisor_splat(
         device: *const Device, bits: usize, divisor: *const c_char; out: *mut *mut Divisor
     ) = |device, bits, divisor: &BigUint| {
-        Ok::<_, Failure>(DynDivisor::splat(device, shape(bits)?, divisor)?)
+        Ok::<_, Failure>(DynDivisor::splat(device, shape(device, bits)?, divisor)?)
     };
 
     /// Prepares the rows of a batch, each as the divisor of the same row.

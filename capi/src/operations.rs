@@ -477,10 +477,10 @@ functions! {
     /// Returns the different values, each once, in ascending order.
     fn gpuint_unique(a: *const Batch; out: *mut *mut Batch) = DynBatch::unique;
 
-    /// Returns the values in rows for `bits` bits (see `gpuint_width`). A value that does not fit
+    /// Returns the values in rows for `bits` bits (see `gpuint_width`, `gpuint_device_with_jit`). A value that does not fit
     /// is `GPUINT_STATUS_TOO_WIDE` with its row.
     fn gpuint_resized(a: *const Batch, bits: usize; out: *mut *mut Batch) =
-        |a: &DynBatch, bits| Ok::<_, Failure>(a.resized(shape(bits)?)?);
+        |a: &DynBatch, bits| Ok::<_, Failure>(a.resized(shape(a.device(), bits)?)?);
 
     /// Returns rows of twice the width: `low + high * 2^bits`.
     fn gpuint_join(low: *const Batch, high: *const Batch; out: *mut *mut Batch) = DynBatch::join;

@@ -16,7 +16,7 @@ functions! {
     fn gpuint_modulus_splat(
         device: *const Device, bits: usize, modulus: *const c_char; out: *mut *mut Modulus
     ) = |device, bits, modulus: &BigUint| {
-        Ok::<_, Failure>(DynModulus::splat(device, shape(bits)?, modulus)?)
+        Ok::<_, Failure>(DynModulus::splat(device, shape(device, bits)?, modulus)?)
     };
 
     /// Prepares the rows of a batch, each as the modulus of the same row of residues.
@@ -101,7 +101,7 @@ functions! {
         exponent_bits: usize;
         out: *mut *mut FixedBase
     ) = |device, bits, base, modulus, exponent_bits| {
-        Ok::<_, Failure>(DynFixedBase::new(device, shape(bits)?, base, modulus, exponent_bits)?)
+        Ok::<_, Failure>(DynFixedBase::new(device, shape(device, bits)?, base, modulus, exponent_bits)?)
     };
 
     /// Computes the powers by the rows of a batch.

@@ -87,6 +87,29 @@ static void check_devices(void) {
   CHECK(gpuint_width(SIZE_MAX, &width) == GPUINT_STATUS_WIDTH_MISSING);
 }
 
+// Widths that are not built: results keep them.
+static void check_jit(void) {
+  gpuint_device* jit = NULL;
+  gpuint_batch *a = NULL, *square = NULL, *wide = NULL;
+  size_t bits = 0;
+  char text[32];
+  OK(gpuint_device_with_jit(device, &jit));
+  OK(gpuint_batch_splat(jit, 1100, "0x100000000000", 3, &a));
+  OK(gpuint_batch_bits(a, &bits));
+  CHECK(bits == 1280);
+  OK(gpuint_wrapping_square(a, &square));
+  OK(gpuint_batch_row(square, 2, 16, text, sizeof text, NULL));
+  CHECK(strcmp(text, "10000000000000000000000") == 0);
+  OK(gpuint_resized(square, 1281, &wide));
+  OK(gpuint_batch_bits(wide, &bits));
+  CHECK(bits == 1536);
+  CHECK(gpuint_batch_zeros(jit, SIZE_MAX, 1, &a) == GPUINT_STATUS_WIDTH_MISSING);
+  OK(gpuint_batch_free(wide));
+  OK(gpuint_batch_free(square));
+  OK(gpuint_batch_free(a));
+  OK(gpuint_device_free(jit));
+}
+
 static void check_handles(void) {
   const uint64_t limbs[2 * LIMBS] = {6, 0, 0, 0, 35};
   gpuint_batch *a = batch_of(limbs, 2), *out = NULL;
@@ -446,6 +469,7 @@ int main(void) {
   check_statuses();
   OK(gpuint_device_cpu(&device));
   check_devices();
+  check_jit();
   check_handles();
   check_limbs();
   check_texts();

@@ -418,6 +418,21 @@ fn simt_divides_like_cpu() {
     assert_divided(&run(&["-", "--backend", "simt", "--verify"], text.as_bytes()), &operands);
 }
 
+#[cfg(feature = "simt")]
+#[test]
+fn simt_without_compiler_is_reported() {
+    let mut command = program();
+    let command = command.args(["-", "--backend", "simt"]).env("CXX", "/absent/c++");
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"7 2\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{words}");
+    for part in ["kernel gpuint_", "is missing", "C++17 compiler", "/absent/c++", "set CXX"] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+}
+
 #[test]
 fn gpu_divides_like_cpu() {
     let (text, operands) = random_rows(2000, 65536);

@@ -142,15 +142,17 @@ class Array:
         return array._batch.to_dlpack(ordinal, order, is_versioned, bool(copy))
 
     def to(self, device: DeviceLike) -> Array:
-        """Returns the array on a device, by way of the host if it is another device."""
+        """Returns the array on a device, by way of the host if it is another device.
+
+        A width that the device has only with `jit` becomes the next built one without it.
+        """
         device = Device(device)
-        if device == self._device:
+        if device == self._device and device.jit == self._device.jit:
             return self
-        rows = self._batch.to_le_bytes()
-        return Array._of(_Batch.from_le_bytes(device._handle, self.bits, rows), device)
+        return _from_rows(self._rows(), self.bits, device)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return from_bytes, (self.tobytes(), self.bits, "little", str(self._device))
+        return from_bytes, (self.tobytes(), self.bits, "little", self._device)
 
     def __len__(self) -> int:
         return len(self._batch)
@@ -245,11 +247,11 @@ class Array:
         return self._like(self._batch.unique())
 
     def resized(self, bits: int) -> Array:
-        """Returns the values in rows of the narrowest built width that holds `bits` bits.
+        """Returns the values in rows of the narrowest width of the device that holds `bits` bits.
 
         Raises `RangeError` for the lowest row that does not fit.
         """
-        return self._like(self._at(narrowest(bits)))
+        return self._like(self._at(narrowest(bits, self._device)))
 
     def join(self, high: Array) -> Array:
         """Returns rows of twice the width: `self + (high << bits)`."""
@@ -439,7 +441,7 @@ class Array:
         if power is not None:
             if power < 0:
                 return self.invert(modulus).powmod(-power, modulus)
-            rows, divisor = self._by(modulus, narrowest(power.bit_length()))
+            rows, divisor = self._by(modulus, narrowest(power.bit_length(), self._device))
             return self._like(rows.pow_mod_all(power, divisor))
         if not isinstance(exponent, Array):
             raise TypeError(f"an exponent is an int or an Array, not {type(exponent).__name__}")
@@ -497,7 +499,7 @@ class Array:
         if isinstance(modulus, Array):
             return self._masked(_Batch.inverse_mod(*self._pair(modulus)))
         modulus = check_sign(operator.index(modulus))
-        rows = self._at(narrowest(max(self.bits, modulus.bit_length())))
+        rows = self._at(narrowest(max(self.bits, modulus.bit_length()), self._device))
         return self._masked(rows.inverse_mod_all(modulus))
 
     def rational_reconstruction(
@@ -823,7 +825,7 @@ class Prepared:
             self._value = check_sign(operator.index(value))
             self._device = Device(device)
             width = self._value.bit_length()
-        self._bits = narrowest(max(width, bits or 0))
+        self._bits = narrowest(max(width, bits or 0), self._device)
 
     @property
     def value(self) -> Array | int:
@@ -841,7 +843,7 @@ class Prepared:
         return self._device
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._value, self._bits, str(self._device))
+        return type(self), (self._value, self._bits, self._device)
 
     def __repr__(self) -> str:
         value = self._value if isinstance(self._value, Array) else _short(self._value)
@@ -906,16 +908,16 @@ def array(values: Values, bits: int | None = None, device: DeviceLike = None) ->
     numbers = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if not all(type(number) is int for number in numbers):
         numbers = [operator.index(number) for number in numbers]
-    width = fitting(numbers) if bits is None else narrowest(bits)
     device = Device(device)
+    width = fitting(numbers, device) if bits is None else narrowest(bits, device)
     return Array._of(_Batch.from_le_bytes(device._handle, width, encode(numbers, width)), device)
 
 
 def full(rows: int, value: int, bits: int | None = None, device: DeviceLike = None) -> Array:
     """Makes an array of `rows` rows, all of one value."""
     value = check_sign(operator.index(value))
-    width = narrowest(value.bit_length() if bits is None else bits)
     device = Device(device)
+    width = narrowest(value.bit_length() if bits is None else bits, device)
     batch = _Batch.splat(device._handle, width, check(value, width), rows)
     return Array._of(batch, device)
 
@@ -1010,8 +1012,12 @@ def _over_memory(
     ):
         raise MismatchError("limbs on a GPU must be contiguous")
     bits = 64 * columns
-    if bits not in widths():
-        raise MismatchError(f"no kernels are built for {bits} bits; see gpuint.widths()")
+    # Before the device is opened: only a `Device` can have `jit`.
+    known = device if isinstance(device, Device) else None
+    if bits > widths()[-1] or narrowest(bits, known) != bits:
+        raise MismatchError(
+            f"no kernels are built for {bits} bits; see gpuint.widths() and gpuint.Device(jit=True)"
+        )
     device = Device(device)
     if rows == 0:
         return full(0, 0, bits, device)
@@ -1068,7 +1074,8 @@ def _modulus(modulus: int) -> int:
 
 def _from_rows(rows: npt.NDArray[np.uint8], bits: int, device: DeviceLike) -> Array:
     """Makes an array of a matrix of bytes, least significant first."""
-    width = narrowest(bits)
+    device = Device(device)
+    width = narrowest(bits, device)
     size = width // 8
     for row in np.flatnonzero(rows[:, size:].any(axis=1))[:1].tolist():
         check(int.from_bytes(rows[row].tobytes(), "little"), width, row)
@@ -1076,7 +1083,6 @@ def _from_rows(rows: npt.NDArray[np.uint8], bits: int, device: DeviceLike) -> Ar
         resized = np.zeros((rows.shape[0], size), np.uint8)
         resized[:, : rows.shape[1]] = rows[:, :size]
         rows = resized
-    device = Device(device)
     flat = np.ascontiguousarray(rows).reshape(-1)
     return Array._of(_Batch.from_le_bytes(device._handle, width, flat), device)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from . import _gpuint
 
@@ -15,12 +15,19 @@ class Device:
     `Device("cuda:1")` is the GPU of that number, `Device("cpu")` the CPU, and `Device()` the first
     GPU, or the CPU where there is no GPU. Equal devices share one queue of work: calls take effect
     in the order in which they are made.
+
+    With `jit`, the arrays of the device have any multiple of 256 bits as their width (above 262144
+    bits some are left out), and not only `widths()`. A GPU takes kernels of such a width from the
+    disk, or compiles each at its first use by NVRTC, which takes seconds. The CPU needs none.
+    Results are on the device with `jit`, too. Operands of different widths must both be on it.
     """
 
-    __slots__ = ("_handle",)
+    __slots__ = ("_handle", "_jit")
     _handle: _gpuint.Device
+    _jit: bool
 
-    def __init__(self, name: DeviceLike = None) -> None:
+    def __init__(self, name: DeviceLike = None, jit: bool = False) -> None:
+        self._jit = jit or (isinstance(name, Device) and name._jit)
         if isinstance(name, Device):
             self._handle = name._handle
         elif name is None:
@@ -29,6 +36,13 @@ class Device:
             self._handle = _open(name)
         else:
             raise TypeError(f'a device is "cuda:N", "cpu" or None, not {name!r}')
+        if jit:
+            self._handle = self._handle.with_jit()
+
+    @property
+    def jit(self) -> bool:
+        """Whether arrays may have widths that are not built."""
+        return self._jit
 
     @property
     def kind(self) -> str:
@@ -53,7 +67,10 @@ class Device:
         return self.kind if ordinal is None else f"{self.kind}:{ordinal}"
 
     def __repr__(self) -> str:
-        return f'Device("{self}")'
+        return f'Device("{self}"{", jit=True" if self._jit else ""})'
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Device, (str(self), self._jit)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and self._handle == other._handle
@@ -65,6 +82,7 @@ class Device:
     def _of(cls, handle: _gpuint.Device) -> Device:
         device = cls.__new__(cls)
         device._handle = handle
+        device._jit = False
         return device
 
 

@@ -68,7 +68,7 @@ class Mask:
         return self.count() == len(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Mask, (self.to_numpy(), str(self._device))
+        return Mask, (self.to_numpy(), self._device)
 
     def __len__(self) -> int:
         return len(self._bits)

@@ -185,9 +185,10 @@ class FixedBase:
         """Prepares the powers of `base` modulo `modulus` for exponents below `2**exponent_bits`."""
         base, modulus = check_sign(operator.index(base)), check_sign(operator.index(modulus))
         bits = max(base.bit_length(), modulus.bit_length(), exponent_bits)
-        self._bits = narrowest(bits)
+        device = Device(device)
+        self._bits = narrowest(bits, device)
         self._exponent_bits = exponent_bits
-        handle = Device(device)._handle
+        handle = device._handle
         self._powers = _gpuint.FixedBase.prepare(handle, self._bits, base, modulus, exponent_bits)
 
     @property

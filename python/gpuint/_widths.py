@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import bisect
 import operator
 import struct
 from collections.abc import Sequence
 from typing import Any
 
 from . import _gpuint
+from ._device import Device, DeviceLike
 from .errors import RangeError
 
 _WIDTHS = tuple(_gpuint.widths())
+_BUILT = _gpuint.Device.cpu()
 
 
 def widths() -> tuple[int, ...]:
@@ -19,23 +20,27 @@ def widths() -> tuple[int, ...]:
     return _WIDTHS
 
 
-def narrowest(bits: int, row: int | None = None) -> int:
-    """Returns the narrowest built width that holds integers of `bits` bits."""
-    index = bisect.bisect_left(_WIDTHS, bits)
-    if index == len(_WIDTHS):
+def narrowest(bits: int, device: DeviceLike = None, row: int | None = None) -> int:
+    """Returns the narrowest width that holds integers of `bits` bits.
+
+    It is one of `widths()`, or any multiple of 256 bits for a device with `jit`.
+    """
+    handle = _BUILT if device is None else Device(device)._handle
+    width = handle.narrowest(max(bits, 0))
+    if width is None:
         raise RangeError(
             f"{_of_row(row)} has {bits} bits, but the widest rows have {_WIDTHS[-1]}", row
         )
-    return _WIDTHS[index]
+    return width
 
 
-def fitting(values: Sequence[int]) -> int:
-    """Returns the narrowest built width that holds all values."""
+def fitting(values: Sequence[int], device: Device) -> int:
+    """Returns the narrowest width of a device that holds all values."""
     bits = max(map(int.bit_length, values), default=0)
     if bits <= _WIDTHS[-1]:
-        return narrowest(bits)
+        return narrowest(bits, device)
     row = next(row for row, value in enumerate(values) if value.bit_length() > _WIDTHS[-1])
-    return narrowest(values[row].bit_length(), row)
+    return narrowest(values[row].bit_length(), device, row)
 
 
 def as_int(value: Any) -> int | None:

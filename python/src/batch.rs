@@ -21,10 +21,10 @@ use crate::number::Number;
 #[pyclass(module = "gpuint._gpuint", frozen)]
 pub(crate) struct Batch(pub(crate) DynBatch);
 
-/// The shape of the narrowest width that holds `bits` bits.
-pub(crate) fn shape(bits: usize) -> gpuint::Result<Shape> {
+/// The shape of the narrowest width of the device that holds `bits` bits.
+pub(crate) fn shape(device: &gpuint::Device, bits: usize) -> gpuint::Result<Shape> {
     let widest = || gpuint::shapes().iter().map(|shape| shape.bits).max().unwrap_or(0);
-    gpuint::narrowest(bits).ok_or_else(|| Error::TooWide {
+    device.narrowest(bits).ok_or_else(|| Error::TooWide {
         row: 0,
         bits: bits as u64,
         width: widest(),
@@ -56,7 +56,7 @@ impl Batch {
     #[staticmethod]
     fn from_le_bytes(py: Python<'_>, device: &Device, bits: usize, rows: Bytes) -> PyResult<Self> {
         let (device, rows) = (&device.device, rows.as_slice());
-        detached(py, || DynBatch::from_le_bytes(device, shape(bits)?, rows)).map(Self)
+        detached(py, || DynBatch::from_le_bytes(device, shape(device, bits)?, rows)).map(Self)
     }
 
     /// Makes a batch of `rows` rows, all of one value.
@@ -69,7 +69,7 @@ impl Batch {
         rows: usize,
     ) -> PyResult<Self> {
         let device = &device.device;
-        detached(py, || DynBatch::splat(device, shape(bits)?, &value.0, rows)).map(Self)
+        detached(py, || DynBatch::splat(device, shape(device, bits)?, &value.0, rows)).map(Self)
     }
 
     /// Returns the rows of batches one after the other.
@@ -107,7 +107,8 @@ impl Batch {
         owner: Py<PyAny>,
     ) -> PyResult<Self> {
         let device = &device.device;
-        detached(py, || over_pointer(device, shape(bits)?, rows, address, stream, owner)).map(Self)
+        detached(py, || over_pointer(device, shape(device, bits)?, rows, address, stream, owner))
+            .map(Self)
     }
 
     /// Returns the address of the rows on the GPU.
@@ -117,7 +118,12 @@ impl Batch {
 
     /// Returns the values in rows of the narrowest width that holds `bits` bits.
     fn resized(&self, py: Python<'_>, bits: usize) -> PyResult<Self> {
-        detached(py, || self.0.resized(shape(bits)?)).map(Self)
+        let device = self.0.device();
+        // The width of an operand that lives on the device with `jit` is not rounded: the error for
+        // a device without it then has the remedy.
+        let exact = shape(device, bits).ok().filter(|shape| shape.bits == bits);
+        let shape = || exact.map_or_else(|| shape(&device.with_jit(), bits), Ok);
+        detached(py, || self.0.resized(shape()?)).map(Self)
     }
 
     /// Returns the rows from `start` to `stop - 1`.

@@ -56,6 +56,17 @@ impl Device {
         Ok(device.map_or_else(Self::cpu, |device| Self { device, ordinal: Some(0) }))
     }
 
+    /// Returns the handle to the same device for widths that are not built.
+    fn with_jit(&self) -> Self {
+        Self { device: self.device.with_jit(), ordinal: self.ordinal }
+    }
+
+    /// Returns the narrowest width of the device for numbers of `bits` bits; `None` if no width is
+    /// that wide.
+    fn narrowest(&self, bits: usize) -> Option<usize> {
+        self.device.narrowest(bits).map(|shape| shape.bits)
+    }
+
     #[getter]
     fn kind(&self) -> &'static str {
         self.device.backend().name()

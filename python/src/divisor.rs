@@ -18,6 +18,6 @@ impl Divisor {
     #[staticmethod]
     fn splat(py: Python<'_>, device: &Device, bits: usize, divisor: Number) -> PyResult<Self> {
         let device = &device.device;
-        detached(py, || DynDivisor::splat(device, shape(bits)?, &divisor.0)).map(Self)
+        detached(py, || DynDivisor::splat(device, shape(device, bits)?, &divisor.0)).map(Self)
     }
 }

@@ -20,7 +20,7 @@ impl Modulus {
     #[staticmethod]
     fn splat(py: Python<'_>, device: &Device, bits: usize, modulus: Number) -> PyResult<Self> {
         let device = &device.device;
-        detached(py, || DynModulus::splat(device, shape(bits)?, &modulus.0)).map(Self)
+        detached(py, || DynModulus::splat(device, shape(device, bits)?, &modulus.0)).map(Self)
     }
 
     /// Prepares the rows of a batch, each for the same row of residues.
@@ -84,8 +84,10 @@ impl FixedBase {
         exponent_bits: usize,
     ) -> PyResult<Self> {
         let device = &device.device;
-        detached(py, || DynFixedBase::new(device, shape(bits)?, &base.0, &modulus.0, exponent_bits))
-            .map(Self)
+        detached(py, || {
+            DynFixedBase::new(device, shape(device, bits)?, &base.0, &modulus.0, exponent_bits)
+        })
+        .map(Self)
     }
 }
 

@@ -50,6 +50,24 @@ def test_width_is_the_narrowest_built_that_holds_the_data(device):
     assert gpuint.full(3, 2**1500, device=device).bits == 1536
 
 
+def test_device_with_jit_has_widths_that_are_not_built():
+    jit = gpuint.Device("cpu", jit=True)
+    assert jit == gpuint.Device("cpu") and jit.jit and gpuint.Device(jit).jit
+    assert gpuint.narrowest(1100, jit) == 1280
+    x = [2**1200 - 3, 5]
+    a = gpuint.array(x, device=jit)
+    assert (a.bits, (a * a).tolist()) == (1280, [pow(v, 2, 2**1280) for v in x])
+    assert pow(a, 65537, 2**1270 - 1).tolist() == [pow(v, 65537, 2**1270 - 1) for v in x]
+    assert a.widening_mul(a).bits == 2560
+    assert (a + gpuint.array(x, 1300, jit)).bits == 1536
+    again = pickle.loads(pickle.dumps(a))
+    assert (again.bits, again.device.jit, again.tolist()) == (1280, True, x)
+    without = a.to("cpu")
+    assert (without.bits, without.device.jit, without.tolist()) == (1536, False, x)
+    with pytest.raises(gpuint.MismatchError, match="with_jit"):
+        a + gpuint.array([1], 1024, "cpu")
+
+
 def test_limbs_and_bytes_of_other_widths_are_padded(device):
     limbs = np.array([[1, 2, 3], [4, 5, 6]], np.uint64)
     expected = [sum(int(limb) << 64 * i for i, limb in enumerate(row)) for row in limbs]

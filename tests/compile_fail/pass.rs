@@ -1,6 +1,6 @@
 //! A user's program, generic over shapes and strategies, compiles and links.
 
-use gpuint::{Auto, Batch, Blocked, Classical, Device, Division, GpuUint, Kernels, Result, Widen};
+use gpuint::{Auto, Batch, Blocked, Classical, Device, Division, Double, GpuUint, Kernels, Result, Widen};
 
 gpuint::gpu_uint!(
     /// With documentation.
@@ -38,6 +38,8 @@ fn main() -> Result<()> {
     assert_eq!(quotients::<_, Blocked<Classical>>(&b, &c)?.row(2)?, 11u32.into());
     let exact = Batch::<Exact>::splat(&device, 9, 3)?;
     assert_eq!(quotients::<_, Auto>(&exact, &exact.wrapping_square()?)?.row(0)?, 0u32.into());
+    let wide: Batch<Double<Exact>> = products(&exact)?;
+    assert_eq!(products(&wide)?.row(1)?, (9u32 * 9 * 9 * 9).into());
     assert_eq!([Rounded::BITS, Widest::BITS, Exact::DIGITS], [3072, 1 << 19, 40]);
     Ok(())
 }

@@ -129,7 +129,7 @@ Standard error ends with one line: rows, widths, devices, the time of the divisi
 that of each other stage: setup (opening the devices, and a first division in each width used, where
 kernels are loaded or compiled), copy (to the devices and back), read, parse, format, write, verify.
 On GPUs, the stages of several chunks run side by side, and their times add up to more than the whole.
-All GPUs divide together; if one fails, the others divide its rows, and a line `warning: ...` tells so.
+All GPUs divide together; if one fails, the others divide its rows, after a line `warning: ...`.
 
 --output FILE collects the results in FILE.partial and renames it at the end, so that FILE is either
 what it was before or complete. A job that was interrupted goes on with --resume: FILE.checkpoint

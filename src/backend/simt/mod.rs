@@ -21,17 +21,17 @@ compile_error!(
      without the feature"
 );
 
-/// How [`Device::simt_with`](crate::Device::simt_with) runs kernels.
+/// Schedule of threads and blocks of [`Device::simt_with`](crate::Device::simt_with).
 ///
 /// One fiber runs per CUDA thread; at every barrier and every exchange within a warp another one
-/// may go on. A schedule is a function of the seed.
+/// may continue. A schedule is a function of the seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SimtOptions {
-    /// The seed of the schedule; 0 runs threads in order.
+    /// Seed of the schedule; 0 runs threads in order.
     pub seed: u64,
-    /// The most blocks of a launch; 0 is as many as the rows ask for.
+    /// Maximum number of blocks of a launch; 0 sets no limit.
     pub max_grid: u32,
-    /// Threads of the host that run blocks; 0 is as many as the host has.
+    /// Number of host threads that run blocks; 0 selects the number of cores.
     pub host_threads: u32,
 }
 

@@ -1,6 +1,7 @@
 //! The shim and the units of kernels, loaded at their first use and never unloaded.
 
 use std::ffi::{CStr, CString, c_char, c_int};
+use std::fmt::Display;
 use std::io::Write;
 use std::mem;
 use std::sync::{Arc, LazyLock};
@@ -17,10 +18,6 @@ use crate::backend::simt::compiler::{Compiler, shim_unit};
 use crate::backend::simt::{RawOptions, Stats};
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
-
-/// Rows of the catalogue whose kernels are compiled together. Reading the headers takes a unit a
-/// quarter of a second; a unit without most of the kernels of a width is there earlier.
-const ROWS_PER_UNIT: usize = 16;
 
 // The declarations are those of `kernels/simt/abi.h`.
 functions! {
@@ -43,11 +40,12 @@ pub(super) struct Shim {
 }
 
 impl Shim {
-    fn get() -> Result<&'static Self> {
+    /// The shim, for a kernel of this name.
+    fn get(kernel: &dyn Display) -> Result<&'static Self> {
         static SHIM: OnceCell<Shim> = OnceCell::new();
         SHIM.get_or_try_init(|| {
             let compiler = Compiler::from_env().map_err(|reason| Error::KernelMissing {
-                kernel: "simt".to_owned(),
+                kernel: kernel.to_string(),
                 remedy: format!(
                     "kernels on the host need a C++17 compiler ({reason}); install one, or set CXX to it"
                 ),
@@ -65,10 +63,9 @@ impl Shim {
 pub(super) fn load(kernel: KernelId) -> Result<(&'static Shim, Arc<CStr>)> {
     static KERNELS: LazyLock<OnceMap<KernelId, Arc<CStr>>> = LazyLock::new(OnceMap::default);
     static UNITS: LazyLock<OnceMap<String, ()>> = LazyLock::new(OnceMap::default);
-    let shim = Shim::get()?;
+    let shim = Shim::get(&kernel)?;
     let name = KERNELS.get_or_try_init(kernel, || {
-        let unit =
-            translation_unit(kernel.neighbours(ROWS_PER_UNIT).map(|other| other.source(None)));
+        let unit = translation_unit(kernel.unit().map(|other| other.source(None)));
         // Kernels of a width are those of several shapes: their unit is the same text.
         UNITS.get_or_try_init(unit.clone(), || {
             let library = open(&shim.compiler, &kernel.to_string(), &unit, unix::RTLD_LOCAL)?;
@@ -89,7 +86,7 @@ pub(super) fn load(kernel: KernelId) -> Result<(&'static Shim, Arc<CStr>)> {
 /// [`KernelMissing`](Error::KernelMissing) or [`Compile`](Error::Compile) if the shim cannot be
 /// compiled.
 pub fn rare_paths() -> Result<Vec<(&'static str, u64)>> {
-    let shim = Shim::get()?;
+    let shim = Shim::get(&"simt")?;
     let mut paths = Vec::new();
     for path in 0.. {
         let mut count = 0;
