@@ -767,8 +767,8 @@ Number power(const Number& a, const Number& e, const Number& v) {
   return result;
 }
 
-// Divisors, one of which may be such that residues are longer than it. All may have nearly the whole
-// width: some kernels take another path where those of a warp do.
+// Divisors, one of which may be such that residues are longer than it. All may have nearly the
+// whole width: some kernels take another path where those of a warp do.
 Column moduli(const Shape& shape, size_t rows, bool one_divisor) {
   Column divisors = divisible(shape, rows, one_divisor).b;
   if (below(3) == 0) {
