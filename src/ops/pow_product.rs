@@ -60,10 +60,10 @@ impl View<'_> {
         if rows == 0 {
             return Ok(());
         }
-        // Where `mul_mod` takes another engine, that one is the faster one on this device.
+        // Where powers take another engine, that one is the faster one on this device.
         let algorithm = |op| self.device().algorithm(op, strategy, self.shape(), rows).ok();
         let engine = algorithm(Op::PowProductMod);
-        if bases > MOST_BASES || engine.is_none() || engine != algorithm(Op::MulMod) {
+        if bases > MOST_BASES || engine.is_none() || engine != algorithm(Op::PowMod) {
             return self.interleave(exponents, bases, divisor, out);
         }
         let operands = Operands {

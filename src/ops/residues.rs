@@ -119,11 +119,11 @@ impl fmt::Debug for DynModulus {
     }
 }
 
-/// Returns true if the engine of `mul_mod` for these rows also multiplies in Montgomery's form.
+/// Returns true if the engine of powers for these rows also multiplies in Montgomery's form.
 fn has_engine(moduli: &DynBatch) -> bool {
     let algorithm =
         |op| moduli.device().algorithm(op, Strategy::Auto, moduli.shape(), usize::MAX).ok();
-    algorithm(Op::MulResidues).is_some_and(|engine| algorithm(Op::MulMod) == Some(engine))
+    algorithm(Op::MulResidues).is_some_and(|engine| algorithm(Op::PowMod) == Some(engine))
 }
 
 impl View<'_> {
