@@ -71,7 +71,9 @@ fn every_operation_of_the_crate_has_a_function() {
         operations.extend(residues.iter().map(|name| format!("residues_{name}")));
     }
     // Objects do not change: nothing is computed into existing ones, and copies are not needed.
-    operations.retain(|name| !name.ends_with("_into") && name != "residues_try_clone");
+    // There are no signed batches here; `gpuint_xgcd` returns the same cofactors.
+    let others = ["residues_try_clone", "xgcd_signed"];
+    operations.retain(|name| !name.ends_with("_into") && !others.contains(&name.as_str()));
     assert!(operations.len() > 70, "{operations:?}");
     operations.retain(|name| !header.contains(&format!(" gpuint_{name}(")));
     assert!(operations.is_empty(), "without a function: {operations:?}");
