@@ -1,22 +1,21 @@
 // Products modulo v by tensor cores, phase after phase: Barrett's reduction with the reciprocal of
 // a record, for rows that a warp cannot keep in its registers from one product to the next.
 //
-// Let R = 2^m, m = BITS, n = m / 8 bytes, V = v 2^s in [R / 2, R), and R^2 / (2 V) = Y + e but for
-// an error of less than 2^-60: Y has the top m bits of the recorded reciprocal, e the limb below.
-// Let l = s if s <= MOST_LATE, else 0. For T < R^2 / 2^(s - l) let
+// Let R = 2^m, m = BITS, n = m / 8 bytes, V = v 2^s in [R / 2, R), and R^2 / (2 V) = Y + e, where Y
+// has the top m bits of the recorded reciprocal, and the limb below is the top limb of e, 0 < e < 1
+// + 2^-60. Let l = s if s <= MOST_LATE, else 0. For T < R^2 / 2^(s - l) let
 //     T 2^(s - l) / R = H + f,   H an integer, 0 <= f < 1.
 // In units of 2^-32, S is H Y / R without the columns of bytes below a unit, plus the products of
 // the top limbs of f and Y, and of H and e, without what is below a unit. Then
 //     2^(l + 1) S / 2^32 = q + g / 2^32,   q an integer, 0 <= g < 2^32,   r = T - q v.
 // THEOREM. g <= 2^32 T / v - 2^32 q < g + DELTA, DELTA = 2^(l + 1) (255 n + 8).
 // Proof. T / (2 v) = 2^l (H + f) (R^2 / 2 V) / R. In units of 2^-32 of the rest, the columns left
-// out are less than 255 n. f Y / R exceeds what is taken of it by less than 3, as does H e / R. f e
-// / R and the error of the reciprocal are less than 2^-20. 2^(l + 1) times the sum is the bound.
-// QED.
+// out are less than 255 n. f Y / R exceeds what is taken of it by less than 3, as does H e / R, and
+// f e / R is less than 2^-20. 2^(l + 1) times the sum is the bound. QED.
 //
-// So r is in [g, g + DELTA) v / 2^32, and all but its last bit is known modulo R. If g < 2^32 -
-// DELTA, it is below v. Otherwise it is within v / 4 of v, and at least v exactly if r - v mod R,
-// which is near 0, has its top bit clear.
+// So r is in [g, g + DELTA) v / 2^32. It is computed modulo R, as q is. If g < 2^32 - DELTA, it is
+// below v. Otherwise it is within v / 4 of v, and at least v exactly if r - v mod R, which is near
+// 0, has its top bit clear.
 //
 // Long factors. T = a b < R^2 / 2^s if a or b is no longer than v; for moduli nearly as long as a
 // row, s <= MOST_LATE, any T does. In the other rows, which the first phase finds, b mod v takes
