@@ -286,7 +286,12 @@ fn structured_operands_take_rare_paths() {
         )
     });
     let modular = [("ResidueBeyondWords", 1), ("QuotientCarry", 10), ("LastSubtraction", 10)];
-    takes("mul_mod, 32768 bits", &modular, |device| {
+    takes("mul_mod, 4096 bits", &modular, |device| {
+        let by = Strategy::Product(Product::Classical);
+        multiply_modulo(shape(4096, 4, DigitKind::U64), by, device, 2000)
+    });
+    let phases = [("FftLongFactors", 10), ("FusedQuotientInDoubt", 10)];
+    takes("mul_mod by TensorCore, 32768 bits", &phases, |device| {
         let by = Strategy::Product(Product::TensorCore);
         multiply_modulo(shape(32768, 4, DigitKind::U64), by, device, 600)
     });

@@ -145,6 +145,11 @@ inline double __fma_rz(double a, double b, double c) {
       static_cast<long long>(bits | static_cast<unsigned long long>(negative) << 63));
 }
 
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
+  for (unsigned bit = 0; bit < 32; bit += 8) sum += (a >> bit & 255) * (b >> bit & 255);
+  return sum;
+}
+
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
 }

@@ -201,7 +201,7 @@ faces! {
 
     /// Computes [`mul_mod`](Self::mul_mod) into an existing batch, without allocating. During the
     /// call the GPU holds three integers for each row if the product is by
-    /// [`Fft`](crate::Fft).
+    /// [`Fft`](crate::Fft), or by [`TensorCore`](crate::TensorCore) at 32768 bits.
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).

@@ -41,12 +41,13 @@
 
 namespace gpuint::fft_modular {
 
-// The workspace: T and Q of each row, then a word of each row that is 1 if both factors are longer
-// than v. Q has the place of b mod v, which is used before.
+// The workspace: T, a word for limbs of Q below its lowest, and Q of each row, then a word of each
+// row that is 1 if both factors are longer than v. Q has the place of b mod v, which is used
+// before.
 template <class S>
 struct Workspace {
   static constexpr u32 LIMBS = S::N;
-  static constexpr u32 QUOTIENT = 2 * LIMBS, ROW_LIMBS = 3 * LIMBS;
+  static constexpr u32 QUOTIENT = 2 * LIMBS + WORD, ROW_LIMBS = QUOTIENT + LIMBS;
   static constexpr u32 ROW_BYTES = (ROW_LIMBS + WORD) * sizeof(u32);
 
   // Computed again for each use: registers have no room for an address beside 16 points. (2^32 rows
@@ -63,17 +64,18 @@ struct Workspace {
   }
 };
 
-// First phase: the rows whose factors are both longer than v. A warp reads a row.
-template <class S, u32 FACTORS>
+// First phase: the rows whose factors are both longer than v, and v is shorter than a row by more
+// than SLACK bits. A warp reads a row.
+template <class S, u32 FACTORS, u32 SLACK = 0>
 struct FindLongFactors {
   static constexpr u32 THREADS = 128, ROWS = THREADS / 32, SHARED = 0, SCRATCH = 0;
-  static constexpr u32 MIN_BLOCKS = 4, PERSISTENT = 0, ROW_BYTES = Workspace<S>::ROW_BYTES;
+  static constexpr u32 MIN_BLOCKS = 3, PERSISTENT = 0, ROW_BYTES = Workspace<S>::ROW_BYTES;
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char*) {
     for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x / 32; row < o.rows;
          row += u64(gridDim.x) * ROWS) {
       const u32 bits = Prepared<S>(o, row).bits();
-      bool are_long = bits < S::BITS;
+      bool are_long = bits + SLACK < S::BITS;
       for (u32 i = 0; i < FACTORS; ++i)
         are_long = are_long && is_longer(input_row<S>(o, i, row), bits);
       if (threadIdx.x % 32 != 0) continue;

@@ -19,11 +19,20 @@
 // So T - q V is in [f, f + DELTA) V / 2^32. If f < 2^32 - DELTA, it is below V and r. Otherwise it
 // is within V / 4 of V, and T - q V >= V exactly if r - V mod R, which is near 0, has its top bit
 // clear.
+//
+// Late bits. If l = s is at most MOST_LATE, the product may be reduced modulo v itself, whose
+// reciprocal is that of V: T / v is 2^l T / V, so that q, the fraction and DELTA are 2^l times as
+// large. Then no factor needs to fit the length of v.
 #pragma once
 #include "div/prepare.cuh"
 #include "modular/tensor/products.cuh"
 
 namespace gpuint {
+
+constexpr u32 MOST_LATE = 8;
+
+// l, given s.
+GPUINT_DEVICE u32 late_bits(u32 shift) { return shift <= MOST_LATE ? shift : 0; }
 
 // A prepared divisor, normalized to the whole width.
 template <class S>
@@ -46,9 +55,9 @@ struct Barrett : P {
   using Sums = typename P::Sums;
   static constexpr u32 TILES = P::Forms::LIMBS / TILE_LIMBS;
   static constexpr u32 DELTA = 2 * (255 * 4 * P::LIMBS + 8);
-  static_assert(DELTA < 1u << 30, "T - q V is within V / 4 of where f puts it");
+  static_assert(DELTA <= 1u << (30 - MOST_LATE), "T - q V is within V / 4 of where f puts it");
 
-  u32 shift = 0;
+  u32 shift = 0, late = 0;
   u32 y_top = 0, y_guard = 0;
 
   GPUINT_DEVICE explicit Barrett(const P& products) : P(products) {
@@ -137,7 +146,12 @@ struct Barrett : P {
           },
           0, x);
       beneath = __shfl_sync(~0u, x[0], 0);
-      if (this->lane == 0) x[0] = static_cast<u32>(P::top_columns(y_top, top) + carry);
+      u32 highest = static_cast<u32>(P::top_columns(y_top, top) + carry);
+      if (late != 0) {
+        highest = shift_up(x, highest);
+        beneath <<= late;
+      }
+      if (this->lane == 0) x[0] = highest;
     }
     this->sync();
     this->put_doubled(x, beneath & 1u << 31);
@@ -151,7 +165,7 @@ struct Barrett : P {
         x);
     GPUINT_UNROLL(16)
     for (u32 tile = 0; tile < TILES; ++tile) x[tile] = ~x[tile];
-    if (beneath << 1 >= 0u - DELTA) {
+    if (beneath << 1 >= 0u - (DELTA << late)) {
       if (this->lane == 0) GPUINT_RARE(FusedQuotientInDoubt);
       Limbs d;
       this->template subtract<Order::Plain>(x, this->for_low(), d);
@@ -161,6 +175,19 @@ struct Barrett : P {
   }
 
  private:
+  // Shifts the limbs of S, the guard limb first, by the late bits; returns the highest limb, which
+  // is that of lane 0.
+  GPUINT_DEVICE u32 shift_up(Limbs& x, u32 highest) const {
+    u32 of_tile_below = 0;
+    GPUINT_UNROLL(16)
+    for (u32 tile = 0; tile < TILES; ++tile) {
+      const u32 rotated = __shfl_sync(~0u, x[tile], (this->lane + 31) % 32);
+      x[tile] = __funnelshift_l(this->lane == 0 ? of_tile_below : rotated, x[tile], late);
+      of_tile_below = rotated;
+    }
+    return __funnelshift_l(of_tile_below, highest, late);
+  }
+
   GPUINT_DEVICE bool is_below(const Limbs& x) const {
     Limbs d;
     return this->template subtract<Order::Plain>(x, this->for_low(), d);

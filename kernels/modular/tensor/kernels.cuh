@@ -1,10 +1,11 @@
 // MulMod, SquareMod, PowMod and products of residues by the tensor cores at whole tiles of 1024
 // bits: a warp to a row, residues in registers from product to product (barrett.cuh,
 // montgomery.cuh).
+// Products modulo v of longer rows are taken in phases (phases.cuh).
 //
 // A product of two operands of any length is one of Barrett's: b is shifted up with v, and T = a b
 // 2^s < R^2 leaves T mod V = 2^s (a b mod v). If neither operand fits the length of v, b stays as
-// it is, and a second product by 2^s follows.
+// it is, and a second product by 2^s follows. Moduli nearly as long as a row are not shifted.
 //
 // Powers of odd moduli are Montgomery's: Barrett's reduction of a R gives the first residue, and
 // the product by 1 the result. Those of even moduli are taken modulo V, and a product by 2^s
@@ -21,6 +22,7 @@
 #include "modular/tensor/barrett.cuh"
 #include "modular/tensor/frame.cuh"
 #include "modular/tensor/montgomery.cuh"
+#include "modular/tensor/phases.cuh"
 #include "modular/tensor/prepare.cuh"
 #include "tuning/fused_modular.cuh"
 
@@ -42,7 +44,8 @@ struct FusedProductMod : FusedFrame<S, Policy> {
       const FullDivisor<S> divisor(Prepared<S>(o, row));
       const u32* x_row = input_row<S>(o, 0, row);
       const u32* y_row = input_row<S>(o, FACTORS - 1, row);
-      mod.shift = divisor.shift;
+      mod.late = late_bits(divisor.shift);
+      mod.shift = divisor.shift - mod.late;
       // All reads begin before any is waited for.
       Limbs x, y, v, reciprocal;
       if (!is_set) {
@@ -290,12 +293,18 @@ template <class S>
 struct MulResidues<S, TensorCore> : FusedResidueProduct<S, 2> {};
 template <class S>
 struct SquareResidues<S, TensorCore> : FusedResidueProduct<S, 1> {};
+// Of long rows: in phases, or by a group.
+template <class S, u32 FACTORS>
+using LongProductMod =
+    typename Conditional<tensor_modular::is_phase_width(S::BITS),
+                         tensor_modular::ProductPhases<S, FACTORS>,
+                         ProductMod<ModularPolicy<S, TensorCore>, FACTORS>>::Type;
 template <class S>
-struct MulMod<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 2>,
-                                           ProductMod<ModularPolicy<S, TensorCore>, 2>>::Type {};
+struct MulMod<S, TensorCore>
+    : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 2>, LongProductMod<S, 2>>::Type {};
 template <class S>
-struct SquareMod<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 1>,
-                                              ProductMod<ModularPolicy<S, TensorCore>, 1>>::Type {};
+struct SquareMod<S, TensorCore>
+    : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 1>, LongProductMod<S, 1>>::Type {};
 template <class S>
 struct PowMod<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedPowerMod<S>,
                                            PowerMod<PowerPolicy<S, TensorCore>>>::Type {};

@@ -28,7 +28,8 @@ namespace gpuint {
 struct TensorCore {};
 
 template <class S, Extent E, u32 OPERANDS,
-          class Policy = TensorProductPolicy<S::BITS / (8 * TILE_DIGITS), E>>
+          class Policy = TensorProductPolicy<S::BITS / (8 * TILE_DIGITS), E>,
+          class Rows = ProductRows<S, E>>
 struct TensorProduct {
   static constexpr u32 LIMBS = S::BITS / 32;
   static constexpr u32 TILES = LIMBS / TILE_LIMBS;
@@ -52,9 +53,23 @@ struct TensorProduct {
   static constexpr u32 ROWS = Policy::ROWS;
   static constexpr u32 MIN_BLOCKS = max_of(1, Policy::RESIDENT_WARPS * 32 / THREADS);
   static constexpr u32 PERSISTENT = Policy::READS_AHEAD ? 1 : 0;
-  static constexpr u32 SCRATCH = 0;
+  static constexpr u32 SCRATCH = 0, ROW_BYTES = Rows::ROW_BYTES;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
+    each_row(o, shared,
+             [&](const G& group, const Engine& engine, const Forms&, u64 row, Handover* handovers) {
+               if constexpr (WARPS == 1)
+                 by_one_warp(group, engine, o, row);
+               else
+                 by_warps(group, engine, o, row, handovers);
+             });
+  }
+
+ protected:
+  // multiply(group, engine, factors, row, handovers) for each row, whose factors are in place.
+  template <class Multiply>
+  GPUINT_DEVICE static void each_row(const Operands& o, unsigned char* shared,
+                                     const Multiply& multiply) {
     u32* const arena = reinterpret_cast<u32*>(shared) + G::index() * ARENA;
     const G group(nullptr);
     const Forms factors(arena);
@@ -63,14 +78,18 @@ struct TensorProduct {
     const u64 stride = u64(gridDim.x) * ROWS;
     u64 row = u64(blockIdx.x) * ROWS + G::index();
     Pairs next;
-    if (Policy::READS_AHEAD && row < o.rows) next.read(group, o, row, 0);
+    const auto is_wanted = [&](u64 r) { return r < o.rows && !Rows::is_skipped(o, r); };
+    if (Policy::READS_AHEAD && is_wanted(row)) next.read(group, o, row, 0);
     GPUINT_UNROLL(1)
     for (; row < o.rows; row += stride) {
+      const bool is_skipped = Rows::is_skipped(o, row);
       if constexpr (Policy::READS_AHEAD) {
-        next.put(group, 0, factors);
+        if (!is_skipped) next.put(group, 0, factors);
         group.sync();
-        if (row + stride < o.rows) next.read(group, o, row + stride, 0);
-      } else {
+        if (is_wanted(row + stride)) next.read(group, o, row + stride, 0);
+      }
+      if (is_skipped) continue;
+      if constexpr (!Policy::READS_AHEAD) {
         GPUINT_UNROLL(1)
         for (u32 from = 0; from < LIMBS; from += Pairs::LIMBS_READ) {
           next.read(group, o, row, from);
@@ -78,15 +97,11 @@ struct TensorProduct {
         }
         group.sync();
       }
-      const Engine engine(factors, group.lane);
-      if constexpr (WARPS == 1)
-        by_one_warp(group, engine, o, row);
-      else
-        by_warps(group, engine, o, row, reinterpret_cast<Handover*>(arena + Forms::TOTAL));
+      multiply(group, Engine(factors, group.lane), factors, row,
+               reinterpret_cast<Handover*>(arena + Forms::TOTAL));
     }
   }
 
- private:
   // Neighbouring limbs of the operands, two per lane and round, before they are written to shared
   // memory.
   struct Pairs {
@@ -104,19 +119,37 @@ struct TensorProduct {
 
     // Limbs from .. from + LIMBS_READ of a row.
     GPUINT_DEVICE void read(const G& group, const Operands& o, u64 row, u32 from) {
-      GPUINT_UNROLL(2)
-      for (u32 i = 0; i < OPERANDS; ++i) {
-        const u32* const limbs = static_cast<const u32*>(o.in[i]) + row * LIMBS;
-        GPUINT_UNROLL(16)
-        for (u32 round = 0; round < ROUNDS; ++round) {
-          const u32 k = from + round * LIMBS_OF_ROUND + 2 * group.rank;
-          pair[i][round] = WHOLE || k < LIMBS ? __ldg(reinterpret_cast<const uint2*>(limbs + k))
-                                              : make_uint2(0, 0);
-          if constexpr (WARPS > 1)
-            below[i][round] = group.lane == 0 && k > 0 ? __ldg(limbs + k - 1) : 0;
-        }
-        if (WARPS == 1 && from == 0) below[i][0] = 0;
+      if constexpr (Rows::IS_FIRST_SHIFTED)
+        read(group, 0, Rows::first_limbs(o, row), from);
+      else
+        read(group, 0, Rows::factor(o, 0, row), from);
+      if constexpr (OPERANDS == 2) read(group, 1, Rows::factor(o, 1, row), from);
+    }
+
+    template <class Limbs>
+    GPUINT_DEVICE void read(const G& group, u32 i, const Limbs& limbs, u32 from) {
+      GPUINT_UNROLL(16)
+      for (u32 round = 0; round < ROUNDS; ++round) {
+        const u32 k = from + round * LIMBS_OF_ROUND + 2 * group.rank;
+        pair[i][round] = WHOLE || k < LIMBS ? pair_of(limbs, k) : make_uint2(0, 0);
+        if constexpr (WARPS > 1)
+          below[i][round] = group.lane == 0 && k > 0 ? limb_below(limbs, k) : 0;
       }
+      if (WARPS == 1 && from == 0) below[i][0] = 0;
+    }
+
+    // Limbs k and k + 1, and limb k - 1, of a row or of one that is shifted as it is read.
+    GPUINT_DEVICE static uint2 pair_of(const u32* limbs, u32 k) {
+      return __ldg(reinterpret_cast<const uint2*>(limbs + k));
+    }
+    GPUINT_DEVICE static u32 limb_below(const u32* limbs, u32 k) { return __ldg(limbs + k - 1); }
+    template <class Limbs>
+    GPUINT_DEVICE static uint2 pair_of(const Limbs& limbs, u32 k) {
+      return make_uint2(limbs[k], limbs[k + 1]);
+    }
+    template <class Limbs>
+    GPUINT_DEVICE static u32 limb_below(const Limbs& limbs, u32 k) {
+      return limbs[k - 1];
     }
 
     GPUINT_DEVICE void put(const G& group, u32 from, const Forms& factors) {
@@ -143,7 +176,7 @@ struct TensorProduct {
   // wanted.
   GPUINT_DEVICE static u32* place(const G& group, const Operands& o, u64 row, u32 i) {
     const u32 half = i / Engine::GROUPS;
-    u32* const limbs = half_of_product<E>(o, row, half, LIMBS);
+    u32* const limbs = Rows::half(o, row, half);
     return limbs == nullptr ? nullptr
                             : limbs + (i - half * Engine::GROUPS) * GROUP_LIMBS + group.lane;
   }

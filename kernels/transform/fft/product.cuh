@@ -39,23 +39,6 @@ namespace gpuint {
 // The strategy. It multiplies whole rows only; products inside other kernels have other lengths.
 struct Fft {};
 
-// Rows of a product: the inputs, and the halves of the result. A product inside an operation has
-// other rows, and first_limbs(o, row) with the limbs of the first factor if IS_FIRST_SHIFTED.
-template <class S, Extent E>
-struct ProductRows {
-  static constexpr u32 ROW_BYTES = 0;  // of a workspace
-  static constexpr bool IS_FIRST_SHIFTED = false;
-
-  GPUINT_DEVICE static bool is_skipped(const Operands&, u64) { return false; }
-  GPUINT_DEVICE static const u32* factor(const Operands& o, u32 i, u64 row) {
-    return static_cast<const u32*>(o.in[i]) + row * (S::BITS / 32);
-  }
-  // Null if the half is not wanted.
-  GPUINT_DEVICE static u32* half(const Operands& o, u64 row, u32 half) {
-    return half_of_product<E>(o, row, half, S::BITS / 32);
-  }
-};
-
 template <class S, Extent E, u32 OPERANDS, class Rows = ProductRows<S, E>,
           bool CLUSTERS = ptx::CLUSTERS>
 struct FftProduct {
