@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
-use gpuint_catalogue::{Catalogue, Kernel, Shape, headers, tuning::Table};
+use gpuint_catalogue::{Catalogue, Kernel, Shape, headers, translation_unit, tuning::Table};
 
 /// The reason why a build ends, for the user.
 type Result<T = ()> = std::result::Result<T, String>;
@@ -85,6 +85,9 @@ fn run() -> Result {
     let build = Build::load()?;
     write(&out, "catalogue.rs", &library::catalogue(&build))?;
     write(&out, "tuning.rs", &library::tuning(&build.tables))?;
+    // For the checks of kernels by themselves: tests/sanitize.
+    let shapes: Vec<_> = build.catalogue.shapes().collect();
+    write(&out, "kernels.cu", &translation_unit(build.kernels(&shapes)))?;
 
     // A documentation build has no compilers.
     let documentation = variable("DOCS_RS").is_some();

@@ -115,6 +115,7 @@ fn compare<T: Kernels<Digit = u64>>(options: &Options) -> Result<()> {
         let mut out = a.try_clone()?;
         let mut other = a.try_clone()?;
         let mut mask = Mask::none(a.device(), rows)?;
+        let mut remainders = vec![0; rows];
         let ours = time(&mut || {
             match operation {
                 Operation::Add => a.wrapping_add_into(&b, &mut out)?,
@@ -122,7 +123,9 @@ fn compare<T: Kernels<Digit = u64>>(options: &Options) -> Result<()> {
                 Operation::Shl => a.shl_into(77, &mut out)?,
                 Operation::Less => a.lt_mask_into(&b, &mut mask)?,
                 Operation::And => a.and_into(&b, &mut out)?,
-                Operation::DivRemDigit => drop(a.div_rem_digit(numbers::DIGIT)?),
+                Operation::DivRemDigit => {
+                    a.div_rem_digit_into(numbers::DIGIT, &mut out, &mut remainders)?;
+                }
                 Operation::MulLo => a.wrapping_mul_into(&b, &mut out)?,
                 Operation::MulWide => a.mul_lo_hi_into(&b, &mut out, &mut other)?,
                 Operation::Square => a.wrapping_square_into(&mut out)?,
@@ -134,7 +137,7 @@ fn compare<T: Kernels<Digit = u64>>(options: &Options) -> Result<()> {
                     a.pow_mod_into(&b, &divisor, &mut out)?;
                 }
                 Operation::Gcd => a.gcd_into(&b, &mut out)?,
-                Operation::InverseMod => drop(a.inverse_mod(&v)?),
+                Operation::InverseMod => a.inverse_mod_into(&v, &mut out, &mut mask)?,
                 Operation::Jacobi => drop(a.jacobi(&v)?),
             }
             Ok(())

@@ -158,7 +158,7 @@ impl AtShape<'_> {
         let bases = powers.u.slice(0..2 * rows)?;
         let n = DynDivisor::of_rows(&powers.v.slice(0..rows)?)?;
         let mut out = bases.slice(0..rows)?;
-        self.time(shape, rows, Op::PowProductMod, "2 bases, odd", || {
+        self.time(shape, rows, Op::PowProductMod, "2 bases", || {
             bases.pow_product_mod_into(&bases, 2, &n, &mut out)
         })?;
         Ok(())

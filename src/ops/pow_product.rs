@@ -60,10 +60,7 @@ impl View<'_> {
         if rows == 0 {
             return Ok(());
         }
-        // Where powers take another engine, that one is the faster one on this device.
-        let algorithm = |op| self.device().algorithm(op, strategy, self.shape(), rows).ok();
-        let engine = algorithm(Op::PowProductMod);
-        if bases > MOST_BASES || engine.is_none() || engine != algorithm(Op::PowMod) {
+        if bases > MOST_BASES || !self.has_engine_of_powers(Op::PowProductMod) {
             return self.interleave(exponents, bases, divisor, out);
         }
         let operands = Operands {

@@ -23,7 +23,6 @@ use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::mask::Mask;
 use crate::shape::Kernels;
-use crate::strategy::Strategy;
 use crate::value::Value;
 
 /// Moduli of residues with a run-time width: the [`Modulus`] of a [`DynBatch`].
@@ -70,7 +69,7 @@ impl DynModulus {
         let is_odd = view.bit_mask(0)?.to_bools()?;
         let even = is_odd.iter().position(|is_odd| !is_odd);
         let montgomery = match even {
-            None if has_engine(moduli) => Some(view.montgomery(&divisor)?),
+            None if view.has_engine_of_powers(Op::MulResidues) => Some(view.montgomery(&divisor)?),
             _ => None,
         };
         Ok(Self(Arc::new(Prepared { divisor, even, montgomery })))
@@ -119,14 +118,15 @@ impl fmt::Debug for DynModulus {
     }
 }
 
-/// Returns true if the engine of powers for these rows also multiplies in Montgomery's form.
-fn has_engine(moduli: &DynBatch) -> bool {
-    let algorithm =
-        |op| moduli.device().algorithm(op, Strategy::Auto, moduli.shape(), usize::MAX).ok();
-    algorithm(Op::MulResidues).is_some_and(|engine| algorithm(Op::PowMod) == Some(engine))
-}
-
 impl View<'_> {
+    /// Returns true if the algorithm that powers of many rows take also has kernels for the
+    /// operation: another one would be slower than they are.
+    pub(super) fn has_engine_of_powers(&self, op: Op) -> bool {
+        let View { strategy, .. } = *self;
+        let algorithm = |op| self.device().algorithm(op, strategy, self.shape(), usize::MAX).ok();
+        algorithm(op).is_some_and(|engine| algorithm(Op::PowMod) == Some(engine))
+    }
+
     /// Computes the constants of Montgomery's form for these odd moduli.
     fn montgomery(&self, divisor: &DynDivisor) -> Result<Montgomery> {
         // As many rows as there are moduli.
