@@ -1395,7 +1395,7 @@ void check(const Kernel& kernel, size_t rows) {
     check_select(kernel, p);
   else if (task == "resize")
     check_resize(kernel, p);
-  else if (starts_with(task, "gcd") || task == "inverse_mod" || task == "jacobi")
+  else if (starts_with(task, "gcd") || starts_with(task, "inverse_mod") || task == "jacobi")
     check_euclid(kernel, p);
   else if (task == "rational")
     check_rational(kernel, p);
