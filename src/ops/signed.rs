@@ -1,6 +1,6 @@
 //! Signed integers as sign and magnitude.
 //!
-//! Magnitudes are rows of a batch, so that all operations are those of unsigned batches, and signs
+//! Magnitudes are rows of a batch, so that all operations are on unsigned batches, and signs
 //! are a mask; zero has no sign. A sum of magnitudes with different signs is the difference of the
 //! larger and the smaller one, with the sign of the larger:
 //!

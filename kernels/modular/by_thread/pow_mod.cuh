@@ -6,7 +6,7 @@
 //
 // Windows as in modular/pow_mod.cuh, by the longest exponent of the warp, since its threads do the
 // same at the same time: a digit of a shorter exponent is 0 there, and multiplies by the power 0.
-// Where it is 0 in all rows the product is left out, and the table ends with the largest digit of
+// A digit that is 0 in all rows has no product, and the table ends with the largest digit of
 // all rows: one exponent 65537 costs 17 products.
 //
 // A power is digits in device memory, a table for each thread in flight.

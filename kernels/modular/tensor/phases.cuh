@@ -22,7 +22,7 @@
 // the place of b: the same reduction of T = b < R.
 //
 // Phases. T = a b is a wide product. Of H Y the high tiles are computed, and the four columns below
-// them by dot products of bytes. Of q v the low tiles, which are taken from T as they are resolved.
+// them by dot products of bytes. The low tiles of q v are subtracted from T as they are resolved.
 #pragma once
 #include "div/prepare.cuh"
 #include "modular/fft/products.cuh"

@@ -66,7 +66,7 @@ pub(super) fn load(kernel: KernelId) -> Result<(&'static Shim, Arc<CStr>)> {
     let shim = Shim::get(&kernel)?;
     let name = KERNELS.get_or_try_init(kernel, || {
         let unit = translation_unit(kernel.unit().map(|other| other.source(None)));
-        // Kernels of a width are those of several shapes: their unit is the same text.
+        // Several shapes share the kernels of a width: their units are the same text.
         UNITS.get_or_try_init(unit.clone(), || {
             let library = open(&shim.compiler, &kernel.to_string(), &unit, unix::RTLD_LOCAL)?;
             // Its kernels have registered themselves.
