@@ -26,6 +26,7 @@
 #include "modular/tensor/pow_product.cuh"
 #include "mul/karatsuba.cuh"
 #include "mul/mul.cuh"
+#include "mul/sum_of_products.cuh"
 #include "mul/tensor/product.cuh"
 #include "root/isqrt.cuh"
 #include "rows/gather.cuh"

@@ -31,6 +31,10 @@ pub enum Operand {
     Indexed,
     /// As many integers of the shape as [`Param::Bases`].
     Group,
+    /// Two batches of integers of the shape for each of [`Param::Pairs`], by their addresses.
+    Factors,
+    /// An integer of twice the width.
+    Double,
     /// A mask: one bit a row.
     Bits,
     /// An integer of another width, given by [`Param::TargetBits`].
@@ -42,9 +46,13 @@ impl Operand {
     #[must_use]
     pub const fn row_bytes(self, shape: Shape) -> usize {
         match self {
-            Self::Integer | Self::Exponent | Self::Rhs | Self::Indexed | Self::Group => {
-                shape.bytes()
-            }
+            Self::Integer
+            | Self::Exponent
+            | Self::Rhs
+            | Self::Indexed
+            | Self::Group
+            | Self::Factors => shape.bytes(),
+            Self::Double => 2 * shape.bytes(),
             Self::Prepared => shape.prepared_bytes(),
             Self::OddModulus => 2 * shape.bytes(),
             Self::Sign => size_of::<i8>(),
@@ -78,6 +86,8 @@ pub enum Param {
     TargetBits,
     /// Bases of a product of powers.
     Bases,
+    /// Products of a sum.
+    Pairs,
 }
 
 /// A row of the table of operations.
@@ -176,6 +186,14 @@ operations! {
     /// `a^2 mod 2^BITS`.
     SquareLo = "square_lo" {
         inputs: [Integer], outputs: [Integer], mask: false, status: false, params: []
+    }
+    /// The sum of the products of pairs mod `2^BITS`.
+    SumOfProducts = "sum_of_products" {
+        inputs: [Factors], outputs: [Integer], mask: false, status: false, params: [Pairs]
+    }
+    /// The sum of the products of pairs mod `2^(2 BITS)`, and a mask of the rows that overflowed.
+    WideSumOfProducts = "wide_sum_of_products" {
+        inputs: [Factors], outputs: [Double], mask: true, status: false, params: [Pairs]
     }
     /// `u / v` rounded down and `u mod v`. Rows with `v = 0` fail, and have the quotient
     /// `2^BITS - 1` and the remainder `u`.
@@ -366,14 +384,16 @@ impl Op {
     /// Number of operations.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// Returns the operation whose choices of a tuning table apply to this one: powers, for the
-    /// operations that consist of the same products.
+    /// Returns the operation whose choices of a tuning table apply to this one: the one that consists
+    /// of the same products.
     #[must_use]
     pub const fn tuned_as(self) -> Self {
         match self {
             Self::PowProductMod | Self::PrepareOdd | Self::MulResidues | Self::SquareResidues => {
                 Self::PowMod
             }
+            Self::SumOfProducts => Self::MulLo,
+            Self::WideSumOfProducts => Self::MulWide,
             _ => self,
         }
     }

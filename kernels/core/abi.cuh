@@ -25,12 +25,15 @@ struct Params {
   u32 broadcast_rhs;       // 1: in[1] has one row for all rows
   u32 table;               // bitwise: bit 2a + b is the result for bits a and b
   u32 target_bits;         // resize: bits of a row of out[0]
-  u64 bases;               // pow_product_mod: bases of a row, below 2^32; 0 for other operations
+  u32 bases;               // pow_product_mod: bases of a row; 0 for other operations
+  u32 pairs;               // sum_of_products: products of a row, at least 1
 };
 
 struct Operands {
-  const void* in[3];  // rows of N limbs each, row after row; in[2]: prepared divisors (prepare.cuh)
-  void* out[2];       // likewise; null for an unwanted result
+  const void*
+      in[3];     // rows of N limbs each, row after row; in[2]: prepared divisors (prepare.cuh);
+                 // sum_of_products: in[0] has the addresses of the two factors of each pair
+  void* out[2];  // likewise; null for an unwanted result
   u64 rows;
   u32* mask;    // one bit a row, zeroed by the host; null if unwanted
   u64* status;  // lowest failed row, initially all ones; null for operations that cannot fail

@@ -43,6 +43,13 @@ struct Tile<u32, R> {
   u32 even[R + 1] = {};  // columns 0 .. R - 1 and the carry count at R
   u32 odd[R + 2] = {};   // columns 1 .. R and the carry count at R + 1; odd[0] stays 0
 
+  // Starts with a stored sum: a carry count stays free for each chain.
+  GPUINT_DEVICE void resume(const u32 (&limbs)[R], const u32* overflow) {
+    GPUINT_UNROLL(R)
+    for (u32 r = 0; r < R; ++r) even[r] = limbs[r];
+    odd[R] = overflow[0], odd[R + 1] = overflow[1];
+  }
+
   // Adds a[0..4) times the window, where window[4 + r - j] meets a[j] in column r.
   GPUINT_DEVICE void add_rows(const u32 (&a)[WORD], const u32 (&window)[R + WORD]) {
     GPUINT_UNROLL(4)
@@ -91,6 +98,12 @@ struct Tile<u32, R> {
 template <u32 R>
 struct Tile<u16, R> {
   u64 column[R] = {};
+
+  GPUINT_DEVICE void resume(const u16 (&limbs)[R], const u16* overflow) {
+    GPUINT_UNROLL(R)
+    for (u32 r = 0; r < R; ++r) column[r] = limbs[r];
+    column[R - 1] += u64(overflow[0]) << 16 | u64(overflow[1]) << 32;
+  }
 
   GPUINT_DEVICE void add_rows(const u16 (&a)[WORD], const u16 (&window)[R + WORD]) {
     GPUINT_UNROLL(4)
@@ -286,8 +299,9 @@ GPUINT_DEVICE void square_tile(const Factors<Limb>& f, u32 c, Tile<Limb, WORD>& 
 }
 
 // Deals the tiles of `width` columns to the group, backwards in every second round if `zigzag`, and
-// writes them to `out` (Sign::Plus) or subtracts them from it.
-template <Sign SIGN, u32 R, class Limb, class G, class Compute>
+// writes them to `out` (Sign::Plus) or subtracts them from it. RESUMED: they are added to the
+// columns that a call of the same width stored, by the same threads.
+template <Sign SIGN, u32 R, bool RESUMED = false, class Limb, class G, class Compute>
 GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, Limb* out,
                                        Limb* overflow, Compute compute) {
   const u32 tiles = width / R;
@@ -297,6 +311,12 @@ GPUINT_DEVICE Columns<Limb> deal_tiles(const G& group, u32 width, bool zigzag, L
     backwards = zigzag && !backwards;
     if (t >= tiles) continue;
     Tile<Limb, R> tile;
+    if constexpr (RESUMED) {
+      Limb stored[R];
+      GPUINT_UNROLL(R)
+      for (u32 r = 0; r < R; ++r) stored[r] = out[t * R + r];
+      tile.resume(stored, overflow + 2 * t);
+    }
     compute(t * R, tile);
     Limb limbs[R + 2];
     tile.sum(limbs);
@@ -361,6 +381,14 @@ struct ClassicalTiles {
     return run<Sign::Plus>(group, f, out, overflow, overflow_capacity);
   }
 
+  // Adds the columns to those that `multiply` stored, before their carries are resolved. The sum of
+  // the rows of all products is below B (see `run`).
+  template <class Limb, class G>
+  GPUINT_DEVICE static Columns<Limb> add(const G& group, const Factors<Limb>& f, Limb* out,
+                                         Limb* overflow, u32 overflow_capacity) {
+    return run<Sign::Plus, true>(group, f, out, overflow, overflow_capacity);
+  }
+
   // out -= the columns lo .. hi of a * b, to be read as a difference.
   template <class Limb, class G, class Scratch>
   GPUINT_DEVICE static Columns<Limb> subtract(const G& group, const Factors<Limb>& f, Limb* out,
@@ -379,7 +407,7 @@ struct ClassicalTiles {
   }
 
  private:
-  template <Sign SIGN, class Limb, class G>
+  template <Sign SIGN, bool RESUMED = false, class Limb, class G>
   GPUINT_DEVICE static Columns<Limb> run(const G& group, const Factors<Limb>& f, Limb* out,
                                          Limb* overflow, u32 overflow_capacity) {
     const u32 width = f.hi - f.lo;
@@ -389,19 +417,19 @@ struct ClassicalTiles {
                   "a tile's sum has R + 2 limbs");
     if constexpr (WIDEST > 4)
       if (width >= 2 * WIDEST * G::THREADS)
-        return deal_tiles<SIGN, WIDEST>(group, width, true, out, overflow,
-                                        [&](u32 k, Tile<Limb, WIDEST>& tile) {
-                                          product_tile<Limb, WIDEST>(f, f.lo + k, tile);
-                                        });
+        return deal_tiles<SIGN, WIDEST, RESUMED>(group, width, true, out, overflow,
+                                                 [&](u32 k, Tile<Limb, WIDEST>& tile) {
+                                                   product_tile<Limb, WIDEST>(f, f.lo + k, tile);
+                                                 });
     // A small product leaves threads of a block idle; within a warp narrow tiles only cost
     // instructions.
     if (!G::IN_WARP && width <= 2 * G::THREADS && width <= overflow_capacity)
-      return deal_tiles<SIGN, 2>(
+      return deal_tiles<SIGN, 2, RESUMED>(
           group, width, true, out, overflow,
           [&](u32 k, Tile<Limb, 2>& tile) { product_tile<Limb, 2>(f, f.lo + k, tile); });
     const bool rises = f.lo < min_of(f.a_limbs, f.b_limbs);
     const bool falls = f.hi > max_of(f.a_limbs, f.b_limbs);
-    return deal_tiles<SIGN, 4>(
+    return deal_tiles<SIGN, 4, RESUMED>(
         group, width, !(rises && falls), out, overflow,
         [&](u32 k, Tile<Limb, 4>& tile) { product_tile<Limb, 4>(f, f.lo + k, tile); });
   }

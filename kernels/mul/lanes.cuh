@@ -28,7 +28,9 @@
 
 namespace gpuint {
 
-template <class S, Extent E, u32 OPERANDS>
+// REGIONS_ places of a row for each lane: of the factors; each half of the result overwrites one of
+// them.
+template <class S, Extent E, u32 OPERANDS, u32 REGIONS_ = E == Extent::Wide ? 2 : OPERANDS>
 struct LaneProduct {
   static constexpr u32 N = S::N;
   static_assert(S::LIMB_BITS == 32 && N % WORD == 0 && N <= LaneProductPolicy::MOST_LIMBS,
@@ -39,8 +41,7 @@ struct LaneProduct {
   static constexpr u32 ROWS = THREADS;
   static constexpr u32 STRIDE = N / WORD % 2 == 0 ? N + WORD : N;  // limbs
   static constexpr u32 REGION = 32 * STRIDE;                       // rows of a warp
-  // Factors; each half of the result overwrites one of them.
-  static constexpr u32 REGIONS = E == Extent::Wide ? 2 : OPERANDS;
+  static constexpr u32 REGIONS = REGIONS_;
   static constexpr u32 SHARED = WARPS * REGIONS * REGION * sizeof(u32);
   static constexpr u32 SCRATCH = 0;
   static constexpr u32 PERSISTENT = 0;
@@ -75,7 +76,7 @@ struct LaneProduct {
     }
   }
 
- private:
+ protected:
   static constexpr u32 WORDS = N / WORD;
 
   // The places of a warp's rows.
@@ -153,9 +154,9 @@ struct LaneProduct {
     for (u32 i = 0; i < N; i += WORD) load_word(from + i, limbs + i);
   }
 
-  // Adds up the rows of a b below column TOP. The lower N columns overwrite a as limbs; returns
-  // their carry out.
-  template <u32 TOP>
+  // Adds up the rows of a b below column TOP. If they are complete, the lower N columns overwrite a
+  // as limbs; returns their carry out.
+  template <u32 TOP, bool COMPLETE = true>
   GPUINT_DEVICE static u32 add_rows(u32* a, const u32* b_row, u32 (&even)[TOP], u32 (&odd)[TOP]) {
     u32 b[N], carry = 0;
     read(b_row, b);
@@ -170,7 +171,7 @@ struct LaneProduct {
         add_chain(word[i - k], b, 0, to, i, i % 2 == 0 ? even : odd);
         if (i + N < TOP) ptx::addc(i % 2 == 0 ? odd[i + N] : even[i + N], 0);
       }
-      finish_word(even, odd, k, carry, a + ptx::recomputed(k));
+      if constexpr (COMPLETE) finish_word(even, odd, k, carry, a + ptx::recomputed(k));
       __syncwarp();  // keeps the next words out of registers
     }
     return carry;

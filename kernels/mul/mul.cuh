@@ -53,12 +53,12 @@ struct ProductArena {
 };
 
 // Writes `columns` to a row, in chunks of whole words: limbs 0 .. N to low and the next N to high,
-// either of which may be null.
+// either of which may be null. Returns the carry out.
 template <class S, class G>
-GPUINT_DEVICE void write_product(G& group, const Columns<typename S::Limb>& columns,
-                                 typename S::Limb* low, typename S::Limb* high) {
+GPUINT_DEVICE u32 write_product(G& group, const Columns<typename S::Limb>& columns,
+                                typename S::Limb* low, typename S::Limb* high) {
   using Limb = typename S::Limb;
-  resolve<Sign::Plus, LocalCarry::Binary, Limb, S::CHUNK>(
+  return resolve<Sign::Plus, LocalCarry::Binary, Limb, S::CHUNK>(
       group, columns.width, [&](u32 k, Limb(&x)[S::CHUNK]) { return columns.read(k, x); },
       [&](u32 k, Limb(&x)[S::CHUNK]) {
         GPUINT_UNROLL(S::CHUNK)

@@ -92,6 +92,28 @@ struct ShortTensorPolicy {
   }
 };
 
+// Sums of products (mul/sum_of_products.cuh). The host adds the sums of more pairs
+// (src/ops/sum_of_products.rs).
+struct ProductSumPolicy {
+  static constexpr u32 MOST_PAIRS = 32;
+
+  // Of a lane, which has both sums of columns and a factor at hand.
+  __host__ __device__ static constexpr u32 lane_registers(u32 limbs) {
+    return min_of(max_of(128, 5 * limbs), 255);
+  }
+};
+
+// Sums of products of rows of TILES tiles by tensor cores: the sums of all tiles of the result are
+// in registers, four each.
+template <u32 TILES, Extent E>
+struct TensorSumPolicy : TensorProductPolicy<TILES, E> {
+  static constexpr u32 SUMS = (E == Extent::Wide ? 2 : 1) * TILES;
+  // The next pair is read while one is multiplied.
+  static constexpr bool READS_AHEAD = SUMS <= 8;
+  static constexpr u32 RESIDENT_WARPS = by_size(SUMS, {{4, 24}, {8, 16}, {16, 12}, {ANY, 8}});
+  static constexpr u32 ROWS = READS_AHEAD ? RESIDENT_WARPS / 2 : 1;
+};
+
 // Low products by wgmma (mul/tensor/warpgroup.cuh): for widths at which they are faster than by
 // mma.sync, up to the width whose sums fill a warpgroup's registers. Measured on an H200,
 // 2026-11-20.

@@ -19,7 +19,8 @@ pub(crate) struct RawParams {
     pub(crate) broadcast_rhs: u32,
     pub(crate) table: u32,
     pub(crate) target_bits: u32,
-    pub(crate) bases: u64,
+    pub(crate) bases: u32,
+    pub(crate) pairs: u32,
 }
 
 impl From<Params> for RawParams {
@@ -35,6 +36,7 @@ impl From<Params> for RawParams {
             table,
             target_bits,
             bases,
+            pairs,
         } = params;
         Self {
             digit,
@@ -46,7 +48,9 @@ impl From<Params> for RawParams {
             broadcast_rhs: broadcast_rhs.into(),
             table,
             target_bits,
-            bases: bases as u64,
+            // Callers bound both.
+            bases: bases as u32,
+            pairs: pairs as u32,
         }
     }
 }
@@ -70,7 +74,8 @@ pub(crate) struct RawOperands {
 }
 
 impl RawOperands {
-    /// The operands with each buffer replaced by its address.
+    /// The operands with each buffer replaced by its address. The addresses of the factors of pairs
+    /// stand in memory of the device, which the backend makes.
     pub(crate) fn new<'a>(
         operands: Operands<'a>,
         address: impl Fn(&'a Buffer) -> Result<u64>,
@@ -78,7 +83,7 @@ impl RawOperands {
     ) -> Result<Self> {
         let reading = |buffer: Option<&'a Buffer>| buffer.map_or(Ok(0), &address);
         let writing = |buffer: Option<&'a mut Buffer>| buffer.map_or(Ok(0), &address_mut);
-        let Operands { ins, outs: [c, d], rows, mask, status, params } = operands;
+        let Operands { ins, pairs: _, outs: [c, d], rows, mask, status, params } = operands;
         Ok(Self {
             ins: [reading(ins[0])?, reading(ins[1])?, reading(ins[2])?],
             outs: [writing(c)?, writing(d)?],

@@ -33,6 +33,8 @@ use crate::kernel::KernelId;
 #[derive(Debug, Default)]
 pub(crate) struct Operands<'a> {
     pub(crate) ins: [Option<&'a Buffer>; 3],
+    /// The factors of the products of a sum: `params.pairs` of them, or none.
+    pub(crate) pairs: &'a [[&'a Buffer; 2]],
     pub(crate) outs: [Option<&'a mut Buffer>; 2],
     pub(crate) rows: usize,
     /// One bit a row, in 32-bit words; zeroed by the caller.
@@ -66,6 +68,8 @@ pub(crate) struct Params {
     pub(crate) target_bits: u32,
     /// Bases of a product of powers.
     pub(crate) bases: usize,
+    /// Products of a sum.
+    pub(crate) pairs: usize,
 }
 
 impl Params {
@@ -82,6 +86,7 @@ impl Params {
             table,
             target_bits,
             bases,
+            pairs,
         } = *self;
         [
             (Param::Digit, digit != 0),
@@ -94,6 +99,7 @@ impl Params {
             (Param::Table, table != 0),
             (Param::TargetBits, target_bits != 0),
             (Param::Bases, bases != 0),
+            (Param::Pairs, pairs != 0),
         ]
         .into_iter()
         .filter_map(|(param, is_given)| is_given.then_some(param))
@@ -163,9 +169,16 @@ impl Call<'_> {
     /// Checks the operands against the signature of the operation, and that every buffer holds what
     /// the kernel reads and writes: the bound that the kernels rely on.
     pub(crate) fn check(&self) -> Result<()> {
-        let Operands { ins, outs, rows, mask, status, params } = &self.operands;
+        let Operands { ins, pairs, outs, rows, mask, status, params } = &self.operands;
         let signature = self.kernel.op().signature();
-        let is_signed = (0..ins.len()).all(|i| ins[i].is_some() == signature.inputs[i].is_some())
+        let is_given = |i: usize| match signature.inputs[i] {
+            Some(Operand::Factors) => ins[i].is_none(),
+            operand => ins[i].is_some() == operand.is_some(),
+        };
+        let has_pairs = signature.inputs.contains(&Some(Operand::Factors));
+        let is_signed = (0..ins.len()).all(is_given)
+            && has_pairs != pairs.is_empty()
+            && pairs.len() == params.pairs
             && (0..outs.len()).all(|i| outs[i].is_none() || signature.outputs[i].is_some())
             && (mask.is_none() || signature.mask)
             && (status.is_none() || signature.status)
@@ -183,6 +196,10 @@ impl Call<'_> {
         };
         let fits = (0..ins.len())
             .all(|index| holds(ins[index], self.in_rows(index), self.in_row_bytes(index)))
+            && pairs
+                .as_flattened()
+                .iter()
+                .all(|factor| holds(Some(factor), *rows, self.kernel.shape().bytes()))
             && (0..outs.len())
                 .all(|index| holds(outs[index].as_deref(), *rows, self.out_row_bytes(index)))
             && holds(mask.as_deref(), rows.div_ceil(32), size_of::<u32>())

@@ -1,23 +1,30 @@
 //! Sums of products over several pairs of batches: the entries of a matrix product.
 //!
-//! The sum of `k` pairs takes `k` products and `k - 1` additions, each one launch. An addition
-//! reads two rows and writes one, as a product does: where products are bound by memory, a pair
-//! takes twice the time of its product. The device holds three batches of the result's shape.
+//! One launch adds the products of up to [`MOST_PAIRS`] pairs column by column and resolves the
+//! carries of their sum once (`kernels/mul/sum_of_products.cuh`): it reads two rows a pair and
+//! writes one. The sums of more pairs are added. At widths at which the catalogue has no kernel for
+//! it, each pair takes a product and an addition, and the device holds three batches of the result's
+//! shape.
 //!
 //! A widening sum of `k` products has up to `log2(k)` bits more than `2 BITS`. No partial sum
-//! exceeds the whole sum, so the whole sum overflows if and only if at least one addition carries.
+//! exceeds the whole sum, so the whole sum overflows if and only if a partial one does or at least
+//! one addition carries.
 
 use gpuint_catalogue::{Op, Shape};
 
-use crate::backend::Operands;
+use crate::backend::{Operands, Params};
 use crate::batch::Batch;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
+use crate::kernel::algorithms;
 use crate::mask::Mask;
 use crate::shape::{Kernels, Widen};
 
+/// The factors of a product.
+type Pair<'a> = (&'a DynBatch, &'a DynBatch);
+
 /// Checks that all batches match, and returns the first one.
-fn first_factor<'a>(pairs: &[(&'a DynBatch, &'a DynBatch)]) -> Result<&'a DynBatch> {
+fn first_factor<'a>(pairs: &[Pair<'a>]) -> Result<&'a DynBatch> {
     let Some(&(first, _)) = pairs.first() else {
         return Err(Error::LengthMismatch { left: 0, right: 1 });
     };
@@ -28,27 +35,55 @@ fn first_factor<'a>(pairs: &[(&'a DynBatch, &'a DynBatch)]) -> Result<&'a DynBat
     Ok(first)
 }
 
-/// Adds the products that `multiply` writes in rows of `shape`. The additions set the bits of the
-/// rows of `overflow` that carry.
+/// Maximum number of pairs of a launch (`kernels/tuning/mul.cuh`).
+const MOST_PAIRS: usize = 32;
+
+/// Writes the sum of some products, by one launch.
+fn launch(op: Op, pairs: &[Pair<'_>], sum: &mut DynBatch, mask: Option<&mut Mask>) -> Result<()> {
+    let (first, _) = pairs[0];
+    let factors: Vec<_> = pairs.iter().map(|(a, b)| [a.buffer(), b.buffer()]).collect();
+    let operands = Operands {
+        pairs: &factors,
+        outs: [Some(sum.buffer_mut()), None],
+        rows: first.len(),
+        mask: mask.map(Mask::buffer_mut),
+        params: Params { pairs: pairs.len(), ..Params::default() },
+        ..Operands::default()
+    };
+    first.view().launch(op, operands)
+}
+
+/// Computes sums in rows of `shape` by `op`, or by products that `multiply` writes. The bits of the
+/// rows that overflow are set in `overflow`.
 fn sum_of_products(
-    pairs: &[(&DynBatch, &DynBatch)],
+    op: Op,
+    pairs: &[Pair<'_>],
     shape: Shape,
     multiply: impl Fn(&DynBatch, &DynBatch, &mut DynBatch) -> Result<()>,
     mut overflow: Option<&mut Mask>,
 ) -> Result<DynBatch> {
     let first = first_factor(pairs)?;
     let alloc = || DynBatch::alloc(first.device(), shape, first.len());
-    let (mut sum, mut product, mut next) = (alloc()?, alloc()?, alloc()?);
-    for (index, (a, b)) in pairs.iter().enumerate() {
-        if index == 0 {
-            multiply(a, b, &mut sum)?;
-            continue;
-        }
-        multiply(a, b, &mut product)?;
+    let has_kernel = algorithms(op, first.shape()).next().is_some();
+    let mut groups = pairs.chunks(if has_kernel { MOST_PAIRS } else { 1 });
+    let write =
+        |group: Option<&[Pair<'_>]>, sum: &mut DynBatch, mask: Option<&mut Mask>| match group {
+            Some(&[(a, b)]) => multiply(a, b, sum),
+            Some(group) => launch(op, group, sum, mask),
+            None => Ok(()),
+        };
+    let mut sum = alloc()?;
+    write(groups.next(), &mut sum, overflow.as_deref_mut())?;
+    if groups.len() == 0 {
+        return Ok(sum);
+    }
+    let (mut part, mut next) = (alloc()?, alloc()?);
+    for group in groups {
+        write(Some(group), &mut part, overflow.as_deref_mut())?;
         let view = sum.view();
         let outs = [Some(next.buffer_mut()), None];
         let mask = overflow.as_deref_mut().map(Mask::buffer_mut);
-        view.launch(Op::Add, Operands { outs, mask, ..view.operands_with(&product)? })?;
+        view.launch(Op::Add, Operands { outs, mask, ..view.operands_with(&part)? })?;
         std::mem::swap(&mut sum, &mut next);
     }
     Ok(sum)
@@ -62,7 +97,7 @@ impl DynBatch {
     /// As [`Batch::wrapping_sum_of_products`], [`ShapeMismatch`](Error::ShapeMismatch).
     pub fn wrapping_sum_of_products(pairs: &[(&Self, &Self)]) -> Result<Self> {
         let shape = first_factor(pairs)?.shape();
-        sum_of_products(pairs, shape, Self::wrapping_mul_into, None)
+        sum_of_products(Op::SumOfProducts, pairs, shape, Self::wrapping_mul_into, None)
     }
 
     /// Computes `a[0] * b[0] + a[1] * b[1] + ..` for each row, modulo `2^(2 BITS)` in rows of twice
@@ -75,7 +110,9 @@ impl DynBatch {
         let first = first_factor(pairs)?;
         let mut overflow = Mask::none(first.device(), first.len())?;
         let multiply = |a: &Self, b: &Self, out: &mut Self| a.widening_mul_into(b, out);
-        let sum = sum_of_products(pairs, first.view().doubled()?, multiply, Some(&mut overflow))?;
+        let wide = first.view().doubled()?;
+        let sum =
+            sum_of_products(Op::WideSumOfProducts, pairs, wide, multiply, Some(&mut overflow))?;
         Ok((sum, overflow))
     }
 }
@@ -83,7 +120,8 @@ impl DynBatch {
 /// # Sums of products
 impl<T: Kernels> Batch<T> {
     /// Computes `a[0] * b[0] + a[1] * b[1] + ..` for each row, modulo `2^BITS`: an entry of a
-    /// matrix product. It takes a product and an addition a pair, and memory for three batches.
+    /// matrix product. One launch adds up to 32 products, up to 16384 bits; otherwise it takes a
+    /// product and an addition a pair, and memory for three batches.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};
@@ -136,8 +174,6 @@ impl<T: Kernels> Batch<T> {
     }
 }
 
-fn untyped<'a, T: Kernels>(
-    pairs: &[(&'a Batch<T>, &'a Batch<T>)],
-) -> Vec<(&'a DynBatch, &'a DynBatch)> {
+fn untyped<'a, T: Kernels>(pairs: &[(&'a Batch<T>, &'a Batch<T>)]) -> Vec<Pair<'a>> {
     pairs.iter().map(|(a, b)| (a.as_dyn(), b.as_dyn())).collect()
 }

@@ -168,7 +168,8 @@ pub fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<Work> {
     let inputs = [first, second, Vec::new()];
     let row_sectors =
         (inputs.iter().map(Vec::len).sum::<usize>() + outputs.iter().sum::<usize>()) / 32 / rows;
-    let given = Operands { inputs, outputs, rows, mask: op == Op::DivRem, params };
+    let mask = op == Op::DivRem;
+    let given = Operands { inputs, outputs, rows, mask, params, ..Operands::default() };
     // Blocks of divisions by lanes take all rows of their multiprocessor in order of length.
     let max_grid = if by_lanes(kernel, bits) { 1 } else { u32::MAX };
     let how = How { max_grid, seed: 0, checks: Checks::NONE };

@@ -168,6 +168,8 @@ pub fn bytes_of<'a>(values: impl Iterator<Item = &'a BigUint>, bits: usize) -> V
 pub struct Operands {
     /// Rows of each input; `None` for a null pointer.
     pub inputs: [Vec<u8>; 3],
+    /// Rows of the factors of each product of a sum.
+    pub pairs: Vec<[Vec<u8>; 2]>,
     /// Bytes of each result; 0 for a null pointer.
     pub outputs: [usize; 2],
     pub rows: usize,
@@ -198,7 +200,7 @@ pub struct Params {
     /// Bits of a row of the result of a change of width.
     pub target_bits: u32,
     /// Bases of a product of powers.
-    pub bases: u64,
+    pub bases: u32,
 }
 
 /// Results of a kernel.
@@ -261,7 +263,12 @@ fn launched(
     let mut machine = Machine::new(module);
     let mut params = ptxi::Params::new();
     let pointer = |buffer: Option<Buffer>| buffer.map_or(0, Buffer::address);
-    for input in &given.inputs {
+    let mut factors = Vec::new();
+    for factor in given.pairs.as_flattened() {
+        factors.extend(machine.alloc_from(factor)?.address().to_le_bytes());
+    }
+    for (index, input) in given.inputs.iter().enumerate() {
+        let input = if index == 0 && !factors.is_empty() { &factors } else { input };
         let buffer = if input.is_empty() { None } else { Some(machine.alloc_from(input)?) };
         params = params.u64(pointer(buffer));
     }
@@ -294,7 +301,8 @@ fn launched(
     } = given.params;
     params = params.u64(digit).u32(distance).u32(exponent).u32(joined).u32(broadcast_divisor);
     params =
-        params.u32(broadcast_exponent).u32(broadcast_rhs).u32(table).u32(target_bits).u64(bases);
+        params.u32(broadcast_exponent).u32(broadcast_rhs).u32(table).u32(target_bits).u32(bases);
+    params = params.u32(given.pairs.len() as u32);
     params = params.u64(pointer(scratch));
     params = params.u64(pointer(workspace)).buffer(counters);
     let mut counts = Counts::default();

@@ -188,6 +188,35 @@ impl Kernels {
         });
     }
 
+    /// Checks sums of one product to four, modulo the power `halves` of `2^BITS`.
+    fn sums_of_products(&mut self, task: Task, halves: usize) {
+        let rows = self.rows(PRODUCTS, 1);
+        let bits = halves * self.sizes.bits;
+        let [a, b] =
+            [first(&rows), second(&rows)].map(|factors| bytes_of(factors, self.sizes.bits));
+        let pairs = [[&a, &b], [&b, &b], [&b, &a], [&a, &a]];
+        for count in [1, 2, pairs.len()] {
+            let given = Operands {
+                pairs: pairs[..count].iter().map(|pair| pair.map(Vec::clone)).collect(),
+                outputs: [rows.len() * bits / 8, 0],
+                rows: rows.len(),
+                mask: halves == 2,
+                ..Operands::default()
+            };
+            self.run(task, &rows, &given, |outcome, index, row| {
+                let pairs =
+                    [[&row.a, &row.b], [&row.b, &row.b], [&row.b, &row.a], [&row.a, &row.a]];
+                let sum: BigUint = pairs[..count].iter().map(|[a, b]| *a * *b).sum();
+                let expected =
+                    (Some(oracle::shl(&sum, 0, bits)), halves == 2 && sum.bits() > bits as u64);
+                differ(
+                    &(value_of(&outcome.outputs[0], index, bits), outcome.is_marked(index)),
+                    &expected,
+                )
+            });
+        }
+    }
+
     /// Checks quotients and remainders together, then each of them alone.
     fn division(&mut self, task: Task) {
         let bits = self.sizes.bits;
@@ -617,6 +646,8 @@ impl Kernels {
                 self.run_to_value(task, &rows, &given, |row| oracle::mul(&row.a, &row.b, bits).0);
             }
             Op::MulWide => self.wide_product(task),
+            Op::SumOfProducts => self.sums_of_products(task, 1),
+            Op::WideSumOfProducts => self.sums_of_products(task, 2),
             Op::SquareLo => {
                 let rows = self.rows(PRODUCTS, 2);
                 let given = self.given(&rows, 1, 1);

@@ -402,7 +402,7 @@ gpuint::Params broadcasting(bool divisor, bool exponent) {
 Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_bytes0,
               size_t out_bytes1, const gpuint::Params& params, bool want_mask = true,
               bool want_status = true, Memory* third = nullptr, Memory* second = nullptr,
-              size_t own_rows = 0) {
+              size_t own_rows = 0, const void* first = nullptr) {
   const u64 rows = own_rows != 0 ? own_rows : ins[0].size();
   const size_t mask_bytes = (rows + 31) / 32 * 4;
   Result result{{Memory(rows * out_bytes0), Memory(rows * out_bytes1)}, Memory(mask_bytes), ~0ull};
@@ -411,6 +411,7 @@ Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_b
   for (const auto& in : ins) inputs.emplace_back(in, kernel.shape.bytes());
   gpuint::Operands operands{};
   for (size_t i = 0; i < inputs.size(); ++i) operands.in[i] = inputs[i].get();
+  if (first != nullptr) operands.in[0] = first;
   if (second != nullptr) operands.in[1] = second->get();
   if (third != nullptr) operands.in[2] = third->get();
   if (out_bytes0 != 0) operands.out[0] = result.out[0].get();
@@ -515,6 +516,44 @@ void add_long_carries(const Shape& shape, Pairs& p) {
             shape.bits);
     p.b[row] = low(sum(power_of_two(k), {1}), shape.bits);
     if (below(2) != 0) std::swap(p.a[row], p.b[row]);
+  }
+}
+
+// Sums of one product to four, and of as many as a launch adds, of full rows among others.
+void check_sum_of_products(const Kernel& kernel, Pairs p, u64 halves) {
+  const u64 bits = halves * kernel.shape.bits;
+  const size_t bytes = kernel.shape.bytes(), rows = p.a.size();
+  const Number ones = difference(power_of_two(kernel.shape.bits), {1});
+  Pairs full = p;
+  for (size_t row = 0; row < rows; row += 2) full.a[row] = full.b[row] = ones;
+  // The four products are those of (a + b)^2 = 2^(2 BITS): a carry runs through the sum.
+  for (size_t row = 1; row < rows; row += 5) p.a[row] = ones, p.b[row] = {1};
+  for (const u32 count : {1, 2, 4, 32}) {
+    const Pairs& factors = count == 32 ? full : p;
+    Memory a(factors.a, bytes), b(factors.b, bytes);
+    std::vector<void*> table;
+    std::vector<Number> sums(rows, Number{0});
+    for (u32 pair = 0; pair < count; ++pair) {
+      const bool a_first = pair % 3 != 1, b_second = pair % 4 != 3;
+      table.push_back((a_first ? a : b).get());
+      table.push_back((b_second ? b : a).get());
+      for (size_t row = 0; row < rows; ++row)
+        sums[row] = sum(sums[row], product((a_first ? factors.a : factors.b)[row],
+                                           (b_second ? factors.b : factors.a)[row]));
+    }
+    gpuint::Params params{};
+    params.pairs = count;
+    for (const bool want_mask : {halves == 2, false}) {
+      const Result result = launch(kernel, {}, halves * bytes, 0, params, want_mask, true, nullptr,
+                                   nullptr, rows, table.data());
+      for (size_t row = 0; row < rows; ++row) {
+        const Number got = result.out[0].row(row, halves * bytes);
+        expect(kernel, compare(got, low(sums[row], bits)) == 0, "the sum", factors.a[row],
+               factors.b[row], got);
+        expect(kernel, result.flag(row) == (want_mask && bit_length(sums[row]) > bits),
+               "the overflow", factors.a[row], factors.b[row], got);
+      }
+    }
   }
 }
 
@@ -1344,6 +1383,10 @@ void check(const Kernel& kernel, size_t rows) {
     check_product(kernel, p, false, false, false);
   else if (starts_with(task, "square_lo_"))
     check_product(kernel, p, true, false, false);
+  else if (starts_with(task, "sum_of_products_"))
+    check_sum_of_products(kernel, p, 1);
+  else if (starts_with(task, "wide_sum_of_products_"))
+    check_sum_of_products(kernel, p, 2);
   else if (starts_with(task, "mul_wide_"))
     check_product(kernel, p, false, true, false), check_product(kernel, p, false, true, true);
   else if (task == "div_rem_digit")

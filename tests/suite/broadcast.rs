@@ -141,33 +141,38 @@ impl Check for SumsOfProducts {
             tally.attempt(&what("sums of products"), rows.len(), |tally| {
                 let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
                 let b = DynBatch::from_biguints(device, shape, &second(&rows))?;
-                // Few pairs, among them squares of full rows, whose sums overflow.
+                // Few pairs, among them squares of full rows, whose sums overflow, and more than a
+                // launch adds.
                 let pairs = &[(&a, &b), (&b, &b), (&a, &a), (&b, &a), (&a, &a)][part % 3..];
-                let count = 1 + part % pairs.len();
-                let pairs = &pairs[..count];
-                let sums: Vec<BigUint> = rows
-                    .iter()
-                    .map(|row| {
-                        let value = |batch: &DynBatch| match std::ptr::eq(batch, &a) {
-                            true => row.a.clone(),
-                            false => row.b.clone(),
-                        };
-                        let products = pairs.iter().map(|(x, y)| [value(x), value(y)]);
-                        oracle::sum(products.map(|factors| oracle::product(&factors)))
-                    })
-                    .collect();
-                let low: Vec<_> = sums.iter().map(|sum| oracle::shl(sum, 0, shape.bits)).collect();
-                let got = DynBatch::wrapping_sum_of_products(pairs)?.to_biguints()?;
-                tally.values(&what("wrapping_sum_of_products"), &rows, &got, &low);
-                if doubled(shape).is_some() {
-                    let wide = 2 * shape.bits;
-                    let (sum, overflow) = DynBatch::widening_sum_of_products(pairs)?;
-                    let got = zip(sum.to_biguints()?, overflow.to_bools()?);
-                    let expected: Vec<_> = sums
+                let most = if shape.bits > 2048 { pairs.len() } else { 34 };
+                for count in [1, 2 + part % 2, most] {
+                    let pairs: Vec<_> = pairs.iter().copied().cycle().take(count).collect();
+                    let pairs = &pairs[..];
+                    let sums: Vec<BigUint> = rows
                         .iter()
-                        .map(|sum| (oracle::shl(sum, 0, wide), oracle::bits(sum) > wide as u64))
+                        .map(|row| {
+                            let value = |batch: &DynBatch| match std::ptr::eq(batch, &a) {
+                                true => row.a.clone(),
+                                false => row.b.clone(),
+                            };
+                            let products = pairs.iter().map(|(x, y)| [value(x), value(y)]);
+                            oracle::sum(products.map(|factors| oracle::product(&factors)))
+                        })
                         .collect();
-                    tally.values(&what("widening_sum_of_products"), &rows, &got, &expected);
+                    let low: Vec<_> =
+                        sums.iter().map(|sum| oracle::shl(sum, 0, shape.bits)).collect();
+                    let got = DynBatch::wrapping_sum_of_products(pairs)?.to_biguints()?;
+                    tally.values(&what("wrapping_sum_of_products"), &rows, &got, &low);
+                    if doubled(shape).is_some() {
+                        let wide = 2 * shape.bits;
+                        let (sum, overflow) = DynBatch::widening_sum_of_products(pairs)?;
+                        let got = zip(sum.to_biguints()?, overflow.to_bools()?);
+                        let expected: Vec<_> = sums
+                            .iter()
+                            .map(|sum| (oracle::shl(sum, 0, wide), oracle::bits(sum) > wide as u64))
+                            .collect();
+                        tally.values(&what("widening_sum_of_products"), &rows, &got, &expected);
+                    }
                 }
                 Ok(())
             });

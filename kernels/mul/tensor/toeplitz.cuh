@@ -156,6 +156,11 @@ struct Toeplitz {
   // The columns of tiles NT * group .. NT * (group + 1), which are below TILES.
   GPUINT_DEVICE void low(u32 group, Sums& sums) const {
     clear(sums);
+    add_low(group, sums);
+  }
+
+  // Adds them to `sums`.
+  GPUINT_DEVICE void add_low(u32 group, Sums& sums) const {
     if constexpr (IN_TURN)
       low_in_turn(sums);
     else
@@ -165,6 +170,10 @@ struct Toeplitz {
   // The same for tiles from TILES on.
   GPUINT_DEVICE void high(u32 group, Sums& sums) const {
     clear(sums);
+    add_high(group, sums);
+  }
+
+  GPUINT_DEVICE void add_high(u32 group, Sums& sums) const {
     GPUINT_UNROLL(UNROLL)
     for (u32 step = 0; step < STEPS; ++step) {
       const u32* at = a + TILES * A_TILE - step * 16;
@@ -180,6 +189,12 @@ struct Toeplitz {
       // Of the block above b only the first 13 values of s meet digits.
       if (step == 0) add_block<0, 0, NT - 1, true>(at, columns, rows, sums);
     }
+  }
+
+  GPUINT_DEVICE static void clear(Sums& sums) {
+    GPUINT_UNROLL(16)
+    for (u32 tile = 0; tile < NT; ++tile)
+      sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0;
   }
 
  private:
@@ -219,12 +234,6 @@ struct Toeplitz {
     GPUINT_UNROLL(16)
     for (u32 tile = NT; tile-- > 0;) load_word(at + tile * A_TILE, rows[tile]);
     add_block<0, 0, NT - 1, false>(at, columns, rows, sums);
-  }
-
-  GPUINT_DEVICE static void clear(Sums& sums) {
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < NT; ++tile)
-      sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0;
   }
 };
 

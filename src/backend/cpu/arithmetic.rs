@@ -4,7 +4,7 @@ use num_bigint::BigUint;
 use num_integer::Integer;
 use num_traits::{One, Zero};
 
-use super::limbs::{LIMB_BITS, assign, bit, shift_right, sub_from_assign, trimmed};
+use super::limbs::{LIMB_BITS, add_assign, assign, bit, shift_right, sub_from_assign, trimmed};
 use super::prepared::{self, Prepared};
 use super::rows::{Failed, Outcome, Row, Rows};
 use super::{division, euclid, product, residues, sqrt};
@@ -20,6 +20,40 @@ pub(super) fn low_product(rows: Rows<'_>) -> Result<Failed> {
     rows.each(scratch, |Row { ins: [a, b, _], outs: [out, _], .. }, scratch| {
         product::multiply_low(out, a, b, scratch);
         Outcome::default()
+    })
+}
+
+/// A product of a sum, added to those before.
+pub(super) fn low_product_of_sum(rows: Rows<'_>) -> Result<Failed> {
+    if !rows.is_added {
+        return low_product(rows);
+    }
+    let n = rows.limbs();
+    rows.each(n + product::scratch_limbs(n), |row, scratch| {
+        let Row { ins: [a, b, _], outs: [sum, _], .. } = row;
+        let (product, scratch) = scratch.split_at_mut(n);
+        product::multiply_low(product, a, b, scratch);
+        add_assign(sum, product);
+        Outcome::default()
+    })
+}
+
+/// The same for full products; rows that overflow are flagged.
+pub(super) fn wide_product_of_sum(rows: Rows<'_>) -> Result<Failed> {
+    let (bits, n, is_added) = (2 * rows.bits, rows.limbs(), rows.is_added);
+    let has_whole_limbs = bits.is_multiple_of(LIMB_BITS);
+    rows.each(2 * n + product::scratch_limbs(n), |row, scratch| {
+        let Row { ins: [a, b, _], outs: [sum, _], .. } = row;
+        let (product, scratch) = scratch.split_at_mut(2 * n);
+        product::multiply(product, a, b, scratch);
+        if !is_added {
+            assign(sum, product);
+            return Outcome::default();
+        }
+        // The limbs above the sum's are zero. Where its width is no whole number of limbs, the
+        // carry is the bit above.
+        let carry = add_assign(sum, &product[..sum.len()]);
+        (if has_whole_limbs { carry } else { bit(sum, bits) }).into()
     })
 }
 

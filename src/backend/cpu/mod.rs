@@ -72,6 +72,8 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::Sub => (linear::difference, Linear),
         Op::MulLo => (arithmetic::low_product, Quadratic),
         Op::MulWide => (arithmetic::wide_product, Quadratic),
+        Op::SumOfProducts => (arithmetic::low_product_of_sum, Quadratic),
+        Op::WideSumOfProducts => (arithmetic::wide_product_of_sum, Quadratic),
         Op::SquareLo => (arithmetic::low_square, Quadratic),
         Op::DivRem => (arithmetic::quotient, Quadratic),
         Op::DivExact => (arithmetic::exact_quotient, Quadratic),

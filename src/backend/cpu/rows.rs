@@ -5,7 +5,7 @@ use std::slice::ChunksExactMut;
 use gpuint_catalogue::Operand;
 
 use crate::backend::host::{self, HAS_THREADS, zeroed_vec};
-use crate::backend::{Buffer, Call, Params};
+use crate::backend::{Buffer, Call, Operands, Params};
 use crate::error::Result;
 
 /// Bytes of a limb.
@@ -44,6 +44,8 @@ pub(super) struct Row<'a> {
 pub(super) struct Rows<'a> {
     pub(super) bits: usize,
     pub(super) params: Params,
+    /// The outputs and flags of a product are added to those of the pairs before.
+    pub(super) is_added: bool,
     first: usize,
     count: usize,
     ins: [Input<'a>; 3],
@@ -125,25 +127,32 @@ pub(super) fn run(
         *input = Input { bytes, row_bytes: call.in_row_bytes(index), share };
     }
     let row_bytes = [call.out_row_bytes(0), call.out_row_bytes(1)];
-    let bits = call.kernel.shape().bits;
-    let operands = call.operands;
-    let [c, d] = operands.outs;
-    let outs = [
-        Output::new(c, row_bytes[0], operands.rows)?,
-        Output::new(d, row_bytes[1], operands.rows)?,
-    ];
-    let mask = operands.mask.map(host::bytes_mut).transpose()?;
-    let mut flags: Vec<u8> = zeroed_vec(if mask.is_some() { operands.rows } else { 0 })?;
-    let rows = Rows {
-        bits,
-        params: operands.params,
-        first: 0,
-        count: operands.rows,
-        ins,
-        outs,
-        flags: &mut flags,
+    let shape = call.kernel.shape();
+    let Operands { pairs, outs: [mut c, mut d], rows: count, mask, status, params, .. } =
+        call.operands;
+    let mask = mask.map(host::bytes_mut).transpose()?;
+    let mut flags: Vec<u8> = zeroed_vec(if mask.is_some() { count } else { 0 })?;
+    let mut compute = |ins, is_added| {
+        let outs = [
+            Output::new(c.as_deref_mut(), row_bytes[0], count)?,
+            Output::new(d.as_deref_mut(), row_bytes[1], count)?,
+        ];
+        let flags = &mut flags;
+        let rows = Rows { bits: shape.bits, params, is_added, first: 0, count, ins, outs, flags };
+        rows.distribute(function, leaf.max(1))
     };
-    let failed = rows.distribute(function, leaf.max(1))?;
+    let failed = if pairs.is_empty() {
+        compute(ins, false)?
+    } else {
+        for (index, pair) in pairs.iter().enumerate() {
+            for (input, factor) in ins.iter_mut().zip(pair) {
+                let bytes = host::bytes(factor)?;
+                *input = Input { bytes, row_bytes: shape.bytes(), share: Share::Own };
+            }
+            compute(ins, index > 0)?;
+        }
+        None
+    };
     if let Some(mask) = mask {
         let words: &mut [u32] = bytemuck::cast_slice_mut(mask);
         for (word, flags) in words.iter_mut().zip(flags.chunks(32)) {
@@ -152,7 +161,7 @@ pub(super) fn run(
             }
         }
     }
-    if let (Some(status), Some(row)) = (operands.status, failed) {
+    if let (Some(status), Some(row)) = (status, failed) {
         let status: &mut [u64] = bytemuck::cast_slice_mut(host::bytes_mut(status)?);
         status[0] = status[0].min(row as u64);
     }
@@ -174,14 +183,16 @@ impl<'a> Rows<'a> {
     }
 
     fn split(self) -> (Self, Self) {
-        let Self { bits, params, first, count, ins, outs, flags } = self;
+        let Self { bits, params, is_added, first, count, ins, outs, flags } = self;
         let half = count / 2;
         let [(c0, c1), (d0, d1)] = outs.map(|output| output.split(half));
         let (flags0, flags1) = flags.split_at_mut(half.min(flags.len()));
-        let low = Self { bits, params, first, count: half, ins, outs: [c0, d0], flags: flags0 };
+        let low =
+            Self { bits, params, is_added, first, count: half, ins, outs: [c0, d0], flags: flags0 };
         let high = Self {
             bits,
             params,
+            is_added,
             first: first + half,
             count: count - half,
             ins,
@@ -222,7 +233,7 @@ impl<'a> Rows<'a> {
             c.finish();
             d.finish();
             if let Some(flag) = flags.next() {
-                *flag = outcome.flag.into();
+                *flag |= u8::from(outcome.flag);
             }
             if outcome.failed && failed.is_none() {
                 failed = Some(index);
@@ -377,6 +388,7 @@ mod tests {
         let rows = Rows {
             bits,
             params,
+            is_added: false,
             first: 0,
             count,
             ins: inputs,

@@ -66,6 +66,23 @@ pub(crate) fn count() -> Result<usize> {
     driver::count()
 }
 
+impl Cuda {
+    /// Copies addresses to memory of the GPU; `None` if there are none.
+    fn table(&self, addresses: &[u64]) -> Result<Option<DeviceMemory>> {
+        if addresses.is_empty() {
+            return Ok(None);
+        }
+        let bytes: &[u8] = bytemuck::cast_slice(addresses);
+        let mut table = DeviceMemory::new(&self.queue, bytes.len() as u64)?;
+        let span = Span { offset: 0, bytes: bytes.len(), unit: size_of::<u64>() };
+        table.upload(&self.queue, span, &mut |start, part| {
+            part.copy_from_slice(&bytes[start..][..part.len()]);
+            Ok(())
+        })?;
+        Ok(Some(table))
+    }
+}
+
 /// For other libraries.
 impl Cuda {
     /// A buffer over memory of another library, which is alive for as long as `owner`.
@@ -229,15 +246,24 @@ impl Backend for Cuda {
         let function = queue.context.function(call.kernel, self.block)?;
         let rows = call.operands.rows;
         let uses = RefCell::new(Vec::with_capacity(7));
+        let pairs = call.operands.pairs.as_flattened();
         let mut operands = RawOperands::new(
             call.operands,
             |buffer| address(buffer, queue, Access::Read, &uses),
             |buffer| address(buffer, queue, Access::Write, &uses),
         )?;
+        let factors = pairs
+            .iter()
+            .map(|buffer| address(buffer, queue, Access::Read, &uses))
+            .collect::<Result<Vec<_>>>()?;
+        let table = self.table(&factors)?;
+        if let Some(table) = &table {
+            operands.ins[0] = table.address(queue, Access::Read)?;
+        }
         let _bound = queue.bind()?;
-        // Freed in the order of the stream: after the kernel.
+        // Freed in the order of the stream, like the table: after the kernel.
         let scratch =
-            DeviceMemory::new(queue, function.scratch_bytes(rows, operands.params.bases))?;
+            DeviceMemory::new(queue, function.scratch_bytes(rows, operands.params.bases.into()))?;
         let workspace = DeviceMemory::new(queue, function.workspace_bytes(rows))?;
         let mut counters = DeviceMemory::new(queue, function.counters_bytes())?;
         counters.fill(queue, 0)?;

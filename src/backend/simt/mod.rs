@@ -84,11 +84,16 @@ impl Backend for Simt {
 
     fn launch(&self, call: Call<'_>) -> Result<()> {
         let (shim, kernel) = units::load(call.kernel)?;
-        let operands = RawOperands::new(
-            call.operands,
-            |buffer| Ok(host::bytes(buffer)?.as_ptr().expose_provenance() as u64),
-            |buffer| Ok(host::bytes_mut(buffer)?.as_mut_ptr().expose_provenance() as u64),
-        )?;
+        let address =
+            |buffer: &Buffer| Ok(host::bytes(buffer)?.as_ptr().expose_provenance() as u64);
+        let pairs = call.operands.pairs.as_flattened();
+        let factors = pairs.iter().map(|buffer| address(buffer)).collect::<Result<Vec<u64>>>()?;
+        let mut operands = RawOperands::new(call.operands, address, |buffer| {
+            Ok(host::bytes_mut(buffer)?.as_mut_ptr().expose_provenance() as u64)
+        })?;
+        if !factors.is_empty() {
+            operands.ins[0] = factors.as_ptr().expose_provenance() as u64;
+        }
         let SimtOptions { seed, max_grid, host_threads } = self.options;
         let options = RawOptions { seed, max_grid, host_threads };
         let mut stats = Stats::default();
