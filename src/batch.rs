@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::host_batch::HostBatch;
 use crate::ops::View;
+use crate::ops::faces::typed_rows;
 use crate::shape::Kernels;
 use crate::strategy::sealed::Sealed as AsStrategy;
 use crate::value::Value;
@@ -119,24 +120,6 @@ impl<T: Kernels> Batch<T> {
     /// As [`from_le_bytes`](Self::from_le_bytes).
     pub fn from_be_bytes(device: &Device, bytes: &[u8]) -> Result<Self> {
         DynBatch::from_be_bytes(&T::on(device), T::SHAPE, bytes).map(Self::typed)
-    }
-
-    /// Number of rows.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.inner.len()
-    }
-
-    /// Returns true if there are no rows.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.inner.is_empty()
-    }
-
-    /// Device of the batch.
-    #[must_use]
-    pub fn device(&self) -> &Device {
-        self.inner.device()
     }
 
     /// Copies the batch, on its device.
@@ -265,12 +248,6 @@ impl<T: Kernels> Batch<T> {
 
     /// Returns the batch as a [`DynBatch`], whose shape is a value.
     #[must_use]
-    pub fn as_dyn(&self) -> &DynBatch {
-        &self.inner
-    }
-
-    /// Returns the batch as a [`DynBatch`], whose shape is a value.
-    #[must_use]
     pub fn into_dyn(self) -> DynBatch {
         self.inner
     }
@@ -290,6 +267,8 @@ impl<T: Kernels> Batch<T> {
         self.inner.view()
     }
 }
+
+typed_rows!(Batch, DynBatch);
 
 /// Fails with [`ShapeMismatch`](Error::ShapeMismatch) if the batch has another shape.
 impl<T: Kernels> TryFrom<DynBatch> for Batch<T> {

@@ -1,11 +1,19 @@
 //! Masks: one bit a row, on a device.
+//!
+//! A function of two masks is one launch of `bitwise` (`kernels/linear/bitwise.cuh`): the words of a
+//! mask are rows of the narrowest built shape, and a mask has memory for whole rows. Bits beyond the
+//! last row are undefined on the device and 0 on the host.
 
 use std::fmt;
 
-use crate::backend::Buffer;
+use gpuint_catalogue::{DigitKind, Op, Shape};
+
 use crate::backend::host::{reserved_vec, zeroed_vec};
+use crate::backend::{Buffer, Operands, Params};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::shape::narrowest;
+use crate::strategy::Strategy;
 
 /// One bit a row, on a device: the carries, borrows or results of a comparison.
 pub struct Mask {
@@ -34,11 +42,33 @@ impl fmt::Debug for Mask {
 /// Bits in a word of a mask.
 const WORD: usize = u32::BITS as usize;
 
+/// A function of the bits of two masks: bit `2a + b` is the result for bits `a` and `b`.
+#[derive(Clone, Copy)]
+pub(crate) struct Table(u32);
+
+impl Table {
+    pub(crate) const AND: Self = Self(0b1000);
+    pub(crate) const AND_NOT: Self = Self(0b0100);
+    pub(crate) const OR: Self = Self(0b1110);
+    pub(crate) const XOR: Self = Self(0b0110);
+    pub(crate) const EQUAL: Self = Self(0b1001);
+    /// Of the first mask alone.
+    const NOT: Self = Self(0b0011);
+}
+
+/// Returns the shape by whose kernel masks are combined.
+fn unit() -> Result<Shape> {
+    let none = Shape { bits: WORD, q: 1, digit: DigitKind::U32 };
+    narrowest(1).ok_or(Error::ShapeMissing { shape: none })
+}
+
 impl Mask {
     /// Allocates a mask of `rows` rows, uninitialized: [`cleared`](Self::cleared) or an upload
     /// follows.
     pub(crate) fn alloc(device: &Device, rows: usize) -> Result<Self> {
-        let words = device.alloc_rows(rows.div_ceil(WORD), size_of::<u32>())?;
+        let unit = unit()?;
+        let words = rows.div_ceil(WORD) * size_of::<u32>();
+        let words = device.alloc_rows(1, words.max(rows.div_ceil(unit.bits) * unit.bytes()))?;
         Ok(Self { device: device.clone(), words, rows })
     }
 
@@ -119,8 +149,7 @@ impl Mask {
         Ok((0..self.rows).filter(is_set).collect())
     }
 
-    /// Returns the rows that are set in both masks. Like all functions of masks, it copies one bit
-    /// a row to the host and back.
+    /// Returns the rows that are set in both masks. Functions of masks are computed on the device.
     ///
     /// ```
     /// use gpuint::{Device, Mask};
@@ -135,10 +164,11 @@ impl Mask {
     ///
     /// # Errors
     /// [`LengthMismatch`](crate::Error::LengthMismatch),
-    /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
-    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
+    /// [`DeviceMismatch`](crate::Error::DeviceMismatch), and what any operation may return:
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing),
+    /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
     pub fn and(&self, other: &Self) -> Result<Self> {
-        self.zip(other, |a, b| a & b)
+        self.combine(other, Table::AND)
     }
 
     /// Returns the rows that are set in either mask.
@@ -146,7 +176,7 @@ impl Mask {
     /// # Errors
     /// As [`and`](Self::and).
     pub fn or(&self, other: &Self) -> Result<Self> {
-        self.zip(other, |a, b| a | b)
+        self.combine(other, Table::OR)
     }
 
     /// Returns the rows that are set in exactly one of the masks.
@@ -154,20 +184,37 @@ impl Mask {
     /// # Errors
     /// As [`and`](Self::and).
     pub fn xor(&self, other: &Self) -> Result<Self> {
-        self.zip(other, |a, b| a ^ b)
+        self.combine(other, Table::XOR)
     }
 
     /// Returns the rows that are not set.
     ///
     /// # Errors
-    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
+    /// As [`and`](Self::and).
     pub fn not(&self) -> Result<Self> {
-        self.zip(self, |a, _| !a)
+        self.combine(self, Table::NOT)
     }
 
-    /// Makes a mask by applying a function to each word.
-    fn zip(&self, other: &Self, function: impl Fn(u32, u32) -> u32) -> Result<Self> {
-        Words::of([self, other])?.mask(|[a, b]| function(a, b))
+    /// Makes a mask by a function of the bits of both.
+    pub(crate) fn combine(&self, other: &Self, table: Table) -> Result<Self> {
+        if !self.device.shares_memory_with(&other.device) {
+            return Err(Error::DeviceMismatch);
+        }
+        if self.rows != other.rows {
+            return Err(Error::LengthMismatch { left: self.rows, right: other.rows });
+        }
+        let unit = unit()?;
+        let mut mask = Self::alloc(&self.device, self.rows)?;
+        let operands = Operands {
+            ins: [Some(&self.words), Some(&other.words), None],
+            outs: [Some(&mut mask.words), None],
+            rows: self.rows.div_ceil(unit.bits),
+            params: Params { table: table.0, ..Params::default() },
+            ..Operands::default()
+        };
+        let kernel = self.device.kernel(Op::Bitwise, Strategy::Auto, unit, operands.rows)?;
+        self.device.launch(kernel, operands)?;
+        Ok(mask)
     }
 
     fn from_words(device: &Device, words: &[u32], rows: usize) -> Result<Self> {
@@ -190,10 +237,13 @@ impl Mask {
 
     /// Returns the words; bits beyond the last row are 0.
     fn words(&self) -> Result<Vec<u32>> {
-        let mut words = zeroed_vec(self.rows.div_ceil(WORD))?;
+        let mut words: Vec<u32> = zeroed_vec(self.rows.div_ceil(WORD))?;
         if self.rows > 0 {
             let bytes = bytemuck::cast_slice_mut(&mut words);
             self.device.memory().download(&self.words, 0, bytes)?;
+        }
+        if let (Some(last), 1..) = (words.last_mut(), self.rows % WORD) {
+            *last &= (1 << (self.rows % WORD)) - 1;
         }
         Ok(words)
     }
@@ -204,42 +254,5 @@ impl Mask {
             self.device.memory().fill(&mut self.words, 0)?;
         }
         Ok(&mut self.words)
-    }
-}
-
-/// Words of masks on the host, from which further masks are made.
-pub(crate) struct Words<'a, const MASKS: usize> {
-    device: &'a Device,
-    rows: usize,
-    words: Vec<[u32; MASKS]>,
-}
-
-impl<'a, const MASKS: usize> Words<'a, MASKS> {
-    /// Reads masks, at least one.
-    pub(crate) fn of(masks: [&'a Mask; MASKS]) -> Result<Self> {
-        let Mask { device, rows, .. } = masks[0];
-        let mut words = reserved_vec(rows.div_ceil(WORD))?;
-        words.resize(rows.div_ceil(WORD), [0; MASKS]);
-        for (index, mask) in masks.into_iter().enumerate() {
-            if !device.shares_memory_with(&mask.device) {
-                return Err(Error::DeviceMismatch);
-            }
-            if *rows != mask.rows {
-                return Err(Error::LengthMismatch { left: *rows, right: mask.rows });
-            }
-            words.iter_mut().zip(mask.words()?).for_each(|(words, word)| words[index] = word);
-        }
-        Ok(Self { device, rows: *rows, words })
-    }
-
-    /// Makes a mask by applying a function to each word of all masks.
-    pub(crate) fn mask(&self, function: impl Fn([u32; MASKS]) -> u32) -> Result<Mask> {
-        let mut words = reserved_vec(self.words.len())?;
-        words.extend(self.words.iter().map(|&words| function(words)));
-        // Bits beyond the last row stay 0.
-        if let (Some(last), 1..) = (words.last_mut(), self.rows % WORD) {
-            *last &= (1 << (self.rows % WORD)) - 1;
-        }
-        Mask::from_words(self.device, &words, self.rows)
     }
 }

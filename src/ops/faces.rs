@@ -17,18 +17,50 @@ pub(crate) trait Untyped {
     fn untyped(self) -> Self::Dyn;
 }
 
-impl<'a, T: Kernels> Untyped for &'a Batch<T> {
-    type Dyn = &'a DynBatch;
-    fn untyped(self) -> &'a DynBatch {
-        self.as_dyn()
-    }
-}
+/// Declares what batches of shape `T` share: `$typed` wraps rows of type `$dyn` as `inner`.
+macro_rules! typed_rows {
+    ($typed:ident, $dyn:ident) => {
+        /// # Rows
+        impl<T: crate::Kernels> $typed<T> {
+            /// Number of rows.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.inner.len()
+            }
 
-impl<'a, T: Kernels> Untyped for &'a mut Batch<T> {
-    type Dyn = &'a mut DynBatch;
-    fn untyped(self) -> &'a mut DynBatch {
-        self.as_dyn_mut()
-    }
+            /// Returns true if there are no rows.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.inner.is_empty()
+            }
+
+            /// Device of the rows.
+            #[must_use]
+            pub fn device(&self) -> &crate::Device {
+                self.inner.device()
+            }
+
+            #[doc = concat!("Returns the rows as [`", stringify!($dyn), "`], whose shape is a value.")]
+            #[must_use]
+            pub fn as_dyn(&self) -> &$dyn {
+                &self.inner
+            }
+        }
+
+        impl<'a, T: crate::Kernels> crate::ops::faces::Untyped for &'a $typed<T> {
+            type Dyn = &'a $dyn;
+            fn untyped(self) -> &'a $dyn {
+                &self.inner
+            }
+        }
+
+        impl<'a, T: crate::Kernels> crate::ops::faces::Untyped for &'a mut $typed<T> {
+            type Dyn = &'a mut $dyn;
+            fn untyped(self) -> &'a mut $dyn {
+                &mut self.inner
+            }
+        }
+    };
 }
 
 impl<'a, T: Kernels> Untyped for &'a Divisor<T> {
@@ -387,5 +419,5 @@ macro_rules! assigning_faces {
 
 pub(crate) use {
     assigning_faces, dyn_methods, dyn_type, faces, passed, residue_faces, shapeless_type,
-    typed_method, typed_methods, typed_type, untyped,
+    typed_method, typed_methods, typed_rows, typed_type, untyped,
 };

@@ -14,13 +14,14 @@ use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;
 
 use super::View;
-use super::faces::{Typed, Untyped, residue_faces};
+use super::faces::{Typed, residue_faces, typed_rows};
 use crate::backend::{Buffer, Operands, Params};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
+use crate::kernel::KernelId;
 use crate::mask::Mask;
 use crate::shape::Kernels;
 use crate::value::Value;
@@ -122,9 +123,9 @@ impl View<'_> {
     /// Returns true if the algorithm that powers of many rows take also has kernels for the
     /// operation: another one would be slower than they are.
     pub(super) fn has_engine_of_powers(&self, op: Op) -> bool {
-        let View { strategy, .. } = *self;
-        let algorithm = |op| self.device().algorithm(op, strategy, self.shape(), usize::MAX).ok();
-        algorithm(op).is_some_and(|engine| algorithm(Op::PowMod) == Some(engine))
+        let powers = self.device().kernel(Op::PowMod, self.strategy, self.shape(), usize::MAX);
+        powers
+            .is_ok_and(|powers| KernelId::find(op, powers.row().algorithm, self.shape()).is_some())
     }
 
     /// Computes the constants of Montgomery's form for these odd moduli.
@@ -217,6 +218,12 @@ impl DynResidues {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// Device of the rows.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        self.rows.device()
     }
 
     /// Rows in their form on the device, for the operations that are the same in both forms.
@@ -492,42 +499,12 @@ impl<T: Kernels> Residues<T> {
         DynResidues::splat(value, rows, modulus.as_dyn()).map(<Self as Typed<_>>::typed)
     }
 
-    /// Number of rows.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.inner.len()
-    }
-
-    /// Returns true if there are no rows.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.inner.is_empty()
-    }
-
-    /// Returns the residues as [`DynResidues`], whose shape is a value.
-    #[must_use]
-    pub fn as_dyn(&self) -> &DynResidues {
-        &self.inner
-    }
-
     fn ring(&self) -> Ring<'_> {
         self.inner.ring()
     }
 }
 
-impl<'a, T: Kernels> Untyped for &'a Residues<T> {
-    type Dyn = &'a DynResidues;
-    fn untyped(self) -> &'a DynResidues {
-        &self.inner
-    }
-}
-
-impl<'a, T: Kernels> Untyped for &'a mut Residues<T> {
-    type Dyn = &'a mut DynResidues;
-    fn untyped(self) -> &'a mut DynResidues {
-        &mut self.inner
-    }
-}
+typed_rows!(Residues, DynResidues);
 
 impl<T: Kernels> Typed<DynResidues> for Residues<T> {
     fn typed(inner: DynResidues) -> Self {

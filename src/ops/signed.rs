@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 use gpuint_catalogue::Shape;
 use num_bigint::{BigInt, BigUint, Sign};
 
-use super::faces::{Typed, Untyped, dyn_methods, typed_methods};
+use super::faces::{Typed, dyn_methods, typed_methods, typed_rows};
 use super::{View, faces};
 use crate::batch::Batch;
 use crate::device::Device;
@@ -27,7 +27,7 @@ use crate::dyn_batch::DynBatch;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
-use crate::mask::{Mask, Words};
+use crate::mask::{Mask, Table};
 use crate::shape::{Kernels, Widen};
 
 /// Signed integers with a run-time width: the [`SignedBatch`] of a [`DynBatch`].
@@ -59,7 +59,7 @@ impl DynSignedBatch {
     pub fn from_parts(magnitude: DynBatch, negative: &Mask) -> Result<Self> {
         magnitude.view().check_mask(negative)?;
         let zero = magnitude.is_zero_mask()?;
-        let negative = Words::of([negative, &zero])?.mask(|[negative, zero]| negative & !zero)?;
+        let negative = negative.combine(&zero, Table::AND_NOT)?;
         Ok(Self { magnitude, negative })
     }
 
@@ -158,23 +158,23 @@ struct Signed<'a>(&'a DynSignedBatch);
 
 impl Signed<'_> {
     fn overflowing_add(&self, rhs: &DynSignedBatch) -> Result<(DynSignedBatch, Mask)> {
-        self.sum(rhs, 0)
+        self.sum(rhs, Table::XOR)
     }
 
     fn overflowing_sub(&self, rhs: &DynSignedBatch) -> Result<(DynSignedBatch, Mask)> {
-        self.sum(rhs, u32::MAX)
+        self.sum(rhs, Table::EQUAL)
     }
 
-    /// Adds `rhs`, with the other sign if `flip` has all bits set.
-    fn sum(&self, rhs: &DynSignedBatch, flip: u32) -> Result<(DynSignedBatch, Mask)> {
+    /// Adds `rhs`, or subtracts it; `differ` is the function of the signs that is true where the
+    /// magnitudes are subtracted.
+    fn sum(&self, rhs: &DynSignedBatch, differ: Table) -> Result<(DynSignedBatch, Mask)> {
         let (a, b) = (&self.0.magnitude, &rhs.magnitude);
         let (sum, carry) = a.overflowing_add(b)?;
         let (difference, borrow) = a.overflowing_sub(b)?;
         let difference = b.wrapping_sub(a)?.select(&borrow, &difference)?;
-        let words = Words::of([&self.0.negative, &rhs.negative, &carry, &borrow])?;
-        let differ = words.mask(|[a, b, ..]| a ^ b ^ flip)?;
-        let negative = words.mask(|[a, b, _, borrow]| a ^ ((a ^ b ^ flip) & borrow))?;
-        let overflow = words.mask(|[a, b, carry, _]| carry & !(a ^ b ^ flip))?;
+        let differ = self.0.negative.combine(&rhs.negative, differ)?;
+        let negative = self.0.negative.xor(&differ.and(&borrow)?)?;
+        let overflow = carry.combine(&differ, Table::AND_NOT)?;
         let magnitude = difference.select(&differ, &sum)?;
         Ok((DynSignedBatch::from_parts(magnitude, &negative)?, overflow))
     }
@@ -207,23 +207,18 @@ impl Signed<'_> {
         rounding: Rounding,
     ) -> Result<(DynSignedBatch, DynSignedBatch)> {
         let (quotient, remainder) = self.0.magnitude.div_rem(&rhs.magnitude)?;
-        let exact = remainder.is_zero_mask()?;
-        let words = Words::of([&self.0.negative, &rhs.negative, &exact])?;
-        let of_quotient = words.mask(|[a, b, _]| a ^ b)?;
-        let of_remainder = words.mask(|[a, b, _]| match rounding {
-            Rounding::ToZero => a,
-            Rounding::Down => b,
-            Rounding::Euclid => 0,
-        })?;
-        let away = words.mask(|[a, b, exact]| match rounding {
-            Rounding::ToZero => 0,
-            Rounding::Down => (a ^ b) & !exact,
-            Rounding::Euclid => a & !exact,
-        })?;
-        if !away.any()? {
-            let quotient = DynSignedBatch::from_parts(quotient, &of_quotient)?;
-            return Ok((quotient, DynSignedBatch::from_parts(remainder, &of_remainder)?));
-        }
+        let (a, b) = (&self.0.negative, &rhs.negative);
+        let of_quotient = a.xor(b)?;
+        // Rows that are rounded away from zero if they are not exact, and signs of remainders.
+        let (away, of_remainder) = match rounding {
+            Rounding::ToZero => {
+                let quotient = DynSignedBatch::from_parts(quotient, &of_quotient)?;
+                return Ok((quotient, DynSignedBatch::from_parts(remainder, a)?));
+            }
+            Rounding::Down => (&of_quotient, b),
+            Rounding::Euclid => (a, &Mask::none(a.device(), a.len())?),
+        };
+        let away = away.combine(&remainder.is_zero_mask()?, Table::AND_NOT)?;
         // The quotient of an inexact division is at most half of the dividend: it does not
         // overflow.
         let next = quotient.wrapping_add_all(1)?;
@@ -231,7 +226,7 @@ impl Signed<'_> {
         let quotient = next.select(&away, &quotient)?;
         let remainder = other.select(&away, &remainder)?;
         let quotient = DynSignedBatch::from_parts(quotient, &of_quotient)?;
-        Ok((quotient, DynSignedBatch::from_parts(remainder, &of_remainder)?))
+        Ok((quotient, DynSignedBatch::from_parts(remainder, of_remainder)?))
     }
 
     fn cmp(&self, rhs: &DynSignedBatch) -> Result<Vec<Ordering>> {
@@ -248,15 +243,17 @@ impl Signed<'_> {
 
     fn eq_mask(&self, rhs: &DynSignedBatch) -> Result<Mask> {
         let equal = self.0.magnitude.eq_mask(&rhs.magnitude)?;
-        let words = Words::of([&self.0.negative, &rhs.negative, &equal])?;
-        words.mask(|[a, b, equal]| equal & !(a ^ b))
+        equal.and(&self.0.negative.combine(&rhs.negative, Table::EQUAL)?)
     }
 
     fn lt_mask(&self, rhs: &DynSignedBatch) -> Result<Mask> {
         let less = self.0.magnitude.lt_mask(&rhs.magnitude)?;
         let greater = rhs.magnitude.lt_mask(&self.0.magnitude)?;
-        let words = Words::of([&self.0.negative, &rhs.negative, &less, &greater])?;
-        words.mask(|[a, b, less, greater]| (a & !b) | (!(a | b) & less) | (a & b & greater))
+        let (a, b) = (&self.0.negative, &rhs.negative);
+        // Where the signs agree, by magnitudes; elsewhere `self` is less where it is negative.
+        let agreeing = less.combine(a, Table::AND_NOT)?.or(&greater.and(a)?)?;
+        let differ = a.xor(b)?;
+        agreeing.combine(&differ, Table::AND_NOT)?.or(&a.and(&differ)?)
     }
 }
 
@@ -269,8 +266,6 @@ impl View<'_> {
 }
 
 /// Signed integers of one width on a device, one a row: a magnitude below `2^BITS` and a sign.
-///
-/// The operations on masks of signs copy one bit a row to the host and back.
 ///
 /// ```
 /// use gpuint::{Device, GpuUint, SignedBatch};
@@ -347,30 +342,6 @@ impl<T: Kernels> SignedBatch<T> {
         self.inner.negative()
     }
 
-    /// Number of rows.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.inner.len()
-    }
-
-    /// Returns true if there are no rows.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.inner.is_empty()
-    }
-
-    /// Device of the rows.
-    #[must_use]
-    pub fn device(&self) -> &Device {
-        self.inner.device()
-    }
-
-    /// Returns the batch as a [`DynSignedBatch`], whose shape is a value.
-    #[must_use]
-    pub fn as_dyn(&self) -> &DynSignedBatch {
-        &self.inner
-    }
-
     /// Computes `self * rhs` in rows of twice the width.
     ///
     /// # Errors
@@ -387,12 +358,7 @@ impl<T: Kernels> SignedBatch<T> {
     }
 }
 
-impl<'a, T: Kernels> Untyped for &'a SignedBatch<T> {
-    type Dyn = &'a DynSignedBatch;
-    fn untyped(self) -> &'a DynSignedBatch {
-        &self.inner
-    }
-}
+typed_rows!(SignedBatch, DynSignedBatch);
 
 impl<T: Kernels> Typed<DynSignedBatch> for SignedBatch<T> {
     fn typed(inner: DynSignedBatch) -> Self {
