@@ -1,7 +1,9 @@
 //! Measures all operations at one shape.
 
+use gpuint::num_bigint::BigUint;
 use gpuint::{Device, DynBatch, DynDivisor, Error, Mask, Op, Shape, Strategy, algorithms};
 use gpuint_testkit::batches::{Batches, Operands, Times, WIDEST_POWERS, ways};
+use gpuint_testkit::oracle;
 use gpuint_testkit::workload::Workload;
 
 use crate::against::{Measured, Time};
@@ -71,7 +73,47 @@ impl AtShape<'_> {
         for op in [Op::MulLo, Op::MulWide, Op::SquareLo] {
             self.way(op, "", batches)?;
         }
-        Ok(())
+        self.sums_of_products(batches)
+    }
+
+    /// Sums of two products of four batches.
+    fn sums_of_products(&mut self, batches: &mut Batches) -> Result<()> {
+        let Batches { u, v, out: [x, y], .. } = batches;
+        let (shape, rows) = (u.shape(), u.len());
+        let what = "2 pairs";
+        v.wrapping_sub_into(u, x)?;
+        u.wrapping_sub_into(v, y)?;
+        let pairs = &[(&*u, &*v), (&*x, &*y)];
+        let expected = |row: usize| -> gpuint::Result<BigUint> {
+            Ok(u.row(row)? * v.row(row)? + x.row(row)? * y.row(row)?)
+        };
+        let mut sum = None;
+        if has_kernel(Op::SumOfProducts, shape) {
+            self.time(shape, rows, Op::SumOfProducts, what, || {
+                sum = Some(DynBatch::wrapping_sum_of_products(pairs)?);
+                Ok(())
+            })?;
+        }
+        if let Some(sum) = sum {
+            check_some(Op::SumOfProducts.name(), shape, rows, |row| {
+                Ok(sum.row(row)? == oracle::shl(&expected(row)?, 0, shape.bits))
+            })?;
+        }
+        let mut wide = None;
+        if has_kernel(Op::WideSumOfProducts, shape) {
+            self.time(shape, rows, Op::WideSumOfProducts, what, || {
+                wide = Some(DynBatch::widening_sum_of_products(pairs)?);
+                Ok(())
+            })?;
+        }
+        let Some((sum, overflow)) = wide else { return Ok(()) };
+        let overflow = overflow.to_bools()?;
+        check_some(Op::WideSumOfProducts.name(), shape, rows, |row| {
+            let expected = expected(row)?;
+            let overflows = expected.bits() > 2 * shape.bits as u64;
+            Ok(overflow[row] == overflows
+                && sum.row(row)? == oracle::shl(&expected, 0, 2 * shape.bits))
+        })
     }
 
     /// Modulo the second operand; the factors are random, not reduced.
@@ -136,7 +178,10 @@ impl AtShape<'_> {
         let rows = batches.u.len().min(SLOW_BATCH / shape.bits);
         let (u, n) = (batches.u.slice(0..rows)?, batches.v.slice(0..rows)?.with_bit(0)?);
         let (mut out, mut mask) = (u.try_clone()?, Mask::none(self.device, rows)?);
-        self.time(shape, rows, Op::Gcd, "", || u.gcd_into(&n, &mut out))?;
+        let is_timed = self.time(shape, rows, Op::Gcd, "", || u.gcd_into(&n, &mut out))?;
+        check_some(Op::Gcd.name(), shape, if is_timed { rows } else { 0 }, |row| {
+            Ok(out.row(row)? == oracle::gcd(&u.row(row)?, &n.row(row)?))
+        })?;
         let is_timed = self.time(shape, rows, Op::InverseMod, "odd", || {
             u.inverse_mod_into(&n, &mut out, &mut mask)
         })?;
@@ -146,9 +191,22 @@ impl AtShape<'_> {
             check(Op::InverseMod.name(), shape, units.or(&mask)?.count()? == rows)?;
         }
         let bound = n.shr(shape.bits / 2 + 1)?;
+        let mut fractions = None;
         self.time(shape, rows, Op::Rational, "odd", || {
-            u.rational_reconstruction(&n, &bound, &bound).map(drop)
+            fractions = Some(u.rational_reconstruction(&n, &bound, &bound)?);
+            Ok(())
         })?;
+        if let Some((numerators, denominators, is_negative, without)) = fractions {
+            let (is_negative, without) = (is_negative.to_bools()?, without.to_bools()?);
+            check_some(Op::Rational.name(), shape, rows, |row| {
+                let most = bound.row(row)?;
+                let (y, t, sign) = oracle::remainder_of(&u.row(row)?, &n.row(row)?, &most);
+                let is_fraction = t <= most && oracle::gcd(&y, &t) == BigUint::from(1u32);
+                let expected = if is_fraction { (y, t, sign) } else { Default::default() };
+                let got = (numerators.row(row)?, denominators.row(row)?, is_negative[row]);
+                Ok(got == expected && without[row] != is_fraction)
+            })?;
+        }
         if !has_kernel(Op::PowProductMod, shape) || !self.is_asked(Op::PowProductMod.name()) {
             return Ok(());
         }
@@ -156,12 +214,18 @@ impl AtShape<'_> {
         let powers = batches.for_powers()?;
         let rows = powers.u.len() / 2;
         let bases = powers.u.slice(0..2 * rows)?;
-        let n = DynDivisor::of_rows(&powers.v.slice(0..rows)?)?;
+        let moduli = powers.v.slice(0..rows)?;
+        let n = DynDivisor::of_rows(&moduli)?;
         let mut out = bases.slice(0..rows)?;
-        self.time(shape, rows, Op::PowProductMod, "2 bases", || {
+        let is_timed = self.time(shape, rows, Op::PowProductMod, "2 bases", || {
             bases.pow_product_mod_into(&bases, 2, &n, &mut out)
         })?;
-        Ok(())
+        check_some(Op::PowProductMod.name(), shape, if is_timed { rows } else { 0 }, |row| {
+            let modulus = moduli.row(row)?;
+            let [a, b] = [bases.row(2 * row)?, bases.row(2 * row + 1)?]
+                .map(|base| oracle::pow_mod(&base, &base, &modulus));
+            Ok(out.row(row)? == oracle::mul_mod(&a, &b, &modulus))
+        })
     }
 
     /// Decimal text: the time includes the host's.
@@ -176,6 +240,11 @@ impl AtShape<'_> {
         self.time_named(shape, rows, "to_decimal", "", || {
             texts = batch.to_decimal()?;
             Ok(())
+        })?;
+        // num-bigint writes decimals in quadratic time: seconds for the widest rows.
+        let most = if shape.bits > 1 << 17 { 1 } else { CHECKED };
+        check_some("to_decimal", shape, texts.len().min(most), |row| {
+            Ok(texts[row] == batch.row(row)?.to_string())
         })?;
         if !self.is_asked("from_decimal") {
             return Ok(());
@@ -265,6 +334,17 @@ impl AtShape<'_> {
 /// Returns an error if results are wrong.
 fn check(name: &str, shape: Shape, is_right: bool) -> Result<()> {
     if is_right { Ok(()) } else { Err(format!("rows of {name} of {shape} are wrong").into()) }
+}
+
+/// Checks at most [`CHECKED`] of `rows` rows.
+fn check_some(
+    name: &str,
+    shape: Shape,
+    rows: usize,
+    mut is_right: impl FnMut(usize) -> gpuint::Result<bool>,
+) -> Result<()> {
+    let mut checked = (0..rows).step_by(rows.div_ceil(CHECKED).max(1));
+    checked.try_for_each(|row| check(name, shape, is_right(row)?))
 }
 
 fn has_kernel(op: Op, shape: Shape) -> bool {

@@ -12,7 +12,7 @@ const TABLES: [(&str, &[&str]); 6] = [
         "Sums, shifts, comparisons, division by a digit",
         &["add", "sub", "shl", "shr", "eq_mask", "lt_mask", "is_zero_mask", "div_rem_digit"],
     ),
-    ("Products", &["mul_lo", "mul_wide", "square_lo"]),
+    ("Products", &["mul_lo", "mul_wide", "square_lo", "sum_of_products", "wide_sum_of_products"]),
     ("Divisions", &["div_rem", "shifted_inverse"]),
     (
         "Prepared divisors and modular arithmetic",
