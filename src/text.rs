@@ -52,9 +52,9 @@ impl DynBatch {
     }
 
     fn from_text(device: &Device, shape: Shape, rows: &[&str], base: u32) -> Result<Self> {
-        let digits: Result<Vec<&[u8]>> =
-            rows.iter().enumerate().map(|(row, text)| digits(row, text, base)).collect();
-        let digits = digits?;
+        let digits = on_all_cores(rows.len(), |row| Ok(digits(row, rows[row], base)))?;
+        // The error is that of the lowest row.
+        let digits = digits.into_iter().collect::<Result<Vec<&[u8]>>>()?;
         if base == 10
             && let Some(batch) = decimal::from_decimal(device, shape, &digits)?
         {
@@ -100,7 +100,8 @@ impl<T: Kernels> Batch<T> {
     }
 
     /// Returns the values in decimal. The device splits wide rows into parts of some digits, which
-    /// the host writes; the host alone converts short rows and few rows.
+    /// the host writes; the host alone converts short rows and few rows, and, with a warning in the
+    /// log, rows of a width at which the device lacks a kernel.
     ///
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Compile`](Error::Compile), [`Driver`](Error::Driver).
@@ -124,7 +125,13 @@ fn digits(row: usize, text: &str, base: u32) -> Result<&[u8]> {
         _ => text,
     };
     let before = text.len() - digits.len();
-    let other = digits.bytes().position(|byte| !char::from(byte).is_digit(base));
+    // Without an early end the compiler takes many bytes at a time; nearly all texts are numbers.
+    let is_decimal = |text: &str| text.bytes().fold(true, |is, byte| is & byte.is_ascii_digit());
+    let other = if base == 10 && is_decimal(digits) {
+        None
+    } else {
+        digits.bytes().position(|byte| !char::from(byte).is_digit(base))
+    };
     let column = match other {
         None if digits.is_empty() => Some(0),
         other => other,

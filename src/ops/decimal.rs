@@ -25,7 +25,7 @@ use num_bigint::BigUint;
 
 use super::product_tree::{on_all_cores, product};
 use super::sqrt::shape_of;
-use crate::backend::host::{reserved_vec, write_integer, write_rows, zeroed_vec};
+use crate::backend::host::{reserved_vec, write_rows, zeroed_vec};
 use crate::device::Device;
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
@@ -163,11 +163,14 @@ pub(crate) fn from_decimal(
     without_missing(join(device, shape, texts, longest)).map(Option::flatten)
 }
 
-/// Maps missing kernels to `None`: the host needs none.
+/// Maps missing kernels to `None`, with a line in the log: the host needs none.
 fn without_missing<V>(result: Result<V>) -> Result<Option<V>> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(Error::KernelMissing { .. }) => Ok(None),
+        Err(error @ Error::KernelMissing { .. }) => {
+            tracing::warn!(%error, "the host alone converts decimal text");
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }
@@ -229,6 +232,7 @@ fn written(numbers: &DynBatch, tails: &[u64], parts: &Parts) -> Result<Vec<Strin
 const LIMB_BYTES: usize = size_of::<u64>();
 /// Number of digits of the largest power of ten in a limb.
 const LIMB_DIGITS: usize = 19;
+const POWER: u128 = 10u128.pow(LIMB_DIGITS as u32);
 
 /// Returns at most eight bytes as a number, least significant byte first.
 fn limb(bytes: &[u8]) -> u64 {
@@ -240,7 +244,6 @@ fn limb(bytes: &[u8]) -> u64 {
 /// Writes all digits of a number, from the last to the first, by divisions by a power of ten. The
 /// number is below the power of ten of the length of its place.
 fn write_number(limbs: &mut Vec<u64>, place: &mut [u8]) {
-    const POWER: u128 = 10u128.pow(LIMB_DIGITS as u32);
     for place in place.rchunks_mut(LIMB_DIGITS) {
         while limbs.last() == Some(&0) {
             limbs.pop();
@@ -290,10 +293,53 @@ fn read_parts(device: &Device, shape: Shape, texts: &[&[u8]], parts: &Parts) -> 
         write_rows(bytes, shape.bytes(), |row, out| {
             let (index, row) = ((first + row) / texts.len(), (first + row) % texts.len());
             let digits = part(texts[row], parts.ranges[index].clone(), parts.len());
-            write_integer(&BigUint::parse_bytes(digits, 10).unwrap_or_default(), out);
+            read_number(digits, out);
         });
         Ok(())
     })
+}
+
+/// Writes a number, given by its digits, to a row that holds it, least significant byte first: by
+/// products with a power of ten and sums, from the first digits on.
+fn read_number(digits: &[u8], row: &mut [u8]) {
+    row.fill(0);
+    let (limbs, rest) = row.as_chunks_mut::<LIMB_BYTES>();
+    let (mut end, mut top) = (0, 0);
+    let (first, others) = digits.split_at(digits.len() % LIMB_DIGITS);
+    for digits in std::iter::once(first).chain(others.chunks(LIMB_DIGITS)) {
+        let mut carry = u128::from(read_digits(digits));
+        for limb in &mut limbs[..end] {
+            // At most (2^64 - 1) (10^19 + 1), which is below 2^128.
+            let value = u128::from(u64::from_le_bytes(*limb)) * POWER + carry;
+            *limb = (value as u64).to_le_bytes();
+            carry = value >> u64::BITS;
+        }
+        if let Some(limb) = limbs.get_mut(end) {
+            *limb = (carry as u64).to_le_bytes();
+            end += usize::from(carry != 0);
+        } else {
+            // Below a limb, since the row holds the number.
+            top = top * POWER + carry;
+        }
+    }
+    rest.copy_from_slice(&(top as u64).to_le_bytes()[..rest.len()]);
+}
+
+/// Returns the value of at most [`LIMB_DIGITS`] digits, eight at a time.
+fn read_digits(digits: &[u8]) -> u64 {
+    let (eights, rest) = digits.as_chunks::<8>();
+    let value = eights.iter().fold(0, |value, eight| 100_000_000 * value + eight_digits(*eight));
+    rest.iter().fold(value, |value, digit| 10 * value + u64::from(digit - b'0'))
+}
+
+/// Returns the value of eight digits: neighbours are joined to numbers of two, four and eight
+/// digits, all at once. A number and its right neighbour, which is above it in the word, fit in the
+/// bits of both.
+fn eight_digits(digits: [u8; 8]) -> u64 {
+    let ones = u64::from_le_bytes(digits) & 0x0f0f_0f0f_0f0f_0f0f;
+    let twos = (10 * ones + (ones >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (100 * twos + (twos >> 16)) & 0x0000_ffff_0000_ffff;
+    (10_000 * fours + (fours >> 32)) & 0xffff_ffff
 }
 
 /// Returns the digits of a range of a number that is written with `len` digits.
@@ -320,10 +366,7 @@ fn joined(
     }
     let tails: Vec<u64> = texts
         .iter()
-        .map(|text| {
-            let digits = part(text, parts.digits..parts.len(), parts.len());
-            digits.iter().fold(0, |tail, digit| 10 * tail + u64::from(digit - b'0'))
-        })
+        .map(|text| read_digits(part(text, parts.digits..parts.len(), parts.len())))
         .collect();
     let tails = DynBatch::from_numbers(numbers.device(), whole, &tails)?;
     let powers = copies(&numbers, &power_of_ten(parts.tail))?;
@@ -398,6 +441,22 @@ mod tests {
                 assert_eq!(text, format!("{value:0>digits$}").as_bytes());
             }
         }
+    }
+
+    #[test]
+    fn numbers_are_those_of_their_digits() {
+        for digits in [0, 1, 7, 8, 9, 18, 19, 20, 38, 57, 155, 160] {
+            for value in [power_of_ten(digits) - 1u32, power_of_ten(digits) / 7u32, BigUint::ZERO] {
+                let text = format!("{value:0>digits$}");
+                // Rows of whole limbs and of other lengths.
+                for bytes in [72, 68, 70] {
+                    let mut row = vec![0xff; bytes];
+                    read_number(&text.as_bytes()[text.len() - digits..], &mut row);
+                    assert_eq!(BigUint::from_bytes_le(&row), value, "{digits} digits");
+                }
+            }
+        }
+        assert_eq!(read_digits(b"9876543210123456789"), 9_876_543_210_123_456_789);
     }
 
     #[test]
