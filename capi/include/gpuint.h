@@ -203,6 +203,11 @@ typedef struct gpuint_product_tree gpuint_product_tree;
  */
 typedef struct gpuint_residues gpuint_residues;
 
+/**
+ * Signed integers on a device, one a row: a sign and a magnitude of one width.
+ */
+typedef struct gpuint_signed gpuint_signed;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -494,6 +499,25 @@ gpuint_status gpuint_wrapping_polynomial(const gpuint_batch *a,
                                          const char *const *coefficients,
                                          size_t count,
                                          gpuint_batch **out);
+
+/**
+ * Computes `a[0] * b[0] + a[1] * b[1] + ..` for each row modulo `2^bits`, of `count` pairs of
+ * batches; at least one.
+ */
+gpuint_status gpuint_wrapping_sum_of_products(const gpuint_batch *const *a,
+                                              const gpuint_batch *const *b,
+                                              size_t count,
+                                              gpuint_batch **sum);
+
+/**
+ * Computes `a[0] * b[0] + a[1] * b[1] + ..` for each row in rows of twice the width, which must
+ * be built, and a mask of the rows that overflowed.
+ */
+gpuint_status gpuint_widening_sum_of_products(const gpuint_batch *const *a,
+                                              const gpuint_batch *const *b,
+                                              size_t count,
+                                              gpuint_batch **sum,
+                                              gpuint_mask **overflow);
 
 /**
  * Computes `a * factor + summand` modulo `2^bits`.
@@ -1329,6 +1353,122 @@ gpuint_status gpuint_fixed_base_pow(const gpuint_fixed_base *base,
  * Frees the handle. NULL is allowed.
  */
 gpuint_status gpuint_fixed_base_free(gpuint_fixed_base *base);
+
+/**
+ * Makes signed integers of magnitudes and a mask of the rows that are negative. Zeros lose
+ * their sign.
+ */
+gpuint_status gpuint_signed_of_parts(const gpuint_batch *magnitude,
+                                     const gpuint_mask *negative,
+                                     gpuint_signed **out);
+
+/**
+ * Returns the magnitudes and a mask of the rows that are negative.
+ */
+gpuint_status gpuint_signed_parts(const gpuint_signed *a,
+                                  gpuint_batch **magnitude,
+                                  gpuint_mask **negative);
+
+/**
+ * Stores the number of rows.
+ */
+gpuint_status gpuint_signed_rows(const gpuint_signed *a, size_t *rows);
+
+/**
+ * Computes `a + b` with the magnitude modulo `2^bits`, and a mask of the rows that overflowed.
+ */
+gpuint_status gpuint_signed_overflowing_add(const gpuint_signed *a,
+                                            const gpuint_signed *b,
+                                            gpuint_signed **sum,
+                                            gpuint_mask **overflow);
+
+/**
+ * Computes `a - b` with the magnitude modulo `2^bits`, and a mask of the rows that overflowed.
+ */
+gpuint_status gpuint_signed_overflowing_sub(const gpuint_signed *a,
+                                            const gpuint_signed *b,
+                                            gpuint_signed **difference,
+                                            gpuint_mask **overflow);
+
+/**
+ * Computes `a * b` with the magnitude modulo `2^bits`, and a mask of the rows that overflowed.
+ */
+gpuint_status gpuint_signed_overflowing_mul(const gpuint_signed *a,
+                                            const gpuint_signed *b,
+                                            gpuint_signed **product,
+                                            gpuint_mask **overflow);
+
+/**
+ * Computes `a * b` in rows of twice the width, which must be built.
+ */
+gpuint_status gpuint_signed_widening_mul(const gpuint_signed *a,
+                                         const gpuint_signed *b,
+                                         gpuint_signed **product);
+
+/**
+ * Computes `-a`.
+ */
+gpuint_status gpuint_signed_neg(const gpuint_signed *a, gpuint_signed **negative);
+
+/**
+ * Computes `a / b` rounded to zero, and the remainder, which has the sign of `a`.
+ */
+gpuint_status gpuint_signed_div_rem(const gpuint_signed *a,
+                                    const gpuint_signed *b,
+                                    gpuint_signed **quotient,
+                                    gpuint_signed **remainder);
+
+/**
+ * Computes `a / b` rounded down, and the remainder, which has the sign of `b`.
+ */
+gpuint_status gpuint_signed_div_rem_floor(const gpuint_signed *a,
+                                          const gpuint_signed *b,
+                                          gpuint_signed **quotient,
+                                          gpuint_signed **remainder);
+
+/**
+ * Computes the quotient and the remainder with `0 <= remainder < |b|`.
+ */
+gpuint_status gpuint_signed_div_rem_euclid(const gpuint_signed *a,
+                                           const gpuint_signed *b,
+                                           gpuint_signed **quotient,
+                                           gpuint_signed **remainder);
+
+/**
+ * Stores -1, 0 or 1 for each row where `a` is less than, equal to or greater than `b`.
+ */
+gpuint_status gpuint_signed_cmp(const gpuint_signed *a,
+                                const gpuint_signed *b,
+                                int8_t *orders,
+                                size_t rows);
+
+/**
+ * Returns a mask of the rows with `a = b`.
+ */
+gpuint_status gpuint_signed_eq_mask(const gpuint_signed *a,
+                                    const gpuint_signed *b,
+                                    gpuint_mask **mask);
+
+/**
+ * Returns a mask of the rows with `a < b`.
+ */
+gpuint_status gpuint_signed_lt_mask(const gpuint_signed *a,
+                                    const gpuint_signed *b,
+                                    gpuint_mask **mask);
+
+/**
+ * Computes `gcd = a x + b y`, with the cofactors of `gpuint_xgcd`.
+ */
+gpuint_status gpuint_xgcd_signed(const gpuint_batch *a,
+                                 const gpuint_batch *b,
+                                 gpuint_batch **gcd,
+                                 gpuint_signed **x,
+                                 gpuint_signed **y);
+
+/**
+ * Frees the handle. NULL is allowed.
+ */
+gpuint_status gpuint_signed_free(gpuint_signed *signed_);
 
 /**
  * Computes the product tree of the rows of a batch.

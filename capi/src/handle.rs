@@ -38,6 +38,7 @@ handles! {
     Mask(gpuint::Mask) = "gpuint_mask";
     Divisor(gpuint::DynDivisor) = "gpuint_divisor";
     Modulus(gpuint::DynModulus) = "gpuint_modulus";
+    Signed(gpuint::DynSignedBatch) = "gpuint_signed";
     Residues(gpuint::DynResidues) = "gpuint_residues";
     FixedBase(gpuint::DynFixedBase) = "gpuint_fixed_base";
     ProductTree(gpuint::DynProductTree) = "gpuint_product_tree";
@@ -63,6 +64,10 @@ pub struct Divisor(());
 /// Prepared moduli of residues: one for all rows, or one a row.
 #[derive(Debug)]
 pub struct Modulus(());
+
+/// Signed integers on a device, one a row: a sign and a magnitude of one width.
+#[derive(Debug)]
+pub struct Signed(());
 
 /// Residues modulo a `gpuint_modulus`, one a row, in the form with the fastest products.
 #[derive(Debug)]

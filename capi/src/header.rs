@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::{env, fs};
 
-use crate::{batch, device, divisor, mask, operations, residues, trees};
+use crate::{batch, device, divisor, mask, operations, residues, signed, trees};
 
 /// Returns the header of the present source.
 fn header(folder: &Path) -> String {
@@ -17,6 +17,7 @@ fn header(folder: &Path) -> String {
         mask::DECLARATIONS,
         divisor::DECLARATIONS,
         residues::DECLARATIONS,
+        signed::DECLARATIONS,
         trees::DECLARATIONS,
     ];
     let expanded = tempfile::Builder::new().suffix(".rs").tempfile().unwrap();
@@ -69,11 +70,11 @@ fn every_operation_of_the_crate_has_a_function() {
         operations.extend(declared(&source, "\nfaces! {"));
         let residues = declared(&source, "\nresidue_faces! {");
         operations.extend(residues.iter().map(|name| format!("residues_{name}")));
+        let signed = declared(&source, "\nsigned_faces! {");
+        operations.extend(signed.iter().map(|name| format!("signed_{name}")));
     }
     // Objects do not change: nothing is computed into existing ones, and copies are not needed.
-    // There are no signed batches here; `gpuint_xgcd` returns the same cofactors.
-    let others = ["residues_try_clone", "xgcd_signed"];
-    operations.retain(|name| !name.ends_with("_into") && !others.contains(&name.as_str()));
+    operations.retain(|name| !name.ends_with("_into") && name != "residues_try_clone");
     assert!(operations.len() > 70, "{operations:?}");
     operations.retain(|name| !header.contains(&format!(" gpuint_{name}(")));
     assert!(operations.is_empty(), "without a function: {operations:?}");

@@ -18,5 +18,6 @@ pub mod mask;
 mod memory;
 pub mod operations;
 pub mod residues;
+pub mod signed;
 pub mod status;
 pub mod trees;

@@ -7,9 +7,27 @@ use gpuint::DynBatch;
 
 use crate::call::functions;
 use crate::device::shape;
-use crate::handle::{Batch, Divisor, Mask};
+use crate::handle::{Batch, Divisor, Mask, get};
 use crate::memory::{array, number};
 use crate::status::{Failure, Result};
+
+/// Passes pairs of batches to `function`.
+///
+/// # Safety
+/// The arrays have `count` handles.
+unsafe fn with_pairs<T>(
+    a: *const *const Batch,
+    b: *const *const Batch,
+    count: usize,
+    function: impl FnOnce(&[(&DynBatch, &DynBatch)]) -> gpuint::Result<T>,
+) -> Result<T> {
+    // SAFETY: the caller's.
+    let (a, b) = unsafe { (array(a, count, "a")?, array(b, count, "b")?) };
+    let pairs = a.iter().zip(b).map(|(&a, &b)| Ok((get(a, "a")?, get(b, "b")?)));
+    let pairs = pairs.collect::<Result<Vec<_>>>()?;
+    let pairs: Vec<_> = pairs.iter().map(|(a, b)| (&**a, &**b)).collect();
+    Ok(function(&pairs)?)
+}
 
 functions! {
     /// Computes `a + b` modulo `2^bits`.
@@ -64,6 +82,25 @@ functions! {
             unsafe { number(text, "coefficients") }
         });
         Ok::<_, Failure>(a.wrapping_polynomial(&coefficients.collect::<Result<Vec<_>>>()?)?)
+    };
+
+    /// Computes `a[0] * b[0] + a[1] * b[1] + ..` for each row modulo `2^bits`, of `count` pairs of
+    /// batches; at least one.
+    fn gpuint_wrapping_sum_of_products(
+        a: *const *const Batch, b: *const *const Batch, count: usize; sum: *mut *mut Batch
+    ) = |a, b, count| {
+        // SAFETY: the header requires that the arrays have `count` handles.
+        unsafe { with_pairs(a, b, count, DynBatch::wrapping_sum_of_products) }
+    };
+
+    /// Computes `a[0] * b[0] + a[1] * b[1] + ..` for each row in rows of twice the width, which must
+    /// be built, and a mask of the rows that overflowed.
+    fn gpuint_widening_sum_of_products(
+        a: *const *const Batch, b: *const *const Batch, count: usize;
+        sum: *mut *mut Batch, overflow: *mut *mut Mask
+    ) = |a, b, count| {
+        // SAFETY: the header requires that the arrays have `count` handles.
+        unsafe { with_pairs(a, b, count, DynBatch::widening_sum_of_products) }
     };
 
     /// Computes `a * factor + summand` modulo `2^bits`.

@@ -465,6 +465,47 @@ static void check_threads(void) {
   CHECK(strcmp(gpuint_last_error(), "argument a is NULL") == 0);
 }
 
+static void check_sums_and_signs(void) {
+  const uint64_t limbs[2 * LIMBS] = {7, 0, 0, 0, 2, 0, 0, 0};
+  const uint8_t minus[2] = {1, 0};
+  gpuint_batch *a = batch_of(limbs, 2), *sum = NULL, *wide = NULL, *magnitude = NULL;
+  gpuint_mask *overflow = NULL, *negative = NULL;
+  const gpuint_batch* factors[2] = {a, a};
+  OK(gpuint_wrapping_sum_of_products(factors, factors, 2, &sum));
+  OK(gpuint_widening_sum_of_products(factors, factors, 2, &wide, &overflow));
+  uint64_t out[2 * LIMBS];
+  OK(gpuint_batch_read_limbs(sum, 0, 2, out, LIMBS));
+  CHECK(out[0] == 98 && out[LIMBS] == 8);
+  CHECK(gpuint_wrapping_sum_of_products(factors, factors, 0, &sum) ==
+        GPUINT_STATUS_LENGTH_MISMATCH);
+  FAILS(gpuint_wrapping_sum_of_products(NULL, factors, 2, &sum), GPUINT_STATUS_INVALID_POINTER,
+        "argument a is NULL");
+
+  gpuint_signed *x = NULL, *y = NULL, *quotient = NULL, *remainder = NULL;
+  OK(gpuint_mask_from_bytes(device, minus, 2, &negative));
+  OK(gpuint_signed_of_parts(a, negative, &x)); /* -7 and 2 */
+  OK(gpuint_signed_neg(x, &y));
+  OK(gpuint_signed_overflowing_add(y, x, &quotient, &negative));
+  OK(gpuint_signed_parts(quotient, &magnitude, &negative));
+  OK(gpuint_batch_read_limbs(magnitude, 0, 2, out, LIMBS));
+  CHECK(out[0] == 0 && out[LIMBS] == 0);
+  int8_t orders[2];
+  OK(gpuint_signed_cmp(x, y, orders, 2));
+  CHECK(orders[0] == -1 && orders[1] == 1);
+  OK(gpuint_signed_div_rem_euclid(x, y, &quotient, &remainder));
+  OK(gpuint_signed_parts(quotient, &magnitude, &negative));
+  OK(gpuint_batch_read_limbs(magnitude, 0, 2, out, LIMBS));
+  CHECK(out[0] == 1 && out[LIMBS] == 1);
+  gpuint_signed* signeds[] = {x, y, quotient, remainder};
+  gpuint_batch* batches[] = {a, sum, wide, magnitude};
+  for (int i = 0; i < 4; ++i) {
+    OK(gpuint_signed_free(signeds[i]));
+    OK(gpuint_batch_free(batches[i]));
+  }
+  OK(gpuint_mask_free(overflow));
+  OK(gpuint_mask_free(negative));
+}
+
 int main(void) {
   check_statuses();
   OK(gpuint_device_cpu(&device));
@@ -477,6 +518,7 @@ int main(void) {
   check_outputs();
   check_moduli();
   check_trees();
+  check_sums_and_signs();
   check_threads();
   OK(gpuint_device_free(device));
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
