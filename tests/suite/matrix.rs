@@ -473,7 +473,6 @@ impl Check for ZeroDivisors {
 
 /// The error names the lowest row, wherever there are others. The memory then holds the results of
 /// the masked form, which are right on all rows.
-/// form says, and that is right on all rows.
 fn zero_divisors(shape: Shape, by: Strategy, strategy: &str, device: &Device, tally: &mut Tally) {
     let count = counts(shape)[4];
     let places: [&[usize]; 5] =

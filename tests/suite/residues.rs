@@ -10,7 +10,9 @@ use gpuint::{
 };
 use num_traits::{One, Zero};
 
-use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, seed};
+use crate::setting::{
+    Check, Context, Rows, Setting, Tally, first, is_thorough, on_every_backend, second, seed,
+};
 use gpuint_testkit::operands::{DIVISIONS, Row, power};
 use gpuint_testkit::oracle;
 use gpuint_testkit::random::Random;
@@ -136,9 +138,16 @@ impl Check for FixedBases {
     const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        for (part, device, mut rows) in
-            setting.parts(shape, DIVISIONS, if shape.bits > 8192 { 3 } else { 21 })
-        {
+        // Where rows are wide and take long, a shape has one device, modulus and length.
+        let is_shared = shape.bits > 8192 && !is_thorough();
+        let turn = shape.bits.ilog2() as usize;
+        let turns = setting.devices().len();
+        let count = if shape.bits > 8192 { 3 } else { 21 };
+        for (part, device, mut rows) in setting.parts(shape, DIVISIONS, count) {
+            if is_shared && part != turn % turns {
+                continue;
+            }
+            let part = if is_shared { turn % 2 } else { part };
             let what = Context::new(shape, "powers of a fixed base", device);
             tally.attempt(&what, rows.len(), |tally| {
                 // Odd and even moduli, 1 among them.

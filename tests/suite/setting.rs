@@ -53,6 +53,11 @@ pub(crate) fn times() -> f64 {
     number("GPUINT_TEST_ROWS", 0.15)
 }
 
+/// True for a run with all rows (nightly), which also repeats what few shapes show.
+pub(crate) fn is_thorough() -> bool {
+    times() >= 1.0
+}
+
 /// Shapes that need not be built, tested instead of the built ones; empty if there are none.
 static JIT: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     let list = variable("GPUINT_TEST_JIT").unwrap_or_default();
