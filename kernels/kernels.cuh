@@ -1,5 +1,6 @@
 // Every kernel: the header of the generated translation units.
 #pragma once
+#include "div/by_length.cuh"
 #include "div/by_prepared.cuh"
 #include "div/div.cuh"
 #include "div/exact.cuh"

@@ -65,6 +65,12 @@ fn divide(shape: Shape, by: Strategy, device: &Device, count: usize) -> Result<(
     Ok(())
 }
 
+fn divide_by_prepared(shape: Shape, by: Strategy, device: &Device, count: usize) -> Result<()> {
+    let [u, v] = upload(shape, device, &divisible(shape, count))?;
+    u.using(by).div_rem_by(&DynDivisor::of_rows(&v)?)?;
+    Ok(())
+}
+
 fn multiply_modulo(shape: Shape, by: Strategy, device: &Device, count: usize) -> Result<()> {
     let [u, v] = upload(shape, device, &divisible(shape, count))?;
     u.using(by).mul_mod(&u, &DynDivisor::of_rows(&v)?)?;
@@ -243,11 +249,22 @@ fn structured_operands_take_rare_paths() {
     takes("Blocked<Fft>, 32768 bits", &by_transforms, |device| {
         divide(shape(32768, 4, DigitKind::U64), Strategy::Blocked(Some(Product::Fft)), device, 2000)
     });
-    let short_divisors = [("FftShortByLanes", 1), ("LaneLastSubtraction", 1)];
+    let short_divisors = [("ShortByLanes", 1), ("LaneLastSubtraction", 1)];
     takes("Blocked<Fft>, 32768 bits, in one block", &short_divisors, |_| {
         let one_block = SimtOptions { max_grid: 1, ..SimtOptions::default() };
         let (device, by) = (Device::simt_with(one_block), Strategy::Blocked(Some(Product::Fft)));
         divide(shape(32768, 4, DigitKind::U64), by, &device, 1000)
+    });
+    takes("Blocked<TensorCore>, 65536 bits, in one block", &short_divisors, |_| {
+        let one_block = SimtOptions { max_grid: 1, ..SimtOptions::default() };
+        let (device, by) =
+            (Device::simt_with(one_block), Strategy::Blocked(Some(Product::TensorCore)));
+        divide(shape(65536, 4, DigitKind::U64), by, &device, 100)
+    });
+    takes("prepared divisors, 32768 bits, in one block", &short_divisors, |_| {
+        let one_block = SimtOptions { max_grid: 1, ..SimtOptions::default() };
+        let (device, by) = (Device::simt_with(one_block), Strategy::Product(Product::TensorCore));
+        divide_by_prepared(shape(32768, 4, DigitKind::U64), by, &device, 100)
     });
     takes("ShiftedInverse, 1024 bits, u16", &with("WholeQuotientCarry"), |device| {
         divide(

@@ -9,7 +9,6 @@
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"
-#include "core/frame.cuh"
 #include "core/limbs.cuh"
 #include "core/math.cuh"
 #include "core/occupancy.cuh"
@@ -17,6 +16,7 @@
 #include "div/div.cuh"
 #include "div/prepare.cuh"
 #include "div/quotient.cuh"
+#include "div/row_lists.cuh"
 #include "tuning/division.cuh"
 
 namespace gpuint {
@@ -39,18 +39,18 @@ struct DivRemByArena : DivisionArena<S, M, Record<S>::LONGEST_BLOCK, S::WORDS + 
 };
 
 // in[0] = u, in[2] = records; out[0] = q, out[1] = r, either may be null.
-template <class Policy>
+template <class Policy, class Plan = void>
 struct GroupDivRemBy
-    : Frame<typename Policy::Rows,
-            DivRemByArena<typename Policy::Rows, typename Policy::Product>::BYTES> {
+    : ListFrame<typename Policy::Rows,
+                DivRemByArena<typename Policy::Rows, typename Policy::Product>::BYTES, Plan> {
   using S = typename Policy::Rows;
   using Product = typename Policy::Product;
   using Arena = DivRemByArena<S, Product>;
-  using Base = Frame<S, Arena::BYTES>;
+  using Base = ListFrame<S, Arena::BYTES, Plan>;
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(Policy::REGISTERS, Base::THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    Base::run(o, shared, [&](typename Base::G& group, u64 row, unsigned char* bytes) {
+    Base::run(o, shared, [&](typename Base::G& group, auto row, unsigned char* bytes) {
       const Prepared<S> prepared(o, row);
       const Arena arena(group, bytes, prepared);
       const NormalizedDivisor<S> divisor(prepared.bits());

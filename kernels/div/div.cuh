@@ -18,7 +18,6 @@
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"
-#include "core/frame.cuh"
 #include "core/limbs.cuh"
 #include "core/math.cuh"
 #include "core/occupancy.cuh"
@@ -26,6 +25,7 @@
 #include "div/lanes/division.cuh"
 #include "div/quotient.cuh"
 #include "div/refine.cuh"
+#include "div/row_lists.cuh"
 #include "div/sorted.cuh"
 #include "tuning/division.cuh"
 
@@ -74,8 +74,8 @@ struct Blocked {
     using Arena = DivisionArena<S, Product, MAX_BLOCK, S::WORDS + 2>;
     static constexpr u32 BYTES = Arena::BYTES;
 
-    template <class G>
-    GPUINT_DEVICE static void divide(G& group, unsigned char* bytes, const Operands& o, u64 row) {
+    template <class G, class Row>
+    GPUINT_DEVICE static void divide(G& group, unsigned char* bytes, const Operands& o, Row row) {
       const Arena arena(group, bytes);
       if (group.rank < 2) clear_word(arena.u + (S::WORDS + group.rank) * WORD);
       if (G::THREADS == 1) clear_word(arena.u + (S::WORDS + 1) * WORD);
@@ -99,9 +99,9 @@ struct Blocked {
 };
 
 // If several instances share a warp, rows are processed in the order of their divisors' lengths.
-template <class Kernel, bool SHARE_WARP = (Kernel::S::THREADS < 32)>
-struct DivisionFrame : Frame<typename Kernel::S, Kernel::BYTES> {
-  using Base = Frame<typename Kernel::S, Kernel::BYTES>;
+template <class Kernel, class Plan, bool SHARE_WARP = (Kernel::S::THREADS < 32)>
+struct DivisionFrame : ListFrame<typename Kernel::S, Kernel::BYTES, Plan> {
+  using Base = ListFrame<typename Kernel::S, Kernel::BYTES, Plan>;
   template <class Work>
   GPUINT_DEVICE static void each(const Operands& o, unsigned char* shared, Work work) {
     Base::run(o, shared, work);
@@ -109,7 +109,7 @@ struct DivisionFrame : Frame<typename Kernel::S, Kernel::BYTES> {
 };
 
 template <class Kernel>
-struct DivisionFrame<Kernel, true>
+struct DivisionFrame<Kernel, void, true>
     : SortedFrame<typename Kernel::S, Kernel::BYTES, SORTED_ROWS_PER_GROUP * Kernel::S::ROWS,
                   Kernel::S::WORDS + 1> {
   using S = typename Kernel::S;
@@ -125,15 +125,16 @@ struct DivisionFrame<Kernel, true>
   }
 };
 
-template <class Kernel>
-struct GroupDivision : DivisionFrame<Kernel> {
-  using Frame = DivisionFrame<Kernel>;
+// Divides all rows, or those of list 0 of a plan.
+template <class Kernel, class Plan = void>
+struct GroupDivision : DivisionFrame<Kernel, Plan> {
+  using Frame = DivisionFrame<Kernel, Plan>;
   static constexpr u32 REGISTERS =
       Frame::Base::G::IN_WARP ? Kernel::Policy::WARP_REGISTERS : Kernel::Policy::REGISTERS;
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(REGISTERS, Frame::THREADS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    Frame::each(o, shared, [&](typename Frame::Base::G& group, u64 row, unsigned char* bytes) {
+    Frame::each(o, shared, [&](typename Frame::Base::G& group, auto row, unsigned char* bytes) {
       Kernel::divide(group, bytes, o, row);
     });
   }

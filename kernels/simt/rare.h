@@ -35,13 +35,13 @@
   X(FusedLongOperands) /* modular/tensor/kernels.cuh: no operand fits the length of the divisor */ \
   X(ReciprocalAtEnd)   /* modular/tensor/prepare.cuh: a reciprocal has no error to take off */     \
   X(FusedQuotientInDoubt) /* modular/tensor/barrett.cuh: a quotient may be one too small */        \
-  X(TransformCarry)  /* transform/ntt/product.cuh: what a thread is given runs over its word */    \
-  X(FftShortByLanes) /* div/fft/short.cuh: a batch has enough short divisors for lanes */          \
-  X(FftSeedAddBack)  /* div/fft/seed.cuh: the remainder is as long as the divisor */               \
-  X(FftSeedBorrow)   /* div/fft/seed.cuh: the lowest limb of a seed is 0 or 1 */                   \
-  X(FftCarryRuns)    /* div/fft/resolve.cuh: a carry runs beyond the limb that it is for */        \
-  X(FftCompared)     /* div/fft/reduce.cuh: a remainder near the divisor */                        \
-  X(FftNoQuotient)   /* div/fft/divide.cuh: a block of quotient is 0 */                            \
+  X(TransformCarry) /* transform/ntt/product.cuh: what a thread is given runs over its word */     \
+  X(ShortByLanes)   /* div/short.cuh: a batch has enough short divisors for lanes */               \
+  X(FftSeedAddBack) /* div/fft/seed.cuh: the remainder is as long as the divisor */                \
+  X(FftSeedBorrow)  /* div/fft/seed.cuh: the lowest limb of a seed is 0 or 1 */                    \
+  X(FftCarryRuns)   /* div/fft/resolve.cuh: a carry runs beyond the limb that it is for */         \
+  X(FftCompared)    /* div/fft/reduce.cuh: a remainder near the divisor */                         \
+  X(FftNoQuotient)  /* div/fft/divide.cuh: a block of quotient is 0 */                             \
   X(FftSecondSubtraction) /* div/fft/divide.cuh: the divisor goes into the remainder twice */      \
   X(FftLongResidue)       /* modular/fft/barrett.cuh: a residue is 2^BITS or more */               \
   X(FftLastSubtraction)   /* modular/fft/barrett.cuh: the modulus goes into the last remainder */  \

@@ -158,15 +158,11 @@ struct LaneDivisionPolicy {
       by_size(S::N, {{128, 256}, {256, 4096}, {512, 2048}, {ANY, 1024}});
 };
 
-// Division by lanes of rows with short divisors, within a division by transforms
-// (div/fft/short.cuh). Measured on an H200, 2026-11-22.
-//   SHORT_DIVISOR  limbs of the longest divisor: a warp holds five rows with 208 limbs, eight with
-//                  140; rows of 2^18 bits are few in a batch, and take more time in two rounds
-//   LEAST_ROWS     rows for each block of the grid below which lanes take more time: they divide a
-//                  row one block of quotient after another, however few rows there are
-template <class S>
-constexpr u32 SHORT_DIVISOR = by_size(S::N, {{4096, 208}, {ANY, 140}});
-template <class S>
+// Division by lanes of rows with short divisors, within a division by transforms or tensor cores
+// (div/short.cuh). Measured on an H200, 2026-11-22.
+//   MOST_LIMBS  of the divisor
+//   LEAST_ROWS  rows for each block of the grid below which lanes take more time: they divide a row
+//               one block of quotient after another, however few rows there are
 struct ShortLanePolicy {
   static constexpr u32 LIMBS_PER_LANE = 36;
   static constexpr u32 TILE = 12;
@@ -175,7 +171,23 @@ struct ShortLanePolicy {
   static constexpr u32 LEAST_SHARE = 1;
   static constexpr u32 THREADS = 256;
   static constexpr u32 SORTED_ROWS = 1024;
+};
+
+// By transforms: a warp holds five rows with divisors of 208 limbs, eight with 140; rows of 2^18
+// bits are few in a batch, and take more time in two rounds.
+template <class S, class M, bool PREPARED>
+struct ShortRowPolicy : ShortLanePolicy {
+  static constexpr u32 MOST_LIMBS = by_size(S::N, {{4096, 208}, {ANY, 140}});
   static constexpr u32 LEAST_ROWS = 36;
 };
+template <class S, bool PREPARED>
+struct ShortRowPolicy<S, TensorCore, PREPARED> : ShortLanePolicy {
+  static constexpr u32 MOST_LIMBS = PREPARED && S::N <= 1024 ? 140 : 208;
+  static constexpr u32 LEAST_ROWS = 9;
+};
+
+// Rows whose short divisors lanes divide before tensor cores divide the others (div/by_length.cuh).
+template <class S>
+constexpr bool DIVIDES_SHORT_FIRST = S::LIMB_BITS == 32 && S::N % 512 == 0 && S::N <= 2048;
 
 }  // namespace gpuint

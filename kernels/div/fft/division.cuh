@@ -1,7 +1,7 @@
 // DivRem by cached transforms, from 2^15 bits on, for all divisors, including those longer than a
 // transform.
 //
-// 1. Classes (classify.cuh). v is shifted up to V of exactly m = 32 P bits, for the least P of
+// 1. Classes (div/classify.cuh). v is shifted up to V of exactly m = 32 P bits, for the least P of
 //    512 .. 4096 that suffices; u is shifted likewise when it is read. The rows of a class are a
 //    list, and each kernel has one length of transform.
 // 2. Reciprocals: limb by limb to 64 digits (seed.cuh), then Newton's iteration with transforms of
@@ -11,7 +11,7 @@
 //    as long as the divisor would cost 18.
 // 4. Divisors longer than the largest class, in pieces (divide_long.cuh).
 // 5. Rows with short divisors, which lanes divide in less time if the batch has enough of them
-//    (short.cuh).
+//    (div/short.cuh).
 // Prepared divisors skip step 2: a prefix of the recorded reciprocal is one of half the length.
 //
 // Products are modulo 2^m + 1. The part of an operand above P digits is an imaginary part of point
@@ -19,13 +19,13 @@
 // more than V, and R five bits more.
 #pragma once
 #include "div/by_prepared.cuh"
+#include "div/classify.cuh"
 #include "div/div.cuh"
-#include "div/fft/classify.cuh"
 #include "div/fft/divide.cuh"
 #include "div/fft/divide_long.cuh"
 #include "div/fft/newton.cuh"
 #include "div/fft/seed.cuh"
-#include "div/fft/short.cuh"
+#include "div/short.cuh"
 #include "transform/fft/product.cuh"
 
 namespace gpuint {
@@ -36,27 +36,27 @@ template <class S, u32 LARGEST = Plan<S>::LARGEST>
 struct Phases;
 template <class S>
 struct Phases<S, 512> {
-  using Type = Sequence<Classify<S>, DivideShort<S>, Seed<S>, Newton<S, 64>, Newton<S, 128>,
-                        Newton<S, 256>, DivideLong<S>, Divide<S, 512>>;
+  using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<S>, Newton<S, 64>,
+                        Newton<S, 128>, Newton<S, 256>, DivideLong<S>, Divide<S, 512>>;
 };
 template <class S>
 struct Phases<S, 1024> {
   using Type =
-      Sequence<Classify<S>, DivideShort<S>, Seed<S>, Newton<S, 64>, Newton<S, 128>, Newton<S, 256>,
-               Newton<S, 512>, DivideLong<S>, Divide<S, 1024>, Divide<S, 512>>;
+      Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<S>, Newton<S, 64>, Newton<S, 128>,
+               Newton<S, 256>, Newton<S, 512>, DivideLong<S>, Divide<S, 1024>, Divide<S, 512>>;
 };
 template <class S>
 struct Phases<S, 2048> {
-  using Type = Sequence<Classify<S>, DivideShort<S>, Seed<S>, Newton<S, 64>, Newton<S, 128>,
-                        Newton<S, 256>, Newton<S, 512>, Newton<S, 1024>, DivideLong<S>,
-                        Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
+  using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<S>, Newton<S, 64>,
+                        Newton<S, 128>, Newton<S, 256>, Newton<S, 512>, Newton<S, 1024>,
+                        DivideLong<S>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
 };
 template <class S>
 struct Phases<S, 4096> {
   using Type =
-      Sequence<Classify<S>, DivideShort<S>, Seed<S>, Newton<S, 64>, Newton<S, 128>, Newton<S, 256>,
-               Newton<S, 512>, Newton<S, 1024>, Newton<S, 2048>, DivideLong<S>, Divide<S, 4096>,
-               Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
+      Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<S>, Newton<S, 64>, Newton<S, 128>,
+               Newton<S, 256>, Newton<S, 512>, Newton<S, 1024>, Newton<S, 2048>, DivideLong<S>,
+               Divide<S, 4096>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
 };
 
 // Phases of a division by prepared divisors, whose reciprocals are prefixes of the records'.
@@ -64,24 +64,24 @@ template <class S, u32 LARGEST = Plan<S>::LARGEST>
 struct PreparedPhases;
 template <class S>
 struct PreparedPhases<S, 512> {
-  using Type =
-      Sequence<Classify<S, true>, DivideShort<S, true>, DivideLong<S, true>, Divide<S, 512, true>>;
+  using Type = Sequence<Classify<Plan<S, true>>, DivideShort<Plan<S, true>>, DivideLong<S, true>,
+                        Divide<S, 512, true>>;
 };
 template <class S>
 struct PreparedPhases<S, 1024> {
-  using Type = Sequence<Classify<S, true>, DivideShort<S, true>, DivideLong<S, true>,
+  using Type = Sequence<Classify<Plan<S, true>>, DivideShort<Plan<S, true>>, DivideLong<S, true>,
                         Divide<S, 1024, true>, Divide<S, 512, true>>;
 };
 template <class S>
 struct PreparedPhases<S, 2048> {
-  using Type = Sequence<Classify<S, true>, DivideShort<S, true>, DivideLong<S, true>,
+  using Type = Sequence<Classify<Plan<S, true>>, DivideShort<Plan<S, true>>, DivideLong<S, true>,
                         Divide<S, 2048, true>, Divide<S, 1024, true>, Divide<S, 512, true>>;
 };
 template <class S>
 struct PreparedPhases<S, 4096> {
-  using Type =
-      Sequence<Classify<S, true>, DivideShort<S, true>, DivideLong<S, true>, Divide<S, 4096, true>,
-               Divide<S, 2048, true>, Divide<S, 1024, true>, Divide<S, 512, true>>;
+  using Type = Sequence<Classify<Plan<S, true>>, DivideShort<Plan<S, true>>, DivideLong<S, true>,
+                        Divide<S, 4096, true>, Divide<S, 2048, true>, Divide<S, 1024, true>,
+                        Divide<S, 512, true>>;
 };
 
 }  // namespace fft_division

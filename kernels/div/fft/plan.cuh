@@ -4,7 +4,10 @@
 #include "core/limbs.cuh"
 #include "core/math.cuh"
 #include "core/shape.cuh"
+#include "div/div.cuh"
 #include "div/prepare.cuh"
+#include "div/row_lists.cuh"
+#include "transform/fft/product.cuh"
 #include "transform/fft/twiddles.cuh"
 #include "tuning/division.cuh"
 
@@ -36,41 +39,48 @@ struct RecordedReciprocal {
   GPUINT_DEVICE u32 operator[](u32 l) const { return y[l + 1]; }
 };
 
-// State of a batch that the phases share. PREPARED if the divisors have records.
+// Points of the smallest class of divisors, and of the largest one in rows of S.
+constexpr u32 SMALLEST_CLASS = 512;
+template <class S>
+constexpr u32 LARGEST_CLASS = min_of(fft::POINTS, S::N / 2);
+template <class S>
+constexpr u32 CLASSES_OF = fft::log2_of(LARGEST_CLASS<S> / SMALLEST_CLASS) + 1;
+
+// Limbs of a reciprocal in the workspace, whose top limb is the last of its slot; 0 if a record has
+// it.
+template <class S, bool PREPARED>
+constexpr u32 INVERSE_LIMBS = PREPARED ? 0 : LARGEST_CLASS<S> / 2 + 1;
+
+// State of a batch that the phases share.
 template <class S, bool PREPARED = false>
-struct Plan {
-  static constexpr u32 LIMBS = S::N;
-  // Points of the smallest and the largest class. Class c has P = SMALLEST << c points and divisors
-  // of at most 32 P bits.
-  static constexpr u32 SMALLEST = 512, LARGEST = min_of(fft::POINTS, LIMBS / 2);
-  static constexpr u32 CLASSES = fft::log2_of(LARGEST / SMALLEST) + 1;
+struct Plan : RowLists<S, PREPARED, CLASSES_OF<S> + 3, INVERSE_LIMBS<S, PREPARED>> {
+  using Base = RowLists<S, PREPARED, CLASSES_OF<S> + 3, INVERSE_LIMBS<S, PREPARED>>;
+  using Base::count, Base::rows, Base::list, Base::o;
+  // Class c has P = SMALLEST << c points and divisors of at most 32 P bits.
+  static constexpr u32 LIMBS = S::N, SMALLEST = SMALLEST_CLASS, LARGEST = LARGEST_CLASS<S>;
+  static constexpr u32 CLASSES = CLASSES_OF<S>;
   // Longer divisors, in pieces of 16 LARGEST bits; rows without reciprocals; divisors of at most
-  // SHORT_DIVISOR limbs, which lanes divide if there are enough of them (short.cuh).
+  // MOST_LIMBS limbs, which lanes divide if there are enough of them (div/short.cuh).
   static constexpr u32 LONG = CLASSES, DIRECT = CLASSES + 1, SHORT = CLASSES + 2;
-  static constexpr u32 LISTS = CLASSES + 3;
   static constexpr u32 PIECE = LARGEST / 2, MOST_PIECES = LIMBS / PIECE;
-  static_assert(S::LIMB_BITS == 32 && LIMBS >= 2 * SMALLEST && LIMBS % PIECE == 0,
-                "rows of two pieces or more");
+  static_assert(LIMBS >= 2 * SMALLEST && LIMBS % PIECE == 0, "rows of two pieces or more");
+  static constexpr u32 INVERSE = INVERSE_LIMBS<S, PREPARED>;
+  using ShortPolicy = ShortRowPolicy<S, Fft, PREPARED>;
 
-  // The workspace: bit lengths of divisor and dividend, a list entry in each list, and the
-  // reciprocal, whose top limb is the last of its slot, if no record has it.
-  static constexpr u32 INVERSE = PREPARED ? 0 : LARGEST / 2 + 1;
-  static constexpr u32 ROW_BYTES = sizeof(uint2) + 4 * (LISTS + INVERSE);
+  GPUINT_DEVICE explicit Plan(const Operands& operands) : Base(operands) {}
 
-  // Counters: rows of a list; rows taken from it; short rows that have joined the smallest class.
-  static constexpr u32 TAKEN = 16, JOINED = 32;
-  static_assert(LISTS <= TAKEN && TAKEN + LISTS <= JOINED && JOINED < COUNTERS, "");
-
-  const Operands& o;
-  GPUINT_DEVICE explicit Plan(const Operands& operands) : o(operands) {}
-
-  GPUINT_DEVICE uint2* lengths() const { return reinterpret_cast<uint2*>(o.workspace); }
-  GPUINT_DEVICE u32* list(u32 index) const {
-    return reinterpret_cast<u32*>(o.workspace + o.rows * sizeof(uint2)) + index * o.rows;
+  // The list of a row with a divisor of v bits and a dividend of u bits.
+  GPUINT_DEVICE static u32 list_of(u32 v, u32 u) {
+    if (u <= v + 32 * MOST_STEPS) return DIRECT;
+    if (v <= 32 * ShortPolicy::MOST_LIMBS) return SHORT;
+    u32 list = 0;
+    while (list < LONG && 32 * (SMALLEST << list) < v) ++list;
+    return list;
   }
+
   // The top p + 1 limbs of a row's reciprocal.
   GPUINT_DEVICE u32* inverse(u32 row, u32 p) const {
-    return list(LISTS) + u64(row) * INVERSE + (LARGEST / 2 - p);
+    return list(Base::LISTS) + u64(row) * INVERSE + (LARGEST / 2 - p);
   }
   // The same to be read: where its limbs begin, and limb by limb.
   GPUINT_DEVICE const u32* reciprocal_at(u32 row, u32 p) const {
@@ -84,20 +94,6 @@ struct Plan {
       return RecordedReciprocal(reciprocal_at(row, p), p);
     else
       return reciprocal_at(row, p);
-  }
-  GPUINT_DEVICE u32 count(u32 list) const { return o.counters[list]; }
-  // Rows of a class, after the second phase.
-  GPUINT_DEVICE u32 rows(u32 c) const { return count(c) + (c == 0 ? o.counters[JOINED] : 0); }
-  GPUINT_DEVICE u32* taken(u32 list) const { return o.counters + TAKEN + list; }
-
-  GPUINT_DEVICE const u32* dividend(u32 row) const {
-    return static_cast<const u32*>(o.in[0]) + u64(row) * LIMBS;
-  }
-  GPUINT_DEVICE const u32* divisor(u32 row) const {
-    if constexpr (PREPARED)
-      return Prepared<S>(o, row).v();
-    else
-      return static_cast<const u32*>(o.in[1]) + u64(row) * LIMBS;
   }
   GPUINT_DEVICE u32* quotient(u32 row) const { return output(0, row); }
   GPUINT_DEVICE u32* remainder(u32 row) const { return output(1, row); }

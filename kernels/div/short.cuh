@@ -1,27 +1,27 @@
 // Second phase: rows with short divisors, divided by lanes (div/lanes/division.cuh).
 //
-// A block of quotient by transforms costs the same for every divisor of the smallest class, whereas
-// the work of lanes is proportional to the length of the divisor. But lanes divide a row in N / 8
-// dependent blocks of quotient, however few rows there are: a batch with less than
-// LEAST_ROWS rows for each block of threads lets them join the smallest class of transforms.
+// A block of quotient by transforms or by tensor cores costs nearly the same for every short
+// divisor, whereas the work of lanes is proportional to the length of the divisor. But lanes divide
+// a row in N / 8 dependent blocks of quotient, however few rows there are: a batch with less than
+// LEAST_ROWS rows for each block of threads lets them join list 0.
 #pragma once
-#include "div/fft/plan.cuh"
+#include "core/abi.cuh"
 #include "div/lanes/division.cuh"
+#include "div/row_lists.cuh"
 #include "tuning/division.cuh"
 
-namespace gpuint::fft_division {
+namespace gpuint {
 
 // The short rows, if they are enough for the grid. The number of blocks is that of the rows of the
 // batch, or of the blocks that run at a time.
-template <class S, bool PREPARED>
+template <class Plan>
 struct ShortRows {
-  using Plan = fft_division::Plan<S, PREPARED>;
-  static constexpr u32 MOST_WORDS = SHORT_DIVISOR<S> / WORD;
+  static constexpr u32 MOST_WORDS = Plan::ShortPolicy::MOST_LIMBS / WORD;
   static constexpr bool HAS_LENGTHS = true;
 
   GPUINT_DEVICE static u64 count(const Operands& o) {
     const u32 rows = Plan(o).count(Plan::SHORT);
-    return rows >= ShortLanePolicy<S>::LEAST_ROWS * gridDim.x ? rows : 0;
+    return rows >= Plan::ShortPolicy::LEAST_ROWS * gridDim.x ? rows : 0;
   }
   GPUINT_DEVICE static u32 row(const Operands& o, u64 index) {
     return Plan(o).list(Plan::SHORT)[index];
@@ -32,11 +32,10 @@ struct ShortRows {
   GPUINT_DEVICE static uint2 lengths(const Operands& o, u64 row) { return Plan(o).lengths()[row]; }
 };
 
-template <class S, bool PREPARED = false>
-struct DivideShort : LaneDivision<S, ShortRows<S, PREPARED>, ShortLanePolicy<S>> {
-  using Plan = fft_division::Plan<S, PREPARED>;
-  using Source = ShortRows<S, PREPARED>;
-  using Base = LaneDivision<S, Source, ShortLanePolicy<S>>;
+template <class Plan>
+struct DivideShort : LaneDivision<typename Plan::S, ShortRows<Plan>, typename Plan::ShortPolicy> {
+  using Source = ShortRows<Plan>;
+  using Base = LaneDivision<typename Plan::S, Source, typename Plan::ShortPolicy>;
   static constexpr u32 ROW_BYTES = Plan::ROW_BYTES;
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
@@ -44,7 +43,7 @@ struct DivideShort : LaneDivision<S, ShortRows<S, PREPARED>, ShortLanePolicy<S>>
     const u32 rows = plan.count(Plan::SHORT);
     const bool by_lanes = Source::count(o) > 0;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-      if (by_lanes) GPUINT_RARE(FftShortByLanes);
+      if (by_lanes) GPUINT_RARE(ShortByLanes);
       o.counters[Plan::JOINED] = by_lanes ? 0 : rows;
     }
     if (!by_lanes) {
@@ -58,4 +57,4 @@ struct DivideShort : LaneDivision<S, ShortRows<S, PREPARED>, ShortLanePolicy<S>>
   }
 };
 
-}  // namespace gpuint::fft_division
+}  // namespace gpuint
