@@ -52,6 +52,7 @@ inline void mma(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2], GPUINT_SITE) 
 
 inline float reciprocal(float x) { return 1.0f / x; }
 inline float square_root(float x) { return __builtin_sqrtf(x); }
+inline u32 floor_of_product(float x, float y) { return static_cast<u32>(double{x} * y); }
 
 inline u32 recomputed(u32 x) { return x; }
 inline u32 thread() { return threadIdx.x; }
@@ -110,6 +111,14 @@ GPUINT_DEVICE float square_root(float x) {
   float r;
   asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
+}
+
+// floor(x y) for 0 <= x y < 2^23: the last bit of the sum with 2^23 stands for 1. It costs less
+// than a conversion.
+GPUINT_DEVICE u32 floor_of_product(float x, float y) {
+  u32 r;
+  asm("fma.rm.f32 %0, %1, %2, 0f4B000000;" : "=r"(r) : "f"(x), "f"(y));
+  return r - 0x4B000000;
 }
 
 // Hides x from the optimizer, so that values derived from it are rematerialized.

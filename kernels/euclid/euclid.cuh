@@ -17,10 +17,12 @@
 // A row is processed by 1 to 32 lanes of a warp, or by the warps of a block, with a run of
 // consecutive limbs per lane in each pass. Negative terms are sums of complements: u a - v b = u a
 // + v (B^n - 1 - b) + v modulo B^n, so that all carries are positive and below B. A lane passes its
-// carry to the next one, and a vote resolves the remaining carries.
+// carry to the next one, and a vote tells whether a carry goes further.
 //
-// The limbs of consecutive rows start LANES words modulo 32 apart, and a run has odd length, so
-// that lanes read from different banks.
+// All runs of a pass have the same 4 k + 1 limbs, so that no lane waits for another one: the first
+// limb awaits the carry of the lane below, the others are computed four at a time. The limbs of the
+// last run above the number are zero. The limbs of consecutive rows start LANES words modulo 32
+// apart, and the length of a run is odd, so that lanes read from different banks.
 #pragma once
 #include "core/abi.cuh"
 #include "core/carry.cuh"
@@ -31,6 +33,9 @@
 #include "euclid/leading.cuh"
 
 namespace gpuint {
+
+// Limbs of a run of at least `limbs`: the next 4 k + 1.
+__host__ __device__ constexpr u32 run_of(u32 limbs) { return (limbs + 2) / 4 * 4 + 1; }
 
 // Numbers of a row in shared memory; PER_LANE limbs of a row per lane.
 template <class S, u32 NUMBERS, u32 PER_LANE>
@@ -45,16 +50,19 @@ struct EuclidRows {
   static constexpr u32 THREADS = max_of(64, LANES);
   static constexpr u32 TEAMS = THREADS / TEAM;
   static constexpr u32 ROWS = TEAMS * TEAM_ROWS;
-  static constexpr u32 STRIDE = LANES == 1    ? N | 1
-                                : LANES >= 32 ? N
-                                              : round_up(N - LANES % 32, 32) + LANES;
+  // Limbs of the longest run, 4 k + 1; those above limb N stay zero.
+  static constexpr u32 LONGEST_RUN = run_of(ceil_div(N, LANES));
+  static constexpr u32 STRIDE =
+      LANES >= 32 ? LANES * LONGEST_RUN : round_up(LANES * (LONGEST_RUN - 1), 32) + LANES;
   static constexpr u32 NUMBER = TEAM_ROWS * STRIDE;  // limbs of one number of all rows of a team
   // Carries between the warps of a group, of two numbers.
   static constexpr u32 CARRY_BYTES = G::IN_WARP ? 0 : 2 * LANES * sizeof(u32);
   static constexpr u32 SHARED =
       round_up(G::SCRATCH_BYTES + CARRY_BYTES, 16) + TEAMS * NUMBERS * NUMBER * sizeof(u32);
   static constexpr u32 SCRATCH = 0;
-  static constexpr u32 MIN_BLOCKS = 1;
+  // As many as the shared memory of a multiprocessor holds, up to 32 warps.
+  static constexpr u32 MIN_BLOCKS =
+      max_of(1, min_of(1024 / THREADS, (224 << 10) / (SHARED + 1024)));
   static constexpr u32 PERSISTENT = 0;
 
   G group;
@@ -109,9 +117,9 @@ struct EuclidRows {
   GPUINT_DEVICE void load(const void* operand, u64 first, u32 count, u32 index) const {
     const auto* const from = static_cast<const typename S::Limb*>(operand) + first * S::N;
     GPUINT_UNROLL(4)
-    for (u32 i = rank; i < TEAM_ROWS * N; i += TEAM) {
-      const u32 row = i / N, k = i % N;
-      number(index, row)[k] = row < count ? limb_of_32<S>(from + row * S::N, k) : 0;
+    for (u32 i = rank; i < NUMBER; i += TEAM) {
+      const u32 row = i / STRIDE, k = i % STRIDE;
+      number(index, row)[k] = row < count && k < N ? limb_of_32<S>(from + row * S::N, k) : 0;
     }
   }
 
@@ -127,112 +135,145 @@ struct EuclidRows {
   // Writes x, padded with zeros, to a number of the group's row.
   GPUINT_DEVICE void put(u32 index, const u32* x, u32 length) const {
     u32* const to = number(index);
-    for (u32 k = group.rank; k < N; k += LANES) to[k] = k < length ? x[k] : 0;
+    for (u32 k = group.rank; k < STRIDE; k += LANES) to[k] = k < length ? x[k] : 0;
   }
 
-  // Limbs [from, to) of a lane.
+  // Limbs [from, to) of a lane: 4 k + 1, the same number in all lanes that have any.
   struct Run {
     u32 from, to;
   };
   GPUINT_DEVICE Run run(u32 length) const {
-    if constexpr (LANES == 1) return {0, length};
-    const u32 limbs = ceil_div(length, LANES) | 1;
-    const u32 from = min_of(group.rank * limbs, length);
-    return {from, min_of(from + limbs, length)};
+    const u32 limbs = run_of(ceil_div(length, LANES)), from = group.rank * limbs;
+    return {from, from < length ? from + limbs : from};
   }
 
-  // A number being computed: the carry out of the lane's run, and the AND of the limbs above the
-  // first one of the run.
+  // A number being computed: the first limb of the lane's run, the AND of those above it, and the
+  // carry out of the run.
   struct Chain {
     u32 carry;
     u32 above = ~0u;
+    u32 first = 0;
   };
 
-  // Passes carries from lane to lane; `number` is 0 or 1, the argument of `publish`.
-  GPUINT_DEVICE void settle(u32* x, Run run, Chain chain, u32 number) {
-    if constexpr (LANES > 1) {
-      u32 below = group.from_below(chain.carry);
-      if constexpr (!G::IN_WARP)
-        if (group.lane == 0 && group.rank != 0) below = carries[number * LANES + group.rank - 1];
-      if (group.rank == 0) below = 0;
-      const bool idle = run.from >= run.to;
-      u64 sum = u64(idle ? 0 : x[run.from]) + below;
-      const bool over = sum >> 32 != 0;
-      const bool ones = chain.above == ~0u && !idle;
-      const bool generate = over && ones;
-      const bool propagate = !over && ones && static_cast<u32>(sum) == ~0u;
-      sum += resolve_carries(group, generate, propagate, 0, 0).in;
-      if (idle) return;
-      x[run.from] = static_cast<u32>(sum);
-      if (sum >> 32 != 0)
-        for (u32 i = run.from + 1; i < run.to && ++x[i] == 0;) ++i;
-    }
-  }
-
-  // Carries of runs for the warp above. The barrier of resolve_carries separates them from the next
-  // ones.
-  GPUINT_DEVICE void publish(u32 first, u32 second) const {
+  // Adds the carries of the lanes below to the first limbs of the runs of `COUNT` numbers.
+  template <u32 COUNT>
+  GPUINT_DEVICE void settle(u32* const (&x)[COUNT], const Chain (&chain)[COUNT], Run run) {
+    const bool idle = run.from >= run.to;
+    const bool is_long = run.from + 1 < run.to;
+    u32 second[COUNT], sum[COUNT];
+    bool over[COUNT], generate[COUNT], propagate[COUNT];
+    // The barrier of resolve_carries separates these carries from the next ones.
     if constexpr (!G::IN_WARP) {
-      carries[group.rank] = first;
-      carries[LANES + group.rank] = second;
+      GPUINT_UNROLL(COUNT)
+      for (u32 n = 0; n < COUNT; ++n) carries[n * LANES + group.rank] = chain[n].carry;
       __syncthreads();
     }
+    bool is_settled = true;
+    GPUINT_UNROLL(COUNT)
+    for (u32 n = 0; n < COUNT; ++n) {
+      second[n] = is_long ? x[n][run.from + 1] : 0;
+      u32 below = group.from_below(chain[n].carry);
+      if constexpr (!G::IN_WARP)
+        if (group.lane == 0 && group.rank != 0) below = carries[n * LANES + group.rank - 1];
+      if (group.rank == 0) below = 0;
+      sum[n] = chain[n].first + below;
+      over[n] = sum[n] < below;
+      const bool ones = chain[n].above == ~0u && !idle;
+      generate[n] = over[n] && ones;
+      propagate[n] = sum[n] == ~0u && ones;
+      is_settled = is_settled && !generate[n] && !propagate[n];
+    }
+    // Few numbers have a lane of ones.
+    if (!G::IN_WARP || __any_sync(group.mask, !is_settled)) {
+      GPUINT_UNROLL(COUNT)
+      for (u32 n = 0; n < COUNT; ++n) {
+        const u32 carry = resolve_carries(group, generate[n], propagate[n], 0, 0).in;
+        sum[n] += carry;
+        over[n] = over[n] || sum[n] < carry;
+      }
+    }
+    if (idle) return;
+    GPUINT_UNROLL(COUNT)
+    for (u32 n = 0; n < COUNT; ++n) {
+      x[n][run.from] = sum[n];
+      if (over[n] && is_long) {
+        x[n][run.from + 1] = ++second[n];
+        if (second[n] == 0)
+          for (u32 i = run.from + 2; i < run.to && ++x[n][i] == 0;) ++i;
+      }
+    }
   }
 
-  // (a, b) = (u0 a' + v0 b', u1 a" + v1 b") modulo 2^(32 length), where a' and b" are complements
-  // by `flip_a` and b' and a" by `flip_b`; a complemented number stands for its negative.
-  GPUINT_DEVICE void transform(u32* a, u32* b, u32 length, const Cofactors& c, u32 flip_a,
-                               u32 flip_b) {
+  // (a, b) = (u0 a + v0 b, u1 a + v1 b) modulo a power of 2^32 from 2^(32 length) on; with
+  // SUBTRACTS, (u0 a - v0 b, v1 b - u1 a).
+  template <bool SUBTRACTS>
+  GPUINT_DEVICE void transform(u32* a, u32* b, u32 length, const Cofactors& c) {
     const Run lane = run(length);
-    Chain first{group.rank == 0 ? (flip_a & c.u0) | (flip_b & c.v0) : 0};
-    Chain second{group.rank == 0 ? (flip_b & c.u1) | (flip_a & c.v1) : 0};
-    const auto limb = [&](u32 i, u32 x, u32 y) {
-      const u32 low = sum_of_products(c.u0, x ^ flip_a, c.v0, y ^ flip_b, first.carry);
-      const u32 high = sum_of_products(c.u1, x ^ flip_b, c.v1, y ^ flip_a, second.carry);
-      a[i] = low, b[i] = high;
-      if (LANES > 1 && i != lane.from) first.above &= low, second.above &= high;
+    Chain chain[2] = {{SUBTRACTS && group.rank == 0 ? c.v0 : 0},
+                      {SUBTRACTS && group.rank == 0 ? c.u1 : 0}};
+    const auto limbs = [&](u32 x, u32 y, u32& low, u32& high) {
+      constexpr u32 FLIP = SUBTRACTS ? ~0u : 0;
+      low = sum_of_products(c.u0, x, c.v0, y ^ FLIP, chain[0].carry);
+      high = sum_of_products(c.u1, x ^ FLIP, c.v1, y, chain[1].carry);
     };
-    u32 i = lane.from;
+    if (lane.from < lane.to) limbs(a[lane.from], b[lane.from], chain[0].first, chain[1].first);
     GPUINT_UNROLL(1)
-    for (; i + 4 <= lane.to; i += 4) {
+    for (u32 i = lane.from + 1; i < lane.to; i += 4) {
       u32 x[4], y[4];
       GPUINT_UNROLL(4)
       for (u32 j = 0; j < 4; ++j) x[j] = a[i + j], y[j] = b[i + j];
       GPUINT_UNROLL(4)
-      for (u32 j = 0; j < 4; ++j) limb(i + j, x[j], y[j]);
+      for (u32 j = 0; j < 4; ++j) {
+        u32 low, high;
+        limbs(x[j], y[j], low, high);
+        a[i + j] = low, b[i + j] = high;
+        if constexpr (LANES > 1) chain[0].above &= low, chain[1].above &= high;
+      }
     }
-    GPUINT_UNROLL(1)
-    for (; i < lane.to; ++i) limb(i, a[i], b[i]);
-    publish(first.carry, second.carry);
-    settle(a, lane, first, 0);
-    settle(b, lane, second, 1);
+    store_first({a, b}, chain, lane);
   }
 
   // a += q 2^(32 limbs + bits) b modulo 2^(32 length); with `flip` (all ones) it subtracts.
   GPUINT_DEVICE void add_shifted(u32* a, const u32* b, u32 length, u32 q, u32 limbs, u32 bits,
                                  u32 flip) {
     const Run lane = run(length);
-    Chain chain{group.rank == 0 ? flip & q : 0};
+    Chain chain[1] = {{group.rank == 0 ? flip & q : 0}};
     GPUINT_UNROLL(1)
     for (u32 i = lane.from; i < lane.to; ++i) {
       const u32 high = i >= limbs ? b[i - limbs] : 0;
       const u32 low = i >= limbs + 1 ? b[i - limbs - 1] : 0;
       const u32 sum =
-          sum_of_products(q, __funnelshift_l(low, high, bits) ^ flip, 1, a[i], chain.carry);
+          sum_of_products(q, __funnelshift_l(low, high, bits) ^ flip, 1, a[i], chain[0].carry);
       a[i] = sum;
-      if (i != lane.from) chain.above &= sum;
+      if (i == lane.from)
+        chain[0].first = sum;
+      else
+        chain[0].above &= sum;
     }
-    publish(chain.carry, 0);
-    settle(a, lane, chain, 0);
+    store_first({a}, chain, lane);
+  }
+
+  // Stores the first limbs of the runs of `COUNT` numbers.
+  template <u32 COUNT>
+  GPUINT_DEVICE void store_first(u32* const (&x)[COUNT], const Chain (&chain)[COUNT], Run run) {
+    if constexpr (LANES > 1) {
+      settle(x, chain, run);
+    } else if (run.from < run.to) {
+      GPUINT_UNROLL(COUNT)
+      for (u32 n = 0; n < COUNT; ++n) x[n][run.from] = chain[n].first;
+    }
   }
 
   // u x + v y + carry: its low limb; carry becomes its high limb. u + v <= 2^32 - 1.
   GPUINT_DEVICE static u32 sum_of_products(u32 u, u32 x, u32 v, u32 y, u32& carry) {
-    u32 low = carry, high = 0;
+    // The sum of the products does not wait for the carry.
+    u32 low = 0, high = 0;
     ptx::mad_lo_cc(low, u, x);
     ptx::madc_hi_cc(high, u, x);
     ptx::mad_lo_cc(low, v, y);
     ptx::madc_hi_cc(high, v, y);
+    ptx::add_cc(low, carry);
+    ptx::addc(high, 0);
     carry = high;
     return low;
   }
@@ -247,14 +288,51 @@ struct EuclidNumber {
   GPUINT_DEVICE void trim() {
     while (length > 0 && limbs[length - 1] == 0) --length;
   }
-  // Bits 64 .. 1 below bit 32 top - shift.
-  GPUINT_DEVICE u64 leading(u32 top, u32 shift) const {
-    const u32 high = at(top - 1), middle = at(top - 2), low = at(top - 3);
-    return u64(__funnelshift_l(middle, high, shift)) << 32 | __funnelshift_l(low, middle, shift);
+  GPUINT_DEVICE u32 at(u32 i) const { return i < length ? limbs[i] : 0; }
+};
+
+// The highest limbs of two numbers, [0] the highest, with 0 above the length of a number.
+struct EuclidTop {
+  u32 length;  // of the longer number
+  u32 a[4], b[4];
+
+  // Trims both numbers. A pass usually clears one limb of both, so a second look at shared memory
+  // is rare.
+  GPUINT_DEVICE EuclidTop(EuclidNumber& x, EuclidNumber& y) {
+    read(x, y);
+    if (is_zero()) {
+      --length;
+      GPUINT_UNROLL(3)
+      for (u32 j = 0; j < 3; ++j) a[j] = a[j + 1], b[j] = b[j + 1];
+      if (is_zero()) {
+        x.trim();
+        y.trim();
+        read(x, y);
+      }
+    }
+    x.length = min_of(x.length, length);
+    y.length = min_of(y.length, length);
+    if (a[0] == 0) x.trim();
+    if (b[0] == 0) y.trim();
+  }
+
+  GPUINT_DEVICE u32 shift() const { return static_cast<u32>(__clz(static_cast<int>(a[0] | b[0]))); }
+
+  // 64 bits of the limbs below `shift` bits.
+  GPUINT_DEVICE static u64 leading(const u32 (&x)[4], u32 shift) {
+    return u64(__funnelshift_l(x[1], x[0], shift)) << 32 | __funnelshift_l(x[2], x[1], shift);
   }
 
  private:
-  GPUINT_DEVICE u32 at(u32 i) const { return i < length ? limbs[i] : 0; }
+  GPUINT_DEVICE bool is_zero() const { return (a[0] | b[0]) == 0; }
+  GPUINT_DEVICE void read(const EuclidNumber& x, const EuclidNumber& y) {
+    length = max_of(x.length, y.length);
+    GPUINT_UNROLL(4)
+    for (u32 j = 0; j < 4; ++j) {
+      const bool exists = j < length;
+      a[j] = exists ? x.limbs[length - 1 - j] : 0, b[j] = exists ? y.limbs[length - 1 - j] : 0;
+    }
+  }
 };
 
 // Observer of the quotients that does nothing and stops at b = 0. Jacobi symbols need the
@@ -300,17 +378,10 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, bool active, Observer& observer) {
     Cofactors c;
     u32 top = 0, q = 0, s = 0;
     if (active) {
-      a.trim();
-      b.trim();
-      top = max_of(a.length, b.length);
-      u64 x = 0, y = 0;
-      u32 shift = 0;
-      if (top != 0) {
-        shift = static_cast<u32>(__clz(static_cast<int>((a.length == top ? a.limbs[top - 1] : 0) |
-                                                        (b.length == top ? b.limbs[top - 1] : 0))));
-        x = a.leading(top, shift);
-        y = b.leading(top, shift);
-      }
+      const EuclidTop leading(a, b);
+      top = leading.length;
+      const u32 shift = leading.shift();
+      u64 x = EuclidTop::leading(leading.a, shift), y = EuclidTop::leading(leading.b, shift);
       observer.begin(a, b);
       const bool exact = top <= 2;
       if (x < y || (x == y && !exact && is_less_from_top(a, b))) {
@@ -329,8 +400,9 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, bool active, Observer& observer) {
         });
       if (active && c.u1 == 0) {
         if (rows.group.rank == 0) GPUINT_RARE(EuclidSubtraction);
-        const u32 shift_b = static_cast<u32>(__clz(static_cast<int>(b.limbs[b.length - 1])));
-        const u32 y_high = static_cast<u32>(b.leading(b.length, shift_b) >> 32);
+        const u32 highest = b.at(b.length - 1);
+        const u32 shift_b = static_cast<u32>(__clz(static_cast<int>(highest)));
+        const u32 y_high = __funnelshift_l(b.at(b.length - 2), highest, shift_b);
         q = static_cast<u32>((x >> 2) / (u64(y_high) + 1));
         const i32 distance =
             static_cast<i32>(32 * (top - b.length) + shift_b) - static_cast<i32>(shift + 30);
@@ -343,15 +415,22 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, bool active, Observer& observer) {
     // Groups that do not take part in a pass use none of its limbs.
     const bool steps = active && c.u1 != 0, subtracts = active && c.u1 == 0;
     if (R::any(steps)) {
-      rows.transform(a.limbs, b.limbs, steps ? top : 0, c, c.odd, ~c.odd);
+      // Both combinations of an odd number of steps are negative: each is stored as the other one.
+      const bool odd = c.odd != 0;
+      const Cofactors m{odd ? c.u1 : c.u0, odd ? c.v1 : c.v0, odd ? c.u0 : c.u1, odd ? c.v0 : c.v1};
+      rows.template transform<true>(a.limbs, b.limbs, steps ? top : 0, m);
       if constexpr (COFACTORS) {
         const u32 length = min_of(cofactor_length + 1, R::N);
-        rows.transform(a.cofactor, b.cofactor, steps ? length : 0, c, 0, 0);
+        rows.template transform<false>(a.cofactor, b.cofactor, steps ? length : 0, m);
         if (steps) cofactor_length = length;
       }
       if (steps) {
         a.length = b.length = top;
-        negative ^= c.odd != 0;
+        if (odd) {
+          const EuclidNumber third = a;
+          a = b, b = third;
+          negative = !negative;
+        }
       }
     }
     if (R::any(subtracts)) {

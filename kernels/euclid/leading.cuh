@@ -8,19 +8,22 @@
 //     r_(i+1) >= max(u, v)_(i+1)                               gives R_(i+1) >= 0,
 //     r_i - r_(i+1) >= max(u_i + u_(i+1), v_i + v_(i+1))       gives R_(i+1) < R_i:
 // the step is one of Euclid's on (a, b), too (G. E. Collins' condition). After the first step the
-// v are the maxima, and v_(i+1) r_i <= x. So with x < 2^64, r_(i+1) >= 2^33 and r_i - r_(i+1) >=
-// 2^32 are enough: v_(i+1) <= 2^31.
+// v are the maxima, and v_(i+1) r_i <= x. So with x < 2^64, r_(i+1) >= 2^32 and r_i - r_(i+1) >=
+// 2^32 are enough: r_i >= 2^33, so v_(i+1) < 2^31 and v_i + v_(i+1) < 2^32.
 //
-// The same holds for the leading 32 bits of x and y, where r_(i+1) >= 2^17 and r_i - r_(i+1) >=
-// 2^16 suffice and cofactors are at most 2^15. Steps are cheap there: they are done about 14 bits
-// at a time, and their matrix is applied to x and y. r_(i+1) of these differs from 2^s r_(i+1) of
-// the leading bits by less than 2^(s+15). The thresholds of the leading bits are raised by those of
-// x and y, so every step meets both conditions. A pass of the three rounds removes about 30 bits
-// from a and b each.
+// The same holds for the leading 32 bits of x and y, where r_(i+1) >= 2^16 and r_i - r_(i+1) >=
+// 2^16 suffice and cofactors are below 2^15. Steps are cheap there: they are done about 14 bits at
+// a time, and their matrix is applied to x and y. r_(i+1) of these differs from 2^s r_(i+1) of the
+// leading bits by less than 2^(s+15), and r_i - r_(i+1) by less than 2^(s+16). The thresholds of
+// the leading bits are raised by those of x and y, so every step meets both conditions. A pass of
+// the three rounds takes 16 steps on average and removes 27 bits from a and b each.
 //
 // Quotients of 2^15 or more, and the last 64 bits, use steps on x and y themselves.
 //
-// Quotients come from single precision: q' = floor(x * ((1 / y) * (1 - 2^-20))) is not above
+// Quotients come from single precision. On leading bits, the roundings of x, y and 1 / y change x /
+// y < 2^15 by less than 2^-22 of it, so that a wrong quotient is one of its neighbours, and the
+// remainder is not below y, or is negative and above -2^10: the step fails its conditions, and is
+// left to the next round. On x and y, q' = floor(x * ((1 / y) * (1 - 2^-20))) is not above
 // floor(x / y), because roundings of 6 * 2^-24 altogether cannot raise the product by 2^-20. A
 // remainder of y or more is divided again.
 #pragma once
@@ -78,28 +81,31 @@ GPUINT_DEVICE Cofactors wide_steps(u64 x, u64 y, bool exact, Observe observe) {
   return c;
 }
 
-// Steps of Euclid on x >= y with r_(i+1) >= least >= 2^17 and r_i - r_(i+1) >= apart.
+// Steps of Euclid on x >= y with r_(i+1) >= least >= 2^16 and r_i - r_(i+1) >= apart >= 2^16.
 template <class Observe>
 GPUINT_DEVICE Cofactors narrow_steps(u32 x, u32 y, u32 least, u32 apart, Observe observe) {
-  constexpr float BELOW_ONE = 1.0f - 1.0f / (1 << 20);
-  Cofactors c;
-  float x_near = static_cast<float>(x) * BELOW_ONE;
+  // Pairs of cofactors 2^16 u_i + v_i, negative for odd i.
+  u32 pair0 = 1u << 16, pair1 = ~0u;
+  float x_near = static_cast<float>(x);
   GPUINT_UNROLL(2)
-  while (y > least) {
+  while (y >= least + apart) {
     const float y_near = static_cast<float>(y);
-    u32 q = static_cast<u32>(x_near * ptx::reciprocal(y_near));
-    u32 r = x - q * y;
-    // The quotient is below 2^15, so the estimate is too small by 1 at most.
-    if (r >= y) ++q, r -= y;
-    if (r < least || y - r < apart) break;
-    const u32 u = q * c.u1 + c.u0, v = q * c.v1 + c.v0;
-    c.u0 = c.u1, c.v0 = c.v1;
-    c.u1 = u, c.v1 = v;
-    c.odd = ~c.odd;
+    const u32 minus_q = 0 - ptx::floor_of_product(x_near, ptx::reciprocal(y_near));
+    const u32 r = x + minus_q * y;
+    // False for r < 0 and r >= y, too.
+    if (r - least > y - least - apart) break;
+    const u32 pair = pair0 + minus_q * pair1;
+    pair0 = pair1, pair1 = pair;
     x = y, y = r;
-    x_near = y_near * BELOW_ONE;
-    observe(q);
+    x_near = y_near;
+    observe(0 - minus_q);
   }
+  Cofactors c;
+  c.odd = static_cast<u32>(static_cast<i32>(pair0) >> 31);
+  pair0 = (pair0 ^ c.odd) - c.odd;
+  pair1 = (pair1 ^ ~c.odd) - ~c.odd;
+  c.u0 = pair0 >> 16, c.v0 = pair0 & 0xffff;
+  c.u1 = pair1 >> 16, c.v1 = pair1 & 0xffff;
   return c;
 }
 
@@ -110,20 +116,19 @@ GPUINT_DEVICE Cofactors leading_steps(u64 x, u64 y, bool exact, Observe observe)
   Cofactors c;
   if (!exact) {
     u64 r0 = x, r1 = y;
-    GPUINT_UNROLL(1)
+    GPUINT_UNROLL(3)
     for (u32 round = 0; round < 3; ++round) {
-      // r0 >= 2^33, and with s = 1 no step is left.
+      // r0 >= 2^33, so s >= 2 after the first round.
       const u32 s = 32 - static_cast<u32>(__clz(static_cast<int>(r0 >> 32)));
-      if (s < 2) break;
       const u32 unit = 1u << (32 - s);  // 2^32 in units of 2^s
-      const u32 least = (1u << 17) + 2 * unit, apart = (1u << 16) + unit;
+      const u32 least = (1u << 15) + max_of(1u << 15, unit), apart = (1u << 16) + unit;
       const Cofactors n =
           narrow_steps(static_cast<u32>(r0 >> s), static_cast<u32>(r1 >> s), least, apart, observe);
       if (n.u1 == 0) break;
       const u64 even0 = n.u0 * r0 - n.v0 * r1, even1 = n.v1 * r1 - n.u1 * r0;
       r0 = n.odd != 0 ? 0 - even0 : even0;
       r1 = n.odd != 0 ? 0 - even1 : even1;
-      GPUINT_ASSERT((r0 - r1) >> 32 != 0 && r1 >> 33 != 0, "the last step meets the condition");
+      GPUINT_ASSERT((r0 - r1) >> 32 != 0 && r1 >> 32 != 0, "the last step meets the conditions");
       const Cofactors o = c;
       c.u0 = n.u0 * o.u0 + n.v0 * o.u1, c.v0 = n.u0 * o.v0 + n.v0 * o.v1;
       c.u1 = n.u1 * o.u0 + n.v1 * o.u1, c.v1 = n.u1 * o.v0 + n.v1 * o.v1;
