@@ -28,7 +28,8 @@ GPUINT_DEVICE u32* half_of_product(const Operands& o, u64 row, u32 half, u32 lim
 }
 
 // Rows of a product: the inputs, and the halves of the result. A product inside an operation has
-// other rows, and first_limbs(o, row) with the limbs of the first factor if IS_FIRST_SHIFTED.
+// other rows. If IS_FIRST_SHIFTED, first_limbs(o, row) has the limbs of the first factor, which is
+// factor(o, 0, row) if is_unshifted(o, row).
 template <class S, Extent E>
 struct ProductRows {
   static constexpr u32 ROW_BYTES = 0;  // of a workspace

@@ -2,25 +2,32 @@
 // reciprocal of a record.
 //
 // Let R = 2^m, m = BITS, V = v 2^s in [R / 2, R), and Y = R^2 / (2 V) - e the top m bits of the
-// recorded reciprocal, 0 < e < 1 + 2^-60. For T < R^2 / 2^s:
-//     H = floor(T 2^s / R),   Q = floor(H Y / R),   r = T - 2 Q v.
-// THEOREM. H, Q < R and 0 <= r < (6 + 2^-58) v.
-// Proof. T 2^s < R^2, so H < R. With T 2^s = (H + f) R, 0 <= f < 1, the quotient T / (2 v) = T 2^s
-// / (2 V) is (H + f) (Y + e) / R, which is at most R, and exceeds H Y / R by (f (Y + e) + H e) / R,
-// which is positive and less than 1 + 1 + 2^-60, as Y + e = R^2 / (2 V) <= R. The floor takes less
-// than 1. So Q < R, and T / (2 v) - Q is at least 0 and less than 3 + 2^-60. QED.
+// recorded reciprocal, 0 < e < 1 + 2^-60. Let l = s if s <= MOST_LATE, else 0, and w = 2^(l + 1) v.
+// For T < R^2 / 2^(s - l):
+//     H = floor(T 2^(s - l) / R),   Q = floor(H Y / R),   r = T - Q w.
+// THEOREM. H, Q < R, w < 2 R, and 0 <= r < (3 + 2^-60) w.
+// Proof. T 2^(s - l) < R^2, so H < R. With T 2^(s - l) = (H + f) R, 0 <= f < 1, the quotient T / w
+// = T 2^(s - l) / (2 V) is (H + f) (Y + e) / R, which is at most R, and exceeds H Y / R by (f (Y +
+// e)
+// + H e) / R, which is positive and less than 1 + 1 + 2^-60, as Y + e = R^2 / (2 V) <= R. The floor
+// takes less than 1. So Q < R, and T / w - Q is at least 0 and less than 3 + 2^-60. w is 2 V if l =
+// s, and at most V / 2^MOST_LATE otherwise. QED.
+//
+// So r < 7 R, and r / v < 6.01 2^MOST_LATE is less than 10^6: one ratio of doubles gives the
+// quotient (div/fft/reduce.cuh).
 //
 // Phases. T = a b and H Y are products of rows (transform/fft/product.cuh), of which the second
-// writes the high half, Q. The last phase computes r and reduces it below v (div/fft/reduce.cuh).
-// Only H and the last reduction shift anything by s.
+// writes the high half, Q. The last phase computes r and reduces it below v. For moduli nearly as
+// long as a row, s <= MOST_LATE, H is the high half of T.
 //
-// T = a b < R^2 / 2^s if a or b is no longer than v. In the other rows, which the first phase
-// finds, b mod v takes the place of b: the same reduction of T = b < R.
+// Long factors. T = a b < R^2 / 2^s if a or b is no longer than v; if s <= MOST_LATE, any T is
+// short enough. In the other rows, which the first phase finds, b mod v takes the place of b: the
+// same reduction of T = b < R. Where there are none, their phases end at once.
 //
 // The last product. r is known modulo R + 1, from a product modulo t^n + 1, n = m / 16 digits of 16
 // bits, and modulo 2^32, from the lowest limbs, so it is known (div/fft/resolve.cuh). t^n + 1 =
 // (t^(n/2) - i) (t^(n/2) + i), so points j of half as many have digits j and j + n / 2, and the
-// digit of 2 v above them, the top, is -top at t^0. It takes half of the transforms of a product.
+// digit of w above them, the top, is -top at t^0. It takes half of the transforms of a product.
 // So a product modulo v takes 3 + 3 + 3/2 transforms of n points, a square one less.
 //
 // The factors' digits are balanced, tops are at most 2: |a| |b| <= 2^30 (n + 4), which is within
@@ -36,10 +43,19 @@
 #include "div/prepare.cuh"
 #include "modular/fft/columns.cuh"
 #include "modular/fft/lengths.cuh"
+#include "modular/late_bits.cuh"
 #include "transform/fft/product.cuh"
 #include "tuning/transform.cuh"
 
 namespace gpuint::fft_modular {
+
+constexpr u32 MOST_LATE = 16;
+
+// l of a row.
+template <class S, u32 MOST>
+GPUINT_DEVICE u32 late_bits(const Operands& o, u64 row) {
+  return gpuint::late_bits<MOST>(S::BITS - Prepared<S>(o, row).bits());
+}
 
 // The workspace: T, a word for limbs of Q below its lowest, and Q of each row, then a word of each
 // row that is 1 if both factors are longer than v. Q has the place of b mod v, which is used
@@ -64,9 +80,9 @@ struct Workspace {
   }
 };
 
-// First phase: the rows whose factors are both longer than v, and v is shorter than a row by more
-// than SLACK bits. A warp reads a row.
-template <class S, u32 FACTORS, u32 SLACK = 0>
+// First phase: marks the rows whose factors are both longer than v, while v is shorter than a row
+// by more than MOST bits, and counts them. A warp reads a row.
+template <class S, u32 FACTORS, u32 MOST>
 struct FindLongFactors {
   static constexpr u32 THREADS = 128, ROWS = THREADS / 32, SHARED = 0, SCRATCH = 0;
   static constexpr u32 MIN_BLOCKS = 3, PERSISTENT = 0, ROW_BYTES = Workspace<S>::ROW_BYTES;
@@ -75,11 +91,14 @@ struct FindLongFactors {
     for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x / 32; row < o.rows;
          row += u64(gridDim.x) * ROWS) {
       const u32 bits = Prepared<S>(o, row).bits();
-      bool are_long = bits + SLACK < S::BITS;
+      bool are_long = bits + MOST < S::BITS;
       for (u32 i = 0; i < FACTORS; ++i)
         are_long = are_long && is_longer(input_row<S>(o, i, row), bits);
       if (threadIdx.x % 32 != 0) continue;
-      if (are_long) GPUINT_RARE(FftLongFactors);
+      if (are_long) {
+        GPUINT_RARE(FftLongFactors);
+        atomicAdd(o.counters, 1u);
+      }
       *Workspace<S>::has_long_factors(o, row) = are_long ? 1 : 0;
     }
   }
@@ -97,6 +116,12 @@ struct FindLongFactors {
     }
     return false;
   }
+};
+
+// A phase of b mod v, of few rows at most.
+template <class Phase>
+struct OfLongFactors : Phase {
+  static constexpr u32 PERSISTENT = 1;
 };
 
 // Rows of T = a b.
@@ -119,7 +144,7 @@ struct FactorRows {
 // The dividend of a phase: b before T is there, in rows with long factors only, and then T.
 template <class S, u32 FACTORS>
 struct Dividend {
-  static constexpr u32 PRODUCT_PHASE = 3;
+  static constexpr u32 PRODUCT_PHASE = 3, ROW_BYTES = Workspace<S>::ROW_BYTES;
 
   GPUINT_DEVICE static bool is_product(const Operands& o) { return o.phase > PRODUCT_PHASE; }
   GPUINT_DEVICE static bool is_skipped(const Operands& o, u64 row) {
@@ -128,6 +153,10 @@ struct Dividend {
   GPUINT_DEVICE static u32 limbs(const Operands& o) { return is_product(o) ? 2 * S::N : S::N; }
   GPUINT_DEVICE static const u32* at(const Operands& o, u64 row) {
     return is_product(o) ? Workspace<S>::dividend(o, row) : input_row<S>(o, FACTORS - 1, row);
+  }
+  // Place of the remainder.
+  GPUINT_DEVICE static u32* result(const Operands& o, u64 row) {
+    return is_product(o) ? output_row<S>(o, 0, row) : Workspace<S>::quotient(o, row);
   }
 };
 
@@ -143,12 +172,11 @@ struct ShiftedDown {
   }
 };
 
-// Rows of Q = floor(H Y / R).
-template <class S, u32 FACTORS>
+// Rows of Q = floor(H Y / R), for l <= MOST.
+template <class S, class Dividend, u32 MOST>
 struct QuotientRows {
-  static constexpr u32 ROW_BYTES = Workspace<S>::ROW_BYTES;
+  static constexpr u32 ROW_BYTES = Dividend::ROW_BYTES;
   static constexpr bool IS_FIRST_SHIFTED = true;
-  using Dividend = fft_modular::Dividend<S, FACTORS>;
 
   GPUINT_DEVICE static bool is_skipped(const Operands& o, u64 row) {
     return Dividend::is_skipped(o, row);
@@ -157,22 +185,31 @@ struct QuotientRows {
     return i == 0 ? Dividend::at(o, row) + (Dividend::limbs(o) - S::N)
                   : Prepared<S>(o, ptx::recomputed(static_cast<u32>(row))).y_end() - S::N;
   }
-  // H, given s = BITS - bits.
+  // H = T >> (BITS - s + l).
   GPUINT_DEVICE static ShiftedDown first_limbs(const Operands& o, u64 row) {
-    return {Dividend::at(o, row), Dividend::limbs(o), Prepared<S>(o, row).bits()};
+    return {Dividend::at(o, row), Dividend::limbs(o), distance(o, row)};
+  }
+  // H is the high half of T.
+  GPUINT_DEVICE static bool is_unshifted(const Operands& o, u64 row) {
+    return Dividend::is_product(o) && distance(o, row) == S::BITS;
   }
   GPUINT_DEVICE static u32* half(const Operands& o, u64 row, u32 half) {
     return half == 0 ? nullptr : Workspace<S>::quotient(o, row);
   }
+
+ private:
+  GPUINT_DEVICE static u32 distance(const Operands& o, u64 row) {
+    const u32 bits = Prepared<S>(o, ptx::recomputed(static_cast<u32>(row))).bits();
+    return bits + gpuint::late_bits<MOST>(S::BITS - bits);
+  }
 };
 
-// r = T - 2 Q v, reduced below v. A block to a row.
-template <class S, u32 FACTORS>
+// r = T - Q w, reduced below v. A block to a row.
+template <class S, class Dividend>
 struct Remainder : Lengths<S> {
   using Base = Lengths<S>;
   using Base::CHUNKS, Base::DIGITS, Base::LIMBS, Base::P, Base::THREADS;
   using Workspace = fft_modular::Workspace<S>;
-  using Dividend = fft_modular::Dividend<S, FACTORS>;
   using F = fft_division::Transform<P>;
   using R = fft_division::Resolve<THREADS, 16>;
   using Reduce = fft_division::Reduce<THREADS, 16>;
@@ -180,7 +217,7 @@ struct Remainder : Lengths<S> {
   static_assert(worst_error<S>() < 0.5, "columns round to the right integers");
 
   static constexpr u32 ROWS = 1, MIN_BLOCKS = FftPolicy::BLOCKS * fft::THREADS / THREADS;
-  static constexpr u32 PERSISTENT = PARTS == 1 ? 0 : 1, ROW_BYTES = Workspace::ROW_BYTES;
+  static constexpr u32 PERSISTENT = PARTS == 1 ? 0 : 1, ROW_BYTES = Dividend::ROW_BYTES;
 
   static constexpr u32 RUNNING_BLOCKS = FftPolicy::RUNNING_BLOCKS * fft::THREADS / THREADS;
 
@@ -191,8 +228,8 @@ struct Remainder : Lengths<S> {
   static constexpr u32 SHARED = VALUES + STORED * THREADS * sizeof(Complex);
   static_assert((R::WORDS + 1) * sizeof(u32) < POINTS, "");
   static_assert(fft_division::limbs_bytes(LIMBS) <= STORED * THREADS * sizeof(Complex), "");
-  // Device memory: the points of all parts.
-  static constexpr u32 SCRATCH = PARTS == 1 ? 0 : PARTS * P * sizeof(Complex);
+  // Device memory: the points of all parts but the last.
+  static constexpr u32 SCRATCH = (PARTS - 1) * P * sizeof(Complex);
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Remainder block(o, shared);
@@ -205,7 +242,7 @@ struct Remainder : Lengths<S> {
       GPUINT_UNROLL(1)
       for (u32 k = 0; k < PARTS; ++k) {
         block.multiply_part(row, k, x);
-        if constexpr (PARTS > 1) F::store(block.points(k), x);
+        if (k + 1 < PARTS) F::store(block.points(k), x);
       }
       block.finish(row, x);
     }
@@ -288,13 +325,17 @@ struct Remainder : Lengths<S> {
     return fft::transform<P, PARTS>(x, k, shared + POINTS, first, then);
   }
 
-  // 2 Q v in part k.
+  // w / v as a power of two.
+  GPUINT_DEVICE u32 doublings(u32 row) const { return late_bits<S, MOST_LATE>(o, row) + 1; }
+
+  // Q w in part k.
   GPUINT_DEVICE void multiply_part(u32 row, u32 k, Complex (&x)[fft::RADIX]) const {
     const u32* const v = modulus(row);
+    const u32 shift = doublings(row);
     F::sync();  // nobody reads any more what was there
-    stage([&](u32 l) { return __funnelshift_l(l == 0 ? 0 : v[l - 1], v[l], 1); });
+    stage([&](u32 l) { return __funnelshift_l(l == 0 ? 0 : v[l - 1], v[l], shift); });
     F::sync();
-    read(x, k, v[LIMBS - 1] >> 31);
+    read(x, k, v[LIMBS - 1] >> (32 - shift));
     transform(x, k, [&] {
       F::sync();  // nobody reads points any more
       const u32* const q = Workspace::quotient(o, row);
@@ -322,26 +363,24 @@ struct Remainder : Lengths<S> {
   }
 
   GPUINT_DEVICE void finish(u32 row, const Complex (&x)[fft::RADIX]) const {
-    const u32* const t = Dividend::at(o, row);
-    const u32* const v = modulus(row);
-    // r and v are shifted up by whole limbs, so that v has a top limb.
-    const u32 shift = (S::BITS - Prepared<S>(o, row).bits()) / 32;
     i64 above = 0;
     GPUINT_UNROLL(1)
     for (u32 pair = 0; pair < PARTS; ++pair) {
       F::sync();  // nobody reads any more what was there
-      GPUINT_UNROLL(PARTS == 1 ? 16 : 2)
+      GPUINT_UNROLL(16)
       for (u32 i = 0; i < fft::RADIX; ++i) {
         Complex y[PARTS];
         GPUINT_UNROLL(2)
-        for (u32 k = 0; k < PARTS; ++k) y[k] = PARTS == 1 ? x[i] : F::load(points(k) + i * THREADS);
+        for (u32 k = 0; k < PARTS; ++k)
+          y[k] = k == PARTS - 1 ? x[i] : F::load(points(k) + i * THREADS);
         columns()[R::place(thread() + i * THREADS)] = -column_of<S>(2 * pair, y);
         columns()[R::place(P + thread() + i * THREADS)] = -column_of<S>(2 * pair + 1, y);
       }
       F::sync();
-      above = subtract_columns(t, v, row, pair, above, shift);
+      above = subtract_columns(row, pair, above);
     }
-    const u32 own = thread();
+    const u32* const v = modulus(row);
+    const u32 own = thread(), shift = limbs_shifted(row);
     for (u32 l = own; l < shift; l += THREADS) rest()[fft_division::limb_at(l)] = 0;
     if (own == 0 && shift == 0) rest()[fft_division::limb_at(LIMBS)] = static_cast<u32>(above);
     // v takes the place of the columns.
@@ -349,17 +388,21 @@ struct Remainder : Lengths<S> {
     const u32 times = Reduce::run(
         own, words(), LIMBS, [&](u32 l) -> u32& { return rest()[fft_division::limb_at(l)]; },
         [&](u32 l) { return operand()[fft_division::limb_at(l)]; });
-    GPUINT_ASSERT(times <= 6, "the remainder is below 7 v");
-    u32* const to =
-        Dividend::is_product(o) ? output_row<S>(o, 0, row) : Workspace::quotient(o, row);
+    GPUINT_ASSERT(times <= 6u << (doublings(row) - 1), "the remainder is below (3 + 2^-60) w");
+    u32* const to = Dividend::result(o, row);
     for (u32 l = own; l < LIMBS; l += THREADS)
       to[l] = l + shift < LIMBS ? rest()[fft_division::limb_at(l + shift)] : 0;
     F::sync();
   }
 
+  // r and v are shifted up by whole limbs, so that v has a top limb.
+  GPUINT_DEVICE u32 limbs_shifted(u32 row) const {
+    return (S::BITS - Prepared<S>(o, ptx::recomputed(row)).bits()) / 32;
+  }
+
   // P limbs of r; returns the part above.
-  GPUINT_DEVICE i64 subtract_columns(const u32* t, const u32* v, u32 row, u32 pair, i64 carry,
-                                     u32 shift) const {
+  GPUINT_DEVICE i64 subtract_columns(u32 row, u32 pair, i64 carry) const {
+    const u32* const t = Dividend::at(o, ptx::recomputed(row));
     const u32 own = thread(), first = pair * P + 16 * own;
     const bool is_product = Dividend::is_product(o);
     u32 limb[16], word[WORD], less[WORD] = {};
@@ -372,7 +415,8 @@ struct Remainder : Lengths<S> {
     };
     i64 above;
     if (pair == 0) {
-      const u32 low = own == 0 ? t[0] - 2 * *Workspace::quotient(o, row) * v[0] : 0;
+      const u32 low =
+          own == 0 ? t[0] - (*Workspace::quotient(o, row) * *modulus(row) << doublings(row)) : 0;
       above = R::template run<true>(columns(), own, words(), limb, low, add);
       // The multiple of R + 1 belongs to the top.
       if (PARTS > 1) above -= static_cast<i32>(words()[R::MULTIPLE]);
@@ -380,6 +424,7 @@ struct Remainder : Lengths<S> {
       above = R::template run<false>(columns(), own, words(), limb, 0, add) +
               static_cast<i32>(words()[R::MULTIPLE]);
     }
+    const u32 shift = limbs_shifted(row);
     GPUINT_UNROLL(16)
     for (u32 i = 0; i < 16; ++i) {
       const u32 l = first + i + shift;
@@ -389,25 +434,32 @@ struct Remainder : Lengths<S> {
   }
 };
 
-// The phases of a product of FACTORS rows, or of the square of one: long factors, b mod v in their
+// Phases of a product of FACTORS rows, or of the square of one: long factors, b mod v in their
 // rows, T, and T mod v. The two reductions are the same code.
-template <class S, u32 FACTORS>
-struct ProductPhases
-    : Sequence<FindLongFactors<S, FACTORS>,
-               FftProduct<S, Extent::Wide, 2, QuotientRows<S, FACTORS>>, Remainder<S, FACTORS>,
-               FftProduct<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>,
-               FftProduct<S, Extent::Wide, 2, QuotientRows<S, FACTORS>>, Remainder<S, FACTORS>> {
+template <class S, u32 FACTORS, u32 MOST, class Product, class Quotient, class Remainder>
+struct PhasesOfProduct : Sequence<FindLongFactors<S, FACTORS, MOST>, OfLongFactors<Quotient>,
+                                  OfLongFactors<Remainder>, Product, Quotient, Remainder> {
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const u32 phase = static_cast<u32>(o.phase);
+    constexpr u32 PRODUCT_PHASE = Dividend<S, FACTORS>::PRODUCT_PHASE;
     if (phase == 0)
-      FindLongFactors<S, FACTORS>::run(o, shared);
+      FindLongFactors<S, FACTORS, MOST>::run(o, shared);
+    else if (phase == PRODUCT_PHASE)
+      Product::run(o, shared);
+    else if (phase < PRODUCT_PHASE && *o.counters == 0)
+      return;
     else if (phase % 3 == 1)
-      FftProduct<S, Extent::Wide, 2, QuotientRows<S, FACTORS>>::run(o, shared);
-    else if (phase == Dividend<S, FACTORS>::PRODUCT_PHASE)
-      FftProduct<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>::run(o, shared);
+      Quotient::run(o, shared);
     else
-      Remainder<S, FACTORS>::run(o, shared);
+      Remainder::run(o, shared);
   }
 };
+
+template <class S, u32 FACTORS, class Dividend = fft_modular::Dividend<S, FACTORS>>
+struct ProductPhases
+    : PhasesOfProduct<S, FACTORS, MOST_LATE,
+                      FftProduct<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>,
+                      FftProduct<S, Extent::Wide, 2, QuotientRows<S, Dividend, MOST_LATE>>,
+                      Remainder<S, Dividend>> {};
 
 }  // namespace gpuint::fft_modular

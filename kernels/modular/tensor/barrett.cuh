@@ -25,14 +25,12 @@
 // large. Then no factor needs to fit the length of v.
 #pragma once
 #include "div/prepare.cuh"
+#include "modular/late_bits.cuh"
 #include "modular/tensor/products.cuh"
 
 namespace gpuint {
 
 constexpr u32 MOST_LATE = 8;
-
-// l, given s.
-GPUINT_DEVICE u32 late_bits(u32 shift) { return shift <= MOST_LATE ? shift : 0; }
 
 // A prepared divisor, normalized to the whole width.
 template <class S>

@@ -16,6 +16,7 @@
 // fill the GPU. Batches of few rows take the lower latency of a warp per row (tuning/h200.toml).
 #pragma once
 #include "core/rows.cuh"
+#include "modular/late_bits.cuh"
 #include "modular/modular.cuh"
 #include "modular/odd_modulus.cuh"
 #include "modular/pow_mod.cuh"
@@ -44,7 +45,7 @@ struct FusedProductMod : FusedFrame<S, Policy> {
       const FullDivisor<S> divisor(Prepared<S>(o, row));
       const u32* x_row = input_row<S>(o, 0, row);
       const u32* y_row = input_row<S>(o, FACTORS - 1, row);
-      mod.late = late_bits(divisor.shift);
+      mod.late = late_bits<MOST_LATE>(divisor.shift);
       mod.shift = divisor.shift - mod.late;
       // All reads begin before any is waited for.
       Limbs x, y, v, reciprocal;

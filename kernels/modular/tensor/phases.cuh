@@ -32,10 +32,9 @@
 
 namespace gpuint::tensor_modular {
 
-using fft_modular::Dividend;
 using fft_modular::FactorRows;
-using fft_modular::FindLongFactors;
-using fft_modular::ShiftedDown;
+using fft_modular::PhasesOfProduct;
+using fft_modular::QuotientRows;
 using fft_modular::Workspace;
 
 template <class S, Extent E, u32 FACTORS, class Rows>
@@ -46,23 +45,6 @@ using Product =
 // faster by transforms.
 __host__ __device__ constexpr bool is_phase_width(u32 bits) { return bits == 32768; }
 
-// l of a row.
-template <class S>
-GPUINT_DEVICE u32 late_bits(const Operands& o, u64 row) {
-  return gpuint::late_bits(S::BITS - Prepared<S>(o, row).bits());
-}
-
-// Rows of H Y.
-template <class S, u32 FACTORS>
-struct QuotientRows : fft_modular::QuotientRows<S, FACTORS> {
-  // H; limb ~0 is the top limb of f.
-  GPUINT_DEVICE static ShiftedDown first_limbs(const Operands& o, u64 row) {
-    using Dividend = tensor_modular::Dividend<S, FACTORS>;
-    return {Dividend::at(o, row), Dividend::limbs(o),
-            Prepared<S>(o, row).bits() + late_bits<S>(o, row)};
-  }
-};
-
 // q, of S in the workspace.
 template <class S>
 struct Quotients {
@@ -70,7 +52,7 @@ struct Quotients {
   u32 bits;
 
   GPUINT_DEVICE Quotients(const Operands& o, u64 row)
-      : s(Workspace<S>::quotient(o, row)), bits(late_bits<S>(o, row) + 1) {}
+      : s(Workspace<S>::quotient(o, row)), bits(fft_modular::late_bits<S, MOST_LATE>(o, row) + 1) {}
   GPUINT_DEVICE u32 operator[](u32 k) const { return __funnelshift_l(*(s + k - 1), s[k], bits); }
   GPUINT_DEVICE bool is_in_doubt() const {
     constexpr u32 ERROR = 255 * 4 * S::N + 8;
@@ -79,9 +61,10 @@ struct Quotients {
   }
 };
 
-template <class S, u32 FACTORS>
-struct Quotient : Product<S, Extent::Wide, 2, QuotientRows<S, FACTORS>> {
-  using Rows = QuotientRows<S, FACTORS>;
+// Limb ~0 of H is the top limb of f.
+template <class S, class Dividend>
+struct Quotient : Product<S, Extent::Wide, 2, QuotientRows<S, Dividend, MOST_LATE>> {
+  using Rows = QuotientRows<S, Dividend, MOST_LATE>;
   using Base = Product<S, Extent::Wide, 2, Rows>;
   using Base::LIMBS, Base::NT;
   using typename Base::Engine, typename Base::Forms, typename Base::G, typename Base::Handover;
@@ -137,11 +120,10 @@ struct Quotient : Product<S, Extent::Wide, 2, QuotientRows<S, FACTORS>> {
 };
 
 // Rows of q v.
-template <class S, u32 FACTORS>
+template <class S, class Dividend>
 struct RemainderRows {
-  static constexpr u32 ROW_BYTES = Workspace<S>::ROW_BYTES;
+  static constexpr u32 ROW_BYTES = Dividend::ROW_BYTES;
   static constexpr bool IS_FIRST_SHIFTED = true;
-  using Dividend = tensor_modular::Dividend<S, FACTORS>;
 
   GPUINT_DEVICE static bool is_skipped(const Operands& o, u64 row) {
     return Dividend::is_skipped(o, row);
@@ -150,16 +132,15 @@ struct RemainderRows {
   GPUINT_DEVICE static const u32* factor(const Operands& o, u32, u64 row) {
     return Prepared<S>(o, row).v();
   }
-  // Of r.
   GPUINT_DEVICE static u32* half(const Operands& o, u64 row, u32) {
-    return Dividend::is_product(o) ? output_row<S>(o, 0, row) : Workspace<S>::quotient(o, row);
+    return Dividend::result(o, row);
   }
 };
 
 // r = T - q v, reduced below v.
-template <class S, u32 FACTORS>
-struct Remainder : Product<S, Extent::Low, 2, RemainderRows<S, FACTORS>> {
-  using Rows = RemainderRows<S, FACTORS>;
+template <class S, class Dividend>
+struct Remainder : Product<S, Extent::Low, 2, RemainderRows<S, Dividend>> {
+  using Rows = RemainderRows<S, Dividend>;
   using Base = Product<S, Extent::Low, 2, Rows>;
   using Base::LIMBS, Base::NT;
   using typename Base::Engine, typename Base::Forms, typename Base::G, typename Base::Handover;
@@ -168,7 +149,7 @@ struct Remainder : Product<S, Extent::Low, 2, RemainderRows<S, FACTORS>> {
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     Base::each_row(o, shared,
                    [&](const G& group, const Engine& engine, const Forms&, u64 row, Handover*) {
-                     prefetch_words(group, Rows::Dividend::at(o, row), LIMBS / WORD);
+                     prefetch_words(group, Dividend::at(o, row), LIMBS / WORD);
                      TileCarry carry;
                      u32 bit = 1;  // t - x = t + ~x + 1
                      GPUINT_UNROLL(1)
@@ -180,7 +161,7 @@ struct Remainder : Product<S, Extent::Low, 2, RemainderRows<S, FACTORS>> {
                        // Computed here: registers have no room for an address beside the sums.
                        const u32 at = i * Base::GROUP_LIMBS + ptx::thread() % 32;
                        const u64 same_row = u64(ptx::recomputed(static_cast<u32>(row)));
-                       const u32* const t = Rows::Dividend::at(o, same_row) + at;
+                       const u32* const t = Dividend::at(o, same_row) + at;
                        u32* const to = Rows::half(o, same_row, 0) + at;
                        GPUINT_UNROLL(16)
                        for (u32 tile = 0; tile < NT; ++tile)
@@ -216,24 +197,9 @@ struct Remainder : Product<S, Extent::Low, 2, RemainderRows<S, FACTORS>> {
   }
 };
 
-// The phases of a product of FACTORS rows, or of the square of one: long factors, b mod v in their
-// rows, T, and T mod v. The two reductions are the same code.
-template <class S, u32 FACTORS>
-struct ProductPhases
-    : Sequence<FindLongFactors<S, FACTORS, MOST_LATE>, Quotient<S, FACTORS>, Remainder<S, FACTORS>,
-               Product<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>, Quotient<S, FACTORS>,
-               Remainder<S, FACTORS>> {
-  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
-    const u32 phase = static_cast<u32>(o.phase);
-    if (phase == 0)
-      FindLongFactors<S, FACTORS, MOST_LATE>::run(o, shared);
-    else if (phase % 3 == 1)
-      Quotient<S, FACTORS>::run(o, shared);
-    else if (phase == Dividend<S, FACTORS>::PRODUCT_PHASE)
-      Product<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>::run(o, shared);
-    else
-      Remainder<S, FACTORS>::run(o, shared);
-  }
-};
+template <class S, u32 FACTORS, class Dividend = fft_modular::Dividend<S, FACTORS>>
+struct ProductPhases : PhasesOfProduct<S, FACTORS, MOST_LATE,
+                                       Product<S, Extent::Wide, FACTORS, FactorRows<S, FACTORS>>,
+                                       Quotient<S, Dividend>, Remainder<S, Dividend>> {};
 
 }  // namespace gpuint::tensor_modular

@@ -176,7 +176,8 @@ struct FftProduct {
   GPUINT_DEVICE static void fetch(const Operands& o, u32 operand, u64 row, unsigned char* shared) {
     const u32 thread = ptx::recomputed(threadIdx.x);
     if constexpr (Rows::IS_FIRST_SHIFTED)
-      if (operand == 0) return fetch_limbs(Rows::first_limbs(o, row), shared);
+      if (operand == 0 && !Rows::is_unshifted(o, row))
+        return fetch_limbs(Rows::first_limbs(o, row), shared);
     const unsigned char* const from =
         reinterpret_cast<const unsigned char*>(Rows::factor(o, operand, row)) + thread * 16;
     constexpr u32 OF_ROW = THREADS / ROWS_AT_A_TIME;  // threads
