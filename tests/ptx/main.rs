@@ -192,8 +192,8 @@ impl Kernels {
     fn sums_of_products(&mut self, task: Task, halves: usize) {
         let rows = self.rows(PRODUCTS, 1);
         let bits = halves * self.sizes.bits;
-        let [a, b] =
-            [first(&rows), second(&rows)].map(|factors| bytes_of(factors, self.sizes.bits));
+        let a = bytes_of(first(&rows), self.sizes.bits);
+        let b = bytes_of(second(&rows), self.sizes.bits);
         let pairs = [[&a, &b], [&b, &b], [&b, &a], [&a, &a]];
         for count in [1, 2, pairs.len()] {
             let given = Operands {
