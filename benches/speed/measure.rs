@@ -1,7 +1,10 @@
 //! Measures all operations at one shape.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Device, DynBatch, DynDivisor, Error, Mask, Op, Shape, Strategy, algorithms};
+use gpuint::{
+    Device, DynBatch, DynDivisor, DynModulus, DynResidues, Error, Mask, Op, Shape, Strategy,
+    algorithms,
+};
 use gpuint_testkit::batches::{Batches, Operands, Times, WIDEST_POWERS, ways};
 use gpuint_testkit::oracle;
 use gpuint_testkit::workload::Workload;
@@ -125,10 +128,32 @@ impl AtShape<'_> {
         for op in [Op::MulMod, Op::SquareMod] {
             self.way(op, "full", batches)?;
         }
-        Ok(())
+        self.montgomery(batches)
     }
 
-    /// Powers of full length.
+    /// Products in Montgomery's form, modulo odd numbers.
+    fn montgomery(&mut self, batches: &Batches) -> Result<()> {
+        let (shape, rows) = (batches.u.shape(), batches.u.len());
+        let op = Op::MulResidues;
+        if !has_kernel(op, shape) || !self.is_asked(op.name()) {
+            return Ok(());
+        }
+        let moduli = batches.v.with_bit(0)?;
+        let modulus = DynModulus::of_rows(&moduli)?;
+        let a = DynResidues::new(&batches.u, &modulus)?;
+        let b = DynResidues::new(&batches.v, &modulus)?;
+        let mut product = a.try_clone()?;
+        if !self.time(shape, rows, op, "odd", || a.mul_into(&b, &mut product))? {
+            return Ok(());
+        }
+        let product = product.to_batch()?;
+        check_some(op.name(), shape, rows, |row| {
+            let (a, b) = (batches.u.row(row)?, batches.v.row(row)?);
+            Ok(product.row(row)? == oracle::mul_mod(&a, &b, &moduli.row(row)?))
+        })
+    }
+
+    /// Powers of full length, modulo one number a row and one for all rows.
     fn powers(&mut self, batches: &Batches) -> Result<()> {
         let shape = batches.u.shape();
         let is_timed = shape.bits <= WIDEST_POWERS && has_kernel(Op::PowMod, shape);
@@ -136,6 +161,9 @@ impl AtShape<'_> {
             let mut powers = batches.for_powers()?;
             powers.prepare()?;
             self.way(Op::PowMod, "odd", &mut powers)?;
+            powers.v = powers.v.gather(&vec![0; powers.v.len()])?;
+            powers.prepare_one()?;
+            self.way(Op::PowMod, "one odd modulus", &mut powers)?;
         }
         Ok(())
     }

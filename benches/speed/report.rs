@@ -16,7 +16,15 @@ const TABLES: [(&str, &[&str]); 6] = [
     ("Divisions", &["div_rem", "shifted_inverse"]),
     (
         "Prepared divisors and modular arithmetic",
-        &["prepare", "div_rem_by", "mul_mod", "square_mod", "pow_mod", "pow_product_mod"],
+        &[
+            "prepare",
+            "div_rem_by",
+            "mul_mod",
+            "square_mod",
+            "mul_residues",
+            "pow_mod",
+            "pow_product_mod",
+        ],
     ),
     (
         "Exact divisions, roots, common divisors, inverses and fractions",

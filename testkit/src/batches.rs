@@ -85,6 +85,13 @@ impl Batches {
         self.u.wrapping_mul_into(&self.v, &mut self.out[1])
     }
 
+    /// Prepares the first of the second operands, which are equal, as the modulus of all rows.
+    pub fn prepare_one(&mut self) -> gpuint::Result<()> {
+        let modulus = self.v.row(0)?;
+        self.prepared = Some(DynDivisor::splat(self.v.device(), self.v.shape(), &modulus)?);
+        Ok(())
+    }
+
     /// Number of rows of powers modulo odd numbers that fill a GPU for some tenths of a second.
     pub fn for_powers(&self) -> gpuint::Result<Self> {
         let bits = self.u.shape().bits;
