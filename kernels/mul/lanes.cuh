@@ -29,14 +29,15 @@
 namespace gpuint {
 
 // REGIONS_ places of a row for each lane: of the factors; each half of the result overwrites one of
-// them.
-template <class S, Extent E, u32 OPERANDS, u32 REGIONS_ = E == Extent::Wide ? 2 : OPERANDS>
+// them. WARPS_ warps of a block.
+template <class S, Extent E, u32 OPERANDS, u32 REGIONS_ = E == Extent::Wide ? 2 : OPERANDS,
+          u32 WARPS_ = LaneProductPolicy::WARPS>
 struct LaneProduct {
   static constexpr u32 N = S::N;
   static_assert(S::LIMB_BITS == 32 && N % WORD == 0 && N <= LaneProductPolicy::MOST_LIMBS,
                 "rows that fit a lane's registers");
 
-  static constexpr u32 WARPS = LaneProductPolicy::WARPS;
+  static constexpr u32 WARPS = WARPS_;
   static constexpr u32 THREADS = 32 * WARPS;
   static constexpr u32 ROWS = THREADS;
   static constexpr u32 STRIDE = N / WORD % 2 == 0 ? N + WORD : N;  // limbs

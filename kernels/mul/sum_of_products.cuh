@@ -1,5 +1,5 @@
-// Sums of products: for each row the sum of a_i b_i over the pairs i of batches, low (mod 2^BITS) or
-// wide (mod 2^(2 BITS), with a mask of the rows that overflowed).
+// Sums of products: for each row the sum of a_i b_i over the pairs i of batches, low (mod 2^BITS)
+// or wide (mod 2^(2 BITS), with a mask of the rows that overflowed).
 //
 // The products of a row are added column by column, and the carries of the sum are resolved once. A
 // row of k pairs reads 2k rows of factors and writes the sum. By k products and k - 1 additions it
@@ -10,7 +10,8 @@
 //   the two is exact mod 2^BITS after any number of products. A wide product has no registers left,
 //   so its limbs are added to the sum in shared memory.
 // - Columns by a group (columns.cuh): each thread adds its tiles of a product to those of the last
-//   one. A tile of k products of n limbs is below k n B^(R + 1), so R + 2 limbs hold it for k n < B.
+//   one. A tile of k products of n limbs is below k n B^(R + 1), so R + 2 limbs hold it for k n <
+//   B.
 // - Tensor cores (toeplitz.cuh): the sums of a warp's tiles stay in registers. A column of k
 //   products of n bytes is at most k n 255^2, which 32 bits hold for k n < 66051: 32 products of
 //   2^14 bits.
@@ -52,8 +53,10 @@ GPUINT_DEVICE typename S::Limb* sum_row(const Operands& o, u64 row) {
 
 // A lane to a row.
 template <class S, Extent E>
-struct LaneSum : LaneProduct<S, E, 2, 2 * HALVES<E>> {
-  using Base = LaneProduct<S, E, 2, 2 * HALVES<E>>;
+struct LaneSum
+    : LaneProduct<S, E, 2, 2 * HALVES<E>, ProductSumPolicy::lane_warps(S::N, 2 * HALVES<E>)> {
+  using Base =
+      LaneProduct<S, E, 2, 2 * HALVES<E>, ProductSumPolicy::lane_warps(S::N, 2 * HALVES<E>)>;
   static constexpr u32 N = S::N, ROWS = Base::ROWS, REGION = Base::REGION;
   static constexpr u32 MIN_BLOCKS =
       blocks_with_registers(ProductSumPolicy::lane_registers(N), Base::THREADS);
@@ -148,7 +151,7 @@ struct RowSum : Frame<S, ProductArena<S, Classical, E>::BYTES> {
   using Limb = typename S::Limb;
   static_assert(ROW_OF_WORDS<S>, "the width of a wide sum ends with a tile");
   static_assert(u64(ProductSumPolicy::MOST_PAIRS) * (Arena::OPERAND + WORD) < u64(1)
-                                                                          << S::LIMB_BITS,
+                                                                                  << S::LIMB_BITS,
                 "a tile's sum has R + 2 limbs");
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
@@ -181,8 +184,7 @@ struct RowSum : Frame<S, ProductArena<S, Classical, E>::BYTES> {
 
 // By tensor cores, a warp to a row.
 template <class S, Extent E>
-struct TensorSum
-    : TensorProduct<S, E, 2, TensorSumPolicy<S::BITS / (8 * TILE_DIGITS), E>> {
+struct TensorSum : TensorProduct<S, E, 2, TensorSumPolicy<S::BITS / (8 * TILE_DIGITS), E>> {
   using Policy = TensorSumPolicy<S::BITS / (8 * TILE_DIGITS), E>;
   using Base = TensorProduct<S, E, 2, Policy>;
   using Engine = typename Base::Engine;
@@ -252,9 +254,8 @@ template <class S, class M, Extent E>
 struct SumBy;
 template <class S, Extent E>
 struct SumBy<S, Classical, E> {
-  using Type =
-      typename Conditional<ProductBy<S, Classical, E, 2>::SHORT, LaneSum<Width<S::BITS>, E>,
-                           RowSum<S, E>>::Type;
+  using Type = typename Conditional<ProductBy<S, Classical, E, 2>::SHORT,
+                                    LaneSum<Width<S::BITS>, E>, RowSum<S, E>>::Type;
 };
 template <class S, Extent E>
 struct SumBy<S, TensorCore, E> {

@@ -97,6 +97,12 @@ struct ShortTensorPolicy {
 struct ProductSumPolicy {
   static constexpr u32 MOST_PAIRS = 32;
 
+  // Warps of a block whose lanes have a row each, in `places` places: the shared memory of a block
+  // fits every GPU.
+  __host__ __device__ static constexpr u32 lane_warps(u32 limbs, u32 places) {
+    return limbs * places <= 128 ? LaneProductPolicy::WARPS : 2;
+  }
+
   // Of a lane, which has both sums of columns and a factor at hand.
   __host__ __device__ static constexpr u32 lane_registers(u32 limbs) {
     return min_of(max_of(128, 5 * limbs), 255);
