@@ -326,6 +326,11 @@ fn queued_forms_make_few_driver_calls() {
         assert_eq!(calls(&mut || a.wrapping_mul(&b).map(drop)), 3, "and memory of a batch");
         assert_eq!(calls(&mut || a.div_rem_masked(&b).map(drop)), 8, "and of two and a mask");
         assert_eq!(calls(&mut || a.overflowing_add(&b).map(drop)), 6);
+        // Memory of the sum and of a table of addresses, and the copy to it.
+        let pairs = [(&a, &b), (&b, &b), (&a, &a)];
+        assert_eq!(calls(&mut || Batch::wrapping_sum_of_products(&pairs).map(drop)), 6);
+        // The device computes functions of masks.
+        assert_eq!(calls(&mut || mask.and(&mask).map(drop)), 3);
     });
 }
 

@@ -196,6 +196,21 @@ impl DeviceMemory {
         })
     }
 
+    /// Copies few bytes from the host. The driver copies pageable memory to a buffer of its own
+    /// before it returns, and does not wait for the stream (CUDA driver API, "API synchronization
+    /// behavior"); a pinned chunk would be busy until the work before the copy has ended.
+    pub(super) fn stage(&mut self, queue: &Arc<Queue>, bytes: &[u8]) -> Result<()> {
+        self.with_part(queue, Access::Write, (0, bytes.len()), |address| {
+            let upload = queue.functions().upload_async;
+            // SAFETY: the memory has these bytes and the stream waits for its other uses; the bytes
+            // are read before the call returns.
+            Fault::check(unsafe {
+                upload(address, bytes.as_ptr().cast(), bytes.len(), queue.stream)
+            })
+            .map_err(Fault::about("a copy"))
+        })
+    }
+
     /// Copies from the host, through pinned chunks that `fill` writes. Returns when all of them are
     /// written and queued: while the GPU copies one, `fill` writes the next.
     pub(super) fn upload(

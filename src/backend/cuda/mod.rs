@@ -74,11 +74,7 @@ impl Cuda {
         }
         let bytes: &[u8] = bytemuck::cast_slice(addresses);
         let mut table = DeviceMemory::new(&self.queue, bytes.len() as u64)?;
-        let span = Span { offset: 0, bytes: bytes.len(), unit: size_of::<u64>() };
-        table.upload(&self.queue, span, &mut |start, part| {
-            part.copy_from_slice(&bytes[start..][..part.len()]);
-            Ok(())
-        })?;
+        table.stage(&self.queue, bytes)?;
         Ok(Some(table))
     }
 }
