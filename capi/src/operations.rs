@@ -22,7 +22,9 @@ unsafe fn with_pairs<T>(
     function: impl FnOnce(&[(&DynBatch, &DynBatch)]) -> gpuint::Result<T>,
 ) -> Result<T> {
     // SAFETY: the caller's.
-    let (a, b) = unsafe { (array(a, count, "a")?, array(b, count, "b")?) };
+    let a = unsafe { array(a, count, "a") }?;
+    // SAFETY: the caller's.
+    let b = unsafe { array(b, count, "b") }?;
     let pairs = a.iter().zip(b).map(|(&a, &b)| Ok((get(a, "a")?, get(b, "b")?)));
     let pairs = pairs.collect::<Result<Vec<_>>>()?;
     let pairs: Vec<_> = pairs.iter().map(|(a, b)| (&**a, &**b)).collect();
