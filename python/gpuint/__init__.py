@@ -21,11 +21,14 @@ from ._array import (
     from_limbs,
     full,
     powmod,
+    sum_of_products,
+    widening_sum_of_products,
 )
 from ._device import Device
 from ._lists import invert_list, powmod_base_list, powmod_exp_list
 from ._mask import Mask
 from ._residues import FixedBase, Modulus, Residues
+from ._signed import SignedArray
 from ._trees import Crt, ProductTree
 from ._widths import narrowest, widths
 from .errors import (
@@ -59,6 +62,7 @@ __all__ = [
     "RangeError",
     "Residues",
     "RowError",
+    "SignedArray",
     "array",
     "concat",
     "errors",
@@ -72,5 +76,7 @@ __all__ = [
     "powmod",
     "powmod_base_list",
     "powmod_exp_list",
+    "sum_of_products",
+    "widening_sum_of_products",
     "widths",
 ]

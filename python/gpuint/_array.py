@@ -1054,6 +1054,32 @@ def concat(arrays: Iterable[Array]) -> Array:
     return parts[0]._like(_Batch.concat([part._at(bits) for part in parts]))
 
 
+def sum_of_products(pairs: Iterable[tuple[Array, Array]]) -> Array:
+    """Returns `a0 * b0 + a1 * b1 + ...` modulo `2**bits` for each row of pairs of arrays.
+
+    The result is as wide as the widest array. One pass over the rows adds up to 32 products.
+    """
+    first, batches = _pairs(pairs)
+    return first._like(_Batch.wrapping_sum_of_products(batches))
+
+
+def widening_sum_of_products(pairs: Iterable[tuple[Array, Array]]) -> tuple[Array, Mask]:
+    """Returns the sums in rows of twice the width, and a mask of the rows that wrapped."""
+    first, batches = _pairs(pairs)
+    return first._masked(_Batch.widening_sum_of_products(batches))
+
+
+def _pairs(
+    pairs: Iterable[tuple[Array, Array]],
+) -> tuple[Array, list[tuple[_gpuint.Batch, _gpuint.Batch]]]:
+    """Pairs of arrays at the widest one's width, and the first array."""
+    arrays = list(pairs)
+    if not arrays:
+        raise MismatchError("there is no product to add")
+    bits = max(side.bits for pair in arrays for side in pair)
+    return arrays[0][0], [(a._at(bits), b._at(bits)) for a, b in arrays]
+
+
 def powmod(base: Array | int, exponent: Array | int, modulus: Array | Divisor | int) -> Array:
     """Returns `base**exponent % modulus`; one of base, exponent and modulus is an array."""
     if not isinstance(base, Array):

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::cmp::Ordering;
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{DynBatch, DynDivisor, Error, Shape};
+use gpuint::{DynBatch, DynDivisor, DynSignedBatch, Error, Shape};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyList};
 
@@ -50,6 +50,18 @@ fn over_pointer(
     unsafe { DynBatch::from_device_ptr(device, shape, rows, address, owner) }
 }
 
+/// Factors of products.
+type Pairs<'py> = Vec<(Bound<'py, Batch>, Bound<'py, Batch>)>;
+
+fn with_pairs<T: Send>(
+    py: Python<'_>,
+    pairs: &Pairs<'_>,
+    function: impl FnOnce(&[(&DynBatch, &DynBatch)]) -> gpuint::Result<T> + Send,
+) -> PyResult<T> {
+    let pairs: Vec<_> = pairs.iter().map(|(a, b)| (&a.get().0, &b.get().0)).collect();
+    detached(py, || function(&pairs))
+}
+
 #[pymethods]
 impl Batch {
     /// Makes a batch of the bytes of its rows, each row least significant byte first.
@@ -79,6 +91,19 @@ impl Batch {
             parts.iter().map(|part| Ok(part.cast_into()?)).collect::<PyResult<_>>()?;
         let parts: Vec<&DynBatch> = parts.iter().map(|part| &part.get().0).collect();
         detached(py, || DynBatch::concat(&parts)).map(Self)
+    }
+
+    /// Returns the sums of products of pairs of batches, modulo the power of the width.
+    #[staticmethod]
+    fn wrapping_sum_of_products(py: Python<'_>, pairs: Pairs<'_>) -> PyResult<Self> {
+        with_pairs(py, &pairs, DynBatch::wrapping_sum_of_products).map(Self)
+    }
+
+    /// Returns the same in rows of twice the width, and a mask of the rows that overflowed.
+    #[staticmethod]
+    fn widening_sum_of_products(py: Python<'_>, pairs: Pairs<'_>) -> PyResult<(Self, Mask)> {
+        let (sum, overflow) = with_pairs(py, &pairs, DynBatch::widening_sum_of_products)?;
+        Ok((Self(sum), Mask(overflow)))
     }
 
     /// Returns the bytes of the rows, each row least significant byte first.
@@ -197,6 +222,7 @@ methods! {
     fn pow_product_mod(exponents: &Batch, bases: usize, divisor: &Divisor) -> DynBatch;
     fn gcd(rhs: &Batch) -> DynBatch;
     fn xgcd(rhs: &Batch) -> (DynBatch, DynBatch, DynBatch, gpuint::Mask);
+    fn xgcd_signed(rhs: &Batch) -> (DynBatch, DynSignedBatch, DynSignedBatch);
     fn overflowing_lcm(rhs: &Batch) -> Masked;
     fn inverse_mod(moduli: &Batch) -> Masked;
     fn inverse_mod_all(modulus: Number) -> Masked;

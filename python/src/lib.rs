@@ -16,6 +16,7 @@ mod mask;
 mod methods;
 mod number;
 mod residues;
+mod signed;
 mod trees;
 
 /// Batches of big unsigned integers on a device: the typed core of the package `gpuint`.
@@ -29,6 +30,7 @@ mod _gpuint {
         dlpack::Tensor,
         mask::Mask,
         residues::{FixedBase, Modulus, Residues},
+        signed::SignedBatch,
         trees::{Crt, ProductTree},
     };
     use pyo3::pyfunction;

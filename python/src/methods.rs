@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{DynBatch, DynDivisor, DynResidues};
+use gpuint::{DynBatch, DynDivisor, DynResidues, DynSignedBatch};
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
@@ -12,6 +12,7 @@ use crate::divisor::Divisor;
 use crate::mask::Mask;
 use crate::number::Number;
 use crate::residues::Residues;
+use crate::signed::SignedBatch;
 
 /// An argument of a method, as the crate takes it.
 pub(crate) trait Argument {
@@ -43,6 +44,7 @@ arguments! {
     &Divisor => &'a DynDivisor: |argument| &argument.0;
     &Mask => &'a gpuint::Mask: |argument| &argument.0;
     &Residues => &'a DynResidues: |argument| &argument.0;
+    &SignedBatch => &'a DynSignedBatch: |argument| &argument.0;
     Number => &'a BigUint: |argument| &argument.0;
     Vec<usize> => &'a [usize]: |argument| argument;
     usize => usize: |argument| *argument;
@@ -74,6 +76,13 @@ outputs! {
     gpuint::Mask => Mask: |mask, _py| Mask(mask);
     DynDivisor => Divisor: |divisor, _py| Divisor(divisor);
     DynResidues => Residues: |residues, _py| Residues(residues);
+    DynSignedBatch => SignedBatch: |rows, _py| SignedBatch(rows);
+    (DynSignedBatch, gpuint::Mask) => (SignedBatch, Mask):
+        |(rows, mask), _py| (SignedBatch(rows), Mask(mask));
+    (DynSignedBatch, DynSignedBatch) => (SignedBatch, SignedBatch):
+        |(first, second), _py| (SignedBatch(first), SignedBatch(second));
+    (DynBatch, DynSignedBatch, DynSignedBatch) => (Batch, SignedBatch, SignedBatch):
+        |(gcd, x, y), _py| (Batch(gcd), SignedBatch(x), SignedBatch(y));
     BigUint => Number: |value, _py| Number(value);
     bool => bool: |value, _py| value;
     // Numbers of rows go to numpy as bytes.

@@ -398,3 +398,14 @@ def test_rotations_polynomials_and_order_match_python(make, columns, distance, c
     assert a.argsort().tolist() == sorted(range(len(x)), key=lambda row: x[row])
     larger, smaller = a.swap(a < b, b)
     assert (larger.tolist(), smaller.tolist()) == (list(map(max, x, y)), list(map(min, x, y)))
+
+
+@given(rows(integers(), integers(), integers(), integers()))
+def test_sums_of_products_match_python(make, columns):
+    pairs = [(make(columns[0]), make(columns[1])), (make(columns[2]), make(columns[3]))]
+    pairs += [pairs[0], pairs[1]]
+    sums = [2 * (a * b + c * d) for a, b, c, d in zip(*columns)]
+    assert gpuint.sum_of_products(pairs).tolist() == [value % MOD for value in sums]
+    wide, overflow = gpuint.widening_sum_of_products(pairs)
+    assert wide.tolist() == [value % MOD**2 for value in sums]
+    assert overflow.tolist() == [value >= MOD**2 for value in sums]
