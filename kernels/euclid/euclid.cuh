@@ -366,7 +366,8 @@ GPUINT_DEVICE bool is_less_from_top(const EuclidNumber& a, const EuclidNumber& b
 }
 
 // Numbers 0 and 1 of the group's row, and with COFACTORS 2 and 3, which start as 0 and 1. `active`
-// groups have a row; all threads of a team call it.
+// groups have a row; all threads of a team call it. Of the result, the numbers may be overwritten
+// at once, its cofactors after a barrier.
 template <bool COFACTORS, class R, class Observer>
 GPUINT_DEVICE EuclidResult euclid(R& rows, bool active, Observer& observer) {
   EuclidNumber a{rows.number(0), R::N, COFACTORS ? rows.number(2) : nullptr};
@@ -448,8 +449,6 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, bool active, Observer& observer) {
         --cofactor_length;
     }
   }
-  // Lanes of other warps may still read what the caller overwrites.
-  if constexpr (!R::G::IN_WARP) rows.group.sync();
   return {a, b, cofactor_length, negative};
 }
 
