@@ -52,7 +52,10 @@ inline void mma(u32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2], GPUINT_SITE) 
 
 inline float reciprocal(float x) { return 1.0f / x; }
 inline float square_root(float x) { return __builtin_sqrtf(x); }
-inline u32 floor_of_product(float x, float y) { return static_cast<u32>(double{x} * y); }
+inline u32 floor_of_product(float x, float y) {
+  const double product = double{x} * y;
+  return product < 0x1p23 ? static_cast<u32>(product) : 0;
+}
 
 inline u32 recomputed(u32 x) { return x; }
 inline u32 thread() { return threadIdx.x; }

@@ -52,17 +52,18 @@ struct EuclidRows {
   static constexpr u32 ROWS = TEAMS * TEAM_ROWS;
   // Limbs of the longest run, 4 k + 1; those above limb N stay zero.
   static constexpr u32 LONGEST_RUN = run_of(ceil_div(N, LANES));
-  static constexpr u32 STRIDE =
-      LANES >= 32 ? LANES * LONGEST_RUN : round_up(LANES * (LONGEST_RUN - 1), 32) + LANES;
+  static constexpr u32 STRIDE = LANES == 1 || LANES >= 32
+                                    ? LANES * LONGEST_RUN
+                                    : round_up(LANES * (LONGEST_RUN - 1), 32) + LANES;
   static constexpr u32 NUMBER = TEAM_ROWS * STRIDE;  // limbs of one number of all rows of a team
   // Carries between the warps of a group, of two numbers.
   static constexpr u32 CARRY_BYTES = G::IN_WARP ? 0 : 2 * LANES * sizeof(u32);
   static constexpr u32 SHARED =
       round_up(G::SCRATCH_BYTES + CARRY_BYTES, 16) + TEAMS * NUMBERS * NUMBER * sizeof(u32);
   static constexpr u32 SCRATCH = 0;
-  // As many as the shared memory of a multiprocessor holds, up to 32 warps.
+  // As many as shared memory has room for, up to 28 warps: 72 registers spill nothing.
   static constexpr u32 MIN_BLOCKS =
-      max_of(1, min_of(1024 / THREADS, (224 << 10) / (SHARED + 1024)));
+      max_of(1, min_of(28 * 32 / THREADS, (224 << 10) / (SHARED + 1024)));
   static constexpr u32 PERSISTENT = 0;
 
   G group;

@@ -20,10 +20,10 @@
 //
 // Quotients of 2^15 or more, and the last 64 bits, use steps on x and y themselves.
 //
-// Quotients come from single precision. On leading bits, the roundings of x, y and 1 / y change x /
-// y < 2^15 by less than 2^-22 of it, so that a wrong quotient is one of its neighbours, and the
-// remainder is not below y, or is negative and above -2^10: the step fails its conditions, and is
-// left to the next round. On x and y, q' = floor(x * ((1 / y) * (1 - 2^-20))) is not above
+// Quotients come from single precision. On the leading bits, x / y < 2^16 is changed by less than
+// 2^-22 of it by the roundings of x, y and 1 / y. A wrong quotient is therefore a neighbour of the
+// right one, and its remainder is y or more, or negative and above -2^11. Such a step fails the
+// conditions and ends the round. On x and y, q' = floor(x * ((1 / y) * (1 - 2^-20))) is not above
 // floor(x / y), because roundings of 6 * 2^-24 altogether cannot raise the product by 2^-20. A
 // remainder of y or more is divided again.
 #pragma once
@@ -86,19 +86,31 @@ template <class Observe>
 GPUINT_DEVICE Cofactors narrow_steps(u32 x, u32 y, u32 least, u32 apart, Observe observe) {
   // Pairs of cofactors 2^16 u_i + v_i, negative for odd i.
   u32 pair0 = 1u << 16, pair1 = ~0u;
-  float x_near = static_cast<float>(x);
-  GPUINT_UNROLL(2)
-  while (y >= least + apart) {
-    const float y_near = static_cast<float>(y);
-    const u32 minus_q = 0 - ptx::floor_of_product(x_near, ptx::reciprocal(y_near));
-    const u32 r = x + minus_q * y;
-    // False for r < 0 and r >= y, too.
-    if (r - least > y - least - apart) break;
+  const auto take = [&](u32 minus_q) {
     const u32 pair = pair0 + minus_q * pair1;
     pair0 = pair1, pair1 = pair;
-    x = y, y = r;
-    x_near = y_near;
     observe(0 - minus_q);
+  };
+  // The next remainder r meets both conditions if r - least, modulo 2^32, is below this.
+  const auto room = [&](u32 y_above) { return max_of(y_above, apart - 1) - (apart - 1); };
+  u32 x_above = x - least, y_above = y - least;
+  float x_near = static_cast<float>(x), y_near = static_cast<float>(y);
+  bool is_second = y >= least;
+  GPUINT_UNROLL(1)
+  while (is_second) {
+    // Two steps for one branch, whose decision is not on the way from quotient to quotient.
+    const u32 minus_q = 0 - ptx::floor_of_product(x_near, ptx::reciprocal(y_near));
+    const u32 r = x + minus_q * y, r_above = x_above + minus_q * y;
+    const bool is_first = r_above < room(y_above);
+    const float r_near = static_cast<float>(r);
+    const u32 next_minus_q = 0 - ptx::floor_of_product(y_near, ptx::reciprocal(r_near));
+    const u32 next = y + next_minus_q * r, next_above = y_above + next_minus_q * r;
+    is_second = is_first & (next_above < room(r_above));
+    if (is_first) take(minus_q);
+    if (is_second) take(next_minus_q);
+    x = r, y = next;
+    x_above = r_above, y_above = next_above;
+    x_near = r_near, y_near = static_cast<float>(next);
   }
   Cofactors c;
   c.odd = static_cast<u32>(static_cast<i32>(pair0) >> 31);
