@@ -53,7 +53,7 @@ struct EuclidRows {
   // Limbs of the longest run, 4 k + 1; those above limb N stay zero.
   static constexpr u32 LONGEST_RUN = run_of(ceil_div(N, LANES));
   static constexpr u32 STRIDE = LANES == 1 || LANES >= 32
-                                    ? LANES * LONGEST_RUN
+                                    ? round_up(N, LONGEST_RUN)
                                     : round_up(LANES * (LONGEST_RUN - 1), 32) + LANES;
   static constexpr u32 NUMBER = TEAM_ROWS * STRIDE;  // limbs of one number of all rows of a team
   // Carries between the warps of a group, of two numbers.
