@@ -181,4 +181,45 @@ GPUINT_DEVICE void square_columns(const double (&x)[D], Sink sink, u64 pairs = 0
   }
 }
 
+// The same by halves of the digits, x = l + h beta^(D/2): twice the columns of l h, made by rows in
+// a loop, are added to those of l^2 and h^2. The number of products is the same, and half of the
+// code; that of `square_columns` exceeds the instruction cache where digits are many. The columns
+// of l h stand in `room` until the column in their place has been taken: `sink` may write columns k
+// >= D to room[k - D].
+template <u32 D, class Sink>
+GPUINT_DEVICE void square_columns_by_halves(const double (&x)[D], const Place& room, Sink sink) {
+  static_assert(D % 2 == 0, "two halves");
+  constexpr u32 H = D / 2;
+  double low[H], high[H];
+  u64 sum[H];
+  GPUINT_UNROLL()
+  for (u32 t = 0; t < H; ++t) {
+    low[t] = x[t], high[t] = x[H + t], sum[t] = 0;
+    room[t] = to_integer(low[t]);
+  }
+  GPUINT_UNROLL(1)
+  for (u32 i = 0; i < H; ++i) {
+    const double factor = to_digit(room[i]);
+    Halves product = multiply_digits(high[0], factor);
+    room[i] = sum[0] + product.low;
+    GPUINT_UNROLL()
+    for (u32 t = 1; t < H; ++t) {
+      const u64 above = sum[t] + product.high;
+      product = multiply_digits(high[t], factor);
+      sum[t - 1] = above + product.low;
+    }
+    sum[H - 1] = product.high;
+  }
+  GPUINT_UNROLL()
+  for (u32 t = 0; t < H; ++t) room[H + t] = sum[t];
+  // Twice column k of l h, without constants.
+  const auto mixed = [&](u32 k) {
+    return 2 * (room[k] + (k < H ? without(k + 1, k) : without(D - 1 - k, D - k)));
+  };
+  square_columns<H>(low,
+                    [&](u32 k, u64 column) { sink(k, k < H ? column : column + mixed(k - H)); });
+  square_columns<H>(
+      high, [&](u32 k, u64 column) { sink(D + k, k < H ? column + mixed(H + k) : column); });
+}
+
 }  // namespace gpuint::fp64

@@ -3,12 +3,14 @@
 //
 // Rows: sum <- (sum + x y_i + q n) / beta, where q = sum n' mod beta and n' = -1 / n mod beta make
 // the lowest digit 0. A row goes a digit to the right by naming; carries out of columns wait until
-// the end.
+// the end. The quotient of the next row follows from its lowest column, which is complete after two
+// products of a row: its chain of dependent instructions runs beside the others.
 //
 // Lazy residues are below 2 n. As R >= 2^6 2^BITS > 4 n, (x y + q n) / R < 4 n^2 / R + n < 2 n for
 // all q < R: nothing is compared between products. With y = 1 the result is at most n.
 #pragma once
 #include "modular/fp64/digits.cuh"
+#include "tuning/fp64.cuh"
 
 namespace gpuint::fp64 {
 
@@ -40,22 +42,28 @@ struct Montgomery {
     u64 sum[D];
     GPUINT_UNROLL()
     for (u32 t = 0; t < D; ++t) sum[t] = without(2 * (t + 1), 2 * t);
+    double factor = to_digit(y[0]);
+    Halves product = multiply_digits(x[0], factor);
+    double q = quotient(sum[0] + product.low, inverse);
     GPUINT_UNROLL(1)
     for (u32 i = 0; i < D; ++i) {
-      const double factor = to_digit(y[i]);
-      Halves product = multiply_digits(x[0], factor);
-      const u64 column = sum[0] + product.low;
-      const double q = quotient(column, inverse);
-      Halves multiple = multiply_digits(n[0], q);
-      const u64 carry = (column + multiple.low) >> DIGIT_BITS;
+      Halves multiple = multiply_digits(n[0], q), next_product = {};
+      const u64 carry = (sum[0] + product.low + multiple.low) >> DIGIT_BITS;
+      double next_factor = 0, next_q = 0;
       GPUINT_UNROLL()
       for (u32 t = 1; t < D; ++t) {
         const u64 above = sum[t] + product.high + multiple.high;
         product = multiply_digits(x[t], factor), multiple = multiply_digits(n[t], q);
         sum[t - 1] = above + product.low + multiple.low;
-        if (t == 1) sum[0] += carry;
+        if (t == 1) {
+          sum[0] += carry;
+          next_factor = to_digit(y[min_of(i + 1, D - 1)]);
+          next_product = multiply_digits(x[0], next_factor);
+          next_q = quotient(sum[0] + next_product.low, inverse);
+        }
       }
       sum[D - 1] = product.high + multiple.high + without(2 * D, 2 * D);
+      factor = next_factor, product = next_product, q = next_q;
     }
     GPUINT_UNROLL()
     for (u32 t = 0; t < D; ++t) sum[t] -= without(2 * (t + 1), 2 * t);
@@ -71,27 +79,36 @@ struct Montgomery {
   GPUINT_DEVICE static void square(double (&x)[D], const Place& high, double inverse,
                                    LoadModulus load) {
     u64 sum[D];
-    square_columns<D>(x, [&](u32 k, u64 column) {
+    const auto sink = [&](u32 k, u64 column) {
       if (k < D)
         sum[k] = column + without(k + 1, k);
       else
         high[k - D] = column;
-    });
+    };
+    if constexpr (Fp64Policy<D>::HALVED_SQUARE)
+      square_columns_by_halves<D>(x, high, sink);
+    else
+      square_columns<D>(x, sink);
     double n[D];
     load(n);
+    double q = quotient(sum[0], inverse);
     GPUINT_UNROLL(1)
     for (u32 i = 0; i < D; ++i) {
-      const double q = quotient(sum[0], inverse);
       Halves multiple = multiply_digits(n[0], q);
       const u64 carry = (sum[0] + multiple.low) >> DIGIT_BITS;
+      double next_q = 0;
       GPUINT_UNROLL()
       for (u32 t = 1; t < D; ++t) {
         const u64 above = sum[t] + multiple.high;
         multiple = multiply_digits(n[t], q);
         sum[t - 1] = above + multiple.low;
-        if (t == 1) sum[0] += carry;
+        if (t == 1) {
+          sum[0] += carry;
+          next_q = quotient(sum[0], inverse);
+        }
       }
       sum[D - 1] = high[i] + multiple.high + without(D, D);
+      q = next_q;
     }
     GPUINT_UNROLL()
     for (u32 t = 0; t < D; ++t) sum[t] -= without(t + 1, t);
