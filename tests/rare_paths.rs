@@ -321,12 +321,7 @@ fn structured_operands_take_rare_paths() {
         let by = Strategy::Product(Product::Fft);
         square_by_powers(shape(32768, 4, DigitKind::U64), by, device, 600)
     });
-    let fused = [
-        ("FusedCarries", 10),
-        ("FusedLongOperands", 10),
-        ("FusedQuotientInDoubt", 10),
-        ("ReciprocalAtEnd", 10),
-    ];
+    let fused = [("FusedCarries", 10), ("FusedLongOperands", 10), ("FusedQuotientInDoubt", 10)];
     takes("mul_mod, 16384 bits", &fused, |device| {
         multiply_modulo(shape(16384, 4, DigitKind::U64), Strategy::Auto, device, 200)
     });

@@ -33,7 +33,6 @@
   X(PowerProduct)          /* a product of a power, which is not rare: for counting them */        \
   X(FusedCarries)          /* modular/tensor/products.cuh: a limb of a sum carries */              \
   X(FusedLongOperands) /* modular/tensor/kernels.cuh: no operand fits the length of the divisor */ \
-  X(ReciprocalAtEnd)   /* modular/tensor/prepare.cuh: a reciprocal has no error to take off */     \
   X(FusedQuotientInDoubt) /* modular/tensor/barrett.cuh: a quotient may be one too small */        \
   X(TransformCarry) /* transform/ntt/product.cuh: what a thread is given runs over its word */     \
   X(ShortByLanes)   /* div/short.cuh: a batch has enough short divisors for lanes */               \

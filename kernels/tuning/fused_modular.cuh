@@ -47,7 +47,7 @@ struct FusedPowerPolicy {
 template <u32 TILES>
 struct FusedPreparePolicy {
   static constexpr u32 ROWS = 4;
-  static constexpr u32 RESIDENT_WARPS = by_size(TILES, {{3, 20}, {6, 16}, {8, 12}, {ANY, 8}});
+  static constexpr u32 RESIDENT_WARPS = by_size(TILES, {{2, 20}, {6, 16}, {8, 12}, {ANY, 8}});
 };
 
 }  // namespace gpuint

@@ -2,23 +2,29 @@
 // row, by Newton's iteration in registers.
 //
 // A stage of C tiles takes the top C tiles V of the divisor, normalized to R = 2^(1024 C), where a
-// fraction of V below them may be left out, and an underestimate Y of R^2 / (2V) by eta > 0:
+// fraction of V below them may be left out, and an underestimate Y of R^2 / (2V) by eta >= 16:
 //     H = floor(V Y / R) or one less   high tiles, base 4
-//     E = max(0, R / 2 - 4 - H)        limb by limb ~(H + 3), but for the top bit
+//     E = R / 2 - 4 - H                limb by limb ~(H + 3), but for the top bit
 //     D = floor(2 E Y / R) or less     high tiles
 //     Y <- Y + D
-//   Theorem. Y stays an underestimate, and eta becomes less than 2 eta^2 / R + 16.
-//   Proof. Let W be the top tiles of V, W <= V < W + 1, and e = R^2 / 2 - W Y. As R^2 / 2 - V Y = V
-//   eta and 1 / V = 2 (Y + eta) / R^2,
+//   Theorem. E is not negative. Y stays an underestimate, by more than 1/2 and less than
+//   2 eta^2 / R + 16.
+//   Proof. R^2 / 2 - V Y = V eta, so R / 2 - H >= V eta / R >= 8. Let W be the top tiles of V, W <=
+//   V < W + 1, and e = R^2 / 2 - W Y. As 1 / V = 2 (Y + eta) / R^2,
 //       eta = 2 (Y + eta) (e - (V - W) Y) / R^2,   so
 //       2 e Y / R^2 = eta - 2 eta e / R^2 + 2 (Y + eta) Y (V - W) / R^2 < eta + 2 Y / R.
-//   H loses less than 1 + 255 n / 2^32 (products.cuh), so where E is not 0 it is in [e / R - 4, e /
-//   R - 2]. Therefore D <= 2 e Y / R^2 - 4 Y / R < eta. And D >= 2 e Y / R^2 - 10 with its floors,
-//   where 2 eta e / R^2 < 2 eta^2 / R + 2, since e = V eta + (V - W) Y < R eta + R. Where E is 0, e
-//   / R <= 4, and eta <= 8 already. QED.
-// So an underestimate to p bits, eta < R / 2^p, becomes one to min(2 p - 2, 1024 C - 5). It begins
-// with a limb, floor(2^63 / (v + 1)) for the top limb v of V, to 30 bits. Lengths are chosen from
-// the end: each stage has the fewest tiles that hold what the next one needs.
+//   H loses less than 1 + 255 n / 2^32 (products.cuh), so E is in [e / R - 4, e / R - 2]. Therefore
+//   D <= 2 e Y / R^2 - 4 Y / R < eta - 2 Y / R. And D >= 2 e Y / R^2 - 10 with its floors, where 2
+//   eta e / R^2 < 2 eta^2 / R + 2, since e = V eta + (V - W) Y < R eta + R. QED.
+// So an underestimate to p bits, eta < R / 2^p, becomes one to min(2 p - 2, 1024 C - 5). Lengths
+// are chosen from the end: each stage has the fewest tiles that hold what the next one needs, which
+// has more tiles, so that 1/2 becomes 2^1023 there.
+//
+// The lowest tile, to p bits, is a long division by a thread for each of 32 rows
+// (fp64/long_division.cuh): a Newton step in one tile takes a warp longer than a lane's share. For
+// the top D = 2 ceil((p + 3) / 96) digits of the divisor, floored, G^D / (2V) is less than 2 G^-D
+// above that of the divisor, and Q less than 2 below it. So Q - 3 is an underestimate by more than
+// 1 and less than 5 of its units G^-D.
 //
 // The last stage has a tile more than the row, so that the N + 4 limbs of the record are cut off
 // an underestimate to 32 N + 128 bits: too small by more than 0 and less than 2 of their units,
@@ -27,6 +33,7 @@
 #include "core/group.cuh"
 #include "core/rows.cuh"
 #include "div/prepare.cuh"
+#include "modular/fp64/long_division.cuh"
 #include "modular/tensor/frame.cuh"
 #include "modular/tensor/products.cuh"
 #include "tuning/fused_modular.cuh"
@@ -67,10 +74,9 @@ struct ReciprocalStage : FusedProducts<TILES, false, false, CAPACITY> {
       if (this->lane == 0)
         e[0] = static_cast<u32>(Base::top_columns(v_top, y[0]) + carry) ^ 1u << 31;
     }
-    const u32 top = __shfl_sync(~0u, ~e[0], 0);
-    if (top >> 31 != 0 && this->lane == 0) GPUINT_RARE(ReciprocalAtEnd);
     GPUINT_UNROLL(17)
-    for (u32 tile = 0; tile < TILES; ++tile) e[tile] = top >> 31 != 0 ? 0 : ~e[tile];
+    for (u32 tile = 0; tile < TILES; ++tile) e[tile] = ~e[tile];
+    GPUINT_ASSERT(this->lane != 0 || e[0] >> 31 == 0, "E is not negative");
     u32* const a = this->template factor<Order::Turned>();
     this->template put_a<Order::Turned>(a, e);
     this->sync();
@@ -96,86 +102,182 @@ struct ReciprocalStage : FusedProducts<TILES, false, false, CAPACITY> {
   }
 };
 
+// Tiles of the stage that makes `bits` bits, the bits of the stage before, and those of the seed.
+__host__ __device__ constexpr u32 reciprocal_tiles(u32 bits) { return ceil_div(bits + 5, 1024); }
+__host__ __device__ constexpr u32 bits_before(u32 bits) { return ceil_div(bits, 2) + 1; }
+__host__ __device__ constexpr u32 seed_bits(u32 bits) {
+  return reciprocal_tiles(bits) == 1 ? bits : seed_bits(bits_before(bits));
+}
+
+// Underestimates of the reciprocals of 32 rows of COUNT limbs, normalized as numbers of S, in
+// shared memory: the top LIMBS limbs of a tile, to NEED bits.
+template <class S, u32 COUNT, u32 NEED>
+struct ReciprocalSeeds {
+  static constexpr u32 D = 2 * ceil_div(NEED + 3, 96);
+  using Division = fp64::LongDivision<D, D>;
+  static constexpr u32 LIMBS = 3 * D / 2;
+  static constexpr u32 STRIDE = fp64::STAGE_STRIDE;
+  static constexpr u32 TOTAL = round_up(LIMBS * STRIDE, WORD);
+  static constexpr u32 DIGIT_LIMBS = 2 * D * 32;  // of the quotients' digits
+  static_assert(LIMBS < TILE_LIMBS && LIMBS < S::N, "digits of a tile and of a row");
+
+  u32* seeds;
+
+  // The seed of the row at `v`, which has `bits` bits, as number `index`. `digits`: DIGIT_LIMBS
+  // limbs of shared memory.
+  GPUINT_DEVICE void set(u32 index, const u32* v, u32 bits, u32* digits) const {
+    // Limbs of the normalized row, and the one below them.
+    const u32 distance = S::BITS - bits;
+    u32 limbs[LIMBS + 1];
+    GPUINT_UNROLL()
+    for (u32 i = 0; i <= LIMBS; ++i) {
+      const u32 k = S::N - LIMBS - 1 + i - distance / 32;  // negative places wrap
+      limbs[i] = k < COUNT ? __ldg(v + k) : 0;
+    }
+    double digits_of_v[D];
+    fp64::to_digits<0, Division::BITS>(
+        [&](u32 i) {
+          const u32 limb = __funnelshift_l(limbs[i], limbs[i + 1], distance % 32);
+          return i == LIMBS - 1 ? limb | 1u << 31 : limb;  // of a row 0 too
+        },
+        digits_of_v);
+    const fp64::Place quotient{reinterpret_cast<u64*>(digits) + index};
+    Division::divide(digits_of_v, quotient);
+    Division::resolve(quotient, 3);
+    GPUINT_UNROLL(1)
+    for (u32 i = 0; i < LIMBS; ++i) seeds[i * STRIDE + index] = Division::limb_at(quotient, 32 * i);
+  }
+
+  // Limb k of a tile.
+  GPUINT_DEVICE u32 limb(u32 index, u32 k) const {
+    return k < TILE_LIMBS - LIMBS ? 0 : seeds[(k - (TILE_LIMBS - LIMBS)) * STRIDE + index];
+  }
+};
+
 // Products of a row's tiles, with room for a reciprocal that is a tile longer.
 template <u32 TILES>
 using ReciprocalProducts = FusedProducts<TILES, false, false, TILES + 1>;
 
-// in[0] = v, out[0] = records (prepare.cuh).
-template <class S, class Policy = FusedPreparePolicy<S::BITS / (8 * TILE_DIGITS)>>
+// The divisors of Prepare: in[0] = v, out[0] = records (prepare.cuh).
+template <class S>
+struct DivisorRows {
+  static constexpr u32 N = S::N;
+  GPUINT_DEVICE static u64 rows(const Operands& o) { return o.rows; }
+  GPUINT_DEVICE static const u32* divisor(const Operands& o, u64 row) {
+    return input_row<S>(o, 0, row);
+  }
+  GPUINT_DEVICE static u32* record(const Operands& o, u64 row) {
+    return static_cast<u32*>(o.out[0]) + row * Record<S>::LIMBS;
+  }
+};
+
+// Records of S for divisors of Rows::N limbs.
+template <class S, class Policy = FusedPreparePolicy<S::BITS / (8 * TILE_DIGITS)>,
+          class Rows = DivisorRows<S>>
 struct FusedPrepare : FusedFrame<S, Policy, ReciprocalProducts<S::BITS / (8 * TILE_DIGITS)>> {
   using Base = FusedFrame<S, Policy, ReciprocalProducts<S::BITS / (8 * TILE_DIGITS)>>;
   using Row = typename Base::Products;
   static constexpr u32 TILES = Base::TILES;
   static constexpr u32 CAPACITY = TILES + 1;
+  static constexpr u32 NEED = S::BITS + 32 * WORD;
+  using Seeds = ReciprocalSeeds<S, Rows::N, seed_bits(NEED)>;
+  // Of a warp: forms, in whose place the digits of quotients stand before, and seeds.
+  static constexpr u32 FORMS = max_of(Row::Forms::TOTAL, Seeds::DIGIT_LIMBS);
+  static constexpr u32 WARP_LIMBS = FORMS + Seeds::TOTAL;
+  static constexpr u32 SHARED = Base::ROWS * WARP_LIMBS * sizeof(u32);
   static constexpr u32 PERSISTENT = 1;
   static constexpr u32 SCRATCH = 0;
 
+  // A warp takes consecutive rows, in groups of 32.
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    const Row whole = Base::products(shared);
-    Base::each_row(o, [&](u64 row) {
-      const u32* const from = input_row<S>(o, 0, row);
-      typename Row::Limbs v;
-      whole.read(from, 0, v);
-      u32 bits = 0;
-      GPUINT_UNROLL(16)
-      for (u32 tile = 0; tile < TILES; ++tile)
-        if (v[tile] != 0) bits = 32 * (tile * TILE_LIMBS + whole.lane + 1) - leading_zeros(v[tile]);
-      bits = __reduce_max_sync(~0u, bits);
-      if (bits == 0) {
-        if (whole.lane == 0) set_status(o.status, row);
-        return;
-      }
-      u32* const record = static_cast<u32*>(o.out[0]) + row * Record<S>::LIMBS;
-      if (whole.lane < Record<S>::V) record[whole.lane] = whole.lane == 0 ? bits : 0;
-      if (whole.lane < WORD) record[Record<S>::V + S::N + whole.lane] = 0;
-      GPUINT_UNROLL(16)
-      for (u32 tile = 0; tile < TILES; ++tile)
-        record[Record<S>::V + tile * TILE_LIMBS + whole.lane] = v[tile];
-      if (bits <= S::BITS - 32) whole.read(from, (S::BITS - bits) / 32, v);
-      whole.normalize(from, S::BITS - bits, v);
-
-      constexpr u32 BELOW = CAPACITY * TILE_LIMBS - (S::N + WORD);  // limbs cut off
-      typename ReciprocalStage<CAPACITY, CAPACITY>::Limbs y;
-      reciprocal<S::BITS + 32 * WORD>(whole, v, y);
-      u32* const to = record + Record<S>::Y_END - CAPACITY * TILE_LIMBS;
-      const ReciprocalOrder order(whole.arena, whole.lane);
-      GPUINT_UNROLL(17)
-      for (u32 tile = 0; tile < CAPACITY; ++tile) {
-        const u32 k = order.template index<Order::Turned>(tile);
-        if (k >= BELOW) to[k] = y[tile];
-      }
-    });
+    u32* const own = reinterpret_cast<u32*>(shared) + ptx::thread() / 32 * WARP_LIMBS;
+    const Row whole(own, ptx::thread() % 32);
+    const Seeds seeds{own + FORMS};
+    const u64 warps = u64(gridDim.x) * Base::ROWS;
+    const u64 warp = u64(blockIdx.x) * Base::ROWS + ptx::thread() / 32;
+    const u64 share = Rows::rows(o) / warps, rest = Rows::rows(o) % warps;
+    u64 row = warp * share + (warp < rest ? warp : rest);
+    u32 left = static_cast<u32>(share) + (warp < rest ? 1 : 0);
+    GPUINT_UNROLL(1)
+    while (left > 0) {
+      const u32 bits = set_seed(o, row + min_of(whole.lane, left - 1), whole, seeds);
+      GPUINT_UNROLL(1)
+      for (u32 index = 0; index < 32 && left > 0; ++index, ++row, --left)
+        prepare(o, row, __shfl_sync(~0u, bits, index), index, whole, seeds);
+    }
   }
 
  private:
   using ReciprocalOrder = FusedProducts<CAPACITY, false, false>;
 
-  __host__ __device__ static constexpr u32 tiles_for(u32 bits) { return ceil_div(bits + 5, 1024); }
+  // The seed of this lane's row; returns its bits.
+  GPUINT_DEVICE static u32 set_seed(const Operands& o, u64 row, const Row& whole,
+                                    const Seeds& seeds) {
+    const u32* const v = Rows::divisor(o, row);
+    u32 limbs = Rows::N;
+    GPUINT_UNROLL(1)
+    while (limbs > 0 && __ldg(v + limbs - 1) == 0) --limbs;
+    const u32 bits = limbs == 0 ? 0 : 32 * limbs - leading_zeros(__ldg(v + limbs - 1));
+    whole.sync();  // the rows before are done with
+    seeds.set(whole.lane, v, bits, whole.arena);
+    whole.sync();
+    whole.clear();
+    return bits;
+  }
 
-  // y, of tiles_for(NEED) tiles in turned order, to NEED bits.
-  template <u32 NEED, u32 C>
-  GPUINT_DEVICE static void reciprocal(const Row& whole, const typename Row::Limbs& v,
-                                       u32 (&y)[C]) {
-    static_assert(C == tiles_for(NEED), "the fewest tiles");
-    u32 top[C];
+  GPUINT_DEVICE static void prepare(const Operands& o, u64 row, u32 bits, u32 index,
+                                    const Row& whole, const Seeds& seeds) {
+    if (bits == 0) {
+      if (whole.lane == 0) set_status(o.status, row);
+      return;
+    }
+    const u32* const from = Rows::divisor(o, row);
+    typename Row::Limbs v;
+    whole.template read<Rows::N>(from, 0, v);
+    u32* const record = Rows::record(o, row);
+    if (whole.lane < Record<S>::V) record[whole.lane] = whole.lane == 0 ? bits : 0;
+    if (whole.lane < WORD) record[Record<S>::V + S::N + whole.lane] = 0;
+    GPUINT_UNROLL(16)
+    for (u32 tile = 0; tile < TILES; ++tile)
+      record[Record<S>::V + tile * TILE_LIMBS + whole.lane] = v[tile];
+    if (bits <= S::BITS - 32) whole.template read<Rows::N>(from, (S::BITS - bits) / 32, v);
+    whole.normalize(from, S::BITS - bits, v);
+
+    constexpr u32 BELOW = CAPACITY * TILE_LIMBS - (S::N + WORD);  // limbs cut off
+    typename ReciprocalStage<CAPACITY, CAPACITY>::Limbs y;
+    reciprocal<NEED>(whole, v, [&](u32 k) { return seeds.limb(index, k); }, y);
+    u32* const to = record + Record<S>::Y_END - CAPACITY * TILE_LIMBS;
+    const ReciprocalOrder order(whole.arena, whole.lane);
     GPUINT_UNROLL(17)
-    for (u32 tile = 0; tile < C; ++tile)
-      top[tile] = tile + TILES >= C ? v[tile + TILES >= C ? tile + TILES - C : 0] : 0;
+    for (u32 tile = 0; tile < CAPACITY; ++tile) {
+      const u32 k = order.template index<Order::Turned>(tile);
+      if (k >= BELOW) to[k] = y[tile];
+    }
+  }
+
+  // y, of reciprocal_tiles(BITS) tiles in turned order, to BITS bits from the limbs seed(k) of a
+  // tile.
+  template <u32 BITS, class Seed, u32 C>
+  GPUINT_DEVICE static void reciprocal(const Row& whole, const typename Row::Limbs& v, Seed seed,
+                                       u32 (&y)[C]) {
+    static_assert(C == reciprocal_tiles(BITS), "the fewest tiles");
     if constexpr (C == 1) {
-      const ReciprocalStage<C, CAPACITY> stage(whole.arena, whole.lane, top);
-      y[0] = whole.lane == 0 ? static_cast<u32>((u64(1) << 63) / (u64(stage.v_top) + 1)) : 0;
-      GPUINT_UNROLL(1)
-      for (u32 bits = 30; bits < NEED; bits = 2 * bits - 2) stage.improve(y);
+      y[0] = seed(
+          FusedProducts<1, false, false>(whole.arena, whole.lane).template index<Order::Turned>(0));
     } else {
-      constexpr u32 BEFORE = ceil_div(NEED, 2) + 1;
-      constexpr u32 FEWER = C - tiles_for(BEFORE);
+      u32 top[C];
+      GPUINT_UNROLL(17)
+      for (u32 tile = 0; tile < C; ++tile)
+        top[tile] = tile + TILES >= C ? v[tile + TILES >= C ? tile + TILES - C : 0] : 0;
+      constexpr u32 FEWER = C - reciprocal_tiles(bits_before(BITS));
+      static_assert(FEWER > 0, "a stage begins with an error of many units");
       u32 before[C - FEWER];
-      reciprocal<BEFORE>(whole, v, before);
+      reciprocal<bits_before(BITS)>(whole, v, seed, before);
       GPUINT_UNROLL(17)
       for (u32 tile = 0; tile < C; ++tile)
         y[tile] = tile >= FEWER ? before[tile >= FEWER ? tile - FEWER : 0] : 0;
       // Only the top limb stands in the lowest tile.
-      if (FEWER > 0 && whole.lane == 0) y[0] = before[0], y[FEWER] = 0;
+      if (whole.lane == 0) y[0] = before[0], y[FEWER] = 0;
       const ReciprocalStage<C, CAPACITY> stage(whole.arena, whole.lane, top);
       stage.improve(y);
     }

@@ -112,12 +112,13 @@ struct FusedProducts {
   // Broadcasts the top limb of a tile.
   GPUINT_DEVICE u32 top_of_tile(u32 limb) const { return __shfl_sync(~0u, limb, 31); }
 
-  // Reads a row in global memory moved up by whole limbs.
+  // Reads a row of COUNT limbs in global memory moved up by whole limbs.
+  template <u32 COUNT = LIMBS>
   GPUINT_DEVICE void read(const u32* row, u32 limbs, Limbs& x) const {
     GPUINT_UNROLL(17)
     for (u32 tile = 0; tile < TILES; ++tile) {
       const u32 k = tile * TILE_LIMBS + lane - limbs;
-      x[tile] = k < LIMBS ? __ldg(row + k) : 0;  // negative places wrap
+      x[tile] = k < COUNT ? __ldg(row + k) : 0;  // negative places wrap
     }
   }
 
