@@ -155,8 +155,8 @@ pub struct Karatsuba;
 /// product is [`Classical`], with the same results.
 ///
 /// With a prepared [`Divisor`](crate::Divisor) it is offered at multiples of 128 bits: for the
-/// preparation and for products, squares and powers modulo it from 2048 bits on, for divisions by
-/// it from 24576 on.
+/// preparation and for products and squares modulo it from 2048 bits on, for powers from 512 on,
+/// for divisions by it from 24576 on.
 #[derive(Debug, Clone, Copy)]
 pub struct TensorCore;
 

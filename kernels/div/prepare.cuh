@@ -76,6 +76,7 @@ struct Prepared {
   using Limb = typename S::Limb;
   const Limb* record;
 
+  GPUINT_DEVICE explicit Prepared(const Limb* record_) : record(record_) {}
   GPUINT_DEVICE Prepared(const Operands& o, u64 row)
       : record(static_cast<const Limb*>(o.in[2]) +
                (o.params.broadcast_divisor != 0 ? 0 : row * Record<S>::LIMBS)) {}

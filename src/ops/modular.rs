@@ -246,7 +246,8 @@ faces! {
 
     /// Computes [`pow_mod`](Self::pow_mod) into an existing batch. During the call the GPU holds
     /// the powers of each window: at most 63 integers for each row that is processed at the same
-    /// time.
+    /// time. By [`TensorCore`](crate::TensorCore) below 16384 bits, where the width is no multiple
+    /// of 1024, it also holds a prepared divisor of the next multiple for each row.
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).

@@ -62,7 +62,8 @@ struct Barrett : P {
     this->template begin_factors<Order::Plain>();
   }
 
-  // x shifted down to a row in global memory; x = 0 mod 2^shift.
+  // x shifted down to a row of COUNT limbs in global memory; x = 0 mod 2^shift.
+  template <u32 COUNT = P::LIMBS>
   GPUINT_DEVICE void store(const Limbs& x, u32* row) const {
     const u32 limbs = shift / 32;
     GPUINT_UNROLL(16)
@@ -72,7 +73,8 @@ struct Barrett : P {
           tile + 1 < TILES ? __shfl_sync(~0u, x[tile + 1 < TILES ? tile + 1 : 0], 0) : 0;
       const u32 turned = __shfl_sync(~0u, x[tile], (this->lane + 1) % 32);
       const u32 limb = __funnelshift_r(x[tile], this->lane == 31 ? next : turned, shift % 32);
-      row[k >= limbs ? k - limbs : P::LIMBS - limbs + k] = k >= limbs ? limb : 0;
+      const u32 to = k >= limbs ? k - limbs : P::LIMBS - limbs + k;
+      if (COUNT == P::LIMBS || to < COUNT) row[to] = k >= limbs ? limb : 0;
     }
   }
 

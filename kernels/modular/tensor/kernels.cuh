@@ -13,7 +13,8 @@
 // there.
 //
 // One tile has half of its products with zeros, so modular/fp64 is faster at 1024 bits where rows
-// fill the GPU. Batches of few rows take the lower latency of a warp per row (tuning/h200.toml).
+// fill the GPU. Batches of few rows take the lower latency of a warp per row (tuning/h200.toml),
+// and so do those of rows that fill no whole tiles (PaddedPower).
 #pragma once
 #include "core/rows.cuh"
 #include "modular/late_bits.cuh"
@@ -169,11 +170,22 @@ struct FusedResidueProduct : FusedFrame<S, Policy> {
   }
 };
 
-// in[0] = a, in[1] = e, in[2] = records, out[0] = a^e mod v.
-template <class S, class Policy = FusedPowerPolicy<S::BITS / (8 * TILE_DIGITS)>>
+// The records of PowMod.
+template <class S>
+struct PowerRows {
+  using Shape = S;
+  GPUINT_DEVICE static Prepared<S> record(const Operands& o, u64 row) {
+    return Prepared<S>(o, row);
+  }
+};
+
+// in[0] = a, in[1] = e, in[2] = records, out[0] = a^e mod v, for rows of Rows::Shape.
+template <class S, class Policy = FusedPowerPolicy<S::BITS / (8 * TILE_DIGITS)>,
+          class Rows = PowerRows<S>>
 struct FusedPowerMod : FusedFrame<S, Policy> {
   using Base = FusedFrame<S, Policy>;
   using Products = typename Base::Products;
+  using InMemory = typename Rows::Shape;
   using Limbs = typename Base::Limbs;
   static constexpr u32 TILES = Base::TILES;
   static constexpr u32 LIMBS = Products::LIMBS;
@@ -186,19 +198,20 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
     Base::each_row(o, [&](u64 row) {
       // Asked where it is needed: an address kept from product to product would cost registers.
       const auto exponent = [&] {
-        return input_row<S>(o, 1, o.params.broadcast_exponent != 0 ? 0 : row);
+        return input_row<InMemory>(o, 1, o.params.broadcast_exponent != 0 ? 0 : row);
       };
       Group<32> group(nullptr);
-      const u32 bits = group.max(bits_seen<S>(group, exponent()));
-      const Prepared<S> prepared(o, row);
+      const u32 bits = group.max(bits_seen<InMemory>(group, exponent()));
+      const Prepared<S> prepared = Rows::record(o, row);
       if (bits == 0) {
         GPUINT_UNROLL(16)
-        for (u32 tile = 0; tile < TILES; ++tile)
-          output_row<S>(o, 0, row)[tile * TILE_LIMBS + products.lane] =
-              tile == 0 && products.lane == 0 && prepared.bits() > 1;
+        for (u32 tile = 0; tile < TILES; ++tile) {
+          const u32 k = tile * TILE_LIMBS + products.lane;
+          if (k < InMemory::N) output_row<InMemory>(o, 0, row)[k] = k == 0 && prepared.bits() > 1;
+        }
         return;
       }
-      const u32 largest = largest_digit<S>(group, exponent(), bits, window_bits(bits));
+      const u32 largest = largest_digit<InMemory>(group, exponent(), bits, window_bits(bits));
       products.sync();  // the rows of the row before are done with
       Barrett<Products> barrett(products);
       const FullDivisor<S> divisor(prepared);
@@ -206,7 +219,7 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
       Limbs x, v, reciprocal;
       barrett.read(divisor.v, divisor.shift / 32, v);
       barrett.read(divisor.y(), 0, reciprocal);
-      barrett.read(input_row<S>(o, 0, row), 0, x);
+      barrett.template read<InMemory::N>(input_row<InMemory>(o, 0, row), 0, x);
       barrett.set_divisor(divisor, v, reciprocal);
       if (__ldg(divisor.v) % 2 != 0) {
         const Limbs zero = {};
@@ -214,10 +227,10 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
         Montgomery<Products> montgomery(products, divisor.v);
         montgomery.turn(x);
         raise(montgomery, x, exponent, bits, largest, o);
-        montgomery.store(x, output_row<S>(o, 0, row));
+        montgomery.template store<InMemory::N>(x, output_row<InMemory>(o, 0, row));
       } else {
         raise(barrett, x, exponent, bits, largest, o);
-        barrett.store(x, output_row<S>(o, 0, row));
+        barrett.template store<InMemory::N>(x, output_row<InMemory>(o, 0, row));
       }
     });
   }
@@ -255,7 +268,7 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
         // The walk over the digits starts with the power of the top one.
         if (made == largest) {
           is_table = false;
-          restore(exponent_digit<S>(exponent(), position, k), x);
+          restore(exponent_digit<InMemory>(exponent(), position, k), x);
         }
       }
       if (!is_table) {
@@ -272,7 +285,7 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
         } else if (position > 0) {
           --position;
           squarings = k - 1;
-          digit = exponent_digit<S>(exponent(), position, k);
+          digit = exponent_digit<InMemory>(exponent(), position, k);
         } else {
           residues.set_one(y);
           is_last = true;
@@ -284,6 +297,52 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
     }
   }
 };
+
+// PowMod of rows that fill no whole tiles, as rows of W, which do. Their reciprocals are longer
+// than those of the records, so that a first phase makes records of W in the workspace.
+template <class S>
+struct PaddedPower {
+  static constexpr u32 TILES = ceil_div(S::BITS, 8 * TILE_DIGITS);
+  using W = Width<TILES * 8 * TILE_DIGITS>;
+  using PowerPolicy = FusedPowerPolicy<TILES>;
+  static_assert(Record<S>::V + W::N <= Record<S>::LIMBS, "`normalize` reads W::N limbs");
+
+  struct Rows {
+    using Shape = S;
+    static constexpr u32 N = S::N;
+    GPUINT_DEVICE static u64 rows(const Operands& o) {
+      return o.params.broadcast_divisor != 0 ? 1 : o.rows;
+    }
+    GPUINT_DEVICE static const u32* divisor(const Operands& o, u64 row) {
+      return Prepared<S>(o, row).v();
+    }
+    GPUINT_DEVICE static u32* record(const Operands& o, u64 row) {
+      return reinterpret_cast<u32*>(o.workspace) +
+             (o.params.broadcast_divisor != 0 ? 0 : row) * Record<W>::LIMBS;
+    }
+  };
+  struct Records : Rows {
+    GPUINT_DEVICE static Prepared<W> record(const Operands& o, u64 row) {
+      return Prepared<W>(Rows::record(o, row));
+    }
+  };
+  struct Preparation : FusedPrepare<W, PowerPolicy, Rows> {
+    static constexpr u32 ROW_BYTES = Record<W>::LIMBS * sizeof(u32);
+  };
+  struct Powers : FusedPowerMod<W, PowerPolicy, Records> {
+    static constexpr u32 ROW_BYTES = Preparation::ROW_BYTES;
+  };
+  using Phases = Sequence<Preparation, Powers>;
+};
+
+// Widths of PaddedPower.
+__host__ __device__ constexpr bool is_padded_width(u32 bits) {
+  return bits >= 512 && bits < 16384 && !is_fused_width(bits);
+}
+template <class S, bool IS_PADDED>
+struct ShortPower : FusedPowerMod<S> {};
+template <class S>
+struct ShortPower<S, true> : PaddedPower<S>::Phases {};
 
 template <class S>
 struct Prepare<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedPrepare<S>,
@@ -307,7 +366,8 @@ template <class S>
 struct SquareMod<S, TensorCore>
     : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 1>, LongProductMod<S, 1>>::Type {};
 template <class S>
-struct PowMod<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedPowerMod<S>,
+struct PowMod<S, TensorCore> : Conditional<is_fused_width(S::BITS) || is_padded_width(S::BITS),
+                                           ShortPower<S, is_padded_width(S::BITS)>,
                                            PowerMod<PowerPolicy<S, TensorCore>>>::Type {};
 
 }  // namespace gpuint

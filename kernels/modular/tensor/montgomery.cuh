@@ -187,13 +187,16 @@ struct Montgomery : P {
       this->template subtract<Order::Turned>(x, this->for_high(), x);
   }
 
-  // What `multiply` by 1 left, at most v, put below v, to a row in global memory.
+  // What `multiply` by 1 left, at most v, put below v, to a row of COUNT limbs in global memory.
+  template <u32 COUNT = P::LIMBS>
   GPUINT_DEVICE void store(const Limbs& x, u32* row) const {
     Limbs d;
     const bool less = this->template subtract<Order::Turned>(x, this->for_high(), d);
     GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < TILES; ++tile)
-      row[this->template index<Order::Turned>(tile)] = less ? x[tile] : d[tile];
+    for (u32 tile = 0; tile < TILES; ++tile) {
+      const u32 to = this->template index<Order::Turned>(tile);
+      if (COUNT == P::LIMBS || to < COUNT) row[to] = less ? x[tile] : d[tile];
+    }
   }
 
  private:
