@@ -6,6 +6,8 @@
 //   KEPT             rows of the modulus stay in registers from product to product
 //   RESIDENT_WARPS   that a multiprocessor has registers for
 //   PREFETCHES       the next row to the L2 cache
+//   SEEDS            rows whose reciprocals a warp begins together, which stand in shared memory:
+//                    fewer where two blocks of long rows need it all on a multiprocessor
 #pragma once
 #include "core/platform.cuh"
 #include "tuning/architecture.cuh"
@@ -47,7 +49,8 @@ struct FusedPowerPolicy {
 template <u32 TILES>
 struct FusedPreparePolicy {
   static constexpr u32 ROWS = 4;
-  static constexpr u32 RESIDENT_WARPS = by_size(TILES, {{2, 20}, {6, 16}, {8, 12}, {ANY, 8}});
+  static constexpr u32 RESIDENT_WARPS = by_size(TILES, {{2, 20}, {8, 16}, {ANY, 8}});
+  static constexpr u32 SEEDS = by_size(TILES, {{8, 32}, {ANY, 16}});
 };
 
 }  // namespace gpuint

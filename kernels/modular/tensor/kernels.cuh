@@ -304,7 +304,10 @@ template <class S>
 struct PaddedPower {
   static constexpr u32 TILES = ceil_div(S::BITS, 8 * TILE_DIGITS);
   using W = Width<TILES * 8 * TILE_DIGITS>;
-  using PowerPolicy = FusedPowerPolicy<TILES>;
+  // Both phases are one kernel.
+  struct PreparePolicy : FusedPreparePolicy<TILES> {
+    static constexpr u32 RESIDENT_WARPS = FusedPowerPolicy<TILES>::RESIDENT_WARPS;
+  };
   static_assert(Record<S>::V + W::N <= Record<S>::LIMBS, "`normalize` reads W::N limbs");
 
   struct Rows {
@@ -326,10 +329,10 @@ struct PaddedPower {
       return Prepared<W>(Rows::record(o, row));
     }
   };
-  struct Preparation : FusedPrepare<W, PowerPolicy, Rows> {
+  struct Preparation : FusedPrepare<W, PreparePolicy, Rows> {
     static constexpr u32 ROW_BYTES = Record<W>::LIMBS * sizeof(u32);
   };
-  struct Powers : FusedPowerMod<W, PowerPolicy, Records> {
+  struct Powers : FusedPowerMod<W, FusedPowerPolicy<TILES>, Records> {
     static constexpr u32 ROW_BYTES = Preparation::ROW_BYTES;
   };
   using Phases = Sequence<Preparation, Powers>;

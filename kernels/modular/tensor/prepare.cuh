@@ -20,7 +20,7 @@
 // are chosen from the end: each stage has the fewest tiles that hold what the next one needs, which
 // has more tiles, so that 1/2 becomes 2^1023 there.
 //
-// The lowest tile, to p bits, is a long division by a thread for each of 32 rows
+// The lowest tile, to p bits, is a long division by a thread for each of up to 32 rows
 // (fp64/long_division.cuh): a Newton step in one tile takes a warp longer than a lane's share. For
 // the top D = 2 ceil((p + 3) / 96) digits of the divisor, floored, G^D / (2V) is less than 2 G^-D
 // above that of the divisor, and Q less than 2 below it. So Q - 3 is an underestimate by more than
@@ -109,17 +109,18 @@ __host__ __device__ constexpr u32 seed_bits(u32 bits) {
   return reciprocal_tiles(bits) == 1 ? bits : seed_bits(bits_before(bits));
 }
 
-// Underestimates of the reciprocals of 32 rows of COUNT limbs, normalized as numbers of S, in
+// Underestimates of the reciprocals of ROWS rows of COUNT limbs, normalized as numbers of S, in
 // shared memory: the top LIMBS limbs of a tile, to NEED bits.
-template <class S, u32 COUNT, u32 NEED>
+template <class S, u32 COUNT, u32 NEED, u32 ROWS>
 struct ReciprocalSeeds {
   static constexpr u32 D = 2 * ceil_div(NEED + 3, 96);
   using Division = fp64::LongDivision<D, D>;
   static constexpr u32 LIMBS = 3 * D / 2;
-  static constexpr u32 STRIDE = fp64::STAGE_STRIDE;
+  static constexpr u32 STRIDE = ROWS + 1;  // odd, so that limbs and rows reach different banks
   static constexpr u32 TOTAL = round_up(LIMBS * STRIDE, WORD);
   static constexpr u32 DIGIT_LIMBS = 2 * D * 32;  // of the quotients' digits
   static_assert(LIMBS < TILE_LIMBS && LIMBS < S::N, "digits of a tile and of a row");
+  static_assert(ROWS % 2 == 0 && ROWS <= 32, "a row to a lane");
 
   u32* seeds;
 
@@ -144,6 +145,7 @@ struct ReciprocalSeeds {
     const fp64::Place quotient{reinterpret_cast<u64*>(digits) + index};
     Division::divide(digits_of_v, quotient);
     Division::resolve(quotient, 3);
+    if (index >= ROWS) return;
     GPUINT_UNROLL(1)
     for (u32 i = 0; i < LIMBS; ++i) seeds[i * STRIDE + index] = Division::limb_at(quotient, 32 * i);
   }
@@ -180,7 +182,7 @@ struct FusedPrepare : FusedFrame<S, Policy, ReciprocalProducts<S::BITS / (8 * TI
   static constexpr u32 TILES = Base::TILES;
   static constexpr u32 CAPACITY = TILES + 1;
   static constexpr u32 NEED = S::BITS + 32 * WORD;
-  using Seeds = ReciprocalSeeds<S, Rows::N, seed_bits(NEED)>;
+  using Seeds = ReciprocalSeeds<S, Rows::N, seed_bits(NEED), Policy::SEEDS>;
   // Of a warp: forms, in whose place the digits of quotients stand before, and seeds.
   static constexpr u32 FORMS = max_of(Row::Forms::TOTAL, Seeds::DIGIT_LIMBS);
   static constexpr u32 WARP_LIMBS = FORMS + Seeds::TOTAL;
@@ -188,7 +190,7 @@ struct FusedPrepare : FusedFrame<S, Policy, ReciprocalProducts<S::BITS / (8 * TI
   static constexpr u32 PERSISTENT = 1;
   static constexpr u32 SCRATCH = 0;
 
-  // A warp takes consecutive rows, in groups of 32.
+  // A warp takes consecutive rows, in groups of Policy::SEEDS.
   static __device__ void run(const Operands& o, unsigned char* shared) {
     u32* const own = reinterpret_cast<u32*>(shared) + ptx::thread() / 32 * WARP_LIMBS;
     const Row whole(own, ptx::thread() % 32);
@@ -202,7 +204,7 @@ struct FusedPrepare : FusedFrame<S, Policy, ReciprocalProducts<S::BITS / (8 * TI
     while (left > 0) {
       const u32 bits = set_seed(o, row + min_of(whole.lane, left - 1), whole, seeds);
       GPUINT_UNROLL(1)
-      for (u32 index = 0; index < 32 && left > 0; ++index, ++row, --left)
+      for (u32 index = 0; index < Policy::SEEDS && left > 0; ++index, ++row, --left)
         prepare(o, row, __shfl_sync(~0u, bits, index), index, whole, seeds);
     }
   }
