@@ -27,7 +27,8 @@ struct TensorPlan : RowLists<S, PREPARED, 2> {
   }
 };
 
-template <class S, class Kernel = Blocked<TensorCore>::Kernel<S>, bool = DIVIDES_SHORT_FIRST<S>>
+template <class S, class Kernel = Blocked<TensorCore>::Kernel<S>,
+          bool = DIVIDES_SHORT_FIRST<S, false>>
 struct TensorDivision : GroupDivision<Kernel> {};
 template <class S, class Kernel>
 struct TensorDivision<S, Kernel, true>
@@ -38,7 +39,7 @@ template <class S>
 struct DivRem<S, Blocked<TensorCore>> : TensorDivision<S> {};
 
 template <class S, class Policy = PreparedDivisionPolicy<S, TensorCore>,
-          bool = DIVIDES_SHORT_FIRST<S>>
+          bool = DIVIDES_SHORT_FIRST<S, true>>
 struct TensorDivisionBy : GroupDivRemBy<Policy> {};
 template <class S, class Policy>
 struct TensorDivisionBy<S, Policy, true>

@@ -60,6 +60,25 @@ struct ShiftedInverse {
   };
 };
 
+// Copies divisor and dividend to shared memory; returns their bit lengths.
+template <class S, class G>
+GPUINT_DEVICE uint2 copy_operands(G& group, const Operands& o, u64 row, typename S::Limb* v,
+                                  typename S::Limb* u) {
+  const u32 v_bits = group.max(copy_in<S>(group, input_row<S>(o, 1, row), v));
+  const u32 u_bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), u));
+  return {v_bits, u_bits};
+}
+// The same for a row whose lengths are known.
+template <class S, class G, class Plan>
+GPUINT_DEVICE uint2 copy_operands(G& group, const Operands& o, ListedRow<Plan> row,
+                                  typename S::Limb* v, typename S::Limb* u) {
+  const uint2 bits = Plan(o).lengths()[row];
+  const u32 words = ceil_div(bits.x, NormalizedDivisor<S>::WORD_BITS);
+  copy_padded(group, input_row<S>(o, 1, row), words, v, min_of(2, S::WORDS - words));
+  copy_in<S>(group, input_row<S>(o, 0, row), u);
+  return bits;
+}
+
 template <class M>
 struct Blocked {
   template <class Given>
@@ -79,12 +98,11 @@ struct Blocked {
       const Arena arena(group, bytes);
       if (group.rank < 2) clear_word(arena.u + (S::WORDS + group.rank) * WORD);
       if (G::THREADS == 1) clear_word(arena.u + (S::WORDS + 1) * WORD);
-      const u32 v_bits = group.max(copy_in<S>(group, input_row<S>(o, 1, row), arena.v));
-      const u32 u_bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), arena.u));
+      const uint2 bits = copy_operands<S>(group, o, row, arena.v, arena.u);
       group.sync();
-      if (v_bits == 0) return write_undefined<S>(group, o, row);
-      const NormalizedDivisor<S> divisor(v_bits);
-      const u32 length = divisor.quotient_blocks_words(u_bits);
+      if (bits.x == 0) return write_undefined<S>(group, o, row);
+      const NormalizedDivisor<S> divisor(bits.x);
+      const u32 length = divisor.quotient_blocks_words(bits.y);
       write_quotient<S>(group, output_row<S>(o, 0, row), length, S::WORDS, nullptr);
       if (length > 0)
         divide_in_blocks<S, Product>(

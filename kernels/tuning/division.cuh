@@ -182,12 +182,14 @@ struct ShortRowPolicy : ShortLanePolicy {
 };
 template <class S, bool PREPARED>
 struct ShortRowPolicy<S, TensorCore, PREPARED> : ShortLanePolicy {
-  static constexpr u32 MOST_LIMBS = PREPARED && S::N <= 1024 ? 140 : 208;
+  static constexpr u32 MOST_LIMBS = by_size(S::N, {{1024, 140}, {ANY, 208}});
   static constexpr u32 LEAST_ROWS = 9;
 };
 
-// Rows whose short divisors lanes divide before tensor cores divide the others (div/by_length.cuh).
-template <class S>
-constexpr bool DIVIDES_SHORT_FIRST = S::LIMB_BITS == 32 && S::N % 512 == 0 && S::N <= 2048;
+// Widths at which lanes divide short divisors before tensor cores divide the others
+// (div/by_length.cuh). At 2^15 bits lanes divide all rows without records in less time.
+template <class S, bool PREPARED>
+constexpr bool DIVIDES_SHORT_FIRST =
+    S::LIMB_BITS == 32 && S::N % 512 == 0 && S::N <= 2048 && (PREPARED || S::N > 1024);
 
 }  // namespace gpuint
