@@ -133,7 +133,7 @@ faces! {
     "Exact division";
 
     /// Computes `self / rhs` for rows that `rhs` divides: by half the products of
-    /// [`div`](Self::div) up to 4096 bits, and by a division at wider rows.
+    /// [`div`](Self::div) up to 1536 bits, and by a division at wider rows.
     ///
     /// The quotient of a row that `rhs` does not divide is unspecified.
     /// [`div_exact_masked`](Self::div_exact_masked) finds these rows.
