@@ -5,7 +5,8 @@
 // one block. The host reads it from the loaded image, so the numbers exist in one place.
 //
 // An operation may be a `Sequence` of phases. The host launches its kernel once for each phase, in
-// order, with the facts of that phase. Phases pass results on in the workspace.
+// order, with the facts of that phase. Phases pass results on in the workspace. The last phases may
+// be repeated: they are one step, and the phases before write the number of steps to counters[0].
 //
 // src/backend/launch.rs has the Rust versions of these structs.
 #pragma once
@@ -42,6 +43,7 @@ struct Operands {
   unsigned char* workspace;  // Facts::row_bytes for each row, kept from phase to phase
   u32* counters;             // COUNTERS words of a sequence, zeroed before its first phase
   u64 phase;
+  u64 step;  // index of the step, in repeated phases
 };
 
 constexpr u32 COUNTERS = 64;  // src/backend/launch.rs: COUNTERS_BYTES
@@ -57,6 +59,7 @@ struct Facts {
   u32 cluster;  // blocks that work on the same rows, as a cluster where there are several; the grid
                 // is a multiple of it
   u32 row_bytes;  // of the workspace for each row, the same in all phases
+  u32 repeated;   // 1: the phase is one of a step
 };
 
 // Operation::CLUSTER; 1 if the operation has no such member.
@@ -89,6 +92,16 @@ __host__ __device__ constexpr u32 phases_of(...) {
   return 1;
 }
 
+// Operation::REPEATED, 0 if the operation has no such member.
+template <class Operation>
+__host__ __device__ constexpr auto repeated_of(int) -> decltype(Operation::REPEATED) {
+  return Operation::REPEATED;
+}
+template <class Operation>
+__host__ __device__ constexpr u32 repeated_of(...) {
+  return 0;
+}
+
 template <u32 PHASES>
 struct FactsOfPhases {
   Facts phase[PHASES];
@@ -97,9 +110,9 @@ struct FactsOfPhases {
 template <class Operation>
 __host__ __device__ constexpr auto facts_of() {
   if constexpr (phases_of<Operation>(0) == 1)
-    return FactsOfPhases<1>{
-        {{Operation::THREADS, Operation::SHARED, Operation::ROWS, Operation::SCRATCH,
-          Operation::PERSISTENT, cluster_of<Operation>(0), row_bytes_of<Operation>(0)}}};
+    return FactsOfPhases<1>{{{Operation::THREADS, Operation::SHARED, Operation::ROWS,
+                              Operation::SCRATCH, Operation::PERSISTENT, cluster_of<Operation>(0),
+                              row_bytes_of<Operation>(0), repeated_of<Operation>(0)}}};
   else
     return Operation::facts();
 }

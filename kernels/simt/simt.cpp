@@ -90,17 +90,30 @@ bool launch_kernel(const char* name, const Kernel& kernel, const Operands& opera
   workspace.poison(SCRATCH_PATTERN);
   u32 counters[COUNTERS] = {};
   Operands own = operands;
+  own.step = 0;
   own.workspace = workspace.data();
   own.counters = counters;
-  for (own.phase = 0; own.phase < kernel.facts.size(); ++own.phase) {
-    Stats counted;
-    const bool ok =
-        launch_phase(name, kernel.run, kernel.facts[own.phase], own, options, counted, message);
-    stats.barriers += counted.barriers;
-    stats.warp_ops += counted.warp_ops;
-    stats.switches += counted.switches;
-    stats.blocks += counted.blocks;
-    if (!ok) return false;
+  // From phase own.phase to a phase of the other kind.
+  const auto launch_phases = [&](u32 repeated) {
+    for (; own.phase < kernel.facts.size(); ++own.phase) {
+      const Facts& facts = kernel.facts[own.phase];
+      if (facts.repeated != repeated) break;
+      Stats counted;
+      const bool ok = launch_phase(name, kernel.run, facts, own, options, counted, message);
+      stats.barriers += counted.barriers;
+      stats.warp_ops += counted.warp_ops;
+      stats.switches += counted.switches;
+      stats.blocks += counted.blocks;
+      if (!ok) return false;
+    }
+    return true;
+  };
+  own.phase = 0;
+  if (!launch_phases(0)) return false;
+  const u64 first = own.phase, steps = first < kernel.facts.size() ? counters[0] : 0;
+  for (own.step = 0; own.step < steps; ++own.step) {
+    own.phase = first;
+    if (!launch_phases(1)) return false;
   }
   long long offset = 0;
   if (!workspace.is_overrun(offset)) return true;

@@ -1,5 +1,7 @@
 //! What a kernel is launched with: the twins of the structs in `kernels/core/abi.cuh`.
 
+use std::ops::Range;
+
 use crate::backend::{Buffer, Operands, Params};
 use crate::error::Result;
 
@@ -71,6 +73,8 @@ pub(crate) struct RawOperands {
     pub(crate) counters: u64,
     /// Index of the phase that is launched.
     pub(crate) phase: u64,
+    /// Index of the step, in phases that are repeated.
+    pub(crate) step: u64,
 }
 
 impl RawOperands {
@@ -95,12 +99,47 @@ impl RawOperands {
             workspace: 0,
             counters: 0,
             phase: 0,
+            step: 0,
         })
     }
+
+    /// Operands of a part of the rows, which are `strides` apart.
+    pub(crate) fn part(&self, strides: Strides, rows: Range<usize>) -> Self {
+        let mut part = *self;
+        let first = rows.start as u64;
+        for (address, stride) in part.ins.iter_mut().zip(strides.ins) {
+            *address += first * stride as u64;
+        }
+        for (address, stride) in part.outs.iter_mut().zip(strides.outs) {
+            // An unwanted result stays null.
+            if *address != 0 {
+                *address += first * stride as u64;
+            }
+        }
+        part.rows = rows.len() as u64;
+        part
+    }
+}
+
+/// Bytes from row to row of the operands; 0 if one row serves all rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Strides {
+    pub(crate) ins: [usize; 3],
+    pub(crate) outs: [usize; 2],
+}
+
+/// Cuts `rows` rows into parts of at most `most` rows; there is one part at least.
+pub(crate) fn parts(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let most = most.max(1);
+    (0..rows.max(1)).step_by(most).map(move |first| first..rows.min(first.saturating_add(most)))
 }
 
 /// Bytes of the counters of a kernel with several phases, zeroed before the first one.
 pub(crate) const COUNTERS_BYTES: u64 = 256;
+
+/// Most bytes of a workspace, unless the rows that a GPU runs at a time need more. A batch that
+/// needs more is processed in parts.
+pub(crate) const MOST_WORKSPACE_BYTES: u64 = 2 << 30;
 
 /// Launch configuration of a phase of a kernel; each kernel carries its own, one for each phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
@@ -121,6 +160,8 @@ pub(crate) struct Facts {
     pub(crate) cluster: u32,
     /// Bytes of the workspace for each row, the same in all phases.
     pub(crate) row_bytes: u32,
+    /// 1: the phase is one of a step, 0: it is launched once.
+    pub(crate) repeated: u32,
 }
 
 impl Facts {
@@ -130,5 +171,28 @@ impl Facts {
         let clusters = (rows as u64).div_ceil(u64::from(self.rows_per_block.max(1)));
         let most = (max_grid / cluster).max(1);
         u32::try_from(clusters).unwrap_or(u32::MAX).clamp(1, most).saturating_mul(cluster)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_cover_all_rows_once() {
+        let of = |rows, most| parts(rows, most).collect::<Vec<_>>();
+        assert_eq!(of(10, 4), [0..4, 4..8, 8..10]);
+        assert_eq!(of(8, 4), [0..4, 4..8]);
+        assert_eq!(of(3, usize::MAX), [0..3]);
+        assert_eq!(of(2, 0), [0..1, 1..2]);
+    }
+
+    #[test]
+    fn operands_of_part_begin_at_its_rows() {
+        let mut all: RawOperands = bytemuck::Zeroable::zeroed();
+        (all.ins, all.outs, all.rows) = ([1000, 2000, 3000], [4000, 0], 20);
+        let part = all.part(Strides { ins: [16, 0, 48], outs: [16, 16] }, 5..12);
+        assert_eq!((part.ins, part.outs), ([1080, 2000, 3240], [4080, 0]));
+        assert_eq!(part.rows, 7);
     }
 }

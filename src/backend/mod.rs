@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use gpuint_catalogue::{Operand, Param};
 
 use crate::auto::Gpu;
+use crate::backend::launch::Strides;
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
 
@@ -152,6 +153,23 @@ impl Call<'_> {
             Some(Operand::Rhs) => broadcast_rhs,
             _ => false,
         }
+    }
+
+    /// Bytes from row to row of the operands; `None` if the rows cannot be processed in parts.
+    pub(crate) fn strides(&self) -> Option<Strides> {
+        let Operands { ins, mask, status, pairs, .. } = &self.operands;
+        let inputs = self.kernel.op().signature().inputs;
+        let is_by_rows =
+            |operand: &Option<Operand>| !matches!(operand, Some(Operand::Indexed | Operand::Bits));
+        let in_stride = |index| match ins[index] {
+            Some(_) if !self.is_broadcast(index) => self.in_row_bytes(index),
+            _ => 0,
+        };
+        let has_rows_only = mask.is_none() && status.is_none() && pairs.is_empty();
+        (has_rows_only && inputs.iter().all(is_by_rows)).then(|| Strides {
+            ins: [0, 1, 2].map(in_stride),
+            outs: [0, 1].map(|index| self.out_row_bytes(index)),
+        })
     }
 
     /// Rows of an input that a kernel may read; none of an indexed one, whose indices the caller

@@ -118,6 +118,8 @@ pub struct Facts {
     scratch_bytes: u32,
     /// Bytes of the workspace for each row.
     row_bytes: u32,
+    /// 1: the phase is one of a step.
+    repeated: u32,
 }
 
 impl Facts {
@@ -128,7 +130,7 @@ impl Facts {
 
     /// Reads the facts of all phases of a kernel; there is one at least.
     fn of_phases(module: &Module, kernel: &str) -> Result<Vec<Self>> {
-        const WORDS: usize = 7;
+        const WORDS: usize = 8;
         let bytes = module.global(&format!("{kernel}_facts"));
         let bytes = bytes.ok_or_else(|| format!("{kernel}: has no facts"))?;
         let phases = bytes.chunks_exact(4 * WORDS);
@@ -146,6 +148,7 @@ impl Facts {
                 rows_per_block: words[2],
                 scratch_bytes: words[3],
                 row_bytes: words[6],
+                repeated: words[7],
             }
         };
         Ok(phases.map(facts).collect())
@@ -246,7 +249,9 @@ pub fn run(module: &Module, kernel: &str, given: &Operands, how: How) -> Result<
         scratch = scratch.max(grid as usize * facts.scratch_bytes as usize * bases);
     }
     let workspace = facts[0].row_bytes as usize * given.rows;
-    launched(module, kernel, given, &launches, [scratch, workspace])
+    let repeated = facts.iter().filter(|facts| facts.repeated != 0).count();
+    let phases = launches.split_at(facts.len() - repeated);
+    launched(module, kernel, given, phases, [scratch, workspace])
         .map_err(|error| format!("{kernel}: {error}"))
 }
 
@@ -257,7 +262,7 @@ fn launched(
     module: &Module,
     kernel: &str,
     given: &Operands,
-    launches: &[Launch],
+    (first, step): (&[Launch], &[Launch]),
     sizes: [usize; 2],
 ) -> std::result::Result<Outcome, ptxi::Error> {
     let mut machine = Machine::new(module);
@@ -306,8 +311,17 @@ fn launched(
     params = params.u64(pointer(scratch));
     params = params.u64(pointer(workspace)).buffer(counters);
     let mut counts = Counts::default();
-    for (phase, launch) in launches.iter().enumerate() {
-        counts += machine.run(kernel, launch, params.clone().u64(phase as u64).as_bytes())?;
+    let mut run = |machine: &mut Machine<'_>, launches: &[Launch], phase: usize, step: u64| {
+        for (index, launch) in launches.iter().enumerate() {
+            let params = params.clone().u64((phase + index) as u64).u64(step);
+            counts += machine.run(kernel, launch, params.as_bytes())?;
+        }
+        Ok(())
+    };
+    run(&mut machine, first, 0, 0)?;
+    let steps = machine.read(counters).first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    for index in 0..if step.is_empty() { 0 } else { steps.into() } {
+        run(&mut machine, step, first.len(), index)?;
     }
     let bytes = |buffer: Option<Buffer>| {
         buffer.map_or_else(Vec::new, |buffer| machine.read(buffer).to_vec())

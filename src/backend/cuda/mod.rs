@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::auto::Gpu;
-use crate::backend::launch::RawOperands;
+use crate::backend::launch::{self, RawOperands};
 use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
 use crate::error::{Error, Result};
 use context::Context;
@@ -240,7 +240,10 @@ impl Backend for Cuda {
     fn launch(&self, call: Call<'_>) -> Result<()> {
         let queue = &self.queue;
         let function = queue.context.function(call.kernel, self.block)?;
+        let strides = call.strides();
         let rows = call.operands.rows;
+        let mut most_rows =
+            if strides.is_some() { rows.min(function.rows_of_part()) } else { rows };
         let uses = RefCell::new(Vec::with_capacity(7));
         let pairs = call.operands.pairs.as_flattened();
         let mut operands = RawOperands::new(
@@ -258,18 +261,38 @@ impl Backend for Cuda {
         }
         let _bound = queue.bind()?;
         // Freed in the order of the stream, like the table: after the kernel.
-        let scratch =
-            DeviceMemory::new(queue, function.scratch_bytes(rows, operands.params.bases.into()))?;
-        let workspace = DeviceMemory::new(queue, function.workspace_bytes(rows))?;
+        let workspace = loop {
+            match DeviceMemory::new(queue, function.workspace_bytes(most_rows)) {
+                Err(Error::OutOfMemory { .. })
+                    if strides.is_some() && most_rows > function.resident_rows() =>
+                {
+                    most_rows = most_rows.div_ceil(2);
+                }
+                memory => break memory?,
+            }
+        };
+        let bases = operands.params.bases.into();
+        let scratch = DeviceMemory::new(queue, function.scratch_bytes(most_rows, bases))?;
         let mut counters = DeviceMemory::new(queue, function.counters_bytes())?;
-        counters.fill(queue, 0)?;
         operands.scratch = scratch.address(queue, Access::Write)?;
         operands.workspace = workspace.address(queue, Access::Write)?;
         operands.counters = counters.address(queue, Access::Write)?;
-        // SAFETY: the stream waits for other uses of the buffers. The call borrows the buffers,
-        // outputs mutably, and `Call::check` found them long enough. Later uses, frees
-        // included, are ordered after the kernel.
-        let queued = unsafe { function.launch(queue.stream, rows, operands) };
+        let queued = launch::parts(rows, most_rows).try_for_each(|part| {
+            counters.fill(queue, 0)?;
+            let operands = strides.map_or(operands, |strides| operands.part(strides, part));
+            let steps = || {
+                let (mut steps, span) = (0, Span { offset: 0, bytes: 4, unit: 4 });
+                counters.download(queue, span, &mut |_, bytes| {
+                    steps = bytemuck::pod_read_unaligned(bytes);
+                    Ok(())
+                })?;
+                Ok(steps)
+            };
+            // SAFETY: the stream waits for other uses of the buffers. The call borrows the buffers,
+            // outputs mutably, and `Call::check` found them long enough. Later uses, frees
+            // included, are ordered after the kernel.
+            unsafe { function.launch(queue.stream, operands, steps) }
+        });
         // Also after an error: some of the phases may be queued.
         let ticket = queue.ticket();
         for (memory, access) in uses.into_inner() {

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_void};
+use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::backend::cuda::driver::{
     StreamHandle,
 };
 use crate::backend::cuda::info::Info;
-use crate::backend::launch::{COUNTERS_BYTES, Facts, RawOperands};
+use crate::backend::launch::{COUNTERS_BYTES, Facts, MOST_WORKSPACE_BYTES, RawOperands};
 use crate::error::{Error, Result};
 
 /// The most blocks of a launch.
@@ -104,6 +105,8 @@ struct Phase {
     /// The most blocks that a launch has use for: as many as the GPU runs at a time, where blocks have
     /// scratch or stride over many rows.
     max_grid: u32,
+    /// Rows that the GPU runs at a time; 0 if the kernel has no workspace.
+    resident_rows: u64,
 }
 
 // SAFETY: a handle of the driver, which takes it from any thread that has bound its context.
@@ -137,12 +140,20 @@ impl Function {
                 .map_err(Fault::about(&name))?;
         }
         let phase = |facts: Facts| {
-            let max_grid = match (facts.scratch_bytes, facts.persistent) {
-                (0, 0) => MAX_GRID,
-                _ => resident_blocks(gpu, handle, facts, info).map_err(Fault::about(&name))?,
-            };
+            let (mut max_grid, mut resident_rows) = (MAX_GRID, 0);
+            if facts.scratch_bytes != 0 || facts.persistent != 0 || facts.row_bytes != 0 {
+                let blocks =
+                    resident_blocks(gpu, handle, facts, info).map_err(Fault::about(&name))?;
+                if facts.scratch_bytes != 0 || facts.persistent != 0 {
+                    max_grid = blocks;
+                }
+                if facts.row_bytes != 0 {
+                    resident_rows = u64::from((blocks / facts.cluster).max(1))
+                        * u64::from(facts.rows_per_block);
+                }
+            }
             tracing::debug!(?facts, max_grid, "loaded");
-            Ok(Phase { facts, max_grid })
+            Ok(Phase { facts, max_grid, resident_rows })
         };
         let phases = facts.into_iter().map(phase).collect::<Result<_>>()?;
         Ok(Self { name, handle, phases, module })
@@ -162,28 +173,58 @@ impl Function {
         (rows as u64).saturating_mul(u64::from(row_bytes))
     }
 
+    /// Rows that the GPU runs at a time, in the phase that has the fewest; 0 if the kernel has no
+    /// workspace.
+    pub(super) fn resident_rows(&self) -> usize {
+        let fewest = self.phases.iter().map(|phase| phase.resident_rows).min();
+        usize::try_from(fewest.unwrap_or(0)).unwrap_or(usize::MAX)
+    }
+
+    /// Most rows of a part of a batch: a multiple of the resident rows.
+    pub(super) fn rows_of_part(&self) -> usize {
+        match self.resident_rows() {
+            0 => usize::MAX,
+            resident => {
+                let times = MOST_WORKSPACE_BYTES / self.workspace_bytes(resident).max(1);
+                usize::try_from(times.max(1)).unwrap_or(usize::MAX).saturating_mul(resident)
+            }
+        }
+    }
+
     /// Bytes of counters, which are zero when a call begins.
     pub(super) fn counters_bytes(&self) -> u64 {
         if self.phases.len() > 1 { COUNTERS_BYTES } else { 0 }
     }
 
-    /// Queues the phases of the kernel. The context is bound to the calling thread.
+    /// Queues the phases of the kernel. The context is bound to the calling thread. If the last
+    /// phases are repeated, `steps` reads their number after the others.
     ///
     /// # Safety
     /// The addresses of the operands are those of memory of this stream, as much of it as the
-    /// kernel uses for `rows` rows; memory that it writes is not used otherwise.
+    /// kernel uses for its rows; memory that it writes is not used otherwise.
     pub(super) unsafe fn launch(
         &self,
         stream: StreamHandle,
-        rows: usize,
         mut operands: RawOperands,
+        steps: impl FnOnce() -> Result<u32>,
     ) -> Result<()> {
-        for (index, phase) in self.phases.iter().enumerate() {
-            operands.phase = index as u64;
-            // SAFETY: the caller's, for every phase.
-            unsafe { self.launch_phase(stream, phase, phase.grid(rows), operands) }?;
+        let rows = usize::try_from(operands.rows).unwrap_or(usize::MAX);
+        let mut queue = |phases: Range<usize>, step| {
+            for index in phases {
+                (operands.phase, operands.step) = (index as u64, step);
+                let phase = &self.phases[index];
+                // SAFETY: the caller's, for every phase.
+                unsafe { self.launch_phase(stream, phase, phase.grid(rows), operands) }?;
+            }
+            Ok(())
+        };
+        let all = self.phases.len();
+        let once = self.phases.partition_point(|phase| phase.facts.repeated == 0);
+        queue(0..once, 0)?;
+        if once == all {
+            return Ok(());
         }
-        Ok(())
+        (0..steps()?).try_for_each(|step| queue(once..all, step.into()))
     }
 
     /// Queues a phase of the kernel.
@@ -255,11 +296,12 @@ fn resident_blocks(
 /// Checks what a kernel says about itself against what the GPU has.
 fn check(kernel: &str, facts: Facts, available: u32) -> Result<()> {
     let Facts { threads, shared_bytes: needed, rows_per_block, scratch_bytes, .. } = facts;
-    let Facts { persistent, cluster, .. } = facts;
+    let Facts { persistent, cluster, repeated, .. } = facts;
     if !(1..=MAX_THREADS).contains(&threads)
         || rows_per_block == 0
         || scratch_bytes % 16 != 0
         || persistent > 1
+        || repeated > 1
         || !(1..=MAX_CLUSTER).contains(&cluster)
     {
         return Err(Error::Driver(format!(
@@ -307,13 +349,14 @@ mod tests {
         persistent: 0,
         cluster: 1,
         row_bytes: 8,
+        repeated: 0,
     };
 
     #[test]
     fn launch_structs_match_their_twins() {
-        let words: [u8; 28] = bytemuck::cast([128u32, 65536, 4, 32, 0, 1, 8]);
+        let words: [u8; 32] = bytemuck::cast([128u32, 65536, 4, 32, 0, 1, 8, 0]);
         assert_eq!(bytemuck::pod_read_unaligned::<Facts>(&words), FACTS);
-        assert_eq!(size_of::<RawOperands>(), 144);
+        assert_eq!(size_of::<RawOperands>(), 152);
     }
 
     #[test]

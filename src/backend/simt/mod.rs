@@ -11,7 +11,7 @@ use std::ffi::{CStr, c_int};
 pub use units::rare_paths;
 
 use crate::backend::host::{self, host_memory_methods};
-use crate::backend::launch::RawOperands;
+use crate::backend::launch::{self, Facts, RawOperands};
 use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::{Error, Result};
 
@@ -56,6 +56,10 @@ struct Stats {
 
 const OK: c_int = 0;
 
+/// Most rows of a part of a batch, where kernels have a workspace: few, so that small batches have
+/// several parts.
+const ROWS_OF_PART: usize = 7;
+
 /// The shim.
 #[derive(Debug)]
 pub(crate) struct Simt {
@@ -84,6 +88,8 @@ impl Backend for Simt {
 
     fn launch(&self, call: Call<'_>) -> Result<()> {
         let (shim, kernel) = units::load(call.kernel)?;
+        let strides = call.strides();
+        let rows = call.operands.rows;
         let address =
             |buffer: &Buffer| Ok(host::bytes(buffer)?.as_ptr().expose_provenance() as u64);
         let pairs = call.operands.pairs.as_flattened();
@@ -96,27 +102,40 @@ impl Backend for Simt {
         }
         let SimtOptions { seed, max_grid, host_threads } = self.options;
         let options = RawOptions { seed, max_grid, host_threads };
-        let mut stats = Stats::default();
-        let mut message = [0u8; 1 << 12];
-        // SAFETY: the pointers are valid for the call, the buffers behind the operands are borrowed
-        // by it and `Call::check` found them long enough, and no other thread uses the outputs.
-        let code = unsafe {
-            (shim.functions.launch)(
-                kernel.as_ptr(),
-                &raw const operands,
-                &raw const options,
-                &raw mut stats,
-                message.as_mut_ptr().cast(),
-                message.len(),
-            )
-        };
-        tracing::trace!(?kernel, ?stats, "simt");
-        match code {
-            OK => Ok(()),
-            _ => {
-                let message = CStr::from_bytes_until_nul(&message).unwrap_or_default();
-                Err(Error::Driver(message.to_string_lossy().into_owned()))
+        let launch = |operands: RawOperands| {
+            let mut stats = Stats::default();
+            let mut message = [0u8; 1 << 12];
+            // SAFETY: the pointers are valid for the call, the buffers behind the operands are
+            // borrowed by it and `Call::check` found them long enough, and no other thread uses the
+            // outputs.
+            let code = unsafe {
+                (shim.functions.launch)(
+                    kernel.as_ptr(),
+                    &raw const operands,
+                    &raw const options,
+                    &raw mut stats,
+                    message.as_mut_ptr().cast(),
+                    message.len(),
+                )
+            };
+            tracing::trace!(?kernel, ?stats, "simt");
+            match code {
+                OK => Ok(()),
+                _ => {
+                    let message = CStr::from_bytes_until_nul(&message).unwrap_or_default();
+                    Err(Error::Driver(message.to_string_lossy().into_owned()))
+                }
             }
+        };
+        let mut facts = Facts::default();
+        // SAFETY: the pointers are valid for the call.
+        let code = unsafe { (shim.functions.facts)(kernel.as_ptr(), &raw mut facts) };
+        match strides {
+            Some(strides) if code == OK && facts.row_bytes != 0 => {
+                launch::parts(rows, ROWS_OF_PART)
+                    .try_for_each(|part| launch(operands.part(strides, part)))
+            }
+            _ => launch(operands),
         }
     }
 }
