@@ -200,7 +200,7 @@ faces! {
     fn mul_mod(rhs: Rows, divisor: Divisor) -> New;
 
     /// Computes [`mul_mod`](Self::mul_mod) into an existing batch, without allocating. During the
-    /// call the GPU holds three integers for each row if the product is by
+    /// call the GPU holds three integers for each row, but at most 2 GiB, if the product is by
     /// [`Fft`](crate::Fft), or by [`TensorCore`](crate::TensorCore) at 32768 bits.
     ///
     /// # Errors
@@ -247,7 +247,8 @@ faces! {
     /// Computes [`pow_mod`](Self::pow_mod) into an existing batch. During the call the GPU holds
     /// the powers of each window: at most 63 integers for each row that is processed at the same
     /// time. By [`TensorCore`](crate::TensorCore) below 16384 bits, where the width is no multiple
-    /// of 1024, it also holds a prepared divisor of the next multiple for each row.
+    /// of 1024, it also holds a prepared divisor of the next multiple for each row. At 32768 bits,
+    /// the call waits for the length of the longest exponent.
     ///
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).

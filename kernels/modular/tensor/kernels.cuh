@@ -1,7 +1,7 @@
 // MulMod, SquareMod, PowMod and products of residues by the tensor cores at whole tiles of 1024
 // bits: a warp to a row, residues in registers from product to product (barrett.cuh,
 // montgomery.cuh).
-// Products modulo v of longer rows are taken in phases (phases.cuh).
+// Products modulo v of longer rows, and their powers, are taken in phases (phases.cuh, powers.cuh).
 //
 // A product of two operands of any length is one of Barrett's: b is shifted up with v, and T = a b
 // 2^s < R^2 leaves T mod V = 2^s (a b mod v). If neither operand fits the length of v, b stays as
@@ -25,6 +25,7 @@
 #include "modular/tensor/frame.cuh"
 #include "modular/tensor/montgomery.cuh"
 #include "modular/tensor/phases.cuh"
+#include "modular/tensor/powers.cuh"
 #include "modular/tensor/prepare.cuh"
 #include "tuning/fused_modular.cuh"
 
@@ -369,8 +370,12 @@ template <class S>
 struct SquareMod<S, TensorCore>
     : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 1>, LongProductMod<S, 1>>::Type {};
 template <class S>
-struct PowMod<S, TensorCore> : Conditional<is_fused_width(S::BITS) || is_padded_width(S::BITS),
-                                           ShortPower<S, is_padded_width(S::BITS)>,
-                                           PowerMod<PowerPolicy<S, TensorCore>>>::Type {};
+using LongPowerMod =
+    typename Conditional<tensor_modular::is_phase_width(S::BITS), tensor_modular::PowerPhases<S>,
+                         PowerMod<PowerPolicy<S, TensorCore>>>::Type;
+template <class S>
+struct PowMod<S, TensorCore>
+    : Conditional<is_fused_width(S::BITS) || is_padded_width(S::BITS),
+                  ShortPower<S, is_padded_width(S::BITS)>, LongPowerMod<S>>::Type {};
 
 }  // namespace gpuint
