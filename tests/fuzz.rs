@@ -20,6 +20,7 @@ use gpuint::{
     SignedBatch, SimtOptions, TensorCore, Widen,
 };
 use gpuint_testkit::oracle;
+use gpuint_testkit::random::Random;
 use gpuint_testkit::skip::skip;
 use num_traits::{One, Zero};
 
@@ -30,20 +31,20 @@ const STEPS: usize = 60;
 /// Maximum number of batches in the pool.
 const POOL: usize = 10;
 
-/// Pseudorandom numbers: SplitMix64.
-struct Source(u64);
+/// Random operands and choices.
+struct Source(Random);
 
 impl Source {
+    fn new(seed: u64) -> Self {
+        Self(Random::new(seed))
+    }
+
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.word()
     }
 
     fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
+        self.0.below(bound.max(1))
     }
 
     /// A value of at most `bits` bits: uniform, runs of ones and zeros, near a power of two, or
@@ -1487,7 +1488,7 @@ struct World<'a, T: Kernels> {
 impl<T: Kernels> World<'_, T> {
     /// Executes a step.
     fn step(&mut self, step: &Step) -> std::result::Result<(), String> {
-        let mut source = Source(step.seed);
+        let mut source = Source::new(step.seed);
         if self.pool.is_empty() || step.name == MAKE {
             return self.make(&mut source);
         }
@@ -1774,7 +1775,7 @@ fn fuzz<T: Kernels + Widen>() {
         check(steps, false);
     }
     let seconds = number("GPUINT_FUZZ_SECONDS", 5);
-    let mut source = Source(number("GPUINT_FUZZ_SEED", 1) ^ (T::BITS * T::Q) as u64);
+    let mut source = Source::new(number("GPUINT_FUZZ_SEED", 1) ^ (T::BITS * T::Q) as u64);
     // The first program is not timed: it waits for kernels of the shim that are not on the disk.
     let mut start = None::<Instant>;
     let mut steps_done = 0;
