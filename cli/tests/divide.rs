@@ -25,6 +25,7 @@ use divide_modules::job::{self, Devices, Job, JobError, Settings, Summary, is_di
 use divide_modules::options::Options;
 use divide_modules::output::Lines;
 use gpuint::{Device, Error, Pool};
+use gpuint_testkit::random::Random;
 use gpuint_testkit::skip::skip;
 use indicatif::ProgressBar;
 use num_bigint::BigUint;
@@ -95,19 +96,12 @@ fn divide_line(line: &str) -> String {
     output.trim_end().to_owned()
 }
 
-/// Pseudorandom numbers, the same in every run.
-struct Numbers(u64);
+/// Random numbers, the same in every run.
+struct Numbers(Random);
 
 impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
     fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
+        self.0.word() % bound
     }
 
     /// A number of at most `bits` bits; every other one has runs of ones and zeros.
@@ -121,7 +115,7 @@ impl Numbers {
                 (n << length)
                     + if ones { (BigUint::one() << length) - 1u32 } else { BigUint::one() }
             } else {
-                (n << 64) + self.next()
+                (n << 64) + self.0.word()
             };
         }
         let extra = n.bits() - bits;
@@ -169,7 +163,7 @@ impl Drop for Scratch {
 
 /// Rows of all widths with their results, in hexadecimal or decimal.
 fn random_rows(rows: usize, widest: u64) -> (String, Vec<(BigUint, BigUint)>) {
-    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let mut numbers = Numbers(Random::new(1));
     let mut text = String::new();
     let mut operands = Vec::new();
     for _ in 0..rows {
