@@ -141,19 +141,19 @@ fn run(mut options: Options) -> Result<()> {
     let machine = Machine::of(&device, options.commit.clone());
     let mut operands = Operands::new(1 << batch);
     let mut measured = Measured::default();
-    for shape in options.shapes()? {
-        if shape.bits > 1 << batch {
-            continue;
-        }
+    let mut shapes = options.shapes()?;
+    shapes.retain(|shape| shape.bits <= 1 << batch);
+    let outcome = shapes.into_iter().try_for_each(|shape| {
         let at = AtShape {
             options: &options,
             device: &device,
             operands: &mut operands,
             measured: &mut measured,
         };
-        at.measure(shape)?;
-    }
+        at.measure(shape)
+    });
 
+    // After an error, too: what was measured took minutes.
     let folder = options.folder();
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("speed.csv"), measured.csv(&machine))?;
@@ -165,5 +165,5 @@ fn run(mut options: Options) -> Result<()> {
         print!("{comparison}");
         fs::write(folder.join("slower.txt"), comparison.to_string())?;
     }
-    Ok(())
+    outcome
 }

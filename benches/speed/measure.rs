@@ -318,7 +318,8 @@ impl AtShape<'_> {
         self.options.ops.is_empty() || self.options.ops.iter().any(|name| name == operation)
     }
 
-    /// Times an operation; returns false if it is not requested or has no kernel at the width.
+    /// Times an operation; returns false if it is not requested, or if it has no kernel or no shape
+    /// for its results at the width.
     fn time(
         &mut self,
         shape: Shape,
@@ -346,7 +347,7 @@ impl AtShape<'_> {
         let times = Times::of(runs, seconds, || self.device.time(&mut work).map(|((), time)| time));
         let times = match times {
             Ok(times) => times,
-            Err(Error::KernelMissing { .. }) => return Ok(false),
+            Err(Error::KernelMissing { .. } | Error::ShapeMissing { .. }) => return Ok(false),
             Err(error) => return Err(error.into()),
         };
         let ms = times.median().as_secs_f64() * 1e3 * BATCH / (rows * shape.bits) as f64;
