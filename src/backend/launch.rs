@@ -180,11 +180,13 @@ mod tests {
 
     #[test]
     fn parts_cover_all_rows_once() {
-        let of = |rows, most| parts(rows, most).collect::<Vec<_>>();
-        assert_eq!(of(10, 4), [0..4, 4..8, 8..10]);
-        assert_eq!(of(8, 4), [0..4, 4..8]);
-        assert_eq!(of(3, usize::MAX), [0..3]);
-        assert_eq!(of(2, 0), [0..1, 1..2]);
+        let ends = |rows, most| -> Vec<_> {
+            parts(rows, most).map(|part| (part.start, part.end)).collect()
+        };
+        assert_eq!(ends(10, 4), [(0, 4), (4, 8), (8, 10)]);
+        assert_eq!(ends(8, 4), [(0, 4), (4, 8)]);
+        assert_eq!(ends(3, usize::MAX), [(0, 3)]);
+        assert_eq!(ends(2, 0), [(0, 1), (1, 2)]);
     }
 
     #[test]
