@@ -31,9 +31,10 @@ using Callback = void (*)(void*, Code, void*);
 
 namespace {
 struct Facts {
-  uint32_t threads, shared_bytes, rows_per_block, scratch_bytes, persistent, cluster, row_bytes;
+  uint32_t threads, shared_bytes, rows_per_block, scratch_bytes, persistent, cluster, row_bytes,
+      repeated;
 };
-Facts facts{128, 0, 1, 0, 0, 1, 0};
+Facts facts{128, 0, 1, 0, 0, 1, 0, 0};
 using Clock = std::map<int, uint64_t>;
 struct Stream {
   std::mutex busy;
