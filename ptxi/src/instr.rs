@@ -200,7 +200,7 @@ pub(crate) enum FloatOp {
     Add,
     Sub,
     Mul,
-    Fma,
+    Fma(Round),
     Div,
     Rcp,
     Sqrt,

@@ -60,7 +60,7 @@
 //! | Carry chains (32, 64 bits) | `add.cc` `addc` `addc.cc` `sub.cc` `subc` `subc.cc` `mad.lo.cc` `mad.hi.cc` `madc.lo` `madc.hi` `madc.lo.cc` `madc.hi.cc` |
 //! | Bits | `and` `or` `xor` `not` (also `.pred`) `shl` `shr` `shf` `lop3` `prmt` `bfe` `bfi` `bfind` `clz` `popc` `brev` |
 //! | Comparison | `setp` (`p\|q`, `.and` `.or` `.xor`) `selp` |
-//! | f32, f64, to nearest | `add` `sub` `mul` `fma` `mad` `div` `rcp` `sqrt` `neg` `abs` `min` `max` (`.NaN`); `.ftz` `.sat`; exact. `.approx` and `.full` are computed exactly too |
+//! | f32, f64, to nearest | `add` `sub` `mul` `fma` `mad` `div` `rcp` `sqrt` `neg` `abs` `min` `max` (`.NaN`); `.ftz` `.sat`; exact; `fma` and `mad` also round to zero, down and up. `.approx` and `.full` are computed exactly too |
 //! | Conversion | `cvt` between integers, f32 and f64, all roundings, `.sat` `.ftz` |
 //! | Moves | `mov` (also packing and unpacking, addresses, special registers) `cvta` |
 //! | Memory | `ld` `st` of 8 to 64 bits, `.v2` `.v4` `.v8` up to 32 bytes, spaces global, shared, local, param, const, generic; `.nc`, cache, scope and order qualifiers; `atom` `red` (`.add` `.min` `.max` `.and` `.or` `.xor` `.exch` `.cas` `.inc` `.dec`, `.add` also f32, f64) |
@@ -73,7 +73,7 @@
 //! | Special registers | `%tid` `%ntid` `%ctaid` `%nctaid` `%laneid` `%warpid` `%nwarpid` `%lanemask_*` `%dynamic_smem_size` `%total_smem_size` `%smid` `%nsmid` `%gridid`, clusters of one block |
 //!
 //! Not there: f16, bf16 and 8-bit floats, packed f32x2, 128-bit types, roundings of arithmetic
-//! other than to nearest, transcendental functions, saturating and 24-bit integers, dot products,
+//! other than `fma` to other than nearest, transcendental functions, saturating and 24-bit integers, dot products,
 //! textures and surfaces, clocks, clusters of several blocks, `mbarrier`, bulk and tensor copies,
 //! `wgmma`, `tcgen05`, `match`, `elect`, indirect calls, video instructions. Kernels compiled with
 //! `GPUINT_NO_CLUSTERS` for `compute_90` need none of these.

@@ -83,6 +83,76 @@ fn single_arithmetic() {
     });
 }
 
+/// Directed roundings of a sum that is exact in 128-bit integers, of numbers below 2^26.
+#[test]
+fn directed_fma() {
+    let mut random = common::Random(4);
+    let mut value = |scale: i32| {
+        let integer = (random.next() >> 38) as i64 - (1 << 25);
+        (integer as f64 * 2f64.powi(scale)).to_bits()
+    };
+    // a b and c are integers times 2^-60; the sum has up to 100 bits.
+    let rows: Vec<_> = (0..2000)
+        .map(|i| [value(-5), value(-5), value(if i % 2 == 0 { -60 } else { 10 }), 0])
+        .collect();
+    for (word, round) in [("rz", 0i128), ("rm", -1), ("rp", 1)] {
+        let code = format!("fma.{word}.f64 %dx, %da, %db, %dc; mov.b64 %x, %dx;");
+        for (row, out) in rows.iter().zip(try_each(&code, true, &rows).unwrap()) {
+            let [a, b, c, _] = row.map(f64::from_bits);
+            let scaled = |v: f64, by: i32| (v * 2f64.powi(by)) as i128;
+            let exact = scaled(a, 5) * scaled(b, 5) * (1 << 50) + scaled(c, 60);
+            let got = f64::from_bits(out[0]);
+            let rounded = scaled(got, 60);
+            let is_right = match round {
+                0 => rounded.abs() <= exact.abs(),
+                -1 => rounded <= exact,
+                _ => rounded >= exact,
+            };
+            assert!(is_right, "{word}: {a} * {b} + {c} = {got}");
+            // No number lies between.
+            let next = match round {
+                0 if exact > 0 => got.next_up(),
+                0 => got.next_down(),
+                -1 => got.next_up(),
+                _ => got.next_down(),
+            };
+            let next = scaled(next, 60);
+            let is_nearest = match round {
+                0 => next.abs() > exact.abs(),
+                -1 => next > exact,
+                _ => next < exact,
+            };
+            assert!(is_nearest, "{word}: {a} * {b} + {c} = {got}");
+        }
+    }
+    // Through the whole range of exponents: up is the negative of down of the negatives, and at
+    // most one number above it.
+    let mut bits = common::Random(5);
+    let any: Vec<_> = (0..2000).map(|_| [bits.next(), bits.next(), bits.next(), 0]).collect();
+    let negated: Vec<_> =
+        any.iter().map(|&[a, b, c, _]| [a ^ 1 << 63, b, c ^ 1 << 63, 0]).collect();
+    let up = try_each("fma.rp.f64 %dx, %da, %db, %dc; mov.b64 %x, %dx;", true, &any).unwrap();
+    let down = try_each("fma.rm.f64 %dx, %da, %db, %dc; mov.b64 %x, %dx;", true, &negated).unwrap();
+    for (row, (up, down)) in any.iter().zip(up.iter().zip(&down)) {
+        let [a, b, c, _] = row.map(f64::from_bits);
+        let (up, down) = (f64::from_bits(up[0]), -f64::from_bits(down[0]));
+        assert_eq!(canon64(up), canon64(down));
+        let nearest = a.mul_add(b, c);
+        assert!(nearest.is_nan() || up == nearest || up == nearest.next_up());
+    }
+    check_f32("fma.rm.f32 %fx, %fa, %fb, 0f4B000000;", |a, b, _| {
+        // 2^23 added in f64 and rounded down: a b has 48 bits.
+        let exact = f64::from(a) * f64::from(b);
+        let sum = exact + 8388608.0;
+        let mut near = sum as f32;
+        let is_above = f64::from(near) > sum || (f64::from(near) == sum && sum - 8388608.0 > exact);
+        if is_above && near.is_finite() {
+            near = near.next_down();
+        }
+        if near == f32::INFINITY && exact.is_finite() { f32::MAX } else { near }
+    });
+}
+
 #[test]
 fn extrema() {
     let signed = |a: f64, b: f64, min: bool| match (a.is_nan(), b.is_nan()) {

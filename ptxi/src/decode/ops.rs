@@ -29,8 +29,8 @@ const FLOAT: [(&str, FloatOp); 10] = [
     ("add", FloatOp::Add),
     ("sub", FloatOp::Sub),
     ("mul", FloatOp::Mul),
-    ("fma", FloatOp::Fma),
-    ("mad", FloatOp::Fma),
+    ("fma", FloatOp::Fma(Round::Nearest)),
+    ("mad", FloatOp::Fma(Round::Nearest)),
     ("div", FloatOp::Div),
     ("rcp", FloatOp::Rcp),
     ("sqrt", FloatOp::Sqrt),
@@ -230,11 +230,13 @@ fn float<'a>(
         return Err(m.unsupported());
     }
     // `.approx` and `.full` are computed correctly rounded; other roundings than to
-    // nearest are left in the list and refused there.
+    // nearest, but for `fma`, are left in the list and refused there.
     m.ignore(&["rn", "approx", "full"]);
     let (ftz, sat) = (m.take("ftz"), m.take("sat"));
     let nan = matches!(raw.head, "min" | "max") && m.take("NaN");
+    let directed = [("rz", Round::Zero), ("rm", Round::Down), ("rp", Round::Up)];
     let op = match raw.head {
+        "fma" | "mad" => FloatOp::Fma(m.choose(&directed).unwrap_or(Round::Nearest)),
         "min" => FloatOp::Min { nan },
         "max" => FloatOp::Max { nan },
         head => match FLOAT.iter().find(|(word, _)| *word == head) {
@@ -243,7 +245,7 @@ fn float<'a>(
         },
     };
     let arity = match op {
-        FloatOp::Fma => 3,
+        FloatOp::Fma(_) => 3,
         FloatOp::Add | FloatOp::Sub | FloatOp::Mul | FloatOp::Div => 2,
         FloatOp::Min { .. } | FloatOp::Max { .. } => 2,
         _ => 1,

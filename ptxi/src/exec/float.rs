@@ -1,9 +1,10 @@
-//! f32 and f64 arithmetic, rounded to nearest even. Rust's `+ - * /`, `sqrt` and
-//! `mul_add` are correctly rounded, so these results are those of the hardware bit for
+//! f32 and f64 arithmetic, rounded to nearest even; `fma` also in other directions (`fused`). Rust's
+//! `+ - * /`, `sqrt` and `mul_add` are correctly rounded, so these results are those of the hardware bit for
 //! bit (but for the payload of a NaN, which PTX does not define). The `.approx` forms
 //! are computed correctly rounded too.
 
-use crate::instr::{FloatOp, Instr};
+use super::fused::{fma32, fma64};
+use crate::instr::{FloatOp, Instr, Round};
 use crate::warp::Warp;
 
 pub(super) fn values32(bits: u64) -> f32 {
@@ -20,13 +21,13 @@ pub(super) fn flush32(v: f32, ftz: bool) -> f32 {
 }
 
 macro_rules! width {
-    ($name:ident, $t:ty) => {
+    ($name:ident, $t:ty, $fma:ident) => {
         fn $name(op: FloatOp, a: $t, b: $t, c: $t) -> $t {
             match op {
                 FloatOp::Add => a + b,
                 FloatOp::Sub => a - b,
                 FloatOp::Mul => a * b,
-                FloatOp::Fma => a.mul_add(b, c),
+                FloatOp::Fma(round) => $fma(round, a, b, c),
                 FloatOp::Div => a / b,
                 FloatOp::Rcp => 1.0 / a,
                 FloatOp::Sqrt => a.sqrt(),
@@ -56,8 +57,8 @@ macro_rules! width {
     };
 }
 
-width!(apply32, f32);
-width!(apply64, f64);
+width!(apply32, f32, fma32);
+width!(apply64, f64, fma64);
 
 pub(super) fn execute(
     warp: &mut Warp,
@@ -80,7 +81,7 @@ pub(super) fn execute(
             FloatOp::Add => warp.write(d, mask, |l| (v(a[l]) + v(b[l])).to_bits()),
             FloatOp::Sub => warp.write(d, mask, |l| (v(a[l]) - v(b[l])).to_bits()),
             FloatOp::Mul => warp.write(d, mask, |l| (v(a[l]) * v(b[l])).to_bits()),
-            FloatOp::Fma => {
+            FloatOp::Fma(Round::Nearest) => {
                 warp.write(d, mask, |l| v(a[l]).mul_add(v(b[l]), v(c[l])).to_bits());
             }
             _ => warp.write(d, mask, |l| apply64(op, v(a[l]), v(b[l]), v(c[l])).to_bits()),

@@ -5,6 +5,7 @@ mod bits;
 mod carry;
 mod convert;
 mod float;
+mod fused;
 mod integer;
 mod matrix;
 mod memory;

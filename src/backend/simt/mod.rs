@@ -58,7 +58,7 @@ const OK: c_int = 0;
 
 /// Most rows of a part of a batch, where kernels have a workspace: few, so that small batches have
 /// several parts.
-const ROWS_OF_PART: usize = 7;
+const ROWS_OF_PART: usize = 25;
 
 /// The shim.
 #[derive(Debug)]
