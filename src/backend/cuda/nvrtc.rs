@@ -73,14 +73,19 @@ impl Target {
     }
 
     /// The options of the compiler.
-    pub(super) fn options(self) -> [String; 2] {
+    pub(super) fn options(self) -> [String; 3] {
         let architecture = match self {
             // With the instructions that only these GPUs have.
             Self::Cubin(90) => "sm_90a".to_owned(),
             Self::Cubin(number) => format!("sm_{number}"),
             Self::Ptx(number) => format!("compute_{number}"),
         };
-        [format!("--gpu-architecture={architecture}"), "--std=c++17".to_owned()]
+        [
+            format!("--gpu-architecture={architecture}"),
+            "--std=c++17".to_owned(),
+            // Else generic lambdas are functions of the host, which NVRTC refuses.
+            "--device-as-default-execution-space".to_owned(),
+        ]
     }
 }
 
@@ -370,7 +375,7 @@ mod tests {
         assert_eq!(Target::choose(&known, 121), Some(Target::Ptx(100)));
         assert_eq!(Target::choose(&known, 70), None);
         assert_eq!(Target::choose(&[], 90), None);
-        assert_eq!(Target::Cubin(90).options(), ["--gpu-architecture=sm_90a", "--std=c++17"]);
+        assert_eq!(Target::Cubin(90).options()[..2], ["--gpu-architecture=sm_90a", "--std=c++17"]);
         assert_eq!(Target::Cubin(80).options()[0], "--gpu-architecture=sm_80");
         assert_eq!(Target::Ptx(90).options()[0], "--gpu-architecture=compute_90");
         assert_eq!(Target::Ptx(80).options()[0], "--gpu-architecture=compute_80");
