@@ -31,9 +31,9 @@ struct Params {
 };
 
 struct Operands {
-  const void*
-      in[3];     // rows of N limbs each, row after row; in[2]: prepared divisors (prepare.cuh);
-                 // sum_of_products: in[0] has the addresses of the two factors of each pair
+  // Rows of N limbs each, row after row; in[2]: prepared divisors (prepare.cuh); of
+  // sum_of_products, in[0]: addresses of the two factors of each pair.
+  const void* in[3];
   void* out[2];  // likewise; null for an unwanted result
   u64 rows;
   u32* mask;    // one bit a row, zeroed by the host; null if unwanted
@@ -62,45 +62,21 @@ struct Facts {
   u32 repeated;   // 1: the phase is one of a step
 };
 
-// Operation::CLUSTER; 1 if the operation has no such member.
-template <class Operation>
-__host__ __device__ constexpr auto cluster_of(int) -> decltype(Operation::CLUSTER) {
-  return Operation::CLUSTER;
-}
-template <class Operation>
-__host__ __device__ constexpr u32 cluster_of(...) {
-  return 1;
-}
-
-// Operation::ROW_BYTES, 0 if the operation has no such member.
-template <class Operation>
-__host__ __device__ constexpr auto row_bytes_of(int) -> decltype(Operation::ROW_BYTES) {
-  return Operation::ROW_BYTES;
-}
-template <class Operation>
-__host__ __device__ constexpr u32 row_bytes_of(...) {
-  return 0;
-}
-
-// Operation::PHASES, 1 if the operation has no such member.
-template <class Operation>
-__host__ __device__ constexpr auto phases_of(int) -> decltype(Operation::PHASES) {
-  return Operation::PHASES;
-}
-template <class Operation>
-__host__ __device__ constexpr u32 phases_of(...) {
-  return 1;
-}
-
-// Operation::REPEATED, 0 if the operation has no such member.
-template <class Operation>
-__host__ __device__ constexpr auto repeated_of(int) -> decltype(Operation::REPEATED) {
-  return Operation::REPEATED;
-}
-template <class Operation>
-__host__ __device__ constexpr u32 repeated_of(...) {
-  return 0;
-}
+// NAME(0) is Operation::MEMBER, or DEFAULT if the operation has no such member.
+#define GPUINT_OPTIONAL_MEMBER(NAME, MEMBER, DEFAULT)                           \
+  template <class Operation>                                                    \
+  __host__ __device__ constexpr auto NAME(int) -> decltype(Operation::MEMBER) { \
+    return Operation::MEMBER;                                                   \
+  }                                                                             \
+  template <class Operation>                                                    \
+  __host__ __device__ constexpr u32 NAME(...) {                                 \
+    return DEFAULT;                                                             \
+  }
+GPUINT_OPTIONAL_MEMBER(cluster_of, CLUSTER, 1)
+GPUINT_OPTIONAL_MEMBER(row_bytes_of, ROW_BYTES, 0)
+GPUINT_OPTIONAL_MEMBER(phases_of, PHASES, 1)
+GPUINT_OPTIONAL_MEMBER(repeated_of, REPEATED, 0)
+#undef GPUINT_OPTIONAL_MEMBER
 
 template <u32 PHASES>
 struct FactsOfPhases {

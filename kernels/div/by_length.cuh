@@ -27,27 +27,29 @@ struct TensorPlan : RowLists<S, PREPARED, 2> {
   }
 };
 
-template <class S, class Kernel = Blocked<TensorCore>::Kernel<S>,
-          bool = DIVIDES_SHORT_FIRST<S, false>>
-struct TensorDivision : GroupDivision<Kernel> {};
-template <class S, class Kernel>
-struct TensorDivision<S, Kernel, true>
-    : Sequence<Classify<TensorPlan<S, false>>, DivideShort<TensorPlan<S, false>>,
-               GroupDivision<Kernel, TensorPlan<S, false>>> {};
+// Groups::Of<Plan> divides all rows if Plan is void, else the rows in list 0.
+template <class S, bool PREPARED, class Groups, bool = DIVIDES_SHORT_FIRST<S, PREPARED>>
+struct DivisionByLength : Groups::template Of<void> {};
+template <class S, bool PREPARED, class Groups>
+struct DivisionByLength<S, PREPARED, Groups, true>
+    : Sequence<Classify<TensorPlan<S, PREPARED>>, DivideShort<TensorPlan<S, PREPARED>>,
+               typename Groups::template Of<TensorPlan<S, PREPARED>>> {};
 
 template <class S>
-struct DivRem<S, Blocked<TensorCore>> : TensorDivision<S> {};
+struct TensorDivision {
+  template <class Plan>
+  using Of = GroupDivision<Blocked<TensorCore>::Kernel<S>, Plan>;
+};
+template <class S>
+struct DivRem<S, Blocked<TensorCore>> : DivisionByLength<S, false, TensorDivision<S>> {};
 
-template <class S, class Policy = PreparedDivisionPolicy<S, TensorCore>,
-          bool = DIVIDES_SHORT_FIRST<S, true>>
-struct TensorDivisionBy : GroupDivRemBy<Policy> {};
-template <class S, class Policy>
-struct TensorDivisionBy<S, Policy, true>
-    : Sequence<Classify<TensorPlan<S, true>>, DivideShort<TensorPlan<S, true>>,
-               GroupDivRemBy<Policy, TensorPlan<S, true>>> {};
-
+template <class S>
+struct TensorDivisionBy {
+  template <class Plan>
+  using Of = GroupDivRemBy<PreparedDivisionPolicy<S, TensorCore>, Plan>;
+};
 // in[0] = u, in[2] = records; out[0] = q, out[1] = r, either may be null.
 template <class S>
-struct DivRemBy<S, TensorCore, false> : TensorDivisionBy<S> {};
+struct DivRemBy<S, TensorCore, false> : DivisionByLength<S, true, TensorDivisionBy<S>> {};
 
 }  // namespace gpuint
