@@ -143,7 +143,7 @@ struct DivisionFrame<Kernel, void, true>
   }
 };
 
-// Divides all rows, or those of list 0 of a plan.
+// Divides all rows, or the rows in list 0 of a plan.
 template <class Kernel, class Plan = void>
 struct GroupDivision : DivisionFrame<Kernel, Plan> {
   using Frame = DivisionFrame<Kernel, Plan>;

@@ -1,8 +1,8 @@
 // Lists of the rows of a batch by the lengths of their divisors, for divisions in phases.
 //
 // The first phase (classify.cuh) writes the lengths of a row and appends it to one list. Later
-// phases divide the rows of a list. Where few rows have short divisors, these join list 0
-// (short.cuh).
+// phases divide the rows of a list. If few rows have short divisors, short.cuh appends them to list
+// 0.
 #pragma once
 #include "core/abi.cuh"
 #include "core/frame.cuh"

@@ -381,8 +381,8 @@ struct ClassicalTiles {
     return run<Sign::Plus>(group, f, out, overflow, overflow_capacity);
   }
 
-  // Adds the columns to those that `multiply` stored, before their carries are resolved. The sum of
-  // the rows of all products is below B (see `run`).
+  // Adds the columns of a * b to the columns stored by `multiply`, whose carries are not resolved
+  // yet. The sum of the rows of all products is below B (see `run`).
   template <class Limb, class G>
   GPUINT_DEVICE static Columns<Limb> add(const G& group, const Factors<Limb>& f, Limb* out,
                                          Limb* overflow, u32 overflow_capacity) {

@@ -9,8 +9,8 @@
 //   chain of additions ends at the top of the number, where its carry is dropped, so that each of
 //   the two is exact mod 2^BITS after any number of products. A wide product has no registers left,
 //   so its limbs are added to the sum in shared memory.
-// - Columns by a group (columns.cuh): each thread adds its tiles of a product to those of the last
-//   one. A tile of k products of n limbs is below k n B^(R + 1), so R + 2 limbs hold it for k n <
+// - Columns by a group (columns.cuh): each thread adds its tiles of a product to its stored tiles.
+// A tile of k products of n limbs is below k n B^(R + 1), so R + 2 limbs hold it for k n <
 //   B.
 // - Tensor cores (toeplitz.cuh): the sums of a warp's tiles stay in registers. A column of k
 //   products of n bytes is at most k n 255^2, which 32 bits hold for k n < 66051: 32 products of

@@ -159,10 +159,10 @@ struct LaneDivisionPolicy {
 };
 
 // Division by lanes of rows with short divisors, within a division by transforms or tensor cores
-// (div/short.cuh). Measured on an H200, 2026-11-22.
-//   MOST_LIMBS  of the divisor
-//   LEAST_ROWS  rows for each block of the grid below which lanes take more time: they divide a row
-//               one block of quotient after another, however few rows there are
+// (div/short.cuh). Measured on an H200, 2026-11-22, but for LEAST_ROWS.
+//   MOST_LIMBS  limbs of a short divisor
+//   LEAST_ROWS  rows for each block of the grid below which lanes are slower, since they divide a
+//               row one block of quotient after another; computed (docs/tuning.md)
 struct ShortLanePolicy {
   static constexpr u32 LIMBS_PER_LANE = 36;
   static constexpr u32 TILE = 12;

@@ -250,7 +250,7 @@ impl Signed<'_> {
         let less = self.0.magnitude.lt_mask(&rhs.magnitude)?;
         let greater = rhs.magnitude.lt_mask(&self.0.magnitude)?;
         let (a, b) = (&self.0.negative, &rhs.negative);
-        // Where the signs agree, by magnitudes; elsewhere `self` is less where it is negative.
+        // Magnitudes order rows of equal signs; of different signs, the negative row is less.
         let agreeing = less.combine(a, Table::AND_NOT)?.or(&greater.and(a)?)?;
         let differ = a.xor(b)?;
         agreeing.combine(&differ, Table::AND_NOT)?.or(&a.and(&differ)?)

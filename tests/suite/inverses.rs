@@ -110,7 +110,7 @@ impl Check for Structured {
             if setting.backend != BackendKind::Cpu && turn % 4 == 0 {
                 inverses(shape, Strategy::Auto, device, h, &good, &expected, tally);
             }
-            // Where rows are wide and take long, failures are checked at an exponent for each device.
+            // Wide rows are slow: one exponent for each device checks failures.
             if shape.bits <= 8192 || turn % 5 == 3 || is_thorough() {
                 failures(shape, device, h, &good, tally);
             }

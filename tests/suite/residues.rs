@@ -138,7 +138,7 @@ impl Check for FixedBases {
     const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        // Where rows are wide and take long, a shape has one device, modulus and length.
+        // Wide rows are slow: each shape has one device, modulus and length.
         let is_shared = shape.bits > 8192 && !is_thorough();
         let turn = shape.bits.ilog2() as usize;
         let turns = setting.devices().len();

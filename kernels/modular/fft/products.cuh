@@ -21,8 +21,8 @@
 // long as a row, s <= MOST_LATE, H is the high half of T.
 //
 // Long factors. T = a b < R^2 / 2^s if a or b is no longer than v; if s <= MOST_LATE, any T is
-// short enough. In the other rows, which the first phase finds, b mod v takes the place of b: the
-// same reduction of T = b < R. Where there are none, their phases end at once.
+// short enough. The first phase marks the other rows. There, b mod v, the same reduction of T = b <
+// R, replaces b. If no row is marked, its phases end at once.
 //
 // The last product. r is known modulo R + 1, from a product modulo t^n + 1, n = m / 16 digits of 16
 // bits, and modulo 2^32, from the lowest limbs, so it is known (div/fft/resolve.cuh). t^n + 1 =

@@ -13,7 +13,7 @@
 // j + 1 low and j high parts, so its constants follow from the place.
 //
 // Estimate. r, of the top three columns, and 1 / V, of the top two digits, have relative errors
-// below 2^-52; what is below them is less than 2^-80. So r / V < 2^49 is off by less than 1/2, and
+// below 2^-52; the rest is less than 2^-80. So r / V < 2^49 is off by less than 1/2, and
 // floor(r / V - 1/2) is q_i.
 #pragma once
 #include "modular/fp64/digits.cuh"
@@ -26,7 +26,7 @@ struct LongDivision {
   static constexpr double BASE = 281474976710656.0;  // 2^48
   static constexpr double TWO_100 = TWO_52 * BASE;
   static constexpr u64 HIGH_48 = 0x463ull << DIGIT_BITS;  // exponent of a double in [2^100, 2^101)
-  static_assert(D >= 3 && D < 64, "three columns to estimate from, and what a column takes");
+  static_assert(D >= 3 && D < 64, "three columns to estimate from, and the bound of a column");
 
   // q_1 .. q_STEPS to `quotient`, for the digits of V.
   GPUINT_DEVICE static void divide(const double (&v)[D], const Place& quotient) {
@@ -56,7 +56,7 @@ struct LongDivision {
     }
   }
 
-  // The quotient digits become those of Q - `less`.
+  // Replaces the quotient digits by the digits of Q - `less`.
   GPUINT_DEVICE static void resolve(const Place& quotient, u32 less) {
     i64 carry = -static_cast<i64>(less);
     GPUINT_UNROLL(1)

@@ -14,7 +14,7 @@
 //
 // One tile has half of its products with zeros, so modular/fp64 is faster at 1024 bits where rows
 // fill the GPU. Batches of few rows take the lower latency of a warp per row (tuning/h200.toml),
-// and so do those of rows that fill no whole tiles (PaddedPower).
+// and so do powers of rows of no whole tiles (PaddedPower).
 #pragma once
 #include "core/rows.cuh"
 #include "modular/late_bits.cuh"
@@ -300,7 +300,7 @@ struct FusedPowerMod : FusedFrame<S, Policy> {
 };
 
 // PowMod of rows that fill no whole tiles, as rows of W, which do. Their reciprocals are longer
-// than those of the records, so that a first phase makes records of W in the workspace.
+// than the recorded ones, so a first phase makes records of W in the workspace.
 template <class S>
 struct PaddedPower {
   static constexpr u32 TILES = ceil_div(S::BITS, 8 * TILE_DIGITS);

@@ -187,7 +187,8 @@ struct Montgomery : P {
       this->template subtract<Order::Turned>(x, this->for_high(), x);
   }
 
-  // What `multiply` by 1 left, at most v, put below v, to a row of COUNT limbs in global memory.
+  // Writes the residue below v of x, a product by 1 and so at most v, to a row of COUNT limbs in
+  // global memory.
   template <u32 COUNT = P::LIMBS>
   GPUINT_DEVICE void store(const Limbs& x, u32* row) const {
     Limbs d;

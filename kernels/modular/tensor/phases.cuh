@@ -18,11 +18,11 @@
 // 0, has its top bit clear.
 //
 // Long factors. T = a b < R^2 / 2^s if a or b is no longer than v; for moduli nearly as long as a
-// row, s <= MOST_LATE, any T does. In the other rows, which the first phase finds, b mod v takes
-// the place of b: the same reduction of T = b < R.
+// row, s <= MOST_LATE, any T does. The first phase marks the other rows. There, b mod v, the same
+// reduction of T = b < R, replaces b.
 //
-// Phases. T = a b is a wide product. Of H Y the high tiles are computed, and the four columns below
-// them by dot products of bytes. The low tiles of q v are subtracted from T as they are resolved.
+// Phases. T = a b is a wide product. Tensor cores compute the high tiles of H Y, and dot products
+// of bytes the four columns below them. Resolving the low tiles of q v also subtracts them from T.
 #pragma once
 #include "div/prepare.cuh"
 #include "modular/fft/products.cuh"

@@ -1,14 +1,14 @@
 // Powers modulo v by the phases of products (phases.cuh): all rows take a step after another.
 //
 // Left to right by windows of k bits (modular/pow_mod.cuh). A step is a product modulo v of each
-// row, in three phases: T, the quotient and the remainder. The steps are those of the longest
-// exponent, of E bits and n = ceil(E / k) digits:
+// row, in three phases: T, the quotient and the remainder. The longest exponent, of E bits and n =
+// ceil(E / k) digits, determines the steps:
 //     2^k - 1 steps        power 1 of the table, which is 1 a, and power e - 1 times power 1
 //     one step             the result times the power of digit n - 1
 //     (n - 1) (k + 1)      for each digit below: k squares of the result, and a product
-// A result begins as 1, in its row of the output. A row takes no part in steps that it has no use
-// for: powers above its largest digit, squares of 1 and products by digit 0. So a row takes the
-// products of its own exponent and one more, but waits for the steps of the longest.
+// A result begins as 1, in its row of the output. A row skips powers above its largest digit,
+// squares of 1 and products by digit 0. So a row takes the products of its own exponent and one
+// more, but its result is final only after the steps of the longest.
 //
 // All factors but a are at most v, and T = 1 a < R <= R^2 / 2^s: no factors are long.
 //

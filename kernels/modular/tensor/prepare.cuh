@@ -102,7 +102,7 @@ struct ReciprocalStage : FusedProducts<TILES, false, false, CAPACITY> {
   }
 };
 
-// Tiles of the stage that makes `bits` bits, the bits of the stage before, and those of the seed.
+// Tiles of the stage for `bits` bits, bits of the stage before it, and bits of the seed.
 __host__ __device__ constexpr u32 reciprocal_tiles(u32 bits) { return ceil_div(bits + 5, 1024); }
 __host__ __device__ constexpr u32 bits_before(u32 bits) { return ceil_div(bits, 2) + 1; }
 __host__ __device__ constexpr u32 seed_bits(u32 bits) {

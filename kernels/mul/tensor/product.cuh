@@ -138,7 +138,8 @@ struct TensorProduct {
       if (WARPS == 1 && from == 0) below[i][0] = 0;
     }
 
-    // Limbs k and k + 1 of a row, and limb k - 1 below; rows may be shifted as they are read.
+    // Limbs k and k + 1 of a row, and limb k - 1. The overloads below take a row that shifts its
+    // limbs on access.
     GPUINT_DEVICE static uint2 pair_of(const u32* limbs, u32 k) {
       return __ldg(reinterpret_cast<const uint2*>(limbs + k));
     }

@@ -20,7 +20,7 @@ impl Fixed {
     fn add(&mut self, magnitude: u128, exponent: i32, is_negative: bool) {
         let place = (exponent - LOWEST) as usize;
         let (first, shift) = (place / 64, place % 64);
-        // Three words hold 106 bits that are shifted by up to 63.
+        // Three words hold 106 bits shifted by up to 63.
         let low = magnitude << shift;
         let high = if shift == 0 { 0 } else { (magnitude >> (128 - shift)) as u64 };
         let words = [low as u64, (low >> 64) as u64, high];

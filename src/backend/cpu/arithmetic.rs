@@ -23,7 +23,7 @@ pub(super) fn low_product(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-/// A product of a sum, added to those before.
+/// Adds a product to the sum of the products before it.
 pub(super) fn low_product_of_sum(rows: Rows<'_>) -> Result<Failed> {
     if !rows.is_added {
         return low_product(rows);

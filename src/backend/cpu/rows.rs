@@ -44,7 +44,7 @@ pub(super) struct Row<'a> {
 pub(super) struct Rows<'a> {
     pub(super) bits: usize,
     pub(super) params: Params,
-    /// The outputs and flags of a product are added to those of the pairs before.
+    /// A product and its flags are added to the outputs and flags of the pairs before.
     pub(super) is_added: bool,
     first: usize,
     count: usize,

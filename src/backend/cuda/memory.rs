@@ -196,7 +196,7 @@ impl DeviceMemory {
         })
     }
 
-    /// Copies few bytes from the host. The driver copies pageable memory to a buffer of its own
+    /// Copies few bytes from the host. The driver copies pageable memory to a staging buffer
     /// before it returns, and does not wait for the stream (CUDA driver API, "API synchronization
     /// behavior"); a pinned chunk would be busy until the work before the copy has ended.
     pub(super) fn stage(&mut self, queue: &Arc<Queue>, bytes: &[u8]) -> Result<()> {

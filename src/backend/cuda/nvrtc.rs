@@ -375,7 +375,10 @@ mod tests {
         assert_eq!(Target::choose(&known, 121), Some(Target::Ptx(100)));
         assert_eq!(Target::choose(&known, 70), None);
         assert_eq!(Target::choose(&[], 90), None);
-        assert_eq!(Target::Cubin(90).options()[..2], ["--gpu-architecture=sm_90a", "--std=c++17"]);
+        assert_eq!(
+            Target::Cubin(90).options(),
+            ["--gpu-architecture=sm_90a", "--std=c++17", "--device-as-default-execution-space"]
+        );
         assert_eq!(Target::Cubin(80).options()[0], "--gpu-architecture=sm_80");
         assert_eq!(Target::Ptx(90).options()[0], "--gpu-architecture=compute_90");
         assert_eq!(Target::Ptx(80).options()[0], "--gpu-architecture=compute_80");
