@@ -18,6 +18,7 @@ use gmp::Gmp;
 
 type Sum = unsafe extern "C" fn(*mut u64, *const u64, *const u64, c_long) -> u64;
 type Shift = unsafe extern "C" fn(*mut u64, *const u64, c_long, c_uint) -> u64;
+type DivideByLimb = unsafe extern "C" fn(*mut u64, c_long, *const u64, c_long, u64) -> u64;
 type Compare = unsafe extern "C" fn(*const u64, *const u64, c_long) -> c_int;
 
 /// Functions in linear time, for which the backend has its own loops.
@@ -27,6 +28,7 @@ struct Linear {
     sub: Sum,
     and: Sum,
     shift: Shift,
+    divide_by_limb: DivideByLimb,
     compare: Compare,
     /// Unloading it would take the functions away.
     _library: Library,
@@ -47,6 +49,7 @@ impl Linear {
             sub: function!(c"__gmpn_sub_n"),
             and: function!(c"__gmpn_and_n"),
             shift: function!(c"__gmpn_lshift"),
+            divide_by_limb: function!(c"__gmpn_divrem_1"),
             compare: function!(c"__gmpn_cmp"),
             _library: library,
         })
@@ -137,7 +140,10 @@ impl Rows {
                     product[0] = unsafe { (linear.compare)(a.as_ptr(), b.as_ptr(), len) } as u64;
                 }
                 Operation::DivRemDigit => {
-                    r[0] = gmp.divide_by_limb(&mut product[..n], a, DIGIT);
+                    // SAFETY: the quotient has room for n limbs, and the divisor is not zero.
+                    r[0] = unsafe {
+                        (linear.divide_by_limb)(product.as_mut_ptr(), 0, a.as_ptr(), len, DIGIT)
+                    };
                 }
                 Operation::MulLo | Operation::MulWide => gmp.multiply(product, a, b),
                 Operation::Square => gmp.square(product, a),

@@ -9,8 +9,8 @@
 //! division", MPI-I-98-1-022, 1998).
 
 use super::limbs::{
-    LIMB_BITS, add_assign, assign, bit_length, compare, decrement, shift_left, shift_right,
-    sub_assign, sub_product, trimmed,
+    LIMB_BITS, add_assign, assign, bit_length, compare, decrement, increment, shift_left,
+    shift_right, sub_assign, sub_product, trimmed,
 };
 use super::product::{self, multiply};
 
@@ -56,20 +56,68 @@ fn divide_pair(high: u64, low: u64, d: u64, inverse: u64) -> (u64, u64) {
 
 /// Divides by a limb, which is not zero: sets `quotient`, as long as `u`, and returns the
 /// remainder.
+///
+/// Let `d` be normalized, `v` its [`reciprocal`], and `f = B^2 - (B + v) d`, which is from 1 to `d`.
+/// The limbs of `u` above limb `j` are a quotient times `d` plus two limbs `(a, b)`. Limb `j`
+/// appends `u[j]`, and `B^2 = (B + v) d + f` removes the new top limb:
+///
+/// ```text
+/// (a, b, u[j]) = a (B + v) d + s,   s = a f + (b, u[j]) = c B^2 + (a', b'),   c = 0 or 1
+/// c B^2 + (a', b') = c (B + v) d + (a', b' + c f)
+/// ```
+///
+/// If `b' + c f` overflows, its carry `e` is removed as `B = d + (B - d)`, and the sum less `d` is
+/// a limb, since `f <= d`. So limb `j` of the quotient gains `(a + c)(B + v) + e`. Only `a' <- a`
+/// is in the chain from limb to limb: one product and one addition with carry, where a division of
+/// two limbs by one has two products (Möller and Granlund, section 3, without its corrections). The
+/// quotient is at most that of the limbs so far, so that it never overflows its own limbs.
 pub(super) fn divide_by_limb(quotient: &mut [u64], u: &[u64], d: u64) -> u64 {
-    #[cfg(feature = "gmp")]
-    if let Some(gmp) = super::gmp::gmp() {
-        return gmp.divide_by_limb(quotient, u, d);
-    }
+    let Some((&top, rest)) = u.split_last() else { return 0 };
+    let quotient = &mut quotient[..u.len()];
     let shift = d.leading_zeros();
     let d = d << shift;
     let inverse = reciprocal(d);
-    // A limb of u 2^shift: the bits below come from the limb below.
-    let carried = |limb: u64| limb.checked_shr(u64::BITS - shift).unwrap_or(0);
-    let mut r = u.last().map_or(0, |&top| carried(top));
-    for i in (0..u.len()).rev() {
-        let below = if i > 0 { carried(u[i - 1]) } else { 0 };
-        (quotient[i], r) = divide_pair(r, u[i] << shift | below, d, inverse);
+    let fold = d.wrapping_mul(inverse).wrapping_neg();
+    // The bits of a limb that the shift moves to the limb above.
+    let carried = |limb: u64| limb >> 1 >> (u64::BITS - 1 - shift);
+    let mut limb = rest.last().copied().unwrap_or(0);
+    let (mut a, mut b) = (carried(top), top << shift | carried(limb));
+    // Limbs j + 2 and j + 1 of the quotient.
+    let (mut q2, mut q1) = (0_u64, 0_u64);
+    for j in (0..rest.len()).rev() {
+        let below = if j > 0 { rest[j - 1] } else { 0 };
+        let appended = limb << shift | carried(below);
+        limb = below;
+        let (s, c) = (u128::from(a) * u128::from(fold))
+            .overflowing_add(u128::from(b) << 64 | u128::from(appended));
+        // Carries are random: they select by masks, not by branches.
+        let mask = u64::from(c).wrapping_neg();
+        let (sum, e) = (s as u64).overflowing_add(fold & mask);
+        b = sum.wrapping_sub(d & u64::from(e).wrapping_neg());
+        // a v <= (B - 1)^2 leaves room for c v + e.
+        let low = u128::from(a) * u128::from(inverse) + u128::from(inverse & mask) + u128::from(e);
+        let high = (low >> 64) + u128::from(a) + u128::from(c) + u128::from(q1);
+        a = (s >> 64) as u64;
+        let (sum, carry) = q2.overflowing_add((high >> 64) as u64);
+        // Above the quotient there is nothing to store.
+        if let Some(q) = quotient.get_mut(j + 2) {
+            *q = sum;
+            if carry {
+                increment(&mut quotient[j + 3..]);
+            }
+        }
+        (q2, q1) = (high as u64, low as u64);
+    }
+    let is_above = a >= d;
+    let (q0, r) = divide_pair(if is_above { a - d } else { a }, b, d, inverse);
+    let last = u128::from(q2) << 64 | u128::from(q1);
+    let (last, carry) = last.overflowing_add(u128::from(is_above) << 64 | u128::from(q0));
+    quotient[0] = last as u64;
+    if let Some(q) = quotient.get_mut(1) {
+        *q = (last >> 64) as u64;
+        if carry {
+            increment(&mut quotient[2..]);
+        }
     }
     r >> shift
 }

@@ -25,7 +25,6 @@ type MpnMul = unsafe extern "C" fn(*mut u64, *const u64, c_long, *const u64, c_l
 type MpnSqr = unsafe extern "C" fn(*mut u64, *const u64, c_long);
 type MpnDivide =
     unsafe extern "C" fn(*mut u64, *mut u64, c_long, *const u64, c_long, *const u64, c_long);
-type MpnDivideByLimb = unsafe extern "C" fn(*mut u64, c_long, *const u64, c_long, u64) -> u64;
 type MpzManage = unsafe extern "C" fn(*mut Integer);
 type MpzPower = unsafe extern "C" fn(*mut Integer, *const Integer, *const Integer, *const Integer);
 type MpzGcd = unsafe extern "C" fn(*mut Integer, *const Integer, *const Integer);
@@ -41,7 +40,6 @@ pub(crate) struct Gmp {
     mul: MpnMul,
     sqr: MpnSqr,
     divide: MpnDivide,
-    divide_by_limb: MpnDivideByLimb,
     init: MpzManage,
     clear: MpzManage,
     power: MpzPower,
@@ -96,7 +94,6 @@ impl Gmp {
             mul: function!(c"__gmpn_mul"),
             sqr: function!(c"__gmpn_sqr"),
             divide: function!(c"__gmpn_tdiv_qr"),
-            divide_by_limb: function!(c"__gmpn_divrem_1"),
             init: function!(c"__gmpz_init"),
             clear: function!(c"__gmpz_clear"),
             power: function!(c"__gmpz_powm"),
@@ -147,13 +144,6 @@ impl Gmp {
                 size(v),
             );
         }
-    }
-
-    /// Sets `q`, as long as `u`, to `u / d`, rounded down, and returns `u mod d`; `d` is not zero.
-    pub(crate) fn divide_by_limb(&self, q: &mut [u64], u: &[u64], d: u64) -> u64 {
-        assert!(d != 0 && q.len() == u.len(), "mpn_divrem_1");
-        // SAFETY: the lengths meet the requirements of gmp.h, and the divisor is not zero.
-        unsafe { (self.divide_by_limb)(q.as_mut_ptr(), 0, u.as_ptr(), size(u), d) }
     }
 
     /// Sets `out` to `a^e mod v`, with zeros above; `v` is not zero.

@@ -306,13 +306,22 @@ fn wide_odd_moduli_take_the_other_engine() {
 #[test]
 fn division_by_a_limb_agrees() {
     let mut operands = Operands(7);
+    let check = |u: &[u64], d: u64| {
+        let mut q = vec![7; u.len()];
+        let r = division::divide_by_limb(&mut q, u, d);
+        assert!(r < d);
+        assert_eq!(big(&q) * d + r, big(u), "{u:x?} / {d:x}");
+    };
     for n in LENGTHS {
-        for u in operands.all(n) {
+        for number in operands.all(n) {
             for d in [1, 2, 3, u64::MAX, 1 << 63, (1 << 63) + 1, operands.limb() | 1] {
-                let mut q = vec![7; n];
-                let r = division::divide_by_limb(&mut q, &u, d);
-                assert!(r < d);
-                assert_eq!(big(&q) * d + r, big(&u), "{u:x?} / {d:x}");
+                check(&number, d);
+                // Quotients with long carries.
+                for r in [0, d - 1] {
+                    let mut u = (big(&number) * d + r).to_u64_digits();
+                    u.resize(n + 1, 0);
+                    check(&u, d);
+                }
             }
         }
     }
