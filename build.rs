@@ -95,7 +95,8 @@ fn run() -> Result {
         Some(nvcc) if !documentation => nvcc::build(&nvcc, &build, &out)?,
         _ => {
             println!(
-                "cargo::warning=nvcc was not found or is switched off: CUDA kernels will be compiled at run time, which needs NVRTC"
+                "cargo::warning=nvcc was not found or is switched off: CUDA kernels will be \
+                 compiled at run time, which needs NVRTC"
             );
             Vec::new()
         }

@@ -1,18 +1,19 @@
 //! Every operation at every shape that is built, by every algorithm that the shape has.
 //!
-//! `cargo bench --bench ops` measures all; `cargo bench --bench ops -- '(mul|square)_lo/8192'` what has a name
-//! that matches (`-- --help` lists criterion's options). Names are `OPERATION/BITS/DIGIT/Q/ALGORITHM`;
-//! `auto` is what is taken where nothing is said. Times are the device's (CUDA events; the clock
-//! elsewhere): operands are on the device before, results stay there after. `transfer` is apart: the
-//! clock's time of copies from and to the host, as bytes and as numbers.
+//! `cargo bench --bench ops` measures all; `cargo bench --bench ops -- '(mul|square)_lo/8192'` what
+//! has a name that matches (`-- --help` lists criterion's options). Names are
+//! `OPERATION/BITS/DIGIT/Q/ALGORITHM`; `auto` is what is taken where nothing is said. Times are the
+//! device's (CUDA events; the clock elsewhere): operands are on the device before, results stay
+//! there after. `transfer` is apart: the clock's time of copies from and to the host, as bytes and
+//! as numbers.
 //!
 //! Operands are random in full width, the same every time; divisors have a length uniform in
 //! `[2, M/2]` digits of 64 bits, and are inverted at `M/2` digits, for `B^M / v`.
 //!
 //! | variable | |
 //! |---|---|
-//! | `GPUINT_BENCH_BACKEND` | `cuda`, `cpu` or `simt`: the first GPU or else the processor where nothing is said |
-//! | `GPUINT_BENCH_BATCH` | bits of a batch, as a power of two: 30 on a GPU, 21 on the processor, 18 on simt |
+//! | `GPUINT_BENCH_BACKEND` | `cuda`, `cpu` or `simt`; by default the first GPU, or else the CPU |
+//! | `GPUINT_BENCH_BATCH` | bits of a batch, as a power of two: 30 on GPUs, 21 on cpu, 18 on simt |
 //!
 //! The processor has one algorithm, for which digits and Q make no difference: there, every other
 //! width is measured, in digits of 64 bits with Q = 4.

@@ -16,17 +16,17 @@
 //! - `steps`: products that each wait for the one before: two for each doubling of the reciprocal
 //!   and two for each block of quotient, by the lengths of the row's operands.
 //! - `barriers`: block barriers of its block, shared by the rows of the block.
-//! - `wide`, `integer`, `double`, `tensor`, `memory`, `other`: instructions of the machine, of whole warps:
-//!   products of 32 x 32 bits; other integer instructions; double precision; products of matrices;
-//!   loads and stores; all others (sass.rs).
-//! - `shared_wavefronts`: cycles of the shared memory. `global_sectors`: 32 bytes each, as asked for
-//!   by loads and stores, before caches.
+//! - `wide`, `integer`, `double`, `tensor`, `memory`, `other`: instructions of the machine, of
+//!   whole warps: products of 32 x 32 bits; other integer instructions; double precision; products
+//!   of matrices; loads and stores; all others (sass.rs).
+//! - `shared_wavefronts`: cycles of the shared memory. `global_sectors`: 32 bytes each, as asked
+//!   for by loads and stores, before caches.
 //! - `h200_ms`, `a100_ms`: the roofline for a batch of 2^32 bits: the time of what is busy longest
-//!   (`_bound`: arithmetic, doubles, matrices, issue, shared memory and cache, device memory), all others and
-//!   all waiting hidden behind it. Short products and few rows wait for latencies, and take longer.
-//!   Both GPUs have the instructions of `sm_90` code, which has no `wgmma`.
-//! - `h200_floor`: the least time for the operation by any kernel of the strategy (floor.rs), and `to_floor` how many times as much
-//!   the roofline is.
+//!   (`_bound`: arithmetic, doubles, matrices, issue, shared memory and cache, device memory), all
+//!   others and all waiting hidden behind it. Short products and few rows wait for latencies, and
+//!   take longer. Both GPUs have the instructions of `sm_90` code, which has no `wgmma`.
+//! - `h200_floor`: the least time for the operation by any kernel of the strategy (floor.rs), and
+//!   `to_floor` how many times as much the roofline is.
 
 use std::error::Error;
 use std::time::Instant;
@@ -61,7 +61,8 @@ struct Options {
     bench: bool,
 }
 
-/// All widths by 64-bit digits, four to a thread as far as a block has threads, and the other digits at one width.
+/// All widths by 64-bit digits, four to a thread as far as a block has threads, and the other
+/// digits at one width.
 fn shapes(max_bits: usize) -> Vec<Shape> {
     let mut shapes: Vec<_> = (10..=20)
         .map(|log| Shape {

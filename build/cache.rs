@@ -1,8 +1,9 @@
 //! Compiled units for all target folders of the user: a unit is compiled once on a machine.
 //!
-//! A key covers the text of the unit with all that it includes, the options, and the version text of
-//! the compiler. [`gpuint_catalogue::cache`] names the folder (`GPUINT_CACHE_DIR`) and refuses files
-//! that others could have written. A cache that cannot be read or written makes no build fail.
+//! A key covers the text of the unit with all that it includes, the options, and the version text
+//! of the compiler. [`gpuint_catalogue::cache`] names the folder (`GPUINT_CACHE_DIR`) and refuses
+//! files that others could have written. A cache that cannot be read or written makes no build
+//! fail.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +25,8 @@ pub(crate) struct Cache {
 
 impl Cache {
     pub(crate) fn from_env() -> Self {
-        // A build script runs in the folder of the package: a relative folder would be inside of it.
+        // A build script runs in the folder of the package: a relative folder would be inside of
+        // it.
         let variable = |name: &str| {
             env::var_os(name).filter(|value| {
                 value.is_empty() || value == "off" || Path::new(value).is_absolute()

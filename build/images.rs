@@ -22,7 +22,8 @@ pub(crate) fn rust(headers: &[String], images: &[Image]) -> String {
     for name in headers {
         let _ = writeln!(
             text,
-            "    ({name:?}, include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/kernels/{name}\"))),"
+            "    ({name:?}, \
+             include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/kernels/{name}\"))),"
         );
     }
     let _ = writeln!(text, "];\npub(crate) static IMAGES: &[&[u8]] = &[");

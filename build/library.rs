@@ -1,5 +1,5 @@
-//! The part of the library that is generated from the catalogue: `OUT_DIR/catalogue.rs`, included by
-//! `src/shape.rs`, and `OUT_DIR/tuning.rs`, included by `src/auto.rs`.
+//! The part of the library that is generated from the catalogue: `OUT_DIR/catalogue.rs`, included
+//! by `src/shape.rs`, and `OUT_DIR/tuning.rs`, included by `src/auto.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -84,11 +84,13 @@ fn notes(catalogue: &Catalogue, text: &mut String) {
     }
     line!(
         text,
-        "    note = \"to build others, set GPUINT_SHAPES=\\\"BITS:Q:DIGIT,...\\\" where gpuint is compiled, for example in the [env] table of .cargo/config.toml\","
+        "    note = \"to build others, set GPUINT_SHAPES=\\\"BITS:Q:DIGIT,...\\\" where gpuint is \
+         compiled, for example in the [env] table of .cargo/config.toml\","
     );
     line!(
         text,
-        "    note = \"`gpu_uint!(type N = at least BITS bits)` declares the next wider built width, and `BITS bits, jit` a width whose kernels are compiled at first use\","
+        "    note = \"`gpu_uint!(type N = at least BITS bits)` declares the next wider built \
+         width, and `BITS bits, jit` a width whose kernels are compiled at first use\","
     );
     line!(text, ")]\n$item\n}} }}\npub(crate) use with_catalogue_notes;\n");
 }

@@ -2,8 +2,8 @@
 //!
 //! - `GPUINT_NVCC`: the compiler, or `none`; without it, nvcc is looked for in `CUDA_HOME`,
 //!   `CUDA_PATH`, `PATH` and `/usr/local/cuda`
-//! - `GPUINT_ARCHS`: what fatbins hold, a list of `sm_NN` (code; `sm_90a`: with the instructions that
-//!   only GPUs of compute capability 9.0 have) and `compute_NN` (PTX)
+//! - `GPUINT_ARCHS`: what fatbins hold, a list of `sm_NN` (code; `sm_90a`: with the instructions
+//!   that only GPUs of compute capability 9.0 have) and `compute_NN` (PTX)
 //! - `GPUINT_NVCC_FLAGS`: more options
 
 use std::fs;
@@ -36,8 +36,8 @@ pub(crate) fn find() -> Option<PathBuf> {
 
 /// Has the build run again when nvcc is installed in one of these folders, or PATH names others.
 ///
-/// Cargo looks at every file of a folder that is watched, before every build, so large ones are left
-/// out; a file that does not exist cannot be watched, as cargo takes it for changed each time.
+/// Cargo looks at every file of a folder that is watched, before every build, so large ones are
+/// left out; a file that does not exist cannot be watched, as cargo takes it for changed each time.
 fn watch(folders: &[PathBuf]) {
     const MOST_FILES: usize = 5000;
     println!("cargo::rerun-if-env-changed=PATH");
@@ -75,8 +75,8 @@ pub(crate) fn build(nvcc: &Path, build: &Build, out: &Path) -> Result<Vec<Image>
     Ok(units.into_iter().map(|(.., image)| image).collect())
 }
 
-/// Everything but its own text that the image of a unit depends on: the compiler, its options and the
-/// headers, which include nothing but each other and the compiler's own.
+/// Everything but its own text that the image of a unit depends on: the compiler, its options and
+/// the headers, which include nothing but each other and the compiler's own.
 fn compiler(nvcc: &Path, options: &[String]) -> Result<Vec<Vec<u8>>> {
     let mut texts = vec![run(Command::new(nvcc).arg("--version"))?];
     for name in ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"] {

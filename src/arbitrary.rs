@@ -52,8 +52,8 @@ pub fn integers(bits: usize) -> impl Strategy<Value = BigUint> {
 /// Generates batches of a shape on a device: `batches::<T, _>(&device, rows)`, where `rows` is the
 /// number of rows or a range.
 ///
-/// A batch that cannot be made, because the device does not have the shape or no memory, is rejected
-/// with the reason.
+/// A batch that cannot be made, because the device does not have the shape or no memory, is
+/// rejected with the reason.
 pub fn batches<T: Kernels, R: Into<SizeRange>>(
     device: &Device,
     rows: R,

@@ -13,7 +13,8 @@ use crate::shape::Kernels;
 /// # Arrays of Apache Arrow
 #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
 impl DynBatch {
-    /// Makes a batch of the values of an array, each `BITS / 8` bytes, least significant byte first.
+    /// Makes a batch of the values of an array, each `BITS / 8` bytes, least significant byte
+    /// first.
     ///
     /// # Errors
     /// [`ShapeMissing`](Error::ShapeMissing) if the shape is not built, and as
@@ -46,7 +47,8 @@ impl DynBatch {
 /// # Arrays of Apache Arrow
 #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
 impl<T: Kernels> Batch<T> {
-    /// Makes a batch of the values of an array, each `BITS / 8` bytes, least significant byte first.
+    /// Makes a batch of the values of an array, each `BITS / 8` bytes, least significant byte
+    /// first.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Error, GpuUint};

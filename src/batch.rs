@@ -178,8 +178,8 @@ impl<T: Kernels> Batch<T> {
 
 /// # Copies
 impl<T: Kernels> Batch<T> {
-    /// Replaces the rows from `first` on by these bytes, `BITS / 8` a row, each row least significant
-    /// byte first; see [`DynBatch::write_le_bytes`].
+    /// Replaces the rows from `first` on by these bytes, `BITS / 8` a row, each row least
+    /// significant byte first; see [`DynBatch::write_le_bytes`].
     ///
     /// # Errors
     /// [`PartialRow`](Error::PartialRow) where the number of bytes is not a multiple of `BITS / 8`,
@@ -219,7 +219,8 @@ impl<T: Kernels> Batch<T> {
     /// The batch with its operations queued on another queue of its GPU; see [`DynBatch::on`].
     ///
     /// # Errors
-    /// [`DeviceMismatch`](Error::DeviceMismatch) where `device` does not share memory with this one.
+    /// [`DeviceMismatch`](Error::DeviceMismatch) where `device` does not share memory with this
+    /// one.
     pub fn on(self, device: &Device) -> Result<Self> {
         self.inner.on(device).map(Self::typed)
     }

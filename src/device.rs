@@ -21,8 +21,8 @@ use crate::strategy::Strategy;
 /// Handle to a device and its queue. Calls take effect in the order in which they are made; a call
 /// that reads results waits for them.
 ///
-/// Clones share one device and queue; [`queue`](Device::queue) makes another queue of the device. All
-/// operands of an operation must live on one device.
+/// Clones share one device and queue; [`queue`](Device::queue) makes another queue of the device.
+/// All operands of an operation must live on one device.
 #[derive(Clone)]
 pub struct Device {
     inner: Arc<Inner>,
@@ -145,8 +145,8 @@ impl Device {
         self.with_jit_if(true)
     }
 
-    /// Returns the narrowest shape for integers of `bits` bits that batches of this handle may have;
-    /// `None` if no shape is that wide.
+    /// Returns the narrowest shape for integers of `bits` bits that batches of this handle may
+    /// have; `None` if no shape is that wide.
     ///
     /// This is [`narrowest`], and on a handle of [`with_jit`](Self::with_jit) 64-bit digits and the
     /// lowest multiple of 256 bits for which there is a `Q` of at least 4.
@@ -234,8 +234,8 @@ impl Device {
 
     /// A further queue of the same GPU: a handle whose work runs beside that of this one.
     ///
-    /// The queues share batches, masks and divisors. Calls on one batch take effect in the order of the
-    /// calls, on any queue; otherwise queues wait for each other only by
+    /// The queues share batches, masks and divisors. Calls on one batch take effect in the order of
+    /// the calls, on any queue; otherwise queues wait for each other only by
     /// [`wait_for`](Self::wait_for). An operation is queued where its receiver is:
     /// [`DynBatch::on`](crate::DynBatch::on) moves a batch to another queue. On the CPU calls end
     /// before they return, and this is the device itself.
@@ -261,8 +261,8 @@ impl Device {
         self.inner.backend.record().map(Event::new)
     }
 
-    /// Makes work that is queued from now on wait for a point in another queue. The call itself does
-    /// not wait.
+    /// Makes work that is queued from now on wait for a point in another queue. The call itself
+    /// does not wait.
     ///
     /// # Errors
     /// [`Driver`](Error::Driver).
@@ -291,8 +291,8 @@ impl Device {
     ///
     /// The process keeps the memory of dropped batches for all its handles to the GPU, so that the
     /// next batch gets it without asking the system. Call this before another process needs the
-    /// memory. The memory is also returned when the last handle to the GPU is dropped, and before an
-    /// allocation fails with [`OutOfMemory`](Error::OutOfMemory).
+    /// memory. The memory is also returned when the last handle to the GPU is dropped, and before
+    /// an allocation fails with [`OutOfMemory`](Error::OutOfMemory).
     ///
     /// # Errors
     /// As [`synchronize`](Self::synchronize).

@@ -259,7 +259,8 @@ impl DynBatch {
         Ok(value)
     }
 
-    /// The batch through a strategy: a view with the operations that have algorithms to choose from.
+    /// The batch through a strategy: a view with the operations that have algorithms to choose
+    /// from.
     ///
     /// ```
     /// use gpuint::{Algorithm, Device, DynBatch, Product, narrowest};
@@ -352,7 +353,8 @@ impl DynBatch {
         Ok(batch)
     }
 
-    /// Writes rows of the batch, from `first` on: `write(row, bytes)` writes parts of them in order.
+    /// Writes rows of the batch, from `first` on: `write(row, bytes)` writes parts of them in
+    /// order.
     fn write_parts(
         &mut self,
         first: usize,
@@ -412,8 +414,8 @@ impl DynBatch {
 
 /// # Copies
 impl DynBatch {
-    /// Replaces the rows from `first` on by these bytes, `BITS / 8` a row, each row least significant
-    /// byte first.
+    /// Replaces the rows from `first` on by these bytes, `BITS / 8` a row, each row least
+    /// significant byte first.
     ///
     /// The bytes go through pinned memory in parts: all cores copy one part while the device reads
     /// the one before. The call returns when the last part is queued; `bytes` is free then.
@@ -495,11 +497,12 @@ impl DynBatch {
         Ok(host.event())
     }
 
-    /// The batch with its operations queued on `device`, which is another queue of the same GPU: see
-    /// [`Device::queue`]. Copies nothing.
+    /// The batch with its operations queued on `device`, which is another queue of the same GPU:
+    /// see [`Device::queue`]. Copies nothing.
     ///
     /// # Errors
-    /// [`DeviceMismatch`](Error::DeviceMismatch) where `device` does not share memory with this one.
+    /// [`DeviceMismatch`](Error::DeviceMismatch) where `device` does not share memory with this
+    /// one.
     pub fn on(mut self, device: &Device) -> Result<Self> {
         if !self.device.shares_memory_with(device) {
             return Err(Error::DeviceMismatch);

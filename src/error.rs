@@ -157,7 +157,8 @@ pub enum Error {
 
     /// A kernel needs more shared memory per block than the device has.
     #[error(
-        "kernel {kernel} needs {needed} bytes of shared memory per block, but the device has {available}"
+        "kernel {kernel} needs {needed} bytes of shared memory per block, but the device has \
+         {available}"
     )]
     SharedMemory {
         /// The name of the kernel.
@@ -196,7 +197,8 @@ pub enum Error {
     /// Start a new process; within this one, other GPUs and [`Device::cpu`](crate::Device::cpu)
     /// still work.
     #[error(
-        "the GPU is lost to this process, by this or an earlier call on it: {0}; start a new process"
+        "the GPU is lost to this process, by this or an earlier call on it: {0}; start a new \
+         process"
     )]
     DeviceLost(String),
 }
@@ -206,7 +208,8 @@ fn shape_remedy(shape: Shape) -> String {
     match shape.checked() {
         Ok(Shape { bits, q, digit }) => format!(
             "use a shape of gpuint::shapes(), compile kernels at first use \
-             (Device::with_jit), or set GPUINT_SHAPES=\"{bits}:{q}:{digit}\" where gpuint is compiled"
+             (Device::with_jit), or set GPUINT_SHAPES=\"{bits}:{q}:{digit}\" where gpuint is \
+             compiled"
         ),
         Err(reason) => reason,
     }
@@ -257,8 +260,8 @@ impl Error {
         }
     }
 
-    /// Returns the error of rows that begin at row `first`, with the row counted from row 0; and this
-    /// row, or `first` if the error is not that of a row.
+    /// Returns the error of rows that begin at row `first`, with the row counted from row 0; and
+    /// this row, or `first` if the error is not that of a row.
     pub(crate) fn counted_from(mut self, first: usize) -> (usize, Self) {
         let row = match self.row_mut() {
             Some(row) => {

@@ -89,8 +89,8 @@ impl DynBatch {
     ///
     /// # Safety
     /// - The memory is allocated on this GPU until `owner` is dropped.
-    /// - Whatever else writes the memory, or reads it while an operation writes the batch, is put in
-    ///   order with the operations on it: by [`Device::wait_for_stream`] before and
+    /// - Whatever else writes the memory, or reads it while an operation writes the batch, is put
+    ///   in order with the operations on it: by [`Device::wait_for_stream`] before and
     ///   [`Device::hold_stream`] after them, or by waiting on the host.
     /// - No other batch is over the same bytes.
     ///

@@ -20,11 +20,11 @@
 //! # Find your way by task
 //!
 //! **Make a batch.** Declare a width with [`gpu_uint!`] or write [`GpuUint`]; [`shapes`] lists the
-//! widths of the build, and [`JitUint`] compiles the kernels of any other at first use. Fill a batch
-//! [from integers](Batch::from_biguints), [primitive ones](Batch::from_numbers) or
+//! widths of the build, and [`JitUint`] compiles the kernels of any other at first use. Fill a
+//! batch [from integers](Batch::from_biguints), [primitive ones](Batch::from_numbers) or
 //! [those of other crates](Batch::from_integers), from [digits](Batch::from_digits),
-//! [bytes](Batch::from_le_bytes), [text](Batch::from_decimal) or [one value](Batch::splat), and read
-//! it back with [`to_biguints`](Batch::to_biguints),
+//! [bytes](Batch::from_le_bytes), [text](Batch::from_decimal) or [one value](Batch::splat), and
+//! read it back with [`to_biguints`](Batch::to_biguints),
 //! [`to_digits`](Batch::to_digits), [`to_decimal`](Batch::to_decimal) or [`row`](Batch::row).
 //!
 //! **Add and subtract.** [`wrapping_add`](Batch::wrapping_add),
@@ -58,8 +58,8 @@
 //! rows and reduces a number modulo all rows, [`batch_gcd`](Batch::batch_gcd) finds common divisors
 //! between rows, and [`Crt`] goes from numbers to residues and back.
 //!
-//! **Signed integers.** A [`SignedBatch`] has signs and magnitudes: sums, products, comparisons, and
-//! quotients by three rules of rounding. [`xgcd_signed`](Batch::xgcd_signed) returns cofactors.
+//! **Signed integers.** A [`SignedBatch`] has signs and magnitudes: sums, products, comparisons,
+//! and quotients by three rules of rounding. [`xgcd_signed`](Batch::xgcd_signed) returns cofactors.
 //!
 //! **Compare, and work with whole rows.** [`cmp`](Batch::cmp), [`lt_mask`](Batch::lt_mask) and
 //! [`is_equal`](Batch::is_equal) return orders and a [`Mask`];
@@ -79,15 +79,15 @@
 //!
 //! **Choose an algorithm.** Operations select the fastest one ([`Auto`]). [`using`](Batch::using)
 //! selects another: `u.using::<Blocked<Fft>>().div_rem(&v)?`. Products are by [`Classical`],
-//! [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`], [`Fp64`] or [`Imad`], divisions by [`Blocked`] or
-//! [`ShiftedInverse`]; [`is_offered`] and [`algorithms`] list the algorithms of a width.
+//! [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`], [`Fp64`] or [`Imad`], divisions by [`Blocked`]
+//! or [`ShiftedInverse`]; [`is_offered`] and [`algorithms`] list the algorithms of a width.
 //!
 //! **Reuse memory.** Most operations `x` have a form `x_into` that writes to existing batches, and
 //! [`wrapping_add_assign`](Batch::wrapping_add_assign) and its like work in place.
 //!
 //! **Copy and compute at once.** [`HostBatch`] holds pinned rows with queued
-//! [`upload`](Batch::upload) and [`download`](Batch::download); [`Device::queue`] opens another queue
-//! on a GPU, and [`Device::record`] returns an [`Event`] to wait for.
+//! [`upload`](Batch::upload) and [`download`](Batch::download); [`Device::queue`] opens another
+//! queue on a GPU, and [`Device::record`] returns an [`Event`] to wait for.
 //!
 //! **Use all GPUs.** A [`Pool`] computes the rows of one operation on several devices, in order and
 //! without loss if a GPU fails.

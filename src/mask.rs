@@ -1,8 +1,8 @@
 //! Masks: one bit a row, on a device.
 //!
-//! A function of two masks is one launch of `bitwise` (`kernels/linear/bitwise.cuh`): the words of a
-//! mask are rows of the narrowest built shape, and a mask has memory for whole rows. Bits beyond the
-//! last row are undefined on the device and 0 on the host.
+//! A function of two masks is one launch of `bitwise` (`kernels/linear/bitwise.cuh`): the words of
+//! a mask are rows of the narrowest built shape, and a mask has memory for whole rows. Bits beyond
+//! the last row are undefined on the device and 0 on the host.
 
 use std::fmt;
 

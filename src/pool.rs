@@ -1,25 +1,26 @@
 //! One computation on all devices of a process.
 //!
-//! The rows lie in a shared list. Each worker, a thread with a queue of its device, takes the lowest
-//! rows, computes them and comes back, so that a device that is twice as fast takes twice as many.
-//! The sizes of chunks follow from measurements, without a model of a device:
+//! The rows lie in a shared list. Each worker, a thread with a queue of its device, takes the
+//! lowest rows, computes them and comes back, so that a device that is twice as fast takes twice as
+//! many. The sizes of chunks follow from measurements, without a model of a device:
 //!
-//! - A chunk has at least [`grain`] rows, the fewest that occupy the device. If a chunk takes clearly
-//!   more time a row than the fastest one, later chunks are not shorter than the last one that did
-//!   not: kernels may take as long for few rows as for many.
-//! - Among devices of different names, a worker starts with that minimum and takes at most [`GROWTH`]
-//!   times its last chunk, so that a slow device does not begin with many rows. Its first chunk, in
-//!   which kernels are loaded, does not count as measured.
+//! - A chunk has at least [`grain`] rows, the fewest that occupy the device. If a chunk takes
+//!   clearly more time a row than the fastest one, later chunks are not shorter than the last one
+//!   that did not: kernels may take as long for few rows as for many.
+//! - Among devices of different names, a worker starts with that minimum and takes at most
+//!   [`GROWTH`] times its last chunk, so that a slow device does not begin with many rows. Its
+//!   first chunk, in which kernels are loaded, does not count as measured.
 //! - [`CHUNK_BYTES`] bound a chunk: longer ones are no faster, and need more memory. A chunk that
 //!   does not fit in the memory of the device is halved.
-//! - With several workers, a chunk is at most half of the worker's share of the rest, by the measured
-//!   speeds (guided self-scheduling: Polychronopoulos and Kuck, IEEE Trans. Computers C-36, 1987), so
-//!   that all end at about the same time.
+//! - With several workers, a chunk is at most half of the worker's share of the rest, by the
+//!   measured speeds (guided self-scheduling: Polychronopoulos and Kuck, IEEE Trans. Computers
+//!   C-36, 1987), so that all end at about the same time.
 //! - A worker leaves the rest to another one that would compute all of it in half the time of one
 //!   more chunk of this worker. The fastest worker never does, so the rest is computed.
 //!
 //! A worker ends at an error of its device, and its rows return to the list. An error of the data
-//! bounds the list: rows below it are still computed, so that the error of the lowest row is reported.
+//! bounds the list: rows below it are still computed, so that the error of the lowest row is
+//! reported.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -107,8 +108,8 @@ impl Chunk<'_> {
         self.rows.clone()
     }
 
-    /// Returns the part of `all` with these rows. `all` holds all rows of the computation, each with
-    /// the same number of elements: one integer, or the bytes of a row.
+    /// Returns the part of `all` with these rows. `all` holds all rows of the computation, each
+    /// with the same number of elements: one integer, or the bytes of a row.
     ///
     /// # Errors
     /// [`LengthMismatch`](Error::LengthMismatch) if the length of `all` is not a multiple of the
@@ -239,8 +240,8 @@ impl Pool {
     /// `op` is called once for each chunk of rows.
     ///
     /// # Errors
-    /// [`LengthMismatch`](Error::LengthMismatch) if the operands, or a result and its operands, have
-    /// different numbers of rows, [`TooWide`](Error::TooWide), and as [`run`](Self::run).
+    /// [`LengthMismatch`](Error::LengthMismatch) if the operands, or a result and its operands,
+    /// have different numbers of rows, [`TooWide`](Error::TooWide), and as [`run`](Self::run).
     pub fn map<T: Kernels, R: Kernels, const N: usize, const M: usize>(
         &self,
         operands: [&[BigUint]; N],
@@ -287,9 +288,9 @@ impl Pool {
     /// `shape` is that of the widest operand. `prepare` makes what all chunks of a device share: a
     /// divisor, a table. Returns the share of each device.
     ///
-    /// `work` may be called again for rows whose device failed. Its errors count rows from the start
-    /// of the chunk; the returned error counts them from the first of all rows, and is that of the
-    /// lowest row.
+    /// `work` may be called again for rows whose device failed. Its errors count rows from the
+    /// start of the chunk; the returned error counts them from the first of all rows, and is that
+    /// of the lowest row.
     ///
     /// ```
     /// use gpuint::{Device, DynBatch, DynDivisor, Pool, narrowest};
@@ -678,8 +679,8 @@ impl<M: RowsMut> Drop for Ending<'_, M> {
 mod tests {
     use super::*;
 
-    /// A list of `rest` rows with workers of these grains and speeds, each of another kind and after a
-    /// chunk of 100 rows.
+    /// A list of `rest` rows with workers of these grains and speeds, each of another kind and
+    /// after a chunk of 100 rows.
     fn list(rest: usize, workers: &[(usize, Option<f64>)]) -> State<()> {
         let worker = |(kind, &(_, speed)): (usize, &(usize, Option<f64>))| Worker {
             device: 0,

@@ -1,8 +1,8 @@
 //! Batches as data of any format of serde (feature `serde`).
 //!
-//! A batch is a structure of `bits`, the width of its rows, and `rows`. In formats for humans (JSON)
-//! these are a list of hexadecimal numbers; in others (CBOR) the bytes of all rows, one row after
-//! another, each least significant byte first. Digits and devices are no part of the data.
+//! A batch is a structure of `bits`, the width of its rows, and `rows`. In formats for humans
+//! (JSON) these are a list of hexadecimal numbers; in others (CBOR) the bytes of all rows, one row
+//! after another, each least significant byte first. Digits and devices are no part of the data.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -241,7 +241,8 @@ const fn checked(shape: Shape) -> Shape {
     message = "the product of two `{Self}` has no kernels of its own width",
     label = "twice this width is not built",
     note = "`mul_lo_hi` returns the two halves of the product, each as wide as its factors",
-    note = "to build the double width, add it to GPUINT_SHAPES=\"BITS:Q:DIGIT,...\" (same Q and digit) where gpuint is compiled"
+    note = "to build the double width, add it to GPUINT_SHAPES=\"BITS:Q:DIGIT,...\" (same Q and \
+            digit) where gpuint is compiled"
 )]
 pub trait Widen: Kernels {
     /// The shape of `2 * BITS` bits.
@@ -306,9 +307,9 @@ pub fn narrowest(bits: usize) -> Option<Shape> {
 ///
 /// | declaration of `N bits` | the type |
 /// |---|---|
-/// | `= N bits` | [`GpuUint`]: a compile error, with the list of widths, if the width is not built |
+/// | `= N bits` | [`GpuUint`]; a compile error with the list of widths if the width is not built |
 /// | `= at least N bits` | [`GpuUint`] of the narrowest built width of at least `N` bits |
-/// | `= N bits, jit` | [`JitUint`]: any width; kernels that are not built are compiled at first use |
+/// | `= N bits, jit` | [`JitUint`]; kernels that are not built are compiled at first use |
 ///
 /// `, Q = 4, u64` may follow `bits`, and is the default.
 ///
@@ -334,7 +335,10 @@ macro_rules! gpu_uint {
     ($(#[$meta:meta])* $vis:vis type $name:ident = $bits:literal bits) => {
         $crate::gpu_uint!($(#[$meta])* $vis type $name = $bits bits, Q = 4, u64);
     };
-    ($(#[$meta:meta])* $vis:vis type $name:ident = $bits:literal bits, Q = $q:literal, $digit:ty) => {
+    (
+        $(#[$meta:meta])*
+        $vis:vis type $name:ident = $bits:literal bits, Q = $q:literal, $digit:ty
+    ) => {
         $(#[$meta])*
         $vis type $name = $crate::GpuUint<$bits, $q, $digit>;
         const _: usize = <$name as $crate::Kernels>::DIGITS;

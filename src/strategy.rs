@@ -171,10 +171,10 @@ pub struct TensorCore;
 /// [`mul_lo_hi`](crate::Batch::mul_lo_hi), [`widening_mul`](crate::Batch::widening_mul) and
 /// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 65536 bits up to 262144, and
 /// for division in blocks ([`Blocked`]) at powers of two from 32768 to 1048576 bits, for all digits
-/// and `Q`. With a prepared [`Divisor`](crate::Divisor) it is offered at powers of two from 32768 to
-/// 262144 bits, for divisions by it and for products, squares and powers modulo it: their time does
-/// not depend on the length of the divisor. It pays on GPUs with fast double precision (A100, H100,
-/// H200). Elsewhere the product is [`Classical`], with the same results.
+/// and `Q`. With a prepared [`Divisor`](crate::Divisor) it is offered at powers of two from 32768
+/// to 262144 bits, for divisions by it and for products, squares and powers modulo it: their time
+/// does not depend on the length of the divisor. It pays on GPUs with fast double precision (A100,
+/// H100, H200). Elsewhere the product is [`Classical`], with the same results.
 #[derive(Debug, Clone, Copy)]
 pub struct Fft;
 
@@ -222,8 +222,9 @@ pub struct ShiftedInverse<M = Auto>(std::marker::PhantomData<M>);
 
 /// Divides in blocks of quotient digits, with a reciprocal as long as a block and products by `M`.
 ///
-/// [`Auto`] also divides by a prepared [`Divisor`](crate::Divisor) in this way, at the widths at which
-/// it takes least time with products by [`Fft`]: a part of the prepared reciprocal is that of a block.
+/// [`Auto`] also divides by a prepared [`Divisor`](crate::Divisor) in this way, at the widths at
+/// which it takes least time with products by [`Fft`]: a part of the prepared reciprocal is that of
+/// a block.
 #[derive(Debug, Clone, Copy)]
 pub struct Blocked<M = Auto>(std::marker::PhantomData<M>);
 

@@ -139,7 +139,8 @@ fn counting_nvcc(folder: &Path, version: &str) -> PathBuf {
     let lines = format!(
         "out= source=\n\
          while [ $# -gt 0 ]; do\n\
-         case $1 in --version) echo {version}; exit ;; -o) out=$2; shift ;; -*) ;; *) source=$1 ;; esac\n\
+         case $1 in --version) echo {version}; exit ;; -o) out=$2; shift ;; -*) ;; *) source=$1 \
+         ;; esac\n\
          shift\n\
          done\n\
          echo \"$source\" >>'{}'\n\

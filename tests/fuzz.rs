@@ -1581,7 +1581,8 @@ impl<T: Kernels> World<'_, T> {
                         let (got, wanted) = (column.values.get(row), model.get(row));
                         if got != wanted {
                             return Err(format!(
-                                "result {index} of row {row} is {got:x?} instead of {wanted:x?}; n = {n}"
+                                "result {index} of row {row} is {got:x?} instead of {wanted:x?}; \
+                                 n = {n}"
                             ));
                         }
                     }

@@ -109,7 +109,8 @@ impl Driver {
             *mut *mut c_void,
             *mut *mut c_void,
         ) -> c_int;
-        let ptx = c".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry fault()\n{\n.reg .u64 %a;\nmov.u64 %a, 64;\nst.global.u64 [%a], %a;\nret;\n}\n";
+        let ptx = c".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry \
+                    fault()\n{\n.reg .u64 %a;\nmov.u64 %a, 64;\nst.global.u64 [%a], %a;\nret;\n}\n";
         let (mut module, mut function) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the types are those of cuda.h; the image is PTX with a null byte; the kernel has
         // no arguments, and its fault is intended.

@@ -303,7 +303,8 @@ fn measure<'a>(
     }
     bar.finish_and_clear();
     println!(
-        "{} variants are known, {new} of them from this run ({:.0} s); {left} are left for the next",
+        "{} variants are known, {new} of them from this run ({:.0} s); {left} are left for the \
+         next",
         known.len(),
         start.elapsed().as_secs_f64()
     );

@@ -11,8 +11,8 @@
 //! - `repo`, those of the published code: its loop draws its bound anew before every digit;
 //! - `uniform`, as the paper says: a length uniform in `[2, M/2]` digits;
 //! - `half`: `M/2` digits;
-//! - `structured`, not of the paper: powers of two and their neighbours, with dividends to match, on
-//!   which carries, borrows and corrections run over whole numbers.
+//! - `structured`, not of the paper: powers of two and their neighbours, with dividends to match,
+//!   on which carries, borrows and corrections run over whole numbers.
 
 #[cfg(feature = "gmp")]
 #[path = "../../src/backend/cpu/gmp.rs"]

@@ -3,7 +3,8 @@
 use gpuint_testkit::workload::Workload;
 
 /// GPU, software and date of the measurements.
-pub(crate) const MEASURED: &str = "on one NVIDIA H200 (driver 580, CUDA 13.0, CUDA events) on 2026-11-20; \
+pub(crate) const MEASURED: &str = "on one NVIDIA H200 (driver 580, CUDA 13.0, CUDA events) on \
+                                   2026-11-20; \
      results compared with GMP's";
 
 /// Divisors of the measurements: the first ones of this program.

@@ -62,7 +62,8 @@ impl Report {
         let Machine { device, driver, processor, date, commit, .. } = &self.machine;
         let _ = write!(
             text,
-            "- device: {device}\n- NVIDIA driver: {driver}\n- processor: {processor}\n- {date}, commit {commit}\n\n"
+            "- device: {device}\n- NVIDIA driver: {driver}\n- processor: {processor}\n- {date}, \
+             commit {commit}\n\n"
         );
         for algorithms in [Algorithms::Auto, Algorithms::Papers] {
             self.own(algorithms, &mut text);
@@ -92,7 +93,8 @@ impl Report {
         let reduced = if self.batch < 32 { " (the paper: 2^32)" } else { "" };
         let _ = writeln!(
             text,
-            "## gpuint, {name}\n\nMilliseconds for a batch of 2^{}{reduced} bits on {}, medians of so many runs; \
+            "## gpuint, {name}\n\nMilliseconds for a batch of 2^{}{reduced} bits on {}, medians \
+             of so many runs; \
              `div_rem` by kinds of divisors, and its ratio to `mul low`.\n",
             self.batch, self.machine.backend
         );
@@ -131,7 +133,8 @@ impl Report {
     fn peers(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "## Others on a GPU\n\nThese were not measured by this program, but {MEASURED}. Milliseconds for a batch of 2^32 bits; \
+            "## Others on a GPU\n\nThese were not measured by this program, but {MEASURED}. \
+             Milliseconds for a batch of 2^32 bits; \
              divisions: {}.\n",
             peers::DIVISORS.map(Workload::name).join(" / ")
         );
@@ -177,7 +180,8 @@ impl Report {
     fn processor(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "## Libraries of the processor\n\nNanoseconds for one operation on one core, medians; `mul` gives both halves of a product."
+            "## Libraries of the processor\n\nNanoseconds for one operation on one core, medians; \
+             `mul` gives both halves of a product."
         );
         if let Some(reason) = &self.missing {
             let _ = writeln!(text, "GMP was not timed: {reason}.");
@@ -220,7 +224,8 @@ impl Report {
         let mut text = format!(
             "# {device}; NVIDIA driver {driver}; {processor}; {date}; commit {commit}\n\
              # others on a GPU: {MEASURED}\n\
-             who,operation,divisor,bits,instances,algorithm,runs,median_ms,least_ms,ns_per_operation\n"
+             who,operation,divisor,bits,instances,algorithm,runs,\
+             median_ms,least_ms,ns_per_operation\n"
         );
         let mut line = |cells: [String; 10]| {
             let _ = writeln!(text, "{}", cells.join(","));

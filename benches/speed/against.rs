@@ -115,7 +115,8 @@ impl fmt::Display for Comparison {
         for ((operation, operands, bits), old, new) in &self.slower {
             writeln!(
                 f,
-                "slower: {operation} {operands} at {bits} bits: {:.4} -> {:.4} ms, {:.2} times ({} -> {})",
+                "slower: {operation} {operands} at {bits} bits: {:.4} -> {:.4} ms, {:.2} times \
+                 ({} -> {})",
                 old.ms,
                 new.ms,
                 new.ms / old.ms,

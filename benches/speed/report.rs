@@ -36,8 +36,10 @@ const TABLES: [(&str, &[&str]); 6] = [
 pub(crate) fn markdown(measured: &Measured, machine: &Machine) -> String {
     let Machine { device, driver, processor, date, commit, .. } = machine;
     let mut text = format!(
-        "# Every operation by Auto\n\n{device}; NVIDIA driver {driver}; {processor}; {date}; commit {commit}.\n\
-         Milliseconds for a batch of 2^32 bits, medians, and the algorithm where there are several; powers a second \
+        "# Every operation by Auto\n\n{device}; NVIDIA driver {driver}; {processor}; {date}; \
+         commit {commit}.\n\
+         Milliseconds for a batch of 2^32 bits, medians, and the algorithm where there are \
+         several; powers a second \
          after the time of `pow_mod`.\n"
     );
     let widths: BTreeSet<usize> = measured.times.keys().map(|key| key.2).collect();

@@ -263,11 +263,11 @@ gpuint_status gpuint_device_cpu(gpuint_device **out);
 gpuint_status gpuint_device_queue(const gpuint_device *device, gpuint_device **out);
 
 /**
- * Makes a handle to the same device and queue for widths that are not built: a batch made on it
- * for `bits` bits has the narrowest multiple of 256 bits (above 262144 bits some are left
- * out). A GPU takes kernels of such a width from the disk, or compiles each at its first use by
- * NVRTC, which takes seconds. The CPU needs no kernels. Results of operations on its batches
- * are on handles of this kind, too.
+ * Makes a handle to the same device and queue for widths that are not built: a batch made on
+ * it for `bits` bits has the narrowest multiple of 256 bits (above 262144 bits some are left
+ * out). A GPU takes kernels of such a width from the disk, or compiles each at its first use
+ * by NVRTC, which takes seconds. The CPU needs no kernels. Results of operations on its
+ * batches are on handles of this kind, too.
  */
 gpuint_status gpuint_device_with_jit(const gpuint_device *device, gpuint_device **out);
 
@@ -492,8 +492,8 @@ gpuint_status gpuint_wrapping_dot(const gpuint_batch *a,
                                   size_t *length);
 
 /**
- * Computes `c[0] + c[1] a + c[2] a^2 + ..` modulo `2^bits` with `count` coefficients, which are
- * numbers as text.
+ * Computes `c[0] + c[1] a + c[2] a^2 + ..` modulo `2^bits` with `count` coefficients, which
+ * are numbers as text.
  */
 gpuint_status gpuint_wrapping_polynomial(const gpuint_batch *a,
                                          const char *const *coefficients,
@@ -510,8 +510,8 @@ gpuint_status gpuint_wrapping_sum_of_products(const gpuint_batch *const *a,
                                               gpuint_batch **sum);
 
 /**
- * Computes `a[0] * b[0] + a[1] * b[1] + ..` for each row in rows of twice the width, which must
- * be built, and a mask of the rows that overflowed.
+ * Computes `a[0] * b[0] + a[1] * b[1] + ..` for each row in rows of twice the width, which
+ * must be built, and a mask of the rows that overflowed.
  */
 gpuint_status gpuint_widening_sum_of_products(const gpuint_batch *const *a,
                                               const gpuint_batch *const *b,
@@ -752,9 +752,9 @@ gpuint_status gpuint_pow_product_mod(const gpuint_batch *a,
 gpuint_status gpuint_gcd(const gpuint_batch *a, const gpuint_batch *b, gpuint_batch **gcd);
 
 /**
- * Computes `gcd = a x - b y`, or `gcd = b y - a x` for the rows of the mask, with the least `x` and
- * `y`: at most `b / (2 gcd)` and `a / (2 gcd)`, but 0 and 1 if one of the rows is a multiple of
- * the other. For `a = b = 0` all are 0.
+ * Computes `gcd = a x - b y`, or `gcd = b y - a x` for the rows of the mask, with the least
+ * `x` and `y`: at most `b / (2 gcd)` and `a / (2 gcd)`, but 0 and 1 if one of the rows is a
+ * multiple of the other. For `a = b = 0` all are 0.
  */
 gpuint_status gpuint_xgcd(const gpuint_batch *a,
                           const gpuint_batch *b,
@@ -790,9 +790,9 @@ gpuint_status gpuint_inverse_mod_all(const gpuint_batch *a,
 
 /**
  * Computes `n / d = a` modulo the rows of `moduli`, with `|n|` at most the row of `numerators`
- * and `d` at most that of `denominators`; the mask of negative `n`, and that of the rows without
- * such a fraction, which become 0. Fractions are found if twice the product of both bounds is
- * below the modulus.
+ * and `d` at most that of `denominators`; the mask of negative `n`, and that of the rows
+ * without such a fraction, which become 0. Fractions are found if twice the product of both
+ * bounds is below the modulus.
  */
 gpuint_status gpuint_rational_reconstruction(const gpuint_batch *a,
                                              const gpuint_batch *moduli,
@@ -1096,7 +1096,8 @@ gpuint_status gpuint_swap(const gpuint_batch *a,
 gpuint_status gpuint_sort(const gpuint_batch *a, gpuint_batch **out);
 
 /**
- * Stores the indices of the rows in ascending order of their values; equal rows keep their order.
+ * Stores the indices of the rows in ascending order of their values; equal rows keep their
+ * order.
  */
 gpuint_status gpuint_sort_indices(const gpuint_batch *a, size_t *indices, size_t rows);
 
@@ -1106,12 +1107,10 @@ gpuint_status gpuint_sort_indices(const gpuint_batch *a, size_t *indices, size_t
 gpuint_status gpuint_unique(const gpuint_batch *a, gpuint_batch **out);
 
 /**
- * Returns the values in rows for `bits` bits (see `gpuint_width`, `gpuint_device_with_jit`). A value that does not fit
- * is `GPUINT_STATUS_TOO_WIDE` with its row.
+ * Returns the values in rows for `bits` bits (see `gpuint_width`, `gpuint_device_with_jit`). A
+ * value that does not fit is `GPUINT_STATUS_TOO_WIDE` with its row.
  */
-gpuint_status gpuint_resized(const gpuint_batch *a,
-                             size_t bits,
-                             gpuint_batch **out);
+gpuint_status gpuint_resized(const gpuint_batch *a, size_t bits, gpuint_batch **out);
 
 /**
  * Returns rows of twice the width: `low + high * 2^bits`.
@@ -1526,16 +1525,16 @@ gpuint_status gpuint_crt_product(const gpuint_crt *crt,
 gpuint_status gpuint_crt_bits(const gpuint_crt *crt, size_t *bits);
 
 /**
- * Computes the residues of each number modulo all moduli: those of the first number, in the order
- * of the moduli, then those of the second, and so on.
+ * Computes the residues of each number modulo all moduli: those of the first number, in the
+ * order of the moduli, then those of the second, and so on.
  */
 gpuint_status gpuint_crt_residues(const gpuint_crt *crt,
                                   const gpuint_batch *numbers,
                                   gpuint_batch **residues);
 
 /**
- * Computes the numbers below the product of the moduli that have these residues, in the order of
- * `gpuint_crt_residues`.
+ * Computes the numbers below the product of the moduli that have these residues, in the order
+ * of `gpuint_crt_residues`.
  */
 gpuint_status gpuint_crt_combine(const gpuint_crt *crt,
                                  const gpuint_batch *residues,

@@ -38,11 +38,11 @@ functions! {
     /// is queued where its first operand is.
     fn gpuint_device_queue(device: *const Device; out: *mut *mut Device) = gpuint::Device::queue;
 
-    /// Makes a handle to the same device and queue for widths that are not built: a batch made on it
-    /// for `bits` bits has the narrowest multiple of 256 bits (above 262144 bits some are left
-    /// out). A GPU takes kernels of such a width from the disk, or compiles each at its first use by
-    /// NVRTC, which takes seconds. The CPU needs no kernels. Results of operations on its batches
-    /// are on handles of this kind, too.
+    /// Makes a handle to the same device and queue for widths that are not built: a batch made on
+    /// it for `bits` bits has the narrowest multiple of 256 bits (above 262144 bits some are left
+    /// out). A GPU takes kernels of such a width from the disk, or compiles each at its first use
+    /// by NVRTC, which takes seconds. The CPU needs no kernels. Results of operations on its
+    /// batches are on handles of this kind, too.
     fn gpuint_device_with_jit(device: *const Device; out: *mut *mut Device) =
         |device: &gpuint::Device| Ok::<_, Error>(device.with_jit());
 

@@ -1,8 +1,9 @@
 //! Handles: keys of objects in one table.
 //!
 //! A handle looks like a pointer to an incomplete type, so that C compilers tell the kinds apart.
-//! Its value is a number that the table assigns to the object: odd, and never used again. The look-up
-//! rejects NULL, addresses, freed handles and handles of another kind; nothing is read through them.
+//! Its value is a number that the table assigns to the object: odd, and never used again. The
+//! look-up rejects NULL, addresses, freed handles and handles of another kind; nothing is read
+//! through them.
 
 use std::any::Any;
 use std::collections::HashMap;

@@ -72,8 +72,8 @@ functions! {
         base: u32, text: *mut c_char, size: usize, length: *mut usize
     ) = DynBatch::wrapping_dot;
 
-    /// Computes `c[0] + c[1] a + c[2] a^2 + ..` modulo `2^bits` with `count` coefficients, which are
-    /// numbers as text.
+    /// Computes `c[0] + c[1] a + c[2] a^2 + ..` modulo `2^bits` with `count` coefficients, which
+    /// are numbers as text.
     fn gpuint_wrapping_polynomial(
         a: *const Batch, coefficients: *const *const c_char, count: usize; out: *mut *mut Batch
     ) = |a: &DynBatch, coefficients, count| {
@@ -95,8 +95,8 @@ functions! {
         unsafe { with_pairs(a, b, count, DynBatch::wrapping_sum_of_products) }
     };
 
-    /// Computes `a[0] * b[0] + a[1] * b[1] + ..` for each row in rows of twice the width, which must
-    /// be built, and a mask of the rows that overflowed.
+    /// Computes `a[0] * b[0] + a[1] * b[1] + ..` for each row in rows of twice the width, which
+    /// must be built, and a mask of the rows that overflowed.
     fn gpuint_widening_sum_of_products(
         a: *const *const Batch, b: *const *const Batch, count: usize;
         sum: *mut *mut Batch, overflow: *mut *mut Mask
@@ -259,9 +259,9 @@ functions! {
     /// Computes the greatest common divisors; that of `a` and 0 is `a`.
     fn gpuint_gcd(a: *const Batch, b: *const Batch; gcd: *mut *mut Batch) = DynBatch::gcd;
 
-    /// Computes `gcd = a x - b y`, or `gcd = b y - a x` for the rows of the mask, with the least `x` and
-    /// `y`: at most `b / (2 gcd)` and `a / (2 gcd)`, but 0 and 1 if one of the rows is a multiple of
-    /// the other. For `a = b = 0` all are 0.
+    /// Computes `gcd = a x - b y`, or `gcd = b y - a x` for the rows of the mask, with the least
+    /// `x` and `y`: at most `b / (2 gcd)` and `a / (2 gcd)`, but 0 and 1 if one of the rows is a
+    /// multiple of the other. For `a = b = 0` all are 0.
     fn gpuint_xgcd(
         a: *const Batch, b: *const Batch;
         gcd: *mut *mut Batch, x: *mut *mut Batch, y: *mut *mut Batch, negative: *mut *mut Mask
@@ -284,9 +284,9 @@ functions! {
     ) = DynBatch::inverse_mod_all;
 
     /// Computes `n / d = a` modulo the rows of `moduli`, with `|n|` at most the row of `numerators`
-    /// and `d` at most that of `denominators`; the mask of negative `n`, and that of the rows without
-    /// such a fraction, which become 0. Fractions are found if twice the product of both bounds is
-    /// below the modulus.
+    /// and `d` at most that of `denominators`; the mask of negative `n`, and that of the rows
+    /// without such a fraction, which become 0. Fractions are found if twice the product of both
+    /// bounds is below the modulus.
     fn gpuint_rational_reconstruction(
         a: *const Batch, moduli: *const Batch, numerators: *const Batch,
         denominators: *const Batch;
@@ -509,15 +509,16 @@ functions! {
     /// Returns the rows in ascending order of their values.
     fn gpuint_sort(a: *const Batch; out: *mut *mut Batch) = DynBatch::sort;
 
-    /// Stores the indices of the rows in ascending order of their values; equal rows keep their order.
+    /// Stores the indices of the rows in ascending order of their values; equal rows keep their
+    /// order.
     fn gpuint_sort_indices(a: *const Batch; indices: *mut usize, rows: usize) =
         DynBatch::sort_indices;
 
     /// Returns the different values, each once, in ascending order.
     fn gpuint_unique(a: *const Batch; out: *mut *mut Batch) = DynBatch::unique;
 
-    /// Returns the values in rows for `bits` bits (see `gpuint_width`, `gpuint_device_with_jit`). A value that does not fit
-    /// is `GPUINT_STATUS_TOO_WIDE` with its row.
+    /// Returns the values in rows for `bits` bits (see `gpuint_width`, `gpuint_device_with_jit`). A
+    /// value that does not fit is `GPUINT_STATUS_TOO_WIDE` with its row.
     fn gpuint_resized(a: *const Batch, bits: usize; out: *mut *mut Batch) =
         |a: &DynBatch, bits| Ok::<_, Failure>(a.resized(shape(a.device(), bits)?)?);
 

@@ -101,7 +101,8 @@ functions! {
         exponent_bits: usize;
         out: *mut *mut FixedBase
     ) = |device, bits, base, modulus, exponent_bits| {
-        Ok::<_, Failure>(DynFixedBase::new(device, shape(device, bits)?, base, modulus, exponent_bits)?)
+        let shape = shape(device, bits)?;
+        Ok::<_, Failure>(DynFixedBase::new(device, shape, base, modulus, exponent_bits)?)
     };
 
     /// Computes the powers by the rows of a batch.

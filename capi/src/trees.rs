@@ -46,13 +46,13 @@ functions! {
     fn gpuint_crt_bits(crt: *const Crt; bits: *mut usize) =
         |crt: &DynCrt| Ok::<_, Error>(crt.shape().bits);
 
-    /// Computes the residues of each number modulo all moduli: those of the first number, in the order
-    /// of the moduli, then those of the second, and so on.
+    /// Computes the residues of each number modulo all moduli: those of the first number, in the
+    /// order of the moduli, then those of the second, and so on.
     fn gpuint_crt_residues(crt: *const Crt, numbers: *const Batch; residues: *mut *mut Batch) =
         DynCrt::residues;
 
-    /// Computes the numbers below the product of the moduli that have these residues, in the order of
-    /// `gpuint_crt_residues`.
+    /// Computes the numbers below the product of the moduli that have these residues, in the order
+    /// of `gpuint_crt_residues`.
     fn gpuint_crt_combine(crt: *const Crt, residues: *const Batch; numbers: *mut *mut Batch) =
         DynCrt::combine;
 

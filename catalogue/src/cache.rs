@@ -1,9 +1,9 @@
 //! Files found by a hash of everything that they were made from: compiled kernels.
 //!
 //! The folder is `GPUINT_CACHE_DIR` (`off`: no cache), else `gpuint` in `XDG_CACHE_HOME` or
-//! `~/.cache`. NVRTC's images are there, in its folder `simt` the units compiled by the host compiler,
-//! and in `build` the units that the build script compiled by nvcc, for all target folders of the
-//! user.
+//! `~/.cache`. NVRTC's images are there, in its folder `simt` the units compiled by the host
+//! compiler, and in `build` the units that the build script compiled by nvcc, for all target
+//! folders of the user.
 //!
 //! A file holds code. Its hash tells damage, not forgery. So a folder or a file that belongs to
 //! another user, or that others may write, is refused (Unix; elsewhere the folder of the user is

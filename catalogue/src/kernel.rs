@@ -164,7 +164,8 @@ mod tests {
             ]),
             "#include \"kernels.cuh\"\n\nusing namespace gpuint;\n\n\
              GPUINT_KERNEL(gpuint_add_b1024_q4_u64, Add<Shape<u64, 1024, 4, 128>>)\n\
-             GPUINT_KERNEL(gpuint_mul_lo_classical_b2048_q1_u16, MulLow<Shape<u16, 2048, 1, 64>, Classical>)\n\
+             GPUINT_KERNEL(gpuint_mul_lo_classical_b2048_q1_u16, MulLow<Shape<u16, 2048, 1, 64>, \
+             Classical>)\n\
              GPUINT_KERNEL(gpuint_is_zero_mask_b2048, IsZero<Width<2048>>)\n"
         );
     }

@@ -123,7 +123,8 @@ macro_rules! operations {
     ($(
         $(#[$meta:meta])*
         $op:ident = $name:literal {
-            inputs: [$($input:ident),*]$(, prepared: $prepared:ident)?, outputs: [$($output:ident),*],
+            inputs: [$($input:ident),*]$(, prepared: $prepared:ident)?,
+            outputs: [$($output:ident),*],
             mask: $mask:literal, status: $status:literal, params: [$($param:ident),*]
         }
     )*) => {
@@ -201,8 +202,9 @@ operations! {
         inputs: [Integer, Integer], outputs: [Integer, Integer],
         mask: true, status: true, params: []
     }
-    /// `u / v` for `v` that divides `u`, and a mask of the rows with another `v`, whose result is 0.
-    /// Without the mask their result is undefined. Rows with `v = 0` fail, and have the result 0.
+    /// `u / v` for `v` that divides `u`, and a mask of the rows with another `v`, whose result is
+    /// 0. Without the mask their result is undefined. Rows with `v = 0` fail, and have the result
+    ///    0.
     DivExact = "div_exact" {
         inputs: [Integer, Rhs], outputs: [Integer],
         mask: true, status: true, params: [BroadcastRhs]
@@ -384,8 +386,8 @@ impl Op {
     /// Number of operations.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// Returns the operation whose choices of a tuning table apply to this one: the one that consists
-    /// of the same products.
+    /// Returns the operation whose choices of a tuning table apply to this one: the one that
+    /// consists of the same products.
     #[must_use]
     pub const fn tuned_as(self) -> Self {
         match self {

@@ -62,8 +62,9 @@ impl Shape {
             && self.threads() <= MAX_GROUP
     }
 
-    /// Returns the shape among `shapes` that this one selects: itself, or, if its groups would exceed
-    /// [`MAX_GROUP`] threads, the one of the same width and digits with the fewest digits per thread.
+    /// Returns the shape among `shapes` that this one selects: itself, or, if its groups would
+    /// exceed [`MAX_GROUP`] threads, the one of the same width and digits with the fewest digits
+    /// per thread.
     #[must_use]
     pub fn select(self, shapes: impl Iterator<Item = Self>) -> Option<Self> {
         let same = shapes.filter(|shape| shape.bits == self.bits && shape.digit == self.digit);

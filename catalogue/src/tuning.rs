@@ -3,8 +3,8 @@
 //! `build.rs` derives the choices of `Auto` and the block sizes of kernels from a table, and
 //! `benches/autotune` writes tables. A table (`tuning/*.toml`) has
 //! - `gpu`, `capability`, `multiprocessors`: the GPU that was measured;
-//! - `choices`: the strategy for an operation at widths `bits = [from, to]`, and with `rows` only for
-//!   batches of at most `rows` rows;
+//! - `choices`: the strategy for an operation at widths `bits = [from, to]`, and with `rows` only
+//!   for batches of at most `rows` rows;
 //! - `blocks`: kernels that aim at another number of threads per block than in the catalogue;
 //! - `rows`: what the two above were concluded from.
 
@@ -269,9 +269,12 @@ impl fmt::Display for Table {
         let sources: Vec<_> = sources.into_iter().collect();
         write!(
             f,
-            "# Fastest algorithms on: {gpu} (docs/tuning.md). Read by build.rs, written by benches/autotune.\n\
-             # Rows are of: {}.\n\ngpu = \"{gpu}\"\ncapability = {capability}\nmultiprocessors = {multiprocessors}\n\n\
-             # Algorithms of Auto at widths [from, to]. Between two ranges the nearer one applies, by ratio.\n\
+            "# Fastest algorithms on: {gpu} (docs/tuning.md). Read by build.rs, written by \
+             benches/autotune.\n\
+             # Rows are of: {}.\n\ngpu = \"{gpu}\"\ncapability = {capability}\nmultiprocessors = \
+             {multiprocessors}\n\n\
+             # Algorithms of Auto at widths [from, to]. Between two ranges the nearer one \
+             applies, by ratio.\n\
              choices = [\n",
             sources.join("; ")
         )?;
@@ -283,12 +286,14 @@ impl fmt::Display for Table {
             )?;
         }
         f.write_str(
-            "]\n\n# Kernels that aim at another number of threads per block than the catalogue says.\nblocks = [\n",
+            "]\n\n# Kernels that aim at another number of threads per block than the catalogue \
+             says.\nblocks = [\n",
         )?;
         for Block { kernel, digit, q, bits, block } in blocks {
             writeln!(
                 f,
-                "  {{ kernel = \"{kernel}\", digit = \"{digit}\", q = {q}, bits = {bits}, block = {block} }},"
+                "  {{ kernel = \"{kernel}\", digit = \"{digit}\", q = {q}, bits = {bits}, block = \
+                 {block} }},"
             )?;
         }
         f.write_str(
@@ -368,7 +373,8 @@ mod tests {
     #[test]
     fn block_applies_to_its_kernel_and_shape_only() {
         let table = table(
-            "choices = []\nblocks = [{ kernel = \"add\", digit = \"u64\", q = 4, bits = 1024, block = 64 }]",
+            "choices = []\nblocks = [{ kernel = \"add\", digit = \"u64\", q = 4, bits = 1024, \
+             block = 64 }]",
         )
         .unwrap();
         let shape = |bits, digit| Shape { bits, q: 4, digit };
@@ -403,7 +409,8 @@ mod tests {
         );
         let block = |kernel, block| {
             table(&format!(
-                "choices = []\nblocks = [{{ kernel = \"{kernel}\", digit = \"u64\", q = 4, bits = 1024, block = {block} }}]"
+                "choices = []\nblocks = [{{ kernel = \"{kernel}\", digit = \"u64\", q = 4, bits = \
+                 1024, block = {block} }}]"
             ))
         };
         wrong(block("adds", 64), "unknown kernel \"adds\"");

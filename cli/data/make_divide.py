@@ -4,10 +4,11 @@
     python3 cli/data/make_divide.py            # rewrite divide.txt
     python3 cli/data/make_divide.py --check    # compare the stored file with what the script makes
 
-Exact integer arithmetic and the standard library only; no randomness, so the file is a function of this
-text. Every number is either computed from its definition, or a published constant that an assertion here
-checks (a product of factors, a curve equation, a primality test, a digit sum). Wherever theory gives the
-quotient or the remainder, the script asserts it. No operand is wider than 32768 bits.
+Exact integer arithmetic and the standard library only; no randomness, so the file is a function of
+this text. Every number is either computed from its definition, or a published constant that an
+assertion here checks (a product of factors, a curve equation, a primality test, a digit sum).
+Wherever theory gives the quotient or the remainder, the script asserts it. No operand is wider than
+32768 bits.
 """
 
 import argparse
@@ -108,8 +109,8 @@ def catalan(n):
     return comb(2 * n, n) // (n + 1)
 
 
-# Constants as scaled integers. Each is the floor of the true value times the scale: computed with GUARD
-# extra bits, and the assertion sees to it that the error cannot reach past the guard bits.
+# Constants as scaled integers. Each is the floor of the true value times the scale: computed with
+# GUARD extra bits, and the assertion sees to it that the error cannot reach past the guard bits.
 
 GUARD = 128
 
@@ -282,9 +283,12 @@ RSA_OPEN = {
 def rsa():
     family = Family(
         "RSA challenge moduli",
-        "RSA Factoring Challenge (RSA Laboratories, 1991-2007) and RSA-129 (Scientific American, August 1977). The factored\n"
-        "moduli are checked by multiplying their published factors; RSA-896, RSA-1024 and RSA-2048, not factored, by their\n"
-        "length and the decimal digit sum in the challenge's list. Over a factor the remainder is 0.",
+        "RSA Factoring Challenge (RSA Laboratories, 1991-2007) and RSA-129 (Scientific American, "
+        "August 1977). The factored\n"
+        "moduli are checked by multiplying their published factors; RSA-896, RSA-1024 and "
+        "RSA-2048, not factored, by their\n"
+        "length and the decimal digit sum in the challenge's list. Over a factor the remainder is "
+        "0.",
     )
     for name, (n, p, q) in RSA_FACTORED.items():
         assert p * q == n and is_probable_prime(p) and is_probable_prime(q), name
@@ -309,7 +313,8 @@ def rsa():
 def batch_gcd(moduli):
     family = Family(
         "Batch GCD of the RSA moduli",
-        "Bernstein's remainder tree: the product of all moduli above over the square of each. gcd(n, r / n) = 1\n"
+        "Bernstein's remainder tree: the product of all moduli above over the square of each. "
+        "gcd(n, r / n) = 1\n"
         "then says that n shares no factor with the others.",
     )
     product = prod(moduli)
@@ -320,14 +325,31 @@ def batch_gcd(moduli):
     return family
 
 
-MERSENNE_PRIMES = [521, 607, 1279, 2203, 2281, 3217, 4253, 4423, 9689, 9941, 11213, 19937, 21701, 23209]
+MERSENNE_PRIMES = [
+    521,
+    607,
+    1279,
+    2203,
+    2281,
+    3217,
+    4253,
+    4423,
+    9689,
+    9941,
+    11213,
+    19937,
+    21701,
+    23209,
+]
 
 
 def mersenne_numbers():
     family = Family(
         "Mersenne numbers",
-        "M(p) = 2^p - 1 with p of the Mersenne primes (checked by the Lucas-Lehmer test up to p = 4423), their perfect\n"
-        "numbers 2^(p-1) M(p), composite M(p) over a known factor 2kp + 1, and M(ab) over M(a): remainder 0.",
+        "M(p) = 2^p - 1 with p of the Mersenne primes (checked by the Lucas-Lehmer test up to p = "
+        "4423), their perfect\n"
+        "numbers 2^(p-1) M(p), composite M(p) over a known factor 2kp + 1, and M(ab) over M(a): "
+        "remainder 0.",
     )
     for p in MERSENNE_PRIMES:
         if p <= 4423:
@@ -338,7 +360,9 @@ def mersenne_numbers():
                 s = (s & m) + (s >> p)
             assert s in (0, m), p
     for small, large in zip(MERSENNE_PRIMES, MERSENNE_PRIMES[1:]):
-        family.add(mersenne(large), mersenne(small), f"M({large}) / M({small})", r=mersenne(large % small))
+        family.add(
+            mersenne(large), mersenne(small), f"M({large}) / M({small})", r=mersenne(large % small)
+        )
     for p in (521, 1279, 2281, 4423, 9689, 11213):
         perfect = 2 ** (p - 1) * mersenne(p)
         family.add(perfect, mersenne(p), f"perfect number of p = {p} / M({p})", q=2 ** (p - 1), r=0)
@@ -348,7 +372,17 @@ def mersenne_numbers():
         # p = 3 mod 4 and 2p + 1 both prime: 2p + 1 divides M(p) (Euler)
         p = max(p for p in PRIMES if p < limit and p % 4 == 3 and is_probable_prime(2 * p + 1))
         family.add(mersenne(p), 2 * p + 1, f"M({p}) / {2 * p + 1}", r=0)
-    for a, b in ((61, 8), (89, 23), (127, 31), (521, 4), (607, 27), (1279, 12), (4423, 7), (9689, 3), (16384, 2)):
+    for a, b in (
+        (61, 8),
+        (89, 23),
+        (127, 31),
+        (521, 4),
+        (607, 27),
+        (1279, 12),
+        (4423, 7),
+        (9689, 3),
+        (16384, 2),
+    ):
         family.add(mersenne(a * b), mersenne(a), f"M({a * b}) / M({a})", r=0)
     for a, b in ((32768, 32767), (32767, 16384), (32768, 10923), (16411, 64), (30011, 8193)):
         family.add(mersenne(a), mersenne(b), f"M({a}) / M({b})", r=mersenne(a % b))
@@ -358,7 +392,8 @@ def mersenne_numbers():
 def lucas_lehmer():
     family = Family(
         "Lucas-Lehmer steps",
-        "s(0) = 4, s(i+1) = s(i)^2 - 2 mod M(p): squares of terms over M(p), as the primality test of a Mersenne\n"
+        "s(0) = 4, s(i+1) = s(i)^2 - 2 mod M(p): squares of terms over M(p), as the primality test "
+        "of a Mersenne\n"
         "number meets them. For a prime M(p) the last step, s(p-3)^2 - 2 over M(p), leaves 0.",
     )
     for p in (521, 1279, 2203, 3217, 4423):
@@ -400,8 +435,10 @@ FERMAT_FACTORS = {
 def fermat_numbers():
     family = Family(
         "Fermat numbers",
-        "F(k) = 2^(2^k) + 1 over its published prime factors and products of them (remainder 0; complete up to F(8)),\n"
-        "over F(j) (remainder 2, as F(k) - 2 is the product of all smaller ones), and F(15) - 2 over F(j) (remainder 0).",
+        "F(k) = 2^(2^k) + 1 over its published prime factors and products of them (remainder 0; "
+        "complete up to F(8)),\n"
+        "over F(j) (remainder 2, as F(k) - 2 is the product of all smaller ones), and F(15) - 2 "
+        "over F(j) (remainder 0).",
     )
     for k, factors in FERMAT_FACTORS.items():
         for p in factors:
@@ -421,14 +458,22 @@ def fermat_numbers():
 def factorials():
     family = Family(
         "Factorials",
-        "n! over k!, over k! (n-k)! (the binomial coefficient: remainder 0) and over its power of two; by Wilson's\n"
-        "theorem (p-1)! + 1 over a prime p leaves 0, and over p^2 so for 5, 13, 563 and no other known prime.",
+        "n! over k!, over k! (n-k)! (the binomial coefficient: remainder 0) and over its power of "
+        "two; by Wilson's\n"
+        "theorem (p-1)! + 1 over a prime p leaves 0, and over p^2 so for 5, 13, 563 and no other "
+        "known prime.",
     )
     for n in (100, 170, 365, 500, 720, 1000, 1500, 2000, 2500, 3000, 3200):
         family.add(factorial(n), factorial(n // 2), f"{n}! / {n // 2}!", r=0)
     for n in (200, 400, 800, 1600, 2400, 3200):
         k = n // 3
-        family.add(factorial(n), factorial(k) * factorial(n - k), f"{n}! / ({k}! {n - k}!)", q=comb(n, k), r=0)
+        family.add(
+            factorial(n),
+            factorial(k) * factorial(n - k),
+            f"{n}! / ({k}! {n - k}!)",
+            q=comb(n, k),
+            r=0,
+        )
     for n in (300, 1024, 2048, 3100):
         twos = n - n.bit_count()
         family.add(factorial(n), 2**twos, f"{n}! / 2^{twos}", r=0)
@@ -446,7 +491,8 @@ def factorials():
 def primorials():
     family = Family(
         "Primorials and least common multiples",
-        "p#: the product of the primes up to p; lcm(1..n) and n! over it are multiples of n# (remainder 0); Euclid's\n"
+        "p#: the product of the primes up to p; lcm(1..n) and n! over it are multiples of n# "
+        "(remainder 0); Euclid's\n"
         "numbers p# + 1 over a smaller primorial leave 1.",
     )
     for p in (211, 541, 1009, 2003, 4001, 8009, 12007, 16001, 20011, 22501):
@@ -463,13 +509,31 @@ def primorials():
 def repunits():
     family = Family(
         "Repunits",
-        "R(n) = (10^n - 1) / 9, ones only; R(n) over R(m) leaves R(n mod m). R(19), R(23), R(317), R(1031) are prime.",
+        "R(n) = (10^n - 1) / 9, ones only; R(n) over R(m) leaves R(n mod m). R(19), R(23), R(317), "
+        "R(1031) are prime.",
     )
     for n in (19, 23, 317, 1031):
         assert is_probable_prime(repunit(n))
-    for n, m in ((38, 19), (230, 23), (317, 23), (634, 317), (1031, 317), (2062, 1031), (3170, 317), (4096, 2048)):
+    for n, m in (
+        (38, 19),
+        (230, 23),
+        (317, 23),
+        (634, 317),
+        (1031, 317),
+        (2062, 1031),
+        (3170, 317),
+        (4096, 2048),
+    ):
         family.add(repunit(n), repunit(m), f"R({n}) / R({m})", r=repunit(n % m))
-    for n, m in ((5000, 3001), (6000, 77), (7777, 1111), (8192, 4097), (9001, 4500), (9863, 9862), (9864, 19)):
+    for n, m in (
+        (5000, 3001),
+        (6000, 77),
+        (7777, 1111),
+        (8192, 4097),
+        (9001, 4500),
+        (9863, 9862),
+        (9864, 19),
+    ):
         family.add(repunit(n), repunit(m), f"R({n}) / R({m})", r=repunit(n % m))
     return family
 
@@ -477,11 +541,20 @@ def repunits():
 def fibonacci_numbers():
     family = Family(
         "Fibonacci and Lucas numbers",
-        "F(n) over F(m) with m | n (remainder 0), F(2n) = F(n) L(n), L(n) over L(m) with n / m odd (remainder 0), and\n"
+        "F(n) over F(m) with m | n (remainder 0), F(2n) = F(n) L(n), L(n) over L(m) with n / m odd "
+        "(remainder 0), and\n"
         "neighbours, where the quotient is 1: Euclid's algorithm is slowest on them.",
     )
     f = lambda n: fibonacci(n)[0]
-    for n, m in ((300, 100), (720, 90), (1500, 500), (3000, 1000), (6000, 1500), (12000, 4000), (24000, 3000)):
+    for n, m in (
+        (300, 100),
+        (720, 90),
+        (1500, 500),
+        (3000, 1000),
+        (6000, 1500),
+        (12000, 4000),
+        (24000, 3000),
+    ):
         family.add(f(n), f(m), f"F({n}) / F({m})", r=0)
     for n in (700, 1400, 2900, 5900, 11800, 23600):
         family.add(f(2 * n), f(n), f"F({2 * n}) / F({n})", q=lucas(n), r=0)
@@ -497,7 +570,8 @@ def fibonacci_numbers():
 def binomials():
     family = Family(
         "Catalan numbers and binomial coefficients",
-        "C(n) = binom(2n, n) / (n + 1): binom(2n, n) over n + 1 (remainder 0), C(n) over C(m), and binom(2p-1, p-1) - 1\n"
+        "C(n) = binom(2n, n) / (n + 1): binom(2n, n) over n + 1 (remainder 0), C(n) over C(m), and "
+        "binom(2p-1, p-1) - 1\n"
         "over p^3 (remainder 0 for every prime p >= 5: Wolstenholme).",
     )
     for n in (50, 500, 1000, 2047, 4096, 8191, 16380):
@@ -505,15 +579,19 @@ def binomials():
     for n, m in ((600, 200), (1500, 750), (3000, 1000), (6000, 5999), (12000, 6001), (16000, 5000)):
         family.add(catalan(n), catalan(m), f"C({n}) / C({m})")
     for p in (103, 1009, 4099, 16381):
-        family.add(comb(2 * p - 1, p - 1) - 1, p**3, f"(binom({2 * p - 1}, {p - 1}) - 1) / {p}^3", r=0)
+        family.add(
+            comb(2 * p - 1, p - 1) - 1, p**3, f"(binom({2 * p - 1}, {p - 1}) - 1) / {p}^3", r=0
+        )
     return family
 
 
 def powers():
     family = Family(
         "Powers",
-        "10^a over powers of 3, 7, 2 and 5; 3^k over 2^k (Waring's problem); 2^(p-1) - 1 over p (Fermat: remainder 0) and\n"
-        "over p^2, where 1093 and 3511 leave 0 and no other known prime does (Wieferich); smooth numbers.",
+        "10^a over powers of 3, 7, 2 and 5; 3^k over 2^k (Waring's problem); 2^(p-1) - 1 over p "
+        "(Fermat: remainder 0) and\n"
+        "over p^2, where 1093 and 3511 leave 0 and no other known prime does (Wieferich); smooth "
+        "numbers.",
     )
     for a, b in ((300, 100), (616, 300), (1233, 800), (2466, 1234), (4932, 5000), (9864, 9999)):
         family.add(10**a, 3**b, f"10^{a} / 3^{b}")
@@ -533,36 +611,59 @@ def powers():
         family.add(5040 ** (a // 12), 720 ** (b // 12), f"smooth: 5040^{a // 12} / 720^{b // 12}")
     for k in (80, 320, 1250):
         smooth = prod(p ** (k // p.bit_length()) for p in PRIMES[:12])
-        family.add(smooth, 30030 ** (k // 6), f"smooth: product of p^({k} / bit length of p), p <= 37, over 30030^{k // 6}")
+        family.add(
+            smooth,
+            30030 ** (k // 6),
+            f"smooth: product of p^({k} / bit length of p), p <= 37, over 30030^{k // 6}",
+        )
     return family
 
 
 def constants():
     family = Family(
         "Digits of pi, e, ln 2 and square roots",
-        "floor(c * scale), from Machin's formula (checked by Gauss's), the series of 1/k! and of 2 / ((2k+1) 3^(2k+1)),\n"
-        "and the integer square root, with guard digits; quotients of two constants on different scales.",
+        "floor(c * scale), from Machin's formula (checked by Gauss's), the series of 1/k! and of 2 "
+        "/ ((2k+1) 3^(2k+1)),\n"
+        "and the integer square root, with guard digits; quotients of two constants on different "
+        "scales.",
     )
     for bits in (500, 1000, 2000, 4000, 8000, 16000, 32700):
         half = bits // 2
         family.add(pi_scaled(2**bits), e_scaled(2**half), f"pi 2^{bits} / e 2^{half}")
-        family.add(e_scaled(2**bits), sqrt_scaled(2, 2 ** (half + 32)), f"e 2^{bits} / sqrt(2) 2^{half + 32}")
+        family.add(
+            e_scaled(2**bits),
+            sqrt_scaled(2, 2 ** (half + 32)),
+            f"e 2^{bits} / sqrt(2) 2^{half + 32}",
+        )
     for digits in (150, 600, 1200, 2400, 4900, 9800):
         half = digits // 3
-        family.add(pi_scaled(10**digits), 10**half, f"pi 10^{digits} / 10^{half}", q=pi_scaled(10 ** (digits - half)))
-        family.add(ln2_scaled(10**digits), sqrt_scaled(3, 10**half), f"ln 2 10^{digits} / sqrt(3) 10^{half}")
+        family.add(
+            pi_scaled(10**digits),
+            10**half,
+            f"pi 10^{digits} / 10^{half}",
+            q=pi_scaled(10 ** (digits - half)),
+        )
+        family.add(
+            ln2_scaled(10**digits),
+            sqrt_scaled(3, 10**half),
+            f"ln 2 10^{digits} / sqrt(3) 10^{half}",
+        )
     for bits in (510, 2040, 8180, 16360):
         root = sqrt_scaled(2, 2**bits)
         family.add(2 ** (2 * bits + 1), root, f"2 * 4^{bits} / isqrt(2 * 4^{bits})")
-        family.add(root * root, root + 1, f"s^2 / (s + 1), s = isqrt(2 * 4^{bits})", q=root - 1, r=1)
+        family.add(
+            root * root, root + 1, f"s^2 / (s + 1), s = isqrt(2 * 4^{bits})", q=root - 1, r=1
+        )
     return family
 
 
 def continued_fractions():
     family = Family(
         "Convergents of continued fractions",
-        "p(n) / q(n) of sqrt(2) = [1; 2, 2, ...], e = [2; 1, 2, 1, 1, 4, 1, ...] and the golden ratio: 2^k p over q is the\n"
-        "constant on the scale 2^k, checked against its digits; p over q alone gives the first term.",
+        "p(n) / q(n) of sqrt(2) = [1; 2, 2, ...], e = [2; 1, 2, 1, 1, 4, 1, ...] and the golden "
+        "ratio: 2^k p over q is the\n"
+        "constant on the scale 2^k, checked against its digits; p over q alone gives the first "
+        "term.",
     )
     root2 = list(convergents([1] + [2] * 6500))
     euler = list(convergents([2] + [x for k in range(1, 900) for x in (1, 2 * k, 1)]))
@@ -650,7 +751,11 @@ def curve_primes():
     for name, p, a, b, x, y in weierstrass:
         assert (y * y - x**3 - a * x - b) % p == 0, name
         yield name, p, x, y
-    p, x, y = 2**255 - 19, 9, 14781619447589544791020593568409986887264606134616475288964881837755586237401
+    p, x, y = (
+        2**255 - 19,
+        9,
+        14781619447589544791020593568409986887264606134616475288964881837755586237401,
+    )
     assert (y * y - x**3 - 486662 * x**2 - x) % p == 0
     yield "Curve25519", p, x, y
     p = 2**448 - 2**224 - 1
@@ -663,8 +768,10 @@ def curve_primes():
 def field_primes():
     family = Family(
         "Elliptic-curve field primes",
-        "NIST FIPS 186 / SEC 2 (P-192 .. P-521, secp256k1), RFC 7748 and 8032 (Curve25519, Ed448): products of the base\n"
-        "point's coordinates, reduced modulo the field prime. The points are checked on their curves.",
+        "NIST FIPS 186 / SEC 2 (P-192 .. P-521, secp256k1), RFC 7748 and 8032 (Curve25519, Ed448): "
+        "products of the base\n"
+        "point's coordinates, reduced modulo the field prime. The points are checked on their "
+        "curves.",
     )
     for name, p, x, y in curve_primes():
         assert is_probable_prime(p), name
@@ -676,18 +783,33 @@ def field_primes():
 
 def dh_groups():
     """(name, p): safe primes defined by the digits of pi (RFC 2409, 3526) and of e (RFC 7919)."""
-    oakley = ((768, 149686), (1024, 129093), (1536, 741804), (2048, 124476), (3072, 1690314), (4096, 240904))
+    oakley = (
+        (768, 149686),
+        (1024, 129093),
+        (1536, 741804),
+        (2048, 124476),
+        (3072, 1690314),
+        (4096, 240904),
+    )
     for n, offset in oakley + ((6144, 929484), (8192, 4743158)):
         yield f"MODP {n}", 2**n - 2 ** (n - 64) - 1 + 2**64 * (pi_scaled(2 ** (n - 130)) + offset)
-    for n, offset in ((2048, 560316), (3072, 2625351), (4096, 5736041), (6144, 15705020), (8192, 10965728)):
+    for n, offset in (
+        (2048, 560316),
+        (3072, 2625351),
+        (4096, 5736041),
+        (6144, 15705020),
+        (8192, 10965728),
+    ):
         yield f"ffdhe{n}", 2**n - 2 ** (n - 64) - 1 + 2**64 * (e_scaled(2 ** (n - 130)) + offset)
 
 
 def diffie_hellman():
     family = Family(
         "Diffie-Hellman group primes",
-        "RFC 2409 and 3526 (MODP, from the digits of pi) and RFC 7919 (ffdhe, from those of e), computed from their\n"
-        "definitions and checked as safe primes up to 4096 bits: squares of 2^x mod p over p, as modular exponentiation\n"
+        "RFC 2409 and 3526 (MODP, from the digits of pi) and RFC 7919 (ffdhe, from those of e), "
+        "computed from their\n"
+        "definitions and checked as safe primes up to 4096 bits: squares of 2^x mod p over p, as "
+        "modular exponentiation\n"
         "meets them, Barrett constants, and (p - 1)^2 over p.",
     )
     for name, p in dh_groups():
@@ -706,8 +828,10 @@ def diffie_hellman():
 def hard_inputs():
     family = Family(
         "Divisions that are hard to get right",
-        "Operands on which published division code went wrong or that sit on its edges: quotient estimates off by one or\n"
-        "two, divisors 2B^k - 1, B^k +- 1 and powers of two for B = 2^16, 2^32 and 2^64, equal leading words, longest\n"
+        "Operands on which published division code went wrong or that sit on its edges: quotient "
+        "estimates off by one or\n"
+        "two, divisors 2B^k - 1, B^k +- 1 and powers of two for B = 2^16, 2^32 and 2^64, equal "
+        "leading words, longest\n"
         "carry chains, u = qv + r with r = 0, 1 and v - 1, and u < v.",
     )
     for w in (16, 32, 64):
@@ -716,12 +840,16 @@ def hard_inputs():
             m = bits // w
             for k in (2, m // 2, m - 2):
                 v = 2 * base**k - 1
-                family.add(v * base // 2, v, f"v = 2B^{k} - 1, u = v B / 2, B = 2^{w}", q=base // 2, r=0)
+                family.add(
+                    v * base // 2, v, f"v = 2B^{k} - 1, u = v B / 2, B = 2^{w}", q=base // 2, r=0
+                )
             if w == 64:
                 for k, j in ((m // 2, 1), (m // 2, m // 4), (m - 2, m // 2)):
                     v = base // 2 * base**k + base**j - 1
                     if v.bit_length() + 2 <= bits:
-                        family.add(3 * v - 1, v, f"v = (B/2) B^{k} + B^{j} - 1, u = 3v - 1", q=2, r=v - 1)
+                        family.add(
+                            3 * v - 1, v, f"v = (B/2) B^{k} + B^{j} - 1, u = 3v - 1", q=2, r=v - 1
+                        )
     base = 2**64
     for bits in (1024, 2048, 4096, 16384, 32768):
         m = bits // 64
@@ -738,11 +866,25 @@ def hard_inputs():
         top = 2 ** (bits // 2 - 1)
         for low, name in ((1, "1"), (2 ** (bits // 4) - 1, f"2^{bits // 4} - 1")):
             v, q = top + low, 2 ** (bits // 2) - 1
-            family.add(q * v + v - 1, v, f"v = 2^{bits // 2 - 1} + {name}, u = (2^{bits // 2} - 1) v + v - 1", q=q, r=v - 1)
+            family.add(
+                q * v + v - 1,
+                v,
+                f"v = 2^{bits // 2 - 1} + {name}, u = (2^{bits // 2} - 1) v + v - 1",
+                q=q,
+                r=v - 1,
+            )
         v = base ** (m // 2) - base ** (m // 4)
         shift = bits - v.bit_length()
-        family.add((v << shift) - 1, v, f"equal leading words: u = v 2^{shift} - 1", q=2**shift - 1, r=v - 1)
-        family.add((v << shift) + 1, v, f"equal leading words: u = v 2^{shift} + 1", q=2**shift, r=1)
+        family.add(
+            (v << shift) - 1,
+            v,
+            f"equal leading words: u = v 2^{shift} - 1",
+            q=2**shift - 1,
+            r=v - 1,
+        )
+        family.add(
+            (v << shift) + 1, v, f"equal leading words: u = v 2^{shift} + 1", q=2**shift, r=1
+        )
     family.add(2**384 - 1, 2**321 - 1, "2^384 - 1 over 2^321 - 1", q=2**63, r=2**63 - 1)
     family.add(0xFFFFFC, 0x1FFFFF, "0xfffffc over 0x1fffff")
     family.add(int("72" * 128, 16), int("72" * 40, 16), "repeated bytes 0x72")
@@ -782,7 +924,8 @@ def written(n):
 
 def render():
     lines = [
-        "# Pairs of integers for examples/divide: `dividend divisor`, decimal or 0x hexadecimal, one pair a line.",
+        "# Pairs of integers for examples/divide: `dividend divisor`, decimal or 0x hexadecimal, "
+        "one pair a line.",
         "# Made by cli/data/make_divide.py; change that script, not this file.",
     ]
     total = 0
@@ -797,7 +940,9 @@ def render():
 
 def main():
     parser = argparse.ArgumentParser(description="Writes divide.txt beside this script.")
-    parser.add_argument("--check", action="store_true", help="compare with the stored file, write nothing")
+    parser.add_argument(
+        "--check", action="store_true", help="compare with the stored file, write nothing"
+    )
     arguments = parser.parse_args()
     text, total = render()
     if arguments.check:

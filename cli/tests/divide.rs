@@ -349,8 +349,8 @@ fn chunks_do_not_change_the_output() {
     assert_eq!(run.stdout, "0 1\n".repeat(5));
 }
 
-/// Divides chunks of `rows` rows, several at a time, as on GPUs; returns the statistics and the lines
-/// without result.
+/// Divides chunks of `rows` rows, several at a time, as on GPUs; returns the statistics and the
+/// lines without result.
 fn side_by_side(
     chunks: usize,
     rows: usize,
@@ -453,7 +453,8 @@ fn devices_are_found() {
 fn files_in_and_out() {
     let input = Scratch::with("in.txt", b"17 5\nx 1\n0x20 3\n");
     let output = Scratch::new("out.txt");
-    let expected = "3 2\nerror: line 2: the dividend has 'x' in column 1, which is not a decimal digit\n10 2\n";
+    let expected = "3 2\nerror: line 2: the dividend has 'x' in column 1, which is not a decimal \
+                    digit\n10 2\n";
 
     let to_stdout = run(&[input.path(), "-bcpu"], b"");
     assert_eq!(to_stdout.stdout, expected);

@@ -1,9 +1,9 @@
 //! Rows of [`gpuint`] on several machines, by MPI with one rank for each GPU.
 //!
-//! [`Ranks::open_device`] opens the GPU of a rank. Rank 0 has all rows; [`Ranks::scatter`] gives each
-//! rank an equal part, and [`Ranks::gather`] returns the results to rank 0, in order. A part in a
-//! [`HostBatch`](gpuint::HostBatch) is pinned memory, which the GPU copies directly. Messages are at
-//! most 1 GiB long, because MPI counts their bytes in 31 bits; the rows may be any number.
+//! [`Ranks::open_device`] opens the GPU of a rank. Rank 0 has all rows; [`Ranks::scatter`] gives
+//! each rank an equal part, and [`Ranks::gather`] returns the results to rank 0, in order. A part
+//! in a [`HostBatch`](gpuint::HostBatch) is pinned memory, which the GPU copies directly. Messages
+//! are at most 1 GiB long, because MPI counts their bytes in 31 bits; the rows may be any number.
 //!
 //! ```no_run
 //! use gpuint::{DynBatch, HostBatch, narrowest};
@@ -101,8 +101,8 @@ impl Ranks {
         }
     }
 
-    /// Returns the rows that `rank` computes, of `rows` in all: consecutive, and equally many but for
-    /// one.
+    /// Returns the rows that `rank` computes, of `rows` in all: consecutive, and equally many but
+    /// for one.
     #[must_use]
     pub fn share(&self, rows: usize, rank: usize) -> Range<usize> {
         let start = |rank: usize| {
@@ -112,12 +112,12 @@ impl Ranks {
         start(rank)..start(rank + 1)
     }
 
-    /// Copies the rows of each rank's [`share`](Self::share) from `all` of rank 0, which other ranks
-    /// leave empty, to `part` of the rank. A row has `row_bytes` bytes.
+    /// Copies the rows of each rank's [`share`](Self::share) from `all` of rank 0, which other
+    /// ranks leave empty, to `part` of the rank. A row has `row_bytes` bytes.
     ///
     /// # Errors
-    /// [`LengthMismatch`](Error::LengthMismatch) if a slice of this rank has another number of bytes.
-    /// Other ranks then still wait.
+    /// [`LengthMismatch`](Error::LengthMismatch) if a slice of this rank has another number of
+    /// bytes. Other ranks then still wait.
     pub fn scatter(
         &self,
         rows: usize,
@@ -150,8 +150,8 @@ impl Ranks {
         Ok(())
     }
 
-    /// Copies `part` of each rank to the rows of its [`share`](Self::share) in `all` of rank 0, which
-    /// other ranks leave empty. A row has `row_bytes` bytes.
+    /// Copies `part` of each rank to the rows of its [`share`](Self::share) in `all` of rank 0,
+    /// which other ranks leave empty. A row has `row_bytes` bytes.
     ///
     /// # Errors
     /// As [`scatter`](Self::scatter).

@@ -164,7 +164,8 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} blocks, {} warps, {} warp instructions ({} divergent), {} thread instructions, {} barriers",
+            "{} blocks, {} warps, {} warp instructions ({} divergent), {} thread instructions, {} \
+             barriers",
             self.blocks,
             self.warps,
             self.total.warp,
@@ -175,7 +176,8 @@ impl fmt::Display for Counts {
         let (s, g) = (&self.shared, &self.global);
         writeln!(
             f,
-            "shared: {} loads in {} wavefronts, {} stores in {}; global: {} loads of {} sectors, {} stores of {}; atomics: {} global, {} shared",
+            "shared: {} loads in {} wavefronts, {} stores in {}; global: {} loads of {} sectors, \
+             {} stores of {}; atomics: {} global, {} shared",
             s.loads,
             s.load_wavefronts,
             s.stores,

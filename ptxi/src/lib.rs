@@ -57,26 +57,41 @@
 //! | Group | Opcodes |
 //! |---|---|
 //! | Integer | `add` `sub` `mul` `mad` (`.lo` `.hi` `.wide`) `div` `rem` `abs` `neg` `min` `max` |
-//! | Carry chains (32, 64 bits) | `add.cc` `addc` `addc.cc` `sub.cc` `subc` `subc.cc` `mad.lo.cc` `mad.hi.cc` `madc.lo` `madc.hi` `madc.lo.cc` `madc.hi.cc` |
-//! | Bits | `and` `or` `xor` `not` (also `.pred`) `shl` `shr` `shf` `lop3` `prmt` `bfe` `bfi` `bfind` `clz` `popc` `brev` |
+//! | Carry chains, 32 and 64 bits | `add.cc` `addc` `addc.cc` `sub.cc` `subc` `subc.cc` |
+//! | | `mad.lo.cc` `mad.hi.cc` `madc.lo` `madc.hi` `madc.lo.cc` `madc.hi.cc` |
+//! | Bits | `and` `or` `xor` `not` (also `.pred`) `shl` `shr` `shf` `lop3` `prmt` |
+//! | | `bfe` `bfi` `bfind` `clz` `popc` `brev` |
 //! | Comparison | `setp` (`p\|q`, `.and` `.or` `.xor`) `selp` |
-//! | f32, f64, to nearest | `add` `sub` `mul` `fma` `mad` `div` `rcp` `sqrt` `neg` `abs` `min` `max` (`.NaN`); `.ftz` `.sat`; exact; `fma` and `mad` also round to zero, down and up. `.approx` and `.full` are computed exactly too |
+//! | f32, f64, exact, to nearest | `add` `sub` `mul` `fma` `mad` `div` `rcp` `sqrt` `neg` `abs` |
+//! | | `min` `max` (`.NaN`); `.ftz` `.sat` |
+//! | | `fma` and `mad` also round to zero, down and up |
+//! | | `.approx` and `.full` are computed exactly, too |
 //! | Conversion | `cvt` between integers, f32 and f64, all roundings, `.sat` `.ftz` |
 //! | Moves | `mov` (also packing and unpacking, addresses, special registers) `cvta` |
-//! | Memory | `ld` `st` of 8 to 64 bits, `.v2` `.v4` `.v8` up to 32 bytes, spaces global, shared, local, param, const, generic; `.nc`, cache, scope and order qualifiers; `atom` `red` (`.add` `.min` `.max` `.and` `.or` `.xor` `.exch` `.cas` `.inc` `.dec`, `.add` also f32, f64) |
-//! | Asynchronous copies | `cp.async.ca` `cp.async.cg` (done when waited for) `cp.async.commit_group` `cp.async.wait_group` `cp.async.wait_all` |
-//! | Control | `bra` `brx.idx` `call` (direct, `.param` parameters, no recursion) `ret` `exit` `trap` |
-//! | Block barriers | `bar` `barrier{.cta}`: `.sync` `.arrive` `.red.popc` `.red.and` `.red.or`, numbers 0 to 15, thread counts |
+//! | Memory | `ld` `st` of 8 to 64 bits, `.v2` `.v4` `.v8` up to 32 bytes |
+//! | | spaces global, shared, local, param, const, generic |
+//! | | `.nc`, cache, scope and order qualifiers |
+//! | | `atom` `red`: `.add` (also f32, f64) `.min` `.max` `.and` `.or` `.xor` `.exch` `.cas` |
+//! | | `atom` `red`: `.inc` `.dec` |
+//! | Asynchronous copies | `cp.async.ca` `cp.async.cg` (done when waited for) |
+//! | | `cp.async.commit_group` `cp.async.wait_group` `cp.async.wait_all` |
+//! | Control | `bra` `brx.idx` `ret` `exit` `trap` |
+//! | | `call` (direct, `.param` parameters, no recursion) |
+//! | Block barriers | `bar` `barrier{.cta}`: `.sync` `.arrive` `.red.popc` `.red.and` `.red.or` |
+//! | | numbers 0 to 15, thread counts |
 //! | Warp | `bar.warp.sync` `shfl.sync` `vote.sync` `redux.sync` (integer) `activemask` |
-//! | Matrices | `mma.sync.aligned.m16n8k32` and `m16n8k16`, u8/s8 to s32; `ldmatrix` m8n8 b16, `.trans` |
+//! | Matrices | `mma.sync.aligned.m16n8k32` and `m16n8k16`, u8/s8 to s32 |
+//! | | `ldmatrix` m8n8 b16, `.trans` |
 //! | No effect here | `membar` `fence` `prefetch` |
-//! | Special registers | `%tid` `%ntid` `%ctaid` `%nctaid` `%laneid` `%warpid` `%nwarpid` `%lanemask_*` `%dynamic_smem_size` `%total_smem_size` `%smid` `%nsmid` `%gridid`, clusters of one block |
+//! | Special registers | `%tid` `%ntid` `%ctaid` `%nctaid` `%laneid` `%warpid` `%nwarpid` |
+//! | | `%lanemask_*` `%dynamic_smem_size` `%total_smem_size` `%smid` `%nsmid` `%gridid` |
+//! | | clusters of one block |
 //!
 //! Not there: f16, bf16 and 8-bit floats, packed f32x2, 128-bit types, roundings of arithmetic
-//! other than `fma` to other than nearest, transcendental functions, saturating and 24-bit integers, dot products,
-//! textures and surfaces, clocks, clusters of several blocks, `mbarrier`, bulk and tensor copies,
-//! `wgmma`, `tcgen05`, `match`, `elect`, indirect calls, video instructions. Kernels compiled with
-//! `GPUINT_NO_CLUSTERS` for `compute_90` need none of these.
+//! other than `fma` to other than nearest, transcendental functions, saturating and 24-bit
+//! integers, dot products, textures and surfaces, clocks, clusters of several blocks, `mbarrier`,
+//! bulk and tensor copies, `wgmma`, `tcgen05`, `match`, `elect`, indirect calls, video
+//! instructions. Kernels compiled with `GPUINT_NO_CLUSTERS` for `compute_90` need none of these.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

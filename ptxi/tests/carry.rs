@@ -19,8 +19,10 @@ fn additions() {
     });
     // The same number in four 32-bit limbs.
     check(
-        "mov.b64 {%t0, %t1}, %a; mov.b64 {%t2, %t3}, %b; mov.b64 {%t4, %t5}, %c; mov.b64 {%t6, %t7}, %e;
-         add.cc.u32 %t8, %t0, %t4; addc.cc.u32 %t9, %t1, %t5; addc.cc.s32 %t10, %t2, %t6; addc.u32 %t11, %t3, %t7;
+        "mov.b64 {%t0, %t1}, %a; mov.b64 {%t2, %t3}, %b; mov.b64 {%t4, %t5}, %c; \
+         mov.b64 {%t6, %t7}, %e;
+         add.cc.u32 %t8, %t0, %t4; addc.cc.u32 %t9, %t1, %t5; addc.cc.s32 %t10, %t2, %t6; \
+         addc.u32 %t11, %t3, %t7;
          mov.b64 %x, {%t8, %t9}; mov.b64 %y, {%t10, %t11};",
         true,
         |[a, b, c, e]| split(join(a, b).wrapping_add(join(c, e))),
@@ -53,7 +55,8 @@ fn multiply_adds() {
     });
     // The same by 32-bit limbs: the columns of the schoolbook.
     check(
-        "mov.b64 {%t0, %t1}, %a; mov.b64 {%t2, %t3}, %b; mov.b64 {%t4, %t5}, %c; mov.b64 {%t6, %t7}, %e;
+        "mov.b64 {%t0, %t1}, %a; mov.b64 {%t2, %t3}, %b; mov.b64 {%t4, %t5}, %c; \
+         mov.b64 {%t6, %t7}, %e;
          mad.lo.cc.u32 %t4, %t0, %t2, %t4;
          madc.hi.cc.u32 %t5, %t0, %t2, %t5;
          madc.lo.cc.u32 %t6, %t1, %t3, %t6;

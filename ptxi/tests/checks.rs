@@ -95,7 +95,8 @@ fn read_only_memory() {
 #[test]
 fn unwritten_shared_memory() {
     let body = "shl.b32 %r2, %t, 2; mov.u32 %r3, sm; add.u32 %r2, %r2, %r3; setp.ne.u32 %p0, %t, 7;
-        @%p0 st.shared.u32 [%r2], %t; bar.sync 0; ld.shared.u32 %r4, [%r2]; st.global.u32 [%out], %r4;";
+        @%p0 st.shared.u32 [%r2], %t; bar.sync 0; ld.shared.u32 %r4, [%r2]; \
+        st.global.u32 [%out], %r4;";
     assert_eq!(fault(body, 64), FaultKind::UninitialisedShared { offset: 28 });
     passes(&body.replace("@%p0 st.shared", "st.shared"), 64);
     assert_eq!(
@@ -108,7 +109,8 @@ fn unwritten_shared_memory() {
 }
 
 /// Each thread writes its word and reads that of another warp.
-const EXCHANGE: &str = "shl.b32 %r2, %t, 2; mov.u32 %r3, sm; add.u32 %r2, %r2, %r3; xor.b32 %r4, %t, 32; shl.b32 %r4, %r4, 2;
+const EXCHANGE: &str = "shl.b32 %r2, %t, 2; mov.u32 %r3, sm; add.u32 %r2, %r2, %r3; \
+                        xor.b32 %r4, %t, 32; shl.b32 %r4, %r4, 2;
     add.u32 %r4, %r4, %r3; st.shared.u32 [%r2], %t; bar.sync 0;
     FIRST ld.shared.u32 %r5, [%r4]; SECOND
     st.shared.u32 [%r2], %r5; st.global.u32 [%out], %r5;";
@@ -148,7 +150,8 @@ fn races_between_warps() {
 
 #[test]
 fn many_readers_and_one_writer() {
-    let body = "setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u32 [sm], %t; bar.sync 0; ld.shared.u32 %r2, [sm]; SYNC
+    let body = "setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u32 [sm], %t; bar.sync 0; \
+                ld.shared.u32 %r2, [sm]; SYNC
         setp.eq.u32 %p1, %t, 70; @%p1 st.shared.u32 [sm], %t; st.global.u32 [%out], %r2;";
     passes(&body.replace("SYNC", "bar.sync 0;"), 128);
     let found = faults(&body.replace("SYNC", ""), 128);
@@ -158,7 +161,8 @@ fn many_readers_and_one_writer() {
 #[test]
 fn atomics_race_only_with_plain_accesses() {
     let body = "setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u32 [sm], 0; FIRST
-        atom.shared.add.u32 %r2, [sm], 1; SECOND ld.shared.u32 %r3, [sm]; st.global.u32 [%out], %r3;"
+        atom.shared.add.u32 %r2, [sm], 1; SECOND ld.shared.u32 %r3, [sm]; \
+        st.global.u32 [%out], %r3;"
         .replace("[sm], 0;", "[sm], %t;");
     let with = |first: &str, second: &str| body.replace("FIRST", first).replace("SECOND", second);
     passes(&with("bar.sync 0;", "bar.sync 0;"), 96);
@@ -175,7 +179,8 @@ fn atomics_race_only_with_plain_accesses() {
 #[test]
 fn barriers_of_part_of_the_block() {
     // Warps 0 and 1 produce for 2 and 3 through barrier 1 (arrive) and 2 (sync).
-    let body = "shl.b32 %r2, %t, 2; mov.u32 %r3, sm; add.u32 %r2, %r2, %r3; setp.ge.u32 %p0, %t, 64; @%p0 bra CONSUME;
+    let body = "shl.b32 %r2, %t, 2; mov.u32 %r3, sm; add.u32 %r2, %r2, %r3; \
+                setp.ge.u32 %p0, %t, 64; @%p0 bra CONSUME;
         st.shared.u32 [%r2], %t; PRODUCED
         bra END;
         CONSUME: bar.sync 1, 128; ld.shared.u32 %r4, [%r2+-256]; st.global.u32 [%out], %r4;
@@ -191,17 +196,20 @@ fn barriers_of_part_of_the_block() {
     assert!(matches!(fault(&body.replace("PRODUCED", ""), 128), FaultKind::Deadlock { .. }));
     assert_eq!(fault("bar.sync 16;", 32), FaultKind::BadBarrier { barrier: 16, count: 0 });
     assert_eq!(fault("bar.sync 1, 40;", 32), FaultKind::BadBarrier { barrier: 1, count: 40 });
-    let two = "setp.lt.u32 %p0, %t, 32; @%p0 bra A; bar.sync 1, 64; bra END; A: bar.sync 1, 96; END: bar.sync 0;";
+    let two = "setp.lt.u32 %p0, %t, 32; @%p0 bra A; bar.sync 1, 64; bra END; A: bar.sync 1, 96; \
+               END: bar.sync 0;";
     assert!(matches!(fault(two, 96), FaultKind::BadBarrier { barrier: 1, .. }));
 }
 
 #[test]
 fn barrier_reductions() {
     let words = output(
-        "setp.lt.u32 %p0, %t, 50; barrier.cta.red.popc.aligned.u32 %r2, 0, %p0; bar.red.or.pred %p1, 0, !%p0;
+        "setp.lt.u32 %p0, %t, 50; barrier.cta.red.popc.aligned.u32 %r2, 0, %p0; \
+         bar.red.or.pred %p1, 0, !%p0;
          bar.red.and.pred %p2, 0, %p0; setp.lt.u32 %p3, %t, 99; barrier.red.and.pred %p4, 1, %p3;
          selp.u32 %r3, 100, 0, %p1; selp.u32 %r4, 1000, 0, %p2; selp.u32 %r5, 10000, 0, %p4;
-         add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4; add.u32 %r2, %r2, %r5; st.global.u32 [%out], %r2;",
+         add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4; add.u32 %r2, %r2, %r5; \
+         st.global.u32 [%out], %r2;",
         70,
     );
     assert_eq!(words, [10150; 70]);
@@ -209,7 +217,8 @@ fn barrier_reductions() {
 
 #[test]
 fn divergent_barriers() {
-    let body = "setp.lt.u32 %p0, %t, 40; @%p0 bra A; bar.sync 0; bra END; A: bar.sync 0; END: st.global.u32 [%out], %t;";
+    let body = "setp.lt.u32 %p0, %t, 40; @%p0 bra A; bar.sync 0; bra END; A: bar.sync 0; \
+                END: st.global.u32 [%out], %t;";
     assert!(matches!(fault(body, 64), FaultKind::DivergentBarrier { alive: u32::MAX, .. }));
     // Unaligned barriers may be met from different places.
     passes(&body.replace("bar.sync", "barrier.sync"), 64);
@@ -219,7 +228,8 @@ fn divergent_barriers() {
 
 #[test]
 fn deadlock_trap_and_limit() {
-    let body = "setp.lt.u32 %p0, %t, 32; @%p0 bra A; bar.sync 1; bra END; A: bar.sync 2; END: st.global.u32 [%out], %t;";
+    let body = "setp.lt.u32 %p0, %t, 32; @%p0 bra A; bar.sync 1; bra END; A: bar.sync 2; \
+                END: st.global.u32 [%out], %t;";
     assert!(matches!(fault(body, 64), FaultKind::Deadlock { .. }));
     assert_eq!(fault("setp.eq.u32 %p0, %t, 9; @%p0 trap;", 32), FaultKind::Trap);
     let launch = Launch::new(1, 32).limit(1000);
@@ -231,7 +241,8 @@ fn deadlock_trap_and_limit() {
 
 #[test]
 fn registers_read_before_their_first_write() {
-    let body = "setp.lt.u32 %p0, %t, 3; @%p0 mov.u32 %r2, 1; add.u32 %r3, %r2, 1; st.global.u32 [%out], %r3;";
+    let body = "setp.lt.u32 %p0, %t, 3; @%p0 mov.u32 %r2, 1; add.u32 %r3, %r2, 1; \
+                st.global.u32 [%out], %r3;";
     let strict = Launch::new(1, 8).checks(Checks::ALL);
     let result = run_kernel(body, &strict);
     assert_eq!(result.unwrap_err().fault(), Some(&FaultKind::UndefinedRegister));

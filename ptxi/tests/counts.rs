@@ -121,8 +121,10 @@ fn bank_conflicts() {
 fn sectors(ty: &str, register: &str, stride: u32, offset: u32) -> (u64, u64) {
     let c = counts(
         &format!(
-            "ld.param.u64 %rd2, [out]; mul.wide.u32 %rd3, %t, {stride}; add.s64 %rd2, %rd2, %rd3; and.b32 %r9, %r0, 0; setp.eq.u32 %p0, %r0, 0;
-             @%p0 st.global.{ty} [%rd2+{offset}], {register}; @%p0 ld.global.nc.{ty} {register}, [%rd2+{offset}];"
+            "ld.param.u64 %rd2, [out]; mul.wide.u32 %rd3, %t, {stride}; add.s64 %rd2, %rd2, %rd3; \
+             and.b32 %r9, %r0, 0; setp.eq.u32 %p0, %r0, 0;
+             @%p0 st.global.{ty} [%rd2+{offset}], {register}; \
+             @%p0 ld.global.nc.{ty} {register}, [%rd2+{offset}];"
         ),
         40,
         32,
@@ -147,7 +149,8 @@ fn global_sectors() {
 fn atomics_are_counted_by_space() {
     let c = counts(
         "setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u32 [sm], %t; bar.sync 0;
-         atom.shared.add.u32 %r2, [sm], 1; @%p0 red.global.add.u32 [%out], 1; @%p0 red.global.add.u32 [%out], 1;",
+         atom.shared.add.u32 %r2, [sm], 1; @%p0 red.global.add.u32 [%out], 1; \
+         @%p0 red.global.add.u32 [%out], 1;",
         2,
         64,
     );

@@ -17,7 +17,8 @@ fn canon64(v: f64) -> u64 {
 #[track_caller]
 fn check_f32(instruction: &str, expect: impl Fn(f32, f32, f32) -> f32) {
     let body = format!(
-        "{instruction} mov.b32 %x0, %fx; setp.nan.f32 %p, %fx, %fx; selp.b32 %x0, 0x7fffffff, %x0, %p;"
+        "{instruction} mov.b32 %x0, %fx; setp.nan.f32 %p, %fx, %fx; \
+         selp.b32 %x0, 0x7fffffff, %x0, %p;"
     );
     check32(&body, |a, b, c| {
         canon32(expect(f32::from_bits(a), f32::from_bits(b), f32::from_bits(c)))
@@ -271,7 +272,8 @@ fn floats_to_integers() {
 #[test]
 fn floats_to_floats() {
     check(
-        "cvt.rn.f32.f64 %fx, %da; mov.b32 %x0, %fx; setp.nan.f64 %p, %da, %da; selp.b32 %x0, 0, %x0, %p;",
+        "cvt.rn.f32.f64 %fx, %da; mov.b32 %x0, %fx; setp.nan.f64 %p, %da, %da; \
+         selp.b32 %x0, 0, %x0, %p;",
         false,
         |[a, ..]| {
             let v = f64::from_bits(a);

@@ -22,7 +22,8 @@ fn widths_and_extension() {
     check("ld.volatile.global.v2.b64 {%x, %y}, [%at+16];", true, |[_, _, c, e]| [c, e]);
     check("ld.global.v4.b64 {_, %x, _, %y}, [%at];", true, |[_, b, _, e]| [b, e]);
     check(
-        ".reg .f32 %g; ld.global.ca.f32 %g, [%at]; mov.b32 %x0, %g; ld.relaxed.gpu.global.b32 %y0, [%at+12];",
+        ".reg .f32 %g; ld.global.ca.f32 %g, [%at]; mov.b32 %x0, %g; \
+         ld.relaxed.gpu.global.b32 %y0, [%at+12];",
         false,
         |[a, b, ..]| [a & 0xffff_ffff, b >> 32],
     );
@@ -52,7 +53,8 @@ fn generic_addresses_and_local_memory() {
          mov.u64 %rd2, here; cvta.local.u64 %rd3, %rd2;
          mul.wide.u32 %rd4, %t, 4; and.b64 %rd4, %rd4, 60; add.s64 %rd5, %rd3, %rd4;
          st.u32 [%rd5], %t; cvta.to.local.u64 %rd6, %rd5; ld.local.u32 %r2, [%rd6];
-         mov.u64 %rd7, sm; cvta.shared.u64 %rd8, %rd7; mul.wide.u32 %rd9, %t, 8; add.s64 %rd8, %rd8, %rd9;
+         mov.u64 %rd7, sm; cvta.shared.u64 %rd8, %rd7; mul.wide.u32 %rd9, %t, 8; \
+         add.s64 %rd8, %rd8, %rd9;
          st.b32 [%rd8+4], %r2; cvta.to.shared.u64 %rd10, %rd8; ld.shared.b32 %r3, [%rd10+4];
          st.u32 [%out], %r3;",
         64,
@@ -64,7 +66,8 @@ fn generic_addresses_and_local_memory() {
 fn shared_addresses_wrap_at_32_bits() {
     // A base below zero, and an offset that brings it back.
     let words = output(
-        "mov.u32 %r2, sm; shl.b32 %r3, %t, 2; add.u32 %r2, %r2, %r3; sub.u32 %r2, %r2, 400; cvt.u64.u32 %rd2, %r2;
+        "mov.u32 %r2, sm; shl.b32 %r3, %t, 2; add.u32 %r2, %r2, %r3; sub.u32 %r2, %r2, 400; \
+         cvt.u64.u32 %rd2, %r2;
          st.shared.u32 [%r2+400], %t; ld.shared.u32 %r4, [%rd2+400]; st.global.u32 [%out], %r4;",
         32,
     );
@@ -82,10 +85,12 @@ fn parameters_and_variables() {
         .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f64 %f;
         mov.b64 %rd0, args; ld.param.u64 %rd1, [%rd0+8]; ld.param.v2.u32 {{%r0, %r1}}, [args];
         ld.param.u8 %r2, [small]; ld.param.f64 %f, [d]; cvt.rzi.u32.f64 %r3, %f;
-        cvta.param.u64 %rd5, %rd0; ld.u32 %r7, [%rd5+4]; sub.u32 %r7, %r7, %r1; add.u32 %r0, %r0, %r7;
+        cvta.param.u64 %rd5, %rd0; ld.u32 %r7, [%rd5+4]; sub.u32 %r7, %r7, %r1; \
+        add.u32 %r0, %r0, %r7;
         add.u32 %r0, %r0, %r1; add.u32 %r0, %r0, %r2; add.u32 %r0, %r0, %r3;
         ld.global.u64 %rd2, [pointers]; ld.u32 %r4, [%rd2]; add.u32 %r0, %r0, %r4;
-        ld.global.u64 %rd3, [pointers+8]; ld.u64 %rd4, [%rd3]; cvt.u32.u64 %r5, %rd4; add.u32 %r0, %r0, %r5;
+        ld.global.u64 %rd3, [pointers+8]; ld.u64 %rd4, [%rd3]; cvt.u32.u64 %r5, %rd4; \
+        add.u32 %r0, %r0, %r5;
         ld.const.u64 %rd4, [table+16]; cvt.u32.u64 %r5, %rd4; add.u32 %r0, %r0, %r5;
         st.global.u32 [%rd1], %r0; st.global.u32 [counter], %r0; ret; }}"
     );
@@ -119,7 +124,8 @@ fn dynamic_shared_memory_follows_the_static_one() {
         .reg .b32 %r<9>; .reg .b64 %rd<9>;
         mov.u32 %r0, dynamic; mov.u32 %r1, %dynamic_smem_size; add.u32 %r2, %r0, %r1;
         mov.u32 %r3, 77; st.shared.u32 [%r2+-4], %r3; st.shared.u32 [fixed+16], %r3;
-        ld.shared.u32 %r4, [%r2+-4]; add.u32 %r4, %r4, %r0; mov.u32 %r5, %total_smem_size; shl.b32 %r5, %r5, 16; or.b32 %r4, %r4, %r5;
+        ld.shared.u32 %r4, [%r2+-4]; add.u32 %r4, %r4, %r0; mov.u32 %r5, %total_smem_size; \
+        shl.b32 %r5, %r5, 16; or.b32 %r4, %r4, %r5;
         ld.param.u64 %rd0, [out]; st.global.u32 [%rd0], %r4; ret; }}"
     );
     let (words, _) = run_text(&text, &Launch::new(1, 1).dynamic_shared(48)).unwrap();
@@ -146,7 +152,8 @@ fn atomics() {
         red.global.min.u64 [%rd0+48], %rd1;
         atom.global.max.s64 %rd2, [%rd0+56], %rd1;
         atom.global.cas.b64 %rd2, [%rd0+64], %rd1, 1000;
-        mov.f32 %f, 0f3F800000; red.global.add.f32 [%rd0+72], %f; mov.f64 %d, 0d3FF0000000000000; atom.add.f64 %d, [%rd0+80], %d;
+        mov.f32 %f, 0f3F800000; red.global.add.f32 [%rd0+72], %f; mov.f64 %d, 0d3FF0000000000000; \
+        atom.add.f64 %d, [%rd0+80], %d;
         ret; }}"
     );
     let module = Module::parse(&text).unwrap();
@@ -189,7 +196,8 @@ fn asynchronous_copies_arrive_when_waited_for() {
          cp.async.ca.shared.global [%r3+8], [%rd3+4], 8, 4; cp.async.commit_group;
          WAIT
          ld.shared.v4.u32 {%r6, %r7, %r8, %r9}, [%r3];
-         add.u32 %r6, %r6, %r7; add.u32 %r6, %r6, %r8; add.u32 %r6, %r6, %r9; st.global.u32 [%out], %r6;"
+         add.u32 %r6, %r6, %r7; add.u32 %r6, %r6, %r8; add.u32 %r6, %r6, %r9; \
+         st.global.u32 [%out], %r6;"
         .replace("[%rd3+4], 8, 4", "[%rd3+8], 8, 4");
     for (wait, sum) in [
         ("", (|_| 20) as fn(u32) -> u32),
@@ -208,11 +216,14 @@ fn asynchronous_copies_arrive_when_waited_for() {
 fn three_dimensional_launches() {
     let launch = Launch { grid: [2, 3, 2], block: [4, 2, 3], ..Launch::new(1, 1) };
     let body = "mov.u32 %r2, %ctaid.z; mov.u32 %r3, %nctaid.y; mad.lo.u32 %r2, %r2, %r3, 0;
-        mov.u32 %r3, %ctaid.y; add.u32 %r2, %r2, %r3; mov.u32 %r3, %nctaid.x; mul.lo.u32 %r2, %r2, %r3;
+        mov.u32 %r3, %ctaid.y; add.u32 %r2, %r2, %r3; mov.u32 %r3, %nctaid.x; \
+        mul.lo.u32 %r2, %r2, %r3;
         mov.u32 %r3, %ctaid.x; add.u32 %r2, %r2, %r3;
-        mov.u32 %r4, %tid.z; mov.u32 %r5, %ntid.y; mul.lo.u32 %r4, %r4, %r5; mov.u32 %r5, %tid.y; add.u32 %r4, %r4, %r5;
+        mov.u32 %r4, %tid.z; mov.u32 %r5, %ntid.y; mul.lo.u32 %r4, %r4, %r5; mov.u32 %r5, %tid.y; \
+        add.u32 %r4, %r4, %r5;
         mov.u32 %r5, %ntid.x; mul.lo.u32 %r4, %r4, %r5; add.u32 %r4, %r4, %t;
-        mad.lo.u32 %r2, %r2, 24, %r4; ld.param.u64 %rd2, [out]; mul.wide.u32 %rd3, %r2, 4; add.s64 %rd2, %rd2, %rd3;
+        mad.lo.u32 %r2, %r2, 24, %r4; ld.param.u64 %rd2, [out]; mul.wide.u32 %rd3, %r2, 4; \
+        add.s64 %rd2, %rd2, %rd3;
         st.global.u32 [%rd2], %r2;";
     let (words, counts) = run_kernel(body, &launch).unwrap();
     assert_eq!(words, (0..288).collect::<Vec<u32>>());

@@ -17,7 +17,8 @@ fn shuffles_as_the_isa_words_them() {
                     &format!(
                         "mul.lo.u32 %r2, %t, 7; add.u32 %r4, %t, {by}; and.b32 %r4, %r4, 31;
                          shfl.sync.{mode}.b32 %r3|%p0, %r2, %r4, {clamp}, 0xffffffff;
-                         selp.u32 %r5, 1000, 0, %p0; add.u32 %r3, %r3, %r5; st.global.u32 [%out], %r3;"
+                         selp.u32 %r5, 1000, 0, %p0; add.u32 %r3, %r3, %r5; \
+                         st.global.u32 [%out], %r3;"
                     ),
                     32,
                 );
@@ -47,10 +48,13 @@ fn votes_and_reductions() {
          vote.sync.ballot.b32 %r3, %p0, -1; vote.sync.ballot.b32 %r4, !%p0, -1;
          vote.sync.any.pred %p1, %p0, -1; vote.sync.all.pred %p2, %p0, -1;
          sub.u32 %r8, %t, 5;
-         redux.sync.add.s32 %r9, %r8, -1; redux.sync.min.s32 %r10, %r8, -1; redux.sync.max.u32 %r11, %r8, -1;
-         redux.sync.or.b32 %r12, %t, -1; redux.sync.and.b32 %r13, %t, -1; redux.sync.xor.b32 %r14, %t, -1;
+         redux.sync.add.s32 %r9, %r8, -1; redux.sync.min.s32 %r10, %r8, -1; \
+         redux.sync.max.u32 %r11, %r8, -1;
+         redux.sync.or.b32 %r12, %t, -1; redux.sync.and.b32 %r13, %t, -1; \
+         redux.sync.xor.b32 %r14, %t, -1;
          activemask.b32 %r16; add.u32 %r3, %r3, %r4;
-         add.u32 %r3, %r3, %r9; add.u32 %r3, %r3, %r10; add.u32 %r3, %r3, %r11; add.u32 %r3, %r3, %r12;
+         add.u32 %r3, %r3, %r9; add.u32 %r3, %r3, %r10; add.u32 %r3, %r3, %r11; \
+         add.u32 %r3, %r3, %r12;
          add.u32 %r3, %r3, %r13; add.u32 %r3, %r3, %r14; add.u32 %r3, %r3, %r16;
          selp.u32 %r20, 100, 0, %p1; selp.u32 %r21, 1000, 0, %p2;
          add.u32 %r3, %r3, %r20; add.u32 %r3, %r3, %r21;
@@ -137,7 +141,8 @@ fn exited_lanes_are_not_waited_for() {
 fn wrong_masks_are_faults() {
     let body = "vote.sync.ballot.b32 %r2, 1, 0xfffe; st.global.u32 [%out], %r2;";
     assert_eq!(fault(body, 16), FaultKind::LaneNotInMask { mask: 0xfffe, lane: 0 });
-    let body = "setp.lt.u32 %p0, %t, 8; @%p0 shfl.sync.idx.b32 %r2, %t, 9, 31, 0xff; st.global.u32 [%out], %t;";
+    let body = "setp.lt.u32 %p0, %t, 8; @%p0 shfl.sync.idx.b32 %r2, %t, 9, 31, 0xff; \
+                st.global.u32 [%out], %t;";
     assert_eq!(fault(body, 32), FaultKind::InactiveSource { source: 9, active: 0xff });
     // Without the check a lane in no mask goes with its group.
     let body = "vote.sync.ballot.b32 %r2, 1, 0xfffe; st.global.u32 [%out], %r2;";
@@ -147,7 +152,8 @@ fn wrong_masks_are_faults() {
 
 #[test]
 fn lanes_that_wait_for_ever_are_a_deadlock() {
-    let body = "setp.lt.u32 %p0, %t, 8; @%p0 bar.warp.sync -1; @!%p0 bar.sync 0; st.global.u32 [%out], %t;";
+    let body = "setp.lt.u32 %p0, %t, 8; @%p0 bar.warp.sync -1; @!%p0 bar.sync 0; \
+                st.global.u32 [%out], %t;";
     assert!(matches!(fault(body, 32), FaultKind::DivergentBarrier { .. }));
     let body = body.replace("bar.sync 0", "barrier.sync 0");
     match fault(&body, 32) {
@@ -176,7 +182,8 @@ fn byte_products_of_all_signs() {
                 body += &format!("ld.global.u32 %r{}, [%rd2+{}];\n", 10 + r, 4 * r);
             }
             body += &format!(
-                "mma.sync.aligned.m16n8k{k}.row.col{sat}.s32.{a_type}.{b_type}.s32 {{{}}}, {{{}}}, {{{}}}, {{{}}};\n",
+                "mma.sync.aligned.m16n8k{k}.row.col{sat}.s32.{a_type}.{b_type}.s32 {{{}}}, \
+                 {{{}}}, {{{}}}, {{{}}};\n",
                 regs(30, 4),
                 regs(10, na),
                 regs(10 + na, nb),
@@ -230,12 +237,16 @@ fn matrices_are_loaded_by_rows_and_transposed() {
         // Element (row, column) of matrix m is 64 m + 8 row + column.
         let words = output(
             &format!(
-                "mov.u32 %r2, sm; mul.lo.u32 %r3, %t, 16; add.u32 %r2, %r2, %r3; mul.lo.u32 %r3, %t, 0x80008; 
-                 add.u32 %r4, %r3, 0x10000; add.u32 %r5, %r3, 0x30002; add.u32 %r6, %r3, 0x50004; add.u32 %r7, %r3, 0x70006;
+                "mov.u32 %r2, sm; mul.lo.u32 %r3, %t, 16; add.u32 %r2, %r2, %r3; \
+                 mul.lo.u32 %r3, %t, 0x80008; 
+                 add.u32 %r4, %r3, 0x10000; add.u32 %r5, %r3, 0x30002; add.u32 %r6, %r3, 0x50004; \
+                 add.u32 %r7, %r3, 0x70006;
                  st.shared.v4.b32 [%r2], {{%r4, %r5, %r6, %r7}}; bar.warp.sync -1;
                  ldmatrix.sync.aligned.m8n8.x4{suffix}.shared.b16 {{%r10, %r11, %r12, %r13}}, [%r2];
-                 sub.u32 %r11, %r11, 0x400040; sub.u32 %r12, %r12, 0x800080; sub.u32 %r13, %r13, 0xc000c0;
-                 setp.ne.u32 %p0, %r10, %r11; setp.ne.or.u32 %p0, %r12, %r13, %p0; setp.ne.or.u32 %p0, %r11, %r12, %p0;
+                 sub.u32 %r11, %r11, 0x400040; sub.u32 %r12, %r12, 0x800080; \
+                 sub.u32 %r13, %r13, 0xc000c0;
+                 setp.ne.u32 %p0, %r10, %r11; setp.ne.or.u32 %p0, %r12, %r13, %p0; \
+                 setp.ne.or.u32 %p0, %r11, %r12, %p0;
                  @%p0 mov.u32 %r10, -1; st.global.u32 [%out], %r10;"
             ),
             32,

@@ -589,7 +589,8 @@ class Array:
         bits = as_int(distance)
         if bits is not None:
             return self._like(self._batch.rotate_left(bits % self.bits))
-        distances = [operator.index(bits) % self.bits for bits in distance]  # type: ignore[union-attr]
+        numbers = [operator.index(bits) for bits in distance]  # type: ignore[union-attr]
+        distances = [bits % self.bits for bits in numbers]
         return self._like(self._batch.rotate_left_rows(distances))
 
     def low_bits(self, bits: int) -> Array:

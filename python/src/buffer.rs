@@ -27,9 +27,10 @@ impl Bytes {
         if bytes == 0 {
             return &[];
         }
-        // SAFETY: the buffer is contiguous and exports `bytes` bytes, and the exporter neither moves
-        // nor frees them before `self` is dropped. As with every reader of Python buffers that
-        // releases the lock, another thread must not write meanwhile: the package documents it.
+        // SAFETY: the buffer is contiguous and exports `bytes` bytes, and the exporter neither
+        // moves nor frees them before `self` is dropped. As with every reader of Python buffers
+        // that releases the lock, another thread must not write meanwhile: the package documents
+        // it.
         #[expect(unsafe_code, reason = "the interpreter owns the memory")]
         unsafe {
             std::slice::from_raw_parts(self.0.buf_ptr().cast(), bytes)
@@ -59,8 +60,8 @@ impl BytesMut {
         if bytes == 0 {
             return &mut [];
         }
-        // SAFETY: as in `Bytes::as_slice`, and the exporter admits writing. The package gives memory
-        // that no other code has yet.
+        // SAFETY: as in `Bytes::as_slice`, and the exporter admits writing. The package gives
+        // memory that no other code has yet.
         #[expect(unsafe_code, reason = "the interpreter owns the memory")]
         unsafe {
             std::slice::from_raw_parts_mut(self.0.buf_ptr().cast(), bytes)

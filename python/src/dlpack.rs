@@ -1,7 +1,7 @@
 //! Rows as DLPack tensors, without a copy: a matrix of 64-bit limbs, least significant first.
 //!
-//! The structures are those of `dlpack.h`, versions 0 and 1. A capsule owns a managed tensor until a
-//! consumer renames it; whoever owns the tensor calls its deleter once.
+//! The structures are those of `dlpack.h`, versions 0 and 1. A capsule owns a managed tensor until
+//! a consumer renames it; whoever owns the tensor calls its deleter once.
 #![expect(unsafe_code, reason = "structures and capsules of C")]
 
 use std::ffi::{CStr, c_void};
@@ -164,8 +164,8 @@ impl<M: Managed> Export<M> {
         let tensor = export.managed.tensor();
         (tensor.shape, tensor.strides) = (shape, strides);
         let export: *mut Self = Box::into_raw(export);
-        // SAFETY: the pointer is not null, the name is static, and the destructor is that of capsules
-        // of this name.
+        // SAFETY: the pointer is not null, the name is static, and the destructor is that of
+        // capsules of this name.
         let capsule =
             unsafe { ffi::PyCapsule_New(export.cast(), M::NAME.as_ptr(), Some(Self::destroy)) };
         // SAFETY: the function returns a new reference, or null with an exception.
@@ -181,8 +181,8 @@ impl<M: Managed> Export<M> {
             // SAFETY: the managed tensor is the first field of a box that `capsule` gave away, and
             // its owner calls this once.
             let export = unsafe { Box::from_raw(managed.cast::<Self>()) };
-            // With the interpreter's lock the rows are freed now, and not in the next call. Where the
-            // interpreter has ended, nothing is left to be freed.
+            // With the interpreter's lock the rows are freed now, and not in the next call. Where
+            // the interpreter has ended, nothing is left to be freed.
             Python::try_attach(|_| drop(export));
         }
     }

@@ -1,5 +1,5 @@
-//! The extension module `gpuint._gpuint`: devices, batches, divisors and masks of the crate `gpuint`
-//! as Python objects.
+//! The extension module `gpuint._gpuint`: devices, batches, divisors and masks of the crate
+//! `gpuint` as Python objects.
 //!
 //! The package's Python files choose widths and convert operands. Every method here takes operands
 //! of one shape and releases the interpreter's lock while the device works.

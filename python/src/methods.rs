@@ -102,9 +102,13 @@ outputs! {
     };
 }
 
-/// Declares methods of the crate as methods of a Python class: `methods!(Class; fn name(..) -> Type; ..)`.
+/// Declares methods of the crate as methods of a Python class: `methods!(Class; fn name(..) ->
+/// Type; ..)`.
 macro_rules! methods {
-    ($class:ident; $($(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+    ($class:ident; $(
+        $(#[$meta:meta])*
+        fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;
+    )*) => {
         #[pyo3::pymethods]
         impl $class {
             $($(#[$meta])*

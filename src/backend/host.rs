@@ -134,8 +134,9 @@ impl HostMemory {
         Ok(Self { blocks, bytes })
     }
 
-    /// Returns `bytes` bytes of any value, as a GPU does. In debug builds they are not zeros, so that tests
-    /// see what is read before it is written; larger memory is not touched before it is used.
+    /// Returns `bytes` bytes of any value, as a GPU does. In debug builds they are not zeros, so
+    /// that tests see what is read before it is written; larger memory is not touched before it is
+    /// used.
     pub(crate) fn unspecified(bytes: u64) -> Result<Self> {
         let mut memory = Self::zeroed(bytes)?;
         if cfg!(debug_assertions) && bytes <= 1 << 24 {

@@ -45,8 +45,8 @@ pub(crate) struct Operands<'a> {
     pub(crate) params: Params,
 }
 
-/// The parameters of a call, the same for all rows; those that an operation does not have keep their
-/// default.
+/// The parameters of a call, the same for all rows; those that an operation does not have keep
+/// their default.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Params {
     /// One-digit divisor, not zero.
@@ -339,9 +339,9 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Sets every byte of a buffer.
     fn fill(&self, target: &mut Buffer, byte: u8) -> Result<()>;
 
-    /// Copies from the host to a part of `target`: `fill(start, bytes)` writes each of its parts, in
-    /// order, the one that begins at byte `start` of the copy. Returns when all of them are written;
-    /// where it fails, the contents of `target` are not specified.
+    /// Copies from the host to a part of `target`: `fill(start, bytes)` writes each of its parts,
+    /// in order, the one that begins at byte `start` of the copy. Returns when all of them are
+    /// written; where it fails, the contents of `target` are not specified.
     fn upload_parts(
         &self,
         target: &mut Buffer,

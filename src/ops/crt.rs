@@ -173,8 +173,8 @@ impl<T: Kernels> Crt<T> {
     ///
     /// # Errors
     /// [`LengthMismatch`](Error::LengthMismatch) if the residues are not a whole number of groups
-    /// of [`len`](Self::len) rows, [`DeviceMismatch`](Error::DeviceMismatch), and what any operation
-    /// may return.
+    /// of [`len`](Self::len) rows, [`DeviceMismatch`](Error::DeviceMismatch), and what any
+    /// operation may return.
     pub fn combine(&self, residues: &Batch<T>) -> Result<DynBatch> {
         self.inner.combine(residues.as_dyn())
     }

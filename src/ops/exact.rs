@@ -105,7 +105,8 @@ impl View<'_> {
         self.lengthen_inverse_into(&inverse.view().truncated(self.shape())?, out)
     }
 
-    /// Lengthens inverses in rows of the whole width, at widths that are narrower than every kernel.
+    /// Lengthens inverses in rows of the whole width, at widths that are narrower than every
+    /// kernel.
     fn inverse_by_width(&self, out: &mut DynBatch, even: &mut Mask) -> Result<()> {
         *even = self.bit_mask(0)?.not()?;
         let one = DynBatch::splat(self.device(), self.shape(), &BigUint::one(), self.len())?;

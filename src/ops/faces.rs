@@ -40,7 +40,8 @@ macro_rules! typed_rows {
                 self.inner.device()
             }
 
-            #[doc = concat!("Returns the rows as [`", stringify!($dyn), "`], whose shape is a value.")]
+            #[doc = concat!("Returns the rows as [`", stringify!($dyn), "`], whose shape is a \
+                                                                         value.")]
             #[must_use]
             pub fn as_dyn(&self) -> &$dyn {
                 &self.inner
@@ -386,7 +387,8 @@ macro_rules! assigning_faces {
         #[doc = concat!("# ", $title)]
         impl crate::DynBatch {
             $(
-                #[doc = concat!("[`", stringify!($into), "`](Self::", stringify!($into), ") in place.")]
+                #[doc = concat!("[`", stringify!($into), "`](Self::", stringify!($into), ") in \
+                                                                                          place.")]
                 ///
                 /// The rows are unchanged where it fails. The device keeps memory for one batch of
                 /// the size, so that only the first call allocates.
@@ -402,7 +404,8 @@ macro_rules! assigning_faces {
         #[doc = concat!("# ", $title)]
         impl<T: crate::Kernels> crate::Batch<T> {
             $(
-                #[doc = concat!("[`", stringify!($into), "`](Self::", stringify!($into), ") in place.")]
+                #[doc = concat!("[`", stringify!($into), "`](Self::", stringify!($into), ") in \
+                                                                                          place.")]
                 ///
                 /// The rows are unchanged where it fails. The device keeps memory for one batch of
                 /// the size, so that only the first call allocates.

@@ -15,7 +15,8 @@ use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 
-/// Declares operations modulo a divisor with `two` operands a row or `one`, and their `_into` forms.
+/// Declares operations modulo a divisor with `two` operands a row or `one`, and their `_into`
+/// forms.
 macro_rules! modulo_divisors {
     (
         $(two $name:ident, $into:ident = $op:ident;)*

@@ -50,7 +50,8 @@ macro_rules! operator {
             }
         }
 
-        #[doc = concat!("`", stringify!($in_place), "`, in the memory of the left batch: ", $rule, ".")]
+        #[doc = concat!("`", stringify!($in_place), "`, in the memory of the left batch: \
+                                                     ", $rule, ".")]
         ///
         /// # Panics
         #[doc = concat!("Where `", stringify!($in_place), "` returns an error.")]
@@ -64,7 +65,8 @@ macro_rules! operator {
             }
         }
 
-        #[doc = concat!("`", stringify!($in_place), "`, in the memory of the left batch: ", $rule, ".")]
+        #[doc = concat!("`", stringify!($in_place), "`, in the memory of the left batch: \
+                                                     ", $rule, ".")]
         ///
         /// # Panics
         #[doc = concat!("Where `", stringify!($in_place), "` returns an error.")]

@@ -185,8 +185,8 @@ faces! {
     /// everything is 0 modulo 1.
     ///
     /// The squares are shared by all bases, so that a product of two powers takes about as many
-    /// products as 1.2 powers ([`pow_mod`](Self::pow_mod)). The time depends on the exponents, so do
-    /// not use it with secret exponents.
+    /// products as 1.2 powers ([`pow_mod`](Self::pow_mod)). The time depends on the exponents, so
+    /// do not use it with secret exponents.
     ///
     /// ```
     /// use gpuint::{Batch, Device, Divisor, GpuUint};
@@ -204,15 +204,15 @@ faces! {
     /// ```
     ///
     /// # Errors
-    /// [`LengthMismatch`](crate::Error::LengthMismatch) if the rows are not whole groups, if `bases`
-    /// is 0, or if there are divisors for another number of groups, and as
+    /// [`LengthMismatch`](crate::Error::LengthMismatch) if the rows are not whole groups, if
+    /// `bases` is 0, or if there are divisors for another number of groups, and as
     /// [`mul_mod`](Self::mul_mod).
     fn pow_product_mod(exponents: Rows, bases: Count, divisor: Divisor) -> New;
 
     /// Computes [`pow_product_mod`](Self::pow_product_mod) into an existing batch. During the call
     /// the GPU holds the powers of each window: at most 63 integers for each base of the rows that
-    /// are processed at the same time. At widths at which the device has no kernel for it, these are
-    /// at most 30 integers for each base of all rows.
+    /// are processed at the same time. At widths at which the device has no kernel for it, these
+    /// are at most 30 integers for each base of all rows.
     ///
     /// # Errors
     /// As [`pow_product_mod`](Self::pow_product_mod).

@@ -7,15 +7,16 @@
 //! ```
 //!
 //! is a mean of `n` numbers whose product is `a`, so that `x' >= s` for every `x`. For `x = s (1 +
-//! d)`, `d >= 0`, it is at most `s (1 + (n - 1) d^2 / 2)`. Both hold if the divisions round down, up
-//! to rounding `s` itself down (R. P. Brent and P. Zimmermann, "Modern Computer Arithmetic", 1.5.2).
+//! d)`, `d >= 0`, it is at most `s (1 + (n - 1) d^2 / 2)`. Both hold if the divisions round down,
+//! up to rounding `s` itself down (R. P. Brent and P. Zimmermann, "Modern Computer Arithmetic",
+//! 1.5.2).
 //!
 //! Rows are shifted by multiples of `n` to lengths above `bits - n`, so that `s >= 2^(bits/n - 1)`.
 //! The root `r` of the bits above `2^(nk)` gives `x = (r + 1) 2^k`, with `0 < x - s <= 2^k`. For
-//! `2k <= bits/n - 2 - log n` one step ends at `s` rounded down, or 1 above: `(n - 1) s d^2 / 2 <= n
-//! 2^(2k - bits/n) <= 1/4`. A power decides. So the number of bits halves from level to level, and
-//! the work with it. Roots of at most 40 bits come from double precision, rounded up by more than
-//! its error of `2^-44`, and the same decision.
+//! `2k <= bits/n - 2 - log n` one step ends at `s` rounded down, or 1 above: `(n - 1) s d^2 / 2 <=
+//! n 2^(2k - bits/n) <= 1/4`. A power decides. So the number of bits halves from level to level,
+//! and the work with it. Roots of at most 40 bits come from double precision, rounded up by more
+//! than its error of `2^-44`, and the same decision.
 
 use num_bigint::BigUint;
 
@@ -260,8 +261,8 @@ faces! {
     fn nth_root_rem(n: Count) -> NewPair;
 
     /// Computes `(bases, exponents)` with `self = base^exponent` and the largest exponents. Rows
-    /// that are no perfect powers have the exponent 1. The rows 0 and 1, which are powers with every
-    /// exponent, have the exponent 0 and themselves as base.
+    /// that are no perfect powers have the exponent 1. The rows 0 and 1, which are powers with
+    /// every exponent, have the exponent 0 and themselves as base.
     ///
     /// The time grows with the number of primes up to `BITS`. Rows are tested modulo a prime on the
     /// host for each of them.

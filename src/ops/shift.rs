@@ -210,7 +210,8 @@ faces! {
     /// let device = Device::cpu();
     /// let a = Batch::<GpuUint<1024>>::splat(&device, 5, 2)?;
     /// assert_eq!(a.rotate_left(1022)?.row(0)?, (BigUint::from(1u32) << 1022) + 1u32);
-    /// assert_eq!(a.rotate_right_rows(&[1022, 1024])?.to_biguints()?, [20u32, 5].map(BigUint::from));
+    /// let rotated = a.rotate_right_rows(&[1022, 1024])?;
+    /// assert_eq!(rotated.to_biguints()?, [20u32, 5].map(BigUint::from));
     /// # Ok::<(), gpuint::Error>(())
     /// ```
     ///

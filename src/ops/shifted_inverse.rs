@@ -74,8 +74,8 @@ faces! {
     by Mult, "Shifted inverses";
 
     /// Computes `floor(B^h / self)` exactly, where `B` is the base of the digits. A result that
-    /// does not fit in `BITS` bits is an error. From 2^19 bits on it is a division, of rows of twice
-    /// the width if `B^h` does not fit: the widest shape returns
+    /// does not fit in `BITS` bits is an error. From 2^19 bits on it is a division, of rows of
+    /// twice the width if `B^h` does not fit: the widest shape returns
     /// [`ShapeMissing`](crate::Error::ShapeMissing) for such an `h`.
     ///
     /// ```

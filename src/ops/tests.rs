@@ -24,8 +24,8 @@ fn devices() -> Vec<(Device, usize)> {
     devices
 }
 
-/// Runs a check on every device at narrow shapes of every digit and at one that is not built, and on
-/// the CPU at a wide one and at more that are not built.
+/// Runs a check on every device at narrow shapes of every digit and at one that is not built, and
+/// on the CPU at a wide one and at more that are not built.
 macro_rules! everywhere {
     ($check:ident) => {
         for (device, widest) in devices() {

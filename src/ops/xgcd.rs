@@ -1,8 +1,8 @@
 //! Bézout's cofactors of each row, from the inverses of the coprime parts.
 //!
-//! Let `g = gcd(a, b)`, `a = g a'`, `b = g b'` and `x' = a'^-1 mod b'`, `w = b'^-1 mod a'`. For `a',
-//! b' > 1`, `a' x' + b' w = 1 + a' b'`, because both sides are 1 modulo `a'` and modulo `b'` and
-//! the left one is above 1 and below `2 a' b'`. So
+//! Let `g = gcd(a, b)`, `a = g a'`, `b = g b'` and `x' = a'^-1 mod b'`, `w = b'^-1 mod a'`. For
+//! `a', b' > 1`, `a' x' + b' w = 1 + a' b'`, because both sides are 1 modulo `a'` and modulo `b'`
+//! and the left one is above 1 and below `2 a' b'`. So
 //!
 //! ```text
 //! g = a x' - b (a' - w)     and     g = b w - a (b' - x').

@@ -4,8 +4,8 @@
 //! become two, moves disappear, and a pair of `mad.lo.cc` and `madc.hi.cc` becomes one `IMAD.WIDE`.
 //! These rules are `of_ptx`. The disassembly corrects them for a given kernel, in two parts:
 //! - the inner loops of products: basic blocks with at least `MANY` products. Their `IMAD.WIDE` are
-//!   known exactly. The rules for the other integers are corrected by the ratio of those to a product
-//!   in machine code and in PTX, as ptxas may unroll a loop further;
+//!   known exactly. The rules for the other integers are corrected by the ratio of those to a
+//!   product in machine code and in PTX, as ptxas may unroll a loop further;
 //! - the rest: the rules, times the ratio of machine instructions to the counts of the rules.
 
 use std::ops::{Add, Mul};

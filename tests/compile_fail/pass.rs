@@ -1,6 +1,8 @@
 //! A user's program, generic over shapes and strategies, compiles and links.
 
-use gpuint::{Auto, Batch, Blocked, Classical, Device, Division, Double, GpuUint, Kernels, Result, Widen};
+use gpuint::{
+    Auto, Batch, Blocked, Classical, Device, Division, Double, GpuUint, Kernels, Result, Widen,
+};
 
 gpuint::gpu_uint!(
     /// With documentation.

@@ -181,7 +181,9 @@ impl Check for Impossible {
                 let v = DynBatch::splat(device, shape, &ones(shape.bits), 3)?;
                 for h in [2 * shape.digits(), 2 * shape.digits() + 1, usize::MAX / 64, usize::MAX] {
                     let error = v.shifted_inverse(h).err();
-                    let right = matches!(&error, Some(Error::TooWide { row: 0, width, .. }) if *width == shape.bits);
+                    let width = shape.bits;
+                    let right = matches!(error,
+                        Some(Error::TooWide { row: 0, width: limit, .. }) if limit == width);
                     tally.row(right, || format!("{what}: h = {h}: {error:?}"));
                 }
                 let none = DynBatch::zeros(device, shape, 0)?;

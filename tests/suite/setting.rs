@@ -4,8 +4,9 @@
 //! all, and cuda only if there is a GPU), `GPUINT_TEST_ROWS` multiplies the numbers of rows
 //! (0.1 by default, for a run of minutes; 1 nightly),
 //! `GPUINT_TEST_MIN_BITS` and `GPUINT_TEST_MAX_BITS` leave narrower and wider shapes out, and
-//! `GPUINT_TEST_SEED` draws other rows and other thread schedules. `GPUINT_TEST_JIT=BITS:Q:DIGIT,...`
-//! selects shapes that need not be built, on devices that compile kernels at first use.
+//! `GPUINT_TEST_SEED` draws other rows and other thread schedules.
+//! `GPUINT_TEST_JIT=BITS:Q:DIGIT,...` selects shapes that need not be built, on devices that
+//! compile kernels at first use.
 
 use std::env;
 use std::fmt::Display;

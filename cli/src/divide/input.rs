@@ -28,7 +28,10 @@ const LONGEST_NAME: usize = 80;
 /// Reason why a line is not a division.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LineError {
-    #[error("expected a dividend and a divisor, found {found} field{}", if *found == 1 { "" } else { "s" })]
+    #[error(
+        "expected a dividend and a divisor, found {found} field{}",
+        if *found == 1 { "" } else { "s" }
+    )]
     FieldCount { found: usize },
     #[error("the {0} is negative")]
     Negative(Operand),
@@ -37,7 +40,8 @@ pub(crate) enum LineError {
     #[error("the {operand} has {character:?} in column {column}, which is not a {radix} digit")]
     BadDigit { operand: Operand, radix: Radix, character: char, column: usize },
     #[error(
-        "the {operand} ({digits} {radix} digits) is wider than the widest built shape, {widest} bits"
+        "the {operand} ({digits} {radix} digits) is wider than the widest built shape, {widest} \
+         bits"
     )]
     TooWide { operand: Operand, radix: Radix, digits: usize, widest: usize },
     #[error("the divisor is zero")]

@@ -54,7 +54,12 @@ pub(crate) struct Options {
     pub(crate) chunk_rows: NonZeroUsize,
 
     /// Maximum input that is read, divided and written at a time, in MiB (at least one line)
-    #[arg(long, value_name = "MIB", default_value = "64", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    #[arg(
+        long,
+        value_name = "MIB",
+        default_value = "64",
+        value_parser = clap::value_parser!(u32).range(1..=65536)
+    )]
     pub(crate) chunk_mib: u32,
 }
 
@@ -128,7 +133,8 @@ divided. Rows are divided in batches of the narrowest built width that holds bot
 Standard error ends with one line: rows, widths, devices, the time of the divisions themselves, and
 that of each other stage: setup (opening the devices, and a first division in each width used, where
 kernels are loaded or compiled), copy (to the devices and back), read, parse, format, write, verify.
-On GPUs, the stages of several chunks run side by side, and their times add up to more than the whole.
+On GPUs, the stages of several chunks run side by side, and their times add up to more than \
+the whole.
 All GPUs divide together; if one fails, the others divide its rows, after a line `warning: ...`.
 
 --output FILE collects the results in FILE.partial and renames it at the end, so that FILE is either

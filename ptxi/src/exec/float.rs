@@ -1,7 +1,7 @@
-//! f32 and f64 arithmetic, rounded to nearest even; `fma` also in other directions (`fused`). Rust's
-//! `+ - * /`, `sqrt` and `mul_add` are correctly rounded, so these results are those of the hardware bit for
-//! bit (but for the payload of a NaN, which PTX does not define). The `.approx` forms
-//! are computed correctly rounded too.
+//! f32 and f64 arithmetic, rounded to nearest even; `fma` also in other directions (`fused`).
+//! Rust's `+ - * /`, `sqrt` and `mul_add` are correctly rounded, so these results are those of the
+//! hardware bit for bit (but for the payload of a NaN, which PTX does not define). The `.approx`
+//! forms are computed correctly rounded too.
 
 use super::fused::{fma32, fma64};
 use crate::instr::{FloatOp, Instr, Round};

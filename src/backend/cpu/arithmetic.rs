@@ -327,8 +327,8 @@ pub(super) fn root(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-/// The Jacobi symbol, Kronecker's for even `n`: `n = 2^k m` gives `(a | n) = (2 | a)^k (a | m)`, and
-/// then `(a | m) = (a mod m | m)` and reciprocity reduce the pair as Euclid's algorithm does.
+/// The Jacobi symbol, Kronecker's for even `n`: `n = 2^k m` gives `(a | n) = (2 | a)^k (a | m)`,
+/// and then `(a | m) = (a mod m | m)` and reciprocity reduce the pair as Euclid's algorithm does.
 fn jacobi(mut a: BigUint, mut n: BigUint) -> i8 {
     if n.is_zero() {
         return i8::from(a.is_one());

@@ -57,8 +57,8 @@ fn divide_pair(high: u64, low: u64, d: u64, inverse: u64) -> (u64, u64) {
 /// Divides by a limb, which is not zero: sets `quotient`, as long as `u`, and returns the
 /// remainder.
 ///
-/// Let `d` be normalized, `v` its [`reciprocal`], and `f = B^2 - (B + v) d`, which is from 1 to `d`.
-/// The limbs of `u` above limb `j` are a quotient times `d` plus two limbs `(a, b)`. Limb `j`
+/// Let `d` be normalized, `v` its [`reciprocal`], and `f = B^2 - (B + v) d`, which is from 1 to
+/// `d`. The limbs of `u` above limb `j` are a quotient times `d` plus two limbs `(a, b)`. Limb `j`
 /// appends `u[j]`, and `B^2 = (B + v) d + f` removes the new top limb:
 ///
 /// ```text
@@ -155,8 +155,8 @@ impl Top {
         Self { d1, d0, inverse }
     }
 
-    /// Returns the quotient of three limbs, whose two top limbs are below the divisor's, and the two
-    /// limbs of the remainder.
+    /// Returns the quotient of three limbs, whose two top limbs are below the divisor's, and the
+    /// two limbs of the remainder.
     #[inline(always)]
     fn divide(self, u2: u64, u1: u64, u0: u64) -> (u64, u128) {
         let d = u128::from(self.d1) << 64 | u128::from(self.d0);

@@ -1,7 +1,7 @@
 //! GMP as this host has it: loaded at run time, so that nothing of it is needed to build.
 //!
-//! Products, quotients and roots work on the limbs of rows in place (`mpn`). Powers, greatest common
-//! divisors, inverses and symbols use its integers (`mpz`), which read limbs in place.
+//! Products, quotients and roots work on the limbs of rows in place (`mpn`). Powers, greatest
+//! common divisors, inverses and symbols use its integers (`mpz`), which read limbs in place.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_long};
@@ -131,8 +131,8 @@ impl Gmp {
             is_divisor && q.len() + v.len() == u.len() + 1 && r.len() == v.len(),
             "mpn_tdiv_qr"
         );
-        // SAFETY: the lengths meet the requirements of gmp.h, and the top limb of the divisor is not
-        // zero.
+        // SAFETY: the lengths meet the requirements of gmp.h, and the top limb of the divisor is
+        // not zero.
         unsafe {
             (self.divide)(
                 q.as_mut_ptr(),

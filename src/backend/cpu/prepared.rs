@@ -15,13 +15,14 @@
 //! ```
 //!
 //! and `q <= q' + 3`; a short product ([`multiply_high`]) may lessen `q'` by 1 more. So
-//! `x - q' d < 5 d < B^(n+1)`: its `n + 1` low limbs suffice, and `d` is subtracted at most 4 times.
+//! `x - q' d < 5 d < B^(n+1)`: its `n + 1` low limbs suffice, and `d` is subtracted at most 4
+//! times.
 //!
 //! Montgomery ("Modular multiplication without trial division", Math. Comp. 44, 1985), for odd `v`
 //! and `t < B^n v`: adding the multiples `v B^i (-t_i / v mod B)` makes the limbs `t_i`, `i < n`,
 //! zero one after the other. The sum divided by `B^n` is congruent to `t / B^n`, and less than
-//! `(B^n v + B^n v) / B^n = 2 v`. It takes `n^2` products of limbs whatever they are, and so is used
-//! where Karatsuba's method does not pay for Barrett's two products yet.
+//! `(B^n v + B^n v) / B^n = 2 v`. It takes `n^2` products of limbs whatever they are, and so is
+//! used where Karatsuba's method does not pay for Barrett's two products yet.
 
 use super::division;
 use super::limbs::{

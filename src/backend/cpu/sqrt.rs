@@ -47,8 +47,8 @@ pub(super) fn root(root: &mut [u64], remainder: &mut [u64], a: &[u64], scratch: 
     sub(remainder, a, &product[..a.len()]);
 }
 
-/// Computes the root, of `n` limbs, and the remainder, of `n + 1` limbs, of `2n` limbs whose top two
-/// bits are not both zero.
+/// Computes the root, of `n` limbs, and the remainder, of `n + 1` limbs, of `2n` limbs whose top
+/// two bits are not both zero.
 fn normalized_root_of(root: &mut [u64], remainder: &mut [u64], a: &[u64], scratch: &mut [u64]) {
     let n = root.len();
     if n == 1 {

@@ -3,9 +3,9 @@
 //! The cache never makes an operation fail: a file that cannot be read, or that is damaged,
 //! counts as absent, and a file that cannot be written is not written.
 //!
-//! An image is code: the GPU runs it with all memory of the process in reach, and a driver crashes on
-//! some damaged ones. [`gpuint_catalogue::cache`] refuses files that others could have written; here,
-//! a file without the structure of an image is refused (SECURITY.md).
+//! An image is code: the GPU runs it with all memory of the process in reach, and a driver crashes
+//! on some damaged ones. [`gpuint_catalogue::cache`] refuses files that others could have written;
+//! here, a file without the structure of an image is refused (SECURITY.md).
 
 use std::env;
 use std::io;
@@ -56,8 +56,8 @@ impl Cache {
     }
 }
 
-/// Returns true if the bytes have the structure of what NVRTC makes: a cubin, all of whose parts are
-/// inside, or PTX with a null byte at its end.
+/// Returns true if the bytes have the structure of what NVRTC makes: a cubin, all of whose parts
+/// are inside, or PTX with a null byte at its end.
 fn is_image(image: &[u8]) -> bool {
     is_ptx(image) || is_cubin(image).unwrap_or(false)
 }

@@ -184,8 +184,8 @@ impl Pool {
         Ok(Some(Self(pool)))
     }
 
-    /// Allocates and frees memory: the driver sets the pool up at its first allocation, which took 7
-    /// to 12 ms on an H200 (2026-11-22), and belongs to opening the GPU.
+    /// Allocates and frees memory: the driver sets the pool up at its first allocation, which took
+    /// 7 to 12 ms on an H200 (2026-11-22), and belongs to opening the GPU.
     fn set_up(gpu: &Gpu) -> Result<(), Fault> {
         let _bound = gpu.bind()?;
         let (alloc, free) = (gpu.functions.alloc_async, gpu.functions.free_async);

@@ -148,7 +148,8 @@ pub(super) fn cluster(blocks: u32) -> LaunchAttribute {
     }
 }
 
-/// Launch attribute: load balancing, so the blocks of a cluster need not have a multiprocessor each.
+/// Launch attribute: load balancing, so the blocks of a cluster need not have a multiprocessor
+/// each.
 pub(super) fn balanced_clusters() -> LaunchAttribute {
     let policy = sys::CUclusterSchedulingPolicy::CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
     LaunchAttribute {

@@ -55,7 +55,8 @@ pub(crate) struct Cuda {
     block: Option<u32>,
 }
 
-/// Opens the GPU of that number with a stream of its own, for kernels with their own blocks or others.
+/// Opens the GPU of that number with a stream of its own, for kernels with their own blocks or
+/// others.
 pub(crate) fn open(ordinal: usize, block: Option<u32>) -> Result<Box<dyn Backend>> {
     let queue = Arc::new(Queue::new(Context::get(ordinal)?)?);
     Ok(Box::new(Cuda { queue, block }))

@@ -102,8 +102,8 @@ pub(super) struct Function {
 #[derive(Debug)]
 struct Phase {
     facts: Facts,
-    /// The most blocks that a launch has use for: as many as the GPU runs at a time, where blocks have
-    /// scratch or stride over many rows.
+    /// The most blocks that a launch has use for: as many as the GPU runs at a time, where blocks
+    /// have scratch or stride over many rows.
     max_grid: u32,
     /// Rows that the GPU runs at a time; 0 if the kernel has no workspace.
     resident_rows: u64,

@@ -2,9 +2,9 @@
 //!
 //! `GPUINT_NVRTC` names the library; otherwise the toolkits of `CUDA_HOME` and `CUDA_PATH`, the
 //! system's own search and `/usr/local/cuda` are tried in this order. Only absolute folders count
-//! as toolkits: a relative one would load code from wherever the process was started. The binding is
-//! the crate's own, because it must be this library and no other, and because what a library lacks
-//! must be an error and not a panic.
+//! as toolkits: a relative one would load code from wherever the process was started. The binding
+//! is the crate's own, because it must be this library and no other, and because what a library
+//! lacks must be an error and not a panic.
 #![allow(unsafe_code)]
 
 use std::env;

@@ -2,9 +2,10 @@
 //!
 //! The work of one stream takes effect in order. Memory may be used on several streams of a
 //! GPU: each counts its calls by tickets, memory has the tickets of its last write and of the reads
-//! since ([`Uses`]), and a stream that uses the memory next first waits for the calls of other streams,
-//! by an event. Each stream records the last ticket that it has waited for of each other stream, so
-//! that events are only made where streams meet: these are vector clocks, kept on the host.
+//! since ([`Uses`]), and a stream that uses the memory next first waits for the calls of other
+//! streams, by an event. Each stream records the last ticket that it has waited for of each other
+//! stream, so that events are only made where streams meet: these are vector clocks, kept on the
+//! host.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;

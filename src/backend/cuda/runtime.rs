@@ -35,9 +35,12 @@ pub(super) fn image(
     let source = images::source(kernel, block);
     let nvrtc = nvrtc.map_err(|reason| {
         missing(format!(
-            "no image for sm_{capability} was built with the crate, and there is no NVRTC to make one ({reason}); \
-             build where nvcc is found (PATH, CUDA_HOME or GPUINT_NVCC; GPUINT_ARCHS says for which GPUs), \
-             or install NVRTC, for example by \"pip install nvidia-cuda-nvrtc\", and set {} to its libnvrtc",
+            "no image for sm_{capability} was built with the crate, and there is no NVRTC to make \
+             one ({reason}); \
+             build where nvcc is found (PATH, CUDA_HOME or GPUINT_NVCC; GPUINT_ARCHS says for \
+             which GPUs), \
+             or install NVRTC, for example by \"pip install nvidia-cuda-nvrtc\", and set {} to \
+             its libnvrtc",
             nvrtc::VARIABLE
         ))
     })?;
@@ -107,9 +110,10 @@ mod tests {
         Shape { bits: 1040, q: 5, digit: DigitKind::U16 },
     ];
 
-    /// Returns the kernels of the catalogue by unit: each kernel and digit at the narrowest shape, or
-    /// with `GPUINT_TEST_SHAPES=all` at every shape; and each kernel at the shapes of [`OTHERS`].
-    /// nvcc compiles the same templates at all shapes (`scripts/kernel-gate`); NVRTC differs only in the headers and functions that it knows.
+    /// Returns the kernels of the catalogue by unit: each kernel and digit at the narrowest shape,
+    /// or with `GPUINT_TEST_SHAPES=all` at every shape; and each kernel at the shapes of
+    /// [`OTHERS`]. nvcc compiles the same templates at all shapes (`scripts/kernel-gate`); NVRTC
+    /// differs only in the headers and functions that it knows.
     fn units() -> Vec<Vec<KernelId>> {
         let all = std::env::var("GPUINT_TEST_SHAPES").is_ok_and(|shapes| shapes == "all");
         let mut done = HashSet::new();

@@ -1,10 +1,10 @@
 //! The host's C++ compiler: makes a shared object of a translation unit, at its first use on a
 //! machine.
 //!
-//! `CXX` names the compiler, with options if need be (`ccache g++`); by default it is `c++`. An object
-//! is kept in the folder `simt` of the cache ([`gpuint_catalogue::cache`]), by a hash of the unit, of
-//! all headers, of the options and of the compiler's version. Processes that need the same unit take
-//! turns, so that one compiles it.
+//! `CXX` names the compiler, with options if need be (`ccache g++`); by default it is `c++`. An
+//! object is kept in the folder `simt` of the cache ([`gpuint_catalogue::cache`]), by a hash of the
+//! unit, of all headers, of the options and of the compiler's version. Processes that need the same
+//! unit take turns, so that one compiles it.
 
 use std::env;
 use std::ffi::OsStr;
@@ -53,8 +53,8 @@ macro_rules! shim {
 /// The shim, without its own test.
 static SHIM: &[(&str, &str)] = shim!(
     "abi.h" "arithmetic.h" "block.cpp" "block.h" "collective.h" "fiber.cpp" "fiber.h" "launch.cpp"
-    "launch.h" "memory.h" "rare.h" "registry.h" "shared.cpp" "shared.h" "simt.cpp" "simt.h" "thread.h"
-    "types.h"
+    "launch.h" "memory.h" "rare.h" "registry.h" "shared.cpp" "shared.h" "simt.cpp" "simt.h"
+    "thread.h" "types.h"
 );
 
 /// The unit of the shim: all its sources.

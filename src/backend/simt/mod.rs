@@ -17,7 +17,8 @@ use crate::error::{Error, Result};
 
 #[cfg(not(all(unix, any(target_arch = "x86_64", target_arch = "aarch64"))))]
 compile_error!(
-    "feature simt: kernels on the host need x86-64 or aarch64 with mmap (Linux or another Unix): build \
+    "feature simt: kernels on the host need x86-64 or aarch64 with mmap (Linux or another Unix): \
+     build \
      without the feature"
 );
 

@@ -48,7 +48,8 @@ impl Shim {
             let compiler = Compiler::from_env().map_err(|reason| Error::KernelMissing {
                 kernel: kernel.to_string(),
                 remedy: format!(
-                    "kernels on the host need a C++17 compiler ({reason}); install one, or set CXX to it"
+                    "kernels on the host need a C++17 compiler ({reason}); install one, or set \
+                     CXX to it"
                 ),
             })?;
             let library = open(&compiler, "shim", &shim_unit(), unix::RTLD_GLOBAL)?;

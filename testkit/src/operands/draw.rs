@@ -233,8 +233,8 @@ impl Draw {
         if v.is_zero() { BigUint::one() } else { v }
     }
 
-    /// `q * v * 2^k` and `v`, for a quotient of at most `bits` bits and a `k` that is mostly 0; both
-    /// fit the width.
+    /// `q * v * 2^k` and `v`, for a quotient of at most `bits` bits and a `k` that is mostly 0;
+    /// both fit the width.
     pub(super) fn multiple(&mut self, v: BigUint, bits: usize) -> [BigUint; 2] {
         let u = self.value(bits) * &v;
         let spare = self.sizes.bits - u.bits() as usize;
