@@ -3,7 +3,7 @@
 use std::env;
 use std::process::Command;
 
-use gpuint_testkit::skip::skip;
+use gpuint_skip::skip;
 
 /// The compilation inside the test needs no kernels, which take long to compile.
 const NO_KERNELS: (&str, &str) = ("GPUINT_NVCC", "none");
@@ -25,7 +25,7 @@ fn compile_errors_match_expected_text() {
         return;
     }
     let cases = trybuild::TestCases::new();
-    cases.pass("tests/compile_fail/pass.rs");
+    cases.pass("cases/pass.rs");
     for case in [
         "clone",
         "invalid_double",
@@ -38,6 +38,6 @@ fn compile_errors_match_expected_text() {
         "unbuilt_generic",
         "unbuilt_width",
     ] {
-        cases.compile_fail(format!("tests/compile_fail/{case}.rs"));
+        cases.compile_fail(format!("cases/{case}.rs"));
     }
 }
