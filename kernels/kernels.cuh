@@ -5,6 +5,7 @@
 #include "div/div.cuh"
 #include "div/exact.cuh"
 #include "div/fft/division.cuh"
+#include "div/fft/prepare.cuh"
 #include "div/prepare.cuh"
 #include "div/shinv.cuh"
 #include "euclid/gcd.cuh"

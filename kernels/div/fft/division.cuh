@@ -36,26 +36,26 @@ template <class S, u32 LARGEST = Plan<S>::LARGEST>
 struct Phases;
 template <class S>
 struct Phases<S, 512> {
-  using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<S>, Newton<S, 64>,
-                        Newton<S, 128>, Newton<S, 256>, DivideLong<S>, Divide<S, 512>>;
+  using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>,
+                        Newton<Plan<S>, 128>, Newton<Plan<S>, 256>, DivideLong<S>, Divide<S, 512>>;
 };
 template <class S>
 struct Phases<S, 1024> {
   using Type =
-      Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<S>, Newton<S, 64>, Newton<S, 128>,
-               Newton<S, 256>, Newton<S, 512>, DivideLong<S>, Divide<S, 1024>, Divide<S, 512>>;
+      Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>, Newton<Plan<S>, 128>,
+               Newton<Plan<S>, 256>, Newton<Plan<S>, 512>, DivideLong<S>, Divide<S, 1024>, Divide<S, 512>>;
 };
 template <class S>
 struct Phases<S, 2048> {
-  using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<S>, Newton<S, 64>,
-                        Newton<S, 128>, Newton<S, 256>, Newton<S, 512>, Newton<S, 1024>,
+  using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>,
+                        Newton<Plan<S>, 128>, Newton<Plan<S>, 256>, Newton<Plan<S>, 512>, Newton<Plan<S>, 1024>,
                         DivideLong<S>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
 };
 template <class S>
 struct Phases<S, 4096> {
   using Type =
-      Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<S>, Newton<S, 64>, Newton<S, 128>,
-               Newton<S, 256>, Newton<S, 512>, Newton<S, 1024>, Newton<S, 2048>, DivideLong<S>,
+      Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>, Newton<Plan<S>, 128>,
+               Newton<Plan<S>, 256>, Newton<Plan<S>, 512>, Newton<Plan<S>, 1024>, Newton<Plan<S>, 2048>, DivideLong<S>,
                Divide<S, 4096>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
 };
 

@@ -22,9 +22,9 @@
 
 namespace gpuint::fft_division {
 
-template <class S, u32 P>
+template <class Plan, u32 P>
 struct Newton {
-  using Plan = fft_division::Plan<S>;
+  using S = typename Plan::S;
   using F = Transform<P>;
   // Rows of a warp, for rows that need fewer threads.
   static constexpr u32 ROWS = F::THREADS < 32 ? 32 / F::THREADS : 1;
@@ -82,7 +82,7 @@ struct Newton {
   }
 
   GPUINT_DEVICE static void prefetch(const Plan& plan, u32 row) {
-    const u32 from = plan.lengths()[row].x / 32;
+    const u32 from = plan.divisor_bits(row) / 32;
     const u32 *const v = plan.divisor(row), *const x = plan.inverse(row, P / 2);
     for (u32 l = 32 * (threadIdx.x % F::THREADS); l < P; l += 32 * F::THREADS)
       if (l < from) ptx::prefetch(v + from - l);
@@ -101,7 +101,7 @@ struct Newton {
     u32 thread = transform.thread();
     {
       const u32 row = state[ROW];
-      const Shifted v(plan.divisor(row), S::N, 32 * S::N - plan.lengths()[row].x);
+      const Shifted v(plan.divisor(row), S::N, 32 * S::N - plan.divisor_bits(row));
       const u32* const x = plan.inverse(row, P / 2);
       copy<16, F::THREADS>(
           thread, [&](u32 l) { return v[S::N - P - 1 + l]; },

@@ -78,6 +78,8 @@ struct Plan : RowLists<S, PREPARED, CLASSES_OF<S> + 3, INVERSE_LIMBS<S, PREPARED
     return list;
   }
 
+  GPUINT_DEVICE u32 divisor_bits(u32 row) const { return this->lengths()[row].x; }
+
   // The top p + 1 limbs of a row's reciprocal.
   GPUINT_DEVICE u32* inverse(u32 row, u32 p) const {
     return list(Base::LISTS) + u64(row) * INVERSE + (LARGEST / 2 - p);

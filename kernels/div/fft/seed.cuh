@@ -14,9 +14,9 @@
 namespace gpuint::fft_division {
 
 // Eight lanes a row, five limbs each.
-template <class S>
+template <class Plan>
 struct Seed {
-  using Plan = fft_division::Plan<S>;
+  using S = typename Plan::S;
   static constexpr u32 LANES = 8, OWN = 5;
   static constexpr u32 LIMBS = 35, STEPS = 33, TOP_LANE = (LIMBS - 1) / OWN;
   static_assert(TOP_LANE * OWN + OWN - 1 == LIMBS - 1 && TOP_LANE + 1 < LANES,
@@ -42,7 +42,7 @@ struct Seed {
   GPUINT_DEVICE static void divide(const Plan& plan, u32* quotient, u32 row, bool wanted) {
     constexpr double BASE = 4294967296.0;
     const u32 lane = threadIdx.x % LANES;
-    const Shifted v(plan.divisor(row), S::N, 32 * S::N - plan.lengths()[row].x);
+    const Shifted v(plan.divisor(row), S::N, 32 * S::N - plan.divisor_bits(row));
     u32 d[OWN], r[OWN];
     GPUINT_UNROLL(5)
     for (u32 i = 0; i < OWN; ++i) {
