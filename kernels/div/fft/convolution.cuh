@@ -23,7 +23,7 @@ struct Transform {
   // it beside 16 points.
   GPUINT_DEVICE u32 thread() const { return Exchange(points).thread; }
   GPUINT_DEVICE u32 anew(u32 x) const {
-    return x + *static_cast<volatile u32*>(Exchange::zero(points));
+    return x + Exchange::hidden_zero(points);
   }
   GPUINT_DEVICE static void sync(GPUINT_SITE) { Exchange::sync(GPUINT_PASS_SITE); }
 

@@ -84,10 +84,11 @@ struct Newton {
   GPUINT_DEVICE static void prefetch(const Plan& plan, u32 row) {
     const u32 from = plan.divisor_bits(row) / 32;
     const u32 *const v = plan.divisor(row), *const x = plan.inverse(row, P / 2);
-    for (u32 l = 32 * (threadIdx.x % F::THREADS); l < P; l += 32 * F::THREADS)
+    // Computed here: registers have no room for it beside 16 points.
+    const u32 first = 32 * (ptx::thread() % F::THREADS);
+    for (u32 l = first; l < P; l += 32 * F::THREADS)
       if (l < from) ptx::prefetch(v + from - l);
-    for (u32 l = 32 * (threadIdx.x % F::THREADS); l < P / 2; l += 32 * F::THREADS)
-      ptx::prefetch(x + l);
+    for (u32 l = first; l < P / 2; l += 32 * F::THREADS) ptx::prefetch(x + l);
   }
 
   // All threads of a block; nothing is written where the row is not wanted.

@@ -128,7 +128,7 @@ struct OfLongFactors : Phase {
 template <class S, u32 FACTORS>
 struct FactorRows {
   static constexpr u32 ROW_BYTES = Workspace<S>::ROW_BYTES;
-  static constexpr bool IS_FIRST_SHIFTED = false;
+  static constexpr bool IS_FIRST_SHIFTED = false, HAS_LOW_HALF = true;
 
   GPUINT_DEVICE static bool is_skipped(const Operands&, u64) { return false; }
   GPUINT_DEVICE static const u32* factor(const Operands& o, u32 i, u64 row) {
@@ -176,7 +176,7 @@ struct ShiftedDown {
 template <class S, class Dividend, u32 MOST>
 struct QuotientRows {
   static constexpr u32 ROW_BYTES = Dividend::ROW_BYTES;
-  static constexpr bool IS_FIRST_SHIFTED = true;
+  static constexpr bool IS_FIRST_SHIFTED = true, HAS_LOW_HALF = false;
 
   GPUINT_DEVICE static bool is_skipped(const Operands& o, u64 row) {
     return Dividend::is_skipped(o, row);
@@ -273,7 +273,7 @@ struct Remainder : Lengths<S> {
     const u32* const t = Dividend::at(o, row);
     const bool is_product = Dividend::is_product(o);
     const u32 next = row + (PERSISTENT == 1 ? gridDim.x : RUNNING_BLOCKS);
-    for (u32 l = 32 * threadIdx.x; l < LIMBS; l += 32 * THREADS) {
+    for (u32 l = 32 * thread(); l < LIMBS; l += 32 * THREADS) {
       ptx::prefetch(t + l);
       if (is_product) ptx::prefetch(t + LIMBS + l);
       if (next >= o.rows) continue;
@@ -326,7 +326,10 @@ struct Remainder : Lengths<S> {
   }
 
   // w / v as a power of two.
-  GPUINT_DEVICE u32 doublings(u32 row) const { return late_bits<S, MOST_LATE>(o, row) + 1; }
+  GPUINT_DEVICE u32 doublings(u32 row) const {
+    // Read again for each part: registers have no room for it beside 16 points.
+    return late_bits<S, MOST_LATE>(o, F{shared + POINTS}.anew(row)) + 1;
+  }
 
   // Q w in part k.
   GPUINT_DEVICE void multiply_part(u32 row, u32 k, Complex (&x)[fft::RADIX]) const {
@@ -388,8 +391,8 @@ struct Remainder : Lengths<S> {
     const u32 times = Reduce::run(
         own, words(), LIMBS, [&](u32 l) -> u32& { return rest()[fft_division::limb_at(l)]; },
         [&](u32 l) { return operand()[fft_division::limb_at(l)]; });
-    GPUINT_ASSERT(times <= 6u << (doublings(row) - 1), "the remainder is below (3 + 2^-60) w");
-    u32* const to = Dividend::result(o, row);
+    GPUINT_ASSERT(times <= 8u << (doublings(row) - 1), "the remainder is below (4 + 2^-60) w");
+    u32* const to = Dividend::result(o, ptx::recomputed(row));
     for (u32 l = own; l < LIMBS; l += THREADS)
       to[l] = l + shift < LIMBS ? rest()[fft_division::limb_at(l + shift)] : 0;
     F::sync();

@@ -111,9 +111,13 @@ struct Exchange {
 
   GPUINT_DEVICE static u32* zero(unsigned char* bytes) { return reinterpret_cast<u32*>(bytes) - 1; }
 
+  GPUINT_DEVICE static u32 hidden_zero(unsigned char* bytes) {
+    return *static_cast<volatile u32*>(zero(bytes));
+  }
+
   GPUINT_DEVICE explicit Exchange(unsigned char* bytes)
       : at(reinterpret_cast<Complex*>(bytes)),
-        thread(threadIdx.x % THREADS + *static_cast<volatile u32*>(zero(bytes))) {}
+        thread(threadIdx.x % THREADS + hidden_zero(bytes)) {}
 
   // Point thread + THREADS i.
   GPUINT_DEVICE Complex& column(u32 i) const { return at[slot(thread + THREADS * i)]; }
