@@ -139,7 +139,7 @@ pub(crate) const COUNTERS_BYTES: u64 = 256;
 
 /// Most bytes of a workspace, unless the rows that a GPU runs at a time need more. A batch that
 /// needs more is processed in parts.
-pub(crate) const MOST_WORKSPACE_BYTES: u64 = 2 << 30;
+pub(crate) const MOST_WORKSPACE_BYTES: u64 = 3 << 30;
 
 /// Launch configuration of a phase of a kernel; each kernel carries its own, one for each phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]

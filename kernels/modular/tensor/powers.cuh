@@ -22,6 +22,12 @@
 
 namespace gpuint::tensor_modular {
 
+// A bit more than elsewhere, where 2^7 more steps for the table are fewer than those it saves: the
+// powers are read a row at a time, wherever they are. It saves 1.9 % of the steps at 2^15 bits.
+__host__ __device__ constexpr u32 wide_window_bits(u32 exponent_bits) {
+  return exponent_bits < 2800 ? window_bits(exponent_bits) : MAX_WINDOW + 1;
+}
+
 // A step, given the length of the longest exponent. counters[0] has the number of steps,
 // counters[1] the length.
 struct PowerStep {
@@ -30,7 +36,7 @@ struct PowerStep {
   enum Kind { POWER, SQUARE, PRODUCT } kind;
   u32 window, at;  // the power, or the position of the digit
 
-  GPUINT_DEVICE explicit PowerStep(const Operands& o) : window(window_bits(o.counters[BITS])) {
+  GPUINT_DEVICE explicit PowerStep(const Operands& o) : window(wide_window_bits(o.counters[BITS])) {
     const u32 powers = (1u << window) - 1;
     u32 step = static_cast<u32>(o.step);
     if (step < powers) {
@@ -44,7 +50,7 @@ struct PowerStep {
 
   // Number of steps for exponents of `bits` bits; 0 for 0.
   GPUINT_DEVICE static u32 count(u32 bits) {
-    const u32 window = window_bits(bits);
+    const u32 window = wide_window_bits(bits);
     return (1u << window) - 1 - window + ceil_div(bits, window) * (window + 1);
   }
 };
@@ -53,7 +59,7 @@ struct PowerStep {
 template <class S>
 struct PowerWorkspace : Workspace<S> {
   using Base = Workspace<S>;
-  static constexpr u32 POWERS = (1u << window_bits(S::BITS)) - 1;
+  static constexpr u32 POWERS = (1u << wide_window_bits(S::BITS)) - 1;
   static constexpr u32 ROW_BYTES = Base::ROW_BYTES + POWERS * S::N * u32{sizeof(u32)};
 
   // Of the exponent of a row.
@@ -110,7 +116,7 @@ struct FindLargestDigits : PowerRows<S> {
     PowerRows<S>::each_row(o, [&](Group<32>& group, u64 row) {
       using Space = PowerWorkspace<S>;
       const u32 largest = gpuint::largest_digit<S>(group, Space::exponent(o, row),
-                                                   *Space::length(o, row), window_bits(most));
+                                                   *Space::length(o, row), wide_window_bits(most));
       if (group.rank != 0) return;
       *Space::largest_digit(o, row) = largest;
       if (row == 0) o.counters[PowerStep::STEPS] = PowerStep::count(most);
