@@ -29,12 +29,11 @@ GPUINT_DEVICE u32* half_of_product(const Operands& o, u64 row, u32 half, u32 lim
 
 // Rows of a product: the inputs, and the halves of the result. A product inside an operation has
 // other rows. If IS_FIRST_SHIFTED, first_limbs(o, row) has the limbs of the first factor, which is
-// factor(o, 0, row) if is_unshifted(o, row). Without HAS_LOW_HALF, the high half of a wide product
-// may be less by 1.
+// factor(o, 0, row) if is_unshifted(o, row).
 template <class S, Extent E>
 struct ProductRows {
   static constexpr u32 ROW_BYTES = 0;  // of a workspace
-  static constexpr bool IS_FIRST_SHIFTED = false, HAS_LOW_HALF = true;
+  static constexpr bool IS_FIRST_SHIFTED = false;
 
   GPUINT_DEVICE static bool is_skipped(const Operands&, u64) { return false; }
   GPUINT_DEVICE static const u32* factor(const Operands& o, u32 i, u64 row) {

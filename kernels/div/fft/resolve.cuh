@@ -1,8 +1,8 @@
 // Columns of a product as limbs: carries between the threads of a row.
 //
 // A thread sums 2 LIMBS columns of 16 bits and, limb by limb, further signed numbers. The rest
-// above its limbs, which is less than 2^29 in magnitude, is carried to the next thread. So that it
-// is not negative there, every thread passes on 2^29 more, and all but the first start with -2^29.
+// above its limbs, which is less than 2^30 in magnitude, is carried to the next thread. So that it
+// is not negative there, every thread passes on 2^30 more, and all but the first start with -2^30.
 // Carries of that addition are computed from ballots (core/lookahead.cuh) and from one word of each
 // warp.
 //
@@ -22,7 +22,7 @@ template <u32 THREADS, u32 LIMBS>
 struct Resolve {
   static constexpr u32 WARPS = THREADS > 32 ? THREADS / 32 : 1;
   static constexpr u32 WIDTH = min_of(THREADS, 32);  // threads of a row in a warp
-  static constexpr i64 BIAS = 1ll << 29;
+  static constexpr i64 BIAS = 1ll << 30;
   // Words of shared memory that a resolution uses.
   static constexpr u32 HANDED = 0, FLAGS = 8, MULTIPLE = 16, WORDS = 17;
   static_assert(WARPS <= 8, "a word of each warp");

@@ -128,7 +128,7 @@ struct OfLongFactors : Phase {
 template <class S, u32 FACTORS>
 struct FactorRows {
   static constexpr u32 ROW_BYTES = Workspace<S>::ROW_BYTES;
-  static constexpr bool IS_FIRST_SHIFTED = false, HAS_LOW_HALF = true;
+  static constexpr bool IS_FIRST_SHIFTED = false;
 
   GPUINT_DEVICE static bool is_skipped(const Operands&, u64) { return false; }
   GPUINT_DEVICE static const u32* factor(const Operands& o, u32 i, u64 row) {
@@ -176,7 +176,7 @@ struct ShiftedDown {
 template <class S, class Dividend, u32 MOST>
 struct QuotientRows {
   static constexpr u32 ROW_BYTES = Dividend::ROW_BYTES;
-  static constexpr bool IS_FIRST_SHIFTED = true, HAS_LOW_HALF = false;
+  static constexpr bool IS_FIRST_SHIFTED = true;
 
   GPUINT_DEVICE static bool is_skipped(const Operands& o, u64 row) {
     return Dividend::is_skipped(o, row);
@@ -234,6 +234,7 @@ struct Remainder : Lengths<S> {
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Remainder block(o, shared);
     if (threadIdx.x == 0) *F::Exchange::zero(shared + POINTS) = 0;
+    F::sync();
     GPUINT_UNROLL(1)
     for (u32 row = blockIdx.x; row < o.rows; row += gridDim.x) {
       if (Dividend::is_skipped(o, row)) continue;
@@ -282,7 +283,15 @@ struct Remainder : Lengths<S> {
     }
   }
 
-  // Puts limbs into the operand's place, which nobody reads any more.
+  // Begins to copy a number to the operand's place, which nobody reads any more.
+  GPUINT_DEVICE void fetch(const u32* x) const {
+    const u32 own = thread();
+    GPUINT_UNROLL(4)
+    for (u32 l = WORD * own; l < LIMBS; l += WORD * THREADS)
+      ptx::copy_async(x + l, operand() + fft_division::limb_at(l));
+  }
+
+  // Puts limbs into that place.
   template <class Limb>
   GPUINT_DEVICE void stage(const Limb& limb) const {
     fft_division::copy<LIMBS / THREADS, THREADS>(
@@ -325,27 +334,26 @@ struct Remainder : Lengths<S> {
     return fft::transform<P, PARTS>(x, k, shared + POINTS, first, then);
   }
 
-  // w / v as a power of two.
-  GPUINT_DEVICE u32 doublings(u32 row) const {
-    // Read again for each part: registers have no room for it beside 16 points.
-    return late_bits<S, MOST_LATE>(o, F{shared + POINTS}.anew(row)) + 1;
+  // l, read again for each part: registers have no room for it beside 16 points.
+  GPUINT_DEVICE u32 late_bits(u32 row) const {
+    return fft_modular::late_bits<S, MOST_LATE>(o, F{shared + POINTS}.anew(row));
   }
 
-  // Q w in part k.
+  // Q w / 2 in part k.
   GPUINT_DEVICE void multiply_part(u32 row, u32 k, Complex (&x)[fft::RADIX]) const {
     const u32* const v = modulus(row);
-    const u32 shift = doublings(row);
     F::sync();  // nobody reads any more what was there
-    stage([&](u32 l) { return __funnelshift_l(l == 0 ? 0 : v[l - 1], v[l], shift); });
+    const u32 shift = late_bits(row);
+    if (shift == 0)
+      fetch(v);
+    else
+      stage([&](u32 l) { return __funnelshift_l(l == 0 ? 0 : v[l - 1], v[l], shift); });
+    ptx::await_copies();
     F::sync();
-    read(x, k, v[LIMBS - 1] >> (32 - shift));
+    read(x, k, __funnelshift_l(v[LIMBS - 1], 0, shift));
     transform(x, k, [&] {
       F::sync();  // nobody reads points any more
-      const u32* const q = Workspace::quotient(o, row);
-      const u32 own = thread();
-      GPUINT_UNROLL(4)
-      for (u32 l = WORD * own; l < LIMBS; l += WORD * THREADS)
-        ptx::copy_async(q + l, operand() + fft_division::limb_at(l));
+      fetch(Workspace::quotient(o, row));
     });
     Complex* const stored = reinterpret_cast<Complex*>(shared + VALUES) + thread();
     GPUINT_UNROLL(16)
@@ -376,8 +384,8 @@ struct Remainder : Lengths<S> {
         GPUINT_UNROLL(2)
         for (u32 k = 0; k < PARTS; ++k)
           y[k] = k == PARTS - 1 ? x[i] : F::load(points(k) + i * THREADS);
-        columns()[R::place(thread() + i * THREADS)] = -column_of<S>(2 * pair, y);
-        columns()[R::place(P + thread() + i * THREADS)] = -column_of<S>(2 * pair + 1, y);
+        columns()[R::place(thread() + i * THREADS)] = -2 * column_of<S>(2 * pair, y);
+        columns()[R::place(P + thread() + i * THREADS)] = -2 * column_of<S>(2 * pair + 1, y);
       }
       F::sync();
       above = subtract_columns(row, pair, above);
@@ -387,11 +395,15 @@ struct Remainder : Lengths<S> {
     for (u32 l = own; l < shift; l += THREADS) rest()[fft_division::limb_at(l)] = 0;
     if (own == 0 && shift == 0) rest()[fft_division::limb_at(LIMBS)] = static_cast<u32>(above);
     // v takes the place of the columns.
-    stage([&](u32 l) { return l < shift ? 0 : v[l - shift]; });
+    if (shift == 0)
+      fetch(v);
+    else
+      stage([&](u32 l) { return l < shift ? 0 : v[l - shift]; });
+    ptx::await_copies();
     const u32 times = Reduce::run(
         own, words(), LIMBS, [&](u32 l) -> u32& { return rest()[fft_division::limb_at(l)]; },
         [&](u32 l) { return operand()[fft_division::limb_at(l)]; });
-    GPUINT_ASSERT(times <= 8u << (doublings(row) - 1), "the remainder is below (4 + 2^-60) w");
+    GPUINT_ASSERT(times <= 6u << late_bits(row), "the remainder is below (3 + 2^-60) w");
     u32* const to = Dividend::result(o, ptx::recomputed(row));
     for (u32 l = own; l < LIMBS; l += THREADS)
       to[l] = l + shift < LIMBS ? rest()[fft_division::limb_at(l + shift)] : 0;
@@ -419,7 +431,7 @@ struct Remainder : Lengths<S> {
     i64 above;
     if (pair == 0) {
       const u32 low =
-          own == 0 ? t[0] - (*Workspace::quotient(o, row) * *modulus(row) << doublings(row)) : 0;
+          own == 0 ? t[0] - (*Workspace::quotient(o, row) * *modulus(row) << (late_bits(row) + 1)) : 0;
       above = R::template run<true>(columns(), own, words(), limb, low, add);
       // The multiple of R + 1 belongs to the top.
       if (PARTS > 1) above -= static_cast<i32>(words()[R::MULTIPLE]);

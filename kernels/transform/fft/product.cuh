@@ -315,9 +315,6 @@ struct FftProduct {
   GPUINT_DEVICE static void write_together(const Operands& o, u64 row, u32 k,
                                            const Complex (&x)[fft::RADIX], unsigned char* shared) {
     constexpr u32 SHARE = fft::RADIX / PARTS, ROUNDS = PIECES / PARTS;
-    // Without a low half, all pieces below its highest are left out: the result may lack a carry
-    // into that piece.
-    constexpr u32 FIRST_PIECE = Rows::HAS_LOW_HALF ? 0 : PARTS - 1;
     // Addresses of the group's words are not kept from row to row.
     G group(shared + fft::Exchange<P>::hidden_zero(shared + EXCHANGE));
     const u32 thread = ptx::thread();
@@ -336,7 +333,7 @@ struct FftProduct {
     if (thread >= THREADS - 16) {
       Complex y[PARTS];
       points_of(&exchange.column((SHARE * k + fft::RADIX - 1) % fft::RADIX), y);
-      for (u32 piece = max_of(k == 0 ? 1 : 0, FIRST_PIECE); piece < PIECES; ++piece)
+      for (u32 piece = k == 0 ? 1 : 0; piece < PIECES; ++piece)
         below_share[piece * 16 + thread % 16] = column(k == 0 ? piece - 1 : piece, y);
     }
     Complex y[SHARE][PARTS];
@@ -355,7 +352,6 @@ struct FftProduct {
       GPUINT_UNROLL(4)
       for (u32 s = 0; s < PARTS; ++s) {
         const u32 piece = round * PARTS + s;
-        if (piece < FIRST_PIECE) continue;
         GPUINT_UNROLL(16)
         for (u32 n = 0; n < SHARE; ++n)
           columns[place((s * SHARE + n) * THREADS + thread)] = column(piece, y[n]);
@@ -385,7 +381,6 @@ struct FftProduct {
       warps_g[round] = __ballot_sync(~0u, word & 1), warps_p[round] = __ballot_sync(~0u, word & 2);
       GPUINT_UNROLL(4)
       for (u32 s = 0; s < PARTS; ++s) {
-        if (round * PARTS + s < FIRST_PIECE) continue;
         const u32 at = (round * PARTS + s) * PARTS + k;
         const u32 of_g = warps_g[round] >> s * WARPS & FIELD,
                   of_p = warps_p[round] >> s * WARPS & FIELD;
