@@ -27,10 +27,11 @@
 // The last product. r is known modulo R + 1, from a product modulo t^n + 1, n = m / 16 digits of 16
 // bits, and modulo 2^32, from the lowest limbs, so it is known (div/fft/resolve.cuh). t^n + 1 =
 // (t^(n/2) - i) (t^(n/2) + i), so points j of half as many have digits j and j + n / 2, and the
-// digit of w above them, the top, is -top at t^0. It takes half of the transforms of a product.
-// So a product modulo v takes 3 + 3 + 3/2 transforms of n points, a square one less.
+// digit above them, the top, is -top at t^0. It takes half of the transforms of a product. So a
+// product modulo v takes 3 + 3 + 3/2 transforms of n points, a square one less. The columns are
+// those of Q w / 2, doubled: if l is 0, w / 2 is v, whose words are copied asynchronously.
 //
-// The factors' digits are balanced, tops are at most 2: |a| |b| <= 2^30 (n + 4), which is within
+// The factors' digits are balanced, tops are at most 1: |a| |b| <= 2^30 (n + 4), which is within
 // the bound of lengths.cuh.
 #pragma once
 #include "core/abi.cuh"
