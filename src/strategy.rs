@@ -172,9 +172,10 @@ pub struct TensorCore;
 /// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 65536 bits up to 262144, and
 /// for division in blocks ([`Blocked`]) at powers of two from 32768 to 1048576 bits, for all digits
 /// and `Q`. With a prepared [`Divisor`](crate::Divisor) it is offered at powers of two from 32768
-/// to 262144 bits, for divisions by it and for products, squares and powers modulo it: their time
-/// does not depend on the length of the divisor. It pays on GPUs with fast double precision (A100,
-/// H100, H200). Elsewhere the product is [`Classical`], with the same results.
+/// to 262144 bits, for the preparation, for divisions by it and for products, squares and powers
+/// modulo it: their time does not depend on the length of the divisor. It pays on GPUs with fast
+/// double precision (A100, H100, H200). Elsewhere the product is [`Classical`], with the same
+/// results.
 #[derive(Debug, Clone, Copy)]
 pub struct Fft;
 

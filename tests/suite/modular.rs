@@ -60,7 +60,11 @@ impl Check for Divisions {
             tally.attempt(&what, rows.len(), |tally| {
                 let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
                 let by = strategies(device, Op::DivRemBy, shape);
-                divide_by(shape, &what, &rows, &DynDivisor::of_rows(&v)?, &by, tally)
+                for prepared_by in strategies(device, Op::Prepare, shape) {
+                    let divisor = v.using(prepared_by).prepare()?;
+                    divide_by(shape, &what, &rows, &divisor, &by, tally)?;
+                }
+                Ok(())
             });
             // One of the divisors, for all rows.
             let one = rows[part * 7 % rows.len()].b.clone();
@@ -459,7 +463,10 @@ fn errors(shape: Shape, device: &Device, what: &Context<'_>, tally: &mut Tally) 
         let value = |row| if zeros.contains(&row) { BigUint::zero() } else { power(row) };
         let v = DynBatch::from_biguints(device, shape, &(0..count).map(value).collect::<Vec<_>>())?;
         let row = zeros.iter().min().copied().unwrap_or_default();
-        expect("Divisor::new", DynDivisor::of_rows(&v).err(), Error::DivisionByZero { row });
+        for by in strategies(device, Op::Prepare, shape) {
+            let divisor = v.using(by).prepare();
+            expect("prepare", divisor.err(), Error::DivisionByZero { row });
+        }
     }
     let zero = Error::DivisionByZero { row: 0 };
     let splat = DynDivisor::splat(device, shape, &BigUint::zero());

@@ -22,9 +22,7 @@ struct Transform {
   // The thread's index, hidden from the optimizer: registers have no room for values derived from
   // it beside 16 points.
   GPUINT_DEVICE u32 thread() const { return Exchange(points).thread; }
-  GPUINT_DEVICE u32 anew(u32 x) const {
-    return x + Exchange::hidden_zero(points);
-  }
+  GPUINT_DEVICE u32 anew(u32 x) const { return x + Exchange::hidden_zero(points); }
   GPUINT_DEVICE static void sync(GPUINT_SITE) { Exchange::sync(GPUINT_PASS_SITE); }
 
   // Transforms the number of digits lowest .. lowest + P of `limbs` and `top` t^P, or, if it is

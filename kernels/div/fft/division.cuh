@@ -41,22 +41,23 @@ struct Phases<S, 512> {
 };
 template <class S>
 struct Phases<S, 1024> {
-  using Type =
-      Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>, Newton<Plan<S>, 128>,
-               Newton<Plan<S>, 256>, Newton<Plan<S>, 512>, DivideLong<S>, Divide<S, 1024>, Divide<S, 512>>;
+  using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>,
+                        Newton<Plan<S>, 128>, Newton<Plan<S>, 256>, Newton<Plan<S>, 512>,
+                        DivideLong<S>, Divide<S, 1024>, Divide<S, 512>>;
 };
 template <class S>
 struct Phases<S, 2048> {
   using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>,
-                        Newton<Plan<S>, 128>, Newton<Plan<S>, 256>, Newton<Plan<S>, 512>, Newton<Plan<S>, 1024>,
-                        DivideLong<S>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
+                        Newton<Plan<S>, 128>, Newton<Plan<S>, 256>, Newton<Plan<S>, 512>,
+                        Newton<Plan<S>, 1024>, DivideLong<S>, Divide<S, 2048>, Divide<S, 1024>,
+                        Divide<S, 512>>;
 };
 template <class S>
 struct Phases<S, 4096> {
-  using Type =
-      Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>, Newton<Plan<S>, 128>,
-               Newton<Plan<S>, 256>, Newton<Plan<S>, 512>, Newton<Plan<S>, 1024>, Newton<Plan<S>, 2048>, DivideLong<S>,
-               Divide<S, 4096>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
+  using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>,
+                        Newton<Plan<S>, 128>, Newton<Plan<S>, 256>, Newton<Plan<S>, 512>,
+                        Newton<Plan<S>, 1024>, Newton<Plan<S>, 2048>, DivideLong<S>,
+                        Divide<S, 4096>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
 };
 
 // Phases of a division by prepared divisors, whose reciprocals are prefixes of the records'.

@@ -85,8 +85,7 @@ struct NewtonInParts {
         const auto first = [](Complex(&y)[fft::RADIX], const fft::FirstPass& by) {
           fft::split<0, 0, 1>(y, by);
         };
-        const fft::Last last =
-            fft::transform<P, PARTS>(x, k, shared + EXCHANGE, first, [] {});
+        const fft::Last last = fft::transform<P, PARTS>(x, k, shared + EXCHANGE, first, [] {});
         const Complex* const of_x = spectrum(k);
         if (step == 0) {
           F::store(spectrum(k), x);
@@ -111,8 +110,7 @@ struct NewtonInParts {
     if (step == 0) {
       const u32* const x = inverse();
       copy<POINTS / 2 / THREADS, THREADS>(
-          thread(), [&](u32 l) { return x[l]; },
-          [&](u32 l, u32 limb) { to[limb_at(l)] = limb; });
+          thread(), [&](u32 l) { return x[l]; }, [&](u32 l, u32 limb) { to[limb_at(l)] = limb; });
       if (threadIdx.x == 0) to[limb_at(POINTS / 2)] = x[POINTS / 2], state()[LOWEST] = x[0];
       F::sync();
       const u32 top = with_carry(to[limb_at(POINTS / 2)], digit_of(to, POINTS - 1));
@@ -121,8 +119,7 @@ struct NewtonInParts {
     }
     const Shifted v(plan.divisor(state()[ROW]), S::N, 32 * S::N - plan.divisor_bits(state()[ROW]));
     copy<POINTS / THREADS, THREADS>(
-        thread(), [&](u32 l) { return v[l - 1]; },
-        [&](u32 l, u32 limb) { to[limb_at(l)] = limb; });
+        thread(), [&](u32 l) { return v[l - 1]; }, [&](u32 l, u32 limb) { to[limb_at(l)] = limb; });
     if (threadIdx.x == 0) to[limb_at(POINTS)] = v[POINTS - 1];
     F::sync();
     return with_carry(digit_of(to, 2 * POINTS + 1), digit_of(to, 2 * POINTS)) - 1;
@@ -186,8 +183,7 @@ struct NewtonInParts {
         });
         above += static_cast<i32>(words()[R::MULTIPLE]);
         GPUINT_UNROLL(4)
-        for (u32 i = 0; i < 16; i += WORD)
-          store_word(operand() + limb_at(16 * own + i), limb + i);
+        for (u32 i = 0; i < 16; i += WORD) store_word(operand() + limb_at(16 * own + i), limb + i);
       }
     }
     GPUINT_ASSERT(above >= 0 && above < 1 << 19, "E is positive and below 2^(2p + 19)");

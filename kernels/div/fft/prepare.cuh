@@ -73,8 +73,7 @@ struct CopyDivisors {
     G group(shared);
     for (u32 row = blockIdx.x; row < o.rows; row += gridDim.x) {
       u32* const record = plan.record(row);
-      const u32 bits =
-          group.max(copy_in<S>(group, input_row<S>(o, 0, row), record + Record<S>::V));
+      const u32 bits = group.max(copy_in<S>(group, input_row<S>(o, 0, row), record + Record<S>::V));
       if (group.rank == 0) {
         if (bits == 0) {
           set_status(o.status, row);
@@ -120,8 +119,7 @@ struct CompleteReciprocal {
       __syncthreads();
       shift(y, shared.g);
       __syncthreads();
-      add_at<THREADS>(y, 3, LIMBS, shared.g[3], &shared.word, threadIdx.x,
-                      [](u32 l) { return l; });
+      add_at<THREADS>(y, 3, LIMBS, shared.g[3], &shared.word, threadIdx.x, [](u32 l) { return l; });
       __syncthreads();
     }
   }
@@ -180,8 +178,7 @@ struct CompleteReciprocal {
       product[COLUMNS + j] = static_cast<u32>(above);
     }
     GPUINT_UNROLL(4)
-    for (u32 k = 0; k < 4; ++k)
-      shared.g[k] = __funnelshift_r(product[6 + k], product[7 + k], 1);
+    for (u32 k = 0; k < 4; ++k) shared.g[k] = __funnelshift_r(product[6 + k], product[7 + k], 1);
   }
 
   // 2^111 X and the low limbs of G, word by word from above: X is 96 bits above Y already.
@@ -218,9 +215,9 @@ template <class S, u32 P>
 using RecordStep = Newton<RecordPlan<S>, P>;
 template <class S>
 struct PreparePhases<S, 1024> {
-  using Type = Sequence<CopyDivisors<S>, RecordSeed<S>, RecordStep<S, 64>, RecordStep<S, 128>,
-                        RecordStep<S, 256>, RecordStep<S, 512>, RecordStep<S, 1024>,
-                        CompleteReciprocal<S>>;
+  using Type =
+      Sequence<CopyDivisors<S>, RecordSeed<S>, RecordStep<S, 64>, RecordStep<S, 128>,
+               RecordStep<S, 256>, RecordStep<S, 512>, RecordStep<S, 1024>, CompleteReciprocal<S>>;
 };
 template <class S>
 struct PreparePhases<S, 2048> {
@@ -236,10 +233,10 @@ struct PreparePhases<S, 4096> {
 };
 template <class S>
 struct PreparePhases<S, 8192> {
-  using Type = Sequence<CopyDivisors<S>, RecordSeed<S>, RecordStep<S, 64>, RecordStep<S, 128>,
-                        RecordStep<S, 256>, RecordStep<S, 512>, RecordStep<S, 1024>,
-                        RecordStep<S, 2048>, RecordStep<S, 4096>, NewtonInParts<RecordPlan<S>>,
-                        CompleteReciprocal<S>>;
+  using Type =
+      Sequence<CopyDivisors<S>, RecordSeed<S>, RecordStep<S, 64>, RecordStep<S, 128>,
+               RecordStep<S, 256>, RecordStep<S, 512>, RecordStep<S, 1024>, RecordStep<S, 2048>,
+               RecordStep<S, 4096>, NewtonInParts<RecordPlan<S>>, CompleteReciprocal<S>>;
 };
 
 }  // namespace fft_division

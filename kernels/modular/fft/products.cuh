@@ -432,7 +432,8 @@ struct Remainder : Lengths<S> {
     i64 above;
     if (pair == 0) {
       const u32 low =
-          own == 0 ? t[0] - (*Workspace::quotient(o, row) * *modulus(row) << (late_bits(row) + 1)) : 0;
+          own == 0 ? t[0] - (*Workspace::quotient(o, row) * *modulus(row) << (late_bits(row) + 1))
+                   : 0;
       above = R::template run<true>(columns(), own, words(), limb, low, add);
       // The multiple of R + 1 belongs to the top.
       if (PARTS > 1) above -= static_cast<i32>(words()[R::MULTIPLE]);

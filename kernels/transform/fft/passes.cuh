@@ -116,8 +116,7 @@ struct Exchange {
   }
 
   GPUINT_DEVICE explicit Exchange(unsigned char* bytes)
-      : at(reinterpret_cast<Complex*>(bytes)),
-        thread(threadIdx.x % THREADS + hidden_zero(bytes)) {}
+      : at(reinterpret_cast<Complex*>(bytes)), thread(threadIdx.x % THREADS + hidden_zero(bytes)) {}
 
   // Point thread + THREADS i.
   GPUINT_DEVICE Complex& column(u32 i) const { return at[slot(thread + THREADS * i)]; }
