@@ -244,7 +244,7 @@ fn structured_operands_take_rare_paths() {
         ("FftCarryRuns", 100),
         ("FftCompared", 10),
         ("FftNoQuotient", 1),
-        ("FftSecondSubtraction", 10),
+        ("FftFinalSubtraction", 10),
     ];
     takes("Blocked<Fft>, 32768 bits", &by_transforms, |device| {
         divide(shape(32768, 4, DigitKind::U64), Strategy::Blocked(Some(Product::Fft)), device, 2000)

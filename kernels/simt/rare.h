@@ -41,14 +41,14 @@
   X(FftCarryRuns)   /* div/fft/resolve.cuh: a carry runs beyond the limb that it is for */         \
   X(FftCompared)    /* div/fft/reduce.cuh: a remainder near the divisor */                         \
   X(FftNoQuotient)  /* div/fft/divide.cuh: a block of quotient is 0 */                             \
-  X(FftSecondSubtraction) /* div/fft/divide.cuh: the divisor goes into the remainder twice */      \
-  X(FftLongResidue)       /* modular/fft/barrett.cuh: a residue is 2^BITS or more */               \
-  X(FftLastSubtraction)   /* modular/fft/barrett.cuh: the modulus goes into the last remainder */  \
-  X(FftLongFactors)       /* modular/fft/products.cuh: both factors are longer than the modulus */ \
-  X(EuclidSubtraction)    /* euclid.cuh: no step is certain from the leading bits */               \
-  X(RootQuotientCarry)    /* root/isqrt.cuh: a block of root is B^8 or more */                     \
-  X(RootLaneCarry)        /* root/isqrt.cuh: what goes to the next lane carries on */              \
-  X(RootLastSubtraction)  /* root/isqrt.cuh: the last remainder reaches the next square */
+  X(FftFinalSubtraction) /* div/fft/divide.cuh: the last block of quotient is too small */         \
+  X(FftLongResidue)      /* modular/fft/barrett.cuh: a residue is 2^BITS or more */                \
+  X(FftLastSubtraction)  /* modular/fft/barrett.cuh: the modulus goes into the last remainder */   \
+  X(FftLongFactors)      /* modular/fft/products.cuh: both factors are longer than the modulus */  \
+  X(EuclidSubtraction)   /* euclid.cuh: no step is certain from the leading bits */                \
+  X(RootQuotientCarry)   /* root/isqrt.cuh: a block of root is B^8 or more */                      \
+  X(RootLaneCarry)       /* root/isqrt.cuh: what goes to the next lane carries on */               \
+  X(RootLastSubtraction) /* root/isqrt.cuh: the last remainder reaches the next square */
 
 namespace gpuint::simt {
 

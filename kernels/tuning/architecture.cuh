@@ -15,4 +15,11 @@ constexpr Architecture ARCHITECTURE = Architecture::Sm90a;
 constexpr Architecture ARCHITECTURE = Architecture::Sm80;
 #endif
 
+// Shared memory of a block. The host shim has room for the largest kernels.
+#if defined(GPUINT_SIMT)
+constexpr u32 BLOCK_KIB = 227;
+#else
+constexpr u32 BLOCK_KIB = ARCHITECTURE == Architecture::Sm90a ? 227 : 99;
+#endif
+
 }  // namespace gpuint

@@ -158,6 +158,11 @@ struct LaneDivisionPolicy {
       by_size(S::N, {{128, 256}, {256, 4096}, {512, 2048}, {ANY, 1024}});
 };
 
+// Rows of a batch that a warp finds the lengths of before it appends them to lists
+// (div/classify.cuh): one if a batch has few rows, which are long.
+template <class S>
+constexpr u32 CLASSIFIED_ROWS = by_size(S::N, {{2048, 8}, {ANY, 1}});
+
 // Division by lanes of rows with short divisors, within a division by transforms or tensor cores
 // (div/short.cuh). Measured on an H200, 2026-11-22, but for LEAST_ROWS.
 //   MOST_LIMBS  limbs of a short divisor
@@ -185,6 +190,9 @@ struct ShortRowPolicy<S, TensorCore, PREPARED> : ShortLanePolicy {
   static constexpr u32 MOST_LIMBS = by_size(S::N, {{1024, 140}, {ANY, 208}});
   static constexpr u32 LEAST_ROWS = 9;
 };
+
+// Maximum points of a transform in a division, whose block has 25 bytes of shared memory for each.
+constexpr u32 MOST_DIVISION_POINTS = BLOCK_KIB >= 8 * 25 + 2 ? 8192 : 4096;
 
 // Widths at which lanes divide short divisors before tensor cores divide the others
 // (div/by_length.cuh). At 2^15 bits lanes divide all rows without records in less time.

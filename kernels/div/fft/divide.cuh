@@ -3,17 +3,18 @@
 //
 // V = v 2^s has exactly m = 32 P bits, u is shifted likewise when it is read, and t = m / 2. For a
 // block of quotient, let R be the rest of u so far, x its next t bits and W = R 2^t + x:
-//     Q = max(0, floor(X floor(R / 2^(t - 16)) / 2^(t + 32)) - 1),   R <- W - Q V
-// THEOREM. If 0 <= R < 32 V, then 0 <= W - Q V < 2.1 V.
+//     Q = max(0, floor(X floor(R / 2^(t - 16)) / 2^(t + 32) - 2^-5)),   R <- W - Q V
+// THEOREM. If 0 <= R < 32 V, then 0 <= W - Q V < 1.06 V.
 // Proof. X = 2^(t + 16) / nu - e, V = nu 2^m, 0 < e < 7.1 (newton.cuh, plan.cuh). X R / 2^(2t + 16)
 // is R 2^t / V - e R / 2^(m + 16), which takes off less than 7.1 * 32 / 2^16 < 0.004. Rounding R
-// down costs at most X / 2^(t + 32) <= 2^-15, the columns that are left out (below P) at most 2^-6
-// either way, the floor less than 1, and x / V < 2^(1 - t) comes on top: Q is between W / V - 2.1
-// and W / V - 0.98, or it is 0 where that is less than 0. QED.
+// down costs at most X / 2^(t + 32) <= 2^-15, the columns that are left out (below P) at most
+// 2^-6 + 2^-20 either way, the floor less than 1, and x / V < 2^(1 - t) comes on top: Q is between
+// W / V - 1.06 and W / V - 0.015, or it is 0 where that is less than 0. QED.
 //
 // The first R is the part of u above the blocks, below 2^(m + 4) < 32 V. So a quotient takes
 // ceil((bits(u) - bits(v) - 4) / t) blocks, or a block less and a few limbs, one by one
-// (reduce.cuh). After the last block the divisor is subtracted once or twice.
+// (reduce.cuh). After the last block, R is V or more only if the quotient's fraction is below 0.06.
+// Then V is subtracted.
 //
 // R is computed modulo 2^m + 1 and modulo 2^32 (resolve.cuh): its top limb, above m bits, is below
 // 32. A block costs two forward and two inverse transforms.
@@ -33,6 +34,9 @@ struct Lengths {
     if (steps > MOST_STEPS) ++blocks, steps = 0;
   }
 };
+
+// 2^-5 in the limb below an estimate.
+constexpr i64 MARGIN = 1 << 27;
 
 template <class S, u32 P, bool PREPARED = false>
 struct Divide {
@@ -60,11 +64,12 @@ struct Divide {
   struct State {
     u32 row, distance, blocks, steps;  // of the row; bits that v is shifted
     u32 next;                          // index of the row after it
-    u32 lowest;                        // limb of V
+    u32 lowest, highest;               // limbs of V
     u32 lead;                          // what stands above the reciprocal's digits
     u32 word;
+    u32 grid;  // blocks
   };
-  static constexpr u32 STATE = 24;  // a word
+  static constexpr u32 STATE = round_up(Reduce<THREADS, 16>::FOUND + 1, 8);  // a word
   static_assert(4 * STATE + sizeof(State) < POINTS && Reduce<THREADS, 16>::FOUND < STATE, "");
 
   const Plan plan;
@@ -98,7 +103,7 @@ struct Divide {
   }
 
   GPUINT_DEVICE void divide_rows() {
-    if (threadIdx.x == 0) *F::Exchange::zero(shared + POINTS) = 0;
+    if (threadIdx.x == 0) *F::Exchange::zero(shared + POINTS) = 0, state().grid = gridDim.x;
     GPUINT_UNROLL(1)
     for (u32 index = blockIdx.x; index < plan.rows(CLASS); index = state().next) {
       F::sync();
@@ -112,7 +117,7 @@ struct Divide {
       }
       F::sync();
       // A block that is finished takes the next row.
-      if (threadIdx.x == 0) state().next = gridDim.x + atomicAdd(plan.taken(CLASS), 1);
+      if (threadIdx.x == 0) state().next = state().grid + atomicAdd(plan.taken(CLASS), 1);
       begin();
       if (state().steps > 0) {
         stage_divisor();
@@ -122,7 +127,6 @@ struct Divide {
       if (state().next < plan.rows(CLASS)) prefetch(plan.list(CLASS)[state().next]);
       GPUINT_UNROLL(1)
       for (u32 step = 0; step < 2 + 2 * state().blocks; ++step) take(step);
-      stage_divisor();
       finish();
     }
   }
@@ -191,7 +195,8 @@ struct Divide {
       F::sync();
     } else if (step == 1) {
       stage_divisor();
-      if (threadIdx.x == 0) state().lowest = staged()[0];
+      if (threadIdx.x == 0)
+        state().lowest = staged()[0], state().highest = staged()[limb_at(P - 1)];
     } else if (step % 2 == 0) {
       const Shifted u = dividend();
       const u32 from = (state().blocks - step / 2) * HALF;
@@ -227,11 +232,12 @@ struct Divide {
     using R = Resolve<THREADS, 8>;
     const u32 own = thread();
     GPUINT_UNROLL(16)
-    for (u32 i = 0; i < fft::RADIX; ++i) columns()[R::place(own + i * THREADS)] = rounded(x[i].im);
+    for (u32 i = 0; i < fft::RADIX; ++i)
+      columns()[R::place(own + i * THREADS)] = rounded<P>(x[i].im);
     F::sync();
     u32 limb[8];
     i64 high = R::template run<false>(columns(), own, words(), limb, 0,
-                                      [&](u32 i) { return i == 1 && own == 0 ? i64(-1) : i64(0); });
+                                      [&](u32 i) { return i == 0 && own == 0 ? -MARGIN : i64(0); });
     // The one column beyond the transform: the tops of both factors.
     high += i64(top) * state().lead;
     if (high < 0) {
@@ -254,8 +260,8 @@ struct Divide {
     const u32 own = thread();
     GPUINT_UNROLL(16)
     for (u32 i = 0; i < fft::RADIX; ++i) {
-      columns()[R::place(own + i * THREADS)] = -rounded(x[i].re);
-      columns()[R::place(P + own + i * THREADS)] = -rounded(x[i].im);
+      columns()[R::place(own + i * THREADS)] = -rounded<P>(x[i].re);
+      columns()[R::place(P + own + i * THREADS)] = -rounded<P>(x[i].im);
     }
     u32* const q = plan.quotient(state().row);
     if (q != nullptr)
@@ -279,7 +285,7 @@ struct Divide {
                                       : 16 * own + i == HALF ? i64(rest()[limb_at(P)])
                                                              : i64(0));
       });
-      GPUINT_ASSERT(high >= 0 && high < 3, "the remainder is below 2.1 V");
+      GPUINT_ASSERT(high >= 0 && high < 2, "the remainder is below 1.1 V");
       // With several warps, R was read before their carries.
       if constexpr (THREADS == 32) F::sync();
       if (own == 0) rest()[limb_at(P)] = static_cast<u32>(high);
@@ -291,11 +297,14 @@ struct Divide {
     add_to_quotient((b + 1) * HALF, carry);
   }
 
-  // Subtracts the remaining multiples of V, and writes the remainder.
+  // Subtracts V if the last block of quotient was too small, and writes the remainder.
   GPUINT_DEVICE void finish() const {
-    const u32 times = reduce(0);
-    if (threadIdx.x == 0 && times == 2) GPUINT_RARE(FftSecondSubtraction);
-    add_to_quotient(0, times);
+    F::sync();
+    if (rest()[limb_at(P)] != 0 || rest()[limb_at(P - 1)] >= state().highest) {
+      if (threadIdx.x == 0) GPUINT_RARE(FftFinalSubtraction);
+      stage_divisor();
+      add_to_quotient(0, reduce(0));
+    }
     u32* const r = plan.remainder(state().row);
     if (r == nullptr) return;
     const u32 limbs = state().distance / 32, bits = state().distance % 32;

@@ -2,14 +2,15 @@
 //
 // V = v 2^s has h pieces of t = 16 P bits, P the largest class's points. A block of quotient is one
 // piece. It is estimated as in divide.cuh, from the top two pieces of V and of R. The theorem there
-// holds here too: Q is between W / V - 2.1 and W / V - 0.98 or 0. Piece k of Q V is computed from Q
-// and the window of pieces k - 1 and k of V, of 2 P digits. Columns P and up of their product
+// holds here too: Q is between W / V - 1.06 and W / V - 0.015 or 0. Piece k of Q V is computed from
+// Q and the window of pieces k - 1 and k of V, of 2 P digits. Columns P and up of their product
 // modulo t^P - i are those of Q V, and the part that wraps around is added below them
 // (overlap-save: Q has P digits and a top). Only the spectra of these windows, of X and of Q are
 // kept: 1 + h + (3 + h) transforms per block.
 //
 // R is computed modulo 2^(h t), piece by piece from below. The part above follows from the
-// estimate. Let f be the fraction that Q leaves out, plus 1 if Q is not 0. R / V is f within 0.02,
+// estimate. Let f be the fraction that Q leaves out, plus 2^-5, minus 1 if the number before the
+// floor is negative and Q is 0. R / V is f within 0.02,
 // R / 2^(h t) is f nu, and the part above is the integer nearest to f nu minus R's known fraction.
 #pragma once
 #include "div/fft/divide.cuh"
@@ -49,7 +50,7 @@ struct DivideLong {
     u32 negative;
     u32 word;
   };
-  static constexpr u32 STATE = 24;  // a word
+  static constexpr u32 STATE = round_up(Reduce<THREADS, 8>::FOUND + 1, 8);  // a word
   static_assert(4 * STATE + sizeof(State) < POINTS && Reduce<THREADS, 8>::FOUND < STATE, "");
 
   const Plan plan;
@@ -248,7 +249,7 @@ struct DivideLong {
       const u32 own = thread();
       GPUINT_UNROLL(16)
       for (u32 i = 0; i < fft::RADIX; ++i) {
-        const i64 column = rounded(x[i].im);
+        const i64 column = rounded<P>(x[i].im);
         columns()[R::place(own + i * THREADS)] = phase == 0 ? column : -column;
       }
       sync();
@@ -264,7 +265,7 @@ struct DivideLong {
     const u32 own = thread();
     u32 limb[8];
     i64 high = R::template run<false>(columns(), own, words(), limb, 0,
-                                      [&](u32 i) { return i == 1 && own == 0 ? i64(-1) : i64(0); });
+                                      [&](u32 i) { return i == 0 && own == 0 ? -MARGIN : i64(0); });
     high += i64(top) * state().lead;
     if (own == 0) state().fraction = limb[0], state().negative = high < 0 ? 1 : 0;
     if (high < 0) {
@@ -306,9 +307,9 @@ struct DivideLong {
     for (u32 i = 0; i < 8; i += WORD) store_word(to + 8 * own + i, limb + i);
     if (k + 1 == state().pieces && own == THREADS - 1) {
       constexpr double BASE = 4294967296.0;
-      const double left = state().fraction / BASE + (state().negative != 0 ? 0 : 1);
+      const double left = (state().fraction + double(MARGIN)) / BASE - state().negative;
       const double above = left * (state().top_limb / BASE) - limb[7] / BASE;
-      GPUINT_ASSERT(above > -0.1 && above < 2.1, "the remainder is below 2.1 V");
+      GPUINT_ASSERT(above > -0.1 && above < 1.1, "the remainder is below 1.1 V");
       to[PIECE] = static_cast<u32>(above + 0.5);
     }
     return high;
@@ -316,12 +317,15 @@ struct DivideLong {
 
   // Subtracts the remaining multiples of V, and writes the remainder.
   GPUINT_DEVICE void finish() const {
-    add_to_quotient(0, reduce(0));
+    {
+      const u32* const top = rest() + state().pieces * PIECE;
+      if (top[0] != 0 || top[-1] >= state().top_limb) add_to_quotient(0, reduce(0));
+    }
     u32* const r = plan.remainder(state().row);
     if (r == nullptr) return;
     const u32 length = state().pieces * PIECE;
-    const u32 limbs = state().distance / 32, bits = state().distance % 32;
     const u32* const left = rest();
+    const u32 limbs = state().distance / 32, bits = state().distance % 32;
     for (u32 l = WORD * thread(); l < S::N; l += WORD * THREADS) {
       u32 word[WORD];
       GPUINT_UNROLL(4)

@@ -2,7 +2,7 @@
 // transform.
 //
 // 1. Classes (div/classify.cuh). v is shifted up to V of exactly m = 32 P bits, for the least P of
-//    512 .. 4096 that suffices; u is shifted likewise when it is read. The rows of a class are a
+//    512 .. 8192 that suffices; u is shifted likewise when it is read. The rows of a class are a
 //    list, and each kernel has one length of transform.
 // 2. Reciprocals: limb by limb to 64 digits (seed.cuh), then Newton's iteration with transforms of
 //    half the result's digits (newton.cuh).
@@ -57,6 +57,14 @@ struct Phases<S, 4096> {
   using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>,
                         Newton<Plan<S>, 128>, Newton<Plan<S>, 256>, Newton<Plan<S>, 512>,
                         Newton<Plan<S>, 1024>, Newton<Plan<S>, 2048>, DivideLong<S>,
+                        Divide<S, 4096>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
+};
+
+template <class S>
+struct Phases<S, 8192> {
+  using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<S>, Newton<S, 64>,
+                        Newton<S, 128>, Newton<S, 256>, Newton<S, 512>, Newton<S, 1024>,
+                        Newton<S, 2048>, Newton<S, 4096>, DivideLong<S>, Divide<S, 8192>,
                         Divide<S, 4096>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
 };
 

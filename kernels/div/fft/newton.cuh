@@ -139,8 +139,8 @@ struct Newton {
         using R = Resolve<F::THREADS, 16>;
         GPUINT_UNROLL(16)
         for (u32 i = 0; i < fft::RADIX; ++i) {
-          columns[R::place(thread + i * F::THREADS)] = -rounded(x[i].re);
-          columns[R::place(P + thread + i * F::THREADS)] = -rounded(x[i].im);
+          columns[R::place(thread + i * F::THREADS)] = -rounded<P>(x[i].re);
+          columns[R::place(P + thread + i * F::THREADS)] = -rounded<P>(x[i].im);
         }
         const u32 low = 0 - ((digit_of(divisor, 1) | digit_of(divisor, 2) << 16) + 1) * inverse[0];
         F::sync();
@@ -160,7 +160,7 @@ struct Newton {
         using R = Resolve<F::THREADS, 8>;
         GPUINT_UNROLL(16)
         for (u32 i = 0; i < fft::RADIX; ++i)
-          columns[R::place(thread + i * F::THREADS)] = rounded(x[i].im);
+          columns[R::place(thread + i * F::THREADS)] = rounded<P>(x[i].im);
         F::sync();
         u32 limb[8];
         const i64 high = R::template run<false>(

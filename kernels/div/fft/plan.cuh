@@ -42,7 +42,7 @@ struct RecordedReciprocal {
 // Points of the smallest class of divisors, and of the largest one in rows of S.
 constexpr u32 SMALLEST_CLASS = 512;
 template <class S>
-constexpr u32 LARGEST_CLASS = min_of(fft::POINTS, S::N / 2);
+constexpr u32 LARGEST_CLASS = min_of(MOST_DIVISION_POINTS, S::N / 2);
 template <class S>
 constexpr u32 CLASSES_OF = fft::log2_of(LARGEST_CLASS<S> / SMALLEST_CLASS) + 1;
 

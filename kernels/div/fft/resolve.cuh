@@ -24,8 +24,10 @@ struct Resolve {
   static constexpr u32 WIDTH = min_of(THREADS, 32);  // threads of a row in a warp
   static constexpr i64 BIAS = 1ll << 30;
   // Words of shared memory that a resolution uses.
-  static constexpr u32 HANDED = 0, FLAGS = 8, MULTIPLE = 16, WORDS = 17;
-  static_assert(WARPS <= 8, "a word of each warp");
+  static constexpr u32 MOST_WARPS = WARPS > 8 ? 16 : 8;
+  static constexpr u32 HANDED = 0, FLAGS = MOST_WARPS, MULTIPLE = 2 * MOST_WARPS;
+  static constexpr u32 WORDS = MULTIPLE + 1;
+  static_assert(WARPS <= MOST_WARPS, "a word of each warp");
 
   // Place of column j: pairs of columns, spread over the banks for threads that read 2 LIMBS in a
   // row.
@@ -86,7 +88,7 @@ struct Resolve {
       if (lane == 0) words[FLAGS + warp] = out | (p == ~0u ? 2 : 0);
       __syncthreads();
       u32 warps_g = 0, warps_p = 0;
-      GPUINT_UNROLL(8)
+      GPUINT_UNROLL(16)
       for (u32 w = 0; w < WARPS; ++w) {
         const u32 word = words[FLAGS + w];
         warps_g |= (word & 1) << w, warps_p |= (word >> 1) << w;

@@ -98,9 +98,11 @@ GPUINT_DEVICE void split_real(Complex (&x)[RADIX], const FirstPass& turn) {
 // The points of a part in shared memory, where 16-byte accesses of eight neighbouring threads reach
 // all banks in each of the three orders. P / 16 threads have 16 points each.
 //
+// PARTS_OF_BLOCK parts are in consecutive memory, one for each P / 16 threads of the block.
+//
 // The word just below is 0. Places that depend on the thread are computed again for every
 // transform: ptxas would keep those of one transform for the next, in local memory.
-template <u32 P>
+template <u32 P, u32 PARTS_OF_BLOCK = 1>
 struct Exchange {
   static constexpr u32 THREADS = P / RADIX;
   // Points of a sixteenth that are THREADS / 16 apart; 1 where there is no second pass.
@@ -116,7 +118,9 @@ struct Exchange {
   }
 
   GPUINT_DEVICE explicit Exchange(unsigned char* bytes)
-      : at(reinterpret_cast<Complex*>(bytes)), thread(threadIdx.x % THREADS + hidden_zero(bytes)) {}
+      : at(reinterpret_cast<Complex*>(bytes) +
+           (PARTS_OF_BLOCK > 1 ? threadIdx.x / THREADS * P : 0)),
+        thread(threadIdx.x % THREADS + hidden_zero(bytes)) {}
 
   // Point thread + THREADS i.
   GPUINT_DEVICE Complex& column(u32 i) const { return at[slot(thread + THREADS * i)]; }
@@ -165,10 +169,10 @@ GPUINT_DEVICE void join_nodes(Complex (&x)[RADIX]) {
 // Splits points thread + THREADS i of a part, into nodes of TAIL points, points 16 thread + i, with
 // the rotations of the last pass. `first` does the first level. Calls `then` when this thread has
 // read everything from the exchange.
-template <u32 P, u32 PARTS, class First, class Then>
+template <u32 P, u32 PARTS, u32 PARTS_OF_BLOCK = 1, class First, class Then>
 GPUINT_DEVICE Last transform(Complex (&x)[RADIX], u32 k, unsigned char* bytes, First first,
                              Then then) {
-  const Exchange<P> exchange(bytes);
+  const Exchange<P, PARTS_OF_BLOCK> exchange(bytes);
   const PartTables<P, PARTS>& tables = TABLES<P, PARTS>.part[k];
   const FirstPass& turn = CONSTANTS<PARTS>.part[k].first;
   first(x, turn);
@@ -225,9 +229,9 @@ GPUINT_DEVICE void multiply(Complex (&x)[RADIX], const Last& turn, const Other& 
 }
 
 // The inverse, except for the weights.
-template <u32 P, u32 PARTS>
+template <u32 P, u32 PARTS, u32 PARTS_OF_BLOCK = 1>
 GPUINT_DEVICE void inverse(Complex (&x)[RADIX], unsigned char* bytes) {
-  const Exchange<P> exchange(bytes);
+  const Exchange<P, PARTS_OF_BLOCK> exchange(bytes);
   join_nodes<LAST_NODE<P>, 0>(x);
   GPUINT_UNROLL(16)
   for (u32 i = 0; i < RADIX; ++i) exchange.row(i) = x[i];
