@@ -22,6 +22,8 @@ struct TensorPlan : RowLists<S, PREPARED, 2> {
   using ShortPolicy = ShortRowPolicy<S, TensorCore, PREPARED>;
   using RowLists<S, PREPARED, 2>::RowLists;
 
+  // Records hold lengths, too.
+  static constexpr u32 LONG_LIMBS = PREPARED ? ShortPolicy::MOST_LIMBS : 0;
   GPUINT_DEVICE static u32 list_of(u32 v, u32) {
     return v <= 32 * ShortPolicy::MOST_LIMBS ? SHORT : LONG;
   }

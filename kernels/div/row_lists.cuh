@@ -20,6 +20,9 @@ struct RowLists {
   static constexpr u32 LIMBS = S::N, LISTS = LISTS_;
   static_assert(S::LIMB_BITS == 32, "limbs of 32 bits");
 
+  // Maximum limbs of divisors whose lengths are recorded, others being in list LONG; 0: all are.
+  static constexpr u32 LONG_LIMBS = 0;
+
   // The workspace: bit lengths of divisor and dividend, a list entry in each list.
   static constexpr u32 ROW_BYTES = sizeof(uint2) + 4 * (LISTS + MORE_LIMBS);
 

@@ -158,16 +158,16 @@ struct LaneDivisionPolicy {
       by_size(S::N, {{128, 256}, {256, 4096}, {512, 2048}, {ANY, 1024}});
 };
 
-// Rows of a batch that a warp finds the lengths of before it appends them to lists
-// (div/classify.cuh): one if a batch has few rows, which are long.
-template <class S>
-constexpr u32 CLASSIFIED_ROWS = by_size(S::N, {{2048, 8}, {ANY, 1}});
+// Rows that a warp classifies before it appends them to lists (div/classify.cuh). Lengths are
+// searched faster by more warps; records hold them.
+template <class S, bool PREPARED>
+constexpr u32 CLASSIFIED_ROWS = PREPARED ? by_size(S::N, {{2048, 8}, {ANY, 1}}) : 1;
 
 // Division by lanes of rows with short divisors, within a division by transforms or tensor cores
-// (div/short.cuh). Measured on an H200, 2026-11-22, but for LEAST_ROWS.
+// (div/short.cuh). Measured on an H200, 2026-11-22 and 2026-11-23.
 //   MOST_LIMBS  limbs of a short divisor
 //   LEAST_ROWS  rows for each block of the grid below which lanes are slower, since they divide a
-//               row one block of quotient after another; computed (docs/tuning.md)
+//               row one block of quotient after another
 struct ShortLanePolicy {
   static constexpr u32 LIMBS_PER_LANE = 36;
   static constexpr u32 TILE = 12;
@@ -188,7 +188,7 @@ struct ShortRowPolicy : ShortLanePolicy {
 template <class S, bool PREPARED>
 struct ShortRowPolicy<S, TensorCore, PREPARED> : ShortLanePolicy {
   static constexpr u32 MOST_LIMBS = by_size(S::N, {{1024, 140}, {ANY, 208}});
-  static constexpr u32 LEAST_ROWS = 9;
+  static constexpr u32 LEAST_ROWS = !PREPARED ? 44 : by_size(S::N, {{1024, 51}, {ANY, 34}});
 };
 
 // Maximum points of a transform in a division, whose block has 25 bytes of shared memory for each.
