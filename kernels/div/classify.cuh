@@ -54,11 +54,11 @@ struct Classify {
   GPUINT_DEVICE static u32 list_of(const Plan& plan, const Group<32>& group, u32 row) {
     const u32 v = divisor_bits(plan, row);
     if (Plan::LONG_LIMBS != 0 && v > 32 * Plan::LONG_LIMBS) return Plan::LONG;
+    const u32 u = dividend_bits(plan, row);
     if (!Plan::PREPARED && v == 0) {
       write_undefined<S>(group, plan.o, row);
       return NO_LIST;
     }
-    const u32 u = dividend_bits(plan, row);
     if (group.rank == 0) plan.lengths()[row] = {v, u};
     return Plan::list_of(v, u);
   }

@@ -133,7 +133,8 @@ struct Transform {
 
 // Maximum difference between a column and its integer. The factors of a product have P digits and a
 // top below 2^21, and P or 2 P digits and a top of 2^16: |a| |b| <= 2^30 sqrt((P + 2^12 + 1) (2 P +
-// 16)), and the mean of the factors is no less than the root.
+// 16)), and the mean of the factors is no less than the root. Splitting into two parts and joining
+// them takes up to four roundings each, as many as the sums over two parts of a product.
 __host__ __device__ constexpr double worst_error(u32 points) {
   return (1 << 30) * (1.5 * points + 2048 + 9) * fft::relative_error(points > fft::POINTS ? 2 : 1);
 }

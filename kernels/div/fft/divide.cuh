@@ -3,17 +3,18 @@
 //
 // V = v 2^s has exactly m = 32 P bits, u is shifted likewise when it is read, and t = m / 2. For a
 // block of quotient, let R be the rest of u so far, x its next t bits and W = R 2^t + x:
-//     Q = max(0, floor(X floor(R / 2^(t - 16)) / 2^(t + 32) - 2^-5)),   R <- W - Q V
-// THEOREM. If 0 <= R < 32 V, then 0 <= W - Q V < 1.06 V.
+//     Q = max(0, floor(X floor(R / 2^(t - 16)) / 2^(t + 32) - P / 2^17)),   R <- W - Q V
+// THEOREM. If 0 <= R < 32 V and P <= 2^13, then 0 <= W - Q V < 1.1 V.
 // Proof. X = 2^(t + 16) / nu - e, V = nu 2^m, 0 < e < 7.1 (newton.cuh, plan.cuh). X R / 2^(2t + 16)
 // is R 2^t / V - e R / 2^(m + 16), which takes off less than 7.1 * 32 / 2^16 < 0.004. Rounding R
-// down costs at most X / 2^(t + 32) <= 2^-15, the columns that are left out (below P) at most
-// 2^-6 + 2^-20 either way, the floor less than 1, and x / V < 2^(1 - t) comes on top: Q is between
-// W / V - 1.06 and W / V - 0.015, or it is 0 where that is less than 0. QED.
+// down costs at most X / 2^(t + 32) <= 2^-15, the floor less than 1, and x / V < 2^(1 - t) comes on
+// top. The columns that are left out (below P), of at most 2^30 P each, are less than P / 2^17.9
+// either way. So Q is between W / V - 1.1 and W / V - P / 2^22, or it is 0 where that is less than
+// 0. QED.
 //
 // The first R is the part of u above the blocks, below 2^(m + 4) < 32 V. So a quotient takes
 // ceil((bits(u) - bits(v) - 4) / t) blocks, or a block less and a few limbs, one by one
-// (reduce.cuh). After the last block, R is V or more only if the quotient's fraction is below 0.06.
+// (reduce.cuh). After the last block, R is V or more only if the quotient's fraction is below 0.1.
 // Then V is subtracted.
 //
 // R is computed modulo 2^m + 1 and modulo 2^32 (resolve.cuh): its top limb, above m bits, is below
@@ -35,9 +36,6 @@ struct Lengths {
   }
 };
 
-// 2^-5 in the limb below an estimate.
-constexpr i64 MARGIN = 1 << 27;
-
 template <class S, u32 P, bool PREPARED = false>
 struct Divide {
   using Plan = fft_division::Plan<S, PREPARED>;
@@ -45,7 +43,9 @@ struct Divide {
   static constexpr u32 THREADS = F::THREADS, ROWS = 1, MIN_BLOCKS = 512 / THREADS;
   static constexpr u32 PERSISTENT = 1, ROW_BYTES = Plan::ROW_BYTES;
   static constexpr u32 CLASS = fft::log2_of(P / Plan::SMALLEST);
-  static constexpr u32 HALF = P / 2;  // limbs of a block
+  static constexpr u32 HALF = P / 2;      // limbs of a block
+  static constexpr i64 MARGIN = P << 15;  // P / 2^17 in the limb below an estimate
+  static_assert(P <= 1 << 13, "");
   static_assert(THREADS >= 32, "a row takes whole warps");
 
   // Words, of which the last is 0; points and columns; R, with limbs above and below; a block of

@@ -2,16 +2,16 @@
 //
 // V = v 2^s has h pieces of t = 16 P bits, P the largest class's points. A block of quotient is one
 // piece. It is estimated as in divide.cuh, from the top two pieces of V and of R. The theorem there
-// holds here too: Q is between W / V - 1.06 and W / V - 0.015 or 0. Piece k of Q V is computed from
-// Q and the window of pieces k - 1 and k of V, of 2 P digits. Columns P and up of their product
-// modulo t^P - i are those of Q V, and the part that wraps around is added below them
-// (overlap-save: Q has P digits and a top). Only the spectra of these windows, of X and of Q are
-// kept: 1 + h + (3 + h) transforms per block.
+// holds here too: Q is between W / V - 1.1 and W / V or 0. Piece k of Q V is computed from Q and
+// the window of pieces k - 1 and k of V, of 2 P digits. Columns P and up of their product modulo
+// t^P - i are those of Q V, and the part that wraps around is added below them (overlap-save: Q has
+// P digits and a top). Only the spectra of these windows, of X and of Q are kept: 1 + h + (3 + h)
+// transforms per block.
 //
 // R is computed modulo 2^(h t), piece by piece from below. The part above follows from the
-// estimate. Let f be the fraction that Q leaves out, plus 2^-5, minus 1 if the number before the
-// floor is negative and Q is 0. R / V is f within 0.02,
-// R / 2^(h t) is f nu, and the part above is the integer nearest to f nu minus R's known fraction.
+// estimate. Let f be the fraction that Q leaves out, plus P / 2^17, minus 1 if the number before
+// the floor is negative. R / V is f within 0.04, R / 2^(h t) is f nu, and the part above is the
+// integer nearest to f nu minus R's known fraction.
 #pragma once
 #include "div/fft/divide.cuh"
 
@@ -23,6 +23,7 @@ struct DivideLong {
   static constexpr u32 P = Plan::LARGEST, PIECE = Plan::PIECE;
   using F = Transform<P>;
   using R = Resolve<F::THREADS, 8>;
+  static constexpr i64 MARGIN = Divide<S, P, PREPARED>::MARGIN;
   static constexpr u32 THREADS = F::THREADS, ROWS = 1, MIN_BLOCKS = 512 / THREADS;
   static constexpr u32 PERSISTENT = 1, ROW_BYTES = Plan::ROW_BYTES;
 
@@ -309,7 +310,7 @@ struct DivideLong {
       constexpr double BASE = 4294967296.0;
       const double left = (state().fraction + double(MARGIN)) / BASE - state().negative;
       const double above = left * (state().top_limb / BASE) - limb[7] / BASE;
-      GPUINT_ASSERT(above > -0.1 && above < 1.1, "the remainder is below 1.1 V");
+      GPUINT_ASSERT(above > -0.1 && above < 1.2, "the remainder is below 1.1 V");
       to[PIECE] = static_cast<u32>(above + 0.5);
     }
     return high;
