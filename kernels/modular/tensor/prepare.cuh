@@ -78,6 +78,8 @@ struct ReciprocalStage : FusedProducts<TILES, false, false, CAPACITY> {
     for (u32 tile = 0; tile < TILES; ++tile) e[tile] = ~e[tile];
     GPUINT_ASSERT(this->lane != 0 || e[0] >> 31 == 0, "E is not negative");
     u32* const a = this->template factor<Order::Turned>();
+    GPUINT_ASSERT((a[-1] | a[-2] | this->for_high()[-1] | this->for_high()[-2]) == 0,
+                  "no digits below the factors: they would reach the guard limb's columns");
     this->template put_a<Order::Turned>(a, e);
     this->sync();
     Limbs d;
