@@ -225,18 +225,11 @@ fn run(options: &Options) -> Result<()> {
         return Ok(());
     }
     print(&known);
-    let (mut rows, mut few): (Vec<Row>, Vec<(usize, Row)>) = Default::default();
-    for (variant, row) in known {
-        match variant.few_rows {
-            Some(count) => few.push((count, row)),
-            None => rows.push(row),
-        }
-    }
+    let rows: Vec<Row> = known.into_iter().map(|(_, row)| row).collect();
     let files = plots::draw(&folder, &name, &gpu, &rows)?;
     println!("\n{} plots: {}", files.len(), folder.join(format!("{name}-*.{{svg,png}}")).display());
-    let few = choose::of_few_rows(before.as_ref(), &few);
-    let rows = choose::merged(before.map_or_else(Vec::new, |table| table.rows), rows);
-    let table = choose::table(&source.described(), rows, few);
+    let (choices, before) = before.map(|table| (table.choices, table.rows)).unwrap_or_default();
+    let table = choose::table(&source.described(), choose::merged(before, rows), &choices);
     let text = table.to_string();
     // The checks of build.rs.
     Table::parse(&text, &kernels)?;
@@ -322,6 +315,7 @@ fn row(variant: &Variant, ms: f64, gpu: &str, date: &str) -> Row {
         digit: one_of_many.then(|| variant.shape.digit.name().to_owned()),
         q: one_of_many.then_some(variant.shape.q),
         block: one_of_many.then_some(variant.block),
+        rows: variant.few_rows,
         // Two runs agree in fewer than four digits.
         ms: format!("{ms:.3e}").parse().unwrap_or(ms),
         gpu: gpu.to_owned(),

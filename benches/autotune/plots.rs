@@ -17,10 +17,11 @@ use gpuint_testkit::ptx::Result;
 const MAP: (u32, u32) = (960, 600);
 const WHAT: &str = "ms for a batch of 2^32 bits";
 
-/// Draws all plots for the rows of one GPU into a folder; returns the files.
+/// Draws all plots for the rows of one GPU into a folder, without batches of few rows; returns the
+/// files.
 pub(crate) fn draw(folder: &Path, name: &str, gpu: &str, rows: &[Row]) -> Result<Vec<PathBuf>> {
     let mut by_op: BTreeMap<&str, Vec<(&str, &Row)>> = BTreeMap::new();
-    for row in rows {
+    for row in rows.iter().filter(|row| row.rows.is_none()) {
         let op = kernel::parse(&row.kernel).map(|(op, _)| op);
         if let Some(op) = op.filter(|op| TIMED.contains(op)) {
             let strategy = row.kernel[op.name().len()..].trim_start_matches('_');

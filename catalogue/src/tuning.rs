@@ -6,7 +6,7 @@
 //! - `choices`: the strategy for an operation at widths `bits = [from, to]`, and with `rows` only
 //!   for batches of at most `rows` rows;
 //! - `blocks`: kernels that aim at another number of threads per block than in the catalogue;
-//! - `rows`: what the two above were concluded from.
+//! - `rows`: the measurements from which the two above follow.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -84,7 +84,9 @@ pub struct Row {
     pub q: Option<usize>,
     /// Threads per block.
     pub block: Option<u32>,
-    /// Milliseconds for a batch of 2^32 bits; divisors of uniform length.
+    /// Rows of the batch; `None` for a batch of 2^32 bits.
+    pub rows: Option<usize>,
+    /// Milliseconds for the batch; divisors of uniform length.
     pub ms: f64,
     /// The GPU that was measured.
     pub gpu: String,
@@ -126,8 +128,11 @@ impl Table {
                 ));
             }
         }
-        for Row { kernel, bits, ms, gpu, date, digit, q, block } in &table.rows {
+        for Row { kernel, bits, ms, gpu, date, digit, q, block, rows } in &table.rows {
             known(kernel)?;
+            if *rows == Some(0) {
+                return Err(format!("{kernel} at {bits} bits: a time of 0 rows"));
+            }
             let shape = [digit.is_some(), q.is_some(), block.is_some()];
             let whole = shape == [true; 3] || shape == [false; 3];
             if !ms.is_finite() || *ms <= 0.0 || gpu.is_empty() || date.is_empty() || !whole {
@@ -252,10 +257,13 @@ impl Table {
 /// Formats the row as an inline table.
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kernel, bits, digit, q, block, ms, gpu, date } = self;
+        let Self { kernel, bits, digit, q, block, rows, ms, gpu, date } = self;
         write!(f, "{{ kernel = \"{kernel}\", bits = {bits}, ")?;
         if let (Some(digit), Some(q), Some(block)) = (digit, q, block) {
             write!(f, "digit = \"{digit}\", q = {q}, block = {block}, ")?;
+        }
+        if let Some(rows) = rows {
+            write!(f, "rows = {rows}, ")?;
         }
         write!(f, "ms = {ms:?}, gpu = \"{gpu}\", date = \"{date}\" }}")
     }
@@ -297,7 +305,7 @@ impl fmt::Display for Table {
             )?;
         }
         f.write_str(
-            "]\n\n# Milliseconds for a batch of 2^32 bits, divisors of uniform length.\nrows = [\n",
+            "]\n\n# Milliseconds for a batch of `rows` rows, or of 2^32 bits; divisors of uniform length.\nrows = [\n",
         )?;
         for row in rows {
             writeln!(f, "  {row},")?;

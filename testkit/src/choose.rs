@@ -17,33 +17,30 @@ fn is_usual(row: &Row) -> bool {
 /// Merges rows: a new row replaces the old row of the same variant.
 pub fn merged(before: Vec<Row>, now: Vec<Row>) -> Vec<Row> {
     let key = |row: &Row| {
-        let Row { kernel, bits, digit, q, block, gpu, .. } = row.clone();
-        (kernel, bits, digit, q, block, gpu)
+        let Row { kernel, bits, digit, q, block, rows, gpu, .. } = row.clone();
+        (kernel, bits, digit, q, block, rows, gpu)
     };
     let rows: BTreeMap<_, _> = before.into_iter().chain(now).map(|row| (key(&row), row)).collect();
     rows.into_values().collect()
 }
 
-/// Derives the choices for batches of few rows from times of such batches, each with its number of
-/// rows. Operations and widths without a time keep the choices of the table before.
+/// Derives the choices for batches of few rows from times of such batches. Operations and widths
+/// without a time keep the choices of `before`.
 ///
 /// The fastest strategy of one number of rows applies up to the number at which the fastest one of
 /// the next is as fast, if the times of both are linear in between. After the last number of rows,
 /// the choice for large batches applies.
-pub fn of_few_rows(before: Option<&Table>, times: &[(usize, Row)]) -> Vec<Choice> {
+fn of_few_rows(gpu: &str, before: &[Choice], times: &[Row]) -> Vec<Choice> {
     /// Times by rows and strategy.
     type Times = BTreeMap<usize, BTreeMap<String, f64>>;
     let mut by_width: BTreeMap<(&str, usize), Times> = BTreeMap::new();
-    for (rows, row) in times {
-        if let Some((op, algorithm)) = kernel::parse(&row.kernel) {
+    for row in times.iter().filter(|row| row.gpu == gpu) {
+        if let (Some((op, algorithm)), Some(rows)) = (kernel::parse(&row.kernel), row.rows) {
             let of_width = by_width.entry((op.name(), row.bits)).or_default();
-            // Proportional to the time of the batch, like all times of the width.
-            let ms = row.ms * *rows as f64;
-            of_width.entry(*rows).or_default().insert(algorithm.to_string(), ms);
+            of_width.entry(rows).or_default().insert(algorithm.to_string(), row.ms);
         }
     }
-    let mut choices: Vec<Choice> =
-        before.iter().flat_map(|table| &table.choices).cloned().collect();
+    let mut choices = before.to_vec();
     choices.retain(|choice| {
         let is_known = choice.bits[0] == choice.bits[1];
         let is_new = is_known && by_width.contains_key(&(choice.op.as_str(), choice.bits[0]));
@@ -82,12 +79,13 @@ pub fn of_few_rows(before: Option<&Table>, times: &[(usize, Row)]) -> Vec<Choice
     choices
 }
 
-/// Derives the table from its rows, with the given choices for few rows. Rows of a model are
-/// ignored at widths that were measured on the GPU itself.
-pub fn table(gpu: &Gpu, rows: Vec<Row>, of_few_rows: Vec<Choice>) -> Table {
+/// Derives the table from its rows. Rows of a model are ignored at widths that were measured on the
+/// GPU itself. Choices of `before` for few rows stay where no row replaces them.
+pub fn table(gpu: &Gpu, rows: Vec<Row>, before: &[Choice]) -> Table {
     let Gpu { name, capability, multiprocessors } = gpu.clone();
+    let few = of_few_rows(&name, before, &rows);
     let (mut choices, blocks) = (choices(&name, &rows), blocks(&name, &rows));
-    let few = without_usual(&choices, of_few_rows);
+    let few = without_usual(&choices, few);
     choices.extend(few);
     choices.sort_by(|a, b| (&a.op, a.bits, a.rows).cmp(&(&b.op, b.bits, b.rows)));
     Table { gpu: name, capability, multiprocessors, choices, blocks, rows }
@@ -123,7 +121,7 @@ pub struct Gpu {
 /// the same strategy.
 fn choices(gpu: &str, rows: &[Row]) -> Vec<Choice> {
     let mut by_width: BTreeMap<(&str, usize), Vec<(Algorithm, &Row)>> = BTreeMap::new();
-    for row in rows {
+    for row in rows.iter().filter(|row| row.rows.is_none()) {
         match kernel::parse(&row.kernel) {
             None | Some((_, Algorithm::Only)) => {}
             Some((op, algorithm)) => {
@@ -155,7 +153,7 @@ fn blocks(gpu: &str, rows: &[Row]) -> Vec<Block> {
     /// Kernel, digit, Q and width.
     type Key<'a> = (&'a str, &'a str, usize, usize);
     let mut by_kernel: BTreeMap<Key<'_>, Vec<(u32, f64)>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.gpu == gpu) {
+    for row in rows.iter().filter(|row| row.gpu == gpu && row.rows.is_none()) {
         if let (Some(digit), Some(q), Some(block)) = (&row.digit, row.q, row.block) {
             let key = (row.kernel.as_str(), digit.as_str(), q, row.bits);
             by_kernel.entry(key).or_default().push((block, row.ms));
