@@ -63,7 +63,21 @@ impl Gpu {
             Some(Product::TensorCore) => self.has_fast_bytes(),
             _ => true,
         };
-        has_units && shared_bytes(kernel, self.capability) <= self.shared_memory
+        has_units && self.fits(kernel)
+    }
+
+    /// Returns true if a block of the kernel has enough shared memory.
+    fn fits(&self, kernel: KernelId) -> bool {
+        shared_bytes(kernel, self.capability) <= self.shared_memory
+    }
+
+    /// Returns true if the kernel suits the GPU for a batch that does not fill it. A division of
+    /// few rows waits for its dependent steps, so that slow matrix products of bytes suffice.
+    fn suits_few_rows(&self, kernel: KernelId) -> bool {
+        let is_division = matches!(kernel.op(), Op::DivRem | Op::DivRemBy);
+        let is_of_bytes = kernel.row().algorithm.product() == Some(Product::TensorCore);
+        let has_units = is_division && is_of_bytes && self.capability >= 80;
+        self.suits(kernel) || has_units && self.fits(kernel)
     }
 }
 
@@ -159,7 +173,7 @@ impl Rules {
                 continue;
             }
             let kernel = KernelId::find(op, algorithm, shape);
-            let kernel = kernel.filter(|&kernel| gpu.is_none_or(|gpu| gpu.suits(kernel)));
+            let kernel = kernel.filter(|&kernel| gpu.is_none_or(|gpu| gpu.suits_few_rows(kernel)));
             few.extend(kernel.map(|kernel| Few { op, rows, kernel }));
         }
         AtShape { kernels, few }
@@ -398,6 +412,24 @@ mod tests {
         assert_eq!(chosen(&h200, 1), Algorithm::By(Product::Fft));
         // Without fast doubles, the blocks have no other products.
         assert_eq!(chosen(&rtx, 100_000), Algorithm::By(Product::TensorCore));
+    }
+
+    /// Lanes divide a row in many dependent blocks of quotient, up to 2^14 bits by either strategy.
+    #[test]
+    fn divisions_of_few_rows_are_by_groups() {
+        let lanes = [Algorithm::By(Product::Classical), Algorithm::Blocked(Product::Classical)];
+        for gpu in gpus() {
+            let choices = Choices::embedded(&gpu);
+            for &shape in SHAPES.iter().filter(|shape| shape.bits <= 16384) {
+                for (op, rows) in [Op::DivRem, Op::DivRemBy]
+                    .into_iter()
+                    .flat_map(|op| [1, 33, 132, 528, 2112].map(|rows| (op, rows)))
+                {
+                    let chosen = choices.kernel(op, shape, rows).unwrap().row().algorithm;
+                    assert!(!lanes.contains(&chosen), "{op} of {rows} rows at {shape} on {gpu:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -150,13 +150,13 @@ pub struct Karatsuba;
 /// [`wrapping_square`](crate::Batch::wrapping_square) at multiples of 1024 bits from 2048 to
 /// 262144. At
 /// the widest a block takes 133 KB of shared memory. At multiples of 128 bits it is also offered
-/// for [`shifted_inverse`](crate::Batch::shifted_inverse) and division by it ([`ShiftedInverse`])
-/// from 16384 bits on, and for division in blocks ([`Blocked`]) from 32768 on. Elsewhere the
-/// product is [`Classical`], with the same results.
+/// for division by shifted inverses ([`ShiftedInverse`]), whose short products are classical, for
+/// [`shifted_inverse`](crate::Batch::shifted_inverse) from 16384 bits on, and for division in blocks
+/// ([`Blocked`]) from 32768 on. Elsewhere the product is [`Classical`], with the same results.
 ///
 /// With a prepared [`Divisor`](crate::Divisor) it is offered at multiples of 128 bits: for the
 /// preparation and for products and squares modulo it from 2048 bits on, for powers from 512 on,
-/// for divisions by it from 24576 on.
+/// for divisions by it from 256 on.
 #[derive(Debug, Clone, Copy)]
 pub struct TensorCore;
 

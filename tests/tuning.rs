@@ -25,6 +25,7 @@ fn of_width(kernel: &str, bits: usize, ms: f64, gpu: &str) -> Row {
         digit: None,
         q: None,
         block: None,
+        rows: None,
         ms,
         gpu: gpu.to_owned(),
         date: "2026-11-20".to_owned(),
@@ -38,7 +39,7 @@ fn of_shape(kernel: &str, bits: usize, (digit, q, block): (&str, usize, u32), ms
 
 /// The choices for an operation: from, to, strategy.
 fn choices(rows: Vec<Row>) -> Vec<(usize, usize, String)> {
-    let table = choose::table(&gpu(), rows, Vec::new());
+    let table = choose::table(&gpu(), rows, &[]);
     let choice = |choice: Choice| (choice.bits[0], choice.bits[1], choice.strategy);
     table.choices.into_iter().map(choice).collect()
 }
@@ -91,7 +92,7 @@ fn model_counts_only_without_measurement() {
 fn another_block_must_be_faster_by_more_than_noise() {
     let add = |block, ms| of_shape("add", 1024, ("u64", 4, block), ms);
     let blocks = |rows| -> Vec<u32> {
-        choose::table(&gpu(), rows, Vec::new()).blocks.iter().map(|block| block.block).collect()
+        choose::table(&gpu(), rows, &[]).blocks.iter().map(|block| block.block).collect()
     };
     assert_eq!(blocks(vec![add(128, 1.0), add(64, 0.9), add(256, 0.8)]), [256]);
     assert!(blocks(vec![add(128, 1.0), add(64, 0.98)]).is_empty());
@@ -122,23 +123,24 @@ fn strategies_of_few_rows_meet_where_they_are_as_fast() {
     let rows = |bits| {
         [of_width("mul_lo_classical", bits, 9.0, GPU), of_width("mul_lo_tensor", bits, 4.0, GPU)]
     };
-    // Milliseconds for 2^32 bits: one row of 2^20 bits takes 2^-12 of them.
-    let few = [(10, 5.0, 2.0, 8.0), (20, 4.0, 3.0, 5.0), (40, 3.5, 4.0, 3.0), (80, 3.5, 5.0, 2.0)];
-    let few: Vec<(usize, Row)> = few
+    let few = [(10, 50, 20, 80), (20, 80, 60, 100), (40, 140, 160, 120), (80, 280, 400, 160)];
+    let few: Vec<Row> = few
         .into_iter()
         .flat_map(|(rows, classical, karatsuba, tensor)| {
             [("classical", classical), ("karatsuba", karatsuba), ("tensor", tensor)].map(
-                |(strategy, ms)| (rows, of_width(&format!("mul_lo_{strategy}"), 4096, ms, GPU)),
+                |(strategy, ms)| Row {
+                    rows: Some(rows),
+                    ..of_width(&format!("mul_lo_{strategy}"), 4096, ms.into(), GPU)
+                },
             )
         })
         .collect();
-    let before = choose::table(&gpu(), rows(2048).into(), Vec::new());
-    let chosen = |before: &Table, few: &[(usize, Row)]| {
-        let few = choose::of_few_rows(Some(before), few);
-        let all = rows(2048).into_iter().chain(rows(4096)).collect();
-        choose::table(&gpu(), all, few)
+    let before = choose::table(&gpu(), rows(2048).into(), &[]);
+    let chosen = |before: &Table, few: &[Row]| {
+        let all = rows(2048).into_iter().chain(rows(4096)).chain(few.iter().cloned()).collect();
+        choose::table(&gpu(), all, &before.choices)
     };
-    // Karatsuba is faster by 2 ms x 20 rows at 20, and slower by 1 ms x 40 rows at 40. Tensor cores
+    // Karatsuba takes 40 ms less than tensor cores for 20 rows, and 40 ms more for 40. Tensor cores
     // are the choice for large batches.
     let first = chosen(&before, &few);
     let choice = |bits, rows, strategy: &str| {
@@ -158,8 +160,9 @@ fn written_table_is_read_back() {
         of_shape("add", 1024, ("u64", 4, 64), 0.5),
         of_shape("mul_lo_classical", 1024, ("u64", 4, 128), 1.25),
         of_width("mul_lo_tensor", 4096, 3.0, MODEL),
+        Row { rows: Some(33), ..of_width("mul_lo_tensor", 4096, 0.5, GPU) },
     ];
-    let table = choose::table(&gpu(), rows, Vec::new());
+    let table = choose::table(&gpu(), rows, &[]);
     let kernels: Vec<_> = catalogue().unwrap().rows().collect();
     assert_eq!((table.choices.len(), table.blocks.len()), (2, 1));
     assert_eq!(Table::parse(&table.to_string(), &kernels), Ok(table));
@@ -178,7 +181,7 @@ fn every_operation_with_a_choice_is_timed() {
 }
 
 /// Choices and blocks of the tables of this repository are not edited by hand. Choices for few rows
-/// follow from times that the tables do not have.
+/// of some operations follow from times that the tables do not have.
 #[test]
 fn table_choices_follow_from_rows() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -189,8 +192,7 @@ fn table_choices_follow_from_rows() {
         let table = Table::parse(&written, &kernels).unwrap_or_else(|e| panic!("{path:?}: {e}"));
         let Table { gpu: name, capability, multiprocessors, .. } = table.clone();
         let gpu = Gpu { name, capability, multiprocessors };
-        let implied =
-            choose::table(&gpu, table.rows.clone(), choose::of_few_rows(Some(&table), &[]));
+        let implied = choose::table(&gpu, table.rows.clone(), &table.choices);
         assert!(table.choices.iter().all(|choice| choice.rows != Some(0)), "{path:?}");
         // The fastest blocks depend on the shapes of the build.
         assert_eq!(Table { blocks: table.blocks, ..implied }.to_string(), written, "{path:?}");
@@ -200,6 +202,22 @@ fn table_choices_follow_from_rows() {
 /// Times of one kernel differ by this factor between measurements.
 const NOISE: f64 = 1.1;
 
+/// Time of a kernel of a table for a number of rows, or for 2^32 bits.
+fn time<'t>(table: &'t Table, op: &str, bits: usize, rows: Option<usize>) -> Option<&'t Row> {
+    let of_width = |choice: &&Choice| {
+        let [from, to] = choice.bits;
+        choice.op == op && (from..=to).contains(&bits)
+    };
+    let of_rows = |choice: &&Choice| match (choice.rows, rows) {
+        (Some(most), Some(rows)) => rows <= most,
+        (most, _) => most.is_none(),
+    };
+    let choices = table.choices.iter().filter(of_width).filter(of_rows);
+    let choice = choices.min_by_key(|choice| choice.rows.unwrap_or(usize::MAX))?;
+    let kernel = format!("{op}_{}", choice.strategy);
+    table.rows.iter().find(|row| row.kernel == kernel && (row.bits, row.rows) == (bits, rows))
+}
+
 #[test]
 fn divisions_by_prepared_divisors_are_no_slower_in_tables() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -207,18 +225,40 @@ fn divisions_by_prepared_divisors_are_no_slower_in_tables() {
     for file in fs::read_dir(root.join("tuning")).unwrap() {
         let path = file.unwrap().path();
         let table = Table::parse(&fs::read_to_string(&path).unwrap(), &kernels).unwrap();
-        let chosen = |op: &str, bits| {
-            let is_it = |choice: &&Choice| {
-                let [from, to] = choice.bits;
-                choice.op == op && choice.rows.is_none() && (from..=to).contains(&bits)
-            };
-            let kernel = format!("{op}_{}", table.choices.iter().find(is_it)?.strategy);
-            table.rows.iter().find(|row| row.kernel == kernel && row.bits == bits)
-        };
-        for &Row { bits, .. } in &table.rows {
-            let Some(by) = chosen("div_rem_by", bits) else { continue };
-            let Some(unprepared) = chosen("div_rem", bits) else { continue };
-            assert!(by.ms <= NOISE * unprepared.ms, "{path:?}: {} at {bits} bits", by.kernel);
+        let mut few = 0;
+        for &Row { bits, rows, .. } in &table.rows {
+            let Some(by) = time(&table, "div_rem_by", bits, rows) else { continue };
+            let Some(unprepared) = time(&table, "div_rem", bits, rows) else { continue };
+            assert!(by.ms <= NOISE * unprepared.ms, "{path:?}: {by} and {unprepared}");
+            few += usize::from(rows.is_some());
+        }
+        assert!(few > 0, "{path:?}: no times of few rows");
+    }
+}
+
+/// Rows for each multiprocessor that do not fill a GPU.
+const FEW_ROWS: usize = 16;
+
+#[test]
+fn divisions_of_few_rows_are_no_slower_than_of_more_or_wider_ones_in_tables() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let kernels: Vec<_> = catalogue().unwrap().rows().collect();
+    for file in fs::read_dir(root.join("tuning")).unwrap() {
+        let path = file.unwrap().path();
+        let table = Table::parse(&fs::read_to_string(&path).unwrap(), &kernels).unwrap();
+        for op in ["div_rem", "div_rem_by"] {
+            // More rows fill the GPU at some widths.
+            let most = FEW_ROWS * table.multiprocessors as usize;
+            let times = table.rows.iter().filter(|row| row.rows.is_some_and(|rows| rows <= most));
+            let chosen: Vec<&Row> = times
+                .filter(|row| time(&table, op, row.bits, row.rows).is_some_and(|t| t == *row))
+                .collect();
+            for few in &chosen {
+                let is_more = |row: &&&Row| row.rows >= few.rows && row.bits >= few.bits;
+                for more in chosen.iter().filter(is_more) {
+                    assert!(few.ms <= NOISE * more.ms, "{path:?}: {few} and {more}");
+                }
+            }
         }
     }
 }

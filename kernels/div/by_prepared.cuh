@@ -4,8 +4,10 @@
 // determines the length of a block, usually one block: L n word products for a quotient of L <= n
 // words by n words, in two dependent products.
 //
-// A few lanes divide a short row (div/lanes/division.cuh) and need only v: that takes less than
-// half the time of a group, even without the reciprocal (tuning/division.cuh).
+// A few lanes divide a short row (div/lanes/division.cuh) and need only v: of a batch that fills
+// the GPU, that takes less than half the time of groups, even without the reciprocal
+// (tuning/division.cuh). Of few rows, groups with a reciprocal take a fraction of the time of
+// lanes, which divide a row in many dependent blocks: DivRemBy<S, TensorCore>.
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"
@@ -83,5 +85,7 @@ template <class S, class M, bool SHORT = FIT_LANES<S, LANE_DIVISION_BY_BITS>>
 struct DivRemBy : LaneDivision<S, EveryRow<S, PreparedOperand<S>>> {};
 template <class S, class M>
 struct DivRemBy<S, M, false> : GroupDivRemBy<PreparedDivisionPolicy<S, M>> {};
+template <class S>
+struct DivRemBy<S, TensorCore, true> : GroupDivRemBy<PreparedDivisionPolicy<S, TensorCore>> {};
 
 }  // namespace gpuint

@@ -38,15 +38,18 @@ struct DivisionRegisters<TensorCore> {
 };
 
 // Products of fewer than LEAST_TENSOR_COLUMNS columns do not have tiles for all warps of a block.
-constexpr u32 DIVISION_TILES_AT_A_TIME = 4, LEAST_TENSOR_COLUMNS = 32;
+// Rows of fewer than LEAST_TENSOR_LIMBS limbs have classical products only.
+constexpr u32 DIVISION_TILES_AT_A_TIME = 4, LEAST_TENSOR_COLUMNS = 32, LEAST_TENSOR_LIMBS = 64;
 using TensorDivisionColumns = TensorColumns<DIVISION_TILES_AT_A_TIME, LEAST_TENSOR_COLUMNS>;
 
 // With products by tensor cores, most of the remaining time is in the passes between them: carries,
 // barriers, the reciprocal's short steps, and instruction fetches. So few threads share a row, one
 // warp for each 2^15 bits, and a block has one row: rows take unequal times, and would wait for
-// those of their block.
-template <class S>
-using TensorRows = Regrouped<S, min_of(32, ceil_div(S::N, 32)), 32>;
+// those of their block. Short rows have a warp too: groups of a warp would wait for each other.
+template <class S, class Base = Regrouped<S, min_of(32, ceil_div(S::N, 32)), 32>>
+struct TensorRows : Base {
+  static constexpr u32 THREADS = max_of(32, Base::THREADS), ROWS = 1;
+};
 
 // Division in blocks by groups of threads (div/div.cuh). Few threads: most divisors are short, and
 // the serial parts (the seed, the ends of small products) then leave fewer threads waiting.
@@ -90,9 +93,10 @@ struct InversePolicy : DivisionRegisters<M> {
 // If a multiprocessor's shared memory holds one row, the row has twice the warps.
 template <class S>
 struct InversePolicy<S, TensorCore> : DivisionRegisters<TensorCore> {
-  using Product = TensorDivisionColumns;
+  using Product =
+      typename Conditional<(S::N < LEAST_TENSOR_LIMBS), Classical, TensorDivisionColumns>::Type;
   static constexpr u32 LIMBS_PER_THREAD = by_size(S::N, {{8191, TensorRows<S>::K}, {ANY, 16}});
-  using Rows = Regrouped<S, LIMBS_PER_THREAD, 32>;
+  using Rows = TensorRows<S, Regrouped<S, LIMBS_PER_THREAD, 32>>;
 };
 
 // Rows of a batch that a block sorts by the lengths of their divisors, for each of its groups, if
@@ -121,7 +125,9 @@ struct PreparedDivisionPolicy : DivisionRegisters<M> {
 // registers is the least that avoids spills around the call of a product.
 template <class S>
 struct PreparedDivisionPolicy<S, TensorCore> {
-  using Product = PaddedTensorColumns<by_size(S::N, {{1023, 2}, {4095, 3}, {ANY, 4}})>;
+  using Product = typename Conditional<
+      (S::N < LEAST_TENSOR_LIMBS), Classical,
+      PaddedTensorColumns<by_size(S::N, {{1023, 2}, {4095, 3}, {ANY, 4}})>>::Type;
   using Rows = TensorRows<S>;
   static constexpr u32 REGISTERS = by_size(S::N, {{1023, 104}, {4095, 128}, {ANY, 168}});
 };
