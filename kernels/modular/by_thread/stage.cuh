@@ -1,4 +1,5 @@
-// Rows of a warp in shared memory: row r in column r, limbs of 32 bits 33 apart.
+// Rows of a warp in shared memory: row r in column r, limbs of 32 bits 33 apart; and the launch of
+// kernels whose warps pass over all rows like this.
 //
 // A row's limbs are copied by neighbouring threads, and its own thread reads them one after
 // another: with 33 limbs from one limb of a row to the next, both reach 32 banks.
@@ -17,6 +18,22 @@ struct WarpRows {
   u32 count;
   GPUINT_DEVICE WarpRows(u64 first_, u64 rows)
       : first(first_), count(rows - first_ < WARP ? static_cast<u32>(rows - first_) : WARP) {}
+};
+
+// Launch configuration of kernels with a row to a thread. A warp takes 32 consecutive rows in each
+// turn.
+struct ThreadRows {
+  static constexpr u32 WARPS = 4;
+  static constexpr u32 THREADS = WARP * WARPS;
+  static constexpr u32 ROWS = THREADS;
+  static constexpr u32 SCRATCH = 0;
+  static constexpr u32 PERSISTENT = 1;
+
+  // First row of the warp in its first turn, and rows from turn to turn.
+  GPUINT_DEVICE static u64 first_row() {
+    return u64(blockIdx.x) * ROWS + ptx::thread() / WARP * WARP;
+  }
+  GPUINT_DEVICE static u64 step() { return u64(gridDim.x) * ROWS; }
 };
 
 // Calls visit(row, limb) for COUNT limbs of each of 32 rows, in turns of the warp's threads: first
@@ -49,6 +66,15 @@ GPUINT_DEVICE void bring(const u32* first_row, u32 stride, u32 rows, u32* to) {
     ptx::copy_async_limb(first_row + u64(min_of(row, rows - 1)) * stride + limb,
                          to + limb * STAGE_STRIDE + row);
   });
+}
+
+// Copies the 32 rows of an input that begin at row `from`, if there are any, to a stage. The stride
+// is 0 if one row serves all.
+template <u32 COUNT>
+GPUINT_DEVICE void bring_input(const Operands& o, u32 input, u64 from, u32 stride, u32* to) {
+  if (from >= o.rows) return;
+  bring<COUNT>(static_cast<const u32*>(o.in[input]) + from * stride, stride,
+               WarpRows(from, o.rows).count, to);
 }
 
 // Waits for what the threads of the warp bring.

@@ -11,19 +11,14 @@
 namespace gpuint::fp64 {
 
 template <class S, u32 FACTORS>
-struct Product {
+struct Product : ThreadRows {
   using B = Barrett<S>;
   static constexpr u32 D = B::D;
-  static constexpr u32 WARPS = 4;
-  static constexpr u32 THREADS = WARP * WARPS;
-  static constexpr u32 ROWS = THREADS;
   static constexpr u32 FIRST_LIMB = B::RECIPROCAL_OFFSET / 32;  // of the reciprocal that is used
   static constexpr u32 RECIPROCAL = B::RECIPROCAL_LIMBS - FIRST_LIMB;
   static constexpr u32 STAGE = max_of(S::N, RECIPROCAL) * STAGE_STRIDE;
   static constexpr u32 WARP_BYTES = round_up(D * WARP * sizeof(u64) + 2 * STAGE * sizeof(u32), 16);
   static constexpr u32 SHARED = WARPS * WARP_BYTES;
-  static constexpr u32 SCRATCH = 0;
-  static constexpr u32 PERSISTENT = 1;
   // u, M or V and q of two registers a digit.
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(min_of(6 * D + 60, 255), THREADS);
   // Squares of more digits have more code than the instruction cache holds, and are products.
@@ -41,15 +36,13 @@ struct Product {
     const auto factor_limb = [&](u32 i) {
       return (FACTORS == 2 ? second_stage : first_stage)[i * STAGE_STRIDE + lane];
     };
-    const u64 step = u64(gridDim.x) * ROWS;
+    const u64 step = ThreadRows::step();
     const u32 record_stride = o.params.broadcast_divisor != 0 ? 0 : Record<S>::LIMBS;
     const auto bring_factor = [&](u32 i, u64 from, u32* stage) {
-      if (from >= o.rows) return;
-      bring<S::N>(static_cast<const u32*>(o.in[i]) + from * S::N, S::N,
-                  WarpRows(from, o.rows).count, stage);
+      bring_input<S::N>(o, i, from, S::N, stage);
     };
 
-    u64 from = u64(blockIdx.x) * ROWS + ptx::thread() / WARP * WARP;
+    u64 from = ThreadRows::first_row();
     bring_factor(0, from, first_stage);
     if (FACTORS == 2) bring_factor(1, from, second_stage);
     GPUINT_UNROLL(1)

@@ -12,7 +12,7 @@
 namespace gpuint::fp64 {
 
 template <class S>
-struct Reciprocal {
+struct Reciprocal : ThreadRows {
   static constexpr u32 BITS = 48;
   static constexpr u32 D = ceil_div(S::BITS, BITS);
   static constexpr u32 WORDS = S::WORDS + 1;
@@ -21,13 +21,9 @@ struct Reciprocal {
   using Division = LongDivision<D, STEPS>;
 
   static constexpr u32 LIMBS = Record<S>::LIMBS;
-  static constexpr u32 WARPS = 4;
-  static constexpr u32 THREADS = WARP * WARPS;
-  static constexpr u32 ROWS = THREADS;
   static constexpr u32 WARP_BYTES =
       round_up(STEPS * WARP * sizeof(u64) + LIMBS * STAGE_STRIDE * sizeof(u32), 16);
   static constexpr u32 SHARED = WARPS * WARP_BYTES;
-  static constexpr u32 SCRATCH = 0;
   static constexpr u32 PERSISTENT = 0;
   // V and the columns of two registers a digit.
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(min_of(4 * D + 72, 255), THREADS);
@@ -39,8 +35,7 @@ struct Reciprocal {
     u32* const stage = reinterpret_cast<u32*>(own + STEPS * WARP * sizeof(u64));
     u32* const record = stage + lane;  // limbs STAGE_STRIDE apart
     GPUINT_UNROLL(1)
-    for (u64 first = u64(blockIdx.x) * ROWS + ptx::thread() / WARP * WARP; first < o.rows;
-         first += u64(gridDim.x) * ROWS) {
+    for (u64 first = ThreadRows::first_row(); first < o.rows; first += ThreadRows::step()) {
       const WarpRows rows(first, o.rows);
       bring<S::N>(static_cast<const u32*>(o.in[0]) + first * S::N, S::N, rows.count,
                   stage + Record<S>::V * STAGE_STRIDE);

@@ -18,18 +18,13 @@
 namespace gpuint::fp64 {
 
 template <class S, u32 FACTORS>
-struct ResidueProduct {
+struct ResidueProduct : ThreadRows {
   static constexpr u32 D = digits_of(S::BITS);
   static constexpr u32 SPARE = DIGIT_BITS * D - S::BITS;  // L - BITS
-  static constexpr u32 WARPS = 4;
-  static constexpr u32 THREADS = WARP * WARPS;
-  static constexpr u32 ROWS = THREADS;
   static constexpr u32 STAGE = S::N * STAGE_STRIDE;
   static constexpr u32 WARP_BYTES =
       round_up(D * WARP * sizeof(u64) + (FACTORS + 1) * STAGE * sizeof(u32), 16);
   static constexpr u32 SHARED = WARPS * WARP_BYTES;
-  static constexpr u32 SCRATCH = 0;
-  static constexpr u32 PERSISTENT = 1;
   // x, n and the columns of two registers a digit; addresses weigh more where digits are few.
   static constexpr u32 OTHERS = D < 18 ? 72 : 60;
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(min_of(6 * D + OTHERS, 255), THREADS);
@@ -46,7 +41,7 @@ struct ResidueProduct {
     u32* const digits = reinterpret_cast<u32*>(own);
     u32* const modulus = digits + 2 * D * WARP;  // stages: n, and the factors
     u32* const factor = modulus + STAGE;
-    const u64 step = u64(gridDim.x) * ROWS;
+    const u64 step = ThreadRows::step();
     const u32 stride = o.params.broadcast_divisor != 0 ? 0 : OddModulus<S>::LIMBS;
     const u32 rhs_stride = o.params.broadcast_rhs != 0 ? 0 : S::N;
     const auto bring_all = [&](u64 from) {
@@ -59,7 +54,7 @@ struct ResidueProduct {
                     factor + STAGE);
     };
 
-    u64 from = u64(blockIdx.x) * ROWS + ptx::thread() / WARP * WARP;
+    u64 from = ThreadRows::first_row();
     bring_all(from);
     GPUINT_UNROLL(1)
     for (; from < o.rows; from += step) {

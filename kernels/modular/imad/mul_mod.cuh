@@ -16,17 +16,12 @@
 namespace gpuint::imad {
 
 template <class S, u32 FACTORS>
-struct Product {
+struct Product : ThreadRows {
   using B = Barrett<S>;
   static constexpr u32 N = S::N;
-  static constexpr u32 WARPS = 4;
-  static constexpr u32 THREADS = WARP * WARPS;
-  static constexpr u32 ROWS = THREADS;
   static constexpr u32 FIRST_STAGE = B::RECIPROCAL_LIMBS * STAGE_STRIDE;
   static constexpr u32 WARP_LIMBS = FIRST_STAGE + N * STAGE_STRIDE;
   static constexpr u32 SHARED = WARPS * WARP_LIMBS * sizeof(u32);
-  static constexpr u32 SCRATCH = 0;
-  static constexpr u32 PERSISTENT = 1;
   static constexpr u32 MIN_BLOCKS =
       blocks_with_registers(min_of(ImadPolicy<N>::PRODUCTS, 255), THREADS);
 
@@ -35,14 +30,13 @@ struct Product {
     u32* const first = reinterpret_cast<u32*>(shared) + ptx::thread() / WARP * WARP_LIMBS;
     u32* const second = first + FIRST_STAGE;
     const Place a{first + lane}, b{second + lane};
-    const u64 step = u64(gridDim.x) * ROWS;
+    const u64 step = ThreadRows::step();
     const u32 record_stride = o.params.broadcast_divisor != 0 ? 0 : Record<S>::LIMBS;
     const auto bring_factor = [&](u32 i, u64 from, u32* stage) {
-      if (from >= o.rows) return;
-      bring<N>(static_cast<const u32*>(o.in[i]) + from * N, N, WarpRows(from, o.rows).count, stage);
+      bring_input<N>(o, i, from, N, stage);
     };
 
-    u64 from = u64(blockIdx.x) * ROWS + ptx::thread() / WARP * WARP;
+    u64 from = ThreadRows::first_row();
     bring_factor(0, from, first);
     GPUINT_UNROLL(1)
     for (; from < o.rows; from += step) {

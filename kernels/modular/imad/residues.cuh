@@ -11,15 +11,10 @@
 namespace gpuint::imad {
 
 template <class S, u32 FACTORS>
-struct ResidueProduct {
+struct ResidueProduct : ThreadRows {
   static constexpr u32 N = S::N;
-  static constexpr u32 WARPS = 4;
-  static constexpr u32 THREADS = WARP * WARPS;
-  static constexpr u32 ROWS = THREADS;
   static constexpr u32 STAGE = N * STAGE_STRIDE;
   static constexpr u32 SHARED = WARPS * 2 * STAGE * sizeof(u32);
-  static constexpr u32 SCRATCH = 0;
-  static constexpr u32 PERSISTENT = 1;
   static constexpr u32 MIN_BLOCKS =
       blocks_with_registers(min_of(ImadPolicy<N>::RESIDUES, 255), THREADS);
   static_assert(S::LIMB_BITS == 32 && N % 2 == 0, "rows of pairs of 32-bit limbs");
@@ -29,16 +24,14 @@ struct ResidueProduct {
     u32* const first = reinterpret_cast<u32*>(shared) + ptx::thread() / WARP * 2 * STAGE;
     u32* const second = first + STAGE;
     const Place modulus{first + lane}, factor{second + lane};
-    const u64 step = u64(gridDim.x) * ROWS;
+    const u64 step = ThreadRows::step();
     const u32 stride = o.params.broadcast_divisor != 0 ? 0 : OddModulus<S>::LIMBS;
     const u32 rhs_stride = o.params.broadcast_rhs != 0 ? 0 : N;
     const auto bring_rows = [&](u32 i, u64 from, u32 row_stride, u32* stage) {
-      if (from >= o.rows) return;
-      bring<N>(static_cast<const u32*>(o.in[i]) + from * row_stride, row_stride,
-               WarpRows(from, o.rows).count, stage);
+      bring_input<N>(o, i, from, row_stride, stage);
     };
 
-    u64 from = u64(blockIdx.x) * ROWS + ptx::thread() / WARP * WARP;
+    u64 from = ThreadRows::first_row();
     bring_rows(2, from, stride, first);
     bring_rows(0, from, N, second);
     GPUINT_UNROLL(1)
