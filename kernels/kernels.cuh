@@ -9,6 +9,7 @@
 #include "div/prepare.cuh"
 #include "div/shinv.cuh"
 #include "euclid/gcd.cuh"
+#include "euclid/half_gcd.cuh"
 #include "euclid/inverse_mod.cuh"
 #include "euclid/jacobi.cuh"
 #include "euclid/rational.cuh"

@@ -7,9 +7,10 @@
 // Then |R_i - S r_i| < S max(u_i, v_i), and the errors of R_i and R_(i+1) have opposite signs, so
 //     r_(i+1) >= max(u, v)_(i+1)                               gives R_(i+1) >= 0,
 //     r_i - r_(i+1) >= max(u_i + u_(i+1), v_i + v_(i+1))       gives R_(i+1) < R_i:
-// the step is one of Euclid's on (a, b), too (G. E. Collins' condition). After the first step the
-// v are the maxima, and v_(i+1) r_i <= x. So with x < 2^64, r_(i+1) >= 2^32 and r_i - r_(i+1) >=
-// 2^32 are enough: r_i >= 2^33, so v_(i+1) < 2^31 and v_i + v_(i+1) < 2^32.
+// the step is one of Euclid's on (a, b), too (G. E. Collins' condition). The steps below meet the
+// first strictly, so that R_(i+1) >= S. After the first step the v are the maxima, and v_(i+1) r_i
+// <= x. So with x < 2^64, r_(i+1) >= 2^32 and r_i - r_(i+1) >= 2^32 are enough: r_i >= 2^33, so
+// v_(i+1) < 2^31 and v_i + v_(i+1) < 2^32.
 //
 // The same holds for the leading 32 bits of x and y, where r_(i+1) >= 2^16 and r_i - r_(i+1) >=
 // 2^16 suffice and cofactors are below 2^15. Steps are cheap there: they are done about 14 bits at
@@ -69,7 +70,7 @@ GPUINT_DEVICE Cofactors wide_steps(u64 x, u64 y, bool exact, Observe observe) {
     const u32 q = small_quotient(x, y, x_near, y_near, r);
     const u64 v = u64(q) * c.v1 + c.v0;
     if (v >= COFACTOR_BOUND) break;
-    if (!exact && (r < v || y - r < v + c.v1)) break;
+    if (!exact && (r <= v || y - r < v + c.v1)) break;
     const u32 u = q * c.u1 + c.u0;
     c.u0 = c.u1, c.v0 = c.v1;
     c.u1 = u, c.v1 = static_cast<u32>(v);

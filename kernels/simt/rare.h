@@ -46,6 +46,7 @@
   X(FftLastSubtraction)  /* modular/fft/barrett.cuh: the modulus goes into the last remainder */   \
   X(FftLongFactors)      /* modular/fft/products.cuh: both factors are longer than the modulus */  \
   X(EuclidSubtraction)   /* euclid.cuh: no step is certain from the leading bits */                \
+  X(HalfGcdSubtraction)  /* half_gcd.cuh: the same */                                              \
   X(RootQuotientCarry)   /* root/isqrt.cuh: a block of root is B^8 or more */                      \
   X(RootLaneCarry)       /* root/isqrt.cuh: what goes to the next lane carries on */               \
   X(RootLastSubtraction) /* root/isqrt.cuh: the last remainder reaches the next square */

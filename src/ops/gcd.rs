@@ -1,15 +1,23 @@
 //! Greatest common divisors, inverses and Jacobi symbols, row by row (`kernels/euclid`).
 //!
-//! Euclid's algorithm with Lehmer's steps on the leading 64 bits, exact for every operand. The time
-//! depends on the values, so do not use it with secret values.
+//! Euclid's algorithm with Lehmer's steps on the leading 64 bits, exact for every operand. Wide rows
+//! take common divisors by half-gcds (`half_gcd.rs`). The time depends on the values, so do not use
+//! it with secret values.
 
 use gpuint_catalogue::Op;
 
-use super::{View, faces};
-use crate::backend::Operands;
+use super::{View, faces, half_gcd};
+use crate::backend::{BackendKind, Operands};
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::mask::Mask;
+
+/// Minimum width, in bits, of rows whose common divisors take half-gcds. Without a kernel for their
+/// width, all do.
+const LEAST_HALVED: usize = 1 << 16;
+/// Minimum size, in bits, of batches whose common divisors take half-gcds: a narrower one takes
+/// longer to launch all kernels than one kernel takes for its passes.
+const LEAST_HALVED_BATCH: usize = 1 << 29;
 
 impl View<'_> {
     pub(crate) fn gcd(&self, rhs: &DynBatch) -> Result<DynBatch> {
@@ -17,7 +25,27 @@ impl View<'_> {
     }
 
     pub(crate) fn gcd_into(&self, rhs: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        if !self.is_halved() {
+            return self.gcd_by_kernel(rhs, out);
+        }
+        self.check(rhs)?;
+        self.check(out)?;
+        self.gcd_by_halves(rhs)?.resized_into(out)
+    }
+
+    pub(super) fn gcd_by_kernel(&self, rhs: &DynBatch, out: &mut DynBatch) -> Result<()> {
         self.euclid(Op::Gcd, rhs, out, None)
+    }
+
+    /// Returns true if common divisors take half-gcds.
+    fn is_halved(&self) -> bool {
+        let bits = self.shape().bits;
+        let is_faster = || {
+            self.device().backend() != BackendKind::Cpu
+                && bits >= LEAST_HALVED
+                && bits.saturating_mul(self.len()) >= LEAST_HALVED_BATCH
+        };
+        half_gcd::is_offered(half_gcd::LEAF) && (!self.has_kernel(Op::Gcd) || is_faster())
     }
 
     pub(crate) fn overflowing_lcm(&self, rhs: &DynBatch) -> Result<(DynBatch, Mask)> {

@@ -21,6 +21,7 @@ mod exact;
 pub(crate) mod faces;
 pub(crate) mod fixed_base;
 mod gcd;
+mod half_gcd;
 mod inverse_all;
 mod modular;
 mod mul;

@@ -274,6 +274,33 @@ pub(super) fn common_divisor(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
+/// The matrix of the steps of Euclid's algorithm that leave both numbers at least `2^(bits / 2 + 1)`.
+pub(super) fn half_gcd(rows: Rows<'_>) -> Result<Failed> {
+    let (least, half) = (BigUint::one() << (rows.bits / 2 + 1), rows.bits / 2);
+    rows.each(0, |Row { ins: [x, y, _], outs: [first, second], .. }, _| {
+        let mut numbers = [read(x), read(y)];
+        // Entries of the other number are subtracted.
+        let mut entries = [[BigUint::one(), BigUint::zero()], [BigUint::zero(), BigUint::one()]];
+        while numbers.iter().all(|number| *number >= least) {
+            let longer = usize::from(numbers[0] < numbers[1]);
+            let quotient = (&numbers[longer] - &least) / &numbers[1 - longer];
+            if quotient.is_zero() {
+                break;
+            }
+            let multiple = &quotient * &numbers[1 - longer];
+            numbers[longer] -= multiple;
+            for column in 0..2 {
+                let multiple = &quotient * &entries[1 - longer][column];
+                entries[longer][column] += multiple;
+            }
+        }
+        for (out, [u, v]) in [first, second].into_iter().zip(entries) {
+            assign(out, &(u + (v << half)).to_u64_digits());
+        }
+        Outcome::default()
+    })
+}
+
 pub(super) fn inverse(rows: Rows<'_>) -> Result<Failed> {
     let scratch = euclid::invert_scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [v, n, _], outs: [out, _], .. }, scratch| {

@@ -111,6 +111,7 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::Select => (linear::select, Linear),
         Op::Resize => (linear::resize, Linear),
         Op::Gcd => (arithmetic::common_divisor, Euclid),
+        Op::HalfGcd => (arithmetic::half_gcd, Euclid),
         Op::InverseMod => (arithmetic::inverse, Euclid),
         Op::Jacobi => (arithmetic::symbol, Euclid),
         Op::Rational => (arithmetic::fraction, Euclid),

@@ -1,0 +1,149 @@
+// HalfGcd: the matrix of Lehmer's steps that halves the length of two numbers.
+//
+// For x, y below 2^n the result is a matrix of nonnegative entries with u0 v1 - v0 u1 = 1 and
+//     x' = u0 x - v0 y >= 2^(n/2 + 1),    y' = v1 y - u1 x >= 2^(n/2 + 1),
+// or the identity if x or y is below 2^(n/2 + 1) from the start. Because x = v1 x' + v0 y' and
+// y = u1 x' + u0 y', the entries are below 2^n / 2^(n/2 + 1) = 2^(n/2 - 1).
+//
+// Therefore the matrix also suits all numbers with the leading bits x and y: for 0 <= a', b' < 2^s,
+//     u0 (x 2^s + a') - v0 (y 2^s + b') > 2^s (x' - 2^(n/2 - 1)) > 0,
+// and the same holds for the other number. (N. Moller, "On Schonhage's algorithm and subquadratic
+// integer gcd computation", Mathematics of Computation 77, 2008, has a similar condition.)
+//
+// Let the longer number have `bits` bits. The passes are those of euclid.cuh, without the ones
+// that could leave a number below S = 2^(bits - 64): the remainders of steps on the leading bits
+// are at least S; a - (q - 1) 2^s b is at least b if q 2^s b <= a; and a - b > S if the leading 64
+// bits differ by 2. They end if S < 2^(n/2 + 1), or if no pass is certain.
+#pragma once
+#include "euclid/euclid.cuh"
+
+namespace gpuint {
+
+// in[0] = x, in[1] = y; out[0] = u0 + 2^(BITS / 2) v0, out[1] = u1 + 2^(BITS / 2) v1.
+template <class S, u32 PER_LANE = 32>
+struct HalfGcd : EuclidRows<S, 2, PER_LANE> {
+  using Rows = EuclidRows<S, 2, PER_LANE>;
+  using Rows::LANES;
+  using Rows::N;
+  using Rows::TEAM_ROWS;
+  using Rows::TEAMS;
+  using Rows::THREADS;
+  static_assert(S::BITS % 64 == 0 && Rows::G::IN_WARP, "entries have whole limbs");
+
+  static constexpr u32 ENTRY = N / 2;                // limbs of an entry
+  static constexpr u32 BOUND_BITS = S::BITS / 2 + 1;  // of 2^BOUND_BITS
+  static constexpr u32 ENTRY_RUN = run_of(ceil_div(ENTRY, LANES));
+  static constexpr u32 ENTRY_STRIDE = LANES == 1 || LANES >= 32
+                                          ? LANES * ENTRY_RUN
+                                          : round_up(LANES * (ENTRY_RUN - 1), 32) + LANES;
+  static constexpr u32 ENTRIES = TEAM_ROWS * ENTRY_STRIDE;  // limbs of one entry of all rows
+  static constexpr u32 SHARED =
+      round_up(Rows::SHARED, 16) + TEAMS * 4 * ENTRIES * static_cast<u32>(sizeof(u32));
+  static constexpr u32 MIN_BLOCKS =
+      max_of(1, min_of(28 * 32 / THREADS, (224 << 10) / (SHARED + 1024)));
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    Rows rows(shared);
+    u32* const entries = reinterpret_cast<u32*>(shared + round_up(Rows::SHARED, 16)) +
+                         threadIdx.x / Rows::TEAM * 4 * ENTRIES;
+    rows.for_rows(o.rows, [&](u64 first, u32 count) {
+      rows.load(o.in[0], first, count, 0);
+      rows.load(o.in[1], first, count, 1);
+      GPUINT_UNROLL(1)
+      for (u32 i = rows.rank; i < 4 * ENTRIES; i += Rows::TEAM) {
+        const u32 entry = i / ENTRIES;
+        entries[i] = i % ENTRIES % ENTRY_STRIDE == 0 && (entry == 0 || entry == 3) ? 1 : 0;
+      }
+      rows.team_sync();
+      passes(rows, rows.own < count, entries + rows.own * ENTRY_STRIDE);
+      rows.team_sync();
+      store(rows, o.out[0], first, count, entries);
+      store(rows, o.out[1], first, count, entries + ENTRIES);
+    });
+  }
+
+ private:
+  // Entries u of both numbers come first, then v.
+  GPUINT_DEVICE static u32* v_of(const EuclidNumber& a) { return a.cofactor + 2 * ENTRIES; }
+
+  GPUINT_DEVICE static void passes(Rows& rows, bool active, u32* entries) {
+    EuclidNumber a{rows.number(0), N, entries}, b{rows.number(1), N, entries + ENTRIES};
+    u32 length = 1;  // limbs of the entries
+    while (Rows::any(active)) {
+      rows.group.sync();
+      Cofactors c;
+      u32 top = 0, q = 0, s = 0;
+      if (active) {
+        const EuclidTop leading(a, b);
+        top = leading.length;
+        const u32 shift = leading.shift();
+        u64 x = EuclidTop::leading(leading.a, shift), y = EuclidTop::leading(leading.b, shift);
+        if (x < y || (x == y && is_less_from_top(a, b))) {
+          const EuclidNumber third = a;
+          a = b, b = third;
+          const u64 z = x;
+          x = y, y = z;
+        }
+        active = 32 * top >= BOUND_BITS + 64 + shift && bits_of(b) > BOUND_BITS;
+        if (active) c = leading_steps(x, y, false, [](u32) {});
+        if (active && c.u1 == 0) {
+          if (rows.group.rank == 0) GPUINT_RARE(HalfGcdSubtraction);
+          const u32 highest = b.at(b.length - 1);
+          const u32 shift_b = static_cast<u32>(__clz(static_cast<int>(highest)));
+          const u32 y_high = __funnelshift_l(b.at(b.length - 2), highest, shift_b);
+          q = static_cast<u32>((x >> 2) / (u64(y_high) + 1));
+          const i32 distance =
+              static_cast<i32>(32 * (top - b.length) + shift_b) - static_cast<i32>(shift + 30);
+          if (distance < 0) q = distance > -32 ? q >> -distance : 0;
+          s = distance < 0 ? 0 : static_cast<u32>(distance);
+          q = q >= 2 ? q - 1 : 1;
+          active = q >= 2 || x - y >= 2;
+        }
+      }
+      rows.group.sync();
+      const bool steps = active && c.u1 != 0, subtracts = active && c.u1 == 0;
+      if (Rows::any(steps)) {
+        // Both combinations of an odd number of steps are negative: each is stored as the other.
+        const bool odd = c.odd != 0;
+        const Cofactors m{odd ? c.u1 : c.u0, odd ? c.v1 : c.v0, odd ? c.u0 : c.u1,
+                          odd ? c.v0 : c.v1};
+        rows.template transform<true>(a.limbs, b.limbs, steps ? top : 0, m);
+        const u32 longer = min_of(length + 1, ENTRY);
+        rows.template transform<false>(a.cofactor, b.cofactor, steps ? longer : 0, m);
+        rows.template transform<false>(v_of(a), v_of(b), steps ? longer : 0, m);
+        if (steps) a.length = b.length = top, length = longer;
+      }
+      if (Rows::any(subtracts)) {
+        rows.add_shifted(a.limbs, b.limbs, subtracts ? top : 0, q, s / 32, s % 32, ~0u);
+        const u32 longer = min_of(length + s / 32 + 2, ENTRY);
+        rows.add_shifted(a.cofactor, b.cofactor, subtracts ? longer : 0, q, s / 32, s % 32, 0);
+        rows.add_shifted(v_of(a), v_of(b), subtracts ? longer : 0, q, s / 32, s % 32, 0);
+        if (subtracts) length = longer;
+      }
+      rows.group.sync();
+      while (length > 1 && (a.cofactor[length - 1] | b.cofactor[length - 1] | v_of(a)[length - 1] |
+                            v_of(b)[length - 1]) == 0)
+        --length;
+    }
+  }
+
+  // Bits of a trimmed number.
+  GPUINT_DEVICE static u32 bits_of(const EuclidNumber& a) {
+    if (a.length == 0) return 0;
+    return 32 * a.length - static_cast<u32>(__clz(static_cast<int>(a.limbs[a.length - 1])));
+  }
+
+  // Stores two entries of each row, 2 ENTRIES apart.
+  GPUINT_DEVICE static void store(const Rows& rows, void* operand, u64 first, u32 count,
+                                  const u32* entries) {
+    auto* const to = static_cast<typename S::Limb*>(operand) + first * S::N;
+    GPUINT_UNROLL(4)
+    for (u32 i = rows.rank; i < TEAM_ROWS * N; i += Rows::TEAM) {
+      const u32 row = i / N, k = i % N;
+      const u32* const entry = entries + row * ENTRY_STRIDE + (k < ENTRY ? 0 : 2 * ENTRIES);
+      if (row < count) write_limb_of_32<S>(to + row * S::N, k, entry[k % ENTRY]);
+    }
+  }
+};
+
+}  // namespace gpuint

@@ -1,0 +1,280 @@
+//! Greatest common divisors of wide rows in subquadratic time, by matrices of Euclid's steps (A.
+//! Schönhage, 1971; N. Möller, "On Schönhage's algorithm and subquadratic integer gcd computation",
+//! Mathematics of Computation 77, 2008).
+//!
+//! Let `x, y < 2^n`. A *half-gcd* is a matrix of nonnegative entries with `u0 v1 - v0 u1 = 1` and
+//!
+//! ```text
+//! x' = u0 x - v0 y >= 2^(n/2 + 1),    y' = v1 y - u1 x >= 2^(n/2 + 1),
+//! ```
+//!
+//! or the identity. It keeps common divisors. Its entries are below `2^(n/2 - 1)`, because `x = v1
+//! x' + v0 y'` and `y = u1 x' + u0 y'`. For `0 <= a, b < 2^s`
+//!
+//! ```text
+//! u0 (x 2^s + a) - v0 (y 2^s + b) > 2^s (2^(n/2 + 1) - 2^(n/2 - 1)) > 2^(s + n/2),
+//! ```
+//!
+//! and the same holds for the other number: the matrix of the leading bits suits the whole numbers.
+//!
+//! The kernel `half_gcd.cuh` has it for `n` = [`LEAF`]. For wider rows the first matrix is that of
+//! the upper `n/2` bits. It leaves numbers above `2^(3n/4)`. The second one is that of their upper
+//! bits from bit `s` on, with `s >= n/4 + 1` and at most `n/2` bits. It leaves more than `2^(s +
+//! n/4) >= 2^(n/2 + 1)`, so the product of both is a half-gcd.
+//!
+//! A large quotient ends the steps of a row early. No row depends on another one's quotients: each
+//! has its own `s`, and the same products. If the longest row stays too long, all rows are divided
+//! once, so that every row ends. A division takes about as long as the products of a matrix.
+
+use gpuint_catalogue::{Op, Shape};
+
+use super::View;
+use super::product_tree::product;
+use super::sqrt::{in_shape, shape_of};
+use crate::backend::host::reserved_vec;
+use crate::dyn_batch::DynBatch;
+use crate::error::Result;
+use crate::kernel::algorithms;
+use crate::shape::narrowest;
+
+/// Width of the rows whose matrices a kernel computes.
+pub(super) const LEAF: usize = 4096;
+/// Maximum length of numbers that are left to the kernel of [`Op::Gcd`].
+const LAST: usize = 1 << 14;
+
+/// Half-gcds of rows.
+struct Matrices {
+    u0: DynBatch,
+    v0: DynBatch,
+    u1: DynBatch,
+    v1: DynBatch,
+}
+
+impl Matrices {
+    /// Computes the products of the matrices and columns of two numbers.
+    fn apply(&self, x: &DynBatch, y: &DynBatch) -> Result<(DynBatch, DynBatch)> {
+        let times = |entry: &DynBatch, number: &DynBatch| {
+            number.wrapping_mul(&entry.resized(number.shape())?)
+        };
+        let first = times(&self.u0, x)?.wrapping_sub(&times(&self.v0, y)?)?;
+        let second = times(&self.v1, y)?.wrapping_sub(&times(&self.u1, x)?)?;
+        Ok((first, second))
+    }
+
+    /// Computes the matrices that apply `first` and then `self`, in rows of a shape.
+    fn after(&self, first: &Self, shape: Shape) -> Result<Self> {
+        let entry = |a: &DynBatch, b: &DynBatch, c: &DynBatch, d: &DynBatch| {
+            product(a, b, shape)?.wrapping_add(&product(c, d, shape)?)
+        };
+        Ok(Self {
+            u0: entry(&self.u0, &first.u0, &self.v0, &first.u1)?,
+            v0: entry(&self.u0, &first.v0, &self.v0, &first.v1)?,
+            u1: entry(&self.u1, &first.u0, &self.v1, &first.u1)?,
+            v1: entry(&self.u1, &first.v0, &self.v1, &first.v1)?,
+        })
+    }
+}
+
+/// Returns true if the kernels of half-gcds of `leaf` bits are offered and their rows are built.
+pub(super) fn is_offered(leaf: usize) -> bool {
+    let built = |bits| narrowest(bits).filter(|shape| shape.bits == bits);
+    built(leaf / 2).is_some()
+        && built(leaf).is_some_and(|shape| algorithms(Op::HalfGcd, shape).next().is_some())
+}
+
+/// Computes half-gcds of rows of `bits` bits, a power of two times `leaf`.
+fn half_gcd(x: &DynBatch, y: &DynBatch, bits: usize, leaf: usize) -> Result<Matrices> {
+    let half = shape_of(bits / 2, x.shape());
+    if bits == leaf {
+        let (first, second) = x.view().half_gcd(y)?;
+        let low = |row: &DynBatch| row.view().truncated(half);
+        let high = |row: &DynBatch| row.shr(leaf / 2)?.view().truncated(half);
+        return Ok(Matrices {
+            u0: low(&first)?,
+            v0: high(&first)?,
+            u1: low(&second)?,
+            v1: high(&second)?,
+        });
+    }
+    let upper = |number: &DynBatch| number.shr(bits / 2)?.view().truncated(half);
+    let first = half_gcd(&upper(x)?, &upper(y)?, bits / 2, leaf)?;
+    let (x, y) = first.apply(x, y)?;
+    let mut shifts = longer_lengths(&x, &y)?;
+    for shift in &mut shifts {
+        *shift = shift.saturating_sub(bits / 2).max(bits / 4 + 1);
+    }
+    let upper = |number: &DynBatch| number.shr_rows(&shifts)?.view().truncated(half);
+    half_gcd(&upper(&x)?, &upper(&y)?, bits / 2, leaf)?.after(&first, half)
+}
+
+/// Returns the bit length of the longer number of each row.
+fn longer_lengths(x: &DynBatch, y: &DynBatch) -> Result<Vec<usize>> {
+    let mut lengths = reserved_vec(x.len())?;
+    let pairs = x.bit_lengths()?.into_iter().zip(y.bit_lengths()?);
+    lengths.extend(pairs.map(|(x, y)| x.max(y) as usize));
+    Ok(lengths)
+}
+
+/// Computes greatest common divisors, with half-gcds of `leaf` bits by a kernel. The last `last`
+/// bits, at least twice as many, are left to the kernel of [`Op::Gcd`].
+fn common_divisors(a: &DynBatch, b: &DynBatch, leaf: usize, last: usize) -> Result<DynBatch> {
+    let whole = a.shape();
+    let (mut a, mut b) = (a.try_clone()?, b.try_clone()?);
+    // Divisors of the rows that are finished. Both of their numbers are zero.
+    let mut found = DynBatch::zeros(a.device(), whole, a.len())?;
+    loop {
+        let mut shifts = longer_lengths(&a, &b)?;
+        let longest = shifts.iter().copied().max().unwrap_or(0);
+        let shape = shape_of(longest.max(1), whole);
+        if shape.bits < a.shape().bits {
+            (a, b) = (a.view().truncated(shape)?, b.view().truncated(shape)?);
+        }
+        if longest <= last {
+            let divisors = a.view().produce(|out| a.view().gcd_by_kernel(&b, out))?;
+            return found.or(&in_shape(divisors, whole)?);
+        }
+        // Half-gcds of half the width, or of what suffices for rows of half the width.
+        let width = a.shape().bits;
+        let excess = longest - width / 2;
+        let mut window = leaf;
+        while 4 * window <= width && window < 2 * excess {
+            window *= 2;
+        }
+        let upper = shape_of(window, a.shape());
+        for shift in &mut shifts {
+            *shift = shift.saturating_sub(window);
+        }
+        let x = a.shr_rows(&shifts)?.view().truncated(upper)?;
+        let y = b.shr_rows(&shifts)?.view().truncated(upper)?;
+        (a, b) = half_gcd(&x, &y, window, leaf)?.apply(&a, &b)?;
+        let left = longer_lengths(&a, &b)?.into_iter().max().unwrap_or(0);
+        if left + window / 4 > longest {
+            let (longer, shorter) = a.swap(&a.lt_mask(&b)?, &b)?;
+            // Rows of zero are no divisors, and leave the longer number as the remainder.
+            let (_, remainder, _) = longer.div_rem_masked(&shorter)?;
+            let is_finished = remainder.is_zero_mask()?.or(&shorter.is_zero_mask()?)?;
+            let divisors = shorter.or(&remainder)?;
+            let zero = DynBatch::zeros(a.device(), a.shape(), a.len())?;
+            let finished = divisors.select(&is_finished, &zero)?;
+            found = found.or(&in_shape(finished, whole)?)?;
+            a = zero.select(&is_finished, &shorter)?;
+            b = zero.select(&is_finished, &remainder)?;
+        }
+    }
+}
+
+impl View<'_> {
+    /// Computes greatest common divisors by half-gcds.
+    pub(super) fn gcd_by_halves(&self, rhs: &DynBatch) -> Result<DynBatch> {
+        common_divisors(self.batch, rhs, LEAF, LAST)
+    }
+
+    /// Computes the entries `u0`, `v0` and `u1`, `v1`, two in a row of the width.
+    fn half_gcd(&self, rhs: &DynBatch) -> Result<(DynBatch, DynBatch)> {
+        self.produce_two(|first, second| {
+            let operands = self.operands_with(rhs)?;
+            let outs = [Some(first.buffer_mut()), Some(second.buffer_mut())];
+            self.launch(Op::HalfGcd, crate::backend::Operands { outs, ..operands })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigUint;
+    use num_integer::Integer;
+    use num_traits::{One, Zero};
+
+    use super::*;
+    use crate::Device;
+
+    fn power(exponent: usize) -> BigUint {
+        BigUint::one() << exponent
+    }
+
+    /// Numbers of irregular digits, of `bits` bits at most.
+    fn irregular(bits: usize, seed: u64) -> BigUint {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let digits = (0..bits.div_ceil(32)).map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 16) as u32
+        });
+        BigUint::new(digits.collect()) >> (bits.next_multiple_of(32) - bits)
+    }
+
+    /// Numbers without a pattern, of all lengths, with common divisors, and with quotients that
+    /// no half-gcd has.
+    fn pairs(bits: usize) -> Vec<(BigUint, BigUint)> {
+        let (one, ones) = (BigUint::one(), power(bits) - 1u32);
+        let zero = BigUint::zero();
+        let mut pairs = vec![
+            (zero.clone(), zero.clone()),
+            (ones.clone(), zero.clone()),
+            (zero, ones.clone()),
+            (ones.clone(), ones.clone()),
+            (ones.clone(), &ones - 1u32),
+            (ones.clone(), one.clone()),
+            (power(bits - 1), ones.clone()),
+            (power(bits - 1), power(bits / 2 + 1)),
+            (power(bits - 1) + 1u32, power(bits / 2) - 1u32),
+        ];
+        let (mut f, mut next) = (one.clone(), one);
+        while next.bits() < bits as u64 {
+            (f, next) = (next.clone(), f + next);
+        }
+        pairs.push((next, f));
+        for seed in 0..12 {
+            let length = |k: u64| bits - (seed * k * 37) as usize % (bits / 2);
+            let (a, b) =
+                (irregular(length(seed % 3), seed), irregular(length(seed % 2), seed + 99));
+            pairs.push((a.clone(), b));
+            // A common divisor of any length.
+            let common = irregular(bits / 12 * seed as usize + 1, seed + 7);
+            let rest = bits - common.bits() as usize;
+            let cofactors = [5, 8].map(|k| irregular(rest, seed + k));
+            pairs.push((&common * &cofactors[0], &common * &cofactors[1]));
+            pairs.push((a, common));
+        }
+        // Euclid's algorithm backwards, with large quotients.
+        for quotient in [40, 300, bits / 5, bits / 3] {
+            let (mut x, mut y) = (irregular(70, 3), irregular(60, 4));
+            while x.bits() as usize + quotient < bits {
+                (x, y) = (&x * power(quotient - 1) + y, x);
+            }
+            pairs.push((x, y));
+        }
+        pairs
+    }
+
+    fn check(device: &Device, bits: usize, leaf: usize, last: usize) {
+        let shape = narrowest(bits).expect("the width is built");
+        assert!(is_offered(leaf));
+        let (a, b): (Vec<_>, Vec<_>) = pairs(bits).into_iter().unzip();
+        let batch = |values: &[BigUint]| DynBatch::from_biguints(device, shape, values).unwrap();
+        let divisors = common_divisors(&batch(&a), &batch(&b), leaf, last).unwrap();
+        for (row, divisor) in divisors.to_biguints().unwrap().into_iter().enumerate() {
+            assert_eq!(divisor, a[row].gcd(&b[row]), "{}, {bits} bits, row {row}", device.name());
+        }
+    }
+
+    #[test]
+    fn half_gcds_leave_common_divisors() {
+        let device = Device::cpu();
+        for bits in [2048, 4096, 8192, 12288] {
+            check(&device, bits, 1024, bits / 4);
+        }
+        check(&device, 32768, LEAF, LAST);
+    }
+
+    #[test]
+    #[cfg(feature = "simt")]
+    fn half_gcds_by_kernels_leave_common_divisors() {
+        if let Err(error @ crate::Error::KernelMissing { .. }) = crate::rare_paths() {
+            gpuint_skip::skip("cxx", error);
+            return;
+        }
+        check(&Device::simt(), 4096, 1024, 1024);
+    }
+}
