@@ -259,6 +259,37 @@ pub fn remainder_of(u: &BigUint, m: &BigUint, bound: &BigUint) -> (BigUint, BigU
     (biguint(&y), biguint(&t), is_negative)
 }
 
+/// Returns true if two rows of `bits` bits are a half-gcd of `x` and `y`: `u0` and `v0`, `u1` and `v1`
+/// with `u0 v1 - v0 u1 = 1`, and that of numbers that no certain step makes shorter.
+pub fn is_half_gcd(
+    x: &BigUint,
+    y: &BigUint,
+    first: &BigUint,
+    second: &BigUint,
+    bits: usize,
+) -> bool {
+    let (x, y) = (natural(x), natural(y));
+    let entries = |row: &BigUint| {
+        let v = natural(row) >> (bits / 2);
+        (natural(row) - (&v << (bits / 2)), v)
+    };
+    let ((u0, v0), (u1, v1)) = (entries(first), entries(second));
+    let (plus, minus) = ([&u0 * &x, &v1 * &y], [&v0 * &y, &u1 * &x]);
+    if &u0 * &v1 != &v0 * &u1 + Natural::ONE || plus[0] < minus[0] || plus[1] < minus[1] {
+        return false;
+    }
+    let [plus0, plus1] = plus;
+    let [minus0, minus1] = minus;
+    let (a, b) = (plus0 - minus0, plus1 - minus1);
+    let (longer, shorter) = if a < b { (b, a) } else { (a, b) };
+    let (length, least) = (longer.significant_bits(), bits as u64 / 2 + 2);
+    let is_identity = v0 == 0u32 && u1 == 0u32;
+    let is_short = length < least + 63 || shorter.significant_bits() < least;
+    (is_identity || shorter.significant_bits() >= least)
+        // The leading 64 bits are equal, but for the last.
+        && (is_short || (longer - shorter) >> (length - 64) < 2u32)
+}
+
 /// The root of degree `n`, rounded down.
 pub fn nth_root(a: &BigUint, n: u64) -> BigUint {
     biguint(&natural(a).floor_root(n))

@@ -597,6 +597,17 @@ impl Kernels {
                 let given = self.given(&rows, 2, 1);
                 self.run_to_value(task, &rows, &given, |row| oracle::gcd(&row.a, &row.b));
             }
+            Op::HalfGcd => {
+                let rows = self.rows(EUCLID, 0);
+                let given = self.given(&rows, 2, 2);
+                self.run(task, &rows, &given, |outcome, index, row| {
+                    let got = |output: usize| value_of(&outcome.outputs[output], index, bits);
+                    let (Some(first), Some(second)) = (got(0), got(1)) else {
+                        return differ(&false, &true);
+                    };
+                    differ(&oracle::is_half_gcd(&row.a, &row.b, &first, &second, bits), &true)
+                });
+            }
             Op::InverseMod => {
                 let rows = self.rows(EUCLID, 1);
                 let given = Operands { mask: true, ..self.given(&rows, 2, 1) };

@@ -1314,6 +1314,35 @@ void check_inverse_mod_pow2(const Kernel& kernel, const Pairs& p) {
   }
 }
 
+void check_half_gcd(const Kernel& kernel, const Pairs& p) {
+  const u64 bits = kernel.shape.bits, half = bits / 2, least = half + 2;
+  const size_t bytes = kernel.shape.bytes();
+  const Result result = launch(kernel, {p.a, p.b}, bytes, bytes, {});
+  for (size_t row = 0; row < p.a.size(); ++row) {
+    const Number &x = p.a[row], &y = p.b[row];
+    const Number first = result.out[0].row(row, bytes), second = result.out[1].row(row, bytes);
+    const Number u0 = low(first, half), v0 = bits_of(first, half, half);
+    const Number u1 = low(second, half), v1 = bits_of(second, half, half);
+    expect(kernel, compare(product(u0, v1), sum(product(v0, u1), {1})) == 0, "the determinant", x,
+           y, first);
+    const Number x0 = product(u0, x), y0 = product(v0, y), x1 = product(u1, x), y1 = product(v1, y);
+    if (compare(x0, y0) < 0 || compare(y1, x1) < 0) {
+      fail(kernel.name, "a remainder is negative");
+      continue;
+    }
+    Number longer = difference(x0, y0), shorter = difference(y1, x1);
+    if (compare(longer, shorter) < 0) std::swap(longer, shorter);
+    const u64 length = bit_length(longer);
+    const bool is_identity = is_zero(v0) && is_zero(u1);
+    expect(kernel, is_identity || bit_length(shorter) >= least, "the length", x, y, first);
+    // The steps end at short numbers, or if the leading 64 bits are equal, but for the last.
+    expect(kernel,
+           length < least + 63 || bit_length(shorter) < least ||
+               bit_length(bits_of(difference(longer, shorter), length - 64, 65)) < 2,
+           "the number of steps", x, y, first);
+  }
+}
+
 // The oracle is Euclid's algorithm with a bit of a quotient at a time.
 void check_rational(const Kernel& kernel, Pairs p) {
   const size_t bytes = kernel.shape.bytes();
@@ -1446,6 +1475,8 @@ void check(const Kernel& kernel, size_t rows) {
     check_resize(kernel, p);
   else if (starts_with(task, "gcd") || starts_with(task, "inverse_mod") || task == "jacobi")
     check_euclid(kernel, p);
+  else if (task == "half_gcd")
+    check_half_gcd(kernel, p);
   else if (task == "rational")
     check_rational(kernel, p);
   else if (task == "isqrt")
