@@ -30,12 +30,11 @@ struct HalfGcd : EuclidRows<S, 2, PER_LANE> {
   using Rows::THREADS;
   static_assert(S::BITS % 64 == 0 && Rows::G::IN_WARP, "entries have whole limbs");
 
-  static constexpr u32 ENTRY = N / 2;                // limbs of an entry
+  static constexpr u32 ENTRY = N / 2;                 // limbs of an entry
   static constexpr u32 BOUND_BITS = S::BITS / 2 + 1;  // of 2^BOUND_BITS
   static constexpr u32 ENTRY_RUN = run_of(ceil_div(ENTRY, LANES));
-  static constexpr u32 ENTRY_STRIDE = LANES == 1 || LANES >= 32
-                                          ? LANES * ENTRY_RUN
-                                          : round_up(LANES * (ENTRY_RUN - 1), 32) + LANES;
+  static constexpr u32 ENTRY_STRIDE =
+      LANES == 1 || LANES >= 32 ? LANES * ENTRY_RUN : round_up(LANES * (ENTRY_RUN - 1), 32) + LANES;
   static constexpr u32 ENTRIES = TEAM_ROWS * ENTRY_STRIDE;  // limbs of one entry of all rows
   static constexpr u32 SHARED =
       round_up(Rows::SHARED, 16) + TEAMS * 4 * ENTRIES * static_cast<u32>(sizeof(u32));
