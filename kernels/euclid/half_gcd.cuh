@@ -69,7 +69,6 @@ struct HalfGcd : EuclidRows<S, 2, PER_LANE> {
     EuclidNumber a{rows.number(0), N, entries}, b{rows.number(1), N, entries + ENTRIES};
     u32 length = 1;  // limbs of the entries
     while (Rows::any(active)) {
-      rows.group.sync();
       Cofactors c;
       u32 top = 0, q = 0, s = 0;
       if (active) {
