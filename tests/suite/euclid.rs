@@ -1,10 +1,12 @@
 //! Greatest common divisors, inverses and symbols.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{DynBatch, Shape};
+use gpuint::{BackendKind, DynBatch, Shape};
 
-use crate::setting::{Check, Context, Rows, Setting, Tally, first, on_every_backend, second, zip};
-use gpuint_testkit::operands::{EUCLID, FRACTIONS, Row, ones};
+use crate::setting::{
+    Check, Context, Rows, Setting, Tally, first, on_every_backend, second, seed, zip,
+};
+use gpuint_testkit::operands::{self, EUCLID, FRACTIONS, Row, ones};
 use gpuint_testkit::oracle;
 
 const ROWS: Rows = Rows { threads: 60_000, least: 26 };
@@ -75,6 +77,33 @@ impl Check for Structured {
                 Ok(())
             });
         }
+    }
+}
+
+/// Common divisors also at the widths that have them by half-gcds only.
+struct EveryWidth;
+
+impl Check for EveryWidth {
+    const NAME: &str = "gcd at every width";
+
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let device = &setting.devices()[0];
+        let what = Context::new(shape, "gcd", device);
+        // The simt backend takes minutes for half-gcds of whole rows.
+        let is_slow = device.backend() == BackendKind::Simt;
+        let bits = if is_slow { shape.bits.min(20_000) } else { shape.bits };
+        let rows = operands::rows(seed(), EUCLID, shape.into(), 0..6);
+        let cut = |column: Vec<BigUint>| -> Vec<BigUint> {
+            column.into_iter().map(|value| value >> (shape.bits - bits)).collect()
+        };
+        let (a, b) = (cut(first(&rows)), cut(second(&rows)));
+        tally.attempt(&what, rows.len(), |tally| {
+            let divisors = DynBatch::from_biguints(device, shape, &a)?
+                .gcd(&DynBatch::from_biguints(device, shape, &b)?)?;
+            let expected: Vec<_> = a.iter().zip(&b).map(|(a, b)| oracle::gcd(a, b)).collect();
+            tally.values(&what, &rows, &divisors.to_biguints()?, &expected);
+            Ok(())
+        });
     }
 }
 
@@ -162,4 +191,5 @@ impl Check for Fractions {
     }
 }
 
-on_every_backend! { structured: Structured, fractions: Fractions, one_modulus: OneModulus, }
+on_every_backend! {
+    structured: Structured, every_width: EveryWidth, fractions: Fractions, one_modulus: OneModulus, }
