@@ -116,12 +116,12 @@ faces! {
     /// # Errors
     /// [`DeviceMismatch`](crate::Error::DeviceMismatch),
     /// [`LengthMismatch`](crate::Error::LengthMismatch), and what any operation may return:
-    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing)
-    /// (rows of 2^19 bits or more), [`Compile`](crate::Error::Compile),
-    /// [`Driver`](crate::Error::Driver).
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing),
+    /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
     fn gcd(rhs: Rows) -> New;
 
-    /// Computes [`gcd`](Self::gcd) into an existing batch, without allocating.
+    /// Computes [`gcd`](Self::gcd) into an existing batch. Only large batches of wide rows and rows
+    /// of 2^19 bits or more allocate memory, for several batches like this one.
     ///
     /// # Errors
     /// As [`gcd`](Self::gcd).
@@ -140,14 +140,15 @@ faces! {
     /// the inverse is 0.
     ///
     /// # Errors
-    /// As [`gcd`](Self::gcd).
+    /// As [`gcd`](Self::gcd), and [`KernelMissing`](crate::Error::KernelMissing) for rows of 2^19
+    /// bits or more.
     fn inverse_mod(moduli: Rows) -> NewAndMask;
 
     /// Computes [`inverse_mod`](Self::inverse_mod) into an existing batch and mask, without
     /// allocating.
     ///
     /// # Errors
-    /// As [`gcd`](Self::gcd).
+    /// As [`inverse_mod`](Self::inverse_mod).
     fn inverse_mod_into(moduli: Rows, out: Out, without: OutMask) -> Nothing;
 
     /// Computes the Jacobi symbol of each row over the same row of `moduli`: -1, 0 or 1. For even
@@ -155,6 +156,6 @@ faces! {
     /// `(a | 0)` is 1 for `a = 1` and 0 otherwise.
     ///
     /// # Errors
-    /// As [`gcd`](Self::gcd).
+    /// As [`inverse_mod`](Self::inverse_mod).
     fn jacobi(moduli: Rows) -> Signs;
 }

@@ -374,7 +374,7 @@ faces! {
     /// # Errors
     /// [`DivisionByZero`](crate::Error::DivisionByZero) with the lowest row that is zero, and what
     /// any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`KernelMissing`](crate::Error::KernelMissing) (rows of 2^19 bits or more),
-    /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
+    /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
+    /// [`Driver`](crate::Error::Driver).
     fn batch_gcd() -> New;
 }

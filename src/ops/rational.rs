@@ -61,7 +61,7 @@ faces! {
     /// ```
     ///
     /// # Errors
-    /// As [`gcd`](Self::gcd).
+    /// As [`inverse_mod`](Self::inverse_mod).
     fn rational_reconstruction(
         moduli: Rows,
         numerators: Rows,

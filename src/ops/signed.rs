@@ -494,6 +494,6 @@ faces! {
     /// ```
     ///
     /// # Errors
-    /// As [`gcd`](Self::gcd).
+    /// As [`inverse_mod`](Self::inverse_mod).
     fn xgcd_signed(rhs: Rows) -> NewAndSignedPair;
 }

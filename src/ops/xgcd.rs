@@ -65,6 +65,6 @@ faces! {
     /// ```
     ///
     /// # Errors
-    /// As [`gcd`](Self::gcd).
+    /// As [`inverse_mod`](Self::inverse_mod).
     fn xgcd(rhs: Rows) -> NewTripleAndMask;
 }

@@ -192,4 +192,5 @@ impl Check for Fractions {
 }
 
 on_every_backend! {
-    structured: Structured, every_width: EveryWidth, fractions: Fractions, one_modulus: OneModulus, }
+    structured: Structured, every_width: EveryWidth, fractions: Fractions, one_modulus: OneModulus,
+}
