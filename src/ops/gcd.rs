@@ -25,7 +25,7 @@ impl View<'_> {
     }
 
     pub(crate) fn gcd_into(&self, rhs: &DynBatch, out: &mut DynBatch) -> Result<()> {
-        if !self.is_halved() {
+        if !self.is_halved(Op::Gcd) {
             return self.gcd_by_kernel(rhs, out);
         }
         self.check(rhs)?;
@@ -37,15 +37,15 @@ impl View<'_> {
         self.euclid(Op::Gcd, rhs, out, None)
     }
 
-    /// Returns true if common divisors take half-gcds.
-    fn is_halved(&self) -> bool {
+    /// Returns true if common divisors or inverses take half-gcds.
+    fn is_halved(&self, op: Op) -> bool {
         let bits = self.shape().bits;
         let is_faster = || {
             self.device().backend() != BackendKind::Cpu
                 && bits >= LEAST_HALVED
                 && bits.saturating_mul(self.len()) >= LEAST_HALVED_BATCH
         };
-        half_gcd::is_offered(half_gcd::LEAF) && (!self.has_kernel(Op::Gcd) || is_faster())
+        half_gcd::is_offered(half_gcd::LEAF) && (!self.has_kernel(op) || is_faster())
     }
 
     pub(crate) fn overflowing_lcm(&self, rhs: &DynBatch) -> Result<(DynBatch, Mask)> {
@@ -67,7 +67,22 @@ impl View<'_> {
         out: &mut DynBatch,
         without: &mut Mask,
     ) -> Result<()> {
-        self.euclid(Op::InverseMod, moduli, out, Some(without))
+        if !self.is_halved(Op::InverseMod) {
+            return self.euclid(Op::InverseMod, moduli, out, Some(without));
+        }
+        self.check(moduli)?;
+        self.check(out)?;
+        self.check_mask(without)?;
+        let (inverse, mask) = self.inverse_mod_by_halves(moduli)?;
+        *without = mask;
+        inverse.resized_into(out)
+    }
+
+    pub(super) fn inverse_mod_by_kernel(&self, moduli: &DynBatch) -> Result<(DynBatch, Mask)> {
+        let mut without = self.alloc_mask()?;
+        let inverse =
+            self.produce(|out| self.euclid(Op::InverseMod, moduli, out, Some(&mut without)))?;
+        Ok((inverse, without))
     }
 
     pub(crate) fn jacobi(&self, moduli: &DynBatch) -> Result<Vec<i8>> {

@@ -27,14 +27,18 @@
 //! once, so that every row ends. A division takes about as long as the products of a matrix.
 
 use gpuint_catalogue::{Op, Shape};
+use num_bigint::BigUint;
+use num_traits::One;
 
 use super::View;
 use super::product_tree::product;
 use super::sqrt::{in_shape, shape_of};
+use crate::backend::Operands;
 use crate::backend::host::reserved_vec;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::kernel::algorithms;
+use crate::mask::{Mask, Table};
 use crate::shape::narrowest;
 
 /// Width of the rows whose matrices a kernel computes.
@@ -53,11 +57,15 @@ struct Matrices {
 impl Matrices {
     /// Computes the products of the matrices and columns of two numbers.
     fn apply(&self, x: &DynBatch, y: &DynBatch) -> Result<(DynBatch, DynBatch)> {
-        let times = |entry: &DynBatch, number: &DynBatch| {
-            number.wrapping_mul(&entry.resized(number.shape())?)
-        };
         let first = times(&self.u0, x)?.wrapping_sub(&times(&self.v0, y)?)?;
         let second = times(&self.v1, y)?.wrapping_sub(&times(&self.u1, x)?)?;
+        Ok((first, second))
+    }
+
+    /// Computes the products of the matrices with all signs positive and columns of two cofactors.
+    fn apply_to_cofactors(&self, s: &DynBatch, t: &DynBatch) -> Result<(DynBatch, DynBatch)> {
+        let first = times(&self.u0, s)?.wrapping_add(&times(&self.v0, t)?)?;
+        let second = times(&self.u1, s)?.wrapping_add(&times(&self.v1, t)?)?;
         Ok((first, second))
     }
 
@@ -73,6 +81,11 @@ impl Matrices {
             v1: entry(&self.u1, &first.v0, &self.v1, &first.v1)?,
         })
     }
+}
+
+/// Computes the products of shorter entries and numbers modulo the width of the numbers.
+fn times(entry: &DynBatch, number: &DynBatch) -> Result<DynBatch> {
+    number.wrapping_mul(&entry.resized(number.shape())?)
 }
 
 /// Returns true if the kernels of half-gcds of `leaf` bits are offered and their rows are built.
@@ -115,52 +128,137 @@ fn longer_lengths(x: &DynBatch, y: &DynBatch) -> Result<Vec<usize>> {
     Ok(lengths)
 }
 
-/// Computes greatest common divisors, with half-gcds of `leaf` bits by a kernel. The last `last`
-/// bits, at least twice as many, are left to the kernel of [`Op::Gcd`].
-fn common_divisors(a: &DynBatch, b: &DynBatch, leaf: usize, last: usize) -> Result<DynBatch> {
-    let whole = a.shape();
-    let (mut a, mut b) = (a.try_clone()?, b.try_clone()?);
-    // Divisors of the rows that are finished. Both of their numbers are zero.
-    let mut found = DynBatch::zeros(a.device(), whole, a.len())?;
-    loop {
-        let mut shifts = longer_lengths(&a, &b)?;
+/// Two numbers of each row on the way to their common divisor.
+struct Pairs {
+    a: DynBatch,
+    b: DynBatch,
+    /// `s` and `t` with `a = -s v` and `b = t v` modulo the first `a`, and `s b + t a` equal to it.
+    cofactors: Option<(DynBatch, DynBatch)>,
+}
+
+impl Pairs {
+    /// Shortens the longest rows by a half-gcd, of at least `leaf` bits, and narrows the rows to the
+    /// longest. If a row stays too long, it divides all rows once, and returns true. Returns `None`
+    /// for rows of at most `last` bits.
+    fn shorten(&mut self, leaf: usize, last: usize) -> Result<Option<bool>> {
+        let mut shifts = longer_lengths(&self.a, &self.b)?;
         let longest = shifts.iter().copied().max().unwrap_or(0);
-        let shape = shape_of(longest.max(1), whole);
-        if shape.bits < a.shape().bits {
-            (a, b) = (a.view().truncated(shape)?, b.view().truncated(shape)?);
+        let shape = shape_of(longest.max(1), self.a.shape());
+        if shape.bits < self.a.shape().bits {
+            (self.a, self.b) = (self.a.view().truncated(shape)?, self.b.view().truncated(shape)?);
         }
         if longest <= last {
-            let divisors = a.view().produce(|out| a.view().gcd_by_kernel(&b, out))?;
-            return found.or(&in_shape(divisors, whole)?);
+            return Ok(None);
         }
         // Half-gcds of half the width, or of what suffices for rows of half the width.
-        let width = a.shape().bits;
+        let width = self.a.shape().bits;
         let excess = longest - width / 2;
         let mut window = leaf;
         while 4 * window <= width && window < 2 * excess {
             window *= 2;
         }
-        let upper = shape_of(window, a.shape());
+        let upper = shape_of(window, self.a.shape());
         for shift in &mut shifts {
             *shift = shift.saturating_sub(window);
         }
-        let x = a.shr_rows(&shifts)?.view().truncated(upper)?;
-        let y = b.shr_rows(&shifts)?.view().truncated(upper)?;
-        (a, b) = half_gcd(&x, &y, window, leaf)?.apply(&a, &b)?;
-        let left = longer_lengths(&a, &b)?.into_iter().max().unwrap_or(0);
-        if left + window / 4 > longest {
-            let (longer, shorter) = a.swap(&a.lt_mask(&b)?, &b)?;
-            // Rows of zero are no divisors, and leave the longer number as the remainder.
-            let (_, remainder, _) = longer.div_rem_masked(&shorter)?;
-            let is_finished = remainder.is_zero_mask()?.or(&shorter.is_zero_mask()?)?;
-            let divisors = shorter.or(&remainder)?;
-            let zero = DynBatch::zeros(a.device(), a.shape(), a.len())?;
-            let finished = divisors.select(&is_finished, &zero)?;
-            found = found.or(&in_shape(finished, whole)?)?;
-            a = zero.select(&is_finished, &shorter)?;
-            b = zero.select(&is_finished, &remainder)?;
+        let x = self.a.shr_rows(&shifts)?.view().truncated(upper)?;
+        let y = self.b.shr_rows(&shifts)?.view().truncated(upper)?;
+        let matrices = half_gcd(&x, &y, window, leaf)?;
+        (self.a, self.b) = matrices.apply(&self.a, &self.b)?;
+        if let Some((s, t)) = &self.cofactors {
+            self.cofactors = Some(matrices.apply_to_cofactors(s, t)?);
+        }
+        let left = longer_lengths(&self.a, &self.b)?.into_iter().max().unwrap_or(0);
+        let is_stalled = left + window / 4 > longest;
+        if is_stalled {
+            self.divide()?;
+        }
+        Ok(Some(is_stalled))
+    }
+
+    /// Subtracts the largest multiple of the shorter number of each row from the longer one. A row
+    /// with a zero stays.
+    fn divide(&mut self) -> Result<()> {
+        let is_less = self.a.lt_mask(&self.b)?;
+        let (longer, shorter) = self.a.swap(&is_less, &self.b)?;
+        let (quotient, remainder, is_zero) = longer.div_rem_masked(&shorter)?;
+        (self.a, self.b) = remainder.swap(&is_less, &shorter)?;
+        if let Some((s, t)) = &self.cofactors {
+            let zero = DynBatch::zeros(s.device(), s.shape(), s.len())?;
+            let quotient = zero.select(&is_zero, &in_shape(quotient, s.shape())?)?;
+            let (of_longer, of_shorter) = s.swap(&is_less, t)?;
+            let grown = of_longer.wrapping_add(&quotient.wrapping_mul(&of_shorter)?)?;
+            self.cofactors = Some(grown.swap(&is_less, &of_shorter)?);
+        }
+        Ok(())
+    }
+
+    /// Sets both numbers to zero in the rows of a mask.
+    fn clear(&mut self, rows: &Mask) -> Result<()> {
+        let zero = DynBatch::zeros(self.a.device(), self.a.shape(), self.a.len())?;
+        (self.a, self.b) = (zero.select(rows, &self.a)?, zero.select(rows, &self.b)?);
+        Ok(())
+    }
+
+    /// Returns the common divisors of the rows with a zero, and a mask of these rows.
+    fn finished(&self) -> Result<(DynBatch, Mask)> {
+        let is_finished = self.a.is_zero_mask()?.or(&self.b.is_zero_mask()?)?;
+        Ok((self.a.or(&self.b)?, is_finished))
+    }
+}
+
+/// Computes greatest common divisors, with half-gcds of `leaf` bits by a kernel. The last `last`
+/// bits, at least twice as many, are left to the kernel of [`Op::Gcd`].
+fn common_divisors(a: &DynBatch, b: &DynBatch, leaf: usize, last: usize) -> Result<DynBatch> {
+    let shape = a.shape();
+    let mut pairs = Pairs { a: a.try_clone()?, b: b.try_clone()?, cofactors: None };
+    let mut found = DynBatch::zeros(a.device(), shape, a.len())?;
+    while let Some(is_stalled) = pairs.shorten(leaf, last)? {
+        if is_stalled {
+            let (divisors, is_finished) = pairs.finished()?;
+            let zero = DynBatch::zeros(divisors.device(), divisors.shape(), divisors.len())?;
+            found = found.or(&in_shape(divisors.select(&is_finished, &zero)?, shape)?)?;
+            pairs.clear(&is_finished)?;
         }
     }
+    let divisors = pairs.a.view().produce(|out| pairs.a.view().gcd_by_kernel(&pairs.b, out))?;
+    found.or(&in_shape(divisors, shape)?)
+}
+
+/// Computes inverses of `v` modulo `n`, and a mask of the rows without one, whose result is 0; as
+/// [`common_divisors`], but the last bits are left to the kernel of [`Op::InverseMod`].
+///
+/// At the end `c = b^-1 mod a` and `k = floor(c b / a)`, so that `1 = c b - k a = (c t + k s) v`
+/// modulo `n`. The sum is at most `a t + b s = n`.
+fn inverses(v: &DynBatch, n: &DynBatch, leaf: usize, last: usize) -> Result<(DynBatch, Mask)> {
+    let shape = n.shape();
+    let zero = DynBatch::zeros(n.device(), shape, n.len())?;
+    let one = DynBatch::splat(n.device(), shape, &BigUint::one(), n.len())?;
+    let (_, residue, is_zero) = v.div_rem_masked(n)?;
+    let cofactors = Some((zero.try_clone()?, one));
+    let mut pairs = Pairs { a: n.try_clone()?, b: residue, cofactors };
+    while let Some(is_stalled) = pairs.shorten(leaf, last)? {
+        if is_stalled {
+            let (divisors, is_finished) = pairs.finished()?;
+            let is_one = divisors.eq_mask_all(1)?;
+            pairs.clear(&is_finished.combine(&is_one, Table::AND_NOT)?)?;
+        }
+    }
+    let Pairs { a, b, cofactors } = pairs;
+    let (s, t) = cofactors.expect("inverses have cofactors");
+    let (c, without) = b.view().inverse_mod_by_kernel(&a)?;
+    let wide = shape_of(2 * a.shape().bits, shape);
+    let (k, _, _) = product(&c, &b, wide)?.div_rem_masked(&a.resized(wide)?)?;
+    let [c, k] = [in_shape(c, shape)?, k.view().truncated(shape)?];
+    let inverse = c.wrapping_mul(&t)?.wrapping_add(&k.wrapping_mul(&s)?)?;
+    // 1 = a = -s v, or 1 = b = t v if a = 0.
+    let inverse = n.wrapping_sub(&s)?.select(&a.eq_mask_all(1)?, &inverse)?;
+    let is_b = a.is_zero_mask()?.and(&b.eq_mask_all(1)?)?;
+    let inverse = t.select(&is_b, &inverse)?;
+    // Modulo 1 the inverse is 0.
+    let without = without.combine(&is_b, Table::AND_NOT)?.or(&is_zero)?;
+    let is_trivial = without.or(&n.eq_mask_all(1)?)?;
+    Ok((zero.select(&is_trivial, &inverse)?, without))
 }
 
 impl View<'_> {
@@ -169,12 +267,17 @@ impl View<'_> {
         common_divisors(self.batch, rhs, LEAF, LAST)
     }
 
+    /// Computes inverses modulo the rows of `moduli` by half-gcds, and a mask of the rows without.
+    pub(super) fn inverse_mod_by_halves(&self, moduli: &DynBatch) -> Result<(DynBatch, Mask)> {
+        inverses(self.batch, moduli, LEAF, LAST)
+    }
+
     /// Computes the entries `u0`, `v0` and `u1`, `v1`, two in a row of the width.
     fn half_gcd(&self, rhs: &DynBatch) -> Result<(DynBatch, DynBatch)> {
         self.produce_two(|first, second| {
             let operands = self.operands_with(rhs)?;
             let outs = [Some(first.buffer_mut()), Some(second.buffer_mut())];
-            self.launch(Op::HalfGcd, crate::backend::Operands { outs, ..operands })
+            self.launch(Op::HalfGcd, Operands { outs, ..operands })
         })
     }
 }
@@ -254,6 +357,13 @@ mod tests {
         let (a, b): (Vec<_>, Vec<_>) = pairs(bits).into_iter().unzip();
         let batch = |values: &[BigUint]| DynBatch::from_biguints(device, shape, values).unwrap();
         let divisors = common_divisors(&batch(&a), &batch(&b), leaf, last).unwrap();
+        let (inverses, without) = inverses(&batch(&a), &batch(&b), leaf, last).unwrap();
+        let got = inverses.to_biguints().unwrap().into_iter().zip(without.to_bools().unwrap());
+        for (row, (inverse, without)) in got.enumerate() {
+            let expected = (!b[row].is_zero()).then(|| a[row].modinv(&b[row])).flatten();
+            let got = (!without).then_some(inverse);
+            assert_eq!(got, expected, "{}, {bits} bits, row {row}", device.name());
+        }
         for (row, divisor) in divisors.to_biguints().unwrap().into_iter().enumerate() {
             assert_eq!(divisor, a[row].gcd(&b[row]), "{}, {bits} bits, row {row}", device.name());
         }
