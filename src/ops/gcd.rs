@@ -1,7 +1,7 @@
 //! Greatest common divisors, inverses and Jacobi symbols, row by row (`kernels/euclid`).
 //!
 //! Euclid's algorithm with Lehmer's steps on the leading 64 bits, exact for every operand. Wide rows
-//! take common divisors by half-gcds (`half_gcd.rs`). The time depends on the values, so do not use
+//! take common divisors and inverses by half-gcds (`half_gcd.rs`). The time depends on the values, so do not use
 //! it with secret values.
 
 use gpuint_catalogue::Op;
@@ -12,11 +12,10 @@ use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::mask::Mask;
 
-/// Minimum width, in bits, of rows whose common divisors take half-gcds. Without a kernel for their
-/// width, all do.
+/// Minimum width, in bits, of rows that take half-gcds. Without a kernel for their width, all do.
 const LEAST_HALVED: usize = 1 << 16;
-/// Minimum size, in bits, of batches whose common divisors take half-gcds: a narrower one takes
-/// longer to launch all kernels than one kernel takes for its passes.
+/// Minimum size, in bits, of batches that take half-gcds: to launch all kernels takes longer than
+/// the passes of one kernel over fewer rows (docs/wider.md).
 const LEAST_HALVED_BATCH: usize = 1 << 29;
 
 impl View<'_> {
@@ -155,15 +154,14 @@ faces! {
     /// the inverse is 0.
     ///
     /// # Errors
-    /// As [`gcd`](Self::gcd), and [`KernelMissing`](crate::Error::KernelMissing) for rows of 2^19
-    /// bits or more.
+    /// As [`gcd`](Self::gcd).
     fn inverse_mod(moduli: Rows) -> NewAndMask;
 
-    /// Computes [`inverse_mod`](Self::inverse_mod) into an existing batch and mask, without
-    /// allocating.
+    /// Computes [`inverse_mod`](Self::inverse_mod) into an existing batch and mask. It allocates
+    /// memory like [`gcd_into`](Self::gcd_into).
     ///
     /// # Errors
-    /// As [`inverse_mod`](Self::inverse_mod).
+    /// As [`gcd`](Self::gcd).
     fn inverse_mod_into(moduli: Rows, out: Out, without: OutMask) -> Nothing;
 
     /// Computes the Jacobi symbol of each row over the same row of `moduli`: -1, 0 or 1. For even
@@ -171,6 +169,7 @@ faces! {
     /// `(a | 0)` is 1 for `a = 1` and 0 otherwise.
     ///
     /// # Errors
-    /// As [`inverse_mod`](Self::inverse_mod).
+    /// As [`gcd`](Self::gcd), and [`KernelMissing`](crate::Error::KernelMissing) for rows of 2^19
+    /// bits or more.
     fn jacobi(moduli: Rows) -> Signs;
 }

@@ -61,7 +61,7 @@ faces! {
     /// ```
     ///
     /// # Errors
-    /// As [`inverse_mod`](Self::inverse_mod).
+    /// As [`jacobi`](Self::jacobi).
     fn rational_reconstruction(
         moduli: Rows,
         numerators: Rows,

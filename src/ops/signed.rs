@@ -494,6 +494,6 @@ faces! {
     /// ```
     ///
     /// # Errors
-    /// As [`inverse_mod`](Self::inverse_mod).
+    /// As [`gcd`](Self::gcd).
     fn xgcd_signed(rhs: Rows) -> NewAndSignedPair;
 }

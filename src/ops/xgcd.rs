@@ -65,6 +65,6 @@ faces! {
     /// ```
     ///
     /// # Errors
-    /// As [`inverse_mod`](Self::inverse_mod).
+    /// As [`gcd`](Self::gcd).
     fn xgcd(rhs: Rows) -> NewTripleAndMask;
 }

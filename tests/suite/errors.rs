@@ -262,7 +262,6 @@ impl Check for NotOffered {
                     "div_rem_with",
                     a.using(Strategy::ShiftedInverse(Some(Product::Classical))).div_rem(&a).err(),
                 ),
-                ("inverse_mod", a.inverse_mod(&a).err()),
                 ("jacobi", a.jacobi(&a).err()),
             ] {
                 let right = match &error {

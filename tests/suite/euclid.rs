@@ -80,15 +80,15 @@ impl Check for Structured {
     }
 }
 
-/// Common divisors also at the widths that have them by half-gcds only.
+/// Common divisors and inverses, also at the widths that have them by half-gcds only.
 struct EveryWidth;
 
 impl Check for EveryWidth {
-    const NAME: &str = "gcd at every width";
+    const NAME: &str = "gcd, inverse_mod at every width";
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let device = &setting.devices()[0];
-        let what = Context::new(shape, "gcd", device);
+        let what = |name| Context::new(shape, name, device);
         // The simt backend takes minutes for half-gcds of whole rows.
         let is_slow = device.backend() == BackendKind::Simt;
         let bits = if is_slow { shape.bits.min(20_000) } else { shape.bits };
@@ -97,11 +97,21 @@ impl Check for EveryWidth {
             column.into_iter().map(|value| value >> (shape.bits - bits)).collect()
         };
         let (a, b) = (cut(first(&rows)), cut(second(&rows)));
-        tally.attempt(&what, rows.len(), |tally| {
-            let divisors = DynBatch::from_biguints(device, shape, &a)?
-                .gcd(&DynBatch::from_biguints(device, shape, &b)?)?;
+        tally.attempt(&what("gcd"), rows.len(), |tally| {
+            let x = DynBatch::from_biguints(device, shape, &a)?;
+            let y = DynBatch::from_biguints(device, shape, &b)?;
             let expected: Vec<_> = a.iter().zip(&b).map(|(a, b)| oracle::gcd(a, b)).collect();
-            tally.values(&what, &rows, &divisors.to_biguints()?, &expected);
+            tally.values(&what("gcd"), &rows, &x.gcd(&y)?.to_biguints()?, &expected);
+
+            let (inverses, without) = x.inverse_mod(&y)?;
+            let expected: Vec<_> = a
+                .iter()
+                .zip(&b)
+                .map(|(a, b)| oracle::inverse_mod(a, b))
+                .map(|inverse| (inverse.clone().unwrap_or_default(), inverse.is_none()))
+                .collect();
+            let got = zip(inverses.to_biguints()?, without.to_bools()?);
+            tally.values(&what("inverse_mod"), &rows, &got, &expected);
             Ok(())
         });
     }
