@@ -32,6 +32,7 @@
 #include "mul/sum_of_products.cuh"
 #include "mul/tensor/product.cuh"
 #include "root/isqrt.cuh"
+#include "root/level.cuh"
 #include "rows/gather.cuh"
 #include "rows/resize.cuh"
 #include "transform/fft/product.cuh"

@@ -39,6 +39,8 @@ pub enum Operand {
     Bits,
     /// An integer of another width, given by [`Param::TargetBits`].
     Resized,
+    /// An integer of another width, given by [`Param::SourceBits`].
+    Source,
 }
 
 impl Operand {
@@ -57,7 +59,7 @@ impl Operand {
             Self::OddModulus => 2 * shape.bytes(),
             Self::Sign => size_of::<i8>(),
             Self::Length | Self::Bits => size_of::<u32>(),
-            Self::Resized => 0,
+            Self::Resized | Self::Source => 0,
             Self::Word => size_of::<u64>(),
         }
     }
@@ -88,6 +90,10 @@ pub enum Param {
     Bases,
     /// Products of a sum.
     Pairs,
+    /// Bits of a row of a [`Operand::Source`].
+    SourceBits,
+    /// Bits of a part of a number.
+    PartBits,
 }
 
 /// A row of the table of operations.
@@ -385,6 +391,25 @@ operations! {
     /// The square root, rounded down, and the remainder.
     Isqrt = "isqrt" {
         inputs: [Integer], outputs: [Integer, Integer], mask: false, status: false, params: []
+    }
+    /// Half the dividend of a level of a square root: a remainder and the next part of a number.
+    RootDividend = "root_dividend" {
+        inputs: [Integer, Source, Length], outputs: [Integer],
+        mask: false, status: false, params: [SourceBits, PartBits, Distance]
+    }
+    /// Half the remainder of a level of a square root, as the upper part of the next dividend, from
+    /// the remainder of the division and the square of the quotient. Sets bit 0 of the lengths,
+    /// which it updates, in rows with a negative remainder.
+    RootRemainder = "root_remainder" {
+        inputs: [Integer, Integer, Source], outputs: [Resized, Length],
+        mask: false, status: false, params: [SourceBits, PartBits, TargetBits]
+    }
+    /// The root of a level from the quotient, the root of the level before and the lengths of
+    /// `root_remainder`; updates the next dividend. The last level has none, and shifts the roots by
+    /// half the difference of a distance and the length.
+    RootCorrect = "root_correct" {
+        inputs: [Integer, Integer, Length], outputs: [Resized, Resized],
+        mask: false, status: false, params: [PartBits, TargetBits, Distance]
     }
 }
 

@@ -28,6 +28,8 @@ struct Params {
   u32 target_bits;         // resize: bits of a row of out[0]
   u32 bases;               // pow_product_mod: bases of a row; 0 for other operations
   u32 pairs;               // sum_of_products: products of a row, at least 1
+  u32 source_bits;         // bits of a row of a Source, a multiple of 32
+  u32 part_bits;           // root_dividend, root_remainder, root_correct: bits of a part
 };
 
 struct Operands {

@@ -16,4 +16,9 @@ struct RootPolicy {
   static constexpr u32 THREADS = 64;
 };
 
+// Levels of a composed root (root/level.cuh). Registers: of a thread in a block of several warps.
+struct RootLevelPolicy {
+  static constexpr u32 REGISTERS = 40;
+};
+
 }  // namespace gpuint

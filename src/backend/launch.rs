@@ -23,6 +23,8 @@ pub(crate) struct RawParams {
     pub(crate) target_bits: u32,
     pub(crate) bases: u32,
     pub(crate) pairs: u32,
+    pub(crate) source_bits: u32,
+    pub(crate) part_bits: u32,
 }
 
 impl From<Params> for RawParams {
@@ -39,6 +41,8 @@ impl From<Params> for RawParams {
             target_bits,
             bases,
             pairs,
+            source_bits,
+            part_bits,
         } = params;
         Self {
             digit,
@@ -53,6 +57,8 @@ impl From<Params> for RawParams {
             // Callers bound both.
             bases: bases as u32,
             pairs: pairs as u32,
+            source_bits,
+            part_bits,
         }
     }
 }

@@ -71,6 +71,10 @@ pub(crate) struct Params {
     pub(crate) bases: usize,
     /// Products of a sum.
     pub(crate) pairs: usize,
+    /// Bits of a row of the number whose parts are read.
+    pub(crate) source_bits: u32,
+    /// Bits of a part of a number.
+    pub(crate) part_bits: u32,
 }
 
 impl Params {
@@ -88,6 +92,8 @@ impl Params {
             target_bits,
             bases,
             pairs,
+            source_bits,
+            part_bits,
         } = *self;
         [
             (Param::Digit, digit != 0),
@@ -101,6 +107,8 @@ impl Params {
             (Param::TargetBits, target_bits != 0),
             (Param::Bases, bases != 0),
             (Param::Pairs, pairs != 0),
+            (Param::SourceBits, source_bits != 0),
+            (Param::PartBits, part_bits != 0),
         ]
         .into_iter()
         .filter_map(|(param, is_given)| is_given.then_some(param))
@@ -139,6 +147,7 @@ impl Call<'_> {
         let bytes = operand.map_or(0, |operand| operand.row_bytes(self.kernel.shape()));
         match operand {
             Some(Operand::Group) => bytes.saturating_mul(self.operands.params.bases),
+            Some(Operand::Source) => self.operands.params.source_bits as usize / 8,
             _ => bytes,
         }
     }

@@ -175,6 +175,8 @@ pub struct Operands {
     pub pairs: Vec<[Vec<u8>; 2]>,
     /// Bytes of each result; 0 for a null pointer.
     pub outputs: [usize; 2],
+    /// Initial bytes of a result that the kernel updates; empty for others.
+    pub updated: [Vec<u8>; 2],
     pub rows: usize,
     /// True if the mask is wanted.
     pub mask: bool,
@@ -204,6 +206,10 @@ pub struct Params {
     pub target_bits: u32,
     /// Bases of a product of powers.
     pub bases: u32,
+    /// Bits of a row of a number whose parts are read.
+    pub source_bits: u32,
+    /// Bits of a part of a number.
+    pub part_bits: u32,
 }
 
 /// Results of a kernel.
@@ -278,8 +284,12 @@ fn launched(
         params = params.u64(pointer(buffer));
     }
     let mut outputs = [None; 2];
-    for (output, &bytes) in outputs.iter_mut().zip(&given.outputs) {
-        *output = if bytes == 0 { None } else { Some(machine.alloc(bytes)?) };
+    for ((output, &bytes), updated) in outputs.iter_mut().zip(&given.outputs).zip(&given.updated) {
+        *output = match bytes {
+            0 => None,
+            _ if !updated.is_empty() => Some(machine.alloc_from(updated)?),
+            _ => Some(machine.alloc(bytes)?),
+        };
         params = params.u64(pointer(*output));
     }
     let mask_bytes = if given.mask { 4 * given.rows.div_ceil(32) } else { 0 };
@@ -303,11 +313,13 @@ fn launched(
         table,
         target_bits,
         bases,
+        source_bits,
+        part_bits,
     } = given.params;
     params = params.u64(digit).u32(distance).u32(exponent).u32(joined).u32(broadcast_divisor);
     params =
         params.u32(broadcast_exponent).u32(broadcast_rhs).u32(table).u32(target_bits).u32(bases);
-    params = params.u32(given.pairs.len() as u32);
+    params = params.u32(given.pairs.len() as u32).u32(source_bits).u32(part_bits);
     params = params.u64(pointer(scratch));
     params = params.u64(pointer(workspace)).buffer(counters);
     let mut counts = Counts::default();

@@ -2,7 +2,8 @@
 
 use super::division::divide_by_limb;
 use super::limbs::{
-    LIMB_BITS, add, assign, bit, bit_length, compare, shift_left, shift_right, sub, trailing_zeros,
+    LIMB_BITS, add, add_assign, add_limb, assign, bit, bit_length, compare, decrement, shift_left,
+    shift_right, sub, sub_assign, trailing_zeros,
 };
 use super::rows::{Failed, Outcome, Row, Rows};
 use crate::backend::SKIPPED_ROW;
@@ -156,5 +157,91 @@ pub(super) fn resize(rows: Rows<'_>) -> Result<Failed> {
     rows.each(0, |Row { ins: [a, ..], outs: [out, _], .. }, _| {
         assign(out, a);
         Outcome { flag: false, failed: bit_length(a) > target_bits }
+    })
+}
+
+/// Limb of a number from a bit position on; bits outside of it are zero.
+fn limb_at(a: &[u64], position: i64) -> u64 {
+    let limb = |index: i64| usize::try_from(index).ok().and_then(|index| a.get(index)).copied();
+    let (index, bits) = (position >> 6, position & 63);
+    let low = limb(index).unwrap_or(0) >> bits;
+    match bits {
+        0 => low,
+        _ => low | limb(index + 1).unwrap_or(0) << (64 - bits),
+    }
+}
+
+/// The levels of square roots, by the equations of `kernels/root/level.cuh`.
+pub(super) fn root_dividend(rows: Rows<'_>) -> Result<Failed> {
+    let (bits, distance) = (rows.params.part_bits as usize - 1, rows.params.distance as usize);
+    rows.each(0, |Row { ins: [r, a, length], outs: [out, _], .. }, _| {
+        let from = length[0] as i64 - (distance + bits) as i64;
+        shift_left(out, r, bits);
+        for (index, limb) in out.iter_mut().enumerate().take(bits.div_ceil(LIMB_BITS)) {
+            let left = (bits - LIMB_BITS * index).min(LIMB_BITS);
+            let part = limb_at(a, from + (LIMB_BITS * index) as i64);
+            *limb |= part & u64::MAX >> (LIMB_BITS - left);
+        }
+        Outcome::default()
+    })
+}
+
+pub(super) fn root_remainder(rows: Rows<'_>) -> Result<Failed> {
+    let half = rows.params.part_bits as usize / LIMB_BITS;
+    let n = 2 * half;
+    rows.each(2 * n, |Row { ins: [u, square, a], outs: [next, length], .. }, scratch| {
+        length[0] = length[0] / 2 * 2;
+        let from = length[0] as i64 - (2 * n * LIMB_BITS) as i64;
+        let part = |limbs: usize| limb_at(a, from + 1 + (limbs * LIMB_BITS) as i64);
+        let (x, subtrahend) = scratch.split_at_mut(n);
+        for (index, limb) in x[..half].iter_mut().enumerate() {
+            *limb = part(index);
+        }
+        x[half..].copy_from_slice(&u[..half]);
+        shift_right(subtrahend, &square[..n], 1);
+        let (is_odd, is_square_odd) = (limb_at(a, from) & 1, square[0] & 1);
+        // Half a square is less than its width: there is no carry.
+        add_limb(subtrahend, is_square_odd & !is_odd);
+        let is_negative = sub_assign(x, subtrahend);
+        length[0] |= u64::from(is_negative);
+        if next.is_empty() {
+            return Outcome::default();
+        }
+        let below = from - (n * LIMB_BITS) as i64 + 1;
+        for (index, limb) in next[..n].iter_mut().enumerate() {
+            *limb = limb_at(a, below + (index * LIMB_BITS) as i64);
+        }
+        next[n - 1] = next[n - 1] << 1 >> 1 | (is_odd ^ is_square_odd) << 63;
+        assign(&mut next[n..], x);
+        Outcome::default()
+    })
+}
+
+pub(super) fn root_correct(rows: Rows<'_>) -> Result<Failed> {
+    let half = rows.params.part_bits as usize / LIMB_BITS;
+    let (n, distance) = (2 * half, rows.params.distance as usize);
+    rows.each(n, |Row { ins: [q, above, length], outs: [s, next], .. }, scratch| {
+        let is_full = q[half] & 1 != 0;
+        let is_corrected = is_full || length[0] % 2 != 0;
+        scratch[..half].copy_from_slice(&q[..half]);
+        scratch[half..].copy_from_slice(&above[..half]);
+        if is_full {
+            scratch[..half].fill(u64::MAX);
+        } else if is_corrected {
+            decrement(scratch);
+        }
+        if distance != 0 {
+            shift_right(s, scratch, (distance - length[0] as usize / 2 * 2) / 2);
+            return Outcome::default();
+        }
+        assign(s, scratch);
+        if is_corrected {
+            let is_odd = next[n - 1] >> 63;
+            add_limb(&mut next[n..2 * n], is_odd);
+            add_assign(&mut next[n..2 * n], scratch);
+            next[n - 1] ^= 1 << 63;
+            next[2 * n - 1] ^= u64::from(is_full) << 63;
+        }
+        Outcome::default()
     })
 }

@@ -116,6 +116,9 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::Jacobi => (arithmetic::symbol, Euclid),
         Op::Rational => (arithmetic::fraction, Euclid),
         Op::Isqrt => (arithmetic::root, Quadratic),
+        Op::RootDividend => (linear::root_dividend, Linear),
+        Op::RootRemainder => (linear::root_remainder, Linear),
+        Op::RootCorrect => (linear::root_correct, Linear),
     }
 }
 
