@@ -405,8 +405,8 @@ operations! {
         mask: false, status: false, params: [SourceBits, PartBits, TargetBits]
     }
     /// The root of a level from the quotient, the root of the level before and the lengths of
-    /// `root_remainder`; updates the next dividend. The last level has none, and shifts the roots by
-    /// half the difference of a distance and the length.
+    /// `root_remainder`; updates the next dividend. The last level has a distance: root and remainder
+    /// are shifted by its difference to the length.
     RootCorrect = "root_correct" {
         inputs: [Integer, Integer, Length], outputs: [Resized, Resized],
         mask: false, status: false, params: [PartBits, TargetBits, Distance]

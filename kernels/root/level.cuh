@@ -17,8 +17,13 @@
 //     h + (s - 1) + e,    1 - e.
 //
 // q <= b, and q = b only if r' = 2s'. Then the upper bits are (s' + 1)^2 - 1, and the root is s - 1
-// = s' b + b - 1, because b^2 < 2 (s' + 1) b. The square of q is taken mod 2^(2k), 0 instead of b^2: h is too
-// large by 2^(2k-1). All of h is computed mod 2^(2k), and 0 <= h < 2^(2k) in the end.
+// = s' b + b - 1, because b^2 < 2 (s' + 1) b. The square of q is taken mod 2^(2k), 0 instead of
+// b^2: h is too large by 2^(2k-1). All of h is computed mod 2^(2k), and 0 <= h < 2^(2k) in the end.
+//
+// The last level has 4k bits, the row and 2c zeros below. Its root is s / 2^c rounded down. With t
+// = s mod 2^c, the remainder of the row is
+//     (r + t (2s - t)) / 2^(2c),
+// and 2s - t is 2s with t in its c + 1 lowest bits. For c < 32 this is one pass.
 //
 // The rows are read in place: a position in a level is one in `a`, which depends on L. Positions
 // outside of `a` hold zeros. Rows of zero divide by zero, and are shifted out in the end.
@@ -37,13 +42,16 @@ namespace gpuint {
 
 // The common part: S holds 2k bits, in 32-bit limbs.
 template <class S>
-struct RootLevel : Frame<S, 0> {
+struct RootLevel : Frame<typename RootLevelPolicy<S>::Rows, 0> {
+  using Rows = Frame<typename RootLevelPolicy<S>::Rows, 0>;
+  using G = typename Rows::G;
   static_assert(S::LIMB_BITS == 32 && S::N % (2 * WORD) == 0, "half a row is whole words");
-  static constexpr u32 MIN_BLOCKS =
-      S::THREADS > 32 ? blocks_with_registers(RootLevelPolicy::REGISTERS, S::THREADS) : 1;
+  static constexpr u32 MIN_BLOCKS = Rows::THREADS > 32
+                                        ? blocks_with_registers(RootLevelPolicy<S>::REGISTERS,
+                                                                Rows::THREADS)
+                                        : 1;
 
   // Clears limbs `from` .. `to`, whole words, of a row.
-  template <class G>
   GPUINT_DEVICE static void clear_limbs(const G& group, u32* row, u32 from, u32 to) {
     for (u32 k = from + group.rank * WORD; k < to; k += G::THREADS * WORD) clear_word(row + k);
   }
@@ -81,12 +89,12 @@ struct RootLevel : Frame<S, 0> {
 // + the k bits below the upper `distance` bits) / 2), where k = part_bits.
 template <class S>
 struct RootDividend : RootLevel<S> {
-  using G = typename Frame<S, 0>::G;
+  using G = typename RootLevel<S>::G;
   using Source = typename RootLevel<S>::Source;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     const u32 bits = o.params.part_bits - 1;
-    Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {
+    RootLevel<S>::Rows::run(o, shared, [&](G& group, u64 row, unsigned char*) {
       const Source a(o.in[1], row, o.params.source_bits);
       const u32 length = __ldg(static_cast<const u32*>(o.in[2]) + row);
       const i32 from = static_cast<i32>(length - o.params.distance - bits);
@@ -114,12 +122,12 @@ struct RootDividend : RootLevel<S> {
 // before and of this one.
 template <class S>
 struct RootRemainder : RootLevel<S> {
-  using G = typename Frame<S, 0>::G;
+  using G = typename RootLevel<S>::G;
   using Source = typename RootLevel<S>::Source;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     const u32 half = o.params.part_bits / 32, n = 2 * half, target = o.params.target_bits / 32;
-    Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {
+    RootLevel<S>::Rows::run(o, shared, [&](G& group, u64 row, unsigned char*) {
       const Source a(o.in[2], row, o.params.source_bits);
       u32* const lengths = static_cast<u32*>(o.out[1]);
       const u32 length = lengths[row] / 2 * 2;
@@ -164,15 +172,16 @@ struct RootRemainder : RootLevel<S> {
 };
 
 // in[0] = q; in[1] = s'; in[2] = L + [r < 0]; k = part_bits. out[0] = s, corrected, in rows of
-// target_bits bits. out[1], updated: half the next dividend. The last level has no out[1] but a
-// distance, its 4k bits: the root is shifted down by the zeros below the row.
+// target_bits bits. out[1], updated: half the next dividend.
+// The last level has a distance, its 4k bits: out[0] is the root of the row, and out[1] becomes its
+// remainder, unless null. For a remainder, c < 32.
 template <class S>
 struct RootCorrect : RootLevel<S> {
-  using G = typename Frame<S, 0>::G;
+  using G = typename RootLevel<S>::G;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     const u32 half = o.params.part_bits / 32, n = 2 * half, target = o.params.target_bits / 32;
-    Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {
+    RootLevel<S>::Rows::run(o, shared, [&](G& group, u64 row, unsigned char*) {
       const u32* const q = input_row<S>(o, 0, row);
       const u32* const above = input_row<S>(o, 1, row);
       const u32 length = __ldg(static_cast<const u32*>(o.in[2]) + row);
@@ -195,10 +204,16 @@ struct RootCorrect : RootLevel<S> {
           },
           [&](u32 k, u32(&x)[WORD]) { store_word(s + k, x); });
       RootLevel<S>::clear_limbs(group, s, n, target);
-      if (o.params.distance != 0)
-        shift_down(group, s, n, (o.params.distance - length / 2 * 2) / 2);
-      else if (is_corrected)
-        correct(group, s, n, static_cast<u32*>(o.out[1]) + row * target, is_full);
+      u32* const next = o.out[1] == nullptr ? nullptr : static_cast<u32*>(o.out[1]) + row * target;
+      if (next != nullptr && is_corrected) correct(group, s, n, next, is_full);
+      if (o.params.distance == 0) return;
+      const u32 shift = (o.params.distance - length / 2 * 2) / 2;
+      if (next != nullptr) {
+        restore(group, s, n, shift, next);
+        RootLevel<S>::clear_limbs(group, next, n + WORD, target);
+        shift_down(group, next, n + WORD, 2 * shift);
+      }
+      shift_down(group, s, n, shift);
     });
   }
 
@@ -221,6 +236,38 @@ struct RootCorrect : RootLevel<S> {
           store_word(next + n + k, x);
         });
     if (group.rank == 0) next[n - 1] ^= 1u << 31;
+  }
+
+  // Replaces half a remainder by r + t (2s - t), of n + WORD limbs. The limbs that it overwrites
+  // are read in the same round or an earlier one.
+  GPUINT_DEVICE static void restore(G& group, const u32* s, u32 n, u32 shift, u32* next) {
+    GPUINT_ASSERT(shift < 32, "the zeros below the row are few");
+    group.sync();
+    const u32 t = s[0] & ~(~0u << shift);
+    // Limb i of 2s - t.
+    const auto factor = [&](u32 i) {
+      const u32 twice = __funnelshift_l(i > 0 ? s[i - 1] : 0u, i < n ? s[i] : 0u, 1);
+      return i == 0 ? (twice & ~1u << shift) | t : twice;
+    };
+    resolve<Sign::Plus, LocalCarry::Small, u32, WORD>(
+        group, n + WORD,
+        [&](u32 k, u32(&x)[WORD]) {
+          u32 below = k <= n ? next[n + k - 1] : 0;
+          u32 high = t != 0 && k > 0 ? __umulhi(t, factor(k - 1)) : 0, carry = 0;
+          GPUINT_UNROLL(4)
+          for (u32 i = 0; i < WORD; ++i) {
+            const u32 half = k < n ? next[n + k + i] : 0;
+            const u64 product = t != 0 && k + i <= n ? u64(t) * factor(k + i) : 0;
+            const u64 sum =
+                u64(__funnelshift_l(below, half, 1)) + static_cast<u32>(product) + high + carry;
+            x[i] = static_cast<u32>(sum);
+            carry = static_cast<u32>(sum >> 32);
+            high = static_cast<u32>(product >> 32);
+            below = half;
+          }
+          return carry;
+        },
+        [&](u32 k, u32(&x)[WORD]) { store_word(next + k, x); });
   }
 
   // Shifts s down in place, by rounds of words from the bottom: a round reads no limb that an

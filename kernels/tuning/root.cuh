@@ -1,6 +1,7 @@
 // Policies of square roots.
 #pragma once
-#include "core/platform.cuh"
+#include "core/math.cuh"
+#include "core/shape.cuh"
 
 namespace gpuint {
 
@@ -16,9 +17,16 @@ struct RootPolicy {
   static constexpr u32 THREADS = 64;
 };
 
-// Levels of a composed root (root/level.cuh). Registers: of a thread in a block of several warps.
+// Levels of a composed root (root/level.cuh).
+//   THREADS    of a row at most: blocks of more have fewer registers
+//   REGISTERS  of a thread in a block of several warps
+// Measured on an H200, 2026-11-23.
+template <class S>
 struct RootLevelPolicy {
-  static constexpr u32 REGISTERS = 40;
+  static constexpr u32 THREADS = 256;
+  static constexpr u32 REGISTERS = 48;
+  using Rows =
+      typename Conditional<(S::THREADS > THREADS), Regrouped<S, ceil_div(S::N, THREADS)>, S>::Type;
 };
 
 }  // namespace gpuint

@@ -36,7 +36,7 @@ use crate::shape::narrowest;
 impl View<'_> {
     pub(crate) fn isqrt(&self) -> Result<DynBatch> {
         if !self.has_kernel(Op::Isqrt) {
-            return self.composed_root();
+            return Ok(self.composed_root(false)?.0);
         }
         self.produce(|root| {
             let outs = [Some(root.buffer_mut()), None];
@@ -46,9 +46,13 @@ impl View<'_> {
 
     pub(crate) fn isqrt_rem(&self) -> Result<(DynBatch, DynBatch)> {
         if !self.has_kernel(Op::Isqrt) {
-            let root = self.composed_root()?;
-            let remainder = self.wrapping_sub(&square(&root)?)?;
-            return Ok((root, remainder));
+            return match self.composed_root(true)? {
+                (root, Some(remainder)) => Ok((root, remainder)),
+                (root, None) => {
+                    let remainder = self.wrapping_sub(&square(&root)?)?;
+                    Ok((root, remainder))
+                }
+            };
         }
         self.produce_two(|root, remainder| {
             let outs = [Some(root.buffer_mut()), Some(remainder.buffer_mut())];
@@ -57,46 +61,53 @@ impl View<'_> {
     }
 
     pub(crate) fn is_square(&self) -> Result<Mask> {
-        if !self.has_kernel(Op::Isqrt) {
-            return self.eq_mask(&square(&self.composed_root()?)?);
-        }
         self.isqrt_rem()?.1.is_zero_mask()
     }
 
-    /// Computes roots level by level.
-    fn composed_root(&self) -> Result<DynBatch> {
-        let shape = level_shape(self.shape().bits, self.shape());
-        if shape != self.shape() {
-            return in_shape(self.resized(shape)?.isqrt()?, self.shape());
+    /// Computes roots level by level, and remainders if they are asked for and all rows are long.
+    fn composed_root(&self, has_remainder: bool) -> Result<(DynBatch, Option<DynBatch>)> {
+        let widest = self.shape();
+        let shape = level_shape(widest.bits, widest);
+        if shape != widest {
+            return Ok((in_shape(self.resized(shape)?.isqrt()?, widest)?, None));
         }
         let mut lengths = self.bit_lengths()?;
-        let longest = lengths.iter().max().map_or(0, |&longest| longest as usize);
-        let (levels, bits) = levels(longest, shape);
-        let first = level_shape(bits, shape);
-        if levels == 0 {
-            return in_shape(in_shape(self.resized(first)?.isqrt()?, shape)?, self.shape());
-        }
         // The top two bits of a row of even length are not both zero.
         lengths.iter_mut().for_each(|length| *length = length.next_multiple_of(2));
+        let longest = lengths.iter().max().map_or(0, |&longest| longest as usize);
+        let (levels, bits) = levels(longest, widest);
+        let first = level_shape(bits, widest);
+        if levels == 0 {
+            return Ok((in_shape(self.resized(first)?.isqrt()?, widest)?, None));
+        }
+        let whole = bits << levels;
+        let is_long = |&length: &u64| whole - (length as usize) < 2 * MOST_ZEROS;
+        let has_remainder = has_remainder && whole <= widest.bits && lengths.iter().all(is_long);
         let mut composition = Composition::new(self.batch, &lengths)?;
         let (mut root, remainder) = composition.leading_part(bits, first)?.isqrt_rem()?;
         let mut dividend = composition.dividend(&remainder, bits)?;
-        for level in 0..levels {
-            let (k, is_last) = ((bits << level) / 2, level + 1 == levels);
-            let next = if is_last { shape } else { level_shape(4 * k, shape) };
+        let mut k = bits / 2;
+        loop {
+            let is_last = 4 * k == whole;
+            let next = if is_last { widest } else { level_shape(4 * k, widest) };
             // Rows of zero divide by zero.
             let (q, u, _) = dividend.div_rem_masked(&root)?;
             let square = square(&q)?;
-            let half = composition.half_remainder(&u, &square, k, (!is_last).then_some(next))?;
-            let result = composition.corrected(&q, &root, half, k, next)?;
-            root = result.0;
-            if let Some(next) = result.1 {
-                dividend = next;
+            let wanted = (!is_last || has_remainder).then_some(next);
+            let mut half = composition.half_remainder(&u, &square, k, wanted)?;
+            root = composition.corrected(&q, &root, half.as_mut(), k, next, is_last)?;
+            match half {
+                Some(half) if !is_last => dividend = half,
+                remainder => return Ok((root, remainder)),
             }
+            k *= 2;
         }
-        Ok(root)
     }
 }
+
+/// Zeros below the root of a row whose remainder takes a product (`root/level.cuh`).
+const MOST_ZEROS: usize = 32;
+
 /// Divisor of the parts of a composed root in bits: a row of half a level is whole words.
 const PART_BITS: usize = 256;
 
@@ -193,26 +204,31 @@ impl<'a> Composition<'a> {
         Ok(half)
     }
 
-    /// Computes the root of a level in a shape, and corrects the dividend of the next one. The root
-    /// of the last level is shifted to its place.
+    /// Computes the root of a level in a shape, and corrects the next dividend. In the last level
+    /// these are the root and the remainder of the rows.
     fn corrected(
         &self,
         q: &DynBatch,
         root: &DynBatch,
-        mut half: Option<DynBatch>,
+        half: Option<&mut DynBatch>,
         k: usize,
         shape: Shape,
-    ) -> Result<(DynBatch, Option<DynBatch>)> {
-        let target_bits = shape.bits as u32;
-        let distance = if half.is_none() { 4 * k as u32 } else { 0 };
-        let params = Params { part_bits: k as u32, target_bits, distance, ..Params::default() };
+        is_last: bool,
+    ) -> Result<DynBatch> {
+        let distance = if is_last { 4 * k as u32 } else { 0 };
+        let params = Params {
+            part_bits: k as u32,
+            target_bits: shape.bits as u32,
+            distance,
+            ..Params::default()
+        };
         let rows = self.rows.len();
         let mut out = DynBatch::alloc(self.rows.device(), shape, rows)?;
         let ins = [Some(q.buffer()), Some(root.buffer()), Some(&self.lengths)];
-        let outs = [Some(out.buffer_mut()), half.as_mut().map(DynBatch::buffer_mut)];
+        let outs = [Some(out.buffer_mut()), half.map(DynBatch::buffer_mut)];
         let operands = Operands { ins, outs, rows, params, ..Operands::default() };
         q.view().launch(Op::RootCorrect, operands)?;
-        Ok((out, half))
+        Ok(out)
     }
 
     /// Parameters of parts of `bits` bits of the rows.

@@ -220,28 +220,50 @@ pub(super) fn root_remainder(rows: Rows<'_>) -> Result<Failed> {
 pub(super) fn root_correct(rows: Rows<'_>) -> Result<Failed> {
     let half = rows.params.part_bits as usize / LIMB_BITS;
     let (n, distance) = (2 * half, rows.params.distance as usize);
-    rows.each(n, |Row { ins: [q, above, length], outs: [s, next], .. }, scratch| {
+    rows.each(2 * n + 1, |Row { ins: [q, above, length], outs: [out, next], .. }, scratch| {
+        let (s, rest) = scratch.split_at_mut(n);
         let is_full = q[half] & 1 != 0;
         let is_corrected = is_full || length[0] % 2 != 0;
-        scratch[..half].copy_from_slice(&q[..half]);
-        scratch[half..].copy_from_slice(&above[..half]);
+        s[..half].copy_from_slice(&q[..half]);
+        s[half..].copy_from_slice(&above[..half]);
         if is_full {
-            scratch[..half].fill(u64::MAX);
+            s[..half].fill(u64::MAX);
         } else if is_corrected {
-            decrement(scratch);
+            decrement(s);
         }
-        if distance != 0 {
-            shift_right(s, scratch, (distance - length[0] as usize / 2 * 2) / 2);
-            return Outcome::default();
-        }
-        assign(s, scratch);
-        if is_corrected {
+        if is_corrected && !next.is_empty() {
             let is_odd = next[n - 1] >> 63;
             add_limb(&mut next[n..2 * n], is_odd);
-            add_assign(&mut next[n..2 * n], scratch);
+            add_assign(&mut next[n..2 * n], s);
             next[n - 1] ^= 1 << 63;
             next[2 * n - 1] ^= u64::from(is_full) << 63;
         }
+        let shift = distance.saturating_sub(length[0] as usize / 2 * 2) / 2;
+        shift_right(out, s, shift);
+        // The zeros below a row that has a remainder are few.
+        if distance != 0 && shift < 32 && !next.is_empty() {
+            restore(rest, s, shift, &next[n - 1..2 * n]);
+            shift_right(next, rest, 2 * shift);
+        }
         Outcome::default()
     })
+}
+
+/// Sets `rest` to `r + t (2s - t)`, where `t` is `s` modulo `2^shift`. `half` is half of `r` above a
+/// limb whose top bit is the lowest one of `r`.
+fn restore(rest: &mut [u64], s: &[u64], shift: usize, half: &[u64]) {
+    let t = s[0] & ((1 << shift) - 1);
+    let (mut below, mut carry) = (0, 0u128);
+    for (index, out) in rest.iter_mut().enumerate() {
+        let limb = s.get(index).copied().unwrap_or(0);
+        let mut factor = limb << 1 | below >> 63;
+        below = limb;
+        if index == 0 {
+            factor = factor >> (shift + 1) << (shift + 1) | t;
+        }
+        let above = half.get(index + 1).map_or(0, |limb| limb << 1);
+        carry += u128::from(t) * u128::from(factor) + u128::from(above | half[index] >> 63);
+        *out = carry as u64;
+        carry >>= 64;
+    }
 }

@@ -48,6 +48,15 @@ pub const ROOTS: &[Family] = &[
         let shift = 2 * draw.random.below(half / 2);
         [low(square + rest, draw.sizes.bits) >> shift, root]
     }),
+    ("the quotient of a level is a power of two", |draw| {
+        // The upper bits have the largest remainder of their root.
+        let upper = draw.sizes.bits >> (1 + draw.random.below(4));
+        let root = power(upper / 2 - 1) + draw.value(upper / 2 - 1);
+        let a = minus(&(&root * &root), &BigUint::one()) << (draw.sizes.bits - upper);
+        let rest = if draw.random.one_in(2) { draw.sizes.bits - upper } else { 0 };
+        let zeros = if draw.random.one_in(2) { 2 * draw.random.below(upper / 2) } else { 0 };
+        [(a + draw.value(rest)) >> zeros, root]
+    }),
     ("all ones", |draw| {
         let (a, b) = draw.lengths();
         [ones(a) - draw.random.below(2).min(a), draw.value(b)]
