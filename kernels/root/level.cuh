@@ -41,15 +41,12 @@
 namespace gpuint {
 
 // The common part: S holds 2k bits, in 32-bit limbs.
-template <class S>
+template <class S, u32 REGISTERS = RootLevelPolicy<S>::REGISTERS>
 struct RootLevel : Frame<typename RootLevelPolicy<S>::Rows, 0> {
   using Rows = Frame<typename RootLevelPolicy<S>::Rows, 0>;
   using G = typename Rows::G;
   static_assert(S::LIMB_BITS == 32 && S::N % (2 * WORD) == 0, "half a row is whole words");
-  static constexpr u32 MIN_BLOCKS = Rows::THREADS > 32
-                                        ? blocks_with_registers(RootLevelPolicy<S>::REGISTERS,
-                                                                Rows::THREADS)
-                                        : 1;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(REGISTERS, Rows::THREADS);
 
   // Clears limbs `from` .. `to`, whole words, of a row.
   GPUINT_DEVICE static void clear_limbs(const G& group, u32* row, u32 from, u32 to) {
@@ -88,7 +85,7 @@ struct RootLevel : Frame<typename RootLevelPolicy<S>::Rows, 0> {
 // in[0] = r, the remainder of the upper bits of a row; in[1] = a; in[2] = L; out[0] = floor((r 2^k
 // + the k bits below the upper `distance` bits) / 2), where k = part_bits.
 template <class S>
-struct RootDividend : RootLevel<S> {
+struct RootDividend : RootLevel<S, RootLevelPolicy<S>::DIVIDEND_REGISTERS> {
   using G = typename RootLevel<S>::G;
   using Source = typename RootLevel<S>::Source;
 

@@ -400,6 +400,87 @@ impl Kernels {
         }
     }
 
+    /// Checks a kernel of the levels of square roots. Numbers have twice the bits of a level, and
+    /// the level twice those of the kernel's rows.
+    fn root_level(&mut self, task: Task) {
+        let bits = self.sizes.bits;
+        let rows = self.rows(ROOTS, 0);
+        let levels: Vec<_> =
+            rows.iter().enumerate().map(|(index, row)| Level::new(row, index, bits)).collect();
+        let column =
+            |value: fn(&Level) -> &BigUint, bits: usize| bytes_of(levels.iter().map(value), bits);
+        let words = |value: fn(&Level) -> u32| -> Vec<u8> {
+            levels.iter().flat_map(|level| value(level).to_le_bytes()).collect()
+        };
+        let numbers = column(|level| &level.a, 4 * bits);
+        let params = Params {
+            source_bits: 4 * bits as u32,
+            part_bits: bits as u32 / 2,
+            ..Params::default()
+        };
+        let mut given = Operands { rows: rows.len(), params, ..Operands::default() };
+        match task.0 {
+            Op::RootDividend => {
+                given.params.distance = bits as u32;
+                let remainders = column(|level| &level.upper_remainder, bits);
+                given.inputs = [remainders, numbers, words(|level| level.length)];
+                given.outputs[0] = rows.len() * bits / 8;
+                self.run(task, &rows, &given, |outcome, index, _| {
+                    let got = value_of(&outcome.outputs[0], index, bits);
+                    differ(&got.as_ref(), &Some(&levels[index].dividend))
+                });
+            }
+            Op::RootRemainder => {
+                let square = column(|level| &level.square, bits);
+                given.inputs = [column(|level| &level.rest, bits), square, numbers];
+                // A flag of the level before is replaced.
+                given.updated[1] = words(|level| level.length | 1);
+                for has_next in [true, false] {
+                    given.params.target_bits = if has_next { 2 * bits as u32 } else { 0 };
+                    given.outputs = [rows.len() * bits / 4 * usize::from(has_next), 4 * rows.len()];
+                    self.run(task, &rows, &given, |outcome, index, _| {
+                        let level = &levels[index];
+                        let length = level.length + u32::from(level.is_negative);
+                        let want = (has_next.then(|| level.half.clone()), Some(length.into()));
+                        let next = value_of(&outcome.outputs[0], index, 2 * bits);
+                        differ(&(next, value_of(&outcome.outputs[1], index, 32)), &want)
+                    });
+                }
+            }
+            _ => {
+                let lengths = words(|level| level.length + u32::from(level.is_negative));
+                let roots = column(|level| &level.upper_root, bits);
+                given.inputs = [column(|level| &level.quotient, bits), roots, lengths];
+                given.params.target_bits = 2 * bits as u32;
+                given.outputs = [rows.len() * bits / 4; 2];
+                given.updated[1] = column(|level| &level.half, 2 * bits);
+                self.run(task, &rows, &given, |outcome, index, _| {
+                    let level = &levels[index];
+                    let got = [0, 1].map(|i| value_of(&outcome.outputs[i], index, 2 * bits));
+                    let want = [&level.root, &level.next];
+                    differ(&got.each_ref().map(Option::as_ref), &want.map(Some))
+                });
+                // As the last level: rows whose level has a few zeros below them.
+                given.params.distance = 2 * bits as u32;
+                let zeros = |level: &Level| (bits - 1 - level.root.bits() as usize % 31) % 31;
+                let lengths = levels.iter().flat_map(|level| {
+                    let length = 2 * (bits - zeros(level)) as u32;
+                    (length + u32::from(level.is_negative)).to_le_bytes()
+                });
+                given.inputs[2] = lengths.collect();
+                self.run(task, &rows, &given, |outcome, index, _| {
+                    let level = &levels[index];
+                    let got = [0, 1].map(|i| value_of(&outcome.outputs[i], index, 2 * bits));
+                    let root = &level.root >> zeros(level);
+                    let scaled = &root << zeros(level);
+                    let number = &level.root * &level.root + &level.remainder;
+                    let remainder = (number - &scaled * scaled.clone()) >> (2 * zeros(level));
+                    differ(&got, &[Some(root), Some(remainder)])
+                });
+            }
+        }
+    }
+
     fn inverse(&mut self, task: Task) {
         let rows = self.rows(INVERSES, 0);
         let Sizes { bits, word, .. } = self.sizes;
@@ -651,6 +732,7 @@ impl Kernels {
                     differ(&(got(0), got(1)), &(Some(root), Some(rest)))
                 });
             }
+            Op::RootDividend | Op::RootRemainder | Op::RootCorrect => self.root_level(task),
             Op::MulLo => {
                 let rows = self.rows(PRODUCTS, 0);
                 let given = self.given(&rows, 2, 1);
@@ -715,6 +797,86 @@ impl Kernels {
     }
 }
 
+/// A level of a square root (`kernels/root/level.cuh`).
+struct Level {
+    a: BigUint,
+    /// Bits of `a`, rounded up to even.
+    length: u32,
+    upper_root: BigUint,
+    upper_remainder: BigUint,
+    dividend: BigUint,
+    quotient: BigUint,
+    rest: BigUint,
+    square: BigUint,
+    is_negative: bool,
+    /// Half the next dividend, before and after a correction.
+    half: BigUint,
+    next: BigUint,
+    root: BigUint,
+    remainder: BigUint,
+}
+
+impl Level {
+    /// The level of `2 bits` bits at the top of a number of up to `4 bits` bits.
+    fn new(row: &Row, index: usize, bits: usize) -> Self {
+        let k = bits / 2;
+        let low = |value: &BigUint, bits: usize| oracle::shl(value, 0, bits);
+        let mut root = low(&row.b, bits);
+        root.set_bit(bits as u64 - 1, true);
+        let mut a = match index % 4 {
+            // The quotient is 2^k.
+            0 => {
+                let upper = (&root >> k) * (&root >> k) - 1u32;
+                (upper << bits) + &row.a
+            }
+            1 => &root * &root - (index % 3) as u32,
+            2 => low(&(&root * &root + &row.a), 2 * bits),
+            _ => (&row.a << bits) + &row.b,
+        };
+        a = ((a << bits) + &row.b << bits) + &row.a;
+        if index % 5 < 2 {
+            a >>= 37 * index % (3 * bits);
+        }
+        a.set_bit(1, true);
+        let length = a.bits().next_multiple_of(2);
+        let lead = (&a << (4 * bits) >> length as usize) >> (2 * bits);
+        let part = |from: usize, bits: usize| oracle::shl(&(&lead >> from), 0, bits);
+        let upper = &lead >> bits;
+        let upper_root = oracle::isqrt(&upper);
+        let upper_remainder = upper - &upper_root * &upper_root;
+        let dividend = ((&upper_remainder << k) + part(k, k)) >> 1;
+        let (quotient, rest) = oracle::div_rem(&dividend, &upper_root);
+        let square = low(&(&quotient * &quotient), bits);
+        let x = (((&rest << 1) + part(k, 1)) << k) + part(0, k);
+        let is_negative = x < square;
+        // Half of x - square, and their lowest bit, above half the next part.
+        let following = (&a << (6 * bits) >> length as usize) >> (3 * bits);
+        let following = low(&following, bits);
+        let dividend_of = |r: &BigUint| low(&((r << bits | &following) >> 1), 2 * bits);
+        let modulus = BigUint::from(1u32) << (2 * bits);
+        let half = dividend_of(&low(&(&modulus + x - &square), bits + 1));
+        let root = oracle::isqrt(&lead);
+        let remainder = lead - &root * &root;
+        let next = dividend_of(&remainder);
+        let length = length as u32;
+        Self {
+            a,
+            length,
+            upper_root,
+            upper_remainder,
+            dividend,
+            quotient,
+            rest,
+            square,
+            is_negative,
+            half,
+            next,
+            root,
+            remainder,
+        }
+    }
+}
+
 /// Returns the error of an unexpected value.
 fn differ<V: PartialEq + Debug>(got: &V, expected: &V) -> Option<String> {
     (got != expected).then(|| format!("{got:?} instead of {expected:?}"))
@@ -766,6 +928,14 @@ fn u16_q1_1024() {
 #[test]
 fn u16_q4_1024() {
     every_kernel(1024, 4, DigitKind::U16, 170);
+}
+
+/// The levels of square roots: rows of a part of a warp.
+#[test]
+fn levels_of_roots() {
+    kernels(plain(4096), 60, |(op, _)| {
+        matches!(op, Op::RootDividend | Op::RootRemainder | Op::RootCorrect)
+    });
 }
 
 /// A row takes a whole block.

@@ -398,11 +398,12 @@ gpuint::Params broadcasting(bool divisor, bool exponent) {
 }
 
 // The mask and the status are for kernels that have them, and may be unwanted. Inputs may have one
-// row for all; prepared divisors and masks are the third input, numbers of rows the second.
+// row for all; prepared divisors and masks are the third input, numbers of rows the second. A
+// kernel may update its second output.
 Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_bytes0,
               size_t out_bytes1, const gpuint::Params& params, bool want_mask = true,
               bool want_status = true, Memory* third = nullptr, Memory* second = nullptr,
-              size_t own_rows = 0, const void* first = nullptr) {
+              size_t own_rows = 0, const void* first = nullptr, Memory* updated = nullptr) {
   const u64 rows = own_rows != 0 ? own_rows : ins[0].size();
   const size_t mask_bytes = (rows + 31) / 32 * 4;
   Result result{{Memory(rows * out_bytes0), Memory(rows * out_bytes1)}, Memory(mask_bytes), ~0ull};
@@ -416,6 +417,7 @@ Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_b
   if (third != nullptr) operands.in[2] = third->get();
   if (out_bytes0 != 0) operands.out[0] = result.out[0].get();
   if (out_bytes1 != 0) operands.out[1] = result.out[1].get();
+  if (updated != nullptr) operands.out[1] = updated->get();
   operands.rows = rows;
   operands.mask = want_mask ? static_cast<u32*>(result.mask.get()) : nullptr;
   operands.status = want_status ? &result.status : nullptr;
@@ -1408,6 +1410,98 @@ void check_root(const Kernel& kernel, Pairs p) {
            "the root alone", p.a[row], {}, alone.out[0].row(row, bytes));
 }
 
+// The kernels of the levels of square roots, by the equations of root/level.cuh on any operands:
+// numbers of twice the bits of a level, which has twice the bits of the kernel's rows.
+void check_root_level(const Kernel& kernel, const Pairs& p) {
+  const Shape& shape = kernel.shape;
+  const u64 bits = shape.bits, k = bits / 2, count = p.a.size();
+  const size_t bytes = shape.bytes(), wide = 2 * bytes;
+  Column numbers, quotients, next;
+  std::vector<u32> lengths;
+  for (size_t row = 0; row < count; ++row) {
+    const Number number = operand(4 * bits, shape.digit_bits);
+    numbers.push_back(number);
+    // Few zeros below the level in three rows of four.
+    lengths.push_back(static_cast<u32>(2 * (bits - below(row % 4 == 0 ? bits : 31))));
+    quotients.push_back(row % 5 == 0 ? power_of_two(k) : low(p.a[row], k));
+    next.push_back(operand(2 * bits, shape.digit_bits));
+  }
+  gpuint::Params params{};
+  params.source_bits = static_cast<u32>(4 * bits);
+  params.part_bits = static_cast<u32>(k);
+  params.target_bits = static_cast<u32>(2 * bits);
+  // Bits `from` .. `from + size` of a row's number, zeros below it.
+  const auto part = [&](size_t row, long long from, u64 size) {
+    if (from >= 0) return bits_of(numbers[row], static_cast<u64>(from), size);
+    return low(product(numbers[row], power_of_two(static_cast<u64>(-from))), size);
+  };
+  Memory source(numbers, 4 * bytes), plain = values(lengths);
+  if (kernel.task == "root_dividend") {
+    params.target_bits = 0;
+    params.distance = static_cast<u32>(bits);
+    const Result result = launch(kernel, {p.a}, bytes, 0, params, true, true, &plain, &source);
+    for (size_t row = 0; row < count; ++row) {
+      const Number upper = product(low(p.a[row], bits), power_of_two(k));
+      const Number whole = sum(
+          upper,
+          part(row, static_cast<long long>(lengths[row]) - static_cast<long long>(bits + k), k));
+      const Number got = result.out[0].row(row, bytes);
+      expect(kernel, compare(got, bits_of(whole, 1, bits)) == 0, "half the dividend", p.a[row],
+             {lengths[row]}, got);
+    }
+  } else if (kernel.task == "root_remainder") {
+    Memory updated = values(lengths);
+    const Result result = launch(kernel, {p.a, p.b}, wide, 0, params, true, true, &source, nullptr,
+                                 0, nullptr, &updated);
+    for (size_t row = 0; row < count; ++row) {
+      const long long from = static_cast<long long>(lengths[row]) - static_cast<long long>(4 * k);
+      const Number x = sum(part(row, from, k + 1), product(low(p.a[row], k), power_of_two(k + 1)));
+      const Number rest = low(difference(sum(x, power_of_two(4 * k)), p.b[row]), 2 * k + 1);
+      const Number below = part(row, from - static_cast<long long>(bits), bits);
+      const Number right = bits_of(sum(product(rest, power_of_two(bits)), below), 1, 2 * bits);
+      const Number got = result.out[0].row(row, wide);
+      expect(kernel, compare(got, right) == 0, "half the remainder", p.a[row], p.b[row], got);
+      const bool negative = compare(x, p.b[row]) < 0;
+      expect(kernel, updated.at<u32>(row) == lengths[row] + negative, "the sign", p.a[row],
+             p.b[row], {updated.at<u32>(row)});
+    }
+  } else {
+    for (size_t row = 0; row < count; ++row) lengths[row] += row % 3 == 0;
+    for (const bool last : {false, true}) {
+      params.distance = last ? static_cast<u32>(2 * bits) : 0;
+      // The last level restores remainders of rows with few zeros below.
+      if (last)
+        for (u32& length : lengths)
+          length = std::max(length, static_cast<u32>(2 * bits - 62) + length % 2);
+      Memory third = values(lengths), updated(next, wide);
+      const Result result = launch(kernel, {quotients, p.b}, wide, 0, params, true, true, &third,
+                                   nullptr, 0, nullptr, &updated);
+      for (size_t row = 0; row < count; ++row) {
+        const bool full = row % 5 == 0, corrected = full || lengths[row] % 2 != 0;
+        const Number both =
+            low(sum(product(low(p.b[row], k), power_of_two(k)), quotients[row]), bits);
+        Number s = low(both, bits);
+        if (corrected) s = low(difference(sum(both, power_of_two(bits)), {1}), bits);
+        // Half a remainder above its lowest bit and the rest.
+        Number rest = bits_of(next[row], bits - 1, bits + 1);
+        if (corrected) rest = low(sum(rest, sum(sum(s, s), {1})), bits + 1);
+        if (full) rest = low(sum(rest, power_of_two(bits)), bits + 1);
+        const u64 zeros = last ? (2 * bits - lengths[row] / 2 * 2) / 2 : 0;
+        const Number root = bits_of(s, zeros, bits), t = low(s, zeros);
+        Number right = sum(product(rest, power_of_two(bits - 1)), low(next[row], bits - 1));
+        if (last) {
+          const Number factor = difference(sum(s, s), t);
+          right = bits_of(sum(rest, product(t, factor)), 2 * zeros, 2 * bits);
+        }
+        const Number got = result.out[0].row(row, wide);
+        expect(kernel, compare(got, root) == 0, "the root", quotients[row], p.b[row], got);
+        const Number after = updated.row(row, wide);
+        expect(kernel, compare(after, right) == 0, "the remainder", s, next[row], after);
+      }
+    }
+  }
+}
+
 void check(const Kernel& kernel, size_t rows) {
   const std::string& task = kernel.task;
   Pairs p = pairs(kernel.shape, rows);
@@ -1481,6 +1575,8 @@ void check(const Kernel& kernel, size_t rows) {
     check_rational(kernel, p);
   else if (task == "isqrt")
     check_root(kernel, p);
+  else if (starts_with(task, "root_"))
+    check_root_level(kernel, p);
   else
     fail(kernel.name, "there is no check for this operation");
 }
