@@ -15,9 +15,21 @@ struct BitLength : Frame<S, 0> {
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Frame<S, 0>::run(o, shared, [&](G& group, u64 row, unsigned char*) {
-      const u32 bits = group.max(bits_seen<S>(group, input_row<S>(o, 0, row)));
+      const typename S::Limb* const a = input_row<S>(o, 0, row);
+      u32 bits = bits_of_top(group, a);
+      if (bits == 0) bits = group.max(bits_seen<S>(group, a));
       if (group.rank == 0) static_cast<u32*>(o.out[0])[row] = bits;
     });
+  }
+
+ private:
+  // Length by the highest words, which every warp of a group reads by itself; 0 if they are zero.
+  GPUINT_DEVICE static u32 bits_of_top(const G& group, const typename S::Limb* a) {
+    if constexpr (G::IN_WARP || S::WORDS < 32) return 0;
+    const u32 k = (S::WORDS - 1 - group.lane) * WORD;
+    typename S::Limb word[WORD];
+    read_word<S>(a, k, word);
+    return __reduce_max_sync(~0u, bits_of_word(word, k));
   }
 };
 
