@@ -1,8 +1,8 @@
 //! Integer square roots with remainder.
 //!
 //! Rows take one kernel (`root/isqrt.cuh`) at the widths that the catalogue offers it for. Wider
-//! rows take Zimmermann's recursion ("Karatsuba square root", INRIA RR-3805, 1999) until their upper
-//! bits do. Let `a` have `4k` bits, and let its top two bits not both be zero; `b = 2^k`. The root
+//! rows take Zimmermann's recursion ("Karatsuba square root", INRIA RR-3805, 1999) until their
+//! upper bits do. Let `a` have `4k` bits, and let its top two bits not both be zero; `b = 2^k`. The root
 //! `s'` and the remainder `r'` of the bits above `a1 b + a0` give the root and remainder of `a`:
 //!
 //! ```text
@@ -13,13 +13,13 @@
 //! besides (`root/level.cuh`), which read `a` in place: no shifted copy of it is made. The host
 //! reads the lengths of the rows once.
 //!
-//! In units of the bytes of `a`, the last level moves 0.5 for the narrowed quotient, 1 for the sign
-//! of the remainder and 1.5 for the root. The level before it moves half of 0.5, 2.25 and 1.7: 22 %
-//! of random rows are corrected. All levels together move 7.5 besides their divisions and products,
-//! and the lengths 1. At 4 TB/s this takes 1.1 ms for 2^32 bits, and levels need
+//! Passes of a level, in units of the bytes of its part of `a`: 0.5 to narrow `q`; 2.25 for `u`,
+//! `q^2` and parts of `a` to half the next dividend; 1.7 for `q` and `s'` to `s`, where 22 % of
+//! random rows are corrected. The last level writes no dividend: 0.5, 1 and 1.5, and 2.5 more for a
+//! remainder. With the times of divisions and products for the same number of bits in all rows,
 //!
 //! ```text
-//! time(2N) = time(N) / 2 + division(N) / 2 + product(N / 2) / 4.
+//! time(2N) = time(N) / 2 + division(N) / 2 + product(N / 2) / 4 + passes.
 //! ```
 
 use gpuint_catalogue::{Op, Shape};
@@ -68,8 +68,8 @@ impl View<'_> {
     fn composed_root(&self, has_remainder: bool) -> Result<(DynBatch, Option<DynBatch>)> {
         let widest = self.shape();
         let shape = level_shape(widest.bits, widest);
-        if shape != widest {
-            return Ok((in_shape(self.resized(shape)?.isqrt()?, widest)?, None));
+        if shape != widest && !widest.bits.is_multiple_of(PART_BITS) {
+            return self.root_in(shape, has_remainder);
         }
         let mut lengths = self.bit_lengths()?;
         // The top two bits of a row of even length are not both zero.
@@ -78,7 +78,7 @@ impl View<'_> {
         let (levels, bits) = levels(longest, widest);
         let first = level_shape(bits, widest);
         if levels == 0 {
-            return Ok((in_shape(self.resized(first)?.isqrt()?, widest)?, None));
+            return self.root_in(first, has_remainder);
         }
         let whole = bits << levels;
         let is_long = |&length: &u64| whole - (length as usize) < 2 * MOST_ZEROS;
@@ -103,6 +103,16 @@ impl View<'_> {
             k *= 2;
         }
     }
+
+    /// Computes roots, and remainders if they are asked for, in another shape that holds the rows.
+    fn root_in(&self, shape: Shape, has_remainder: bool) -> Result<(DynBatch, Option<DynBatch>)> {
+        let rows = self.resized(shape)?;
+        if !has_remainder {
+            return Ok((in_shape(rows.isqrt()?, self.shape())?, None));
+        }
+        let (root, remainder) = rows.isqrt_rem()?;
+        Ok((in_shape(root, self.shape())?, Some(in_shape(remainder, self.shape())?)))
+    }
 }
 
 /// Zeros below the root of a row whose remainder takes a product (`root/level.cuh`).
@@ -120,8 +130,8 @@ fn level_shape(bits: usize, widest: Shape) -> Shape {
     }
 }
 
-/// Returns the number of levels for rows of `longest` bits, and the bits of the part that one kernel
-/// takes.
+/// Returns the number of levels for rows of `longest` bits, and the bits of the part that takes one
+/// kernel.
 fn levels(longest: usize, widest: Shape) -> (usize, usize) {
     let part = |levels: usize| longest.max(1).div_ceil(1 << levels).next_multiple_of(PART_BITS);
     let has_kernel = |bits| algorithms(Op::Isqrt, level_shape(bits, widest)).next().is_some();
@@ -148,7 +158,8 @@ fn square(rows: &DynBatch) -> Result<DynBatch> {
 /// (`root/level.cuh`).
 struct Composition<'a> {
     rows: &'a DynBatch,
-    /// For each row a `u32`: its length rounded up to even, and 1 if its last remainder is negative.
+    /// For each row a `u32`: its length rounded up to even, plus 1 if its last remainder is
+    /// negative.
     lengths: Buffer,
 }
 

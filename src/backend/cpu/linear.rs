@@ -249,8 +249,8 @@ pub(super) fn root_correct(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-/// Sets `rest` to `r + t (2s - t)`, where `t` is `s` modulo `2^shift`. `half` is half of `r` above a
-/// limb whose top bit is the lowest one of `r`.
+/// Sets `rest` to `r + t (2s - t)`, where `t` is `s` modulo `2^shift`. `half` is half of `r`, above
+/// a limb whose top bit is the lowest one of `r`.
 fn restore(rest: &mut [u64], s: &[u64], shift: usize, half: &[u64]) {
     let t = s[0] & ((1 << shift) - 1);
     let (mut below, mut carry) = (0, 0u128);
