@@ -231,7 +231,9 @@ pub(super) fn root_correct(rows: Rows<'_>) -> Result<Failed> {
         } else if is_corrected {
             decrement(s);
         }
-        if is_corrected && !next.is_empty() {
+        // Rows that are not wanted may be shorter.
+        let is_wanted = next.len() >= 2 * n;
+        if is_corrected && is_wanted {
             let is_odd = next[n - 1] >> 63;
             add_limb(&mut next[n..2 * n], is_odd);
             add_assign(&mut next[n..2 * n], s);
@@ -241,7 +243,7 @@ pub(super) fn root_correct(rows: Rows<'_>) -> Result<Failed> {
         let shift = distance.saturating_sub(length[0] as usize / 2 * 2) / 2;
         shift_right(out, s, shift);
         // The zeros below a row that has a remainder are few.
-        if distance != 0 && shift < 32 && !next.is_empty() {
+        if distance != 0 && shift < 32 && is_wanted {
             restore(rest, s, shift, &next[n - 1..2 * n]);
             shift_right(next, rest, 2 * shift);
         }
