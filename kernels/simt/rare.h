@@ -49,7 +49,7 @@
   X(HalfGcdSubtraction)  /* half_gcd.cuh: the same */                                              \
   X(RootQuotientCarry)   /* root/isqrt.cuh: a block of root is B^8 or more */                      \
   X(RootLaneCarry)       /* root/isqrt.cuh: what goes to the next lane carries on */               \
-  X(RootLastSubtraction) /* root/isqrt.cuh: the last remainder reaches the next square */         \
+  X(RootLastSubtraction) /* root/isqrt.cuh: the last remainder reaches the next square */          \
   X(RootFullQuotient)    /* root/level.cuh: the quotient of a level is b */
 
 namespace gpuint::simt {
