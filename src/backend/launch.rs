@@ -144,7 +144,8 @@ pub(crate) fn parts(rows: usize, most: usize) -> impl Iterator<Item = Range<usiz
 pub(crate) const COUNTERS_BYTES: u64 = 256;
 
 /// Most bytes of a workspace, unless the rows that a GPU runs at a time need more. A batch that
-/// needs more is processed in parts.
+/// needs more is processed in parts. Powers at 32768 bits take 520 KB a row, and are faster with
+/// more rows at a time.
 pub(crate) const MOST_WORKSPACE_BYTES: u64 = 3 << 30;
 
 /// Launch configuration of a phase of a kernel; each kernel carries its own, one for each phase.

@@ -201,7 +201,7 @@ faces! {
     fn mul_mod(rhs: Rows, divisor: Divisor) -> New;
 
     /// Computes [`mul_mod`](Self::mul_mod) into an existing batch, without allocating. During the
-    /// call the GPU holds three integers for each row, but at most 2 GiB, if the product is by
+    /// call the GPU holds three integers for each row, but at most 3 GiB, if the product is by
     /// [`Fft`](crate::Fft), or by [`TensorCore`](crate::TensorCore) at 32768 bits.
     ///
     /// # Errors

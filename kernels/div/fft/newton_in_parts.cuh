@@ -2,9 +2,9 @@
 // a transform has.
 //
 // t^P - i is split into parts of 4096 points (transform/fft/product.cuh). In part k, t^4096 is
-// e(theta_k), so the chunks of 4096 digits are added with the weights e(c theta_k). What stands
-// above P digits, at t^P = i, is an imaginary part of point 0, and above 2 P digits, at t^2P = -1,
-// a real one. One block does all parts, one after the other.
+// e(theta_k), so the chunks of 4096 digits are added with the weights e(c theta_k). The part
+// above P digits, at t^P = i, is an imaginary part of point 0, and that above 2 P digits, at t^2P =
+// -1, a real one. A block processes the parts one after another.
 //
 // The theorem of newton.cuh holds, where columns below P add up to 2^43 / 2^48 = 2^-5 at most: 4 +
 // 0.001 + 2^-15 + 1 + 2^-5 + 2 is less than 7.1, and 2 - 2^-P - 2^-5 more than 1.

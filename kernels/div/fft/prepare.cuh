@@ -3,8 +3,8 @@
 //
 // 1. The divisor v is copied into its record, and rows with v != 0 are listed.
 // 2. Reciprocals: limb by limb to 64 digits of 16 bits (seed.cuh), then Newton's iteration until X
-//    = 2^(m + 16) / nu - e, 1 <= e < 7.1, m = BITS, V = v 2^s = nu 2^m. It grows in the place of
-//    the record's reciprocal, downwards from the end.
+//    = 2^(m + 16) / nu - e, 1 <= e < 7.1, m = BITS, V = v 2^s = nu 2^m. X stands in the record,
+//    its top limb at the end, and grows downwards.
 // 3. The record's reciprocal has 111 bits more: Y = 2^111 X + G, 0 < 2^111 e - G < 2, so that 0 <
 //    2^(m + 128) / (2 nu) - Y < 2, the contract of refine.cuh.
 //
@@ -20,8 +20,8 @@
 // which is at most 1/8; 2^111 e (B^(N - 4) + e) / (X + e) for the end of X, which is below 2^(114
 // - 144 + 1); the floor takes less than 1. QED.
 //
-// Above 2^17 bits the last step takes two parts (newton_in_parts.cuh). A step of P points takes
-// five transforms, so a record takes about ten transforms of as many points as v has limbs.
+// At 2^18 bits the last step takes two parts (newton_in_parts.cuh). A step of P points takes five
+// transforms, so a record takes about ten transforms of as many points as v has limbs.
 #pragma once
 #include "core/group.cuh"
 #include "core/rows.cuh"
@@ -45,7 +45,7 @@ struct RecordPlan {
   GPUINT_DEVICE explicit RecordPlan(const Operands& operands) : o(operands) {}
 
   GPUINT_DEVICE u32* list() const { return reinterpret_cast<u32*>(o.workspace); }
-  // All of them need a reciprocal of any length.
+  // Every row needs a reciprocal of the whole width.
   GPUINT_DEVICE u32 rows_from(u32) const { return o.counters[0]; }
   GPUINT_DEVICE u32 row_from_top(u32 index) const { return list()[index]; }
 
