@@ -259,12 +259,12 @@ fn structured_operands_take_rare_paths() {
         let one_block = SimtOptions { max_grid: 1, ..SimtOptions::default() };
         let (device, by) =
             (Device::simt_with(one_block), Strategy::Blocked(Some(Product::TensorCore)));
-        divide(shape(65536, 4, DigitKind::U64), by, &device, 300)
+        divide(shape(65536, 4, DigitKind::U64), by, &device, 100)
     });
     takes("prepared divisors, 32768 bits, in one block", &short_divisors, |_| {
         let one_block = SimtOptions { max_grid: 1, ..SimtOptions::default() };
         let (device, by) = (Device::simt_with(one_block), Strategy::Product(Product::TensorCore));
-        divide_by_prepared(shape(32768, 4, DigitKind::U64), by, &device, 1000)
+        divide_by_prepared(shape(32768, 4, DigitKind::U64), by, &device, 100)
     });
     takes("ShiftedInverse, 1024 bits, u16", &with("WholeQuotientCarry"), |device| {
         divide(

@@ -194,7 +194,11 @@ struct ShortRowPolicy : ShortLanePolicy {
 template <class S, bool PREPARED>
 struct ShortRowPolicy<S, TensorCore, PREPARED> : ShortLanePolicy {
   static constexpr u32 MOST_LIMBS = by_size(S::N, {{1024, 140}, {ANY, 208}});
+#if defined(GPUINT_SIMT)
+  static constexpr u32 LEAST_ROWS = 9;  // the host shim divides few rows at a time
+#else
   static constexpr u32 LEAST_ROWS = !PREPARED ? 44 : by_size(S::N, {{1024, 51}, {ANY, 34}});
+#endif
 };
 
 // Maximum points of a transform in a division, whose block has 25 bytes of shared memory for each.
