@@ -59,13 +59,13 @@ struct Phases<S, 4096> {
                         Newton<Plan<S>, 1024>, Newton<Plan<S>, 2048>, DivideLong<S>,
                         Divide<S, 4096>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
 };
-
 template <class S>
 struct Phases<S, 8192> {
-  using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<S>, Newton<S, 64>,
-                        Newton<S, 128>, Newton<S, 256>, Newton<S, 512>, Newton<S, 1024>,
-                        Newton<S, 2048>, Newton<S, 4096>, DivideLong<S>, Divide<S, 8192>,
-                        Divide<S, 4096>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
+  using Type =
+      Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>,
+               Newton<Plan<S>, 128>, Newton<Plan<S>, 256>, Newton<Plan<S>, 512>,
+               Newton<Plan<S>, 1024>, Newton<Plan<S>, 2048>, Newton<Plan<S>, 4096>, DivideLong<S>,
+               Divide<S, 8192>, Divide<S, 4096>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
 };
 
 // Phases of a division by prepared divisors, whose reciprocals are prefixes of the records'.
