@@ -277,9 +277,8 @@ impl fmt::Display for Table {
         let sources: Vec<_> = sources.into_iter().collect();
         write!(
             f,
-            "# Fastest algorithms on: {gpu} (docs/tuning.md). Read by build.rs, written by \
-             benches/autotune.\n\
-             # Rows are of: {}.\n\ngpu = \"{gpu}\"\ncapability = {capability}\nmultiprocessors = \
+            "# Fastest algorithms on: {gpu} (docs/tuning.md). Read by build.rs, written by\n\
+             # benches/autotune. Rows are of: {}.\n\ngpu = \"{gpu}\"\ncapability = {capability}\nmultiprocessors = \
              {multiprocessors}\n\n\
              # Algorithms of Auto at widths [from, to]. Between two ranges the nearer one \
              applies, by ratio.\n\
