@@ -47,16 +47,20 @@
 //!
 //! **Divide often by the same divisor, and compute modulo it.** Prepare a [`Divisor`] once, then
 //! use [`div_rem_by`](Batch::div_rem_by), [`mul_mod`](Batch::mul_mod),
-//! [`square_mod`](Batch::square_mod), [`pow_mod`](Batch::pow_mod) and
-//! [`pow_mod_all`](Batch::pow_mod_all). [`Residues`] keep chains of modular operations in the form
-//! in which products are fastest, and a [`FixedBase`] computes many powers of one base.
+//! [`square_mod`](Batch::square_mod), [`pow_mod`](Batch::pow_mod),
+//! [`pow_mod_all`](Batch::pow_mod_all) and, for products of powers,
+//! [`pow_product_mod`](Batch::pow_product_mod). [`Residues`] keep chains of modular operations in
+//! the form in which products are fastest, and a [`FixedBase`] computes many powers of one base.
 //!
-//! **Number theory.** [`gcd`](Batch::gcd), [`overflowing_lcm`](Batch::overflowing_lcm),
-//! [`inverse_mod`](Batch::inverse_mod), [`jacobi`](Batch::jacobi).
-//! [`inverse_mod_all`](Batch::inverse_mod_all) has one modulus for all rows.
-//! [`isqrt_rem`](Batch::isqrt_rem) computes square roots. A [`ProductTree`] multiplies all
+//! **Number theory.** [`gcd`](Batch::gcd), [`xgcd`](Batch::xgcd) with Bézout's cofactors,
+//! [`overflowing_lcm`](Batch::overflowing_lcm), [`inverse_mod`](Batch::inverse_mod),
+//! [`jacobi`](Batch::jacobi). [`inverse_mod_all`](Batch::inverse_mod_all) has one modulus for all
+//! rows. [`isqrt_rem`](Batch::isqrt_rem) and [`nth_root_rem`](Batch::nth_root_rem) compute roots,
+//! and [`perfect_powers`](Batch::perfect_powers) finds powers. A [`ProductTree`] multiplies all
 //! rows and reduces a number modulo all rows, [`batch_gcd`](Batch::batch_gcd) finds common divisors
 //! between rows, and [`Crt`] goes from numbers to residues and back.
+//! [`rational_reconstruction`](Batch::rational_reconstruction) finds fractions from their images
+//! modulo a number.
 //!
 //! **Signed integers.** A [`SignedBatch`] has signs and magnitudes: sums, products, comparisons,
 //! and quotients by three rules of rounding. [`xgcd_signed`](Batch::xgcd_signed) returns cofactors.
