@@ -111,6 +111,14 @@ impl Mask {
         Ok(bools)
     }
 
+    /// Returns the bit of a row, which is less than the length.
+    pub(crate) fn row(&self, row: usize) -> Result<bool> {
+        let mut word = [0u32];
+        let offset = (row / WORD * size_of::<u32>()) as u64;
+        self.device.memory().download(&self.words, offset, bytemuck::cast_slice_mut(&mut word))?;
+        Ok(word[0] >> (row % WORD) & 1 == 1)
+    }
+
     /// Returns true if the bit of at least one row is set.
     ///
     /// # Errors

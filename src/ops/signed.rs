@@ -79,7 +79,7 @@ impl DynSignedBatch {
     /// As [`SignedBatch::row`].
     pub fn row(&self, row: usize) -> Result<BigInt> {
         let magnitude = self.magnitude.row(row)?;
-        Ok(signed((self.negative.to_bools()?[row], magnitude)))
+        Ok(signed((self.negative.row(row)?, magnitude)))
     }
 
     /// Magnitudes of the rows.

@@ -60,6 +60,9 @@ fn sums(shape: Shape, device: &Device, rows: &[Row], tally: &mut Tally) -> Resul
     let [a, b] = [&x, &y].map(|values| DynSignedBatch::from_bigints(device, shape, values));
     let (a, b) = (a?, b?);
     tally.values(&what("to_bigints"), rows, &a.to_bigints()?, &x);
+    for row in (0..rows.len()).step_by(rows.len().div_ceil(8).max(1)) {
+        tally.row(a.row(row)? == x[row], || what("row").to_string());
+    }
     let pairs = || x.iter().zip(&y);
     let expected: Vec<_> =
         pairs().map(|(x, y)| wrapped(&oracle::signed_sum(x, y), shape.bits)).collect();
