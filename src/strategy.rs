@@ -151,8 +151,9 @@ pub struct Karatsuba;
 /// 262144. At
 /// the widest a block takes 133 KB of shared memory. At multiples of 128 bits it is also offered
 /// for division by shifted inverses ([`ShiftedInverse`]), whose short products are classical, for
-/// [`shifted_inverse`](crate::Batch::shifted_inverse) from 16384 bits on, and for division in blocks
-/// ([`Blocked`]) from 32768 on. Elsewhere the product is [`Classical`], with the same results.
+/// [`shifted_inverse`](crate::Batch::shifted_inverse) from 16384 bits on, and for division in
+/// blocks ([`Blocked`]) from 32768 on. Elsewhere the product is [`Classical`], with the same
+/// results.
 ///
 /// With a prepared [`Divisor`](crate::Divisor) it is offered at multiples of 128 bits: for the
 /// preparation and for products and squares modulo it from 2048 bits on, for powers from 512 on,

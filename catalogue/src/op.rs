@@ -368,8 +368,8 @@ operations! {
     Gcd = "gcd" {
         inputs: [Integer, Integer], outputs: [Integer], mask: false, status: false, params: []
     }
-    /// A matrix of determinant 1 that halves the length of `x` and `y`: the rows `u0`, `v0` and `u1`,
-    /// `v1`, two entries in a row of the width, for `u0 x - v0 y` and `v1 y - u1 x`.
+    /// A matrix of determinant 1 that halves the length of `x` and `y`: the rows `u0`, `v0` and
+    /// `u1`, `v1`, two entries in a row of the width, for `u0 x - v0 y` and `v1 y - u1 x`.
     HalfGcd = "half_gcd" {
         inputs: [Integer, Integer], outputs: [Integer, Integer], mask: false, status: false,
         params: []
@@ -405,8 +405,8 @@ operations! {
         mask: false, status: false, params: [SourceBits, PartBits, TargetBits]
     }
     /// The root of a level from the quotient, the root of the level before and the lengths of
-    /// `root_remainder`; updates the next dividend. The last level has a distance: root and remainder
-    /// are shifted by its difference to the length.
+    /// `root_remainder`; updates the next dividend. The last level has a distance: root and
+    /// remainder are shifted by its difference to the length.
     RootCorrect = "root_correct" {
         inputs: [Integer, Integer, Length], outputs: [Resized, Resized],
         mask: false, status: false, params: [PartBits, TargetBits, Distance]

@@ -304,7 +304,8 @@ impl fmt::Display for Table {
             )?;
         }
         f.write_str(
-            "]\n\n# Milliseconds for a batch of `rows` rows, or of 2^32 bits; divisors of uniform length.\nrows = [\n",
+            "]\n\n# Milliseconds for a batch of `rows` rows, or of 2^32 bits; \
+             divisors of uniform length.\nrows = [\n",
         )?;
         for row in rows {
             writeln!(f, "  {row},")?;

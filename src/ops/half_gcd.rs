@@ -137,9 +137,9 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// Shortens the longest rows by a half-gcd, of at least `leaf` bits, and narrows the rows to the
-    /// longest. If a row stays too long, it divides all rows once, and returns true. Returns `None`
-    /// for rows of at most `last` bits.
+    /// Shortens the longest rows by a half-gcd, of at least `leaf` bits, and narrows the rows to
+    /// the longest. If a row stays too long, it divides all rows once, and returns true. Returns
+    /// `None` for rows of at most `last` bits.
     fn shorten(&mut self, leaf: usize, last: usize) -> Result<Option<bool>> {
         let mut shifts = longer_lengths(&self.a, &self.b)?;
         let longest = shifts.iter().copied().max().unwrap_or(0);

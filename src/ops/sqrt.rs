@@ -2,8 +2,9 @@
 //!
 //! Rows take one kernel (`root/isqrt.cuh`) at the widths that the catalogue offers it for. Wider
 //! rows take Zimmermann's recursion ("Karatsuba square root", INRIA RR-3805, 1999) until their
-//! upper bits do. Let `a` have `4k` bits, and let its top two bits not both be zero; `b = 2^k`. The root
-//! `s'` and the remainder `r'` of the bits above `a1 b + a0` give the root and remainder of `a`:
+//! upper bits do. Let `a` have `4k` bits, and let its top two bits not both be zero; `b = 2^k`. The
+//! root `s'` and the remainder `r'` of the bits above `a1 b + a0` give the root and remainder of
+//! `a`:
 //!
 //! ```text
 //! q, u = (r' b + a1) / 2s'      s = s' b + q      r = u b + a0 - q^2

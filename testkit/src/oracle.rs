@@ -259,8 +259,8 @@ pub fn remainder_of(u: &BigUint, m: &BigUint, bound: &BigUint) -> (BigUint, BigU
     (biguint(&y), biguint(&t), is_negative)
 }
 
-/// Returns true if two rows of `bits` bits are a half-gcd of `x` and `y`: `u0` and `v0`, `u1` and `v1`
-/// with `u0 v1 - v0 u1 = 1`, and that of numbers that no certain step makes shorter.
+/// Returns true if two rows of `bits` bits are a half-gcd of `x` and `y`: `u0` and `v0`, `u1` and
+/// `v1` with `u0 v1 - v0 u1 = 1`, and that of numbers that no certain step makes shorter.
 pub fn is_half_gcd(
     x: &BigUint,
     y: &BigUint,

@@ -274,7 +274,8 @@ pub(super) fn common_divisor(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-/// The matrix of the steps of Euclid's algorithm that leave both numbers at least `2^(bits / 2 + 1)`.
+/// The matrix of the steps of Euclid's algorithm that leave both numbers at least
+/// `2^(bits / 2 + 1)`.
 pub(super) fn half_gcd(rows: Rows<'_>) -> Result<Failed> {
     let (least, half) = (BigUint::one() << (rows.bits / 2 + 1), rows.bits / 2);
     rows.each(0, |Row { ins: [x, y, _], outs: [first, second], .. }, _| {
