@@ -833,7 +833,7 @@ impl Level {
             2 => low(&(&root * &root + &row.a), 2 * bits),
             _ => (&row.a << bits) + &row.b,
         };
-        a = ((a << bits) + &row.b << bits) + &row.a;
+        a = (((a << bits) + &row.b) << bits) + &row.a;
         if index % 5 < 2 {
             a >>= 37 * index % (3 * bits);
         }
