@@ -290,10 +290,9 @@ pub(super) fn half_gcd(rows: Rows<'_>) -> Result<Failed> {
             }
             let multiple = &quotient * &numbers[1 - longer];
             numbers[longer] -= multiple;
-            for column in 0..2 {
-                let multiple = &quotient * &entries[1 - longer][column];
-                entries[longer][column] += multiple;
-            }
+            let [u, v] = entries[1 - longer].each_ref().map(|entry| &quotient * entry);
+            entries[longer][0] += u;
+            entries[longer][1] += v;
         }
         for (out, [u, v]) in [first, second].into_iter().zip(entries) {
             assign(out, &(u + (v << half)).to_u64_digits());
