@@ -92,7 +92,7 @@ impl Check for EveryWidth {
         // The simt backend takes minutes for half-gcds of whole rows.
         let is_slow = device.backend() == BackendKind::Simt;
         let bits = if is_slow { shape.bits.min(20_000) } else { shape.bits };
-        let rows = operands::rows(seed(), EUCLID, shape.into(), 0..6);
+        let rows = operands::rows(seed(), EUCLID, shape.into(), 0..4);
         let cut = |column: Vec<BigUint>| -> Vec<BigUint> {
             column.into_iter().map(|value| value >> (shape.bits - bits)).collect()
         };
