@@ -200,9 +200,6 @@ impl AtShape<'_> {
     /// Common divisors, inverses and fractions of full width, modulo odd numbers.
     fn number_theory(&mut self, batches: &Batches) -> Result<()> {
         let shape = batches.u.shape();
-        if shape.bits > WIDEST_POWERS {
-            return Ok(());
-        }
         let rows = batches.u.len().min(SLOW_BATCH / shape.bits);
         let (u, n) = (batches.u.slice(0..rows)?, batches.v.slice(0..rows)?.with_bit(0)?);
         let (mut out, mut mask) = (u.try_clone()?, Mask::none(self.device, rows)?);
@@ -217,6 +214,9 @@ impl AtShape<'_> {
             let n = DynDivisor::of_rows(&n)?;
             let units = u.mul_mod(&out, &n)?.eq_mask_all(1)?;
             check(Op::InverseMod.name(), shape, units.or(&mask)?.count()? == rows)?;
+        }
+        if shape.bits > WIDEST_POWERS {
+            return Ok(());
         }
         let bound = n.shr(shape.bits / 2 + 1)?;
         let mut fractions = None;
