@@ -278,8 +278,8 @@ impl fmt::Display for Table {
         write!(
             f,
             "# Fastest algorithms on: {gpu} (docs/tuning.md). Read by build.rs, written by\n\
-             # benches/autotune. Rows are of: {}.\n\ngpu = \"{gpu}\"\ncapability = {capability}\nmultiprocessors = \
-             {multiprocessors}\n\n\
+             # benches/autotune. Rows are of: {}.\n\n\
+             gpu = \"{gpu}\"\ncapability = {capability}\nmultiprocessors = {multiprocessors}\n\n\
              # Algorithms of Auto at widths [from, to]. Between two ranges the nearer one \
              applies, by ratio.\n\
              choices = [\n",
