@@ -162,8 +162,8 @@ impl<T: Kernels> Crt<T> {
     /// [`CommonDivisor`](Error::CommonDivisor) with the lowest modulus that is not coprime to all
     /// others, [`TooWide`](Error::TooWide) if no shape holds the product of the moduli (row 0), and
     /// what any operation may return: [`OutOfMemory`](Error::OutOfMemory),
-    /// [`KernelMissing`](Error::KernelMissing) (moduli of 2^19 bits or more),
-    /// [`Compile`](Error::Compile), [`Driver`](Error::Driver).
+    /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
+    /// [`Driver`](Error::Driver).
     pub fn new(moduli: &Batch<T>) -> Result<Self> {
         Ok(Self { inner: DynCrt::new(moduli.as_dyn())?, shape: PhantomData })
     }

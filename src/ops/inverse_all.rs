@@ -91,7 +91,9 @@ faces! {
     /// # Errors
     /// [`TooWide`](crate::Error::TooWide) if the modulus needs more than `BITS` bits (row 0), and
     /// what any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`KernelMissing`](crate::Error::KernelMissing) (rows of 2^19 bits or more),
-    /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
+    /// [`KernelMissing`](crate::Error::KernelMissing),
+    /// [`ShapeMissing`](crate::Error::ShapeMissing) (the widest shape, whose products modulo a
+    /// number have no shape), [`Compile`](crate::Error::Compile),
+    /// [`Driver`](crate::Error::Driver).
     fn inverse_mod_all(modulus: Number) -> NewAndMask;
 }
