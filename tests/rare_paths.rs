@@ -332,8 +332,8 @@ fn structured_operands_take_rare_paths() {
     takes("isqrt, 4096 bits", &roots, |device| {
         extract_roots(shape(4096, 4, DigitKind::U64), device, 1000)
     });
-    takes("isqrt, 12288 bits", &[("RootFullQuotient", 1)], |device| {
-        extract_roots(shape(12288, 4, DigitKind::U64), device, 18)
+    takes("isqrt, 32768 bits", &[("RootFullQuotient", 1)], |device| {
+        extract_roots(shape(32768, 4, DigitKind::U64), device, 18)
     });
     takes("div_rem_digit, 1024 bits", &[("DigitSecondCorrection", 100)], |device| {
         divide_by_digit(shape(1024, 4, DigitKind::U64), device, 1000)
