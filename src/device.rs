@@ -117,8 +117,8 @@ impl Device {
         Self::over(Box::new(Simt::new(options)))
     }
 
-    /// Returns a handle to the same device and queue whose batches may have every valid shape, not
-    /// only those that are built.
+    /// Returns a handle to the same device and queue whose batches may have every valid shape,
+    /// built or not.
     ///
     /// A GPU gets the kernels of such a shape from the cache on disk, or from NVRTC at their first
     /// use, which takes seconds for each kernel ([`cuda`](Self::cuda)). [`Auto`](crate::Auto)

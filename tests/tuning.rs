@@ -1,6 +1,6 @@
 //! Derivation of a tuning table from measurements.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use gpuint_catalogue::Op;
@@ -202,6 +202,17 @@ fn table_choices_follow_from_rows() {
 /// Times of one kernel differ by this factor between measurements.
 const NOISE: f64 = 1.1;
 
+/// The tables of the package and their files.
+fn tables() -> Vec<(PathBuf, Table)> {
+    let kernels: Vec<_> = catalogue().unwrap().rows().collect();
+    let files = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tuning")).unwrap();
+    let table = |path: PathBuf| {
+        let table = Table::parse(&fs::read_to_string(&path).unwrap(), &kernels).unwrap();
+        (path, table)
+    };
+    files.map(|file| table(file.unwrap().path())).collect()
+}
+
 /// Time of a kernel of a table for a number of rows, or for 2^32 bits.
 fn time<'t>(table: &'t Table, op: &str, bits: usize, rows: Option<usize>) -> Option<&'t Row> {
     let of_width = |choice: &&Choice| {
@@ -220,11 +231,7 @@ fn time<'t>(table: &'t Table, op: &str, bits: usize, rows: Option<usize>) -> Opt
 
 #[test]
 fn divisions_by_prepared_divisors_are_no_slower_in_tables() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let kernels: Vec<_> = catalogue().unwrap().rows().collect();
-    for file in fs::read_dir(root.join("tuning")).unwrap() {
-        let path = file.unwrap().path();
-        let table = Table::parse(&fs::read_to_string(&path).unwrap(), &kernels).unwrap();
+    for (path, table) in tables() {
         let mut few = 0;
         for &Row { bits, rows, .. } in &table.rows {
             let Some(by) = time(&table, "div_rem_by", bits, rows) else { continue };
@@ -241,11 +248,7 @@ const FEW_ROWS: usize = 16;
 
 #[test]
 fn divisions_of_few_rows_are_no_slower_than_of_more_or_wider_ones_in_tables() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let kernels: Vec<_> = catalogue().unwrap().rows().collect();
-    for file in fs::read_dir(root.join("tuning")).unwrap() {
-        let path = file.unwrap().path();
-        let table = Table::parse(&fs::read_to_string(&path).unwrap(), &kernels).unwrap();
+    for (path, table) in tables() {
         for op in ["div_rem", "div_rem_by"] {
             // More rows fill the GPU at some widths.
             let most = FEW_ROWS * table.multiprocessors as usize;

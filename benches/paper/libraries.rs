@@ -109,7 +109,7 @@ impl Library for Gmp {
     }
 }
 
-/// The times of all libraries at a width, each of so many runs, for so many seconds at most, and
+/// The times of all libraries at a width, each of `runs` runs, for `seconds` at most, and
 /// why GMP has none.
 pub(crate) fn times(bits: usize, runs: u32, seconds: f64) -> (Vec<LibraryTimes>, Option<String>) {
     let mut all = vec![

@@ -94,7 +94,7 @@ impl Report {
         let _ = writeln!(
             text,
             "## gpuint, {name}\n\nMilliseconds for a batch of 2^{}{reduced} bits on {}, medians \
-             of so many runs; \
+             of the runs; \
              `div_rem` by kinds of divisors, and its ratio to `mul low`.\n",
             self.batch, self.machine.backend
         );

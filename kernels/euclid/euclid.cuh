@@ -366,6 +366,29 @@ GPUINT_DEVICE bool is_less_from_top(const EuclidNumber& a, const EuclidNumber& b
   return i > 0 && a.limbs[i - 1] < b.limbs[i - 1];
 }
 
+template <class T>
+GPUINT_DEVICE void exchange(T& a, T& b) {
+  const T old = a;
+  a = b, b = old;
+}
+
+// A multiple q 2^s b <= a for a >= b > 0, from the leading bits of both.
+struct EuclidMultiple {
+  u32 q, s;  // q may be 0 if s is
+
+  // x = the leading bits of a, of `top` limbs, from `shift` on.
+  GPUINT_DEVICE EuclidMultiple(u64 x, u32 top, u32 shift, const EuclidNumber& b) {
+    const u32 highest = b.at(b.length - 1);
+    const u32 shift_b = static_cast<u32>(__clz(static_cast<int>(highest)));
+    const u32 y = __funnelshift_l(b.at(b.length - 2), highest, shift_b);
+    q = static_cast<u32>((x >> 2) / (u64(y) + 1));
+    const i32 distance =
+        static_cast<i32>(32 * (top - b.length) + shift_b) - static_cast<i32>(shift + 30);
+    if (distance < 0) q = distance > -32 ? q >> -distance : 0;
+    s = distance < 0 ? 0 : static_cast<u32>(distance);
+  }
+};
+
 // Numbers 0 and 1 of the group's row, and with COFACTORS 2 and 3, which start as 0 and 1. `active`
 // groups have a row; all threads of a team call it. Of the result, the numbers may be overwritten
 // at once, its cofactors after a barrier.
@@ -387,10 +410,8 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, bool active, Observer& observer) {
       observer.begin(a, b);
       const bool exact = top <= 2;
       if (x < y || (x == y && !exact && is_less_from_top(a, b))) {
-        const EuclidNumber third = a;
-        a = b, b = third;
-        const u64 z = x;
-        x = y, y = z;
+        exchange(a, b);
+        exchange(x, y);
         negative = !negative;
         observer.swap();
       }
@@ -402,14 +423,8 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, bool active, Observer& observer) {
         });
       if (active && c.u1 == 0) {
         if (rows.group.rank == 0) GPUINT_RARE(EuclidSubtraction);
-        const u32 highest = b.at(b.length - 1);
-        const u32 shift_b = static_cast<u32>(__clz(static_cast<int>(highest)));
-        const u32 y_high = __funnelshift_l(b.at(b.length - 2), highest, shift_b);
-        q = static_cast<u32>((x >> 2) / (u64(y_high) + 1));
-        const i32 distance =
-            static_cast<i32>(32 * (top - b.length) + shift_b) - static_cast<i32>(shift + 30);
-        if (distance < 0) q = max_of(distance > -32 ? q >> -distance : 0, 1);
-        s = distance < 0 ? 0 : static_cast<u32>(distance);
+        const EuclidMultiple multiple(x, top, shift, b);
+        q = max_of(multiple.q, 1), s = multiple.s;
         observer.subtract(s > 1 ? 0 : q << s);
       }
     }
@@ -429,8 +444,7 @@ GPUINT_DEVICE EuclidResult euclid(R& rows, bool active, Observer& observer) {
       if (steps) {
         a.length = b.length = top;
         if (odd) {
-          const EuclidNumber third = a;
-          a = b, b = third;
+          exchange(a, b);
           negative = !negative;
         }
       }

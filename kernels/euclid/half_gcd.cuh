@@ -77,24 +77,15 @@ struct HalfGcd : EuclidRows<S, 2, PER_LANE> {
         const u32 shift = leading.shift();
         u64 x = EuclidTop::leading(leading.a, shift), y = EuclidTop::leading(leading.b, shift);
         if (x < y || (x == y && is_less_from_top(a, b))) {
-          const EuclidNumber third = a;
-          a = b, b = third;
-          const u64 z = x;
-          x = y, y = z;
+          exchange(a, b);
+          exchange(x, y);
         }
         active = 32 * top >= BOUND_BITS + 64 + shift && bits_of(b) > BOUND_BITS;
         if (active) c = leading_steps(x, y, false, [](u32) {});
         if (active && c.u1 == 0) {
           if (rows.group.rank == 0) GPUINT_RARE(HalfGcdSubtraction);
-          const u32 highest = b.at(b.length - 1);
-          const u32 shift_b = static_cast<u32>(__clz(static_cast<int>(highest)));
-          const u32 y_high = __funnelshift_l(b.at(b.length - 2), highest, shift_b);
-          q = static_cast<u32>((x >> 2) / (u64(y_high) + 1));
-          const i32 distance =
-              static_cast<i32>(32 * (top - b.length) + shift_b) - static_cast<i32>(shift + 30);
-          if (distance < 0) q = distance > -32 ? q >> -distance : 0;
-          s = distance < 0 ? 0 : static_cast<u32>(distance);
-          q = q >= 2 ? q - 1 : 1;
+          const EuclidMultiple multiple(x, top, shift, b);
+          q = multiple.q >= 2 ? multiple.q - 1 : 1, s = multiple.s;
           active = q >= 2 || x - y >= 2;
         }
       }

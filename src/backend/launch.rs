@@ -172,8 +172,8 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Blocks for so many rows: kernels stride over their rows, so any number of whole clusters is
-    /// right.
+    /// Blocks for a number of rows: kernels stride over their rows, so any number of whole clusters
+    /// is right.
     pub(crate) fn grid(&self, rows: usize, max_grid: u32) -> u32 {
         let cluster = self.cluster.max(1);
         let clusters = (rows as u64).div_ceil(u64::from(self.rows_per_block.max(1)));

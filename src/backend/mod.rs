@@ -45,8 +45,8 @@ pub(crate) struct Operands<'a> {
     pub(crate) params: Params,
 }
 
-/// The parameters of a call, the same for all rows; those that an operation does not have keep
-/// their default.
+/// The parameters of a call, the same for all rows. An operation ignores the default values of
+/// parameters that it does not have.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Params {
     /// One-digit divisor, not zero.

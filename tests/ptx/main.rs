@@ -797,7 +797,7 @@ impl Kernels {
     }
 }
 
-/// A level of a square root (`kernels/root/level.cuh`).
+/// A level of a square root (`root/level.cuh`).
 struct Level {
     a: BigUint,
     /// Bits of `a`, rounded up to even.

@@ -34,7 +34,7 @@ namespace gpuint {
 
 namespace fft_division {
 
-// Rows of a batch of divisors. The workspace is the list of those that are not zero.
+// Rows of a batch of divisors. The workspace lists the nonzero ones.
 template <class Shape>
 struct RecordPlan {
   using S = Shape;
@@ -97,7 +97,7 @@ struct CompleteReciprocal {
   static constexpr u32 THREADS = 256, WARPS = THREADS / 32, ROWS = 1, SCRATCH = 0;
   static constexpr u32 MIN_BLOCKS = 512 / THREADS, PERSISTENT = 0, ROW_BYTES = Plan::ROW_BYTES;
   static constexpr u32 COLUMNS = 6, TOP = 5, LIMBS = S::N + WORD;
-  static_assert(S::N <= 8192, "columns below those that are computed add up to 1/8 at most");
+  static_assert(S::N <= 8192, "the columns left out add up to 1/8 at most");
 
   struct Shared {
     u64 sums[WARPS][COLUMNS];

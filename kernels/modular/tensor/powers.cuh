@@ -22,8 +22,8 @@
 
 namespace gpuint::tensor_modular {
 
-// Wider than `window_bits` from 2800 bits on: 65 more steps for the table are fewer than those that
-// it saves, 1 in 54 at 2^15 bits. The table of a row takes 127 residues.
+// Wider than `window_bits` from 2800 bits on: the table takes 65 steps more and saves more than
+// that, 1 in 54 at 2^15 bits. The table of a row takes 127 residues.
 __host__ __device__ constexpr u32 wide_window_bits(u32 exponent_bits) {
   return exponent_bits < 2800 ? window_bits(exponent_bits) : MAX_WINDOW + 1;
 }

@@ -40,7 +40,7 @@
 
 namespace gpuint {
 
-// A stage of so many tiles, in memory for CAPACITY of them.
+// A stage of TILES tiles, in memory for CAPACITY of them.
 template <u32 TILES, u32 CAPACITY>
 struct ReciprocalStage : FusedProducts<TILES, false, false, CAPACITY> {
   using Base = FusedProducts<TILES, false, false, CAPACITY>;

@@ -35,7 +35,7 @@ namespace gpuint {
 // Order of the limbs of a number in registers.
 enum class Order { Plain, Turned };
 
-// Shared memory of a warp, in limbs, for numbers of so many tiles and fewer.
+// Shared memory of a warp, in limbs, for numbers of at most TILES tiles.
 template <u32 TILES>
 struct FusedForms {
   static constexpr u32 LIMBS = TILES * TILE_LIMBS;

@@ -124,8 +124,8 @@ struct Toeplitz {
       : a(factors.a + 2 * (4 * (lane / 4) + 2) - 4 * (lane % 4)),
         b(factors.b + (lane / 4 % 2 == 0 ? Forms::B_LIMBS : 0) + (lane / 8 + 2 * (lane % 4)) - 3) {}
 
-  // Block M of those that begin at `at` and `columns`: adds its products to the tiles FIRST .. LAST
-  // of the group; the rows for tile 0 are new if READ.
+  // Adds the products of block M, counted from `at` and `columns`, to the tiles FIRST .. LAST of
+  // the group; the rows for tile 0 are new if READ.
   template <u32 M, u32 FIRST, u32 LAST, bool READ>
   GPUINT_DEVICE static void add_block(const u32* at, const u32* columns, Rows& rows, Sums& sums) {
     if constexpr (READ) load_word(at - M * A_TILE, rows[(NT - M) % NT]);

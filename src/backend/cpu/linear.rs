@@ -171,7 +171,7 @@ fn limb_at(a: &[u64], position: i64) -> u64 {
     }
 }
 
-/// The levels of square roots, by the equations of `kernels/root/level.cuh`.
+/// The levels of square roots, by the equations of `root/level.cuh`.
 pub(super) fn root_dividend(rows: Rows<'_>) -> Result<Failed> {
     let (bits, distance) = (rows.params.part_bits as usize - 1, rows.params.distance as usize);
     rows.each(0, |Row { ins: [r, a, length], outs: [out, _], .. }, _| {

@@ -366,7 +366,7 @@ impl Gpu {
     pub(super) fn name(&self) -> Result<String, Fault> {
         let mut name = [0u8; 256];
         let (start, length) = (name.as_mut_ptr().cast(), name.len() as c_int);
-        // SAFETY: the device is there, and the pointer is valid for so many bytes.
+        // SAFETY: the device is there, and the pointer is valid for `length` bytes.
         Fault::check(unsafe { (self.functions.device_name)(start, length, self.device) })?;
         let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
         Ok(name.to_string_lossy().into_owned())
