@@ -189,7 +189,10 @@ impl AtShape<'_> {
         })?;
         if let (true, Some((root, remainder))) = (is_timed, root) {
             let square = root.wrapping_square()?.wrapping_add(&remainder)?;
-            check(Op::Isqrt.name(), shape, square.is_equal(&batches.u)?)?;
+            let is_least = root.shl(1)?.lt_mask(&remainder)?.count()? == 0;
+            let is_root = root.shr(shape.bits / 2)?.is_zero_mask()?.count()? == rows;
+            let is_right = square.is_equal(&batches.u)? && is_least && is_root;
+            check(Op::Isqrt.name(), shape, is_right)?;
         }
         Ok(())
     }

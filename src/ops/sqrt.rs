@@ -25,7 +25,7 @@
 
 use gpuint_catalogue::{Op, Shape};
 
-use super::{View, faces};
+use super::{View, faces, in_shape};
 use crate::backend::host::reserved_vec;
 use crate::backend::{Buffer, Operands, Params};
 use crate::dyn_batch::DynBatch;
@@ -248,16 +248,6 @@ impl<'a> Composition<'a> {
         let source_bits = self.rows.shape().bits as u32;
         Params { source_bits, part_bits: bits as u32, ..Params::default() }
     }
-}
-
-/// Returns the narrowest shape for `bits` bits, which fit in `widest`.
-pub(super) fn shape_of(bits: usize, widest: Shape) -> Shape {
-    narrowest(bits).unwrap_or(widest)
-}
-
-/// Returns rows in a shape, without a copy if it is theirs.
-pub(super) fn in_shape(rows: DynBatch, shape: Shape) -> Result<DynBatch> {
-    if rows.shape() == shape { Ok(rows) } else { rows.resized(shape) }
 }
 
 faces! {
