@@ -1,8 +1,8 @@
 //! Greatest common divisors, inverses and Jacobi symbols, row by row (`kernels/euclid`).
 //!
 //! Euclid's algorithm with Lehmer's steps on the leading 64 bits, exact for every operand. Common
-//! divisors and inverses of wide rows are computed by half-gcds (`half_gcd.rs`). The time depends on the
-//! values, so do not use it with secret values.
+//! divisors and inverses of wide rows are computed by half-gcds (`half_gcd.rs`). The time depends
+//! on the values, so do not use it with secret values.
 
 use gpuint_catalogue::Op;
 

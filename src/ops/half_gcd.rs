@@ -20,11 +20,13 @@
 //! The kernel `half_gcd.cuh` computes it for `n` = [`LEAF`]. For wider rows, the first matrix is a
 //! half-gcd of the upper `n/2` bits. It leaves numbers above `2^(3n/4)`. The second matrix is a
 //! half-gcd of their bits from bit `s` on, for the least `s >= n/4 + 1` that leaves at most `n/2`
-//! bits. It leaves numbers above `2^(s + n/4) >= 2^(n/2 + 1)`, so the product of both is a half-gcd.
+//! bits. It leaves numbers above `2^(s + n/4) >= 2^(n/2 + 1)`, so the product of both is a
+//! half-gcd.
 //!
 //! A large quotient ends the steps of a row early. Rows do not depend on each other's quotients:
 //! each has its own `s`, and the same products. If the longest row stays too long, all rows are
-//! divided once, so that every row ends. A division takes about as long as the products of a matrix.
+//! divided once, so that every row ends. A division takes about as long as the products of a
+//! matrix.
 
 use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;

@@ -2,9 +2,9 @@
 //!
 //! One kernel (`root/isqrt.cuh`) computes roots at the widths at which the catalogue offers it.
 //! Wider rows are computed by Zimmermann's recursion ("Karatsuba square root", INRIA RR-3805,
-//! 1999), which ends at upper bits of such a width. Let `a` have `4k` bits, and let its top two bits not both be zero; `b = 2^k`. The
-//! root `s'` and the remainder `r'` of the bits above `a1 b + a0` give the root and remainder of
-//! `a`:
+//! 1999), which ends at upper bits of such a width. Let `a` have `4k` bits, and let its top two
+//! bits not both be zero; `b = 2^k`. The root `s'` and the remainder `r'` of the bits above `a1 b +
+//! a0` give the root and remainder of `a`:
 //!
 //! ```text
 //! q, u = (r' b + a1) / 2s'      s = s' b + q      r = u b + a0 - q^2
@@ -131,8 +131,8 @@ fn level_shape(bits: usize, widest: Shape) -> Shape {
     }
 }
 
-/// Returns the number of levels for rows of `longest` bits, and the bits of the part that one kernel
-/// computes.
+/// Returns the number of levels for rows of `longest` bits, and the bits of the part that one
+/// kernel computes.
 fn levels(longest: usize, widest: Shape) -> (usize, usize) {
     let part = |levels: usize| longest.max(1).div_ceil(1 << levels).next_multiple_of(PART_BITS);
     let has_kernel = |bits| algorithms(Op::Isqrt, level_shape(bits, widest)).next().is_some();

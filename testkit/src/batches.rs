@@ -86,8 +86,8 @@ impl Batches {
         self.u.wrapping_mul_into(&self.v, &mut self.out[1])
     }
 
-    /// Makes powers modulo odd numbers, one a row or one for all, for as many rows as fill a GPU for
-    /// some tenths of a second. The second outputs are the exponents.
+    /// Makes powers modulo odd numbers, one a row or one for all, for as many rows as fill a GPU
+    /// for some tenths of a second. The second outputs are the exponents.
     ///
     /// Wide powers have bases `1 + n x` modulo `n^2`, for random `n` and `x`: by the binomial
     /// theorem `(1 + n x)^e = 1 + n x e`.
