@@ -235,8 +235,8 @@ pub struct ShiftedInverse<M = Auto>(std::marker::PhantomData<M>);
 /// Divides in blocks of quotient digits, with a reciprocal as long as a block and products by `M`.
 ///
 /// [`Auto`] also divides by a prepared [`Divisor`](crate::Divisor) in this way, at the widths at
-/// which it takes least time with products by [`Fft`]: a part of the prepared reciprocal is that of
-/// a block.
+/// which it is fastest with products by [`Fft`]: a part of the prepared reciprocal is the
+/// reciprocal of a block.
 #[derive(Debug, Clone, Copy)]
 pub struct Blocked<M = Auto>(std::marker::PhantomData<M>);
 
