@@ -28,7 +28,8 @@ fn products<T: Widen>(a: &Batch<T>) -> Result<Batch<T::Wide>> {
     a.widening_mul(a)
 }
 
-fn main() -> Result<()> {
+#[test]
+fn generic_program_computes() -> Result<()> {
     let device = Device::cpu();
     let a = Batch::<U1024>::splat(&device, &7u32.into(), 3)?;
     let wide: Batch<GpuUint<2048>> = products(&squares(&a)?)?;
