@@ -70,7 +70,10 @@ pub(super) fn load(kernel: KernelId) -> Result<(&'static Shim, Arc<CStr>)> {
         let unit = translation_unit(kernel.unit().map(|other| other.source(None)));
         // Several shapes share the kernels of a width: their units are the same text.
         UNITS.get_or_try_init(unit.clone(), || {
-            let library = open(&shim.compiler, &kernel.to_string(), &unit, unix::RTLD_LOCAL)?;
+            // One name in all processes, whichever kernel they launch first: the cache finds units
+            // by name and text.
+            let first = kernel.unit().next().unwrap_or(kernel).to_string();
+            let library = open(&shim.compiler, &first, &unit, unix::RTLD_LOCAL)?;
             // Its kernels have registered themselves.
             mem::forget(library);
             Ok(())
