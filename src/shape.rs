@@ -66,6 +66,15 @@ impl<const BITS: usize, const Q: usize, D: Digit> fmt::Debug for JitUint<BITS, Q
 /// assert_eq!(low.join(&high)?.eq_mask(&square)?.count()?, 5);
 /// # Ok::<(), gpuint::Error>(())
 /// ```
+///
+/// A product of more than [`MAX_BITS`](crate::MAX_BITS) bits does not compile:
+///
+/// ```compile_fail,E0080
+/// # use gpuint::{Batch, Device, JitUint};
+/// let a = Batch::<JitUint<1048576, 16>>::zeros(&Device::cpu(), 5)?;
+/// let product = a.widening_mul(&a)?;
+/// # Ok::<(), gpuint::Error>(())
+/// ```
 pub struct Double<T>(PhantomData<T>);
 
 impl<T: sealed::Jit> fmt::Debug for Double<T> {

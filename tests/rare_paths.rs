@@ -316,25 +316,25 @@ fn structured_operands_take_rare_paths() {
     let modular = [("ResidueBeyondWords", 1), ("QuotientCarry", 10), ("LastSubtraction", 10)];
     takes("mul_mod, 4096 bits", &modular, |device| {
         let by = Strategy::Product(Product::Classical);
-        multiply_modulo(shape(4096, 4, DigitKind::U64), by, device, 2000)
+        multiply_modulo(shape(4096, 4, DigitKind::U64), by, device, 1000)
     });
     let phases = [("FftLongFactors", 10), ("FusedQuotientInDoubt", 10)];
     takes("mul_mod by TensorCore, 32768 bits", &phases, |device| {
         let by = Strategy::Product(Product::TensorCore);
-        multiply_modulo(shape(32768, 4, DigitKind::U64), by, device, 600)
+        multiply_modulo(shape(32768, 4, DigitKind::U64), by, device, 150)
     });
     takes("mul_mod by Fft, 32768 bits", &[("FftLongFactors", 10)], |device| {
         let by = Strategy::Product(Product::Fft);
-        multiply_modulo(shape(32768, 4, DigitKind::U64), by, device, 600)
+        multiply_modulo(shape(32768, 4, DigitKind::U64), by, device, 150)
     });
     let by_transforms = [("FftLongResidue", 1), ("FftLastSubtraction", 10)];
     takes("pow_mod by Fft, 32768 bits", &by_transforms, |device| {
         let by = Strategy::Product(Product::Fft);
-        square_by_powers(shape(32768, 4, DigitKind::U64), by, device, 600)
+        square_by_powers(shape(32768, 4, DigitKind::U64), by, device, 150)
     });
     let fused = [("FusedCarries", 10), ("FusedLongOperands", 10), ("FusedQuotientInDoubt", 10)];
     takes("mul_mod, 16384 bits", &fused, |device| {
-        multiply_modulo(shape(16384, 4, DigitKind::U64), Strategy::Auto, device, 200)
+        multiply_modulo(shape(16384, 4, DigitKind::U64), Strategy::Auto, device, 100)
     });
     takes("gcd, 1024 bits", &[("EuclidSubtraction", 1000)], |device| {
         common_divisors(shape(1024, 4, DigitKind::U64), device, 1000)

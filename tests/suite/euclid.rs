@@ -4,7 +4,7 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{BackendKind, DynBatch, Shape};
 
 use crate::setting::{
-    Check, Context, Rows, Setting, Tally, first, on_every_backend, second, seed, zip,
+    Check, Context, Rows, Setting, Tally, first, is_thorough, on_every_backend, second, seed, zip,
 };
 use gpuint_testkit::operands::{self, EUCLID, FRACTIONS, Row, ones};
 use gpuint_testkit::oracle;
@@ -89,8 +89,13 @@ impl Check for EveryWidth {
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let device = &setting.devices()[0];
         let what = |name| Context::new(shape, name, device);
-        // The simt backend takes minutes for half-gcds of whole rows.
-        let is_slow = device.backend() == BackendKind::Simt;
+        // The simt backend takes minutes for half-gcds of whole rows, and the cpu backend for the
+        // steps of Euclid's algorithm, which are the same at every width.
+        let is_slow = match device.backend() {
+            BackendKind::Simt => true,
+            BackendKind::Cpu => !is_thorough(),
+            _ => false,
+        };
         let bits = if is_slow { shape.bits.min(20_000) } else { shape.bits };
         let rows = operands::rows(seed(), EUCLID, shape.into(), 0..4);
         let cut = |column: Vec<BigUint>| -> Vec<BigUint> {

@@ -27,7 +27,6 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The running thread is a variable of the shim that kernels read without a call (`initial-exec`).
 const OPTIONS: &[&str] = &[
     "-std=c++17",
-    "-O2",
     "-w",
     "-fPIC",
     "-shared",
@@ -39,6 +38,12 @@ const OPTIONS: &[&str] = &[
     "-DGPUINT_SIMT",
     "-Ikernels",
 ];
+
+/// Level of the shim, which all kernels run through.
+pub(super) const SHIM_LEVEL: &[&str] = &["-O2"];
+/// Level of kernels. Most are launched on few rows: at `-O2` their compilation takes twice as long,
+/// and saves less time than that.
+pub(super) const KERNEL_LEVEL: &[&str] = &["-Og", "-ftree-sra"];
 
 /// Lists files of `kernels/simt` with their texts.
 macro_rules! shim {
@@ -99,9 +104,10 @@ impl Compiler {
         Ok(Self { words, key, cache })
     }
 
-    /// The object of a unit, from the cache or compiled.
-    pub(super) fn object(&self, name: &str, unit: &str) -> Result<Vec<u8>> {
-        let key = Key::new(name, [self.key.as_ref(), unit.as_bytes()]);
+    /// The object of a unit at a level of optimization, from the cache or compiled.
+    pub(super) fn object(&self, name: &str, unit: &str, level: &[&str]) -> Result<Vec<u8>> {
+        let options = level.iter().map(|option| option.as_bytes());
+        let key = Key::new(name, [self.key.as_ref(), unit.as_bytes()].into_iter().chain(options));
         // A file that cannot be read, or that others could have written, counts as absent; one that
         // cannot be written is not written.
         let read = || {
@@ -119,7 +125,7 @@ impl Compiler {
             return Ok(object);
         }
         let span = tracing::info_span!("compile", unit = name);
-        let object = span.in_scope(|| self.compile(unit))?;
+        let object = span.in_scope(|| self.compile(unit, level))?;
         if let Err(error) =
             self.cache.write(&key, &object).and_then(|()| self.cache.trim(MOST_BYTES))
         {
@@ -128,14 +134,14 @@ impl Compiler {
         Ok(object)
     }
 
-    fn compile(&self, unit: &str) -> Result<Vec<u8>> {
+    fn compile(&self, unit: &str, level: &[&str]) -> Result<Vec<u8>> {
         let failed = |log: String| Error::Compile { log };
         let unwritten = |error: io::Error| failed(format!("temporary folder: {error}"));
         let folder = tempfile::tempdir().map_err(unwritten)?;
         let folder = folder.path();
         write_sources(folder, unit).map_err(unwritten)?;
         let files = ["-o", "unit.so", "unit.cpp"];
-        run(&self.words, folder, &[OPTIONS, &files].concat()).map_err(failed)?;
+        run(&self.words, folder, &[OPTIONS, level, &files].concat()).map_err(failed)?;
         fs::read(folder.join("unit.so")).map_err(unwritten)
     }
 }
@@ -198,26 +204,28 @@ mod tests {
         let compilers: Vec<_> = (0..4).map(|_| counting_compiler(folder, "1")).collect();
         thread::scope(|scope| {
             for compiler in &compilers {
-                scope.spawn(|| assert_eq!(compiler.object("k", "a").unwrap(), b"a"));
+                scope.spawn(|| assert_eq!(compiler.object("k", "a", &[]).unwrap(), b"a"));
             }
         });
         assert_eq!(calls(), 1);
-        assert_eq!(compilers[0].object("k", "b").unwrap(), b"b");
+        assert_eq!(compilers[0].object("k", "b", &[]).unwrap(), b"b");
         assert_eq!(calls(), 2);
+        assert_eq!(compilers[0].object("k", "b", &["-O2"]).unwrap(), b"b");
+        assert_eq!(calls(), 3);
         // Another compiler; a cache that others can write.
         let other = counting_compiler(folder, "2");
-        assert_eq!(other.object("k", "a").unwrap(), b"a");
-        assert_eq!(calls(), 3);
-        fs::set_permissions(folder.join("cache"), fs::Permissions::from_mode(0o777)).unwrap();
-        assert_eq!(other.object("k", "a").unwrap(), b"a");
+        assert_eq!(other.object("k", "a", &[]).unwrap(), b"a");
         assert_eq!(calls(), 4);
+        fs::set_permissions(folder.join("cache"), fs::Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(other.object("k", "a", &[]).unwrap(), b"a");
+        assert_eq!(calls(), 5);
     }
 
     #[test]
     fn rejected_unit_is_an_error_with_the_compilers_words() {
         let folder = tempfile::tempdir().unwrap();
         let compiler = counting_compiler(folder.path(), "1");
-        let error = compiler.object("k", "wrong").unwrap_err();
+        let error = compiler.object("k", "wrong", &[]).unwrap_err();
         let Error::Compile { log } = &error else { panic!("{error:?}") };
         assert!(log.contains("is wrong") && log.contains("c++"), "{log}");
     }

@@ -14,7 +14,7 @@ use once_cell::sync::OnceCell;
 use crate::backend::launch::{Facts, RawOperands};
 use crate::backend::library::{functions, in_words};
 use crate::backend::once::OnceMap;
-use crate::backend::simt::compiler::{Compiler, shim_unit};
+use crate::backend::simt::compiler::{Compiler, KERNEL_LEVEL, SHIM_LEVEL, shim_unit};
 use crate::backend::simt::{RawOptions, Stats};
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
@@ -52,7 +52,8 @@ impl Shim {
                      CXX to it"
                 ),
             })?;
-            let library = open(&compiler, "shim", &shim_unit(), unix::RTLD_GLOBAL)?;
+            let object = compiler.object("shim", &shim_unit(), SHIM_LEVEL)?;
+            let library = open(&object, unix::RTLD_GLOBAL)?;
             // SAFETY: the unit is the shim, whose interface these functions are.
             let functions = unsafe { Functions::read(&library) }.map_err(|error| failed(&error))?;
             mem::forget(library);
@@ -70,7 +71,11 @@ pub(super) fn load(kernel: KernelId) -> Result<(&'static Shim, Arc<CStr>)> {
         let unit = translation_unit(kernel.unit().map(|other| other.source(None)));
         // Several shapes share the kernels of a width: their units are the same text.
         UNITS.get_or_try_init(unit.clone(), || {
-            let library = open(&shim.compiler, &kernel.to_string(), &unit, unix::RTLD_LOCAL)?;
+            // One name in all processes, whichever kernel they launch first: the cache finds units
+            // by name and text.
+            let first = kernel.unit().next().unwrap_or(kernel).to_string();
+            let object = shim.compiler.object(&first, &unit, KERNEL_LEVEL)?;
+            let library = open(&object, unix::RTLD_LOCAL)?;
             // Its kernels have registered themselves.
             mem::forget(library);
             Ok(())
@@ -105,11 +110,10 @@ pub fn rare_paths() -> Result<Vec<(&'static str, u64)>> {
 }
 
 /// Opens the object of a unit.
-fn open(compiler: &Compiler, name: &str, unit: &str, flags: c_int) -> Result<Library> {
-    let object = compiler.object(name, unit)?;
+fn open(object: &[u8], flags: c_int) -> Result<Library> {
     let unwritten = |error| Error::Driver(format!("temporary file of a kernel: {error}"));
     let mut file = tempfile::NamedTempFile::new().map_err(unwritten)?;
-    file.write_all(&object).map_err(unwritten)?;
+    file.write_all(object).map_err(unwritten)?;
     // SAFETY: the object is the compiler's, of this crate's sources: its initialisers register
     // kernels.
     let library = unsafe { unix::Library::open(Some(file.path()), unix::RTLD_NOW | flags) };

@@ -9,7 +9,10 @@ gpuint::gpu_uint!(
     pub type U2048 = 2048 bits, Q = 2, u32
 );
 gpuint::gpu_uint!(type U1024 = 1024 bits);
-gpuint::gpu_uint!(pub type Rounded = at least 1537 bits, Q = 3, u16);
+gpuint::gpu_uint!(
+    /// The next built width.
+    pub type Rounded = at least 1537 bits, Q = 3, u16
+);
 gpuint::gpu_uint!(type Widest = at least 300000 bits);
 gpuint::gpu_uint!(pub(crate) type Exact = 1280 bits, Q = 5, u32, jit);
 
@@ -28,7 +31,8 @@ fn products<T: Widen>(a: &Batch<T>) -> Result<Batch<T::Wide>> {
     a.widening_mul(a)
 }
 
-fn main() -> Result<()> {
+#[test]
+fn generic_program_computes() -> Result<()> {
     let device = Device::cpu();
     let a = Batch::<U1024>::splat(&device, &7u32.into(), 3)?;
     let wide: Batch<GpuUint<2048>> = products(&squares(&a)?)?;
