@@ -1,4 +1,4 @@
-// DivRem and DivRemBy by fused products of the tensor cores (modular/tensor/products.cuh), a warp to a row.
+// DivRem and DivRemBy by the fused products of modular/tensor/products.cuh, a warp to a row.
 //
 // 1. Classes (classify.cuh). A row with a divisor of at most n = 32 C limbs, and not much fewer, is
 //    in the class of C tiles. V = v 2^s has exactly 32 n bits, R = 2^(32 n), and u is shifted
@@ -11,23 +11,22 @@
 // 4. Rows with divisors longer than the largest class, by groups of threads (div.cuh).
 //
 // Block. For a remainder x < V and the next t limbs z of u, let W = x 2^(32 t) + z, and h the top t
-// limbs of x. W / V = (x / 2^(32 (n - t))) / (V / R) takes the place of T / V in Barrett's reduction
-// (modular/tensor/barrett.cuh) with numbers of t limbs, since z / V < 2^(32 (t - n) + 1) is below
-// 2^-62. So for S of h, of the limb below it, and of the reciprocal,
+// limbs of x. Barrett's reduction (modular/tensor/barrett.cuh) of numbers of t limbs also gives the
+// quotient here: W / V is (x / 2^(32 (n - t))) / (V / R), and z / V < 2^(32 (t - n) + 1), which is
+// below 2^-62. So for S of h, of the limb below it, and of the reciprocal,
 //     q = floor(2 S / 2^32),    f <= 2^32 (W / V - q) < f + DELTA,    x <- W - q V mod R.
 // W - q V is below V, or within V / 4 of it, where V may have to be subtracted.
 //
 // Before the blocks, x is the part of u above them. Let `more` be the bits of u less those of v.
 // floor(more / 32 t) blocks leave 32 n + more % 32 t bits. If these are at most 31 more than V has,
-// a limb of quotient takes them below V: with t' R + x, t' < 2^31, the top limbs x' of x and v' of
-// V,
-//     q = floor((t' 2^32 + x') / (v' + 1)) < 2^32
-// is too small by at most 3: it is more than W / V - 1 - (W / V + 2^32) / 2^31, where W / V < 2^32.
-// Otherwise there is a block more.
+// a limb of quotient takes them below V: with W = c R + x, c < 2^31, and the top limbs x' of x and
+// v' of V,
+//     q = floor((c 2^32 + x') / (v' + 1)) < 2^32
+// is too small by at most 3: W / V < 2^32, and W / V - q < 1 + (W / V + 1) / v'. Otherwise there is
+// a block more.
 //
-// An mma multiplies 16 by 32 by 8 bytes. A block takes 4 (T (T + 1) / 2 + C T - T (T - 1) / 2) + T +
-// C of them: with T = C / 2, half of Barrett's reduction of n limbs and an eighth more. The
-// reciprocal costs a quarter of one of n limbs.
+// Cost. A block takes 4 T (C + 1) + C matrix instructions: with T = C / 2, half of Barrett's
+// reduction of n limbs. The reciprocal takes a quarter of the products of one of n limbs.
 #pragma once
 #include "core/abi.cuh"
 #include "core/rows.cuh"
@@ -86,9 +85,8 @@ struct FusedPlan : RowLists<Shape, PREPARED, Classes::COUNT + 2> {
 
 // Products of a row of S with a recorded reciprocal, of which REACH tiles are needed.
 template <class S, u32 REACH>
-struct RecordedReciprocals
-    : FusedProducts<S::BITS / (8 * TILE_DIGITS), false, false,
-                    FusedForms<REACH, S::BITS / (8 * TILE_DIGITS)>> {
+struct RecordedReciprocals : FusedProducts<S::BITS / (8 * TILE_DIGITS), false, false,
+                                           FusedForms<REACH, S::BITS / (8 * TILE_DIGITS)>> {
   using Forms = FusedForms<REACH, S::BITS / (8 * TILE_DIGITS)>;
   using Base = FusedProducts<S::BITS / (8 * TILE_DIGITS), false, false, Forms>;
   static constexpr u32 WARP_LIMBS = Forms::TOTAL;
@@ -181,7 +179,8 @@ struct DivideFused {
 
   // Limbs from .. from + 32 TILES of x 2^(bits), for a row x: read, and shifted.
   template <class Products, u32 TILES>
-  GPUINT_DEVICE static u32 read(const Products& whole, const u32* x, u32 from, u32 (&limbs)[TILES]) {
+  GPUINT_DEVICE static u32 read(const Products& whole, const u32* x, u32 from,
+                                u32 (&limbs)[TILES]) {
     whole.template read<S::N>(x, 0u - from, limbs);
     return from - 1 < S::N ? __ldg(x + (from - 1)) : 0;
   }
@@ -225,9 +224,7 @@ struct DivideFused {
     group.template set_tiles<FIRST, T>(group.low_rows(), sums);
     typename Tiles::Limbs limbs;
     carry = group.resolve(
-        [&](u32 tile) {
-          return value_of_columns(sums[tile]) + static_cast<u32>(~x[FIRST + tile]);
-        },
+        [&](u32 tile) { return value_of_columns(sums[tile]) + static_cast<u32>(~x[FIRST + tile]); },
         carry, limbs);
     GPUINT_UNROLL(32)
     for (u32 tile = 0; tile < GROUP; ++tile) x[FIRST + tile] = ~limbs[tile];
