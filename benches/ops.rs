@@ -1,10 +1,10 @@
 //! Every operation at every shape that is built, by every algorithm that the shape has.
 //!
-//! `cargo bench --bench ops` measures all; `cargo bench --bench ops -- '(mul|square)_lo/8192'` what
-//! has a name that matches (`-- --help` lists criterion's options). Names are
-//! `OPERATION/BITS/DIGIT/Q/ALGORITHM`; `auto` is what is taken where nothing is said. Times are the
-//! device's (CUDA events; the clock elsewhere): operands are on the device before, results stay
-//! there after. `transfer` is apart: the clock's time of copies from and to the host, as bytes and
+//! `cargo bench --bench ops` measures all; `cargo bench --bench ops -- '(mul|square)_lo/8192'`
+//! measures the matching names (`-- --help` lists criterion's options). Names are
+//! `OPERATION/BITS/DIGIT/Q/ALGORITHM`; `auto` is the algorithm of `Auto`. Times are the device's
+//! (CUDA events; the clock elsewhere): operands are on the device before, results stay there
+//! after. `transfer` is apart: the clock's time of copies from and to the host, as bytes and
 //! as numbers.
 //!
 //! Operands are random in full width, the same every time; divisors have a length uniform in

@@ -37,7 +37,7 @@ pub(crate) fn find() -> Option<PathBuf> {
 /// Has the build run again when nvcc is installed in one of these folders, or PATH names others.
 ///
 /// Cargo looks at every file of a folder that is watched, before every build, so large ones are
-/// left out; a file that does not exist cannot be watched, as cargo takes it for changed each time.
+/// left out. A file that does not exist cannot be watched: cargo regards it as changed each time.
 fn watch(folders: &[PathBuf]) {
     const MOST_FILES: usize = 5000;
     println!("cargo::rerun-if-env-changed=PATH");

@@ -6,6 +6,7 @@
 #include "div/exact.cuh"
 #include "div/fft/division.cuh"
 #include "div/fft/prepare.cuh"
+#include "div/fused.cuh"
 #include "div/prepare.cuh"
 #include "div/shinv.cuh"
 #include "euclid/gcd.cuh"

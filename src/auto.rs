@@ -60,7 +60,7 @@ impl Gpu {
     fn suits(&self, kernel: KernelId) -> bool {
         let has_units = match kernel.row().algorithm.product() {
             Some(Product::Fft | Product::Fp64) => self.has_fast_doubles(),
-            Some(Product::TensorCore) => self.has_fast_bytes(),
+            Some(Product::TensorCore | Product::Fused) => self.has_fast_bytes(),
             _ => true,
         };
         has_units && self.fits(kernel)

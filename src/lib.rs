@@ -83,8 +83,9 @@
 //!
 //! **Choose an algorithm.** Operations select the fastest one ([`Auto`]). [`using`](Batch::using)
 //! selects another: `u.using::<Blocked<Fft>>().div_rem(&v)?`. Products are by [`Classical`],
-//! [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`], [`Fp64`] or [`Imad`], divisions by [`Blocked`]
-//! or [`ShiftedInverse`]; [`is_offered`] and [`algorithms`] list the algorithms of a width.
+//! [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`], [`Fp64`], [`Imad`] or [`Fused`], divisions by
+//! [`Blocked`] or [`ShiftedInverse`]; [`is_offered`] and [`algorithms`] list the algorithms of a
+//! width.
 //!
 //! **Reuse memory.** Most operations `x` have a form `x_into` that writes to existing batches, and
 //! [`wrapping_add_assign`](Batch::wrapping_add_assign) and its like work in place.
@@ -175,7 +176,7 @@ pub use serialize::OnDevice;
 pub use shape::built_bits;
 pub use shape::{Double, GpuUint, JitUint, Kernels, Widen, narrowest, shapes};
 pub use strategy::{
-    Auto, Blocked, Classical, Division, Fft, Fp64, Imad, Karatsuba, Mult, Ntt, ShiftedInverse,
-    Strategy, TensorCore,
+    Auto, Blocked, Classical, Division, Fft, Fp64, Fused, Imad, Karatsuba, Mult, Ntt,
+    ShiftedInverse, Strategy, TensorCore,
 };
 pub use value::Value;

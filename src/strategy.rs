@@ -100,10 +100,10 @@ fn missing(op: Op, algorithm: Algorithm, shape: Shape) -> Error {
 }
 
 /// A multiplication strategy: [`Classical`], [`Karatsuba`], [`TensorCore`], [`Fft`], [`Ntt`],
-/// [`Fp64`], [`Imad`] or [`Auto`]. Sealed.
+/// [`Fp64`], [`Imad`], [`Fused`] or [`Auto`]. Sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a way to multiply `{T}`",
-    label = "use Classical, Karatsuba, TensorCore, Fft, Ntt, Fp64, Imad or Auto"
+    label = "use Classical, Karatsuba, TensorCore, Fft, Ntt, Fp64, Imad, Fused or Auto"
 )]
 pub trait Mult<T: Kernels>: sealed::Sealed {}
 
@@ -217,6 +217,16 @@ pub struct Fp64;
 #[derive(Debug, Clone, Copy)]
 pub struct Imad;
 
+/// Multiplies by the matrix units of the GPU, byte by byte, with one warp a row and its numbers in
+/// registers.
+///
+/// Offered for division in blocks ([`Blocked`]) at 16384, 32768 and 65536 bits: rows are sorted
+/// into classes by the length of the divisor, and blocks of quotient are half as long as a class
+/// (`kernels/div/fused.cuh` of the repository). Elsewhere the product is [`Classical`], with the
+/// same results.
+#[derive(Debug, Clone, Copy)]
+pub struct Fused;
+
 /// Divides by the whole shifted inverse of the divisor, computed by Newton's iteration, with
 /// products by `M`.
 #[derive(Debug, Clone, Copy)]
@@ -225,8 +235,8 @@ pub struct ShiftedInverse<M = Auto>(std::marker::PhantomData<M>);
 /// Divides in blocks of quotient digits, with a reciprocal as long as a block and products by `M`.
 ///
 /// [`Auto`] also divides by a prepared [`Divisor`](crate::Divisor) in this way, at the widths at
-/// which it takes least time with products by [`Fft`]: a part of the prepared reciprocal is that of
-/// a block.
+/// which it is fastest with products by [`Fft`]: a part of the prepared reciprocal is the
+/// reciprocal of a block.
 #[derive(Debug, Clone, Copy)]
 pub struct Blocked<M = Auto>(std::marker::PhantomData<M>);
 
@@ -244,7 +254,7 @@ macro_rules! products {
         impl<T: Kernels> Mult<T> for $name {}
     )*};
 }
-products!(Classical, Karatsuba, TensorCore, Fft, Ntt, Fp64, Imad);
+products!(Classical, Karatsuba, TensorCore, Fft, Ntt, Fp64, Imad, Fused);
 
 impl<M: sealed::Sealed> sealed::Sealed for ShiftedInverse<M> {
     const STRATEGY: Strategy = Strategy::ShiftedInverse(M::STRATEGY.product());

@@ -256,6 +256,7 @@ fn divisions_of_few_rows_are_no_slower_than_of_more_or_wider_ones_in_tables() {
             let chosen: Vec<&Row> = times
                 .filter(|row| time(&table, op, row.bits, row.rows).is_some_and(|t| t == *row))
                 .collect();
+            assert!(!chosen.is_empty(), "{path:?}: no times of {op} for few rows");
             for few in &chosen {
                 let is_more = |row: &&&Row| row.rows >= few.rows && row.bits >= few.bits;
                 for more in chosen.iter().filter(is_more) {

@@ -158,12 +158,9 @@ impl AtShape<'_> {
         let shape = batches.u.shape();
         let is_timed = shape.bits <= WIDEST_POWERS && has_kernel(Op::PowMod, shape);
         if is_timed && self.is_asked(Op::PowMod.name()) {
-            let mut powers = batches.for_powers()?;
-            powers.prepare()?;
-            self.way(Op::PowMod, "odd", &mut powers)?;
-            powers.v = powers.v.gather(&vec![0; powers.v.len()])?;
-            powers.prepare_one()?;
-            self.way(Op::PowMod, "one odd modulus", &mut powers)?;
+            for (operands, is_one) in [("odd", false), ("one odd modulus", true)] {
+                self.way(Op::PowMod, operands, &mut batches.for_powers(is_one)?)?;
+            }
         }
         Ok(())
     }
@@ -192,7 +189,10 @@ impl AtShape<'_> {
         })?;
         if let (true, Some((root, remainder))) = (is_timed, root) {
             let square = root.wrapping_square()?.wrapping_add(&remainder)?;
-            check(Op::Isqrt.name(), shape, square.is_equal(&batches.u)?)?;
+            let is_least = root.shl(1)?.lt_mask(&remainder)?.count()? == 0;
+            let is_root = root.shr(shape.bits / 2)?.is_zero_mask()?.count()? == rows;
+            let is_right = square.is_equal(&batches.u)? && is_least && is_root;
+            check(Op::Isqrt.name(), shape, is_right)?;
         }
         Ok(())
     }
@@ -212,8 +212,11 @@ impl AtShape<'_> {
         })?;
         let without = mask.to_bools()?;
         check_some(Op::InverseMod.name(), shape, if is_timed { rows } else { 0 }, |row| {
-            let n = n.row(row)?;
-            Ok(without[row] || u.row(row)? * out.row(row)? % n == BigUint::from(1u32))
+            let (u, n, one) = (u.row(row)?, n.row(row)?, BigUint::from(1u32));
+            Ok(match without[row] {
+                true => oracle::gcd(&u, &n) != one,
+                false => u * out.row(row)? % n == one,
+            })
         })?;
         if shape.bits > WIDEST_POWERS {
             return Ok(());
@@ -239,7 +242,7 @@ impl AtShape<'_> {
             return Ok(());
         }
         // Products of two powers: as many bases as rows of powers.
-        let powers = batches.for_powers()?;
+        let powers = batches.for_powers(false)?;
         let rows = powers.u.len() / 2;
         let bases = powers.u.slice(0..2 * rows)?;
         let moduli = powers.v.slice(0..rows)?;

@@ -265,8 +265,8 @@ gpuint_status gpuint_device_queue(const gpuint_device *device, gpuint_device **o
 /**
  * Makes a handle to the same device and queue for widths that are not built: a batch made on
  * it for `bits` bits has the narrowest multiple of 256 bits (above 262144 bits some are left
- * out). A GPU takes kernels of such a width from the disk, or compiles each at its first use
- * by NVRTC, which takes seconds. The CPU needs no kernels. Results of operations on its
+ * out). For a GPU, kernels of such a width are loaded from the disk, or compiled at their
+ * first use by NVRTC in seconds. The CPU needs no kernels. Results of operations on its
  * batches are on handles of this kind, too.
  */
 gpuint_status gpuint_device_with_jit(const gpuint_device *device, gpuint_device **out);
@@ -1525,8 +1525,8 @@ gpuint_status gpuint_crt_product(const gpuint_crt *crt,
 gpuint_status gpuint_crt_bits(const gpuint_crt *crt, size_t *bits);
 
 /**
- * Computes the residues of each number modulo all moduli: those of the first number, in the
- * order of the moduli, then those of the second, and so on.
+ * Computes the residues of each number modulo all moduli. All residues of the first number
+ * come first, in the order of the moduli, then all of the second, and so on.
  */
 gpuint_status gpuint_crt_residues(const gpuint_crt *crt,
                                   const gpuint_batch *numbers,

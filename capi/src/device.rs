@@ -40,8 +40,8 @@ functions! {
 
     /// Makes a handle to the same device and queue for widths that are not built: a batch made on
     /// it for `bits` bits has the narrowest multiple of 256 bits (above 262144 bits some are left
-    /// out). A GPU takes kernels of such a width from the disk, or compiles each at its first use
-    /// by NVRTC, which takes seconds. The CPU needs no kernels. Results of operations on its
+    /// out). For a GPU, kernels of such a width are loaded from the disk, or compiled at their
+    /// first use by NVRTC in seconds. The CPU needs no kernels. Results of operations on its
     /// batches are on handles of this kind, too.
     fn gpuint_device_with_jit(device: *const Device; out: *mut *mut Device) =
         |device: &gpuint::Device| Ok::<_, Error>(device.with_jit());

@@ -46,8 +46,8 @@ functions! {
     fn gpuint_crt_bits(crt: *const Crt; bits: *mut usize) =
         |crt: &DynCrt| Ok::<_, Error>(crt.shape().bits);
 
-    /// Computes the residues of each number modulo all moduli: those of the first number, in the
-    /// order of the moduli, then those of the second, and so on.
+    /// Computes the residues of each number modulo all moduli. All residues of the first number
+    /// come first, in the order of the moduli, then all of the second, and so on.
     fn gpuint_crt_residues(crt: *const Crt, numbers: *const Batch; residues: *mut *mut Batch) =
         DynCrt::residues;
 

@@ -19,11 +19,13 @@ pub enum Product {
     Fp64,
     /// Limbs of 32 bits by the integer multipliers, a row to a thread.
     Imad,
+    /// Matrix units, byte by byte, a row to a warp that keeps it in registers.
+    Fused,
 }
 
 impl Product {
     /// Every multiplication algorithm.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Classical,
         Self::Karatsuba,
         Self::TensorCore,
@@ -31,6 +33,7 @@ impl Product {
         Self::Ntt,
         Self::Fp64,
         Self::Imad,
+        Self::Fused,
     ];
 
     /// Part of a kernel's name.
@@ -44,6 +47,7 @@ impl Product {
             Self::Ntt => "ntt",
             Self::Fp64 => "fp64",
             Self::Imad => "imad",
+            Self::Fused => "fused",
         }
     }
 

@@ -209,8 +209,8 @@ operations! {
         mask: true, status: true, params: []
     }
     /// `u / v` for `v` that divides `u`, and a mask of the rows with another `v`, whose result is
-    /// 0. Without the mask their result is undefined. Rows with `v = 0` fail, and have the result
-    ///    0.
+    /// zero. Without the mask their result is undefined. Rows with `v = 0` fail, and have the
+    /// result 0.
     DivExact = "div_exact" {
         inputs: [Integer, Rhs], outputs: [Integer],
         mask: true, status: true, params: [BroadcastRhs]

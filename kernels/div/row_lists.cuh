@@ -2,7 +2,8 @@
 //
 // The first phase (classify.cuh) writes the lengths of a row and appends it to one list. Later
 // phases divide the rows of a list. If few rows have short divisors, short.cuh appends them to list
-// 0.
+// 0. Groups of threads divide the rows of list LONG of
+// the plan.
 #pragma once
 #include "core/abi.cuh"
 #include "core/frame.cuh"
@@ -55,17 +56,18 @@ struct RowLists {
   }
 };
 
-// Entry `index` of list 0, read anew at each use: kernels of such rows have no register for it.
+// Entry `index` of list LONG, read anew at each use: kernels of such rows have no register for
+// it.
 template <class Plan>
 struct ListedRow {
   const Operands& o;
   u32 index;
   GPUINT_DEVICE operator u64() const {
-    return *static_cast<const volatile u32*>(Plan(o).list(0) + index);
+    return *static_cast<const volatile u32*>(Plan(o).list(Plan::LONG) + index);
   }
 };
 
-// The frame over list 0 of a plan; over all rows of the batch if Plan is void.
+// The frame over list LONG of a plan; over all rows of the batch if Plan is void.
 template <class S, u32 ARENA, class Plan>
 struct ListFrame : Frame<S, ARENA> {
   using Base = Frame<S, ARENA>;
@@ -76,7 +78,7 @@ struct ListFrame : Frame<S, ARENA> {
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, Work work) {
     unsigned char* const own = shared + G::index() * Base::STRIDE;
     G group(own);
-    for (u32 index = blockIdx.x * Base::ROWS + G::index(); index < Plan(o).rows(0);
+    for (u32 index = blockIdx.x * Base::ROWS + G::index(); index < Plan(o).rows(Plan::LONG);
          index += gridDim.x * Base::ROWS) {
       work(group, ListedRow<Plan>{o, index}, own + G::SCRATCH_BYTES);
       group.sync();

@@ -10,10 +10,11 @@
 // and the same holds for the other number. (N. Moller, "On Schonhage's algorithm and subquadratic
 // integer gcd computation", Mathematics of Computation 77, 2008, has a similar condition.)
 //
-// Let the longer number have `bits` bits. The passes are those of euclid.cuh, without the ones
-// that could leave a number below S = 2^(bits - 64): the remainders of steps on the leading bits
-// are at least S; a - (q - 1) 2^s b is at least b if q 2^s b <= a; and a - b > S if the leading 64
-// bits differ by 2. They end if S < 2^(n/2 + 1), or if no pass is certain.
+// Let the longer number have `bits` bits and S = 2^(bits - 64). No pass leaves a number below S:
+// - steps on the leading bits (leading.cuh) leave remainders of at least S;
+// - a - (q - 1) 2^s b >= b if q 2^s b <= a, for a multiple of the leading bits (euclid.cuh);
+// - a - b > S if the leading 64 bits differ by at least 2.
+// The passes end if S < 2^(n/2 + 1), if b is that short, or if none of these conditions holds.
 #pragma once
 #include "euclid/euclid.cuh"
 

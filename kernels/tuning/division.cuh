@@ -19,6 +19,8 @@
 
 namespace gpuint {
 
+struct Fused;
+
 template <class M>
 struct DivisionRegisters;
 template <>
@@ -45,7 +47,8 @@ using TensorDivisionColumns = TensorColumns<DIVISION_TILES_AT_A_TIME, LEAST_TENS
 // With products by tensor cores, most of the remaining time is in the passes between them: carries,
 // barriers, the reciprocal's short steps, and instruction fetches. So few threads share a row, one
 // warp for each 2^15 bits, and a block has one row: rows take unequal times, and would wait for
-// those of their block. Short rows have a warp too: groups of a warp would wait for each other.
+// the others of their block. Short rows have a warp too: groups of a warp would wait for each
+// other.
 template <class S, class Base = Regrouped<S, min_of(32, ceil_div(S::N, 32)), 32>>
 struct TensorRows : Base {
   static constexpr u32 THREADS = max_of(32, Base::THREADS), ROWS = 1;
@@ -194,11 +197,27 @@ struct ShortRowPolicy : ShortLanePolicy {
 template <class S, bool PREPARED>
 struct ShortRowPolicy<S, TensorCore, PREPARED> : ShortLanePolicy {
   static constexpr u32 MOST_LIMBS = by_size(S::N, {{1024, 140}, {ANY, 208}});
-#if defined(GPUINT_SIMT)
-  static constexpr u32 LEAST_ROWS = 9;  // the host shim divides few rows at a time
-#else
   static constexpr u32 LEAST_ROWS = !PREPARED ? 44 : by_size(S::N, {{1024, 51}, {ANY, 34}});
-#endif
+};
+
+// Divisions by fused products, by divisors of TILES tiles (div/fused.cuh). Measured on an H200,
+// 2026-11-23; BLOCK_TILES and MOST_TILES by counts.
+//   BLOCK_TILES      of a block of quotient
+//   MOST_TILES       of the remainder whose sums a warp has registers for
+//   ROWS             of a block of threads
+//   RESIDENT_WARPS   that a multiprocessor has registers for
+//   SEEDS            rows whose reciprocals a warp begins together
+template <u32 TILES>
+struct FusedDivisionPolicy {
+  static constexpr u32 BLOCK_TILES = min_of(TILES / 2, 8);
+  static constexpr u32 MOST_TILES = 8;
+  static constexpr u32 ROWS = 4;
+  static constexpr u32 RESIDENT_WARPS = 16;
+  static constexpr u32 SEEDS = by_size(TILES, {{8, 32}, {ANY, 16}});
+};
+template <class S, bool PREPARED>
+struct ShortRowPolicy<S, Fused, PREPARED> : ShortLanePolicy {
+  static constexpr u32 MOST_LIMBS = 64, LEAST_ROWS = 36;
 };
 
 // Maximum points of a transform in a division, whose block has 25 bytes of shared memory for each.

@@ -17,8 +17,8 @@ class Device:
     in the order in which they are made.
 
     With `jit`, the arrays of the device have any multiple of 256 bits as their width (above 262144
-    bits some are left out), and not only `widths()`. A GPU takes kernels of such a width from the
-    disk, or compiles each at its first use by NVRTC, which takes seconds. The CPU needs none.
+    bits some are left out), and not only `widths()`. For a GPU, kernels of such a width are loaded
+    from the disk, or compiled at their first use by NVRTC in seconds. The CPU needs none.
     Results are on the device with `jit`, too. Operands of different widths must both be on it.
     """
 

@@ -24,7 +24,7 @@ use gpuint_catalogue::{DigitKind, Shape};
 use num_bigint::BigUint;
 
 use super::product_tree::{on_all_cores, product};
-use super::sqrt::shape_of;
+use super::shape_of;
 use crate::backend::host::{reserved_vec, write_rows, zeroed_vec};
 use crate::device::Device;
 use crate::divisor::DynDivisor;

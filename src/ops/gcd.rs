@@ -1,8 +1,8 @@
 //! Greatest common divisors, inverses and Jacobi symbols, row by row (`kernels/euclid`).
 //!
-//! Euclid's algorithm with Lehmer's steps on the leading 64 bits, exact for every operand. Wide
-//! rows take common divisors and inverses by half-gcds (`half_gcd.rs`). The time depends on the
-//! values, so do not use it with secret values.
+//! Euclid's algorithm with Lehmer's steps on the leading 64 bits, exact for every operand. Common
+//! divisors and inverses of wide rows are computed by half-gcds (`half_gcd.rs`). The time depends
+//! on the values, so do not use it with secret values.
 
 use gpuint_catalogue::Op;
 
@@ -12,10 +12,11 @@ use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::mask::Mask;
 
-/// Minimum width, in bits, of rows that take half-gcds. Without a kernel for their width, all do.
+/// Minimum width, in bits, of rows with half-gcds. Rows without a kernel for their width have them
+/// always.
 const LEAST_HALVED: usize = 1 << 16;
-/// Minimum size, in bits, of batches that take half-gcds: to launch all kernels takes longer than
-/// the passes of one kernel over fewer rows (docs/wider.md).
+/// Minimum size, in bits, of batches with half-gcds. For fewer rows, their many launches take
+/// longer than the passes of one kernel (docs/wider.md).
 const LEAST_HALVED_BATCH: usize = 1 << 29;
 
 impl View<'_> {
@@ -36,7 +37,7 @@ impl View<'_> {
         self.euclid(Op::Gcd, rhs, out, None)
     }
 
-    /// Returns true if common divisors or inverses take half-gcds.
+    /// Returns true if common divisors or inverses are computed by half-gcds.
     fn is_halved(&self, op: Op) -> bool {
         let bits = self.shape().bits;
         let is_faster = || {

@@ -17,22 +17,23 @@
 //!
 //! and the same holds for the other number: the matrix of the leading bits suits the whole numbers.
 //!
-//! The kernel `half_gcd.cuh` has it for `n` = [`LEAF`]. For wider rows the first matrix is that of
-//! the upper `n/2` bits. It leaves numbers above `2^(3n/4)`. The second one is that of their upper
-//! bits from bit `s` on, with `s >= n/4 + 1` and at most `n/2` bits. It leaves more than `2^(s +
-//! n/4) >= 2^(n/2 + 1)`, so the product of both is a half-gcd.
+//! The kernel `half_gcd.cuh` computes it for `n` = [`LEAF`]. For wider rows, the first matrix is a
+//! half-gcd of the upper `n/2` bits. It leaves numbers above `2^(3n/4)`. The second matrix is a
+//! half-gcd of their bits from bit `s` on, for the least `s >= n/4 + 1` that leaves at most `n/2`
+//! bits. It leaves numbers above `2^(s + n/4) >= 2^(n/2 + 1)`, so the product of both is a
+//! half-gcd.
 //!
-//! A large quotient ends the steps of a row early. No row depends on another one's quotients: each
-//! has its own `s`, and the same products. If the longest row stays too long, all rows are divided
-//! once, so that every row ends. A division takes about as long as the products of a matrix.
+//! A large quotient ends the steps of a row early. Rows do not depend on each other's quotients:
+//! each has its own `s`, and the same products. If the longest row stays too long, all rows are
+//! divided once, so that every row ends. A division takes about as long as the products of a
+//! matrix.
 
 use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;
 use num_traits::One;
 
-use super::View;
 use super::product_tree::product;
-use super::sqrt::{in_shape, shape_of};
+use super::{View, in_shape, shape_of};
 use crate::backend::Operands;
 use crate::backend::host::reserved_vec;
 use crate::dyn_batch::DynBatch;
@@ -386,5 +387,8 @@ mod tests {
             return;
         }
         check(&Device::simt(), 4096, 1024, 1024);
+        let paths = crate::rare_paths().unwrap();
+        let subtractions = paths.into_iter().find(|&(path, _)| path == "HalfGcdSubtraction");
+        assert!(subtractions.is_some_and(|(_, count)| count >= 10), "{subtractions:?}");
     }
 }

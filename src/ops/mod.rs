@@ -51,8 +51,19 @@ use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::mask::Mask;
+use crate::shape::narrowest;
 use crate::strategy::Strategy;
 use faces::faces;
+
+/// Returns the narrowest shape for `bits` bits, or `widest` if no built shape is that wide.
+fn shape_of(bits: usize, widest: Shape) -> Shape {
+    narrowest(bits).unwrap_or(widest)
+}
+
+/// Returns rows in a shape, without a copy if they have it.
+fn in_shape(rows: DynBatch, shape: Shape) -> Result<DynBatch> {
+    if rows.shape() == shape { Ok(rows) } else { rows.resized(shape) }
+}
 
 /// A batch and the strategy for its operations.
 #[derive(Debug, Clone, Copy)]

@@ -20,8 +20,7 @@
 
 use num_bigint::BigUint;
 
-use super::sqrt::{in_shape, shape_of};
-use super::{View, faces};
+use super::{View, faces, in_shape, shape_of};
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::mask::Mask;

@@ -1,17 +1,17 @@
 //! Integer square roots with remainder.
 //!
-//! Rows take one kernel (`root/isqrt.cuh`) at the widths that the catalogue offers it for. Wider
-//! rows take Zimmermann's recursion ("Karatsuba square root", INRIA RR-3805, 1999) until their
-//! upper bits do. Let `a` have `4k` bits, and let its top two bits not both be zero; `b = 2^k`. The
-//! root `s'` and the remainder `r'` of the bits above `a1 b + a0` give the root and remainder of
-//! `a`:
+//! One kernel (`root/isqrt.cuh`) computes roots at the widths at which the catalogue offers it.
+//! Wider rows are computed by Zimmermann's recursion ("Karatsuba square root", INRIA RR-3805,
+//! 1999), which ends at upper bits of such a width. Let `a` have `4k` bits, and let its top two
+//! bits not both be zero; `b = 2^k`. The root `s'` and the remainder `r'` of the bits above `a1 b +
+//! a0` give the root and remainder of `a`:
 //!
 //! ```text
 //! q, u = (r' b + a1) / 2s'      s = s' b + q      r = u b + a0 - q^2
 //! ```
 //!
-//! A level divides in rows of half its width, squares in rows of a quarter, and takes two kernels
-//! besides (`root/level.cuh`), which read `a` in place: no shifted copy of it is made. The host
+//! A level divides in rows of half its width, squares in rows of a quarter, and launches two more
+//! kernels (`root/level.cuh`), which read `a` in place, without a shifted copy. The host
 //! reads the lengths of the rows once.
 //!
 //! Passes of a level, in units of the bytes of its part of `a`: 0.5 to narrow `q`; 2.25 for `u`,
@@ -25,7 +25,7 @@
 
 use gpuint_catalogue::{Op, Shape};
 
-use super::{View, faces};
+use super::{View, faces, in_shape};
 use crate::backend::host::reserved_vec;
 use crate::backend::{Buffer, Operands, Params};
 use crate::dyn_batch::DynBatch;
@@ -116,7 +116,7 @@ impl View<'_> {
     }
 }
 
-/// Zeros below the root of a row whose remainder takes a product (`root/level.cuh`).
+/// Zeros below the root of a row from which on its remainder needs a product (`root/level.cuh`).
 const MOST_ZEROS: usize = 32;
 
 /// Divisor of the parts of a composed root in bits: a row of half a level is whole words.
@@ -131,8 +131,8 @@ fn level_shape(bits: usize, widest: Shape) -> Shape {
     }
 }
 
-/// Returns the number of levels for rows of `longest` bits, and the bits of the part that takes one
-/// kernel.
+/// Returns the number of levels for rows of `longest` bits, and the bits of the part that one
+/// kernel computes.
 fn levels(longest: usize, widest: Shape) -> (usize, usize) {
     let part = |levels: usize| longest.max(1).div_ceil(1 << levels).next_multiple_of(PART_BITS);
     let has_kernel = |bits| algorithms(Op::Isqrt, level_shape(bits, widest)).next().is_some();
@@ -248,16 +248,6 @@ impl<'a> Composition<'a> {
         let source_bits = self.rows.shape().bits as u32;
         Params { source_bits, part_bits: bits as u32, ..Params::default() }
     }
-}
-
-/// Returns the narrowest shape for `bits` bits, which fit in `widest`.
-pub(super) fn shape_of(bits: usize, widest: Shape) -> Shape {
-    narrowest(bits).unwrap_or(widest)
-}
-
-/// Returns rows in a shape, without a copy if it is theirs.
-pub(super) fn in_shape(rows: DynBatch, shape: Shape) -> Result<DynBatch> {
-    if rows.shape() == shape { Ok(rows) } else { rows.resized(shape) }
 }
 
 faces! {

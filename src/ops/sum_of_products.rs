@@ -3,7 +3,7 @@
 //! One launch adds the products of up to [`MOST_PAIRS`] pairs column by column and resolves the
 //! carries of their sum once (`kernels/mul/sum_of_products.cuh`): it reads two rows a pair and
 //! writes one. The sums of more pairs are added. At widths at which the catalogue has no kernel for
-//! it, each pair takes a product and an addition, and the device holds three batches of the
+//! it, each pair costs a product and an addition, and the device holds three batches of the
 //! result's shape.
 //!
 //! A widening sum of `k` products has up to `log2(k)` bits more than `2 BITS`. No partial sum

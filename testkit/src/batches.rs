@@ -9,6 +9,7 @@ use crate::workload::{self, DIGIT, Workload};
 use gpuint::{
     Algorithm, BackendKind, Device, DynBatch, DynDivisor, Mask, Op, Shape, Strategy, algorithms,
 };
+use num_traits::Zero;
 
 /// The operations that are timed: addition and those with several algorithms.
 pub const TIMED: [Op; 11] = [
@@ -28,8 +29,8 @@ pub const TIMED: [Op; 11] = [
 /// Maximum width of timed powers: those of 2^17 bits take seconds a row.
 pub const WIDEST_POWERS: usize = 1 << 16;
 
-/// Maximum width of checked powers: num-bigint takes seconds for wider ones.
-const WIDEST_CHECKED_POWERS: usize = 1 << 14;
+/// Maximum width of powers of random numbers: num-bigint takes seconds to compute wider ones.
+const WIDEST_RANDOM_POWERS: usize = 1 << 14;
 
 /// Operands of an operation and memory for its results, all on the device.
 #[derive(Debug)]
@@ -69,10 +70,10 @@ impl Batches {
             Op::DivRem | Op::ShiftedInverse | Op::DivRemBy => {
                 batches.divide_by(&operands.divisors(shape, Workload::Uniform))?;
             }
-            Op::PowMod => batches = batches.for_powers()?,
+            Op::PowMod => return batches.for_powers(false),
             _ => {}
         }
-        if matches!(op, Op::DivRemBy | Op::MulMod | Op::SquareMod | Op::PowMod) {
+        if matches!(op, Op::DivRemBy | Op::MulMod | Op::SquareMod) {
             batches.prepare()?;
         }
         Ok(batches)
@@ -85,24 +86,39 @@ impl Batches {
         self.u.wrapping_mul_into(&self.v, &mut self.out[1])
     }
 
-    /// Prepares the first of the second operands, which are equal, as the modulus of all rows.
-    pub fn prepare_one(&mut self) -> gpuint::Result<()> {
-        let modulus = self.v.row(0)?;
-        self.prepared = Some(DynDivisor::splat(self.v.device(), self.v.shape(), &modulus)?);
-        Ok(())
-    }
-
-    /// Number of rows of powers modulo odd numbers that fill a GPU for some tenths of a second.
-    pub fn for_powers(&self) -> gpuint::Result<Self> {
-        let bits = self.u.shape().bits;
+    /// Makes powers modulo odd numbers, one a row or one for all, for as many rows as fill a GPU
+    /// for some tenths of a second. The second outputs are the exponents.
+    ///
+    /// Wide powers have bases `1 + n x` modulo `n^2`, for random `n` and `x`: by the binomial
+    /// theorem `(1 + n x)^e = 1 + n x e`.
+    pub fn for_powers(&self, is_one_modulus: bool) -> gpuint::Result<Self> {
+        let (device, shape) = (self.u.device(), self.u.shape());
+        let bits = shape.bits;
         let filling = ((1 << 39) / bits / bits).max((1 << 25) / bits).max(264);
-        let rows = 0..self.u.len().min(filling);
-        let v = self.v.slice(rows.clone())?.with_bit(0)?;
+        let rows = self.u.len().min(filling);
+        let exponents = self.u.slice(0..rows)?;
+        let mut u = exponents.try_clone()?;
+        let mut v = match is_one_modulus {
+            true => self.v.gather(&vec![0; rows])?,
+            false => self.v.slice(0..rows)?,
+        };
+        v = v.with_bit(0)?;
+        if bits > WIDEST_RANDOM_POWERS {
+            let n = v.shr(bits / 2)?.with_bit(0)?.with_bit(bits / 2 - 1)?;
+            // An even x, so that n x + 1 has no carry.
+            let x = u.shr(bits / 2 + 1)?.shl(1)?;
+            u = n.wrapping_mul(&x)?.with_bit(0)?;
+            v = n.wrapping_square()?;
+        }
+        let prepared = match is_one_modulus {
+            true => DynDivisor::splat(device, shape, &v.row(0)?)?,
+            false => DynDivisor::of_rows(&v)?,
+        };
         Ok(Self {
-            u: self.u.slice(rows.clone())?,
-            out: [v.try_clone()?, v.try_clone()?],
-            zero: Mask::none(v.device(), v.len())?,
-            prepared: None,
+            out: [v.try_clone()?, exponents],
+            zero: Mask::none(device, rows)?,
+            prepared: Some(prepared),
+            u,
             v,
         })
     }
@@ -124,8 +140,7 @@ impl Batches {
         self.divide_by(&divisors)
     }
 
-    /// Returns true if a row of the results is right; rows that take num-bigint long are not
-    /// checked.
+    /// Returns true if a row of the results is right.
     pub fn is_right(&self, op: Op, row: usize) -> gpuint::Result<bool> {
         let (u, v) = (self.u.row(row)?, self.v.row(row)?);
         let [first, second] = [self.out[0].row(row)?, self.out[1].row(row)?];
@@ -137,8 +152,11 @@ impl Batches {
             Op::DivRemBy => operation::is_right(Op::DivRem, self.bits(), &[u, v], &[first, second]),
             Op::MulMod => first == u * second % v,
             Op::SquareMod => first == &u * &u % v,
-            Op::PowMod if self.bits() > WIDEST_CHECKED_POWERS => true,
-            Op::PowMod => first == u.modpow(&u, &v),
+            Op::PowMod if self.bits() > WIDEST_RANDOM_POWERS => {
+                let multiple = u - 1u32;
+                (&multiple * &multiple % &v).is_zero() && first == (multiple * second + 1u32) % v
+            }
+            Op::PowMod => first == u.modpow(&second, &v),
             _ => operation::is_right(op, self.bits(), &[u, v], &[first, second]),
         })
     }
@@ -251,7 +269,7 @@ impl Way {
                 Op::DivRemBy => return u_by.div_rem_by_into(prepared, first, second),
                 Op::MulMod => return u_by.mul_mod_into(second, prepared, first),
                 Op::SquareMod => return u_by.square_mod_into(prepared, first),
-                Op::PowMod => return u_by.pow_mod_into(u, prepared, first),
+                Op::PowMod => return u_by.pow_mod_into(second, prepared, first),
                 _ => {}
             }
         }
@@ -302,5 +320,43 @@ impl Times {
 
     pub fn least(&self) -> Duration {
         self.0[0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuint::num_bigint::BigUint;
+    use gpuint::shapes;
+
+    use super::*;
+
+    /// The power of each row by a short exponent is right, and no other number is.
+    #[test]
+    fn wide_powers_are_checked() {
+        let device = Device::cpu();
+        let bits = 2 * WIDEST_RANDOM_POWERS;
+        let shape = shapes().iter().copied().find(|shape| shape.bits == bits).unwrap();
+        let batches = Batches::new(shape, &device, &Operands::new(3 * shape.bits)).unwrap();
+        for is_one_modulus in [false, true] {
+            let mut powers = batches.for_powers(is_one_modulus).unwrap();
+            assert_eq!(powers.v.row(0).unwrap() == powers.v.row(1).unwrap(), is_one_modulus);
+            let exponents = [0, 1, 0xffff_ffff_u32].map(BigUint::from);
+            powers.out[1] = DynBatch::from_biguints(&device, shape, &exponents).unwrap();
+            let results = |change: u32| {
+                let power = |row: usize| {
+                    let (u, v) = (powers.u.row(row).unwrap(), powers.v.row(row).unwrap());
+                    u.modpow(&exponents[row], &v) + change
+                };
+                let values: Vec<_> = (0..3).map(power).collect();
+                DynBatch::from_biguints(&device, shape, &values).unwrap()
+            };
+            let [right, wrong] = [results(0), results(1)];
+            powers.out[0] = right;
+            powers.check(Op::PowMod, 3).unwrap();
+            powers.out[0] = wrong;
+            for row in 0..3 {
+                assert!(!powers.is_right(Op::PowMod, row).unwrap(), "row {row}");
+            }
+        }
     }
 }

@@ -150,4 +150,39 @@ impl Check for ByTransforms {
     }
 }
 
-on_every_backend! { structured: Structured, by_transforms: ByTransforms, }
+/// Division by fused products, at its own widths, by divisors of every length in tiles of 1024
+/// bits, a bit more and a bit less.
+struct ByFused;
+
+impl Check for ByFused {
+    const NAME: &str = "div_rem by Blocked<Fused>";
+
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let by_fused = Algorithm::Blocked(Product::Fused);
+        // Elsewhere another algorithm replaces it.
+        let is_own = is_offered(Op::DivRem, by_fused, shape) && setting.backend != BackendKind::Cpu;
+        let tiles = shape.bits.div_ceil(1024);
+        let count = if is_own { setting.count(ROWS, shape).max(4 * tiles) } else { 4 };
+        let is_own_by = is_offered(Op::DivRemBy, by_fused, shape);
+        for (_, device, mut rows) in setting.parts(shape, DIVISIONS, count) {
+            for (index, row) in rows.iter_mut().enumerate().filter(|(index, _)| index % 4 != 3) {
+                let bits = (1024 * (1 + index / 4 % tiles) + index % 4 - 1).min(shape.bits);
+                row.b &= ones(bits);
+                row.b.set_bit(bits as u64 - 1, true);
+            }
+            let by = Strategy::Blocked(Some(Product::Fused));
+            divide(shape, by, device, &rows, &expected(shape, &rows), tally);
+            if !is_own_by {
+                continue;
+            }
+            let (rows, what) = (divisible(rows), Context::new(shape, Self::NAME, device));
+            tally.attempt(&what, rows.len(), |tally| {
+                let v =
+                    DynDivisor::of_rows(&DynBatch::from_biguints(device, shape, &second(&rows))?)?;
+                divide_by(shape, &what, &rows, &v, &[by], tally)
+            });
+        }
+    }
+}
+
+on_every_backend! { structured: Structured, by_transforms: ByTransforms, by_fused: ByFused, }

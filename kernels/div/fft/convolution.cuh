@@ -14,7 +14,7 @@ namespace gpuint::fft_division {
 
 // The threads of a row and its points in shared memory. The word just below the points is 0.
 //
-// More than fft::POINTS points are two parts of half as many, and half of the threads take each.
+// More than fft::POINTS points are two parts of half as many, each by half of the threads.
 // With w = e(1/8) = (1 + i) / sqrt(2), t^P - i = (t^(P/2) - w) (t^(P/2) + w). So A + B t^(P/2) is A
 // + w B in one part and A - w B in the other.
 template <u32 P>
@@ -134,7 +134,7 @@ struct Transform {
 // Maximum difference between a column and its integer. The factors of a product have P digits and a
 // top below 2^21, and P or 2 P digits and a top of 2^16: |a| |b| <= 2^30 sqrt((P + 2^12 + 1) (2 P +
 // 16)), and the mean of the factors is no less than the root. Splitting into two parts and joining
-// them takes up to four roundings each, as many as the sums over two parts of a product.
+// them costs up to four roundings each, as many as the sums over two parts of a product.
 __host__ __device__ constexpr double worst_error(u32 points) {
   return (1 << 30) * (1.5 * points + 2048 + 9) * fft::relative_error(points > fft::POINTS ? 2 : 1);
 }

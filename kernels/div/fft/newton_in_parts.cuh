@@ -1,17 +1,17 @@
-// Newton's step (newton.cuh) from P + 1 digits and a bit to 2 P + 1, for P = 8192: more points than
-// a transform has.
+// Newton's step (newton.cuh) from P + 1 digits and a bit to 2 P + 1, for P = 8192, in two parts of
+// 4096 points. A block holds one part at a time, in 100 KiB of shared memory. The transforms of
+// convolution.cuh hold both parts together, in 200 KiB, which most GPUs do not have.
 //
 // t^P - i is split into parts of 4096 points (transform/fft/product.cuh). In part k, t^4096 is
-// e(theta_k), so the chunks of 4096 digits are added with the weights e(c theta_k). The part
-// above P digits, at t^P = i, is an imaginary part of point 0, and that above 2 P digits, at t^2P =
-// -1, a real one. A block processes the parts one after another.
+// e(theta_k), so chunk c of 4096 digits is added with the weight e(c theta_k). A top above P
+// digits, at t^P = i, is added to the imaginary part of point 0. A top above 2 P digits, at t^2P =
+// -1, is subtracted from its real part.
 //
 // The theorem of newton.cuh holds, where columns below P add up to 2^43 / 2^48 = 2^-5 at most: 4 +
 // 0.001 + 2^-15 + 1 + 2^-5 + 2 is less than 7.1, and 2 - 2^-P - 2^-5 more than 1.
 //
 // The factors of a product have P digits and a top below 2^21, and P or 2 P digits and a top of
-// 2^16: |a| |b| <= 2^30 (1.5 P + 2^11 + 9), which is less than in lengths.cuh of modular/fft, whose
-// bound has more parts.
+// 2^16: |a| |b| <= 2^30 (1.5 P + 2^11 + 9), which is below the bound of modular/fft/lengths.cuh.
 #pragma once
 #include "div/fft/convolution.cuh"
 #include "div/fft/resolve.cuh"
@@ -32,7 +32,7 @@ struct NewtonInParts {
   static constexpr u32 THREADS = F::THREADS, ROWS = 1, MIN_BLOCKS = 512 / THREADS;
   static constexpr u32 PERSISTENT = 1, ROW_BYTES = Plan::ROW_BYTES;
 
-  // Words, of which the last is 0; points and columns; X, then D, then E and the result.
+  // Words, the last one 0; points and columns; X, then D, then E and the result.
   static constexpr u32 CARRY = 24, ROW = 25, LEAD = 26, LOWEST = 27;
   static constexpr u32 EXCHANGE = 128, OPERAND = EXCHANGE + P * sizeof(Complex);
   static constexpr u32 SHARED = OPERAND + limbs_bytes(POINTS);
@@ -105,7 +105,7 @@ struct NewtonInParts {
 
   // Puts X or D into the operand's place; returns the part above the digits.
   GPUINT_DEVICE u32 stage(u32 step) const {
-    F::sync();  // nobody reads any more what was there
+    F::sync();  // the previous contents have been read
     u32* const to = operand();
     if (step == 0) {
       const u32* const x = inverse();
@@ -149,7 +149,7 @@ struct NewtonInParts {
   // Columns of pieces `piece` and `piece` + 1 of the product, whose last part is x.
   template <bool NEGATED>
   GPUINT_DEVICE void put_columns(u32 piece, const Complex (&x)[fft::RADIX]) const {
-    F::sync();  // nobody reads any more what was there
+    F::sync();  // the previous contents have been read
     const Complex* const stored = product(0);
     const u32 own = thread();
     GPUINT_UNROLL(16)
@@ -163,7 +163,7 @@ struct NewtonInParts {
     F::sync();
   }
 
-  // E, whose upper half takes the operand's place; returns the part above it.
+  // Stores the upper half of E in place of the operand; returns the part above it.
   GPUINT_DEVICE u32 complement(const Complex (&x)[fft::RADIX]) const {
     i64 above = 0;
     GPUINT_UNROLL(1)

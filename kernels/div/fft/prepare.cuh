@@ -18,10 +18,10 @@
 // e V (X + e) / 2^(2m + 16) is more than 2^(111 - 2m - 16) U B^(N - 5) Xt B^(N - 4) = U Xt / 2^193
 // >= G. It exceeds U Xt / 2^193 by three terms: N B^(N - 4) 2^111 / V <= N 2^-16 for the columns,
 // which is at most 1/8; 2^111 e (B^(N - 4) + e) / (X + e) for the end of X, which is below 2^(114
-// - 144 + 1); the floor takes less than 1. QED.
+// - 144 + 1); the floor costs less than 1. QED.
 //
-// At 2^18 bits the last step takes two parts (newton_in_parts.cuh). A step of P points takes five
-// transforms, so a record takes about ten transforms of as many points as v has limbs.
+// At 2^18 bits the last step has two parts (newton_in_parts.cuh). A step of P points has five
+// transforms, so a record costs about ten transforms of N points.
 #pragma once
 #include "core/group.cuh"
 #include "core/rows.cuh"
@@ -85,7 +85,6 @@ struct CopyDivisors {
           plan.list()[atomicAdd(o.counters, 1u)] = row;
         }
       }
-      group.sync();
     }
   }
 };
@@ -98,6 +97,7 @@ struct CompleteReciprocal {
   static constexpr u32 MIN_BLOCKS = 512 / THREADS, PERSISTENT = 0, ROW_BYTES = Plan::ROW_BYTES;
   static constexpr u32 COLUMNS = 6, TOP = 5, LIMBS = S::N + WORD;
   static_assert(S::N <= 8192, "the columns left out add up to 1/8 at most");
+  static_assert((LIMBS / WORD - 1) % THREADS == 0, "thread 0 stores the word that G is added to");
 
   struct Shared {
     u64 sums[WARPS][COLUMNS];
@@ -116,11 +116,9 @@ struct CompleteReciprocal {
       add_columns(plan, row, y + 3, shared);
       __syncthreads();
       if (threadIdx.x == 0) compute_end(y + 3, shared);
-      __syncthreads();
       shift(y, shared.g);
-      __syncthreads();
+      // Its barriers end the work on the row.
       add_at<THREADS>(y, 3, LIMBS, shared.g[3], &shared.word, threadIdx.x, [](u32 l) { return l; });
-      __syncthreads();
     }
   }
 
@@ -196,7 +194,7 @@ struct CompleteReciprocal {
         word[0] = word[1] = word[2] = 0;
       else
         below = at[-1];
-      __syncthreads();  // limbs below have been read
+      __syncthreads();  // limbs below have been read, and G is there
       GPUINT_UNROLL(4)
       for (u32 i = WORD - 1; i > 0; --i) word[i] = __funnelshift_l(word[i - 1], word[i], 15);
       word[0] = __funnelshift_l(below, word[0], 15);

@@ -1,5 +1,5 @@
-// Rows of a warp in shared memory: row r in column r, limbs of 32 bits 33 apart; and the launch of
-// kernels whose warps pass over all rows like this.
+// Rows of a warp in shared memory: row r in column r, limbs of 32 bits 33 apart. Also the launch
+// configuration of kernels with a row to a thread.
 //
 // A row's limbs are copied by neighbouring threads, and its own thread reads them one after
 // another: with 33 limbs from one limb of a row to the next, both reach 32 banks.

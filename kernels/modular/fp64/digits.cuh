@@ -184,9 +184,8 @@ GPUINT_DEVICE void square_columns(const double (&x)[D], Sink sink, u64 pairs = 0
 // The same by halves of the digits, x = l + h beta^(D/2): twice the columns of l h, made by rows in
 // a loop, are added to the columns of l^2 and h^2. The number of products is the same, and half of
 // the code; that of `square_columns` exceeds the instruction cache where digits are many. The
-// columns of l h stand in `room` until the column in their place has been taken: `sink` may write
-// columns k
-// >= D to room[k - D].
+// columns of l h stand in `room` until the column in their place is read: `sink` may write columns
+// k >= D to room[k - D].
 template <u32 D, class Sink>
 GPUINT_DEVICE void square_columns_by_halves(const double (&x)[D], const Place& room, Sink sink) {
   static_assert(D % 2 == 0, "two halves");

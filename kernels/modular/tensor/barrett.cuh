@@ -51,7 +51,7 @@ template <class P>
 struct Barrett : P {
   using Limbs = typename P::Limbs;
   using Sums = typename P::Sums;
-  static constexpr u32 TILES = P::Forms::LIMBS / TILE_LIMBS;
+  static constexpr u32 TILES = P::LIMBS / TILE_LIMBS;
   static constexpr u32 DELTA = 2 * (255 * 4 * P::LIMBS + 8);
   static_assert(DELTA <= 1u << (30 - MOST_LATE), "T - q V is within V / 4 of where f puts it");
 
@@ -128,33 +128,9 @@ struct Barrett : P {
 
   // x <- x R + low mod V.
   GPUINT_DEVICE void reduce(const Limbs& low, Limbs& x) const {
-    const u32 top = this->top_of_tile(x[TILES - 1]);
-    const u32 guard = this->top_of_tile(low[TILES - 1]);
+    const u32 beneath = estimate(x, this->top_of_tile(low[TILES - 1]));
     this->sync();
-    this->template put_b<Order::Plain>(x);
-    this->sync();
-    u32 beneath;
-    {
-      Sums sums;
-      P::clear(sums);
-      this->add_high(this->high_rows(), sums);
-      const u64 from_guards = u64(__umulhi(y_guard, top)) + __umulhi(guard, y_top);
-      const u32 carry = this->resolve(
-          [&](u32 tile) {
-            const u64 value = value_of_columns(sums[tile]);
-            return tile == 0 && this->lane == 0 ? value + from_guards : value;
-          },
-          0, x);
-      beneath = __shfl_sync(~0u, x[0], 0);
-      u32 highest = static_cast<u32>(P::top_columns(y_top, top) + carry);
-      if (late != 0) {
-        highest = shift_up(x, highest);
-        beneath <<= late;
-      }
-      if (this->lane == 0) x[0] = highest;
-    }
-    this->sync();
-    this->put_doubled(x, beneath & 1u << 31);
+    this->put_doubled(x, beneath & 1u << 31, [](u32, u32) {});
     this->sync();
     Sums sums;
     P::clear(sums);
@@ -165,7 +141,7 @@ struct Barrett : P {
         x);
     GPUINT_UNROLL(16)
     for (u32 tile = 0; tile < TILES; ++tile) x[tile] = ~x[tile];
-    if (beneath << 1 >= 0u - (DELTA << late)) {
+    if (is_in_doubt(beneath)) {
       if (this->lane == 0) GPUINT_RARE(FusedQuotientInDoubt);
       Limbs d;
       this->template subtract<Order::Plain>(x, this->for_low(), d);
@@ -174,20 +150,35 @@ struct Barrett : P {
     GPUINT_ASSERT(is_below(x), "r < V");
   }
 
- private:
-  // Shifts the limbs of S, the guard limb first, by the late bits; returns the highest limb, which
-  // is that of lane 0.
-  GPUINT_DEVICE u32 shift_up(Limbs& x, u32 highest) const {
-    u32 of_tile_below = 0;
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < TILES; ++tile) {
-      const u32 rotated = __shfl_sync(~0u, x[tile], (this->lane + 31) % 32);
-      x[tile] = __funnelshift_l(this->lane == 0 ? of_tile_below : rotated, x[tile], late);
-      of_tile_below = rotated;
+  // Makes S of h = x, in turned order, where `guard` is the limb below; returns its guard limb.
+  GPUINT_DEVICE u32 estimate(Limbs& x, u32 guard) const {
+    const u32 top = this->top_of_tile(x[TILES - 1]);
+    this->sync();
+    this->template put_b<Order::Plain>(x);
+    this->sync();
+    Sums sums;
+    P::clear(sums);
+    this->add_high(this->high_rows(), sums);
+    const u64 from_guards = u64(__umulhi(y_guard, top)) + __umulhi(guard, y_top);
+    const u32 carry = this->resolve(
+        [&](u32 tile) {
+          const u64 value = value_of_columns(sums[tile]);
+          return tile == 0 && this->lane == 0 ? value + from_guards : value;
+        },
+        0, x);
+    u32 beneath = __shfl_sync(~0u, x[0], 0);
+    u32 highest = static_cast<u32>(P::top_columns(y_top, top) + carry);
+    if (late != 0) {
+      highest = __funnelshift_l(this->shift_up(x, 0, late), highest, late);
+      beneath <<= late;
     }
-    return __funnelshift_l(of_tile_below, highest, late);
+    if (this->lane == 0) x[0] = highest;
+    return beneath;
   }
+  // True if the quotient may be one more.
+  GPUINT_DEVICE bool is_in_doubt(u32 beneath) const { return beneath << 1 >= 0u - (DELTA << late); }
 
+ private:
   GPUINT_DEVICE bool is_below(const Limbs& x) const {
     Limbs d;
     return this->template subtract<Order::Plain>(x, this->for_low(), d);

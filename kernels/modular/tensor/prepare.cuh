@@ -40,10 +40,10 @@
 
 namespace gpuint {
 
-// A stage of TILES tiles, in memory for CAPACITY of them.
-template <u32 TILES, u32 CAPACITY>
-struct ReciprocalStage : FusedProducts<TILES, false, false, CAPACITY> {
-  using Base = FusedProducts<TILES, false, false, CAPACITY>;
+// A stage of TILES tiles.
+template <u32 TILES, class Forms>
+struct ReciprocalStage : FusedProducts<TILES, false, false, Forms> {
+  using Base = FusedProducts<TILES, false, false, Forms>;
   using Limbs = typename Base::Limbs;
   using Sums = typename Base::Sums;
   u32 v_top;
@@ -158,9 +158,71 @@ struct ReciprocalSeeds {
   }
 };
 
-// Products of a row's tiles, with room for a reciprocal that is a tile longer.
-template <u32 TILES>
-using ReciprocalProducts = FusedProducts<TILES, false, false, TILES + 1>;
+// The reciprocals of a warp's rows of COUNT limbs, normalized as numbers of S, to REACH tiles and a
+// bit more: products of a row's tiles, with room for a reciprocal of a tile more, and SEEDS seeds.
+template <class S, u32 COUNT, u32 SEEDS, u32 REACH = S::BITS / (8 * TILE_DIGITS)>
+struct Reciprocals
+    : FusedProducts<S::BITS / (8 * TILE_DIGITS), false, false,
+                    FusedForms<REACH + 1, max_of(S::BITS / (8 * TILE_DIGITS), REACH + 1)>> {
+  static constexpr u32 TILES = S::BITS / (8 * TILE_DIGITS), LENGTH = REACH + 1;
+  using Forms = FusedForms<LENGTH, max_of(TILES, LENGTH)>;
+  using Base = FusedProducts<TILES, false, false, Forms>;
+  using InOrder = FusedProducts<LENGTH, false, false>;  // limbs of a reciprocal
+  using Limbs = typename Base::Limbs;
+  using Base::arena, Base::lane;
+  static constexpr u32 NEED = REACH * 8 * TILE_DIGITS + 32 * WORD;
+  using Seeds = ReciprocalSeeds<S, COUNT, seed_bits(NEED), SEEDS>;
+  // Of a warp: forms, in whose place the digits of quotients stand before, and seeds.
+  static constexpr u32 FORMS = max_of(Forms::TOTAL, Seeds::DIGIT_LIMBS);
+  static constexpr u32 WARP_LIMBS = FORMS + Seeds::TOTAL;
+
+  const Seeds seeds;
+
+  // Of this warp.
+  GPUINT_DEVICE explicit Reciprocals(unsigned char* shared)
+      : Base(reinterpret_cast<u32*>(shared) + ptx::thread() / 32 * WARP_LIMBS, ptx::thread() % 32),
+        seeds{arena + FORMS} {}
+
+  // Sets the seed of this lane's row, of `bits` bits, and clears the forms.
+  GPUINT_DEVICE void set_seed(const u32* v, u32 bits) const {
+    this->sync();  // the rows before are done with
+    seeds.set(lane, v, bits, arena);
+    this->sync();
+    this->clear();
+  }
+
+  // y = the reciprocal of v, row `index`, in turned order.
+  GPUINT_DEVICE void find(u32 index, const Limbs& v, u32 (&y)[LENGTH]) const {
+    find<NEED>(v, [&](u32 k) { return seeds.limb(index, k); }, y);
+  }
+
+ private:
+  // y, of reciprocal_tiles(BITS) tiles in turned order, to BITS bits from the limbs seed(k) of a
+  // tile.
+  template <u32 BITS, class Seed, u32 C>
+  GPUINT_DEVICE void find(const Limbs& v, Seed seed, u32 (&y)[C]) const {
+    static_assert(C == reciprocal_tiles(BITS), "the fewest tiles");
+    if constexpr (C == 1) {
+      y[0] = seed(FusedProducts<1, false, false>(arena, lane).template index<Order::Turned>(0));
+    } else {
+      u32 top[C];
+      GPUINT_UNROLL(17)
+      for (u32 tile = 0; tile < C; ++tile)
+        top[tile] = tile + TILES >= C ? v[tile + TILES >= C ? tile + TILES - C : 0] : 0;
+      constexpr u32 FEWER = C - reciprocal_tiles(bits_before(BITS));
+      static_assert(FEWER > 0, "a stage begins with an error of many units");
+      u32 before[C - FEWER];
+      find<bits_before(BITS)>(v, seed, before);
+      GPUINT_UNROLL(17)
+      for (u32 tile = 0; tile < C; ++tile)
+        y[tile] = tile >= FEWER ? before[tile >= FEWER ? tile - FEWER : 0] : 0;
+      // Only the top limb stands in the lowest tile.
+      if (lane == 0) y[0] = before[0], y[FEWER] = 0;
+      const ReciprocalStage<C, Forms> stage(arena, lane, top);
+      stage.improve(y);
+    }
+  }
+};
 
 // The divisors of Prepare: in[0] = v, out[0] = records (prepare.cuh).
 template <class S>
@@ -178,25 +240,17 @@ struct DivisorRows {
 // Records of S for divisors of Rows::N limbs.
 template <class S, class Policy = FusedPreparePolicy<S::BITS / (8 * TILE_DIGITS)>,
           class Rows = DivisorRows<S>>
-struct FusedPrepare : FusedFrame<S, Policy, ReciprocalProducts<S::BITS / (8 * TILE_DIGITS)>> {
-  using Base = FusedFrame<S, Policy, ReciprocalProducts<S::BITS / (8 * TILE_DIGITS)>>;
+struct FusedPrepare : FusedFrame<S, Policy, Reciprocals<S, Rows::N, Policy::SEEDS>> {
+  using Base = FusedFrame<S, Policy, Reciprocals<S, Rows::N, Policy::SEEDS>>;
   using Row = typename Base::Products;
   static constexpr u32 TILES = Base::TILES;
-  static constexpr u32 CAPACITY = TILES + 1;
-  static constexpr u32 NEED = S::BITS + 32 * WORD;
-  using Seeds = ReciprocalSeeds<S, Rows::N, seed_bits(NEED), Policy::SEEDS>;
-  // Of a warp: forms, in whose place the digits of quotients stand before, and seeds.
-  static constexpr u32 FORMS = max_of(Row::Forms::TOTAL, Seeds::DIGIT_LIMBS);
-  static constexpr u32 WARP_LIMBS = FORMS + Seeds::TOTAL;
-  static constexpr u32 SHARED = Base::ROWS * WARP_LIMBS * sizeof(u32);
+  static constexpr u32 SHARED = Base::ROWS * Row::WARP_LIMBS * sizeof(u32);
   static constexpr u32 PERSISTENT = 1;
   static constexpr u32 SCRATCH = 0;
 
   // A warp takes consecutive rows, in groups of Policy::SEEDS.
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    u32* const own = reinterpret_cast<u32*>(shared) + ptx::thread() / 32 * WARP_LIMBS;
-    const Row whole(own, ptx::thread() % 32);
-    const Seeds seeds{own + FORMS};
+    const Row whole(shared);
     const u64 warps = u64(gridDim.x) * Base::ROWS;
     const u64 warp = u64(blockIdx.x) * Base::ROWS + ptx::thread() / 32;
     const u64 share = Rows::rows(o) / warps, rest = Rows::rows(o) % warps;
@@ -204,33 +258,25 @@ struct FusedPrepare : FusedFrame<S, Policy, ReciprocalProducts<S::BITS / (8 * TI
     u32 left = static_cast<u32>(share) + (warp < rest ? 1 : 0);
     GPUINT_UNROLL(1)
     while (left > 0) {
-      const u32 bits = set_seed(o, row + min_of(whole.lane, left - 1), whole, seeds);
+      const u32* const v = Rows::divisor(o, row + min_of(whole.lane, left - 1));
+      const u32 bits = bits_of(v);
+      whole.set_seed(v, bits);
       GPUINT_UNROLL(1)
       for (u32 index = 0; index < Policy::SEEDS && left > 0; ++index, ++row, --left)
-        prepare(o, row, __shfl_sync(~0u, bits, index), index, whole, seeds);
+        prepare(o, row, __shfl_sync(~0u, bits, index), index, whole);
     }
   }
 
  private:
-  using ReciprocalOrder = FusedProducts<CAPACITY, false, false>;
-
-  // The seed of this lane's row; returns its bits.
-  GPUINT_DEVICE static u32 set_seed(const Operands& o, u64 row, const Row& whole,
-                                    const Seeds& seeds) {
-    const u32* const v = Rows::divisor(o, row);
+  GPUINT_DEVICE static u32 bits_of(const u32* v) {
     u32 limbs = Rows::N;
     GPUINT_UNROLL(1)
     while (limbs > 0 && __ldg(v + limbs - 1) == 0) --limbs;
-    const u32 bits = limbs == 0 ? 0 : 32 * limbs - leading_zeros(__ldg(v + limbs - 1));
-    whole.sync();  // the rows before are done with
-    seeds.set(whole.lane, v, bits, whole.arena);
-    whole.sync();
-    whole.clear();
-    return bits;
+    return limbs == 0 ? 0 : 32 * limbs - leading_zeros(__ldg(v + limbs - 1));
   }
 
   GPUINT_DEVICE static void prepare(const Operands& o, u64 row, u32 bits, u32 index,
-                                    const Row& whole, const Seeds& seeds) {
+                                    const Row& whole) {
     if (bits == 0) {
       if (whole.lane == 0) set_status(o.status, row);
       return;
@@ -247,43 +293,15 @@ struct FusedPrepare : FusedFrame<S, Policy, ReciprocalProducts<S::BITS / (8 * TI
     if (bits <= S::BITS - 32) whole.template read<Rows::N>(from, (S::BITS - bits) / 32, v);
     whole.normalize(from, S::BITS - bits, v);
 
-    constexpr u32 BELOW = CAPACITY * TILE_LIMBS - (S::N + WORD);  // limbs cut off
-    typename ReciprocalStage<CAPACITY, CAPACITY>::Limbs y;
-    reciprocal<NEED>(whole, v, [&](u32 k) { return seeds.limb(index, k); }, y);
-    u32* const to = record + Record<S>::Y_END - CAPACITY * TILE_LIMBS;
-    const ReciprocalOrder order(whole.arena, whole.lane);
+    constexpr u32 BELOW = Row::LENGTH * TILE_LIMBS - (S::N + WORD);  // limbs cut off
+    u32 y[Row::LENGTH];
+    whole.find(index, v, y);
+    u32* const to = record + Record<S>::Y_END - Row::LENGTH * TILE_LIMBS;
+    const typename Row::InOrder order(whole.arena, whole.lane);
     GPUINT_UNROLL(17)
-    for (u32 tile = 0; tile < CAPACITY; ++tile) {
+    for (u32 tile = 0; tile < Row::LENGTH; ++tile) {
       const u32 k = order.template index<Order::Turned>(tile);
       if (k >= BELOW) to[k] = y[tile];
-    }
-  }
-
-  // y, of reciprocal_tiles(BITS) tiles in turned order, to BITS bits from the limbs seed(k) of a
-  // tile.
-  template <u32 BITS, class Seed, u32 C>
-  GPUINT_DEVICE static void reciprocal(const Row& whole, const typename Row::Limbs& v, Seed seed,
-                                       u32 (&y)[C]) {
-    static_assert(C == reciprocal_tiles(BITS), "the fewest tiles");
-    if constexpr (C == 1) {
-      y[0] = seed(
-          FusedProducts<1, false, false>(whole.arena, whole.lane).template index<Order::Turned>(0));
-    } else {
-      u32 top[C];
-      GPUINT_UNROLL(17)
-      for (u32 tile = 0; tile < C; ++tile)
-        top[tile] = tile + TILES >= C ? v[tile + TILES >= C ? tile + TILES - C : 0] : 0;
-      constexpr u32 FEWER = C - reciprocal_tiles(bits_before(BITS));
-      static_assert(FEWER > 0, "a stage begins with an error of many units");
-      u32 before[C - FEWER];
-      reciprocal<bits_before(BITS)>(whole, v, seed, before);
-      GPUINT_UNROLL(17)
-      for (u32 tile = 0; tile < C; ++tile)
-        y[tile] = tile >= FEWER ? before[tile >= FEWER ? tile - FEWER : 0] : 0;
-      // Only the top limb stands in the lowest tile.
-      if (whole.lane == 0) y[0] = before[0], y[FEWER] = 0;
-      const ReciprocalStage<C, CAPACITY> stage(whole.arena, whole.lane, top);
-      stage.improve(y);
     }
   }
 };

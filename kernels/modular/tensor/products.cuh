@@ -35,16 +35,17 @@ namespace gpuint {
 // Order of the limbs of a number in registers.
 enum class Order { Plain, Turned };
 
-// Shared memory of a warp, in limbs, for numbers of at most TILES tiles.
-template <u32 TILES>
+// Shared memory of a warp, in limbs, for numbers of at most TILES tiles, and of LOW_TILES tiles in
+// the place for low products.
+template <u32 TILES, u32 LOW_TILES = TILES>
 struct FusedForms {
   static constexpr u32 LIMBS = TILES * TILE_LIMBS;
   // Each limb with the two bytes below it, and the limb itself; zeros below, and above where high
   // tiles read.
   static constexpr u32 BELOW_A = 2 * TILE_LIMBS;
-  static constexpr u32 LOW_A = BELOW_A + 2 * LIMBS;
+  static constexpr u32 LOW_A = BELOW_A + 2 * LOW_TILES * TILE_LIMBS;
   static constexpr u32 ABOVE_A = 2 * (TILE_LIMBS + 2);
-  static constexpr u32 HIGH_A = LOW_A + ABOVE_A;
+  static constexpr u32 HIGH_A = BELOW_A + 2 * LIMBS + ABOVE_A;
   // Bytes reversed, first of the number one byte higher, then of the number itself. The forms begin
   // half of the banks apart.
   static constexpr u32 BELOW_B = 4, ABOVE_B = 12;
@@ -54,11 +55,11 @@ struct FusedForms {
 
 // A warp's products. SHARED_WIDE: the halves of a wide product read rows and columns together.
 // KEPT: rows of a modulus stay in registers.
-template <u32 TILES, bool SHARED_WIDE_, bool KEPT, u32 CAPACITY = TILES>
+template <u32 TILES, bool SHARED_WIDE_, bool KEPT, class Forms_ = FusedForms<TILES>>
 struct FusedProducts {
   static constexpr bool SHARED_WIDE = SHARED_WIDE_, IS_KEPT = KEPT;
   static constexpr u32 UNROLL = KEPT || TILES <= 4 ? 4 : TILES <= 8 ? 2 : 1;
-  using Forms = FusedForms<CAPACITY>;
+  using Forms = Forms_;
   static constexpr u32 LIMBS = TILES * TILE_LIMBS;
   static constexpr u32 STEPS = TILE_DIGITS / 32;
   using Sums = u32[TILES][4];
@@ -115,7 +116,7 @@ struct FusedProducts {
   // Reads a row of COUNT limbs in global memory moved up by whole limbs.
   template <u32 COUNT = LIMBS>
   GPUINT_DEVICE void read(const u32* row, u32 limbs, Limbs& x) const {
-    GPUINT_UNROLL(17)
+    GPUINT_UNROLL(33)
     for (u32 tile = 0; tile < TILES; ++tile) {
       const u32 k = tile * TILE_LIMBS + lane - limbs;
       x[tile] = k < COUNT ? __ldg(row + k) : 0;  // negative places wrap
@@ -128,14 +129,20 @@ struct FusedProducts {
     if (shift == 0) return false;
     u32 lost = lane == 31 ? __funnelshift_l(x[TILES - 1], 0, shift % 32) : 0;
     for (u32 k = LIMBS - shift / 32 + lane; k < LIMBS; k += 32) lost |= __ldg(row + k);
-    u32 below = 0;
-    GPUINT_UNROLL(17)
+    shift_up(x, 0, shift % 32);
+    return __any_sync(~0u, lost != 0) != 0;
+  }
+
+  // Shifts a number by less than a limb, `beneath` standing below limb 0; returns, in lane 0, its
+  // top limb.
+  GPUINT_DEVICE u32 shift_up(Limbs& x, u32 beneath, u32 bits) const {
+    GPUINT_UNROLL(33)
     for (u32 tile = 0; tile < TILES; ++tile) {
       const u32 turned = __shfl_sync(~0u, x[tile], (lane + 31) % 32);
-      x[tile] = __funnelshift_l(lane == 0 ? below : turned, x[tile], shift % 32);
-      below = turned;
+      x[tile] = __funnelshift_l(lane == 0 ? beneath : turned, x[tile], bits);
+      beneath = turned;
     }
-    return __any_sync(~0u, lost != 0) != 0;
+    return beneath;
   }
 
   // Calls f(tile, k, limb, below) for this lane's limbs: limb k and the one below it, where
@@ -143,7 +150,7 @@ struct FusedProducts {
   template <Order O, class F>
   GPUINT_DEVICE void each_limb(const Limbs& x, u32 beneath, F f) const {
     u32 carried = O == Order::Plain ? beneath : top_of_tile(x[TILES - 1]);
-    GPUINT_UNROLL(17)
+    GPUINT_UNROLL(33)
     for (u32 tile = 0; tile < TILES; ++tile) {
       const u32 turned = __shfl_sync(~0u, x[tile], (lane + 31) % 32);
       u32 below = lane == 0 ? carried : turned;
@@ -173,12 +180,16 @@ struct FusedProducts {
       if (is_top<O>(tile)) b[LIMBS] = limb & 0xff000000;
     });
   }
-  // 2 x + 1 if `beneath` is 2^31, 2 x if it is 0; for low products.
-  GPUINT_DEVICE void put_doubled(const Limbs& x, u32 beneath) const {
+  // 2 x + 1 if `beneath` is 2^31, 2 x if it is 0; for low products. use(k, limb) gets its limbs.
+  template <class Use>
+  GPUINT_DEVICE void put_doubled(const Limbs& x, u32 beneath, Use use) const {
     u32* const b = columns();
-    each_limb<Order::Turned>(x, beneath, [&](u32, u32 k, u32 limb, u32 below) {
+    each_limb<Order::Turned>(x, beneath, [&](u32 tile, u32 k, u32 limb, u32 below) {
+      const u32 doubled = __funnelshift_l(below, limb, 1);
       b[k] = __byte_perm(__funnelshift_r(below, limb, 23), 0, 0x0123);
-      b[Forms::B_FORM + k] = __byte_perm(__funnelshift_l(below, limb, 1), 0, 0x0123);
+      b[Forms::B_FORM + k] = __byte_perm(doubled, 0, 0x0123);
+      if (is_top<Order::Turned>(tile)) b[LIMBS] = doubled & 0xff000000;
+      use(k, doubled);
     });
   }
 
@@ -196,7 +207,7 @@ struct FusedProducts {
     GPUINT_DEVICE explicit KeptRows(const SharedRows& from) {
       GPUINT_UNROLL(4)
       for (u32 step = 0; step < STEPS; ++step) {
-        GPUINT_UNROLL(17)
+        GPUINT_UNROLL(33)
         for (u32 tile = FIRST; tile <= LAST; ++tile)
           from.read(step, tile, rows[step][tile - FIRST]);
       }
@@ -218,7 +229,7 @@ struct FusedProducts {
   GPUINT_DEVICE SharedRows low_rows() const { return rows<Order::Plain>(for_low()); }
 
   GPUINT_DEVICE static void clear(Sums& sums) {
-    GPUINT_UNROLL(17)
+    GPUINT_UNROLL(33)
     for (u32 tile = 0; tile < TILES; ++tile)
       sums[tile][0] = sums[tile][1] = sums[tile][2] = sums[tile][3] = 0;
   }
@@ -230,31 +241,57 @@ struct FusedProducts {
     GPUINT_UNROLL(UNROLL)
     for (u32 step = 0; step < STEPS; ++step) {
       u32 row[COUNT][4];
-      GPUINT_UNROLL(17)
+      GPUINT_UNROLL(33)
       for (u32 tile = 0; tile < COUNT; ++tile) rows.read(step, tile, row[tile]);
-      GPUINT_UNROLL(17)
+      GPUINT_UNROLL(33)
       for (u32 m = 0; m < COUNT; ++m) {
         const u32* const from = at + (m * TILE_LIMBS + 8 * step);
         const u32 column[2] = {*from, *(from - 1)};
-        GPUINT_UNROLL(17)
+        GPUINT_UNROLL(33)
         for (u32 tile = COUNT; tile-- > m;) ptx::mma(sums[tile], row[tile - m], column);
       }
     }
   }
 
-  // The same of the high tiles.
+  // Sets the sums of tiles FIRST, FIRST + 1, .. of the product of rows and the LENGTH tiles in the
+  // columns.
+  template <u32 FIRST, u32 LENGTH>
+  GPUINT_DEVICE void set_tiles(const SharedRows& rows, Sums& sums) const {
+    clear(sums);
+    const u32* const at = this_column();
+    GPUINT_UNROLL(1)
+    for (u32 step = 0; step < STEPS; ++step) {
+      // Those of tile i stand at i % TILES: block m needs tiles FIRST - m, FIRST - m + 1, ..
+      u32 row[TILES][4];
+      GPUINT_UNROLL(33)
+      for (u32 tile = 1; tile < TILES; ++tile)
+        rows.read(step, FIRST + tile, row[(FIRST + tile) % TILES]);
+      GPUINT_UNROLL(33)
+      for (u32 m = 0; m <= min_of(LENGTH, FIRST + TILES - 1); ++m) {
+        if (m == LENGTH && step > 0) break;  // see add_above
+        if (m <= FIRST) rows.read(step, FIRST - m, row[(FIRST - m) % TILES]);
+        const u32* const from = at + (m * TILE_LIMBS + 8 * step);
+        const u32 column[2] = {*from, *(from - 1)};
+        GPUINT_UNROLL(33)
+        for (u32 tile = TILES; tile-- > 0;)
+          if (FIRST + tile >= m) ptx::mma(sums[tile], row[(FIRST + tile - m) % TILES], column);
+      }
+    }
+  }
+
+  // Adds the columns of the high tiles to the sums.
   template <class Rows>
   GPUINT_DEVICE void add_high(const Rows& rows, Sums& sums) const {
     const u32* const at = this_column();
     GPUINT_UNROLL(UNROLL)
     for (u32 step = 0; step < STEPS; ++step) {
       u32 row[TILES + 1][4];
-      GPUINT_UNROLL(17)
+      GPUINT_UNROLL(33)
       for (u32 m = 0; m < TILES; ++m) {
         rows.read(step, TILES - m, row[TILES - m]);
         const u32* const from = at + (m * TILE_LIMBS + 8 * step);
         const u32 column[2] = {*from, *(from - 1)};
-        GPUINT_UNROLL(17)
+        GPUINT_UNROLL(33)
         for (u32 tile = 0; tile <= m; ++tile) ptx::mma(sums[tile], row[TILES + tile - m], column);
       }
       if (step == 0) {
@@ -271,27 +308,27 @@ struct FusedProducts {
     GPUINT_UNROLL(UNROLL)
     for (u32 step = 0; step < STEPS; ++step) {
       u32 row[TILES + 1][4];
-      GPUINT_UNROLL(17)
+      GPUINT_UNROLL(33)
       for (u32 tile = 0; tile <= TILES; ++tile) rows.read(step, tile, row[tile]);
-      GPUINT_UNROLL(17)
+      GPUINT_UNROLL(33)
       for (u32 m = 0; m < TILES; ++m) {
         const u32* const from = at + (m * TILE_LIMBS + 8 * step);
         const u32 column[2] = {*from, *(from - 1)};
-        GPUINT_UNROLL(17)
+        GPUINT_UNROLL(33)
         for (u32 tile = TILES; tile-- > m;) ptx::mma(lower[tile], row[tile - m], column);
-        GPUINT_UNROLL(17)
+        GPUINT_UNROLL(33)
         for (u32 tile = 0; tile <= m; ++tile) ptx::mma(upper[tile], row[TILES + tile - m], column);
       }
       if (step == 0) add_above(at, row, upper);
     }
   }
 
-  // Makes limbs of sums: value(tile) is what this lane's columns amount to, at most 2^58, `carry`
+  // Makes limbs of sums: value(tile) is what this lane's columns amount to, `carry`
   // goes into the lowest limb. Returns, in lane 0, what goes into the limb above.
   template <class Value>
   GPUINT_DEVICE u32 resolve(Value value, u32 carry, Limbs& limbs) const {
     u32 overflown = 0;  // bit of each tile
-    GPUINT_UNROLL(17)
+    GPUINT_UNROLL(33)
     for (u32 tile = 0; tile < TILES; ++tile) {
       const u64 v = value(tile);
       const u32 turned = __shfl_sync(~0u, static_cast<u32>(v >> 32), (lane + 31) % 32);
@@ -303,7 +340,7 @@ struct FusedProducts {
     if (!__any_sync(~0u, overflown != 0)) return carry;
     if (lane == 0) GPUINT_RARE(FusedCarries);
     u32 bit = 0;
-    GPUINT_UNROLL(17)
+    GPUINT_UNROLL(33)
     for (u32 tile = 0; tile < TILES; ++tile)
       limbs[tile] = ripple(limbs[tile], (overflown >> tile & 1) != 0, lane, bit);
     return carry + bit;
@@ -315,7 +352,7 @@ struct FusedProducts {
   }
 
   GPUINT_DEVICE static void copy(const Limbs& from, Limbs& to) {
-    GPUINT_UNROLL(17)
+    GPUINT_UNROLL(33)
     for (u32 tile = 0; tile < TILES; ++tile) to[tile] = from[tile];
   }
 
@@ -325,7 +362,7 @@ struct FusedProducts {
     u32 bit = 0;
     bool borrow = false;
     u32 first = 0;
-    GPUINT_UNROLL(17)
+    GPUINT_UNROLL(33)
     for (u32 tile = 0; tile < TILES; ++tile) {
       const u32 minuend = x[tile], subtrahend = z[2 * index<O>(tile) + 1];
       const u32 difference = minuend - subtrahend;
@@ -351,7 +388,7 @@ struct FusedProducts {
   // Of the block above b only the first 13 values of s meet digits.
   GPUINT_DEVICE static void add_above(const u32* at, const u32 (&row)[TILES + 1][4], Sums& upper) {
     const u32 column[2] = {at[LIMBS], *(at + LIMBS - 1)};
-    GPUINT_UNROLL(17)
+    GPUINT_UNROLL(33)
     for (u32 tile = 0; tile < TILES; ++tile) ptx::mma(upper[tile], row[tile], column);
   }
 };

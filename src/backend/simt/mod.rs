@@ -34,6 +34,9 @@ pub struct SimtOptions {
     pub max_grid: u32,
     /// Number of host threads that run blocks; 0 selects the number of cores.
     pub host_threads: u32,
+    /// Maximum number of rows of a launch of a kernel with a workspace; 0 selects 25, so that small
+    /// batches have several parts.
+    pub max_part: usize,
 }
 
 /// The twin of `gpuint_simt_options` in `kernels/simt/abi.h`.
@@ -57,9 +60,8 @@ struct Stats {
 
 const OK: c_int = 0;
 
-/// Most rows of a part of a batch, where kernels have a workspace: few, so that small batches have
-/// several parts.
-const ROWS_OF_PART: usize = 25;
+/// [`SimtOptions::max_part`] by default.
+const MAX_PART: usize = 25;
 
 /// The shim.
 #[derive(Debug)]
@@ -101,7 +103,8 @@ impl Backend for Simt {
         if !factors.is_empty() {
             operands.ins[0] = factors.as_ptr().expose_provenance() as u64;
         }
-        let SimtOptions { seed, max_grid, host_threads } = self.options;
+        let SimtOptions { seed, max_grid, host_threads, max_part } = self.options;
+        let max_part = if max_part == 0 { MAX_PART } else { max_part };
         let options = RawOptions { seed, max_grid, host_threads };
         let launch = |operands: RawOperands| {
             let mut stats = Stats::default();
@@ -132,10 +135,8 @@ impl Backend for Simt {
         // SAFETY: the pointers are valid for the call.
         let code = unsafe { (shim.functions.facts)(kernel.as_ptr(), &raw mut facts) };
         match strides {
-            Some(strides) if code == OK && facts.row_bytes != 0 => {
-                launch::parts(rows, ROWS_OF_PART)
-                    .try_for_each(|part| launch(operands.part(strides, part)))
-            }
+            Some(strides) if code == OK && facts.row_bytes != 0 => launch::parts(rows, max_part)
+                .try_for_each(|part| launch(operands.part(strides, part))),
             _ => launch(operands),
         }
     }
