@@ -12,7 +12,8 @@ use gpuint::{
 use num_traits::{One, Zero};
 
 use crate::setting::{
-    Check, Context, Setting, Tally, doubled, first, on_every_backend, second, seed, zip,
+    Check, Context, Setting, Tally, doubled, first, is_thorough, on_every_backend, second, seed,
+    zip,
 };
 use gpuint_testkit::operands::{DIVISIONS, Family, PRODUCTS, Row, SUMS, ones, rows};
 use gpuint_testkit::oracle;
@@ -370,9 +371,11 @@ impl Check for EveryForm {
         let devices = setting.devices();
         for (turn, count) in counts(shape).into_iter().enumerate() {
             for (schedule, device) in devices.iter().enumerate() {
-                // Wide rows take long, so each count has one schedule.
+                // Wide rows take long, so each count has one schedule, and in an ordinary run all
+                // rows do.
                 let simt = setting.backend == BackendKind::Simt;
-                if simt && shape.bits > 2048 && schedule != turn % devices.len() {
+                let is_shared = shape.bits > 2048 || !is_thorough();
+                if simt && is_shared && schedule != turn % devices.len() {
                     continue;
                 }
                 if simt && shape.bits > 65536 && count > 1 {
