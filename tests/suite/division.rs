@@ -156,6 +156,7 @@ struct ByFused;
 
 impl Check for ByFused {
     const NAME: &str = "div_rem by Blocked<Fused>";
+    const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let by_fused = Algorithm::Blocked(Product::Fused);
