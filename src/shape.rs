@@ -67,7 +67,7 @@ impl<const BITS: usize, const Q: usize, D: Digit> fmt::Debug for JitUint<BITS, Q
 /// # Ok::<(), gpuint::Error>(())
 /// ```
 ///
-/// A product of more than [`MAX_BITS`](crate::MAX_BITS) bits does not compile:
+/// A product of more than 2^20 bits does not compile:
 ///
 /// ```compile_fail,E0080
 /// # use gpuint::{Batch, Device, JitUint};

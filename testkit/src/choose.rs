@@ -9,6 +9,9 @@ use gpuint_catalogue::{Algorithm, BLOCK, kernel};
 /// Minimum speed-up for which another block size is selected.
 const GAIN: f64 = 1.03;
 
+/// Bits of the batches whose times have no number of rows.
+const BATCH_BITS: usize = 1 << 32;
+
 /// Returns true if strategies are compared at this row's shape.
 fn is_usual(row: &Row) -> bool {
     matches!((row.digit.as_deref(), row.q), (None, _) | (Some("u64"), Some(4)))
@@ -28,18 +31,20 @@ pub fn merged(before: Vec<Row>, now: Vec<Row>) -> Vec<Row> {
 /// without a time keep the choices of `before`.
 ///
 /// The fastest strategy of one number of rows applies up to the number at which the fastest one of
-/// the next is as fast, if the times of both are linear in between. After the last number of rows,
-/// the choice for large batches applies.
+/// the next is as fast, if the times of both are linear in between. So does that of the last number
+/// of rows up to the strategy of large batches, where both have a time of a large batch.
 fn of_few_rows(gpu: &str, before: &[Choice], times: &[Row]) -> Vec<Choice> {
     /// Times by rows and strategy.
     type Times = BTreeMap<usize, BTreeMap<String, f64>>;
     let mut by_width: BTreeMap<(&str, usize), Times> = BTreeMap::new();
-    for row in times.iter().filter(|row| row.gpu == gpu) {
-        if let (Some((op, algorithm)), Some(rows)) = (kernel::parse(&row.kernel), row.rows) {
+    for row in times.iter().filter(|row| row.gpu == gpu && is_usual(row)) {
+        if let Some((op, algorithm)) = kernel::parse(&row.kernel) {
             let of_width = by_width.entry((op.name(), row.bits)).or_default();
-            of_width.entry(rows).or_default().insert(algorithm.to_string(), row.ms);
+            let of_rows = of_width.entry(row.rows.unwrap_or(BATCH_BITS / row.bits)).or_default();
+            of_rows.insert(algorithm.to_string(), row.ms);
         }
     }
+    by_width.retain(|_, by_rows| by_rows.len() > 1);
     let mut choices = before.to_vec();
     choices.retain(|choice| {
         let is_known = choice.bits[0] == choice.bits[1];
@@ -60,15 +65,21 @@ fn of_few_rows(gpu: &str, before: &[Choice], times: &[Row]) -> Vec<Choice> {
                         Some((ms(other)? - ms(than)?).max(0.0))
                     };
                     let (from, before) = *last;
-                    let here = slower(from, before, strategy).unwrap_or(0.0);
-                    let there = slower(rows, strategy, before).unwrap_or(0.0);
-                    let share = if here > 0.0 { here / (here + there) } else { 0.0 };
+                    let here = slower(from, before, strategy);
+                    let there = slower(rows, strategy, before);
+                    let share = match (here, there) {
+                        (Some(here), Some(there)) if here > 0.0 => here / (here + there),
+                        (Some(here), None) if here > 0.0 && rows < BATCH_BITS / bits => 1.0,
+                        _ => 0.0,
+                    };
                     last.0 = from + ((rows - from) as f64 * share) as usize;
                     fastest.push((rows, strategy));
                 }
                 None => fastest.push((rows, strategy)),
             }
         }
+        // Large batches have the usual choice.
+        fastest.pop_if(|last| last.0 >= BATCH_BITS / bits);
         choices.extend(fastest.into_iter().map(|(rows, strategy)| Choice {
             op: op.to_owned(),
             bits: [bits; 2],

@@ -4,7 +4,7 @@
 //! `CXX` names the compiler, with options if need be (`ccache g++`); by default it is `c++`. An
 //! object is kept in the folder `simt` of the cache ([`gpuint_catalogue::cache`]), by a hash of the
 //! unit, of all headers, of the options and of the compiler's version. Processes that need the same
-//! unit take turns, so that one compiles it.
+//! unit take turns, so that one compiles it. Headers are precompiled, and kept likewise.
 
 use std::env;
 use std::ffi::OsStr;
@@ -12,6 +12,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use gpuint_catalogue::cache::{Cache, Key};
 
@@ -22,22 +23,25 @@ use crate::error::{Error, Result};
 const VARIABLE: &str = "CXX";
 /// The compiler of systems without [`VARIABLE`].
 const DEFAULT: &str = "c++";
-/// Maximum bytes of kept objects, most recently used first: some twenty states of the kernels.
+/// Maximum bytes of kept objects, most recently used first: some ten states of the kernels.
 const MOST_BYTES: u64 = 1 << 30;
 /// The running thread is a variable of the shim that kernels read without a call (`initial-exec`).
 const OPTIONS: &[&str] = &[
     "-std=c++17",
     "-w",
     "-fPIC",
-    "-shared",
     "-pthread",
     "-ftls-model=initial-exec",
     "-fno-semantic-interposition",
     "-fvisibility-inlines-hidden",
-    "-Wl,-s",
     "-DGPUINT_SIMT",
     "-Ikernels",
 ];
+const UNIT: &[&str] = &["-shared", "-Wl,-s", "-o", "unit.so", "unit.cpp"];
+/// The header of all units of kernels, precompiled beside it, where GCC finds it: reading it takes
+/// most of the time of a unit of small kernels.
+const HEADER: &str = "kernels/kernels.cuh";
+const PRECOMPILED: &str = "kernels/kernels.cuh.gch";
 
 /// Level of the shim, which all kernels run through.
 pub(super) const SHIM_LEVEL: &[&str] = &["-O2"];
@@ -76,6 +80,8 @@ pub(super) struct Compiler {
     /// The key of all that objects depend on besides their units.
     key: Key,
     cache: Cache,
+    /// The precompiled header at [`KERNEL_LEVEL`], where the compiler makes one.
+    header: OnceLock<Option<Vec<u8>>>,
 }
 
 impl Compiler {
@@ -101,11 +107,40 @@ impl Compiler {
         let files = HEADERS.iter().chain(SHIM);
         let files = files.flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]);
         let key = Key::new("compiler", texts.chain(options).chain(files));
-        Ok(Self { words, key, cache })
+        Ok(Self { words, key, cache, header: OnceLock::new() })
     }
 
     /// The object of a unit at a level of optimization, from the cache or compiled.
     pub(super) fn object(&self, name: &str, unit: &str, level: &[&str]) -> Result<Vec<u8>> {
+        self.kept(name, unit, level, || {
+            let span = tracing::info_span!("compile", unit = name);
+            let header = if level == KERNEL_LEVEL { self.header() } else { None };
+            span.in_scope(|| {
+                self.compile(unit, header, &[OPTIONS, level, UNIT].concat(), "unit.so")
+            })
+        })
+    }
+
+    fn header(&self) -> Option<&[u8]> {
+        let header = self.header.get_or_init(|| {
+            let output = ["-x", "c++-header", HEADER, "-o", PRECOMPILED];
+            let arguments = [OPTIONS, KERNEL_LEVEL, &output].concat();
+            let made = self.kept("header", "", KERNEL_LEVEL, || {
+                self.compile("", None, &arguments, PRECOMPILED)
+            });
+            made.inspect_err(|error| tracing::debug!(%error, "headers are not precompiled")).ok()
+        });
+        header.as_deref()
+    }
+
+    /// What `make` makes of a unit, from the cache or made and kept.
+    fn kept(
+        &self,
+        name: &str,
+        unit: &str,
+        level: &[&str],
+        make: impl FnOnce() -> Result<Vec<u8>>,
+    ) -> Result<Vec<u8>> {
         let options = level.iter().map(|option| option.as_bytes());
         let key = Key::new(name, [self.key.as_ref(), unit.as_bytes()].into_iter().chain(options));
         // A file that cannot be read, or that others could have written, counts as absent; one that
@@ -124,8 +159,7 @@ impl Compiler {
         if let Some(object) = read() {
             return Ok(object);
         }
-        let span = tracing::info_span!("compile", unit = name);
-        let object = span.in_scope(|| self.compile(unit, level))?;
+        let object = make()?;
         if let Err(error) =
             self.cache.write(&key, &object).and_then(|()| self.cache.trim(MOST_BYTES))
         {
@@ -134,15 +168,25 @@ impl Compiler {
         Ok(object)
     }
 
-    fn compile(&self, unit: &str, level: &[&str]) -> Result<Vec<u8>> {
+    /// Writes a unit, all headers and a precompiled one, and returns the file that the compiler
+    /// makes of them.
+    fn compile(
+        &self,
+        unit: &str,
+        header: Option<&[u8]>,
+        arguments: &[&str],
+        output: &str,
+    ) -> Result<Vec<u8>> {
         let failed = |log: String| Error::Compile { log };
         let unwritten = |error: io::Error| failed(format!("temporary folder: {error}"));
         let folder = tempfile::tempdir().map_err(unwritten)?;
         let folder = folder.path();
         write_sources(folder, unit).map_err(unwritten)?;
-        let files = ["-o", "unit.so", "unit.cpp"];
-        run(&self.words, folder, &[OPTIONS, level, &files].concat()).map_err(failed)?;
-        fs::read(folder.join("unit.so")).map_err(unwritten)
+        if let Some(header) = header {
+            fs::write(folder.join(PRECOMPILED), header).map_err(unwritten)?;
+        }
+        run(&self.words, folder, arguments).map_err(failed)?;
+        fs::read(folder.join(output)).map_err(unwritten)
     }
 }
 
@@ -186,8 +230,10 @@ mod tests {
         let lines = format!(
             "#!/bin/sh\n\
              [ $1 = --version ] && echo {version} && exit\n\
+             case \"$*\" in *c++-header*) echo header >>'{0}'; echo >{PRECOMPILED}; exit; esac\n\
+             [ -e {PRECOMPILED} ] && echo precompiled >>'{0}'\n\
              grep -q wrong unit.cpp && echo is wrong >&2 && exit 1\n\
-             echo unit >>'{}'\n\
+             echo unit >>'{0}'\n\
              cp unit.cpp unit.so\n",
             calls.display()
         );
@@ -219,6 +265,21 @@ mod tests {
         fs::set_permissions(folder.join("cache"), fs::Permissions::from_mode(0o777)).unwrap();
         assert_eq!(other.object("k", "a", &[]).unwrap(), b"a");
         assert_eq!(calls(), 5);
+    }
+
+    #[test]
+    fn headers_are_precompiled_once_for_all_kernels() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        for unit in ["a", "b"] {
+            let compiler = counting_compiler(folder, "1");
+            assert_eq!(compiler.object("k", unit, KERNEL_LEVEL).unwrap(), unit.as_bytes());
+        }
+        let compiler = counting_compiler(folder, "1");
+        assert_eq!(compiler.object("k", "c", SHIM_LEVEL).unwrap(), b"c");
+        let calls = fs::read_to_string(folder.join("calls")).unwrap();
+        let expected = ["header", "precompiled", "unit", "precompiled", "unit", "unit"];
+        assert_eq!(calls.lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]
