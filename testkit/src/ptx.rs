@@ -1,8 +1,8 @@
 //! Runs kernels, as nvcc compiles them, in the PTX interpreter.
 //!
 //! nvcc is `GPUINT_NVCC` (`none` disables it), or is found in `CUDA_HOME`, `CUDA_PATH`, `PATH` or
-//! `/usr/local/cuda`, or in the folder of `scripts/cuda-toolchain`. PTX is kept in the target
-//! folder under the hash of its inputs.
+//! `/usr/local/cuda`, or in the folder of `scripts/cuda-toolchain`. PTX is kept under the hash of
+//! its inputs: in the target folder, and in the folder `ptx` of the cache for all target folders.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,13 +11,15 @@ use std::{env, fs};
 
 use gpuint::num_bigint::BigUint;
 use ptxi::{Buffer, Checks, Counts, Launch, Machine, Module};
-use sha2::{Digest, Sha256};
 
 use crate::skip::is_required;
+use gpuint_catalogue::cache::{Cache, Key};
 use gpuint_catalogue::{Catalogue, Kernel, translation_unit};
 
 /// Newest architecture of the default build: measurements are of code for Hopper.
 const VIRTUAL_ARCHITECTURE: &str = "compute_90";
+/// Maximum bytes of kept PTX.
+const MOST_BYTES: u64 = 1 << 29;
 /// Root of the package, with the scripts, the headers and the catalogue.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -67,28 +69,37 @@ pub struct Compiled {
 pub fn compile(nvcc: &Path, kernels: &[Kernel<'_>], options: &[&str]) -> Result<Compiled> {
     let unit = translation_unit(kernels.iter().copied());
     let headers = Path::new(ROOT).join("kernels");
-    let mut hash = Sha256::new();
-    for part in [unit.as_bytes(), nvcc.as_os_str().as_encoded_bytes()] {
-        hash.update(part);
-    }
-    hash.update(options.join(" "));
+    let version = output(Command::new(nvcc).arg("--version"))?;
+    let options_text = format!("{VIRTUAL_ARCHITECTURE} {}", options.join(" "));
+    let mut texts = vec![unit.clone().into_bytes(), version, options_text.into_bytes()];
     for name in gpuint_catalogue::headers(&headers)? {
         let path = headers.join(&name);
         let text = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        hash.update(name);
-        hash.update(text);
+        texts.extend([name.into_bytes(), text]);
     }
-    let hash: String = hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+    let key = Key::new("ptx", texts);
+    let cache = Cache::from_env(|name| env::var_os(name)).below("ptx");
     let folder = scratch();
-    let path = folder.join(format!("{hash}.ptx"));
+    let name = String::from_utf8_lossy(key.as_ref()).into_owned();
+    let path = folder.join(name).with_extension("ptx");
     if !path.is_file() {
-        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let source = path.with_extension("cu");
-        fs::write(&source, unit).map_err(|error| format!("{}: {error}", source.display()))?;
-        let mut command = Command::new(nvcc);
-        command.args(["-ptx", "-std=c++17", "-arch", VIRTUAL_ARCHITECTURE, "-DGPUINT_NO_CLUSTERS"]);
-        command.arg("-I").arg(headers);
-        output_into(command.args(options).arg(source), &path)?;
+        let failed = |error| format!("{}: {error}", path.display());
+        fs::create_dir_all(&folder).map_err(failed)?;
+        // A cache that cannot be read or written fails no test.
+        if let Ok(Some(text)) = cache.read(&key) {
+            let unfinished = unfinished(&path);
+            fs::write(&unfinished, text).map_err(failed)?;
+            fs::rename(&unfinished, &path).map_err(failed)?;
+        } else {
+            let source = path.with_extension("cu");
+            fs::write(&source, unit).map_err(|error| format!("{}: {error}", source.display()))?;
+            let mut command = Command::new(nvcc);
+            command.args(["-ptx", "-std=c++17", "-arch", VIRTUAL_ARCHITECTURE]);
+            command.arg("-DGPUINT_NO_CLUSTERS").arg("-I").arg(headers);
+            output_into(command.args(options).arg(source), &path)?;
+            let text = fs::read(&path).map_err(failed)?;
+            let _ = cache.write(&key, &text).and_then(|()| cache.trim(MOST_BYTES));
+        }
     }
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let module = Module::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -97,14 +108,24 @@ pub fn compile(nvcc: &Path, kernels: &[Kernel<'_>], options: &[&str]) -> Result<
 
 /// Runs a command that writes a file; the file is there only if the command succeeds.
 pub fn output_into(command: &mut Command, file: &Path) -> Result<()> {
-    let unfinished = file.with_extension(format!("{}.new", std::process::id()));
-    let output = command.arg("-o").arg(&unfinished).output();
-    let output = output.map_err(|error| format!("{command:?}: {error}"))?;
+    let unfinished = unfinished(file);
+    output(command.arg("-o").arg(&unfinished))?;
+    fs::rename(&unfinished, file).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// Where this process writes a file until it is whole.
+fn unfinished(file: &Path) -> PathBuf {
+    file.with_extension(format!("{}.new", std::process::id()))
+}
+
+/// Output of a command that succeeds.
+fn output(command: &mut Command) -> Result<Vec<u8>> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(format!("{command:?}: {}\n{words}", output.status));
     }
-    fs::rename(&unfinished, file).map_err(|error| format!("{}: {error}", file.display()))
+    Ok(output.stdout)
 }
 
 /// The constants beside a kernel: `Facts` of kernels/core/abi.cuh.

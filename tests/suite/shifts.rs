@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use gpuint::{DynBatch, Shape};
+use gpuint::{DigitKind, DynBatch, Shape};
 
-use crate::setting::{Check, Context, Setting, Tally, first, on_every_backend, seed};
+use crate::setting::{Check, Context, Setting, Tally, first, is_thorough, on_every_backend, seed};
 use gpuint_testkit::operands::{Row, SUMS, ones, rows};
 use gpuint_testkit::oracle;
 use gpuint_testkit::random::Random;
@@ -12,7 +12,9 @@ use gpuint_testkit::random::Random;
 /// Distances at and around the boundaries of digits, threads, warps and the whole integer, and some
 /// others.
 fn distances(shape: Shape) -> BTreeSet<usize> {
-    if shape.bits <= 1024 {
+    // One width of each digit shows them all; `u64` has several of at most 1024 bits.
+    let is_narrow = shape.bits <= 512 || shape.bits == 1024 && shape.digit != DigitKind::U64;
+    if is_narrow || is_thorough() && shape.bits <= 1024 {
         return (0..=shape.bits + 1).collect();
     }
     let word = shape.digit.bits();
