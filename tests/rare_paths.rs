@@ -266,9 +266,14 @@ fn structured_operands_take_rare_paths() {
     takes("Blocked<Fft>, 32768 bits", &by_transforms, |device| {
         divide(shape(32768, 4, DigitKind::U64), Strategy::Blocked(Some(Product::Fft)), device, 2000)
     });
+    takes("Blocked<Fused>, 32768 bits", &[("FusedQuotientInDoubt", 10)], |device| {
+        let by = Strategy::Blocked(Some(Product::Fused));
+        divide(shape(32768, 4, DigitKind::U64), by, device, 300)
+    });
     let short_divisors = [("ShortByLanes", 1), ("LaneLastSubtraction", 1)];
     for (bits, by) in [
         (32768, Strategy::Blocked(Some(Product::Fft))),
+        (32768, Strategy::Blocked(Some(Product::Fused))),
         (65536, Strategy::Blocked(Some(Product::TensorCore))),
         (32768, Strategy::Product(Product::TensorCore)),
         (65536, Strategy::Product(Product::TensorCore)),
