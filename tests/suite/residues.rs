@@ -139,7 +139,7 @@ impl Check for FixedBases {
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         // Wide rows are slow: each shape has one device, modulus and length.
-        let is_shared = shape.bits > 8192 && !is_thorough();
+        let is_shared = shape.bits > 2048 && !is_thorough();
         let turn = shape.bits.ilog2() as usize;
         let turns = setting.devices().len();
         let count = if shape.bits > 8192 { 3 } else { 21 };
