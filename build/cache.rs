@@ -7,7 +7,6 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::{env, fs};
 
 use gpuint_catalogue::cache::{self, Key};
@@ -18,10 +17,7 @@ use crate::Result;
 const MOST_BYTES: u64 = 2 << 30;
 
 /// The folder of compiled units.
-pub(crate) struct Cache {
-    files: cache::Cache,
-    grown: AtomicBool,
-}
+pub(crate) struct Cache(cache::Cache);
 
 impl Cache {
     pub(crate) fn from_env() -> Self {
@@ -32,35 +28,19 @@ impl Cache {
                 value.is_empty() || value == "off" || Path::new(value).is_absolute()
             })
         };
-        Self {
-            files: cache::Cache::from_env(variable).below("build"),
-            grown: AtomicBool::new(false),
-        }
+        Self(cache::Cache::from_env(variable).below("build"))
     }
 
     /// Writes the file `made` from the cache, or calls `make`, which writes it, and keeps it.
     pub(crate) fn or_make(&self, key: &Key, made: &Path, make: impl FnOnce() -> Result) -> Result {
+        let failed = |error| format!("{}: {error}", made.display());
+        let make = || {
+            make()?;
+            fs::read(made).map_err(failed)
+        };
         // A refused or damaged file is compiled again and replaced, if it can be written.
-        if let Ok(Some(content)) = self.files.read(key) {
-            return fs::write(made, content)
-                .map_err(|error| format!("{}: {error}", made.display()));
-        }
-        make()?;
-        if let Ok(content) = fs::read(made)
-            && self.files.write(key, &content).is_ok()
-        {
-            self.grown.store(true, Ordering::Relaxed);
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Cache {
-    fn drop(&mut self) {
-        if self.grown.load(Ordering::Relaxed) {
-            // Another build may remove the same files.
-            let _ = self.files.trim(MOST_BYTES);
-        }
+        let content = self.0.or_make(key, MOST_BYTES, |_, _| {}, make)?;
+        fs::write(made, content).map_err(failed)
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The folder is `GPUINT_CACHE_DIR` (`off`: no cache), else `gpuint` in `XDG_CACHE_HOME` or
 //! `~/.cache`. NVRTC's images are there, in its folder `simt` the units compiled by the host
-//! compiler, and in `build` the units that the build script compiled by nvcc, for all target
-//! folders of the user.
+//! compiler, in `build` the units that the build script compiled by nvcc, and in `ptx` those of tests,
+//! for all target folders of the user.
 //!
 //! A file holds code. Its hash tells damage, not forgery. So a folder or a file that belongs to
 //! another user, or that others may write, is refused (Unix; elsewhere the folder of the user is
@@ -139,6 +139,38 @@ impl Cache {
         })
     }
 
+    /// Returns the content of a key, or makes it and keeps it. Processes and threads with the same
+    /// key take turns, so that one makes it. The files that were used least recently are removed
+    /// beyond `most_bytes`.
+    ///
+    /// No error of the cache is an error of the content: `report` gets it, with the path of the
+    /// file. A file that cannot be read, or that others could have written, counts as absent.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn or_make<E>(
+        &self,
+        key: &Key,
+        most_bytes: u64,
+        report: impl Fn(&Path, io::Error),
+        make: impl FnOnce() -> Result<Vec<u8>, E>,
+    ) -> Result<Vec<u8>, E> {
+        let path = self.path(key).unwrap_or_default();
+        let read = || self.read(key).map_err(|error| report(&path, error)).ok().flatten();
+        if let Some(content) = read() {
+            return Ok(content);
+        }
+        let _lock = self.lock(key);
+        if let Some(content) = read() {
+            return Ok(content);
+        }
+        let content = make()?;
+        if let Err(error) = self.write(key, &content).and_then(|()| self.trim(most_bytes)) {
+            report(&path, error);
+        }
+        Ok(content)
+    }
+
     /// Waits until nobody else holds the lock of a key, so that processes that make the same
     /// content take turns; the lock is held until the value is dropped. `None` where there is no
     /// cache.
@@ -174,7 +206,11 @@ impl Cache {
         for (_, size, path) in files {
             total += size;
             if total > bytes {
-                fs::remove_file(path)?;
+                match fs::remove_file(path) {
+                    // Another process has trimmed the same folder.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    removed => removed?,
+                }
             }
         }
         Ok(())
@@ -345,23 +381,44 @@ mod tests {
     }
 
     #[test]
-    fn lock_is_held_by_one_at_a_time() {
+    fn content_is_made_once_for_all_threads() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache_in(&folder);
         let key = Key::new("k", ["a"]);
         let made = AtomicUsize::new(0);
+        let report = |path: &Path, error| panic!("{}: {error}", path.display());
         let make = || {
-            let _lock = cache.lock(&key).unwrap();
-            if content(&cache, &key).is_none() {
+            let content = cache.or_make(&key, u64::MAX, report, || {
                 made.fetch_add(1, Ordering::Relaxed);
-                cache.write(&key, b"content").unwrap();
-            }
+                Ok::<_, ()>(b"content".to_vec())
+            });
+            assert_eq!(content.unwrap(), b"content");
         };
         std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(make))));
         assert_eq!(made.into_inner(), 1);
         // No lock is left.
         assert_eq!(fs::read_dir(cache.folder.as_ref().unwrap()).unwrap().count(), 1);
         assert!(Cache::at(None).lock(&key).unwrap().is_none());
+    }
+
+    #[test]
+    fn content_that_cannot_be_kept_is_made_and_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let key = Key::new("k", ["a"]);
+        let reports = AtomicUsize::new(0);
+        let report = |_: &Path, _| {
+            reports.fetch_add(1, Ordering::Relaxed);
+        };
+        let cache = Cache::at(Some(file));
+        let made = cache.or_make(&key, u64::MAX, report, || Ok::<_, ()>(b"one".to_vec()));
+        assert_eq!(made.unwrap(), b"one");
+        // Two reads and a write.
+        assert_eq!(reports.load(Ordering::Relaxed), 3);
+        let failed = cache_in(&folder).or_make(&key, u64::MAX, report, || Err("no"));
+        assert_eq!(failed.unwrap_err(), "no");
+        assert_eq!(content(&cache_in(&folder), &key), None);
     }
 
     #[cfg(unix)]

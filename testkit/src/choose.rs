@@ -65,13 +65,12 @@ fn of_few_rows(gpu: &str, before: &[Choice], times: &[Row]) -> Vec<Choice> {
                         Some((ms(other)? - ms(than)?).max(0.0))
                     };
                     let (from, before) = *last;
-                    let here = slower(from, before, strategy);
-                    let there = slower(rows, strategy, before);
-                    let share = match (here, there) {
-                        (Some(here), Some(there)) if here > 0.0 => here / (here + there),
-                        (Some(here), None) if here > 0.0 && rows < BATCH_BITS / bits => 1.0,
-                        _ => 0.0,
-                    };
+                    // Without a time of `before`, `strategy` starts at the next number of rows; at
+                    // large batches, which may be far away, it starts at once.
+                    let unknown = if rows < BATCH_BITS / bits { 0.0 } else { f64::INFINITY };
+                    let here = slower(from, before, strategy).unwrap_or(0.0);
+                    let there = slower(rows, strategy, before).unwrap_or(unknown);
+                    let share = if here > 0.0 { here / (here + there) } else { 0.0 };
                     last.0 = from + ((rows - from) as f64 * share) as usize;
                     fastest.push((rows, strategy));
                 }

@@ -2,7 +2,7 @@
 //!
 //! nvcc is `GPUINT_NVCC` (`none` disables it), or is found in `CUDA_HOME`, `CUDA_PATH`, `PATH` or
 //! `/usr/local/cuda`, or in the folder of `scripts/cuda-toolchain`. PTX is kept under the hash of
-//! its inputs: in the target folder, and in the folder `ptx` of the cache for all target folders.
+//! its inputs in the folder `ptx` of the cache, for all target folders.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,8 +16,9 @@ use crate::skip::is_required;
 use gpuint_catalogue::cache::{Cache, Key};
 use gpuint_catalogue::{Catalogue, Kernel, translation_unit};
 
-/// Newest architecture of the default build: measurements are of code for Hopper.
-const VIRTUAL_ARCHITECTURE: &str = "compute_90";
+/// Options of every unit. The architecture is the newest of the default build: measurements are of
+/// code for Hopper.
+const OPTIONS: &[&str] = &["-ptx", "-std=c++17", "-arch=compute_90", "-DGPUINT_NO_CLUSTERS"];
 /// Maximum bytes of kept PTX.
 const MOST_BYTES: u64 = 1 << 29;
 /// Root of the package, with the scripts, the headers and the catalogue.
@@ -70,38 +71,38 @@ pub fn compile(nvcc: &Path, kernels: &[Kernel<'_>], options: &[&str]) -> Result<
     let unit = translation_unit(kernels.iter().copied());
     let headers = Path::new(ROOT).join("kernels");
     let version = output(Command::new(nvcc).arg("--version"))?;
-    let options_text = format!("{VIRTUAL_ARCHITECTURE} {}", options.join(" "));
-    let mut texts = vec![unit.clone().into_bytes(), version, options_text.into_bytes()];
+    let options = [OPTIONS, options].concat();
+    let mut texts = vec![unit.clone().into_bytes(), version];
+    texts.extend(options.iter().map(|&option| option.into()));
     for name in gpuint_catalogue::headers(&headers)? {
         let path = headers.join(&name);
         let text = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         texts.extend([name.into_bytes(), text]);
     }
     let key = Key::new("ptx", texts);
-    let cache = Cache::from_env(|name| env::var_os(name)).below("ptx");
     let folder = scratch();
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let name = String::from_utf8_lossy(key.as_ref()).into_owned();
     let path = folder.join(name).with_extension("ptx");
+    let failed = |error| format!("{}: {error}", path.display());
+    let cache = Cache::from_env(|name| env::var_os(name)).below("ptx");
+    let make = || {
+        let source = path.with_extension("cu");
+        fs::write(&source, unit).map_err(|error| format!("{}: {error}", source.display()))?;
+        let mut command = Command::new(nvcc);
+        command.args(options).arg("-I").arg(headers).arg(source);
+        output_into(&mut command, &path)?;
+        fs::read(&path).map_err(failed)
+    };
+    // A cache that cannot be read or written fails no test.
+    let content = cache.or_make(&key, MOST_BYTES, |_, _| {}, make)?;
     if !path.is_file() {
-        let failed = |error| format!("{}: {error}", path.display());
-        fs::create_dir_all(&folder).map_err(failed)?;
-        // A cache that cannot be read or written fails no test.
-        if let Ok(Some(text)) = cache.read(&key) {
-            let unfinished = unfinished(&path);
-            fs::write(&unfinished, text).map_err(failed)?;
-            fs::rename(&unfinished, &path).map_err(failed)?;
-        } else {
-            let source = path.with_extension("cu");
-            fs::write(&source, unit).map_err(|error| format!("{}: {error}", source.display()))?;
-            let mut command = Command::new(nvcc);
-            command.args(["-ptx", "-std=c++17", "-arch", VIRTUAL_ARCHITECTURE]);
-            command.arg("-DGPUINT_NO_CLUSTERS").arg("-I").arg(headers);
-            output_into(command.args(options).arg(source), &path)?;
-            let text = fs::read(&path).map_err(failed)?;
-            let _ = cache.write(&key, &text).and_then(|()| cache.trim(MOST_BYTES));
-        }
+        let unfinished = unfinished(&path);
+        fs::write(&unfinished, &content).map_err(failed)?;
+        fs::rename(&unfinished, &path).map_err(failed)?;
     }
-    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text =
+        String::from_utf8(content).map_err(|error| format!("{}: {error}", path.display()))?;
     let module = Module::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(Compiled { text, path, module })
 }
@@ -113,7 +114,7 @@ pub fn output_into(command: &mut Command, file: &Path) -> Result<()> {
     fs::rename(&unfinished, file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Where this process writes a file until it is whole.
+/// The name of a file of this process while it is written.
 fn unfinished(file: &Path) -> PathBuf {
     file.with_extension(format!("{}.new", std::process::id()))
 }

@@ -133,7 +133,7 @@ impl Compiler {
         header.as_deref()
     }
 
-    /// What `make` makes of a unit, from the cache or made and kept.
+    /// The result of compiling a unit at a level, from the cache or made and kept.
     fn kept(
         &self,
         name: &str,
@@ -143,29 +143,10 @@ impl Compiler {
     ) -> Result<Vec<u8>> {
         let options = level.iter().map(|option| option.as_bytes());
         let key = Key::new(name, [self.key.as_ref(), unit.as_bytes()].into_iter().chain(options));
-        // A file that cannot be read, or that others could have written, counts as absent; one that
-        // cannot be written is not written.
-        let read = || {
-            self.cache.read(&key).unwrap_or_else(|error| {
-                let path = self.cache.path(&key).unwrap_or_default();
-                tracing::warn!(path = %path.display(), %error, "a cached unit is not used");
-                None
-            })
+        let report = |path: &Path, error| {
+            tracing::warn!(path = %path.display(), %error, "a unit is not cached");
         };
-        if let Some(object) = read() {
-            return Ok(object);
-        }
-        let _lock = self.cache.lock(&key);
-        if let Some(object) = read() {
-            return Ok(object);
-        }
-        let object = make()?;
-        if let Err(error) =
-            self.cache.write(&key, &object).and_then(|()| self.cache.trim(MOST_BYTES))
-        {
-            tracing::debug!(unit = name, %error, "a unit is not cached");
-        }
-        Ok(object)
+        self.cache.or_make(&key, MOST_BYTES, report, make)
     }
 
     /// Writes a unit, all headers and a precompiled one, and returns the file that the compiler
