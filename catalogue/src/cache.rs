@@ -2,8 +2,8 @@
 //!
 //! The folder is `GPUINT_CACHE_DIR` (`off`: no cache), else `gpuint` in `XDG_CACHE_HOME` or
 //! `~/.cache`. NVRTC's images are there, in its folder `simt` the units compiled by the host
-//! compiler, in `build` the units that the build script compiled by nvcc, and in `ptx` those of tests,
-//! for all target folders of the user.
+//! compiler, in `build` the units that the build script compiled by nvcc, and in `ptx` those of
+//! tests, for all target folders of the user.
 //!
 //! A file holds code. Its hash tells damage, not forgery. So a folder or a file that belongs to
 //! another user, or that others may write, is refused (Unix; elsewhere the folder of the user is
