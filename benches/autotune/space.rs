@@ -101,7 +101,7 @@ fn shares_block(shape: Shape) -> bool {
 const FEW_ROWS: [(usize, usize); 5] = [(1, 4), (1, 1), (4, 1), (16, 1), (64, 1)];
 
 /// Maximum bits of a batch of few rows; larger ones fill every GPU.
-const FEW_BITS: usize = 1 << 28;
+const FEW_BITS: usize = 1 << 30;
 
 /// Maximum width of powers of few rows: a row of 16384 bits takes seconds.
 const WIDEST_FEW_POWERS: usize = 1 << 13;

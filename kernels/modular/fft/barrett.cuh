@@ -450,33 +450,48 @@ struct Barrett : Lengths<S> {
     constexpr bool IS_REMAINDER = PARTS < CHUNKS;
     const u32 begin = state().step == QUOTIENT ? CHUNKS : 0;
     const u32 pairs = IS_REMAINDER || state().step == QUOTIENT ? CHUNKS / 2 : CHUNKS;
+    // Points of a part that a thread loads at once: no load is moved across a store.
+    constexpr u32 BATCH = PARTS == 1 ? 1 : PARTS == 2 ? 8 : 2;
     sync();  // nobody reads points any more
-    // Registers hold the points of the last part besides those of one other.
-    GPUINT_UNROLL(PARTS <= 2 ? 16 : 2)
-    for (u32 i = 0; i < fft::RADIX; ++i) {
-      Complex y[PARTS];
-      GPUINT_UNROLL(4)
-      for (u32 k = 0; k < PARTS; ++k) y[k] = PARTS > 2 || k + 1 < PARTS ? aside(k, i) : x[i];
+    // Registers hold the points of the last part besides half of those of one other.
+    GPUINT_UNROLL(PARTS <= 2 ? 16 : 1)
+    for (u32 first = 0; first < fft::RADIX; first += BATCH) {
+      Complex y[BATCH][PARTS];
+      GPUINT_UNROLL(8)
+      for (u32 j = 0; j < BATCH; ++j) GPUINT_UNROLL(4)
+      for (u32 k = 0; k < PARTS; ++k)
+        y[j][k] = PARTS > 2 || k + 1 < PARTS ? aside(k, first + j) : x[first + j];
       const u32 own = thread();
-      columns()[R::place(own + i * THREADS)] = column<PARTS>(begin, y);
-      columns()[R::place(P + own + i * THREADS)] = column<PARTS>(begin + 1, y);
-      GPUINT_UNROLL(4)
-      for (u32 pair = 1; pair < PARTS; ++pair)
-        if (pair < pairs)
-          put_aside(pair - 1, i,
-                    {__longlong_as_double(column<PARTS>(begin + 2 * pair, y)),
-                     __longlong_as_double(column<PARTS>(begin + 2 * pair + 1, y))});
+      GPUINT_UNROLL(8)
+      for (u32 j = 0; j < BATCH; ++j) {
+        const u32 i = first + j;
+        columns()[R::place(own + i * THREADS)] = column<PARTS>(begin, y[j]);
+        columns()[R::place(P + own + i * THREADS)] = column<PARTS>(begin + 1, y[j]);
+        GPUINT_UNROLL(4)
+        for (u32 pair = 1; pair < PARTS; ++pair)
+          if (pair < pairs)
+            put_aside(pair - 1, i,
+                      {__longlong_as_double(column<PARTS>(begin + 2 * pair, y[j])),
+                       __longlong_as_double(column<PARTS>(begin + 2 * pair + 1, y[j]))});
+      }
     }
     sync();
     i64 high = 0;
     GPUINT_UNROLL(1)
     for (u32 pair = 0; pair < pairs; ++pair) {
       if (pair > 0) {
-        GPUINT_UNROLL(16)
-        for (u32 i = 0; i < fft::RADIX; ++i) {
-          const Complex both = aside(pair - 1, i);
-          columns()[R::place(thread() + i * THREADS)] = __double_as_longlong(both.re);
-          columns()[R::place(P + thread() + i * THREADS)] = __double_as_longlong(both.im);
+        const u32 own = thread();
+        GPUINT_UNROLL(2)
+        for (u32 first = 0; first < fft::RADIX; first += 8) {
+          Complex both[8];
+          GPUINT_UNROLL(8)
+          for (u32 i = 0; i < 8; ++i) both[i] = aside(pair - 1, first + i);
+          GPUINT_UNROLL(8)
+          for (u32 i = 0; i < 8; ++i) {
+            const u32 at = own + (first + i) * THREADS;
+            columns()[R::place(at)] = __double_as_longlong(both[i].re);
+            columns()[R::place(P + at)] = __double_as_longlong(both[i].im);
+          }
         }
         sync();
       }

@@ -79,6 +79,9 @@ struct Workspace {
   GPUINT_DEVICE static u32* has_long_factors(const Operands& o, u64 row) {
     return dividend(o, o.rows) + row;
   }
+  // Counters: rows with long factors, and rows whose remainders were begun.
+  GPUINT_DEVICE static u32* long_factors(const Operands& o) { return o.counters; }
+  GPUINT_DEVICE static u32* taken(const Operands& o) { return o.counters + 1; }
 };
 
 // First phase: marks the rows whose factors are both longer than v, while v is shorter than a row
@@ -98,7 +101,7 @@ struct FindLongFactors {
       if (threadIdx.x % 32 != 0) continue;
       if (are_long) {
         GPUINT_RARE(FftLongFactors);
-        atomicAdd(o.counters, 1u);
+        atomicAdd(Workspace<S>::long_factors(o), 1u);
       }
       *Workspace<S>::has_long_factors(o, row) = are_long ? 1 : 0;
     }
@@ -222,12 +225,14 @@ struct Remainder : Lengths<S> {
 
   static constexpr u32 RUNNING_BLOCKS = FftPolicy::RUNNING_BLOCKS * fft::THREADS / THREADS;
 
-  // Shared memory: words, of which the last is 0; an operand, points or columns, then v; values of
-  // the first operand that registers do not hold, then r with a limb above.
+  // Shared memory: words, one of them the next row, of which the last is 0; an operand, points or
+  // columns, then v; values of the first operand that registers do not hold, then r with a limb
+  // above.
   static constexpr u32 KEPT = FftPolicy::values_in_registers(P), STORED = fft::RADIX - KEPT;
   static constexpr u32 POINTS = 256, VALUES = POINTS + P * sizeof(Complex);
   static constexpr u32 SHARED = VALUES + STORED * THREADS * sizeof(Complex);
-  static_assert((R::WORDS + 1) * sizeof(u32) < POINTS, "");
+  static constexpr u32 NEXT = Reduce::FOUND + 1;
+  static_assert((NEXT + 1) * sizeof(u32) < POINTS, "");
   static_assert(fft_division::limbs_bytes(LIMBS) <= STORED * THREADS * sizeof(Complex), "");
   // Device memory: the points of all parts but the last.
   static constexpr u32 SCRATCH = (PARTS - 1) * P * sizeof(Complex);
@@ -237,14 +242,17 @@ struct Remainder : Lengths<S> {
     if (threadIdx.x == 0) *F::Exchange::zero(shared + POINTS) = 0;
     F::sync();
     GPUINT_UNROLL(1)
-    for (u32 row = blockIdx.x; row < o.rows; row += gridDim.x) {
+    for (u32 row = blockIdx.x; row < o.rows; row = block.next(row)) {
       if (Dividend::is_skipped(o, row)) continue;
-      block.prefetch(row);
+      block.prefetch_dividend(row);
+      if (PERSISTENT == 0) block.prefetch_factors(row + RUNNING_BLOCKS);
       Complex x[fft::RADIX];
       GPUINT_UNROLL(1)
       for (u32 k = 0; k < PARTS; ++k) {
         block.multiply_part(row, k, x);
-        if (k + 1 < PARTS) F::store(block.points(k), x);
+        if (k + 1 == PARTS) break;
+        F::store(block.points(k), x);
+        if (k == 0) block.prefetch_factors(block.next(row));
       }
       block.finish(row, x);
     }
@@ -270,17 +278,30 @@ struct Remainder : Lengths<S> {
     return Prepared<S>(o, ptx::recomputed(row)).v();
   }
 
-  // The dividend of this row, and the factors of the next one of this block, or of the next block.
-  GPUINT_DEVICE void prefetch(u32 row) const {
+  // Blocks that keep points in device memory are as many as run at a time, and some are slower than
+  // others: one that finishes a row takes the next one. Rows of b mod v, few of which are computed,
+  // are shared out.
+  GPUINT_DEVICE bool takes_rows() const { return PERSISTENT == 1 && Dividend::is_product(o); }
+  GPUINT_DEVICE void take_row() const {
+    if (takes_rows() && threadIdx.x == 0)
+      words()[NEXT] = gridDim.x + atomicAdd(Workspace::taken(o), 1);
+  }
+  GPUINT_DEVICE u32 next(u32 row) const { return takes_rows() ? words()[NEXT] : row + gridDim.x; }
+
+  GPUINT_DEVICE void prefetch_dividend(u32 row) const {
     const u32* const t = Dividend::at(o, row);
     const bool is_product = Dividend::is_product(o);
-    const u32 next = row + (PERSISTENT == 1 ? gridDim.x : RUNNING_BLOCKS);
     for (u32 l = 32 * thread(); l < LIMBS; l += 32 * THREADS) {
       ptx::prefetch(t + l);
       if (is_product) ptx::prefetch(t + LIMBS + l);
-      if (next >= o.rows) continue;
-      ptx::prefetch(Workspace::quotient(o, next) + l);
-      ptx::prefetch(Prepared<S>(o, next).v() + l);
+    }
+  }
+  // Of the next row of this block, or of the next block.
+  GPUINT_DEVICE void prefetch_factors(u32 row) const {
+    if (row >= o.rows) return;
+    for (u32 l = 32 * thread(); l < LIMBS; l += 32 * THREADS) {
+      ptx::prefetch(Workspace::quotient(o, row) + l);
+      ptx::prefetch(Prepared<S>(o, row).v() + l);
     }
   }
 
@@ -290,6 +311,30 @@ struct Remainder : Lengths<S> {
     GPUINT_UNROLL(4)
     for (u32 l = WORD * own; l < LIMBS; l += WORD * THREADS)
       ptx::copy_async(x + l, operand() + fft_division::limb_at(l));
+  }
+
+  // Puts x << shift into that place, shift < 32, without the part above.
+  GPUINT_DEVICE void stage_shifted(const u32* x, u32 shift) const {
+    constexpr u32 BATCH = 4;
+    static_assert(LIMBS % (BATCH * WORD * THREADS) == 0, "");
+    GPUINT_UNROLL(1)
+    for (u32 first = WORD * thread(); first < LIMBS; first += BATCH * WORD * THREADS) {
+      u32 word[BATCH][WORD], below[BATCH];
+      GPUINT_UNROLL(4)
+      for (u32 k = 0; k < BATCH; ++k) {
+        const u32 l = first + k * WORD * THREADS;
+        load_word(x + l, word[k]);
+        below[k] = l == 0 ? 0 : x[l - 1];
+      }
+      GPUINT_UNROLL(4)
+      for (u32 k = 0; k < BATCH; ++k) {
+        u32 shifted[WORD];
+        GPUINT_UNROLL(4)
+        for (u32 i = 0; i < WORD; ++i)
+          shifted[i] = __funnelshift_l(i == 0 ? below[k] : word[k][i - 1], word[k][i], shift);
+        store_word(operand() + fft_division::limb_at(first + k * WORD * THREADS), shifted);
+      }
+    }
   }
 
   // Puts limbs into that place.
@@ -344,11 +389,12 @@ struct Remainder : Lengths<S> {
   GPUINT_DEVICE void multiply_part(u32 row, u32 k, Complex (&x)[fft::RADIX]) const {
     const u32* const v = modulus(row);
     F::sync();  // nobody reads any more what was there
+    if (k == 0) take_row();
     const u32 shift = late_bits(row);
     if (shift == 0)
       fetch(v);
     else
-      stage([&](u32 l) { return __funnelshift_l(l == 0 ? 0 : v[l - 1], v[l], shift); });
+      stage_shifted(v, shift);
     ptx::await_copies();
     F::sync();
     read(x, k, __funnelshift_l(v[LIMBS - 1], 0, shift));
@@ -375,18 +421,27 @@ struct Remainder : Lengths<S> {
   }
 
   GPUINT_DEVICE void finish(u32 row, const Complex (&x)[fft::RADIX]) const {
+    // Points that a thread loads at once: no load is moved across a store.
+    constexpr u32 BATCH = PARTS == 1 ? 1 : 8;
     i64 above = 0;
     GPUINT_UNROLL(1)
     for (u32 pair = 0; pair < PARTS; ++pair) {
       F::sync();  // nobody reads any more what was there
+      const u32 own = thread();
+      const Complex* const stored = points(0);
       GPUINT_UNROLL(16)
-      for (u32 i = 0; i < fft::RADIX; ++i) {
-        Complex y[PARTS];
-        GPUINT_UNROLL(2)
+      for (u32 first = 0; first < fft::RADIX; first += BATCH) {
+        Complex y[BATCH][PARTS];
+        GPUINT_UNROLL(16)
+        for (u32 i = 0; i < BATCH; ++i) GPUINT_UNROLL(2)
         for (u32 k = 0; k < PARTS; ++k)
-          y[k] = k == PARTS - 1 ? x[i] : F::load(points(k) + i * THREADS);
-        columns()[R::place(thread() + i * THREADS)] = -2 * column_of<S>(2 * pair, y);
-        columns()[R::place(P + thread() + i * THREADS)] = -2 * column_of<S>(2 * pair + 1, y);
+          y[i][k] = k == PARTS - 1 ? x[first + i] : F::load(stored + k * P + (first + i) * THREADS);
+        GPUINT_UNROLL(16)
+        for (u32 i = 0; i < BATCH; ++i) {
+          const u32 at = own + (first + i) * THREADS;
+          columns()[R::place(at)] = -2 * column_of<S>(2 * pair, y[i]);
+          columns()[R::place(P + at)] = -2 * column_of<S>(2 * pair + 1, y[i]);
+        }
       }
       F::sync();
       above = subtract_columns(row, pair, above);
@@ -463,7 +518,7 @@ struct PhasesOfProduct : Sequence<FindLongFactors<S, FACTORS, MOST>, OfLongFacto
       FindLongFactors<S, FACTORS, MOST>::run(o, shared);
     else if (phase == PRODUCT_PHASE)
       Product::run(o, shared);
-    else if (phase < PRODUCT_PHASE && *o.counters == 0)
+    else if (phase < PRODUCT_PHASE && *Workspace<S>::long_factors(o) == 0)
       return;
     else if (phase % 3 == 1)
       Quotient::run(o, shared);
