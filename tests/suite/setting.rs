@@ -13,7 +13,7 @@ use std::fmt::Display;
 use std::io::{Write, stderr};
 use std::ops::Range;
 use std::sync::LazyLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
@@ -215,7 +215,9 @@ pub(crate) fn run<C: Check>(backend: BackendKind, digit: DigitKind) {
     let mut tally = Tally::new(format!("{} {backend} {digit}", C::NAME));
     let classical = |shape| is_offered(Op::MulLo, Algorithm::By(Product::Classical), shape);
     for shape in setting.shapes().filter(|&shape| C::WIDEST || classical(shape)) {
+        let start = Instant::now();
         C::check(shape, &setting, &mut tally);
+        tally.longest = tally.longest.max(Some((start.elapsed(), shape)));
     }
     tally.finish();
 }
@@ -245,6 +247,8 @@ pub(crate) use on_every_backend;
 pub(crate) struct Tally {
     name: String,
     start: Instant,
+    /// The shape that took longest.
+    longest: Option<(Duration, Shape)>,
     rows: u64,
     wrong: u64,
 }
@@ -254,7 +258,7 @@ const DESCRIBED: u64 = 3;
 
 impl Tally {
     pub(crate) fn new(name: String) -> Self {
-        Self { name, start: Instant::now(), rows: 0, wrong: 0 }
+        Self { name, start: Instant::now(), longest: None, rows: 0, wrong: 0 }
     }
 
     /// Counts a row.
@@ -308,9 +312,11 @@ impl Tally {
 
     /// Prints the closing line.
     pub(crate) fn finish(self) {
-        let Self { name, start, rows, wrong } = self;
+        let Self { name, start, longest, rows, wrong } = self;
         let seconds = start.elapsed().as_secs_f64();
-        say(format_args!("{name}: {rows} rows, {wrong} wrong ({seconds:.1} s)"));
+        let longest = longest.map(|(time, shape)| format!(", {time:.1?} for {shape}"));
+        let longest = longest.unwrap_or_default();
+        say(format_args!("{name}: {rows} rows, {wrong} wrong ({seconds:.1} s{longest})"));
         assert!(rows > 0, "{name}: nothing was checked");
         assert_eq!(wrong, 0, "{name}: {wrong} of {rows} rows are wrong; seed {}", seed());
     }
