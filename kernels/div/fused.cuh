@@ -33,6 +33,7 @@
 #include "div/by_prepared.cuh"
 #include "div/classify.cuh"
 #include "div/div.cuh"
+#include "div/fused_classes.cuh"
 #include "div/row_lists.cuh"
 #include "div/rows.cuh"
 #include "div/short.cuh"
@@ -44,30 +45,6 @@ namespace gpuint {
 
 // The strategy.
 struct Fused {};
-
-// Tiles of the classes' divisors, rising.
-template <u32... TILES>
-struct FusedClasses {
-  static constexpr u32 COUNT = sizeof...(TILES);
-  // The class of a divisor of `bits` bits, COUNT if it is longer.
-  GPUINT_DEVICE static u32 class_of(u32 bits) {
-    return (0 + ... + (bits > 8 * TILE_DIGITS * TILES ? 1 : 0));
-  }
-};
-template <u32 LIMBS>
-struct FusedClassesOf;
-template <>
-struct FusedClassesOf<512> {
-  using Type = FusedClasses<3, 4, 6, 8, 16>;
-};
-template <>
-struct FusedClassesOf<1024> {
-  using Type = FusedClasses<3, 4, 6, 8, 12, 16, 32>;
-};
-template <>
-struct FusedClassesOf<2048> {
-  using Type = FusedClasses<3, 4, 6, 8, 12, 16, 24, 32>;
-};
 
 // Classes, rows with short divisors, and rows for groups of threads.
 template <class Shape, bool PREPARED, class Classes = typename FusedClassesOf<Shape::N>::Type>

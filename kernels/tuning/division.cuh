@@ -220,6 +220,9 @@ struct ShortRowPolicy<S, Fused, PREPARED> : ShortLanePolicy {
   static constexpr u32 MOST_LIMBS = 64, LEAST_ROWS = 36;
 };
 
+// Limbs of rows in whose divisions by transforms fused products divide by the shorter divisors.
+constexpr u32 LEAST_FUSED_LIMBS = 4096;
+
 // Maximum points of a transform in a division, whose block has 25 bytes of shared memory for each.
 constexpr u32 MOST_DIVISION_POINTS = BLOCK_KIB >= 8 * 25 + 2 ? 8192 : 4096;
 

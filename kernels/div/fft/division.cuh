@@ -25,6 +25,7 @@
 #include "div/fft/divide_long.cuh"
 #include "div/fft/newton.cuh"
 #include "div/fft/seed.cuh"
+#include "div/fused.cuh"
 #include "div/short.cuh"
 #include "transform/fft/product.cuh"
 
@@ -32,40 +33,50 @@ namespace gpuint {
 
 namespace fft_division {
 
+// Phases of a plan: fused products divide by the divisors of their classes.
+template <class Plan, class Classes = typename Plan::Fused>
+struct PhasesOf;
+template <class Plan, u32... TILES>
+struct PhasesOf<Plan, FusedClasses<TILES...>> {
+  template <u32 C>
+  using Fused = DivideFused<Plan, C, (0 + ... + (TILES < C ? 1 : 0))>;
+  template <class... More>
+  using Type = Sequence<Classify<Plan>, DivideShort<Plan>, Fused<TILES>..., More...>;
+};
+
 template <class S, u32 LARGEST = Plan<S>::LARGEST>
 struct Phases;
 template <class S>
 struct Phases<S, 512> {
-  using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>,
-                        Newton<Plan<S>, 128>, Newton<Plan<S>, 256>, DivideLong<S>, Divide<S, 512>>;
+  using Type = typename PhasesOf<Plan<S>>::template Type<Seed<Plan<S>>, Newton<Plan<S>, 64>,
+                                                         Newton<Plan<S>, 128>, Newton<Plan<S>, 256>,
+                                                         DivideLong<S>, Divide<S, 512>>;
 };
 template <class S>
 struct Phases<S, 1024> {
-  using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>,
-                        Newton<Plan<S>, 128>, Newton<Plan<S>, 256>, Newton<Plan<S>, 512>,
-                        DivideLong<S>, Divide<S, 1024>, Divide<S, 512>>;
+  using Type = typename PhasesOf<Plan<S>>::template Type<
+      Seed<Plan<S>>, Newton<Plan<S>, 64>, Newton<Plan<S>, 128>, Newton<Plan<S>, 256>,
+      Newton<Plan<S>, 512>, DivideLong<S>, Divide<S, 1024>, Divide<S, 512>>;
 };
 template <class S>
 struct Phases<S, 2048> {
-  using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>,
-                        Newton<Plan<S>, 128>, Newton<Plan<S>, 256>, Newton<Plan<S>, 512>,
-                        Newton<Plan<S>, 1024>, DivideLong<S>, Divide<S, 2048>, Divide<S, 1024>,
-                        Divide<S, 512>>;
+  using Type = typename PhasesOf<Plan<S>>::template Type<
+      Seed<Plan<S>>, Newton<Plan<S>, 64>, Newton<Plan<S>, 128>, Newton<Plan<S>, 256>,
+      Newton<Plan<S>, 512>, Newton<Plan<S>, 1024>, DivideLong<S>, Divide<S, 2048>>;
 };
 template <class S>
 struct Phases<S, 4096> {
-  using Type = Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>,
-                        Newton<Plan<S>, 128>, Newton<Plan<S>, 256>, Newton<Plan<S>, 512>,
-                        Newton<Plan<S>, 1024>, Newton<Plan<S>, 2048>, DivideLong<S>,
-                        Divide<S, 4096>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
+  using Type = typename PhasesOf<Plan<S>>::template Type<
+      Seed<Plan<S>>, Newton<Plan<S>, 64>, Newton<Plan<S>, 128>, Newton<Plan<S>, 256>,
+      Newton<Plan<S>, 512>, Newton<Plan<S>, 1024>, Newton<Plan<S>, 2048>, DivideLong<S>,
+      Divide<S, 4096>, Divide<S, 2048>>;
 };
 template <class S>
 struct Phases<S, 8192> {
-  using Type =
-      Sequence<Classify<Plan<S>>, DivideShort<Plan<S>>, Seed<Plan<S>>, Newton<Plan<S>, 64>,
-               Newton<Plan<S>, 128>, Newton<Plan<S>, 256>, Newton<Plan<S>, 512>,
-               Newton<Plan<S>, 1024>, Newton<Plan<S>, 2048>, Newton<Plan<S>, 4096>, DivideLong<S>,
-               Divide<S, 8192>, Divide<S, 4096>, Divide<S, 2048>, Divide<S, 1024>, Divide<S, 512>>;
+  using Type = typename PhasesOf<Plan<S>>::template Type<
+      Seed<Plan<S>>, Newton<Plan<S>, 64>, Newton<Plan<S>, 128>, Newton<Plan<S>, 256>,
+      Newton<Plan<S>, 512>, Newton<Plan<S>, 1024>, Newton<Plan<S>, 2048>, Newton<Plan<S>, 4096>,
+      DivideLong<S>, Divide<S, 8192>, Divide<S, 4096>, Divide<S, 2048>>;
 };
 
 // Phases of a division by prepared divisors, whose reciprocals are prefixes of the records'.
@@ -73,24 +84,25 @@ template <class S, u32 LARGEST = Plan<S>::LARGEST>
 struct PreparedPhases;
 template <class S>
 struct PreparedPhases<S, 512> {
-  using Type = Sequence<Classify<Plan<S, true>>, DivideShort<Plan<S, true>>, DivideLong<S, true>,
-                        Divide<S, 512, true>>;
+  using Type =
+      typename PhasesOf<Plan<S, true>>::template Type<DivideLong<S, true>, Divide<S, 512, true>>;
 };
 template <class S>
 struct PreparedPhases<S, 1024> {
-  using Type = Sequence<Classify<Plan<S, true>>, DivideShort<Plan<S, true>>, DivideLong<S, true>,
-                        Divide<S, 1024, true>, Divide<S, 512, true>>;
+  using Type =
+      typename PhasesOf<Plan<S, true>>::template Type<DivideLong<S, true>, Divide<S, 1024, true>,
+                                                      Divide<S, 512, true>>;
 };
 template <class S>
 struct PreparedPhases<S, 2048> {
-  using Type = Sequence<Classify<Plan<S, true>>, DivideShort<Plan<S, true>>, DivideLong<S, true>,
-                        Divide<S, 2048, true>, Divide<S, 1024, true>, Divide<S, 512, true>>;
+  using Type =
+      typename PhasesOf<Plan<S, true>>::template Type<DivideLong<S, true>, Divide<S, 2048, true>>;
 };
 template <class S>
 struct PreparedPhases<S, 4096> {
-  using Type = Sequence<Classify<Plan<S, true>>, DivideShort<Plan<S, true>>, DivideLong<S, true>,
-                        Divide<S, 4096, true>, Divide<S, 2048, true>, Divide<S, 1024, true>,
-                        Divide<S, 512, true>>;
+  using Type =
+      typename PhasesOf<Plan<S, true>>::template Type<DivideLong<S, true>, Divide<S, 4096, true>,
+                                                      Divide<S, 2048, true>>;
 };
 
 }  // namespace fft_division

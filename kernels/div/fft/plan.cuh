@@ -5,6 +5,7 @@
 #include "core/math.cuh"
 #include "core/shape.cuh"
 #include "div/div.cuh"
+#include "div/fused_classes.cuh"
 #include "div/prepare.cuh"
 #include "div/row_lists.cuh"
 #include "transform/fft/product.cuh"
@@ -39,12 +40,19 @@ struct RecordedReciprocal {
   GPUINT_DEVICE u32 operator[](u32 l) const { return y[l + 1]; }
 };
 
-// Points of the smallest class of divisors, and of the largest one in rows of S.
-constexpr u32 SMALLEST_CLASS = 512;
+// Classes of divisors that fused products divide by, in rows that have any; points of the smallest
+// class that transforms divide by, and of the largest one.
+template <class S>
+using FusedClassesOfRows =
+    typename Conditional<(S::N < LEAST_FUSED_LIMBS), FusedClasses<>,
+                         typename FusedClassesOf<min_of(S::N, 2048)>::Type>::Type;
+template <class S>
+constexpr u32 SMALLEST_CLASS = S::N < LEAST_FUSED_LIMBS ? 512 : 2048;
 template <class S>
 constexpr u32 LARGEST_CLASS = min_of(MOST_DIVISION_POINTS, S::N / 2);
 template <class S>
-constexpr u32 CLASSES_OF = fft::log2_of(LARGEST_CLASS<S> / SMALLEST_CLASS) + 1;
+constexpr u32 LISTS_OF =
+    FusedClassesOfRows<S>::COUNT + fft::log2_of(LARGEST_CLASS<S> / SMALLEST_CLASS<S>) + 4;
 
 // Limbs of a reciprocal in the workspace, whose top limb is the last of its slot; 0 if a record has
 // it.
@@ -53,28 +61,33 @@ constexpr u32 INVERSE_LIMBS = PREPARED ? 0 : LARGEST_CLASS<S> / 2 + 1;
 
 // State of a batch that the phases share.
 template <class S, bool PREPARED = false>
-struct Plan : RowLists<S, PREPARED, CLASSES_OF<S> + 3, INVERSE_LIMBS<S, PREPARED>> {
-  using Base = RowLists<S, PREPARED, CLASSES_OF<S> + 3, INVERSE_LIMBS<S, PREPARED>>;
+struct Plan : RowLists<S, PREPARED, LISTS_OF<S>, INVERSE_LIMBS<S, PREPARED>> {
+  using Base = RowLists<S, PREPARED, LISTS_OF<S>, INVERSE_LIMBS<S, PREPARED>>;
   using Base::count, Base::rows, Base::list, Base::o;
-  // Class c has P = SMALLEST << c points and divisors of at most 32 P bits.
-  static constexpr u32 LIMBS = S::N, SMALLEST = SMALLEST_CLASS, LARGEST = LARGEST_CLASS<S>;
-  static constexpr u32 CLASSES = CLASSES_OF<S>;
+  // The lists of fused products are first. List FIRST + c has P = SMALLEST << c points and divisors
+  // of at most 32 P bits.
+  using Fused = FusedClassesOfRows<S>;
+  static constexpr u32 FIRST = Fused::COUNT;
+  static constexpr u32 LIMBS = S::N, SMALLEST = SMALLEST_CLASS<S>, LARGEST = LARGEST_CLASS<S>;
   // Longer divisors, in pieces of 16 LARGEST bits; rows without reciprocals; divisors of at most
   // MOST_LIMBS limbs, which lanes divide if there are enough of them (div/short.cuh).
-  static constexpr u32 LONG = CLASSES, DIRECT = CLASSES + 1, SHORT = CLASSES + 2;
+  static constexpr u32 LONG = Base::LISTS - 3, DIRECT = LONG + 1, SHORT = LONG + 2;
   static constexpr u32 PIECE = LARGEST / 2, MOST_PIECES = LIMBS / PIECE;
   static_assert(LIMBS >= 2 * SMALLEST && LIMBS % PIECE == 0, "rows of two pieces or more");
   static constexpr u32 INVERSE = INVERSE_LIMBS<S, PREPARED>;
-  using ShortPolicy = ShortRowPolicy<S, Fft, PREPARED>;
+  using ShortPolicy =
+      ShortRowPolicy<S, typename Conditional<FIRST == 0, Fft, gpuint::Fused>::Type, PREPARED>;
 
   GPUINT_DEVICE explicit Plan(const Operands& operands) : Base(operands) {}
 
   // The list of a row with a divisor of v bits and a dividend of u bits.
   GPUINT_DEVICE static u32 list_of(u32 v, u32 u) {
-    if (u <= v + 32 * MOST_STEPS) return DIRECT;
+    const u32 fused = Fused::class_of(v);
+    if (fused == FIRST && u <= v + 32 * MOST_STEPS) return DIRECT;
     if (v <= 32 * ShortPolicy::MOST_LIMBS) return SHORT;
-    u32 list = 0;
-    while (list < LONG && 32 * (SMALLEST << list) < v) ++list;
+    if (fused < FIRST) return fused;
+    u32 list = FIRST;
+    while (list < LONG && 32 * (SMALLEST << (list - FIRST)) < v) ++list;
     return list;
   }
 

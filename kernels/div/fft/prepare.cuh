@@ -38,7 +38,7 @@ namespace fft_division {
 template <class Shape>
 struct RecordPlan {
   using S = Shape;
-  static constexpr u32 SMALLEST = SMALLEST_CLASS, ROW_BYTES = sizeof(u32);
+  static constexpr u32 FIRST = 0, SMALLEST = SMALLEST_CLASS<S>, ROW_BYTES = sizeof(u32);
   static_assert(is_transform_width(S::BITS) && S::LIMB_BITS == 32, "");
 
   const Operands& o;

@@ -29,7 +29,7 @@ struct Seed {
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Plan plan(o);
     u32* const quotient = reinterpret_cast<u32*>(shared) + threadIdx.x / LANES * SLOT;
-    const u32 total = plan.rows_from(0);
+    const u32 total = plan.rows_from(Plan::FIRST);
     GPUINT_UNROLL(1)
     for (u32 first = blockIdx.x * ROWS; first < total; first += gridDim.x * ROWS) {
       const u32 index = first + threadIdx.x / LANES;

@@ -1,0 +1,32 @@
+// Classes of divisors that fused products divide by (div/fused.cuh).
+#pragma once
+#include "core/platform.cuh"
+#include "mul/tensor/tile_carries.cuh"
+
+namespace gpuint {
+
+// Tiles of the classes' divisors, rising.
+template <u32... TILES>
+struct FusedClasses {
+  static constexpr u32 COUNT = sizeof...(TILES);
+  // The class of a divisor of `bits` bits, COUNT if it is longer.
+  GPUINT_DEVICE static u32 class_of(u32 bits) {
+    return (0 + ... + (bits > 8 * TILE_DIGITS * TILES ? 1 : 0));
+  }
+};
+template <u32 LIMBS>
+struct FusedClassesOf;
+template <>
+struct FusedClassesOf<512> {
+  using Type = FusedClasses<3, 4, 6, 8, 16>;
+};
+template <>
+struct FusedClassesOf<1024> {
+  using Type = FusedClasses<3, 4, 6, 8, 12, 16, 32>;
+};
+template <>
+struct FusedClassesOf<2048> {
+  using Type = FusedClasses<3, 4, 6, 8, 12, 16, 24, 32>;
+};
+
+}  // namespace gpuint
