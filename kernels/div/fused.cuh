@@ -97,12 +97,14 @@ struct DivideFused {
   static constexpr u32 PERSISTENT = 1, SCRATCH = 0, ROW_BYTES = Plan::ROW_BYTES;
   static_assert(T < C, "the limb below the top T tiles is one of the remainder's");
 
-  // A warp takes consecutive rows of the list, in groups of Policy::SEEDS.
-  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
+  // Time of a row, in products of tiles by tiles for each tile of the dividend; reading and
+  // resolving cost as much as 17 of them (H200, 2026-11-23).
+  static constexpr u32 COST = 17 + C + 1 + C / T;
+
+  // One of `warps` takes consecutive rows of the list, in groups of Policy::SEEDS.
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, u32 warp, u32 warps) {
     const Row whole(shared);
-    const u32 rows = Plan(o).rows(LIST), warps = gridDim.x * ROWS;
-    const u32 warp = blockIdx.x * ROWS + ptx::thread() / 32;
-    const u32 share = rows / warps, rest = rows % warps;
+    const u32 rows = Plan(o).rows(LIST), share = rows / warps, rest = rows % warps;
     u32 at = warp * share + min_of(warp, rest), left = share + (warp < rest ? 1 : 0);
     GPUINT_UNROLL(1)
     while (left > 0) {
@@ -294,6 +296,57 @@ struct DivideFused {
   }
 };
 
+// The rows of all classes. Each class has a share of the warps, by the time of its rows: a row
+// takes long, so classes one after the other would wait for their last rows.
+template <class Plan, class Classes>
+struct DivideByClasses;
+template <class Plan, u32... TILES>
+struct DivideByClasses<Plan, FusedClasses<TILES...>> {
+  template <u32 C>
+  static constexpr u32 LIST = (0 + ... + (TILES < C ? 1 : 0));
+  template <u32 C>
+  using Class = DivideFused<Plan, C, LIST<C>>;
+  static constexpr u32 COUNT = sizeof...(TILES);
+  static constexpr u32 ROWS = FusedDivisionPolicy<4>::ROWS, THREADS = 32 * ROWS;
+  static_assert((... && (Class<TILES>::ROWS == ROWS)), "");
+  __host__ __device__ static constexpr u32 most_shared() {
+    u32 most = 0;
+    ((most = max_of(most, Class<TILES>::SHARED)), ...);
+    return most;
+  }
+  static constexpr u32 SHARED = most_shared(), MIN_BLOCKS = Class<4>::MIN_BLOCKS;
+  static constexpr u32 PERSISTENT = 1, SCRATCH = 0, ROW_BYTES = Plan::ROW_BYTES;
+
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
+    const u32 warps = gridDim.x * ROWS, warp = blockIdx.x * ROWS + ptx::thread() / 32;
+    u32 first = 0;
+    (void)(divide<TILES>(o, shared, warp, warps, first) || ...);
+  }
+
+ private:
+  template <u32 C>
+  GPUINT_DEVICE static u64 cost(const Operands& o) {
+    return u64(Plan(o).rows(LIST<C>)) * Class<C>::COST;
+  }
+
+  // Divides the rows of a class if this warp is one of its own, which begin at `first`.
+  template <u32 C>
+  GPUINT_DEVICE static bool divide(const Operands& o, unsigned char* shared, u32 warp, u32 warps,
+                                   u32& first) {
+    // A few warps take the classes one after the other.
+    u32 rank = warp, share = warps;
+    if (warps > COUNT) {
+      const u64 own = cost<C>(o), all = (0 + ... + cost<TILES>(o));
+      if (own == 0) return false;
+      rank -= first, share = 1 + static_cast<u32>((warps - COUNT) * own / all);
+      first += share;
+      if (rank >= share) return false;
+    }
+    Class<C>::run(o, shared, rank, share);
+    return warps > COUNT;
+  }
+};
+
 // Divides rows of list LONG.
 template <class S, class Plan, bool PREPARED>
 struct FusedRest {
@@ -310,14 +363,12 @@ struct FusedPhases;
 template <class S, bool PREPARED, u32... TILES>
 struct FusedPhases<S, PREPARED, FusedClasses<TILES...>> {
   using Plan = FusedPlan<S, PREPARED>;
-  template <u32 C>
-  using Class = DivideFused<Plan, C, (0 + ... + (TILES < C ? 1 : 0))>;
+  using Fused = DivideByClasses<Plan, FusedClasses<TILES...>>;
   static constexpr bool HAS_LONGER = (... && (TILES * TILE_LIMBS < S::N));
-  using Type =
-      typename Conditional<HAS_LONGER,
-                           Sequence<Classify<Plan>, DivideShort<Plan>, Class<TILES>...,
-                                    typename FusedRest<S, Plan, PREPARED>::Type>,
-                           Sequence<Classify<Plan>, DivideShort<Plan>, Class<TILES>...>>::Type;
+  using Type = typename Conditional<HAS_LONGER,
+                                    Sequence<Classify<Plan>, DivideShort<Plan>, Fused,
+                                             typename FusedRest<S, Plan, PREPARED>::Type>,
+                                    Sequence<Classify<Plan>, DivideShort<Plan>, Fused>>::Type;
 };
 
 template <class S>

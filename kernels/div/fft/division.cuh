@@ -33,15 +33,16 @@ namespace gpuint {
 
 namespace fft_division {
 
-// Phases of a plan: fused products divide by the divisors of their classes.
+// Phases of a plan: fused products divide by the divisors of their classes, if there are any.
 template <class Plan, class Classes = typename Plan::Fused>
-struct PhasesOf;
-template <class Plan, u32... TILES>
-struct PhasesOf<Plan, FusedClasses<TILES...>> {
-  template <u32 C>
-  using Fused = DivideFused<Plan, C, (0 + ... + (TILES < C ? 1 : 0))>;
+struct PhasesOf {
   template <class... More>
-  using Type = Sequence<Classify<Plan>, DivideShort<Plan>, Fused<TILES>..., More...>;
+  using Type = Sequence<Classify<Plan>, DivideShort<Plan>, DivideByClasses<Plan, Classes>, More...>;
+};
+template <class Plan>
+struct PhasesOf<Plan, FusedClasses<>> {
+  template <class... More>
+  using Type = Sequence<Classify<Plan>, DivideShort<Plan>, More...>;
 };
 
 template <class S, u32 LARGEST = Plan<S>::LARGEST>
