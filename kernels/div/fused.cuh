@@ -68,9 +68,9 @@ struct RecordedReciprocals : FusedProducts<S::BITS / (8 * TILE_DIGITS), false, f
   using Base = FusedProducts<S::BITS / (8 * TILE_DIGITS), false, false, Forms>;
   static constexpr u32 WARP_LIMBS = Forms::TOTAL;
 
-  // Of this warp.
-  GPUINT_DEVICE explicit RecordedReciprocals(unsigned char* shared)
-      : Base(reinterpret_cast<u32*>(shared) + ptx::thread() / 32 * WARP_LIMBS, ptx::thread() % 32) {
+  // In WARP_LIMBS limbs of shared memory.
+  GPUINT_DEVICE explicit RecordedReciprocals(u32* own) : Base(own, ptx::thread() % 32) {
+    this->sync();  // rows of other lists are done with
     this->clear();
   }
 };
@@ -91,21 +91,18 @@ struct DivideFused {
   using Tiles = FusedProducts<GROUP, false, false, typename Row::Forms>;
   static_assert(C % GROUP == 0, "groups of tiles");
   using Quotient = typename Estimates::Limbs;
-  static constexpr u32 ROWS = Policy::ROWS, THREADS = 32 * ROWS;
-  static constexpr u32 MIN_BLOCKS = Policy::RESIDENT_WARPS / ROWS;
-  static constexpr u32 SHARED = ROWS * Row::WARP_LIMBS * sizeof(u32);
-  static constexpr u32 PERSISTENT = 1, SCRATCH = 0, ROW_BYTES = Plan::ROW_BYTES;
+  static constexpr u32 ROWS = Policy::ROWS, RESIDENT_WARPS = Policy::RESIDENT_WARPS;
+  static constexpr u32 WARP_LIMBS = Row::WARP_LIMBS;
   static_assert(T < C, "the limb below the top T tiles is one of the remainder's");
 
-  // Time of a row, in products of tiles by tiles for each tile of the dividend; reading and
-  // resolving cost as much as 17 of them (H200, 2026-11-23).
-  static constexpr u32 COST = 17 + C + 1 + C / T;
-
-  // One of `warps` takes consecutive rows of the list, in groups of Policy::SEEDS.
-  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, u32 warp, u32 warps) {
-    const Row whole(shared);
+  // Each warp takes its share of the list, in groups of Policy::SEEDS consecutive rows. The rest
+  // goes to the warps after those that `before` rows of other lists went to.
+  GPUINT_DEVICE static void run(const Operands& o, u32* own, u32 before) {
+    const Row whole(own);
+    const u32 warps = gridDim.x * ROWS, warp = blockIdx.x * ROWS + ptx::thread() / 32;
+    const u32 turn = (warp + warps - before % warps) % warps;
     const u32 rows = Plan(o).rows(LIST), share = rows / warps, rest = rows % warps;
-    u32 at = warp * share + min_of(warp, rest), left = share + (warp < rest ? 1 : 0);
+    u32 at = turn * share + min_of(turn, rest), left = share + (turn < rest ? 1 : 0);
     GPUINT_UNROLL(1)
     while (left > 0) {
       if constexpr (!Plan::PREPARED) {
@@ -296,54 +293,33 @@ struct DivideFused {
   }
 };
 
-// The rows of all classes. Each class has a share of the warps, by the time of its rows: a row
-// takes long, so classes one after the other would wait for their last rows.
+// The rows of all classes, those of long divisors first. One phase: a row takes long, so phases of
+// classes would wait for their last rows one after the other.
 template <class Plan, class Classes>
 struct DivideByClasses;
 template <class Plan, u32... TILES>
 struct DivideByClasses<Plan, FusedClasses<TILES...>> {
-  template <u32 C>
-  static constexpr u32 LIST = (0 + ... + (TILES < C ? 1 : 0));
-  template <u32 C>
-  using Class = DivideFused<Plan, C, LIST<C>>;
   static constexpr u32 COUNT = sizeof...(TILES);
-  static constexpr u32 ROWS = FusedDivisionPolicy<4>::ROWS, THREADS = 32 * ROWS;
-  static_assert((... && (Class<TILES>::ROWS == ROWS)), "");
-  __host__ __device__ static constexpr u32 most_shared() {
-    u32 most = 0;
-    ((most = max_of(most, Class<TILES>::SHARED)), ...);
-    return most;
-  }
-  static constexpr u32 SHARED = most_shared(), MIN_BLOCKS = Class<4>::MIN_BLOCKS;
+  template <u32 LIST>
+  using Class = DivideFused<Plan, FusedClasses<TILES...>::tiles(LIST), LIST>;
+  static constexpr u32 ROWS = Class<0>::ROWS, THREADS = 32 * ROWS;
+  static constexpr u32 MIN_BLOCKS = Class<0>::RESIDENT_WARPS / ROWS;
+  static constexpr u32 WARP_LIMBS = Class<COUNT - 1>::WARP_LIMBS;
+  static constexpr u32 SHARED = ROWS * WARP_LIMBS * sizeof(u32);
   static constexpr u32 PERSISTENT = 1, SCRATCH = 0, ROW_BYTES = Plan::ROW_BYTES;
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
-    const u32 warps = gridDim.x * ROWS, warp = blockIdx.x * ROWS + ptx::thread() / 32;
-    u32 first = 0;
-    (void)(divide<TILES>(o, shared, warp, warps, first) || ...);
+    divide_from<COUNT - 1>(o, reinterpret_cast<u32*>(shared) + ptx::thread() / 32 * WARP_LIMBS);
   }
 
  private:
-  template <u32 C>
-  GPUINT_DEVICE static u64 cost(const Operands& o) {
-    return u64(Plan(o).rows(LIST<C>)) * Class<C>::COST;
-  }
-
-  // Divides the rows of a class if this warp is one of its own, which begin at `first`.
-  template <u32 C>
-  GPUINT_DEVICE static bool divide(const Operands& o, unsigned char* shared, u32 warp, u32 warps,
-                                   u32& first) {
-    // A few warps take the classes one after the other.
-    u32 rank = warp, share = warps;
-    if (warps > COUNT) {
-      const u64 own = cost<C>(o), all = (0 + ... + cost<TILES>(o));
-      if (own == 0) return false;
-      rank -= first, share = 1 + static_cast<u32>((warps - COUNT) * own / all);
-      first += share;
-      if (rank >= share) return false;
-    }
-    Class<C>::run(o, shared, rank, share);
-    return warps > COUNT;
+  template <u32 LIST>
+  GPUINT_DEVICE static void divide_from(const Operands& o, u32* own) {
+    static_assert(Class<LIST>::ROWS == ROWS && Class<LIST>::WARP_LIMBS <= WARP_LIMBS, "one phase");
+    u32 before = 0;
+    for (u32 list = LIST + 1; list < COUNT; ++list) before += Plan(o).rows(list);
+    Class<LIST>::run(o, own, before);
+    if constexpr (LIST > 0) divide_from<LIST - 1>(o, own);
   }
 };
 

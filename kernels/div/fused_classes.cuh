@@ -9,6 +9,10 @@ namespace gpuint {
 template <u32... TILES>
 struct FusedClasses {
   static constexpr u32 COUNT = sizeof...(TILES);
+  GPUINT_DEVICE static constexpr u32 tiles(u32 index) {
+    const u32 all[] = {TILES...};
+    return all[index];
+  }
   // The class of a divisor of `bits` bits, COUNT if it is longer.
   GPUINT_DEVICE static u32 class_of(u32 bits) {
     return (0 + ... + (bits > 8 * TILE_DIGITS * TILES ? 1 : 0));

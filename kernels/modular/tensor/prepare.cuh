@@ -178,10 +178,9 @@ struct Reciprocals
 
   const Seeds seeds;
 
-  // Of this warp.
-  GPUINT_DEVICE explicit Reciprocals(unsigned char* shared)
-      : Base(reinterpret_cast<u32*>(shared) + ptx::thread() / 32 * WARP_LIMBS, ptx::thread() % 32),
-        seeds{arena + FORMS} {}
+  // In WARP_LIMBS limbs of shared memory.
+  GPUINT_DEVICE explicit Reciprocals(u32* own)
+      : Base(own, ptx::thread() % 32), seeds{arena + FORMS} {}
 
   // Sets the seed of this lane's row, of `bits` bits, and clears the forms.
   GPUINT_DEVICE void set_seed(const u32* v, u32 bits) const {
@@ -250,7 +249,7 @@ struct FusedPrepare : FusedFrame<S, Policy, Reciprocals<S, Rows::N, Policy::SEED
 
   // A warp takes consecutive rows, in groups of Policy::SEEDS.
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    const Row whole(shared);
+    const Row whole(reinterpret_cast<u32*>(shared) + ptx::thread() / 32 * Row::WARP_LIMBS);
     const u64 warps = u64(gridDim.x) * Base::ROWS;
     const u64 warp = u64(blockIdx.x) * Base::ROWS + ptx::thread() / 32;
     const u64 share = Rows::rows(o) / warps, rest = Rows::rows(o) % warps;
