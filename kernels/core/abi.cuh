@@ -95,34 +95,57 @@ __host__ __device__ constexpr auto facts_of() {
     return Operation::facts();
 }
 
-// Phases of an operation as one kernel. The register limit of a thread is that of the phase with
-// the most threads on a multiprocessor.
-template <class... Phases>
+// Phases of an operation as one kernel. A member of several phases is given the index of its own.
+// The register limit of a thread is that of the phase with the most threads on a multiprocessor.
+template <class... Members>
 struct Sequence {
-  static constexpr u32 PHASES = sizeof...(Phases);
+  static constexpr u32 PHASES = (0 + ... + phases_of<Members>(0));
 
   __host__ __device__ static constexpr u32 most_threads() {
     u32 most = 0;
-    ((most = Phases::THREADS > most ? Phases::THREADS : most), ...);
+    ((most = Members::THREADS > most ? Members::THREADS : most), ...);
     return most;
   }
   __host__ __device__ static constexpr u32 most_resident() {
     u32 most = 0;
-    ((most = Phases::THREADS * Phases::MIN_BLOCKS > most ? Phases::THREADS * Phases::MIN_BLOCKS
-                                                         : most),
+    ((most = Members::THREADS * Members::MIN_BLOCKS > most ? Members::THREADS * Members::MIN_BLOCKS
+                                                           : most),
      ...);
     return most;
   }
   static constexpr u32 THREADS = most_threads(), MIN_BLOCKS = most_resident() / THREADS;
 
   __host__ __device__ static constexpr FactsOfPhases<PHASES> facts() {
-    return {{facts_of<Phases>().phase[0]...}};
+    FactsOfPhases<PHASES> all{};
+    u32 phase = 0;
+    (append(all, phase, facts_of<Members>()), ...);
+    return all;
   }
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
-    u32 phase = 0;
+    u32 first = 0;
     // No comparison follows a phase, so that no register is kept for it.
-    (void)((o.phase == phase++ && (Phases::run(o, shared), true)) || ...);
+    (void)(runs<Members>(o, shared, first) || ...);
+  }
+
+ private:
+  template <class FactsOfMember>
+  __host__ __device__ static constexpr void append(FactsOfPhases<PHASES>& all, u32& phase,
+                                                   const FactsOfMember& member) {
+    for (const Facts& facts : member.phase) all.phase[phase++] = facts;
+  }
+
+  // Runs the member if the phase is one of its own, which begin at `first`.
+  template <class Member>
+  GPUINT_DEVICE static bool runs(const Operands& o, unsigned char* shared, u32& first) {
+    const u32 index = static_cast<u32>(o.phase) - first;
+    first += phases_of<Member>(0);
+    if (index >= phases_of<Member>(0)) return false;
+    if constexpr (phases_of<Member>(0) == 1)
+      Member::run(o, shared);
+    else
+      Member::run(o, shared, index);
+    return true;
   }
 };
 

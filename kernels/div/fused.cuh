@@ -293,33 +293,49 @@ struct DivideFused {
   }
 };
 
-// The rows of all classes, those of long divisors first. One phase: a row takes long, so phases of
-// classes would wait for their last rows one after the other.
+// The rows of all classes, those of long divisors first. A class is a phase, in which all warps run
+// the same code; but a phase waits for its last rows, so few rows are divided in the first one.
 template <class Plan, class Classes>
 struct DivideByClasses;
 template <class Plan, u32... TILES>
 struct DivideByClasses<Plan, FusedClasses<TILES...>> {
-  static constexpr u32 COUNT = sizeof...(TILES);
+  static constexpr u32 PHASES = sizeof...(TILES);
   template <u32 LIST>
   using Class = DivideFused<Plan, FusedClasses<TILES...>::tiles(LIST), LIST>;
   static constexpr u32 ROWS = Class<0>::ROWS, THREADS = 32 * ROWS;
   static constexpr u32 MIN_BLOCKS = Class<0>::RESIDENT_WARPS / ROWS;
-  static constexpr u32 WARP_LIMBS = Class<COUNT - 1>::WARP_LIMBS;
-  static constexpr u32 SHARED = ROWS * WARP_LIMBS * sizeof(u32);
-  static constexpr u32 PERSISTENT = 1, SCRATCH = 0, ROW_BYTES = Plan::ROW_BYTES;
+  static constexpr u32 MOST_WARP_LIMBS = Class<PHASES - 1>::WARP_LIMBS;
+  // In any list.
+  template <u32 C>
+  static constexpr u32 WARP_BYTES = DivideFused<Plan, C, 0>::WARP_LIMBS * sizeof(u32);
 
-  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
-    divide_from<COUNT - 1>(o, reinterpret_cast<u32*>(shared) + ptx::thread() / 32 * WARP_LIMBS);
+  __host__ __device__ static constexpr FactsOfPhases<PHASES> facts() {
+    FactsOfPhases<PHASES> all{};
+    u32 phase = PHASES;
+    ((all.phase[--phase] = {THREADS, ROWS * WARP_BYTES<TILES>, ROWS, 0, 1, 1, Plan::ROW_BYTES, 0}),
+     ...);
+    return all;
+  }
+
+  GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, u32 phase) {
+    divide_from<PHASES - 1>(o, reinterpret_cast<u32*>(shared), phase);
   }
 
  private:
   template <u32 LIST>
-  GPUINT_DEVICE static void divide_from(const Operands& o, u32* own) {
-    static_assert(Class<LIST>::ROWS == ROWS && Class<LIST>::WARP_LIMBS <= WARP_LIMBS, "one phase");
-    u32 before = 0;
-    for (u32 list = LIST + 1; list < COUNT; ++list) before += Plan(o).rows(list);
-    Class<LIST>::run(o, own, before);
-    if constexpr (LIST > 0) divide_from<LIST - 1>(o, own);
+  GPUINT_DEVICE static void divide_from(const Operands& o, u32* shared, u32 phase) {
+    using C = Class<LIST>;
+    static_assert(C::ROWS == ROWS && C::WARP_LIMBS <= MOST_WARP_LIMBS, "of one launch");
+    u32 before = 0, all = 0;
+    for (u32 list = 0; list < PHASES; ++list) {
+      const u32 rows = Plan(o).rows(list);
+      all += rows;
+      if (list > LIST) before += rows;
+    }
+    const bool together = all < LEAST_ROWS_OF_PHASE * PHASES * gridDim.x * ROWS;
+    if (phase == (together ? 0 : PHASES - 1 - LIST))
+      C::run(o, shared + ptx::thread() / 32 * (together ? MOST_WARP_LIMBS : C::WARP_LIMBS), before);
+    if constexpr (LIST > 0) divide_from<LIST - 1>(o, shared, phase);
   }
 };
 
