@@ -271,9 +271,13 @@ fn structured_operands_take_rare_paths() {
         divide(shape(32768, 4, DigitKind::U64), by, device, 300)
     });
     let short_divisors = [("ShortByLanes", 1), ("LaneLastSubtraction", 1)];
+    let by_class = [&short_divisors[..], &[("FusedClassApart", 1)]].concat();
+    takes("divisions by Blocked<Fused>, 32768 bits, in one block", &by_class, |_| {
+        let by = Strategy::Blocked(Some(Product::Fused));
+        divide_in_one_block(shape(32768, 4, DigitKind::U64), by, 200)
+    });
     for (bits, by) in [
         (32768, Strategy::Blocked(Some(Product::Fft))),
-        (32768, Strategy::Blocked(Some(Product::Fused))),
         (65536, Strategy::Blocked(Some(Product::TensorCore))),
         (32768, Strategy::Product(Product::TensorCore)),
         (65536, Strategy::Product(Product::TensorCore)),

@@ -9,6 +9,7 @@
 //    quotient of t = 32 T limbs, T <= C / 2. The remainder stays in registers, V and the reciprocal
 //    in shared memory. The reciprocal of a prepared divisor is the top of the recorded one.
 // 4. Rows with divisors longer than the largest class, by groups of threads (div.cuh).
+// Divisions by transforms also have steps 2 and 3, for the shorter divisors (div/fft/division.cuh).
 //
 // Block. For a remainder x < V and the next t limbs z of u, let W = x 2^(32 t) + z, and h the top t
 // limbs of x. Barrett's reduction (modular/tensor/barrett.cuh) of numbers of t limbs also gives the
@@ -293,8 +294,9 @@ struct DivideFused {
   }
 };
 
-// The rows of all classes, those of long divisors first. A class is a phase, in which all warps run
-// the same code; but a phase waits for its last rows, so few rows are divided in the first one.
+// The rows of all classes, those of long divisors first. Each class is a phase, so that all warps
+// of a multiprocessor run the same code. But a phase waits for its last rows: if warps have few of
+// a class, the first phase divides the rows of all classes.
 template <class Plan, class Classes>
 struct DivideByClasses;
 template <class Plan, u32... TILES>
@@ -318,23 +320,33 @@ struct DivideByClasses<Plan, FusedClasses<TILES...>> {
   }
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared, u32 phase) {
+    if (phase == 0 && blockIdx.x == 0 && ptx::thread() == 0 && are_few(o)) Plan(o).together() = 1;
     divide_from<PHASES - 1>(o, reinterpret_cast<u32*>(shared), phase);
   }
 
  private:
+  // In the first phase: grids of phases differ.
+  GPUINT_DEVICE static bool are_few(const Operands& o) {
+    u32 rows = 0;
+    for (u32 list = 0; list < PHASES; ++list) rows += Plan(o).rows(list);
+    return rows < LEAST_ROWS_OF_PHASE * PHASES * gridDim.x * ROWS;
+  }
+
+  // Nothing is kept in registers while a class is divided.
   template <u32 LIST>
   GPUINT_DEVICE static void divide_from(const Operands& o, u32* shared, u32 phase) {
     using C = Class<LIST>;
     static_assert(C::ROWS == ROWS && C::WARP_LIMBS <= MOST_WARP_LIMBS, "of one launch");
-    u32 before = 0, all = 0;
-    for (u32 list = 0; list < PHASES; ++list) {
-      const u32 rows = Plan(o).rows(list);
-      all += rows;
-      if (list > LIST) before += rows;
+    constexpr u32 OWN = PHASES - 1 - LIST;
+    const bool divides =
+        phase == 0 ? OWN == 0 || are_few(o) : phase == OWN && Plan(o).together() == 0;
+    if (divides) {
+      if (phase > 0 && ptx::thread() == 0) GPUINT_RARE(FusedClassApart);
+      u32 before = 0;
+      for (u32 list = LIST + 1; list < PHASES; ++list) before += Plan(o).rows(list);
+      const u32 stride = phase == 0 ? MOST_WARP_LIMBS : C::WARP_LIMBS;
+      C::run(o, shared + ptx::thread() / 32 * stride, before);
     }
-    const bool together = all < LEAST_ROWS_OF_PHASE * PHASES * gridDim.x * ROWS;
-    if (phase == (together ? 0 : PHASES - 1 - LIST))
-      C::run(o, shared + ptx::thread() / 32 * (together ? MOST_WARP_LIMBS : C::WARP_LIMBS), before);
     if constexpr (LIST > 0) divide_from<LIST - 1>(o, shared, phase);
   }
 };

@@ -2,8 +2,7 @@
 //
 // The first phase (classify.cuh) writes the lengths of a row and appends it to one list. Later
 // phases divide the rows of a list. If few rows have short divisors, short.cuh appends them to list
-// 0. Groups of threads divide the rows of list LONG of
-// the plan.
+// 0. Groups of threads divide the rows of list LONG of the plan.
 #pragma once
 #include "core/abi.cuh"
 #include "core/frame.cuh"
@@ -27,9 +26,10 @@ struct RowLists {
   // The workspace: bit lengths of divisor and dividend, a list entry in each list.
   static constexpr u32 ROW_BYTES = sizeof(uint2) + 4 * (LISTS + MORE_LIMBS);
 
-  // Counters: rows of a list; rows taken from it; short rows that have joined list 0.
-  static constexpr u32 TAKEN = 16, JOINED = 32;
-  static_assert(LISTS <= TAKEN && TAKEN + LISTS <= JOINED && JOINED < COUNTERS, "");
+  // Counters: rows of a list; rows taken from it; short rows that have joined list 0; 1 if one
+  // phase divides the rows of all classes of fused products (fused.cuh).
+  static constexpr u32 TAKEN = 16, JOINED = 32, TOGETHER = 33;
+  static_assert(LISTS <= TAKEN && TAKEN + LISTS <= JOINED && TOGETHER < COUNTERS, "");
 
   const Operands& o;
   GPUINT_DEVICE explicit RowLists(const Operands& operands) : o(operands) {}
@@ -43,6 +43,7 @@ struct RowLists {
   GPUINT_DEVICE u32 rows(u32 list) const {
     return count(list) + (list == 0 ? o.counters[JOINED] : 0);
   }
+  GPUINT_DEVICE u32& together() const { return o.counters[TOGETHER]; }
   GPUINT_DEVICE u32* taken(u32 list) const { return o.counters + TAKEN + list; }
 
   GPUINT_DEVICE const u32* dividend(u32 row) const {

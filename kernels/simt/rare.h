@@ -34,6 +34,7 @@
   X(FusedCarries)          /* modular/tensor/products.cuh: a limb of a sum carries */              \
   X(FusedLongOperands) /* modular/tensor/kernels.cuh: no operand fits the length of the divisor */ \
   X(FusedQuotientInDoubt) /* modular/tensor/barrett.cuh: a quotient may be one too small */        \
+  X(FusedClassApart)      /* div/fused.cuh: warps have enough rows of one class */                 \
   X(TransformCarry) /* transform/ntt/product.cuh: what a thread is given runs over its word */     \
   X(ShortByLanes)   /* div/short.cuh: a batch has enough short divisors for lanes */               \
   X(FftSeedAddBack) /* div/fft/seed.cuh: the remainder is as long as the divisor */                \

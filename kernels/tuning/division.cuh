@@ -221,8 +221,8 @@ struct ShortRowPolicy<S, Fused, PREPARED> : ShortLanePolicy {
 };
 
 // Rows for each warp and class below which all classes are one phase. Measured on an H200,
-// 2026-11-23: with 0.9 and 1.9 rows (2^18 and 2^17 bits), one phase takes 0.88 and 0.95 of the time;
-// with 3.9 and 8.9 rows (2^16 and 2^15 bits), 1.16 and 1.07.
+// 2026-11-23: with 0.9 and 1.9 rows (2^18 and 2^17 bits), one phase takes 0.88 and 0.95 of the
+// time; with 3.9 and 8.9 rows (2^16 and 2^15 bits), 1.16 and 1.07.
 constexpr u32 LEAST_ROWS_OF_PHASE = 3;
 
 // Limbs of rows in whose divisions by transforms fused products divide by the shorter divisors.

@@ -150,19 +150,27 @@ impl Check for ByTransforms {
     }
 }
 
-/// Division by fused products, at its own widths, by divisors of every length in tiles of 1024
-/// bits, a bit more and a bit less.
+/// Division by fused products, at its own widths and at one where transforms divide by the longer
+/// divisors, by divisors of every length in tiles of 1024 bits, a bit more and a bit less.
 struct ByFused;
+
+/// Bits of rows in whose divisions by transforms fused products divide by divisors of up to
+/// `MOST_FUSED_TILES` (kernels/tuning/division.cuh).
+const FUSED_WITHIN_TRANSFORMS: usize = 131_072;
+const MOST_FUSED_TILES: usize = 32;
 
 impl Check for ByFused {
     const NAME: &str = "div_rem by Blocked<Fused>";
     const WIDEST: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let by_fused = Algorithm::Blocked(Product::Fused);
+        let is_within_transforms = shape.bits == FUSED_WITHIN_TRANSFORMS;
+        let product = if is_within_transforms { Product::Fft } else { Product::Fused };
+        let by_fused = Algorithm::Blocked(product);
         // Elsewhere another algorithm replaces it.
         let is_own = is_offered(Op::DivRem, by_fused, shape) && setting.backend != BackendKind::Cpu;
-        let tiles = shape.bits.div_ceil(1024);
+        let most = if is_within_transforms { MOST_FUSED_TILES } else { usize::MAX };
+        let tiles = shape.bits.div_ceil(1024).min(most);
         let count = if is_own { setting.count(ROWS, shape).max(4 * tiles) } else { 4 };
         let is_own_by = is_offered(Op::DivRemBy, by_fused, shape);
         for (_, device, mut rows) in setting.parts(shape, DIVISIONS, count) {
@@ -171,7 +179,7 @@ impl Check for ByFused {
                 row.b &= ones(bits);
                 row.b.set_bit(bits as u64 - 1, true);
             }
-            let by = Strategy::Blocked(Some(Product::Fused));
+            let by = Strategy::Blocked(Some(product));
             divide(shape, by, device, &rows, &expected(shape, &rows), tally);
             if !is_own_by {
                 continue;

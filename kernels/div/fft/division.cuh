@@ -3,7 +3,8 @@
 //
 // 1. Classes (div/classify.cuh). v is shifted up to V of exactly m = 32 P bits, for the least P of
 //    512 .. 8192 that suffices; u is shifted likewise when it is read. The rows of a class are a
-//    list, and each kernel has one length of transform.
+//    list, and each kernel has one length of transform. In rows of LEAST_FUSED_LIMBS limbs or more,
+//    fused products divide by divisors of up to 1024 limbs (div/fused.cuh), and P is 2048 or more.
 // 2. Reciprocals: limb by limb to 64 digits (seed.cuh), then Newton's iteration with transforms of
 //    half the result's digits (newton.cuh).
 // 3. Blocks of quotient of m / 2 bits (divide.cuh): reciprocals and blocks are half as long as the
