@@ -220,10 +220,10 @@ pub struct Imad;
 /// Multiplies by the matrix units of the GPU, byte by byte, with one warp a row and its numbers in
 /// registers.
 ///
-/// Offered for division in blocks ([`Blocked`]) at 32768 and 65536 bits, by prepared divisors
-/// ([`Divisor`](crate::Divisor)) at 16384 bits, too: rows are sorted into classes by the length of
-/// the divisor, and blocks of quotient are at most half as long (`kernels/div/fused.cuh` of the
-/// repository). Elsewhere the product is [`Classical`], with the same results.
+/// Offered for division in blocks ([`Blocked`]) at 16384, 32768 and 65536 bits: rows are sorted
+/// into classes by the length of the divisor, and blocks of quotient are at most half as long
+/// (`kernels/div/fused.cuh` of the repository). Elsewhere the product is [`Classical`], with the
+/// same results. Wider rows divide so by divisors of up to 32768 bits within `Blocked<Fft>`.
 #[derive(Debug, Clone, Copy)]
 pub struct Fused;
 

@@ -82,11 +82,10 @@ struct Plan : RowLists<S, PREPARED, LISTS_OF<S>, INVERSE_LIMBS<S, PREPARED>> {
 
   // The list of a row with a divisor of v bits and a dividend of u bits.
   GPUINT_DEVICE static u32 list_of(u32 v, u32 u) {
-    const u32 fused = Fused::class_of(v);
-    if (fused == FIRST && u <= v + 32 * MOST_STEPS) return DIRECT;
+    u32 list = Fused::class_of(v);
+    if (list == FIRST && u <= v + 32 * MOST_STEPS) return DIRECT;
     if (v <= 32 * ShortPolicy::MOST_LIMBS) return SHORT;
-    if (fused < FIRST) return fused;
-    u32 list = FIRST;
+    if (list != FIRST) return list;
     while (list < LONG && 32 * (SMALLEST << (list - FIRST)) < v) ++list;
     return list;
   }
