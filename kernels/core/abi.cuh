@@ -123,9 +123,14 @@ struct Sequence {
   }
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
-    u32 first = 0;
     // No comparison follows a phase, so that no register is kept for it.
-    (void)(runs<Members>(o, shared, first) || ...);
+    if constexpr (PHASES == sizeof...(Members)) {
+      u32 phase = 0;
+      (void)((o.phase == phase++ && (Members::run(o, shared), true)) || ...);
+    } else {
+      u32 first = 0;
+      (void)(runs<Members>(o, shared, first) || ...);
+    }
   }
 
  private:
