@@ -80,7 +80,7 @@ struct RecordedReciprocals : FusedProducts<S::BITS / (8 * TILE_DIGITS), false, f
 template <class Plan, u32 C, u32 LIST>
 struct DivideFused {
   using S = typename Plan::S;
-  using Policy = FusedDivisionPolicy<C>;
+  using Policy = FusedDivisionPolicy<C, S::N, Plan::PREPARED>;
   static constexpr u32 T = Policy::BLOCK_TILES;
   static constexpr u32 N = C * TILE_LIMBS, BLOCK = T * TILE_LIMBS;  // limbs of V and of a block
   using Row = typename Conditional<Plan::PREPARED, RecordedReciprocals<Width<32 * N>, T>,

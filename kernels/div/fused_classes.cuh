@@ -18,19 +18,14 @@ struct FusedClasses {
     return (0 + ... + (bits > 8 * TILE_DIGITS * TILES ? 1 : 0));
   }
 };
+// Of rows of LIMBS limbs.
 template <u32 LIMBS>
-struct FusedClassesOf;
+struct FusedClassesOf {
+  using Type = FusedClasses<4, 6, 8, 12, 16, 24, 32>;
+};
 template <>
 struct FusedClassesOf<512> {
-  using Type = FusedClasses<3, 4, 6, 8, 16>;
-};
-template <>
-struct FusedClassesOf<1024> {
-  using Type = FusedClasses<3, 4, 6, 8, 12, 16, 32>;
-};
-template <>
-struct FusedClassesOf<2048> {
-  using Type = FusedClasses<3, 4, 6, 8, 12, 16, 24, 32>;
+  using Type = FusedClasses<4, 6, 8, 12, 16>;
 };
 
 }  // namespace gpuint

@@ -200,16 +200,19 @@ struct ShortRowPolicy<S, TensorCore, PREPARED> : ShortLanePolicy {
   static constexpr u32 LEAST_ROWS = !PREPARED ? 44 : by_size(S::N, {{1024, 51}, {ANY, 34}});
 };
 
-// Divisions by fused products, by divisors of TILES tiles (div/fused.cuh). Measured on an H200,
-// 2026-11-23; BLOCK_TILES and MOST_TILES by counts.
-//   BLOCK_TILES      of a block of quotient
+// Divisions by fused products of rows of ROW_LIMBS limbs, by divisors of TILES tiles
+// (div/fused.cuh). Measured on an H200, 2026-11-23; MOST_TILES by counts.
+//   BLOCK_TILES      of a block of quotient. Short blocks need less of a reciprocal and fewer
+//                    registers.
 //   MOST_TILES       of the remainder whose sums a warp has registers for
 //   ROWS             of a block of threads
 //   RESIDENT_WARPS   that a multiprocessor has registers for
 //   SEEDS            rows whose reciprocals a warp begins together
-template <u32 TILES>
+template <u32 TILES, u32 ROW_LIMBS, bool PREPARED>
 struct FusedDivisionPolicy {
-  static constexpr u32 BLOCK_TILES = min_of(TILES / 2, 8);
+  static constexpr u32 MOST_BLOCK_TILES =
+      PREPARED ? 8 : by_size(ROW_LIMBS, {{1024, 3}, {2048, 4}, {ANY, 8}});
+  static constexpr u32 BLOCK_TILES = min_of(TILES / 2, MOST_BLOCK_TILES);
   static constexpr u32 MOST_TILES = 8;
   static constexpr u32 ROWS = 4;
   static constexpr u32 RESIDENT_WARPS = 16;

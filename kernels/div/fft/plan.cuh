@@ -43,9 +43,8 @@ struct RecordedReciprocal {
 // Classes of divisors that fused products divide by, in rows that have any; points of the smallest
 // class that transforms divide by, and of the largest one.
 template <class S>
-using FusedClassesOfRows =
-    typename Conditional<(S::N < LEAST_FUSED_LIMBS), FusedClasses<>,
-                         typename FusedClassesOf<min_of(S::N, 2048)>::Type>::Type;
+using FusedClassesOfRows = typename Conditional<(S::N < LEAST_FUSED_LIMBS), FusedClasses<>,
+                                                typename FusedClassesOf<S::N>::Type>::Type;
 template <class S>
 constexpr u32 SMALLEST_CLASS = S::N < LEAST_FUSED_LIMBS ? 512 : 2048;
 template <class S>
