@@ -75,10 +75,8 @@ impl Gpu {
     /// few rows waits for its dependent steps, so that slow matrix products of bytes suffice.
     fn suits_few_rows(&self, kernel: KernelId) -> bool {
         let is_division = matches!(kernel.op(), Op::DivRem | Op::DivRemBy);
-        let is_of_bytes = matches!(
-            kernel.row().algorithm.product(),
-            Some(Product::TensorCore | Product::Fused)
-        );
+        let is_of_bytes =
+            matches!(kernel.row().algorithm.product(), Some(Product::TensorCore | Product::Fused));
         let has_units = is_division && is_of_bytes && self.capability >= 80;
         self.suits(kernel) || has_units && self.fits(kernel)
     }
