@@ -80,6 +80,12 @@ impl Gpu {
         let has_units = is_division && is_of_bytes && self.capability >= 80;
         self.suits(kernel) || has_units && self.fits(kernel)
     }
+
+    /// Rows that the GPU divides at a time, a warp to a row.
+    const fn rows_at_a_time(&self) -> usize {
+        const WARPS: usize = 16;
+        WARPS * self.multiprocessors as usize
+    }
 }
 
 /// The relation of a device to its tuning table.
@@ -153,22 +159,23 @@ impl Rules {
         };
         let few =
             table.few_rows().map(|(op, bits, rows, algorithm)| (op, bits, scale(rows), algorithm));
-        let mut few: Vec<_> = few.collect();
-        few.sort_by_key(|few| few.2);
-        Self { ranges, few, gpu: gpu.cloned() }
+        Self { ranges, few: few.collect(), gpu: gpu.cloned() }
     }
 
     /// Returns the kernels at a shape, measured or not: the rules are ranges of widths.
     fn at(&self, shape: Shape) -> AtShape {
         let gpu = self.gpu.as_ref();
-        let mut kernels = [None; Op::COUNT];
+        let (mut kernels, mut few) = ([None; Op::COUNT], Vec::new());
         for &op in Op::ALL {
             let ranges = &self.ranges[op as usize];
             let index = ranges.partition_point(|range| range.0 < shape.bits);
             let tuned = ranges.get(index).map(|range| range.1);
             kernels[op as usize] = first_suitable(op, shape, tuned, gpu);
+            let (Some(gpu), Some(algorithm)) = (gpu, tuned) else { continue };
+            let kernel = KernelId::find(op, algorithm, shape);
+            let kernel = kernel.filter(|&k| !gpu.suits(k) && gpu.suits_few_rows(k));
+            few.extend(kernel.map(|kernel| Few { op, rows: gpu.rows_at_a_time(), kernel }));
         }
-        let mut few = Vec::new();
         for &(op, [from, to], rows, algorithm) in &self.few {
             if !(from..=to).contains(&shape.bits) {
                 continue;
@@ -177,6 +184,7 @@ impl Rules {
             let kernel = kernel.filter(|&kernel| gpu.is_none_or(|gpu| gpu.suits_few_rows(kernel)));
             few.extend(kernel.map(|kernel| Few { op, rows, kernel }));
         }
+        few.sort_by_key(|few| few.rows);
         AtShape { kernels, few }
     }
 }
