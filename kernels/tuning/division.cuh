@@ -168,9 +168,11 @@ struct LaneDivisionPolicy {
 };
 
 // Rows that a warp classifies before it appends them to lists (div/classify.cuh). Lengths are
-// searched faster by more warps; records hold them.
+// searched faster by more warps; records hold them. Short rows wait more for each other's additions
+// to the lists.
 template <class S, bool PREPARED>
-constexpr u32 CLASSIFIED_ROWS = PREPARED ? by_size(S::N, {{2048, 8}, {ANY, 1}}) : 1;
+constexpr u32 CLASSIFIED_ROWS = PREPARED ? by_size(S::N, {{2048, 8}, {ANY, 1}})
+                                         : by_size(S::N, {{512, 8}, {1024, 4}, {ANY, 1}});
 
 // Division by lanes of rows with short divisors, within a division by transforms or tensor cores
 // (div/short.cuh). Measured on an H200, 2026-11-22 and 2026-11-23.
@@ -220,6 +222,7 @@ struct FusedDivisionPolicy {
 };
 template <class S, bool PREPARED>
 struct ShortRowPolicy<S, Fused, PREPARED> : ShortLanePolicy {
+  static constexpr u32 LIMBS_PER_LANE = 20;
   static constexpr u32 MOST_LIMBS = 64, LEAST_ROWS = 36;
 };
 
