@@ -57,7 +57,10 @@ impl Check for Structured {
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let exponents = exponents(shape);
-        let count = setting.count(ROWS, shape).div_ceil(exponents.len()).max(3);
+        // Wide rows are slow. The algorithms take turns at the exponents of the widest.
+        let is_wide = setting.backend != BackendKind::Cpu && shape.bits > 65536;
+        let least = if is_wide && !is_thorough() { 1 } else { 3 };
+        let count = setting.count(ROWS, shape).div_ceil(exponents.len()).max(least);
         for (turn, &h) in exponents.iter().enumerate() {
             let device = &setting.devices()[turn % setting.devices().len()];
             let list = (0..count).map(|row| turn * count + row);
@@ -76,8 +79,6 @@ impl Check for Structured {
                 .map(|pair| pair.0.clone())
                 .collect();
             let expected: Vec<_> = results.iter().flatten().cloned().collect();
-            // Wide rows are slow. The algorithms take turns at the exponents of the widest.
-            let is_wide = setting.backend != BackendKind::Cpu && shape.bits > 65536;
             if !is_wide || turn % 4 == 3 || is_thorough() {
                 inverses(
                     shape,

@@ -157,7 +157,11 @@ impl Check for FixedBases {
                     _ => BigUint::one(),
                 };
                 // A byte of the exponent takes 256 products.
-                let longest = if is_shared { 9 } else { 24 };
+                let longest = match shape.bits {
+                    _ if !is_shared => 24,
+                    ..=65536 => 9,
+                    _ => 3,
+                };
                 let exponent_bits = [17, 8, 1, 24][part % 4].min(longest);
                 let mut random = Random::new(seed() ^ part as u64);
                 let base = rows[0].a.clone();
