@@ -38,8 +38,8 @@ impl Check for Distances {
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         for (turn, distance) in distances(shape).into_iter().enumerate() {
             let device = &setting.devices()[turn % setting.devices().len()];
-            // Each distance uses the next families of the list, in all lengths. Wide rows, which take
-            // most of the time, are fewer.
+            // Each distance uses the next families of the list, in all lengths. Wide rows, which
+            // take most of the time, are fewer.
             let count = if shape.bits > 65536 && !is_thorough() { 2 } else { 5 };
             let rows = rows(seed(), SUMS, shape.into(), (0..count).map(|row| turn * count + row));
             let what = format!("shl and shr by {distance}");
