@@ -941,7 +941,12 @@ fn levels_of_roots() {
 /// A row takes a whole block.
 #[test]
 fn u64_q4_16384() {
-    every_kernel(16384, 4, DigitKind::U64, 47);
+    kernels(plain(16384), 47, |task| !prepares(task) && !has_prepared(task));
+}
+
+#[test]
+fn u64_q4_16384_prepared() {
+    kernels(plain(16384), 47, |task| prepares(task) || has_prepared(task));
 }
 
 /// Products by transforms, of one part and of two.
@@ -957,9 +962,8 @@ fn fft() {
 /// Modular arithmetic and divisions by transforms.
 #[test]
 fn fft_prepared() {
-    let prepare = (Op::Prepare, Algorithm::By(Product::Classical));
     kernels(plain(32768), 5, |task| {
-        task == prepare || (task.1.product() == Some(Product::Fft) && has_prepared(task))
+        prepares(task) || (task.1.product() == Some(Product::Fft) && has_prepared(task))
     });
 }
 
@@ -979,21 +983,21 @@ fn tensor() {
 }
 
 /// Prepared divisors by the tensor cores: one warp to a row, whose products have few tiles at a
-/// time or many.
+/// time; at 16384 bits they have many.
 #[test]
 fn tensor_prepared() {
-    let prepare = (Op::Prepare, Algorithm::By(Product::Classical));
-    for (bits, count) in [(8192, 9), (16384, 5)] {
-        kernels(plain(bits), count, |task| {
-            task == prepare
-                || task.0 == Op::PrepareOdd
-                || (is_by_tensor_cores(task) && has_prepared(task))
-        });
-    }
+    kernels(plain(8192), 9, |task| {
+        prepares(task) || (is_by_tensor_cores(task) && has_prepared(task))
+    });
 }
 
 fn is_by_tensor_cores(task: Task) -> bool {
     task.1.product() == Some(Product::TensorCore)
+}
+
+/// Returns true for the kernels whose results are operands of those with prepared divisors.
+fn prepares(task: Task) -> bool {
+    task == (Op::Prepare, Algorithm::By(Product::Classical)) || task.0 == Op::PrepareOdd
 }
 
 /// Returns true if an operation has prepared divisors as an operand.
