@@ -4,7 +4,7 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{BackendKind, Batch, Device, DynBatch, Error, GpuUint, Result, Shape};
 use num_traits::Zero;
 
-use crate::setting::{Check, Context, Setting, Tally, on_every_backend};
+use crate::setting::{Check, Context, Setting, Tally, is_thorough, on_every_backend};
 use gpuint_testkit::operands::{Row, SUMS, Sizes, ones, power, row, rows};
 use gpuint_testkit::oracle;
 
@@ -49,7 +49,12 @@ impl Check for Decimal {
     const NAME: &str = "decimal";
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let is_slow = setting.backend == BackendKind::Simt && shape.bits > 32768;
+        // The CPU converts rows of all widths by the same functions.
+        let is_slow = match setting.backend {
+            BackendKind::Cpu => shape.bits > 262_144 && !is_thorough(),
+            BackendKind::Simt => shape.bits > 32768,
+            _ => false,
+        };
         if shape.bits < 256 || is_slow {
             return;
         }
