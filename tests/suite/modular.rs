@@ -6,8 +6,8 @@
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    BackendKind, Device, DynBatch, DynDivisor, Error, Op, Product, Result, Shape, Strategy,
-    algorithms,
+    BackendKind, Device, DigitKind, DynBatch, DynDivisor, Error, Op, Product, Result, Shape,
+    Strategy, algorithms,
 };
 use num_traits::{One, ToPrimitive, Zero};
 
@@ -143,7 +143,8 @@ fn reduce(rows: &mut [Row]) {
 /// Checks of rows and second operands modulo some divisors.
 type Modulo = fn(Shape, &[Row], &[BigUint], &DynDivisor, &mut Tally) -> Result<()>;
 
-/// Runs checks modulo a divisor for each row, and then modulo one for all rows.
+/// Runs checks modulo a divisor for each row, and modulo one for all rows; an ordinary run does one
+/// of the two for each part of wide rows on the shim.
 fn by_each_and_by_one(
     shape: Shape,
     setting: &Setting,
@@ -152,15 +153,25 @@ fn by_each_and_by_one(
     tally: &mut Tally,
 ) {
     let count = setting.count(MULTIPLIED, shape);
+    // Wide divisors are slow to prepare.
+    let is_slow = setting.backend == BackendKind::Simt && !is_thorough();
+    let is_shared = is_slow && shape.bits > 16384;
+    let turn = shape.bits.ilog2() as usize;
     for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
+        let is_even = (turn + part).is_multiple_of(2);
         let mut rows = divisible(rows);
         reduce(&mut rows);
         let others = factors(shape, &rows);
-        let what = Context::new(shape, name, device);
-        tally.attempt(&what, rows.len(), |tally| {
-            let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
-            checks(shape, &rows, &others, &DynDivisor::of_rows(&v)?, tally)
-        });
+        if is_even || !is_shared {
+            let what = Context::new(shape, name, device);
+            tally.attempt(&what, rows.len(), |tally| {
+                let v = DynBatch::from_biguints(device, shape, &second(&rows))?;
+                checks(shape, &rows, &others, &DynDivisor::of_rows(&v)?, tally)
+            });
+        }
+        if is_even && is_shared {
+            continue;
+        }
         let one = rows[part * 7 % rows.len()].b.clone();
         for row in &mut rows {
             row.b.clone_from(&one);
@@ -259,6 +270,8 @@ fn multiply(
 fn exponents(device: &Device, shape: Shape, rows: &[Row]) -> Vec<BigUint> {
     let is_slow = device.backend() == BackendKind::Simt && !is_thorough();
     let longest = match shape.bits {
+        // Rows of u64 digits take all lengths of windows.
+        513..=4096 if is_slow && shape.digit != DigitKind::U64 => 150,
         513..=1536 if is_slow => 400,
         0..=1536 => shape.bits,
         1537..=4096 => 400,
