@@ -209,7 +209,7 @@ fn structured_operands_take_rare_paths() {
         ("LaneQuotientCarry", 100),
         ("LaneLastSubtraction", 100),
         ("LaneCarry", 100),
-        ("IncrementBeyondLimb", 1000),
+        ("IncrementBeyondLimb", 100),
     ];
     takes("Blocked, 1024 bits", &by_lanes, |device| {
         divide(
@@ -236,7 +236,7 @@ fn structured_operands_take_rare_paths() {
         ("SeedSecondAddBack", 1),
         ("NoResidual", 10),
         ("LastSubtraction", 100),
-        ("IncrementBeyondLimb", 1000),
+        ("IncrementBeyondLimb", 100),
     ];
     let with = |path| [&by_a_group[..], &[(path, 10)]].concat();
     takes("Blocked, 32768 bits", &by_lanes, |device| {

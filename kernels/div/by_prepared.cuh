@@ -69,8 +69,8 @@ struct GroupDivRemBy
             group, arena, divisor, length, Record<S>::longest_block(divisor.words), [](u32) {},
             [&] { return output_row<S>(o, 0, row); },
             [](typename S::Limb* window, bool) { return window; });
-      if (correct_remainder<S>(group, arena, divisor, arena.u) && group.rank == 0)
-        increment<S>(output_row<S>(o, 0, row), 0);
+      if (correct_remainder<S>(group, arena, divisor, arena.u))
+        increment<S>(group, output_row<S>(o, 0, row), 0);
       copy_out<S>(group, arena.u, divisor.words * WORD, output_row<S>(o, 1, row));
     });
   }

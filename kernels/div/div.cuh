@@ -109,8 +109,8 @@ struct Blocked {
             group, arena, divisor, length, MAX_BLOCK,
             [&](u32 p) { refine<S, Product>(group, arena, divisor, p); },
             [&] { return output_row<S>(o, 0, row); }, [](Limb* window, bool) { return window; });
-      if (correct_remainder<S>(group, arena, divisor, arena.u, length > 0) && group.rank == 0)
-        increment<S>(output_row<S>(o, 0, row), 0);
+      if (correct_remainder<S>(group, arena, divisor, arena.u, length > 0))
+        increment<S>(group, output_row<S>(o, 0, row), 0);
       copy_out<S>(group, arena.u, divisor.words * WORD, output_row<S>(o, 1, row));
     }
   };

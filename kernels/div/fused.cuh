@@ -30,6 +30,7 @@
 // reduction of n limbs. The reciprocal takes a quarter of the products of one of n limbs.
 #pragma once
 #include "core/abi.cuh"
+#include "core/group.cuh"
 #include "core/rows.cuh"
 #include "div/by_prepared.cuh"
 #include "div/classify.cuh"
@@ -276,7 +277,7 @@ struct DivideFused {
             if (q != nullptr && blocks * BLOCK + k < S::N) q[blocks * BLOCK + k] = limb;
           });
       whole.sync();
-      if (is_more && whole.lane == 0) increment<S>(q, blocks * BLOCK);
+      if (is_more) increment<S>(Group<32>(nullptr), q, blocks * BLOCK);
     }
     u32* const r = output_row<S>(o, 1, row);
     if (r == nullptr) return;

@@ -201,7 +201,7 @@ GPUINT_DEVICE void divide_in_blocks(G& group, const Arena& arena,
     write_quotient<S>(group, quotient(), position, position + size + (first ? 1 : 0),
                       arena.out + 2 * WORD);
     if (carry && !first && group.rank == 0) GPUINT_RARE(QuotientCarry);
-    if (carry && !first && group.rank == 0) increment<S>(quotient(), (position + size) * WORD);
+    if (carry && !first) increment<S>(group, quotient(), (position + size) * WORD);
     subtract_product<S, M>(group, arena, divisor, carry ? size + 1 : size, window,
                            place(window, position == 0));
   }
@@ -233,8 +233,8 @@ GPUINT_DEVICE void divide_in_one_block(G& group, const Arena& arena,
     copy_low(group, dividend, divisor.words, r);
     group.sync();
   }
-  if (correct_remainder<S>(group, arena, divisor, r, length > 0) && group.rank == 0)
-    increment<S>(output_row<S>(o, 0, row), 0);
+  if (correct_remainder<S>(group, arena, divisor, r, length > 0))
+    increment<S>(group, output_row<S>(o, 0, row), 0);
   copy_out<S>(group, r, divisor.words * WORD, output_row<S>(o, 1, row));
 }
 

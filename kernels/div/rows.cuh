@@ -45,8 +45,8 @@ GPUINT_DEVICE void write_quotient(const G& group, typename S::Limb* q, u32 from,
   }
 }
 
-// Adds 1 at limb k of a row in global memory, if it is wanted. One thread calls it: it is needed if
-// v divides u and otherwise very rarely, and almost never carries beyond the first limb.
+// Adds 1 at limb k of a row in global memory, if it is wanted: by one thread. It is needed if v
+// divides u, where it may carry over the whole quotient, and otherwise very rarely.
 template <class S>
 GPUINT_DEVICE void increment(typename S::Limb* row, u32 k) {
   if (row == nullptr) return;
@@ -55,6 +55,25 @@ GPUINT_DEVICE void increment(typename S::Limb* row, u32 k) {
     GPUINT_RARE(IncrementBeyondLimb);
   }
   GPUINT_ASSERT(false, "no quotient is beyond its row");
+}
+
+// The same for all threads of a group, of which those of the first warp add to that many limbs at a
+// time.
+template <class S, class G>
+GPUINT_DEVICE void increment(const G& group, typename S::Limb* row, u32 k) {
+  using Limb = typename S::Limb;
+  constexpr u32 LANES = min_of(G::THREADS, 32);
+  if (row == nullptr || group.rank >= LANES) return;
+  GPUINT_UNROLL(1)
+  for (u32 ends = 0; ends == 0; k += LANES) {
+    const u32 at = k + group.rank;
+    const Limb limb = at < S::N ? row[at] : Limb(0);
+    ends = group.vote(limb != Limb(~Limb(0)));
+    const u32 below = (1u << group.rank) - 1;
+    if (at < S::N && (ends & below) == 0) row[at] = Limb(limb + 1);
+    if (group.rank == 0 && (ends & 1) == 0) GPUINT_RARE(IncrementBeyondLimb);
+    GPUINT_ASSERT(at < S::N || (ends & below) != 0, "no quotient is beyond its row");
+  }
 }
 
 }  // namespace gpuint

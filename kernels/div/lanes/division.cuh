@@ -207,21 +207,33 @@ struct LaneDivision {
     const u32 own = sorted.order[member < rows ? slot + member : slot];
     const u32 words = words_of(sorted.keys[own]);
     const bool active = member < rows && words != 0;
+    bool is_more = false;
+    record[Lane::RANK] = threadIdx.x % 32 - member * lanes;
     if (longest != 0) {
       // Lanes without a row repeat the first one, but store nothing.
       record[Lane::ROW] = active ? own : sorted.order[slot];
       record[Lane::WORDS] = active ? words : longest;
       record[Lane::LANES] = lanes;
-      record[Lane::RANK] = threadIdx.x % 32 - member * lanes;
-      divide(o, first, active, record);
+      is_more = divide(o, first, active, record);
     }
     const Group<32> warp(nullptr);
-    u32 undefined =
-        __ballot_sync(~0u, member < rows && words == 0 && threadIdx.x % 32 == member * lanes);
-    for (; undefined != 0; undefined &= undefined - 1) {
-      const u32 row = __shfl_sync(~0u, own, __ffs(static_cast<int>(undefined)) - 1);
-      write_undefined<S>(warp, o, Source::row(o, first + row));
+    const bool lowest = member < rows && record[Lane::RANK] == 0;
+    if constexpr (Policy::WARP_CORRECTS) {
+      warp.sync();  // the quotients are there
+      each_row(o, first, lowest && is_more, own,
+               [&](u64 row) { increment<S>(warp, output_row<S>(o, 0, row), 0); });
     }
+    each_row(o, first, lowest && words == 0, own,
+             [&](u64 row) { write_undefined<S>(warp, o, row); });
+  }
+
+  // Calls work(row) in all lanes of the warp, for the row of each lane that wants it.
+  template <class Work>
+  GPUINT_DEVICE static void each_row(const Operands& o, const u64& first, bool wanted, u32 own,
+                                     Work work) {
+    GPUINT_UNROLL(1)
+    for (u32 lanes = __ballot_sync(~0u, wanted); lanes != 0; lanes &= lanes - 1)
+      work(Source::row(o, first + __shfl_sync(~0u, own, __ffs(static_cast<int>(lanes)) - 1)));
   }
 
   GPUINT_DEVICE static Team team_of(const u32* record) {
@@ -242,8 +254,9 @@ struct LaneDivision {
     return {bits, u_bits};
   }
 
-  // Divides the row of the record; `active`: the results are wanted.
-  GPUINT_DEVICE static void divide(const Operands& o, const u64& first, bool active, u32* record) {
+  // Divides the row of the record; `active`: the results are wanted. Returns true if the quotient
+  // is one more than what was stored and the warp is to correct it.
+  GPUINT_DEVICE static bool divide(const Operands& o, const u64& first, bool active, u32* record) {
     u32 r[K];
     u32 blocks, scale;
     {
@@ -301,13 +314,14 @@ struct LaneDivision {
       for (u32 i = 0; i < K; ++i) x[i] = r[i];
       const u32 carry = add_limbs(x, record + Lane::DIVISOR + SHORT_BLOCK, true);
       const bool less = settle(team, x, carry != 0);
-      if (!active) return;
+      if (!active) return false;
       if (!less && team.rank == 0) GPUINT_RARE(LaneLastSubtraction);
-      if (!less && team.rank == 0) increment<S>(output_row<S>(o, 0, row), 0);
+      if (!Policy::WARP_CORRECTS && !less && team.rank == 0)
+        increment<S>(output_row<S>(o, 0, row), 0);
       GPUINT_UNROLL(K)
       for (u32 i = 0; i < K; ++i) r[i] = less ? ~r[i] : ~x[i];
       u32* const remainder = output_row<S>(o, 1, row);
-      if (remainder == nullptr) return;
+      if (remainder == nullptr) return Policy::WARP_CORRECTS && !less;
       const u32 own_word = team.rank * OWN_WORDS - scale;
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS; ++w)
@@ -316,6 +330,7 @@ struct LaneDivision {
         const u32 zero[WORD] = {};
         write_word<S>(remainder, w * WORD, zero);
       }
+      return Policy::WARP_CORRECTS && !less;
     }
   }
 
@@ -375,7 +390,15 @@ struct LaneDivision {
         // - V B^8
         beyond = add_limbs(x, record + Lane::DIVISOR, carry);
         settle(team_of(record), x, beyond != 0);
-        if (carry) increment<S>(quotient, SHORT_BLOCK * (block + 1));
+        const u32 above = SHORT_BLOCK * (block + 1);
+        if constexpr (Policy::WARP_CORRECTS) {
+          const Group<32> warp(nullptr);
+          warp.sync();  // the blocks above are there
+          each_row(o, first, carry && quotient != nullptr, record[Lane::ROW],
+                   [&](u64 row) { increment<S>(warp, output_row<S>(o, 0, row), above); });
+        } else if (carry) {
+          increment<S>(quotient, above);
+        }
       }
       GPUINT_UNROLL(K)
       for (u32 i = 0; i < K; ++i) r[i] = x[i];
