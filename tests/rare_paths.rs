@@ -202,10 +202,8 @@ fn structured_operands_take_rare_paths() {
         add_and_subtract(shape(8192, 1, DigitKind::U16), device, 1000)
     });
     let by_lanes = [
-        ("LimbSecondCorrection", 1),
         ("ShortSeedOfOnes", 100),
-        ("ShortSeedDigitOfOnes", 100),
-        ("ShortSeedSecondAddBack", 10),
+        ("LaneFullLimb", 100),
         ("LaneQuotientCarry", 100),
         ("LaneLastSubtraction", 100),
         ("LaneCarry", 100),

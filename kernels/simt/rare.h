@@ -8,22 +8,20 @@
 
 // X(name): where, and what happens
 #define GPUINT_RARE_PATHS(X)                                                                       \
-  X(CarryThroughWarp)     /* carry.cuh: every lane of a group hands a carry or a borrow on */      \
-  X(CarryIntoRound)       /* carry.cuh: one enters a further round of chunks */                    \
-  X(BorrowBeyondTile)     /* columns.cuh: the borrow of a tile reaches its last overflow limb */   \
-  X(SeedOfOnes)           /* refine.cuh: the divisor's top words are all ones */                   \
-  X(SeedDigitOfOnes)      /* refine.cuh: an estimated digit of the seed would not fit a limb */    \
-  X(SeedSecondAddBack)    /* refine.cuh: an estimated digit is too large by two */                 \
-  X(NoResidual)           /* step.cuh: a Newton step has nothing to add */                         \
-  X(QuotientCarry)        /* quotient.cuh: a block of quotient is beta^t or more */                \
-  X(WholeQuotientCarry)   /* quotient.cuh: the same of a quotient in one block */                  \
-  X(LastSubtraction)      /* quotient.cuh: the divisor goes into the last remainder */             \
-  X(IncrementBeyondLimb)  /* div/rows.cuh: a 1 added to a quotient runs over limbs */              \
-  X(ResidueBeyondWords)   /* modular.cuh: a lazy residue is longer than the divisor's words */     \
-  X(LimbSecondCorrection) /* div/lanes/short_block.cuh: two limbs by one, the second correction */ \
-  X(ShortSeedOfOnes)      /* div/lanes/short_block.cuh: as in refine.cuh */                        \
-  X(ShortSeedDigitOfOnes)                                                                          \
-  X(ShortSeedSecondAddBack)                                                                        \
+  X(CarryThroughWarp)    /* carry.cuh: every lane of a group hands a carry or a borrow on */       \
+  X(CarryIntoRound)      /* carry.cuh: one enters a further round of chunks */                     \
+  X(BorrowBeyondTile)    /* columns.cuh: the borrow of a tile reaches its last overflow limb */    \
+  X(SeedOfOnes)          /* refine.cuh: the divisor's top words are all ones */                    \
+  X(SeedDigitOfOnes)     /* refine.cuh: an estimated digit of the seed would not fit a limb */     \
+  X(SeedSecondAddBack)   /* refine.cuh: an estimated digit is too large by two */                  \
+  X(NoResidual)          /* step.cuh: a Newton step has nothing to add */                          \
+  X(QuotientCarry)       /* quotient.cuh: a block of quotient is beta^t or more */                 \
+  X(WholeQuotientCarry)  /* quotient.cuh: the same of a quotient in one block */                   \
+  X(LastSubtraction)     /* quotient.cuh: the divisor goes into the last remainder */              \
+  X(IncrementBeyondLimb) /* div/rows.cuh: a 1 added to a quotient runs over limbs */               \
+  X(ResidueBeyondWords)  /* modular.cuh: a lazy residue is longer than the divisor's words */      \
+  X(ShortSeedOfOnes)     /* div/lanes/short_block.cuh: as in refine.cuh */                         \
+  X(LaneFullLimb) /* div/lanes/division.cuh: a divisor whose top limb needs a word above it */     \
   X(LaneQuotientCarry) /* div/lanes/division.cuh: as in quotient.cuh */                            \
   X(LaneLastSubtraction)                                                                           \
   X(LaneCarry)             /* div/lanes/division.cuh: what goes to the next lane carries on */     \

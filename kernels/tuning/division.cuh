@@ -151,6 +151,9 @@ constexpr u32 LANE_DIVISION_BY_BITS = 16384;
 //   EQUAL_SHARES    true: as many blocks as run at a time have equal shares of the rows, fewer
 //                   blocks if rows are few. false: each block takes one batch after another.
 //   LEAST_SHARE     minimum rows of a block before further blocks are launched.
+//   LEAST_AHEAD     rows of a block above which they are sorted in more than one batch: the first
+//   AHEAD           one has 1 / AHEAD of the rows, and while it is divided, the lengths of the next
+//                   one are searched.
 //   BLOCKS          blocks that share a multiprocessor's threads: one if it surely has the shared
 //                   memory.
 //   WARP_CORRECTS   true: all lanes of a warp add 1 to a quotient together, where the carry may run
@@ -169,6 +172,7 @@ struct LaneDivisionPolicy {
   static constexpr u32 THREADS = by_size(S::N, {{256, 512}, {ANY, 384}}) / BLOCKS;
   static constexpr u32 SORTED_ROWS =
       by_size(S::N, {{128, 256}, {256, 4096}, {512, 2048}, {ANY, 1024}});
+  static constexpr u32 LEAST_AHEAD = min_of(SORTED_ROWS, 1024), AHEAD = 4;
   static constexpr bool WARP_CORRECTS = S::N > 128;
 };
 
@@ -192,6 +196,7 @@ struct ShortLanePolicy {
   static constexpr u32 LEAST_SHARE = 1;
   static constexpr u32 THREADS = 256;
   static constexpr u32 SORTED_ROWS = 1024;
+  static constexpr u32 LEAST_AHEAD = SORTED_ROWS, AHEAD = 1;
   static constexpr bool WARP_CORRECTS = true;
 };
 

@@ -7,10 +7,14 @@
 // length. Rows are sorted by length (sorted.cuh), so that T is the same for all rows of a warp.
 //
 // All numbers are scaled by B^(4k), 4k limbs, such that the divisor's top limb is in the team's top
-// word, and below the top of it: V = v B^(4k) < B^P with P = T K - e, 1 <= e <= 4. The quotient is
-// the same, and the remainder is scaled too. The input of an estimate is then in the last registers
-// of the team's last lane, which sends Rh to the others; all lanes of a team compute Q, which they
-// need whole. Every remainder is below 2V <= 2 B^P <= B^(T K), so columns mod B^(T K) suffice.
+// word: V = v B^(4k) < B^(T K - e), 0 <= e <= 3. The quotient is the same, and the remainder is
+// scaled too. The input of an estimate is then in the last registers of the team's last lane, which
+// sends Rh to the others; all lanes of a team compute Q, which they need whole.
+//
+// Columns mod B^(T K) suffice, as every remainder is below B^(T K): the first one has no more bits
+// than V 2^s, and the others are below (1 + 256/B) V. If e > 0 or s > 0, V <= B^(T K) / 2. If not,
+// V < (d + 1) B^(T K - 1) for its top limb d, and d < B - 256 is enough. A divisor with a larger
+// limb has a word of zeros above, e = 4.
 //
 // A lane holds the complement of its limbs of the remainder, B^K - 1 - R, and adds Q V to it as the
 // products are computed. A block shifts the remainder up by 8 limbs: 8 of each lane come from the
@@ -70,25 +74,53 @@ struct LaneDivision {
   static constexpr u32 BATCH = Policy::SORTED_ROWS;
   static constexpr u32 PERSISTENT = Policy::EQUAL_SHARES ? 1 : 0;
   static constexpr u32 ROWS = Policy::EQUAL_SHARES ? Policy::LEAST_SHARE : BATCH;
-  // Sort key of a row: words of its divisor. If rows are few blocks, twice that, minus 1 if the top
-  // bit of the top word is set, which may save a block.
+  // Sort key of a row: words that its divisor takes. If rows are few blocks, twice that, minus 1 if
+  // the top bit of the top word is set, which may save a block.
   static constexpr u32 KEYS_OF_WORD = N <= 256 ? 2 : 1;
-  static constexpr u32 KEYS = KEYS_OF_WORD * MOST_WORDS + 1;
-  using Sorted = SortedBatch<THREADS, BATCH, KEYS>;
-  // Lanes that search the top of a divisor together, and rows that they search at a time.
+  static constexpr u32 KEYS = KEYS_OF_WORD * (MOST_WORDS + 1) + 1;
+  using Sorted = SortedBatch<THREADS, BATCH, KEYS, true>;
+  // Lanes that search the top of a divisor together, and rows that a warp searches at a time.
   using Scanner = Group<min_of(32, power_of_two_at_least(S::WORDS))>;
   static constexpr u32 SCANNED_WORDS = ceil_div(S::WORDS, Scanner::THREADS);
   static constexpr u32 SCANNED_ROWS = max_of(1, 16 / SCANNED_WORDS);
+  static constexpr u32 SCAN = Source::HAS_LENGTHS ? 32 : SCANNED_ROWS * (32 / Scanner::THREADS);
 
-  // The rows of a block, in shared memory too.
+  // The rows of a block, in batches, in shared memory too.
   struct Share {
-    u64 first, end;  // rows left, the first of the batch at hand first
-    u32 batch;       // rows of a batch
-    GPUINT_DEVICE u32 rows() const {
-      return end - first < batch ? static_cast<u32>(end - first) : batch;
+    u64 first;    // row of the sorted batch
+    u32 sorted;   // its rows
+    u32 next;     // rows of the next batch
+    u32 scanned;  // rows of the next batch that a warp has taken to search their lengths
+    u64 left;     // rows after the next batch
+
+    // Divides the rows of the block. While a batch is divided, warps search the lengths of the next
+    // one, which would take the bandwidth of the memory alone: so the first batch is a short one.
+    GPUINT_DEVICE void begin(u64 count) {
+      const u64 rows = (count + gridDim.x - 1) / gridDim.x;
+      first = rows * blockIdx.x;
+      left = first >= count ? 0 : first + rows < count ? rows : count - first;
+      sorted = 0;
+      next = static_cast<u32>(left <= Policy::LEAST_AHEAD ? left : batch(left / Policy::AHEAD));
+      left -= next;
+      scanned = 0;
+    }
+    GPUINT_DEVICE void advance() {
+      first += sorted;
+      sorted = next;
+      next = batch(left);
+      left -= next;
+      scanned = 0;
+    }
+
+   private:
+    // Rows of the first one of equal batches.
+    GPUINT_DEVICE static u32 batch(u64 rows) {
+      const u64 batches = (rows + BATCH - 1) / BATCH;
+      return batches == 0 ? 0 : static_cast<u32>((rows + batches - 1) / batches);
     }
   };
   static constexpr u32 SHARE_BYTES = 32;
+  static_assert(sizeof(Share) <= SHARE_BYTES && Policy::LEAST_AHEAD <= BATCH, "room for a share");
 
   static constexpr u32 SHARED = THREADS * Lane::LIMBS * 4 + SHARE_BYTES + Sorted::BYTES;
   static constexpr u32 SCRATCH = 0;
@@ -98,39 +130,50 @@ struct LaneDivision {
     u32* const record = reinterpret_cast<u32*>(shared) + threadIdx.x * Lane::LIMBS;
     Share* const share = reinterpret_cast<Share*>(shared + THREADS * Lane::LIMBS * 4);
     Sorted sorted(shared + THREADS * Lane::LIMBS * 4 + SHARE_BYTES);
-    if (threadIdx.x == 0) {
-      // In batches of equal size too.
-      const u64 count = Source::count(o);
-      const u64 rows = (count + gridDim.x - 1) / gridDim.x;
-      const u64 batches = (rows + BATCH - 1) / BATCH;
-      share->first = rows * blockIdx.x;
-      share->end = share->first + rows < count ? share->first + rows : count;
-      share->batch = batches == 0 ? 0 : static_cast<u32>((rows + batches - 1) / batches);
-    }
-    __syncthreads();
-    while (share->first < share->end) {
-      sorted.clear();
-      find_lengths(o, *share, sorted);
-      sorted.sort(share->rows());
+    if (threadIdx.x == 0) share->begin(Source::count(o));
+    sorted.clear();
+    while (true) {
+      find_lengths(o, *share, sorted, share->next);
+      __syncthreads();
+      if (threadIdx.x == 0) share->advance();
+      __syncthreads();
+      if (share->sorted == 0) return;
+      sorted.sort(share->sorted);
       while (true) {
         // From the end: short divisors have long quotients, and long tasks should not be last.
         const u32 end =
-            sorted.take_back(share->rows(), [&](u32 end) { return rows_before(sorted, end); });
+            sorted.take_back(share->sorted, [&](u32 end) { return rows_before(sorted, end); });
         if (end == 0) break;
         const u32 rows = rows_before(sorted, end);
         divide_rows(o, share->first, sorted, end - rows, rows, record);
+        find_lengths(o, *share, sorted, ceil_div(rows * share->next, share->sorted));
       }
-      __syncthreads();
-      if (threadIdx.x == 0) share->first += share->rows();
-      __syncthreads();
     }
   }
 
  private:
   GPUINT_DEVICE static u32 words_of(u32 key) { return ceil_div(key, KEYS_OF_WORD); }
 
-  // Lanes of a team; a divisor of `words` words may need a word of zeros above.
-  GPUINT_DEVICE static u32 lanes_for(u32 words) { return ceil_div(words + 1, OWN_WORDS); }
+  // Lanes of a team; one for a row without a divisor.
+  GPUINT_DEVICE static u32 lanes_for(u32 words) { return ceil_div(max_of(words, 1), OWN_WORDS); }
+
+  // Teams of a warp: 32 / lanes, of 1 .. 10 lanes in 6 bits each.
+  GPUINT_DEVICE static u32 teams_of(u32 lanes) {
+    constexpr u64 TEAMS = 32ull | 16ull << 6 | 10ull << 12 | 8ull << 18 | 6ull << 24 | 5ull << 30 |
+                          4ull << 36 | 4ull << 42 | 3ull << 48 | 3ull << 54;
+    if (lanes > 10) return lanes > 16 ? 1 : 2;
+    return static_cast<u32>(TEAMS >> (6 * (lanes - 1)) & 63);
+  }
+
+  // The key of a divisor whose top word is number `index`; 0 for a word of zeros. The key of a
+  // lower word is at most that of the top word.
+  GPUINT_DEVICE static u32 key_of(const u32 (&word)[WORD], u32 index) {
+    constexpr u32 LEAST_FULL_LIMB = 0u - 256;
+    const u32 top = word[WORD - 1];
+    if ((word[0] | word[1] | word[2] | top) == 0) return 0;
+    return KEYS_OF_WORD * (index + (top >= LEAST_FULL_LIMB ? 2 : 1)) -
+           (KEYS_OF_WORD > 1 ? top >> 31 : 0);
+  }
 
   // The rows of a sorted batch up to `end` that a warp holds.
   GPUINT_DEVICE static u32 rows_before(const Sorted& sorted, u32 end) {
@@ -139,48 +182,56 @@ struct LaneDivision {
     return rows;
   }
   GPUINT_DEVICE static u32 fitting(const Sorted& sorted, u32 longest) {
-    return 32 / lanes_for(words_of(sorted.keys[sorted.order[longest]]));
+    return teams_of(lanes_for(words_of(sorted.key(sorted.order[longest]))));
   }
 
-  // Sets the keys of a batch, with the loads of all words of several rows in flight.
-  GPUINT_DEVICE static void find_lengths(const Operands& o, const Share& share, Sorted& sorted) {
-    const u64 first = share.first;
-    const u32 count = share.rows();
+  // Sets the keys of at least `rows` rows of the next batch, if so many are left, with the loads of
+  // all words of several rows in flight.
+  GPUINT_DEVICE static void find_lengths(const Operands& o, Share& share, Sorted& sorted,
+                                         u32 rows) {
+    const u64 first = share.first + share.sorted;
+    const u32 count = share.next;
+    GPUINT_UNROLL(1)
+    for (u32 done = 0; done < rows; done += SCAN) {
+      u32 at = 0;
+      if (threadIdx.x % 32 == 0) at = atomicAdd(&share.scanned, SCAN);
+      at = __shfl_sync(~0u, at, 0);
+      if (at >= count) return;
+      find_lengths_at(o, first, at, count, sorted);
+    }
+  }
+
+  // The same for SCAN rows from number `at` of the `count` rows of the batch on.
+  GPUINT_DEVICE static void find_lengths_at(const Operands& o, const u64& first, u32 at, u32 count,
+                                            Sorted& sorted) {
     if constexpr (Source::HAS_LENGTHS) {
       static_assert(KEYS_OF_WORD == 1, "a key is a number of words");
-      for (u32 i = threadIdx.x; i < count; i += THREADS)
-        sorted.set(i, ceil_div(Source::lengths(o, Source::row(o, first + i)).x, 32 * WORD));
-      return;
-    }
-    const Scanner scanner(nullptr);
-    constexpr u32 GROUPS = THREADS / Scanner::THREADS;
-    for (u32 i = Scanner::index(); i < count; i += SCANNED_ROWS * GROUPS) {
-      u32 seen[SCANNED_ROWS][SCANNED_WORDS];  // of a word: zero or not, and its top bit
+      const u32 i = at + threadIdx.x % 32;
+      if (i >= count) return;
+      // The top limb of a full top word may be full.
+      const u32 bits = Source::lengths(o, Source::row(o, first + i)).x;
+      sorted.set(i, bits == 0 ? 0 : bits / (32 * WORD) + 1);
+    } else {
+      Scanner scanner(nullptr);
+      constexpr u32 GROUPS = 32 / Scanner::THREADS;
+      at += scanner.lane / Scanner::THREADS;
+      u32 keys[SCANNED_ROWS] = {};
       GPUINT_UNROLL(16)
       for (u32 j = 0; j < SCANNED_ROWS; ++j) {
         GPUINT_UNROLL(8)
         for (u32 k = 0; k < SCANNED_WORDS; ++k) {
+          const u32 index = k * Scanner::THREADS + scanner.rank;
           u32 word[WORD] = {};
-          if (i + j * GROUPS < count)
-            read_or_zero(Source::divisor(o, Source::row(o, first + i + j * GROUPS)),
-                         static_cast<i32>(k * Scanner::THREADS + scanner.rank), word);
-          seen[j][k] = word[0] | word[1] | word[2] | word[3];
-          if constexpr (KEYS_OF_WORD > 1)
-            seen[j][k] = (seen[j][k] != 0 ? 1 : 0) | (word[3] & 1u << 31);
+          if (at + j * GROUPS < count)
+            read_or_zero(Source::divisor(o, Source::row(o, first + at + j * GROUPS)),
+                         static_cast<i32>(index), word);
+          keys[j] = max_of(keys[j], key_of(word, index));
         }
       }
       GPUINT_UNROLL(16)
       for (u32 j = 0; j < SCANNED_ROWS; ++j) {
-        u32 key = 0;
-        GPUINT_UNROLL(8)
-        for (u32 k = 0; k < SCANNED_WORDS; ++k) {
-          const u32 found = scanner.vote(seen[j][k] != 0);
-          const u32 full = KEYS_OF_WORD == 1 ? 0 : scanner.vote(seen[j][k] >> 31 != 0);
-          if (found == 0) continue;
-          const u32 top = 31 - static_cast<u32>(__clz(static_cast<int>(found)));
-          key = KEYS_OF_WORD * (k * Scanner::THREADS + top + 1) - (full >> top & 1);
-        }
-        if (scanner.rank == 0 && i + j * GROUPS < count) sorted.set(i + j * GROUPS, key);
+        const u32 key = scanner.max(keys[j]);
+        if (scanner.rank == 0 && at + j * GROUPS < count) sorted.set(at + j * GROUPS, key);
       }
     }
   }
@@ -201,11 +252,11 @@ struct LaneDivision {
   // Rows slot .. slot + rows of the sorted batch, the first one the longest.
   GPUINT_DEVICE static void divide_rows(const Operands& o, const u64& first, const Sorted& sorted,
                                         u32 slot, u32 rows, u32* record) {
-    const u32 longest = words_of(sorted.keys[sorted.order[slot]]);
+    const u32 longest = words_of(sorted.key(sorted.order[slot]));
     const u32 lanes = lanes_for(longest);
     const u32 member = threadIdx.x % 32 / lanes;
     const u32 own = sorted.order[member < rows ? slot + member : slot];
-    const u32 words = words_of(sorted.keys[own]);
+    const u32 words = words_of(sorted.key(own));
     const bool active = member < rows && words != 0;
     bool is_more = false;
     record[Lane::RANK] = threadIdx.x % 32 - member * lanes;
@@ -241,12 +292,14 @@ struct LaneDivision {
     return {record[Lane::LANES], threadIdx.x % 32 - rank, rank};
   }
 
-  // Bits of the divisor, which has `words` words, and of the dividend.
+  // Bits of the divisor, which takes `words` words, and of the dividend.
   GPUINT_DEVICE static uint2 lengths_of(const Operands& o, u64 row, u32 words) {
     if constexpr (Source::HAS_LENGTHS) return Source::lengths(o, row);
-    u32 word[WORD], u_bits = 0;
-    read_word<S>(Source::divisor(o, row), (words - 1) * WORD, word);
-    const u32 bits = bits_of_word(word, (words - 1) * WORD);
+    u32 word[WORD], bits = 0, u_bits = 0;
+    for (u32 w = words; bits == 0; --w) {  // the second one from the top at the latest
+      read_or_zero(Source::divisor(o, row), static_cast<i32>(w - 1), word);
+      bits = bits_of_word(word, (w - 1) * WORD);
+    }
     for (u32 w = S::WORDS; w > 0 && u_bits == 0; --w) {
       read_word<S>(input_row<S>(o, 0, row), (w - 1) * WORD, word);
       u_bits = bits_of_word(word, (w - 1) * WORD);
@@ -264,27 +317,29 @@ struct LaneDivision {
       const Team team = team_of(record);
       const u32* const divisor = Source::divisor(o, row);
       const u32* const dividend = input_row<S>(o, 0, row);
-      const uint2 lengths = lengths_of(o, row, record[Lane::WORDS]);
+      const u32 words = record[Lane::WORDS];
+      scale = team.lanes * OWN_WORDS - words;  // k
+      const i32 own_word = static_cast<i32>(team.rank * OWN_WORDS - scale);
+      u32 v[K + SHORT_BLOCK];
+      GPUINT_UNROLL(K)
+      for (u32 w = 0; w < OWN_WORDS + BLOCK_WORDS; ++w)
+        read_or_zero(divisor, own_word + static_cast<i32>(w) - static_cast<i32>(BLOCK_WORDS),
+                     v + w * WORD);
+      const uint2 lengths = lengths_of(o, row, words);
       const u32 bits = lengths.x, u_bits = lengths.y;
       const u32 n = ceil_div(bits, 32), s = n * 32 - bits;
-      const u32 words = n / WORD + 1;
       const u32 limbs = ceil_div(u_bits + s, 32);
+      if (words * WORD - n == WORD && team.rank == 0) GPUINT_RARE(LaneFullLimb);
+      GPUINT_UNROLL(K)
+      for (u32 w = 0; w < OWN_WORDS + BLOCK_WORDS; ++w)
+        store_word(record + Lane::DIVISOR + w * WORD, v + w * WORD);
+      record[Lane::LAYOUT] = LaneLayout(team, words * WORD - n, s).bits;
       // The same for all teams of a warp: unnecessary first quotients are zero.
       blocks = __reduce_max_sync(~0u, limbs > n ? ceil_div(limbs - n, SHORT_BLOCK) : 0);
-      scale = team.lanes * OWN_WORDS - words;  // k
-      record[Lane::LAYOUT] = LaneLayout(team, n, s).bits;
-      const i32 own_word = static_cast<i32>(team.rank * OWN_WORDS - scale);
-      GPUINT_UNROLL(K)
-      for (u32 w = 0; w < OWN_WORDS + BLOCK_WORDS; ++w) {
-        u32 word[WORD];
-        read_or_zero(divisor, own_word + static_cast<i32>(w) - static_cast<i32>(BLOCK_WORDS), word);
-        store_word(record + Lane::DIVISOR + w * WORD, word);
-      }
+      // In flight during the reciprocal.
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS; ++w)
         read_or_zero(dividend, own_word + static_cast<i32>(w + BLOCK_WORDS * blocks), r + w * WORD);
-      GPUINT_UNROLL(K)
-      for (u32 i = 0; i < K; ++i) r[i] = ~r[i];
       u32* const quotient = output_row<S>(o, 0, row);
       if (quotient != nullptr && active)
         for (u32 w = BLOCK_WORDS * blocks + team.rank; w < S::WORDS; w += team.lanes) {
@@ -295,7 +350,7 @@ struct LaneDivision {
         u32 y[9];
         short_reciprocal([&](i32 i) { return i >= 0 ? __ldg(divisor + i) : 0; }, n, s, y);
         GPUINT_ASSERT(!active || team.rank != 0 || is_short_reciprocal(y, divisor, n, s),
-                      "Y is a strict underestimate by less than 2");
+                      "Y is a strict underestimate by less than 32");
         const u32 odd = team.rank % 2;
         GPUINT_UNROLL(5)
         for (u32 i = 0; i < HALF_ROWS; ++i) {
@@ -304,6 +359,8 @@ struct LaneDivision {
           record[Lane::INVERSE + HALF_ROWS + i] = low;  // of a team of one
         }
       }
+      GPUINT_UNROLL(K)
+      for (u32 i = 0; i < K; ++i) r[i] = ~r[i];
     }
     if (blocks > 0) divide_blocks(o, first, active, record, blocks, scale, r);
     {

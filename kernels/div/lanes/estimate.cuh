@@ -11,9 +11,12 @@ namespace gpuint {
 // Rh, as in the team's last lane.
 template <u32 K>
 GPUINT_DEVICE void remainder_window(const u32 (&r)[K], const LaneLayout& layout, u32 (&rh)[11]) {
-  u32 at[14];
+  u32 at[15];
   GPUINT_UNROLL(14)
   for (u32 i = 0; i < 14; ++i) at[i] = r[K - 14 + i];
+  at[14] = ~0u;  // of a remainder that ends below
+  GPUINT_UNROLL(11)
+  for (u32 i = 0; i < 11; ++i) at[i] = layout.four_limbs_up() ? at[i + 4] : at[i];
   GPUINT_UNROLL(12)
   for (u32 i = 0; i < 12; ++i) at[i] = layout.two_limbs_up() ? at[i + 2] : at[i];
   u32 limbs[11];

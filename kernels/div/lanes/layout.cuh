@@ -17,23 +17,25 @@ struct Team {
 // Packed lane indices and shifts of a quotient estimate, one limb.
 struct LaneLayout {
   u32 bits;
-  GPUINT_DEVICE LaneLayout(const Team& team, u32 n, u32 s) {
+  // Of a divisor with s leading zero bits and `above` limbs of zeros above it.
+  GPUINT_DEVICE LaneLayout(const Team& team, u32 above, u32 s) {
     const u32 odd = team.rank % 2;
     const u32 top = (team.base + team.lanes - 1) % 32;
     // A lane with the other half of the reciprocal.
     const u32 partner =
         (team.base + team.rank + (odd != 0 || team.rank + 1 == team.lanes ? 31 : 1)) % 32;
-    bits = top | partner << 5 | s << 10 | (n % WORD) << 15 | odd << 17 |
-           (team.lanes == 1 ? 1u << 18 : 0u);
+    bits = top | partner << 5 | s << 10 | (WORD - above) << 15 | odd << 18 |
+           (team.lanes == 1 ? 1u << 19 : 0u);
   }
   GPUINT_DEVICE explicit LaneLayout(u32 given) : bits(given) {}
   GPUINT_DEVICE int top() const { return static_cast<int>(bits & 31); }
   GPUINT_DEVICE int partner() const { return static_cast<int>(bits >> 5 & 31); }
   GPUINT_DEVICE u32 bit_shift() const { return bits >> 10 & 31; }
+  GPUINT_DEVICE bool four_limbs_up() const { return (bits & 1u << 17) != 0; }
   GPUINT_DEVICE bool two_limbs_up() const { return (bits & 1u << 16) != 0; }
   GPUINT_DEVICE bool one_limb_up() const { return (bits & 1u << 15) != 0; }
-  GPUINT_DEVICE bool odd() const { return (bits & 1u << 17) != 0; }
-  GPUINT_DEVICE bool alone() const { return (bits & 1u << 18) != 0; }
+  GPUINT_DEVICE bool odd() const { return (bits & 1u << 18) != 0; }
+  GPUINT_DEVICE bool alone() const { return (bits & 1u << 19) != 0; }
 };
 
 // Record of a lane that owns K limbs, in shared memory to save registers: constant over the blocks
@@ -44,7 +46,7 @@ struct LaneRecord {
   static constexpr u32 DIVISOR = 0;                // its limbs of the divisor and the 8 below
   static constexpr u32 INVERSE = K + SHORT_BLOCK;  // its half of the reciprocal, and the other one
   static constexpr u32 ROW = INVERSE + 2 * HALF_ROWS;  // the row's place in the batch
-  static constexpr u32 WORDS = ROW + 1;                // words of the divisor
+  static constexpr u32 WORDS = ROW + 1;                // words that the divisor takes
   static constexpr u32 LANES = ROW + 2;                // of the team
   static constexpr u32 RANK = ROW + 3;                 // of the lane
   static constexpr u32 LAYOUT = ROW + 4;               // bits of a LaneLayout
