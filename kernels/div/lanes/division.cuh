@@ -258,8 +258,10 @@ struct LaneDivision {
     const u32 own = sorted.order[member < rows ? slot + member : slot];
     const u32 words = words_of(sorted.key(own));
     const bool active = member < rows && words != 0;
-    bool is_more = false;
     record[Lane::RANK] = threadIdx.x % 32 - member * lanes;
+    const bool lowest = member < rows && record[Lane::RANK] == 0;
+    prefetch_rows(o, first, sorted, slot, rows, record[Lane::RANK] * OWN_WORDS, member, words);
+    bool is_more = false;
     if (longest != 0) {
       // Lanes without a row repeat the first one, but store nothing.
       record[Lane::ROW] = active ? own : sorted.order[slot];
@@ -268,23 +270,47 @@ struct LaneDivision {
       is_more = divide(o, first, active, record);
     }
     const Group<32> warp(nullptr);
-    const bool lowest = member < rows && record[Lane::RANK] == 0;
     if constexpr (Policy::WARP_CORRECTS) {
       warp.sync();  // the quotients are there
-      each_row(o, first, lowest && is_more, own,
-               [&](u64 row) { increment<S>(warp, output_row<S>(o, 0, row), 0); });
+      each_lane(lowest && is_more, [&](u32 from) {
+        increment<S>(warp, output_row<S>(o, 0, row_of(o, first, own, from)), 0);
+      });
     }
-    each_row(o, first, lowest && words == 0, own,
-             [&](u64 row) { write_undefined<S>(warp, o, row); });
+    each_lane(lowest && words == 0,
+              [&](u32 from) { write_undefined<S>(warp, o, row_of(o, first, own, from)); });
   }
 
-  // Calls work(row) in all lanes of the warp, for the row of each lane that wants it.
+  // Prefetches the rows that are divided when all warps have divided theirs, for the lanes of the
+  // member'th one from word `own_word` of its divisor on.
+  GPUINT_DEVICE static void prefetch_rows(const Operands& o, const u64& first, const Sorted& sorted,
+                                          u32 slot, u32 rows, u32 own_word, u32 member, u32 words) {
+    const u32 further = THREADS / 32 * rows;
+    if (slot < further || member >= rows) return;
+    const u64 row = Source::row(o, first + sorted.order[slot - further + member]);
+    ptx::prefetch(Source::divisor(o, row) + WORD * min_of(own_word, S::WORDS - 1));
+    const u32 top_word = S::WORDS - min_of(words, S::WORDS) + own_word;
+    ptx::prefetch(input_row<S>(o, 0, row) + WORD * min_of(top_word, S::WORDS - 1));
+  }
+
+  // Calls work(lane) in all lanes of the warp for each lane where `wanted` is true.
   template <class Work>
-  GPUINT_DEVICE static void each_row(const Operands& o, const u64& first, bool wanted, u32 own,
-                                     Work work) {
+  GPUINT_DEVICE static void each_lane(bool wanted, Work work) {
     GPUINT_UNROLL(1)
     for (u32 lanes = __ballot_sync(~0u, wanted); lanes != 0; lanes &= lanes - 1)
-      work(Source::row(o, first + __shfl_sync(~0u, own, __ffs(static_cast<int>(lanes)) - 1)));
+      work(static_cast<u32>(__ffs(static_cast<int>(lanes)) - 1));
+  }
+  // The row that a lane of the warp has as `own`.
+  GPUINT_DEVICE static u64 row_of(const Operands& o, const u64& first, u32 own, u32 lane) {
+    return Source::row(o, first + __shfl_sync(~0u, own, lane));
+  }
+
+  // Clears the words of a row from `word` on, if it is wanted: the lanes of a warp together, whose
+  // stores would reach 32 rows otherwise.
+  GPUINT_DEVICE static void clear_from(const Group<32>& warp, u32* row, u32 word) {
+    if (row == nullptr) return;
+    const u32 zero[WORD] = {};
+    GPUINT_UNROLL(1)
+    for (u32 w = word + warp.lane; w < S::WORDS; w += 32) write_word<S>(row, w * WORD, zero);
   }
 
   GPUINT_DEVICE static Team team_of(const u32* record) {
@@ -340,12 +366,12 @@ struct LaneDivision {
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS; ++w)
         read_or_zero(dividend, own_word + static_cast<i32>(w + BLOCK_WORDS * blocks), r + w * WORD);
-      u32* const quotient = output_row<S>(o, 0, row);
-      if (quotient != nullptr && active)
-        for (u32 w = BLOCK_WORDS * blocks + team.rank; w < S::WORDS; w += team.lanes) {
-          const u32 zero[WORD] = {};
-          write_word<S>(quotient, w * WORD, zero);
-        }
+      const Group<32> warp(nullptr);
+      each_lane(active && team.rank == 0, [&](u32 from) {
+        const u64 its_row = row_of(o, first, record[Lane::ROW], from);
+        clear_from(warp, output_row<S>(o, 0, its_row), BLOCK_WORDS * blocks);
+        clear_from(warp, output_row<S>(o, 1, its_row), __shfl_sync(~0u, words, from));
+      });
       if (blocks > 0) {
         u32 y[9];
         short_reciprocal([&](i32 i) { return i >= 0 ? __ldg(divisor + i) : 0; }, n, s, y);
@@ -383,10 +409,6 @@ struct LaneDivision {
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS; ++w)
         if (own_word + w < S::WORDS) write_word<S>(remainder, (own_word + w) * WORD, r + w * WORD);
-      for (u32 w = team.lanes * OWN_WORDS - scale + team.rank; w < S::WORDS; w += team.lanes) {
-        const u32 zero[WORD] = {};
-        write_word<S>(remainder, w * WORD, zero);
-      }
       return Policy::WARP_CORRECTS && !less;
     }
   }
@@ -404,6 +426,8 @@ struct LaneDivision {
       // The next limbs of the dividend are loaded from global memory during the estimate.
       u32 next[SHORT_BLOCK];
       const i32 at = static_cast<i32>(BLOCK_WORDS * block - scale);
+      if (block % 4 == 0 && lowest)  // a line of 128 bytes further on
+        ptx::prefetch(dividend + WORD * max_of(at - 4 * static_cast<i32>(BLOCK_WORDS * 2), 0));
       read_or_zero(dividend, at, next);
       read_or_zero(dividend, at + 1, next + WORD);
       u32 q[9];
@@ -451,8 +475,10 @@ struct LaneDivision {
         if constexpr (Policy::WARP_CORRECTS) {
           const Group<32> warp(nullptr);
           warp.sync();  // the blocks above are there
-          each_row(o, first, carry && quotient != nullptr, record[Lane::ROW],
-                   [&](u64 row) { increment<S>(warp, output_row<S>(o, 0, row), above); });
+          each_lane(carry && quotient != nullptr, [&](u32 from) {
+            const u64 row = row_of(o, first, record[Lane::ROW], from);
+            increment<S>(warp, output_row<S>(o, 0, row), above);
+          });
         } else if (carry) {
           increment<S>(quotient, above);
         }

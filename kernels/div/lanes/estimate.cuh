@@ -11,17 +11,20 @@ namespace gpuint {
 // Rh, as in the team's last lane.
 template <u32 K>
 GPUINT_DEVICE void remainder_window(const u32 (&r)[K], const LaneLayout& layout, u32 (&rh)[11]) {
-  u32 at[15];
-  GPUINT_UNROLL(14)
-  for (u32 i = 0; i < 14; ++i) at[i] = r[K - 14 + i];
-  at[14] = ~0u;  // of a remainder that ends below
-  GPUINT_UNROLL(11)
-  for (u32 i = 0; i < 11; ++i) at[i] = layout.four_limbs_up() ? at[i + 4] : at[i];
+  u32 at[14];
+  GPUINT_UNROLL(13)
+  for (u32 i = 0; i < 13; ++i) at[i] = r[K - 13 + i];
+  at[13] = ~0u;  // of a remainder that ends below
   GPUINT_UNROLL(12)
   for (u32 i = 0; i < 12; ++i) at[i] = layout.two_limbs_up() ? at[i + 2] : at[i];
   u32 limbs[11];
   GPUINT_UNROLL(11)
   for (u32 i = 0; i < 11; ++i) limbs[i] = layout.one_limb_up() ? at[i + 1] : at[i];
+  if (__any_sync(~0u, layout.word_above())) {
+    __syncwarp();  // a branch: selections in its place would take time for every window
+    GPUINT_UNROLL(11)
+    for (u32 i = 0; i < 11; ++i) limbs[i] = layout.word_above() ? r[K - 14 + i] : limbs[i];
+  }
   GPUINT_UNROLL(10)
   for (u32 i = 0; i < 10; ++i)
     rh[i] = ~__funnelshift_r(limbs[i], limbs[i + 1], 31 - layout.bit_shift());

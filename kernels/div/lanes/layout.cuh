@@ -24,18 +24,18 @@ struct LaneLayout {
     // A lane with the other half of the reciprocal.
     const u32 partner =
         (team.base + team.rank + (odd != 0 || team.rank + 1 == team.lanes ? 31 : 1)) % 32;
-    bits = top | partner << 5 | s << 10 | (WORD - above) << 15 | odd << 18 |
-           (team.lanes == 1 ? 1u << 19 : 0u);
+    bits = top | partner << 5 | s << 10 | (WORD - 1 - above % WORD) << 15 | odd << 17 |
+           (team.lanes == 1 ? 1u << 18 : 0u) | (above == WORD ? 1u << 19 : 0u);
   }
   GPUINT_DEVICE explicit LaneLayout(u32 given) : bits(given) {}
   GPUINT_DEVICE int top() const { return static_cast<int>(bits & 31); }
   GPUINT_DEVICE int partner() const { return static_cast<int>(bits >> 5 & 31); }
   GPUINT_DEVICE u32 bit_shift() const { return bits >> 10 & 31; }
-  GPUINT_DEVICE bool four_limbs_up() const { return (bits & 1u << 17) != 0; }
   GPUINT_DEVICE bool two_limbs_up() const { return (bits & 1u << 16) != 0; }
   GPUINT_DEVICE bool one_limb_up() const { return (bits & 1u << 15) != 0; }
-  GPUINT_DEVICE bool odd() const { return (bits & 1u << 18) != 0; }
-  GPUINT_DEVICE bool alone() const { return (bits & 1u << 19) != 0; }
+  GPUINT_DEVICE bool odd() const { return (bits & 1u << 17) != 0; }
+  GPUINT_DEVICE bool alone() const { return (bits & 1u << 18) != 0; }
+  GPUINT_DEVICE bool word_above() const { return (bits & 1u << 19) != 0; }
 };
 
 // Record of a lane that owns K limbs, in shared memory to save registers: constant over the blocks
