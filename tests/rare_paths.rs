@@ -202,7 +202,6 @@ fn structured_operands_take_rare_paths() {
         add_and_subtract(shape(8192, 1, DigitKind::U16), device, 1000)
     });
     let by_lanes = [
-        ("ShortSeedOfOnes", 100),
         ("LaneFullLimb", 100),
         ("LaneQuotientCarry", 100),
         ("LaneLastSubtraction", 100),

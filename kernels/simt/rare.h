@@ -20,7 +20,6 @@
   X(LastSubtraction)     /* quotient.cuh: the divisor goes into the last remainder */              \
   X(IncrementBeyondLimb) /* div/rows.cuh: a 1 added to a quotient runs over limbs */               \
   X(ResidueBeyondWords)  /* modular.cuh: a lazy residue is longer than the divisor's words */      \
-  X(ShortSeedOfOnes)     /* div/lanes/short_block.cuh: as in refine.cuh */                         \
   X(LaneFullLimb) /* div/lanes/division.cuh: a divisor whose top limb needs a word above it */     \
   X(LaneQuotientCarry) /* div/lanes/division.cuh: as in quotient.cuh */                            \
   X(LaneLastSubtraction)                                                                           \

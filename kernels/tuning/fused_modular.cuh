@@ -46,6 +46,9 @@ struct FusedPowerPolicy {
       by_size(TILES, {{2, 16}, {3, 20}, {4, 16}, {8, 12}, {ANY, 8}});
 };
 
+// Limbs of a reciprocal that a thread computes in registers, at most.
+constexpr u32 MOST_SEED_LIMBS = 37;
+
 template <u32 TILES>
 struct FusedPreparePolicy {
   static constexpr u32 ROWS = 4;

@@ -12,7 +12,7 @@
 // sends Rh to the others; all lanes of a team compute Q, which they need whole.
 //
 // Columns mod B^(T K) suffice, as every remainder is below B^(T K): the first one has no more bits
-// than V 2^s, and the others are below (1 + 256/B) V. If e > 0 or s > 0, V <= B^(T K) / 2. If not,
+// than V 2^s, and the others are below (1 + 128/B) V. If e > 0 or s > 0, V <= B^(T K) / 2. If not,
 // V < (d + 1) B^(T K - 1) for its top limb d, and d < B - 256 is enough. A divisor with a larger
 // limb has a word of zeros above, e = 4.
 //
@@ -376,7 +376,7 @@ struct LaneDivision {
         u32 y[9];
         short_reciprocal([&](i32 i) { return i >= 0 ? __ldg(divisor + i) : 0; }, n, s, y);
         GPUINT_ASSERT(!active || team.rank != 0 || is_short_reciprocal(y, divisor, n, s),
-                      "Y is a strict underestimate by less than 32");
+                      "Y is a strict underestimate by less than 24");
         const u32 odd = team.rank % 2;
         GPUINT_UNROLL(5)
         for (u32 i = 0; i < HALF_ROWS; ++i) {

@@ -20,11 +20,9 @@
 // are chosen from the end: each stage has the fewest tiles that hold what the next one needs, which
 // has more tiles, so that 1/2 becomes 2^1023 there.
 //
-// The lowest tile, to p bits, is a long division by a thread for each of up to 32 rows
-// (fp64/long_division.cuh): a Newton step in one tile takes a warp longer than a lane's share. For
-// the top D = 2 ceil((p + 3) / 96) digits of the divisor, floored, G^D / (2V) is less than 2 G^-D
-// above that of the divisor, and Q less than 2 below it. So Q - 3 is an underestimate by more than
-// 1 and less than 5 of its units G^-D.
+// Reciprocals of at most MOST_SEED_LIMBS limbs, from which the first stage begins, are computed by
+// a thread for each of up to 32 rows (div/reciprocal.cuh): a stage takes a warp longer than a
+// lane's share.
 //
 // The last stage has a tile more than the row, so that the N + 4 limbs of the record are cut off
 // an underestimate to 32 N + 128 bits: too small by more than 0 and less than 2 of their units,
@@ -33,7 +31,7 @@
 #include "core/group.cuh"
 #include "core/rows.cuh"
 #include "div/prepare.cuh"
-#include "modular/fp64/long_division.cuh"
+#include "div/reciprocal.cuh"
 #include "modular/tensor/frame.cuh"
 #include "modular/tensor/products.cuh"
 #include "tuning/fused_modular.cuh"
@@ -104,57 +102,53 @@ struct ReciprocalStage : FusedProducts<TILES, false, false, Forms> {
   }
 };
 
-// Tiles of the stage for `bits` bits, bits of the stage before it, and bits of the seed.
+// Tiles of the stage for `bits` bits, bits of the stage before it, and bits of the seed; limbs of a
+// seed, whose error is below 2^24 of its units.
 __host__ __device__ constexpr u32 reciprocal_tiles(u32 bits) { return ceil_div(bits + 5, 1024); }
 __host__ __device__ constexpr u32 bits_before(u32 bits) { return ceil_div(bits, 2) + 1; }
+__host__ __device__ constexpr u32 seed_limbs(u32 bits) { return ceil_div(bits + 24, 32); }
+__host__ __device__ constexpr bool is_seed(u32 bits) { return seed_limbs(bits) <= MOST_SEED_LIMBS; }
 __host__ __device__ constexpr u32 seed_bits(u32 bits) {
-  return reciprocal_tiles(bits) == 1 ? bits : seed_bits(bits_before(bits));
+  return is_seed(bits) ? bits : seed_bits(bits_before(bits));
 }
 
-// Underestimates of the reciprocals of ROWS rows of COUNT limbs, normalized as numbers of S, in
-// shared memory: the top LIMBS limbs of a tile, to NEED bits.
-template <class S, u32 COUNT, u32 NEED, u32 ROWS>
+// Underestimates of the reciprocals of ROWS rows of COUNT limbs, normalized as numbers of S, to
+// BITS bits, in shared memory.
+template <class S, u32 COUNT, u32 BITS, u32 ROWS>
 struct ReciprocalSeeds {
-  static constexpr u32 D = 2 * ceil_div(NEED + 3, 96);
-  using Division = fp64::LongDivision<D, D>;
-  static constexpr u32 LIMBS = 3 * D / 2;
+  static constexpr u32 LIMBS = seed_limbs(BITS);
   static constexpr u32 STRIDE = ROWS + 1;  // odd, so that limbs and rows reach different banks
   static constexpr u32 TOTAL = round_up(LIMBS * STRIDE, WORD);
-  static constexpr u32 DIGIT_LIMBS = 2 * D * 32;  // of the quotients' digits
-  static_assert(LIMBS < TILE_LIMBS && LIMBS < S::N, "digits of a tile and of a row");
   static_assert(ROWS % 2 == 0 && ROWS <= 32, "a row to a lane");
 
   u32* seeds;
 
-  // The seed of the row at `v`, which has `bits` bits, as number `index`. `digits`: DIGIT_LIMBS
-  // limbs of shared memory.
-  GPUINT_DEVICE void set(u32 index, const u32* v, u32 bits, u32* digits) const {
-    // Limbs of the normalized row, and the one below them.
+  // The seed of the row at `v`, which has `bits` bits, as number `index`.
+  GPUINT_DEVICE void set(u32 index, const u32* v, u32 bits) const {
+    // The top limbs of the normalized row.
     const u32 distance = S::BITS - bits;
-    u32 limbs[LIMBS + 1];
+    const auto limb_of = [&](u32 i) {
+      const u32 k = S::N - LIMBS - 2 + i - distance / 32;  // negative places wrap
+      return k < COUNT ? __ldg(v + k) : 0;
+    };
+    u32 top[LIMBS + 1], y[LIMBS];
+    u32 below = limb_of(0);
     GPUINT_UNROLL()
     for (u32 i = 0; i <= LIMBS; ++i) {
-      const u32 k = S::N - LIMBS - 1 + i - distance / 32;  // negative places wrap
-      limbs[i] = k < COUNT ? __ldg(v + k) : 0;
+      const u32 limb = limb_of(i + 1);
+      top[i] = __funnelshift_l(below, limb, distance % 32);
+      below = limb;
     }
-    double digits_of_v[D];
-    fp64::to_digits<0, Division::BITS>(
-        [&](u32 i) {
-          const u32 limb = __funnelshift_l(limbs[i], limbs[i + 1], distance % 32);
-          return i == LIMBS - 1 ? limb | 1u << 31 : limb;  // of a row 0 too
-        },
-        digits_of_v);
-    const fp64::Place quotient{reinterpret_cast<u64*>(digits) + index};
-    Division::divide(digits_of_v, quotient);
-    Division::resolve(quotient, 3);
+    top[LIMBS] |= 1u << 31;  // of a row 0 too
+    reciprocal(top, y);
     if (index >= ROWS) return;
-    GPUINT_UNROLL(1)
-    for (u32 i = 0; i < LIMBS; ++i) seeds[i * STRIDE + index] = Division::limb_at(quotient, 32 * i);
+    GPUINT_UNROLL()
+    for (u32 i = 0; i < LIMBS; ++i) seeds[i * STRIDE + index] = y[i];
   }
 
-  // Limb k of a tile.
-  GPUINT_DEVICE u32 limb(u32 index, u32 k) const {
-    return k < TILE_LIMBS - LIMBS ? 0 : seeds[(k - (TILE_LIMBS - LIMBS)) * STRIDE + index];
+  // Limb k of a number of `limbs` limbs whose upper ones are the seed.
+  GPUINT_DEVICE u32 limb(u32 index, u32 k, u32 limbs) const {
+    return k < limbs - LIMBS ? 0 : seeds[(k - (limbs - LIMBS)) * STRIDE + index];
   }
 };
 
@@ -172,37 +166,40 @@ struct Reciprocals
   using Base::arena, Base::lane;
   static constexpr u32 NEED = REACH * 8 * TILE_DIGITS + 32 * WORD;
   using Seeds = ReciprocalSeeds<S, COUNT, seed_bits(NEED), SEEDS>;
-  // Of a warp: forms, in whose place the digits of quotients stand before, and seeds.
-  static constexpr u32 FORMS = max_of(Forms::TOTAL, Seeds::DIGIT_LIMBS);
-  static constexpr u32 WARP_LIMBS = FORMS + Seeds::TOTAL;
+  static_assert(reciprocal_error(Seeds::LIMBS) < 1 << 24, "see seed_limbs");
+  // Of a warp: forms and seeds.
+  static constexpr u32 WARP_LIMBS = Forms::TOTAL + Seeds::TOTAL;
 
   const Seeds seeds;
 
   // In WARP_LIMBS limbs of shared memory.
   GPUINT_DEVICE explicit Reciprocals(u32* own)
-      : Base(own, ptx::thread() % 32), seeds{arena + FORMS} {}
+      : Base(own, ptx::thread() % 32), seeds{arena + Forms::TOTAL} {}
 
   // Sets the seed of this lane's row, of `bits` bits, and clears the forms.
   GPUINT_DEVICE void set_seed(const u32* v, u32 bits) const {
     this->sync();  // the rows before are done with
-    seeds.set(lane, v, bits, arena);
-    this->sync();
+    seeds.set(lane, v, bits);
     this->clear();
   }
 
   // y = the reciprocal of v, row `index`, in turned order.
   GPUINT_DEVICE void find(u32 index, const Limbs& v, u32 (&y)[LENGTH]) const {
-    find<NEED>(v, [&](u32 k) { return seeds.limb(index, k); }, y);
+    find<NEED>(v, [&](u32 k, u32 limbs) { return seeds.limb(index, k, limbs); }, y);
   }
 
  private:
-  // y, of reciprocal_tiles(BITS) tiles in turned order, to BITS bits from the limbs seed(k) of a
-  // tile.
+  // y, of reciprocal_tiles(BITS) tiles in turned order, to BITS bits: from limbs seed(k, limbs), k
+  // < limbs, of a number of any length.
   template <u32 BITS, class Seed, u32 C>
   GPUINT_DEVICE void find(const Limbs& v, Seed seed, u32 (&y)[C]) const {
     static_assert(C == reciprocal_tiles(BITS), "the fewest tiles");
-    if constexpr (C == 1) {
-      y[0] = seed(FusedProducts<1, false, false>(arena, lane).template index<Order::Turned>(0));
+    if constexpr (is_seed(BITS)) {
+      static_assert(seed_limbs(BITS) <= C * TILE_LIMBS, "a seed has room");
+      const FusedProducts<C, false, false> order(arena, lane);
+      GPUINT_UNROLL(17)
+      for (u32 tile = 0; tile < C; ++tile)
+        y[tile] = seed(order.template index<Order::Turned>(tile), order.LIMBS);
     } else {
       u32 top[C];
       GPUINT_UNROLL(17)
