@@ -260,7 +260,6 @@ struct LaneDivision {
     const bool active = member < rows && words != 0;
     record[Lane::RANK] = threadIdx.x % 32 - member * lanes;
     const bool lowest = member < rows && record[Lane::RANK] == 0;
-    prefetch_rows(o, first, sorted, slot, rows, record[Lane::RANK] * OWN_WORDS, member, words);
     bool is_more = false;
     if (longest != 0) {
       // Lanes without a row repeat the first one, but store nothing.
@@ -278,18 +277,6 @@ struct LaneDivision {
     }
     each_lane(lowest && words == 0,
               [&](u32 from) { write_undefined<S>(warp, o, row_of(o, first, own, from)); });
-  }
-
-  // Prefetches the rows that are divided when all warps have divided theirs, for the lanes of the
-  // member'th one from word `own_word` of its divisor on.
-  GPUINT_DEVICE static void prefetch_rows(const Operands& o, const u64& first, const Sorted& sorted,
-                                          u32 slot, u32 rows, u32 own_word, u32 member, u32 words) {
-    const u32 further = THREADS / 32 * rows;
-    if (slot < further || member >= rows) return;
-    const u64 row = Source::row(o, first + sorted.order[slot - further + member]);
-    ptx::prefetch(Source::divisor(o, row) + WORD * min_of(own_word, S::WORDS - 1));
-    const u32 top_word = S::WORDS - min_of(words, S::WORDS) + own_word;
-    ptx::prefetch(input_row<S>(o, 0, row) + WORD * min_of(top_word, S::WORDS - 1));
   }
 
   // Calls work(lane) in all lanes of the warp for each lane where `wanted` is true.
@@ -426,8 +413,6 @@ struct LaneDivision {
       // The next limbs of the dividend are loaded from global memory during the estimate.
       u32 next[SHORT_BLOCK];
       const i32 at = static_cast<i32>(BLOCK_WORDS * block - scale);
-      if (block % 4 == 0 && lowest)  // a line of 128 bytes further on
-        ptx::prefetch(dividend + WORD * max_of(at - 4 * static_cast<i32>(BLOCK_WORDS * 2), 0));
       read_or_zero(dividend, at, next);
       read_or_zero(dividend, at + 1, next + WORD);
       u32 q[9];
