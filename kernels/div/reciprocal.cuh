@@ -1,6 +1,6 @@
-// Reciprocals by Newton's iteration in the registers of a thread: the first limbs of 1 / V, which all
-// divisions begin with. A step takes P^2 / 2 + P^2 products of limbs for a reciprocal of 2 P limbs,
-// and its header below has its bound. B = 2^32.
+// Reciprocals by Newton's iteration in the registers of a thread: the first limbs of 1 / V, which
+// all divisions begin with. A step takes P^2 / 2 + P^2 products of limbs for a reciprocal of 2 P
+// limbs, and its header below has its bound. B = 2^32.
 #pragma once
 #include "core/limbs.cuh"
 #include "core/math.cuh"
@@ -78,8 +78,7 @@ GPUINT_DEVICE void improve_reciprocal(const u32 (&v)[M], const u32 (&x)[P], u32 
   product_columns<P, P + 1 + L>(x, d, product);
   u32 borrow = 0;
   GPUINT_UNROLL()
-  for (u32 i = 0; i < L; ++i)
-    error[i] = sub_borrow(~product[i + 1], i == 0 ? P + 2 : 0, borrow);
+  for (u32 i = 0; i < L; ++i) error[i] = sub_borrow(~product[i + 1], i == 0 ? P + 2 : 0, borrow);
   GPUINT_ASSERT(error[L - 1] >> 31 == 0, "0 <= 2E < B^L");
   GPUINT_UNROLL()
   for (u32 i = L; i-- > 0;)

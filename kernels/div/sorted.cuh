@@ -11,49 +11,40 @@
 
 namespace gpuint {
 
-// The sorted order of a batch, in shared memory. KEYS: keys are below it. AHEAD: the keys of the
-// next batch are set while rows of this one are taken.
-template <u32 THREADS, u32 BATCH, u32 KEYS, bool AHEAD = false>
+// The sorted order of a batch, in shared memory. KEYS: keys are below it.
+template <u32 THREADS, u32 BATCH, u32 KEYS>
 struct SortedBatch {
   static_assert(BATCH < 65536, "an index in a batch takes 16 bits");
-  static constexpr u32 KEY_ARRAYS = AHEAD ? 2 : 1;
-  static constexpr u32 BYTES =
-      round_up((1 + KEY_ARRAYS) * BATCH * sizeof(u16) + (2 * KEYS + 2) * sizeof(u32), 16);
+  static constexpr u32 BYTES = round_up(2 * BATCH * sizeof(u16) + (2 * KEYS + 1) * sizeof(u32), 16);
 
   u32* next;    // first row that no warp has taken
-  u32* sorts;   // batches that were sorted
-  u32* counts;  // unsorted rows of each key
+  u32* counts;  // rows of each key
   u32* starts;  // where the rows of each key go
+  u16* keys;    // of each row, before and after the sort
   u16* order;   // the rows, longest first
-  u16* arrays;  // of keys
 
   GPUINT_DEVICE explicit SortedBatch(unsigned char* bytes) {
     next = reinterpret_cast<u32*>(bytes);
-    sorts = next + 1;
-    counts = sorts + 1;
+    counts = next + 1;
     starts = counts + KEYS;
-    order = reinterpret_cast<u16*>(starts + KEYS);
-    arrays = order + BATCH;
+    keys = reinterpret_cast<u16*>(starts + KEYS);
+    order = keys + BATCH;
   }
 
-  // Called before the first key. Has a barrier.
+  // Called before the first key of a batch. Has a barrier.
   GPUINT_DEVICE void clear() {
     for (u32 i = threadIdx.x; i < KEYS; i += THREADS) counts[i] = 0;
-    if (threadIdx.x == 0) *sorts = 0;
+    if (threadIdx.x == 0) *next = 0;
     __syncthreads();
   }
 
-  // Sets the key of a row of the next batch; called by one thread for each.
+  // Sets the key of a row; called by one thread for each.
   GPUINT_DEVICE void set(u32 row, u32 key) {
-    keys_of(*sorts + 1)[row] = static_cast<u16>(key);
+    keys[row] = static_cast<u16>(key);
     atomicAdd(counts + key, 1u);
   }
 
-  // Key of a row of the sorted batch.
-  GPUINT_DEVICE u32 key(u32 row) const { return keys_of(*sorts)[row]; }
-
-  // Sorts the next batch. Called after its last key, and after the last row of this one was taken,
-  // by all threads of the block. Has barriers on both sides.
+  // Called after the last key by all threads of the block. Has barriers on both sides.
   GPUINT_DEVICE void sort(u32 count) {
     __syncthreads();
     for (u32 i = threadIdx.x; i < KEYS; i += THREADS) {
@@ -61,11 +52,9 @@ struct SortedBatch {
       for (u32 j = i + 1; j < KEYS; ++j) longer += counts[j];
       starts[i] = longer;
     }
-    if (threadIdx.x == 0) *next = 0, ++*sorts;
     __syncthreads();
-    for (u32 i = threadIdx.x; i < KEYS; i += THREADS) counts[i] = 0;
     for (u32 i = threadIdx.x; i < count; i += THREADS)
-      order[atomicAdd(starts + key(i), 1u)] = static_cast<u16>(i);
+      order[atomicAdd(starts + keys[i], 1u)] = static_cast<u16>(i);
     __syncthreads();
   }
 
@@ -92,9 +81,6 @@ struct SortedBatch {
     }
     return __shfl_sync(~0u, end, 0);
   }
-
- private:
-  GPUINT_DEVICE u16* keys_of(u32 batch) const { return arrays + batch % KEY_ARRAYS * BATCH; }
 };
 
 // Frame (core/frame.cuh) in sorted order, for groups within a warp: calls key(group, row) before
@@ -116,9 +102,9 @@ struct SortedFrame {
     G group(nullptr);
     unsigned char* const own = shared + G::index() * STRIDE;
     Sorted sorted(shared + STRIDE * S::ROWS);
-    sorted.clear();
     for (u64 first = u64(blockIdx.x) * BATCH; first < o.rows; first += u64(gridDim.x) * BATCH) {
       const u32 count = o.rows - first < BATCH ? static_cast<u32>(o.rows - first) : BATCH;
+      sorted.clear();
       for (u32 i = G::index(); i < count; i += S::ROWS) {
         const u32 k = key(group, first + i);
         if (group.rank == 0) sorted.set(i, k);
@@ -129,6 +115,7 @@ struct SortedFrame {
         if (slot < count) work(group, first + sorted.order[slot], own);
         __syncwarp();
       }
+      __syncthreads();
     }
   }
 };

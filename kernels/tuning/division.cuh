@@ -140,39 +140,35 @@ struct PreparedDivisionPolicy<S, TensorCore> {
 constexpr u32 LANE_DIVISION_BITS = 32768;
 constexpr u32 LANE_DIVISION_BY_BITS = 16384;
 
-// Division by a few lanes (div/lanes/division.cuh).
-//   LIMBS_PER_LANE  limbs of the divisor. Divisors of 2^k limbs need a word of zeros above, for
-//                   which lanes of 20, 36 and 52 limbs have room without waste. Long lanes spend
-//                   less on estimates.
-//   TILE            columns multiplied at a time; longer where registers suffice. Addresses of rows
-//                   take fewer registers for powers of two.
+// Division by a few lanes (div/lanes/division.cuh). Measured on an H100, 2026-11-25
+// (docs/tuning.md).
+//   LIMBS_PER_LANE  limbs of the divisor. Long lanes spend less on estimates, short ones have more
+//                   warps. Lanes of 16, 24, 32 and 48 limbs are full with divisors of half a row.
+//   TILE            columns multiplied at a time; longer where registers suffice.
 //   SORTED_ROWS     rows that a block sorts at a time: for long rows about the share of a
 //                   multiprocessor in a batch of 2^32 bits.
 //   EQUAL_SHARES    true: as many blocks as run at a time have equal shares of the rows, fewer
 //                   blocks if rows are few. false: each block takes one batch after another.
 //   LEAST_SHARE     minimum rows of a block before further blocks are launched.
-//   LEAST_AHEAD     rows of a block above which they are sorted in more than one batch: the first
-//   AHEAD           one has 1 / AHEAD of the rows, and while it is divided, the lengths of the next
-//                   one are searched.
 //   BLOCKS          blocks that share a multiprocessor's threads: one if it surely has the shared
 //                   memory.
 //   WARP_CORRECTS   true: all lanes of a warp add 1 to a quotient together, where the carry may run
-//                   over all of it; false: one lane does. Measured on an H200, 2026-11-24: for
-//                   structured divisors the warp takes 0.91 to 0.95 of the time from 6144 bits on,
-//                   0.94 to 1.27 below, and for others 1.00 and 1.01 to 1.10.
+//                   over all of it; false: one lane does. For structured divisors the warp takes
+//                   0.91 to 0.95 of the time from 6144 bits on, 0.94 to 1.27 below, and for others
+//                   1.00 and 1.01 to 1.10 (H200, 2026-11-24).
 template <class S, Architecture A = ARCHITECTURE>
 struct LaneDivisionPolicy {
-  static constexpr u32 LIMBS_PER_LANE = by_size(S::N, {{64, 20}, {256, 36}, {ANY, 52}});
-  static constexpr u32 LONG_TILE = power_of_two_at_least(S::N) == S::N ? 16 : 12;
-  static constexpr u32 TILE = by_size(S::N, {{64, 8}, {256, 12}, {ANY, LONG_TILE}});
-  static constexpr u32 REGISTERS = by_size(S::N, {{64, 96}, {256, 128}, {ANY, 168}});
-  static constexpr bool EQUAL_SHARES = S::N > 128;
+  static constexpr u32 LIMBS_PER_LANE =
+      by_size(S::N, {{128, 16}, {192, 24}, {256, 32}, {384, 48}, {ANY, 52}});
+  static constexpr u32 LONG_TILE = power_of_two_at_least(S::N) == S::N || S::N == 384 ? 16 : 12;
+  static constexpr u32 TILE = by_size(S::N, {{192, 8}, {ANY, LONG_TILE}});
+  static constexpr u32 REGISTERS = by_size(S::N, {{128, 80}, {192, 96}, {256, 128}, {ANY, 168}});
+  static constexpr bool EQUAL_SHARES = S::N > 192;
   static constexpr u32 LEAST_SHARE = 64;
   static constexpr u32 BLOCKS = !EQUAL_SHARES ? 4 : A == Architecture::Sm90a ? 1 : 2;
   static constexpr u32 THREADS = by_size(S::N, {{256, 512}, {ANY, 384}}) / BLOCKS;
   static constexpr u32 SORTED_ROWS =
-      by_size(S::N, {{128, 256}, {256, 4096}, {512, 2048}, {ANY, 1024}});
-  static constexpr u32 LEAST_AHEAD = min_of(SORTED_ROWS, 1024), AHEAD = 4;
+      by_size(S::N, {{24, 256}, {64, 128}, {192, 256}, {256, 4096}, {512, 2048}, {ANY, 1024}});
   static constexpr bool WARP_CORRECTS = S::N > 128;
 };
 
@@ -196,7 +192,6 @@ struct ShortLanePolicy {
   static constexpr u32 LEAST_SHARE = 1;
   static constexpr u32 THREADS = 256;
   static constexpr u32 SORTED_ROWS = 1024;
-  static constexpr u32 LEAST_AHEAD = SORTED_ROWS, AHEAD = 1;
   static constexpr bool WARP_CORRECTS = true;
 };
 
@@ -224,7 +219,7 @@ struct ShortRowPolicy<S, TensorCore, PREPARED> : ShortLanePolicy {
 template <u32 TILES, u32 ROW_LIMBS, bool PREPARED>
 struct FusedDivisionPolicy {
   static constexpr u32 MOST_BLOCK_TILES =
-      PREPARED ? 8 : by_size(ROW_LIMBS, {{1024, 3}, {2048, 4}, {ANY, 8}});
+      PREPARED ? 8 : by_size(ROW_LIMBS, {{512, 3}, {2048, 4}, {ANY, 8}});
   static constexpr u32 BLOCK_TILES = min_of(TILES / 2, MOST_BLOCK_TILES);
   static constexpr u32 MOST_TILES = 8;
   static constexpr u32 ROWS = 4;

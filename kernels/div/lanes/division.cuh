@@ -78,49 +78,21 @@ struct LaneDivision {
   // the top bit of the top word is set, which may save a block.
   static constexpr u32 KEYS_OF_WORD = N <= 256 ? 2 : 1;
   static constexpr u32 KEYS = KEYS_OF_WORD * (MOST_WORDS + 1) + 1;
-  using Sorted = SortedBatch<THREADS, BATCH, KEYS, true>;
-  // Lanes that search the top of a divisor together, and rows that a warp searches at a time.
+  using Sorted = SortedBatch<THREADS, BATCH, KEYS>;
+  // Lanes that search the top of a divisor together, and rows that they search at a time.
   using Scanner = Group<min_of(32, power_of_two_at_least(S::WORDS))>;
   static constexpr u32 SCANNED_WORDS = ceil_div(S::WORDS, Scanner::THREADS);
-  static constexpr u32 SCANNED_ROWS = max_of(1, 16 / SCANNED_WORDS);
-  static constexpr u32 SCAN = Source::HAS_LENGTHS ? 32 : SCANNED_ROWS * (32 / Scanner::THREADS);
+  static constexpr u32 SCANNED_ROWS = max_of(1, (Policy::REGISTERS < 96 ? 8 : 16) / SCANNED_WORDS);
 
-  // The rows of a block, in batches, in shared memory too.
+  // The rows of a block, in shared memory too.
   struct Share {
-    u64 first;    // row of the sorted batch
-    u32 sorted;   // its rows
-    u32 next;     // rows of the next batch
-    u32 scanned;  // rows of the next batch that a warp has taken to search their lengths
-    u64 left;     // rows after the next batch
-
-    // Divides the rows of the block. While a batch is divided, warps search the lengths of the next
-    // one, which would take the bandwidth of the memory alone: so the first batch is a short one.
-    GPUINT_DEVICE void begin(u64 count) {
-      const u64 rows = (count + gridDim.x - 1) / gridDim.x;
-      first = rows * blockIdx.x;
-      left = first >= count ? 0 : first + rows < count ? rows : count - first;
-      sorted = 0;
-      next = static_cast<u32>(left <= Policy::LEAST_AHEAD ? left : batch(left / Policy::AHEAD));
-      left -= next;
-      scanned = 0;
-    }
-    GPUINT_DEVICE void advance() {
-      first += sorted;
-      sorted = next;
-      next = batch(left);
-      left -= next;
-      scanned = 0;
-    }
-
-   private:
-    // Rows of the first one of equal batches.
-    GPUINT_DEVICE static u32 batch(u64 rows) {
-      const u64 batches = (rows + BATCH - 1) / BATCH;
-      return batches == 0 ? 0 : static_cast<u32>((rows + batches - 1) / batches);
+    u64 first, end;  // rows left, the first of the batch at hand first
+    u32 batch;       // rows of a batch
+    GPUINT_DEVICE u32 rows() const {
+      return end - first < batch ? static_cast<u32>(end - first) : batch;
     }
   };
   static constexpr u32 SHARE_BYTES = 32;
-  static_assert(sizeof(Share) <= SHARE_BYTES && Policy::LEAST_AHEAD <= BATCH, "room for a share");
 
   static constexpr u32 SHARED = THREADS * Lane::LIMBS * 4 + SHARE_BYTES + Sorted::BYTES;
   static constexpr u32 SCRATCH = 0;
@@ -130,24 +102,31 @@ struct LaneDivision {
     u32* const record = reinterpret_cast<u32*>(shared) + threadIdx.x * Lane::LIMBS;
     Share* const share = reinterpret_cast<Share*>(shared + THREADS * Lane::LIMBS * 4);
     Sorted sorted(shared + THREADS * Lane::LIMBS * 4 + SHARE_BYTES);
-    if (threadIdx.x == 0) share->begin(Source::count(o));
-    sorted.clear();
-    while (true) {
-      find_lengths(o, *share, sorted, share->next);
-      __syncthreads();
-      if (threadIdx.x == 0) share->advance();
-      __syncthreads();
-      if (share->sorted == 0) return;
-      sorted.sort(share->sorted);
+    if (threadIdx.x == 0) {
+      // In batches of equal size too.
+      const u64 count = Source::count(o);
+      const u64 rows = (count + gridDim.x - 1) / gridDim.x;
+      const u64 batches = (rows + BATCH - 1) / BATCH;
+      share->first = rows * blockIdx.x;
+      share->end = share->first + rows < count ? share->first + rows : count;
+      share->batch = batches == 0 ? 0 : static_cast<u32>((rows + batches - 1) / batches);
+    }
+    __syncthreads();
+    while (share->first < share->end) {
+      sorted.clear();
+      find_lengths(o, *share, sorted);
+      sorted.sort(share->rows());
       while (true) {
         // From the end: short divisors have long quotients, and long tasks should not be last.
         const u32 end =
-            sorted.take_back(share->sorted, [&](u32 end) { return rows_before(sorted, end); });
+            sorted.take_back(share->rows(), [&](u32 end) { return rows_before(sorted, end); });
         if (end == 0) break;
         const u32 rows = rows_before(sorted, end);
         divide_rows(o, share->first, sorted, end - rows, rows, record);
-        find_lengths(o, *share, sorted, ceil_div(rows * share->next, share->sorted));
       }
+      __syncthreads();
+      if (threadIdx.x == 0) share->first += share->rows();
+      __syncthreads();
     }
   }
 
@@ -182,39 +161,25 @@ struct LaneDivision {
     return rows;
   }
   GPUINT_DEVICE static u32 fitting(const Sorted& sorted, u32 longest) {
-    return teams_of(lanes_for(words_of(sorted.key(sorted.order[longest]))));
+    return teams_of(lanes_for(words_of(sorted.keys[sorted.order[longest]])));
   }
 
-  // Sets the keys of at least `rows` rows of the next batch, if so many are left, with the loads of
-  // all words of several rows in flight.
-  GPUINT_DEVICE static void find_lengths(const Operands& o, Share& share, Sorted& sorted,
-                                         u32 rows) {
-    const u64 first = share.first + share.sorted;
-    const u32 count = share.next;
-    GPUINT_UNROLL(1)
-    for (u32 done = 0; done < rows; done += SCAN) {
-      u32 at = 0;
-      if (threadIdx.x % 32 == 0) at = atomicAdd(&share.scanned, SCAN);
-      at = __shfl_sync(~0u, at, 0);
-      if (at >= count) return;
-      find_lengths_at(o, first, at, count, sorted);
-    }
-  }
-
-  // The same for SCAN rows from number `at` of the `count` rows of the batch on.
-  GPUINT_DEVICE static void find_lengths_at(const Operands& o, const u64& first, u32 at, u32 count,
-                                            Sorted& sorted) {
+  // Sets the keys of a batch, with the loads of all words of several rows in flight.
+  GPUINT_DEVICE static void find_lengths(const Operands& o, const Share& share, Sorted& sorted) {
+    const u64 first = share.first;
+    const u32 count = share.rows();
     if constexpr (Source::HAS_LENGTHS) {
       static_assert(KEYS_OF_WORD == 1, "a key is a number of words");
-      const u32 i = at + threadIdx.x % 32;
-      if (i >= count) return;
       // The top limb of a full top word may be full.
-      const u32 bits = Source::lengths(o, Source::row(o, first + i)).x;
-      sorted.set(i, bits == 0 ? 0 : bits / (32 * WORD) + 1);
-    } else {
-      Scanner scanner(nullptr);
-      constexpr u32 GROUPS = 32 / Scanner::THREADS;
-      at += scanner.lane / Scanner::THREADS;
+      for (u32 i = threadIdx.x; i < count; i += THREADS) {
+        const u32 bits = Source::lengths(o, Source::row(o, first + i)).x;
+        sorted.set(i, bits == 0 ? 0 : bits / (32 * WORD) + 1);
+      }
+      return;
+    }
+    Scanner scanner(nullptr);
+    constexpr u32 GROUPS = THREADS / Scanner::THREADS;
+    for (u32 i = Scanner::index(); i < count; i += SCANNED_ROWS * GROUPS) {
       u32 keys[SCANNED_ROWS] = {};
       GPUINT_UNROLL(16)
       for (u32 j = 0; j < SCANNED_ROWS; ++j) {
@@ -222,8 +187,8 @@ struct LaneDivision {
         for (u32 k = 0; k < SCANNED_WORDS; ++k) {
           const u32 index = k * Scanner::THREADS + scanner.rank;
           u32 word[WORD] = {};
-          if (at + j * GROUPS < count)
-            read_or_zero(Source::divisor(o, Source::row(o, first + at + j * GROUPS)),
+          if (i + j * GROUPS < count)
+            read_or_zero(Source::divisor(o, Source::row(o, first + i + j * GROUPS)),
                          static_cast<i32>(index), word);
           keys[j] = max_of(keys[j], key_of(word, index));
         }
@@ -231,7 +196,7 @@ struct LaneDivision {
       GPUINT_UNROLL(16)
       for (u32 j = 0; j < SCANNED_ROWS; ++j) {
         const u32 key = scanner.max(keys[j]);
-        if (scanner.rank == 0 && at + j * GROUPS < count) sorted.set(at + j * GROUPS, key);
+        if (scanner.rank == 0 && i + j * GROUPS < count) sorted.set(i + j * GROUPS, key);
       }
     }
   }
@@ -252,31 +217,39 @@ struct LaneDivision {
   // Rows slot .. slot + rows of the sorted batch, the first one the longest.
   GPUINT_DEVICE static void divide_rows(const Operands& o, const u64& first, const Sorted& sorted,
                                         u32 slot, u32 rows, u32* record) {
-    const u32 longest = words_of(sorted.key(sorted.order[slot]));
+    const u32 longest = words_of(sorted.keys[sorted.order[slot]]);
     const u32 lanes = lanes_for(longest);
     const u32 member = threadIdx.x % 32 / lanes;
-    const u32 own = sorted.order[member < rows ? slot + member : slot];
-    const u32 words = words_of(sorted.key(own));
-    const bool active = member < rows && words != 0;
-    record[Lane::RANK] = threadIdx.x % 32 - member * lanes;
-    const bool lowest = member < rows && record[Lane::RANK] == 0;
-    bool is_more = false;
-    if (longest != 0) {
-      // Lanes without a row repeat the first one, but store nothing.
-      record[Lane::ROW] = active ? own : sorted.order[slot];
-      record[Lane::WORDS] = active ? words : longest;
-      record[Lane::LANES] = lanes;
-      is_more = divide(o, first, active, record);
-    }
+    const bool is_row = member < rows;
+    const u32 own = sorted.order[is_row ? slot + member : slot];
+    const u32 words = words_of(sorted.keys[own]), rank = threadIdx.x % 32 - member * lanes;
     const Group<32> warp(nullptr);
+    each_lane(is_row && words == 0 && rank == 0,
+              [&](u32 from) { write_undefined<S>(warp, o, row_of(o, first, own, from)); });
+    if (longest == 0) return;
+    // Lanes without a row repeat the first one, but store nothing.
+    const bool active = is_row && words != 0;
+    record[Lane::ROW] = active ? own : sorted.order[slot];
+    record[Lane::WORDS] = active ? words : longest;
+    record[Lane::LANES] = lanes;
+    record[Lane::RANK] = rank;
+    record[Lane::LONGEST] = longest;
+    const bool is_more = divide(o, first, active, record);
+    const bool lowest = active && record[Lane::RANK] == 0;
+    if (clears_together(record[Lane::LONGEST]) && o.out[1] != nullptr)
+      each_lane(lowest, [&](u32 from) {
+        u32* const remainder = output_row<S>(o, 1, row_of(o, first, record[Lane::ROW], from));
+        const u32 zero[WORD] = {};
+        GPUINT_UNROLL(1)
+        for (u32 w = __shfl_sync(~0u, record[Lane::WORDS], from) + warp.lane; w < S::WORDS; w += 32)
+          write_word<S>(remainder, w * WORD, zero);
+      });
     if constexpr (Policy::WARP_CORRECTS) {
       warp.sync();  // the quotients are there
       each_lane(lowest && is_more, [&](u32 from) {
-        increment<S>(warp, output_row<S>(o, 0, row_of(o, first, own, from)), 0);
+        increment<S>(warp, output_row<S>(o, 0, row_of(o, first, record[Lane::ROW], from)), 0);
       });
     }
-    each_lane(lowest && words == 0,
-              [&](u32 from) { write_undefined<S>(warp, o, row_of(o, first, own, from)); });
   }
 
   // Calls work(lane) in all lanes of the warp for each lane where `wanted` is true.
@@ -291,13 +264,11 @@ struct LaneDivision {
     return Source::row(o, first + __shfl_sync(~0u, own, lane));
   }
 
-  // Clears the words of a row from `word` on, if it is wanted: the lanes of a warp together, whose
-  // stores would reach 32 rows otherwise.
-  GPUINT_DEVICE static void clear_from(const Group<32>& warp, u32* row, u32 word) {
-    if (row == nullptr) return;
-    const u32 zero[WORD] = {};
-    GPUINT_UNROLL(1)
-    for (u32 w = word + warp.lane; w < S::WORDS; w += 32) write_word<S>(row, w * WORD, zero);
+  // Words of zeros above remainders are stored by all lanes of a warp, one row after another, if
+  // there are many, and else by the lanes of each row, of which each store reaches another line.
+  GPUINT_DEVICE static bool clears_together(u32 longest) {
+    constexpr u32 LEAST_CLEARED_WORDS = 40;
+    return S::WORDS > LEAST_CLEARED_WORDS && longest <= S::WORDS - LEAST_CLEARED_WORDS;
   }
 
   GPUINT_DEVICE static Team team_of(const u32* record) {
@@ -353,12 +324,12 @@ struct LaneDivision {
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS; ++w)
         read_or_zero(dividend, own_word + static_cast<i32>(w + BLOCK_WORDS * blocks), r + w * WORD);
-      const Group<32> warp(nullptr);
-      each_lane(active && team.rank == 0, [&](u32 from) {
-        const u64 its_row = row_of(o, first, record[Lane::ROW], from);
-        clear_from(warp, output_row<S>(o, 0, its_row), BLOCK_WORDS * blocks);
-        clear_from(warp, output_row<S>(o, 1, its_row), __shfl_sync(~0u, words, from));
-      });
+      u32* const quotient = output_row<S>(o, 0, row);
+      if (quotient != nullptr && active)
+        for (u32 w = BLOCK_WORDS * blocks + team.rank; w < S::WORDS; w += team.lanes) {
+          const u32 zero[WORD] = {};
+          write_word<S>(quotient, w * WORD, zero);
+        }
       if (blocks > 0) {
         u32 y[9];
         short_reciprocal([&](i32 i) { return i >= 0 ? __ldg(divisor + i) : 0; }, n, s, y);
@@ -396,6 +367,11 @@ struct LaneDivision {
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS; ++w)
         if (own_word + w < S::WORDS) write_word<S>(remainder, (own_word + w) * WORD, r + w * WORD);
+      if (!clears_together(record[Lane::LONGEST]))
+        for (u32 w = record[Lane::WORDS] + team.rank; w < S::WORDS; w += team.lanes) {
+          const u32 zero[WORD] = {};
+          write_word<S>(remainder, w * WORD, zero);
+        }
       return Policy::WARP_CORRECTS && !less;
     }
   }

@@ -50,7 +50,8 @@ struct LaneRecord {
   static constexpr u32 LANES = ROW + 2;                // of the team
   static constexpr u32 RANK = ROW + 3;                 // of the lane
   static constexpr u32 LAYOUT = ROW + 4;               // bits of a LaneLayout
-  static constexpr u32 LIMBS = (ceil_div(LAYOUT + 1, WORD) | 1) * WORD;
+  static constexpr u32 LONGEST = ROW + 5;              // words of the longest divisor of the warp
+  static constexpr u32 LIMBS = (ceil_div(LONGEST + 1, WORD) | 1) * WORD;
 };
 
 }  // namespace gpuint
