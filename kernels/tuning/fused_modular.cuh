@@ -46,14 +46,15 @@ struct FusedPowerPolicy {
       by_size(TILES, {{2, 16}, {3, 20}, {4, 16}, {8, 12}, {ANY, 8}});
 };
 
-// Limbs of a reciprocal that a thread computes in registers, at most.
-constexpr u32 MOST_SEED_LIMBS = 37;
+// Limbs of a reciprocal that a thread computes in registers, at most: half of one to two tiles, so
+// that stages begin with three tiles (widths of a power of two) or two.
+constexpr u32 MOST_SEED_LIMBS = 35;
 
 template <u32 TILES>
 struct FusedPreparePolicy {
   static constexpr u32 ROWS = 4;
   static constexpr u32 RESIDENT_WARPS = by_size(TILES, {{2, 20}, {8, 16}, {ANY, 8}});
-  static constexpr u32 SEEDS = by_size(TILES, {{8, 32}, {ANY, 16}});
+  static constexpr u32 SEEDS = by_size(TILES, {{4, 32}, {ANY, 16}});
 };
 
 }  // namespace gpuint
