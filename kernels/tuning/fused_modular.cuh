@@ -6,8 +6,8 @@
 //   KEPT             rows of the modulus stay in registers from product to product
 //   RESIDENT_WARPS   that a multiprocessor has registers for
 //   PREFETCHES       the next row to the L2 cache
-//   SEEDS            rows whose reciprocals a warp begins together, which stand in shared memory:
-//                    fewer where two blocks of long rows need it all on a multiprocessor
+//   SEEDS            rows whose reciprocals a warp begins together: as many as shared memory has
+//                    room for beside the forms of as many warps as registers suffice for
 #pragma once
 #include "core/platform.cuh"
 #include "tuning/architecture.cuh"
@@ -50,11 +50,12 @@ struct FusedPowerPolicy {
 // that stages begin with three tiles (widths of a power of two) or two.
 constexpr u32 MOST_SEED_LIMBS = 35;
 
-template <u32 TILES>
+template <u32 TILES, Architecture A = ARCHITECTURE>
 struct FusedPreparePolicy {
   static constexpr u32 ROWS = 4;
   static constexpr u32 RESIDENT_WARPS = by_size(TILES, {{2, 20}, {8, 16}, {ANY, 8}});
-  static constexpr u32 SEEDS = by_size(TILES, {{4, 32}, {ANY, 16}});
+  static constexpr u32 SEEDS = A == Architecture::Sm90a ? by_size(TILES, {{4, 32}, {ANY, 16}})
+                                                        : by_size(TILES, {{8, 16}, {ANY, 8}});
 };
 
 }  // namespace gpuint
