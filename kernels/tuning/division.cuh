@@ -172,6 +172,13 @@ struct LaneDivisionPolicy {
   static constexpr bool WARP_CORRECTS = S::N > 128;
 };
 
+// Words of divisors that a lane loads at a time to search their lengths: as its registers hold.
+template <class Policy>
+constexpr u32 SCANNED_LOADS = Policy::REGISTERS < 96 ? 8 : 16;
+
+// Words of zeros above a remainder from which on all lanes of a warp store them together.
+constexpr u32 LEAST_CLEARED_WORDS = 40;
+
 // Rows that a warp classifies before it appends them to lists (div/classify.cuh). Lengths are
 // searched faster by more warps; records hold them. Short rows wait more for each other's additions
 // to the lists.

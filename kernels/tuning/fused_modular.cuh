@@ -46,8 +46,8 @@ struct FusedPowerPolicy {
       by_size(TILES, {{2, 16}, {3, 20}, {4, 16}, {8, 12}, {ANY, 8}});
 };
 
-// Limbs of a reciprocal that a thread computes in registers, at most: half of one to two tiles, so
-// that stages begin with three tiles (widths of a power of two) or two.
+// Limbs of a reciprocal that a thread computes in registers, at most: little more than a tile, so
+// that the first stage has three tiles where the row has a power of two of them, and two elsewhere.
 constexpr u32 MOST_SEED_LIMBS = 35;
 
 template <u32 TILES, Architecture A = ARCHITECTURE>

@@ -82,7 +82,7 @@ struct LaneDivision {
   // Lanes that search the top of a divisor together, and rows that they search at a time.
   using Scanner = Group<min_of(32, power_of_two_at_least(S::WORDS))>;
   static constexpr u32 SCANNED_WORDS = ceil_div(S::WORDS, Scanner::THREADS);
-  static constexpr u32 SCANNED_ROWS = max_of(1, (Policy::REGISTERS < 96 ? 8 : 16) / SCANNED_WORDS);
+  static constexpr u32 SCANNED_ROWS = max_of(1, SCANNED_LOADS<Policy> / SCANNED_WORDS);
 
   // The rows of a block, in shared memory too.
   struct Share {
@@ -267,8 +267,13 @@ struct LaneDivision {
   // Words of zeros above remainders are stored by all lanes of a warp, one row after another, if
   // there are many, and else by the lanes of each row, of which each store reaches another line.
   GPUINT_DEVICE static bool clears_together(u32 longest) {
-    constexpr u32 LEAST_CLEARED_WORDS = 40;
     return S::WORDS > LEAST_CLEARED_WORDS && longest <= S::WORDS - LEAST_CLEARED_WORDS;
+  }
+  // Clears the words of a row from `word` on by the lanes of its team.
+  GPUINT_DEVICE static void clear_from(const Team& team, u32* row, u32 word) {
+    const u32 zero[WORD] = {};
+    for (u32 w = word + team.rank; w < S::WORDS; w += team.lanes)
+      write_word<S>(row, w * WORD, zero);
   }
 
   GPUINT_DEVICE static Team team_of(const u32* record) {
@@ -325,11 +330,7 @@ struct LaneDivision {
       for (u32 w = 0; w < OWN_WORDS; ++w)
         read_or_zero(dividend, own_word + static_cast<i32>(w + BLOCK_WORDS * blocks), r + w * WORD);
       u32* const quotient = output_row<S>(o, 0, row);
-      if (quotient != nullptr && active)
-        for (u32 w = BLOCK_WORDS * blocks + team.rank; w < S::WORDS; w += team.lanes) {
-          const u32 zero[WORD] = {};
-          write_word<S>(quotient, w * WORD, zero);
-        }
+      if (quotient != nullptr && active) clear_from(team, quotient, BLOCK_WORDS * blocks);
       if (blocks > 0) {
         u32 y[9];
         short_reciprocal([&](i32 i) { return i >= 0 ? __ldg(divisor + i) : 0; }, n, s, y);
@@ -367,11 +368,7 @@ struct LaneDivision {
       GPUINT_UNROLL(K)
       for (u32 w = 0; w < OWN_WORDS; ++w)
         if (own_word + w < S::WORDS) write_word<S>(remainder, (own_word + w) * WORD, r + w * WORD);
-      if (!clears_together(record[Lane::LONGEST]))
-        for (u32 w = record[Lane::WORDS] + team.rank; w < S::WORDS; w += team.lanes) {
-          const u32 zero[WORD] = {};
-          write_word<S>(remainder, w * WORD, zero);
-        }
+      if (!clears_together(record[Lane::LONGEST])) clear_from(team, remainder, record[Lane::WORDS]);
       return Policy::WARP_CORRECTS && !less;
     }
   }
