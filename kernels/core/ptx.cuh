@@ -60,6 +60,7 @@ inline u32 floor_of_product(float x, float y) {
 inline u32 recomputed(u32 x) { return x; }
 inline u32 thread() { return threadIdx.x; }
 inline void prefetch(const void*) {}
+inline void load_and_line(const u32* global, u32* word) { __builtin_memcpy(word, global, 16); }
 
 inline void copy_async(const void* global, void* shared) { __builtin_memcpy(shared, global, 16); }
 inline void copy_async_limb(const u32* global, u32* shared) { *shared = *global; }
@@ -140,6 +141,14 @@ GPUINT_DEVICE u32 thread() {
 // Prefetches a line of global memory into the L2 cache.
 GPUINT_DEVICE void prefetch(const void* global) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
+}
+
+// Loads 16 aligned bytes of global memory that no thread writes, and their line of 128 into the L2
+// cache.
+GPUINT_DEVICE void load_and_line(const u32* global, u32* word) {
+  asm volatile("ld.global.nc.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+               : "l"(global));
 }
 
 // Copies 16 aligned bytes asynchronously; await_copies() waits for this thread's copies.

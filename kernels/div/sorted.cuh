@@ -66,20 +66,28 @@ struct SortedBatch {
     return __shfl_sync(~0u, first, 0);
   }
 
-  // The same from the end, for numbers of rows that depend on the last one: rows_before(end).
-  // Returns their end in `order`, or 0.
-  template <class Rows>
-  GPUINT_DEVICE u32 take_back(u32 count, Rows rows_before) {
-    u32 end = 0;
-    if (threadIdx.x % 32 == 0) {
-      u32 taken = atomicAdd(next, 0u);
-      for (u32 seen; taken < count; taken = seen) {
-        seen = atomicCAS(next, taken, taken + rows_before(count - taken));
-        if (seen == taken) break;
-      }
-      end = count - taken;
+  // The same from the end of the order, of `count` rows, for numbers of rows that depend on their
+  // keys: as many of the last ones as fit(key) allows for the largest key among them.
+  struct Rows {
+    u32 first;  // in the order
+    u32 count;  // 0 at the end
+  };
+  template <class Fit>
+  GPUINT_DEVICE Rows take_back(u32 count, Fit fit) {
+    const u32 lane = threadIdx.x % 32;
+    u32 taken = 0;
+    if (lane == 0) taken = atomicAdd(next, 0u);
+    while (true) {
+      taken = __shfl_sync(~0u, taken, 0);
+      const u32 left = count - taken;
+      const bool fits = lane < left && lane < fit(keys[order[left - 1 - lane]]);
+      const u32 rows = static_cast<u32>(__popc(__ballot_sync(~0u, fits)));
+      u32 seen = taken;
+      if (lane == 0 && rows > 0) seen = atomicCAS(next, taken, taken + rows);
+      seen = __shfl_sync(~0u, seen, 0);
+      if (seen == taken) return {left - rows, rows};
+      taken = seen;
     }
-    return __shfl_sync(~0u, end, 0);
   }
 };
 

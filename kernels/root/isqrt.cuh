@@ -280,43 +280,26 @@ struct Isqrt {
         if (lowest()) low[i] = ~next[i];
       }
       __syncwarp();
-      u32 x[K], spill[2] = {0, 0}, beyond = 0;
-      {
-        const u32* const own = v + group.rank * K - SHORT_BLOCK;
-        u32 below[SHORT_BLOCK];
-        load_word(own, below);
-        load_word(own + WORD, below + WORD);
-        add_columns<K, Policy::TILE>(r, low, own, below, q, x, spill);
-      }
+      u32 spill[2], beyond[TILES<K, Policy::TILE>];
+      add_columns<K, Policy::TILE>(r, low, v + group.rank * K - SHORT_BLOCK, q, spill, beyond);
       __syncwarp();
       if (lowest() && active) double_block(p);
-      if constexpr (LANES > 1) {
+      if constexpr (LANES > 1)
         spill[0] = __shfl_sync(~0u, spill[0], from), spill[1] = __shfl_sync(~0u, spill[1], from);
-        if (lowest()) spill[0] = spill[1] = 0;
-        ptx::add_cc(x[0], spill[0]);
-        ptx::addc_cc(x[1], spill[1]);
-        ptx::addc(beyond, 0);
-        if (beyond != 0) GPUINT_RARE(RootLaneCarry);
-      }
+      if (lowest()) spill[0] = spill[1] = 0;
+      const bool is_left = add_spill(r, spill, beyond);
+      if (is_left) GPUINT_RARE(RootLaneCarry);
       const bool carry = active && q[8] != 0;
       if (carry && lowest()) GPUINT_RARE(RootQuotientCarry);
-      if (__any_sync(~0u, beyond != 0 || carry)) {
-        ptx::add_cc(x[2], beyond);
-        GPUINT_UNROLL(K)
-        for (u32 i = 3; i < K; ++i) ptx::addc_cc(x[i], 0);
-        beyond = 0;
-        ptx::addc(beyond, 0);
-        settle(team(), x, beyond != 0);
+      if (__any_sync(~0u, is_left || carry)) {
+        settle(team(), r, add_carries<Policy::TILE>(r, beyond));
         // Q + B^8: W - Q (2S + Q) - B^8 (2 (S + Q) + B^8).
         if (carry && lowest()) increment_root(p + SHORT_BLOCK, 1);
         __syncwarp();
-        beyond = add_root(x, part ? BLOCK_BITS - spare() : BLOCK_BITS, carry);
-        settle(team(), x, beyond != 0);
+        settle(team(), r, add_root(r, part ? BLOCK_BITS - spare() : BLOCK_BITS, carry) != 0);
         __syncwarp();
         if (carry && lowest()) increment_root(p + SHORT_BLOCK, 1);
       }
-      GPUINT_UNROLL(K)
-      for (u32 i = 0; i < K; ++i) r[i] = x[i];
       if (block + 1 == blocks()) store_remainder();
     }
 

@@ -1,8 +1,10 @@
 // Products of a block of quotient in the registers of a team: a lane has K consecutive limbs of a
 // number, and adds K columns of the product of a number in shared memory by 8 limbs to them.
 //
-// A lane passes what its columns carry beyond K limbs to the lane above: two limbs, below 9 B
-// together. Carries beyond these are settled by votes.
+// A lane multiplies a tile of columns at a time, from the top, so that sums overwrite limbs which
+// no tile needs any more. What the columns of a tile carry beyond it, two limbs, below 9 B
+// together, is added to the tile above, or passed to the lane above. Carries beyond these are rare,
+// and settled by votes.
 #pragma once
 #include "core/digits.cuh"
 #include "core/limbs.cuh"
@@ -31,25 +33,35 @@ GPUINT_DEVICE bool settle(const Team& team, u32 (&x)[K], bool carry) {
   return carries.out_of(team.lanes) != 0;
 }
 
-// Columns C .. K of the lane. `x`, from `r`, 8 limbs below it, becomes their part of Q V. `spill`
-// is the carry from the columns below, and then the carry to the lane above. `below`: the 8 limbs
-// of the divisor below column C; `v`: the divisor from 8 limbs below the lane's own.
-template <u32 K, u32 TILE, u32 C = 0>
-GPUINT_DEVICE void add_columns(const u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u32* v,
-                               const u32 (&below)[SHORT_BLOCK], const u32 (&q)[9], u32 (&x)[K],
-                               u32 (&spill)[2]) {
-  constexpr u32 R = K - C < 2 * TILE ? K - C : TILE;
+// Tiles of a lane: tile i begins at column i TILE, and the last one is shorter than two.
+template <u32 K, u32 TILE>
+constexpr u32 TILES = max_of(1, K / TILE);
+
+// The columns of tile I and of those above (add_columns). `shared`: the 8 limbs of V below it.
+template <u32 K, u32 TILE, u32 I>
+GPUINT_DEVICE void add_tiles(u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u32* v,
+                             const u32 (&q)[9], u32 (&spill)[2], u32 (&beyond)[TILES<K, TILE>],
+                             u32 (&shared)[SHORT_BLOCK]) {
+  constexpr bool LAST = I + 1 == TILES<K, TILE>;
+  constexpr u32 C = I * TILE, R = LAST ? K - C : TILE;
+  u32 limbs[R + SHORT_BLOCK];
+  if constexpr (LAST) {
+    load_word(v + C + R, limbs + R);
+    load_word(v + C + R + WORD, limbs + R + WORD);
+  } else {
+    u32 above[SHORT_BLOCK];
+    add_tiles<K, TILE, I + 1>(r, low, v, q, spill, beyond, above);
+    GPUINT_UNROLL(8)
+    for (u32 i = 0; i < SHORT_BLOCK; ++i) limbs[R + i] = above[i];
+  }
+  GPUINT_UNROLL(R)
+  for (u32 i = 0; i < R; i += WORD) load_word(v + C + i, limbs + i);
+  GPUINT_UNROLL(8)
+  for (u32 i = 0; i < SHORT_BLOCK; ++i) shared[i] = limbs[i];
   Tile<u32, R> tile;
   GPUINT_UNROLL(R)
   for (u32 i = 0; i < R; ++i)
     tile.even[i] = C + i < SHORT_BLOCK ? low[C + i] : r[C + i - SHORT_BLOCK];
-  // Below 2^36 together, so that what the tile leaves takes two limbs, too.
-  tile.odd[0] = spill[0], tile.odd[1] = spill[1];
-  u32 limbs[R + SHORT_BLOCK];
-  GPUINT_UNROLL(8)
-  for (u32 i = 0; i < SHORT_BLOCK; ++i) limbs[i] = below[i];
-  GPUINT_UNROLL(R)
-  for (u32 i = 0; i < R; i += WORD) load_word(v + SHORT_BLOCK + C + i, limbs + SHORT_BLOCK + i);
   GPUINT_UNROLL(2)
   for (u32 row = 0; row < SHORT_BLOCK; row += WORD) {
     u32 a[WORD], window[R + WORD];
@@ -59,19 +71,58 @@ GPUINT_DEVICE void add_columns(const u32 (&r)[K], const u32 (&low)[SHORT_BLOCK],
     for (u32 i = 0; i < R + WORD; ++i) window[i] = limbs[SHORT_BLOCK - WORD - row + i];
     tile.add_rows(a, window);
   }
-  ptx::add_cc(tile.even[0], tile.odd[0]);
+  r[C] = tile.even[0];
+  ptx::add_cc(tile.even[1], tile.odd[1]);
   GPUINT_UNROLL(R)
-  for (u32 i = 1; i <= R; ++i) ptx::addc_cc(tile.even[i], tile.odd[i]);
+  for (u32 i = 2; i <= R; ++i) ptx::addc_cc(tile.even[i], tile.odd[i]);
   ptx::addc(tile.odd[R + 1], 0);
   GPUINT_UNROLL(R)
-  for (u32 i = 0; i < R; ++i) x[C + i] = tile.even[i];
-  spill[0] = tile.even[R], spill[1] = tile.odd[R + 1];
-  if constexpr (C + R < K) {
-    u32 next[SHORT_BLOCK];
-    GPUINT_UNROLL(8)
-    for (u32 i = 0; i < SHORT_BLOCK; ++i) next[i] = limbs[R + i];
-    add_columns<K, TILE, C + R>(r, low, v, next, q, x, spill);
+  for (u32 i = 1; i < R; ++i) r[C + i] = tile.even[i];
+  if constexpr (LAST) {
+    spill[0] = tile.even[R], spill[1] = tile.odd[R + 1];
+  } else {
+    ptx::add_cc(r[C + R], tile.even[R]);
+    ptx::addc_cc(r[C + R + 1], tile.odd[R + 1]);
+    beyond[I + 1] = 0;
+    ptx::addc(beyond[I + 1], 0);
   }
+}
+
+// Shifts r up by 8 limbs, to `low` below, and adds the lane's columns of Q V. `v`: the limbs of V
+// from 8 below the lane's own. `spill` is the carry to the lane above, and beyond[i] that of the
+// addition to tile i > 0.
+template <u32 K, u32 TILE>
+GPUINT_DEVICE void add_columns(u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u32* v,
+                               const u32 (&q)[9], u32 (&spill)[2], u32 (&beyond)[TILES<K, TILE>]) {
+  u32 below[SHORT_BLOCK];
+  add_tiles<K, TILE, 0>(r, low, v, q, spill, beyond, below);
+}
+
+// Adds what the lane below passes to r; returns whether this or any tile's carry is left.
+template <u32 K, u32 TILES>
+GPUINT_DEVICE bool add_spill(u32 (&r)[K], const u32 (&spill)[2], u32 (&beyond)[TILES]) {
+  ptx::add_cc(r[0], spill[0]);
+  ptx::addc_cc(r[1], spill[1]);
+  beyond[0] = 0;
+  ptx::addc(beyond[0], 0);
+  u32 any = beyond[0];
+  GPUINT_UNROLL(4)
+  for (u32 i = 1; i < TILES; ++i) any |= beyond[i];
+  return any != 0;
+}
+
+// Adds the carries of the lane's tiles to r; returns the carry out of the lane.
+template <u32 TILE, u32 K>
+GPUINT_DEVICE bool add_carries(u32 (&r)[K], const u32 (&beyond)[TILES<K, TILE>]) {
+  u32 out = 0;
+  GPUINT_UNROLL(4)
+  for (u32 tile = 0; tile < TILES<K, TILE>; ++tile) {
+    ptx::add_cc(r[tile * TILE + 2], beyond[tile]);
+    GPUINT_UNROLL(K)
+    for (u32 i = tile * TILE + 3; i < K; ++i) ptx::addc_cc(r[i], 0);
+    ptx::addc(out, 0);
+  }
+  return out != 0;
 }
 
 }  // namespace gpuint

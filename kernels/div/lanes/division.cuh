@@ -16,12 +16,15 @@
 // V < (d + 1) B^(T K - 1) for its top limb d, and d < B - 256 is enough. A divisor with a larger
 // limb has a word of zeros above, e = 4.
 //
-// A lane holds the complement of its limbs of the remainder, B^K - 1 - R, and adds Q V to it as the
-// products are computed. A block shifts the remainder up by 8 limbs: 8 of each lane come from the
-// lane below, the first lane's from the dividend. Each lane adds its K columns of Q V and passes
-// the rest, two limbs below 9 B together, to the lane above. That carries beyond two limbs once in
-// 2^27 lanes of random numbers. A warp votes on it, and resolves it as in carry.cuh (a lane that
-// overflowed is below 9 B and does not propagate).
+// So lanes add Q W to the remainder, W = B^(T K) - V, instead of subtracting Q V. A block shifts
+// the remainder up by 8 limbs: 8 of each lane come from the lane below, the first lane's from the
+// dividend. Each lane adds its K columns of Q W and passes the rest, two limbs below 9 B together,
+// to the lane above; what the last lane passes is the multiple of B^(T K). That carries beyond two
+// limbs once in 2^27 lanes of random numbers. A warp votes on it, and resolves it as in carry.cuh
+// (a lane that overflowed is far below B^K and does not propagate).
+//
+// The time is that of the instructions, products or not: multipliers are busy three quarters of it,
+// and no latency is left uncovered (docs/tuning.md).
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"
@@ -118,11 +121,10 @@ struct LaneDivision {
       sorted.sort(share->rows());
       while (true) {
         // From the end: short divisors have long quotients, and long tasks should not be last.
-        const u32 end =
-            sorted.take_back(share->rows(), [&](u32 end) { return rows_before(sorted, end); });
-        if (end == 0) break;
-        const u32 rows = rows_before(sorted, end);
-        divide_rows(o, share->first, sorted, end - rows, rows, record);
+        const auto rows = sorted.take_back(
+            share->rows(), [](u32 key) { return teams_of(lanes_for(words_of(key))); });
+        if (rows.count == 0) break;
+        divide_rows(o, share->first, sorted, rows.first, rows.count, record);
       }
       __syncthreads();
       if (threadIdx.x == 0) share->first += share->rows();
@@ -152,16 +154,6 @@ struct LaneDivision {
     if ((word[0] | word[1] | word[2] | top) == 0) return 0;
     return KEYS_OF_WORD * (index + (top >= LEAST_FULL_LIMB ? 2 : 1)) -
            (KEYS_OF_WORD > 1 ? top >> 31 : 0);
-  }
-
-  // The rows of a sorted batch up to `end` that a warp holds.
-  GPUINT_DEVICE static u32 rows_before(const Sorted& sorted, u32 end) {
-    u32 rows = min_of(end, fitting(sorted, end - 1));
-    for (u32 fit; (fit = fitting(sorted, end - rows)) < rows;) rows = fit;
-    return rows;
-  }
-  GPUINT_DEVICE static u32 fitting(const Sorted& sorted, u32 longest) {
-    return teams_of(lanes_for(words_of(sorted.keys[sorted.order[longest]])));
   }
 
   // Sets the keys of a batch, with the loads of all words of several rows in flight.
@@ -281,19 +273,41 @@ struct LaneDivision {
     return {record[Lane::LANES], threadIdx.x % 32 - rank, rank};
   }
 
-  // Bits of the divisor, which takes `words` words, and of the dividend.
-  GPUINT_DEVICE static uint2 lengths_of(const Operands& o, u64 row, u32 words) {
+  // Bits of the divisor, which takes `words` words, and of the dividend, whose top word is given.
+  GPUINT_DEVICE static uint2 lengths_of(const Operands& o, u64 row, u32 words,
+                                        const u32 (&u_top)[WORD]) {
     if constexpr (Source::HAS_LENGTHS) return Source::lengths(o, row);
-    u32 word[WORD], bits = 0, u_bits = 0;
+    u32 word[WORD], bits = 0, u_bits = bits_of_word(u_top, (S::WORDS - 1) * WORD);
     for (u32 w = words; bits == 0; --w) {  // the second one from the top at the latest
       read_or_zero(Source::divisor(o, row), static_cast<i32>(w - 1), word);
       bits = bits_of_word(word, (w - 1) * WORD);
     }
-    for (u32 w = S::WORDS; w > 0 && u_bits == 0; --w) {
+    for (u32 w = S::WORDS - 1; w > 0 && u_bits == 0; --w) {
       read_word<S>(input_row<S>(o, 0, row), (w - 1) * WORD, word);
       u_bits = bits_of_word(word, (w - 1) * WORD);
     }
     return {bits, u_bits};
+  }
+
+  // Stores a lane's limbs of W = B^(T K) - V and the 8 below them, zero below the team.
+  GPUINT_DEVICE static void store_negative(const Team& team, const u32 (&v)[K], u32* record) {
+    u32 any = 0, w[K] = {}, flag = 0;
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; ++i) any |= v[i];
+    const u32 below = (1u << team.rank) - 1;  // the team's lanes
+    ptx::sub_cc(flag, (__ballot_sync(~0u, any != 0) >> team.base & below) != 0 ? 1 : 0);
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; ++i) ptx::subc_cc(w[i], v[i]);
+    u32* const to = record + Lane::NEGATIVE;
+    GPUINT_UNROLL(K)
+    for (u32 i = 0; i < K; i += WORD) store_word(to + SHORT_BLOCK + i, w + i);
+    __syncwarp();
+    GPUINT_UNROLL(2)
+    for (u32 i = 0; i < SHORT_BLOCK; i += WORD) {
+      u32 word[WORD] = {};
+      if (team.rank != 0) load_word(to - Lane::LIMBS + K + i, word);
+      store_word(to + i, word);
+    }
   }
 
   // Divides the row of the record; `active`: the results are wanted. Returns true if the quotient
@@ -309,19 +323,17 @@ struct LaneDivision {
       const u32 words = record[Lane::WORDS];
       scale = team.lanes * OWN_WORDS - words;  // k
       const i32 own_word = static_cast<i32>(team.rank * OWN_WORDS - scale);
-      u32 v[K + SHORT_BLOCK];
+      u32 v[K], u_top[WORD];
+      if constexpr (!Source::HAS_LENGTHS) read_word<S>(dividend, (S::WORDS - 1) * WORD, u_top);
       GPUINT_UNROLL(K)
-      for (u32 w = 0; w < OWN_WORDS + BLOCK_WORDS; ++w)
-        read_or_zero(divisor, own_word + static_cast<i32>(w) - static_cast<i32>(BLOCK_WORDS),
-                     v + w * WORD);
-      const uint2 lengths = lengths_of(o, row, words);
+      for (u32 w = 0; w < OWN_WORDS; ++w)
+        read_or_zero(divisor, own_word + static_cast<i32>(w), v + w * WORD);
+      const uint2 lengths = lengths_of(o, row, words, u_top);
       const u32 bits = lengths.x, u_bits = lengths.y;
       const u32 n = ceil_div(bits, 32), s = n * 32 - bits;
       const u32 limbs = ceil_div(u_bits + s, 32);
       if (words * WORD - n == WORD && team.rank == 0) GPUINT_RARE(LaneFullLimb);
-      GPUINT_UNROLL(K)
-      for (u32 w = 0; w < OWN_WORDS + BLOCK_WORDS; ++w)
-        store_word(record + Lane::DIVISOR + w * WORD, v + w * WORD);
+      store_negative(team, v, record);
       record[Lane::LAYOUT] = LaneLayout(team, words * WORD - n, s).bits;
       // The same for all teams of a warp: unnecessary first quotients are zero.
       blocks = __reduce_max_sync(~0u, limbs > n ? ceil_div(limbs - n, SHORT_BLOCK) : 0);
@@ -344,8 +356,6 @@ struct LaneDivision {
           record[Lane::INVERSE + HALF_ROWS + i] = low;  // of a team of one
         }
       }
-      GPUINT_UNROLL(K)
-      for (u32 i = 0; i < K; ++i) r[i] = ~r[i];
     }
     if (blocks > 0) divide_blocks(o, first, active, record, blocks, scale, r);
     {
@@ -354,14 +364,14 @@ struct LaneDivision {
       u32 x[K];
       GPUINT_UNROLL(K)
       for (u32 i = 0; i < K; ++i) x[i] = r[i];
-      const u32 carry = add_limbs(x, record + Lane::DIVISOR + SHORT_BLOCK, true);
-      const bool less = settle(team, x, carry != 0);
+      const u32 carry = add_limbs(x, record + Lane::NEGATIVE + SHORT_BLOCK, true);
+      const bool less = !settle(team, x, carry != 0);
       if (!active) return false;
       if (!less && team.rank == 0) GPUINT_RARE(LaneLastSubtraction);
       if (!Policy::WARP_CORRECTS && !less && team.rank == 0)
         increment<S>(output_row<S>(o, 0, row), 0);
       GPUINT_UNROLL(K)
-      for (u32 i = 0; i < K; ++i) r[i] = less ? ~r[i] : ~x[i];
+      for (u32 i = 0; i < K; ++i) r[i] = less ? r[i] : x[i];
       u32* const remainder = output_row<S>(o, 1, row);
       if (remainder == nullptr) return Policy::WARP_CORRECTS && !less;
       const u32 own_word = team.rank * OWN_WORDS - scale;
@@ -379,70 +389,60 @@ struct LaneDivision {
                                           const u32* record, u32 blocks, u32 scale, u32 (&r)[K]) {
     const u64 row = Source::row(o, first + record[Lane::ROW]);
     const bool lowest = record[Lane::RANK] == 0;
+    u32* const results = output_row<S>(o, 0, row);
+    const bool stores = lowest && active && results != nullptr;
+    // Where the next limbs are and the block goes, moved with it: addresses computed anew would
+    // take more instructions. An address of the dividend is not stored to.
+    i32 word = static_cast<i32>(BLOCK_WORDS * blocks - scale);
     const u32* const dividend = input_row<S>(o, 0, row);
-    u32* const quotient = lowest && active ? output_row<S>(o, 0, row) : nullptr;
+    const u32* next_at = dividend + word * static_cast<i32>(WORD);
+    u32* quotient = (stores ? results : const_cast<u32*>(dividend)) + SHORT_BLOCK * blocks;
     GPUINT_UNROLL(1)
     for (u32 block = blocks; block-- > 0;) {
       // The next limbs of the dividend are loaded from global memory during the estimate.
-      u32 next[SHORT_BLOCK];
-      const i32 at = static_cast<i32>(BLOCK_WORDS * block - scale);
-      read_or_zero(dividend, at, next);
-      read_or_zero(dividend, at + 1, next + WORD);
+      u32 next[SHORT_BLOCK] = {};
+      next_at -= SHORT_BLOCK, quotient -= SHORT_BLOCK;
+      if (word >= 2) read_word_and_line<S>(next_at, 0, next);
+      if (word >= 1) read_word_and_line<S>(next_at, WORD, next + WORD);
+      word -= BLOCK_WORDS;
       u32 q[9];
       estimate_in_team<K>(r, record, active, q);
-      if (quotient != nullptr) {
-        write_word<S>(quotient, SHORT_BLOCK * block, q);
-        write_word<S>(quotient, SHORT_BLOCK * block + WORD, q + WORD);
+      if (stores) {
+        write_word<S>(quotient, 0, q);
+        write_word<S>(quotient, WORD, q + WORD);
       }
-      const int from = static_cast<int>((threadIdx.x + 31) % 32);
       u32 low[SHORT_BLOCK];
       GPUINT_UNROLL(8)
       for (u32 i = 0; i < SHORT_BLOCK; ++i) {
-        low[i] = __shfl_sync(~0u, r[K - SHORT_BLOCK + i], from);
-        if (lowest) low[i] = ~next[i];
+        low[i] = __shfl_up_sync(~0u, r[K - SHORT_BLOCK + i], 1);
+        low[i] = lowest ? next[i] : low[i];
       }
       // Prevents the compiler from keeping the divisor's limbs in registers, which are scarce.
       __syncwarp();
-      u32 x[K], spill[2] = {0, 0};
-      {
-        u32 below[SHORT_BLOCK];
-        load_word(record + Lane::DIVISOR, below);
-        load_word(record + Lane::DIVISOR + WORD, below + WORD);
-        add_columns<K, TILE>(r, low, record + Lane::DIVISOR, below, q, x, spill);
-      }
-      spill[0] = __shfl_sync(~0u, spill[0], from), spill[1] = __shfl_sync(~0u, spill[1], from);
+      u32 spill[2], beyond[TILES<K, TILE>];
+      add_columns<K, TILE>(r, low, record + Lane::NEGATIVE, q, spill, beyond);
+      spill[0] = __shfl_up_sync(~0u, spill[0], 1), spill[1] = __shfl_up_sync(~0u, spill[1], 1);
       if (lowest) spill[0] = spill[1] = 0;
-      u32 beyond = 0;
-      ptx::add_cc(x[0], spill[0]);
-      ptx::addc_cc(x[1], spill[1]);
-      ptx::addc(beyond, 0);
+      const bool is_left = add_spill(r, spill, beyond);
       const bool carry = q[8] != 0;  // of the quotient: of a rare remainder
       if (carry && active && lowest) GPUINT_RARE(LaneQuotientCarry);
-      if (beyond != 0) GPUINT_RARE(LaneCarry);
-      if (__any_sync(~0u, beyond != 0 || (carry && active))) {
-        ptx::add_cc(x[2], beyond);
-        GPUINT_UNROLL(K)
-        for (u32 i = 3; i < K; ++i) ptx::addc_cc(x[i], 0);
-        beyond = 0;
-        ptx::addc(beyond, 0);
-        settle(team_of(record), x, beyond != 0);
+      if (is_left) GPUINT_RARE(LaneCarry);
+      if (__any_sync(~0u, is_left || (carry && active))) {
+        settle(team_of(record), r, add_carries<TILE>(r, beyond));
         // - V B^8
-        beyond = add_limbs(x, record + Lane::DIVISOR, carry);
-        settle(team_of(record), x, beyond != 0);
+        settle(team_of(record), r, add_limbs(r, record + Lane::NEGATIVE, carry) != 0);
         const u32 above = SHORT_BLOCK * (block + 1);
         if constexpr (Policy::WARP_CORRECTS) {
           const Group<32> warp(nullptr);
           warp.sync();  // the blocks above are there
-          each_lane(carry && quotient != nullptr, [&](u32 from) {
+          each_lane(carry && stores, [&](u32 from) {
             const u64 row = row_of(o, first, record[Lane::ROW], from);
             increment<S>(warp, output_row<S>(o, 0, row), above);
           });
-        } else if (carry) {
-          increment<S>(quotient, above);
+        } else if (carry && stores) {
+          increment<S>(output_row<S>(o, 0, row), above);
         }
       }
-      GPUINT_UNROLL(K)
-      for (u32 i = 0; i < K; ++i) r[i] = x[i];
     }
   }
 

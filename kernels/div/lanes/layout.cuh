@@ -43,7 +43,7 @@ struct LaneLayout {
 // records of lanes are in different banks.
 template <u32 K>
 struct LaneRecord {
-  static constexpr u32 DIVISOR = 0;                // its limbs of the divisor and the 8 below
+  static constexpr u32 NEGATIVE = 0;               // its limbs of - V and the 8 below
   static constexpr u32 INVERSE = K + SHORT_BLOCK;  // its half of the reciprocal, and the other one
   static constexpr u32 ROW = INVERSE + 2 * HALF_ROWS;  // the row's place in the batch
   static constexpr u32 WORDS = ROW + 1;                // words that the divisor takes

@@ -9,9 +9,9 @@
 //
 // Theorem. 0 < B^9 B^n / (2V) - Y < 24, and for 0 <= R < 2 v B^8: 0 <= R - Q v < (1 + 128/B) v.
 // Proof. R / v = (R 2^(s+1) / B^n) y with y <= 1: the fraction of Rh costs less than 1/B, the
-// reciprocal against R 2^(s+1) / B^n < 4 B^8 less than 96/B, the dropped columns less than 9/B, the
-// floor less than 1. QED. So no block needs a correction, and one subtraction at most remains at
-// the end, as in quotient.cuh.
+// reciprocal against R 2^(s+1) / B^n < 4 B^8 less than 96/B, the dropped columns and the carry out
+// of the sum of both halves' column 8 less than 10/B, the floor less than 1. QED. So no block needs
+// a correction, and one subtraction at most remains at the end, as in quotient.cuh.
 #pragma once
 #include "core/bounds.cuh"
 #include "core/limbs.cuh"
@@ -73,9 +73,9 @@ GPUINT_DEVICE void half_estimate(const u32 (&rh)[10], const u32 (&y)[HALF_ROWS],
       }
     }
   }
-  ptx::add_cc(even[0], odd[0]);
-  GPUINT_UNROLL(10)
-  for (u32 i = 1; i < HALF_COLUMNS; ++i) ptx::addc_cc(even[i], odd[i]);
+  ptx::add_cc(even[1], odd[1]);
+  GPUINT_UNROLL(9)
+  for (u32 i = 2; i < HALF_COLUMNS; ++i) ptx::addc_cc(even[i], odd[i]);
   GPUINT_UNROLL(11)
   for (u32 i = 0; i < HALF_COLUMNS; ++i) sum[i] = even[i];
 }
