@@ -60,7 +60,9 @@ inline u32 floor_of_product(float x, float y) {
 inline u32 recomputed(u32 x) { return x; }
 inline u32 thread() { return threadIdx.x; }
 inline void prefetch(const void*) {}
-inline void load_and_line(const u32* global, u32* word) { __builtin_memcpy(word, global, 16); }
+inline void load_and_prefetch_line(const u32* global, u32* word) {
+  __builtin_memcpy(word, global, 16);
+}
 
 inline void copy_async(const void* global, void* shared) { __builtin_memcpy(shared, global, 16); }
 inline void copy_async_limb(const u32* global, u32* shared) { *shared = *global; }
@@ -143,9 +145,9 @@ GPUINT_DEVICE void prefetch(const void* global) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
 }
 
-// Loads 16 aligned bytes of global memory that no thread writes, and their line of 128 into the L2
-// cache.
-GPUINT_DEVICE void load_and_line(const u32* global, u32* word) {
+// Loads 16 aligned bytes of read-only global memory and prefetches their line of 128 bytes into the
+// L2 cache.
+GPUINT_DEVICE void load_and_prefetch_line(const u32* global, u32* word) {
   asm volatile("ld.global.nc.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
                : "l"(global));

@@ -44,14 +44,6 @@ GPUINT_DEVICE void read_word(const typename S::Limb* row, u32 k, typename S::Lim
   }
 }
 
-// The same word of a row of words, with the rest of its line on the way to the L2 cache: for rows
-// read word by word.
-template <class S>
-GPUINT_DEVICE void read_word_and_line(const u32* row, u32 k, u32* word) {
-  static_assert(ROW_OF_WORDS<S> && S::LIMB_BITS == 32, "words are aligned");
-  ptx::load_and_line(row + k, word);
-}
-
 // Reads limb i of a row in global memory, zero outside of the row.
 template <class S>
 GPUINT_DEVICE typename S::Limb limb_or_zero(const typename S::Limb* row, i32 i) {

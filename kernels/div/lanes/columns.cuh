@@ -2,9 +2,8 @@
 // number, and adds K columns of the product of a number in shared memory by 8 limbs to them.
 //
 // A lane multiplies a tile of columns at a time, from the top, so that sums overwrite limbs which
-// no tile needs any more. What the columns of a tile carry beyond it, two limbs, below 9 B
-// together, is added to the tile above, or passed to the lane above. Carries beyond these are rare,
-// and settled by votes.
+// no tile needs any more. The carry of a tile, two limbs, below 9 B together, is added to the tile
+// above, or passed to the lane above. Carries beyond these are rare, and settled by votes.
 #pragma once
 #include "core/digits.cuh"
 #include "core/limbs.cuh"
@@ -37,7 +36,7 @@ GPUINT_DEVICE bool settle(const Team& team, u32 (&x)[K], bool carry) {
 template <u32 K, u32 TILE>
 constexpr u32 TILES = max_of(1, K / TILE);
 
-// The columns of tile I and of those above (add_columns). `shared`: the 8 limbs of V below it.
+// Adds the columns of tiles I and above, for add_columns. `shared`: the 8 limbs of V below it.
 template <u32 K, u32 TILE, u32 I>
 GPUINT_DEVICE void add_tiles(u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const u32* v,
                              const u32 (&q)[9], u32 (&spill)[2], u32 (&beyond)[TILES<K, TILE>],
@@ -98,7 +97,7 @@ GPUINT_DEVICE void add_columns(u32 (&r)[K], const u32 (&low)[SHORT_BLOCK], const
   add_tiles<K, TILE, 0>(r, low, v, q, spill, beyond, below);
 }
 
-// Adds what the lane below passes to r; returns whether this or any tile's carry is left.
+// Adds the carry of the lane below to r; returns true if this or any tile's addition carries.
 template <u32 K, u32 TILES>
 GPUINT_DEVICE bool add_spill(u32 (&r)[K], const u32 (&spill)[2], u32 (&beyond)[TILES]) {
   ptx::add_cc(r[0], spill[0]);

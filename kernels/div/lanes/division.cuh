@@ -22,9 +22,6 @@
 // to the lane above; what the last lane passes is the multiple of B^(T K). That carries beyond two
 // limbs once in 2^27 lanes of random numbers. A warp votes on it, and resolves it as in carry.cuh
 // (a lane that overflowed is far below B^K and does not propagate).
-//
-// The time is that of the instructions, products or not: multipliers are busy three quarters of it,
-// and no latency is left uncovered (docs/tuning.md).
 #pragma once
 #include "core/abi.cuh"
 #include "core/digits.cuh"
@@ -391,8 +388,9 @@ struct LaneDivision {
     const bool lowest = record[Lane::RANK] == 0;
     u32* const results = output_row<S>(o, 0, row);
     const bool stores = lowest && active && results != nullptr;
-    // Where the next limbs are and the block goes, moved with it: addresses computed anew would
-    // take more instructions. An address of the dividend is not stored to.
+    // Addresses of the next limbs of the dividend and of the block of quotient, decremented block
+    // by block: computing them from `block` takes more instructions. Without a quotient to store,
+    // `quotient` is an address of the dividend, which no store uses.
     i32 word = static_cast<i32>(BLOCK_WORDS * blocks - scale);
     const u32* const dividend = input_row<S>(o, 0, row);
     const u32* next_at = dividend + word * static_cast<i32>(WORD);
@@ -402,8 +400,8 @@ struct LaneDivision {
       // The next limbs of the dividend are loaded from global memory during the estimate.
       u32 next[SHORT_BLOCK] = {};
       next_at -= SHORT_BLOCK, quotient -= SHORT_BLOCK;
-      if (word >= 2) read_word_and_line<S>(next_at, 0, next);
-      if (word >= 1) read_word_and_line<S>(next_at, WORD, next + WORD);
+      if (word >= 2) ptx::load_and_prefetch_line(next_at, next);
+      if (word >= 1) ptx::load_and_prefetch_line(next_at + WORD, next + WORD);
       word -= BLOCK_WORDS;
       u32 q[9];
       estimate_in_team<K>(r, record, active, q);
