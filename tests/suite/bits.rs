@@ -15,6 +15,7 @@ struct Functions;
 
 impl Check for Functions {
     const NAME: &str = "and, or, xor, not";
+    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, shape);
@@ -90,6 +91,7 @@ struct Numbers;
 
 impl Check for Numbers {
     const NAME: &str = "count_ones, trailing_zeros, shifts by row";
+    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, shape);

@@ -16,6 +16,7 @@ struct Structured;
 impl Check for Structured {
     const NAME: &str = "gcd, xgcd, inverse_mod, jacobi";
     const WIDEST: bool = false;
+    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, shape);
@@ -160,6 +161,7 @@ struct Fractions;
 impl Check for Fractions {
     const NAME: &str = "rational_reconstruction";
     const WIDEST: bool = false;
+    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, shape).div_ceil(4);

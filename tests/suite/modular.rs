@@ -53,6 +53,7 @@ struct Divisions;
 
 impl Check for Divisions {
     const NAME: &str = "div_rem_by";
+    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(DIVIDED, shape);
@@ -189,6 +190,7 @@ struct Sums;
 impl Check for Sums {
     const NAME: &str = "add_mod, sub_mod, neg_mod";
     const WIDEST: bool = false;
+    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         by_each_and_by_one(shape, setting, "add_mod", add, tally);
@@ -228,6 +230,7 @@ struct Products;
 impl Check for Products {
     const NAME: &str = "mul_mod, square_mod";
     const WIDEST: bool = false;
+    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         by_each_and_by_one(shape, setting, "mul_mod", multiply, tally);
@@ -299,6 +302,7 @@ struct Powers;
 impl Check for Powers {
     const NAME: &str = "pow_mod";
     const WIDEST: bool = false;
+    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(RAISED, shape);
@@ -355,6 +359,7 @@ struct PowerProducts;
 impl Check for PowerProducts {
     const NAME: &str = "pow_product_mod";
     const WIDEST: bool = false;
+    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(RAISED, shape);
@@ -411,6 +416,7 @@ struct Digits;
 
 impl Check for Digits {
     const NAME: &str = "div_rem_digit";
+    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(DIVIDED, shape).div_ceil(4) | 1;
@@ -460,6 +466,7 @@ struct Errors;
 impl Check for Errors {
     const NAME: &str = "divisors that are none";
     const WIDEST: bool = false;
+    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         for device in setting.devices() {

@@ -15,6 +15,7 @@ struct Structured;
 
 impl Check for Structured {
     const NAME: &str = "comparisons and bit lengths";
+    const EVERY_SHAPE: bool = false;
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(ROWS, shape);

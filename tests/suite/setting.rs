@@ -8,6 +8,7 @@
 //! `GPUINT_TEST_JIT=BITS:Q:DIGIT,...` selects shapes that need not be built, on devices that
 //! compile kernels at first use.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fmt::Display;
 use std::io::{Write, stderr};
@@ -206,6 +207,9 @@ pub(crate) trait Check {
     const NAME: &str;
     /// True if the check runs at shapes whose only products are by transforms.
     const WIDEST: bool = true;
+    /// False if the kernels of the check serve all shapes of a width, because digits and Q make no
+    /// difference: an ordinary run then has one shape of each width.
+    const EVERY_SHAPE: bool = true;
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally);
 }
 
@@ -214,7 +218,14 @@ pub(crate) fn run<C: Check>(backend: BackendKind, digit: DigitKind) {
     let Some(setting) = Setting::new(backend, digit) else { return };
     let mut tally = Tally::new(format!("{} {backend} {digit}", C::NAME));
     let classical = |shape| is_offered(Op::MulLo, Algorithm::By(Product::Classical), shape);
-    for shape in setting.shapes().filter(|&shape| C::WIDEST || classical(shape)) {
+    let mut shapes: Vec<_> =
+        setting.shapes().filter(|&shape| C::WIDEST || classical(shape)).collect();
+    if !C::EVERY_SHAPE && !is_thorough() {
+        // The one of the largest Q, which is last and has the most rows.
+        let one: BTreeMap<_, _> = shapes.into_iter().map(|shape| (shape.bits, shape)).collect();
+        shapes = one.into_values().collect();
+    }
+    for shape in shapes {
         let start = Instant::now();
         C::check(shape, &setting, &mut tally);
         tally.longest = tally.longest.max(Some((start.elapsed(), shape)));
