@@ -2,7 +2,7 @@
 //!
 //! Environment: `GPUINT_TEST_BACKENDS` lists the backends to run (`cpu`, `simt`, `cuda`; by default
 //! all, and cuda only if there is a GPU), `GPUINT_TEST_ROWS` multiplies the numbers of rows
-//! (0.1 by default, for a run of minutes; 1 nightly),
+//! (0.05 by default, for a run of minutes; 1 nightly),
 //! `GPUINT_TEST_MIN_BITS` and `GPUINT_TEST_MAX_BITS` leave narrower and wider shapes out, and
 //! `GPUINT_TEST_SEED` draws other rows and other thread schedules.
 //! `GPUINT_TEST_JIT=BITS:Q:DIGIT,...` selects shapes that need not be built, on devices that
@@ -52,7 +52,7 @@ pub(crate) fn seed() -> u64 {
 
 /// Multiplier of all numbers of rows.
 pub(crate) fn times() -> f64 {
-    number("GPUINT_TEST_ROWS", 0.1)
+    number("GPUINT_TEST_ROWS", 0.05)
 }
 
 /// True for a run with all rows (nightly), which also repeats what few shapes show.
