@@ -296,6 +296,7 @@ struct LaneDivision {
     GPUINT_UNROLL(K)
     for (u32 i = 0; i < K; ++i) ptx::subc_cc(w[i], v[i]);
     u32* const to = record + Lane::NEGATIVE;
+    __syncwarp();  // the lanes above have read the row before
     GPUINT_UNROLL(K)
     for (u32 i = 0; i < K; i += WORD) store_word(to + SHORT_BLOCK + i, w + i);
     __syncwarp();
