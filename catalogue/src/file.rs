@@ -18,22 +18,16 @@ pub const FILE: &str = "kernels/catalogue.toml";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    operations: BTreeMap<String, Entry>,
-    width_operations: BTreeMap<String, Entry>,
+    operations: BTreeMap<String, Offer>,
+    width_operations: BTreeMap<String, Offer>,
     shapes: Vec<Shapes>,
 }
 
-/// A template and the widths at which it is offered.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Entry {
-    Everywhere(String),
-    At(Offer),
-}
-
+/// A template, its header and the widths at which it is offered.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Offer {
+    header: String,
     template: String,
     #[serde(default)]
     limbs: usize,
@@ -76,7 +70,8 @@ const fn key(Shape { bits, q, digit }: Shape) -> Key {
 /// Kernels and shapes of a build.
 #[derive(Debug)]
 pub struct Catalogue {
-    rows: Vec<(Row<'static>, String)>,
+    /// Rows, and the header and the template of each.
+    rows: Vec<(Row<'static>, [String; 2])>,
     /// Threads per block that the kernels of a shape aim at.
     shapes: BTreeMap<Key, u32>,
 }
@@ -118,23 +113,18 @@ impl Catalogue {
         }
         let mut rows = Vec::new();
         for (entries, per_width) in [(file.operations, false), (file.width_operations, true)] {
-            for (name, entry) in entries {
+            for (name, offer) in entries {
                 let (op, algorithm) = kernel::parse(&name).ok_or_else(|| {
                     wrong(format!("\"{name}\" is not an operation and one of its algorithms"))
                 })?;
-                let offer = match entry {
-                    Entry::Everywhere(template) => {
-                        Offer { template, limbs: 0, to_bits: 0, step: 1, powers_of_two: false }
-                    }
-                    Entry::At(offer) => offer,
-                };
-                let Offer { template, limbs, to_bits, step, powers_of_two } = offer;
+                let Offer { header, template, limbs, to_bits, step, powers_of_two } = offer;
                 if step == 0 {
                     return Err(wrong(format!("{name}: step is at least 1")));
                 }
                 let row = Row {
                     op,
                     algorithm,
+                    header: "",
                     template: "",
                     per_width,
                     limbs,
@@ -142,7 +132,7 @@ impl Catalogue {
                     step,
                     powers_of_two,
                 };
-                rows.push((row, template));
+                rows.push((row, [header, template]));
             }
         }
         Ok(Self { rows, shapes })
@@ -163,7 +153,7 @@ impl Catalogue {
     /// The rows: kernels for each shape, then kernels for each width.
     #[must_use]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
-        self.rows.iter().map(|(row, template)| Row { template, ..*row })
+        self.rows.iter().map(|(row, [header, template])| Row { header, template, ..*row })
     }
 
     /// Returns the row with this name.
@@ -209,6 +199,8 @@ mod tests {
 
     const SHAPES: &str = "[[shapes]]\nset = \"default\"\ndigit = \"u64\"\nq = [4]\nbits = [1024]\n";
 
+    const ADD: &str = "add = { header = \"a.cuh\", template = \"Add<{shape}>\" }";
+
     fn parse(operations: &str, shapes: &str, more: &str) -> Result<Catalogue, String> {
         let text = format!("[operations]\n{operations}\n[width_operations]\n{shapes}");
         Catalogue::parse(&text, false, more)
@@ -216,22 +208,24 @@ mod tests {
 
     #[test]
     fn invalid_catalogue_is_rejected_with_its_name() {
+        let step = |step| format!("add = {{ header = \"\", template = \"A\", {step} = 0 }}");
         for (operations, shapes, more, words) in [
-            ("adds = \"Add<{shape}>\"", SHAPES, "", "\"adds\" is not an operation"),
-            ("add = { template = \"A\", step = 0 }", SHAPES, "", "add: step is at least 1"),
-            ("add = { template = \"A\", steps = 1 }", SHAPES, "", "kernels/catalogue.toml"),
-            ("", SHAPES, "1000:4:u64", "GPUINT_SHAPES: invalid shape 1000:4:u64"),
-            ("", &SHAPES.replace("u64", "i64"), "", "unknown digit \"i64\""),
-            ("", &SHAPES.replace("1024", "1000"), "", "invalid shape 1000:4:u64"),
+            (ADD.replace("add", "adds"), SHAPES, "", "\"adds\" is not an operation"),
+            (step("step"), SHAPES, "", "add: step is at least 1"),
+            (step("steps"), SHAPES, "", "kernels/catalogue.toml"),
+            (ADD.replace("header = \"a.cuh\",", ""), SHAPES, "", "missing field `header`"),
+            (String::new(), SHAPES, "1000:4:u64", "GPUINT_SHAPES: invalid shape 1000:4:u64"),
+            (String::new(), &SHAPES.replace("u64", "i64"), "", "unknown digit \"i64\""),
+            (String::new(), &SHAPES.replace("1024", "1000"), "", "invalid shape 1000:4:u64"),
         ] {
-            let error = parse(operations, shapes, more).unwrap_err();
+            let error = parse(&operations, shapes, more).unwrap_err();
             assert!(error.contains(words), "{error}");
         }
     }
 
     #[test]
     fn shapes_are_added_to_the_catalogue() {
-        let catalogue = parse("add = \"Add<{shape}>\"", SHAPES, "512:4:u32, 1024:4:u64").unwrap();
+        let catalogue = parse(ADD, SHAPES, "512:4:u32, 1024:4:u64").unwrap();
         let shapes: Vec<_> = catalogue.shapes().map(|shape| shape.to_string()).collect();
         assert_eq!(shapes, ["b512_q4_u32", "b1024_q4_u64"]);
         assert!(catalogue.row("add").is_some() && catalogue.row("sub").is_none());

@@ -3,6 +3,7 @@
 //! `build.rs` (for nvcc and for the host compiler), the run-time compiler and the tests share this
 //! text, so that all of them compile the same kernel.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::{Algorithm, DigitKind, Op, Shape};
@@ -15,6 +16,8 @@ pub struct Row<'a> {
     pub op: Op,
     /// The algorithm.
     pub algorithm: Algorithm,
+    /// The header that a unit with the kernel includes: `dispatch/mul/classical.cuh`.
+    pub header: &'a str,
     /// The C++ template: `MulLow<{shape}, Classical>`.
     pub template: &'a str,
     /// True if one kernel serves all shapes of a width, because digits and Q make no difference.
@@ -116,14 +119,21 @@ impl Kernel<'_> {
     }
 }
 
-/// Returns the translation unit of these kernels.
+/// Headers with the names that every unit uses: `GPUINT_KERNEL`, and `Shape` and `Width`.
+const OF_ALL_UNITS: [&str; 2] = ["core/abi.cuh", "core/shape.cuh"];
+
+/// Returns the translation unit of these kernels, which includes the headers of their rows.
 #[must_use]
 pub fn translation_unit<'a>(kernels: impl IntoIterator<Item = Kernel<'a>>) -> String {
-    let mut text = String::from("#include \"kernels.cuh\"\n\nusing namespace gpuint;\n\n");
+    let mut headers = BTreeSet::from(OF_ALL_UNITS);
+    let mut lines = String::new();
     for kernel in kernels {
-        text += &format!("GPUINT_KERNEL({}, {})\n", kernel.name(), kernel.instance());
+        headers.insert(kernel.row.header);
+        lines += &format!("GPUINT_KERNEL({}, {})\n", kernel.name(), kernel.instance());
     }
-    text
+    let includes: String =
+        headers.iter().map(|header| format!("#include \"{header}\"\n")).collect();
+    format!("{includes}\nusing namespace gpuint;\n\n{lines}")
 }
 
 #[cfg(test)]
@@ -134,6 +144,7 @@ mod tests {
     const ADD: Row<'_> = Row {
         op: Op::Add,
         algorithm: Algorithm::Only,
+        header: "linear/add.cuh",
         template: "Add<{shape}>",
         per_width: false,
         limbs: 0,
@@ -151,6 +162,7 @@ mod tests {
         let product = Row {
             op: Op::MulLo,
             algorithm: Algorithm::By(Product::Classical),
+            header: "dispatch/mul/classical.cuh",
             template: "MulLow<{shape}, Classical>",
             ..ADD
         };
@@ -162,7 +174,9 @@ mod tests {
                 product.kernel(narrow, 64),
                 zero.kernel(narrow, 64),
             ]),
-            "#include \"kernels.cuh\"\n\nusing namespace gpuint;\n\n\
+            "#include \"core/abi.cuh\"\n#include \"core/shape.cuh\"\n\
+             #include \"dispatch/mul/classical.cuh\"\n#include \"linear/add.cuh\"\n\n\
+             using namespace gpuint;\n\n\
              GPUINT_KERNEL(gpuint_add_b1024_q4_u64, Add<Shape<u64, 1024, 4, 128>>)\n\
              GPUINT_KERNEL(gpuint_mul_lo_classical_b2048_q1_u16, MulLow<Shape<u16, 2048, 1, 64>, \
              Classical>)\n\

@@ -333,6 +333,7 @@ mod tests {
             KernelRow {
                 op,
                 algorithm,
+                header: "",
                 template: "",
                 per_width: false,
                 limbs: 0,

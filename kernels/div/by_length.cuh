@@ -42,16 +42,10 @@ struct TensorDivision {
   template <class Plan>
   using Of = GroupDivision<Blocked<TensorCore>::Kernel<S>, Plan>;
 };
-template <class S>
-struct DivRem<S, Blocked<TensorCore>> : DivisionByLength<S, false, TensorDivision<S>> {};
 
 template <class S>
 struct TensorDivisionBy {
   template <class Plan>
   using Of = GroupDivRemBy<PreparedDivisionPolicy<S, TensorCore>, Plan>;
 };
-// in[0] = u, in[2] = records; out[0] = q, out[1] = r, either may be null.
-template <class S>
-struct DivRemBy<S, TensorCore, false> : DivisionByLength<S, true, TensorDivisionBy<S>> {};
-
 }  // namespace gpuint

@@ -81,11 +81,4 @@ struct PreparedOperand {
   GPUINT_DEVICE static const u32* at(const Operands& o, u64 row) { return Prepared<S>(o, row).v(); }
 };
 
-template <class S, class M, bool SHORT = FIT_LANES<S, LANE_DIVISION_BY_BITS>>
-struct DivRemBy : LaneDivision<S, EveryRow<S, PreparedOperand<S>>> {};
-template <class S, class M>
-struct DivRemBy<S, M, false> : GroupDivRemBy<PreparedDivisionPolicy<S, M>> {};
-template <class S>
-struct DivRemBy<S, TensorCore, true> : GroupDivRemBy<PreparedDivisionPolicy<S, TensorCore>> {};
-
 }  // namespace gpuint

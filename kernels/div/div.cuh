@@ -158,17 +158,9 @@ struct GroupDivision : DivisionFrame<Kernel, Plan> {
   }
 };
 
-template <class S, class Strategy>
-struct DivRem : GroupDivision<typename Strategy::template Kernel<S>> {};
-
 // True for rows of whole blocks of 32-bit limbs, up to MOST_BITS.
 template <class S, u32 MOST_BITS>
 constexpr bool FIT_LANES =
     S::BITS <= MOST_BITS && S::BITS % (32 * SHORT_BLOCK) == 0 && S::LIMB_BITS == 32;
-
-template <class S>
-struct DivRem<S, Blocked<Classical>>
-    : Conditional<FIT_LANES<S, LANE_DIVISION_BITS>, LaneDivision<S>,
-                  GroupDivision<typename Blocked<Classical>::Kernel<S>>>::Type {};
 
 }  // namespace gpuint

@@ -45,9 +45,6 @@
 
 namespace gpuint {
 
-// The strategy.
-struct Fused {};
-
 // Classes, rows with short divisors, and rows for groups of threads.
 template <class Shape, bool PREPARED, class Classes = typename FusedClassesOf<Shape::N>::Type>
 struct FusedPlan : RowLists<Shape, PREPARED, Classes::COUNT + 2> {
@@ -375,14 +372,5 @@ struct FusedPhases<S, PREPARED, FusedClasses<TILES...>> {
                                              typename FusedRest<S, Plan, PREPARED>::Type>,
                                     Sequence<Classify<Plan>, DivideShort<Plan>, Fused>>::Type;
 };
-
-template <class S>
-struct DivRem<S, Blocked<Fused>> : FusedPhases<S, false>::Type {};
-
-// in[0] = u, in[2] = records; out[0] = q, out[1] = r, either may be null.
-template <class S>
-struct DivRemBy<S, Blocked<Fused>, false> : FusedPhases<S, true>::Type {};
-template <class S>
-struct DivRemBy<S, Blocked<Fused>, true> : FusedPhases<S, true>::Type {};
 
 }  // namespace gpuint

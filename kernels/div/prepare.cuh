@@ -138,7 +138,4 @@ struct GroupPrepare : Frame<typename Policy::Rows, InverseArena<Policy>::BYTES> 
   }
 };
 
-template <class S, class M>
-struct Prepare : GroupPrepare<PreparePolicy<S, M>> {};
-
 }  // namespace gpuint

@@ -75,7 +75,4 @@ struct GroupInverse : Frame<typename Policy::Rows, InverseArena<Policy>::BYTES> 
   }
 };
 
-template <class S, class M>
-struct Shinv : GroupInverse<InversePolicy<S, M>> {};
-
 }  // namespace gpuint

@@ -236,10 +236,4 @@ struct ProductMod : ModularFrame<Policy> {
   }
 };
 
-template <class S, class M>
-struct MulMod : ProductMod<ModularPolicy<S, M>, 2> {};
-
-template <class S, class M>
-struct SquareMod : ProductMod<ModularPolicy<S, M>, 1> {};
-
 }  // namespace gpuint

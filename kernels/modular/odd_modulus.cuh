@@ -48,14 +48,4 @@ struct CopyOdd : Frame<S, 0> {
   }
 };
 
-// Operations on residues by products of kind M.
-template <class S, class M>
-struct PrepareOdd;
-// a b / 2^BITS mod n, where one of a and b is below n.
-template <class S, class M>
-struct MulResidues;
-// a^2 / 2^BITS mod n for a < n.
-template <class S, class M>
-struct SquareResidues;
-
 }  // namespace gpuint

@@ -150,7 +150,4 @@ struct PowerMod : ModularFrame<Policy> {
   }
 };
 
-template <class S, class M>
-struct PowMod : PowerMod<PowerPolicy<S, M>> {};
-
 }  // namespace gpuint

@@ -20,8 +20,4 @@ namespace gpuint {
 // m, at least 1.
 GPUINT_DEVICE u32 bases_of(const Operands& o) { return static_cast<u32>(o.params.bases); }
 
-// in[0] = bases, in[1] = exponents, in[2] = records, out[0] = products of powers.
-template <class S, class M>
-struct PowProductMod;
-
 }  // namespace gpuint

@@ -31,6 +31,7 @@
 #include "core/limbs.cuh"
 #include "core/math.cuh"
 #include "core/ptx.cuh"
+#include "core/strategies.cuh"
 
 namespace gpuint {
 
@@ -434,7 +435,5 @@ struct ClassicalTiles {
         [&](u32 k, Tile<Limb, 4>& tile) { product_tile<Limb, 4>(f, f.lo + k, tile); });
   }
 };
-
-using Classical = ClassicalTiles<4>;
 
 }  // namespace gpuint

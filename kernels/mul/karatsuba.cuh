@@ -42,6 +42,7 @@
 #include "core/digits.cuh"
 #include "core/limbs.cuh"
 #include "core/math.cuh"
+#include "core/strategies.cuh"
 #include "mul/columns.cuh"
 #include "tuning/mul.cuh"
 

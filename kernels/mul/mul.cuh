@@ -125,15 +125,10 @@ struct RowProduct : Frame<S, ProductArena<S, M, E>::BYTES> {
   }
 };
 
-template <class S, class M, Extent E, u32 OPERANDS>
-struct ProductBy {
-  using Type = RowProduct<S, M, E, OPERANDS>;
-};
-
-// By the classical strategy. One lane multiplies a short row, in limbs of 32 bits for every digit;
-// long rows use wide tiles.
+// The classical product of two rows. One lane multiplies a short row, in limbs of 32 bits for every
+// digit; long rows use wide tiles.
 template <class S, Extent E, u32 OPERANDS>
-struct ProductBy<S, Classical, E, OPERANDS> {
+struct ClassicalProduct {
   using Lanes = LaneProductPolicy;
   using Wide = WideTilePolicy;
   static constexpr bool SHORT =
@@ -148,18 +143,5 @@ struct ProductBy<S, Classical, E, OPERANDS> {
       SHORT, LaneProduct<Width<S::BITS>, E, OPERANDS>,
       typename Conditional<LONG, Tiled, RowProduct<S, Classical, E, OPERANDS>>::Type>::Type;
 };
-
-// c = a * b mod 2^BITS.
-template <class S, class M>
-struct MulLow : ProductBy<S, M, Extent::Low, 2>::Type {};
-
-// Computes a * b in full: the low half to out[0] and the high half to out[1], or, with
-// params.joined, both to the row of 2 * BITS in out[0].
-template <class S, class M>
-struct MulWide : ProductBy<S, M, Extent::Wide, 2>::Type {};
-
-// c = a * a mod 2^BITS, with half the products.
-template <class S, class M>
-struct SquareLow : ProductBy<S, M, Extent::Low, 1>::Type {};
 
 }  // namespace gpuint

@@ -10,11 +10,10 @@
 //   the two is exact mod 2^BITS after any number of products. A wide product has no registers left,
 //   so its limbs are added to the sum in shared memory.
 // - Columns by a group (columns.cuh): each thread adds its tiles of a product to its stored tiles.
-// A tile of k products of n limbs is below k n B^(R + 1), so R + 2 limbs hold it for k n <
-//   B.
-// - Tensor cores (toeplitz.cuh): the sums of a warp's tiles stay in registers. A column of k
-//   products of n bytes is at most k n 255^2, which 32 bits hold for k n < 66051: 32 products of
-//   2^14 bits.
+//   A tile of k products of n limbs is below k n B^(R + 1), so R + 2 limbs hold it for k n < B.
+// - Tensor cores (tensor/sum_of_products.cuh): the sums of a warp's tiles stay in registers. A
+//   column of k products of n bytes is at most k n 255^2, which 32 bits hold for k n < 66051: 32
+//   products of 2^14 bits.
 #pragma once
 #include "core/abi.cuh"
 #include "core/frame.cuh"
@@ -23,33 +22,10 @@
 #include "mul/columns.cuh"
 #include "mul/lanes.cuh"
 #include "mul/mul.cuh"
-#include "mul/tensor/product.cuh"
+#include "mul/pairs.cuh"
 #include "tuning/mul.cuh"
 
 namespace gpuint {
-
-// A row of a factor (0 or 1) of a pair.
-template <class S>
-GPUINT_DEVICE const typename S::Limb* factor_row(const Operands& o, u32 pair, u32 factor, u64 row) {
-  const auto* const factors = static_cast<const typename S::Limb* const*>(o.in[0]);
-  return factors[2 * pair + factor] + row * S::N;
-}
-
-// Number of pairs, at most ProductSumPolicy::MOST_PAIRS.
-GPUINT_DEVICE u32 pairs_of(const Operands& o) {
-  GPUINT_ASSERT(o.params.pairs >= 1 && o.params.pairs <= ProductSumPolicy::MOST_PAIRS,
-                "columns are exact for few pairs");
-  return o.params.pairs;
-}
-
-template <Extent E>
-constexpr u32 HALVES = E == Extent::Wide ? 2 : 1;
-
-// A row of the result.
-template <class S, Extent E>
-GPUINT_DEVICE typename S::Limb* sum_row(const Operands& o, u64 row) {
-  return static_cast<typename S::Limb*>(o.out[0]) + row * (HALVES<E> * S::N);
-}
 
 // A lane to a row.
 template <class S, Extent E>
@@ -182,92 +158,9 @@ struct RowSum : Frame<S, ProductArena<S, Classical, E>::BYTES> {
   }
 };
 
-// By tensor cores, a warp to a row.
+// The classical sum: by lanes for rows whose products are, else by groups.
 template <class S, Extent E>
-struct TensorSum : TensorProduct<S, E, 2, TensorSumPolicy<S::BITS / (8 * TILE_DIGITS), E>> {
-  using Policy = TensorSumPolicy<S::BITS / (8 * TILE_DIGITS), E>;
-  using Base = TensorProduct<S, E, 2, Policy>;
-  using Engine = typename Base::Engine;
-  using G = typename Base::G;
-  static_assert(Base::WARPS == 1 && Engine::GROUPS == 1, "a warp has the sums of all tiles");
-  static_assert(u64(ProductSumPolicy::MOST_PAIRS) * (S::BITS / 8) * (255 * 255) < u64(1) << 32,
-                "a column has 32 bits");
-
-  static __device__ void run(const Operands& o, unsigned char* shared) {
-    const G group(nullptr);
-    const typename Base::Forms factors(reinterpret_cast<u32*>(shared) + G::index() * Base::ARENA);
-    factors.clear(group);
-    group.sync();
-    const Engine engine(factors, group.lane);
-    const u32 pairs = pairs_of(o);
-    typename Base::Pairs next;
-    const auto read = [&](u64 row, u32 pair, u32 from) {
-      GPUINT_UNROLL(2)
-      for (u32 i = 0; i < 2; ++i) next.read(group, i, factor_row<S>(o, pair, i, row), from);
-    };
-    const u64 stride = u64(gridDim.x) * Base::ROWS;
-    u64 row = u64(blockIdx.x) * Base::ROWS + G::index();
-    if (Policy::READS_AHEAD && row < o.rows) read(row, 0, 0);
-    GPUINT_UNROLL(1)
-    for (; row < o.rows; row += stride) {
-      typename Engine::Sums sums[HALVES<E>];
-      GPUINT_UNROLL(2)
-      for (u32 half = 0; half < HALVES<E>; ++half) Engine::clear(sums[half]);
-      GPUINT_UNROLL(1)
-      for (u32 pair = 0; pair < pairs; ++pair) {
-        if constexpr (Policy::READS_AHEAD) {
-          next.put(group, 0, factors);
-          group.sync();
-          if (pair + 1 < pairs)
-            read(row, pair + 1, 0);
-          else if (row + stride < o.rows)
-            read(row + stride, 0, 0);
-        } else {
-          GPUINT_UNROLL(1)
-          for (u32 from = 0; from < Base::LIMBS; from += Base::Pairs::LIMBS_READ) {
-            read(row, pair, from);
-            next.put(group, from, factors);
-          }
-          group.sync();
-        }
-        engine.add_low(0, sums[0]);
-        if constexpr (E == Extent::Wide) engine.add_high(1, sums[1]);
-        group.sync();
-      }
-      TileCarry carry;
-      GPUINT_UNROLL(2)
-      for (u32 half = 0; half < HALVES<E>; ++half) {
-        u32 limbs[Base::NT];
-        resolve_tiles<LimbsInOrder>(sums[half], group.lane, carry, limbs);
-        u32* const to = sum_row<S, E>(o, row) + half * S::N + group.lane;
-        GPUINT_UNROLL(16)
-        for (u32 tile = 0; tile < Base::NT; ++tile) __stcs(to + tile * TILE_LIMBS, limbs[tile]);
-      }
-      if (E == Extent::Wide && o.mask != nullptr && group.lane == 0 &&
-          (carry.above | carry.bit) != 0)
-        set_mask(o.mask, row);
-    }
-  }
-};
-
-template <class S, class M, Extent E>
-struct SumBy;
-template <class S, Extent E>
-struct SumBy<S, Classical, E> {
-  using Type = typename Conditional<ProductBy<S, Classical, E, 2>::SHORT,
-                                    LaneSum<Width<S::BITS>, E>, RowSum<S, E>>::Type;
-};
-template <class S, Extent E>
-struct SumBy<S, TensorCore, E> {
-  using Type = TensorSum<S, E>;
-};
-
-// The sum of params.pairs products mod 2^BITS. in[0] = addresses of factors, out[0] = sums.
-template <class S, class M>
-struct SumOfProducts : SumBy<S, M, Extent::Low>::Type {};
-
-// The same mod 2^(2 BITS) in rows of twice the width; mask: rows that overflowed.
-template <class S, class M>
-struct WideSumOfProducts : SumBy<S, M, Extent::Wide>::Type {};
+using ClassicalSum = typename Conditional<ClassicalProduct<S, E, 2>::SHORT,
+                                          LaneSum<Width<S::BITS>, E>, RowSum<S, E>>::Type;
 
 }  // namespace gpuint

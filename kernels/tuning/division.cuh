@@ -10,16 +10,11 @@
 #pragma once
 #include "core/math.cuh"
 #include "core/shape.cuh"
-#include "mul/columns.cuh"
-#include "mul/karatsuba.cuh"
-#include "mul/tensor/columns.cuh"
-#include "mul/tensor/product.cuh"
+#include "core/strategies.cuh"
 #include "tuning/architecture.cuh"
 #include "tuning/steps.cuh"
 
 namespace gpuint {
-
-struct Fused;
 
 template <class M>
 struct DivisionRegisters;

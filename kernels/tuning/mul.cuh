@@ -1,7 +1,7 @@
 // Policies of products of rows: classical, Karatsuba's and by tensor cores.
 #pragma once
 #include "core/math.cuh"
-#include "mul/product.cuh"
+#include "core/strategies.cuh"
 #include "tuning/steps.cuh"
 
 namespace gpuint {

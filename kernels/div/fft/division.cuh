@@ -109,11 +109,4 @@ struct PreparedPhases<S, 4096> {
 
 }  // namespace fft_division
 
-template <class S>
-struct DivRem<S, Blocked<Fft>> : fft_division::Phases<S>::Type {};
-
-// in[0] = u, in[2] = records; out[0] = q, out[1] = r, either may be null.
-template <class S>
-struct DivRemBy<S, Blocked<Fft>, false> : fft_division::PreparedPhases<S>::Type {};
-
 }  // namespace gpuint

@@ -239,7 +239,4 @@ struct PreparePhases<S, 8192> {
 
 }  // namespace fft_division
 
-template <class S>
-struct Prepare<S, Fft> : fft_division::PreparePhases<S>::Type {};
-
 }  // namespace gpuint

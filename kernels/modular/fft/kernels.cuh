@@ -156,13 +156,4 @@ struct FftPowerMod : fft_modular::Barrett<S, FFT_POWERS<S>> {
   }
 };
 
-template <class S>
-struct MulMod<S, Fft> : fft_modular::ProductPhases<S, 2> {};
-template <class S>
-struct SquareMod<S, Fft> : fft_modular::ProductPhases<S, 1> {};
-template <class S>
-struct PowMod<S, Fft> : FftPowerMod<S> {};
-template <class S>
-struct DivRemBy<S, Fft, false> : FftDivRemBy<S> {};
-
 }  // namespace gpuint

@@ -343,39 +343,5 @@ struct PaddedPower {
 __host__ __device__ constexpr bool is_padded_width(u32 bits) {
   return bits >= 512 && bits < 16384 && !is_fused_width(bits);
 }
-template <class S, bool IS_PADDED>
-struct ShortPower : FusedPowerMod<S> {};
-template <class S>
-struct ShortPower<S, true> : PaddedPower<S>::Phases {};
-
-template <class S>
-struct Prepare<S, TensorCore> : Conditional<is_fused_width(S::BITS), FusedPrepare<S>,
-                                            GroupPrepare<PreparePolicy<S, TensorCore>>>::Type {};
-template <class S>
-struct PrepareOdd<S, TensorCore> : FusedPrepareOdd<S> {};
-template <class S>
-struct MulResidues<S, TensorCore> : FusedResidueProduct<S, 2> {};
-template <class S>
-struct SquareResidues<S, TensorCore> : FusedResidueProduct<S, 1> {};
-// Of long rows: in phases, or by a group.
-template <class S, u32 FACTORS>
-using LongProductMod =
-    typename Conditional<tensor_modular::is_phase_width(S::BITS),
-                         tensor_modular::ProductPhases<S, FACTORS>,
-                         ProductMod<ModularPolicy<S, TensorCore>, FACTORS>>::Type;
-template <class S>
-struct MulMod<S, TensorCore>
-    : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 2>, LongProductMod<S, 2>>::Type {};
-template <class S>
-struct SquareMod<S, TensorCore>
-    : Conditional<is_fused_width(S::BITS), FusedProductMod<S, 1>, LongProductMod<S, 1>>::Type {};
-template <class S>
-using LongPowerMod =
-    typename Conditional<tensor_modular::is_phase_width(S::BITS), tensor_modular::PowerPhases<S>,
-                         PowerMod<PowerPolicy<S, TensorCore>>>::Type;
-template <class S>
-struct PowMod<S, TensorCore>
-    : Conditional<is_fused_width(S::BITS) || is_padded_width(S::BITS),
-                  ShortPower<S, is_padded_width(S::BITS)>, LongPowerMod<S>>::Type {};
 
 }  // namespace gpuint

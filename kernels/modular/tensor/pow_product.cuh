@@ -164,7 +164,4 @@ struct FusedPowerProduct : FusedFrame<S, Policy> {
   }
 };
 
-template <class S>
-struct PowProductMod<S, TensorCore> : FusedPowerProduct<S> {};
-
 }  // namespace gpuint

@@ -39,6 +39,7 @@
 #include "core/lookahead.cuh"
 #include "core/math.cuh"
 #include "core/ptx.cuh"
+#include "core/strategies.cuh"
 #include "mul/columns.cuh"
 #include "mul/tensor/toeplitz.cuh"
 
@@ -179,7 +180,7 @@ struct ToeplitzRange {
 // The products of a division, NT tiles at a time. Products with fewer columns than LEAST are
 // classical, and up to four times as many if an operand has fewer limbs: they do not have tiles for
 // all warps of a block.
-template <u32 NT, u32 LEAST, bool PADDED_ = false>
+template <u32 NT, u32 LEAST, bool PADDED_>
 struct TensorColumns {
   static constexpr bool PADDED = PADDED_;
   static constexpr u32 MOST_CLASSICAL = 4 * LEAST;
@@ -316,9 +317,5 @@ struct TensorColumns {
     return carries.out_of(32);
   }
 };
-
-// The same with zeros around both factors, for one warp per row: no product is too short.
-template <u32 NT>
-using PaddedTensorColumns = TensorColumns<NT, 0, true>;
 
 }  // namespace gpuint

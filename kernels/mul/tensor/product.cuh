@@ -24,9 +24,6 @@
 
 namespace gpuint {
 
-// The strategy. It multiplies whole rows only; products inside other kernels have other lengths.
-struct TensorCore {};
-
 template <class S, Extent E, u32 OPERANDS,
           class Policy = TensorProductPolicy<S::BITS / (8 * TILE_DIGITS), E>,
           class Rows = ProductRows<S, E>>
@@ -235,12 +232,5 @@ struct LowTensorProduct<S, OPERANDS, true, false> : ShortTensorProduct<S, OPERAN
 template <class S, u32 OPERANDS>
 struct LowTensorProduct<S, OPERANDS, false, true> : WarpgroupProduct<S, OPERANDS> {};
 #endif
-
-template <class S>
-struct MulLow<S, TensorCore> : LowTensorProduct<S, 2> {};
-template <class S>
-struct MulWide<S, TensorCore> : TensorProduct<S, Extent::Wide, 2> {};
-template <class S>
-struct SquareLow<S, TensorCore> : LowTensorProduct<S, 1> {};
 
 }  // namespace gpuint

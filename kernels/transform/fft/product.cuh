@@ -36,9 +36,6 @@
 
 namespace gpuint {
 
-// The strategy. It multiplies whole rows only; products inside other kernels have other lengths.
-struct Fft {};
-
 template <class S, Extent E, u32 OPERANDS, class Rows = ProductRows<S, E>,
           bool CLUSTERS = ptx::CLUSTERS>
 struct FftProduct {
@@ -496,12 +493,5 @@ struct FftProduct {
     return last + carries.out;
   }
 };
-
-template <class S>
-struct MulLow<S, Fft> : FftProduct<S, Extent::Low, 2> {};
-template <class S>
-struct MulWide<S, Fft> : FftProduct<S, Extent::Wide, 2> {};
-template <class S>
-struct SquareLow<S, Fft> : FftProduct<S, Extent::Low, 1> {};
 
 }  // namespace gpuint

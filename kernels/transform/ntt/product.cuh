@@ -53,9 +53,6 @@
 
 namespace gpuint {
 
-// The strategy. It multiplies whole rows only; products inside other kernels have other lengths.
-struct Ntt {};
-
 namespace ntt {
 
 constexpr u32 PRIMES = 3;
@@ -579,12 +576,5 @@ struct NttProduct {
     if (thread == 0) tails[0] += carries.out;
   }
 };
-
-template <class S>
-struct MulLow<S, Ntt> : NttProduct<S, Extent::Low, 2> {};
-template <class S>
-struct MulWide<S, Ntt> : NttProduct<S, Extent::Wide, 2> {};
-template <class S>
-struct SquareLow<S, Ntt> : NttProduct<S, Extent::Low, 1> {};
 
 }  // namespace gpuint
