@@ -91,8 +91,9 @@ fn run() -> Result {
 
     // A documentation build has no compilers.
     let documentation = variable("DOCS_RS").is_some();
+    let headers = headers(Path::new("kernels"))?;
     let images = match nvcc::find() {
-        Some(nvcc) if !documentation => nvcc::build(&nvcc, &build, &out)?,
+        Some(nvcc) if !documentation => nvcc::build(&nvcc, &build, &headers, &out)?,
         _ => {
             println!(
                 "cargo::warning=nvcc was not found or is switched off: CUDA kernels will be \
@@ -101,7 +102,7 @@ fn run() -> Result {
             Vec::new()
         }
     };
-    write(&out, "images.rs", &images::rust(&headers(Path::new("kernels"))?, &images))
+    write(&out, "images.rs", &images::rust(headers.iter().map(|(name, _)| &**name), &images))
 }
 
 /// Writes a generated file.

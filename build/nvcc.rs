@@ -6,12 +6,11 @@
 //!   that only GPUs of compute capability 9.0 have) and `compute_NN` (PTX)
 //! - `GPUINT_NVCC_FLAGS`: more options
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gpuint_catalogue::cache::Key;
-use gpuint_catalogue::{Kernel, headers, translation_unit};
+use gpuint_catalogue::{Kernel, inputs, translation_unit};
 
 use crate::cache::{Cache, printed};
 use crate::images::Image;
@@ -50,7 +49,12 @@ fn watch(folders: &[PathBuf]) {
 }
 
 /// Compiles every kernel of the catalogue.
-pub(crate) fn build(nvcc: &Path, build: &Build, out: &Path) -> Result<Vec<Image>> {
+pub(crate) fn build(
+    nvcc: &Path,
+    build: &Build,
+    headers: &[(String, String)],
+    out: &Path,
+) -> Result<Vec<Image>> {
     println!("cargo::rerun-if-changed={}", nvcc.display());
     let options = options()?;
     let compiler = compiler(nvcc, &options)?;
@@ -62,7 +66,8 @@ pub(crate) fn build(nvcc: &Path, build: &Build, out: &Path) -> Result<Vec<Image>
         let source = format!("cuda_{unit}.cu");
         let text = translation_unit(entries.iter().copied());
         write(out, &source, &text)?;
-        let key = Key::new("cuda", compiler.iter().chain([&text.into_bytes()]));
+        let inputs = inputs(&text, headers).into_iter().map(String::into_bytes);
+        let key = Key::new("cuda", compiler.iter().cloned().chain(inputs));
         let path = out.join(format!("cuda_{unit}.fatbin"));
         let kernels = entries.iter().map(Kernel::name).collect();
         units.push((out.join(source), key, Image { path, kernels }));
@@ -75,19 +80,14 @@ pub(crate) fn build(nvcc: &Path, build: &Build, out: &Path) -> Result<Vec<Image>
     Ok(units.into_iter().map(|(.., image)| image).collect())
 }
 
-/// Everything but its own text that the image of a unit depends on: the compiler, its options and
-/// the headers, which include nothing but each other and the compiler's own.
+/// Everything but its own text and its headers that the image of a unit depends on: the compiler
+/// and its options.
 fn compiler(nvcc: &Path, options: &[String]) -> Result<Vec<Vec<u8>>> {
     let mut texts = vec![run(Command::new(nvcc).arg("--version"))?];
     for name in ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"] {
         texts.push(path_variable(name).unwrap_or_default().into_encoded_bytes());
     }
     texts.extend(options.iter().map(|option| option.clone().into_bytes()));
-    let folder = Path::new("kernels");
-    for name in headers(folder)? {
-        texts.push(fs::read(folder.join(&name)).map_err(|error| format!("{name}: {error}"))?);
-        texts.push(name.into_bytes());
-    }
     Ok(texts)
 }
 

@@ -39,12 +39,10 @@ impl KernelId {
         self.shape
     }
 
-    /// Returns the kernels that are compiled together: those of the shape, or those of its width by
-    /// one algorithm for products, whose templates they share.
+    /// Returns the kernels that are compiled together: those of one header.
     #[cfg(feature = "simt")]
     pub(crate) fn unit(self) -> impl Iterator<Item = Self> {
-        let group =
-            |row: &Row<'_>| (row.per_width, row.algorithm.product().filter(|_| row.per_width));
+        let group = |row: &Row<'static>| (row.per_width, row.header);
         let rows = ROWS.iter().filter(move |row| group(row) == group(self.row()));
         rows.filter_map(move |row| Self::find(row.op, row.algorithm, self.shape))
     }

@@ -18,7 +18,7 @@ pub mod tuning;
 pub use algorithm::{Algorithm, Product};
 pub use digit::DigitKind;
 pub use file::{BLOCK, Catalogue, FILE};
-pub use headers::headers;
+pub use headers::{closure, headers, inputs};
 pub use kernel::{Kernel, Row, translation_unit};
 pub use op::{Op, Operand, PREPARED, Param, Signature};
 pub use shape::{MAX_BITS, MAX_GROUP, MAX_Q, Shape};

@@ -72,13 +72,10 @@ pub fn compile(nvcc: &Path, kernels: &[Kernel<'_>], options: &[&str]) -> Result<
     let headers = Path::new(ROOT).join("kernels");
     let version = output(Command::new(nvcc).arg("--version"))?;
     let options = [OPTIONS, options].concat();
-    let mut texts = vec![unit.clone().into_bytes(), version];
+    let mut texts = vec![version];
     texts.extend(options.iter().map(|&option| option.into()));
-    for name in gpuint_catalogue::headers(&headers)? {
-        let path = headers.join(&name);
-        let text = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        texts.extend([name.into_bytes(), text]);
-    }
+    let inputs = gpuint_catalogue::inputs(&unit, &gpuint_catalogue::headers(&headers)?);
+    texts.extend(inputs.into_iter().map(String::into_bytes));
     let key = Key::new("ptx", texts);
     let folder = scratch();
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;

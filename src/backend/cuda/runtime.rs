@@ -5,6 +5,7 @@ use crate::backend::cuda::nvrtc::{self, Nvrtc};
 use crate::backend::images::{self, HEADERS};
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
+use gpuint_catalogue::{closure, inputs};
 
 /// Source of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +59,8 @@ pub(super) fn image(
         return Ok((image, Origin::Cache));
     }
     let span = tracing::info_span!("compile", kernel = name, ?target);
-    let image = span.in_scope(|| nvrtc.compile(&source, HEADERS, target))?;
+    let headers = closure(&source, HEADERS);
+    let image = span.in_scope(|| nvrtc.compile(&source, &headers, target))?;
     cache.write(&key, &image);
     Ok((image, Origin::Compiler))
 }
@@ -66,9 +68,8 @@ pub(super) fn image(
 /// The key of a kernel's image: everything that the image depends on. The options name the
 /// architecture.
 fn key(name: &str, source: &str, compiler: &str, options: &[String]) -> Key {
-    let headers = HEADERS.iter().flat_map(|&(name, text)| [name, text]);
-    let texts = [source, compiler].into_iter().chain(options.iter().map(String::as_str));
-    Key::new(name, texts.chain(headers))
+    let texts = [compiler.to_owned()].into_iter().chain(options.iter().cloned());
+    Key::new(name, texts.chain(inputs(source, HEADERS)))
 }
 
 /// What needs NVRTC is skipped, with the reason, where there is none.
@@ -140,7 +141,8 @@ mod tests {
         let target = nvrtc.target(90).expect("sm_90a is known to every NVRTC that is maintained");
         let compile = |unit: &[KernelId]| {
             let kernels: Vec<_> = unit.iter().map(|kernel| kernel.source(None)).collect();
-            let image = nvrtc.compile(&translation_unit(kernels.iter().copied()), HEADERS, target);
+            let source = translation_unit(kernels.iter().copied());
+            let image = nvrtc.compile(&source, &closure(&source, HEADERS), target);
             let image = image.unwrap_or_else(|error| panic!("{:?}: {error}", unit[0]));
             for name in kernels.iter().map(gpuint_catalogue::Kernel::name) {
                 assert!(has_symbol(&image, &name), "{name}");

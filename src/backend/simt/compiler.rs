@@ -3,8 +3,8 @@
 //!
 //! `CXX` names the compiler, with options if need be (`ccache g++`); by default it is `c++`. An
 //! object is kept in the folder `simt` of the cache ([`gpuint_catalogue::cache`]), by a hash of the
-//! unit, of all headers, of the options and of the compiler's version. Processes that need the same
-//! unit take turns, so that one compiles it. Headers are precompiled, and kept likewise.
+//! unit, of the code of the headers that it includes, of the shim, of the options and of the
+//! compiler's version. Processes that need the same unit take turns, so that one compiles it.
 
 use std::env;
 use std::ffi::OsStr;
@@ -12,9 +12,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 
 use gpuint_catalogue::cache::{Cache, Key};
+use gpuint_catalogue::{closure, inputs};
 
 use crate::backend::images::HEADERS;
 use crate::error::{Error, Result};
@@ -38,10 +38,6 @@ const OPTIONS: &[&str] = &[
     "-Ikernels",
 ];
 const UNIT: &[&str] = &["-shared", "-Wl,-s", "-o", "unit.so", "unit.cpp"];
-/// The header of all units of kernels, precompiled beside it, where GCC finds it: reading it takes
-/// most of the time of a unit of small kernels.
-const HEADER: &str = "kernels/kernels.cuh";
-const PRECOMPILED: &str = "kernels/kernels.cuh.gch";
 
 /// Level of the shim, which all kernels run through.
 pub(super) const SHIM_LEVEL: &[&str] = &["-O2"];
@@ -66,10 +62,11 @@ static SHIM: &[(&str, &str)] = shim!(
     "thread.h" "types.h"
 );
 
-/// The unit of the shim: all its sources.
+/// The unit of the shim: all its sources, after the header of the kernels that they include.
 pub(super) fn shim_unit() -> String {
-    let sources = SHIM.iter().filter(|(name, _)| name.ends_with(".cpp"));
-    sources.map(|(name, _)| format!("#include \"{name}\"\n")).collect()
+    let sources = SHIM.iter().map(|(name, _)| *name).filter(|name| name.ends_with(".cpp"));
+    let names = ["core/abi.cuh"].into_iter().chain(sources);
+    names.map(|name| format!("#include \"{name}\"\n")).collect()
 }
 
 /// The compiler of this process.
@@ -77,11 +74,9 @@ pub(super) fn shim_unit() -> String {
 pub(super) struct Compiler {
     /// The program and its first arguments.
     words: Vec<String>,
-    /// The key of all that objects depend on besides their units.
+    /// The key of all that objects depend on besides their units and headers.
     key: Key,
     cache: Cache,
-    /// The precompiled header at [`KERNEL_LEVEL`], where the compiler makes one.
-    header: OnceLock<Option<Vec<u8>>>,
 }
 
 impl Compiler {
@@ -104,70 +99,35 @@ impl Compiler {
         let version = run(&words, Path::new("."), &["--version"])?;
         let texts = words.iter().map(String::as_bytes).chain([&*version]);
         let options = OPTIONS.iter().map(|option| option.as_bytes());
-        let files = HEADERS.iter().chain(SHIM);
-        let files = files.flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]);
-        let key = Key::new("compiler", texts.chain(options).chain(files));
-        Ok(Self { words, key, cache, header: OnceLock::new() })
+        let shim = SHIM.iter().flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]);
+        let key = Key::new("compiler", texts.chain(options).chain(shim));
+        Ok(Self { words, key, cache })
     }
 
     /// The object of a unit at a level of optimization, from the cache or compiled.
     pub(super) fn object(&self, name: &str, unit: &str, level: &[&str]) -> Result<Vec<u8>> {
-        self.kept(name, unit, level, || {
-            let span = tracing::info_span!("compile", unit = name);
-            let header = if level == KERNEL_LEVEL { self.header() } else { None };
-            span.in_scope(|| {
-                self.compile(unit, header, &[OPTIONS, level, UNIT].concat(), "unit.so")
-            })
-        })
-    }
-
-    fn header(&self) -> Option<&[u8]> {
-        let header = self.header.get_or_init(|| {
-            let output = ["-x", "c++-header", HEADER, "-o", PRECOMPILED];
-            let arguments = [OPTIONS, KERNEL_LEVEL, &output].concat();
-            let made = self.kept("header", "", KERNEL_LEVEL, || {
-                self.compile("", None, &arguments, PRECOMPILED)
-            });
-            made.inspect_err(|error| tracing::debug!(%error, "headers are not precompiled")).ok()
-        });
-        header.as_deref()
-    }
-
-    /// The result of compiling a unit at a level, from the cache or made and kept.
-    fn kept(
-        &self,
-        name: &str,
-        unit: &str,
-        level: &[&str],
-        make: impl FnOnce() -> Result<Vec<u8>>,
-    ) -> Result<Vec<u8>> {
+        let inputs = inputs(unit, HEADERS);
+        let texts = inputs.iter().map(String::as_bytes);
         let options = level.iter().map(|option| option.as_bytes());
-        let key = Key::new(name, [self.key.as_ref(), unit.as_bytes()].into_iter().chain(options));
+        let key = Key::new(name, [self.key.as_ref()].into_iter().chain(options).chain(texts));
         let report = |path: &Path, error| {
             tracing::warn!(path = %path.display(), %error, "a unit is not cached");
         };
-        self.cache.or_make(&key, MOST_BYTES, report, make)
+        self.cache.or_make(&key, MOST_BYTES, report, || {
+            let span = tracing::info_span!("compile", unit = name);
+            span.in_scope(|| self.compile(unit, level))
+        })
     }
 
-    /// Writes a unit, all headers and a precompiled one, and returns the file that the compiler
-    /// makes of them.
-    fn compile(
-        &self,
-        unit: &str,
-        header: Option<&[u8]>,
-        arguments: &[&str],
-        output: &str,
-    ) -> Result<Vec<u8>> {
+    /// Writes a unit, its headers and the shim, and returns the object that the compiler makes.
+    fn compile(&self, unit: &str, level: &[&str]) -> Result<Vec<u8>> {
         let failed = |log: String| Error::Compile { log };
         let unwritten = |error: io::Error| failed(format!("temporary folder: {error}"));
         let folder = tempfile::tempdir().map_err(unwritten)?;
         let folder = folder.path();
         write_sources(folder, unit).map_err(unwritten)?;
-        if let Some(header) = header {
-            fs::write(folder.join(PRECOMPILED), header).map_err(unwritten)?;
-        }
-        run(&self.words, folder, arguments).map_err(failed)?;
-        fs::read(folder.join(output)).map_err(unwritten)
+        run(&self.words, folder, &[OPTIONS, level, UNIT].concat()).map_err(failed)?;
+        fs::read(folder.join("unit.so")).map_err(unwritten)
     }
 }
 
@@ -184,9 +144,9 @@ fn run(words: &[String], folder: &Path, arguments: &[&str]) -> Result<Vec<u8>, S
     Err(format!("{}: {}\n{log}", words.join(" "), output.status))
 }
 
-/// Writes a unit and all headers.
+/// Writes a unit, the headers that it includes, and the shim.
 fn write_sources(folder: &Path, unit: &str) -> io::Result<()> {
-    for (name, text) in HEADERS.iter().chain(SHIM) {
+    for (name, text) in closure(unit, HEADERS).iter().chain(SHIM) {
         let path = folder.join("kernels").join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
@@ -211,8 +171,6 @@ mod tests {
         let lines = format!(
             "#!/bin/sh\n\
              [ $1 = --version ] && echo {version} && exit\n\
-             case \"$*\" in *c++-header*) echo header >>'{0}'; echo >{PRECOMPILED}; exit; esac\n\
-             [ -e {PRECOMPILED} ] && echo precompiled >>'{0}'\n\
              grep -q wrong unit.cpp && echo is wrong >&2 && exit 1\n\
              echo unit >>'{0}'\n\
              cp unit.cpp unit.so\n",
@@ -249,18 +207,16 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_precompiled_once_for_all_kernels() {
+    fn unit_is_compiled_beside_the_headers_that_it_includes() {
         let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
-        for unit in ["a", "b"] {
-            let compiler = counting_compiler(folder, "1");
-            assert_eq!(compiler.object("k", unit, KERNEL_LEVEL).unwrap(), unit.as_bytes());
+        write_sources(folder.path(), "#include \"linear/add.cuh\"\n").unwrap();
+        let exists = |name| folder.path().join("kernels").join(name).exists();
+        for name in ["linear/add.cuh", "core/abi.cuh", "simt/simt.h"] {
+            assert!(exists(name), "{name}");
         }
-        let compiler = counting_compiler(folder, "1");
-        assert_eq!(compiler.object("k", "c", SHIM_LEVEL).unwrap(), b"c");
-        let calls = fs::read_to_string(folder.join("calls")).unwrap();
-        let expected = ["header", "precompiled", "unit", "precompiled", "unit", "unit"];
-        assert_eq!(calls.lines().collect::<Vec<_>>(), expected);
+        for name in ["kernels.cuh", "mul/columns.cuh", "linear/shift.cuh"] {
+            assert!(!exists(name), "{name}");
+        }
     }
 
     #[test]
