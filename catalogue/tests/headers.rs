@@ -64,6 +64,29 @@ fn unit_reads_the_headers_of_its_algorithm() {
     }
 }
 
+#[test]
+fn rooms_include_each_other_in_no_circle() {
+    let headers = all_headers();
+    let room = |name: &str| name.split_once('/').map(|(room, _)| room.to_owned());
+    let mut rooms: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for (name, text) in headers.iter().filter(|(name, _)| name != ALL) {
+        let names = text.lines().filter_map(|line| line.strip_prefix("#include \""));
+        let used = names.filter(|name| !name.starts_with("simt/")).filter_map(room);
+        rooms.entry(room(name).unwrap()).or_default().extend(used);
+    }
+    for (room, used) in &mut rooms {
+        used.remove(room);
+    }
+    while let Some(lowest) = rooms.iter().find(|(_, used)| used.is_empty()) {
+        let lowest = lowest.0.clone();
+        rooms.remove(&lowest);
+        for used in rooms.values_mut() {
+            used.remove(&lowest);
+        }
+    }
+    assert!(rooms.is_empty(), "{rooms:?}");
+}
+
 /// Without a header with a specialization, the primary template would be compiled silently.
 #[test]
 fn specializations_are_beside_their_primary_templates_or_in_dispatch() {

@@ -33,7 +33,7 @@ struct Params {
 };
 
 struct Operands {
-  // Rows of N limbs each, row after row; in[2]: prepared divisors (prepare.cuh); of
+  // Rows of N limbs each, row after row; in[2]: prepared divisors (record.cuh); of
   // sum_of_products, in[0]: addresses of the two factors of each pair.
   const void* in[3];
   void* out[2];  // likewise; null for an unwanted result

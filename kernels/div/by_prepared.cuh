@@ -1,6 +1,6 @@
 // DivRemBy: quotients and remainders by prepared divisors, exact for every u < 2^BITS.
 //
-// The blocked division of div.cuh, with the reciprocal read instead of computed. prepare.cuh
+// The blocked division of div.cuh, with the reciprocal read instead of computed. record.cuh
 // determines the length of a block, usually one block: L n word products for a quotient of L <= n
 // words by n words, in two dependent products.
 //
@@ -16,7 +16,7 @@
 #include "core/occupancy.cuh"
 #include "core/rows.cuh"
 #include "div/div.cuh"
-#include "div/prepare.cuh"
+#include "core/record.cuh"
 #include "div/quotient.cuh"
 #include "div/row_lists.cuh"
 #include "tuning/division.cuh"

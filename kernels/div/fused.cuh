@@ -1,18 +1,18 @@
-// DivRem and DivRemBy by the fused products of modular/tensor/products.cuh, a warp to a row.
+// DivRem and DivRemBy by the fused products of fused/products.cuh, a warp to a row.
 //
 // 1. Classes (classify.cuh). A row with a divisor of at most n = 32 C limbs, and not much fewer, is
 //    in the class of C tiles. V = v 2^s has exactly 32 n bits, R = 2^(32 n), and u is shifted
 //    likewise when it is read.
 // 2. Rows with divisors of at most MOST_LIMBS limbs, by lanes (short.cuh), if the batch has enough
 //    of them; else they join the first class.
-// 3. For each class: reciprocals of t + 4 limbs (modular/tensor/prepare.cuh), and blocks of
+// 3. For each class: reciprocals of t + 4 limbs (fused/prepare.cuh), and blocks of
 //    quotient of t = 32 T limbs, T <= C / 2. The remainder stays in registers, V and the reciprocal
 //    in shared memory. The reciprocal of a prepared divisor is the top of the recorded one.
 // 4. Rows with divisors longer than the largest class, by groups of threads (div.cuh).
 // Divisions by transforms also have steps 2 and 3, for the shorter divisors (div/fft/division.cuh).
 //
 // Block. For a remainder x < V and the next t limbs z of u, let W = x 2^(32 t) + z, and h the top t
-// limbs of x. Barrett's reduction (modular/tensor/barrett.cuh) of numbers of t limbs also gives the
+// limbs of x. Barrett's reduction (fused/barrett.cuh) of numbers of t limbs also gives the
 // quotient here: W / V is (x / 2^(32 (n - t))) / (V / R), and z / V < 2^(32 (t - n) + 1), which is
 // below 2^-62. So for S of h, of the limb below it, and of the reciprocal,
 //     q = floor(2 S / 2^32),    f <= 2^32 (W / V - q) < f + DELTA,    x <- W - q V mod R.
@@ -39,8 +39,8 @@
 #include "div/row_lists.cuh"
 #include "div/rows.cuh"
 #include "div/short.cuh"
-#include "modular/tensor/barrett.cuh"
-#include "modular/tensor/prepare.cuh"
+#include "fused/barrett.cuh"
+#include "fused/prepare.cuh"
 #include "tuning/division.cuh"
 
 namespace gpuint {

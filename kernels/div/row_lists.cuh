@@ -7,7 +7,7 @@
 #include "core/abi.cuh"
 #include "core/frame.cuh"
 #include "core/shape.cuh"
-#include "div/prepare.cuh"
+#include "core/record.cuh"
 
 namespace gpuint {
 

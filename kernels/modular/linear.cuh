@@ -28,7 +28,7 @@
 #include "core/math.cuh"
 #include "core/occupancy.cuh"
 #include "core/rows.cuh"
-#include "div/prepare.cuh"
+#include "core/record.cuh"
 #include "linear/compare.cuh"
 #include "tuning/linear.cuh"
 

@@ -32,7 +32,7 @@
 #include "core/occupancy.cuh"
 #include "core/ptx.cuh"
 #include "core/rows.cuh"
-#include "div/prepare.cuh"
+#include "core/record.cuh"
 #include "div/quotient.cuh"
 #include "tuning/modular.cuh"
 

@@ -28,9 +28,9 @@
   X(TileCarries)           /* tile_carries.cuh: a limb of a tile carries */                        \
   X(OperandBeyondModulus)  /* modular/linear.cuh: a sum is not below the modulus when corrected */ \
   X(PowerProduct)          /* a product of a power, which is not rare: for counting them */        \
-  X(FusedCarries)          /* modular/tensor/products.cuh: a limb of a sum carries */              \
+  X(FusedCarries)          /* fused/products.cuh: a limb of a sum carries */                       \
   X(FusedLongOperands) /* modular/tensor/kernels.cuh: no operand fits the length of the divisor */ \
-  X(FusedQuotientInDoubt) /* modular/tensor/barrett.cuh: a quotient may be one too small */        \
+  X(FusedQuotientInDoubt) /* fused/barrett.cuh: a quotient may be one too small */                 \
   X(FusedClassApart)      /* div/fused.cuh: warps have enough rows of one class */                 \
   X(TransformCarry) /* transform/ntt/product.cuh: what a thread is given runs over its word */     \
   X(ShortByLanes)   /* div/short.cuh: a batch has enough short divisors for lanes */               \

@@ -2,7 +2,7 @@
 #pragma once
 #include "dispatch/operations.cuh"
 #include "div/prepare.cuh"
-#include "modular/tensor/prepare.cuh"
+#include "fused/prepare.cuh"
 #include "mul/tensor/columns.cuh"
 
 namespace gpuint {

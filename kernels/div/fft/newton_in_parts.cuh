@@ -11,11 +11,11 @@
 // 0.001 + 2^-15 + 1 + 2^-5 + 2 is less than 7.1, and 2 - 2^-P - 2^-5 more than 1.
 //
 // The factors of a product have P digits and a top below 2^21, and P or 2 P digits and a top of
-// 2^16: |a| |b| <= 2^30 (1.5 P + 2^11 + 9), which is below the bound of modular/fft/lengths.cuh.
+// 2^16: |a| |b| <= 2^30 (1.5 P + 2^11 + 9), which is below the bound of transform/fft/lengths.cuh.
 #pragma once
 #include "div/fft/convolution.cuh"
 #include "div/fft/resolve.cuh"
-#include "modular/fft/columns.cuh"
+#include "transform/fft/columns.cuh"
 
 namespace gpuint::fft_division {
 

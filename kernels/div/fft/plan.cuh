@@ -6,7 +6,7 @@
 #include "core/shape.cuh"
 #include "div/div.cuh"
 #include "div/fused_classes.cuh"
-#include "div/prepare.cuh"
+#include "core/record.cuh"
 #include "div/row_lists.cuh"
 #include "transform/fft/product.cuh"
 #include "transform/fft/twiddles.cuh"

@@ -2,7 +2,7 @@
 // It is the block of quotient.cuh with its own bounds, for the form of division in which a lane
 // computes all of its estimate (div/lanes/division.cuh).
 //
-//     Y  = B^9 B^n / (2V) or less,  V = v 2^s                            (reciprocal.cuh, 9 limbs)
+//     Y  = B^9 B^n / (2V) or less,  V = v 2^s                            (core/reciprocal.cuh)
 //     Rh = floor(R 2^(s+1) / B^(n-1)),   10 limbs, the top one at most 3
 //     Q  = floor(Rh Y / B^10) from columns >= 8
 //     R <- (R - Q v) B^8 + next 8 limbs of u.
@@ -16,7 +16,7 @@
 #include "core/bounds.cuh"
 #include "core/limbs.cuh"
 #include "core/ptx.cuh"
-#include "div/reciprocal.cuh"
+#include "core/reciprocal.cuh"
 
 namespace gpuint {
 

@@ -15,7 +15,7 @@
 // of all bases is one entry of the table.
 #pragma once
 #include "core/occupancy.cuh"
-#include "div/prepare.cuh"
+#include "core/record.cuh"
 #include "modular/by_thread/stage.cuh"
 #include "modular/pow_mod.cuh"
 #include "modular/pow_product.cuh"

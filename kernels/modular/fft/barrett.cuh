@@ -46,9 +46,9 @@
 #include "div/fft/convolution.cuh"
 #include "div/fft/reduce.cuh"
 #include "div/fft/resolve.cuh"
-#include "div/prepare.cuh"
-#include "modular/fft/columns.cuh"
-#include "modular/fft/lengths.cuh"
+#include "core/record.cuh"
+#include "transform/fft/columns.cuh"
+#include "transform/fft/lengths.cuh"
 #include "tuning/transform.cuh"
 
 namespace gpuint::fft_modular {

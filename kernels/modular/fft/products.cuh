@@ -32,7 +32,7 @@
 // those of Q w / 2, doubled: if l is 0, w / 2 is v, whose words are copied asynchronously.
 //
 // The factors' digits are balanced, tops are at most 1: |a| |b| <= 2^30 (n + 4), which is within
-// the bound of lengths.cuh.
+// the bound of transform/fft/lengths.cuh.
 #pragma once
 #include "core/abi.cuh"
 #include "core/group.cuh"
@@ -41,10 +41,10 @@
 #include "div/fft/convolution.cuh"
 #include "div/fft/reduce.cuh"
 #include "div/fft/resolve.cuh"
-#include "div/prepare.cuh"
-#include "modular/fft/columns.cuh"
-#include "modular/fft/lengths.cuh"
-#include "modular/late_bits.cuh"
+#include "core/record.cuh"
+#include "transform/fft/columns.cuh"
+#include "transform/fft/lengths.cuh"
+#include "core/late_bits.cuh"
 #include "transform/fft/product.cuh"
 #include "tuning/transform.cuh"
 

@@ -4,7 +4,7 @@
 // above it. A product is reduced modulo V with z zeros below it:
 //     (x 2^z) y mod V = (x y mod v) 2^z,     (x 2^(z/2))^2 mod V = (x^2 mod v) 2^z.
 //
-// The reciprocal M has D digits: the leading bits of the record's (prepare.cuh), an underestimate:
+// The reciprocal M has D digits: the leading bits of the record's (record.cuh), an underestimate:
 //     0 < 2^(L+B-2) / V - M < 1 + 2^-64.
 // For T < V 2^(L-3) with digits T_i and u_i = T_(D+i):
 //     S = sum of u_i M_j beta^(i+j-(D-1)) over i + j >= D - 1, and of the high halves of i + j = D
@@ -22,7 +22,7 @@
 //     x < 2^(len v + g): x^2 / v < 2^(BITS + 2 g + 1)
 // A longer one is reduced first: x 2^z / V < 2^BITS.
 #pragma once
-#include "div/prepare.cuh"
+#include "core/record.cuh"
 #include "modular/fp64/digits.cuh"
 
 namespace gpuint::fp64 {

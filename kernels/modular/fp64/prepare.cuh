@@ -6,7 +6,7 @@
 // With y = G^D / (2 V):
 //     0 < y 2^(128 (S::WORDS + 1)) - Y < (2 + 1) / 2^E + 1 < 2.
 #pragma once
-#include "div/prepare.cuh"
+#include "core/record.cuh"
 #include "modular/fp64/long_division.cuh"
 
 namespace gpuint::fp64 {

@@ -18,7 +18,7 @@
 // (N + 1) (N + 2) / 2 products for q, N (N + 1) / 2 for the columns 0 .. N - 1 of q V and low
 // halves of N more: with those of T = (x 2^z) y about 2 N^2 + 2 N.
 #pragma once
-#include "div/prepare.cuh"
+#include "core/record.cuh"
 #include "modular/imad/limbs.cuh"
 
 namespace gpuint::imad {

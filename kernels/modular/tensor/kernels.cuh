@@ -1,5 +1,5 @@
 // MulMod, SquareMod, PowMod and products of residues by the tensor cores at whole tiles of 1024
-// bits: a warp to a row, residues in registers from product to product (barrett.cuh,
+// bits: a warp to a row, residues in registers from product to product (fused/barrett.cuh,
 // montgomery.cuh).
 // Products modulo v of longer rows, and their powers, are taken in phases (phases.cuh, powers.cuh).
 //
@@ -17,16 +17,16 @@
 // and so do powers of rows of no whole tiles (PaddedPower).
 #pragma once
 #include "core/rows.cuh"
-#include "modular/late_bits.cuh"
+#include "core/late_bits.cuh"
 #include "modular/modular.cuh"
 #include "modular/odd_modulus.cuh"
 #include "modular/pow_mod.cuh"
-#include "modular/tensor/barrett.cuh"
-#include "modular/tensor/frame.cuh"
+#include "fused/barrett.cuh"
+#include "fused/frame.cuh"
 #include "modular/tensor/montgomery.cuh"
 #include "modular/tensor/phases.cuh"
 #include "modular/tensor/powers.cuh"
-#include "modular/tensor/prepare.cuh"
+#include "fused/prepare.cuh"
 #include "tuning/fused_modular.cuh"
 
 namespace gpuint {

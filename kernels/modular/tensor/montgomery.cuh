@@ -13,7 +13,7 @@
 // on. r < R + v, and v is taken off only if r >= R: residues are any numbers below R. Multiplied by
 // 1 a residue becomes at most v.
 #pragma once
-#include "modular/tensor/products.cuh"
+#include "fused/products.cuh"
 
 namespace gpuint {
 

@@ -24,9 +24,9 @@
 // Phases. T = a b is a wide product. Tensor cores compute the high tiles of H Y, and dot products
 // of bytes the four columns below them. Resolving the low tiles of q v also subtracts them from T.
 #pragma once
-#include "div/prepare.cuh"
+#include "core/record.cuh"
 #include "modular/fft/products.cuh"
-#include "modular/tensor/barrett.cuh"
+#include "fused/barrett.cuh"
 #include "mul/tensor/product.cuh"
 #include "tuning/mul.cuh"
 

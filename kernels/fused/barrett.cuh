@@ -24,9 +24,9 @@
 // reciprocal is that of V: T / v is 2^l T / V, so that q, the fraction and DELTA are 2^l times as
 // large. Then no factor needs to fit the length of v.
 #pragma once
-#include "div/prepare.cuh"
-#include "modular/late_bits.cuh"
-#include "modular/tensor/products.cuh"
+#include "core/record.cuh"
+#include "core/late_bits.cuh"
+#include "fused/products.cuh"
 
 namespace gpuint {
 

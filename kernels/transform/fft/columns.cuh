@@ -1,7 +1,7 @@
 // Columns of products modulo t^n - i, and modulo t^n + 1 by transforms of half as many points.
 #pragma once
 #include "core/ptx.cuh"
-#include "modular/fft/lengths.cuh"
+#include "transform/fft/lengths.cuh"
 
 namespace gpuint::fft_modular {
 

@@ -1,8 +1,8 @@
-// Launches of the kernels of modular/tensor: a warp to a row.
+// Launches of kernels by fused products: a warp to a row.
 #pragma once
 #include "core/rows.cuh"
-#include "div/prepare.cuh"
-#include "modular/tensor/products.cuh"
+#include "core/record.cuh"
+#include "fused/products.cuh"
 
 namespace gpuint {
 

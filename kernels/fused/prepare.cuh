@@ -21,7 +21,7 @@
 // has more tiles, so that 1/2 becomes 2^1023 there.
 //
 // Reciprocals of at most MOST_SEED_LIMBS limbs, from which the first stage begins, are computed by
-// a thread for each of up to 32 rows (div/reciprocal.cuh): a stage takes a warp longer than a
+// a thread for each of up to 32 rows (core/reciprocal.cuh): a stage takes a warp longer than a
 // lane's share.
 //
 // The last stage has a tile more than the row, so that the N + 4 limbs of the record are cut off
@@ -30,10 +30,10 @@
 #pragma once
 #include "core/group.cuh"
 #include "core/rows.cuh"
-#include "div/prepare.cuh"
-#include "div/reciprocal.cuh"
-#include "modular/tensor/frame.cuh"
-#include "modular/tensor/products.cuh"
+#include "core/record.cuh"
+#include "core/reciprocal.cuh"
+#include "fused/frame.cuh"
+#include "fused/products.cuh"
 #include "tuning/fused_modular.cuh"
 
 namespace gpuint {
@@ -220,7 +220,7 @@ struct Reciprocals
   }
 };
 
-// The divisors of Prepare: in[0] = v, out[0] = records (prepare.cuh).
+// The divisors of Prepare: in[0] = v, out[0] = records (core/record.cuh).
 template <class S>
 struct DivisorRows {
   static constexpr u32 N = S::N;

@@ -1,7 +1,7 @@
 // Lengths of modular arithmetic by transforms.
 #pragma once
 #include "core/math.cuh"
-#include "div/prepare.cuh"
+#include "core/record.cuh"
 #include "transform/fft/passes.cuh"
 
 namespace gpuint::fft_modular {
@@ -16,8 +16,9 @@ struct Lengths {
 };
 
 // Maximum difference between a column and its integer. The factors of a product have n balanced
-// digits and tops below 1.3 2^16 and 2^17 + 2 (barrett.cuh): |a| |b| <= 2^30 sqrt((n + 7) (n +
-// 17)). A ring of CHUNKS / 2 parts has as many terms in a sum over chunks as one of CHUNKS parts.
+// digits and tops below 1.3 2^16 and 2^17 + 2 (modular/fft/barrett.cuh): |a| |b| <= 2^30 sqrt((n +
+// 7) (n + 17)). A ring of CHUNKS / 2 parts has as many terms in a sum over chunks as one of CHUNKS
+// parts.
 template <class S>
 __host__ __device__ constexpr double worst_error() {
   return (1 << 30) * (Lengths<S>::DIGITS + 12.0) * fft::relative_error(Lengths<S>::CHUNKS);
