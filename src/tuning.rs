@@ -33,7 +33,7 @@ pub fn embedded_kernels() -> usize {
     crate::backend::images::embedded_kernels()
 }
 
-/// Names and texts of the headers that all kernels include.
+/// Names and texts of the headers of all kernels.
 #[must_use]
 pub fn headers() -> &'static [(&'static str, &'static str)] {
     HEADERS

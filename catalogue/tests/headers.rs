@@ -121,7 +121,7 @@ fn specializations_are_beside_their_primary_templates_or_in_dispatch() {
 fn compiler() -> Option<String> {
     let name = env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
     let found = Command::new(&name).arg("--version").output();
-    found.inspect_err(|reason| skip("c++", reason)).ok().map(|_| name)
+    found.inspect_err(|reason| skip("cxx", reason)).ok().map(|_| name)
 }
 
 /// Compiles a unit of the SIMT shim without optimization.
