@@ -6,6 +6,8 @@
 //!   that only GPUs of compute capability 9.0 have) and `compute_NN` (PTX)
 //! - `GPUINT_NVCC_FLAGS`: more options
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,9 +19,9 @@ use crate::images::Image;
 use crate::parallel::in_parallel;
 use crate::{Build, Result, path_variable, variable, write};
 
-/// Shapes per translation unit: a unit costs half a second of its own, and units are compiled side
-/// by side.
-const SHAPES_PER_UNIT: usize = 2;
+/// Maximum number of kernels per translation unit, all of one header: a unit costs half a second of
+/// its own, and units are compiled side by side.
+const KERNELS_PER_UNIT: usize = 8;
 /// What fatbins hold where GPUINT_ARCHS says nothing: code for A100 and H100/H200, and PTX for
 /// everything newer, which does not have the instructions of `sm_90a`.
 const ARCHITECTURES: &str = "sm_80,sm_90a,compute_90";
@@ -60,9 +62,16 @@ pub(crate) fn build(
     let compiler = compiler(nvcc, &options)?;
     let cache = Cache::from_env();
     let shapes: Vec<_> = build.catalogue.shapes().collect();
+    let mut by_header: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for kernel in build.kernels(&shapes) {
+        by_header.entry(kernel.row.header).or_default().push(kernel);
+    }
+    let mut chunks: Vec<_> =
+        by_header.values().flat_map(|kernels| kernels.chunks(KERNELS_PER_UNIT)).collect();
+    // The widest kernels take longest: they start first.
+    chunks.sort_by_key(|chunk| Reverse(chunk.iter().map(|kernel| kernel.shape.bits).max()));
     let mut units = Vec::new();
-    for (unit, shapes) in shapes.chunks(SHAPES_PER_UNIT).enumerate() {
-        let entries = build.kernels(shapes);
+    for (unit, entries) in chunks.into_iter().enumerate() {
         let source = format!("cuda_{unit}.cu");
         let text = translation_unit(entries.iter().copied());
         write(out, &source, &text)?;
@@ -72,8 +81,6 @@ pub(crate) fn build(
         let kernels = entries.iter().map(Kernel::name).collect();
         units.push((out.join(source), key, Image { path, kernels }));
     }
-    // The widest shapes, whose kernels take longest, are last: they start first.
-    units.reverse();
     in_parallel(&units, |(source, key, image)| {
         cache.or_make(key, &image.path, || compile(nvcc, &options, source, &image.path))
     })?;

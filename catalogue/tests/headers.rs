@@ -195,7 +195,7 @@ fn header_of_a_row_alone_makes_the_same_kernels() {
         for worker in 0..workers {
             let own = headers.iter().skip(worker).step_by(workers);
             scope.spawn(move || {
-                own.for_each(|(index, (header, kernels))| compare(*index, header, kernels))
+                own.for_each(|(index, (header, kernels))| compare(*index, header, kernels));
             });
         }
     });
