@@ -15,7 +15,7 @@ use crate::backend::{
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::kernel::KernelId;
-use crate::shape::{is_built, narrowest, selected};
+use crate::shape::{is_built, narrowest, selected, shapes};
 use crate::strategy::Strategy;
 
 /// Handle to a device and its queue. Calls take effect in the order in which they are made; a call
@@ -169,6 +169,29 @@ impl Device {
         let shapes = (first..=MAX_BITS).step_by(UNIT);
         let mut shapes = shapes.map(|bits| Shape { bits, q: 4, digit: DigitKind::U64 });
         shapes.find_map(|shape| self.selected(shape).ok())
+    }
+
+    /// Returns the shape of [`narrowest`](Self::narrowest), or the error with the widest width.
+    ///
+    /// ```
+    /// use gpuint::{Device, Error};
+    ///
+    /// let device = Device::cpu();
+    /// assert_eq!(device.shape_for(1100)?.bits, 1536);
+    /// let error = device.shape_for(1 << 21).unwrap_err();
+    /// assert!(matches!(error, Error::WidthMissing { bits: 2097152, .. }));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`WidthMissing`](Error::WidthMissing) if no shape has `bits` bits.
+    pub fn shape_for(&self, bits: usize) -> Result<Shape> {
+        let built = || shapes().iter().map(|shape| shape.bits).max().unwrap_or(0);
+        self.narrowest(bits).ok_or_else(|| Error::WidthMissing {
+            operation: "rows",
+            bits,
+            widest: if self.jit { MAX_BITS } else { built() },
+        })
     }
 
     /// Kind of the device.

@@ -69,6 +69,17 @@ pub enum Error {
         shape: Shape,
     },
 
+    /// No width is wide enough for an operation.
+    #[error("{operation} of {bits} bits are not offered; the widest have {widest} bits")]
+    WidthMissing {
+        /// The operation, or the rows, in the plural.
+        operation: &'static str,
+        /// The requested width.
+        bits: usize,
+        /// The widest width at which the operation is offered.
+        widest: usize,
+    },
+
     /// Two operands are residues of different moduli.
     #[error("the residues have different moduli; clones of a modulus are the same")]
     ModulusMismatch,
@@ -233,6 +244,7 @@ impl Error {
             | Self::PartialRow { .. }
             | Self::ShapeMismatch { .. }
             | Self::ShapeMissing { .. }
+            | Self::WidthMissing { .. }
             | Self::ModulusMismatch
             | Self::EvenModulus { .. }
             | Self::CommonDivisor { .. }

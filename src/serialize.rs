@@ -16,8 +16,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::{DynBatch, whole_rows};
-use crate::error::{Error, Result};
-use crate::shape::{Kernels, narrowest};
+use crate::error::Result;
+use crate::shape::Kernels;
 
 /// The data of a batch.
 #[derive(Serialize, Deserialize)]
@@ -151,10 +151,7 @@ impl<'de> DeserializeSeed<'de> for OnDevice<'_, DynBatch> {
     type Value = DynBatch;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<DynBatch, D::Error> {
-        self.read(deserializer, |bits| {
-            let width = crate::shapes().iter().map(|shape| shape.bits).max().unwrap_or(0);
-            narrowest(bits).ok_or(Error::TooWide { row: 0, bits: bits as u64, width })
-        })
+        self.read(deserializer, |bits| self.device.shape_for(bits))
     }
 }
 

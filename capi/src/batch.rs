@@ -9,7 +9,6 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{DynBatch, Error};
 
 use crate::call::functions;
-use crate::device::shape;
 use crate::handle::{Batch, Device, get, remove};
 use crate::memory::{array, array_mut};
 use crate::status::{Failure, Result};
@@ -65,7 +64,7 @@ fn from_limbs(
     limbs: &[u64],
     layout: Layout,
 ) -> Result<DynBatch> {
-    let shape = shape(device, bits)?;
+    let shape = device.shape_for(bits)?;
     let (unit, given) = (shape.bytes(), layout.row_bytes());
     let bytes: &[u8] = bytemuck::cast_slice(limbs);
     if unit == given {
@@ -144,13 +143,15 @@ functions! {
     /// Makes a batch of `rows` zeros for `bits` bits.
     fn gpuint_batch_zeros(
         device: *const Device, bits: usize, rows: usize; out: *mut *mut Batch
-    ) = |device, bits, rows| Ok::<_, Failure>(DynBatch::zeros(device, shape(device, bits)?, rows)?);
+    ) = |device: &gpuint::Device, bits, rows| {
+        DynBatch::zeros(device, device.shape_for(bits)?, rows)
+    };
 
     /// Makes a batch of `rows` rows, all of one value, for `bits` bits.
     fn gpuint_batch_splat(
         device: *const Device, bits: usize, value: *const c_char, rows: usize; out: *mut *mut Batch
-    ) = |device, bits, value: &BigUint, rows| {
-        Ok::<_, Failure>(DynBatch::splat(device, shape(device, bits)?, value, rows)?)
+    ) = |device: &gpuint::Device, bits, value: &BigUint, rows| {
+        DynBatch::splat(device, device.shape_for(bits)?, value, rows)
     };
 
     /// Makes a batch over `rows` rows at an address of a GPU, without a copy: row after row, each
@@ -165,10 +166,10 @@ functions! {
         device: *const Device, bits: usize, rows: usize, address: u64,
         release: Option<unsafe extern "C" fn(*mut c_void)>, context: *mut c_void;
         out: *mut *mut Batch
-    ) = |device, bits, rows, address, release, context| {
+    ) = |device: &gpuint::Device, bits, rows, address, release, context| {
         let is_taken = Arc::new(AtomicBool::new(false));
         let owner = Owner { release, context, is_taken: Arc::clone(&is_taken) };
-        let shape = shape(device, bits)?;
+        let shape = device.shape_for(bits)?;
         if shape.bits != bits {
             return Err(Failure::NotBuilt { bits, next: shape.bits });
         }

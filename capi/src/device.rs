@@ -3,27 +3,16 @@
 
 use std::ffi::{c_char, c_void};
 
-use gpuint::{Error, Shape};
+use gpuint::Error;
 
 use crate::call::functions;
 use crate::handle::{Device, remove};
-use crate::status::{Failure, Result};
-
-/// The shape of the narrowest width of the device that holds `bits` bits.
-pub(crate) fn shape(device: &gpuint::Device, bits: usize) -> Result<Shape> {
-    device.narrowest(bits).ok_or_else(|| no_width(bits))
-}
-
-fn no_width(bits: usize) -> Failure {
-    let widest = gpuint::shapes().iter().map(|shape| shape.bits).max().unwrap_or(0);
-    Failure::NoWidth { bits, widest }
-}
 
 functions! {
     /// Stores the narrowest width that is built and holds `bits` bits. A batch made for `bits`
     /// bits has this width. The widths are those of `1`, of the first width plus 1, and so on.
     fn gpuint_width(bits: usize; width: *mut usize) =
-        |bits| gpuint::narrowest(bits).map(|shape| shape.bits).ok_or_else(|| no_width(bits));
+        |bits| gpuint::Device::cpu().shape_for(bits).map(|shape| shape.bits);
 
     /// Opens the first GPU, or the CPU where there is no GPU.
     fn gpuint_device_first(; out: *mut *mut Device) = gpuint::Device::new;

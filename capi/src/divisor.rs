@@ -7,16 +7,14 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{DynBatch, DynDivisor};
 
 use crate::call::functions;
-use crate::device::shape;
 use crate::handle::{Batch, Device, Divisor, Mask, remove};
-use crate::status::Failure;
 
 functions! {
     /// Prepares one divisor for all rows of batches for `bits` bits.
     fn gpuint_divisor_splat(
         device: *const Device, bits: usize, divisor: *const c_char; out: *mut *mut Divisor
-    ) = |device, bits, divisor: &BigUint| {
-        Ok::<_, Failure>(DynDivisor::splat(device, shape(device, bits)?, divisor)?)
+    ) = |device: &gpuint::Device, bits, divisor: &BigUint| {
+        DynDivisor::splat(device, device.shape_for(bits)?, divisor)
     };
 
     /// Prepares the rows of a batch, each as the divisor of the same row.

@@ -6,7 +6,6 @@ use std::ffi::c_char;
 use gpuint::DynBatch;
 
 use crate::call::functions;
-use crate::device::shape;
 use crate::handle::{Batch, Divisor, Mask, get};
 use crate::memory::{array, number};
 use crate::status::{Failure, Result};
@@ -520,7 +519,7 @@ functions! {
     /// Returns the values in rows for `bits` bits (see `gpuint_width`, `gpuint_device_with_jit`). A
     /// value that does not fit is `GPUINT_STATUS_TOO_WIDE` with its row.
     fn gpuint_resized(a: *const Batch, bits: usize; out: *mut *mut Batch) =
-        |a: &DynBatch, bits| Ok::<_, Failure>(a.resized(shape(a.device(), bits)?)?);
+        |a: &DynBatch, bits| a.resized(a.device().shape_for(bits)?);
 
     /// Returns rows of twice the width: `low + high * 2^bits`.
     fn gpuint_join(low: *const Batch, high: *const Batch; out: *mut *mut Batch) = DynBatch::join;

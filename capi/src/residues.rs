@@ -7,16 +7,14 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{DynFixedBase, DynModulus, DynResidues, Error};
 
 use crate::call::functions;
-use crate::device::shape;
 use crate::handle::{Batch, Device, FixedBase, Mask, Modulus, Residues, remove};
-use crate::status::Failure;
 
 functions! {
     /// Prepares one modulus for all rows of batches for `bits` bits.
     fn gpuint_modulus_splat(
         device: *const Device, bits: usize, modulus: *const c_char; out: *mut *mut Modulus
-    ) = |device, bits, modulus: &BigUint| {
-        Ok::<_, Failure>(DynModulus::splat(device, shape(device, bits)?, modulus)?)
+    ) = |device: &gpuint::Device, bits, modulus: &BigUint| {
+        DynModulus::splat(device, device.shape_for(bits)?, modulus)
     };
 
     /// Prepares the rows of a batch, each as the modulus of the same row of residues.
@@ -100,9 +98,8 @@ functions! {
         device: *const Device, bits: usize, base: *const c_char, modulus: *const c_char,
         exponent_bits: usize;
         out: *mut *mut FixedBase
-    ) = |device, bits, base, modulus, exponent_bits| {
-        let shape = shape(device, bits)?;
-        Ok::<_, Failure>(DynFixedBase::new(device, shape, base, modulus, exponent_bits)?)
+    ) = |device: &gpuint::Device, bits, base, modulus, exponent_bits| {
+        DynFixedBase::new(device, device.shape_for(bits)?, base, modulus, exponent_bits)
     };
 
     /// Computes the powers by the rows of a batch.

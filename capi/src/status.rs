@@ -100,7 +100,6 @@ pub(crate) enum Failure {
     Base(u32),
     Buffer { needed: usize, size: usize },
     Elements { rows: usize, count: usize },
-    NoWidth { bits: usize, widest: usize },
     NotBuilt { bits: usize, next: usize },
     Panic(String),
 }
@@ -126,7 +125,7 @@ impl Failure {
             Self::NotUtf8 { .. } | Self::Number { .. } | Self::Base(_) => Status::InvalidText,
             Self::Buffer { .. } => Status::BufferTooSmall,
             Self::Elements { .. } => Status::LengthMismatch,
-            Self::NoWidth { .. } | Self::NotBuilt { .. } => Status::WidthMissing,
+            Self::NotBuilt { .. } => Status::WidthMissing,
             Self::Panic(_) => Status::Internal,
         }
     }
@@ -166,9 +165,6 @@ impl Failure {
             Self::Elements { rows, count } => {
                 format!("an array of {count} elements is given for {rows} rows")
             }
-            Self::NoWidth { bits, widest } => {
-                format!("no width holds {bits} bits; the widest that is built has {widest}")
-            }
             Self::NotBuilt { bits, next } => {
                 format!("{bits} bits are no width that is built; the next one has {next}")
             }
@@ -194,7 +190,7 @@ fn of_crate(error: &Error) -> Status {
         Error::TooWide { .. } => Status::TooWide,
         Error::LengthMismatch { .. } | Error::PartialRow { .. } => Status::LengthMismatch,
         Error::ShapeMismatch { .. } => Status::WidthMismatch,
-        Error::ShapeMissing { .. } => Status::WidthMissing,
+        Error::ShapeMissing { .. } | Error::WidthMissing { .. } => Status::WidthMissing,
         Error::ModulusMismatch => Status::ModulusMismatch,
         Error::EvenModulus { .. } => Status::EvenModulus,
         Error::CommonDivisor { .. } => Status::CommonDivisor,

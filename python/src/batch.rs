@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::cmp::Ordering;
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{DynBatch, DynDivisor, DynSignedBatch, Error, Shape};
+use gpuint::{DynBatch, DynDivisor, DynSignedBatch, Shape};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyList};
 
@@ -20,16 +20,6 @@ use crate::number::Number;
 /// Integers of one width on a device, one a row.
 #[pyclass(module = "gpuint._gpuint", frozen)]
 pub(crate) struct Batch(pub(crate) DynBatch);
-
-/// The shape of the narrowest width of the device that holds `bits` bits.
-pub(crate) fn shape(device: &gpuint::Device, bits: usize) -> gpuint::Result<Shape> {
-    let widest = || gpuint::shapes().iter().map(|shape| shape.bits).max().unwrap_or(0);
-    device.narrowest(bits).ok_or_else(|| Error::TooWide {
-        row: 0,
-        bits: bits as u64,
-        width: widest(),
-    })
-}
 
 /// Makes a batch over memory that an object describes by `__cuda_array_interface__`.
 #[expect(unsafe_code, reason = "memory of another library")]
@@ -68,7 +58,7 @@ impl Batch {
     #[staticmethod]
     fn from_le_bytes(py: Python<'_>, device: &Device, bits: usize, rows: Bytes) -> PyResult<Self> {
         let (device, rows) = (&device.device, rows.as_slice());
-        detached(py, || DynBatch::from_le_bytes(device, shape(device, bits)?, rows)).map(Self)
+        detached(py, || DynBatch::from_le_bytes(device, device.shape_for(bits)?, rows)).map(Self)
     }
 
     /// Makes a batch of `rows` rows, all of one value.
@@ -81,7 +71,7 @@ impl Batch {
         rows: usize,
     ) -> PyResult<Self> {
         let device = &device.device;
-        detached(py, || DynBatch::splat(device, shape(device, bits)?, &value.0, rows)).map(Self)
+        detached(py, || DynBatch::splat(device, device.shape_for(bits)?, &value.0, rows)).map(Self)
     }
 
     /// Returns the rows of batches one after the other.
@@ -132,7 +122,7 @@ impl Batch {
         owner: Py<PyAny>,
     ) -> PyResult<Self> {
         let device = &device.device;
-        detached(py, || over_pointer(device, shape(device, bits)?, rows, address, stream, owner))
+        detached(py, || over_pointer(device, device.shape_for(bits)?, rows, address, stream, owner))
             .map(Self)
     }
 
@@ -146,8 +136,8 @@ impl Batch {
         let device = self.0.device();
         // The width of an operand that lives on the device with `jit` is not rounded: the error for
         // a device without it then has the remedy.
-        let exact = shape(device, bits).ok().filter(|shape| shape.bits == bits);
-        let shape = || exact.map_or_else(|| shape(&device.with_jit(), bits), Ok);
+        let exact = device.narrowest(bits).filter(|shape| shape.bits == bits);
+        let shape = || exact.map_or_else(|| device.with_jit().shape_for(bits), Ok);
         detached(py, || self.0.resized(shape()?)).map(Self)
     }
 

@@ -3,7 +3,6 @@
 use gpuint::DynDivisor;
 use pyo3::prelude::*;
 
-use crate::batch::shape;
 use crate::device::Device;
 use crate::error::detached;
 use crate::number::Number;
@@ -18,6 +17,6 @@ impl Divisor {
     #[staticmethod]
     fn splat(py: Python<'_>, device: &Device, bits: usize, divisor: Number) -> PyResult<Self> {
         let device = &device.device;
-        detached(py, || DynDivisor::splat(device, shape(device, bits)?, &divisor.0)).map(Self)
+        detached(py, || DynDivisor::splat(device, device.shape_for(bits)?, &divisor.0)).map(Self)
     }
 }

@@ -3,7 +3,7 @@
 use gpuint::{DynBatch, DynFixedBase, DynModulus, DynResidues};
 use pyo3::prelude::*;
 
-use crate::batch::{Batch, shape};
+use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::detached;
 use crate::mask::Mask;
@@ -20,7 +20,7 @@ impl Modulus {
     #[staticmethod]
     fn splat(py: Python<'_>, device: &Device, bits: usize, modulus: Number) -> PyResult<Self> {
         let device = &device.device;
-        detached(py, || DynModulus::splat(device, shape(device, bits)?, &modulus.0)).map(Self)
+        detached(py, || DynModulus::splat(device, device.shape_for(bits)?, &modulus.0)).map(Self)
     }
 
     /// Prepares the rows of a batch, each for the same row of residues.
@@ -85,7 +85,7 @@ impl FixedBase {
     ) -> PyResult<Self> {
         let device = &device.device;
         detached(py, || {
-            DynFixedBase::new(device, shape(device, bits)?, &base.0, &modulus.0, exponent_bits)
+            DynFixedBase::new(device, device.shape_for(bits)?, &base.0, &modulus.0, exponent_bits)
         })
         .map(Self)
     }
