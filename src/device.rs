@@ -385,6 +385,19 @@ impl Device {
         selected(shape).or_else(jit).ok_or(Error::ShapeMissing { shape })
     }
 
+    /// Returns the shape of half the width with the same digits, and with the same `Q` or the
+    /// nearest one that is built.
+    pub(crate) fn halved(&self, shape: Shape) -> Result<Shape> {
+        let half = Shape { bits: shape.bits / 2, ..shape };
+        if self.check_shape(half).is_ok() {
+            return Ok(half);
+        }
+        let halves =
+            shapes().iter().filter(|other| (other.bits, other.digit) == (half.bits, half.digit));
+        let nearest = halves.min_by_key(|other| other.q.abs_diff(half.q));
+        nearest.copied().ok_or(Error::ShapeMissing { shape: half })
+    }
+
     /// Selects the kernel of an operation at a shape.
     pub(crate) fn kernel(
         &self,

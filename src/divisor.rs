@@ -82,6 +82,30 @@ impl DynDivisor {
         Self { device, form: Form::Rows(divisors), rows, shape }
     }
 
+    /// Returns the divisors of these rows; `None` if there is one divisor for all rows.
+    pub(crate) fn gather(&self, rows: &[usize]) -> Result<Option<Self>> {
+        if self.rows.is_none() {
+            return Ok(None);
+        }
+        let form = match &self.form {
+            Form::Rows(divisors) => Form::Rows(divisors.gather(rows)?),
+            Form::Records(records) => {
+                let size = self.shape.prepared_bytes();
+                let mut out = self.device.alloc_rows(rows.len(), size)?;
+                let mut first = 0;
+                for run in rows.chunk_by(|&row, &next| row + 1 == next) {
+                    let (to, from) = ((first * size) as u64, (run[0] * size) as u64);
+                    let bytes = (run.len() * size) as u64;
+                    self.device.memory().copy(&mut out, to, records, from, bytes)?;
+                    first += run.len();
+                }
+                Form::Records(out)
+            }
+        };
+        let (device, rows) = (self.device.clone(), Some(rows.len()));
+        Ok(Some(Self { device, form, rows, shape: self.shape }))
+    }
+
     /// Divisors with their reciprocals, if they have any.
     pub(crate) fn buffer(&self) -> Option<&Buffer> {
         match &self.form {
@@ -117,8 +141,9 @@ impl fmt::Debug for DynDivisor {
 /// integer.
 ///
 /// From 2^19 bits on there are no reciprocals. Operations by a divisor divide there, and allocate
-/// memory for intermediate results. Products modulo a divisor take rows of twice the width, so that
-/// the widest shape returns [`ShapeMissing`](Error::ShapeMissing) for them.
+/// memory for intermediate results. Products modulo a divisor take rows of twice the width. At the
+/// widest shape they are modulo divisors of at most half the width; for longer ones they return
+/// [`WidthMissing`](Error::WidthMissing).
 ///
 /// ```
 /// use gpuint::{Batch, Device, Divisor, Error, GpuUint};

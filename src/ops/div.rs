@@ -208,6 +208,7 @@ macro_rules! wide {
             /// quotient has rows of twice the width.
             ///
             /// # Errors
+            /// [`WidthMissing`](Error::WidthMissing) above 2^19 bits,
             /// [`ShapeMissing`](Error::ShapeMissing) if twice the width is not built, and as
             /// [`div_rem`](Self::div_rem).
             pub fn div_rem_wide(
@@ -216,7 +217,7 @@ macro_rules! wide {
                 rhs: &DynBatch,
             ) -> Result<(DynBatch, DynBatch)> {
                 let view = self.view();
-                view.div_rem_wide(high, rhs, view.doubled()?)
+                view.div_rem_wide(high, rhs, view.doubled("divisions of twice the width")?)
             }
         }
     };

@@ -9,8 +9,10 @@ use std::marker::PhantomData;
 
 use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;
+use num_traits::One;
 
 use super::View;
+use super::exponents::Exponents;
 use crate::backend::{Operands, Params};
 use crate::batch::Batch;
 use crate::device::Device;
@@ -27,8 +29,9 @@ const POWERS: usize = 1 << WINDOW;
 /// Prepared powers of one base with a run-time width: the [`FixedBase`] of a [`DynBatch`].
 pub struct DynFixedBase {
     modulus: DynModulus,
-    /// Row `256 i + d` is `base^(d 256^i)`, a residue.
-    table: DynBatch,
+    /// One table for each `BITS` bits of an exponent. In that of the bits from `k BITS` on, row
+    /// `256 i + d` is `base^(d 256^i 2^(k BITS))`, a residue.
+    tables: Vec<DynBatch>,
     exponent_bits: usize,
 }
 
@@ -45,44 +48,78 @@ impl DynFixedBase {
         exponent_bits: usize,
     ) -> Result<Self> {
         let modulus = DynModulus::splat(device, shape, modulus)?;
-        let exponent_bits = exponent_bits.min(shape.bits);
         let digits = exponent_bits.div_ceil(WINDOW).max(1);
-        let weights: Vec<_> = (0..digits).map(|i| BigUint::from(1u32) << (WINDOW * i)).collect();
+        // Fails at once if there is no memory for all tables.
+        drop(device.alloc_rows(digits.saturating_mul(POWERS), shape.bytes())?);
+        let digits_of_table = shape.bits / WINDOW;
+        let weights: Vec<_> =
+            (0..digits.min(digits_of_table)).map(|i| BigUint::one() << (WINDOW * i)).collect();
         let weights = DynBatch::from_biguints(device, shape, &weights)?;
-        let first = DynResidues::splat(base, digits, &modulus)?.pow(&weights)?;
-        // Powers d = 0 .. 255 of each digit: `digits` rows of every d.
-        let mut powers = vec![DynResidues::splat(&BigUint::from(1u32), digits, &modulus)?];
-        for d in 1..POWERS {
-            powers.push(powers[d - 1].mul(&first)?);
+        let mut first = DynResidues::splat(base, weights.len(), &modulus)?.pow(&weights)?;
+        let mut tables = Vec::new();
+        for start in (0..digits).step_by(digits_of_table) {
+            if start > 0 {
+                first = first.square_repeatedly(shape.bits)?;
+            }
+            let digits = first.len().min(digits - start);
+            // The last table may be shorter.
+            let rows = first.rows().slice(0..digits)?;
+            tables.push(table(&DynResidues::of_form(rows, &modulus))?);
         }
-        let parts: Vec<_> = powers.iter().map(DynResidues::rows).collect();
-        let by_power = DynBatch::concat(&parts)?;
-        let order: Vec<_> =
-            (0..digits).flat_map(|i| (0..POWERS).map(move |d| d * digits + i)).collect();
-        Ok(Self { table: by_power.gather(&order)?, modulus, exponent_bits })
+        Ok(Self { tables, modulus, exponent_bits })
     }
 
-    /// Computes `base^exponents mod modulus`, row by row.
+    /// Computes `base^exponents mod modulus`, row by row, by exponents of any width.
     ///
     /// # Errors
     /// As [`FixedBase::pow`].
     pub fn pow(&self, exponents: &DynBatch) -> Result<DynBatch> {
-        let (bits, width) = (self.modulus.shape().bits, self.exponent_bits);
-        if width < bits {
-            let lengths = exponents.bit_lengths()?;
-            if let Some(row) = lengths.iter().position(|&length| length > width as u64) {
-                return Err(Error::TooWide { row, bits: lengths[row], width });
-            }
+        let shape = self.modulus.shape();
+        if exponents.shape() != shape {
+            return self.pow_rows(&exponents.to_biguints()?);
         }
-        let view = exponents.view();
+        if self.exponent_bits < shape.bits {
+            self.check_lengths(exponents.bit_lengths()?.into_iter())?;
+        }
+        self.power(std::slice::from_ref(&exponents))
+    }
+
+    /// Computes [`pow`](Self::pow) with exponents in the memory of the host.
+    ///
+    /// # Errors
+    /// As [`FixedBase::pow`].
+    pub fn pow_rows(&self, exponents: &[BigUint]) -> Result<DynBatch> {
+        self.check_lengths(exponents.iter().map(BigUint::bits))?;
+        let (shape, device) = (self.modulus.shape(), self.modulus.device());
+        let exponents = Exponents::new(exponents);
+        let parts = exponents.longest().div_ceil(shape.bits).max(1);
+        let part =
+            |k: usize| exponents.rows(k * shape.bytes()..(k + 1) * shape.bytes(), device, shape);
+        let parts: Vec<_> = (0..parts).map(part).collect::<Result<_>>()?;
+        self.power(&parts.iter().collect::<Vec<_>>())
+    }
+
+    fn check_lengths(&self, mut lengths: impl Iterator<Item = u64>) -> Result<()> {
+        let width = self.exponent_bits;
+        match lengths.by_ref().enumerate().find(|&(_, bits)| bits > width as u64) {
+            Some((row, bits)) => Err(Error::TooWide { row, bits, width }),
+            None => Ok(()),
+        }
+    }
+
+    /// Computes the powers by exponents of which `parts` are `BITS` bits each, the lowest first.
+    fn power(&self, parts: &[&DynBatch]) -> Result<DynBatch> {
         let residues = |rows| DynResidues::of_form(rows, &self.modulus);
-        let mut power = residues(view.produce(|out| view.lookup_into(&self.table, 0, out))?);
+        let view = parts[0].view();
+        let mut power = residues(view.produce(|out| view.lookup_into(&self.tables[0], 0, out))?);
         let mut factor = residues(view.alloc()?);
         let mut product = residues(view.alloc()?);
-        for digit in 1..self.table.len() / POWERS {
-            view.lookup_into(&self.table, digit, factor.rows_mut())?;
-            power.mul_into(&factor, &mut product)?;
-            std::mem::swap(&mut power, &mut product);
+        for (k, (table, part)) in self.tables.iter().zip(parts).enumerate() {
+            for digit in usize::from(k == 0)..table.len() / POWERS {
+                part.view().lookup_into(table, digit, factor.rows_mut())?;
+                power.mul_into(&factor, &mut product)?;
+                std::mem::swap(&mut power, &mut product);
+            }
         }
         power.to_batch()
     }
@@ -92,6 +129,19 @@ impl DynFixedBase {
     pub fn exponent_bits(&self) -> usize {
         self.exponent_bits
     }
+}
+
+/// Computes the powers 0 .. 255 of each of these residues, one after the other.
+fn table(first: &DynResidues) -> Result<DynBatch> {
+    let digits = first.len();
+    let mut powers = vec![DynResidues::splat(&BigUint::one(), digits, first.modulus())?];
+    for d in 1..POWERS {
+        powers.push(powers[d - 1].mul(first)?);
+    }
+    let parts: Vec<_> = powers.iter().map(DynResidues::rows).collect();
+    let order: Vec<_> =
+        (0..digits).flat_map(|i| (0..POWERS).map(move |d| d * digits + i)).collect();
+    DynBatch::concat(&parts)?.gather(&order)
 }
 
 impl View<'_> {
@@ -176,6 +226,15 @@ impl<T: Kernels> FixedBase<T> {
     /// allows, [`DeviceMismatch`](Error::DeviceMismatch), and what any operation may return.
     pub fn pow(&self, exponents: &Batch<T>) -> Result<Batch<T>> {
         self.inner.pow(exponents.as_dyn()).map(Batch::typed)
+    }
+
+    /// Computes [`pow`](Self::pow) with exponents in the memory of the host, of any length that the
+    /// table allows.
+    ///
+    /// # Errors
+    /// As [`pow`](Self::pow).
+    pub fn pow_rows(&self, exponents: &[BigUint]) -> Result<Batch<T>> {
+        self.inner.pow_rows(exponents).map(Batch::typed)
     }
 
     /// Returns the powers as [`DynFixedBase`], whose shape is a value.

@@ -26,6 +26,9 @@ impl View<'_> {
             let zeros = DynBatch::zeros(self.device(), self.shape(), self.len())?;
             return Ok((zeros, Mask::none(self.device(), self.len())?.not()?));
         }
+        if !self.has_products_modulo(modulus.bits()) {
+            return self.inverse_mod_one_by_one(modulus);
+        }
         let divisor = DynDivisor::splat(self.device(), self.shape(), modulus)?;
         let mut nodes = self.batch.try_clone()?;
         let mut levels = Vec::new();
@@ -72,7 +75,8 @@ faces! {
     /// Computes the inverse of each row modulo `modulus`, in `0..modulus`, and a mask of the rows
     /// without an inverse, whose result is 0: [`inverse_mod`](Self::inverse_mod) with one modulus
     /// for all rows. It takes three modular products a row and one inversion for 64 rows
-    /// (Montgomery's trick); each row without an inverse costs up to 64 inversions.
+    /// (Montgomery's trick); each row without an inverse costs up to 64 inversions. Modulo numbers
+    /// of more than 2^19 bits, for which there are no products, it inverts each row.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};
@@ -91,9 +95,7 @@ faces! {
     /// # Errors
     /// [`TooWide`](crate::Error::TooWide) if the modulus needs more than `BITS` bits (row 0), and
     /// what any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`KernelMissing`](crate::Error::KernelMissing),
-    /// [`ShapeMissing`](crate::Error::ShapeMissing) (the widest shape, whose products modulo a
-    /// number have no shape), [`Compile`](crate::Error::Compile),
+    /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
     /// [`Driver`](crate::Error::Driver).
     fn inverse_mod_all(modulus: Number) -> NewAndMask;
 }

@@ -18,6 +18,7 @@ mod div;
 mod div_by;
 mod div_digit;
 mod exact;
+mod exponents;
 pub(crate) mod faces;
 pub(crate) mod fixed_base;
 mod gcd;

@@ -1,4 +1,4 @@
-//! Sums, products, squares and powers modulo prepared divisors.
+//! Sums, products and squares modulo prepared divisors, and the launch of powers.
 //!
 //! Each product is reduced by Barrett's method: two short products with the reciprocal and the
 //! divisor, and only one comparison, at the end ("Implementing the Rivest Shamir and Adleman public
@@ -7,10 +7,9 @@
 //! `kernels/modular/pow_mod.cuh` prove the bounds.
 
 use gpuint_catalogue::Op;
-use num_bigint::BigUint;
 
 use super::{View, faces};
-use crate::backend::{Operands, Params};
+use crate::backend::Operands;
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
@@ -51,8 +50,6 @@ impl View<'_> {
         two mul_mod, mul_mod_into = MulMod;
         two add_mod, add_mod_into = AddMod;
         two sub_mod, sub_mod_into = SubMod;
-        // The second operands are exponents.
-        two pow_mod, pow_mod_into = PowMod;
         one square_mod, square_mod_into = SquareMod;
         one neg_mod, neg_mod_into = NegMod;
     }
@@ -60,26 +57,6 @@ impl View<'_> {
     /// Computes `self / 2 mod divisor`, for rows below odd divisors.
     pub(super) fn halve_mod_into(&self, divisor: &DynDivisor, out: &mut DynBatch) -> Result<()> {
         self.modular(Op::HalveMod, None, divisor, out)
-    }
-
-    pub(crate) fn pow_mod_all(&self, exponent: &BigUint, divisor: &DynDivisor) -> Result<DynBatch> {
-        self.produce(|out| self.pow_mod_all_into(exponent, divisor, out))
-    }
-
-    pub(crate) fn pow_mod_all_into(
-        &self,
-        exponent: &BigUint,
-        divisor: &DynDivisor,
-        out: &mut DynBatch,
-    ) -> Result<()> {
-        let operands = self.operands_by(divisor)?;
-        if let Some(divisors) = self.unprepared(divisor)? {
-            self.check(out)?;
-            return self.power_unprepared_all(exponent, divisors.rows(), out);
-        }
-        let exponent = DynBatch::splat(self.device(), self.shape(), exponent, 1)?;
-        let params = Params { broadcast_exponent: true, ..operands.params };
-        self.modular_of(Op::PowMod, Some(&exponent), &Operands { params, ..operands }, out)
     }
 
     fn modular(
@@ -97,7 +74,7 @@ impl View<'_> {
         self.modular_of(op, second, &operands, out)
     }
 
-    fn modular_of(
+    pub(super) fn modular_of(
         &self,
         op: Op,
         second: Option<&DynBatch>,
@@ -125,8 +102,7 @@ faces! {
     ///
     /// ```
     /// use gpuint::{Batch, Device, Divisor, GpuUint};
-    /// use num_bigint::BigUint;
-    ///
+    ///     ///
     /// let device = Device::cpu();
     /// let number = |n: u32| BigUint::from(n);
     /// let batch = |n: [u32; 2]| Batch::<GpuUint<1024>>::from_biguints(&device, &n.map(number));
@@ -182,8 +158,7 @@ faces! {
     ///
     /// ```
     /// use gpuint::{Batch, Device, Divisor, GpuUint, TensorCore};
-    /// use num_bigint::BigUint;
-    ///
+    ///     ///
     /// let device = Device::cpu();
     /// let power = |exponent: u32| BigUint::from(1u32) << exponent;
     /// let a = Batch::<GpuUint<1024>>::splat(&device, &power(1000), 1)?;
@@ -220,53 +195,4 @@ faces! {
     /// # Errors
     /// As [`mul_mod`](Self::mul_mod).
     fn square_mod_into(divisor: Divisor, out: Out) -> Nothing;
-
-    /// Computes `self^exponents mod divisor`, row by row. The rows may exceed the divisor. The
-    /// power 0 is 1, and everything is 0 modulo 1.
-    ///
-    /// The time grows with the length of the longest exponent and depends on the exponents' bits,
-    /// so do not use it with secret exponents.
-    ///
-    /// ```
-    /// use gpuint::{Batch, Device, Divisor, GpuUint};
-    /// use num_bigint::BigUint;
-    ///
-    /// let device = Device::cpu();
-    /// let number = |n: u32| BigUint::from(n);
-    /// let a = Batch::<GpuUint<1024>>::from_biguints(&device, &[number(3), number(4)])?;
-    /// let e = Batch::from_biguints(&device, &[number(100), number(0)])?;
-    /// let v = Divisor::splat(&device, &number(101))?; // a prime: 3^100 = 1 (Fermat)
-    /// assert_eq!(a.pow_mod(&e, &v)?.to_biguints()?, [number(1), number(1)]);
-    /// assert_eq!(a.pow_mod_all(&number(2), &v)?.to_biguints()?, [number(9), number(16)]);
-    /// # Ok::<(), gpuint::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`mul_mod`](Self::mul_mod).
-    fn pow_mod(exponents: Rows, divisor: Divisor) -> New;
-
-    /// Computes [`pow_mod`](Self::pow_mod) into an existing batch. During the call the GPU holds
-    /// the powers of each window: at most 63 integers for each row that is processed at the same
-    /// time. By [`TensorCore`](crate::TensorCore) below 16384 bits, where the width is no multiple
-    /// of 1024, it also holds a prepared divisor of the next multiple for each row. At 32768 bits,
-    /// the call waits for the length of the longest exponent.
-    ///
-    /// # Errors
-    /// As [`mul_mod`](Self::mul_mod).
-    fn pow_mod_into(exponents: Rows, divisor: Divisor, out: Out) -> Nothing;
-
-    /// Computes `self^exponent mod divisor`, with one exponent for all rows; otherwise as
-    /// [`pow_mod`](Self::pow_mod).
-    ///
-    /// # Errors
-    /// [`TooWide`](crate::Error::TooWide) if the exponent needs more than `BITS` bits (row 0), and
-    /// as [`mul_mod`](Self::mul_mod).
-    fn pow_mod_all(exponent: Number, divisor: Divisor) -> New;
-
-    /// Computes [`pow_mod_all`](Self::pow_mod_all) into an existing batch, with the memory of
-    /// [`pow_mod_into`](Self::pow_mod_into) and of the exponent.
-    ///
-    /// # Errors
-    /// As [`pow_mod_all`](Self::pow_mod_all).
-    fn pow_mod_all_into(exponent: Number, divisor: Divisor, out: Out) -> Nothing;
 }

@@ -6,7 +6,7 @@
 //! k`. Each thread computes a short column and a long one, which balances the work
 //! (`kernels/mul/columns.cuh`, `kernels/mul/mul.cuh`).
 
-use gpuint_catalogue::{Op, Shape};
+use gpuint_catalogue::{MAX_BITS, Op, Shape};
 
 use super::{View, faces};
 use crate::backend::{Operands, Params};
@@ -74,10 +74,13 @@ impl View<'_> {
         self.launch(Op::MulWide, Operands { outs, params, ..operands })
     }
 
-    /// Returns the shape of twice the width.
-    pub(super) fn doubled(&self) -> Result<Shape> {
-        let shape = Shape { bits: 2 * self.shape().bits, ..self.shape() };
-        self.device().selected(shape)
+    /// Returns the shape of twice the width, for an operation named in the plural.
+    pub(super) fn doubled(&self, operation: &'static str) -> Result<Shape> {
+        let Shape { bits, .. } = self.shape();
+        if bits > MAX_BITS / 2 {
+            return Err(Error::WidthMissing { operation, bits, widest: MAX_BITS / 2 });
+        }
+        self.device().selected(Shape { bits: 2 * bits, ..self.shape() })
     }
 }
 
@@ -138,11 +141,12 @@ macro_rules! widening {
             /// Computes the full product `self * rhs` in rows of twice the width.
             ///
             /// # Errors
+            /// [`WidthMissing`](Error::WidthMissing) above 2^19 bits,
             /// [`ShapeMissing`](Error::ShapeMissing) if twice the width is not built, and as
             /// [`wrapping_mul`](Self::wrapping_mul).
             pub fn widening_mul(&self, rhs: &DynBatch) -> Result<DynBatch> {
                 let view = self.view();
-                view.widening_mul(rhs, view.doubled()?)
+                view.widening_mul(rhs, view.doubled("widening products")?)
             }
 
             /// Computes [`widening_mul`](Self::widening_mul) into an existing batch, without

@@ -9,6 +9,7 @@ use gpuint_catalogue::Op;
 use num_bigint::BigUint;
 use num_traits::One;
 
+use super::exponents::Exponents;
 use super::{View, faces};
 use crate::backend::{Operands, Params};
 use crate::divisor::DynDivisor;
@@ -16,7 +17,7 @@ use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 
 /// Maximum number of bases that a kernel interleaves: its tables have 63 integers for each.
-const MOST_BASES: usize = 64;
+pub(super) const MOST_BASES: usize = 64;
 
 /// Bits of a digit of an exponent where batches interleave powers.
 const WINDOW: usize = 4;
@@ -41,28 +42,70 @@ impl View<'_> {
         divisor: &DynDivisor,
         out: &mut DynBatch,
     ) -> Result<()> {
-        self.check(exponents)?;
-        let rows = out.len();
+        self.check_operand(exponents.device(), exponents.len())?;
+        self.check_groups(bases, divisor, out)?;
+        let fitting = self.fitting(exponents)?;
+        match fitting.get(exponents) {
+            Some(exponents)
+                if bases <= MOST_BASES && self.has_engine_of_powers(Op::PowProductMod) =>
+            {
+                self.short_products(exponents, bases, divisor, out)
+            }
+            _ => self.powers(&Exponents::download(exponents)?, bases, divisor, out),
+        }
+    }
+
+    pub(crate) fn pow_product_mod_rows(
+        &self,
+        exponents: &[BigUint],
+        bases: usize,
+        divisor: &DynDivisor,
+    ) -> Result<DynBatch> {
+        let rows = self.len().checked_div(bases).unwrap_or(0);
+        let mut out = DynBatch::alloc(self.device(), self.shape(), rows)?;
+        self.pow_product_mod_rows_into(exponents, bases, divisor, &mut out)?;
+        Ok(out)
+    }
+
+    pub(crate) fn pow_product_mod_rows_into(
+        &self,
+        exponents: &[BigUint],
+        bases: usize,
+        divisor: &DynDivisor,
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        if exponents.len() != self.len() {
+            return Err(Error::LengthMismatch { left: self.len(), right: exponents.len() });
+        }
+        self.check_groups(bases, divisor, out)?;
+        self.powers(&Exponents::new(exponents), bases, divisor, out)
+    }
+
+    /// Checks that the rows are groups of `bases` rows, one for each row of `out` and each divisor.
+    fn check_groups(&self, bases: usize, divisor: &DynDivisor, out: &DynBatch) -> Result<()> {
         // Without bases the number of rows would be unknown.
-        if bases == 0 || rows.checked_mul(bases) != Some(self.len()) {
-            let right = rows.saturating_mul(bases);
+        if bases == 0 || out.len().checked_mul(bases) != Some(self.len()) {
+            let right = out.len().saturating_mul(bases);
             return Err(Error::LengthMismatch { left: self.len(), right });
         }
+        if self.shape() != out.shape() {
+            return Err(Error::ShapeMismatch { left: self.shape(), right: out.shape() });
+        }
+        out.view().check_operand(self.device(), out.len())?;
+        out.view().operands_by(divisor).map(drop)
+    }
+
+    /// Computes products of powers by the kernel, by exponents as wide as the rows. The operands
+    /// have been checked.
+    pub(super) fn short_products(
+        &self,
+        exponents: &DynBatch,
+        bases: usize,
+        divisor: &DynDivisor,
+        out: &mut DynBatch,
+    ) -> Result<()> {
         let View { strategy, .. } = *self;
-        let params = {
-            let rows = View { batch: out, strategy };
-            if self.shape() != rows.shape() {
-                return Err(Error::ShapeMismatch { left: self.shape(), right: rows.shape() });
-            }
-            rows.check_operand(self.device(), rows.len())?;
-            rows.operands_by(divisor)?.params
-        };
-        if rows == 0 {
-            return Ok(());
-        }
-        if bases > MOST_BASES || !self.has_engine_of_powers(Op::PowProductMod) {
-            return self.interleave(exponents, bases, divisor, out);
-        }
+        let (rows, params) = (out.len(), out.view().operands_by(divisor)?.params);
         let operands = Operands {
             ins: [Some(self.batch.buffer()), Some(exponents.buffer()), divisor.buffer()],
             outs: [Some(out.buffer_mut()), None],
@@ -74,22 +117,22 @@ impl View<'_> {
         self.device().launch(kernel, operands)
     }
 
-    /// Interleaves the powers of a batch by operations on batches. The host reads the exponents.
-    fn interleave(
+    /// Interleaves the powers of a batch by operations on batches.
+    pub(super) fn interleave(
         &self,
-        exponents: &DynBatch,
+        exponents: &Exponents,
         bases: usize,
         divisor: &DynDivisor,
         out: &mut DynBatch,
     ) -> Result<()> {
         let View { strategy, .. } = *self;
         let rows = out.len();
-        let digits = Digits { bytes: exponents.to_le_bytes()?, row_bytes: self.shape().bytes() };
-        let (largest, length) = digits.largest_and_length();
-        let table = self.powers(bases, largest, divisor, rows)?;
+        let length = exponents.longest().div_ceil(WINDOW);
+        let largest = exponents.largest_digit(WINDOW);
+        let table = self.table(bases, largest, divisor, rows)?;
         // The factors of a base at a position; `None` if all are 1.
         let factors = |base: usize, position: usize| -> Result<Option<DynBatch>> {
-            let digit = |row: usize| digits.get(row * bases + base, position);
+            let digit = |row: usize| exponents.digit(row * bases + base, WINDOW, position);
             if (0..rows).all(|row| digit(row) == 0) {
                 return Ok(None);
             }
@@ -122,7 +165,7 @@ impl View<'_> {
 
     /// Computes the power 0 of all rows, then the powers 1 to `largest` of each base of all rows,
     /// all below the divisors.
-    fn powers(
+    fn table(
         &self,
         bases: usize,
         largest: usize,
@@ -149,40 +192,13 @@ impl View<'_> {
     }
 }
 
-/// Exponents in base `2^WINDOW`.
-struct Digits {
-    bytes: Vec<u8>,
-    row_bytes: usize,
-}
-
-impl Digits {
-    fn get(&self, row: usize, position: usize) -> usize {
-        let byte = self.bytes[row * self.row_bytes + position * WINDOW / 8];
-        usize::from(byte >> (position * WINDOW % 8)) & ((1 << WINDOW) - 1)
-    }
-
-    /// Returns the largest digit and the number of digits of the longest exponent.
-    fn largest_and_length(&self) -> (usize, usize) {
-        let (mut largest, mut length) = (0, 0);
-        for row in 0..self.bytes.len() / self.row_bytes {
-            for position in 0..self.row_bytes * 8 / WINDOW {
-                let digit = self.get(row, position);
-                if digit != 0 {
-                    (largest, length) = (largest.max(digit), length.max(position + 1));
-                }
-            }
-        }
-        (largest, length)
-    }
-}
-
 faces! {
     by Mult, "Products of powers";
 
     /// Computes the product of the powers `self^exponents mod divisor` of each group of `bases`
     /// consecutive rows: `self[0]^exponents[0] * self[1]^exponents[1] * .. mod divisor[0]` is the
     /// first of `len / bases` results. The rows may exceed the divisor. The power 0 is 1, and
-    /// everything is 0 modulo 1.
+    /// everything is 0 modulo 1. Exponents of a [`DynBatch`](crate::DynBatch) may have any width.
     ///
     /// The squares are shared by all bases, so that a product of two powers takes about as many
     /// products as 1.2 powers ([`pow_mod`](Self::pow_mod)). The time depends on the exponents, so
@@ -212,9 +228,30 @@ faces! {
     /// Computes [`pow_product_mod`](Self::pow_product_mod) into an existing batch. During the call
     /// the GPU holds the powers of each window: at most 63 integers for each base of the rows that
     /// are processed at the same time. At widths at which the device has no kernel for it, these
-    /// are at most 30 integers for each base of all rows.
+    /// are at most 30 integers for each base of all rows. If an exponent is longer than the rows,
+    /// the call waits for all exponents, and the GPU also holds two integers for each base.
     ///
     /// # Errors
     /// As [`pow_product_mod`](Self::pow_product_mod).
     fn pow_product_mod_into(exponents: Rows, bases: Count, divisor: Divisor, out: Out) -> Nothing;
+
+    /// Computes [`pow_product_mod`](Self::pow_product_mod) with exponents of any length, one for
+    /// each row.
+    ///
+    /// # Errors
+    /// [`LengthMismatch`](crate::Error::LengthMismatch) if there is not one exponent for each row,
+    /// and as [`pow_product_mod`](Self::pow_product_mod).
+    fn pow_product_mod_rows(exponents: Numbers, bases: Count, divisor: Divisor) -> New;
+
+    /// Computes [`pow_product_mod_rows`](Self::pow_product_mod_rows) into an existing batch, with
+    /// the memory of [`pow_product_mod_into`](Self::pow_product_mod_into) and of the exponents.
+    ///
+    /// # Errors
+    /// As [`pow_product_mod_rows`](Self::pow_product_mod_rows).
+    fn pow_product_mod_rows_into(
+        exponents: Numbers,
+        bases: Count,
+        divisor: Divisor,
+        out: Out
+    ) -> Nothing;
 }

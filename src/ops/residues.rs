@@ -374,13 +374,22 @@ impl Ring<'_> {
     }
 
     fn pow(&self, exponents: &DynBatch) -> Result<DynResidues> {
-        self.view().check(exponents)?;
         let power = self.to_batch()?.view().pow_mod(exponents, self.divisor())?;
         DynResidues::new(&power, &self.0.modulus)
     }
 
     fn pow_all(&self, exponent: &BigUint) -> Result<DynResidues> {
         let power = self.to_batch()?.view().pow_mod_all(exponent, self.divisor())?;
+        DynResidues::new(&power, &self.0.modulus)
+    }
+
+    fn pow_rows(&self, exponents: &[BigUint]) -> Result<DynResidues> {
+        let power = self.to_batch()?.view().pow_mod_rows(exponents, self.divisor())?;
+        DynResidues::new(&power, &self.0.modulus)
+    }
+
+    fn square_repeatedly(&self, count: usize) -> Result<DynResidues> {
+        let power = self.to_batch()?.view().square_mod_repeatedly(count, self.divisor())?;
         DynResidues::new(&power, &self.0.modulus)
     }
 
@@ -617,18 +626,30 @@ residue_faces! {
     fn halve_into(out: OutResidues) -> Nothing;
 
     /// Computes `self^exponents`, row by row: [`pow_mod`](crate::Batch::pow_mod) and two more
-    /// products.
+    /// products. Exponents of a [`DynBatch`](crate::DynBatch) may have any width.
     ///
     /// # Errors
     /// As [`mul`](Self::mul).
     fn pow(exponents: Rows) -> NewResidues;
 
-    /// Computes `self^exponent`, with one exponent for all rows.
+    /// Computes [`pow`](Self::pow) with exponents of any length, one for each row.
     ///
     /// # Errors
-    /// [`TooWide`](crate::Error::TooWide) if the exponent needs more than `BITS` bits (row 0), and
-    /// as [`mul`](Self::mul).
+    /// As [`mul`](Self::mul).
+    fn pow_rows(exponents: Numbers) -> NewResidues;
+
+    /// Computes `self^exponent`, with one exponent of any length for all rows.
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
     fn pow_all(exponent: Number) -> NewResidues;
+
+    /// Computes `self^(2^count)`: `count` squares one after the other
+    /// ([`square_mod_repeatedly`](crate::Batch::square_mod_repeatedly)).
+    ///
+    /// # Errors
+    /// As [`mul`](Self::mul).
+    fn square_repeatedly(count: Count) -> NewResidues;
 
     /// Returns a mask of the rows with `self = rhs`.
     ///

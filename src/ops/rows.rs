@@ -152,14 +152,8 @@ impl View<'_> {
         for (half, rows) in [self.batch, high].into_iter().enumerate() {
             let sources = (0..2 * self.len())
                 .map(|row| if row % 2 == half { row as u64 / 2 } else { SKIPPED_ROW });
-            gather(
-                self.device(),
-                self.shape(),
-                rows.buffer(),
-                sources,
-                2 * self.len(),
-                out.buffer_mut(),
-            )?;
+            let indices = Indices::new(self.device(), sources, 2 * self.len())?;
+            gather(self.device(), self.shape(), rows.buffer(), &indices, out.buffer_mut())?;
         }
         Ok(out)
     }
@@ -169,14 +163,8 @@ impl View<'_> {
         let half = |half: usize| {
             let mut out = DynBatch::alloc(self.device(), narrow, self.len())?;
             let sources = (0..self.len()).map(|row| (2 * row + half) as u64);
-            gather(
-                self.device(),
-                narrow,
-                self.batch.buffer(),
-                sources,
-                self.len(),
-                out.buffer_mut(),
-            )?;
+            let indices = Indices::new(self.device(), sources, self.len())?;
+            gather(self.device(), narrow, self.batch.buffer(), &indices, out.buffer_mut())?;
             Ok(out)
         };
         Ok((half(0)?, half(1)?))
@@ -189,8 +177,8 @@ impl View<'_> {
         if self.shape() != out.shape() {
             return Err(Error::ShapeMismatch { left: self.shape(), right: out.shape() });
         }
-        let rows = out.len();
-        gather(self.device(), self.shape(), self.batch.buffer(), sources, rows, out.buffer_mut())
+        let indices = Indices::new(self.device(), sources, out.len())?;
+        gather(self.device(), self.shape(), self.batch.buffer(), &indices, out.buffer_mut())
     }
 }
 
@@ -348,25 +336,22 @@ impl DynBatch {
     /// Returns rows of twice the width: `self + 2^BITS * high`.
     ///
     /// # Errors
-    /// [`ShapeMissing`](Error::ShapeMissing) if twice the width is not built,
-    /// [`ShapeMismatch`](Error::ShapeMismatch), [`LengthMismatch`](Error::LengthMismatch),
+    /// [`WidthMissing`](Error::WidthMissing) above 2^19 bits, [`ShapeMissing`](Error::ShapeMissing)
+    /// if twice the width is not built, [`ShapeMismatch`](Error::ShapeMismatch), [`LengthMismatch`](Error::LengthMismatch),
     /// [`DeviceMismatch`](Error::DeviceMismatch), and as [`slice`](Self::slice).
     pub fn join(&self, high: &Self) -> Result<Self> {
-        let wide = Shape { bits: 2 * self.shape().bits, ..self.shape() };
-        self.device().check_shape(wide)?;
-        self.view().join(high, wide)
+        let view = self.view();
+        view.join(high, view.doubled("joins of rows")?)
     }
 
     /// Returns the low and high halves of the rows: `self = low + 2^half * high`, where `half` is
-    /// half of `BITS`.
+    /// half of `BITS`. The halves have the same `Q` if this shape is built, else the nearest one.
     ///
     /// # Errors
     /// [`ShapeMissing`](Error::ShapeMissing) if half the width is not built, and as
     /// [`slice`](Self::slice).
     pub fn split(&self) -> Result<(Self, Self)> {
-        let narrow = Shape { bits: self.shape().bits / 2, ..self.shape() };
-        self.device().check_shape(narrow)?;
-        self.view().split(narrow)
+        self.view().split(self.device().halved(self.shape())?)
     }
 }
 
@@ -446,29 +431,41 @@ impl<T: Kernels> Batch<T> {
     }
 }
 
-/// Queues a gather of `rows` rows of the shape. Each index is a row of `source` or [`SKIPPED_ROW`].
-fn gather(
+/// Indices of rows on a device; [`SKIPPED_ROW`] leaves a row unchanged.
+pub(super) struct Indices {
+    buffer: Buffer,
+    rows: usize,
+}
+
+impl Indices {
+    pub(super) fn new(
+        device: &Device,
+        numbers: impl Iterator<Item = u64>,
+        rows: usize,
+    ) -> Result<Self> {
+        let mut words: Vec<u64> = zeroed_vec(rows)?;
+        words.iter_mut().zip(numbers).for_each(|(word, number)| *word = number);
+        let mut buffer = device.alloc_rows(rows, size_of::<u64>())?;
+        device.memory().upload(&mut buffer, 0, bytemuck::cast_slice(&words))?;
+        Ok(Self { buffer, rows })
+    }
+}
+
+/// Queues a gather of rows of the shape.
+pub(super) fn gather(
     device: &Device,
     shape: Shape,
     source: &Buffer,
-    numbers: impl Iterator<Item = u64>,
-    rows: usize,
+    indices: &Indices,
     out: &mut Buffer,
 ) -> Result<()> {
-    if rows == 0 {
-        return Ok(());
-    }
-    let mut words: Vec<u64> = zeroed_vec(rows)?;
-    words.iter_mut().zip(numbers).for_each(|(word, number)| *word = number);
-    let mut indices = device.alloc_rows(rows, size_of::<u64>())?;
-    device.memory().upload(&mut indices, 0, bytemuck::cast_slice(&words))?;
     let operands = Operands {
-        ins: [Some(source), Some(&indices), None],
+        ins: [Some(source), Some(&indices.buffer), None],
         outs: [Some(out), None],
-        rows,
+        rows: indices.rows,
         ..Operands::default()
     };
-    device.launch(device.kernel(Op::Gather, Strategy::Auto, shape, rows)?, operands)
+    device.launch(device.kernel(Op::Gather, Strategy::Auto, shape, indices.rows)?, operands)
 }
 
 /// Checks row indices.

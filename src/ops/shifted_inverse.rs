@@ -44,7 +44,7 @@ impl View<'_> {
         if bits < self.shape().bits {
             return power(self.shape())?.div_into(self.batch, out);
         }
-        let wide = self.doubled()?;
+        let wide = self.doubled("shifted inverses beyond the width")?;
         // The quotient by 0 is too wide, too.
         let (quotient, _, _) = power(wide)?.div_rem_masked(&self.resized(wide)?)?;
         match quotient.view().launch_checked(Op::Resize, quotient.view().resizing(out))? {

@@ -104,13 +104,14 @@ impl DynBatch {
     /// the width, and a mask of the rows that overflowed.
     ///
     /// # Errors
+    /// [`WidthMissing`](Error::WidthMissing) above 2^19 bits,
     /// [`ShapeMissing`](Error::ShapeMissing) if twice the width is not built, and as
     /// [`wrapping_sum_of_products`](Self::wrapping_sum_of_products).
     pub fn widening_sum_of_products(pairs: &[(&Self, &Self)]) -> Result<(Self, Mask)> {
         let first = first_factor(pairs)?;
         let mut overflow = Mask::none(first.device(), first.len())?;
         let multiply = |a: &Self, b: &Self, out: &mut Self| a.widening_mul_into(b, out);
-        let wide = first.view().doubled()?;
+        let wide = first.view().doubled("widening sums of products")?;
         let sum =
             sum_of_products(Op::WideSumOfProducts, pairs, wide, multiply, Some(&mut overflow))?;
         Ok((sum, overflow))

@@ -3,8 +3,8 @@
 //!
 //! There a [`DynDivisor`] keeps the divisors themselves, and every operation by it divides. A
 //! difference of two residues is brought into `[0, v)` by one conditional addition of `v`; a sum is
-//! the difference `a - (v - b)`. Products take rows of twice the width, so that the widest shape
-//! has none. Powers take one square and at most one product for each bit of the longest exponent.
+//! the difference `a - (v - b)`. Products take rows of twice the width. The widest shape has none,
+//! and multiplies modulo divisors of at most half its width.
 
 use gpuint_catalogue::Op;
 use num_bigint::BigUint;
@@ -16,6 +16,9 @@ use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::kernel::algorithms;
+
+/// The operation of an error.
+const PRODUCTS: &str = "products modulo divisors";
 
 /// Divisors without reciprocals, one for each row.
 pub(super) enum Divisors<'a> {
@@ -82,7 +85,6 @@ impl View<'_> {
             }
             (Op::MulMod, Some(rhs)) => self.product_unprepared(rhs, divisors, out),
             (Op::SquareMod, _) => self.product_unprepared(self.batch, divisors, out),
-            (Op::PowMod, Some(exponents)) => self.power_unprepared(exponents, divisors, out),
             // A row and a divisor that are odd have an even sum.
             (Op::HalveMod, _) => {
                 let half = self.shr(1)?;
@@ -94,47 +96,14 @@ impl View<'_> {
         }
     }
 
-    /// Computes powers with one exponent, modulo divisors that are not zero.
-    pub(super) fn power_unprepared_all(
-        &self,
-        exponent: &BigUint,
-        divisors: &DynBatch,
-        out: &mut DynBatch,
-    ) -> Result<()> {
-        let mut power = self.one_modulo(divisors)?;
-        let mut product = self.alloc()?;
-        for bit in (0..exponent.bits()).rev() {
-            power.view().product_unprepared(&power, divisors, &mut product)?;
-            std::mem::swap(&mut power, &mut product);
-            if exponent.bit(bit) {
-                power.view().product_unprepared(self.batch, divisors, &mut product)?;
-                std::mem::swap(&mut power, &mut product);
-            }
-        }
-        power.view().truncated_into(out)
+    /// Returns true if there are products modulo divisors of at most `bits` bits at the width.
+    pub(super) fn has_products_modulo(&self, bits: u64) -> bool {
+        self.has_kernel(Op::Prepare) || self.doubled(PRODUCTS).is_ok() || self.holds_square(bits)
     }
 
-    fn power_unprepared(
-        &self,
-        exponents: &DynBatch,
-        divisors: &DynBatch,
-        out: &mut DynBatch,
-    ) -> Result<()> {
-        let longest = exponents.bit_lengths()?.into_iter().max().unwrap_or(0) as usize;
-        let mut power = self.one_modulo(divisors)?;
-        let mut product = self.alloc()?;
-        for bit in (0..longest).rev() {
-            power.view().product_unprepared(&power, divisors, out)?;
-            out.view().product_unprepared(self.batch, divisors, &mut product)?;
-            product.view().select_into(&exponents.bit_mask(bit)?, out, &mut power)?;
-        }
-        power.view().truncated_into(out)
-    }
-
-    /// 1, or 0 modulo 1.
-    fn one_modulo(&self, divisors: &DynBatch) -> Result<DynBatch> {
-        let one = DynBatch::zeros(self.device(), self.shape(), self.len())?.with_bit(0)?;
-        one.view().residue(divisors)
+    /// Returns true if rows hold products of two residues modulo divisors of `bits` bits.
+    fn holds_square(&self, bits: u64) -> bool {
+        bits <= self.shape().bits as u64 / 2
     }
 
     fn product_unprepared(
@@ -144,7 +113,18 @@ impl View<'_> {
         out: &mut DynBatch,
     ) -> Result<()> {
         let view = self.batch.view();
-        let wide = view.doubled()?;
+        let wide = match view.doubled(PRODUCTS) {
+            Ok(wide) => wide,
+            Err(error) => {
+                let longest = divisors.bit_lengths()?.into_iter().max().unwrap_or(0);
+                if !view.holds_square(longest) {
+                    return Err(error);
+                }
+                let factor = rhs.view().residue(divisors)?;
+                let product = view.residue(divisors)?.wrapping_mul(&factor)?;
+                return product.view().divide_unprepared(divisors, [None, Some(out)]);
+            }
+        };
         let product = view.widening_mul(rhs, wide)?;
         let residue = product.view().residue(&divisors.view().resized(wide)?)?;
         residue.view().truncated_into(out)

@@ -10,6 +10,7 @@ mod division;
 mod errors;
 mod euclid;
 mod exact;
+mod exponents;
 mod inverses;
 mod matrix;
 mod modular;

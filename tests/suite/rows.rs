@@ -6,7 +6,7 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{BackendKind, Device, DigitKind, DynBatch, Error, Mask, Result, Shape, shapes};
 
 use crate::setting::{
-    Check, Context, Rows, Setting, Tally, first, has_shape, on_every_backend, second, seed,
+    Check, Context, Rows, Setting, Tally, doubled, first, no_double, on_every_backend, second, seed,
 };
 use gpuint_testkit::operands::{Row, SUMS, ones};
 use gpuint_testkit::random::Random;
@@ -225,9 +225,8 @@ fn halves(shape: Shape, device: &Device, rows: &[Row], tally: &mut Tally) {
     tally.attempt(&what, rows.len(), |tally| {
         let low = DynBatch::from_biguints(device, shape, &first(rows))?;
         let high = DynBatch::from_biguints(device, shape, &second(rows))?;
-        let double = Shape { bits: 2 * shape.bits, ..shape };
-        if !has_shape(double) {
-            let missing = Some(Error::ShapeMissing { shape: double });
+        if doubled(shape).is_none() {
+            let missing = Some(no_double(shape, "joins of rows"));
             expect(tally, &what, low.join(&high).err(), missing);
             return Ok(());
         }
@@ -235,7 +234,10 @@ fn halves(shape: Shape, device: &Device, rows: &[Row], tally: &mut Tally) {
         let expected: Vec<_> = rows.iter().map(|row| &row.a + (&row.b << shape.bits)).collect();
         tally.values(&what, rows, &wide.to_biguints()?, &expected);
         let (l, h) = wide.split()?;
-        expect(tally, &what, l.is_equal(&low)? && h.is_equal(&high)?, true);
+        for (half, expected) in [(l, &low), (h, &high)] {
+            expect(tally, &what, half.resized(shape)?.is_equal(expected)?, true);
+            expect(tally, &what, half.shape().bits, shape.bits);
+        }
         Ok(())
     });
 }

@@ -404,6 +404,15 @@ pub(crate) fn doubled(shape: Shape) -> Option<Shape> {
     if has_shape(double) { Some(double) } else { select() }
 }
 
+/// The error of an operation with results of twice the width, where the devices do not have it.
+pub(crate) fn no_double(shape: Shape, operation: &'static str) -> Error {
+    let (bits, widest) = (shape.bits, 1 << 19);
+    if bits > widest {
+        return Error::WidthMissing { operation, bits, widest };
+    }
+    Error::ShapeMissing { shape: Shape { bits: 2 * bits, ..shape } }
+}
+
 /// The first operands of rows.
 pub(crate) fn first(rows: &[Row]) -> Vec<BigUint> {
     rows.iter().map(|row| row.a.clone()).collect()
