@@ -48,7 +48,9 @@
 //! **Divide often by the same divisor, and compute modulo it.** Prepare a [`Divisor`] once, then
 //! use [`div_rem_by`](Batch::div_rem_by), [`mul_mod`](Batch::mul_mod),
 //! [`square_mod`](Batch::square_mod), [`pow_mod`](Batch::pow_mod),
-//! [`pow_mod_all`](Batch::pow_mod_all) and, for products of powers,
+//! [`pow_mod_all`](Batch::pow_mod_all), with exponents of any length
+//! [`pow_mod_rows`](Batch::pow_mod_rows), for `x^(2^t)`
+//! [`square_mod_repeatedly`](Batch::square_mod_repeatedly) and, for products of powers,
 //! [`pow_product_mod`](Batch::pow_product_mod). [`Residues`] keep chains of modular operations in
 //! the form in which products are fastest, and a [`FixedBase`] computes many powers of one base.
 //!

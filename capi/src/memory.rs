@@ -140,6 +140,21 @@ pub(crate) unsafe fn number(text: *const c_char, argument: &'static str) -> Resu
     parse(text, argument)
 }
 
+/// Parses an array of numbers.
+///
+/// # Safety
+/// `texts` is NULL or has `count` elements, each of them NULL or a text that ends with NUL.
+pub(crate) unsafe fn numbers(
+    texts: *const *const c_char,
+    count: usize,
+    argument: &'static str,
+) -> Result<Vec<BigUint>> {
+    // SAFETY: the caller's.
+    let texts = unsafe { array(texts, count, argument) }?;
+    // SAFETY: the caller's.
+    texts.iter().map(|&text| unsafe { number(text, argument) }).collect()
+}
+
 fn parse(text: &CStr, argument: &'static str) -> Result<BigUint> {
     let text = text.to_str().map_err(|_| Failure::NotUtf8 { argument })?;
     let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));

@@ -7,7 +7,7 @@ use gpuint::DynBatch;
 
 use crate::call::functions;
 use crate::handle::{Batch, Divisor, Mask, get};
-use crate::memory::{array, number};
+use crate::memory::{array, numbers};
 use crate::status::{Failure, Result};
 
 /// Passes pairs of batches to `function`.
@@ -76,13 +76,9 @@ functions! {
     fn gpuint_wrapping_polynomial(
         a: *const Batch, coefficients: *const *const c_char, count: usize; out: *mut *mut Batch
     ) = |a: &DynBatch, coefficients, count| {
-        // SAFETY: the header requires that the array has `count` elements.
-        let texts = unsafe { array(coefficients, count, "coefficients") }?;
-        let coefficients = texts.iter().map(|&text| {
-            // SAFETY: the header requires that texts end with NUL.
-            unsafe { number(text, "coefficients") }
-        });
-        Ok::<_, Failure>(a.wrapping_polynomial(&coefficients.collect::<Result<Vec<_>>>()?)?)
+        // SAFETY: the header requires that there are `count` texts, which end with NUL.
+        let coefficients = unsafe { numbers(coefficients, count, "coefficients") }?;
+        Ok::<_, Failure>(a.wrapping_polynomial(&coefficients)?)
     };
 
     /// Computes `a[0] * b[0] + a[1] * b[1] + ..` for each row modulo `2^bits`, of `count` pairs of
@@ -237,23 +233,52 @@ functions! {
     fn gpuint_square_mod(a: *const Batch, divisor: *const Divisor; square: *mut *mut Batch) =
         DynBatch::square_mod;
 
-    /// Computes `a^exponents mod divisor`, row by row. The time depends on the exponents: do not
-    /// use it where they are secret.
+    /// Computes `a^(2^count) mod divisor`: `count` squares one after the other.
+    fn gpuint_square_mod_repeatedly(
+        a: *const Batch, count: usize, divisor: *const Divisor; power: *mut *mut Batch
+    ) = DynBatch::square_mod_repeatedly;
+
+    /// Computes `a^exponents mod divisor`, row by row. The exponents may have another width than
+    /// `a`. The time depends on the exponents: do not use it where they are secret.
     fn gpuint_pow_mod(
         a: *const Batch, exponents: *const Batch, divisor: *const Divisor; power: *mut *mut Batch
     ) = DynBatch::pow_mod;
 
-    /// Computes `a^exponent mod divisor`, with one exponent for all rows.
+    /// Computes `a^exponents mod divisor` with `count` exponents of any length, one for each row,
+    /// which are numbers as text.
+    fn gpuint_pow_mod_rows(
+        a: *const Batch, exponents: *const *const c_char, count: usize, divisor: *const Divisor;
+        power: *mut *mut Batch
+    ) = |a: &DynBatch, exponents, count, divisor| {
+        // SAFETY: the header requires that there are `count` texts, which end with NUL.
+        let exponents = unsafe { numbers(exponents, count, "exponents") }?;
+        Ok::<_, Failure>(a.pow_mod_rows(&exponents, divisor)?)
+    };
+
+    /// Computes `a^exponent mod divisor`, with one exponent of any length for all rows.
     fn gpuint_pow_mod_all(
         a: *const Batch, exponent: *const c_char, divisor: *const Divisor; power: *mut *mut Batch
     ) = DynBatch::pow_mod_all;
 
     /// Computes the product of the powers `a^exponents mod divisor` of each group of `bases`
-    /// consecutive rows. The time depends on the exponents: do not use it where they are secret.
+    /// consecutive rows. The exponents may have another width than `a`. The time depends on the
+    /// exponents: do not use it where they are secret.
     fn gpuint_pow_product_mod(
         a: *const Batch, exponents: *const Batch, bases: usize, divisor: *const Divisor;
         product: *mut *mut Batch
     ) = DynBatch::pow_product_mod;
+
+    /// Computes the same with `count` exponents of any length, one for each row of `a`, which are
+    /// numbers as text.
+    fn gpuint_pow_product_mod_rows(
+        a: *const Batch, exponents: *const *const c_char, count: usize, bases: usize,
+        divisor: *const Divisor;
+        product: *mut *mut Batch
+    ) = |a: &DynBatch, exponents, count, bases, divisor| {
+        // SAFETY: the header requires that there are `count` texts, which end with NUL.
+        let exponents = unsafe { numbers(exponents, count, "exponents") }?;
+        Ok::<_, Failure>(a.pow_product_mod_rows(&exponents, bases, divisor)?)
+    };
 
     /// Computes the greatest common divisors; that of `a` and 0 is `a`.
     fn gpuint_gcd(a: *const Batch, b: *const Batch; gcd: *mut *mut Batch) = DynBatch::gcd;

@@ -8,6 +8,8 @@ use gpuint::{DynFixedBase, DynModulus, DynResidues, Error};
 
 use crate::call::functions;
 use crate::handle::{Batch, Device, FixedBase, Mask, Modulus, Residues, remove};
+use crate::memory::numbers;
+use crate::status::Failure;
 
 functions! {
     /// Prepares one modulus for all rows of batches for `bits` bits.
@@ -66,12 +68,28 @@ functions! {
     fn gpuint_residues_square(a: *const Residues; square: *mut *mut Residues) =
         DynResidues::square;
 
-    /// Computes `a^exponents`, row by row.
+    /// Computes `a^(2^count)`: `count` squares one after the other.
+    fn gpuint_residues_square_repeatedly(
+        a: *const Residues, count: usize; power: *mut *mut Residues
+    ) = DynResidues::square_repeatedly;
+
+    /// Computes `a^exponents`, row by row. The exponents may have another width than `a`.
     fn gpuint_residues_pow(
         a: *const Residues, exponents: *const Batch; power: *mut *mut Residues
     ) = DynResidues::pow;
 
-    /// Computes `a^exponent`, with one exponent for all rows.
+    /// Computes `a^exponents` with `count` exponents of any length, one for each row, which are
+    /// numbers as text.
+    fn gpuint_residues_pow_rows(
+        a: *const Residues, exponents: *const *const c_char, count: usize;
+        power: *mut *mut Residues
+    ) = |a: &DynResidues, exponents, count| {
+        // SAFETY: the header requires that there are `count` texts, which end with NUL.
+        let exponents = unsafe { numbers(exponents, count, "exponents") }?;
+        Ok::<_, Failure>(a.pow_rows(&exponents)?)
+    };
+
+    /// Computes `a^exponent`, with one exponent of any length for all rows.
     fn gpuint_residues_pow_all(
         a: *const Residues, exponent: *const c_char; power: *mut *mut Residues
     ) = DynResidues::pow_all;
@@ -92,8 +110,8 @@ functions! {
     /// Frees the handle. NULL is allowed.
     fn gpuint_residues_free(residues: *mut Residues) = |residues| remove(residues, "residues");
 
-    /// Prepares the powers of `base` modulo `modulus`, for exponents below `2^exponent_bits` in
-    /// batches for `bits` bits.
+    /// Prepares the powers of `base` modulo `modulus`, both of at most `bits` bits, for exponents
+    /// below `2^exponent_bits`.
     fn gpuint_fixed_base_new(
         device: *const Device, bits: usize, base: *const c_char, modulus: *const c_char,
         exponent_bits: usize;
@@ -102,10 +120,20 @@ functions! {
         DynFixedBase::new(device, device.shape_for(bits)?, base, modulus, exponent_bits)
     };
 
-    /// Computes the powers by the rows of a batch.
+    /// Computes the powers by the rows of a batch of any width.
     fn gpuint_fixed_base_pow(
         base: *const FixedBase, exponents: *const Batch; power: *mut *mut Batch
     ) = DynFixedBase::pow;
+
+    /// Computes the powers by `count` numbers, which are texts.
+    fn gpuint_fixed_base_pow_rows(
+        base: *const FixedBase, exponents: *const *const c_char, count: usize;
+        power: *mut *mut Batch
+    ) = |base: &DynFixedBase, exponents, count| {
+        // SAFETY: the header requires that there are `count` texts, which end with NUL.
+        let exponents = unsafe { numbers(exponents, count, "exponents") }?;
+        Ok::<_, Failure>(base.pow_rows(&exponents)?)
+    };
 
     /// Frees the handle. NULL is allowed.
     fn gpuint_fixed_base_free(base: *mut FixedBase) = |base| remove(base, "base");

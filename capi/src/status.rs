@@ -146,6 +146,13 @@ impl Failure {
 
     fn message(&self) -> String {
         match self {
+            Self::Crate(Error::ShapeMissing { shape }) => {
+                let bits = shape.bits;
+                format!("{bits} bits are not built; see gpuint_width and gpuint_device_with_jit")
+            }
+            Self::Crate(Error::ShapeMismatch { left, right }) => {
+                format!("the widths differ: {} and {} bits", left.bits, right.bits)
+            }
             Self::Crate(error) => error.to_string(),
             Self::Null { argument } => format!("argument {argument} is NULL"),
             Self::Misaligned { argument, align } => {

@@ -295,6 +295,78 @@ static void check_rows(void) {
   OK(gpuint_batch_free(b));
 }
 
+// The row is this number.
+static void check_row(const gpuint_batch* batch, size_t row, const char* number) {
+  char text[80];
+  OK(gpuint_batch_row(batch, row, 10, text, sizeof text, NULL));
+  CHECK(strcmp(text, number) == 0);
+}
+
+// Exponents that are longer than the rows, and the widest rows.
+static void check_exponents(void) {
+  char long_exponent[2 + 1 + 500 + 1] = "0x1"; /* 2^2000 */
+  memset(long_exponent + 3, '0', 500);
+  const char* exponents[] = {long_exponent, "2"};
+  gpuint_batch *a = NULL, *wide = NULL, *out = NULL;
+  gpuint_divisor* prime = NULL;
+  OK(gpuint_batch_splat(device, BITS, "5", 2, &a));
+  OK(gpuint_divisor_splat(device, BITS, "1000003", &prime));
+  OK(gpuint_pow_mod_rows(a, exponents, 2, prime, &out));
+  check_row(out, 0, "819183");
+  check_row(out, 1, "25");
+  OK(gpuint_batch_free(out));
+  CHECK(gpuint_pow_mod_rows(a, exponents, 1, prime, &out) == GPUINT_STATUS_LENGTH_MISMATCH);
+  OK(gpuint_pow_mod_all(a, long_exponent, prime, &out));
+  check_row(out, 1, "819183");
+  OK(gpuint_batch_free(out));
+  OK(gpuint_square_mod_repeatedly(a, 2000, prime, &out));
+  check_row(out, 1, "819183");
+  OK(gpuint_batch_free(out));
+  OK(gpuint_pow_product_mod_rows(a, exponents, 2, 2, prime, &out));
+  check_row(out, 0, "479515");
+  OK(gpuint_batch_free(out));
+  OK(gpuint_batch_splat(device, 2048, long_exponent, 2, &wide));
+  OK(gpuint_pow_mod(a, wide, prime, &out));
+  check_row(out, 0, "819183");
+  OK(gpuint_batch_free(out));
+
+  gpuint_modulus* modulus = NULL;
+  gpuint_residues *residues = NULL, *power = NULL;
+  OK(gpuint_modulus_splat(device, BITS, "1000003", &modulus));
+  OK(gpuint_residues_of_batch(a, modulus, &residues));
+  OK(gpuint_residues_pow_rows(residues, exponents, 2, &power));
+  OK(gpuint_residues_to_batch(power, &out));
+  check_row(out, 0, "819183");
+  OK(gpuint_batch_free(out));
+  OK(gpuint_residues_free(power));
+  OK(gpuint_residues_square_repeatedly(residues, 2000, &power));
+  OK(gpuint_residues_to_batch(power, &out));
+  check_row(out, 1, "819183");
+  OK(gpuint_batch_free(out));
+  OK(gpuint_residues_free(power));
+  OK(gpuint_residues_free(residues));
+  OK(gpuint_modulus_free(modulus));
+  gpuint_fixed_base* three = NULL;
+  OK(gpuint_fixed_base_new(device, BITS, "3", "1000003", 2001, &three));
+  OK(gpuint_fixed_base_pow_rows(three, exponents, 2, &out));
+  check_row(out, 0, "203728");
+  check_row(out, 1, "9");
+  OK(gpuint_batch_free(out));
+  OK(gpuint_fixed_base_free(three));
+  OK(gpuint_divisor_free(prime));
+  OK(gpuint_batch_free(wide));
+
+  OK(gpuint_batch_zeros(device, 1048576, 1, &wide));
+  FAILS(gpuint_join(wide, wide, &out), GPUINT_STATUS_WIDTH_MISSING,
+        "joins of rows of 1048576 bits are not offered; the widest have 524288 bits");
+  FAILS(gpuint_batch_zeros(device, 1048577, 1, &out), GPUINT_STATUS_WIDTH_MISSING,
+        "rows of 1048577 bits are not offered; the widest have 1048576 bits");
+  FAILS(gpuint_wrapping_add(a, wide, &out), GPUINT_STATUS_WIDTH_MISMATCH,
+        "the widths differ: 256 and 1048576 bits");
+  OK(gpuint_batch_free(wide));
+  OK(gpuint_batch_free(a));
+}
+
 static void check_outputs(void) {
   gpuint_batch *a = NULL, *b = NULL, *out[3] = {NULL, NULL, NULL};
   gpuint_mask* negative = NULL;
@@ -516,6 +588,7 @@ int main(void) {
   check_texts();
   check_rows();
   check_outputs();
+  check_exponents();
   check_moduli();
   check_trees();
   check_sums_and_signs();

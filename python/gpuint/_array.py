@@ -12,7 +12,17 @@ import numpy.typing as npt
 from . import _gpuint
 from ._device import Device, DeviceLike
 from ._mask import Bools, Mask
-from ._widths import as_int, check, check_sign, decode, encode, fitting, narrowest, widths
+from ._widths import (
+    as_int,
+    check,
+    check_sign,
+    decode,
+    encode,
+    exponents_of,
+    fitting,
+    narrowest,
+    widths,
+)
 from .errors import DivisionByZeroError, MismatchError, NoInverseError, RangeError, RowError
 
 _Batch = _gpuint.Batch
@@ -342,20 +352,20 @@ class Array:
 
     def wrapping_pow(self, exponent: int) -> Array:
         """Returns `self**exponent`, modulo `2**bits`."""
-        return self._like(self._batch.wrapping_pow(exponent))
+        return self._like(self._batch.wrapping_pow(_count(exponent)))
 
     def overflowing_pow(self, exponent: int) -> tuple[Array, Mask]:
         """Returns `self**exponent`, modulo `2**bits`, and a mask of the rows that overflowed."""
-        power, overflowed = self._batch.overflowing_pow(exponent)
+        power, overflowed = self._batch.overflowing_pow(_count(exponent))
         return self._like(power), self._bits_of(overflowed)
 
     def nth_root(self, n: int) -> Array:
         """Returns the roots of degree `n`, rounded down."""
-        return self._like(self._batch.nth_root(n))
+        return self._like(self._batch.nth_root(_count(n, 1)))
 
     def nth_root_rem(self, n: int) -> tuple[Array, Array]:
         """Returns the roots of degree `n`, rounded down, and `self - root**n`."""
-        return self._both(self._batch.nth_root_rem(n))
+        return self._both(self._batch.nth_root_rem(_count(n, 1)))
 
     def perfect_powers(self) -> tuple[Array, npt.NDArray[np.uint64]]:
         """Returns `(bases, exponents)` with `self = base**exponent` and the largest exponents.
@@ -426,39 +436,58 @@ class Array:
 
     # Modular arithmetic
 
-    def __pow__(self, exponent: Array | int, modulus: Array | Divisor | int | None = None) -> Array:
+    def __pow__(
+        self,
+        exponent: Array | Sequence[int] | int,
+        modulus: Array | Divisor | int | None = None,
+    ) -> Array:
         if modulus is None:
             raise TypeError("powers need a modulus: pow(a, e, m)")
         return self.powmod(exponent, modulus)
 
-    def powmod(self, exponent: Array | int, modulus: Array | Divisor | int) -> Array:
+    def powmod(
+        self, exponent: Array | Sequence[int] | int, modulus: Array | Divisor | int
+    ) -> Array:
         """Returns `self**exponent % modulus`, as `pow(self, exponent, modulus)` does.
 
-        The exponent is one int for all rows, or an array. A negative int is a power of the inverse.
+        The exponent is one int for all rows, or an array or a list of one a row, of any length. A
+        negative int is a power of the inverse. The result is as wide as the rows and the moduli.
         The time depends on the exponents: do not use it where these are secret.
         """
         power = as_int(exponent)
         if power is not None:
             if power < 0:
                 return self.invert(modulus).powmod(-power, modulus)
-            rows, divisor = self._by(modulus, narrowest(power.bit_length(), self._device))
-            return self._like(rows.pow_mod_all(power, divisor))
-        if not isinstance(exponent, Array):
-            raise TypeError(f"an exponent is an int or an Array, not {type(exponent).__name__}")
-        rows, divisor = self._by(modulus, exponent.bits)
-        return self._like(rows.pow_mod(exponent._at(rows.bits), divisor))
+            return self._powers(modulus, lambda rows, by: rows.pow_mod_all(power, by))
+        if isinstance(exponent, Array):
+            batch = exponent._batch
+            return self._powers(modulus, lambda rows, by: rows.pow_mod(batch, by))
+        powers = exponents_of(exponent)
+        return self._powers(modulus, lambda rows, by: rows.pow_mod_rows(powers, by))
+
+    def square_mod_repeatedly(self, count: int, modulus: Array | Divisor | int) -> Array:
+        """Returns `self**(2**count) % modulus`, by `count` squares one after the other.
+
+        The exponent is not stored: time-lock puzzles and delay functions have counts of millions.
+        """
+        count = _count(count)
+        return self._powers(modulus, lambda rows, by: rows.square_mod_repeatedly(count, by))
 
     def powmod_product(
-        self, exponents: Array | int, bases: int, modulus: Array | Divisor | int
+        self, exponents: Array | Sequence[int] | int, bases: int, modulus: Array | Divisor | int
     ) -> Array:
         """Returns the product of `self**exponents % modulus` over each group of `bases` rows.
 
+        The exponents are one int for all rows, or an array or a list of one a row, of any length.
         The squares are shared by the bases of a group. An array of moduli has a row for each group.
         The time depends on the exponents: do not use it where these are secret.
         """
-        exponents = self._widened(exponents)
-        rows, divisor = self._by(modulus, exponents.bits)
-        return self._like(rows.pow_product_mod(exponents._at(rows.bits), bases, divisor))
+        rows, divisor = self._by(modulus)
+        if isinstance(exponents, Array):
+            return self._like(rows.pow_product_mod(exponents._batch, bases, divisor))
+        power = as_int(exponents)
+        powers = exponents_of(exponents if power is None else [power] * len(self))
+        return self._like(rows.pow_product_mod_rows(powers, bases, divisor))
 
     def add_mod(self, other: Array | int, modulus: Array | Divisor | int) -> Array:
         """Returns `(self + other) % modulus`; nothing wraps."""
@@ -760,6 +789,18 @@ class Array:
         if isinstance(other, Divisor) or as_int(other) is not None:
             return wrap(prepared(*self._by(other)))
         return NotImplemented  # type: ignore[no-any-return]
+
+    def _powers(
+        self,
+        modulus: Array | Divisor | int,
+        power: Callable[[_gpuint.Batch, _gpuint.Divisor], _gpuint.Batch],
+    ) -> Array:
+        """Powers modulo numbers, in arithmetic as wide as the moduli."""
+        if not isinstance(modulus, Divisor):
+            modulus = Divisor(modulus, device=self._device)
+        rows = self if self.bits <= modulus.bits else self % modulus
+        powers = self._like(power(rows._at(modulus.bits), modulus._at(modulus.bits)))
+        return self._like(powers._at(max(self.bits, modulus.bits)))
 
     def _by(
         self, modulus: Array | Divisor | int, bits: int = 0
@@ -1081,15 +1122,27 @@ def _pairs(
     return arrays[0][0], [(a._at(bits), b._at(bits)) for a, b in arrays]
 
 
-def powmod(base: Array | int, exponent: Array | int, modulus: Array | Divisor | int) -> Array:
+def powmod(
+    base: Array | int, exponent: Array | Sequence[int] | int, modulus: Array | Divisor | int
+) -> Array:
     """Returns `base**exponent % modulus`; one of base, exponent and modulus is an array."""
     if not isinstance(base, Array):
         other = modulus.value if isinstance(modulus, Divisor) else modulus
-        rows = exponent if isinstance(exponent, Array) else other
-        if not isinstance(rows, Array):
+        if isinstance(other, Array):
+            base = other._widened(base)
+        elif isinstance(exponent, Array):
+            base = full(len(exponent), base % _modulus(other), device=exponent.device)
+        else:
             raise TypeError("one of base, exponent and modulus must be an Array")
-        base = rows._widened(base if isinstance(other, Array) else base % _modulus(other))
     return base.powmod(exponent, modulus)
+
+
+def _count(value: int, least: int = 0) -> int:
+    """A count of squares, factors or a degree, which fits in a machine word."""
+    value = operator.index(value)
+    if not least <= value < 2**64:
+        raise RangeError(f"{_short(value)} is not in the range {least} to 2**64 - 1")
+    return value
 
 
 def _modulus(modulus: int) -> int:

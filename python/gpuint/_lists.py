@@ -6,8 +6,7 @@ import operator
 from collections.abc import Iterable
 
 from ._array import _modulus, array
-from ._device import Device, DeviceLike
-from ._widths import fitting
+from ._device import DeviceLike
 from .errors import NoInverseError
 
 
@@ -50,10 +49,8 @@ def powmod_exp_list(
             raise NoInverseError(f"the base of row {row} has no inverse", row) from None
         for row in negative:
             bases[row], powers[row] = inverse, -powers[row]
-    device = Device(device)
-    bits = max(positive.bit_length(), fitting(powers, device))
-    rows = array(bases, bits, device)
-    return _signed(rows.powmod(array(powers, bits, device), positive).tolist(), modulus)
+    rows = array(bases, positive.bit_length(), device)
+    return _signed(rows.powmod(powers, positive).tolist(), modulus)
 
 
 def invert_list(values: Iterable[int], modulus: int, *, device: DeviceLike = None) -> list[int]:

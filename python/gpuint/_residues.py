@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from . import _gpuint
-from ._array import Array, Prepared, _mask, full
+from ._array import Array, Prepared, _count, _mask, full
 from ._device import Device, DeviceLike
 from ._mask import Bools, Mask
-from ._widths import as_int, check_sign, narrowest
+from ._widths import as_int, check_sign, exponents_of, narrowest
 
 
 class Modulus(Prepared):
@@ -92,13 +92,15 @@ class Residues:
     def __neg__(self) -> Residues:
         return self._like(self._residues.neg())
 
-    def __pow__(self, exponent: Array | int) -> Residues:
-        """Powers by one exponent, or by an array of one a row."""
+    def __pow__(self, exponent: Array | Sequence[int] | int) -> Residues:
+        """Powers by one exponent, or by an array or a list of one a row, of any length."""
         if isinstance(exponent, Array):
-            return self._like(self._residues.pow(exponent._at(self._modulus.bits)))
+            return self._like(self._residues.pow(exponent._batch))
         power = as_int(exponent)
         if power is None:
-            return NotImplemented
+            if not isinstance(exponent, Iterable):
+                return NotImplemented
+            return self._like(self._residues.pow_rows(exponents_of(exponent)))
         if power < 0:
             return self.invert() ** -power
         return self._like(self._residues.pow_all(power))
@@ -106,6 +108,10 @@ class Residues:
     def square(self) -> Residues:
         """Returns the squares."""
         return self._like(self._residues.square())
+
+    def square_repeatedly(self, count: int) -> Residues:
+        """Returns `self**(2**count)`, by `count` squares one after the other."""
+        return self._like(self._residues.square_repeatedly(_count(count)))
 
     def double(self) -> Residues:
         """Returns the doubles."""
@@ -174,21 +180,24 @@ class FixedBase:
     has 256 rows for every 8 bits of `exponent_bits`.
     """
 
-    __slots__ = ("_bits", "_exponent_bits", "_powers")
+    __slots__ = ("_bits", "_device", "_exponent_bits", "_powers")
     _bits: int
+    _device: Device
     _exponent_bits: int
     _powers: _gpuint.FixedBase
 
     def __init__(
         self, base: int, modulus: int, exponent_bits: int, device: DeviceLike = None
     ) -> None:
-        """Prepares the powers of `base` modulo `modulus` for exponents below `2**exponent_bits`."""
+        """Prepares the powers of `base` modulo `modulus` for exponents below `2**exponent_bits`.
+
+        The width of the powers is that of `base` and `modulus`.
+        """
         base, modulus = check_sign(operator.index(base)), check_sign(operator.index(modulus))
-        bits = max(base.bit_length(), modulus.bit_length(), exponent_bits)
-        device = Device(device)
-        self._bits = narrowest(bits, device)
-        self._exponent_bits = exponent_bits
-        handle = device._handle
+        self._device = Device(device)
+        self._bits = narrowest(max(base.bit_length(), modulus.bit_length()), self._device)
+        self._exponent_bits = exponent_bits = _count(exponent_bits)
+        handle = self._device._handle
         self._powers = _gpuint.FixedBase.prepare(handle, self._bits, base, modulus, exponent_bits)
 
     @property
@@ -201,10 +210,13 @@ class FixedBase:
         """Bits of the longest exponent."""
         return self._exponent_bits
 
-    def pow(self, exponents: Array) -> Array:
-        """Returns the powers by the rows of an array.
+    def pow(self, exponents: Array | Sequence[int]) -> Array:
+        """Returns the powers by the rows of an array, or by a list of ints.
 
         Raises `RangeError` for the lowest row that is longer than `exponent_bits`.
         """
-        powers = self._powers.pow(exponents._at(self._bits))
-        return Array._of(powers, exponents.device)
+        if isinstance(exponents, Array):
+            powers = self._powers.pow(exponents._batch)
+        else:
+            powers = self._powers.pow_rows(exponents_of(exponents))
+        return Array._of(powers, self._device)

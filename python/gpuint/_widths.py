@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import _gpuint
@@ -56,6 +56,15 @@ def check_sign(value: int, row: int | None = None) -> int:
     if value < 0:
         raise RangeError(f"{_of_row(row)} is negative, and rows are unsigned", row)
     return value
+
+
+def exponents_of(values: Iterable[int] | int) -> list[int]:
+    """Returns exponents, one a row, which must not be negative."""
+    if not isinstance(values, Iterable):
+        raise TypeError(
+            f"an exponent is an int, an Array or a list of ints, not {type(values).__name__}"
+        )
+    return [check_sign(operator.index(value), row) for row, value in enumerate(values)]
 
 
 def check(value: int, width: int, row: int | None = None) -> int:

@@ -15,7 +15,7 @@ use crate::divisor::Divisor;
 use crate::error::detached;
 use crate::mask::Mask;
 use crate::methods::methods;
-use crate::number::Number;
+use crate::number::{Number, Numbers};
 
 /// Integers of one width on a device, one a row.
 #[pyclass(module = "gpuint._gpuint", frozen)]
@@ -146,12 +146,6 @@ impl Batch {
         detached(py, || self.0.slice(start..stop)).map(Self)
     }
 
-    /// Returns the polynomial with these coefficients, the constant first, at each row.
-    fn wrapping_polynomial(&self, py: Python<'_>, coefficients: Vec<Number>) -> PyResult<Self> {
-        let coefficients: Vec<BigUint> = coefficients.into_iter().map(|Number(c)| c).collect();
-        detached(py, || self.0.wrapping_polynomial(&coefficients)).map(Self)
-    }
-
     fn __len__(&self) -> usize {
         self.0.len()
     }
@@ -182,6 +176,7 @@ methods! {
     fn wrapping_mul_all(value: Number) -> DynBatch;
     fn wrapping_sum() -> BigUint;
     fn wrapping_dot(rhs: &Batch) -> BigUint;
+    fn wrapping_polynomial(coefficients: Numbers) -> DynBatch;
     fn mul_add(factor: &Batch, summand: &Batch) -> DynBatch;
     fn mul_sub(factor: &Batch, subtrahend: &Batch) -> DynBatch;
     fn overflowing_add(rhs: &Batch) -> Masked;
@@ -207,9 +202,12 @@ methods! {
     fn neg_mod(divisor: &Divisor) -> DynBatch;
     fn mul_mod(rhs: &Batch, divisor: &Divisor) -> DynBatch;
     fn square_mod(divisor: &Divisor) -> DynBatch;
+    fn square_mod_repeatedly(count: usize, divisor: &Divisor) -> DynBatch;
     fn pow_mod(exponents: &Batch, divisor: &Divisor) -> DynBatch;
+    fn pow_mod_rows(exponents: Numbers, divisor: &Divisor) -> DynBatch;
     fn pow_mod_all(exponent: Number, divisor: &Divisor) -> DynBatch;
     fn pow_product_mod(exponents: &Batch, bases: usize, divisor: &Divisor) -> DynBatch;
+    fn pow_product_mod_rows(exponents: Numbers, bases: usize, divisor: &Divisor) -> DynBatch;
     fn gcd(rhs: &Batch) -> DynBatch;
     fn xgcd(rhs: &Batch) -> (DynBatch, DynBatch, DynBatch, gpuint::Mask);
     fn xgcd_signed(rhs: &Batch) -> (DynBatch, DynSignedBatch, DynSignedBatch);

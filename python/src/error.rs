@@ -36,9 +36,19 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         Error::DeviceLost(_) => ("DeviceLostError", None),
         _ => ("GpuintError", None),
     };
-    let made = py
-        .import("gpuint.errors")
-        .and_then(|errors| errors.getattr(class)?.call1((error.to_string(), row)));
+    let message = match error {
+        // In the words of Python.
+        Error::ShapeMissing { shape } => format!(
+            "no kernels are built for {} bits; see gpuint.widths() and gpuint.Device(jit=True)",
+            shape.bits
+        ),
+        Error::ShapeMismatch { left, right } => {
+            format!("the widths differ: {} and {} bits", left.bits, right.bits)
+        }
+        _ => error.to_string(),
+    };
+    let made =
+        py.import("gpuint.errors").and_then(|errors| errors.getattr(class)?.call1((message, row)));
     match made {
         Ok(exception) => PyErr::from_value(exception),
         Err(failure) => failure,

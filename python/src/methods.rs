@@ -10,7 +10,7 @@ use pyo3::types::PyByteArray;
 use crate::batch::Batch;
 use crate::divisor::Divisor;
 use crate::mask::Mask;
-use crate::number::Number;
+use crate::number::{Number, Numbers};
 use crate::residues::Residues;
 use crate::signed::SignedBatch;
 
@@ -46,6 +46,7 @@ arguments! {
     &Residues => &'a DynResidues: |argument| &argument.0;
     &SignedBatch => &'a DynSignedBatch: |argument| &argument.0;
     Number => &'a BigUint: |argument| &argument.0;
+    Numbers => &'a [BigUint]: |argument| &argument.0;
     Vec<usize> => &'a [usize]: |argument| argument;
     usize => usize: |argument| *argument;
 }

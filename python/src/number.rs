@@ -21,6 +21,18 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Number {
     }
 }
 
+/// Integers that are not negative.
+pub(crate) struct Numbers(pub(crate) Vec<BigUint>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Numbers {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let numbers: Vec<Number> = object.extract()?;
+        Ok(Self(numbers.into_iter().map(|Number(number)| number).collect()))
+    }
+}
+
 impl<'py> IntoPyObject<'py> for Number {
     type Target = PyAny;
     type Output = Bound<'py, PyAny>;

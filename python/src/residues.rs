@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::error::detached;
 use crate::mask::Mask;
 use crate::methods::methods;
-use crate::number::Number;
+use crate::number::{Number, Numbers};
 
 /// Moduli of one width on a device.
 #[pyclass(module = "gpuint._gpuint", frozen)]
@@ -60,7 +60,9 @@ methods! {
     fn halve() -> DynResidues;
     fn mul(rhs: &Residues) -> DynResidues;
     fn square() -> DynResidues;
+    fn square_repeatedly(count: usize) -> DynResidues;
     fn pow(exponents: &Batch) -> DynResidues;
+    fn pow_rows(exponents: Numbers) -> DynResidues;
     fn pow_all(exponent: Number) -> DynResidues;
     fn eq_mask(rhs: &Residues) -> gpuint::Mask;
     fn is_zero_mask() -> gpuint::Mask;
@@ -95,4 +97,5 @@ methods! {
     FixedBase;
 
     fn pow(exponents: &Batch) -> DynBatch;
+    fn pow_rows(exponents: Numbers) -> DynBatch;
 }

@@ -307,12 +307,88 @@ def test_residues_match_python(make, columns, number):
 @given(integers(), integers(minimum=1), st.lists(integers(bits=80), min_size=1, max_size=5))
 def test_powers_of_a_fixed_base_match_python(device, base, modulus, exponents):
     powers = gpuint.FixedBase(base, modulus, 80, device)
-    assert (powers.exponent_bits, powers.bits >= 80) == (80, True)
+    assert (powers.exponent_bits, powers.bits) == (80, gpuint.array([base, modulus]).bits)
     rows = gpuint.array(exponents, device=device)
     assert powers.pow(rows).tolist() == [pow(base, e, modulus) for e in exponents]
     with pytest.raises(gpuint.RangeError, match="row 1") as caught:
         powers.pow(gpuint.array([0, 2**80], device=device))
     assert caught.value.row == 1
+
+
+LONG = 2**3000 + 3**1000
+
+
+@given(rows(integers(), integers(minimum=1)))
+def test_exponents_of_any_length_match_python(make, columns):
+    x, m = columns
+    a, moduli = make(x), make(m)
+    e = [(LONG, 0, 5, 1 << 700)[row % 4] for row in range(len(x))]
+    for exponents in (e, gpuint.array(e, device=a.device)):
+        powers = pow(a, exponents, moduli)
+        assert (powers.bits, powers.tolist()) == (BITS, list(map(pow, x, e, m)))
+        powers = pow(a, exponents, 97)
+        assert (powers.bits, powers.tolist()) == (BITS, [pow(u, p, 97) for u, p in zip(x, e)])
+        assert a.powmod_product(exponents, 1, moduli).tolist() == list(map(pow, x, e, m))
+        residues = gpuint.Modulus(moduli).residues(a)
+        assert (residues**exponents).tolist() == list(map(pow, x, e, m))
+    assert pow(a, LONG, moduli).tolist() == [pow(u, LONG, n) for u, n in zip(x, m)]
+    assert a.powmod_product(LONG, 1, moduli).tolist() == [pow(u, LONG, n) for u, n in zip(x, m)]
+    squares = [pow(u, 1 << 777, n) for u, n in zip(x, m)]
+    assert a.square_mod_repeatedly(777, moduli).tolist() == squares
+    assert gpuint.Modulus(moduli).residues(a).square_repeatedly(777).tolist() == squares
+    fixed = gpuint.FixedBase(3, 97, 4000, a.device)
+    assert (fixed.bits, fixed.pow(e).tolist()) == (256, [pow(3, p, 97) for p in e])
+
+
+def test_exponent_sets_neither_width_nor_time(device):
+    exponent = (1 << 2**20 + 3) - 1
+    a = gpuint.array([3, 5], device=device)
+    power = a.powmod(exponent, 97)
+    assert (power.bits, power.tolist()) == (256, [pow(3, exponent, 97), pow(5, exponent, 97)])
+    by_list = gpuint.powmod_exp_list(3, [exponent, 2], 97, device=device)
+    assert by_list == [pow(3, exponent, 97), 9]
+    wide = gpuint.array([2**2000, 1], device=device)
+    assert wide.powmod(wide, 97).tolist() == [pow(2**2000, 2**2000, 97), 1]
+
+
+def test_widest_rows_do_what_is_offered(device):
+    bits = gpuint.widths()[-1]
+    a = gpuint.array([1 << (bits - 1), 5], bits, device)
+    assert pow(a, 3, 7).tolist() == [pow(1 << (bits - 1), 3, 7), 125 % 7]
+    inverses, without = a.inverse_mod(2**bits - 1)
+    assert not without.any()
+    assert inverses.tolist() == [2, pow(5, -1, 2**bits - 1)]
+    low, high = a.split()
+    assert (low.bits, high.tolist()) == (bits // 2, [1 << (bits // 2 - 1), 0])
+    assert low.join(high).is_equal(a)
+    lower, _ = low.split()
+    assert (lower.bits, lower.tolist()) == (bits // 4, [0, 5])
+    widest = f"{bits} bits are not offered; the widest have {bits // 2} bits"
+    for name, call in {
+        "widening products": lambda: a.widening_mul(a),
+        "joins of rows": lambda: a.join(a),
+        "products modulo divisors": lambda: a.mul_mod(a, 2**bits - 1),
+    }.items():
+        with pytest.raises(gpuint.RangeError, match=f"{name} of {widest}"):
+            call()
+
+
+def test_counts_are_errors_of_the_package(device):
+    a = gpuint.array([10, 20], device=device)
+    for call in (
+        lambda: a.wrapping_pow(-1),
+        lambda: a.overflowing_pow(2**64),
+        lambda: a.nth_root(0),
+        lambda: a.nth_root_rem(-3),
+        lambda: a.square_mod_repeatedly(-1, 7),
+        lambda: a.powmod([2, -1], 7),
+    ):
+        with pytest.raises(gpuint.RangeError):
+            call()
+    with pytest.raises(gpuint.MismatchError):
+        a.powmod([2], 7)
+    with pytest.raises(TypeError, match="list of ints"):
+        a.powmod(1.5, 7)
 
 
 @given(rows(integers()))

@@ -195,6 +195,17 @@ fn square_mod() -> Vec<Form> {
         ("pow_mod_all_into", |a, v| {
             into(a, |out| a.pow_mod_all_into(&BigUint::from(2u32), &DynDivisor::of_rows(v)?, out))
         }),
+        ("pow_mod_rows", |a, v| {
+            a.pow_mod_rows(&vec![BigUint::from(2u32); a.len()], &DynDivisor::of_rows(v)?)
+        }),
+        ("pow_mod_rows_into", |a, v| {
+            let twos = vec![BigUint::from(2u32); a.len()];
+            into(a, |out| a.pow_mod_rows_into(&twos, &DynDivisor::of_rows(v)?, out))
+        }),
+        ("square_mod_repeatedly", |a, v| a.square_mod_repeatedly(1, &DynDivisor::of_rows(v)?)),
+        ("square_mod_repeatedly_into", |a, v| {
+            into(a, |out| a.square_mod_repeatedly_into(1, &DynDivisor::of_rows(v)?, out))
+        }),
     ]
 }
 
