@@ -15,7 +15,7 @@ use crate::backend::{
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::kernel::KernelId;
-use crate::shape::{is_built, narrowest, selected, shapes};
+use crate::shape::{is_built, narrowest, selected, shapes, widths};
 use crate::strategy::Strategy;
 
 /// Handle to a device and its queue. Calls take effect in the order in which they are made; a call
@@ -186,7 +186,7 @@ impl Device {
     /// # Errors
     /// [`WidthMissing`](Error::WidthMissing) if no shape has `bits` bits.
     pub fn shape_for(&self, bits: usize) -> Result<Shape> {
-        let built = || shapes().iter().map(|shape| shape.bits).max().unwrap_or(0);
+        let built = || widths().last().map_or(0, |shape| shape.bits);
         self.narrowest(bits).ok_or_else(|| Error::WidthMissing {
             operation: "rows",
             bits,

@@ -80,8 +80,9 @@
 //! [`bit_lengths`](Batch::bit_lengths), [`count_ones`](Batch::count_ones).
 //!
 //! **Widths known only at run time.** [`DynBatch`] and [`DynDivisor`] have the same operations;
-//! [`narrowest`] finds the width that fits, and [`DynBatch::fitting`] uses it.
-//! [`Device::with_jit`] accepts widths that are not built, and [`Device::narrowest`] finds one.
+//! [`widths`] lists the widths, [`narrowest`] finds the one that fits, and [`DynBatch::fitting`]
+//! uses it. [`Device::with_jit`] accepts widths that are not built; [`Device::narrowest`] and
+//! [`Device::shape_for`] find one.
 //!
 //! **Choose an algorithm.** Operations select the fastest one ([`Auto`]). [`using`](Batch::using)
 //! selects another: `u.using::<Blocked<Fft>>().div_rem(&v)?`. Products are by [`Classical`],
@@ -176,7 +177,7 @@ pub use pool::{Chunk, Pool, RowsMut, Share};
 pub use serialize::OnDevice;
 #[doc(hidden)]
 pub use shape::built_bits;
-pub use shape::{Double, GpuUint, JitUint, Kernels, Widen, narrowest, shapes};
+pub use shape::{Double, GpuUint, JitUint, Kernels, Widen, narrowest, shapes, widths};
 pub use strategy::{
     Auto, Blocked, Classical, Division, Fft, Fp64, Fused, Imad, Karatsuba, Mult, Ntt,
     ShiftedInverse, Strategy, TensorCore,

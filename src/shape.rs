@@ -312,6 +312,19 @@ pub fn narrowest(bits: usize) -> Option<Shape> {
     })
 }
 
+/// Returns the widths that are built, narrowest first, each as the shape that [`narrowest`] selects
+/// for it.
+///
+/// ```
+/// use gpuint::{narrowest, widths};
+///
+/// assert_eq!(widths().next(), narrowest(0));
+/// assert!(widths().all(|shape| narrowest(shape.bits) == Some(shape)));
+/// ```
+pub fn widths() -> impl Iterator<Item = Shape> {
+    std::iter::successors(narrowest(0), |shape| narrowest(shape.bits + 1))
+}
+
 /// Declares a name for a shape, and checks it at compile time.
 ///
 /// | declaration of `N bits` | the type |

@@ -10,8 +10,6 @@ use std::time::{Duration, Instant};
 use gpuint::{Device, DynBatch, Shape};
 use num_bigint::BigUint;
 
-use crate::divide::job::widths;
-
 /// Times products and divisions at every width on the first GPU and on the CPU.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
@@ -51,7 +49,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Box<dyn 
         writeln!(out, "{}: {device}", device.backend())?;
     }
     let shapes: Vec<Shape> =
-        widths().into_iter().filter(|shape| shape.bits <= options.max_bits).collect();
+        gpuint::widths().take_while(|shape| shape.bits <= options.max_bits).collect();
     let measurements = (2 * shapes.len() * devices.len()).max(1);
     let limit = Duration::from_secs_f64(options.seconds / measurements as f64);
 

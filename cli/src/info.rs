@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io::Write;
 
-use gpuint::{Device, DigitKind};
+use gpuint::Device;
 
 /// Shows the devices of this machine, their tuning tables, and the widths and kernels of this
 /// build.
@@ -28,15 +28,8 @@ pub(crate) fn run(_: &Options, out: &mut dyn Write) -> Result<(), Box<dyn Error>
         gpus += 1;
     }
     writeln!(out, "CPU: {}", Device::cpu())?;
-    let mut widths: Vec<usize> = gpuint::shapes()
-        .iter()
-        .filter(|shape| shape.digit == DigitKind::U64)
-        .map(|shape| shape.bits)
-        .collect();
-    widths.sort_unstable();
-    widths.dedup();
-    let widths: Vec<String> = widths.iter().map(usize::to_string).collect();
-    writeln!(out, "widths of u64 digits: {} bits", widths.join(", "))?;
+    let widths: Vec<String> = gpuint::widths().map(|shape| shape.bits.to_string()).collect();
+    writeln!(out, "widths: {} bits", widths.join(", "))?;
     let embedded = gpuint::tuning::embedded_kernels();
     writeln!(out, "kernels: {embedded} embedded; NVRTC compiles others at first use")?;
     Ok(out.flush()?)

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use clap::{CommandFactory, Parser};
 use divide_modules::app::{self, AppError, Status, Streams};
 use divide_modules::input::{self, ChunkLimits, Reader};
-use divide_modules::job::{self, Devices, Job, JobError, Settings, Summary, is_division};
+use divide_modules::job::{Devices, Job, JobError, Settings, Summary, is_division};
 use divide_modules::options::Options;
 use divide_modules::output::Lines;
 use gpuint::{Device, Error, Pool};
@@ -268,7 +268,7 @@ fn invalid_utf8_is_rejected() {
 
 #[test]
 fn rows_wider_than_the_widest_shape_are_rejected() {
-    let widest = job::widths().last().unwrap().bits;
+    let widest = gpuint::widths().last().unwrap().bits;
     let most = (BigUint::one() << widest) - 1u32;
     let zeros = "0".repeat(100_000);
     let input = format!(

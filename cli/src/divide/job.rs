@@ -13,7 +13,7 @@ use std::sync::mpsc;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use gpuint::{DigitKind, Error, Shape};
+use gpuint::{Error, Shape, narrowest, widths};
 use indicatif::ProgressBar;
 use num_bigint::BigUint;
 use num_traits::Zero;
@@ -26,7 +26,7 @@ use super::output::Lines;
 /// Reason why the job stopped.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JobError {
-    #[error("this build of gpuint has no shapes of 64-bit digits with Q = 4")]
+    #[error("this build of gpuint has no widths")]
     NoShapes,
     #[error("cannot read after line {line}: {source}")]
     Read { line: u64, source: io::Error },
@@ -168,17 +168,6 @@ impl Summary {
     }
 }
 
-/// Shapes for the division: 64-bit digits, Q = 4, narrowest first.
-pub(crate) fn widths() -> Vec<Shape> {
-    let mut shapes: Vec<Shape> = gpuint::shapes()
-        .iter()
-        .copied()
-        .filter(|shape| shape.digit == DigitKind::U64 && shape.q == 4)
-        .collect();
-    shapes.sort_unstable_by_key(|shape| shape.bits);
-    shapes
-}
-
 /// Devices of a job.
 #[derive(Clone, Copy)]
 pub(crate) enum Devices<'a> {
@@ -200,7 +189,6 @@ pub(crate) struct Job<'a> {
 struct Divider<'a, D: ?Sized> {
     devices: &'a D,
     settings: Settings,
-    widths: Vec<Shape>,
     /// Widths in which rows were divided.
     used: BTreeSet<usize>,
     summary: Summary,
@@ -248,8 +236,7 @@ impl<'a> Job<'a> {
         reject: &mut dyn FnMut(u64, &RowError),
         progress: &ProgressBar,
     ) -> Result<Summary, JobError> {
-        let widths = widths();
-        let widest = widths.last().ok_or(JobError::NoShapes)?.bits;
+        let widest = widths().last().ok_or(JobError::NoShapes)?.bits;
         let mut writer = Writer {
             hex: self.settings.hex,
             lines,
@@ -262,7 +249,7 @@ impl<'a> Job<'a> {
         let mut summary = Summary::default();
         match self.devices {
             Devices::InTurn(devices) => {
-                let mut divider = Divider::new(devices, self.settings, &widths);
+                let mut divider = Divider::new(devices, self.settings);
                 loop {
                     let parsed = read_and_parse(reader, widest, &mut summary.times);
                     if !writer.take(divider.divide(parsed, progress)?)? {
@@ -272,7 +259,7 @@ impl<'a> Job<'a> {
                 summary.merge(&divider.summary);
             }
             Devices::SideBySide(devices, chunks) => {
-                let divider = |_| Divider::new(devices, self.settings, &widths);
+                let divider = |_| Divider::new(devices, self.settings);
                 let dividers = (0..chunks).map(divider).collect();
                 side_by_side(reader, widest, dividers, &mut writer, progress, &mut summary)?;
             }
@@ -412,26 +399,26 @@ impl Writer<'_, '_> {
 }
 
 impl<'a, D: Divide + ?Sized> Divider<'a, D> {
-    fn new(devices: &'a D, settings: Settings, widths: &[Shape]) -> Self {
-        let (widths, used) = (widths.to_vec(), BTreeSet::new());
-        Self { devices, settings, widths, used, summary: Summary::default() }
+    fn new(devices: &'a D, settings: Settings) -> Self {
+        Self { devices, settings, used: BTreeSet::new(), summary: Summary::default() }
     }
 
     /// The results of a chunk, one for each of its lines.
     fn divide(&mut self, parsed: Parsed, progress: &ProgressBar) -> Result<Divided, JobError> {
         let Parsed { chunk, operands: parsed, more } = parsed;
         let mut outcomes = Vec::with_capacity(parsed.len());
-        let mut groups: Vec<Group> = self.widths.iter().map(|_| Group::default()).collect();
+        let mut groups: BTreeMap<Shape, Group> = BTreeMap::new();
         for (place, row) in parsed.into_iter().enumerate() {
             match row {
                 Ok((u, v)) => {
-                    let bits = u.bits().max(v.bits());
-                    // The last width holds every parsed row.
-                    let width = self.widths.partition_point(|w| (w.bits as u64) < bits);
-                    let group = &mut groups[width];
-                    group.places.push(place);
-                    group.u.push(u);
-                    group.v.push(v);
+                    let bits = u.bits().max(v.bits()) as usize;
+                    // The widest width holds every parsed row.
+                    if let Some(shape) = narrowest(bits) {
+                        let group = groups.entry(shape).or_default();
+                        group.places.push(place);
+                        group.u.push(u);
+                        group.v.push(v);
+                    }
                     // A row has no result until it is divided.
                     outcomes.push(Err(RowError::Missing));
                 }
@@ -442,11 +429,7 @@ impl<'a, D: Divide + ?Sized> Divider<'a, D> {
             }
         }
 
-        for (width, group) in groups.into_iter().enumerate() {
-            if group.places.is_empty() {
-                continue;
-            }
-            let shape = self.widths[width];
+        for (shape, group) in groups {
             let results = self.divide_group(shape, &group).map_err(|source| JobError::Divide {
                 rows: group.places.len(),
                 bits: shape.bits,

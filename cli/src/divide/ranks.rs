@@ -13,7 +13,6 @@ use gpuint_mpi::mpi::traits::{Communicator, Root};
 use num_bigint::BigUint;
 
 use super::devices::{Divide, Done, Quotient, Rows, divide_chunks};
-use super::job::widths;
 use super::options::BackendChoice;
 
 /// The ranks, and the device of this one.
@@ -56,8 +55,10 @@ impl Cluster {
             if bits == 0 {
                 return Ok(());
             }
-            let shape = widths().into_iter().find(|shape| shape.bits == bits);
-            let shape = shape.ok_or_else(|| other_build(bits))?;
+            let shape = self.pool.devices()[0].shape_for(bits)?;
+            if shape.bits != bits {
+                return Err(other_build(bits));
+            }
             self.divide_share(shape, rows, is_first != 0, [&[], &[]], [&mut [], &mut []])?;
         }
     }
