@@ -48,8 +48,7 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Box<dyn 
     for device in &devices {
         writeln!(out, "{}: {device}", device.backend())?;
     }
-    let shapes: Vec<Shape> =
-        gpuint::widths().take_while(|shape| shape.bits <= options.max_bits).collect();
+    let shapes: Vec<Shape> = shapes(options.max_bits).collect();
     let measurements = (2 * shapes.len() * devices.len()).max(1);
     let limit = Duration::from_secs_f64(options.seconds / measurements as f64);
 
@@ -88,6 +87,11 @@ pub(crate) fn run(options: &Options, out: &mut dyn Write) -> Result<(), Box<dyn 
         writeln!(out, "plot of the divisions: {}", path.display())?;
     }
     Ok(())
+}
+
+/// Shapes of at most `max_bits` bits, narrowest first.
+fn shapes(max_bits: usize) -> impl Iterator<Item = Shape> {
+    gpuint::widths().take_while(move |shape| shape.bits <= max_bits)
 }
 
 /// Measures both operations at a width on a device, each for `limit`.
@@ -183,4 +187,16 @@ fn svg(names: &[&str], table: &[(usize, Vec<Rates>)]) -> String {
         );
     }
     text + "</svg>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widest_width_is_measured() {
+        let widest = gpuint::shapes().iter().map(|shape| shape.bits).max();
+        assert_eq!(shapes(usize::MAX).last().map(|shape| shape.bits), widest);
+        assert_eq!(shapes(2048).last().map(|shape| shape.bits), Some(2048));
+    }
 }

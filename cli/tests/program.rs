@@ -1,7 +1,10 @@
 //! `gpuint info` and `gpuint bench`, as a user runs them.
 
+use std::fmt::Write;
 use std::fs;
 use std::process::{Command, Output};
+
+use num_bigint::BigUint;
 
 fn run(arguments: &[&str]) -> (Output, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_gpuint")).args(arguments).output().unwrap();
@@ -16,6 +19,33 @@ fn info_names_devices_and_widths() {
     for part in ["CPU: cpu (", "GPU", "1024, ", "kernels: "] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+#[test]
+fn every_width_of_info_is_divided() {
+    let (_, text) = run(&["info"]);
+    let line = text.lines().find_map(|line| line.strip_prefix("widths: ")?.strip_suffix(" bits"));
+    let widths: Vec<u64> = line.unwrap().split(", ").map(|bits| bits.parse().unwrap()).collect();
+    assert!(widths.is_sorted() && widths.len() > 10, "{widths:?}");
+    let one = BigUint::from(1u32);
+    let (mut rows, mut expected) = (String::new(), String::new());
+    for bits in &widths {
+        let u = (&one << bits) - 1u32;
+        for v in [BigUint::from(3u32), (&one << (bits / 2)) + 12_345u32, &u - 1u32] {
+            writeln!(rows, "{u:#x} {v:#x}").unwrap();
+            writeln!(expected, "{:#x} {:#x}", &u / &v, &u % &v).unwrap();
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("rows.txt");
+    fs::write(&input, rows).unwrap();
+    let (output, results) =
+        run(&["divide", "--backend=cpu", "--hex", "--verify", input.to_str().unwrap()]);
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words}");
+    let range = format!("rows of {}..{} bits", widths[0], widths.last().unwrap());
+    assert!(words.contains(&range), "{words}");
+    assert!(results == expected, "a quotient or a remainder is wrong");
 }
 
 #[test]
