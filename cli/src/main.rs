@@ -3,7 +3,9 @@
 mod bench;
 mod divide {
     pub(crate) mod app;
+    pub(crate) mod awaited;
     pub(crate) mod devices;
+    pub(crate) mod files;
     pub(crate) mod input;
     pub(crate) mod job;
     pub(crate) mod options;
@@ -17,12 +19,13 @@ mod stdout;
 
 use std::env;
 use std::error::Error;
+use std::fs::File;
 use std::io::{self, BufReader, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand};
-use divide::{app, devices::Divide, options::Options};
+use divide::{app, awaited::Awaited, devices::Divide, options::Options};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::{self, format::FmtSpan};
 use tracing_subscriber::layer::SubscriberExt;
@@ -118,21 +121,33 @@ fn divide_on_ranks(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
 
 fn divide(options: &Options, others: Option<&dyn Divide>) -> Result<ExitCode, Box<dyn Error>> {
     let stderr = io::stderr();
-    if let Err(error) = ctrlc::set_handler(on_signal) {
-        let _ = writeln!(&stderr, "divide: signals are not handled: {error}");
-    }
+    let mut watch = || {
+        if let Err(error) = ctrlc::set_handler(on_signal) {
+            let _ = writeln!(&stderr, "divide: signals are not handled: {error}");
+        }
+    };
     // A bar and result lines on one terminal would write over each other.
     let progress =
         stderr.is_terminal() && !(options.lines_to_stdout() && io::stdout().is_terminal());
     let streams = app::Streams {
-        stdin: &mut BufReader::new(io::stdin()),
+        stdin: &mut BufReader::new(Awaited::new(stdin()?, &STOP)),
         stdout: &mut io::stdout().lock(),
         stderr: &mut &stderr,
         progress,
         stop: &STOP,
+        watch: &mut watch,
         others,
     };
     Ok(app::run(options, streams)?.into())
+}
+
+/// Standard input as a file.
+fn stdin() -> io::Result<File> {
+    #[cfg(unix)]
+    let stdin = std::os::fd::AsFd::as_fd(&io::stdin()).try_clone_to_owned();
+    #[cfg(windows)]
+    let stdin = std::os::windows::io::AsHandle::as_handle(&io::stdin()).try_clone_to_owned();
+    Ok(stdin?.into())
 }
 
 /// Ends the job after the rows under way; at the second signal, at once.

@@ -3,7 +3,9 @@
 #[path = "../src/divide"]
 mod divide_modules {
     pub(crate) mod app;
+    pub(crate) mod awaited;
     pub(crate) mod devices;
+    pub(crate) mod files;
     pub(crate) mod input;
     pub(crate) mod job;
     pub(crate) mod options;
@@ -23,7 +25,7 @@ use divide_modules::app::{self, AppError, Status, Streams};
 use divide_modules::input::{self, ChunkLimits, Reader};
 use divide_modules::job::{Devices, Job, JobError, Settings, Summary, is_division};
 use divide_modules::options::Options;
-use divide_modules::output::Lines;
+use divide_modules::output::{self, Lines, Names, OutputFile};
 use gpuint::{Device, Error, Pool};
 use gpuint_testkit::random::Random;
 use gpuint_testkit::skip::skip;
@@ -72,8 +74,15 @@ impl Run {
 fn run_with(arguments: &[&str], stdin: &mut (dyn BufRead + Send), stdout: &mut dyn Write) -> Run {
     let options = parse(arguments).unwrap();
     let mut stderr = Vec::new();
-    let (stderr_, stop) = (&mut stderr, &NEVER);
-    let streams = Streams { stdin, stdout, stderr: stderr_, progress: false, stop, others: None };
+    let streams = Streams {
+        stdin,
+        stdout,
+        stderr: &mut stderr,
+        progress: false,
+        stop: &NEVER,
+        watch: &mut || (),
+        others: None,
+    };
     let result = app::run(&options, streams);
     Run { result, stdout: String::new(), stderr: String::from_utf8(stderr).unwrap() }
 }
@@ -155,7 +164,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        for suffix in ["", ".partial", ".checkpoint"] {
+        for suffix in ["", ".partial", ".checkpoint", ".checkpoint.new"] {
             let _ = fs::remove_file(self.beside(suffix));
         }
     }
@@ -482,7 +491,7 @@ fn unusable_files_are_rejected() {
     let unwritable = failure(&[input.path(), "-bcpu", "-o", "/no/such/folder/out"]);
     assert!(unwritable.starts_with("cannot create /no/such/folder/out: "));
     let same = failure(&[input.path(), "-bcpu", "-o", input.path()]);
-    assert!(same.ends_with("is both the input and the output"), "{same}");
+    assert!(same.ends_with(": the job would write over it"), "{same}");
     assert_eq!(input.content(), "17 5\n");
 }
 
@@ -691,12 +700,12 @@ fn built_program_survives_a_closed_pipe() {
     assert!(reason.ends_with(": nobody reads the results\n"), "{reason}");
 }
 
-/// Asserts that a job refused to start and left a file as it was.
-fn assert_same_file(output: &Output, input: &Scratch, content: &str) {
+/// Asserts that a job refused to start and left its input as it was.
+fn assert_same_file(output: &Output, input: &Path, content: &str) {
     let reason = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{reason}");
-    assert!(reason.ends_with("is both the input and the output\n"), "{reason}");
-    assert_eq!(input.content(), content);
+    assert!(reason.ends_with(": the job would write over it\n"), "{reason}");
+    assert_eq!(fs::read_to_string(input).unwrap(), content);
 }
 
 #[test]
@@ -711,16 +720,253 @@ fn output_that_is_the_input_is_rejected_under_every_name() {
         command.args(arguments).arg("-bcpu");
         command
     };
+    let append = |path: &Path| fs::File::options().append(true).open(path).unwrap();
     for name in [&input, &hard, &soft] {
         let output = job(&[input.path(), "-o", name.path()]).output().unwrap();
-        assert_same_file(&output, &input, "17 5\n");
+        assert_same_file(&output, &input.0, "17 5\n");
         let stdin = fs::File::open(&input.0).unwrap();
         let output = job(&["-", "-o", name.path()]).stdin(stdin).output().unwrap();
-        assert_same_file(&output, &input, "17 5\n");
-        let stdout = fs::File::options().append(true).open(&name.0).unwrap();
-        let output = job(&[input.path()]).stdout(stdout).output().unwrap();
-        assert_same_file(&output, &input, "17 5\n");
+        assert_same_file(&output, &input.0, "17 5\n");
+        let output = job(&[input.path()]).stdout(append(&name.0)).output().unwrap();
+        assert_same_file(&output, &input.0, "17 5\n");
+        let table = ["--summary", "-o", &format!("{}.other", name.path()), input.path()];
+        let output = job(&table).stdout(append(&name.0)).output().unwrap();
+        assert_same_file(&output, &input.0, "17 5\n");
+        let output = job(&[input.path()]).stderr(append(&name.0)).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(input.content().starts_with("17 5\ndivide: standard error is the input "));
+        fs::write(&input.0, "17 5\n").unwrap();
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn input_that_is_a_file_of_the_job_is_rejected() {
+    use std::os::unix::fs::symlink;
+    type Alias = fn(&Path, &Path) -> io::Result<()>;
+    let aliases: [Alias; 3] = [
+        |from, to| fs::rename(from, to),
+        |from, to| fs::hard_link(from, to),
+        |from, to| symlink(from, to),
+    ];
+    for suffix in ["", ".partial", ".checkpoint", ".checkpoint.new"] {
+        for (kind, alias) in aliases.into_iter().enumerate() {
+            for (resume, on_stdin) in [(false, false), (false, true), (true, false), (true, true)] {
+                let folder = tempfile::tempdir().unwrap();
+                let (input, data) = (folder.path().join("in.txt"), folder.path().join("data"));
+                fs::write(&input, "17 5\n").unwrap();
+                let own = format!("{}{suffix}", data.display());
+                alias(&input, Path::new(&own)).unwrap();
+                let input = if kind == 0 { Path::new(&own) } else { &input };
+                let mut job = program();
+                job.arg("-bcpu").arg("-o").arg(&data);
+                job.args(resume.then_some("--resume"));
+                if on_stdin {
+                    job.arg("-").stdin(fs::File::open(input).unwrap());
+                } else {
+                    job.arg(input);
+                }
+                let before = names_in(folder.path());
+                let output = job.output().unwrap();
+                assert_same_file(&output, input, "17 5\n");
+                let reason = String::from_utf8_lossy(&output.stderr);
+                let names =
+                    [if on_stdin { "on standard input" } else { input.to_str().unwrap() }, "data"];
+                assert!(names.iter().all(|name| reason.contains(name)), "{reason}");
+                assert_eq!(names_in(folder.path()), before, "{own}: nothing is made");
+            }
+        }
+    }
+}
+
+/// Names of the files in a folder.
+fn names_in(folder: &Path) -> Vec<std::ffi::OsString> {
+    let mut names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    names
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_are_not_of_the_job_are_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let refuse = |suffix: &str, reason: &str| {
+        for resume in [false, true] {
+            let mut job = program();
+            job.args(["-", "-bcpu", "-o"]).arg(&data).args(resume.then_some("--resume"));
+            let output = job.stdin(Stdio::null()).output().unwrap();
+            let words = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{suffix}: {words}");
+            let expected = format!("{}{suffix} {reason}", data.display());
+            assert!(words.contains(&expected), "{suffix}: {words}");
+            assert!(!data.exists());
+        }
+    };
+    let other = folder.path().join("other");
+    fs::write(&other, "a file of the user").unwrap();
+    for suffix in [".partial", ".checkpoint", ".checkpoint.new"] {
+        let own = PathBuf::from(format!("{}{suffix}", data.display()));
+        std::os::unix::fs::symlink(&other, &own).unwrap();
+        refuse(suffix, "is a symbolic link");
+        fs::remove_file(&own).unwrap();
+        std::os::unix::fs::symlink("nowhere", &own).unwrap();
+        refuse(suffix, "is a symbolic link");
+        fs::remove_file(&own).unwrap();
+        fs::hard_link(&other, &own).unwrap();
+        refuse(suffix, "has a further name");
+        fs::remove_file(&own).unwrap();
+        // Opening a pipe would wait for its other end.
+        assert!(Command::new("mkfifo").arg(&own).status().unwrap().success());
+        refuse(suffix, "is not a regular file");
+        fs::remove_file(&own).unwrap();
+        fs::write(&own, "").unwrap();
+        match std::os::unix::fs::chown(&own, Some(1), None) {
+            Ok(()) => refuse(suffix, "belongs to another user"),
+            Err(_) => skip("root", "only root makes files of other users"),
+        }
+        fs::remove_file(&own).unwrap();
+        if suffix != ".partial" {
+            fs::write(&own, "weights of a model").unwrap();
+            refuse(suffix, "is no checkpoint of gpuint divide");
+            assert_eq!(fs::read_to_string(&own).unwrap(), "weights of a model");
+            fs::remove_file(&own).unwrap();
+        }
+    }
+    assert_eq!(fs::read_to_string(&other).unwrap(), "a file of the user");
+    assert!(!folder.path().join("nowhere").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn link_to_no_file_is_no_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let (link, absent) = (folder.path().join("link"), folder.path().join("absent"));
+    std::os::unix::fs::symlink(&absent, &link).unwrap();
+    let arguments = ["-", "-bcpu", "-o", link.to_str().unwrap()];
+    let error = run(&arguments, b"7 2\n").result.unwrap_err().to_string();
+    assert!(error.ends_with("link is a symbolic link that leads to no file"), "{error}");
+    assert!(link.is_symlink() && !absent.exists());
+    fs::write(&absent, "").unwrap();
+    assert_eq!(run(&arguments, b"7 2\n").status(), Status::Done);
+    assert!(link.is_symlink(), "the link stays");
+    assert_eq!(fs::read_to_string(&absent).unwrap(), "3 1\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn unfinished_files_are_as_private_as_the_output() {
+    use std::os::unix::fs::PermissionsExt;
+    let output = Scratch::with("private.txt", b"old");
+    let mode =
+        |suffix: &str| fs::metadata(output.beside(suffix)).unwrap().permissions().mode() & 0o777;
+    let interrupt = || {
+        let mut torn = BufReader::with_capacity(4, Torn(b"17 5\n9 2\n10"));
+        let failed = run_with(&["-", "-bcpu", "-o", output.path()], &mut torn, &mut Vec::new());
+        assert!(failed.result.is_err());
+    };
+    // The owner can go on with a job whose output is read-only.
+    for (bits, partial) in [(0o600, 0o600), (0o640, 0o640), (0o440, 0o640)] {
+        fs::set_permissions(&output.0, fs::Permissions::from_mode(bits)).unwrap();
+        interrupt();
+        assert_eq!([mode(".partial"), mode(".checkpoint")], [partial; 2], "{bits:o}");
+    }
+    // A file that was there is closed to others before it gets a result.
+    fs::set_permissions(&output.0, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::set_permissions(output.beside(".partial"), fs::Permissions::from_mode(0o666)).unwrap();
+    interrupt();
+    assert_eq!(mode(".partial"), 0o600);
+    let resumed = run(&["-", "-bcpu", "-o", output.path(), "--resume"], b"17 5\n9 2\n10 3\n");
+    assert_eq!(resumed.status(), Status::Done);
+    assert_eq!((mode(""), output.content().as_str()), (0o600, "3 2\n4 1\n3 1\n"));
+}
+
+#[test]
+fn lock_on_an_output_that_another_job_completed_does_not_count() {
+    let output = Scratch::new("renamed.txt");
+    let partial = output.beside(".partial");
+    let file = fs::File::create(&partial).unwrap();
+    assert!(output::lock(&file, &partial).unwrap());
+    // Another job renames the file between its opening and its lock.
+    fs::rename(&partial, &output.0).unwrap();
+    assert!(!output::lock(&file, &partial).unwrap());
+    fs::write(&partial, "a third job").unwrap();
+    assert!(!output::lock(&file, &partial).unwrap());
+}
+
+#[test]
+fn output_that_was_replaced_is_not_renamed() {
+    let output = Scratch::new("swapped.txt");
+    let names = Names::of(&output.0).unwrap();
+    let mut file = OutputFile::open(&names, false, false).unwrap();
+    file.write_all(b"3 1\n").unwrap();
+    fs::remove_file(output.beside(".partial")).unwrap();
+    fs::write(output.beside(".partial"), "another file").unwrap();
+    let error = file.finish().unwrap_err().to_string();
+    assert!(error.contains("was replaced by another program"), "{error}");
+    assert!(!output.0.exists());
+}
+
+/// Leaves the files of a job that was killed after the renaming of its output.
+fn kill_after_renaming(output: &Scratch, input: &[u8]) {
+    let half = input.len() / 2;
+    let mut torn = BufReader::with_capacity(4, Torn(&input[..half]));
+    let failed = run_with(&["-", "-bcpu", "-o", output.path()], &mut torn, &mut Vec::new());
+    assert!(failed.result.is_err());
+    let names = Names::of(&output.0).unwrap();
+    let mut file = OutputFile::open(&names, false, true).unwrap();
+    let position = file.resumed().unwrap().position.clone();
+    let mut reader = Reader::new(input, ChunkLimits { rows: 100, bytes: 1 << 20 }, true);
+    let mut chunk = input::Chunk::default();
+    assert!(reader.skip(&position).unwrap());
+    reader.read(&mut chunk).unwrap();
+    for line in &chunk.lines {
+        let (u, v) = chunk.parse(line, 64).unwrap();
+        writeln!(file, "{} {}", &u / &v, &u % &v).unwrap();
+    }
+    file.flush().unwrap();
+    file.passed(&chunk.end, 0).unwrap();
+    file.publish().unwrap();
+    assert!(output.beside(".checkpoint").exists() && !output.beside(".partial").exists());
+}
+
+#[test]
+fn job_that_was_killed_after_the_renaming_is_complete() {
+    let output = Scratch::with("complete.txt", b"old");
+    let input = b"17 5\n9 2\n10 3\n11 3\n";
+    let resume = |input: &[u8]| run(&["-", "-bcpu", "-o", output.path(), "--resume"], input);
+    let results = "3 2\n4 1\n3 1\n3 2\n";
+
+    kill_after_renaming(&output, input);
+    let resumed = resume(input);
+    assert_eq!(resumed.status(), Status::Done);
+    assert!(resumed.stderr.starts_with("the output is complete: "), "{}", resumed.stderr);
+    assert_eq!(output.content(), results);
+    assert!(!output.beside(".partial").exists() && !output.beside(".checkpoint").exists());
+
+    // Neither another input, nor another file of the same size.
+    kill_after_renaming(&output, input);
+    for other in [&b"17 5\n9 2\n10 3\n12 3\n"[..], b"17 5\n9 2\n10 3\n11 3\n7 2\n"] {
+        let error = resume(other).result.unwrap_err().to_string();
+        assert!(error.contains("the input does not consist of the lines"), "{error}");
+    }
+    std::thread::sleep(Duration::from_millis(20));
+    fs::write(&output.0, "x".repeat(results.len())).unwrap();
+    let error = resume(input).result.unwrap_err().to_string();
+    assert!(error.contains("has 0 bytes instead of 16"), "{error}");
+}
+
+#[test]
+fn resume_without_an_interrupted_job_says_so() {
+    let output = Scratch::new("fresh.txt");
+    for target in [output.path(), "-"] {
+        let run = run(&["-", "-bcpu", "-o", target, "--resume"], b"7 2\n");
+        assert_eq!(run.status(), Status::Done);
+        assert!(run.stderr.starts_with("nothing to resume: "), "{}", run.stderr);
+    }
+    assert_eq!(output.content(), "3 1\n");
+    assert!(!run(&["-", "-bcpu", "-o", output.path()], b"7 2\n").stderr.contains("resume"));
 }
 
 #[test]
@@ -790,6 +1036,38 @@ fn resumed_job_remembers_rejected_rows() {
     assert_eq!(resumed.status(), Status::RowsRejected);
 }
 
+/// Both ends of a terminal: that of its user, and that of the program.
+#[cfg(target_os = "linux")]
+fn terminal() -> (fs::File, fs::File) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let user = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&user).unwrap();
+    unlockpt(&user).unwrap();
+    let name = ptsname(&user, Vec::new()).unwrap().into_string().unwrap();
+    (user.into(), fs::File::options().read(true).write(true).open(name).unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_bar_of_a_resumed_job_starts_at_its_rows() {
+    let rows = b"1234 7\n".repeat(1000);
+    let (input, output) = (Scratch::with("half.txt", &rows), Scratch::new("bar.txt"));
+    let mut torn = BufReader::with_capacity(7 * 100, Torn(&rows[..7 * 500]));
+    let failed = run_with(&["-", "-bcpu", "-o", output.path()], &mut torn, &mut Vec::new());
+    assert!(failed.result.is_err());
+    let (mut user, stderr) = terminal();
+    let mut job = program();
+    job.args([input.path(), "-bcpu", "--chunk-rows=100", "-o", output.path(), "--resume"]);
+    assert!(job.stderr(stderr).status().unwrap().success());
+    drop(job);
+    let mut drawn = Vec::new();
+    // A terminal without a program ends with an error.
+    let _ = user.read_to_end(&mut drawn);
+    let drawn = String::from_utf8_lossy(&drawn);
+    let first = drawn.find(" of 6.84 KiB").expect(&drawn);
+    assert!(drawn[..first].ends_with("3.42 KiB"), "{drawn}");
+}
+
 #[test]
 fn output_of_a_running_job_is_rejected() {
     let output = Scratch::new("busy.txt");
@@ -818,6 +1096,7 @@ fn job_stops_on_request() {
         stderr: &mut stderr,
         progress: false,
         stop: &AtomicBool::new(true),
+        watch: &mut || (),
         others: None,
     };
     let status = app::run(&parse(&arguments).unwrap(), streams).unwrap();
@@ -844,6 +1123,12 @@ fn families_beyond_a_thousand_share_a_line() {
     assert_eq!(reader.families[1], "x".repeat(80), "names are cut");
     assert_eq!(reader.families[2], "f0");
     assert_eq!(reader.families[1000], "(other families)");
+}
+
+#[cfg(unix)]
+fn send(signal: &str, child: &Child) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    assert!(status.unwrap().success());
 }
 
 /// A job of the program whose input comes from the test.
@@ -878,11 +1163,6 @@ impl Fed {
         let _ = self.child.stdin.as_mut().unwrap().write_all(&Self::input()[200 * 6..300 * 6]);
     }
 
-    fn signal(&self, signal: &str) {
-        let status = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
-        assert!(status.unwrap().success());
-    }
-
     /// Waits until a file beside the output holds something.
     fn wait_for(&self, suffix: &str) {
         let start = Instant::now();
@@ -909,13 +1189,13 @@ fn built_program_resumes_after_an_interrupt() {
     for signal in ["-INT", "-TERM"] {
         let mut job = Fed::start(&format!("signal{signal}.txt"));
         job.wait_for(".partial");
-        job.signal(signal);
-        // A thread receives the signal: the rows after it end the wait for input.
+        send(signal, &job.child);
         let mut said = String::new();
         let mut stderr = BufReader::new(job.child.stderr.take().unwrap());
         stderr.read_line(&mut said).unwrap();
         assert!(said.starts_with("divide: finishing the rows under way"), "{said}");
-        job.feed();
+        // It waits for more rows, which do not come; `wait` would end them.
+        let _rows = job.child.stdin.take();
         assert_eq!(job.child.wait().unwrap().code(), Some(3));
         stderr.read_to_string(&mut said).unwrap();
         assert!(said.contains("divide: interrupted after line "), "{said}");
@@ -926,14 +1206,39 @@ fn built_program_resumes_after_an_interrupt() {
 #[cfg(unix)]
 #[test]
 fn built_program_stops_at_once_at_the_second_signal() {
-    let mut job = Fed::start("twice.txt");
-    job.wait_for(".partial");
-    job.signal("-INT");
+    let input = Scratch::with("unread.txt", &b"1234567890 7\n".repeat(50_000));
+    // The job waits for a reader of its results.
+    let mut child = program()
+        .args([input.path(), "-bcpu", "--chunk-rows=1000"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0];
+    child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    send("-INT", &child);
     let mut said = String::new();
-    BufReader::new(job.child.stderr.take().unwrap()).read_line(&mut said).unwrap();
-    job.signal("-INT");
-    assert_eq!(job.child.wait().unwrap().code(), Some(3));
-    assert_eq!(job.output.content(), "old\n");
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.starts_with("divide: finishing the rows under way"), "{said}");
+    send("-INT", &child);
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+}
+
+#[cfg(unix)]
+#[test]
+fn signal_ends_the_wait_for_a_pipe() {
+    use std::os::unix::process::ExitStatusExt;
+    let pipe = Scratch::new("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe.0).status().unwrap().success());
+    for arguments in [[pipe.path(), "-o-"], ["-", "-o"]] {
+        let mut job = program();
+        job.args(arguments).args((arguments[1] == "-o").then_some(pipe.path())).arg("-bcpu");
+        let mut child = job.stdin(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(child.try_wait().unwrap().is_none(), "it waits for the other end");
+        send("-INT", &child);
+        assert_eq!(child.wait().unwrap().signal(), Some(2));
+    }
 }
 
 #[cfg(unix)]
@@ -945,7 +1250,7 @@ fn built_program_resumes_after_a_kill() {
     std::thread::sleep(Duration::from_millis(2100));
     job.feed();
     job.wait_for(".checkpoint");
-    job.signal("-KILL");
+    send("-KILL", &job.child);
     assert_eq!(job.child.wait().unwrap().code(), None);
     Fed::resume(&job.output);
 }

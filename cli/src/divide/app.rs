@@ -11,11 +11,12 @@ use gpuint::{BackendKind, Device, Pool};
 use indicatif::{ProgressBar, ProgressStyle};
 use same_file::Handle;
 
+use super::awaited::Awaited;
 use super::devices::Divide;
-use super::input::{ChunkLimits, Reader};
+use super::input::{Chunk, ChunkLimits, Reader};
 use super::job::{Devices, Job, JobError, Settings};
 use super::options::{BackendChoice, Options};
-use super::output::{Lines, OutputError, OutputFile, Progress};
+use super::output::{Lines, Names, OutputError, OutputFile, Progress};
 use super::report::{Closing, Table};
 
 /// The input when no other is named.
@@ -33,8 +34,8 @@ pub(crate) enum AppError {
     Open { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Output(#[from] OutputError),
-    #[error("{0} is both the input and the output")]
-    SameFile(String),
+    #[error("{written} is the input {input}: the job would write over it")]
+    SameFile { input: String, written: String },
     #[error("cannot use --backend {backend}: {source}")]
     Device { backend: BackendChoice, source: gpuint::Error },
     #[error("--devices are numbers of GPUs: they need --backend cuda")]
@@ -73,6 +74,8 @@ pub(crate) struct Streams<'a> {
     pub(crate) progress: bool,
     /// Set by a signal handler: the job stops early.
     pub(crate) stop: &'a AtomicBool,
+    /// Installs the handler, before the first row: until then a signal ends the process.
+    pub(crate) watch: &'a mut dyn FnMut(),
     /// Divide instead of the devices of the options.
     pub(crate) others: Option<&'a dyn Divide>,
 }
@@ -80,7 +83,7 @@ pub(crate) struct Streams<'a> {
 /// Runs the job that the options describe.
 pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, AppError> {
     let start = Instant::now();
-    let Streams { stdin, stdout, stderr, progress, stop, others } = streams;
+    let Streams { stdin, stdout, stderr, progress, stop, watch, others } = streams;
 
     let mut opened;
     let mut bundled = BUNDLED;
@@ -89,7 +92,7 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
         Some(path) if is_stream(path) => (stdin, None),
         Some(path) => {
             let size;
-            (opened, size) = open(path)?;
+            (opened, size) = open(path, stop)?;
             (&mut opened, size)
         }
     };
@@ -121,19 +124,35 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
     let resumable = matches!(output, Output::File(_));
     let mut reader = Reader::new(input, limits, resumable);
     let mut status = Status::Done;
-    if let Output::File(file) = &output
-        && let Some(Progress { position, rejected, .. }) = file.resumed()
+    let mut done = 0;
+    if let Output::File(file) = &mut output
+        && let Some(Progress { position, rejected, .. }) = file.resumed().cloned()
     {
-        let same = reader.skip(position);
-        if !same.map_err(|source| JobError::Read { line: 0, source })? {
+        let failed = |source| JobError::Read { line: 0, source };
+        let mut rest = Chunk::default();
+        let mut same = reader.skip(&position).map_err(failed)?;
+        if same && file.is_complete() {
+            reader.read(&mut rest).map_err(failed)?;
+            same = rest.lines.is_empty();
+        }
+        if !same {
             return Err(file.other_input().into());
         }
-        if *rejected > 0 {
+        if rejected > 0 {
             status = Status::RowsRejected;
         }
+        if file.is_complete() {
+            file.finish()?;
+            let _ = writeln!(stderr, "the output is complete: no line is left to divide");
+            return Ok(status);
+        }
         let _ = writeln!(stderr, "resuming after line {}", position.line);
+        done = position.bytes;
+    } else if options.resume {
+        let _ = writeln!(stderr, "nothing to resume: starting at the first line");
     }
-    let bar = progress_bar(progress, size);
+    watch();
+    let bar = progress_bar(progress, size, done);
     let result = Job::new(devices, settings, stop).run(
         &mut reader,
         output.lines(&mut stdout),
@@ -156,7 +175,7 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
             return stopped(error, stderr);
         }
     };
-    if let Output::File(file) = output {
+    if let Output::File(file) = &mut output {
         file.finish()?;
     }
     summary.times.setup += opening;
@@ -217,7 +236,11 @@ impl Output {
                 let file = File::options().write(true).open(path).map_err(failed)?;
                 Ok(Self::Stream(BufWriter::with_capacity(BUFFER, file)))
             }
-            _ => Ok(Self::File(Box::new(OutputFile::open(path, options.hex, options.resume)?))),
+            _ => {
+                let names = Names::of(path)?;
+                let file = OutputFile::open(&names, options.hex, options.resume)?;
+                Ok(Self::File(Box::new(file)))
+            }
         }
     }
 
@@ -235,7 +258,10 @@ impl Output {
 }
 
 /// Opens an input file, and returns its length if it is a regular file.
-fn open(path: &Path) -> Result<(BufReader<File>, Option<u64>), AppError> {
+fn open<'a>(
+    path: &Path,
+    stop: &'a AtomicBool,
+) -> Result<(BufReader<Awaited<'a>>, Option<u64>), AppError> {
     let failed = |source| AppError::Open { path: path.to_owned(), source };
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
@@ -243,32 +269,39 @@ fn open(path: &Path) -> Result<(BufReader<File>, Option<u64>), AppError> {
         return Err(failed(io::ErrorKind::IsADirectory.into()));
     }
     let size = metadata.is_file().then_some(metadata.len());
-    Ok((BufReader::with_capacity(BUFFER, file), size))
+    Ok((BufReader::with_capacity(BUFFER, Awaited::new(file, stop)), size))
 }
 
-/// Refuses to read and write one file under any of its names: the results would replace the input,
-/// or be read as input.
+/// Refuses an input that the job would write over, or read its own lines from: a file that is, under
+/// any of its names, one of those that the job makes, or a standard stream.
 fn refuse_same_file(options: &Options) -> Result<(), AppError> {
-    let input = match options.input.as_deref() {
+    let (input, handle) = match options.input.as_deref() {
         None => return Ok(()),
-        Some(path) if is_stream(path) => Handle::stdin(),
-        Some(path) if path.is_file() => Handle::from_path(path),
-        Some(_) => return Ok(()),
+        Some(path) if is_stream(path) => ("on standard input".to_owned(), Handle::stdin()),
+        Some(path) => (path.display().to_string(), file_handle(path)),
     };
-    let (name, output) = match options.output.as_deref() {
-        Some(path) if is_stream(path) => ("standard output".to_owned(), Handle::stdout()),
-        Some(path) if path.is_file() => (path.display().to_string(), Handle::from_path(path)),
-        Some(_) => return Ok(()),
-        None => ("standard output".to_owned(), Handle::stdout()),
-    };
-    // A closed stream is not a file, and both streams may well be one terminal.
+    // All streams may well be one terminal.
     let is_file = |handle: &Handle| handle.as_file().metadata().is_ok_and(|data| data.is_file());
-    match (input, output) {
-        (Ok(input), Ok(output)) if input == output && is_file(&input) => {
-            Err(AppError::SameFile(name))
-        }
-        _ => Ok(()),
+    let Some(handle) = handle.ok().filter(is_file) else { return Ok(()) };
+    let mut written = vec![
+        ("standard output".to_owned(), Handle::stdout()),
+        ("standard error".to_owned(), Handle::stderr()),
+    ];
+    if let Some(path) = options.output.as_deref().filter(|path| !is_stream(path)) {
+        let names = Names::of(path)?;
+        let paths = [path].into_iter().chain(names.beside());
+        written.extend(paths.map(|path| (path.display().to_string(), file_handle(path))));
     }
+    match written.into_iter().find(|(_, other)| other.as_ref().is_ok_and(|other| *other == handle))
+    {
+        Some((written, _)) => Err(AppError::SameFile { input, written }),
+        None => Ok(()),
+    }
+}
+
+/// Opens a regular file for comparisons; opening a pipe would wait for its other end.
+fn file_handle(path: &Path) -> io::Result<Handle> {
+    if path.is_file() { Handle::from_path(path) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
 /// Opens the requested devices.
@@ -295,8 +328,9 @@ fn open_pool(options: &Options) -> Result<Pool, AppError> {
     .map_err(|source| AppError::Device { backend, source })
 }
 
-/// A bar over the bytes of the input, or a count if its size is unknown.
-fn progress_bar(visible: bool, size: Option<u64>) -> ProgressBar {
+/// A bar over the bytes of the input, or a count if its size is unknown, of which `done` were
+/// divided before.
+fn progress_bar(visible: bool, size: Option<u64>, done: u64) -> ProgressBar {
     if !visible {
         return ProgressBar::hidden();
     }
@@ -304,8 +338,12 @@ fn progress_bar(visible: bool, size: Option<u64>) -> ProgressBar {
         Some(size) => (ProgressBar::new(size), "{wide_bar} {bytes} of {total_bytes}, {eta} left"),
         None => (ProgressBar::new_spinner(), "{spinner} {bytes}, {elapsed}"),
     };
-    match ProgressStyle::with_template(template) {
+    let bar = match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
-    }
+    };
+    bar.set_position(done);
+    // The time left is that of the rows that follow.
+    bar.reset_eta();
+    bar
 }

@@ -368,11 +368,11 @@ impl Writer<'_, '_> {
         let written = self.write(&lines, &outcomes, &end);
         written.map_err(|source| JobError::Write { line: self.line, source })?;
         self.line = end.line;
-        let more = more.map_err(|source| JobError::Read { line: self.line, source })?;
-        if more && self.stop.load(Ordering::Relaxed) {
+        // A stopped job may also fail to read.
+        if !matches!(more, Ok(false)) && self.stop.load(Ordering::Relaxed) {
             return Err(JobError::Interrupted { line: self.line });
         }
-        Ok(more)
+        more.map_err(|source| JobError::Read { line: self.line, source })
     }
 
     /// Writes one line for each row.

@@ -123,7 +123,7 @@ A # starts a comment; blank lines and comments give no output. Rows after a comm
 
 Output: one line a row, in the order of the input: `quotient remainder`. A row that cannot be
 divided (not two fields, a sign, a character that is no digit, divisor 0, more bits than the widest
-built shape) keeps its place as the line
+width of `gpuint info`) keeps its place as the line
 
     error: line N: REASON
 
@@ -140,6 +140,9 @@ All GPUs divide together; if one fails, the others divide its rows, after a line
 --output FILE collects the results in FILE.partial and renames it at the end, so that FILE is either
 what it was before or complete. A job that was interrupted goes on with --resume: FILE.checkpoint
 records every two seconds how far it came, and that the input is the same is checked by its hash.
+--resume starts at the first line if there is nothing to resume, and says so. A job never writes
+over its input, and leaves a FILE.partial or FILE.checkpoint alone that is a link, a pipe, or a file
+of another user or under a further name. FILE may be a link to a file, which is then replaced.
 A signal (Ctrl-C) ends the job after the rows under way, a second one at once.
 
 GPUINT_LOG=gpuint=trace shows every copy and launch of the library on standard error, with its time;

@@ -4,14 +4,15 @@
 //! and renamed, so that `NAME` never holds partial results and keeps its old content until then.
 //! `NAME.checkpoint` records how much of the input the synced part of `NAME.partial` covers. It
 //! identifies the input by the hash of the bytes read, so that results of two inputs are never
-//! mixed.
-//! the input by the hash of the bytes that were read, so results of two inputs are never mixed.
+//! mixed. Before the renaming it records the time of the output, by which a job that was killed
+//! before the removal of the checkpoint is known to be complete.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::fs::{self, File, Metadata, Permissions, TryLockError};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use super::files::{self, Refusal};
 use super::input::Position;
 
 const BUFFER: usize = 1 << 20;
@@ -44,6 +45,50 @@ pub(crate) enum OutputError {
     Finish { path: PathBuf, partial: PathBuf, source: io::Error },
 }
 
+/// Names of the files of a job.
+#[derive(Debug, Clone)]
+pub(crate) struct Names {
+    target: PathBuf,
+    partial: PathBuf,
+    checkpoint: PathBuf,
+    /// The next checkpoint, until it is complete.
+    new_checkpoint: PathBuf,
+}
+
+impl Names {
+    /// Returns the names for an output. A link stands for the file to which it leads.
+    ///
+    /// # Errors
+    /// [`OutputError::Create`] for a link that leads to no file.
+    pub(crate) fn of(path: &Path) -> Result<Self, OutputError> {
+        let target = match path.canonicalize() {
+            Ok(target) => target,
+            // The renaming would replace the link.
+            Err(_) if path.is_symlink() => {
+                let source = Refusal::new(path, "is a symbolic link that leads to no file").into();
+                return Err(OutputError::Create { path: path.to_owned(), source });
+            }
+            Err(_) => path.to_owned(),
+        };
+        let with = |suffix| {
+            let mut name = target.as_os_str().to_owned();
+            name.push(suffix);
+            PathBuf::from(name)
+        };
+        Ok(Self {
+            partial: with(".partial"),
+            checkpoint: with(".checkpoint"),
+            new_checkpoint: with(".checkpoint.new"),
+            target,
+        })
+    }
+
+    /// The names beside that of the output.
+    pub(crate) fn beside(&self) -> [&Path; 3] {
+        [&self.partial, &self.checkpoint, &self.new_checkpoint]
+    }
+}
+
 /// A file that is replaced as a whole.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
@@ -55,6 +100,8 @@ pub(crate) struct OutputFile {
     checkpoint: CheckpointFile,
     /// Checkpoint that the job resumed from.
     resumed: Option<Progress>,
+    /// True if the job resumed after its output was renamed.
+    is_complete: bool,
     /// The latest recorded progress.
     passed: Option<Progress>,
     saved: Instant,
@@ -65,37 +112,45 @@ impl OutputFile {
     ///
     /// # Errors
     /// [`OutputError`] if the files cannot be made, belong to a running job, or do not match.
-    pub(crate) fn open(target: &Path, hex: bool, resume: bool) -> Result<Self, OutputError> {
-        // A link still points to the replaced file.
-        let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
-        let partial = with_suffix(&target, ".partial");
+    pub(crate) fn open(names: &Names, hex: bool, resume: bool) -> Result<Self, OutputError> {
+        let Names { target, partial, checkpoint, new_checkpoint } = names.clone();
         let failed = |source| OutputError::Create { path: target.clone(), source };
-        let checkpoint = CheckpointFile { path: with_suffix(&target, ".checkpoint"), hex };
-        let mut options = OpenOptions::new();
-        let file = options.write(true).create(true).truncate(false).open(&partial);
-        let mut file = file.map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(OutputError::Busy(target)),
-            // A file system without locks.
-            Err(TryLockError::Error(_)) => {}
+        // Before the first file is made.
+        for name in names.beside() {
+            files::check_name(name).map_err(failed)?;
         }
+        let permissions = fs::metadata(&target).ok().map(|metadata| metadata.permissions());
+        let mut file = loop {
+            let file = files::open_or_make(&partial, permissions.as_ref()).map_err(failed)?;
+            match lock(&file, &partial) {
+                Ok(true) => break file,
+                Ok(false) => {}
+                Err(TryLockError::WouldBlock) => return Err(OutputError::Busy(target)),
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            }
+        };
+        let checkpoint = CheckpointFile { path: checkpoint, new: new_checkpoint, permissions, hex };
+        checkpoint.check_headers().map_err(failed)?;
         let resumed = if resume { checkpoint.read()? } else { None };
         let length = resumed.as_ref().map_or(0, |progress| progress.length);
         let have = file.metadata().map_err(failed)?.len();
-        if have < length {
+        let is_target = |progress: &Progress| progress.completed_as(&target);
+        let is_complete = have == 0 && length > 0 && resumed.as_ref().is_some_and(is_target);
+        if have < length && !is_complete {
             return Err(checkpoint
                 .refuse(format!("{} has {have} bytes instead of {length}", partial.display())));
         }
         if resumed.is_none() {
             checkpoint.remove().map_err(failed)?;
         }
-        file.set_len(length).map_err(failed)?;
-        file.seek(SeekFrom::Start(length)).map_err(failed)?;
+        if !is_complete {
+            file.set_len(length).map_err(failed)?;
+            file.seek(SeekFrom::Start(length)).map_err(failed)?;
+        }
         let file = BufWriter::with_capacity(BUFFER, file);
         let passed = resumed.clone();
         let saved = Instant::now();
-        Ok(Self { target, partial, file, length, checkpoint, resumed, passed, saved })
+        Ok(Self { target, partial, file, length, checkpoint, resumed, is_complete, passed, saved })
     }
 
     /// Progress at which the job continues; `None` for a new job.
@@ -103,9 +158,16 @@ impl OutputFile {
         self.resumed.as_ref()
     }
 
-    /// Makes the error for an input that does not begin with the divided bytes.
+    /// Returns true if the output was complete before: no line of the input is left.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Makes the error for an input that does not begin with the divided bytes, or goes on after
+    /// those of a complete output.
     pub(crate) fn other_input(&self) -> OutputError {
-        self.checkpoint.refuse("the input does not begin with the lines divided before".to_owned())
+        let lines = if self.is_complete { "consist of" } else { "begin with" };
+        self.checkpoint.refuse(format!("the input does not {lines} the lines divided before"))
     }
 
     /// Records the progress of a job that stops early; returns true if the job can be resumed.
@@ -113,27 +175,44 @@ impl OutputFile {
         self.passed.is_some() && self.save().is_ok()
     }
 
-    /// Renames the complete output.
+    /// Renames the complete output, and removes the checkpoint.
     ///
     /// # Errors
     /// [`OutputError::Finish`].
-    pub(crate) fn finish(mut self) -> Result<(), OutputError> {
-        self.publish().map_err(|source| OutputError::Finish {
+    pub(crate) fn finish(&mut self) -> Result<(), OutputError> {
+        let published =
+            if self.is_complete { fs::remove_file(&self.partial) } else { self.publish() };
+        let finished = published.and_then(|()| {
+            self.checkpoint.remove()?;
+            sync_folder(&self.target)
+        });
+        finished.map_err(|source| OutputError::Finish {
             path: self.target.clone(),
             partial: self.partial.clone(),
             source,
         })
     }
 
-    fn publish(&mut self) -> io::Result<()> {
+    /// Renames the complete output.
+    pub(crate) fn publish(&mut self) -> io::Result<()> {
         self.file.flush()?;
-        if let Ok(old) = fs::metadata(&self.target) {
-            self.file.get_ref().set_permissions(old.permissions())?;
+        let file = self.file.get_ref();
+        // Windows sets the time of the last write when the file is closed.
+        file.set_modified(SystemTime::now())?;
+        file.sync_all()?;
+        if let Some(progress) = &mut self.passed
+            && self.checkpoint.path.exists()
+        {
+            progress.completed = nanoseconds(&file.metadata()?);
+            self.checkpoint.write(progress)?;
         }
-        self.file.get_ref().sync_all()?;
-        fs::rename(&self.partial, &self.target)?;
-        self.checkpoint.remove()?;
-        sync_folder(&self.target)
+        if let Ok(old) = fs::metadata(&self.target) {
+            file.set_permissions(old.permissions())?;
+        }
+        if !files::is_named(file, &self.partial)? {
+            return Err(Refusal::new(&self.partial, "was replaced by another program").into());
+        }
+        fs::rename(&self.partial, &self.target)
     }
 
     fn save(&mut self) -> io::Result<()> {
@@ -164,6 +243,7 @@ impl Lines for OutputFile {
             position: position.clone(),
             length: self.length,
             rejected: before + rejected,
+            completed: None,
         });
         if self.saved.elapsed() < INTERVAL { Ok(()) } else { self.save() }
     }
@@ -177,38 +257,90 @@ pub(crate) struct Progress {
     length: u64,
     /// Rows without a result so far.
     pub(crate) rejected: u64,
+    /// Time of the complete output, in nanoseconds since 1970.
+    completed: Option<u128>,
+}
+
+impl Progress {
+    /// Returns true if the file is the complete output.
+    fn completed_as(&self, target: &Path) -> bool {
+        fs::metadata(target).is_ok_and(|metadata| {
+            let completed = self.completed.is_some() && self.completed == nanoseconds(&metadata);
+            completed && metadata.len() == self.length
+        })
+    }
+}
+
+/// Time of the last write, since 1970.
+fn nanoseconds(metadata: &Metadata) -> Option<u128> {
+    let time = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(time.as_nanos())
+}
+
+/// Locks a partial file; returns false if another job has completed and renamed it.
+pub(crate) fn lock(file: &File, partial: &Path) -> Result<bool, TryLockError> {
+    match file.try_lock() {
+        // The second is of a file system without locks.
+        Ok(()) | Err(TryLockError::Error(_)) => {}
+        busy => return busy.map(|()| false),
+    }
+    files::is_named(file, partial).map_err(TryLockError::Error)
 }
 
 /// The file with the progress of a job.
 #[derive(Debug)]
 struct CheckpointFile {
     path: PathBuf,
+    /// Name of the next record, until it is complete.
+    new: PathBuf,
+    /// Those of the output.
+    permissions: Option<Permissions>,
     /// Format of the results, which a resumed job must use too.
     hex: bool,
 }
 
 impl CheckpointFile {
     fn text(&self, progress: &Progress) -> String {
-        let Progress { position: Position { bytes, line, hash }, length, rejected } = progress;
+        let Progress { position: Position { bytes, line, hash }, length, rejected, completed } =
+            progress;
+        let completed = completed.map_or(String::new(), |time| format!("completed {time}\n"));
         format!(
             "{HEADER}\ninput bytes {bytes}\ninput lines {line}\ninput sha256 {hash}\n\
-             output bytes {length}\noutput errors {rejected}\nhex {}\n",
+             output bytes {length}\noutput errors {rejected}\nhex {}\n{completed}",
             self.hex
         )
     }
 
     /// Replaces the record.
     fn write(&self, progress: &Progress) -> io::Result<()> {
-        let new = with_suffix(&self.path, ".new");
-        let mut file = File::create(&new)?;
+        let mut file = files::open_or_make(&self.new, self.permissions.as_ref())?;
+        file.set_len(0)?;
         file.write_all(self.text(progress).as_bytes())?;
         file.sync_data()?;
-        fs::rename(new, &self.path)
+        fs::rename(&self.new, &self.path)
+    }
+
+    /// Refuses files of other programs, which a job would replace or remove.
+    fn check_headers(&self) -> io::Result<()> {
+        for path in [&self.path, &self.new] {
+            let file = match files::open(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                file => file?,
+            };
+            let mut start = Vec::new();
+            file.take(HEADER.len() as u64).read_to_end(&mut start)?;
+            // A record may be cut short.
+            if !HEADER.as_bytes().starts_with(&start) {
+                return Err(Refusal::new(path, "is no checkpoint of gpuint divide").into());
+            }
+        }
+        Ok(())
     }
 
     /// Returns the recorded progress; `None` without a record.
     fn read(&self) -> Result<Option<Progress>, OutputError> {
-        let text = match fs::read_to_string(&self.path) {
+        let text = files::open(&self.path).and_then(io::read_to_string);
+        let text = match text {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(self.refuse(error.to_string())),
@@ -223,7 +355,9 @@ impl CheckpointFile {
                 hash: field("input sha256")?.to_owned(),
             };
             let (length, rejected) = (number("output bytes")?, number("output errors")?);
-            Some(Progress { position, length, rejected })
+            let completed = field("completed").map(|time| time.parse().ok());
+            let completed = completed.map_or(Some(None), |time| time.map(Some))?;
+            Some(Progress { position, length, rejected, completed })
         };
         let damaged = || self.refuse("the file is damaged".to_owned());
         let progress = read().ok_or_else(damaged)?;
@@ -246,13 +380,6 @@ impl CheckpointFile {
     fn refuse(&self, reason: String) -> OutputError {
         OutputError::Resume { path: self.path.clone(), reason }
     }
-}
-
-/// Appends to the name of a file.
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 /// Waits until the file's name is on the disk.
