@@ -205,12 +205,13 @@ impl OutputFile {
         {
             progress.completed = nanoseconds(&file.metadata()?);
             self.checkpoint.write(progress)?;
-        }
-        if let Ok(old) = fs::metadata(&self.target) {
-            file.set_permissions(old.permissions())?;
+            sync_folder(&self.target)?;
         }
         if !files::is_named(file, &self.partial)? {
             return Err(Refusal::new(&self.partial, "was replaced by another program").into());
+        }
+        if let Ok(old) = fs::metadata(&self.target) {
+            file.set_permissions(old.permissions())?;
         }
         fs::rename(&self.partial, &self.target)
     }
