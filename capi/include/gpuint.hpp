@@ -43,6 +43,7 @@ struct deleter {
   void operator()(gpuint_divisor* handle) const noexcept { gpuint_divisor_free(handle); }
   void operator()(gpuint_modulus* handle) const noexcept { gpuint_modulus_free(handle); }
   void operator()(gpuint_residues* handle) const noexcept { gpuint_residues_free(handle); }
+  void operator()(gpuint_signed* handle) const noexcept { gpuint_signed_free(handle); }
   void operator()(gpuint_product_tree* handle) const noexcept { gpuint_product_tree_free(handle); }
   void operator()(gpuint_crt* handle) const noexcept { gpuint_crt_free(handle); }
   void operator()(gpuint_fixed_base* handle) const noexcept { gpuint_fixed_base_free(handle); }
@@ -55,6 +56,7 @@ using mask = std::unique_ptr<gpuint_mask, deleter>;
 using divisor = std::unique_ptr<gpuint_divisor, deleter>;
 using modulus = std::unique_ptr<gpuint_modulus, deleter>;
 using residues = std::unique_ptr<gpuint_residues, deleter>;
+using signed_batch = std::unique_ptr<gpuint_signed, deleter>;
 using product_tree = std::unique_ptr<gpuint_product_tree, deleter>;
 using crt = std::unique_ptr<gpuint_crt, deleter>;
 using fixed_base = std::unique_ptr<gpuint_fixed_base, deleter>;

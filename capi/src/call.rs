@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use gpuint::num_bigint::BigUint;
 
-use crate::handle::{Handle, get, insert};
+use crate::handle::{Byte, Handle, get, insert};
 use crate::memory::{check, check_array, format, number, write, write_array, write_text};
 use crate::status::{Failure, Result, Status};
 
@@ -92,7 +92,7 @@ macro_rules! plain_arguments {
     };
 }
 plain_arguments! {
-    usize, u64, *const u64, *const u8, *const usize, *const *const c_char, *mut u64, *mut c_void,
+    usize, u64, *const u64, *const Byte, *const usize, *const *const c_char, *mut u64, *mut c_void,
     Release;
     of handles: *const *const H, *mut H
 }

@@ -46,6 +46,11 @@ handles! {
     Crt(gpuint::DynCrt) = "gpuint_crt";
 }
 
+/// A `uint8_t` of an array. It is not `u8`, which `c_char`, the type of texts, is on some targets.
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub struct Byte(pub u8);
+
 /// A GPU with a queue of work, or the CPU.
 #[derive(Debug)]
 pub struct Device(());

@@ -50,6 +50,23 @@ fn header_is_that_of_the_source() {
     );
 }
 
+#[test]
+fn every_handle_has_an_owner_in_cpp() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let owners = fs::read_to_string(folder.join("include/gpuint.hpp")).unwrap();
+    let header = header(folder);
+    let frees =
+        header.split("\ngpuint_status gpuint_").filter_map(|rest| rest.split_once("_free("));
+    let is_name = |kind: &&str| kind.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let kinds: Vec<_> = frees.map(|(kind, _)| kind).filter(is_name).collect();
+    assert!(kinds.len() >= 10 && kinds.contains(&"signed"), "{kinds:?}");
+    for kind in kinds {
+        let freed = format!("(gpuint_{kind}* handle) const noexcept {{ gpuint_{kind}_free(handle)");
+        let owner = format!("= std::unique_ptr<gpuint_{kind}, deleter>;");
+        assert!(owners.contains(&freed) && owners.contains(&owner), "no owner of gpuint_{kind}");
+    }
+}
+
 /// The names of methods that macros declare: `    fn name(..) -> Type;`.
 fn declared(source: &str, start: &str) -> Vec<String> {
     let blocks = source.split(start).skip(1).map(|rest| rest.split("\n}").next().unwrap_or(rest));

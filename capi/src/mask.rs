@@ -4,21 +4,21 @@
 use gpuint::Error;
 
 use crate::call::functions;
-use crate::handle::{Device, Mask, remove};
+use crate::handle::{Byte, Device, Mask, remove};
 use crate::memory::array;
 use crate::status::Failure;
 
 functions! {
     /// Makes a mask of one byte a row: the bit is set unless the byte is 0.
     fn gpuint_mask_from_bytes(
-        device: *const Device, bytes: *const u8, rows: usize; out: *mut *mut Mask
+        device: *const Device, bytes: *const Byte, rows: usize; out: *mut *mut Mask
     ) = |device, bytes, rows| {
         // SAFETY: the header requires that the array has `rows` elements.
         let bytes = unsafe { array(bytes, rows, "bytes") }?;
         let mut bits = Vec::new();
         let room = bits.try_reserve_exact(rows);
         room.map_err(|_| Error::OutOfMemory { bytes: rows as u64 })?;
-        bits.extend(bytes.iter().map(|&byte| byte != 0));
+        bits.extend(bytes.iter().map(|&Byte(byte)| byte != 0));
         Ok::<_, Failure>(gpuint::Mask::from_bools(device, &bits)?)
     };
 

@@ -2,11 +2,13 @@
 //! compiler's sanitizers.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
 use gpuint_skip::skip;
+use tempfile::TempDir;
 
 const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -23,6 +25,18 @@ static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
     assert!(built.success());
     profile.to_owned()
 });
+
+/// Name of the library for the dynamic linker: `0.x` versions with another `x` are incompatible, as
+/// cargo-c has it.
+const SONAME: &str =
+    concat!("libgpuint.so.", env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
+
+/// A folder with the library under the name that programs look for.
+fn linked_by_soname() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    symlink(LIBRARY.join("libgpuint.so"), folder.path().join(SONAME)).unwrap();
+    folder
+}
 
 fn text(bytes: &[u8]) -> &str {
     str::from_utf8(bytes).unwrap()
@@ -92,6 +106,11 @@ const PRIMES: &str = "170141183460469231731687303715884105703\n\
     170141183460469231731687303715884105727\n\
     170141183460469231731687303715884105757\n";
 
+const SIGNED: &str = "differences: -14 4\n\
+    cofactors: 0 0, 1 1\n\
+    quotients: 0 0, remainders: -7 2\n\
+    invalid pointer\n";
+
 fn check_programs(name: &str, flags: &[&str], libraries: &[&str]) {
     if !is_usable(flags, name) {
         return;
@@ -100,9 +119,11 @@ fn check_programs(name: &str, flags: &[&str], libraries: &[&str]) {
     let flags = [&["-I", &include], flags].concat();
     let folder = LIBRARY.display().to_string();
     let libraries = [&["-L", &folder], libraries].concat();
-    let output = |source: &str| output(source, name, &flags, &libraries, &LIBRARY);
+    let named = linked_by_soname();
+    let output = |source: &str| output(source, name, &flags, &libraries, named.path());
     assert_eq!(output("examples/rsa.c"), "20 messages, decrypted: yes\n");
     assert_eq!(output("examples/primes.cpp"), PRIMES);
+    assert_eq!(output("tests/signed.cpp"), SIGNED);
     assert_eq!(output("tests/interface.c"), "");
     assert_eq!(output("examples/division.c"), DIVISION);
 }
@@ -120,6 +141,24 @@ fn programs_run_with_the_static_library() {
 #[test]
 fn programs_run_under_the_sanitizers() {
     check_programs("sanitized", SANITIZED, SHARED);
+}
+
+/// The library of `cargo build`, linked by its path, is found by its name and not by that path.
+#[test]
+fn plain_build_has_a_soname() {
+    if !is_usable(&[], "soname") {
+        return;
+    }
+    let include = Path::new(FOLDER).join("include").display().to_string();
+    let library = LIBRARY.join("libgpuint.so").display().to_string();
+    let named = linked_by_soname();
+    let linked = |folder: &Path| {
+        output("examples/division.c", "soname", &["-I", &include], &[&library], folder)
+    };
+    assert_eq!(linked(named.path()), DIVISION);
+    let bytes = fs::read(library).unwrap();
+    let name = [&[0], SONAME.as_bytes(), &[0]].concat();
+    assert!(bytes.windows(name.len()).any(|window| window == name));
 }
 
 #[test]
