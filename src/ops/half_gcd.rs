@@ -34,17 +34,17 @@ use num_traits::One;
 
 use super::product_tree::product;
 use super::{View, in_shape, shape_of};
-use crate::backend::Operands;
 use crate::backend::host::reserved_vec;
+use crate::backend::{BackendKind, Operands};
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::kernel::algorithms;
 use crate::mask::{Mask, Table};
-use crate::shape::narrowest;
+use crate::shape::{SHAPES, narrowest};
 
 /// Width of the rows whose matrices a kernel computes.
 pub(super) const LEAF: usize = 4096;
-/// Maximum length of numbers that are left to the kernel of [`Op::Gcd`].
+/// Maximum length of numbers that are left to the kernel of [`Op::Gcd`] on a GPU.
 const LAST: usize = 1 << 14;
 
 /// Half-gcds of rows.
@@ -265,12 +265,22 @@ fn inverses(v: &DynBatch, n: &DynBatch, leaf: usize, last: usize) -> Result<(Dyn
 impl View<'_> {
     /// Computes greatest common divisors by half-gcds.
     pub(super) fn gcd_by_halves(&self, rhs: &DynBatch) -> Result<DynBatch> {
-        common_divisors(self.batch, rhs, LEAF, LAST)
+        common_divisors(self.batch, rhs, LEAF, self.last(Op::Gcd))
     }
 
     /// Computes inverses modulo the rows of `moduli` by half-gcds, and a mask of the rows without.
     pub(super) fn inverse_mod_by_halves(&self, moduli: &DynBatch) -> Result<(DynBatch, Mask)> {
-        inverses(self.batch, moduli, LEAF, LAST)
+        inverses(self.batch, moduli, LEAF, self.last(Op::InverseMod))
+    }
+
+    /// Returns the maximum length of numbers that are left to the kernel of an operation. The CPU
+    /// reduces rows by half-gcds itself, at all widths at which the operation is offered.
+    fn last(&self, op: Op) -> usize {
+        if self.device().backend() != BackendKind::Cpu {
+            return LAST;
+        }
+        let is_offered = |shape: &&Shape| algorithms(op, **shape).next().is_some();
+        SHAPES.iter().filter(is_offered).map(|shape| shape.bits).max().unwrap_or(LAST)
     }
 
     /// Computes the entries `u0`, `v0` and `u1`, `v1`, two in a row of the width.

@@ -1,10 +1,11 @@
 //! Products, divisions, residues, common divisors, inverses and roots.
 
 use num_bigint::BigUint;
-use num_integer::Integer;
-use num_traits::{One, Zero};
 
-use super::limbs::{LIMB_BITS, add_assign, assign, bit, shift_right, sub_from_assign, trimmed};
+use super::half_gcd::{self, Matrix};
+use super::limbs::{
+    LIMB_BITS, add_assign, assign, bit, shift_left, shift_right, sub_from_assign, trimmed,
+};
 use super::prepared::{self, Prepared};
 use super::rows::{Failed, Outcome, Row, Rows};
 use super::{division, euclid, product, residues, sqrt};
@@ -274,28 +275,21 @@ pub(super) fn common_divisor(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
-/// The matrix of the steps of Euclid's algorithm that leave both numbers at least
-/// `2^(bits / 2 + 1)`.
+/// Matrices of steps that leave both numbers at least `2^(bits / 2 + 1)`.
 pub(super) fn half_gcd(rows: Rows<'_>) -> Result<Failed> {
-    let (least, half) = (BigUint::one() << (rows.bits / 2 + 1), rows.bits / 2);
-    rows.each(0, |Row { ins: [x, y, _], outs: [first, second], .. }, _| {
-        let mut numbers = [read(x), read(y)];
-        // Entries of the other number are subtracted.
-        let mut entries = [[BigUint::one(), BigUint::zero()], [BigUint::zero(), BigUint::one()]];
-        while numbers.iter().all(|number| *number >= least) {
-            let longer = usize::from(numbers[0] < numbers[1]);
-            let quotient = (&numbers[longer] - &least) / &numbers[1 - longer];
-            if quotient.is_zero() {
-                break;
-            }
-            let multiple = &quotient * &numbers[1 - longer];
-            numbers[longer] -= multiple;
-            let [u, v] = entries[1 - longer].each_ref().map(|entry| &quotient * entry);
-            entries[longer][0] += u;
-            entries[longer][1] += v;
-        }
-        for (out, [u, v]) in [first, second].into_iter().zip(entries) {
-            assign(out, &(u + (v << half)).to_u64_digits());
+    let (n, half) = (rows.limbs(), rows.bits / 2);
+    let scratch = 2 * n + 4 * Matrix::entry_limbs(n) + half_gcd::scratch_limbs(n);
+    rows.each(scratch, |Row { ins: [x, y, _], outs: [first, second], .. }, scratch| {
+        let (x_left, scratch) = scratch.split_at_mut(n);
+        let (y_left, scratch) = scratch.split_at_mut(n);
+        x_left.copy_from_slice(x);
+        y_left.copy_from_slice(y);
+        let (mut matrix, scratch) = Matrix::identity(n, scratch);
+        half_gcd::half_gcd(x_left, y_left, &mut matrix, &mut (), scratch);
+        let Matrix { u0, v0, u1, v1 } = matrix;
+        for (out, low, high) in [(first, u0, v0), (second, u1, v1)] {
+            shift_left(out, high, half);
+            add_assign(out, trimmed(low));
         }
         Outcome::default()
     })
@@ -327,13 +321,14 @@ pub(super) fn fraction(rows: Rows<'_>) -> Result<Failed> {
 }
 
 pub(super) fn symbol(rows: Rows<'_>) -> Result<Failed> {
-    rows.each(0, |Row { ins: [a, n, _], outs: [out, _], .. }, _| {
+    let scratch = euclid::scratch_limbs(rows.limbs());
+    rows.each(scratch, |Row { ins: [a, n, _], outs: [out, _], .. }, scratch| {
         #[cfg(feature = "gmp")]
         if let Some(gmp) = super::gmp::gmp() {
             out[0] = i64::from(gmp.symbol(a, n)) as u64;
             return Outcome::default();
         }
-        out[0] = i64::from(jacobi(read(a), read(n))) as u64;
+        out[0] = i64::from(euclid::jacobi(a, n, scratch)) as u64;
         Outcome::default()
     })
 }
@@ -352,32 +347,4 @@ pub(super) fn root(rows: Rows<'_>) -> Result<Failed> {
         sqrt::root(root, remainder, a, scratch);
         Outcome::default()
     })
-}
-
-/// The Jacobi symbol, Kronecker's for even `n`: `n = 2^k m` gives `(a | n) = (2 | a)^k (a | m)`,
-/// and then `(a | m) = (a mod m | m)` and reciprocity reduce the pair as Euclid's algorithm does.
-fn jacobi(mut a: BigUint, mut n: BigUint) -> i8 {
-    if n.is_zero() {
-        return i8::from(a.is_one());
-    }
-    if a.is_even() && n.is_even() {
-        return 0;
-    }
-    let low = |value: &BigUint| value.iter_u32_digits().next().unwrap_or(0);
-    // (2 | a) for odd a.
-    let two = |a: &BigUint| matches!(low(a) % 8, 3 | 5);
-    let mut negative = false;
-    let twos = n.trailing_zeros().unwrap_or(0);
-    negative ^= twos % 2 == 1 && two(&a);
-    n >>= twos;
-    loop {
-        a %= &n;
-        let Some(twos) = a.trailing_zeros() else { break };
-        negative ^= twos % 2 == 1 && two(&n);
-        a >>= twos;
-        negative ^= low(&a) % 4 == 3 && low(&n) % 4 == 3;
-        std::mem::swap(&mut a, &mut n);
-    }
-    let sign = if negative { -1 } else { 1 };
-    if n.is_one() { sign } else { 0 }
 }

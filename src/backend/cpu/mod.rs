@@ -2,8 +2,8 @@
 //!
 //! `rows` cuts a call into rows of limbs. `linear` and `arithmetic` have a function for each
 //! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues`,
-//! `euclid` and `sqrt`. `integers` multiplies and divides single integers of any length. Symbols
-//! take num-bigint's remainders. With the feature `gmp`, products, divisions, powers, greatest
+//! `euclid` and `sqrt`. `euclid` reduces pairs by the matrices of `half_gcd`, and `jacobi` follows
+//! them. `integers` multiplies and divides single integers of any length. With the feature `gmp`, products, divisions, powers, greatest
 //! common divisors, inverses and symbols use the GMP of the host, if it has one.
 
 mod arithmetic;
@@ -11,7 +11,9 @@ mod division;
 mod euclid;
 #[cfg(feature = "gmp")]
 mod gmp;
+mod half_gcd;
 pub(crate) mod integers;
+mod jacobi;
 mod limbs;
 mod linear;
 mod prepared;

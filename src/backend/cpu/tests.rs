@@ -1,10 +1,13 @@
 //! Limb arithmetic against num-bigint's products and sums, at lengths on both sides of every
 //! threshold, on operands whose carries go through all limbs.
 
+use malachite_base::num::arithmetic::traits::KroneckerSymbol;
+use malachite_nz::natural::Natural;
 use num_bigint::BigUint;
 use num_integer::Integer;
 use num_traits::One;
 
+use super::half_gcd::{self, Matrix};
 use super::prepared::{self, Prepared};
 use super::{division, euclid, limbs, product, residues};
 
@@ -327,67 +330,169 @@ fn division_by_a_limb_agrees() {
     }
 }
 
+/// Lengths of which some pairs are reduced by half-gcds of halves, too.
+const EUCLID_LENGTHS: [usize; 9] = [1, 2, 3, 4, 9, 64, 97, 193, 450];
+
+/// Pairs of integers of `n` limbs: of all kinds, with a common divisor of half the length, and with
+/// the longest rows of quotients, and with quotients of every size.
+fn pairs(operands: &mut Operands, n: usize) -> Vec<[Vec<u64>; 2]> {
+    let limbs = |value: BigUint| {
+        let mut limbs = value.to_u64_digits();
+        limbs.resize(n + 1, 0);
+        limbs.truncate(n);
+        limbs
+    };
+    let mut pairs = Vec::new();
+    for a in operands.all(n) {
+        for _ in 0..4 {
+            pairs.push([a.clone(), operands.some(n)]);
+            let half = n.div_ceil(2);
+            let divisor = big(&operands.some(half));
+            pairs.push([(); 2].map(|()| limbs(big(&operands.some(n - half + 1)) * &divisor)));
+        }
+    }
+    // Euclid's algorithm backwards. Quotients of 1 make neighbours in Fibonacci's sequence.
+    for quotient_bits in [1, 2, 31, 33, 40, 62, 64, 65, 130, 700] {
+        let (mut x, mut y) = (BigUint::from(operands.limb() | 1), BigUint::one());
+        loop {
+            let mask = (BigUint::one() << quotient_bits) - 1u32;
+            let quotient = (big(&operands.random(11)) & mask) | BigUint::one();
+            let next: BigUint = &x * quotient + &y;
+            if next.bits() > 64 * n as u64 {
+                break;
+            }
+            (x, y) = (next, x);
+        }
+        pairs.push([limbs(x), limbs(y)]);
+    }
+    for [a, b] in pairs.clone() {
+        pairs.push([b, a]);
+    }
+    pairs
+}
+
 #[test]
-fn greatest_common_divisors_agree() {
+fn greatest_common_divisors_and_symbols_agree() {
     let mut operands = Operands(8);
-    for n in LENGTHS {
-        let check = |a: &[u64], b: &[u64]| {
+    for n in EUCLID_LENGTHS {
+        for [a, b] in pairs(&mut operands, n) {
             let mut out = vec![7; n];
-            euclid::gcd(&mut out, a, b, &mut scratch(euclid::scratch_limbs(n)));
-            assert_eq!(big(&out), big(a).gcd(&big(b)), "{a:x?}, {b:x?}");
-        };
-        for a in operands.all(n) {
-            for _ in 0..4 {
-                check(&a, &operands.some(n));
-                // A common divisor of half the length.
-                let half = n.div_ceil(2);
-                let divisor = big(&operands.some(half));
-                let [x, y] = [(); 2].map(|()| {
-                    let mut limbs = (big(&operands.some(n - half + 1)) * &divisor).to_u64_digits();
-                    limbs.resize(n + 1, 0);
-                    limbs[n] = 0;
-                    limbs.truncate(n);
-                    limbs
-                });
-                check(&x, &y);
+            let mut scratch = scratch(euclid::scratch_limbs(n));
+            euclid::gcd(&mut out, &a, &b, &mut scratch);
+            assert_eq!(big(&out), big(&a).gcd(&big(&b)), "{a:x?}, {b:x?}");
+            let odd = [&[b[0] | 1], &b[1..]].concat();
+            for n in [b, odd] {
+                let symbol = euclid::jacobi(&a, &n, &mut scratch);
+                let [a, n] = [&a, &n].map(|limbs| Natural::from_limbs_asc(limbs));
+                assert_eq!(symbol, (&a).kronecker_symbol(&n), "{a}, {n}");
             }
         }
-        // Neighbours in Fibonacci's sequence have the longest row of quotients.
-        let (mut x, mut y) = (BigUint::one(), BigUint::one());
-        while (&x + &y).bits() <= 64 * n as u64 {
-            (x, y) = (&x + &y, x);
-        }
-        let [mut x, mut y] = [x.to_u64_digits(), y.to_u64_digits()];
-        x.resize(n, 0);
-        y.resize(n, 0);
-        check(&x, &y);
-        check(&y, &x);
     }
+}
+
+/// Symbols of all small pairs: every state meets every step.
+#[test]
+fn symbols_of_small_numbers_agree() {
+    for a in 0..200 {
+        for n in 0..200 {
+            for n in [n, n << 61] {
+                let symbol = euclid::jacobi(&[a], &[n], &mut scratch(euclid::scratch_limbs(1)));
+                assert_eq!(symbol, a.kronecker_symbol(n), "{a}, {n}");
+            }
+        }
+    }
+}
+
+#[test]
+fn half_gcds_are_within_their_bounds() {
+    let mut operands = Operands(10);
+    let mut reduced = 0;
+    for n in EUCLID_LENGTHS {
+        for [a, b] in pairs(&mut operands, n) {
+            let (mut x, mut y) = (a.clone(), b.clone());
+            let mut entries = scratch(4 * Matrix::entry_limbs(n));
+            let mut scratch = scratch(half_gcd::scratch_limbs(n));
+            let (mut matrix, _) = Matrix::identity(n, &mut entries);
+            if !half_gcd::half_gcd(&mut x, &mut y, &mut matrix, &mut (), &mut scratch) {
+                assert_eq!((&x, &y), (&a, &b));
+                continue;
+            }
+            reduced += 1;
+            let (a, b, x, y) = (big(&a), big(&b), big(&x), big(&y));
+            let least = BigUint::one() << (32 * n + 1);
+            assert!(x >= least && y >= least);
+            let Matrix { u0, v0, u1, v1 } = matrix;
+            let [u0, v0, u1, v1] = [u0, v0, u1, v1].map(|entry| big(entry));
+            assert_eq!(&u0 * &v1, &v0 * &u1 + 1u32);
+            assert_eq!((&u0 * &a, &v1 * &b), (x + &v0 * &b, y + &u1 * &a));
+            assert!([u0, v0, u1, v1].iter().all(|entry| entry.bits() < 32 * n as u64));
+        }
+    }
+    assert!(reduced > 500, "{reduced}");
 }
 
 #[test]
 fn inverses_agree() {
     let mut operands = Operands(9);
+    let check = |v: &[u64], modulus: &[u64]| {
+        if big(modulus) <= BigUint::one() {
+            return;
+        }
+        let n = modulus.len();
+        let mut out = vec![7; n];
+        let mut scratch = scratch(euclid::invert_scratch_limbs(n));
+        let exists = euclid::invert(&mut out, v, modulus, &mut scratch);
+        assert_eq!(exists, big(v).gcd(&big(modulus)).is_one(), "{v:x?}, {modulus:x?}");
+        if exists {
+            assert!(big(&out) < big(modulus));
+            let product = big(&out) * big(v) % big(modulus);
+            assert_eq!(product, BigUint::one(), "{v:x?}, {modulus:x?}");
+        } else {
+            assert_eq!(big(&out), BigUint::ZERO);
+        }
+    };
     for n in LENGTHS {
         for modulus in operands.all(n) {
-            if big(&modulus) <= BigUint::one() {
-                continue;
-            }
-            for v in operands.all(n) {
-                let mut out = vec![7; n];
-                let mut scratch = scratch(euclid::invert_scratch_limbs(n));
-                let exists = euclid::invert(&mut out, &v, &modulus, &mut scratch);
-                assert_eq!(exists, big(&v).gcd(&big(&modulus)).is_one(), "{v:x?}, {modulus:x?}");
-                if exists {
-                    assert!(big(&out) < big(&modulus));
-                    let product = big(&out) * big(&v) % big(&modulus);
-                    assert_eq!(product, BigUint::one(), "{v:x?}, {modulus:x?}");
-                } else {
-                    assert_eq!(big(&out), BigUint::ZERO);
-                }
-            }
+            operands.all(n).iter().for_each(|v| check(v, &modulus));
         }
     }
+    for n in EUCLID_LENGTHS {
+        pairs(&mut operands, n).iter().for_each(|[v, modulus]| check(v, modulus));
+    }
+}
+
+/// Fractions of all lengths come back from their image: a step beyond the bound would lose them.
+#[test]
+fn fractions_come_back_from_their_image() {
+    let mut operands = Operands(12);
+    let mut found = 0;
+    for n in EUCLID_LENGTHS {
+        for turn in 0..40 {
+            let modulus = [&[operands.limb() | 1], &operands.random(n)[1..]].concat();
+            let bound = BigUint::sqrt(&(big(&modulus) >> 1));
+            let mut part = |turn: u64| (big(&operands.random(n)) % &bound) >> (turn % 7 * 4);
+            let (numerator, denominator) = (part(turn), part(turn / 7) + 1u32);
+            let Some(inverse) = denominator.modinv(&big(&modulus)) else { continue };
+            if !numerator.gcd(&denominator).is_one() {
+                continue;
+            }
+            let image = &numerator * inverse % big(&modulus);
+            let is_negative = turn % 2 == 1 && numerator != BigUint::ZERO;
+            let image = if is_negative { big(&modulus) - image } else { image };
+            let limbs = |value: &BigUint| {
+                let mut limbs = value.to_u64_digits();
+                limbs.resize(n, 0);
+                limbs
+            };
+            let (mut x, mut y) = (vec![7; n], vec![7; n]);
+            let mut scratch = scratch(euclid::invert_scratch_limbs(n));
+            let (image, bound) = (limbs(&image), limbs(&bound));
+            let sign = euclid::reconstruct(&mut x, &mut y, &image, &modulus, &bound, &mut scratch);
+            assert_eq!((big(&x), big(&y), sign), (numerator, denominator, is_negative), "{n}");
+            found += 1;
+        }
+    }
+    assert!(found > 150, "{found}");
 }
 
 #[test]
