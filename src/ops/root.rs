@@ -12,19 +12,27 @@
 //! 1.5.2).
 //!
 //! Rows are shifted by multiples of `n` to lengths above `bits - n`, so that `s >= 2^(bits/n - 1)`.
-//! The root `r` of the bits above `2^(nk)` gives `x = (r + 1) 2^k`, with `0 < x - s <= 2^k`. For
-//! `2k <= bits/n - 2 - log n` one step ends at `s` rounded down, or 1 above: `(n - 1) s d^2 / 2 <=
-//! n 2^(2k - bits/n) <= 1/4`. A power decides. So the number of bits halves from level to level,
-//! and the work with it. Roots of at most 40 bits come from double precision, rounded up by more
-//! than its error of `2^-44`, and the same decision.
+//! Let `r` be the root of the bits above `2^(nk)`, rounded down, or 1 more. Then `x = (r + 1) 2^k`
+//! has `0 < x - s <= 2^(k + 1)`. For `2k <= bits/n - 2 - log n` a step ends at `s`, rounded down, or
+//! 1 above: `(n - 1) s d^2 / 2 <= (n - 1) 2^(2k + 2 - bits/n) < 1`. So the number of bits halves from
+//! level to level, and the work with it. The `k (n - 1)` zeros of `x^(n - 1)` are left out of the
+//! division, which has `bits/n` bits of quotient:
+//!
+//! ```text
+//! floor(a / x^(n - 1)) = floor(floor(a / 2^(k (n - 1))) / (r + 1)^(n - 1)).
+//! ```
+//!
+//! The first roots, of at most 40 bits, come from double precision, rounded up by more than its
+//! error of `2^-44`. At the end a power decides between a root and the number below.
 
+use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
 
 use super::{View, faces, in_shape, shape_of};
+use crate::backend::host::zeroed_vec;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::mask::Mask;
-use crate::shape::narrowest;
 
 /// Bits of roots that double precision gives with an error below 1.
 const SEED_BITS: usize = 40;
@@ -87,7 +95,9 @@ impl View<'_> {
         let shifts: Vec<usize> =
             lengths.iter().map(|&length| (bits - (length as usize).max(1)) / n).collect();
         let multiples: Vec<usize> = shifts.iter().map(|shift| n * shift).collect();
-        let root = normalized_root(&a.shl_rows(&multiples)?, bits, n)?.shr_rows(&shifts)?;
+        let normalized = a.shl_rows(&multiples)?;
+        let root = in_shape(rough_root(&normalized, bits, n)?, shape)?;
+        let root = correct(&root, &normalized, n)?.shr_rows(&shifts)?;
         in_shape(a.view().splat_row(0)?.select(&is_zero, &root)?, self.shape())
     }
 
@@ -137,19 +147,24 @@ impl View<'_> {
     }
 }
 
-/// Computes the roots of degree `n` of rows of `bits - n + 1` to `bits` bits, rounded down.
-fn normalized_root(a: &DynBatch, bits: usize, n: usize) -> Result<DynBatch> {
+/// Computes the roots of degree `n` of rows of `bits - n + 1` to `bits` bits, rounded down, or 1
+/// more, in rows of about their length.
+fn rough_root(a: &DynBatch, bits: usize, n: usize) -> Result<DynBatch> {
+    let log_n = n.next_power_of_two().ilog2() as usize;
+    // With room for n times a root.
+    let shape = shape_of(bits.div_ceil(n) + log_n + 1, a.shape());
     if bits.div_ceil(n) <= SEED_BITS {
-        return correct(&seed(a, n)?, a, n);
+        return seed(a, n, shape);
     }
-    let k = (bits / n - 2 - n.next_power_of_two().ilog2() as usize) / 2;
-    let upper_bits = bits - n * k;
-    let upper = in_shape(a.shr(n * k)?, shape_of(upper_bits, a.shape()))?;
-    let root = in_shape(normalized_root(&upper, upper_bits, n)?, a.shape())?;
-    let x = root.wrapping_add_all(1)?.shl(k)?;
-    let quotient = a.div(&x.wrapping_pow(n - 1)?)?;
-    let sum = x.wrapping_mul_all(n as u64 - 1)?.wrapping_add(&quotient)?;
-    correct(&sum.div_all(&BigUint::from(n))?, a, n)
+    let k = (bits / n - 2 - log_n) / 2;
+    let above = |below: usize| in_shape(a.shr(below)?, shape_of(bits - below, a.shape()));
+    let upper = above(n * k)?;
+    let x = in_shape(rough_root(&upper, bits - n * k, n)?, shape)?.wrapping_add_all(1)?;
+    let dividend = above((n - 1) * k)?;
+    let power = in_shape(x.try_clone()?, dividend.shape())?.wrapping_pow(n - 1)?;
+    let quotient = in_shape(dividend.div(&power)?, shape)?;
+    let sum = x.shl(k)?.wrapping_mul_all(n as u64 - 1)?.wrapping_add(&quotient)?;
+    sum.div_all(&BigUint::from(n))
 }
 
 /// Decrements roots whose power is above the row.
@@ -159,24 +174,24 @@ fn correct(root: &DynBatch, a: &DynBatch, n: usize) -> Result<DynBatch> {
     root.wrapping_sub_all(1)?.select(&is_above, root)
 }
 
-/// Roots of at most [`SEED_BITS`] bits, or 1 more.
-fn seed(a: &DynBatch, n: usize) -> Result<DynBatch> {
+/// Roots of at most [`SEED_BITS`] bits, or 1 more, in rows of a shape.
+fn seed(a: &DynBatch, n: usize, shape: Shape) -> Result<DynBatch> {
     const SLACK: f64 = 1.0 + 1.0 / (1u64 << 42) as f64;
     let lengths = a.bit_lengths()?;
     let below: Vec<usize> =
         lengths.iter().map(|&length| (length as usize).saturating_sub(64)).collect();
-    let shape = narrowest(64).unwrap_or(a.shape());
-    let tops = in_shape(a.shr_rows(&below)?, shape)?.to_biguints()?;
-    let roots: Vec<BigUint> = tops
-        .iter()
-        .zip(below)
-        .map(|(top, below)| {
-            let top = top.iter_u64_digits().next().unwrap_or(1);
-            let logarithm = (top as f64).log2() + below as f64;
-            BigUint::from(((logarithm / n as f64).exp2() * SLACK) as u64)
-        })
-        .collect();
-    DynBatch::from_biguints(a.device(), a.shape(), &roots)
+    let tops = in_shape(a.shr_rows(&below)?, shape_of(64, a.shape()))?;
+    let (top_bytes, row_bytes) = (tops.shape().bytes(), shape.bytes());
+    let tops = tops.to_le_bytes()?;
+    let mut roots: Vec<u8> = zeroed_vec(a.len() * row_bytes)?;
+    let rows = tops.chunks_exact(top_bytes).zip(below).zip(roots.chunks_exact_mut(row_bytes));
+    for ((top, below), root) in rows {
+        let top = top.iter().take(8).rev().fold(0, |top, &byte| top << 8 | u64::from(byte));
+        let logarithm = (top as f64).log2() + below as f64;
+        let value = ((logarithm / n as f64).exp2() * SLACK) as u64;
+        root.iter_mut().zip(value.to_le_bytes()).for_each(|(out, byte)| *out = byte);
+    }
+    DynBatch::from_le_bytes(a.device(), shape, &roots)
 }
 
 /// Leaves out rows that are no powers with the exponent `p`, an odd prime, modulo a prime
