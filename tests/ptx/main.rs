@@ -58,6 +58,16 @@ fn second(rows: &[Row]) -> impl Iterator<Item = &BigUint> {
 impl Kernels {
     /// The kernels of a shape that `wanted` returns true for.
     fn new(shape: Shape, count: usize, wanted: impl Fn(Task) -> bool) -> Option<Self> {
+        Self::with(shape, count, CHECKED, wanted)
+    }
+
+    /// The same, compiled with some flags of nvcc.
+    fn with(
+        shape: Shape,
+        count: usize,
+        flags: &[&str],
+        wanted: impl Fn(Task) -> bool,
+    ) -> Option<Self> {
         let nvcc = match ptx::nvcc() {
             Ok(nvcc) => nvcc,
             Err(reason) => {
@@ -73,7 +83,7 @@ impl Kernels {
             .map(|row| Kernel { row, shape, block: BLOCK })
             .collect();
         let compiled =
-            ptx::compile(&nvcc, &kernels, CHECKED).unwrap_or_else(|error| panic!("{error}"));
+            ptx::compile(&nvcc, &kernels, flags).unwrap_or_else(|error| panic!("{error}"));
         let module = compiled.module;
         Some(Self { sizes: shape.into(), count, kernels, module, rows: 0, wrong: Vec::new() })
     }
@@ -1007,4 +1017,78 @@ fn prepares(task: Task) -> bool {
 /// Returns true if an operation has prepared divisors as an operand.
 fn has_prepared(task: Task) -> bool {
     task.0.signature().inputs[gpuint_catalogue::PREPARED].is_some()
+}
+
+/// Pairs of about `bits` bits that are hard for Euclid's algorithm, by name: quotients of one length
+/// throughout, from those of Fibonacci's sequence to ones that no leading bits determine, and runs
+/// of equal bits.
+fn hostile_pairs(bits: usize) -> Vec<(String, [BigUint; 2])> {
+    let (ones, top) = (operands::ones(bits), operands::power(bits - 1));
+    let random =
+        |turn| first(&rows(SEED, &[operands::FULL_WIDTH], plain(bits).into(), turn)).cloned();
+    let random: Vec<_> = random(0..2).collect();
+    let mut pairs = vec![
+        ("all ones".to_owned(), [random[0].clone(), ones.clone()]),
+        ("a power of two and all ones".to_owned(), [top.clone() + 1u32, ones]),
+        ("neighbours".to_owned(), [random[0].clone(), &random[0] - 1u32]),
+        ("half the length".to_owned(), [random[1].clone(), &random[0] >> (bits / 2)]),
+    ];
+    for length in [1, 2, 15, 16, 17, 31, 32, 33, 62, 63, 64, 65, 100] {
+        let quotient = if length == 1 { operands::ones(1) } else { operands::power(length) - 3u32 };
+        let (mut x, mut y) = (BigUint::from(1u32), BigUint::zero());
+        loop {
+            let next = &x * &quotient + &y;
+            if next.bits() > bits as u64 {
+                break;
+            }
+            (x, y) = (next, x);
+        }
+        pairs.push((format!("quotients of {length} bits"), [x, y]));
+    }
+    pairs
+}
+
+/// Counts the warp instructions of the kernels of Euclid's algorithm, for the hostile pairs and for
+/// random ones.
+fn check_hostile_rows(bits: usize, most: f64) {
+    let euclid = |op| matches!(op, Op::Gcd | Op::InverseMod | Op::Jacobi | Op::HalfGcd);
+    let Some(kernels) = Kernels::with(plain(bits), 0, &[], |(op, _)| euclid(op)) else {
+        return;
+    };
+    assert!(kernels.kernels.len() >= 3);
+    for kernel in &kernels.kernels {
+        let name = kernel.name();
+        let op = kernel.row.op;
+        let count = |pairs: &[[BigUint; 2]]| {
+            let column = |side: usize| bytes_of(pairs.iter().map(|pair| &pair[side]), bits);
+            let bytes = pairs.len() * if op == Op::Jacobi { 1 } else { bits / 8 };
+            let given = Operands {
+                inputs: [column(0), column(1), Vec::new()],
+                outputs: [bytes, if op == Op::HalfGcd { bytes } else { 0 }],
+                mask: op == Op::InverseMod,
+                rows: pairs.len(),
+                ..Operands::default()
+            };
+            let how = How { max_grid: u32::MAX, seed: 0, checks: Checks::NONE };
+            ptx::run(&kernels.module, &name, &given, how).unwrap().counts.total.warp as f64
+        };
+        let random = rows(SEED, &[operands::FULL_WIDTH], plain(bits).into(), 0..8);
+        let random: Vec<_> = random.into_iter().map(|row| [row.a, row.b]).collect();
+        let usual = count(&random);
+        for (kind, pair) in hostile_pairs(bits) {
+            let ratio = count(&vec![pair; random.len()]) / usual;
+            println!("{name}: {kind}: {ratio:.2} times the instructions of random rows");
+            assert!(ratio <= most, "{name}, {kind}: {ratio:.2} times random rows");
+        }
+    }
+}
+
+#[test]
+fn hostile_rows_of_narrow_euclid_cost_little_more_than_random_ones() {
+    check_hostile_rows(1024, 2.3);
+}
+
+#[test]
+fn hostile_rows_of_wider_euclid_cost_little_more_than_random_ones() {
+    check_hostile_rows(4096, 2.3);
 }

@@ -81,7 +81,7 @@ const DRAWN: Family = ("a and b drawn", |draw| {
 });
 
 /// Two values of all kinds and full width.
-const FULL_WIDTH: Family = ("full width", |draw| {
+pub const FULL_WIDTH: Family = ("full width", |draw| {
     let bits = draw.sizes.bits;
     [draw.value(bits), draw.value(bits)]
 });
