@@ -428,7 +428,7 @@ fn half_gcds_are_within_their_bounds() {
             assert!([u0, v0, u1, v1].iter().all(|entry| entry.bits() < 32 * n as u64));
         }
     }
-    assert!(reduced > 500, "{reduced}");
+    assert!(reduced > 300, "{reduced}");
 }
 
 #[test]
