@@ -11,11 +11,12 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::{env, fs};
 
 use gpuint_catalogue::tuning::Table;
 use gpuint_catalogue::{Algorithm, Op, Product, Shape};
+use once_cell::race::OnceBox;
 
 use crate::error::{Error, Result};
 use crate::kernel::{KernelId, algorithms, shared_bytes};
@@ -219,12 +220,13 @@ pub(crate) struct Choices {
 impl Choices {
     /// Returns the choices of the build's table, for devices that are not GPUs.
     pub(crate) fn of_the_build() -> Arc<Self> {
-        static CHOICES: LazyLock<Arc<Choices>> = LazyLock::new(|| {
-            let (name, table) = &TABLES[0];
+        static CHOICES: OnceBox<Arc<Choices>> = OnceBox::new();
+        let choices = CHOICES.get_or_init(|| {
+            let (name, table) = &tables()[0];
             let fit = TuningFit::Rates;
-            Arc::new(Choices::new(name.to_string(), table, fit, None))
+            Box::new(Arc::new(Choices::new(name.to_string(), table, fit, None)))
         });
-        Arc::clone(&CHOICES)
+        Arc::clone(choices)
     }
 
     /// Returns the choices for a GPU: by the table that `GPUINT_TUNING` names, else by the best
@@ -237,7 +239,7 @@ impl Choices {
     }
 
     fn named(gpu: &Gpu, name: &str) -> Result<Self> {
-        if let Some((_, table)) = TABLES.iter().find(|(known, _)| *known == name) {
+        if let Some((_, table)) = tables().iter().find(|(known, _)| *known == name) {
             return Ok(Self::new(name.to_owned(), table, TuningFit::Named, Some(gpu)));
         }
         let wrong = |reason: String| Error::Tuning { table: name.to_owned(), reason };
@@ -248,13 +250,13 @@ impl Choices {
     }
 
     fn embedded(gpu: &Gpu) -> Self {
-        let find = |is_wanted: &dyn Fn(&Table) -> bool| TABLES.iter().find(|(_, t)| is_wanted(t));
+        let find = |is_wanted: &dyn Fn(&Table) -> bool| tables().iter().find(|(_, t)| is_wanted(t));
         let by_name = find(&|table| table.gpu == gpu.name);
         let by_capability = || find(&|table| table.capability == gpu.capability);
         let ((name, table), fit) = match (by_name, by_capability()) {
             (Some(table), _) => (table, TuningFit::Measured),
             (None, Some(table)) => (table, TuningFit::SameCapability),
-            (None, None) => (&TABLES[0], TuningFit::Rates),
+            (None, None) => (&tables()[0], TuningFit::Rates),
         };
         Self::new(name.to_string(), table, fit, Some(gpu))
     }
@@ -272,26 +274,30 @@ impl Choices {
         if let Ok(index) = self.built.binary_search_by_key(&shape, |entry| entry.0) {
             return self.built[index].1.kernel(op, rows);
         }
-        let known = self.others.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at_shape) = known.get(&shape) {
+        // Only tried: a thread of the parent of this process may have held the lock at a fork.
+        let known = self.others.try_read().ok();
+        if let Some(at_shape) = known.as_ref().and_then(|known| known.get(&shape)) {
             return at_shape.kernel(op, rows);
         }
         drop(known);
         let at_shape = self.rules.at(shape);
         let kernel = at_shape.kernel(op, rows);
-        self.others.write().unwrap_or_else(PoisonError::into_inner).insert(shape, at_shape);
+        if let Ok(mut known) = self.others.try_write() {
+            known.insert(shape, at_shape);
+        }
         kernel
     }
 }
 
 /// Built-in tables; the table of the build comes first.
-static TABLES: LazyLock<Vec<(&str, Table)>> = LazyLock::new(|| {
+fn tables() -> &'static [(&'static str, Table)] {
+    static TABLES: OnceBox<Vec<(&'static str, Table)>> = OnceBox::new();
     let parse = |&(name, text): &(&'static str, &str)| {
         // `build.rs` has checked the text.
         Table::parse(text, ROWS).ok().map(|table| (name, table))
     };
-    embedded::TABLES.iter().filter_map(parse).collect()
-});
+    TABLES.get_or_init(|| Box::new(embedded::TABLES.iter().filter_map(parse).collect()))
+}
 
 /// Returns the algorithm of the table if it is offered and suits the GPU, else the first algorithm
 /// that does. (A choice of a table covers a range of widths, and its algorithm may be offered at
@@ -463,7 +469,7 @@ mod tests {
 
     #[test]
     fn choices_of_the_measured_gpu_are_those_of_its_table() {
-        let (_, table) = TABLES.iter().find(|(name, _)| *name == "h200").unwrap();
+        let (_, table) = tables().iter().find(|(name, _)| *name == "h200").unwrap();
         let choices = Choices::embedded(&gpu("NVIDIA H200", 90, 232_448));
         for &op in Op::ALL {
             for &shape in SHAPES {

@@ -1,10 +1,11 @@
 //! Devices, on which batches live and operations run.
 
 use std::fmt;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gpuint_catalogue::{Algorithm, DigitKind, MAX_BITS, MAX_GROUP, MAX_Q, Op, Shape};
+use once_cell::race::OnceBox;
 
 use crate::auto::{Choices, Gpu, Tuning};
 #[cfg(feature = "simt")]
@@ -30,6 +31,8 @@ pub struct Device {
     jit: bool,
 }
 
+/// Memory for reuse is behind locks that are only tried: a thread of the parent of this process may
+/// have held one at a fork.
 struct Inner {
     /// Idle status words, kept so that checked operations do not allocate.
     idle_status: Mutex<Vec<Buffer>>,
@@ -39,10 +42,10 @@ struct Inner {
     backend: Traced,
 }
 
-static CPU: LazyLock<Device> = LazyLock::new(|| Device::over(Box::new(Cpu)));
+static CPU: OnceBox<Device> = OnceBox::new();
 
 #[cfg(feature = "simt")]
-static SIMT: LazyLock<Device> = LazyLock::new(|| Device::simt_with(SimtOptions::default()));
+static SIMT: OnceBox<Device> = OnceBox::new();
 
 impl Device {
     /// Opens the first CUDA GPU, or the CPU if there is no driver or no GPU.
@@ -92,7 +95,7 @@ impl Device {
     /// `gmp`). Every call returns the same device.
     #[must_use]
     pub fn cpu() -> Self {
-        CPU.clone()
+        CPU.get_or_init(|| Box::new(Self::over(Box::new(Cpu)))).clone()
     }
 
     /// Returns the SIMT shim: the CUDA kernels compiled for the CPU by the host's C++ compiler,
@@ -106,7 +109,8 @@ impl Device {
     #[cfg_attr(docsrs, doc(cfg(feature = "simt")))]
     #[must_use]
     pub fn simt() -> Self {
-        SIMT.clone()
+        let open = || Box::new(Self::simt_with(SimtOptions::default()));
+        SIMT.get_or_init(open).clone()
     }
 
     /// Returns a new [`simt`](Self::simt) device with its own thread schedule.
@@ -320,7 +324,7 @@ impl Device {
     /// # Errors
     /// As [`synchronize`](Self::synchronize).
     pub fn trim(&self) -> Result<()> {
-        drop(self.inner.spare.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.inner.spare.try_lock().ok().and_then(|mut spare| spare.take()));
         self.inner.backend.trim()
     }
 }
@@ -415,13 +419,14 @@ impl Device {
 
     /// Returns the memory stored by [`keep_spare`](Self::keep_spare), if it has this size.
     pub(crate) fn take_spare(&self, bytes: u64) -> Option<Buffer> {
-        let mut spare = self.inner.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        spare.take_if(|buffer| buffer.bytes() == bytes)
+        self.inner.spare.try_lock().ok()?.take_if(|buffer| buffer.bytes() == bytes)
     }
 
     /// Stores memory for the next assignment.
     pub(crate) fn keep_spare(&self, buffer: Buffer) {
-        *self.inner.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(buffer);
+        if let Ok(mut spare) = self.inner.spare.try_lock() {
+            *spare = Some(buffer);
+        }
     }
 
     /// Allocates `rows` rows, uninitialized.
@@ -453,14 +458,16 @@ impl Device {
         if operands.rows == 0 {
             return Ok(None);
         }
-        let idle = || self.inner.idle_status.lock().unwrap_or_else(PoisonError::into_inner);
-        let reused = idle().pop();
+        let idle = || self.inner.idle_status.try_lock().ok();
+        let reused = idle().and_then(|mut idle| idle.pop());
         let mut status = reused.map_or_else(|| self.memory().alloc(8), Ok)?;
         self.memory().fill(&mut status, NO_ROW_BYTE)?;
         self.launch(kernel, Operands { status: Some(&mut status), ..operands })?;
         let mut lowest = [0; 8];
         self.memory().download(&status, 0, &mut lowest)?;
-        idle().push(status);
+        if let Some(mut idle) = idle() {
+            idle.push(status);
+        }
         match u64::from_le_bytes(lowest) {
             NO_ROW => Ok(None),
             row => usize::try_from(row).map(Some).map_err(|error| Error::Driver(error.to_string())),

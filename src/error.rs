@@ -212,6 +212,16 @@ pub enum Error {
          process"
     )]
     DeviceLost(String),
+
+    /// The device works in the process that opened it, and this process is a fork of that one.
+    ///
+    /// GPUs do not survive a fork: neither those that the parent opened, nor, once the parent has
+    /// opened one, any other. [`Device::cpu`](crate::Device::cpu) does, with its batches.
+    #[error(
+        "the device does not survive a fork: open devices only after the fork, or start processes \
+         without one (in Python: multiprocessing's \"spawn\")"
+    )]
+    Forked,
 }
 
 /// Returns what to do about a shape that is not built.
@@ -237,7 +247,8 @@ impl Error {
             | Self::SharedMemory { .. }
             | Self::Compile { .. }
             | Self::Driver(_)
-            | Self::DeviceLost(_) => true,
+            | Self::DeviceLost(_)
+            | Self::Forked => true,
             Self::DivisionByZero { .. }
             | Self::TooWide { .. }
             | Self::LengthMismatch { .. }

@@ -137,11 +137,13 @@ mod mask;
 mod numbers;
 mod ops;
 mod pool;
+mod process;
 #[cfg(feature = "serde")]
 mod serialize;
 mod shape;
 mod strategy;
 mod text;
+mod threads;
 #[doc(hidden)]
 pub mod tuning;
 mod value;

@@ -31,6 +31,7 @@ use std::time::{Duration, Instant};
 use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
 use once_cell::sync::OnceCell;
+use rayon::prelude::*;
 
 use crate::backend::BackendKind;
 use crate::backend::host::reserved_vec;
@@ -38,6 +39,7 @@ use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::shape::Kernels;
+use crate::threads;
 
 /// Workers of a GPU: while one waits for a kernel, the others copy, in both directions.
 const WORKERS: usize = 3;
@@ -190,15 +192,10 @@ impl Pool {
     /// # Errors
     /// As [`Device::new`], if no GPU can be used.
     pub fn new() -> Result<Self> {
-        let opened: Vec<Result<Device>> = thread::scope(|scope| {
-            // A context takes tenths of a second.
-            let open = |ordinal| scope.spawn(move || Device::cuda(ordinal));
-            let threads: Vec<_> = (0..Device::cuda_count()?).map(open).collect();
-            let join = |thread: thread::ScopedJoinHandle<'_, _>| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            Ok(threads.into_iter().map(join).collect())
-        })?;
+        let count = Device::cuda_count()?;
+        // A context takes tenths of a second.
+        let opened: Vec<Result<Device>> =
+            threads::install(|| (0..count).into_par_iter().map(Device::cuda).collect());
         if opened.is_empty() {
             tracing::info!("no CUDA driver or GPU: using the processor");
             return Self::of([Device::cpu()]);
@@ -399,7 +396,7 @@ fn worker_count(device: &Device, rows: usize) -> usize {
 fn grain(device: &Device) -> usize {
     match (device.gpu(), device.backend()) {
         (Some(gpu), _) => gpu.multiprocessors as usize,
-        (None, BackendKind::Cpu) => rayon::current_num_threads(),
+        (None, BackendKind::Cpu) => threads::count(),
         (None, _) => 1,
     }
     .max(1)

@@ -1,7 +1,6 @@
 //! Memory of the host, as the cpu and simt backends use it.
 
-use std::error::Error as _;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::task::Waker;
 
 use bytemuck::allocation::try_zeroed_slice_box;
@@ -12,6 +11,7 @@ use gpuint_catalogue::MAX_BITS;
 
 use crate::backend::{Buffer, HostBuffer, Mark, Memory};
 use crate::error::{Error, Result};
+use crate::threads;
 
 /// Longest part of a copy, in bytes: long enough that the latency of a copy does not count, and
 /// short enough for the cache of the host.
@@ -28,25 +28,11 @@ pub(crate) fn parts(
     (0..bytes).step_by(part).map(move |start| (start, part.min(bytes - start)))
 }
 
-/// True if rayon has its threads. Where none can be started, rayon panics at every use, so the
-/// calling thread does the work.
-pub(crate) static HAS_THREADS: LazyLock<bool> = LazyLock::new(|| {
-    match rayon::ThreadPoolBuilder::new().build_global() {
-        Ok(()) => true,
-        // Without a cause, the threads are there already.
-        Err(error) if error.source().is_none() => true,
-        Err(error) => {
-            tracing::warn!(%error, "rows run one after the other");
-            false
-        }
-    }
-});
-
 /// Bytes that a thread works on at a time, where several do: starting it takes microseconds.
 const GRAIN_BYTES: usize = 1 << 17;
 
 fn is_for_threads(bytes: usize) -> bool {
-    bytes > 2 * GRAIN_BYTES && *HAS_THREADS
+    bytes > 2 * GRAIN_BYTES
 }
 
 /// Copies `source` to `target`, which has the same length, on all cores.
@@ -56,7 +42,8 @@ pub(crate) fn copy_bytes(source: &[u8], target: &mut [u8]) {
     }
     let sources = source.par_chunks(GRAIN_BYTES);
     let targets = target.par_chunks_mut(GRAIN_BYTES);
-    sources.zip(targets).for_each(|(source, target)| target.copy_from_slice(source));
+    let copy = || sources.zip(targets).for_each(|(source, target)| target.copy_from_slice(source));
+    threads::install(copy);
 }
 
 /// Writes the rows of `bytes` on all cores: `write(row, bytes)`.
@@ -70,7 +57,8 @@ pub(crate) fn write_rows(
         return rows.enumerate().for_each(|(row, bytes)| write(row, bytes));
     }
     let rows = bytes.par_chunks_exact_mut(row_bytes).enumerate();
-    rows.with_min_len(GRAIN_BYTES / row_bytes).for_each(|(row, bytes)| write(row, bytes));
+    let rows = rows.with_min_len(GRAIN_BYTES / row_bytes);
+    threads::install(|| rows.for_each(|(row, bytes)| write(row, bytes)));
 }
 
 /// Appends the values of the rows of `bytes`, made on all cores: `read(bytes)`.
@@ -84,7 +72,7 @@ pub(crate) fn read_rows<V: Send>(
         return values.extend(bytes.chunks_exact(row_bytes).map(read));
     }
     let rows = bytes.par_chunks_exact(row_bytes).with_min_len(GRAIN_BYTES / row_bytes);
-    values.par_extend(rows.map(read));
+    threads::install(|| values.par_extend(rows.map(read)));
 }
 
 /// A point in the queue of a device whose calls end before they return.

@@ -32,12 +32,13 @@ use rayon::prelude::*;
 
 use super::{View, faces};
 use crate::backend::cpu::integers::{multiply, remainder};
-use crate::backend::host::{HAS_THREADS, reserved_vec};
+use crate::backend::host::reserved_vec;
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::shape::{Kernels, narrowest};
+use crate::threads;
 use crate::value::Value;
 
 /// A product tree with a run-time width: the [`ProductTree`] of a [`DynBatch`].
@@ -276,11 +277,7 @@ pub(crate) fn on_all_cores<V: Send>(
     count: usize,
     compute: impl Fn(usize) -> Result<V> + Send + Sync,
 ) -> Result<Vec<V>> {
-    if *HAS_THREADS {
-        (0..count).into_par_iter().map(compute).collect()
-    } else {
-        (0..count).map(compute).collect()
-    }
+    threads::install(|| (0..count).into_par_iter().map(compute).collect())
 }
 
 /// A product tree over the rows of a batch: their product, and remainders modulo all of them.

@@ -10,11 +10,12 @@ use std::ops::Range;
 use rayon::slice::ParallelSliceMut;
 
 use super::{View, faces};
-use crate::backend::host::{HAS_THREADS, reserved_vec};
+use crate::backend::host::reserved_vec;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::mask::Mask;
 use crate::shape::narrowest;
+use crate::threads;
 
 impl View<'_> {
     pub(crate) fn sort(&self) -> Result<DynBatch> {
@@ -61,11 +62,12 @@ impl View<'_> {
 
 /// Sorts on all cores.
 fn sort_by(indices: &mut [usize], compare: impl Fn(&usize, &usize) -> Ordering + Sync) {
-    if *HAS_THREADS {
-        indices.par_sort_unstable_by(compare);
-    } else {
-        indices.sort_unstable_by(compare);
+    /// Most indices that rayon sorts without another thread.
+    const SHORT: usize = 2000;
+    if indices.len() <= SHORT {
+        return indices.sort_unstable_by(compare);
     }
+    threads::install(|| indices.par_sort_unstable_by(&compare));
 }
 
 /// Rows on the host, least significant byte first.

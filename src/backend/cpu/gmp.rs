@@ -5,9 +5,9 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_long};
-use std::sync::LazyLock;
 
 use libloading::Library;
+use once_cell::race::OnceBox;
 
 /// Names of the library in distributions.
 const NAMES: [&str; 3] = ["libgmp.so.10", "libgmp.10.dylib", "libgmp.so"];
@@ -53,11 +53,12 @@ pub(crate) struct Gmp {
 
 /// Returns the library of this host; `None` without a suitable one.
 pub(crate) fn gmp() -> Option<&'static Gmp> {
-    static GMP: LazyLock<Option<Gmp>> = LazyLock::new(|| {
+    static GMP: OnceBox<Option<Gmp>> = OnceBox::new();
+    let found = GMP.get_or_init(|| {
         let warn = |reason: &String| tracing::warn!(reason, "no GMP: the CPU computes without it");
-        Gmp::load().inspect_err(warn).ok()
+        Box::new(Gmp::load().inspect_err(warn).ok())
     });
-    GMP.as_ref()
+    found.as_ref()
 }
 
 impl Gmp {

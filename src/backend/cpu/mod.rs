@@ -1,4 +1,4 @@
-//! The CPU: loops over the limbs of rows in place, distributed over the threads of rayon.
+//! The CPU: loops over the limbs of rows in place, distributed over threads.
 //!
 //! `rows` cuts a call into rows of limbs. `linear` and `arithmetic` have a function for each
 //! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues`,
@@ -26,9 +26,10 @@ mod tests;
 
 use gpuint_catalogue::Op;
 
-use crate::backend::host::{HAS_THREADS, host_memory_methods};
+use crate::backend::host::host_memory_methods;
 use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::Result;
+use crate::threads;
 
 use rows::{Failed, Rows};
 
@@ -130,7 +131,7 @@ impl Backend for Cpu {
     }
 
     fn describe(&self) -> String {
-        let threads = match if *HAS_THREADS { rayon::current_num_threads() } else { 1 } {
+        let threads = match threads::count() {
             1 => "1 thread".to_owned(),
             threads => format!("{threads} threads"),
         };

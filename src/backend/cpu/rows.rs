@@ -4,9 +4,10 @@ use std::slice::ChunksExactMut;
 
 use gpuint_catalogue::Operand;
 
-use crate::backend::host::{self, HAS_THREADS, zeroed_vec};
+use crate::backend::host::{self, zeroed_vec};
 use crate::backend::{Buffer, Call, Operands, Params};
 use crate::error::Result;
+use crate::threads;
 
 /// Bytes of a limb.
 const LIMB_BYTES: usize = size_of::<u64>();
@@ -139,7 +140,11 @@ pub(super) fn run(
         ];
         let flags = &mut flags;
         let rows = Rows { bits: shape.bits, params, is_added, first: 0, count, ins, outs, flags };
-        rows.distribute(function, leaf.max(1))
+        let leaf = leaf.max(1);
+        if count <= leaf {
+            return function(rows);
+        }
+        threads::install(|| rows.distribute(function, leaf))
     };
     let failed = if pairs.is_empty() {
         compute(ins, false)?
@@ -169,7 +174,7 @@ pub(super) fn run(
 }
 
 impl<'a> Rows<'a> {
-    /// Halves the rows until there are no more than `leaf`.
+    /// Halves the rows until there are no more than `leaf`, on the threads of a pool.
     fn distribute(self, function: fn(Rows<'_>) -> Result<Failed>, leaf: usize) -> Result<Failed> {
         if self.count <= leaf {
             return function(self);
@@ -177,7 +182,7 @@ impl<'a> Rows<'a> {
         let (low, high) = self.split();
         let low = || low.distribute(function, leaf);
         let high = || high.distribute(function, leaf);
-        let (low, high) = if *HAS_THREADS { rayon::join(low, high) } else { (low(), high()) };
+        let (low, high) = rayon::join(low, high);
         let (low, high) = (low?, high?);
         Ok(low.or(high))
     }

@@ -1,0 +1,43 @@
+//! The threads of the CPU backend and of conversions on the host: a pool of rayon for each process.
+//!
+//! All parallel work of the crate passes through [`install`], not through rayon's global pool. That
+//! pool hangs in a child made by `fork`, and panics on a host where no thread can start.
+
+use std::sync::OnceLock;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::process::PerProcess;
+
+/// Returns the threads of this process; `None` if they cannot be started.
+fn pool() -> Option<&'static ThreadPool> {
+    static POOL: PerProcess<OnceLock<Option<ThreadPool>>> = PerProcess::new();
+    let start = || {
+        let pool =
+            ThreadPoolBuilder::new().thread_name(|number| format!("gpuint-{number}")).build();
+        pool.inspect_err(|error| tracing::warn!(%error, "work stays on the calling thread")).ok()
+    };
+    POOL.get().get_or_init(start).as_ref()
+}
+
+/// Number of threads that do parallel work.
+pub(crate) fn count() -> usize {
+    pool().map_or(1, ThreadPool::current_num_threads)
+}
+
+/// Runs `work`, whose operations of rayon use the threads of this process. Where no thread can
+/// start, the calling thread does all of it.
+pub fn install<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    thread_local! {
+        /// A pool of the calling thread alone; `None` in a thread of another pool.
+        static ALONE: Option<ThreadPool> =
+            ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().ok();
+    }
+    match pool() {
+        Some(pool) => pool.install(work),
+        None => ALONE.with(|pool| match pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }),
+    }
+}
