@@ -24,6 +24,12 @@ use crate::strategy::Strategy;
 ///
 /// Clones share one device and queue; [`queue`](Device::queue) makes another queue of the device.
 /// All operands of an operation must live on one device.
+///
+/// # Processes
+/// After a `fork`, the CPU works in the child process, with the batches of its parent: the child
+/// starts threads of its own. GPUs do not survive a fork. In the child, every call on a GPU that
+/// the parent opened returns [`Forked`](Error::Forked), and so does opening one, if the parent has
+/// opened one or has called [`cuda_count`](Self::cuda_count). Dropping its batches has no effect.
 #[derive(Clone)]
 pub struct Device {
     inner: Arc<Inner>,
@@ -93,6 +99,9 @@ impl Device {
 
     /// Returns the CPU: all its cores, with loops over limbs, or with the GMP of the host (feature
     /// `gmp`). Every call returns the same device.
+    ///
+    /// Its threads start at their first use, as many as the machine has, or `RAYON_NUM_THREADS`.
+    /// Where no thread can start, the calling thread computes alone.
     #[must_use]
     pub fn cpu() -> Self {
         CPU.get_or_init(|| Box::new(Self::over(Box::new(Cpu)))).clone()

@@ -50,8 +50,10 @@ impl HostBatch {
     /// queues.
     ///
     /// # Errors
+    /// [`ShapeMissing`](Error::ShapeMissing) if no batch can have the shape,
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn new(device: &Device, shape: Shape, rows: usize) -> Result<Self> {
+        shape.checked().map_err(|_| Error::ShapeMissing { shape })?;
         let bytes = rows.checked_mul(shape.bytes()).filter(|&bytes| bytes <= isize::MAX as usize);
         let bytes = bytes.ok_or(Error::OutOfMemory { bytes: u64::MAX })?;
         let memory = device.memory().alloc_host(bytes)?;

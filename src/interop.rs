@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 impl Device {
     /// The GPU behind this device.
     fn as_cuda(&self) -> Result<&Cuda> {
+        self.memory().check_process()?;
         self.memory().as_cuda().ok_or(Error::NoDevice)
     }
 

@@ -143,7 +143,8 @@ mod serialize;
 mod shape;
 mod strategy;
 mod text;
-mod threads;
+#[doc(hidden)]
+pub mod threads;
 #[doc(hidden)]
 pub mod tuning;
 mod value;

@@ -3,16 +3,19 @@
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)]
 
+mod child;
+
 use std::ffi::{CStr, c_void};
 use std::path::PathBuf;
 use std::pin::{Pin, pin};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 use std::{env, fs, ptr, thread};
 
+use child::in_child;
 use gpuint::num_bigint::BigUint;
 use gpuint::{
     Batch, Device, DigitKind, Divisor, DynBatch, Error, GpuUint, HostBatch, JitUint, Mask, Pool,
@@ -208,6 +211,99 @@ fn kernel_fault_returns_device_lost() {
         }
         // Other backends still work.
         ones(&Device::cpu(), 3).to_biguints().unwrap();
+    });
+}
+
+/// The stand-in aborts a fork that calls it, as a driver may wait forever.
+#[test]
+fn fork_gets_an_error_and_calls_no_driver() {
+    over_stand_in(|_| {
+        // The child may use GPUs as long as its parent has not.
+        in_child(|| assert_eq!(ones(&Device::cuda(0).unwrap(), 3).len(), 3));
+        let device = Device::cuda(0).unwrap();
+        let (mut a, b) = (ones(&device, 10).into_dyn(), ones(&device, 10).into_dyn());
+        let divisor = Divisor::<U1024>::splat(&device, 7).unwrap();
+        let mut host = HostBatch::new(&device, a.shape(), 10).unwrap();
+        let (mask, event) = (a.eq_mask(&b).unwrap(), device.record().unwrap());
+        let address = b.device_ptr().unwrap();
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let owner = Owner(Arc::clone(&dropped));
+        // SAFETY: the stand-in has the memory, and its work is done when it is queued.
+        let foreign = unsafe { DynBatch::from_device_ptr(&device, b.shape(), 10, address, owner) };
+        let foreign = foreign.unwrap();
+        in_child(|| {
+            let shape = a.shape();
+            for error in [
+                Device::new().err(),
+                Device::cuda(1).err(),
+                Device::cuda_count().err(),
+                Pool::new().err(),
+                DynBatch::zeros(&device, shape, 1).err(),
+                HostBatch::new(&device, shape, 1).err(),
+                a.wrapping_add(&b).err(),
+                a.div_rem(&b).err(),
+                a.bit_lengths().err(),
+                a.to_biguints().err(),
+                a.try_clone().err(),
+                a.device_ptr().err(),
+                mask.count().err(),
+                a.rem_by(divisor.as_dyn()).err(),
+                host.as_bytes().err(),
+                a.upload(0, &mut host).err(),
+                a.download(0, &mut host).err(),
+                device.synchronize().err(),
+                device.trim().err(),
+                device.record().err(),
+                device.queue().err(),
+                device.time(|| Ok(())).err(),
+                device.wait_for(&event).err(),
+                event.ready().err(),
+                event.wait().err(),
+            ] {
+                assert_eq!(error, Some(Error::Forked));
+            }
+            let mut future = pin!(event.clone().into_future());
+            let polled = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            assert_eq!(polled, Poll::Ready(Err(Error::Forked)));
+            // What needs no driver works.
+            assert_eq!((device.name(), device.stream()), ("Stand-in".to_owned(), None));
+            let pool = Pool::of([device.clone(), Device::cpu()]).unwrap();
+            let values = vec![BigUint::from(3u32); 100];
+            let square = |[a]: [Batch<U1024>; 1]| Ok([a.wrapping_square()?]);
+            assert_eq!(pool.map([&values], square).unwrap(), [vec![BigUint::from(9u32); 100]]);
+        });
+        in_child(move || {
+            drop((foreign, a, b, divisor, host, mask, event, device));
+            assert_eq!(dropped.load(Ordering::SeqCst), 0, "the owner would call the driver");
+        });
+    });
+}
+
+#[test]
+fn fork_waits_for_no_thread_of_its_parent() {
+    over_stand_in(|_| {
+        let device = Device::cuda(0).unwrap();
+        let (a, b) = (ones(&device, 10), ones(&device, 10));
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let device = device.queue().unwrap();
+                    while !is_over.load(Ordering::Relaxed) {
+                        ones(&device, 10).wrapping_add(&b).unwrap().div_rem(&b).unwrap();
+                        a.to_biguints().unwrap();
+                    }
+                });
+            }
+            for _ in 0..40 {
+                in_child(|| {
+                    assert_eq!(a.wrapping_add(&b).unwrap_err(), Error::Forked);
+                    assert_eq!(a.to_biguints().unwrap_err(), Error::Forked);
+                    assert_eq!(Device::cuda(0).unwrap_err(), Error::Forked);
+                });
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
     });
 }
 

@@ -15,6 +15,10 @@ functions! {
         |bits| gpuint::Device::cpu().shape_for(bits).map(|shape| shape.bits);
 
     /// Opens the first GPU, or the CPU where there is no GPU.
+    ///
+    /// After a fork, a child process computes on the CPU, also with batches of its parent. GPUs do
+    /// not survive a fork: calls on those of the parent return `GPUINT_STATUS_FORKED`, and so does
+    /// opening one if the parent has opened one.
     fn gpuint_device_first(; out: *mut *mut Device) = gpuint::Device::new;
 
     /// Opens the GPU of a number, with a queue of work of its own.

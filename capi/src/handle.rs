@@ -6,16 +6,59 @@
 //! through them.
 
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::status::{Failure, Result};
 
 type Object = Arc<dyn Any + Send + Sync>;
 
-static OBJECTS: LazyLock<RwLock<HashMap<usize, Object>>> = LazyLock::new(RwLock::default);
+type Table = BTreeMap<usize, Object>;
+
+static OBJECTS: RwLock<Table> = RwLock::new(BTreeMap::new());
+
+fn read() -> RwLockReadGuard<'static, Table> {
+    OBJECTS.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write() -> RwLockWriteGuard<'static, Table> {
+    OBJECTS.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Forks without another thread in the table, whose lock the child could not get otherwise.
+#[cfg(unix)]
+mod fork {
+    #![allow(unsafe_code)]
+
+    use std::cell::RefCell;
+    use std::sync::RwLockWriteGuard;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    thread_local! {
+        static HELD: RefCell<Option<RwLockWriteGuard<'static, super::Table>>> =
+            const { RefCell::new(None) };
+    }
+
+    extern "C" fn lock() {
+        let _ = HELD.try_with(|held| held.replace(Some(super::write())));
+    }
+
+    extern "C" fn unlock() {
+        let _ = HELD.try_with(|held| drop(held.take()));
+    }
+
+    /// Registers the functions, once a process.
+    pub(super) fn prepare() {
+        static IS_PREPARED: AtomicBool = AtomicBool::new(false);
+        if !IS_PREPARED.swap(true, Ordering::Relaxed) {
+            // SAFETY: the functions are there as long as the library. Without memory for them the
+            // call fails, and forks are as without it.
+            unsafe { libc::pthread_atfork(Some(lock), Some(unlock), Some(unlock)) };
+        }
+    }
+}
 
 /// A kind of handles.
 pub(crate) trait Handle: 'static {
@@ -94,8 +137,10 @@ pub struct Crt(());
 /// Enters an object into the table.
 pub(crate) fn insert<H: Handle>(object: H::Object) -> *mut H {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
+    #[cfg(unix)]
+    fork::prepare();
     let key = NEXT.fetch_add(2, Ordering::Relaxed);
-    OBJECTS.write().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::new(object));
+    write().insert(key, Arc::new(object));
     ptr::without_provenance_mut(key)
 }
 
@@ -104,9 +149,7 @@ pub(crate) fn get<H: Handle>(handle: *const H, argument: &'static str) -> Result
     if handle.is_null() {
         return Err(Failure::Null { argument });
     }
-    let objects = OBJECTS.read().unwrap_or_else(PoisonError::into_inner);
-    let object = objects.get(&handle.addr()).cloned();
-    drop(objects);
+    let object = read().get(&handle.addr()).cloned();
     object
         .and_then(|object| object.downcast().ok())
         .ok_or(Failure::Handle { argument, kind: H::NAME })
@@ -118,7 +161,7 @@ pub(crate) fn remove<H: Handle>(handle: *mut H, argument: &'static str) -> Resul
         return Ok(());
     }
     drop(get(handle.cast_const(), argument)?);
-    let object = OBJECTS.write().unwrap_or_else(PoisonError::into_inner).remove(&handle.addr());
+    let object = write().remove(&handle.addr());
     // Outside the lock: the object may wait for its device and call `release` of its owner.
     drop(object);
     Ok(())

@@ -59,10 +59,12 @@ pub enum Status {
     DeviceLost = 21,
     /// A defect of this library, with its message. Please report it.
     Internal = 22,
+    /// The GPU was opened before a fork, and does not work in the child process.
+    Forked = 23,
 }
 
 /// Every status and its text.
-const TEXTS: [(Status, &CStr); 23] = [
+const TEXTS: [(Status, &CStr); 24] = [
     (Status::Ok, c"success"),
     (Status::InvalidPointer, c"invalid pointer"),
     (Status::InvalidHandle, c"invalid handle"),
@@ -86,6 +88,7 @@ const TEXTS: [(Status, &CStr); 23] = [
     (Status::Driver, c"the driver rejected the call"),
     (Status::DeviceLost, c"the GPU is lost to this process"),
     (Status::Internal, c"defect of the library"),
+    (Status::Forked, c"the device does not survive a fork"),
 ];
 
 /// Reason why a call failed.
@@ -212,6 +215,7 @@ fn of_crate(error: &Error) -> Status {
         }
         Error::Tuning { .. } => Status::InvalidTuning,
         Error::DeviceLost(_) => Status::DeviceLost,
+        Error::Forked => Status::Forked,
         // The enum may grow; the message says more.
         _ => Status::Driver,
     }

@@ -34,10 +34,10 @@ static gpuint_batch* batch_of(const uint64_t* limbs, size_t rows) {
 
 static void check_statuses(void) {
   CHECK(strcmp(gpuint_status_text(GPUINT_STATUS_OK), "success") == 0);
-  for (int status = 0; status <= GPUINT_STATUS_INTERNAL; ++status) {
+  for (int status = 0; status <= GPUINT_STATUS_FORKED; ++status) {
     CHECK(strcmp(gpuint_status_text(status), "unknown status") != 0);
   }
-  CHECK(strcmp(gpuint_status_text(GPUINT_STATUS_INTERNAL + 1), "unknown status") == 0);
+  CHECK(strcmp(gpuint_status_text(GPUINT_STATUS_FORKED + 1), "unknown status") == 0);
   CHECK(strcmp(gpuint_status_text(-1), "unknown status") == 0);
   CHECK(strcmp(gpuint_last_error(), "") == 0);
   CHECK(gpuint_last_error_row() == -1);

@@ -125,6 +125,7 @@ fn check_programs(name: &str, flags: &[&str], libraries: &[&str]) {
     assert_eq!(output("examples/primes.cpp"), PRIMES);
     assert_eq!(output("tests/signed.cpp"), SIGNED);
     assert_eq!(output("tests/interface.c"), "");
+    assert_eq!(output("tests/fork.c"), "");
     assert_eq!(output("examples/division.c"), DIVISION);
 }
 

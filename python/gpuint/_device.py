@@ -20,6 +20,9 @@ class Device:
     bits some are left out), and not only `widths()`. For a GPU, kernels of such a width are loaded
     from the disk, or compiled at their first use by NVRTC in seconds. The CPU needs none.
     Results are on the device with `jit`, too. Operands of different widths must both be on it.
+
+    After a fork, the CPU works in the child process, with the arrays of the parent. GPUs do not
+    survive a fork: every call on one that the parent opened raises `ForkedError`.
     """
 
     __slots__ = ("_handle", "_jit")

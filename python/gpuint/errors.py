@@ -52,3 +52,10 @@ class DeviceError(GpuintError, RuntimeError):
 
 class DeviceLostError(DeviceError):
     """The GPU is lost to this process. Start a new process."""
+
+
+class ForkedError(DeviceError):
+    """The GPU was opened before a fork, and does not work in the child process.
+
+    Open it in the child only, or start processes by `multiprocessing.get_context("spawn")`.
+    """

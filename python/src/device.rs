@@ -1,25 +1,35 @@
 //! Devices.
 
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpuint::Error;
 use pyo3::prelude::*;
 
-use crate::error::detached;
+use crate::error::{detached, exception};
+
+type Gpus = BTreeMap<usize, gpuint::Device>;
 
 /// Handles to the GPUs that were opened, by number: operands of one GPU share its queue.
-static GPUS: LazyLock<Mutex<HashMap<usize, gpuint::Device>>> = LazyLock::new(Mutex::default);
+///
+/// The interpreter's lock is held meanwhile, as by `os.fork`: no child gets a locked table.
+fn gpus(_: Python<'_>) -> MutexGuard<'static, Gpus> {
+    static GPUS: Mutex<Gpus> = Mutex::new(BTreeMap::new());
+    GPUS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-/// The GPU of that number, opened once a process.
-fn gpu(ordinal: usize) -> gpuint::Result<gpuint::Device> {
-    let mut gpus = GPUS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(device) = gpus.get(&ordinal) {
-        return Ok(device.clone());
+/// The GPU of that number; `None` where there is none.
+fn gpu(py: Python<'_>, ordinal: usize) -> PyResult<Option<gpuint::Device>> {
+    let known = gpus(py).get(&ordinal).cloned();
+    if known.is_some() {
+        return Ok(known);
     }
-    let device = gpuint::Device::cuda(ordinal)?;
-    gpus.insert(ordinal, device.clone());
-    Ok(device)
+    let opened = detached(py, || match gpuint::Device::cuda(ordinal) {
+        Err(Error::NoDevice) => Ok(None),
+        other => other.map(Some),
+    })?;
+    // Another thread may have opened it meanwhile.
+    Ok(opened.map(|device| gpus(py).entry(ordinal).or_insert(device).clone()))
 }
 
 /// A GPU or the CPU.
@@ -36,7 +46,7 @@ impl Device {
     /// Opens the GPU of a number.
     #[staticmethod]
     fn cuda(py: Python<'_>, ordinal: usize) -> PyResult<Self> {
-        let device = detached(py, || gpu(ordinal))?;
+        let device = gpu(py, ordinal)?.ok_or_else(|| exception(py, &Error::NoDevice))?;
         Ok(Self { device, ordinal: Some(ordinal) })
     }
 
@@ -49,10 +59,7 @@ impl Device {
     /// Opens the first GPU; where there is none, returns the CPU.
     #[staticmethod]
     fn first(py: Python<'_>) -> PyResult<Self> {
-        let device = detached(py, || match gpu(0) {
-            Err(Error::NoDevice) => Ok(None),
-            other => other.map(Some),
-        })?;
+        let device = gpu(py, 0)?;
         Ok(device.map_or_else(Self::cpu, |device| Self { device, ordinal: Some(0) }))
     }
 

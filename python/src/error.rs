@@ -12,7 +12,7 @@ pub(crate) fn detached<R: Send>(
 }
 
 /// The exception of an error: a class of `gpuint.errors`, with the message and the row.
-fn exception(py: Python<'_>, error: &Error) -> PyErr {
+pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let (class, row) = match error {
         Error::DivisionByZero { row } => ("DivisionByZeroError", Some(*row)),
         Error::TooWide { row, .. } => ("RangeError", Some(*row)),
@@ -34,6 +34,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | Error::Compile { .. }
         | Error::Driver(_) => ("DeviceError", None),
         Error::DeviceLost(_) => ("DeviceLostError", None),
+        Error::Forked => ("ForkedError", None),
         _ => ("GpuintError", None),
     };
     let message = match error {

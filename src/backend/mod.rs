@@ -321,6 +321,14 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// What kind of device this is.
     fn kind(&self) -> BackendKind;
 
+    /// Checks that the device works in this process.
+    ///
+    /// # Errors
+    /// [`Forked`](Error::Forked).
+    fn check_process(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// The GPU, where this is one.
     fn as_cuda(&self) -> Option<&cuda::Cuda> {
         None

@@ -18,7 +18,19 @@ use crate::error::Result;
 #[derive(Debug)]
 pub(crate) struct Traced(pub(crate) Box<dyn Backend>);
 
+impl Traced {
+    /// The backend, in a process in which it works: elsewhere its locks may be held forever.
+    fn here(&self) -> Result<&dyn Backend> {
+        self.0.check_process()?;
+        Ok(&*self.0)
+    }
+}
+
 impl Backend for Traced {
+    fn check_process(&self) -> Result<()> {
+        self.0.check_process()
+    }
+
     fn kind(&self) -> BackendKind {
         self.0.kind()
     }
@@ -40,15 +52,15 @@ impl Backend for Traced {
     }
 
     fn alloc(&self, bytes: u64) -> Result<Buffer> {
-        trace_span!("alloc", bytes).in_scope(|| self.0.alloc(bytes))
+        trace_span!("alloc", bytes).in_scope(|| self.here()?.alloc(bytes))
     }
 
     fn alloc_zeroed(&self, bytes: u64) -> Result<Buffer> {
-        trace_span!("alloc", bytes).in_scope(|| self.0.alloc_zeroed(bytes))
+        trace_span!("alloc", bytes).in_scope(|| self.here()?.alloc_zeroed(bytes))
     }
 
     fn fill(&self, target: &mut Buffer, byte: u8) -> Result<()> {
-        self.0.fill(target, byte)
+        self.here()?.fill(target, byte)
     }
 
     fn upload_parts(
@@ -58,7 +70,7 @@ impl Backend for Traced {
         fill: &mut dyn FnMut(usize, &mut [u8]) -> Result<()>,
     ) -> Result<()> {
         trace_span!("copy", from = "host", to = "device", bytes = span.bytes)
-            .in_scope(|| self.0.upload_parts(target, span, fill))
+            .in_scope(|| self.here()?.upload_parts(target, span, fill))
     }
 
     fn download_parts(
@@ -68,11 +80,11 @@ impl Backend for Traced {
         read: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
     ) -> Result<()> {
         trace_span!("copy", from = "device", to = "host", bytes = span.bytes)
-            .in_scope(|| self.0.download_parts(source, span, read))
+            .in_scope(|| self.here()?.download_parts(source, span, read))
     }
 
     fn alloc_host(&self, bytes: usize) -> Result<Box<dyn HostBuffer>> {
-        trace_span!("alloc_host", bytes).in_scope(|| self.0.alloc_host(bytes))
+        trace_span!("alloc_host", bytes).in_scope(|| self.here()?.alloc_host(bytes))
     }
 
     fn upload_from(
@@ -83,7 +95,7 @@ impl Backend for Traced {
         part: Range<usize>,
     ) -> Result<()> {
         trace_span!("copy", from = "pinned", to = "device", bytes = part.len())
-            .in_scope(|| self.0.upload_from(target, offset, source, part))
+            .in_scope(|| self.here()?.upload_from(target, offset, source, part))
     }
 
     fn download_to(
@@ -94,7 +106,7 @@ impl Backend for Traced {
         part: Range<usize>,
     ) -> Result<()> {
         trace_span!("copy", from = "device", to = "pinned", bytes = part.len())
-            .in_scope(|| self.0.download_to(source, offset, target, part))
+            .in_scope(|| self.here()?.download_to(source, offset, target, part))
     }
 
     fn copy(
@@ -106,25 +118,25 @@ impl Backend for Traced {
         bytes: u64,
     ) -> Result<()> {
         trace_span!("copy", from = "device", to = "device", bytes)
-            .in_scope(|| self.0.copy(target, to, source, from, bytes))
+            .in_scope(|| self.here()?.copy(target, to, source, from, bytes))
     }
 
     fn launch(&self, call: Call<'_>) -> Result<()> {
         let rows = call.operands.rows;
         trace_span!("launch", backend = %self.kind(), kernel = %call.kernel, rows)
-            .in_scope(|| self.0.launch(call))
+            .in_scope(|| self.here()?.launch(call))
     }
 
     fn record(&self) -> Result<Arc<dyn Mark>> {
-        self.0.record()
+        self.here()?.record()
     }
 
     fn wait_for(&self, mark: &dyn Mark) -> Result<()> {
-        self.0.wait_for(mark)
+        self.here()?.wait_for(mark)
     }
 
     fn queue(&self) -> Result<Option<Box<dyn Backend>>> {
-        self.0.queue()
+        self.here()?.queue()
     }
 
     fn memory_id(&self) -> Option<usize> {
@@ -132,14 +144,14 @@ impl Backend for Traced {
     }
 
     fn synchronize(&self) -> Result<()> {
-        trace_span!("synchronize").in_scope(|| self.0.synchronize())
+        trace_span!("synchronize").in_scope(|| self.here()?.synchronize())
     }
 
     fn trim(&self) -> Result<()> {
-        self.0.trim()
+        self.here()?.trim()
     }
 
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
-        self.0.time(work)
+        self.here()?.time(work)
     }
 }

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 using Code = int;
 enum {
   OK = 0,
@@ -68,6 +70,12 @@ std::atomic<int> fault_at_launch{0}, failing_frees{0}, compilations{0}, waits{0}
 std::atomic<bool> held{false};
 thread_local std::vector<void*> contexts;
 
+// The process that started the driver. A fork of it must not call the driver.
+std::atomic<pid_t> owner{0};
+void check_owner() {
+  if (owner != 0 && owner != getpid()) abort();
+}
+
 // The GPU of the current context; GPUS where that is none of theirs.
 int current() {
   int gpu = 0;
@@ -76,6 +84,7 @@ int current() {
 }
 // Every call needs a context and fails after a fault of a kernel, or if the test injects a failure.
 Code ready(const char* function = __builtin_FUNCTION()) {
+  check_owner();
   ++calls;
   int gpu = current();
   if (gpu == GPUS) return INVALID_CONTEXT;
@@ -204,7 +213,11 @@ Code cuGetErrorString(Code code, const char** words) {
   *words = code == 700 ? "an illegal memory access was encountered" : nullptr;
   return OK;
 }
-Code cuInit(unsigned) { return OK; }
+Code cuInit(unsigned) {
+  check_owner();
+  owner = getpid();
+  return OK;
+}
 Code cuDriverGetVersion(int* version) {
   *version = 13000;
   return OK;
@@ -242,6 +255,7 @@ Code cuDevicePrimaryCtxRetain(void** context, int device) {
   return OK;
 }
 Code cuCtxPushCurrent_v2(void* context) {
+  check_owner();
   contexts.push_back(context);
   return OK;
 }

@@ -13,7 +13,7 @@ use std::sync::mpsc;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use gpuint::{Error, Shape, narrowest, widths};
+use gpuint::{Error, Shape, narrowest, threads, widths};
 use indicatif::ProgressBar;
 use num_bigint::BigUint;
 use num_traits::Zero;
@@ -36,6 +36,8 @@ pub(crate) enum JobError {
     Interrupted { line: u64 },
     #[error("cannot divide {rows} rows of {bits} bits: {source}")]
     Divide { rows: usize, bits: usize, source: Error },
+    #[error("no thread starts: {0}")]
+    Thread(io::Error),
 }
 
 /// Reason why a row has no result.
@@ -284,7 +286,7 @@ fn side_by_side<R: BufRead + Send>(
             // Without buffering: each stage holds one chunk.
             let (to_divider, chunks) = mpsc::sync_channel(0);
             let (from_divider, results) = mpsc::sync_channel(0);
-            threads.push(scope.spawn(move || {
+            let dividing = move || {
                 for chunk in chunks {
                     let result = divider.divide(chunk, progress);
                     let failed = result.is_err();
@@ -294,11 +296,13 @@ fn side_by_side<R: BufRead + Send>(
                     }
                 }
                 divider.summary
-            }));
+            };
+            let started = thread::Builder::new().spawn_scoped(scope, dividing);
+            threads.push(started.map_err(JobError::Thread)?);
             parsed.push(to_divider);
             divided.push(results);
         }
-        let reading = scope.spawn(move || {
+        let reading = move || {
             let mut times = Times::default();
             for to_divider in parsed.iter().cycle() {
                 let chunk = read_and_parse(reader, widest, &mut times);
@@ -308,7 +312,9 @@ fn side_by_side<R: BufRead + Send>(
                 }
             }
             times
-        });
+        };
+        let reading = thread::Builder::new().spawn_scoped(scope, reading);
+        let reading = reading.map_err(JobError::Thread)?;
         // Owns the ends of the channels: when it stops, all other threads stop.
         let result = (move || {
             for results in divided.iter().cycle() {
@@ -337,7 +343,8 @@ fn read_and_parse<R: BufRead>(reader: &mut Reader<R>, widest: usize, times: &mut
     let mut chunk = Chunk::default();
     let more = timed(&mut times.read, || reader.read(&mut chunk));
     let operands = timed(&mut times.parse, || {
-        chunk.lines.par_iter().map(|line| chunk.parse(line, widest)).collect()
+        let parse = |line| chunk.parse(line, widest);
+        threads::install(|| chunk.lines.par_iter().map(parse).collect())
     });
     Parsed { chunk, operands, more }
 }
@@ -380,13 +387,12 @@ impl Writer<'_, '_> {
         let Some(output) = &mut self.lines else { return Ok(()) };
         let (hex, rejected) = (self.hex, self.rejected);
         let texts: Vec<String> = timed(&mut self.times.format, || {
-            let rows = lines.par_iter().zip(outcomes);
-            rows.map(|(line, outcome)| match outcome {
+            let format = |(line, outcome): (&RawLine, &Outcome)| match outcome {
                 Ok((q, r)) if hex => format!("{q:#x} {r:#x}\n"),
                 Ok((q, r)) => format!("{q} {r}\n"),
                 Err(error) => format!("error: line {}: {error}\n", line.number),
-            })
-            .collect()
+            };
+            threads::install(|| lines.par_iter().zip(outcomes).map(format).collect())
         });
         timed(&mut self.times.write, || {
             for text in &texts {
@@ -475,7 +481,7 @@ impl<'a, D: Divide + ?Sized> Divider<'a, D> {
         }
         timed(&mut self.summary.times.verify, || {
             let rows = group.u.par_iter().zip(&group.v).zip(results);
-            rows.map(|((u, v), (q, r))| is_division(u, v, q, r)).collect()
+            threads::install(|| rows.map(|((u, v), (q, r))| is_division(u, v, q, r)).collect())
         })
     }
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ptr;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::driver::{self, Fault, Gpu, PoolHandle};
@@ -16,10 +16,11 @@ use crate::backend::images;
 use crate::backend::once::OnceMap;
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
+use crate::process::PerProcess;
 
 /// The contexts that were opened, by the number of the GPU. They stay for as long as the process,
 /// as those of the CUDA runtime do: opening one takes tenths of a second.
-static CONTEXTS: LazyLock<OnceMap<usize, Arc<Context>>> = LazyLock::new(OnceMap::default);
+static CONTEXTS: PerProcess<OnceMap<usize, Arc<Context>>> = PerProcess::new();
 
 /// Longest copy for which little pinned memory is enough: pinning 4 MiB takes a millisecond.
 const SHORT_BYTES: usize = 1 << 16;
@@ -53,7 +54,7 @@ pub(super) struct Context {
 impl Context {
     /// The context of the GPU of that number.
     pub(super) fn get(ordinal: usize) -> Result<Arc<Self>> {
-        CONTEXTS.get_or_try_init(ordinal, || Self::open(ordinal).map(Arc::new))
+        CONTEXTS.get().get_or_try_init(ordinal, || Self::open(ordinal).map(Arc::new))
     }
 
     fn open(ordinal: usize) -> Result<Self> {

@@ -20,6 +20,7 @@ use cudarc::driver::sys::{
 
 use crate::backend::library::{functions, in_words};
 use crate::error::Error;
+use crate::process::{Owner, PerProcess};
 
 use cudarc::driver::sys::CUdevice as DeviceId;
 pub(super) use cudarc::driver::sys::{
@@ -165,6 +166,8 @@ pub(super) struct Fault(Code);
 
 impl Fault {
     pub(super) const OUT_OF_MEMORY: Self = Self(Known::CUDA_ERROR_OUT_OF_MEMORY as Code);
+    /// No code of the driver: this process is a fork of the one that started it.
+    pub(super) const FORKED: Self = Self(-1);
     pub(super) const NOT_READY: Self = Self(Known::CUDA_ERROR_NOT_READY as Code);
     /// The stub that toolkits bring stands in for a driver only while linking.
     const STUB_LIBRARY: Self = Self(Known::CUDA_ERROR_STUB_LIBRARY as Code);
@@ -200,15 +203,20 @@ impl Fault {
     /// The error of the crate, with what it is about.
     pub(super) fn about(about: impl fmt::Display) -> impl FnOnce(Self) -> Error {
         move |fault| {
+            if fault == Self::FORKED {
+                return Error::Forked;
+            }
             let message = format!("{about}: {fault}");
             if fault.is_sticky() { Error::DeviceLost(message) } else { Error::Driver(message) }
         }
     }
 
-    /// Logs a fault where none can be returned. A sticky one returns with the next call.
+    /// Logs a fault where none can be returned. A sticky one returns with the next call, and a fork
+    /// releases nothing of its parent.
     pub(super) fn log(result: Result<(), Self>, about: &str) {
-        if let Err(fault) = result {
-            tracing::warn!(%fault, "{about}");
+        match result {
+            Ok(()) | Err(Self::FORKED) => {}
+            Err(fault) => tracing::warn!(%fault, "{about}"),
         }
     }
 }
@@ -235,32 +243,50 @@ impl fmt::Display for Fault {
     }
 }
 
+/// The process that started the driver. In its forks no function of the driver is called.
+static OWNER: Owner = Owner::nobody();
+
+/// Checks that this process started the driver.
+///
+/// # Errors
+/// [`Fault::FORKED`].
+pub(super) fn check_process() -> Result<(), Fault> {
+    if OWNER.is_this_process() { Ok(()) } else { Err(Fault::FORKED) }
+}
+
 /// The functions of the driver; `None` where none is installed.
 fn driver() -> Result<Option<&'static Functions>, Error> {
-    static DRIVER: OnceLock<Result<Option<Functions>, String>> = OnceLock::new();
-    let found = DRIVER.get_or_init(|| {
+    static DRIVER: PerProcess<OnceLock<Result<Option<Functions>, Error>>> = PerProcess::new();
+    let found = DRIVER.get().get_or_init(|| {
         // `culib` panics without a library.
         // SAFETY: this runs the initialisers of the driver, which have no preconditions.
         if !unsafe { sys::is_culib_present() } {
             return Ok(None);
         }
+        OWNER.claim()?;
         // SAFETY: as above.
         let library = unsafe { sys::culib() };
         // SAFETY: the types are those of cuda.h.
         let functions = unsafe { Functions::read(library) };
         functions.map(Some).map_err(|error| {
-            format!("the CUDA driver is older than CUDA 11.8: {}", in_words(&error))
+            let words = in_words(&error);
+            Error::Driver(format!("the CUDA driver is older than CUDA 11.8: {words}"))
         })
     });
-    found.as_ref().map(Option::as_ref).map_err(|reason| Error::Driver(reason.clone()))
+    found.as_ref().map(Option::as_ref).map_err(Error::clone)
 }
 
 /// Starts the driver, and returns its functions and the number of GPUs.
 fn start() -> Result<(&'static Functions, c_int), Error> {
     let functions = driver()?.ok_or(Error::NoDevice)?;
+    OWNER.claim()?;
     // SAFETY: the function has no preconditions.
     Fault::check(unsafe { (functions.init)(0) }).map_err(|fault| match fault {
-        Fault::NO_DEVICE | Fault::STUB_LIBRARY => Error::NoDevice,
+        Fault::NO_DEVICE | Fault::STUB_LIBRARY => {
+            // Nothing started: a fork finds no device either.
+            OWNER.release();
+            Error::NoDevice
+        }
         fault => Fault::about("the CUDA driver does not start")(fault),
     })?;
     let mut count = 0;
@@ -325,7 +351,11 @@ impl Gpu {
     }
 
     /// Makes this the context of the calling thread, until the guard is dropped.
+    ///
+    /// # Errors
+    /// [`Fault::FORKED`] in a fork: every function of the driver on this GPU comes after this one.
     pub(super) fn bind(&self) -> Result<Bound, Fault> {
+        check_process()?;
         // SAFETY: the context is there.
         Fault::check(unsafe { (self.functions.push_context)(self.context) })?;
         Ok(Bound(self.functions))

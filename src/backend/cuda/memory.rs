@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -425,6 +426,11 @@ impl Drop for DeviceMemory {
             let gone = Fault::check(unsafe { free(self.address) });
             done.and(gone)
         };
-        Fault::log(release(), "memory is not released");
+        let released = release();
+        if released == Err(Fault::FORKED) {
+            // The owner would release its memory by the driver.
+            mem::forget(self.owner.take());
+        }
+        Fault::log(released, "memory is not released");
     }
 }

@@ -135,6 +135,10 @@ impl Cuda {
 }
 
 impl Backend for Cuda {
+    fn check_process(&self) -> Result<()> {
+        driver::check_process().map_err(Fault::about("the device"))
+    }
+
     fn as_cuda(&self) -> Option<&Cuda> {
         Some(self)
     }

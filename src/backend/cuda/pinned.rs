@@ -6,7 +6,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::backend::cuda::driver::{Fault, Gpu};
+use crate::backend::cuda::driver::{self, Fault, Gpu};
 use crate::backend::cuda::event::Event;
 use crate::backend::{HostBuffer, Mark};
 use crate::error::Result;
@@ -78,6 +78,8 @@ impl Pinned {
 
     /// Waits for the last copy.
     fn wait(&self) -> Result<(), Fault> {
+        // A fork need not have the memory.
+        driver::check_process()?;
         match &self.copied {
             Some(copied) if !self.has_passed => {
                 let _bound = self.gpu.bind()?;

@@ -18,6 +18,7 @@ use crate::backend::simt::compiler::{Compiler, KERNEL_LEVEL, SHIM_LEVEL, shim_un
 use crate::backend::simt::{RawOptions, Stats};
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
+use crate::process::Owner;
 
 // The declarations are those of `kernels/simt/abi.h`.
 functions! {
@@ -44,6 +45,9 @@ impl Shim {
     /// The shim, for a kernel of this name.
     fn get(kernel: &dyn Display) -> Result<&'static Self> {
         static SHIM: OnceCell<Shim> = OnceCell::new();
+        // Its locks do not survive a fork.
+        static OWNER: Owner = Owner::nobody();
+        OWNER.claim()?;
         SHIM.get_or_try_init(|| {
             let compiler = Compiler::from_env().map_err(|reason| Error::KernelMissing {
                 kernel: kernel.to_string(),

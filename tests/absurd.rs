@@ -1,0 +1,512 @@
+//! Absurd arguments: every call returns, with a result or an error, and none panics.
+//!
+//! The operations are those that `src/ops` declares by the macro `faces!`; a test compares the two
+//! lists.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use gpuint::num_bigint::{BigInt, BigUint};
+use gpuint::{
+    Device, DigitKind, DynBatch, DynCrt, DynDivisor, DynFixedBase, DynModulus, DynProductTree,
+    DynResidues, DynSignedBatch, Error, HostBatch, Mask, Op, Pool, Result, Shape, Strategy,
+    narrowest,
+};
+
+/// Numbers of bits, rows, bases and the like, and indices.
+const COUNTS: [usize; 12] = [
+    0,
+    1,
+    7,
+    255,
+    256,
+    257,
+    1 << 20,
+    (1 << 20) + 1,
+    u32::MAX as usize,
+    1 << 61,
+    isize::MAX as usize,
+    usize::MAX,
+];
+
+/// Rows of a usual batch.
+const ROWS: usize = 5;
+
+/// Arguments of all kinds, the usual ones first.
+struct Arguments {
+    batches: Vec<DynBatch>,
+    divisors: Vec<DynDivisor>,
+    masks: Vec<Mask>,
+    numbers: Vec<BigUint>,
+    lists: Vec<Vec<usize>>,
+}
+
+fn shape(bits: usize) -> Shape {
+    narrowest(bits).unwrap()
+}
+
+impl Arguments {
+    fn new(device: &Device) -> Self {
+        let ones = |bits: usize| (BigUint::from(1u32) << bits) - 1u32;
+        let values = [0u32, 1, 2, 97].map(BigUint::from).into_iter().chain([ones(256)]);
+        let usual = DynBatch::from_biguints(device, shape(256), values).unwrap();
+        let odd = DynBatch::splat(device, shape(256), 9, ROWS).unwrap();
+        let empty = DynBatch::zeros(device, shape(256), 0).unwrap();
+        let one = DynBatch::splat(device, shape(256), 3, 1).unwrap();
+        let wide = DynBatch::splat(device, shape(1024), &ones(1024), ROWS).unwrap();
+        let other = Shape { bits: 256, q: 1, digit: DigitKind::U64 };
+        let other = DynBatch::splat(&device.with_jit(), other, 5, ROWS).unwrap();
+        let elsewhere = DynBatch::zeros(&Device::simt(), shape(256), ROWS).unwrap();
+        let divisors = [&odd, &one, &wide].map(|rows| rows.prepare().unwrap());
+        let splat = DynDivisor::splat(device, shape(256), 7).unwrap();
+        let mask = |device, rows| Mask::from_bools(device, &vec![true; rows]).unwrap();
+        let masks = vec![
+            mask(device, ROWS),
+            mask(device, 0),
+            mask(device, 1),
+            mask(device, 1000),
+            mask(&Device::simt(), ROWS),
+        ];
+        let numbers = vec![
+            BigUint::from(3u32),
+            BigUint::ZERO,
+            BigUint::from(1u32),
+            ones(256),
+            ones(257),
+            ones(9000),
+        ];
+        let lists = COUNTS.map(|count| vec![count; ROWS]).into_iter();
+        let lists = lists.chain([vec![], vec![0], vec![4, 3, 2, 1, 0], vec![0; 4000]]).collect();
+        Self {
+            batches: vec![usual, odd, empty, one, wide, other, elsewhere],
+            divisors: divisors.into_iter().chain([splat]).collect(),
+            masks,
+            numbers,
+            lists,
+        }
+    }
+
+    /// Number of the last absurd choice of any kind.
+    const MOST: usize = 16;
+
+    /// The batches but the last one, whose device would compile kernels.
+    fn receivers(&self) -> &[DynBatch] {
+        &self.batches[..self.batches.len() - 1]
+    }
+}
+
+/// Returns the element of a list with this number, from the first one on again after the last.
+fn nth<T>(list: &[T], number: usize) -> &T {
+    &list[number % list.len()]
+}
+
+/// A declared operation: its name, and a call with the choices of a receiver and of arguments.
+type Operation = (&'static str, usize, fn(&Arguments, &DynBatch, &[usize]) -> Result<()>);
+
+/// Passes an argument of a declared kind to the rest of a call.
+macro_rules! with_argument {
+    (Rows, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let $arg = nth(&$all.batches, $number);
+        $then
+    }};
+    (Out, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let mut out = nth(&$all.batches, $number).try_clone()?;
+        let $arg = &mut out;
+        $then
+    }};
+    (Divisor, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let $arg = nth(&$all.divisors, $number);
+        $then
+    }};
+    (Count, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let $arg = *nth(&COUNTS, $number);
+        $then
+    }};
+    (Counts, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let $arg = nth(&$all.lists, $number);
+        $then
+    }};
+    (RowRange, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let $arg = *nth(&COUNTS, $number)..*nth(&COUNTS, $number / 2 + 1);
+        $then
+    }};
+    (Number, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let $arg = nth(&$all.numbers, $number);
+        $then
+    }};
+    (Numbers, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let $arg = &$all.numbers[..$number % ($all.numbers.len() + 1)];
+        $then
+    }};
+    (InMask, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let $arg = nth(&$all.masks, $number);
+        $then
+    }};
+    (OutMask, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let mask = nth(&$all.masks, $number);
+        let mut out = Mask::none(mask.device(), mask.len())?;
+        let $arg = &mut out;
+        $then
+    }};
+    (OutWords, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let mut words = [0; ROWS + 4];
+        let $arg = &mut words[..(ROWS + $number) % (ROWS + 5)];
+        $then
+    }};
+    (OutOrders, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let mut orders = [Ordering::Equal; ROWS + 4];
+        let $arg = &mut orders[..(ROWS + $number) % (ROWS + 5)];
+        $then
+    }};
+}
+
+/// Makes a call out of a declaration: binds its arguments one after the other.
+macro_rules! call {
+    ($name:ident, $all:ident, $rows:ident, $numbers:ident, $place:expr; ; $($arg:ident)*) => {
+        $rows.$name($($arg),*).map(drop)
+    };
+    (
+        $name:ident, $all:ident, $rows:ident, $numbers:ident, $place:expr;
+        $kind:ident $(, $more:ident)*; $($arg:ident)*
+    ) => {
+        with_argument!($kind, $all, $numbers[$place], |next| call!(
+            $name, $all, $rows, $numbers, $place + 1; $($more),*; $($arg)* next
+        ))
+    };
+}
+
+macro_rules! operations {
+    ($(fn $name:ident($($kind:ident),*);)*) => {
+        const OPERATIONS: &[Operation] = &[$((
+            stringify!($name),
+            <[&str]>::len(&[$(stringify!($kind)),*]),
+            |_all, rows, _numbers| call!($name, _all, rows, _numbers, 0; $($kind),*; ),
+        )),*];
+    };
+}
+
+operations! {
+    fn add_mod(Rows, Divisor);
+    fn add_mod_into(Rows, Divisor, Out);
+    fn and(Rows);
+    fn and_all(Number);
+    fn and_into(Rows, Out);
+    fn batch_gcd();
+    fn bit_lengths();
+    fn bit_lengths_into(OutWords);
+    fn bit_mask(Count);
+    fn cmp(Rows);
+    fn cmp_all(Number);
+    fn cmp_into(Rows, OutOrders);
+    fn count_ones();
+    fn div(Rows);
+    fn div_all(Number);
+    fn div_by(Divisor);
+    fn div_by_into(Divisor, Out);
+    fn div_exact(Rows);
+    fn div_exact_all(Number);
+    fn div_exact_into(Rows, Out);
+    fn div_exact_masked(Rows);
+    fn div_exact_masked_into(Rows, Out, OutMask);
+    fn div_into(Rows, Out);
+    fn div_rem(Rows);
+    fn div_rem_all(Number);
+    fn div_rem_by(Divisor);
+    fn div_rem_by_into(Divisor, Out, Out);
+    fn div_rem_into(Rows, Out, Out);
+    fn div_rem_masked(Rows);
+    fn div_rem_masked_into(Rows, Out, Out, OutMask);
+    fn eq_mask(Rows);
+    fn eq_mask_all(Number);
+    fn eq_mask_into(Rows, OutMask);
+    fn filter(InMask);
+    fn gather(Counts);
+    fn gather_into(Counts, Out);
+    fn gcd(Rows);
+    fn gcd_into(Rows, Out);
+    fn inverse_mod(Rows);
+    fn inverse_mod_all(Number);
+    fn inverse_mod_into(Rows, Out, OutMask);
+    fn inverse_mod_pow2();
+    fn inverse_mod_pow2_into(Out, OutMask);
+    fn is_equal(Rows);
+    fn is_perfect_power();
+    fn is_square();
+    fn is_zero_mask();
+    fn is_zero_mask_into(OutMask);
+    fn isqrt();
+    fn isqrt_rem();
+    fn jacobi(Rows);
+    fn leading_zeros();
+    fn low_bits(Count);
+    fn lt_mask(Rows);
+    fn lt_mask_all(Number);
+    fn lt_mask_into(Rows, OutMask);
+    fn mul_add(Rows, Rows);
+    fn mul_lo_hi(Rows);
+    fn mul_lo_hi_into(Rows, Out, Out);
+    fn mul_mod(Rows, Divisor);
+    fn mul_mod_into(Rows, Divisor, Out);
+    fn mul_sub(Rows, Rows);
+    fn neg_mod(Divisor);
+    fn neg_mod_into(Divisor, Out);
+    fn not();
+    fn not_into(Out);
+    fn nth_root(Count);
+    fn nth_root_rem(Count);
+    fn or(Rows);
+    fn or_all(Number);
+    fn or_into(Rows, Out);
+    fn overflowing_add(Rows);
+    fn overflowing_add_into(Rows, Out, OutMask);
+    fn overflowing_lcm(Rows);
+    fn overflowing_pow(Count);
+    fn overflowing_sub(Rows);
+    fn overflowing_sub_into(Rows, Out, OutMask);
+    fn perfect_powers();
+    fn pow_mod(Rows, Divisor);
+    fn pow_mod_all(Number, Divisor);
+    fn pow_mod_all_into(Number, Divisor, Out);
+    fn pow_mod_into(Rows, Divisor, Out);
+    fn pow_product_mod(Rows, Count, Divisor);
+    fn pow_product_mod_into(Rows, Count, Divisor, Out);
+    fn prepare();
+    fn prepare_masked();
+    fn rational_reconstruction(Rows, Rows, Rows );
+    fn rem(Rows);
+    fn rem_all(Number);
+    fn rem_by(Divisor);
+    fn rem_by_into(Divisor, Out);
+    fn rem_into(Rows, Out);
+    fn reverse();
+    fn rotate_left(Count);
+    fn rotate_left_rows(Counts);
+    fn rotate_right(Count);
+    fn rotate_right_rows(Counts);
+    fn scatter_into(Counts, Out);
+    fn select(InMask, Rows);
+    fn select_into(InMask, Rows, Out);
+    fn shifted_inverse(Count);
+    fn shifted_inverse_into(Count, Out);
+    fn shl(Count);
+    fn shl_digits(Count);
+    fn shl_digits_into(Count, Out);
+    fn shl_into(Count, Out);
+    fn shl_rows(Counts);
+    fn shl_rows_into(Counts, Out);
+    fn shr(Count);
+    fn shr_digits(Count);
+    fn shr_digits_into(Count, Out);
+    fn shr_into(Count, Out);
+    fn shr_rows(Counts);
+    fn shr_rows_into(Counts, Out);
+    fn slice(RowRange);
+    fn sort();
+    fn sort_indices();
+    fn square_mod(Divisor);
+    fn square_mod_into(Divisor, Out);
+    fn sub_mod(Rows, Divisor);
+    fn sub_mod_into(Rows, Divisor, Out);
+    fn swap(InMask, Rows);
+    fn trailing_zeros();
+    fn unique();
+    fn with_bit(Count);
+    fn without_bit(Count);
+    fn wrapping_add(Rows);
+    fn wrapping_add_all(Number);
+    fn wrapping_add_into(Rows, Out);
+    fn wrapping_dot(Rows);
+    fn wrapping_mul(Rows);
+    fn wrapping_mul_all(Number);
+    fn wrapping_mul_into(Rows, Out);
+    fn wrapping_polynomial(Numbers);
+    fn wrapping_pow(Count);
+    fn wrapping_square();
+    fn wrapping_square_into(Out);
+    fn wrapping_sub(Rows);
+    fn wrapping_sub_all(Number);
+    fn wrapping_sub_into(Rows, Out);
+    fn wrapping_sum();
+    fn xgcd(Rows);
+    fn xgcd_signed(Rows);
+    fn xor(Rows);
+    fn xor_all(Number);
+    fn xor_into(Rows, Out);
+}
+
+/// Calls `work`, and notes a panic under `name`.
+fn check<R>(name: impl Display, panics: &mut Vec<String>, work: impl FnOnce() -> Result<R>) {
+    let Err(panic) = catch_unwind(AssertUnwindSafe(|| work().map(drop))) else { return };
+    let words = panic.downcast_ref::<String>().map_or("", String::as_str);
+    panics.push(format!("{name}: {words}"));
+}
+
+#[test]
+fn list_has_the_declared_operations() {
+    let mut declared = BTreeSet::new();
+    for file in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/ops")).unwrap() {
+        let source = fs::read_to_string(file.unwrap().path()).unwrap();
+        for block in source.split("\nfaces! {").skip(1) {
+            let lines = block.split("\n}").next().unwrap().lines();
+            let names = lines.filter_map(|line| line.strip_prefix("    fn ")?.split_once('('));
+            declared.extend(names.map(|(name, _)| name.to_owned()));
+        }
+    }
+    let called: BTreeSet<_> = OPERATIONS.iter().map(|&(name, ..)| name.to_owned()).collect();
+    assert_eq!(called, declared);
+}
+
+#[test]
+fn operations_do_not_panic() {
+    let all = Arguments::new(&Device::cpu());
+    let mut panics = Vec::new();
+    for &(name, count, call) in OPERATIONS {
+        for (receiver, rows) in all.receivers().iter().enumerate() {
+            // Each argument is absurd while the others are usual, and then all of them are.
+            let alone = (0..count).flat_map(|place| {
+                (1..Arguments::MOST).map(move |number| {
+                    let mut numbers = [0; 4];
+                    numbers[place] = number;
+                    numbers
+                })
+            });
+            let together = (0..Arguments::MOST).map(|number| [number; 4]);
+            for numbers in alone.chain(together) {
+                check(format_args!("{name} of {receiver} {numbers:?}"), &mut panics, || {
+                    call(&all, rows, &numbers)
+                });
+            }
+        }
+    }
+    assert!(panics.is_empty(), "{} panics: {:#?}", panics.len(), &panics[..panics.len().min(40)]);
+}
+
+/// Shapes that are not valid, or not built.
+fn shapes() -> impl Iterator<Item = Shape> {
+    let digits = [DigitKind::U16, DigitKind::U32, DigitKind::U64];
+    let shapes = COUNTS.into_iter().flat_map(move |bits| {
+        let of_digit = move |digit| COUNTS.map(|q| Shape { bits, q, digit });
+        digits.into_iter().flat_map(of_digit)
+    });
+    shapes.filter(|shape| shape.checked().is_err())
+}
+
+#[test]
+fn shapes_that_are_not_valid_are_errors() {
+    let mut panics = Vec::new();
+    for device in [Device::cpu(), Device::cpu().with_jit()] {
+        let rows = DynBatch::splat(&device, shape(256), 7, 2).unwrap();
+        for shape in shapes() {
+            let mut refused = |name: &str, call: &dyn Fn() -> Result<()>| {
+                check(format_args!("{name} {shape:?}"), &mut panics, || {
+                    let error = call().unwrap_err();
+                    assert_eq!(error, Error::ShapeMissing { shape }, "{name}");
+                    Ok(())
+                });
+            };
+            refused("zeros", &|| DynBatch::zeros(&device, shape, 0).map(drop));
+            refused("splat", &|| DynBatch::splat(&device, shape, 1, 1).map(drop));
+            refused("biguints", &|| {
+                DynBatch::from_biguints(&device, shape, [BigUint::ZERO]).map(drop)
+            });
+            refused("bytes", &|| DynBatch::from_le_bytes(&device, shape, &[0; 8]).map(drop));
+            refused("be bytes", &|| DynBatch::from_be_bytes(&device, shape, &[0; 8]).map(drop));
+            refused("decimal", &|| DynBatch::from_decimal(&device, shape, &["1"]).map(drop));
+            refused("hex", &|| DynBatch::from_hex(&device, shape, &["1"]).map(drop));
+            refused("numbers", &|| DynBatch::from_numbers(&device, shape, &[1u64]).map(drop));
+            refused("host", &|| HostBatch::new(&device, shape, 3).map(drop));
+            refused("divisor", &|| DynDivisor::splat(&device, shape, 3).map(drop));
+            refused("modulus", &|| DynModulus::splat(&device, shape, 3).map(drop));
+            refused("resized", &|| rows.resized(shape).map(drop));
+            refused("base", &|| {
+                let [base, modulus] = [2u32, 9].map(BigUint::from);
+                DynFixedBase::new(&device, shape, &base, &modulus, 8).map(drop)
+            });
+            refused("signed", &|| {
+                DynSignedBatch::from_bigints(&device, shape, &[BigInt::from(-1)]).map(drop)
+            });
+            refused("pool", &|| {
+                let pool = Pool::of([device.clone()])?;
+                pool.run(shape, 1, [&mut [0u8][..]], |_| Ok(()), |(), _, _| Ok(())).map(drop)
+            });
+            for count in COUNTS {
+                check(format_args!("algorithm {shape:?}"), &mut panics, || {
+                    device.algorithm(Op::MulLo, Strategy::Auto, shape, count)
+                });
+            }
+        }
+        for bits in COUNTS {
+            check("narrowest", &mut panics, || Ok((device.narrowest(bits), narrowest(bits))));
+        }
+    }
+    assert!(panics.is_empty(), "{} panics: {:#?}", panics.len(), &panics[..panics.len().min(40)]);
+}
+
+#[test]
+fn numbers_of_rows_are_checked() {
+    let device = Device::cpu();
+    let shape = shape(256);
+    let [base, modulus] = [2u32, 9].map(BigUint::from);
+    let (rows, three) = (DynBatch::splat(&device, shape, 7, 3).unwrap(), vec![0u8; 96]);
+    let signed = DynSignedBatch::from_bigints(&device, shape, &[BigInt::from(-3)]).unwrap();
+    let modulus_of_all = DynModulus::splat(&device, shape, 9).unwrap();
+    let residues = DynResidues::new(&rows, &modulus_of_all).unwrap();
+    let tree = DynProductTree::new(&rows).unwrap();
+    let crt = DynCrt::new(&rows.slice(0..1).unwrap()).unwrap();
+    let pool = Pool::of([device.clone()]).unwrap();
+    let mut panics = Vec::new();
+    for count in COUNTS {
+        let is_huge = count > 1 << 32;
+        let mut check = |name: &str, call: &mut dyn FnMut() -> Result<()>| {
+            check(format_args!("{name} {count}"), &mut panics, call);
+        };
+        // Memory for fewer rows may be there: no page of it is touched before it is used.
+        if count <= 257 || is_huge {
+            check("zeros", &mut || DynBatch::zeros(&device, shape, count).map(drop));
+            check("splat", &mut || DynBatch::splat(&device, shape, 7, count).map(drop));
+            check("mask", &mut || Mask::none(&device, count)?.indices().map(drop));
+            check("host", &mut || HostBatch::new(&device, shape, count).map(drop));
+            check("residues", &mut || DynResidues::splat(&base, count, &modulus_of_all).map(drop));
+            check("base", &mut || {
+                DynFixedBase::new(&device, shape, &base, &modulus, count)?.pow(&rows).map(drop)
+            });
+        }
+        check("row", &mut || rows.row(count).map(drop));
+        check("signed row", &mut || signed.row(count).map(drop));
+        check("read", &mut || rows.read_le_bytes(count, &mut three.clone()));
+        check("write", &mut || rows.try_clone()?.write_le_bytes(count, &three));
+        check("copies", &mut || {
+            let mut host = HostBatch::new(&device, shape, 3)?;
+            rows.download(count, &mut host)?;
+            rows.try_clone()?.upload(count, &mut host)?;
+            host.set_len(count)
+        });
+        check("pool", &mut || {
+            let mut bytes = three.clone();
+            let results = [&mut bytes[..]];
+            pool.run(shape, count, results, |_| Ok(()), |(), chunk, _| chunk.part(&three).map(drop))
+                .map(drop)
+        });
+        if !is_huge {
+            check("pool without results", &mut || {
+                let results: [&mut [u8]; 1] = [&mut []];
+                pool.run(
+                    shape,
+                    count,
+                    results,
+                    |_| Ok(()),
+                    |(), chunk, _| chunk.part::<u8>(&[]).map(drop),
+                )
+                .map(drop)
+            });
+        }
+        let value = BigUint::from(count);
+        check("power of residues", &mut || residues.pow_all(&value).map(drop));
+        check("remainders", &mut || tree.remainders(&value).map(drop));
+        check("crt", &mut || crt.residues(&rows).and_then(|all| crt.combine(&all)).map(drop));
+    }
+    assert!(panics.is_empty(), "{} panics: {:#?}", panics.len(), &panics[..panics.len().min(40)]);
+}
