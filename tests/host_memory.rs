@@ -6,7 +6,7 @@ use std::process::Command;
 use std::{env, thread};
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, Error, GpuUint, Mask, Result};
+use gpuint::{Batch, Device, Error, GpuUint, Mask, Pool, ProductTree, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 type U1024 = GpuUint<1024>;
@@ -103,6 +103,17 @@ fn host_without_threads_computes() {
         assert_eq!(carries.count().unwrap(), 0);
         assert_eq!(sum.row(39_999).unwrap(), BigUint::from(79_998u32));
         assert_eq!(sum.div_rem(&a).unwrap_err(), Error::DivisionByZero { row: 0 });
+        assert_eq!(a.reverse().unwrap().sort().unwrap().to_biguints().unwrap(), values);
+        assert_eq!(a.to_decimal().unwrap()[39_999], "39999");
+        let tree = ProductTree::new(&a.slice(1..3000).unwrap()).unwrap();
+        assert_eq!(tree.remainders(10).unwrap().row(6).unwrap(), BigUint::from(3u32));
+        for pool in [Pool::of([device]).unwrap(), Pool::of([Device::cpu(), Device::cpu()]).unwrap()]
+        {
+            let double = |[a]: [Batch<U1024>; 1]| Ok([a.wrapping_add(&a)?]);
+            let [doubled] = pool.map([&values], double).unwrap();
+            assert_eq!(doubled[39_999], BigUint::from(79_998u32));
+        }
+        Pool::new().unwrap();
     });
 }
 

@@ -156,6 +156,10 @@ typedef enum {
    * A defect of this library, with its message. Please report it.
    */
   GPUINT_STATUS_INTERNAL = 22,
+  /**
+   * The GPU was opened before a fork, and does not work in the child process.
+   */
+  GPUINT_STATUS_FORKED = 23,
 } gpuint_status;
 
 /**
@@ -243,6 +247,10 @@ gpuint_status gpuint_width(size_t bits, size_t *width);
 
 /**
  * Opens the first GPU, or the CPU where there is no GPU.
+ *
+ * After a fork, a child process computes on the CPU, also with batches of its parent. GPUs do
+ * not survive a fork: calls on those of the parent return `GPUINT_STATUS_FORKED`, and so does
+ * opening one if the parent has opened one.
  */
 gpuint_status gpuint_device_first(gpuint_device **out);
 

@@ -115,6 +115,7 @@ fn check_programs(name: &str, flags: &[&str], libraries: &[&str]) {
     if !is_usable(flags, name) {
         return;
     }
+    let is_sanitized = flags == SANITIZED;
     let include = Path::new(FOLDER).join("include").display().to_string();
     let flags = [&["-I", &include], flags].concat();
     let folder = LIBRARY.display().to_string();
@@ -125,7 +126,10 @@ fn check_programs(name: &str, flags: &[&str], libraries: &[&str]) {
     assert_eq!(output("examples/primes.cpp"), PRIMES);
     assert_eq!(output("tests/signed.cpp"), SIGNED);
     assert_eq!(output("tests/interface.c"), "");
-    assert_eq!(output("tests/fork.c"), "");
+    // The address sanitizer of GCC 12 hangs in forks of any program whose threads allocate.
+    if !is_sanitized {
+        assert_eq!(output("tests/fork.c"), "");
+    }
     assert_eq!(output("examples/division.c"), DIVISION);
 }
 
