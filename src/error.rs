@@ -157,6 +157,11 @@ pub enum Error {
         bytes: u64,
     },
 
+    /// The call was ended on request ([`interruptible`](crate::interruptible)), and its results are
+    /// lost.
+    #[error("the call was interrupted")]
+    Interrupted,
+
     /// The device has no image of a kernel, and none could be compiled at run time.
     #[error("kernel {kernel} is missing: {remedy}")]
     KernelMissing {
@@ -265,6 +270,7 @@ impl Error {
             | Self::Parse { .. }
             | Self::DeviceMismatch
             | Self::DevicePointer { .. }
+            | Self::Interrupted
             | Self::Tuning { .. } => false,
         }
     }

@@ -100,6 +100,8 @@
 //! **Use all GPUs.** A [`Pool`] computes the rows of one operation on several devices, in order and
 //! without loss if a GPU fails.
 //!
+//! **Stop early.** [`interruptible`] ends long calls on request, with [`Error::Interrupted`].
+//!
 //! **Devices, errors, tuning.** [`Device::new`], [`Device::cuda`] and [`Device::cpu`] open a
 //! device; [`Device::time`] measures it; [`Device::tuning`] returns the table that [`Auto`]
 //! follows. [`Error`] lists every reason for a failure.
@@ -132,6 +134,7 @@ mod event;
 mod host_batch;
 mod integers;
 mod interop;
+mod interrupt;
 mod kernel;
 mod mask;
 mod numbers;
@@ -167,6 +170,7 @@ pub use event::{Event, Finished};
 pub use gpuint_catalogue::{Algorithm, DigitKind, MAX_GROUP, Op, Product, Shape};
 pub use host_batch::HostBatch;
 pub use integers::Integer;
+pub use interrupt::interruptible;
 pub use kernel::{algorithms, is_offered};
 pub use mask::Mask;
 pub use num_bigint;

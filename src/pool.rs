@@ -38,6 +38,7 @@ use crate::backend::host::reserved_vec;
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::interrupt::{self, Stop};
 use crate::shape::Kernels;
 use crate::threads;
 
@@ -343,6 +344,7 @@ impl Pool {
             .flat_map(|index| vec![index; worker_count(&self.devices[index], rows)])
             .collect();
         let list = List::new(rows, results, self, &workers, shape);
+        let stop = Stop::current();
         let serve = |number: usize| {
             let _ending = Ending { list: &list, number };
             let index = workers[number];
@@ -354,7 +356,7 @@ impl Pool {
                     let state = prepared[index].get_or_try_init(|| prepare(device))?;
                     let range = piece.start..piece.start + piece.rows;
                     let chunk = Chunk { device, rows: range, total: rows };
-                    work(state, &chunk, &mut piece.results)
+                    stop.during(|| work(state, &chunk, &mut piece.results))
                 });
                 match result {
                     Ok(()) => list.done(number, piece.rows, start.elapsed()),
@@ -521,7 +523,15 @@ impl<M: RowsMut> List<M> {
             if state.taken == 0 && !state.has_rows() {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            if interrupt::is_watched() {
+                let wait = self.changed.wait_timeout(state, interrupt::INTERVAL);
+                drop(wait.unwrap_or_else(PoisonError::into_inner));
+                // Ends the work of the other threads, too.
+                interrupt::is_requested();
+                state = self.state();
+            } else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
         }
     }
 

@@ -4,6 +4,8 @@
 //! pool hangs in a child made by `fork`, and panics on a host where no thread can start.
 
 use std::sync::OnceLock;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -40,4 +42,30 @@ pub fn install<R: Send>(work: impl FnOnce() -> R + Send) -> R {
             None => work(),
         }),
     }
+}
+
+/// Runs `work` as [`install`] does. A calling thread that waits for it calls `poll` in intervals.
+pub(crate) fn install_polled<R: Send>(
+    work: impl FnOnce() -> R + Send,
+    interval: Duration,
+    mut poll: impl FnMut(),
+) -> R {
+    // A thread of the pool must work: it may be the only one.
+    let Some(pool) = pool().filter(|_| rayon::current_thread_index().is_none()) else {
+        return install(work);
+    };
+    let (sender, receiver) = sync_channel(1);
+    let result = pool.in_place_scope(|scope| {
+        scope.spawn(move |_| {
+            // The receiver waits.
+            let _ = sender.send(work());
+        });
+        loop {
+            match receiver.recv_timeout(interval) {
+                Err(RecvTimeoutError::Timeout) => poll(),
+                result => return result.ok(),
+            }
+        }
+    });
+    result.unwrap_or_else(|| unreachable!("a panic of the work goes on at the end of the scope"))
 }

@@ -19,7 +19,7 @@ use child::in_child;
 use gpuint::num_bigint::BigUint;
 use gpuint::{
     Batch, Device, DigitKind, Divisor, DynBatch, Error, GpuUint, HostBatch, JitUint, Mask, Pool,
-    Shape, Share,
+    Shape, Share, interruptible,
 };
 use gpuint_testkit::skip::skip;
 use libloading::Library;
@@ -394,6 +394,38 @@ fn only_reads_wait() {
         assert_eq!(waits(), before + 1);
         a.div_rem(&b).unwrap();
         assert_eq!(waits(), before + 2);
+    });
+}
+
+#[test]
+fn interrupted_call_does_not_wait_for_the_gpu() {
+    over_stand_in(|stand_in| {
+        let device = Device::cuda(0).unwrap();
+        let rows = 5 * CHUNK / 128;
+        let a = Batch::<U1024>::from_le_bytes(&device, &bytes(rows)).unwrap();
+        let mut host = HostBatch::new(&device, a.as_dyn().shape(), 1).unwrap();
+        let ends_early = |what: &str, work: &mut dyn FnMut() -> gpuint::Result<()>| {
+            // The GPU is behind: nothing that was queued ends.
+            stand_in.set("stand_in_hold", 1);
+            let waits = stand_in.get::<i32>("stand_in_waits");
+            let start = Instant::now();
+            let should_stop = move || start.elapsed() > Duration::from_millis(60);
+            assert_eq!(interruptible(should_stop, work), Err(Error::Interrupted), "{what}");
+            assert!(start.elapsed() < Duration::from_millis(600), "{what}: {:?}", start.elapsed());
+            assert_eq!(stand_in.get::<i32>("stand_in_waits"), waits, "{what}");
+            stand_in.set("stand_in_hold", 0);
+        };
+        ends_early("synchronize", &mut || device.synchronize());
+        ends_early("a download", &mut || a.to_le_bytes().map(drop));
+        ends_early("a checked division", &mut || a.div_rem(&a).map(drop));
+        ends_early("an event", &mut || device.record()?.wait());
+        ends_early("a time", &mut || device.time(|| a.wrapping_add(&a)).map(drop));
+        ends_early("a copy", &mut || {
+            a.download(0, &mut host)?;
+            host.as_bytes().map(drop)
+        });
+        assert_eq!(a.to_le_bytes().unwrap(), bytes(rows));
+        device.synchronize().unwrap();
     });
 }
 

@@ -13,6 +13,7 @@ use crate::auto::Gpu;
 use crate::backend::cuda::Cuda;
 use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
 use crate::error::Result;
+use crate::interrupt;
 
 /// A backend whose work is traced.
 #[derive(Debug)]
@@ -69,8 +70,12 @@ impl Backend for Traced {
         span: Span,
         fill: &mut dyn FnMut(usize, &mut [u8]) -> Result<()>,
     ) -> Result<()> {
-        trace_span!("copy", from = "host", to = "device", bytes = span.bytes)
-            .in_scope(|| self.here()?.upload_parts(target, span, fill))
+        trace_span!("copy", from = "host", to = "device", bytes = span.bytes).in_scope(|| {
+            self.here()?.upload_parts(target, span, &mut |start, part| {
+                interrupt::check()?;
+                fill(start, part)
+            })
+        })
     }
 
     fn download_parts(
@@ -79,8 +84,12 @@ impl Backend for Traced {
         span: Span,
         read: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        trace_span!("copy", from = "device", to = "host", bytes = span.bytes)
-            .in_scope(|| self.here()?.download_parts(source, span, read))
+        trace_span!("copy", from = "device", to = "host", bytes = span.bytes).in_scope(|| {
+            self.here()?.download_parts(source, span, &mut |start, part| {
+                interrupt::check()?;
+                read(start, part)
+            })
+        })
     }
 
     fn alloc_host(&self, bytes: usize) -> Result<Box<dyn HostBuffer>> {
@@ -122,6 +131,7 @@ impl Backend for Traced {
     }
 
     fn launch(&self, call: Call<'_>) -> Result<()> {
+        interrupt::check()?;
         let rows = call.operands.rows;
         trace_span!("launch", backend = %self.kind(), kernel = %call.kernel, rows)
             .in_scope(|| self.here()?.launch(call))

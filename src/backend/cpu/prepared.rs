@@ -24,12 +24,13 @@
 //! `(B^n v + B^n v) / B^n = 2 v`. It takes `n^2` products of limbs whatever they are, and so is
 //! used where Karatsuba's method does not pay for Barrett's two products yet.
 
-use super::division;
 use super::limbs::{
     LIMB_BITS, add, add_assign, add_limb, add_product, assign, bit, bit_length, compare,
     shift_left, shift_left_assign, shift_right, sub_assign, trimmed,
 };
 use super::product::{self, multiply, multiply_high, multiply_low, square};
+use super::{LEAF_WORK, division};
+use crate::interrupt;
 
 /// Limbs of an odd modulus up to which powers are Montgomery's (measured on AMD Zen 5).
 pub(super) const MONTGOMERY: usize = 160;
@@ -367,7 +368,7 @@ fn window_bits(exponent_bits: usize) -> usize {
 /// start and end with a set bit (D. E. Knuth, TAOCP 2, 4.6.3). Each base has its own windows, and
 /// the squares serve all of them (E. G. Straus, Amer. Math. Monthly 71, 1964). The bases and the
 /// exponents, not all 0, are equal parts of `bases` and `e`. `multiply(out, a, b, scratch)`
-/// multiplies residues, or squares one where there is no `b`.
+/// multiplies residues, or squares one where there is no `b`. An interrupted call ends early.
 fn windows(
     result: &mut [u64],
     bases: &[u64],
@@ -399,7 +400,12 @@ fn windows(
     let (mut now, mut next) = (result, other);
     let mut is_swapped = false;
     let mut is_first = true;
+    // About every 10 microseconds.
+    let checked = 1 + LEAF_WORK / (n * n);
     for position in (0..bits).rev() {
+        if position.is_multiple_of(checked) && interrupt::is_requested() {
+            return;
+        }
         if !is_first {
             multiply(next, now, None, scratch);
             std::mem::swap(&mut now, &mut next);

@@ -7,7 +7,7 @@ use gpuint_catalogue::Operand;
 use crate::backend::host::{self, zeroed_vec};
 use crate::backend::{Buffer, Call, Operands, Params};
 use crate::error::Result;
-use crate::threads;
+use crate::interrupt::{self, Stop};
 
 /// Bytes of a limb.
 const LIMB_BYTES: usize = size_of::<u64>();
@@ -133,6 +133,7 @@ pub(super) fn run(
         call.operands;
     let mask = mask.map(host::bytes_mut).transpose()?;
     let mut flags: Vec<u8> = zeroed_vec(if mask.is_some() { count } else { 0 })?;
+    let stop = Stop::current();
     let mut compute = |ins, is_added| {
         let outs = [
             Output::new(c.as_deref_mut(), row_bytes[0], count)?,
@@ -142,9 +143,9 @@ pub(super) fn run(
         let rows = Rows { bits: shape.bits, params, is_added, first: 0, count, ins, outs, flags };
         let leaf = leaf.max(1);
         if count <= leaf {
-            return function(rows);
+            return rows.distribute(function, leaf, &stop);
         }
-        threads::install(|| rows.distribute(function, leaf))
+        interrupt::on_pool(|| rows.distribute(function, leaf, &stop))
     };
     let failed = if pairs.is_empty() {
         compute(ins, false)?
@@ -158,6 +159,8 @@ pub(super) fn run(
         }
         None
     };
+    // Rows that ended early are wrong.
+    interrupt::check()?;
     if let Some(mask) = mask {
         let words: &mut [u32] = bytemuck::cast_slice_mut(mask);
         for (word, flags) in words.iter_mut().zip(flags.chunks(32)) {
@@ -175,13 +178,18 @@ pub(super) fn run(
 
 impl<'a> Rows<'a> {
     /// Halves the rows until there are no more than `leaf`, on the threads of a pool.
-    fn distribute(self, function: fn(Rows<'_>) -> Result<Failed>, leaf: usize) -> Result<Failed> {
+    fn distribute(
+        self,
+        function: fn(Rows<'_>) -> Result<Failed>,
+        leaf: usize,
+        stop: &Stop,
+    ) -> Result<Failed> {
         if self.count <= leaf {
-            return function(self);
+            return stop.during(|| function(self));
         }
         let (low, high) = self.split();
-        let low = || low.distribute(function, leaf);
-        let high = || high.distribute(function, leaf);
+        let low = || low.distribute(function, leaf, stop);
+        let high = || high.distribute(function, leaf, stop);
         let (low, high) = rayon::join(low, high);
         let (low, high) = (low?, high?);
         Ok(low.or(high))
@@ -400,7 +408,7 @@ mod tests {
             outs: [output(c, out_bytes[0]), output(d, out_bytes[1])],
             flags: &mut flags,
         };
-        rows.distribute(function, 2).unwrap();
+        rows.distribute(function, 2, &Stop::current()).unwrap();
         let mut sizes = out_bytes.into_iter();
         let results = outs.map(|limbs| {
             let row_bytes = sizes.next().unwrap();

@@ -12,6 +12,7 @@ use crate::backend::cuda::driver::{
     Code, EVENT_DEFAULT, EVENT_WITHOUT_TIME, EventHandle, Fault, Gpu, StreamHandle, WakingStream,
 };
 use crate::error::Result;
+use crate::interrupt;
 
 /// A point in a queue, once it is recorded. An event that never was has passed.
 #[derive(Debug)]
@@ -124,11 +125,11 @@ impl Mark for Event {
     }
 
     fn wait(&self) -> Result<()> {
-        let wait = || {
-            let _bound = self.gpu.bind()?;
-            self.synchronize()
-        };
-        wait().map_err(Fault::about("queued work"))
+        let _bound = self.gpu.bind().map_err(Fault::about("the context"))?;
+        interrupt::wait(
+            || self.query().map_err(Fault::about("queued work")),
+            || self.synchronize().map_err(Fault::about("queued work")),
+        )
     }
 
     fn wake(&self, waker: Waker) -> Result<()> {

@@ -230,10 +230,13 @@ impl DeviceMemory {
                 }
                 .map_or_else(|| chunks.take(&queue.context.gpu), Ok)
                 .map_err(Fault::about("pinned memory"))?;
-                fill(start, &mut chunk.bytes_mut()?[..len])?;
-                // SAFETY: the memory has these bytes and the stream waits for its other uses; the
-                // chunk has them, too.
-                let queued = unsafe { queue.upload(address + start as u64, &mut chunk, 0..len) };
+                let filled = chunk.bytes_mut().and_then(|bytes| fill(start, &mut bytes[..len]));
+                let queued = filled.and_then(|()| {
+                    // SAFETY: the memory has these bytes and the stream waits for its other uses;
+                    // the chunk has them, too.
+                    unsafe { queue.upload(address + start as u64, &mut chunk, 0..len) }
+                });
+                // Also after an error: to drop it would wait for its last copy.
                 busy.push_back(chunk);
                 queued
             };
@@ -263,8 +266,15 @@ impl DeviceMemory {
                 .map_or_else(
                     || chunks.take(&queue.context.gpu).map_err(Fault::about("pinned memory")),
                     |(start, len, mut chunk)| {
-                        read(start, &chunk.settled_bytes()?[..len])?;
-                        Ok(chunk)
+                        let bytes = chunk.settled_bytes();
+                        match bytes.and_then(|bytes| read(start, &bytes[..len])) {
+                            Ok(()) => Ok(chunk),
+                            Err(error) => {
+                                // To drop it would wait for its copy.
+                                chunks.keep([chunk]);
+                                Err(error)
+                            }
+                        }
                     },
                 )?;
                 // SAFETY: as in `upload`.

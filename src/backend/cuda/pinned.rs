@@ -76,22 +76,16 @@ impl Pinned {
         self.has_passed = false;
     }
 
-    /// Waits for the last copy.
-    fn wait(&self) -> Result<(), Fault> {
+    /// Waits for the last copy, unless the call is interrupted.
+    fn wait(&self) -> Result<()> {
         // A fork need not have the memory.
-        driver::check_process()?;
-        match &self.copied {
-            Some(copied) if !self.has_passed => {
-                let _bound = self.gpu.bind()?;
-                copied.synchronize()
-            }
-            _ => Ok(()),
-        }
+        driver::check_process().map_err(Fault::about("pinned memory"))?;
+        self.under_way().map_or(Ok(()), |copied| copied.wait())
     }
 
     /// Waits for the last copy and notes that it has ended.
     fn settle(&mut self) -> Result<()> {
-        self.wait().map_err(Fault::about("queued work"))?;
+        self.wait()?;
         self.has_passed = true;
         Ok(())
     }
@@ -111,7 +105,7 @@ impl Pinned {
 
 impl HostBuffer for Pinned {
     fn bytes(&self) -> Result<&[u8]> {
-        self.wait().map_err(Fault::about("queued work"))?;
+        self.wait()?;
         // SAFETY: the memory has that size and was set, and no copy writes it.
         Ok(unsafe { slice::from_raw_parts(self.start.as_ptr(), self.bytes) })
     }
@@ -133,8 +127,8 @@ impl Drop for Pinned {
             return;
         }
         let release = || {
-            let done = self.wait();
             let _bound = self.gpu.bind()?;
+            let done = self.under_way().map_or(Ok(()), |copied| copied.synchronize());
             // SAFETY: the memory is not used again; the driver waits for copies under way, too.
             let gone =
                 Fault::check(unsafe { (self.gpu.functions.free_host)(self.start.as_ptr().cast()) });

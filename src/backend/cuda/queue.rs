@@ -13,10 +13,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::backend::Mark;
 use crate::backend::cuda::context::Context;
 use crate::backend::cuda::driver::{Bound, Fault, Functions, StreamHandle};
 use crate::backend::cuda::event::Event;
 use crate::error::Result;
+use crate::interrupt;
 
 /// A stream of a GPU.
 #[derive(Debug)]
@@ -59,10 +61,13 @@ impl Queue {
         self.context.gpu.bind().map_err(Fault::about("the context"))
     }
 
-    /// Waits for all that is queued.
+    /// Waits for all that is queued, unless the call is interrupted.
     pub(super) fn synchronize(&self) -> Result<()> {
         let _bound = self.bind()?;
-        self.wait().map_err(Fault::about("queued work"))
+        interrupt::wait(
+            || self.query().map_err(Fault::about("queued work")),
+            || self.wait().map_err(Fault::about("queued work")),
+        )
     }
 
     /// Waits for all that is queued. The context is bound.
@@ -71,17 +76,22 @@ impl Queue {
         Fault::check(unsafe { (self.functions().stream_synchronize)(self.stream) })
     }
 
+    /// Returns true if all that was queued has ended. The context is bound.
+    fn query(&self) -> Result<bool, Fault> {
+        // SAFETY: the stream is there.
+        Fault::has_ended(unsafe { (self.functions().stream_query)(self.stream) })
+    }
+
     /// Returns true if all that was queued has ended.
     fn is_idle(&self) -> bool {
         let Ok(_bound) = self.context.gpu.bind() else { return false };
-        // SAFETY: the stream is there.
-        Fault::has_ended(unsafe { (self.functions().stream_query)(self.stream) }) == Ok(true)
+        self.query() == Ok(true)
     }
 
     /// Waits for all that is queued, and gives the memory that no buffer uses back to the system.
     pub(super) fn trim(&self) -> Result<()> {
+        self.synchronize()?;
         let _bound = self.bind()?;
-        self.wait().map_err(Fault::about("queued work"))?;
         self.context.trim().map_err(Fault::about("the memory pool"))
     }
 
@@ -110,7 +120,7 @@ impl Queue {
     /// Waits for the second mark, and returns the time from the first to it.
     pub(super) fn elapsed(&self, start: &Event, end: &Event) -> Result<Duration> {
         let _bound = self.bind()?;
-        end.synchronize().map_err(Fault::about("queued work"))?;
+        end.wait()?;
         let mut milliseconds = 0.0;
         let elapsed = self.functions().event_elapsed;
         // SAFETY: both events are there and have passed, and the pointer is valid for a write.
