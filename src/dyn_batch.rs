@@ -12,8 +12,8 @@ use num_bigint::BigUint;
 use gpuint_catalogue::Shape;
 
 use crate::backend::host::{
-    check_room, copy_bytes, read_integer, read_rows, reserved_vec, write_integer, write_rows,
-    zeroed_vec,
+    check_room, collected, copy_bytes, read_integer, read_rows, reserved_vec, write_integer,
+    write_rows, zeroed_vec,
 };
 use crate::backend::{Buffer, Span};
 use crate::device::Device;
@@ -584,20 +584,6 @@ pub(crate) fn write_checked(
         usize::MAX => Ok(()),
         row => write(first + row, &mut bytes[row * row_bytes..][..row_bytes]),
     }
-}
-
-/// Collects the items of an iterator.
-pub(crate) fn collected<V>(values: impl IntoIterator<Item = V>) -> Result<Vec<V>> {
-    let values = values.into_iter();
-    let mut items = reserved_vec(values.size_hint().0)?;
-    for value in values {
-        if items.len() == items.capacity() {
-            let bytes = (items.len() as u64).saturating_mul(2 * size_of::<V>() as u64);
-            items.try_reserve(1).map_err(|_| Error::OutOfMemory { bytes })?;
-        }
-        items.push(value);
-    }
-    Ok(items)
 }
 
 /// References to the integers, which other threads can read, whatever holds them.

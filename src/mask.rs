@@ -8,7 +8,7 @@ use std::fmt;
 
 use gpuint_catalogue::{DigitKind, Op, Shape};
 
-use crate::backend::host::{reserved_vec, zeroed_vec};
+use crate::backend::host::{collected, reserved_vec, zeroed_vec};
 use crate::backend::{Buffer, Operands, Params};
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -154,7 +154,7 @@ impl Mask {
     pub fn indices(&self) -> Result<Vec<usize>> {
         let words = self.words()?;
         let is_set = |row: &usize| words[row / WORD] >> (row % WORD) & 1 == 1;
-        Ok((0..self.rows).filter(is_set).collect())
+        collected((0..self.rows).filter(is_set))
     }
 
     /// Returns the rows that are set in both masks. Functions of masks are computed on the device.

@@ -13,6 +13,7 @@ use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::backend::host::{check_room, collected};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::{DynBatch, whole_rows};
@@ -128,7 +129,7 @@ impl<'a, B> OnDevice<'a, B> {
     ) -> Result<DynBatch, D::Error> {
         if deserializer.is_human_readable() {
             let Data { bits, rows } = Data::<Vec<String>>::deserialize(deserializer)?;
-            let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+            let rows = collected(rows.iter().map(String::as_str)).map_err(D::Error::custom)?;
             let read = shape(bits).and_then(|shape| DynBatch::from_hex(self.device, shape, &rows));
             return read.map_err(D::Error::custom);
         }
@@ -141,9 +142,9 @@ impl<'a, B> OnDevice<'a, B> {
             return DynBatch::from_le_bytes(self.device, shape, bytes);
         }
         let row = (bits / 8).max(1);
-        whole_rows(bytes.len(), row)?;
-        let values: Vec<_> = bytes.chunks_exact(row).map(BigUint::from_bytes_le).collect();
-        DynBatch::from_biguints(self.device, shape, &values)
+        check_room(whole_rows(bytes.len(), row)?, row)?;
+        let values = bytes.chunks_exact(row).map(BigUint::from_bytes_le);
+        DynBatch::from_biguints(self.device, shape, values)
     }
 }
 

@@ -39,7 +39,8 @@ impl DynBatch {
             return Ok(texts);
         }
         let values = self.to_biguints()?;
-        on_all_cores(values.len(), |row| Ok(values[row].to_string()))
+        let digits = decimal::digits_of_bits(self.shape().bits);
+        on_all_cores(values.len(), digits, |row| Ok(values[row].to_string()))
     }
 
     /// Returns the values in hexadecimal, in lower case without `0x`.
@@ -48,19 +49,21 @@ impl DynBatch {
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn to_hex(&self) -> Result<Vec<String>> {
         let values = self.to_biguints()?;
-        on_all_cores(values.len(), |row| Ok(format!("{:x}", values[row])))
+        let digits = self.shape().bits / 4;
+        on_all_cores(values.len(), digits, |row| Ok(values[row].to_str_radix(16)))
     }
 
     fn from_text(device: &Device, shape: Shape, rows: &[&str], base: u32) -> Result<Self> {
-        let digits = on_all_cores(rows.len(), |row| Ok(digits(row, rows[row], base)))?;
         // The error is that of the lowest row.
-        let digits = digits.into_iter().collect::<Result<Vec<&[u8]>>>()?;
+        let digits = on_all_cores(rows.len(), 0, |row| digits(row, rows[row], base))?;
         if base == 10
             && let Some(batch) = decimal::from_decimal(device, shape, &digits)?
         {
             return Ok(batch);
         }
-        let values = on_all_cores(digits.len(), |row| {
+        let longest = digits.iter().map(|digits| digits.len()).max().unwrap_or(0);
+        // A digit has four bits at most.
+        let values = on_all_cores(digits.len(), longest / 2, |row| {
             Ok(BigUint::parse_bytes(digits[row], base).unwrap_or_default())
         })?;
         Self::from_biguints(device, shape, &values)

@@ -3,13 +3,21 @@
 
 use std::fs;
 use std::process::Command;
+use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, Error, GpuUint, Mask, Pool, ProductTree, Result};
+use gpuint::{
+    Batch, Device, Error, FixedBase, GpuUint, Mask, Pool, ProductTree, Result, SignedBatch,
+};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+type U256 = GpuUint<256>;
 type U1024 = GpuUint<1024>;
+
+/// Freed memory is returned at once, so that the limit is the remaining memory; few threads.
+const VARIABLES: [(&str, &str); 3] =
+    [("MALLOC_ARENA_MAX", "1"), ("MALLOC_MMAP_THRESHOLD_", "65536"), ("RAYON_NUM_THREADS", "2")];
 
 /// Runs a test in a separate process, with these variables.
 fn alone(variables: &[(&str, &str)], test: impl FnOnce()) {
@@ -60,13 +68,7 @@ fn with_little_memory<R>(what: &str, work: impl Fn() -> Result<R>) {
 
 #[test]
 fn exhausted_memory_is_an_error() {
-    // Freed memory is returned at once, so that the limit is the remaining memory; few threads.
-    let variables = [
-        ("MALLOC_ARENA_MAX", "1"),
-        ("MALLOC_MMAP_THRESHOLD_", "65536"),
-        ("RAYON_NUM_THREADS", "2"),
-    ];
-    alone(&variables, || {
+    alone(&VARIABLES, || {
         let device = Device::cpu();
         let batch = |rows| Batch::<U1024>::splat(&device, &BigUint::from(7u32), rows).unwrap();
         // The first use of each operation starts threads.
@@ -78,6 +80,8 @@ fn exhausted_memory_is_an_error() {
         with_little_memory("bit_lengths", || a.bit_lengths());
         let mask = Mask::none(&device, 1 << 26).unwrap();
         with_little_memory("to_bools", || mask.to_bools());
+        let mask = Mask::none(&device, 1 << 22).unwrap().not().unwrap();
+        with_little_memory("indices", || mask.indices());
         drop((a, b, mask));
         let (a, b) = (batch(1 << 16), batch(1 << 16));
         with_little_memory("wrapping_add", || a.wrapping_add(&b));
@@ -87,7 +91,64 @@ fn exhausted_memory_is_an_error() {
         with_little_memory("to_digits", || a.to_digits());
         with_little_memory("try_clone", || a.try_clone());
         with_little_memory("to_biguints", || a.to_biguints());
+        with_little_memory("to_decimal", || a.to_decimal());
+        with_little_memory("to_hex", || a.to_hex());
+        let texts = a.to_hex().unwrap();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        with_little_memory("from_hex", || Batch::<U1024>::from_hex(&device, &texts));
+        with_little_memory("from_decimal", || Batch::<U1024>::from_decimal(&device, &texts));
+        drop(texts);
+        with_little_memory("sort", || a.sort());
+        with_little_memory("unique", || a.unique());
+        let mask = a.is_zero_mask().unwrap().not().unwrap();
+        with_little_memory("filter", || a.filter(&mask));
+        with_little_memory("inverse_mod_all", || a.inverse_mod_all(97));
+        with_little_memory("inverse_mod_all without inverses", || a.inverse_mod_all(49));
+        drop((a, b, mask));
     });
+}
+
+#[test]
+fn exhausted_memory_of_compositions_is_an_error() {
+    alone(&VARIABLES, || {
+        let device = Device::cpu();
+        let value = BigUint::from(7u32).pow(9);
+        let batch = |rows| Batch::<U256>::splat(&device, &value, rows).unwrap();
+        let one = batch(1);
+        one.div_rem(&one).unwrap();
+        one.perfect_powers().unwrap();
+        let a = batch(1 << 16);
+        with_little_memory("perfect_powers", || a.perfect_powers());
+        with_little_memory("is_perfect_power", || a.is_perfect_power());
+        with_little_memory("nth_root", || a.nth_root(3));
+        with_little_memory("product tree", || ProductTree::new(&a));
+        let tree = ProductTree::new(&a).unwrap();
+        with_little_memory("remainders", || tree.remainders(&tree.root()));
+        with_little_memory("batch_gcd", || a.batch_gcd());
+        drop(tree);
+        drop(a);
+        let rows = 1 << 21;
+        let none = Mask::none(&device, rows).unwrap();
+        let signed = SignedBatch::from_parts(batch(rows), &none).unwrap();
+        with_little_memory("cmp of signed rows", || signed.cmp(&signed));
+        with_little_memory("to_bigints", || signed.to_bigints());
+        let values = signed.to_bigints().unwrap();
+        with_little_memory("from_bigints", || SignedBatch::<U256>::from_bigints(&device, &values));
+        let (base, modulus) = (BigUint::from(3u32), (BigUint::from(1u32) << 1023u32) - 1u32);
+        with_little_memory("fixed base", || {
+            FixedBase::<U1024>::new(&device, &base, &modulus, 1024)
+        });
+    });
+}
+
+#[test]
+fn table_beyond_all_memory_is_refused_at_once() {
+    let (base, modulus) = (BigUint::from(3u32), BigUint::from(1009u32));
+    let start = Instant::now();
+    let table = FixedBase::<GpuUint<1_048_576>>::new(&Device::cpu(), &base, &modulus, usize::MAX);
+    // 256 rows for each byte of an exponent.
+    assert_eq!(table.unwrap_err(), Error::OutOfMemory { bytes: (1 << 17) * 256 * (1 << 17) });
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 }
 
 #[test]

@@ -303,6 +303,20 @@ pub(crate) fn reserved_vec<D>(len: usize) -> Result<Vec<D>> {
     Ok(values)
 }
 
+/// Collects the items of an iterator.
+pub(crate) fn collected<V>(values: impl IntoIterator<Item = V>) -> Result<Vec<V>> {
+    let values = values.into_iter();
+    let mut items = reserved_vec(values.size_hint().0)?;
+    for value in values {
+        if items.len() == items.capacity() {
+            let bytes = (items.len() as u64).saturating_mul(2 * size_of::<V>() as u64);
+            items.try_reserve(1).map_err(|_| Error::OutOfMemory { bytes })?;
+        }
+        items.push(value);
+    }
+    Ok(items)
+}
+
 /// Checks that the allocator has room for `count` integers of `row_bytes` each.
 ///
 /// An integer allocates by itself and cannot report a failure, which would end the process. The
@@ -310,7 +324,10 @@ pub(crate) fn reserved_vec<D>(len: usize) -> Result<Vec<D>> {
 pub(crate) fn check_room(count: usize, row_bytes: usize) -> Result<()> {
     /// Bytes that an allocator adds to each allocation, at most.
     const OVERHEAD: usize = 32;
-    reserved_vec::<u8>(count.saturating_mul(row_bytes.saturating_add(OVERHEAD))).map(drop)
+    /// Room that remains for small allocations, of other threads, too.
+    const REST: usize = 1 << 16;
+    let bytes = count.saturating_mul(row_bytes.saturating_add(OVERHEAD));
+    reserved_vec::<u8>(bytes.saturating_add(REST)).map(drop)
 }
 
 /// So many zeros, or [`OutOfMemory`](Error::OutOfMemory).

@@ -25,7 +25,7 @@ use num_bigint::BigUint;
 
 use super::product_tree::{on_all_cores, product};
 use super::shape_of;
-use crate::backend::host::{reserved_vec, write_rows, zeroed_vec};
+use crate::backend::host::{collected, reserved_vec, write_rows, zeroed_vec};
 use crate::device::Device;
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
@@ -48,7 +48,7 @@ const MOST_AT_A_TIME: usize = 1 << 31;
 
 /// Returns an upper bound of the number of decimal digits of numbers of `bits` bits, by `log10(2)`
 /// rounded up.
-fn digits_of_bits(bits: usize) -> usize {
+pub(crate) fn digits_of_bits(bits: usize) -> usize {
     (bits as u64 * 30_103 / 100_000 + 1) as usize
 }
 
@@ -192,7 +192,7 @@ fn split(batch: &DynBatch, longest: usize) -> Result<Vec<String>> {
     }
     // A power of ten that fits in a digit.
     let tail = 10u64.pow(parts.tail as u32);
-    let mut texts = Vec::new();
+    let mut texts = reserved_vec(batch.len())?;
     for rows in portions(batch.len(), shape.bits) {
         let portion = batch.slice(rows)?.resized(shape)?;
         let (mut numbers, tails) = portion.div_rem_digit(tail)?;
@@ -212,7 +212,7 @@ fn written(numbers: &DynBatch, tails: &[u64], parts: &Parts) -> Result<Vec<Strin
     let bytes = numbers.to_le_bytes()?;
     let row_bytes = numbers.shape().bytes();
     let rows = tails.len();
-    on_all_cores(rows, |row| {
+    on_all_cores(rows, parts.len(), |row| {
         let mut text: Vec<u8> = zeroed_vec(parts.len())?;
         let mut limbs = reserved_vec(row_bytes.div_ceil(LIMB_BYTES))?;
         for (index, range) in parts.ranges.iter().enumerate() {
@@ -364,10 +364,8 @@ fn joined(
         let low = low.resized(above)?;
         numbers = product(&high, &powers, above)?.wrapping_add(&low)?;
     }
-    let tails: Vec<u64> = texts
-        .iter()
-        .map(|text| read_digits(part(text, parts.digits..parts.len(), parts.len())))
-        .collect();
+    let tail = |text: &&[u8]| read_digits(part(text, parts.digits..parts.len(), parts.len()));
+    let tails: Vec<u64> = collected(texts.iter().map(tail))?;
     let tails = DynBatch::from_numbers(numbers.device(), whole, &tails)?;
     let powers = copies(&numbers, &power_of_ten(parts.tail))?;
     let (low, high) = numbers.mul_lo_hi(&powers)?;

@@ -9,10 +9,10 @@ use std::marker::PhantomData;
 
 use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;
-use num_traits::One;
 
 use super::View;
 use super::exponents::Exponents;
+use crate::backend::host::collected;
 use crate::backend::{Operands, Params};
 use crate::batch::Batch;
 use crate::device::Device;
@@ -52,9 +52,8 @@ impl DynFixedBase {
         // Fails at once if there is no memory for all tables.
         drop(device.alloc_rows(digits.saturating_mul(POWERS), shape.bytes())?);
         let digits_of_table = shape.bits / WINDOW;
-        let weights: Vec<_> =
-            (0..digits.min(digits_of_table)).map(|i| BigUint::one() << (WINDOW * i)).collect();
-        let weights = DynBatch::from_biguints(device, shape, &weights)?;
+        let distances = collected((0..digits.min(digits_of_table)).map(|i| WINDOW * i))?;
+        let weights = DynBatch::splat(device, shape, 1, distances.len())?.shl_rows(&distances)?;
         let mut first = DynResidues::splat(base, weights.len(), &modulus)?.pow(&weights)?;
         let mut tables = Vec::new();
         for start in (0..digits).step_by(digits_of_table) {

@@ -11,6 +11,7 @@ use num_traits::Zero;
 
 use super::product_tree::children;
 use super::{View, faces};
+use crate::backend::host::{collected, zeroed_vec};
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
@@ -46,13 +47,13 @@ impl View<'_> {
         }
         let without = without.to_bools()?;
         let group = |row: usize| row >> levels.len();
-        let rows: Vec<usize> = (0..self.len()).filter(|&row| without[group(row)]).collect();
+        let rows = collected((0..self.len()).filter(|&row| without[group(row)]))?;
         if rows.is_empty() {
             return Ok((inverses, Mask::none(self.device(), self.len())?));
         }
         let (single, without) = self.gather(&rows)?.view().inverse_mod_one_by_one(modulus)?;
         single.scatter_into(&rows, &mut inverses)?;
-        let mut bits = vec![false; self.len()];
+        let mut bits: Vec<bool> = zeroed_vec(self.len())?;
         without.indices()?.into_iter().for_each(|index| bits[rows[index]] = true);
         Ok((inverses, Mask::from_bools(self.device(), &bits)?))
     }
@@ -65,7 +66,7 @@ impl View<'_> {
 
 /// Returns `count` rows, alternately from both batches.
 fn interleaved(even: &DynBatch, odd: &DynBatch, count: usize) -> Result<DynBatch> {
-    let order: Vec<usize> = (0..count).map(|row| row % 2 * even.len() + row / 2).collect();
+    let order = collected((0..count).map(|row| row % 2 * even.len() + row / 2))?;
     DynBatch::concat(&[even, odd])?.gather(&order)
 }
 

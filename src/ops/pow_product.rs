@@ -11,6 +11,7 @@ use num_traits::One;
 
 use super::exponents::Exponents;
 use super::{View, faces};
+use crate::backend::host::collected;
 use crate::backend::{Operands, Params};
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
@@ -140,7 +141,7 @@ impl View<'_> {
                 0 => row,
                 digit => (1 + base * largest + digit - 1) * rows + row,
             };
-            table.gather(&(0..rows).map(index).collect::<Vec<_>>()).map(Some)
+            table.gather(&collected((0..rows).map(index))?).map(Some)
         };
         // The powers 0.
         let mut product = table.slice(0..rows)?;
@@ -178,7 +179,7 @@ impl View<'_> {
         let bases = if largest == 0 { 0 } else { bases };
         for base in 0..bases {
             let group = self.len() / rows;
-            let numbers: Vec<_> = (0..rows).map(|row| row * group + base).collect();
+            let numbers = collected((0..rows).map(|row| row * group + base))?;
             let column = self.gather(&numbers)?;
             let first = powers.len();
             powers.push(View { batch: &column, strategy }.rem_by(divisor)?);

@@ -32,13 +32,13 @@ use rayon::prelude::*;
 
 use super::{View, faces};
 use crate::backend::cpu::integers::{multiply, remainder};
-use crate::backend::host::reserved_vec;
+use crate::backend::host::{check_room, collected, reserved_vec};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
+use crate::interrupt::{self, Stop};
 use crate::shape::{Kernels, narrowest};
-use crate::threads;
 use crate::value::Value;
 
 /// A product tree with a run-time width: the [`ProductTree`] of a [`DynBatch`].
@@ -69,10 +69,10 @@ impl DynProductTree {
         let mut top = vec![levels[levels.len() - 1].to_biguints()?];
         while top[top.len() - 1].len() > 1 {
             let nodes = &top[top.len() - 1];
-            let above = on_all_cores(nodes.len().div_ceil(2), |parent| {
+            let above = on_all_cores(nodes.len().div_ceil(2), 0, |parent| {
                 match &nodes[2 * parent..nodes.len().min(2 * parent + 2)] {
                     [left, right] => multiply(left, right),
-                    lone => Ok(lone[0].clone()),
+                    lone => copied(&lone[0]),
                 }
             })?;
             top.push(above);
@@ -93,9 +93,9 @@ impl DynProductTree {
     /// As [`ProductTree::remainders`].
     pub fn remainders(&self, value: impl Value) -> Result<DynBatch> {
         self.check_nonzero()?;
-        let mut values = vec![value.integer().into_owned()];
+        let mut values = vec![copied(&value.integer())?];
         for nodes in self.top.iter().rev() {
-            values = on_all_cores(nodes.len(), |i| remainder(&values[i / 2], &nodes[i]))?;
+            values = on_all_cores(nodes.len(), 0, |i| remainder(&values[i / 2], &nodes[i]))?;
         }
         let values = DynBatch::from_biguints(self.device(), self.widest(), &values)?;
         self.descend(values, 1, |rests, _, _| Ok(rests))
@@ -109,7 +109,7 @@ impl DynProductTree {
         self.check_nonzero()?;
         let mut values = vec![BigUint::one()];
         for nodes in self.top.iter().rev() {
-            values = on_all_cores(nodes.len(), |i| {
+            values = on_all_cores(nodes.len(), 0, |i| {
                 let rest = remainder(&values[i / 2], &nodes[i])?;
                 match nodes.get(i ^ 1) {
                     Some(sibling) => remainder(&multiply(&rest, sibling)?, &nodes[i]),
@@ -218,6 +218,12 @@ fn level_above(level: &DynBatch) -> Result<Option<DynBatch>> {
     }
 }
 
+/// Copies an integer of any length.
+fn copied(value: &BigUint) -> Result<BigUint> {
+    check_room(1, usize::try_from(value.bits() / 8).unwrap_or(usize::MAX))?;
+    Ok(value.clone())
+}
+
 /// Computes products that fit in rows of a shape.
 pub(super) fn product(a: &DynBatch, b: &DynBatch, shape: Shape) -> Result<DynBatch> {
     if shape == (Shape { bits: 2 * a.shape().bits, ..a.shape() }) {
@@ -267,17 +273,26 @@ pub(super) fn tiled(batch: &DynBatch, times: usize) -> Result<DynBatch> {
 
 /// Returns the rows of a batch with the indices `index(0)`, .., `index(count - 1)`.
 fn gathered(batch: &DynBatch, count: usize, index: impl Fn(usize) -> usize) -> Result<DynBatch> {
-    let mut indices = reserved_vec(count)?;
-    indices.extend((0..count).map(index));
-    batch.gather(&indices)
+    batch.gather(&collected((0..count).map(index))?)
 }
 
-/// Computes values on all cores.
+/// Computes values on all cores; returns the error of the lowest index. A value allocates
+/// `value_bytes` at most without a check of its own.
 pub(crate) fn on_all_cores<V: Send>(
     count: usize,
+    value_bytes: usize,
     compute: impl Fn(usize) -> Result<V> + Send + Sync,
 ) -> Result<Vec<V>> {
-    threads::install(|| (0..count).into_par_iter().map(compute).collect())
+    let stop = Stop::current();
+    let compute = |index| stop.during(|| compute(index));
+    let (mut results, mut values) = (reserved_vec(count)?, reserved_vec(count)?);
+    check_room(count, value_bytes)?;
+    let computed = (0..count).into_par_iter().map(compute);
+    interrupt::on_pool(|| computed.collect_into_vec(&mut results));
+    for result in results {
+        values.push(result?);
+    }
+    Ok(values)
 }
 
 /// A product tree over the rows of a batch: their product, and remainders modulo all of them.

@@ -29,7 +29,7 @@ use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
 
 use super::{View, faces, in_shape, shape_of};
-use crate::backend::host::zeroed_vec;
+use crate::backend::host::{collected, zeroed_vec};
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::mask::Mask;
@@ -92,9 +92,9 @@ impl View<'_> {
         let is_zero = a.is_zero_mask()?;
         let one = a.view().splat_row(1)?;
         let a = one.select(&is_zero, a)?;
-        let shifts: Vec<usize> =
-            lengths.iter().map(|&length| (bits - (length as usize).max(1)) / n).collect();
-        let multiples: Vec<usize> = shifts.iter().map(|shift| n * shift).collect();
+        let shift = |&length: &u64| (bits - (length as usize).max(1)) / n;
+        let shifts = collected(lengths.iter().map(shift))?;
+        let multiples = collected(shifts.iter().map(|shift| n * shift))?;
         let normalized = a.shl_rows(&multiples)?;
         let root = in_shape(rough_root(&normalized, bits, n)?, shape)?;
         let root = correct(&root, &normalized, n)?.shr_rows(&shifts)?;
@@ -110,11 +110,11 @@ impl View<'_> {
     pub(crate) fn perfect_powers(&self) -> Result<(DynBatch, Vec<u64>)> {
         let mut bases = self.batch.try_clone()?;
         let mut lengths = self.bit_lengths()?;
-        let mut exponents: Vec<u64> = lengths.iter().map(|&length| u64::from(length > 1)).collect();
+        let mut exponents = collected(lengths.iter().map(|&length| u64::from(length > 1)))?;
         let mut p = 1;
         loop {
             p = next_prime(p);
-            let rows: Vec<usize> = (0..self.len()).filter(|&row| lengths[row] > p).collect();
+            let rows = collected((0..self.len()).filter(|&row| lengths[row] > p))?;
             if rows.is_empty() {
                 return Ok((bases, exponents));
             }
@@ -124,7 +124,7 @@ impl View<'_> {
                 let (roots, rests) = powers.nth_root_rem(p as usize)?;
                 let found = rests.is_zero_mask()?.indices()?;
                 let roots = roots.gather(&found)?;
-                rows = found.into_iter().map(|index| rows[index]).collect();
+                rows = collected(found.into_iter().map(|index| rows[index]))?;
                 roots.scatter_into(&rows, &mut bases)?;
                 for (&row, length) in rows.iter().zip(roots.bit_lengths()?) {
                     exponents[row] *= p;
@@ -137,7 +137,7 @@ impl View<'_> {
 
     pub(crate) fn is_perfect_power(&self) -> Result<Mask> {
         let (_, exponents) = self.perfect_powers()?;
-        let are_powers: Vec<bool> = exponents.iter().map(|&exponent| exponent != 1).collect();
+        let are_powers = collected(exponents.iter().map(|&exponent| exponent != 1))?;
         Mask::from_bools(self.device(), &are_powers)
     }
 
@@ -178,8 +178,7 @@ fn correct(root: &DynBatch, a: &DynBatch, n: usize) -> Result<DynBatch> {
 fn seed(a: &DynBatch, n: usize, shape: Shape) -> Result<DynBatch> {
     const SLACK: f64 = 1.0 + 1.0 / (1u64 << 42) as f64;
     let lengths = a.bit_lengths()?;
-    let below: Vec<usize> =
-        lengths.iter().map(|&length| (length as usize).saturating_sub(64)).collect();
+    let below = collected(lengths.iter().map(|&length| (length as usize).saturating_sub(64)))?;
     let tops = in_shape(a.shr_rows(&below)?, shape_of(64, a.shape()))?;
     let (top_bytes, row_bytes) = (tops.shape().bytes(), shape.bytes());
     let tops = tops.to_le_bytes()?;

@@ -21,6 +21,7 @@ use num_bigint::{BigInt, BigUint, Sign};
 
 use super::faces::{Typed, dyn_methods, typed_methods, typed_rows};
 use super::{View, faces};
+use crate::backend::host::collected;
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
@@ -48,7 +49,7 @@ impl DynSignedBatch {
     pub fn from_bigints(device: &Device, shape: Shape, values: &[BigInt]) -> Result<Self> {
         let magnitudes = values.iter().map(BigInt::magnitude);
         let magnitude = DynBatch::from_biguints(device, shape, magnitudes)?;
-        let bits: Vec<bool> = values.iter().map(|value| value.sign() == Sign::Minus).collect();
+        let bits = collected(values.iter().map(|value| value.sign() == Sign::Minus))?;
         Ok(Self { magnitude, negative: Mask::from_bools(device, &bits)? })
     }
 
@@ -70,7 +71,7 @@ impl DynSignedBatch {
     pub fn to_bigints(&self) -> Result<Vec<BigInt>> {
         let negative = self.negative.to_bools()?;
         let magnitudes = self.magnitude.to_biguints()?;
-        Ok(negative.into_iter().zip(magnitudes).map(signed).collect())
+        collected(negative.into_iter().zip(magnitudes).map(signed))
     }
 
     /// Returns the value of one row.
@@ -239,7 +240,7 @@ impl Signed<'_> {
             (true, false) => Ordering::Less,
             (false, true) => Ordering::Greater,
         };
-        Ok(orders.into_iter().zip(signs).map(order).collect())
+        collected(orders.into_iter().zip(signs).map(order))
     }
 
     fn eq_mask(&self, rhs: &DynSignedBatch) -> Result<Mask> {

@@ -10,7 +10,7 @@ use std::ops::Range;
 use rayon::slice::ParallelSliceMut;
 
 use super::{View, faces};
-use crate::backend::host::reserved_vec;
+use crate::backend::host::{collected, reserved_vec};
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::mask::Mask;
@@ -27,20 +27,19 @@ impl View<'_> {
         let key = narrowest(0).unwrap_or(self.shape());
         let below = longest.saturating_sub(key.bits);
         let keys = Rows { bytes: self.shr(below)?.resized(key)?.to_le_bytes()?, row: key.bytes() };
-        let mut order = reserved_vec(self.len())?;
-        order.extend(0..self.len());
+        let mut order = collected(0..self.len())?;
         sort_by(&mut order, |&a, &b| keys.cmp(a, b).then(a.cmp(&b)));
         if below == 0 {
             return Ok(order);
         }
-        let ties = keys.ties(&order);
-        let mut tied = Vec::new();
+        let ties = keys.ties(&order)?;
+        let mut tied = reserved_vec(ties.iter().map(Range::len).sum())?;
         ties.iter().for_each(|tie| tied.extend_from_slice(&order[tie.clone()]));
         let bytes = self.gather(&tied)?.to_le_bytes()?;
         let rows = Rows { bytes, row: self.shape().bytes() };
         let mut first = 0;
         for tie in ties {
-            let mut positions: Vec<usize> = (first..first + tie.len()).collect();
+            let mut positions = collected(first..first + tie.len())?;
             first += tie.len();
             sort_by(&mut positions, |&a, &b| rows.cmp(a, b).then(a.cmp(&b)));
             for (row, position) in order[tie].iter_mut().zip(positions) {
@@ -54,8 +53,9 @@ impl View<'_> {
         let sorted = self.sort()?;
         let Some(last) = sorted.len().checked_sub(1) else { return Ok(sorted) };
         let is_repeated = sorted.slice(1..last + 1)?.eq_mask(&sorted.slice(0..last)?)?;
-        let mut is_kept = vec![true];
-        is_kept.extend(is_repeated.to_bools()?.iter().map(|is_repeated| !is_repeated));
+        let is_repeated = is_repeated.to_bools()?;
+        let others = is_repeated.iter().map(|is_repeated| !is_repeated);
+        let is_kept = collected(std::iter::once(true).chain(others))?;
         sorted.filter(&Mask::from_bools(self.device(), &is_kept)?)
     }
 }
@@ -91,13 +91,13 @@ impl Rows {
     }
 
     /// The ranges of equal rows, of two or more, in sorted rows.
-    fn ties(&self, order: &[usize]) -> Vec<Range<usize>> {
+    fn ties(&self, order: &[usize]) -> Result<Vec<Range<usize>>> {
         let mut start = 0;
         let runs = order.chunk_by(|&a, &b| self.cmp(a, b).is_eq()).map(|run| {
             start += run.len();
             start - run.len()..start
         });
-        runs.filter(|run| run.len() > 1).collect()
+        collected(runs.filter(|run| run.len() > 1))
     }
 }
 
