@@ -31,7 +31,8 @@
  * Threads. All functions may be called on all threads at once, on the same handles, too. A handle
  * that is freed during a call on another thread lives until that call ends. The calls of one thread
  * on a device take effect in order. Work on a GPU is queued: a call returns when its result can be
- * used by other calls; calls that store numbers of the host wait for them.
+ * used by other calls; calls that store numbers of the host wait for them. A function that is
+ * installed by `gpuint_set_interrupt` ends long calls.
  *
  * Memory. The caller owns all arrays and texts, which the library uses only during the call, and no
  * other thread may write them meanwhile. Arrays have as many elements as the call is told, and may
@@ -160,6 +161,9 @@ typedef enum {
    * The GPU was opened before a fork, and does not work in the child process.
    */
   GPUINT_STATUS_FORKED = 23,
+   * The function of `gpuint_set_interrupt` ended the call.
+   */
+  GPUINT_STATUS_INTERRUPTED = 24,
 } gpuint_status;
 
 /**
@@ -215,6 +219,18 @@ typedef struct gpuint_signed gpuint_signed;
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+/**
+ * Installs a function that ends long calls of this thread; NULL removes it.
+ *
+ * This thread calls `should_stop(data)` about every 20 ms during a long call. After it returns
+ * true, the call fails with GPUINT_STATUS_INTERRUPTED and its results are lost. Operands and
+ * devices can be used again. `should_stop` may read a flag that a handler of a signal sets.
+ *
+ * # Safety
+ * `should_stop(data)` may be called by this thread until another function is installed.
+ */
+void gpuint_set_interrupt(bool (*should_stop)(void *data), void *data);
 
 /**
  * Returns the text of a status: a few words. It is `"unknown status"` for other numbers,

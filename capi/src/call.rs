@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::cmp::Ordering;
+use std::convert::identity;
 use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use gpuint::num_bigint::BigUint;
 
 use crate::handle::{Byte, Handle, get, insert};
+use crate::interrupt::interruptible;
 use crate::memory::{check, check_array, format, number, write, write_array, write_text};
 use crate::status::{Failure, Result, Status};
 
@@ -19,7 +21,7 @@ type Release = Option<unsafe extern "C" fn(*mut c_void)>;
 pub(crate) fn call(body: impl FnOnce() -> Result<()>) -> Status {
     // No state of this library is half changed by a panic: the table of handles changes by single
     // calls, and objects do not change.
-    let result = catch_unwind(AssertUnwindSafe(body));
+    let result = catch_unwind(AssertUnwindSafe(|| interruptible(body)));
     match result.unwrap_or_else(|payload| Err(Failure::panicked(&*payload))) {
         Ok(()) => Status::Ok,
         Err(failure) => failure.record(),
@@ -172,25 +174,25 @@ scalar_outputs!(bool, usize, u64, *mut c_void);
 
 /// One element a row: the caller says how many rows there is room for.
 macro_rules! array_outputs {
-    ($($value:ty => $element:ty: |$name:ident| $elements:expr;)*) => {
+    ($($value:ty => $element:ty: $convert:expr;)*) => {
         $(impl Output<Vec<$value>> for (*mut $element, usize) {
             fn check(&self, names: &[&'static str]) -> Result<()> {
                 check_array(self.0, self.1, names[0])
             }
 
-            unsafe fn store(self, $name: Vec<$value>) -> Result<()> {
+            unsafe fn store(self, values: Vec<$value>) -> Result<()> {
                 // SAFETY: the caller's.
-                unsafe { write_array(self.0, self.1, &$elements) }
+                unsafe { write_array(self.0, self.1, values.into_iter().map($convert)) }
             }
         })*
     };
 }
 array_outputs! {
-    u64 => u64: |words| words;
-    usize => usize: |numbers| numbers;
-    i8 => i8: |signs| signs;
-    Ordering => i8: |orders| orders.iter().map(|&order| order as i8).collect::<Vec<_>>();
-    bool => u8: |bits| bits.iter().map(|&bit| u8::from(bit)).collect::<Vec<_>>();
+    u64 => u64: identity;
+    usize => usize: identity;
+    i8 => i8: identity;
+    Ordering => i8: |order| order as i8;
+    bool => u8: u8::from;
 }
 
 /// Rows, and one word for each.
@@ -202,7 +204,7 @@ impl<A: Handle> Output<(A::Object, Vec<u64>)> for (*mut *mut A, *mut u64, usize)
 
     unsafe fn store(self, (rows, words): (A::Object, Vec<u64>)) -> Result<()> {
         // SAFETY: the caller's.
-        unsafe { write_array(self.1, self.2, &words) }?;
+        unsafe { write_array(self.1, self.2, words.into_iter()) }?;
         // SAFETY: the caller's.
         unsafe { write(self.0, insert(rows)) };
         Ok(())

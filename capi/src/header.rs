@@ -26,6 +26,7 @@ fn header(folder: &Path) -> String {
     let bindings = cbindgen::Builder::new()
         .with_config(config)
         .with_src(folder.join("src/handle.rs"))
+        .with_src(folder.join("src/interrupt.rs"))
         .with_src(folder.join("src/status.rs"))
         .with_src(expanded.path())
         .generate()

@@ -14,6 +14,7 @@ pub mod divisor;
 pub mod handle;
 #[cfg(test)]
 mod header;
+pub mod interrupt;
 pub mod mask;
 mod memory;
 pub mod operations;

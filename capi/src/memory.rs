@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char};
-use std::{ptr, slice};
+use std::slice;
 
 use gpuint::num_bigint::BigUint;
 
@@ -86,18 +86,18 @@ pub(crate) unsafe fn write<T>(pointer: *mut T, value: T) {
 ///
 /// # Safety
 /// `pointer` has room for `count` elements; nothing else accesses them.
-pub(crate) unsafe fn write_array<T: Copy>(
+pub(crate) unsafe fn write_array<T>(
     pointer: *mut T,
     count: usize,
-    values: &[T],
+    values: impl ExactSizeIterator<Item = T>,
 ) -> Result<()> {
     if values.len() != count {
         return Err(Failure::Elements { rows: values.len(), count });
     }
     if count > 0 {
-        // SAFETY: `values` has `count` elements, and is not memory of the caller; the rest is the
-        // caller's.
-        unsafe { ptr::copy_nonoverlapping(values.as_ptr(), pointer, count) };
+        // SAFETY: the caller's.
+        let array = unsafe { slice::from_raw_parts_mut(pointer, count) };
+        array.iter_mut().zip(values).for_each(|(place, value)| *place = value);
     }
     Ok(())
 }

@@ -61,10 +61,12 @@ pub enum Status {
     Internal = 22,
     /// The GPU was opened before a fork, and does not work in the child process.
     Forked = 23,
+    /// The function of `gpuint_set_interrupt` ended the call.
+    Interrupted = 24,
 }
 
 /// Every status and its text.
-const TEXTS: [(Status, &CStr); 24] = [
+const TEXTS: [(Status, &CStr); 25] = [
     (Status::Ok, c"success"),
     (Status::InvalidPointer, c"invalid pointer"),
     (Status::InvalidHandle, c"invalid handle"),
@@ -89,6 +91,7 @@ const TEXTS: [(Status, &CStr); 24] = [
     (Status::DeviceLost, c"the GPU is lost to this process"),
     (Status::Internal, c"defect of the library"),
     (Status::Forked, c"the device does not survive a fork"),
+    (Status::Interrupted, c"interrupted"),
 ];
 
 /// Reason why a call failed.
@@ -216,6 +219,7 @@ fn of_crate(error: &Error) -> Status {
         Error::Tuning { .. } => Status::InvalidTuning,
         Error::DeviceLost(_) => Status::DeviceLost,
         Error::Forked => Status::Forked,
+        Error::Interrupted => Status::Interrupted,
         // The enum may grow; the message says more.
         _ => Status::Driver,
     }

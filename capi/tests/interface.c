@@ -34,10 +34,10 @@ static gpuint_batch* batch_of(const uint64_t* limbs, size_t rows) {
 
 static void check_statuses(void) {
   CHECK(strcmp(gpuint_status_text(GPUINT_STATUS_OK), "success") == 0);
-  for (int status = 0; status <= GPUINT_STATUS_FORKED; ++status) {
+  for (int status = 0; status <= GPUINT_STATUS_INTERRUPTED; ++status) {
     CHECK(strcmp(gpuint_status_text(status), "unknown status") != 0);
   }
-  CHECK(strcmp(gpuint_status_text(GPUINT_STATUS_FORKED + 1), "unknown status") == 0);
+  CHECK(strcmp(gpuint_status_text(GPUINT_STATUS_INTERRUPTED + 1), "unknown status") == 0);
   CHECK(strcmp(gpuint_status_text(-1), "unknown status") == 0);
   CHECK(strcmp(gpuint_last_error(), "") == 0);
   CHECK(gpuint_last_error_row() == -1);
@@ -578,6 +578,37 @@ static void check_sums_and_signs(void) {
   OK(gpuint_mask_free(negative));
 }
 
+static int polls = 0;
+
+static bool stop_at_third_poll(void* data) {
+  CHECK(data == &polls);
+  return ++polls == 3;
+}
+
+static void check_interrupts(void) {
+  const uint64_t limbs[LIMBS] = {7};
+  const size_t indices[100] = {0};
+  gpuint_batch *row = batch_of(limbs, 1), *rows = NULL, *wide = NULL, *ones = NULL, *powers = NULL;
+  gpuint_divisor* divisor = NULL;
+  OK(gpuint_gather(row, indices, 100, &rows));
+  OK(gpuint_resized(rows, 16384, &wide));
+  OK(gpuint_not(wide, &ones));
+  OK(gpuint_prepare(ones, &divisor));
+  gpuint_set_interrupt(stop_at_third_poll, &polls);
+  FAILS(gpuint_pow_mod(wide, ones, divisor, &powers), GPUINT_STATUS_INTERRUPTED,
+        "the call was interrupted");
+  CHECK(polls == 3 && powers == NULL);
+  /* The next call has a request of its own, and then there is none. */
+  OK(gpuint_wrapping_square(row, &powers));
+  gpuint_set_interrupt(NULL, NULL);
+  uint64_t square[LIMBS];
+  OK(gpuint_batch_read_limbs(powers, 0, 1, square, LIMBS));
+  CHECK(square[0] == 49 && polls == 3);
+  gpuint_batch* batches[] = {row, rows, wide, ones, powers};
+  for (int i = 0; i < 5; ++i) OK(gpuint_batch_free(batches[i]));
+  OK(gpuint_divisor_free(divisor));
+}
+
 int main(void) {
   check_statuses();
   OK(gpuint_device_cpu(&device));
@@ -592,6 +623,7 @@ int main(void) {
   check_moduli();
   check_trees();
   check_sums_and_signs();
+  check_interrupts();
   check_threads();
   OK(gpuint_device_free(device));
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -132,15 +132,22 @@ impl DynFixedBase {
 
 /// Computes the powers 0 .. 255 of each of these residues, one after the other.
 fn table(first: &DynResidues) -> Result<DynBatch> {
+    let (device, shape) = (first.rows().device(), first.rows().shape());
     let digits = first.len();
-    let mut powers = vec![DynResidues::splat(&BigUint::one(), digits, first.modulus())?];
-    for d in 1..POWERS {
-        powers.push(powers[d - 1].mul(first)?);
+    // All large allocations come first, so that nothing is computed in vain.
+    let mut table = DynBatch::alloc(device, shape, digits * POWERS)?;
+    let mut by_power = DynBatch::alloc(device, shape, digits * POWERS)?;
+    let order = (0..digits * POWERS).map(|row| row % POWERS * digits + row / POWERS);
+    let order = collected(order)?;
+    let mut power = DynResidues::splat(&BigUint::from(1u32), digits, first.modulus())?;
+    let mut next = power.try_clone()?;
+    for d in 0..POWERS {
+        power.rows().view().copy_rows(0..digits, &mut by_power, d * digits)?;
+        power.mul_into(first, &mut next)?;
+        std::mem::swap(&mut power, &mut next);
     }
-    let parts: Vec<_> = powers.iter().map(DynResidues::rows).collect();
-    let order: Vec<_> =
-        (0..digits).flat_map(|i| (0..POWERS).map(move |d| d * digits + i)).collect();
-    DynBatch::concat(&parts)?.gather(&order)
+    by_power.gather_into(&order, &mut table)?;
+    Ok(table)
 }
 
 impl View<'_> {
