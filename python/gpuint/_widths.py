@@ -9,10 +9,12 @@ from typing import Any
 
 from . import _gpuint
 from ._device import Device, DeviceLike
-from .errors import RangeError
+from .errors import OutOfMemoryError, RangeError
 
 _WIDTHS = tuple(_gpuint.widths())
 _BUILT = _gpuint.Device.cpu()
+# Bytes of the rows that are converted at a time.
+_PART_BYTES = 1 << 20
 
 
 def widths() -> tuple[int, ...]:
@@ -77,22 +79,38 @@ def check(value: int, width: int, row: int | None = None) -> int:
     return value
 
 
-def encode(values: Sequence[int], width: int) -> bytes:
+def encode(values: Sequence[int], width: int) -> bytearray:
     """Returns the bytes of the values, `width / 8` each, least significant first."""
     size = width // 8
     to_bytes = int.to_bytes
+    # The objects of all rows would take as much memory as the result, and more for short rows.
+    part = max(_PART_BYTES // size, 1)
     try:
-        return b"".join([to_bytes(value, size, "little") for value in values])
+        data = bytearray(len(values) * size)
+        for first in range(0, len(values), part):
+            rows = [to_bytes(value, size, "little") for value in values[first : first + part]]
+            data[first * size : (first + len(rows)) * size] = b"".join(rows)
+        return data
     except OverflowError:
         for row, value in enumerate(values):
             check(value, width, row)
         raise
+    except MemoryError:
+        raise _out_of_memory(len(values), size) from None
 
 
 def decode(data: bytes | bytearray, width: int) -> list[int]:
     """Returns the values of these bytes: the inverse of `encode`."""
     from_bytes = int.from_bytes
-    return [from_bytes(row, "little") for (row,) in struct.iter_unpack(f"{width // 8}s", data)]
+    size = width // 8
+    try:
+        return [from_bytes(row, "little") for (row,) in struct.iter_unpack(f"{size}s", data)]
+    except MemoryError:
+        raise _out_of_memory(len(data) // size, size) from None
+
+
+def _out_of_memory(rows: int, size: int) -> OutOfMemoryError:
+    return OutOfMemoryError(f"out of memory: {rows * size} bytes requested")
 
 
 def _of_row(row: int | None) -> str:

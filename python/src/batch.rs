@@ -12,7 +12,7 @@ use pyo3::types::{PyByteArray, PyList};
 use crate::buffer::{Bytes, BytesMut};
 use crate::device::Device;
 use crate::divisor::Divisor;
-use crate::error::detached;
+use crate::error::{byte_array, detached};
 use crate::mask::Mask;
 use crate::methods::methods;
 use crate::number::{Number, Numbers};
@@ -100,7 +100,7 @@ impl Batch {
     fn to_le_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
         let batch = &self.0;
         let size = batch.len() * batch.shape().bytes();
-        PyByteArray::new_with(py, size, |bytes| detached(py, || batch.read_le_bytes(0, bytes)))
+        byte_array(py, size, |bytes| detached(py, || batch.read_le_bytes(0, bytes)))
     }
 
     /// Writes the bytes of the rows, each row least significant byte first.

@@ -1,14 +1,72 @@
-//! Errors of the crate as Python exceptions.
+//! Errors of the crate and signals as Python exceptions.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use gpuint::Error;
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
+use pyo3::types::PyByteArray;
 
-/// Runs `work` without the interpreter's lock, and raises its error.
+/// Runs `work` without the interpreter's lock, and raises its error. On the main thread, a signal
+/// ends the work if its handler raises an exception, as that of Ctrl-C does.
 pub(crate) fn detached<R: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> gpuint::Result<R> + Send,
 ) -> PyResult<R> {
-    py.detach(work).map_err(|error| exception(py, &error))
+    let result = if is_main_thread(py) {
+        let (result, raised) = py.detach(|| with_signals(work));
+        if let Some(raised) = raised {
+            return Err(raised);
+        }
+        result
+    } else {
+        py.detach(work)
+    };
+    result.map_err(|error| exception(py, &error))
+}
+
+/// Returns true on the thread that runs handlers of signals.
+fn is_main_thread(py: Python<'_>) -> bool {
+    thread_local! {
+        static IS_MAIN: Cell<Option<bool>> = const { Cell::new(None) };
+    }
+    IS_MAIN.get().unwrap_or_else(|| {
+        let thread = |name| py.import("threading")?.call_method0(name);
+        let main_and_this = (thread("main_thread"), thread("current_thread"));
+        let is_main = matches!(main_and_this, (Ok(main), Ok(this)) if main.is(&this));
+        IS_MAIN.set(Some(is_main));
+        is_main
+    })
+}
+
+/// Runs `work` and the handlers of signals; returns the exception that one raised.
+fn with_signals<R>(work: impl FnOnce() -> R) -> (R, Option<PyErr>) {
+    let raised = Rc::new(RefCell::new(None));
+    let kept = Rc::clone(&raised);
+    let should_stop = move || {
+        let exception = Python::attach(|py| py.check_signals().err());
+        let is_raised = exception.is_some();
+        kept.replace(exception);
+        is_raised
+    };
+    let result = gpuint::interruptible(should_stop, work);
+    (result, raised.take())
+}
+
+/// Makes an object of `len` bytes that `fill` writes.
+pub(crate) fn byte_array<'py>(
+    py: Python<'py>,
+    len: usize,
+    fill: impl FnOnce(&mut [u8]) -> PyResult<()>,
+) -> PyResult<Bound<'py, PyByteArray>> {
+    PyByteArray::new_with(py, len, fill).map_err(|error| {
+        // That of the interpreter has no text.
+        if error.get_type(py).is(py.get_type::<PyMemoryError>()) {
+            return exception(py, &Error::OutOfMemory { bytes: len as u64 });
+        }
+        error
+    })
 }
 
 /// The exception of an error: a class of `gpuint.errors`, with the message and the row.

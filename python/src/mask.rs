@@ -6,6 +6,7 @@ use pyo3::types::PyByteArray;
 use crate::buffer::Bytes;
 use crate::device::Device;
 use crate::error::detached;
+use crate::methods::bytes_of;
 
 /// One bit a row, on a device.
 #[pyclass(module = "gpuint._gpuint", frozen)]
@@ -17,15 +18,21 @@ impl Mask {
     #[staticmethod]
     fn from_bytes(py: Python<'_>, device: &Device, bits: Bytes) -> PyResult<Self> {
         let device = &device.device;
-        let bits: Vec<bool> = bits.as_slice().iter().map(|&byte| byte != 0).collect();
-        detached(py, || gpuint::Mask::from_bools(device, &bits)).map(Self)
+        let bytes = bits.as_slice();
+        detached(py, || {
+            let mut bits = Vec::new();
+            let room = bits.try_reserve_exact(bytes.len());
+            room.map_err(|_| gpuint::Error::OutOfMemory { bytes: bytes.len() as u64 })?;
+            bits.extend(bytes.iter().map(|&byte| byte != 0));
+            gpuint::Mask::from_bools(device, &bits)
+        })
+        .map(Self)
     }
 
     /// Returns one byte a row: 0 or 1.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
         let bits = detached(py, || self.0.to_bools())?;
-        let bytes: Vec<u8> = bits.into_iter().map(u8::from).collect();
-        Ok(PyByteArray::new(py, &bytes))
+        bytes_of(py, &bits, |bit| [u8::from(bit)])
     }
 
     fn __len__(&self) -> usize {

@@ -9,6 +9,7 @@ use pyo3::types::PyByteArray;
 
 use crate::batch::Batch;
 use crate::divisor::Divisor;
+use crate::error::byte_array;
 use crate::mask::Mask;
 use crate::number::{Number, Numbers};
 use crate::residues::Residues;
@@ -25,7 +26,7 @@ pub(crate) trait Argument {
 /// A result of the crate, as Python gets it.
 pub(crate) trait Output {
     type Python<'py>;
-    fn python(self, py: Python<'_>) -> Self::Python<'_>;
+    fn python(self, py: Python<'_>) -> PyResult<Self::Python<'_>>;
 }
 
 macro_rules! arguments {
@@ -55,9 +56,9 @@ macro_rules! outputs {
     ($($output:ty => $python:ty: |$value:pat_param, $py:ident| $result:expr;)*) => {
         $(impl Output for $output {
             type Python<'py> = $python;
-            fn python(self, $py: Python<'_>) -> Self::Python<'_> {
+            fn python(self, $py: Python<'_>) -> PyResult<Self::Python<'_>> {
                 let $value = self;
-                $result
+                Ok($result)
             }
         })*
     };
@@ -69,7 +70,7 @@ outputs! {
     (DynBatch, DynBatch, gpuint::Mask, gpuint::Mask) => (Batch, Batch, Mask, Mask):
         |(a, b, first, second), _py| (Batch(a), Batch(b), Mask(first), Mask(second));
     (DynBatch, Vec<u64>) => (Batch, Bound<'py, PyByteArray>):
-        |(rows, words), py| (Batch(rows), words.python(py));
+        |(rows, words), py| (Batch(rows), words.python(py)?);
     (DynBatch, DynBatch, gpuint::Mask) => (Batch, Batch, Mask):
         |(first, second, mask), _py| (Batch(first), Batch(second), Mask(mask));
     (DynBatch, DynBatch, DynBatch, gpuint::Mask) => (Batch, Batch, Batch, Mask):
@@ -87,20 +88,25 @@ outputs! {
     BigUint => Number: |value, _py| Number(value);
     bool => bool: |value, _py| value;
     // Numbers of rows go to numpy as bytes.
-    Vec<u64> => Bound<'py, PyByteArray>: |words, py| {
-        let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
-        PyByteArray::new(py, &bytes)
-    };
-    Vec<usize> => Bound<'py, PyByteArray>: |indices, py| {
-        indices.into_iter().map(|index| index as u64).collect::<Vec<u64>>().python(py)
-    };
-    Vec<i8> => Bound<'py, PyByteArray>: |signs, py| {
-        let bytes: Vec<u8> = signs.into_iter().map(i8::cast_unsigned).collect();
-        PyByteArray::new(py, &bytes)
-    };
-    Vec<Ordering> => Bound<'py, PyByteArray>: |orders, py| {
-        orders.into_iter().map(|order| order as i8).collect::<Vec<i8>>().python(py)
-    };
+    Vec<u64> => Bound<'py, PyByteArray>: |words, py| bytes_of(py, &words, u64::to_ne_bytes)?;
+    Vec<usize> => Bound<'py, PyByteArray>:
+        |indices, py| bytes_of(py, &indices, |index| (index as u64).to_ne_bytes())?;
+    Vec<i8> => Bound<'py, PyByteArray>: |signs, py| bytes_of(py, &signs, i8::to_ne_bytes)?;
+    Vec<Ordering> => Bound<'py, PyByteArray>:
+        |orders, py| bytes_of(py, &orders, |order| (order as i8).to_ne_bytes())?;
+}
+
+/// The bytes of values one after the other.
+pub(crate) fn bytes_of<'py, V: Copy, const N: usize>(
+    py: Python<'py>,
+    values: &[V],
+    to_bytes: impl Fn(V) -> [u8; N],
+) -> PyResult<Bound<'py, PyByteArray>> {
+    byte_array(py, N * values.len(), |bytes| {
+        let (places, _) = bytes.as_chunks_mut();
+        places.iter_mut().zip(values).for_each(|(place, &value)| *place = to_bytes(value));
+        Ok(())
+    })
 }
 
 /// Declares methods of the crate as methods of a Python class: `methods!(Class; fn name(..) ->
@@ -122,7 +128,7 @@ macro_rules! methods {
                 $(let $argument = crate::methods::Argument::inner(&$argument);)*
                 let result =
                     crate::error::detached(py, move || receiver.$name($($argument),*))?;
-                Ok(crate::methods::Output::python(result, py))
+                crate::methods::Output::python(result, py)
             })*
         }
     };

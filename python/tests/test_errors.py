@@ -1,5 +1,8 @@
 """Bad input is an exception with the row."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -166,3 +169,42 @@ def test_rows_are_read_into_writable_memory_of_their_size(device):
     ):
         with pytest.raises(error):
             batch.read_le_bytes(wrong)
+
+
+def test_exhausted_memory_is_named():
+    code = """
+import resource, gpuint
+BYTES = 3 << 30
+resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+wide = 1 << (2**20 - 1)
+for work in (
+    lambda: gpuint.array([1] * 100_000 + [wide]),
+    lambda: gpuint.full(100_000, 1, 2**20),
+    lambda: gpuint.FixedBase(3, wide, exponent_bits=2**20),
+):
+    try:
+        work()
+    except gpuint.OutOfMemoryError as error:
+        print(error)
+    except MemoryError:
+        print("not by gpuint")
+a = gpuint.full(3_000_000, 7, 256)
+rest = []
+for size in (1 << 24, 1 << 21):
+    try:
+        while True:
+            rest.append(bytearray(size))
+    except MemoryError:
+        pass
+for work in (a.tolist, a.tobytes, lambda: a.cmp(a), a.perfect_powers, a.sort):
+    try:
+        work()
+    except gpuint.OutOfMemoryError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"out of memory: {100_001 * 2**17} bytes requested"
+    assert len(lines) == 8
+    assert all(line.startswith("out of memory: ") for line in lines)
