@@ -161,6 +161,7 @@ typedef enum {
    * The GPU was opened before a fork, and does not work in the child process.
    */
   GPUINT_STATUS_FORKED = 23,
+  /**
    * The function of `gpuint_set_interrupt` ended the call.
    */
   GPUINT_STATUS_INTERRUPTED = 24,
