@@ -46,9 +46,6 @@ fn parse(arguments: &[&str]) -> Result<Options, clap::Error> {
     Program::try_parse_from([&["divide"], arguments].concat()).map(|program| program.options)
 }
 
-/// A flag that stops no job.
-static NEVER: AtomicBool = AtomicBool::new(false);
-
 /// Results of a run.
 struct Run {
     result: Result<Status, AppError>,
@@ -79,7 +76,7 @@ fn run_with(arguments: &[&str], stdin: &mut (dyn BufRead + Send), stdout: &mut d
         stdout,
         stderr: &mut stderr,
         progress: false,
-        stop: &NEVER,
+        stop: &AtomicBool::new(false),
         watch: &mut || (),
         others: None,
     };
@@ -220,6 +217,27 @@ fn decimal_and_hexadecimal_rows_are_divided() {
 fn results_are_written_in_hexadecimal() {
     let run = run(&["-", "--hex", "--backend=cpu"], b"1000 3\n0x123456789abcdef0 0x10\n5 9\n");
     assert_eq!(run.lines(), ["0x14d 0x1", "0x123456789abcdef 0x0", "0x0 0x5"]);
+}
+
+#[test]
+fn hexadecimal_of_every_length_is_read_and_written() {
+    let (mut text, mut expected) = (String::new(), String::new());
+    for digits in 1..70 {
+        let power = BigUint::one() << (4 * digits - 1);
+        // Words of zeros, words with leading zeros, and ones.
+        for n in [power.clone(), &power + 0x10u32, (power << 1) - 1u32] {
+            text += &format!("{n:#X} 1\n0x0000{n:x} {:#x}\n", &n + 1u32);
+            expected += &format!("{n:#x} 0x0\n0x0 {n:#x}\n");
+        }
+    }
+    let run = run(&["-", "--hex", "--backend=cpu", "--chunk-rows=100"], text.as_bytes());
+    assert_eq!(run.stdout, expected);
+    // A second prefix is no digit, wherever it is.
+    for zeros in 0..20 {
+        let line = divide_line(&format!("0x{}x{} 3", "0".repeat(zeros), "1".repeat(23 - zeros)));
+        let place = format!("has 'x' in column {}, which is not a hexadecimal digit", zeros + 3);
+        assert!(line.contains(&place), "{line}");
+    }
 }
 
 #[test]
@@ -370,7 +388,8 @@ fn side_by_side(
     let mut reader = Reader::new(input, ChunkLimits { rows, bytes: 1 << 20 }, false);
     let mut rejected = Vec::new();
     let devices = Devices::SideBySide(&pool, chunks);
-    let result = Job::new(devices, Settings { hex: false, verify: true }, &NEVER).run(
+    let stop = AtomicBool::new(false);
+    let result = Job::new(devices, Settings { hex: false, verify: true }, &stop).run(
         &mut reader,
         Some(lines),
         &mut |line, _| rejected.push(line),
@@ -698,6 +717,34 @@ fn built_program_survives_a_closed_pipe() {
     assert_eq!(output.status.code(), Some(3));
     let reason = String::from_utf8(output.stderr).unwrap();
     assert!(reason.ends_with(": nobody reads the results\n"), "{reason}");
+}
+
+#[cfg(unix)]
+#[test]
+fn built_program_ends_without_a_reader_while_it_waits_for_input() {
+    let mut child = program()
+        .args(["-", "--backend=cpu", "--chunk-rows=1"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdin.write_all(b"100 7\n").unwrap();
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "14 2\n");
+    drop(stdout);
+    stdin.write_all(b"100 7\n").unwrap();
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if start.elapsed() > Duration::from_secs(20) {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(3));
 }
 
 /// Asserts that a job refused to start and left its input as it was.

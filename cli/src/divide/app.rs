@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -23,6 +24,11 @@ use super::report::{Closing, Table};
 const BUNDLED: &[u8] = include_bytes!("../../data/divide.txt");
 
 const BUFFER: usize = 1 << 20;
+
+/// Rows of a chunk, which fill GPUs.
+const GPU_ROWS: usize = 1 << 16;
+/// Rows of a chunk on the CPU: few, so that a file is read, divided and written at the same time.
+const CPU_ROWS: usize = 1 << 12;
 
 /// The exit status of a job that ended early.
 pub(crate) const STOPPED: u8 = 3;
@@ -72,7 +78,7 @@ pub(crate) struct Streams<'a> {
     pub(crate) stderr: &'a mut dyn Write,
     /// True if a progress bar may be drawn on the terminal of standard error.
     pub(crate) progress: bool,
-    /// Set by a signal handler: the job stops early.
+    /// Set by a signal handler, or after an error: the job stops early.
     pub(crate) stop: &'a AtomicBool,
     /// Installs the handler, before the first row: until then a signal ends the process.
     pub(crate) watch: &'a mut dyn FnMut(),
@@ -99,14 +105,13 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
     refuse_same_file(options)?;
     let opening = Instant::now();
     let pool;
-    let (devices, name) = match others {
-        Some(others) => (Devices::InTurn(others), others.name()),
+    let (devices, name, rows) = match others {
+        Some(others) => (Devices::InTurn(others), others.name(), GPU_ROWS),
         None => {
             pool = open_pool(options)?;
             let is_gpu = pool.devices()[0].backend() == BackendKind::Cuda;
-            let devices =
-                if is_gpu { Devices::SideBySide(&pool, 2) } else { Devices::InTurn(&pool) };
-            (devices, pool.name())
+            let (chunks, rows) = if is_gpu { (2, GPU_ROWS) } else { (1, CPU_ROWS) };
+            (Devices::SideBySide(&pool, chunks), pool.name(), rows)
         }
     };
     let opening = opening.elapsed();
@@ -119,8 +124,10 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
     };
 
     let settings = Settings { hex: options.hex, verify: options.verifies() };
-    let limits =
-        ChunkLimits { rows: options.chunk_rows.get(), bytes: (options.chunk_mib as usize) << 20 };
+    let limits = ChunkLimits {
+        rows: options.chunk_rows.map_or(rows, NonZeroUsize::get),
+        bytes: (options.chunk_mib as usize) << 20,
+    };
     let resumable = matches!(output, Output::File(_));
     let mut reader = Reader::new(input, limits, resumable);
     let mut status = Status::Done;

@@ -6,6 +6,7 @@ use std::io::{self, BufRead, Read};
 use std::mem;
 use std::ops::Range;
 
+use memchr::memchr;
 use num_bigint::BigUint;
 use num_traits::Zero;
 use sha2::{Digest, Sha256};
@@ -74,10 +75,20 @@ pub(crate) enum Radix {
 }
 
 impl Radix {
-    const fn value(self) -> u32 {
+    /// Returns the index of the first byte that is not a digit.
+    fn first_other(self, digits: &[u8]) -> Option<usize> {
         match self {
-            Self::Decimal => 10,
-            Self::Hexadecimal => 16,
+            Self::Decimal => digits.iter().position(|byte| !byte.is_ascii_digit()),
+            Self::Hexadecimal if const_hex::check_raw(digits) => None,
+            Self::Hexadecimal => digits.iter().position(|byte| !byte.is_ascii_hexdigit()),
+        }
+    }
+
+    /// Returns the number with these digits.
+    fn parse(self, digits: &[u8]) -> Option<BigUint> {
+        match self {
+            Self::Decimal => BigUint::parse_bytes(digits, 10),
+            Self::Hexadecimal => parse_hex(digits),
         }
     }
 
@@ -264,7 +275,7 @@ impl<R: BufRead> Reader<R> {
         if let Some(name) = line[first..].strip_prefix(FAMILY) {
             self.family = self.family_index(name);
         }
-        let comment = line[first..].iter().position(|&byte| byte == b'#');
+        let comment = memchr(b'#', &line[first..]);
         let end = comment.map_or(line.len(), |at| first + at);
         Ok(Some(Line { text: first..end, too_long: cut && comment.is_none() }))
     }
@@ -366,8 +377,7 @@ impl Field<'_> {
             character: first_character(&digits[at..]),
             column: self.column + prefix + at,
         };
-        let is_digit = |&byte: &u8| char::from(byte).is_digit(radix.value());
-        if let Some(at) = digits.iter().position(|byte| !is_digit(byte)) {
+        if let Some(at) = radix.first_other(digits) {
             return Err(bad_digit(at));
         }
         let zeros = digits.iter().take_while(|&&byte| byte == b'0').count();
@@ -379,12 +389,27 @@ impl Field<'_> {
         if radix.surely_wider(significant.len(), widest) {
             return Err(too_wide);
         }
-        let number = BigUint::parse_bytes(significant, radix.value()).ok_or(bad_digit(zeros))?;
+        let number = radix.parse(significant).ok_or(bad_digit(zeros))?;
         if number.bits() > widest as u64 {
             return Err(too_wide);
         }
         Ok(number)
     }
+}
+
+/// Returns the number with these hexadecimal digits.
+fn parse_hex(digits: &[u8]) -> Option<BigUint> {
+    const WORD: usize = 8;
+    // The first word has fewer digits.
+    let (head, tail) = digits.split_at(digits.len() % WORD);
+    let mut first = [b'0'; WORD];
+    first[WORD - head.len()..].copy_from_slice(head);
+    let mut bytes = vec![0; (WORD + tail.len()) / 2];
+    let (top, rest) = bytes.split_at_mut(WORD / 2);
+    const_hex::decode_to_slice(first, top).ok()?;
+    const_hex::decode_to_slice(tail, rest).ok()?;
+    let (words, _) = bytes.as_chunks();
+    Some(BigUint::new(words.iter().rev().map(|&word| u32::from_be_bytes(word)).collect()))
 }
 
 /// Returns the first character of these bytes; U+FFFD if they are not UTF-8.

@@ -1,12 +1,12 @@
 //! Divides chunks of rows: parses, groups by width, divides, verifies and writes.
 //!
-//! Only a few chunks are in memory at a time. All devices divide the rows of a chunk. On GPUs, two
-//! threads divide every other chunk, so that the devices have work while rows are grouped
-//! and verified. One thread reads and parses the next chunk, and the calling thread writes the
-//! completed one. On the CPU, one chunk follows another.
+//! Only a few chunks are in memory at a time. All devices divide the rows of a chunk. One thread
+//! reads and parses the next chunk, and the calling thread writes the completed one. On GPUs, two
+//! threads divide every other chunk, so that the devices have work while rows are grouped, verified
+//! and formatted. Across MPI ranks, one chunk follows another.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Write};
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -183,7 +183,7 @@ pub(crate) enum Devices<'a> {
 pub(crate) struct Job<'a> {
     devices: Devices<'a>,
     settings: Settings,
-    /// Set by a signal: the job stops after the chunks in progress.
+    /// Set by a signal or an error: the job stops after the chunks in progress.
     stop: &'a AtomicBool,
 }
 
@@ -191,6 +191,8 @@ pub(crate) struct Job<'a> {
 struct Divider<'a, D: ?Sized> {
     devices: &'a D,
     settings: Settings,
+    /// True if results are written, not only counted.
+    writes: bool,
     /// Widths in which rows were divided.
     used: BTreeSet<usize>,
     summary: Summary,
@@ -206,8 +208,10 @@ struct Parsed {
 
 /// A divided chunk.
 struct Divided {
-    lines: Vec<RawLine>,
-    outcomes: Vec<Outcome>,
+    /// The result lines in parts; none if they are not written.
+    texts: Vec<Vec<u8>>,
+    /// Rows without a result.
+    rejected: Vec<(u64, RowError)>,
     end: Position,
     more: io::Result<bool>,
 }
@@ -239,8 +243,8 @@ impl<'a> Job<'a> {
         progress: &ProgressBar,
     ) -> Result<Summary, JobError> {
         let widest = widths().last().ok_or(JobError::NoShapes)?.bits;
+        let writes = lines.is_some();
         let mut writer = Writer {
-            hex: self.settings.hex,
             lines,
             reject,
             stop: self.stop,
@@ -251,7 +255,7 @@ impl<'a> Job<'a> {
         let mut summary = Summary::default();
         match self.devices {
             Devices::InTurn(devices) => {
-                let mut divider = Divider::new(devices, self.settings);
+                let mut divider = Divider::new(devices, self.settings, writes);
                 loop {
                     let parsed = read_and_parse(reader, widest, &mut summary.times);
                     if !writer.take(divider.divide(parsed, progress)?)? {
@@ -261,7 +265,7 @@ impl<'a> Job<'a> {
                 summary.merge(&divider.summary);
             }
             Devices::SideBySide(devices, chunks) => {
-                let divider = |_| Divider::new(devices, self.settings);
+                let divider = |_| Divider::new(devices, self.settings, writes);
                 let dividers = (0..chunks).map(divider).collect();
                 side_by_side(reader, widest, dividers, &mut writer, progress, &mut summary)?;
             }
@@ -280,6 +284,7 @@ fn side_by_side<R: BufRead + Send>(
     progress: &ProgressBar,
     summary: &mut Summary,
 ) -> Result<(), JobError> {
+    let stop = writer.stop;
     thread::scope(|scope| {
         let (mut parsed, mut divided, mut threads) = (Vec::new(), Vec::new(), Vec::new());
         for mut divider in dividers {
@@ -325,6 +330,10 @@ fn side_by_side<R: BufRead + Send>(
             }
             Ok(())
         })();
+        if result.is_err() {
+            // The reader may wait for input.
+            stop.store(true, Ordering::Relaxed);
+        }
         for thread in threads {
             summary.merge(&join(thread));
         }
@@ -351,7 +360,6 @@ fn read_and_parse<R: BufRead>(reader: &mut Reader<R>, widest: usize, times: &mut
 
 /// Destination of the results.
 struct Writer<'l, 'r> {
-    hex: bool,
     lines: Option<&'l mut dyn Lines>,
     reject: &'r mut dyn FnMut(u64, &RowError),
     stop: &'r AtomicBool,
@@ -365,14 +373,12 @@ struct Writer<'l, 'r> {
 impl Writer<'_, '_> {
     /// Writes a chunk; returns true if more may follow.
     fn take(&mut self, divided: Divided) -> Result<bool, JobError> {
-        let Divided { lines, outcomes, end, more } = divided;
-        for (line, outcome) in lines.iter().zip(&outcomes) {
-            if let Err(error) = outcome {
-                (self.reject)(line.number, error);
-                self.rejected += 1;
-            }
+        let Divided { texts, rejected, end, more } = divided;
+        for (line, error) in &rejected {
+            (self.reject)(*line, error);
         }
-        let written = self.write(&lines, &outcomes, &end);
+        self.rejected += rejected.len() as u64;
+        let written = self.write(&texts, &end);
         written.map_err(|source| JobError::Write { line: self.line, source })?;
         self.line = end.line;
         // A stopped job may also fail to read.
@@ -382,31 +388,22 @@ impl Writer<'_, '_> {
         more.map_err(|source| JobError::Read { line: self.line, source })
     }
 
-    /// Writes one line for each row.
-    fn write(&mut self, lines: &[RawLine], outcomes: &[Outcome], end: &Position) -> io::Result<()> {
+    fn write(&mut self, texts: &[Vec<u8>], end: &Position) -> io::Result<()> {
         let Some(output) = &mut self.lines else { return Ok(()) };
-        let (hex, rejected) = (self.hex, self.rejected);
-        let texts: Vec<String> = timed(&mut self.times.format, || {
-            let format = |(line, outcome): (&RawLine, &Outcome)| match outcome {
-                Ok((q, r)) if hex => format!("{q:#x} {r:#x}\n"),
-                Ok((q, r)) => format!("{q} {r}\n"),
-                Err(error) => format!("error: line {}: {error}\n", line.number),
-            };
-            threads::install(|| lines.par_iter().zip(outcomes).map(format).collect())
-        });
         timed(&mut self.times.write, || {
-            for text in &texts {
-                output.write_all(text.as_bytes())?;
+            for text in texts {
+                output.write_all(text)?;
             }
             output.flush()?;
-            output.passed(end, rejected)
+            output.passed(end, self.rejected)
         })
     }
 }
 
 impl<'a, D: Divide + ?Sized> Divider<'a, D> {
-    fn new(devices: &'a D, settings: Settings) -> Self {
-        Self { devices, settings, used: BTreeSet::new(), summary: Summary::default() }
+    fn new(devices: &'a D, settings: Settings, writes: bool) -> Self {
+        let (used, summary) = (BTreeSet::new(), Summary::default());
+        Self { devices, settings, writes, used, summary }
     }
 
     /// The results of a chunk, one for each of its lines.
@@ -459,7 +456,21 @@ impl<'a, D: Divide + ?Sized> Divider<'a, D> {
         for (line, _) in chunk.lines.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_err()) {
             self.summary.family(line.family).rejected += 1;
         }
-        Ok(Divided { lines: chunk.lines, outcomes, end: chunk.end, more })
+        let texts = if self.writes { self.format(&chunk.lines, &outcomes) } else { Vec::new() };
+        let numbers = chunk.lines.iter().map(|line| line.number);
+        let rejected = numbers.zip(outcomes).filter_map(|(line, row)| Some((line, row.err()?)));
+        Ok(Divided { texts, rejected: rejected.collect(), end: chunk.end, more })
+    }
+
+    /// Returns the result lines of the rows.
+    fn format(&mut self, lines: &[RawLine], outcomes: &[Outcome]) -> Vec<Vec<u8>> {
+        /// Rows of a part.
+        const PART: usize = 256;
+        let hex = self.settings.hex;
+        timed(&mut self.summary.times.format, || {
+            let parts = lines.par_chunks(PART).zip(outcomes.par_chunks(PART));
+            parts.map(|(lines, outcomes)| result_lines(lines, outcomes, hex)).collect()
+        })
     }
 
     /// Returns the quotients and remainders of a group.
@@ -484,6 +495,38 @@ impl<'a, D: Divide + ?Sized> Divider<'a, D> {
             threads::install(|| rows.map(|((u, v), (q, r))| is_division(u, v, q, r)).collect())
         })
     }
+}
+
+/// One line for each row.
+fn result_lines(lines: &[RawLine], outcomes: &[Outcome], hex: bool) -> Vec<u8> {
+    let mut text = Vec::new();
+    for (line, outcome) in lines.iter().zip(outcomes) {
+        // Writing to a vector does not fail.
+        let _ = match outcome {
+            Ok((q, r)) if hex => {
+                push_hex(&mut text, q);
+                text.push(b' ');
+                push_hex(&mut text, r);
+                writeln!(text)
+            }
+            Ok((q, r)) => writeln!(text, "{q} {r}"),
+            Err(error) => writeln!(text, "error: line {}: {error}", line.number),
+        };
+    }
+    text
+}
+
+/// Appends a number as `0x...`.
+fn push_hex(text: &mut Vec<u8>, number: &BigUint) {
+    let mut words = number.iter_u64_digits().rev();
+    // The first word has no leading zeros.
+    let first = format!("{:#x}", words.next().unwrap_or(0));
+    text.extend_from_slice(first.as_bytes());
+    let bytes: Vec<u8> = words.flat_map(u64::to_be_bytes).collect();
+    let start = text.len();
+    text.resize(start + 2 * bytes.len(), 0);
+    // The length fits.
+    let _ = const_hex::encode_to_slice(bytes, &mut text[start..]);
 }
 
 /// u = q v + r and r < v.

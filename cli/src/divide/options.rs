@@ -48,10 +48,10 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) summary: bool,
 
-    /// Maximum number of rows that are read, divided and written at a time; on a GPU up to four
-    /// times as many are in progress
-    #[arg(long, value_name = "ROWS", default_value = "65536")]
-    pub(crate) chunk_rows: NonZeroUsize,
+    /// Maximum number of rows that are read, divided and written at a time; up to four times as many
+    /// are in progress [default: 65536, on the CPU 4096]
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) chunk_rows: Option<NonZeroUsize>,
 
     /// Maximum input that is read, divided and written at a time, in MiB (at least one line)
     #[arg(
@@ -133,8 +133,7 @@ divided. Rows are divided in batches of the narrowest built width that holds bot
 Standard error ends with one line: rows, widths, devices, the time of the divisions themselves, and
 that of each other stage: setup (opening the devices, and a first division in each width used, where
 kernels are loaded or compiled), copy (to the devices and back), read, parse, format, write, verify.
-On GPUs, the stages of several chunks run side by side, and their times add up to more than \
-the whole.
+The stages of several chunks run side by side, and their times add up to more than the whole.
 All GPUs divide together; if one fails, the others divide its rows, after a line `warning: ...`.
 
 --output FILE collects the results in FILE.partial and renames it at the end, so that FILE is either
