@@ -222,7 +222,7 @@ fn results_are_written_in_hexadecimal() {
 #[test]
 fn hexadecimal_of_every_length_is_read_and_written() {
     let (mut text, mut expected) = (String::new(), String::new());
-    for digits in 1..70 {
+    for digits in 1..70u32 {
         let power = BigUint::one() << (4 * digits - 1);
         // Words of zeros, words with leading zeros, and ones.
         for n in [power.clone(), &power + 0x10u32, (power << 1) - 1u32] {
