@@ -16,7 +16,7 @@ mod divide_modules {
 use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -737,14 +737,7 @@ fn built_program_ends_without_a_reader_while_it_waits_for_input() {
     assert_eq!(line, "14 2\n");
     drop(stdout);
     stdin.write_all(b"100 7\n").unwrap();
-    let start = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if start.elapsed() > Duration::from_secs(20) {
-            child.kill().unwrap();
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert_eq!(ended(&mut child).code(), Some(3));
 }
 
 /// Asserts that a job refused to start and left its input as it was.
@@ -1172,6 +1165,21 @@ fn families_beyond_a_thousand_share_a_line() {
     assert_eq!(reader.families[1000], "(other families)");
 }
 
+/// Waits for the end of a program, whose standard input stays open, and kills it after a minute.
+#[cfg(unix)]
+fn ended(child: &mut Child) -> ExitStatus {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if start.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[cfg(unix)]
 fn send(signal: &str, child: &Child) {
     let status = Command::new("kill").args([signal, &child.id().to_string()]).status();
@@ -1241,9 +1249,8 @@ fn built_program_resumes_after_an_interrupt() {
         let mut stderr = BufReader::new(job.child.stderr.take().unwrap());
         stderr.read_line(&mut said).unwrap();
         assert!(said.starts_with("divide: finishing the rows under way"), "{said}");
-        // It waits for more rows, which do not come; `wait` would end them.
-        let _rows = job.child.stdin.take();
-        assert_eq!(job.child.wait().unwrap().code(), Some(3));
+        // It waits for more rows, which do not come.
+        assert_eq!(ended(&mut job.child).code(), Some(3));
         stderr.read_to_string(&mut said).unwrap();
         assert!(said.contains("divide: interrupted after line "), "{said}");
         Fed::resume(&job.output);
@@ -1284,7 +1291,7 @@ fn signal_ends_the_wait_for_a_pipe() {
         std::thread::sleep(Duration::from_millis(300));
         assert!(child.try_wait().unwrap().is_none(), "it waits for the other end");
         send("-INT", &child);
-        assert_eq!(child.wait().unwrap().signal(), Some(2));
+        assert_eq!(ended(&mut child).signal(), Some(2));
     }
 }
 
