@@ -279,8 +279,8 @@ fn open<'a>(
     Ok((BufReader::with_capacity(BUFFER, Awaited::new(file, stop)), size))
 }
 
-/// Refuses an input that the job would write over, or read its own lines from: a file that is, under
-/// any of its names, one of those that the job makes, or a standard stream.
+/// Refuses an input that the job would write over: a file that is, under any of its names, one of
+/// those that the job makes, or a standard stream.
 fn refuse_same_file(options: &Options) -> Result<(), AppError> {
     let (input, handle) = match options.input.as_deref() {
         None => return Ok(()),

@@ -48,8 +48,8 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) summary: bool,
 
-    /// Maximum number of rows that are read, divided and written at a time; up to four times as many
-    /// are in progress [default: 65536, on the CPU 4096]
+    /// Maximum number of rows that are read, divided and written at a time; up to four times as
+    /// many are in progress [default: 65536, on the CPU 4096]
     #[arg(long, value_name = "ROWS")]
     pub(crate) chunk_rows: Option<NonZeroUsize>,
 
