@@ -745,8 +745,16 @@ gpuint_status gpuint_square_mod(const gpuint_batch *a,
                                 gpuint_batch **square);
 
 /**
- * Computes `a^exponents mod divisor`, row by row. The time depends on the exponents: do not
- * use it where they are secret.
+ * Computes `a^(2^count) mod divisor`: `count` squares one after the other.
+ */
+gpuint_status gpuint_square_mod_repeatedly(const gpuint_batch *a,
+                                           size_t count,
+                                           const gpuint_divisor *divisor,
+                                           gpuint_batch **power);
+
+/**
+ * Computes `a^exponents mod divisor`, row by row. The exponents may have another width than
+ * `a`. The time depends on the exponents: do not use it where they are secret.
  */
 gpuint_status gpuint_pow_mod(const gpuint_batch *a,
                              const gpuint_batch *exponents,
@@ -754,7 +762,17 @@ gpuint_status gpuint_pow_mod(const gpuint_batch *a,
                              gpuint_batch **power);
 
 /**
- * Computes `a^exponent mod divisor`, with one exponent for all rows.
+ * Computes `a^exponents mod divisor` with `count` exponents of any length, one for each row,
+ * which are numbers as text.
+ */
+gpuint_status gpuint_pow_mod_rows(const gpuint_batch *a,
+                                  const char *const *exponents,
+                                  size_t count,
+                                  const gpuint_divisor *divisor,
+                                  gpuint_batch **power);
+
+/**
+ * Computes `a^exponent mod divisor`, with one exponent of any length for all rows.
  */
 gpuint_status gpuint_pow_mod_all(const gpuint_batch *a,
                                  const char *exponent,
@@ -763,13 +781,25 @@ gpuint_status gpuint_pow_mod_all(const gpuint_batch *a,
 
 /**
  * Computes the product of the powers `a^exponents mod divisor` of each group of `bases`
- * consecutive rows. The time depends on the exponents: do not use it where they are secret.
+ * consecutive rows. The exponents may have another width than `a`. The time depends on the
+ * exponents: do not use it where they are secret.
  */
 gpuint_status gpuint_pow_product_mod(const gpuint_batch *a,
                                      const gpuint_batch *exponents,
                                      size_t bases,
                                      const gpuint_divisor *divisor,
                                      gpuint_batch **product);
+
+/**
+ * Computes the same with `count` exponents of any length, one for each row of `a`, which are
+ * numbers as text.
+ */
+gpuint_status gpuint_pow_product_mod_rows(const gpuint_batch *a,
+                                          const char *const *exponents,
+                                          size_t count,
+                                          size_t bases,
+                                          const gpuint_divisor *divisor,
+                                          gpuint_batch **product);
 
 /**
  * Computes the greatest common divisors; that of `a` and 0 is `a`.
@@ -1317,14 +1347,30 @@ gpuint_status gpuint_residues_mul(const gpuint_residues *a,
 gpuint_status gpuint_residues_square(const gpuint_residues *a, gpuint_residues **square);
 
 /**
- * Computes `a^exponents`, row by row.
+ * Computes `a^(2^count)`: `count` squares one after the other.
+ */
+gpuint_status gpuint_residues_square_repeatedly(const gpuint_residues *a,
+                                                size_t count,
+                                                gpuint_residues **power);
+
+/**
+ * Computes `a^exponents`, row by row. The exponents may have another width than `a`.
  */
 gpuint_status gpuint_residues_pow(const gpuint_residues *a,
                                   const gpuint_batch *exponents,
                                   gpuint_residues **power);
 
 /**
- * Computes `a^exponent`, with one exponent for all rows.
+ * Computes `a^exponents` with `count` exponents of any length, one for each row, which are
+ * numbers as text.
+ */
+gpuint_status gpuint_residues_pow_rows(const gpuint_residues *a,
+                                       const char *const *exponents,
+                                       size_t count,
+                                       gpuint_residues **power);
+
+/**
+ * Computes `a^exponent`, with one exponent of any length for all rows.
  */
 gpuint_status gpuint_residues_pow_all(const gpuint_residues *a,
                                       const char *exponent,
@@ -1356,8 +1402,8 @@ gpuint_status gpuint_residues_select(const gpuint_residues *a,
 gpuint_status gpuint_residues_free(gpuint_residues *residues);
 
 /**
- * Prepares the powers of `base` modulo `modulus`, for exponents below `2^exponent_bits` in
- * batches for `bits` bits.
+ * Prepares the powers of `base` modulo `modulus`, both of at most `bits` bits, for exponents
+ * below `2^exponent_bits`.
  */
 gpuint_status gpuint_fixed_base_new(const gpuint_device *device,
                                     size_t bits,
@@ -1367,11 +1413,19 @@ gpuint_status gpuint_fixed_base_new(const gpuint_device *device,
                                     gpuint_fixed_base **out);
 
 /**
- * Computes the powers by the rows of a batch.
+ * Computes the powers by the rows of a batch of any width.
  */
 gpuint_status gpuint_fixed_base_pow(const gpuint_fixed_base *base,
                                     const gpuint_batch *exponents,
                                     gpuint_batch **power);
+
+/**
+ * Computes the powers by `count` numbers, which are texts.
+ */
+gpuint_status gpuint_fixed_base_pow_rows(const gpuint_fixed_base *base,
+                                         const char *const *exponents,
+                                         size_t count,
+                                         gpuint_batch **power);
 
 /**
  * Frees the handle. NULL is allowed.

@@ -74,13 +74,13 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let (class, row) = match error {
         Error::DivisionByZero { row } => ("DivisionByZeroError", Some(*row)),
         Error::TooWide { row, .. } => ("RangeError", Some(*row)),
-        Error::WidthMissing { .. } => ("RangeError", None),
         Error::NoSuchRow { row, .. } => ("RowError", Some(*row)),
         Error::EvenModulus { row } | Error::CommonDivisor { row } => ("MismatchError", Some(*row)),
         Error::LengthMismatch { .. }
         | Error::PartialRow { .. }
         | Error::ShapeMismatch { .. }
         | Error::ShapeMissing { .. }
+        | Error::WidthMissing { .. }
         | Error::ModulusMismatch
         | Error::DevicePointer { .. }
         | Error::DeviceMismatch => ("MismatchError", None),
