@@ -334,8 +334,9 @@ impl View<'_> {
         let steps = exponents.longest().div_ceil(step);
         let sources = (0..rows).map(|row| row / group * bases + (row % group).saturating_sub(1));
         let mut factors = self.gather(&sources.collect::<Vec<_>>())?;
-        let front =
-            |row: usize| if row % group == 0 { row as u64 / group as u64 } else { SKIPPED_ROW };
+        let front = |row: usize| {
+            if row.is_multiple_of(group) { row as u64 / group as u64 } else { SKIPPED_ROW }
+        };
         let front = Indices::new(device, (0..rows).map(front), rows)?;
 
         // The digits of a group serve all groups if there is one exponent.
