@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 use std::time::Instant;
 
 use gpuint::{BackendKind, Device, Pool};
@@ -111,7 +112,11 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
             pool = open_pool(options)?;
             let is_gpu = pool.devices()[0].backend() == BackendKind::Cuda;
             let (chunks, rows) = if is_gpu { (2, GPU_ROWS) } else { (1, CPU_ROWS) };
-            (Devices::SideBySide(&pool, chunks), pool.name(), rows)
+            let devices = match starts_threads() {
+                true => Devices::SideBySide(&pool, chunks),
+                false => Devices::InTurn(&pool),
+            };
+            (devices, pool.name(), rows)
         }
     };
     let opening = opening.elapsed();
@@ -309,6 +314,11 @@ fn refuse_same_file(options: &Options) -> Result<(), AppError> {
 /// Opens a regular file for comparisons; opening a pipe would wait for its other end.
 fn file_handle(path: &Path) -> io::Result<Handle> {
     if path.is_file() { Handle::from_path(path) } else { Err(io::ErrorKind::InvalidInput.into()) }
+}
+
+/// Returns true if this host starts threads.
+fn starts_threads() -> bool {
+    thread::Builder::new().spawn(|| ()).is_ok()
 }
 
 /// Opens the requested devices.

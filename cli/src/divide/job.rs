@@ -469,7 +469,8 @@ impl<'a, D: Divide + ?Sized> Divider<'a, D> {
         let hex = self.settings.hex;
         timed(&mut self.summary.times.format, || {
             let parts = lines.par_chunks(PART).zip(outcomes.par_chunks(PART));
-            parts.map(|(lines, outcomes)| result_lines(lines, outcomes, hex)).collect()
+            let format = |(lines, outcomes): (&[_], &[_])| result_lines(lines, outcomes, hex);
+            threads::install(|| parts.map(format).collect())
         })
     }
 
