@@ -23,7 +23,9 @@
 //! ```
 //!
 //! The first roots, of at most 40 bits, come from double precision, rounded up by more than its
-//! error of `2^-44`. At the end a power decides between a root and the number below.
+//! error of `2^-44`. The last level computes `2^g s`, rounded down, or 1 more, by steps for `a 2^(ng)`
+//! with `g` bits less in `2k`. Without its last `g` bits that is the root, unless they are zero: then
+//! a power decides between it and the number below, as for roots of at most 40 bits.
 
 use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
@@ -36,6 +38,11 @@ use crate::mask::Mask;
 
 /// Bits of roots that double precision gives with an error below 1.
 const SEED_BITS: usize = 40;
+/// Bits below the point of the last level.
+const GUARD_BITS: usize = 16;
+
+// Degrees of longer roots are below 2^15: the last level has k >= 3, and (n - 1) k >= GUARD_BITS.
+const _: () = assert!(SEED_BITS >= 2 + 15 + GUARD_BITS + 6);
 
 impl View<'_> {
     pub(crate) fn wrapping_pow(&self, exponent: usize) -> Result<DynBatch> {
@@ -95,9 +102,7 @@ impl View<'_> {
         let shift = |&length: &u64| (bits - (length as usize).max(1)) / n;
         let shifts = collected(lengths.iter().map(shift))?;
         let multiples = collected(shifts.iter().map(|shift| n * shift))?;
-        let normalized = a.shl_rows(&multiples)?;
-        let root = in_shape(rough_root(&normalized, bits, n)?, shape)?;
-        let root = correct(&root, &normalized, n)?.shr_rows(&shifts)?;
+        let root = normalized_root(&a.shl_rows(&multiples)?, bits, n)?.shr_rows(&shifts)?;
         in_shape(a.view().splat_row(0)?.select(&is_zero, &root)?, self.shape())
     }
 
@@ -147,23 +152,35 @@ impl View<'_> {
     }
 }
 
-/// Computes the roots of degree `n` of rows of `bits - n + 1` to `bits` bits, rounded down, or 1
-/// more, in rows of about their length.
-fn rough_root(a: &DynBatch, bits: usize, n: usize) -> Result<DynBatch> {
+/// Computes the roots of degree `n` of rows of `bits - n + 1` to `bits` bits, rounded down.
+fn normalized_root(a: &DynBatch, bits: usize, n: usize) -> Result<DynBatch> {
+    if bits.div_ceil(n) <= SEED_BITS {
+        return correct(&in_shape(rough_root(a, bits, n, 0)?, a.shape())?, a, n);
+    }
+    // Without the bits below the point, a root is right unless they are zero and it is 1 above.
+    let scaled = rough_root(a, bits, n, GUARD_BITS)?;
+    let root = in_shape(scaled.shr(GUARD_BITS)?, a.shape())?;
+    let fractions = scaled.and_all(&((BigUint::from(1u32) << GUARD_BITS) - 1u32))?;
+    if fractions.is_zero_mask()?.any()? { correct(&root, a, n) } else { Ok(root) }
+}
+
+/// Computes the roots of degree `n` of rows of `bits - n + 1` to `bits` bits, times `2^guard` and
+/// rounded down, or 1 more, in rows of about their length. Roots of the seed have no guard.
+fn rough_root(a: &DynBatch, bits: usize, n: usize, guard: usize) -> Result<DynBatch> {
     let log_n = n.next_power_of_two().ilog2() as usize;
     // With room for n times a root.
-    let shape = shape_of(bits.div_ceil(n) + log_n + 1, a.shape());
+    let shape = shape_of(bits.div_ceil(n) + log_n + 1 + guard, a.shape());
     if bits.div_ceil(n) <= SEED_BITS {
         return seed(a, n, shape);
     }
-    let k = (bits / n - 2 - log_n) / 2;
+    let k = (bits / n - 2 - log_n - guard) / 2;
     let above = |below: usize| in_shape(a.shr(below)?, shape_of(bits - below, a.shape()));
     let upper = above(n * k)?;
-    let x = in_shape(rough_root(&upper, bits - n * k, n)?, shape)?.wrapping_add_all(1)?;
-    let dividend = above((n - 1) * k)?;
+    let x = in_shape(rough_root(&upper, bits - n * k, n, 0)?, shape)?.wrapping_add_all(1)?;
+    let dividend = above((n - 1) * k - guard)?;
     let power = in_shape(x.try_clone()?, dividend.shape())?.wrapping_pow(n - 1)?;
     let quotient = in_shape(dividend.div(&power)?, shape)?;
-    let sum = x.shl(k)?.wrapping_mul_all(n as u64 - 1)?.wrapping_add(&quotient)?;
+    let sum = x.shl(k + guard)?.wrapping_mul_all(n as u64 - 1)?.wrapping_add(&quotient)?;
     sum.div_all(&BigUint::from(n))
 }
 
