@@ -13,19 +13,19 @@
 //!
 //! Rows are shifted by multiples of `n` to lengths above `bits - n`, so that `s >= 2^(bits/n - 1)`.
 //! Let `r` be the root of the bits above `2^(nk)`, rounded down, or 1 more. Then `x = (r + 1) 2^k`
-//! has `0 < x - s <= 2^(k + 1)`. For `2k <= bits/n - 2 - log n` a step ends at `s`, rounded down, or
-//! 1 above: `(n - 1) s d^2 / 2 <= (n - 1) 2^(2k + 2 - bits/n) < 1`. So the number of bits halves from
-//! level to level, and the work with it. The `k (n - 1)` zeros of `x^(n - 1)` are left out of the
-//! division, which has `bits/n` bits of quotient:
+//! has `0 < x - s <= 2^(k + 1)`. For `2k <= bits/n - 2 - log n` a step ends at `s`, rounded down,
+//! or 1 above: `(n - 1) s d^2 / 2 <= (n - 1) 2^(2k + 2 - bits/n) < 1`. So the number of bits halves
+//! from level to level, and the work with it. The `k (n - 1)` zeros of `x^(n - 1)` are left out of
+//! the division, which has `bits/n` bits of quotient:
 //!
 //! ```text
 //! floor(a / x^(n - 1)) = floor(floor(a / 2^(k (n - 1))) / (r + 1)^(n - 1)).
 //! ```
 //!
 //! The first roots, of at most 40 bits, come from double precision, rounded up by more than its
-//! error of `2^-44`. The last level computes `2^g s`, rounded down, or 1 more, by steps for `a 2^(ng)`
-//! with `g` bits less in `2k`. Without its last `g` bits that is the root, unless they are zero: then
-//! a power decides between it and the number below, as for roots of at most 40 bits.
+//! error of `2^-44`. The last level computes `2^g s`, rounded down, or 1 more, by steps for `a
+//! 2^(ng)` with `g` bits less in `2k`. Without its last `g` bits that is the root, unless they are
+//! zero: then a power decides between it and the number below, as for roots of at most 40 bits.
 
 use gpuint_catalogue::Shape;
 use num_bigint::BigUint;

@@ -1019,14 +1019,13 @@ fn has_prepared(task: Task) -> bool {
     task.0.signature().inputs[gpuint_catalogue::PREPARED].is_some()
 }
 
-/// Pairs of about `bits` bits that are hard for Euclid's algorithm, by name: quotients of one length
-/// throughout, from those of Fibonacci's sequence to ones that no leading bits determine, and runs
-/// of equal bits.
+/// Pairs of about `bits` bits that are hard for Euclid's algorithm, by name: quotients of one
+/// length throughout, from those of Fibonacci's sequence to ones that no leading bits determine,
+/// and runs of equal bits.
 fn hostile_pairs(bits: usize) -> Vec<(String, [BigUint; 2])> {
     let (ones, top) = (operands::ones(bits), operands::power(bits - 1));
-    let random =
-        |turn| first(&rows(SEED, &[operands::FULL_WIDTH], plain(bits).into(), turn)).cloned();
-    let random: Vec<_> = random(0..2).collect();
+    let random = rows(SEED, &[operands::FULL_WIDTH], plain(bits).into(), 0..2);
+    let random: Vec<_> = random.into_iter().map(|row| row.a).collect();
     let mut pairs = vec![
         ("all ones".to_owned(), [random[0].clone(), ones.clone()]),
         ("a power of two and all ones".to_owned(), [top.clone() + 1u32, ones]),
@@ -1048,9 +1047,11 @@ fn hostile_pairs(bits: usize) -> Vec<(String, [BigUint; 2])> {
     pairs
 }
 
-/// Counts the warp instructions of the kernels of Euclid's algorithm, for the hostile pairs and for
-/// random ones.
-fn check_hostile_rows(bits: usize, most: f64) {
+/// Compares the warp instructions of the kernels of Euclid's algorithm for hostile pairs, each kind
+/// alone and all together, with those for as many random ones. Other operations of the kind are
+/// composed of these and of divisions. Half-gcds make a pass for each quotient that the leading
+/// bits do not determine.
+fn check_hostile_rows(bits: usize) {
     let euclid = |op| matches!(op, Op::Gcd | Op::InverseMod | Op::Jacobi | Op::HalfGcd);
     let Some(kernels) = Kernels::with(plain(bits), 0, &[], |(op, _)| euclid(op)) else {
         return;
@@ -1072,12 +1073,16 @@ fn check_hostile_rows(bits: usize, most: f64) {
             let how = How { max_grid: u32::MAX, seed: 0, checks: Checks::NONE };
             ptx::run(&kernels.module, &name, &given, how).unwrap().counts.total.warp as f64
         };
-        let random = rows(SEED, &[operands::FULL_WIDTH], plain(bits).into(), 0..8);
-        let random: Vec<_> = random.into_iter().map(|row| [row.a, row.b]).collect();
-        let usual = count(&random);
-        for (kind, pair) in hostile_pairs(bits) {
-            let ratio = count(&vec![pair; random.len()]) / usual;
+        let hostile = hostile_pairs(bits);
+        let random = rows(SEED, &[operands::FULL_WIDTH], plain(bits).into(), 0..hostile.len());
+        let usual = count(&random.into_iter().map(|row| [row.a, row.b]).collect::<Vec<_>>());
+        let mixed = hostile.iter().map(|(_, pair)| pair.clone()).collect();
+        let batches =
+            hostile.iter().map(|(kind, pair)| (&**kind, vec![pair.clone(); hostile.len()]));
+        for (kind, pairs) in batches.chain([("all of them", mixed)]) {
+            let ratio = count(&pairs) / usual;
             println!("{name}: {kind}: {ratio:.2} times the instructions of random rows");
+            let most = if op == Op::HalfGcd { 3.0 } else { 2.3 };
             assert!(ratio <= most, "{name}, {kind}: {ratio:.2} times random rows");
         }
     }
@@ -1085,10 +1090,10 @@ fn check_hostile_rows(bits: usize, most: f64) {
 
 #[test]
 fn hostile_rows_of_narrow_euclid_cost_little_more_than_random_ones() {
-    check_hostile_rows(1024, 2.3);
+    check_hostile_rows(1024);
 }
 
 #[test]
 fn hostile_rows_of_wider_euclid_cost_little_more_than_random_ones() {
-    check_hostile_rows(4096, 2.3);
+    check_hostile_rows(4096);
 }

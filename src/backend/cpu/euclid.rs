@@ -18,8 +18,8 @@ use super::limbs::{
 };
 use super::product::{self, multiply};
 
-/// Limbs from which on numbers are reduced by half-gcds of their upper halves (measured on Intel
-/// Xeon).
+/// Limbs from which on numbers are reduced by half-gcds of their upper halves (measured on an
+/// Intel Xeon).
 const HALVES: usize = 384;
 
 /// Scratch of [`gcd`] and [`jacobi`] at integers of `n` limbs.
@@ -185,8 +185,8 @@ pub(super) fn reconstruct(
     is_negative && !trimmed(remainder).is_empty()
 }
 
-/// Two numbers `x = -s v` and `y = t v` modulo `n`: neighbouring remainders, or the greater one with
-/// a multiple of the other.
+/// Two numbers `x = -s v` and `y = t v` modulo `n`: neighbouring remainders, or the greater one
+/// with a multiple of the other.
 struct Pair<'a> {
     x: &'a [u64],
     y: &'a [u64],

@@ -365,8 +365,8 @@ fn half_gcd_by_steps(
 }
 
 /// Subtracts the largest multiple of the lesser number from the greater one that leaves it at least
-/// `2^(n/2 + 1)`, the bound of a half-gcd of `n` limbs, and adds the step to `matrix`. Returns false
-/// if there is none.
+/// `2^(n/2 + 1)`, the bound of a half-gcd of `n` limbs, and adds the step to `matrix`. Returns
+/// false if there is none.
 fn divide_above(
     x: &mut [u64],
     y: &mut [u64],

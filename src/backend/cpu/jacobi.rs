@@ -9,9 +9,9 @@
 //! (y | x) = (x | y)   or, if x = y = 3 mod 4,   -(x | y).
 //! ```
 //!
-//! If `y` is even, `x` stays odd and stays the denominator. Modulo `4 y'`, `y'` the odd part of `y`,
-//! and modulo 8 it sets the signs of `(y' | x)` and of `(2 | x)`. So nothing changes if `4 | y`. For
-//! `y = 2 y'` reciprocity, and `(2 | x) = (-1)^((x^2 - 1)/8)`, give
+//! If `y` is even, `x` stays odd and stays the denominator. Modulo `4 y'`, `y'` the odd part of
+//! `y`, and modulo 8 it sets the signs of `(y' | x)` and of `(2 | x)`. So nothing changes if `4 |
+//! y`. For `y = 2 y'` reciprocity, and `(2 | x) = (-1)^((x^2 - 1)/8)`, give
 //!
 //! ```text
 //! (y | x - q y) = (-1)^e (y | x),   e = q/2   or, for odd q,   e = (x - 1)/2 + (q - 1)/2.

@@ -1,10 +1,11 @@
 //! The CPU: loops over the limbs of rows in place, distributed over threads.
 //!
 //! `rows` cuts a call into rows of limbs. `linear` and `arithmetic` have a function for each
-//! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues`,
-//! `euclid` and `sqrt`. `euclid` reduces pairs by the matrices of `half_gcd`, and `jacobi` follows
-//! them. `integers` multiplies and divides single integers of any length. With the feature `gmp`, products, divisions, powers, greatest
-//! common divisors, inverses and symbols use the GMP of the host, if it has one.
+//! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues`, `euclid`
+//! and `sqrt`. `euclid` reduces pairs by the matrices of `half_gcd`, and `jacobi` follows them.
+//! `integers` multiplies and divides single integers of any length. With the feature `gmp`,
+//! products, divisions, powers, greatest common divisors, inverses and symbols use the GMP of the
+//! host, if it has one.
 
 mod arithmetic;
 mod division;
