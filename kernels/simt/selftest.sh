@@ -37,11 +37,14 @@ expect_report() {  # name, subcommand, text of the report
   fi
 }
 
-make plain -O2
-make unoptimised -O0
-make ucontext -O1 -DSIMT_UCONTEXT
-make thread -O1 -fsanitize=thread
-make address -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+# At once: the compiler uses one core.
+builds=()
+make plain -O2 & builds+=($!)
+make unoptimised -O0 & builds+=($!)
+make ucontext -O1 -DSIMT_UCONTEXT & builds+=($!)
+make thread -O1 -fsanitize=thread & builds+=($!)
+make address -O1 -fsanitize=address,undefined -fno-sanitize-recover=all & builds+=($!)
+for each in "${builds[@]}"; do wait "$each"; done
 for name in plain unoptimised ucontext thread address; do expect_clean $name; done
 for mode in race race-groups race-waiting; do expect_report thread $mode 'data race'; done
 expect_report address overrun 'heap-buffer-overflow'
