@@ -1,7 +1,7 @@
 """Facts for the closing line of a gate, taken from its log.
 
-A template such as "{results}, {sum:(\\d+) rows} rows" names members of `Facts`; what follows a colon
-is a regular expression.
+A template such as "{results}, {sum:(\\d+) rows} rows" names members of `Facts`. A regular
+expression follows the colon.
 """
 import re
 
@@ -46,7 +46,7 @@ def first(pattern, log):
 def programs(lines):
     """Yields the name, closing line and skipped tests of each test program of a log.
 
-    A program may run cargo and so print closing lines of others before its own: the last one counts.
+    A program may run cargo and so print closing lines of others before its own: the last counts.
     A test that prints "skipped: NAME: REASON" passed without a check, and is counted apart.
     """
     name, last, skipped = None, None, set()

@@ -10,7 +10,7 @@ Usage: .ci/run [--all] [GATE...]      without names, all gates of the tier "chan
 
 A gate that passed leaves a stamp beside the compiled units (~/.cache/gpuint/gates, or below
 GPUINT_CACHE_DIR; `off` disables it), so that every checkout of a machine finds it. Its name is a
-hash of the gate's inputs, its script, the versions of its tools and the settings in the environment.
+hash of the gate's inputs and script, the versions of its tools and the environment's settings.
 """
 import argparse
 import concurrent.futures

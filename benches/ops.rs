@@ -1,11 +1,11 @@
 //! Every operation at every shape that is built, by every algorithm that the shape has.
 //!
-//! `cargo bench --bench ops` measures all; `cargo bench --bench ops -- '(mul|square)_lo/8192'`
-//! measures the matching names (`-- --help` lists criterion's options). Names are
-//! `OPERATION/BITS/DIGIT/Q/ALGORITHM`; `auto` is the algorithm of `Auto`. Times are the device's
-//! (CUDA events; the clock elsewhere): operands are on the device before, results stay there
-//! after. `transfer` is apart: the clock's time of copies from and to the host, as bytes and
-//! as numbers.
+//! `cargo bench -p gpuint-benches --bench ops` measures all; `cargo bench -p gpuint-benches --bench
+//! ops -- '(mul|square)_lo/8192'` measures the matching names (`-- --help` lists criterion's
+//! options). Names are `OPERATION/BITS/DIGIT/Q/ALGORITHM`; `auto` is the algorithm of `Auto`. Times
+//! are the device's (CUDA events; the clock elsewhere): operands are on the device before, results
+//! stay there after. `transfer` is apart: the clock's time of copies from and to the host, as bytes
+//! and as numbers.
 //!
 //! Operands are random in full width, the same every time; divisors have a length uniform in
 //! `[2, M/2]` digits of 64 bits, and are inverted at `M/2` digits, for `B^M / v`.
@@ -27,8 +27,8 @@ use clap::ValueEnum;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput};
 use gpuint::{BackendKind, Device, DigitKind, DynBatch, Op, Shape, shapes};
-use gpuint_testkit::batches::{Batches, Operands, TIMED, WIDEST_POWERS, ways};
-use gpuint_testkit::device;
+use gpuint_benches::batches::{Batches, Operands, TIMED, WIDEST_POWERS, ways};
+use gpuint_benches::{device, enter_root};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -150,6 +150,7 @@ fn variable<T>(name: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<Opti
 }
 
 fn main() -> ExitCode {
+    enter_root();
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,10 +1,10 @@
 //! Times every path of rows between the host and a device, conversions of integers and text, a
 //! pipeline that overlaps copies and kernels, and a pool of one and of all GPUs.
 //!
-//! `cargo bench --bench transfers` runs on the first GPU, else on the CPU with fewer rows; `--
-//! --help` lists the options. Throughput counts the bytes of the rows once. `host copy` is a
-//! `memcpy` of the rows on all cores: the upper bound of a conversion. Each figure
-//! is the median of several runs; the first run, which allocates, is not among them.
+//! `cargo bench -p gpuint-benches --bench transfers` runs on the first GPU, else on the CPU with
+//! fewer rows; `-- --help` lists the options. Throughput counts the bytes of the rows once. `host
+//! copy` is a `memcpy` of the rows on all cores: the upper bound of a conversion. Each figure is
+//! the median of several runs; the first run, which allocates, is not among them.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use gpuint::num_bigint::BigUint;
 use gpuint::{BackendKind, Device, DynBatch, DynDivisor, HostBatch, Pool, Shape, narrowest};
-use gpuint_testkit::device::{self, Backend};
+use gpuint_benches::device::{self, Backend};
+use gpuint_benches::enter_root;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use rayon::prelude::*;
@@ -46,6 +47,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
+    enter_root();
     match run(&Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,9 +1,10 @@
 //! The work of each operation: how much is multiplied, how long the chain of dependent products
 //! is, what each pipe of the GPU has to do, and the time that this implies.
 //!
-//! `cargo bench --bench work` prints a table, `cargo bench --bench work -- --csv` the same for
-//! machines. Needs nvcc (`scripts/cuda-toolchain`), no GPU: the kernels, as nvcc compiles them, run
-//! in the PTX interpreter, which counts exactly and gives the same numbers everywhere.
+//! `cargo bench -p gpuint-benches --bench work` prints a table, `cargo bench -p gpuint-benches
+//! --bench work -- --csv` the same for machines. Needs nvcc (`scripts/cuda-toolchain`), no GPU: the
+//! kernels, as nvcc compiles them, run in the PTX interpreter, which counts exactly and gives the
+//! same numbers everywhere.
 //!
 //! Per row of a batch, the mean over a few rows:
 //! - `full_mults`: products of digits, in the unit of the paper's full multiplication, the M^2/2
@@ -33,12 +34,12 @@ use std::time::Instant;
 
 use clap::Parser;
 use gpuint::{DigitKind, Op, Shape};
+use gpuint_benches::count::{self, Unit, Work};
+use gpuint_benches::operation::{COUNTED, workloads};
+use gpuint_benches::roofline::{A100, H200};
+use gpuint_benches::{enter_root, floor, sass};
 use gpuint_catalogue::{BLOCK, Catalogue, Kernel};
-use gpuint_testkit::count::{self, Unit, Work};
-use gpuint_testkit::operation::{COUNTED, workloads};
 use gpuint_testkit::ptx::{self, Result};
-use gpuint_testkit::roofline::{A100, H200};
-use gpuint_testkit::{floor, sass};
 use rayon::prelude::*;
 
 /// The paper's division, in full multiplications.
@@ -154,6 +155,7 @@ fn print(works: &[Work], csv: bool) {
 }
 
 fn main() -> std::result::Result<(), Box<dyn Error>> {
+    enter_root();
     let options = Options::parse();
     let is_test = options.test || !options.bench;
     let max_bits = if is_test { options.max_bits.min(1024) } else { options.max_bits };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use gpuint::{BackendKind, Device, Error, tuning};
-use gpuint_testkit::batches::{Batches, Operands, Times, ways};
+use gpuint_benches::batches::{Batches, Operands, Times, ways};
 use gpuint_testkit::ptx::Result;
 
 use crate::Timing;

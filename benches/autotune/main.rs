@@ -1,10 +1,11 @@
 //! Finds the fastest strategy, digit, Q and block size of every operation at every width.
 //!
-//! `cargo bench --bench autotune` tries the search space of `kernels/search.toml`, writes a tuning
-//! table (`tuning/<gpu>.toml`, which build.rs reads: docs/tuning.md) and plots, and prints the
-//! fastest variants. On a CUDA GPU it measures by events. Without a GPU it uses the roofline model
-//! of `benches/work.rs` for an H200, which needs nvcc; the table, the plots and their names then
-//! mention the model, and the table is not written to `tuning/`.
+//! `cargo bench -p gpuint-benches --bench autotune` tries the search space of
+//! `kernels/search.toml`, writes a tuning table (`tuning/<gpu>.toml`, which build.rs reads:
+//! docs/tuning.md) and plots, and prints the fastest variants. On a CUDA GPU it measures by events.
+//! Without a GPU it uses the roofline model of `benches/work.rs` for an H200, which needs nvcc; the
+//! table, the plots and their names then mention the model, and the table is not written to
+//! `tuning/`.
 //!
 //! Measurements are kept in a state file, so that an interrupted run can be continued. Kernels
 //! whose text has changed are measured again.
@@ -25,11 +26,11 @@ use std::{env, fs};
 use clap::{Parser, ValueEnum};
 use gpu::Gpu;
 use gpuint::{Device, Error, Op, shapes};
+use gpuint_benches::batches::TIMED;
+use gpuint_benches::{choose, device, enter_root};
 use gpuint_catalogue::Row as KernelRow;
 use gpuint_catalogue::tuning::{Row, Table};
-use gpuint_testkit::batches::TIMED;
 use gpuint_testkit::ptx::{ROOT, Result, catalogue};
-use gpuint_testkit::{choose, device};
 use indicatif::{ProgressBar, ProgressStyle};
 use model::Model;
 use space::Variant;
@@ -184,6 +185,7 @@ fn file_name(gpu: &str) -> String {
 }
 
 fn main() -> ExitCode {
+    enter_root();
     let mut options = Options::parse();
     if options.test || !options.bench {
         options = Options::trial();

@@ -5,13 +5,13 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use gpuint_benches::count::{self, Unit};
+use gpuint_benches::operation::OPERATIONS;
+use gpuint_benches::roofline::H200;
+use gpuint_benches::sass;
+use gpuint_benches::workload::Workload;
 use gpuint_catalogue::Kernel;
-use gpuint_testkit::count::{self, Unit};
-use gpuint_testkit::operation::OPERATIONS;
 use gpuint_testkit::ptx::{self, Result};
-use gpuint_testkit::roofline::H200;
-use gpuint_testkit::sass;
-use gpuint_testkit::workload::Workload;
 
 use crate::Timing;
 use crate::space::Variant;

@@ -8,10 +8,10 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use gpuint_benches::batches::TIMED;
+use gpuint_benches::plot::{self, FONT, Figure, Line, Panel, Picture};
 use gpuint_catalogue::kernel;
 use gpuint_catalogue::tuning::Row;
-use gpuint_testkit::batches::TIMED;
-use gpuint_testkit::plot::{self, FONT, Figure, Line, Panel, Picture};
 use gpuint_testkit::ptx::Result;
 
 const MAP: (u32, u32) = (960, 600);

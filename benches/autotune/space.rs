@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use gpuint::{Device, DigitKind, Op, Shape, Strategy, shapes, tuning};
+use gpuint_benches::batches::{TIMED, WIDEST_POWERS};
 use gpuint_catalogue::{Kernel, Row, translation_unit};
-use gpuint_testkit::batches::{TIMED, WIDEST_POWERS};
 use gpuint_testkit::ptx::{self, Result};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 /// The search space, stored beside the kernels.
-const SPACE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/search.toml"));
+const SPACE: &str = include_str!("../../kernels/search.toml");
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,11 +1,12 @@
 //! Times the cpu backend beside num-bigint and GMP on the same rows, all with rayon.
 //!
-//! `cargo bench --bench cpu` compares with num-bigint. With `--features gmp` the backend takes the
-//! GMP of this host, and another column has GMP's own functions on limbs in place. Nanoseconds are
-//! for a row, the least of several runs. Ratios are the backend's time over the library's: less
-//! than 1 where the backend is faster. The libraries write into memory that exists; num-bigint
-//! allocates each result, as its operators do. They have no low half of a product, no prepared
-//! divisor and no batch: the table shows their shortest way to the same numbers.
+//! `cargo bench -p gpuint-benches --bench cpu` compares with num-bigint. With `--features gmp` the
+//! backend takes the GMP of this host, and another column has GMP's own functions on limbs in
+//! place. Nanoseconds are for a row, the least of several runs. Ratios are the backend's time over
+//! the library's: less than 1 where the backend is faster. The libraries write into memory that
+//! exists; num-bigint allocates each result, as its operators do. They have no low half of a
+//! product, no prepared divisor and no batch: the table shows their shortest way to the same
+//! numbers.
 //!
 //! Operands have full width, dividends twice the width of divisors, exponents at most 4096 bits,
 //! moduli are odd, or even in the last lines of powers.
@@ -19,8 +20,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use gpuint::{Batch, Device, Divisor, GpuUint, Kernels, Mask};
-use gpuint_testkit::batches::Times;
-use gpuint_testkit::machine::Machine;
+use gpuint_benches::batches::Times;
+use gpuint_benches::enter_root;
+use gpuint_benches::machine::Machine;
 use numbers::{Operands, Operation};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -53,6 +55,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
+    enter_root();
     match run(Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -11,8 +11,8 @@ use num_integer::Integer;
 use crate::DIVISORS;
 #[cfg(feature = "gmp")]
 use crate::gmp::Gmp;
-use gpuint_testkit::batches::Times;
-use gpuint_testkit::workload::Workload;
+use gpuint_benches::batches::Times;
+use gpuint_benches::workload::Workload;
 
 /// Pairs of numbers for each time.
 const PAIRS: usize = 16;

@@ -2,9 +2,9 @@
 //! of a product and of a division with remainder, and their ratio, for batches of 2^32 bits of
 //! integers of 2^13 to 2^18 bits, in digits of 64 bits with Q = 4; the median of 25 runs.
 //!
-//! `cargo bench --bench paper` measures on the first GPU, else on the CPU with fewer
-//! integers, and writes Markdown, CSV, and a plot as SVG and PNG to `target/paper`; `-- --help`
-//! lists the options. With `--features gmp`, the GMP of this machine is timed too.
+//! `cargo bench -p gpuint-benches --bench paper` measures on the first GPU, else on the CPU with
+//! fewer integers, and writes Markdown, CSV, and a plot as SVG and PNG to `target/paper`; `--
+//! --help` lists the options. With `--features gmp`, the GMP of this machine is timed too.
 //!
 //! Factors and dividends are random in full width. There are several kinds of divisors, since
 //! results depend on them and the paper's text and code differ:
@@ -29,10 +29,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use gpuint::{BackendKind, Device, DigitKind, Op, Shape, shapes};
-use gpuint_testkit::batches::{Batches, Operands, Times, Way, ways};
-use gpuint_testkit::device::{self, Backend};
-use gpuint_testkit::machine::Machine;
-use gpuint_testkit::workload::Workload;
+use gpuint_benches::batches::{Batches, Operands, Times, Way, ways};
+use gpuint_benches::device::{self, Backend};
+use gpuint_benches::enter_root;
+use gpuint_benches::machine::Machine;
+use gpuint_benches::workload::Workload;
 use indicatif::{ProgressBar, ProgressStyle};
 use report::Report;
 
@@ -182,6 +183,7 @@ pub(crate) struct Cell {
 }
 
 fn main() -> ExitCode {
+    enter_root();
     match run(Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,6 +1,6 @@
 //! Times of other GPU code for the same operations, measured once, separately from this program.
 
-use gpuint_testkit::workload::Workload;
+use gpuint_benches::workload::Workload;
 
 /// GPU, software and date of the measurements.
 pub(crate) const MEASURED: &str = "on one NVIDIA H200 (driver 580, CUDA 13.0, CUDA events) on \

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use crate::libraries::LibraryTimes;
 use crate::peers::{self, MEASURED, PEERS};
 use crate::{Algorithms, Cell, DIVISORS, Line};
-use gpuint_testkit::batches::Times;
-use gpuint_testkit::machine::Machine;
-use gpuint_testkit::plot::{self, Figure, Panel};
-use gpuint_testkit::workload::Workload;
+use gpuint_benches::batches::Times;
+use gpuint_benches::machine::Machine;
+use gpuint_benches::plot::{self, Figure, Panel};
+use gpuint_benches::workload::Workload;
 
 /// Index in [`DIVISORS`] of the divisors that are plotted.
 const PLOTTED: usize = 1;

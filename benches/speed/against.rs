@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::Result;
-use gpuint_testkit::machine::Machine;
+use gpuint_benches::machine::Machine;
 
 /// Minimum ratio to the earlier time at which an operation counts as slower.
 const SLOWER: f64 = 1.03;

@@ -1,14 +1,14 @@
 //! Times every operation at every width by `Auto`, and compares with an earlier measurement.
 //!
-//! `cargo bench --bench speed` measures on the first GPU, else on the CPU with fewer rows, and
-//! writes `speed.csv` and `speed.md` to `target/speed`; `-- --help` lists the options. `--against
-//! FILE` reads the `speed.csv` of another commit and prints each operation that became more than 3
-//! % slower; the committed one of the H200 is `benches/results/h200/speed.csv`. `--plot FILE` draws
-//! the times of such a file beside other GPU code.
+//! `cargo bench -p gpuint-benches --bench speed` measures on the first GPU, else on the CPU with
+//! fewer rows, and writes `speed.csv` and `speed.md` to `target/speed`; `-- --help` lists the
+//! options. `--against FILE` reads the `speed.csv` of another commit and prints each operation that
+//! became more than 3 % slower; the committed one of the H200 is `benches/results/h200/speed.csv`.
+//! `--plot FILE` draws the times of such a file beside other GPU code.
 //!
 //! Times are the device's: operands are on it before, results stay on it after. Milliseconds are
 //! for a batch of 2^32 bits, whatever the number of rows timed. Operands are random in full width;
-//! divisors are of the kinds of `testkit/src/workload.rs`; exponents and moduli of powers have
+//! divisors are of the kinds of `benches/src/workload.rs`; exponents and moduli of powers have
 //! full width, the moduli are odd, and squares from 2^15 bits on.
 
 mod against;
@@ -26,9 +26,10 @@ use std::process::ExitCode;
 use against::{Comparison, Measured};
 use clap::Parser;
 use gpuint::{BackendKind, DigitKind, Shape, shapes};
-use gpuint_testkit::batches::Operands;
-use gpuint_testkit::device::{self, Backend};
-use gpuint_testkit::machine::Machine;
+use gpuint_benches::batches::Operands;
+use gpuint_benches::device::{self, Backend};
+use gpuint_benches::enter_root;
+use gpuint_benches::machine::Machine;
 use measure::AtShape;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -109,6 +110,7 @@ impl Options {
 }
 
 fn main() -> ExitCode {
+    enter_root();
     match run(Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -5,9 +5,9 @@ use gpuint::{
     Device, DynBatch, DynDivisor, DynModulus, DynResidues, Error, Mask, Op, Shape, Strategy,
     algorithms,
 };
-use gpuint_testkit::batches::{Batches, Operands, Times, WIDEST_POWERS, ways};
+use gpuint_benches::batches::{Batches, Operands, Times, WIDEST_POWERS, ways};
+use gpuint_benches::workload::Workload;
 use gpuint_testkit::oracle;
-use gpuint_testkit::workload::Workload;
 
 use crate::against::{Measured, Time};
 use crate::{Options, Result};

@@ -1,6 +1,6 @@
 //! The plot of a measurement: products and divisions over the width, beside other GPU code.
 
-use gpuint_testkit::plot::{Figure, Line, Panel};
+use gpuint_benches::plot::{Figure, Line, Panel};
 
 use crate::against::Measured;
 use crate::peers::{self, DIVISORS, PEERS, Peers};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::against::Measured;
-use gpuint_testkit::machine::Machine;
+use gpuint_benches::machine::Machine;
 
 /// Headings of the tables and the operations in each.
 const TABLES: [(&str, &[&str]); 6] = [

@@ -9,11 +9,13 @@ use gpuint_catalogue as catalogue;
 use ptxi::Checks;
 
 use crate::operation::is_right;
-use crate::oracle;
-use crate::ptx::{self, Compiled, Facts, How, Operands, Outcome, Params, Result, bytes_of};
 use crate::roofline::Load;
 use crate::sass::{self, Expansion, Pipes};
 use crate::workload::Workload;
+use gpuint_testkit::oracle;
+use gpuint_testkit::ptx::{
+    self, Compiled, Facts, How, Operands, Outcome, Params, Result, bytes_of,
+};
 
 /// Bits that the kernels of a shape multiply at a time.
 fn limb_bits(shape: Shape) -> usize {

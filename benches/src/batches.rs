@@ -4,11 +4,11 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use crate::operation;
-use crate::random::Random;
 use crate::workload::{self, DIGIT, Workload};
 use gpuint::{
     Algorithm, BackendKind, Device, DynBatch, DynDivisor, Mask, Op, Shape, Strategy, algorithms,
 };
+use gpuint_testkit::random::Random;
 use num_traits::Zero;
 
 /// The operations that are timed: addition and those with several algorithms.

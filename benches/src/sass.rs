@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::ptx::{Compiled, Result, output_into};
+use gpuint_testkit::ptx::{Compiled, Result, output_into};
 
 /// Architecture of the disassembled code: that of the PTX, which has no instructions of `sm_90a`.
 const ARCHITECTURE: &str = "sm_90";

@@ -6,7 +6,7 @@
 use gpuint::num_bigint::BigUint;
 use num_traits::One;
 
-use crate::random::Random;
+use gpuint_testkit::random::Random;
 
 /// Bits of the digits in which lengths are counted, for kernels of all digits.
 pub const DIGIT: usize = 64;

@@ -1,13 +1,13 @@
 //! Derivation of a tuning table from measurements.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
+use gpuint_benches::batches::TIMED;
+use gpuint_benches::choose::{self, Gpu, merged};
 use gpuint_catalogue::Op;
 use gpuint_catalogue::tuning::{Choice, Row, Table};
-use gpuint_testkit::batches::TIMED;
-use gpuint_testkit::choose::{self, Gpu, merged};
-use gpuint_testkit::ptx::catalogue;
+use gpuint_testkit::ptx::{ROOT, catalogue};
 
 const GPU: &str = "A GPU";
 
@@ -184,9 +184,8 @@ fn every_operation_with_a_choice_is_timed() {
 /// of some operations follow from times that the tables do not have.
 #[test]
 fn table_choices_follow_from_rows() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let kernels: Vec<_> = catalogue().unwrap().rows().collect();
-    for file in fs::read_dir(root.join("tuning")).unwrap() {
+    for file in fs::read_dir(Path::new(ROOT).join("tuning")).unwrap() {
         let path = file.unwrap().path();
         let written = fs::read_to_string(&path).unwrap();
         let table = Table::parse(&written, &kernels).unwrap_or_else(|e| panic!("{path:?}: {e}"));
@@ -205,7 +204,7 @@ const NOISE: f64 = 1.1;
 /// The tables of the package and their files.
 fn tables() -> Vec<(PathBuf, Table)> {
     let kernels: Vec<_> = catalogue().unwrap().rows().collect();
-    let files = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tuning")).unwrap();
+    let files = fs::read_dir(Path::new(ROOT).join("tuning")).unwrap();
     let table = |path: PathBuf| {
         let table = Table::parse(&fs::read_to_string(&path).unwrap(), &kernels).unwrap();
         (path, table)
