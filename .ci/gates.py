@@ -284,20 +284,13 @@ def measure_reference(reference):
     return outcome if outcome.status == 0 else Outcome(0, reference["longest"], 0)
 
 
-def limits_of(chosen, factor, run_seconds):
-    """Returns the seconds that each gate may take.
+def limit_of(gate, factor, left):
+    """Returns the seconds that a gate may take; `left` remain of the run.
 
-    Gates of the tier "change" end within `run_seconds` together: setup, then the longer lane.
+    Gates of the tier "nightly" have no run to end with.
     """
-    bounded = [gate for gate in chosen if gate.tier != "nightly"]
-    setup = sum(gate.budget for gate in bounded if gate.tier == "setup")
-    lanes = [
-        sum(gate.budget for gate in bounded if gate.tier == "change" and gate.lane == lane)
-        for lane in ("cargo", "compilers")
-    ]
-    total = setup + max(lanes)
-    scale = min(factor, run_seconds / total) if total else factor
-    return {gate.name: gate.budget * (scale if gate in bounded else factor) for gate in chosen}
+    budget = gate.budget * factor
+    return budget if gate.tier == "nightly" else max(1, min(budget, left))
 
 
 # The run.
@@ -332,6 +325,8 @@ class Run:
         self.out = out
         self.failed = []
         self.cpu = 0
+        self.factor = 1
+        self.start = time.monotonic()
 
     def say(self, *lines):
         with self.lock:
@@ -343,7 +338,7 @@ class Run:
 
     def execute(self, chosen):
         """Runs those of the gates that are not stamped; returns true if none failed."""
-        start, pending = time.monotonic(), []
+        self.start, pending = time.monotonic(), []
         for gate in chosen:
             stampable = gate.tier == "change" and not self.ignore_stamps
             record = self.stamps.find(gate, self.key(gate)) if stampable else None
@@ -357,7 +352,7 @@ class Run:
         if pending:
             self.run_pending(setup, pending)
         verdict = f"gates FAILED: {' '.join(self.failed)}" if self.failed else "all gates ok"
-        seconds = time.monotonic() - start
+        seconds = time.monotonic() - self.start
         self.say(
             f"{verdict} ({seconds:.0f} s, {self.cpu:.0f} s of CPU; {len(pending)} run, "
             f"{len(chosen) - len(pending)} unchanged)"
@@ -366,29 +361,30 @@ class Run:
 
     def run_pending(self, setup, pending):
         reference = measure_reference(self.gates.reference)
-        factor = max(1, reference.seconds / self.gates.reference["seconds"])
-        limits = limits_of(setup + pending, factor, self.gates.run_seconds)
+        self.factor = max(1, reference.seconds / self.gates.reference["seconds"])
         self.say(
             f"reference job: {reference.seconds:.1f} s, {reference.cpu:.1f} s of CPU; "
-            f"machine factor {factor:.2f}"
+            f"machine factor {self.factor:.2f}"
         )
         for gate in setup:
-            self.run_gate(gate, limits[gate.name])
+            self.run_gate(gate)
         lanes = {}
         for gate in pending:
             lanes.setdefault(gate.lane, []).append(gate)
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            runs = [pool.submit(self.run_lane, lane, limits) for lane in lanes.values()]
+            runs = [pool.submit(self.run_lane, lane) for lane in lanes.values()]
         for run in runs:
             run.result()
 
-    def run_lane(self, lane, limits):
+    def run_lane(self, lane):
         for gate in lane:
-            self.run_gate(gate, limits[gate.name])
+            self.run_gate(gate)
 
-    def run_gate(self, gate, limit):
+    def run_gate(self, gate):
         path = self.logs / f"{gate.name}.log"
         before = self.key(gate)
+        left = self.gates.run_seconds - (time.monotonic() - self.start)
+        limit = limit_of(gate, self.factor, left)
         environment = self.environment | {
             "CARGO_TERM_COLOR": "never",
             "CARGO_TERM_PROGRESS_WHEN": "never",

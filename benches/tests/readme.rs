@@ -1,12 +1,15 @@
 //! The numbers in the README's sentences, computed from the tables that they come from.
 
-#[path = "../benches/paper/peers.rs"]
+#[expect(dead_code, reason = "the benches print when the times were measured")]
+#[path = "../paper/peers.rs"]
 mod peers;
 
 use std::collections::HashMap;
 use std::fs;
+use std::path::Path;
 
-use gpuint_testkit::workload::Workload;
+use gpuint_benches::workload::Workload;
+use gpuint_testkit::ptx::ROOT;
 use peers::{BATCH, DIVISORS, PEERS, nanoseconds};
 
 /// Committed times of the H200: milliseconds for a batch of 2^32 bits by operation, operands, width.
@@ -14,7 +17,7 @@ struct Speed(HashMap<(String, String, usize), f64>);
 
 impl Speed {
     fn read() -> Self {
-        let text = fs::read_to_string("benches/results/h200/speed.csv").expect("the table");
+        let text = read("benches/results/h200/speed.csv");
         let rows = text.lines().filter(|line| !line.starts_with('#')).skip(1).map(|line| {
             let cells: Vec<&str> = line.split(',').collect();
             let [operation, operands, bits, _, ms] = cells[..] else { panic!("{line}") };
@@ -34,9 +37,14 @@ impl Speed {
     }
 }
 
+/// Reads a file of the repository.
+fn read(name: &str) -> String {
+    fs::read_to_string(Path::new(ROOT).join(name)).expect("a file of the repository")
+}
+
 /// The README without line breaks.
 fn readme() -> String {
-    let text = fs::read_to_string("README.md").expect("the README");
+    let text = read("README.md");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -108,7 +116,7 @@ fn nanoseconds_and_powers_are_those_of_the_tables() {
 
 #[test]
 fn time_of_few_powers_is_that_of_the_table() {
-    let results = fs::read_to_string("benches/RESULTS.md").expect("the results");
+    let results = read("benches/RESULTS.md");
     let table = results.split("### Powers of few rows").nth(1).expect("the table");
     let row = table.lines().find(|line| line.starts_with("| 1024 |")).expect("its row");
     let cell = row.split('|').nth(3).expect("its column").trim();
