@@ -111,8 +111,14 @@ impl Mask {
         Ok(bools)
     }
 
-    /// Returns the bit of a row, which is less than the length.
-    pub(crate) fn row(&self, row: usize) -> Result<bool> {
+    /// Returns the bit of a row.
+    ///
+    /// # Errors
+    /// [`NoSuchRow`](crate::Error::NoSuchRow), [`Driver`](crate::Error::Driver).
+    pub fn row(&self, row: usize) -> Result<bool> {
+        if row >= self.rows {
+            return Err(Error::NoSuchRow { row, rows: self.rows });
+        }
         let mut word = [0u32];
         let offset = (row / WORD * size_of::<u32>()) as u64;
         self.device.memory().download(&self.words, offset, bytemuck::cast_slice_mut(&mut word))?;
@@ -165,6 +171,7 @@ impl Mask {
     /// let device = Device::cpu();
     /// let a = Mask::from_bools(&device, &[true, true, false])?;
     /// let b = Mask::from_bools(&device, &[true, false, false])?;
+    /// assert!(a.row(1)? && !b.row(1)? && a.row(3).is_err());
     /// assert_eq!(a.and(&b)?.indices()?, [0]);
     /// assert_eq!(b.not()?.indices()?, [1, 2]);
     /// # Ok::<(), gpuint::Error>(())
