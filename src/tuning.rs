@@ -1,11 +1,16 @@
 //! Internals for `benches/autotune` and the program `gpuint`, outside the public interface: kernels
 //! with other block sizes, and the contents of the build.
 
+use std::env;
+use std::path::{Path, PathBuf};
+
+use crate::backend::cuda;
 use crate::backend::images::HEADERS;
 use crate::device::Device;
 use crate::error::Result;
 use crate::kernel::block_of;
 use crate::shape::ROWS;
+use gpuint_catalogue::cache::Cache;
 use gpuint_catalogue::{Shape, kernel};
 
 /// Opens the CUDA GPU with this number, with kernels that aim at `block` threads per block. NVRTC
@@ -31,6 +36,20 @@ pub fn block(name: &str, shape: Shape) -> Option<u32> {
 #[must_use]
 pub fn embedded_kernels() -> usize {
     crate::backend::images::embedded_kernels()
+}
+
+/// Returns the name and version of the compiler of kernels that are not built into the crate.
+///
+/// # Errors
+/// Reason why there is none.
+pub fn run_time_compiler() -> std::result::Result<String, &'static str> {
+    cuda::compiler()
+}
+
+/// Returns the folder of kernels that were compiled at run time; `None` without a cache.
+#[must_use]
+pub fn cache_folder() -> Option<PathBuf> {
+    Cache::from_env(|name| env::var_os(name)).folder().map(Path::to_path_buf)
 }
 
 /// Names and texts of the headers of all kernels.

@@ -85,6 +85,12 @@ impl Cache {
         Self { folder: self.folder.as_ref().map(|folder| folder.join(name)) }
     }
 
+    /// Returns the folder; `None` where there is no cache.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
     /// Path of the file of a key.
     #[must_use]
     pub fn path(&self, key: &Key) -> Option<PathBuf> {

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io::Write;
 
-use gpuint::Device;
+use gpuint::{Device, tuning};
 
 /// Shows the devices of this machine, their tuning tables, and the widths and kernels of this
 /// build.
@@ -30,7 +30,17 @@ pub(crate) fn run(_: &Options, out: &mut dyn Write) -> Result<(), Box<dyn Error>
     writeln!(out, "CPU: {}", Device::cpu())?;
     let widths: Vec<String> = gpuint::widths().map(|shape| shape.bits.to_string()).collect();
     writeln!(out, "widths: {} bits", widths.join(", "))?;
-    let embedded = gpuint::tuning::embedded_kernels();
-    writeln!(out, "kernels: {embedded} embedded; NVRTC compiles others at first use")?;
+    writeln!(out, "kernels: {} embedded", tuning::embedded_kernels())?;
+    match tuning::run_time_compiler() {
+        Ok(compiler) => writeln!(out, "run-time compiler: {compiler}")?,
+        Err(reason) => writeln!(out, "run-time compiler: none ({reason})")?,
+    }
+    match tuning::cache_folder() {
+        Some(folder) => writeln!(out, "cache of kernels: {}", folder.display())?,
+        None => writeln!(out, "cache of kernels: none")?,
+    }
+    let features = [("simt", cfg!(feature = "simt")), ("mpi", cfg!(feature = "mpi"))];
+    let names: Vec<&str> = features.iter().filter(|it| it.1).map(|it| it.0).collect();
+    writeln!(out, "features: {}", if names.is_empty() { "none".into() } else { names.join(", ") })?;
     Ok(out.flush()?)
 }

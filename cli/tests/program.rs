@@ -16,9 +16,24 @@ fn run(arguments: &[&str]) -> (Output, String) {
 fn info_names_devices_and_widths() {
     let (output, text) = run(&["info"]);
     assert!(output.status.success());
-    for part in ["CPU: cpu (", "GPU", "1024, ", "kernels: "] {
+    for part in ["CPU: cpu (", "GPU", "1024, ", "kernels: ", "features: "] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+#[test]
+fn info_looks_for_the_compiler_and_the_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    let absent = folder.path().join("libnvrtc.so");
+    let info = |cache: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gpuint"));
+        command.arg("info").env("GPUINT_NVRTC", &absent).env("GPUINT_CACHE_DIR", cache);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let text = info(folder.path().to_str().unwrap());
+    assert!(text.contains("run-time compiler: none (GPUINT_NVRTC: "), "{text}");
+    assert!(text.contains(&format!("cache of kernels: {}", folder.path().display())), "{text}");
+    assert!(info("off").contains("cache of kernels: none"), "{text}");
 }
 
 #[test]

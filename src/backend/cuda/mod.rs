@@ -67,6 +67,14 @@ pub(crate) fn count() -> Result<usize> {
     driver::count()
 }
 
+/// Returns the name and version of the run-time compiler.
+///
+/// # Errors
+/// Reason why there is none.
+pub(crate) fn compiler() -> std::result::Result<String, &'static str> {
+    nvrtc::Nvrtc::get().map(nvrtc::Nvrtc::describe)
+}
+
 impl Cuda {
     /// Copies addresses to memory of the GPU; `None` if there are none.
     fn table(&self, addresses: &[u64]) -> Result<Option<DeviceMemory>> {
