@@ -8,12 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                             \
-  do {                                                                               \
-    if (!(condition)) {                                                              \
+#define CHECK(condition)                                                               \
+  do {                                                                                 \
+    if (!(condition)) {                                                                \
       fprintf(stderr, "line %d: %s: %s\n", __LINE__, #condition, gpuint_last_error()); \
-      _exit(1);                                                                      \
-    }                                                                                \
+      _exit(1);                                                                        \
+    }                                                                                  \
   } while (0)
 #define OK(call) CHECK((call) == GPUINT_STATUS_OK)
 

@@ -31,8 +31,7 @@ int main() {
     const std::vector<std::uint8_t> signs = {1, 0};
     const auto magnitudes = make<batch>(gpuint_batch_from_limbs, device, std::size_t(256),
                                         limbs.data(), std::size_t(2), std::size_t(1));
-    const auto negative =
-        make<mask>(gpuint_mask_from_bytes, device, signs.data(), std::size_t(2));
+    const auto negative = make<mask>(gpuint_mask_from_bytes, device, signs.data(), std::size_t(2));
 
     auto x = make<signed_batch>(gpuint_signed_of_parts, magnitudes, negative);
     const auto y = make<signed_batch>(gpuint_signed_neg, x);

@@ -41,6 +41,7 @@
 #include "div/short.cuh"
 #include "fused/barrett.cuh"
 #include "fused/prepare.cuh"
+#include "mul/tensor/columns.cuh"
 #include "tuning/division.cuh"
 
 namespace gpuint {
