@@ -9,25 +9,17 @@
 True
 """
 
+from importlib.metadata import version as _version
+
 from . import errors
-from ._array import (
-    Array,
-    Divisor,
-    array,
-    concat,
-    from_bytes,
-    from_cuda,
-    from_dlpack,
-    from_limbs,
-    full,
-    powmod,
-    sum_of_products,
-    widening_sum_of_products,
-)
+from ._array import Array, powmod, sum_of_products, widening_sum_of_products
+from ._creation import array, from_bytes, from_cuda, from_dlpack, from_limbs, full
 from ._device import Device
 from ._lists import invert_list, powmod_base_list, powmod_exp_list
 from ._mask import Mask
+from ._prepared import Divisor
 from ._residues import FixedBase, Modulus, Residues
+from ._rows import concat, interleave
 from ._signed import SignedArray
 from ._trees import Crt, ProductTree
 from ._widths import narrowest, widths
@@ -43,6 +35,8 @@ from .errors import (
     RangeError,
     RowError,
 )
+
+__version__ = _version("gpuint")
 
 __all__ = [
     "Array",
@@ -73,6 +67,7 @@ __all__ = [
     "from_dlpack",
     "from_limbs",
     "full",
+    "interleave",
     "invert_list",
     "narrowest",
     "powmod",

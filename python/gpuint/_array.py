@@ -1,60 +1,75 @@
-"""Arrays and prepared divisors."""
+"""Arrays."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar, overload
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _gpuint
+from . import _arguments, _gpuint, _prepared
+from ._arguments import (
+    LARGEST,
+    as_int,
+    choice,
+    count,
+    int64s,
+    integer,
+    items,
+    of_width,
+    short,
+    unsigned,
+    wrapped,
+    wrong_type,
+)
 from ._device import Device, DeviceLike
 from ._mask import Bools, Mask
-from ._widths import (
-    as_int,
-    check,
-    check_sign,
-    decode,
-    encode,
-    exponents_of,
-    fitting,
-    narrowest,
-    widths,
-)
-from .errors import DivisionByZeroError, MismatchError, NoInverseError, RangeError, RowError
+from ._operands import batch_of, batch_of_bytes, check_signs, magnitudes, width_of
+from ._operands import unsigned as unsigned_values
+from ._rows import Rows, spread
+from ._widths import decode, narrowest
+from .errors import DivisionByZeroError, MismatchError, NoInverseError, RangeError
 
 _Batch = _gpuint.Batch
 _R = TypeVar("_R")
 _W = TypeVar("_W")
 _SHOWN_ROWS = 3
-_SHOWN_DIGITS = 18
 _DLPACK_CPU = 1
 _DLPACK_CUDA = 2
-# Signed and unsigned.
-_DLPACK_INTEGERS = (0, 1)
+
+Integers: TypeAlias = "Array | int | np.integer[Any] | Sequence[int] | npt.NDArray[Any]"
+"""Integers: one for all rows, or one a row. An array of one row stands for all rows, too."""
+Moduli: TypeAlias = "Integers | _prepared.Divisor"
+"""Divisors: integers, or prepared."""
+Distances: TypeAlias = Integers
+"""Distances of shifts in bits."""
+Negatives: TypeAlias = Literal["wrap", "refuse", "drop"]
+"""Meaning of negative integers: modulo the width, an error, or without their sign."""
 
 
-class Array:
+class Array(Rows[int]):
     """Unsigned integers of one width on a device, one a row.
 
     Arrays are made by `gpuint.array`, `from_limbs`, `from_bytes`, `full` and by operations. They do
     not change.
 
-    Operators work row by row, with an array of as many rows or with one Python int for all rows.
-    The result is as wide as the wider array. `+`, `-`, `*` and `<<` wrap: they are modulo
-    `2**bits`. An int beside them must be one of `bits` bits, else `RangeError` (an
-    `OverflowError`). Comparisons return a `Mask`.
+    Operators and methods work row by row, with an array, a list or a numpy array of as many
+    integers. One int, or an array of one row, stands for all rows. The result is as wide as the
+    wider array.
 
-    Divisors and moduli are arrays, ints or prepared `Divisor`s. Ints of any built width are
-    admitted: the result is as wide as the widest operand.
+    `+ - * ** << & | ^` wrap: they are modulo `2**bits`. An int beside them has at most `bits` bits,
+    else `RangeError` (an `OverflowError`), and a negative one stands for its residue modulo
+    `2**bits`. In modular operations a negative int stands for its residue modulo the modulus, and
+    `gcd` and `lcm` ignore signs. Elsewhere negative ints raise `RangeError`; comparisons take any
+    int and return a `Mask`.
+
+    Divisors and moduli are integers or prepared `Divisor`s. They, and operands of modular
+    operations, `gcd` and `lcm` may be wider than the rows: the result is as wide as the widest
+    operand. Exponents have any length and do not set the width.
     """
 
     __slots__ = ("_batch", "_device")
-    # numpy leaves operators to this class.
-    __array_ufunc__ = None
-    __hash__ = None  # type: ignore[assignment]
     _batch: _gpuint.Batch
     _device: Device
 
@@ -159,19 +174,19 @@ class Array:
         device = Device(device)
         if device == self._device and device.jit == self._device.jit:
             return self
-        return _from_rows(self._rows(), self.bits, device)
+        return Array._of_bytes(self._rows(), self.bits, device)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return from_bytes, (self.tobytes(), self.bits, "little", self._device)
+        return Array._of_bytes, (self._rows(), self.bits, self._device)
 
     def __len__(self) -> int:
         return len(self._batch)
 
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.tolist())
+    def __bytes__(self) -> bytes:
+        return self.tobytes()
 
     def __repr__(self) -> str:
-        rows = [_short(self._batch.row(row)) for row in range(min(len(self), _SHOWN_ROWS))]
+        rows = [short(self._batch.row(row)) for row in range(min(len(self), _SHOWN_ROWS))]
         if len(self) > _SHOWN_ROWS:
             rows.append("...")
         return (
@@ -181,65 +196,31 @@ class Array:
 
     # Rows
 
-    @overload
-    def __getitem__(self, key: int | np.integer[Any]) -> int: ...
-    @overload
-    def __getitem__(
-        self, key: slice | Mask | Sequence[int] | Sequence[bool] | npt.NDArray[Any]
-    ) -> Array: ...
-    def __getitem__(
-        self,
-        key: int
-        | np.integer[Any]
-        | slice
-        | Mask
-        | Sequence[int]
-        | Sequence[bool]
-        | npt.NDArray[Any],
-    ) -> int | Array:
-        """Returns the value of a row, or a copy of rows.
-
-        Rows are those of a slice, those of a list or numpy array of numbers, or those whose bit is
-        set in a mask or list of bools. Negative numbers count from the end.
-        """
-        row = as_int(key)
-        if row is not None:
-            return self._batch.row(self._row(row))
-        if isinstance(key, slice):
-            start, stop, step = key.indices(len(self))
-            if step == 1:
-                return self._like(self._batch.slice(start, max(start, stop)))
-            return self._like(self._batch.gather(list(range(start, stop, step))))
-        if isinstance(key, Mask):
-            return self._like(self._batch.filter(key._bits))
-        if isinstance(key, (list, range, np.ndarray)):
-            numbers = np.asarray(key)
-            if numbers.dtype == np.bool_:
-                return self[Mask(numbers, self._device)]
-            if numbers.ndim == 1 and (numbers.size == 0 or numbers.dtype.kind in "iu"):
-                return self.gather(numbers.tolist())
-        raise TypeError(
-            "rows are selected by an int, a slice, a list of ints or bools, a one-dimensional "
-            f"numpy array of them or a Mask, not by {type(key).__name__}"
-        )
-
-    def gather(self, rows: Iterable[int]) -> Array:
-        """Returns the rows of these numbers, in this order; a row may come several times."""
-        return self._like(self._batch.gather([self._row(row) for row in rows]))
-
-    def reverse(self) -> Array:
-        """Returns the rows in the opposite order."""
-        return self._like(self._batch.reverse())
-
-    def select(self, mask: Bools, other: Array | int) -> Array:
+    def select(self, mask: Bools, other: Integers) -> Array:
         """Returns the rows of `self` where the mask is set, and the rows of `other` elsewhere."""
-        rows, others = self._pair(self._operand(other))
-        return self._like(rows.select(_mask(mask, self._device), others))
+        rows, others = self._pair(self._operand(other, "other"))
+        return self._like(rows.select(Mask._from(mask, self._device, "mask")._bits, others))
 
-    def swap(self, mask: Bools, other: Array) -> tuple[Array, Array]:
+    def swap(self, mask: Bools, other: Integers) -> tuple[Array, Array]:
         """Returns both arrays, `self` first, with the rows exchanged where the mask is set."""
-        rows, others = self._pair(other)
-        return self._both(rows.swap(_mask(mask, self._device), others))
+        rows, others = self._pair(self._operand(other, "other"))
+        return self._both(rows.swap(Mask._from(mask, self._device, "mask")._bits, others))
+
+    def min(self) -> int:
+        """Returns the least value."""
+        return self._sorted_row("min", 0)
+
+    def max(self) -> int:
+        """Returns the greatest value."""
+        return self._sorted_row("max", -1)
+
+    def sum(self) -> int:
+        """Returns the sum of all rows, exactly."""
+        bits = self.bits + len(self).bit_length()
+        if self._device._handle.narrowest(bits) is not None:
+            return self._at(narrowest(bits, self._device)).wrapping_sum()
+        low, high = self.split()
+        return low.sum() + (high.sum() << low.bits)
 
     def sort(self) -> Array:
         """Returns the rows in ascending order of their values."""
@@ -263,79 +244,85 @@ class Array:
         """
         return self._like(self._at(narrowest(bits, self._device)))
 
-    def join(self, high: Array) -> Array:
+    def join(self, high: Integers) -> Array:
         """Returns rows of twice the width: `self + (high << bits)`."""
-        return self._like(_Batch.join(*self._pair(high)))
+        return self._like(_Batch.join(*self._pair(self._operand(high, "high"))))
 
     def split(self) -> tuple[Array, Array]:
         """Returns the low and high halves of the rows, in rows of half the width."""
         return self._both(self._batch.split())
 
-    def is_equal(self, other: Array) -> bool:
+    def is_equal(self, other: Array | Sequence[int] | npt.NDArray[Any]) -> bool:
         """Returns true if both arrays have the same number of rows and the same values."""
-        return _Batch.is_equal(*self._pair(other))
+        if as_int(other) is not None:
+            raise wrong_type("other", "an Array or a list or numpy array of ints", other)
+        others = self._operand(other, "other", "refuse")
+        return len(self) == len(others) and _Batch.is_equal(*self._pair(others))
 
     # Sums and products
 
-    def __add__(self, other: Array | int) -> Array:
+    def __add__(self, other: Integers) -> Array:
         return self._apply(other, _Batch.wrapping_add, _Batch.wrapping_add_all)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Array | int) -> Array:
+    def __sub__(self, other: Integers) -> Array:
         return self._apply(other, _Batch.wrapping_sub, _Batch.wrapping_sub_all)
 
-    def __rsub__(self, other: int) -> Array:
-        return NotImplemented if as_int(other) is None else self._operand(other) - self
+    def __rsub__(self, other: Integers) -> Array:
+        left = self._coerced(other, "other", "wrap")
+        return NotImplemented if left is None else left - self
 
-    def __mul__(self, other: Array | int) -> Array:
+    def __mul__(self, other: Integers) -> Array:
         return self._apply(other, _Batch.wrapping_mul, _Batch.wrapping_mul_all)
 
     __rmul__ = __mul__
 
-    def overflowing_add(self, other: Array | int) -> tuple[Array, Mask]:
+    def overflowing_add(self, other: Integers) -> tuple[Array, Mask]:
         """Returns the sums modulo `2**bits`, and a mask of the rows that wrapped."""
-        return self._masked(_Batch.overflowing_add(*self._pair(self._operand(other))))
+        return self._masked(_Batch.overflowing_add(*self._pair(self._operand(other, "other"))))
 
-    def overflowing_sub(self, other: Array | int) -> tuple[Array, Mask]:
+    def overflowing_sub(self, other: Integers) -> tuple[Array, Mask]:
         """Returns the differences modulo `2**bits`, and a mask of the rows that wrapped."""
-        return self._masked(_Batch.overflowing_sub(*self._pair(self._operand(other))))
+        return self._masked(_Batch.overflowing_sub(*self._pair(self._operand(other, "other"))))
 
-    def mul_add(self, factor: Array | int, summand: Array | int) -> Array:
+    def mul_add(self, factor: Integers, summand: Integers) -> Array:
         """Returns `self * factor + summand` modulo `2**bits`."""
-        factor, summand = self._operand(factor), self._operand(summand)
-        bits = max(self.bits, factor.bits, summand.bits)
-        return self._like(self._at(bits).mul_add(factor._at(bits), summand._at(bits)))
+        operands = self._operand(factor, "factor"), self._operand(summand, "summand")
+        rows, factors, summands = self._together(*operands)
+        return self._like(rows.mul_add(factors, summands))
 
-    def mul_sub(self, factor: Array | int, subtrahend: Array | int) -> Array:
+    def mul_sub(self, factor: Integers, subtrahend: Integers) -> Array:
         """Returns `self * factor - subtrahend` modulo `2**bits`."""
-        factor, subtrahend = self._operand(factor), self._operand(subtrahend)
-        bits = max(self.bits, factor.bits, subtrahend.bits)
-        return self._like(self._at(bits).mul_sub(factor._at(bits), subtrahend._at(bits)))
+        operands = self._operand(factor, "factor"), self._operand(subtrahend, "subtrahend")
+        rows, factors, subtrahends = self._together(*operands)
+        return self._like(rows.mul_sub(factors, subtrahends))
 
     def square(self) -> Array:
         """Returns the squares modulo `2**bits`."""
         return self._like(self._batch.wrapping_square())
 
-    def mul_lo_hi(self, other: Array | int) -> tuple[Array, Array]:
+    def mul_lo_hi(self, other: Integers) -> tuple[Array, Array]:
         """Returns the low and high halves of the products."""
-        return self._both(_Batch.mul_lo_hi(*self._pair(self._operand(other))))
+        return self._both(_Batch.mul_lo_hi(*self._pair(self._operand(other, "other"))))
 
-    def widening_mul(self, other: Array | int) -> Array:
+    def widening_mul(self, other: Integers) -> Array:
         """Returns the products without loss, in rows of twice the width."""
-        return self._like(_Batch.widening_mul(*self._pair(self._operand(other))))
+        return self._like(_Batch.widening_mul(*self._pair(self._operand(other, "other"))))
 
     def wrapping_sum(self) -> int:
         """Returns the sum of all rows, modulo `2**bits`."""
         return self._batch.wrapping_sum()
 
-    def wrapping_dot(self, other: Array) -> int:
+    def wrapping_dot(self, other: Integers) -> int:
         """Returns the sum of the products of the rows, modulo `2**bits`."""
-        return _Batch.wrapping_dot(*self._pair(other))
+        return _Batch.wrapping_dot(*self._pair(self._operand(other, "other")))
 
     def polynomial(self, coefficients: Sequence[int]) -> Array:
         """Returns `c[0] + c[1] * x + c[2] * x**2 + ...` modulo `2**bits` at each row `x`."""
-        values = [check(operator.index(value), self.bits) for value in coefficients]
+        given = items(coefficients, "coefficients", "a list of ints")
+        values = [integer(value, "coefficients") for value in given]
+        values = [wrapped(value, self.bits, "coefficients") for value in values]
         return self._like(self._batch.wrapping_polynomial(values))
 
     def isqrt(self) -> Array:
@@ -352,20 +339,20 @@ class Array:
 
     def wrapping_pow(self, exponent: int) -> Array:
         """Returns `self**exponent`, modulo `2**bits`."""
-        return self._like(self._batch.wrapping_pow(_count(exponent)))
+        return self._like(self._batch.wrapping_pow(count(exponent, "exponent")))
 
     def overflowing_pow(self, exponent: int) -> tuple[Array, Mask]:
         """Returns `self**exponent`, modulo `2**bits`, and a mask of the rows that overflowed."""
-        power, overflowed = self._batch.overflowing_pow(_count(exponent))
+        power, overflowed = self._batch.overflowing_pow(count(exponent, "exponent"))
         return self._like(power), self._bits_of(overflowed)
 
     def nth_root(self, n: int) -> Array:
         """Returns the roots of degree `n`, rounded down."""
-        return self._like(self._batch.nth_root(_count(n, 1)))
+        return self._like(self._batch.nth_root(count(n, "n", least=1)))
 
     def nth_root_rem(self, n: int) -> tuple[Array, Array]:
         """Returns the roots of degree `n`, rounded down, and `self - root**n`."""
-        return self._both(self._batch.nth_root_rem(_count(n, 1)))
+        return self._both(self._batch.nth_root_rem(count(n, "n", least=1)))
 
     def perfect_powers(self) -> tuple[Array, npt.NDArray[np.uint64]]:
         """Returns `(bases, exponents)` with `self = base**exponent` and the largest exponents.
@@ -381,47 +368,51 @@ class Array:
 
     # Division
 
-    def __floordiv__(self, other: Array | Divisor | int) -> Array:
+    def __floordiv__(self, other: Moduli) -> Array:
         return self._divide(other, _Batch.div, _Batch.div_by, self._like)
 
-    def __mod__(self, other: Array | Divisor | int) -> Array:
+    def __mod__(self, other: Moduli) -> Array:
         return self._divide(other, _Batch.rem, _Batch.rem_by, self._like)
 
-    def __divmod__(self, other: Array | Divisor | int) -> tuple[Array, Array]:
+    def __divmod__(self, other: Moduli) -> tuple[Array, Array]:
         return self._divide(other, _Batch.div_rem, _Batch.div_rem_by, self._both)
 
-    def __rfloordiv__(self, other: int) -> Array:
-        return NotImplemented if as_int(other) is None else self._widened(other) // self
+    def __rfloordiv__(self, other: Integers) -> Array:
+        left = self._coerced(other, "other", "refuse")
+        return NotImplemented if left is None else left // self
 
-    def __rmod__(self, other: int) -> Array:
-        return NotImplemented if as_int(other) is None else self._widened(other) % self
+    def __rmod__(self, other: Integers) -> Array:
+        left = self._coerced(other, "other", "refuse")
+        return NotImplemented if left is None else left % self
 
-    def __rdivmod__(self, other: int) -> tuple[Array, Array]:
-        return NotImplemented if as_int(other) is None else divmod(self._widened(other), self)
+    def __rdivmod__(self, other: Integers) -> tuple[Array, Array]:
+        left = self._coerced(other, "other", "refuse")
+        return NotImplemented if left is None else divmod(left, self)
 
-    def divmod_masked(self, other: Array) -> tuple[Array, Array, Mask]:
+    def divmod_masked(self, other: Integers) -> tuple[Array, Array, Mask]:
         """Returns quotients, remainders, and a mask of the rows whose divisor is zero.
 
         No divisor is an error.
         """
-        rows, divisors = self._pair(other)
+        rows, divisors = self._pair(self._operand(other, "other", "refuse"))
         quotient, remainder, zero = rows.div_rem_masked(divisors)
         return self._like(quotient), self._like(remainder), Mask._of(zero, self._device)
 
-    def div_exact(self, other: Array) -> Array:
+    def div_exact(self, other: Integers) -> Array:
         """Returns quotients by divisors that divide, by half the products of `//` in short rows.
 
         The quotient of a row that the divisor does not divide is unspecified.
         """
-        rows, divisors = self._pair(other)
+        rows, divisors = self._pair(self._operand(other, "other", "refuse"))
         return self._like(rows.div_exact(divisors))
 
-    def div_exact_masked(self, other: Array) -> tuple[Array, Mask]:
+    def div_exact_masked(self, other: Integers) -> tuple[Array, Mask]:
         """Returns quotients, and a mask of the rows that the divisor does not divide.
 
         The quotients of those rows are 0. A divisor of 0 divides no row and is no error.
         """
-        return self._masked(_Batch.div_exact_masked(*self._pair(other)))
+        divisors = self._operand(other, "other", "refuse")
+        return self._masked(_Batch.div_exact_masked(*self._pair(divisors)))
 
     def inverse_mod_pow2(self) -> tuple[Array, Mask]:
         """Returns the inverses modulo `2**bits`, and a mask of the even rows, which are 0."""
@@ -432,22 +423,22 @@ class Array:
 
         Raises `RangeError` for the lowest row whose result does not fit.
         """
-        return self._like(self._batch.shifted_inverse(h))
+        return self._like(self._batch.shifted_inverse(count(h, "h")))
 
     # Modular arithmetic
 
-    def __pow__(
-        self,
-        exponent: Array | Sequence[int] | int,
-        modulus: Array | Divisor | int | None = None,
-    ) -> Array:
-        if modulus is None:
-            raise TypeError("powers need a modulus: pow(a, e, m)")
-        return self.powmod(exponent, modulus)
+    def __pow__(self, exponent: Integers, modulus: Moduli | None = None) -> Array:
+        """Powers modulo `2**bits` by one int, or with a modulus those of `powmod`."""
+        if modulus is not None:
+            return self.powmod(exponent, modulus)
+        power = as_int(exponent)
+        return NotImplemented if power is None else self.wrapping_pow(power)
 
-    def powmod(
-        self, exponent: Array | Sequence[int] | int, modulus: Array | Divisor | int
-    ) -> Array:
+    def __rpow__(self, base: Integers, modulus: Moduli | None = None) -> Array:
+        """Powers with a modulus: Python calls this from version 3.14 on, see `gpuint.powmod`."""
+        return NotImplemented if modulus is None else powmod(base, self, modulus)
+
+    def powmod(self, exponent: Integers, modulus: Moduli) -> Array:
         """Returns `self**exponent % modulus`, as `pow(self, exponent, modulus)` does.
 
         The exponent is one int for all rows, or an array or a list of one a row, of any length. A
@@ -459,59 +450,68 @@ class Array:
             if power < 0:
                 return self.invert(modulus).powmod(-power, modulus)
             return self._powers(modulus, lambda rows, by: rows.pow_mod_all(power, by))
-        if isinstance(exponent, Array):
-            batch = exponent._batch
-            return self._powers(modulus, lambda rows, by: rows.pow_mod(batch, by))
-        powers = exponents_of(exponent)
-        return self._powers(modulus, lambda rows, by: rows.pow_mod_rows(powers, by))
+        powers = _exponents(exponent, "exponent")
+        (base,) = spread(self, rows=len(powers))
+        return base._powers(
+            modulus,
+            lambda rows, by: by_exponents(
+                powers,
+                len(rows),
+                lambda batch: rows.pow_mod(batch, by),
+                lambda ints: rows.pow_mod_rows(ints, by),
+            ),
+        )
 
-    def square_mod_repeatedly(self, count: int, modulus: Array | Divisor | int) -> Array:
+    def square_mod_repeatedly(self, count: int, modulus: Moduli) -> Array:
         """Returns `self**(2**count) % modulus`, by `count` squares one after the other.
 
         The exponent is not stored: time-lock puzzles and delay functions have counts of millions.
         """
-        count = _count(count)
-        return self._powers(modulus, lambda rows, by: rows.square_mod_repeatedly(count, by))
+        squares = _arguments.count(count, "count")
+        return self._powers(modulus, lambda rows, by: rows.square_mod_repeatedly(squares, by))
 
-    def powmod_product(
-        self, exponents: Array | Sequence[int] | int, bases: int, modulus: Array | Divisor | int
-    ) -> Array:
+    def powmod_product(self, exponents: Integers, bases: int, modulus: Moduli) -> Array:
         """Returns the product of `self**exponents % modulus` over each group of `bases` rows.
 
         The exponents are one int for all rows, or an array or a list of one a row, of any length.
         The squares are shared by the bases of a group. An array of moduli has a row for each group.
         The time depends on the exponents: do not use it where these are secret.
         """
-        rows, divisor = self._by(modulus)
-        if isinstance(exponents, Array):
-            return self._like(rows.pow_product_mod(exponents._batch, bases, divisor))
-        power = as_int(exponents)
-        powers = exponents_of(exponents if power is None else [power] * len(self))
-        return self._like(rows.pow_product_mod_rows(powers, bases, divisor))
+        powers = _exponents(exponents, "exponents")
+        (base,) = spread(self, rows=len(powers))
+        bases = count(bases, "bases", least=1)
+        rows, divisor = base._by(modulus, group=bases)
+        product = by_exponents(
+            powers,
+            len(rows),
+            lambda batch: rows.pow_product_mod(batch, bases, divisor),
+            lambda ints: rows.pow_product_mod_rows(ints, bases, divisor),
+        )
+        return self._like(product)
 
-    def add_mod(self, other: Array | int, modulus: Array | Divisor | int) -> Array:
+    def add_mod(self, other: Integers, modulus: Moduli) -> Array:
         """Returns `(self + other) % modulus`; nothing wraps."""
         return self._modular(_Batch.add_mod, other, modulus)
 
-    def sub_mod(self, other: Array | int, modulus: Array | Divisor | int) -> Array:
+    def sub_mod(self, other: Integers, modulus: Moduli) -> Array:
         """Returns `(self - other) % modulus`; nothing wraps."""
         return self._modular(_Batch.sub_mod, other, modulus)
 
-    def neg_mod(self, modulus: Array | Divisor | int) -> Array:
+    def neg_mod(self, modulus: Moduli) -> Array:
         """Returns `-self % modulus`."""
         rows, divisor = self._by(modulus)
         return self._like(rows.neg_mod(divisor))
 
-    def mul_mod(self, other: Array | int, modulus: Array | Divisor | int) -> Array:
+    def mul_mod(self, other: Integers, modulus: Moduli) -> Array:
         """Returns `self * other % modulus`, of the whole product."""
         return self._modular(_Batch.mul_mod, other, modulus)
 
-    def square_mod(self, modulus: Array | Divisor | int) -> Array:
+    def square_mod(self, modulus: Moduli) -> Array:
         """Returns `self * self % modulus`, of the whole square."""
         rows, divisor = self._by(modulus)
         return self._like(rows.square_mod(divisor))
 
-    def invert(self, modulus: Array | Divisor | int) -> Array:
+    def invert(self, modulus: Moduli) -> Array:
         """Returns the inverse of each row, below the modulus.
 
         Raises `NoInverseError` for the lowest row without one.
@@ -521,18 +521,20 @@ class Array:
             raise NoInverseError(f"row {row} has no inverse modulo its modulus", row)
         return inverse
 
-    def inverse_mod(self, modulus: Array | Divisor | int) -> tuple[Array, Mask]:
+    def inverse_mod(self, modulus: Moduli) -> tuple[Array, Mask]:
         """Returns the inverse of each row, and a mask of the rows without one, which are 0."""
-        if isinstance(modulus, Divisor):
+        if isinstance(modulus, _prepared.Divisor):
             modulus = modulus.value
-        if isinstance(modulus, Array):
-            return self._masked(_Batch.inverse_mod(*self._pair(modulus)))
-        modulus = check_sign(operator.index(modulus))
-        rows = self._at(narrowest(max(self.bits, modulus.bit_length()), self._device))
-        return self._masked(rows.inverse_mod_all(modulus))
+        one = as_int(modulus)
+        if one is None:
+            moduli = self._operand(modulus, "modulus", "refuse")
+            return self._masked(_Batch.inverse_mod(*self._pair(moduli)))
+        one = unsigned(one, "modulus")
+        rows = self._at(narrowest(max(self.bits, one.bit_length()), self._device))
+        return self._masked(rows.inverse_mod_all(one))
 
     def rational_reconstruction(
-        self, modulus: Array | int, numerators: Array | int, denominators: Array | int
+        self, modulus: Integers, numerators: Integers, denominators: Integers
     ) -> tuple[Array, Array, Mask, Mask]:
         """Returns `(n, d, is_negative, without)` with `n / d = self` modulo `modulus`.
 
@@ -540,22 +542,23 @@ class Array:
         such a fraction are in the last mask, and 0. Fractions are found, and are unique, if twice
         the product of both bounds is below the modulus.
         """
-        others = [self._widened(value) for value in (modulus, numerators, denominators)]
-        bits = max(self.bits, *(other.bits for other in others))
-        rows, operands = self._at(bits), (other._at(bits) for other in others)
+        bounds = {"modulus": modulus, "numerators": numerators, "denominators": denominators}
+        others = [self._operand(value, name, "refuse") for name, value in bounds.items()]
+        rows, *operands = self._together(*others)
         n, d, negative, without = rows.rational_reconstruction(*operands)
         return self._like(n), self._like(d), self._bits_of(negative), self._bits_of(without)
 
-    def gcd(self, other: Array | int) -> Array:
+    def gcd(self, other: Integers) -> Array:
         """Returns the greatest common divisors."""
-        return self._like(_Batch.gcd(*self._pair(self._widened(other))))
+        return self._like(_Batch.gcd(*self._pair(self._operand(other, "other", "drop"))))
 
-    def xgcd(self, other: Array | int) -> tuple[Array, Array, Array, Mask]:
+    def xgcd(self, other: Integers) -> tuple[Array, Array, Array, Mask]:
         """Returns `(g, x, y, negative)`: `g = a * x - b * y`, or `b * y - a * x` where `negative`.
 
         `g` is the greatest common divisor of `a`, a row, and `b`; `x` and `y` are the least ones.
         """
-        gcd, x, y, negative = _Batch.xgcd(*self._pair(self._widened(other)))
+        others = self._operand(other, "other", "refuse")
+        gcd, x, y, negative = _Batch.xgcd(*self._pair(others))
         return self._like(gcd), self._like(x), self._like(y), Mask._of(negative, self._device)
 
     def batch_gcd(self) -> Array:
@@ -565,7 +568,7 @@ class Array:
         """
         return self._like(self._batch.batch_gcd())
 
-    def lcm(self, other: Array | int) -> Array:
+    def lcm(self, other: Integers) -> Array:
         """Returns the least common multiples.
 
         Raises `RangeError` for the lowest row that does not fit: widen the rows by `resized`.
@@ -575,24 +578,25 @@ class Array:
             raise RangeError(f"the multiple of row {row} needs more than {multiple.bits} bits", row)
         return multiple
 
-    def overflowing_lcm(self, other: Array | int) -> tuple[Array, Mask]:
+    def overflowing_lcm(self, other: Integers) -> tuple[Array, Mask]:
         """Returns the least common multiples modulo `2**bits`, and a mask of the wrapped rows."""
-        return self._masked(_Batch.overflowing_lcm(*self._pair(self._widened(other))))
+        others = self._operand(other, "other", "drop")
+        return self._masked(_Batch.overflowing_lcm(*self._pair(others)))
 
-    def jacobi(self, modulus: Array | int) -> npt.NDArray[np.int8]:
+    def jacobi(self, modulus: Integers) -> npt.NDArray[np.int8]:
         """Returns the Jacobi symbols: -1, 0 or 1; for even moduli the symbols are Kronecker's."""
-        rows, moduli = self._pair(self._widened(modulus))
+        rows, moduli = self._pair(self._operand(modulus, "modulus", "refuse"))
         return np.frombuffer(rows.jacobi(moduli), dtype=np.int8)
 
     # Bits
 
-    def __and__(self, other: Array | int) -> Array:
+    def __and__(self, other: Integers) -> Array:
         return self._apply(other, _Batch.and_, _Batch.and_all)
 
-    def __or__(self, other: Array | int) -> Array:
+    def __or__(self, other: Integers) -> Array:
         return self._apply(other, _Batch.or_, _Batch.or_all)
 
-    def __xor__(self, other: Array | int) -> Array:
+    def __xor__(self, other: Integers) -> Array:
         return self._apply(other, _Batch.xor, _Batch.xor_all)
 
     __rand__ = __and__
@@ -602,41 +606,50 @@ class Array:
     def __invert__(self) -> Array:
         return self._like(self._batch.not_())
 
-    def __lshift__(self, distance: int | Sequence[int] | npt.NDArray[Any]) -> Array:
-        """Shifts by one distance, or by a list or numpy array of one a row."""
+    def __lshift__(self, distance: Distances) -> Array:
+        """Shifts by one distance, or by one a row."""
         return self._shift(distance, _Batch.shl, _Batch.shl_rows)
 
-    def __rshift__(self, distance: int | Sequence[int] | npt.NDArray[Any]) -> Array:
-        """Shifts by one distance, or by a list or numpy array of one a row."""
+    def __rshift__(self, distance: Distances) -> Array:
+        """Shifts by one distance, or by one a row."""
         return self._shift(distance, _Batch.shr, _Batch.shr_rows)
 
-    def rotate_left(self, distance: int | Sequence[int] | npt.NDArray[Any]) -> Array:
-        """Rotates by one distance, or by a list or numpy array of one a row.
+    def __rlshift__(self, other: Integers) -> Array:
+        left = self._coerced(other, "other", "wrap")
+        return NotImplemented if left is None else left << self
 
-        A negative distance rotates to the right.
-        """
+    def __rrshift__(self, other: Integers) -> Array:
+        left = self._coerced(other, "other", "wrap")
+        return NotImplemented if left is None else left >> self
+
+    def rotate_left(self, distance: Distances) -> Array:
+        """Rotates by one distance, or by one a row. A negative distance rotates to the right."""
         bits = as_int(distance)
         if bits is not None:
             return self._like(self._batch.rotate_left(bits % self.bits))
-        numbers = [operator.index(bits) for bits in distance]  # type: ignore[union-attr]
-        distances = [bits % self.bits for bits in numbers]
-        return self._like(self._batch.rotate_left_rows(distances))
+        if isinstance(distance, Array):
+            distance = (distance % self.bits).to_limbs()[:, 0]
+        elif not isinstance(distance, np.ndarray):
+            numbers = items(distance, "distance", "an int, an Array or a list of ints")
+            distance = [integer(bits, "distance") % self.bits for bits in numbers]
+        distances = np.mod(int64s(distance, "distance"), self.bits)
+        return self._rowwise(distances, _Batch.rotate_left_rows)
 
     def low_bits(self, bits: int) -> Array:
         """Returns `self % 2**bits`."""
-        return self._like(self._batch.low_bits(min(bits, self.bits)))
+        return self._like(self._batch.low_bits(min(count(bits, "bits"), self.bits)))
 
     def with_bit(self, bit: int) -> Array:
         """Returns the rows with one bit set."""
-        return self._like(self._batch.with_bit(bit))
+        return self._like(self._batch.with_bit(count(bit, "bit")))
 
     def without_bit(self, bit: int) -> Array:
         """Returns the rows with one bit cleared."""
-        return self._like(self._batch.without_bit(bit))
+        return self._like(self._batch.without_bit(count(bit, "bit")))
 
     def bit(self, bit: int) -> Mask:
         """Returns a mask of the rows with this bit set."""
-        return self._bits_of(self._batch.bit_mask(min(bit, self.bits)))
+        return self._bits_of(self._batch.bit_mask(min(count(bit, "bit"), self.bits)))
 
     def bit_length(self) -> npt.NDArray[np.uint64]:
         """Returns the numbers of bits without leading zeros."""
@@ -660,59 +673,89 @@ class Array:
 
     # Comparison
 
-    def __eq__(self, other: object) -> Mask:  # type: ignore[override]
-        if isinstance(other, Array):
-            return self._bits_of(_Batch.eq_mask(*self._pair(other)))
-        value = as_int(other)
-        if value is None:
-            return NotImplemented
-        if value < 0 or value.bit_length() > self.bits:
-            return self._constant(False)
-        return self._bits_of(self._batch.eq_mask_all(value))
+    def __lt__(self, other: Integers) -> Mask:
+        return _supported(self._less(other))
 
-    def __ne__(self, other: object) -> Mask:  # type: ignore[override]
-        equal = self.__eq__(other)
-        return NotImplemented if equal is NotImplemented else ~equal
+    def __gt__(self, other: Integers) -> Mask:
+        return _supported(self._greater(other))
 
-    def __lt__(self, other: Array | int) -> Mask:
-        if isinstance(other, Array):
-            return self._bits_of(_Batch.lt_mask(*self._pair(other)))
-        value = as_int(other)
-        return NotImplemented if value is None else self._below(value)
+    def __le__(self, other: Integers) -> Mask:
+        greater = self._greater(other)
+        return _supported(greater) if greater is None else ~greater
 
-    def __gt__(self, other: Array | int) -> Mask:
-        if isinstance(other, Array):
-            return other < self
-        value = as_int(other)
-        return NotImplemented if value is None else ~self._below(value + 1)
+    def __ge__(self, other: Integers) -> Mask:
+        less = self._less(other)
+        return _supported(less) if less is None else ~less
 
-    def __le__(self, other: Array | int) -> Mask:
-        greater = self.__gt__(other)
-        return NotImplemented if greater is NotImplemented else ~greater
-
-    def __ge__(self, other: Array | int) -> Mask:
-        less = self.__lt__(other)
-        return NotImplemented if less is NotImplemented else ~less
-
-    def cmp(self, other: Array | int) -> npt.NDArray[np.int8]:
+    def cmp(self, other: Integers) -> npt.NDArray[np.int8]:
         """Returns -1, 0 or 1 where the row is less than, equal to or greater than `other`."""
-        if isinstance(other, Array):
-            orders = _Batch.cmp(*self._pair(other))
+        value = as_int(other)
+        if value is not None:
+            orders = self._batch.cmp_all(of_width(value, self.bits, "other"))
         else:
-            orders = self._batch.cmp_all(check(operator.index(other), self.bits))
+            orders = _Batch.cmp(*self._pair(self._operand(other, "other", "refuse")))
         return np.frombuffer(orders, dtype=np.int8)
+
+    def _equal(self, other: object) -> Mask | None:
+        value = one_of(other)
+        if value is not None:
+            if value < 0 or value.bit_length() > self.bits:
+                return self._constant(False)
+            return self._bits_of(self._batch.eq_mask_all(value))
+        operand, negative = self._signed(other)
+        if operand is None:
+            return None
+        mask = self._bits_of(_Batch.eq_mask(*self._pair(operand)))
+        return mask if negative is None else mask & ~negative
+
+    def _less(self, other: object) -> Mask | None:
+        value = one_of(other)
+        if value is not None:
+            return self._below(value)
+        operand, negative = self._signed(other)
+        if operand is None:
+            return None
+        mask = self._bits_of(_Batch.lt_mask(*self._pair(operand)))
+        return mask if negative is None else mask & ~negative
+
+    def _greater(self, other: object) -> Mask | None:
+        value = one_of(other)
+        if value is not None:
+            return ~self._below(value + 1)
+        operand, negative = self._signed(other)
+        if operand is None:
+            return None
+        mask = self._bits_of(_Batch.lt_mask(*operand._pair(self)))
+        return mask if negative is None else mask | negative
 
     # Operands
 
     @classmethod
-    def _of(cls, batch: _gpuint.Batch, device: Device) -> Array:
+    def _of(cls, batch: _gpuint.Batch, device: Device) -> Self:
         array = cls.__new__(cls)
         array._batch = batch
         array._device = device
         return array
 
-    def _like(self, batch: _gpuint.Batch) -> Array:
-        return Array._of(batch, self._device)
+    @classmethod
+    def _of_bytes(cls, rows: npt.NDArray[np.uint8], bits: int, device: DeviceLike) -> Self:
+        """Makes an array of a matrix of bytes, least significant first."""
+        device = Device(device)
+        return cls._of(batch_of_bytes(rows, narrowest(bits, device), device), device)
+
+    @classmethod
+    def _of_values(
+        cls, values: Any, bits: int | None, device: DeviceLike, name: str = "values"
+    ) -> Self:
+        """Makes an array of integers, which must not be negative."""
+        numbers, negative = magnitudes(values, name)
+        check_signs(negative, name)
+        device = Device(device)
+        width = width_of(numbers, device) if bits is None else narrowest(bits, device)
+        return cls._of(batch_of(numbers, width, device), device)
+
+    def _like(self, batch: _gpuint.Batch) -> Self:
+        return self._of(batch, self._device)
 
     def _both(self, batches: tuple[_gpuint.Batch, _gpuint.Batch]) -> tuple[Array, Array]:
         return self._like(batches[0]), self._like(batches[1])
@@ -724,7 +767,7 @@ class Array:
         return Mask._of(bits, self._device)
 
     def _constant(self, bit: bool) -> Mask:
-        return Mask(np.full(len(self), bit), self._device)
+        return Mask._full(len(self), bit, self._device)
 
     def _rows(self) -> npt.NDArray[np.uint8]:
         """The bytes of the rows, in a matrix."""
@@ -732,114 +775,202 @@ class Array:
         self._batch.read_le_bytes(rows)
         return rows
 
-    def _row(self, row: int) -> int:
-        """The number of a row, counted from the start."""
-        if not -len(self) <= row < len(self):
-            raise RowError(f"row {row} does not exist in an array of {len(self)} rows", row)
-        return row % len(self)
+    # Rows
+
+    def _at_row(self, row: int) -> int:
+        return self._batch.row(row)
+
+    def _slice(self, start: int, stop: int) -> Self:
+        return self._like(self._batch.slice(start, stop))
+
+    def _gather(self, rows: npt.NDArray[np.int64]) -> Self:
+        return self._like(self._batch.gather(rows))
+
+    @classmethod
+    def _concat(cls, parts: Sequence[Self]) -> Self:
+        bits = max(part.bits for part in parts)
+        return parts[0]._like(_Batch.concat([part._at(bits) for part in parts]))
+
+    def _sorted_row(self, name: str, row: int) -> int:
+        if len(self) == 0:
+            raise MismatchError(f"{name} of no rows")
+        return self.sort()[row]
+
+    # Operands
 
     def _at(self, bits: int) -> _gpuint.Batch:
         """The rows at a built width."""
         return self._batch if bits == self.bits else self._batch.resized(bits)
 
-    def _operand(self, other: Array | int) -> Array:
-        """An operand as an array; an int must fit in the width."""
-        if isinstance(other, Array):
-            return other
-        return full(len(self), check(operator.index(other), self.bits), self.bits, self._device)
+    def _coerced(self, other: object, name: str, negatives: Negatives) -> Array | None:
+        """An operand as an array; `None` if it is of another type.
 
-    def _widened(self, other: Array | int) -> Array:
-        """An operand as an array; an int may be wider than the rows."""
+        Where negative integers wrap, integers have at most the bits of `self`.
+        """
         if isinstance(other, Array):
             return other
-        value = check_sign(operator.index(other))
-        return full(len(self), value, max(self.bits, value.bit_length()), self._device)
+        value = as_int(other)
+        if value is not None:
+            if negatives == "wrap":
+                return self._splat(wrapped(value, self.bits, name), self.bits)
+            value = unsigned(value, name) if negatives == "refuse" else abs(value)
+            return self._splat(value, max(self.bits, value.bit_length()))
+        if not isinstance(other, (list, tuple, range, np.ndarray)):
+            return None
+        values, negative = magnitudes(other, name)
+        if negatives == "refuse":
+            check_signs(negative, name)
+        width = self.bits
+        if negatives != "wrap":
+            width = max(width, width_of(values, self._device))
+        rows = self._like(batch_of(values, width, self._device))
+        return (0 - rows).select(negative, rows) if negatives == "wrap" and negative.any() else rows
+
+    def _operand(self, other: object, name: str, negatives: Negatives = "wrap") -> Array:
+        """An operand as an array."""
+        operand = self._coerced(other, name, negatives)
+        if operand is None:
+            raise wrong_type(name, "an Array, an int, or a list or numpy array of ints", other)
+        return operand
+
+    def _signed(self, other: object) -> tuple[Array | None, Mask | None]:
+        """The absolute values of an operand, and a mask of its negative rows if there are some."""
+        if not isinstance(other, (Array, list, tuple, range, np.ndarray)):
+            return None, None
+        rows, negative = signed_rows(other, "other", self._device)
+        if negative is not None and len(rows) == 1:
+            negative = negative.repeat(len(self))
+        return rows, negative
+
+    def _splat(self, value: int, bits: int) -> Array:
+        """As many rows of one value."""
+        width = narrowest(bits, self._device)
+        return self._like(_Batch.splat(self._device._handle, width, value, len(self)))
 
     def _pair(self, other: Array) -> tuple[_gpuint.Batch, _gpuint.Batch]:
         """Both operands at the wider width."""
-        if not isinstance(other, Array):
-            raise TypeError(f"an operand is an Array, not {type(other).__name__}")
-        bits = max(self.bits, other.bits)
-        return self._at(bits), other._at(bits)
+        rows, others = self._together(other)
+        return rows, others
+
+    def _together(self, *others: Array) -> list[_gpuint.Batch]:
+        """The rows and other operands, at the widest width."""
+        arrays = spread(self, *others)
+        bits = max(array.bits for array in arrays)
+        return [array._at(bits) for array in arrays]
 
     def _apply(
         self,
-        other: Array | int,
+        other: Integers,
         rows: Callable[[_gpuint.Batch, _gpuint.Batch], _gpuint.Batch],
         one: Callable[[_gpuint.Batch, int], _gpuint.Batch],
     ) -> Array:
         """An operation with rows, or with one value for all rows."""
-        if isinstance(other, Array):
-            return self._like(rows(*self._pair(other)))
-        value = as_int(other)
-        if value is None:
-            return NotImplemented  # type: ignore[no-any-return]
-        return self._like(one(self._batch, check(value, self.bits)))
+        value = one_of(other)
+        if value is not None:
+            return self._like(one(self._batch, wrapped(value, self.bits, "other")))
+        operand = self._coerced(other, "other", "wrap")
+        result = None if operand is None else self._like(rows(*self._pair(operand)))
+        return _supported(result)
 
     def _divide(
         self,
-        other: Array | Divisor | int,
+        other: Moduli,
         rows: Callable[[_gpuint.Batch, _gpuint.Batch], _R],
         prepared: Callable[[_gpuint.Batch, _gpuint.Divisor], _R],
         wrap: Callable[[_R], _W],
     ) -> _W:
         """A division by rows, or by prepared divisors."""
-        if isinstance(other, Array):
-            return wrap(rows(*self._pair(other)))
-        if isinstance(other, Divisor) or as_int(other) is not None:
-            return wrap(prepared(*self._by(other)))
-        return NotImplemented  # type: ignore[no-any-return]
+        if isinstance(other, _prepared.Divisor) or one_of(other) is not None:
+            return wrap(prepared(*self._by(other, name="other")))
+        operand = self._coerced(other, "other", "refuse")
+        return _supported(None if operand is None else wrap(rows(*self._pair(operand))))
 
     def _powers(
         self,
-        modulus: Array | Divisor | int,
+        modulus: Moduli,
         power: Callable[[_gpuint.Batch, _gpuint.Divisor], _gpuint.Batch],
     ) -> Array:
         """Powers modulo numbers, in arithmetic as wide as the moduli."""
-        if not isinstance(modulus, Divisor):
-            modulus = Divisor(modulus, device=self._device)
-        rows = self if self.bits <= modulus.bits else self % modulus
-        powers = self._like(power(rows._at(modulus.bits), modulus._at(modulus.bits)))
-        return self._like(powers._at(max(self.bits, modulus.bits)))
+        divisor = self._divisor(modulus, "modulus")
+        bits = divisor.bits
+        (rows,) = spread(self if self.bits <= bits else self % divisor, rows=divisor._rows or 1)
+        powers = self._like(power(rows._at(bits), divisor._at(bits)))
+        return self._like(powers._at(max(self.bits, bits)))
 
     def _by(
-        self, modulus: Array | Divisor | int, bits: int = 0
+        self, modulus: Moduli, bits: int = 0, group: int = 1, name: str = "modulus"
     ) -> tuple[_gpuint.Batch, _gpuint.Divisor]:
-        """The rows and the prepared modulus, both at the widest width of all operands."""
-        if not isinstance(modulus, Divisor):
-            modulus = Divisor(modulus, device=self._device)
-        bits = max(self.bits, modulus.bits, bits)
-        return self._at(bits), modulus._at(bits)
+        """The rows and the prepared modulus, both at the widest width of all operands.
+
+        An array of moduli has a row for each group of rows.
+        """
+        divisor = self._divisor(modulus, name)
+        bits = max(self.bits, divisor.bits, bits)
+        count = divisor._rows
+        (rows,) = spread(self, rows=len(self) if count is None else count * group)
+        return rows._at(bits), divisor._at(bits)
+
+    def _divisor(self, modulus: Moduli, name: str) -> _prepared.Divisor:
+        """A divisor or modulus, prepared."""
+        if isinstance(modulus, _prepared.Divisor):
+            return modulus
+        value = one_of(modulus)
+        if value is None:
+            return _prepared.Divisor(self._operand(modulus, name, "refuse"))
+        return _prepared.divisor_of(unsigned(value, name), self._device, self._device.jit)
+
+    def _reduced(self, other: Integers, modulus: Moduli, name: str) -> Array:
+        """An operand as an array; negative integers become residues modulo the modulus."""
+        rows = self._operand(other, name, "drop")
+        if isinstance(other, Array):
+            return rows
+        value = as_int(other)
+        if value is not None:
+            return rows if value >= 0 else rows.neg_mod(modulus)
+        _, negative = magnitudes(other, name)
+        return rows.neg_mod(modulus).select(negative, rows) if negative.any() else rows
 
     def _modular(
         self,
         operation: Callable[[_gpuint.Batch, _gpuint.Batch, _gpuint.Divisor], _gpuint.Batch],
-        other: Array | int,
-        modulus: Array | Divisor | int,
+        other: Integers,
+        modulus: Moduli,
     ) -> Array:
         """An operation with two operands and a modulus."""
-        other = self._widened(other)
-        rows, divisor = self._by(modulus, other.bits)
-        return self._like(operation(rows, other._at(rows.bits), divisor))
+        left, right = spread(self, self._reduced(other, modulus, "other"))
+        rows, divisor = left._by(modulus, right.bits)
+        (right,) = spread(right, rows=len(rows))
+        return self._like(operation(rows, right._at(rows.bits), divisor))
 
     def _shift(
         self,
-        distance: int | Sequence[int] | npt.NDArray[Any],
+        distance: Distances,
         one: Callable[[_gpuint.Batch, int], _gpuint.Batch],
-        each: Callable[[_gpuint.Batch, list[int]], _gpuint.Batch],
+        each: Callable[[_gpuint.Batch, npt.NDArray[np.int64]], _gpuint.Batch],
     ) -> Array:
-        bits = as_int(distance)
+        bits = one_of(distance)
         if bits is not None:
-            return self._like(one(self._batch, self._distance(bits)))
-        if not isinstance(distance, (list, tuple, range, np.ndarray)):
-            return NotImplemented  # type: ignore[no-any-return]
-        distances = [self._distance(operator.index(bits)) for bits in distance]
-        return self._like(each(self._batch, distances))
+            if bits < 0:
+                raise RangeError("distance is negative: a negative shift count")
+            return self._like(one(self._batch, min(bits, self.bits)))
+        if isinstance(distance, Array):
+            limbs = distance.to_limbs()
+            limbs[limbs[:, 1:].any(axis=1), 0] = LARGEST
+            distance = limbs[:, 0]
+        elif not isinstance(distance, (list, tuple, range, np.ndarray)):
+            return _supported(None)
+        return self._rowwise(int64s(distance, "distance"), each)
 
-    def _distance(self, bits: int) -> int:
-        if bits < 0:
-            raise ValueError("negative shift count")
-        return min(bits, self.bits)
+    def _rowwise(
+        self,
+        numbers: npt.NDArray[np.int64],
+        each: Callable[[_gpuint.Batch, npt.NDArray[np.int64]], _gpuint.Batch],
+    ) -> Array:
+        """An operation with one small number a row; one row or number stands for all."""
+        (rows,) = spread(self, rows=len(numbers))
+        if len(numbers) == 1:
+            numbers = np.repeat(numbers, len(rows))
+        return self._like(each(rows._batch, numbers))
 
     def _below(self, value: int) -> Mask:
         """The rows below a value, which may be any integer."""
@@ -848,255 +979,32 @@ class Array:
         return self._bits_of(self._batch.lt_mask_all(value))
 
 
-class Prepared:
-    """An int for all rows, or the rows of an array, prepared for operations on a device."""
-
-    __slots__ = ("_bits", "_device", "_value")
-    _bits: int
-    _device: Device
-    _value: Array | int
-
-    def __init__(
-        self, value: Array | int, bits: int | None = None, device: DeviceLike = None
-    ) -> None:
-        if isinstance(value, Array):
-            self._value = value if device is None else value.to(device)
-            self._device = self._value.device
-            width = value.bits
-        else:
-            self._value = check_sign(operator.index(value))
-            self._device = Device(device)
-            width = self._value.bit_length()
-        self._bits = narrowest(max(width, bits or 0), self._device)
-
-    @property
-    def value(self) -> Array | int:
-        """The prepared numbers: an int for all rows, or an array."""
-        return self._value
-
-    @property
-    def bits(self) -> int:
-        """Width of the narrowest rows that the numbers are for, in bits."""
-        return self._bits
-
-    @property
-    def device(self) -> Device:
-        """The device that the numbers live on."""
-        return self._device
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._value, self._bits, self._device)
-
-    def __repr__(self) -> str:
-        value = self._value if isinstance(self._value, Array) else _short(self._value)
-        return f"{type(self).__name__}({value}, bits={self._bits}, device='{self._device}')"
+def rows_of(values: object, name: str, device: DeviceLike = None) -> Array:
+    """Returns an argument of integers, one a row, as an array."""
+    return values if isinstance(values, Array) else Array._of_values(values, None, device, name)
 
 
-class Divisor(Prepared):
-    """Divisors prepared once for many divisions and modular products and powers.
-
-    One int for all rows, or the rows of an array, each for the same row of other arrays. Divisors
-    are prepared for rows of their own width, or of `bits` bits. The first use with wider rows
-    prepares them for that width and keeps the result.
-    """
-
-    __slots__ = ("_prepared",)
-    _prepared: dict[int, _gpuint.Divisor]
-
-    def __init__(
-        self, value: Array | int, bits: int | None = None, device: DeviceLike = None
-    ) -> None:
-        """Prepares an int on a device, or the rows of an array on its device.
-
-        Raises `DivisionByZeroError` with the lowest row that is zero.
-        """
-        super().__init__(value, bits, device)
-        self._prepared = {}
-        self._at(self._bits)
-
-    def _at(self, bits: int) -> _gpuint.Divisor:
-        """The divisors, prepared for rows of a built width."""
-        prepared = self._prepared.get(bits)
-        if prepared is None:
-            if isinstance(self._value, Array):
-                prepared = self._value._at(bits).prepare()
-            else:
-                prepared = _gpuint.Divisor.splat(self._device._handle, bits, self._value)
-            self._prepared[bits] = prepared
-        return prepared
-
-
-Values: TypeAlias = Array | Iterable[int] | npt.NDArray[Any]
-"""Integers, one a row."""
-
-
-def array(values: Values, bits: int | None = None, device: DeviceLike = None) -> Array:
-    """Makes an array of integers.
-
-    `values` are Python ints or integers of any type that has `__index__`; a one-dimensional numpy
-    array of integers; a two-dimensional one of 64-bit limbs (see `from_limbs`); or an `Array`,
-    whose device and width are the defaults.
-
-    The rows get the narrowest built width that holds `bits` bits, without `bits` that holds all
-    values. Raises `RangeError` for the lowest row that is negative or does not fit.
-    """
+def signed_rows(values: object, name: str, device: DeviceLike) -> tuple[Array, Mask | None]:
+    """Returns absolute values, and a mask of the negative rows if there are some."""
     if isinstance(values, Array):
-        moved = values if device is None else values.to(device)
-        return moved if bits is None else moved.resized(bits)
-    if isinstance(values, np.ndarray) and values.ndim == 2:
-        return from_limbs(values, bits, device)
-    if isinstance(values, (bytes, bytearray, memoryview, str)):
-        raise TypeError(f"an array is of integers, not of {type(values).__name__}: see from_bytes")
-    numbers = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    if not all(type(number) is int for number in numbers):
-        numbers = [operator.index(number) for number in numbers]
+        return values, None
+    numbers, negative = magnitudes(values, name)
     device = Device(device)
-    width = fitting(numbers, device) if bits is None else narrowest(bits, device)
-    return Array._of(_Batch.from_le_bytes(device._handle, width, encode(numbers, width)), device)
+    rows = Array._of(batch_of(numbers, width_of(numbers, device), device), device)
+    return rows, Mask(negative, device) if negative.any() else None
 
 
-def full(rows: int, value: int, bits: int | None = None, device: DeviceLike = None) -> Array:
-    """Makes an array of `rows` rows, all of one value."""
-    value = check_sign(operator.index(value))
-    device = Device(device)
-    width = narrowest(value.bit_length() if bits is None else bits, device)
-    batch = _Batch.splat(device._handle, width, check(value, width), rows)
-    return Array._of(batch, device)
+def one_of(value: object) -> int | None:
+    """An operand that is one integer for all rows."""
+    return None if isinstance(value, Array) else as_int(value)
 
 
-def from_limbs(
-    limbs: npt.NDArray[np.uint64], bits: int | None = None, device: DeviceLike = None
-) -> Array:
-    """Makes an array of a matrix of 64-bit limbs, a row an integer, least significant limb first.
-
-    The rows get the narrowest built width that holds `bits` bits, without `bits` that holds all
-    limbs. A contiguous matrix of a built width is read where it is, without Python's lock: do not
-    write to it at the same time.
-    """
-    matrix = np.asarray(limbs)
-    if matrix.dtype != np.uint64:
-        raise TypeError(f"limbs are of numpy.uint64, not of {matrix.dtype}")
-    if matrix.ndim != 2:
-        raise MismatchError(f"limbs have two dimensions, (rows, limbs), not {matrix.ndim}")
-    little = np.ascontiguousarray(matrix, dtype="<u8")
-    rows, columns = matrix.shape
-    width = 64 * columns if bits is None else bits
-    return _from_rows(little.view(np.uint8).reshape(rows, 8 * columns), width, device)
+def _supported(result: _R | None) -> _R:
+    """The result of an operator; `None` stands for an operand of another type."""
+    return NotImplemented if result is None else result
 
 
-def from_cuda(limbs: Any, device: DeviceLike = "cuda") -> Array:
-    """Makes an array of a matrix of 64-bit limbs on the GPU, as `from_limbs`, without a copy.
-
-    `limbs` is a contiguous array of cupy, torch or numba: an object with
-    `__cuda_array_interface__`. Its width must be built. The array keeps the object and waits for
-    the work on its stream. Do not write to the memory while the array exists, and make one array
-    of it only.
-    """
-    interface = getattr(limbs, "__cuda_array_interface__", None)
-    if interface is None:
-        raise TypeError(f"{type(limbs).__name__} has no memory on a GPU: see from_limbs")
-    if interface["typestr"] not in ("<u8", "<i8"):
-        raise TypeError(f'limbs are of 64-bit integers, not of "{interface["typestr"]}"')
-    shape, strides = interface["shape"], interface.get("strides")
-    address, stream = interface["data"][0], interface.get("stream")
-    elements = None if strides is None else tuple(stride / 8 for stride in strides)
-    return _over_memory(shape, elements, address, stream, limbs, device)
-
-
-def from_dlpack(limbs: Any, device: DeviceLike = None) -> Array:
-    """Makes an array of a matrix of 64-bit limbs of another library, by DLPack.
-
-    `limbs` is a tensor of torch, cupy, jax or numpy: an object with `__dlpack__`. Its memory on a
-    GPU is used without a copy, under the rules of `from_cuda`, and `device` must be that GPU.
-    Memory of the host is copied to `device`, under the rules of `from_limbs`.
-    """
-    if not hasattr(limbs, "__dlpack_device__"):
-        raise TypeError(f"{type(limbs).__name__} has no __dlpack__: see from_limbs")
-    kind, number = limbs.__dlpack_device__()
-    if kind != _DLPACK_CUDA:
-        matrix: npt.NDArray[Any] = np.from_dlpack(limbs)
-        is_signed = matrix.dtype == np.int64
-        return from_limbs(matrix.view(np.uint64) if is_signed else matrix, device=device)
-    target = Device(f"cuda:{number}" if device is None else device)
-    if target._handle.ordinal != number:
-        raise MismatchError(f"the limbs are on cuda:{number}, not on {target}")
-    stream = target._handle.stream
-    try:
-        capsule = limbs.__dlpack__(stream=stream, max_version=(1, 0))
-    except TypeError:  # before version 1 of DLPack
-        capsule = limbs.__dlpack__(stream=stream)
-    return _over_tensor(_gpuint.Tensor(capsule), target)
-
-
-def _over_tensor(tensor: _gpuint.Tensor, device: Device) -> Array:
-    kind, bits, lanes = tensor.element
-    if (bits, lanes) != (64, 1) or kind not in _DLPACK_INTEGERS:
-        raise TypeError(f"limbs are of 64-bit integers, not of kind {kind} with {bits} bits")
-    strides = None if tensor.strides is None else tuple(tensor.strides)
-    # The producer made the device's stream wait for its work.
-    return _over_memory(tuple(tensor.shape), strides, tensor.address, None, tensor, device)
-
-
-def _over_memory(
-    shape: tuple[int, ...],
-    strides: tuple[float, ...] | None,
-    address: int,
-    stream: int | None,
-    owner: object,
-    device: DeviceLike,
-) -> Array:
-    """Makes an array over memory on a GPU; strides are in limbs."""
-    if len(shape) != 2:
-        raise MismatchError(f"limbs have two dimensions, (rows, limbs), not {len(shape)}")
-    rows, columns = shape
-    if strides is not None and not (
-        (strides[0] == columns or rows <= 1) and (strides[1] == 1 or columns <= 1)
-    ):
-        raise MismatchError("limbs on a GPU must be contiguous")
-    bits = 64 * columns
-    # Before the device is opened: only a `Device` can have `jit`.
-    known = device if isinstance(device, Device) else None
-    if bits > widths()[-1] or narrowest(bits, known) != bits:
-        raise MismatchError(
-            f"no kernels are built for {bits} bits; see gpuint.widths() and gpuint.Device(jit=True)"
-        )
-    device = Device(device)
-    if rows == 0:
-        return full(0, 0, bits, device)
-    batch = _Batch.from_device_pointer(device._handle, bits, rows, address, stream, owner)
-    return Array._of(batch, device)
-
-
-def from_bytes(
-    data: bytes | bytearray | memoryview,
-    bits: int,
-    byteorder: Literal["little", "big"] = "little",
-    device: DeviceLike = None,
-) -> Array:
-    """Makes an array of the bytes of its rows one after the other, `bits / 8` a row.
-
-    The rows get the narrowest built width that holds `bits` bits.
-    """
-    if bits <= 0 or bits % 8 != 0:
-        raise ValueError(f"a row is a positive number of whole bytes, not {bits} bits")
-    row = bits // 8
-    flat = np.frombuffer(data, dtype=np.uint8)
-    if flat.size % row != 0:
-        raise MismatchError(f"{flat.size} bytes are not whole rows of {row}")
-    rows = flat.reshape(-1, row)
-    return _from_rows(rows if _is_little(byteorder) else rows[:, ::-1], bits, device)
-
-
-def concat(arrays: Iterable[Array]) -> Array:
-    """Returns the rows of arrays one after the other, as wide as the widest."""
-    parts = list(arrays)
-    if not parts:
-        raise MismatchError("there is no array to concatenate")
-    bits = max(part.bits for part in parts)
-    return parts[0]._like(_Batch.concat([part._at(bits) for part in parts]))
-
-
-def sum_of_products(pairs: Iterable[tuple[Array, Array]]) -> Array:
+def sum_of_products(pairs: Iterable[tuple[Integers, Integers]]) -> Array:
     """Returns `a0 * b0 + a1 * b1 + ...` modulo `2**bits` for each row of pairs of arrays.
 
     The result is as wide as the widest array. One pass over the rows adds up to 32 products.
@@ -1105,70 +1013,82 @@ def sum_of_products(pairs: Iterable[tuple[Array, Array]]) -> Array:
     return first._like(_Batch.wrapping_sum_of_products(batches))
 
 
-def widening_sum_of_products(pairs: Iterable[tuple[Array, Array]]) -> tuple[Array, Mask]:
+def widening_sum_of_products(pairs: Iterable[tuple[Integers, Integers]]) -> tuple[Array, Mask]:
     """Returns the sums in rows of twice the width, and a mask of the rows that wrapped."""
     first, batches = _pairs(pairs)
     return first._masked(_Batch.widening_sum_of_products(batches))
 
 
 def _pairs(
-    pairs: Iterable[tuple[Array, Array]],
+    pairs: Iterable[tuple[Integers, Integers]],
 ) -> tuple[Array, list[tuple[_gpuint.Batch, _gpuint.Batch]]]:
     """Pairs of arrays at the widest one's width, and the first array."""
-    arrays = list(pairs)
-    if not arrays:
-        raise MismatchError("there is no product to add")
-    bits = max(side.bits for pair in arrays for side in pair)
-    return arrays[0][0], [(a._at(bits), b._at(bits)) for a, b in arrays]
+    sides: list[Any] = []
+    for pair in items(pairs, "pairs", "an iterable of pairs of arrays"):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise wrong_type("pairs", "of pairs of an Array and a factor", pair)
+        sides += pair
+    first = next((side for side in sides if isinstance(side, Array)), None)
+    if first is None:
+        raise MismatchError("pairs has no Array")
+    batches = first._together(*(first._operand(side, "pairs") for side in sides))[1:]
+    return first, list(zip(batches[::2], batches[1::2]))
 
 
-def powmod(
-    base: Array | int, exponent: Array | Sequence[int] | int, modulus: Array | Divisor | int
-) -> Array:
+def powmod(base: Integers, exponent: Integers, modulus: Moduli) -> Array:
     """Returns `base**exponent % modulus`; one of base, exponent and modulus is an array."""
-    if not isinstance(base, Array):
-        other = modulus.value if isinstance(modulus, Divisor) else modulus
-        if isinstance(other, Array):
-            base = other._widened(base)
-        elif isinstance(exponent, Array):
-            base = full(len(exponent), base % _modulus(other), device=exponent.device)
-        else:
-            raise TypeError("one of base, exponent and modulus must be an Array")
-    return base.powmod(exponent, modulus)
+    if isinstance(base, Array):
+        return base.powmod(exponent, modulus)
+    moduli = modulus.value if isinstance(modulus, _prepared.Divisor) else modulus
+    if isinstance(moduli, Array):
+        like = moduli
+    elif isinstance(exponent, Array):
+        # Narrow: exponents do not set the width.
+        like = Array._of_values([0], None, exponent.device)
+    else:
+        raise TypeError("one of base, exponent and modulus is an Array")
+    one, divisor = as_int(base), one_of(moduli)
+    if one is not None and divisor is not None:
+        base = one % nonzero(unsigned(divisor, "modulus"))
+    return like._reduced(base, modulus, "base").powmod(exponent, modulus)
 
 
-def _count(value: int, least: int = 0) -> int:
-    """A count of squares, factors or a degree, which fits in a machine word."""
-    value = operator.index(value)
-    if not least <= value < 2**64:
-        raise RangeError(f"{_short(value)} is not in the range {least} to 2**64 - 1")
-    return value
+def _exponents(value: object, name: str) -> Array | list[int]:
+    """An argument of exponents, one a row or one for all rows."""
+    one = one_of(value)
+    if one is not None:
+        return [unsigned(one, name)]
+    if not isinstance(value, (Array, list, tuple, range, np.ndarray)):
+        raise wrong_type(name, "an Array, an int, or a list or numpy array of ints", value)
+    return exponents_of(value, name)
 
 
-def _modulus(modulus: int) -> int:
-    """A modulus that is not zero."""
+def exponents_of(values: object, name: str) -> Array | list[int]:
+    """Returns exponents, one a row, of any length: an array, or ints that are not negative."""
+    if isinstance(values, Array):
+        return values
+    numbers = unsigned_values(values, name)
+    return numbers if isinstance(numbers, list) else numbers.tolist()
+
+
+def by_exponents(
+    exponents: Array | list[int],
+    rows: int,
+    by_batch: Callable[[_gpuint.Batch], _R],
+    by_ints: Callable[[list[int]], _R],
+) -> _R:
+    """Returns the powers of `rows` rows; one exponent is for all of them."""
+    if isinstance(exponents, Array):
+        (exponents,) = spread(exponents, rows=rows)
+        return by_batch(exponents._batch)
+    return by_ints(exponents * rows if len(exponents) == 1 else exponents)
+
+
+def nonzero(modulus: int) -> int:
+    """Returns a modulus, which must not be zero."""
     if modulus == 0:
         raise DivisionByZeroError("the modulus is zero")
     return modulus
-
-
-def _from_rows(rows: npt.NDArray[np.uint8], bits: int, device: DeviceLike) -> Array:
-    """Makes an array of a matrix of bytes, least significant first."""
-    device = Device(device)
-    width = narrowest(bits, device)
-    size = width // 8
-    for row in np.flatnonzero(rows[:, size:].any(axis=1))[:1].tolist():
-        check(int.from_bytes(rows[row].tobytes(), "little"), width, row)
-    if rows.shape[1] != size:
-        resized = np.zeros((rows.shape[0], size), np.uint8)
-        resized[:, : rows.shape[1]] = rows[:, :size]
-        rows = resized
-    flat = np.ascontiguousarray(rows).reshape(-1)
-    return Array._of(_Batch.from_le_bytes(device._handle, width, flat), device)
-
-
-def _mask(mask: Bools, device: Device) -> _gpuint.Mask:
-    return (mask if isinstance(mask, Mask) else Mask(mask, device))._bits
 
 
 def _first(mask: Mask) -> int | None:
@@ -1178,11 +1098,4 @@ def _first(mask: Mask) -> int | None:
 
 
 def _is_little(byteorder: str) -> bool:
-    if byteorder not in ("little", "big"):
-        raise ValueError('byteorder must be either "little" or "big"')
-    return byteorder == "little"
-
-
-def _short(value: int) -> str:
-    text = f"{value:#x}"
-    return text if len(text) <= _SHOWN_DIGITS else f"{text[:10]}..{text[-6:]}"
+    return choice(byteorder, "byteorder", ("little", "big")) == "little"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
+from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 from . import _gpuint
+from ._arguments import count
 
 
 class Device:
@@ -21,6 +23,9 @@ class Device:
     from the disk, or compiled at their first use by NVRTC in seconds. The CPU needs none.
     Results are on the device with `jit`, too. Operands of different widths must both be on it.
 
+    `with gpuint.Device("cpu"):` makes the device the one of `Device()`, and so of every
+    `device=None`, in the block.
+
     After a fork, the CPU works in the child process, with the arrays of the parent. GPUs do not
     survive a fork: every call on one that the parent opened raises `ForkedError`.
     """
@@ -34,11 +39,14 @@ class Device:
         if isinstance(name, Device):
             self._handle = name._handle
         elif name is None:
-            self._handle = _first()
+            defaults = _DEFAULTS.get()
+            self._handle = defaults[-1]._handle if defaults else _first()
+            self._jit = jit or (bool(defaults) and defaults[-1]._jit)
         elif isinstance(name, str):
             self._handle = _open(name)
         else:
-            raise TypeError(f'a device is "cuda:N", "cpu" or None, not {name!r}')
+            kind = type(name).__name__
+            raise TypeError(f'name of a device is "cuda:N", "cpu", a Device or None, not {kind}')
         if jit:
             self._handle = self._handle.with_jit()
 
@@ -65,6 +73,13 @@ class Device:
         """Waits for all work, and gives GPU memory that no array uses back to the system."""
         self._handle.trim()
 
+    def __enter__(self) -> Device:
+        _DEFAULTS.set((*_DEFAULTS.get(), self))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _DEFAULTS.set(_DEFAULTS.get()[:-1])
+
     def __str__(self) -> str:
         ordinal = self._handle.ordinal
         return self.kind if ordinal is None else f"{self.kind}:{ordinal}"
@@ -90,7 +105,12 @@ class Device:
 
 
 DeviceLike: TypeAlias = Device | str | None
-"""A device, its name, or `None` for the first GPU, or the CPU where there is no GPU."""
+"""A device, its name, or `None` for the device of the innermost `with` block.
+
+Outside of such blocks `None` is the first GPU, or the CPU where there is no GPU.
+"""
+
+_DEFAULTS: ContextVar[tuple[Device, ...]] = ContextVar("gpuint.devices", default=())
 
 
 @functools.cache
@@ -103,5 +123,5 @@ def _open(name: str) -> _gpuint.Device:
         return _gpuint.Device.cpu()
     cuda = re.fullmatch(r"cuda(?::(\d+))?", name, re.ASCII)
     if cuda is None:
-        raise ValueError(f'unknown device "{name}"; expected "cuda", "cuda:N" or "cpu"')
-    return _gpuint.Device.cuda(int(cuda[1] or 0))
+        raise ValueError(f'unknown device "{name}"; name is "cuda", "cuda:N" or "cpu"')
+    return _gpuint.Device.cuda(count(int((cuda[1] or "0")[:20]), "name"))

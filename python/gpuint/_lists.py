@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 
-from ._array import _modulus, array
+from ._arguments import integer, items
+from ._array import nonzero
+from ._creation import array
 from ._device import DeviceLike
 from .errors import NoInverseError
 
@@ -17,9 +18,10 @@ def powmod_base_list(
 
     The arguments are those of `gmpy2.powmod_base_list`; the results are Python ints.
     """
-    exponent, modulus = operator.index(exponent), _modulus(operator.index(modulus))
+    exponent = integer(exponent, "exponent")
+    modulus = nonzero(integer(modulus, "modulus"))
     positive = abs(modulus)
-    reduced = _reduced(bases, positive)
+    reduced = _reduced(bases, positive, "bases")
     if not reduced:
         return []
     rows = array(reduced, positive.bit_length(), device)
@@ -33,10 +35,10 @@ def powmod_exp_list(
 
     The arguments are those of `gmpy2.powmod_exp_list`; the results are Python ints.
     """
-    modulus = _modulus(operator.index(modulus))
+    modulus = nonzero(integer(modulus, "modulus"))
     positive = abs(modulus)
-    base = operator.index(base) % positive
-    powers = [operator.index(exponent) for exponent in exponents]
+    base = integer(base, "base") % positive
+    powers = _integers(exponents, "exponents")
     if not powers:
         return []
     bases = [base] * len(powers)
@@ -58,16 +60,20 @@ def invert_list(values: Iterable[int], modulus: int, *, device: DeviceLike = Non
 
     Raises `NoInverseError`, a `ZeroDivisionError` as gmpy2's, for the lowest row without one.
     """
-    positive = abs(_modulus(operator.index(modulus)))
-    reduced = _reduced(values, positive)
+    positive = abs(nonzero(integer(modulus, "modulus")))
+    reduced = _reduced(values, positive, "values")
     if not reduced:
         return []
     return array(reduced, positive.bit_length(), device).invert(positive).tolist()
 
 
-def _reduced(values: Iterable[int], modulus: int) -> list[int]:
+def _integers(values: Iterable[int], name: str) -> list[int]:
+    return [integer(value, name) for value in items(values, name, "an iterable of ints")]
+
+
+def _reduced(values: Iterable[int], modulus: int, name: str) -> list[int]:
     """The values modulo a positive modulus."""
-    numbers = map(operator.index, values)
+    numbers = _integers(values, name)
     return [number if 0 <= number < modulus else number % modulus for number in numbers]
 
 

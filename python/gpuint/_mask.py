@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _gpuint
+from ._arguments import column, items
 from ._device import Device, DeviceLike
+from ._rows import Rows
 
 Bools: TypeAlias = "Mask | Iterable[bool] | npt.NDArray[np.bool_]"
 """One bool a row."""
 
 
-class Mask:
-    """One bit a row, on a device: result of comparisons, carries and borrows."""
+class Mask(Rows[bool]):
+    """One bit a row, on a device: result of comparisons, carries and borrows.
+
+    Operators work row by row, with bools of as many rows or with one bool for all rows.
+    """
 
     __slots__ = ("_bits", "_device")
-    __array_ufunc__ = None
-    __hash__ = None  # type: ignore[assignment]
     _bits: _gpuint.Mask
     _device: Device
 
     def __init__(self, bits: Bools, device: DeviceLike = None) -> None:
         """Makes a mask of bools, one a row, on a device."""
         self._device = Device(device)
-        values = bits.to_numpy() if isinstance(bits, Mask) else _bools(bits)
+        values = bits.to_numpy() if isinstance(bits, Mask) else bools(bits, "bits")
         self._bits = _gpuint.Mask.from_bytes(self._device._handle, values.view(np.uint8))
 
     @property
@@ -48,7 +51,7 @@ class Mask:
         self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
     ) -> npt.NDArray[Any]:
         if copy is False:
-            raise ValueError("a mask is not in host memory: it cannot be used without a copy")
+            raise ValueError("copy is False, but the bits are not in numpy's memory")
         return self.to_numpy().astype(np.bool_ if dtype is None else dtype, copy=False)
 
     def indices(self) -> npt.NDArray[np.intp]:
@@ -67,65 +70,97 @@ class Mask:
         """Returns true if every bit is set."""
         return self.count() == len(self)
 
+    def select(self, mask: Bools, other: Bools | bool) -> Mask:
+        """Returns the bits of `self` where the mask is set, and the bits of `other` elsewhere."""
+        chosen = Mask._from(mask, self._device, "mask")
+        others = self._operand(other, "other")
+        return (self & chosen) | (others & ~chosen)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Mask, (self.to_numpy(), self._device)
 
     def __len__(self) -> int:
         return len(self._bits)
 
-    def __iter__(self) -> Iterator[bool]:
-        return iter(self.tolist())
+    def __and__(self, other: Bools | bool) -> Mask:
+        operand = self._coerced(other, "other")
+        return NotImplemented if operand is None else self._like(self._bits.and_(operand._bits))
 
-    def __getitem__(self, row: int) -> bool:
-        return bool(self.to_numpy()[row])
+    def __or__(self, other: Bools | bool) -> Mask:
+        operand = self._coerced(other, "other")
+        return NotImplemented if operand is None else self._like(self._bits.or_(operand._bits))
 
-    def __bool__(self) -> bool:
-        raise ValueError("the truth of a mask is ambiguous: use any() or all()")
-
-    def __and__(self, other: Bools) -> Mask:
-        return self._of(self._bits.and_(self._other(other)), self._device)
-
-    def __or__(self, other: Bools) -> Mask:
-        return self._of(self._bits.or_(self._other(other)), self._device)
-
-    def __xor__(self, other: Bools) -> Mask:
-        return self._of(self._bits.xor(self._other(other)), self._device)
+    def __xor__(self, other: Bools | bool) -> Mask:
+        operand = self._coerced(other, "other")
+        return NotImplemented if operand is None else self._like(self._bits.xor(operand._bits))
 
     __rand__ = __and__
     __ror__ = __or__
     __rxor__ = __xor__
 
     def __invert__(self) -> Mask:
-        return self._of(self._bits.not_(), self._device)
-
-    def __eq__(self, other: object) -> Mask:  # type: ignore[override]
-        if not isinstance(other, (Mask, list, np.ndarray)):
-            return NotImplemented
-        return ~(self ^ other)
-
-    def __ne__(self, other: object) -> Mask:  # type: ignore[override]
-        if not isinstance(other, (Mask, list, np.ndarray)):
-            return NotImplemented
-        return self ^ other
+        return self._like(self._bits.not_())
 
     def __repr__(self) -> str:
         return f"Mask(rows={len(self)}, set={self.count()}, device='{self._device}')"
 
-    def _other(self, other: Bools) -> _gpuint.Mask:
-        return other._bits if isinstance(other, Mask) else Mask(other, self._device)._bits
+    def _at_row(self, row: int) -> bool:
+        return self._bits.row(row)
+
+    def _selected(self) -> npt.NDArray[np.bool_]:
+        return self.to_numpy()
+
+    def _gather(self, rows: npt.NDArray[np.int64]) -> Self:
+        return self._like(self._bits.gather(rows))
 
     @classmethod
-    def _of(cls, bits: _gpuint.Mask, device: Device) -> Mask:
+    def _concat(cls, parts: Sequence[Self]) -> Self:
+        return parts[0]._like(
+            cls(np.concatenate([part.to_numpy() for part in parts]), parts[0]._device)._bits
+        )
+
+    def _equal(self, other: object) -> Mask | None:
+        operand = self._coerced(other, "other")
+        return None if operand is None else ~(self ^ operand)
+
+    def _coerced(self, other: object, name: str) -> Mask | None:
+        """An operand as a mask; one bool stands for all rows."""
+        if isinstance(other, Mask):
+            return other
+        if isinstance(other, (bool, np.bool_)):
+            return self._full(len(self), bool(other), self._device)
+        if isinstance(other, (list, tuple, np.ndarray)):
+            return Mask(bools(other, name), self._device)
+        return None
+
+    def _operand(self, other: object, name: str) -> Mask:
+        operand = self._coerced(other, name)
+        return self._from(other, self._device, name) if operand is None else operand
+
+    def _like(self, bits: _gpuint.Mask) -> Self:
+        return self._of(bits, self._device)
+
+    @classmethod
+    def _full(cls, rows: int, bit: bool, device: DeviceLike = None) -> Mask:
+        """Makes a mask of `rows` rows, all of one bit."""
+        return Mask(np.full(rows, bit), device)
+
+    @classmethod
+    def _from(cls, bits: Any, device: Device, name: str) -> Mask:
+        return bits if isinstance(bits, Mask) else Mask(bools(bits, name), device)
+
+    @classmethod
+    def _of(cls, bits: _gpuint.Mask, device: Device) -> Self:
         mask = cls.__new__(cls)
         mask._bits = bits
         mask._device = device
         return mask
 
 
-def _bools(bits: Iterable[bool]) -> npt.NDArray[np.bool_]:
-    values = np.asarray(bits if isinstance(bits, np.ndarray) else list(bits))
-    if values.ndim != 1:
-        raise ValueError(f"a mask has one dimension, not {values.ndim}")
+def bools(bits: Any, name: str) -> npt.NDArray[np.bool_]:
+    """Returns bools of an iterable as a numpy array."""
+    given = bits if isinstance(bits, np.ndarray) else items(bits, name, "a Mask or bools")
+    values = column(np.asarray(given), name)
     if values.dtype != np.bool_ and values.size > 0:
-        raise TypeError(f"a mask is of bools, not of {values.dtype}")
+        raise TypeError(f"{name} is of bools, not of {values.dtype}")
     return np.ascontiguousarray(values, dtype=np.bool_)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
-from . import _gpuint
-from ._array import Array, Prepared, _count, _mask, full
+import numpy as np
+import numpy.typing as npt
+
+from . import _arguments, _gpuint
+from ._arguments import as_int, count, short, unsigned, wrong_type
+from ._array import Array, Integers, by_exponents, exponents_of, one_of, rows_of, signed_rows
+from ._creation import Values, full
 from ._device import Device, DeviceLike
 from ._mask import Bools, Mask
-from ._widths import as_int, check_sign, exponents_of, narrowest
+from ._prepared import Prepared
+from ._rows import Rows, spread
+from ._widths import narrowest
+from .errors import MismatchError
+
+# Ints that a modulus keeps as residues.
+_CONSTANTS = 8
 
 
 class Modulus(Prepared):
@@ -18,39 +29,52 @@ class Modulus(Prepared):
     One int for all rows, or the rows of an array, each for the same row of residues.
     """
 
-    __slots__ = ("_modulus",)
+    __slots__ = ("_constants", "_modulus")
+    _constants: dict[tuple[int, int], _gpuint.Residues]
     _modulus: _gpuint.Modulus
 
-    def __init__(
-        self, value: Array | int, bits: int | None = None, device: DeviceLike = None
-    ) -> None:
+    def __init__(self, value: Integers, bits: int | None = None, device: DeviceLike = None) -> None:
         """Prepares an int on a device, or the rows of an array on its device.
 
         Raises `DivisionByZeroError` with the lowest row that is zero.
         """
         super().__init__(value, bits, device)
-        if isinstance(self._value, Array):
-            self._modulus = _gpuint.Modulus.of_rows(self._value._at(self._bits))
+        self._constants = {}
+        one = self._one
+        if one is None:
+            self._modulus = _gpuint.Modulus.of_rows(self._array()._at(self._bits))
         else:
-            self._modulus = _gpuint.Modulus.splat(self._device._handle, self._bits, self._value)
+            self._modulus = _gpuint.Modulus.splat(self._device._handle, self._bits, one)
 
-    def residues(self, values: Array) -> Residues:
-        """Returns the residues of the rows of an array."""
-        rows = values if values.bits <= self._bits else values % self._value
+    def residues(self, values: Values) -> Residues:
+        """Returns the residues of integers that are not negative, one a row."""
+        rows = rows_of(values, "values", self._device)
+        rows = rows if rows.bits <= self._bits else rows % self._value
         batch = rows._at(self._bits)
         return Residues._of(_gpuint.Residues.of_batch(batch, self._modulus), self)
 
+    def _constant(self, value: int, rows: int) -> _gpuint.Residues:
+        """Residues of one integer of either sign. The last ones stay on the device."""
+        key = value, rows
+        constant = self._constants.get(key)
+        if constant is None:
+            residues = self.residues(full(rows, abs(value), device=self._device))
+            constant = (residues if value >= 0 else -residues)._residues
+            if len(self._constants) == _CONSTANTS:
+                self._constants.clear()
+            self._constants[key] = constant
+        return constant
 
-class Residues:
+
+class Residues(Rows[int]):
     """Residues modulo a `Modulus`, one a row.
 
     They are made by `Modulus.residues`. Operators work row by row, with residues of the same
-    `Modulus` object or one int for all rows.
+    `Modulus` object, with an array, list or numpy array of integers, or with one int of either sign
+    for all rows. Pickled residues have another `Modulus` object, unless it is in the same pickle.
     """
 
     __slots__ = ("_modulus", "_residues")
-    __array_ufunc__ = None
-    __hash__ = None  # type: ignore[assignment]
     _modulus: Modulus
     _residues: _gpuint.Residues
 
@@ -58,6 +82,11 @@ class Residues:
     def modulus(self) -> Modulus:
         """The moduli."""
         return self._modulus
+
+    @property
+    def device(self) -> Device:
+        """The device that the rows live on."""
+        return self._modulus.device
 
     def to_array(self) -> Array:
         """Returns the numbers from 0 to `modulus - 1`."""
@@ -70,21 +99,24 @@ class Residues:
     def __len__(self) -> int:
         return len(self._residues)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Modulus.residues, (self._modulus, self.to_array())
+
     def __repr__(self) -> str:
         return f"Residues({self.to_array()}, {self._modulus})"
 
-    def __add__(self, other: Residues | int) -> Residues:
+    def __add__(self, other: Residues | Integers) -> Residues:
         return self._apply(other, _gpuint.Residues.add)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Residues | int) -> Residues:
+    def __sub__(self, other: Residues | Integers) -> Residues:
         return self._apply(other, _gpuint.Residues.sub)
 
-    def __rsub__(self, other: int) -> Residues:
-        return -self + other
+    def __rsub__(self, other: Integers) -> Residues:
+        return (-self).__add__(other)
 
-    def __mul__(self, other: Residues | int) -> Residues:
+    def __mul__(self, other: Residues | Integers) -> Residues:
         return self._apply(other, _gpuint.Residues.mul)
 
     __rmul__ = __mul__
@@ -92,15 +124,16 @@ class Residues:
     def __neg__(self) -> Residues:
         return self._like(self._residues.neg())
 
-    def __pow__(self, exponent: Array | Sequence[int] | int) -> Residues:
+    def __pow__(self, exponent: Integers) -> Residues:
         """Powers by one exponent, or by an array or a list of one a row, of any length."""
-        if isinstance(exponent, Array):
-            return self._like(self._residues.pow(exponent._batch))
-        power = as_int(exponent)
+        power = one_of(exponent)
         if power is None:
-            if not isinstance(exponent, Iterable):
+            if not isinstance(exponent, (Array, list, tuple, range, np.ndarray)):
                 return NotImplemented
-            return self._like(self._residues.pow_rows(exponents_of(exponent)))
+            powers = exponents_of(exponent, "exponent")
+            (base,) = spread(self, rows=len(powers))
+            rows = base._residues
+            return self._like(by_exponents(powers, len(base), rows.pow, rows.pow_rows))
         if power < 0:
             return self.invert() ** -power
         return self._like(self._residues.pow_all(power))
@@ -111,7 +144,7 @@ class Residues:
 
     def square_repeatedly(self, count: int) -> Residues:
         """Returns `self**(2**count)`, by `count` squares one after the other."""
-        return self._like(self._residues.square_repeatedly(_count(count)))
+        return self._like(self._residues.square_repeatedly(_arguments.count(count, "count")))
 
     def double(self) -> Residues:
         """Returns the doubles."""
@@ -129,48 +162,84 @@ class Residues:
         """Returns a mask of the rows that are zero."""
         return Mask._of(self._residues.is_zero_mask(), self._modulus.device)
 
-    def select(self, mask: Bools, other: Residues | int) -> Residues:
+    def select(self, mask: Bools, other: Residues | Integers) -> Residues:
         """Returns the rows of `self` where the mask is set, and the rows of `other` elsewhere."""
-        bits = _mask(mask, self._modulus.device)
-        return self._like(self._residues.select(bits, self._operand(other)))
+        bits = Mask._from(mask, self.device, "mask")._bits
+        operand = self._coerced(other, "other")
+        if operand is None:
+            raise wrong_type("other", "Residues, an Array, an int or a list of ints", other)
+        rows, others = spread(self, operand)
+        return self._like(rows._residues.select(bits, others._residues))
 
-    def __eq__(self, other: object) -> Mask:  # type: ignore[override]
-        if not isinstance(other, Residues) and as_int(other) is None:
-            return NotImplemented
-        equal = self._residues.eq_mask(self._operand(other))
-        return Mask._of(equal, self._modulus.device)
+    # Rows
 
-    def __ne__(self, other: object) -> Mask:  # type: ignore[override]
-        equal = self.__eq__(other)
-        return NotImplemented if equal is NotImplemented else ~equal
+    def _at_row(self, row: int) -> int:
+        return self._gather(np.array([row])).tolist()[0]
+
+    def _gather(self, rows: npt.NDArray[np.int64]) -> Self:
+        modulus = self._modulus if self._modulus._rows is None else self._modulus.gather(rows)
+        return self._of(modulus.residues(self.to_array()._gather(rows))._residues, modulus)
 
     @classmethod
-    def _of(cls, residues: _gpuint.Residues, modulus: Modulus) -> Residues:
+    def _concat(cls, parts: Sequence[Self]) -> Self:
+        modulus = parts[0]._modulus
+        if modulus._rows is not None:
+            values = [part._modulus._array() for part in parts if part._modulus._rows is not None]
+            if len(values) != len(parts):
+                raise MismatchError("arrays have a modulus for each row and one for all rows")
+            modulus = Modulus(Array._concat(values), modulus.bits)
+        elif any(part._modulus is not modulus for part in parts):
+            raise MismatchError("arrays have different Modulus objects")
+        rows = Array._concat([part.to_array() for part in parts])
+        return cls._of(modulus.residues(rows)._residues, modulus)
+
+    def _equal(self, other: object) -> Mask | None:
+        operand = self._coerced(other, "other")
+        if operand is None:
+            return None
+        rows, others = spread(self, operand)
+        return Mask._of(rows._residues.eq_mask(others._residues), self.device)
+
+    # Operands
+
+    @classmethod
+    def _of(cls, residues: _gpuint.Residues, modulus: Modulus) -> Self:
         new = cls.__new__(cls)
         new._residues = residues
         new._modulus = modulus
         return new
 
-    def _like(self, residues: _gpuint.Residues) -> Residues:
-        return Residues._of(residues, self._modulus)
+    def _like(self, residues: _gpuint.Residues) -> Self:
+        return self._of(residues, self._modulus)
 
     def _apply(
         self,
-        other: Residues | int,
+        other: Residues | Integers,
         operation: Callable[[_gpuint.Residues, _gpuint.Residues], _gpuint.Residues],
     ) -> Residues:
-        if not isinstance(other, Residues) and as_int(other) is None:
+        operand = self._coerced(other, "other")
+        if operand is None:
             return NotImplemented  # type: ignore[no-any-return]
-        return self._like(operation(self._residues, self._operand(other)))
+        rows, others = spread(self, operand)
+        return self._like(operation(rows._residues, others._residues))
 
-    def _operand(self, other: object) -> _gpuint.Residues:
-        """An operand as residues; an int may be any."""
+    def _coerced(self, other: object, name: str) -> Residues | None:
+        """An operand as residues; integers may be any."""
         if isinstance(other, Residues):
-            return other._residues
-        value = operator.index(other)  # type: ignore[arg-type]
-        magnitude = full(len(self), abs(value), device=self._modulus.device)
-        residues = self._modulus.residues(magnitude)
-        return (residues if value >= 0 else -residues)._residues
+            return other
+        if not isinstance(other, Array):
+            value = as_int(other)
+            if value is not None:
+                return self._like(self._modulus._constant(value, len(self)))
+            if not isinstance(other, (list, tuple, range, np.ndarray)):
+                return None
+        rows, negative = signed_rows(other, name, self.device)
+        if len(rows) == 1:
+            rows = rows.repeat(len(self))
+        residues = self._modulus.residues(rows)
+        if negative is not None:
+            residues = (-residues).select(negative, residues)
+        return residues
 
 
 class FixedBase:
@@ -180,10 +249,12 @@ class FixedBase:
     has 256 rows for every 8 bits of `exponent_bits`.
     """
 
-    __slots__ = ("_bits", "_device", "_exponent_bits", "_powers")
+    __slots__ = ("_base", "_bits", "_device", "_exponent_bits", "_modulus", "_powers")
+    _base: int
     _bits: int
     _device: Device
     _exponent_bits: int
+    _modulus: int
     _powers: _gpuint.FixedBase
 
     def __init__(
@@ -193,11 +264,13 @@ class FixedBase:
 
         The width of the powers is that of `base` and `modulus`.
         """
-        base, modulus = check_sign(operator.index(base)), check_sign(operator.index(modulus))
-        self._device = Device(device)
-        self._bits = narrowest(max(base.bit_length(), modulus.bit_length()), self._device)
-        self._exponent_bits = exponent_bits = _count(exponent_bits)
-        handle = self._device._handle
+        base, modulus = unsigned(base, "base"), unsigned(modulus, "modulus")
+        exponent_bits = count(exponent_bits, "exponent_bits")
+        device = Device(device)
+        self._bits = narrowest(max(base.bit_length(), modulus.bit_length()), device)
+        self._base, self._modulus, self._device = base, modulus, device
+        self._exponent_bits = exponent_bits
+        handle = device._handle
         self._powers = _gpuint.FixedBase.prepare(handle, self._bits, base, modulus, exponent_bits)
 
     @property
@@ -210,13 +283,27 @@ class FixedBase:
         """Bits of the longest exponent."""
         return self._exponent_bits
 
-    def pow(self, exponents: Array | Sequence[int]) -> Array:
+    def pow(self, exponents: Values) -> Array:
         """Returns the powers by the rows of an array, or by a list of ints.
 
         Raises `RangeError` for the lowest row that is longer than `exponent_bits`.
         """
-        if isinstance(exponents, Array):
-            powers = self._powers.pow(exponents._batch)
-        else:
-            powers = self._powers.pow_rows(exponents_of(exponents))
+        given = exponents_of(exponents, "exponents")
+        powers = by_exponents(given, len(given), self._powers.pow, self._powers.pow_rows)
         return Array._of(powers, self._device)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FixedBase, (self._base, self._modulus, self._exponent_bits, self._device)
+
+    def __repr__(self) -> str:
+        base, modulus = short(self._base), short(self._modulus)
+        return (
+            f"FixedBase({base}, {modulus}, exponent_bits={self._exponent_bits}, "
+            f"device='{self._device}')"
+        )

@@ -2,60 +2,67 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _gpuint
-from ._array import Array, _first, _mask, array
+from ._arguments import as_int, choice, wrong_type
+from ._array import Array, Integers, _first, _supported, signed_rows
+from ._creation import Values, full
 from ._device import Device, DeviceLike
 from ._mask import Bools, Mask
-from ._widths import as_int
+from ._rows import Rows, spread
 from .errors import RangeError
 
 _Batch = _gpuint.SignedBatch
+Signed: TypeAlias = "SignedArray | Integers"
+"""Integers of either sign: one for all rows, or one a row."""
 Rounding: TypeAlias = Literal["floor", "zero", "euclid"]
 """Rounding of quotients: down, to zero, or so that remainders are not negative."""
 
 
-class SignedArray:
+class SignedArray(Rows[int]):
     """Signed integers on a device, one a row: a sign and a magnitude of `bits` bits.
 
-    Operators work row by row, with a signed array of as many rows, an `Array` or one Python int
-    for all rows; the result is as wide as the wider operand. As with Python's integers, `//`, `%`
-    and `divmod` round down. `+`, `-` and `*` do not wrap: they raise `RangeError` for the lowest
-    row whose magnitude needs more bits; `overflowing_add`, `overflowing_sub`, `overflowing_mul` and
-    `widening_mul` do not. Comparisons return a `Mask`.
+    Operators work row by row, with a signed array, an `Array`, a list or a numpy array of as many
+    rows; one int, or one row, stands for all rows. The result is as wide as the wider operand. As
+    with Python's integers, `//`, `%` and `divmod` round down. `+`, `-` and `*` do not wrap: they
+    raise `RangeError` for the lowest row whose magnitude needs more bits; `overflowing_add`,
+    `overflowing_sub`, `overflowing_mul` and `widening_mul` do not. Comparisons return a `Mask`.
     """
 
     __slots__ = ("_batch", "_device")
-    __array_ufunc__ = None
-    __hash__ = None  # type: ignore[assignment]
     _batch: _gpuint.SignedBatch
     _device: Device
 
-    def __init__(
-        self, values: Iterable[int], bits: int | None = None, device: DeviceLike = None
-    ) -> None:
+    def __init__(self, values: Values, bits: int | None = None, device: DeviceLike = None) -> None:
         """Makes an array of integers of either sign.
 
         The magnitudes get the narrowest built width that holds `bits` bits, without `bits` that
         holds all of them. Raises `RangeError` for the lowest row that does not fit.
         """
-        numbers = [operator.index(value) for value in values]
-        magnitude = array([abs(number) for number in numbers], bits, device)
-        self._device = magnitude.device
-        negative = _mask([number < 0 for number in numbers], self._device)
-        self._batch = _Batch.of_parts(magnitude._batch, negative)
+        magnitude, negative = signed_rows(values, "values", device)
+        if bits is not None:
+            magnitude = magnitude.resized(bits)
+        made = self._of_parts(magnitude, negative)
+        self._batch, self._device = made._batch, made._device
 
     @classmethod
     def of(cls, magnitude: Array, negative: Bools) -> SignedArray:
         """Makes an array of magnitudes and a mask of the rows that are negative."""
-        bits = _mask(negative, magnitude.device)
-        return cls._of(_Batch.of_parts(magnitude._batch, bits), magnitude.device)
+        if not isinstance(magnitude, Array):
+            raise wrong_type("magnitude", "an Array", magnitude)
+        return cls._of_parts(magnitude, Mask._from(negative, magnitude.device, "negative"))
+
+    @classmethod
+    def _of_parts(cls, magnitude: Array, negative: Mask | None) -> Self:
+        if negative is None:
+            negative = Mask._full(len(magnitude), False, magnitude.device)
+        batch = _Batch.of_parts(magnitude._batch, negative._bits)
+        return cls._of(batch, magnitude.device)
 
     @property
     def bits(self) -> int:
@@ -87,8 +94,15 @@ class SignedArray:
     def __len__(self) -> int:
         return len(self._batch)
 
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.tolist())
+    def select(self, mask: Bools, other: Signed) -> SignedArray:
+        """Returns the rows of `self` where the mask is set, and the rows of `other` elsewhere."""
+        rows, others = spread(self, self._operand(other, "other"))
+        chosen = Mask._from(mask, self._device, "mask")
+        magnitude = abs(rows).select(chosen, abs(others))
+        return self._of_parts(magnitude, rows.negative.select(chosen, others.negative))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SignedArray._of_parts, (abs(self), self.negative)
 
     def __repr__(self) -> str:
         return f"SignedArray({abs(self)}, negative={self.negative.count()})"
@@ -99,40 +113,40 @@ class SignedArray:
     def __neg__(self) -> SignedArray:
         return self._like(self._batch.neg())
 
-    def __add__(self, other: SignedArray | Array | int) -> SignedArray:
+    def __add__(self, other: Signed) -> SignedArray:
         return self._exact(other, _Batch.overflowing_add, "sum")
 
     __radd__ = __add__
 
-    def __sub__(self, other: SignedArray | Array | int) -> SignedArray:
+    def __sub__(self, other: Signed) -> SignedArray:
         return self._exact(other, _Batch.overflowing_sub, "difference")
 
     def __rsub__(self, other: Array | int) -> SignedArray:
         return -self + other
 
-    def __mul__(self, other: SignedArray | Array | int) -> SignedArray:
+    def __mul__(self, other: Signed) -> SignedArray:
         return self._exact(other, _Batch.overflowing_mul, "product")
 
     __rmul__ = __mul__
 
-    def overflowing_add(self, other: SignedArray | Array | int) -> tuple[SignedArray, Mask]:
+    def overflowing_add(self, other: Signed) -> tuple[SignedArray, Mask]:
         """Returns sums modulo `2**bits` of magnitudes, and a mask of the rows that wrapped."""
         return self._masked(_Batch.overflowing_add(*self._pair(other)))
 
-    def overflowing_sub(self, other: SignedArray | Array | int) -> tuple[SignedArray, Mask]:
+    def overflowing_sub(self, other: Signed) -> tuple[SignedArray, Mask]:
         """Returns differences modulo `2**bits` of magnitudes, and a mask of those that wrapped."""
         return self._masked(_Batch.overflowing_sub(*self._pair(other)))
 
-    def overflowing_mul(self, other: SignedArray | Array | int) -> tuple[SignedArray, Mask]:
+    def overflowing_mul(self, other: Signed) -> tuple[SignedArray, Mask]:
         """Returns products modulo `2**bits` of magnitudes, and a mask of those that wrapped."""
         return self._masked(_Batch.overflowing_mul(*self._pair(other)))
 
-    def widening_mul(self, other: SignedArray | Array | int) -> SignedArray:
+    def widening_mul(self, other: Signed) -> SignedArray:
         """Returns the products without loss, with magnitudes of twice the width."""
         return self._like(_Batch.widening_mul(*self._pair(other)))
 
     def div_rem(
-        self, other: SignedArray | Array | int, rounding: Rounding = "floor"
+        self, other: Signed, rounding: Rounding = "floor"
     ) -> tuple[SignedArray, SignedArray]:
         """Returns quotients and remainders.
 
@@ -144,64 +158,83 @@ class SignedArray:
             "floor": _Batch.div_rem_floor,
             "zero": _Batch.div_rem,
             "euclid": _Batch.div_rem_euclid,
-        }.get(rounding)
-        if divide is None:
-            raise ValueError(f'rounding is "floor", "zero" or "euclid", not "{rounding}"')
-        quotient, remainder = divide(*self._pair(other))
+        }
+        chosen = divide[choice(rounding, "rounding", divide)]
+        quotient, remainder = chosen(*self._pair(other))
         return self._like(quotient), self._like(remainder)
 
-    def __divmod__(self, other: SignedArray | Array | int) -> tuple[SignedArray, SignedArray]:
-        return self.div_rem(other) if _is_operand(other) else NotImplemented
+    def __divmod__(self, other: Signed) -> tuple[SignedArray, SignedArray]:
+        operand = self._coerced(other, "other")
+        return _supported(None if operand is None else self.div_rem(operand))
 
-    def __floordiv__(self, other: SignedArray | Array | int) -> SignedArray:
-        return self.div_rem(other)[0] if _is_operand(other) else NotImplemented
+    def __floordiv__(self, other: Signed) -> SignedArray:
+        operand = self._coerced(other, "other")
+        return _supported(None if operand is None else self.div_rem(operand)[0])
 
-    def __mod__(self, other: SignedArray | Array | int) -> SignedArray:
-        return self.div_rem(other)[1] if _is_operand(other) else NotImplemented
+    def __mod__(self, other: Signed) -> SignedArray:
+        operand = self._coerced(other, "other")
+        return _supported(None if operand is None else self.div_rem(operand)[1])
 
-    def __rdivmod__(self, other: Array | int) -> tuple[SignedArray, SignedArray]:
-        return self._operand(other).div_rem(self) if _is_operand(other) else NotImplemented
+    def __rdivmod__(self, other: Integers) -> tuple[SignedArray, SignedArray]:
+        operand = self._coerced(other, "other")
+        return _supported(None if operand is None else operand.div_rem(self))
 
-    def __rfloordiv__(self, other: Array | int) -> SignedArray:
-        return self._operand(other) // self if _is_operand(other) else NotImplemented
+    def __rfloordiv__(self, other: Integers) -> SignedArray:
+        operand = self._coerced(other, "other")
+        return _supported(None if operand is None else operand.div_rem(self)[0])
 
-    def __rmod__(self, other: Array | int) -> SignedArray:
-        return self._operand(other) % self if _is_operand(other) else NotImplemented
+    def __rmod__(self, other: Integers) -> SignedArray:
+        operand = self._coerced(other, "other")
+        return _supported(None if operand is None else operand.div_rem(self)[1])
 
-    def compare(self, other: SignedArray | Array | int) -> npt.NDArray[np.int8]:
+    def compare(self, other: Signed) -> npt.NDArray[np.int8]:
         """Returns -1, 0 or 1 for each row: less than, equal to or greater than the other."""
         return np.frombuffer(_Batch.cmp(*self._pair(other)), dtype=np.int8)
 
-    def __eq__(self, other: object) -> Mask:  # type: ignore[override]
-        return self._test(other, _Batch.eq_mask)
+    def __lt__(self, other: Signed) -> Mask:
+        return _supported(self._test(other, _Batch.lt_mask))
 
-    def __ne__(self, other: object) -> Mask:  # type: ignore[override]
-        equal = self.__eq__(other)
-        return NotImplemented if equal is NotImplemented else ~equal
+    def __gt__(self, other: Signed) -> Mask:
+        return _supported(self._test(other, _greater))
 
-    def __lt__(self, other: SignedArray | Array | int) -> Mask:
-        return self._test(other, _Batch.lt_mask)
+    def __le__(self, other: Signed) -> Mask:
+        greater = self._test(other, _greater)
+        return _supported(greater if greater is None else ~greater)
 
-    def __ge__(self, other: SignedArray | Array | int) -> Mask:
-        less = self.__lt__(other)
-        return NotImplemented if less is NotImplemented else ~less
+    def __ge__(self, other: Signed) -> Mask:
+        less = self._test(other, _Batch.lt_mask)
+        return _supported(less if less is None else ~less)
 
-    def __gt__(self, other: SignedArray | Array | int) -> Mask:
-        return self._test(other, lambda rows, others: others.lt_mask(rows))
+    # Rows
 
-    def __le__(self, other: SignedArray | Array | int) -> Mask:
-        greater = self.__gt__(other)
-        return NotImplemented if greater is NotImplemented else ~greater
+    def _at_row(self, row: int) -> int:
+        return self._slice(row, row + 1).tolist()[0]
+
+    def _slice(self, start: int, stop: int) -> Self:
+        return self._of_parts(abs(self)[start:stop], self.negative[start:stop])
+
+    def _gather(self, rows: npt.NDArray[np.int64]) -> Self:
+        return self._of_parts(abs(self)._gather(rows), self.negative._gather(rows))
 
     @classmethod
-    def _of(cls, batch: _gpuint.SignedBatch, device: Device) -> SignedArray:
+    def _concat(cls, parts: Sequence[Self]) -> Self:
+        magnitude = Array._concat([abs(part) for part in parts])
+        return cls._of_parts(magnitude, Mask._concat([part.negative for part in parts]))
+
+    def _equal(self, other: object) -> Mask | None:
+        return self._test(other, _Batch.eq_mask)
+
+    # Operands
+
+    @classmethod
+    def _of(cls, batch: _gpuint.SignedBatch, device: Device) -> Self:
         new = cls.__new__(cls)
         new._batch = batch
         new._device = device
         return new
 
-    def _like(self, batch: _gpuint.SignedBatch) -> SignedArray:
-        return SignedArray._of(batch, self._device)
+    def _like(self, batch: _gpuint.SignedBatch) -> Self:
+        return self._of(batch, self._device)
 
     def _masked(self, result: tuple[_gpuint.SignedBatch, _gpuint.Mask]) -> tuple[SignedArray, Mask]:
         batch, mask = result
@@ -209,38 +242,54 @@ class SignedArray:
 
     def _exact(
         self,
-        other: SignedArray | Array | int,
+        other: Signed,
         operation: Callable[..., tuple[_gpuint.SignedBatch, _gpuint.Mask]],
         name: str,
     ) -> SignedArray:
-        if not _is_operand(other):
+        operand = self._coerced(other, "other")
+        if operand is None:
             return NotImplemented  # type: ignore[no-any-return]
-        result, overflow = self._masked(operation(*self._pair(other)))
+        result, overflow = self._masked(operation(*self._pair(operand)))
         row = _first(overflow)
         if row is not None:
             raise RangeError(f"the {name} of row {row} needs more than {result.bits} bits", row)
         return result
 
-    def _test(self, other: object, operation: Callable[..., _gpuint.Mask]) -> Mask:
-        if not _is_operand(other):
-            return NotImplemented  # type: ignore[no-any-return]
-        return Mask._of(operation(*self._pair(other)), self._device)
+    def _test(self, other: object, operation: Callable[..., _gpuint.Mask]) -> Mask | None:
+        operand = self._coerced(other, "other")
+        if operand is None:
+            return None
+        return Mask._of(operation(*self._pair(operand)), self._device)
 
-    def _operand(self, other: Any) -> SignedArray:
-        """An operand as a signed array; an int may be any."""
+    def _coerced(self, other: object, name: str) -> SignedArray | None:
+        """An operand as a signed array; `None` if it is of another type."""
         if isinstance(other, SignedArray):
             return other
         if isinstance(other, Array):
-            return SignedArray.of(other, [False] * len(other))
-        return SignedArray([operator.index(other)] * len(self), device=self._device)
+            return self._of_parts(other, None)
+        value = as_int(other)
+        if value is not None:
+            magnitude = full(len(self), abs(value), device=self._device)
+            return self._of_parts(magnitude, Mask._full(len(self), value < 0, self._device))
+        if not isinstance(other, (list, tuple, range, np.ndarray)):
+            return None
+        return self._of_parts(*signed_rows(other, name, self._device))
 
-    def _pair(self, other: Any) -> tuple[_gpuint.SignedBatch, _gpuint.SignedBatch]:
-        """Both operands at the wider one's width."""
-        other = self._operand(other)
-        bits = max(self.bits, other.bits)
-        rows, others = (side if side.bits == bits else side.resized(bits) for side in (self, other))
-        return rows._batch, others._batch
+    def _operand(self, other: object, name: str) -> SignedArray:
+        """An operand as a signed array."""
+        operand = self._coerced(other, name)
+        if operand is None:
+            expected = "a SignedArray, an Array, an int, or a list or numpy array of ints"
+            raise wrong_type(name, expected, other)
+        return operand
+
+    def _pair(self, other: object) -> tuple[_gpuint.SignedBatch, _gpuint.SignedBatch]:
+        """Both operands at the wider one's width, one row spread to all."""
+        rows, others = spread(self, self._operand(other, "other"))
+        bits = max(rows.bits, others.bits)
+        left, right = (side if side.bits == bits else side.resized(bits) for side in (rows, others))
+        return left._batch, right._batch
 
 
-def _is_operand(value: object) -> bool:
-    return isinstance(value, (SignedArray, Array)) or as_int(value) is not None
+def _greater(rows: _gpuint.SignedBatch, others: _gpuint.SignedBatch) -> _gpuint.Mask:
+    return others.lt_mask(rows)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import operator
+from typing import Any, Self
 
 from . import _gpuint
-from ._array import Array
+from ._arguments import unsigned
+from ._array import Array, rows_of
+from ._creation import Values
 from ._device import Device
-from ._widths import check_sign
 
 
 class ProductTree:
@@ -16,16 +17,18 @@ class ProductTree:
     The tree has about `log2(rows)` times the memory of the array.
     """
 
-    __slots__ = ("_device", "_root", "_tree")
+    __slots__ = ("_device", "_root", "_rows", "_tree")
     _device: Device
     _root: int
+    _rows: Array
     _tree: _gpuint.ProductTree
 
-    def __init__(self, rows: Array) -> None:
-        """Computes the tree over the rows of an array, on its device."""
-        self._tree = _gpuint.ProductTree.of_rows(rows._batch)
+    def __init__(self, rows: Values) -> None:
+        """Computes the tree over the rows of an array, on its device, or over a list of ints."""
+        self._rows = rows_of(rows, "rows")
+        self._tree = _gpuint.ProductTree.of_rows(self._rows._batch)
         self._root = self._tree.root()
-        self._device = rows.device
+        self._device = self._rows.device
 
     @property
     def root(self) -> int:
@@ -37,12 +40,21 @@ class ProductTree:
 
         Raises `DivisionByZeroError` with the lowest row that is zero.
         """
-        value = check_sign(operator.index(value))
-        return Array._of(self._tree.remainders(value), self._device)
+        remainders = self._tree.remainders(unsigned(value, "value"))
+        return Array._of(remainders, self._device)
 
     def cofactors(self) -> Array:
         """Returns the product of all other rows, modulo each row."""
         return Array._of(self._tree.cofactors(), self._device)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ProductTree, (self._rows,)
 
     def __repr__(self) -> str:
         return f"ProductTree(bits={self._root.bit_length()}, device='{self._device}')"
@@ -60,16 +72,16 @@ class Crt:
     _device: Device
     _moduli: Array
 
-    def __init__(self, moduli: Array) -> None:
-        """Prepares the rows of an array as moduli.
+    def __init__(self, moduli: Values) -> None:
+        """Prepares the rows of an array or a list of ints as moduli.
 
         Raises `DivisionByZeroError` with the lowest modulus that is zero, `MismatchError` with the
         lowest one that is not coprime to the others, and `RangeError` if the product of the moduli
         is wider than all widths.
         """
-        self._crt = _gpuint.Crt.of_rows(moduli._batch)
-        self._moduli = moduli
-        self._device = moduli.device
+        self._moduli = rows_of(moduli, "moduli")
+        self._crt = _gpuint.Crt.of_rows(self._moduli._batch)
+        self._device = self._moduli.device
 
     @property
     def product(self) -> int:
@@ -84,16 +96,27 @@ class Crt:
     def __len__(self) -> int:
         return len(self._crt)
 
-    def residues(self, numbers: Array) -> Array:
+    def residues(self, numbers: Values) -> Array:
         """Returns the residues of each number modulo all moduli."""
-        return Array._of(self._crt.residues(numbers._batch), self._device)
+        rows = rows_of(numbers, "numbers", self._device)
+        return Array._of(self._crt.residues(rows._batch), self._device)
 
-    def combine(self, residues: Array) -> Array:
+    def combine(self, residues: Values) -> Array:
         """Returns the numbers below the product of the moduli that have these residues.
 
         Residues may exceed their modulus, but not the width of the moduli.
         """
-        return Array._of(self._crt.combine(residues._at(self._moduli.bits)), self._device)
+        rows = rows_of(residues, "residues", self._device)
+        return Array._of(self._crt.combine(rows._at(self._moduli.bits)), self._device)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Crt, (self._moduli,)
 
     def __repr__(self) -> str:
         return f"Crt(moduli={len(self)}, bits={self.bits}, device='{self._device}')"

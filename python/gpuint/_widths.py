@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 import struct
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from . import _gpuint
+from ._arguments import count
 from ._device import Device, DeviceLike
 from .errors import OutOfMemoryError, RangeError
 
@@ -28,7 +27,7 @@ def narrowest(bits: int, device: DeviceLike = None, row: int | None = None) -> i
     It is one of `widths()`, or any multiple of 256 bits for a device with `jit`.
     """
     handle = _BUILT if device is None else Device(device)._handle
-    width = handle.narrowest(max(bits, 0))
+    width = handle.narrowest(count(bits, "bits"))
     if width is None:
         raise RangeError(
             f"{_of_row(row)} has {bits} bits, but the widest rows have {_WIDTHS[-1]}", row
@@ -45,28 +44,11 @@ def fitting(values: Sequence[int], device: Device) -> int:
     return narrowest(values[row].bit_length(), device, row)
 
 
-def as_int(value: Any) -> int | None:
-    """Returns an integer of any type as an `int`, and `None` for anything else."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        return None
-
-
 def check_sign(value: int, row: int | None = None) -> int:
     """Returns the value, which must not be negative."""
     if value < 0:
         raise RangeError(f"{_of_row(row)} is negative, and rows are unsigned", row)
     return value
-
-
-def exponents_of(values: Iterable[int] | int) -> list[int]:
-    """Returns exponents, one a row, which must not be negative."""
-    if not isinstance(values, Iterable):
-        raise TypeError(
-            f"an exponent is an int, an Array or a list of ints, not {type(values).__name__}"
-        )
-    return [check_sign(operator.index(value), row) for row, value in enumerate(values)]
 
 
 def check(value: int, width: int, row: int | None = None) -> int:

@@ -30,8 +30,8 @@ class NoInverseError(GpuintError, ZeroDivisionError, ValueError):
     """
 
 
-class RangeError(GpuintError, OverflowError):
-    """An integer is negative or needs more bits than a row has."""
+class RangeError(GpuintError, OverflowError, ValueError):
+    """An integer is negative, needs more bits than a row has, or is not in an argument's range."""
 
 
 class MismatchError(GpuintError, ValueError):

@@ -9,7 +9,7 @@ use gpuint::{DynBatch, DynDivisor, DynSignedBatch, Shape};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyList};
 
-use crate::buffer::{Bytes, BytesMut};
+use crate::buffer::{Bytes, BytesMut, Distances, RowNumbers};
 use crate::device::Device;
 use crate::divisor::Divisor;
 use crate::error::{byte_array, detached};
@@ -146,6 +146,12 @@ impl Batch {
         detached(py, || self.0.slice(start..stop)).map(Self)
     }
 
+    /// Returns the rows of these numbers, of which negative ones count from the end.
+    fn gather(&self, py: Python<'_>, rows: RowNumbers) -> PyResult<Self> {
+        let rows = rows.among(py, self.0.len())?;
+        detached(py, || self.0.gather(&rows)).map(Self)
+    }
+
     fn __len__(&self) -> usize {
         self.0.len()
     }
@@ -252,9 +258,9 @@ methods! {
     fn is_zero_mask() -> gpuint::Mask;
     fn shl(bits: usize) -> DynBatch;
     fn shr(bits: usize) -> DynBatch;
-    fn shl_rows(bits: Vec<usize>) -> DynBatch;
-    fn shr_rows(bits: Vec<usize>) -> DynBatch;
-    fn rotate_left_rows(bits: Vec<usize>) -> DynBatch;
+    fn shl_rows(bits: Distances) -> DynBatch;
+    fn shr_rows(bits: Distances) -> DynBatch;
+    fn rotate_left_rows(bits: Distances) -> DynBatch;
     fn rotate_left(bits: usize) -> DynBatch;
 
     fn cmp(rhs: &Batch) -> Vec<Ordering>;
@@ -266,9 +272,6 @@ methods! {
     fn is_equal(other: &Batch) -> bool;
 
     fn row(row: usize) -> BigUint;
-    fn gather(rows: Vec<usize>) -> DynBatch;
-    fn reverse() -> DynBatch;
-    fn filter(mask: &Mask) -> DynBatch;
     fn select(mask: &Mask, other: &Batch) -> DynBatch;
     fn swap(mask: &Mask, other: &Batch) -> Pair;
     fn sort() -> DynBatch;

@@ -1,13 +1,21 @@
-//! Bytes of Python objects without a copy.
+//! Memory of Python objects without a copy.
 
-use pyo3::buffer::PyBuffer;
+use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 
-/// The bytes of an object that exports its memory: `bytes`, `memoryview`, a numpy array of bytes.
-pub(crate) struct Bytes(PyBuffer<u8>);
+use crate::error::{exception, exception_of, reserved};
 
-impl<'a, 'py> FromPyObject<'a, 'py> for Bytes {
+/// The elements of an object that exports its memory, such as a numpy array.
+pub(crate) struct Elements<T>(PyBuffer<T>);
+
+/// The bytes of `bytes`, a `memoryview` or a numpy array of bytes.
+pub(crate) type Bytes = Elements<u8>;
+
+/// The elements of a numpy array of `int64`.
+pub(crate) type Integers = Elements<i64>;
+
+impl<'a, 'py, T: Element> FromPyObject<'a, 'py> for Elements<T> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
@@ -20,20 +28,20 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Bytes {
     }
 }
 
-impl Bytes {
-    /// The bytes. Python code that writes to them at the same time changes what is read.
-    pub(crate) fn as_slice(&self) -> &[u8] {
-        let bytes = self.0.len_bytes();
-        if bytes == 0 {
+impl<T: Element> Elements<T> {
+    /// The elements. Python code that writes to them at the same time changes what is read.
+    pub(crate) fn as_slice(&self) -> &[T] {
+        let elements = self.0.item_count();
+        if elements == 0 {
             return &[];
         }
-        // SAFETY: the buffer is contiguous and exports `bytes` bytes, and the exporter neither
-        // moves nor frees them before `self` is dropped. As with every reader of Python buffers
-        // that releases the lock, another thread must not write meanwhile: the package documents
-        // it.
+        // SAFETY: the buffer is contiguous and exports this number of elements of `T`, which is
+        // checked and aligned, and the exporter neither moves nor frees them before `self` is
+        // dropped. As with every reader of Python buffers that releases the lock, another thread
+        // must not write meanwhile: the package documents it.
         #[expect(unsafe_code, reason = "the interpreter owns the memory")]
         unsafe {
-            std::slice::from_raw_parts(self.0.buf_ptr().cast(), bytes)
+            std::slice::from_raw_parts(self.0.buf_ptr().cast(), elements)
         }
     }
 }
@@ -45,7 +53,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for BytesMut {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let Bytes(buffer) = object.extract()?;
+        let Elements(buffer) = object.extract::<Bytes>()?;
         if buffer.readonly() {
             return Err(PyBufferError::new_err("the buffer is read-only"));
         }
@@ -66,5 +74,58 @@ impl BytesMut {
         unsafe {
             std::slice::from_raw_parts_mut(self.0.buf_ptr().cast(), bytes)
         }
+    }
+}
+
+/// Row numbers, of which negative ones count from the end.
+pub(crate) struct RowNumbers(Integers);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for RowNumbers {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        object.extract().map(Self)
+    }
+}
+
+impl RowNumbers {
+    /// Returns the numbers counted from the start.
+    ///
+    /// # Errors
+    /// `RowError` with the first number that is not a row of `rows`.
+    pub(crate) fn among(&self, py: Python<'_>, rows: usize) -> PyResult<Vec<usize>> {
+        let count = i64::try_from(rows).unwrap_or(i64::MAX);
+        let numbers = self.0.as_slice();
+        let mut found = reserved(numbers.len()).map_err(|error| exception(py, &error))?;
+        for &row in numbers {
+            let from_start = if row < 0 { row.saturating_add(count) } else { row };
+            let number = usize::try_from(from_start).ok().filter(|&number| number < rows);
+            found.push(number.ok_or_else(|| {
+                let message = format!("row {row} does not exist in an array of {rows} rows");
+                exception_of(py, "RowError", &message, Some(row))
+            })?);
+        }
+        Ok(found)
+    }
+}
+
+/// Distances of shifts, one a row, none of them negative.
+pub(crate) struct Distances(pub(crate) Vec<usize>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Distances {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let distances = object.extract::<Integers>()?;
+        let distances = distances.as_slice();
+        let room = reserved(distances.len());
+        let mut checked = room.map_err(|error| exception(object.py(), &error))?;
+        for (row, &distance) in distances.iter().enumerate() {
+            checked.push(usize::try_from(distance).map_err(|_| {
+                let message = format!("negative shift count in row {row}");
+                exception_of(object.py(), "RangeError", &message, Some(row as i64))
+            })?);
+        }
+        Ok(Self(checked))
     }
 }

@@ -69,6 +69,14 @@ pub(crate) fn byte_array<'py>(
     })
 }
 
+/// Returns an empty vector with memory for `len` elements.
+pub(crate) fn reserved<T>(len: usize) -> gpuint::Result<Vec<T>> {
+    let mut elements = Vec::new();
+    let bytes = (len * size_of::<T>()) as u64;
+    elements.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
+    Ok(elements)
+}
+
 /// The exception of an error: a class of `gpuint.errors`, with the message and the row.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let (class, row) = match error {
@@ -95,8 +103,12 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
         Error::Forked => ("ForkedError", None),
         _ => ("GpuintError", None),
     };
-    let message = match error {
-        // In the words of Python.
+    exception_of(py, class, &message(error), row.and_then(|row| i64::try_from(row).ok()))
+}
+
+/// The message of an error, in the terms of the package.
+fn message(error: &Error) -> String {
+    match error {
         Error::ShapeMissing { shape } => format!(
             "no kernels are built for {} bits; see gpuint.widths() and gpuint.Device(jit=True)",
             shape.bits
@@ -105,7 +117,11 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
             format!("the widths differ: {} and {} bits", left.bits, right.bits)
         }
         _ => error.to_string(),
-    };
+    }
+}
+
+/// An exception of a class of `gpuint.errors`.
+pub(crate) fn exception_of(py: Python<'_>, class: &str, message: &str, row: Option<i64>) -> PyErr {
     let made =
         py.import("gpuint.errors").and_then(|errors| errors.getattr(class)?.call1((message, row)));
     match made {

@@ -3,9 +3,9 @@
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
-use crate::buffer::Bytes;
+use crate::buffer::{Bytes, RowNumbers};
 use crate::device::Device;
-use crate::error::detached;
+use crate::error::{detached, reserved};
 use crate::methods::bytes_of;
 
 /// One bit a row, on a device.
@@ -20,9 +20,7 @@ impl Mask {
         let device = &device.device;
         let bytes = bits.as_slice();
         detached(py, || {
-            let mut bits = Vec::new();
-            let room = bits.try_reserve_exact(bytes.len());
-            room.map_err(|_| gpuint::Error::OutOfMemory { bytes: bytes.len() as u64 })?;
+            let mut bits = reserved(bytes.len())?;
             bits.extend(bytes.iter().map(|&byte| byte != 0));
             gpuint::Mask::from_bools(device, &bits)
         })
@@ -37,6 +35,23 @@ impl Mask {
 
     fn __len__(&self) -> usize {
         self.0.len()
+    }
+
+    /// Returns the bit of a row.
+    fn row(&self, py: Python<'_>, row: usize) -> PyResult<bool> {
+        detached(py, || self.0.row(row))
+    }
+
+    /// Returns the bits of the rows of these numbers, of which negative ones count from the end.
+    fn gather(&self, py: Python<'_>, rows: RowNumbers) -> PyResult<Self> {
+        let rows = rows.among(py, self.0.len())?;
+        detached(py, || {
+            let bits = self.0.to_bools()?;
+            let mut gathered = reserved(rows.len())?;
+            gathered.extend(rows.iter().map(|&row| bits[row]));
+            gpuint::Mask::from_bools(self.0.device(), &gathered)
+        })
+        .map(Self)
     }
 
     fn count(&self, py: Python<'_>) -> PyResult<usize> {

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
 use crate::batch::Batch;
+use crate::buffer::Distances;
 use crate::divisor::Divisor;
 use crate::error::byte_array;
 use crate::mask::Mask;
@@ -48,7 +49,7 @@ arguments! {
     &SignedBatch => &'a DynSignedBatch: |argument| &argument.0;
     Number => &'a BigUint: |argument| &argument.0;
     Numbers => &'a [BigUint]: |argument| &argument.0;
-    Vec<usize> => &'a [usize]: |argument| argument;
+    Distances => &'a [usize]: |argument| &argument.0;
     usize => usize: |argument| *argument;
 }
 

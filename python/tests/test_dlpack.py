@@ -9,7 +9,7 @@ import pytest
 
 import gpuint
 from gpuint import _gpuint
-from gpuint._array import _over_tensor
+from gpuint._creation import _over_tensor
 
 VALUES = [0, 1, 2**64, 3**600 % 2**1024, 2**1024 - 1]
 
