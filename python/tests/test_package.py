@@ -22,6 +22,36 @@ def test_package_is_the_installed_one():
     assert (pathlib.Path(gpuint.__file__).parent / "py.typed").exists()
 
 
+TYPED = """
+import numpy as np
+import gpuint
+
+a = gpuint.array([1, 2, 3])
+b: gpuint.Array = a + np.int64(1) + [1, 2, 3] + np.arange(3) + 1
+c: gpuint.Array = np.int64(1) + b
+mask: gpuint.Mask = a == [1, 2, 3]
+part: gpuint.SignedArray = gpuint.SignedArray([1, -2])[mask]
+value: int = part[0]
+both: gpuint.Residues = gpuint.concat([gpuint.Modulus(7).residues(a)])
+powers: gpuint.Array = pow(a, [1, 2, 3], 7) << a
+"""
+
+
+def test_types_admit_operands_of_every_kind(tmp_path):
+    api = pytest.importorskip("mypy.api")
+    program = tmp_path / "typed.py"
+    program.write_text(TYPED)
+    report, errors, status = api.run(["--strict", "--cache-dir", str(tmp_path), str(program)])
+    assert status == 0, report + errors
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import gpuint\ngpuint.array([1]) + 1.5\n")
+    assert api.run(["--cache-dir", str(tmp_path), str(wrong)])[2] == 1
+
+
+def test_version_is_that_of_the_package():
+    assert gpuint.__version__ == importlib.metadata.version("gpuint")
+
+
 def test_docstring_examples_run():
     assert doctest.testmod(gpuint).failed == 0
 

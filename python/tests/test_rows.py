@@ -64,7 +64,7 @@ def test_device_with_jit_has_widths_that_are_not_built():
     assert (again.bits, again.device.jit, again.tolist()) == (1280, True, x)
     without = a.to("cpu")
     assert (without.bits, without.device.jit, without.tolist()) == (1536, False, x)
-    with pytest.raises(gpuint.MismatchError, match="with_jit"):
+    with pytest.raises(gpuint.MismatchError, match="jit=True"):
         a + gpuint.array([1], 1024, "cpu")
 
 
@@ -248,16 +248,128 @@ def test_other_threads_run_during_a_call(device):
     assert during > 3 or device.kind != "cpu"
 
 
+def containers(sample):
+    """Rows of every type, with their values."""
+    modulus = gpuint.Modulus(2**89 - 1, BITS, sample.device)
+    signed = [-value if row % 2 else value for row, value in enumerate(VALUES)]
+    yield sample, VALUES
+    yield gpuint.SignedArray(signed, BITS, sample.device), signed
+    yield modulus.residues(sample), [value % (2**89 - 1) for value in VALUES]
+    moduli = [value + 2 for value in VALUES]
+    yield gpuint.Modulus(moduli, BITS, sample.device).residues(sample), VALUES
+    yield sample.bit(1), [bool(value & 2) for value in VALUES]
+    yield gpuint.Divisor(sample), VALUES
+    yield gpuint.Modulus(sample), VALUES
+
+
+def test_rows_of_every_type_have_all_selections(sample):
+    numbers = [3, -1, 0, 3]
+    bits = [row % 3 == 0 for row in range(len(VALUES))]
+    for held, values in containers(sample):
+        assert (len(held), list(held)) == (len(values), values)
+        assert [held[row] for row in (0, 4, -1)] == [values[row] for row in (0, 4, -1)]
+        for key in (slice(2, 5), slice(None, None, -3), slice(7, 2)):
+            assert held[key].tolist() == values[key], type(held)
+        for key in (numbers, np.array(numbers), np.array(numbers, np.int8)):
+            assert held[key].tolist() == held.gather(key).tolist() == [values[i] for i in numbers]
+        chosen = [value for value, bit in zip(values, bits) if bit]
+        for key in (bits, np.array(bits), gpuint.Mask(bits, sample.device)):
+            assert held[key].tolist() == chosen
+        for wrong in (len(values), -len(values) - 1):
+            for work in (
+                lambda: held[wrong],
+                lambda: held[[0, wrong]],
+                lambda: held.gather([wrong]),
+            ):
+                with pytest.raises(gpuint.RowError, match=f"row {wrong} does not exist") as caught:
+                    work()
+                assert caught.value.row == wrong
+        with pytest.raises(gpuint.MismatchError):
+            held[bits[1:]]
+        with pytest.raises(TypeError, match="key"):
+            held["0"]
+        assert held.reverse().tolist() == values[::-1]
+        assert held.repeat(2).tolist() == [value for value in values for _ in range(2)]
+        assert held.tile(2).tolist() == values * 2 and len(held.tile(0)) == 0
+        assert gpuint.concat([held, held[:2]]).tolist() == values + values[:2]
+        pairs = [value for pair in zip(values, values[::-1]) for value in pair]
+        assert gpuint.interleave([held, held.reverse()]).tolist() == pairs
+        copied = held.copy()
+        assert copied is not held and copied.tolist() == values
+        with pytest.raises(gpuint.MismatchError):
+            gpuint.interleave([held, held[:2]])
+        with pytest.raises(gpuint.OutOfMemoryError):
+            held.repeat(2**50)
+    with pytest.raises(TypeError, match="one type"):
+        gpuint.concat([sample, sample == 1])
+    pair = gpuint.concat([gpuint.Divisor([7, 11]), gpuint.Divisor([13])])
+    seven = gpuint.Divisor(7)
+    for work in (lambda: seven[0], lambda: len(seven), lambda: list(seven)):
+        with pytest.raises(TypeError, match="one int"):
+            work()
+    assert np.array_equal(pair, [7, 11, 13]) and not np.array_equal(pair, pair[::-1])
+    assert seven and seven == seven and seven != gpuint.Divisor(7) and len({seven}) == 1
+    assert (gpuint.array([50, 50, 50]) % pair).tolist() == [1, 6, 11]
+
+
+def test_selections_of_rows_choose_between_arrays(sample):
+    bits = [row % 3 == 0 for row in range(len(VALUES))]
+    for held, values in list(containers(sample))[:3]:
+        chosen = held.select(bits, [5] * len(bits)).tolist()
+        assert chosen == [value if bit else 5 for value, bit in zip(values, bits)]
+        assert held.select(bits, 5).tolist() == chosen
+    mask = sample.bit(1)
+    assert mask.select(bits, True).tolist() == [
+        value if bit else True for value, bit in zip(mask, bits)
+    ]
+    assert (mask == True).tolist() == mask.tolist()  # noqa: E712
+    assert (mask & False).count() == 0
+
+
 def test_objects_survive_pickling(sample):
+    for held, values in containers(sample):
+        again = pickle.loads(pickle.dumps(held))
+        assert type(again) is type(held) and again.tolist() == values
+        assert copy.copy(held) is copy.deepcopy(held) is held
     again = pickle.loads(pickle.dumps(sample))
-    assert (again.bits, again.device, again.tolist()) == (BITS, sample.device, VALUES)
-    assert pickle.loads(pickle.dumps(sample == 1)).tolist() == (sample == 1).tolist()
+    assert (again.bits, again.device) == (BITS, sample.device)
+    first, second = pickle.loads(pickle.dumps(2 * [gpuint.Modulus(7).residues([1, 2])]))
+    assert (first + second).tolist() == [2, 4]
     for value in (7, sample):
         divisor = pickle.loads(pickle.dumps(gpuint.Divisor(value, 2048, sample.device)))
         assert (divisor.bits, (sample % divisor).bits) == (2048, 2048)
         modulus = pickle.loads(pickle.dumps(gpuint.Modulus(value, BITS, sample.device)))
         assert modulus.residues(sample).is_zero().all() == (value is sample)
-    assert copy.copy(sample).is_equal(sample)
+    table = pickle.loads(pickle.dumps(gpuint.FixedBase(3, 97, 64, sample.device)))
+    assert table.pow([5]).tolist() == [3**5 % 97]
+    tree = pickle.loads(pickle.dumps(gpuint.ProductTree([7, 11])))
+    assert (tree.root, tree.remainders(50).tolist()) == (77, [1, 6])
+    crt = pickle.loads(pickle.dumps(gpuint.Crt([7, 11])))
+    assert crt.combine([1, 6]).tolist() == [50]
+    for fixed in (table, tree, crt):
+        assert copy.deepcopy(fixed) is fixed
+
+
+def test_device_of_a_block_is_the_default():
+    cpu = gpuint.Device("cpu", jit=True)
+    with cpu as entered:
+        assert entered is cpu and gpuint.array([2**1100]).bits == 1280
+        with gpuint.Device("cpu"):
+            assert gpuint.array([2**1100]).bits == 1536
+        assert gpuint.Device().jit and gpuint.full(1, 2**1100).bits == 1280
+    assert not gpuint.Device().jit
+
+
+def test_integers_of_numpy_are_encoded_without_python_ints(device):
+    for dtype in (np.uint8, np.int16, np.int64, np.uint64):
+        numbers = np.array([0, 5, np.iinfo(dtype).max], dtype)
+        assert gpuint.array(numbers, device=device).tolist() == numbers.tolist()
+    least = np.array([-(2**63), 5])
+    assert gpuint.SignedArray(least, device=device).tolist() == least.tolist()
+    with pytest.raises(gpuint.RangeError, match="row 0") as caught:
+        gpuint.array(least, device=device)
+    assert caught.value.row == 0
+    assert gpuint.array(np.array([2**70, 1], dtype=object), device=device).tolist() == [2**70, 1]
 
 
 def test_errors_survive_pickling():

@@ -1,0 +1,225 @@
+"""Every public call with every wrong kind of argument: errors are documented and name it."""
+
+import inspect
+import operator
+import re
+
+import numpy as np
+import pytest
+
+import gpuint
+from conftest import BITS
+
+# A count of squares in turn that is valid, and takes longer than any test.
+ENDLESS = 2**62
+WRONG = [
+    None,
+    1.5,
+    "x",
+    b"x",
+    object(),
+    {},
+    [1.5],
+    ["x"],
+    [None, 1],
+    [[1], [2]],
+    (1, 2),
+    np.array([0.5]),
+    np.array(["x"]),
+    np.zeros((2, 2, 2)),
+    np.zeros((2, 2), np.int64),
+    np.float64(2.5),
+    -5,
+    -(2**70),
+    2**70,
+    ENDLESS,
+    [-1],
+    [2**70],
+    [-(2**70), 2**64],
+]
+
+# Private names, words of Rust, and messages of the interpreter about the package's own code.
+LEAKS = re.compile(
+    r"\b_[a-z]|::|usize|\bi64\b|\bu64\b|Batch|Q =|has no attribute|object is not|"
+    r"__index__|positional argument|unexpected keyword|C unsigned long|PyO3|cast"
+)
+
+
+# The rows that all operands make together are at fault.
+OF_ROWS = ["numbers of rows", "widest rows", "out of memory"]
+
+
+def examples(device):
+    """Objects to call methods of, and valid arguments by their names."""
+    a = gpuint.array([7, 9, 25], BITS, device)
+    modulus = gpuint.Modulus(101, BITS, device)
+    receivers = [
+        a,
+        a > 8,
+        gpuint.SignedArray([3, -4, 5], BITS, device),
+        modulus.residues(a),
+        gpuint.Modulus(a, BITS, device),
+        gpuint.Divisor(a, BITS),
+        gpuint.FixedBase(3, 101, 64, device),
+        gpuint.ProductTree(a),
+        gpuint.Crt(gpuint.array([7, 9, 25], BITS, device)),
+        device,
+    ]
+    arguments = {
+        "bits": BITS,
+        "byteorder": "little",
+        "arrays": [a, a],
+        "coefficients": [1, 2],
+        "data": bytes(BITS // 8),
+        "device": device,
+        "distance": 3,
+        "magnitude": a,
+        "mask": [True, False, True],
+        "memo": {},
+        "name": "cpu",
+        "negative": [True, False, True],
+        "pairs": [(a, a)],
+        "rounding": "floor",
+        "stream": None,
+        "max_version": (1, 0),
+        "dl_device": (1, 0),
+        "copy": None,
+        "dtype": object,
+        "jit": False,
+        "high": a,
+        "key": 1,
+        "limbs": np.ones((3, BITS // 64), np.uint64),
+        "exponents": [1, 2, 3],
+        "numerators": 3,
+        "denominators": 3,
+        "moduli": [7, 9, 25],
+        "numbers": a,
+        "residues": a,
+        "bit": 3,
+        "rows": [0, 1, 2],
+        "values": [1, 2, 3],
+    }
+    return receivers, arguments
+
+
+# Arguments that are of any type, or not checked by the package.
+FREE = {"memo", "dtype", "jit", "stream", "max_version", "dl_device", "copy", "error"}
+
+
+def calls(device):
+    """Pairs of a name and a call with its valid arguments."""
+    receivers, arguments = examples(device)
+
+    def bound(name, call):
+        given = {}
+        for parameter in inspect.signature(call).parameters.values():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                return None
+            given[parameter.name] = arguments.get(parameter.name, 3)
+        if name == "full":
+            given["rows"] = 3
+        if name in ("Mask", "Mask.__init__"):
+            given["bits"] = [True, False]
+        if name == "powmod":
+            given["base"] = receivers[0]
+        if name == "powmod_base_list":
+            given["bases"] = [1, 2]
+        if name == "Mask.select":
+            given["other"] = [True, True, False]
+        if name == "Array.is_equal":
+            given["other"] = receivers[0]
+        return name, call, given
+
+    for name in gpuint.__all__:
+        public = getattr(gpuint, name)
+        if inspect.isfunction(public):
+            yield bound(name, public)
+        elif inspect.isclass(public) and not issubclass(public, Exception):
+            if name not in ("Array", "Residues"):
+                yield bound(name, public)
+    yield bound("SignedArray.of", gpuint.SignedArray.of)
+    for receiver in receivers:
+        kind = type(receiver)
+        for name in dir(kind):
+            method = inspect.getattr_static(kind, name)
+            if not inspect.isfunction(method) or (name.startswith("_") and name != "__getitem__"):
+                continue
+            yield bound(f"{kind.__name__}.{name}", getattr(receiver, name))
+
+
+def problem(argument, work):
+    """The fault of the error that a call raises, if it has one."""
+    try:
+        work()
+    except (TypeError, ValueError, gpuint.GpuintError) as error:
+        message = str(error)
+        if leak := LEAKS.search(message):
+            return f"{leak[0]} in: {message}"
+        has_row = getattr(error, "row", None) is not None or any(map(message.count, OF_ROWS))
+        if argument is None or has_row or re.search(rf"\b{argument}\b", message):
+            return None
+        return f"no name in: {message}"
+    except BaseException as error:
+        return f"undocumented: {error!r}"
+    return None
+
+
+def test_wrong_arguments_are_documented_errors_that_name_them(device):
+    found = [call for call in calls(device) if call is not None]
+    assert len(found) > 120
+    failures, tried = [], 0
+    for name, call, given in found:
+        # There is no memory of a GPU whose device could be wrong.
+        for argument in given.keys() - FREE - ({"device"} if name == "from_cuda" else set()):
+            for wrong in WRONG:
+                if argument == "count" and wrong is ENDLESS:
+                    continue
+                tried += 1
+                fault = problem(argument, lambda: call(**(given | {argument: wrong})))
+                if fault is not None:
+                    failures.append(f"{name}({argument}={str(wrong)[:30]!r}): {fault}")
+    assert tried > 2000
+    if failures:
+        pytest.fail("\n".join(failures), pytrace=False)
+
+
+def test_valid_arguments_of_the_table_are_taken(device):
+    for name, call, given in filter(None, calls(device)):
+        if name != "from_cuda":
+            try:
+                call(**given)
+            except gpuint.GpuintError as error:
+                assert getattr(error, "row", None) is not None, (name, error)
+
+
+OPERATORS = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.floordiv,
+    operator.mod,
+    divmod,
+    operator.pow,
+    operator.lshift,
+    operator.rshift,
+    operator.and_,
+    operator.or_,
+    operator.xor,
+    operator.eq,
+    operator.ne,
+    operator.lt,
+    operator.le,
+    operator.truediv,
+    operator.matmul,
+    operator.getitem,
+]
+
+
+@pytest.mark.parametrize("op", OPERATORS)
+def test_wrong_operands_are_documented_errors(device, op):
+    receivers, _ = examples(device)
+    for receiver in receivers[:6]:
+        for wrong in WRONG:
+            assert not problem(None, lambda: op(receiver, wrong)), (receiver, wrong)
+            if op is not operator.getitem:
+                assert not problem(None, lambda: op(wrong, receiver)), (wrong, receiver)
