@@ -12,7 +12,8 @@ use gpuint_benches::workload::Workload;
 use gpuint_testkit::ptx::ROOT;
 use peers::{BATCH, DIVISORS, PEERS, nanoseconds};
 
-/// Committed times of the H200: milliseconds for a batch of 2^32 bits by operation, operands, width.
+/// Committed times of the H200, by operation, operands and width: milliseconds for a batch of 2^32
+/// bits.
 struct Speed(HashMap<(String, String, usize), f64>);
 
 impl Speed {

@@ -337,8 +337,9 @@ impl DynBatch {
     ///
     /// # Errors
     /// [`WidthMissing`](Error::WidthMissing) above 2^19 bits, [`ShapeMissing`](Error::ShapeMissing)
-    /// if twice the width is not built, [`ShapeMismatch`](Error::ShapeMismatch), [`LengthMismatch`](Error::LengthMismatch),
-    /// [`DeviceMismatch`](Error::DeviceMismatch), and as [`slice`](Self::slice).
+    /// if twice the width is not built, [`ShapeMismatch`](Error::ShapeMismatch),
+    /// [`LengthMismatch`](Error::LengthMismatch), [`DeviceMismatch`](Error::DeviceMismatch), and as
+    /// [`slice`](Self::slice).
     pub fn join(&self, high: &Self) -> Result<Self> {
         let view = self.view();
         view.join(high, view.doubled("joins of rows")?)
