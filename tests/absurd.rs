@@ -125,6 +125,11 @@ macro_rules! with_argument {
         let $arg = *nth(&COUNTS, $number);
         $then
     }};
+    // Of steps that are all taken: the others would take years.
+    (Steps, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let $arg = *nth(&COUNTS[..6], $number);
+        $then
+    }};
     (Counts, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
         let $arg = nth(&$all.lists, $number);
         $then
@@ -271,8 +276,12 @@ operations! {
     fn pow_mod_all(Number, Divisor);
     fn pow_mod_all_into(Number, Divisor, Out);
     fn pow_mod_into(Rows, Divisor, Out);
+    fn pow_mod_rows(Numbers, Divisor);
+    fn pow_mod_rows_into(Numbers, Divisor, Out);
     fn pow_product_mod(Rows, Count, Divisor);
     fn pow_product_mod_into(Rows, Count, Divisor, Out);
+    fn pow_product_mod_rows(Numbers, Count, Divisor);
+    fn pow_product_mod_rows_into(Numbers, Count, Divisor, Out);
     fn prepare();
     fn prepare_masked();
     fn rational_reconstruction(Rows, Rows, Rows );
@@ -308,6 +317,8 @@ operations! {
     fn sort_indices();
     fn square_mod(Divisor);
     fn square_mod_into(Divisor, Out);
+    fn square_mod_repeatedly(Steps, Divisor);
+    fn square_mod_repeatedly_into(Steps, Divisor, Out);
     fn sub_mod(Rows, Divisor);
     fn sub_mod_into(Rows, Divisor, Out);
     fn swap(InMask, Rows);

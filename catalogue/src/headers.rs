@@ -55,7 +55,7 @@ pub fn closure<'a, N: AsRef<str>, T: AsRef<str>>(
 }
 
 /// Returns the texts that what is compiled of a unit depends on: the unit, and the names and the
-/// [`code`] of the headers in its [`closure`].
+/// code of the headers in its [`closure`].
 pub fn inputs<N: AsRef<str>, T: AsRef<str>>(unit: &str, headers: &[(N, T)]) -> Vec<String> {
     let closure = closure(unit, headers).into_iter();
     let headers = closure.flat_map(|(name, text)| [name.to_owned(), code(text)]);

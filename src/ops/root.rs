@@ -167,7 +167,8 @@ fn normalized_root(a: &DynBatch, bits: usize, n: usize) -> Result<DynBatch> {
 /// Computes the roots of degree `n` of rows of `bits - n + 1` to `bits` bits, times `2^guard` and
 /// rounded down, or 1 more, in rows of about their length. Roots of the seed have no guard.
 fn rough_root(a: &DynBatch, bits: usize, n: usize, guard: usize) -> Result<DynBatch> {
-    let log_n = n.next_power_of_two().ilog2() as usize;
+    // Rounded up.
+    let log_n = (usize::BITS - (n - 1).leading_zeros()) as usize;
     // With room for n times a root.
     let shape = shape_of(bits.div_ceil(n) + log_n + 1 + guard, a.shape());
     if bits.div_ceil(n) <= SEED_BITS {
