@@ -268,9 +268,9 @@ fn threads_that_share_a_device_keep_pace() {
     rate(1);
     let (one, eight) = (rate(1), rate(8));
     println!("small divisions a second: {one:.0} by one thread, {eight:.0} by eight");
-    // One thread nearly reaches the rate of the driver; threads that wait for each other's calls
-    // would share a fraction of it.
-    assert!(eight > 0.8 * one, "{one} {eight}");
+    // One thread nearly reaches the rate of the driver, eight 0.74 to 0.96 of it (H100). Threads
+    // that wait for each other's calls would share a fraction of it.
+    assert!(eight > 0.6 * one, "{one} {eight}");
 }
 
 /// Every GPU of the machine; fewer than two are none, with the reason on standard error.
