@@ -145,9 +145,11 @@ fn exhausted_memory_of_compositions_is_an_error() {
 fn table_beyond_all_memory_is_refused_at_once() {
     let (base, modulus) = (BigUint::from(3u32), BigUint::from(1009u32));
     let start = Instant::now();
-    let table = FixedBase::<GpuUint<1_048_576>>::new(&Device::cpu(), &base, &modulus, usize::MAX);
+    let table = |bits| FixedBase::<GpuUint<1_048_576>>::new(&Device::cpu(), &base, &modulus, bits);
     // 256 rows for each byte of an exponent.
-    assert_eq!(table.unwrap_err(), Error::OutOfMemory { bytes: (1 << 17) * 256 * (1 << 17) });
+    let bytes = (1 << 17) * 256 * (1 << 17);
+    assert_eq!(table(1 << 20).unwrap_err(), Error::OutOfMemory { bytes });
+    assert_eq!(table(usize::MAX).unwrap_err(), Error::OutOfMemory { bytes: u64::MAX });
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 }
 
