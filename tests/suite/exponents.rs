@@ -46,12 +46,13 @@ impl Check for Exponents {
     const WIDEST: bool = false;
     const EVERY_SHAPE: bool = false;
 
-    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+    fn takes(shape: Shape, backend: BackendKind) -> bool {
         // The shim takes seconds for a power of 1024 bits.
-        let is_slow = setting.backend == BackendKind::Simt && !is_thorough();
-        if shape.bits > if is_slow { 512 } else { 4096 } {
-            return;
-        }
+        let is_slow = backend == BackendKind::Simt && !is_thorough();
+        shape.bits <= if is_slow { 512 } else { 4096 }
+    }
+
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
         let count = setting.count(RAISED, shape);
         for (part, device, rows) in setting.parts(shape, DIVISIONS, count) {
             let mut rows = divisible(rows);

@@ -210,6 +210,10 @@ pub(crate) trait Check {
     /// False if the kernels of the check serve all shapes of a width, because digits and Q make no
     /// difference: an ordinary run then has one shape of each width.
     const EVERY_SHAPE: bool = true;
+    /// Returns false if a shape takes too long on a backend.
+    fn takes(_shape: Shape, _backend: BackendKind) -> bool {
+        true
+    }
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally);
 }
 
@@ -220,6 +224,11 @@ pub(crate) fn run<C: Check>(backend: BackendKind, digit: DigitKind) {
     let classical = |shape| is_offered(Op::MulLo, Algorithm::By(Product::Classical), shape);
     let mut shapes: Vec<_> =
         setting.shapes().filter(|&shape| C::WIDEST || classical(shape)).collect();
+    let is_any = !shapes.is_empty();
+    shapes.retain(|&shape| C::takes(shape, backend));
+    if is_any && shapes.is_empty() {
+        return skip(&tally.name, "every shape takes too long in an ordinary run");
+    }
     if !C::EVERY_SHAPE && !is_thorough() {
         // The one of the largest Q, which is last and has the most rows.
         let one: BTreeMap<_, _> = shapes.into_iter().map(|shape| (shape.bits, shape)).collect();
