@@ -25,7 +25,7 @@ use divide_modules::app::{self, AppError, Status, Streams};
 use divide_modules::input::{self, ChunkLimits, Reader};
 use divide_modules::job::{Devices, Job, JobError, Settings, Summary, is_division};
 use divide_modules::options::Options;
-use divide_modules::output::{self, Lines, Names, OutputFile};
+use divide_modules::output::{self, Lines, Names, OutputError, OutputFile};
 use gpuint::{Device, Error, Pool};
 use gpuint_testkit::random::Random;
 use gpuint_testkit::skip::skip;
@@ -71,17 +71,33 @@ impl Run {
 fn run_with(arguments: &[&str], stdin: &mut (dyn BufRead + Send), stdout: &mut dyn Write) -> Run {
     let options = parse(arguments).unwrap();
     let mut stderr = Vec::new();
-    let streams = Streams {
-        stdin,
-        stdout,
-        stderr: &mut stderr,
-        progress: false,
-        stop: &AtomicBool::new(false),
-        watch: &mut || (),
-        others: None,
-    };
-    let result = app::run(&options, streams);
+    let is_busy = |result: &_| matches!(result, Err(AppError::Output(OutputError::Busy(_))));
+    let result = unless_forked(is_busy, || {
+        let streams = Streams {
+            stdin: &mut *stdin,
+            stdout: &mut *stdout,
+            stderr: &mut stderr,
+            progress: false,
+            stop: &AtomicBool::new(false),
+            watch: &mut || (),
+            others: None,
+        };
+        app::run(&options, streams)
+    });
     Run { result, stdout: String::new(), stderr: String::from_utf8(stderr).unwrap() }
+}
+
+/// Opens an output file again while it is busy: a process that another test starts holds the locks
+/// of this one until it executes its program.
+fn unless_forked<R>(is_busy: impl Fn(&R) -> bool, mut open: impl FnMut() -> R) -> R {
+    let start = Instant::now();
+    loop {
+        let result = open();
+        if !is_busy(&result) || start.elapsed() > Duration::from_secs(1) {
+            return result;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 fn run(arguments: &[&str], stdin: &[u8]) -> Run {
@@ -955,7 +971,8 @@ fn kill_after_renaming(output: &Scratch, input: &[u8]) {
     let failed = run_with(&["-", "-bcpu", "-o", output.path()], &mut torn, &mut Vec::new());
     assert!(failed.result.is_err());
     let names = Names::of(&output.0).unwrap();
-    let mut file = OutputFile::open(&names, false, true).unwrap();
+    let is_busy = |result: &Result<_, _>| matches!(result, Err(OutputError::Busy(_)));
+    let mut file = unless_forked(is_busy, || OutputFile::open(&names, false, true)).unwrap();
     let position = file.resumed().unwrap().position.clone();
     let mut reader = Reader::new(input, ChunkLimits { rows: 100, bytes: 1 << 20 }, true);
     let mut chunk = input::Chunk::default();
