@@ -102,7 +102,8 @@ faces! {
     ///
     /// ```
     /// use gpuint::{Batch, Device, Divisor, GpuUint};
-    ///     ///
+    /// use num_bigint::BigUint;
+    ///
     /// let device = Device::cpu();
     /// let number = |n: u32| BigUint::from(n);
     /// let batch = |n: [u32; 2]| Batch::<GpuUint<1024>>::from_biguints(&device, &n.map(number));
@@ -158,7 +159,8 @@ faces! {
     ///
     /// ```
     /// use gpuint::{Batch, Device, Divisor, GpuUint, TensorCore};
-    ///     ///
+    /// use num_bigint::BigUint;
+    ///
     /// let device = Device::cpu();
     /// let power = |exponent: u32| BigUint::from(1u32) << exponent;
     /// let a = Batch::<GpuUint<1024>>::splat(&device, &power(1000), 1)?;
