@@ -101,7 +101,7 @@ impl Device {
     /// `gmp`). Every call returns the same device.
     ///
     /// Its threads start at their first use, as many as the machine has, or `RAYON_NUM_THREADS`.
-    /// Where no thread can start, the calling thread computes alone.
+    /// The calling thread computes alone if no thread can start.
     #[must_use]
     pub fn cpu() -> Self {
         CPU.get_or_init(|| Box::new(Self::over(Box::new(Cpu)))).clone()

@@ -220,8 +220,8 @@ pub enum Error {
 
     /// The device works in the process that opened it, and this process is a fork of that one.
     ///
-    /// GPUs do not survive a fork: neither those that the parent opened, nor, once the parent has
-    /// opened one, any other. [`Device::cpu`](crate::Device::cpu) does, with its batches.
+    /// A GPU does not survive a fork. If the parent has opened one, the child cannot open any.
+    /// [`Device::cpu`](crate::Device::cpu) and its batches work in both.
     #[error(
         "the device does not survive a fork: open devices only after the fork, or start processes \
          without one (in Python: multiprocessing's \"spawn\")"

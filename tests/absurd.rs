@@ -1,7 +1,6 @@
 //! Absurd arguments: every call returns, with a result or an error, and none panics.
 //!
-//! The operations are those that `src/ops` declares by the macro `faces!`; a test compares the two
-//! lists.
+//! `src/ops` declares the operations by the macro `faces!`; a test compares the two lists.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;

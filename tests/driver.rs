@@ -265,7 +265,7 @@ fn fork_gets_an_error_and_calls_no_driver() {
             let mut future = pin!(event.clone().into_future());
             let polled = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             assert_eq!(polled, Poll::Ready(Err(Error::Forked)));
-            // What needs no driver works.
+            // Calls that need no driver work.
             assert_eq!((device.name(), device.stream()), ("Stand-in".to_owned(), None));
             let pool = Pool::of([device.clone(), Device::cpu()]).unwrap();
             let values = vec![BigUint::from(3u32); 100];

@@ -29,7 +29,7 @@ pub fn headers(kernels: &Path) -> Result<Vec<(String, String)>, String> {
     Ok(headers)
 }
 
-/// Returns the headers that a text includes, and those that they include, sorted by name.
+/// Returns the headers that a text includes, directly or by other headers, sorted by name.
 ///
 /// `headers` are sorted by name, as [`headers`](headers()) returns them. Other files, such as those
 /// of the SIMT shim, are not followed.
@@ -69,8 +69,7 @@ fn included(line: &str) -> Option<&str> {
 }
 
 /// Returns a C++ text without comments, blank lines and trailing spaces. A comment within a line
-/// becomes a space. Literals stay as they are, and so does the first of two lines that a backslash
-/// joins.
+/// becomes a space. Literals are kept, and so is the first of two lines that a backslash joins.
 fn code(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;

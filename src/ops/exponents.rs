@@ -101,7 +101,7 @@ impl Exponents {
 /// Squares that one kernel computes by the exponent `2^m` at rows of `bits` bits: a number of whole
 /// bytes below `bits`.
 ///
-/// Where the width permits, it is also a multiple of all lengths of windows, up to 7 bits from 2800
+/// If the width permits, it is also a multiple of all lengths of windows, up to 7 bits from 2800
 /// bits on and up to 6 below. The top digit of `2^m` is then 1, so that kernels make no table.
 fn squares_of_step(bits: usize) -> usize {
     let unit = match bits {

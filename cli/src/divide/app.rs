@@ -284,8 +284,8 @@ fn open<'a>(
     Ok((BufReader::with_capacity(BUFFER, Awaited::new(file, stop)), size))
 }
 
-/// Refuses an input that the job would write over: a file that is, under any of its names, one of
-/// those that the job makes, or a standard stream.
+/// Refuses an input that the job would write over: a file of the job or a standard stream, under
+/// any name.
 fn refuse_same_file(options: &Options) -> Result<(), AppError> {
     let (input, handle) = match options.input.as_deref() {
         None => return Ok(()),
