@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gpuint_catalogue::{Algorithm, DigitKind, MAX_BITS, MAX_GROUP, MAX_Q, Op, Shape};
+use gpuint_catalogue::{
+    Algorithm, DigitKind, MAX_BITS, MAX_GROUP, MAX_LONG_BITS, MAX_Q, Op, Shape,
+};
 use once_cell::race::OnceBox;
 
 use crate::auto::{Choices, Gpu, Tuning};
@@ -16,7 +18,7 @@ use crate::backend::{
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::kernel::KernelId;
-use crate::shape::{is_built, narrowest, selected, shapes, widths};
+use crate::shape::{is_built, narrowest, selected, shapes};
 use crate::strategy::Strategy;
 
 /// Handle to a device and its queue. Calls take effect in the order in which they are made; a call
@@ -159,10 +161,11 @@ impl Device {
     }
 
     /// Returns the narrowest shape for integers of `bits` bits that batches of this handle may
-    /// have; `None` if no shape is that wide.
+    /// have; `None` above 2^31 bits.
     ///
     /// This is [`narrowest`], and on a handle of [`with_jit`](Self::with_jit) 64-bit digits and the
-    /// lowest multiple of 256 bits for which there is a `Q` of at least 4.
+    /// lowest multiple of 256 bits for which there is a `Q` of at least 4. Above 2^20 bits it is the
+    /// lowest multiple of 64 ([`Shape::is_long`]).
     ///
     /// ```
     /// use gpuint::Device;
@@ -170,7 +173,8 @@ impl Device {
     /// let device = Device::cpu();
     /// assert_eq!(device.narrowest(1100).unwrap().bits, 1536);
     /// assert_eq!(device.with_jit().narrowest(1100).unwrap().bits, 1280);
-    /// assert_eq!(device.with_jit().narrowest(1 << 30), None);
+    /// assert_eq!(device.with_jit().narrowest((1 << 30) - 1).unwrap().bits, 1 << 30);
+    /// assert_eq!(device.with_jit().narrowest((1 << 31) + 1), None);
     /// ```
     #[must_use]
     pub fn narrowest(&self, bits: usize) -> Option<Shape> {
@@ -181,7 +185,7 @@ impl Device {
         let first = bits.max(1).checked_next_multiple_of(UNIT)?;
         let shapes = (first..=MAX_BITS).step_by(UNIT);
         let mut shapes = shapes.map(|bits| Shape { bits, q: 4, digit: DigitKind::U64 });
-        shapes.find_map(|shape| self.selected(shape).ok())
+        shapes.find_map(|shape| self.selected(shape).ok()).or_else(|| Shape::long(bits))
     }
 
     /// Returns the shape of [`narrowest`](Self::narrowest), or the error with the widest width.
@@ -191,20 +195,17 @@ impl Device {
     ///
     /// let device = Device::cpu();
     /// assert_eq!(device.shape_for(1100)?.bits, 1536);
-    /// let error = device.shape_for(1 << 21).unwrap_err();
-    /// assert!(matches!(error, Error::WidthMissing { bits: 2097152, .. }));
+    /// assert_eq!(device.shape_for(1 << 21)?.bits, 1 << 21);
+    /// let error = device.shape_for(1 << 32).unwrap_err();
+    /// assert!(matches!(error, Error::WidthMissing { widest: 2147483648, .. }));
     /// # Ok::<(), Error>(())
     /// ```
     ///
     /// # Errors
     /// [`WidthMissing`](Error::WidthMissing) if no shape has `bits` bits.
     pub fn shape_for(&self, bits: usize) -> Result<Shape> {
-        let built = || widths().last().map_or(0, |shape| shape.bits);
-        self.narrowest(bits).ok_or_else(|| Error::WidthMissing {
-            operation: "rows",
-            bits,
-            widest: if self.jit { MAX_BITS } else { built() },
-        })
+        let widest = MAX_LONG_BITS;
+        self.narrowest(bits).ok_or(Error::WidthMissing { operation: "rows", bits, widest })
     }
 
     /// Kind of the device.
@@ -381,7 +382,8 @@ impl Device {
     /// Checks that batches of this handle may have the shape.
     pub(crate) fn check_shape(&self, shape: Shape) -> Result<()> {
         let is_compiled_at_use = || self.jit && shape.checked().is_ok();
-        if is_built(shape) || is_compiled_at_use() {
+        let is_long = shape.is_long() && shape.is_valid();
+        if is_built(shape) || is_long || is_compiled_at_use() {
             return Ok(());
         }
         Err(Error::ShapeMissing { shape })
@@ -390,6 +392,11 @@ impl Device {
     /// Returns the shape that a shape selects: itself, or, if it needs too many threads, the one
     /// with the fewest digits per thread that batches of this handle may have.
     pub(crate) fn selected(&self, shape: Shape) -> Result<Shape> {
+        if shape.is_long() {
+            let long = Shape::long(shape.bits).filter(|long| long.bits == shape.bits);
+            let has_digits = |long: &Shape| long.digit == shape.digit;
+            return long.filter(has_digits).ok_or(Error::ShapeMissing { shape });
+        }
         let jit = || {
             let most = if shape.threads() > MAX_GROUP { MAX_Q } else { shape.q };
             let mut shapes = (shape.q..=most).map(|q| Shape { q, ..shape });
@@ -408,7 +415,7 @@ impl Device {
         let halves =
             shapes().iter().filter(|other| (other.bits, other.digit) == (half.bits, half.digit));
         let nearest = halves.min_by_key(|other| other.q.abs_diff(half.q));
-        nearest.copied().ok_or(Error::ShapeMissing { shape: half })
+        nearest.copied().map_or_else(|| self.selected(half), Ok)
     }
 
     /// Selects the kernel of an operation at a shape.

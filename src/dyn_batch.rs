@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use num_bigint::BigUint;
 
-use gpuint_catalogue::Shape;
+use gpuint_catalogue::{MAX_LONG_BITS, Shape};
 
 use crate::backend::host::{
     check_room, collected, copy_bytes, read_integer, read_rows, reserved_vec, write_integer,
@@ -71,7 +71,7 @@ impl DynBatch {
     /// [`narrowest`].
     ///
     /// # Errors
-    /// [`TooWide`](Error::TooWide) with the lowest row that fits in no width that is built, and as
+    /// [`TooWide`](Error::TooWide) with the lowest row that has more than 2^31 bits, and as
     /// [`from_biguints`](Self::from_biguints).
     pub fn fitting(
         device: &Device,
@@ -83,7 +83,7 @@ impl DynBatch {
         let shape = usize::try_from(bits).ok().and_then(narrowest);
         let Some(shape) = shape else {
             let row = values.iter().position(|value| value.bits() == bits).unwrap_or(0);
-            return Err(Error::TooWide { row, bits, width: widest() });
+            return Err(Error::TooWide { row, bits, width: MAX_LONG_BITS });
         };
         Self::from_references(device, shape, &values)
     }
@@ -593,11 +593,6 @@ fn references<V: Borrow<BigUint>>(values: &[V]) -> Result<Vec<&BigUint>> {
     Ok(references)
 }
 
-/// The widest width that is built.
-fn widest() -> usize {
-    crate::shapes().iter().map(|shape| shape.bits).max().unwrap_or(0)
-}
-
 /// Number of rows of `len` bytes or digits.
 pub(crate) fn whole_rows(len: usize, row: usize) -> Result<usize> {
     if !len.is_multiple_of(row) {
@@ -702,9 +697,10 @@ mod tests {
             assert_eq!(Some(batch.shape().bits), narrower.min());
             assert_eq!(batch.row(0).unwrap(), value);
         }
-        let wide = [BigUint::one(), BigUint::one() << (1 << 21)];
-        let error = DynBatch::fitting(&device, &wide).unwrap_err();
-        assert!(matches!(error, Error::TooWide { row: 1, .. }), "{error}");
+        let long = [BigUint::one(), BigUint::one() << (1 << 21)];
+        let batch = DynBatch::fitting(&device, &long).unwrap();
+        assert_eq!(batch.shape(), Shape::long((1 << 21) + 1).unwrap());
+        assert_eq!(batch.to_biguints().unwrap(), long);
     }
 
     #[test]

@@ -231,6 +231,11 @@ pub enum Error {
 
 /// Returns what to do about a shape that is not built.
 fn shape_remedy(shape: Shape) -> String {
+    if shape.is_long() {
+        return "above 2^20 bits, shapes have a multiple of 64 bits up to 2^31, Q = 4 and u64 \
+                digits"
+            .to_owned();
+    }
     match shape.checked() {
         Ok(Shape { bits, q, digit }) => format!(
             "use a shape of gpuint::shapes(), compile kernels at first use \

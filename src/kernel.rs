@@ -5,30 +5,83 @@
 
 use std::fmt;
 
-use gpuint_catalogue::{Algorithm, BLOCK, Kernel, Op, Row, Shape};
+use gpuint_catalogue::{Algorithm, BLOCK, Kernel, MAX_BITS, Op, Row, Shape};
 
+use crate::error::Error;
 use crate::shape::{INDEX, OTHER_BLOCKS, ROWS, SHAPES, SHARED_BYTES};
 
-/// A kernel that the catalogue offers: a row of [`ROWS`] and a shape.
+/// A kernel that the catalogue offers: a row of [`ROWS`] and a shape. Or an operation by
+/// [`Algorithm::Long`], which has a row of [`LONG_ROWS`] and no template: backends compute it by
+/// means of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct KernelId {
+    /// Index in [`ROWS`], or their number more than an index in [`LONG_ROWS`].
     row: u8,
     shape: Shape,
 }
 
+/// Rows of operations on long shapes, in the order of the operations.
+static LONG_ROWS: [Row<'static>; Op::COUNT] = {
+    let mut rows = [Row {
+        op: Op::Add,
+        algorithm: Algorithm::Long,
+        header: "",
+        template: "",
+        per_width: true,
+        limbs: 0,
+        to_bits: 0,
+        step: 1,
+        powers_of_two: false,
+    }; Op::COUNT];
+    let mut index = 0;
+    while index < Op::COUNT {
+        rows[index].op = Op::ALL[index];
+        index += 1;
+    }
+    rows
+};
+const _: () = assert!(ROWS.len() + LONG_ROWS.len() <= u8::MAX as usize);
+
 impl KernelId {
     /// Returns the kernel of an operation by an algorithm; `None` where the catalogue does not
-    /// offer it at the shape.
+    /// offer it at the shape. Long shapes have [`Algorithm::Long`] only.
     pub(crate) const fn find(op: Op, algorithm: Algorithm, shape: Shape) -> Option<Self> {
+        match algorithm {
+            Algorithm::Long if shape.is_long() => return Some(Self::long(op, shape)),
+            _ if shape.is_long() => return None,
+            _ => {}
+        }
         match INDEX[op as usize][algorithm.index()].checked_sub(1) {
             Some(row) if ROWS[row as usize].is_offered(shape) => Some(Self { row, shape }),
             _ => None,
         }
     }
 
-    /// Row of the catalogue.
+    /// Returns an operation by [`Algorithm::Long`], which the CPU has at every width.
+    pub(crate) const fn long(op: Op, shape: Shape) -> Self {
+        Self { row: (ROWS.len() + op as usize) as u8, shape }
+    }
+
+    /// Row of the catalogue, or of the operations on long shapes.
     pub(crate) const fn row(self) -> &'static Row<'static> {
-        &ROWS[self.row as usize]
+        match (self.row as usize).checked_sub(ROWS.len()) {
+            Some(op) => &LONG_ROWS[op],
+            None => &ROWS[self.row as usize],
+        }
+    }
+
+    /// Checks that the kernel is one of the catalogue.
+    ///
+    /// # Errors
+    /// [`WidthMissing`](Error::WidthMissing) with the operation and its widest built shape.
+    pub(crate) fn check_catalogue(self) -> Result<(), Error> {
+        let Row { op, algorithm, .. } = *self.row();
+        if algorithm != Algorithm::Long {
+            return Ok(());
+        }
+        let offered = SHAPES.iter().filter(|shape| algorithms(op, **shape).next().is_some());
+        let widest = offered.map(|shape| shape.bits).max().unwrap_or(MAX_BITS);
+        Err(Error::WidthMissing { operation: op.name(), bits: self.shape.bits, widest })
     }
 
     pub(crate) const fn op(self) -> Op {
@@ -121,9 +174,12 @@ pub const fn is_offered(op: Op, algorithm: Algorithm, shape: Shape) -> bool {
     KernelId::find(op, algorithm, shape).is_some()
 }
 
-/// The algorithms that the catalogue offers for an operation at a shape.
+/// The algorithms that the catalogue offers for an operation at a shape: [`Algorithm::Long`] at a
+/// long one.
 pub fn algorithms(op: Op, shape: Shape) -> impl Iterator<Item = Algorithm> {
-    ROWS.iter().filter(move |row| row.op == op && row.is_offered(shape)).map(|row| row.algorithm)
+    let is_long = shape.is_long();
+    let rows = ROWS.iter().filter(move |row| !is_long && row.op == op && row.is_offered(shape));
+    rows.map(|row| row.algorithm).chain(is_long.then_some(Algorithm::Long))
 }
 
 #[cfg(test)]
@@ -145,7 +201,24 @@ mod tests {
     #[test]
     fn every_operation_has_a_row() {
         for op in Op::ALL {
-            assert!(ROWS.iter().any(|row| row.op == *op), "{op}");
+            // Cyclic products of built shapes are composed.
+            let has_row = ROWS.iter().any(|row| row.op == *op);
+            assert_eq!(has_row, *op != Op::MulCyclic, "{op}");
+        }
+    }
+
+    #[test]
+    fn long_shape_has_one_algorithm() {
+        let shape = Shape::long(1 << 21).unwrap();
+        for &op in Op::ALL {
+            let kernel = KernelId::find(op, Algorithm::Long, shape).unwrap();
+            assert_eq!((kernel.op(), kernel.row().algorithm), (op, Algorithm::Long));
+            assert_eq!(algorithms(op, shape).collect::<Vec<_>>(), [Algorithm::Long]);
+            let error = kernel.check_catalogue().unwrap_err();
+            assert!(matches!(error, Error::WidthMissing { bits: 0x20_0000, .. }), "{error}");
+            for row in ROWS {
+                assert_eq!(KernelId::find(op, row.algorithm, shape), None, "{row}");
+            }
         }
     }
 

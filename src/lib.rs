@@ -34,6 +34,7 @@
 //! **Multiply.** [`wrapping_mul`](Batch::wrapping_mul) modulo `2^BITS`,
 //! [`widening_mul`](Batch::widening_mul) in rows of twice the width,
 //! [`mul_lo_hi`](Batch::mul_lo_hi) in two halves, [`wrapping_square`](Batch::wrapping_square),
+//! [`cyclic_mul`](Batch::cyclic_mul) modulo `2^BITS - 1`,
 //! [`mul_add`](Batch::mul_add), [`wrapping_polynomial`](Batch::wrapping_polynomial), and
 //! [`wrapping_sum_of_products`](Batch::wrapping_sum_of_products) of pairs of batches.
 //!
@@ -82,7 +83,9 @@
 //! **Widths known only at run time.** [`DynBatch`] and [`DynDivisor`] have the same operations;
 //! [`widths`] lists the widths, [`narrowest`] finds the one that fits, and [`DynBatch::fitting`]
 //! uses it. [`Device::with_jit`] accepts widths that are not built; [`Device::narrowest`] and
-//! [`Device::shape_for`] find one.
+//! [`Device::shape_for`] find one. Above 2^20 bits every multiple of 64 up to 2^31 is a width
+//! ([`Shape::is_long`]). The CPU has all operations there; other devices return
+//! [`WidthMissing`](Error::WidthMissing) for those that they do not have.
 //!
 //! **Choose an algorithm.** Operations select the fastest one ([`Auto`]). [`using`](Batch::using)
 //! selects another: `u.using::<Blocked<Fft>>().div_rem(&v)?`. Products are by [`Classical`],
@@ -167,7 +170,9 @@ pub use divisor::{Divisor, DynDivisor};
 pub use dyn_batch::{DynBatch, DynUsing};
 pub use error::{Error, Result};
 pub use event::{Event, Finished};
-pub use gpuint_catalogue::{Algorithm, DigitKind, MAX_GROUP, Op, Product, Shape};
+pub use gpuint_catalogue::{
+    Algorithm, DigitKind, MAX_BITS, MAX_GROUP, MAX_LONG_BITS, Op, Product, Shape,
+};
 pub use host_batch::HostBatch;
 pub use integers::Integer;
 pub use interrupt::interruptible;
@@ -183,7 +188,7 @@ pub use pool::{Chunk, Pool, RowsMut, Share};
 #[cfg(feature = "serde")]
 pub use serialize::OnDevice;
 #[doc(hidden)]
-pub use shape::built_bits;
+pub use shape::{Declared, Named, built_bits};
 pub use shape::{Double, GpuUint, JitUint, Kernels, Widen, narrowest, shapes, widths};
 pub use strategy::{
     Auto, Blocked, Classical, Division, Fft, Fp64, Fused, Imad, Karatsuba, Mult, Ntt,

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use gpuint_catalogue::{DigitKind, MAX_BITS, MAX_GROUP, MAX_Q, Shape};
+use gpuint_catalogue::{DigitKind, MAX_GROUP, MAX_LONG_BITS, MAX_Q, Shape};
 
 use crate::device::Device;
 use crate::digit::Digit;
@@ -28,7 +28,8 @@ impl<const BITS: usize, const Q: usize, D: Digit> fmt::Debug for GpuUint<BITS, Q
 ///
 /// At a built shape it has the embedded kernels. At others a GPU compiles each kernel by NVRTC at
 /// its first use, and keeps it on disk ([`Device::with_jit`]). The first use takes seconds; later
-/// processes read the kernel from the disk. The CPU needs no kernels.
+/// processes read the kernel from the disk. The CPU needs no kernels, and neither do long shapes
+/// ([`Shape::is_long`]): above 2^20 bits, any multiple of 64 up to 2^31, with `Q = 4` and `u64`.
 /// [`gpu_uint!`](crate::gpu_uint) declares one with `jit` and checks it where it is declared.
 ///
 /// The type of twice the width is [`Double`].
@@ -52,7 +53,8 @@ impl<const BITS: usize, const Q: usize, D: Digit> fmt::Debug for JitUint<BITS, Q
 
 /// The shape of twice the width of a [`JitUint`], or of another `Double`, and of this kind itself:
 /// the type of its [`widening_mul`](crate::Batch::widening_mul). It has the same `Q`, or the lowest
-/// `Q` with which at most [`MAX_GROUP`](crate::MAX_GROUP) threads share an integer.
+/// `Q` with which at most [`MAX_GROUP`](crate::MAX_GROUP) threads share an integer. Above 2^20 bits
+/// it is a long shape ([`Shape::is_long`]).
 ///
 /// ```
 /// use gpuint::{Batch, Device, Double, JitUint};
@@ -67,11 +69,11 @@ impl<const BITS: usize, const Q: usize, D: Digit> fmt::Debug for JitUint<BITS, Q
 /// # Ok::<(), gpuint::Error>(())
 /// ```
 ///
-/// A product of more than 2^20 bits does not compile:
+/// A product of more than 2^31 bits does not compile:
 ///
 /// ```compile_fail,E0080
 /// # use gpuint::{Batch, Device, JitUint};
-/// let a = Batch::<JitUint<1048576, 16>>::zeros(&Device::cpu(), 5)?;
+/// let a = Batch::<JitUint<2147483648>>::zeros(&Device::cpu(), 0)?;
 /// let product = a.widening_mul(&a)?;
 /// # Ok::<(), gpuint::Error>(())
 /// ```
@@ -212,12 +214,15 @@ impl<const BITS: usize, const Q: usize, D: Digit> Kernels for JitUint<BITS, Q, D
 impl<T: sealed::Jit> Kernels for Double<T> {
     type Digit = T::Digit;
     const BITS: usize = 2 * T::BITS;
-    const Q: usize = {
-        let mut shape = Shape { bits: Self::BITS, ..T::SHAPE };
-        while shape.q < MAX_Q && !shape.is_valid() {
-            shape.q += 1;
+    const Q: usize = match Shape::long(Self::BITS) {
+        Some(Shape { bits, q, .. }) if bits == Self::BITS => q,
+        _ => {
+            let mut shape = Shape { bits: Self::BITS, ..T::SHAPE };
+            while shape.q < MAX_Q && !shape.is_valid() {
+                shape.q += 1;
+            }
+            shape.q
         }
-        shape.q
     };
     const SHAPE: Shape =
         checked(Shape { bits: Self::BITS, q: Self::Q, digit: <T::Digit as Digit>::KIND });
@@ -237,9 +242,10 @@ impl<T: sealed::Jit> Widen for Double<T> {
 /// Returns the shape of a type; the type does not compile if it is not valid.
 const fn checked(shape: Shape) -> Shape {
     assert!(
-        shape.bits <= MAX_BITS && shape.q <= MAX_Q && shape.is_valid(),
-        "BITS must be a positive multiple of Q times the bits of a digit, at most 2^20, and \
-         BITS / digit bits / Q, the threads of an integer, at most 1024"
+        shape.bits <= MAX_LONG_BITS && shape.q <= MAX_Q && shape.is_valid(),
+        "BITS must be a positive multiple of Q times the bits of a digit, and BITS / digit bits / \
+         Q, the threads of an integer, at most 1024; above 2^20, a multiple of 64 up to 2^31, with \
+         Q = 4 and u64"
     );
     shape
 }
@@ -258,7 +264,8 @@ pub trait Widen: Kernels {
     type Wide: Kernels<Digit = Self::Digit>;
 }
 
-/// Returns the shapes that have kernels, in the order of the catalogue.
+/// Returns the shapes that have kernels, in the order of the catalogue. Above 2^20 bits, every
+/// multiple of 64 up to 2^31 is a shape, too: [`Shape::is_long`].
 #[must_use]
 pub fn shapes() -> &'static [Shape] {
     SHAPES
@@ -295,17 +302,24 @@ pub(crate) fn is_built(shape: Shape) -> bool {
     SHAPES.contains(&shape)
 }
 
-/// Returns the narrowest shape that holds integers of `bits` bits; `None` if no shape does. Of the
-/// shapes of one width it selects 64-bit digits and the `Q` nearest to 4.
+/// Returns the narrowest shape that holds integers of `bits` bits; `None` above 2^31 bits. Of the
+/// shapes of one width it selects 64-bit digits and the `Q` nearest to 4. Beyond the widths that
+/// are built it is a long shape ([`Shape::is_long`]).
 ///
 /// ```
 /// use gpuint::narrowest;
 ///
 /// assert_eq!(narrowest(1025).unwrap().bits, 1536);
-/// assert_eq!(narrowest(1 << 30), None);
+/// assert_eq!(narrowest((1 << 24) + 1).unwrap().bits, (1 << 24) + 64);
+/// assert_eq!(narrowest((1 << 31) + 1), None);
 /// ```
 #[must_use]
 pub fn narrowest(bits: usize) -> Option<Shape> {
+    narrowest_built(bits).or_else(|| Shape::long(bits))
+}
+
+/// Returns the narrowest built shape that holds integers of `bits` bits.
+pub(crate) fn narrowest_built(bits: usize) -> Option<Shape> {
     let wide_enough = SHAPES.iter().copied().filter(|shape| shape.bits >= bits);
     wide_enough.min_by_key(|shape| {
         (shape.bits, std::cmp::Reverse(shape.digit.bits()), shape.q.abs_diff(4))
@@ -313,7 +327,7 @@ pub fn narrowest(bits: usize) -> Option<Shape> {
 }
 
 /// Returns the widths that are built, narrowest first, each as the shape that [`narrowest`] selects
-/// for it.
+/// for it. Above 2^20 bits, every multiple of 64 up to 2^31 is a width, too: [`Shape::is_long`].
 ///
 /// ```
 /// use gpuint::{narrowest, widths};
@@ -322,7 +336,28 @@ pub fn narrowest(bits: usize) -> Option<Shape> {
 /// assert!(widths().all(|shape| narrowest(shape.bits) == Some(shape)));
 /// ```
 pub fn widths() -> impl Iterator<Item = Shape> {
-    std::iter::successors(narrowest(0), |shape| narrowest(shape.bits + 1))
+    std::iter::successors(narrowest_built(0), |shape| narrowest_built(shape.bits + 1))
+}
+
+/// The type that a declaration of `N bits` names: [`GpuUint`], or [`JitUint`] where the shape is
+/// long.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Declared<const BITS: usize, const Q: usize, D: Digit, const IS_LONG: bool>(
+    PhantomData<D>,
+);
+
+#[doc(hidden)]
+pub trait Named {
+    type Shape;
+}
+
+impl<const BITS: usize, const Q: usize, D: Digit> Named for Declared<BITS, Q, D, false> {
+    type Shape = GpuUint<BITS, Q, D>;
+}
+
+impl<const BITS: usize, const Q: usize, D: Digit> Named for Declared<BITS, Q, D, true> {
+    type Shape = JitUint<BITS, Q, D>;
 }
 
 /// Declares a name for a shape, and checks it at compile time.
@@ -330,6 +365,7 @@ pub fn widths() -> impl Iterator<Item = Shape> {
 /// | declaration of `N bits` | the type |
 /// |---|---|
 /// | `= N bits` | [`GpuUint`]; a compile error with the list of widths if the width is not built |
+/// | `= N bits` above 2^20 | [`JitUint`] of a long shape: any multiple of 64 up to 2^31 |
 /// | `= at least N bits` | [`GpuUint`] of the narrowest built width of at least `N` bits |
 /// | `= N bits, jit` | [`JitUint`]; kernels that are not built are compiled at first use |
 ///
@@ -340,10 +376,12 @@ pub fn widths() -> impl Iterator<Item = Shape> {
 /// gpuint::gpu_uint!(type U1024 = 1024 bits);
 /// gpuint::gpu_uint!(type Rounded = at least 1280 bits);
 /// gpuint::gpu_uint!(type Exact = 1280 bits, jit);
+/// gpuint::gpu_uint!(type Long = 16777216 bits);
 /// # fn main() {
 /// use gpuint::Kernels;
 /// assert_eq!(U2048::DIGITS + U1024::DIGITS, 48);
 /// assert_eq!((Rounded::BITS, Exact::BITS), (1536, 1280));
+/// assert!(Long::SHAPE.is_long());
 /// # }
 /// ```
 ///
@@ -362,8 +400,9 @@ macro_rules! gpu_uint {
         $vis:vis type $name:ident = $bits:literal bits, Q = $q:literal, $digit:ty
     ) => {
         $(#[$meta])*
-        $vis type $name = $crate::GpuUint<$bits, $q, $digit>;
-        const _: usize = <$name as $crate::Kernels>::DIGITS;
+        $vis type $name = <$crate::Declared<$bits, $q, $digit, { $bits > $crate::MAX_BITS }> as
+            $crate::Named>::Shape;
+        const _: $crate::Shape = <$name as $crate::Kernels>::SHAPE;
     };
     ($(#[$meta:meta])* $vis:vis type $name:ident = at least $bits:literal bits) => {
         $crate::gpu_uint!($(#[$meta])* $vis type $name = at least $bits bits, Q = 4, u64);

@@ -45,7 +45,7 @@ impl From<Algorithm> for Strategy {
             Algorithm::By(product) => Self::Product(product),
             Algorithm::ShiftedInverse(product) => Self::ShiftedInverse(Some(product)),
             Algorithm::Blocked(product) => Self::Blocked(Some(product)),
-            Algorithm::Only => Self::Auto,
+            Algorithm::Only | Algorithm::Long => Self::Auto,
         }
     }
 }
@@ -60,7 +60,7 @@ impl Strategy {
     }
 
     /// Selects the kernel of an operation on a batch: the requested algorithm, or the same with
-    /// classical products if the catalogue does not offer it.
+    /// classical products if the catalogue does not offer it. Long shapes have one algorithm.
     pub(crate) fn kernel(
         self,
         op: Op,
@@ -68,6 +68,9 @@ impl Strategy {
         rows: usize,
         choices: &Choices,
     ) -> Result<KernelId> {
+        if shape.is_long() {
+            return Ok(KernelId::long(op, shape));
+        }
         let auto = || choices.kernel(op, shape, rows);
         let or_auto = |product: Option<Product>| {
             let auto = || auto()?.row().algorithm.product();

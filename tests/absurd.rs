@@ -206,6 +206,8 @@ operations! {
     fn cmp_all(Number);
     fn cmp_into(Rows, OutOrders);
     fn count_ones();
+    fn cyclic_mul(Rows);
+    fn cyclic_mul_into(Rows, Out);
     fn div(Rows);
     fn div_all(Number);
     fn div_by(Divisor);

@@ -496,6 +496,7 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         },
         square
     );
+    operation!("cyclic_mul", [B], |x| x.a.cyclic_mul(x.b)?.columns(), cyclic);
     operation!("mul_lo_hi", [B], |x| x.a.mul_lo_hi(x.b)?.columns(), halves);
     operation!(
         "mul_lo_hi_with_into karatsuba",
@@ -1426,6 +1427,9 @@ fn difference_borrow(x: &Row<'_>) -> Outcome {
 }
 fn product(x: &Row<'_>) -> Outcome {
     Ok(vec![oracle::mul(x.a, x.b, x.bits).0])
+}
+fn cyclic(x: &Row<'_>) -> Outcome {
+    Ok(vec![oracle::mul_cyclic(x.a, x.b, x.bits)])
 }
 fn square(x: &Row<'_>) -> Outcome {
     Ok(vec![oracle::square(x.a, x.bits)])

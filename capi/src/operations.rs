@@ -47,6 +47,10 @@ functions! {
     fn gpuint_wrapping_square(a: *const Batch; square: *mut *mut Batch) =
         DynBatch::wrapping_square;
 
+    /// Computes `a * b` modulo `2^bits - 1`: 0 only where a factor is 0, else 1 to `2^bits - 1`.
+    fn gpuint_cyclic_mul(a: *const Batch, b: *const Batch; product: *mut *mut Batch) =
+        DynBatch::cyclic_mul;
+
     /// Computes `a + value` modulo `2^bits`.
     fn gpuint_wrapping_add_all(a: *const Batch, value: *const c_char; sum: *mut *mut Batch) =
         DynBatch::wrapping_add_all;

@@ -73,11 +73,16 @@ pub enum Algorithm {
     ShiftedInverse(Product),
     /// Division block by block of quotient digits, with products of this kind.
     Blocked(Product),
+    /// The algorithm of long shapes, with many thread blocks for an integer.
+    Long,
 }
+
+/// Part of the name of a kernel of a long shape.
+const LONG: &str = "long";
 
 impl Algorithm {
     /// Number of algorithms, and exclusive bound of [`index`](Self::index).
-    pub const COUNT: usize = 1 + 3 * Product::ALL.len();
+    pub const COUNT: usize = 2 + 3 * Product::ALL.len();
 
     /// Returns the number of the algorithm.
     #[must_use]
@@ -88,6 +93,7 @@ impl Algorithm {
             Self::By(product) => 1 + product as usize,
             Self::ShiftedInverse(product) => 1 + products + product as usize,
             Self::Blocked(product) => 1 + 2 * products + product as usize,
+            Self::Long => 1 + 3 * products,
         }
     }
 
@@ -95,7 +101,7 @@ impl Algorithm {
     #[must_use]
     pub const fn product(self) -> Option<Product> {
         match self {
-            Self::Only => None,
+            Self::Only | Self::Long => None,
             Self::By(product) | Self::ShiftedInverse(product) | Self::Blocked(product) => {
                 Some(product)
             }
@@ -106,7 +112,7 @@ impl Algorithm {
     #[must_use]
     pub const fn with_product(self, product: Product) -> Self {
         match self {
-            Self::Only => Self::Only,
+            Self::Only | Self::Long => self,
             Self::By(_) => Self::By(product),
             Self::ShiftedInverse(_) => Self::ShiftedInverse(product),
             Self::Blocked(_) => Self::Blocked(product),
@@ -119,6 +125,9 @@ impl Algorithm {
     pub fn parse(name: &str) -> Option<Self> {
         if name.is_empty() {
             return Some(Self::Only);
+        }
+        if name == LONG {
+            return Some(Self::Long);
         }
         if let Some(product) = name.strip_prefix("shifted_inverse_") {
             return Product::parse(product).map(Self::ShiftedInverse);
@@ -135,6 +144,7 @@ impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Only => Ok(()),
+            Self::Long => f.pad(LONG),
             Self::By(product) => product.fmt(f),
             Self::ShiftedInverse(product) => write!(f, "shifted_inverse_{product}"),
             Self::Blocked(product) => write!(f, "blocked_{product}"),
@@ -156,7 +166,7 @@ mod tests {
                 Algorithm::Blocked(product),
             ]
         };
-        let all = Product::ALL.into_iter().flat_map(each).chain([Algorithm::Only]);
+        let all = Product::ALL.into_iter().flat_map(each).chain([Algorithm::Only, Algorithm::Long]);
         for algorithm in all {
             assert_eq!(Algorithm::parse(&algorithm.to_string()), Some(algorithm));
             assert!(!std::mem::replace(&mut seen[algorithm.index()], true), "{algorithm}");

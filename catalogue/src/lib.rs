@@ -21,4 +21,4 @@ pub use file::{BLOCK, Catalogue, FILE};
 pub use headers::{closure, headers, inputs};
 pub use kernel::{Kernel, Row, translation_unit};
 pub use op::{Op, Operand, PREPARED, Param, Signature};
-pub use shape::{MAX_BITS, MAX_GROUP, MAX_Q, Shape};
+pub use shape::{MAX_BITS, MAX_GROUP, MAX_LONG_BITS, MAX_Q, Shape};

@@ -194,6 +194,11 @@ operations! {
     SquareLo = "square_lo" {
         inputs: [Integer], outputs: [Integer], mask: false, status: false, params: []
     }
+    /// `a b mod 2^BITS - 1`: 0 where a factor is 0, else 1 to `2^BITS - 1`. The catalogue has no
+    /// kernel for it: shorter rows multiply and fold.
+    MulCyclic = "mul_cyclic" {
+        inputs: [Integer, Integer], outputs: [Integer], mask: false, status: false, params: []
+    }
     /// The sum of the products of pairs mod `2^BITS`.
     SumOfProducts = "sum_of_products" {
         inputs: [Factors], outputs: [Integer], mask: false, status: false, params: [Pairs]

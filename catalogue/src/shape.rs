@@ -10,6 +10,12 @@ pub const MAX_GROUP: usize = 1024;
 /// Maximum width of an integer in bits.
 pub const MAX_BITS: usize = 1 << 20;
 
+/// Maximum width of a long integer in bits: [`Shape::is_long`].
+pub const MAX_LONG_BITS: usize = 1 << 31;
+
+/// Digits per thread of a long shape, on which nothing depends.
+const LONG_Q: usize = 4;
+
 /// Maximum number of digits per thread: [`MAX_GROUP`] threads of this many digits of 16 bits hold
 /// [`MAX_BITS`] bits.
 pub const MAX_Q: usize = MAX_BITS / 16 / MAX_GROUP;
@@ -26,6 +32,26 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Returns the narrowest long shape for integers of `bits` bits; `None` above
+    /// [`MAX_LONG_BITS`].
+    #[must_use]
+    pub const fn long(bits: usize) -> Option<Self> {
+        let digit = DigitKind::U64;
+        if bits > MAX_LONG_BITS {
+            return None;
+        }
+        let bits = if bits <= MAX_BITS { MAX_BITS + 1 } else { bits };
+        Some(Self { bits: bits.next_multiple_of(digit.bits()), q: LONG_Q, digit })
+    }
+
+    /// Returns true if the integers are wider than [`MAX_BITS`]: many thread blocks share one. Long
+    /// shapes have 64-bit digits, any whole number of them up to [`MAX_LONG_BITS`], and `q = 4`.
+    /// They are not built: every device has all of them.
+    #[must_use]
+    pub const fn is_long(self) -> bool {
+        self.bits > MAX_BITS
+    }
+
     /// Digits per integer (`M`).
     #[must_use]
     pub const fn digits(self) -> usize {
@@ -53,9 +79,16 @@ impl Shape {
         self.digits() / self.q
     }
 
-    /// Returns true if each thread has whole digits and one thread block can hold an integer.
+    /// Returns true if each thread has whole digits and one thread block can hold an integer, or if
+    /// the shape is long.
     #[must_use]
     pub const fn is_valid(self) -> bool {
+        if self.is_long() {
+            return self.q == LONG_Q
+                && matches!(self.digit, DigitKind::U64)
+                && self.bits.is_multiple_of(self.digit.bits())
+                && self.bits <= MAX_LONG_BITS;
+        }
         self.q > 0
             && self.bits > 0
             && self.bits.is_multiple_of(self.q * self.digit.bits())
@@ -145,6 +178,25 @@ mod tests {
         ] {
             let error = Shape::parse(text).unwrap_err();
             assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn long_shape_has_whole_digits() {
+        let bits = |bits| Shape::long(bits).map(|shape| shape.bits);
+        assert_eq!(bits(1), Some(MAX_BITS + 64));
+        assert_eq!(bits(MAX_BITS + 65), Some(MAX_BITS + 128));
+        assert_eq!(bits(MAX_LONG_BITS), Some(MAX_LONG_BITS));
+        assert_eq!(bits(MAX_LONG_BITS + 1), None);
+        let long = Shape { bits: 1 << 24, q: 4, digit: DigitKind::U64 };
+        assert!(long.is_valid() && long.is_long() && long.checked().is_err());
+        for invalid in [
+            Shape { bits: (1 << 24) + 32, ..long },
+            Shape { q: 16, ..long },
+            Shape { digit: DigitKind::U32, ..long },
+            Shape { bits: 2 * MAX_LONG_BITS, ..long },
+        ] {
+            assert!(!invalid.is_valid(), "{invalid}");
         }
     }
 

@@ -1,5 +1,5 @@
 use gpuint::{Double, JitUint, Kernels, Shape};
 
-const _: Shape = <Double<JitUint<1048576, 16>> as Kernels>::SHAPE;
+const _: Shape = <Double<JitUint<2147483648>> as Kernels>::SHAPE;
 
 fn main() {}

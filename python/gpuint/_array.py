@@ -302,6 +302,10 @@ class Array(Rows[int]):
         """Returns the squares modulo `2**bits`."""
         return self._like(self._batch.wrapping_square())
 
+    def cyclic_mul(self, other: Integers) -> Array:
+        """Returns the products modulo `2**bits - 1`: 0 only where a factor is 0."""
+        return self._like(_Batch.cyclic_mul(*self._pair(self._operand(other, "other"))))
+
     def mul_lo_hi(self, other: Integers) -> tuple[Array, Array]:
         """Returns the low and high halves of the products."""
         return self._both(_Batch.mul_lo_hi(*self._pair(self._operand(other, "other"))))

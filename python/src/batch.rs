@@ -177,6 +177,7 @@ methods! {
     fn wrapping_sub(rhs: &Batch) -> DynBatch;
     fn wrapping_mul(rhs: &Batch) -> DynBatch;
     fn wrapping_square() -> DynBatch;
+    fn cyclic_mul(rhs: &Batch) -> DynBatch;
     fn wrapping_add_all(value: Number) -> DynBatch;
     fn wrapping_sub_all(value: Number) -> DynBatch;
     fn wrapping_mul_all(value: Number) -> DynBatch;

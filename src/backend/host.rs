@@ -16,6 +16,7 @@ use crate::threads;
 /// Longest part of a copy, in bytes: long enough that the latency of a copy does not count, and
 /// short enough for the cache of the host.
 pub(crate) const PART_BYTES: usize = 4 << 20;
+// Parts are whole rows: a longer row is a part.
 static_assertions::const_assert!(MAX_BITS / 8 <= PART_BYTES);
 
 /// Start and length of the parts of a copy of `bytes` bytes: whole units, at most `most` bytes.

@@ -428,6 +428,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Queues a kernel.
     fn launch(&self, call: Call<'_>) -> Result<()>;
 
+    /// Returns true if the device computes products and sums of long rows.
+    fn has_long_rows(&self) -> bool {
+        false
+    }
+
     /// The point behind all that was queued so far.
     fn record(&self) -> Result<Arc<dyn Mark>>;
 

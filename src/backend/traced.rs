@@ -137,6 +137,10 @@ impl Backend for Traced {
             .in_scope(|| self.here()?.launch(call))
     }
 
+    fn has_long_rows(&self) -> bool {
+        self.0.has_long_rows()
+    }
+
     fn record(&self) -> Result<Arc<dyn Mark>> {
         self.here()?.record()
     }

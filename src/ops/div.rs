@@ -208,7 +208,7 @@ macro_rules! wide {
             /// quotient has rows of twice the width.
             ///
             /// # Errors
-            /// [`WidthMissing`](Error::WidthMissing) above 2^19 bits,
+            /// [`WidthMissing`](Error::WidthMissing) above 2^30 bits,
             /// [`ShapeMissing`](Error::ShapeMissing) if twice the width is not built, and as
             /// [`div_rem`](Self::div_rem).
             pub fn div_rem_wide(

@@ -13,6 +13,7 @@ mod bits;
 mod bitwise;
 mod compare;
 pub(crate) mod crt;
+mod cyclic;
 pub(crate) mod decimal;
 mod div;
 mod div_by;
@@ -56,9 +57,11 @@ use crate::shape::narrowest;
 use crate::strategy::Strategy;
 use faces::faces;
 
-/// Returns the narrowest shape for `bits` bits, or `widest` if no built shape is that wide.
+/// Returns the narrowest shape for `bits` bits; `widest` instead of a long shape, unless `widest` is
+/// long, too.
 fn shape_of(bits: usize, widest: Shape) -> Shape {
-    narrowest(bits).unwrap_or(widest)
+    let shape = narrowest(bits).filter(|shape| widest.is_long() || !shape.is_long());
+    shape.unwrap_or(widest)
 }
 
 /// Returns rows in a shape, without a copy if they have it.

@@ -6,7 +6,7 @@
 //! k`. Each thread computes a short column and a long one, which balances the work
 //! (`kernels/mul/columns.cuh`, `kernels/mul/mul.cuh`).
 
-use gpuint_catalogue::{MAX_BITS, Op, Shape};
+use gpuint_catalogue::{MAX_LONG_BITS, Op, Shape};
 
 use super::{View, faces};
 use crate::backend::{Operands, Params};
@@ -77,8 +77,8 @@ impl View<'_> {
     /// Returns the shape of twice the width, for an operation named in the plural.
     pub(super) fn doubled(&self, operation: &'static str) -> Result<Shape> {
         let Shape { bits, .. } = self.shape();
-        if bits > MAX_BITS / 2 {
-            return Err(Error::WidthMissing { operation, bits, widest: MAX_BITS / 2 });
+        if bits > MAX_LONG_BITS / 2 {
+            return Err(Error::WidthMissing { operation, bits, widest: MAX_LONG_BITS / 2 });
         }
         self.device().selected(Shape { bits: 2 * bits, ..self.shape() })
     }
@@ -141,7 +141,7 @@ macro_rules! widening {
             /// Computes the full product `self * rhs` in rows of twice the width.
             ///
             /// # Errors
-            /// [`WidthMissing`](Error::WidthMissing) above 2^19 bits,
+            /// [`WidthMissing`](Error::WidthMissing) above 2^30 bits,
             /// [`ShapeMissing`](Error::ShapeMissing) if twice the width is not built, and as
             /// [`wrapping_mul`](Self::wrapping_mul).
             pub fn widening_mul(&self, rhs: &DynBatch) -> Result<DynBatch> {

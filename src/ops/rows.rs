@@ -133,7 +133,7 @@ impl View<'_> {
 
     /// Collects the operands of a change of width.
     pub(super) fn resizing<'b>(&'b self, out: &'b mut DynBatch) -> Operands<'b> {
-        // build.rs rejects shapes of 2^32 bits or more.
+        // Shapes have at most 2^31 bits.
         let params = Params { target_bits: out.shape().bits as u32, ..Params::default() };
         Operands { outs: [Some(out.buffer_mut()), None], params, ..self.operands() }
     }
@@ -336,7 +336,7 @@ impl DynBatch {
     /// Returns rows of twice the width: `self + 2^BITS * high`.
     ///
     /// # Errors
-    /// [`WidthMissing`](Error::WidthMissing) above 2^19 bits, [`ShapeMissing`](Error::ShapeMissing)
+    /// [`WidthMissing`](Error::WidthMissing) above 2^30 bits, [`ShapeMissing`](Error::ShapeMissing)
     /// if twice the width is not built, [`ShapeMismatch`](Error::ShapeMismatch),
     /// [`LengthMismatch`](Error::LengthMismatch), [`DeviceMismatch`](Error::DeviceMismatch), and as
     /// [`slice`](Self::slice).

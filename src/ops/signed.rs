@@ -128,7 +128,7 @@ impl DynSignedBatch {
     /// Computes `self * rhs` in rows of twice the width.
     ///
     /// # Errors
-    /// [`WidthMissing`](Error::WidthMissing) above 2^19 bits,
+    /// [`WidthMissing`](Error::WidthMissing) above 2^30 bits,
     /// [`ShapeMissing`](Error::ShapeMissing) if twice the width is not built, and as
     /// [`overflowing_mul`](Self::overflowing_mul).
     pub fn widening_mul(&self, rhs: &Self) -> Result<Self> {

@@ -32,7 +32,7 @@ use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::kernel::algorithms;
 use crate::mask::Mask;
-use crate::shape::narrowest;
+use crate::shape::narrowest_built;
 
 impl View<'_> {
     pub(crate) fn isqrt(&self) -> Result<DynBatch> {
@@ -124,7 +124,7 @@ const PART_BITS: usize = 256;
 
 /// Returns the narrowest shape for `bits` bits with kernels for a level; `widest` if there is none.
 fn level_shape(bits: usize, widest: Shape) -> Shape {
-    match narrowest(bits) {
+    match narrowest_built(bits) {
         Some(shape) if shape.bits.is_multiple_of(PART_BITS) => shape,
         Some(shape) => level_shape(shape.bits + 1, widest),
         None => widest,
@@ -146,7 +146,7 @@ fn levels(longest: usize, widest: Shape) -> (usize, usize) {
 /// Squares rows of at most half the bits of their shape.
 fn square(rows: &DynBatch) -> Result<DynBatch> {
     let shape = rows.shape();
-    match narrowest(shape.bits / 2) {
+    match narrowest_built(shape.bits / 2) {
         Some(half) if 2 * half.bits == shape.bits && half.digit == shape.digit => {
             let rows = rows.view().truncated(half)?;
             rows.view().widening_mul(&rows, shape)
@@ -167,7 +167,7 @@ struct Composition<'a> {
 impl<'a> Composition<'a> {
     fn new(rows: &'a DynBatch, lengths: &[u64]) -> Result<Self> {
         let mut words: Vec<u32> = reserved_vec(lengths.len())?;
-        // Widths are at most 2^20.
+        // Widths are at most 2^31.
         words.extend(lengths.iter().map(|&length| length as u32));
         let mut lengths = rows.device().alloc_rows(words.len(), size_of::<u32>())?;
         rows.device().memory().upload(&mut lengths, 0, bytemuck::cast_slice(&words))?;

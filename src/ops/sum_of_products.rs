@@ -64,7 +64,7 @@ fn sum_of_products(
 ) -> Result<DynBatch> {
     let first = first_factor(pairs)?;
     let alloc = || DynBatch::alloc(first.device(), shape, first.len());
-    let has_kernel = algorithms(op, first.shape()).next().is_some();
+    let has_kernel = !first.shape().is_long() && algorithms(op, first.shape()).next().is_some();
     let mut groups = pairs.chunks(if has_kernel { MOST_PAIRS } else { 1 });
     let write =
         |group: Option<&[Pair<'_>]>, sum: &mut DynBatch, mask: Option<&mut Mask>| match group {
@@ -104,7 +104,7 @@ impl DynBatch {
     /// the width, and a mask of the rows that overflowed.
     ///
     /// # Errors
-    /// [`WidthMissing`](Error::WidthMissing) above 2^19 bits,
+    /// [`WidthMissing`](Error::WidthMissing) above 2^30 bits,
     /// [`ShapeMissing`](Error::ShapeMissing) if twice the width is not built, and as
     /// [`wrapping_sum_of_products`](Self::wrapping_sum_of_products).
     pub fn widening_sum_of_products(pairs: &[(&Self, &Self)]) -> Result<(Self, Mask)> {

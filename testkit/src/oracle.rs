@@ -102,6 +102,17 @@ pub fn mul(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, BigUint) {
     (biguint(&(&product).mod_power_of_2(bits as u64)), biguint(&(product >> bits)))
 }
 
+/// `a * b mod 2^bits - 1`: 0 only for a product of 0, else from 1 to `2^bits - 1`.
+pub fn mul_cyclic(a: &BigUint, b: &BigUint, bits: usize) -> BigUint {
+    let product = natural(a) * natural(b);
+    if product == 0 {
+        return BigUint::ZERO;
+    }
+    let modulus = (Natural::ONE << bits) - Natural::ONE;
+    // Residues from 1 to the modulus.
+    biguint(&((product - Natural::ONE) % modulus + Natural::ONE))
+}
+
 /// `a^2 mod 2^bits`.
 pub fn square(a: &BigUint, bits: usize) -> BigUint {
     biguint(&natural(a).square().mod_power_of_2(bits as u64))

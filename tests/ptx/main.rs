@@ -749,6 +749,7 @@ impl Kernels {
                 self.run_to_value(task, &rows, &given, |row| oracle::mul(&row.a, &row.b, bits).0);
             }
             Op::MulWide => self.wide_product(task),
+            Op::MulCyclic => unreachable!("the catalogue has no kernel for it"),
             Op::SumOfProducts => self.sums_of_products(task, 1),
             Op::WideSumOfProducts => self.sums_of_products(task, 2),
             Op::SquareLo => {

@@ -12,6 +12,7 @@ mod euclid;
 mod exact;
 mod exponents;
 mod inverses;
+mod long;
 mod matrix;
 mod modular;
 mod order;

@@ -95,6 +95,14 @@ fn low_product() -> Vec<Form> {
     ]
 }
 
+fn cyclic_product() -> Vec<Form> {
+    vec![
+        ("cyclic_mul", |a, b| a.cyclic_mul(b)),
+        ("cyclic_mul_with", |a, b| a.using(Strategy::Product(Product::Classical)).cyclic_mul(b)),
+        ("cyclic_mul_into", |a, b| into(a, |out| a.cyclic_mul_into(b, out))),
+    ]
+}
+
 fn high_product() -> Vec<Form> {
     vec![
         ("mul_lo_hi", |a, b| Ok(a.mul_lo_hi(b)?.1)),
@@ -432,6 +440,7 @@ fn forms(
     let products = Forms::new(shape, device, list(PRODUCTS))?;
     products.check(tally, low_product(), |a, b| oracle::mul(a, b, bits).0);
     products.check(tally, high_product(), |a, b| oracle::mul(a, b, bits).1);
+    products.check(tally, cyclic_product(), |a, b| oracle::mul_cyclic(a, b, bits));
     products.check(tally, square(), |a, _| oracle::square(a, bits));
     if let Some(doubled) = doubled(shape) {
         wide([shape, doubled], device, &products.rows, tally);

@@ -48,6 +48,14 @@ impl Products<'_> {
             a.using(by).mul_lo_hi_into(&b, &mut low, &mut high)?;
             tally.values(&what, rows, &zip(low.to_biguints()?, high.to_biguints()?), expected);
 
+            let what = format!("cyclic_mul by {strategy}");
+            let what = Context::new(shape, &what, device);
+            let mut cyclic = dirty.try_clone()?;
+            a.using(by).cyclic_mul_into(&b, &mut cyclic)?;
+            let expected: Vec<_> =
+                rows.iter().map(|row| oracle::mul_cyclic(&row.a, &row.b, shape.bits)).collect();
+            tally.values(&what, rows, &cyclic.to_biguints()?, &expected);
+
             let what = format!("wrapping_square by {strategy}");
             let what = Context::new(shape, &what, device);
             let mut square = dirty;

@@ -410,12 +410,18 @@ hex_as_debug!(bool, u64, std::cmp::Ordering);
 pub(crate) fn doubled(shape: Shape) -> Option<Shape> {
     let double = Shape { bits: 2 * shape.bits, ..shape };
     let select = || double.select(shapes().iter().copied());
-    if has_shape(double) { Some(double) } else { select() }
+    let long = || Shape::long(double.bits).filter(|_| double.is_long() && has_long(shape));
+    if has_shape(double) { Some(double) } else { select().or_else(long) }
+}
+
+/// True if rows of twice a width above 2^19 bits are long.
+fn has_long(shape: Shape) -> bool {
+    shape.digit == DigitKind::U64
 }
 
 /// The error of an operation with results of twice the width, where the devices do not have it.
 pub(crate) fn no_double(shape: Shape, operation: &'static str) -> Error {
-    let (bits, widest) = (shape.bits, 1 << 19);
+    let (bits, widest) = (shape.bits, 1 << 30);
     if bits > widest {
         return Error::WidthMissing { operation, bits, widest };
     }

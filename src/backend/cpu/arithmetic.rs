@@ -24,6 +24,16 @@ pub(super) fn low_product(rows: Rows<'_>) -> Result<Failed> {
     })
 }
 
+/// The product modulo `2^bits - 1`.
+pub(super) fn cyclic_product(rows: Rows<'_>) -> Result<Failed> {
+    let (bits, n) = (rows.bits, rows.limbs());
+    let scratch = 2 * n + product::scratch_limbs(n);
+    rows.each(scratch, |Row { ins: [a, b, _], outs: [out, _], .. }, scratch| {
+        product::multiply_cyclic(out, a, b, bits, scratch);
+        Outcome::default()
+    })
+}
+
 /// Adds a product to the sum of the products before it.
 pub(super) fn low_product_of_sum(rows: Rows<'_>) -> Result<Failed> {
     if !rows.is_added {

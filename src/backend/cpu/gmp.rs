@@ -22,6 +22,9 @@ struct Integer {
 }
 
 type MpnMul = unsafe extern "C" fn(*mut u64, *const u64, c_long, *const u64, c_long) -> u64;
+/// Product, its length, both factors, and scratch.
+type MpnMulCyclic =
+    unsafe extern "C" fn(*mut u64, c_long, *const u64, c_long, *const u64, c_long, *mut u64);
 type MpnSqr = unsafe extern "C" fn(*mut u64, *const u64, c_long);
 type MpnDivide =
     unsafe extern "C" fn(*mut u64, *mut u64, c_long, *const u64, c_long, *const u64, c_long);
@@ -38,6 +41,8 @@ pub(crate) struct Gmp {
     /// Version of the library.
     pub(crate) version: String,
     mul: MpnMul,
+    /// A function that gmp.h does not declare: a library may lack it.
+    mul_cyclic: Option<MpnMulCyclic>,
     sqr: MpnSqr,
     divide: MpnDivide,
     init: MpzManage,
@@ -93,6 +98,8 @@ impl Gmp {
         Ok(Self {
             version,
             mul: function!(c"__gmpn_mul"),
+            // SAFETY: the type of the field is that of the function in gmp-impl.h since GMP 5.0.
+            mul_cyclic: unsafe { library.get(c"__gmpn_mulmod_bnm1") }.ok().map(|symbol| *symbol),
             sqr: function!(c"__gmpn_sqr"),
             divide: function!(c"__gmpn_tdiv_qr"),
             init: function!(c"__gmpz_init"),
@@ -113,6 +120,43 @@ impl Gmp {
         unsafe {
             (self.mul)(out.as_mut_ptr(), a.as_ptr(), size(a), b.as_ptr(), size(b));
         }
+    }
+
+    /// Sets `out`, of `n` limbs, to `a b` modulo `B^n - 1`, from 1 to `B^n - 1`, for factors that
+    /// are not zero, `a` no shorter than `b` and no longer than `out`, which is shorter than both
+    /// together. Needs `2n + 4` limbs of `scratch`. Returns false, with `out` unchanged, if the
+    /// library has no such function.
+    pub(crate) fn multiply_cyclic(
+        &self,
+        out: &mut [u64],
+        a: &[u64],
+        b: &[u64],
+        scratch: &mut [u64],
+    ) -> bool {
+        let Some(mul_cyclic) = self.mul_cyclic else { return false };
+        let n = out.len();
+        assert!(
+            !b.is_empty()
+                && a.len() >= b.len()
+                && n >= a.len()
+                && a.len() + b.len() > n
+                && scratch.len() >= 2 * n + 4,
+            "mpn_mulmod_bnm1"
+        );
+        let scratch = scratch.as_mut_ptr();
+        // SAFETY: the lengths meet the requirements of mulmod_bnm1.c.
+        unsafe {
+            mul_cyclic(
+                out.as_mut_ptr(),
+                size(out),
+                a.as_ptr(),
+                size(a),
+                b.as_ptr(),
+                size(b),
+                scratch,
+            );
+        }
+        true
     }
 
     /// Sets `out`, twice as long as the factor, to `a^2`.

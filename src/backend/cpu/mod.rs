@@ -76,6 +76,7 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::Sub => (linear::difference, Linear),
         Op::MulLo => (arithmetic::low_product, Quadratic),
         Op::MulWide => (arithmetic::wide_product, Quadratic),
+        Op::MulCyclic => (arithmetic::cyclic_product, Quadratic),
         Op::SumOfProducts => (arithmetic::low_product_of_sum, Quadratic),
         Op::WideSumOfProducts => (arithmetic::wide_product_of_sum, Quadratic),
         Op::SquareLo => (arithmetic::low_square, Quadratic),
@@ -144,6 +145,10 @@ impl Backend for Cpu {
     }
 
     host_memory_methods!();
+
+    fn has_long_rows(&self) -> bool {
+        true
+    }
 
     fn launch(&self, call: Call<'_>) -> Result<()> {
         let (function, cost) = function(call.kernel.op());

@@ -11,7 +11,8 @@
 //! `scratch`, of [`scratch_limbs`] limbs.
 
 use super::limbs::{
-    abs_difference, add_assign, add_limb, add_product, assign, sub_assign, sub_from_assign, trimmed,
+    LIMB_BITS, abs_difference, add_assign, add_limb, add_product, assign, shift_right, sub_assign,
+    sub_from_assign, trimmed,
 };
 
 /// Limbs from which on Karatsuba's method is the faster one (measured on AMD Zen 5).
@@ -216,6 +217,53 @@ fn multiply_low_own(out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64]) 
             add_assign(&mut out[l..], mixed);
         }
     }
+}
+
+/// Sets `out`, of `bits` bits, to `a b` modulo `2^bits - 1`: 0 where a factor is 0, else the number
+/// from 1 to `2^bits - 1`, by the sum of the low and the high half with an end-around carry.
+///
+/// The sum is positive with the product, and below `2^(bits + 1) - 1`: with a carry, 1 more than its
+/// low bits is at least 1 and at most `2^bits - 1`.
+pub(super) fn multiply_cyclic(
+    out: &mut [u64],
+    a: &[u64],
+    b: &[u64],
+    bits: usize,
+    scratch: &mut [u64],
+) {
+    let n = out.len();
+    let has_whole_limbs = bits == n * LIMB_BITS;
+    let (a, b) = (trimmed(a), trimmed(b));
+    let (a, b) = if a.len() < b.len() { (b, a) } else { (a, b) };
+    if has_whole_limbs && a.len() + b.len() <= n {
+        return multiply(out, a, b, scratch);
+    }
+    #[cfg(feature = "gmp")]
+    if has_whole_limbs
+        && let Some(gmp) = super::gmp::gmp()
+        && !b.is_empty()
+        && gmp.multiply_cyclic(out, a, b, scratch)
+    {
+        return;
+    }
+    let (product, scratch) = scratch.split_at_mut(2 * n);
+    multiply(product, a, b, scratch);
+    assign(out, product);
+    if has_whole_limbs {
+        let carry = add_assign(out, &product[n..]);
+        add_limb(out, carry.into());
+        return;
+    }
+    let (rest, top) = (bits % LIMB_BITS, n - 1);
+    let mask = (1 << rest) - 1;
+    out[top] &= mask;
+    let (high, _) = scratch.split_at_mut(n);
+    shift_right(high, product, bits);
+    // Both are below 2^bits: there is room for the sum.
+    add_assign(out, high);
+    let carry = out[top] >> rest;
+    out[top] &= mask;
+    add_limb(out, carry);
 }
 
 /// Sets `out` to `a b / B^n` for factors of `n` limbs, or to 1 less: rounded down, or without the

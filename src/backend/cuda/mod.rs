@@ -251,6 +251,7 @@ impl Backend for Cuda {
 
     #[allow(unsafe_code)]
     fn launch(&self, call: Call<'_>) -> Result<()> {
+        call.kernel.check_catalogue()?;
         let queue = &self.queue;
         let function = queue.context.function(call.kernel, self.block)?;
         let strides = call.strides();

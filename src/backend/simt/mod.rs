@@ -90,6 +90,7 @@ impl Backend for Simt {
     host_memory_methods!();
 
     fn launch(&self, call: Call<'_>) -> Result<()> {
+        call.kernel.check_catalogue()?;
         let (shim, kernel) = units::load(call.kernel)?;
         let strides = call.strides();
         let rows = call.operands.rows;
