@@ -3,6 +3,7 @@
 //! themselves.
 //!
 //! - `GPUINT_CATALOGUE`: `default` or `all` shapes of the catalogue
+//! - `GPUINT_KERNELS`: `auto` or `all` kernels are compiled by nvcc (build/selection.rs)
 //! - `GPUINT_SHAPES`: more shapes, `BITS:Q:DIGIT` separated by commas
 
 #[path = "build/cache.rs"]
@@ -17,6 +18,8 @@ mod nvcc;
 mod parallel;
 #[path = "build/resources.rs"]
 mod resources;
+#[path = "build/selection.rs"]
+mod selection;
 #[path = "build/tuning.rs"]
 mod tuning;
 
@@ -25,7 +28,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
-use gpuint_catalogue::{Catalogue, Kernel, Shape, headers, translation_unit, tuning::Table};
+use gpuint_catalogue::auto::SharedBytes;
+use gpuint_catalogue::{Catalogue, headers, translation_unit};
 
 /// The reason why a build ends, for the user.
 type Result<T = ()> = std::result::Result<T, String>;
@@ -48,19 +52,25 @@ impl Build {
             }
         };
         let more = variable("GPUINT_SHAPES").unwrap_or_default();
-        let catalogue = Catalogue::read(Path::new("."), all, &more)?;
+        let mut catalogue = Catalogue::read(Path::new("."), all, &more)?;
         let tables = tuning::load(&catalogue)?;
+        catalogue.set_blocks(&tables[0].table);
         Ok(Self { catalogue, tables, resources: resources::Resources::read()? })
     }
 
-    /// The table of the build.
-    fn tuning(&self) -> &Table {
-        &self.tables[0].table
-    }
-
-    /// The kernels of some shapes.
-    fn kernels(&self, shapes: &[Shape]) -> Vec<Kernel<'_>> {
-        self.catalogue.kernels(shapes, self.tuning())
+    /// Shared memory of the blocks that have more than every GPU has.
+    fn shared_bytes(&self) -> Vec<SharedBytes> {
+        const COMMON: u32 = 48 << 10;
+        let mut shared = Vec::new();
+        for (index, row) in self.catalogue.rows().enumerate() {
+            for shape in self.catalogue.shapes().filter(|&shape| row.is_offered(shape)) {
+                let bytes = self.resources.shared_bytes(&row.at(shape).name());
+                if bytes.iter().any(|&bytes| bytes > COMMON) {
+                    shared.push((index, shape, bytes));
+                }
+            }
+        }
+        shared
     }
 }
 
@@ -86,8 +96,7 @@ fn run() -> Result {
     write(&out, "catalogue.rs", &library::catalogue(&build))?;
     write(&out, "tuning.rs", &library::tuning(&build.tables))?;
     // For the checks of kernels by themselves: tests/sanitize.
-    let shapes: Vec<_> = build.catalogue.shapes().collect();
-    write(&out, "kernels.cu", &translation_unit(build.kernels(&shapes)))?;
+    write(&out, "kernels.cu", &translation_unit(build.catalogue.kernels()))?;
 
     // A documentation build has no compilers.
     let documentation = variable("DOCS_RS").is_some();

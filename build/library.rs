@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use gpuint_catalogue::{Algorithm, BLOCK, Catalogue, DigitKind, Op, Shape};
+use gpuint_catalogue::{Catalogue, DigitKind, Shape};
 
+use crate::Build;
 use crate::tuning::Tuning;
-use crate::{Build, resources};
 
 /// Adds a line to a text.
 macro_rules! line {
@@ -98,7 +98,11 @@ fn notes(catalogue: &Catalogue, text: &mut String) {
 /// The run-time tables.
 fn tables(build: &Build, text: &mut String) {
     let catalogue = &build.catalogue;
-    line!(text, "use gpuint_catalogue::{{Algorithm, DigitKind, Op, Product, Row, Shape}};\n");
+    line!(
+        text,
+        "use gpuint_catalogue::auto::SharedBytes;\n\
+         use gpuint_catalogue::{{Algorithm, DigitKind, Op, Product, Row, Shape}};\n"
+    );
     line!(text, "pub(crate) static SHAPES: &[Shape] = &[");
     for shape in catalogue.shapes() {
         line!(text, "    {},", value(shape));
@@ -107,47 +111,19 @@ fn tables(build: &Build, text: &mut String) {
     line!(text, "/// The rows of the catalogue.");
     line!(text, "pub(crate) static ROWS: &[Row<'static>] = &[");
     for row in catalogue.rows() {
-        // The type prints as the expression that makes it.
+        // The types print as the expressions that make them.
         let row = format!("{row:?}").replace("op: ", "op: Op::");
         let row = row.replace("algorithm: ", "algorithm: Algorithm::");
-        let products = ["(", "(Product::"];
-        let row = row.replacen(products[0], products[1], usize::from(row.contains('(')));
+        let has_product = !row.contains("algorithm: Algorithm::Only");
+        let row = row.replacen('(', "(Product::", usize::from(has_product));
+        let row = row.replace("digit: ", "digit: DigitKind::").replace("blocks: [", "blocks: &[");
         line!(text, "    {row},");
     }
     line!(text, "];\n");
-    line!(text, "/// Index of the row of an operation and an algorithm in `ROWS`, plus 1.");
-    line!(text, "pub(crate) static INDEX: [[u8; {}]; {}] = [", Algorithm::COUNT, Op::COUNT);
-    for &op in Op::ALL {
-        let mut indices = [0; Algorithm::COUNT];
-        for (index, row) in catalogue.rows().enumerate().filter(|(_, row)| row.op == op) {
-            indices[row.algorithm.index()] = index + 1;
-        }
-        line!(text, "    {indices:?},");
-    }
-    line!(text, "];\n");
-    line!(text, "/// Kernels that aim at other than {BLOCK} threads per block, by row and shape.");
-    line!(text, "pub(crate) static OTHER_BLOCKS: &[(usize, Shape, u32)] = &[");
-    for shape in catalogue.shapes() {
-        for (index, row) in catalogue.rows().enumerate() {
-            let block = catalogue.block(&row, shape, build.tuning());
-            if block != BLOCK {
-                line!(text, "    ({index}, {}, {block}),", value(shape));
-            }
-        }
-    }
-    line!(text, "];\n");
-    line!(text, "/// Shared memory of blocks, by row and shape: on 8.0 and on 9.0.");
-    line!(text, "pub(crate) static SHARED_BYTES: &[(usize, Shape, [u32; 2])] = &[");
-    for (index, row) in catalogue.rows().enumerate() {
-        for shape in catalogue.shapes().filter(|&shape| row.is_offered(shape)) {
-            let name = row.kernel(shape, BLOCK).name();
-            let bytes = resources::ARCHITECTURES
-                .map(|architecture| build.resources.shared_bytes(architecture, &name));
-            // Every GPU has this much.
-            if bytes.iter().any(|&bytes| bytes > 48 << 10) {
-                line!(text, "    ({index}, {}, {bytes:?}),", value(shape));
-            }
-        }
+    line!(text, "/// Shared memory of blocks with more than every GPU has.");
+    line!(text, "pub(crate) static SHARED_BYTES: &[SharedBytes] = &[");
+    for (row, shape, bytes) in build.shared_bytes() {
+        line!(text, "    ({row}, {}, {bytes:?}),", value(shape));
     }
     line!(text, "];");
 }

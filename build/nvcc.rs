@@ -11,13 +11,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use gpuint_catalogue::auto::Gpu;
 use gpuint_catalogue::cache::Key;
 use gpuint_catalogue::{Kernel, inputs, translation_unit};
 
 use crate::cache::{Cache, printed};
 use crate::images::Image;
 use crate::parallel::in_parallel;
-use crate::{Build, Result, path_variable, variable, write};
+use crate::{Build, Result, path_variable, selection, variable, write};
 
 /// Maximum number of kernels per translation unit, all of one header: a unit costs half a second of
 /// its own, and units are compiled side by side.
@@ -50,7 +51,7 @@ fn watch(folders: &[PathBuf]) {
     }
 }
 
-/// Compiles every kernel of the catalogue.
+/// Compiles the kernels that are embedded.
 pub(crate) fn build(
     nvcc: &Path,
     build: &Build,
@@ -58,12 +59,12 @@ pub(crate) fn build(
     out: &Path,
 ) -> Result<Vec<Image>> {
     println!("cargo::rerun-if-changed={}", nvcc.display());
-    let options = options()?;
+    let architectures = architectures()?;
+    let options = options(&architectures);
     let compiler = compiler(nvcc, &options)?;
     let cache = Cache::from_env();
-    let shapes: Vec<_> = build.catalogue.shapes().collect();
     let mut by_header: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for kernel in build.kernels(&shapes) {
+    for kernel in selection::embedded(build, &capabilities(&architectures))? {
         by_header.entry(kernel.row.header).or_default().push(kernel);
     }
     let mut chunks: Vec<_> =
@@ -98,27 +99,56 @@ fn compiler(nvcc: &Path, options: &[String]) -> Result<Vec<Vec<u8>>> {
     Ok(texts)
 }
 
+/// Part of a fatbin.
+struct Architecture {
+    /// True for code, false for PTX.
+    is_code: bool,
+    /// `90a`.
+    name: String,
+    /// Compute capability: 90 is 9.0.
+    capability: u32,
+}
+
+/// Parses `GPUINT_ARCHS`.
+fn architectures() -> Result<Vec<Architecture>> {
+    let list = variable("GPUINT_ARCHS").unwrap_or_else(|| ARCHITECTURES.to_owned());
+    let parse = |text: &str| {
+        let (kind, name) = text.split_once('_')?;
+        let is_code = match kind {
+            "sm" => true,
+            "compute" => false,
+            _ => return None,
+        };
+        let digits = name.trim_end_matches(|c: char| c.is_ascii_lowercase());
+        let capability = digits.parse().ok()?;
+        Some(Architecture { is_code, name: name.to_owned(), capability })
+    };
+    let wrong = |text| format!("GPUINT_ARCHS: \"{text}\" is neither sm_NN nor compute_NN");
+    list.split(',').map(str::trim).map(|text| parse(text).ok_or_else(|| wrong(text))).collect()
+}
+
+/// Compute capabilities of the GPUs that the fatbins are for: of each architecture, and, with PTX,
+/// of the newer ones.
+fn capabilities(architectures: &[Architecture]) -> Vec<u32> {
+    let mut capabilities: Vec<u32> = architectures.iter().map(|it| it.capability).collect();
+    let oldest_ptx = architectures.iter().filter(|it| !it.is_code).map(|it| it.capability).min();
+    capabilities.extend(
+        Gpu::CAPABILITIES.into_iter().filter(|&it| oldest_ptx.is_some_and(|ptx| ptx <= it)),
+    );
+    capabilities
+}
+
 /// The options that do not depend on the unit.
-fn options() -> Result<Vec<String>> {
+fn options(architectures: &[Architecture]) -> Vec<String> {
     let mut options: Vec<String> =
         ["-fatbin", "-std=c++17", "-Ikernels", "-Xfatbin=-compress-all"].map(String::from).into();
-    let architectures = variable("GPUINT_ARCHS").unwrap_or_else(|| ARCHITECTURES.to_owned());
-    for architecture in architectures.split(',').map(str::trim) {
-        let virtual_one = match architecture.split_once('_') {
-            Some(("sm" | "compute", name)) if name.starts_with(|c: char| c.is_ascii_digit()) => {
-                format!("compute_{name}")
-            }
-            _ => {
-                return Err(format!(
-                    "GPUINT_ARCHS: \"{architecture}\" is neither sm_NN nor compute_NN"
-                ));
-            }
-        };
-        options.push(format!("-gencode=arch={virtual_one},code={architecture}"));
-    }
+    options.extend(architectures.iter().map(|Architecture { is_code, name, .. }| {
+        let kind = if *is_code { "sm" } else { "compute" };
+        format!("-gencode=arch=compute_{name},code={kind}_{name}")
+    }));
     let more = variable("GPUINT_NVCC_FLAGS").unwrap_or_default();
     options.extend(more.split_whitespace().map(String::from));
-    Ok(options)
+    options
 }
 
 fn compile(nvcc: &Path, options: &[String], source: &Path, image: &Path) -> Result {

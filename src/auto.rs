@@ -14,12 +14,14 @@ use std::fmt;
 use std::sync::{Arc, RwLock};
 use std::{env, fs};
 
+pub use gpuint_catalogue::auto::Gpu;
+use gpuint_catalogue::auto::{Rules, Selection};
 use gpuint_catalogue::tuning::Table;
-use gpuint_catalogue::{Algorithm, Op, Product, Shape};
+use gpuint_catalogue::{Op, Shape};
 use once_cell::race::OnceBox;
 
 use crate::error::{Error, Result};
-use crate::kernel::{KernelId, algorithms, shared_bytes};
+use crate::kernel::{KernelId, OFFER};
 use crate::shape::{ROWS, SHAPES};
 
 /// Written by `build.rs`.
@@ -29,65 +31,6 @@ mod embedded {
 
 /// Variable that names the tuning table for opened GPUs: a built-in table or a file.
 const VARIABLE: &str = "GPUINT_TUNING";
-
-/// Properties of a GPU that decide which algorithms `Auto` selects.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gpu {
-    /// The name of the product.
-    pub name: String,
-    /// Compute capability: 90 is 9.0.
-    pub capability: u32,
-    /// Maximum shared memory of a block, in bytes.
-    pub shared_memory: u32,
-    /// Number of multiprocessors.
-    pub multiprocessors: u32,
-}
-
-impl Gpu {
-    /// Returns true if double precision runs at a quarter of the rate of single precision or more:
-    /// the data center GPUs from P100 to B200. The others have 1/32 or 1/64 of it (CUDA C++
-    /// Programming Guide, "Arithmetic Instructions").
-    const fn has_fast_doubles(&self) -> bool {
-        matches!(self.capability, 60 | 70 | 80 | 90 | 100)
-    }
-
-    /// Returns true if matrix products of bytes are faster than integer multiply-adds: from 8.0 on,
-    /// but for 10.3, whose tensor cores have narrow floating point instead.
-    const fn has_fast_bytes(&self) -> bool {
-        self.capability >= 80 && self.capability != 103
-    }
-
-    /// Returns true if the kernel suits the GPU.
-    fn suits(&self, kernel: KernelId) -> bool {
-        let has_units = match kernel.row().algorithm.product() {
-            Some(Product::Fft | Product::Fp64) => self.has_fast_doubles(),
-            Some(Product::TensorCore | Product::Fused) => self.has_fast_bytes(),
-            _ => true,
-        };
-        has_units && self.fits(kernel)
-    }
-
-    /// Returns true if a block of the kernel has enough shared memory.
-    fn fits(&self, kernel: KernelId) -> bool {
-        shared_bytes(kernel, self.capability) <= self.shared_memory
-    }
-
-    /// Returns true if the kernel suits the GPU for a batch that does not fill it. A division of
-    /// few rows waits for its dependent steps, so that slow matrix products of bytes suffice.
-    fn suits_few_rows(&self, kernel: KernelId) -> bool {
-        let is_division = matches!(kernel.op(), Op::DivRem | Op::DivRemBy);
-        let is_of_bytes =
-            matches!(kernel.row().algorithm.product(), Some(Product::TensorCore | Product::Fused));
-        let has_units = is_division && is_of_bytes && self.capability >= 80;
-        self.suits(kernel) || has_units && self.fits(kernel)
-    }
-
-    /// Rows that the GPU divides at a time, a warp to a row.
-    const fn rows_at_a_time(&self) -> usize {
-        const WARPS: usize = 16;
-        WARPS * self.multiprocessors as usize
-    }
-}
 
 /// The relation of a device to its tuning table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -126,94 +69,14 @@ impl fmt::Display for Tuning {
     }
 }
 
-/// Choice for batches of few rows.
-#[derive(Debug)]
-struct Few {
-    op: Op,
-    /// Maximum number of rows.
-    rows: usize,
-    kernel: KernelId,
-}
-
-/// A tuning table on a device: the rules that select the kernels of every shape.
-#[derive(Debug)]
-struct Rules {
-    /// By operation: algorithms, each with the last width at which it is chosen.
-    ranges: [Vec<(usize, Algorithm)>; Op::COUNT],
-    /// For few rows: operation, widths, maximum number of rows, algorithm.
-    few: Vec<(Op, [usize; 2], usize, Algorithm)>,
-    gpu: Option<Gpu>,
-}
-
-impl Rules {
-    fn new(table: &Table, gpu: Option<&Gpu>) -> Self {
-        let mut ranges = [const { Vec::new() }; Op::COUNT];
-        for &op in Op::ALL {
-            ranges[op as usize] = table.everywhere(op);
-        }
-        // A GPU with more multiprocessors needs more rows to be full.
-        let scale = |rows: usize| match gpu {
-            Some(gpu) if table.multiprocessors > 0 => {
-                rows * gpu.multiprocessors as usize / table.multiprocessors as usize
-            }
-            _ => rows,
-        };
-        let few =
-            table.few_rows().map(|(op, bits, rows, algorithm)| (op, bits, scale(rows), algorithm));
-        Self { ranges, few: few.collect(), gpu: gpu.cloned() }
-    }
-
-    /// Returns the kernels at a shape, measured or not: the rules are ranges of widths.
-    fn at(&self, shape: Shape) -> AtShape {
-        let gpu = self.gpu.as_ref();
-        let (mut kernels, mut few) = ([None; Op::COUNT], Vec::new());
-        for &op in Op::ALL {
-            let ranges = &self.ranges[op as usize];
-            let index = ranges.partition_point(|range| range.0 < shape.bits);
-            let tuned = ranges.get(index).map(|range| range.1);
-            kernels[op as usize] = first_suitable(op, shape, tuned, gpu);
-            let (Some(gpu), Some(algorithm)) = (gpu, tuned) else { continue };
-            let kernel = KernelId::find(op, algorithm, shape);
-            let kernel = kernel.filter(|&k| !gpu.suits(k) && gpu.suits_few_rows(k));
-            few.extend(kernel.map(|kernel| Few { op, rows: gpu.rows_at_a_time(), kernel }));
-        }
-        for &(op, [from, to], rows, algorithm) in &self.few {
-            if !(from..=to).contains(&shape.bits) {
-                continue;
-            }
-            let kernel = KernelId::find(op, algorithm, shape);
-            let kernel = kernel.filter(|&kernel| gpu.is_none_or(|gpu| gpu.suits_few_rows(kernel)));
-            few.extend(kernel.map(|kernel| Few { op, rows, kernel }));
-        }
-        few.sort_by_key(|few| few.rows);
-        AtShape { kernels, few }
-    }
-}
-
-/// The kernels that `Auto` chooses at a shape.
-#[derive(Debug)]
-struct AtShape {
-    /// By operation; `None` where the catalogue offers none.
-    kernels: [Option<KernelId>; Op::COUNT],
-    /// In ascending order of `rows`.
-    few: Vec<Few>,
-}
-
-impl AtShape {
-    fn kernel(&self, op: Op, rows: usize) -> Option<KernelId> {
-        let few = self.few.iter().find(|few| few.op == op && rows <= few.rows);
-        few.map_or(self.kernels[op as usize], |few| Some(few.kernel))
-    }
-}
-
 /// The kernels that `Auto` chooses on a device.
 #[derive(Debug)]
 pub(crate) struct Choices {
     pub(crate) tuning: Tuning,
     /// At the shapes that are built, in order.
-    built: Vec<(Shape, AtShape)>,
+    built: Vec<(Shape, Selection)>,
     /// At the other shapes that were asked for.
-    others: RwLock<HashMap<Shape, AtShape>>,
+    others: RwLock<HashMap<Shape, Selection>>,
     rules: Rules,
 }
 
@@ -263,7 +126,8 @@ impl Choices {
 
     fn new(name: String, table: &Table, fit: TuningFit, gpu: Option<&Gpu>) -> Self {
         let rules = Rules::new(table, gpu);
-        let mut built: Vec<_> = SHAPES.iter().map(|&shape| (shape, rules.at(shape))).collect();
+        let mut built: Vec<_> =
+            SHAPES.iter().map(|&shape| (shape, rules.at(shape, &OFFER))).collect();
         built.sort_unstable_by_key(|entry| entry.0);
         let tuning = Tuning { table: name, gpu: table.gpu.clone(), fit };
         Self { tuning, built, others: RwLock::default(), rules }
@@ -271,19 +135,20 @@ impl Choices {
 
     /// Returns the kernel for an operation on a batch; `None` if the catalogue offers none.
     pub(crate) fn kernel(&self, op: Op, shape: Shape, rows: usize) -> Option<KernelId> {
+        let kernel = |selection: &Selection| Some(KernelId::of(selection.row(op, rows)?, shape));
         if let Ok(index) = self.built.binary_search_by_key(&shape, |entry| entry.0) {
-            return self.built[index].1.kernel(op, rows);
+            return kernel(&self.built[index].1);
         }
         // Only tried: a thread of the parent of this process may have held the lock at a fork.
         let known = self.others.try_read().ok();
-        if let Some(at_shape) = known.as_ref().and_then(|known| known.get(&shape)) {
-            return at_shape.kernel(op, rows);
+        if let Some(selection) = known.as_ref().and_then(|known| known.get(&shape)) {
+            return kernel(selection);
         }
         drop(known);
-        let at_shape = self.rules.at(shape);
-        let kernel = at_shape.kernel(op, rows);
+        let selection = self.rules.at(shape, &OFFER);
+        let kernel = kernel(&selection);
         if let Ok(mut known) = self.others.try_write() {
-            known.insert(shape, at_shape);
+            known.insert(shape, selection);
         }
         kernel
     }
@@ -299,45 +164,10 @@ fn tables() -> &'static [(&'static str, Table)] {
     TABLES.get_or_init(|| Box::new(embedded::TABLES.iter().filter_map(parse).collect()))
 }
 
-/// Returns the algorithm of the table if it is offered and suits the GPU, else the first algorithm
-/// that does. (A choice of a table covers a range of widths, and its algorithm may be offered at
-/// only some of them.) If no algorithm suits, returns the first that is offered: its launch reports
-/// the missing resource.
-fn first_suitable(
-    op: Op,
-    shape: Shape,
-    tuned: Option<Algorithm>,
-    gpu: Option<&Gpu>,
-) -> Option<KernelId> {
-    // Without double precision transforms, number-theoretic transforms come next from 2^18 bits on,
-    // and from 2^17 on without tensor cores.
-    let products = match shape.bits {
-        ..0x2_0000 => [Product::TensorCore, Product::Classical, Product::Ntt],
-        0x2_0000..0x4_0000 => [Product::TensorCore, Product::Ntt, Product::Classical],
-        _ => [Product::Ntt, Product::TensorCore, Product::Classical],
-    };
-    // Integer multipliers come first for the narrow modular operations that have them.
-    let others = [Product::Imad].into_iter().chain(products).flat_map(|product| match tuned {
-        // Divisions by prepared divisors are in blocks by one product only.
-        Some(tuned) => vec![tuned.with_product(product), Algorithm::By(product)],
-        None => vec![Algorithm::Blocked(product), Algorithm::By(product)],
-    });
-    let candidates: Vec<KernelId> = tuned
-        .into_iter()
-        .chain([Algorithm::Only])
-        .chain(others)
-        .chain(algorithms(op, shape))
-        .filter_map(|algorithm| KernelId::find(op, algorithm, shape))
-        .collect();
-    let suitable =
-        candidates.iter().find(|&&kernel| gpu.is_none_or(|gpu| gpu.suits(kernel))).copied();
-    suitable.or_else(|| candidates.first().copied())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpuint_catalogue::DigitKind;
+    use gpuint_catalogue::{Algorithm, DigitKind, Product};
 
     fn gpu(name: &str, capability: u32, shared_memory: u32) -> Gpu {
         Gpu { name: name.to_owned(), capability, shared_memory, multiprocessors: 132 }
@@ -356,14 +186,31 @@ mod tests {
         ]
     }
 
-    /// Returns the kernels that are chosen on a GPU, over all operations and shapes.
-    fn chosen(gpu: &Gpu) -> Vec<KernelId> {
-        let choices = Choices::embedded(gpu);
-        choices.built.iter().flat_map(|entry| entry.1.kernels).flatten().collect()
+    /// Returns the kernels that are chosen for many rows, over all operations and shapes.
+    fn selected(choices: &Choices) -> impl Iterator<Item = KernelId> {
+        let all = SHAPES.iter().flat_map(|&shape| Op::ALL.iter().map(move |&op| (op, shape)));
+        all.filter_map(|(op, shape)| choices.kernel(op, shape, usize::MAX))
+    }
+
+    fn suits(gpu: &Gpu, kernel: KernelId) -> bool {
+        OFFER.suits(kernel.row_number(), kernel.shape(), gpu)
+    }
+
+    fn shared_bytes(kernel: KernelId, capability: u32) -> u32 {
+        OFFER.shared_bytes(kernel.row_number(), kernel.shape(), capability)
     }
 
     fn uses(kernels: &[KernelId], product: Product) -> bool {
         kernels.iter().any(|kernel| kernel.row().algorithm.product() == Some(product))
+    }
+
+    #[test]
+    fn gpu_of_a_capability_has_the_limits_of_its_products() {
+        for gpu in gpus() {
+            let Gpu { name, capability, .. } = gpu.clone();
+            assert_eq!(gpu, Gpu { name, ..Gpu::of_capability(capability) });
+            assert!(Gpu::CAPABILITIES.contains(&capability));
+        }
     }
 
     #[test]
@@ -391,13 +238,13 @@ mod tests {
     #[test]
     fn every_gpu_has_the_algorithms_that_suit_it() {
         for gpu in gpus() {
-            let kernels = chosen(&gpu);
+            let kernels: Vec<_> = selected(&Choices::embedded(&gpu)).collect();
             // An unsuitable kernel is chosen only where no kernel suits.
             for kernel in &kernels {
                 let others = crate::algorithms(kernel.op(), kernel.shape());
                 let mut others = others
                     .filter_map(|algorithm| KernelId::find(kernel.op(), algorithm, kernel.shape()));
-                let is_best = gpu.suits(*kernel) || !others.any(|other| gpu.suits(other));
+                let is_best = suits(&gpu, *kernel) || !others.any(|other| suits(&gpu, other));
                 assert!(is_best, "{kernel} on {gpu:?}");
             }
             let products: Vec<_> =
@@ -530,9 +377,9 @@ mod tests {
                         let Some(kernel) = kernel else { continue };
                         let algorithm = kernel.row().algorithm;
                         let suitable = crate::algorithms(op, shape).any(|algorithm| {
-                            KernelId::find(op, algorithm, shape).is_some_and(|k| gpu.suits(k))
+                            KernelId::find(op, algorithm, shape).is_some_and(|k| suits(&gpu, k))
                         });
-                        assert!(gpu.suits(kernel) || !suitable, "{op} at {shape} by {algorithm}");
+                        assert!(suits(&gpu, kernel) || !suitable, "{op} at {shape} by {algorithm}");
                     }
                 }
             }
@@ -551,8 +398,7 @@ mod tests {
         let gpu = gpu("NVIDIA L40S", 89, 101_376);
         let choices = Choices::named(&gpu, "h200").unwrap();
         assert_eq!(choices.tuning.fit, TuningFit::Named);
-        let mut kernels = choices.built.iter().flat_map(|entry| entry.1.kernels).flatten();
-        assert!(!kernels.any(|kernel| !gpu.suits(kernel)
+        assert!(!selected(&choices).any(|kernel| !suits(&gpu, kernel)
             && crate::algorithms(kernel.op(), kernel.shape()).count() > 1
             && shared_bytes(kernel, 89) <= gpu.shared_memory));
         match Choices::named(&gpu, "no/such/table.toml") {

@@ -1,14 +1,22 @@
 //! Kernels as data: an operation, an algorithm and a shape identify a kernel.
 //!
-//! `build.rs` writes the rows and the index from operation and algorithm to row, so that a lookup
-//! takes two array accesses. The name of a kernel is formatted only to load or show it.
+//! `build.rs` writes the rows. An index from operation and algorithm to row makes a lookup take two
+//! array accesses. The name of a kernel is formatted only to load or show it.
 
 use std::fmt;
 
-use gpuint_catalogue::{Algorithm, BLOCK, Kernel, MAX_BITS, Op, Row, Shape};
+use gpuint_catalogue::auto::Offer;
+use gpuint_catalogue::kernel::Index;
+use gpuint_catalogue::{Algorithm, Kernel, MAX_BITS, Op, Row, Shape};
 
 use crate::error::Error;
-use crate::shape::{INDEX, OTHER_BLOCKS, ROWS, SHAPES, SHARED_BYTES};
+use crate::shape::{ROWS, SHAPES, SHARED_BYTES};
+
+static INDEX: Index = Index::new(ROWS);
+
+/// The kernels of this build.
+pub(crate) static OFFER: Offer<'static> =
+    Offer { rows: ROWS, index: &INDEX, shapes: SHAPES, shared: SHARED_BYTES };
 
 /// A kernel that the catalogue offers: a row of [`ROWS`] and a shape. Or an operation by
 /// [`Algorithm::Long`], which has a row of [`LONG_ROWS`] and no template: backends compute it by
@@ -51,8 +59,8 @@ impl KernelId {
             _ if shape.is_long() => return None,
             _ => {}
         }
-        match INDEX[op as usize][algorithm.index()].checked_sub(1) {
-            Some(row) if ROWS[row as usize].is_offered(shape) => Some(Self { row, shape }),
+        match INDEX.find(op, algorithm) {
+            Some(row) if ROWS[row].is_offered(shape) => Some(Self::of(row, shape)),
             _ => None,
         }
     }
@@ -60,6 +68,11 @@ impl KernelId {
     /// Returns an operation by [`Algorithm::Long`], which the CPU has at every width.
     pub(crate) const fn long(op: Op, shape: Shape) -> Self {
         Self { row: (ROWS.len() + op as usize) as u8, shape }
+    }
+
+    /// Returns the kernel of a row that is offered at the shape.
+    pub(crate) const fn of(row: usize, shape: Shape) -> Self {
+        Self { row: row as u8, shape }
     }
 
     /// Row of the catalogue, or of the operations on long shapes.
@@ -84,6 +97,12 @@ impl KernelId {
         Err(Error::WidthMissing { operation: op.name(), bits: self.shape.bits, widest })
     }
 
+    /// Number of the row.
+    #[cfg(test)]
+    pub(crate) const fn row_number(self) -> usize {
+        self.row as usize
+    }
+
     pub(crate) const fn op(self) -> Op {
         self.row().op
     }
@@ -102,57 +121,25 @@ impl KernelId {
 
     /// The kernel in a translation unit, with the block of the build or another one.
     pub(crate) fn source(self, block: Option<u32>) -> Kernel<'static> {
-        let own = || block_of(usize::from(self.row), self.shape);
-        self.row().kernel(self.shape, block.unwrap_or_else(own))
+        let own = self.row().at(self.shape);
+        Kernel { block: block.unwrap_or(own.block), ..own }
     }
 }
 
 /// Name of the kernel's entry point: `gpuint_mul_lo_classical_b8192_q4_u64`.
 impl fmt::Display for KernelId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source(Some(BLOCK)).name())
+        f.write_str(&self.source(None).name())
     }
 }
 
-/// Returns the built shape that a shape takes its measured choices from: itself, or the next wider
-/// one with the same digits and `Q`.
-fn measured(shape: Shape) -> Option<Shape> {
-    let same = |other: &Shape| Shape { bits: shape.bits, ..*other } == shape;
-    let wider = SHAPES.iter().copied().filter(|other| same(other) && other.bits >= shape.bits);
-    wider.min_by_key(|other| other.bits)
-}
-
-/// Threads per block that the kernel of a row aims at in this build.
-pub(crate) fn block_of(row: usize, shape: Shape) -> u32 {
-    let measured = measured(shape);
-    let other = OTHER_BLOCKS.iter().find(|other| other.0 == row && Some(other.1) == measured);
-    other.map_or(BLOCK, |other| other.2)
-}
-
-/// Shared memory of a block of the kernel on GPUs of a compute capability, in bytes, from the
-/// recorded resources, at other widths of the next wider one; 0 if it is small or not recorded.
-pub(crate) fn shared_bytes(kernel: KernelId, capability: u32) -> u32 {
-    let measured = if kernel.row().per_width {
-        let wider = SHAPES.iter().copied().filter(|shape| shape.bits >= kernel.shape.bits);
-        wider.min_by_key(|shape| shape.bits)
-    } else {
-        measured(kernel.shape)
+/// Returns the kernels of the built shapes; kernels of a width once for each shape of it.
+pub(crate) fn all_kernels() -> impl Iterator<Item = KernelId> {
+    let at = |&shape: &Shape| {
+        let rows = (0..ROWS.len()).filter(move |&row| ROWS[row].is_offered(shape));
+        rows.map(move |row| KernelId::of(row, shape))
     };
-    let Some(measured) = measured else { return 0 };
-    let is_it = |(row, shape, _): &&(usize, Shape, [u32; 2])| {
-        *row == usize::from(kernel.row)
-            && match kernel.row().per_width {
-                true => shape.bits == measured.bits,
-                false => *shape == measured,
-            }
-    };
-    let [on_80, on_90] = SHARED_BYTES.iter().find(is_it).map_or([0; 2], |entry| entry.2);
-    match capability {
-        ..90 => on_80,
-        90 => on_90,
-        // Newer GPUs run code without the features specific to 9.0.
-        _ => on_80.max(on_90),
-    }
+    SHAPES.iter().flat_map(at)
 }
 
 /// Returns true if the catalogue has a kernel of this algorithm for the operation and the shape.

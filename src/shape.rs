@@ -165,7 +165,7 @@ mod catalogue {
 }
 pub(crate) use catalogue::SHAPES;
 use catalogue::with_catalogue_notes;
-pub(crate) use catalogue::{INDEX, OTHER_BLOCKS, ROWS, SHARED_BYTES};
+pub(crate) use catalogue::{ROWS, SHARED_BYTES};
 
 with_catalogue_notes! {
     /// A shape that has kernels.
@@ -320,10 +320,7 @@ pub fn narrowest(bits: usize) -> Option<Shape> {
 
 /// Returns the narrowest built shape that holds integers of `bits` bits.
 pub(crate) fn narrowest_built(bits: usize) -> Option<Shape> {
-    let wide_enough = SHAPES.iter().copied().filter(|shape| shape.bits >= bits);
-    wide_enough.min_by_key(|shape| {
-        (shape.bits, std::cmp::Reverse(shape.digit.bits()), shape.q.abs_diff(4))
-    })
+    Shape::narrowest(bits, SHAPES.iter().copied())
 }
 
 /// Returns the widths that are built, narrowest first, each as the shape that [`narrowest`] selects

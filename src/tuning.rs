@@ -1,14 +1,15 @@
 //! Internals for `benches/autotune` and the program `gpuint`, outside the public interface: kernels
 //! with other block sizes, and the contents of the build.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::backend::cuda;
-use crate::backend::images::HEADERS;
+use crate::backend::images::{self, HEADERS};
 use crate::device::Device;
 use crate::error::Result;
-use crate::kernel::block_of;
+use crate::kernel::all_kernels;
 use crate::shape::ROWS;
 use gpuint_catalogue::cache::Cache;
 use gpuint_catalogue::{Shape, kernel};
@@ -28,14 +29,31 @@ pub fn device_with_block(ordinal: usize, block: u32) -> Result<Device> {
 #[must_use]
 pub fn block(name: &str, shape: Shape) -> Option<u32> {
     let key = kernel::parse(name)?;
-    let row = ROWS.iter().position(|row| (row.op, row.algorithm) == key)?;
-    Some(block_of(row, shape))
+    let row = ROWS.iter().find(|row| (row.op, row.algorithm) == key)?;
+    Some(row.at(shape).block)
 }
 
-/// Number of kernels whose images are built into the crate.
+/// Returns true if the image of the kernel with this name is built into the crate.
 #[must_use]
-pub fn embedded_kernels() -> usize {
-    crate::backend::images::embedded_kernels()
+pub fn is_embedded(kernel: &str) -> bool {
+    images::embedded(kernel).is_some()
+}
+
+/// Number of kernels of the built shapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelCount {
+    /// Kernels whose images are built into the crate.
+    pub embedded: usize,
+    /// Kernels that the run-time compiler compiles at their first use.
+    pub at_first_use: usize,
+}
+
+/// Counts the kernels of the built shapes.
+#[must_use]
+pub fn kernels() -> KernelCount {
+    let names: BTreeSet<String> = all_kernels().map(|kernel| kernel.to_string()).collect();
+    let embedded = names.iter().filter(|name| is_embedded(name)).count();
+    KernelCount { embedded, at_first_use: names.len() - embedded }
 }
 
 /// Returns the name and version of the compiler of kernels that are not built into the crate.

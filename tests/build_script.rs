@@ -1,6 +1,7 @@
 //! Messages of the build script to cargo and to the user. Nothing is compiled here.
 #![cfg(unix)]
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -33,10 +34,16 @@ fn build_script(package: &str, text: &str) -> Option<PathBuf> {
 
 /// Runs the build script with these variables; returns whether it succeeds, and its output.
 fn run(variables: &[(&str, &OsStr)]) -> Option<(bool, String)> {
-    let out = tempfile::tempdir().unwrap();
+    run_into(&tempfile::tempdir().unwrap(), variables)
+}
+
+/// [`run`], which writes to the folder `out`.
+fn run_into(out: &tempfile::TempDir, variables: &[(&str, &OsStr)]) -> Option<(bool, String)> {
     let mut command = Command::new(build_script("gpuint", "GPUINT_CATALOGUE")?);
-    for name in ["GPUINT_NVCC", "CUDA_HOME", "CUDA_PATH", "GPUINT_SHAPES", "GPUINT_CATALOGUE"] {
-        command.env_remove(name);
+    for (name, _) in env::vars_os() {
+        if name.as_bytes().starts_with(b"GPUINT_") || name == "CUDA_HOME" || name == "CUDA_PATH" {
+            command.env_remove(name);
+        }
     }
     let output = command
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -89,6 +96,88 @@ fn non_utf8_variable_is_rejected() {
     refused("GPUINT_CATALOGUE", b"all\xff", "neither default nor all");
     refused("GPUINT_SHAPES", b"\xff", "BITS:Q:DIGIT");
     refused("GPUINT_TUNING", b"/no/such/\xff", "tuning table /no/such/");
+}
+
+/// Returns the kernels that a build embeds with these variables.
+fn embedded(variables: &[(&str, &str)]) -> Option<BTreeSet<String>> {
+    let (folder, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let nvcc = counting_nvcc(folder.path(), "13.0");
+    let mut all = vec![
+        ("DOCS_RS", OsStr::new("")),
+        ("GPUINT_NVCC", nvcc.as_os_str()),
+        ("GPUINT_CACHE_DIR", OsStr::new("off")),
+    ];
+    all.extend(variables.iter().map(|&(name, value)| (name, OsStr::new(value))));
+    let (success, words) = run_into(&out, &all)?;
+    assert!(success, "{words}");
+    let images = fs::read_to_string(out.path().join("images.rs")).unwrap();
+    let names = images.lines().filter_map(|line| line.strip_prefix("    (\"gpuint_"));
+    Some(names.map(|line| line.split_once('"').unwrap().0.to_owned()).collect())
+}
+
+#[test]
+fn kernels_that_auto_selects_are_embedded() {
+    let Some(auto) = embedded(&[]) else { return };
+    let all = embedded(&[("GPUINT_KERNELS", "all")]).unwrap();
+
+    assert!(auto.is_subset(&all) && 2 * auto.len() > all.len() && auto.len() < all.len());
+    let has_all =
+        |of: &str| all.iter().filter(|name| name.starts_with(of)).all(|name| auto.contains(name));
+    // The paper's kernels in every shape, and kernels of one algorithm at the usual ones.
+    for name in ["mul_lo_classical_b", "div_rem_shifted_inverse_classical_b", "gcd_b"] {
+        assert!(has_all(name), "{name}");
+    }
+    assert!(auto.contains("add_b1024_q4_u64") && auto.contains("add_b1048576_q16_u64"));
+    assert!(!auto.contains("add_b1024_q2_u64") && !auto.contains("add_b1024_q4_u16"));
+    assert!(!auto.iter().any(|name| name.contains("karatsuba")));
+    // A shape that the user adds is meant for use.
+    let more = embedded(&[("GPUINT_SHAPES", "1024:2:u64,1280:4:u64")]).unwrap();
+    assert!(auto.is_subset(&more));
+    assert!(more.contains("add_b1024_q2_u64") && more.contains("add_b1280_q4_u64"));
+    // Every measured choice, for few rows too.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tuning");
+    for file in fs::read_dir(folder).unwrap() {
+        let table: toml::Table = fs::read_to_string(file.unwrap().path()).unwrap().parse().unwrap();
+        for choice in table["choices"].as_array().unwrap() {
+            let text = |key: &str| choice[key].as_str().unwrap();
+            for bits in
+                choice["bits"].as_array().unwrap().iter().filter_map(toml::Value::as_integer)
+            {
+                let name = format!("{}_{}_b{bits}", text("op"), text("strategy"));
+                let of_shape = format!("{name}_q4_u64");
+                let is_there = [&name, &of_shape].into_iter().any(|name| auto.contains(name));
+                // Beyond 2^18 bits, shapes have another Q.
+                assert!(is_there || has_all(&format!("{name}_")), "{name}");
+            }
+        }
+    }
+    // GPUs without fast double precision and tensor cores run PTX: transforms modulo primes.
+    let ptx = embedded(&[("GPUINT_ARCHS", "sm_90a,compute_90")]).unwrap();
+    let code = embedded(&[("GPUINT_ARCHS", "sm_90a")]).unwrap();
+    assert!(code.is_subset(&ptx) && ptx.is_subset(&auto));
+    println!(
+        "embedded: {} kernels of {}; {} for GPUs of 9.0 alone",
+        auto.len(),
+        all.len(),
+        code.len()
+    );
+    assert!(ptx.contains("mul_lo_ntt_b131072") && !code.contains("mul_lo_ntt_b131072"));
+}
+
+#[test]
+fn kernels_of_unknown_names_are_rejected() {
+    let nvcc = tempfile::tempdir().unwrap();
+    let nvcc = counting_nvcc(nvcc.path(), "13.0");
+    for (name, value, reason) in [
+        ("GPUINT_KERNELS", "most", "\"most\" is neither auto nor all"),
+        ("GPUINT_ARCHS", "90", "\"90\" is neither sm_NN nor compute_NN"),
+        ("GPUINT_ARCHS", "sm_x", "\"sm_x\" is neither sm_NN nor compute_NN"),
+    ] {
+        let variables = [("DOCS_RS", ""), (name, value)].map(|(n, v)| (n, OsStr::new(v)));
+        let variables = [variables[0], variables[1], ("GPUINT_NVCC", nvcc.as_os_str())];
+        let Some((success, words)) = run(&variables) else { return };
+        assert!(!success && words.contains(reason), "{words}");
+    }
 }
 
 /// Writes a shell script.

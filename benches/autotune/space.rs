@@ -55,7 +55,8 @@ impl Variant {
             hash.update(text);
         }
         hash.update(translation_unit([self.kernel()]));
-        hash.update([u8::from(self.is_own_block)]);
+        let is_of_the_build = self.is_own_block && tuning::is_embedded(&self.kernel().name());
+        hash.update([u8::from(is_of_the_build)]);
         if let Some(rows) = self.few_rows {
             hash.update(rows.to_le_bytes());
         }

@@ -1,16 +1,14 @@
 //! The reader of `kernels/catalogue.toml`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::kernel::{self, Kernel, Row};
-use crate::{DigitKind, Shape, tuning};
-
-/// Default number of threads per block that kernels aim at.
-pub const BLOCK: u32 = 128;
+use crate::tuning::Table;
+use crate::{DigitKind, Shape};
 
 /// Path of the catalogue in the package.
 pub const FILE: &str = "kernels/catalogue.toml";
@@ -50,7 +48,6 @@ struct Shapes {
     digit: String,
     q: Vec<usize>,
     bits: Vec<usize>,
-    block: Option<u32>,
 }
 
 #[derive(Deserialize, PartialEq, Clone, Copy)]
@@ -67,13 +64,22 @@ const fn key(Shape { bits, q, digit }: Shape) -> Key {
     (digit, q, bits)
 }
 
+/// Row with the texts and lists that it refers to.
+#[derive(Debug)]
+struct OwnedRow {
+    row: Row<'static>,
+    header: String,
+    template: String,
+    blocks: Vec<(Shape, u32)>,
+}
+
 /// Kernels and shapes of a build.
 #[derive(Debug)]
 pub struct Catalogue {
-    /// Rows, and the header and the template of each.
-    rows: Vec<(Row<'static>, [String; 2])>,
-    /// Threads per block that the kernels of a shape aim at.
-    shapes: BTreeMap<Key, u32>,
+    rows: Vec<OwnedRow>,
+    shapes: BTreeSet<Key>,
+    /// Shapes that were added to those of the file.
+    more: Vec<Shape>,
 }
 
 impl Catalogue {
@@ -96,21 +102,21 @@ impl Catalogue {
     pub fn parse(text: &str, all: bool, more: &str) -> Result<Self, String> {
         let wrong = |reason: String| format!("{FILE}: {reason}");
         let file: File = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
-        let mut shapes = BTreeMap::new();
+        let mut shapes = BTreeSet::new();
         for list in file.shapes.iter().filter(|list| all || list.set == Set::Default) {
             let digit = DigitKind::parse(&list.digit)
                 .ok_or_else(|| wrong(format!("unknown digit \"{}\"", list.digit)))?;
             for &q in &list.q {
                 for &bits in &list.bits {
                     let shape = Shape { bits, q, digit }.checked().map_err(wrong)?;
-                    shapes.insert(key(shape), list.block.unwrap_or(BLOCK));
+                    shapes.insert(key(shape));
                 }
             }
         }
-        for text in more.split(',').filter(|text| !text.trim().is_empty()) {
-            let shape = Shape::parse(text).map_err(|reason| format!("GPUINT_SHAPES: {reason}"))?;
-            shapes.entry(key(shape)).or_insert(BLOCK);
-        }
+        let texts = more.split(',').filter(|text| !text.trim().is_empty());
+        let parse = |text| Shape::parse(text).map_err(|reason| format!("GPUINT_SHAPES: {reason}"));
+        let more = texts.map(parse).collect::<Result<Vec<_>, _>>()?;
+        shapes.extend(more.iter().copied().map(key));
         let mut rows = Vec::new();
         for (entries, per_width) in [(file.operations, false), (file.width_operations, true)] {
             for (name, offer) in entries {
@@ -131,29 +137,51 @@ impl Catalogue {
                     to_bits,
                     step,
                     powers_of_two,
+                    blocks: &[],
                 };
-                rows.push((row, [header, template]));
+                rows.push(OwnedRow { row, header, template, blocks: Vec::new() });
             }
         }
-        Ok(Self { rows, shapes })
+        Ok(Self { rows, shapes, more })
     }
 
     /// The shapes, ordered by digit, Q and width.
     #[must_use]
     pub fn shapes(&self) -> impl ExactSizeIterator<Item = Shape> {
-        self.shapes.keys().map(|&(digit, q, bits)| Shape { bits, q, digit })
+        self.shapes.iter().map(|&(digit, q, bits)| Shape { bits, q, digit })
+    }
+
+    /// The shapes that are in use where no digit and Q is named, one for each width, and those that
+    /// were added to the file's.
+    pub fn usual_shapes(&self) -> impl Iterator<Item = Shape> {
+        let widths: BTreeSet<_> = self.shapes().map(|shape| shape.bits).collect();
+        let of_width = |bits| Shape::narrowest(bits, self.shapes());
+        widths.into_iter().filter_map(of_width).chain(self.more.iter().copied())
     }
 
     /// Returns true if the shape is built.
     #[must_use]
     pub fn contains(&self, shape: Shape) -> bool {
-        self.shapes.contains_key(&key(shape))
+        self.shapes.contains(&key(shape))
     }
 
     /// The rows: kernels for each shape, then kernels for each width.
     #[must_use]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
-        self.rows.iter().map(|(row, [header, template])| Row { header, template, ..*row })
+        self.rows.iter().map(|OwnedRow { row, header, template, blocks }| Row {
+            header,
+            template,
+            blocks,
+            ..*row
+        })
+    }
+
+    /// Takes the numbers of threads per block from a tuning table.
+    pub fn set_blocks(&mut self, table: &Table) {
+        // Kernels of a width choose their own.
+        for OwnedRow { row, blocks, .. } in self.rows.iter_mut().filter(|row| !row.row.per_width) {
+            *blocks = table.blocks_of(&row.to_string()).collect();
+        }
     }
 
     /// Returns the row with this name.
@@ -163,33 +191,14 @@ impl Catalogue {
         self.rows().find(|row| (row.op, row.algorithm) == (op, algorithm))
     }
 
-    /// Returns the kernels of some shapes; the kernels that serve all shapes of a width are with
-    /// its first shape.
-    #[must_use]
-    pub fn kernels(&self, shapes: &[Shape], tuning: &tuning::Table) -> Vec<Kernel<'_>> {
-        let mut kernels = Vec::new();
-        for &shape in shapes {
+    /// Returns the kernels of all shapes; a kernel that serves all shapes of a width is with the
+    /// first of them.
+    pub fn kernels(&self) -> impl Iterator<Item = Kernel<'_>> {
+        self.shapes().flat_map(|shape| {
             let first = self.shapes().find(|other| other.bits == shape.bits) == Some(shape);
-            let offered =
-                self.rows().filter(|row| row.is_offered(shape) && (!row.per_width || first));
-            kernels.extend(offered.map(|row| Kernel {
-                row,
-                shape,
-                block: self.block(&row, shape, tuning),
-            }));
-        }
-        kernels
-    }
-
-    /// Threads per block that a kernel aims at, from the tuning table, else from the catalogue.
-    /// Kernels of a width choose their own.
-    #[must_use]
-    pub fn block(&self, row: &Row<'_>, shape: Shape, tuning: &tuning::Table) -> u32 {
-        if row.per_width {
-            return BLOCK;
-        }
-        let own = self.shapes.get(&key(shape)).copied().unwrap_or(BLOCK);
-        tuning.block(&row.to_string(), shape).unwrap_or(own)
+            let is_of = move |row: &Row<'_>| row.is_offered(shape) && (!row.per_width || first);
+            self.rows().filter(is_of).map(move |row| row.at(shape))
+        })
     }
 }
 
@@ -228,6 +237,9 @@ mod tests {
         let catalogue = parse(ADD, SHAPES, "512:4:u32, 1024:4:u64").unwrap();
         let shapes: Vec<_> = catalogue.shapes().map(|shape| shape.to_string()).collect();
         assert_eq!(shapes, ["b512_q4_u32", "b1024_q4_u64"]);
+        let catalogue = parse(ADD, SHAPES, "1024:1:u64").unwrap();
+        let usual: Vec<_> = catalogue.usual_shapes().map(|shape| shape.to_string()).collect();
+        assert_eq!(usual, ["b1024_q4_u64", "b1024_q1_u64"]);
         assert!(catalogue.row("add").is_some() && catalogue.row("sub").is_none());
     }
 }

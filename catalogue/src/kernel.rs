@@ -8,6 +8,9 @@ use std::fmt;
 
 use crate::{Algorithm, DigitKind, Op, Shape};
 
+/// Number of threads per block that kernels aim at, unless a tuning table has another one.
+pub const BLOCK: u32 = 128;
+
 /// Row of `kernels/catalogue.toml`: an operation by an algorithm, and the widths at which it is
 /// offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,9 +33,11 @@ pub struct Row<'a> {
     pub step: usize,
     /// True if widths must be powers of two.
     pub powers_of_two: bool,
+    /// Shapes at which the kernel aims at another number of threads per block than [`BLOCK`].
+    pub blocks: &'a [(Shape, u32)],
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
     /// Returns true if the kernel is offered at a shape.
     #[must_use]
     pub const fn is_offered(&self, shape: Shape) -> bool {
@@ -48,10 +53,11 @@ impl Row<'_> {
             && (!self.powers_of_two || bits.is_power_of_two())
     }
 
-    /// Returns the kernel at a shape, with the threads per block that it aims at.
+    /// Returns the kernel at a shape.
     #[must_use]
-    pub fn kernel(&self, shape: Shape, block: u32) -> Kernel<'_> {
-        Kernel { row: *self, shape, block }
+    pub fn at(self, shape: Shape) -> Kernel<'a> {
+        let block = self.blocks.iter().find(|other| other.0 == shape);
+        Kernel { row: self, shape, block: block.map_or(BLOCK, |other| other.1) }
     }
 }
 
@@ -82,6 +88,37 @@ pub fn parse(name: &str) -> Option<(Op, Algorithm)> {
         }
         Algorithm::parse(algorithm).map(|algorithm| (op, algorithm))
     })
+}
+
+/// Rows of a catalogue by operation and algorithm: the number of the row plus 1, or 0.
+#[derive(Debug)]
+pub struct Index([[u8; Algorithm::COUNT]; Op::COUNT]);
+
+impl Index {
+    /// Numbers the rows.
+    ///
+    /// # Panics
+    /// If there are more than 255 rows.
+    #[must_use]
+    pub const fn new(rows: &[Row<'_>]) -> Self {
+        assert!(rows.len() < 256, "a row has a number of 8 bits");
+        let mut numbers = [[0; Algorithm::COUNT]; Op::COUNT];
+        let mut row = 0;
+        while row < rows.len() {
+            numbers[rows[row].op as usize][rows[row].algorithm.index()] = row as u8 + 1;
+            row += 1;
+        }
+        Self(numbers)
+    }
+
+    /// Returns the number of the row of an operation by an algorithm.
+    #[must_use]
+    pub const fn find(&self, op: Op, algorithm: Algorithm) -> Option<usize> {
+        match self.0[op as usize][algorithm.index()] {
+            0 => None,
+            number => Some(number as usize - 1),
+        }
+    }
 }
 
 /// A kernel in a translation unit.
@@ -151,6 +188,7 @@ mod tests {
         to_bits: 0,
         step: 1,
         powers_of_two: false,
+        blocks: &[],
     };
 
     fn shape(bits: usize, q: usize, digit: DigitKind) -> Shape {
@@ -159,20 +197,21 @@ mod tests {
 
     #[test]
     fn kernels_are_instances_of_their_templates() {
+        const NARROW: Shape = Shape { bits: 2048, q: 1, digit: DigitKind::U16 };
         let product = Row {
             op: Op::MulLo,
             algorithm: Algorithm::By(Product::Classical),
             header: "dispatch/mul/classical.cuh",
             template: "MulLow<{shape}, Classical>",
+            blocks: &[(NARROW, 64)],
             ..ADD
         };
         let zero = Row { op: Op::IsZeroMask, template: "IsZero<{shape}>", per_width: true, ..ADD };
-        let narrow = shape(2048, 1, DigitKind::U16);
         assert_eq!(
             translation_unit([
-                ADD.kernel(shape(1024, 4, DigitKind::U64), 128),
-                product.kernel(narrow, 64),
-                zero.kernel(narrow, 64),
+                ADD.at(shape(1024, 4, DigitKind::U64)),
+                product.at(NARROW),
+                zero.at(NARROW),
             ]),
             "#include \"core/abi.cuh\"\n#include \"core/shape.cuh\"\n\
              #include \"dispatch/mul/classical.cuh\"\n#include \"linear/add.cuh\"\n\n\

@@ -5,6 +5,7 @@
 //! [`cache`] stores compiled kernels for later runs of the build and the library.
 
 mod algorithm;
+pub mod auto;
 pub mod cache;
 mod digit;
 mod file;
@@ -17,8 +18,8 @@ pub mod tuning;
 
 pub use algorithm::{Algorithm, Product};
 pub use digit::DigitKind;
-pub use file::{BLOCK, Catalogue, FILE};
+pub use file::{Catalogue, FILE};
 pub use headers::{closure, headers, inputs};
-pub use kernel::{Kernel, Row, translation_unit};
+pub use kernel::{BLOCK, Kernel, Row, translation_unit};
 pub use op::{Op, Operand, PREPARED, Param, Signature};
 pub use shape::{MAX_BITS, MAX_GROUP, MAX_LONG_BITS, MAX_Q, Shape};

@@ -1,5 +1,6 @@
 //! Shapes: the width of an integer, and the threads that share it.
 
+use std::cmp::Reverse;
 use std::fmt;
 
 use crate::DigitKind;
@@ -103,6 +104,15 @@ impl Shape {
         let same = shapes.filter(|shape| shape.bits == self.bits && shape.digit == self.digit);
         same.filter(|&shape| shape == self || self.threads() > MAX_GROUP)
             .min_by_key(|shape| shape.q)
+    }
+
+    /// Returns the shape of the narrowest width of at least `bits` bits among `shapes`: with the
+    /// widest digits, and of them with the `q` nearest to 4.
+    #[must_use]
+    pub fn narrowest(bits: usize, shapes: impl Iterator<Item = Self>) -> Option<Self> {
+        let wide_enough = shapes.filter(|shape| shape.bits >= bits);
+        wide_enough
+            .min_by_key(|shape| (shape.bits, Reverse(shape.digit.bits()), shape.q.abs_diff(4)))
     }
 
     /// Returns the shape, or the reason why it cannot be built.

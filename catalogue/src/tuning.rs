@@ -14,7 +14,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::kernel;
-use crate::{Algorithm, MAX_BITS, Op, Row as KernelRow, Shape};
+use crate::{Algorithm, DigitKind, MAX_BITS, Op, Row as KernelRow, Shape};
 
 /// Maximum number of threads of a block.
 const MAX_BLOCK: u32 = 1024;
@@ -115,6 +115,9 @@ impl Table {
         };
         for (index, Block { kernel, digit, q, bits, block }) in table.blocks.iter().enumerate() {
             known(kernel)?;
+            if DigitKind::parse(digit).is_none() {
+                return Err(format!("{kernel} at {bits} bits: unknown digit \"{digit}\""));
+            }
             let same = |other: &Block| {
                 (&other.kernel, &other.digit, other.q, other.bits) == (kernel, digit, *q, *bits)
             };
@@ -243,14 +246,12 @@ impl Table {
         })
     }
 
-    /// Returns the threads per block that a kernel aims at, if the table has an entry for it.
-    #[must_use]
-    pub fn block(&self, kernel: &str, shape: Shape) -> Option<u32> {
-        let is_asked = |entry: &&Block| {
-            (entry.kernel.as_str(), entry.digit.as_str(), entry.q, entry.bits)
-                == (kernel, shape.digit.name(), shape.q, shape.bits)
-        };
-        self.blocks.iter().find(is_asked).map(|entry| entry.block)
+    /// Returns the shapes at which a kernel aims at another number of threads per block.
+    pub fn blocks_of(&self, kernel: &str) -> impl Iterator<Item = (Shape, u32)> {
+        self.blocks.iter().filter(move |entry| entry.kernel == kernel).filter_map(|entry| {
+            let digit = DigitKind::parse(&entry.digit)?;
+            Some((Shape { bits: entry.bits, q: entry.q, digit }, entry.block))
+        })
     }
 }
 
@@ -340,6 +341,7 @@ mod tests {
                 to_bits: 0,
                 step: 1,
                 powers_of_two: false,
+                blocks: &[],
             }
         };
         names.map(row).into()
@@ -386,12 +388,9 @@ mod tests {
              block = 64 }]",
         )
         .unwrap();
-        let shape = |bits, digit| Shape { bits, q: 4, digit };
-        let [_, u32, u64] = crate::DigitKind::ALL;
-        assert_eq!(table.block("add", shape(1024, u64)), Some(64));
-        assert_eq!(table.block("add", shape(2048, u64)), None);
-        assert_eq!(table.block("add", shape(1024, u32)), None);
-        assert_eq!(table.block("mul_lo_classical", shape(1024, u64)), None);
+        let shape = Shape { bits: 1024, q: 4, digit: DigitKind::U64 };
+        assert_eq!(table.blocks_of("add").collect::<Vec<_>>(), [(shape, 64)]);
+        assert_eq!(table.blocks_of("mul_lo_classical").count(), 0);
     }
 
     #[test]
@@ -427,6 +426,10 @@ mod tests {
         wrong(
             table(&format!("choices = []\nblocks = [{one}, {one}]")),
             "add at 1024:4:u64 has two blocks",
+        );
+        wrong(
+            table(&format!("choices = []\nblocks = [{}]", one.replace("u64", "i64"))),
+            "unknown digit \"i64\"",
         );
         wrong(block("add", 48), "48 threads");
         wrong(block("add", 2048), "2048 threads");

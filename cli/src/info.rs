@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io::Write;
 
+use gpuint::tuning::KernelCount;
 use gpuint::{Device, tuning};
 
 /// Shows the devices of this machine, their tuning tables, and the widths and kernels of this
@@ -30,7 +31,8 @@ pub(crate) fn run(_: &Options, out: &mut dyn Write) -> Result<(), Box<dyn Error>
     writeln!(out, "CPU: {}", Device::cpu())?;
     let widths: Vec<String> = gpuint::widths().map(|shape| shape.bits.to_string()).collect();
     writeln!(out, "widths: {} bits", widths.join(", "))?;
-    writeln!(out, "kernels: {} embedded", tuning::embedded_kernels())?;
+    let KernelCount { embedded, at_first_use } = tuning::kernels();
+    writeln!(out, "kernels: {embedded} embedded, {at_first_use} compiled at first use")?;
     match tuning::run_time_compiler() {
         Ok(compiler) => writeln!(out, "run-time compiler: {compiler}")?,
         Err(reason) => writeln!(out, "run-time compiler: none ({reason})")?,

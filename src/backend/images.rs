@@ -12,11 +12,6 @@ mod embedded {
 /// The headers of `kernels/`, by file name.
 pub(crate) use embedded::HEADERS;
 
-/// The number of kernels that have an image.
-pub(crate) fn embedded_kernels() -> usize {
-    embedded::KERNELS.len()
-}
-
 /// The fatbin that has this kernel, where one was built.
 pub(crate) fn embedded(kernel: &str) -> Option<&'static [u8]> {
     let found = embedded::KERNELS.binary_search_by_key(&kernel, |&(name, _)| name).ok()?;

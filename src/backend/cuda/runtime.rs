@@ -39,7 +39,7 @@ pub(super) fn image(
             "no image for sm_{capability} was built with the crate, and there is no NVRTC to make \
              one ({reason}); \
              build where nvcc is found (PATH, CUDA_HOME or GPUINT_NVCC; GPUINT_ARCHS says for \
-             which GPUs), \
+             which GPUs, GPUINT_KERNELS=all builds every kernel), \
              or install NVRTC, for example by \"pip install nvidia-cuda-nvrtc\", and set {} to \
              its libnvrtc",
             nvrtc::VARIABLE
@@ -211,7 +211,14 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let text = remedy(addition(), 90, Err("it is not there"));
-        for part in ["sm_90", "it is not there", "GPUINT_NVRTC", "GPUINT_NVCC", "GPUINT_ARCHS"] {
+        for part in [
+            "sm_90",
+            "it is not there",
+            "GPUINT_NVRTC",
+            "GPUINT_NVCC",
+            "GPUINT_ARCHS",
+            "GPUINT_KERNELS",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
         if let Some(nvrtc) = nvrtc() {
