@@ -26,9 +26,9 @@ pub(crate) const INTERVAL: Duration = Duration::from_millis(20);
 ///
 /// After `Interrupted`, inputs are whole. Outputs of the forms `x_into` and batches that `x_assign`
 /// changes have rows of any value.
-/// Batches, devices and [`Pool`](crate::Pool)s can be used again. The CPU stops within a power, and
-/// before the next rows of other operations. A GPU completes kernels that are queued, but the call
-/// does not wait for them. A power by GMP, the compilation of a kernel, and a product or division
+/// Batches, devices and [`Pool`](crate::Pool)s can be used again. The CPU stops within a power, a
+/// common divisor, an inverse or a symbol, and before the next rows of other operations. A GPU completes kernels that are queued, but the call
+/// does not wait for them. An operation by GMP on a row, the compilation of a kernel, and a product or division
 /// of integers beyond the widest shape in a [`ProductTree`](crate::ProductTree) complete first.
 ///
 /// ```

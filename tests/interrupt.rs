@@ -69,6 +69,35 @@ fn long_calls_end_early_and_leave_operands_whole() {
 }
 
 #[test]
+fn euclid_ends_within_a_row() {
+    type Wide = GpuUint<262_144>;
+    let device = Device::cpu();
+    let row = |base: u32, exponent| {
+        Batch::<Wide>::splat(&device, &BigUint::from(base).pow(exponent), 1).unwrap()
+    };
+    let (a, n) = (row(7, 93_000), row(5, 112_000));
+    let calls: [(&str, &dyn Fn() -> Result<()>); 3] = [
+        ("gcd", &|| a.gcd(&n).map(drop)),
+        ("inverse_mod", &|| a.inverse_mod(&n).map(drop)),
+        ("jacobi", &|| a.jacobi(&n).map(drop)),
+    ];
+    for (name, call) in calls {
+        let start = Instant::now();
+        call().unwrap();
+        let whole = start.elapsed();
+        let start = Instant::now();
+        let result = interruptible(|| true, call);
+        let time = start.elapsed();
+        // A request is seen after 20 ms.
+        if whole > DELAY {
+            assert_eq!(result, Err(Error::Interrupted), "{name}");
+            assert!(time < whole / 2 + DELAY / 2, "{name}: {time:?} of {whole:?}");
+        }
+        println!("{name}: interrupted after {time:?} of {whole:?}");
+    }
+}
+
+#[test]
 fn request_ends_all_later_calls_of_its_work_and_no_others() {
     let device = Device::cpu();
     let a = batch(&device, 100);

@@ -17,6 +17,7 @@ use super::limbs::{
     trimmed,
 };
 use super::product::{self, multiply};
+use crate::interrupt;
 
 /// Limbs from which on numbers are reduced by half-gcds of their upper halves (measured on an
 /// Intel Xeon).
@@ -55,7 +56,8 @@ pub(super) fn jacobi(a: &[u64], n: &[u64], scratch: &mut [u64]) -> i8 {
 }
 
 /// Returns the greatest common divisor of two integers of one length, which become scratch, and
-/// shows the steps to an observer. Scratch: [`scratch_limbs`] less both integers.
+/// shows the steps to an observer. Scratch: [`scratch_limbs`] less both integers. An interrupted
+/// call returns any integer.
 fn common_divisor<'a>(
     mut x: &'a mut [u64],
     mut y: &'a mut [u64],
@@ -77,6 +79,9 @@ fn common_divisor<'a>(
         }
         let (x_limbs, y_limbs) = (&mut x[..len], &mut y[..len]);
         let is_reduced = if len >= HALVES {
+            if interrupt::is_requested() {
+                return y;
+            }
             reduce_top(x_limbs, y_limbs, len.div_ceil(2), observer, scratch).is_some()
         } else {
             let steps = Steps::of_pairs(leading(x_limbs, y_limbs), observer);
@@ -195,7 +200,7 @@ struct Pair<'a> {
 }
 
 /// Euclid's algorithm on `n`, which is not 0, and `v mod n` until a remainder, the lesser number of
-/// the pair, is at most `bound`.
+/// the pair, is at most `bound`, or until the call is interrupted.
 fn descend<'a>(v: &[u64], n: &[u64], bound: &[u64], scratch: &'a mut [u64]) -> Pair<'a> {
     let limbs = n.len();
     let (x, scratch) = scratch.split_at_mut(limbs);
@@ -217,6 +222,9 @@ fn descend<'a>(v: &[u64], n: &[u64], bound: &[u64], scratch: &'a mut [u64]) -> P
         let is_x_less = compare(&x[..len], &y[..len]).is_lt();
         let (greater, lesser) = if is_x_less { (&y, &x) } else { (&x, &y) };
         if compare(lesser, bound).is_le() {
+            return Pair { x, y, s, t };
+        }
+        if len >= HALVES && interrupt::is_requested() {
             return Pair { x, y, s, t };
         }
         // Half-gcds of n leading bits leave numbers above 2^(length - n/2), and so above the bound.

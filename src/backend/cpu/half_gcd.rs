@@ -28,6 +28,7 @@
 use super::division::{self, divide};
 use super::limbs::{LIMB_BITS, add_assign, assign, bit_length, compare, sub_assign, trimmed};
 use super::product::multiply;
+use crate::interrupt;
 
 /// Limbs of half-gcds from which on they are made of half-gcds of half the limbs (measured on an
 /// Intel Xeon).
@@ -271,7 +272,7 @@ pub(super) const fn scratch_limbs(n: usize) -> usize {
 }
 
 /// Sets `matrix` to a half-gcd of two numbers of `n` limbs, both of one length, and applies it to
-/// them. Returns false for the identity.
+/// them. Returns false for the identity. An interrupted call ends after fewer steps.
 pub(super) fn half_gcd(
     x: &mut [u64],
     y: &mut [u64],
@@ -288,7 +289,8 @@ pub(super) fn half_gcd(
         let len = common_len(x, y);
         // The top w of the limbs leave numbers above B^(len - w/2) >= 2^(n/2 + 1).
         let w = half.min((2 * len).saturating_sub(n + 1));
-        if w <= n / 8 {
+        // The steps so far are a whole number of steps.
+        if w <= n / 8 || interrupt::is_requested() {
             break;
         }
         let (x, y) = (&mut x[..len], &mut y[..len]);
