@@ -3,29 +3,40 @@
 mod bench;
 mod divide {
     pub(crate) mod app;
-    pub(crate) mod awaited;
     pub(crate) mod devices;
-    pub(crate) mod files;
     pub(crate) mod input;
     pub(crate) mod job;
     pub(crate) mod options;
-    pub(crate) mod output;
     #[cfg(feature = "mpi")]
     pub(crate) mod ranks;
     pub(crate) mod report;
 }
 mod info;
+/// Files, devices and signals of the commands that read files.
+mod job {
+    pub(crate) mod awaited;
+    pub(crate) mod destination;
+    pub(crate) mod devices;
+    pub(crate) mod digits;
+    pub(crate) mod files;
+    pub(crate) mod input;
+    pub(crate) mod output;
+    pub(crate) mod progress;
+    pub(crate) mod signals;
+    pub(crate) mod status;
+    pub(crate) mod units;
+}
 mod stdout;
 
 use std::env;
 use std::error::Error;
-use std::fs::File;
 use std::io::{self, BufReader, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand};
-use divide::{app, awaited::Awaited, devices::Divide, options::Options};
+use divide::{app, devices::Divide, options::Options};
+use job::signals::{self, STOP};
+use job::status::STOPPED;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::{self, format::FmtSpan};
 use tracing_subscriber::layer::SubscriberExt;
@@ -44,9 +55,6 @@ enum Job {
     Info(info::Options),
     Bench(bench::Options),
 }
-
-/// Set by the first signal that asks the process to end.
-static STOP: AtomicBool = AtomicBool::new(false);
 
 /// The variable with the filter of the log, as `Targets` of the crate `tracing-subscriber` reads
 /// it.
@@ -86,9 +94,7 @@ fn run(job: Job) -> Result<ExitCode, Box<dyn Error>> {
 fn printed(result: Result<(), Box<dyn Error>>) -> Result<ExitCode, Box<dyn Error>> {
     let Err(error) = result else { return Ok(ExitCode::SUCCESS) };
     match error.downcast_ref::<io::Error>() {
-        Some(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-            Ok(ExitCode::from(app::STOPPED))
-        }
+        Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::from(STOPPED)),
         _ => Err(error),
     }
 }
@@ -105,7 +111,7 @@ fn divide_on_ranks(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
         initialize_with_threading(Threading::Funneled).ok_or("MPI is started already")?;
     let ranks = Ranks::over(&universe.world());
     let rank = ranks.rank();
-    let served = divide::ranks::Cluster::open(ranks, options.backend).and_then(|cluster| {
+    let served = divide::ranks::Cluster::open(ranks, options.devices.backend).and_then(|cluster| {
         if rank > 0 { cluster.serve().map(|()| None) } else { Ok(Some(cluster)) }
     });
     match served {
@@ -121,42 +127,19 @@ fn divide_on_ranks(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
 
 fn divide(options: &Options, others: Option<&dyn Divide>) -> Result<ExitCode, Box<dyn Error>> {
     let stderr = io::stderr();
-    let mut watch = || {
-        if let Err(error) = ctrlc::set_handler(on_signal) {
-            let _ = writeln!(&stderr, "divide: signals are not handled: {error}");
-        }
-    };
     // A bar and result lines on one terminal would write over each other.
     let progress =
         stderr.is_terminal() && !(options.lines_to_stdout() && io::stdout().is_terminal());
     let streams = app::Streams {
-        stdin: &mut BufReader::new(Awaited::new(stdin()?, &STOP)),
+        stdin: &mut BufReader::new(signals::stdin()?),
         stdout: &mut io::stdout().lock(),
         stderr: &mut &stderr,
         progress,
         stop: &STOP,
-        watch: &mut watch,
+        watch: &mut || signals::watch("divide", "finishing the rows under way"),
         others,
     };
     Ok(app::run(options, streams)?.into())
-}
-
-/// Standard input as a file.
-fn stdin() -> io::Result<File> {
-    #[cfg(unix)]
-    let stdin = std::os::fd::AsFd::as_fd(&io::stdin()).try_clone_to_owned();
-    #[cfg(windows)]
-    let stdin = std::os::windows::io::AsHandle::as_handle(&io::stdin()).try_clone_to_owned();
-    Ok(stdin?.into())
-}
-
-/// Ends the job after the rows under way; at the second signal, at once.
-fn on_signal() {
-    if STOP.swap(true, Ordering::Relaxed) {
-        std::process::exit(app::STOPPED.into());
-    }
-    // Standard error may be closed.
-    let _ = writeln!(io::stderr(), "divide: finishing the rows under way; again to stop at once");
 }
 
 /// Starts a log of the library's work on standard error, if `GPUINT_LOG` asks for one.

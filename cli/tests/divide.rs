@@ -3,14 +3,25 @@
 #[path = "../src/divide"]
 mod divide_modules {
     pub(crate) mod app;
-    pub(crate) mod awaited;
     pub(crate) mod devices;
-    pub(crate) mod files;
     pub(crate) mod input;
     pub(crate) mod job;
     pub(crate) mod options;
-    pub(crate) mod output;
     pub(crate) mod report;
+}
+
+#[path = "../src/job"]
+mod job {
+    pub(crate) mod awaited;
+    pub(crate) mod destination;
+    pub(crate) mod devices;
+    pub(crate) mod digits;
+    pub(crate) mod files;
+    pub(crate) mod input;
+    pub(crate) mod output;
+    pub(crate) mod progress;
+    pub(crate) mod status;
+    pub(crate) mod units;
 }
 
 use std::fs;
@@ -25,11 +36,12 @@ use divide_modules::app::{self, AppError, Status, Streams};
 use divide_modules::input::{self, ChunkLimits, Reader};
 use divide_modules::job::{Devices, Job, JobError, Settings, Summary, is_division};
 use divide_modules::options::Options;
-use divide_modules::output::{self, Lines, Names, OutputError, OutputFile};
 use gpuint::{Device, Error, Pool};
 use gpuint_testkit::random::Random;
 use gpuint_testkit::skip::skip;
 use indicatif::ProgressBar;
+use job::devices::DeviceError;
+use job::output::{self, Format, Lines, Names, OutputError, OutputFile};
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
@@ -85,6 +97,11 @@ fn run_with(arguments: &[&str], stdin: &mut (dyn BufRead + Send), stdout: &mut d
         app::run(&options, streams)
     });
     Run { result, stdout: String::new(), stderr: String::from_utf8(stderr).unwrap() }
+}
+
+/// The format of checkpoints of decimal results.
+fn decimal() -> Format {
+    parse(&["-"]).unwrap().checkpoints()
 }
 
 /// Opens an output file again while it is busy: a process that another test starts holds the locks
@@ -475,7 +492,7 @@ fn simt_without_compiler_is_reported() {
 fn gpu_divides_like_cpu() {
     let (text, operands) = random_rows(2000, 65536);
     let run = run(&["-", "--backend", "cuda", "--devices", "0", "--verify"], text.as_bytes());
-    if let Err(AppError::Device { source: Error::NoDevice, .. }) = &run.result {
+    if let Err(AppError::Device(DeviceError::Open { source: Error::NoDevice, .. })) = &run.result {
         skip("gpu", "no GPU");
         return;
     }
@@ -533,7 +550,7 @@ fn unusable_files_are_rejected() {
 #[test]
 fn contradictory_options_are_rejected() {
     let number = run(&["-", "--backend=cpu", "--devices=0"], b"").result.unwrap_err();
-    assert!(matches!(number, AppError::DeviceNumber));
+    assert!(matches!(number, AppError::Device(DeviceError::Number)));
     let absent = run(&["-", "--backend=cuda", "--devices=0,4095"], b"").result.unwrap_err();
     assert!(absent.to_string().starts_with("cannot use --backend cuda: "), "{absent}");
     for bad in [["-", "--backend=gpu"], ["-", "--chunk-rows=0"], ["-", "--chunk-mib=0"]] {
@@ -885,7 +902,7 @@ fn files_that_are_not_of_the_job_are_left_alone() {
         fs::remove_file(&own).unwrap();
         if suffix != ".partial" {
             fs::write(&own, "weights of a model").unwrap();
-            refuse(suffix, "is no checkpoint of gpuint divide");
+            refuse(suffix, "is no checkpoint of this command");
             assert_eq!(fs::read_to_string(&own).unwrap(), "weights of a model");
             fs::remove_file(&own).unwrap();
         }
@@ -955,7 +972,7 @@ fn lock_on_an_output_that_another_job_completed_does_not_count() {
 fn output_that_was_replaced_is_not_renamed() {
     let output = Scratch::new("swapped.txt");
     let names = Names::of(&output.0).unwrap();
-    let mut file = OutputFile::open(&names, false, false).unwrap();
+    let mut file = OutputFile::open(&names, decimal(), false).unwrap();
     file.write_all(b"3 1\n").unwrap();
     fs::remove_file(output.beside(".partial")).unwrap();
     fs::write(output.beside(".partial"), "another file").unwrap();
@@ -972,7 +989,7 @@ fn kill_after_renaming(output: &Scratch, input: &[u8]) {
     assert!(failed.result.is_err());
     let names = Names::of(&output.0).unwrap();
     let is_busy = |result: &Result<_, _>| matches!(result, Err(OutputError::Busy(_)));
-    let mut file = unless_forked(is_busy, || OutputFile::open(&names, false, true)).unwrap();
+    let mut file = unless_forked(is_busy, || OutputFile::open(&names, decimal(), true)).unwrap();
     let position = file.resumed().unwrap().position.clone();
     let mut reader = Reader::new(input, ChunkLimits { rows: 100, bytes: 1 << 20 }, true);
     let mut chunk = input::Chunk::default();

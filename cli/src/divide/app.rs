@@ -1,52 +1,43 @@
 //! From options to an exit status: opens the files and the device, runs the job and reports.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufWriter, Write};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Instant;
 
-use gpuint::{BackendKind, Device, Pool};
-use indicatif::{ProgressBar, ProgressStyle};
-use same_file::Handle;
+use gpuint::BackendKind;
 
-use super::awaited::Awaited;
 use super::devices::Divide;
 use super::input::{Chunk, ChunkLimits, Reader};
 use super::job::{Devices, Job, JobError, Settings};
-use super::options::{BackendChoice, Options};
-use super::output::{Lines, Names, OutputError, OutputFile, Progress};
+use super::options::Options;
 use super::report::{Closing, Table};
+use crate::job::destination::{Output, written_files};
+use crate::job::devices::DeviceError;
+use crate::job::input::{BUFFER, InputError, is_stream, open, refuse_same_file};
+use crate::job::output::{OutputError, Progress};
+use crate::job::progress::progress_bar;
+use crate::job::status::STOPPED;
 
 /// The input when no other is named.
 const BUNDLED: &[u8] = include_bytes!("../../data/divide.txt");
-
-const BUFFER: usize = 1 << 20;
 
 /// Rows of a chunk, which fill GPUs.
 const GPU_ROWS: usize = 1 << 16;
 /// Rows of a chunk on the CPU: few, so that a file is read, divided and written at the same time.
 const CPU_ROWS: usize = 1 << 12;
 
-/// The exit status of a job that ended early.
-pub(crate) const STOPPED: u8 = 3;
-
 /// Why there is nothing to report but this.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AppError {
-    #[error("cannot open {}: {source}", path.display())]
-    Open { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Input(#[from] InputError),
     #[error(transparent)]
     Output(#[from] OutputError),
-    #[error("{written} is the input {input}: the job would write over it")]
-    SameFile { input: String, written: String },
-    #[error("cannot use --backend {backend}: {source}")]
-    Device { backend: BackendChoice, source: gpuint::Error },
-    #[error("--devices are numbers of GPUs: they need --backend cuda")]
-    DeviceNumber,
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     #[error(transparent)]
     Job(#[from] JobError),
 }
@@ -103,13 +94,15 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
             (&mut opened, size)
         }
     };
-    refuse_same_file(options)?;
+    if let Some(input) = options.input.as_deref() {
+        refuse_same_file(input, &written_files(options.output.as_deref())?)?;
+    }
     let opening = Instant::now();
     let pool;
     let (devices, name, rows) = match others {
         Some(others) => (Devices::InTurn(others), others.name(), GPU_ROWS),
         None => {
-            pool = open_pool(options)?;
+            pool = options.devices.open()?;
             let is_gpu = pool.devices()[0].backend() == BackendKind::Cuda;
             let (chunks, rows) = if is_gpu { (2, GPU_ROWS) } else { (1, CPU_ROWS) };
             let devices = match starts_threads() {
@@ -123,7 +116,9 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
 
     let mut stdout = BufWriter::with_capacity(BUFFER, stdout);
     let mut output = match options.output.as_deref() {
-        Some(path) if !is_stream(path) => Output::open(path, options)?,
+        Some(path) if !is_stream(path) => {
+            Output::open(path, options.checkpoints(), options.resume)?
+        }
         _ if options.lines_to_stdout() => Output::Stdout,
         _ => Output::None,
     };
@@ -209,11 +204,6 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
     Ok(status)
 }
 
-/// Returns true if a path means standard input or output.
-fn is_stream(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
-
 /// Result of a job that stopped early: its status, or the error.
 fn stopped(error: JobError, stderr: &mut dyn Write) -> Result<Status, AppError> {
     let reason = match error {
@@ -228,139 +218,7 @@ fn stopped(error: JobError, stderr: &mut dyn Write) -> Result<Status, AppError> 
     Ok(Status::Stopped)
 }
 
-/// Destination of the result lines.
-enum Output {
-    None,
-    Stdout,
-    /// A device or a pipe, which cannot be replaced.
-    Stream(BufWriter<File>),
-    File(Box<OutputFile>),
-}
-
-impl Output {
-    fn open(path: &Path, options: &Options) -> Result<Self, AppError> {
-        let failed = |source| OutputError::Create { path: path.to_owned(), source };
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => {
-                Err(failed(io::ErrorKind::IsADirectory.into()).into())
-            }
-            Ok(metadata) if !metadata.is_file() => {
-                let file = File::options().write(true).open(path).map_err(failed)?;
-                Ok(Self::Stream(BufWriter::with_capacity(BUFFER, file)))
-            }
-            _ => {
-                let names = Names::of(path)?;
-                let file = OutputFile::open(&names, options.hex, options.resume)?;
-                Ok(Self::File(Box::new(file)))
-            }
-        }
-    }
-
-    fn lines<'a, W: Write>(
-        &'a mut self,
-        stdout: &'a mut BufWriter<W>,
-    ) -> Option<&'a mut dyn Lines> {
-        match self {
-            Self::None => None,
-            Self::Stdout => Some(stdout),
-            Self::Stream(file) => Some(file),
-            Self::File(file) => Some(&mut **file),
-        }
-    }
-}
-
-/// Opens an input file, and returns its length if it is a regular file.
-fn open<'a>(
-    path: &Path,
-    stop: &'a AtomicBool,
-) -> Result<(BufReader<Awaited<'a>>, Option<u64>), AppError> {
-    let failed = |source| AppError::Open { path: path.to_owned(), source };
-    let file = File::open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if metadata.is_dir() {
-        return Err(failed(io::ErrorKind::IsADirectory.into()));
-    }
-    let size = metadata.is_file().then_some(metadata.len());
-    Ok((BufReader::with_capacity(BUFFER, Awaited::new(file, stop)), size))
-}
-
-/// Refuses an input that the job would write over: a file of the job or a standard stream, under
-/// any name.
-fn refuse_same_file(options: &Options) -> Result<(), AppError> {
-    let (input, handle) = match options.input.as_deref() {
-        None => return Ok(()),
-        Some(path) if is_stream(path) => ("on standard input".to_owned(), Handle::stdin()),
-        Some(path) => (path.display().to_string(), file_handle(path)),
-    };
-    // All streams may well be one terminal.
-    let is_file = |handle: &Handle| handle.as_file().metadata().is_ok_and(|data| data.is_file());
-    let Some(handle) = handle.ok().filter(is_file) else { return Ok(()) };
-    let mut written = vec![
-        ("standard output".to_owned(), Handle::stdout()),
-        ("standard error".to_owned(), Handle::stderr()),
-    ];
-    if let Some(path) = options.output.as_deref().filter(|path| !is_stream(path)) {
-        let names = Names::of(path)?;
-        let paths = [path].into_iter().chain(names.beside());
-        written.extend(paths.map(|path| (path.display().to_string(), file_handle(path))));
-    }
-    match written.into_iter().find(|(_, other)| other.as_ref().is_ok_and(|other| *other == handle))
-    {
-        Some((written, _)) => Err(AppError::SameFile { input, written }),
-        None => Ok(()),
-    }
-}
-
-/// Opens a regular file for comparisons; opening a pipe would wait for its other end.
-fn file_handle(path: &Path) -> io::Result<Handle> {
-    if path.is_file() { Handle::from_path(path) } else { Err(io::ErrorKind::InvalidInput.into()) }
-}
-
 /// Returns true if this host starts threads.
 fn starts_threads() -> bool {
     thread::Builder::new().spawn(|| ()).is_ok()
-}
-
-/// Opens the requested devices.
-fn open_pool(options: &Options) -> Result<Pool, AppError> {
-    let backend = options.backend;
-    let numbers = &options.devices;
-    if !numbers.is_empty() && backend != BackendChoice::Cuda {
-        return Err(AppError::DeviceNumber);
-    }
-    let of = |device: gpuint::Result<Device>| Pool::of([device?]);
-    match backend {
-        BackendChoice::Auto => Pool::new(),
-        // Without a GPU, not the CPU.
-        BackendChoice::Cuda if numbers.is_empty() => Device::cuda(0).and_then(|_| Pool::new()),
-        BackendChoice::Cuda => {
-            let devices: gpuint::Result<Vec<_>> =
-                numbers.iter().copied().map(Device::cuda).collect();
-            devices.and_then(Pool::of)
-        }
-        BackendChoice::Cpu => of(Ok(Device::cpu())),
-        #[cfg(feature = "simt")]
-        BackendChoice::Simt => of(Ok(Device::simt())),
-    }
-    .map_err(|source| AppError::Device { backend, source })
-}
-
-/// A bar over the bytes of the input, or a count if its size is unknown, of which `done` were
-/// divided before.
-fn progress_bar(visible: bool, size: Option<u64>, done: u64) -> ProgressBar {
-    if !visible {
-        return ProgressBar::hidden();
-    }
-    let (bar, template) = match size {
-        Some(size) => (ProgressBar::new(size), "{wide_bar} {bytes} of {total_bytes}, {eta} left"),
-        None => (ProgressBar::new_spinner(), "{spinner} {bytes}, {elapsed}"),
-    };
-    let bar = match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    };
-    bar.set_position(done);
-    // The time left is that of the rows that follow.
-    bar.reset_eta();
-    bar
 }

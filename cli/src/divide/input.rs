@@ -11,6 +11,9 @@ use num_bigint::BigUint;
 use num_traits::Zero;
 use sha2::{Digest, Sha256};
 
+use crate::job::digits::{Radix, first_character, hex_text};
+use crate::job::output::Position;
+
 /// Longer lines are rejected, so that a file without line ends cannot fill the memory.
 pub(crate) const LONGEST_LINE: usize = 1 << 20;
 
@@ -67,51 +70,6 @@ impl fmt::Display for Operand {
     }
 }
 
-/// Notation of a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Radix {
-    Decimal,
-    Hexadecimal,
-}
-
-impl Radix {
-    /// Returns the index of the first byte that is not a digit.
-    fn first_other(self, digits: &[u8]) -> Option<usize> {
-        match self {
-            Self::Decimal => digits.iter().position(|byte| !byte.is_ascii_digit()),
-            Self::Hexadecimal if const_hex::check_raw(digits) => None,
-            Self::Hexadecimal => digits.iter().position(|byte| !byte.is_ascii_hexdigit()),
-        }
-    }
-
-    /// Returns the number with these digits.
-    fn parse(self, digits: &[u8]) -> Option<BigUint> {
-        match self {
-            Self::Decimal => BigUint::parse_bytes(digits, 10),
-            Self::Hexadecimal => parse_hex(digits),
-        }
-    }
-
-    /// Returns true if every number with this many digits and a nonzero first digit has more than
-    /// `widest` bits. Parsing decimals takes quadratic time, so such numbers are not parsed.
-    fn surely_wider(self, digits: usize, widest: usize) -> bool {
-        let bits_per_three = match self {
-            Self::Decimal => 9, // 10^3 > 2^9
-            Self::Hexadecimal => 12,
-        };
-        digits.saturating_sub(1) / 3 * bits_per_three >= widest
-    }
-}
-
-impl fmt::Display for Radix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Decimal => "decimal",
-            Self::Hexadecimal => "hexadecimal",
-        })
-    }
-}
-
 /// A line that is neither blank nor a comment, not yet parsed.
 #[derive(Debug)]
 pub(crate) struct RawLine {
@@ -147,17 +105,6 @@ impl Chunk {
         }
         parse_line(&self.text[line.text.clone()], widest)
     }
-}
-
-/// Position between two lines of the input.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Position {
-    /// Bytes before it.
-    pub(crate) bytes: u64,
-    /// Lines before it.
-    pub(crate) line: u64,
-    /// SHA-256 of the bytes before it, in hexadecimal; empty if the reader does not hash.
-    pub(crate) hash: String,
 }
 
 /// Bytes of input that are held at a time.
@@ -223,9 +170,7 @@ impl<R: BufRead> Reader<R> {
     }
 
     fn position(&self) -> Position {
-        let hash = self.hash.clone().map_or_else(String::new, |hash| {
-            hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-        });
+        let hash = self.hash.clone().map_or_else(String::new, |hash| hex_text(&hash.finalize()));
         Position { bytes: self.bytes, line: self.number, hash }
     }
 
@@ -395,25 +340,4 @@ impl Field<'_> {
         }
         Ok(number)
     }
-}
-
-/// Returns the number with these hexadecimal digits.
-fn parse_hex(digits: &[u8]) -> Option<BigUint> {
-    const WORD: usize = 8;
-    // The first word has fewer digits.
-    let (head, tail) = digits.split_at(digits.len() % WORD);
-    let mut first = [b'0'; WORD];
-    first[WORD - head.len()..].copy_from_slice(head);
-    let mut bytes = vec![0; (WORD + tail.len()) / 2];
-    let (top, rest) = bytes.split_at_mut(WORD / 2);
-    const_hex::decode_to_slice(first, top).ok()?;
-    const_hex::decode_to_slice(tail, rest).ok()?;
-    let (words, _) = bytes.as_chunks();
-    Some(BigUint::new(words.iter().rev().map(|&word| u32::from_be_bytes(word)).collect()))
-}
-
-/// Returns the first character of these bytes; U+FFFD if they are not UTF-8.
-fn first_character(bytes: &[u8]) -> char {
-    let start = &bytes[..bytes.len().min(4)];
-    String::from_utf8_lossy(start).chars().next().unwrap_or(char::REPLACEMENT_CHARACTER)
 }

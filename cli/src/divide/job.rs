@@ -20,8 +20,9 @@ use num_traits::Zero;
 use rayon::prelude::*;
 
 use super::devices::{Divide, Done, Quotient, Rows};
-use super::input::{Chunk, LineError, Position, RawLine, Reader};
-use super::output::Lines;
+use super::input::{Chunk, LineError, RawLine, Reader};
+use crate::job::digits::push_hex;
+use crate::job::output::{Lines, Position};
 
 /// Reason why the job stopped.
 #[derive(Debug, thiserror::Error)]
@@ -515,19 +516,6 @@ fn result_lines(lines: &[RawLine], outcomes: &[Outcome], hex: bool) -> Vec<u8> {
         };
     }
     text
-}
-
-/// Appends a number as `0x...`.
-fn push_hex(text: &mut Vec<u8>, number: &BigUint) {
-    let mut words = number.iter_u64_digits().rev();
-    // The first word has no leading zeros.
-    let first = format!("{:#x}", words.next().unwrap_or(0));
-    text.extend_from_slice(first.as_bytes());
-    let bytes: Vec<u8> = words.flat_map(u64::to_be_bytes).collect();
-    let start = text.len();
-    text.resize(start + 2 * bytes.len(), 0);
-    // The length fits.
-    let _ = const_hex::encode_to_slice(bytes, &mut text[start..]);
 }
 
 /// u = q v + r and r < v.

@@ -1,10 +1,10 @@
 //! The command line.
 
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use crate::job::devices::DeviceOptions;
+use crate::job::output::Format;
 
 /// Divides big unsigned integers in batches, exactly, on an NVIDIA GPU or on the CPU.
 #[derive(Debug, clap::Args)]
@@ -23,13 +23,8 @@ pub(crate) struct Options {
     #[arg(long, requires = "output")]
     pub(crate) resume: bool,
 
-    /// Kind of the devices that divide. auto: all GPUs, or the CPU if there is none
-    #[arg(short, long, value_enum, default_value_t = BackendChoice::Auto)]
-    pub(crate) backend: BackendChoice,
-
-    /// Numbers of the GPUs, with --backend cuda [default: all]
-    #[arg(short, long, value_name = "N,...", value_delimiter = ',')]
-    pub(crate) devices: Vec<usize>,
+    #[command(flatten)]
+    pub(crate) devices: DeviceOptions,
 
     /// Divide on all ranks that mpirun started, each with one GPU of its machine, or the CPU
     #[cfg(feature = "mpi")]
@@ -79,38 +74,18 @@ impl Options {
         self.summary || self.bundled()
     }
 
+    /// Returns the format of the job's checkpoints.
+    pub(crate) fn checkpoints(&self) -> Format {
+        let header = "gpuint divide checkpoint 1";
+        Format { header, options: vec![("hex", self.hex.to_string())] }
+    }
+
     /// Returns true if standard output carries the result lines.
     pub(crate) fn lines_to_stdout(&self) -> bool {
         match &self.output {
             Some(path) => path.as_os_str() == "-",
             None => !self.summarizes(),
         }
-    }
-}
-
-/// The backends by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BackendChoice {
-    /// All GPUs, or the CPU where there is none.
-    Auto,
-    /// NVIDIA GPUs.
-    Cuda,
-    /// The CPU, on all cores.
-    Cpu,
-    /// The CUDA kernels on the CPU: slow, for checks.
-    #[cfg(feature = "simt")]
-    Simt,
-}
-
-impl fmt::Display for BackendChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Cuda => "cuda",
-            Self::Cpu => "cpu",
-            #[cfg(feature = "simt")]
-            Self::Simt => "simt",
-        })
     }
 }
 

@@ -13,7 +13,7 @@ use gpuint_mpi::mpi::traits::{Communicator, Root};
 use num_bigint::BigUint;
 
 use super::devices::{Divide, Done, Quotient, Rows, divide_chunks};
-use super::options::BackendChoice;
+use crate::job::devices::BackendChoice;
 
 /// The ranks, and the device of this one.
 #[derive(Debug)]

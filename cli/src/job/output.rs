@@ -4,7 +4,7 @@
 //! and renamed, so that `NAME` never holds partial results and keeps its old content until then.
 //! `NAME.checkpoint` records how much of the input the synced part of `NAME.partial` covers. It
 //! identifies the input by the hash of the bytes read, so that results of two inputs are never
-//! mixed. Before the renaming it records the time of the output, by which a job that was killed
+//! mixed, and has the options on which the results depend. Before the renaming it records the time of the output, by which a job that was killed
 //! before the removal of the checkpoint is known to be complete.
 
 use std::fs::{self, File, Metadata, Permissions, TryLockError};
@@ -13,13 +13,31 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::files::{self, Refusal};
-use super::input::Position;
 
 const BUFFER: usize = 1 << 20;
 /// Time between two checkpoints, each of which waits for the disk.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// First line of a checkpoint; the number is the version of the format.
-const HEADER: &str = "gpuint divide checkpoint 1";
+
+/// Format of a job's checkpoints.
+#[derive(Debug, Clone)]
+pub(crate) struct Format {
+    /// First line of a checkpoint: the program, and the version of the format.
+    pub(crate) header: &'static str,
+    /// Names and values of the options on which the results depend. A resumed job must have the
+    /// same ones.
+    pub(crate) options: Vec<(&'static str, String)>,
+}
+
+/// Position between two lines of the input.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// Bytes before it.
+    pub(crate) bytes: u64,
+    /// Lines before it.
+    pub(crate) line: u64,
+    /// SHA-256 of the bytes before it, in hexadecimal; empty if the reader does not hash.
+    pub(crate) hash: String,
+}
 
 /// A destination of result lines.
 pub(crate) trait Lines: Write {
@@ -112,7 +130,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// [`OutputError`] if the files cannot be made, belong to a running job, or do not match.
-    pub(crate) fn open(names: &Names, hex: bool, resume: bool) -> Result<Self, OutputError> {
+    pub(crate) fn open(names: &Names, format: Format, resume: bool) -> Result<Self, OutputError> {
         let Names { target, partial, checkpoint, new_checkpoint } = names.clone();
         let failed = |source| OutputError::Create { path: target.clone(), source };
         // Before the first file is made.
@@ -129,7 +147,8 @@ impl OutputFile {
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
             }
         };
-        let checkpoint = CheckpointFile { path: checkpoint, new: new_checkpoint, permissions, hex };
+        let checkpoint =
+            CheckpointFile { path: checkpoint, new: new_checkpoint, permissions, format };
         checkpoint.check_headers().map_err(failed)?;
         let resumed = if resume { checkpoint.read()? } else { None };
         let length = resumed.as_ref().map_or(0, |progress| progress.length);
@@ -296,8 +315,7 @@ struct CheckpointFile {
     new: PathBuf,
     /// Those of the output.
     permissions: Option<Permissions>,
-    /// Format of the results, which a resumed job must use too.
-    hex: bool,
+    format: Format,
 }
 
 impl CheckpointFile {
@@ -305,10 +323,12 @@ impl CheckpointFile {
         let Progress { position: Position { bytes, line, hash }, length, rejected, completed } =
             progress;
         let completed = completed.map_or(String::new(), |time| format!("completed {time}\n"));
+        let Format { header, options } = &self.format;
+        let options: String =
+            options.iter().map(|(name, value)| format!("{name} {value}\n")).collect();
         format!(
-            "{HEADER}\ninput bytes {bytes}\ninput lines {line}\ninput sha256 {hash}\n\
-             output bytes {length}\noutput errors {rejected}\nhex {}\n{completed}",
-            self.hex
+            "{header}\ninput bytes {bytes}\ninput lines {line}\ninput sha256 {hash}\n\
+             output bytes {length}\noutput errors {rejected}\n{options}{completed}"
         )
     }
 
@@ -328,11 +348,12 @@ impl CheckpointFile {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 file => file?,
             };
+            let header = self.format.header.as_bytes();
             let mut start = Vec::new();
-            file.take(HEADER.len() as u64).read_to_end(&mut start)?;
+            file.take(header.len() as u64).read_to_end(&mut start)?;
             // A record may be cut short.
-            if !HEADER.as_bytes().starts_with(&start) {
-                return Err(Refusal::new(path, "is no checkpoint of gpuint divide").into());
+            if !header.starts_with(&start) {
+                return Err(Refusal::new(path, "is no checkpoint of this command").into());
             }
         }
         Ok(())
@@ -362,8 +383,10 @@ impl CheckpointFile {
         };
         let damaged = || self.refuse("the file is damaged".to_owned());
         let progress = read().ok_or_else(damaged)?;
-        if field("hex") != Some(if self.hex { "true" } else { "false" }) {
-            return Err(self.refuse("--hex was not the same before".to_owned()));
+        for (name, value) in &self.format.options {
+            if field(name) != Some(value) {
+                return Err(self.refuse(format!("--{name} was not the same before")));
+            }
         }
         if text != self.text(&progress) {
             return Err(damaged());

@@ -1,0 +1,79 @@
+//! Options of the devices on which a job computes.
+
+use std::fmt;
+
+use clap::ValueEnum;
+use gpuint::{Device, Pool};
+
+/// Requested devices.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct DeviceOptions {
+    /// Kind of the devices that compute. auto: all GPUs, or the CPU if there is none
+    #[arg(short, long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub(crate) backend: BackendChoice,
+
+    /// Numbers of the GPUs, with --backend cuda [default: all]
+    #[arg(short, long, value_name = "N,...", value_delimiter = ',')]
+    pub(crate) devices: Vec<usize>,
+}
+
+/// Reason why there is no device.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DeviceError {
+    #[error("cannot use --backend {backend}: {source}")]
+    Open { backend: BackendChoice, source: gpuint::Error },
+    #[error("--devices are numbers of GPUs: they need --backend cuda")]
+    Number,
+}
+
+impl DeviceOptions {
+    /// Opens the requested devices.
+    pub(crate) fn open(&self) -> Result<Pool, DeviceError> {
+        let backend = self.backend;
+        let numbers = &self.devices;
+        if !numbers.is_empty() && backend != BackendChoice::Cuda {
+            return Err(DeviceError::Number);
+        }
+        let of = |device: gpuint::Result<Device>| Pool::of([device?]);
+        match backend {
+            BackendChoice::Auto => Pool::new(),
+            // Without a GPU, not the CPU.
+            BackendChoice::Cuda if numbers.is_empty() => Device::cuda(0).and_then(|_| Pool::new()),
+            BackendChoice::Cuda => {
+                let devices: gpuint::Result<Vec<_>> =
+                    numbers.iter().copied().map(Device::cuda).collect();
+                devices.and_then(Pool::of)
+            }
+            BackendChoice::Cpu => of(Ok(Device::cpu())),
+            #[cfg(feature = "simt")]
+            BackendChoice::Simt => of(Ok(Device::simt())),
+        }
+        .map_err(|source| DeviceError::Open { backend, source })
+    }
+}
+
+/// The backends by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BackendChoice {
+    /// All GPUs, or the CPU where there is none.
+    Auto,
+    /// NVIDIA GPUs.
+    Cuda,
+    /// The CPU, on all cores.
+    Cpu,
+    /// The CUDA kernels on the CPU: slow, for checks.
+    #[cfg(feature = "simt")]
+    Simt,
+}
+
+impl fmt::Display for BackendChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Cuda => "cuda",
+            Self::Cpu => "cpu",
+            #[cfg(feature = "simt")]
+            Self::Simt => "simt",
+        })
+    }
+}
