@@ -40,6 +40,7 @@ static LONG_ROWS: [Row<'static>; Op::COUNT] = {
         to_bits: 0,
         step: 1,
         powers_of_two: false,
+        blocks: &[],
     }; Op::COUNT];
     let mut index = 0;
     while index < Op::COUNT {
