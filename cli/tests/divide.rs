@@ -900,12 +900,16 @@ fn files_that_are_not_of_the_job_are_left_alone() {
             Err(_) => skip("root", "only root makes files of other users"),
         }
         fs::remove_file(&own).unwrap();
-        if suffix != ".partial" {
-            fs::write(&own, "weights of a model").unwrap();
-            refuse(suffix, "is no checkpoint of this command");
-            assert_eq!(fs::read_to_string(&own).unwrap(), "weights of a model");
-            fs::remove_file(&own).unwrap();
-        }
+        fs::write(&own, "weights of a model").unwrap();
+        refuse(
+            suffix,
+            match suffix {
+                ".partial" => "has content and no checkpoint of this command",
+                _ => "is no checkpoint of this command",
+            },
+        );
+        assert_eq!(fs::read_to_string(&own).unwrap(), "weights of a model");
+        fs::remove_file(&own).unwrap();
     }
     assert_eq!(fs::read_to_string(&other).unwrap(), "a file of the user");
     assert!(!folder.path().join("nowhere").exists());
@@ -979,6 +983,25 @@ fn output_that_was_replaced_is_not_renamed() {
     let error = file.finish().unwrap_err().to_string();
     assert!(error.contains("was replaced by another program"), "{error}");
     assert!(!output.0.exists());
+}
+
+#[test]
+fn job_that_was_killed_before_its_first_checkpoint_starts_again() {
+    let output = Scratch::new("early.txt");
+    let names = Names::of(&output.0).unwrap();
+    let is_busy = |result: &Result<_, _>| matches!(result, Err(OutputError::Busy(_)));
+    for resume in [false, true] {
+        let mut killed =
+            unless_forked(is_busy, || OutputFile::open(&names, false, resume)).unwrap();
+        assert_eq!(killed.resumed(), None);
+        killed.write_all(b"3 1\n").unwrap();
+        killed.flush().unwrap();
+    }
+    assert_eq!(fs::read(output.beside(".partial")).unwrap(), b"3 1\n");
+    let resumed = run(&["-", "-bcpu", "-o", output.path(), "--resume"], b"9 2\n");
+    assert!(resumed.stderr.starts_with("nothing to resume: "), "{}", resumed.stderr);
+    assert_eq!(output.content(), "4 1\n");
+    assert!(!output.beside(".partial").exists() && !output.beside(".checkpoint").exists());
 }
 
 /// Leaves the files of a job that was killed after the renaming of its output.
@@ -1252,10 +1275,11 @@ impl Fed {
         let _ = self.child.stdin.as_mut().unwrap().write_all(&Self::input()[200 * 6..300 * 6]);
     }
 
-    /// Waits until a file beside the output holds something.
+    /// Waits until a file beside the output holds something; a checkpoint, some progress.
     fn wait_for(&self, suffix: &str) {
         let start = Instant::now();
-        while fs::metadata(self.output.beside(suffix)).map_or(0, |data| data.len()) == 0 {
+        let is_ready = |text: String| !text.is_empty() && !text.contains("input bytes 0\n");
+        while !fs::read_to_string(self.output.beside(suffix)).is_ok_and(is_ready) {
             assert!(start.elapsed() < Duration::from_secs(60), "no {suffix}");
             std::thread::sleep(Duration::from_millis(20));
         }

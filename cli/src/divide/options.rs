@@ -116,11 +116,12 @@ what it was before or complete. A job that was interrupted goes on with --resume
 records every two seconds how far it came, and that the input is the same is checked by its hash.
 --resume starts at the first line if there is nothing to resume, and says so. A job never writes
 over its input, and leaves a FILE.partial or FILE.checkpoint alone that is a link, a pipe, or a file
-of another user or under a further name. FILE may be a link to a file, which is then replaced.
+of another user or under a further name, and a FILE.partial with content and no FILE.checkpoint.
+FILE may be a link to a file, which is then replaced.
 A signal (Ctrl-C) ends the job after the rows under way, a second one at once.
 
 GPUINT_LOG=gpuint=trace shows every copy and launch of the library on standard error, with its time;
 GPUINT_LOG=info what it compiles.
 
 Exit status: 0, every row was divided; 1, some rows were not; 2, the job could not be done
-(arguments, files, device); 3, it ended early: interrupted, or nobody reads the results.";
+(arguments, files, device, memory); 3, it ended early: interrupted, or nobody reads the results.";

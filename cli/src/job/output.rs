@@ -4,8 +4,10 @@
 //! and renamed, so that `NAME` never holds partial results and keeps its old content until then.
 //! `NAME.checkpoint` records how much of the input the synced part of `NAME.partial` covers. It
 //! identifies the input by the hash of the bytes read, so that results of two inputs are never
-//! mixed, and has the options on which the results depend. Before the renaming it records the time of the output, by which a job that was killed
-//! before the removal of the checkpoint is known to be complete.
+//! mixed, and has the options on which the results depend. A first record precedes the first
+//! result: results without a record are of another program, and stay. Before the renaming it
+//! records the time of the output, by which a job that was killed before the removal of the
+//! checkpoint is known to be complete.
 
 use std::fs::{self, File, Metadata, Permissions, TryLockError};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -122,6 +124,8 @@ pub(crate) struct OutputFile {
     is_complete: bool,
     /// The latest recorded progress.
     passed: Option<Progress>,
+    /// True if the checkpoint has some progress.
+    is_saved: bool,
     saved: Instant,
 }
 
@@ -153,6 +157,10 @@ impl OutputFile {
         let resumed = if resume { checkpoint.read()? } else { None };
         let length = resumed.as_ref().map_or(0, |progress| progress.length);
         let have = file.metadata().map_err(failed)?.len();
+        if have > 0 && !checkpoint.path.exists() {
+            let reason = "has content and no checkpoint of this command; remove or rename it";
+            return Err(failed(Refusal::new(&partial, reason).into()));
+        }
         let is_target = |progress: &Progress| progress.completed_as(&target);
         let is_complete = have == 0 && length > 0 && resumed.as_ref().is_some_and(is_target);
         if have < length && !is_complete {
@@ -160,16 +168,28 @@ impl OutputFile {
                 .refuse(format!("{} has {have} bytes instead of {length}", partial.display())));
         }
         if resumed.is_none() {
-            checkpoint.remove().map_err(failed)?;
+            checkpoint.write(&Progress::default()).map_err(failed)?;
         }
         if !is_complete {
             file.set_len(length).map_err(failed)?;
             file.seek(SeekFrom::Start(length)).map_err(failed)?;
         }
+        let is_saved = resumed.is_some();
         let file = BufWriter::with_capacity(BUFFER, file);
         let passed = resumed.clone();
         let saved = Instant::now();
-        Ok(Self { target, partial, file, length, checkpoint, resumed, is_complete, passed, saved })
+        Ok(Self {
+            target,
+            partial,
+            file,
+            length,
+            checkpoint,
+            resumed,
+            is_complete,
+            passed,
+            is_saved,
+            saved,
+        })
     }
 
     /// Progress at which the job continues; `None` for a new job.
@@ -220,7 +240,7 @@ impl OutputFile {
         file.set_modified(SystemTime::now())?;
         file.sync_all()?;
         if let Some(progress) = &mut self.passed
-            && self.checkpoint.path.exists()
+            && self.is_saved
         {
             progress.completed = nanoseconds(&file.metadata()?);
             self.checkpoint.write(progress)?;
@@ -239,6 +259,7 @@ impl OutputFile {
         let Some(progress) = &self.passed else { return Ok(()) };
         self.file.get_ref().sync_data()?;
         self.checkpoint.write(progress)?;
+        self.is_saved = true;
         self.saved = Instant::now();
         Ok(())
     }
@@ -270,7 +291,7 @@ impl Lines for OutputFile {
 }
 
 /// Progress of a job.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     pub(crate) position: Position,
     /// Bytes of the results so far.
@@ -359,7 +380,7 @@ impl CheckpointFile {
         Ok(())
     }
 
-    /// Returns the recorded progress; `None` without a record.
+    /// Returns the recorded progress; `None` without a record, or with the first one of a job.
     fn read(&self) -> Result<Option<Progress>, OutputError> {
         let text = files::open(&self.path).and_then(io::read_to_string);
         let text = match text {
@@ -391,7 +412,7 @@ impl CheckpointFile {
         if text != self.text(&progress) {
             return Err(damaged());
         }
-        Ok(Some(progress))
+        Ok(Some(progress).filter(|progress| *progress != Progress::default()))
     }
 
     fn remove(&self) -> io::Result<()> {
