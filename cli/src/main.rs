@@ -26,6 +26,7 @@ mod job {
     pub(crate) mod status;
     pub(crate) mod units;
 }
+mod memory;
 mod stdout;
 
 use std::env;
