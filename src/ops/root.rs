@@ -26,23 +26,23 @@
 //! error of `2^-44`. The last level computes `2^g s`, rounded down, or 1 more, by steps for `a
 //! 2^(ng)` with `g` bits less in `2k`. Without its last `g` bits that is the root, unless they are
 //! zero: then a power decides between it and the number below, as for roots of at most 40 bits.
+//!
+//! On the CPU every row has levels of its own (`src/backend/cpu/root.rs`): operations on batches
+//! would pass over all rows some twenty times for each level.
 
 use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
+use rayon::prelude::*;
 
 use super::{View, faces, in_shape, shape_of};
-use crate::backend::host::{collected, zeroed_vec};
+use crate::backend::BackendKind;
+use crate::backend::cpu::root::{GUARD_BITS, Level, Roots, SEED_BITS, log2, seed};
+use crate::backend::host::{check_room, collected, zeroed_vec};
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
+use crate::interrupt::{self, Stop};
 use crate::mask::Mask;
-
-/// Bits of roots that double precision gives with an error below 1.
-const SEED_BITS: usize = 40;
-/// Bits below the point of the last level.
-const GUARD_BITS: usize = 16;
-
-// Degrees of longer roots are below 2^15: the last level has k >= 3, and (n - 1) k >= GUARD_BITS.
-const _: () = assert!(SEED_BITS >= 2 + 15 + GUARD_BITS + 6);
+use crate::threads;
 
 impl View<'_> {
     pub(crate) fn wrapping_pow(&self, exponent: usize) -> Result<DynBatch> {
@@ -85,6 +85,7 @@ impl View<'_> {
             0 => return Err(Error::DivisionByZero { row: 0 }),
             1 => return self.batch.try_clone(),
             2 => return self.isqrt(),
+            _ if self.device().backend() == BackendKind::Cpu => return self.nth_root_by_rows(n),
             _ => {}
         }
         let lengths = self.bit_lengths()?;
@@ -104,6 +105,25 @@ impl View<'_> {
         let multiples = collected(shifts.iter().map(|shift| n * shift))?;
         let root = normalized_root(&a.shl_rows(&multiples)?, bits, n)?.shr_rows(&shifts)?;
         in_shape(a.view().splat_row(0)?.select(&is_zero, &root)?, self.shape())
+    }
+
+    /// Computes the roots on the CPU.
+    fn nth_root_by_rows(&self, n: usize) -> Result<DynBatch> {
+        /// Bytes of rows that a thread takes at a time.
+        const PART_BYTES: usize = 1 << 14;
+        let (bytes, row_bytes) = (self.batch.to_le_bytes()?, self.shape().bytes());
+        let mut roots: Vec<u8> = zeroed_vec(bytes.len())?;
+        let part = (PART_BYTES / row_bytes).max(1) * row_bytes;
+        check_room(threads::count(), Roots::bytes(row_bytes))?;
+        let stop = Stop::current();
+        let of_part = |(roots, rows): (&mut [u8], &[u8])| {
+            let mut memory = Roots::new(row_bytes, n)?;
+            let mut rows = rows.chunks_exact(row_bytes).zip(roots.chunks_exact_mut(row_bytes));
+            rows.try_for_each(|(row, root)| stop.during(|| memory.compute(root, row)))
+        };
+        let parts = roots.par_chunks_mut(part).zip(bytes.par_chunks(part));
+        interrupt::on_pool(|| parts.try_for_each(of_part))?;
+        DynBatch::from_le_bytes(self.device(), self.shape(), &roots)
     }
 
     pub(crate) fn nth_root_rem(&self, n: usize) -> Result<(DynBatch, DynBatch)> {
@@ -167,14 +187,9 @@ fn normalized_root(a: &DynBatch, bits: usize, n: usize) -> Result<DynBatch> {
 /// Computes the roots of degree `n` of rows of `bits - n + 1` to `bits` bits, times `2^guard` and
 /// rounded down, or 1 more, in rows of about their length. Roots of the seed have no guard.
 fn rough_root(a: &DynBatch, bits: usize, n: usize, guard: usize) -> Result<DynBatch> {
-    // Rounded up.
-    let log_n = (usize::BITS - (n - 1).leading_zeros()) as usize;
     // With room for n times a root.
-    let shape = shape_of(bits.div_ceil(n) + log_n + 1 + guard, a.shape());
-    if bits.div_ceil(n) <= SEED_BITS {
-        return seed(a, n, shape);
-    }
-    let k = (bits / n - 2 - log_n - guard) / 2;
+    let shape = shape_of(bits.div_ceil(n) + log2(n) + 1 + guard, a.shape());
+    let Some(Level { k, .. }) = Level::of(bits, n, guard) else { return seeds(a, n, shape) };
     let above = |below: usize| in_shape(a.shr(below)?, shape_of(bits - below, a.shape()));
     let upper = above(n * k)?;
     let x = in_shape(rough_root(&upper, bits - n * k, n, 0)?, shape)?.wrapping_add_all(1)?;
@@ -193,8 +208,7 @@ fn correct(root: &DynBatch, a: &DynBatch, n: usize) -> Result<DynBatch> {
 }
 
 /// Roots of at most [`SEED_BITS`] bits, or 1 more, in rows of a shape.
-fn seed(a: &DynBatch, n: usize, shape: Shape) -> Result<DynBatch> {
-    const SLACK: f64 = 1.0 + 1.0 / (1u64 << 42) as f64;
+fn seeds(a: &DynBatch, n: usize, shape: Shape) -> Result<DynBatch> {
     let lengths = a.bit_lengths()?;
     let below = collected(lengths.iter().map(|&length| (length as usize).saturating_sub(64)))?;
     let tops = in_shape(a.shr_rows(&below)?, shape_of(64, a.shape()))?;
@@ -204,8 +218,7 @@ fn seed(a: &DynBatch, n: usize, shape: Shape) -> Result<DynBatch> {
     let rows = tops.chunks_exact(top_bytes).zip(below).zip(roots.chunks_exact_mut(row_bytes));
     for ((top, below), root) in rows {
         let top = top.iter().take(8).rev().fold(0, |top, &byte| top << 8 | u64::from(byte));
-        let logarithm = (top as f64).log2() + below as f64;
-        let value = ((logarithm / n as f64).exp2() * SLACK) as u64;
+        let value = seed(top, below, n);
         root.iter_mut().zip(value.to_le_bytes()).for_each(|(out, byte)| *out = byte);
     }
     DynBatch::from_le_bytes(a.device(), shape, &roots)

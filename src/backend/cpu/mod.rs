@@ -3,7 +3,8 @@
 //! `rows` cuts a call into rows of limbs. `linear` and `arithmetic` have a function for each
 //! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues`, `euclid`
 //! and `sqrt`. `euclid` reduces pairs by the matrices of `half_gcd`, and `jacobi` follows them.
-//! `integers` multiplies and divides single integers of any length. With the feature `gmp`,
+//! `integers` multiplies and divides single integers of any length, and `root` has roots of any
+//! degree. With the feature `gmp`,
 //! products, divisions, powers, greatest common divisors, inverses and symbols use the GMP of the
 //! host, if it has one.
 
@@ -20,6 +21,7 @@ mod linear;
 mod prepared;
 mod product;
 mod residues;
+pub(crate) mod root;
 mod rows;
 mod sqrt;
 #[cfg(test)]
