@@ -309,13 +309,19 @@ pub(crate) fn collected<V>(values: impl IntoIterator<Item = V>) -> Result<Vec<V>
     let values = values.into_iter();
     let mut items = reserved_vec(values.size_hint().0)?;
     for value in values {
-        if items.len() == items.capacity() {
-            let bytes = (items.len() as u64).saturating_mul(2 * size_of::<V>() as u64);
-            items.try_reserve(1).map_err(|_| Error::OutOfMemory { bytes })?;
-        }
-        items.push(value);
+        push(&mut items, value)?;
     }
     Ok(items)
+}
+
+/// Appends a value, or returns [`OutOfMemory`](Error::OutOfMemory).
+pub(crate) fn push<V>(items: &mut Vec<V>, value: V) -> Result<()> {
+    if items.len() == items.capacity() {
+        let bytes = (items.len() as u64).saturating_mul(2 * size_of::<V>() as u64);
+        items.try_reserve(1).map_err(|_| Error::OutOfMemory { bytes })?;
+    }
+    items.push(value);
+    Ok(())
 }
 
 /// Checks that the allocator has room for `count` integers of `row_bytes` each.

@@ -4,7 +4,7 @@ use gpuint_catalogue::Op;
 use num_traits::ToPrimitive;
 
 use super::View;
-use crate::backend::host::zeroed_vec;
+use crate::backend::host::{collected, zeroed_vec};
 use crate::backend::{Operands, Params};
 use crate::batch::Batch;
 use crate::dyn_batch::DynBatch;
@@ -113,7 +113,7 @@ impl<T: Kernels> Batch<T> {
     /// [`Compile`](Error::Compile), [`Driver`](Error::Driver).
     pub fn div_rem_digit(&self, divisor: T::Digit) -> Result<(Self, Vec<T::Digit>)> {
         let (quotient, remainders) = self.as_dyn().div_rem_digit(word::<T>(divisor))?;
-        Ok((Self::typed(quotient), remainders.into_iter().map(digit::<T>).collect()))
+        Ok((Self::typed(quotient), collected(remainders.into_iter().map(digit::<T>))?))
     }
 
     /// Computes [`div_rem_digit`](Self::div_rem_digit) into an existing batch and into host memory
@@ -144,7 +144,7 @@ impl<T: Kernels> Batch<T> {
     /// As [`div_rem_digit`](Self::div_rem_digit).
     pub fn rem_digit(&self, divisor: T::Digit) -> Result<Vec<T::Digit>> {
         let remainders = self.as_dyn().rem_digit(word::<T>(divisor))?;
-        Ok(remainders.into_iter().map(digit::<T>).collect())
+        collected(remainders.into_iter().map(digit::<T>))
     }
 
     /// Computes [`rem_digit`](Self::rem_digit) into host memory as long as the batch. (During the

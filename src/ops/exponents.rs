@@ -16,7 +16,7 @@ use num_bigint::BigUint;
 use super::pow_product::MOST_BASES;
 use super::rows::{Indices, gather};
 use super::{View, faces};
-use crate::backend::host::zeroed_vec;
+use crate::backend::host::{check_room, collected, push, zeroed_vec};
 use crate::backend::{Operands, Params, SKIPPED_ROW};
 use crate::device::Device;
 use crate::divisor::DynDivisor;
@@ -27,13 +27,15 @@ use crate::error::{Error, Result};
 pub(super) struct Exponents(Vec<Vec<u8>>);
 
 impl Exponents {
-    pub(super) fn new(exponents: &[BigUint]) -> Self {
-        Self(exponents.iter().map(BigUint::to_bytes_le).collect())
+    pub(super) fn new(exponents: &[BigUint]) -> Result<Self> {
+        let longest = exponents.iter().map(BigUint::bits).max().unwrap_or(0);
+        check_room(exponents.len(), longest.div_ceil(8) as usize)?;
+        collected(exponents.iter().map(BigUint::to_bytes_le)).map(Self)
     }
 
     /// Downloads the rows of a batch.
     pub(super) fn download(exponents: &DynBatch) -> Result<Self> {
-        Ok(Self::new(&exponents.to_biguints()?))
+        Self::new(&exponents.to_biguints()?)
     }
 
     /// Returns true if there is one exponent for all rows.
@@ -93,8 +95,9 @@ impl Exponents {
         DynBatch::from_le_bytes(device, shape, &rows)
     }
 
-    fn gather(&self, rows: &[usize]) -> Self {
-        Self(rows.iter().map(|&row| self.of(row).to_vec()).collect())
+    fn gather(&self, rows: &[usize]) -> Result<Self> {
+        check_room(rows.len(), self.longest().div_ceil(8))?;
+        collected(rows.iter().map(|&row| self.of(row).to_vec())).map(Self)
     }
 }
 
@@ -152,7 +155,7 @@ impl View<'_> {
         }
         self.operands_by(divisor)?;
         self.check(out)?;
-        self.powers(&Exponents::new(exponents), 1, divisor, out)
+        self.powers(&Exponents::new(exponents)?, 1, divisor, out)
     }
 
     pub(crate) fn pow_mod_all(&self, exponent: &BigUint, divisor: &DynDivisor) -> Result<DynBatch> {
@@ -168,7 +171,7 @@ impl View<'_> {
         self.operands_by(divisor)?;
         self.check(out)?;
         if divisor.unprepared().is_some() || exponent.bits() > self.shape().bits as u64 {
-            let exponent = Exponents::new(std::slice::from_ref(exponent));
+            let exponent = Exponents::new(std::slice::from_ref(exponent))?;
             return self.powers(&exponent, 1, divisor, out);
         }
         self.short_powers_all(&self.row_of(exponent)?, divisor, out)
@@ -273,20 +276,20 @@ impl View<'_> {
         for row in 0..rows {
             let length = group(row).map(|row| exponents.bits(row)).max().unwrap_or(0);
             let steps = if length <= bits { 1 } else { length.div_ceil(step) };
-            classes.entry(steps.next_power_of_two()).or_default().push(row);
+            push(classes.entry(steps.next_power_of_two()).or_default(), row)?;
         }
         if classes.len() <= 1 {
             return self.powers_of_class(exponents, bases, divisor, out);
         }
         let View { strategy, .. } = *self;
         for rows in classes.values() {
-            let sources: Vec<usize> = rows.iter().flat_map(|&row| group(row)).collect();
+            let sources = collected(rows.iter().flat_map(|&row| group(row)))?;
             let batch = self.gather(&sources)?;
             let view = View { batch: &batch, strategy };
             let mut powers = DynBatch::alloc(self.device(), self.shape(), rows.len())?;
             let own = divisor.gather(rows)?;
             let divisor = own.as_ref().unwrap_or(divisor);
-            view.powers_of_class(&exponents.gather(&sources), bases, divisor, &mut powers)?;
+            view.powers_of_class(&exponents.gather(&sources)?, bases, divisor, &mut powers)?;
             powers.scatter_into(rows, out)?;
         }
         Ok(())
@@ -333,7 +336,7 @@ impl View<'_> {
         let step = squares_of_step(shape.bits);
         let steps = exponents.longest().div_ceil(step);
         let sources = (0..rows).map(|row| row / group * bases + (row % group).saturating_sub(1));
-        let mut factors = self.gather(&sources.collect::<Vec<_>>())?;
+        let mut factors = self.gather(&collected(sources)?)?;
         let front = |row: usize| {
             if row.is_multiple_of(group) { row as u64 / group as u64 } else { SKIPPED_ROW }
         };

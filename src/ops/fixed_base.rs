@@ -90,7 +90,7 @@ impl DynFixedBase {
     pub fn pow_rows(&self, exponents: &[BigUint]) -> Result<DynBatch> {
         self.check_lengths(exponents.iter().map(BigUint::bits))?;
         let (shape, device) = (self.modulus.shape(), self.modulus.device());
-        let exponents = Exponents::new(exponents);
+        let exponents = Exponents::new(exponents)?;
         let parts = exponents.longest().div_ceil(shape.bits).max(1);
         let part =
             |k: usize| exponents.rows(k * shape.bytes()..(k + 1) * shape.bytes(), device, shape);

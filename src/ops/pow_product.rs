@@ -79,7 +79,7 @@ impl View<'_> {
             return Err(Error::LengthMismatch { left: self.len(), right: exponents.len() });
         }
         self.check_groups(bases, divisor, out)?;
-        self.powers(&Exponents::new(exponents), bases, divisor, out)
+        self.powers(&Exponents::new(exponents)?, bases, divisor, out)
     }
 
     /// Checks that the rows are groups of `bases` rows, one for each row of `out` and each divisor.
