@@ -59,7 +59,7 @@ fn program_without_memory_ends_with_a_message() {
             let case = format!("{kilobytes} KiB, {threads} threads: {} {words}", job.status);
             match job.status.code() {
                 Some(0) => {
-                    assert_eq!(std::fs::read_to_string(&output).unwrap().lines().count(), 20_000)
+                    assert_eq!(std::fs::read_to_string(&output).unwrap().lines().count(), 20_000);
                 }
                 Some(2) => assert!(!words.is_empty(), "{case}"),
                 _ => {
