@@ -1,12 +1,19 @@
-//! Absurd arguments: every call returns, with a result or an error, and none panics.
+//! Absurd arguments, and a host without memory: every call returns, with a result or an error, and
+//! none panics or aborts.
 //!
-//! `src/ops` declares the operations by the macro `faces!`; a test compares the two lists.
+//! `src/ops` declares the operations by the macros `faces!`, `residue_faces!` and `signed_faces!`; a
+//! test compares the lists.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Access};
+use std::{env, fs, ptr};
 
 use gpuint::num_bigint::{BigInt, BigUint};
 use gpuint::{
@@ -34,9 +41,70 @@ const COUNTS: [usize; 12] = [
 /// Rows of a usual batch.
 const ROWS: usize = 5;
 
+/// Allocator of the system, of which all requests from some number on fail.
+struct Faulty;
+
+/// Bytes from which on requests are counted: those for data, and not those of threads and lists.
+const COUNTED_BYTES: usize = 4096;
+
+/// Counted requests that succeed, until one fails.
+static REMAINING: AtomicUsize = AtomicUsize::new(usize::MAX);
+static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+
+#[global_allocator]
+static ALLOCATOR: Faulty = Faulty;
+
+impl Faulty {
+    /// Returns true if a request for this number of bytes fails.
+    fn fails(bytes: usize) -> bool {
+        let remaining = REMAINING.load(Access::Relaxed);
+        if remaining == usize::MAX || bytes < COUNTED_BYTES {
+            return false;
+        }
+        let is_failing = REMAINING
+            .fetch_update(Access::Relaxed, Access::Relaxed, |it| it.checked_sub(1))
+            .is_err();
+        HAS_FAILED.fetch_or(is_failing, Access::Relaxed);
+        is_failing
+    }
+}
+
+// SAFETY: null, or the result of the system's allocator.
+unsafe impl GlobalAlloc for Faulty {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as required of the caller.
+        if Self::fails(layout.size()) { ptr::null_mut() } else { unsafe { System.alloc(layout) } }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if Self::fails(layout.size()) {
+            return ptr::null_mut();
+        }
+        // SAFETY: as required of the caller.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        if bytes > layout.size() && Self::fails(bytes) {
+            return ptr::null_mut();
+        }
+        // SAFETY: as required of the caller.
+        unsafe { System.realloc(memory, layout, bytes) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as required of the caller.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
 /// Arguments of all kinds, the usual ones first.
 struct Arguments {
+    /// Rows of a usual batch.
+    rows: usize,
     batches: Vec<DynBatch>,
+    residues: Vec<DynResidues>,
+    signed: Vec<DynSignedBatch>,
     divisors: Vec<DynDivisor>,
     masks: Vec<Mask>,
     numbers: Vec<BigUint>,
@@ -48,26 +116,44 @@ fn shape(bits: usize) -> Shape {
 }
 
 impl Arguments {
-    fn new(device: &Device) -> Self {
+    fn new(device: &Device, rows: usize) -> Self {
         let ones = |bits: usize| (BigUint::from(1u32) << bits) - 1u32;
         let values = [0u32, 1, 2, 97].map(BigUint::from).into_iter().chain([ones(256)]);
+        let values = values.cycle().take(rows);
         let usual = DynBatch::from_biguints(device, shape(256), values).unwrap();
-        let odd = DynBatch::splat(device, shape(256), 9, ROWS).unwrap();
+        let odd = DynBatch::splat(device, shape(256), 9, rows).unwrap();
         let empty = DynBatch::zeros(device, shape(256), 0).unwrap();
         let one = DynBatch::splat(device, shape(256), 3, 1).unwrap();
-        let wide = DynBatch::splat(device, shape(1024), &ones(1024), ROWS).unwrap();
+        let wide = DynBatch::splat(device, shape(1024), &ones(1024), rows).unwrap();
         let other = Shape { bits: 256, q: 1, digit: DigitKind::U64 };
-        let other = DynBatch::splat(&device.with_jit(), other, 5, ROWS).unwrap();
-        let elsewhere = DynBatch::zeros(&Device::simt(), shape(256), ROWS).unwrap();
+        let other = DynBatch::splat(&device.with_jit(), other, 5, rows).unwrap();
+        let elsewhere = DynBatch::zeros(&Device::simt(), shape(256), rows).unwrap();
         let divisors = [&odd, &one, &wide].map(|rows| rows.prepare().unwrap());
         let splat = DynDivisor::splat(device, shape(256), 7).unwrap();
         let mask = |device, rows| Mask::from_bools(device, &vec![true; rows]).unwrap();
+        let of = |modulus: &DynModulus, rows| {
+            DynResidues::splat(&BigUint::from(5u32), rows, modulus).unwrap()
+        };
+        let modulus = |number: u64| DynModulus::splat(device, shape(256), number).unwrap();
+        let (each, nine) = (DynModulus::of_rows(&odd).unwrap(), modulus(9));
+        let residues = vec![
+            of(&each, rows),
+            of(&nine, rows),
+            of(&nine, 0),
+            of(&nine, 1),
+            of(&modulus(10), rows),
+        ];
+        let negative = |batch: &DynBatch| {
+            let signs = Mask::from_bools(batch.device(), &vec![true; batch.len()]).unwrap();
+            DynSignedBatch::from_parts(batch.try_clone().unwrap(), &signs).unwrap()
+        };
+        let signed = [&usual, &odd, &empty, &one, &wide, &other, &elsewhere].map(negative).into();
         let masks = vec![
-            mask(device, ROWS),
+            mask(device, rows),
             mask(device, 0),
             mask(device, 1),
             mask(device, 1000),
-            mask(&Device::simt(), ROWS),
+            mask(&Device::simt(), rows),
         ];
         let numbers = vec![
             BigUint::from(3u32),
@@ -77,9 +163,12 @@ impl Arguments {
             ones(257),
             ones(9000),
         ];
-        let lists = COUNTS.map(|count| vec![count; ROWS]).into_iter();
+        let lists = COUNTS.map(|count| vec![count; rows]).into_iter();
         let lists = lists.chain([vec![], vec![0], vec![4, 3, 2, 1, 0], vec![0; 4000]]).collect();
         Self {
+            rows,
+            residues,
+            signed,
             batches: vec![usual, odd, empty, one, wide, other, elsewhere],
             divisors: divisors.into_iter().chain([splat]).collect(),
             masks,
@@ -95,6 +184,10 @@ impl Arguments {
     fn receivers(&self) -> &[DynBatch] {
         &self.batches[..self.batches.len() - 1]
     }
+
+    fn signed_receivers(&self) -> &[DynSignedBatch] {
+        &self.signed[..self.signed.len() - 1]
+    }
 }
 
 /// Returns the element of a list with this number, from the first one on again after the last.
@@ -103,12 +196,25 @@ fn nth<T>(list: &[T], number: usize) -> &T {
 }
 
 /// A declared operation: its name, and a call with the choices of a receiver and of arguments.
-type Operation = (&'static str, usize, fn(&Arguments, &DynBatch, &[usize]) -> Result<()>);
+type Operation<R> = (&'static str, usize, fn(&Arguments, &R, &[usize]) -> Result<()>);
 
 /// Passes an argument of a declared kind to the rest of a call.
 macro_rules! with_argument {
     (Rows, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
         let $arg = nth(&$all.batches, $number);
+        $then
+    }};
+    (Residue, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let $arg = nth(&$all.residues, $number);
+        $then
+    }};
+    (OutResidues, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let mut out = nth(&$all.residues, $number).try_clone()?;
+        let $arg = &mut out;
+        $then
+    }};
+    (SignedRows, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
+        let $arg = nth(&$all.signed, $number);
         $then
     }};
     (Out, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
@@ -156,13 +262,13 @@ macro_rules! with_argument {
         $then
     }};
     (OutWords, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let mut words = [0; ROWS + 4];
-        let $arg = &mut words[..(ROWS + $number) % (ROWS + 5)];
+        let mut words = collected($all.rows + 4, 0)?;
+        let $arg = &mut words[..($all.rows + $number) % ($all.rows + 5)];
         $then
     }};
     (OutOrders, $all:ident, $number:expr, |$arg:ident| $then:expr) => {{
-        let mut orders = [Ordering::Equal; ROWS + 4];
-        let $arg = &mut orders[..(ROWS + $number) % (ROWS + 5)];
+        let mut orders = collected($all.rows + 4, Ordering::Equal)?;
+        let $arg = &mut orders[..($all.rows + $number) % ($all.rows + 5)];
         $then
     }};
 }
@@ -183,8 +289,8 @@ macro_rules! call {
 }
 
 macro_rules! operations {
-    ($(fn $name:ident($($kind:ident),*);)*) => {
-        const OPERATIONS: &[Operation] = &[$((
+    ($list:ident of $receiver:ident; $(fn $name:ident($($kind:ident),*);)*) => {
+        const $list: &[Operation<$receiver>] = &[$((
             stringify!($name),
             <[&str]>::len(&[$(stringify!($kind)),*]),
             |_all, rows, _numbers| call!($name, _all, rows, _numbers, 0; $($kind),*; ),
@@ -193,6 +299,49 @@ macro_rules! operations {
 }
 
 operations! {
+    OF_RESIDUES of DynResidues;
+    fn add(Residue);
+    fn add_into(Residue, OutResidues);
+    fn double();
+    fn double_into(OutResidues);
+    fn eq_mask(Residue);
+    fn halve();
+    fn halve_into(OutResidues);
+    fn is_zero_mask();
+    fn mul(Residue);
+    fn mul_into(Residue, OutResidues);
+    fn neg();
+    fn neg_into(OutResidues);
+    fn pow(Rows);
+    fn pow_all(Number);
+    fn pow_rows(Numbers);
+    fn select(InMask, Residue);
+    fn select_into(InMask, Residue, OutResidues);
+    fn square();
+    fn square_into(OutResidues);
+    fn square_repeatedly(Steps);
+    fn sub(Residue);
+    fn sub_into(Residue, OutResidues);
+    fn to_batch();
+    fn try_clone();
+}
+
+operations! {
+    OF_SIGNED of DynSignedBatch;
+    fn cmp(SignedRows);
+    fn div_rem(SignedRows);
+    fn div_rem_euclid(SignedRows);
+    fn div_rem_floor(SignedRows);
+    fn eq_mask(SignedRows);
+    fn lt_mask(SignedRows);
+    fn neg();
+    fn overflowing_add(SignedRows);
+    fn overflowing_mul(SignedRows);
+    fn overflowing_sub(SignedRows);
+}
+
+operations! {
+    OPERATIONS of DynBatch;
     fn add_mod(Rows, Divisor);
     fn add_mod_into(Rows, Divisor, Out);
     fn and(Rows);
@@ -356,27 +505,49 @@ fn check<R>(name: impl Display, panics: &mut Vec<String>, work: impl FnOnce() ->
     panics.push(format!("{name}: {words}"));
 }
 
-#[test]
-fn list_has_the_declared_operations() {
+/// Returns the names that the operations of a macro of `src/ops` have.
+fn declared(by: &str) -> BTreeSet<String> {
     let mut declared = BTreeSet::new();
     for file in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/ops")).unwrap() {
         let source = fs::read_to_string(file.unwrap().path()).unwrap();
-        for block in source.split("\nfaces! {").skip(1) {
+        for block in source.split(&format!("\n{by}! {{")).skip(1) {
             let lines = block.split("\n}").next().unwrap().lines();
             let names = lines.filter_map(|line| line.strip_prefix("    fn ")?.split_once('('));
             declared.extend(names.map(|(name, _)| name.to_owned()));
         }
     }
-    let called: BTreeSet<_> = OPERATIONS.iter().map(|&(name, ..)| name.to_owned()).collect();
-    assert_eq!(called, declared);
+    declared
+}
+
+#[test]
+fn lists_have_the_declared_operations() {
+    fn names<R>(operations: &[Operation<R>]) -> BTreeSet<String> {
+        operations.iter().map(|&(name, ..)| name.to_owned()).collect()
+    }
+    assert_eq!(names(OPERATIONS), declared("faces"));
+    assert_eq!(names(OF_RESIDUES), declared("residue_faces"));
+    assert_eq!(names(OF_SIGNED), declared("signed_faces"));
 }
 
 #[test]
 fn operations_do_not_panic() {
-    let all = Arguments::new(&Device::cpu());
+    let all = Arguments::new(&Device::cpu(), ROWS);
     let mut panics = Vec::new();
-    for &(name, count, call) in OPERATIONS {
-        for (receiver, rows) in all.receivers().iter().enumerate() {
+    check_all(&all, OPERATIONS, all.receivers(), &mut panics);
+    check_all(&all, OF_RESIDUES, &all.residues, &mut panics);
+    check_all(&all, OF_SIGNED, all.signed_receivers(), &mut panics);
+    assert!(panics.is_empty(), "{} panics: {:#?}", panics.len(), &panics[..panics.len().min(40)]);
+}
+
+/// Calls operations of all receivers with absurd arguments.
+fn check_all<R>(
+    all: &Arguments,
+    operations: &[Operation<R>],
+    receivers: &[R],
+    panics: &mut Vec<String>,
+) {
+    for &(name, count, call) in operations {
+        for (receiver, rows) in receivers.iter().enumerate() {
             // Each argument is absurd while the others are usual, and then all of them are.
             let alone = (0..count).flat_map(|place| {
                 (1..Arguments::MOST).map(move |number| {
@@ -387,13 +558,84 @@ fn operations_do_not_panic() {
             });
             let together = (0..Arguments::MOST).map(|number| [number; 4]);
             for numbers in alone.chain(together) {
-                check(format_args!("{name} of {receiver} {numbers:?}"), &mut panics, || {
-                    call(&all, rows, &numbers)
+                check(format_args!("{name} of {receiver} {numbers:?}"), panics, || {
+                    call(all, rows, &numbers)
                 });
             }
         }
     }
-    assert!(panics.is_empty(), "{} panics: {:#?}", panics.len(), &panics[..panics.len().min(40)]);
+}
+
+/// Makes a list of one value, or returns an error.
+fn collected<V: Clone>(len: usize, value: V) -> Result<Vec<V>> {
+    let mut list = Vec::new();
+    let bytes = (len * size_of::<V>()) as u64;
+    list.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
+    list.resize(len, value);
+    Ok(list)
+}
+
+/// Calls an operation while the first, the second, ... request for memory and all after it fail,
+/// until no request is left. Returns the number of calls that failed.
+fn starve<R>(all: &Arguments, (name, _, call): Operation<R>, receiver: &R) -> usize {
+    // Batches of the same shape; then degrees and indices of 7 and 255, and divisors without zeros.
+    [0, 14, 435]
+        .map(|number| starve_with(all, name, |all| call(all, receiver, &[number; 4])))
+        .iter()
+        .sum()
+}
+
+fn starve_with(all: &Arguments, name: &str, call: impl Fn(&Arguments) -> Result<()>) -> usize {
+    let (mut failures, mut succeeding) = (0, 0);
+    loop {
+        // An abort of the process leaves this line as its last one.
+        println!("{name}: {succeeding} requests for memory succeed");
+        HAS_FAILED.store(false, Access::Relaxed);
+        REMAINING.store(succeeding, Access::Relaxed);
+        let result = call(all);
+        REMAINING.store(usize::MAX, Access::Relaxed);
+        if !HAS_FAILED.load(Access::Relaxed) {
+            return failures;
+        }
+        if let Err(error) = result {
+            assert!(matches!(error, Error::OutOfMemory { .. }), "{name}: {error}");
+            failures += 1;
+        }
+        // Some operations make hundreds of batches.
+        succeeding += 1 + succeeding / 8;
+    }
+}
+
+#[test]
+fn operations_without_memory_return_errors() {
+    const VARIABLE: &str = "GPUINT_TEST_WITHOUT_MEMORY";
+    let test = "operations_without_memory_return_errors";
+    if env::var_os(VARIABLE).is_none() {
+        // In a process of its own: other tests need memory.
+        let output = Command::new(env::current_exe().unwrap())
+            .args(["--exact", test, "--nocapture", "--test-threads=1"])
+            .envs([(VARIABLE, "1"), ("RAYON_NUM_THREADS", "2")])
+            .output()
+            .unwrap();
+        let words = String::from_utf8_lossy(&output.stdout);
+        let last = words.lines().rev().take(3).collect::<Vec<_>>();
+        let reason = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && words.contains("1 passed"), "{last:?} {reason}");
+        return;
+    }
+    // A list of words has a counted length.
+    let all = Arguments::new(&Device::cpu(), COUNTED_BYTES / 8 + 8);
+    let mut failures = 0;
+    for &operation in OPERATIONS {
+        failures += starve(&all, operation, &all.batches[0]);
+    }
+    for &operation in OF_RESIDUES {
+        failures += starve(&all, operation, &all.residues[0]);
+    }
+    for &operation in OF_SIGNED {
+        failures += starve(&all, operation, &all.signed[0]);
+    }
+    assert!(failures > 2 * OPERATIONS.len(), "{failures}");
 }
 
 /// Shapes that are not valid, or not built.

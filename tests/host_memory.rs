@@ -117,7 +117,7 @@ fn exhausted_memory_of_compositions_is_an_error() {
         let one = batch(1);
         one.div_rem(&one).unwrap();
         one.perfect_powers().unwrap();
-        let a = batch(1 << 16);
+        let a = batch(1 << 15);
         with_little_memory("perfect_powers", || a.perfect_powers());
         with_little_memory("is_perfect_power", || a.is_perfect_power());
         with_little_memory("nth_root", || a.nth_root(3));
