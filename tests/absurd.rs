@@ -1,8 +1,8 @@
 //! Absurd arguments, and a host without memory: every call returns, with a result or an error, and
 //! none panics or aborts.
 //!
-//! `src/ops` declares the operations by the macros `faces!`, `residue_faces!` and `signed_faces!`; a
-//! test compares the lists.
+//! `src/ops` declares the operations by the macros `faces!`, `residue_faces!` and `signed_faces!`:
+//! a test compares the lists.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};

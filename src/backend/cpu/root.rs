@@ -62,8 +62,8 @@ pub(crate) fn log2(n: usize) -> usize {
     (usize::BITS - (n - 1).leading_zeros()) as usize
 }
 
-/// Computes the root of degree `n`, of at most [`SEED_BITS`] bits, of a number with the leading bits
-/// `top` and `below` bits below them, or 1 more.
+/// Computes the root of degree `n`, of at most [`SEED_BITS`] bits, or 1 more, of a number with the
+/// leading bits `top` and `below` bits below them.
 pub(crate) fn seed(top: u64, below: usize, n: usize) -> u64 {
     const SLACK: f64 = 1.0 + 1.0 / (1u64 << 42) as f64;
     let logarithm = (top as f64).log2() + below as f64;
