@@ -43,3 +43,5 @@
 #include "root/level.cuh"
 #include "rows/gather.cuh"
 #include "rows/resize.cuh"
+#include "verify/equal.cuh"
+#include "verify/equation.cuh"

@@ -20,6 +20,7 @@ use crate::event::Event;
 use crate::kernel::KernelId;
 use crate::shape::{is_built, narrowest, selected, shapes};
 use crate::strategy::Strategy;
+use crate::verify::{self, Faults};
 
 /// Handle to a device and its queue. Calls take effect in the order in which they are made; a call
 /// that reads results waits for them.
@@ -37,6 +38,10 @@ pub struct Device {
     inner: Arc<Inner>,
     /// True if batches of this handle may have shapes that are not built.
     jit: bool,
+    /// True if results of this handle are checked.
+    verified: bool,
+    /// Faults of the results of this handle, for tests.
+    faults: Option<Arc<Faults>>,
 }
 
 /// Memory for reuse is behind locks that are only tried: a thread of the parent of this process may
@@ -158,6 +163,52 @@ impl Device {
     #[must_use]
     pub fn with_jit(&self) -> Self {
         self.with_jit_if(true)
+    }
+
+    /// Returns a handle to the same device and queue whose results are checked on the device:
+    /// those of every operation whose receiver is on this handle, or that makes rows on it.
+    ///
+    /// For long searches on hardware that may be faulty. Sums, differences, products, quotients and
+    /// square roots satisfy an equation, which is evaluated modulo `2^61 - 1` for each row. No
+    /// flipped bit of a result passes, unless it is a bit of a quotient by a multiple of
+    /// `2^61 - 1`; another error passes with a probability below `2^-60`. One sixteenth of the rows
+    /// of a modular power, drawn anew each time, is computed twice. All other results are computed
+    /// twice and compared. `docs/verified.md` lists the check and the cost of each operation.
+    ///
+    /// A launch whose results fail is computed once more. Calls wait for the device. Copies from
+    /// and to the host are not checked.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu().verified();
+    /// let u = Batch::<GpuUint<1024>>::splat(&device, &(BigUint::from(7u32) << 900), 3)?;
+    /// let v = Batch::splat(&device, &BigUint::from(1_000_003u32), 3)?;
+    /// let (q, r) = u.div_rem(&v)?; // q v + r = u and r < v, checked
+    /// assert_eq!(q.row(2)? * 1_000_003u32 + r.row(2)?, u.row(2)?);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Operations on such a handle also return [`FaultyDevice`](Error::FaultyDevice), with the
+    /// lowest row that fails twice.
+    #[must_use]
+    pub fn verified(&self) -> Self {
+        self.with_verification(true)
+    }
+
+    /// Returns true if the handle is one of [`verified`](Self::verified).
+    #[must_use]
+    pub fn is_verified(&self) -> bool {
+        self.verified
+    }
+
+    /// Returns a handle with faults, for tests of [`verified`](Self::verified).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_faults(&self, faults: &Arc<Faults>) -> Self {
+        Self { faults: Some(Arc::clone(faults)), ..self.clone() }
     }
 
     /// Returns the narrowest shape for integers of `bits` bits that batches of this handle may
@@ -285,7 +336,7 @@ impl Device {
             || self.clone(),
             |backend| {
                 let queue = Self::choosing(backend, Arc::clone(&self.inner.choices));
-                Self { jit: self.jit, ..queue }
+                Self { inner: queue.inner, ..self.clone() }
             },
         ))
     }
@@ -357,7 +408,7 @@ impl Device {
             choices,
             backend: Traced(backend),
         };
-        Self { inner: Arc::new(inner), jit: false }
+        Self { inner: Arc::new(inner), jit: false, verified: false, faults: None }
     }
 
     /// Makes a GPU device with the choices of its tuning table.
@@ -377,6 +428,11 @@ impl Device {
     /// Returns true if the handle is one of [`with_jit`](Self::with_jit).
     pub(crate) fn has_jit(&self) -> bool {
         self.jit
+    }
+
+    /// Returns this handle, with or without checks of results.
+    pub(crate) fn with_verification(&self, verified: bool) -> Self {
+        Self { verified, ..self.clone() }
     }
 
     /// Checks that batches of this handle may have the shape.
@@ -460,6 +516,18 @@ impl Device {
         if operands.rows == 0 {
             return Ok(());
         }
+        let mut call = Call { kernel, operands };
+        call.check()?;
+        if self.verified {
+            return verify::launch(self, call);
+        }
+        let Some(faults) = &self.faults else { return self.inner.backend.launch(call) };
+        self.launch_unharmed(kernel, call.operands.reborrow())?;
+        faults.strike(self, kernel, &mut call.operands)
+    }
+
+    /// Queues a kernel whose results are neither checked nor harmed.
+    pub(crate) fn launch_unharmed(&self, kernel: KernelId, operands: Operands<'_>) -> Result<()> {
         let call = Call { kernel, operands };
         call.check()?;
         self.inner.backend.launch(call)

@@ -218,6 +218,21 @@ pub enum Error {
     )]
     DeviceLost(String),
 
+    /// Results of a device failed their checks ([`Device::verified`](crate::Device::verified)),
+    /// and failed again when they were computed once more: the device computes wrong results.
+    ///
+    /// The outputs of the call have rows of any value. Do not use the device.
+    #[error(
+        "the device computes wrong results: row {row} of {operation} failed its check twice; do \
+         not use the device"
+    )]
+    FaultyDevice {
+        /// The lowest row that failed the second time.
+        row: usize,
+        /// Name of the operation of the catalogue.
+        operation: &'static str,
+    },
+
     /// The device works in the process that opened it, and this process is a fork of that one.
     ///
     /// A GPU does not survive a fork. If the parent has opened one, the child cannot open any.
@@ -258,6 +273,7 @@ impl Error {
             | Self::Compile { .. }
             | Self::Driver(_)
             | Self::DeviceLost(_)
+            | Self::FaultyDevice { .. }
             | Self::Forked => true,
             Self::DivisionByZero { .. }
             | Self::TooWide { .. }
@@ -289,6 +305,7 @@ impl Error {
             | Self::CommonDivisor { row }
             | Self::NullRow { row }
             | Self::Negative { row }
+            | Self::FaultyDevice { row, .. }
             | Self::Parse { row, .. } => Some(row),
             _ => None,
         }

@@ -154,6 +154,7 @@ pub mod threads;
 #[doc(hidden)]
 pub mod tuning;
 mod value;
+mod verify;
 
 pub use auto::{Gpu, Tuning, TuningFit};
 pub use backend::BackendKind;
@@ -195,3 +196,5 @@ pub use strategy::{
     ShiftedInverse, Strategy, TensorCore,
 };
 pub use value::Value;
+#[doc(hidden)]
+pub use verify::Faults;

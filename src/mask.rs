@@ -218,18 +218,36 @@ impl Mask {
         if self.rows != other.rows {
             return Err(Error::LengthMismatch { left: self.rows, right: other.rows });
         }
-        let unit = unit()?;
         let mut mask = Self::alloc(&self.device, self.rows)?;
+        self.combine_into(&other.words, table, &mut mask.words, &self.device)?;
+        Ok(mask)
+    }
+
+    /// Sets the rows of this mask in `target`, the words of a mask of as many rows.
+    pub(crate) fn add_to(&self, target: &mut Buffer, device: &Device) -> Result<()> {
+        let mut before = device.memory().alloc(target.bytes())?;
+        device.memory().copy(&mut before, 0, target, 0, target.bytes())?;
+        self.combine_into(&before, Table::OR, target, device)
+    }
+
+    /// Writes a function of the bits of this mask and of `other` to the words of another one.
+    fn combine_into(
+        &self,
+        other: &Buffer,
+        table: Table,
+        out: &mut Buffer,
+        device: &Device,
+    ) -> Result<()> {
+        let unit = unit()?;
         let operands = Operands {
-            ins: [Some(&self.words), Some(&other.words), None],
-            outs: [Some(&mut mask.words), None],
+            ins: [Some(&self.words), Some(other), None],
+            outs: [Some(out), None],
             rows: self.rows.div_ceil(unit.bits),
             params: Params { table: table.0, ..Params::default() },
             ..Operands::default()
         };
-        let kernel = self.device.kernel(Op::Bitwise, Strategy::Auto, unit, operands.rows)?;
-        self.device.launch(kernel, operands)?;
-        Ok(mask)
+        let kernel = device.kernel(Op::Bitwise, Strategy::Auto, unit, operands.rows)?;
+        device.launch(kernel, operands)
     }
 
     fn from_words(device: &Device, words: &[u32], rows: usize) -> Result<Self> {

@@ -21,5 +21,5 @@ pub use digit::DigitKind;
 pub use file::{Catalogue, FILE};
 pub use headers::{closure, headers, inputs};
 pub use kernel::{BLOCK, Kernel, Row, translation_unit};
-pub use op::{Op, Operand, PREPARED, Param, Signature};
+pub use op::{Equation, Op, Operand, PREPARED, Param, Signature};
 pub use shape::{MAX_BITS, MAX_GROUP, MAX_LONG_BITS, MAX_Q, Shape};

@@ -94,6 +94,30 @@ pub enum Param {
     SourceBits,
     /// Bits of a part of a number.
     PartBits,
+    /// Equation that the rows of another operation satisfy.
+    Equation,
+}
+
+/// Equation of the operands `a`, `b` and the results `c`, `d` of a row (`kernels/verify`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u32)]
+pub enum Equation {
+    /// `a + b = c + 2^BITS carry`, with the carries in a mask.
+    #[default]
+    Sum,
+    /// `a + 2^BITS borrow = b + c`, with the borrows in a mask.
+    Difference,
+    /// `a b = c + 2^BITS d`, or with [`Param::Joined`] `a b = c` for `c` of twice the width.
+    Product,
+    /// `a = b c + d` and `d < b`; where `b = 0`, `c = 2^BITS - 1` and `d = a`. The digit is the
+    /// lowest row where `b = 0`, or all ones.
+    Quotient,
+    /// As [`Quotient`](Self::Quotient), with a mask of the rows where `b = 0` instead of the digit.
+    MaskedQuotient,
+    /// `a = c^2 + d` and `d <= 2c`.
+    Root,
+    /// `a = digit c + d` and `d < digit`, with words `d` in the place of a mask.
+    DigitQuotient,
 }
 
 /// A row of the table of operations.
@@ -415,6 +439,22 @@ operations! {
     RootCorrect = "root_correct" {
         inputs: [Integer, Integer, Length], outputs: [Resized, Resized],
         mask: false, status: false, params: [PartBits, TargetBits, Distance]
+    }
+    /// An equation between the operands and results of another operation, and its mask, modulo
+    /// `2^61 - 1`. Rows that do not satisfy it fail. The results are read only.
+    CheckEquation = "check_equation" {
+        inputs: [Integer, Rhs, Bits], outputs: [Integer, Integer],
+        mask: false, status: true, params: [BroadcastRhs, Joined, Digit, Equation]
+    }
+    /// `u = q v + r` modulo `2^61 - 1` and `r < v` by prepared divisors. Rows that do not satisfy
+    /// it fail. `q` and `r` are read only.
+    CheckDivRemBy = "check_div_rem_by" {
+        inputs: [Integer], prepared: Prepared, outputs: [Integer, Integer],
+        mask: false, status: true, params: [BroadcastDivisor]
+    }
+    /// Rows of `source_bits` bits of two results that differ fail.
+    CheckEqual = "check_equal" {
+        inputs: [Source, Source], outputs: [], mask: false, status: true, params: [SourceBits]
     }
 }
 

@@ -30,6 +30,8 @@ struct Params {
   u32 pairs;               // sum_of_products: products of a row, at least 1
   u32 source_bits;         // bits of a row of a Source, a multiple of 32
   u32 part_bits;           // root_dividend, root_remainder, root_correct: bits of a part
+  u32 equation;            // check_equation: an Equation of verify/equation.cuh
+  u32 unused;              // keeps the size a multiple of 8 bytes
 };
 
 struct Operands {

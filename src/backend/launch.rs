@@ -25,6 +25,8 @@ pub(crate) struct RawParams {
     pub(crate) pairs: u32,
     pub(crate) source_bits: u32,
     pub(crate) part_bits: u32,
+    pub(crate) equation: u32,
+    pub(crate) unused: u32,
 }
 
 impl From<Params> for RawParams {
@@ -43,6 +45,7 @@ impl From<Params> for RawParams {
             pairs,
             source_bits,
             part_bits,
+            equation,
         } = params;
         Self {
             digit,
@@ -59,6 +62,8 @@ impl From<Params> for RawParams {
             pairs: pairs as u32,
             source_bits,
             part_bits,
+            equation: equation as u32,
+            unused: 0,
         }
     }
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use gpuint_catalogue::{Operand, Param};
+use gpuint_catalogue::{Equation, Operand, Param};
 
 use crate::auto::Gpu;
 use crate::backend::launch::Strides;
@@ -43,6 +43,22 @@ pub(crate) struct Operands<'a> {
     /// A 64-bit word, set to [`NO_ROW`] by the caller: the lowest row that failed.
     pub(crate) status: Option<&'a mut Buffer>,
     pub(crate) params: Params,
+}
+
+impl Operands<'_> {
+    /// Borrows the operands, for one of several launches.
+    pub(crate) fn reborrow(&mut self) -> Operands<'_> {
+        let Operands { ins, pairs, outs, rows, mask, status, params } = self;
+        Operands {
+            ins: *ins,
+            pairs: *pairs,
+            outs: outs.each_mut().map(Option::as_deref_mut),
+            rows: *rows,
+            mask: mask.as_deref_mut(),
+            status: status.as_deref_mut(),
+            params: *params,
+        }
+    }
 }
 
 /// The parameters of a call, the same for all rows. An operation ignores the default values of
@@ -75,6 +91,8 @@ pub(crate) struct Params {
     pub(crate) source_bits: u32,
     /// Bits of a part of a number.
     pub(crate) part_bits: u32,
+    /// Equation that the rows of another operation satisfy.
+    pub(crate) equation: Equation,
 }
 
 impl Params {
@@ -94,6 +112,7 @@ impl Params {
             pairs,
             source_bits,
             part_bits,
+            equation,
         } = *self;
         [
             (Param::Digit, digit != 0),
@@ -109,6 +128,7 @@ impl Params {
             (Param::Pairs, pairs != 0),
             (Param::SourceBits, source_bits != 0),
             (Param::PartBits, part_bits != 0),
+            (Param::Equation, equation != Equation::default()),
         ]
         .into_iter()
         .filter_map(|(param, is_given)| is_given.then_some(param))

@@ -229,6 +229,8 @@ pub struct Params {
     pub source_bits: u32,
     /// Bits of a part of a number.
     pub part_bits: u32,
+    /// Equation of the operands and results of another operation.
+    pub equation: u32,
 }
 
 /// Results of a kernel.
@@ -334,11 +336,13 @@ fn launched(
         bases,
         source_bits,
         part_bits,
+        equation,
     } = given.params;
     params = params.u64(digit).u32(distance).u32(exponent).u32(joined).u32(broadcast_divisor);
     params =
         params.u32(broadcast_exponent).u32(broadcast_rhs).u32(table).u32(target_bits).u32(bases);
     params = params.u32(given.pairs.len() as u32).u32(source_bits).u32(part_bits);
+    params = params.u32(equation).u32(0);
     params = params.u64(pointer(scratch));
     params = params.u64(pointer(workspace)).buffer(counters);
     let mut counts = Counts::default();

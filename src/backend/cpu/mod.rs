@@ -2,13 +2,14 @@
 //!
 //! `rows` cuts a call into rows of limbs. `linear` and `arithmetic` have a function for each
 //! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues`, `euclid`
-//! and `sqrt`. `euclid` reduces pairs by the matrices of `half_gcd`, and `jacobi` follows them.
-//! `integers` multiplies and divides single integers of any length, and `root` has roots of any
-//! degree. With the feature `gmp`,
+//! and `sqrt`. `checks` evaluates the equations of results. `euclid` reduces pairs by the matrices
+//! of `half_gcd`, and `jacobi` follows them. `integers` multiplies and divides single integers of
+//! any length, and `root` has roots of any degree. With the feature `gmp`,
 //! products, divisions, powers, greatest common divisors, inverses and symbols use the GMP of the
 //! host, if it has one.
 
 mod arithmetic;
+mod checks;
 mod division;
 mod euclid;
 #[cfg(feature = "gmp")]
@@ -126,6 +127,9 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::RootDividend => (linear::root_dividend, Linear),
         Op::RootRemainder => (linear::root_remainder, Linear),
         Op::RootCorrect => (linear::root_correct, Linear),
+        Op::CheckEquation => (checks::equation, Linear),
+        Op::CheckDivRemBy => (checks::quotient_by_prepared, Linear),
+        Op::CheckEqual => (checks::equality, Linear),
     }
 }
 

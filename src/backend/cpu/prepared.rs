@@ -118,6 +118,11 @@ impl<'a> Prepared<'a> {
         Self { shift: n * LIMB_BITS - bits, d, inverse }
     }
 
+    /// Writes the divisor, and zeros above it.
+    pub(super) fn write_divisor(&self, v: &mut [u64]) {
+        shift_right(v, self.d, self.shift);
+    }
+
     /// Sets `q` and `r` to `u / v`, rounded down, and `u mod v`, both with zeros above.
     pub(super) fn divide(self, q: &mut [u64], r: &mut [u64], u: &[u64], scratch: &mut [u64]) {
         let u = trimmed(u);

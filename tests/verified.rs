@@ -1,0 +1,279 @@
+//! Faults of results on handles of [`Device::verified`]: flipped bits do not get through, and a
+//! fault that stays is an error with its row.
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{Device, DigitKind, DynBatch, Error, Faults, Mask, Result, Shape};
+use gpuint_testkit::operands::{DIVISIONS, Family, PRODUCTS, ROOTS, rows};
+
+/// Operands of the operations on a device.
+struct Inputs {
+    a: DynBatch,
+    b: DynBatch,
+    /// Not zero.
+    v: DynBatch,
+    odd: DynBatch,
+    indices: Vec<usize>,
+}
+
+impl Inputs {
+    fn new(device: &Device, shape: Shape, count: usize, seed: u64) -> Result<Self> {
+        let drawn = |families: &[Family]| rows(seed, families, shape.into(), 0..count);
+        let (divisions, products) = (drawn(DIVISIONS), drawn(PRODUCTS));
+        let batch = |values: Vec<BigUint>| DynBatch::from_biguints(device, shape, values);
+        let one = BigUint::from(1u32);
+        Ok(Self {
+            a: batch(divisions.iter().map(|row| row.a.clone()).collect())?,
+            b: batch(products.iter().map(|row| row.b.clone()).collect())?,
+            v: batch(divisions.iter().map(|row| row.b.clone().max(one.clone())).collect())?,
+            odd: batch(divisions.iter().map(|row| &row.b | &one).collect())?,
+            indices: (0..count).map(|row| (7 * row + 3) % count).collect(),
+        })
+    }
+}
+
+/// Bytes of the results of an operation.
+trait Results {
+    fn append(&self, bytes: &mut Vec<u8>) -> Result<()>;
+}
+
+impl Results for DynBatch {
+    fn append(&self, bytes: &mut Vec<u8>) -> Result<()> {
+        bytes.extend(self.to_le_bytes()?);
+        Ok(())
+    }
+}
+
+impl Results for Mask {
+    fn append(&self, bytes: &mut Vec<u8>) -> Result<()> {
+        bytes.extend(self.to_bools()?.into_iter().map(u8::from));
+        Ok(())
+    }
+}
+
+impl Results for Vec<u64> {
+    fn append(&self, bytes: &mut Vec<u8>) -> Result<()> {
+        bytes.extend(self.iter().flat_map(|word| word.to_le_bytes()));
+        Ok(())
+    }
+}
+
+impl Results for Vec<std::cmp::Ordering> {
+    fn append(&self, bytes: &mut Vec<u8>) -> Result<()> {
+        bytes.extend(self.iter().map(|&order| order as u8));
+        Ok(())
+    }
+}
+
+impl Results for Vec<i8> {
+    fn append(&self, bytes: &mut Vec<u8>) -> Result<()> {
+        bytes.extend(self.iter().map(|&sign| sign as u8));
+        Ok(())
+    }
+}
+
+impl<A: Results, B: Results> Results for (A, B) {
+    fn append(&self, bytes: &mut Vec<u8>) -> Result<()> {
+        self.0.append(bytes)?;
+        self.1.append(bytes)
+    }
+}
+
+impl<A: Results, B: Results, C: Results> Results for (A, B, C) {
+    fn append(&self, bytes: &mut Vec<u8>) -> Result<()> {
+        self.0.append(bytes)?;
+        self.1.append(bytes)?;
+        self.2.append(bytes)
+    }
+}
+
+/// An operation by its name: computes the bytes of its results.
+type Operation = (&'static str, fn(&Inputs) -> Result<Vec<u8>>);
+
+macro_rules! operations {
+    ($($name:ident: $inputs:ident => $results:expr;)*) => {
+        &[$((stringify!($name), |$inputs| {
+            let mut bytes = Vec::new();
+            $results.append(&mut bytes)?;
+            Ok(bytes)
+        })),*]
+    };
+}
+
+/// Operations of which every row is checked.
+const CHECKED: &[Operation] = operations! {
+    wrapping_add: of => of.a.wrapping_add(&of.b)?;
+    overflowing_add: of => of.a.overflowing_add(&of.b)?;
+    overflowing_sub: of => of.a.overflowing_sub(&of.b)?;
+    wrapping_add_all: of => of.a.wrapping_add_all(12345)?;
+    wrapping_mul: of => of.a.wrapping_mul(&of.b)?;
+    wrapping_square: of => of.b.wrapping_square()?;
+    mul_lo_hi: of => of.a.mul_lo_hi(&of.b)?;
+    widening_mul: of => of.a.widening_mul(&of.b)?;
+    sum_of_products: of => DynBatch::wrapping_sum_of_products(&[(&of.a, &of.b), (&of.b, &of.v)])?;
+    wide_sum: of => DynBatch::widening_sum_of_products(&[(&of.a, &of.b), (&of.b, &of.v)])?;
+    div_rem: of => of.a.div_rem(&of.v)?;
+    div: of => of.a.div(&of.v)?;
+    rem: of => of.a.rem(&of.v)?;
+    div_rem_masked: of => of.a.div_rem_masked(&of.a.wrapping_sub(&of.a)?)?;
+    div_rem_by: of => of.a.div_rem_by(&of.v.prepare()?)?;
+    rem_all: of => of.a.rem_all(1_000_003)?;
+    div_rem_digit: of => of.a.div_rem_digit(0xfedc_ba98_7654_3211)?;
+    rem_digit: of => of.a.rem_digit(97)?;
+    div_exact_masked: of => of.a.div_exact_masked(&of.v)?;
+    inverse_mod_pow2: of => of.v.inverse_mod_pow2()?;
+    shifted_inverse: of => of.v.or_all(1)?.shifted_inverse(of.v.shape().bits / 64)?;
+    mul_mod: of => of.a.mul_mod(&of.b, &of.v.prepare()?)?;
+    square_mod: of => of.a.square_mod(&of.v.prepare()?)?;
+    add_mod: of => of.a.add_mod(&of.b, &of.v.prepare()?)?;
+    sub_mod: of => of.a.sub_mod(&of.b, &of.v.prepare()?)?;
+    gcd: of => of.a.gcd(&of.b)?;
+    inverse_mod: of => of.a.inverse_mod(&of.odd)?;
+    jacobi: of => of.a.jacobi(&of.odd)?;
+    isqrt: of => of.a.isqrt()?;
+    isqrt_rem: of => of.a.isqrt_rem()?;
+    shl: of => of.a.shl(77)?;
+    shr: of => of.a.shr(131)?;
+    xor: of => of.a.xor(&of.b)?;
+    cmp: of => of.a.cmp(&of.b)?;
+    lt_mask: of => of.a.lt_mask(&of.b)?;
+    bit_lengths: of => of.a.bit_lengths()?;
+    count_ones: of => of.a.count_ones()?;
+    gather: of => of.a.gather(&of.indices)?;
+    select: of => of.a.select(&of.a.lt_mask(&of.b)?, &of.b)?;
+};
+
+fn shape(bits: usize) -> Shape {
+    Shape { bits, q: 4, digit: DigitKind::U64 }
+}
+
+/// Injects a fault into `trials` computations of each operation at a shape, and compares with the
+/// results without faults. Returns the number of flipped bits, and the number of computations that
+/// are wrong on a handle without checks.
+fn inject(device: &Device, shape: Shape, count: usize, trials: u64) -> (u64, u64) {
+    let (mut flips, mut unchecked) = (0, 0);
+    for (index, (name, operation)) in CHECKED.iter().enumerate() {
+        let what = format!("{name} at {shape} on {device}");
+        let expected = operation(&Inputs::new(device, shape, count, 5).unwrap()).unwrap();
+        let none = Faults::new(0, 0, 0, None);
+        let inputs = Inputs::new(&device.with_faults(&none), shape, count, 5).unwrap();
+        let before = none.launches();
+        assert_eq!(operation(&inputs).unwrap(), expected, "{what}");
+        let launches = none.launches() - before;
+        assert!(launches > 0, "{what}");
+        for trial in 0..trials {
+            let seed = trial << 8 | index as u64;
+            let faults = Faults::new(seed, before + trial % launches, 1, None);
+            let harmed = device.with_faults(&faults);
+            let inputs = Inputs::new(&harmed.verified(), shape, count, 5).unwrap();
+            let results = operation(&inputs);
+            assert_eq!(results.as_ref(), Ok(&expected), "{what}, trial {trial}");
+            flips += faults.flips();
+            if trial < trials.div_ceil(10) {
+                let faults = Faults::new(seed, before + trial % launches, 1, None);
+                let inputs = Inputs::new(&device.with_faults(&faults), shape, count, 5).unwrap();
+                unchecked += u64::from(operation(&inputs) != Ok(expected.clone()));
+            }
+        }
+    }
+    (flips, unchecked)
+}
+
+#[test]
+fn flipped_bits_do_not_get_through_on_the_cpu() {
+    let (mut flips, mut unchecked) = (0, 0);
+    for (bits, count, trials) in [(256, 3, 100), (512, 5, 60), (1024, 4, 60), (1536, 33, 40)] {
+        let (more, wrong) = inject(&Device::cpu(), shape(bits), count, trials);
+        flips += more;
+        unchecked += wrong;
+    }
+    println!("{flips} flipped bits, none got through; without checks {unchecked} of a tenth did");
+    assert!(flips >= 10_000, "{flips}");
+    assert!(unchecked > flips / 20, "{unchecked} of a tenth of {flips}");
+}
+
+#[test]
+fn flipped_bits_do_not_get_through_on_the_kernels() {
+    let device = Device::simt();
+    for (bits, count) in [(256, 3), (1024, 5)] {
+        let (flips, unchecked) = inject(&device, shape(bits), count, 3);
+        println!("{bits} bits: {flips} flipped bits, none got through; {unchecked} without checks");
+        assert!(flips >= CHECKED.len() as u64 && unchecked > 0);
+    }
+}
+
+#[test]
+fn fault_that_stays_is_an_error_with_its_row() {
+    for device in [Device::cpu(), Device::simt()] {
+        for (name, operation) in CHECKED {
+            let faults = Faults::new(1, 0, u64::MAX, Some(2));
+            let harmed = device.with_faults(&faults).verified();
+            let inputs = Inputs::new(&harmed, shape(256), 4, 9).unwrap();
+            match operation(&inputs) {
+                Err(Error::FaultyDevice { row, .. }) => {
+                    assert!(row == 2 || row == 0, "{name}: {row}")
+                }
+                other => panic!("{name} on {device}: {other:?}"),
+            }
+        }
+    }
+    let faults = Faults::new(1, 0, u64::MAX, Some(3));
+    let device = Device::cpu().with_faults(&faults).verified();
+    let inputs = Inputs::new(&device, shape(1024), 5, 9).unwrap();
+    let error = inputs.a.div_rem(&inputs.v).unwrap_err();
+    assert_eq!(error, Error::FaultyDevice { row: 3, operation: "div_rem" });
+    assert!(error.to_string().contains("row 3 of div_rem"), "{error}");
+}
+
+#[test]
+fn one_part_of_the_powers_is_computed_twice() {
+    const TRIALS: u64 = 600;
+    let (device, shape) = (Device::cpu(), shape(256));
+    let power = |of: &Inputs| of.a.pow_mod_all(&BigUint::from(65537u32), &of.odd.prepare()?);
+    // A part is one row.
+    for (count, least, most) in [(1, TRIALS, TRIALS), (16, 12, 90)] {
+        let expected = power(&Inputs::new(&device, shape, count, 3).unwrap()).unwrap();
+        let expected = expected.to_le_bytes().unwrap();
+        let mut found = 0;
+        for trial in 0..TRIALS {
+            let faults = Faults::new(trial, 1, 1, None);
+            let inputs =
+                Inputs::new(&device.with_faults(&faults).verified(), shape, count, 3).unwrap();
+            let results = power(&inputs).unwrap().to_le_bytes().unwrap();
+            assert_eq!(faults.flips(), 1);
+            found += u64::from(results == expected);
+        }
+        println!("{count} rows: {found} of {TRIALS} flipped bits found");
+        assert!((least..=most).contains(&found), "{count} rows: {found}");
+    }
+}
+
+#[test]
+fn masks_keep_bits_of_earlier_calls() {
+    // Sums of more pairs than one launch takes add up the mask of their overflows.
+    let device = Device::cpu();
+    let ones = (BigUint::from(1u32) << 256) - 1u32;
+    for device in [device.clone(), device.verified()] {
+        let a = DynBatch::from_biguints(&device, shape(256), [&ones, &BigUint::ZERO]).unwrap();
+        let pairs = vec![(&a, &a); 40];
+        let (_, overflow) = DynBatch::widening_sum_of_products(&pairs).unwrap();
+        assert_eq!(overflow.to_bools().unwrap(), [true, false]);
+    }
+}
+
+#[test]
+fn zero_divisors_stay_errors_of_their_row() {
+    let device = Device::cpu().verified();
+    let batch = |values: [u32; 4]| {
+        let values = values.map(BigUint::from);
+        DynBatch::from_biguints(&device, shape(256), values).unwrap()
+    };
+    let (u, v) = (batch([9, 8, 7, 6]), batch([2, 5, 0, 0]));
+    assert_eq!(u.div_rem(&v).unwrap_err(), Error::DivisionByZero { row: 2 });
+    let (q, r, zero) = u.div_rem_masked(&v).unwrap();
+    assert_eq!(zero.to_bools().unwrap(), [false, false, true, true]);
+    assert_eq!(q.row(1).unwrap(), BigUint::from(1u32));
+    assert_eq!(r.row(3).unwrap(), BigUint::from(6u32));
+    assert_eq!(v.prepare().unwrap_err(), Error::DivisionByZero { row: 2 });
+    assert!(device.is_verified() && q.device().is_verified());
+    assert!(device.with_jit().is_verified() && !Device::cpu().is_verified());
+}
