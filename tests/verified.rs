@@ -5,6 +5,16 @@ use gpuint::num_bigint::BigUint;
 use gpuint::{Device, DigitKind, DynBatch, Error, Faults, Mask, Result, Shape};
 use gpuint_testkit::operands::{DIVISIONS, Family, PRODUCTS, ROOTS, rows};
 
+/// Operands of the operations, as bytes.
+struct Values {
+    shape: Shape,
+    a: Vec<u8>,
+    b: Vec<u8>,
+    v: Vec<u8>,
+    odd: Vec<u8>,
+    count: usize,
+}
+
 /// Operands of the operations on a device.
 struct Inputs {
     a: DynBatch,
@@ -15,18 +25,32 @@ struct Inputs {
     indices: Vec<usize>,
 }
 
-impl Inputs {
-    fn new(device: &Device, shape: Shape, count: usize, seed: u64) -> Result<Self> {
+impl Values {
+    fn new(shape: Shape, count: usize, seed: u64) -> Result<Self> {
         let drawn = |families: &[Family]| rows(seed, families, shape.into(), 0..count);
         let (divisions, products) = (drawn(DIVISIONS), drawn(PRODUCTS));
-        let batch = |values: Vec<BigUint>| DynBatch::from_biguints(device, shape, values);
+        let batch = |values: Vec<BigUint>| {
+            DynBatch::from_biguints(&Device::cpu(), shape, values)?.to_le_bytes()
+        };
         let one = BigUint::from(1u32);
         Ok(Self {
+            shape,
+            count,
             a: batch(divisions.iter().map(|row| row.a.clone()).collect())?,
             b: batch(products.iter().map(|row| row.b.clone()).collect())?,
             v: batch(divisions.iter().map(|row| row.b.clone().max(one.clone())).collect())?,
             odd: batch(divisions.iter().map(|row| &row.b | &one).collect())?,
-            indices: (0..count).map(|row| (7 * row + 3) % count).collect(),
+        })
+    }
+
+    fn on(&self, device: &Device) -> Result<Inputs> {
+        let batch = |bytes| DynBatch::from_le_bytes(device, self.shape, bytes);
+        Ok(Inputs {
+            a: batch(&self.a)?,
+            b: batch(&self.b)?,
+            v: batch(&self.v)?,
+            odd: batch(&self.odd)?,
+            indices: (0..self.count).map(|row| (7 * row + 3) % self.count).collect(),
         })
     }
 }
@@ -121,7 +145,7 @@ const CHECKED: &[Operation] = operations! {
     rem_digit: of => of.a.rem_digit(97)?;
     div_exact_masked: of => of.a.div_exact_masked(&of.v)?;
     inverse_mod_pow2: of => of.v.inverse_mod_pow2()?;
-    shifted_inverse: of => of.v.or_all(1)?.shifted_inverse(of.v.shape().bits / 64)?;
+    shifted_inverse: of => of.v.or_all(1)?.shifted_inverse(of.v.shape().bits / 64 - 1)?;
     mul_mod: of => of.a.mul_mod(&of.b, &of.v.prepare()?)?;
     square_mod: of => of.a.square_mod(&of.v.prepare()?)?;
     add_mod: of => of.a.add_mod(&of.b, &of.v.prepare()?)?;
@@ -151,11 +175,12 @@ fn shape(bits: usize) -> Shape {
 /// are wrong on a handle without checks.
 fn inject(device: &Device, shape: Shape, count: usize, trials: u64) -> (u64, u64) {
     let (mut flips, mut unchecked) = (0, 0);
+    let values = Values::new(shape, count, 5).unwrap();
     for (index, (name, operation)) in CHECKED.iter().enumerate() {
         let what = format!("{name} at {shape} on {device}");
-        let expected = operation(&Inputs::new(device, shape, count, 5).unwrap()).unwrap();
+        let expected = operation(&values.on(device).unwrap()).unwrap();
         let none = Faults::new(0, 0, 0, None);
-        let inputs = Inputs::new(&device.with_faults(&none), shape, count, 5).unwrap();
+        let inputs = values.on(&device.with_faults(&none)).unwrap();
         let before = none.launches();
         assert_eq!(operation(&inputs).unwrap(), expected, "{what}");
         let launches = none.launches() - before;
@@ -164,13 +189,13 @@ fn inject(device: &Device, shape: Shape, count: usize, trials: u64) -> (u64, u64
             let seed = trial << 8 | index as u64;
             let faults = Faults::new(seed, before + trial % launches, 1, None);
             let harmed = device.with_faults(&faults);
-            let inputs = Inputs::new(&harmed.verified(), shape, count, 5).unwrap();
+            let inputs = values.on(&harmed.verified()).unwrap();
             let results = operation(&inputs);
             assert_eq!(results.as_ref(), Ok(&expected), "{what}, trial {trial}");
             flips += faults.flips();
             if trial < trials.div_ceil(10) {
                 let faults = Faults::new(seed, before + trial % launches, 1, None);
-                let inputs = Inputs::new(&device.with_faults(&faults), shape, count, 5).unwrap();
+                let inputs = values.on(&device.with_faults(&faults)).unwrap();
                 unchecked += u64::from(operation(&inputs) != Ok(expected.clone()));
             }
         }
@@ -207,7 +232,7 @@ fn fault_that_stays_is_an_error_with_its_row() {
         for (name, operation) in CHECKED {
             let faults = Faults::new(1, 0, u64::MAX, Some(2));
             let harmed = device.with_faults(&faults).verified();
-            let inputs = Inputs::new(&harmed, shape(256), 4, 9).unwrap();
+            let inputs = Values::new(shape(256), 4, 9).unwrap().on(&harmed).unwrap();
             match operation(&inputs) {
                 Err(Error::FaultyDevice { row, .. }) => {
                     assert!(row == 2 || row == 0, "{name}: {row}")
@@ -218,7 +243,7 @@ fn fault_that_stays_is_an_error_with_its_row() {
     }
     let faults = Faults::new(1, 0, u64::MAX, Some(3));
     let device = Device::cpu().with_faults(&faults).verified();
-    let inputs = Inputs::new(&device, shape(1024), 5, 9).unwrap();
+    let inputs = Values::new(shape(1024), 5, 9).unwrap().on(&device).unwrap();
     let error = inputs.a.div_rem(&inputs.v).unwrap_err();
     assert_eq!(error, Error::FaultyDevice { row: 3, operation: "div_rem" });
     assert!(error.to_string().contains("row 3 of div_rem"), "{error}");
@@ -231,13 +256,13 @@ fn one_part_of_the_powers_is_computed_twice() {
     let power = |of: &Inputs| of.a.pow_mod_all(&BigUint::from(65537u32), &of.odd.prepare()?);
     // A part is one row.
     for (count, least, most) in [(1, TRIALS, TRIALS), (16, 12, 90)] {
-        let expected = power(&Inputs::new(&device, shape, count, 3).unwrap()).unwrap();
+        let values = Values::new(shape, count, 3).unwrap();
+        let expected = power(&values.on(&device).unwrap()).unwrap();
         let expected = expected.to_le_bytes().unwrap();
         let mut found = 0;
         for trial in 0..TRIALS {
             let faults = Faults::new(trial, 1, 1, None);
-            let inputs =
-                Inputs::new(&device.with_faults(&faults).verified(), shape, count, 3).unwrap();
+            let inputs = values.on(&device.with_faults(&faults).verified()).unwrap();
             let results = power(&inputs).unwrap().to_le_bytes().unwrap();
             assert_eq!(faults.flips(), 1);
             found += u64::from(results == expected);

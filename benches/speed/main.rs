@@ -4,6 +4,8 @@
 //! fewer rows, and writes `speed.csv` and `speed.md` to `target/speed`; `-- --help` lists the
 //! options. `--against FILE` reads the `speed.csv` of another commit and prints each operation that
 //! became more than 3 % slower; the committed one of the H200 is `benches/results/h200/speed.csv`.
+//! `--verified` times operations whose results are checked (`docs/verified.md`); with `--against`
+//! a measurement without, the comparison is the cost of the checks.
 //! `--plot FILE` draws the times of such a file beside other GPU code.
 //!
 //! Times are the device's: operands are on it before, results stay on it after. Milliseconds are
@@ -56,6 +58,9 @@ struct Options {
     /// Seconds for each cell, about, after the third measurement
     #[arg(long, default_value_t = 0.25)]
     seconds: f64,
+    /// Checks all results on the device (`Device::verified`)
+    #[arg(long)]
+    verified: bool,
     /// A `speed.csv` to compare with
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
@@ -133,7 +138,10 @@ fn run(mut options: Options) -> Result<()> {
         options.cut_to_test();
     }
     device::start_log()?;
-    let device = device::open(options.backend)?;
+    let mut device = device::open(options.backend)?;
+    if options.verified {
+        device = device.verified();
+    }
     let batch = options.batch.unwrap_or(match device.backend() {
         BackendKind::Cuda => 32,
         BackendKind::Simt => 17,

@@ -39,6 +39,14 @@ functions! {
     fn gpuint_device_with_jit(device: *const Device; out: *mut *mut Device) =
         |device: &gpuint::Device| Ok::<_, Error>(device.with_jit());
 
+    /// Makes a handle to the same device and queue whose results are checked on the device: sums,
+    /// products, quotients and square roots by an equation of each row modulo 2^61 - 1, a sixteenth
+    /// of the rows of modular powers and all other results by a second computation. A row that
+    /// fails twice gives `GPUINT_STATUS_FAULTY_DEVICE`. Results of operations on its batches are on
+    /// handles of this kind, too.
+    fn gpuint_device_verified(device: *const Device; out: *mut *mut Device) =
+        |device: &gpuint::Device| Ok::<_, Error>(device.verified());
+
     /// Stores the name of the GPU, or `cpu`.
     fn gpuint_device_name(
         device: *const Device; text: *mut c_char, size: usize, length: *mut usize

@@ -63,10 +63,12 @@ pub enum Status {
     Forked = 23,
     /// The function of `gpuint_set_interrupt` ended the call.
     Interrupted = 24,
+    /// The device computes wrong results: a row failed its check twice (`gpuint_device_verified`).
+    FaultyDevice = 25,
 }
 
 /// Every status and its text.
-const TEXTS: [(Status, &CStr); 25] = [
+const TEXTS: [(Status, &CStr); 26] = [
     (Status::Ok, c"success"),
     (Status::InvalidPointer, c"invalid pointer"),
     (Status::InvalidHandle, c"invalid handle"),
@@ -92,6 +94,7 @@ const TEXTS: [(Status, &CStr); 25] = [
     (Status::Internal, c"defect of the library"),
     (Status::Forked, c"the device does not survive a fork"),
     (Status::Interrupted, c"interrupted"),
+    (Status::FaultyDevice, c"the device computes wrong results"),
 ];
 
 /// Reason why a call failed.
@@ -144,6 +147,7 @@ impl Failure {
                 | Error::EvenModulus { row }
                 | Error::CommonDivisor { row }
                 | Error::NoSuchRow { row, .. }
+                | Error::FaultyDevice { row, .. }
                 | Error::Parse { row, .. },
             ) => Some(*row),
             _ => None,
@@ -220,6 +224,7 @@ fn of_crate(error: &Error) -> Status {
         Error::DeviceLost(_) => Status::DeviceLost,
         Error::Forked => Status::Forked,
         Error::Interrupted => Status::Interrupted,
+        Error::FaultyDevice { .. } => Status::FaultyDevice,
         // The enum may grow; the message says more.
         _ => Status::Driver,
     }

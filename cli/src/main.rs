@@ -112,7 +112,9 @@ fn divide_on_ranks(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
         initialize_with_threading(Threading::Funneled).ok_or("MPI is started already")?;
     let ranks = Ranks::over(&universe.world());
     let rank = ranks.rank();
-    let served = divide::ranks::Cluster::open(ranks, options.devices.backend).and_then(|cluster| {
+    let devices = &options.devices;
+    let opened = divide::ranks::Cluster::open(ranks, devices.backend, devices.verified);
+    let served = opened.and_then(|cluster| {
         if rank > 0 { cluster.serve().map(|()| None) } else { Ok(Some(cluster)) }
     });
     match served {

@@ -992,7 +992,7 @@ fn job_that_was_killed_before_its_first_checkpoint_starts_again() {
     let is_busy = |result: &Result<_, _>| matches!(result, Err(OutputError::Busy(_)));
     for resume in [false, true] {
         let mut killed =
-            unless_forked(is_busy, || OutputFile::open(&names, false, resume)).unwrap();
+            unless_forked(is_busy, || OutputFile::open(&names, decimal(), resume)).unwrap();
         assert_eq!(killed.resumed(), None);
         killed.write_all(b"3 1\n").unwrap();
         killed.flush().unwrap();

@@ -15,6 +15,18 @@
 
 namespace gpuint {
 
+// Equation of the operands and results of an operation (verify/equation.cuh);
+// catalogue/src/op.rs: Equation
+enum class Equation : u32 {
+  Sum,
+  Difference,
+  Product,
+  Quotient,
+  MaskedQuotient,
+  Root,
+  DigitQuotient,
+};
+
 // Parameters of an operation, the same for all rows; zero if the operation does not have them.
 struct Params {
   u64 digit;               // div_rem_digit: the divisor, not zero
@@ -30,7 +42,7 @@ struct Params {
   u32 pairs;               // sum_of_products: products of a row, at least 1
   u32 source_bits;         // bits of a row of a Source, a multiple of 32
   u32 part_bits;           // root_dividend, root_remainder, root_correct: bits of a part
-  u32 equation;            // check_equation: an Equation of verify/equation.cuh
+  u32 equation;            // check_equation: an Equation
   u32 unused;              // keeps the size a multiple of 8 bytes
 };
 

@@ -48,7 +48,8 @@
   X(RootQuotientCarry)   /* root/isqrt.cuh: a block of root is B^8 or more */                      \
   X(RootLaneCarry)       /* root/isqrt.cuh: what goes to the next lane carries on */               \
   X(RootLastSubtraction) /* root/isqrt.cuh: the last remainder reaches the next square */          \
-  X(RootFullQuotient)    /* root/level.cuh: the quotient of a level is b */
+  X(RootFullQuotient)    /* root/level.cuh: the quotient of a level is b */                        \
+  X(SecondPrime)         /* verify/equation.cuh: the prime divides a divisor */
 
 namespace gpuint::simt {
 

@@ -8,10 +8,14 @@
 //     quotient    a = b c + d and d < b; c = 2^BITS - 1 and d = a where b = 0
 //     root        a = c^2 + d and d <= 2 c
 //     digit       a = digit c + d and d < digit
-// Each equation has one solution (c, d), by its inequality or by the widths of c and d. A wrong
-// result passes only if both sides differ by a multiple of p: never if one bit of a, c or d
-// flipped, since then they differ by 2^k, 2^k b or 2^k (2 c +- 2^k), or, with b = 0 mod p, by zero.
-// Hence a flipped bit of a quotient passes only where p divides b.
+// Each equation has one solution (c, d), by its inequality or by the widths of c and d. A flipped
+// bit of c or d makes the sides differ by +-2^k, which is found, or by
+//     2^k b       in a bit of a quotient,
+//     2^k digit   in a bit of a quotient by a digit,
+//     2^k (2 c +- 2^k)   in a bit of a root.
+// These are multiples of p only for special operands: the equations hold modulo a second prime,
+// too, where p divides the divisor, and for all roots. So a flipped bit passes only if both primes
+// divide the divisor, or 2 c +- 2^k.
 //
 // Every equation is X Y + L = 0 for two operands X, Y and a sum L of others. A row is folded by
 // LANES lanes, from the top down: lane l takes the words l, l + LANES, .. by Horner's rule in the
@@ -29,17 +33,6 @@
 #include "verify/residue.cuh"
 
 namespace gpuint {
-
-// catalogue/src/op.rs: Equation
-enum class Equation : u32 {
-  Sum,
-  Difference,
-  Product,
-  Quotient,
-  MaskedQuotient,
-  Root,
-  DigitQuotient,
-};
 
 template <class S>
 struct EquationCheck {
@@ -73,7 +66,8 @@ struct EquationCheck {
   template <Equation E>
   GPUINT_DEVICE static Sums read(const G& group, const Row& row) {
     Sums sums;
-    u32 order = 0;  // twice the index of the highest word that differs, counted from 1, and the order
+    u32 order =
+        0;  // twice the index of the highest word that differs, counted from 1, and the order
     GPUINT_UNROLL(Policy::UNROLL)
     for (u32 round = ROUNDS; round-- > 0;) {
       const u32 index = round * LANES + group.rank;
@@ -144,13 +138,47 @@ struct EquationCheck {
     return sums;
   }
 
+  // The residue of a row modulo the second prime, in all lanes.
+  GPUINT_DEVICE static u64 second_residue(const G& group, const Limb* row) {
+    using Second = SecondResidue;
+    constexpr u64 STRIDE = Second::power_of_two(WORD_BITS * LANES);
+    constexpr u64 NEXT = Second::power_of_two(WORD_BITS);
+    u64 sum = 0;
+    GPUINT_UNROLL(1)
+    for (u32 round = ROUNDS; round-- > 0;) {
+      const u32 index = round * LANES + group.rank;
+      Limb word[WORD] = {};
+      if (index < S::WORDS) read_word<S>(row, index * WORD, word);
+      sum = (sum * STRIDE + Second::of_word(word)) % Second::P;
+    }
+    GPUINT_UNROLL(1)
+    for (u32 lane = 0; lane < group.rank; ++lane) sum = sum * NEXT % Second::P;
+    GPUINT_UNROLL(5)
+    for (u32 distance = 1; distance < LANES; distance *= 2)
+      sum = (sum + __shfl_xor_sync(group.mask, sum, distance, LANES)) % Second::P;
+    return sum;
+  }
+
+  // True if a = c y + d modulo the second prime.
+  GPUINT_DEVICE static bool is_balanced_again(const G& group, const Row& row, u64 y, u64 d) {
+    const u64 a = second_residue(group, row.a), c = second_residue(group, row.c);
+    return (c * (y % SecondResidue::P) + d % SecondResidue::P) % SecondResidue::P == a;
+  }
+
   GPUINT_DEVICE static bool is_balanced(const Sums& sums, u64 rest) {
     const u64 product = Residue::multiply(sums.x, sums.y);
     return Residue::is_zero(Residue::add(Residue::add(product, sums.l), rest));
   }
 
-  // True if a row satisfies u = q v + r, r < v, or has the results of v = 0.
-  GPUINT_DEVICE static bool is_quotient(const Sums& sums) {
+  // True if a row satisfies a = b c + d, d < b, or has the results of b = 0; sets is_zero to b = 0.
+  GPUINT_DEVICE static bool is_quotient(const G& group, const Row& row, bool& is_zero) {
+    const Sums sums = read<Equation::Quotient>(group, row);
+    is_zero = !sums.any_b;
+    if (sums.any_b && Residue::is_zero(sums.y)) {
+      if (group.rank == 0) GPUINT_RARE(SecondPrime);
+      const u64 y = second_residue(group, row.b), d = second_residue(group, row.d);
+      if (!is_balanced_again(group, row, y, d)) return false;
+    }
     if (sums.any_b) return sums.is_less && is_balanced(sums, 0);
     const u64 ones = Residue::rotate(1, WIDTH) + Residue::P - 1;
     return Residue::is_zero(sums.l) &&
@@ -199,19 +227,22 @@ struct CheckEquation : EquationCheck<S> {
       case Equation::Quotient:
       case Equation::MaskedQuotient:
         return Base::each(o, [&](const G& group, u64 row) {
-          const Sums sums = Base::template read<Equation::Quotient>(group, operands(row));
+          bool is_zero;
+          const bool is_right = Base::is_quotient(group, operands(row), is_zero);
           // params.digit: the lowest row with b = 0, or all ones.
           const bool is_reported = equation == Equation::MaskedQuotient
-                                       ? bit(row) == !sums.any_b
-                                       : row > o.params.digit || (row == o.params.digit) == !sums.any_b;
-          return is_reported && Base::is_quotient(sums);
+                                       ? bit(row) == is_zero
+                                       : row > o.params.digit || (row == o.params.digit) == is_zero;
+          return is_right && is_reported;
         });
       case Equation::Root:
         return Base::each(o, [&](const G& group, u64 row) {
           Row of = operands(row);
           of.b = nullptr;
           const Sums sums = Base::template read<Equation::Root>(group, of);
-          return !sums.is_less && Base::is_balanced(sums, 0);
+          const u64 c = Base::second_residue(group, of.c), d = Base::second_residue(group, of.d);
+          return Base::is_balanced_again(group, of, c, d) && !sums.is_less &&
+                 Base::is_balanced(sums, 0);
         });
       case Equation::DigitQuotient:
         return Base::each(o, [&](const G& group, u64 row) {
@@ -220,8 +251,8 @@ struct CheckEquation : EquationCheck<S> {
           Sums sums = Base::template read<Equation::DigitQuotient>(group, of);
           sums.y = Residue::fold(o.params.digit);
           const u64 remainder = __ldg(static_cast<const u64*>(o.in[2]) + row);
-          return remainder < o.params.digit &&
-                 Base::is_balanced(sums, Residue::fold(remainder));
+          return Base::is_balanced_again(group, of, o.params.digit, remainder) &&
+                 remainder < o.params.digit && Base::is_balanced(sums, Residue::fold(remainder));
         });
     }
   }
@@ -248,7 +279,8 @@ struct CheckDivRemBy : EquationCheck<S> {
     Base::each(o, [&](const typename Base::G& group, u64 row) {
       const typename Base::Row of{input_row<S>(o, 0, row), Prepared<S>(o, row).v(),
                                   output_row<S>(o, 0, row), output_row<S>(o, 1, row)};
-      return Base::is_quotient(Base::template read<Equation::Quotient>(group, of));
+      bool is_zero;
+      return Base::is_quotient(group, of, is_zero) && !is_zero;
     });
   }
 };

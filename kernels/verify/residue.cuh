@@ -3,9 +3,12 @@
 // 2^61 = 1 mod p, so that a product by 2^s is a rotation of 61 bits by s mod 61: a row is folded
 // without products. Values are below 2^62, not reduced to [0, p), until they are compared.
 //
-// A check passes wrong results only if their error is a multiple of p. Errors of the form 2^k, a
-// flipped bit, are not: p is an odd prime. An error spread evenly over 2^n values, n >= 61, is with
-// probability at most 1 / p + 2^-n < 2^-60.
+// An equation passes wrong results only if the difference of its sides is a multiple of p. 2^k, the
+// error of a flipped bit, is none: p is an odd prime. A difference spread evenly over 2^n values, n
+// >= 61, is one with probability at most 1 / p + 2^-n < 2^-60.
+//
+// The difference may also be 2^k y for an operand y, and numbers of a special form are multiples of
+// p: 2^(61 k) - 1. There, a second prime decides: 2^32 - 5, by divisions, since it is rare.
 #pragma once
 #include "core/digits.cuh"
 #include "core/platform.cuh"
@@ -52,6 +55,24 @@ struct Residue {
       for (u32 i = 0; i < WORD; ++i) x |= u64(word[i]) << (i * LIMB_BITS);
       return fold(x);
     }
+  }
+};
+
+struct SecondResidue {
+  static constexpr u64 P = (1ull << 32) - 5;
+
+  __host__ __device__ static constexpr u64 power_of_two(u32 exponent) {
+    u64 power = 1;
+    for (u32 i = 0; i < exponent; ++i) power = 2 * power % P;
+    return power;
+  }
+
+  template <class Limb>
+  GPUINT_DEVICE static u64 of_word(const Limb (&word)[WORD]) {
+    u64 x = 0;
+    GPUINT_UNROLL(4)
+    for (u32 i = WORD; i-- > 0;) x = (x << LimbTraits<Limb>::BITS | word[i]) % P;
+    return x;
   }
 };
 

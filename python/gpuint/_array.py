@@ -172,7 +172,7 @@ class Array(Rows[int]):
         A width that the device has only with `jit` becomes the next built one without it.
         """
         device = Device(device)
-        if device == self._device and device.jit == self._device.jit:
+        if device == self._device and device._kind == self._device._kind:
             return self
         return Array._of_bytes(self._rows(), self.bits, device)
 
@@ -921,7 +921,7 @@ class Array(Rows[int]):
         value = one_of(modulus)
         if value is None:
             return _prepared.Divisor(self._operand(modulus, name, "refuse"))
-        return _prepared.divisor_of(unsigned(value, name), self._device, self._device.jit)
+        return _prepared.divisor_of(unsigned(value, name), self._device, self._device._kind)
 
     def _reduced(self, other: Integers, modulus: Moduli, name: str) -> Array:
         """An operand as an array; negative integers become residues modulo the modulus."""

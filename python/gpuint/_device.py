@@ -23,6 +23,10 @@ class Device:
     from the disk, or compiled at their first use by NVRTC in seconds. The CPU needs none.
     Results are on the device with `jit`, too. Operands of different widths must both be on it.
 
+    With `verified`, all results are checked on the device: sums, products, quotients and square
+    roots by an equation of each row modulo 2**61 - 1, a sixteenth of the rows of modular powers and
+    all other results by a second computation. A row that fails twice raises `FaultyDeviceError`.
+
     `with gpuint.Device("cpu"):` makes the device the one of `Device()`, and so of every
     `device=None`, in the block.
 
@@ -30,18 +34,23 @@ class Device:
     survive a fork: every call on one that the parent opened raises `ForkedError`.
     """
 
-    __slots__ = ("_handle", "_jit")
+    __slots__ = ("_handle", "_jit", "_verified")
     _handle: _gpuint.Device
     _jit: bool
+    _verified: bool
 
-    def __init__(self, name: DeviceLike = None, jit: bool = False) -> None:
+    def __init__(
+        self, name: DeviceLike = None, jit: bool = False, verified: bool = False
+    ) -> None:
+        defaults = _DEFAULTS.get()
+        if name is None and defaults:
+            name = defaults[-1]
         self._jit = jit or (isinstance(name, Device) and name._jit)
+        self._verified = verified or (isinstance(name, Device) and name._verified)
         if isinstance(name, Device):
             self._handle = name._handle
         elif name is None:
-            defaults = _DEFAULTS.get()
-            self._handle = defaults[-1]._handle if defaults else _first()
-            self._jit = jit or (bool(defaults) and defaults[-1]._jit)
+            self._handle = _first()
         elif isinstance(name, str):
             self._handle = _open(name)
         else:
@@ -49,11 +58,23 @@ class Device:
             raise TypeError(f'name of a device is "cuda:N", "cpu", a Device or None, not {kind}')
         if jit:
             self._handle = self._handle.with_jit()
+        if verified:
+            self._handle = self._handle.verified()
 
     @property
     def jit(self) -> bool:
         """Whether arrays may have widths that are not built."""
         return self._jit
+
+    @property
+    def verified(self) -> bool:
+        """Whether results are checked on the device."""
+        return self._verified
+
+    @property
+    def _kind(self) -> tuple[bool, bool]:
+        """Properties by which handles of equal devices differ."""
+        return self._jit, self._verified
 
     @property
     def kind(self) -> str:
@@ -85,10 +106,12 @@ class Device:
         return self.kind if ordinal is None else f"{self.kind}:{ordinal}"
 
     def __repr__(self) -> str:
-        return f'Device("{self}"{", jit=True" if self._jit else ""})'
+        jit = ", jit=True" if self._jit else ""
+        verified = ", verified=True" if self._verified else ""
+        return f'Device("{self}"{jit}{verified})'
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Device, (str(self), self._jit)
+        return Device, (str(self), self._jit, self._verified)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and self._handle == other._handle
@@ -101,6 +124,7 @@ class Device:
         device = cls.__new__(cls)
         device._handle = handle
         device._jit = False
+        device._verified = False
         return device
 
 

@@ -150,6 +150,6 @@ class Divisor(Prepared):
 
 
 @functools.lru_cache(maxsize=16)
-def divisor_of(value: int, device: Device, jit: bool) -> Divisor:
-    """Prepares an int. The last ones stay on their device; `jit` tells equal devices apart."""
+def divisor_of(value: int, device: Device, kind: tuple[bool, bool]) -> Divisor:
+    """Prepares an int. The last ones stay on their device; `kind` tells equal devices apart."""
     return Divisor(value, device=device)

@@ -54,6 +54,13 @@ class DeviceLostError(DeviceError):
     """The GPU is lost to this process. Start a new process."""
 
 
+class FaultyDeviceError(DeviceError):
+    """The device computes wrong results: those of `row` failed their check twice.
+
+    Only arrays of `Device(verified=True)` are checked.
+    """
+
+
 class ForkedError(DeviceError):
     """The GPU was opened before a fork, and does not work in the child process.
 

@@ -68,6 +68,11 @@ impl Device {
         Self { device: self.device.with_jit(), ordinal: self.ordinal }
     }
 
+    /// Returns the handle to the same device whose results are checked.
+    fn verified(&self) -> Self {
+        Self { device: self.device.verified(), ordinal: self.ordinal }
+    }
+
     /// Returns the narrowest width of the device for numbers of `bits` bits; `None` if no width is
     /// that wide.
     fn narrowest(&self, bits: usize) -> Option<usize> {

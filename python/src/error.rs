@@ -100,6 +100,7 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | Error::Compile { .. }
         | Error::Driver(_) => ("DeviceError", None),
         Error::DeviceLost(_) => ("DeviceLostError", None),
+        Error::FaultyDevice { row, .. } => ("FaultyDeviceError", Some(*row)),
         Error::Forked => ("ForkedError", None),
         _ => ("GpuintError", None),
     };

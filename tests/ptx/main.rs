@@ -394,6 +394,89 @@ impl Kernels {
         given
     }
 
+    /// Checks that a check of results passes the right ones, and reports the lowest of two rows
+    /// with a flipped bit.
+    fn harmed(&mut self, task: Task, rows: &[Row], given: &Operands, results: &[[BigUint; 2]]) {
+        let bits = self.sizes.bits;
+        let count = given.outputs.iter().filter(|&&bytes| bytes > 0).count();
+        for (output, first) in
+            [None, Some(0), Some(1)].into_iter().take(count + 1).zip([0, rows.len() / 3, 1])
+        {
+            let mut results = results.to_vec();
+            if let Some(output) = output {
+                for row in [first, rows.len() - 1] {
+                    let (bit, result) = ((31 * row % bits) as u64, &mut results[row][output]);
+                    result.set_bit(bit, !result.bit(bit));
+                }
+            }
+            let mut given = given.clone();
+            for output in 0..count {
+                given.updated[output] = bytes_of(results.iter().map(|row| &row[output]), bits);
+            }
+            let status = output.map_or(u64::MAX, |_| first as u64);
+            self.run(task, rows, &given, |outcome, _, _| differ(&outcome.status, &status));
+        }
+    }
+
+    /// Checks the equations of all operations.
+    fn equations(&mut self, task: Task) {
+        use gpuint_catalogue::Equation::*;
+        const DIGIT: u64 = 0xfedc_ba98_7654_3211;
+        let bits = self.sizes.bits;
+        for (equation, families) in [
+            (Sum, SUMS),
+            (Difference, SUMS),
+            (Product, PRODUCTS),
+            (Quotient, DIVISIONS),
+            (MaskedQuotient, DIVISIONS),
+            (Root, ROOTS),
+            (DigitQuotient, DIVISIONS),
+        ] {
+            let rows = self.rows(families, 0);
+            let none = BigUint::ZERO;
+            let mut marks = vec![0; 4 * rows.len().div_ceil(32)];
+            let mut words = Vec::new();
+            let mut results = Vec::new();
+            for (index, Row { a, b, .. }) in rows.iter().enumerate() {
+                let (c, d, is_marked) = match equation {
+                    Sum | Difference => {
+                        let oracle = if equation == Sum { oracle::add } else { oracle::sub };
+                        let (sum, carry) = oracle(a, b, bits);
+                        (sum, none.clone(), carry)
+                    }
+                    Product => {
+                        let (low, high) = oracle::mul(a, b, bits);
+                        (low, high, false)
+                    }
+                    Quotient | MaskedQuotient => oracle::div_rem_masked(a, b, bits),
+                    Root => {
+                        let root = oracle::isqrt(a);
+                        let rest = a - &root * &root;
+                        (root, rest, false)
+                    }
+                    DigitQuotient => {
+                        let (q, r) = oracle::div_rem(a, &BigUint::from(DIGIT));
+                        words.extend(r.iter_u64_digits().next().unwrap_or(0).to_le_bytes());
+                        (q, none.clone(), false)
+                    }
+                };
+                marks[index / 8] |= u8::from(is_marked) << (index % 8);
+                results.push([c, d]);
+            }
+            let has_two = matches!(equation, Product | Quotient | MaskedQuotient | Root);
+            let mut given = self.given(&rows, 2, if has_two { 2 } else { 1 });
+            given.inputs[2] = if equation == DigitQuotient { words } else { marks };
+            given.params.equation = equation as u32;
+            let zero = rows.iter().position(|row| row.b.is_zero());
+            given.params.digit = match equation {
+                DigitQuotient => DIGIT,
+                Quotient => zero.map_or(u64::MAX, |row| row as u64),
+                _ => 0,
+            };
+            self.harmed(task, &rows, &given, &results);
+        }
+    }
+
     fn digit(&mut self, task: Task) {
         let rows = self.rows(SUMS, 4);
         let Sizes { bits, word, .. } = self.sizes;
@@ -743,6 +826,32 @@ impl Kernels {
                 });
             }
             Op::RootDividend | Op::RootRemainder | Op::RootCorrect => self.root_level(task),
+            Op::CheckEquation => self.equations(task),
+            Op::CheckDivRemBy => {
+                let (rows, given) = self.given_prepared(0, 2);
+                let results: Vec<_> = rows
+                    .iter()
+                    .map(|row| oracle::div_rem(&row.a, &row.b))
+                    .map(|(q, r)| [q, r])
+                    .collect();
+                self.harmed(task, &rows, &given, &results);
+            }
+            Op::CheckEqual => {
+                let rows = self.rows(SUMS, 0);
+                let bytes = bytes_of(first(&rows), bits);
+                for (row_bits, harmed) in [(bits, 3), (8, 5), (8, bytes.len() - 1)] {
+                    let mut given =
+                        Operands { rows: 8 * bytes.len() / row_bits, ..Operands::default() };
+                    given.params.source_bits = row_bits as u32;
+                    given.inputs = [bytes.clone(), bytes.clone(), Vec::new()];
+                    for status in [u64::MAX, (8 * harmed / row_bits) as u64] {
+                        self.run(task, &rows, &given, |outcome, _, _| {
+                            differ(&outcome.status, &status)
+                        });
+                        given.inputs[1][harmed] ^= 16;
+                    }
+                }
+            }
             Op::MulLo => {
                 let rows = self.rows(PRODUCTS, 0);
                 let given = self.given(&rows, 2, 1);

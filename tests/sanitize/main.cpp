@@ -401,11 +401,12 @@ gpuint::Params broadcasting(bool divisor, bool exponent) {
 
 // The mask and the status are for kernels that have them, and may be unwanted. Inputs may have one
 // row for all; prepared divisors and masks are the third input, numbers of rows the second. A
-// kernel may update its second output.
+// kernel may update its second output, and a check reads both.
 Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_bytes0,
               size_t out_bytes1, const gpuint::Params& params, bool want_mask = true,
               bool want_status = true, Memory* third = nullptr, Memory* second = nullptr,
-              size_t own_rows = 0, const void* first = nullptr, Memory* updated = nullptr) {
+              size_t own_rows = 0, const void* first = nullptr, Memory* updated = nullptr,
+              Memory* checked = nullptr) {
   const u64 rows = own_rows != 0 ? own_rows : ins[0].size();
   const size_t mask_bytes = (rows + 31) / 32 * 4;
   Result result{{Memory(rows * out_bytes0), Memory(rows * out_bytes1)}, Memory(mask_bytes), ~0ull};
@@ -420,6 +421,7 @@ Result launch(const Kernel& kernel, const std::vector<Column>& ins, size_t out_b
   if (out_bytes0 != 0) operands.out[0] = result.out[0].get();
   if (out_bytes1 != 0) operands.out[1] = result.out[1].get();
   if (updated != nullptr) operands.out[1] = updated->get();
+  if (checked != nullptr) operands.out[0] = checked->get();
   operands.rows = rows;
   operands.mask = want_mask ? static_cast<u32*>(result.mask.get()) : nullptr;
   operands.status = want_status ? &result.status : nullptr;
@@ -1416,6 +1418,136 @@ void check_root(const Kernel& kernel, Pairs p) {
            "the root alone", p.a[row], {}, alone.out[0].row(row, bytes));
 }
 
+// Flips a bit of a number of some bits.
+Number flipped(Number a, u64 bit) {
+  a.resize(std::max(a.size(), size_t(bit / 32 + 1)));
+  a[bit / 32] ^= 1u << bit % 32;
+  return a;
+}
+
+// A check passes rows a, b with the results c, d, and reports the lowest of those with a flipped
+// bit.
+void check_results(const Kernel& kernel, const Column& a, const Column& b, Column c, Column d,
+                   const gpuint::Params& params, Memory* third) {
+  const Shape& shape = kernel.shape;
+  const std::vector<Column> ins = b.empty() ? std::vector<Column>{a} : std::vector<Column>{a, b};
+  for (const u64 harmed : {u64{0}, u64{1}, u64{2}}) {
+    if (harmed == 2 && d.empty()) break;
+    Column first = c, second = d;
+    u64 lowest = ~0ull;
+    for (u64 i = 0; harmed != 0 && i < 2; ++i) {
+      const u64 row = below(a.size()), bit = below(shape.bits);
+      Number& number = (harmed == 1 ? first : second)[row];
+      if (row == lowest) continue;  // not the same bit twice
+      number = flipped(number, bit);
+      lowest = std::min(lowest, row);
+    }
+    Memory checked(first, shape.bytes());
+    Memory rest(second, shape.bytes());
+    const Result result = launch(kernel, ins, 0, 0, params, false, true, third, nullptr, 0, nullptr,
+                                 d.empty() ? nullptr : &rest, &checked);
+    expect(kernel, result.status == lowest, "the status", a[0], {static_cast<u32>(lowest)},
+           {static_cast<u32>(result.status)});
+  }
+}
+
+void check_equation(const Kernel& kernel, const Pairs& p) {
+  using gpuint::Equation;
+  const Shape& shape = kernel.shape;
+  const size_t rows = p.a.size();
+  constexpr u64 DIGIT = 0xfedcba9876543211;
+  for (const Equation equation :
+       {Equation::Sum, Equation::Difference, Equation::Product, Equation::Quotient,
+        Equation::MaskedQuotient, Equation::Root, Equation::DigitQuotient}) {
+    Column a, b = p.b, c, d;
+    std::vector<u32> mask((rows + 31) / 32), words;
+    const bool has_d = equation != Equation::Sum && equation != Equation::Difference &&
+                       equation != Equation::DigitQuotient;
+    u64 zero = ~0ull;
+    for (size_t row = 0; row < rows; ++row) {
+      const Number& y = b[row];
+      Number x = p.a[row], first, second;
+      bool is_marked = false;
+      if (equation == Equation::Sum) {
+        const Number whole = sum(x, y);
+        first = low(whole, shape.bits);
+        is_marked = bit_length(whole) > shape.bits;
+      } else if (equation == Equation::Difference) {
+        is_marked = compare(x, y) < 0;
+        first = low(difference(sum(x, power_of_two(shape.bits)), y), shape.bits);
+      } else if (equation == Equation::Product) {
+        const Number whole = product(x, y);
+        first = low(whole, shape.bits), second = bits_of(whole, shape.bits, shape.bits);
+      } else if (equation == Equation::Root) {
+        first = operand(shape.bits / 2, shape.digit_bits);
+        second = is_zero(first) ? Number{0} : low(x, bit_length(first));
+        x = low(sum(product(first, first), second), shape.bits);
+      } else if (equation == Equation::DigitQuotient) {
+        const Number digit{static_cast<u32>(DIGIT), static_cast<u32>(DIGIT >> 32)};
+        const u64 rest = random_word() % DIGIT;
+        words.push_back(static_cast<u32>(rest)), words.push_back(static_cast<u32>(rest >> 32));
+        first = operand(shape.bits - 64, shape.digit_bits);
+        const Number last{static_cast<u32>(rest), static_cast<u32>(rest >> 32)};
+        x = low(sum(product(first, digit), last), shape.bits);
+      } else if (is_zero(y)) {
+        is_marked = true;
+        zero = std::min<u64>(zero, row);
+        first = difference(power_of_two(shape.bits), {1}), second = x;
+      } else {
+        const u64 room = shape.bits - bit_length(y);
+        first = room == 0 ? Number{0} : operand(room, shape.digit_bits);
+        second = remainder(x, y);
+        x = low(sum(product(first, y), second), shape.bits);
+      }
+      if (is_marked) mask[row / 32] |= 1u << row % 32;
+      a.push_back(x), c.push_back(first);
+      if (has_d) d.push_back(second);
+    }
+    gpuint::Params params{};
+    params.equation = static_cast<u32>(equation);
+    if (equation == Equation::Quotient) params.digit = zero;
+    if (equation == Equation::DigitQuotient) params.digit = DIGIT;
+    Memory third = values(equation == Equation::DigitQuotient ? words : mask);
+    check_results(kernel, a, b, c, d, params, &third);
+  }
+}
+
+void check_equation_by(const Kernel& kernel, size_t rows) {
+  for (const bool one : {false, true}) {
+    const Pairs p = divisible(kernel.shape, rows, one);
+    Memory prepared = prepare(kernel, p.b);
+    Column a, c, d;
+    for (size_t row = 0; row < rows; ++row) {
+      const Number& v = p.b[one ? 0 : row];
+      const u64 room = kernel.shape.bits - bit_length(v);
+      c.push_back(room == 0 ? Number{0} : operand(room, kernel.shape.digit_bits));
+      d.push_back(remainder(p.a[row], v));
+      a.push_back(low(sum(product(c.back(), v), d.back()), kernel.shape.bits));
+    }
+    check_results(kernel, a, {}, c, d, broadcasting(one, false), &prepared);
+  }
+}
+
+// Rows of any number of bytes, one of which differs.
+void check_equal(const Kernel& kernel, const Pairs& p) {
+  const Memory one(p.a, kernel.shape.bytes());
+  const size_t bytes = p.a.size() * kernel.shape.bytes();
+  for (const size_t row_bytes : {size_t{1}, size_t{2}, kernel.shape.bytes()}) {
+    gpuint::Params params{};
+    params.source_bits = static_cast<u32>(8 * row_bytes);
+    for (const bool harmed : {false, true}) {
+      Memory other(p.a, kernel.shape.bytes());
+      const size_t at = below(bytes);
+      if (harmed) static_cast<unsigned char*>(other.get())[at] ^= 1u << below(8);
+      const u64 lowest = harmed ? at / row_bytes : ~0ull;
+      const Result result = launch(kernel, {}, 0, 0, params, false, true, nullptr, &other,
+                                   bytes / row_bytes, one.get());
+      expect(kernel, result.status == lowest, "the status", {static_cast<u32>(lowest)}, {},
+             {static_cast<u32>(result.status)});
+    }
+  }
+}
+
 // The kernels of the levels of square roots, by the equations of root/level.cuh on any operands:
 // numbers of twice the bits of a level, which has twice the bits of the kernel's rows.
 void check_root_level(const Kernel& kernel, const Pairs& p) {
@@ -1583,6 +1715,12 @@ void check(const Kernel& kernel, size_t rows) {
     check_root(kernel, p);
   else if (starts_with(task, "root_"))
     check_root_level(kernel, p);
+  else if (task == "check_equation")
+    check_equation(kernel, p);
+  else if (task == "check_div_rem_by")
+    check_equation_by(kernel, rows);
+  else if (task == "check_equal")
+    check_equal(kernel, p);
   else
     fail(kernel.name, "there is no check for this operation");
 }

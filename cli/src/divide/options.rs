@@ -35,7 +35,7 @@ pub(crate) struct Options {
     #[arg(short = 'x', long)]
     pub(crate) hex: bool,
 
-    /// Check every row: u = q v + r and r < v
+    /// Check every row on the CPU: u = q v + r and r < v
     #[arg(long)]
     pub(crate) verify: bool,
 

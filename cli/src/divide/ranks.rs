@@ -30,8 +30,8 @@ const MESSAGE_BYTES: usize = 256;
 
 impl Cluster {
     /// Opens the device of this rank.
-    pub(crate) fn open(ranks: Ranks, backend: BackendChoice) -> Result<Self> {
-        let device = match backend {
+    pub(crate) fn open(ranks: Ranks, backend: BackendChoice, verified: bool) -> Result<Self> {
+        let mut device = match backend {
             BackendChoice::Cpu => Device::cpu(),
             #[cfg(feature = "simt")]
             BackendChoice::Simt => Device::simt(),
@@ -43,6 +43,9 @@ impl Cluster {
                 device
             }
         };
+        if verified {
+            device = device.verified();
+        }
         Ok(Self { ranks, pool: Pool::of([device])? })
     }
 

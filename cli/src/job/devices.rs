@@ -15,6 +15,11 @@ pub(crate) struct DeviceOptions {
     /// Numbers of the GPUs, with --backend cuda [default: all]
     #[arg(short, long, value_name = "N,...", value_delimiter = ',')]
     pub(crate) devices: Vec<usize>,
+
+    /// Check every row on the device that computes it, modulo 2^61 - 1: for GPUs that may be
+    /// faulty. The other devices compute the rows of one that fails twice
+    #[arg(long)]
+    pub(crate) verified: bool,
 }
 
 /// Reason why there is no device.
@@ -48,8 +53,14 @@ impl DeviceOptions {
             #[cfg(feature = "simt")]
             BackendChoice::Simt => of(Ok(Device::simt())),
         }
+        .and_then(|pool| if self.verified { verified(&pool) } else { Ok(pool) })
         .map_err(|source| DeviceError::Open { backend, source })
     }
+}
+
+/// Returns the pool of the same devices, whose results are checked.
+fn verified(pool: &Pool) -> gpuint::Result<Pool> {
+    Pool::of(pool.devices().iter().map(Device::verified))
 }
 
 /// The backends by name.

@@ -13,6 +13,21 @@ use crate::error::Result;
 /// The modulus.
 const P: u64 = (1 << 61) - 1;
 
+/// The second prime, for equations with a factor that may be a multiple of the first.
+const SECOND: u64 = (1 << 32) - 5;
+
+/// The residue of a row modulo the second prime.
+fn second(row: &[u64]) -> u64 {
+    row.iter().rev().fold(0, |sum, &limb| {
+        ((u128::from(sum) << 64 | u128::from(limb)) % u128::from(SECOND)) as u64
+    })
+}
+
+/// Returns true if `a = c y + d` modulo the second prime, for residues `y` and `d`.
+fn is_balanced_again(a: &[u64], c: &[u64], y: u64, d: u64) -> bool {
+    (second(c) * y + d) % SECOND == second(a)
+}
+
 /// The residue of `x`.
 const fn fold(x: u64) -> u64 {
     let x = (x & P) + (x >> 61);
@@ -55,7 +70,10 @@ fn is_quotient(u: &[u64], v: &[u64], q: &[u64], r: &[u64], bits: usize) -> bool 
     if is_zero(v) {
         return rest == 0 && residue(q) == add(shift(1, bits), P - 1);
     }
-    compare(r, v).is_lt() && add(multiply(residue(q), residue(v)), rest) == 0
+    let divisor = residue(v);
+    compare(r, v).is_lt()
+        && add(multiply(residue(q), divisor), rest) == 0
+        && (divisor != 0 || is_balanced_again(u, q, second(v), second(r)))
 }
 
 /// The outcome of a row that fails if it is not right.
@@ -94,12 +112,15 @@ pub(super) fn equation(rows: Rows<'_>) -> Result<Failed> {
                 shift_left(double, c, 1);
                 compare(&double[..limbs], d).is_ge() | bit(double, limbs * LIMB_BITS)
                     && residue(a) == add(multiply(root, root), residue(d))
+                    && is_balanced_again(a, c, second(c), second(d))
             }
             Equation::DigitQuotient => {
                 let bytes = &rest[8 * index..][..8];
                 let r = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
                 let product = multiply(residue(c), fold(params.digit));
-                r < params.digit && residue(a) == add(product, fold(r))
+                r < params.digit
+                    && residue(a) == add(product, fold(r))
+                    && is_balanced_again(a, c, params.digit % SECOND, r % SECOND)
             }
         })
     })
