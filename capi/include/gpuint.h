@@ -165,6 +165,10 @@ typedef enum {
    * The function of `gpuint_set_interrupt` ended the call.
    */
   GPUINT_STATUS_INTERRUPTED = 24,
+  /**
+   * The device computes wrong results: a row failed its check twice (`gpuint_device_verified`).
+   */
+  GPUINT_STATUS_FAULTY_DEVICE = 25,
 } gpuint_status;
 
 /**
@@ -295,6 +299,15 @@ gpuint_status gpuint_device_queue(const gpuint_device *device, gpuint_device **o
  * batches are on handles of this kind, too.
  */
 gpuint_status gpuint_device_with_jit(const gpuint_device *device, gpuint_device **out);
+
+/**
+ * Makes a handle to the same device and queue whose results are checked on the device: sums,
+ * products, quotients and square roots by an equation of each row modulo 2^61 - 1, a sixteenth
+ * of the rows of modular powers and all other results by a second computation. A row that
+ * fails twice gives `GPUINT_STATUS_FAULTY_DEVICE`. Results of operations on its batches are on
+ * handles of this kind, too.
+ */
+gpuint_status gpuint_device_verified(const gpuint_device *device, gpuint_device **out);
 
 /**
  * Stores the name of the GPU, or `cpu`.
