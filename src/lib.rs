@@ -105,6 +105,8 @@
 //!
 //! **Stop early.** [`interruptible`] ends long calls on request, with [`Error::Interrupted`].
 //!
+//! **Check results on the device.** [`Device::verified`] finds wrong rows of faulty hardware.
+//!
 //! **Devices, errors, tuning.** [`Device::new`], [`Device::cuda`] and [`Device::cpu`] open a
 //! device; [`Device::time`] measures it; [`Device::tuning`] returns the table that [`Auto`]
 //! follows. [`Error`] lists every reason for a failure.
@@ -163,7 +165,7 @@ pub use backend::BackendKind;
 pub use backend::simt::SimtOptions;
 #[cfg(feature = "simt")]
 #[doc(hidden)]
-pub use backend::simt::rare_paths;
+pub use backend::simt::{Upset, plan_upset, rare_paths};
 pub use batch::{Batch, Using};
 pub use device::Device;
 pub use digit::Digit;

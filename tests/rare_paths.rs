@@ -116,6 +116,15 @@ fn divide_by_digit(shape: Shape, device: &Device, count: usize) -> Result<()> {
     Ok(())
 }
 
+/// Checked quotients by multiples of the prime of their check.
+fn divide_by_multiples(shape: Shape, device: &Device, count: usize) -> Result<()> {
+    let [u, _] = upload(shape, device, &drawn(shape, DIVISIONS, count))?;
+    let u = u.on(&device.verified())?;
+    let multiples = (0..count).map(|row| (BigUint::one() << (61 * (row % 10 + 1))) - 1u32);
+    u.div_rem(&DynBatch::from_biguints(device, shape, multiples)?)?;
+    Ok(())
+}
+
 /// Square roots.
 fn extract_roots(shape: Shape, device: &Device, count: usize) -> Result<()> {
     let [a, _] = upload(shape, device, &drawn(shape, ROOTS, count))?;
@@ -354,6 +363,9 @@ fn structured_operands_take_rare_paths() {
     });
     takes("div_rem_digit, 1024 bits", &[("DigitSecondCorrection", 100)], |device| {
         divide_by_digit(shape(1024, 4, DigitKind::U64), device, 1000)
+    });
+    takes("verified div_rem, 1024 bits", &[("SecondPrime", 100)], |device| {
+        divide_by_multiples(shape(1024, 4, DigitKind::U64), device, 100)
     });
     // The unit tests of half-gcds count their path.
     let left = counts().into_iter().filter(|&(path, count)| count == 0 && path != HALF_GCDS);

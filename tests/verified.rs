@@ -1,9 +1,13 @@
 //! Faults of results on handles of [`Device::verified`]: flipped bits do not get through, and a
 //! fault that stays is an error with its row.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use gpuint::num_bigint::BigUint;
-use gpuint::{Device, DigitKind, DynBatch, Error, Faults, Mask, Result, Shape};
-use gpuint_testkit::operands::{DIVISIONS, Family, PRODUCTS, ROOTS, rows};
+use gpuint::{
+    Device, DigitKind, DynBatch, Error, Faults, Mask, Result, Shape, SimtOptions, Upset, plan_upset,
+};
+use gpuint_testkit::operands::{DIVISIONS, Family, PRODUCTS, rows};
 
 /// Operands of the operations, as bytes.
 struct Values {
@@ -217,8 +221,73 @@ fn flipped_bits_do_not_get_through_on_the_cpu() {
     assert!(unchecked > flips / 20, "{unchecked} of a tenth of {flips}");
 }
 
+/// Flipped bits of kernels are those of the process: tests on the shim take turns.
+static SHIM: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    SHIM.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[test]
+fn upsets_in_kernels_do_not_get_through() {
+    const TRIALS: u64 = 60;
+    const HARMED: [&str; 9] = [
+        "overflowing_add",
+        "wrapping_mul",
+        "mul_lo_hi",
+        "div_rem",
+        "div_rem_by",
+        "div_rem_digit",
+        "mul_mod",
+        "isqrt_rem",
+        "add_mod",
+    ];
+    let _alone = alone();
+    let device = Device::simt_with(SimtOptions { host_threads: 1, ..SimtOptions::default() });
+    let shape = shape(2048);
+    let values = Values::new(shape, 3, 5).unwrap();
+    for kind in [Upset::SharedMemory, Upset::Register] {
+        let (mut flips, mut stopped, mut unchecked) = (0, 0, 0);
+        for (name, operation) in CHECKED.iter().filter(|(name, _)| HARMED.contains(name)) {
+            let expected = operation(&values.on(&device).unwrap()).unwrap();
+            for is_verified in [true, false] {
+                let device = if is_verified { device.verified() } else { device.clone() };
+                let inputs = values.on(&device).unwrap();
+                plan_upset(kind, u64::MAX, 0).unwrap();
+                assert_eq!(operation(&inputs).unwrap(), expected, "{name}");
+                let (_, events) = plan_upset(Upset::None, 0, 0).unwrap();
+                for trial in 0..TRIALS.min(events) {
+                    plan_upset(kind, trial * events / TRIALS, trial).unwrap();
+                    let results = operation(&inputs);
+                    let (flipped, _) = plan_upset(Upset::None, 0, 0).unwrap();
+                    match (results, is_verified) {
+                        (Ok(results), false) => unchecked += u64::from(results != expected),
+                        (_, false) => {}
+                        // A false assertion of the shim.
+                        (Err(Error::Driver(_)), true) => stopped += flipped,
+                        (results, true) => {
+                            assert_eq!(
+                                results.as_ref(),
+                                Ok(&expected),
+                                "{name}, {trial}: {kind:?}"
+                            );
+                            flips += flipped;
+                        }
+                    }
+                }
+            }
+        }
+        println!(
+            "{kind:?}: {flips} flipped bits, none got through; {stopped} stopped the shim; \
+             without checks {unchecked} got through"
+        );
+        assert!(flips > 100 && unchecked > 0);
+    }
+}
+
 #[test]
 fn flipped_bits_do_not_get_through_on_the_kernels() {
+    let _alone = alone();
     let device = Device::simt();
     for (bits, count) in [(256, 3), (1024, 5)] {
         let (flips, unchecked) = inject(&device, shape(bits), count, 3);
@@ -229,6 +298,7 @@ fn flipped_bits_do_not_get_through_on_the_kernels() {
 
 #[test]
 fn fault_that_stays_is_an_error_with_its_row() {
+    let _alone = alone();
     for device in [Device::cpu(), Device::simt()] {
         for (name, operation) in CHECKED {
             let faults = Faults::new(1, 0, u64::MAX, Some(2));
@@ -270,6 +340,69 @@ fn one_part_of_the_powers_is_computed_twice() {
         }
         println!("{count} rows: {found} of {TRIALS} flipped bits found");
         assert!((least..=most).contains(&found), "{count} rows: {found}");
+    }
+}
+
+#[test]
+fn flipped_bits_of_repeated_squares_do_not_get_through() {
+    let (device, shape) = (Device::cpu(), shape(256));
+    let values = Values::new(shape, 3, 3).unwrap();
+    // Steps have 240 squares.
+    for count in [0, 5, 240, 3 * 240, 70 * 240 + 17] {
+        let plain = values.on(&device).unwrap();
+        let divisor = plain.a.or_all(1).unwrap().prepare().unwrap();
+        // A prime, which divides none of the divisors.
+        let base = (BigUint::from(1u32) << 89) - 1u32;
+        let square_by = |of: &Inputs| {
+            let base = DynBatch::splat(of.b.device(), shape, &base, 3)?;
+            base.square_mod_repeatedly(count, &divisor)?.to_le_bytes()
+        };
+        let expected = square_by(&plain).unwrap();
+        let none = Faults::new(0, 0, 0, None);
+        let counted = values.on(&device.with_faults(&none).verified()).unwrap();
+        assert_eq!(square_by(&counted).unwrap(), expected, "{count}");
+        let launches = none.launches();
+        let mut flips = 0;
+        for trial in 0..60 {
+            let faults = Faults::new(trial, trial % launches, 1, None);
+            let inputs = values.on(&device.with_faults(&faults).verified()).unwrap();
+            assert_eq!(square_by(&inputs).unwrap(), expected, "{count}, trial {trial}");
+            flips += faults.flips();
+        }
+        assert_eq!(flips, 60, "{count}");
+        let faults = Faults::new(1, 0, u64::MAX, Some(1));
+        let inputs = values.on(&device.with_faults(&faults).verified()).unwrap();
+        let error = square_by(&inputs).unwrap_err();
+        assert!(matches!(error, Error::FaultyDevice { .. }), "{count}: {error}");
+    }
+}
+
+/// Numbers of a special form are multiples of the prime of the checks, 2^61 - 1.
+#[test]
+fn multiples_of_the_prime_hide_no_flipped_bit() {
+    let _alone = alone();
+    let shape = shape(1024);
+    let one = || BigUint::from(1u32);
+    let divisors: Vec<_> = [61, 122, 244, 610].map(|bits| (one() << bits) - 1u32).into();
+    let dividends: Vec<_> = (0..4).map(|row| (one() << (1020 - row)) / 3u32).collect();
+    // A root whose square changes by a multiple of the prime if bit 61 flips.
+    let squares: Vec<_> = (0..4u32).map(|row| ((one() << 60) - 1u32).pow(2) + row).collect();
+    for (device, trials) in [(Device::cpu(), 1500), (Device::simt(), 40)] {
+        let run = |device: &Device| -> Result<Vec<u8>> {
+            let batch = |values: &[BigUint]| DynBatch::from_biguints(device, shape, values);
+            let mut bytes = Vec::new();
+            batch(&dividends)?.div_rem(&batch(&divisors)?)?.append(&mut bytes)?;
+            batch(&dividends)?.div_rem_digit((1 << 61) - 1)?.append(&mut bytes)?;
+            batch(&squares)?.isqrt_rem()?.append(&mut bytes)?;
+            Ok(bytes)
+        };
+        let expected = run(&device).unwrap();
+        for trial in 0..trials {
+            let faults = Faults::new(trial, trial % 3, 1, None);
+            let results = run(&device.with_faults(&faults).verified());
+            assert_eq!(results.as_ref(), Ok(&expected), "{device}, trial {trial}");
+            assert_eq!(faults.flips(), 1);
+        }
     }
 }
 

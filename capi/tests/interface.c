@@ -110,6 +110,26 @@ static void check_jit(void) {
   OK(gpuint_device_free(jit));
 }
 
+// Handles whose results are checked: the results of sound devices stay.
+static void check_verified(void) {
+  const uint64_t limbs[2 * LIMBS] = {41, 0, 0, 0, 35};
+  gpuint_device* verified = NULL;
+  gpuint_batch *a = batch_of(limbs, 2), *b = NULL, *quotient = NULL, *rest = NULL;
+  char text[32];
+  OK(gpuint_device_verified(device, &verified));
+  OK(gpuint_batch_to(a, verified, &b));
+  OK(gpuint_div_rem(b, b, &quotient, &rest));
+  OK(gpuint_batch_row(quotient, 1, 10, text, sizeof text, NULL));
+  CHECK(strcmp(text, "1") == 0);
+  CHECK(strcmp(gpuint_status_text(GPUINT_STATUS_FAULTY_DEVICE),
+               "the device computes wrong results") == 0);
+  OK(gpuint_batch_free(rest));
+  OK(gpuint_batch_free(quotient));
+  OK(gpuint_batch_free(b));
+  OK(gpuint_batch_free(a));
+  OK(gpuint_device_free(verified));
+}
+
 static void check_handles(void) {
   const uint64_t limbs[2 * LIMBS] = {6, 0, 0, 0, 35};
   gpuint_batch *a = batch_of(limbs, 2), *out = NULL;
@@ -614,6 +634,7 @@ int main(void) {
   OK(gpuint_device_cpu(&device));
   check_devices();
   check_jit();
+  check_verified();
   check_handles();
   check_limbs();
   check_texts();

@@ -1,5 +1,7 @@
 #include "block.h"
 
+#include "upset.h"
+
 #include <cstdio>
 #include <cstring>
 
@@ -196,12 +198,21 @@ SIMT_INLINE u32 Block::barrier(Thread& me, BarrierOp op, bool predicate, Site si
     here.result = here.count;
     ++here.phase;
     ++stats_.barriers;
+    upset_shared_memory(me);
     for (u32 id = here.first; id < here.first + here.threads; ++id)
       if (id != me.id) push(threads_[id]);
     yield_by_chance(me);
   }
   order_acquire(tag);
   return here.result;
+}
+
+// --- Upsets
+
+SIMT_INLINE void Block::upset_shared_memory(const Thread& me) {
+  if (launch_.shared_bytes == 0 || !is_upset(Upset::SharedMemory)) return;
+  const u64 bit = mix(upset_plan.seed) % (u64{8} * launch_.shared_bytes);
+  launch_shared_[me.rank][bit / 8] ^= static_cast<unsigned char>(1u << bit % 8);
 }
 
 // --- Rendezvous
@@ -327,6 +338,11 @@ SIMT_INLINE u64 Block::rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u3
   } else if (here.op != op) {
     fail(me, "the lanes of one mask disagree on the operation", nullptr, site);
   }
+  // The value of a product of matrices is an address.
+  if (op != WarpOp::Sync && op != WarpOp::MultiplyBytes && is_upset(Upset::Register))
+    value ^= op == WarpOp::Ballot || op == WarpOp::Any || op == WarpOp::All
+                 ? 1
+                 : u64{1} << mix(upset_plan.seed) % 32;
   warp.value[lane] = value;
   warp.source[lane] = static_cast<u8>(source);
   here.arrived |= 1u << lane;
@@ -341,6 +357,7 @@ SIMT_INLINE u64 Block::rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u3
   if (&here != &warp.meetings[__builtin_ctz(mask)]) --warp.displaced;
   complete(warp, mask, op);
   ++stats_.warp_ops;
+  upset_shared_memory(me);
   const u32 others = mask & ~(1u << lane);
 #if SIMT_TSAN
   for (u32 lanes = others; lanes != 0; lanes &= lanes - 1)

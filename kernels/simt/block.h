@@ -140,6 +140,7 @@ class Block {
   Thread* pick();
   u32 random();
   Meeting& meeting(Warp& warp, u32 mask);
+  void upset_shared_memory(const Thread& me);
   void complete(Warp& warp, u32 mask, WarpOp op);
 
   std::string describe() const;

@@ -3,6 +3,7 @@
 #include "launch.h"
 #include "rare.h"
 #include "shared.h"
+#include "upset.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -126,6 +127,8 @@ bool launch_kernel(const char* name, const Kernel& kernel, const Operands& opera
 
 u64 rare_counts[static_cast<u32>(Rare::COUNT)];
 
+UpsetPlan upset_plan;
+
 Registrar::Registrar(const char* name, Run run, const Facts* facts, u32 phases) {
   Registry& all = registry();
   const std::lock_guard<std::mutex> lock(all.mutex);
@@ -160,6 +163,14 @@ extern "C" int gpuint_simt_launch(const char* kernel, const gpuint_operands* ope
     *stats = {counted.barriers, counted.warp_ops, counted.switches, counted.blocks};
   write(message, message_len, text);
   return ok ? GPUINT_SIMT_OK : GPUINT_SIMT_FAULT;
+}
+
+extern "C" uint64_t gpuint_simt_upset(uint32_t kind, uint64_t after, uint64_t seed,
+                                      uint64_t* events) {
+  const u64 flips = upset_plan.flips;
+  *events = upset_plan.events;
+  upset_plan = {kind, after, seed, 0, 0};
+  return flips;
 }
 
 extern "C" const char* gpuint_simt_rare(uint32_t path, uint64_t* count) {

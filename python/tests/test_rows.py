@@ -68,6 +68,25 @@ def test_device_with_jit_has_widths_that_are_not_built():
         a + gpuint.array([1], 1024, "cpu")
 
 
+def test_verified_device_computes_the_same():
+    verified = gpuint.Device("cpu", verified=True)
+    assert verified == gpuint.Device("cpu") and verified.verified
+    assert gpuint.Device(verified).verified and not gpuint.Device("cpu").verified
+    assert repr(verified) == 'Device("cpu", verified=True)'
+    x, y = [2**1000 - 3, 5, 7**300], [3**200, 2**61 - 1, 1]
+    a, b = gpuint.array(x, device=verified), gpuint.array(y, 1024, verified)
+    assert [q.tolist() for q in divmod(a, b)] == [
+        [u // v for u, v in zip(x, y, strict=True)],
+        [u % v for u, v in zip(x, y, strict=True)],
+    ]
+    assert pow(a, 65537, 2**1021 - 1).tolist() == [pow(v, 65537, 2**1021 - 1) for v in x]
+    assert (a * b).device.verified and pickle.loads(pickle.dumps(a)).device.verified
+    assert not a.to(gpuint.Device("cpu")).device.verified
+    with verified:
+        assert gpuint.array([1]).device.verified
+    assert issubclass(gpuint.FaultyDeviceError, gpuint.DeviceError)
+
+
 def test_limbs_and_bytes_of_other_widths_are_padded(device):
     limbs = np.array([[1, 2, 3], [4, 5, 6]], np.uint64)
     expected = [sum(int(limb) << 64 * i for i, limb in enumerate(row)) for row in limbs]

@@ -194,6 +194,10 @@ impl View<'_> {
         let View { strategy, .. } = *self;
         self.operands_by(divisor)?;
         self.check(out)?;
+        let step = squares_of_step(self.shape().bits);
+        if self.device().is_verified() && divisor.unprepared().is_none() {
+            return self.square_repeatedly_checked(count, step, divisor, out);
+        }
         let mut next = self.alloc()?;
         let mut power;
         if divisor.unprepared().is_some() {
@@ -203,7 +207,6 @@ impl View<'_> {
                 std::mem::swap(&mut power, &mut next);
             }
         } else {
-            let step = squares_of_step(self.shape().bits);
             let exponent = |squares: usize| self.row_of(&(BigUint::from(1u32) << squares));
             power = self.alloc()?;
             self.short_powers_all(&exponent(count % step)?, divisor, &mut power)?;
@@ -245,7 +248,7 @@ impl View<'_> {
     }
 
     /// Computes powers by one exponent as wide as the rows, by divisors with reciprocals.
-    fn short_powers_all(
+    pub(super) fn short_powers_all(
         &self,
         exponent: &DynBatch,
         divisor: &DynDivisor,

@@ -23,6 +23,7 @@ mod exponents;
 pub(crate) mod faces;
 pub(crate) mod fixed_base;
 mod gcd;
+mod gerbicz;
 mod half_gcd;
 mod inverse_all;
 mod modular;

@@ -59,7 +59,7 @@ macro_rules! shim {
 static SHIM: &[(&str, &str)] = shim!(
     "abi.h" "arithmetic.h" "block.cpp" "block.h" "collective.h" "fiber.cpp" "fiber.h" "launch.cpp"
     "launch.h" "memory.h" "rare.h" "registry.h" "shared.cpp" "shared.h" "simt.cpp" "simt.h"
-    "thread.h" "types.h"
+    "thread.h" "types.h" "upset.h"
 );
 
 /// The unit of the shim: all its sources, after the header of the kernels that they include.

@@ -8,7 +8,7 @@ mod units;
 
 use std::ffi::{CStr, c_int};
 
-pub use units::rare_paths;
+pub use units::{Upset, plan_upset, rare_paths};
 
 use crate::backend::host::{self, host_memory_methods};
 use crate::backend::launch::{self, Facts, RawOperands};

@@ -31,6 +31,7 @@ functions! {
         *mut c_char,
         usize,
     ) -> c_int;
+    upset = c"gpuint_simt_upset": unsafe extern "C" fn(u32, u64, u64, *mut u64) -> u64;
     rare = c"gpuint_simt_rare": unsafe extern "C" fn(u32, *mut u64) -> *const c_char;
 }
 
@@ -88,6 +89,30 @@ pub(super) fn load(kernel: KernelId) -> Result<(&'static Shim, Arc<CStr>)> {
         name.map(Arc::from).map_err(|error| Error::Driver(error.to_string()))
     })?;
     Ok((shim, name))
+}
+
+/// Kind of a flipped bit in kernels on the SIMT shim (`kernels/simt/upset.h`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upset {
+    /// No bit.
+    None,
+    /// A bit of the shared memory of a block.
+    SharedMemory,
+    /// A bit of a register that a thread passes to its warp.
+    Register,
+}
+
+/// Plans a flipped bit, after `after` events of its kind, for tests; no kernel may run meanwhile.
+/// Returns the numbers of flipped bits and of events of the plan before.
+///
+/// # Errors
+/// As [`rare_paths`].
+pub fn plan_upset(kind: Upset, after: u64, seed: u64) -> Result<(u64, u64)> {
+    let shim = Shim::get(&"simt")?;
+    let mut events = 0;
+    // SAFETY: the count is written before the call returns.
+    let flips = unsafe { (shim.functions.upset)(kind as u32, after, seed, &raw mut events) };
+    Ok((flips, events))
 }
 
 /// Returns the number of times that the kernels of this process have taken each rare path of
