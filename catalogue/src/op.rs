@@ -316,6 +316,15 @@ operations! {
         inputs: [Integer], prepared: OddModulus, outputs: [Integer],
         mask: false, status: false, params: [BroadcastDivisor]
     }
+    /// A mask of the strong probable primes to base 2.
+    StrongBase2 = "strong_base2" {
+        inputs: [Integer], outputs: [], mask: true, status: false, params: []
+    }
+    /// A mask of the odd rows above 1 that pass a Lucas test by a chain with `Q = 1`. Its first
+    /// term is a fraction: the numerator, an `i32`, above the denominator, a `u32`.
+    StrongLucas = "strong_lucas" {
+        inputs: [Integer, Word], outputs: [], mask: true, status: false, params: []
+    }
     /// `u / d` rounded down and `u mod d` by one digit.
     DivRemDigit = "div_rem_digit" {
         inputs: [Integer], outputs: [Integer, Word], mask: false, status: false, params: [Digit]
@@ -467,9 +476,12 @@ impl Op {
     #[must_use]
     pub const fn tuned_as(self) -> Self {
         match self {
-            Self::PowProductMod | Self::PrepareOdd | Self::MulResidues | Self::SquareResidues => {
-                Self::PowMod
-            }
+            Self::PowProductMod
+            | Self::PrepareOdd
+            | Self::MulResidues
+            | Self::SquareResidues
+            | Self::StrongBase2
+            | Self::StrongLucas => Self::PowMod,
             Self::SumOfProducts => Self::MulLo,
             Self::WideSumOfProducts => Self::MulWide,
             _ => self,

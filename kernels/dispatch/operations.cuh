@@ -60,4 +60,11 @@ struct MulResidues;
 template <class S, class M>
 struct SquareResidues;
 
+// in[0] = n; mask: strong probable primes to base 2.
+template <class S, class M>
+struct StrongBase2;
+// in[0] = n, in[1] = first terms of the chains; mask: Lucas probable primes.
+template <class S, class M>
+struct StrongLucas;
+
 }  // namespace gpuint

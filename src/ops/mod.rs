@@ -30,6 +30,7 @@ mod modular;
 mod mul;
 mod operators;
 mod pow_product;
+mod prime;
 pub(crate) mod product_tree;
 mod rational;
 pub(crate) mod residues;

@@ -3,6 +3,7 @@
 
 pub mod operands;
 pub mod oracle;
+pub mod primes;
 pub mod ptx;
 pub mod random;
 

@@ -16,6 +16,7 @@ mod long;
 mod matrix;
 mod modular;
 mod order;
+mod primes;
 mod products;
 mod properties;
 mod regressions;

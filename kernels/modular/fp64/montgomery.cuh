@@ -22,6 +22,12 @@ GPUINT_DEVICE double negative_inverse(u64 n) {
   return to_digit(0 - x);
 }
 
+// Changes nothing in the columns of a product before their carries are resolved.
+struct Unchanged {
+  template <u32 D>
+  GPUINT_DEVICE void operator()(u64 (&)[D]) const {}
+};
+
 template <u32 D>
 struct Montgomery {
   Place modulus;   // n, integers: read for each product, and in registers only while it is used
@@ -33,9 +39,11 @@ struct Montgomery {
     load_digits(modulus, n);
     multiply(x, y, n, inverse);
   }
-  // The same with the modulus in registers.
+  // The same with the modulus in registers. `change` may double the columns of the result, or add
+  // digits to them.
+  template <class Change = Unchanged>
   GPUINT_DEVICE static void multiply(double (&x)[D], const Place& y, const double (&n)[D],
-                                     double inverse) {
+                                     double inverse, Change change = {}) {
     // A column that begins in a row gets 2 D low and 2 D high parts until it is complete; at the
     // end, 2 (t + 1) and 2 t of them are missing in place t. One that is there from the start gets
     // just these.
@@ -67,6 +75,7 @@ struct Montgomery {
     }
     GPUINT_UNROLL()
     for (u32 t = 0; t < D; ++t) sum[t] -= without(2 * (t + 1), 2 * t);
+    change(sum);
     resolve_columns(sum, x);
   }
 
@@ -75,9 +84,9 @@ struct Montgomery {
     square(x, high, inverse, [&](double(&n)[D]) { load_digits(modulus, n); });
   }
   // The same with a modulus that `load` writes to the digits that it is given, after the columns.
-  template <class LoadModulus>
+  template <class LoadModulus, class Change = Unchanged>
   GPUINT_DEVICE static void square(double (&x)[D], const Place& high, double inverse,
-                                   LoadModulus load) {
+                                   LoadModulus load, Change change = {}) {
     u64 sum[D];
     const auto sink = [&](u32 k, u64 column) {
       if (k < D)
@@ -112,6 +121,7 @@ struct Montgomery {
     }
     GPUINT_UNROLL()
     for (u32 t = 0; t < D; ++t) sum[t] -= without(t + 1, t);
+    change(sum);
     resolve_columns(sum, x);
   }
 

@@ -141,6 +141,36 @@ struct Montgomery : P {
 
   // x <- x y / R mod v.
   GPUINT_DEVICE void multiply(Limbs& x) const {
+    if (product(x, [](u32) { return 0u; }) != 0)
+      this->template subtract<Order::Turned>(x, this->for_high(), x);
+  }
+  // x <- x y / R + c mod v, for c <= v, whose limb index<Turned>(tile) is summand(tile). The sum is
+  // below R + 2 v < 3 R.
+  template <class Summand>
+  GPUINT_DEVICE void multiply_add(Limbs& x, Summand summand) const {
+    u32 above = product(x, summand);
+    GPUINT_UNROLL(1)
+    while (above != 0)
+      if (this->template subtract<Order::Turned>(x, this->for_high(), x)) --above;
+  }
+
+  // Writes the residue below v of x, a product by 1 and so at most v, to a row of COUNT limbs in
+  // global memory.
+  template <u32 COUNT = P::LIMBS>
+  GPUINT_DEVICE void store(const Limbs& x, u32* row) const {
+    Limbs d;
+    const bool less = this->template subtract<Order::Turned>(x, this->for_high(), d);
+    GPUINT_UNROLL(16)
+    for (u32 tile = 0; tile < TILES; ++tile) {
+      const u32 to = this->template index<Order::Turned>(tile);
+      if (COUNT == P::LIMBS || to < COUNT) row[to] = less ? x[tile] : d[tile];
+    }
+  }
+
+ private:
+  // x <- x y / R + c modulo R, for any c < R; returns what is above R.
+  template <class Summand>
+  GPUINT_DEVICE u32 product(Limbs& x, Summand summand) const {
     this->sync();  // the factor is there, and nobody reads the columns any more
     this->template put_b<Order::Turned>(x);
     this->sync();
@@ -179,28 +209,13 @@ struct Montgomery : P {
     above += this->resolve(
         [&](u32 tile) {
           const u64 value = value_of_columns(upper[tile]);
-          return tile == 0 && this->lane == 0 ? value + ~0u : value;
+          return tile == 0 && this->lane == 0 ? value + ~0u : value + summand(tile);
         },
         0, x);
+    above += summand(0);
     if (this->lane == 0) x[0] = static_cast<u32>(above);
-    if (__shfl_sync(~0u, static_cast<u32>(above >> 32), 0) != 0)
-      this->template subtract<Order::Turned>(x, this->for_high(), x);
+    return __shfl_sync(~0u, static_cast<u32>(above >> 32), 0);
   }
-
-  // Writes the residue below v of x, a product by 1 and so at most v, to a row of COUNT limbs in
-  // global memory.
-  template <u32 COUNT = P::LIMBS>
-  GPUINT_DEVICE void store(const Limbs& x, u32* row) const {
-    Limbs d;
-    const bool less = this->template subtract<Order::Turned>(x, this->for_high(), d);
-    GPUINT_UNROLL(16)
-    for (u32 tile = 0; tile < TILES; ++tile) {
-      const u32 to = this->template index<Order::Turned>(tile);
-      if (COUNT == P::LIMBS || to < COUNT) row[to] = less ? x[tile] : d[tile];
-    }
-  }
-
- private:
   GPUINT_DEVICE u32 resolve_sums(const Sums& sums, Limbs& x) const {
     return this->resolve([&](u32 tile) { return value_of_columns(sums[tile]); }, 0, x);
   }

@@ -20,6 +20,7 @@ mod jacobi;
 mod limbs;
 mod linear;
 mod prepared;
+mod primes;
 mod product;
 mod residues;
 pub(crate) mod root;
@@ -100,6 +101,8 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::PrepareOdd => (arithmetic::prepare_odd, Quadratic),
         Op::MulResidues => (arithmetic::residue_product, Quadratic),
         Op::SquareResidues => (arithmetic::residue_square, Quadratic),
+        Op::StrongBase2 => (primes::strong, Cubic),
+        Op::StrongLucas => (primes::lucas, Cubic),
         Op::DivRemDigit => (linear::digit_quotient, Digit),
         Op::Shl => (linear::left, Linear),
         Op::Shr => (linear::right, Linear),

@@ -1,0 +1,159 @@
+// Arithmetic modulo one odd n of a thread in digits of 52 bits, for the tests of prime/: residues
+// x R mod n, R = 2^RADIX_BITS, by Montgomery's products (montgomery.cuh).
+//
+// Bounds. A product is below 2 n for factors x y < n R. Doubled it is below 4 n, with a constant
+// below n it is below 3 n, and (4 n)^2 < n R, as R >= 2^6 2^BITS. So no residue is compared.
+#pragma once
+#include "modular/fp64/montgomery.cuh"
+
+namespace gpuint::fp64 {
+
+template <class S_>
+struct Field {
+  using S = S_;
+  using Digit = u64;
+  using Place = fp64::Place;
+  static constexpr u32 COUNT = digits_of(S::BITS);
+  static constexpr u32 RADIX_BITS = DIGIT_BITS * COUNT;
+  static constexpr u32 PLACE_BYTES = COUNT * WARP * sizeof(u64);
+  // x, n and the columns of two registers a digit; addresses weigh more where digits are few.
+  static constexpr u32 REGISTERS = 6 * COUNT + (COUNT < 18 ? 64 : 48);
+  // Bits of an exponent that `advance` takes at a time.
+  static constexpr u32 WINDOW = 1;
+  using Number = double[COUNT];
+  using Integer = u64[COUNT];  // below n
+
+  Place modulus;
+  double inverse;
+
+  GPUINT_DEVICE static Place place(unsigned char* bytes, u32 lane) {
+    return {reinterpret_cast<u64*>(bytes) + lane};
+  }
+
+  // Modulo the odd row `n`, or 3 where `is_row` is false.
+  GPUINT_DEVICE Field(const u32* n, bool is_row, const Place& modulus_) : modulus(modulus_) {
+    GPUINT_UNROLL(1)
+    for (u32 j = 0; j < COUNT; ++j)
+      modulus[j] = is_row ? digit_at(n, S::N, static_cast<i32>(DIGIT_BITS * j)) : 3 * u64(j == 0);
+    inverse = negative_inverse(modulus[0]);
+  }
+
+  // Bits p .. p + count of n, count < 32.
+  GPUINT_DEVICE u32 bits_at(u32 p, u32 count) const {
+    const u32 j = p / DIGIT_BITS, shift = p % DIGIT_BITS;
+    const u64 low = j < COUNT ? modulus[j] : 0, high = j + 1 < COUNT ? modulus[j + 1] : 0;
+    return static_cast<u32>(low >> shift | high << (DIGIT_BITS - shift)) & ((1u << count) - 1);
+  }
+
+  GPUINT_DEVICE static void load(const Place& from, Number& x) { load_digits(from, x); }
+  GPUINT_DEVICE static void store(const Number& x, const Place& to) {
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < COUNT; ++j) to[j] = to_integer(x[j]);
+  }
+  GPUINT_DEVICE static u64 lowest(const Number& x) { return to_integer(x[0]); }
+  GPUINT_DEVICE static u64 wrapped(u64 digit) { return digit & DIGIT_MASK; }
+
+  // Multiples of n that may stand in a residue.
+  GPUINT_DEVICE static bool has_few_multiples(u32) { return true; }
+
+  // The exponent of R of 2^e, as `advance` continues it.
+  GPUINT_DEVICE static u32 start(u32 e) { return RADIX_BITS + e; }
+
+  // x = 2^e becomes 2^(2 e + bit), e being an exponent of R's multiples.
+  GPUINT_DEVICE void advance(Number& x, const Place& room, u32, u32 bit) const {
+    Montgomery<COUNT>::square(x, room, inverse, load_modulus(), [&](u64(&sum)[COUNT]) {
+      GPUINT_UNROLL()
+      for (u32 t = 0; t < COUNT; ++t) sum[t] <<= bit;
+    });
+  }
+
+  // x <- x^2 / R - c and x y / R - c, for a constant.
+  GPUINT_DEVICE void square_minus(Number& x, const Place& room, const Place& constant) const {
+    Montgomery<COUNT>::square(x, room, inverse, load_modulus(), add(constant));
+  }
+  GPUINT_DEVICE void multiply_minus(Number& x, const Place& y, const Place& constant) const {
+    Number n;
+    load_digits(modulus, n);
+    Montgomery<COUNT>::multiply(x, y, n, inverse, add(constant));
+  }
+  // Writes the constant c: n - c.
+  GPUINT_DEVICE void set_constant(const Integer& c, const Place& constant) const {
+    i64 borrow = 0;
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < COUNT; ++j) {
+      borrow += static_cast<i64>(modulus[j]) - static_cast<i64>(c[j]);
+      constant[j] = static_cast<u64>(borrow) & DIGIT_MASK;
+      borrow >>= DIGIT_BITS;
+    }
+  }
+
+  // x R^-1 mod n, below n, to the place.
+  GPUINT_DEVICE void take_radix_out(Number& x, const Place& to) const {
+    GPUINT_UNROLL(1)
+    for (u32 j = 0; j < COUNT; ++j) to[j] = j == 0;
+    Number n;
+    load_digits(modulus, n);
+    Montgomery<COUNT>::multiply(x, to, n, inverse);
+    Integer result;
+    to_integers(x, result);
+    subtract_once(result, n);
+    store_integer(result, to);
+  }
+
+  GPUINT_DEVICE static void to_integers(const Number& x, Integer& integers) {
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < COUNT; ++j) integers[j] = to_integer(x[j]);
+  }
+  GPUINT_DEVICE static void to_number(const Integer& integers, Number& x) {
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < COUNT; ++j) x[j] = to_digit(integers[j]);
+  }
+  GPUINT_DEVICE static void store_integer(const Integer& x, const Place& to) {
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < COUNT; ++j) to[j] = x[j];
+  }
+  GPUINT_DEVICE static void set_power_of_two(u32 exponent, Integer& x) {
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < COUNT; ++j)
+      x[j] = exponent / DIGIT_BITS == j ? u64(1) << exponent % DIGIT_BITS : 0;
+  }
+  // x + y and 2 x modulo n.
+  GPUINT_DEVICE void add_integer(Integer& x, const Place& y) const {
+    u64 carry = 0;
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < COUNT; ++j) {
+      carry += x[j] + y[j];
+      x[j] = carry & DIGIT_MASK;
+      carry >>= DIGIT_BITS;
+    }
+    reduce_once(x);
+  }
+  GPUINT_DEVICE void double_integer(Integer& x) const {
+    u64 carry = 0;
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < COUNT; ++j) {
+      carry += 2 * x[j];
+      x[j] = carry & DIGIT_MASK;
+      carry >>= DIGIT_BITS;
+    }
+    reduce_once(x);
+  }
+
+ private:
+  GPUINT_DEVICE auto load_modulus() const {
+    return [this](Number& n) { load_digits(modulus, n); };
+  }
+  GPUINT_DEVICE static auto add(const Place& constant) {
+    return [&constant](u64(&sum)[COUNT]) {
+      GPUINT_UNROLL()
+      for (u32 t = 0; t < COUNT; ++t) sum[t] += constant[t];
+    };
+  }
+  GPUINT_DEVICE void reduce_once(Integer& x) const {
+    Number n;
+    load_digits(modulus, n);
+    subtract_once(x, n);
+  }
+};
+
+}  // namespace gpuint::fp64

@@ -1,0 +1,121 @@
+// Frame of tests with a thread to a row: the row's field, and places for numbers of the warp.
+//
+// A field is an arithmetic modulo one odd number (modular/fp64/field.cuh, modular/imad/field.cuh).
+// Rows that no test takes, even ones and 1, are computed modulo 3, and their results are dropped.
+#pragma once
+#include "core/occupancy.cuh"
+#include "modular/by_thread/stage.cuh"
+#include "prime/numbers.cuh"
+
+namespace gpuint::prime {
+
+using by_thread::ALL_LANES;
+using by_thread::WARP;
+
+// SHARED_PLACES: numbers of a thread in shared memory, the modulus first; OTHER_PLACES: in device
+// memory, for constants and rare steps.
+template <class Field_, u32 SHARED_PLACES, u32 OTHER_PLACES>
+struct Rows {
+  using Field = Field_;
+  using S = typename Field::S;
+  using Place = typename Field::Place;
+  static constexpr u32 THREADS = 4 * WARP;
+  static constexpr u32 ROWS = THREADS;
+  static constexpr u32 WARPS = THREADS / WARP;
+  static constexpr u32 SHARED = SHARED_PLACES * WARPS * Field::PLACE_BYTES;
+  static constexpr u32 SCRATCH = OTHER_PLACES * WARPS * Field::PLACE_BYTES;
+  static constexpr u32 PERSISTENT = 1;
+  static constexpr u32 MIN_BLOCKS = blocks_with_registers(min_of(Field::REGISTERS, 255), THREADS);
+  static_assert(Field::PLACE_BYTES % 16 == 0, "aligned places");
+
+  GPUINT_DEVICE static Place shared_place(unsigned char* shared, u32 index) {
+    const u32 warp = ptx::thread() / WARP;
+    return Field::place(shared + (warp * SHARED_PLACES + index) * Field::PLACE_BYTES,
+                        ptx::thread() % WARP);
+  }
+  GPUINT_DEVICE static Place other_place(const Operands& o, u32 index) {
+    const u64 warp = u64(blockIdx.x) * WARPS + ptx::thread() / WARP;
+    return Field::place(o.scratch + (warp * OTHER_PLACES + index) * Field::PLACE_BYTES,
+                        ptx::thread() % WARP);
+  }
+
+  // Calls test(row, is_there) for the rows of the warp's threads; a thread without a row repeats
+  // the last one.
+  template <class Test>
+  GPUINT_DEVICE static void each(const Operands& o, Test test) {
+    GPUINT_UNROLL(1)
+    for (u64 from = u64(blockIdx.x) * ROWS + ptx::thread() / WARP * WARP; from < o.rows;
+         from += u64(gridDim.x) * ROWS) {
+      const u64 row = from + ptx::thread() % WARP;
+      test(row < o.rows ? row : o.rows - 1, row < o.rows);
+      __syncwarp();
+    }
+  }
+};
+
+// Lengths of a row n and of the zeros or ones at its end.
+struct Lengths {
+  u32 bits = 0;
+  u32 zeros_of_previous;  // zeros at the end of n - 1, for odd n
+  u32 zeros_of_next;      // and of n + 1
+};
+
+template <class S>
+GPUINT_DEVICE Lengths lengths(const u32* n) {
+  Lengths lengths;
+  lengths.zeros_of_previous = lengths.zeros_of_next = S::BITS;
+  GPUINT_UNROLL(4)
+  for (u32 i = S::N; i-- > 0;) {
+    const u32 limb = __ldg(n + i), previous = i == 0 ? limb & ~1u : limb, next = ~limb;
+    const auto zeros = [&](u32 x) { return 32 * i + static_cast<u32>(__ffs(static_cast<int>(x))) - 1; };
+    if (limb != 0) lengths.bits = max_of(lengths.bits, 32 * (i + 1) - leading_zeros(limb));
+    if (previous != 0) lengths.zeros_of_previous = zeros(previous);
+    if (next != 0) lengths.zeros_of_next = zeros(next);
+  }
+  return lengths;
+}
+
+// 2^exponent mod n, n of `bits` bits: the highest power below n, doubled. The threads of a warp
+// double as often as the one with the most doublings.
+template <class Field>
+GPUINT_DEVICE void power_of_two(const Field& field, u32 exponent, u32 bits,
+                                typename Field::Integer& x) {
+  const u32 first = min_of(exponent, bits - 1), doublings = exponent - first;
+  const u32 most = __reduce_max_sync(ALL_LANES, doublings);
+  Field::set_power_of_two(first, x);
+  GPUINT_UNROLL(1)
+  for (u32 i = 0; i < most; ++i) {
+    typename Field::Integer doubled;
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < Field::COUNT; ++j) doubled[j] = x[j];
+    field.double_integer(doubled);
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < Field::COUNT; ++j) x[j] = i < doublings ? doubled[j] : x[j];
+  }
+}
+
+// True if a residue may be `value` or its negative, by the lowest digits of both: a residue is below
+// 4 n, or it has many multiples of n.
+template <class Field>
+GPUINT_DEVICE bool may_be_either(const Field& field, u32 bits, typename Field::Digit lowest,
+                                 typename Field::Digit value) {
+  if (!Field::has_few_multiples(bits)) return true;
+  bool may_be = false;
+  typename Field::Digit multiple = 0;
+  GPUINT_UNROLL(5)
+  for (u32 k = 0; k <= 4; ++k) {
+    may_be |= Field::wrapped(multiple + value) == lowest;
+    may_be |= Field::wrapped(multiple - value) == lowest;
+    multiple += field.modulus[0];
+  }
+  return may_be;
+}
+
+// Compares a number below n with another one, whose digit j is other(j).
+template <class Field, class Other>
+GPUINT_DEVICE Signs compare_signs(const Field& field, const typename Field::Place& x, Other other) {
+  return compare_signs<Field::DIGIT_BITS>(
+      Field::COUNT, [&](u32 j) { return x[j]; }, other, [&](u32 j) { return field.modulus[j]; });
+}
+
+}  // namespace gpuint::prime

@@ -1,0 +1,149 @@
+// StrongLucas: strong and extra strong Lucas probable primes, a thread to a row.
+//
+// A chain v_k = c^k + c^-k, v_0 = 2, v_1 = T, serves both tests (src/ops/prime/lucas.rs, where the
+// condition is derived): T = P^2 / Q - 2 for the strong one with parameters P and Q, T = P for the
+// extra strong one. With n + 1 = d 2^s, d odd, n passes if
+//     v_d = 2 and v_(d+1) = T,   or   v_d = -2 and v_(d+1) = -T,   or
+//     v_(d 2^r) = 0 for some 0 <= r < s - 1.
+// (u_d = 0 is 2 v_(d+1) = T v_d.)
+//
+// Walk. For p from the top to 1 and k = floor((n+1) / 2^p), the pair (v_k, v_(k+1)) follows from the
+// one before by a square and a product (P. L. Montgomery, "Speeding the Pollard and elliptic curve
+// methods", Math. Comp. 48, 1987):
+//     v_2k = v_k^2 - 2,   v_(2k+1) = v_k v_(k+1) - T,   v_(2k+2) = v_(k+1)^2 - 2.
+// Bit p of n + 1 selects which square is taken: it is 1 at p = s, 0 below, and that of n above. As
+// in strong.cuh, the squares after v_d are steps of the walk.
+//
+// T = numerator / denominator modulo n for small numbers: z = R mod n is divided by the denominator
+// where z + k n is its multiple, and the quotient is added up numerator times.
+#pragma once
+#include "prime/by_thread.cuh"
+
+namespace gpuint::prime {
+
+// in[0] = n, in[1] = T: the numerator, an i32, above the denominator, an u32, coprime to n; mask:
+// rows that pass.
+template <class Field>
+struct LucasTest : Rows<Field, 3, 4> {
+  using Base = Rows<Field, 3, 4>;
+  using S = typename Field::S;
+  using Place = typename Base::Place;
+  using Digit = typename Field::Digit;
+
+  static __device__ void run(const Operands& o, unsigned char* shared) {
+    Base::each(o, [&](u64 row, bool is_there) {
+      const u32* const n = input_row<S>(o, 0, row);
+      Lengths lengths = prime::lengths<S>(n);
+      const bool is_tested = __ldg(n) % 2 != 0 && lengths.bits > 1;
+      if (!is_tested) lengths.bits = 2, lengths.zeros_of_next = 2;
+      const Field field(n, is_tested, Base::shared_place(shared, 0));
+      const Place lower = Base::shared_place(shared, 1), upper = Base::shared_place(shared, 2);
+      const Term term(is_tested ? __ldg(static_cast<const u64*>(o.in[1]) + row) : 1ull << 32 | 1);
+      const Digit two = begin(o, field, lengths.bits, term, lower, upper);
+      const bool passes = walk(o, field, lengths, lower, upper, two);
+      if (is_there && is_tested && passes) set_mask(o.mask, row);
+    });
+  }
+
+ private:
+  // Places in device memory.
+  static constexpr u32 TWO = 0, FIRST = 1, FIRST_AS_NUMBER = 2, COMPARED = 3;
+
+  // Writes v_0 and v_1 and the constants; returns the lowest digit of v_0.
+  GPUINT_DEVICE static Digit begin(const Operands& o, const Field& field, u32 bits, const Term& term,
+                                   const Place& lower, const Place& upper) {
+    typename Field::Integer x;
+    power_of_two(field, Field::RADIX_BITS, bits, x);
+    Field::store_integer(x, upper);
+    field.double_integer(x);
+    Field::store_integer(x, lower);
+    field.set_constant(x, Base::other_place(o, TWO));
+    const Digit two = x[0];
+    divide_modulo<Field::DIGIT_BITS>(
+        Field::COUNT, [&](u32 j) -> Digit& { return upper[j]; },
+        [&](u32 j) { return field.modulus[j]; }, term.denominator);
+    const u32 most = __reduce_max_sync(ALL_LANES, term.summands);
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < Field::COUNT; ++j) x[j] = 0;
+    GPUINT_UNROLL(1)
+    for (u32 i = 0; i < most; ++i) {
+      typename Field::Integer sum;
+      GPUINT_UNROLL()
+      for (u32 j = 0; j < Field::COUNT; ++j) sum[j] = x[j];
+      field.add_integer(sum, upper);
+      GPUINT_UNROLL()
+      for (u32 j = 0; j < Field::COUNT; ++j) x[j] = i < term.summands ? sum[j] : x[j];
+    }
+    if (term.is_negative) negate(field, x);
+    Field::store_integer(x, upper);
+    field.set_constant(x, Base::other_place(o, FIRST));
+    typename Field::Number number;
+    Field::to_number(x, number);
+    field.take_radix_out(number, Base::other_place(o, FIRST_AS_NUMBER));
+    return two;
+  }
+
+  // x <- n - x.
+  GPUINT_DEVICE static void negate(const Field& field, typename Field::Integer& x) {
+    i64 borrow = 0;
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < Field::COUNT; ++j) {
+      borrow += static_cast<i64>(field.modulus[j]) - static_cast<i64>(x[j]);
+      x[j] = Field::wrapped(static_cast<Digit>(static_cast<u64>(borrow)));
+      borrow >>= Field::DIGIT_BITS;
+    }
+  }
+
+  GPUINT_DEVICE static bool walk(const Operands& o, const Field& field, const Lengths& lengths,
+                                 const Place& lower, const Place& upper, Digit two) {
+    const u32 s = lengths.zeros_of_next;
+    const u32 most = __reduce_max_sync(ALL_LANES, s);
+    // n + 1 may have a bit more than n.
+    u32 p = __reduce_max_sync(ALL_LANES, lengths.bits) + 1;
+    bool passes = false;
+    GPUINT_UNROLL(1)
+    while (true) {
+      --p;
+      const bool is_set = p > s ? field.bits_at(p, 1) != 0 : p == s;
+      const Place squared{is_set ? upper.at : lower.at}, other{is_set ? lower.at : upper.at};
+      typename Field::Number x;
+      Field::load(lower, x);
+      field.multiply_minus(x, upper, Base::other_place(o, FIRST));
+      Field::store(x, other);
+      Field::load(squared, x);
+      field.square_minus(x, squared, Base::other_place(o, TWO));
+      Field::store(x, squared);
+      if (p <= most) {
+        const Digit value = lower[0];
+        const bool may_pass =
+            (p == s && may_be_either(field, lengths.bits, value, two)) ||
+            (p <= s && p > 1 && may_be_either(field, lengths.bits, value, Digit(0)));
+        if (__any_sync(ALL_LANES, may_pass)) passes |= p <= s && compare(o, field, lower, upper, p, s);
+      }
+      if (p == 1) return passes;
+    }
+  }
+
+  // Tests the condition at v_k and v_(k+1), k = floor((n+1) / 2^p), p <= s.
+  GPUINT_DEVICE static bool compare(const Operands& o, const Field& field, const Place& lower,
+                                    const Place& upper, u32 p, u32 s) {
+    const Place place = Base::other_place(o, COMPARED);
+    Signs both;
+    bool is_zero = false;
+    GPUINT_UNROLL(1)
+    for (u32 i = 0; i < 2; ++i) {
+      typename Field::Number x;
+      Field::load(Place{i == 0 ? lower.at : upper.at}, x);
+      field.take_radix_out(x, place);
+      const Place first = Base::other_place(o, FIRST_AS_NUMBER);
+      const Signs signs = compare_signs(
+          field, place, [&](u32 j) { return i != 0 ? u64(first[j]) : 2 * u64(j == 0); });
+      both.is_positive &= signs.is_positive;
+      both.is_negative &= signs.is_negative;
+      if (i == 0) is_zero = compare_signs(field, place, [](u32) { return u64(0); }).is_positive;
+    }
+    return (p == s && (both.is_positive || both.is_negative)) || (p > 1 && is_zero);
+  }
+};
+
+}  // namespace gpuint::prime

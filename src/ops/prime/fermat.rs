@@ -1,0 +1,68 @@
+//! Residues of Fermat's test, and their lowest 64 bits.
+
+use num_bigint::BigUint;
+
+use super::{faces, residues_of};
+use crate::backend::host::reserved_vec;
+use crate::dyn_batch::DynBatch;
+use crate::error::Result;
+use crate::ops::View;
+use crate::shape::narrowest;
+
+impl View<'_> {
+    pub(crate) fn fermat_residues(&self, base: &BigUint) -> Result<(DynBatch, Vec<u64>)> {
+        let View { strategy, .. } = *self;
+        let one = BigUint::from(1u32);
+        // Rows that are 0 are computed modulo 1.
+        let (divisor, zero) = self.prepare_masked()?;
+        let moduli = self.or_all(&one)?.select(&zero, self.batch)?;
+        let bases = residues_of(base, moduli.view())?;
+        let exponents = moduli.wrapping_sub_all(&one)?;
+        let residues = View { batch: &bases, strategy }.pow_mod(&exponents, &divisor)?;
+        let words = residues.view().low_words()?;
+        Ok((residues, words))
+    }
+
+    /// Returns the lowest 64 bits of each row.
+    fn low_words(&self) -> Result<Vec<u64>> {
+        let narrow = narrowest(u64::BITS as usize).filter(|shape| shape.bits < self.shape().bits);
+        let truncated = narrow.map(|shape| self.truncated(shape)).transpose()?;
+        let rows = truncated.as_ref().unwrap_or(self.batch);
+        let mut words = reserved_vec(self.len())?;
+        let bytes = rows.shape().bytes();
+        rows.read_parts(0, self.len(), |_, part| {
+            words.extend(part.chunks_exact(bytes).map(|row| {
+                let mut word = [0; size_of::<u64>()];
+                let len = word.len().min(bytes);
+                word[..len].copy_from_slice(&row[..len]);
+                u64::from_le_bytes(word)
+            }));
+            Ok(())
+        })?;
+        Ok(words)
+    }
+}
+
+faces! {
+    by Mult, "Residues of Fermat's test";
+
+    /// Computes `base^(n - 1) mod n` for each row `n`, and the lowest 64 bits of each residue: the
+    /// RES64 of PRST and LLR, which these print in hexadecimal. A prime that does not divide the
+    /// base has the residue 1. Rows that are 0 or 1 have the residue 0.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let n = Batch::<GpuUint<1024>>::from_biguints(&device, &[91u32, 97].map(BigUint::from))?;
+    /// let (residues, res64) = n.fermat_residues(2)?;
+    /// assert_eq!(residues.to_biguints()?, [64u32, 1].map(BigUint::from)); // 91 = 7 * 13
+    /// assert_eq!(res64, [64, 1]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    fn fermat_residues(base: Number) -> NewAndWords;
+}

@@ -1,0 +1,178 @@
+//! Strong and extra strong Lucas probable primes (R. Baillie and S. S. Wagstaff, "Lucas
+//! pseudoprimes", Math. Comp. 35, 1980).
+//!
+//! Let `a` and `b` be the roots of `x^2 - P x + Q`, `D = P^2 - 4 Q` with `(D | n) = -1`,
+//! `U_k = (a^k - b^k) / (a - b)`, `V_k = a^k + b^k`, and `n + 1 = d 2^s` with an odd `d`. A prime `n`
+//! passes the strong test:
+//!
+//! ```text
+//! U_d = 0,   or   V_(d 2^r) = 0 for some 0 <= r < s.
+//! ```
+//!
+//! For `Q` and `D` coprime to `n` let `c = a / b`, a root of `x^2 - T x + 1` with
+//! `T = P^2 / Q - 2`. Then `U_d = 0` is `c^d = 1`, and `V_k = 0` is `c^k = -1`. With the terms
+//! `v_k = c^k + c^-k` and the terms `u_k` of the chain with `P = T`, `Q = 1`:
+//!
+//! ```text
+//! c^d = 1 or -1:   v_d = 2 or -2, and u_d = 0, that is 2 v_(d+1) = T v_d
+//! c^(d 2^r) = -1 for 1 <= r < s:   v_(d 2^(r-1)) = 0, as c^k + c^-k = 0 is c^2k = -1.
+//! ```
+//!
+//! The extra strong test is this condition for `T = P` and `Q = 1`, so that one chain serves both:
+//! from `v_0 = 2`, `v_1 = T`, for each bit of `d` from the top one square and one product,
+//!
+//! ```text
+//! v_2k = v_k^2 - 2,   v_(2k+1) = v_k v_(k+1) - T.
+//! ```
+//!
+//! One kernel computes the chain of a row (`kernels/prime/lucas.cuh`) where there are kernels for
+//! powers of the same arithmetic. Else it is a sequence of operations on residues.
+
+use gpuint_catalogue::Op;
+use num_bigint::BigUint;
+
+use super::selfridge::{Method, Parameter, Term, first_terms};
+use super::{faces, set_rows};
+use crate::backend::host::{collected, reserved_vec};
+use crate::dyn_batch::DynBatch;
+use crate::error::Result;
+use crate::mask::Mask;
+use crate::ops::View;
+use crate::ops::residues::{DynModulus, DynResidues};
+
+impl View<'_> {
+    pub(crate) fn is_strong_lucas_probable_prime(&self) -> Result<Mask> {
+        self.tested(|rows, _| rows.are_lucas(Method::Strong))
+    }
+
+    pub(crate) fn is_extra_strong_lucas_probable_prime(&self) -> Result<Mask> {
+        self.tested(|rows, _| rows.are_lucas(Method::ExtraStrong))
+    }
+
+    /// Tests odd rows above 1.
+    fn are_lucas(self, method: Method) -> Result<Vec<bool>> {
+        let parameters = self.lucas_parameters(method)?;
+        let mut passes: Vec<bool> = reserved_vec(self.len())?;
+        passes.extend(parameters.iter().map(|parameter| *parameter == Parameter::Prime));
+        let (mut rows, mut terms) = (Vec::new(), Vec::new());
+        for (row, parameter) in parameters.into_iter().enumerate() {
+            if let Parameter::Chain(term) = parameter {
+                rows.push(row);
+                terms.push(term);
+            }
+        }
+        if rows.is_empty() {
+            return Ok(passes);
+        }
+        let gathered = if rows.len() == self.len() { None } else { Some(self.gather(&rows)?) };
+        let View { batch, strategy } = self;
+        let moduli = View { batch: gathered.as_ref().unwrap_or(batch), strategy };
+        let passed = match self.has_engine_of_powers(Op::StrongLucas) {
+            true => moduli.chain_by_kernel(&terms)?,
+            false => chain(moduli.batch, &first_terms(moduli.batch, &terms)?)?,
+        };
+        for index in set_rows(&passed)? {
+            passes[rows[index]] = true;
+        }
+        Ok(passes)
+    }
+
+    /// Returns the rows that pass with the first terms, by the kernel of a chain.
+    fn chain_by_kernel(&self, terms: &[Term]) -> Result<Vec<bool>> {
+        let words: Vec<u64> = collected(terms.iter().map(|term| term.word()))?;
+        let mut buffer = self.device().alloc_rows(self.len(), size_of::<u64>())?;
+        self.device().memory().upload(&mut buffer, 0, bytemuck::cast_slice(&words))?;
+        let mut operands = self.operands();
+        operands.ins[1] = Some(&buffer);
+        self.produce_mask(|mask| self.test(Op::StrongLucas, operands, mask))?.to_bools()
+    }
+}
+
+/// Returns the rows that pass with the first terms `v_1`, by operations on residues.
+fn chain(moduli: &DynBatch, terms: &DynBatch) -> Result<Vec<bool>> {
+    let len = moduli.len();
+    let modulus = DynModulus::of_rows(moduli)?;
+    let first = DynResidues::new(terms, &modulus)?;
+    let two = DynResidues::splat(&BigUint::from(2u32), len, &modulus)?;
+    let next = moduli.wrapping_add_all(1)?;
+    // n + 1 may be 2^BITS: then d = 1 and s = BITS.
+    let mut zeros: Vec<usize> = reserved_vec(len)?;
+    zeros.extend(next.trailing_zeros()?.into_iter().map(|zeros| zeros as usize));
+    let overflowed = next.is_zero_mask()?;
+    let odd = next.shr_rows(&zeros)?.wrapping_add_masked(&overflowed)?;
+    let longest = odd.bit_lengths()?.into_iter().max().unwrap_or(0) as usize;
+
+    let (mut lower, mut upper) = (two.try_clone()?, first.try_clone()?);
+    let (mut squared, mut product) = (two.try_clone()?, two.try_clone()?);
+    let (mut square, mut mixed) = (two.try_clone()?, two.try_clone()?);
+    for bit in (0..longest).rev() {
+        let is_set = odd.bit_mask(bit)?;
+        upper.select_into(&is_set, &lower, &mut squared)?;
+        lower.mul_into(&upper, &mut product)?;
+        product.sub_into(&first, &mut mixed)?;
+        squared.square_into(&mut product)?;
+        product.sub_into(&two, &mut square)?;
+        mixed.select_into(&is_set, &square, &mut lower)?;
+        square.select_into(&is_set, &mixed, &mut upper)?;
+    }
+
+    let is_unit = lower.eq_mask(&two)?.or(&lower.eq_mask(&two.neg()?)?)?;
+    let has_zero_u = upper.double()?.eq_mask(&first.mul(&lower)?)?;
+    let mut passes = is_unit.and(&has_zero_u)?.to_bools()?;
+    for squares in 1.. {
+        let is_left = |row: usize| !passes[row] && zeros[row] > squares;
+        if !(0..len).any(is_left) {
+            break;
+        }
+        let is_zero = lower.is_zero_mask()?.to_bools()?;
+        for row in 0..len {
+            passes[row] |= is_zero[row] && zeros[row] > squares;
+        }
+        lower.square_into(&mut squared)?;
+        squared.sub_into(&two, &mut lower)?;
+    }
+    Ok(passes)
+}
+
+impl DynBatch {
+    /// Adds 1 to the rows of a mask.
+    fn wrapping_add_masked(&self, mask: &Mask) -> Result<Self> {
+        self.wrapping_add_all(1)?.select(mask, self)
+    }
+}
+
+faces! {
+    by Mult, "Lucas probable primes";
+
+    /// Returns a mask of the strong Lucas probable primes with Selfridge's parameters: `P = 1`,
+    /// `Q = (1 - D) / 4` for the first `D` of 5, -7, 9, -11, .. with Jacobi symbol `(D | n) = -1`
+    /// (Baillie and Wagstaff's method A).
+    ///
+    /// Every prime passes; 0, 1, other even rows and squares do not.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// // 5459 = 53 * 103 is the least composite number that passes.
+    /// let rows = [5459u32, 5461, 65537].map(BigUint::from);
+    /// let n = Batch::<GpuUint<1024>>::from_biguints(&device, &rows)?;
+    /// let passes = n.is_strong_lucas_probable_prime()?;
+    /// assert_eq!(passes.to_bools()?, [true, false, true]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    fn is_strong_lucas_probable_prime() -> NewMask;
+
+    /// Returns a mask of the extra strong Lucas probable primes: `Q = 1` and the least `P` from 3
+    /// on with Jacobi symbol `(P^2 - 4 | n) = -1`. The least composite number that passes is 989.
+    ///
+    /// Every prime passes; 0, 1, other even rows and squares do not.
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    fn is_extra_strong_lucas_probable_prime() -> NewMask;
+}

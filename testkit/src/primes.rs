@@ -1,0 +1,273 @@
+//! Tests for probable primes by their definitions, and numbers on which such tests fail.
+//!
+//! The arithmetic is `malachite-nz`'s. Lucas sequences are computed with `U`, `V` and `Q^k`, which
+//! the library never computes.
+
+use gpuint::num_bigint::BigUint;
+use malachite_base::num::arithmetic::traits::{
+    DivisibleBy, FloorSqrt, KroneckerSymbol, ModPow, Parity, Square,
+};
+use malachite_base::num::basic::traits::{One, Zero};
+use malachite_base::num::logic::traits::{BitAccess, SignificantBits};
+use malachite_nz::integer::Integer;
+use malachite_nz::natural::Natural;
+
+fn natural(value: &BigUint) -> Natural {
+    Natural::from_owned_limbs_asc(value.to_u64_digits())
+}
+
+/// Returns true for 2, false for 0, 1 and other even numbers, and nothing for other numbers.
+fn decided(n: &Natural) -> Option<bool> {
+    if *n == 2u32 {
+        return Some(true);
+    }
+    (n.even() || *n == 1u32).then_some(false)
+}
+
+/// Returns true if `n` is a strong probable prime to a base.
+#[must_use]
+pub fn is_strong(n: &BigUint, base: &BigUint) -> bool {
+    let (n, base) = (natural(n), natural(base));
+    if let Some(passes) = decided(&n) {
+        return passes;
+    }
+    let base = base % &n;
+    if base == 0u32 {
+        return true;
+    }
+    let minus_one = &n - Natural::ONE;
+    let s = minus_one.trailing_zeros().unwrap_or(0);
+    let mut power = base.mod_pow(&minus_one >> s, &n);
+    if power == 1u32 {
+        return true;
+    }
+    for _ in 0..s {
+        if power == minus_one {
+            return true;
+        }
+        power = power.square() % &n;
+    }
+    false
+}
+
+/// Terms of a Lucas sequence modulo an odd `n`.
+struct Lucas {
+    n: Natural,
+    p: Natural,
+    d: Natural,
+    q: Natural,
+    u: Natural,
+    v: Natural,
+    power: Natural,
+}
+
+impl Lucas {
+    /// The terms with index 1.
+    fn new(n: &Natural, p: i64, q: i64) -> Self {
+        let residue = |value: i64| {
+            let size = Natural::from(value.unsigned_abs()) % n;
+            if value < 0 && size != 0u32 { n - size } else { size }
+        };
+        let [p, d, q] = [p, p * p - 4 * q, q].map(residue);
+        Self { n: n.clone(), u: Natural::ONE, v: p.clone(), power: q.clone(), p, d, q }
+    }
+
+    fn half(&self, x: Natural) -> Natural {
+        (if x.odd() { x + &self.n } else { x } >> 1u32) % &self.n
+    }
+
+    fn double(&mut self) {
+        let n = &self.n;
+        self.u = &self.u * &self.v % n;
+        let twice = (&self.power << 1u32) % n;
+        self.v = ((&self.v).square() + n - twice) % n;
+        self.power = (&self.power).square() % n;
+    }
+
+    fn advance(&mut self) {
+        let u = self.half(&self.p * &self.u + &self.v);
+        self.v = self.half(&self.d * &self.u + &self.p * &self.v);
+        self.u = u;
+        self.power = &self.power * &self.q % &self.n;
+    }
+
+    fn advance_to(&mut self, index: &Natural) {
+        for bit in (0..index.significant_bits() - 1).rev() {
+            self.double();
+            if index.get_bit(bit) {
+                self.advance();
+            }
+        }
+    }
+}
+
+/// Returns the first `(P, Q)` of a list whose discriminant has symbol -1; nothing for a number that
+/// a symbol 0 shows to be composite.
+fn parameters(n: &Natural, list: impl Iterator<Item = (i64, i64)>) -> Option<(i64, i64)> {
+    for (p, q) in list {
+        let d = Integer::from(p * p - 4 * q);
+        match (&d).kronecker_symbol(Integer::from(n)) {
+            -1 => return Some((p, q)),
+            0 if !d.divisible_by(Integer::from(n)) => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn is_square(n: &Natural) -> bool {
+    n.floor_sqrt().square() == *n
+}
+
+/// Returns true if `n` is a strong Lucas probable prime with Selfridge's parameters.
+#[must_use]
+pub fn is_strong_lucas(n: &BigUint) -> bool {
+    let n = natural(n);
+    if let Some(passes) = decided(&n) {
+        return passes;
+    }
+    let list = (0..).map(|i| (1, (1 - if i % 2 == 0 { 5 + 2 * i } else { -5 - 2 * i }) / 4));
+    let Some((p, q)) = (!is_square(&n)).then(|| parameters(&n, list)).flatten() else {
+        return false;
+    };
+    let next = &n + Natural::ONE;
+    let s = next.trailing_zeros().unwrap_or(0);
+    let mut lucas = Lucas::new(&n, p, q);
+    lucas.advance_to(&(next >> s));
+    if lucas.u == 0u32 {
+        return true;
+    }
+    for _ in 0..s {
+        if lucas.v == 0u32 {
+            return true;
+        }
+        lucas.double();
+    }
+    false
+}
+
+/// Returns true if `n` is an extra strong Lucas probable prime.
+#[must_use]
+pub fn is_extra_strong_lucas(n: &BigUint) -> bool {
+    let n = natural(n);
+    if let Some(passes) = decided(&n) {
+        return passes;
+    }
+    let list = (3..).map(|p| (p, 1));
+    let Some((p, q)) = (!is_square(&n)).then(|| parameters(&n, list)).flatten() else {
+        return false;
+    };
+    let next = &n + Natural::ONE;
+    let s = next.trailing_zeros().unwrap_or(0);
+    let mut lucas = Lucas::new(&n, p, q);
+    lucas.advance_to(&(next >> s));
+    let two = Natural::from(2u32) % &n;
+    if lucas.u == Natural::ZERO && (lucas.v == two || (&lucas.v + &two) % &n == 0u32) {
+        return true;
+    }
+    for _ in 1..s {
+        if lucas.v == 0u32 {
+            return true;
+        }
+        lucas.double();
+    }
+    false
+}
+
+/// Primes below a bound, by the sieve of Eratosthenes.
+#[must_use]
+pub fn sieve(end: usize) -> Vec<bool> {
+    let mut is_prime = vec![true; end];
+    is_prime.iter_mut().take(2).for_each(|is_prime| *is_prime = false);
+    for p in (2..end).take_while(|p| p * p < end) {
+        if is_prime[p] {
+            (p * p..end).step_by(p).for_each(|multiple| is_prime[multiple] = false);
+        }
+    }
+    is_prime
+}
+
+/// Least numbers that are strong pseudoprimes to the first 1, 2, .. prime bases (G. Jaeschke, "On
+/// strong pseudoprimes to several bases", Math. Comp. 61, 1993; OEIS A014233).
+pub const PSI: [u128; 13] = [
+    2047,
+    1_373_653,
+    25_326_001,
+    3_215_031_751,
+    2_152_302_898_747,
+    3_474_749_660_383,
+    341_550_071_728_321,
+    341_550_071_728_321,
+    3_825_123_056_546_413_051,
+    3_825_123_056_546_413_051,
+    3_825_123_056_546_413_051,
+    318_665_857_834_031_151_167_461,
+    3_317_044_064_679_887_385_961_981,
+];
+
+/// Strong Lucas pseudoprimes (OEIS A217255).
+pub const STRONG_LUCAS: [u32; 20] = [
+    5459, 5777, 10877, 16109, 18971, 22499, 24569, 25199, 40309, 58519, 75077, 97439, 100_127,
+    113_573, 115_639, 130_139, 155_819, 158_399, 161_027, 162_133,
+];
+
+/// Extra strong Lucas pseudoprimes (OEIS A217719).
+pub const EXTRA_STRONG_LUCAS: [u32; 20] = [
+    989, 3239, 5777, 10877, 27971, 29681, 30739, 31631, 39059, 72389, 73919, 75077, 100_127,
+    113_573, 125_249, 137_549, 137_801, 153_931, 155_819, 161_027,
+];
+
+/// Carmichael numbers (OEIS A002997), and some with three large factors of J. Chernick's form
+/// `(6 k + 1)(12 k + 1)(18 k + 1)` (Bull. Amer. Math. Soc. 45, 1939).
+#[must_use]
+pub fn carmichael_numbers() -> Vec<BigUint> {
+    let small = [561u64, 1105, 1729, 2465, 2821, 6601, 8911, 10585, 15841, 29341, 41041, 825_265];
+    let chernick = [1u64, 6, 35, 45, 51, 55, 56, 100, 121, 195, 206, 216, 255];
+    let chernick = chernick
+        .map(|k| BigUint::from(6 * k + 1) * BigUint::from(12 * k + 1) * BigUint::from(18 * k + 1));
+    small.map(BigUint::from).into_iter().chain(chernick).collect()
+}
+
+/// F. Arnault's number of 397 digits, a strong pseudoprime to all prime bases below 307 ("Constructing
+/// Carmichael numbers which are strong pseudoprimes to several bases", J. Symbolic Comput. 20, 1995).
+#[must_use]
+pub fn arnault() -> BigUint {
+    let digits = "29674495668685510550154174642905332730771991799853043350995075531276838753171770\
+                  199594238596428121188033664754218345562493168782883";
+    let p: BigUint = digits.parse().unwrap_or_default();
+    let factor = |k: u32| (&p - 1u32) * k + 1u32;
+    &p * factor(313) * factor(353)
+}
+
+/// Primes of special forms: Mersenne's, Proth's, factorial and primorial ones, with at most `bits`
+/// bits.
+#[must_use]
+pub fn known_primes(bits: usize) -> Vec<BigUint> {
+    let one = || BigUint::from(1u32);
+    let product = |numbers: &mut dyn Iterator<Item = u32>| -> BigUint {
+        numbers.fold(one(), |product, factor| product * factor)
+    };
+    let mersenne = [3u32, 7, 13, 31, 61, 89, 107, 127, 521, 607, 1279, 2203, 2281, 3217, 4253];
+    let proth = [(3u32, 189u32), (3, 201), (3, 209), (3, 276), (3, 353), (3, 408), (3, 438)];
+    let factorial = [(27u32, 1i32), (37, 1), (41, 1), (73, 1), (77, 1), (116, 1), (154, 1)];
+    let factorial_minus = [(30u32, -1i32), (32, -1), (33, -1), (38, -1), (94, -1), (166, -1)];
+    let is_prime = sieve(1100);
+    let primorial = [(31usize, 1i32), (379, 1), (1019, 1), (1021, 1)];
+    let primorial_minus = [(41usize, -1i32), (89, -1), (317, -1), (337, -1), (991, -1)];
+    let beside = |product: BigUint, side: i32| {
+        if side > 0 { product + 1u32 } else { product - 1u32 }
+    };
+    let mut primes: Vec<BigUint> = mersenne.into_iter().map(|p| (one() << p) - 1u32).collect();
+    primes.extend(proth.into_iter().map(|(k, n)| (BigUint::from(k) << n) + 1u32));
+    primes.extend(
+        factorial
+            .into_iter()
+            .chain(factorial_minus)
+            .map(|(n, side)| beside(product(&mut (1..=n)), side)),
+    );
+    primes.extend(primorial.into_iter().chain(primorial_minus).map(|(p, side)| {
+        beside(product(&mut (2..=p).filter(|&p| is_prime[p]).map(|p| p as u32)), side)
+    }));
+    primes.retain(|prime| prime.bits() <= bits as u64);
+    primes
+}

@@ -1,0 +1,198 @@
+//! Tests for probable primes, against their definitions and published numbers.
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{BackendKind, Device, DynBatch, Mask, Result, Shape};
+
+use crate::setting::{Check, Context, Setting, Tally, is_thorough, on_every_backend, seed};
+use gpuint_testkit::operands::power;
+use gpuint_testkit::oracle;
+use gpuint_testkit::primes::{self, EXTRA_STRONG_LUCAS, PSI, STRONG_LUCAS};
+use gpuint_testkit::random::Random;
+
+/// Compares a mask with the expected bits of numbers.
+fn compare(
+    what: &Context<'_>,
+    numbers: &[BigUint],
+    got: &Mask,
+    expected: impl Fn(usize, &BigUint) -> bool,
+    tally: &mut Tally,
+) -> Result<()> {
+    for (row, (n, passes)) in numbers.iter().zip(got.to_bools()?).enumerate() {
+        tally.row(passes == expected(row, n), || format!("{what}: {n}: {passes}"));
+    }
+    tally.row(got.len() == numbers.len(), || format!("{what}: {} rows", got.len()));
+    Ok(())
+}
+
+/// Numbers of all lengths up to a width: primes, products of two, squares, neighbours of powers of
+/// two, and odd numbers without small factors.
+fn candidates(bits: usize, count: usize) -> Vec<BigUint> {
+    let mut numbers = primes::known_primes(bits);
+    let half = primes::known_primes(bits / 2);
+    numbers.extend(half.iter().map(|p| p * p));
+    numbers.extend(half.windows(2).map(|pair| &pair[0] * &pair[1]));
+    for exponent in [1, 2, 3, 16, 32, 63, 64, bits / 2, bits - 1] {
+        numbers.extend([power(exponent) - 1u32, power(exponent), power(exponent) + 1u32]);
+    }
+    numbers.extend([power(bits) - 1u32, power(bits) - 2u32, BigUint::ZERO]);
+    numbers.extend([15u32, 9, 27, 3 << 10].map(BigUint::from));
+    let mut random = Random::new(seed() ^ bits as u64);
+    let wheel = BigUint::from(3u32 * 5 * 7 * 11 * 13);
+    numbers.extend((0..count).map(|row| {
+        let length = if row % 4 == 0 { bits / 2 + row % (bits / 2) } else { bits };
+        let n = random.bits(length) | BigUint::from(1u32);
+        // The next number that is 1 modulo 2 and the primes up to 13, or the number itself.
+        let below = &n - &n % (&wheel * 2u32) + 1u32;
+        if row % 2 == 0 || below.bits() > bits as u64 { n } else { below }
+    }));
+    numbers.retain(|n| n.bits() <= bits as u64);
+    numbers
+}
+
+struct Candidates;
+
+impl Check for Candidates {
+    const NAME: &str = "probable primes";
+    const WIDEST: bool = false;
+    const EVERY_SHAPE: bool = false;
+
+    fn takes(shape: Shape, backend: BackendKind) -> bool {
+        let widest = match backend {
+            _ if is_thorough() => 16384,
+            BackendKind::Simt => 256,
+            _ => 2048,
+        };
+        shape.bits <= widest
+    }
+
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        for device in setting.devices() {
+            let mut numbers = candidates(shape.bits, if is_thorough() { 60 } else { 12 });
+            // The expected results of long numbers take long.
+            let mut long = 0..if is_thorough() { usize::MAX } else { 8 };
+            numbers.retain(|n| n.bits() <= 260 || long.next().is_some());
+            let what = Context::new(shape, "probable primes", device);
+            tally.attempt(&what, numbers.len(), |tally| tests(device, shape, &numbers, tally));
+        }
+    }
+}
+
+fn tests(device: &Device, shape: Shape, numbers: &[BigUint], tally: &mut Tally) -> Result<()> {
+    let what = |name| Context::new(shape, name, device);
+    let n = DynBatch::from_biguints(device, shape, numbers)?;
+    let two = BigUint::from(2u32);
+    let strong = n.is_strong_probable_prime(2)?;
+    compare(&what("base 2"), numbers, &strong, |_, n| primes::is_strong(n, &two), tally)?;
+    for base in [BigUint::ZERO, 3u32.into(), (1u64 << 62).into(), power(shape.bits + 3) + 5u32] {
+        let strong = n.is_strong_probable_prime(&base)?;
+        compare(&what("a base"), numbers, &strong, |_, n| primes::is_strong(n, &base), tally)?;
+    }
+    let bases: Vec<_> = (0..numbers.len() as u32).map(|row| BigUint::from(row % 40)).collect();
+    let strong =
+        n.is_strong_probable_prime_rows(&DynBatch::from_biguints(device, shape, &bases)?)?;
+    let expected = |row: usize, n: &BigUint| primes::is_strong(n, &bases[row]);
+    compare(&what("a base for each row"), numbers, &strong, expected, tally)?;
+    let list = [3u32, 5].map(BigUint::from);
+    let strong = n.is_strong_probable_prime_bases(&list)?;
+    let expected = |_, n: &BigUint| list.iter().all(|base| primes::is_strong(n, base));
+    compare(&what("bases"), numbers, &strong, expected, tally)?;
+
+    let lucas = n.is_strong_lucas_probable_prime()?;
+    compare(&what("strong Lucas"), numbers, &lucas, |_, n| primes::is_strong_lucas(n), tally)?;
+    let lucas = n.is_extra_strong_lucas_probable_prime()?;
+    let expected = |_, n: &BigUint| primes::is_extra_strong_lucas(n);
+    compare(&what("extra strong Lucas"), numbers, &lucas, expected, tally)?;
+    let passes = n.is_probable_prime()?;
+    let expected = |_, n: &BigUint| primes::is_strong(n, &two) && primes::is_strong_lucas(n);
+    compare(&what("Baillie-PSW"), numbers, &passes, expected, tally)?;
+
+    let base = power(shape.bits) + 3u32;
+    let (residues, words) = n.fermat_residues(&base)?;
+    for ((n, residue), word) in numbers.iter().zip(residues.to_biguints()?).zip(words) {
+        let expected = match n {
+            n if n.bits() == 0 => BigUint::ZERO,
+            n => oracle::pow_mod(&base, &(n - 1u32), n),
+        };
+        let is_right =
+            residue == expected && word == expected.iter_u64_digits().next().unwrap_or(0);
+        tally.row(is_right, || format!("{}: {n}: {residue}, {word:x}", what("Fermat")));
+    }
+    Ok(())
+}
+
+struct Published;
+
+impl Check for Published {
+    const NAME: &str = "published primes and pseudoprimes";
+    const WIDEST: bool = false;
+    const EVERY_SHAPE: bool = false;
+
+    fn takes(shape: Shape, backend: BackendKind) -> bool {
+        match backend {
+            _ if is_thorough() => shape.bits <= 1536,
+            BackendKind::Simt => shape.bits == 256,
+            _ => matches!(shape.bits, 256 | 1536),
+        }
+    }
+
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        for device in setting.devices() {
+            let what = Context::new(shape, "published numbers", device);
+            tally.attempt(&what, 1, |tally| published(device, shape, &what, tally));
+        }
+    }
+}
+
+/// Odd numbers below this bound are compared with a sieve.
+const SIEVED: usize = 20_000;
+
+fn published(device: &Device, shape: Shape, what: &Context<'_>, tally: &mut Tally) -> Result<()> {
+    let all = |tally: &mut Tally, numbers: &[BigUint], mask: Mask, expected: bool| {
+        compare(what, numbers, &mask, |_, _| expected, tally)
+    };
+    let batch = |numbers: &[BigUint]| DynBatch::from_biguints(device, shape, numbers);
+
+    let is_prime = primes::sieve(SIEVED);
+    let below: Vec<_> = (0..SIEVED as u32).map(BigUint::from).collect();
+    let n = batch(&below)?;
+    let of_list = |list: &[u32], row: usize| list.contains(&(row as u32));
+    compare(what, &below, &n.is_probable_prime()?, |row, _| is_prime[row], tally)?;
+    let lucas = n.is_strong_lucas_probable_prime()?;
+    let expected = |row: usize, _: &_| is_prime[row] || of_list(&STRONG_LUCAS, row);
+    compare(what, &below, &lucas, expected, tally)?;
+    let lucas = n.is_extra_strong_lucas_probable_prime()?;
+    let expected = |row: usize, _: &_| is_prime[row] || of_list(&EXTRA_STRONG_LUCAS, row);
+    compare(what, &below, &lucas, expected, tally)?;
+
+    let lists = [STRONG_LUCAS.map(BigUint::from), EXTRA_STRONG_LUCAS.map(BigUint::from)];
+    all(tally, &lists[0], batch(&lists[0])?.is_strong_lucas_probable_prime()?, true)?;
+    all(tally, &lists[1], batch(&lists[1])?.is_extra_strong_lucas_probable_prime()?, true)?;
+    all(tally, &lists.concat(), batch(&lists.concat())?.is_probable_prime()?, false)?;
+
+    let bases = [2u32, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41].map(BigUint::from);
+    for (count, psi) in (1..).zip(PSI) {
+        let n = [BigUint::from(psi)];
+        all(tally, &n, batch(&n)?.is_strong_probable_prime_bases(&bases[..count])?, true)?;
+        all(tally, &n, batch(&n)?.is_probable_prime()?, false)?;
+    }
+    let carmichael = primes::carmichael_numbers();
+    all(tally, &carmichael, batch(&carmichael)?.is_probable_prime()?, false)?;
+    let known = primes::known_primes(shape.bits);
+    all(tally, &known, batch(&known)?.is_probable_prime()?, true)?;
+    all(tally, &known, batch(&known)?.is_extra_strong_lucas_probable_prime()?, true)?;
+
+    let arnault = [primes::arnault()];
+    if arnault[0].bits() <= shape.bits as u64 {
+        let is_prime = primes::sieve(307);
+        let bases: Vec<_> = (2..307u32).filter(|&p| is_prime[p as usize]).collect();
+        let bases: Vec<_> = bases.into_iter().map(BigUint::from).collect();
+        all(tally, &arnault, batch(&arnault)?.is_strong_probable_prime_bases(&bases)?, true)?;
+        all(tally, &arnault, batch(&arnault)?.is_probable_prime()?, false)?;
+    }
+    Ok(())
+}
+
+on_every_backend! {
+    candidates: Candidates,
+    published: Published,
+}
