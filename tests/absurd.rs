@@ -377,6 +377,7 @@ operations! {
     fn eq_mask(Rows);
     fn eq_mask_all(Number);
     fn eq_mask_into(Rows, OutMask);
+    fn fermat_residues(Number);
     fn filter(InMask);
     fn gather(Counts);
     fn gather_into(Counts, Out);
@@ -388,8 +389,14 @@ operations! {
     fn inverse_mod_pow2();
     fn inverse_mod_pow2_into(Out, OutMask);
     fn is_equal(Rows);
+    fn is_extra_strong_lucas_probable_prime();
     fn is_perfect_power();
+    fn is_probable_prime();
     fn is_square();
+    fn is_strong_lucas_probable_prime();
+    fn is_strong_probable_prime(Number);
+    fn is_strong_probable_prime_bases(Numbers);
+    fn is_strong_probable_prime_rows(Rows);
     fn is_zero_mask();
     fn is_zero_mask_into(OutMask);
     fn isqrt();

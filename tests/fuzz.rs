@@ -19,9 +19,9 @@ use gpuint::{
     Karatsuba, Kernels, Mask, Modulus, Ntt, ProductTree, Residues, Result, ShiftedInverse,
     SignedBatch, SimtOptions, TensorCore, Widen,
 };
-use gpuint_testkit::oracle;
 use gpuint_testkit::random::Random;
 use gpuint_testkit::skip::skip;
+use gpuint_testkit::{oracle, primes};
 use num_traits::{One, Zero};
 
 /// Programs that failed once: `BITS:Q:DIGIT NAME:SEED NAME:SEED ...`.
@@ -1116,6 +1116,16 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
             let power = x.a.pow((x.n % 9) as u32);
             Ok(vec![oracle::shl(&power, 0, x.bits), flag(power.bits() > x.bits as u64)])
         }
+    );
+    operation!("is_probable_prime", [], |x| x.a.is_probable_prime()?.columns(), |x| {
+        let is_prime = primes::is_strong(x.a, &2u32.into()) && primes::is_strong_lucas(x.a);
+        Ok(vec![flag(is_prime)])
+    });
+    operation!(
+        "is_strong_probable_prime_rows",
+        [B],
+        |x| x.a.is_strong_probable_prime_rows(x.b)?.columns(),
+        |x| Ok(vec![flag(primes::is_strong(x.a, x.b))])
     );
     operation!("is_square", [], |x| x.a.is_square()?.columns(), |x| {
         let root = oracle::isqrt(x.a);

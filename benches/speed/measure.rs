@@ -7,7 +7,7 @@ use gpuint::{
 };
 use gpuint_benches::batches::{Batches, Operands, Times, WIDEST_POWERS, ways};
 use gpuint_benches::workload::Workload;
-use gpuint_testkit::oracle;
+use gpuint_testkit::{oracle, primes};
 
 use crate::against::{Measured, Time};
 use crate::{Options, Result};
@@ -38,6 +38,7 @@ impl AtShape<'_> {
         self.products(&mut batches)?;
         self.residues(&mut batches)?;
         self.powers(&batches)?;
+        self.primes(&batches)?;
         self.exact(&batches)?;
         self.number_theory(&batches)?;
         self.texts(&batches)?;
@@ -163,6 +164,33 @@ impl AtShape<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Tests of odd numbers of full length for probable primes, with the host's search for the
+    /// parameters of Lucas tests.
+    fn primes(&mut self, batches: &Batches) -> Result<()> {
+        let shape = batches.u.shape();
+        let is_asked = |op: &Op| has_kernel(*op, shape) && self.is_asked(op.name());
+        if ![Op::StrongBase2, Op::StrongLucas].iter().any(is_asked) {
+            return Ok(());
+        }
+        let n = batches.for_powers(false)?.v;
+        let mut passes = Mask::none(self.device, n.len())?;
+        let is_timed = self.time(shape, n.len(), Op::StrongBase2, "odd", || {
+            passes = n.is_strong_probable_prime(2)?;
+            Ok(())
+        })?;
+        let two = BigUint::from(2u32);
+        check_some(Op::StrongBase2.name(), shape, if is_timed { n.len() } else { 0 }, |row| {
+            Ok(passes.row(row)? == primes::is_strong(&n.row(row)?, &two))
+        })?;
+        let is_timed = self.time(shape, n.len(), Op::StrongLucas, "odd", || {
+            passes = n.is_strong_lucas_probable_prime()?;
+            Ok(())
+        })?;
+        check_some(Op::StrongLucas.name(), shape, if is_timed { n.len() } else { 0 }, |row| {
+            Ok(passes.row(row)? == primes::is_strong_lucas(&n.row(row)?))
+        })
     }
 
     /// Quotients without remainder, of half the width.

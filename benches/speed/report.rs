@@ -7,7 +7,7 @@ use crate::against::Measured;
 use gpuint_benches::machine::Machine;
 
 /// Headings of the tables and the operations in each.
-const TABLES: [(&str, &[&str]); 6] = [
+const TABLES: [(&str, &[&str]); 7] = [
     (
         "Sums, shifts, comparisons, division by a digit",
         &["add", "sub", "shl", "shr", "eq_mask", "lt_mask", "is_zero_mask", "div_rem_digit"],
@@ -26,6 +26,7 @@ const TABLES: [(&str, &[&str]); 6] = [
             "pow_product_mod",
         ],
     ),
+    ("Tests for probable primes", &["strong_base2", "strong_lucas"]),
     (
         "Exact divisions, roots, common divisors, inverses and fractions",
         &["div_exact", "inverse_mod_pow2", "isqrt", "gcd", "inverse_mod", "rational"],
@@ -33,14 +34,17 @@ const TABLES: [(&str, &[&str]); 6] = [
     ("Decimal text, with the time of the host", &["to_decimal", "from_decimal"]),
 ];
 
+/// Operations whose rows a second are stated.
+const RATES: [&str; 3] = ["pow_mod", "strong_base2", "strong_lucas"];
+
 pub(crate) fn markdown(measured: &Measured, machine: &Machine) -> String {
     let Machine { device, driver, processor, date, commit, .. } = machine;
     let mut text = format!(
         "# Every operation by Auto\n\n{device}; NVIDIA driver {driver}; {processor}; {date}; \
          commit {commit}.\n\
          Milliseconds for a batch of 2^32 bits, medians, and the algorithm where there are \
-         several; powers a second \
-         after the time of `pow_mod`.\n"
+         several; powers and \
+         tests a second after their times.\n"
     );
     let widths: BTreeSet<usize> = measured.times.keys().map(|key| key.2).collect();
     for (heading, operations) in TABLES {
@@ -76,7 +80,7 @@ pub(crate) fn markdown(measured: &Measured, machine: &Machine) -> String {
                 if !time.algorithm.is_empty() {
                     let _ = write!(text, " {}", time.algorithm);
                 }
-                if *operation == "pow_mod" {
+                if RATES.contains(operation) {
                     let rows = (1u64 << 32) as f64 / bits as f64;
                     let _ = write!(text, ", {}", decimal(rows / (time.ms * 1e-3)));
                 }

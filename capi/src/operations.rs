@@ -365,6 +365,47 @@ functions! {
     fn gpuint_jacobi(a: *const Batch, moduli: *const Batch; symbols: *mut i8, rows: usize) =
         DynBatch::jacobi;
 
+    /// Returns a mask of the strong probable primes to a base, a number as text of any length. 2
+    /// passes; 0, 1 and other even rows do not; a base that is 0 modulo an odd row lets it pass.
+    fn gpuint_is_strong_probable_prime(
+        a: *const Batch, base: *const c_char; mask: *mut *mut Mask
+    ) = DynBatch::is_strong_probable_prime;
+
+    /// Returns a mask of the strong probable primes, with a base for each row.
+    fn gpuint_is_strong_probable_prime_rows(
+        a: *const Batch, bases: *const Batch; mask: *mut *mut Mask
+    ) = DynBatch::is_strong_probable_prime_rows;
+
+    /// Returns a mask of the strong probable primes to each of `count` bases, which are numbers as
+    /// text.
+    fn gpuint_is_strong_probable_prime_bases(
+        a: *const Batch, bases: *const *const c_char, count: usize; mask: *mut *mut Mask
+    ) = |a: &DynBatch, bases, count| {
+        // SAFETY: the header requires that there are `count` texts, which end with NUL.
+        let bases = unsafe { numbers(bases, count, "bases") }?;
+        Ok::<_, Failure>(a.is_strong_probable_prime_bases(&bases)?)
+    };
+
+    /// Returns a mask of the strong Lucas probable primes with Selfridge's parameters.
+    fn gpuint_is_strong_lucas_probable_prime(a: *const Batch; mask: *mut *mut Mask) =
+        DynBatch::is_strong_lucas_probable_prime;
+
+    /// Returns a mask of the extra strong Lucas probable primes.
+    fn gpuint_is_extra_strong_lucas_probable_prime(a: *const Batch; mask: *mut *mut Mask) =
+        DynBatch::is_extra_strong_lucas_probable_prime;
+
+    /// Returns a mask of the rows that pass the test of Baillie, Pomerance, Selfridge and Wagstaff:
+    /// the primes below 2^64, and above it the primes and no known composite number.
+    fn gpuint_is_probable_prime(a: *const Batch; mask: *mut *mut Mask) =
+        DynBatch::is_probable_prime;
+
+    /// Computes `base^(a - 1) mod a`, and stores the lowest 64 bits of each residue (RES64). Rows
+    /// that are 0 or 1 have the residue 0.
+    fn gpuint_fermat_residues(
+        a: *const Batch, base: *const c_char;
+        residues: *mut *mut Batch, words: *mut u64, rows: usize
+    ) = DynBatch::fermat_residues;
+
     /// Computes the bitwise AND.
     fn gpuint_and(a: *const Batch, b: *const Batch; out: *mut *mut Batch) = DynBatch::and;
 

@@ -67,7 +67,9 @@ GPUINT_DEVICE Lengths lengths(const u32* n) {
   GPUINT_UNROLL(4)
   for (u32 i = S::N; i-- > 0;) {
     const u32 limb = __ldg(n + i), previous = i == 0 ? limb & ~1u : limb, next = ~limb;
-    const auto zeros = [&](u32 x) { return 32 * i + static_cast<u32>(__ffs(static_cast<int>(x))) - 1; };
+    const auto zeros = [&](u32 x) {
+      return 32 * i + static_cast<u32>(__ffs(static_cast<int>(x))) - 1;
+    };
     if (limb != 0) lengths.bits = max_of(lengths.bits, 32 * (i + 1) - leading_zeros(limb));
     if (previous != 0) lengths.zeros_of_previous = zeros(previous);
     if (next != 0) lengths.zeros_of_next = zeros(next);
@@ -94,8 +96,8 @@ GPUINT_DEVICE void power_of_two(const Field& field, u32 exponent, u32 bits,
   }
 }
 
-// True if a residue may be `value` or its negative, by the lowest digits of both: a residue is below
-// 4 n, or it has many multiples of n.
+// True if a residue may be `value` or its negative, by the lowest digits of both: a residue is
+// below 4 n, or it has many multiples of n.
 template <class Field>
 GPUINT_DEVICE bool may_be_either(const Field& field, u32 bits, typename Field::Digit lowest,
                                  typename Field::Digit value) {

@@ -7,8 +7,8 @@
 // first power is a number 2^(BITS - f), too, so that R mod n is never needed. At 2048 bits that is
 // 0.09 products a bit beside the squares. The condition of the test is the same for 2^-1 as for 2.
 //
-// A residue may be any number below R. To be compared it is multiplied by 1, which leaves the number
-// below n.
+// A residue may be any number below R. To be compared it is multiplied by 1, which leaves the
+// number below n.
 //
 // In the chain of Lucas, v_k and v_(k+1) stand in device memory: each step reads and writes them
 // once, which is nothing beside its two products. Constants are added as n - c in the last sum of a

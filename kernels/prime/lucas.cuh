@@ -7,9 +7,9 @@
 //     v_(d 2^r) = 0 for some 0 <= r < s - 1.
 // (u_d = 0 is 2 v_(d+1) = T v_d.)
 //
-// Walk. For p from the top to 1 and k = floor((n+1) / 2^p), the pair (v_k, v_(k+1)) follows from the
-// one before by a square and a product (P. L. Montgomery, "Speeding the Pollard and elliptic curve
-// methods", Math. Comp. 48, 1987):
+// Walk. For p from the top to 1 and k = floor((n+1) / 2^p), the pair (v_k, v_(k+1)) follows from
+// the one before by a square and a product (P. L. Montgomery, "Speeding the Pollard and elliptic
+// curve methods", Math. Comp. 48, 1987):
 //     v_2k = v_k^2 - 2,   v_(2k+1) = v_k v_(k+1) - T,   v_(2k+2) = v_(k+1)^2 - 2.
 // Bit p of n + 1 selects which square is taken: it is 1 at p = s, 0 below, and that of n above. As
 // in strong.cuh, the squares after v_d are steps of the walk.
@@ -50,8 +50,8 @@ struct LucasTest : Rows<Field, 3, 4> {
   static constexpr u32 TWO = 0, FIRST = 1, FIRST_AS_NUMBER = 2, COMPARED = 3;
 
   // Writes v_0 and v_1 and the constants; returns the lowest digit of v_0.
-  GPUINT_DEVICE static Digit begin(const Operands& o, const Field& field, u32 bits, const Term& term,
-                                   const Place& lower, const Place& upper) {
+  GPUINT_DEVICE static Digit begin(const Operands& o, const Field& field, u32 bits,
+                                   const Term& term, const Place& lower, const Place& upper) {
     typename Field::Integer x;
     power_of_two(field, Field::RADIX_BITS, bits, x);
     Field::store_integer(x, upper);
@@ -118,7 +118,8 @@ struct LucasTest : Rows<Field, 3, 4> {
         const bool may_pass =
             (p == s && may_be_either(field, lengths.bits, value, two)) ||
             (p <= s && p > 1 && may_be_either(field, lengths.bits, value, Digit(0)));
-        if (__any_sync(ALL_LANES, may_pass)) passes |= p <= s && compare(o, field, lower, upper, p, s);
+        if (__any_sync(ALL_LANES, may_pass))
+          passes |= p <= s && compare(o, field, lower, upper, p, s);
       }
       if (p == 1) return passes;
     }

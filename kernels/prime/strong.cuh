@@ -7,12 +7,13 @@
 //     x_p = x_(p+1)^2 2^b,    b: bit p of n - 1, which is that of n for p >= 1.
 // There is no table of powers and no product: a step is a square and a shift by b bits, or a shift
 // by several bits after several squares. The squares of x_s = 2^d are x_(s-1), .., x_1, so they are
-// steps of the walk, too: a row takes as many squares as n has bits, whatever s is. The condition is
+// steps of the walk, too: a row takes as many squares as n has bits, whatever s is. The condition
+// is
 //     x_s = 1 or -1,   or   x_p = -1 for some 1 <= p < s.
 // It is the same for 2^-1 in place of 2, by which a field may shift instead (IMAD, field.cuh).
 //
-// Start. The first e = floor((n-1) / 2^p) is below 64 in all rows of a warp, and x_p R = 2^e R mod n
-// is made by doublings, of which there are few where n has nearly all BITS.
+// Start. The first e = floor((n-1) / 2^p) is below 64 in all rows of a warp, and x_p R = 2^e R mod
+// n is made by doublings, of which there are few where n has nearly all BITS.
 //
 // Comparison. At p <= s, which is at most about 6 steps of a warp, residues are compared with 1 and
 // -1. The lowest digits decide nearly always; else R is taken out of the residue by a product.
@@ -62,8 +63,8 @@ struct StrongTest : Rows<Field, 2, 1> {
     bool passes = false;
     GPUINT_UNROLL(1)
     while (true) {
-      if (p <= most &&
-          __any_sync(ALL_LANES, p <= s && may_be_either(field, lengths.bits, Field::lowest(x), one))) {
+      if (p <= most && __any_sync(ALL_LANES, p <= s && may_be_either(field, lengths.bits,
+                                                                     Field::lowest(x), one))) {
         const Signs signs = compare(o, field, x);
         passes |= p <= s && (signs.is_negative || (p == s && signs.is_positive));
       }
@@ -82,8 +83,7 @@ struct StrongTest : Rows<Field, 2, 1> {
     GPUINT_UNROLL()
     for (u32 j = 0; j < Field::COUNT; ++j) copy[j] = x[j];
     field.take_radix_out(copy, place);
-    return compare_signs(field, place,
-                         [](u32 j) { return u64(j == 0); });
+    return compare_signs(field, place, [](u32 j) { return u64(j == 0); });
   }
 };
 

@@ -592,6 +592,49 @@ class Array(Rows[int]):
         rows, moduli = self._pair(self._operand(modulus, "modulus", "refuse"))
         return np.frombuffer(rows.jacobi(moduli), dtype=np.int8)
 
+    # Primes
+
+    def is_probable_prime(self) -> Mask:
+        """Returns a mask of the rows that pass the test of Baillie, Pomerance, Selfridge, Wagstaff.
+
+        Below `2**64` these are exactly the primes; above, no composite number is known that passes.
+        """
+        return self._bits_of(self._batch.is_probable_prime())
+
+    def is_strong_probable_prime(self, base: Integers = 2) -> Mask:
+        """Returns a mask of the strong probable primes to a base of any length, or one a row.
+
+        Every prime passes, 2 among them; 0, 1 and other even rows do not. A base that is 0 modulo
+        an odd row lets it pass.
+        """
+        if as_int(base) is not None:
+            number = unsigned(base, "base")
+            return self._bits_of(self._batch.is_strong_probable_prime(number))
+        rows, bases = self._pair(self._operand(base, "base", "refuse"))
+        return self._bits_of(rows.is_strong_probable_prime_rows(bases))
+
+    def is_strong_probable_prime_bases(self, bases: Iterable[int]) -> Mask:
+        """Returns a mask of the rows that are strong probable primes to each base of a list."""
+        given = items(bases, "bases", "an iterable of ints")
+        numbers = [unsigned(base, "bases") for base in given]
+        return self._bits_of(self._batch.is_strong_probable_prime_bases(numbers))
+
+    def is_strong_lucas_probable_prime(self) -> Mask:
+        """Returns a mask of the strong Lucas probable primes with Selfridge's parameters."""
+        return self._bits_of(self._batch.is_strong_lucas_probable_prime())
+
+    def is_extra_strong_lucas_probable_prime(self) -> Mask:
+        """Returns a mask of the extra strong Lucas probable primes."""
+        return self._bits_of(self._batch.is_extra_strong_lucas_probable_prime())
+
+    def fermat_residues(self, base: int = 2) -> tuple[Array, npt.NDArray[np.uint64]]:
+        """Returns `base**(self - 1) % self`, and the lowest 64 bits of each residue (RES64).
+
+        Rows that are 0 or 1 have the residue 0.
+        """
+        residues, words = self._batch.fermat_residues(unsigned(base, "base"))
+        return self._like(residues), np.frombuffer(words, dtype=np.uint64)
+
     # Bits
 
     def __and__(self, other: Integers) -> Array:

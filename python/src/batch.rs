@@ -237,6 +237,13 @@ methods! {
     fn perfect_powers() -> (DynBatch, Vec<u64>);
     fn is_perfect_power() -> gpuint::Mask;
     fn jacobi(moduli: &Batch) -> Vec<i8>;
+    fn is_strong_probable_prime(base: Number) -> gpuint::Mask;
+    fn is_strong_probable_prime_rows(bases: &Batch) -> gpuint::Mask;
+    fn is_strong_probable_prime_bases(bases: Numbers) -> gpuint::Mask;
+    fn is_strong_lucas_probable_prime() -> gpuint::Mask;
+    fn is_extra_strong_lucas_probable_prime() -> gpuint::Mask;
+    fn is_probable_prime() -> gpuint::Mask;
+    fn fermat_residues(base: Number) -> (DynBatch, Vec<u64>);
 
     #[pyo3(name = "and_")]
     fn and(rhs: &Batch) -> DynBatch;

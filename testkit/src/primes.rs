@@ -5,7 +5,7 @@
 
 use gpuint::num_bigint::BigUint;
 use malachite_base::num::arithmetic::traits::{
-    DivisibleBy, FloorSqrt, KroneckerSymbol, ModPow, Parity, Square,
+    DivisibleBy, FloorSqrt, KroneckerSymbol, ModInverse, ModPow, Parity, Square,
 };
 use malachite_base::num::basic::traits::{One, Zero};
 use malachite_base::num::logic::traits::{BitAccess, SignificantBits};
@@ -69,6 +69,14 @@ impl Lucas {
             if value < 0 && size != 0u32 { n - size } else { size }
         };
         let [p, d, q] = [p, p * p - 4 * q, q].map(residue);
+        Self { n: n.clone(), u: Natural::ONE, v: p.clone(), power: q.clone(), p, d, q }
+    }
+
+    /// The terms with index 1 of the sequence with `P` below `n` and `Q = 1`.
+    fn with(n: &Natural, p: Natural) -> Self {
+        let four = Natural::from(4u32) % n;
+        let d = ((&p).square() + n - four) % n;
+        let q = Natural::ONE;
         Self { n: n.clone(), u: Natural::ONE, v: p.clone(), power: q.clone(), p, d, q }
     }
 
@@ -157,12 +165,16 @@ pub fn is_extra_strong_lucas(n: &BigUint) -> bool {
     let Some((p, q)) = (!is_square(&n)).then(|| parameters(&n, list)).flatten() else {
         return false;
     };
-    let next = &n + Natural::ONE;
+    passes_extra_strongly(&n, Lucas::new(&n, p, q))
+}
+
+/// Tests the terms of a sequence with `Q = 1`, from those with index 1 on.
+fn passes_extra_strongly(n: &Natural, mut lucas: Lucas) -> bool {
+    let next = n + Natural::ONE;
     let s = next.trailing_zeros().unwrap_or(0);
-    let mut lucas = Lucas::new(&n, p, q);
     lucas.advance_to(&(next >> s));
-    let two = Natural::from(2u32) % &n;
-    if lucas.u == Natural::ZERO && (lucas.v == two || (&lucas.v + &two) % &n == 0u32) {
+    let two = Natural::from(2u32) % n;
+    if lucas.u == Natural::ZERO && (lucas.v == two || (&lucas.v + &two) % n == 0u32) {
         return true;
     }
     for _ in 1..s {
@@ -172,6 +184,18 @@ pub fn is_extra_strong_lucas(n: &BigUint) -> bool {
         lucas.double();
     }
     false
+}
+
+/// Returns true if `n`, odd and above 1, passes a Lucas test with `Q = 1` and the first term
+/// `numerator / denominator` modulo `n`, for a denominator coprime to `n`.
+#[must_use]
+pub fn is_lucas(n: &BigUint, numerator: i32, denominator: u32) -> bool {
+    let n = natural(n);
+    let size = Natural::from(numerator.unsigned_abs()) % &n;
+    let numerator = if numerator < 0 && size != 0u32 { &n - size } else { size };
+    let Some(inverse) = (Natural::from(denominator) % &n).mod_inverse(&n) else { return false };
+    let term = numerator * inverse % &n;
+    passes_extra_strongly(&n, Lucas::with(&n, term))
 }
 
 /// Primes below a bound, by the sieve of Eratosthenes.

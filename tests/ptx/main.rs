@@ -14,9 +14,9 @@ use gpuint_testkit::operands::{
     self, DIVISIONS, EUCLID, EXACT, FRACTIONS, Family, INVERSES, PRODUCTS, ROOTS, Row, SUMS, Sizes,
     rows,
 };
-use gpuint_testkit::oracle;
 use gpuint_testkit::ptx::{self, How, Operands, Outcome, Params, bytes_of};
 use gpuint_testkit::skip::skip;
+use gpuint_testkit::{oracle, primes};
 use num_traits::Zero;
 use ptxi::{Checks, Module};
 
@@ -644,6 +644,23 @@ impl Kernels {
         });
     }
 
+    /// Rows for tests of primes: short, since the interpreter walks over all their bits, with
+    /// primes, products of two and squares among them.
+    fn prime_rows(&self) -> Vec<Row> {
+        let mut rows = self.rows(SUMS, 2);
+        let known = primes::known_primes(64);
+        for (index, row) in rows.iter_mut().enumerate() {
+            let prime = &known[index % known.len()];
+            row.a = match index % 4 {
+                0 => prime.clone(),
+                1 => prime * &known[index / 4 % known.len()],
+                2 => operands::low(row.a.clone(), 40),
+                _ => operands::low(row.a.clone(), 70) | BigUint::from(1u32),
+            };
+        }
+        rows
+    }
+
     fn task(&mut self, task: Task) {
         let bits = self.sizes.bits;
         match task.0 {
@@ -661,6 +678,29 @@ impl Kernels {
                 self.run(task, &rows, &given, |outcome, index, row| {
                     let got = (outcome.outputs[0][index] as i8).cmp(&0);
                     differ::<Ordering>(&got, &oracle::cmp(&row.a, &row.b))
+                });
+            }
+            Op::StrongBase2 => {
+                let rows = self.prime_rows();
+                let given = Operands { mask: true, ..self.given(&rows, 1, 0) };
+                self.run(task, &rows, &given, |outcome, index, row| {
+                    differ(&outcome.is_marked(index), &primes::is_strong(&row.a, &2u32.into()))
+                });
+            }
+            Op::StrongLucas => {
+                let rows = self.prime_rows();
+                let term = |index: usize| [(-3i32, 1u32), (4, 1), (5, 2), (-7, 4)][index % 4];
+                let word = |(numerator, denominator)| {
+                    u64::from(numerator as u32) << 32 | u64::from(denominator)
+                };
+                let mut given = Operands { mask: true, ..self.given(&rows, 1, 0) };
+                given.inputs[1] =
+                    (0..rows.len()).flat_map(|index| word(term(index)).to_le_bytes()).collect();
+                self.run(task, &rows, &given, |outcome, index, row| {
+                    let (numerator, denominator) = term(index);
+                    let is_odd = row.a.bit(0) && row.a.bits() > 1;
+                    let expected = is_odd && primes::is_lucas(&row.a, numerator, denominator);
+                    differ(&outcome.is_marked(index), &expected)
                 });
             }
             Op::BitLengths => self.lengths(task, oracle::bits),

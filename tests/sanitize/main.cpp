@@ -1640,6 +1640,81 @@ void check_root_level(const Kernel& kernel, const Pairs& p) {
   }
 }
 
+// a^e mod n for n < 2^32.
+u64 small_power(u64 a, u64 e, u64 n) {
+  u64 power = 1 % n;
+  for (a %= n; e != 0; e /= 2, a = a * a % n)
+    if (e % 2 != 0) power = power * a % n;
+  return power;
+}
+
+// The tests of small odd numbers above 1, by their definitions (kernels/prime).
+bool is_strong(u64 n) {
+  u64 d = n - 1, s = 0;
+  while (d % 2 == 0) d /= 2, ++s;
+  u64 x = small_power(2, d, n);
+  bool passes = x == 1;
+  for (; s > 0; --s, x = x * x % n) passes = passes || x == n - 1;
+  return passes;
+}
+bool is_lucas(u64 n, u64 first) {
+  u64 d = n + 1, s = 0;
+  while (d % 2 == 0) d /= 2, ++s;
+  u64 v = 2 % n, next = first;  // v_k, v_(k+1)
+  for (u64 bit = 64; bit-- > 0;) {
+    const u64 both = (v * next + n - first) % n;
+    if (d >> bit & 1)
+      v = both, next = (next * next + n - 2) % n;
+    else
+      next = both, v = (v * v + n - 2) % n;
+  }
+  bool passes = (v == 2 && next == first) || (v == n - 2 && next == (n - first) % n);
+  for (; s > 1; --s, v = (v * v + n - 2) % n) passes = passes || v == 0;
+  return passes;
+}
+
+// Small numbers, Mersenne primes and their squares, even numbers.
+void check_primes(const Kernel& kernel, size_t rows) {
+  const bool lucas = starts_with(kernel.task, "strong_lucas_");
+  const u64 exponents[] = {61, 107, 127, 521, 607, 1279, 2203};
+  Column numbers;
+  std::vector<u64> terms;
+  std::vector<bool> passes;
+  for (size_t row = 0; row < rows; ++row) {
+    u64 exponent = exponents[row / 4 % (UNDER_TSAN ? 3 : 7)];
+    if (exponent > kernel.shape.bits) exponent = 61;
+    const Number mersenne = difference(power_of_two(exponent), {1});
+    // 4 and 4 / 1 of Lucas and Lehmer: (3 | 2^p - 1) = -1. Elsewhere small fractions.
+    const bool is_negative = below(2) != 0;
+    const u64 numerator = row % 4 < 2 ? 4 : 3 + below(20),
+              denominator = row % 4 < 2 ? 1 : 1 << below(4);
+    const u64 signed_numerator = row % 4 >= 2 && is_negative ? -numerator : numerator;
+    terms.push_back(signed_numerator << 32 | denominator);
+    if (row % 4 == 0) {
+      numbers.push_back(mersenne);
+      passes.push_back(true);
+    } else if (row % 4 == 1) {
+      const bool is_even = row % 8 == 1 || 2 * exponent > kernel.shape.bits;
+      numbers.push_back(is_even ? product(mersenne, {2}) : product(mersenne, mersenne));
+      if (bit_length(numbers.back()) > kernel.shape.bits) numbers.back() = {4};
+      passes.push_back(false);
+    } else {
+      const u64 n = 64 + below(row % 8 == 2 ? 1u << 31 : 1u << 12);
+      u64 first = numerator % n;
+      for (u64 d = denominator; d > 1; d /= 2) first = (first % 2 != 0 ? first + n : first) / 2;
+      if (is_negative) first = (n - first) % n;
+      numbers.push_back({static_cast<u32>(n)});
+      passes.push_back(n % 2 != 0 && (lucas ? is_lucas(n, first) : is_strong(n)));
+    }
+  }
+  Memory second = values(terms);
+  const Result result =
+      launch(kernel, {numbers}, 0, 0, {}, true, true, nullptr, lucas ? &second : nullptr);
+  for (size_t row = 0; row < rows; ++row)
+    expect(kernel, result.flag(row) == passes[row], "the mask", numbers[row],
+           {static_cast<u32>(terms[row]), static_cast<u32>(terms[row] >> 32)}, {});
+}
+
 void check(const Kernel& kernel, size_t rows) {
   const std::string& task = kernel.task;
   Pairs p = pairs(kernel.shape, rows);
@@ -1676,6 +1751,8 @@ void check(const Kernel& kernel, size_t rows) {
     check_power_product(kernel, rows);
   else if (starts_with(task, "pow_mod_"))
     check_modular(kernel, rows, Modular::Power);
+  else if (starts_with(task, "strong_"))
+    check_primes(kernel, rows);
   else if (task == "div_exact")
     check_exact(kernel, rows);
   else if (task == "inverse_mod_pow2")
