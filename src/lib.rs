@@ -65,6 +65,15 @@
 //! [`rational_reconstruction`](Batch::rational_reconstruction) finds fractions from their images
 //! modulo a number.
 //!
+//! **Primes.** [`is_probable_prime`](Batch::is_probable_prime) is exact below `2^64`;
+//! [`is_strong_probable_prime`](Batch::is_strong_probable_prime) and
+//! [`is_strong_lucas_probable_prime`](Batch::is_strong_lucas_probable_prime) are its parts, and
+//! [`fermat_residues`](Batch::fermat_residues) has RES64.
+//! [`has_small_factor`](Batch::has_small_factor) divides by small primes,
+//! [`next_prime`](Batch::next_prime) searches above the rows, and
+//! [`random_primes`](Batch::random_primes) and [`random_safe_primes`](Batch::random_safe_primes)
+//! draw from the randomness of the operating system.
+//!
 //! **Signed integers.** A [`SignedBatch`] has signs and magnitudes: sums, products, comparisons,
 //! and quotients by three rules of rounding. [`xgcd_signed`](Batch::xgcd_signed) returns cofactors.
 //!

@@ -102,37 +102,38 @@ struct FusedStrongTest : FusedFrame<S, Policy> {
   static __device__ void run(const Operands& o, unsigned char* shared) {
     const Products products = Base::products(shared);
     Base::each_row(o, [&](u64 row) {
-      const u32* const n = input_row<S>(o, 0, row);
-      const FusedLengths<S> lengths(n, products.lane);
-      const u32 lowest = __ldg(n);
+      // Asked where it is needed: an address kept from product to product would cost registers.
+      const auto n = [&] { return input_row<S>(o, 0, row); };
+      const FusedLengths<S> lengths(n(), products.lane);
+      const u32 lowest = __ldg(n());
       bool passes = lowest == 2 && lengths.bits == 2;
       if (lowest % 2 != 0 && lengths.bits > 1) {
         products.sync();  // the row before is done with
-        Montgomery<Products> montgomery(products, n);
-        passes = walk(montgomery, n, lengths, Saved::at(o, Base::ROWS, 0));
+        Montgomery<Products> montgomery(products, n());
+        passes = walk(o, montgomery, n, lengths.bits, lengths.zeros_of_previous);
       }
       if (passes && products.lane == 0) set_mask(o.mask, row);
     });
   }
 
  private:
-  GPUINT_DEVICE static bool walk(Montgomery<Products>& montgomery, const u32* n,
-                                 const FusedLengths<S>& lengths, u32* saved) {
-    const u32 s = lengths.zeros_of_previous;
+  template <class Row>
+  GPUINT_DEVICE static bool walk(const Operands& o, Montgomery<Products>& montgomery, Row n,
+                                 u32 bits, u32 s) {
     // x = 2^-floor((n-1) / 2^p); after the squares of a window, its digit follows.
-    u32 p = s + (lengths.bits - s - 1) / WINDOW * WINDOW;
+    u32 p = s + (bits - s - 1) / WINDOW * WINDOW;
     u32 squares = 0, digit = 0;
     bool is_number = false;
     Limbs x;
-    set_power_of_two<Order::Turned>(montgomery, S::BITS - bits_at<S>(n, p, WINDOW), x);
+    set_power_of_two<Order::Turned>(montgomery, S::BITS - bits_at<S>(n(), p, WINDOW), x);
     // One loop, so that there is one copy of the product.
     GPUINT_UNROLL(1)
     while (true) {
       if (is_number) {
-        const Signs signs = compare(montgomery, n, x);
+        const Signs signs = compare(montgomery, n(), x);
         if (signs.is_negative || (p == s && signs.is_positive)) return true;
         if (p == 1) return false;
-        restore<Order::Turned>(montgomery, saved, x);
+        restore<Order::Turned>(montgomery, Saved::at(o, Base::ROWS, 0), x);
       }
       Limbs y;
       GPUINT_UNROLL(16)
@@ -148,9 +149,9 @@ struct FusedStrongTest : FusedFrame<S, Policy> {
       } else if (p > s) {
         p -= WINDOW;
         squares = WINDOW - 1;
-        digit = bits_at<S>(n, p, WINDOW);
+        digit = bits_at<S>(n(), p, WINDOW);
       } else {
-        save<Order::Turned>(montgomery, x, saved);
+        save<Order::Turned>(montgomery, x, Saved::at(o, Base::ROWS, 0));
         montgomery.set_one(y);
         is_number = true;
       }
@@ -173,7 +174,7 @@ struct FusedStrongTest : FusedFrame<S, Policy> {
 };
 
 // in[0] = n, in[1] = first terms (lucas.cuh); mask: rows that pass.
-template <class S, class Policy = FusedPowerPolicy<S::BITS / (8 * TILE_DIGITS)>>
+template <class S, class Policy = FusedLucasPolicy<S::BITS / (8 * TILE_DIGITS)>>
 struct FusedLucasTest : FusedFrame<S, Policy> {
   using Base = FusedFrame<S, Policy>;
   using Products = typename Base::Products;

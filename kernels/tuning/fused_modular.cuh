@@ -46,6 +46,16 @@ struct FusedPowerPolicy {
       by_size(TILES, {{2, 16}, {3, 20}, {4, 16}, {8, 12}, {ANY, 8}});
 };
 
+// Chains of Lucas tests.
+template <u32 TILES>
+struct FusedLucasPolicy {
+  static constexpr bool SHARED_WIDE = TILES <= 8;
+  static constexpr bool KEPT = false;
+  static constexpr u32 ROWS = 4;
+  static constexpr u32 RESIDENT_WARPS =
+      by_size(TILES, {{2, 16}, {3, 20}, {4, 16}, {8, 12}, {ANY, 8}});
+};
+
 // Limbs of a reciprocal that a thread computes in registers, at most: little more than a tile, so
 // that the first stage has three tiles where the row has a power of two of them, and two elsewhere.
 constexpr u32 MOST_SEED_LIMBS = 35;

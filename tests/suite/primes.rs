@@ -59,7 +59,7 @@ impl Check for Candidates {
     fn takes(shape: Shape, backend: BackendKind) -> bool {
         let widest = match backend {
             _ if is_thorough() => 16384,
-            BackendKind::Simt => 256,
+            BackendKind::Simt => return matches!(shape.bits, 256 | 512 | 2048),
             _ => 2048,
         };
         shape.bits <= widest
@@ -69,8 +69,14 @@ impl Check for Candidates {
         for device in setting.devices() {
             let mut numbers = candidates(shape.bits, if is_thorough() { 60 } else { 12 });
             // The expected results of long numbers take long.
-            let mut long = 0..if is_thorough() { usize::MAX } else { 8 };
-            numbers.retain(|n| n.bits() <= 260 || long.next().is_some());
+            let count = match setting.backend {
+                _ if is_thorough() => usize::MAX,
+                BackendKind::Simt if shape.bits > 512 => 1,
+                _ => 8,
+            };
+            let mut long = 0..count;
+            let shortest = if count == 1 { 70 } else { 260 };
+            numbers.retain(|n| n.bits() <= shortest || long.next().is_some());
             let what = Context::new(shape, "probable primes", device);
             tally.attempt(&what, numbers.len(), |tally| tests(device, shape, &numbers, tally));
         }

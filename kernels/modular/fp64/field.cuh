@@ -14,6 +14,7 @@ struct Field {
   using Digit = u64;
   using Place = fp64::Place;
   static constexpr u32 COUNT = digits_of(S::BITS);
+  static constexpr u32 DIGIT_BITS = fp64::DIGIT_BITS;
   static constexpr u32 RADIX_BITS = DIGIT_BITS * COUNT;
   static constexpr u32 PLACE_BYTES = COUNT * WARP * sizeof(u64);
   // x, n and the columns of two registers a digit; addresses weigh more where digits are few.
