@@ -98,6 +98,13 @@ pub enum Error {
         row: usize,
     },
 
+    /// No prime of the requested kind has this length.
+    #[error("no prime of the requested kind has {bits} bits; ask for more bits")]
+    NoPrime {
+        /// The requested length.
+        bits: usize,
+    },
+
     /// The batch has no row with this number.
     #[error("row {row} does not exist in a batch of {rows} rows")]
     NoSuchRow {
@@ -285,6 +292,7 @@ impl Error {
             | Self::ModulusMismatch
             | Self::EvenModulus { .. }
             | Self::CommonDivisor { .. }
+            | Self::NoPrime { .. }
             | Self::NoSuchRow { .. }
             | Self::NullRow { .. }
             | Self::Negative { .. }

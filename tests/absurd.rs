@@ -383,6 +383,7 @@ operations! {
     fn gather_into(Counts, Out);
     fn gcd(Rows);
     fn gcd_into(Rows, Out);
+    fn has_small_factor(Count);
     fn inverse_mod(Rows);
     fn inverse_mod_all(Number);
     fn inverse_mod_into(Rows, Out, OutMask);
@@ -415,6 +416,7 @@ operations! {
     fn mul_sub(Rows, Rows);
     fn neg_mod(Divisor);
     fn neg_mod_into(Divisor, Out);
+    fn next_prime();
     fn not();
     fn not_into(Out);
     fn nth_root(Count);

@@ -399,6 +399,16 @@ functions! {
     fn gpuint_is_probable_prime(a: *const Batch; mask: *mut *mut Mask) =
         DynBatch::is_probable_prime;
 
+    /// Returns a mask of the rows that have a prime factor up to `limit`, of at most 20 bits, other
+    /// than the row itself; 0 has.
+    fn gpuint_has_small_factor(a: *const Batch, limit: usize; mask: *mut *mut Mask) =
+        DynBatch::has_small_factor;
+
+    /// Computes the least probable primes above the rows, and a mask of the rows above which there
+    /// is none in the width; their result is 0.
+    fn gpuint_next_prime(a: *const Batch; prime: *mut *mut Batch, without: *mut *mut Mask) =
+        DynBatch::next_prime;
+
     /// Computes `base^(a - 1) mod a`, and stores the lowest 64 bits of each residue (RES64). Rows
     /// that are 0 or 1 have the residue 0.
     fn gpuint_fermat_residues(

@@ -205,6 +205,7 @@ fn of_crate(error: &Error) -> Status {
     match error {
         Error::DivisionByZero { .. } => Status::DivisionByZero,
         Error::TooWide { .. } => Status::TooWide,
+        Error::NoPrime { .. } => Status::WidthMissing,
         Error::LengthMismatch { .. } | Error::PartialRow { .. } => Status::LengthMismatch,
         Error::ShapeMismatch { .. } => Status::WidthMismatch,
         Error::ShapeMissing { .. } | Error::WidthMissing { .. } => Status::WidthMissing,

@@ -12,6 +12,21 @@ namespace gpuint::prime {
 using by_thread::ALL_LANES;
 using by_thread::WARP;
 
+// Lengths of a row n and of the zeros or ones at its end.
+struct Lengths {
+  u32 bits = 0;
+  u32 zeros_of_previous;  // zeros at the end of n - 1, for odd n
+  u32 zeros_of_next;      // and of n + 1
+};
+
+// Values that few steps of a walk read, in shared memory: they would take registers from products.
+template <class Field>
+struct Kept {
+  typename Field::Digit lowest;  // of the number that residues are compared with
+  u32 bits;                      // of n
+  u32 zeros;                     // s
+};
+
 // SHARED_PLACES: numbers of a thread in shared memory, the modulus first; OTHER_PLACES: in device
 // memory, for constants and rare steps.
 template <class Field_, u32 SHARED_PLACES, u32 OTHER_PLACES>
@@ -22,21 +37,29 @@ struct Rows {
   static constexpr u32 THREADS = 4 * WARP;
   static constexpr u32 ROWS = THREADS;
   static constexpr u32 WARPS = THREADS / WARP;
-  static constexpr u32 SHARED = SHARED_PLACES * WARPS * Field::PLACE_BYTES;
+  static constexpr u32 PLACES = SHARED_PLACES * WARPS * Field::PLACE_BYTES;
+  static constexpr u32 SHARED = PLACES + THREADS * sizeof(Kept<Field>);
   static constexpr u32 SCRATCH = OTHER_PLACES * WARPS * Field::PLACE_BYTES;
   static constexpr u32 PERSISTENT = 1;
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(min_of(Field::REGISTERS, 255), THREADS);
   static_assert(Field::PLACE_BYTES % 16 == 0, "aligned places");
 
-  GPUINT_DEVICE static Place shared_place(unsigned char* shared, u32 index) {
-    const u32 warp = ptx::thread() / WARP;
-    return Field::place(shared + (warp * SHARED_PLACES + index) * Field::PLACE_BYTES,
+  // The first place of a thread in shared memory, and the next ones: an address serves all.
+  GPUINT_DEVICE static Place first_place(unsigned char* shared) {
+    return Field::place(shared + ptx::thread() / WARP * SHARED_PLACES * Field::PLACE_BYTES,
                         ptx::thread() % WARP);
+  }
+  GPUINT_DEVICE static Place next_place(const Place& place, u32 count) {
+    return {place.at + count * (Field::PLACE_BYTES / sizeof(typename Field::Digit))};
   }
   GPUINT_DEVICE static Place other_place(const Operands& o, u32 index) {
     const u64 warp = u64(blockIdx.x) * WARPS + ptx::thread() / WARP;
     return Field::place(o.scratch + (warp * OTHER_PLACES + index) * Field::PLACE_BYTES,
                         ptx::thread() % WARP);
+  }
+
+  GPUINT_DEVICE static Kept<Field>& kept(unsigned char* shared) {
+    return reinterpret_cast<Kept<Field>*>(shared + PLACES)[ptx::thread()];
   }
 
   // Calls test(row, is_there) for the rows of the warp's threads; a thread without a row repeats
@@ -51,13 +74,6 @@ struct Rows {
       __syncwarp();
     }
   }
-};
-
-// Lengths of a row n and of the zeros or ones at its end.
-struct Lengths {
-  u32 bits = 0;
-  u32 zeros_of_previous;  // zeros at the end of n - 1, for odd n
-  u32 zeros_of_next;      // and of n + 1
 };
 
 template <class S>

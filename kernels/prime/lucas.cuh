@@ -31,16 +31,17 @@ struct LucasTest : Rows<Field, 3, 4> {
   using Digit = typename Field::Digit;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
+    const Place modulus = Base::first_place(shared);
     Base::each(o, [&](u64 row, bool is_there) {
       const u32* const n = input_row<S>(o, 0, row);
       Lengths lengths = prime::lengths<S>(n);
       const bool is_tested = __ldg(n) % 2 != 0 && lengths.bits > 1;
       if (!is_tested) lengths.bits = 2, lengths.zeros_of_next = 2;
-      const Field field(n, is_tested, Base::shared_place(shared, 0));
-      const Place lower = Base::shared_place(shared, 1), upper = Base::shared_place(shared, 2);
+      const Field field(n, is_tested, modulus);
       const Term term(is_tested ? __ldg(static_cast<const u64*>(o.in[1]) + row) : 1ull << 32 | 1);
-      const Digit two = begin(o, field, lengths.bits, term, lower, upper);
-      const bool passes = walk(o, field, lengths, lower, upper, two);
+      Kept<Field>& kept = Base::kept(shared);
+      kept = {begin(o, field, lengths.bits, term), lengths.bits, lengths.zeros_of_next};
+      const bool passes = walk(o, field, kept);
       if (is_there && is_tested && passes) set_mask(o.mask, row);
     });
   }
@@ -49,9 +50,17 @@ struct LucasTest : Rows<Field, 3, 4> {
   // Places in device memory.
   static constexpr u32 TWO = 0, FIRST = 1, FIRST_AS_NUMBER = 2, COMPARED = 3;
 
+  GPUINT_DEVICE static Place lower_place(const Field& field) {
+    return Base::next_place(field.modulus, 1);
+  }
+  GPUINT_DEVICE static Place upper_place(const Field& field) {
+    return Base::next_place(field.modulus, 2);
+  }
+
   // Writes v_0 and v_1 and the constants; returns the lowest digit of v_0.
   GPUINT_DEVICE static Digit begin(const Operands& o, const Field& field, u32 bits,
-                                   const Term& term, const Place& lower, const Place& upper) {
+                                   const Term& term) {
+    const Place lower = lower_place(field), upper = upper_place(field);
     typename Field::Integer x;
     power_of_two(field, Field::RADIX_BITS, bits, x);
     Field::store_integer(x, upper);
@@ -94,47 +103,44 @@ struct LucasTest : Rows<Field, 3, 4> {
     }
   }
 
-  GPUINT_DEVICE static bool walk(const Operands& o, const Field& field, const Lengths& lengths,
-                                 const Place& lower, const Place& upper, Digit two) {
-    const u32 s = lengths.zeros_of_next;
-    const u32 most = __reduce_max_sync(ALL_LANES, s);
+  GPUINT_DEVICE static bool walk(const Operands& o, const Field& field, const Kept<Field>& kept) {
+    const u32 most = __reduce_max_sync(ALL_LANES, kept.zeros);
     // n + 1 may have a bit more than n.
-    u32 p = __reduce_max_sync(ALL_LANES, lengths.bits) + 1;
+    u32 p = __reduce_max_sync(ALL_LANES, kept.bits) + 1;
     bool passes = false;
     GPUINT_UNROLL(1)
     while (true) {
       --p;
-      const bool is_set = p > s ? field.bits_at(p, 1) != 0 : p == s;
-      const Place squared{is_set ? upper.at : lower.at}, other{is_set ? lower.at : upper.at};
+      const bool is_set = p > kept.zeros ? field.bits_at(p, 1) != 0 : p == kept.zeros;
+      const Place squared = Base::next_place(field.modulus, is_set ? 2 : 1);
+      const Place other = Base::next_place(field.modulus, is_set ? 1 : 2);
       typename Field::Number x;
-      Field::load(lower, x);
-      field.multiply_minus(x, upper, Base::other_place(o, FIRST));
+      Field::load(squared, x);
+      field.multiply_minus(x, other, [&] { return Base::other_place(o, FIRST); });
       Field::store(x, other);
       Field::load(squared, x);
-      field.square_minus(x, squared, Base::other_place(o, TWO));
+      field.square_minus(x, squared, [&] { return Base::other_place(o, TWO); });
       Field::store(x, squared);
       if (p <= most) {
-        const Digit value = lower[0];
-        const bool may_pass =
-            (p == s && may_be_either(field, lengths.bits, value, two)) ||
-            (p <= s && p > 1 && may_be_either(field, lengths.bits, value, Digit(0)));
-        if (__any_sync(ALL_LANES, may_pass))
-          passes |= p <= s && compare(o, field, lower, upper, p, s);
+        const u32 s = kept.zeros;
+        const Digit value = lower_place(field)[0];
+        const bool may_pass = (p == s && may_be_either(field, kept.bits, value, kept.lowest)) ||
+                              (p <= s && p > 1 && may_be_either(field, kept.bits, value, Digit(0)));
+        if (__any_sync(ALL_LANES, may_pass)) passes |= p <= s && compare(o, field, p, s);
       }
       if (p == 1) return passes;
     }
   }
 
   // Tests the condition at v_k and v_(k+1), k = floor((n+1) / 2^p), p <= s.
-  GPUINT_DEVICE static bool compare(const Operands& o, const Field& field, const Place& lower,
-                                    const Place& upper, u32 p, u32 s) {
+  GPUINT_DEVICE static bool compare(const Operands& o, const Field& field, u32 p, u32 s) {
     const Place place = Base::other_place(o, COMPARED);
     Signs both;
     bool is_zero = false;
     GPUINT_UNROLL(1)
     for (u32 i = 0; i < 2; ++i) {
       typename Field::Number x;
-      Field::load(Place{i == 0 ? lower.at : upper.at}, x);
+      Field::load(Base::next_place(field.modulus, 1 + i), x);
       field.take_radix_out(x, place);
       const Place first = Base::other_place(o, FIRST_AS_NUMBER);
       const Signs signs = compare_signs(

@@ -30,43 +30,45 @@ struct StrongTest : Rows<Field, 2, 1> {
   static constexpr u32 FIRST_BITS = 6;
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
-    const auto room = Base::shared_place(shared, 1);
+    const auto modulus = Base::first_place(shared);
     Base::each(o, [&](u64 row, bool is_there) {
       const u32* const n = input_row<S>(o, 0, row);
       Lengths lengths = prime::lengths<S>(n);
-      const u32 lowest = __ldg(n);
-      const bool is_tested = lowest % 2 != 0 && lengths.bits > 1;
-      const bool is_two = lowest == 2 && lengths.bits == 2;
+      const bool is_tested = __ldg(n) % 2 != 0 && lengths.bits > 1;
+      const bool is_two = __ldg(n) == 2 && lengths.bits == 2;
       if (!is_tested) lengths.bits = 2, lengths.zeros_of_previous = 1;
-      const Field field(n, is_tested, Base::shared_place(shared, 0));
-      const bool passes = walk(o, field, lengths, room);
+      const Field field(n, is_tested, modulus);
+      const bool passes = walk(o, field, lengths, Base::kept(shared));
       if (is_there && (is_two || (is_tested && passes))) set_mask(o.mask, row);
     });
   }
 
  private:
   GPUINT_DEVICE static bool walk(const Operands& o, const Field& field, const Lengths& lengths,
-                                 const typename Base::Place& room) {
-    const u32 s = lengths.zeros_of_previous;
+                                 Kept<Field>& kept) {
     const u32 longest = __reduce_max_sync(ALL_LANES, lengths.bits);
-    const u32 most = __reduce_max_sync(ALL_LANES, s);
+    const u32 most = __reduce_max_sync(ALL_LANES, lengths.zeros_of_previous);
     u32 p = max_of(most, longest > FIRST_BITS ? longest - FIRST_BITS : 0);
     typename Field::Number x;
-    typename Field::Digit one;
     {
       typename Field::Integer power;
       power_of_two(field, Field::RADIX_BITS, lengths.bits, power);
-      one = power[0];
+      kept = {power[0], lengths.bits, lengths.zeros_of_previous};
       power_of_two(field, Field::start(field.bits_at(p, FIRST_BITS)), lengths.bits, power);
       Field::to_number(power, x);
     }
+    const auto room = Base::next_place(field.modulus, 1);
     bool passes = false;
     GPUINT_UNROLL(1)
     while (true) {
-      if (p <= most && __any_sync(ALL_LANES, p <= s && may_be_either(field, lengths.bits,
-                                                                     Field::lowest(x), one))) {
-        const Signs signs = compare(o, field, x);
-        passes |= p <= s && (signs.is_negative || (p == s && signs.is_positive));
+      if (p <= most) {
+        const u32 s = kept.zeros;
+        const bool may_pass =
+            p <= s && may_be_either(field, kept.bits, Field::lowest(x), kept.lowest);
+        if (__any_sync(ALL_LANES, may_pass)) {
+          const Signs signs = compare(o, field, x);
+          passes |= p <= s && (signs.is_negative || (p == s && signs.is_positive));
+        }
       }
       if (p == 1) return passes;
       const u32 count = p >= most + Field::WINDOW ? Field::WINDOW : 1;

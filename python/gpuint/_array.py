@@ -601,6 +601,20 @@ class Array(Rows[int]):
         """
         return self._bits_of(self._batch.is_probable_prime())
 
+    def has_small_factor(self, limit: int) -> Mask:
+        """Returns a mask of the rows with a prime factor up to `limit`, other than the row itself.
+
+        The limit has at most 20 bits. 0 has such a factor, and 1 has not.
+        """
+        return self._bits_of(self._batch.has_small_factor(count(limit, "limit")))
+
+    def next_prime(self) -> tuple[Array, Mask]:
+        """Returns the least probable primes above the rows, and a mask of the rows without one.
+
+        Above these rows there is none below `2**bits`; their result is 0.
+        """
+        return self._masked(self._batch.next_prime())
+
     def is_strong_probable_prime(self, base: Integers = 2) -> Mask:
         """Returns a mask of the strong probable primes to a base of any length, or one a row.
 

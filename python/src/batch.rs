@@ -243,6 +243,8 @@ methods! {
     fn is_strong_lucas_probable_prime() -> gpuint::Mask;
     fn is_extra_strong_lucas_probable_prime() -> gpuint::Mask;
     fn is_probable_prime() -> gpuint::Mask;
+    fn has_small_factor(limit: usize) -> gpuint::Mask;
+    fn next_prime() -> Masked;
     fn fermat_residues(base: Number) -> (DynBatch, Vec<u64>);
 
     #[pyo3(name = "and_")]

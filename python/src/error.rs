@@ -82,6 +82,7 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let (class, row) = match error {
         Error::DivisionByZero { row } => ("DivisionByZeroError", Some(*row)),
         Error::TooWide { row, .. } => ("RangeError", Some(*row)),
+        Error::NoPrime { .. } => ("RangeError", None),
         Error::NoSuchRow { row, .. } => ("RowError", Some(*row)),
         Error::EvenModulus { row } | Error::CommonDivisor { row } => ("MismatchError", Some(*row)),
         Error::LengthMismatch { .. }

@@ -1,7 +1,7 @@
 //! Tests for probable primes, against their definitions and published numbers.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{BackendKind, Device, DynBatch, Mask, Result, Shape};
+use gpuint::{BackendKind, Device, DynBatch, Error, Mask, Result, Shape};
 
 use crate::setting::{Check, Context, Setting, Tally, is_thorough, on_every_backend, seed};
 use gpuint_testkit::operands::power;
@@ -198,7 +198,90 @@ fn published(device: &Device, shape: Shape, what: &Context<'_>, tally: &mut Tall
     Ok(())
 }
 
+struct Searches;
+
+impl Check for Searches {
+    const NAME: &str = "searches for primes";
+    const WIDEST: bool = false;
+    const EVERY_SHAPE: bool = false;
+
+    fn takes(shape: Shape, backend: BackendKind) -> bool {
+        shape.bits <= if backend == BackendKind::Cpu { 1024 } else { 256 } || is_thorough()
+    }
+
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        for device in setting.devices() {
+            let what = Context::new(shape, "searches for primes", device);
+            tally.attempt(&what, 1, |tally| searches(device, shape, &what, tally));
+        }
+    }
+}
+
+/// Returns true if a number is a probable prime by the test kit.
+fn is_prime(n: &BigUint) -> bool {
+    primes::is_strong(n, &BigUint::from(2u32)) && primes::is_strong_lucas(n)
+}
+
+fn searches(device: &Device, shape: Shape, what: &Context<'_>, tally: &mut Tally) -> Result<()> {
+    let bits = shape.bits;
+    let batch = |numbers: &[BigUint]| DynBatch::from_biguints(device, shape, numbers);
+    let mut numbers: Vec<_> = (0..4200u32).step_by(7).map(BigUint::from).collect();
+    numbers.extend(candidates(bits, 4).into_iter().filter(|n| n.bits() < 300));
+    let sieve = primes::sieve(5000);
+    let small: Vec<_> = (2..5000).filter(|&p| sieve[p]).map(|p| BigUint::from(p as u32)).collect();
+    for limit in [0usize, 1, 2, 50, 4000] {
+        let found = batch(&numbers)?.has_small_factor(limit)?;
+        let is_factor = |n: &BigUint, p: &BigUint| n != p && oracle::div_rem(n, p).1.bits() == 0;
+        let limit = BigUint::from(limit);
+        let expected = |_, n: &BigUint| small.iter().any(|p| *p <= limit && is_factor(n, p));
+        compare(what, &numbers, &found, expected, tally)?;
+    }
+
+    // Above 2^100 + 276, 2^127 - 40 and the like, and where there is none.
+    let mut rows: Vec<_> = (0..60u32).chain(4080..4110).map(BigUint::from).collect();
+    rows.extend([power(64) - 60u32, power(64) - 1u32, power(100), power(127) - 40u32]);
+    rows.extend([power(bits) - 1u32, power(bits) - 2u32, power(bits) - 300u32]);
+    let (next, without) = batch(&rows)?.next_prime()?;
+    let (next, without) = (next.to_biguints()?, without.to_bools()?);
+    for ((n, next), without) in rows.iter().zip(next).zip(without) {
+        let limit = power(bits);
+        let mut expected = n + 1u32;
+        while expected < limit && !is_prime(&expected) {
+            expected += 1u32;
+        }
+        let expected = (expected < limit).then_some(expected);
+        let is_right = without == expected.is_none() && next == expected.unwrap_or_default();
+        tally.row(is_right, || format!("{what}: above {n}: {next}, {without}"));
+    }
+
+    for length in [2usize, 3, 5, 16, 17, 40, 100, 200] {
+        let found = DynBatch::random_primes(device, shape, 4, length)?.to_biguints()?;
+        for p in found {
+            let is_right = p.bits() == length as u64 && is_prime(&p);
+            tally.row(is_right, || format!("{what}: {length} bits: {p}"));
+        }
+    }
+    for length in [3usize, 4, 16, 17, 40, 64] {
+        let found = DynBatch::random_safe_primes(device, shape, 2, length)?.to_biguints()?;
+        for p in found {
+            let is_right = p.bits() == length as u64 && is_prime(&p) && is_prime(&(&p >> 1));
+            tally.row(is_right, || format!("{what}: safe, {length} bits: {p}"));
+        }
+    }
+    let mut expect = |got: Result<DynBatch>, expected: Error| {
+        let got = got.err();
+        tally.row(got.as_ref() == Some(&expected), || format!("{what}: {got:?}"));
+    };
+    let wide = Error::TooWide { row: 0, bits: bits as u64 + 1, width: bits };
+    expect(DynBatch::random_primes(device, shape, 1, bits + 1), wide.clone());
+    expect(DynBatch::random_safe_primes(device, shape, 1, bits + 1), wide);
+    expect(DynBatch::random_primes(device, shape, 1, 1), Error::NoPrime { bits: 1 });
+    expect(DynBatch::random_safe_primes(device, shape, 1, 2), Error::NoPrime { bits: 2 });
+    Ok(())
+}
+
 on_every_backend! {
     candidates: Candidates,
     published: Published,
+    searches: Searches,
 }

@@ -68,11 +68,13 @@ struct Field {
     });
   }
 
-  // x <- x^2 / R - c and x y / R - c, for a constant.
-  GPUINT_DEVICE void square_minus(Number& x, const Place& room, const Place& constant) const {
+  // x <- x^2 / R - c and x y / R - c, for a constant whose place `constant` returns.
+  template <class Constant>
+  GPUINT_DEVICE void square_minus(Number& x, const Place& room, Constant constant) const {
     Montgomery<COUNT>::square(x, room, inverse, load_modulus(), add(constant));
   }
-  GPUINT_DEVICE void multiply_minus(Number& x, const Place& y, const Place& constant) const {
+  template <class Constant>
+  GPUINT_DEVICE void multiply_minus(Number& x, const Place& y, Constant constant) const {
     Number n;
     load_digits(modulus, n);
     Montgomery<COUNT>::multiply(x, y, n, inverse, add(constant));
@@ -144,10 +146,12 @@ struct Field {
   GPUINT_DEVICE auto load_modulus() const {
     return [this](Number& n) { load_digits(modulus, n); };
   }
-  GPUINT_DEVICE static auto add(const Place& constant) {
+  template <class Constant>
+  GPUINT_DEVICE static auto add(const Constant& constant) {
     return [&constant](u64(&sum)[COUNT]) {
+      const Place place = constant();
       GPUINT_UNROLL()
-      for (u32 t = 0; t < COUNT; ++t) sum[t] += constant[t];
+      for (u32 t = 0; t < COUNT; ++t) sum[t] += place[t];
     };
   }
   GPUINT_DEVICE void reduce_once(Integer& x) const {

@@ -70,18 +70,20 @@ struct Field {
     divide_by_power(x, bits);
   }
 
-  // x <- x^2 / R - c and x y / R - c, for a constant below n.
-  GPUINT_DEVICE void square_minus(Number& x, const Place& room, const Place& constant) const {
+  // x <- x^2 / R - c and x y / R - c, for a constant below n whose place `constant` returns.
+  template <class Constant>
+  GPUINT_DEVICE void square_minus(Number& x, const Place& room, Constant constant) const {
     u32 n[COUNT];
     const u32 above = Montgomery<COUNT>::square_wide(
         x, room, n, inverse, [&](u32(&to)[COUNT]) { load_limbs(modulus, to); });
-    subtract_constant(x, n, above, constant);
+    subtract_constant(x, n, above, constant());
   }
-  GPUINT_DEVICE void multiply_minus(Number& x, const Place& y, const Place& constant) const {
+  template <class Constant>
+  GPUINT_DEVICE void multiply_minus(Number& x, const Place& y, Constant constant) const {
     u32 n[COUNT];
     load_limbs(modulus, n);
     const u32 above = Montgomery<COUNT>::multiply_wide(x, y, n, inverse);
-    subtract_constant(x, n, above, constant);
+    subtract_constant(x, n, above, constant());
   }
   GPUINT_DEVICE void set_constant(const Integer& c, const Place& constant) const {
     store_limbs(c, constant);

@@ -24,7 +24,7 @@ impl View<'_> {
     }
 
     /// Returns the lowest 64 bits of each row.
-    fn low_words(&self) -> Result<Vec<u64>> {
+    pub(super) fn low_words(&self) -> Result<Vec<u64>> {
         let narrow = narrowest(u64::BITS as usize).filter(|shape| shape.bits < self.shape().bits);
         let truncated = narrow.map(|shape| self.truncated(shape)).transpose()?;
         let rows = truncated.as_ref().unwrap_or(self.batch);

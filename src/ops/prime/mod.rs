@@ -5,8 +5,11 @@
 //! 1 and other even rows do not.
 
 mod baillie_psw;
+mod factors;
 mod fermat;
 mod lucas;
+mod next;
+mod random;
 mod selfridge;
 mod strong;
 

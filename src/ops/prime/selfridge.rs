@@ -14,11 +14,13 @@
 
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
+use rayon::prelude::*;
 
 use crate::backend::host::{collected, reserved_vec};
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::ops::View;
+use crate::threads;
 
 /// A Lucas test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,37 +65,99 @@ const MODULI: [u32; 16] = [8, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 4
 /// Candidates of [`MODULI`]: all factors of the first [`TRIED`] values of `D` are among them.
 const TRIED: u32 = 27;
 
-/// Candidate of a method, and the factors of its `D`.
+/// Candidate of a method.
+#[derive(Debug)]
 struct Candidate {
-    factors: [i32; 2],
+    /// Odd prime factors of `D`, as often as they divide it.
+    factors: Vec<u32>,
+    is_negative: bool,
+    /// True if 2 divides `D` an odd number of times.
+    is_twice_square: bool,
+    /// Odd prime factors of `Q`.
+    q_factors: Vec<u32>,
+    /// Absolute value of `D`.
+    size: u64,
     term: Term,
-    /// `|Q|`.
-    q: u32,
+}
+
+/// Returns the odd prime factors of a number that is not 0.
+fn odd_factors(number: u32) -> Vec<u32> {
+    let mut rest = number >> number.trailing_zeros();
+    let mut factors = Vec::new();
+    for p in (3..=number).step_by(2) {
+        while rest.is_multiple_of(p) {
+            rest /= p;
+            factors.push(p);
+        }
+        if rest == 1 {
+            break;
+        }
+    }
+    factors
 }
 
 impl Method {
     fn candidate(self, index: u32) -> Candidate {
-        let index = index as i32;
         match self {
             Self::Strong => {
                 let size = 5 + 2 * index;
-                let d = if index % 2 == 0 { size } else { -size };
+                let d = if index.is_multiple_of(2) { size as i32 } else { -(size as i32) };
                 let q = (1 - d) / 4;
-                let term =
-                    Term { numerator: q.signum() * (1 - 2 * q), denominator: q.unsigned_abs() };
-                Candidate { factors: [d, 1], term, q: q.unsigned_abs() }
+                Candidate {
+                    factors: odd_factors(size),
+                    is_negative: d < 0,
+                    is_twice_square: false,
+                    q_factors: odd_factors(q.unsigned_abs()),
+                    size: size.into(),
+                    term: Term {
+                        numerator: q.signum() * (1 - 2 * q),
+                        denominator: q.unsigned_abs(),
+                    },
+                }
             }
             Self::ExtraStrong => {
                 let p = 3 + index;
-                let term = Term { numerator: p, denominator: 1 };
-                Candidate { factors: [p - 2, p + 2], term, q: 1 }
+                let [low, high] = [p - 2, p + 2];
+                let twos = low.trailing_zeros() + high.trailing_zeros();
+                Candidate {
+                    factors: [odd_factors(low), odd_factors(high)].concat(),
+                    is_negative: false,
+                    is_twice_square: !twos.is_multiple_of(2),
+                    q_factors: Vec::new(),
+                    size: u64::from(low) * u64::from(high),
+                    term: Term { numerator: p as i32, denominator: 1 },
+                }
             }
         }
     }
 }
 
-/// Legendre's symbol of `a` and an odd prime `p`, by Euler's criterion.
+/// Primes below this bound have a table of squares.
+const TABLE: usize = 64;
+
+/// For each odd prime `p` below [`TABLE`], bit `a` is set if `a` is a square modulo `p` and not 0.
+const SQUARES: [u64; TABLE] = {
+    let mut squares = [0; TABLE];
+    let mut p = 3;
+    while p < TABLE {
+        let mut x = 1;
+        while x < p {
+            squares[p] |= 1 << (x * x % p);
+            x += 1;
+        }
+        p += 2;
+    }
+    squares
+};
+
+/// Legendre's symbol of `a < p` and an odd prime `p`, beyond the table by Euler's criterion.
 fn legendre(a: u32, p: u32) -> i32 {
+    if a == 0 {
+        return 0;
+    }
+    if let Some(squares) = SQUARES.get(p as usize) {
+        return if squares >> a & 1 == 1 { 1 } else { -1 };
+    }
     let (mut power, mut square, mut exponent) = (1u64, u64::from(a), (p - 1) / 2);
     let p = u64::from(p);
     while exponent > 0 {
@@ -103,52 +167,35 @@ fn legendre(a: u32, p: u32) -> i32 {
         square = square * square % p;
         exponent /= 2;
     }
-    match power {
-        0 => 0,
-        1 => 1,
-        _ => -1,
-    }
+    if power == 1 { 1 } else { -1 }
 }
 
-/// Jacobi symbol `(a | n)` for an odd `n`, whose remainders are given for 8 and the odd primes that
-/// divide `a`.
-fn symbol(a: i32, remainder: &impl Fn(u32) -> u32) -> i32 {
-    let eighth = remainder(8);
-    let mut symbol = if a < 0 && eighth % 4 == 3 { -1 } else { 1 };
-    let twos = a.trailing_zeros();
-    if twos % 2 == 1 && matches!(eighth, 3 | 5) {
-        symbol = -symbol;
-    }
-    let mut odd = a.unsigned_abs() >> twos;
-    let mut p = 3;
-    while odd > 1 {
-        while odd % p == 0 {
-            odd /= p;
+impl Candidate {
+    /// Jacobi symbol `(D | n)` for an odd `n`, whose remainders are given for 8 and the odd primes
+    /// that divide `D`.
+    fn symbol(&self, remainder: &impl Fn(u32) -> u32) -> i32 {
+        let eighth = remainder(8);
+        let is_three = eighth % 4 == 3;
+        let mut symbol = if self.is_negative && is_three { -1 } else { 1 };
+        if self.is_twice_square && matches!(eighth, 3 | 5) {
+            symbol = -symbol;
+        }
+        for &p in &self.factors {
             symbol *= legendre(remainder(p), p);
-            if p % 4 == 3 && eighth % 4 == 3 {
+            if is_three && p % 4 == 3 {
                 symbol = -symbol;
             }
         }
-        p += 2;
+        symbol
     }
-    symbol
-}
 
-/// Returns the parameter of a candidate for an odd `n` from [`SMALL`] on; `None` if its symbol is
-/// not decisive.
-fn parameter(candidate: &Candidate, remainder: &impl Fn(u32) -> u32) -> Option<Parameter> {
-    let [first, second] = candidate.factors;
-    match symbol(first, remainder) * symbol(second, remainder) {
-        0 => Some(Parameter::Composite),
-        1 => None,
-        _ => {
-            let has_factor = |p| candidate.q.is_multiple_of(p) && remainder(p) == 0;
-            let mut primes = (3..=candidate.q).step_by(2);
-            // A composite factor is found by its prime factors before it.
-            Some(match primes.any(has_factor) {
-                true => Parameter::Composite,
-                false => Parameter::Chain(candidate.term),
-            })
+    /// Returns the parameter for an odd `n` from [`SMALL`] on; `None` if the symbol is 1.
+    fn parameter(&self, remainder: &impl Fn(u32) -> u32) -> Option<Parameter> {
+        match self.symbol(remainder) {
+            0 => Some(Parameter::Composite),
+            1 => None,
+            _ if self.q_factors.iter().any(|&p| remainder(p) == 0) => Some(Parameter::Composite),
+            _ => Some(Parameter::Chain(self.term)),
         }
     }
 }
@@ -176,24 +223,28 @@ impl View<'_> {
             products.iter().map(|&product| self.batch.rem_digit(product)).collect::<Result<_>>()?;
         let small = self.lt_mask_all(&BigUint::from(SMALL))?.to_bools()?;
         let candidates: Vec<_> = (0..TRIED).map(|index| method.candidate(index)).collect();
-        let mut left: Vec<usize> = Vec::new();
-        let mut parameters = reserved_vec(self.len())?;
-        for row in 0..self.len() {
+        let mut index_of = [0; TABLE];
+        for (modulus, index) in MODULI.into_iter().zip(indices) {
+            index_of[modulus as usize] = index;
+        }
+        let search = |row: usize| {
             if small[row] {
                 let is_prime = SMALL_PRIMES >> (remainders[0][row] % u64::from(SMALL)) & 1 == 1;
-                parameters.push(if is_prime { Parameter::Prime } else { Parameter::Composite });
-                continue;
+                return Some(if is_prime { Parameter::Prime } else { Parameter::Composite });
             }
             let remainder = |modulus: u32| {
-                let index = MODULI.iter().position(|&other| other == modulus).unwrap_or(0);
-                (remainders[indices[index]][row] % u64::from(modulus)) as u32
+                let index = index_of[modulus as usize];
+                (remainders[index][row] % u64::from(modulus)) as u32
             };
-            let found = candidates.iter().find_map(|candidate| parameter(candidate, &remainder));
-            if found.is_none() {
-                left.push(row);
-            }
-            parameters.push(found.unwrap_or(Parameter::Composite));
-        }
+            candidates.iter().find_map(|candidate| candidate.parameter(&remainder))
+        };
+        let mut found = reserved_vec(self.len())?;
+        threads::install(|| {
+            (0..self.len()).into_par_iter().map(search).collect_into_vec(&mut found);
+        });
+        let left: Vec<usize> = collected((0..self.len()).filter(|&row| found[row].is_none()))?;
+        let mut parameters: Vec<Parameter> = reserved_vec(self.len())?;
+        parameters.extend(found.into_iter().map(|found| found.unwrap_or(Parameter::Composite)));
         if !left.is_empty() {
             let rows = self.gather(&left)?;
             let is_square = rows.is_square()?.to_bools()?;
@@ -211,15 +262,13 @@ impl View<'_> {
 /// Searches beyond the first candidates, for an odd `n` that is no square.
 fn long_search(method: Method, n: &BigUint) -> Parameter {
     let remainder = |modulus: u32| (n % modulus).to_u32().unwrap_or(0);
-    let is_multiple = |candidate: &Candidate| {
-        let [first, second] = candidate.factors.map(|factor| u64::from(factor.unsigned_abs()));
-        n.to_u64().is_some_and(|n| (first * second).is_multiple_of(n))
-    };
-    // Such a number has a symbol -1 for some D below it.
+    // A multiple of n has symbol 0 for a prime n, too.
+    let is_multiple = |size: u64| n.to_u64().is_some_and(|n| size.is_multiple_of(n));
+    // A number that is no square has symbol -1 for some D below it.
     (TRIED..)
         .map(|index| method.candidate(index))
-        .filter(|candidate| !is_multiple(candidate))
-        .find_map(|candidate| parameter(&candidate, &remainder))
+        .filter(|candidate| !is_multiple(candidate.size))
+        .find_map(|candidate| candidate.parameter(&remainder))
         .unwrap_or(Parameter::Composite)
 }
 
@@ -257,16 +306,9 @@ mod tests {
     fn moduli_have_the_factors_of_all_candidates() {
         for method in [Method::Strong, Method::ExtraStrong] {
             for index in 0..TRIED {
-                let Candidate { factors, q, .. } = method.candidate(index);
-                for mut rest in factors.map(i32::unsigned_abs).into_iter().chain([q]) {
-                    rest >>= rest.trailing_zeros();
-                    for p in &MODULI[1..] {
-                        while rest % p == 0 {
-                            rest /= p;
-                        }
-                    }
-                    assert_eq!(rest, 1, "{method:?} {index}");
-                }
+                let Candidate { factors, q_factors, .. } = method.candidate(index);
+                let all = factors.iter().chain(&q_factors);
+                assert!({ all }.all(|p| MODULI[1..].contains(p)), "{method:?} {index}");
             }
         }
     }
@@ -286,11 +328,16 @@ mod tests {
     #[test]
     fn symbols_are_those_of_squares() {
         for p in [67u32, 71, 73, 79] {
-            for a in (-60..60).filter(|&a| a != 0) {
-                let residue = a.rem_euclid(p as i32) as u32;
-                let is_square = (1..p).any(|x| x * x % p == residue);
-                let expected = if is_square { 1 } else { -1 };
-                assert_eq!(symbol(a, &|modulus| p % modulus), expected, "({a} | {p})");
+            for method in [Method::Strong, Method::ExtraStrong] {
+                for index in 0..40 {
+                    let candidate = method.candidate(index);
+                    let size = (candidate.size % u64::from(p)) as u32;
+                    let residue = if candidate.is_negative { (p - size) % p } else { size };
+                    let is_square = (1..p).any(|x| x * x % p == residue);
+                    let expected = if residue == 0 { 0 } else { 2 * i32::from(is_square) - 1 };
+                    let symbol = candidate.symbol(&|modulus| p % modulus);
+                    assert_eq!(symbol, expected, "{method:?} {index} {p}");
+                }
             }
         }
     }

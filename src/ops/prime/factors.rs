@@ -1,0 +1,147 @@
+//! Trial division by small primes.
+//!
+//! Rows are divided by products of primes that fit a digit, in one pass over the rows for each
+//! product (`kernels/linear/div_digit.cuh`). The remainders are divided by the primes on the host.
+//! Rows with a factor leave the batch when they are more than half of it.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{faces, picked};
+use crate::backend::host::{collected, zeroed_vec};
+use crate::error::{Error, Result};
+use crate::mask::Mask;
+use crate::ops::View;
+use crate::threads;
+
+/// Bits of the largest limit: beyond, a probable prime test takes less time.
+const LIMIT_BITS: usize = 20;
+
+/// Returns the primes up to a limit, by the sieve of Eratosthenes.
+pub(super) fn primes_up_to(limit: usize) -> Result<Vec<u32>> {
+    let mut is_composite: Vec<bool> = zeroed_vec(limit + 1)?;
+    for p in (2..=limit).take_while(|p| p * p <= limit) {
+        if !is_composite[p] {
+            (p * p..=limit).step_by(p).for_each(|multiple| is_composite[multiple] = true);
+        }
+    }
+    collected((2..=limit).filter(|&p| !is_composite[p]).map(|p| p as u32))
+}
+
+/// Products of consecutive primes that fit a digit, and the places of the primes in a list.
+#[derive(Debug)]
+pub(super) struct Products {
+    pub(super) primes: Vec<u32>,
+    groups: Vec<(u64, Range<usize>)>,
+}
+
+impl Products {
+    /// Groups primes for digits of `bits` bits, which hold each of them.
+    pub(super) fn new(primes: Vec<u32>, bits: usize) -> Self {
+        let most = u64::MAX >> (u64::BITS as usize - bits);
+        let mut groups: Vec<(u64, Range<usize>)> = Vec::new();
+        for (place, &prime) in primes.iter().enumerate() {
+            let product = |group: &(u64, Range<usize>)| group.0.checked_mul(prime.into());
+            let last = groups.last_mut();
+            let grown = last.and_then(|last| product(last).map(|product| (last, product)));
+            match grown.filter(|grown| grown.1 <= most) {
+                Some((last, product)) => *last = (product, last.1.start..place + 1),
+                None => groups.push((prime.into(), place..place + 1)),
+            }
+        }
+        Self { primes, groups }
+    }
+
+    /// Number of products.
+    pub(super) fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Returns the remainders of rows by each product.
+    pub(super) fn remainders(&self, rows: View<'_>) -> Result<Vec<Vec<u64>>> {
+        self.groups.iter().map(|group| rows.batch.rem_digit(group.0)).collect()
+    }
+
+    /// Calls `visit` with each prime and the remainder of a number by it. The remainders by the
+    /// products are those of the number.
+    pub(super) fn each(&self, remainders: &[u64], mut visit: impl FnMut(u32, u32)) {
+        for ((_, places), &remainder) in self.groups.iter().zip(remainders) {
+            for &prime in &self.primes[places.clone()] {
+                visit(prime, (remainder % u64::from(prime)) as u32);
+            }
+        }
+    }
+}
+
+impl View<'_> {
+    pub(crate) fn has_small_factor(&self, limit: usize) -> Result<Mask> {
+        let digit_bits = self.shape().digit.bits();
+        let (bits, width) = ((usize::BITS - limit.leading_zeros()).into(), LIMIT_BITS);
+        let width = width.min(digit_bits);
+        if bits > width as u64 {
+            return Err(Error::TooWide { row: 0, bits, width });
+        }
+        let products = Products::new(primes_up_to(limit)?, digit_bits);
+        let mut has_factor: Vec<bool> = zeroed_vec(self.len())?;
+        // A small row may be one of the primes.
+        let lengths = self.bit_lengths()?;
+        let is_short = |row: usize| lengths[row] <= LIMIT_BITS as u64;
+        let any_short = (0..self.len()).any(is_short);
+        let words = if any_short { self.low_words()? } else { Vec::new() };
+        let own = |row: usize| if is_short(row) { words[row] } else { 0 };
+
+        let mut left: Vec<usize> = collected(0..self.len())?;
+        let mut gathered = None;
+        let mut undecided = self.len();
+        for (product, places) in &products.groups {
+            let primes = &products.primes[places.clone()];
+            let rows = gathered.as_ref().unwrap_or(self.batch);
+            let remainders = rows.rem_digit(*product)?;
+            let divides = |(&row, &remainder): (&usize, &u64)| {
+                let is_factor = |&&p: &&u32| remainder.is_multiple_of(p.into());
+                primes.iter().filter(is_factor).any(|&p| own(row) != u64::from(p))
+            };
+            let mut found = Vec::new();
+            threads::install(|| {
+                left.par_iter().zip(&remainders).map(divides).collect_into_vec(&mut found);
+            });
+            for (&row, found) in left.iter().zip(found) {
+                undecided -= usize::from(found && !has_factor[row]);
+                has_factor[row] |= found;
+            }
+            if 2 * undecided < left.len() {
+                let places: Vec<usize> =
+                    collected((0..left.len()).filter(|&place| !has_factor[left[place]]))?;
+                gathered = Some(rows.gather(&places)?);
+                left = picked(&left, &places)?;
+            }
+        }
+        Mask::from_bools(self.device(), &has_factor)
+    }
+}
+
+faces! {
+    "Trial division";
+
+    /// Returns a mask of the rows that have a prime factor up to `limit`, other than the row
+    /// itself; 0 has, and 1 has not.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let rows = [7u32, 49, 121, 0].map(BigUint::from);
+    /// let n = Batch::<GpuUint<1024>>::from_biguints(&device, &rows)?;
+    /// assert_eq!(n.has_small_factor(10)?.to_bools()?, [false, true, false, true]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TooWide`](crate::Error::TooWide) (row 0) if the limit has more than 20 bits or does not
+    /// fit a digit of the shape, and what any operation may return:
+    /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing),
+    /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
+    fn has_small_factor(limit: Count) -> NewMask;
+}

@@ -1,0 +1,193 @@
+//! The least probable prime above each row.
+//!
+//! For each row a window of odd numbers above it is sieved on the host by primes up to
+//! [`SIEVED`], whose remainders come from the device. The numbers that are left are tested in
+//! order, those of all rows at once; if few rows are undecided, several of each row.
+
+use rayon::prelude::*;
+
+use super::faces;
+use super::factors::{Products, primes_up_to};
+use crate::backend::host::{collected, reserved_vec, write_rows};
+use crate::dyn_batch::DynBatch;
+use crate::error::Result;
+use crate::mask::Mask;
+use crate::ops::View;
+use crate::threads;
+
+/// Largest prime of the sieve.
+const SIEVED: usize = 2000;
+/// Rows below this bound are decided by a list of primes.
+const SMALL: u64 = 1 << 12;
+/// Odd numbers of a window.
+const WINDOW: usize = 512;
+/// Rows that are searched together, and numbers that are tested together.
+const ROWS: usize = 1 << 16;
+/// Numbers of a row that are tested together, at most.
+const MOST_OF_ROW: usize = 32;
+
+/// Search above a row `n`.
+#[derive(Debug)]
+struct Search {
+    /// Remainders of `n` by the products.
+    remainders: Vec<u64>,
+    /// `2^BITS - 1 - n`, or less where that has more than 64 bits.
+    room: u64,
+    /// Distance of the next window.
+    next: u64,
+    /// Distances of numbers that are left, in descending order.
+    left: Vec<u64>,
+    /// Distance of the prime.
+    found: Option<u64>,
+}
+
+impl Search {
+    fn is_over(&self) -> bool {
+        self.found.is_some() || self.left.is_empty() && self.next > self.room
+    }
+
+    /// Sieves windows until `count` numbers are left, or no number is above them.
+    fn refill(&mut self, products: &Products, count: usize) {
+        while self.found.is_none() && self.left.len() < count && self.next <= self.room {
+            let mut is_struck = [false; WINDOW];
+            products.each(&self.remainders, |prime, remainder| {
+                // n + next + 2 i = 0 modulo the prime.
+                let p = u64::from(prime);
+                let first = (u64::from(remainder) + self.next) % p;
+                let distance = (p - first) % p;
+                let index = if distance % 2 == 0 { distance } else { distance + p } / 2;
+                for index in (index as usize..WINDOW).step_by(prime as usize) {
+                    is_struck[index] = true;
+                }
+            });
+            let distances = (0..WINDOW).filter(|&index| !is_struck[index]);
+            let next = self.next;
+            let distances = distances.filter_map(|index| next.checked_add(2 * index as u64));
+            let room = self.room;
+            let mut left: Vec<u64> = distances.filter(|&distance| distance <= room).collect();
+            left.reverse();
+            left.append(&mut self.left);
+            self.left = left;
+            self.next = next.saturating_add(2 * WINDOW as u64);
+        }
+    }
+}
+
+impl View<'_> {
+    pub(crate) fn next_prime(&self) -> Result<(DynBatch, Mask)> {
+        let primes = primes_up_to(SIEVED)?;
+        let bits = self.shape().digit.bits();
+        let products = Products::new(primes[1..].to_vec(), bits);
+        let small = primes_up_to(2 * SMALL as usize)?;
+        let mut distances: Vec<u64> = reserved_vec(self.len())?;
+        let mut without: Vec<bool> = reserved_vec(self.len())?;
+        for first in (0..self.len()).step_by(ROWS) {
+            let part = self.slice(first..self.len().min(first + ROWS))?;
+            let view = View { batch: &part, strategy: self.strategy };
+            let found = view.distances_to_primes(&products, &small)?;
+            without.extend(found.iter().map(Option::is_none));
+            distances.extend(found.iter().map(|found| found.unwrap_or(0)));
+        }
+        let without = Mask::from_bools(self.device(), &without)?;
+        let sums = self.wrapping_add(&self.numbers(&distances)?)?;
+        let zeros = DynBatch::zeros(self.device(), self.shape(), self.len())?;
+        Ok((zeros.select(&without, &sums)?, without))
+    }
+
+    /// Makes a batch of these numbers, which fit the width.
+    fn numbers(&self, numbers: &[u64]) -> Result<DynBatch> {
+        let shape = self.shape();
+        DynBatch::from_parts(self.device(), shape, numbers.len(), |first, part| {
+            write_rows(part, shape.bytes(), |row, bytes| {
+                bytes.fill(0);
+                let number = numbers[first + row].to_le_bytes();
+                let len = bytes.len().min(number.len());
+                bytes[..len].copy_from_slice(&number[..len]);
+            });
+            Ok(())
+        })
+    }
+
+    /// Returns the distance of each row to the next probable prime; `None` where it is beyond the
+    /// width.
+    fn distances_to_primes(&self, products: &Products, small: &[u32]) -> Result<Vec<Option<u64>>> {
+        let remainders = products.remainders(*self)?;
+        let (lengths, words) = (self.bit_lengths()?, self.low_words()?);
+        let rooms = self.not()?;
+        let (room_lengths, rooms) = (rooms.bit_lengths()?, rooms.view().low_words()?);
+        let mut searches: Vec<Search> = reserved_vec(self.len())?;
+        for row in 0..self.len() {
+            let is_bounded = room_lengths[row] <= u64::BITS.into();
+            let room = if is_bounded { rooms[row] } else { u64::MAX };
+            let mut search = Search {
+                remainders: collected((0..products.len()).map(|group| remainders[group][row]))?,
+                room,
+                next: 1 + (words[row] & 1),
+                left: Vec::new(),
+                found: None,
+            };
+            if lengths[row] <= u64::BITS.into() && words[row] < SMALL {
+                let next = small.partition_point(|&p| u64::from(p) <= words[row]);
+                let distance = u64::from(small[next]) - words[row];
+                search.found = Some(distance).filter(|&distance| distance <= room);
+                search.next = u64::MAX;
+                search.room = room.min(u64::MAX - 1);
+            }
+            searches.push(search);
+        }
+        loop {
+            let undecided = searches.iter().filter(|search| !search.is_over()).count();
+            if undecided == 0 {
+                return collected(searches.iter().map(|search| search.found));
+            }
+            let count = (ROWS / undecided).clamp(1, MOST_OF_ROW);
+            threads::install(|| {
+                searches.par_iter_mut().for_each(|search| search.refill(products, count));
+            });
+            let (mut rows, mut distances) = (Vec::new(), Vec::new());
+            for (row, search) in searches.iter_mut().enumerate() {
+                for _ in 0..if search.is_over() { 0 } else { count } {
+                    let Some(distance) = search.left.pop() else { break };
+                    rows.push(row);
+                    distances.push(distance);
+                }
+            }
+            let numbers = self.gather(&rows)?;
+            let numbers = numbers.wrapping_add(&numbers.view().numbers(&distances)?)?;
+            let view = View { batch: &numbers, strategy: self.strategy };
+            let passes = view.is_probable_prime()?.to_bools()?;
+            for ((row, distance), passes) in rows.into_iter().zip(distances).zip(passes) {
+                if passes && searches[row].found.is_none() {
+                    searches[row].found = Some(distance);
+                }
+            }
+        }
+    }
+}
+
+faces! {
+    by Mult, "Next primes";
+
+    /// Computes the least probable prime above each row
+    /// ([`is_probable_prime`](Self::is_probable_prime)), and a mask of the rows above which there
+    /// is none below `2^BITS`; their result is 0.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let power = BigUint::from(1u32) << 255;
+    /// let rows = [0u32.into(), 7u32.into(), power.clone(), (&power << 1) - 1u32];
+    /// let n = Batch::<GpuUint<256>>::from_biguints(&device, &rows)?;
+    /// let (primes, without) = n.next_prime()?;
+    /// let expected = [2u32.into(), 11u32.into(), power + 95u32, 0u32.into()];
+    /// assert_eq!(primes.to_biguints()?, expected);
+    /// assert_eq!(without.to_bools()?, [false, false, false, true]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`mul_mod`](Self::mul_mod).
+    fn next_prime() -> NewAndMask;
+}
