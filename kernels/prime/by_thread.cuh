@@ -93,23 +93,57 @@ GPUINT_DEVICE Lengths lengths(const u32* n) {
   return lengths;
 }
 
-// 2^exponent mod n, n of `bits` bits: the highest power below n, doubled. The threads of a warp
-// double as often as the one with the most doublings.
+// Numbers below n in places. They take few registers, and few steps of a row.
+
+// x <- x + y mod n; y may be x.
 template <class Field>
-GPUINT_DEVICE void power_of_two(const Field& field, u32 exponent, u32 bits,
-                                typename Field::Integer& x) {
-  const u32 first = min_of(exponent, bits - 1), doublings = exponent - first;
-  const u32 most = __reduce_max_sync(ALL_LANES, doublings);
-  Field::set_power_of_two(first, x);
+GPUINT_DEVICE void add_modulo(const Field& field, const typename Field::Place& x,
+                              const typename Field::Place& y) {
+  using Digit = typename Field::Digit;
+  u64 carry = 0;
+  i64 borrow = 0;
   GPUINT_UNROLL(1)
-  for (u32 i = 0; i < most; ++i) {
-    typename Field::Integer doubled;
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < Field::COUNT; ++j) doubled[j] = x[j];
-    field.double_integer(doubled);
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < Field::COUNT; ++j) x[j] = i < doublings ? doubled[j] : x[j];
+  for (u32 j = 0; j < Field::COUNT; ++j) {
+    carry += u64(x[j]) + y[j];
+    const Digit digit = Field::wrapped(static_cast<Digit>(carry));
+    x[j] = digit;
+    carry >>= Field::DIGIT_BITS;
+    borrow += static_cast<i64>(u64(digit)) - static_cast<i64>(u64(field.modulus[j]));
+    borrow >>= Field::DIGIT_BITS;
   }
+  if (carry == 0 && borrow != 0) return;
+  borrow = 0;
+  GPUINT_UNROLL(1)
+  for (u32 j = 0; j < Field::COUNT; ++j) {
+    borrow += static_cast<i64>(u64(x[j])) - static_cast<i64>(u64(field.modulus[j]));
+    x[j] = Field::wrapped(static_cast<Digit>(static_cast<u64>(borrow)));
+    borrow >>= Field::DIGIT_BITS;
+  }
+}
+// x <- n - x.
+template <class Field>
+GPUINT_DEVICE void negate(const Field& field, const typename Field::Place& x) {
+  using Digit = typename Field::Digit;
+  i64 borrow = 0;
+  GPUINT_UNROLL(1)
+  for (u32 j = 0; j < Field::COUNT; ++j) {
+    borrow += static_cast<i64>(u64(field.modulus[j])) - static_cast<i64>(u64(x[j]));
+    x[j] = Field::wrapped(static_cast<Digit>(static_cast<u64>(borrow)));
+    borrow >>= Field::DIGIT_BITS;
+  }
+}
+// x <- 2^exponent mod n, n of `bits` bits: the highest power below n, doubled.
+template <class Field>
+GPUINT_DEVICE void set_power_of_two(const Field& field, u32 exponent, u32 bits,
+                                    const typename Field::Place& x) {
+  const u32 first = min_of(exponent, bits - 1);
+  GPUINT_UNROLL(1)
+  for (u32 j = 0; j < Field::COUNT; ++j)
+    x[j] = first / Field::DIGIT_BITS == j
+               ? static_cast<typename Field::Digit>(u64(1) << first % Field::DIGIT_BITS)
+               : 0;
+  GPUINT_UNROLL(1)
+  for (u32 i = first; i < exponent; ++i) add_modulo(field, x, x);
 }
 
 // True if a residue may be `value` or its negative, by the lowest digits of both: a residue is

@@ -61,46 +61,24 @@ struct LucasTest : Rows<Field, 3, 4> {
   GPUINT_DEVICE static Digit begin(const Operands& o, const Field& field, u32 bits,
                                    const Term& term) {
     const Place lower = lower_place(field), upper = upper_place(field);
-    typename Field::Integer x;
-    power_of_two(field, Field::RADIX_BITS, bits, x);
-    Field::store_integer(x, upper);
-    field.double_integer(x);
-    Field::store_integer(x, lower);
-    field.set_constant(x, Base::other_place(o, TWO));
-    const Digit two = x[0];
+    set_power_of_two(field, Field::RADIX_BITS, bits, upper);
+    set_power_of_two(field, Field::RADIX_BITS + 1, bits, lower);
+    field.set_constant(lower, Base::other_place(o, TWO));
     divide_modulo<Field::DIGIT_BITS>(
         Field::COUNT, [&](u32 j) -> Digit& { return upper[j]; },
         [&](u32 j) { return field.modulus[j]; }, term.denominator);
-    const u32 most = __reduce_max_sync(ALL_LANES, term.summands);
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < Field::COUNT; ++j) x[j] = 0;
+    const Place sum = Base::other_place(o, COMPARED);
     GPUINT_UNROLL(1)
-    for (u32 i = 0; i < most; ++i) {
-      typename Field::Integer sum;
-      GPUINT_UNROLL()
-      for (u32 j = 0; j < Field::COUNT; ++j) sum[j] = x[j];
-      field.add_integer(sum, upper);
-      GPUINT_UNROLL()
-      for (u32 j = 0; j < Field::COUNT; ++j) x[j] = i < term.summands ? sum[j] : x[j];
-    }
-    if (term.is_negative) negate(field, x);
-    Field::store_integer(x, upper);
-    field.set_constant(x, Base::other_place(o, FIRST));
-    typename Field::Number number;
-    Field::to_number(x, number);
-    field.take_radix_out(number, Base::other_place(o, FIRST_AS_NUMBER));
-    return two;
-  }
-
-  // x <- n - x.
-  GPUINT_DEVICE static void negate(const Field& field, typename Field::Integer& x) {
-    i64 borrow = 0;
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < Field::COUNT; ++j) {
-      borrow += static_cast<i64>(field.modulus[j]) - static_cast<i64>(x[j]);
-      x[j] = Field::wrapped(static_cast<Digit>(static_cast<u64>(borrow)));
-      borrow >>= Field::DIGIT_BITS;
-    }
+    for (u32 j = 0; j < Field::COUNT; ++j) sum[j] = 0;
+    GPUINT_UNROLL(1)
+    for (u32 i = 0; i < term.summands; ++i) add_modulo(field, sum, upper);
+    if (term.is_negative) negate(field, sum);
+    typename Field::Number x;
+    Field::load(sum, x);
+    Field::store(x, upper);
+    field.set_constant(upper, Base::other_place(o, FIRST));
+    field.take_radix_out(x, Base::other_place(o, FIRST_AS_NUMBER));
+    return lower[0];
   }
 
   GPUINT_DEVICE static bool walk(const Operands& o, const Field& field, const Kept<Field>& kept) {

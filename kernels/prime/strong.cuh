@@ -24,8 +24,8 @@ namespace gpuint::prime {
 
 // in[0] = n; mask: rows that pass.
 template <class Field>
-struct StrongTest : Rows<Field, 2, 1> {
-  using Base = Rows<Field, 2, 1>;
+struct StrongTest : Rows<Field, 2, 2> {
+  using Base = Rows<Field, 2, 2>;
   using S = typename Field::S;
   static constexpr u32 FIRST_BITS = 6;
 
@@ -49,15 +49,12 @@ struct StrongTest : Rows<Field, 2, 1> {
     const u32 longest = __reduce_max_sync(ALL_LANES, lengths.bits);
     const u32 most = __reduce_max_sync(ALL_LANES, lengths.zeros_of_previous);
     u32 p = max_of(most, longest > FIRST_BITS ? longest - FIRST_BITS : 0);
-    typename Field::Number x;
-    {
-      typename Field::Integer power;
-      power_of_two(field, Field::RADIX_BITS, lengths.bits, power);
-      kept = {power[0], lengths.bits, lengths.zeros_of_previous};
-      power_of_two(field, Field::start(field.bits_at(p, FIRST_BITS)), lengths.bits, power);
-      Field::to_number(power, x);
-    }
     const auto room = Base::next_place(field.modulus, 1);
+    set_power_of_two(field, Field::RADIX_BITS, lengths.bits, room);
+    kept = {room[0], lengths.bits, lengths.zeros_of_previous};
+    set_power_of_two(field, Field::start(field.bits_at(p, FIRST_BITS)), lengths.bits, room);
+    typename Field::Number x;
+    Field::load(room, x);
     bool passes = false;
     GPUINT_UNROLL(1)
     while (true) {
@@ -80,11 +77,10 @@ struct StrongTest : Rows<Field, 2, 1> {
   // Compares x with 1 and -1.
   GPUINT_DEVICE static Signs compare(const Operands& o, const Field& field,
                                      typename Field::Number& x) {
-    const auto place = Base::other_place(o, 0);
-    typename Field::Number copy;
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < Field::COUNT; ++j) copy[j] = x[j];
-    field.take_radix_out(copy, place);
+    const auto place = Base::other_place(o, 0), saved = Base::other_place(o, 1);
+    Field::store(x, saved);
+    field.take_radix_out(x, place);
+    Field::load(saved, x);
     return compare_signs(field, place, [](u32 j) { return u64(j == 0); });
   }
 };

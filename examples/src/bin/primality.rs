@@ -1,9 +1,7 @@
 //! Finds the probable primes of a file, or among random odd numbers: trial division by small
-//! primes, then strong tests (Miller and Rabin) to two bases, all candidates at once.
+//! primes, a strong test to base 2, then a strong Lucas test (Baillie-PSW), all candidates at once.
 //!
 //! `cargo run --release --package gpuint-examples --bin primality -- --help`
-//!
-//! Each candidate is its own modulus: its reciprocal is prepared once for each test.
 
 use std::error::Error;
 use std::io::{self, ErrorKind, Write};
@@ -13,7 +11,7 @@ use std::{fs, process::ExitCode};
 
 use clap::Parser;
 use gpuint::num_bigint::BigUint;
-use gpuint::{Device, DynBatch, DynDivisor};
+use gpuint::{Device, DynBatch, Mask};
 use gpuint_examples::Backend;
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 
@@ -66,41 +64,6 @@ fn random(bits: u32, rows: usize) -> Vec<BigUint> {
     (0..rows).map(|_| number()).collect()
 }
 
-/// Returns the rows with a prime factor below `end`, the number itself apart.
-fn has_small_factor(numbers: &DynBatch, end: u16) -> gpuint::Result<Vec<bool>> {
-    let mut has_factor = vec![false; numbers.len()];
-    for prime in (2..end).filter(|&n| (2..n).take_while(|d| d * d <= n).all(|d| n % d != 0)) {
-        let is_prime = numbers.eq_mask_all(u64::from(prime))?.to_bools()?;
-        let remainders = numbers.rem_digit(prime.into())?;
-        for ((has_factor, remainder), is_prime) in
-            has_factor.iter_mut().zip(remainders).zip(is_prime)
-        {
-            *has_factor |= remainder == 0 && !is_prime;
-        }
-    }
-    Ok(has_factor)
-}
-
-/// Returns the rows n, odd and above 2, that are strong probable primes: with n - 1 = d 2^s and d
-/// odd, a^d is 1, or a^(d 2^i) is -1 for some i < s.
-fn is_strong(n: &DynBatch, base: u64) -> gpuint::Result<Vec<bool>> {
-    let minus_one = n.wrapping_sub_all(1)?;
-    let zeros = minus_one.trailing_zeros()?;
-    let distances: Vec<usize> = zeros.iter().map(|&zeros| zeros as usize).collect();
-    let divisor = DynDivisor::of_rows(n)?;
-    let a = DynBatch::splat(n.device(), n.shape(), base, n.len())?;
-    let mut x = a.pow_mod(&minus_one.shr_rows(&distances)?, &divisor)?;
-    let mut is_strong = x.eq_mask_all(1)?.to_bools()?;
-    for i in 0..zeros.iter().copied().max().unwrap_or(0) {
-        let is_minus_one = x.eq_mask(&minus_one)?.to_bools()?;
-        for ((is_strong, is_minus_one), &s) in is_strong.iter_mut().zip(is_minus_one).zip(&zeros) {
-            *is_strong |= is_minus_one && i < s;
-        }
-        x = x.square_mod(&divisor)?;
-    }
-    Ok(is_strong)
-}
-
 fn run(options: &Options) -> Result<()> {
     gpuint_examples::start_log()?;
     let device = gpuint_examples::open(options.backend)?;
@@ -125,24 +88,15 @@ fn probable_primes(
     // The narrowest width that holds all.
     let mut left = DynBatch::fitting(device, numbers)?;
     eprintln!("{device}: {} candidates in rows of {} bits", left.len(), left.shape().bits);
-    let mut step = |name: &str, passed: &dyn Fn(&DynBatch) -> gpuint::Result<Vec<bool>>| {
+    let mut step = |name: &str, passed: &dyn Fn(&DynBatch) -> gpuint::Result<Mask>| {
         let (rows, start) = (left.len(), Instant::now());
-        let passed = passed(&left)?;
-        let indices: Vec<usize> = (0..rows).filter(|&row| passed[row]).collect();
-        left = left.gather(&indices)?;
+        left = left.filter(&passed(&left)?)?;
         eprintln!("{name:<20} {rows:>9} -> {:>8} {:>12.1?}", left.len(), start.elapsed());
         gpuint::Result::Ok(())
     };
-    step("trial division", &|rows| {
-        Ok(has_small_factor(rows, sieve)?.into_iter().map(|has_factor| !has_factor).collect())
-    })?;
-    for base in [2, 3] {
-        step(&format!("strong, base {base}"), &|rows| {
-            // Modulo 2 and 3 the bases are not units.
-            let small = rows.lt_mask_all(4)?.to_bools()?;
-            Ok(is_strong(rows, base)?.into_iter().zip(small).map(|(a, b)| a || b).collect())
-        })?;
-    }
+    step("trial division", &|rows| rows.has_small_factor(sieve.into())?.not())?;
+    step("strong, base 2", &|rows| rows.is_strong_probable_prime(2))?;
+    step("strong Lucas", &DynBatch::is_strong_lucas_probable_prime)?;
     left.to_biguints()
 }
 

@@ -22,7 +22,6 @@ struct Field {
   // Bits of an exponent that `advance` takes at a time.
   static constexpr u32 WINDOW = 1;
   using Number = double[COUNT];
-  using Integer = u64[COUNT];  // below n
 
   Place modulus;
   double inverse;
@@ -79,10 +78,10 @@ struct Field {
     load_digits(modulus, n);
     Montgomery<COUNT>::multiply(x, y, n, inverse, add(constant));
   }
-  // Writes the constant c: n - c.
-  GPUINT_DEVICE void set_constant(const Integer& c, const Place& constant) const {
+  // Writes the constant c, a number below n: n - c.
+  GPUINT_DEVICE void set_constant(const Place& c, const Place& constant) const {
     i64 borrow = 0;
-    GPUINT_UNROLL()
+    GPUINT_UNROLL(1)
     for (u32 j = 0; j < COUNT; ++j) {
       borrow += static_cast<i64>(modulus[j]) - static_cast<i64>(c[j]);
       constant[j] = static_cast<u64>(borrow) & DIGIT_MASK;
@@ -97,49 +96,12 @@ struct Field {
     Number n;
     load_digits(modulus, n);
     Montgomery<COUNT>::multiply(x, to, n, inverse);
-    Integer result;
-    to_integers(x, result);
+    u64 result[COUNT];
+    GPUINT_UNROLL()
+    for (u32 j = 0; j < COUNT; ++j) result[j] = to_integer(x[j]);
     subtract_once(result, n);
-    store_integer(result, to);
-  }
-
-  GPUINT_DEVICE static void to_integers(const Number& x, Integer& integers) {
     GPUINT_UNROLL()
-    for (u32 j = 0; j < COUNT; ++j) integers[j] = to_integer(x[j]);
-  }
-  GPUINT_DEVICE static void to_number(const Integer& integers, Number& x) {
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < COUNT; ++j) x[j] = to_digit(integers[j]);
-  }
-  GPUINT_DEVICE static void store_integer(const Integer& x, const Place& to) {
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < COUNT; ++j) to[j] = x[j];
-  }
-  GPUINT_DEVICE static void set_power_of_two(u32 exponent, Integer& x) {
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < COUNT; ++j)
-      x[j] = exponent / DIGIT_BITS == j ? u64(1) << exponent % DIGIT_BITS : 0;
-  }
-  // x + y and 2 x modulo n.
-  GPUINT_DEVICE void add_integer(Integer& x, const Place& y) const {
-    u64 carry = 0;
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < COUNT; ++j) {
-      carry += x[j] + y[j];
-      x[j] = carry & DIGIT_MASK;
-      carry >>= DIGIT_BITS;
-    }
-    reduce_once(x);
-  }
-  GPUINT_DEVICE void double_integer(Integer& x) const {
-    u64 carry = 0;
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < COUNT; ++j) {
-      carry += 2 * x[j];
-      x[j] = carry & DIGIT_MASK;
-      carry >>= DIGIT_BITS;
-    }
-    reduce_once(x);
+    for (u32 j = 0; j < COUNT; ++j) to[j] = result[j];
   }
 
  private:
@@ -153,11 +115,6 @@ struct Field {
       GPUINT_UNROLL()
       for (u32 t = 0; t < COUNT; ++t) sum[t] += place[t];
     };
-  }
-  GPUINT_DEVICE void reduce_once(Integer& x) const {
-    Number n;
-    load_digits(modulus, n);
-    subtract_once(x, n);
   }
 };
 

@@ -24,7 +24,6 @@ struct Field {
   // Bits of an exponent that `advance` takes at a time.
   static constexpr u32 WINDOW = 5;
   using Number = u32[COUNT];
-  using Integer = u32[COUNT];  // below n
 
   Place modulus;
   u32 inverse;
@@ -85,8 +84,10 @@ struct Field {
     const u32 above = Montgomery<COUNT>::multiply_wide(x, y, n, inverse);
     subtract_constant(x, n, above, constant());
   }
-  GPUINT_DEVICE void set_constant(const Integer& c, const Place& constant) const {
-    store_limbs(c, constant);
+  // Writes the constant c, a number below n.
+  GPUINT_DEVICE void set_constant(const Place& c, const Place& constant) const {
+    GPUINT_UNROLL(1)
+    for (u32 j = 0; j < COUNT; ++j) constant[j] = c[j];
   }
 
   // x R^-1 mod n, below n, to the place.
@@ -100,42 +101,7 @@ struct Field {
     store_limbs(x, to);
   }
 
-  GPUINT_DEVICE static void to_number(const Integer& integers, Number& x) {
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < COUNT; ++j) x[j] = integers[j];
-  }
-  GPUINT_DEVICE static void store_integer(const Integer& x, const Place& to) { store_limbs(x, to); }
-  GPUINT_DEVICE static void set_power_of_two(u32 exponent, Integer& x) {
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < COUNT; ++j) x[j] = exponent / 32 == j ? 1u << exponent % 32 : 0;
-  }
-  // x + y and 2 x modulo n.
-  GPUINT_DEVICE void add_integer(Integer& x, const Place& y) const {
-    u32 above = 0;
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < COUNT; ++j) {
-      if (j == 0)
-        ptx::add_cc(x[j], y[j]);
-      else
-        ptx::addc_cc(x[j], y[j]);
-    }
-    ptx::addc(above, 0);
-    reduce_once(x, above);
-  }
-  GPUINT_DEVICE void double_integer(Integer& x) const {
-    const u32 above = x[COUNT - 1] >> 31;
-    GPUINT_UNROLL()
-    for (u32 j = COUNT; j-- > 0;) x[j] = __funnelshift_l(j > 0 ? x[j - 1] : 0, x[j], 1);
-    reduce_once(x, above);
-  }
-
  private:
-  GPUINT_DEVICE void reduce_once(Integer& x, u32 above) const {
-    u32 n[COUNT];
-    load_limbs(modulus, n);
-    subtract_once(x, n, above);
-  }
-
   // x <- x 2^-e mod n.
   GPUINT_DEVICE void divide_by_power(Number& x, u32 e) const {
     const u32 distance = 32 - e;
