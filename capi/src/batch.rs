@@ -154,6 +154,19 @@ functions! {
         DynBatch::splat(device, device.shape_for(bits)?, value, rows)
     };
 
+    /// Makes a batch of `rows` probable primes of exactly `bits` bits from the randomness of the
+    /// operating system. With `safe`, `(p - 1) / 2` is a probable prime, too. If no prime is that
+    /// short, this is `GPUINT_STATUS_WIDTH_MISSING`.
+    fn gpuint_batch_random_primes(
+        device: *const Device, bits: usize, rows: usize, safe: bool; out: *mut *mut Batch
+    ) = |device: &gpuint::Device, bits, rows, safe| {
+        let shape = device.shape_for(bits)?;
+        match safe {
+            true => DynBatch::random_safe_primes(device, shape, rows, bits),
+            false => DynBatch::random_primes(device, shape, rows, bits),
+        }
+    };
+
     /// Makes a batch over `rows` rows at an address of a GPU, without a copy: row after row, each
     /// least significant byte first, of exactly `bits` bits. The address must be a multiple of 16.
     ///

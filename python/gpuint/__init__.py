@@ -13,7 +13,15 @@ from importlib.metadata import version as _version
 
 from . import errors
 from ._array import Array, powmod, sum_of_products, widening_sum_of_products
-from ._creation import array, from_bytes, from_cuda, from_dlpack, from_limbs, full
+from ._creation import (
+    array,
+    from_bytes,
+    from_cuda,
+    from_dlpack,
+    from_limbs,
+    full,
+    random_primes,
+)
 from ._device import Device
 from ._lists import invert_list, powmod_base_list, powmod_exp_list
 from ._mask import Mask
@@ -75,6 +83,7 @@ __all__ = [
     "powmod",
     "powmod_base_list",
     "powmod_exp_list",
+    "random_primes",
     "sum_of_products",
     "widening_sum_of_products",
     "widths",

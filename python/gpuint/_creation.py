@@ -53,6 +53,21 @@ def full(rows: int, value: int, bits: int | None = None, device: DeviceLike = No
     return Array._of(batch, device)
 
 
+def random_primes(
+    rows: int, bits: int, *, safe: bool = False, device: DeviceLike = None
+) -> Array:
+    """Makes an array of probable primes of exactly `bits` bits.
+
+    They are drawn from the randomness of the operating system. With `safe`, `(p - 1) / 2` is a
+    probable prime, too. Do not use them as secrets.
+    """
+    device = Device(device)
+    batch = _Batch.random_primes(
+        device._handle, count(bits, "bits"), count(rows, "rows"), bool(safe)
+    )
+    return Array._of(batch, device)
+
+
 def from_limbs(
     limbs: npt.NDArray[np.uint64], bits: int | None = None, device: DeviceLike = None
 ) -> Array:

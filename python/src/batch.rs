@@ -74,6 +74,26 @@ impl Batch {
         detached(py, || DynBatch::splat(device, device.shape_for(bits)?, &value.0, rows)).map(Self)
     }
 
+    /// Makes a batch of `rows` random primes of exactly `bits` bits.
+    #[staticmethod]
+    fn random_primes(
+        py: Python<'_>,
+        device: &Device,
+        bits: usize,
+        rows: usize,
+        safe: bool,
+    ) -> PyResult<Self> {
+        let device = &device.device;
+        let draw = || {
+            let shape = device.shape_for(bits)?;
+            match safe {
+                true => DynBatch::random_safe_primes(device, shape, rows, bits),
+                false => DynBatch::random_primes(device, shape, rows, bits),
+            }
+        };
+        detached(py, draw).map(Self)
+    }
+
     /// Returns the rows of batches one after the other.
     #[staticmethod]
     fn concat(py: Python<'_>, parts: &Bound<'_, PyList>) -> PyResult<Self> {

@@ -55,8 +55,8 @@ impl Search {
                 let p = u64::from(prime);
                 let first = (u64::from(remainder) + self.next) % p;
                 let distance = (p - first) % p;
-                let index = if distance % 2 == 0 { distance } else { distance + p } / 2;
-                for index in (index as usize..WINDOW).step_by(prime as usize) {
+                let twice = if distance % 2 == 0 { distance } else { distance + p };
+                for index in (twice as usize / 2..WINDOW).step_by(prime as usize) {
                     is_struck[index] = true;
                 }
             });

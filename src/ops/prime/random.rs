@@ -166,8 +166,7 @@ fn listed(rows: usize, bits: usize, kind: Kind) -> Result<Vec<BigUint>> {
 
 /// Returns the rows without small factors.
 fn without_small_factors(rows: &DynBatch) -> Result<DynBatch> {
-    let most = (1usize << rows.shape().digit.bits().min(16)) - 1;
-    rows.filter(&rows.has_small_factor(TRIED.min(most))?.not()?)
+    rows.filter(&rows.has_small_factor(TRIED)?.not()?)
 }
 
 /// Returns the safe primes `2 q + 1` among rows `q` without small factors.
