@@ -25,6 +25,7 @@ struct Kept {
   typename Field::Digit lowest;  // of the number that residues are compared with
   u32 bits;                      // of n
   u32 zeros;                     // s
+  u32 kind;                      // 0: does not pass, 1: passes, 2: as the walk finds
 };
 
 // SHARED_PLACES: numbers of a thread in shared memory, the modulus first; OTHER_PLACES: in device
@@ -62,17 +63,22 @@ struct Rows {
     return reinterpret_cast<Kept<Field>*>(shared + PLACES)[ptx::thread()];
   }
 
-  // Calls test(row, is_there) for the rows of the warp's threads; a thread without a row repeats
-  // the last one.
+  // Calls test(row) for the rows of the warp's threads, and marks the rows for which it returns
+  // true. row() is computed where it is needed; a thread without a row repeats the last one.
   template <class Test>
   GPUINT_DEVICE static void each(const Operands& o, Test test) {
     GPUINT_UNROLL(1)
-    for (u64 from = u64(blockIdx.x) * ROWS + ptx::thread() / WARP * WARP; from < o.rows;
-         from += u64(gridDim.x) * ROWS) {
-      const u64 row = from + ptx::thread() % WARP;
-      test(row < o.rows ? row : o.rows - 1, row < o.rows);
+    for (u32 turn = 0; first_of_block(turn) + ptx::thread() / WARP * WARP < o.rows; ++turn) {
+      const auto row = [&] { return first_of_block(ptx::recomputed(turn)) + ptx::thread(); };
+      const bool passes = test([&] { return row() < o.rows ? row() : o.rows - 1; });
+      if (passes && row() < o.rows) set_mask(o.mask, row());
       __syncwarp();
     }
+  }
+
+ private:
+  GPUINT_DEVICE static u64 first_of_block(u32 turn) {
+    return (u64(turn) * gridDim.x + blockIdx.x) * ROWS;
   }
 };
 

@@ -32,17 +32,17 @@ struct LucasTest : Rows<Field, 3, 4> {
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     const Place modulus = Base::first_place(shared);
-    Base::each(o, [&](u64 row, bool is_there) {
-      const u32* const n = input_row<S>(o, 0, row);
+    Base::each(o, [&](auto row) {
+      const u32* const n = input_row<S>(o, 0, row());
       Lengths lengths = prime::lengths<S>(n);
       const bool is_tested = __ldg(n) % 2 != 0 && lengths.bits > 1;
       if (!is_tested) lengths.bits = 2, lengths.zeros_of_next = 2;
       const Field field(n, is_tested, modulus);
-      const Term term(is_tested ? __ldg(static_cast<const u64*>(o.in[1]) + row) : 1ull << 32 | 1);
+      const Term term(is_tested ? __ldg(static_cast<const u64*>(o.in[1]) + row()) : 1ull << 32 | 1);
       Kept<Field>& kept = Base::kept(shared);
-      kept = {begin(o, field, lengths.bits, term), lengths.bits, lengths.zeros_of_next};
-      const bool passes = walk(o, field, kept);
-      if (is_there && is_tested && passes) set_mask(o.mask, row);
+      kept = {begin(o, field, lengths.bits, term), lengths.bits, lengths.zeros_of_next,
+              is_tested ? 2u : 0u};
+      return walk(o, field, kept) && kept.kind == 2;
     });
   }
 

@@ -31,15 +31,15 @@ struct StrongTest : Rows<Field, 2, 2> {
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     const auto modulus = Base::first_place(shared);
-    Base::each(o, [&](u64 row, bool is_there) {
-      const u32* const n = input_row<S>(o, 0, row);
+    Base::each(o, [&](auto row) {
+      const u32* const n = input_row<S>(o, 0, row());
       Lengths lengths = prime::lengths<S>(n);
       const bool is_tested = __ldg(n) % 2 != 0 && lengths.bits > 1;
-      const bool is_two = __ldg(n) == 2 && lengths.bits == 2;
+      Kept<Field>& kept = Base::kept(shared);
+      kept.kind = is_tested ? 2 : __ldg(n) == 2 && lengths.bits == 2;
       if (!is_tested) lengths.bits = 2, lengths.zeros_of_previous = 1;
-      const Field field(n, is_tested, modulus);
-      const bool passes = walk(o, field, lengths, Base::kept(shared));
-      if (is_there && (is_two || (is_tested && passes))) set_mask(o.mask, row);
+      const bool passes = walk(o, Field(n, is_tested, modulus), lengths, kept);
+      return kept.kind == 1 || (kept.kind == 2 && passes);
     });
   }
 
@@ -51,7 +51,7 @@ struct StrongTest : Rows<Field, 2, 2> {
     u32 p = max_of(most, longest > FIRST_BITS ? longest - FIRST_BITS : 0);
     const auto room = Base::next_place(field.modulus, 1);
     set_power_of_two(field, Field::RADIX_BITS, lengths.bits, room);
-    kept = {room[0], lengths.bits, lengths.zeros_of_previous};
+    kept.lowest = room[0], kept.bits = lengths.bits, kept.zeros = lengths.zeros_of_previous;
     set_power_of_two(field, Field::start(field.bits_at(p, FIRST_BITS)), lengths.bits, room);
     typename Field::Number x;
     Field::load(room, x);

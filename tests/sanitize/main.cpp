@@ -1697,7 +1697,8 @@ void check_primes(const Kernel& kernel, size_t rows) {
       const bool is_even = row % 8 == 1 || 2 * exponent > kernel.shape.bits;
       numbers.push_back(is_even ? product(mersenne, {2}) : product(mersenne, mersenne));
       if (bit_length(numbers.back()) > kernel.shape.bits) numbers.back() = {4};
-      passes.push_back(false);
+      if (row % 16 == 5) numbers.back() = {2};
+      passes.push_back(!lucas && row % 16 == 5);
     } else {
       const u64 n = 64 + below(row % 8 == 2 ? 1u << 31 : 1u << 12);
       u64 first = numerator % n;
