@@ -11,6 +11,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Access};
 use std::{env, fs, ptr};
@@ -517,8 +518,11 @@ fn check<R>(name: impl Display, panics: &mut Vec<String>, work: impl FnOnce() ->
 /// Returns the names that the operations of a macro of `src/ops` have.
 fn declared(by: &str) -> BTreeSet<String> {
     let mut declared = BTreeSet::new();
-    for file in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/ops")).unwrap() {
-        let source = fs::read_to_string(file.unwrap().path()).unwrap();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ops");
+    let files = [folder.join("prime"), folder].map(|folder| fs::read_dir(folder).unwrap());
+    let paths = files.into_iter().flatten().map(|file| file.unwrap().path());
+    for path in paths.filter(|path| path.is_file()) {
+        let source = fs::read_to_string(path).unwrap();
         for block in source.split(&format!("\n{by}! {{")).skip(1) {
             let lines = block.split("\n}").next().unwrap().lines();
             let names = lines.filter_map(|line| line.strip_prefix("    fn ")?.split_once('('));

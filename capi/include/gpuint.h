@@ -390,6 +390,17 @@ gpuint_status gpuint_batch_splat(const gpuint_device *device,
                                  gpuint_batch **out);
 
 /**
+ * Makes a batch of `rows` probable primes of exactly `bits` bits from the randomness of the
+ * operating system. With `safe`, `(p - 1) / 2` is a probable prime, too. If no prime is that
+ * short, this is `GPUINT_STATUS_WIDTH_MISSING`.
+ */
+gpuint_status gpuint_batch_random_primes(const gpuint_device *device,
+                                         size_t bits,
+                                         size_t rows,
+                                         bool safe,
+                                         gpuint_batch **out);
+
+/**
  * Makes a batch over `rows` rows at an address of a GPU, without a copy: row after row, each
  * least significant byte first, of exactly `bits` bits. The address must be a multiple of 16.
  *
@@ -940,6 +951,69 @@ gpuint_status gpuint_jacobi(const gpuint_batch *a,
                             const gpuint_batch *moduli,
                             int8_t *symbols,
                             size_t rows);
+
+/**
+ * Returns a mask of the strong probable primes to a base, a number as text of any length. 2
+ * passes; 0, 1 and other even rows do not; a base that is 0 modulo an odd row lets it pass.
+ */
+gpuint_status gpuint_is_strong_probable_prime(const gpuint_batch *a,
+                                              const char *base,
+                                              gpuint_mask **mask);
+
+/**
+ * Returns a mask of the strong probable primes, with a base for each row.
+ */
+gpuint_status gpuint_is_strong_probable_prime_rows(const gpuint_batch *a,
+                                                   const gpuint_batch *bases,
+                                                   gpuint_mask **mask);
+
+/**
+ * Returns a mask of the strong probable primes to each of `count` bases, which are numbers as
+ * text.
+ */
+gpuint_status gpuint_is_strong_probable_prime_bases(const gpuint_batch *a,
+                                                    const char *const *bases,
+                                                    size_t count,
+                                                    gpuint_mask **mask);
+
+/**
+ * Returns a mask of the strong Lucas probable primes with Selfridge's parameters.
+ */
+gpuint_status gpuint_is_strong_lucas_probable_prime(const gpuint_batch *a, gpuint_mask **mask);
+
+/**
+ * Returns a mask of the extra strong Lucas probable primes.
+ */
+gpuint_status gpuint_is_extra_strong_lucas_probable_prime(const gpuint_batch *a,
+                                                          gpuint_mask **mask);
+
+/**
+ * Returns a mask of the rows that pass the test of Baillie, Pomerance, Selfridge and Wagstaff:
+ * the primes below 2^64, and above it the primes and no known composite number.
+ */
+gpuint_status gpuint_is_probable_prime(const gpuint_batch *a, gpuint_mask **mask);
+
+/**
+ * Returns a mask of the rows that have a prime factor up to `limit`, of at most 20 bits, other
+ * than the row itself; 0 has.
+ */
+gpuint_status gpuint_has_small_factor(const gpuint_batch *a, size_t limit, gpuint_mask **mask);
+
+/**
+ * Computes the least probable primes above the rows, and a mask of the rows above which there
+ * is none in the width; their result is 0.
+ */
+gpuint_status gpuint_next_prime(const gpuint_batch *a, gpuint_batch **prime, gpuint_mask **without);
+
+/**
+ * Computes `base^(a - 1) mod a`, and stores the lowest 64 bits of each residue (RES64). Rows
+ * that are 0 or 1 have the residue 0.
+ */
+gpuint_status gpuint_fermat_residues(const gpuint_batch *a,
+                                     const char *base,
+                                     gpuint_batch **residues,
+                                     uint64_t *words,
+                                     size_t rows);
 
 /**
  * Computes the bitwise AND.
