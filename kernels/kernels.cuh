@@ -42,6 +42,7 @@
 #include "linear/div_digit.cuh"
 #include "linear/shift.cuh"
 #include "modular/linear.cuh"
+#include "prime/terms.cuh"
 #include "root/isqrt.cuh"
 #include "root/level.cuh"
 #include "rows/gather.cuh"

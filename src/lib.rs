@@ -155,6 +155,7 @@ mod numbers;
 mod ops;
 mod pool;
 mod process;
+mod selfridge;
 #[cfg(feature = "serde")]
 mod serialize;
 mod shape;

@@ -320,8 +320,17 @@ operations! {
     StrongBase2 = "strong_base2" {
         inputs: [Integer], outputs: [], mask: true, status: false, params: []
     }
-    /// A mask of the odd rows above 1 that pass a Lucas test by a chain with `Q = 1`. Its first
-    /// term is a fraction: the numerator, an `i32`, above the denominator, a `u32`.
+    /// The first terms of chains for strong Lucas tests: a fraction, with the numerator, an `i32`,
+    /// above the denominator, a `u32`. The denominator 0 stands for a decided row, with the
+    /// numerator 1 if it passes. Rows whose parameter is not among the first ones fail.
+    StrongTerms = "strong_terms" {
+        inputs: [Integer], outputs: [Word], mask: false, status: true, params: []
+    }
+    /// The same for extra strong Lucas tests.
+    ExtraStrongTerms = "extra_strong_terms" {
+        inputs: [Integer], outputs: [Word], mask: false, status: true, params: []
+    }
+    /// A mask of the rows that pass a Lucas test by a chain with `Q = 1` and these first terms.
     StrongLucas = "strong_lucas" {
         inputs: [Integer, Word], outputs: [], mask: true, status: false, params: []
     }

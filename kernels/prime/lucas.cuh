@@ -21,8 +21,7 @@
 
 namespace gpuint::prime {
 
-// in[0] = n, in[1] = T: the numerator, an i32, above the denominator, an u32, coprime to n; mask:
-// rows that pass.
+// in[0] = n, in[1] = T (terms.cuh), with a denominator coprime to n; mask: rows that pass.
 template <class Field>
 struct LucasTest : Rows<Field, 3, 4> {
   using Base = Rows<Field, 3, 4>;
@@ -35,14 +34,16 @@ struct LucasTest : Rows<Field, 3, 4> {
     Base::each(o, [&](auto row) {
       const u32* const n = input_row<S>(o, 0, row());
       Lengths lengths = prime::lengths<S>(n);
-      const bool is_tested = __ldg(n) % 2 != 0 && lengths.bits > 1;
-      if (!is_tested) lengths.bits = 2, lengths.zeros_of_next = 2;
+      Term term(__ldg(static_cast<const u64*>(o.in[1]) + row()));
+      const bool is_odd = __ldg(n) % 2 != 0 && lengths.bits > 1;
+      const u32 kind = term.is_decided() ? term.passes() : is_odd ? 2 : 0;
+      const bool is_tested = kind == 2;
+      if (!is_tested) lengths.bits = 2, lengths.zeros_of_next = 2, term = Term(1ull << 32 | 1);
       const Field field(n, is_tested, modulus);
-      const Term term(is_tested ? __ldg(static_cast<const u64*>(o.in[1]) + row()) : 1ull << 32 | 1);
       Kept<Field>& kept = Base::kept(shared);
-      kept = {begin(o, field, lengths.bits, term), lengths.bits, lengths.zeros_of_next,
-              is_tested ? 2u : 0u};
-      return walk(o, field, kept) && kept.kind == 2;
+      kept = {begin(o, field, lengths.bits, term), lengths.bits, lengths.zeros_of_next, kind};
+      const bool passes = walk(o, field, kept);
+      return kept.kind == 1 || (kept.kind == 2 && passes);
     });
   }
 

@@ -55,17 +55,19 @@ GPUINT_DEVICE void divide_modulo(u32 count, X x, Modulus n, u32 divisor) {
   }
 }
 
-// First term of a chain, as its operand holds it.
+// First term of a chain, as its operand holds it (terms.cuh).
 struct Term {
   u32 denominator;
   u32 summands;  // absolute value of the numerator
   bool is_negative;
   GPUINT_DEVICE explicit Term(u64 word)
-      : denominator(max_of(static_cast<u32>(word), 1)),
+      : denominator(static_cast<u32>(word)),
         summands(static_cast<u32>(word >> 32)),
         is_negative(summands >> 31 != 0) {
     if (is_negative) summands = 0 - summands;
   }
+  GPUINT_DEVICE bool is_decided() const { return denominator == 0; }
+  GPUINT_DEVICE bool passes() const { return summands != 0; }
 };
 
 }  // namespace gpuint::prime

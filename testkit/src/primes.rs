@@ -5,7 +5,7 @@
 
 use gpuint::num_bigint::BigUint;
 use malachite_base::num::arithmetic::traits::{
-    DivisibleBy, FloorSqrt, KroneckerSymbol, ModInverse, ModPow, Parity, Square,
+    DivisibleBy, FloorSqrt, Gcd, KroneckerSymbol, ModInverse, ModPow, Parity, Square,
 };
 use malachite_base::num::basic::traits::{One, Zero};
 use malachite_base::num::logic::traits::{BitAccess, SignificantBits};
@@ -127,6 +127,45 @@ fn is_square(n: &Natural) -> bool {
     n.floor_sqrt().square() == *n
 }
 
+/// Returns the fraction of the library's chain: the numerator above the denominator, which is 0 for
+/// decided numbers.
+fn term(n: &BigUint, list: impl Iterator<Item = (i64, i64)>) -> u64 {
+    let (number, n) = (n, natural(n));
+    if n < 64u32 {
+        let is_prime = number.to_u64_digits().first().is_some_and(|&n| sieve(64)[n as usize]);
+        return u64::from(is_prime) << 32;
+    }
+    if n.even() {
+        return 0;
+    }
+    let Some((p, q)) = parameters(&n, list) else { return 0 };
+    // P^2 / Q - 2, or P where Q is 1.
+    let (numerator, denominator) = match q {
+        1 => (p, 1),
+        _ => (q.signum() * (p * p - 2 * q), q.abs()),
+    };
+    let is_coprime = (&n).gcd(Natural::from(denominator.unsigned_abs())) == 1u32;
+    let word = u64::from(numerator as i32 as u32) << 32 | denominator.unsigned_abs();
+    if is_coprime { word } else { 0 }
+}
+
+/// The parameters of strong tests.
+fn strong_list() -> impl Iterator<Item = (i64, i64)> {
+    (0..).map(|i| (1, (1 - if i % 2 == 0 { 5 + 2 * i } else { -5 - 2 * i }) / 4))
+}
+
+/// Returns the first term of the chain of a strong test of a number that is no square.
+#[must_use]
+pub fn strong_term(n: &BigUint) -> u64 {
+    term(n, strong_list())
+}
+
+/// Returns the first term of the chain of an extra strong test of a number that is no square.
+#[must_use]
+pub fn extra_strong_term(n: &BigUint) -> u64 {
+    term(n, (3..).map(|p| (p, 1)))
+}
+
 /// Returns true if `n` is a strong Lucas probable prime with Selfridge's parameters.
 #[must_use]
 pub fn is_strong_lucas(n: &BigUint) -> bool {
@@ -134,8 +173,7 @@ pub fn is_strong_lucas(n: &BigUint) -> bool {
     if let Some(passes) = decided(&n) {
         return passes;
     }
-    let list = (0..).map(|i| (1, (1 - if i % 2 == 0 { 5 + 2 * i } else { -5 - 2 * i }) / 4));
-    let Some((p, q)) = (!is_square(&n)).then(|| parameters(&n, list)).flatten() else {
+    let Some((p, q)) = (!is_square(&n)).then(|| parameters(&n, strong_list())).flatten() else {
         return false;
     };
     let next = &n + Natural::ONE;

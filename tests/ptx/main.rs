@@ -687,6 +687,32 @@ impl Kernels {
                     differ(&outcome.is_marked(index), &primes::is_strong(&row.a, &2u32.into()))
                 });
             }
+            Op::StrongTerms | Op::ExtraStrongTerms => {
+                let rows = self.prime_rows();
+                let mut given = self.given(&rows, 1, 0);
+                given.outputs[0] = rows.len() * size_of::<u64>();
+                let is_extra = task.0 == Op::ExtraStrongTerms;
+                let is_square = |a: &BigUint| {
+                    let root = oracle::isqrt(a);
+                    a.bit(0) && *a > BigUint::from(64u32) && &root * &root == *a
+                };
+                let square = rows.iter().position(|row| is_square(&row.a));
+                self.run(task, &rows, &given, |outcome, index, row| {
+                    let bytes = &outcome.outputs[0][index * size_of::<u64>()..];
+                    let word = bytes
+                        .iter()
+                        .take(8)
+                        .rev()
+                        .fold(0, |word, &byte| word << 8 | u64::from(byte));
+                    let expected = match (is_square(&row.a), is_extra) {
+                        (true, _) => u64::MAX,
+                        (false, true) => primes::extra_strong_term(&row.a),
+                        (false, false) => primes::strong_term(&row.a),
+                    };
+                    let status = square.map_or(u64::MAX, |row| row as u64);
+                    differ(&(word, outcome.status), &(expected, status))
+                });
+            }
             Op::StrongLucas => {
                 let rows = self.prime_rows();
                 let term = |index: usize| [(-3i32, 1u32), (4, 1), (5, 2), (-7, 4)][index % 4];

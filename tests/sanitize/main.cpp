@@ -1673,6 +1673,65 @@ bool is_lucas(u64 n, u64 first) {
   return passes;
 }
 
+int small_jacobi(u64 a, u64 n) {
+  int symbol = 1;
+  for (a %= n; a != 0; std::swap(a, n), a %= n) {
+    for (; a % 2 == 0; a /= 2)
+      if (n % 8 == 3 || n % 8 == 5) symbol = -symbol;
+    if (a % 4 == 3 && n % 4 == 3) symbol = -symbol;
+  }
+  return n == 1 ? symbol : 0;
+}
+
+// Small numbers, and their multiples by the product of all prime factors of the first parameters,
+// which have none.
+void check_terms(const Kernel& kernel, size_t rows) {
+  const bool extra = starts_with(kernel.task, "extra_");
+  Column numbers;
+  std::vector<u64> terms;
+  u64 lowest = ~0ull;
+  for (size_t row = 0; row < rows; ++row) {
+    const u64 n = row % 5 == 0 ? 65 : below(row % 2 == 0 ? 1u << 31 : 300);
+    const bool is_multiple = row % 5 == 4 && kernel.shape.bits >= 256;
+    Number number{static_cast<u32>(n)};
+    u64 term = 0;
+    if (row % 10 == 5) number = product({75}, {75}), term = 0;  // 3 divides it
+    if (row % 10 == 0) {
+      number = product({47}, {47}), term = ~0ull, lowest = std::min<u64>(lowest, row);
+    } else if (is_multiple) {
+      number = product(product({111546435}, {58642669}), {static_cast<u32>(n | 1)});
+    } else if (row % 10 != 5 && n < 64) {
+      term = u64{(0x28208a20a08a28ac >> n & 1) != 0} << 32;
+    } else if (row % 10 != 5 && n % 2 != 0) {
+      term = ~0ull;
+      for (u64 size = extra ? 3 : 5; term == ~0ull && size <= (extra ? 43 : 45);
+           size += extra ? 1 : 2) {
+        const bool is_positive = extra || size % 4 == 1;
+        const u64 d = extra ? size * size - 4 : size,
+                  q = extra ? 1 : (size + (is_positive ? -1 : 1)) / 4;
+        const int symbol = small_jacobi(is_positive ? d : n - d % n, n);
+        if (symbol == 0) term = 0;
+        if (symbol != -1) continue;
+        const u64 numerator = extra ? size : is_positive ? 0 - (1 + 2 * q) : 1 - 2 * q;
+        bool is_coprime = true;
+        for (u64 p = 3; p <= q; p += 2) is_coprime = is_coprime && (q % p != 0 || n % p != 0);
+        term = is_coprime ? numerator << 32 | q : 0;
+      }
+      if (term == ~0ull) lowest = std::min<u64>(lowest, row);
+    }
+    numbers.push_back(number);
+    terms.push_back(term);
+  }
+  const Result result = launch(kernel, {numbers}, sizeof(u64), 0, {});
+  for (size_t row = 0; row < rows; ++row) {
+    const u64 got = result.out[0].at<u64>(row);
+    expect(kernel, got == terms[row], "the term", numbers[row],
+           {static_cast<u32>(terms[row]), static_cast<u32>(terms[row] >> 32)},
+           {static_cast<u32>(got), static_cast<u32>(got >> 32)});
+  }
+  if (result.status != lowest) fail(kernel.name, "the status is wrong");
+}
+
 // Small numbers, Mersenne primes and their squares, even numbers.
 void check_primes(const Kernel& kernel, size_t rows) {
   const bool lucas = starts_with(kernel.task, "strong_lucas_");
@@ -1752,6 +1811,8 @@ void check(const Kernel& kernel, size_t rows) {
     check_power_product(kernel, rows);
   else if (starts_with(task, "pow_mod_"))
     check_modular(kernel, rows, Modular::Power);
+  else if (task == "strong_terms" || task == "extra_strong_terms")
+    check_terms(kernel, rows);
   else if (starts_with(task, "strong_"))
     check_primes(kernel, rows);
   else if (task == "div_exact")

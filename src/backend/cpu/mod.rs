@@ -102,6 +102,8 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::MulResidues => (arithmetic::residue_product, Quadratic),
         Op::SquareResidues => (arithmetic::residue_square, Quadratic),
         Op::StrongBase2 => (primes::strong, Cubic),
+        Op::StrongTerms => (primes::strong_terms, Linear),
+        Op::ExtraStrongTerms => (primes::extra_strong_terms, Linear),
         Op::StrongLucas => (primes::lucas, Cubic),
         Op::DivRemDigit => (linear::digit_quotient, Digit),
         Op::Shl => (linear::left, Linear),

@@ -8,10 +8,11 @@ use super::limbs::{
 };
 #[cfg(feature = "gmp")]
 use super::limbs::{decrement, shift_right};
-use super::rows::{Failed, Row, Rows};
+use super::rows::{Failed, Outcome, Row, Rows};
 use super::{division, residues};
 use crate::error::Result;
 use crate::interrupt;
+use crate::selfridge::{self, Method, Parameter, UNRESOLVED};
 
 /// Bits of the first exponent of a walk, whose power is made by doublings.
 const FIRST_BITS: usize = 6;
@@ -188,9 +189,8 @@ fn divide(field: Field<'_>, x: &mut [u64], divisor: u64, scratch: &mut [u64]) {
 }
 
 /// Tests a chain whose first term is a fraction, for odd `n` above 1.
-fn is_lucas(n: &[u64], term: u64, scratch: &mut [u64]) -> bool {
+fn is_lucas(n: &[u64], numerator: i32, denominator: u64, scratch: &mut [u64]) -> bool {
     let len = n.len();
-    let (numerator, denominator) = ((term >> 32) as u32 as i32, (term & 0xffff_ffff).max(1));
     let (field, mut scratch) = Field::new(n, scratch);
     let [two, first, lower, upper] = [(); 4].map(|()| number(len, &mut scratch));
     field.set_power_of_two(two, 1);
@@ -249,12 +249,37 @@ fn is_unit(
     is_negative(lower, two, scratch) && is_negative(upper, first, scratch)
 }
 
+/// Finds the first terms of chains of strong Lucas tests.
+pub(super) fn strong_terms(rows: Rows<'_>) -> Result<Failed> {
+    terms(rows, Method::Strong)
+}
+
+/// Finds the first terms of chains of extra strong Lucas tests.
+pub(super) fn extra_strong_terms(rows: Rows<'_>) -> Result<Failed> {
+    terms(rows, Method::ExtraStrong)
+}
+
+fn terms(rows: Rows<'_>, method: Method) -> Result<Failed> {
+    rows.each(0, |Row { ins: [n, ..], outs: [term, _], .. }, _| {
+        let found = selfridge::parameter(n, method);
+        term[0] = found.map_or(UNRESOLVED, Parameter::word);
+        Outcome { flag: false, failed: found.is_none() }
+    })
+}
+
 /// Tests rows for Lucas probable primes by chains with these first terms.
 pub(super) fn lucas(rows: Rows<'_>) -> Result<Failed> {
     let scratch = scratch_limbs(rows.limbs());
     rows.each(scratch, |Row { ins: [n, term, _], .. }, scratch| {
         let n = trimmed(n);
         let is_odd = n.first().is_some_and(|limb| limb & 1 == 1) && *n != [1];
-        (is_odd && is_lucas(n, term[0], scratch)).into()
+        match Parameter::of_word(term[0]) {
+            Parameter::Prime => true,
+            Parameter::Composite => false,
+            Parameter::Chain { numerator, denominator } => {
+                is_odd && is_lucas(n, numerator, denominator.into(), scratch)
+            }
+        }
+        .into()
     })
 }

@@ -31,61 +31,93 @@
 use gpuint_catalogue::Op;
 use num_bigint::BigUint;
 
-use super::selfridge::{Method, Parameter, Term, first_terms};
-use super::{faces, set_rows};
-use crate::backend::host::{collected, reserved_vec};
+use super::{faces, picked, set_rows};
+use crate::backend::host::{collected, reserved_vec, zeroed_vec};
+use crate::backend::{Buffer, Operands};
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::mask::Mask;
 use crate::ops::View;
 use crate::ops::residues::{DynModulus, DynResidues};
+use crate::selfridge::{self, Method, Parameter, UNRESOLVED};
 
 impl View<'_> {
     pub(crate) fn is_strong_lucas_probable_prime(&self) -> Result<Mask> {
-        self.tested(|rows, _| rows.are_lucas(Method::Strong))
+        self.lucas(Op::StrongTerms, Method::Strong)
     }
 
     pub(crate) fn is_extra_strong_lucas_probable_prime(&self) -> Result<Mask> {
-        self.tested(|rows, _| rows.are_lucas(Method::ExtraStrong))
+        self.lucas(Op::ExtraStrongTerms, Method::ExtraStrong)
     }
 
-    /// Tests odd rows above 1.
-    fn are_lucas(self, method: Method) -> Result<Vec<bool>> {
-        let parameters = self.lucas_parameters(method)?;
-        let mut passes: Vec<bool> = reserved_vec(self.len())?;
-        passes.extend(parameters.iter().map(|parameter| *parameter == Parameter::Prime));
-        let (mut rows, mut terms) = (Vec::new(), Vec::new());
-        for (row, parameter) in parameters.into_iter().enumerate() {
-            if let Parameter::Chain(term) = parameter {
-                rows.push(row);
-                terms.push(term);
+    fn lucas(&self, op: Op, method: Method) -> Result<Mask> {
+        let terms = self.lucas_terms(op, method)?;
+        if !self.has_engine_of_powers(Op::StrongLucas) {
+            return self.lucas_by_residues(&terms);
+        }
+        let mut operands = self.operands();
+        operands.ins[1] = Some(&terms);
+        self.produce_mask(|mask| self.test(Op::StrongLucas, operands, mask))
+    }
+
+    /// Returns the first terms of the chains.
+    fn lucas_terms(&self, op: Op, method: Method) -> Result<Buffer> {
+        let mut terms = self.device().alloc_rows(self.len(), size_of::<u64>())?;
+        let outs = [Some(&mut terms), None];
+        let Some(first) = self.launch_checked(op, Operands { outs, ..self.operands() })? else {
+            return Ok(terms);
+        };
+        // Squares and very few other rows: their parameters are found on the host.
+        let mut words = self.words(&terms)?;
+        for (row, word) in words.iter_mut().enumerate().skip(first) {
+            if *word == UNRESOLVED {
+                *word = selfridge::late_parameter(&self.batch.row(row)?, method).word();
             }
         }
-        if rows.is_empty() {
-            return Ok(passes);
-        }
-        let gathered = if rows.len() == self.len() { None } else { Some(self.gather(&rows)?) };
-        let View { batch, strategy } = self;
-        let moduli = View { batch: gathered.as_ref().unwrap_or(batch), strategy };
-        let passed = match self.has_engine_of_powers(Op::StrongLucas) {
-            true => moduli.chain_by_kernel(&terms)?,
-            false => chain(moduli.batch, &first_terms(moduli.batch, &terms)?)?,
-        };
-        for index in set_rows(&passed)? {
-            passes[rows[index]] = true;
-        }
-        Ok(passes)
+        self.device().memory().upload(&mut terms, 0, bytemuck::cast_slice(&words))?;
+        Ok(terms)
     }
 
-    /// Returns the rows that pass with the first terms, by the kernel of a chain.
-    fn chain_by_kernel(&self, terms: &[Term]) -> Result<Vec<bool>> {
-        let words: Vec<u64> = collected(terms.iter().map(|term| term.word()))?;
-        let mut buffer = self.device().alloc_rows(self.len(), size_of::<u64>())?;
-        self.device().memory().upload(&mut buffer, 0, bytemuck::cast_slice(&words))?;
-        let mut operands = self.operands();
-        operands.ins[1] = Some(&buffer);
-        self.produce_mask(|mask| self.test(Op::StrongLucas, operands, mask))?.to_bools()
+    fn words(&self, buffer: &Buffer) -> Result<Vec<u64>> {
+        let mut words: Vec<u64> = zeroed_vec(self.len())?;
+        if !words.is_empty() {
+            let bytes = bytemuck::cast_slice_mut(&mut words);
+            self.device().memory().download(buffer, 0, bytes)?;
+        }
+        Ok(words)
     }
+
+    /// Tests rows by operations on residues.
+    fn lucas_by_residues(&self, terms: &Buffer) -> Result<Mask> {
+        let parameters: Vec<_> = collected(self.words(terms)?.into_iter().map(Parameter::of_word))?;
+        let is_chain = |row: &usize| matches!(parameters[*row], Parameter::Chain { .. });
+        let rows: Vec<usize> = collected((0..self.len()).filter(is_chain))?;
+        let mut passes: Vec<bool> =
+            collected(parameters.iter().map(|parameter| *parameter == Parameter::Prime))?;
+        if !rows.is_empty() {
+            let moduli = self.gather(&rows)?;
+            let terms = moduli.to_biguints()?;
+            let terms = { terms }.into_iter().zip(picked(&parameters, &rows)?);
+            let terms = terms.map(|(n, parameter)| first_term(&n, parameter));
+            let terms = DynBatch::from_biguints(self.device(), self.shape(), terms)?;
+            for index in set_rows(&chain(&moduli, &terms)?)? {
+                passes[rows[index]] = true;
+            }
+        }
+        Mask::from_bools(self.device(), &passes)
+    }
+}
+
+/// Returns the first term of a chain modulo `n`.
+///
+/// `(numerator + k n) / denominator` is whole for one `k` below the denominator.
+fn first_term(n: &BigUint, parameter: Parameter) -> BigUint {
+    let Parameter::Chain { numerator, denominator } = parameter else { return BigUint::ZERO };
+    let size = BigUint::from(numerator.unsigned_abs()) % n;
+    let numerator = if numerator < 0 { n - size } else { size };
+    let multiples = (0..denominator).map(|k| n * k + &numerator);
+    let whole = |multiple: &BigUint| multiple % denominator == BigUint::ZERO;
+    multiples.filter(whole).map(|multiple| multiple / denominator).next().unwrap_or(numerator) % n
 }
 
 /// Returns the rows that pass with the first terms `v_1`, by operations on residues.

@@ -10,7 +10,6 @@ mod fermat;
 mod lucas;
 mod next;
 mod random;
-mod selfridge;
 mod strong;
 
 use num_bigint::BigUint;

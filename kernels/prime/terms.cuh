@@ -1,0 +1,132 @@
+// StrongTerms, ExtraStrongTerms: parameters of Lucas tests, a thread to a row (src/selfridge.rs).
+//
+// The first D of a list with the Jacobi symbol (D | n) = -1: D = 5, -7, 9, -11, .. with P = 1, Q =
+// (1 - D) / 4 (J. L. Selfridge's method A; R. Baillie and S. S. Wagstaff, Math. Comp. 35, 1980), or
+// D = P^2 - 4, P = 3, 4, .. with Q = 1. By reciprocity (D | n) follows from n modulo 8 and the
+// symbol of n over the odd part of |D|, which is a product of symbols over primes: any number that
+// is equal to n modulo these primes has the same symbol. So the remainders of n by two products of
+// primes serve all D up to LARGEST.
+//
+// Result: the first term of the chain with Q = 1, P^2 / Q - 2 or P, as a numerator (i32) above a
+// denominator (u32). A denominator 0 stands for a decided row, the numerator 1 for one that passes.
+// Rows whose D is not among the first ones, as squares, have all ones and fail: the lowest one is
+// in the status.
+#pragma once
+#include "core/abi.cuh"
+#include "core/math.cuh"
+#include "core/rows.cuh"
+
+namespace gpuint::prime {
+
+constexpr u32 LARGEST = 45;
+constexpr u64 SMALL_PRIMES = 0x28208a20a08a28ac;  // bit n: of the primes below 64
+constexpr u64 UNRESOLVED = ~u64(0);
+
+// (a | b) for odd b.
+GPUINT_DEVICE i32 jacobi(u32 a, u32 b) {
+  i32 symbol = 1;
+  a %= b;
+  while (a != 0) {
+    const u32 twos = static_cast<u32>(__ffs(static_cast<int>(a))) - 1;
+    a >>= twos;
+    if (twos % 2 != 0 && (b % 8 == 3 || b % 8 == 5)) symbol = -symbol;
+    if (a % 4 == 3 && b % 4 == 3) symbol = -symbol;
+    const u32 rest = b % a;
+    b = a, a = rest;
+  }
+  return b == 1 ? symbol : 0;
+}
+
+// A number by its remainders.
+struct Remainders {
+  static constexpr u32 FIRST = 111546435;                                // 3 5 7 11 13 17 19 23
+  static constexpr u32 SECOND = 58642669;                                // 29 31 37 41 43
+  static constexpr u64 OF_SECOND = 1ull << 29 | 1ull << 31 | 1ull << 37 | 1ull << 41 | 1ull << 43;
+  u32 eighth, first = 0, second = 0;
+
+  // Equal to n modulo the prime factors of m <= LARGEST.
+  GPUINT_DEVICE u32 for_factors_of(u32 m) const { return (OF_SECOND >> m & 1) != 0 ? second : first; }
+
+  // (a | n), 0 < |a| <= LARGEST.
+  GPUINT_DEVICE i32 symbol(i32 a) const {
+    u32 odd = static_cast<u32>(a < 0 ? -a : a);
+    const u32 twos = static_cast<u32>(__ffs(static_cast<int>(odd))) - 1;
+    odd >>= twos;
+    i32 symbol = jacobi(for_factors_of(odd), odd);
+    if (a < 0 && eighth % 4 == 3) symbol = -symbol;
+    if (twos % 2 != 0 && (eighth == 3 || eighth == 5)) symbol = -symbol;
+    if (eighth % 4 == 3 && odd % 4 == 3) symbol = -symbol;
+    return symbol;
+  }
+  // True if an odd prime divides n and q.
+  GPUINT_DEVICE bool has_factor_of(u32 q) const {
+    const u32 odd = q >> (static_cast<u32>(__ffs(static_cast<int>(q))) - 1);
+    u32 a = for_factors_of(odd), b = odd;
+    while (b != 0) {
+      const u32 rest = a % b;
+      a = b, b = rest;
+    }
+    return a != 1;
+  }
+};
+
+GPUINT_DEVICE u64 term_of(i32 numerator, u32 denominator) {
+  return u64(static_cast<u32>(numerator)) << 32 | denominator;
+}
+
+template <bool EXTRA>
+GPUINT_DEVICE u64 find_term(const Remainders& n) {
+  GPUINT_UNROLL(1)
+  for (u32 size = EXTRA ? 3 : 5; size <= (EXTRA ? LARGEST - 2 : LARGEST); size += EXTRA ? 1 : 2) {
+    const i32 value = static_cast<i32>(size);
+    const i32 d = size % 4 == 1 ? value : -value;
+    const i32 symbol = EXTRA ? n.symbol(value - 2) * n.symbol(value + 2) : n.symbol(d);
+    if (symbol == 1) continue;
+    if (symbol == 0) return 0;
+    if (EXTRA) return term_of(value, 1);
+    const i32 q = (1 - d) / 4, absolute = q < 0 ? -q : q;
+    if (n.has_factor_of(static_cast<u32>(absolute))) return 0;
+    return term_of(q < 0 ? 2 * q - 1 : 1 - 2 * q, static_cast<u32>(absolute));
+  }
+  return UNRESOLVED;
+}
+
+// in[0] = n, out[0] = terms, u64 a row; status: the lowest row without one.
+template <class S, bool EXTRA>
+struct LucasTerms {
+  static constexpr u32 THREADS = 128, ROWS = THREADS, SHARED = 0, SCRATCH = 0;
+  static constexpr u32 PERSISTENT = 0, MIN_BLOCKS = 1;
+
+  static __device__ void run(const Operands& o, unsigned char*) {
+    GPUINT_UNROLL(1)
+    for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x; row < o.rows; row += u64(gridDim.x) * ROWS) {
+      const typename S::Limb* const n = input_row<S>(o, 0, row);
+      const u32 lowest = limb_of_32<S>(n, 0);
+      Remainders remainders{lowest % 8};
+      u32 above = 0;
+      u64 first = 0, second = 0;
+      GPUINT_UNROLL(4)
+      for (u32 k = ceil_div(S::BITS, 32); k-- > 0;) {
+        const u32 limb = limb_of_32<S>(n, k);
+        if (k > 0) above |= limb;
+        first = (first << 32 | limb) % Remainders::FIRST;
+        second = (second << 32 | limb) % Remainders::SECOND;
+      }
+      remainders.first = static_cast<u32>(first), remainders.second = static_cast<u32>(second);
+      u64 term = 0;
+      if (above == 0 && lowest < 64)
+        term = (SMALL_PRIMES >> lowest & 1) << 32;
+      else if (lowest % 2 != 0)
+        term = find_term<EXTRA>(remainders);
+      if (term == UNRESOLVED) set_status(o.status, row);
+      static_cast<u64*>(o.out[0])[row] = term;
+    }
+  }
+};
+
+template <class S>
+struct StrongTerms : LucasTerms<S, false> {};
+template <class S>
+struct ExtraStrongTerms : LucasTerms<S, true> {};
+
+}  // namespace gpuint::prime
