@@ -103,7 +103,12 @@ const fn check(op: Op) -> Check {
         | Op::InverseMod
         | Op::Jacobi
         | Op::Rational
-        | Op::RootDividend => Check::Twice,
+        | Op::RootDividend
+        | Op::MulCyclic
+        | Op::StrongBase2
+        | Op::StrongTerms
+        | Op::ExtraStrongTerms
+        | Op::StrongLucas => Check::Twice,
         // Rows that stay, half dividends and lengths.
         Op::Gather | Op::RootRemainder | Op::RootCorrect => Check::TwiceUpdated,
         Op::CheckEquation | Op::CheckDivRemBy | Op::CheckEqual => Check::None,

@@ -386,7 +386,7 @@ fn multiples_of_the_prime_hide_no_flipped_bit() {
     let divisors: Vec<_> = [61, 122, 244, 610].map(|bits| (one() << bits) - 1u32).into();
     let dividends: Vec<_> = (0..4).map(|row| (one() << (1020 - row)) / 3u32).collect();
     // A root whose square changes by a multiple of the prime if bit 61 flips.
-    let squares: Vec<_> = (0..4u32).map(|row| ((one() << 60) - 1u32).pow(2) + row).collect();
+    let squares: Vec<_> = (0..4u32).map(|row| BigUint::pow(&((one() << 60) - 1u32), 2) + row).collect();
     for (device, trials) in [(Device::cpu(), 1500), (Device::simt(), 40)] {
         let run = |device: &Device| -> Result<Vec<u8>> {
             let batch = |values: &[BigUint]| DynBatch::from_biguints(device, shape, values);

@@ -117,7 +117,7 @@ impl View<'_> {
         let (room_lengths, rooms) = (rooms.bit_lengths()?, rooms.view().low_words()?);
         let mut searches: Vec<Search> = reserved_vec(self.len())?;
         for row in 0..self.len() {
-            let is_bounded = room_lengths[row] <= u64::BITS.into();
+            let is_bounded = room_lengths[row] <= u64::from(u64::BITS);
             let room = if is_bounded { rooms[row] } else { u64::MAX };
             let mut search = Search {
                 remainders: collected((0..products.len()).map(|group| remainders[group][row]))?,
@@ -126,7 +126,7 @@ impl View<'_> {
                 left: Vec::new(),
                 found: None,
             };
-            if lengths[row] <= u64::BITS.into() && words[row] < SMALL {
+            if lengths[row] <= u64::from(u64::BITS) && words[row] < SMALL {
                 let next = small.partition_point(|&p| u64::from(p) <= words[row]);
                 let distance = u64::from(small[next]) - words[row];
                 search.found = Some(distance).filter(|&distance| distance <= room);
