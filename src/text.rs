@@ -1,11 +1,10 @@
 //! Rows as text: decimal and hexadecimal.
 
 use gpuint_catalogue::Shape;
-use num_bigint::BigUint;
 
 use crate::batch::Batch;
 use crate::device::Device;
-use crate::dyn_batch::DynBatch;
+use crate::dyn_batch::{DynBatch, write_checked};
 use crate::error::{Error, Result};
 use crate::ops::decimal;
 use crate::ops::product_tree::on_all_cores;
@@ -19,7 +18,7 @@ impl DynBatch {
     /// [`Parse`](Error::Parse) with the lowest row that is not a number and the first byte that is
     /// not a digit, and as [`from_biguints`](Self::from_biguints).
     pub fn from_decimal(device: &Device, shape: Shape, rows: &[&str]) -> Result<Self> {
-        Self::from_text(device, shape, rows, 10)
+        decimal::from_decimal(device, shape, &all_digits(rows, 10)?)
     }
 
     /// Parses hexadecimal numbers, one a row, in digits of either case, with or without `0x`.
@@ -27,7 +26,21 @@ impl DynBatch {
     /// # Errors
     /// As [`from_decimal`](Self::from_decimal).
     pub fn from_hex(device: &Device, shape: Shape, rows: &[&str]) -> Result<Self> {
-        Self::from_text(device, shape, rows, 16)
+        let digits = all_digits(rows, 16)?;
+        device.check_shape(shape)?;
+        Self::from_parts(device, shape, rows.len(), |first, part| {
+            write_checked(part, shape.bytes(), first, |row, bytes| {
+                let digits = digits[row];
+                // The first digit is not zero.
+                let top = digits.first().map_or(0, |&digit| value_of(digit));
+                let bits = 4 * digits.len() as u64 - u64::from(top.leading_zeros() % 4);
+                if bits > shape.bits as u64 {
+                    return Err(Error::TooWide { row, bits, width: shape.bits });
+                }
+                read_hex(digits, bytes);
+                Ok(())
+            })
+        })
     }
 
     /// Returns the values in decimal.
@@ -35,12 +48,7 @@ impl DynBatch {
     /// # Errors
     /// As [`Batch::to_decimal`].
     pub fn to_decimal(&self) -> Result<Vec<String>> {
-        if let Some(texts) = decimal::to_decimal(self)? {
-            return Ok(texts);
-        }
-        let values = self.to_biguints()?;
-        let digits = decimal::digits_of_bits(self.shape().bits);
-        on_all_cores(values.len(), digits, |row| Ok(values[row].to_string()))
+        decimal::to_decimal(self)
     }
 
     /// Returns the values in hexadecimal, in lower case without `0x`.
@@ -48,25 +56,11 @@ impl DynBatch {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn to_hex(&self) -> Result<Vec<String>> {
-        let values = self.to_biguints()?;
-        let digits = self.shape().bits / 4;
-        on_all_cores(values.len(), digits, |row| Ok(values[row].to_str_radix(16)))
-    }
-
-    fn from_text(device: &Device, shape: Shape, rows: &[&str], base: u32) -> Result<Self> {
-        // The error is that of the lowest row.
-        let digits = on_all_cores(rows.len(), 0, |row| digits(row, rows[row], base))?;
-        if base == 10
-            && let Some(batch) = decimal::from_decimal(device, shape, &digits)?
-        {
-            return Ok(batch);
-        }
-        let longest = digits.iter().map(|digits| digits.len()).max().unwrap_or(0);
-        // A digit has four bits at most.
-        let values = on_all_cores(digits.len(), longest / 2, |row| {
-            Ok(BigUint::parse_bytes(digits[row], base).unwrap_or_default())
-        })?;
-        Self::from_biguints(device, shape, &values)
+        let bytes = self.to_le_bytes()?;
+        let row_bytes = self.shape().bytes();
+        on_all_cores(self.len(), 2 * row_bytes, |row| {
+            Ok(written_hex(&bytes[row * row_bytes..][..row_bytes]))
+        })
     }
 }
 
@@ -121,6 +115,11 @@ impl<T: Kernels> Batch<T> {
     }
 }
 
+/// Returns the digits of numbers without leading zeros. The error is that of the lowest row.
+fn all_digits<'a>(rows: &[&'a str], base: u32) -> Result<Vec<&'a [u8]>> {
+    on_all_cores(rows.len(), 0, |row| digits(row, rows[row], base))
+}
+
 /// Returns the digits of a number without leading zeros.
 fn digits(row: usize, text: &str, base: u32) -> Result<&[u8]> {
     let digits = match base {
@@ -128,13 +127,13 @@ fn digits(row: usize, text: &str, base: u32) -> Result<&[u8]> {
         _ => text,
     };
     let before = text.len() - digits.len();
-    // Without an early end the compiler takes many bytes at a time; nearly all texts are numbers.
-    let is_decimal = |text: &str| text.bytes().fold(true, |is, byte| is & byte.is_ascii_digit());
-    let other = if base == 10 && is_decimal(digits) {
-        None
-    } else {
-        digits.bytes().position(|byte| !char::from(byte).is_digit(base))
+    let is_digit = |byte: u8| match base {
+        10 => byte.is_ascii_digit(),
+        _ => byte.is_ascii_hexdigit(),
     };
+    // Without an early end the compiler takes many bytes at a time; nearly all texts are numbers.
+    let is_number = digits.bytes().fold(true, |is, byte| is & is_digit(byte));
+    let other = if is_number { None } else { digits.bytes().position(|byte| !is_digit(byte)) };
     let column = match other {
         None if digits.is_empty() => Some(0),
         other => other,
@@ -142,5 +141,66 @@ fn digits(row: usize, text: &str, base: u32) -> Result<&[u8]> {
     match column {
         Some(column) => Err(Error::Parse { row, column: before + column, base }),
         None => Ok(digits.trim_start_matches('0').as_bytes()),
+    }
+}
+
+/// Returns the value of a hexadecimal digit of either case.
+fn value_of(digit: u8) -> u8 {
+    // Letters have bit 6, and count from 1 in the low bits.
+    (digit & 0x0f) + 9 * (digit >> 6)
+}
+
+/// Writes a number, given by its hexadecimal digits, to a row that holds it, least significant byte
+/// first.
+fn read_hex(digits: &[u8], row: &mut [u8]) {
+    let (top, pairs) = digits.as_rchunks::<2>();
+    let low = pairs.len();
+    for (byte, [high, low]) in row.iter_mut().zip(pairs.iter().rev()) {
+        *byte = value_of(*high) << 4 | value_of(*low);
+    }
+    row[low..].fill(0);
+    if let ([digit], Some(byte)) = (top, row.get_mut(low)) {
+        *byte = value_of(*digit);
+    }
+}
+
+/// Returns the hexadecimal digits of a row, least significant byte first, without leading zeros.
+fn written_hex(row: &[u8]) -> String {
+    let digit = |value: u8| value + if value < 10 { b'0' } else { b'a' - 10 };
+    let zeros = row.iter().rev().take_while(|&&byte| byte == 0).count();
+    let bytes = row[..row.len() - zeros].iter().rev();
+    let mut text: Vec<u8> = bytes.flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
+    match text.first() {
+        None => text.push(b'0'),
+        Some(b'0') => drop(text.remove(0)),
+        Some(_) => {}
+    }
+    // Digits are ASCII.
+    String::from_utf8(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigUint;
+
+    use super::*;
+
+    #[test]
+    fn hexadecimal_rows_are_read_as_they_are_written() {
+        let value = BigUint::parse_bytes(b"123456789abcdef0fedcba9", 16).unwrap();
+        for shift in 0..40 {
+            let value: BigUint = &value >> shift;
+            let text = value.to_str_radix(16);
+            let mut row = vec![0xff; 12];
+            row[..value.to_bytes_le().len()].copy_from_slice(&value.to_bytes_le());
+            row[value.to_bytes_le().len()..].fill(0);
+            assert_eq!(written_hex(&row), text);
+            for text in [text.clone(), text.to_uppercase()] {
+                let mut read = vec![0xff; 12];
+                read_hex(text.as_bytes(), &mut read);
+                assert_eq!(read, row);
+            }
+        }
+        assert_eq!(written_hex(&[0; 4]), "0");
     }
 }

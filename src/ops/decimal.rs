@@ -25,11 +25,17 @@ use num_bigint::BigUint;
 
 use super::product_tree::{on_all_cores, product};
 use super::shape_of;
+use crate::backend::BackendKind;
+use crate::backend::cpu::decimal::{
+    Reader, Writer, bits_of_digits, digits_of_bits, read_digits, read_short, write_digits,
+    write_short,
+};
 use crate::backend::host::{collected, reserved_vec, write_rows, zeroed_vec};
 use crate::device::Device;
 use crate::divisor::DynDivisor;
-use crate::dyn_batch::DynBatch;
+use crate::dyn_batch::{DynBatch, write_checked};
 use crate::error::{Error, Result};
+use crate::interrupt::Stop;
 
 /// Maximum number of digits of a part: the host takes time quadratic in it, and the device less
 /// for wider rows.
@@ -45,18 +51,6 @@ const LEAST_BATCH: usize = 1 << 20;
 /// Maximum size, in bits, of rows that are converted at a time. The device holds about six times as
 /// much, and the host twice as much.
 const MOST_AT_A_TIME: usize = 1 << 31;
-
-/// Returns an upper bound of the number of decimal digits of numbers of `bits` bits, by `log10(2)`
-/// rounded up.
-pub(crate) fn digits_of_bits(bits: usize) -> usize {
-    (bits as u64 * 30_103 / 100_000 + 1) as usize
-}
-
-/// Returns an upper bound of the bit length of numbers of `digits` decimal digits, by `log2(10)`
-/// rounded up.
-fn bits_of_digits(digits: usize) -> usize {
-    (digits as u64).saturating_mul(3_321_929) as usize / 1_000_000 + 1
-}
 
 /// Returns the number of decimal digits that a digit of the shape holds.
 fn digits_of_kind(digit: DigitKind) -> usize {
@@ -129,38 +123,65 @@ impl Parts {
 }
 
 /// Returns true if `rows` numbers of `bits` bits are converted by the device, which takes numbers
-/// of at least `least` bits.
-fn is_for_device(rows: usize, bits: usize, least: usize) -> bool {
-    bits >= least && rows.saturating_mul(bits) >= LEAST_BATCH
+/// of at least `least` bits. The CPU converts numbers one at a time, in its caches.
+fn is_for_device(device: &Device, rows: usize, bits: usize, least: usize) -> bool {
+    device.backend() != BackendKind::Cpu
+        && bits >= least
+        && rows.saturating_mul(bits) >= LEAST_BATCH
 }
 
-/// Returns the rows in decimal; `None` if the host takes less time, or the device has no kernels.
-pub(crate) fn to_decimal(batch: &DynBatch) -> Result<Option<Vec<String>>> {
-    if !is_for_device(batch.len(), batch.shape().bits, LEAST_SPLIT) {
-        return Ok(None);
+/// Returns the rows in decimal: by the device, or by the host where that takes less time, or the
+/// device has no kernels.
+pub(crate) fn to_decimal(batch: &DynBatch) -> Result<Vec<String>> {
+    let bits = batch.shape().bits;
+    if is_for_device(batch.device(), batch.len(), bits, LEAST_SPLIT) {
+        let longest = batch.bit_lengths()?.into_iter().max().unwrap_or(0) as usize;
+        if is_for_device(batch.device(), batch.len(), longest, LEAST_SPLIT)
+            && let Some(texts) = without_missing(split(batch, longest))?
+        {
+            return Ok(texts);
+        }
     }
-    let longest = batch.bit_lengths()?.into_iter().max().unwrap_or(0) as usize;
-    if !is_for_device(batch.len(), longest, LEAST_SPLIT) {
-        return Ok(None);
-    }
-    without_missing(split(batch, longest))
+    let bytes = batch.to_le_bytes()?;
+    let row_bytes = batch.shape().bytes();
+    let writer = Writer::new(bits)?;
+    on_all_cores(batch.len(), 0, |row| {
+        let mut limbs = zeroed_vec(row_bytes.div_ceil(size_of::<u64>()))?;
+        copy_limbs(&mut limbs, &bytes[row * row_bytes..][..row_bytes]);
+        writer.write(&mut limbs)
+    })
 }
 
-/// Returns numbers, given by their digits without leading zeros; `None` if the host takes less time
-/// or reports the error: the device has no kernels, or a number does not fit.
-pub(crate) fn from_decimal(
-    device: &Device,
-    shape: Shape,
-    texts: &[&[u8]],
-) -> Result<Option<DynBatch>> {
-    let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
-    if !is_for_device(texts.len(), bits_of_digits(longest), LEAST_JOINED)
-        || longest > digits_of_bits(shape.bits)
-    {
-        return Ok(None);
-    }
+/// Returns numbers, given by their digits without leading zeros: by the device, or by the host.
+///
+/// # Errors
+/// [`TooWide`](Error::TooWide) with the lowest row that does not fit.
+pub(crate) fn from_decimal(device: &Device, shape: Shape, texts: &[&[u8]]) -> Result<DynBatch> {
     device.check_shape(shape)?;
-    without_missing(join(device, shape, texts, longest)).map(Option::flatten)
+    let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
+    if is_for_device(device, texts.len(), bits_of_digits(longest), LEAST_JOINED)
+        && longest <= digits_of_bits(shape.bits)
+        && let Some(batch) = without_missing(join(device, shape, texts, longest))?.flatten()
+    {
+        return Ok(batch);
+    }
+    let reader = Reader::new(longest)?;
+    let stop = Stop::current();
+    DynBatch::from_parts(device, shape, texts.len(), |first, part| {
+        write_checked(part, shape.bytes(), first, |row, bytes| {
+            match stop.during(|| reader.read(texts[row], bytes))? {
+                None => Ok(()),
+                Some(bits) => Err(Error::TooWide { row, bits, width: shape.bits }),
+            }
+        })
+    })
+}
+
+/// Sets limbs to the number of bytes, least significant first, of which there are no more.
+fn copy_limbs(limbs: &mut [u64], bytes: &[u8]) {
+    let (low, zeros) = bytemuck::cast_slice_mut(limbs).split_at_mut(bytes.len());
+    low.copy_from_slice(bytes);
+    zeros.fill(0);
 }
 
 /// Maps missing kernels to `None`, with a line in the log: the host needs none.
@@ -214,12 +235,11 @@ fn written(numbers: &DynBatch, tails: &[u64], parts: &Parts) -> Result<Vec<Strin
     let rows = tails.len();
     on_all_cores(rows, parts.len(), |row| {
         let mut text: Vec<u8> = zeroed_vec(parts.len())?;
-        let mut limbs = reserved_vec(row_bytes.div_ceil(LIMB_BYTES))?;
+        let mut limbs = zeroed_vec(row_bytes.div_ceil(size_of::<u64>()))?;
+        let mut scratch = zeroed_vec(limbs.len())?;
         for (index, range) in parts.ranges.iter().enumerate() {
-            let part = &bytes[(index * rows + row) * row_bytes..][..row_bytes];
-            limbs.clear();
-            limbs.extend(part.chunks(LIMB_BYTES).map(limb));
-            write_number(&mut limbs, &mut text[range.clone()]);
+            copy_limbs(&mut limbs, &bytes[(index * rows + row) * row_bytes..][..row_bytes]);
+            write_short(&mut limbs, &mut text[range.clone()], &mut scratch);
         }
         write_digits(tails[row], &mut text[parts.digits..]);
         let zeros = text.iter().take_while(|&&digit| digit == b'0').count();
@@ -227,44 +247,6 @@ fn written(numbers: &DynBatch, tails: &[u64], parts: &Parts) -> Result<Vec<Strin
         // Digits are ASCII.
         Ok(String::from_utf8(text).unwrap_or_default())
     })
-}
-
-const LIMB_BYTES: usize = size_of::<u64>();
-/// Number of digits of the largest power of ten in a limb.
-const LIMB_DIGITS: usize = 19;
-const POWER: u128 = 10u128.pow(LIMB_DIGITS as u32);
-
-/// Returns at most eight bytes as a number, least significant byte first.
-fn limb(bytes: &[u8]) -> u64 {
-    let mut limb = [0; LIMB_BYTES];
-    limb[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(limb)
-}
-
-/// Writes all digits of a number, from the last to the first, by divisions by a power of ten. The
-/// number is below the power of ten of the length of its place.
-fn write_number(limbs: &mut Vec<u64>, place: &mut [u8]) {
-    for place in place.rchunks_mut(LIMB_DIGITS) {
-        while limbs.last() == Some(&0) {
-            limbs.pop();
-        }
-        let mut rest = 0;
-        for limb in limbs.iter_mut().rev() {
-            let value = rest << u64::BITS | u128::from(*limb);
-            // The rest is below the divisor: the quotient is a limb.
-            *limb = (value / POWER) as u64;
-            rest = value - u128::from(*limb) * POWER;
-        }
-        write_digits(rest as u64, place);
-    }
-}
-
-/// Writes as many digits as the place has, from the last to the first.
-fn write_digits(mut value: u64, place: &mut [u8]) {
-    for digit in place.iter_mut().rev() {
-        *digit = b'0' + (value % 10) as u8;
-        value /= 10;
-    }
 }
 
 fn join(
@@ -293,53 +275,10 @@ fn read_parts(device: &Device, shape: Shape, texts: &[&[u8]], parts: &Parts) -> 
         write_rows(bytes, shape.bytes(), |row, out| {
             let (index, row) = ((first + row) / texts.len(), (first + row) % texts.len());
             let digits = part(texts[row], parts.ranges[index].clone(), parts.len());
-            read_number(digits, out);
+            read_short(digits, out);
         });
         Ok(())
     })
-}
-
-/// Writes a number, given by its digits, to a row that holds it, least significant byte first: by
-/// products with a power of ten and sums, from the first digits on.
-fn read_number(digits: &[u8], row: &mut [u8]) {
-    row.fill(0);
-    let (limbs, rest) = row.as_chunks_mut::<LIMB_BYTES>();
-    let (mut end, mut top) = (0, 0);
-    let (first, others) = digits.split_at(digits.len() % LIMB_DIGITS);
-    for digits in std::iter::once(first).chain(others.chunks(LIMB_DIGITS)) {
-        let mut carry = u128::from(read_digits(digits));
-        for limb in &mut limbs[..end] {
-            // At most (2^64 - 1) (10^19 + 1), which is below 2^128.
-            let value = u128::from(u64::from_le_bytes(*limb)) * POWER + carry;
-            *limb = (value as u64).to_le_bytes();
-            carry = value >> u64::BITS;
-        }
-        if let Some(limb) = limbs.get_mut(end) {
-            *limb = (carry as u64).to_le_bytes();
-            end += usize::from(carry != 0);
-        } else {
-            // Below a limb, since the row holds the number.
-            top = top * POWER + carry;
-        }
-    }
-    rest.copy_from_slice(&(top as u64).to_le_bytes()[..rest.len()]);
-}
-
-/// Returns the value of at most [`LIMB_DIGITS`] digits, eight at a time.
-fn read_digits(digits: &[u8]) -> u64 {
-    let (eights, rest) = digits.as_chunks::<8>();
-    let value = eights.iter().fold(0, |value, eight| 100_000_000 * value + eight_digits(*eight));
-    rest.iter().fold(value, |value, digit| 10 * value + u64::from(digit - b'0'))
-}
-
-/// Returns the value of eight digits: neighbours are joined to numbers of two, four and eight
-/// digits, all at once. A number and its right neighbour, which is above it in the word, fit in the
-/// bits of both.
-fn eight_digits(digits: [u8; 8]) -> u64 {
-    let ones = u64::from_le_bytes(digits) & 0x0f0f_0f0f_0f0f_0f0f;
-    let twos = (10 * ones + (ones >> 8)) & 0x00ff_00ff_00ff_00ff;
-    let fours = (100 * twos + (twos >> 16)) & 0x0000_ffff_0000_ffff;
-    (10_000 * fours + (fours >> 32)) & 0xffff_ffff
 }
 
 /// Returns the digits of a range of a number that is written with `len` digits.
@@ -415,54 +354,24 @@ mod tests {
     }
 
     #[test]
-    fn wide_batches_are_converted_by_the_device() {
-        let shape = narrowest(32768).unwrap();
+    fn splits_and_joins_give_the_texts_of_the_host() {
+        let (device, shape) = (Device::cpu(), narrowest(32768).unwrap());
         let value = (BigUint::from(1u32) << 32768) - 1u32;
-        let batch = DynBatch::splat(&Device::cpu(), shape, &value, 33).unwrap();
-        let texts = to_decimal(&batch).unwrap().unwrap();
+        let batch = DynBatch::splat(&device, shape, &value, 33).unwrap();
+        let texts = split(&batch, shape.bits).unwrap();
         assert_eq!(texts, vec![value.to_string(); 33]);
+        assert_eq!(to_decimal(&batch).unwrap(), texts);
         let digits: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
-        let again = from_decimal(&Device::cpu(), shape, &digits).unwrap().unwrap();
-        assert!(again.is_equal(&batch).unwrap());
-        assert_eq!(to_decimal(&batch.slice(0..3).unwrap()).unwrap(), None);
-        assert_eq!(to_decimal(&batch.shr(30_000).unwrap()).unwrap(), None);
-    }
-
-    #[test]
-    fn digits_of_limbs_are_those_of_the_number() {
-        for digits in [1, 18, 19, 20, 38, 57, 155] {
-            for value in [power_of_ten(digits) - 1u32, power_of_ten(digits - 1), BigUint::ZERO] {
-                let mut limbs = value.to_u64_digits();
-                limbs.push(0);
-                let mut text = vec![0; digits];
-                write_number(&mut limbs, &mut text);
-                assert_eq!(text, format!("{value:0>digits$}").as_bytes());
-            }
+        for again in [
+            join(&device, shape, &digits, digits[0].len()).unwrap().unwrap(),
+            from_decimal(&device, shape, &digits).unwrap(),
+        ] {
+            assert!(again.is_equal(&batch).unwrap());
         }
     }
 
     #[test]
-    fn numbers_are_those_of_their_digits() {
-        for digits in [0, 1, 7, 8, 9, 18, 19, 20, 38, 57, 155, 160] {
-            for value in [power_of_ten(digits) - 1u32, power_of_ten(digits) / 7u32, BigUint::ZERO] {
-                let text = format!("{value:0>digits$}");
-                // Rows of whole limbs and of other lengths.
-                for bytes in [72, 68, 70] {
-                    let mut row = vec![0xff; bytes];
-                    read_number(&text.as_bytes()[text.len() - digits..], &mut row);
-                    assert_eq!(BigUint::from_bytes_le(&row), value, "{digits} digits");
-                }
-            }
-        }
-        assert_eq!(read_digits(b"9876543210123456789"), 9_876_543_210_123_456_789);
-    }
-
-    #[test]
-    fn bound_of_digits_is_that_of_the_largest_number() {
-        for bits in [1, 3, 4, 16, 32, 64, 1000, 4096] {
-            let largest = (BigUint::from(1u32) << bits) - 1u32;
-            assert_eq!(digits_of_bits(bits), largest.to_string().len(), "{bits}");
-        }
+    fn digits_of_a_digit_are_those_of_the_largest_power_of_ten() {
         let kinds = [DigitKind::U16, DigitKind::U32, DigitKind::U64];
         assert_eq!(kinds.map(digits_of_kind), [4, 9, 19]);
     }

@@ -4,12 +4,14 @@
 //! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues`, `euclid`
 //! and `sqrt`. `checks` evaluates the equations of results. `euclid` reduces pairs by the matrices
 //! of `half_gcd`, and `jacobi` follows them. `integers` multiplies and divides single integers of
-//! any length, and `root` has roots of any degree. With the feature `gmp`,
+//! any length, `decimal` writes and reads them, and `root` has roots of any degree. With the
+//! feature `gmp`,
 //! products, divisions, powers, greatest common divisors, inverses and symbols use the GMP of the
 //! host, if it has one.
 
 mod arithmetic;
 mod checks;
+pub(crate) mod decimal;
 mod division;
 mod euclid;
 #[cfg(feature = "gmp")]

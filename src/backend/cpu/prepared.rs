@@ -123,6 +123,11 @@ impl<'a> Prepared<'a> {
         shift_right(v, self.d, self.shift);
     }
 
+    /// Number of limbs of the divisor.
+    pub(super) fn limbs(self) -> usize {
+        self.d.len()
+    }
+
     /// Sets `q` and `r` to `u / v`, rounded down, and `u mod v`, both with zeros above.
     pub(super) fn divide(self, q: &mut [u64], r: &mut [u64], u: &[u64], scratch: &mut [u64]) {
         let u = trimmed(u);
