@@ -7,7 +7,7 @@ import re
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
-from . import _gpuint
+from . import _gpuint, _nvrtc
 from ._arguments import count
 
 
@@ -139,6 +139,7 @@ _DEFAULTS: ContextVar[tuple[Device, ...]] = ContextVar("gpuint.devices", default
 
 @functools.cache
 def _first() -> _gpuint.Device:
+    _nvrtc.select()
     return _gpuint.Device.first()
 
 
@@ -148,4 +149,5 @@ def _open(name: str) -> _gpuint.Device:
     cuda = re.fullmatch(r"cuda(?::(\d+))?", name, re.ASCII)
     if cuda is None:
         raise ValueError(f'unknown device "{name}"; name is "cuda", "cuda:N" or "cpu"')
+    _nvrtc.select()
     return _gpuint.Device.cuda(count(int((cuda[1] or "0")[:20]), "name"))
