@@ -11,8 +11,9 @@ True
 
 from importlib.metadata import version as _version
 
-from . import errors
+from . import _log, errors
 from ._array import Array, powmod, sum_of_products, widening_sum_of_products
+from ._chunks import in_chunks
 from ._creation import (
     array,
     from_bytes,
@@ -25,10 +26,12 @@ from ._creation import (
 from ._device import Device
 from ._lists import invert_list, powmod_base_list, powmod_exp_list
 from ._mask import Mask
+from ._numbers import binomial, factorial, primorial, random
 from ._prepared import Divisor
 from ._residues import FixedBase, Modulus, Residues
 from ._rows import concat, interleave
 from ._signed import SignedArray
+from ._text import from_text, loadtxt, savetxt
 from ._trees import Crt, ProductTree
 from ._widths import narrowest, widths
 from .errors import (
@@ -41,9 +44,12 @@ from .errors import (
     MismatchError,
     NoInverseError,
     OutOfMemoryError,
+    ParseError,
     RangeError,
     RowError,
 )
+
+_log.start()
 
 __version__ = _version("gpuint")
 
@@ -64,26 +70,35 @@ __all__ = [
     "Modulus",
     "NoInverseError",
     "OutOfMemoryError",
+    "ParseError",
     "ProductTree",
     "RangeError",
     "Residues",
     "RowError",
     "SignedArray",
     "array",
+    "binomial",
     "concat",
     "errors",
+    "factorial",
     "from_bytes",
     "from_cuda",
     "from_dlpack",
     "from_limbs",
+    "from_text",
     "full",
+    "in_chunks",
     "interleave",
     "invert_list",
+    "loadtxt",
     "narrowest",
     "powmod",
     "powmod_base_list",
     "powmod_exp_list",
+    "primorial",
+    "random",
     "random_primes",
+    "savetxt",
     "sum_of_products",
     "widening_sum_of_products",
     "widths",

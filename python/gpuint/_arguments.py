@@ -83,6 +83,14 @@ def choice(value: object, name: str, choices: Collection[str]) -> str:
     return value
 
 
+def text_base(value: object, name: str) -> int:
+    """Returns a base of text, which must be 10 or 16."""
+    base = integer(value, name)
+    if base not in (10, 16):
+        raise ValueError(f"{name} is 10 or 16, not {short(base)}")
+    return base
+
+
 def items(values: object, name: str, expected: str) -> list[Any]:
     """Returns the elements of an iterable."""
     if isinstance(values, (str, bytes, bytearray, memoryview)) or not isinstance(values, Iterable):

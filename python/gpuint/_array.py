@@ -27,9 +27,15 @@ from ._device import Device, DeviceLike
 from ._mask import Bools, Mask
 from ._operands import batch_of, batch_of_bytes, check_signs, magnitudes, width_of
 from ._operands import unsigned as unsigned_values
-from ._rows import Rows, spread
+from ._rows import Numbers, Rows, spread
 from ._widths import decode, narrowest
-from .errors import DivisionByZeroError, MismatchError, NoInverseError, RangeError
+from .errors import (
+    DivisionByZeroError,
+    MismatchError,
+    NoInverseError,
+    RangeError,
+    reporting_memory,
+)
 
 _Batch = _gpuint.Batch
 _R = TypeVar("_R")
@@ -86,6 +92,11 @@ class Array(Rows[int]):
         return self._batch.digit_bits
 
     @property
+    def dtype(self) -> str:
+        """Type of a row as numpy would name it, such as `uint1024`; numpy itself has `object`."""
+        return f"uint{self.bits}"
+
+    @property
     def nbytes(self) -> int:
         """Size of the rows on the device, in bytes."""
         return len(self) * self.bits // 8
@@ -103,14 +114,41 @@ class Array(Rows[int]):
         """Returns a new array of shape `(rows, limbs)`: 64-bit limbs, least significant first."""
         rows = self._rows()
         if self.bits % 64 != 0:
-            rows = np.pad(rows, ((0, 0), (0, -rows.shape[1] % 8)))
+            with reporting_memory():
+                rows = np.pad(rows, ((0, 0), (0, -rows.shape[1] % 8)))
         return rows.view("<u8").astype(np.uint64, copy=False)
 
     def tobytes(self, byteorder: Literal["little", "big"] = "little") -> bytes:
         """Returns the bytes of the rows one after the other, `bits / 8` a row."""
         if _is_little(byteorder):
-            return bytes(self._batch.to_le_bytes())
-        return self._rows()[:, ::-1].tobytes()
+            with reporting_memory():
+                return bytes(self._batch.to_le_bytes())
+        with reporting_memory():
+            return self._rows()[:, ::-1].tobytes()
+
+    def to_decimal(self) -> list[str]:
+        """Returns the values in decimal."""
+        return self._batch.to_text(10)
+
+    def to_hex(self) -> list[str]:
+        """Returns the values in hexadecimal, in lower case without `0x`."""
+        return self._batch.to_text(16)
+
+    def to_text(self, base: Literal[10, 16] = 10) -> bytes:
+        """Returns the values in decimal or hexadecimal, one a line: see `gpuint.from_text`.
+
+        Hexadecimal numbers have the prefix `0x`.
+        """
+        with reporting_memory():
+            return bytes(self._batch.to_lines(_arguments.text_base(base, "base")))
+
+    def __format__(self, spec: str) -> str:
+        """Formats each row as an int: `f"{a:x}"` is `"[ff, 100]"`, and `f"{a}"` is `str(a)`."""
+        if spec == "":
+            return str(self)
+        by_device = {"d": self.to_decimal, "x": self.to_hex}.get(spec)
+        texts = by_device() if by_device else [format(value, spec) for value in self]
+        return f"[{', '.join(texts)}]"
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -200,6 +238,18 @@ class Array(Rows[int]):
         """Returns the rows of `self` where the mask is set, and the rows of `other` elsewhere."""
         rows, others = self._pair(self._operand(other, "other"))
         return self._like(rows.select(Mask._from(mask, self._device, "mask")._bits, others))
+
+    def scatter(self, rows: Numbers, values: Integers) -> Array:
+        """Returns a copy in which the rows of these numbers are the rows of `values`, in order.
+
+        Negative numbers count from the end. Of values for one row the last one stays.
+        """
+        numbers = int64s(rows, "rows")
+        value = one_of(values)
+        given = self._operand(values if value is None else [value], "values")
+        (given,) = spread(given, rows=len(numbers))
+        bits = max(self.bits, given.bits)
+        return self._like(self._at(bits).scatter(numbers, given._at(bits)))
 
     def swap(self, mask: Bools, other: Integers) -> tuple[Array, Array]:
         """Returns both arrays, `self` first, with the rows exchanged where the mask is set."""
@@ -401,6 +451,29 @@ class Array(Rows[int]):
         rows, divisors = self._pair(self._operand(other, "other", "refuse"))
         quotient, remainder, zero = rows.div_rem_masked(divisors)
         return self._like(quotient), self._like(remainder), Mask._of(zero, self._device)
+
+    def div_rem_digit(self, divisor: int) -> tuple[Array, npt.NDArray[np.uint64]]:
+        """Returns quotients and remainders by an int of at most `digit_bits` bits.
+
+        The time is linear in the width.
+        """
+        divisor = of_width(integer(divisor, "divisor"), self.digit_bits, "divisor")
+        quotient, remainders = self._batch.div_rem_digit(divisor)
+        return self._like(quotient), np.frombuffer(remainders, dtype=np.uint64)
+
+    def rem_digit(self, divisor: int) -> npt.NDArray[np.uint64]:
+        """Returns remainders by an int of at most `digit_bits` bits, such as a small prime."""
+        divisor = of_width(integer(divisor, "divisor"), self.digit_bits, "divisor")
+        return np.frombuffer(self._batch.rem_digit(divisor), dtype=np.uint64)
+
+    def mod(self, modulus: Moduli) -> Array:
+        """Returns `self % modulus` in rows as wide as the modulus.
+
+        `%` keeps the width of wider rows. Use this after `widening_mul`.
+        """
+        if not isinstance(modulus, Array):
+            modulus = self._divisor(modulus, "modulus")
+        return self._like((self % modulus)._at(modulus.bits))
 
     def div_exact(self, other: Integers) -> Array:
         """Returns quotients by divisors that divide, by half the products of `//` in short rows.
@@ -832,7 +905,8 @@ class Array(Rows[int]):
 
     def _rows(self) -> npt.NDArray[np.uint8]:
         """The bytes of the rows, in a matrix."""
-        rows = np.empty((len(self), self.bits // 8), dtype=np.uint8)
+        with reporting_memory():
+            rows = np.empty((len(self), self.bits // 8), dtype=np.uint8)
         self._batch.read_le_bytes(rows)
         return rows
 

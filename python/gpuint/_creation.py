@@ -12,6 +12,7 @@ from . import _gpuint
 from ._arguments import count, of_width, unsigned, wrong_type
 from ._array import _DLPACK_CUDA, Array, _is_little
 from ._device import Device, DeviceLike
+from ._text import from_text
 from ._widths import narrowest, widths
 from .errors import MismatchError
 
@@ -19,7 +20,7 @@ _Batch = _gpuint.Batch
 # Signed and unsigned.
 _DLPACK_INTEGERS = (0, 1)
 
-Values: TypeAlias = Array | Iterable[int] | npt.NDArray[Any]
+Values: TypeAlias = Array | Iterable[int] | Iterable[str] | Iterable[bytes] | npt.NDArray[Any]
 """Integers, one a row."""
 
 
@@ -27,8 +28,8 @@ def array(values: Values, bits: int | None = None, device: DeviceLike = None) ->
     """Makes an array of integers.
 
     `values` are Python ints or integers of any type that has `__index__`; a one-dimensional numpy
-    array of integers; a two-dimensional one of 64-bit limbs (see `from_limbs`); or an `Array`,
-    whose device and width are the defaults.
+    array of integers; a two-dimensional one of 64-bit limbs (see `from_limbs`); numbers as `str` or
+    `bytes` (see `from_text`); or an `Array`, whose device and width are the defaults.
 
     The rows get the narrowest built width that holds `bits` bits, without `bits` that holds all
     values. Raises `RangeError` for the lowest row that is negative or does not fit.
@@ -39,8 +40,20 @@ def array(values: Values, bits: int | None = None, device: DeviceLike = None) ->
     if isinstance(values, np.ndarray) and values.ndim == 2:
         return _of_limbs(values, bits, device, "values")
     if isinstance(values, (bytes, bytearray, memoryview, str)):
-        raise TypeError(f"values is of integers, not of {type(values).__name__}: see from_bytes")
+        kind = type(values).__name__
+        raise TypeError(f"values is of integers, not of {kind}: see from_text and from_bytes")
+    texts = _texts_of(values)
+    if texts is not None:
+        return from_text(texts, bits=bits, device=device)
     return Array._of_values(values, bits, device)
+
+
+def _texts_of(values: Any) -> list[str | bytes] | None:
+    """Numbers as text, one an item; `None` for other values."""
+    if isinstance(values, np.ndarray):
+        return values.tolist() if values.dtype.kind in "SU" and values.ndim == 1 else None
+    is_text = isinstance(values, (list, tuple)) and isinstance(next(iter(values), 0), (str, bytes))
+    return list(values) if is_text else None
 
 
 def full(rows: int, value: int, bits: int | None = None, device: DeviceLike = None) -> Array:

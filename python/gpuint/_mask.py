@@ -34,6 +34,11 @@ class Mask(Rows[bool]):
         self._bits = _gpuint.Mask.from_bytes(self._device._handle, values.view(np.uint8))
 
     @property
+    def dtype(self) -> str:
+        """Type of a row as numpy names it: `bool`."""
+        return "bool"
+
+    @property
     def device(self) -> Device:
         """The device that the bits live on."""
         return self._device

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .errors import reporting_memory
+
 # The methods of an operand that is on the left, and of one that is on the right.
 _METHODS: dict[np.ufunc, tuple[str, str]] = {
     np.add: ("__add__", "__radd__"),
@@ -58,7 +60,8 @@ class NumpyProtocol:
                 "Array.to_limbs() returns 64-bit limbs"
             )
         values = self.tolist()
-        objects = np.empty(len(values), dtype=np.object_)
+        with reporting_memory():
+            objects = np.empty(len(values), dtype=np.object_)
         objects[:] = values
         return objects
 

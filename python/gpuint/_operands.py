@@ -11,7 +11,7 @@ from . import _gpuint
 from ._arguments import column, integer, items
 from ._device import Device
 from ._widths import check, encode, fitting, narrowest
-from .errors import RangeError
+from .errors import RangeError, reporting_memory
 
 Magnitudes: TypeAlias = "list[int] | npt.NDArray[np.uint64]"
 
@@ -21,10 +21,11 @@ def magnitudes(values: Any, name: str) -> tuple[Magnitudes, npt.NDArray[np.bool_
     if isinstance(values, np.ndarray):
         numbers = column(values, name)
         if numbers.dtype.kind in "iu":
-            negative = numbers < 0
-            unsigned = numbers.astype(np.uint64)
-            # Two's complement negates the least int64, too.
-            return np.where(negative, ~unsigned + np.uint64(1), unsigned), negative
+            with reporting_memory():
+                negative = numbers < 0
+                unsigned = numbers.astype(np.uint64)
+                # Two's complement negates the least int64, too.
+                return np.where(negative, ~unsigned + np.uint64(1), unsigned), negative
         if numbers.dtype != np.object_ and numbers.size > 0:
             raise TypeError(f"{name} is of integers, not of {numbers.dtype}")
     given = items(values, name, "an iterable of ints or a numpy array of integers")
@@ -57,7 +58,8 @@ def width_of(values: Magnitudes, device: Device) -> int:
 def batch_of(values: Magnitudes, width: int, device: Device) -> _gpuint.Batch:
     """Makes a batch of values of a width that the device has."""
     if isinstance(values, np.ndarray):
-        limbs = values.astype("<u8").reshape(-1, 1)
+        with reporting_memory():
+            limbs = values.astype("<u8").reshape(-1, 1)
         return batch_of_bytes(limbs.view(np.uint8), width, device)
     return _gpuint.Batch.from_le_bytes(device._handle, width, encode(values, width))
 
@@ -68,8 +70,10 @@ def batch_of_bytes(rows: npt.NDArray[np.uint8], width: int, device: Device) -> _
     for row in np.flatnonzero(rows[:, size:].any(axis=1))[:1].tolist():
         check(int.from_bytes(rows[row].tobytes(), "little"), width, row)
     if rows.shape[1] != size:
-        resized = np.zeros((rows.shape[0], size), np.uint8)
+        with reporting_memory():
+            resized = np.zeros((rows.shape[0], size), np.uint8)
         resized[:, : rows.shape[1]] = rows[:, :size]
         rows = resized
-    flat = np.ascontiguousarray(rows).reshape(-1)
+    with reporting_memory():
+        flat = np.ascontiguousarray(rows).reshape(-1)
     return _gpuint.Batch.from_le_bytes(device._handle, width, flat)

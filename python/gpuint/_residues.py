@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -9,12 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arguments, _gpuint
-from ._arguments import as_int, count, short, unsigned, wrong_type
-from ._array import Array, Integers, by_exponents, exponents_of, one_of, rows_of, signed_rows
+from ._arguments import as_int, count, items, short, unsigned, wrong_type
+from ._array import (
+    Array,
+    Integers,
+    by_exponents,
+    exponents_of,
+    nonzero,
+    one_of,
+    rows_of,
+    signed_rows,
+)
 from ._creation import Values, full
 from ._device import Device, DeviceLike
 from ._mask import Bools, Mask
-from ._prepared import Prepared
+from ._prepared import Divisor, Prepared
 from ._rows import Rows, spread
 from ._widths import narrowest
 from .errors import MismatchError
@@ -243,35 +253,47 @@ class Residues(Rows[int]):
 
 
 class FixedBase:
-    """Powers of one base modulo one number, prepared for many exponents.
+    """Powers of one or several bases modulo one number, prepared for many exponents.
 
     A power takes a product for every 8 bits of an exponent, where `pow` takes about 10. The table
-    has 256 rows for every 8 bits of `exponent_bits`.
+    of a base has 256 rows for every 8 bits of `exponent_bits`.
     """
 
-    __slots__ = ("_base", "_bits", "_device", "_exponent_bits", "_modulus", "_powers")
-    _base: int
+    __slots__ = ("_bases", "_bits", "_device", "_divisor", "_exponent_bits", "_modulus", "_powers")
+    _bases: list[int]
     _bits: int
     _device: Device
+    _divisor: Divisor
     _exponent_bits: int
     _modulus: int
-    _powers: _gpuint.FixedBase
+    _powers: list[_gpuint.FixedBase]
 
     def __init__(
-        self, base: int, modulus: int, exponent_bits: int, device: DeviceLike = None
+        self,
+        bases: int | Sequence[int],
+        modulus: int,
+        exponent_bits: int,
+        device: DeviceLike = None,
     ) -> None:
-        """Prepares the powers of `base` modulo `modulus` for exponents below `2**exponent_bits`.
+        """Prepares the powers of `bases` modulo `modulus` for exponents below `2**exponent_bits`.
 
-        The width of the powers is that of `base` and `modulus`.
+        The width of the powers is that of the bases and `modulus`.
         """
-        base, modulus = unsigned(base, "base"), unsigned(modulus, "modulus")
-        exponent_bits = count(exponent_bits, "exponent_bits")
-        device = Device(device)
-        self._bits = narrowest(max(base.bit_length(), modulus.bit_length()), device)
-        self._base, self._modulus, self._device = base, modulus, device
-        self._exponent_bits = exponent_bits
-        handle = device._handle
-        self._powers = _gpuint.FixedBase.prepare(handle, self._bits, base, modulus, exponent_bits)
+        given = [bases] if as_int(bases) is not None else items(bases, "bases", "ints")
+        self._bases = [unsigned(base, "bases") for base in given]
+        if not self._bases:
+            raise MismatchError("bases has no base")
+        self._modulus = modulus = nonzero(unsigned(modulus, "modulus"))
+        self._exponent_bits = count(exponent_bits, "exponent_bits")
+        self._device = device = Device(device)
+        self._bits = narrowest(max(map(int.bit_length, [*self._bases, modulus])), device)
+        self._divisor = Divisor(modulus, self._bits, device)
+        self._powers = [
+            _gpuint.FixedBase.prepare(
+                device._handle, self._bits, base, modulus, self._exponent_bits
+            )
+            for base in self._bases
+        ]
 
     @property
     def bits(self) -> int:
@@ -283,14 +305,28 @@ class FixedBase:
         """Bits of the longest exponent."""
         return self._exponent_bits
 
-    def pow(self, exponents: Values) -> Array:
-        """Returns the powers by the rows of an array, or by a list of ints.
+    def pow(self, *exponents: Values, factor: Integers | None = None) -> Array:
+        """Returns the products of the powers of all bases, row by row.
 
-        Raises `RangeError` for the lowest row that is longer than `exponent_bits`.
+        Each base has its exponents, in the order of the bases: the rows of an array, or a list of
+        ints. The products are multiplied by the rows of `factor`, such as powers of bases that
+        vary. Raises `RangeError` for the lowest row that is longer than `exponent_bits`.
+
+        >>> import gpuint
+        >>> gpuint.FixedBase([2, 3], 101, exponent_bits=8).pow([1, 2], [3, 1], factor=5).tolist()
+        [68, 60]
         """
-        given = exponents_of(exponents, "exponents")
-        powers = by_exponents(given, len(given), self._powers.pow, self._powers.pow_rows)
-        return Array._of(powers, self._device)
+        if len(exponents) != len(self._bases):
+            raise MismatchError(
+                f"exponents of {len(self._bases)} bases are expected, not of {len(exponents)}"
+            )
+        rows = []
+        for powers, values in zip(self._powers, exponents):
+            given = exponents_of(values, "exponents")
+            power = by_exponents(given, len(given), powers.pow, powers.pow_rows)
+            rows.append(Array._of(power, self._device))
+        product = functools.reduce(lambda a, b: a.mul_mod(b, self._divisor), rows)
+        return product if factor is None else product.mul_mod(factor, self._divisor)
 
     def __copy__(self) -> Self:
         return self
@@ -299,11 +335,12 @@ class FixedBase:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FixedBase, (self._base, self._modulus, self._exponent_bits, self._device)
+        arguments = (self._bases, self._modulus, self._exponent_bits, self._device)
+        return FixedBase, arguments
 
     def __repr__(self) -> str:
-        base, modulus = short(self._base), short(self._modulus)
+        bases = ", ".join(map(short, self._bases))
         return (
-            f"FixedBase({base}, {modulus}, exponent_bits={self._exponent_bits}, "
-            f"device='{self._device}')"
+            f"FixedBase([{bases}], {short(self._modulus)}, "
+            f"exponent_bits={self._exponent_bits}, device='{self._device}')"
         )

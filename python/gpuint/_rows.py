@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ._arguments import as_int, count, int64s, items, wrong_type
 from ._device import Device
 from ._numpy import NumpyProtocol
-from .errors import MismatchError, OutOfMemoryError, RowError
+from .errors import MismatchError, OutOfMemoryError, RowError, reporting_memory
 
 if TYPE_CHECKING:
     from ._mask import Mask
@@ -146,7 +146,9 @@ class Rows(NumpyProtocol, Generic[_Value]):
         rows = len(self) * count(repeats, "repeats")
         if rows > _MOST_ROWS:
             raise OutOfMemoryError(f"out of memory: repeats makes {rows} rows")
-        return self._gather(order(np.arange(len(self), dtype=np.int64), repeats))
+        with reporting_memory():
+            numbers = order(np.arange(len(self), dtype=np.int64), repeats)
+        return self._gather(numbers)
 
     def _row(self, row: int) -> int:
         """The number of a row, counted from the start."""

@@ -70,6 +70,11 @@ class SignedArray(Rows[int]):
         return self._batch.bits
 
     @property
+    def dtype(self) -> str:
+        """Type of a row as numpy would name it: `int` and the bits of a magnitude and a sign."""
+        return f"int{self.bits + 1}"
+
+    @property
     def device(self) -> Device:
         """The device that the rows live on."""
         return self._device

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 
 class GpuintError(Exception):
     """Base of all exceptions of this package.
@@ -38,6 +41,10 @@ class MismatchError(GpuintError, ValueError):
     """Operands have different lengths or devices, or no kernels are built for a width."""
 
 
+class ParseError(GpuintError, ValueError):
+    """A text is not a number in its base."""
+
+
 class RowError(GpuintError, IndexError):
     """A row does not exist."""
 
@@ -66,3 +73,16 @@ class ForkedError(DeviceError):
 
     Open it in the child only, or start processes by `multiprocessing.get_context("spawn")`.
     """
+
+
+@contextlib.contextmanager
+def reporting_memory() -> Iterator[None]:
+    """Raises `OutOfMemoryError` for the `MemoryError` of numpy or of Python."""
+    try:
+        yield
+    except OutOfMemoryError:
+        raise
+    except MemoryError as error:
+        raise OutOfMemoryError(
+            f"out of memory: {error}" if str(error) else "out of memory"
+        ) from None

@@ -172,6 +172,24 @@ impl Batch {
         detached(py, || self.0.gather(&rows)).map(Self)
     }
 
+    /// Returns a copy in which the rows of these numbers, of which negative ones count from the end,
+    /// are those of `values`.
+    fn scatter(
+        &self,
+        py: Python<'_>,
+        rows: RowNumbers,
+        values: &Bound<'_, Self>,
+    ) -> PyResult<Self> {
+        let rows = rows.among(py, self.0.len())?;
+        let values = &values.get().0;
+        detached(py, || {
+            let mut out = self.0.try_clone()?;
+            values.scatter_into(&rows, &mut out)?;
+            Ok(out)
+        })
+        .map(Self)
+    }
+
     fn __len__(&self) -> usize {
         self.0.len()
     }
@@ -215,6 +233,8 @@ methods! {
     fn rem(rhs: &Batch) -> DynBatch;
     fn div_rem(rhs: &Batch) -> Pair;
     fn div_rem_masked(rhs: &Batch) -> (DynBatch, DynBatch, gpuint::Mask);
+    fn div_rem_digit(divisor: u64) -> (DynBatch, Vec<u64>);
+    fn rem_digit(divisor: u64) -> Vec<u64>;
     fn div_exact(rhs: &Batch) -> DynBatch;
     fn div_exact_masked(rhs: &Batch) -> Masked;
     fn inverse_mod_pow2() -> Masked;

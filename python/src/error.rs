@@ -60,6 +60,9 @@ pub(crate) fn byte_array<'py>(
     len: usize,
     fill: impl FnOnce(&mut [u8]) -> PyResult<()>,
 ) -> PyResult<Bound<'py, PyByteArray>> {
+    // Where memory lacks, CPython destroys the object before it has set its count of exports, and
+    // may write a SystemError to standard error.
+    drop(reserved::<u8>(len).map_err(|error| exception(py, &error))?);
     PyByteArray::new_with(py, len, fill).map_err(|error| {
         // That of the interpreter has no text.
         if error.get_type(py).is(py.get_type::<PyMemoryError>()) {
@@ -83,6 +86,7 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
         Error::DivisionByZero { row } => ("DivisionByZeroError", Some(*row)),
         Error::TooWide { row, .. } => ("RangeError", Some(*row)),
         Error::NoPrime { .. } => ("RangeError", None),
+        Error::Parse { row, .. } => ("ParseError", Some(*row)),
         Error::NoSuchRow { row, .. } => ("RowError", Some(*row)),
         Error::EvenModulus { row } | Error::CommonDivisor { row } => ("MismatchError", Some(*row)),
         Error::LengthMismatch { .. }
@@ -115,6 +119,10 @@ fn message(error: &Error) -> String {
             "no kernels are built for {} bits; see gpuint.widths() and gpuint.Device(jit=True)",
             shape.bits
         ),
+        Error::Parse { row, column, base } => {
+            let kind = if *base == 16 { "hexadecimal" } else { "decimal" };
+            format!("the text of row {row} is no {kind} number: byte {column}")
+        }
         Error::ShapeMismatch { left, right } => {
             format!("the widths differ: {} and {} bits", left.bits, right.bits)
         }

@@ -12,11 +12,13 @@ mod device;
 mod divisor;
 mod dlpack;
 mod error;
+mod log;
 mod mask;
 mod methods;
 mod number;
 mod residues;
 mod signed;
+mod text;
 mod trees;
 
 /// Batches of big unsigned integers on a device: the typed core of the package `gpuint`.
@@ -28,6 +30,7 @@ mod _gpuint {
         device::Device,
         divisor::Divisor,
         dlpack::Tensor,
+        log::start_log,
         mask::Mask,
         residues::{FixedBase, Modulus, Residues},
         signed::SignedBatch,

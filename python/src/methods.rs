@@ -51,6 +51,7 @@ arguments! {
     Numbers => &'a [BigUint]: |argument| &argument.0;
     Distances => &'a [usize]: |argument| &argument.0;
     usize => usize: |argument| *argument;
+    u64 => u64: |argument| *argument;
 }
 
 macro_rules! outputs {

@@ -2,6 +2,7 @@
 
 import inspect
 import operator
+import os
 import re
 
 import numpy as np
@@ -96,6 +97,11 @@ def examples(device):
         "numbers": a,
         "residues": a,
         "bit": 3,
+        "base": 10,
+        "bases": 3,
+        "file": os.devnull,
+        "rng": None,
+        "texts": ["1", "0x2"],
         "rows": [0, 1, 2],
         "values": [1, 2, 3],
     }
@@ -103,7 +109,7 @@ def examples(device):
 
 
 # Arguments that are of any type, or not checked by the package.
-FREE = {"memo", "dtype", "jit", "stream", "max_version", "dl_device", "copy", "error"}
+FREE = {"memo", "dtype", "jit", "stream", "max_version", "dl_device", "copy", "error", "file"}
 
 
 def calls(device):
@@ -116,7 +122,7 @@ def calls(device):
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 return None
             given[parameter.name] = arguments.get(parameter.name, 3)
-        if name == "full":
+        if name in ("full", "random"):
             given["rows"] = 3
         if name in ("Mask", "Mask.__init__"):
             given["bits"] = [True, False]
