@@ -110,22 +110,24 @@ impl RowNumbers {
 }
 
 /// Distances of shifts, one a row, none of them negative.
-pub(crate) struct Distances(pub(crate) Vec<usize>);
+pub(crate) struct Distances(Integers);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Distances {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let distances = object.extract::<Integers>()?;
-        let distances = distances.as_slice();
-        let room = reserved(distances.len());
-        let mut checked = room.map_err(|error| exception(object.py(), &error))?;
-        for (row, &distance) in distances.iter().enumerate() {
-            checked.push(usize::try_from(distance).map_err(|_| {
-                let message = format!("negative shift count in row {row}");
-                exception_of(object.py(), "RangeError", &message, Some(row as i64))
-            })?);
+        if let Some(row) = distances.as_slice().iter().position(|&distance| distance < 0) {
+            let message = format!("negative shift count in row {row}");
+            return Err(exception_of(object.py(), "RangeError", &message, Some(row as i64)));
         }
-        Ok(Self(checked))
+        Ok(Self(distances))
+    }
+}
+
+impl Distances {
+    /// The distances. One that is negative by a write of another thread is a large distance.
+    pub(crate) fn as_slice(&self) -> &[usize] {
+        bytemuck::cast_slice(self.0.as_slice())
     }
 }

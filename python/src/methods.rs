@@ -49,7 +49,7 @@ arguments! {
     &SignedBatch => &'a DynSignedBatch: |argument| &argument.0;
     Number => &'a BigUint: |argument| &argument.0;
     Numbers => &'a [BigUint]: |argument| &argument.0;
-    Distances => &'a [usize]: |argument| &argument.0;
+    Distances => &'a [usize]: |argument| argument.as_slice();
     usize => usize: |argument| *argument;
     u64 => u64: |argument| *argument;
 }
