@@ -218,6 +218,10 @@ for work in (
     lambda: a[numbers],
     lambda: odd[numbers],
     lambda: a << numbers,
+    a.to_limbs,
+    a.to_text,
+    lambda: np.asarray(a),
+    lambda: a.repeat(5),
 ):
     try:
         work()
@@ -228,5 +232,5 @@ for work in (
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == f"out of memory: {100_001 * 2**17} bytes requested"
-    assert len(lines) == 11
+    assert len(lines) == 15
     assert all(line.startswith("out of memory: ") for line in lines)

@@ -4,6 +4,7 @@ import doctest
 import importlib.metadata
 import inspect
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -96,3 +97,38 @@ def test_notebook_runs_and_is_stripped(monkeypatch):
             assert (cell["outputs"], cell["execution_count"]) == ([], None)
             exec(compile("".join(cell["source"]), "powers.ipynb", "exec"), names)
     assert names["figure"].axes[0].lines
+
+
+def child(code, **variables):
+    """Output of a program, and what it writes to standard error."""
+    environment = {**os.environ, **variables}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_log_is_that_of_the_variable():
+    code = "import gpuint; gpuint.array([7], device='cpu') + 1"
+    assert child(code, GPUINT_LOG="")[1] == ""
+    assert " gpuint" in child(code, GPUINT_LOG="gpuint=trace")[1]
+    assert "GPUINT_LOG is not a filter" in child(code, GPUINT_LOG="gpuint=loud")[1]
+
+
+def test_installed_compiler_is_selected(tmp_path):
+    folder = tmp_path / "nvidia" / "cu13" / "lib"
+    folder.mkdir(parents=True)
+    for name in ("libnvrtc-builtins.so.13.0", "libnvrtc.so.13", "libnvrtc.alt.so.13"):
+        (folder / name).touch()
+    package = tmp_path / "nvidia_cuda_nvrtc-13.0.88.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Name: nvidia-cuda-nvrtc\nVersion: 13.0.88\n")
+    files = [f"nvidia/cu13/lib/{file.name},,\n" for file in sorted(folder.iterdir())]
+    (package / "RECORD").write_text("".join(files))
+    code = (
+        "import os; from gpuint import _nvrtc; _nvrtc.select(); print(os.environ['GPUINT_NVRTC'])"
+    )
+    none = {"CUDA_HOME": "", "CUDA_PATH": "", "PYTHONPATH": str(tmp_path)}
+    assert child(code, GPUINT_NVRTC="", **none)[0] == f"{folder / 'libnvrtc.so.13'}\n"
+    assert child(code, GPUINT_NVRTC="/mine.so", **none)[0] == "/mine.so\n"
