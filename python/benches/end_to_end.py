@@ -1,9 +1,10 @@
-"""Times calls from Python objects to Python objects: lists beside gmpy2, numpy beside raw copies.
+"""Times calls from Python objects to Python objects: lists, text and numpy.
 
-Prints a Markdown table; the best of three calls counts. gmpy2 releases Python's lock in its list
-calls, so that threads use all cores. Raw copies are those of the same bytes by the driver's
-`cuMemcpy` from numpy's memory to the GPU and back to new memory, and two copies on the host.
-Results are compared. `scripts/python-archive` packs it for a GPU machine.
+Prints a Markdown table; the best of three calls counts. Lists are beside gmpy2, which releases
+Python's lock in its list calls, so that threads use all cores. Text is beside one core of gmpy2,
+which keeps the lock. numpy is beside raw copies of the same bytes: by the driver's `cuMemcpy` from
+numpy's memory to the GPU and back to new memory, and two copies on the host. Results are compared.
+`scripts/python-archive` packs it for a GPU machine.
 """
 
 import argparse
@@ -56,6 +57,22 @@ def driver_copies(limbs: np.ndarray, ordinal: int) -> Callable[[], np.ndarray]:
     return copies
 
 
+def text_calls(values: list[int], device: gpuint.Device) -> dict[str, tuple[float, float]]:
+    """Returns the times of conversions of all values from and to text, and those of gmpy2."""
+    rows, numbers = gpuint.array(values, device=device), list(map(gmpy2.mpz, values))
+    times = {}
+    for base, write in ((10, rows.to_decimal), (16, rows.to_hex)):
+        mine, texts = best(write)
+        theirs, expected = best(lambda: [number.digits(base) for number in numbers])
+        assert texts == expected, f"texts in base {base} differ"
+        times[f"to text, base {base}"] = mine, theirs
+        mine, again = best(lambda: gpuint.from_text(texts, base, rows.bits, device))
+        theirs, _ = best(lambda: [gmpy2.mpz(text, base) for text in texts])
+        assert again.is_equal(rows), f"numbers of base {base} differ"
+        times[f"from text, base {base}"] = mine, theirs
+    return times
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--rows", type=int, default=100_000, help="powers in a list")
@@ -63,6 +80,8 @@ def main() -> None:
         "--limb-rows", type=int, help="rows of numpy limbs; 10 times --rows by default"
     )
     options.add_argument("--bits", type=int, default=2048)
+    options.add_argument("--text-rows", type=int, help="rows of text; a tenth of --rows by default")
+    options.add_argument("--text-bits", type=int, default=65536)
     options.add_argument(
         "--device", help='"cuda:N" or "cpu"; by default the first GPU, else the CPU'
     )
@@ -100,11 +119,16 @@ def main() -> None:
         assert (again == limbs).all(), "copies differ"
         copies["cuMemcpy there and back"] = seconds
 
+    texts = rows // 10 if arguments.text_rows is None else arguments.text_rows
+    of_text = text_calls([rng.getrandbits(arguments.text_bits) for _ in range(texts)], device)
+
     print(f"gpuint on {device.name}, gmpy2 {gmpy2.version()} on {cores} cores; {bits} bits")
     print("| what | rows | gpuint, s | other | other, s | other / gpuint |")
     print("|---|---|---|---|---|---|")
     line = "| {} | {} | {:.4f} | {} | {:.4f} | {:.2f} |"
     print(line.format("powmod_base_list", rows, mine, "gmpy2", theirs, theirs / mine))
+    for name, (mine, theirs) in of_text.items():
+        print(line.format(name, texts, mine, "gmpy2", theirs, theirs / mine))
     for other, seconds in copies.items():
         ratio = seconds / there_and_back
         print(line.format("numpy and back", count, there_and_back, other, seconds, ratio))

@@ -86,6 +86,11 @@ class Device:
         """Name of the GPU, or `cpu`."""
         return self._handle.name
 
+    @property
+    def description(self) -> str:
+        """Kind of the device with its GPU, or with the threads and arithmetic of the CPU."""
+        return self._handle.description
+
     def synchronize(self) -> None:
         """Waits for all work queued on the device."""
         self._handle.synchronize()

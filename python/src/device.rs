@@ -100,6 +100,11 @@ impl Device {
         self.device.name()
     }
 
+    #[getter]
+    fn description(&self) -> String {
+        self.device.to_string()
+    }
+
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         detached(py, || self.device.synchronize())
     }
