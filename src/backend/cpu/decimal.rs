@@ -156,10 +156,10 @@ pub(crate) fn write_digits(mut value: u64, place: &mut [u8]) {
 /// numbers of two and of one, all at once. The quotients are by reciprocals rounded up, exact below
 /// `10^4` and `10^2`: `10486 / 2^20 - 1/100 < 10^-4 / 100` and `103 / 2^10 - 1/10 < 10^-2 / 10`.
 fn eight_digits(value: u64) -> [u8; 8] {
-    let fours = value / 10_000 | (value % 10_000) << 32;
-    let high = (fours * 10_486 >> 20) & 0x0000_007f_0000_007f;
+    let fours = (value / 10_000) | ((value % 10_000) << 32);
+    let high = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
     let twos = high | (fours - 100 * high) << 16;
-    let high = (twos * 103 >> 10) & 0x000f_000f_000f_000f;
+    let high = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
     let ones = high | (twos - 10 * high) << 8;
     (ones | 0x3030_3030_3030_3030).to_le_bytes()
 }
