@@ -19,7 +19,7 @@ from .errors import MismatchError, OutOfMemoryError, RangeError, reporting_memor
 Counts = Sequence[int] | npt.NDArray[np.integer[Any]] | int
 """Small integers, one a row."""
 
-# Rows of the widest width hold no larger factorial, primorial or binomial coefficient of two terms.
+# Bits of the widest rows.
 _MOST_BITS = 1 << 20
 
 # No machine has memory for more random bits.
@@ -54,8 +54,9 @@ def factorial(n: Counts, bits: int | None = None, device: DeviceLike = None) -> 
     Each different factorial is computed once, on the host.
     """
     numbers = _counts(n, "n")
-    # log2(n!) > n log2(n / e).
-    for row in np.flatnonzero(numbers > _MOST_BITS)[:1].tolist():
+    # n! > (n / e)^n, by Stirling's formula.
+    logarithms = numbers * np.log2(np.maximum(numbers, 1) / math.e)
+    for row in np.flatnonzero(logarithms > _MOST_BITS)[:1].tolist():
         raise _too_wide("n", int(numbers[row]), row)
     return _of_distinct(numbers.reshape(-1, 1), math.factorial, bits, device)
 

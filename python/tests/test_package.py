@@ -116,6 +116,10 @@ def test_log_is_that_of_the_variable():
     assert "GPUINT_LOG is not a filter" in child(code, GPUINT_LOG="gpuint=loud")[1]
 
 
+def test_description_names_the_threads_of_the_cpu():
+    assert re.fullmatch(r"cpu \(\d+ threads?(, GMP .*)?\)", gpuint.Device("cpu").description)
+
+
 def test_installed_compiler_is_selected(tmp_path):
     folder = tmp_path / "nvidia" / "cu13" / "lib"
     folder.mkdir(parents=True)
