@@ -20,11 +20,13 @@ _Batch = _gpuint.Batch
 # Signed and unsigned.
 _DLPACK_INTEGERS = (0, 1)
 
-Values: TypeAlias = Array | Iterable[int] | Iterable[str] | Iterable[bytes] | npt.NDArray[Any]
+Values: TypeAlias = Array | Iterable[int] | npt.NDArray[Any]
 """Integers, one a row."""
 
 
-def array(values: Values, bits: int | None = None, device: DeviceLike = None) -> Array:
+def array(
+    values: Values | Iterable[str | bytes], bits: int | None = None, device: DeviceLike = None
+) -> Array:
     """Makes an array of integers.
 
     `values` are Python ints or integers of any type that has `__index__`; a one-dimensional numpy

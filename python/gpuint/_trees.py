@@ -10,7 +10,7 @@ from ._arguments import unsigned
 from ._array import Array, rows_of
 from ._creation import Values
 from ._device import Device
-from .errors import MismatchError
+from .errors import MismatchError, RangeError
 
 
 class ProductTree:
@@ -85,8 +85,15 @@ class Crt:
         """
         self._moduli = rows_of(moduli, "moduli")
         self._device = self._moduli.device
-        self._coprime = _coprime(self._moduli)
-        self._crt = _gpuint.Crt.of_rows(self._coprime._batch)
+        self._coprime = self._moduli
+        try:
+            self._crt = _gpuint.Crt.of_rows(self._moduli._batch)
+        except (MismatchError, RangeError):
+            # Moduli with common divisors, whose product may be too wide.
+            self._coprime = _coprime(self._moduli)
+            if self._coprime is self._moduli:
+                raise
+            self._crt = _gpuint.Crt.of_rows(self._coprime._batch)
 
     @property
     def product(self) -> int:
