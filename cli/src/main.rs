@@ -1,5 +1,28 @@
 //! The program `gpuint`: the library's main jobs without a line of Rust.
 
+mod batch_gcd {
+    pub(crate) mod analysis;
+    pub(crate) mod app;
+    pub(crate) mod budget;
+    pub(crate) mod der;
+    pub(crate) mod distinct;
+    pub(crate) mod documents;
+    pub(crate) mod errors;
+    pub(crate) mod format;
+    pub(crate) mod keys;
+    pub(crate) mod lines;
+    pub(crate) mod options;
+    pub(crate) mod pem;
+    pub(crate) mod progress;
+    pub(crate) mod reading;
+    pub(crate) mod report;
+    pub(crate) mod shared;
+    pub(crate) mod ssh;
+    pub(crate) mod store;
+    pub(crate) mod table;
+    pub(crate) mod weak;
+    pub(crate) mod web_keys;
+}
 mod bench;
 mod divide {
     pub(crate) mod app;
@@ -52,6 +75,8 @@ struct Program {
 
 #[derive(Debug, Subcommand)]
 enum Job {
+    // Large: more options than the others have.
+    BatchGcd(Box<batch_gcd::options::Options>),
     Divide(Options),
     Info(info::Options),
     Bench(bench::Options),
@@ -64,6 +89,7 @@ const LOG: &str = "GPUINT_LOG";
 fn main() -> ExitCode {
     let program = Program::parse();
     let name = match &program.job {
+        Job::BatchGcd(_) => "batch-gcd",
         Job::Divide(_) => "divide",
         Job::Info(_) => "info",
         Job::Bench(_) => "bench",
@@ -83,6 +109,7 @@ fn run(job: Job) -> Result<ExitCode, Box<dyn Error>> {
         );
     }
     match job {
+        Job::BatchGcd(options) => Ok(batch_gcd::app::run(&options)?.into()),
         #[cfg(feature = "mpi")]
         Job::Divide(options) if options.mpi => divide_on_ranks(&options),
         Job::Divide(options) => divide(&options, None),

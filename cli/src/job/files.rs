@@ -62,6 +62,17 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Opens a regular file of anybody for reading, without following links.
+pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    system::follow_no_link(&mut options);
+    let file = options.read(true).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(Refusal::new(path, "is not a regular file").into());
+    }
+    Ok(file)
+}
+
 /// Refuses a name of a file that [`open`] refuses.
 pub(crate) fn check_name(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {

@@ -1,0 +1,288 @@
+//! From options to an exit status: reads the keys, finds the weak ones and reports them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use super::analysis::{AnalysisError, Stored, Weakness, analyze, counts};
+use super::budget::{Budget, MIB, OverBudget};
+use super::distinct::Distinct;
+use super::errors::ReadError;
+use super::keys::{Collection, Limits};
+use super::options::Options;
+use super::progress::Stages;
+use super::reading::{self, Settings};
+use super::report::{Form, Report};
+use super::store::{self, StoreError};
+use crate::job::destination::{Output, written_files};
+use crate::job::devices::DeviceError;
+use crate::job::input::{InputError, is_stream, refuse_same_file};
+use crate::job::output::{Format, Names, OutputError, OutputFile};
+use crate::job::progress::progress_bar;
+use crate::job::signals::{self, STOP};
+use crate::job::status::STOPPED;
+use crate::job::units::Time;
+
+/// Reason why a job has no results.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AppError {
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Memory(#[from] OverBudget),
+    #[error(transparent)]
+    Analysis(#[from] AnalysisError),
+    #[error("this build of gpuint has no widths")]
+    NoShapes,
+    #[error("cannot write the results: {0}")]
+    Write(io::Error),
+}
+
+/// End of a job that did not stop with an [`AppError`] (exit status 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// No weak key was found.
+    NoneFound,
+    /// Weak keys were found.
+    Found,
+    /// The job was interrupted, or its reader closed the pipe.
+    Stopped,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::NoneFound => Self::SUCCESS,
+            Status::Found => Self::from(1),
+            Status::Stopped => Self::from(STOPPED),
+        }
+    }
+}
+
+/// Runs the job that the options describe, with the standard streams.
+pub(crate) fn run(options: &Options) -> Result<Status, AppError> {
+    let result = find(options);
+    let reason = match result {
+        Err(AppError::Read(ReadError::Interrupted)) => "interrupted while reading",
+        Err(AppError::Analysis(AnalysisError::Interrupted)) => "interrupted while computing",
+        Err(AppError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            "stopped: nobody reads the results"
+        }
+        result => return result,
+    };
+    let _ = writeln!(io::stderr(), "batch-gcd: {reason}");
+    Ok(Status::Stopped)
+}
+
+fn find(options: &Options) -> Result<Status, AppError> {
+    let start = Instant::now();
+    let widest = gpuint::widths().last().ok_or(AppError::NoShapes)?.bits;
+    let limits = Limits { widest };
+    let mut stderr = io::stderr();
+    let budget = Budget::new(options.memory.unwrap_or_else(default_memory));
+    refuse_written_inputs(options)?;
+    let pool = options.devices.open()?;
+    let device = &pool.devices()[0];
+    // Both files are locked before the store is read, so that no other job extends it meanwhile.
+    let mut output = open_output(options)?;
+    let mut new_store =
+        options.store.as_deref().map(|path| open_store(path, options)).transpose()?;
+    signals::watch("batch-gcd", "ending the job");
+    let on_terminal = stderr.is_terminal();
+
+    let (mut keys, stored) = match &options.against {
+        Some(path) => store::read(path, limits, &budget)?,
+        None => (Collection::default(), Stored::default()),
+    };
+    let settings = Settings {
+        radix: options.radix.radix(),
+        table: options.table(),
+        skip_invalid: options.skip_invalid,
+        max_expanded: options.max_expanded.saturating_mul(MIB),
+        limits,
+    };
+    let reading = Instant::now();
+    let bar = progress_bar(on_terminal, size(&options.inputs), 0);
+    let read = reading::read(&options.inputs, &settings, &budget, &STOP, &bar, &mut keys);
+    bar.finish_and_clear();
+    read?;
+    let reading = reading.elapsed();
+
+    let mut lines = io::stderr();
+    let stages =
+        Stages::new(on_terminal, (options.progress && !on_terminal).then_some(&mut lines as _));
+    if options.progress && !on_terminal {
+        let _ = writeln!(stderr, "reading {} keys: {}", keys.len(), Time(reading));
+    }
+    stages.begin("keys of one modulus");
+    budget.charge("the keys", Distinct::BYTES * keys.len() as u64)?;
+    let distinct = Distinct::of(&keys);
+    let found = analyze(device, &keys, &distinct, &stored, options.checks(), &budget, &stages);
+    stages.end();
+    let found = found?;
+
+    let form = match (options.json, options.csv) {
+        (true, _) => Form::Json,
+        (_, true) => Form::Csv,
+        _ => Form::Text,
+    };
+    let report = Report { keys: &keys, distinct: &distinct, stored: stored.keys };
+    let stdout = io::stdout();
+    let mut stdout = BufWriter::new(stdout.lock());
+    if let Some(out) = output.lines(&mut stdout) {
+        report.write(form, &found.findings, options.duplicates, out).map_err(AppError::Write)?;
+    }
+    if let Output::File(file) = &mut output {
+        file.finish()?;
+    }
+    if let (Some(file), Some(path)) = (&mut new_store, &options.store) {
+        let products = stored.products.iter().chain(&found.products);
+        store::write(file, &keys, products)
+            .and_then(|()| file.flush())
+            .map_err(|source| StoreError::Write { path: path.clone(), source })?;
+        file.finish()?;
+    }
+    for invalid in keys.take_invalid() {
+        let _ = writeln!(stderr, "skipped: {invalid}");
+    }
+    let closing = Closing { keys: &keys, distinct: &distinct, stored: stored.keys };
+    let weak = counts(&found.findings);
+    let times = Times { reading, computing: found.time, total: start.elapsed() };
+    let _ = writeln!(stderr, "{}", closing.line(&weak, &device.to_string(), &times));
+    Ok(if found.findings.is_empty() { Status::NoneFound } else { Status::Found })
+}
+
+/// Refuses inputs that the job would write over.
+fn refuse_written_inputs(options: &Options) -> Result<(), AppError> {
+    let mut written = written_files(options.output.as_deref())?;
+    let stores = written_files(options.store.as_deref())?;
+    for path in options.inputs.iter().chain(&options.against) {
+        refuse_same_file(path, &written)?;
+    }
+    if let Some(output) = options.output.as_deref().filter(|path| !is_stream(path)) {
+        refuse_same_file(output, &stores)?;
+    }
+    written.extend(stores);
+    for path in &options.inputs {
+        refuse_same_file(path, &written)?;
+    }
+    Ok(())
+}
+
+fn open_output(options: &Options) -> Result<Output, AppError> {
+    match options.output.as_deref() {
+        Some(path) if !is_stream(path) => {
+            let format = Format { header: "gpuint batch-gcd results", options: Vec::new() };
+            Ok(Output::open(path, format, false)?)
+        }
+        _ => Ok(Output::Stdout),
+    }
+}
+
+/// Opens a new store, or the successor of the one that is extended.
+fn open_store(path: &Path, options: &Options) -> Result<OutputFile, AppError> {
+    let names = Names::of(path)?;
+    let is_old = |old: &PathBuf| same_file::is_same_file(old, path).unwrap_or(false);
+    if fs::symlink_metadata(path).is_ok() && !options.against.as_ref().is_some_and(is_old) {
+        return Err(StoreError::Exists(path.to_owned()).into());
+    }
+    let format = Format { header: "gpuint batch-gcd store", options: Vec::new() };
+    Ok(OutputFile::open(&names, format, false)?)
+}
+
+/// Three quarters of the available memory, in MiB.
+fn default_memory() -> u64 {
+    use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+    let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
+    let system = System::new_with_specifics(kind);
+    let available = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
+    available.min(system.available_memory()) / 4 * 3 / MIB
+}
+
+/// Total size of the inputs; `None` if one is no regular file.
+fn size(inputs: &[PathBuf]) -> Option<u64> {
+    let length = |path: &PathBuf| {
+        let metadata = fs::metadata(path).ok().filter(|_| !is_stream(path))?;
+        metadata.is_file().then_some(metadata.len())
+    };
+    inputs.iter().map(length).sum()
+}
+
+/// The closing report.
+struct Closing<'a> {
+    keys: &'a Collection,
+    distinct: &'a Distinct,
+    /// Number of stored keys.
+    stored: usize,
+}
+
+struct Times {
+    reading: Duration,
+    computing: Duration,
+    total: Duration,
+}
+
+impl Closing<'_> {
+    fn line(&self, weak: &BTreeMap<Weakness, usize>, device: &str, times: &Times) -> String {
+        let Self { keys, distinct, stored } = self;
+        let new = keys.len() - stored;
+        let mut line = plural(new as u64, "key");
+        let bits = (0..keys.len()).map(|key| keys.bits(key));
+        match (bits.clone().min(), bits.max()) {
+            (Some(least), Some(most)) if least == most => line += &format!(" of {least} bits"),
+            (Some(least), Some(most)) => line += &format!(" of {least}..{most} bits"),
+            _ => {}
+        }
+        if *stored > 0 {
+            line += &format!(" against {}", plural(*stored as u64, "stored key"));
+        }
+        line += &format!(", {}", plural(distinct.number_of_copies() as u64, "duplicate"));
+        for (reason, count) in &keys.unused {
+            line += &format!(", {count} unused ({reason})");
+        }
+        for (count, name) in [
+            (keys.rejected, "invalid entry"),
+            (keys.skipped.links, "skipped link"),
+            (keys.skipped.others, "skipped device or pipe"),
+        ] {
+            if count > 0 {
+                line += &format!(", {}", plural(count, name));
+            }
+        }
+        line.push(';');
+        if weak.is_empty() {
+            line += " no weak key found";
+        }
+        for (index, (weakness, &count)) in weak.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            line += &format!("{comma} {} with {}", plural(count as u64, "key"), weakness.names());
+        }
+        let Times { reading, computing, total } = *times;
+        line + &format!(
+            "; computed on {device} in {}; with reading {}, {} in all",
+            Time(computing),
+            Time(reading),
+            Time(total)
+        )
+    }
+}
+
+/// Returns a number of things.
+fn plural(count: u64, name: &str) -> String {
+    match (count, name.strip_suffix('y')) {
+        (1, _) => format!("1 {name}"),
+        (_, Some(stem)) if stem.ends_with('r') => format!("{count} {stem}ies"),
+        _ => format!("{count} {name}s"),
+    }
+}

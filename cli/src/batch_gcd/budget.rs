@@ -1,0 +1,49 @@
+//! Limit of the memory of a job.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of a MiB.
+pub(crate) const MIB: u64 = 1 << 20;
+
+/// Memory that is counted before it is allocated.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limit: u64,
+    used: AtomicU64,
+}
+
+/// More memory is needed than the limit.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{purpose} need {} MiB of memory with what is in use, more than --memory {}",
+    needed.div_ceil(MIB), limit / MIB
+)]
+pub(crate) struct OverBudget {
+    purpose: &'static str,
+    needed: u64,
+    limit: u64,
+}
+
+impl Budget {
+    /// Makes a budget of `mib` MiB.
+    pub(crate) fn new(mib: u64) -> Self {
+        Self { limit: mib.saturating_mul(MIB), used: AtomicU64::new(0) }
+    }
+
+    /// Counts memory that stays in use.
+    pub(crate) fn charge(&self, purpose: &'static str, bytes: u64) -> Result<(), OverBudget> {
+        let add = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit);
+        let added = self.used.try_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        let over = |used: u64| OverBudget {
+            purpose,
+            needed: used.saturating_add(bytes),
+            limit: self.limit,
+        };
+        added.map(drop).map_err(over)
+    }
+
+    /// Returns memory.
+    pub(crate) fn release(&self, bytes: u64) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
