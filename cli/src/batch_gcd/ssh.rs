@@ -4,8 +4,9 @@
 //! precede the type, a comment may follow the key.
 
 use base64ct::{Base64, Encoding};
-use ssh_key::public::KeyData;
-use ssh_key::{Certificate, PublicKey};
+use ssh_encoding::Decode;
+use ssh_key::PublicKey;
+use ssh_key::public::{KeyData, RsaPublicKey};
 
 use super::der::Found;
 use super::errors::KeyError;
@@ -83,9 +84,8 @@ fn read_line(
     let data =
         Base64::decode_vec(key).map_err(|error| at_key(KeyError::Base64(error.to_string())))?;
     let damaged = |error: &ssh_key::Error| at_key(damaged("SSH key", error));
-    let found = if name.ends_with(CERTIFICATE) {
-        let certificate = Certificate::from_bytes(&data);
-        found(certificate.map_err(|error| damaged(&error))?.public_key(), Kind::SshKey)
+    let found = if name == format!("ssh-rsa{CERTIFICATE}") {
+        certified(&data).map_err(|error| damaged(&error))?
     } else if name == "ssh-rsa" {
         found(
             PublicKey::from_bytes(&data).map_err(|error| damaged(&error))?.key_data(),
@@ -104,6 +104,18 @@ fn read_line(
             Ok(())
         }
     }
+}
+
+/// Returns the key of a certificate, whose type and random bytes precede it (PROTOCOL.certkeys of
+/// OpenSSH). What follows it is not read.
+fn certified(mut data: &[u8]) -> ssh_key::Result<Found> {
+    let name = String::decode(&mut data)?;
+    if name != format!("ssh-rsa{CERTIFICATE}") {
+        return Ok(Found::Unused(format!("{} key", name.escape_debug())));
+    }
+    let _nonce = Vec::<u8>::decode(&mut data)?;
+    let key = RsaPublicKey::decode(&mut data)?;
+    Ok(found(&KeyData::Rsa(key), Kind::SshKey))
 }
 
 /// Returns the content of a key.
