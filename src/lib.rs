@@ -159,6 +159,7 @@ mod selfridge;
 #[cfg(feature = "serde")]
 mod serialize;
 mod shape;
+pub mod sieve;
 mod strategy;
 mod text;
 #[doc(hidden)]
