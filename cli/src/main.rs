@@ -34,6 +34,12 @@ mod divide {
     pub(crate) mod ranks;
     pub(crate) mod report;
 }
+/// Expressions such as `3*2^100+1`.
+mod expression {
+    pub(crate) mod form;
+    pub(crate) mod syntax;
+    pub(crate) mod value;
+}
 mod info;
 /// Files, devices and signals of the commands that read files.
 mod job {
@@ -50,6 +56,29 @@ mod job {
     pub(crate) mod units;
 }
 mod memory;
+mod prp {
+    pub(crate) mod app;
+    pub(crate) mod candidate;
+    pub(crate) mod engine;
+    pub(crate) mod formats {
+        pub(crate) mod abc;
+        pub(crate) mod abc2;
+        pub(crate) mod abcd;
+        pub(crate) mod newpgen;
+        pub(crate) mod plain;
+        pub(crate) mod source;
+        pub(crate) mod template;
+        pub(crate) mod unknowns;
+    }
+    pub(crate) mod host;
+    pub(crate) mod input;
+    pub(crate) mod job;
+    pub(crate) mod journal;
+    pub(crate) mod lines;
+    pub(crate) mod options;
+    pub(crate) mod prepare;
+    pub(crate) mod verdict;
+}
 mod stdout;
 
 use std::env;
@@ -78,6 +107,7 @@ enum Job {
     // Large: more options than the others have.
     BatchGcd(Box<batch_gcd::options::Options>),
     Divide(Options),
+    Prp(prp::options::Options),
     Info(info::Options),
     Bench(bench::Options),
 }
@@ -91,6 +121,7 @@ fn main() -> ExitCode {
     let name = match &program.job {
         Job::BatchGcd(_) => "batch-gcd",
         Job::Divide(_) => "divide",
+        Job::Prp(_) => "prp",
         Job::Info(_) => "info",
         Job::Bench(_) => "bench",
     };
@@ -113,6 +144,7 @@ fn run(job: Job) -> Result<ExitCode, Box<dyn Error>> {
         #[cfg(feature = "mpi")]
         Job::Divide(options) if options.mpi => divide_on_ranks(&options),
         Job::Divide(options) => divide(&options, None),
+        Job::Prp(options) => prp(&options),
         Job::Info(options) => Ok(printed(info::run(&options, &mut io::stdout().lock()))?),
         Job::Bench(options) => Ok(printed(bench::run(&options, &mut io::stdout().lock()))?),
     }
@@ -170,6 +202,22 @@ fn divide(options: &Options, others: Option<&dyn Divide>) -> Result<ExitCode, Bo
         others,
     };
     Ok(app::run(options, streams)?.into())
+}
+
+fn prp(options: &prp::options::Options) -> Result<ExitCode, Box<dyn Error>> {
+    let stderr = io::stderr();
+    // A bar and result lines on one terminal would write over each other.
+    let progress =
+        stderr.is_terminal() && (options.output.is_some() || !io::stdout().is_terminal());
+    let streams = prp::app::Streams {
+        stdin: Box::new(BufReader::new(signals::stdin()?)),
+        stdout: &mut io::stdout().lock(),
+        stderr: &mut &stderr,
+        progress,
+        stop: &STOP,
+        watch: &mut || signals::watch("prp", "ending; tests in progress are lost"),
+    };
+    Ok(prp::app::run(options, streams)?.into())
 }
 
 /// Starts a log of the library's work on standard error, if `GPUINT_LOG` asks for one.

@@ -1,0 +1,127 @@
+//! Forms that many candidates share: `k t / d + c`, with a power, factorial or primorial t.
+
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
+
+use super::syntax::{At, Expression, Operator};
+
+/// The large part t of a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Large {
+    Power {
+        base: u64,
+        exponent: u64,
+    },
+    /// n (n - step) ...
+    Factorial {
+        n: u64,
+        step: u64,
+    },
+    Primorial {
+        n: u64,
+    },
+}
+
+/// The value `k t / d + c`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Form {
+    pub(crate) k: u64,
+    pub(crate) large: Large,
+    /// The product is divisible by it.
+    pub(crate) divisor: u64,
+    pub(crate) c: i64,
+}
+
+impl Form {
+    /// Returns the form of an expression that is written as one.
+    pub(crate) fn of(expression: &Expression) -> Option<Self> {
+        let Expression::Sum(terms) = expression else { return Self::of_product(expression) };
+        let mut form: Option<Self> = None;
+        let mut c = 0i64;
+        for term in terms {
+            match small(&term.value) {
+                Some(value) if term.is_subtracted => c = c.checked_sub(value)?,
+                Some(value) => c = c.checked_add(value)?,
+                None if term.is_subtracted || form.is_some() => return None,
+                None => form = Some(Self::of_product(&term.value)?),
+            }
+        }
+        form.map(|form| Self { c, ..form })
+    }
+
+    fn of_product(expression: &Expression) -> Option<Self> {
+        let Expression::Product(first, operands) = expression else {
+            let large = Large::of(expression)?;
+            return Some(Self { k: 1, large, divisor: 1, c: 0 });
+        };
+        let (mut k, mut divisor, mut large) = (1u64, 1u64, None);
+        let factors = operands.iter().map(|operand| (operand.operator, &operand.value.value));
+        for (operator, value) in [(Operator::Multiply, &**first)].into_iter().chain(factors) {
+            match (operator, unsigned(value)) {
+                // A quotient before the large part need not be exact.
+                (Operator::Multiply, Some(value)) if divisor == 1 => k = k.checked_mul(value)?,
+                (Operator::Divide, Some(value)) if value > 0 => {
+                    large?;
+                    divisor = divisor.checked_mul(value)?;
+                }
+                (Operator::Multiply, None) if large.is_none() && divisor == 1 => {
+                    large = Some(Large::of(value)?);
+                }
+                _ => return None,
+            }
+        }
+        Some(Self { k, large: large?, divisor, c: 0 })
+    }
+}
+
+impl Large {
+    /// The expression of this form.
+    pub(crate) fn expression(self) -> Expression {
+        let number = |n: u64| Expression::Number(n.into());
+        let at = |value| At { column: 1, value };
+        match self {
+            Self::Power { base, exponent } => {
+                Expression::Power(Box::new(number(base)), vec![at(number(exponent))])
+            }
+            Self::Factorial { n, step } => {
+                Expression::Factorial { of: Box::new(at(number(n))), step }
+            }
+            Self::Primorial { n } => Expression::Primorial(Box::new(at(number(n)))),
+        }
+    }
+
+    fn of(expression: &Expression) -> Option<Self> {
+        match expression {
+            Expression::Power(base, exponents) => {
+                let [exponent] = &exponents[..] else { return None };
+                let (base, exponent) = (unsigned(base)?, unsigned(&exponent.value)?);
+                Some(Self::Power { base, exponent })
+            }
+            Expression::Factorial { of, step } => {
+                Some(Self::Factorial { n: unsigned(&of.value)?, step: *step })
+            }
+            Expression::Primorial(of) => Some(Self::Primorial { n: unsigned(&of.value)? }),
+            _ => None,
+        }
+    }
+}
+
+fn unsigned(expression: &Expression) -> Option<u64> {
+    match expression {
+        Expression::Number(number) => number.to_u64(),
+        _ => u64::try_from(small(expression)?).ok(),
+    }
+}
+
+/// The value of a sum of small numbers.
+fn small(expression: &Expression) -> Option<i64> {
+    match expression {
+        Expression::Number(number) => BigInt::from(number.clone()).to_i64(),
+        Expression::Negative(value) => small(value)?.checked_neg(),
+        Expression::Sum(terms) => terms.iter().try_fold(0i64, |sum, term| {
+            let value = small(&term.value)?;
+            if term.is_subtracted { sum.checked_sub(value) } else { sum.checked_add(value) }
+        }),
+        _ => None,
+    }
+}

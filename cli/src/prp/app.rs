@@ -1,0 +1,310 @@
+//! From options to an exit status: opens the files and the devices, runs the job and reports.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io::{self, BufRead, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use gpuint::{BackendKind, Pool};
+
+use super::input::{self, Input, ReadError};
+use super::job::{self, JobError, Settings, Summary};
+use super::journal::{Journal, JournalError, Replay};
+use super::options::{Format, Options};
+use super::prepare::Row;
+use super::verdict::{self, Style, Verdict};
+use crate::job::devices::DeviceError;
+use crate::job::input::{BUFFER, InputError, is_stream, refuse_same_file};
+use crate::job::progress::progress_bar;
+use crate::job::status::STOPPED;
+use crate::job::units::{Rate, Time};
+
+/// Tests of 1024 bits that devices compute in about two seconds: a GPU, and a core of a CPU.
+const GPU_BATCH: f64 = 4e6;
+const CORE_BATCH: f64 = 2e3;
+
+/// Why there is nothing to report but this.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AppError {
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("cannot read {}: {source}", path.display())]
+    Results { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Job(#[from] JobError),
+}
+
+/// End of a job that did not stop with an [`AppError`] (exit status 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// Every candidate has a result.
+    Done,
+    /// Some lines give no candidate.
+    RowsRejected,
+    /// The job was interrupted, or its reader closed the pipe.
+    Stopped,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Done => Self::SUCCESS,
+            Status::RowsRejected => Self::from(1),
+            Status::Stopped => Self::from(STOPPED),
+        }
+    }
+}
+
+/// Surroundings of a job.
+pub(crate) struct Streams<'a> {
+    pub(crate) stdin: Box<dyn BufRead + Send + 'a>,
+    pub(crate) stdout: &'a mut dyn Write,
+    pub(crate) stderr: &'a mut dyn Write,
+    /// True if a progress bar may be drawn on the terminal of standard error.
+    pub(crate) progress: bool,
+    /// Set by a signal handler: the job stops early.
+    pub(crate) stop: &'static AtomicBool,
+    /// Installs the handler.
+    pub(crate) watch: &'a mut dyn FnMut(),
+}
+
+/// Runs the job that the options describe.
+///
+/// # Errors
+/// [`AppError`] for arguments, files, devices and wrong results.
+pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, AppError> {
+    let start = Instant::now();
+    let Streams { stdin, stdout, stderr, progress, stop, watch } = streams;
+    let written: Vec<PathBuf> = options.output.iter().cloned().collect();
+    options.files.iter().try_for_each(|path| refuse_same_file(path, &written))?;
+    let pool = options.devices.open()?;
+    let style = Style { format: options.format(), base: options.base };
+    let mut input = Input::new(&options.files, stdin, stop);
+    let mut done = Earlier::default();
+    let mut output = match options.output.as_deref().filter(|path| !is_stream(path)) {
+        None => Output::Stdout(BufWriter::with_capacity(BUFFER, stdout)),
+        Some(path) => {
+            let (journal, replay) = Journal::open(path, &header(options), options.resume)?;
+            done = replayed(path, replay, &mut input, style)?;
+            let mut journal = journal;
+            let failed = |source| AppError::Results { path: path.to_owned(), source };
+            journal.truncate(done.position).map_err(failed)?;
+            Output::File(journal)
+        }
+    };
+    if options.resume {
+        let _ = match done.candidates {
+            0 => writeln!(stderr, "nothing to resume: starting at the first candidate"),
+            count => writeln!(stderr, "resuming after {count} candidates"),
+        };
+    }
+    watch();
+    let settings = Settings {
+        base: options.base,
+        sieve: options.sieve,
+        stop_on_prime: options.stop_on_prime,
+        verify: options.verify,
+        batch: batch_cost(&pool),
+    };
+    let bar = progress_bar(progress, input::size(&options.files), input.bytes());
+    let mut status = if done.has_rejected { Status::RowsRejected } else { Status::Done };
+    let (mut count, mut text) = (0u64, String::new());
+    let write = |rows: &[Row], bytes| {
+        text.clear();
+        for row in rows {
+            let Some(verdict) = row.verdict() else { continue };
+            match verdict {
+                Verdict::Recorded { .. } => continue,
+                Verdict::Rejected(fault) => {
+                    status = Status::RowsRejected;
+                    let line = verdict::rejection(&row.candidate, fault);
+                    // Standard error may be closed; the output contains the line as well.
+                    bar.suspend(|| drop(writeln!(stderr, "{line}")));
+                }
+                _ => {}
+            }
+            count += 1;
+            style.push_line(&mut text, &row.candidate, verdict);
+        }
+        bar.set_position(bytes);
+        bar.set_message(format!("{count} candidates{}", Rate(count, start.elapsed())));
+        output.append(&text)
+    };
+    let result = job::run(&pool, settings, &mut input, stop, done.found, write);
+    bar.finish_and_clear();
+    let finished = output.finish();
+    let summary =
+        match result.and_then(|summary| finished.map_err(JobError::Write).map(|()| summary)) {
+            Ok(summary) => summary,
+            Err(error) => {
+                let reason = match &error {
+                    JobError::Write(source) if source.kind() == io::ErrorKind::BrokenPipe => {
+                        "stopped: nobody reads the results"
+                    }
+                    JobError::Interrupted => "interrupted",
+                    _ => return Err(error.into()),
+                };
+                let kept = if options.output.is_some() { "; --resume goes on" } else { "" };
+                let _ = writeln!(stderr, "prp: {reason} after {count} candidates{kept}");
+                return Ok(Status::Stopped);
+            }
+        };
+    let closing = Closing { summary: &summary, pool: &pool, total: start.elapsed() };
+    let _ = writeln!(stderr, "{closing}");
+    Ok(status)
+}
+
+/// First line of a file of results: the options on which the lines depend.
+fn header(options: &Options) -> String {
+    let Options { base, sieve, .. } = options;
+    match options.format() {
+        Format::Json => {
+            serde_json::json!({ "gpuint": "prp 1", "base": base, "sieve": sieve }).to_string()
+        }
+        format => {
+            let format = if format == Format::Llr { "llr" } else { "pfgw" };
+            format!("# gpuint prp 1: base {base}, sieve {sieve}, format {format}")
+        }
+    }
+}
+
+/// Results of an earlier job.
+#[derive(Debug, Default)]
+struct Earlier {
+    candidates: u64,
+    has_rejected: bool,
+    /// Primes of each quota.
+    found: HashMap<Arc<str>, u64>,
+    /// End of the complete lines.
+    position: u64,
+}
+
+/// Compares the lines of an earlier job with the candidates, and leaves the others in the input.
+fn replayed(
+    path: &Path,
+    mut replay: Replay,
+    input: &mut Input<'_>,
+    style: Style,
+) -> Result<Earlier, AppError> {
+    let failed = |source| AppError::Results { path: path.to_owned(), source };
+    let mut earlier = Earlier { position: replay.position(), ..Earlier::default() };
+    let mut line = replay.next().map_err(failed)?;
+    while line.is_some() {
+        let Some(mut candidates) = input.next()? else {
+            let line = line.unwrap_or_default();
+            return Err(replay.mismatch(&line, None).into());
+        };
+        for candidate in &mut candidates {
+            let Some(text) = line else { break };
+            let recorded = style
+                .recognize(&text, candidate)
+                .ok_or_else(|| replay.mismatch(&text, Some(&candidate.text)))?;
+            candidate.recorded = Some(recorded.is_prime);
+            earlier.candidates += 1;
+            earlier.has_rejected |= recorded.is_rejected;
+            if let Some(quota) = candidate.quota.as_ref().filter(|_| recorded.is_prime) {
+                *earlier.found.entry(Arc::clone(&quota.key)).or_default() += 1;
+            }
+            earlier.position = replay.position();
+            line = replay.next().map_err(failed)?;
+        }
+        if candidates.last().is_some_and(|candidate| candidate.recorded.is_none()) {
+            input.put_back(candidates);
+        }
+    }
+    Ok(earlier)
+}
+
+/// Cost of a batch for these devices.
+fn batch_cost(pool: &Pool) -> f64 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+    let cost = |device: &gpuint::Device| match device.backend() {
+        BackendKind::Cuda => GPU_BATCH,
+        _ => CORE_BATCH * cores,
+    };
+    pool.devices().iter().map(cost).sum()
+}
+
+/// Destination of the result lines.
+enum Output<'a> {
+    Stdout(BufWriter<&'a mut dyn Write>),
+    File(Journal),
+}
+
+impl Output<'_> {
+    fn append(&mut self, lines: &str) -> io::Result<()> {
+        match self {
+            Self::Stdout(stdout) => {
+                stdout.write_all(lines.as_bytes())?;
+                stdout.flush()
+            }
+            Self::File(journal) => journal.append(lines),
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(stdout) => stdout.flush(),
+            Self::File(journal) => journal.sync(),
+        }
+    }
+}
+
+/// The closing line.
+struct Closing<'a> {
+    summary: &'a Summary,
+    pool: &'a Pool,
+    total: Duration,
+}
+
+impl fmt::Display for Closing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { summary, pool, total } = self;
+        let name = match pool.devices() {
+            [device] => device.to_string(),
+            devices => format!("{} devices, the first {},", devices.len(), devices[0]),
+        };
+        write!(
+            f,
+            "{} candidates on {name}: {} primes, {} composite, {} with factors, {} not tested, {} \
+             rejected",
+            summary.candidates,
+            summary.primes,
+            summary.composites,
+            summary.factors,
+            summary.untested,
+            summary.rejected
+        )?;
+        if summary.verified > 0 {
+            write!(f, ", {} verified", summary.verified)?;
+        }
+        let tests: u64 = summary.widths.values().sum();
+        let widths: Vec<String> =
+            summary.widths.iter().map(|(bits, count)| format!("{count} of {bits} bits")).collect();
+        let widths = if widths.is_empty() { "none".to_owned() } else { widths.join(", ") };
+        write!(
+            f,
+            "; {} in all{}; tests: {widths}, {}{}; read {}, sieve {}, evaluate {}, verify {}, \
+             write {}",
+            Time(*total),
+            Rate(summary.candidates, *total),
+            Time(summary.test),
+            Rate(tests, summary.test),
+            Time(summary.read),
+            Time(summary.sieve),
+            Time(summary.evaluate),
+            Time(summary.verify),
+            Time(summary.write)
+        )
+    }
+}

@@ -1,0 +1,454 @@
+//! Tests candidates in batches: reads, sieves, evaluates, tests, verifies and writes.
+//!
+//! One thread reads blocks of candidates, sieves a block at a time, and cuts it into batches that
+//! take the devices about two seconds. The calling thread tests a batch on all devices by groups of
+//! one width, and writes its lines, while the other prepares the next one.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gpuint::{Error, Pool, Shape, interruptible, narrowest, threads};
+use num_bigint::BigUint;
+use num_traits::ToPrimitive;
+use rayon::prelude::*;
+
+use super::engine::{self, Fermat};
+use super::host;
+use super::input::{Input, ReadError};
+use super::options::Share;
+use super::prepare::{self, Row, State};
+use super::verdict::Verdict;
+
+/// Candidates of a block, which are sieved together.
+const BLOCK_ROWS: usize = 1 << 20;
+/// Bytes of the candidates' texts in a block.
+const BLOCK_BYTES: usize = 1 << 28;
+/// Candidates that are evaluated at a time.
+const STEP: usize = 1 << 10;
+
+/// Reason why the job stopped.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum JobError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("cannot write the results: {0}")]
+    Write(std::io::Error),
+    #[error("interrupted")]
+    Interrupted,
+    #[error("cannot test {rows} candidates of {bits} bits: {source}")]
+    Test { rows: usize, bits: usize, source: Error },
+    #[error("cannot sieve: {0}")]
+    Sieve(Error),
+    #[error(
+        "{candidate} (line {line}): the device's result is wrong: num-bigint computes {expected}, \
+         the device {found}"
+    )]
+    Wrong { candidate: String, line: u64, expected: String, found: String },
+}
+
+/// Options of a job.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    pub(crate) base: u32,
+    pub(crate) sieve: u64,
+    pub(crate) stop_on_prime: bool,
+    pub(crate) verify: Option<Share>,
+    /// Cost of a batch, in tests of 1024 bits.
+    pub(crate) batch: f64,
+}
+
+/// Statistics of a job.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Summary {
+    pub(crate) candidates: u64,
+    pub(crate) primes: u64,
+    pub(crate) composites: u64,
+    pub(crate) factors: u64,
+    pub(crate) untested: u64,
+    pub(crate) rejected: u64,
+    pub(crate) verified: u64,
+    /// Tests on the devices by width.
+    pub(crate) widths: BTreeMap<usize, u64>,
+    pub(crate) read: Duration,
+    pub(crate) sieve: Duration,
+    pub(crate) evaluate: Duration,
+    pub(crate) test: Duration,
+    pub(crate) verify: Duration,
+    pub(crate) write: Duration,
+    /// True if `--stop-on-prime` ended the job.
+    pub(crate) found: bool,
+}
+
+/// Candidates that are tested together.
+struct Batch {
+    rows: Vec<Row>,
+    /// Bytes of the input up to the end of the batch.
+    bytes: u64,
+}
+
+/// Reads, sieves and evaluates candidates.
+struct Producer<'a, 'i> {
+    input: &'i mut Input<'a>,
+    settings: Settings,
+    /// Rows of the block that are left, in reverse.
+    block: Vec<Row>,
+    /// Bytes of the input before and after the block, and its rows.
+    bytes: (u64, u64),
+    rows: usize,
+    times: Summary,
+}
+
+impl Producer<'_, '_> {
+    /// Prepares the next batch; `None` at the end.
+    fn next(&mut self) -> Result<Option<Batch>, JobError> {
+        if self.block.is_empty() && !self.read()? {
+            return Ok(None);
+        }
+        let mut rows: Vec<Row> = Vec::new();
+        let mut cost = 0.0;
+        while cost < self.settings.batch && !self.block.is_empty() {
+            let start = rows.len();
+            while let Some(row) = self.block.last()
+                && (rows.len() < start + STEP || row.candidate.needs > 0)
+            {
+                rows.extend(self.block.pop());
+            }
+            let new = &mut rows[start..];
+            self.evaluate(new)?;
+            cost += new.iter().map(Row::cost).sum::<f64>();
+        }
+        let (first, last) = self.bytes;
+        let share = 1.0 - self.block.len() as f64 / self.rows.max(1) as f64;
+        let bytes = first + ((last - first) as f64 * share) as u64;
+        Ok(Some(Batch { rows, bytes }))
+    }
+
+    /// Reads and sieves a block; returns false at the end.
+    fn read(&mut self) -> Result<bool, JobError> {
+        let start = Instant::now();
+        let first = self.input.bytes();
+        let (mut candidates, mut bytes) = (Vec::new(), 0);
+        while candidates.len() < BLOCK_ROWS && bytes < BLOCK_BYTES {
+            let Some(new) = self.input.next()? else { break };
+            bytes += new.iter().map(|candidate| candidate.text.len()).sum::<usize>();
+            candidates.extend(new);
+        }
+        self.bytes = (first, self.input.bytes());
+        self.rows = candidates.len();
+        self.times.read += start.elapsed();
+        if candidates.is_empty() {
+            return Ok(false);
+        }
+        let start = Instant::now();
+        let rows = prepare::parse_and_sieve(candidates, self.settings.sieve);
+        self.block = rows.map_err(sieve_error)?;
+        self.block.reverse();
+        self.times.sieve += start.elapsed();
+        Ok(true)
+    }
+
+    fn evaluate(&mut self, rows: &mut [Row]) -> Result<(), JobError> {
+        let start = Instant::now();
+        let result = prepare::evaluate(rows, self.settings.sieve);
+        self.times.evaluate += start.elapsed();
+        result.map_err(sieve_error)
+    }
+}
+
+fn sieve_error(error: Error) -> JobError {
+    match error {
+        Error::Interrupted => JobError::Interrupted,
+        error => JobError::Sieve(error),
+    }
+}
+
+impl Row {
+    /// Time of the tests in units of one of 1024 bits: the products of n bits take about n^1.6
+    /// bit operations at these sizes, and there are n of them.
+    fn cost(&self) -> f64 {
+        match &self.state {
+            State::Number(number) => (number.bits() as f64 / 1024.0).powf(2.6).max(0.01),
+            State::Decided(_) | State::Parsed { .. } => 0.0,
+        }
+    }
+}
+
+/// Tests all candidates of the input, and passes those of a batch to `write`, in order, with the
+/// bytes of the input so far. `found` has the primes of quotas in earlier results.
+pub(crate) fn run(
+    pool: &Pool,
+    settings: Settings,
+    input: &mut Input<'_>,
+    stop: &'static AtomicBool,
+    found: HashMap<Arc<str>, u64>,
+    mut write: impl FnMut(&[Row], u64) -> std::io::Result<()>,
+) -> Result<Summary, JobError> {
+    let should_stop = move || stop.load(Ordering::Relaxed);
+    let mut producer = Producer {
+        input,
+        settings,
+        block: Vec::new(),
+        bytes: (0, 0),
+        rows: 0,
+        times: Summary::default(),
+    };
+    let mut tester = Tester { pool, settings, found, summary: Summary::default() };
+    let mut take = |mut batch: Batch| {
+        tester.test(&mut batch)?;
+        let start = Instant::now();
+        write(&batch.rows, batch.bytes).map_err(JobError::Write)?;
+        tester.summary.write += start.elapsed();
+        Ok::<bool, JobError>(!tester.summary.found)
+    };
+    let mut produce = move || match interruptible(should_stop, || producer.next()) {
+        Ok(Some(batch)) => (Ok(Some(batch)), Summary::default()),
+        last => (last, std::mem::take(&mut producer.times)),
+    };
+    let times = interruptible(should_stop, || {
+        thread::scope(|scope| {
+            let (sender, batches) = mpsc::sync_channel(1);
+            // On a host without threads, batches are made when they are wanted.
+            let mut alone = None;
+            if starts_threads() {
+                scope.spawn(move || {
+                    loop {
+                        let (batch, times) = produce();
+                        let is_last = !matches!(batch, Ok(Some(_)));
+                        if sender.send((batch, times)).is_err() || is_last {
+                            break;
+                        }
+                    }
+                });
+            } else {
+                alone = Some(produce);
+            }
+            loop {
+                let next = match &mut alone {
+                    Some(produce) => produce(),
+                    // The thread ends after its last message.
+                    None => batches.recv().unwrap_or((Ok(None), Summary::default())),
+                };
+                match next {
+                    (Ok(Some(batch)), _) => {
+                        if !take(batch)? {
+                            return Ok(Summary::default());
+                        }
+                    }
+                    (Ok(None), times) => return Ok(times),
+                    (Err(_), _) if should_stop() => return Err(JobError::Interrupted),
+                    (Err(error), _) => return Err(error),
+                }
+            }
+        })
+    })?;
+    let mut summary = tester.summary;
+    (summary.read, summary.sieve, summary.evaluate) = (times.read, times.sieve, times.evaluate);
+    Ok(summary)
+}
+
+/// Returns true if this host starts threads.
+fn starts_threads() -> bool {
+    thread::Builder::new().spawn(|| ()).is_ok()
+}
+
+/// Returns true for a prime that this job found.
+fn is_new_prime(verdict: &Verdict) -> bool {
+    verdict.is_prime() && !matches!(verdict, Verdict::Recorded { .. })
+}
+
+/// Tests batches.
+struct Tester<'p> {
+    pool: &'p Pool,
+    settings: Settings,
+    /// Primes of each quota.
+    found: HashMap<Arc<str>, u64>,
+    summary: Summary,
+}
+
+impl Tester<'_> {
+    /// Decides all rows of a batch; with `--stop-on-prime`, removes those after the first prime.
+    fn test(&mut self, batch: &mut Batch) -> Result<(), JobError> {
+        let rows = &mut batch.rows;
+        loop {
+            let ready = self.ready(rows);
+            if ready.is_empty() {
+                break;
+            }
+            let mut groups: BTreeMap<Shape, Vec<usize>> = BTreeMap::new();
+            for index in ready {
+                if let State::Number(number) = &rows[index].state
+                    && let Some(shape) = narrowest(number.bits() as usize)
+                {
+                    groups.entry(shape).or_default().push(index);
+                }
+            }
+            for (shape, members) in groups {
+                self.test_group(rows, shape, &members)?;
+            }
+        }
+        if self.settings.stop_on_prime
+            && let Some(first) = rows.iter().position(|row| row.verdict().is_some_and(is_new_prime))
+        {
+            rows.truncate(first + 1);
+            self.summary.found = true;
+        }
+        for row in rows.iter() {
+            self.count(row);
+        }
+        Ok(())
+    }
+
+    /// Decides rows that need no test, and returns those to test now: rows whose partner is a
+    /// probable prime, or that need none.
+    fn ready(&mut self, rows: &mut [Row]) -> Vec<usize> {
+        let mut ready = Vec::new();
+        for index in 0..rows.len() {
+            let row = &rows[index];
+            if !matches!(row.state, State::Number(_)) {
+                continue;
+            }
+            let needs = row.candidate.needs;
+            let partner = if needs > 0 { index.checked_sub(needs) } else { None };
+            let verdict = match partner.map(|partner| (partner, rows[partner].verdict())) {
+                None => None,
+                Some((_, None)) => continue,
+                Some((_, Some(verdict))) if verdict.is_prime() => None,
+                Some((partner, Some(_))) => {
+                    Some(Verdict::Needless { composite: Arc::clone(&rows[partner].candidate.text) })
+                }
+            };
+            let verdict = verdict.or_else(|| {
+                let quota = row.candidate.quota.as_ref()?;
+                let is_filled = *self.found.get(&quota.key)? >= quota.primes;
+                is_filled
+                    .then(|| Verdict::Quota { key: Arc::clone(&quota.key), primes: quota.primes })
+            });
+            match verdict {
+                Some(verdict) => rows[index].state = State::Decided(verdict),
+                None => ready.push(index),
+            }
+        }
+        ready
+    }
+
+    fn test_group(
+        &mut self,
+        rows: &mut [Row],
+        shape: Shape,
+        members: &[usize],
+    ) -> Result<(), JobError> {
+        let start = Instant::now();
+        let failed = |source| match source {
+            Error::Interrupted => JobError::Interrupted,
+            source => JobError::Test { rows: members.len(), bits: shape.bits, source },
+        };
+        let number = |&index: &usize| match &rows[index].state {
+            State::Number(number) => Some(number.clone()),
+            _ => None,
+        };
+        let numbers: Vec<BigUint> = members.iter().filter_map(number).collect();
+        let base = self.settings.base;
+        let fermat = engine::fermat(self.pool, shape, &numbers, base).map_err(failed)?;
+        let passed: Vec<usize> = (0..numbers.len())
+            // The test says nothing of a number that divides the base.
+            .filter(|&i| {
+                let divides = numbers[i].to_u32().is_some_and(|number| base % number == 0);
+                fermat[i].is_passed || divides
+            })
+            .collect();
+        let left: Vec<BigUint> = passed.iter().map(|&i| numbers[i].clone()).collect();
+        let probable = engine::probable_primes(self.pool, shape, &left).map_err(failed)?;
+        self.summary.test += start.elapsed();
+        *self.summary.widths.entry(shape.bits).or_default() += numbers.len() as u64;
+
+        let mut verdicts: Vec<Verdict> =
+            fermat.iter().map(|it| Verdict::Composite { res64: it.res64 }).collect();
+        for (i, is_probable) in passed.into_iter().zip(probable) {
+            let number = &numbers[i];
+            verdicts[i] = match is_probable {
+                true if number.to_u64().is_some() => Verdict::Prime { number: number.clone() },
+                true => Verdict::Probable { number: number.clone() },
+                false if fermat[i].is_passed => Verdict::Pseudoprime,
+                false => continue,
+            };
+        }
+        self.verify(rows, members, &numbers, &verdicts)?;
+        for (&index, verdict) in members.iter().zip(verdicts) {
+            rows[index].state = State::Decided(verdict);
+        }
+        Ok(())
+    }
+
+    /// Computes a share of the results again on the CPU.
+    fn verify(
+        &mut self,
+        rows: &[Row],
+        members: &[usize],
+        numbers: &[BigUint],
+        verdicts: &[Verdict],
+    ) -> Result<(), JobError> {
+        let Some(Share(share)) = self.settings.verify else { return Ok(()) };
+        let start = Instant::now();
+        let base = self.settings.base;
+        let is_chosen = |text: &str| {
+            let mut hasher = DefaultHasher::new();
+            text.hash(&mut hasher);
+            (hasher.finish() as f64) < share * u64::MAX as f64
+        };
+        let chosen: Vec<usize> = (0..members.len())
+            .filter(|&i| share >= 1.0 || is_chosen(&rows[members[i]].candidate.text))
+            .collect();
+        let wrong = threads::install(|| {
+            chosen.par_iter().find_map_first(|&i| {
+                let number = &numbers[i];
+                let fermat = Fermat::of(&host::fermat_residue(number, base));
+                let is_probable = host::is_probable_prime(number);
+                let expected = match is_probable {
+                    true if number.to_u64().is_some() => Verdict::Prime { number: number.clone() },
+                    true => Verdict::Probable { number: number.clone() },
+                    false if fermat.is_passed => Verdict::Pseudoprime,
+                    false => Verdict::Composite { res64: fermat.res64 },
+                };
+                (expected != verdicts[i]).then_some((i, expected))
+            })
+        });
+        self.summary.verify += start.elapsed();
+        self.summary.verified += chosen.len() as u64;
+        let Some((i, expected)) = wrong else { return Ok(()) };
+        let candidate = &rows[members[i]].candidate;
+        Err(JobError::Wrong {
+            candidate: candidate.text.to_string(),
+            line: candidate.line,
+            expected: format!("{expected:?}"),
+            found: format!("{:?}", verdicts[i]),
+        })
+    }
+
+    fn count(&mut self, row: &Row) {
+        let Some(verdict) = row.verdict() else { return };
+        if let Verdict::Recorded { .. } = verdict {
+            return;
+        }
+        let summary = &mut self.summary;
+        summary.candidates += 1;
+        *match verdict {
+            Verdict::Prime { .. } | Verdict::Probable { .. } => &mut summary.primes,
+            Verdict::Composite { .. } | Verdict::Pseudoprime | Verdict::Unit => {
+                &mut summary.composites
+            }
+            Verdict::Factor(_) => &mut summary.factors,
+            Verdict::Needless { .. } | Verdict::Quota { .. } => &mut summary.untested,
+            Verdict::Rejected(_) | Verdict::Recorded { .. } => &mut summary.rejected,
+        } += 1;
+        if verdict.is_prime()
+            && let Some(quota) = &row.candidate.quota
+        {
+            *self.found.entry(Arc::clone(&quota.key)).or_default() += 1;
+        }
+    }
+}

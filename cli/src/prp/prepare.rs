@@ -1,0 +1,257 @@
+//! Parses, sieves and evaluates candidates.
+//!
+//! Candidates of a form `k t / d + c` share sieves: those that differ in k only, in the exponent of
+//! t = b^n only, or in c only. A candidate belongs to the largest of its families in the block.
+
+use std::collections::HashMap;
+
+use gpuint::sieve::{self, Exponents, Progression};
+use gpuint::{Result, threads, widths};
+use num_bigint::{BigInt, BigUint};
+use num_traits::ToPrimitive;
+use rayon::prelude::*;
+
+use super::candidate::{Candidate, CandidateError};
+use super::verdict::Verdict;
+use crate::expression::form::{Form, Large};
+use crate::expression::syntax::Expression;
+use crate::expression::value::Evaluator;
+
+/// Candidates that have a sieve of their own, at least.
+const FEWEST: usize = 16;
+/// Primes by which candidates without a family are divided are below this.
+const MOST_TRIALS: u64 = 1 << 16;
+
+/// A candidate with its result or its way there.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) candidate: Candidate,
+    pub(crate) state: State,
+}
+
+#[derive(Debug)]
+pub(crate) enum State {
+    Decided(Verdict),
+    Parsed {
+        expression: Expression,
+        form: Option<Form>,
+        /// True if the candidate was sieved with others.
+        is_sieved: bool,
+    },
+    Number(BigUint),
+}
+
+impl Row {
+    /// The result, if there is one.
+    pub(crate) fn verdict(&self) -> Option<&Verdict> {
+        match &self.state {
+            State::Decided(verdict) => Some(verdict),
+            State::Parsed { .. } | State::Number(_) => None,
+        }
+    }
+
+    /// Parses a candidate.
+    fn parse(mut candidate: Candidate, widest: usize) -> Self {
+        let shift = candidate.column.map_or(0, |column| column - 1);
+        let state = match (candidate.recorded, candidate.fault.take()) {
+            (Some(is_prime), _) => State::Decided(Verdict::Recorded { is_prime }),
+            (None, Some(fault)) => State::Decided(Verdict::Rejected(fault)),
+            (None, None) => match Expression::parse(&candidate.text, intermediate(widest)) {
+                Ok(expression) => {
+                    let form = Form::of(&expression);
+                    State::Parsed { expression, form, is_sieved: false }
+                }
+                Err(error) => State::Decided(Verdict::Rejected(error.shifted(shift).into())),
+            },
+        };
+        Self { candidate, state }
+    }
+
+    /// Evaluates a parsed candidate.
+    fn evaluate(&mut self, evaluator: &mut Evaluator, widest: usize) {
+        let State::Parsed { expression, .. } = &self.state else { return };
+        let shift = self.candidate.column.map_or(0, |column| column - 1);
+        self.state = match evaluator.evaluate(expression) {
+            Err(error) => State::Decided(Verdict::Rejected(error.shifted(shift).into())),
+            Ok(number) if number.bits() > widest as u64 => {
+                let fault = CandidateError::TooWide { bits: number.bits(), widest };
+                State::Decided(Verdict::Rejected(fault))
+            }
+            Ok(number) => match number.to_u64() {
+                Some(0 | 1) => State::Decided(Verdict::Unit),
+                Some(2) => State::Decided(Verdict::Prime { number }),
+                _ if !number.bit(0) => State::Decided(Verdict::Factor(2)),
+                _ => State::Number(number),
+            },
+        };
+    }
+}
+
+/// Maximum bits of intermediate values: numerators of quotients, arguments of differences.
+fn intermediate(widest: usize) -> usize {
+    2 * widest
+}
+
+/// Width of the widest shape of the build.
+pub(crate) fn widest() -> usize {
+    widths().last().map_or(0, |shape| shape.bits)
+}
+
+/// Parses the candidates of a block, and sieves them by the primes below `limit`.
+///
+/// # Errors
+/// [`Interrupted`](gpuint::Error::Interrupted).
+pub(crate) fn parse_and_sieve(candidates: Vec<Candidate>, limit: u64) -> Result<Vec<Row>> {
+    let widest = widest();
+    let mut rows: Vec<Row> = threads::install(|| {
+        candidates.into_par_iter().map(|candidate| Row::parse(candidate, widest)).collect()
+    });
+    if limit > 2 {
+        for (family, members) in families(&rows) {
+            family.sieve(&mut rows, &members, limit)?;
+        }
+    }
+    Ok(rows)
+}
+
+/// Evaluates the rows that are not decided; those without a family are divided by small primes.
+///
+/// # Errors
+/// [`Interrupted`](gpuint::Error::Interrupted).
+pub(crate) fn evaluate(rows: &mut [Row], limit: u64) -> Result<()> {
+    let widest = widest();
+    let is_divided: Vec<bool> = rows
+        .iter()
+        .map(|row| matches!(row.state, State::Parsed { is_sieved: false, .. }) && limit > 2)
+        .collect();
+    threads::install(|| {
+        rows.par_iter_mut().for_each_init(
+            || Evaluator::new(intermediate(widest) as u64),
+            |evaluator, row| row.evaluate(evaluator, widest),
+        );
+    });
+    let mut divided = Vec::new();
+    let mut numbers = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        if let (true, State::Number(number)) = (is_divided[index], &row.state) {
+            divided.push(index);
+            numbers.push(number.clone());
+        }
+    }
+    let factors = sieve::smallest_factors(&numbers, limit.min(MOST_TRIALS) as u32)?;
+    for (index, factor) in divided.into_iter().zip(factors) {
+        rows[index].record(factor);
+    }
+    Ok(())
+}
+
+impl Row {
+    /// Records the smallest factor; 0 for none.
+    fn record(&mut self, factor: u64) {
+        if factor > 0 {
+            self.state = State::Decided(Verdict::Factor(factor));
+        }
+    }
+}
+
+/// Candidates that one sieve serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Family {
+    /// k t / d + c, with different k.
+    Multiples { large: Large, divisor: u64, c: i64 },
+    /// k t / d + c, with different c.
+    Distances { k: u64, large: Large, divisor: u64 },
+    /// k b^n + c, with different n.
+    Exponents { k: u64, base: u64, c: i64 },
+}
+
+impl Family {
+    /// The families of a form.
+    fn of(form: Form) -> impl Iterator<Item = Self> {
+        let Form { k, large, divisor, c } = form;
+        let exponents = match large {
+            Large::Power { base, .. } if divisor == 1 => Some(Self::Exponents { k, base, c }),
+            _ => None,
+        };
+        let multiples = Self::Multiples { large, divisor, c };
+        [multiples, Self::Distances { k, large, divisor }].into_iter().chain(exponents)
+    }
+
+    /// Sieves the members.
+    fn sieve(self, rows: &mut [Row], members: &[usize], limit: u64) -> Result<()> {
+        let forms: Vec<Form> = members.iter().filter_map(|&index| rows[index].form()).collect();
+        let mut evaluator = Evaluator::new(intermediate(widest()) as u64);
+        let factors = match self {
+            Self::Multiples { large: Large::Power { base, exponent }, divisor: 1, c } => {
+                let terms: Vec<u64> = forms.iter().map(|form| form.k).collect();
+                Progression::of_power(base, exponent, c).smallest_factors(&terms, limit)?
+            }
+            Self::Multiples { large, divisor, c } => {
+                // Rows whose quotient is not exact are found when they are evaluated.
+                let Some(factor) = quotient(&mut evaluator, 1, large, divisor) else {
+                    return Ok(());
+                };
+                let terms: Vec<u64> = forms.iter().map(|form| form.k).collect();
+                Progression::new(factor, c).smallest_factors(&terms, limit)?
+            }
+            Self::Distances { k, large, divisor } => {
+                let Some(centre) = quotient(&mut evaluator, k, large, divisor) else {
+                    return Ok(());
+                };
+                let least = forms.iter().map(|form| form.c).min().unwrap_or(0);
+                let distance = |form: &Form| form.c.abs_diff(least);
+                let terms: Vec<u64> = forms.iter().map(distance).collect();
+                let first = BigInt::from(centre) + least;
+                Progression::new(BigUint::from(1u32), first).smallest_factors(&terms, limit)?
+            }
+            Self::Exponents { k, base, c } => {
+                let exponent = |form: &Form| match form.large {
+                    Large::Power { exponent, .. } => exponent,
+                    Large::Factorial { n, .. } | Large::Primorial { n } => n,
+                };
+                let exponents: Vec<u64> = forms.iter().map(exponent).collect();
+                Exponents::new(k, base, c).smallest_factors(&exponents, limit)?
+            }
+        };
+        for (&index, factor) in members.iter().zip(factors) {
+            if let State::Parsed { is_sieved, .. } = &mut rows[index].state {
+                *is_sieved = true;
+            }
+            rows[index].record(factor);
+        }
+        Ok(())
+    }
+}
+
+impl Row {
+    fn form(&self) -> Option<Form> {
+        match self.state {
+            State::Parsed { form, .. } => form,
+            _ => None,
+        }
+    }
+}
+
+/// k t / d, if it is exact and not too large.
+fn quotient(evaluator: &mut Evaluator, k: u64, large: Large, divisor: u64) -> Option<BigUint> {
+    let number = evaluator.evaluate(&large.expression()).ok()? * k;
+    (&number % divisor == BigUint::ZERO).then(|| number / divisor)
+}
+
+/// Families with enough members, and the indices of their rows.
+fn families(rows: &[Row]) -> Vec<(Family, Vec<usize>)> {
+    let mut counts: HashMap<Family, usize> = HashMap::new();
+    for form in rows.iter().filter_map(Row::form) {
+        Family::of(form).for_each(|family| *counts.entry(family).or_default() += 1);
+    }
+    let mut members: HashMap<Family, Vec<usize>> = HashMap::new();
+    for (index, row) in rows.iter().enumerate() {
+        let families = row.form().into_iter().flat_map(Family::of);
+        if let Some(family) = families.max_by_key(|family| counts[family])
+            && counts[&family] >= FEWEST
+        {
+            members.entry(family).or_default().push(index);
+        }
+    }
+    members.into_iter().collect()
+}
