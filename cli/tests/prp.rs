@@ -269,7 +269,7 @@ fn faulty_expressions_are_rejected_with_line_and_column() {
         ("(1-3)!", "column 6: the number before ! is negative"),
         ("3-5", "column 1: the value is negative"),
         ("2^10000000000", "column 2: the value may have more than"),
-        ("10^10^10^10", "column 9: the value may have more than"),
+        ("10^(10^10)", "column 3: the value may have more than"),
         ("99999999999#", "column 12: the value may have more than"),
         ("(10^9)!", "column 7: the value may have more than"),
         ("3*2^1048576+1", "the value has 1048578 bits, more than the widest built width"),
@@ -357,14 +357,14 @@ fn sieves_find_the_smallest_factors_only() {
     let exponents: String = (1..600).map(|n| format!("{n}\n")).collect();
     let files = [
         folder.write("ks", format!("ABC $a*10^$b-7\n{ks}")),
-        folder.write("offsets", format!("ABC 101#/6+$a\n{offsets}")),
+        folder.write("offsets", format!("ABC 211#/6+$a\n{offsets}")),
         folder.write("exponents", format!("ABC 5*6^$a+1\n{exponents}")),
-        folder.write("factorials", format!("ABC $a*30!3+1\n{exponents}")),
+        folder.write("factorials", format!("ABC $a*300!3+1\n{exponents}")),
         folder.write("plain", (1..600).map(|n| format!("{}\n", n * 7919 + 2)).collect::<String>()),
     ];
     let power = |b: u32, n: u32| BigInt::from(b).pow(n);
-    let primorial: BigInt = gpuint::sieve::primes(0..102).map(BigInt::from).product();
-    let factorial: BigInt = (0..10).map(|i| BigInt::from(30 - 3 * i)).product();
+    let primorial: BigInt = gpuint::sieve::primes(0..212).map(BigInt::from).product();
+    let factorial: BigInt = (0..100).map(|i| BigInt::from(300 - 3 * i)).product();
     for (index, file) in files.iter().enumerate() {
         let plain = run(&[file, "--sieve=0"], "");
         let sieved = run(&[file, "--sieve=2000"], "");
@@ -465,7 +465,7 @@ fn sets_of_candidates_depend_on_each_other() {
         [
             "1*3!+1 is prime!",
             "1*3!-1 is prime!",
-            "4*3!+1 is composite: RES64: [0000000000000010]",
+            "4*3!+1 is composite: RES64: [0000000000000006]",
             "4*3!-1 is not tested: 4*3!+1 is composite",
             "5*3!+1 is prime!",
             "5*3!-1 is prime!",
@@ -662,7 +662,7 @@ fn results_are_continued_after_any_end() {
             assert_eq!(run.status, Some(1));
         }
         let run_again = run(&again, "");
-        assert!(run_again.stderr.contains("resuming after 80 candidates"), "{}", run_again.stderr);
+        assert!(run_again.stderr.contains("resuming after 82 candidates"), "{}", run_again.stderr);
         assert_eq!(folder.read("results"), whole);
     }
     // Results of other options or candidates.
@@ -780,16 +780,16 @@ fn shares_are_checked() {
         assert_eq!(run.status, Some(2), "{share}");
     }
     let input = "ABC2 $a*2^200+1\na: from 1 to 400\n";
-    let run = run(&["-", "--verify=50%"], input);
+    let run = run(&["-", "--sieve=0", "--verify=50%"], input);
     let verified = run.stderr.split(" verified").next().unwrap().rsplit(' ').next().unwrap();
     let verified: usize = verified.parse().unwrap();
-    assert!((40..110).contains(&verified), "{}", run.stderr);
+    assert!((140..260).contains(&verified), "{}", run.stderr);
 }
 
 #[test]
 fn closed_reader_stops_the_job() {
     let folder = Folder::new("pipe");
-    let file = folder.write("file", "ABC2 $a*2^500+1\na: from 1 to 100000\n");
+    let file = folder.write("file", "ABC2 $a*2^500+1\na: from 1 to 3000\n");
     let mut child =
         command(&[&file]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());

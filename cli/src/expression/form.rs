@@ -49,6 +49,21 @@ impl Form {
         form.map(|form| Self { c, ..form })
     }
 
+    /// Returns true if the value surely exceeds 2^64: t >= 2^130, and k, d and c have 64 bits.
+    pub(crate) fn is_large(self) -> bool {
+        self.k > 0
+            && match self.large {
+                Large::Power { base, exponent } => {
+                    let bits = base.checked_ilog2().unwrap_or(0);
+                    u64::from(bits).saturating_mul(exponent) >= 130
+                }
+                // At least 64!.
+                Large::Factorial { n, step } => n / step >= 64,
+                // 127# > 2^160.
+                Large::Primorial { n } => n >= 127,
+            }
+    }
+
     fn of_product(expression: &Expression) -> Option<Self> {
         let Expression::Product(first, operands) = expression else {
             let large = Large::of(expression)?;

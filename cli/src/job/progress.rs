@@ -9,8 +9,10 @@ pub(crate) fn progress_bar(visible: bool, size: Option<u64>, done: u64) -> Progr
         return ProgressBar::hidden();
     }
     let (bar, template) = match size {
-        Some(size) => (ProgressBar::new(size), "{wide_bar} {bytes} of {total_bytes}, {eta} left"),
-        None => (ProgressBar::new_spinner(), "{spinner} {bytes}, {elapsed}"),
+        Some(size) => {
+            (ProgressBar::new(size), "{wide_bar} {bytes} of {total_bytes}, {eta} left{msg}")
+        }
+        None => (ProgressBar::new_spinner(), "{spinner} {bytes}, {elapsed}{msg}"),
     };
     let bar = match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),

@@ -137,7 +137,7 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
             style.push_line(&mut text, &row.candidate, verdict);
         }
         bar.set_position(bytes);
-        bar.set_message(format!("{count} candidates{}", Rate(count, start.elapsed())));
+        bar.set_message(format!(", {count} candidates{}", Rate(count, start.elapsed())));
         output.append(&text)
     };
     let result = job::run(&pool, settings, &mut input, stop, done.found, write);

@@ -4,8 +4,6 @@ use gpuint::{DynBatch, Pool, Result, Shape};
 use num_bigint::BigUint;
 use num_traits::One;
 
-use super::host;
-
 /// Result of a Fermat test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Fermat {
@@ -34,19 +32,32 @@ pub(crate) fn fermat(
     let prepare = |_: &gpuint::Device| Ok(());
     pool.run(shape, numbers.len(), &mut results[..], prepare, |(), chunk, results| {
         let numbers = chunk.part(numbers)?;
-        let moduli = DynBatch::from_biguints(chunk.device(), shape, numbers)?;
-        let exponents = moduli.wrapping_sub_all(1)?;
-        let bases = DynBatch::splat(chunk.device(), shape, u64::from(base), numbers.len())?;
-        let residues = bases.pow_mod(&exponents, &moduli.prepare()?)?.to_biguints()?;
-        let residues = residues.iter().map(Fermat::of);
-        results.iter_mut().zip(residues).for_each(|(result, residue)| *result = residue);
+        let rows = DynBatch::from_biguints(chunk.device(), shape, numbers)?;
+        let (residues, res64) = rows.fermat_residues(u64::from(base))?;
+        for (result, &res64) in results.iter_mut().zip(&res64) {
+            *result = Fermat { res64, is_passed: false };
+        }
+        // Few residues end as 1 does: only those are copied.
+        let ones: Vec<usize> = (0..res64.len()).filter(|&row| res64[row] == 1).collect();
+        let residues = residues.gather(&ones)?.to_biguints()?;
+        for (row, residue) in ones.into_iter().zip(residues) {
+            results[row] = Fermat::of(&residue);
+        }
         Ok(())
     })?;
     Ok(results)
 }
 
 /// Returns which numbers pass the test of R. Baillie and S. Wagstaff.
-pub(crate) fn probable_primes(_: &Pool, _: Shape, numbers: &[BigUint]) -> Result<Vec<bool>> {
-    use rayon::prelude::*;
-    Ok(gpuint::threads::install(|| numbers.par_iter().map(host::is_probable_prime).collect()))
+pub(crate) fn probable_primes(pool: &Pool, shape: Shape, numbers: &[BigUint]) -> Result<Vec<bool>> {
+    let mut results = vec![false; numbers.len()];
+    let prepare = |_: &gpuint::Device| Ok(());
+    pool.run(shape, numbers.len(), &mut results[..], prepare, |(), chunk, results| {
+        let rows = DynBatch::from_biguints(chunk.device(), shape, chunk.part(numbers)?)?;
+        for row in rows.is_probable_prime()?.indices()? {
+            results[row] = true;
+        }
+        Ok(())
+    })?;
+    Ok(results)
 }

@@ -28,6 +28,8 @@ use super::verdict::Verdict;
 const BLOCK_ROWS: usize = 1 << 20;
 /// Bytes of the candidates' texts in a block.
 const BLOCK_BYTES: usize = 1 << 28;
+/// Time after which a block ends, so that results of a slow pipe are not held back.
+const BLOCK_TIME: Duration = Duration::from_secs(2);
 /// Candidates that are evaluated at a time.
 const STEP: usize = 1 << 10;
 
@@ -133,7 +135,10 @@ impl Producer<'_, '_> {
         let start = Instant::now();
         let first = self.input.bytes();
         let (mut candidates, mut bytes) = (Vec::new(), 0);
-        while candidates.len() < BLOCK_ROWS && bytes < BLOCK_BYTES {
+        while candidates.len() < BLOCK_ROWS
+            && bytes < BLOCK_BYTES
+            && (candidates.is_empty() || start.elapsed() < BLOCK_TIME)
+        {
             let Some(new) = self.input.next()? else { break };
             bytes += new.iter().map(|candidate| candidate.text.len()).sum::<usize>();
             candidates.extend(new);

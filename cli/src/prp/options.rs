@@ -28,7 +28,12 @@ pub(crate) struct Options {
     pub(crate) devices: DeviceOptions,
 
     /// Base of the Fermat test
-    #[arg(long, value_name = "B", default_value = "3", value_parser = clap::value_parser!(u32).range(2..))]
+    #[arg(
+        long,
+        value_name = "B",
+        default_value = "3",
+        value_parser = clap::value_parser!(u32).range(2..)
+    )]
     pub(crate) base: u32,
 
     /// Sieve by the primes below LIMIT, at most 2^32; 0: test all candidates
@@ -104,8 +109,8 @@ next one, and lines that start with # are comments.
 
 Formats: the first line of a file tells its format. ABC, ABC2 and ABCD start with this word, NewPGen
 with digits and a colon, and unknowns of a prime-gap search with `m : -`; all others are one
-expression a line. A header that is not understood ends the job with its line and column. `docs/prp.md`
-describes each.
+expression a line. A header that is not understood ends the job with its line and column.
+`docs/prp.md` describes each.
 
 Output: one line a candidate, in the order of the input, as OpenPFGW prints it without times:
 

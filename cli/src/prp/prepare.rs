@@ -224,9 +224,10 @@ impl Family {
 }
 
 impl Row {
+    /// The form, if the value is surely positive and no prime of the sieve.
     fn form(&self) -> Option<Form> {
         match self.state {
-            State::Parsed { form, .. } => form,
+            State::Parsed { form, .. } => form.filter(|form| form.is_large()),
             _ => None,
         }
     }

@@ -60,7 +60,8 @@ pub(crate) fn open<'a>(
         "ABCD" => Ok(Box::new(Abcd::new(lines, &first)?)),
         _ if text.starts_with(|c: char| c.is_ascii_alphabetic()) => {
             let reason = format!(
-                "unknown format {:?}; expected ABC, ABC2, ABCD, a header of NewPGen, or expressions",
+                "unknown format {:?}; expected ABC, ABC2, ABCD, a header of NewPGen, or \
+                 expressions",
                 text.split([' ', '\t']).next().unwrap_or("")
             );
             Err(SourceError::header(first.number, column, reason))
