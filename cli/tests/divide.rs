@@ -10,6 +10,12 @@ mod divide_modules {
     pub(crate) mod report;
 }
 
+#[path = "../src/expression"]
+mod expression {
+    pub(crate) mod syntax;
+    pub(crate) mod value;
+}
+
 #[path = "../src/job"]
 mod job {
     pub(crate) mod awaited;
@@ -244,6 +250,28 @@ fn decimal_and_hexadecimal_rows_are_divided() {
     assert_eq!(run.status(), Status::Done);
     assert!(run.closing().starts_with("5 rows of 256 bits divided on cpu"), "{}", run.closing());
     assert_eq!(run.stderr.lines().count(), 1);
+}
+
+#[test]
+fn expressions_are_divided() {
+    let run = divide(b"2^100+7 2^50\n10!/6! (2+5)*3\n0x10*3-1 7!3\n");
+    assert_eq!(run.lines(), ["1125899906842624 7", "240 0", "1 19"]);
+    let faults = [
+        (
+            "2^ 3",
+            "the dividend is no expression: column 3: expected a number or \"(\", found the end",
+        ),
+        ("7 5/2", "the divisor has no value: column 4: the division has a remainder"),
+        ("1-2 3", "the dividend has no value: column 1: the value is negative"),
+        ("1 2-2", "the divisor is zero"),
+        ("2^1048576 3", "the dividend (1048577 bits) is wider than the widest built shape"),
+        ("2^99999999 3", "the dividend has no value: column 2: the value may have more than"),
+    ];
+    for (line, fault) in faults {
+        let found = divide_line(line);
+        let reason = found.strip_prefix("error: line 1: ");
+        assert!(reason.is_some_and(|reason| reason.starts_with(fault)), "{line}: {found}");
+    }
 }
 
 #[test]

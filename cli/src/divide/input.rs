@@ -11,6 +11,8 @@ use num_bigint::BigUint;
 use num_traits::Zero;
 use sha2::{Digest, Sha256};
 
+use crate::expression::syntax::{Expression, SyntaxError};
+use crate::expression::value::{Evaluator, ValueError};
 use crate::job::digits::{Radix, first_character, hex_text};
 use crate::job::output::Position;
 
@@ -48,6 +50,12 @@ pub(crate) enum LineError {
          bits"
     )]
     TooWide { operand: Operand, radix: Radix, digits: usize, widest: usize },
+    #[error("the {operand} is no expression: {fault}")]
+    Syntax { operand: Operand, fault: SyntaxError },
+    #[error("the {operand} has no value: {fault}")]
+    Value { operand: Operand, fault: ValueError },
+    #[error("the {operand} ({bits} bits) is wider than the widest built shape, {widest} bits")]
+    WideValue { operand: Operand, bits: u64, widest: usize },
     #[error("the divisor is zero")]
     ZeroDivisor,
     #[error("the line is longer than {LONGEST_LINE} bytes")]
@@ -307,6 +315,12 @@ struct Field<'a> {
 
 impl Field<'_> {
     fn parse(self, operand: Operand, widest: usize) -> Result<BigUint, LineError> {
+        if let Ok(text) = str::from_utf8(self.text)
+            && (text.contains(['(', ')', '*', '/', '%', '^', '!'])
+                || text.get(1..).is_some_and(|rest| rest.contains(['+', '-'])))
+        {
+            return self.evaluate(text, operand, widest);
+        }
         let (radix, prefix) = match self.text {
             [b'-', ..] => return Err(LineError::Negative(operand)),
             [b'0', b'x' | b'X', ..] => (Radix::Hexadecimal, 2),
@@ -339,5 +353,20 @@ impl Field<'_> {
             return Err(too_wide);
         }
         Ok(number)
+    }
+
+    /// Returns the value of an expression, whose intermediate values may be twice as wide.
+    fn evaluate(self, text: &str, operand: Operand, widest: usize) -> Result<BigUint, LineError> {
+        let limit = 2 * widest;
+        let shift = self.column - 1;
+        let expression = Expression::parse(text, limit)
+            .map_err(|fault| LineError::Syntax { operand, fault: fault.shifted(shift) })?;
+        let number = Evaluator::new(limit as u64)
+            .evaluate(&expression)
+            .map_err(|fault| LineError::Value { operand, fault: fault.shifted(shift) })?;
+        match number.bits() {
+            bits if bits > widest as u64 => Err(LineError::WideValue { operand, bits, widest }),
+            _ => Ok(number),
+        }
     }
 }

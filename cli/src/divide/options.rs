@@ -92,7 +92,8 @@ impl Options {
 const SHORT: &str = "--help describes the formats and the exit status.";
 
 const FORMATS: &str = "\
-Input: two unsigned integers a line, separated by blanks or tabs, decimal or hexadecimal (0x...).
+Input: two unsigned integers a line, separated by blanks or tabs: decimal, hexadecimal (0x...), or
+expressions without blanks, such as 2^521-1 and 100!/50! (see `gpuint prp --help`).
 A # starts a comment; blank lines and comments give no output. Rows after a comment line
 `# family: NAME` are counted under that name in the table of --summary.
 

@@ -63,7 +63,8 @@ impl<'a> LineReader<'a> {
             while line.fault.is_none()
                 && let Some(start) = line.text.trim_end().strip_suffix('\\')
             {
-                line.text.truncate(start.len());
+                let length = start.len();
+                line.text.truncate(length);
                 let Some(next) = self.read()? else { break };
                 line.text += &next.text;
                 line.comment = next.comment;
