@@ -113,7 +113,7 @@ fn composite(text: &str, n: &BigUint) -> String {
 #[test]
 fn decimal_and_hexadecimal_candidates_are_tested() {
     let m127 = (BigUint::from(1u32) << 127) - 1u32;
-    let m67 = (BigUint::from(1u32) << 67) - 1u32;
+    let m67: BigUint = (BigUint::from(1u32) << 67) - 1u32;
     let input = format!("{m127}\n0x{m127:X} // the same\n\n  {m67}\r\n# comment\n2\n0\n1\n4\n9\n");
     let run = test(&input);
     assert_eq!(
