@@ -29,7 +29,7 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use gpuint_catalogue::auto::SharedBytes;
-use gpuint_catalogue::{Catalogue, headers, translation_unit};
+use gpuint_catalogue::{Catalogue, Entry, headers, translation_unit};
 
 /// The reason why a build ends, for the user.
 type Result<T = ()> = std::result::Result<T, String>;
@@ -72,6 +72,12 @@ impl Build {
         }
         shared
     }
+
+    /// The kernels of the shapes and those of long rows.
+    fn entries(&self) -> Vec<Entry<'_>> {
+        let kernels = self.catalogue.kernels().map(Entry::from);
+        kernels.chain(self.catalogue.long_kernels().map(Entry::from)).collect()
+    }
 }
 
 fn main() -> ExitCode {
@@ -96,7 +102,7 @@ fn run() -> Result {
     write(&out, "catalogue.rs", &library::catalogue(&build))?;
     write(&out, "tuning.rs", &library::tuning(&build.tables))?;
     // For the checks of kernels by themselves: tests/sanitize.
-    write(&out, "kernels.cu", &translation_unit(build.catalogue.kernels()))?;
+    write(&out, "kernels.cu", &translation_unit(build.entries()))?;
 
     // A documentation build has no compilers.
     let documentation = variable("DOCS_RS").is_some();

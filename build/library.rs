@@ -101,7 +101,7 @@ fn tables(build: &Build, text: &mut String) {
     line!(
         text,
         "use gpuint_catalogue::auto::SharedBytes;\n\
-         use gpuint_catalogue::{{Algorithm, DigitKind, Op, Product, Row, Shape}};\n"
+         use gpuint_catalogue::{{Algorithm, DigitKind, LongKernel, Op, Product, Row, Shape}};\n"
     );
     line!(text, "pub(crate) static SHAPES: &[Shape] = &[");
     for shape in catalogue.shapes() {
@@ -118,6 +118,12 @@ fn tables(build: &Build, text: &mut String) {
         let row = row.replacen('(', "(Product::", usize::from(has_product));
         let row = row.replace("digit: ", "digit: DigitKind::").replace("blocks: [", "blocks: &[");
         line!(text, "    {row},");
+    }
+    line!(text, "];\n");
+    line!(text, "/// The kernels of long rows, ordered by name.");
+    line!(text, "pub(crate) static LONG_KERNELS: &[LongKernel<'static>] = &[");
+    for kernel in catalogue.long_kernels() {
+        line!(text, "    {kernel:?},");
     }
     line!(text, "];\n");
     line!(text, "/// Shared memory of blocks with more than every GPU has.");

@@ -13,7 +13,7 @@ use std::process::Command;
 
 use gpuint_catalogue::auto::Gpu;
 use gpuint_catalogue::cache::Key;
-use gpuint_catalogue::{Kernel, inputs, translation_unit};
+use gpuint_catalogue::{Entry, inputs, translation_unit};
 
 use crate::cache::{Cache, printed};
 use crate::images::Image;
@@ -63,23 +63,25 @@ pub(crate) fn build(
     let options = options(&architectures);
     let compiler = compiler(nvcc, &options)?;
     let cache = Cache::from_env();
-    let mut by_header: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for kernel in selection::embedded(build, &capabilities(&architectures))? {
-        by_header.entry(kernel.row.header).or_default().push(kernel);
+    let mut by_header: BTreeMap<_, Vec<Entry<'_>>> = BTreeMap::new();
+    let selected = selection::embedded(build, &capabilities(&architectures))?;
+    let long = build.catalogue.long_kernels().map(Entry::from);
+    for entry in selected.into_iter().map(Entry::from).chain(long) {
+        by_header.entry(entry.header).or_default().push(entry);
     }
     let mut chunks: Vec<_> =
-        by_header.values().flat_map(|kernels| kernels.chunks(KERNELS_PER_UNIT)).collect();
+        by_header.values().flat_map(|entries| entries.chunks(KERNELS_PER_UNIT)).collect();
     // The widest kernels take longest: they start first.
-    chunks.sort_by_key(|chunk| Reverse(chunk.iter().map(|kernel| kernel.shape.bits).max()));
+    chunks.sort_by_key(|chunk| Reverse(chunk.iter().map(|entry| entry.bits).max()));
     let mut units = Vec::new();
     for (unit, entries) in chunks.into_iter().enumerate() {
         let source = format!("cuda_{unit}.cu");
-        let text = translation_unit(entries.iter().copied());
+        let text = translation_unit(entries.iter().cloned());
         write(out, &source, &text)?;
         let inputs = inputs(&text, headers).into_iter().map(String::into_bytes);
         let key = Key::new("cuda", compiler.iter().cloned().chain(inputs));
         let path = out.join(format!("cuda_{unit}.fatbin"));
-        let kernels = entries.iter().map(Kernel::name).collect();
+        let kernels = entries.iter().map(|entry| entry.name.clone()).collect();
         units.push((out.join(source), key, Image { path, kernels }));
     }
     in_parallel(&units, |(source, key, image)| {

@@ -7,10 +7,10 @@ use std::fmt;
 
 use gpuint_catalogue::auto::Offer;
 use gpuint_catalogue::kernel::Index;
-use gpuint_catalogue::{Algorithm, Kernel, MAX_BITS, Op, Row, Shape};
+use gpuint_catalogue::{Algorithm, Kernel, LongKernel, MAX_BITS, Op, Row, Shape, translation_unit};
 
 use crate::error::Error;
-use crate::shape::{ROWS, SHAPES, SHARED_BYTES};
+use crate::shape::{LONG_KERNELS, ROWS, SHAPES, SHARED_BYTES};
 
 static INDEX: Index = Index::new(ROWS);
 
@@ -131,6 +131,62 @@ impl KernelId {
 impl fmt::Display for KernelId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.source(None).name())
+    }
+}
+
+/// A kernel of long rows: an index of [`LONG_KERNELS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct LongKernelId(u8);
+
+impl LongKernelId {
+    /// Returns the kernel with this name in the catalogue.
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        let found = LONG_KERNELS.binary_search_by_key(&name, |kernel| kernel.name).ok()?;
+        u8::try_from(found).ok().map(Self)
+    }
+
+    fn kernel(self) -> LongKernel<'static> {
+        LONG_KERNELS[usize::from(self.0)]
+    }
+}
+
+/// A kernel as it is compiled and loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Instance {
+    /// Of an operation, with its own threads per block or others.
+    Operation { kernel: KernelId, block: Option<u32> },
+    /// Of long rows.
+    Long(LongKernelId),
+}
+
+impl Instance {
+    /// Returns true for the kernel of the catalogue, which images of the build hold.
+    pub(crate) const fn is_as_built(self) -> bool {
+        !matches!(self, Self::Operation { block: Some(_), .. })
+    }
+
+    /// The translation unit of the kernel by itself.
+    pub(crate) fn source(self) -> String {
+        match self {
+            Self::Operation { kernel, block } => translation_unit([kernel.source(block)]),
+            Self::Long(kernel) => translation_unit([kernel.kernel()]),
+        }
+    }
+}
+
+impl From<KernelId> for Instance {
+    fn from(kernel: KernelId) -> Self {
+        Self::Operation { kernel, block: None }
+    }
+}
+
+/// Name of the entry point.
+impl fmt::Display for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Operation { kernel, .. } => kernel.fmt(f),
+            Self::Long(kernel) => kernel.kernel().fmt(f),
+        }
     }
 }
 

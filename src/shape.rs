@@ -165,7 +165,7 @@ mod catalogue {
 }
 pub(crate) use catalogue::SHAPES;
 use catalogue::with_catalogue_notes;
-pub(crate) use catalogue::{ROWS, SHARED_BYTES};
+pub(crate) use catalogue::{LONG_KERNELS, ROWS, SHARED_BYTES};
 
 with_catalogue_notes! {
     /// A shape that has kernels.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::kernel::{self, Kernel, Row};
+use crate::kernel::{self, Kernel, LongKernel, Row};
 use crate::tuning::Table;
 use crate::{DigitKind, Shape};
 
@@ -18,6 +18,8 @@ pub const FILE: &str = "kernels/catalogue.toml";
 struct File {
     operations: BTreeMap<String, Offer>,
     width_operations: BTreeMap<String, Offer>,
+    #[serde(default)]
+    long_kernels: BTreeMap<String, LongOffer>,
     shapes: Vec<Shapes>,
 }
 
@@ -35,6 +37,14 @@ struct Offer {
     step: usize,
     #[serde(default)]
     powers_of_two: bool,
+}
+
+/// A kernel of long rows and its header.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LongOffer {
+    header: String,
+    operation: String,
 }
 
 const fn one() -> usize {
@@ -77,6 +87,8 @@ struct OwnedRow {
 #[derive(Debug)]
 pub struct Catalogue {
     rows: Vec<OwnedRow>,
+    /// Kernels of long rows by name, each with its header and its operation.
+    long_kernels: BTreeMap<String, [String; 2]>,
     shapes: BTreeSet<Key>,
     /// Shapes that were added to those of the file.
     more: Vec<Shape>,
@@ -142,7 +154,9 @@ impl Catalogue {
                 rows.push(OwnedRow { row, header, template, blocks: Vec::new() });
             }
         }
-        Ok(Self { rows, shapes, more })
+        let by_name = |(name, LongOffer { header, operation })| (name, [header, operation]);
+        let long_kernels = file.long_kernels.into_iter().map(by_name).collect();
+        Ok(Self { rows, long_kernels, shapes, more })
     }
 
     /// The shapes, ordered by digit, Q and width.
@@ -182,6 +196,13 @@ impl Catalogue {
         for OwnedRow { row, blocks, .. } in self.rows.iter_mut().filter(|row| !row.row.per_width) {
             *blocks = table.blocks_of(&row.to_string()).collect();
         }
+    }
+
+    /// The kernels of long rows, ordered by name.
+    #[must_use]
+    pub fn long_kernels(&self) -> impl ExactSizeIterator<Item = LongKernel<'_>> {
+        let kernels = self.long_kernels.iter();
+        kernels.map(|(name, [header, operation])| LongKernel { name, header, operation })
     }
 
     /// Returns the row with this name.

@@ -156,17 +156,68 @@ impl Kernel<'_> {
     }
 }
 
+/// A kernel of long rows: its launches have arguments and grids of their own, and no shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LongKernel<'a> {
+    /// Key of the kernel in the catalogue: `carries`.
+    pub name: &'a str,
+    /// The header that a unit with the kernel includes: `long/carries.cuh`.
+    pub header: &'a str,
+    /// The C++ type: `long_rows::Carries`.
+    pub operation: &'a str,
+}
+
+/// Name of the entry point: `gpuint_long_carries`.
+impl fmt::Display for LongKernel<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "gpuint_long_{}", self.name)
+    }
+}
+
+/// An entry point of a translation unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// Name of the kernel.
+    pub name: String,
+    /// The header that a unit with the kernel includes.
+    pub header: &'a str,
+    /// The C++ type of the operation.
+    pub operation: String,
+    /// Width of its rows; `usize::MAX` for long rows.
+    pub bits: usize,
+}
+
+impl<'a> From<Kernel<'a>> for Entry<'a> {
+    fn from(kernel: Kernel<'a>) -> Self {
+        Self {
+            name: kernel.name(),
+            header: kernel.row.header,
+            operation: kernel.instance(),
+            bits: kernel.shape.bits,
+        }
+    }
+}
+
+impl<'a> From<LongKernel<'a>> for Entry<'a> {
+    fn from(kernel: LongKernel<'a>) -> Self {
+        let LongKernel { header, operation, .. } = kernel;
+        let name = kernel.to_string();
+        Self { name, header, operation: operation.to_owned(), bits: usize::MAX }
+    }
+}
+
 /// Headers with the names that every unit uses: `GPUINT_KERNEL`, and `Shape` and `Width`.
 const OF_ALL_UNITS: [&str; 2] = ["core/abi.cuh", "core/shape.cuh"];
 
-/// Returns the translation unit of these kernels, which includes the headers of their rows.
+/// Returns the translation unit of these kernels, which includes their headers.
 #[must_use]
-pub fn translation_unit<'a>(kernels: impl IntoIterator<Item = Kernel<'a>>) -> String {
+pub fn translation_unit<'a>(kernels: impl IntoIterator<Item: Into<Entry<'a>>>) -> String {
     let mut headers = BTreeSet::from(OF_ALL_UNITS);
     let mut lines = String::new();
     for kernel in kernels {
-        headers.insert(kernel.row.header);
-        lines += &format!("GPUINT_KERNEL({}, {})\n", kernel.name(), kernel.instance());
+        let Entry { name, header, operation, .. } = kernel.into();
+        headers.insert(header);
+        lines += &format!("GPUINT_KERNEL({name}, {operation})\n");
     }
     let includes: String =
         headers.iter().map(|header| format!("#include \"{header}\"\n")).collect();

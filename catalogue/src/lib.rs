@@ -20,6 +20,6 @@ pub use algorithm::{Algorithm, Product};
 pub use digit::DigitKind;
 pub use file::{Catalogue, FILE};
 pub use headers::{closure, headers, inputs};
-pub use kernel::{BLOCK, Kernel, Row, translation_unit};
+pub use kernel::{BLOCK, Entry, Kernel, LongKernel, Row, translation_unit};
 pub use op::{Equation, Op, Operand, PREPARED, Param, Signature};
 pub use shape::{MAX_BITS, MAX_GROUP, MAX_LONG_BITS, MAX_Q, Shape};

@@ -1,8 +1,10 @@
 // Interface between Rust and CUDA: operands of a launch and launch facts of a kernel.
 //
-// Every kernel takes one `Operands` by value, so that a launch is data: (kernel name, operands,
-// rows). Beside each kernel a constant `<name>_facts` gives the threads, shared memory and rows of
-// one block. The host reads it from the loaded image, so the numbers exist in one place.
+// Every kernel of an operation takes one `Operands` by value, so that a launch is data: (kernel
+// name, operands, rows). Kernels of long rows (kernels/long) take arguments of their own, and the
+// host computes their grid. Beside each kernel a constant `<name>_facts` gives the threads, shared
+// memory and rows of one block. The host reads it from the loaded image, so the numbers exist in
+// one place.
 //
 // An operation may be a `Sequence` of phases. The host launches its kernel once for each phase, in
 // order, with the facts of that phase. Phases pass results on in the workspace. The last phases may
@@ -175,6 +177,26 @@ GPUINT_DEVICE void set_mask(u32* mask, u64 row) { atomicOr(mask + row / 32, 1u <
 // Records a failed row; the lowest wins.
 GPUINT_DEVICE void set_status(u64* status, u64 row) { atomicMin(status, row); }
 
+template <class>
+using Void = void;
+
+// Argument of a kernel: Operation::Arguments, or Operands.
+template <class Operation, class = void>
+struct ArgumentsOf {
+  using Type = Operands;
+};
+template <class Operation>
+struct ArgumentsOf<Operation, Void<typename Operation::Arguments>> {
+  using Type = typename Operation::Arguments;
+};
+
+#if defined(GPUINT_SIMT)
+template <class Operation>
+void run_kernel(const void* arguments, unsigned char* shared) {
+  Operation::run(*static_cast<const typename ArgumentsOf<Operation>::Type*>(arguments), shared);
+}
+#endif
+
 }  // namespace gpuint
 
 // GPUINT_KERNEL(name, Operation): the kernel `name` that runs `Operation::run`, and its facts.
@@ -182,15 +204,16 @@ GPUINT_DEVICE void set_status(u64* status, u64 row) { atomicMin(status, row); }
 #define GPUINT_KERNEL(name, ...)                                          \
   static constexpr auto name##_facts = ::gpuint::facts_of<__VA_ARGS__>(); \
   static const ::gpuint::simt::Registrar name##_registrar{                \
-      #name, &__VA_ARGS__::run, name##_facts.phase, ::gpuint::phases_of<__VA_ARGS__>(0)};
+      #name, &::gpuint::run_kernel<__VA_ARGS__>, name##_facts.phase,      \
+      ::gpuint::phases_of<__VA_ARGS__>(0)};
 #else
 #define GPUINT_KERNEL(name, ...)                                                     \
   extern "C" __device__ const auto name##_facts = ::gpuint::facts_of<__VA_ARGS__>(); \
   extern "C" __global__ void __launch_bounds__(                                      \
       __VA_ARGS__::THREADS,                                                          \
       ::gpuint::resident_blocks(__VA_ARGS__::MIN_BLOCKS, __VA_ARGS__::THREADS))      \
-      name(const __grid_constant__ ::gpuint::Operands operands) {                    \
+      name(const __grid_constant__ ::gpuint::ArgumentsOf<__VA_ARGS__>::Type o) {     \
     extern __shared__ __align__(16) unsigned char gpuint_shared[];                   \
-    __VA_ARGS__::run(operands, gpuint_shared);                                       \
+    __VA_ARGS__::run(o, gpuint_shared);                                              \
   }
 #endif

@@ -42,6 +42,11 @@ int gpuint_simt_launch(const char* kernel, const gpuint_operands* operands,
 // that the last plan has flipped, and stores the number of events of its kind.
 uint64_t gpuint_simt_upset(uint32_t kind, uint64_t after, uint64_t seed, uint64_t* events);
 
+// Runs `grid` blocks of a kernel of one phase with arguments of its own, as gpuint_simt_launch.
+int gpuint_simt_launch_grid(const char* kernel, const void* arguments, uint32_t grid,
+                            const gpuint_simt_options* options, gpuint_simt_stats* stats,
+                            char* message, size_t message_len);
+
 // Number of times that the kernels of this process have taken a rare path, and its name; null
 // beyond the last path (rare.h).
 const char* gpuint_simt_rare(uint32_t path, uint64_t* count);

@@ -144,7 +144,7 @@ SIMT_RUNTIME void Block::enter() {
     Thread& thread = me();
     Block& block = *thread.block;
     order_acquire(block.start_tag_);
-    block.launch_.run(*block.launch_.operands, block.launch_shared_[thread.rank]);
+    block.launch_.run(block.launch_.arguments, block.launch_shared_[thread.rank]);
     order_release(block.end_tag_);
     block.leave(thread);
   }

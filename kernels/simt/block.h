@@ -39,7 +39,7 @@ constexpr u32 MAX_CLUSTER = 8;
 struct Launch {
   const char* kernel;
   Run run;
-  const Operands* operands;
+  const void* arguments;
   u32 threads;  // of a block; a multiple of 32 where there are clusters
   u32 shared_bytes;
   u32 grid;     // a multiple of the cluster

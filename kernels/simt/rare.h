@@ -39,17 +39,19 @@
   X(FftCarryRuns)   /* div/fft/resolve.cuh: a carry runs beyond the limb that it is for */         \
   X(FftCompared)    /* div/fft/reduce.cuh: a remainder near the divisor */                         \
   X(FftNoQuotient)  /* div/fft/divide.cuh: a block of quotient is 0 */                             \
-  X(FftFinalSubtraction) /* div/fft/divide.cuh: the last block of quotient is too small */         \
-  X(FftLongResidue)      /* modular/fft/barrett.cuh: a residue is 2^BITS or more */                \
-  X(FftLastSubtraction)  /* modular/fft/barrett.cuh: the modulus goes into the last remainder */   \
-  X(FftLongFactors)      /* modular/fft/products.cuh: both factors are longer than the modulus */  \
-  X(EuclidSubtraction)   /* euclid.cuh: no step is certain from the leading bits */                \
-  X(HalfGcdSubtraction)  /* half_gcd.cuh: the same */                                              \
-  X(RootQuotientCarry)   /* root/isqrt.cuh: a block of root is B^8 or more */                      \
-  X(RootLaneCarry)       /* root/isqrt.cuh: what goes to the next lane carries on */               \
-  X(RootLastSubtraction) /* root/isqrt.cuh: the last remainder reaches the next square */          \
-  X(RootFullQuotient)    /* root/level.cuh: the quotient of a level is b */                        \
-  X(SecondPrime)         /* verify/equation.cuh: the prime divides a divisor */
+  X(FftFinalSubtraction)  /* div/fft/divide.cuh: the last block of quotient is too small */        \
+  X(FftLongResidue)       /* modular/fft/barrett.cuh: a residue is 2^BITS or more */               \
+  X(FftLastSubtraction)   /* modular/fft/barrett.cuh: the modulus goes into the last remainder */  \
+  X(FftLongFactors)       /* modular/fft/products.cuh: both factors are longer than the modulus */ \
+  X(EuclidSubtraction)    /* euclid.cuh: no step is certain from the leading bits */               \
+  X(HalfGcdSubtraction)   /* half_gcd.cuh: the same */                                             \
+  X(RootQuotientCarry)    /* root/isqrt.cuh: a block of root is B^8 or more */                     \
+  X(RootLaneCarry)        /* root/isqrt.cuh: what goes to the next lane carries on */              \
+  X(RootLastSubtraction)  /* root/isqrt.cuh: the last remainder reaches the next square */         \
+  X(RootFullQuotient)     /* root/level.cuh: the quotient of a level is b */                       \
+  X(LongCarryThroughWarp) /* long/carries.cuh: a carry runs over 32 limbs */                       \
+  X(LongCarryLooksBack)   /* long/carries.cuh: 32 tiles pass a carry on */                         \
+  X(SecondPrime)          /* verify/equation.cuh: the prime divides a divisor */
 
 namespace gpuint::simt {
 

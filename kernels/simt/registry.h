@@ -3,13 +3,13 @@
 #pragma once
 
 namespace gpuint {
-struct Operands;  // abi.cuh, which includes this file first
-struct Facts;
+struct Facts;  // abi.cuh, which includes this file first
 }  // namespace gpuint
 
 namespace gpuint::simt {
 
-using Run = void (*)(const Operands&, unsigned char* shared);
+// Runs a kernel with its arguments: `Operands`, or a struct of its own.
+using Run = void (*)(const void* arguments, unsigned char* shared);
 
 struct Registrar {
   // `facts` of each phase.

@@ -123,6 +123,34 @@ bool launch_kernel(const char* name, const Kernel& kernel, const Operands& opera
   return false;
 }
 
+bool run_blocks(const char* name, const Kernel& kernel, const void* arguments, u32 grid,
+                const gpuint_simt_options& options, Stats& stats, std::string& message) {
+  const Facts& facts = kernel.facts[0];
+  const Launch launch{name, kernel.run, arguments, facts.threads, facts.shared_bytes,
+                      grid, 1,          options.seed};
+  return run_grid(launch, options.host_threads, stats, message);
+}
+
+// Runs `run(kernel, stats, message)` for a kernel by name, and reports as gpuint_simt_launch does.
+template <class Work>
+int run_reported(const char* name, gpuint_simt_stats* stats, char* message, size_t message_len,
+                 Work run) {
+  const Kernel* const found = find(name);
+  if (found == nullptr) return GPUINT_SIMT_UNKNOWN_KERNEL;
+  Stats counted;
+  std::string text;
+  bool ok = false;
+  try {
+    ok = run(*found, counted, text);
+  } catch (const std::exception& error) {
+    text = std::string("kernel ") + name + ": " + error.what();
+  }
+  if (stats != nullptr)
+    *stats = {counted.barriers, counted.warp_ops, counted.switches, counted.blocks};
+  write(message, message_len, text);
+  return ok ? GPUINT_SIMT_OK : GPUINT_SIMT_FAULT;
+}
+
 }  // namespace
 
 u64 rare_counts[static_cast<u32>(Rare::COUNT)];
@@ -149,20 +177,19 @@ extern "C" int gpuint_simt_facts(const char* kernel, gpuint_facts* out) {
 extern "C" int gpuint_simt_launch(const char* kernel, const gpuint_operands* operands,
                                   const gpuint_simt_options* options, gpuint_simt_stats* stats,
                                   char* message, size_t message_len) {
-  const Kernel* const found = find(kernel);
-  if (found == nullptr) return GPUINT_SIMT_UNKNOWN_KERNEL;
-  Stats counted;
-  std::string text;
-  bool ok = false;
-  try {
-    ok = launch_kernel(kernel, *found, *operands, *options, counted, text);
-  } catch (const std::exception& error) {
-    text = std::string("kernel ") + kernel + ": " + error.what();
-  }
-  if (stats != nullptr)
-    *stats = {counted.barriers, counted.warp_ops, counted.switches, counted.blocks};
-  write(message, message_len, text);
-  return ok ? GPUINT_SIMT_OK : GPUINT_SIMT_FAULT;
+  return run_reported(kernel, stats, message, message_len,
+                      [&](const Kernel& found, Stats& counted, std::string& text) {
+                        return launch_kernel(kernel, found, *operands, *options, counted, text);
+                      });
+}
+
+extern "C" int gpuint_simt_launch_grid(const char* kernel, const void* arguments, uint32_t grid,
+                                       const gpuint_simt_options* options, gpuint_simt_stats* stats,
+                                       char* message, size_t message_len) {
+  return run_reported(kernel, stats, message, message_len,
+                      [&](const Kernel& found, Stats& counted, std::string& text) {
+                        return run_blocks(kernel, found, arguments, grid, *options, counted, text);
+                      });
 }
 
 extern "C" uint64_t gpuint_simt_upset(uint32_t kind, uint64_t after, uint64_t seed,

@@ -1,10 +1,6 @@
 //! Kernels as bytes and as text: the images that `build.rs` embedded, and the sources that the
 //! run-time compiler starts from.
 
-use gpuint_catalogue::translation_unit;
-
-use crate::kernel::KernelId;
-
 /// Written by `build.rs`.
 mod embedded {
     include!(concat!(env!("OUT_DIR"), "/images.rs"));
@@ -16,9 +12,4 @@ pub(crate) use embedded::HEADERS;
 pub(crate) fn embedded(kernel: &str) -> Option<&'static [u8]> {
     let found = embedded::KERNELS.binary_search_by_key(&kernel, |&(name, _)| name).ok()?;
     Some(embedded::IMAGES[embedded::KERNELS[found].1])
-}
-
-/// The translation unit of this kernel, with its own block or another.
-pub(crate) fn source(kernel: KernelId, block: Option<u32>) -> String {
-    translation_unit([kernel.source(block)])
 }

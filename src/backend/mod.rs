@@ -10,6 +10,7 @@ pub(crate) mod host;
 pub(crate) mod images;
 pub(crate) mod launch;
 mod library;
+pub(crate) mod long;
 mod once;
 #[cfg(feature = "simt")]
 pub(crate) mod simt;

@@ -7,8 +7,8 @@
 
 use gpuint_catalogue::{Op, Shape};
 
-use super::{View, faces};
-use crate::backend::Operands;
+use super::{View, faces, long_division};
+use crate::backend::{BackendKind, Operands};
 use crate::batch::{Batch, Using};
 use crate::dyn_batch::{DynBatch, DynUsing};
 use crate::error::{Error, Result};
@@ -63,6 +63,10 @@ impl<'a> View<'a> {
         zero: &mut Mask,
     ) -> Result<()> {
         self.check_mask(zero)?;
+        if self.divides_by_reciprocals() {
+            *zero = self.divide_by_reciprocals(rhs, Some(quotient), Some(remainder))?;
+            return Ok(());
+        }
         let operands = self.division(rhs, Some(quotient), Some(remainder))?;
         self.launch(Op::DivRem, Operands { mask: Some(zero.cleared()?), ..operands })
     }
@@ -82,12 +86,39 @@ impl<'a> View<'a> {
         Ok((quotient, remainder.view().truncated(self.shape())?))
     }
 
+    /// Returns true for long rows on devices that have only products of them.
+    fn divides_by_reciprocals(&self) -> bool {
+        self.shape().is_long() && self.device().backend() != BackendKind::Cpu
+    }
+
+    /// Divides long rows, and returns the mask of the rows with a divisor of zero.
+    fn divide_by_reciprocals(
+        &self,
+        rhs: &DynBatch,
+        quotient: Option<&mut DynBatch>,
+        remainder: Option<&mut DynBatch>,
+    ) -> Result<Mask> {
+        self.check(rhs)?;
+        for out in [&quotient, &remainder].into_iter().flatten() {
+            self.check(out)?;
+        }
+        let (quotients, remainders, zero) = long_division::div_rem(self.batch, rhs)?;
+        long_division::write(&quotients, quotient)?;
+        long_division::write(&remainders, remainder)?;
+        Ok(zero)
+    }
+
     fn divide(
         &self,
         rhs: &DynBatch,
         quotient: Option<&mut DynBatch>,
         remainder: Option<&mut DynBatch>,
     ) -> Result<()> {
+        if self.divides_by_reciprocals() {
+            let zero = self.divide_by_reciprocals(rhs, quotient, remainder)?;
+            let first = zero.indices()?.first().copied();
+            return first.map_or(Ok(()), |row| Err(Error::DivisionByZero { row }));
+        }
         let operands = self.division(rhs, quotient, remainder)?;
         match self.launch_checked(Op::DivRem, operands)? {
             None => Ok(()),

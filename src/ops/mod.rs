@@ -26,6 +26,7 @@ mod gcd;
 mod gerbicz;
 mod half_gcd;
 mod inverse_all;
+mod long_division;
 mod modular;
 mod mul;
 mod operators;

@@ -13,6 +13,7 @@ mod exact;
 mod exponents;
 mod inverses;
 mod long;
+mod long_kernels;
 mod matrix;
 mod modular;
 mod order;

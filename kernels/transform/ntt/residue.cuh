@@ -1,13 +1,14 @@
-// Residues modulo primes below 2^27, the arithmetic of number-theoretic transforms.
+// Residues modulo primes below 2^31, the arithmetic of number-theoretic transforms.
 //
 // A factor w that is known beforehand is stored with its quotient floor(2^32 w / P). For any x
 // below 2^32,
 //     w x - floor(w's quotient * x / 2^32) P
 // is w x mod P, or that plus P: two products of 32 bits and one upper half (V. Shoup, NTL; D.
 // Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60, 2014). Since
-// every x is valid, and 32 P fits a limb, sums and differences between two such products need no
+// every x is valid, and MOST P fits a limb, sums and differences between two such products need no
 // reduction: they are lazy residues, known to be below some multiple of P.
 #pragma once
+#include "core/math.cuh"
 #include "core/platform.cuh"
 
 namespace gpuint {
@@ -27,14 +28,13 @@ __host__ __device__ constexpr bool is_prime(u32 n) {
 
 }  // namespace residue
 
-// The field of P elements, P = 1 mod 2^16.
-template <u32 P_>
+// The field of P elements, P = 1 mod 2^16, with lazy residues below MOST P.
+template <u32 P_, u32 MOST_ = 32>
 struct Field {
   static constexpr u32 P = P_;
   static_assert(residue::is_prime(P) && P % 65536 == 1,
                 "transforms of 2^16 points need roots of unity");
-  // The multiple of P below which lazy residues stay.
-  static constexpr u32 MOST = 32;
+  static constexpr u32 MOST = MOST_;
   static_assert(MOST <= (1ull << 32) / P, "a lazy residue is a limb");
 
   __host__ __device__ static constexpr u32 product(u32 a, u32 b) {
@@ -52,8 +52,7 @@ struct Field {
 
   __host__ __device__ static constexpr u32 inverse(u32 a) { return power(a, P - 2); }
 
-  // An element of order N, a power of two up to 2^16; that of order N / 2 is the square of that of
-  // order N.
+  // An element of order N, a power of two that divides P - 1. The one of order N / 2 is its square.
   __host__ __device__ static constexpr u32 root(u32 order) {
     u32 base = 2;
     while (power(base, (P - 1) / 2) == 1) ++base;  // a square
@@ -88,13 +87,13 @@ struct Field {
     return x < less ? x : less;
   }
 
-  // a b / 2^32, below 3P, for a below 2P and any b (P. Montgomery, Math. Comp. 44, 1985).
+  // a b / 2^32, below P + a, for a below 2P and any b (P. Montgomery, Math. Comp. 44, 1985).
   GPUINT_DEVICE static u32 montgomery(u32 a, u32 b) {
     constexpr u32 INVERSE = 2 - P;  // (1 + x) (1 - x) = 1 for x = P - 1, a multiple of 2^16
     static_assert(P * INVERSE == 1, "the inverse of P modulo 2^32");
     GPUINT_ASSERT(a < 2 * P, "one factor is nearly reduced");
     const u32 result = __umulhi(a, b) - __umulhi(a * b * INVERSE, P) + P;
-    GPUINT_ASSERT(result < 3 * P, "a Montgomery product");
+    GPUINT_ASSERT(result < u64{P} + max_of(a, 1), "a Montgomery product");
     return result;
   }
 };

@@ -15,7 +15,7 @@ use crate::backend::host::PART_BYTES;
 use crate::backend::images;
 use crate::backend::once::OnceMap;
 use crate::error::{Error, Result};
-use crate::kernel::KernelId;
+use crate::kernel::Instance;
 use crate::process::PerProcess;
 
 /// The contexts that were opened, by the number of the GPU. They stay for as long as the process,
@@ -38,8 +38,7 @@ unsafe impl Sync for Pool {}
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) info: Info,
-    /// By kernel and, where it is not its own, block.
-    functions: OnceMap<(KernelId, Option<u32>), Arc<Function>>,
+    functions: OnceMap<Instance, Arc<Function>>,
     /// Fatbins hold many kernels each; the key is the address of the fatbin.
     modules: OnceMap<usize, Arc<Module>>,
     cache: Cache,
@@ -97,22 +96,22 @@ impl Context {
         Fault::check(unsafe { (self.gpu.functions.pool_trim)(pool, 0) })
     }
 
-    /// The function of a kernel, with its own block or another, ready to be launched.
-    pub(super) fn function(&self, kernel: KernelId, block: Option<u32>) -> Result<Arc<Function>> {
-        self.functions.get_or_try_init((kernel, block), || self.load(kernel, block).map(Arc::new))
+    /// The function of a kernel, ready to be launched.
+    pub(super) fn function(&self, kernel: Instance) -> Result<Arc<Function>> {
+        self.functions.get_or_try_init(kernel, || self.load(kernel).map(Arc::new))
     }
 
-    fn load(&self, kernel: KernelId, block: Option<u32>) -> Result<Function> {
+    fn load(&self, kernel: Instance) -> Result<Function> {
         let name = kernel.to_string();
         let span = tracing::debug_span!("load", kernel = name);
         let _entered = span.enter();
         // Embedded images have the kernels' own blocks.
-        if block.is_none()
+        if kernel.is_as_built()
             && let Some(module) = self.embedded(&name)?
         {
             return Function::new(module, name, &self.info);
         }
-        self.compiled(kernel, block, &name)
+        self.compiled(kernel, &name)
     }
 
     /// The module of the image that was built with the crate; `None` where there is none for this
@@ -136,16 +135,10 @@ impl Context {
     ///
     /// An image of the cache that the driver refuses, or that lacks the kernel, is made anew: it
     /// would otherwise stop the operation for as long as the file exists.
-    fn compiled(&self, kernel: KernelId, block: Option<u32>, name: &str) -> Result<Function> {
+    fn compiled(&self, kernel: Instance, name: &str) -> Result<Function> {
         let make = |cache: Use| {
-            let (image, origin) = runtime::image(
-                kernel,
-                block,
-                self.info.capability,
-                Nvrtc::get(),
-                &self.cache,
-                cache,
-            )?;
+            let (image, origin) =
+                runtime::image(kernel, self.info.capability, Nvrtc::get(), &self.cache, cache)?;
             let load = || {
                 let module = Module::load(&self.gpu, &image)
                     .map_err(Fault::about(format_args!("the image of {name} that NVRTC made")))?;

@@ -61,7 +61,7 @@ impl Queue {
 
 /// Memory of a GPU. Where it has no bytes, there is no memory and the address is null.
 #[derive(Debug)]
-pub(super) struct DeviceMemory {
+pub(crate) struct DeviceMemory {
     address: Address,
     bytes: u64,
     /// The queue in whose order it was allocated and will be freed.

@@ -36,14 +36,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::auto::Gpu;
-use crate::backend::launch::{self, RawOperands};
+use crate::backend::launch::{self, Facts, RawOperands};
+use crate::backend::long::{self, Grids, TableCache};
 use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
 use crate::error::{Error, Result};
+use crate::kernel::{Instance, LongKernelId};
 use context::Context;
 use driver::Fault;
 use event::Event;
 use info::Info;
 use memory::DeviceMemory;
+use module::Function;
 use pinned::Pinned;
 use queue::{Access, Queue};
 
@@ -53,13 +56,14 @@ pub(crate) struct Cuda {
     queue: Arc<Queue>,
     /// The threads per block that kernels aim at; `None`: what each was built with.
     block: Option<u32>,
+    tables: TableCache<DeviceMemory>,
 }
 
 /// Opens the GPU of that number with a stream of its own, for kernels with their own blocks or
 /// others.
 pub(crate) fn open(ordinal: usize, block: Option<u32>) -> Result<Box<dyn Backend>> {
     let queue = Arc::new(Queue::new(Context::get(ordinal)?)?);
-    Ok(Box::new(Cuda { queue, block }))
+    Ok(Box::new(Cuda { queue, block, tables: TableCache::default() }))
 }
 
 /// Number of GPUs; 0 without a driver.
@@ -85,6 +89,72 @@ impl Cuda {
         let mut table = DeviceMemory::new(&self.queue, bytes.len() as u64)?;
         table.stage(&self.queue, bytes)?;
         Ok(Some(table))
+    }
+}
+
+/// Kernels of long rows.
+impl Cuda {
+    fn long_function(&self, kernel: LongKernelId) -> Result<Arc<Function>> {
+        self.queue.context.function(Instance::Long(kernel))
+    }
+
+    #[allow(unsafe_code)]
+    fn launch_long(&self, call: Call<'_>) -> Result<()> {
+        let queue = &self.queue;
+        let (op, bits) = (call.kernel.op(), call.kernel.shape().bits);
+        let uses = RefCell::new(Vec::new());
+        let operands = RawOperands::new(
+            call.operands,
+            |buffer| address(buffer, queue, Access::Read, &uses),
+            |buffer| address(buffer, queue, Access::Write, &uses),
+        )?;
+        let _bound = queue.bind()?;
+        // SAFETY: as in `launch`.
+        let queued = unsafe { long::run(self, op, bits, &operands) };
+        note(uses.into_inner(), queue);
+        queued
+    }
+}
+
+impl Grids for Cuda {
+    type Memory = DeviceMemory;
+
+    fn allocate(&self, bytes: u64) -> Result<DeviceMemory> {
+        DeviceMemory::new(&self.queue, bytes)
+    }
+
+    fn allocate_copy(&self, bytes: &[u8]) -> Result<DeviceMemory> {
+        let mut memory = DeviceMemory::new(&self.queue, bytes.len() as u64)?;
+        memory.stage(&self.queue, bytes)?;
+        Ok(memory)
+    }
+
+    fn clear(&self, memory: &mut DeviceMemory) -> Result<()> {
+        memory.fill(&self.queue, 0)
+    }
+
+    fn address(&self, memory: &mut DeviceMemory) -> Result<u64> {
+        DeviceMemory::address(memory, &self.queue, Access::Write)
+    }
+
+    fn tables(&self) -> &TableCache<DeviceMemory> {
+        &self.tables
+    }
+
+    fn facts(&self, kernel: LongKernelId) -> Result<Facts> {
+        Ok(self.long_function(kernel)?.facts())
+    }
+
+    #[allow(unsafe_code)]
+    unsafe fn launch_grid(
+        &self,
+        kernel: LongKernelId,
+        arguments: &[u8],
+        blocks: u32,
+    ) -> Result<()> {
+        let function = self.long_function(kernel)?;
+        // SAFETY: the caller's.
+        unsafe { function.launch_grid(self.queue.stream, arguments, blocks) }
     }
 }
 
@@ -251,9 +321,13 @@ impl Backend for Cuda {
 
     #[allow(unsafe_code)]
     fn launch(&self, call: Call<'_>) -> Result<()> {
+        if call.kernel.shape().is_long() {
+            return self.launch_long(call);
+        }
         call.kernel.check_catalogue()?;
         let queue = &self.queue;
-        let function = queue.context.function(call.kernel, self.block)?;
+        let kernel = Instance::Operation { kernel: call.kernel, block: self.block };
+        let function = queue.context.function(kernel)?;
         let strides = call.strides();
         let rows = call.operands.rows;
         let mut most_rows =
@@ -308,10 +382,7 @@ impl Backend for Cuda {
             unsafe { function.launch(queue.stream, operands, steps) }
         });
         // Also after an error: some of the phases may be queued.
-        let ticket = queue.ticket();
-        for (memory, access) in uses.into_inner() {
-            memory.note(queue, ticket, access);
-        }
+        note(uses.into_inner(), queue);
         queued
     }
 
@@ -330,7 +401,7 @@ impl Backend for Cuda {
 
     fn queue(&self) -> Result<Option<Box<dyn Backend>>> {
         let queue = Arc::new(Queue::new(Arc::clone(&self.queue.context))?);
-        Ok(Some(Box::new(Self { queue, block: self.block })))
+        Ok(Some(Box::new(Self { queue, block: self.block, tables: TableCache::default() })))
     }
 
     fn memory_id(&self) -> Option<usize> {
@@ -364,6 +435,14 @@ fn address<'a>(
     let memory = buffer.memory::<DeviceMemory>()?;
     uses.borrow_mut().push((memory, access));
     memory.address(queue, access)
+}
+
+/// Notes the uses of memory by a call that was queued.
+fn note(uses: Vec<(&DeviceMemory, Access)>, queue: &Arc<Queue>) {
+    let ticket = queue.ticket();
+    for (memory, access) in uses {
+        memory.note(queue, ticket, access);
+    }
 }
 
 fn pinned(buffer: &mut dyn HostBuffer) -> Result<&mut Pinned> {

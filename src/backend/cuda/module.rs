@@ -191,6 +191,27 @@ impl Function {
         }
     }
 
+    /// Launch configuration of the first phase.
+    pub(super) fn facts(&self) -> Facts {
+        self.phases.first().map_or_else(Facts::default, |phase| phase.facts)
+    }
+
+    /// Queues `blocks` blocks of a kernel of one phase with arguments of its own. The context is
+    /// bound to the calling thread.
+    ///
+    /// # Safety
+    /// As [`launch`](Self::launch); the arguments are those that the kernel takes by value.
+    pub(super) unsafe fn launch_grid(
+        &self,
+        stream: StreamHandle,
+        arguments: &[u8],
+        blocks: u32,
+    ) -> Result<()> {
+        let Some(phase) = self.phases.first() else { return Ok(()) };
+        // SAFETY: the caller's.
+        unsafe { self.launch_phase(stream, phase, blocks, arguments.as_ptr().cast()) }
+    }
+
     /// Bytes of counters, which are zero when a call begins.
     pub(super) fn counters_bytes(&self) -> u64 {
         if self.phases.len() > 1 { COUNTERS_BYTES } else { 0 }
@@ -213,8 +234,9 @@ impl Function {
             for index in phases {
                 (operands.phase, operands.step) = (index as u64, step);
                 let phase = &self.phases[index];
-                // SAFETY: the caller's, for every phase.
-                unsafe { self.launch_phase(stream, phase, phase.grid(rows), operands) }?;
+                let arguments = (&raw const operands).cast();
+                // SAFETY: the caller's, for every phase; its argument is one `Operands`.
+                unsafe { self.launch_phase(stream, phase, phase.grid(rows), arguments) }?;
             }
             Ok(())
         };
@@ -230,13 +252,13 @@ impl Function {
     /// Queues a phase of the kernel.
     ///
     /// # Safety
-    /// As [`launch`](Self::launch), for `grid` blocks.
+    /// As [`launch`](Self::launch), for `grid` blocks; `arguments` points to the kernel's argument.
     unsafe fn launch_phase(
         &self,
         stream: StreamHandle,
         phase: &Phase,
         grid: u32,
-        mut operands: RawOperands,
+        arguments: *const c_void,
     ) -> Result<()> {
         let Facts { threads, shared_bytes, cluster, .. } = phase.facts;
         // Measured: 5 % faster with clusters of four whose blocks are spread.
@@ -253,10 +275,9 @@ impl Function {
             attrs: attributes.as_mut_ptr(),
             numAttrs: if cluster == 1 { 0 } else { attributes.len() as u32 },
         };
-        let mut arguments = [(&raw mut operands).cast::<c_void>()];
-        // SAFETY: the configuration outlives the call; the kernel takes one `Operands` by value,
-        // whose twin `RawOperands` is, and the driver copies it before it returns; the rest is the
-        // caller's.
+        let mut arguments = [arguments.cast_mut()];
+        // SAFETY: the configuration outlives the call; the kernel takes one argument by value, which
+        // the driver copies before it returns; the rest is the caller's.
         Fault::check(unsafe {
             (self.module.gpu.functions.launch)(
                 &raw const config,

@@ -2,9 +2,9 @@
 
 use crate::backend::cuda::cache::{Cache, Key};
 use crate::backend::cuda::nvrtc::{self, Nvrtc};
-use crate::backend::images::{self, HEADERS};
+use crate::backend::images::HEADERS;
 use crate::error::{Error, Result};
-use crate::kernel::KernelId;
+use crate::kernel::Instance;
 use gpuint_catalogue::{closure, inputs};
 
 /// Source of an image.
@@ -21,11 +21,10 @@ pub(super) enum Use {
     Replace,
 }
 
-/// The image of a kernel for a GPU of that compute capability, with its own block or another: from
-/// the cache, or by NVRTC, which is absent for a reason.
+/// The image of a kernel for a GPU of that compute capability: from the cache, or by NVRTC, which is
+/// absent for a reason.
 pub(super) fn image(
-    kernel: KernelId,
-    block: Option<u32>,
+    kernel: Instance,
     capability: u32,
     nvrtc: Result<&Nvrtc, &str>,
     cache: &Cache,
@@ -33,7 +32,7 @@ pub(super) fn image(
 ) -> Result<(Vec<u8>, Origin)> {
     let name = kernel.to_string();
     let missing = |remedy: String| Error::KernelMissing { kernel: name.clone(), remedy };
-    let source = images::source(kernel, block);
+    let source = kernel.source();
     let nvrtc = nvrtc.map_err(|reason| {
         missing(format!(
             "no image for sm_{capability} was built with the crate, and there is no NVRTC to make \
@@ -80,10 +79,11 @@ mod tests {
     use std::{fs, thread};
 
     use super::*;
-    use gpuint_catalogue::{Algorithm, DigitKind, Op, Row, Shape, translation_unit};
+    use gpuint_catalogue::{Algorithm, DigitKind, Entry, Op, Row, Shape, translation_unit};
 
     use crate::backend::cuda::nvrtc::Target;
-    use crate::shape::ROWS;
+    use crate::kernel::KernelId;
+    use crate::shape::{LONG_KERNELS, ROWS};
     use crate::shapes;
     use gpuint_skip::skip;
 
@@ -113,39 +113,40 @@ mod tests {
 
     /// Returns the kernels of the catalogue by unit: each kernel and digit at the narrowest shape,
     /// or with `GPUINT_TEST_SHAPES=all` at every shape; and each kernel at the shapes of
-    /// [`OTHERS`]. nvcc compiles the same templates at all shapes (`scripts/kernel-gate`); NVRTC
+    /// [`OTHERS`]; and the kernels of long rows. nvcc compiles the same templates at all shapes (`scripts/kernel-gate`); NVRTC
     /// differs only in the headers and functions that it knows.
-    fn units() -> Vec<Vec<KernelId>> {
+    fn units() -> Vec<Vec<Entry<'static>>> {
         let all = std::env::var("GPUINT_TEST_SHAPES").is_ok_and(|shapes| shapes == "all");
         let mut done = HashSet::new();
-        let mut unit = |shape: &Shape| -> Vec<KernelId> {
+        let mut unit = |shape: &Shape| -> Vec<_> {
             let mut is_new = |row: &Row<'_>| {
                 let digit = (!row.per_width).then(|| (shape.digit.name(), shape.q));
                 let variant = if all { (shape.bits, digit) } else { (0, digit.map(|d| (d.0, 0))) };
                 done.insert((row.op.name(), row.algorithm.to_string(), variant))
             };
             let kernel = |row: &Row<'_>| KernelId::find(row.op, row.algorithm, *shape);
-            ROWS.iter().filter_map(|row| kernel(row).filter(|_| is_new(row))).collect()
+            let new = ROWS.iter().filter_map(|row| kernel(row).filter(|_| is_new(row)));
+            new.map(|kernel| kernel.source(None).into()).collect()
         };
         let built = shapes().iter().map(&mut unit).filter(|unit| !unit.is_empty());
         let others = OTHERS.into_iter().filter(|shape| !shapes().contains(shape)).map(|shape| {
             let kernel = |row: &Row<'_>| KernelId::find(row.op, row.algorithm, shape);
-            ROWS.iter().filter_map(kernel).collect()
+            ROWS.iter().filter_map(kernel).map(|kernel| kernel.source(None).into()).collect()
         });
-        built.chain(others).collect()
+        let long = LONG_KERNELS.iter().map(|&kernel| vec![kernel.into()]);
+        built.chain(others).chain(long).collect()
     }
 
     #[test]
     fn nvrtc_compiles_every_kernel_of_the_catalogue() {
         let Some(nvrtc) = nvrtc() else { return };
         let target = nvrtc.target(90).expect("sm_90a is known to every NVRTC that is maintained");
-        let compile = |unit: &[KernelId]| {
-            let kernels: Vec<_> = unit.iter().map(|kernel| kernel.source(None)).collect();
-            let source = translation_unit(kernels.iter().copied());
+        let compile = |unit: &[Entry<'static>]| {
+            let source = translation_unit(unit.iter().cloned());
             let image = nvrtc.compile(&source, &closure(&source, HEADERS), target);
             let image = image.unwrap_or_else(|error| panic!("{:?}: {error}", unit[0]));
-            for name in kernels.iter().map(gpuint_catalogue::Kernel::name) {
-                assert!(has_symbol(&image, &name), "{name}");
+            for Entry { name, .. } in unit {
+                assert!(has_symbol(&image, name), "{name}");
                 assert!(has_symbol(&image, &format!("{name}_facts")), "{name}");
             }
         };
@@ -168,7 +169,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(Some(folder.path().to_owned()));
         let make =
-            |cache: &Cache| image(addition(), None, 90, Ok(nvrtc), cache, Use::Read).unwrap();
+            |cache: &Cache| image(addition().into(), 90, Ok(nvrtc), cache, Use::Read).unwrap();
         let (first, origin) = make(&cache);
         assert_eq!(origin, Origin::Compiler);
         assert!(has_symbol(&first, &addition().to_string()));
@@ -179,13 +180,13 @@ mod tests {
         assert_eq!(make(&cache), (first.clone(), Origin::Cache));
 
         // Another image in the file shows that it is read; a damaged one is made anew.
-        let source = images::source(addition(), None);
+        let source = Instance::from(addition()).source();
         let options = nvrtc.target(90).unwrap().options();
         let key = key(&addition().to_string(), &source, &nvrtc.describe(), &options);
         let another = nvrtc.compile("", &[], nvrtc.target(90).unwrap()).unwrap();
         cache.write(&key, &another);
         assert_eq!(make(&cache), (another, Origin::Cache));
-        let replaced = image(addition(), None, 90, Ok(nvrtc), &cache, Use::Replace).unwrap();
+        let replaced = image(addition().into(), 90, Ok(nvrtc), &cache, Use::Replace).unwrap();
         assert_eq!(replaced, (first.clone(), Origin::Compiler));
         assert_eq!(make(&cache), (first, Origin::Cache));
         fs::write(&path, &written[..written.len() / 2]).unwrap();
@@ -198,8 +199,7 @@ mod tests {
     fn a_missing_kernel_says_what_to_do() {
         let cache = Cache::at(None);
         let remedy = |kernel: KernelId, capability, nvrtc| match image(
-            kernel,
-            None,
+            kernel.into(),
             capability,
             nvrtc,
             &cache,

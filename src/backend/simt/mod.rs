@@ -10,10 +10,12 @@ use std::ffi::{CStr, c_int};
 
 pub use units::{Upset, plan_upset, rare_paths};
 
-use crate::backend::host::{self, host_memory_methods};
+use crate::backend::host::{self, HostMemory, host_memory_methods};
 use crate::backend::launch::{self, Facts, RawOperands};
+use crate::backend::long::{self, Grids, TableCache};
 use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::{Error, Result};
+use crate::kernel::{Instance, LongKernelId};
 
 #[cfg(not(all(unix, any(target_arch = "x86_64", target_arch = "aarch64"))))]
 compile_error!(
@@ -67,11 +69,111 @@ const MAX_PART: usize = 25;
 #[derive(Debug)]
 pub(crate) struct Simt {
     options: SimtOptions,
+    tables: TableCache<HostMemory>,
 }
 
 impl Simt {
     pub(crate) fn new(options: SimtOptions) -> Self {
-        Self { options }
+        Self { options, tables: TableCache::default() }
+    }
+
+    fn raw_options(&self) -> RawOptions {
+        let SimtOptions { seed, max_grid, host_threads, .. } = self.options;
+        RawOptions { seed, max_grid, host_threads }
+    }
+
+    fn max_part(&self) -> usize {
+        if self.options.max_part == 0 { MAX_PART } else { self.options.max_part }
+    }
+
+    /// Launches a kernel: `launch` calls the shim with the options, and with space for what it
+    /// reports.
+    fn reported(
+        &self,
+        kernel: &CStr,
+        launch: impl FnOnce(*const RawOptions, *mut Stats, &mut [u8]) -> c_int,
+    ) -> Result<()> {
+        let mut stats = Stats::default();
+        let mut message = [0u8; 1 << 12];
+        let options = self.raw_options();
+        let code = launch(&raw const options, &raw mut stats, &mut message);
+        tracing::trace!(?kernel, ?stats, "simt");
+        match code {
+            OK => Ok(()),
+            _ => {
+                let message = CStr::from_bytes_until_nul(&message).unwrap_or_default();
+                Err(Error::Driver(message.to_string_lossy().into_owned()))
+            }
+        }
+    }
+}
+
+/// The facts of a kernel's first phase.
+fn facts_of(shim: &units::Shim, kernel: &CStr) -> Result<Facts> {
+    let mut facts = Facts::default();
+    // SAFETY: the pointers are valid for the call.
+    match unsafe { (shim.functions.facts)(kernel.as_ptr(), &raw mut facts) } {
+        OK => Ok(facts),
+        _ => Err(Error::Driver(format!("{} is not loaded", kernel.to_string_lossy()))),
+    }
+}
+
+impl Grids for Simt {
+    type Memory = HostMemory;
+
+    fn allocate(&self, bytes: u64) -> Result<HostMemory> {
+        HostMemory::unspecified(bytes)
+    }
+
+    fn allocate_copy(&self, bytes: &[u8]) -> Result<HostMemory> {
+        let mut memory = HostMemory::unspecified(bytes.len() as u64)?;
+        memory.as_bytes_mut().copy_from_slice(bytes);
+        Ok(memory)
+    }
+
+    fn clear(&self, memory: &mut HostMemory) -> Result<()> {
+        memory.as_bytes_mut().fill(0);
+        Ok(())
+    }
+
+    fn address(&self, memory: &mut HostMemory) -> Result<u64> {
+        Ok(memory.as_bytes_mut().as_mut_ptr().expose_provenance() as u64)
+    }
+
+    fn most_rows(&self) -> usize {
+        self.max_part()
+    }
+
+    fn tables(&self) -> &TableCache<HostMemory> {
+        &self.tables
+    }
+
+    fn facts(&self, kernel: LongKernelId) -> Result<Facts> {
+        let (shim, kernel) = units::load(Instance::Long(kernel))?;
+        facts_of(shim, &kernel)
+    }
+
+    unsafe fn launch_grid(
+        &self,
+        kernel: LongKernelId,
+        arguments: &[u8],
+        blocks: u32,
+    ) -> Result<()> {
+        let (shim, kernel) = units::load(Instance::Long(kernel))?;
+        self.reported(&kernel, |options, stats, message| {
+            // SAFETY: the pointers are valid for the call; the rest is the caller's.
+            unsafe {
+                (shim.functions.launch_grid)(
+                    kernel.as_ptr(),
+                    arguments.as_ptr().cast(),
+                    blocks,
+                    options,
+                    stats,
+                    message.as_mut_ptr().cast(),
+                    message.len(),
+                )
+            }
+        })
     }
 }
 
@@ -90,8 +192,8 @@ impl Backend for Simt {
     host_memory_methods!();
 
     fn launch(&self, call: Call<'_>) -> Result<()> {
-        call.kernel.check_catalogue()?;
-        let (shim, kernel) = units::load(call.kernel)?;
+        let kernel = call.kernel;
+        let (op, shape) = (kernel.op(), kernel.shape());
         let strides = call.strides();
         let rows = call.operands.rows;
         let address =
@@ -104,40 +206,33 @@ impl Backend for Simt {
         if !factors.is_empty() {
             operands.ins[0] = factors.as_ptr().expose_provenance() as u64;
         }
-        let SimtOptions { seed, max_grid, host_threads, max_part } = self.options;
-        let max_part = if max_part == 0 { MAX_PART } else { max_part };
-        let options = RawOptions { seed, max_grid, host_threads };
+        if shape.is_long() {
+            // SAFETY: the buffers behind the operands are borrowed by the call, `Call::check` found
+            // them long enough, and no other thread uses the outputs.
+            return unsafe { long::run(self, op, shape.bits, &operands) };
+        }
+        kernel.check_catalogue()?;
+        let (shim, kernel) = units::load(kernel.into())?;
         let launch = |operands: RawOperands| {
-            let mut stats = Stats::default();
-            let mut message = [0u8; 1 << 12];
-            // SAFETY: the pointers are valid for the call, the buffers behind the operands are
-            // borrowed by it and `Call::check` found them long enough, and no other thread uses the
-            // outputs.
-            let code = unsafe {
-                (shim.functions.launch)(
-                    kernel.as_ptr(),
-                    &raw const operands,
-                    &raw const options,
-                    &raw mut stats,
-                    message.as_mut_ptr().cast(),
-                    message.len(),
-                )
-            };
-            tracing::trace!(?kernel, ?stats, "simt");
-            match code {
-                OK => Ok(()),
-                _ => {
-                    let message = CStr::from_bytes_until_nul(&message).unwrap_or_default();
-                    Err(Error::Driver(message.to_string_lossy().into_owned()))
+            self.reported(&kernel, |options, stats, message| {
+                // SAFETY: as above, and the pointers are valid for the call.
+                unsafe {
+                    (shim.functions.launch)(
+                        kernel.as_ptr(),
+                        &raw const operands,
+                        options,
+                        stats,
+                        message.as_mut_ptr().cast(),
+                        message.len(),
+                    )
                 }
-            }
+            })
         };
-        let mut facts = Facts::default();
-        // SAFETY: the pointers are valid for the call.
-        let code = unsafe { (shim.functions.facts)(kernel.as_ptr(), &raw mut facts) };
         match strides {
-            Some(strides) if code == OK && facts.row_bytes != 0 => launch::parts(rows, max_part)
-                .try_for_each(|part| launch(operands.part(strides, part))),
+            Some(strides) if facts_of(shim, &kernel)?.row_bytes != 0 => {
+                launch::parts(rows, self.max_part())
+                    .try_for_each(|part| launch(operands.part(strides, part)))
+            }
             _ => launch(operands),
         }
     }

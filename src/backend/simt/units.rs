@@ -1,6 +1,6 @@
 //! The shim and the units of kernels, loaded at their first use and never unloaded.
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::Display;
 use std::io::Write;
 use std::mem;
@@ -17,7 +17,7 @@ use crate::backend::once::OnceMap;
 use crate::backend::simt::compiler::{Compiler, KERNEL_LEVEL, SHIM_LEVEL, shim_unit};
 use crate::backend::simt::{RawOptions, Stats};
 use crate::error::{Error, Result};
-use crate::kernel::KernelId;
+use crate::kernel::Instance;
 use crate::process::Owner;
 
 // The declarations are those of `kernels/simt/abi.h`.
@@ -32,6 +32,15 @@ functions! {
         usize,
     ) -> c_int;
     upset = c"gpuint_simt_upset": unsafe extern "C" fn(u32, u64, u64, *mut u64) -> u64;
+    launch_grid = c"gpuint_simt_launch_grid": unsafe extern "C" fn(
+        *const c_char,
+        *const c_void,
+        u32,
+        *const RawOptions,
+        *mut Stats,
+        *mut c_char,
+        usize,
+    ) -> c_int;
     rare = c"gpuint_simt_rare": unsafe extern "C" fn(u32, *mut u64) -> *const c_char;
 }
 
@@ -68,17 +77,22 @@ impl Shim {
 }
 
 /// Returns the shim and the name of a kernel that is loaded.
-pub(super) fn load(kernel: KernelId) -> Result<(&'static Shim, Arc<CStr>)> {
-    static KERNELS: LazyLock<OnceMap<KernelId, Arc<CStr>>> = LazyLock::new(OnceMap::default);
+pub(super) fn load(kernel: Instance) -> Result<(&'static Shim, Arc<CStr>)> {
+    static KERNELS: LazyLock<OnceMap<Instance, Arc<CStr>>> = LazyLock::new(OnceMap::default);
     static UNITS: LazyLock<OnceMap<String, ()>> = LazyLock::new(OnceMap::default);
     let shim = Shim::get(&kernel)?;
     let name = KERNELS.get_or_try_init(kernel, || {
-        let unit = translation_unit(kernel.unit().map(|other| other.source(None)));
+        // One name in all processes, whichever kernel they launch first: the cache finds units by
+        // name and text.
+        let (first, unit) = match kernel {
+            Instance::Operation { kernel, .. } => {
+                let first = kernel.unit().next().unwrap_or(kernel).to_string();
+                (first, translation_unit(kernel.unit().map(|other| other.source(None))))
+            }
+            Instance::Long(_) => (kernel.to_string(), kernel.source()),
+        };
         // Several shapes share the kernels of a width: their units are the same text.
         UNITS.get_or_try_init(unit.clone(), || {
-            // One name in all processes, whichever kernel they launch first: the cache finds units
-            // by name and text.
-            let first = kernel.unit().next().unwrap_or(kernel).to_string();
             let object = shim.compiler.object(&first, &unit, KERNEL_LEVEL)?;
             let library = open(&object, unix::RTLD_LOCAL)?;
             // Its kernels have registered themselves.

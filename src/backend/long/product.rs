@@ -1,0 +1,253 @@
+//! Products: transforms, point products, Chinese remainders and carries.
+#![allow(unsafe_code)]
+
+use std::sync::Arc;
+
+use bytemuck::Zeroable;
+use gpuint_catalogue::Op;
+
+use crate::backend::launch;
+use crate::backend::long::arguments::{Carrying, EDGE_BYTES, Parts, Source, Tables, Transform};
+use crate::backend::long::plan::{LEAST_LOG_POINTS, MOST_LOG_POINTS, Plan};
+use crate::backend::long::sum::Sum;
+use crate::backend::long::{Grids, PlanTables, kernel, launch as launch_kernel, workspace};
+use crate::error::{Error, Result};
+use crate::kernel::LongKernelId;
+
+/// Products of the rows of two batches, or squares.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Product {
+    /// Addresses of the factors; equal for squares.
+    pub(super) factors: [u64; 2],
+    /// Limbs of a row of a factor.
+    pub(super) limbs: u64,
+    /// Addresses of the rows of each part of the result, or 0, and the limbs of a row of it. The
+    /// limbs beyond are dropped.
+    pub(super) parts: [(u64, u64); 2],
+    /// The result is modulo 2^(32 `limbs`) - 1, for a power of two `limbs`.
+    pub(super) is_cyclic: bool,
+}
+
+/// Kernels of a plan.
+struct Kernels {
+    /// Forward and inverse, of each pass but the last.
+    strided: Vec<[LongKernelId; 2]>,
+    products: LongKernelId,
+    remainders: LongKernelId,
+    carries: LongKernelId,
+}
+
+impl Kernels {
+    fn of(plan: &Plan) -> Result<Self> {
+        let primes = plan.primes.name();
+        let (last, strided) = plan.levels.split_last().unwrap_or((&0, &[]));
+        let pass = |(index, levels): (usize, &u32)| {
+            let pass = if index == 0 { "first" } else { "second" };
+            let name = |direction| format!("{pass}_{direction}_{primes}_{levels}");
+            Ok([kernel(&name("forward"))?, kernel(&name("inverse"))?])
+        };
+        Ok(Self {
+            strided: strided.iter().enumerate().map(pass).collect::<Result<_>>()?,
+            products: kernel(&format!("products_{primes}_{last}"))?,
+            remainders: kernel(&format!("remainders_{primes}"))?,
+            carries: kernel("carries")?,
+        })
+    }
+}
+
+impl Product {
+    /// Queues the products of `rows` rows, for an operation of that name.
+    ///
+    /// # Safety
+    /// That of [`run`](super::run): the factors and the parts have `rows` rows.
+    pub(super) unsafe fn queue<G: Grids>(&self, grids: &G, op: Op, rows: usize) -> Result<()> {
+        let limbs = if self.is_cyclic { self.limbs } else { 2 * self.limbs };
+        let plan = Plan::of_limbs(limbs).ok_or(Error::WidthMissing {
+            operation: op.name(),
+            bits: 32 * self.limbs as usize,
+            widest: 32 << (MOST_LOG_POINTS - 1),
+        })?;
+        // SAFETY: the caller's.
+        unsafe { self.queue_by(grids, &plan, rows) }
+    }
+
+    /// Queues the products by transforms of a plan, which has points for all limbs.
+    ///
+    /// # Safety
+    /// As [`queue`](Self::queue).
+    pub(super) unsafe fn queue_by<G: Grids>(
+        &self,
+        grids: &G,
+        plan: &Plan,
+        rows: usize,
+    ) -> Result<()> {
+        let kernels = Kernels::of(plan)?;
+        let planes = if self.factors[0] == self.factors[1] { 1 } else { 2 };
+        let tile = u64::from(grids.facts(kernels.remainders)?.rows_per_block);
+        let tiles = plan.points() / tile;
+        let residues_bytes = 3 * 4 * planes * plan.points();
+        let tables = tables(grids, plan)?;
+        let (mut memory, most) = workspace(grids, residues_bytes + tiles * EDGE_BYTES, rows)?;
+        let start = grids.address(&mut memory)?;
+        let edges = start + residues_bytes * most as u64;
+        for part in launch::parts(rows, most) {
+            // Below 2^28: residues of a part have at most MOST_WORKSPACE_BYTES bytes, or one row.
+            let (first, rows) = (part.start as u64, part.len() as u32);
+            let source = |factor: u64| Source {
+                limbs: factor + first * 4 * self.limbs,
+                count: self.limbs as u32,
+                padding: 0,
+            };
+            let transform = Transform {
+                residues: start,
+                source: self.factors.map(source),
+                tables: tables.tables,
+                log_points: plan.log_points(),
+                low_bits: plan.low_bits(),
+                rows,
+                planes: rows * planes as u32,
+                depth: 0,
+                padding: 0,
+            };
+            let out = self.parts.map(|(address, limbs)| match address {
+                0 => (0, limbs),
+                _ => (address + first * 4 * limbs, limbs),
+            });
+            let carrying = Carrying {
+                residues: start,
+                out: Parts { rows: out.map(|part| part.0), limbs: out.map(|part| part.1) },
+                edges,
+                limbs: plan.points(),
+                rows,
+                tiles: tiles as u32,
+                planes: transform.planes,
+                log_points: plan.log_points(),
+                // A product that does not wrap carries nothing out of its top.
+                is_cyclic: 1,
+                ..Carrying::zeroed()
+            };
+            let points = 3 * plan.points() * u64::from(rows);
+            let limbs = tiles * tile * u64::from(rows);
+            // SAFETY: the workspace has the residues and the edges of the part, and the tables are
+            // those of the plan; the operands are the caller's.
+            unsafe {
+                for (index, &[forward, _]) in kernels.strided.iter().enumerate() {
+                    let transform = Transform { depth: plan.pass(index).1, ..transform };
+                    launch_kernel(grids, forward, &transform, planes * points)?;
+                }
+                launch_kernel(grids, kernels.products, &transform, points)?;
+                for (index, &[_, inverse]) in kernels.strided.iter().enumerate().rev() {
+                    let transform = Transform { depth: plan.pass(index).1, ..transform };
+                    launch_kernel(grids, inverse, &transform, points)?;
+                }
+                launch_kernel(grids, kernels.remainders, &carrying, limbs)?;
+                launch_kernel(grids, kernels.carries, &carrying, limbs)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Queues products modulo 2^(32 `limbs`) - 1: by transforms that wrap, or by a full product whose
+/// halves are added. Zero is the result only where a factor is zero.
+///
+/// # Safety
+/// That of [`run`](super::run).
+pub(super) unsafe fn queue_cyclic<G: Grids>(
+    grids: &G,
+    factors: [u64; 2],
+    limbs: u64,
+    out: u64,
+    rows: usize,
+) -> Result<()> {
+    let wraps = limbs.is_power_of_two() && limbs >> LEAST_LOG_POINTS != 0;
+    if wraps {
+        let product = Product { factors, limbs, parts: [(out, limbs), (0, 0)], is_cyclic: true };
+        // SAFETY: the caller's.
+        return unsafe { product.queue(grids, Op::MulCyclic, rows) };
+    }
+    let (mut memory, most) = workspace(grids, 2 * 4 * limbs, rows)?;
+    let low = grids.address(&mut memory)?;
+    let high = low + 4 * limbs * most as u64;
+    launch::parts(rows, most).try_for_each(|part| {
+        let skip = |address: u64| address + part.start as u64 * 4 * limbs;
+        let (factors, parts) = (factors.map(skip), [(low, limbs), (high, limbs)]);
+        let product = Product { factors, limbs, parts, is_cyclic: false };
+        let sum = Sum { is_cyclic: true, ..Sum::of(low, high, skip(out), limbs) };
+        // SAFETY: the workspace has both halves of the part; the operands are the caller's.
+        unsafe {
+            product.queue(grids, Op::MulCyclic, part.len())?;
+            sum.queue(grids, part.len())
+        }
+    })
+}
+
+impl Tables {
+    /// The tables in memory that begins at `start`.
+    fn after(self, start: u64) -> Self {
+        Self {
+            twist: self.twist.map(|offset| start + offset),
+            inner: self.inner.map(|passes| passes.map(|offset| start + offset)),
+            high: start + self.high,
+            low: start + self.low,
+            ..self
+        }
+    }
+}
+
+/// The tables of a plan, which are computed at the first use.
+fn tables<G: Grids>(grids: &G, plan: &Plan) -> Result<Arc<PlanTables<G::Memory>>> {
+    grids.tables().0.get_or_try_init(*plan, || {
+        let (bytes, offsets) = plan.tables();
+        let mut memory = grids.allocate_copy(&bytes)?;
+        let start = grids.address(&mut memory)?;
+        let tables = offsets.map(|tables| tables.after(start));
+        Ok(Arc::new(PlanTables { tables, _memory: memory }))
+    })
+}
+
+#[cfg(all(test, feature = "simt"))]
+mod tests {
+    use num_bigint::BigUint;
+
+    use super::*;
+    use crate::backend::host::HostMemory;
+    use crate::backend::long::plan::Primes;
+    use crate::backend::simt::{Simt, SimtOptions};
+
+    /// The product of two rows by transforms of a plan.
+    fn multiply(plan: &Plan, a: &BigUint, b: &BigUint, limbs: u64, is_cyclic: bool) -> BigUint {
+        let simt = Simt::new(SimtOptions::default());
+        let memory = |value: &BigUint| {
+            let mut bytes = value.to_bytes_le();
+            bytes.resize(4 * limbs as usize, 0);
+            simt.allocate_copy(&bytes).unwrap()
+        };
+        let [mut x, mut y] = [a, b].map(memory);
+        let factors = [&mut x, &mut y].map(|memory| simt.address(memory).unwrap());
+        let count = if is_cyclic { limbs } else { 2 * limbs };
+        let mut out = HostMemory::unspecified(4 * count).unwrap();
+        let parts = [(simt.address(&mut out).unwrap(), count), (0, 0)];
+        let product = Product { factors, limbs, parts, is_cyclic };
+        // SAFETY: the factors and the result have one row.
+        unsafe { product.queue_by(&simt, plan, 1) }.unwrap();
+        BigUint::from_bytes_le(out.as_bytes())
+    }
+
+    /// The largest columns of a plan of few points, and a sparse factor.
+    #[test]
+    fn large_primes_multiply_like_small_ones() {
+        let plan = Plan { primes: Primes::Large, levels: &[8, 8] };
+        let limbs = plan.points();
+        let ones = (BigUint::from(1u32) << (32 * limbs)) - 1u32;
+        // -(2^32 - 1) modulo 2^(32 limbs) - 1: all limbs but the lowest are ones.
+        let most = &ones - u32::MAX;
+        let square = BigUint::from(u32::MAX) * u32::MAX;
+        assert!(multiply(&plan, &most, &most, limbs, true) == square);
+        let half = limbs / 2;
+        let low = &ones >> (32 * half);
+        let sparse = (BigUint::from(3u32) << (32 * half - 2)) + 5u32;
+        assert!(multiply(&plan, &low, &sparse, half, false) == &low * &sparse);
+        assert!(multiply(&plan, &low, &low, half, false) == &low * &low);
+    }
+}

@@ -1,0 +1,168 @@
+//! Kernels of long rows on the shim and on a GPU, against arithmetic of another kind.
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{BackendKind, Device, DynBatch, Error};
+use num_traits::{One, Zero};
+
+use crate::setting::{devices, seed};
+use gpuint_testkit::operands::ones;
+use gpuint_testkit::oracle;
+
+/// The devices that run kernels: of the shim one schedule.
+fn devices_with_kernels() -> Vec<Device> {
+    let first = |backend| devices(backend).into_iter().next();
+    [BackendKind::Simt, BackendKind::Cuda].into_iter().filter_map(first).collect()
+}
+
+fn random(bits: usize, seed: u64) -> BigUint {
+    let mut state = seed | 1;
+    let mut word = || {
+        // xorshift64 (G. Marsaglia, 2003)
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 16) as u32
+    };
+    BigUint::new((0..bits / 32).map(|_| word()).collect())
+}
+
+/// Runs of ones and zeros whose ends are at and beside the limbs of tiles and of threads.
+fn runs(bits: usize) -> BigUint {
+    let ends = [1, 31, 64, 8 * 32, 2048 * 32 - 1, 2048 * 32 + 1, bits / 2 - 1, bits - 1];
+    ends.into_iter().fold(BigUint::zero(), |sum, end| (ones(bits) >> end) ^ sum)
+}
+
+/// Pairs of factors with extreme columns and carries.
+fn pairs(bits: usize) -> Vec<(BigUint, BigUint)> {
+    let power = |exponent: usize| BigUint::one() << exponent;
+    vec![
+        (ones(bits), ones(bits)),
+        (random(bits, seed()), random(bits, seed() + 2)),
+        (power(bits - 1), ones(bits)),
+        (ones(bits / 2), power(bits / 2) + 1u32),
+        (ones(bits) - 1u32, runs(bits)),
+        (BigUint::zero(), ones(bits)),
+    ]
+}
+
+fn batch(device: &Device, values: &[BigUint], bits: usize) -> DynBatch {
+    DynBatch::from_biguints(device, device.shape_for(bits).unwrap(), values).unwrap()
+}
+
+fn check_products(device: &Device, bits: usize, pairs: &[(BigUint, BigUint)]) {
+    let (a, b): (Vec<_>, Vec<_>) = pairs.iter().cloned().unzip();
+    let (x, y) = (batch(device, &a, bits), batch(device, &b, bits));
+    let [low, cyclic, square] = [x.wrapping_mul(&y), x.cyclic_mul(&y), x.wrapping_square()]
+        .map(|rows| rows.unwrap().to_biguints().unwrap());
+    let (halves, wide) = (x.mul_lo_hi(&y).unwrap(), x.widening_mul(&y).unwrap());
+    let (high, wide) = (halves.1.to_biguints().unwrap(), wide.to_biguints().unwrap());
+    assert_eq!(halves.0.to_biguints().unwrap(), low);
+    for (row, (a, b)) in pairs.iter().enumerate() {
+        let (expected_low, expected_high) = oracle::mul(a, b, bits);
+        assert!(low[row] == expected_low, "{device}, {bits} bits, row {row}: low half");
+        assert!(high[row] == expected_high, "{device}, {bits} bits, row {row}: high half");
+        assert!(wide[row] == a * b, "{device}, {bits} bits, row {row}: product");
+        let expected = oracle::mul_cyclic(a, b, bits);
+        assert!(cyclic[row] == expected, "{device}, {bits} bits, row {row}: cyclic");
+        assert!(square[row] == oracle::square(a, bits), "{device}, {bits} bits, row {row}: square");
+    }
+}
+
+/// Transforms of 2^16 to 2^18 points.
+#[test]
+fn long_kernels_multiply() {
+    for device in devices_with_kernels() {
+        for bits in [(1 << 20) + 64, 1 << 21, (1 << 21) + 64] {
+            check_products(&device, bits, &pairs(bits));
+        }
+    }
+}
+
+/// Transforms of 2^20 and 2^21 points, of two and three passes.
+#[test]
+fn long_kernels_multiply_by_three_passes() {
+    for device in devices_with_kernels() {
+        let bits = 1 << 25;
+        check_products(&device, bits, &pairs(bits)[..2]);
+    }
+}
+
+#[test]
+fn long_kernels_add_and_move() {
+    for device in devices_with_kernels() {
+        for bits in [(1 << 20) + 64, (1 << 20) + (2048 * 32), 1 << 21] {
+            let (mut a, mut b): (Vec<_>, Vec<_>) = pairs(bits).into_iter().unzip();
+            // Carries and borrows through all limbs; equal rows; rows that differ in one limb.
+            a.extend([ones(bits), BigUint::zero(), runs(bits), ones(bits)]);
+            b.extend([
+                BigUint::one(),
+                BigUint::one(),
+                runs(bits),
+                ones(bits) - (BigUint::one() << 64),
+            ]);
+            let (x, y) = (batch(&device, &a, bits), batch(&device, &b, bits));
+            let (sum, carries) = x.overflowing_add(&y).unwrap();
+            let (difference, borrows) = x.overflowing_sub(&y).unwrap();
+            let [sum, difference] = [sum, difference].map(|rows| rows.to_biguints().unwrap());
+            let [carries, borrows] = [carries, borrows].map(|mask| mask.to_bools().unwrap());
+            let orders = x.cmp(&y).unwrap();
+            let [equal, less, zero] = [x.eq_mask(&y), x.lt_mask(&y), x.is_zero_mask()]
+                .map(|mask| mask.unwrap().to_bools().unwrap());
+            let lengths = x.bit_lengths().unwrap();
+            let ones_of = x.count_ones().unwrap();
+            let zeros_of = x.trailing_zeros().unwrap();
+            let and = x.and(&y).unwrap().to_biguints().unwrap();
+            let reversed = x.reverse().unwrap().to_biguints().unwrap();
+            for (row, (a, b)) in a.iter().zip(&b).enumerate() {
+                let place = format!("{device}, {bits} bits, row {row}");
+                assert!(
+                    (&sum[row], carries[row]) == (&oracle::add(a, b, bits).0, a + b > ones(bits)),
+                    "{place}: sum"
+                );
+                assert!(
+                    (&difference[row], borrows[row]) == (&oracle::sub(a, b, bits).0, a < b),
+                    "{place}: difference"
+                );
+                assert_eq!((orders[row], equal[row]), (a.cmp(b), a == b), "{place}");
+                assert_eq!((less[row], zero[row]), (a < b, a.is_zero()), "{place}");
+                assert_eq!(lengths[row], a.bits(), "{place}");
+                assert_eq!(ones_of[row], a.count_ones(), "{place}");
+                assert_eq!(zeros_of[row], a.trailing_zeros().unwrap_or(bits as u64), "{place}");
+                assert!(and[row] == a & b, "{place}: and");
+                assert!(reversed[reversed.len() - 1 - row] == *a, "{place}: reversed");
+            }
+            for distance in [0, 1, 63, 64, bits / 2 + 1, bits - 1, bits] {
+                let left = x.shl(distance).unwrap().to_biguints().unwrap();
+                let right = x.shr(distance).unwrap().to_biguints().unwrap();
+                for (row, a) in a.iter().enumerate() {
+                    assert!(left[row] == (a << distance) & ones(bits), "{device}, {distance}");
+                    assert!(right[row] == a >> distance, "{device}, {distance}");
+                }
+            }
+            let wide = device.shape_for(bits + 192).unwrap();
+            let narrow = device.shape_for(1 << 20).unwrap();
+            let wider = x.resized(wide).unwrap();
+            assert_eq!(wider.to_biguints().unwrap(), a);
+            assert!(wider.resized(x.shape()).unwrap().is_equal(&x).unwrap());
+            assert!(matches!(x.resized(narrow).unwrap_err(), Error::TooWide { row: 0, .. }));
+        }
+    }
+}
+
+#[test]
+fn long_kernels_divide() {
+    for device in devices_with_kernels() {
+        let bits = (1 << 20) + 64;
+        let (u, v): (Vec<_>, Vec<_>) = pairs(bits).into_iter().rev().skip(1).unzip();
+        let v: Vec<_> = v.into_iter().enumerate().map(|(row, v)| v >> (row * bits / 5)).collect();
+        let (x, y) = (batch(&device, &u, bits), batch(&device, &v, bits));
+        let (quotient, remainder) = x.div_rem(&y).unwrap();
+        for (row, (u, v)) in u.iter().zip(&v).enumerate() {
+            let result = (quotient.row(row).unwrap(), remainder.row(row).unwrap());
+            assert!(result == oracle::div_rem(u, v), "{device}, row {row}");
+        }
+        let zero = batch(&device, &[BigUint::zero()], bits);
+        let one = batch(&device, &[BigUint::one()], bits);
+        assert_eq!(one.div_rem(&zero).unwrap_err(), Error::DivisionByZero { row: 0 });
+    }
+}
