@@ -43,7 +43,7 @@ struct Rows {
   static constexpr u32 SCRATCH = OTHER_PLACES * WARPS * Field::PLACE_BYTES;
   static constexpr u32 PERSISTENT = 1;
   static constexpr u32 MIN_BLOCKS = blocks_with_registers(min_of(Field::REGISTERS, 255), THREADS);
-  static_assert(Field::PLACE_BYTES % 16 == 0, "aligned places");
+  static_assert(WARPS * Field::PLACE_BYTES % 16 == 0, "what follows the places is aligned");
 
   // The first place of a thread in shared memory, and the next ones: an address serves all.
   GPUINT_DEVICE static Place first_place(unsigned char* shared) {
