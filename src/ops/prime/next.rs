@@ -177,7 +177,7 @@ faces! {
     /// use num_bigint::BigUint;
     ///
     /// let device = Device::cpu();
-    /// let power = BigUint::from(1u32) << 255;
+    /// let power: BigUint = BigUint::from(1u32) << 255;
     /// let rows = [0u32.into(), 7u32.into(), power.clone(), (&power << 1) - 1u32];
     /// let n = Batch::<GpuUint<256>>::from_biguints(&device, &rows)?;
     /// let (primes, without) = n.next_prime()?;
