@@ -1,7 +1,7 @@
 //! Tests for probable primes, against their definitions and published numbers.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{BackendKind, Device, DynBatch, Error, Mask, Result, Shape};
+use gpuint::{BackendKind, Device, DigitKind, DynBatch, Error, Mask, Result, Shape};
 
 use crate::setting::{Check, Context, Setting, Tally, is_thorough, on_every_backend, seed};
 use gpuint_testkit::operands::power;
@@ -59,7 +59,11 @@ impl Check for Candidates {
     fn takes(shape: Shape, backend: BackendKind) -> bool {
         let widest = match backend {
             _ if is_thorough() => 16384,
-            BackendKind::Simt => return matches!(shape.bits, 256 | 512 | 2048),
+            // Kernels of a width serve all digits.
+            BackendKind::Simt => {
+                let is_narrow = matches!(shape.bits, 256 | 512 | 2048);
+                return is_narrow && shape.digit == DigitKind::U64;
+            }
             _ => 2048,
         };
         shape.bits <= widest
@@ -71,11 +75,11 @@ impl Check for Candidates {
             // The expected results of long numbers take long.
             let count = match setting.backend {
                 _ if is_thorough() => usize::MAX,
-                BackendKind::Simt if shape.bits > 512 => 1,
+                BackendKind::Simt => 1 + usize::from(shape.bits <= 512),
                 _ => 8,
             };
             let mut long = 0..count;
-            let shortest = if count == 1 { 70 } else { 260 };
+            let shortest = if count < 8 { 70 } else { 260 };
             numbers.retain(|n| n.bits() <= shortest || long.next().is_some());
             let what = Context::new(shape, "probable primes", device);
             tally.attempt(&what, numbers.len(), |tally| tests(device, shape, &numbers, tally));
