@@ -1,7 +1,7 @@
 """Counts the probable primes among consecutive odd numbers of 1024 bits.
 
-All candidates take Fermat's test to base 2 in one call, `pow(2, n - 1, n) == 1`. The prime number
-theorem expects `2 / ln(n)` of the odd numbers near n to be prime.
+All candidates take the test of Baillie, Pomerance, Selfridge and Wagstaff in one call. The prime
+number theorem expects `2 / ln(n)` of the odd numbers near n to be prime.
 """
 
 import argparse
@@ -25,8 +25,7 @@ def main() -> None:
     candidates = gpuint.array(odd, arguments.bits, arguments.device)
 
     start = time.perf_counter()
-    probable = gpuint.powmod(2, candidates - 1, candidates) == 1
-    primes = candidates[probable].tolist()
+    primes = candidates[candidates.is_probable_prime()].tolist()
     seconds = time.perf_counter() - start
 
     expected = 2 * arguments.rows / math.log(first)
