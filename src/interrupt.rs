@@ -12,6 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
+
+use crate::backend::host::{check_room, reserved_vec};
 use crate::error::{Error, Result};
 use crate::threads;
 
@@ -27,9 +30,10 @@ pub(crate) const INTERVAL: Duration = Duration::from_millis(20);
 /// After `Interrupted`, inputs are whole. Outputs of the forms `x_into` and batches that `x_assign`
 /// changes have rows of any value.
 /// Batches, devices and [`Pool`](crate::Pool)s can be used again. The CPU stops within a power, a
-/// common divisor, an inverse or a symbol, and before the next rows of other operations. A GPU completes kernels that are queued, but the call
-/// does not wait for them. An operation by GMP on a row, the compilation of a kernel, and a product or division
-/// of integers beyond the widest shape in a [`ProductTree`](crate::ProductTree) complete first.
+/// common divisor, an inverse or a symbol, and before the next rows of other operations. A GPU
+/// completes kernels that are queued, but the call does not wait for them. An operation by GMP on a
+/// row, the compilation of a kernel, and a product or division of long rows on the CPU complete
+/// first.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -199,4 +203,23 @@ pub(crate) fn on_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     } else {
         threads::install(work)
     }
+}
+
+/// Computes values on all cores; returns the error of the lowest index. A value allocates
+/// `value_bytes` at most without a check of its own.
+pub(crate) fn on_all_cores<V: Send>(
+    count: usize,
+    value_bytes: usize,
+    compute: impl Fn(usize) -> Result<V> + Send + Sync,
+) -> Result<Vec<V>> {
+    let stop = Stop::current();
+    let compute = |index| stop.during(|| compute(index));
+    let (mut results, mut values) = (reserved_vec(count)?, reserved_vec(count)?);
+    check_room(count, value_bytes)?;
+    let computed = (0..count).into_par_iter().map(compute);
+    on_pool(|| computed.collect_into_vec(&mut results));
+    for result in results {
+        values.push(result?);
+    }
+    Ok(values)
 }

@@ -56,7 +56,9 @@ impl KernelId {
     /// offer it at the shape. Long shapes have [`Algorithm::Long`] only.
     pub(crate) const fn find(op: Op, algorithm: Algorithm, shape: Shape) -> Option<Self> {
         match algorithm {
-            Algorithm::Long if shape.is_long() => return Some(Self::long(op, shape)),
+            Algorithm::Long if shape.is_long() && shape.is_valid() => {
+                return Some(Self::long(op, shape));
+            }
             _ if shape.is_long() => return None,
             _ => {}
         }
@@ -223,7 +225,8 @@ pub const fn is_offered(op: Op, algorithm: Algorithm, shape: Shape) -> bool {
 pub fn algorithms(op: Op, shape: Shape) -> impl Iterator<Item = Algorithm> {
     let is_long = shape.is_long();
     let rows = ROWS.iter().filter(move |row| !is_long && row.op == op && row.is_offered(shape));
-    rows.map(|row| row.algorithm).chain(is_long.then_some(Algorithm::Long))
+    let long = (is_long && shape.is_valid()).then_some(Algorithm::Long);
+    rows.map(|row| row.algorithm).chain(long)
 }
 
 #[cfg(test)]

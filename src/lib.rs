@@ -61,7 +61,9 @@
 //! rows. [`isqrt_rem`](Batch::isqrt_rem) and [`nth_root_rem`](Batch::nth_root_rem) compute roots,
 //! and [`perfect_powers`](Batch::perfect_powers) finds powers. A [`ProductTree`] multiplies all
 //! rows and reduces a number modulo all rows, [`batch_gcd`](Batch::batch_gcd) finds common divisors
-//! between rows, and [`Crt`] goes from numbers to residues and back.
+//! between rows, [`batch_gcd_against`](Batch::batch_gcd_against) also with older collections, and
+//! [`shared_factors`](Batch::shared_factors) the factors and the rows that share them. [`Crt`] goes
+//! from numbers to residues and back.
 //! [`rational_reconstruction`](Batch::rational_reconstruction) finds fractions from their images
 //! modulo a number.
 //!
@@ -195,9 +197,9 @@ pub use mask::Mask;
 pub use num_bigint;
 pub use ops::crt::{Crt, DynCrt};
 pub use ops::fixed_base::{DynFixedBase, FixedBase};
-pub use ops::product_tree::{DynProductTree, ProductTree};
 pub use ops::residues::{DynModulus, DynResidues, Modulus, Residues};
 pub use ops::signed::{DynSignedBatch, SignedBatch};
+pub use ops::tree::{DynProductTree, ProductTree, SharedFactors};
 pub use pool::{Chunk, Pool, RowsMut, Share};
 #[cfg(feature = "serde")]
 pub use serialize::OnDevice;

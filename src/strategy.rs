@@ -69,7 +69,8 @@ impl Strategy {
         choices: &Choices,
     ) -> Result<KernelId> {
         if shape.is_long() {
-            return Ok(KernelId::long(op, shape));
+            let long = KernelId::find(op, Algorithm::Long, shape);
+            return long.ok_or_else(|| missing(op, Algorithm::Long, shape));
         }
         let auto = || choices.kernel(op, shape, rows);
         let or_auto = |product: Option<Product>| {

@@ -6,8 +6,8 @@ use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::{DynBatch, write_checked};
 use crate::error::{Error, Result};
+use crate::interrupt::on_all_cores;
 use crate::ops::decimal;
-use crate::ops::product_tree::on_all_cores;
 use crate::shape::Kernels;
 
 /// # Text

@@ -349,6 +349,7 @@ operations! {
     fn and_all(Number);
     fn and_into(Rows, Out);
     fn batch_gcd();
+    fn batch_gcd_against(Numbers);
     fn bit_lengths();
     fn bit_lengths_into(OutWords);
     fn bit_mask(Count);
@@ -518,11 +519,16 @@ fn check<R>(name: impl Display, panics: &mut Vec<String>, work: impl FnOnce() ->
 /// Returns the names that the operations of a macro of `src/ops` have.
 fn declared(by: &str) -> BTreeSet<String> {
     let mut declared = BTreeSet::new();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ops");
-    let files = [folder.join("prime"), folder].map(|folder| fs::read_dir(folder).unwrap());
-    let paths = files.into_iter().flatten().map(|file| file.unwrap().path());
-    for path in paths.filter(|path| path.is_file()) {
-        let source = fs::read_to_string(path).unwrap();
+    let files = |folder: &Path| -> Vec<_> {
+        fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect()
+    };
+    let mut open = files(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/ops")));
+    while let Some(file) = open.pop() {
+        if file.is_dir() {
+            open.extend(files(&file));
+            continue;
+        }
+        let source = fs::read_to_string(file).unwrap();
         for block in source.split(&format!("\n{by}! {{")).skip(1) {
             let lines = block.split("\n}").next().unwrap().lines();
             let names = lines.filter_map(|line| line.strip_prefix("    fn ")?.split_once('('));

@@ -83,11 +83,16 @@ fn every_operation_of_the_crate_has_a_function() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let header = header(folder);
     let mut operations = BTreeSet::new();
-    let folders = ["../src/ops", "../src/ops/prime"].map(|name| folder.join(name));
-    let files = folders.map(|folder| fs::read_dir(folder).unwrap());
-    let paths = files.into_iter().flatten().map(|file| file.unwrap().path());
-    for path in paths.filter(|path| path.is_file()) {
-        let source = fs::read_to_string(path).unwrap();
+    let files = |folder: &Path| -> Vec<_> {
+        fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect()
+    };
+    let mut open = files(&folder.join("../src/ops"));
+    while let Some(file) = open.pop() {
+        if file.is_dir() {
+            open.extend(files(&file));
+            continue;
+        }
+        let source = fs::read_to_string(file).unwrap();
         operations.extend(declared(&source, "\nfaces! {"));
         let residues = declared(&source, "\nresidue_faces! {");
         operations.extend(residues.iter().map(|name| format!("residues_{name}")));

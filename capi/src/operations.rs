@@ -324,6 +324,16 @@ functions! {
     /// Computes the greatest common divisors of each row and the product of all other rows.
     fn gpuint_batch_gcd(a: *const Batch; gcd: *mut *mut Batch) = DynBatch::batch_gcd;
 
+    /// Computes the greatest common divisors of each row and the product of all other rows and of
+    /// `count` numbers of any length as text.
+    fn gpuint_batch_gcd_against(
+        a: *const Batch, others: *const *const c_char, count: usize; gcd: *mut *mut Batch
+    ) = |a: &DynBatch, others, count| {
+        // SAFETY: the header requires that there are `count` texts, which end with NUL.
+        let others = unsafe { numbers(others, count, "others") }?;
+        Ok::<_, Failure>(a.batch_gcd_against(&others)?)
+    };
+
     /// Computes the square roots, rounded down.
     fn gpuint_isqrt(a: *const Batch; root: *mut *mut Batch) = DynBatch::isqrt;
 

@@ -469,6 +469,11 @@ static void check_trees(void) {
   OK(gpuint_batch_read_limbs(out, 0, 3, read, 1));
   CHECK(read[0] == 101 && read[1] == 1 && read[2] == 101);
   OK(gpuint_batch_free(out));
+  const char* others[] = {"1000", "10900"};
+  OK(gpuint_batch_gcd_against(keys, others, 2, &out));
+  OK(gpuint_batch_read_limbs(out, 0, 3, read, 1));
+  CHECK(read[0] == 101 && read[1] == 109 && read[2] == 101);
+  OK(gpuint_batch_free(out));
 
   gpuint_product_tree* tree = NULL;
   OK(gpuint_product_tree_new(keys, &tree));

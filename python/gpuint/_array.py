@@ -645,6 +645,15 @@ class Array(Rows[int]):
         """
         return self._like(self._batch.batch_gcd())
 
+    def batch_gcd_against(self, numbers: Sequence[int]) -> Array:
+        """Returns `batch_gcd` with these numbers among the others: products of older rows.
+
+        Raises `DivisionByZeroError` with the lowest row that is zero.
+        """
+        given = items(numbers, "numbers", "a list of ints")
+        values = [unsigned(value, "numbers") for value in given]
+        return self._like(self._batch.batch_gcd_against(values))
+
     def lcm(self, other: Integers) -> Array:
         """Returns the least common multiples.
 

@@ -267,6 +267,7 @@ methods! {
         denominators: &Batch
     ) -> (DynBatch, DynBatch, gpuint::Mask, gpuint::Mask);
     fn batch_gcd() -> DynBatch;
+    fn batch_gcd_against(numbers: Numbers) -> DynBatch;
     fn isqrt() -> DynBatch;
     fn isqrt_rem() -> Pair;
     fn is_square() -> gpuint::Mask;

@@ -443,6 +443,8 @@ def test_product_trees_match_math(make, columns, number):
     assert tree.remainders(number).tolist() == [number % v for v in n]
     assert tree.cofactors().tolist() == [product // v % v for v in n]
     assert make(n).batch_gcd().tolist() == [math.gcd(v, product // v) for v in n]
+    against = [math.gcd(v, product // v * number * 6) for v in n]
+    assert make(n).batch_gcd_against([number, 6]).tolist() == against
     moduli = [2**607 - 1, *range(7, 7 + len(x)), 2**521 - 1]
     moduli = [v for i, v in enumerate(moduli) if all(math.gcd(v, w) == 1 for w in moduli[:i])]
     crt = gpuint.Crt(make(moduli))

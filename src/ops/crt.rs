@@ -18,7 +18,8 @@ use std::marker::PhantomData;
 use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
 
-use super::product_tree::{DynProductTree, children, product, tiled};
+use super::tree::DynProductTree;
+use super::tree::nodes::tiled;
 use crate::batch::Batch;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
@@ -27,6 +28,7 @@ use crate::shape::Kernels;
 /// Moduli for Chinese remaindering with a run-time width: the [`Crt`] of a [`DynBatch`].
 pub struct DynCrt {
     tree: DynProductTree,
+    moduli: DynBatch,
     /// Inverse of the cofactor of each modulus.
     inverses: DynBatch,
 }
@@ -42,15 +44,10 @@ impl DynCrt {
         }
         let tree = DynProductTree::new(moduli)?;
         tree.check_nonzero()?;
-        if tree.levels()[tree.levels().len() - 1].len() > 1 {
-            let widest = crate::shapes().iter().map(|shape| shape.bits).max();
-            let (bits, width) = (tree.root().bits(), widest.unwrap_or(0));
-            return Err(Error::TooWide { row: 0, bits, width });
-        }
         let (inverses, without) = tree.cofactors()?.inverse_mod(moduli)?;
         match without.indices()?.first() {
             Some(&row) => Err(Error::CommonDivisor { row }),
-            None => Ok(Self { tree, inverses }),
+            None => Ok(Self { tree, moduli: moduli.try_clone()?, inverses }),
         }
     }
 
@@ -64,20 +61,10 @@ impl DynCrt {
         if residues.len() != numbers * count {
             return Err(Error::LengthMismatch { left: numbers * count, right: residues.len() });
         }
-        let levels = self.tree.levels();
-        let moduli = tiled(&levels[0], numbers)?.resized(self.inverses.shape())?;
+        let moduli = tiled(&self.moduli, numbers)?;
         let inverses = tiled(&self.inverses, numbers)?;
         let terms = residues.mul_mod(&inverses, &moduli.prepare()?)?;
-        let mut sums = terms.resized(levels[0].shape())?;
-        for (level, above) in levels.iter().zip(&levels[1..]) {
-            let (left, right) = children(level, level.len(), 1)?;
-            let (left, right) = (tiled(&left, numbers)?, tiled(&right, numbers)?);
-            let (left_sums, right_sums) = children(&sums, level.len(), 0)?;
-            let a = product(&left_sums, &right, above.shape())?;
-            let b = product(&right_sums, &left, above.shape())?;
-            sums = sum_mod(&a, &b, &tiled(above, numbers)?)?;
-        }
-        Ok(sums)
+        self.tree.combine(terms, numbers)
     }
 
     /// Computes the residues of each number modulo all moduli.
@@ -85,12 +72,18 @@ impl DynCrt {
     /// # Errors
     /// As [`Crt::residues`].
     pub fn residues(&self, numbers: &DynBatch) -> Result<DynBatch> {
-        let (shape, root) = (self.shape(), &self.tree.levels()[self.tree.levels().len() - 1]);
+        if !numbers.device().shares_memory_with(self.tree.device()) {
+            return Err(Error::DeviceMismatch);
+        }
+        let root = self.tree.root();
+        let longest = numbers.bit_lengths()?.into_iter().max().unwrap_or(0);
+        if longest <= root.bits() {
+            return self.tree.descend(numbers.try_clone()?);
+        }
         let width = |shape: &Shape| shape.bits;
-        let wide = [shape, numbers.shape()].into_iter().max_by_key(width).unwrap_or(shape);
-        let roots = tiled(root, numbers.len())?.resized(wide)?;
-        let values = numbers.resized(wide)?.rem(&roots)?.resized(shape)?;
-        self.tree.descend(values, numbers.len(), |rests, _, _| Ok(rests))
+        let shapes = [self.shape(), numbers.shape()];
+        let wide = shapes.into_iter().max_by_key(width).unwrap_or(shapes[0]);
+        self.tree.descend(numbers.resized(wide)?.rem_all(&root)?)
     }
 
     /// Returns the product of the moduli.
@@ -109,7 +102,7 @@ impl DynCrt {
     /// Shape of the numbers: the narrowest that holds the product of the moduli.
     #[must_use]
     pub fn shape(&self) -> Shape {
-        self.tree.widest()
+        self.tree.root_shape()
     }
 }
 
@@ -117,14 +110,6 @@ impl fmt::Debug for DynCrt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Crt").field("moduli", &self.tree).finish()
     }
-}
-
-/// Computes `a + b mod n`, for `a` and `b` below `n`, at every width.
-fn sum_mod(a: &DynBatch, b: &DynBatch, n: &DynBatch) -> Result<DynBatch> {
-    let (sum, carry) = a.overflowing_add(b)?;
-    let (difference, borrow) = sum.overflowing_sub(n)?;
-    // After a carry the difference borrows, too, and is right modulo 2^BITS.
-    sum.select(&borrow.and(&carry.not()?)?, &difference)
 }
 
 /// Pairwise coprime moduli, prepared for Chinese remaindering.
@@ -160,8 +145,8 @@ impl<T: Kernels> Crt<T> {
     /// [`LengthMismatch`](Error::LengthMismatch) if there are no moduli,
     /// [`DivisionByZero`](Error::DivisionByZero) with the lowest modulus that is zero,
     /// [`CommonDivisor`](Error::CommonDivisor) with the lowest modulus that is not coprime to all
-    /// others, [`TooWide`](Error::TooWide) if no shape holds the product of the moduli (row 0), and
-    /// what any operation may return: [`OutOfMemory`](Error::OutOfMemory),
+    /// others, [`WidthMissing`](Error::WidthMissing) if the moduli have more than 2^31 bits together,
+    /// and what any operation may return: [`OutOfMemory`](Error::OutOfMemory),
     /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
     /// [`Driver`](Error::Driver).
     pub fn new(moduli: &Batch<T>) -> Result<Self> {

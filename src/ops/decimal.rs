@@ -23,7 +23,7 @@ use std::ops::Range;
 use gpuint_catalogue::{DigitKind, Shape};
 use num_bigint::BigUint;
 
-use super::product_tree::{on_all_cores, product};
+use super::pairs::product;
 use super::shape_of;
 use crate::backend::BackendKind;
 use crate::backend::cpu::decimal::{
@@ -35,7 +35,7 @@ use crate::device::Device;
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::{DynBatch, write_checked};
 use crate::error::{Error, Result};
-use crate::interrupt::Stop;
+use crate::interrupt::{Stop, on_all_cores};
 
 /// Maximum number of digits of a part: the host takes time quadratic in it, and the device less
 /// for wider rows.

@@ -32,7 +32,7 @@ use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;
 use num_traits::One;
 
-use super::product_tree::product;
+use super::pairs::product;
 use super::{View, in_shape, shape_of};
 use crate::backend::host::reserved_vec;
 use crate::backend::{BackendKind, Operands};

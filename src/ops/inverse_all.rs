@@ -9,7 +9,7 @@
 use num_bigint::BigUint;
 use num_traits::Zero;
 
-use super::product_tree::children;
+use super::pairs::halves;
 use super::{View, faces};
 use crate::backend::host::{collected, zeroed_vec};
 use crate::divisor::DynDivisor;
@@ -34,7 +34,7 @@ impl View<'_> {
         let mut nodes = self.batch.try_clone()?;
         let mut levels = Vec::new();
         while levels.len() < LEVELS && nodes.len() > 1 {
-            let (left, right) = children(&nodes, nodes.len(), 1)?;
+            let (left, right) = halves(&nodes, 1)?;
             let count = nodes.len();
             nodes = left.mul_mod(&right, &divisor)?;
             levels.push((left, right, count));

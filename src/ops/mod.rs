@@ -30,9 +30,9 @@ mod long_division;
 mod modular;
 mod mul;
 mod operators;
+mod pairs;
 mod pow_product;
 mod prime;
-pub(crate) mod product_tree;
 mod rational;
 pub(crate) mod residues;
 mod root;
@@ -45,6 +45,7 @@ mod sqrt;
 mod sum_of_products;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tree;
 mod unprepared;
 mod xgcd;
 

@@ -1,7 +1,10 @@
 //! Product trees, common divisors of all rows, and Chinese remaindering.
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{BackendKind, Device, DynBatch, DynCrt, DynProductTree, Error, Result, Shape, shapes};
+use gpuint::{
+    BackendKind, Device, DynBatch, DynCrt, DynProductTree, Error, Result, Shape, SharedFactors,
+    shapes,
+};
 use num_traits::{One, Zero};
 
 use crate::setting::{Check, Context, Rows, Setting, Tally, on_every_backend};
@@ -196,8 +199,208 @@ fn roots_beyond_the_widest_shape_are_exact() {
         let others = oracle::div_rem(&root, value).0;
         assert_eq!(cofactors[row], oracle::div_rem(&others, value).1, "row {row}");
     }
-    // The first two are even.
-    assert_eq!(DynCrt::new(&batch).err(), Some(Error::CommonDivisor { row: 0 }));
+}
+
+/// Checks all results of a tree, on the CPU.
+fn check_collection(values: &[BigUint], what: &str) {
+    let device = Device::cpu();
+    let batch = DynBatch::fitting(&device, values).unwrap();
+    let tree = DynProductTree::new(&batch).unwrap();
+    let root = oracle::product(values);
+    assert_eq!(tree.root(), root, "{what}");
+    let cofactors = tree.cofactors().unwrap().to_biguints().unwrap();
+    let divisors = batch.batch_gcd().unwrap().to_biguints().unwrap();
+    let number = (&root << 64) / 3u32;
+    let rests = tree.remainders(&number).unwrap().to_biguints().unwrap();
+    let largest = tree.remainders(&(&root - 1u32)).unwrap().to_biguints().unwrap();
+    let old = &root / &values[0] * 30u32;
+    let against = batch.batch_gcd_against(&[old.clone(), BigUint::from(7u32)]).unwrap();
+    let against = against.to_biguints().unwrap();
+    for (row, value) in values.iter().enumerate() {
+        let others = oracle::div_rem(&root, value).0;
+        assert_eq!(cofactors[row], oracle::div_rem(&others, value).1, "{what}, row {row}");
+        assert_eq!(divisors[row], oracle::gcd(&others, value), "{what}, row {row}");
+        assert_eq!(rests[row], oracle::div_rem(&number, value).1, "{what}, row {row}");
+        assert_eq!(largest[row], value - 1u32, "{what}, row {row}");
+        assert_eq!(against[row], oracle::gcd(&(others * &old * 7u32), value), "{what}, row {row}");
+    }
+}
+
+/// Numbers below `2^bits` with the top bit, from a sequence.
+fn random(bits: u64, state: &mut u64) -> BigUint {
+    let words = (0..bits.div_ceil(32)).map(|_| {
+        // xorshift64 (G. Marsaglia, 2003)
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        *state as u32
+    });
+    let mut value = BigUint::new(words.collect()) >> (bits.div_ceil(32) * 32 - bits);
+    value.set_bit(bits - 1, true);
+    value
+}
+
+#[test]
+fn trees_of_hostile_collections_are_exact() {
+    let mut state = crate::setting::seed() | 1;
+    let one = BigUint::one;
+    for count in [1usize, 2, 3, 5, 6, 7, 8, 9, 31, 33] {
+        for bits in [1u64, 2, 17, 250] {
+            let ones = vec![(one() << bits) - 1u32; count];
+            check_collection(&ones, &format!("{count} rows of {bits} ones"));
+            check_collection(&vec![one() << (bits - 1); count], "powers of two");
+            let mixed = |row: usize| random(1 + (row as u64 * 37) % bits, &mut state.clone());
+            check_collection(&(0..count).map(mixed).collect::<Vec<_>>(), "mixed lengths");
+            let next = |row: usize| (one() << bits) - 1u32 - (row as u32 % 2);
+            check_collection(
+                &(0..count).map(next).map(|v| v.max(one())).collect::<Vec<_>>(),
+                "next",
+            );
+            let drawn: Vec<_> = (0..count).map(|_| random(bits, &mut state)).collect();
+            check_collection(&drawn, "random");
+        }
+    }
+    // Cycles of common divisors, and powers of primes.
+    let primes: Vec<BigUint> = [101u32, 103, 107, 109, 113, 127, 131].map(BigUint::from).into();
+    let cycle: Vec<_> = (0..7).map(|i| &primes[i] * &primes[(i + 1) % 7]).collect();
+    check_collection(&cycle, "cycle");
+    let powers: Vec<_> = (1..40u32).map(|i| primes[i as usize % 3].pow(i)).collect();
+    check_collection(&powers, "powers of primes");
+}
+
+#[test]
+fn numbers_of_long_products_are_combined() {
+    let device = Device::cpu();
+    // A common divisor of two of the moduli divides a difference of primes up to 700, so it has a
+    // prime factor up to 700. This divides `base`, and both primes.
+    let is_prime = |n: &u32| (2..*n).all(|d| n % d != 0);
+    let primes: Vec<u32> = (2..700).filter(is_prime).collect();
+    let base = oracle::product(&primes.iter().map(|&p| p.into()).collect::<Vec<_>>()) << 8100u32;
+    let moduli: Vec<_> = primes.iter().map(|&prime| &base + prime).collect();
+    let batch = DynBatch::fitting(&device, &moduli).unwrap();
+    let crt = DynCrt::new(&batch).unwrap();
+    assert!(crt.shape().is_long());
+    let numbers = [crt.product() - 1u32, crt.product() / 3u32];
+    let numbers = DynBatch::from_biguints(&device, crt.shape(), &numbers).unwrap();
+    let residues = crt.residues(&numbers).unwrap();
+    assert!(crt.combine(&residues).unwrap().is_equal(&numbers).unwrap());
+}
+
+#[test]
+fn trees_over_long_levels_are_exact() {
+    let mut state = crate::setting::seed() | 1;
+    // A long root, parts with their guards, and rows of very different lengths.
+    let mut values: Vec<_> = (0..70).map(|_| random(16_384, &mut state)).collect();
+    values.extend((0..40).map(|row| random(64 + row, &mut state)));
+    values.push((BigUint::one() << 20_000) - 1u32);
+    values.push((BigUint::one() << 19_999) - 1u32);
+    let shared = random(8000, &mut state);
+    values.push(&shared * random(8000, &mut state));
+    values.push(&shared * random(8000, &mut state));
+    check_collection(&values, "long levels");
+}
+
+#[test]
+fn roots_of_random_lengths_are_exact_at_boundaries() {
+    let mut state = crate::setting::seed() | 1;
+    // Products beside 2^16 and 2^17 bits: with and without room for the guard.
+    for bits in [2047u64, 2048] {
+        for count in [30usize, 31, 32, 64] {
+            let rows: Vec<_> = (0..count)
+                .map(|row| {
+                    if row % 2 == 0 {
+                        (BigUint::one() << bits) - 1u32
+                    } else {
+                        random(bits, &mut state)
+                    }
+                })
+                .collect();
+            check_collection(&rows, &format!("{count} rows of {bits} bits"));
+        }
+    }
+}
+
+/// Checks shared factors against direct divisors.
+fn check_shared(values: &[BigUint], what: &str) -> Vec<SharedFactors> {
+    let batch = DynBatch::fitting(&Device::cpu(), values).unwrap();
+    let found = batch.shared_factors().unwrap();
+    let mut rows = found.iter();
+    for (row, value) in values.iter().enumerate() {
+        let others = || (0..values.len()).filter(|&other| other != row);
+        let is_shared = |other: &usize| !oracle::gcd(value, &values[*other]).is_one();
+        let equal = |other: &usize| values[*other] == *value;
+        let duplicates: Vec<_> = others().filter(is_shared).filter(equal).collect();
+        let partners: Vec<_> = others().filter(is_shared).filter(|other| !equal(other)).collect();
+        if duplicates.is_empty() && partners.is_empty() {
+            continue;
+        }
+        let shared = rows.next().unwrap_or_else(|| panic!("{what}: row {row} is missing"));
+        assert_eq!(shared.row, row, "{what}");
+        assert_eq!((&shared.partners, &shared.duplicates), (&partners, &duplicates), "{what}");
+        assert_eq!(oracle::product(&shared.factors), *value, "{what}, row {row}");
+        assert!(shared.factors.is_sorted() && shared.factors.iter().all(|f| !f.is_one()));
+    }
+    assert_eq!(rows.next(), None, "{what}");
+    for a in &found {
+        for b in found.iter().flat_map(|other| &other.factors) {
+            for factor in &a.factors {
+                assert!(factor == b || oracle::gcd(factor, b).is_one(), "{what}: {factor}, {b}");
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn keys_that_share_everything_are_split() {
+    let primes: Vec<BigUint> = [
+        101u32, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181,
+        191, 193, 197,
+    ]
+    .map(BigUint::from)
+    .into();
+    let key = |i: usize, j: usize| &primes[i] * &primes[j];
+    let is_split = |found: &[SharedFactors]| found.iter().all(|row| row.factors.len() == 2);
+    let cycle: Vec<_> = (0..20).map(|i| key(i, (i + 1) % 20)).collect();
+    let star: Vec<_> = (1..20).map(|i| key(0, i)).collect();
+    let complete: Vec<_> = (0..8).flat_map(|i| (i + 1..8).map(move |j| (i, j))).collect();
+    let complete: Vec<_> = complete.into_iter().map(|(i, j)| key(i, j)).collect();
+    let bipartite: Vec<_> = (0..50).map(|edge| key(edge / 10, 5 + edge % 10)).collect();
+    let triangle = vec![key(0, 1), key(1, 2), key(2, 0)];
+    let rows = [cycle.len(), star.len(), complete.len(), bipartite.len(), triangle.len()];
+    let graphs = [cycle, star, complete, bipartite, triangle];
+    for (index, (graph, rows)) in graphs.iter().zip(rows).enumerate() {
+        let found = check_shared(graph, &format!("graph {index}"));
+        assert_eq!(found.len(), rows, "graph {index}");
+        assert!(is_split(&found), "graph {index}");
+    }
+    let all: Vec<BigUint> = graphs.concat();
+    assert!(is_split(&check_shared(&all, "all graphs, with duplicates")));
+}
+
+#[test]
+fn duplicates_divisors_and_powers_are_told_apart() {
+    let number = |value: u32| BigUint::from(value);
+    let duplicates = [15u32, 77, 15, 1, 1, 13 * 17].map(number);
+    let found = check_shared(&duplicates, "duplicates");
+    assert_eq!((found.len(), &found[0].duplicates), (2, &vec![2]));
+    assert_eq!(found[0].factors, [number(15)]);
+    check_shared(&[2u32, 4, 8, 16, 3, 9, 12, 5].map(number), "powers");
+    check_shared(&[6u32, 10, 15, 30, 210, 7, 49, 11].map(number), "divisors");
+    check_shared(&[7u32, 11, 13].map(number), "coprime rows");
+    let mut state = crate::setting::seed() | 1;
+    for round in 0..30 {
+        let values: Vec<_> = (0..25)
+            .map(|_| {
+                let bits = 1 + state % 13;
+                random(bits, &mut state)
+            })
+            .collect();
+        check_shared(&values, &format!("round {round}"));
+    }
+    let batch = DynBatch::fitting(&Device::cpu(), [3u32, 0, 6].map(number)).unwrap();
+    assert_eq!(batch.shared_factors().unwrap_err(), Error::DivisionByZero { row: 1 });
+    assert!(batch.slice(0..0).unwrap().shared_factors().unwrap().is_empty());
 }
 
 #[test]

@@ -1,20 +1,11 @@
-//! Products and remainders of single integers of any length.
+//! Remainders of single integers of any length.
 
 use num_bigint::BigUint;
 
 use super::arithmetic::read;
-use super::{division, product};
+use super::division;
 use crate::backend::host::{check_room, collected, zeroed_vec};
 use crate::error::Result;
-
-/// Computes `a b`.
-pub(crate) fn multiply(a: &BigUint, b: &BigUint) -> Result<BigUint> {
-    let (a, b) = (collected(a.iter_u64_digits())?, collected(b.iter_u64_digits())?);
-    let mut out = zeroed_vec(a.len() + b.len())?;
-    let mut scratch = zeroed_vec(product::scratch_limbs(a.len().min(b.len())))?;
-    product::multiply(&mut out, &a, &b, &mut scratch);
-    integer(&out)
-}
 
 /// Computes `u mod v`, where `v` is not zero.
 pub(crate) fn remainder(u: &BigUint, v: &BigUint) -> Result<BigUint> {

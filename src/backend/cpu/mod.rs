@@ -3,8 +3,8 @@
 //! `rows` cuts a call into rows of limbs. `linear` and `arithmetic` have a function for each
 //! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues`, `euclid`
 //! and `sqrt`. `checks` evaluates the equations of results. `euclid` reduces pairs by the matrices
-//! of `half_gcd`, and `jacobi` follows them. `integers` multiplies and divides single integers of
-//! any length, `decimal` writes and reads them, and `root` has roots of any degree. With the
+//! of `half_gcd`, and `jacobi` follows them. `integers` reduces single integers of any
+//! length, `decimal` writes and reads them, and `root` has roots of any degree. With the
 //! feature `gmp`,
 //! products, divisions, powers, greatest common divisors, inverses and symbols use the GMP of the
 //! host, if it has one.

@@ -1,0 +1,392 @@
+//! Product trees: the product of all rows, remainders modulo all rows, and common divisors of each
+//! row with all others.
+//!
+//! The leaves of the tree are the rows `n_i` of a batch, and a node is the product of its two
+//! children. `layout.rs` pairs the nodes, and levels of similar nodes are batches (`nodes.rs`). The
+//! root is the product `P` of all rows.
+//!
+//! A common divisor of `n_i` with any other row is one of `n_i` and `P / n_i`. The derivative of the
+//! product, `D = sum of P / n_i`, has the remainder `P / n_i` modulo `n_i`, because `n_i` divides all
+//! other terms (D. Bernstein, "How to find smooth parts of integers", 2004; N. Heninger, Z.
+//! Durumeric, E. Wustrow and J. Halderman, "Mining your Ps and Qs", USENIX Security 2012, descend with
+//! `P` modulo squares). It is computed up the tree beside the products, by two products a node, and
+//! its remainders go down the tree as fractions (`fractions.rs`), by two more: five products of the
+//! length of all rows a level, and six at the root (`reciprocal.rs`).
+//!
+//! A level has the narrowest shape that holds its nodes and the guard of the fractions, on the
+//! device of the rows; above 2^20 bits on the CPU, where the device has no products of long rows.
+
+mod fractions;
+mod layout;
+pub(super) mod nodes;
+mod reciprocal;
+mod shared;
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use gpuint_catalogue::{Op, Shape};
+use num_bigint::BigUint;
+use num_traits::One;
+
+use self::layout::Layout;
+use self::nodes::{Nodes, home, moved};
+pub use self::shared::SharedFactors;
+use super::{View, faces};
+use crate::backend::cpu::integers::remainder;
+use crate::backend::{BackendKind, Operands};
+use crate::batch::Batch;
+use crate::device::Device;
+use crate::dyn_batch::DynBatch;
+use crate::error::{Error, Result};
+use crate::kernel::KernelId;
+use crate::shape::{Kernels, narrowest};
+use crate::value::Value;
+
+/// A product tree with a run-time width: the [`ProductTree`] of a [`DynBatch`].
+pub struct DynProductTree {
+    /// Shape and device of the rows, and of results for rows.
+    shape: Shape,
+    device: Device,
+    rows: usize,
+    /// `None` without rows.
+    tree: Option<Tree>,
+    root: BigUint,
+    /// The lowest row that is zero.
+    zero: Option<usize>,
+}
+
+/// The nodes of a tree over at least one row.
+struct Tree {
+    layout: Layout,
+    /// The rows, and the products of the levels above, in shapes of their fractions.
+    products: Nodes,
+    /// Length of the shortest row.
+    shortest: u64,
+}
+
+impl Tree {
+    fn new(rows: &DynBatch) -> Result<Self> {
+        let lengths = rows.bit_lengths()?;
+        let layout = Layout::new(&lengths)?;
+        let mut products = Nodes::new(1, layout.levels.len() + 1);
+        let (device, shape) = home(rows.device(), layout.fraction_bits(0))?;
+        products.levels[0] = Some(moved(rows.try_clone()?, &device, shape)?);
+        for (index, level) in layout.levels.iter().enumerate() {
+            let (device, shape) = home(rows.device(), layout.fraction_bits(index + 1))?;
+            let child = |side| products.children(level, side, &device, shape);
+            let nodes = times(&child(0)?, &child(1)?)?;
+            products.levels[index + 1] = Some(nodes);
+        }
+        let shortest = lengths.into_iter().min().unwrap_or(0);
+        Ok(Self { layout, products, shortest })
+    }
+
+    /// The product of all rows.
+    fn root(&self) -> Result<&DynBatch> {
+        self.products.level(self.layout.levels.len())
+    }
+}
+
+impl DynProductTree {
+    /// Computes the tree over the rows of a batch.
+    ///
+    /// # Errors
+    /// As [`ProductTree::new`].
+    pub fn new(rows: &DynBatch) -> Result<Self> {
+        let zero = rows.is_zero_mask()?.indices()?.first().copied();
+        let tree = if rows.is_empty() { None } else { Some(Tree::new(rows)?) };
+        let root = tree.as_ref().map_or(Ok(BigUint::one()), |tree| tree.root()?.row(0))?;
+        let (shape, device) = (rows.shape(), rows.device().clone());
+        Ok(Self { shape, device, rows: rows.len(), tree, root, zero })
+    }
+
+    /// Returns the product of all rows, which may be wider than any row; 1 for an empty batch.
+    #[must_use]
+    pub fn root(&self) -> BigUint {
+        self.root.clone()
+    }
+
+    /// Computes `value` modulo each row.
+    ///
+    /// # Errors
+    /// As [`ProductTree::remainders`].
+    pub fn remainders(&self, value: impl Value) -> Result<DynBatch> {
+        self.check_nonzero()?;
+        let Some(tree) = &self.tree else { return self.empty() };
+        let value = value.integer();
+        let root = tree.root()?;
+        let number = if value.bits() <= self.root.bits() {
+            DynBatch::splat(root.device(), root.shape(), &*value, 1)?
+        } else {
+            let rest = remainder(&value, &self.root)?;
+            DynBatch::splat(root.device(), root.shape(), &rest, 1)?
+        };
+        self.descend(number)
+    }
+
+    /// Computes the product of all other rows, modulo each row.
+    ///
+    /// # Errors
+    /// As [`ProductTree::cofactors`].
+    pub fn cofactors(&self) -> Result<DynBatch> {
+        self.check_nonzero()?;
+        let Some(tree) = &self.tree else { return self.empty() };
+        let rows = tree.products.level(0)?;
+        let one = DynBatch::splat(rows.device(), rows.shape(), 1, self.rows)?;
+        let zero = DynBatch::zeros(rows.device(), rows.shape(), self.rows)?;
+        let values = zero.select(&rows.eq_mask_all(1)?, &one)?;
+        // The sum of 1 / n is below 1: cofactors of each node sum to less than it.
+        let is_short =
+            tree.shortest <= u64::from(usize::BITS) && self.rows >> (tree.shortest - 1) > 0;
+        let sum = fractions::combined(&tree.layout, &tree.products, values, 1, is_short)?;
+        self.descend(sum)
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Returns true if there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Shape of the rows.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Device of the tree.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Checks that no row is zero.
+    pub(super) fn check_nonzero(&self) -> Result<()> {
+        self.zero.map_or(Ok(()), |row| Err(Error::DivisionByZero { row }))
+    }
+
+    fn empty(&self) -> Result<DynBatch> {
+        DynBatch::zeros(&self.device, self.shape, 0)
+    }
+
+    /// Returns rows of a node in the shape and on the handle of the rows of the tree.
+    fn returned(&self, rows: DynBatch, shape: Shape) -> Result<DynBatch> {
+        let rows = moved(rows, &self.device, shape)?;
+        let mut out = DynBatch::alloc(&self.device, shape, rows.len())?;
+        rows.view().truncated_into(&mut out)?;
+        Ok(out)
+    }
+
+    /// Reduces numbers of at most as many bits as the root modulo all rows, number by number.
+    pub(super) fn descend(&self, numbers: DynBatch) -> Result<DynBatch> {
+        match &self.tree {
+            Some(tree) if !numbers.is_empty() => {
+                let fractions = fractions::of_root(numbers, tree.root()?, self.root.bits())?;
+                let device = &self.device;
+                let rests = fractions::remainders(&tree.layout, &tree.products, fractions, device)?;
+                self.returned(rests, self.shape)
+            }
+            _ => self.empty(),
+        }
+    }
+
+    /// Computes the numbers `sum of y P / n mod P` for values `y` below the rows, number by number.
+    /// They have the narrowest shape of the root.
+    pub(super) fn combine(&self, values: DynBatch, numbers: usize) -> Result<DynBatch> {
+        let shape = self.root_shape();
+        match &self.tree {
+            Some(tree) if numbers > 0 => {
+                let rows = tree.products.level(0)?;
+                let values = moved(values, rows.device(), rows.shape())?;
+                let sums =
+                    fractions::combined(&tree.layout, &tree.products, values, numbers, true)?;
+                self.returned(sums, shape)
+            }
+            _ => DynBatch::zeros(&self.device, shape, 0),
+        }
+    }
+
+    /// The narrowest shape of the root.
+    pub(super) fn root_shape(&self) -> Shape {
+        let bits = usize::try_from(self.root.bits()).ok();
+        bits.and_then(narrowest).unwrap_or(self.shape)
+    }
+}
+
+impl fmt::Debug for DynProductTree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProductTree")
+            .field("shape", &format_args!("{}", self.shape))
+            .field("rows", &self.len())
+            .field("bits", &self.root.bits())
+            .field("device", self.device())
+            .finish()
+    }
+}
+
+/// Returns true if products modulo `2^BITS - 1` are faster than those modulo `2^BITS`.
+fn is_wrapped(device: &Device, shape: Shape) -> bool {
+    shape.is_long() || device.backend() == BackendKind::Cpu
+}
+
+/// Computes products that are below `2^BITS - 1`.
+fn times(a: &DynBatch, b: &DynBatch) -> Result<DynBatch> {
+    if is_wrapped(a.device(), a.shape()) { a.cyclic_mul(b) } else { a.wrapping_mul(b) }
+}
+
+/// Computes both halves of products, on the CPU at every width.
+fn halves(a: &DynBatch, b: &DynBatch) -> Result<(DynBatch, DynBatch)> {
+    if a.device().backend() != BackendKind::Cpu {
+        return a.mul_lo_hi(b);
+    }
+    let view = a.view();
+    let kernel = KernelId::long(Op::MulWide, a.shape());
+    view.produce_two(|low, high| {
+        let outs = [Some(low.buffer_mut()), Some(high.buffer_mut())];
+        a.device().launch(kernel, Operands { outs, ..view.operands_with(b)? })
+    })
+}
+
+/// A product tree over the rows of a batch: their product, and remainders modulo all of them.
+///
+/// The tree has about `log2(rows)` times the memory of the batch, and a call needs that of four
+/// levels more. Levels above 2^20 bits are on the CPU, where the device has no long rows.
+///
+/// ```
+/// use gpuint::{Batch, Device, GpuUint, ProductTree};
+/// use num_bigint::BigUint;
+///
+/// let device = Device::cpu();
+/// let rows = [15u32, 7, 11, 21].map(BigUint::from);
+/// let tree = ProductTree::new(&Batch::<GpuUint<256>>::from_biguints(&device, &rows)?)?;
+/// assert_eq!(tree.root(), BigUint::from(15u32 * 7 * 11 * 21));
+/// assert_eq!(tree.remainders(1000)?.to_biguints()?, [10u32, 6, 10, 13].map(BigUint::from));
+/// assert_eq!(tree.cofactors()?.row(2)?, BigUint::from(15u32 * 7 * 21 % 11));
+/// # Ok::<(), gpuint::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ProductTree<T: Kernels> {
+    inner: DynProductTree,
+    shape: PhantomData<T>,
+}
+
+impl<T: Kernels> ProductTree<T> {
+    /// Computes the tree over the rows of a batch.
+    ///
+    /// # Errors
+    /// [`WidthMissing`](Error::WidthMissing) if the rows have more than 2^31 bits together, and
+    /// errors of any operation: [`OutOfMemory`](Error::OutOfMemory),
+    /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
+    /// [`Driver`](Error::Driver).
+    pub fn new(rows: &Batch<T>) -> Result<Self> {
+        Ok(Self { inner: DynProductTree::new(rows.as_dyn())?, shape: PhantomData })
+    }
+
+    /// Returns the product of all rows, which may be wider than any row; 1 for an empty batch.
+    #[must_use]
+    pub fn root(&self) -> BigUint {
+        self.inner.root()
+    }
+
+    /// Computes `value` modulo each row, for a value of any length. The host reduces a value that is
+    /// longer than the root.
+    ///
+    /// # Errors
+    /// [`DivisionByZero`](Error::DivisionByZero) with the lowest row that is zero, and as
+    /// [`new`](Self::new).
+    pub fn remainders(&self, value: impl Value) -> Result<Batch<T>> {
+        self.inner.remainders(value).map(Batch::typed)
+    }
+
+    /// Computes the product of all other rows, modulo each row.
+    ///
+    /// # Errors
+    /// As [`remainders`](Self::remainders).
+    pub fn cofactors(&self) -> Result<Batch<T>> {
+        self.inner.cofactors().map(Batch::typed)
+    }
+
+    /// Returns the tree as a [`DynProductTree`], whose shape is a value.
+    #[must_use]
+    pub fn as_dyn(&self) -> &DynProductTree {
+        &self.inner
+    }
+}
+
+impl View<'_> {
+    pub(crate) fn batch_gcd(&self) -> Result<DynBatch> {
+        self.gcd(&DynProductTree::new(self.batch)?.cofactors()?)
+    }
+
+    pub(crate) fn batch_gcd_against(&self, numbers: &[BigUint]) -> Result<DynBatch> {
+        let tree = DynProductTree::new(self.batch)?;
+        let mut cofactors = tree.cofactors()?;
+        if self.batch.is_empty() || numbers.is_empty() {
+            return self.gcd(&cofactors);
+        }
+        let divisors = self.batch.prepare()?;
+        for number in numbers {
+            cofactors = cofactors.mul_mod(&tree.remainders(number)?, &divisors)?;
+        }
+        self.gcd(&cofactors)
+    }
+}
+
+faces! {
+    "Common divisors of all rows";
+
+    /// Computes the greatest common divisor of each row and the product of all other rows, by a
+    /// [`ProductTree`](crate::ProductTree). It is 1 for a row that has no common divisor with any
+    /// other row, and the row itself if the row divides the product of the others.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let moduli = [101u32 * 103, 107 * 109, 101 * 113].map(BigUint::from);
+    /// let moduli = Batch::<GpuUint<1024>>::from_biguints(&device, &moduli)?;
+    /// assert_eq!(moduli.batch_gcd()?.to_biguints()?, [101u32, 1, 101].map(BigUint::from));
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DivisionByZero`](crate::Error::DivisionByZero) with the lowest row that is zero,
+    /// [`WidthMissing`](crate::Error::WidthMissing) if the rows have more than 2^31 bits together,
+    /// and what any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
+    /// [`Driver`](crate::Error::Driver).
+    fn batch_gcd() -> New;
+
+    /// Computes the greatest common divisor of each row and the product of all other rows and of
+    /// `numbers`: the products of older collections, of any length.
+    ///
+    /// A collection is kept as its rows and the [`root`](crate::ProductTree::root) of its tree. Its
+    /// rows with common divisors have them with the product of the results, too.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint, ProductTree};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu();
+    /// let batch = |moduli: [u32; 2]| {
+    ///     Batch::<GpuUint<1024>>::from_biguints(&device, &moduli.map(BigUint::from))
+    /// };
+    /// let old = ProductTree::new(&batch([101 * 103, 107 * 109])?)?;
+    /// let new = batch([113 * 127, 101 * 131])?;
+    /// let divisors = new.batch_gcd_against(&[old.root()])?;
+    /// assert_eq!(divisors.to_biguints()?, [1u32, 101].map(BigUint::from));
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`batch_gcd`](Self::batch_gcd).
+    fn batch_gcd_against(numbers: Numbers) -> New;
+}

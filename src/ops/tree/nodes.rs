@@ -1,0 +1,167 @@
+//! Values of the nodes of a tree: a batch for each level, several numbers one after the other.
+
+use std::collections::BTreeMap;
+
+use gpuint_catalogue::{MAX_BITS, Shape};
+
+use super::layout::{Level, Place};
+use crate::backend::BackendKind;
+use crate::backend::host::collected;
+use crate::device::Device;
+use crate::dyn_batch::DynBatch;
+use crate::error::{Error, Result};
+
+/// Returns the device of the rows of `bits` bits of a tree, and their shape there: the narrowest
+/// one whose products modulo `2^BITS - 1` are fast. Rows beyond the widest of a device are on the
+/// CPU.
+///
+/// Wrapped products are by transforms of whole parts: widths are multiples of 1/64 of a power of
+/// two on the CPU, where no width has kernels.
+pub(super) fn home(device: &Device, bits: u64) -> Result<(Device, Shape)> {
+    let bits = usize::try_from(bits).unwrap_or(usize::MAX);
+    let is_cpu = device.backend() == BackendKind::Cpu;
+    let device = match bits > MAX_BITS && !device.memory().has_long_rows() {
+        true => Device::cpu(),
+        false => device.clone(),
+    };
+    let device = device.with_jit_if(is_cpu || bits > MAX_BITS);
+    if !is_cpu && bits <= MAX_BITS {
+        let shape = device.shape_for(bits)?;
+        return Ok((device, shape));
+    }
+    let part = (bits.checked_next_power_of_two().unwrap_or(bits) / 64).max(256);
+    let shape = device.shape_for(bits.checked_next_multiple_of(part).unwrap_or(bits))?;
+    Ok((device, shape))
+}
+
+/// Returns rows on a device, in a shape that holds them.
+pub(super) fn moved(rows: DynBatch, device: &Device, shape: Shape) -> Result<DynBatch> {
+    let rows = match rows.device().shares_memory_with(device) {
+        true => rows.on(device)?,
+        // The narrower shape goes over the bus.
+        false if rows.shape().bits > shape.bits => {
+            let rows = fitted(rows, shape)?;
+            DynBatch::from_le_bytes(device, shape, &rows.to_le_bytes()?)?
+        }
+        false => DynBatch::from_le_bytes(device, rows.shape(), &rows.to_le_bytes()?)?,
+    };
+    fitted(rows, shape)
+}
+
+/// Returns rows in a shape that holds them, without a copy if they have it.
+pub(super) fn fitted(rows: DynBatch, shape: Shape) -> Result<DynBatch> {
+    if rows.shape() == shape { Ok(rows) } else { rows.view().truncated(shape) }
+}
+
+/// Returns the rows of a batch `times` times, one copy after the other.
+pub(in crate::ops) fn tiled(batch: &DynBatch, times: usize) -> Result<DynBatch> {
+    let count = batch.len();
+    batch.gather(&collected((0..times * count).map(|row| row % count))?)
+}
+
+/// Indices of the nodes of a level that have children in one level, and the rows of the children.
+struct Part {
+    nodes: Vec<usize>,
+    rows: Vec<usize>,
+}
+
+/// Groups the left or right children of a level by their levels.
+fn parts(level: &Level, side: usize) -> BTreeMap<usize, Part> {
+    let mut parts: BTreeMap<usize, Part> = BTreeMap::new();
+    for (node, children) in level.nodes.iter().enumerate() {
+        let Place { level, row } = children[side];
+        let part =
+            parts.entry(level).or_insert_with(|| Part { nodes: Vec::new(), rows: Vec::new() });
+        part.nodes.push(node);
+        part.rows.push(row);
+    }
+    parts
+}
+
+/// Returns the indices of some rows of each number, of `count` rows a number.
+fn of_numbers(rows: &[usize], count: usize, numbers: usize) -> Result<Vec<usize>> {
+    collected((0..numbers).flat_map(|number| rows.iter().map(move |row| number * count + row)))
+}
+
+/// The values of the nodes of a tree, level by level: `numbers` values a node, number by number. A
+/// level is `None` before its values are there, or after their last use.
+pub(super) struct Nodes {
+    pub(super) numbers: usize,
+    pub(super) levels: Vec<Option<DynBatch>>,
+}
+
+impl Nodes {
+    pub(super) fn new(numbers: usize, levels: usize) -> Self {
+        Self { numbers, levels: (0..levels).map(|_| None).collect() }
+    }
+
+    /// Returns the values of a level.
+    pub(super) fn level(&self, level: usize) -> Result<&DynBatch> {
+        self.levels[level].as_ref().ok_or_else(missing)
+    }
+
+    /// Takes the values of a level out.
+    pub(super) fn take(&mut self, level: usize) -> Result<DynBatch> {
+        self.levels[level].take().ok_or_else(missing)
+    }
+
+    /// Returns the values of the left or right children of a level, on a device in a shape that
+    /// holds them.
+    pub(super) fn children(
+        &self,
+        level: &Level,
+        side: usize,
+        device: &Device,
+        shape: Shape,
+    ) -> Result<DynBatch> {
+        let gathered = |source: usize, part: &Part| {
+            let values = self.level(source)?;
+            let count = values.len() / self.numbers;
+            let rows = of_numbers(&part.rows, count, self.numbers)?;
+            moved(values.gather(&rows)?, device, shape)
+        };
+        let parts = parts(level, side);
+        if let (1, Some((&source, part))) = (parts.len(), parts.first_key_value()) {
+            return gathered(source, part);
+        }
+        let count = level.nodes.len();
+        let mut out = DynBatch::alloc(device, shape, self.numbers * count)?;
+        for (&source, part) in &parts {
+            let rows = of_numbers(&part.nodes, count, self.numbers)?;
+            gathered(source, part)?.scatter_into(&rows, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// Writes values of the left or right children of a level to their places. `child(level)`
+    /// returns device, shape and number of nodes of a level, and `convert` changes values of the
+    /// level to values of a child.
+    pub(super) fn set_children(
+        &mut self,
+        level: &Level,
+        side: usize,
+        values: &DynBatch,
+        child: impl Fn(usize) -> Result<(Device, Shape, usize)>,
+        convert: impl Fn(DynBatch, Shape) -> Result<DynBatch>,
+    ) -> Result<()> {
+        for (target, part) in parts(level, side) {
+            let (device, shape, count) = child(target)?;
+            let sources = of_numbers(&part.nodes, level.nodes.len(), self.numbers)?;
+            let converted = convert(values.gather(&sources)?, shape)?;
+            let converted = moved(converted, &device, shape)?;
+            let slot = &mut self.levels[target];
+            if slot.is_none() {
+                *slot = Some(DynBatch::alloc(&device, shape, self.numbers * count)?);
+            }
+            let rows = of_numbers(&part.rows, count, self.numbers)?;
+            if let Some(out) = slot {
+                converted.scatter_into(&rows, out)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn missing() -> Error {
+    Error::Driver("a level of a tree has no values".to_owned())
+}
