@@ -60,6 +60,7 @@ EXAMPLES = {
     "src/integers.rs": f"{INTERFACE} features",
     "src/ops/div.rs": INTERFACE,
     "src/sieve/progression.rs": INTERFACE,
+    "src/ops/tree/layout.rs": INTERFACE,
     "testkit/src/oracle.rs": "fmt clippy test members fuzz benches doc",
     "tests/driver/stand_in.cpp": "fmt test",
     "tests/ecosystem.rs": "fmt clippy features",

@@ -503,6 +503,13 @@ gpuint_status gpuint_wrapping_mul(const gpuint_batch *a,
 gpuint_status gpuint_wrapping_square(const gpuint_batch *a, gpuint_batch **square);
 
 /**
+ * Computes `a * b` modulo `2^bits - 1`: 0 only where a factor is 0, else 1 to `2^bits - 1`.
+ */
+gpuint_status gpuint_cyclic_mul(const gpuint_batch *a,
+                                const gpuint_batch *b,
+                                gpuint_batch **product);
+
+/**
  * Computes `a + value` modulo `2^bits`.
  */
 gpuint_status gpuint_wrapping_add_all(const gpuint_batch *a, const char *value, gpuint_batch **sum);
@@ -886,6 +893,15 @@ gpuint_status gpuint_rational_reconstruction(const gpuint_batch *a,
  * Computes the greatest common divisors of each row and the product of all other rows.
  */
 gpuint_status gpuint_batch_gcd(const gpuint_batch *a, gpuint_batch **gcd);
+
+/**
+ * Computes the greatest common divisors of each row and the product of all other rows and of
+ * `count` numbers of any length as text.
+ */
+gpuint_status gpuint_batch_gcd_against(const gpuint_batch *a,
+                                       const char *const *others,
+                                       size_t count,
+                                       gpuint_batch **gcd);
 
 /**
  * Computes the square roots, rounded down.
