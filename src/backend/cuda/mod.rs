@@ -101,7 +101,7 @@ impl Cuda {
     #[allow(unsafe_code)]
     fn launch_long(&self, call: Call<'_>) -> Result<()> {
         let queue = &self.queue;
-        let (op, bits) = (call.kernel.op(), call.kernel.shape().bits);
+        let kernel = call.kernel;
         let uses = RefCell::new(Vec::new());
         let operands = RawOperands::new(
             call.operands,
@@ -110,7 +110,7 @@ impl Cuda {
         )?;
         let _bound = queue.bind()?;
         // SAFETY: as in `launch`.
-        let queued = unsafe { long::run(self, op, bits, &operands) };
+        let queued = unsafe { long::run(self, kernel, &operands) };
         note(uses.into_inner(), queue);
         queued
     }
@@ -317,6 +317,10 @@ impl Backend for Cuda {
     ) -> Result<()> {
         let source = source.memory::<DeviceMemory>()?;
         target.memory_mut::<DeviceMemory>()?.copy(&self.queue, to, source, from, bytes)
+    }
+
+    fn has_long_rows(&self) -> bool {
+        true
     }
 
     #[allow(unsafe_code)]

@@ -19,9 +19,8 @@ use gpuint_catalogue::Op;
 use crate::backend::launch::{Facts, MOST_WORKSPACE_BYTES, RawOperands};
 use crate::backend::once::OnceMap;
 use crate::error::{Error, Result};
-use crate::kernel::LongKernelId;
+use crate::kernel::{KernelId, LongKernelId};
 use arguments::Tables;
-use gpuint_catalogue::MAX_LONG_BITS as MAX_BITS;
 use plan::Plan;
 use product::Product;
 use sum::Sum;
@@ -81,7 +80,11 @@ struct PlanTables<M> {
     _memory: M,
 }
 
-/// Queues an operation on rows of `bits` bits, a multiple of 64.
+/// Queues an operation on long rows.
+///
+/// # Errors
+/// [`OutOfMemory`](Error::OutOfMemory) before anything is queued, and
+/// [`WidthMissing`](Error::WidthMissing) for an operation without kernels of long rows.
 ///
 /// # Safety
 /// `operands` are those of the operation: addresses of memory of this queue, as much of it as the
@@ -89,11 +92,11 @@ struct PlanTables<M> {
 #[allow(unsafe_code)]
 pub(crate) unsafe fn run<G: Grids>(
     grids: &G,
-    op: Op,
-    bits: usize,
+    kernel: KernelId,
     operands: &RawOperands,
 ) -> Result<()> {
-    let limbs = bits as u64 / 32;
+    let op = kernel.op();
+    let limbs = kernel.shape().bits as u64 / 32;
     let rows = usize::try_from(operands.rows).unwrap_or(usize::MAX);
     let [a, b, _] = operands.ins;
     let [out, high] = operands.outs;
@@ -123,11 +126,7 @@ pub(crate) unsafe fn run<G: Grids>(
             None => unsafe { reduction::queue(grids, op, limbs, operands) },
             queued => queued,
         }
-        .unwrap_or(Err(Error::WidthMissing {
-            operation: op.name(),
-            bits,
-            widest: MAX_BITS,
-        })),
+        .unwrap_or_else(|| kernel.check_catalogue()),
     }
 }
 

@@ -191,9 +191,12 @@ impl Backend for Simt {
 
     host_memory_methods!();
 
+    fn has_long_rows(&self) -> bool {
+        true
+    }
+
     fn launch(&self, call: Call<'_>) -> Result<()> {
         let kernel = call.kernel;
-        let (op, shape) = (kernel.op(), kernel.shape());
         let strides = call.strides();
         let rows = call.operands.rows;
         let address =
@@ -206,10 +209,10 @@ impl Backend for Simt {
         if !factors.is_empty() {
             operands.ins[0] = factors.as_ptr().expose_provenance() as u64;
         }
-        if shape.is_long() {
+        if kernel.shape().is_long() {
             // SAFETY: the buffers behind the operands are borrowed by the call, `Call::check` found
             // them long enough, and no other thread uses the outputs.
-            return unsafe { long::run(self, op, shape.bits, &operands) };
+            return unsafe { long::run(self, kernel, &operands) };
         }
         kernel.check_catalogue()?;
         let (shim, kernel) = units::load(kernel.into())?;
