@@ -41,7 +41,7 @@ pub(super) unsafe fn queue<G: Grids>(
         Op::ShrRows => ("shifts_right", Moving { by_row: b, ..all }, 4),
         Op::Gather => ("gathers", Moving { by_row: b, ..all }, 8),
         Op::Select => ("selects", Moving { by_row: bits, ..all }, 0),
-        Op::Bitwise => ("bitwise", all, 0),
+        Op::Bitwise => ("bit_functions", all, 0),
         Op::Resize => {
             // SAFETY: the caller's.
             return Some(unsafe { resize(grids, all, operands) });
