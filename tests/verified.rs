@@ -352,7 +352,7 @@ fn flipped_bits_of_repeated_squares_do_not_get_through() {
         let plain = values.on(&device).unwrap();
         let divisor = plain.a.or_all(1).unwrap().prepare().unwrap();
         // A prime, which divides none of the divisors.
-        let base = (BigUint::from(1u32) << 89) - 1u32;
+        let base: BigUint = (BigUint::from(1u32) << 89) - 1u32;
         let square_by = |of: &Inputs| {
             let base = DynBatch::splat(of.b.device(), shape, &base, 3)?;
             base.square_mod_repeatedly(count, &divisor)?.to_le_bytes()
@@ -383,10 +383,11 @@ fn multiples_of_the_prime_hide_no_flipped_bit() {
     let _alone = alone();
     let shape = shape(1024);
     let one = || BigUint::from(1u32);
-    let divisors: Vec<_> = [61, 122, 244, 610].map(|bits| (one() << bits) - 1u32).into();
-    let dividends: Vec<_> = (0..4).map(|row| (one() << (1020 - row)) / 3u32).collect();
+    let divisors: Vec<BigUint> = [61, 122, 244, 610].map(|bits| (one() << bits) - 1u32).into();
+    let dividends: Vec<BigUint> = (0..4).map(|row| (one() << (1020 - row)) / 3u32).collect();
     // A root whose square changes by a multiple of the prime if bit 61 flips.
-    let squares: Vec<_> = (0..4u32).map(|row| BigUint::pow(&((one() << 60) - 1u32), 2) + row).collect();
+    let root: BigUint = (one() << 60) - 1u32;
+    let squares: Vec<BigUint> = (0..4u32).map(|row| root.pow(2) + row).collect();
     for (device, trials) in [(Device::cpu(), 1500), (Device::simt(), 40)] {
         let run = |device: &Device| -> Result<Vec<u8>> {
             let batch = |values: &[BigUint]| DynBatch::from_biguints(device, shape, values);

@@ -66,8 +66,8 @@ struct EquationCheck {
   template <Equation E>
   GPUINT_DEVICE static Sums read(const G& group, const Row& row) {
     Sums sums;
-    u32 order =
-        0;  // twice the index of the highest word that differs, counted from 1, and the order
+    // Twice the index of the highest word that differs, counted from 1, and bit 0: is_less.
+    [[maybe_unused]] u32 order = 0;
     GPUINT_UNROLL(Policy::UNROLL)
     for (u32 round = ROUNDS; round-- > 0;) {
       const u32 index = round * LANES + group.rank;

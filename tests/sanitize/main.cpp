@@ -1530,7 +1530,7 @@ void check_equation_by(const Kernel& kernel, size_t rows) {
 
 // Rows of any number of bytes, one of which differs.
 void check_equal(const Kernel& kernel, const Pairs& p) {
-  const Memory one(p.a, kernel.shape.bytes());
+  Memory one(p.a, kernel.shape.bytes());
   const size_t bytes = p.a.size() * kernel.shape.bytes();
   for (const size_t row_bytes : {size_t{1}, size_t{2}, kernel.shape.bytes()}) {
     gpuint::Params params{};
