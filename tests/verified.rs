@@ -8,6 +8,7 @@ use gpuint::{
     Device, DigitKind, DynBatch, Error, Faults, Mask, Result, Shape, SimtOptions, Upset, plan_upset,
 };
 use gpuint_testkit::operands::{DIVISIONS, Family, PRODUCTS, rows};
+use gpuint_testkit::skip::skip;
 
 /// Operands of the operations, as bytes.
 struct Values {
@@ -294,6 +295,21 @@ fn flipped_bits_do_not_get_through_on_the_kernels() {
         println!("{bits} bits: {flips} flipped bits, none got through; {unchecked} without checks");
         assert!(flips >= CHECKED.len() as u64 && unchecked > 0);
     }
+}
+
+#[test]
+fn flipped_bits_do_not_get_through_on_a_gpu() {
+    let device = match Device::cuda(0) {
+        Ok(device) => device,
+        Err(error) => return skip("gpu", error),
+    };
+    let mut flips = 0;
+    for (bits, count, trials) in [(256, 200, 120), (2048, 100, 90), (16384, 20, 60)] {
+        let (more, unchecked) = inject(&device, shape(bits), count, trials);
+        println!("{bits} bits: {more} flipped bits, none got through; {unchecked} without checks");
+        flips += more;
+    }
+    assert!(flips >= 10_000, "{flips}");
 }
 
 #[test]
