@@ -6,7 +6,8 @@
 //! `GPUINT_TEST_MIN_BITS` and `GPUINT_TEST_MAX_BITS` leave narrower and wider shapes out, and
 //! `GPUINT_TEST_SEED` draws other rows and other thread schedules.
 //! `GPUINT_TEST_JIT=BITS:Q:DIGIT,...` selects shapes that need not be built, on devices that
-//! compile kernels at first use.
+//! compile kernels at first use. `GPUINT_TEST_VERIFIED=1` checks all results on the devices, too
+//! (`Device::verified`).
 
 use std::collections::BTreeMap;
 use std::env;
@@ -73,9 +74,10 @@ pub(crate) fn has_shape(shape: Shape) -> bool {
     shapes().contains(&shape) || !JIT.is_empty() && shape.checked().is_ok()
 }
 
-/// Returns the device, with shapes that are not built if they are asked for.
-fn with_jit(device: Device) -> Device {
-    if JIT.is_empty() { device } else { device.with_jit() }
+/// Returns the device, with shapes that are not built and with checks if they are asked for.
+fn as_asked(device: &Device) -> Device {
+    let device = if JIT.is_empty() { device.clone() } else { device.with_jit() };
+    if number("GPUINT_TEST_VERIFIED", 0) == 0 { device } else { device.verified() }
 }
 
 /// Width of the widest shape that is tested.
@@ -93,7 +95,7 @@ pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
         return Vec::new();
     }
     match backend {
-        BackendKind::Cpu => vec![with_jit(Device::cpu())],
+        BackendKind::Cpu => vec![as_asked(&Device::cpu())],
         BackendKind::Simt => {
             if let Err(error @ Error::KernelMissing { .. }) = rare_paths() {
                 skip("cxx", error);
@@ -106,12 +108,12 @@ pub(crate) fn devices(backend: BackendKind) -> Vec<Device> {
             schedules
                 .map(|(seed, max_grid)| {
                     let options = SimtOptions { seed, max_grid, ..SimtOptions::default() };
-                    with_jit(Device::simt_with(options))
+                    as_asked(&Device::simt_with(options))
                 })
                 .into()
         }
         _ => match &*CUDA {
-            Ok(device) => vec![with_jit(device.clone())],
+            Ok(device) => vec![as_asked(device)],
             Err(error @ Error::NoDevice) if asked.is_none() => {
                 skip("gpu", error);
                 Vec::new()
