@@ -1425,29 +1425,32 @@ Number flipped(Number a, u64 bit) {
   return a;
 }
 
-// A check passes rows a, b with the results c, d, and reports the lowest of those with a flipped
-// bit.
-void check_results(const Kernel& kernel, const Column& a, const Column& b, Column c, Column d,
-                   const gpuint::Params& params, Memory* third) {
-  const Shape& shape = kernel.shape;
-  const std::vector<Column> ins = b.empty() ? std::vector<Column>{a} : std::vector<Column>{a, b};
-  for (const u64 harmed : {u64{0}, u64{1}, u64{2}}) {
-    if (harmed == 2 && d.empty()) break;
+// A check of rows with the results c, d reports this row as the lowest that fails.
+void check_status(const Kernel& kernel, const std::vector<Column>& ins, const Column& c,
+                  const Column& d, const gpuint::Params& params, Memory* third, u64 lowest) {
+  Memory first(c, kernel.shape.bytes()), second(d, kernel.shape.bytes());
+  const Result result = launch(kernel, ins, 0, 0, params, false, true, third, nullptr, 0, nullptr,
+                               d.empty() ? nullptr : &second, &first);
+  expect(kernel, result.status == lowest, "the status", ins[0][0], {static_cast<u32>(lowest)},
+         {static_cast<u32>(result.status)});
+}
+
+// A check passes the results c, d of rows, and reports the lowest of two with a flipped bit.
+void check_results(const Kernel& kernel, const std::vector<Column>& ins, const Column& c,
+                   const Column& d, const gpuint::Params& params, Memory* third) {
+  check_status(kernel, ins, c, d, params, third, ~0ull);
+  for (const bool is_second : {false, true}) {
+    if (is_second && d.empty()) break;
     Column first = c, second = d;
     u64 lowest = ~0ull;
-    for (u64 i = 0; harmed != 0 && i < 2; ++i) {
-      const u64 row = below(a.size()), bit = below(shape.bits);
-      Number& number = (harmed == 1 ? first : second)[row];
+    for (u64 i = 0; i < 2; ++i) {
+      const u64 row = below(c.size());
       if (row == lowest) continue;  // not the same bit twice
-      number = flipped(number, bit);
+      Number& number = (is_second ? second : first)[row];
+      number = flipped(number, below(kernel.shape.bits));
       lowest = std::min(lowest, row);
     }
-    Memory checked(first, shape.bytes());
-    Memory rest(second, shape.bytes());
-    const Result result = launch(kernel, ins, 0, 0, params, false, true, third, nullptr, 0, nullptr,
-                                 d.empty() ? nullptr : &rest, &checked);
-    expect(kernel, result.status == lowest, "the status", a[0], {static_cast<u32>(lowest)},
-           {static_cast<u32>(result.status)});
+    check_status(kernel, ins, first, second, params, third, lowest);
   }
 }
 
@@ -1508,7 +1511,38 @@ void check_equation(const Kernel& kernel, const Pairs& p) {
     if (equation == Equation::Quotient) params.digit = zero;
     if (equation == Equation::DigitQuotient) params.digit = DIGIT;
     Memory third = values(equation == Equation::DigitQuotient ? words : mask);
-    check_results(kernel, a, b, c, d, params, &third);
+    check_results(kernel, {a, b}, c, d, params, &third);
+    if (equation == Equation::Sum || equation == Equation::Difference ||
+        equation == Equation::MaskedQuotient) {
+      const u64 row = below(rows);
+      std::vector<u32> other = mask;
+      other[row / 32] ^= 1u << row % 32;
+      Memory harmed = values(other);
+      check_status(kernel, {a, b}, c, d, params, &harmed, row);
+    }
+    if (equation == Equation::Product || equation == Equation::Sum ||
+        equation == Equation::Difference)
+      continue;
+    // A quotient or root that is one too small, and a remainder that is too large.
+    for (u64 row = 0; row < rows; ++row) {
+      const bool is_digit = equation == Equation::DigitQuotient;
+      if (is_zero(c[row]) || (has_d && equation != Equation::Root && is_zero(b[row]))) continue;
+      Column first = c, second = d;
+      std::vector<u32> rest = words;
+      first[row] = difference(c[row], {1});
+      if (is_digit) {
+        const u64 last = rest[2 * row] | u64{rest[2 * row + 1]} << 32;
+        if (last + DIGIT < DIGIT) continue;
+        rest[2 * row] = static_cast<u32>(last + DIGIT);
+        rest[2 * row + 1] = static_cast<u32>((last + DIGIT) >> 32);
+      } else {
+        second[row] = sum(d[row], equation == Equation::Root ? sum(c[row], first[row]) : b[row]);
+        if (bit_length(second[row]) > shape.bits) continue;
+      }
+      Memory large = values(is_digit ? rest : mask);
+      check_status(kernel, {a, b}, first, second, params, &large, row);
+      break;
+    }
   }
 }
 
@@ -1524,7 +1558,7 @@ void check_equation_by(const Kernel& kernel, size_t rows) {
       d.push_back(remainder(p.a[row], v));
       a.push_back(low(sum(product(c.back(), v), d.back()), kernel.shape.bits));
     }
-    check_results(kernel, a, {}, c, d, broadcasting(one, false), &prepared);
+    check_results(kernel, {a}, c, d, broadcasting(one, false), &prepared);
   }
 }
 
