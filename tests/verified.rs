@@ -211,7 +211,7 @@ fn inject(device: &Device, shape: Shape, count: usize, trials: u64) -> (u64, u64
 #[test]
 fn flipped_bits_do_not_get_through_on_the_cpu() {
     let (mut flips, mut unchecked) = (0, 0);
-    for (bits, count, trials) in [(256, 3, 160), (512, 4, 60), (1024, 3, 30), (256, 33, 20)] {
+    for (bits, count, trials) in [(256, 3, 190), (512, 4, 40), (1024, 3, 20), (256, 33, 10)] {
         let (more, wrong) = inject(&Device::cpu(), shape(bits), count, trials);
         println!("{bits} bits, {count} rows: {more} flipped bits");
         flips += more;
@@ -282,7 +282,7 @@ fn upsets_in_kernels_do_not_get_through() {
             "{kind:?}: {flips} flipped bits, none got through; {stopped} stopped the shim; \
              without checks {unchecked} got through"
         );
-        assert!(flips > 100 && unchecked > 0);
+        assert!(flips > 50 && unchecked > 0, "{kind:?}: {flips}, {unchecked}");
     }
 }
 

@@ -338,11 +338,10 @@ SIMT_INLINE u64 Block::rendezvous(Thread& me, WarpOp op, u32 mask, u64 value, u3
   } else if (here.op != op) {
     fail(me, "the lanes of one mask disagree on the operation", nullptr, site);
   }
-  // The value of a product of matrices is an address.
-  if (op != WarpOp::Sync && op != WarpOp::MultiplyBytes && is_upset(Upset::Register))
-    value ^= op == WarpOp::Ballot || op == WarpOp::Any || op == WarpOp::All
-                 ? 1
-                 : u64{1} << mix(upset_plan.seed) % 32;
+  // Shuffles pass limbs on; lengths, which become addresses, come from reductions.
+  const bool is_shuffle = op == WarpOp::Shuffle || op == WarpOp::ShuffleUp ||
+                          op == WarpOp::ShuffleDown || op == WarpOp::ShuffleXor;
+  if (is_shuffle && is_upset(Upset::Register)) value ^= u64{1} << mix(upset_plan.seed) % 32;
   warp.value[lane] = value;
   warp.source[lane] = static_cast<u8>(source);
   here.arrived |= 1u << lane;

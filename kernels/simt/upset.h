@@ -1,5 +1,5 @@
 // Upsets, for tests of the checks of results (verify): one bit of the shared memory of a block
-// flips at a barrier or a rendezvous, or one bit of a register that a thread passes to its warp.
+// flips at a barrier or a rendezvous, or one bit of a register that a thread shuffles to others.
 #pragma once
 #include "types.h"
 

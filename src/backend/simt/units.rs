@@ -112,7 +112,7 @@ pub enum Upset {
     None,
     /// A bit of the shared memory of a block.
     SharedMemory,
-    /// A bit of a register that a thread passes to its warp.
+    /// A bit of a register that a thread passes to another one of its warp.
     Register,
 }
 
