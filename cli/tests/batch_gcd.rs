@@ -269,10 +269,8 @@ key 2, standard input:3: duplicate
 fn csv_has_a_row_for_each_factor_and_copy() {
     let run = run_on(b"15\n35\n35\n", &["--csv", "--duplicates"]);
     let mut table = csv::Reader::from_reader(run.stdout.as_bytes());
-    let rows: Vec<Vec<String>> = table
-        .records()
-        .map(|row| row.unwrap().iter().map(str::to_owned).collect())
-        .collect();
+    let rows: Vec<Vec<String>> =
+        table.records().map(|row| row.unwrap().iter().map(str::to_owned).collect()).collect();
     let column = |index: usize| rows.iter().map(|row| row[index].as_str()).collect::<Vec<_>>();
     assert_eq!(column(1), ["1", "1", "2", "3", "2", "3", "3"]);
     assert_eq!(column(3), ["1", "1", "2", "3", "2", "3", "3"]);
@@ -482,10 +480,10 @@ fn hostile_archives_are_rejected() {
     assert_eq!(run(&[&path]).status, 0);
     let path = folder.write("bomb.zip", &zip_of(&[("zeros", &vec![b'\n'; 20 << 20])]));
     run(&[&path, "--max-expanded", "1"]).assert_error(limit);
-    let tar = tar_of(&[("a.pem", &fs::read(fixture("second.pem")).unwrap())]);
+    let tar = tar_of(&[("a.txt", &b"15\n".repeat(1000))]);
     let damaged = "the archive is damaged";
-    let path = folder.write("cut.tar", &tar[..700]);
-    run(&[&path]).assert_error(damaged);
+    let path = folder.write("cut.tar", &tar[..512 + 1500]);
+    run(&[&path]).assert_error("cut.tar!a.txt: the archive is damaged: it is cut short");
     let gzip = gzip_of(&tar);
     let path = folder.write("cut.gz", &gzip[..gzip.len() / 2]);
     run(&[&path]).assert_error(damaged);
@@ -506,14 +504,23 @@ fn malformed_lines_have_their_place() {
         (&b"15\n -4\n"[..], "standard input:2:2: the modulus is negative"),
         (b"15\n0x\n", "standard input:2:3: the modulus has no digits"),
         (b"15\n\n12 13\n", "standard input:3:3: expected one modulus a line"),
-        (b"15\n12a4\n", "standard input:2:3: the modulus has 'a', which is not a decimal digit (--radix"),
-        (b"15\n0xfg\n", "standard input:2:4: the modulus has 'g', which is not a hexadecimal digit"),
+        (
+            b"15\n12a4\n",
+            "standard input:2:3: the modulus has 'a', which is not a decimal digit (--radix",
+        ),
+        (
+            b"15\n0xfg\n",
+            "standard input:2:4: the modulus has 'g', which is not a hexadecimal digit",
+        ),
         (b"15\n1\0005\n", "standard input:2:2: the modulus has '\\0'"),
         (b"15\n\xff\xfe\n", "standard input:2:1: the modulus has '\u{fffd}'"),
         (b"0\n", "standard input:1:1: the modulus is less than 2"),
         (b"0x0001\n", "standard input:1:3: the modulus is less than 2"),
         (b"hello world\n", "standard input:1:1: the modulus has 'h'"),
-        (b"-----BEGIN CERTIFICATE-----\nAAAA\n", "standard input:1: -----END CERTIFICATE----- is missing"),
+        (
+            b"-----BEGIN CERTIFICATE-----\nAAAA\n",
+            "standard input:1: -----END CERTIFICATE----- is missing",
+        ),
         (
             b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END X-----\n",
             "standard input:1: the label of the END line is not CERTIFICATE",
@@ -531,7 +538,10 @@ fn malformed_lines_have_their_place() {
         (b"ssh-rsa A?AA\n", "standard input:1:9: the text is not base64"),
         (b"{\"kty\":\"RSA\",\n\"n\":}", "standard input:2:5: expected value"),
         (b"{\"kty\":\"RSA\"}", "standard input#1: the JSON web key has no member \"n\""),
-        (b"{\"keys\":[{\"kty\":\"EC\"},{\"n\":\"AA\"}]}", "standard input#2: the JSON web key has no member \"kty\""),
+        (
+            b"{\"keys\":[{\"kty\":\"EC\"},{\"n\":\"AA\"}]}",
+            "standard input#2: the JSON web key has no member \"kty\"",
+        ),
         (b"{\"kty\":\"RSA\",\"n\":\"A A\"}", "standard input#1: the text is not base64"),
     ] {
         run_on(input, &[]).assert_error(expected);
@@ -562,7 +572,8 @@ fn text_may_have_marks_and_any_line_ends() {
 #[test]
 fn damaged_der_is_rejected() {
     let folder = Scratch::new();
-    for name in ["certificate.der", "request.der", "public.der", "public-pkcs1.der", "rsa-pkcs8.der"]
+    for name in
+        ["certificate.der", "request.der", "public.der", "public-pkcs1.der", "rsa-pkcs8.der"]
     {
         let whole = fs::read(fixture(name)).unwrap();
         for length in [2, 3, 4, 10, whole.len() / 2, whole.len() - 1] {
@@ -640,8 +651,10 @@ fn tables_are_read_by_column() {
     let tabs = table.replace(',', "\t");
     assert_eq!(run_on(tabs.as_bytes(), &["--column=modulus", "--delimiter=\\t"]).status, 1);
     run_on(table.as_bytes(), &["--column", "n"]).assert_error("no column \"n\"");
-    run_on(b"a,b\n1\n", &["--column", "b"]).assert_error("standard input:2: the row has no column 2");
-    run_on(b"n\n15\nzz\n", &["--column", "n"]).assert_error("standard input:3: the modulus has 'z'");
+    run_on(b"a,b\n1\n", &["--column", "b"])
+        .assert_error("standard input:2: the row has no column 2");
+    run_on(b"n\n15\nzz\n", &["--column", "n"])
+        .assert_error("standard input:3: the modulus has 'z'");
     assert_eq!(run(&["x", "--column", "0"]).status, 2);
     assert_eq!(run(&["x", "--delimiter", ";"]).status, 2);
 }
@@ -750,8 +763,10 @@ fn errors_in_large_files_have_their_line() {
 /// Writes three documents to a store.
 fn stored(folder: &Scratch) -> String {
     let store = folder.path("keys.store");
-    let old = folder
-        .write("old.txt", format!("{}\n{}\n{}\n", modulus(0, 1), modulus(2, 3), modulus(2, 4)).as_bytes());
+    let old = folder.write(
+        "old.txt",
+        format!("{}\n{}\n{}\n", modulus(0, 1), modulus(2, 3), modulus(2, 4)).as_bytes(),
+    );
     let run = run(&[&old, &fixture("certificate.pem"), &fixture("set.json"), "--store", &store]);
     assert_eq!(run.status, 1, "{}", run.stderr);
     store
@@ -780,7 +795,11 @@ fn new_keys_are_compared_with_stored_ones() {
     let again = folder.write("again.txt", format!("{}\n", modulus(2, 3)).as_bytes());
     let run = self::run(&[&again, "--against", &store]);
     assert_eq!(run.status, 0, "{}{}", run.stdout, run.stderr);
-    assert!(run.stderr.contains("1 key of 330..1024 bits against 5 stored keys, 2 duplicates"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("1 key of 330..1024 bits against 5 stored keys, 2 duplicates"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]
@@ -790,7 +809,8 @@ fn extended_store_has_all_keys() {
     let new = folder.write("new.txt", format!("{}\n", modulus(5, 6)).as_bytes());
     let run = run(&[&new, "--against", &store, "--store", &store]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    let third = folder.write("third.txt", format!("{}\n{}\n", modulus(6, 7), modulus(8, 1)).as_bytes());
+    let third =
+        folder.write("third.txt", format!("{}\n{}\n", modulus(6, 7), modulus(8, 1)).as_bytes());
     let run = self::run(&[&third, "--against", &store, "--json"]);
     let keys: Vec<_> = run.json().iter().map(|it| it["key"].as_u64().unwrap()).collect();
     assert_eq!(keys, [1, 6, 7, 8]);
@@ -915,7 +935,13 @@ fn progress_lines_name_the_stages() {
     let folder = Scratch::new();
     let input = folder.write("in.txt", b"15\n35\n");
     let run = run(&[&input, "--progress", "--small-factors=10", "--fermat=3"]);
-    for stage in ["reading 2 keys: ", "products of", "common divisors of", "small factors: ", "close factors: "] {
+    for stage in [
+        "reading 2 keys: ",
+        "products of",
+        "common divisors of",
+        "small factors: ",
+        "close factors: ",
+    ] {
         assert!(run.stderr.contains(stage), "{stage}: {}", run.stderr);
     }
 }
@@ -939,9 +965,9 @@ fn random_collections_have_the_factors_of_pairs() {
                 continue;
             }
             let shares = |p: usize| {
-                keys.iter().zip(&moduli).any(|(&(c, d), other)| {
-                    *other != moduli[index] && (c == p || d == p)
-                })
+                keys.iter()
+                    .zip(&moduli)
+                    .any(|(&(c, d), other)| *other != moduli[index] && (c == p || d == p))
             };
             let finding = found.iter().find(|it| it["key"] == index + 1);
             assert_eq!(finding.is_some(), shares(a) || shares(b), "{keys:?}");

@@ -1,6 +1,7 @@
 //! Finds the weak keys of a collection.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -120,7 +121,7 @@ pub(crate) fn analyze(
         let products: Vec<BigUint> = trees.iter().map(Class::product).collect();
         let sharing = sharing(&trees, &products, keys, old, stored, stages)?;
         stages.begin(&format!("factors of {} keys", sharing.len()));
-        let mut findings: Vec<Finding> = shared::split(keys, &sharing)
+        let mut findings: Vec<Finding> = shared::split(device, keys, &sharing)?
             .into_iter()
             .map(|(key, factors)| Finding { key, weakness: Weakness::SharedFactor, factors })
             .collect();
@@ -207,7 +208,7 @@ fn close_factors(
 }
 
 fn by_itself(key: usize, weakness: Weakness, factors: Vec<BigUint>) -> Finding {
-    let factors = factors.into_iter().map(|value| Factor { value, keys: Vec::new() }).collect();
+    let factors = factors.into_iter().map(|value| Factor { value, keys: Arc::new([]) }).collect();
     Finding { key, weakness, factors }
 }
 

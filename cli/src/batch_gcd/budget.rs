@@ -33,7 +33,7 @@ impl Budget {
     /// Counts memory that stays in use.
     pub(crate) fn charge(&self, purpose: &'static str, bytes: u64) -> Result<(), OverBudget> {
         let add = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit);
-        let added = self.used.try_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        let added = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
         let over = |used: u64| OverBudget {
             purpose,
             needed: used.saturating_add(bytes),

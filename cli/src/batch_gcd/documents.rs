@@ -182,7 +182,7 @@ impl<'a> Documents<'a> {
             return Err(Failure::Invalid(KeyError::Nested(DEEPEST)));
         }
         match content {
-            Content::Keys(format) => self.cut(name, format, head, input),
+            Content::Keys(format) => self.cut(name, &format, head, input),
             Content::Gzip => {
                 let decoder = MultiGzDecoder::new(Cursor::new(head).chain(input));
                 let mut bounded = self.bounded(decoder);
@@ -212,11 +212,8 @@ impl<'a> Documents<'a> {
             let entry = entry.map_err(|error| self.failure(name, error))?;
             let kind = entry.header().entry_type();
             if kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse() {
-                let inner =
-                    format!("{name}!{}", name_of(&String::from_utf8_lossy(&entry.path_bytes())));
-                let mut bounded = self.bounded(entry);
-                self.expand(&inner, Input::Stream(&mut bounded), depth + 1)
-                    .or_else(|failure| self.reject(&inner, failure))?;
+                let inner = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+                self.read_entry(name, &inner, entry.size(), entry, depth)?;
             } else if kind.is_symlink() || kind.is_hard_link() {
                 self.skipped.links += 1;
             } else if !kind.is_dir() {
@@ -243,14 +240,34 @@ impl<'a> Documents<'a> {
             if entry.is_symlink() {
                 self.skipped.links += 1;
             } else if entry.is_file() {
-                let inner =
-                    format!("{name}!{}", name_of(&String::from_utf8_lossy(entry.name_raw())));
-                let mut bounded = self.bounded(entry);
-                self.expand(&inner, Input::Stream(&mut bounded), depth + 1)
-                    .or_else(|failure| self.reject(&inner, failure))?;
+                let inner = String::from_utf8_lossy(entry.name_raw()).into_owned();
+                self.read_entry(name, &inner, entry.size(), entry, depth)?;
             }
         }
         Ok(())
+    }
+
+    /// Reads a document of an archive, of `size` bytes as the archive says.
+    fn read_entry(
+        &mut self,
+        archive: &str,
+        entry: &str,
+        size: u64,
+        content: impl Read,
+        depth: usize,
+    ) -> Result<(), Failure> {
+        let name = format!("{archive}!{}", name_of(entry));
+        let mut bounded = self.bounded(content);
+        let expanded = self.expand(&name, Input::Stream(&mut bounded), depth + 1);
+        let whole = expanded.and_then(|()| {
+            // An archive in the archive may have bytes behind its end.
+            io::copy(&mut bounded, &mut io::sink()).map_err(|error| self.failure(&name, error))?;
+            if bounded.read < size {
+                return Err(Failure::Invalid(KeyError::Archive("it is cut short".to_owned())));
+            }
+            Ok(())
+        });
+        whole.or_else(|failure| self.reject(&name, failure))
     }
 
     /// Passes on that a document in an archive is invalid; the archive goes on.
@@ -268,7 +285,7 @@ impl<'a> Documents<'a> {
     }
 
     fn bounded<R: Read>(&self, source: R) -> Bounded<'a, R> {
-        Bounded { source, expanded: self.expanded, limit: self.settings.max_expanded }
+        Bounded { source, read: 0, expanded: self.expanded, limit: self.settings.max_expanded }
     }
 
     /// Classifies an error of reading a document.
@@ -288,7 +305,7 @@ impl<'a> Documents<'a> {
     fn cut(
         &mut self,
         name: &str,
-        format: Format,
+        format: &Format,
         head: Vec<u8>,
         mut input: Input<'_>,
     ) -> Result<(), Failure> {
@@ -360,18 +377,21 @@ impl<'a> Documents<'a> {
 /// Bytes that come out of an archive, as many as all archives may expand to.
 struct Bounded<'a, R> {
     source: R,
+    /// Bytes read so far.
+    read: u64,
     expanded: &'a AtomicU64,
     limit: u64,
 }
 
 impl<R: Read> Read for Bounded<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.source.read(buffer)?;
-        let before = self.expanded.fetch_add(read as u64, Ordering::Relaxed);
-        if before + read as u64 > self.limit {
+        let length = self.source.read(buffer)?;
+        self.read += length as u64;
+        let before = self.expanded.fetch_add(length as u64, Ordering::Relaxed);
+        if before + length as u64 > self.limit {
             return Err(io::Error::other("archives expand to more than the limit"));
         }
-        Ok(read)
+        Ok(length)
     }
 }
 

@@ -17,7 +17,10 @@ pub(crate) enum KeyError {
     Negative,
     #[error("the modulus has no digits")]
     NoDigits,
-    #[error("the modulus has {character:?}, which is not a {radix} digit{}", hint(*radix, *character))]
+    #[error(
+        "the modulus has {character:?}, which is not a {radix} digit{}",
+        hint(*radix, *character)
+    )]
     BadDigit { radix: Radix, character: char },
     #[error("the modulus is less than 2")]
     TooSmall,

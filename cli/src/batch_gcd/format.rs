@@ -90,18 +90,19 @@ pub(crate) fn detect(head: &[u8], settings: &Settings) -> Content {
         }
         _ => {}
     }
+    let text = without_mark(head);
     Content::Keys(if let Some(table) = &settings.table {
         Format::Table(table.clone())
     } else if is_der(head) {
         Format::Der
-    } else if has_block(head) {
+    } else if has_block(text) {
         Format::Pem
-    } else if matches!(without_mark(head).trim_ascii_start(), [b'{' | b'[', ..]) {
+    } else if matches!(text.trim_ascii_start(), [b'{' | b'[', ..]) {
         Format::WebKeys
-    } else if has_key(head) {
+    } else if has_key(text) {
         Format::Ssh
     } else {
-        let radix = settings.radix.or_else(|| radix_of(without_mark(head)));
+        let radix = settings.radix.or_else(|| radix_of(text));
         Format::Numbers(radix.unwrap_or(Radix::Decimal))
     })
 }

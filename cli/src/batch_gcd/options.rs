@@ -61,7 +61,13 @@ pub(crate) struct Options {
     pub(crate) column: Option<Column>,
 
     /// Character between the columns
-    #[arg(long, value_name = "C", default_value = ",", requires = "column", value_parser = delimiter)]
+    #[arg(
+        long,
+        value_name = "C",
+        default_value = ",",
+        requires = "column",
+        value_parser = delimiter
+    )]
     pub(crate) delimiter: u8,
 
     /// Radix of digits without 0x. auto: hexadecimal if the first number of the document has a

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::analysis::Finding;
 use super::distinct::Distinct;
 use super::keys::Collection;
+use super::shared::Factor;
 use crate::job::digits::push_hex;
 
 /// Form of a report.
@@ -26,6 +27,10 @@ pub(crate) struct Report<'a> {
     /// Number of stored keys, which are the first ones.
     pub(crate) stored: usize,
 }
+
+/// Maximum number of keys that are named for a factor of a key: a prime of many keys would else be
+/// named a number of times that is the square of theirs.
+const MOST_NAMED: usize = 100;
 
 /// Finding of keys that have one modulus.
 const DUPLICATE: &str = "duplicate";
@@ -47,6 +52,8 @@ struct Named<'a> {
 struct JsonFactor<'a> {
     value: String,
     bits: u64,
+    /// Number of other keys that it divides.
+    others: usize,
     shared_with: Vec<Named<'a>>,
 }
 
@@ -98,14 +105,18 @@ impl Report<'_> {
         self.write_heading(finding.key, finding.weakness.name(), out)?;
         let whole = self.keys.modulus(finding.key);
         for factor in &finding.factors {
-            let label = match (factor.value == whole, factor.keys.is_empty()) {
+            let others = others(factor, finding.key);
+            let label = match (factor.value == whole, others) {
                 (true, _) => "not split",
-                (false, true) => "factor",
-                (false, false) => "shared",
+                (false, 0) => "factor",
+                (false, _) => "shared",
             };
             writeln!(out, "  {label:<10}{}", hex(&factor.value))?;
-            for &key in &factor.keys {
+            for key in named_others(factor, finding.key) {
                 writeln!(out, "  {:<10}{}", "with", self.name(key))?;
+            }
+            if others > MOST_NAMED {
+                writeln!(out, "  {:<10}{} more", "with", others - MOST_NAMED)?;
             }
         }
         Ok(())
@@ -148,10 +159,11 @@ impl Report<'_> {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let factors = finding.map_or(&[][..], |finding| &finding.factors);
-        let factor = |factor: &super::shared::Factor| JsonFactor {
+        let factor = |factor: &Factor| JsonFactor {
             value: hex(&factor.value),
             bits: factor.value.bits(),
-            shared_with: factor.keys.iter().map(|&key| self.named(key)).collect(),
+            others: others(factor, key),
+            shared_with: named_others(factor, key).map(|key| self.named(key)).collect(),
         };
         let line = JsonFinding {
             finding: name,
@@ -206,7 +218,7 @@ impl Report<'_> {
             let name = finding.weakness.name();
             for factor in &finding.factors {
                 let with: Vec<String> =
-                    factor.keys.iter().map(|key| (key + 1).to_string()).collect();
+                    named_others(factor, finding.key).map(|key| (key + 1).to_string()).collect();
                 let (factor, with) = (hex(&factor.value), with.join(" "));
                 let keys = [finding.key].into_iter().chain(self.distinct.copies_of(finding.key));
                 for key in keys {
@@ -221,6 +233,16 @@ impl Report<'_> {
         }
         table.flush()
     }
+}
+
+/// Number of the keys beside one that a factor divides.
+fn others(factor: &Factor, key: usize) -> usize {
+    factor.keys.iter().filter(|&&other| other != key).count()
+}
+
+/// Returns the first keys beside one that a factor divides.
+fn named_others(factor: &Factor, key: usize) -> impl Iterator<Item = usize> {
+    factor.keys.iter().copied().filter(move |&other| other != key).take(MOST_NAMED)
 }
 
 /// Returns a number as `0x...`.

@@ -4,7 +4,8 @@
 //! its greatest common divisor with the product of the others is not 1, and with a key of another
 //! class or of a store if that with the product of those is not 1.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use gpuint::{Device, DynBatch, DynProductTree, Error, Result};
 use num_bigint::BigUint;
@@ -25,8 +26,8 @@ pub(crate) struct Class {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Factor {
     pub(crate) value: BigUint,
-    /// Keys that it divides too.
-    pub(crate) keys: Vec<usize>,
+    /// Keys that it divides, ascending, if it was found by comparing keys.
+    pub(crate) keys: Arc<[usize]>,
 }
 
 /// Cuts keys into classes whose width is at most twice that of their keys.
@@ -124,39 +125,102 @@ pub(crate) fn sharing_keys(keys: &Collection, indices: &[usize], number: &BigUin
 }
 
 /// Splits the keys of a set that share factors: returns the factors of each key, ascending, whose
-/// product is the key, and the other keys that each divides.
-pub(crate) fn split(keys: &Collection, sharing: &BTreeSet<usize>) -> Vec<(usize, Vec<Factor>)> {
-    let moduli: Vec<(usize, BigUint)> =
-        sharing.iter().map(|&index| (index, keys.modulus(index))).collect();
-    gpuint::threads::install(|| {
-        moduli
-            .par_iter()
-            .map(|(index, modulus)| (*index, factors(*index, modulus, &moduli)))
-            .collect()
-    })
+/// product is the key.
+pub(crate) fn split(
+    device: &Device,
+    keys: &Collection,
+    sharing: &BTreeSet<usize>,
+) -> Result<Vec<(usize, Vec<Factor>)>> {
+    let moduli: Vec<BigUint> = sharing.iter().map(|&index| keys.modulus(index)).collect();
+    let splits = coprime_parts(device, moduli.iter().cloned().collect())?;
+    let parts: Vec<Vec<BigUint>> = moduli.iter().map(|modulus| parts(modulus, &splits)).collect();
+    let mut divided: HashMap<&BigUint, Vec<usize>> = HashMap::new();
+    for (&index, parts) in sharing.iter().zip(&parts) {
+        for part in parts {
+            let keys = divided.entry(part).or_default();
+            // A square has a part twice.
+            if keys.last() != Some(&index) {
+                keys.push(index);
+            }
+        }
+    }
+    let divided: HashMap<&BigUint, Arc<[usize]>> =
+        divided.into_iter().map(|(part, keys)| (part, keys.into())).collect();
+    let factor = |part: &BigUint| Factor { value: part.clone(), keys: Arc::clone(&divided[part]) };
+    Ok(sharing
+        .iter()
+        .zip(&parts)
+        .map(|(&key, parts)| (key, parts.iter().map(factor).collect()))
+        .collect())
 }
 
-/// Returns the factors of a modulus that its greatest common divisors with others make.
-fn factors(index: usize, modulus: &BigUint, all: &[(usize, BigUint)]) -> Vec<Factor> {
-    let mut parts = vec![modulus.clone()];
-    for (_, other) in all.iter().filter(|(other, _)| *other != index) {
-        let divisor = gcd(modulus.clone(), other.clone());
-        if divisor.is_one() {
-            continue;
+/// Splits different numbers until all parts are pairwise coprime or equal; returns the parts of
+/// each number and part that is split.
+///
+/// A number that shares a divisor with the product of the others is split at that divisor. Where
+/// every number divides the product of the others, one of a pair is split at the divisor of the
+/// pair: two different numbers cannot both be their greatest common divisor. Each round splits a
+/// number, so that the rounds end.
+fn coprime_parts(
+    device: &Device,
+    numbers: BTreeSet<BigUint>,
+) -> Result<HashMap<BigUint, Vec<BigUint>>> {
+    let mut splits = HashMap::new();
+    let mut open = numbers;
+    loop {
+        let values: Vec<BigUint> = open.into_iter().collect();
+        let divisors = common_divisors(device, &values)?;
+        // The others are coprime to all numbers, and so to all later parts.
+        let sharing: Vec<(BigUint, BigUint)> =
+            values.into_iter().zip(divisors).filter(|(_, divisor)| !divisor.is_one()).collect();
+        if sharing.is_empty() {
+            return Ok(splits);
         }
-        parts = parts.iter().flat_map(|part| refined(part, &divisor)).collect();
+        let is_proper = |(value, divisor): &(BigUint, BigUint)| value != divisor;
+        let found: Vec<Option<BigUint>> = if sharing.iter().any(is_proper) {
+            sharing.iter().map(|pair| is_proper(pair).then(|| pair.1.clone())).collect()
+        } else {
+            let divisor = |value: &BigUint| {
+                let divisors = sharing.iter().map(|(other, _)| gcd(value.clone(), other.clone()));
+                divisors.into_iter().find(|divisor| !divisor.is_one() && divisor != value)
+            };
+            gpuint::threads::install(|| {
+                sharing.par_iter().map(|(value, _)| divisor(value)).collect()
+            })
+        };
+        open = BTreeSet::new();
+        for ((value, _), divisor) in sharing.into_iter().zip(found) {
+            match divisor {
+                Some(divisor) => {
+                    let parts = refined(&value, &divisor);
+                    open.extend(parts.iter().cloned());
+                    splits.insert(value, parts);
+                }
+                None => drop(open.insert(value)),
+            }
+        }
+    }
+}
+
+/// Returns the greatest common divisor of each number and the product of the others.
+fn common_divisors(device: &Device, numbers: &[BigUint]) -> Result<Vec<BigUint>> {
+    let Some(bits) = numbers.iter().map(BigUint::bits).max() else { return Ok(Vec::new()) };
+    let shape = device.shape_for(usize::try_from(bits).unwrap_or(usize::MAX))?;
+    DynBatch::from_biguints(device, shape, numbers)?.batch_gcd()?.to_biguints()
+}
+
+/// Returns the last parts of a number, ascending.
+fn parts(number: &BigUint, splits: &HashMap<BigUint, Vec<BigUint>>) -> Vec<BigUint> {
+    let mut parts = Vec::new();
+    let mut open = vec![number];
+    while let Some(number) = open.pop() {
+        match splits.get(number) {
+            Some(split) => open.extend(split),
+            None => parts.push(number.clone()),
+        }
     }
     parts.sort();
-    let shared = |value: &BigUint| {
-        let divides =
-            all.iter().filter(|(other, modulus)| *other != index && divides(value, modulus));
-        divides.map(|(other, _)| *other).collect()
-    };
-    parts.into_iter().map(|value| Factor { keys: shared(&value), value }).collect()
-}
-
-fn divides(value: &BigUint, number: &BigUint) -> bool {
-    (number % value).is_zero()
+    parts
 }
 
 /// Splits a number at its greatest common divisor with another one, as often as it can be.

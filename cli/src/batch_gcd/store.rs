@@ -5,8 +5,8 @@
 //!
 //! | name | content |
 //! |---|---|
-//! | `names` | number of documents (8 bytes); of each, the length of its name (4 bytes) and the name |
-//! | `keys` | of each key, 32 bytes: document (4), entry (4), line (8), words (4), kind (1), zeros (11) |
+//! | `names` | number of documents (8 bytes); of each, length of its name (4 bytes) and the name |
+//! | `keys` | of each, 32 bytes: document (4), entry (4), line (8), words (4), kind (1), zeros |
 //! | `moduli` | the words of the moduli, 8 bytes each, the lowest first, in the order of the keys |
 //! | `product` | the words of a product of moduli; there may be several of these sections |
 //! | `end` | nothing |

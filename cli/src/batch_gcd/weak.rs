@@ -71,22 +71,22 @@ pub(crate) fn close_factors(n: &BigUint, steps: u64) -> Option<[BigUint; 2]> {
         return None;
     }
     let root = n.sqrt();
-    let mut a = if &root * &root == *n { root } else { root + 1u32 };
-    let mut square = &a * &a - n;
+    let first = if &root * &root == *n { root } else { root + 1u32 };
+    let mut square = &first * &first - n;
     // (a + 1)^2 - a^2.
-    let mut step = (&a << 1) + 1u32;
+    let mut step = (first << 1) + 1u32;
     for _ in 0..steps {
         if may_be_square(&square) {
             let b = square.sqrt();
             if &b * &b == square {
-                let factors = [&a - &b, &a + &b];
+                let a = (n + square).sqrt();
+                let factors = [&a - &b, a + b];
                 // Further on there are only 1 and n.
                 return (!factors[0].is_one()).then_some(factors);
             }
         }
         square += &step;
         step += 2u32;
-        a += 1u32;
     }
     None
 }
