@@ -512,7 +512,7 @@ fn malformed_lines_have_their_place() {
             b"15\n0xfg\n",
             "standard input:2:4: the modulus has 'g', which is not a hexadecimal digit",
         ),
-        (b"15\n1\0005\n", "standard input:2:2: the modulus has '\\0'"),
+        (b"15\n1\x005\n", "standard input:2:2: the modulus has '\\0'"),
         (b"15\n\xff\xfe\n", "standard input:2:1: the modulus has '\u{fffd}'"),
         (b"0\n", "standard input:1:1: the modulus is less than 2"),
         (b"0x0001\n", "standard input:1:3: the modulus is less than 2"),
@@ -828,7 +828,7 @@ fn damaged_store_is_rejected() {
     let whole = fs::read(&store).unwrap();
     let damaged = folder.path("damaged.store");
     let new = folder.write("new.txt", b"15\n");
-    let mut check = |content: &[u8], what: &str| {
+    let check = |content: &[u8], what: &str| {
         fs::write(&damaged, content).unwrap();
         let run = run(&[&new, "--against", &damaged, "--store", &damaged]);
         assert_eq!(run.status, 2, "{what}: {}", run.stderr);

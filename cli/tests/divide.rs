@@ -16,6 +16,7 @@ mod expression {
     pub(crate) mod value;
 }
 
+#[allow(dead_code, reason = "other commands use the rest")]
 #[path = "../src/job"]
 mod job {
     pub(crate) mod awaited;

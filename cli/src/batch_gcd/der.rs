@@ -151,7 +151,7 @@ fn check_length(data: &[u8]) -> Result<(), KeyError> {
     let damaged = damaged("DER structure");
     let mut reader = SliceReader::new(data).map_err(&damaged)?;
     let header = Header::decode(&mut reader).map_err(&damaged)?;
-    header.tag().assert_eq(Tag::Sequence).map_err(|error| damaged(error))?;
+    header.tag().assert_eq(Tag::Sequence).map_err(&damaged)?;
     AnyRef::from_der(data).map_err(damaged)?;
     Ok(())
 }

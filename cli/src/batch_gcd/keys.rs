@@ -273,8 +273,8 @@ pub(crate) fn bits(words: &[u64]) -> u64 {
 /// A key of a collection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Key {
+    start: usize,
     part: u32,
-    start: u32,
     words: u32,
     pub(crate) kind: Kind,
     pub(crate) place: Place,
@@ -303,8 +303,8 @@ impl Collection {
         let part = self.parts.len() as u32;
         let ends = keys.iter().skip(1).map(|key| key.start).chain([words.len()]);
         self.keys.extend(keys.iter().zip(ends).map(|(key, end)| Key {
+            start: key.start,
             part,
-            start: key.start as u32,
             words: (end - key.start) as u32,
             kind: key.kind,
             place: Place { document: key.place.document + offset as u32, ..key.place },
@@ -337,7 +337,7 @@ impl Collection {
     /// Words of a modulus, the lowest first and the highest not zero.
     pub(crate) fn words(&self, index: usize) -> &[u64] {
         let key = &self.keys[index];
-        &self.parts[key.part as usize][key.start as usize..][..key.words as usize]
+        &self.parts[key.part as usize][key.start..][..key.words as usize]
     }
 
     /// Number of bits of a modulus.

@@ -169,6 +169,9 @@ of a JSON web key set; archive!file in archives), its factors in hexadecimal, an
 factor divides too. Keys of the same modulus are one key with several sources. A factor is as a
 greatest common divisor gives it; keys that share both primes with others are split.
 
+The first of the devices computes. --memory bounds the memory of the host: the keys, and the trees
+of the CPU backend; the memory of a GPU is checked by itself.
+
 --store writes the keys and their product to a file, which is replaced as a whole when it is
 complete, and --against compares new keys with it: name one file by both to extend it. The format
 has checksums, and docs/batch-gcd.md describes it. A job that is killed leaves the old store and the
