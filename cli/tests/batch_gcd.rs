@@ -706,7 +706,8 @@ fn output_is_replaced_when_it_is_complete() {
     assert_eq!(folder.names().len(), 2);
     // The old output stays after an error.
     let bad = folder.write("bad.txt", b"x\n");
-    assert_eq!(self::run(&[&bad, "-o", &output]).status, 2);
+    assert_eq!(self::run(&[&bad, "-o", &output, "--store", &folder.path("new.store")]).status, 2);
+    assert_eq!(folder.names().len(), 3, "{:?}", folder.names());
     assert_eq!(fs::read_to_string(&output).unwrap(), run_on_file(&input));
     for arguments in [[&input, "-o", &input], [&input, "--store", &input]] {
         let run = self::run(&arguments);
@@ -818,6 +819,7 @@ fn extended_store_has_all_keys() {
     // A store is not replaced by accident.
     let before = fs::read(&store).unwrap();
     self::run(&[&third, "--store", &store]).assert_error("name it by --against, too");
+    assert!(folder.names().iter().all(|name| !name.contains("partial")));
     assert_eq!(fs::read(&store).unwrap(), before);
 }
 
@@ -979,6 +981,7 @@ fn random_collections_have_the_factors_of_pairs() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn closed_standard_output_is_refused() {
     let output = Command::new("sh")

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+
+use gpuint::Pool;
 
 use super::analysis::{AnalysisError, Stored, Weakness, analyze, counts};
 use super::budget::{Budget, MIB, OverBudget};
@@ -86,23 +88,44 @@ pub(crate) fn run(options: &Options) -> Result<Status, AppError> {
 }
 
 fn find(options: &Options) -> Result<Status, AppError> {
-    let start = Instant::now();
     let widest = gpuint::widths().last().ok_or(AppError::NoShapes)?.bits;
     let limits = Limits { widest };
-    let mut stderr = io::stderr();
     let budget = Budget::new(options.memory.unwrap_or_else(default_memory));
     refuse_written_inputs(options)?;
     let pool = options.devices.open()?;
-    let device = &pool.devices()[0];
     // Both files are locked before the store is read, so that no other job extends it meanwhile.
     let mut output = open_output(options)?;
-    let mut new_store =
-        options.store.as_deref().map(|path| open_store(path, options)).transpose()?;
+    let mut new_store = None;
+    let result = open_store(options, &mut new_store)
+        .and_then(|()| compute(options, limits, &pool, &budget, &mut output, &mut new_store));
+    if result.is_err() {
+        if let Output::File(file) = &mut output {
+            file.discard();
+        }
+        if let Some(file) = &mut new_store {
+            file.discard();
+        }
+    }
+    result
+}
+
+/// Finds the weak keys, and writes the results and the store.
+fn compute(
+    options: &Options,
+    limits: Limits,
+    pool: &Pool,
+    budget: &Budget,
+    output: &mut Output,
+    new_store: &mut Option<OutputFile>,
+) -> Result<Status, AppError> {
+    let start = Instant::now();
+    let device = &pool.devices()[0];
+    let mut stderr = io::stderr();
     signals::watch("batch-gcd", "ending the job");
     let on_terminal = stderr.is_terminal();
 
     let (mut keys, stored) = match &options.against {
-        Some(path) => store::read(path, limits, &budget)?,
+        Some(path) => store::read(path, limits, budget)?,
         None => (Collection::default(), Stored::default()),
     };
     let settings = Settings {
@@ -114,7 +137,7 @@ fn find(options: &Options) -> Result<Status, AppError> {
     };
     let reading = Instant::now();
     let bar = progress_bar(on_terminal, size(&options.inputs), 0);
-    let read = reading::read(&options.inputs, &settings, &budget, &STOP, &bar, &mut keys);
+    let read = reading::read(&options.inputs, &settings, budget, &STOP, &bar, &mut keys);
     bar.finish_and_clear();
     read?;
     let reading = reading.elapsed();
@@ -128,7 +151,7 @@ fn find(options: &Options) -> Result<Status, AppError> {
     stages.begin("keys of one modulus");
     budget.charge("the keys", Distinct::BYTES * keys.len() as u64)?;
     let distinct = Distinct::of(&keys);
-    let found = analyze(device, &keys, &distinct, &stored, options.checks(), &budget, &stages);
+    let found = analyze(device, &keys, &distinct, &stored, options.checks(), budget, &stages);
     stages.end();
     let found = found?;
 
@@ -143,10 +166,10 @@ fn find(options: &Options) -> Result<Status, AppError> {
     if let Some(out) = output.lines(&mut stdout) {
         report.write(form, &found.findings, options.duplicates, out).map_err(AppError::Write)?;
     }
-    if let Output::File(file) = &mut output {
+    if let Output::File(file) = output {
         file.finish()?;
     }
-    if let (Some(file), Some(path)) = (&mut new_store, &options.store) {
+    if let (Some(file), Some(path)) = (new_store, &options.store) {
         let products = stored.products.iter().chain(&found.products);
         store::write(file, &keys, products)
             .and_then(|()| file.flush())
@@ -191,14 +214,16 @@ fn open_output(options: &Options) -> Result<Output, AppError> {
 }
 
 /// Opens a new store, or the successor of the one that is extended.
-fn open_store(path: &Path, options: &Options) -> Result<OutputFile, AppError> {
-    let names = Names::of(path)?;
+fn open_store(options: &Options, opened: &mut Option<OutputFile>) -> Result<(), AppError> {
+    let Some(path) = &options.store else { return Ok(()) };
+    let format = Format { header: "gpuint batch-gcd store", options: Vec::new() };
+    *opened = Some(OutputFile::open(&Names::of(path)?, format, false)?);
+    // Another job may have made the store before the lock.
     let is_old = |old: &PathBuf| same_file::is_same_file(old, path).unwrap_or(false);
     if fs::symlink_metadata(path).is_ok() && !options.against.as_ref().is_some_and(is_old) {
         return Err(StoreError::Exists(path.to_owned()).into());
     }
-    let format = Format { header: "gpuint batch-gcd store", options: Vec::new() };
-    Ok(OutputFile::open(&names, format, false)?)
+    Ok(())
 }
 
 /// Three quarters of the available memory, in MiB.

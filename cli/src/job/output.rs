@@ -232,6 +232,14 @@ impl OutputFile {
         })
     }
 
+    /// Removes the partial file of a job that is not resumed.
+    pub(crate) fn discard(&mut self) {
+        // After a renaming the name is that of no file, or of another job's.
+        if files::is_named(self.file.get_ref(), &self.partial).unwrap_or(false) {
+            let _ = fs::remove_file(&self.partial);
+        }
+    }
+
     /// Renames the complete output.
     pub(crate) fn publish(&mut self) -> io::Result<()> {
         self.file.flush()?;
