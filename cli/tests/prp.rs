@@ -112,7 +112,7 @@ fn composite(text: &str, n: &BigUint) -> String {
 
 #[test]
 fn decimal_and_hexadecimal_candidates_are_tested() {
-    let m127 = (BigUint::from(1u32) << 127) - 1u32;
+    let m127: BigUint = (BigUint::from(1u32) << 127) - 1u32;
     let m67: BigUint = (BigUint::from(1u32) << 67) - 1u32;
     let input = format!("{m127}\n0x{m127:X} // the same\n\n  {m67}\r\n# comment\n2\n0\n1\n4\n9\n");
     let run = test(&input);
@@ -158,7 +158,7 @@ fn residues_equal_those_of_openpfgw() {
 #[test]
 fn other_bases_have_other_residues() {
     let run = run(&["-", "--sieve=0", "--base=2"], "341\n2^11-1\n2^67-1\n7\n2^127-1\n");
-    let m67 = (BigUint::from(1u32) << 67) - 1u32;
+    let m67: BigUint = (BigUint::from(1u32) << 67) - 1u32;
     assert_eq!(
         run.lines(),
         [
@@ -602,7 +602,7 @@ fn json_and_llr_lines_are_written() {
     assert_eq!(results, expected);
     assert_eq!(objects[2]["candidate"], "2^67-1");
     assert_eq!((&objects[2]["line"], &objects[2]["base"]), (&3.into(), &3.into()));
-    let m67 = (BigUint::from(1u32) << 67) - 1u32;
+    let m67: BigUint = (BigUint::from(1u32) << 67) - 1u32;
     assert_eq!(objects[2]["res64"], res64(&m67, 3));
     assert_eq!(objects[4]["factor"], 5);
     let run_llr = run(&["-", "--format=llr", "--sieve=6"], input);

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, BufRead, BufWriter, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use gpuint::{BackendKind, Pool};
+use gpuint::{BackendKind, Pool, threads};
 
 use super::input::{self, Input, ReadError};
 use super::job::{self, JobError, Settings, Summary};
@@ -24,7 +25,7 @@ use crate::job::status::STOPPED;
 use crate::job::units::{Rate, Time};
 
 /// Tests of 1024 bits that devices compute in about two seconds: a GPU, and a core of a CPU.
-const GPU_BATCH: f64 = 4e6;
+const GPU_BATCH: f64 = 8e6;
 const CORE_BATCH: f64 = 2e3;
 
 /// Why there is nothing to report but this.
@@ -115,6 +116,7 @@ pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, App
         stop_on_prime: options.stop_on_prime,
         verify: options.verify,
         batch: batch_cost(&pool),
+        batch_rows: options.batch_rows.map_or(usize::MAX, NonZeroUsize::get),
     };
     let bar = progress_bar(progress, input::size(&options.files), input.bytes());
     let mut status = if done.has_rejected { Status::RowsRejected } else { Status::Done };
@@ -227,7 +229,7 @@ fn replayed(
 
 /// Cost of a batch for these devices.
 fn batch_cost(pool: &Pool) -> f64 {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+    let cores = threads::install(rayon::current_num_threads) as f64;
     let cost = |device: &gpuint::Device| match device.backend() {
         BackendKind::Cuda => GPU_BATCH,
         _ => CORE_BATCH * cores,

@@ -30,8 +30,9 @@ const BLOCK_ROWS: usize = 1 << 20;
 const BLOCK_BYTES: usize = 1 << 28;
 /// Time after which a block ends, so that results of a slow pipe are not held back.
 const BLOCK_TIME: Duration = Duration::from_secs(2);
-/// Candidates that are evaluated at a time.
-const STEP: usize = 1 << 10;
+/// Candidates of a batch that are evaluated at first, and at a time: with each step twice as many.
+const FIRST_STEP: usize = 16;
+const LAST_STEP: usize = 1 << 14;
 
 /// Reason why the job stopped.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +63,8 @@ pub(crate) struct Settings {
     pub(crate) verify: Option<Share>,
     /// Cost of a batch, in tests of 1024 bits.
     pub(crate) batch: f64,
+    /// Maximum number of candidates of a batch; those of one line stay together.
+    pub(crate) batch_rows: usize,
 }
 
 /// Statistics of a job.
@@ -112,14 +115,17 @@ impl Producer<'_, '_> {
             return Ok(None);
         }
         let mut rows: Vec<Row> = Vec::new();
-        let mut cost = 0.0;
-        while cost < self.settings.batch && !self.block.is_empty() {
+        let (mut cost, mut step) = (0.0, FIRST_STEP);
+        let Settings { batch, batch_rows, .. } = self.settings;
+        while cost < batch && rows.len() < batch_rows && !self.block.is_empty() {
             let start = rows.len();
+            let end = batch_rows.min(start + step);
             while let Some(row) = self.block.last()
-                && (rows.len() < start + STEP || row.candidate.needs > 0)
+                && (rows.len() < end || row.candidate.needs > 0)
             {
                 rows.extend(self.block.pop());
             }
+            step = LAST_STEP.min(2 * step);
             let new = &mut rows[start..];
             self.evaluate(new)?;
             cost += new.iter().map(Row::cost).sum::<f64>();

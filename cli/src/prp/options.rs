@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -44,6 +45,11 @@ pub(crate) struct Options {
         value_parser = clap::value_parser!(u64).range(..=1 << 32)
     )]
     pub(crate) sieve: u64,
+
+    /// Maximum number of candidates that are tested before their lines are written [default: as
+    /// many as take about two seconds]
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) batch_rows: Option<NonZeroUsize>,
 
     /// Format of the result lines
     #[arg(long, value_enum, default_value_t = Format::Pfgw)]
