@@ -92,13 +92,6 @@ fn test(stdin: &str) -> Run {
     run(&["-", "--sieve", "0"], stdin)
 }
 
-/// The result line of one candidate.
-fn line_of(candidate: &str) -> String {
-    let run = test(candidate);
-    assert_eq!(run.stdout.matches('\n').count(), 1, "{:?} {}", run.stdout, run.stderr);
-    run.stdout.trim_end().to_owned()
-}
-
 /// Low 64 bits of b^(n - 1) modulo n, by num-bigint.
 fn res64(n: &BigUint, base: u32) -> String {
     let residue = BigUint::from(base).modpow(&(n - 1u32), n);
@@ -157,14 +150,14 @@ fn residues_equal_those_of_openpfgw() {
 
 #[test]
 fn other_bases_have_other_residues() {
-    let run = run(&["-", "--sieve=0", "--base=2"], "341\n2^11-1\n2^67-1\n7\n2^127-1\n");
-    let m67: BigUint = (BigUint::from(1u32) << 67) - 1u32;
+    let run = run(&["-", "--sieve=0", "--base=2"], "341\n2^67-1\n3*2^67+1\n7\n2^127-1\n");
+    let proth: BigUint = (BigUint::from(3u32) << 67) + 1u32;
     assert_eq!(
         run.lines(),
         [
             "341 is composite: RES64: [0000000000000001] (fails BPSW)".to_owned(),
-            "2^11-1 is composite: RES64: [0000000000000001] (fails BPSW)".to_owned(),
-            format!("2^67-1 is composite: RES64: [{}]", res64(&m67, 2)),
+            "2^67-1 is composite: RES64: [0000000000000001] (fails BPSW)".to_owned(),
+            format!("3*2^67+1 is composite: RES64: [{}]", res64(&proth, 2)),
             "7 is prime!".to_owned(),
             "2^127-1 is 2-PRP! (BPSW)".to_owned(),
         ]
@@ -690,10 +683,10 @@ fn results_are_continued_after_any_end() {
 #[test]
 fn killed_job_loses_nothing_and_repeats_nothing() {
     let folder = Folder::new("kill");
-    let file = folder.write("file", "ABC2 $a*2^1500+1\na: from 1 to 1500 step 2\n");
+    let file = folder.write("file", "ABC2 $a*2^200+1\na: from 1 to 3000\n");
     let results = folder.path("results");
     let expected = run(&[&file], "").stdout;
-    let arguments = [&file[..], "-o", &results];
+    let arguments = [&file[..], "--batch-rows=64", "-o", &results];
     let mut kills = 0;
     for round in 0.. {
         let again =
@@ -724,6 +717,7 @@ fn killed_job_loses_nothing_and_repeats_nothing() {
         }
         assert!(round < 10, "the job does not end");
     }
+    assert_eq!(kills, 3);
     let text = folder.read("results");
     assert_eq!(text.split_once('\n').unwrap().1, expected);
 }
