@@ -65,7 +65,7 @@
 //! [`shared_factors`](Batch::shared_factors) the factors and the rows that share them. [`Crt`] goes
 //! from numbers to residues and back.
 //! [`rational_reconstruction`](Batch::rational_reconstruction) finds fractions from their images
-//! modulo a number.
+//! modulo a number. [`sieve`] has primes, and small prime factors of many numbers.
 //!
 //! **Primes.** [`is_probable_prime`](Batch::is_probable_prime) is exact below `2^64`;
 //! [`is_strong_probable_prime`](Batch::is_strong_probable_prime) and

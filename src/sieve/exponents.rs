@@ -5,7 +5,7 @@
 //! about 2 sqrt(N) products: a table holds b^j for j < m = sqrt(N), and the target divided by
 //! b^(m i) is looked up for each i. If b^j = 1 for some 0 < j < m, that j is the order of b, and
 //! the table alone gives the n of one residue class modulo the order. Otherwise the powers of the
-//! table differ, and each i has at most one j.
+//! table differ, and each i has at most one j. For few n in a wide range, each power is computed.
 
 use num_bigint::{BigInt, BigUint};
 use num_traits::{Signed, ToPrimitive};
@@ -53,7 +53,11 @@ impl Exponents {
         let Some(places) = Places::of(exponents) else { return Ok(factors.finish()) };
         let range = places.range();
         let steps = Steps::over(range.end() - range.start());
-        let make = || Table::new(steps.baby);
+        // A power takes up to two products for each bit of its exponent.
+        let products = 2 * u64::from(64 - range.end().leading_zeros());
+        let is_direct =
+            (exponents.len() as u64).saturating_mul(products) <= steps.baby + steps.giant;
+        let make = || Table::new(if is_direct { 0 } else { steps.baby });
         for_primes(limit, make, |table, primes| {
             for prime in primes {
                 let mut hit = |index: usize| {
@@ -65,6 +69,15 @@ impl Exponents {
                     // Few primes: each number has its own residue.
                     for (index, &exponent) in exponents.iter().enumerate() {
                         if self.is_divided(exponent, prime) {
+                            hit(index);
+                        }
+                    }
+                } else if is_direct {
+                    let field = Field::new(prime);
+                    let (base, k) = (field.from(self.base), field.from(self.k));
+                    let target = self.target(field);
+                    for (index, &exponent) in exponents.iter().enumerate() {
+                        if field.mul(k, field.pow(base, exponent)) == target {
                             hit(index);
                         }
                     }
@@ -88,15 +101,13 @@ impl Exponents {
         table: &mut Table,
         mut at: impl FnMut(u64),
     ) {
-        let c = field.from_biguint(self.c.magnitude());
-        if c.0 == 0 {
-            return;
-        }
-        let c = if self.c.is_negative() { c } else { field.negate(c) };
         let base = field.from(self.base);
         let start = field.mul(field.from(self.k), field.pow(base, first));
         // b^(n - first) = -c / (k b^first).
-        let mut target = field.mul(c, field.inverse(start));
+        let mut target = field.mul(self.target(field), field.inverse(start));
+        if target.0 == 0 {
+            return;
+        }
 
         table.clear();
         let mut power = field.one();
@@ -123,6 +134,12 @@ impl Exponents {
             }
             target = field.mul(target, giant);
         }
+    }
+
+    /// The residue of -c.
+    fn target(&self, field: Field) -> Residue {
+        let c = field.from_biguint(self.c.magnitude());
+        if self.c.is_negative() { c } else { field.negate(c) }
     }
 
     /// Returns true if the prime divides k b^n + c.
@@ -164,7 +181,9 @@ struct Steps {
 impl Steps {
     /// Steps for exponents from 0 to `last`.
     fn over(last: u64) -> Self {
-        let baby = last.isqrt() + 1;
+        /// Powers of a table, at most: 32 MiB.
+        const MOST: u64 = 1 << 20;
+        let baby = (last.isqrt() + 1).min(MOST);
         Self { baby, giant: last / baby + 1 }
     }
 }
@@ -236,6 +255,7 @@ mod tests {
             (0..150).collect(),
             (90..130).rev().collect(),
             vec![3, 140, 3, 100, 7, 140],
+            vec![1, 90_000, 70_001],
             vec![20],
         ];
         let offset: BigInt = BigInt::from(10).pow(30) + 7;
@@ -246,9 +266,12 @@ mod tests {
                 for exponents in &exponents {
                     let factors = numbers.smallest_factors(exponents, 300).unwrap();
                     for (&n, factor) in exponents.iter().zip(factors) {
-                        let number = BigInt::from(base).pow(n as u32) * k + &c;
-                        let divides =
-                            |p: &u64| (&number % *p) == BigInt::ZERO && number != BigInt::from(*p);
+                        let divides = |p: &u64| {
+                            let power = BigInt::from(base).modpow(&n.into(), &(*p).into());
+                            let is_own = n < 1000
+                                && BigInt::from(base).pow(n as u32) * k + &c == BigInt::from(*p);
+                            (power * k + &c) % *p == BigInt::ZERO && !is_own
+                        };
                         let expected = crate::sieve::primes(0..300).find(divides).unwrap_or(0);
                         assert_eq!(factor, expected, "{k} {base}^{n} + {c}");
                     }
