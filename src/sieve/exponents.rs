@@ -282,6 +282,9 @@ mod tests {
 
     #[test]
     fn wide_ranges_are_searched() {
+        // 11 itself, and 10^n + 1 with n = 2^64 - 1 = 3 modulo 6, the order of 10 modulo 7.
+        let widest = Exponents::new(1, 10, 1).smallest_factors(&[1, u64::MAX], 12);
+        assert_eq!(widest.unwrap(), [0, 7]);
         // Every exponent of a class modulo the order of 3 modulo 100003.
         let exponents: Vec<u64> = (1_000_000..1_400_000).collect();
         let factors = Exponents::new(1, 3, 2).smallest_factors(&exponents, 100_100).unwrap();
