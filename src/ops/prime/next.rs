@@ -55,7 +55,7 @@ impl Search {
                 let p = u64::from(prime);
                 let first = (u64::from(remainder) + self.next) % p;
                 let distance = (p - first) % p;
-                let twice = if distance % 2 == 0 { distance } else { distance + p };
+                let twice = if distance.is_multiple_of(2) { distance } else { distance + p };
                 for index in (twice as usize / 2..WINDOW).step_by(prime as usize) {
                     is_struck[index] = true;
                 }

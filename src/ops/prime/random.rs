@@ -69,7 +69,7 @@ impl Source {
 
     /// Returns a number below a bound, all with the same probability.
     fn below(&mut self, bound: u64) -> Result<u64> {
-        let mask = u64::MAX >> (bound - 1 | 1).leading_zeros();
+        let mask = u64::MAX >> ((bound - 1) | 1).leading_zeros();
         loop {
             let mut bytes = [0; size_of::<u64>()];
             self.fill(&mut bytes)?;
