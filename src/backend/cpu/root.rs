@@ -163,46 +163,43 @@ impl Roots {
 
     /// Sets `x` to the root of `a` without its bits below `below`, times `2^guard`, or 1 more: from
     /// that of the level below.
-    fn step(&mut self, below: usize, &Level { k, guard, .. }: &Level) {
+    fn step(&mut self, below: usize, &Level { bits, k, guard }: &Level) {
         let n = self.n;
         increment(&mut self.x);
-        self.set_power(n - 1);
+        let power = self.set_power(n - 1);
+        let Self { a, x, power: spare, other, quotient, remainder, scratch, .. } = self;
         // (n - 1) k >= guard
-        let dividend = &mut self.other[..self.a.len()];
-        shift_right(dividend, &self.a, below + (n - 1) * k - guard);
-        let Self { x, power, quotient, remainder, scratch, .. } = self;
-        let (dividend, power) = (trimmed(dividend), trimmed(power));
-        divide(quotient, remainder, dividend, power, scratch);
-        // The remainder is not used.
-        let sum = remainder;
-        shift_left(sum, trimmed(x), k + guard);
-        let shifted = trimmed(sum).len();
-        let product = &mut self.power[..shifted + 1];
-        multiply(product, &sum[..shifted], &[n as u64 - 1], scratch);
-        let quotient = trimmed(quotient);
-        let len = product.len().max(quotient.len()) + 1;
-        let sum = &mut self.power[..len];
-        sum[shifted + 1..].fill(0);
-        add_assign(sum, quotient);
-        let sum = trimmed(sum);
-        divide_by_limb(&mut self.remainder, sum, n as u64);
-        assign(&mut self.x, &self.remainder[..sum.len()]);
+        let distance = (n - 1) * k - guard;
+        let dividend = &mut other[..(bits - distance).div_ceil(LIMB_BITS)];
+        shift_right(dividend, a, below + distance);
+        let (quotient, remainder) = (&mut quotient[..dividend.len()], &mut remainder[..power]);
+        divide(quotient, remainder, dividend, &spare[..power], scratch);
+        let x_limbs = trimmed(x);
+        let sum = &mut other[..x_limbs.len() + (k + guard) / LIMB_BITS + 1];
+        shift_left(sum, x_limbs, k + guard);
+        let (sum, quotient) = (trimmed(sum), trimmed(quotient));
+        let product = &mut spare[..sum.len().max(quotient.len()) + 2];
+        multiply(product, sum, &[n as u64 - 1], scratch);
+        add_assign(product, quotient);
+        let product = trimmed(product);
+        let result = &mut other[..product.len()];
+        divide_by_limb(result, product, n as u64);
+        assign(x, result);
     }
 
     /// Returns true if the power of `x` of degree `n` is above `a`.
     fn is_above(&mut self) -> bool {
-        self.set_power(self.n);
-        let power = trimmed(&self.power);
-        let a = trimmed(&self.a);
+        let len = self.set_power(self.n);
+        let (power, a) = (&self.power[..len], trimmed(&self.a));
         power.len().cmp(&a.len()).then_with(|| compare(power, a)).is_gt()
     }
 
-    /// Sets `power` to the power of `x` of degree `n >= 2`.
-    fn set_power(&mut self, n: usize) {
+    /// Sets the low limbs of `power` to the power of `x` of degree `n >= 2`; returns their number.
+    fn set_power(&mut self, n: usize) -> usize {
         let Self { x, power, other, scratch, .. } = self;
         let x = trimmed(x);
-        assign(power, x);
         let mut len = x.len();
+        power[..len].copy_from_slice(x);
         for bit in (0..n.ilog2()).rev() {
             square(&mut other[..2 * len], &power[..len], scratch);
             std::mem::swap(power, other);
@@ -213,7 +210,7 @@ impl Roots {
                 len = trimmed(&power[..len + x.len()]).len();
             }
         }
-        power[len..].fill(0);
+        len
     }
 }
 
