@@ -336,6 +336,16 @@ fn fault_that_stays_is_an_error_with_its_row() {
     assert!(error.to_string().contains("row 3 of div_rem"), "{error}");
 }
 
+/// Unverified handles of the CPU compute such roots without operations on batches.
+#[test]
+fn roots_of_any_degree_are_checked() {
+    let faults = Faults::new(1, 0, u64::MAX, Some(2));
+    let device = Device::cpu().with_faults(&faults).verified();
+    let inputs = Values::new(shape(1024), 4, 9).unwrap().on(&device).unwrap();
+    let error = inputs.a.nth_root(3).unwrap_err();
+    assert!(matches!(error, Error::FaultyDevice { .. }), "{error}");
+}
+
 #[test]
 fn one_part_of_the_powers_is_computed_twice() {
     const TRIALS: u64 = 600;

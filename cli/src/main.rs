@@ -173,9 +173,12 @@ fn divide_on_ranks(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let rank = ranks.rank();
     let devices = &options.devices;
     let opened = divide::ranks::Cluster::open(ranks, devices.backend, devices.verified);
-    let served = opened.and_then(|cluster| {
-        if rank > 0 { cluster.serve().map(|()| None) } else { Ok(Some(cluster)) }
-    });
+    let served =
+        opened.and_then(
+            |cluster| {
+                if rank > 0 { cluster.serve().map(|()| None) } else { Ok(Some(cluster)) }
+            },
+        );
     match served {
         Ok(None) => Ok(ExitCode::SUCCESS),
         Ok(Some(cluster)) => divide(options, Some(&cluster)),

@@ -85,7 +85,7 @@ impl View<'_> {
             0 => return Err(Error::DivisionByZero { row: 0 }),
             1 => return self.batch.try_clone(),
             2 => return self.isqrt(),
-            _ if self.device().backend() == BackendKind::Cpu => return self.nth_root_by_rows(n),
+            _ if self.is_by_rows() => return self.nth_root_by_rows(n),
             _ => {}
         }
         let lengths = self.bit_lengths()?;
@@ -105,6 +105,12 @@ impl View<'_> {
         let multiples = collected(shifts.iter().map(|shift| n * shift))?;
         let root = normalized_root(&a.shl_rows(&multiples)?, bits, n)?.shr_rows(&shifts)?;
         in_shape(a.view().splat_row(0)?.select(&is_zero, &root)?, self.shape())
+    }
+
+    /// Returns true if a row of the CPU computes its root by itself. The checks of a verified handle
+    /// are those of operations on batches.
+    fn is_by_rows(&self) -> bool {
+        self.device().backend() == BackendKind::Cpu && !self.device().is_verified()
     }
 
     /// Computes the roots on the CPU.
