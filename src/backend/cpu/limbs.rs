@@ -9,9 +9,6 @@ use std::cmp::Ordering;
 /// Bits of a limb.
 pub(super) const LIMB_BITS: usize = u64::BITS as usize;
 
-/// Limbs up to which rows are shifted by one loop: a call that fills or copies takes longer.
-const SHORT: usize = 8;
-
 /// Limbs of a block of a loop with carries.
 const UNROLL: usize = 8;
 
@@ -219,24 +216,9 @@ pub(super) fn assign(out: &mut [u64], source: &[u64]) {
     out[len..].fill(0);
 }
 
-/// Returns the low limb of `(high B + low) / 2^bits`, for `bits` up to those of a limb.
-#[inline(always)]
-fn join(high: u64, low: u64, bits: usize) -> u64 {
-    ((u128::from(high) << LIMB_BITS | u128::from(low)) >> bits) as u64
-}
-
 /// Sets `out` to `a 2^distance` modulo the width of `out`.
 pub(super) fn shift_left(out: &mut [u64], a: &[u64], distance: usize) {
     let (limbs, bits) = (distance / LIMB_BITS, distance % LIMB_BITS);
-    if out.len() <= SHORT {
-        // Indices below the integer wrap to ones above it.
-        let limb = |index: usize| a.get(index).copied().unwrap_or(0);
-        for (index, out) in out.iter_mut().enumerate() {
-            let index = index.wrapping_sub(limbs);
-            *out = join(limb(index), limb(index.wrapping_sub(1)), LIMB_BITS - bits);
-        }
-        return;
-    }
     let limbs = limbs.min(out.len());
     let (zeros, shifted) = out.split_at_mut(limbs);
     zeros.fill(0);
@@ -271,14 +253,6 @@ pub(super) fn shift_left_assign(a: &mut [u64], distance: usize) {
 /// Sets `out` to the low limbs of `a / 2^distance`, rounded down.
 pub(super) fn shift_right(out: &mut [u64], a: &[u64], distance: usize) {
     let (limbs, bits) = (distance / LIMB_BITS, distance % LIMB_BITS);
-    if out.len() <= SHORT {
-        let limb = |index: usize| a.get(index).copied().unwrap_or(0);
-        for (index, out) in out.iter_mut().enumerate() {
-            let index = index + limbs;
-            *out = join(limb(index + 1), limb(index), bits);
-        }
-        return;
-    }
     let a = a.get(limbs..).unwrap_or_default();
     if bits == 0 {
         return assign(out, a);
