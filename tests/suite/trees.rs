@@ -273,7 +273,7 @@ fn numbers_of_long_products_are_combined() {
     let device = Device::cpu();
     // A common divisor of two of the moduli divides a difference of primes up to 700, so it has a
     // prime factor up to 700. This divides `base`, and both primes.
-    let is_prime = |n: &u32| (2..*n).all(|d| n % d != 0);
+    let is_prime = |n: &u32| (2..*n).all(|d| !n.is_multiple_of(d));
     let primes: Vec<u32> = (2..700).filter(is_prime).collect();
     let base = oracle::product(&primes.iter().map(|&p| p.into()).collect::<Vec<_>>()) << 8100u32;
     let moduli: Vec<_> = primes.iter().map(|&prime| &base + prime).collect();

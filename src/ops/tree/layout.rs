@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::backend::host::collected;
+use crate::backend::host::{collected, reserved_vec};
 use crate::error::Result;
 
 /// Guard bits that the cuts leave room for: enough for a height of 61.
@@ -83,7 +83,7 @@ impl Layout {
         for (index, &row) in order.iter().enumerate() {
             before[index + 1] = before[index] + length(row);
         }
-        let mut parts = Vec::new();
+        let mut parts = reserved_vec(count)?;
         let mut part = 0;
         for index in 1..count {
             if before[index + 1] - before[part] > PART {
@@ -91,18 +91,20 @@ impl Layout {
                 parts.push(part);
             }
         }
-        let nodes = Vec::new();
+        // Recursion allocates nothing: there is a node less than rows.
+        let nodes = reserved_vec(count)?;
         let mut builder =
             Builder { order: &order, before: &before, parts: &parts, nodes, depth: 0 };
         builder.pair(0, count, 0);
         let Builder { nodes, depth, .. } = builder;
-        let mut levels: BTreeMap<Key, usize> = nodes.iter().map(|node| (node.key, 0)).collect();
+        let mut levels: BTreeMap<Key, usize> = BTreeMap::new();
+        nodes.iter().for_each(|node| *levels.entry(node.key).or_default() += 1);
+        let mut built = Vec::new();
         for (index, level) in levels.values_mut().enumerate() {
+            built.push(Level { nodes: reserved_vec(*level)?, bits: 0 });
             *level = index + 1;
         }
-        let mut built: Vec<Level> =
-            levels.iter().map(|_| Level { nodes: Vec::new(), bits: 0 }).collect();
-        let mut places = Vec::with_capacity(nodes.len());
+        let mut places = reserved_vec(nodes.len())?;
         for Node { children, bits, key } in &nodes {
             let level = levels[key];
             let place = |child: usize| match child.checked_sub(count) {

@@ -6,7 +6,7 @@ use gpuint_catalogue::{MAX_BITS, Shape};
 
 use super::layout::{Level, Place};
 use crate::backend::BackendKind;
-use crate::backend::host::collected;
+use crate::backend::host::{collected, reserved_vec};
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
@@ -66,21 +66,29 @@ struct Part {
 }
 
 /// Groups the left or right children of a level by their levels.
-fn parts(level: &Level, side: usize) -> BTreeMap<usize, Part> {
-    let mut parts: BTreeMap<usize, Part> = BTreeMap::new();
-    for (node, children) in level.nodes.iter().enumerate() {
-        let Place { level, row } = children[side];
-        let part =
-            parts.entry(level).or_insert_with(|| Part { nodes: Vec::new(), rows: Vec::new() });
-        part.nodes.push(node);
-        part.rows.push(row);
+fn parts(level: &Level, side: usize) -> Result<BTreeMap<usize, Part>> {
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    level.nodes.iter().for_each(|children| *counts.entry(children[side].level).or_default() += 1);
+    let mut parts = BTreeMap::new();
+    for (&source, &count) in &counts {
+        let (mut nodes, mut rows) = (reserved_vec(count)?, reserved_vec(count)?);
+        for (node, children) in level.nodes.iter().enumerate() {
+            let Place { level, row } = children[side];
+            if level == source {
+                nodes.push(node);
+                rows.push(row);
+            }
+        }
+        parts.insert(source, Part { nodes, rows });
     }
-    parts
+    Ok(parts)
 }
 
 /// Returns the indices of some rows of each number, of `count` rows a number.
 fn of_numbers(rows: &[usize], count: usize, numbers: usize) -> Result<Vec<usize>> {
-    collected((0..numbers).flat_map(|number| rows.iter().map(move |row| number * count + row)))
+    let mut all = reserved_vec(numbers.saturating_mul(rows.len()))?;
+    all.extend((0..numbers).flat_map(|number| rows.iter().map(move |row| number * count + row)));
+    Ok(all)
 }
 
 /// The values of the nodes of a tree, level by level: `numbers` values a node, number by number. A
@@ -120,7 +128,7 @@ impl Nodes {
             let rows = of_numbers(&part.rows, count, self.numbers)?;
             moved(values.gather(&rows)?, device, shape)
         };
-        let parts = parts(level, side);
+        let parts = parts(level, side)?;
         if let (1, Some((&source, part))) = (parts.len(), parts.first_key_value()) {
             return gathered(source, part);
         }
@@ -144,7 +152,7 @@ impl Nodes {
         child: impl Fn(usize) -> Result<(Device, Shape, usize)>,
         convert: impl Fn(DynBatch, Shape) -> Result<DynBatch>,
     ) -> Result<()> {
-        for (target, part) in parts(level, side) {
+        for (target, part) in parts(level, side)? {
             let (device, shape, count) = child(target)?;
             let sources = of_numbers(&part.nodes, level.nodes.len(), self.numbers)?;
             let converted = convert(values.gather(&sources)?, shape)?;

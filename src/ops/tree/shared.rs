@@ -20,9 +20,8 @@ use num_bigint::BigUint;
 use num_traits::One;
 
 use super::DynProductTree;
-use crate::backend::host::{collected, zeroed_vec};
+use crate::backend::host::{check_room, collected, zeroed_vec};
 use crate::batch::Batch;
-use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -221,9 +220,11 @@ impl DynBatch {
     /// # Errors
     /// As [`batch_gcd`](Self::batch_gcd).
     pub fn shared_factors(&self) -> Result<Vec<SharedFactors>> {
+        // Values are in a list and in a table.
+        check_room(self.len().saturating_mul(3), self.shape().bytes() + size_of::<[usize; 8]>())?;
         let values = distinct(self)?;
-        let device: &Device = self.device();
-        let rows = DynBatch::from_biguints(device, self.shape(), values.iter().map(|v| &v.0))?;
+        let rows =
+            DynBatch::from_biguints(self.device(), self.shape(), values.iter().map(|v| &v.0))?;
         let divisors = rows.batch_gcd()?.to_biguints()?;
         drop(rows);
         let mut base = Base::default();
