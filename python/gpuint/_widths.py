@@ -11,26 +11,32 @@ from ._device import Device, DeviceLike
 from .errors import OutOfMemoryError, RangeError
 
 _WIDTHS = tuple(_gpuint.widths())
+# Bits of the longest rows: `MAX_LONG_BITS` of the crate.
+_LONGEST = 1 << 31
 _BUILT = _gpuint.Device.cpu()
 # Bytes of the rows that are converted at a time.
 _PART_BYTES = 1 << 20
 
 
 def widths() -> tuple[int, ...]:
-    """Returns the widths that are built, in bits, in increasing order."""
+    """Returns the widths that are built, in bits, in increasing order.
+
+    Above 2^20 bits, any multiple of 64 up to 2^31 is a width, too.
+    """
     return _WIDTHS
 
 
 def narrowest(bits: int, device: DeviceLike = None, row: int | None = None) -> int:
     """Returns the narrowest width that holds integers of `bits` bits.
 
-    It is one of `widths()`, or any multiple of 256 bits for a device with `jit`.
+    It is one of `widths()`, or any multiple of 256 bits for a device with `jit`. Above 2^20 it is
+    any multiple of 64, up to 2^31.
     """
     handle = _BUILT if device is None else Device(device)._handle
     width = handle.narrowest(count(bits, "bits"))
     if width is None:
         raise RangeError(
-            f"{_of_row(row)} has {bits} bits, but the widest rows have {_WIDTHS[-1]}", row
+            f"{_of_row(row)} has {bits} bits, but the widest rows have {_LONGEST}", row
         )
     return width
 
@@ -38,9 +44,9 @@ def narrowest(bits: int, device: DeviceLike = None, row: int | None = None) -> i
 def fitting(values: Sequence[int], device: Device) -> int:
     """Returns the narrowest width of a device that holds all values."""
     bits = max(map(int.bit_length, values), default=0)
-    if bits <= _WIDTHS[-1]:
+    if bits <= _LONGEST:
         return narrowest(bits, device)
-    row = next(row for row, value in enumerate(values) if value.bit_length() > _WIDTHS[-1])
+    row = next(row for row, value in enumerate(values) if value.bit_length() > _LONGEST)
     return narrowest(values[row].bit_length(), device, row)
 
 

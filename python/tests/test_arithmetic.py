@@ -363,11 +363,14 @@ def test_widest_rows_do_what_is_offered(device):
     assert low.join(high).is_equal(a)
     lower, _ = low.split()
     assert (lower.bits, lower.tolist()) == (bits // 4, [0, 7])
-    widest = f"{bits} bits are not offered; the widest have {bits // 2} bits"
+    double = a.widening_mul(a)
+    assert (double.bits, double.tolist()) == (2 * bits, [1 << (2 * bits - 2), 49])
+    assert a.join(a).tolist() == [(1 << bits | 1) << (bits - 1), 7 << bits | 7]
+    longest = gpuint.full(0, 0, 1 << 31, device)
+    widest = f"{1 << 31} bits are not offered; the widest have {1 << 30} bits"
     for name, call in {
-        "widening products": lambda: a.widening_mul(a),
-        "joins of rows": lambda: a.join(a),
-        "products modulo divisors": lambda: a.mul_mod(a, 2**bits - 1),
+        "widening products": lambda: longest.widening_mul([]),
+        "joins of rows": lambda: longest.join([]),
     }.items():
         with pytest.raises(gpuint.MismatchError, match=f"{name} of {widest}"):
             call()

@@ -91,7 +91,7 @@ def test_lengths_and_shapes_must_match(a, device):
         lambda: gpuint.concat([]),
         lambda: gpuint.from_bytes(b"\0" * 129, BITS, device=device),
         lambda: gpuint.from_limbs(np.zeros(16, np.uint64), device=device),
-        lambda: gpuint.full(1, 1, 1 << 31, device).widening_mul(1),
+        lambda: gpuint.full(0, 1, 1 << 31, device).widening_mul([]),
     ):
         raises(ValueError, None, work)
 
