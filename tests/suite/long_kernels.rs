@@ -78,12 +78,14 @@ fn long_kernels_multiply() {
     }
 }
 
-/// Transforms of 2^20 and 2^21 points, of two and three passes.
+/// Transforms of 2^21 points.
 #[test]
 fn long_kernels_multiply_by_three_passes() {
     for device in devices_with_kernels() {
         let bits = 1 << 25;
-        check_products(&device, bits, &pairs(bits)[..2]);
+        let (a, b) = (ones(bits) - 1u32, random(bits, seed()));
+        let (x, y) = (batch(&device, &[a.clone()], bits), batch(&device, &[b.clone()], bits));
+        assert!(x.widening_mul(&y).unwrap().row(0).unwrap() == a * b, "{device}");
     }
 }
 
