@@ -907,7 +907,9 @@ fn signal_ends_the_wait_for_input() {
     let folder = Scratch::new();
     let store = stored(&folder);
     let before = fs::read(&store).unwrap();
-    let (job, output) = waiting(&folder, &store);
+    let (mut job, output) = waiting(&folder, &store);
+    // The input does not end.
+    let _stdin = job.stdin.take();
     // The handler is set after the files are made.
     std::thread::sleep(std::time::Duration::from_millis(300));
     let pid = job.id().to_string();

@@ -81,17 +81,21 @@ pub(crate) fn read(
     })?;
     budget.release(blocks);
     parsed.par_sort_unstable_by_key(|&(index, _)| index);
-    let mut interrupted = None;
+    let mut is_interrupted = false;
     for (_, part) in parsed {
         match part {
             Ok(part) => collection.append(part),
             // Another part has the error that ended the reading.
-            Err(error @ ReadError::Interrupted) => interrupted = Some(error),
+            Err(ReadError::Interrupted) => is_interrupted = true,
             Err(error) => return Err(error),
         }
     }
     collection.skipped += produced?;
-    interrupted.map_or(Ok(()), Err)
+    // The input may have ended at the same time.
+    match is_interrupted || stop.load(Ordering::Relaxed) {
+        true => Err(ReadError::Interrupted),
+        false => Ok(()),
+    }
 }
 
 /// Parses a block or a small file.
