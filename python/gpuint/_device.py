@@ -39,9 +39,7 @@ class Device:
     _jit: bool
     _verified: bool
 
-    def __init__(
-        self, name: DeviceLike = None, jit: bool = False, verified: bool = False
-    ) -> None:
+    def __init__(self, name: DeviceLike = None, jit: bool = False, verified: bool = False) -> None:
         defaults = _DEFAULTS.get()
         if name is None and defaults:
             name = defaults[-1]

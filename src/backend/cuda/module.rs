@@ -377,7 +377,7 @@ mod tests {
     fn launch_structs_match_their_twins() {
         let words: [u8; 32] = bytemuck::cast([128u32, 65536, 4, 32, 0, 1, 8, 0]);
         assert_eq!(bytemuck::pod_read_unaligned::<Facts>(&words), FACTS);
-        assert_eq!(size_of::<RawOperands>(), 160);
+        assert_eq!(size_of::<RawOperands>(), 168);
     }
 
     #[test]
