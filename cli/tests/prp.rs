@@ -273,7 +273,7 @@ fn faulty_expressions_are_rejected_with_line_and_column() {
     for (text, reason) in faults {
         let run = test(&format!("7\n\n{text}\n11\n"));
         if reason == "unknown format" {
-            let error = format!("error: line 3: column 1: expected a number or \"(\", found 'p'");
+            let error = "error: line 3: column 1: expected a number or \"(\", found 'p'";
             assert_eq!(run.lines()[1], error);
             continue;
         }

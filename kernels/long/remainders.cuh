@@ -18,9 +18,9 @@ struct Carrying {
   const u32* residues;  // [prime][plane][point], below 2 P
   const u32* in[2];     // operands of sums, rows of `limbs` limbs
   Parts out;
-  Edge* edges;  // [row][tile]
-  u32* mask;    // one bit a row: carries or borrows out of the rows; null if unwanted
-  u64 limbs;    // of a row, an even number
+  Edge* edges;    // [row][tile]
+  u32* mask;      // one bit a row: carries or borrows out of the rows; null if unwanted
+  u64 limbs;      // of a row, an even number
   u64 first_row;  // of the mask
   u32 rows;
   u32 tiles;  // of a row

@@ -39,13 +39,15 @@ GPUINT_DEVICE i32 jacobi(u32 a, u32 b) {
 
 // A number by its remainders.
 struct Remainders {
-  static constexpr u32 FIRST = 111546435;                                // 3 5 7 11 13 17 19 23
-  static constexpr u32 SECOND = 58642669;                                // 29 31 37 41 43
+  static constexpr u32 FIRST = 111546435;  // 3 5 7 11 13 17 19 23
+  static constexpr u32 SECOND = 58642669;  // 29 31 37 41 43
   static constexpr u64 OF_SECOND = 1ull << 29 | 1ull << 31 | 1ull << 37 | 1ull << 41 | 1ull << 43;
   u32 eighth, first = 0, second = 0;
 
   // Equal to n modulo the prime factors of m <= LARGEST.
-  GPUINT_DEVICE u32 for_factors_of(u32 m) const { return (OF_SECOND >> m & 1) != 0 ? second : first; }
+  GPUINT_DEVICE u32 for_factors_of(u32 m) const {
+    return (OF_SECOND >> m & 1) != 0 ? second : first;
+  }
 
   // (a | n), 0 < |a| <= LARGEST.
   GPUINT_DEVICE i32 symbol(i32 a) const {
@@ -99,7 +101,8 @@ struct LucasTerms {
 
   static __device__ void run(const Operands& o, unsigned char*) {
     GPUINT_UNROLL(1)
-    for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x; row < o.rows; row += u64(gridDim.x) * ROWS) {
+    for (u64 row = u64(blockIdx.x) * ROWS + threadIdx.x; row < o.rows;
+         row += u64(gridDim.x) * ROWS) {
       const typename S::Limb* const n = input_row<S>(o, 0, row);
       const u32 lowest = limb_of_32<S>(n, 0);
       Remainders remainders{lowest % 8};

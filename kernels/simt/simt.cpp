@@ -126,7 +126,7 @@ bool launch_kernel(const char* name, const Kernel& kernel, const Operands& opera
 bool run_blocks(const char* name, const Kernel& kernel, const void* arguments, u32 grid,
                 const gpuint_simt_options& options, Stats& stats, std::string& message) {
   const Facts& facts = kernel.facts[0];
-  const Launch launch{name, kernel.run, arguments, facts.threads, facts.shared_bytes,
+  const Launch launch{name, kernel.run, arguments,   facts.threads, facts.shared_bytes,
                       grid, 1,          options.seed};
   return run_grid(launch, options.host_threads, stats, message);
 }

@@ -52,7 +52,7 @@ impl Operands<'_> {
         let Operands { ins, pairs, outs, rows, mask, status, params } = self;
         Operands {
             ins: *ins,
-            pairs: *pairs,
+            pairs,
             outs: outs.each_mut().map(Option::as_deref_mut),
             rows: *rows,
             mask: mask.as_deref_mut(),

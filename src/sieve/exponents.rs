@@ -65,7 +65,7 @@ impl Exponents {
                         factors.record(index, prime);
                     }
                 };
-                if self.k % prime == 0 || self.base % prime == 0 || prime == 2 {
+                if self.k.is_multiple_of(prime) || self.base.is_multiple_of(prime) || prime == 2 {
                     // Few primes: each number has its own residue.
                     for (index, &exponent) in exponents.iter().enumerate() {
                         if self.is_divided(exponent, prime) {
@@ -138,7 +138,7 @@ impl Exponents {
 
     /// The residue of -c.
     fn target(&self, field: Field) -> Residue {
-        let c = field.from_biguint(self.c.magnitude());
+        let c = field.residue_of(self.c.magnitude());
         if self.c.is_negative() { c } else { field.negate(c) }
     }
 

@@ -45,7 +45,7 @@ impl Field {
     }
 
     /// Represents a number of any length, by Horner's rule with base R.
-    pub(super) fn from_biguint(self, number: &BigUint) -> Residue {
+    pub(super) fn residue_of(self, number: &BigUint) -> Residue {
         let mut residue = Residue(0);
         for digit in number.iter_u64_digits().rev() {
             // x R + digit: the product by R^2 is that of the number by R.
@@ -112,7 +112,7 @@ mod tests {
             let field = Field::new(modulus);
             let big = BigUint::from(10u32).pow(500) + modulus;
             let expected = (&big % modulus).iter_u64_digits().next().unwrap_or(0);
-            assert_eq!(field.value(field.from_biguint(&big)), expected);
+            assert_eq!(field.value(field.residue_of(&big)), expected);
             for a in [0, 1, 2, modulus - 1, modulus, u64::MAX, 1 << 40] {
                 let residue = field.from(a);
                 assert_eq!(field.value(residue), a % modulus);

@@ -72,7 +72,7 @@ fn smallest_factor(number: &BigUint, limit: u32, groups: &[Group]) -> u64 {
         return 2;
     }
     for Group { product, primes } in groups {
-        let remainder = product.value(product.from_biguint(number));
+        let remainder = product.value(product.residue_of(number));
         let divides = |prime: &&u64| remainder % **prime == 0 && small != Some(**prime);
         if let Some(prime) = primes.iter().find(divides) {
             return *prime;

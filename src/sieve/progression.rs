@@ -50,7 +50,7 @@ enum Factor {
 impl Factor {
     fn residue(&self, field: Field) -> Residue {
         match self {
-            Self::Number(number) => field.from_biguint(number),
+            Self::Number(number) => field.residue_of(number),
             Self::Power { base, exponent } => field.pow(field.from(*base), *exponent),
         }
     }
@@ -125,7 +125,7 @@ impl Progression {
             };
         }
         let field = Field::new(prime);
-        let c = field.from_biguint(self.c.magnitude());
+        let c = field.residue_of(self.c.magnitude());
         let a = self.a.residue(field);
         match (a.0 == 0, c.0 == 0) {
             (true, true) => Hits::All,

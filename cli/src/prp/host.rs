@@ -101,7 +101,7 @@ fn jacobi(a: i64, n: &BigUint) -> i32 {
     if a == 0 {
         return i32::from(n.is_one());
     }
-    while a % 2 == 0 {
+    while a.is_multiple_of(2) {
         a /= 2;
         if matches!(low(n, 8), 3 | 5) {
             sign = -sign;

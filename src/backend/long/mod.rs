@@ -123,6 +123,7 @@ pub(crate) unsafe fn run<G: Grids>(
         }
         // SAFETY: the caller's.
         _ => match unsafe { movement::queue(grids, op, limbs, operands) } {
+            // SAFETY: the caller's.
             None => unsafe { reduction::queue(grids, op, limbs, operands) },
             queued => queued,
         }

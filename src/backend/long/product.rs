@@ -128,21 +128,26 @@ impl Product {
             };
             let points = 3 * plan.points() * u64::from(rows);
             let limbs = tiles * tile * u64::from(rows);
-            // SAFETY: the workspace has the residues and the edges of the part, and the tables are
-            // those of the plan; the operands are the caller's.
-            unsafe {
-                for (index, &[forward, _]) in kernels.strided.iter().enumerate() {
-                    let transform = Transform { depth: plan.pass(index).1, ..transform };
-                    launch_kernel(grids, forward, &transform, planes * points)?;
-                }
-                launch_kernel(grids, kernels.products, &transform, points)?;
-                for (index, &[_, inverse]) in kernels.strided.iter().enumerate().rev() {
-                    let transform = Transform { depth: plan.pass(index).1, ..transform };
-                    launch_kernel(grids, inverse, &transform, points)?;
-                }
-                launch_kernel(grids, kernels.remainders, &carrying, limbs)?;
-                launch_kernel(grids, kernels.carries, &carrying, limbs)?;
+            let transformed = |kernel, depth, work| {
+                let transform = Transform { depth, ..transform };
+                // SAFETY: the workspace has the residues of the part, and the tables are those of
+                // the plan; the operands are the caller's.
+                unsafe { launch_kernel(grids, kernel, &transform, work) }
+            };
+            let carried = |kernel| {
+                // SAFETY: the workspace has the residues and the edges of the part; the operands
+                // are the caller's.
+                unsafe { launch_kernel(grids, kernel, &carrying, limbs) }
+            };
+            for (index, &[forward, _]) in kernels.strided.iter().enumerate() {
+                transformed(forward, plan.pass(index).1, planes * points)?;
             }
+            transformed(kernels.products, 0, points)?;
+            for (index, &[_, inverse]) in kernels.strided.iter().enumerate().rev() {
+                transformed(inverse, plan.pass(index).1, points)?;
+            }
+            carried(kernels.remainders)?;
+            carried(kernels.carries)?;
         }
         Ok(())
     }
@@ -174,11 +179,10 @@ pub(super) unsafe fn queue_cyclic<G: Grids>(
         let (factors, parts) = (factors.map(skip), [(low, limbs), (high, limbs)]);
         let product = Product { factors, limbs, parts, is_cyclic: false };
         let sum = Sum { is_cyclic: true, ..Sum::of(low, high, skip(out), limbs) };
-        // SAFETY: the workspace has both halves of the part; the operands are the caller's.
-        unsafe {
-            product.queue(grids, Op::MulCyclic, part.len())?;
-            sum.queue(grids, part.len())
-        }
+        // SAFETY: the workspace has both halves of the part; the factors are the caller's.
+        unsafe { product.queue(grids, Op::MulCyclic, part.len()) }?;
+        // SAFETY: the workspace has both halves of the part; the result is the caller's.
+        unsafe { sum.queue(grids, part.len()) }
     })
 }
 

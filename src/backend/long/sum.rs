@@ -60,10 +60,9 @@ impl Sum {
                 ..Carrying::zeroed()
             };
             let work = tiles * tile * part.len() as u64;
-            // SAFETY: the workspace has the edges of the part; the operands are the caller's.
-            unsafe {
-                launch_kernel(grids, sums, &carrying, work)?;
-                launch_kernel(grids, carries, &carrying, work)?;
+            for kernel in [sums, carries] {
+                // SAFETY: the workspace has the edges of the part; the operands are the caller's.
+                unsafe { launch_kernel(grids, kernel, &carrying, work) }?;
             }
         }
         Ok(())
