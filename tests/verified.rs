@@ -322,7 +322,7 @@ fn fault_that_stays_is_an_error_with_its_row() {
             let inputs = Values::new(shape(256), 4, 9).unwrap().on(&harmed).unwrap();
             match operation(&inputs) {
                 Err(Error::FaultyDevice { row, .. }) => {
-                    assert!(row == 2 || row == 0, "{name}: {row}")
+                    assert!(row == 2 || row == 0, "{name}: {row}");
                 }
                 other => panic!("{name} on {device}: {other:?}"),
             }

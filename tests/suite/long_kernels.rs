@@ -1,5 +1,7 @@
 //! Kernels of long rows on the shim and on a GPU, against arithmetic of another kind.
 
+use std::slice::from_ref;
+
 use gpuint::num_bigint::BigUint;
 use gpuint::{BackendKind, Device, DynBatch, Error};
 use num_traits::{One, Zero};
@@ -84,7 +86,7 @@ fn long_kernels_multiply_by_three_passes() {
     for device in devices_with_kernels() {
         let bits = 1 << 25;
         let (a, b) = (ones(bits) - 1u32, random(bits, seed()));
-        let (x, y) = (batch(&device, &[a.clone()], bits), batch(&device, &[b.clone()], bits));
+        let (x, y) = (batch(&device, from_ref(&a), bits), batch(&device, from_ref(&b), bits));
         assert!(x.widening_mul(&y).unwrap().row(0).unwrap() == a * b, "{device}");
     }
 }
