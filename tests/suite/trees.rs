@@ -203,7 +203,7 @@ fn roots_beyond_the_widest_shape_are_exact() {
 
 /// Checks the results of a tree, on the CPU.
 fn check_collection(values: &[BigUint], what: &str) {
-    check_tree(values, what);
+    check_tree(&Device::cpu(), values, what);
     let batch = DynBatch::fitting(&Device::cpu(), values).unwrap();
     let root = oracle::product(values);
     let largest = DynProductTree::new(&batch).unwrap().remainders(&(&root - 1u32)).unwrap();
@@ -218,9 +218,9 @@ fn check_collection(values: &[BigUint], what: &str) {
     }
 }
 
-/// Checks cofactors, common divisors and remainders of a tree, on the CPU.
-fn check_tree(values: &[BigUint], what: &str) {
-    let batch = DynBatch::fitting(&Device::cpu(), values).unwrap();
+/// Checks cofactors, common divisors and remainders of a tree.
+fn check_tree(device: &Device, values: &[BigUint], what: &str) {
+    let batch = DynBatch::fitting(device, values).unwrap();
     let tree = DynProductTree::new(&batch).unwrap();
     let root = oracle::product(values);
     assert_eq!(tree.root(), root, "{what}");
@@ -308,7 +308,9 @@ fn trees_over_long_levels_are_exact() {
     let shared = random(8000, &mut state);
     values.push(&shared * random(8000, &mut state));
     values.push(&shared * random(8000, &mut state));
-    check_tree(&values, "long levels");
+    for device in [Some(Device::cpu()), Device::cuda(0).ok()].into_iter().flatten() {
+        check_tree(&device, &values, &format!("long levels on {device}"));
+    }
 }
 
 #[test]

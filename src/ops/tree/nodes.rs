@@ -15,22 +15,25 @@ use crate::error::{Error, Result};
 /// one whose products modulo `2^BITS - 1` are fast. Rows beyond the widest of a device are on the
 /// CPU.
 ///
-/// Wrapped products are by transforms of whole parts: widths are multiples of 1/64 of a power of
-/// two on the CPU, where no width has kernels.
+/// Transforms of a GPU have a power of two of points, and a wrapped product of another width is a
+/// full one: long rows have powers of two. The CPU has transforms of 1/64 of a power of two, and
+/// needs no kernels.
 pub(super) fn home(device: &Device, bits: u64) -> Result<(Device, Shape)> {
     let bits = usize::try_from(bits).unwrap_or(usize::MAX);
-    let is_cpu = device.backend() == BackendKind::Cpu;
-    let device = match bits > MAX_BITS && !device.memory().has_long_rows() {
+    let is_long = bits > MAX_BITS;
+    let device = match is_long && !device.memory().has_long_rows() {
         true => Device::cpu(),
         false => device.clone(),
     };
-    let device = device.with_jit_if(is_cpu || bits > MAX_BITS);
-    if !is_cpu && bits <= MAX_BITS {
-        let shape = device.shape_for(bits)?;
-        return Ok((device, shape));
-    }
-    let part = (bits.checked_next_power_of_two().unwrap_or(bits) / 64).max(256);
-    let shape = device.shape_for(bits.checked_next_multiple_of(part).unwrap_or(bits))?;
+    let is_cpu = device.backend() == BackendKind::Cpu;
+    let power = bits.checked_next_power_of_two().unwrap_or(bits);
+    let bits = match (is_cpu, is_long) {
+        (true, _) => bits.checked_next_multiple_of((power / 64).max(256)).unwrap_or(bits),
+        (false, true) => power,
+        (false, false) => bits,
+    };
+    let device = device.with_jit_if(is_cpu);
+    let shape = device.shape_for(bits)?;
     Ok((device, shape))
 }
 
