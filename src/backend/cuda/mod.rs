@@ -125,7 +125,11 @@ impl Grids for Cuda {
 
     fn allocate_copy(&self, bytes: &[u8]) -> Result<DeviceMemory> {
         let mut memory = DeviceMemory::new(&self.queue, bytes.len() as u64)?;
-        memory.stage(&self.queue, bytes)?;
+        let span = Span { offset: 0, bytes: bytes.len(), unit: 1 };
+        memory.upload(&self.queue, span, &mut |start, part| {
+            part.copy_from_slice(&bytes[start..][..part.len()]);
+            Ok(())
+        })?;
         Ok(memory)
     }
 
