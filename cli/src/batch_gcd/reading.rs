@@ -80,7 +80,7 @@ pub(crate) fn read(
         Ok::<_, ReadError>((parsed, produced))
     })?;
     budget.release(blocks);
-    parsed.par_sort_unstable_by_key(|&(index, _)| index);
+    parsed.sort_unstable_by_key(|&(index, _)| index);
     let mut is_interrupted = false;
     for (_, part) in parsed {
         match part {
