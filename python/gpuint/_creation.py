@@ -13,7 +13,7 @@ from ._arguments import count, of_width, unsigned, wrong_type
 from ._array import _DLPACK_CUDA, Array, _is_little
 from ._device import Device, DeviceLike
 from ._text import from_text
-from ._widths import narrowest, widths
+from ._widths import check_room, narrowest, widths
 from .errors import MismatchError
 
 _Batch = _gpuint.Batch
@@ -68,19 +68,16 @@ def full(rows: int, value: int, bits: int | None = None, device: DeviceLike = No
     return Array._of(batch, device)
 
 
-def random_primes(
-    rows: int, bits: int, *, safe: bool = False, device: DeviceLike = None
-) -> Array:
+def random_primes(rows: int, bits: int, *, safe: bool = False, device: DeviceLike = None) -> Array:
     """Makes an array of probable primes of exactly `bits` bits.
 
     They are drawn from the randomness of the operating system. With `safe`, `(p - 1) / 2` is a
     probable prime, too. Do not use them as secrets.
     """
     device = Device(device)
-    batch = _Batch.random_primes(
-        device._handle, count(bits, "bits"), count(rows, "rows"), bool(safe)
-    )
-    return Array._of(batch, device)
+    rows, bits = count(rows, "rows"), count(bits, "bits")
+    check_room(rows, narrowest(bits, device))
+    return Array._of(_Batch.random_primes(device._handle, bits, rows, bool(safe)), device)
 
 
 def from_limbs(

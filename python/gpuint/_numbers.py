@@ -13,17 +13,14 @@ from ._arguments import LARGEST, count, int64s, wrong_type
 from ._array import Array
 from ._creation import array
 from ._device import Device, DeviceLike
-from ._widths import narrowest
-from .errors import MismatchError, OutOfMemoryError, RangeError, reporting_memory
+from ._widths import check_room, narrowest
+from .errors import MismatchError, RangeError, reporting_memory
 
 Counts = Sequence[int] | npt.NDArray[np.integer[Any]] | int
 """Small integers, one a row."""
 
 # Bits of the widest rows.
 _MOST_BITS = 1 << 20
-
-# No machine has memory for more random bits.
-_MOST_RANDOM = 1 << 50
 
 
 def random(
@@ -40,8 +37,7 @@ def random(
         raise wrong_type("rng", "a numpy.random.Generator", rng)
     device = Device(device)
     width = narrowest(bits, device)
-    if rows * width > _MOST_RANDOM:
-        raise OutOfMemoryError(f"out of memory: rows of {width} bits are {rows}")
+    check_room(rows, width)
     with reporting_memory():
         data = np.frombuffer(rng.bytes(rows * (width // 8)), np.uint8)
     data = data.reshape(rows, width // 8)

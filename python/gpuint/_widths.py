@@ -16,6 +16,7 @@ _LONGEST = 1 << 31
 _BUILT = _gpuint.Device.cpu()
 # Bytes of the rows that are converted at a time.
 _PART_BYTES = 1 << 20
+_MOST_BITS = 1 << 50
 
 
 def widths() -> tuple[int, ...]:
@@ -65,6 +66,12 @@ def check(value: int, width: int, row: int | None = None) -> int:
             f"{_of_row(row)} has {value.bit_length()} bits, but rows are {width} bits wide", row
         )
     return value
+
+
+def check_room(rows: int, width: int) -> None:
+    """Raises `OutOfMemoryError` for more rows than any machine has memory for."""
+    if rows * width > _MOST_BITS:
+        raise _out_of_memory(rows, width // 8)
 
 
 def encode(values: Sequence[int], width: int) -> bytearray:

@@ -101,6 +101,8 @@ def examples(device):
         "bases": 3,
         "file": os.devnull,
         "rng": None,
+        "safe": False,
+        "verified": False,
         "texts": ["1", "0x2"],
         "rows": [0, 1, 2],
         "values": [1, 2, 3],
@@ -109,7 +111,19 @@ def examples(device):
 
 
 # Arguments that are of any type, or not checked by the package.
-FREE = {"memo", "dtype", "jit", "stream", "max_version", "dl_device", "copy", "error", "file"}
+FREE = {
+    "memo",
+    "dtype",
+    "jit",
+    "stream",
+    "max_version",
+    "dl_device",
+    "copy",
+    "error",
+    "file",
+    "safe",
+    "verified",
+}
 
 
 def calls(device):
@@ -122,8 +136,10 @@ def calls(device):
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 return None
             given[parameter.name] = arguments.get(parameter.name, 3)
-        if name in ("full", "random"):
+        if name in ("full", "random", "random_primes"):
             given["rows"] = 3
+        if name == "random_primes":
+            given["bits"] = 64
         if name in ("Mask", "Mask.__init__"):
             given["bits"] = [True, False]
         if name == "powmod":
