@@ -144,7 +144,7 @@ def calls(device):
             given["bits"] = [True, False]
         if name == "powmod":
             given["base"] = receivers[0]
-        if name == "powmod_base_list":
+        if name in ("powmod_base_list", "Array.is_strong_probable_prime_bases"):
             given["bases"] = [1, 2]
         if name == "Mask.select":
             given["other"] = [True, True, False]
