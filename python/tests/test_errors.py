@@ -47,8 +47,8 @@ def test_integers_out_of_range_are_named(a, device):
     raises(OverflowError, 2, lambda: gpuint.array([0, MAX, wide, wide], BITS, device), "1025 bits")
     raises(OverflowError, 1, lambda: gpuint.array([0, -1], BITS, device), "negative")
     raises(OverflowError, 1, lambda: gpuint.array([0, -1], device=device), "negative")
-    raises(OverflowError, 1, lambda: gpuint.array([0, 1 << 2_000_000], device=device))
-    raises(OverflowError, None, lambda: gpuint.array([0], 2_000_000, device))
+    raises(OverflowError, 1, lambda: gpuint.array([0, 1 << 2**31], device=device))
+    raises(OverflowError, None, lambda: gpuint.array([0], 2**31 + 1, device))
     raises(OverflowError, 1, lambda: gpuint.array([0, wide], device=device).resized(BITS))
     for work in (
         lambda: a + wide,
@@ -160,8 +160,6 @@ def test_moduli_of_trees_are_checked(a, device):
     shared = gpuint.array([5, 6, 7, 9], BITS, device)
     raises(ValueError, None, lambda: gpuint.Crt(shared[:0]))
     raises(ZeroDivisionError, 2, lambda: gpuint.Crt(gpuint.array([5, 6, 0], BITS, device)))
-    wide = gpuint.array(range(2**8192 - 300, 2**8192), 8192, device)
-    raises(OverflowError, 0, lambda: gpuint.Crt(wide))
     raises(ValueError, None, lambda: gpuint.Crt(a[1:]).combine(a))
     raises(OverflowError, None, lambda: a.polynomial([1, MAX + 1]))
 
