@@ -83,7 +83,10 @@ fn parse(
     let most = rows.iter().map(|row| bits_of(row, base)).max().unwrap_or(0);
     // A number of that many digits may be too wide, or not.
     let widest = gpuint::widths().last().map_or(0, |shape| shape.bits);
-    let batch = from_text(device.shape_for(most.min(widest))?)?;
+    let batch = match from_text(device.shape_for(most.min(widest))?) {
+        Err(Error::TooWide { .. }) if most > widest => from_text(device.shape_for(most)?)?,
+        other => other?,
+    };
     let longest = batch.bit_lengths()?.into_iter().max().unwrap_or(0);
     batch.resized(device.shape_for(longest as usize)?)
 }
