@@ -292,7 +292,7 @@ mod tests {
             let field = Field::new(prime);
             let mut power = field.pow(field.from(3), exponents[0]);
             for factor in &factors {
-                let divides = (field.value(power) + 2) % prime == 0;
+                let divides = (field.value(power) + 2).is_multiple_of(prime);
                 assert!(!divides || (*factor > 0 && *factor <= prime));
                 assert!(divides || *factor != prime);
                 power = field.mul(power, field.from(3));

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     fn is_prime(n: u64) -> bool {
-        n > 1 && (2..).take_while(|d| d * d <= n).all(|d| n % d != 0)
+        n > 1 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d))
     }
 
     #[test]
