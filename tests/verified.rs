@@ -198,7 +198,8 @@ fn inject(device: &Device, shape: Shape, count: usize, trials: u64) -> (u64, u64
             let results = operation(&inputs);
             assert_eq!(results.as_ref(), Ok(&expected), "{what}, trial {trial}");
             flips += faults.flips();
-            if trial < trials.div_ceil(10) {
+            // A harmed intermediate result may end the process or run for hours without checks.
+            if launches == 1 && trial < trials.div_ceil(10) {
                 let faults = Faults::new(seed, before + trial % launches, 1, None);
                 let inputs = values.on(&device.with_faults(&faults)).unwrap();
                 unchecked += u64::from(operation(&inputs) != Ok(expected.clone()));
@@ -211,7 +212,7 @@ fn inject(device: &Device, shape: Shape, count: usize, trials: u64) -> (u64, u64
 #[test]
 fn flipped_bits_do_not_get_through_on_the_cpu() {
     let (mut flips, mut unchecked) = (0, 0);
-    for (bits, count, trials) in [(256, 3, 190), (512, 4, 40), (1024, 3, 20), (256, 33, 10)] {
+    for (bits, count, trials) in [(256, 3, 140), (512, 4, 80), (256, 33, 45)] {
         let (more, wrong) = inject(&Device::cpu(), shape(bits), count, trials);
         println!("{bits} bits, {count} rows: {more} flipped bits");
         flips += more;
@@ -219,7 +220,7 @@ fn flipped_bits_do_not_get_through_on_the_cpu() {
     }
     println!("{flips} flipped bits, none got through; without checks {unchecked} of a tenth did");
     assert!(flips >= 10_000, "{flips}");
-    assert!(unchecked > flips / 20, "{unchecked} of a tenth of {flips}");
+    assert!(unchecked > flips / 40, "{unchecked} of a tenth of {flips}");
 }
 
 /// Flipped bits of kernels are those of the process: tests on the shim take turns.
