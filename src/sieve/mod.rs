@@ -12,7 +12,7 @@
 //! // k 2^100 + 1 for k = 1, ..., 8: the smallest factors below 100, and 0 where there is none.
 //! let numbers = Progression::of_power(2, 100, 1);
 //! let terms: Vec<u64> = (1..=8).collect();
-//! assert_eq!(numbers.smallest_factors(&terms, 100)?, [17, 3, 7, 5, 3, 59, 0, 3]);
+//! assert_eq!(numbers.smallest_factors(&terms, 100)?, [17, 3, 7, 5, 3, 97, 0, 3]);
 //! # Ok::<(), gpuint::Error>(())
 //! ```
 

@@ -31,7 +31,7 @@ const TABLE_LEAST: u64 = 1 << 16;
 ///
 /// // Distances from 10^50.
 /// let near = Progression::new(BigUint::from(1u32), BigUint::from(10u32).pow(50));
-/// assert_eq!(near.smallest_factors(&[1, 3, 9, 151], 1000)?, [101, 13, 7, 0]);
+/// assert_eq!(near.smallest_factors(&[1, 3, 9, 151], 1000)?, [101, 19, 53, 0]);
 /// # Ok::<(), gpuint::Error>(())
 /// ```
 #[derive(Debug, Clone)]
