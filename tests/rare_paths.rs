@@ -116,6 +116,16 @@ fn divide_by_digit(shape: Shape, device: &Device, count: usize) -> Result<()> {
     Ok(())
 }
 
+/// A sum of long rows whose carry runs from the lowest limb over all tiles.
+fn carry_over_long_row(device: &Device) -> Result<()> {
+    let shape = device.shape_for(1 << 22)?;
+    let ones = (BigUint::one() << shape.bits) - 1u32;
+    let one = DynBatch::splat(device, shape, 1, 1)?;
+    let sum = DynBatch::splat(device, shape, &ones, 1)?.wrapping_add(&one)?;
+    assert!(sum.row(0)?.is_zero());
+    Ok(())
+}
+
 /// Checked quotients by multiples of the prime of their check.
 fn divide_by_multiples(shape: Shape, device: &Device, count: usize) -> Result<()> {
     let [u, _] = upload(shape, device, &drawn(shape, DIVISIONS, count))?;
@@ -367,6 +377,8 @@ fn structured_operands_take_rare_paths() {
     takes("verified div_rem, 1024 bits", &[("SecondPrime", 100)], |device| {
         divide_by_multiples(shape(1024, 4, DigitKind::U64), device, 100)
     });
+    let long = [("LongCarryThroughWarp", 1), ("LongCarryLooksBack", 1)];
+    takes("sums, 4194304 bits", &long, carry_over_long_row);
     // The unit tests of half-gcds count their path.
     let left = counts().into_iter().filter(|&(path, count)| count == 0 && path != HALF_GCDS);
     assert_eq!(left.collect::<Vec<_>>(), [], "paths without rows that take them");

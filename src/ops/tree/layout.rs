@@ -78,7 +78,8 @@ impl Layout {
         // A row of zero has no use for bits, but its node has a width.
         let length = |row: usize| lengths[row].max(1);
         let mut order = collected(0..count)?;
-        order.sort_by_key(|&row| length(row));
+        // A stable sort would allocate.
+        order.sort_unstable_by_key(|&row| (length(row), row));
         let mut before = collected((0..=count).map(|_| 0))?;
         for (index, &row) in order.iter().enumerate() {
             before[index + 1] = before[index] + length(row);
