@@ -215,8 +215,8 @@ impl Device {
     /// have; `None` above 2^31 bits.
     ///
     /// This is [`narrowest`], and on a handle of [`with_jit`](Self::with_jit) 64-bit digits and the
-    /// lowest multiple of 256 bits for which there is a `Q` of at least 4. Above 2^20 bits it is the
-    /// lowest multiple of 64 ([`Shape::is_long`]).
+    /// lowest multiple of 256 bits for which there is a `Q` of at least 4. Above 2^20 bits it is
+    /// the lowest multiple of 64 ([`Shape::is_long`]).
     ///
     /// ```
     /// use gpuint::Device;

@@ -6,13 +6,14 @@
 //! - extra strong (Z. Mo and J. P. Jones; J. Grantham, "Frobenius pseudoprimes", Math. Comp. 70,
 //!   2001): `P = 3, 4, 5, ..`, `Q = 1`, `D = P^2 - 4`.
 //!
-//! Both become chains with `Q = 1` (`ops/prime/lucas.rs`), with the first term `P^2 / Q - 2` or `P`.
+//! Both become chains with `Q = 1` (`ops/prime/lucas.rs`), with the first term `P^2 / Q - 2` or
+//! `P`.
 //!
-//! A symbol 0 shows a factor of `n`. A square has no such `D`. Other numbers have symbol -1 for half
-//! of the `D`, so that on average two symbols are computed. By reciprocity they follow from `n`
-//! modulo 8 and modulo the odd part of `|D|`, or any number that is equal to `n` modulo its prime
-//! factors: a Jacobi symbol is a product of those over prime factors. So two remainders of `n`
-//! serve the first values of `D`.
+//! A symbol 0 shows a factor of `n`. A square has no such `D`. Other numbers have symbol -1 for
+//! half of the `D`, so that on average two symbols are computed. By reciprocity they follow from
+//! `n` modulo 8 and modulo the odd part of `|D|`, or any number that is equal to `n` modulo its
+//! prime factors: a Jacobi symbol is a product of those over prime factors. So two remainders of
+//! `n` serve the first values of `D`.
 
 use num_bigint::BigUint;
 use num_integer::Integer;

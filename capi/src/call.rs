@@ -94,7 +94,8 @@ macro_rules! plain_arguments {
     };
 }
 plain_arguments! {
-    usize, u64, bool, *const u64, *const Byte, *const usize, *const *const c_char, *mut u64, *mut c_void,
+    usize, u64, bool, *const u64, *const Byte, *const usize, *const *const c_char,
+    *mut u64, *mut c_void,
     Release;
     of handles: *const *const H, *mut H
 }

@@ -172,8 +172,8 @@ impl Batch {
         detached(py, || self.0.gather(&rows)).map(Self)
     }
 
-    /// Returns a copy in which the rows of these numbers, of which negative ones count from the end,
-    /// are those of `values`.
+    /// Returns a copy in which the rows of these numbers, of which negative ones count from the
+    /// end, are those of `values`.
     fn scatter(
         &self,
         py: Python<'_>,

@@ -145,8 +145,8 @@ impl<T: Kernels> Crt<T> {
     /// [`LengthMismatch`](Error::LengthMismatch) if there are no moduli,
     /// [`DivisionByZero`](Error::DivisionByZero) with the lowest modulus that is zero,
     /// [`CommonDivisor`](Error::CommonDivisor) with the lowest modulus that is not coprime to all
-    /// others, [`WidthMissing`](Error::WidthMissing) if the moduli have more than 2^31 bits together,
-    /// and what any operation may return: [`OutOfMemory`](Error::OutOfMemory),
+    /// others, [`WidthMissing`](Error::WidthMissing) if the moduli have more than 2^31 bits
+    /// together, and what any operation may return: [`OutOfMemory`](Error::OutOfMemory),
     /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
     /// [`Driver`](Error::Driver).
     pub fn new(moduli: &Batch<T>) -> Result<Self> {

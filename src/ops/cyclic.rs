@@ -2,12 +2,12 @@
 //!
 //! With `a b = high 2^BITS + low`, `2^BITS = 1` modulo `2^BITS - 1`, so the product is `low + high`
 //! with its carry added at the bottom. A cyclic transform of the digits of the result computes it
-//! in half the length of a full product (GMP, `mpn_mulmod_bnm1`; R. Brent and P. Zimmermann, "Modern
-//! Computer Arithmetic", 2010, 1.3.4 and 2.4).
+//! in half the length of a full product (GMP, `mpn_mulmod_bnm1`; R. Brent and P. Zimmermann,
+//! "Modern Computer Arithmetic", 2010, 1.3.4 and 2.4).
 //!
-//! The sum of the halves is zero only for a product of zero, and below `2^(BITS + 1) - 1`. Without a
-//! carry it is at most `2^BITS - 1`; with one, its low bits and 1 are from 1 to `2^BITS - 1`. So one
-//! carry suffices, and a product of zero is the only one that gives zero.
+//! The sum of the halves is zero only for a product of zero, and below `2^(BITS + 1) - 1`. Without
+//! a carry it is at most `2^BITS - 1`; with one, its low bits and 1 are from 1 to `2^BITS - 1`. So
+//! one carry suffices, and a product of zero is the only one that gives zero.
 
 use gpuint_catalogue::Op;
 

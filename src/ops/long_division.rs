@@ -21,10 +21,10 @@
 //! square of the error, `1/4` by the bits of `V` below `V_d`, `1/8` by `t`, and 1 by rounding:
 //! less than 1.875, which is (1).
 //!
-//! Let `V = v 2^s`. With `p = W`, `u 2^s Y / 2^(2W)` is below `u / v` by less than `2 u 2^s / 2^(2W) <
-//! 1`. So its floor is the quotient or 1 less, and one comparison of the remainder with `v` corrects
-//! it. A row takes two products for the reciprocal and two more at widths for which transforms have
-//! no unused points.
+//! Let `V = v 2^s`. With `p = W`, `u 2^s Y / 2^(2W)` is below `u / v` by less than `2 u 2^s /
+//! 2^(2W) < 1`. So its floor is the quotient or 1 less, and one comparison of the remainder with
+//! `v` corrects it. A row takes two products for the reciprocal and two more at widths for which
+//! transforms have no unused points.
 
 use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
@@ -63,8 +63,8 @@ pub(super) fn div_rem(u: &DynBatch, v: &DynBatch) -> Result<(DynBatch, DynBatch,
     Ok((quotient, u.select(&zero, &remainder)?, zero))
 }
 
-/// Computes reciprocals `Y - 2^BITS` of precision `BITS` of rows whose top bit is set. At `2^(BITS -
-/// 1)`, where this is `2^BITS`, the result is 1 less.
+/// Computes reciprocals `Y - 2^BITS` of precision `BITS` of rows whose top bit is set. At `2^(BITS
+/// - 1)`, where this is `2^BITS`, the result is 1 less.
 fn reciprocals(rows: &DynBatch) -> Result<DynBatch> {
     let bits = rows.shape().bits;
     let mut precisions = vec![bits];
@@ -84,8 +84,8 @@ fn reciprocals(rows: &DynBatch) -> Result<DynBatch> {
     cut(&rest.select(&is_most, &most)?, rows.shape())
 }
 
-/// Reciprocals of precision `p` of the upper `p + 3` bits: `2^(p + d) / (V_d + 1)` rounded down. The
-/// 1 costs at most `2^p 4 2^-d`, and rounding less than 1.
+/// Reciprocals of precision `p` of the upper `p + 3` bits: `2^(p + d) / (V_d + 1)` rounded down.
+/// The 1 costs at most `2^p 4 2^-d`, and rounding less than 1.
 fn seeds(rows: &DynBatch, p: usize) -> Result<DynBatch> {
     let d = p + 3;
     let shape = rows.device().shape_for(p + d + 1)?;

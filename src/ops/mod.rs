@@ -61,8 +61,8 @@ use crate::shape::narrowest;
 use crate::strategy::Strategy;
 use faces::faces;
 
-/// Returns the narrowest shape for `bits` bits; `widest` instead of a long shape, unless `widest` is
-/// long, too.
+/// Returns the narrowest shape for `bits` bits; `widest` instead of a long shape, unless `widest`
+/// is long, too.
 fn shape_of(bits: usize, widest: Shape) -> Shape {
     let shape = narrowest(bits).filter(|shape| widest.is_long() || !shape.is_long());
     shape.unwrap_or(widest)

@@ -107,8 +107,8 @@ impl View<'_> {
         in_shape(a.view().splat_row(0)?.select(&is_zero, &root)?, self.shape())
     }
 
-    /// Returns true if a row of the CPU computes its root by itself. The checks of a verified handle
-    /// are those of operations on batches.
+    /// Returns true if a row of the CPU computes its root by itself. The checks of a verified
+    /// handle are those of operations on batches.
     fn is_by_rows(&self) -> bool {
         self.device().backend() == BackendKind::Cpu && !self.device().is_verified()
     }

@@ -290,8 +290,9 @@ pub fn carmichael_numbers() -> Vec<BigUint> {
     small.map(BigUint::from).into_iter().chain(chernick).collect()
 }
 
-/// F. Arnault's number of 397 digits, a strong pseudoprime to all prime bases below 307 ("Constructing
-/// Carmichael numbers which are strong pseudoprimes to several bases", J. Symbolic Comput. 20, 1995).
+/// F. Arnault's number of 397 digits, a strong pseudoprime to all prime bases below 307
+/// ("Constructing Carmichael numbers which are strong pseudoprimes to several bases", J. Symbolic
+/// Comput. 20, 1995).
 #[must_use]
 pub fn arnault() -> BigUint {
     let digits = "29674495668685510550154174642905332730771991799853043350995075531276838753171770\

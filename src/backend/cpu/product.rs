@@ -222,8 +222,8 @@ fn multiply_low_own(out: &mut [u64], a: &[u64], b: &[u64], scratch: &mut [u64]) 
 /// Sets `out`, of `bits` bits, to `a b` modulo `2^bits - 1`: 0 where a factor is 0, else the number
 /// from 1 to `2^bits - 1`, by the sum of the low and the high half with an end-around carry.
 ///
-/// The sum is positive with the product, and below `2^(bits + 1) - 1`: with a carry, 1 more than its
-/// low bits is at least 1 and at most `2^bits - 1`.
+/// The sum is positive with the product, and below `2^(bits + 1) - 1`: with a carry, 1 more than
+/// its low bits is at least 1 and at most `2^bits - 1`.
 pub(super) fn multiply_cyclic(
     out: &mut [u64],
     a: &[u64],

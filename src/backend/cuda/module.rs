@@ -276,8 +276,8 @@ impl Function {
             numAttrs: if cluster == 1 { 0 } else { attributes.len() as u32 },
         };
         let mut arguments = [arguments.cast_mut()];
-        // SAFETY: the configuration outlives the call; the kernel takes one argument by value, which
-        // the driver copies before it returns; the rest is the caller's.
+        // SAFETY: the configuration outlives the call; the kernel takes one argument by value,
+        // which the driver copies before it returns; the rest is the caller's.
         Fault::check(unsafe {
             (self.module.gpu.functions.launch)(
                 &raw const config,

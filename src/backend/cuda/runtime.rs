@@ -21,8 +21,8 @@ pub(super) enum Use {
     Replace,
 }
 
-/// The image of a kernel for a GPU of that compute capability: from the cache, or by NVRTC, which is
-/// absent for a reason.
+/// The image of a kernel for a GPU of that compute capability: from the cache, or by NVRTC, which
+/// is absent for a reason.
 pub(super) fn image(
     kernel: Instance,
     capability: u32,
@@ -113,8 +113,8 @@ mod tests {
 
     /// Returns the kernels of the catalogue by unit: each kernel and digit at the narrowest shape,
     /// or with `GPUINT_TEST_SHAPES=all` at every shape; and each kernel at the shapes of
-    /// [`OTHERS`]; and the kernels of long rows. nvcc compiles the same templates at all shapes (`scripts/kernel-gate`); NVRTC
-    /// differs only in the headers and functions that it knows.
+    /// [`OTHERS`]; and the kernels of long rows. nvcc compiles the same templates at all shapes
+    /// (`scripts/kernel-gate`); NVRTC differs only in the headers and functions that it knows.
     fn units() -> Vec<Vec<Entry<'static>>> {
         let all = std::env::var("GPUINT_TEST_SHAPES").is_ok_and(|shapes| shapes == "all");
         let mut done = HashSet::new();

@@ -2,8 +2,8 @@
 //! pseudoprimes", Math. Comp. 35, 1980).
 //!
 //! Let `a` and `b` be the roots of `x^2 - P x + Q`, `D = P^2 - 4 Q` with `(D | n) = -1`,
-//! `U_k = (a^k - b^k) / (a - b)`, `V_k = a^k + b^k`, and `n + 1 = d 2^s` with an odd `d`. A prime `n`
-//! passes the strong test:
+//! `U_k = (a^k - b^k) / (a - b)`, `V_k = a^k + b^k`, and `n + 1 = d 2^s` with an odd `d`. A prime
+//! `n` passes the strong test:
 //!
 //! ```text
 //! U_d = 0,   or   V_(d 2^r) = 0 for some 0 <= r < s.

@@ -1,5 +1,5 @@
-//! Strong probable primes (G. L. Miller, "Riemann's hypothesis and tests for primality", 1975; M. O.
-//! Rabin, "Probabilistic algorithm for testing primality", J. Number Theory 12, 1980).
+//! Strong probable primes (G. L. Miller, "Riemann's hypothesis and tests for primality", 1975; M.
+//! O. Rabin, "Probabilistic algorithm for testing primality", J. Number Theory 12, 1980).
 //!
 //! Let `n - 1 = d 2^s` with an odd `d`. Modulo a prime `n`, the square roots of 1 are 1 and -1, so
 //! that for every unit `b`
@@ -11,8 +11,9 @@
 //! An odd composite number passes for less than a fourth of the bases.
 //!
 //! To base 2 one kernel tests a row (`kernels/prime/strong.cuh`) where there are kernels for powers
-//! of the same arithmetic. Else the power `b^d` is computed for all rows. About half of the rows have `s = 1` and are then
-//! decided. The others are squared, and leave as soon as they are decided.
+//! of the same arithmetic. Else the power `b^d` is computed for all rows. About half of the rows
+//! have `s = 1` and are then decided. The others are squared, and leave as soon as they are
+//! decided.
 
 use gpuint_catalogue::Op;
 use num_bigint::BigUint;

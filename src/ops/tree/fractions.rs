@@ -1,20 +1,21 @@
 //! Remainders modulo all rows, by fractions down a tree (D. Bernstein, "Scaled remainder trees",
 //! 2004, for the idea; the bounds are derived here).
 //!
-//! Let a node `N` have the children `L` and `R`, and `D` be a number modulo `N`. Then `D modulo L` is
-//! known by the fraction
+//! Let a node `N` have the children `L` and `R`, and `D` be a number modulo `N`. Then `D modulo L`
+//! is known by the fraction
 //!
 //! ```text
 //! (D mod L) / L = (D / N) R   modulo 1.
 //! ```
 //!
-//! A level has rows of `F` bits, and `X` stands for the fraction `X / 2^F`. A step multiplies `X` by
-//! the sibling modulo `2^F - 1`, and keeps the upper bits, as many as rows of the child have: two
-//! wrapped products a level, where division takes twelve.
+//! A level has rows of `F` bits, and `X` stands for the fraction `X / 2^F`. A step multiplies `X`
+//! by the sibling modulo `2^F - 1`, and keeps the upper bits, as many as rows of the child have:
+//! two wrapped products a level, where division takes twelve.
 //!
 //! # Bounds
 //! Let `|n|` be a length in bits, `g` the guard and `f_N = |N| + g` with the sums of the lengths of
-//! the rows for `|N|`, so that `f_N >= f_L + |R|`, and `F >= f_N` for all nodes of a level. The error
+//! the rows for `|N|`, so that `f_N >= f_L + |R|`, and `F >= f_N` for all nodes of a level. The
+//! error
 //!
 //! ```text
 //! E_N = 2^f_N (D / N - X / 2^F)   modulo 2^f_N, as a signed number
@@ -26,15 +27,16 @@
 //! -j <= E < 3 + j   for products modulo 2^F - 1,     0 <= E < 3 + j   modulo 2^F.             (1)
 //! ```
 //!
-//! Root: with `v = |P|` and the reciprocal `Y` (`reciprocal.rs`), `X = floor(D Y / 2^v)` for any `D <
-//! 2^v` is below `2^F D / P` by less than `2 D / 2^v + 1 < 3`. (A reciprocal of a power of two is 1
-//! less, and exact otherwise: its error is 1.)
+//! Root: with `v = |P|` and the reciprocal `Y` (`reciprocal.rs`), `X = floor(D Y / 2^v)` for any `D
+//! < 2^v` is below `2^F D / P` by less than `2 D / 2^v + 1 < 3`. (A reciprocal of a power of two is
+//! 1 less, and exact otherwise: its error is 1.)
 //!
 //! Step: let `X R = high 2^F + low`, where `high <= max(0, R - 1)`. The error of `X` grows by `R <=
-//! 2^(f_N - f_L)` and is at most the same in units of `2^-f_L`. The wrapped product is `low + high -
-//! s (2^F - 1)`, where `s` is 0 or 1, and 1 only with a positive `high`. Divided by `2^F` it exceeds
-//! the fraction modulo 1 by `(high + s) / 2^F < 2^(|R| - F) <= 2^-f_L`. Keeping upper bits loses less
-//! than `2^-f_L`. So a step adds a number in `(-1, 1)`, and one modulo `2^F` a number in `[0, 1)`.
+//! 2^(f_N - f_L)` and is at most the same in units of `2^-f_L`. The wrapped product is `low + high
+//! - s (2^F - 1)`, where `s` is 0 or 1, and 1 only with a positive `high`. Divided by `2^F` it
+//!   exceeds the fraction modulo 1 by `(high + s) / 2^F < 2^(|R| - F) <= 2^-f_L`. Keeping upper
+//!   bits loses less than `2^-f_L`. So a step adds a number in `(-1, 1)`, and one modulo `2^F` a
+//!   number in `[0, 1)`.
 //!
 //! Row: `c = floor(n X / 2^F + 1/2)` is `D mod n`, or `n` instead of 0, if `2^g >= 2 (h + 3)` for a
 //! tree of height `h`: `n X / 2^F` differs from `D mod n` by `|E| n 2^-f < (h + 3) 2^-g <= 1/2`.
@@ -135,9 +137,10 @@ fn of_rows(x: &DynBatch, rows: &DynBatch) -> Result<DynBatch> {
     zero.select(&rounded.eq_mask(&rows)?, &rounded)
 }
 
-/// Computes up the tree, for values `y` below the rows, `y(L) R + y(R) L` modulo each node. With the
-/// inverses of cofactors times residues it is the number of these residues; for `y = 1` it is the sum
-/// of all cofactors `N / n`, which is `P / n` modulo each row `n`, because `n` divides the others.
+/// Computes up the tree, for values `y` below the rows, `y(L) R + y(R) L` modulo each node. With
+/// the inverses of cofactors times residues it is the number of these residues; for `y = 1` it is
+/// the sum of all cofactors `N / n`, which is `P / n` modulo each row `n`, because `n` divides the
+/// others.
 ///
 /// Each `y` is below its node, so that the sum is below twice the node: one subtraction reduces it,
 /// if `is_reduced` is set. Sums that are below their nodes need none.

@@ -1,10 +1,10 @@
 //! The shape of a tree: pairs of nodes, by the lengths of the rows.
 //!
 //! Rows are sorted by length and packed into parts, which hold the bits of their rows and the guard
-//! in 2^16 bits: rows of 2048 bits are 31 to a part, so that no width above needs more for the guard
-//! (3 % of the rows). Up to 16 parts, a run is cut at a power of two, where every GPU has kernels;
-//! longer ones are cut in the middle, in multiples of 16 parts or 2^20 bits. Within a part, and among
-//! rows that are longer than one, a run is cut at half of its bits.
+//! in 2^16 bits: rows of 2048 bits are 31 to a part, so that no width above needs more for the
+//! guard (3 % of the rows). Up to 16 parts, a run is cut at a power of two, where every GPU has
+//! kernels; longer ones are cut in the middle, in multiples of 16 parts or 2^20 bits. Within a
+//! part, and among rows that are longer than one, a run is cut at half of its bits.
 //!
 //! A level holds nodes of similar length, and children are in lower levels. Rows of very different
 //! lengths thus share no level: no row pays for the longest one.

@@ -5,13 +5,13 @@
 //! children. `layout.rs` pairs the nodes, and levels of similar nodes are batches (`nodes.rs`). The
 //! root is the product `P` of all rows.
 //!
-//! A common divisor of `n_i` with any other row is one of `n_i` and `P / n_i`. The derivative of the
-//! product, `D = sum of P / n_i`, has the remainder `P / n_i` modulo `n_i`, because `n_i` divides all
-//! other terms (D. Bernstein, "How to find smooth parts of integers", 2004; N. Heninger, Z.
-//! Durumeric, E. Wustrow and J. Halderman, "Mining your Ps and Qs", USENIX Security 2012, descend with
-//! `P` modulo squares). It is computed up the tree beside the products, by two products a node, and
-//! its remainders go down the tree as fractions (`fractions.rs`), by two more: five products of the
-//! length of all rows a level, and six at the root (`reciprocal.rs`).
+//! A common divisor of `n_i` with any other row is one of `n_i` and `P / n_i`. The derivative of
+//! the product, `D = sum of P / n_i`, has the remainder `P / n_i` modulo `n_i`, because `n_i`
+//! divides all other terms (D. Bernstein, "How to find smooth parts of integers", 2004; N.
+//! Heninger, Z. Durumeric, E. Wustrow and J. Halderman, "Mining your Ps and Qs", USENIX Security
+//! 2012, descend with `P` modulo squares). It is computed up the tree beside the products, by two
+//! products a node, and its remainders go down the tree as fractions (`fractions.rs`), by two more:
+//! five products of the length of all rows a level, and six at the root (`reciprocal.rs`).
 //!
 //! A level has the narrowest shape that holds its nodes and the guard of the fractions, on the
 //! device of the rows; above 2^20 bits on the CPU, where the device has no products of long rows.
@@ -295,8 +295,8 @@ impl<T: Kernels> ProductTree<T> {
         self.inner.root()
     }
 
-    /// Computes `value` modulo each row, for a value of any length. The host reduces a value that is
-    /// longer than the root.
+    /// Computes `value` modulo each row, for a value of any length. The host reduces a value that
+    /// is longer than the root.
     ///
     /// # Errors
     /// [`DivisionByZero`](Error::DivisionByZero) with the lowest row that is zero, and as

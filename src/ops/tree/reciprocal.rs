@@ -19,12 +19,12 @@
 //! Y <- Y 2^(q - p) + floor(Y floor(T' / 2^t) / 2^(2p + d - q - t)),   t = max(0, p - (q + 4 - d))
 //! ```
 //!
-//! Proof of (1). Let `x = Y / 2^p` and `r = 1 - x nu`, which is in `[0, 2 2^-p)`. `T / 2^(d + p)` is
-//! in `[r, r + 2^(1 - d))`, so `0 <= T < 3 2^d < 2^w - 1`, and the wrapped product gives `T`. `T'` is
-//! at most `r 2^(d + p)` and smaller by less than `2^(1 - d)`, relative to `2^(d + p)`. As
+//! Proof of (1). Let `x = Y / 2^p` and `r = 1 - x nu`, which is in `[0, 2 2^-p)`. `T / 2^(d + p)`
+//! is in `[r, r + 2^(1 - d))`, so `0 <= T < 3 2^d < 2^w - 1`, and the wrapped product gives `T`.
+//! `T'` is at most `r 2^(d + p)` and smaller by less than `2^(1 - d)`, relative to `2^(d + p)`. As
 //! `y - x - x r = nu (y - x)^2 >= 0`, the result is not above `2^q y`. In units of `2^-q` it loses
-//! less than `4 2^-3` by the square, `2 2^(1 - d + q) <= 1/4` by `T'`, `2^(t + 1 - p - d + q) <= 1/8`
-//! by `t`, and 1 by rounding: less than 1.875.
+//! less than `4 2^-3` by the square, `2 2^(1 - d + q) <= 1/4` by `T'`, `2^(t + 1 - p - d + q) <=
+//! 1/8` by `t`, and 1 by rounding: less than 1.875.
 
 use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
@@ -40,7 +40,8 @@ use crate::error::Result;
 const SEED: u64 = 2048;
 
 /// Computes the reciprocal `Y` of precision `BITS` of the one row of a batch, which has `length`
-/// bits, less than `BITS`, as `Y - 2^BITS`. At a power of two, where this is `2^BITS`, it is 1 less.
+/// bits, less than `BITS`, as `Y - 2^BITS`. At a power of two, where this is `2^BITS`, it is 1
+/// less.
 ///
 /// It is not negative: `2^BITS y >= 2^BITS + 2^(BITS - length)`, and `Y` is smaller by less than 2.
 pub(super) fn reciprocal(row: &DynBatch, length: u64) -> Result<DynBatch> {

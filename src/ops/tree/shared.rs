@@ -1,15 +1,16 @@
 //! Factors that rows share: a base of pairwise coprime numbers for all rows with common divisors.
 //!
 //! Equal rows are one, so that duplicates are told from common divisors. A common divisor `g` of a
-//! number `n` with the product of all others splits it in `g` and `n / g` if `1 < g < n`, and `g = 1`
-//! says that it is coprime to all others for good: their parts are divisors of them. Each round
-//! computes the divisors of all numbers that remain by a [`DynProductTree`] (D. Bernstein, "Factoring
-//! into coprimes in essentially linear time", Journal of Algorithms 54, 2005, for coprime bases).
+//! number `n` with the product of all others splits it in `g` and `n / g` if `1 < g < n`, and `g =
+//! 1` says that it is coprime to all others for good: their parts are divisors of them. Each round
+//! computes the divisors of all numbers that remain by a [`DynProductTree`] (D. Bernstein,
+//! "Factoring into coprimes in essentially linear time", Journal of Algorithms 54, 2005, for
+//! coprime bases).
 //!
 //! A number with `g = n`, such as a key both of whose primes are in other keys, needs a part of the
-//! others: it may share one of its primes only with them. Random parts of density 1/2, 1/4, .. split
-//! most of these numbers, and pairs split the rest. A pair always does: `n` has a common divisor `d >
-//! 1` with some `m`; if `d < n`, it splits `n`, else `n` divides `m`, and splits it.
+//! others: it may share one of its primes only with them. Random parts of density 1/2, 1/4, ..
+//! split most of these numbers, and pairs split the rest. A pair always does: `n` has a common
+//! divisor `d > 1` with some `m`; if `d < n`, it splits `n`, else `n` divides `m`, and splits it.
 //!
 //! So the base is exact for every input, also for rows that divide each other and prime powers.
 //! Its numbers need not be primes: nobody asked for a factorization.
@@ -34,8 +35,8 @@ pub struct SharedFactors {
     /// Index of the row.
     pub row: usize,
     /// Factors of the row in ascending order, with repetition: their product is the row. Factors of
-    /// all rows are equal or coprime. A row without a common divisor but with duplicates is its only
-    /// factor.
+    /// all rows are equal or coprime. A row without a common divisor but with duplicates is its
+    /// only factor.
     pub factors: Vec<BigUint>,
     /// Rows of other values that have a common divisor with this row, in ascending order.
     pub partners: Vec<usize>,
