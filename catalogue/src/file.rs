@@ -165,8 +165,8 @@ impl Catalogue {
         self.shapes.iter().map(|&(digit, q, bits)| Shape { bits, q, digit })
     }
 
-    /// The shapes that are in use where no digit and Q is named, one for each width, and those that
-    /// were added to the file's.
+    /// The shapes of users who name no digit and Q, one for each width, and the shapes added to the
+    /// file.
     pub fn usual_shapes(&self) -> impl Iterator<Item = Shape> {
         let widths: BTreeSet<_> = self.shapes().map(|shape| shape.bits).collect();
         let of_width = |bits| Shape::narrowest(bits, self.shapes());

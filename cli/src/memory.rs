@@ -17,7 +17,7 @@ struct Checked;
 #[global_allocator]
 static ALLOCATOR: Checked = Checked;
 
-// SAFETY: the system's allocator does the work, and its results are returned as they are.
+// SAFETY: the system's allocator does the work, and its results are returned unchanged.
 unsafe impl GlobalAlloc for Checked {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as required of the caller.

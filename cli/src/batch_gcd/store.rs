@@ -173,7 +173,7 @@ pub(crate) fn write<'p>(
     SectionWriter::begin(out, END, 0)?.end()
 }
 
-/// Returns the names of a section; `None` if it is not as long as they are.
+/// Returns the names of a section; `None` if the section has another length.
 fn read_names(content: &[u8]) -> Option<Vec<String>> {
     let (count, mut rest) =
         content.split_first_chunk().map(|(b, r)| (u64::from_le_bytes(*b), r))?;

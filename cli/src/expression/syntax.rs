@@ -103,7 +103,7 @@ pub(crate) enum Reason {
     Depth,
 }
 
-/// What follows where something else is expected.
+/// Unexpected text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Found {
     #[error("{0:?}")]
@@ -120,7 +120,7 @@ impl SyntaxError {
 }
 
 type Input<'t> = Stateful<LocatingSlice<&'t str>, State>;
-/// Where the parser is.
+/// State of the parser at a position.
 #[derive(Debug, Clone, Copy)]
 struct State {
     /// Parentheses and signs around the current position.

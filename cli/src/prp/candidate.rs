@@ -15,7 +15,7 @@ pub(crate) struct Candidate {
     pub(crate) line: u64,
     /// The expression, or the line that gives none.
     pub(crate) text: Arc<str>,
-    /// Column of the text in the line, if it stands there as it is.
+    /// Column of the text in the line; `None` for a text made from a template.
     pub(crate) column: Option<usize>,
     /// Number of candidates back to the one that must be a probable prime, else this one is not
     /// tested; 0 for none.

@@ -1,6 +1,6 @@
 //! Parses, sieves and evaluates candidates.
 //!
-//! Candidates of a form `k t / d + c` share sieves: those that differ in k only, in the exponent of
+//! Candidates of a form `k t / d + c` share sieves if they differ in k only, in the exponent of
 //! t = b^n only, or in c only. A candidate belongs to the largest of its families in the block.
 
 use std::collections::HashMap;
