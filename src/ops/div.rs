@@ -87,12 +87,12 @@ impl<'a> View<'a> {
     }
 
     /// Returns true for long rows on devices that have only products of them.
-    fn divides_by_reciprocals(&self) -> bool {
+    pub(super) fn divides_by_reciprocals(&self) -> bool {
         self.shape().is_long() && self.device().backend() != BackendKind::Cpu
     }
 
     /// Divides long rows, and returns the mask of the rows with a divisor of zero.
-    fn divide_by_reciprocals(
+    pub(super) fn divide_by_reciprocals(
         &self,
         rhs: &DynBatch,
         quotient: Option<&mut DynBatch>,

@@ -58,6 +58,10 @@ impl View<'_> {
         outs: [Option<&mut DynBatch>; 2],
     ) -> Result<()> {
         let view = self.batch.view();
+        if view.divides_by_reciprocals() {
+            let [quotient, remainder] = outs;
+            return view.divide_by_reciprocals(divisors, quotient, remainder).map(drop);
+        }
         let outs = outs.map(|out| out.map(DynBatch::buffer_mut));
         view.launch(Op::DivRem, Operands { outs, ..view.operands_with(divisors)? })
     }

@@ -67,7 +67,7 @@ fn typed_batches_read_rows_of_other_widths_that_fit() {
 fn data_that_is_no_batch_is_rejected() {
     for (text, reason) in [
         (r#"{"bits":256,"rows":["1","x"]}"#, "row 1, column 0"),
-        (r#"{"bits":999999999,"rows":["1"]}"#, "999999999 bits"),
+        (r#"{"bits":9999999999,"rows":["1"]}"#, "9999999999 bits"),
         (r#"{"bits":256,"rows":[1]}"#, "expected a string"),
         (r#"{"rows":["1"]}"#, "missing field"),
     ] {
