@@ -492,6 +492,22 @@ fn copies_of_any_length_are_whole_and_pinned() {
 }
 
 #[test]
+fn rows_longer_than_a_chunk_are_copied_whole() {
+    over_stand_in(|stand_in| {
+        let device = Device::cuda(0).unwrap();
+        let shape = device.shape_for(8 * (2 * CHUNK + 8)).unwrap();
+        let values: Vec<_> = (1..4u32).map(|row| BigUint::from(row) << (shape.bits - 3)).collect();
+        let mut batch = DynBatch::from_biguints(&device, shape, &values).unwrap();
+        assert!(batch.to_biguints().unwrap() == values);
+        assert!(batch.row(2).unwrap() == values[2]);
+        let all = batch.to_le_bytes().unwrap();
+        batch.write_le_bytes(0, &all).unwrap();
+        assert!(batch.to_le_bytes().unwrap() == all);
+        assert_eq!(stand_in.get::<i32>("stand_in_pageable"), 0);
+    });
+}
+
+#[test]
 fn queues_share_batches_in_order() {
     over_stand_in(|stand_in| {
         let device = Device::cuda(0).unwrap();

@@ -11,7 +11,7 @@ use crate::backend::cuda::driver::{Address, Fault, Functions};
 use crate::backend::cuda::event::Event;
 use crate::backend::cuda::pinned::Pinned;
 use crate::backend::cuda::queue::{Access, Queue, Uses};
-use crate::backend::host::parts;
+use crate::backend::host::{HostMemory, copy_bytes, parts};
 use crate::backend::{HostBuffer, Memory, Span};
 use crate::error::{Error, Result};
 
@@ -213,15 +213,29 @@ impl DeviceMemory {
     }
 
     /// Copies from the host, through pinned chunks that `fill` writes. Returns when all of them are
-    /// written and queued: while the GPU copies one, `fill` writes the next.
+    /// written and queued: while the GPU copies one, `fill` writes the next. A unit that is longer
+    /// than a chunk passes through pageable memory of its length.
     pub(super) fn upload(
         &mut self,
         queue: &Arc<Queue>,
         Span { offset, bytes, unit }: Span,
         fill: &mut dyn FnMut(usize, &mut [u8]) -> Result<()>,
     ) -> Result<()> {
+        let chunks = queue.context.chunks(bytes);
+        let row_bytes = unit.min(bytes);
+        if row_bytes > chunks.bytes {
+            let mut row = HostMemory::zeroed(row_bytes as u64)?;
+            return parts(bytes, unit, unit).try_for_each(|(start, len)| {
+                let row = &mut row.as_bytes_mut()[..len];
+                fill(start, row)?;
+                let part = Span { offset: offset + start as u64, bytes: len, unit: 1 };
+                self.upload(queue, part, &mut |at, chunk| {
+                    copy_bytes(&row[at..][..chunk.len()], chunk);
+                    Ok(())
+                })
+            });
+        }
         self.with_part(queue, Access::Write, (offset, bytes), |address| {
-            let chunks = queue.context.chunks(bytes);
             let mut busy = VecDeque::with_capacity(DEPTH);
             let mut copy = |start: usize, len: usize| {
                 let mut chunk = match busy.len() {
@@ -248,15 +262,28 @@ impl DeviceMemory {
     }
 
     /// Copies to the host, through pinned chunks that `read` reads: while it reads one, the GPU
-    /// writes the next.
+    /// writes the next. Units that are longer than a chunk as in [`upload`](Self::upload).
     pub(super) fn download(
         &self,
         queue: &Arc<Queue>,
         Span { offset, bytes, unit }: Span,
         read: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
     ) -> Result<()> {
+        let chunks = queue.context.chunks(bytes);
+        let row_bytes = unit.min(bytes);
+        if row_bytes > chunks.bytes {
+            let mut row = HostMemory::zeroed(row_bytes as u64)?;
+            return parts(bytes, unit, unit).try_for_each(|(start, len)| {
+                let row = &mut row.as_bytes_mut()[..len];
+                let part = Span { offset: offset + start as u64, bytes: len, unit: 1 };
+                self.download(queue, part, &mut |at, chunk| {
+                    copy_bytes(chunk, &mut row[at..][..chunk.len()]);
+                    Ok(())
+                })?;
+                read(start, row)
+            });
+        }
         self.with_part(queue, Access::Read, (offset, bytes), |address| {
-            let chunks = queue.context.chunks(bytes);
             let mut busy: VecDeque<(usize, usize, Pinned)> = VecDeque::with_capacity(DEPTH);
             let mut copy = |start: usize, len: usize| {
                 let mut chunk = match busy.len() {
