@@ -232,11 +232,11 @@ impl OutputFile {
         })
     }
 
-    /// Removes the partial file of a job that is not resumed.
+    /// Removes the partial file and the checkpoint of a job that is not resumed.
     pub(crate) fn discard(&mut self) {
         // After a renaming the name is that of no file, or of another job's.
         if files::is_named(self.file.get_ref(), &self.partial).unwrap_or(false) {
-            let _ = fs::remove_file(&self.partial);
+            let _ = fs::remove_file(&self.partial).and_then(|()| self.checkpoint.remove());
         }
     }
 
