@@ -37,7 +37,7 @@ static void check_statuses(void) {
   for (int status = 0; status <= GPUINT_STATUS_INTERRUPTED; ++status) {
     CHECK(strcmp(gpuint_status_text(status), "unknown status") != 0);
   }
-  CHECK(strcmp(gpuint_status_text(GPUINT_STATUS_INTERRUPTED + 1), "unknown status") == 0);
+  CHECK(strcmp(gpuint_status_text(GPUINT_STATUS_FAULTY_DEVICE + 1), "unknown status") == 0);
   CHECK(strcmp(gpuint_status_text(-1), "unknown status") == 0);
   CHECK(strcmp(gpuint_last_error(), "") == 0);
   CHECK(gpuint_last_error_row() == -1);
