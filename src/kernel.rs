@@ -152,7 +152,7 @@ impl LongKernelId {
     }
 }
 
-/// A kernel as it is compiled and loaded.
+/// A kernel to compile and load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Instance {
     /// Of an operation, with its own threads per block or others.

@@ -96,7 +96,7 @@
 //! uses it. [`Device::with_jit`] accepts widths that are not built; [`Device::narrowest`] and
 //! [`Device::shape_for`] find one. Above 2^20 bits every multiple of 64 up to 2^31 is a width
 //! ([`Shape::is_long`]). The CPU has all operations there; other devices return
-//! [`WidthMissing`](Error::WidthMissing) for those that they do not have.
+//! [`WidthMissing`](Error::WidthMissing) for the others.
 //!
 //! **Choose an algorithm.** Operations select the fastest one ([`Auto`]). [`using`](Batch::using)
 //! selects another: `u.using::<Blocked<Fft>>().div_rem(&v)?`. Products are by [`Classical`],

@@ -56,7 +56,7 @@ struct EquationCheck {
     const Limb *a, *b, *c, *d;
   };
 
-  // What the lanes know of a row when they have read it. In all lanes.
+  // Values of a row that all lanes have after its reading.
   struct Sums {
     u64 x = 0, y = 0, l = 0;
     bool any_b = false;    // b is not zero

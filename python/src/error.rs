@@ -60,7 +60,7 @@ pub(crate) fn byte_array<'py>(
     len: usize,
     fill: impl FnOnce(&mut [u8]) -> PyResult<()>,
 ) -> PyResult<Bound<'py, PyByteArray>> {
-    // Where memory lacks, CPython destroys the object before it has set its count of exports, and
+    // Without memory CPython destroys the object before it has set its count of exports, and
     // may write a SystemError to standard error.
     drop(reserved::<u8>(len).map_err(|error| exception(py, &error))?);
     PyByteArray::new_with(py, len, fill).map_err(|error| {

@@ -199,7 +199,7 @@ impl Reader {
     }
 }
 
-/// Sets `out`, which holds any number of so many digits, to the number of the digits.
+/// Sets `out`, long enough for any number of that length, to the number of the digits.
 fn read_part(levels: &[Level], digits: &[u8], out: &mut [u64], scratch: &mut [u64]) {
     let Some((level, below)) = levels.split_first() else {
         return read_short(digits, bytemuck::cast_slice_mut(out));

@@ -200,7 +200,7 @@ impl Function {
     /// bound to the calling thread.
     ///
     /// # Safety
-    /// As [`launch`](Self::launch); the arguments are those that the kernel takes by value.
+    /// As [`launch`](Self::launch); the kernel takes the arguments by value.
     pub(super) unsafe fn launch_grid(
         &self,
         stream: StreamHandle,

@@ -12,7 +12,7 @@
 //!
 //! To base 2 one kernel tests a row (`kernels/prime/strong.cuh`) where there are kernels for powers
 //! of the same arithmetic. Else the power `b^d` is computed for all rows. About half of the rows
-//! have `s = 1` and are then decided. The others are squared, and leave as soon as they are
+//! have `s = 1` and are then decided. The others are squared, and leave once they are
 //! decided.
 
 use gpuint_catalogue::Op;
