@@ -65,7 +65,7 @@ struct Builder<'a> {
     order: &'a [usize],
     /// Bits of the rows before each one of `order`.
     before: &'a [u64],
-    /// Where parts begin, but for the first one.
+    /// Start of each part but the first.
     parts: &'a [usize],
     nodes: Vec<Node>,
     depth: u64,

@@ -90,7 +90,7 @@ impl Base {
         whole
     }
 
-    /// Splits numbers until those that remain are coprime.
+    /// Splits numbers until all of them are coprime.
     fn refine(&mut self, batch: &DynBatch, numbers: Vec<usize>) -> Result<()> {
         let mut open = numbers;
         while open.len() > 1 {
