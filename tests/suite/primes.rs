@@ -245,6 +245,7 @@ fn searches(device: &Device, shape: Shape, what: &Context<'_>, tally: &mut Tally
     let mut rows: Vec<_> = (0..60u32).chain(4080..4110).map(BigUint::from).collect();
     rows.extend([power(64) - 60u32, power(64) - 1u32, power(100), power(127) - 40u32]);
     rows.extend([power(bits) - 1u32, power(bits) - 2u32, power(bits) - 300u32]);
+    rows.retain(|row| row.bits() <= u64::from(bits));
     let (next, without) = batch(&rows)?.next_prime()?;
     let (next, without) = (next.to_biguints()?, without.to_bools()?);
     for ((n, next), without) in rows.iter().zip(next).zip(without) {
@@ -258,14 +259,14 @@ fn searches(device: &Device, shape: Shape, what: &Context<'_>, tally: &mut Tally
         tally.row(is_right, || format!("{what}: above {n}: {next}, {without}"));
     }
 
-    for length in [2usize, 3, 5, 16, 17, 40, 100, 200] {
+    for length in [2, 3, 5, 16, 17, 40, 100, 200].into_iter().filter(|&length| length <= bits) {
         let found = DynBatch::random_primes(device, shape, 4, length)?.to_biguints()?;
         for p in found {
             let is_right = p.bits() == length as u64 && is_prime(&p);
             tally.row(is_right, || format!("{what}: {length} bits: {p}"));
         }
     }
-    for length in [3usize, 4, 16, 17, 40, 64] {
+    for length in [3, 4, 16, 17, 40, 64].into_iter().filter(|&length| length <= bits) {
         let found = DynBatch::random_safe_primes(device, shape, 2, length)?.to_biguints()?;
         for p in found {
             let is_right = p.bits() == length as u64 && is_prime(&p) && is_prime(&(&p >> 1));
