@@ -13,6 +13,12 @@ __host__ __device__ constexpr u32 power_of_two_at_least(u32 a) {
   while (p < a) p *= 2;
   return p;
 }
+// The largest k with 2^k <= n, for n > 0.
+__host__ __device__ constexpr u32 log2_of(u32 n) {
+  u32 k = 0;
+  while (n >> k > 1) ++k;
+  return k;
+}
 
 // std::conditional, which NVRTC does not have.
 template <bool FIRST, class A, class B>

@@ -97,7 +97,7 @@ struct FusedStrongTest : FusedFrame<S, Policy> {
   static constexpr u32 TILES = Base::TILES;
   static constexpr u32 PERSISTENT = 0;
   static constexpr u32 SCRATCH = Base::ROWS * Saved::WARP_BYTES;
-  static constexpr u32 WINDOW = 31 - __builtin_clz(S::BITS);
+  static constexpr u32 WINDOW = log2_of(S::BITS);
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     const Products products = Base::products(shared);

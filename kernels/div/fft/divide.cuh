@@ -42,7 +42,7 @@ struct Divide {
   using F = Transform<P>;
   static constexpr u32 THREADS = F::THREADS, ROWS = 1, MIN_BLOCKS = 512 / THREADS;
   static constexpr u32 PERSISTENT = 1, ROW_BYTES = Plan::ROW_BYTES;
-  static constexpr u32 CLASS = Plan::FIRST + fft::log2_of(P / Plan::SMALLEST);
+  static constexpr u32 CLASS = Plan::FIRST + log2_of(P / Plan::SMALLEST);
   static constexpr u32 HALF = P / 2;      // limbs of a block
   static constexpr i64 MARGIN = P << 15;  // P / 2^17 in the limb below an estimate
   static_assert(P <= 1 << 13, "");

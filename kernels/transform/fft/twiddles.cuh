@@ -76,12 +76,6 @@ struct FirstPass {
   }
 };
 
-__host__ __device__ constexpr u32 log2_of(u32 n) {
-  u32 k = 0;
-  while (n >> k > 1) ++k;
-  return k;
-}
-
 // Constants of the part, the same for all threads and any number of points.
 template <u32 PARTS>
 struct PartConstants {
