@@ -20,6 +20,7 @@ use crate::event::Event;
 use crate::kernel::KernelId;
 use crate::shape::{is_built, narrowest, selected, shapes};
 use crate::strategy::Strategy;
+use crate::threads;
 use crate::verify::{self, Faults};
 
 /// Handle to a device and its queue. Calls take effect in the order in which they are made; a call
@@ -402,6 +403,7 @@ impl Device {
     }
 
     fn choosing(backend: Box<dyn Backend>, choices: Arc<Choices>) -> Self {
+        threads::prepare();
         let inner = Inner {
             idle_status: Mutex::default(),
             spare: Mutex::default(),

@@ -11,10 +11,21 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::process::PerProcess;
 
+/// Makes what the threads of all pools share: a device does so when it is opened, before a thread
+/// uses it.
+///
+/// Threads of rayon free their queues by the epochs of crossbeam, and the first thread that needs
+/// them makes their collector once for the process. A child forked at that moment would wait for
+/// it for ever.
+pub(crate) fn prepare() {
+    crossbeam_epoch::default_collector();
+}
+
 /// Returns the threads of this process; `None` if they cannot be started.
 fn pool() -> Option<&'static ThreadPool> {
     static POOL: PerProcess<OnceLock<Option<ThreadPool>>> = PerProcess::new();
     let start = || {
+        prepare();
         let pool =
             ThreadPoolBuilder::new().thread_name(|number| format!("gpuint-{number}")).build();
         pool.inspect_err(|error| tracing::warn!(%error, "work stays on the calling thread")).ok()
