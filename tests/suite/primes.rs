@@ -245,7 +245,7 @@ fn searches(device: &Device, shape: Shape, what: &Context<'_>, tally: &mut Tally
     let mut rows: Vec<_> = (0..60u32).chain(4080..4110).map(BigUint::from).collect();
     rows.extend([power(64) - 60u32, power(64) - 1u32, power(100), power(127) - 40u32]);
     rows.extend([power(bits) - 1u32, power(bits) - 2u32, power(bits) - 300u32]);
-    rows.retain(|row| row.bits() <= u64::from(bits));
+    rows.retain(|row| row.bits() <= bits as u64);
     let (next, without) = batch(&rows)?.next_prime()?;
     let (next, without) = (next.to_biguints()?, without.to_bools()?);
     for ((n, next), without) in rows.iter().zip(next).zip(without) {
