@@ -43,7 +43,7 @@ struct Newton {
 
   // The least class that has more digits.
   static constexpr u32 LEAST_CLASS =
-      Plan::FIRST + (2 * P < Plan::SMALLEST ? 0 : fft::log2_of(2 * P / Plan::SMALLEST));
+      Plan::FIRST + (2 * P < Plan::SMALLEST ? 0 : log2_of(2 * P / Plan::SMALLEST));
 
   GPUINT_DEVICE static void run(const Operands& o, unsigned char* shared) {
     const Plan plan(o);

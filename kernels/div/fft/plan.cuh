@@ -51,7 +51,7 @@ template <class S>
 constexpr u32 LARGEST_CLASS = min_of(MOST_DIVISION_POINTS, S::N / 2);
 template <class S>
 constexpr u32 LISTS_OF =
-    FusedClassesOfRows<S>::COUNT + fft::log2_of(LARGEST_CLASS<S> / SMALLEST_CLASS<S>) + 4;
+    FusedClassesOfRows<S>::COUNT + log2_of(LARGEST_CLASS<S> / SMALLEST_CLASS<S>) + 4;
 
 // Limbs of a reciprocal in the workspace, whose top limb is the last of its slot; 0 if a record has
 // it.
