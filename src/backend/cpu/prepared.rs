@@ -39,6 +39,9 @@ pub(super) const MONTGOMERY: usize = 160;
 #[cfg(feature = "gmp")]
 const GMP_DIVISION: usize = 160;
 
+/// Maximum number of corrections of an estimated quotient.
+const CORRECTIONS: usize = 4;
+
 /// The greatest number of bits in a window of an exponent.
 const MAX_WINDOW: usize = 7;
 
@@ -100,6 +103,13 @@ pub(super) fn prepare(record: &mut [u64], v: &[u64], scratch: &mut [u64]) {
         return inverse.copy_from_slice(&quotient[..n]);
     }
     division::divide_normalized(inverse, a, d, scratch);
+}
+
+/// Returns true if a record has a length of at most `width` bits, and a normalized divisor.
+pub(super) fn is_record(record: &[u64], width: usize) -> bool {
+    let Some((&bits, limbs)) = record.split_first() else { return false };
+    let bits = usize::try_from(bits).unwrap_or(usize::MAX);
+    (1..=width).contains(&bits) && bit(limbs, bits.next_multiple_of(LIMB_BITS) - 1)
 }
 
 /// The record of a divisor.
@@ -255,7 +265,11 @@ impl<'a> Prepared<'a> {
         let (x, zeros) = x.split_at_mut(n + 1);
         zeros.fill(0);
         sub_assign(x, product);
-        while x[n] != 0 || compare(&x[..n], self.d).is_ge() {
+        // More corrections than the bound are those of a damaged record, up to 2^(64 t) of them.
+        for _ in 0..CORRECTIONS {
+            if x[n] == 0 && compare(&x[..n], self.d).is_lt() {
+                break;
+            }
             sub_assign(x, self.d);
             add_limb(q, 1);
         }

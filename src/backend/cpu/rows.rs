@@ -4,9 +4,10 @@ use std::slice::ChunksExactMut;
 
 use gpuint_catalogue::Operand;
 
+use super::prepared;
 use crate::backend::host::{self, zeroed_vec};
 use crate::backend::{Buffer, Call, Operands, Params};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::interrupt::{self, Stop};
 
 /// Bytes of a limb.
@@ -84,6 +85,22 @@ impl<'a> Input<'a> {
         };
         self.bytes.get(row * self.row_bytes..(row + 1) * self.row_bytes).unwrap_or_default()
     }
+
+    /// Checks the lengths of the prepared divisors of `count` rows: other operations index by them.
+    fn check_records(self, count: usize, bits: usize) -> Result<()> {
+        let records = match self.share {
+            Share::Own => count,
+            Share::First | Share::All => 1,
+        };
+        let is_damaged =
+            |&row: &usize| !prepared::is_record(bytemuck::cast_slice(self.row(row)), bits);
+        match (0..records).find(is_damaged) {
+            Some(row) => {
+                Err(Error::Driver(format!("the prepared divisor of row {row} is damaged")))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// An output; without bytes where the call leaves it out.
@@ -126,6 +143,9 @@ pub(super) fn run(
             _ => Share::Own,
         };
         *input = Input { bytes, row_bytes: call.in_row_bytes(index), share };
+        if matches!(call.kernel.op().signature().inputs[index], Some(Operand::Prepared)) {
+            input.check_records(call.operands.rows, call.kernel.shape().bits)?;
+        }
     }
     let row_bytes = [call.out_row_bytes(0), call.out_row_bytes(1)];
     let shape = call.kernel.shape();
