@@ -33,7 +33,7 @@ use crate::strategy::Strategy;
 const ATTEMPTS: usize = 2;
 
 /// Parts of the rows, one of which is computed again where all would take too long.
-const PARTS: usize = 16;
+const PARTS: usize = 8;
 
 /// The check of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

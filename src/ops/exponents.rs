@@ -170,6 +170,10 @@ impl View<'_> {
     ) -> Result<()> {
         self.operands_by(divisor)?;
         self.check(out)?;
+        let is_grouped = self.device().is_verified() && divisor.rows().is_none() && self.len() > 0;
+        if is_grouped && self.grouped_powers(exponent, divisor, out)? {
+            return Ok(());
+        }
         if divisor.unprepared().is_some() || exponent.bits() > self.shape().bits as u64 {
             let exponent = Exponents::new(std::slice::from_ref(exponent))?;
             return self.powers(&exponent, 1, divisor, out);

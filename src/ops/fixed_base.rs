@@ -12,6 +12,7 @@ use num_bigint::BigUint;
 
 use super::View;
 use super::exponents::Exponents;
+use super::grouped_powers::{Groups, Order, is_coprime};
 use crate::backend::host::collected;
 use crate::backend::{Operands, Params};
 use crate::batch::Batch;
@@ -20,6 +21,7 @@ use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::ops::residues::{DynModulus, DynResidues};
 use crate::shape::Kernels;
+use crate::strategy::Strategy;
 
 /// Bits of a digit of an exponent.
 pub(super) const WINDOW: usize = 8;
@@ -33,6 +35,9 @@ pub struct DynFixedBase {
     /// `256 i + d` is `base^(d 256^i 2^(k BITS))`, a residue.
     tables: Vec<DynBatch>,
     exponent_bits: usize,
+    /// The device verifies, and the base has no common divisor with the modulus: products of
+    /// powers check them. The tables have one more digit then, for sums of exponents.
+    is_grouped: bool,
 }
 
 impl DynFixedBase {
@@ -47,8 +52,10 @@ impl DynFixedBase {
         modulus: &BigUint,
         exponent_bits: usize,
     ) -> Result<Self> {
-        let modulus = DynModulus::splat(device, shape, modulus)?;
-        let digits = exponent_bits.div_ceil(WINDOW).max(1);
+        let n = modulus;
+        let modulus = DynModulus::splat(device, shape, n)?;
+        let is_grouped = device.is_verified() && is_coprime(&(base % n), n, shape)?;
+        let digits = exponent_bits.div_ceil(WINDOW).max(1) + usize::from(is_grouped);
         // Fails at once if there is no memory for all tables.
         drop(device.alloc_rows(digits.saturating_mul(POWERS), shape.bytes())?);
         let digits_of_table = shape.bits / WINDOW;
@@ -65,7 +72,7 @@ impl DynFixedBase {
             let rows = first.rows().slice(0..digits)?;
             tables.push(table(&DynResidues::of_form(rows, &modulus))?);
         }
-        Ok(Self { tables, modulus, exponent_bits })
+        Ok(Self { tables, modulus, exponent_bits, is_grouped })
     }
 
     /// Computes `base^exponents mod modulus`, row by row, by exponents of any width.
@@ -80,6 +87,10 @@ impl DynFixedBase {
         if self.exponent_bits < shape.bits {
             self.check_lengths(exponents.bit_lengths()?.into_iter())?;
         }
+        if self.is_grouped {
+            exponents.view().check_operand(self.modulus.device(), exponents.len())?;
+            return self.pow_rows(&exponents.to_biguints()?);
+        }
         self.power(std::slice::from_ref(&exponents))
     }
 
@@ -89,7 +100,21 @@ impl DynFixedBase {
     /// As [`FixedBase::pow`].
     pub fn pow_rows(&self, exponents: &[BigUint]) -> Result<DynBatch> {
         self.check_lengths(exponents.iter().map(BigUint::bits))?;
-        let (shape, device) = (self.modulus.shape(), self.modulus.device());
+        let device = self.modulus.device();
+        if !self.is_grouped || exponents.is_empty() {
+            return self.power_by(exponents, device);
+        }
+        // The products of groups check the powers.
+        let plain = device.with_verification(false);
+        let groups = Groups::new(device, Strategy::Auto, self.modulus.divisor())?;
+        let compute = || self.power_by(exponents, &plain);
+        let of_groups = |order: &Order| self.power_by(&order.sums(exponents.to_vec()), &plain);
+        groups.checked(exponents.len(), compute, of_groups, "fixed_base")
+    }
+
+    /// Computes the powers by exponents for which there are tables.
+    fn power_by(&self, exponents: &[BigUint], device: &Device) -> Result<DynBatch> {
+        let shape = self.modulus.shape();
         let exponents = Exponents::new(exponents)?;
         let parts = exponents.longest().div_ceil(shape.bits).max(1);
         let part =

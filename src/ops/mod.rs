@@ -24,6 +24,7 @@ pub(crate) mod faces;
 pub(crate) mod fixed_base;
 mod gcd;
 mod gerbicz;
+mod grouped_powers;
 mod half_gcd;
 mod inverse_all;
 mod long_division;
