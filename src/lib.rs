@@ -1,8 +1,9 @@
 //! Exact arithmetic on batches of big unsigned integers, on NVIDIA GPUs.
 //!
-//! A [`Batch`] holds thousands of integers of one width (256 to 1048576 bits in the default build)
-//! on a [`Device`]: a GPU, or the CPU of a machine without one. An operation computes all rows at
-//! once, and every row is exact. Bad input returns an [`Error`].
+//! A [`Batch`] holds thousands of integers of one width on a [`Device`]: a GPU, or the CPU of a
+//! machine without one. An operation computes all rows at once, and every row is exact. Bad input
+//! returns an [`Error`]. The default build has widths of 256 to 2^20 bits; a [`DynBatch`] may have
+//! up to 2^31 bits ([`Shape::is_long`]).
 //!
 //! ```
 //! use gpuint::num_bigint::BigUint;

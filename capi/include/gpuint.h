@@ -302,7 +302,7 @@ gpuint_status gpuint_device_with_jit(const gpuint_device *device, gpuint_device 
 
 /**
  * Makes a handle to the same device and queue whose results are checked on the device: sums,
- * products, quotients and square roots by an equation of each row modulo 2^61 - 1, a sixteenth
+ * products, quotients and square roots by an equation of each row modulo 2^61 - 1, an eighth
  * of the rows of modular powers and all other results by a second computation. A row that
  * fails twice gives `GPUINT_STATUS_FAULTY_DEVICE`. Results of operations on its batches are on
  * handles of this kind, too.

@@ -40,7 +40,7 @@ functions! {
         |device: &gpuint::Device| Ok::<_, Error>(device.with_jit());
 
     /// Makes a handle to the same device and queue whose results are checked on the device: sums,
-    /// products, quotients and square roots by an equation of each row modulo 2^61 - 1, a sixteenth
+    /// products, quotients and square roots by an equation of each row modulo 2^61 - 1, an eighth
     /// of the rows of modular powers and all other results by a second computation. A row that
     /// fails twice gives `GPUINT_STATUS_FAULTY_DEVICE`. Results of operations on its batches are on
     /// handles of this kind, too.

@@ -24,7 +24,7 @@ class Device:
     Results are on the device with `jit`, too. Operands of different widths must both be on it.
 
     With `verified`, all results are checked on the device: sums, products, quotients and square
-    roots by an equation of each row modulo 2**61 - 1, a sixteenth of the rows of modular powers and
+    roots by an equation of each row modulo 2**61 - 1, an eighth of the rows of modular powers and
     all other results by a second computation. A row that fails twice raises `FaultyDeviceError`.
 
     `with gpuint.Device("cpu"):` makes the device the one of `Device()`, and so of every
