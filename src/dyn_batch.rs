@@ -109,6 +109,31 @@ impl DynBatch {
         })
     }
 
+    /// Makes one row of a value. A long row is cleared on the device, and only the bytes from the
+    /// lowest to the highest digit of the value that is not zero are copied to it.
+    pub(crate) fn single(device: &Device, shape: Shape, value: &BigUint) -> Result<Self> {
+        if !shape.is_long() {
+            return Self::splat(device, shape, value, 1);
+        }
+        check_width(shape, 0, value)?;
+        let zeros = (value.trailing_zeros().unwrap_or(0) / 8) as usize;
+        let bytes = (value >> (8 * zeros)).to_bytes_le();
+        Self::with_bytes(device, shape, zeros, &bytes)
+    }
+
+    /// Makes one row of a power of two, `exponent` below the width, as [`single`](Self::single)
+    /// without the number in host memory.
+    pub(crate) fn power_of_two(device: &Device, shape: Shape, exponent: usize) -> Result<Self> {
+        Self::with_bytes(device, shape, exponent / 8, &[1 << (exponent % 8)])
+    }
+
+    /// Makes one row with these bytes from byte `offset` on, and zeros elsewhere.
+    fn with_bytes(device: &Device, shape: Shape, offset: usize, bytes: &[u8]) -> Result<Self> {
+        let mut row = Self::zeros(device, shape, 1)?;
+        device.memory().upload(&mut row.buffer, offset as u64, bytes)?;
+        Ok(row)
+    }
+
     /// Makes a batch of `rows` zeros.
     ///
     /// # Errors

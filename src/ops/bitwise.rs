@@ -66,11 +66,20 @@ impl View<'_> {
     }
 
     pub(crate) fn with_bit(&self, bit: usize) -> Result<DynBatch> {
-        self.bitwise_all(OR, &self.power_of_two(bit))
+        self.bitwise_power(OR, bit)
     }
 
     pub(crate) fn without_bit(&self, bit: usize) -> Result<DynBatch> {
-        self.bitwise_all(AND_NOT, &self.power_of_two(bit))
+        self.bitwise_power(AND_NOT, bit)
+    }
+
+    /// Computes a function of each row and a power of two.
+    fn bitwise_power(&self, table: u32, bit: usize) -> Result<DynBatch> {
+        if !self.shape().is_long() || bit >= self.shape().bits {
+            return self.bitwise_all(table, &self.power_of_two(bit));
+        }
+        let power = DynBatch::power_of_two(self.device(), self.shape(), bit)?;
+        self.produce(|out| self.bitwise(table, self.operands_with_all(&power), out))
     }
 
     /// Returns copies of a row, as many as this batch has rows.

@@ -121,7 +121,7 @@ impl<'a> View<'a> {
 
     /// Makes a row of this value, for [`operands_with_all`](Self::operands_with_all).
     fn row_of(&self, value: &BigUint) -> Result<DynBatch> {
-        DynBatch::splat(self.device(), self.shape(), value, 1)
+        DynBatch::single(self.device(), self.shape(), value)
     }
 
     /// Queues an operation.

@@ -27,7 +27,7 @@
 //! -j <= E < 3 + j   for products modulo 2^F - 1,     0 <= E < 3 + j   modulo 2^F.             (1)
 //! ```
 //!
-//! Root: with `v = |P|` and the reciprocal `Y` (`reciprocal.rs`), `X = floor(D Y / 2^v)` for any `D
+//! Root (`root.rs`): with `v = |P|` and the reciprocal `Y` (`reciprocal.rs`), `X = floor(D Y / 2^v)` for any `D
 //! < 2^v` is below `2^F D / P` by less than `2 D / 2^v + 1 < 3`. (A reciprocal of a power of two is
 //! 1 less, and exact otherwise: its error is 1.)
 //!
@@ -43,26 +43,16 @@
 //!
 //! There is no condition on the rows but `n >= 1`.
 
+use std::cmp::Ordering;
+
 use gpuint_catalogue::Shape;
 
 use super::layout::Layout;
 use super::nodes::{Nodes, fitted, home, moved, tiled};
-use super::reciprocal::reciprocal;
 use super::{halves, is_wrapped, times};
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
-
-/// Returns numbers below `2^length`, where the root has `length` bits, as fractions of the root.
-/// Results have the shape of the root.
-pub(super) fn of_root(numbers: DynBatch, root: &DynBatch, length: u64) -> Result<DynBatch> {
-    let (device, shape) = (root.device(), root.shape());
-    let reciprocal = tiled(&reciprocal(root, length)?, numbers.len())?;
-    let numbers = moved(numbers, device, shape)?.shl(shape.bits - length as usize)?;
-    // D Y = D (Y - 2^F) + D 2^F.
-    let (_, high) = halves(&numbers, &reciprocal)?;
-    numbers.wrapping_add(&high)
-}
 
 /// Reduces the fractions of the root modulo all rows, number by number. `products` are the nodes,
 /// the rows at the level 0, in shapes of their fractions.
@@ -72,8 +62,10 @@ pub(super) fn remainders(
     root: DynBatch,
     device: &Device,
 ) -> Result<DynBatch> {
-    let mut fractions = Nodes::new(root.len(), layout.levels.len() + 1);
-    fractions.levels[layout.levels.len()] = Some(root);
+    let (numbers, top) = (root.len(), layout.levels.len());
+    let mut fractions = Nodes::new(numbers, top + 1);
+    let (home, shape) = home(device, layout.fraction_bits(top))?;
+    fractions.levels[top] = Some(moved(scaled(&root, shape)?, &home, shape)?);
     for level in (1..=layout.levels.len()).rev() {
         step(layout, products, &mut fractions, level, device)?;
     }
@@ -117,12 +109,13 @@ fn step(
 }
 
 /// Returns fractions in rows of another width: their upper bits, or zeros below.
-fn scaled(x: DynBatch, shape: Shape) -> Result<DynBatch> {
+fn scaled(x: &DynBatch, shape: Shape) -> Result<DynBatch> {
     let (from, to) = (x.shape().bits, shape.bits);
-    if from >= to {
-        return fitted(x.shr(from - to)?, shape);
+    match from.cmp(&to) {
+        Ordering::Equal => fitted(x.try_clone()?, shape),
+        Ordering::Greater => fitted(x.shr(from - to)?, shape),
+        Ordering::Less => x.view().truncated(shape)?.shl(to - from),
     }
-    fitted(x, shape)?.shl(to - from)
 }
 
 /// Returns the remainders of which rows have these fractions.
@@ -193,13 +186,14 @@ mod tests {
     use num_traits::One;
 
     use super::*;
-    use crate::ops::tree::Tree;
     use crate::ops::tree::layout::Place;
+    use crate::ops::tree::{Root, Tree};
 
     /// Checks the bound (1) at every node of a tree. Returns 16 times the highest error.
     fn check(values: &[BigUint], device: &Device) -> BigInt {
         let batch = DynBatch::fitting(device, values).unwrap();
-        let tree = Tree::new(&batch).unwrap();
+        let lengths: Vec<u64> = values.iter().map(BigUint::bits).collect();
+        let tree = Tree::new(&batch, &lengths).unwrap();
         let (layout, products) = (&tree.layout, &tree.products);
         let root = tree.root().unwrap();
         let product = root.row(0).unwrap();
@@ -207,7 +201,8 @@ mod tests {
         let numbers = DynBatch::splat(root.device(), root.shape(), &number, 1).unwrap();
         let mut fractions = Nodes::new(1, layout.levels.len() + 1);
         let last = layout.levels.len();
-        fractions.levels[last] = Some(of_root(numbers, root, product.bits()).unwrap());
+        let root = Root::new(root.try_clone().unwrap(), tree.length).unwrap();
+        fractions.levels[last] = Some(root.fractions(numbers).unwrap());
         let mut depths: Vec<Vec<u32>> =
             (0..=last).map(|level| vec![0; layout.count(level, values.len())]).collect();
         let mut lengths: Vec<Vec<u64>> = vec![values.iter().map(BigUint::bits).collect()];

@@ -28,10 +28,23 @@ pub(super) struct Place {
     pub(super) row: usize,
 }
 
+/// Left or right children of a level that are in one level below.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Children {
+    /// Level of the children.
+    pub(super) level: usize,
+    /// Indices of their parents, in ascending order.
+    pub(super) nodes: Vec<usize>,
+    /// Their rows.
+    pub(super) rows: Vec<usize>,
+}
+
 /// Nodes with children, of similar length.
 #[derive(Debug)]
 pub(super) struct Level {
     pub(super) nodes: Vec<[Place; 2]>,
+    /// Left and right children, by their levels.
+    pub(super) sides: [Vec<Children>; 2],
     /// Bits of the longest node, at most: the sum of the lengths of its rows.
     pub(super) bits: u64,
 }
@@ -102,7 +115,7 @@ impl Layout {
         nodes.iter().for_each(|node| *levels.entry(node.key).or_default() += 1);
         let mut built = Vec::new();
         for (index, level) in levels.values_mut().enumerate() {
-            built.push(Level { nodes: reserved_vec(*level)?, bits: 0 });
+            built.push(Level { nodes: reserved_vec(*level)?, sides: [vec![], vec![]], bits: 0 });
             *level = index + 1;
         }
         let mut places = reserved_vec(nodes.len())?;
@@ -113,10 +126,16 @@ impl Layout {
                 None => Place { level: 0, row: child },
             };
             let children = children.map(place);
-            let Level { nodes, bits: longest } = &mut built[level - 1];
+            let Level { nodes, bits: longest, .. } = &mut built[level - 1];
             places.push(Place { level, row: nodes.len() });
             nodes.push(children);
             *longest = (*longest).max(*bits);
+        }
+        for (below, level) in built.iter_mut().enumerate() {
+            let Level { nodes, sides, .. } = level;
+            for (side, children) in sides.iter_mut().enumerate() {
+                *children = children_by_level(nodes, side, below + 1)?;
+            }
         }
         let longest = order.last().map_or(1, |&row| length(row));
         Ok(Self { levels: built, longest, guard: guard(depth) })
@@ -132,6 +151,25 @@ impl Layout {
     pub(super) fn count(&self, level: usize, rows: usize) -> usize {
         level.checked_sub(1).map_or(rows, |above| self.levels[above].nodes.len())
     }
+}
+
+/// Groups the left or right children of nodes by their levels, of which there are `levels`.
+fn children_by_level(nodes: &[[Place; 2]], side: usize, levels: usize) -> Result<Vec<Children>> {
+    let mut counts = vec![0; levels];
+    nodes.iter().for_each(|children| counts[children[side].level] += 1);
+    let mut found = Vec::new();
+    for (level, &count) in counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
+        let (mut parents, mut rows) = (reserved_vec(count)?, reserved_vec(count)?);
+        for (node, children) in nodes.iter().enumerate() {
+            let child = children[side];
+            if child.level == level {
+                parents.push(node);
+                rows.push(child.row);
+            }
+        }
+        found.push(Children { level, nodes: parents, rows });
+    }
+    Ok(found)
 }
 
 /// Returns the least `g` with `2^g >= 2 (h + 3)` for a tree of height `h`, and at least the planned

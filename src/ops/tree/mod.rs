@@ -19,7 +19,9 @@
 mod fractions;
 mod layout;
 pub(super) mod nodes;
+mod parts;
 mod reciprocal;
+mod root;
 mod shared;
 
 use std::fmt;
@@ -28,9 +30,12 @@ use std::marker::PhantomData;
 use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;
 use num_traits::One;
+use tracing::debug_span;
 
 use self::layout::Layout;
 use self::nodes::{Nodes, home, moved};
+use self::parts::MOST_PART_BITS;
+use self::root::Root;
 pub use self::shared::SharedFactors;
 use super::{View, faces};
 use crate::backend::cpu::integers::remainder;
@@ -61,14 +66,19 @@ struct Tree {
     layout: Layout,
     /// The rows, and the products of the levels above, in shapes of their fractions.
     products: Nodes,
+    /// Number of rows.
+    rows: usize,
     /// Length of the shortest row.
     shortest: u64,
+    /// Length of the root.
+    length: u64,
 }
 
 impl Tree {
-    fn new(rows: &DynBatch) -> Result<Self> {
-        let lengths = rows.bit_lengths()?;
-        let layout = Layout::new(&lengths)?;
+    /// Computes the tree over rows of these lengths in bits.
+    fn new(rows: &DynBatch, lengths: &[u64]) -> Result<Self> {
+        let layout = debug_span!("layout").in_scope(|| Layout::new(lengths))?;
+        let _span = debug_span!("products", rows = rows.len()).entered();
         let mut products = Nodes::new(1, layout.levels.len() + 1);
         let (device, shape) = home(rows.device(), layout.fraction_bits(0))?;
         products.levels[0] = Some(moved(rows.try_clone()?, &device, shape)?);
@@ -78,13 +88,33 @@ impl Tree {
             let nodes = times(&child(0)?, &child(1)?)?;
             products.levels[index + 1] = Some(nodes);
         }
-        let shortest = lengths.into_iter().min().unwrap_or(0);
-        Ok(Self { layout, products, shortest })
+        let shortest = lengths.iter().copied().min().unwrap_or(0);
+        let length = products.level(layout.levels.len())?.bit_lengths()?[0];
+        Ok(Self { layout, products, rows: rows.len(), shortest, length })
     }
 
     /// The product of all rows.
     fn root(&self) -> Result<&DynBatch> {
         self.products.level(self.layout.levels.len())
+    }
+
+    /// Computes the sum of all cofactors, which is below the root or equal to it.
+    fn cofactor_sum(&self) -> Result<DynBatch> {
+        let _span = debug_span!("cofactor_sum", rows = self.rows).entered();
+        let rows = self.products.level(0)?;
+        let one = DynBatch::splat(rows.device(), rows.shape(), 1, self.rows)?;
+        let zero = DynBatch::zeros(rows.device(), rows.shape(), self.rows)?;
+        let values = zero.select(&rows.eq_mask_all(1)?, &one)?;
+        // The sum of 1 / n is below 1: cofactors of each node sum to less than it.
+        let is_short =
+            self.shortest <= u64::from(usize::BITS) && self.rows >> (self.shortest - 1) > 0;
+        fractions::combined(&self.layout, &self.products, values, 1, is_short)
+    }
+
+    /// Reduces the numbers with these fractions of the root modulo all rows, number by number.
+    fn descend(&self, fractions: DynBatch, device: &Device) -> Result<DynBatch> {
+        let _span = debug_span!("remainders", rows = self.rows).entered();
+        fractions::remainders(&self.layout, &self.products, fractions, device)
     }
 }
 
@@ -94,8 +124,9 @@ impl DynProductTree {
     /// # Errors
     /// As [`ProductTree::new`].
     pub fn new(rows: &DynBatch) -> Result<Self> {
-        let zero = rows.is_zero_mask()?.indices()?.first().copied();
-        let tree = if rows.is_empty() { None } else { Some(Tree::new(rows)?) };
+        let lengths = rows.bit_lengths()?;
+        let zero = lengths.iter().position(|&bits| bits == 0);
+        let tree = if rows.is_empty() { None } else { Some(Tree::new(rows, &lengths)?) };
         let root = tree.as_ref().map_or(Ok(BigUint::one()), |tree| tree.root()?.row(0))?;
         let (shape, device) = (rows.shape(), rows.device().clone());
         Ok(Self { shape, device, rows: rows.len(), tree, root, zero })
@@ -132,15 +163,7 @@ impl DynProductTree {
     pub fn cofactors(&self) -> Result<DynBatch> {
         self.check_nonzero()?;
         let Some(tree) = &self.tree else { return self.empty() };
-        let rows = tree.products.level(0)?;
-        let one = DynBatch::splat(rows.device(), rows.shape(), 1, self.rows)?;
-        let zero = DynBatch::zeros(rows.device(), rows.shape(), self.rows)?;
-        let values = zero.select(&rows.eq_mask_all(1)?, &one)?;
-        // The sum of 1 / n is below 1: cofactors of each node sum to less than it.
-        let is_short =
-            tree.shortest <= u64::from(usize::BITS) && self.rows >> (tree.shortest - 1) > 0;
-        let sum = fractions::combined(&tree.layout, &tree.products, values, 1, is_short)?;
-        self.descend(sum)
+        self.descend(tree.cofactor_sum()?)
     }
 
     /// Number of rows.
@@ -176,22 +199,13 @@ impl DynProductTree {
         DynBatch::zeros(&self.device, self.shape, 0)
     }
 
-    /// Returns rows of a node in the shape and on the handle of the rows of the tree.
-    fn returned(&self, rows: DynBatch, shape: Shape) -> Result<DynBatch> {
-        let rows = moved(rows, &self.device, shape)?;
-        let mut out = DynBatch::alloc(&self.device, shape, rows.len())?;
-        rows.view().truncated_into(&mut out)?;
-        Ok(out)
-    }
-
     /// Reduces numbers of at most as many bits as the root modulo all rows, number by number.
     pub(super) fn descend(&self, numbers: DynBatch) -> Result<DynBatch> {
         match &self.tree {
             Some(tree) if !numbers.is_empty() => {
-                let fractions = fractions::of_root(numbers, tree.root()?, self.root.bits())?;
-                let device = &self.device;
-                let rests = fractions::remainders(&tree.layout, &tree.products, fractions, device)?;
-                self.returned(rests, self.shape)
+                let root = Root::new(tree.root()?.try_clone()?, tree.length)?;
+                let rests = tree.descend(root.fractions(numbers)?, &self.device)?;
+                returned(rests, &self.device, self.shape)
             }
             _ => self.empty(),
         }
@@ -207,7 +221,7 @@ impl DynProductTree {
                 let values = moved(values, rows.device(), rows.shape())?;
                 let sums =
                     fractions::combined(&tree.layout, &tree.products, values, numbers, true)?;
-                self.returned(sums, shape)
+                returned(sums, &self.device, shape)
             }
             _ => DynBatch::zeros(&self.device, shape, 0),
         }
@@ -234,6 +248,21 @@ impl fmt::Debug for DynProductTree {
 /// Returns true if products modulo `2^BITS - 1` are faster than those modulo `2^BITS`.
 fn is_wrapped(device: &Device, shape: Shape) -> bool {
     shape.is_long() || device.backend() == BackendKind::Cpu
+}
+
+/// Returns rows of a node in a shape that holds their values, on the handle of a device.
+fn returned(rows: DynBatch, device: &Device, shape: Shape) -> Result<DynBatch> {
+    let rows = moved(rows, device, shape)?;
+    let mut out = DynBatch::alloc(device, shape, rows.len())?;
+    rows.view().truncated_into(&mut out)?;
+    Ok(out)
+}
+
+/// Computes differences modulo `2^BITS - 1`.
+fn wrapped_difference(a: &DynBatch, b: &DynBatch) -> Result<DynBatch> {
+    let (difference, borrow) = a.overflowing_sub(b)?;
+    // 2^BITS is 1 more than the modulus.
+    difference.wrapping_sub_all(1)?.select(&borrow, &difference)
 }
 
 /// Computes products that are below `2^BITS - 1`.
@@ -322,20 +351,11 @@ impl<T: Kernels> ProductTree<T> {
 
 impl View<'_> {
     pub(crate) fn batch_gcd(&self) -> Result<DynBatch> {
-        self.gcd(&DynProductTree::new(self.batch)?.cofactors()?)
+        self.batch_gcd_against(&[])
     }
 
     pub(crate) fn batch_gcd_against(&self, numbers: &[BigUint]) -> Result<DynBatch> {
-        let tree = DynProductTree::new(self.batch)?;
-        let mut cofactors = tree.cofactors()?;
-        if self.batch.is_empty() || numbers.is_empty() {
-            return self.gcd(&cofactors);
-        }
-        let divisors = self.batch.prepare()?;
-        for number in numbers {
-            cofactors = cofactors.mul_mod(&tree.remainders(number)?, &divisors)?;
-        }
-        self.gcd(&cofactors)
+        self.gcd(&parts::cofactors(self.batch, numbers, MOST_PART_BITS)?)
     }
 }
 

@@ -1,10 +1,8 @@
 //! Values of the nodes of a tree: a batch for each level, several numbers one after the other.
 
-use std::collections::BTreeMap;
-
 use gpuint_catalogue::{MAX_BITS, Shape};
 
-use super::layout::{Level, Place};
+use super::layout::{Children, Level};
 use crate::backend::BackendKind;
 use crate::backend::host::{collected, reserved_vec};
 use crate::device::Device;
@@ -62,31 +60,6 @@ pub(in crate::ops) fn tiled(batch: &DynBatch, times: usize) -> Result<DynBatch> 
     batch.gather(&collected((0..times * count).map(|row| row % count))?)
 }
 
-/// Indices of the nodes of a level that have children in one level, and the rows of the children.
-struct Part {
-    nodes: Vec<usize>,
-    rows: Vec<usize>,
-}
-
-/// Groups the left or right children of a level by their levels.
-fn parts(level: &Level, side: usize) -> Result<BTreeMap<usize, Part>> {
-    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-    level.nodes.iter().for_each(|children| *counts.entry(children[side].level).or_default() += 1);
-    let mut parts = BTreeMap::new();
-    for (&source, &count) in &counts {
-        let (mut nodes, mut rows) = (reserved_vec(count)?, reserved_vec(count)?);
-        for (node, children) in level.nodes.iter().enumerate() {
-            let Place { level, row } = children[side];
-            if level == source {
-                nodes.push(node);
-                rows.push(row);
-            }
-        }
-        parts.insert(source, Part { nodes, rows });
-    }
-    Ok(parts)
-}
-
 /// Returns the indices of some rows of each number, of `count` rows a number.
 fn of_numbers(rows: &[usize], count: usize, numbers: usize) -> Result<Vec<usize>> {
     let mut all = reserved_vec(numbers.saturating_mul(rows.len()))?;
@@ -125,21 +98,20 @@ impl Nodes {
         device: &Device,
         shape: Shape,
     ) -> Result<DynBatch> {
-        let gathered = |source: usize, part: &Part| {
-            let values = self.level(source)?;
+        let gathered = |children: &Children| {
+            let values = self.level(children.level)?;
             let count = values.len() / self.numbers;
-            let rows = of_numbers(&part.rows, count, self.numbers)?;
+            let rows = of_numbers(&children.rows, count, self.numbers)?;
             moved(values.gather(&rows)?, device, shape)
         };
-        let parts = parts(level, side)?;
-        if let (1, Some((&source, part))) = (parts.len(), parts.first_key_value()) {
-            return gathered(source, part);
+        if let [children] = level.sides[side].as_slice() {
+            return gathered(children);
         }
         let count = level.nodes.len();
         let mut out = DynBatch::alloc(device, shape, self.numbers * count)?;
-        for (&source, part) in &parts {
-            let rows = of_numbers(&part.nodes, count, self.numbers)?;
-            gathered(source, part)?.scatter_into(&rows, &mut out)?;
+        for children in &level.sides[side] {
+            let rows = of_numbers(&children.nodes, count, self.numbers)?;
+            gathered(children)?.scatter_into(&rows, &mut out)?;
         }
         Ok(out)
     }
@@ -153,18 +125,25 @@ impl Nodes {
         side: usize,
         values: &DynBatch,
         child: impl Fn(usize) -> Result<(Device, Shape, usize)>,
-        convert: impl Fn(DynBatch, Shape) -> Result<DynBatch>,
+        convert: impl Fn(&DynBatch, Shape) -> Result<DynBatch>,
     ) -> Result<()> {
-        for (target, part) in parts(level, side)? {
-            let (device, shape, count) = child(target)?;
-            let sources = of_numbers(&part.nodes, level.nodes.len(), self.numbers)?;
-            let converted = convert(values.gather(&sources)?, shape)?;
+        let sides = &level.sides[side];
+        for children in sides {
+            let (device, shape, count) = child(children.level)?;
+            let part = match sides.len() {
+                1 => None,
+                _ => {
+                    let nodes = of_numbers(&children.nodes, level.nodes.len(), self.numbers)?;
+                    Some(values.gather(&nodes)?)
+                }
+            };
+            let converted = convert(part.as_ref().unwrap_or(values), shape)?;
             let converted = moved(converted, &device, shape)?;
-            let slot = &mut self.levels[target];
+            let slot = &mut self.levels[children.level];
             if slot.is_none() {
                 *slot = Some(DynBatch::alloc(&device, shape, self.numbers * count)?);
             }
-            let rows = of_numbers(&part.rows, count, self.numbers)?;
+            let rows = of_numbers(&children.rows, count, self.numbers)?;
             if let Some(out) = slot {
                 converted.scatter_into(&rows, out)?;
             }

@@ -31,7 +31,7 @@ use num_bigint::BigUint;
 use num_traits::One;
 
 use super::nodes::{fitted, home, moved};
-use super::times;
+use super::{times, wrapped_difference};
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
@@ -60,10 +60,11 @@ pub(super) fn reciprocal(row: &DynBatch, length: u64) -> Result<DynBatch> {
         y = step(&y, row, length, [p, q])?;
         p = q;
     }
-    let one = BigUint::one() << p;
-    let rest = y.wrapping_sub_all(&one)?;
-    let most = DynBatch::splat(rest.device(), rest.shape(), &(one - 1u32), 1)?;
-    let rest = most.select(&most.lt_mask(&rest)?, &rest)?;
+    // Y - 2^p is at most 2^p, and 2^p only for a power of two, whose bit p + 1 is set.
+    let is_most = y.bit_mask(p as usize + 1)?;
+    let rest = y.without_bit(p as usize)?;
+    let most = rest.wrapping_sub_all(1)?.without_bit(p as usize)?;
+    let rest = most.select(&is_most, &rest)?;
     moved(rest, row.device(), row.shape())
 }
 
@@ -84,16 +85,12 @@ fn step(y: &DynBatch, row: &DynBatch, length: u64, [p, q]: [u64; 2]) -> Result<D
     let divisor = upper(row, length, d, (device.clone(), shape))?;
     let y_there = moved(y.try_clone()?, &device, shape)?;
     let product = divisor.cyclic_mul(&y_there)?;
-    let power = BigUint::one() << ((d + p) % shape.bits as u64);
-    let power = DynBatch::splat(&device, shape, &power, 1)?;
-    let (difference, borrow) = power.overflowing_sub(&product)?;
-    // 2^w is 1 more than the modulus.
-    let mut t = difference.wrapping_sub_all(1)?.select(&borrow, &difference)?;
+    let power = DynBatch::power_of_two(&device, shape, ((d + p) % shape.bits as u64) as usize)?;
+    let mut t = wrapped_difference(&power, &product)?;
     if d < length {
-        let loss = BigUint::one() << (p + 1);
-        let is_less = t.lt_mask_all(&loss)?;
-        let zero = DynBatch::zeros(&device, shape, 1)?;
-        t = zero.select(&is_less, &t.wrapping_sub_all(&loss)?)?;
+        let loss = DynBatch::power_of_two(&device, shape, p as usize + 1)?;
+        let (difference, is_less) = t.overflowing_sub(&loss)?;
+        t = DynBatch::zeros(&device, shape, 1)?.select(&is_less, &difference)?;
     }
     let cut = p.saturating_sub(q + 4 - d);
     t = t.shr(cut as usize)?;
