@@ -355,7 +355,8 @@ impl View<'_> {
     }
 
     pub(crate) fn batch_gcd_against(&self, numbers: &[BigUint]) -> Result<DynBatch> {
-        self.gcd(&parts::cofactors(self.batch, numbers, MOST_PART_BITS)?)
+        let cofactors = parts::cofactors(self.batch, numbers, MOST_PART_BITS)?;
+        debug_span!("divisors", rows = self.len()).in_scope(|| self.gcd(&cofactors))
     }
 }
 
