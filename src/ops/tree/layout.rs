@@ -11,8 +11,11 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use crate::backend::host::{collected, reserved_vec};
 use crate::error::Result;
+use crate::threads;
 
 /// Guard bits that the cuts leave room for: enough for a height of 61.
 const PLANNED_GUARD: u64 = 7;
@@ -92,7 +95,7 @@ impl Layout {
         let length = |row: usize| lengths[row].max(1);
         let mut order = collected(0..count)?;
         // A stable sort would allocate.
-        order.sort_unstable_by_key(|&row| (length(row), row));
+        threads::install(|| order.par_sort_unstable_by_key(|&row| (length(row), row)));
         let mut before = collected((0..=count).map(|_| 0))?;
         for (index, &row) in order.iter().enumerate() {
             before[index + 1] = before[index] + length(row);

@@ -38,7 +38,6 @@ use self::parts::MOST_PART_BITS;
 use self::root::Root;
 pub use self::shared::SharedFactors;
 use super::{View, faces};
-use crate::backend::cpu::integers::remainder;
 use crate::backend::{BackendKind, Operands};
 use crate::batch::Batch;
 use crate::device::Device;
@@ -98,6 +97,11 @@ impl Tree {
         self.products.level(self.layout.levels.len())
     }
 
+    /// Prepares the root for products modulo it.
+    fn prepared_root(&self) -> Result<Root> {
+        Root::new(self.root()?.try_clone()?, self.length)
+    }
+
     /// Computes the sum of all cofactors, which is below the root or equal to it.
     fn cofactor_sum(&self) -> Result<DynBatch> {
         let _span = debug_span!("cofactor_sum", rows = self.rows).entered();
@@ -146,14 +150,14 @@ impl DynProductTree {
         self.check_nonzero()?;
         let Some(tree) = &self.tree else { return self.empty() };
         let value = value.integer();
-        let root = tree.root()?;
-        let number = if value.bits() <= self.root.bits() {
-            DynBatch::splat(root.device(), root.shape(), &*value, 1)?
-        } else {
-            let rest = remainder(&value, &self.root)?;
-            DynBatch::splat(root.device(), root.shape(), &rest, 1)?
-        };
-        self.descend(number)
+        let (device, shape) = (tree.root()?.device(), tree.root()?.shape());
+        if value.bits() <= tree.length {
+            return self.descend(DynBatch::single(device, shape, &value)?);
+        }
+        let root = tree.prepared_root()?;
+        let one = DynBatch::single(device, shape, &BigUint::one())?;
+        let number = root.long_product(&one, &value)?;
+        returned(tree.descend(root.fractions(number)?, &self.device)?, &self.device, self.shape)
     }
 
     /// Computes the product of all other rows, modulo each row.
@@ -203,9 +207,8 @@ impl DynProductTree {
     pub(super) fn descend(&self, numbers: DynBatch) -> Result<DynBatch> {
         match &self.tree {
             Some(tree) if !numbers.is_empty() => {
-                let root = Root::new(tree.root()?.try_clone()?, tree.length)?;
-                let rests = tree.descend(root.fractions(numbers)?, &self.device)?;
-                returned(rests, &self.device, self.shape)
+                let fractions = tree.prepared_root()?.fractions(numbers)?;
+                returned(tree.descend(fractions, &self.device)?, &self.device, self.shape)
             }
             _ => self.empty(),
         }
@@ -324,8 +327,8 @@ impl<T: Kernels> ProductTree<T> {
         self.inner.root()
     }
 
-    /// Computes `value` modulo each row, for a value of any length. The host reduces a value that
-    /// is longer than the root.
+    /// Computes `value` modulo each row, for a value of any length. A value that is longer than the
+    /// root is reduced on the device in pieces, or by the host for roots of at most 2^16 bits.
     ///
     /// # Errors
     /// [`DivisionByZero`](Error::DivisionByZero) with the lowest row that is zero, and as

@@ -21,13 +21,20 @@
 //! It takes six products of `F` bits: two each for `X` and `Q`, which are upper halves, and one
 //! each for `a b` and `Q N`. `b` need not be below `N`.
 
+use std::borrow::Cow;
+
 use num_bigint::BigUint;
 
 use super::nodes::{moved, tiled};
 use super::reciprocal::reciprocal;
 use super::{halves, is_wrapped, wrapped_difference};
+use crate::backend::cpu::integers::remainder;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
+
+/// Longest root by which the host divides longer numbers: its division takes the product of both
+/// lengths, and a device takes 12 products of one row for each piece of the length of the root.
+const HOST_DIVISOR_BITS: u64 = 1 << 16;
 
 /// Bits of a row that factors leave free: at least 2, and whole bytes.
 const SPARE_BITS: usize = 8;
@@ -76,8 +83,13 @@ impl Root {
     }
 
     /// Computes the product of a residue and a number of any length: pieces of the number from the
-    /// highest one on, by Horner's rule.
+    /// highest one on, by Horner's rule, where the root is long.
     pub(super) fn long_product(&self, residue: &DynBatch, number: &BigUint) -> Result<DynBatch> {
+        let is_divided = number.bits() > self.length && self.length <= HOST_DIVISOR_BITS;
+        let number = match is_divided {
+            true => Cow::Owned(remainder(number, &self.product.row(0)?)?),
+            false => Cow::Borrowed(number),
+        };
         let (device, shape) = (self.product.device(), self.product.shape());
         let bits = shape.bits - SPARE_BITS;
         let radix = DynBatch::power_of_two(device, shape, bits)?;
@@ -97,5 +109,44 @@ impl Root {
     fn reduced(&self, number: &DynBatch) -> Result<DynBatch> {
         let (difference, borrow) = number.overflowing_sub(&self.product)?;
         number.select(&borrow, &difference)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use num_traits::One;
+
+    use super::*;
+    use crate::device::Device;
+    use crate::ops::tree::nodes::home;
+
+    #[test]
+    fn products_are_exact_for_hostile_roots_and_factors() {
+        let device = Device::cpu();
+        let power = |exponent: u64| BigUint::one() << exponent;
+        for bits in [1u64, 2, 63, 2040, HOST_DIVISOR_BITS + 100] {
+            let (device, shape) = home(&device, bits + 7).unwrap();
+            let row = |value: &BigUint| DynBatch::single(&device, shape, value).unwrap();
+            let most = shape.bits as u64 - 2;
+            for root in [power(bits - 1), power(bits) - 1u32, power(bits - 1) | power(bits / 2)] {
+                let prepared = Root::new(row(&root), root.bits()).unwrap();
+                let residues = [BigUint::ZERO, BigUint::one() % &root, &root - 1u32, &root / 3u32];
+                for residue in residues {
+                    for number in [BigUint::ZERO, power(most), power(most) - 1u32, root.clone()] {
+                        let product = prepared.product(&row(&residue), &row(&number)).unwrap();
+                        let expected = &residue * &number % &root;
+                        assert!(product.row(0).unwrap() == expected, "{bits} bits");
+                    }
+                }
+                let residue = &root / 3u32;
+                for length in [2 * most, 4 * most - 5] {
+                    for number in [power(length), power(length) - 1u32, power(length) / 7u32] {
+                        let product = prepared.long_product(&row(&residue), &number).unwrap();
+                        let expected = &residue * &number % &root;
+                        assert!(product.row(0).unwrap() == expected, "{bits} bits, long");
+                    }
+                }
+            }
+        }
     }
 }
