@@ -1,13 +1,13 @@
 //! Keys that share a factor with others, by product trees.
 //!
-//! Keys are in classes of one width each. A key shares a factor with another one of its class if
-//! its greatest common divisor with the product of the others is not 1, and with a key of another
-//! class or of a store if that with the product of those is not 1.
+//! Keys are in classes of one width and one product tree each. A key shares a factor with another
+//! one of its class if its greatest common divisor with the product of the others is not 1, and
+//! with a key of another class or of a store if that with the product of those is not 1.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use gpuint::{Device, DynBatch, DynProductTree, Error, Result};
+use gpuint::{Device, DynBatch, DynProductTree, Error, Result, SharedFactors};
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 use rayon::prelude::*;
@@ -30,18 +30,27 @@ pub(crate) struct Factor {
     pub(crate) keys: Arc<[usize]>,
 }
 
-/// Cuts keys into classes whose width is at most twice that of their keys.
-pub(crate) fn widths(keys: &Collection, indices: &[usize]) -> BTreeMap<u64, Vec<usize>> {
-    let mut classes: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+/// Most bits of the keys of a class: those of a product tree on a GPU.
+const MOST_CLASS_BITS: u64 = (1 << 30) - 64;
+
+/// Cuts keys into classes, whose width is at most twice that of their keys.
+pub(crate) fn widths(keys: &Collection, indices: &[usize]) -> Vec<(u64, Vec<usize>)> {
+    let mut widths: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for &index in indices {
-        classes.entry(keys.bits(index).next_power_of_two()).or_default().push(index);
+        widths.entry(keys.bits(index).next_power_of_two()).or_default().push(index);
+    }
+    let mut classes = Vec::new();
+    for (bits, keys) in widths {
+        let most = (MOST_CLASS_BITS / bits).max(1) as usize;
+        let size = keys.len().div_ceil(keys.len().div_ceil(most));
+        classes.extend(keys.chunks(size).map(|keys| (bits, keys.to_vec())));
     }
     classes
 }
 
-/// Bytes of host memory of the trees over classes with this number of keys by width.
-pub(crate) fn tree_bytes(classes: &BTreeMap<u64, Vec<usize>>) -> u64 {
-    classes.iter().map(|(&bits, keys)| Class::bytes(bits, keys.len() as u64)).sum()
+/// Bytes of host memory of the trees over these classes: width and keys.
+pub(crate) fn tree_bytes(classes: &[(u64, Vec<usize>)]) -> u64 {
+    classes.iter().map(|(bits, keys)| Class::bytes(*bits, keys.len() as u64)).sum()
 }
 
 impl Class {
@@ -131,106 +140,26 @@ pub(crate) fn split(
     keys: &Collection,
     sharing: &BTreeSet<usize>,
 ) -> Result<Vec<(usize, Vec<Factor>)>> {
-    let moduli: Vec<BigUint> = sharing.iter().map(|&index| keys.modulus(index)).collect();
-    let splits = coprime_parts(device, moduli.iter().cloned().collect())?;
-    let parts: Vec<Vec<BigUint>> = moduli.iter().map(|modulus| parts(modulus, &splits)).collect();
-    let mut divided: HashMap<&BigUint, Vec<usize>> = HashMap::new();
-    for (&index, parts) in sharing.iter().zip(&parts) {
-        for part in parts {
-            let keys = divided.entry(part).or_default();
-            // A square has a part twice.
-            if keys.last() != Some(&index) {
-                keys.push(index);
+    let indices: Vec<usize> = sharing.iter().copied().collect();
+    let Some(bits) = indices.iter().map(|&key| keys.bits(key)).max() else {
+        return Ok(Vec::new());
+    };
+    let found = rows(device, keys, bits, &indices)?.shared_factors()?;
+    let mut divided: HashMap<BigUint, Vec<usize>> = HashMap::new();
+    for shared in &found {
+        for factor in &shared.factors {
+            let keys = divided.entry(factor.clone()).or_default();
+            // A square has a factor twice.
+            if keys.last() != Some(&indices[shared.row]) {
+                keys.push(indices[shared.row]);
             }
         }
     }
-    let divided: HashMap<&BigUint, Arc<[usize]>> =
-        divided.into_iter().map(|(part, keys)| (part, keys.into())).collect();
-    let factor = |part: &BigUint| Factor { value: part.clone(), keys: Arc::clone(&divided[part]) };
-    Ok(sharing
-        .iter()
-        .zip(&parts)
-        .map(|(&key, parts)| (key, parts.iter().map(factor).collect()))
-        .collect())
-}
-
-/// Splits different numbers until all parts are pairwise coprime or equal; returns the parts of
-/// each number and part that is split.
-///
-/// A number that shares a divisor with the product of the others is split at that divisor. Where
-/// every number divides the product of the others, one of a pair is split at the divisor of the
-/// pair: two different numbers cannot both be their greatest common divisor. Each round splits a
-/// number, so that the rounds end.
-fn coprime_parts(
-    device: &Device,
-    numbers: BTreeSet<BigUint>,
-) -> Result<HashMap<BigUint, Vec<BigUint>>> {
-    let mut splits = HashMap::new();
-    let mut open = numbers;
-    loop {
-        let values: Vec<BigUint> = open.into_iter().collect();
-        let divisors = common_divisors(device, &values)?;
-        // The others are coprime to all numbers, and so to all later parts.
-        let sharing: Vec<(BigUint, BigUint)> =
-            values.into_iter().zip(divisors).filter(|(_, divisor)| !divisor.is_one()).collect();
-        if sharing.is_empty() {
-            return Ok(splits);
-        }
-        let is_proper = |(value, divisor): &(BigUint, BigUint)| value != divisor;
-        let found: Vec<Option<BigUint>> = if sharing.iter().any(is_proper) {
-            sharing.iter().map(|pair| is_proper(pair).then(|| pair.1.clone())).collect()
-        } else {
-            let divisor = |value: &BigUint| {
-                let divisors = sharing.iter().map(|(other, _)| gcd(value.clone(), other.clone()));
-                divisors.into_iter().find(|divisor| !divisor.is_one() && divisor != value)
-            };
-            gpuint::threads::install(|| {
-                sharing.par_iter().map(|(value, _)| divisor(value)).collect()
-            })
-        };
-        open = BTreeSet::new();
-        for ((value, _), divisor) in sharing.into_iter().zip(found) {
-            match divisor {
-                Some(divisor) => {
-                    let parts = refined(&value, &divisor);
-                    open.extend(parts.iter().cloned());
-                    splits.insert(value, parts);
-                }
-                None => drop(open.insert(value)),
-            }
-        }
-    }
-}
-
-/// Returns the greatest common divisor of each number and the product of the others.
-fn common_divisors(device: &Device, numbers: &[BigUint]) -> Result<Vec<BigUint>> {
-    let Some(bits) = numbers.iter().map(BigUint::bits).max() else { return Ok(Vec::new()) };
-    let shape = device.shape_for(usize::try_from(bits).unwrap_or(usize::MAX))?;
-    DynBatch::from_biguints(device, shape, numbers)?.batch_gcd()?.to_biguints()
-}
-
-/// Returns the last parts of a number, ascending.
-fn parts(number: &BigUint, splits: &HashMap<BigUint, Vec<BigUint>>) -> Vec<BigUint> {
-    let mut parts = Vec::new();
-    let mut open = vec![number];
-    while let Some(number) = open.pop() {
-        match splits.get(number) {
-            Some(split) => open.extend(split),
-            None => parts.push(number.clone()),
-        }
-    }
-    parts.sort();
-    parts
-}
-
-/// Splits a number at its greatest common divisor with another one, as often as it can be.
-fn refined(part: &BigUint, divisor: &BigUint) -> Vec<BigUint> {
-    let common = gcd(part.clone(), divisor.clone());
-    if common.is_one() || common == *part {
-        return vec![part.clone()];
-    }
-    let rest = part / &common;
-    [refined(&common, &rest), refined(&rest, &common)].concat()
+    let divided: HashMap<BigUint, Arc<[usize]>> =
+        divided.into_iter().map(|(factor, keys)| (factor, keys.into())).collect();
+    let factor = |value: BigUint| Factor { keys: Arc::clone(&divided[&value]), value };
+    let factors = |shared: SharedFactors| shared.factors.into_iter().map(factor).collect();
+    Ok(found.into_iter().map(|shared| (indices[shared.row], factors(shared))).collect())
 }
 
 /// Returns the greatest common divisor.
