@@ -39,6 +39,7 @@ use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::interrupt::{self, Stop};
+use crate::ops::tree::batch_gcd_on;
 use crate::shape::Kernels;
 use crate::threads;
 
@@ -278,6 +279,28 @@ impl Pool {
             },
         )?;
         Ok(results)
+    }
+
+    /// Computes the greatest common divisor of each value and the product of all other values, as
+    /// [`Batch::batch_gcd`] does. Each device computes at least one part of the values, and reads
+    /// the products of the other parts. The parts are equal, so the slowest device sets the time.
+    ///
+    /// ```
+    /// use gpuint::num_bigint::BigUint;
+    /// use gpuint::{Device, Pool};
+    ///
+    /// let pool = Pool::of([Device::cpu(), Device::cpu()])?;
+    /// let moduli = [101u32 * 103, 107 * 109, 101 * 113].map(BigUint::from);
+    /// assert_eq!(pool.batch_gcd(&moduli)?, [101u32, 1, 101].map(BigUint::from));
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DivisionByZero`](Error::DivisionByZero) with the lowest value that is zero,
+    /// [`WidthMissing`](Error::WidthMissing) if a value has more than 2^30 - 64 bits, and the error
+    /// of the first part whose device fails.
+    pub fn batch_gcd(&self, values: &[BigUint]) -> Result<Vec<BigUint>> {
+        batch_gcd_on(&self.devices, values)
     }
 
     /// Computes `rows` rows in chunks on all devices: `work` makes batches of the rows of a

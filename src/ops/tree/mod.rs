@@ -313,8 +313,8 @@ impl<T: Kernels> ProductTree<T> {
     /// Computes the tree over the rows of a batch.
     ///
     /// # Errors
-    /// [`WidthMissing`](Error::WidthMissing) if the rows have more than 2^31 bits together, and
-    /// errors of any operation: [`OutOfMemory`](Error::OutOfMemory),
+    /// [`WidthMissing`](Error::WidthMissing) if the rows have more than 2^31 bits together, or more
+    /// than 2^30 - 64 bits on a GPU, and errors of any operation: [`OutOfMemory`](Error::OutOfMemory),
     /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
     /// [`Driver`](Error::Driver).
     pub fn new(rows: &Batch<T>) -> Result<Self> {
@@ -352,6 +352,12 @@ impl<T: Kernels> ProductTree<T> {
     }
 }
 
+/// Computes the greatest common divisor of each value and the product of all others, on several
+/// devices.
+pub(crate) fn batch_gcd_on(devices: &[Device], values: &[BigUint]) -> Result<Vec<BigUint>> {
+    parts::divisors(devices, values, MOST_PART_BITS)
+}
+
 impl View<'_> {
     pub(crate) fn batch_gcd(&self) -> Result<DynBatch> {
         self.batch_gcd_against(&[])
@@ -370,6 +376,10 @@ faces! {
     /// [`ProductTree`](crate::ProductTree). It is 1 for a row that has no common divisor with any
     /// other row, and the row itself if the row divides the product of the others.
     ///
+    /// Any number of rows is allowed. More than 2^30 bits of rows together are cut into parts with a
+    /// tree each. The trees are computed twice if memory is not enough for all of them, and parts
+    /// are halved if it is not enough for one.
+    ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};
     /// use num_bigint::BigUint;
@@ -383,8 +393,8 @@ faces! {
     ///
     /// # Errors
     /// [`DivisionByZero`](crate::Error::DivisionByZero) with the lowest row that is zero,
-    /// [`WidthMissing`](crate::Error::WidthMissing) if the rows have more than 2^31 bits together,
-    /// and what any operation may return: [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`WidthMissing`](crate::Error::WidthMissing) if a row has more than 2^30 - 64 bits, and
+    /// errors of any operation: [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
     /// [`Driver`](crate::Error::Driver).
     fn batch_gcd() -> New;

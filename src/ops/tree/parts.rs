@@ -19,11 +19,16 @@
 //! is 12 instead of 11.
 //!
 //! # Memory
-//! The trees of all parts are kept, so that they are computed once. Without room for that, trees are
-//! dropped, and each is computed again before its descent: one product more a level, six instead of
-//! five. Without room for the tree of one part, parts are halved.
+//! Some trees of each device are kept. The others are computed again before their descents: one
+//! product more a level, six instead of five. Without room for that, no tree is kept, and without
+//! room for the tree of one part, parts are halved.
+//!
+//! # Devices
+//! A device computes its parts by itself, and reads the products of the other ones: each product
+//! goes to every other device, `B` bits to each in all.
 
 use std::ops::Range;
+use std::thread;
 
 use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
@@ -33,9 +38,11 @@ use super::nodes::{home, moved};
 use super::root::Root;
 use super::{Tree, returned};
 use crate::backend::BackendKind;
+use crate::backend::host::collected;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
+use crate::interrupt::Stop;
 
 /// Bits of the rows of a part, unless it is one row: GPUs have wide products of rows of 2^30 bits,
 /// which hold the guard, too.
@@ -45,14 +52,17 @@ pub(super) const MOST_PART_BITS: u64 = (1 << 30) - 64;
 /// than the rows.
 const MOST_CUTS: u64 = 64;
 
-/// Most trees that are kept in host memory, which the system may grant without having it.
-const HOST_TREES: usize = 2;
+/// Most trees that a device keeps: 3 GB each on a GPU. The system may grant host memory without
+/// having it, so the CPU keeps fewer.
+const fn most_trees(backend: BackendKind) -> usize {
+    match backend {
+        BackendKind::Cuda => 8,
+        BackendKind::Cpu | BackendKind::Simt => 2,
+    }
+}
 
-/// Consecutive rows.
-struct Part {
-    rows: Range<usize>,
-    /// `None` if it is computed again for its descent.
-    tree: Option<Tree>,
+/// The root of the tree of a part.
+struct PartRoot {
     /// The product of the rows, and its length.
     product: DynBatch,
     length: u64,
@@ -62,27 +72,123 @@ struct Part {
     sum: DynBatch,
 }
 
+/// Rows that devices make of ranges.
+struct Source<'a, F> {
+    devices: &'a [Device],
+    lengths: &'a [u64],
+    /// Makes rows of a range on a device.
+    rows: F,
+}
+
 /// Computes the product of all other rows and of `numbers` modulo each row. Parts have at most
 /// `most` bits, or one row.
 ///
 /// # Errors
 /// `DivisionByZero` with the lowest row that is zero.
 pub(super) fn cofactors(rows: &DynBatch, numbers: &[BigUint], most: u64) -> Result<DynBatch> {
-    let lengths = rows.bit_lengths()?;
-    if let Some(row) = lengths.iter().position(|&bits| bits == 0) {
-        return Err(Error::DivisionByZero { row });
+    let source = Source {
+        devices: std::slice::from_ref(rows.device()),
+        lengths: &rows.bit_lengths()?,
+        rows: |_: &Device, range: Range<usize>| match range.len() == rows.len() {
+            true => rows.try_clone(),
+            false => rows.slice(range),
+        },
+    };
+    let mut cofactors = source.compute(numbers, most, |_, cofactors| Ok(cofactors))?;
+    match cofactors.len() {
+        0 => rows.try_clone(),
+        1 => Ok(cofactors.remove(0)),
+        _ => DynBatch::concat(&cofactors.iter().collect::<Vec<_>>()),
     }
-    let total: u64 = lengths.iter().sum();
-    let mut most = most;
-    loop {
-        let ranges = cut(&lengths, most);
-        let longest = ranges.iter().map(|part| lengths[part.clone()].iter().sum()).max();
-        let half: u64 = longest.unwrap_or(0u64).div_ceil(2);
-        let is_last = ranges.iter().all(|part| part.len() <= 1) || half < total / MOST_CUTS;
-        match of_parts(rows, &lengths, ranges, numbers) {
-            Err(Error::OutOfMemory { .. }) if !is_last => most = half,
-            cofactors => return cofactors,
+}
+
+/// Computes the greatest common divisor of each value and the product of all others, with at least
+/// a part for each device.
+///
+/// # Errors
+/// As [`cofactors`], and `WidthMissing`.
+pub(super) fn divisors(devices: &[Device], values: &[BigUint], most: u64) -> Result<Vec<BigUint>> {
+    let lengths = collected(values.iter().map(BigUint::bits))?;
+    let bits = lengths.iter().copied().max().unwrap_or(0);
+    let bits = usize::try_from(bits).unwrap_or(usize::MAX);
+    let source = Source {
+        devices,
+        lengths: &lengths,
+        rows: |device: &Device, range: Range<usize>| {
+            DynBatch::from_biguints(device, device.shape_for(bits)?, &values[range])
+        },
+    };
+    let share = lengths.iter().sum::<u64>().div_ceil(devices.len() as u64);
+    let divisors = source.compute(&[], most.min(share), |rows, cofactors| {
+        debug_span!("divisors", rows = rows.len()).in_scope(|| rows.gcd(&cofactors)?.to_biguints())
+    })?;
+    Ok(divisors.into_iter().flatten().collect())
+}
+
+impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
+    /// Computes results from the rows and cofactors of each part, in order.
+    fn compute<R: Send>(
+        &self,
+        numbers: &[BigUint],
+        most: u64,
+        result: impl Fn(DynBatch, DynBatch) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        if let Some(row) = self.lengths.iter().position(|&bits| bits == 0) {
+            return Err(Error::DivisionByZero { row });
         }
+        let total: u64 = self.lengths.iter().sum();
+        let mut most = most;
+        loop {
+            let ranges = cut(self.lengths, most);
+            let several = ranges.iter().filter(|part| part.len() > 1);
+            let longest = several.map(|part| self.lengths[part.clone()].iter().sum::<u64>()).max();
+            let half = longest.map(|bits| bits.div_ceil(2));
+            let half = half.filter(|&half| half >= total / MOST_CUTS);
+            for is_kept in [true, false] {
+                match (self.compute_parts(&ranges, is_kept, numbers, &result), half) {
+                    (Err(Error::OutOfMemory { .. }), _) if is_kept => {}
+                    (Err(Error::OutOfMemory { .. }), Some(half)) => most = half,
+                    (results, _) => return results,
+                }
+            }
+        }
+    }
+
+    /// Computes the results of these parts. With `is_kept` each device keeps its first trees until
+    /// their descents; others are computed twice.
+    fn compute_parts<R: Send>(
+        &self,
+        ranges: &[Range<usize>],
+        is_kept: bool,
+        numbers: &[BigUint],
+        result: impl Fn(DynBatch, DynBatch) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        let tree = |device: &Device, range: &Range<usize>| {
+            let rows = (self.rows)(device, range.clone())?;
+            Tree::new(&rows, &self.lengths[range.clone()])
+        };
+        let parts = ranges.iter().enumerate().collect();
+        let parts = on_devices(self.devices, parts, |device, (index, range)| {
+            let is_kept = is_kept && index / self.devices.len() < most_trees(device.backend());
+            let tree = tree(device, range)?;
+            let (product, sum) = (tree.root()?.try_clone()?, tree.cofactor_sum()?);
+            let fraction_bits = tree.layout.fraction_bits(tree.layout.levels.len());
+            let root = PartRoot { product, length: tree.length, fraction_bits, sum };
+            Ok((is_kept.then_some(tree), root))
+        })?;
+        let (trees, roots): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let bits = roots.iter().map(|root| root.fraction_bits).max().unwrap_or(0);
+        let trees = trees.into_iter().enumerate().collect();
+        on_devices(self.devices, trees, |device, (index, kept)| {
+            let fraction = fraction(&roots, index, home(device, bits)?, numbers)?;
+            // Ends the memory of a tree with its descent.
+            let tree = kept.map_or_else(|| tree(device, &ranges[index]), Ok)?;
+            let rests = tree.descend(fraction, device)?;
+            drop(tree);
+            let rows = (self.rows)(device, ranges[index].clone())?;
+            let cofactors = returned(rests, device, rows.shape())?;
+            result(rows, cofactors)
+        })
     }
 }
 
@@ -105,66 +211,60 @@ fn cut(lengths: &[u64], most: u64) -> Vec<Range<usize>> {
     parts
 }
 
-/// Computes the cofactors by these parts.
-fn of_parts(
-    rows: &DynBatch,
-    lengths: &[u64],
-    ranges: Vec<Range<usize>>,
-    numbers: &[BigUint],
-) -> Result<DynBatch> {
-    let is_kept = rows.device().backend() != BackendKind::Cpu || ranges.len() <= HOST_TREES;
-    let mut parts: Vec<Part> = Vec::new();
-    for range in ranges {
-        let mut part = with_room(&mut parts, |_| Part::new(rows, lengths, range.clone()))?;
-        if !is_kept {
-            part.tree = None;
+/// Does work for each part, every device for the parts of its number modulo the number of devices.
+/// Results are in the order of the parts, and the error is that of the first part that failed.
+fn on_devices<P: Send, R: Send>(
+    devices: &[Device],
+    parts: Vec<P>,
+    work: impl Fn(&Device, P) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let mut shares: Vec<Vec<(usize, P)>> = devices.iter().map(|_| Vec::new()).collect();
+    for (index, part) in parts.into_iter().enumerate() {
+        shares[index % devices.len()].push((index, part));
+    }
+    let stop = Stop::current();
+    let serve = |device: &Device, share: Vec<(usize, P)>| {
+        let mut results = Vec::new();
+        for (index, part) in share {
+            let result = stop.during(|| work(device, part));
+            let has_failed = result.is_err();
+            results.push((index, result));
+            if has_failed {
+                break;
+            }
         }
-        parts.push(part);
-    }
-    let bits = parts.iter().map(|part| part.fraction_bits).max().unwrap_or(0);
-    let mut cofactors = Vec::new();
-    for index in 0..parts.len() {
-        cofactors.push(with_room(&mut parts, |parts| {
-            let part = &parts[index];
-            let fraction = fraction(parts, index, home(rows.device(), bits)?, numbers)?;
-            let rests = match &part.tree {
-                Some(tree) => tree.descend(fraction, rows.device()),
-                None => part_tree(rows, lengths, &part.rows)?.descend(fraction, rows.device()),
-            };
-            returned(rests?, rows.device(), rows.shape())
-        })?);
-        parts[index].tree = None;
-    }
-    match cofactors.len() {
-        0 => rows.try_clone(),
-        1 => Ok(cofactors.remove(0)),
-        _ => DynBatch::concat(&cofactors.iter().collect::<Vec<_>>()),
-    }
-}
-
-/// Does work, and again without the trees of the parts if memory was not enough.
-fn with_room<R>(parts: &mut [Part], work: impl Fn(&[Part]) -> Result<R>) -> Result<R> {
-    let result = work(parts);
-    if !matches!(result, Err(Error::OutOfMemory { .. })) {
-        return result;
-    }
-    let mut has_dropped = false;
-    parts.iter_mut().for_each(|part| has_dropped |= part.tree.take().is_some());
-    if has_dropped { work(parts) } else { result }
-}
-
-/// Computes the tree over a range of rows.
-fn part_tree(rows: &DynBatch, lengths: &[u64], part: &Range<usize>) -> Result<Tree> {
-    if part.len() == rows.len() {
-        return Tree::new(rows, lengths);
-    }
-    Tree::new(&rows.slice(part.clone())?, &lengths[part.clone()])
+        results
+    };
+    let mut results = thread::scope(|scope| {
+        let mut threads = Vec::new();
+        let mut results = Vec::new();
+        let mut shares = devices.iter().zip(shares);
+        let own = shares.next();
+        for (device, share) in shares.filter(|(_, share)| !share.is_empty()) {
+            let (first, serve) = (share[0].0, &serve);
+            match thread::Builder::new().spawn_scoped(scope, move || serve(device, share)) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    results.push((first, Err(Error::Driver(format!("no thread: {error}")))));
+                }
+            }
+        }
+        // One device needs no other thread.
+        results.extend(own.into_iter().flat_map(|(device, share)| serve(device, share)));
+        for thread in threads {
+            let joined = thread.join();
+            results.extend(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        results
+    });
+    results.sort_by_key(|result| result.0);
+    results.into_iter().map(|result| result.1).collect()
 }
 
 /// Computes the product of the cofactors of a part, the products of the other parts and `numbers`,
 /// as a fraction of the product of the part.
 fn fraction(
-    parts: &[Part],
+    parts: &[PartRoot],
     index: usize,
     (device, shape): (Device, Shape),
     numbers: &[BigUint],
@@ -183,18 +283,10 @@ fn fraction(
     root.fractions(residue)
 }
 
-impl Part {
-    fn new(rows: &DynBatch, lengths: &[u64], part: Range<usize>) -> Result<Self> {
-        let tree = part_tree(rows, lengths, &part)?;
-        let (product, sum) = (tree.root()?.try_clone()?, tree.cofactor_sum()?);
-        let fraction_bits = tree.layout.fraction_bits(tree.layout.levels.len());
-        let length = tree.length;
-        Ok(Self { rows: part, tree: Some(tree), product, length, fraction_bits, sum })
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use num_integer::Integer;
     use num_traits::One;
 
@@ -264,7 +356,7 @@ mod tests {
         };
         let values: Vec<BigUint> = (0..20).map(row).collect();
         let old = [(one() << 90_000u32) - 1u32, one(), (one() << 20_000u32) + 7u32];
-        for most in [15_000, 30_000, 50_000] {
+        for most in [15_000, 50_000] {
             assert!(check(&device, &values, &[], most) > 1);
             check(&device, &values, &old, most);
         }
@@ -284,15 +376,47 @@ mod tests {
     }
 
     #[test]
-    fn work_is_done_again_without_trees_if_memory_is_not_enough() {
-        let rows = DynBatch::fitting(&Device::cpu(), numbers([15, 21, 35])).unwrap();
-        let mut parts = vec![Part::new(&rows, &[4, 5, 6], 0..3).unwrap()];
-        let full = |parts: &[Part]| match parts[0].tree {
-            Some(_) => Err(Error::OutOfMemory { bytes: 1 }),
-            None => Ok(()),
+    fn devices_share_the_parts() {
+        let values: Vec<BigUint> = (0..60u32).map(|i| BigUint::from(6 * i + 5).pow(9)).collect();
+        let expected = DynBatch::fitting(&Device::cpu(), &values).unwrap().batch_gcd().unwrap();
+        let expected = expected.to_biguints().unwrap();
+        for count in [1, 2, 3, 70] {
+            let devices = vec![Device::cpu(); count];
+            for most in [1, 400, 1 << 20] {
+                assert_eq!(divisors(&devices, &values, most).unwrap(), expected, "{count}, {most}");
+            }
+            assert!(divisors(&devices, &[], 1).unwrap().is_empty());
+            let error = divisors(&devices, &numbers([5, 7, 0]), 1).err();
+            assert_eq!(error, Some(Error::DivisionByZero { row: 2 }));
+        }
+    }
+
+    #[test]
+    fn parts_are_halved_until_their_memory_is_enough() {
+        let mut values = numbers([0, 21, 35, 77, 143, 221]);
+        // The longest part is a row of its own at first.
+        values[0] = BigUint::from(3u32) << 98u32;
+        let device = Device::cpu();
+        let failures = AtomicUsize::new(0);
+        let source = |longest: usize| {
+            let failures = &failures;
+            let (values, device) = (&values, &device);
+            Source {
+                devices: std::slice::from_ref(device),
+                lengths: &[100, 5, 6, 7, 8, 8],
+                rows: move |device: &Device, range: Range<usize>| {
+                    if range.len() > longest {
+                        failures.fetch_add(1, Ordering::Relaxed);
+                        return Err(Error::OutOfMemory { bytes: 1 });
+                    }
+                    DynBatch::fitting(device, &values[range])
+                },
+            }
         };
-        assert_eq!(with_room(&mut parts, full), Ok(()));
-        let full = |_: &[Part]| Err::<(), _>(Error::OutOfMemory { bytes: 2 });
-        assert_eq!(with_room(&mut parts, full), Err(Error::OutOfMemory { bytes: 2 }));
+        let gcds = |rows: DynBatch, cofactors| rows.gcd(&cofactors)?.to_biguints();
+        let found = source(2).compute(&[], 1000, gcds).unwrap();
+        assert_eq!(found.concat(), numbers([3, 21, 7, 77, 143, 13]));
+        assert!(failures.load(Ordering::Relaxed) > 1);
+        assert_eq!(source(0).compute(&[], 1000, gcds), Err(Error::OutOfMemory { bytes: 1 }));
     }
 }

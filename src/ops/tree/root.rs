@@ -128,23 +128,23 @@ mod tests {
             let (device, shape) = home(&device, bits + 7).unwrap();
             let row = |value: &BigUint| DynBatch::single(&device, shape, value).unwrap();
             let most = shape.bits as u64 - 2;
-            for root in [power(bits - 1), power(bits) - 1u32, power(bits - 1) | power(bits / 2)] {
-                let prepared = Root::new(row(&root), root.bits()).unwrap();
-                let residues = [BigUint::ZERO, BigUint::one() % &root, &root - 1u32, &root / 3u32];
-                for residue in residues {
+            let is_long = bits > HOST_DIVISOR_BITS;
+            let roots = [power(bits) - 1u32, power(bits - 1), power(bits - 1) | power(bits / 2)];
+            for root in &roots[..if is_long { 1 } else { 3 }] {
+                let prepared = Root::new(row(root), root.bits()).unwrap();
+                let residues = [root - 1u32, BigUint::ZERO, BigUint::one() % root, root / 3u32];
+                for residue in &residues[..if is_long { 1 } else { 4 }] {
                     for number in [BigUint::ZERO, power(most), power(most) - 1u32, root.clone()] {
-                        let product = prepared.product(&row(&residue), &row(&number)).unwrap();
-                        let expected = &residue * &number % &root;
+                        let product = prepared.product(&row(residue), &row(&number)).unwrap();
+                        let expected = residue * &number % root;
                         assert!(product.row(0).unwrap() == expected, "{bits} bits");
                     }
                 }
-                let residue = &root / 3u32;
-                for length in [2 * most, 4 * most - 5] {
-                    for number in [power(length), power(length) - 1u32, power(length) / 7u32] {
-                        let product = prepared.long_product(&row(&residue), &number).unwrap();
-                        let expected = &residue * &number % &root;
-                        assert!(product.row(0).unwrap() == expected, "{bits} bits, long");
-                    }
+                let residue = root / 3u32;
+                for number in [power(3 * most), power(2 * most) - 1u32, power(2 * most) / 7u32] {
+                    let product = prepared.long_product(&row(&residue), &number).unwrap();
+                    let expected = &residue * &number % root;
+                    assert!(product.row(0).unwrap() == expected, "{bits} bits, long");
                 }
             }
         }
