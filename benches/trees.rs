@@ -17,7 +17,8 @@
 //! | `exact` | other keys whose divisor is that by a direct product of all other keys |
 //!
 //! The program fails if a result is wrong. `--stages` adds the time of each stage of one more run,
-//! in which the host waits for the device before and after each stage.
+//! in which the host waits for the device before and after each stage. `--pool` adds the times of
+//! `Pool::batch_gcd` on the first GPU and on all GPUs, from integers of the host to integers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -28,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use gpuint::num_bigint::BigUint;
-use gpuint::{BackendKind, Device, DynBatch};
+use gpuint::{BackendKind, Device, DynBatch, Pool};
 use gpuint_benches::device::{self, Backend};
 use gpuint_benches::enter_root;
 use num_integer::Integer;
@@ -60,6 +61,9 @@ struct Options {
     /// Prints the time of each stage
     #[arg(long)]
     stages: bool,
+    /// Times a pool of one and of all GPUs
+    #[arg(long)]
+    pool: bool,
     /// Measures few keys once: a test of this program
     #[arg(long)]
     test: bool,
@@ -100,6 +104,9 @@ fn run(options: &Options) -> Result<()> {
     for count in counts {
         let keys = Keys::random(count, options.bits as usize);
         measure(&device, &keys, runs, options.stages || is_test)?;
+        if options.pool || is_test {
+            pools(&device, &keys)?;
+        }
     }
     Ok(())
 }
@@ -250,6 +257,33 @@ fn measure(device: &Device, keys: &Keys, runs: u32, has_stages: bool) -> Result<
         return Err(format!("wrong divisors of {} keys", keys.len()).into());
     }
     Ok(())
+}
+
+/// Times pools of one and of all devices, and compares their results.
+fn pools(device: &Device, keys: &Keys) -> Result<()> {
+    let values: Vec<BigUint> = (0..keys.len()).into_par_iter().map(|row| keys.key(row)).collect();
+    let all = match device.backend() {
+        BackendKind::Cuda => Pool::new()?,
+        _ => Pool::of([device.clone(), device.clone()])?,
+    };
+    let mut results = Vec::new();
+    for devices in [&all.devices()[..1], all.devices()] {
+        let pool = Pool::of(devices.iter().cloned())?;
+        // Kernels are loaded by the first run.
+        let divisors = pool.batch_gcd(&values)?;
+        let start = Instant::now();
+        let again = pool.batch_gcd(&values)?;
+        let time = milliseconds(start.elapsed());
+        println!("{:>28} {time:>9.2} ms, {} devices", "pool", devices.len());
+        if divisors != again {
+            return Err("a pool has other divisors in its second run".into());
+        }
+        results.push(divisors);
+    }
+    match results[0] == results[1] {
+        true => Ok(()),
+        false => Err("one device and all devices have different divisors".into()),
+    }
 }
 
 /// Work of a run.

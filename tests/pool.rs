@@ -49,6 +49,25 @@ fn numbers(
     (numbers, shares)
 }
 
+#[test]
+fn batch_gcds_of_mixed_devices_are_those_of_pairs() {
+    // Each prime is in two keys at most; most pairs are in parts of different devices.
+    let primes = [89u32, 107, 127, 521, 607].map(|e| (BigUint::from(1u32) << e) - 1u32);
+    let keys: Vec<BigUint> = (0..9u32)
+        .map(|i| if i < 5 { &primes[i as usize] << i } else { 3 * &primes[i as usize - 5] })
+        .collect();
+    let divisors = mixed().batch_gcd(&keys).unwrap();
+    for (row, divisor) in divisors.iter().enumerate() {
+        let others = keys.iter().enumerate().filter(|&(other, _)| other != row);
+        let others: BigUint = others.map(|(_, key)| key).product();
+        let key = DynBatch::fitting(&Device::cpu(), [&keys[row], &(others % &keys[row])]).unwrap();
+        let expected = key.slice(0..1).unwrap().gcd(&key.slice(1..2).unwrap()).unwrap();
+        assert_eq!(*divisor, expected.row(0).unwrap(), "row {row}");
+    }
+    let zero = [&keys[..], &[BigUint::ZERO]].concat();
+    assert_eq!(mixed().batch_gcd(&zero), Err(Error::DivisionByZero { row: 9 }));
+}
+
 fn expected(rows: usize) -> Vec<u64> {
     (0..rows as u64).flat_map(|row| [row, !row]).collect()
 }

@@ -31,7 +31,7 @@ pub(crate) struct Factor {
 }
 
 /// Most bits of the keys of a class: those of a product tree on a GPU.
-const MOST_CLASS_BITS: u64 = (1 << 30) - 64;
+const MOST_CLASS_BITS: u64 = (1 << 30) - 128;
 
 /// Cuts keys into classes, whose width is at most twice that of their keys.
 pub(crate) fn widths(keys: &Collection, indices: &[usize]) -> Vec<(u64, Vec<usize>)> {

@@ -27,9 +27,11 @@
 //! -j <= E < 3 + j   for products modulo 2^F - 1,     0 <= E < 3 + j   modulo 2^F.             (1)
 //! ```
 //!
-//! Root (`root.rs`): with `v = |P|` and the reciprocal `Y` (`reciprocal.rs`), `X = floor(D Y / 2^v)` for any `D
-//! < 2^v` is below `2^F D / P` by less than `2 D / 2^v + 1 < 3`. (A reciprocal of a power of two is
-//! 1 less, and exact otherwise: its error is 1.)
+//! Root (`root.rs`): with `v = |P|` and the reciprocal `Y` (`reciprocal.rs`), `X = floor(D Y /
+//! 2^v)` for any `D < 2^v` is below `2^F D / P` by less than `2 D / 2^v + 1 < 3`. (A reciprocal of
+//! a power of two is 1 less, and exact otherwise: its error is 1.) A reciprocal of a precision `p`
+//! with `f_P <= p < F` has the same error in units of `2^-p`. Dropping `s > 0` lower bits of `X`
+//! leaves `3 / 2^s + 1 < 3`.
 //!
 //! Step: let `X R = high 2^F + low`, where `high <= max(0, R - 1)`. The error of `X` grows by `R <=
 //! 2^(f_N - f_L)` and is at most the same in units of `2^-f_L`. The wrapped product is `low + high
@@ -186,8 +188,8 @@ mod tests {
     use num_traits::One;
 
     use super::*;
+    use crate::ops::tree::Tree;
     use crate::ops::tree::layout::Place;
-    use crate::ops::tree::{Root, Tree};
 
     /// Checks the bound (1) at every node of a tree. Returns 16 times the highest error.
     fn check(values: &[BigUint], device: &Device) -> BigInt {
@@ -201,7 +203,7 @@ mod tests {
         let numbers = DynBatch::splat(root.device(), root.shape(), &number, 1).unwrap();
         let mut fractions = Nodes::new(1, layout.levels.len() + 1);
         let last = layout.levels.len();
-        let root = Root::new(root.try_clone().unwrap(), tree.length).unwrap();
+        let root = tree.prepared_root().unwrap();
         fractions.levels[last] = Some(root.fractions(numbers).unwrap());
         let mut depths: Vec<Vec<u32>> =
             (0..=last).map(|level| vec![0; layout.count(level, values.len())]).collect();

@@ -99,16 +99,20 @@ impl Tree {
 
     /// Prepares the root for products modulo it.
     fn prepared_root(&self) -> Result<Root> {
-        Root::new(self.root()?.try_clone()?, self.length)
+        Root::new(self.root()?.try_clone()?, self.length, self.fraction_bits())
+    }
+
+    /// Bits of a fraction of the root.
+    fn fraction_bits(&self) -> u64 {
+        self.layout.fraction_bits(self.layout.levels.len())
     }
 
     /// Computes the sum of all cofactors, which is below the root or equal to it.
     fn cofactor_sum(&self) -> Result<DynBatch> {
         let _span = debug_span!("cofactor_sum", rows = self.rows).entered();
         let rows = self.products.level(0)?;
-        let one = DynBatch::splat(rows.device(), rows.shape(), 1, self.rows)?;
         let zero = DynBatch::zeros(rows.device(), rows.shape(), self.rows)?;
-        let values = zero.select(&rows.eq_mask_all(1)?, &one)?;
+        let values = zero.select(&rows.eq_mask_all(1)?, &zero.with_bit(0)?)?;
         // The sum of 1 / n is below 1: cofactors of each node sum to less than it.
         let is_short =
             self.shortest <= u64::from(usize::BITS) && self.rows >> (self.shortest - 1) > 0;
@@ -314,9 +318,9 @@ impl<T: Kernels> ProductTree<T> {
     ///
     /// # Errors
     /// [`WidthMissing`](Error::WidthMissing) if the rows have more than 2^31 bits together, or more
-    /// than 2^30 - 64 bits on a GPU, and errors of any operation: [`OutOfMemory`](Error::OutOfMemory),
-    /// [`KernelMissing`](Error::KernelMissing), [`Compile`](Error::Compile),
-    /// [`Driver`](Error::Driver).
+    /// than 2^30 - 128 bits on a GPU, and errors of any operation:
+    /// [`OutOfMemory`](Error::OutOfMemory), [`KernelMissing`](Error::KernelMissing),
+    /// [`Compile`](Error::Compile), [`Driver`](Error::Driver).
     pub fn new(rows: &Batch<T>) -> Result<Self> {
         Ok(Self { inner: DynProductTree::new(rows.as_dyn())?, shape: PhantomData })
     }
@@ -376,8 +380,8 @@ faces! {
     /// [`ProductTree`](crate::ProductTree). It is 1 for a row that has no common divisor with any
     /// other row, and the row itself if the row divides the product of the others.
     ///
-    /// Any number of rows is allowed. More than 2^30 bits of rows together are cut into parts with a
-    /// tree each. The trees are computed twice if memory is not enough for all of them, and parts
+    /// Any number of rows is allowed. More than 2^30 bits of rows together are cut into parts with
+    /// a tree each. The trees are computed twice if memory is not enough for all of them, and parts
     /// are halved if it is not enough for one.
     ///
     /// ```
@@ -393,7 +397,7 @@ faces! {
     ///
     /// # Errors
     /// [`DivisionByZero`](crate::Error::DivisionByZero) with the lowest row that is zero,
-    /// [`WidthMissing`](crate::Error::WidthMissing) if a row has more than 2^30 - 64 bits, and
+    /// [`WidthMissing`](crate::Error::WidthMissing) if a row has more than 2^30 - 128 bits, and
     /// errors of any operation: [`OutOfMemory`](crate::Error::OutOfMemory),
     /// [`KernelMissing`](crate::Error::KernelMissing), [`Compile`](crate::Error::Compile),
     /// [`Driver`](crate::Error::Driver).

@@ -15,8 +15,8 @@
 //! # Products
 //! A product modulo `N_j` takes six products of the length of the part, and the reciprocal and the
 //! fraction six more: `6 m` for each part, or `6 m` times the length `B` of all rows together. The
-//! levels above the parts of one tree would take `5 log2(m) B`, and its root `6 B`. For two parts it
-//! is 12 instead of 11.
+//! levels above the parts of one tree would take `5 log2(m) B`, and its root `6 B`. For two parts
+//! it is 12 instead of 11.
 //!
 //! # Memory
 //! Some trees of each device are kept. The others are computed again before their descents: one
@@ -45,8 +45,8 @@ use crate::error::{Error, Result};
 use crate::interrupt::Stop;
 
 /// Bits of the rows of a part, unless it is one row: GPUs have wide products of rows of 2^30 bits,
-/// which hold the guard, too.
-pub(super) const MOST_PART_BITS: u64 = (1 << 30) - 64;
+/// which hold the guard, and reciprocals have 64 bits less (`root.rs`).
+pub(super) const MOST_PART_BITS: u64 = (1 << 30) - 128;
 
 /// Most parts that rows are cut into for lack of memory. The levels of more parts need less memory
 /// than the rows.
@@ -172,7 +172,12 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
             let is_kept = is_kept && index / self.devices.len() < most_trees(device.backend());
             let tree = tree(device, range)?;
             let (product, sum) = (tree.root()?.try_clone()?, tree.cofactor_sum()?);
-            let fraction_bits = tree.layout.fraction_bits(tree.layout.levels.len());
+            let fraction_bits = tree.fraction_bits();
+            // Another device would wait for all that this one does after it.
+            let product = match self.devices.len() > 1 && product.shape().is_long() {
+                true => moved(product, &Device::cpu(), tree.root()?.shape())?,
+                false => product,
+            };
             let root = PartRoot { product, length: tree.length, fraction_bits, sum };
             Ok((is_kept.then_some(tree), root))
         })?;
@@ -180,7 +185,7 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
         let bits = roots.iter().map(|root| root.fraction_bits).max().unwrap_or(0);
         let trees = trees.into_iter().enumerate().collect();
         on_devices(self.devices, trees, |device, (index, kept)| {
-            let fraction = fraction(&roots, index, home(device, bits)?, numbers)?;
+            let fraction = fraction(&roots, index, bits, device, numbers)?;
             // Ends the memory of a tree with its descent.
             let tree = kept.map_or_else(|| tree(device, &ranges[index]), Ok)?;
             let rests = tree.descend(fraction, device)?;
@@ -261,18 +266,30 @@ fn on_devices<P: Send, R: Send>(
     results.into_iter().map(|result| result.1).collect()
 }
 
+/// Returns a row on a device, in a shape that holds it.
+fn carried(row: &DynBatch, device: &Device, shape: Shape) -> Result<DynBatch> {
+    let are_long = row.shape().is_long() && shape.is_long();
+    if are_long || row.device().shares_memory_with(device) {
+        return moved(row.try_clone()?, device, shape);
+    }
+    // The devices may have no short shape in common.
+    DynBatch::single(device, shape, &row.row(0)?)
+}
+
 /// Computes the product of the cofactors of a part, the products of the other parts and `numbers`,
-/// as a fraction of the product of the part.
+/// as a fraction of `bits` bits of the product of the part.
 fn fraction(
     parts: &[PartRoot],
     index: usize,
-    (device, shape): (Device, Shape),
+    bits: u64,
+    device: &Device,
     numbers: &[BigUint],
 ) -> Result<DynBatch> {
+    let (device, shape) = home(device, bits)?;
     let _span = debug_span!("fraction", part = index, parts = parts.len()).entered();
-    let row = |row: &DynBatch| moved(row.try_clone()?, &device, shape);
+    let row = |row: &DynBatch| carried(row, &device, shape);
     let part = &parts[index];
-    let root = Root::new(row(&part.product)?, part.length)?;
+    let root = Root::new(row(&part.product)?, part.length, bits)?;
     let mut residue = row(&part.sum)?;
     for (_, other) in parts.iter().enumerate().filter(|&(other, _)| other != index) {
         residue = root.product(&residue, &row(&other.product)?)?;
@@ -347,7 +364,7 @@ mod tests {
     fn parts_of_long_products_have_their_cofactors() {
         let device = Device::cpu();
         let one = BigUint::one;
-        // Structured rows of uneven lengths, a common divisor across parts, and the largest factors.
+        // Structured rows of uneven lengths, with a common divisor across parts.
         let shared = (one() << 1279u32) - 1u32;
         let row = |index: u32| match index % 3 {
             0 => (one() << (2000 + 40 * index)) - 1u32 - index,

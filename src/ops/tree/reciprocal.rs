@@ -39,13 +39,12 @@ use crate::error::Result;
 /// Highest precision of a seed: such a division takes the host microseconds.
 const SEED: u64 = 2048;
 
-/// Computes the reciprocal `Y` of precision `BITS` of the one row of a batch, which has `length`
-/// bits, less than `BITS`, as `Y - 2^BITS`. At a power of two, where this is `2^BITS`, it is 1
-/// less.
+/// Computes the reciprocal `Y` of a precision `p` up to `BITS` of the one row of a batch, which has
+/// `length` bits, less than `p`, as `Y - 2^p`. At a power of two, where this is `2^p`, it is 1 less.
 ///
-/// It is not negative: `2^BITS y >= 2^BITS + 2^(BITS - length)`, and `Y` is smaller by less than 2.
-pub(super) fn reciprocal(row: &DynBatch, length: u64) -> Result<DynBatch> {
-    let mut precisions = vec![row.shape().bits as u64];
+/// It is not negative: `2^p y >= 2^p + 2^(p - length)`, and `Y` is smaller by less than 2.
+pub(super) fn reciprocal(row: &DynBatch, length: u64, precision: u64) -> Result<DynBatch> {
+    let mut precisions = vec![precision];
     while let Some(&next) = precisions.last().filter(|&&next| next > SEED) {
         precisions.push((next + 3).div_ceil(2));
     }
