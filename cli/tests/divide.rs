@@ -39,7 +39,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use clap::{CommandFactory, Parser};
-use divide_modules::app::{self, AppError, Status, Streams};
+use divide_modules::app::{self, AppError, Streams};
 use divide_modules::input::{self, ChunkLimits, Reader};
 use divide_modules::job::{Devices, Job, JobError, Settings, Summary, is_division};
 use divide_modules::options::Options;
@@ -49,6 +49,7 @@ use gpuint_testkit::skip::skip;
 use indicatif::ProgressBar;
 use job::devices::DeviceError;
 use job::output::{self, Format, Lines, Names, OutputError, OutputFile};
+use job::status::Status;
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 

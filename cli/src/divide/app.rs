@@ -2,7 +2,6 @@
 
 use std::io::{self, BufRead, BufWriter, Write};
 use std::num::NonZeroUsize;
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Instant;
@@ -19,7 +18,7 @@ use crate::job::devices::DeviceError;
 use crate::job::input::{BUFFER, InputError, is_stream, open, refuse_same_file};
 use crate::job::output::{OutputError, Progress};
 use crate::job::progress::progress_bar;
-use crate::job::status::STOPPED;
+use crate::job::status::Status;
 
 /// The input when no other is named.
 const BUNDLED: &[u8] = include_bytes!("../../data/divide.txt");
@@ -40,27 +39,6 @@ pub(crate) enum AppError {
     Device(#[from] DeviceError),
     #[error(transparent)]
     Job(#[from] JobError),
-}
-
-/// End of a job that did not stop with an [`AppError`] (exit status 2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Status {
-    /// Every row was divided.
-    Done,
-    /// Some rows have no result.
-    RowsRejected,
-    /// The job was interrupted, or its reader closed the pipe.
-    Stopped,
-}
-
-impl From<Status> for ExitCode {
-    fn from(status: Status) -> Self {
-        match status {
-            Status::Done => Self::SUCCESS,
-            Status::RowsRejected => Self::from(1),
-            Status::Stopped => Self::from(STOPPED),
-        }
-    }
 }
 
 /// Surroundings of a job: the standard streams of the process, signals and other processes.

@@ -5,7 +5,6 @@ use std::fmt;
 use std::io::{self, BufRead, BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -21,7 +20,7 @@ use super::verdict::{self, Style, Verdict};
 use crate::job::devices::DeviceError;
 use crate::job::input::{BUFFER, InputError, is_stream, refuse_same_file};
 use crate::job::progress::progress_bar;
-use crate::job::status::STOPPED;
+use crate::job::status::Status;
 use crate::job::units::{Rate, Time};
 
 /// Tests of 1024 bits that devices compute in about two seconds: a GPU, and a core of a CPU.
@@ -43,27 +42,6 @@ pub(crate) enum AppError {
     Read(#[from] ReadError),
     #[error(transparent)]
     Job(#[from] JobError),
-}
-
-/// End of a job that did not stop with an [`AppError`] (exit status 2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Status {
-    /// Every candidate has a result.
-    Done,
-    /// Some lines give no candidate.
-    RowsRejected,
-    /// The job was interrupted, or its reader closed the pipe.
-    Stopped,
-}
-
-impl From<Status> for ExitCode {
-    fn from(status: Status) -> Self {
-        match status {
-            Status::Done => Self::SUCCESS,
-            Status::RowsRejected => Self::from(1),
-            Status::Stopped => Self::from(STOPPED),
-        }
-    }
 }
 
 /// Surroundings of a job.
