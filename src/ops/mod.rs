@@ -32,6 +32,7 @@ mod modular;
 mod mul;
 mod operators;
 mod pairs;
+mod perfect_power;
 mod pow_product;
 mod prime;
 mod rational;

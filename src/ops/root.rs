@@ -1,4 +1,4 @@
-//! Powers, roots of any degree, and perfect powers.
+//! Powers, and roots of any degree.
 //!
 //! Let `s = a^(1/n)`. Newton's step for `x^n = a`,
 //!
@@ -138,40 +138,6 @@ impl View<'_> {
         Ok((root, remainder))
     }
 
-    pub(crate) fn perfect_powers(&self) -> Result<(DynBatch, Vec<u64>)> {
-        let mut bases = self.batch.try_clone()?;
-        let mut lengths = self.bit_lengths()?;
-        let mut exponents = collected(lengths.iter().map(|&length| u64::from(length > 1)))?;
-        let mut p = 1;
-        loop {
-            p = next_prime(p);
-            let rows = collected((0..self.len()).filter(|&row| lengths[row] > p))?;
-            if rows.is_empty() {
-                return Ok((bases, exponents));
-            }
-            let mut rows = may_be_powers(&bases, rows, p)?;
-            while !rows.is_empty() {
-                let powers = bases.gather(&rows)?;
-                let (roots, rests) = powers.nth_root_rem(p as usize)?;
-                let found = rests.is_zero_mask()?.indices()?;
-                let roots = roots.gather(&found)?;
-                rows = collected(found.into_iter().map(|index| rows[index]))?;
-                roots.scatter_into(&rows, &mut bases)?;
-                for (&row, length) in rows.iter().zip(roots.bit_lengths()?) {
-                    exponents[row] *= p;
-                    lengths[row] = length;
-                }
-                rows.retain(|&row| lengths[row] > p);
-            }
-        }
-    }
-
-    pub(crate) fn is_perfect_power(&self) -> Result<Mask> {
-        let (_, exponents) = self.perfect_powers()?;
-        let are_powers = collected(exponents.iter().map(|&exponent| exponent != 1))?;
-        Mask::from_bools(self.device(), &are_powers)
-    }
-
     /// A batch like this one with one value in all rows.
     fn splat_row(&self, value: u64) -> Result<DynBatch> {
         DynBatch::splat(self.device(), self.shape(), value, self.len())
@@ -230,39 +196,6 @@ fn seeds(a: &DynBatch, n: usize, shape: Shape) -> Result<DynBatch> {
     DynBatch::from_le_bytes(a.device(), shape, &roots)
 }
 
-/// Leaves out rows that are no powers with the exponent `p`, an odd prime, modulo a prime
-/// `q = 1 mod p`: powers are 0, or of order `(q - 1) / p`. Others pass with probability `1 / p`.
-fn may_be_powers(bases: &DynBatch, mut rows: Vec<usize>, p: u64) -> Result<Vec<usize>> {
-    if p == 2 {
-        return Ok(rows);
-    }
-    let Some(q) = (1..).map(|k| 2 * k * p + 1).find(|&q| is_prime(q)) else { return Ok(rows) };
-    if q >> bases.shape().digit.bits().min(32) != 0 {
-        return Ok(rows);
-    }
-    let residues = bases.rem_digit(q)?;
-    rows.retain(|&row| {
-        let (mut power, mut square, mut exponent) = (1, residues[row], (q - 1) / p);
-        while exponent > 0 {
-            if exponent & 1 == 1 {
-                power = power * square % q;
-            }
-            square = square * square % q;
-            exponent >>= 1;
-        }
-        power <= 1
-    });
-    Ok(rows)
-}
-
-fn is_prime(n: u64) -> bool {
-    n > 1 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d))
-}
-
-fn next_prime(n: u64) -> u64 {
-    (n + 1..).find(|&n| is_prime(n)).unwrap_or(u64::MAX)
-}
-
 faces! {
     "Powers and roots";
 
@@ -278,9 +211,6 @@ faces! {
     /// let (roots, remainders) = a.nth_root_rem(3)?;
     /// assert_eq!(roots.to_biguints()?, [10u32, 10, 1].map(BigUint::from));
     /// assert_eq!(remainders.to_biguints()?, [0u32, 24, 6].map(BigUint::from));
-    /// let (bases, exponents) = a.perfect_powers()?;
-    /// assert_eq!(bases.to_biguints()?, [10u32, 2, 7].map(BigUint::from));
-    /// assert_eq!(exponents, [3, 10, 1]);
     /// # Ok::<(), gpuint::Error>(())
     /// ```
     ///
@@ -309,21 +239,4 @@ faces! {
     /// # Errors
     /// As [`nth_root`](Self::nth_root).
     fn nth_root_rem(n: Count) -> NewPair;
-
-    /// Computes `(bases, exponents)` with `self = base^exponent` and the largest exponents. Rows
-    /// that are no perfect powers have the exponent 1. The rows 0 and 1, which are powers with
-    /// every exponent, have the exponent 0 and themselves as base.
-    ///
-    /// The time grows with the number of primes up to `BITS`. Rows are tested modulo a prime on the
-    /// host for each of them.
-    ///
-    /// # Errors
-    /// As [`wrapping_pow`](Self::wrapping_pow).
-    fn perfect_powers() -> NewAndWords;
-
-    /// Returns a mask of the rows that are perfect powers; 0 and 1 are.
-    ///
-    /// # Errors
-    /// As [`wrapping_pow`](Self::wrapping_pow).
-    fn is_perfect_power() -> NewMask;
 }
