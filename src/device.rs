@@ -10,6 +10,7 @@ use gpuint_catalogue::{
 use once_cell::race::OnceBox;
 
 use crate::auto::{Choices, Gpu, Tuning};
+use crate::backend::long::on_cpu;
 #[cfg(feature = "simt")]
 use crate::backend::simt::{Simt, SimtOptions};
 use crate::backend::{
@@ -525,7 +526,7 @@ impl Device {
         if self.verified {
             return verify::launch(self, call);
         }
-        let Some(faults) = &self.faults else { return self.inner.backend.launch(call) };
+        let Some(faults) = &self.faults else { return self.run(call) };
         self.launch_unharmed(kernel, call.operands.reborrow())?;
         faults.strike(self, kernel, &mut call.operands)
     }
@@ -534,7 +535,16 @@ impl Device {
     pub(crate) fn launch_unharmed(&self, kernel: KernelId, operands: Operands<'_>) -> Result<()> {
         let call = Call { kernel, operands };
         call.check()?;
-        self.inner.backend.launch(call)
+        self.run(call)
+    }
+
+    /// Queues a call on the device, or runs it on the CPU where the device has no kernel for it.
+    fn run(&self, call: Call<'_>) -> Result<()> {
+        let backend = &self.inner.backend;
+        if on_cpu::is_for_cpu(backend, &call) {
+            return on_cpu::run(backend, call);
+        }
+        backend.launch(call)
     }
 
     /// Runs a kernel that reports failed rows, and returns the lowest one.

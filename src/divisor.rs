@@ -13,6 +13,7 @@ use crate::dyn_batch::DynBatch;
 use crate::error::Error;
 use crate::error::Result;
 use crate::ops::View;
+use crate::ops::reciprocals::KeptDivisors;
 use crate::shape::Kernels;
 use crate::value::Value;
 
@@ -28,8 +29,8 @@ pub struct DynDivisor {
 enum Form {
     /// Divisors with their reciprocals.
     Records(Buffer),
-    /// The divisors alone, at widths without kernels for reciprocals.
-    Rows(DynBatch),
+    /// The divisors, at widths without kernels that prepare them.
+    Kept(KeptDivisors),
 }
 
 impl DynDivisor {
@@ -76,10 +77,11 @@ impl DynDivisor {
         Self { device: device.clone(), form: Form::Records(prepared), rows, shape }
     }
 
-    /// Makes divisors without reciprocals of rows that are not zero.
+    /// Makes divisors of rows that are not zero, without a kernel.
     pub(crate) fn of_unprepared(divisors: DynBatch, rows: Option<usize>) -> Self {
         let (device, shape) = (divisors.device().clone(), divisors.shape());
-        Self { device, form: Form::Rows(divisors), rows, shape }
+        let form = Form::Kept(KeptDivisors::new(divisors, rows.is_none()));
+        Self { device, form, rows, shape }
     }
 
     /// Returns the divisors of these rows; `None` if there is one divisor for all rows.
@@ -88,7 +90,7 @@ impl DynDivisor {
             return Ok(None);
         }
         let form = match &self.form {
-            Form::Rows(divisors) => Form::Rows(divisors.gather(rows)?),
+            Form::Kept(divisors) => Form::Kept(divisors.gather(rows)?),
             Form::Records(records) => {
                 let size = self.shape.prepared_bytes();
                 let mut out = self.device.alloc_rows(rows.len(), size)?;
@@ -106,19 +108,19 @@ impl DynDivisor {
         Ok(Some(Self { device, form, rows, shape: self.shape }))
     }
 
-    /// Divisors with their reciprocals, if they have any.
+    /// Records of a kernel, if one has prepared the divisors.
     pub(crate) fn buffer(&self) -> Option<&Buffer> {
         match &self.form {
             Form::Records(prepared) => Some(prepared),
-            Form::Rows(_) => None,
+            Form::Kept(_) => None,
         }
     }
 
-    /// Divisors without reciprocals.
-    pub(crate) fn unprepared(&self) -> Option<&DynBatch> {
+    /// Divisors that no kernel has prepared.
+    pub(crate) fn unprepared(&self) -> Option<&KeptDivisors> {
         match &self.form {
             Form::Records(_) => None,
-            Form::Rows(divisors) => Some(divisors),
+            Form::Kept(divisors) => Some(divisors),
         }
     }
 }
@@ -140,9 +142,10 @@ impl fmt::Debug for DynDivisor {
 /// for all rows of any batch. No divisor is zero. A divisor takes about twice the memory of an
 /// integer.
 ///
-/// From 2^19 bits on there are no reciprocals. Operations by a divisor divide there, and allocate
-/// memory for intermediate results. Products modulo a divisor take rows of twice the width. At the
-/// widest shape they are modulo divisors of at most half the width; for longer ones they return
+/// From 2^19 bits on, the first product modulo a divisor computes the reciprocal: it waits for the
+/// lengths of the divisors, and keeps one or two integers more for each. The operations allocate
+/// memory for intermediate results there: up to eight integers for each row, and those of products
+/// of long rows. On a GPU, products modulo divisors of more than 2^30 bits return
 /// [`WidthMissing`](Error::WidthMissing).
 ///
 /// ```

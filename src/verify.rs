@@ -22,7 +22,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gpuint_catalogue::{Algorithm, Equation, Op, Shape};
 
-use crate::backend::{Buffer, Call, NO_ROW, Operands, Params};
+use crate::backend::host::zeroed_vec;
+use crate::backend::{BackendKind, Buffer, Call, NO_ROW, Operands, Params};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::kernel::{KernelId, algorithms};
@@ -115,6 +116,19 @@ const fn check(op: Op) -> Check {
     }
 }
 
+/// The check of an operation at a shape: of results of long rows a second computation, where the
+/// device has no kernels of equations for them.
+fn check_on(device: &Device, op: Op, shape: Shape) -> Check {
+    match check(op) {
+        Check::Equation(_) | Check::LowProduct | Check::PreparedQuotient | Check::OtherAlgorithm
+            if shape.is_long() && device.backend() != BackendKind::Cpu =>
+        {
+            Check::Twice
+        }
+        check => check,
+    }
+}
+
 /// Runs a call that has been checked, and checks its results.
 ///
 /// # Errors
@@ -161,7 +175,7 @@ impl<'a> Launch<'a> {
         let mut launch = Self {
             device,
             kernel: call.kernel,
-            check: check(op),
+            check: check_on(device, op, shape),
             added: [None, None],
             before: [None, None],
             mask: None,
@@ -462,10 +476,40 @@ fn differing(
     rows: usize,
     row_bytes: usize,
 ) -> Result<Option<usize>> {
-    let params = Params { source_bits: 8 * row_bytes as u32, ..Params::default() };
     let ins = [Some(first), Some(second), None];
+    if shape.is_long() && device.backend() != BackendKind::Cpu {
+        return differing_long(device, ins, rows, row_bytes);
+    }
+    let params = Params { source_bits: 8 * row_bytes as u32, ..Params::default() };
     let kernel = device.kernel(Op::CheckEqual, Strategy::Auto, shape, rows)?;
     device.launch_checked(kernel, Operands { ins, rows, params, ..Operands::default() })
+}
+
+/// The lowest row in which two results differ, on a device with kernels of long rows: by its
+/// comparison for long results, and on the host for results of few bytes a row.
+fn differing_long(
+    device: &Device,
+    ins: [Option<&Buffer>; 3],
+    rows: usize,
+    row_bytes: usize,
+) -> Result<Option<usize>> {
+    let shape = Shape::long(8 * row_bytes).filter(|shape| shape.is_long());
+    if let Some(shape) = shape.filter(|shape| shape.bytes() == row_bytes) {
+        let mut equal = Mask::none(device, rows)?;
+        let kernel = device.kernel(Op::EqMask, Strategy::Auto, shape, rows)?;
+        let mask = Some(equal.buffer_mut());
+        device.launch_unharmed(kernel, Operands { ins, rows, mask, ..Operands::default() })?;
+        return Ok(equal.not()?.indices()?.first().copied());
+    }
+    let mut bytes = [zeroed_vec(rows * row_bytes)?, zeroed_vec(rows * row_bytes)?];
+    for (bytes, input) in bytes.iter_mut().zip(ins) {
+        if let Some(buffer) = input {
+            device.memory().download(buffer, 0, bytes)?;
+        }
+    }
+    let [first, second] = bytes;
+    let mut pairs = first.chunks(row_bytes).zip(second.chunks(row_bytes));
+    Ok(pairs.position(|(first, second)| first != second))
 }
 
 /// The lowest row in which two masks differ.

@@ -8,7 +8,7 @@
 use gpuint_catalogue::{Op, Shape};
 
 use super::{View, faces, long_division};
-use crate::backend::{BackendKind, Operands};
+use crate::backend::Operands;
 use crate::batch::{Batch, Using};
 use crate::dyn_batch::{DynBatch, DynUsing};
 use crate::error::{Error, Result};
@@ -63,7 +63,7 @@ impl<'a> View<'a> {
         zero: &mut Mask,
     ) -> Result<()> {
         self.check_mask(zero)?;
-        if self.divides_by_reciprocals() {
+        if !self.has_kernel(Op::DivRem) {
             *zero = self.divide_by_reciprocals(rhs, Some(quotient), Some(remainder))?;
             return Ok(());
         }
@@ -86,13 +86,9 @@ impl<'a> View<'a> {
         Ok((quotient, remainder.view().truncated(self.shape())?))
     }
 
-    /// Returns true for long rows on devices that have only products of them.
-    pub(super) fn divides_by_reciprocals(&self) -> bool {
-        self.shape().is_long() && self.device().backend() != BackendKind::Cpu
-    }
-
-    /// Divides long rows, and returns the mask of the rows with a divisor of zero.
-    pub(super) fn divide_by_reciprocals(
+    /// Divides rows at a width without a kernel of divisions, and returns the mask of the rows with
+    /// a divisor of zero.
+    fn divide_by_reciprocals(
         &self,
         rhs: &DynBatch,
         quotient: Option<&mut DynBatch>,
@@ -114,7 +110,7 @@ impl<'a> View<'a> {
         quotient: Option<&mut DynBatch>,
         remainder: Option<&mut DynBatch>,
     ) -> Result<()> {
-        if self.divides_by_reciprocals() {
+        if !self.has_kernel(Op::DivRem) {
             let zero = self.divide_by_reciprocals(rhs, quotient, remainder)?;
             let first = zero.indices()?.first().copied();
             return first.map_or(Ok(()), |row| Err(Error::DivisionByZero { row }));

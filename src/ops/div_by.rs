@@ -130,8 +130,8 @@ impl View<'_> {
         for out in [&quotient, &remainder].into_iter().flatten() {
             self.check(out)?;
         }
-        if let Some(divisors) = self.unprepared(divisor)? {
-            return self.divide_unprepared(divisors.rows(), [quotient, remainder]);
+        if let Some(kept) = divisor.unprepared() {
+            return self.divide_unprepared(kept, [quotient, remainder]);
         }
         let outs = [quotient, remainder].map(|out| out.map(DynBatch::buffer_mut));
         self.launch(Op::DivRemBy, Operands { outs, ..operands })

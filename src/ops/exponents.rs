@@ -14,6 +14,7 @@ use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;
 
 use super::pow_product::MOST_BASES;
+use super::reciprocals::Products;
 use super::rows::{Indices, gather};
 use super::{View, faces};
 use crate::backend::host::{check_room, collected, push, zeroed_vec};
@@ -206,8 +207,9 @@ impl View<'_> {
         let mut power;
         if divisor.unprepared().is_some() {
             power = self.rem_by(divisor)?;
+            let products = Products::new(self, divisor)?;
             for _ in 0..count {
-                View { batch: &power, strategy }.square_mod_into(divisor, &mut next)?;
+                products.square_into(&power, &mut next)?;
                 std::mem::swap(&mut power, &mut next);
             }
         } else {

@@ -31,6 +31,7 @@ use num_bigint::BigUint;
 use num_traits::One;
 
 use super::View;
+use crate::backend::host::collected;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::mask::Mask;
@@ -41,31 +42,45 @@ const SEED: usize = 2048;
 /// Computes quotients and remainders, and the mask of the rows with a divisor of zero, whose
 /// quotient is `2^BITS - 1` and whose remainder is the dividend.
 pub(super) fn div_rem(u: &DynBatch, v: &DynBatch) -> Result<(DynBatch, DynBatch, Mask)> {
-    let bits = u.shape().bits;
     let zero = v.is_zero_mask()?;
     let zeros = DynBatch::zeros(v.device(), v.shape(), v.len())?;
     let v = zeros.with_bit(0)?.select(&zero, v)?;
-    let lengths = v.bit_lengths()?.into_iter().map(|length| length as usize);
-    let (shifts, rest): (Vec<_>, Vec<_>) =
-        lengths.map(|length| (bits - length, length - 1)).unzip();
-    let reciprocals = reciprocals(&v.shl_rows(&shifts)?)?;
-    // The upper half of u Y, with its carry.
-    let (_, high) = u.mul_lo_hi(&reciprocals)?;
-    let (high, carry) = high.overflowing_add(u)?;
-    let high = high.shr(1)?;
-    let high = high.with_bit(bits - 1)?.select(&carry, &high)?;
-    let quotient = high.shr_rows(&rest)?;
-    let remainder = u.wrapping_sub(&quotient.wrapping_mul(&v)?)?;
-    let is_right = remainder.lt_mask(&v)?;
-    let quotient = quotient.select(&is_right, &quotient.wrapping_add_all(1)?)?;
-    let remainder = remainder.select(&is_right, &remainder.wrapping_sub(&v)?)?;
+    let shifts = shifts_to_top(&v)?;
+    let (quotient, remainder) = divide(u, &v, &reciprocals(&v.shl_rows(&shifts)?)?, &shifts)?;
     let quotient = zeros.not()?.select(&zero, &quotient)?;
     Ok((quotient, u.select(&zero, &remainder)?, zero))
 }
 
+/// Returns the distances of shifts that set the top bit of rows that are not zero.
+pub(super) fn shifts_to_top(rows: &DynBatch) -> Result<Vec<usize>> {
+    let bits = rows.shape().bits;
+    collected(rows.bit_lengths()?.into_iter().map(|length| bits - length as usize))
+}
+
+/// Divides by rows that are not zero, whose reciprocals and shifts are known.
+pub(super) fn divide(
+    u: &DynBatch,
+    v: &DynBatch,
+    reciprocals: &DynBatch,
+    shifts: &[usize],
+) -> Result<(DynBatch, DynBatch)> {
+    let bits = u.shape().bits;
+    // The upper half of u Y, with its carry.
+    let (_, high) = u.mul_lo_hi(reciprocals)?;
+    let (high, carry) = high.overflowing_add(u)?;
+    let high = high.shr(1)?;
+    let high = high.with_bit(bits - 1)?.select(&carry, &high)?;
+    let quotient = high.shr_rows(&collected(shifts.iter().map(|shift| bits - 1 - shift))?)?;
+    let remainder = u.wrapping_sub(&quotient.wrapping_mul(v)?)?;
+    let is_right = remainder.lt_mask(v)?;
+    let quotient = quotient.select(&is_right, &quotient.wrapping_add_all(1)?)?;
+    let remainder = remainder.select(&is_right, &remainder.wrapping_sub(v)?)?;
+    Ok((quotient, remainder))
+}
+
 /// Computes reciprocals `Y - 2^BITS` of precision `BITS` of rows whose top bit is set. At `2^(BITS
 /// - 1)`, where this is `2^BITS`, the result is 1 less.
-fn reciprocals(rows: &DynBatch) -> Result<DynBatch> {
+pub(super) fn reciprocals(rows: &DynBatch) -> Result<DynBatch> {
     let bits = rows.shape().bits;
     let mut precisions = vec![bits];
     while let Some(&next) = precisions.last().filter(|&&next| next > SEED) {

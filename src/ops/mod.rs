@@ -36,6 +36,7 @@ mod perfect_power;
 mod pow_product;
 mod prime;
 mod rational;
+pub(crate) mod reciprocals;
 pub(crate) mod residues;
 mod root;
 mod rows;

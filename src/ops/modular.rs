@@ -67,9 +67,9 @@ impl View<'_> {
         out: &mut DynBatch,
     ) -> Result<()> {
         let operands = self.operands_by(divisor)?;
-        if let Some(divisors) = self.unprepared(divisor)? {
+        if let Some(kept) = divisor.unprepared() {
             self.check(out)?;
-            return self.modular_unprepared(op, second, divisors.rows(), out);
+            return self.modular_unprepared(op, second, kept, out);
         }
         self.modular_of(op, second, &operands, out)
     }

@@ -10,6 +10,7 @@ use num_bigint::BigUint;
 use num_traits::One;
 
 use super::exponents::Exponents;
+use super::reciprocals::Products;
 use super::{View, faces};
 use crate::backend::host::collected;
 use crate::backend::{Operands, Params};
@@ -130,7 +131,8 @@ impl View<'_> {
         let rows = out.len();
         let length = exponents.longest().div_ceil(WINDOW);
         let largest = exponents.largest_digit(WINDOW);
-        let table = self.table(bases, largest, divisor, rows)?;
+        let products = Products::new(&View { batch: out, strategy }, divisor)?;
+        let table = self.table(bases, largest, divisor, &products, rows)?;
         // The factors of a base at a position; `None` if all are 1.
         let factors = |base: usize, position: usize| -> Result<Option<DynBatch>> {
             let digit = |row: usize| exponents.digit(row * bases + base, WINDOW, position);
@@ -149,14 +151,13 @@ impl View<'_> {
         for position in (0..length).rev() {
             if position + 1 < length {
                 for _ in 0..WINDOW {
-                    View { batch: &product, strategy }.square_mod_into(divisor, &mut other)?;
+                    products.square_into(&product, &mut other)?;
                     std::mem::swap(&mut product, &mut other);
                 }
             }
             for base in 0..bases {
                 if let Some(factors) = factors(base, position)? {
-                    let view = View { batch: &product, strategy };
-                    view.mul_mod_into(&factors, divisor, &mut other)?;
+                    products.mul_into(&product, &factors, &mut other)?;
                     std::mem::swap(&mut product, &mut other);
                 }
             }
@@ -171,6 +172,7 @@ impl View<'_> {
         bases: usize,
         largest: usize,
         divisor: &DynDivisor,
+        products: &Products<'_>,
         rows: usize,
     ) -> Result<DynBatch> {
         let View { strategy, .. } = *self;
@@ -184,8 +186,8 @@ impl View<'_> {
             let first = powers.len();
             powers.push(View { batch: &column, strategy }.rem_by(divisor)?);
             for _ in 1..largest {
-                let last = View { batch: &powers[powers.len() - 1], strategy };
-                let next = last.mul_mod(&powers[first], divisor)?;
+                let mut next = one.view().alloc()?;
+                products.mul_into(&powers[powers.len() - 1], &powers[first], &mut next)?;
                 powers.push(next);
             }
         }

@@ -15,6 +15,7 @@ use num_bigint::BigUint;
 
 use super::View;
 use super::faces::{Typed, residue_faces, typed_rows};
+use super::reciprocals::Products;
 use crate::backend::{Buffer, Operands, Params};
 use crate::batch::Batch;
 use crate::device::Device;
@@ -124,8 +125,10 @@ impl View<'_> {
     /// operation: another one would be slower than they are.
     pub(super) fn has_engine_of_powers(&self, op: Op) -> bool {
         let powers = self.device().kernel(Op::PowMod, self.strategy, self.shape(), usize::MAX);
-        powers
-            .is_ok_and(|powers| KernelId::find(op, powers.row().algorithm, self.shape()).is_some())
+        self.has_kernel(op)
+            && powers.is_ok_and(|powers| {
+                KernelId::find(op, powers.row().algorithm, self.shape()).is_some()
+            })
     }
 
     /// Computes the constants of Montgomery's form for these odd moduli.
@@ -302,7 +305,10 @@ impl Ring<'_> {
         self.check(rhs)?;
         self.check(out)?;
         match &self.0.modulus.0.montgomery {
-            None => self.view().mul_mod_into(&rhs.rows, self.divisor(), &mut out.rows),
+            None => {
+                let products = Products::new(&self.view(), self.divisor())?;
+                products.mul_into(&self.0.rows, &rhs.rows, &mut out.rows)
+            }
             Some(Montgomery { moduli, .. }) => {
                 let rhs = Some((&rhs.rows, false));
                 self.view().mul_residues(rhs, &self.0.modulus, moduli, &mut out.rows)
@@ -317,7 +323,8 @@ impl Ring<'_> {
     fn square_into(&self, out: &mut DynResidues) -> Result<()> {
         self.check(out)?;
         match &self.0.modulus.0.montgomery {
-            None => self.view().square_mod_into(self.divisor(), &mut out.rows),
+            None => Products::new(&self.view(), self.divisor())?
+                .square_into(&self.0.rows, &mut out.rows),
             Some(Montgomery { moduli, .. }) => {
                 self.view().mul_residues(None, &self.0.modulus, moduli, &mut out.rows)
             }

@@ -82,12 +82,16 @@ impl View<'_> {
 
     pub(crate) fn nth_root(&self, n: usize) -> Result<DynBatch> {
         match n {
-            0 => return Err(Error::DivisionByZero { row: 0 }),
-            1 => return self.batch.try_clone(),
-            2 => return self.isqrt(),
-            _ if self.is_by_rows() => return self.nth_root_by_rows(n),
-            _ => {}
+            0 => Err(Error::DivisionByZero { row: 0 }),
+            1 => self.batch.try_clone(),
+            2 => self.isqrt(),
+            _ if self.is_by_rows() => self.nth_root_by_rows(n),
+            _ => self.root_by_newton(n),
         }
+    }
+
+    /// Computes roots by Newton's iteration on the device.
+    pub(super) fn root_by_newton(&self, n: usize) -> Result<DynBatch> {
         let lengths = self.bit_lengths()?;
         let bits = lengths.iter().max().map_or(0, |&longest| longest as usize);
         if bits == 0 {

@@ -22,6 +22,9 @@
 //! ```text
 //! time(2N) = time(N) / 2 + division(N) / 2 + product(N / 2) / 4 + passes.
 //! ```
+//!
+//! Long rows, for which a GPU has no kernels of levels, have roots by Newton's iteration
+//! (`root.rs`).
 
 use gpuint_catalogue::{Op, Shape};
 
@@ -68,6 +71,9 @@ impl View<'_> {
     /// Computes roots level by level, and remainders if they are asked for and all rows are long.
     fn composed_root(&self, has_remainder: bool) -> Result<(DynBatch, Option<DynBatch>)> {
         let widest = self.shape();
+        if widest.is_long() {
+            return Ok((self.root_by_newton(2)?, None));
+        }
         let shape = level_shape(widest.bits, widest);
         if shape != widest && !widest.bits.is_multiple_of(PART_BITS) {
             return self.root_in(shape, has_remainder);

@@ -1,94 +1,85 @@
-//! Operations by divisors without reciprocals, at widths without kernels for prepared divisors:
-//! from 2^19 bits on.
+//! Operations by divisors at widths without kernels for prepared divisors: from 2^19 bits on.
 //!
-//! There a [`DynDivisor`] keeps the divisors themselves, and every operation by it divides. A
-//! difference of two residues is brought into `[0, v)` by one conditional addition of `v`; a sum is
-//! the difference `a - (v - b)`. Products take rows of twice the width. The widest shape has none,
-//! and multiplies modulo divisors of at most half its width.
+//! There a [`DynDivisor`] keeps the divisors themselves, and their reciprocals from the first
+//! product modulo a divisor on (`reciprocals.rs`). A division is by a kernel of divisions where the
+//! width has one, else by reciprocals. A difference of two residues is brought into `[0, v)` by one
+//! conditional addition of `v`; a sum is the difference `a - (v - b)`.
 
-use gpuint_catalogue::Op;
+use gpuint_catalogue::{MAX_LONG_BITS, Op};
 use num_bigint::BigUint;
 use num_traits::One;
 
 use super::View;
-use crate::backend::Operands;
-use crate::divisor::DynDivisor;
+use super::long_division::write;
+use super::reciprocals::{KeptDivisors, Rows};
+use crate::backend::{BackendKind, Operands, long};
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::kernel::algorithms;
 
-/// The operation of an error.
-const PRODUCTS: &str = "products modulo divisors";
-
-/// Divisors without reciprocals, one for each row.
-pub(super) enum Divisors<'a> {
-    Kept(&'a DynBatch),
-    /// Copies of one divisor.
-    Copied(DynBatch),
-}
-
-impl Divisors<'_> {
-    pub(super) fn rows(&self) -> &DynBatch {
-        match self {
-            Self::Kept(rows) => rows,
-            Self::Copied(rows) => rows,
-        }
-    }
-}
-
-impl View<'_> {
-    /// Returns true if some algorithm has a kernel for the operation at the shape.
+impl<'a> View<'a> {
+    /// Returns true if the device has a kernel for the operation at the shape, by some algorithm.
     pub(super) fn has_kernel(&self, op: Op) -> bool {
+        let is_long = self.shape().is_long() && self.device().backend() != BackendKind::Cpu;
+        if is_long {
+            return long::has_kernels(op);
+        }
         algorithms(op, self.shape()).next().is_some()
     }
 
-    /// Returns the divisors of the rows; `None` if they have reciprocals.
-    pub(super) fn unprepared<'d>(&self, divisor: &'d DynDivisor) -> Result<Option<Divisors<'d>>> {
-        Ok(match (divisor.unprepared(), divisor.rows()) {
-            (Some(rows), Some(_)) => Some(Divisors::Kept(rows)),
-            (Some(row), None) => Some(Divisors::Copied(self.copies_of(row)?)),
-            (None, _) => None,
-        })
+    /// Returns true if there are products modulo divisors of the width.
+    pub(super) fn has_products_modulo(&self) -> bool {
+        self.has_kernel(Op::Prepare) || self.shape().bits <= MAX_LONG_BITS / 2
     }
 
-    /// Divides by divisors that are not zero.
+    /// Divides by divisors that no kernel has prepared.
     pub(super) fn divide_unprepared(
         &self,
-        divisors: &DynBatch,
-        outs: [Option<&mut DynBatch>; 2],
+        kept: &KeptDivisors,
+        [quotient, remainder]: [Option<&mut DynBatch>; 2],
     ) -> Result<()> {
         let view = self.batch.view();
-        if view.divides_by_reciprocals() {
-            let [quotient, remainder] = outs;
-            return view.divide_by_reciprocals(divisors, quotient, remainder).map(drop);
+        if view.has_kernel(Op::DivRem) {
+            let divisors = kept.of_rows(&view)?;
+            let outs = [quotient, remainder].map(|out| out.map(DynBatch::buffer_mut));
+            return view.launch(Op::DivRem, Operands { outs, ..view.operands_with(&divisors)? });
         }
-        let outs = outs.map(|out| out.map(DynBatch::buffer_mut));
-        view.launch(Op::DivRem, Operands { outs, ..view.operands_with(divisors)? })
+        let (quotients, remainders) = kept.reduction(&view)?.div_rem(self.batch)?;
+        write(&quotients, quotient)?;
+        write(&remainders, remainder)
     }
 
-    /// Computes an operation modulo divisors that are not zero.
+    /// Computes an operation modulo divisors that no kernel has prepared.
     pub(super) fn modular_unprepared(
         &self,
         op: Op,
         second: Option<&DynBatch>,
-        divisors: &DynBatch,
+        kept: &KeptDivisors,
         out: &mut DynBatch,
     ) -> Result<()> {
+        let divisors = &*kept.of_rows(self)?;
+        let first = || self.residue(kept, divisors);
         match (op, second) {
             (Op::AddMod, Some(rhs)) => {
-                let rhs = divisors.wrapping_sub(&rhs.view().residue(divisors)?)?;
-                self.residue(divisors)?.view().difference(&rhs, divisors, out)
+                let rhs = divisors.wrapping_sub(&*rhs.view().residue(kept, divisors)?)?;
+                first()?.view().difference(&rhs, divisors, out)
             }
             (Op::SubMod, Some(rhs)) => {
-                let rhs = rhs.view().residue(divisors)?;
-                self.residue(divisors)?.view().difference(&rhs, divisors, out)
+                let rhs = rhs.view().residue(kept, divisors)?;
+                first()?.view().difference(&rhs, divisors, out)
             }
             (Op::NegMod, _) => {
                 let zero = DynBatch::zeros(self.device(), self.shape(), self.len())?;
-                zero.view().difference(&self.residue(divisors)?, divisors, out)
+                zero.view().difference(&*first()?, divisors, out)
             }
-            (Op::MulMod, Some(rhs)) => self.product_unprepared(rhs, divisors, out),
-            (Op::SquareMod, _) => self.product_unprepared(self.batch, divisors, out),
+            // The product takes one factor below the divisors.
+            (Op::MulMod, Some(rhs)) => {
+                let is_swapped = !self.is_below(divisors)? && rhs.view().is_below(divisors)?;
+                let [a, b] = if is_swapped { [rhs, self.batch] } else { [self.batch, rhs] };
+                let a = a.view().residue(kept, divisors)?;
+                write(&kept.reduction(self)?.product(&a, b)?, Some(out))
+            }
+            (Op::SquareMod, _) => write(&kept.reduction(self)?.square(&*first()?)?, Some(out)),
             // A row and a divisor that are odd have an even sum.
             (Op::HalveMod, _) => {
                 let half = self.shr(1)?;
@@ -100,42 +91,17 @@ impl View<'_> {
         }
     }
 
-    /// Returns true if there are products modulo divisors of at most `bits` bits at the width.
-    pub(super) fn has_products_modulo(&self, bits: u64) -> bool {
-        self.has_kernel(Op::Prepare) || self.doubled(PRODUCTS).is_ok() || self.holds_square(bits)
+    /// Returns true if all rows are below the divisors.
+    fn is_below(&self, divisors: &DynBatch) -> Result<bool> {
+        Ok(self.lt_mask(divisors)?.count()? == self.len())
     }
 
-    /// Returns true if rows hold products of two residues modulo divisors of `bits` bits.
-    fn holds_square(&self, bits: u64) -> bool {
-        bits <= self.shape().bits as u64 / 2
-    }
-
-    fn product_unprepared(
-        &self,
-        rhs: &DynBatch,
-        divisors: &DynBatch,
-        out: &mut DynBatch,
-    ) -> Result<()> {
-        let view = self.batch.view();
-        let wide = match view.doubled(PRODUCTS) {
-            Ok(wide) => wide,
-            Err(error) => {
-                let longest = divisors.bit_lengths()?.into_iter().max().unwrap_or(0);
-                if !view.holds_square(longest) {
-                    return Err(error);
-                }
-                let factor = rhs.view().residue(divisors)?;
-                let product = view.residue(divisors)?.wrapping_mul(&factor)?;
-                return product.view().divide_unprepared(divisors, [None, Some(out)]);
-            }
-        };
-        let product = view.widening_mul(rhs, wide)?;
-        let residue = product.view().residue(&divisors.view().resized(wide)?)?;
-        residue.view().truncated_into(out)
-    }
-
-    fn residue(&self, divisors: &DynBatch) -> Result<DynBatch> {
-        self.produce(|out| self.divide_unprepared(divisors, [None, Some(out)]))
+    /// Returns the rows modulo divisors: the rows themselves if all of them are residues.
+    fn residue(&self, kept: &KeptDivisors, divisors: &DynBatch) -> Result<Rows<'a>> {
+        if self.is_below(divisors)? {
+            return Ok(Rows::Kept(self.batch));
+        }
+        self.produce(|out| self.divide_unprepared(kept, [None, Some(out)])).map(Rows::New)
     }
 
     /// Computes `self - rhs mod divisor` for `self < divisor` and `rhs <= divisor`.

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod movement;
+pub(crate) mod on_cpu;
 mod plan;
 mod product;
 mod reduction;
@@ -80,11 +81,41 @@ struct PlanTables<M> {
     _memory: M,
 }
 
+/// Returns true if [`run`] has kernels for an operation.
+pub(crate) const fn has_kernels(op: Op) -> bool {
+    matches!(
+        op,
+        Op::MulLo
+            | Op::SquareLo
+            | Op::MulWide
+            | Op::MulCyclic
+            | Op::Add
+            | Op::Sub
+            | Op::Shl
+            | Op::Shr
+            | Op::ShlRows
+            | Op::ShrRows
+            | Op::Gather
+            | Op::Select
+            | Op::Bitwise
+            | Op::Resize
+            | Op::Cmp
+            | Op::EqMask
+            | Op::LtMask
+            | Op::IsZeroMask
+            | Op::BitLengths
+            | Op::CountOnes
+            | Op::TrailingZeros
+            | Op::BitMask
+    )
+}
+
 /// Queues an operation on long rows.
 ///
 /// # Errors
 /// [`OutOfMemory`](Error::OutOfMemory) before anything is queued, and
-/// [`WidthMissing`](Error::WidthMissing) for an operation without kernels of long rows.
+/// [`WidthMissing`](Error::WidthMissing) for products that exceed the longest transform, and for an
+/// operation without [kernels](has_kernels).
 ///
 /// # Safety
 /// `operands` are those of the operation: addresses of memory of this queue, as much of it as the

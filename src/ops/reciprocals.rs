@@ -1,0 +1,234 @@
+//! Residues by kept reciprocals, at widths without kernels for prepared divisors.
+//!
+//! Let `B = 2^BITS`, and `V = 2^s v` a divisor whose top bit is set. Its kept reciprocal is
+//!
+//! ```text
+//! Y = floor((B^2 - 1) / V) - B,    0 <= Y < B.
+//! ```
+//!
+//! A number `h B + l` with `h < V` takes two products (N. Möller and T. Granlund, "Improved
+//! division by invariant integers", IEEE Transactions on Computers 60, 2011, with a row in the
+//! place of their word):
+//!
+//! ```text
+//! q B + f = (Y + B) h + l,    r = l - (q + 1) V mod B.
+//! ```
+//!
+//! By their theorem 1, `h B + l - (q + 1) V` is at least `max(B - V, f + 1) - B`, which is not below
+//! `-V`, and below `max(B - V, f)`. If it is negative, `r > f`, and `V` is added. Otherwise `r <= f`,
+//! or `r` is below `B - V <= V`, and `V` is added, too. The sum is below `B <= 2V`, so that at most
+//! one subtraction of `V` follows.
+//!
+//! For residues `a < v` and factors `b < B`, `2^s a b < B V`, so that `a b mod v` takes three
+//! products: `a b`, `h Y` and `q V`. A square takes a square and two products.
+
+use std::ops::Deref;
+
+use once_cell::race::OnceBox;
+
+use super::{View, long_division};
+use crate::divisor::DynDivisor;
+use crate::dyn_batch::DynBatch;
+use crate::error::Result;
+use crate::strategy::Strategy;
+
+/// Divisors, and their reciprocals from the first use on.
+pub(crate) struct KeptDivisors {
+    divisors: DynBatch,
+    /// One divisor for all rows.
+    is_broadcast: bool,
+    reciprocals: OnceBox<Reciprocals>,
+}
+
+impl KeptDivisors {
+    pub(crate) fn new(divisors: DynBatch, is_broadcast: bool) -> Self {
+        Self { divisors, is_broadcast, reciprocals: OnceBox::new() }
+    }
+
+    /// Returns the divisors with these indices.
+    pub(crate) fn gather(&self, rows: &[usize]) -> Result<Self> {
+        let gathered = Self::new(self.divisors.gather(rows)?, self.is_broadcast);
+        if let Some(known) = self.reciprocals.get() {
+            gathered.reciprocals.get_or_try_init(|| known.gather(rows).map(Box::new))?;
+        }
+        Ok(gathered)
+    }
+
+    /// Returns the divisor of each row of a view.
+    pub(super) fn of_rows(&self, view: &View<'_>) -> Result<Rows<'_>> {
+        self.spread(&self.divisors, view)
+    }
+
+    /// Returns the divisors of the rows of a view with their reciprocals.
+    pub(super) fn reduction(&self, view: &View<'_>) -> Result<Reduction<'_>> {
+        let init = || Reciprocals::of(&self.divisors).map(Box::new);
+        let Reciprocals { normalized, inverses, shifts } =
+            self.reciprocals.get_or_try_init(init)?;
+        let normalized = normalized.as_ref();
+        Ok(Reduction {
+            divisors: self.of_rows(view)?,
+            normalized: normalized.map(|rows| self.spread(rows, view)).transpose()?,
+            inverses: self.spread(inverses, view)?,
+            shifts: if self.is_broadcast { vec![shifts[0]; view.len()] } else { shifts.clone() },
+        })
+    }
+
+    /// Returns one of these rows for each row of a view.
+    fn spread<'a>(&self, rows: &'a DynBatch, view: &View<'_>) -> Result<Rows<'a>> {
+        if self.is_broadcast && view.len() != 1 {
+            return view.copies_of(rows).map(Rows::New);
+        }
+        Ok(Rows::Kept(rows))
+    }
+}
+
+/// Rows that exist, or new ones.
+pub(super) enum Rows<'a> {
+    Kept(&'a DynBatch),
+    New(DynBatch),
+}
+
+impl Deref for Rows<'_> {
+    type Target = DynBatch;
+
+    fn deref(&self) -> &DynBatch {
+        match self {
+            Self::Kept(rows) => rows,
+            Self::New(rows) => rows,
+        }
+    }
+}
+
+/// Kept reciprocals of divisors.
+struct Reciprocals {
+    /// `2^s v`; `None` if the top bit of all divisors is set.
+    normalized: Option<DynBatch>,
+    /// `floor((B^2 - 1) / (2^s v)) - B`.
+    inverses: DynBatch,
+    /// `s` of each divisor.
+    shifts: Vec<usize>,
+}
+
+impl Reciprocals {
+    /// Computes the reciprocals of divisors that are not zero. Waits for their lengths.
+    fn of(divisors: &DynBatch) -> Result<Self> {
+        let shifts = long_division::shifts_to_top(divisors)?;
+        let is_shifted = shifts.iter().any(|&shift| shift > 0);
+        let normalized = is_shifted.then(|| divisors.shl_rows(&shifts)).transpose()?;
+        let top = normalized.as_ref().unwrap_or(divisors);
+        let inverses = long_division::reciprocals(top)?;
+        // B^2 - 1 - (Y + B) V, less than 2V, as a number of two rows.
+        let (low, high) = inverses.mul_lo_hi(top)?;
+        let rest = top.not()?.wrapping_sub(&high)?;
+        let is_exact = low.not()?.lt_mask(top)?.and(&rest.is_zero_mask()?)?;
+        let inverses = inverses.select(&is_exact, &inverses.wrapping_add_all(1)?)?;
+        Ok(Self { normalized, inverses, shifts })
+    }
+
+    /// Returns the reciprocals of the divisors with these indices.
+    fn gather(&self, rows: &[usize]) -> Result<Self> {
+        let normalized = self.normalized.as_ref();
+        Ok(Self {
+            normalized: normalized.map(|divisors| divisors.gather(rows)).transpose()?,
+            inverses: self.inverses.gather(rows)?,
+            shifts: rows.iter().map(|&row| self.shifts[row]).collect(),
+        })
+    }
+}
+
+/// Divisors and their reciprocals, one for each row of a batch.
+pub(super) struct Reduction<'a> {
+    divisors: Rows<'a>,
+    normalized: Option<Rows<'a>>,
+    inverses: Rows<'a>,
+    shifts: Vec<usize>,
+}
+
+impl Reduction<'_> {
+    /// Computes quotients and remainders of rows.
+    pub(super) fn div_rem(&self, rows: &DynBatch) -> Result<(DynBatch, DynBatch)> {
+        long_division::divide(rows, &self.divisors, &self.inverses, &self.shifts)
+    }
+
+    /// Computes `a b mod v`, for `a` below the divisors.
+    pub(super) fn product(&self, a: &DynBatch, b: &DynBatch) -> Result<DynBatch> {
+        let (low, high) = match self.normalized {
+            None => a.mul_lo_hi(b)?,
+            Some(_) => a.shl_rows(&self.shifts)?.mul_lo_hi(b)?,
+        };
+        self.reduce(&low, &high)
+    }
+
+    /// Computes `a^2 mod v`, for `a` below the divisors.
+    pub(super) fn square(&self, a: &DynBatch) -> Result<DynBatch> {
+        let (low, high) = a.mul_lo_hi(a)?;
+        if self.normalized.is_none() {
+            return self.reduce(&low, &high);
+        }
+        let bits = a.shape().bits;
+        let rest: Vec<_> = self.shifts.iter().map(|shift| bits - shift).collect();
+        let high = high.shl_rows(&self.shifts)?.or(&low.shr_rows(&rest)?)?;
+        self.reduce(&low.shl_rows(&self.shifts)?, &high)
+    }
+
+    /// Computes `(high B + low) / 2^s mod v`, for `high` below the normalized divisors and a
+    /// number that `2^s` divides.
+    fn reduce(&self, low: &DynBatch, high: &DynBatch) -> Result<DynBatch> {
+        let divisors = self.normalized.as_ref().unwrap_or(&self.divisors);
+        let (fraction, quotient) = high.mul_lo_hi(&self.inverses)?;
+        let (fraction, carry) = fraction.overflowing_add(low)?;
+        let quotient = quotient.wrapping_add(high)?.wrapping_add_all(1)?;
+        let quotient = quotient.wrapping_add_all(1)?.select(&carry, &quotient)?;
+        let rest = low.wrapping_sub(&quotient.wrapping_mul(divisors)?)?;
+        let is_negative = fraction.lt_mask(&rest)?;
+        let rest = rest.wrapping_add(divisors)?.select(&is_negative, &rest)?;
+        let is_less = rest.lt_mask(divisors)?;
+        let rest = rest.select(&is_less, &rest.wrapping_sub(divisors)?)?;
+        match self.normalized {
+            None => Ok(rest),
+            Some(_) => rest.shr_rows(&self.shifts),
+        }
+    }
+}
+
+/// Products modulo divisors of rows that are below them: by kernels, or by kept reciprocals.
+pub(super) enum Products<'a> {
+    Prepared(Strategy, &'a DynDivisor),
+    Reduced(Reduction<'a>),
+}
+
+impl<'a> Products<'a> {
+    /// Returns the products for batches of as many rows as a view, by its strategy.
+    pub(super) fn new(view: &View<'_>, divisor: &'a DynDivisor) -> Result<Self> {
+        Ok(match divisor.unprepared() {
+            Some(kept) => Self::Reduced(kept.reduction(view)?),
+            None => Self::Prepared(view.strategy, divisor),
+        })
+    }
+
+    /// Computes `a^2 mod v`.
+    pub(super) fn square_into(&self, a: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        match *self {
+            Self::Prepared(strategy, divisor) => {
+                View { batch: a, strategy }.square_mod_into(divisor, out)
+            }
+            Self::Reduced(ref reduction) => {
+                *out = reduction.square(a)?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Computes `a b mod v`.
+    pub(super) fn mul_into(&self, a: &DynBatch, b: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        match *self {
+            Self::Prepared(strategy, divisor) => {
+                View { batch: a, strategy }.mul_mod_into(b, divisor, out)
+            }
+            Self::Reduced(ref reduction) => {
+                *out = reduction.product(a, b)?;
+                Ok(())
+            }
+        }
+    }
+}
