@@ -36,6 +36,7 @@
 //! [`widening_mul`](Batch::widening_mul) in rows of twice the width,
 //! [`mul_lo_hi`](Batch::mul_lo_hi) in two halves, [`wrapping_square`](Batch::wrapping_square),
 //! [`cyclic_mul`](Batch::cyclic_mul) modulo `2^BITS - 1`,
+//! [`negacyclic_mul`](Batch::negacyclic_mul) modulo `2^BITS + 1`,
 //! [`mul_add`](Batch::mul_add), [`wrapping_polynomial`](Batch::wrapping_polynomial), and
 //! [`wrapping_sum_of_products`](Batch::wrapping_sum_of_products) of pairs of batches.
 //!
@@ -96,8 +97,9 @@
 //! [`widths`] lists the widths, [`narrowest`] finds the one that fits, and [`DynBatch::fitting`]
 //! uses it. [`Device::with_jit`] accepts widths that are not built; [`Device::narrowest`] and
 //! [`Device::shape_for`] find one. Above 2^20 bits every multiple of 64 up to 2^31 is a width
-//! ([`Shape::is_long`]). The CPU has all operations there; other devices return
-//! [`WidthMissing`](Error::WidthMissing) for the others.
+//! ([`Shape::is_long`]). A GPU has kernels of products, sums, comparisons and moves of such rows, and
+//! composes divisions, powers, roots and common divisors of them; docs/wider.md lists the operations
+//! that copy the rows to the CPU.
 //!
 //! **Choose an algorithm.** Operations select the fastest one ([`Auto`]). [`using`](Batch::using)
 //! selects another: `u.using::<Blocked<Fft>>().div_rem(&v)?`. Products are by [`Classical`],

@@ -120,7 +120,10 @@ const fn check(op: Op) -> Check {
 /// device has no kernels of equations for them.
 fn check_on(device: &Device, op: Op, shape: Shape) -> Check {
     match check(op) {
-        Check::Equation(_) | Check::LowProduct | Check::PreparedQuotient | Check::OtherAlgorithm
+        Check::Equation(_)
+        | Check::LowProduct
+        | Check::PreparedQuotient
+        | Check::OtherAlgorithm
             if shape.is_long() && device.backend() != BackendKind::Cpu =>
         {
             Check::Twice
@@ -499,7 +502,7 @@ fn differing_long(
         let kernel = device.kernel(Op::EqMask, Strategy::Auto, shape, rows)?;
         let mask = Some(equal.buffer_mut());
         device.launch_unharmed(kernel, Operands { ins, rows, mask, ..Operands::default() })?;
-        return Ok(equal.not()?.indices()?.first().copied());
+        return Ok(equal.to_bools()?.iter().position(|is_equal| !is_equal));
     }
     let mut bytes = [zeroed_vec(rows * row_bytes)?, zeroed_vec(rows * row_bytes)?];
     for (bytes, input) in bytes.iter_mut().zip(ins) {

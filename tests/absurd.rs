@@ -359,6 +359,7 @@ operations! {
     fn count_ones();
     fn cyclic_mul(Rows);
     fn cyclic_mul_into(Rows, Out);
+    fn negacyclic_mul(Rows);
     fn div(Rows);
     fn div_all(Number);
     fn div_by(Divisor);

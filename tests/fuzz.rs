@@ -497,6 +497,10 @@ fn operations<T: Kernels + Widen>() -> Vec<Operation<T>> {
         square
     );
     operation!("cyclic_mul", [B], |x| x.a.cyclic_mul(x.b)?.columns(), cyclic);
+    operation!("negacyclic_mul", [B], |x| x.a.negacyclic_mul(x.b)?.columns(), |x| {
+        let (product, is_minus_one) = oracle::mul_negacyclic(x.a, x.b, x.bits);
+        Ok(vec![product, flag(is_minus_one)])
+    });
     operation!("mul_lo_hi", [B], |x| x.a.mul_lo_hi(x.b)?.columns(), halves);
     operation!(
         "mul_lo_hi_with_into karatsuba",

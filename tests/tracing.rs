@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Classical, Device, GpuUint};
+use gpuint::{Batch, Classical, Device, DynBatch, DynDivisor, GpuUint};
 use tracing::Level;
 use tracing_subscriber::fmt::format::FmtSpan;
 
@@ -68,4 +68,31 @@ fn work_is_spans_with_sizes() {
             assert!(log.lines().any(is_there), "{span} {event} is not in\n{log}");
         }
     }
+}
+
+/// A division by a divisor with a reciprocal, a square and a power modulo it, by their products.
+#[test]
+fn reductions_take_three_products() {
+    let device = Device::cpu();
+    let bits = 1 << 19;
+    let shape = device.shape_for(bits).unwrap();
+    let modulus = (BigUint::from(1u32) << (bits - 9)) - 69u32;
+    let divisor = DynDivisor::splat(&device, shape, &modulus).unwrap();
+    let values = [BigUint::from(3u32), BigUint::from(5u32) << 1000usize];
+    let a = DynBatch::from_biguints(&device, shape, &values).unwrap();
+    // The first product computes the reciprocal.
+    let once = a.square_mod(&divisor).unwrap();
+    let products = |work: &dyn Fn() -> DynBatch| {
+        let log = traced(|| drop(work()));
+        let is_product = |line: &&str| {
+            line.contains("new")
+                && (line.contains("kernel=gpuint_mul_") || line.contains("_square_"))
+        };
+        log.lines().filter(is_product).count()
+    };
+    assert_eq!(products(&|| a.mul_mod(&once, &divisor).unwrap()), 3);
+    assert_eq!(products(&|| once.square_mod(&divisor).unwrap()), 3);
+    assert_eq!(products(&|| a.square_mod_repeatedly(4, &divisor).unwrap()), 4 * 3);
+    // 5 = 0b101: a table of 4 powers and a product.
+    assert_eq!(products(&|| a.pow_mod_all(5, &divisor).unwrap()), 5 * 3);
 }

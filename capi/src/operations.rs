@@ -51,6 +51,12 @@ functions! {
     fn gpuint_cyclic_mul(a: *const Batch, b: *const Batch; product: *mut *mut Batch) =
         DynBatch::cyclic_mul;
 
+    /// Computes `a * b` modulo `2^bits + 1`, and a mask of the rows whose residue is `2^bits`, which
+    /// become 0.
+    fn gpuint_negacyclic_mul(
+        a: *const Batch, b: *const Batch; product: *mut *mut Batch, is_minus_one: *mut *mut Mask
+    ) = DynBatch::negacyclic_mul;
+
     /// Computes `a + value` modulo `2^bits`.
     fn gpuint_wrapping_add_all(a: *const Batch, value: *const c_char; sum: *mut *mut Batch) =
         DynBatch::wrapping_add_all;

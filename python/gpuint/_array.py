@@ -356,6 +356,13 @@ class Array(Rows[int]):
         """Returns the products modulo `2**bits - 1`: 0 only where a factor is 0."""
         return self._like(_Batch.cyclic_mul(*self._pair(self._operand(other, "other"))))
 
+    def negacyclic_mul(self, other: Integers) -> tuple[Array, Mask]:
+        """Returns the products modulo `2**bits + 1`, and a mask of the rows that are `2**bits`.
+
+        The rows of the mask are 0, since `2**bits`, which is -1, does not fit.
+        """
+        return self._masked(_Batch.negacyclic_mul(*self._pair(self._operand(other, "other"))))
+
     def mul_lo_hi(self, other: Integers) -> tuple[Array, Array]:
         """Returns the low and high halves of the products."""
         return self._both(_Batch.mul_lo_hi(*self._pair(self._operand(other, "other"))))

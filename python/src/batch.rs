@@ -224,6 +224,7 @@ methods! {
     fn wrapping_polynomial(coefficients: Numbers) -> DynBatch;
     fn mul_add(factor: &Batch, summand: &Batch) -> DynBatch;
     fn mul_sub(factor: &Batch, subtrahend: &Batch) -> DynBatch;
+    fn negacyclic_mul(rhs: &Batch) -> Masked;
     fn overflowing_add(rhs: &Batch) -> Masked;
     fn overflowing_sub(rhs: &Batch) -> Masked;
     fn mul_lo_hi(rhs: &Batch) -> Pair;

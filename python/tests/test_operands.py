@@ -73,6 +73,7 @@ METHODS = {
     "overflowing_add": lambda u, v: ((u + v) % MOD, u + v > MAX),
     "overflowing_sub": lambda u, v: ((u - v) % MOD, u < v),
     "cyclic_mul": lambda u, v: (u * v - 1) % (MOD - 1) + 1 if u * v else 0,
+    "negacyclic_mul": lambda u, v: (u * v % (MOD + 1) % MOD, u * v % (MOD + 1) == MOD),
     "mul_lo_hi": lambda u, v: (u * v % MOD, u * v // MOD),
     "widening_mul": lambda u, v: u * v,
     "divmod_masked": lambda u, v: (u // v, u % v, False),

@@ -30,6 +30,7 @@ mod inverse_all;
 mod long_division;
 mod modular;
 mod mul;
+mod negacyclic;
 mod operators;
 mod pairs;
 mod perfect_power;

@@ -232,3 +232,88 @@ impl<'a> Products<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigUint;
+    use num_traits::One;
+
+    use super::*;
+    use crate::device::Device;
+
+    /// Numbers at powers of two, at both ends of the width and between.
+    fn hostile(bits: usize) -> Vec<BigUint> {
+        let power = |exponent: usize| BigUint::one() << exponent;
+        let ones = power(bits) - 1u32;
+        let uneven = (power(bits) / 3u32) ^ (power(bits / 2) / 7u32);
+        let near = |center: BigUint| [&center - 1u32, center.clone(), center + 1u32];
+        let mut values: Vec<BigUint> = [1, 63, 64, bits / 2, bits - 2, bits - 1]
+            .into_iter()
+            .flat_map(|k| near(power(k)))
+            .collect();
+        values.extend([1usize, 5, bits / 3, bits / 2, bits - 70].map(|k| &uneven >> k));
+        values.extend([&ones - 1u32, &ones - power(bits / 2), &ones / 3u32 * 2u32, ones]);
+        values.extend([uneven]);
+        values
+    }
+
+    /// All pairs of a hostile divisor and a hostile factor, and residues at both ends.
+    #[test]
+    fn products_and_quotients_of_hostile_rows_are_exact() {
+        let device = Device::cpu();
+        for bits in [4096, 6144] {
+            let shape = device.shape_for(bits).unwrap();
+            assert_eq!(shape.bits, bits);
+            let values = hostile(bits);
+            let pairs: Vec<_> = values
+                .iter()
+                .flat_map(|v| values.iter().map(move |b| (v.clone(), b.clone())))
+                .collect();
+            let (v, b): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+            let residue = |row: usize| match row % 3 {
+                0 => &v[row] - 1u32,
+                1 => &values[row % values.len()] % &v[row],
+                _ => (&v[row] - 1u32) >> 1usize,
+            };
+            let a: Vec<_> = (0..v.len()).map(residue).collect();
+            let batch = |rows: &[BigUint]| DynBatch::from_biguints(&device, shape, rows).unwrap();
+            let (x, y) = (batch(&a), batch(&b));
+            let kept = KeptDivisors::new(batch(&v), false);
+            let reduction = kept.reduction(&x.view()).unwrap();
+            let [product, square] = [reduction.product(&x, &y), reduction.square(&x)]
+                .map(|rows| rows.unwrap().to_biguints().unwrap());
+            let (quotient, rest) = reduction.div_rem(&y).unwrap();
+            let [quotient, rest] = [quotient, rest].map(|rows| rows.to_biguints().unwrap());
+            let top = (BigUint::one() << (2 * bits)) - 1u32;
+            let inverses = reduction.inverses.to_biguints().unwrap();
+            for row in 0..v.len() {
+                let (a, b, v) = (&a[row], &b[row], &v[row]);
+                let normalized = v << (bits - v.bits() as usize);
+                let inverse = &top / normalized - (BigUint::one() << bits);
+                assert_eq!(inverses[row], inverse, "{bits} bits, reciprocal of {v:x}");
+                assert_eq!(product[row], a * b % v, "{bits} bits, {a:x} {b:x} mod {v:x}");
+                assert_eq!(square[row], a * a % v, "{bits} bits, {a:x}^2 mod {v:x}");
+                assert_eq!(quotient[row], b / v, "{bits} bits, {b:x} / {v:x}");
+                assert_eq!(rest[row], b % v, "{bits} bits, {b:x} mod {v:x}");
+            }
+        }
+    }
+
+    /// One divisor of all rows, with its top bit set and below.
+    #[test]
+    fn one_divisor_serves_all_rows() {
+        let device = Device::cpu();
+        let (bits, count) = (4096, 5);
+        let shape = device.shape_for(bits).unwrap();
+        for v in [(BigUint::one() << bits) - 5u32, (BigUint::one() << 2900usize) + 3u32] {
+            let divisor = DynBatch::splat(&device, shape, &v, 1).unwrap();
+            let kept = KeptDivisors::new(divisor, true);
+            let a: Vec<BigUint> =
+                (1..=count).map(|row| &v - BigUint::from(7u32).pow(40 * row)).collect();
+            let x = DynBatch::from_biguints(&device, shape, &a).unwrap();
+            let square = kept.reduction(&x.view()).unwrap().square(&x).unwrap();
+            let expected: Vec<_> = a.iter().map(|a| a * a % &v).collect();
+            assert_eq!(square.to_biguints().unwrap(), expected);
+        }
+    }
+}

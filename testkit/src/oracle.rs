@@ -113,6 +113,14 @@ pub fn mul_cyclic(a: &BigUint, b: &BigUint, bits: usize) -> BigUint {
     biguint(&((product - Natural::ONE) % modulus + Natural::ONE))
 }
 
+/// `a * b mod 2^bits + 1` modulo `2^bits`, and true if the residue is `2^bits`.
+pub fn mul_negacyclic(a: &BigUint, b: &BigUint, bits: usize) -> (BigUint, bool) {
+    let modulus = (Natural::ONE << bits) + Natural::ONE;
+    let residue = natural(a) * natural(b) % modulus;
+    let is_minus_one = residue == Natural::ONE << bits;
+    (biguint(&residue.mod_power_of_2(bits as u64)), is_minus_one)
+}
+
 /// `a^2 mod 2^bits`.
 pub fn square(a: &BigUint, bits: usize) -> BigUint {
     biguint(&natural(a).square().mod_power_of_2(bits as u64))

@@ -23,6 +23,7 @@ fn operands(a: &DynBatch, b: &DynBatch) -> Vec<Outcome> {
         ("overflowing_sub", a.overflowing_sub(b).err()),
         ("wrapping_mul", a.wrapping_mul(b).err()),
         ("cyclic_mul", a.cyclic_mul(b).err()),
+        ("negacyclic_mul", a.negacyclic_mul(b).err()),
         ("mul_lo_hi", a.mul_lo_hi(b).err()),
         ("div_rem", a.div_rem(b).err()),
         ("div", a.div(b).err()),

@@ -1,5 +1,5 @@
-//! Long rows: widths above 2^20 bits, any multiple of 64, on the CPU. On devices without kernels
-//! for them operations return a typed error.
+//! Long rows: widths above 2^20 bits, any multiple of 64, on the CPU, and operations of
+//! other devices that run there.
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
@@ -194,15 +194,34 @@ fn shapes_beyond_the_longest_are_errors() {
     }
 }
 
+/// Operations without kernels of long rows move the rows to the CPU and back.
 #[test]
 #[cfg(feature = "simt")]
-fn device_without_long_kernels_returns_the_widest_width() {
+fn operations_without_long_kernels_run_on_the_cpu() {
     let device = Device::simt();
     assert_eq!(device.backend(), BackendKind::Simt);
-    let a = batch(&device, &[ones(1 << 21)], 1 << 21);
-    // Memory has rows of every width.
-    assert_eq!(a.row(0).unwrap(), ones(1 << 21));
-    let error = a.isqrt().unwrap_err();
-    let widest = 16384;
-    assert_eq!(error, Error::WidthMissing { operation: "isqrt", bits: 1 << 21, widest });
+    let bits = 1 << 21;
+    let values = [ones(bits), BigUint::zero(), ones(bits) / 7u32];
+    let a = batch(&device, &values, bits);
+    let (quotient, rest) = a.div_rem_digit(1_000_003).unwrap();
+    let quotient = quotient.to_biguints().unwrap();
+    for (row, value) in values.iter().enumerate() {
+        assert_eq!(quotient[row], value / 1_000_003u32, "row {row}");
+        assert_eq!(BigUint::from(rest[row]), value % 1_000_003u32, "row {row}");
+    }
+    // A mask, and rows that fail.
+    let odd = batch(&device, &[5u32.into(), 7u32.into(), 9u32.into()], bits);
+    let symbols = a.jacobi(&odd).unwrap();
+    assert_eq!(symbols, values.iter().zip([5u32, 7, 9]).map(symbol).collect::<Vec<_>>());
+}
+
+/// Jacobi's symbol of a value modulo 5, 7 or 9, from its squares.
+#[cfg(feature = "simt")]
+fn symbol((value, modulus): (&BigUint, u32)) -> i8 {
+    let rest = u32::try_from(value % modulus).unwrap();
+    match (modulus, rest) {
+        (_, 0) | (9, 3 | 6) => 0,
+        (5, 1 | 4) | (7, 1 | 2 | 4) | (9, _) => 1,
+        _ => -1,
+    }
 }

@@ -3,6 +3,7 @@
 use gpuint::num_bigint::BigUint;
 use gpuint::{Algorithm, BackendKind, Device, DynBatch, Op, Product, Shape, Strategy, is_offered};
 
+use crate::rows::expect;
 use crate::setting::{
     Check, Context, Rows, Setting, Tally, doubled, first, on_every_backend, second, zip,
 };
@@ -55,6 +56,13 @@ impl Products<'_> {
             let expected: Vec<_> =
                 rows.iter().map(|row| oracle::mul_cyclic(&row.a, &row.b, shape.bits)).collect();
             tally.values(&what, rows, &cyclic.to_biguints()?, &expected);
+            let what = format!("negacyclic_mul by {strategy}");
+            let (negacyclic, is_minus_one) = a.using(by).negacyclic_mul(&b)?;
+            let of = |row: &Row| oracle::mul_negacyclic(&row.a, &row.b, shape.bits);
+            let (expected, flags): (Vec<_>, Vec<_>) = rows.iter().map(of).unzip();
+            let what = Context::new(shape, &what, device);
+            tally.values(&what, rows, &negacyclic.to_biguints()?, &expected);
+            expect(tally, &what, is_minus_one.to_bools()?, flags);
 
             let what = format!("wrapping_square by {strategy}");
             let what = Context::new(shape, &what, device);

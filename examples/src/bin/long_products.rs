@@ -1,7 +1,8 @@
 //! Multiplies integers of 2^21 to 2^30 bits and prints the time of each product.
 //!
 //! A width has two lines: one product, and a batch whose results have 2^32 bits together. Every row
-//! of a result is checked modulo three primes of 61 bits.
+//! of a result is checked modulo three primes of 61 bits. With `--modular`, a width has two lines of
+//! reciprocals, divisions by prepared divisors and squares modulo them, in units of a full square.
 //!
 //! `cargo run --release --package gpuint-examples --bin long_products -- --help`
 
@@ -9,7 +10,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use clap::Parser;
-use gpuint::{Device, DynBatch, Shape};
+use gpuint::{Device, DynBatch, DynDivisor, Shape};
 use gpuint_examples::Backend;
 use rand::{SeedableRng, rngs::SmallRng};
 
@@ -27,6 +28,9 @@ struct Options {
     /// Measurements of 8 calls each; the median is printed.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
+    /// Measure operations by prepared divisors, too, up to 2^29 bits.
+    #[arg(long)]
+    modular: bool,
     /// Device [default: the first GPU, else the CPU].
     #[arg(long)]
     backend: Option<Backend>,
@@ -129,9 +133,56 @@ fn measure(device: &Device, log: u32, rows: usize, runs: u32) -> gpuint::Result<
     Ok(is_right)
 }
 
+/// Squares modulo a divisor that are measured together.
+const SQUARES: usize = 8;
+
+/// Measures operations by divisors whose top bit is set, and checks them by products and a
+/// division of twice the width.
+fn measure_modular(device: &Device, log: u32, rows: usize, runs: u32) -> gpuint::Result<bool> {
+    let shape = device.shape_for(1 << log)?;
+    let mut random = SmallRng::seed_from_u64(u64::from(log));
+    let a = DynBatch::random(device, shape, rows, &mut random)?;
+    let v = DynBatch::random(device, shape, rows, &mut random)?.with_bit((1 << log) - 1)?;
+    let mut wide = DynBatch::zeros(device, device.shape_for(2 << log)?, rows)?;
+    let square = median(device, runs, || a.widening_mul_into(&a, &mut wide))?;
+    // The first product computes the reciprocals.
+    let prepared = median(device, runs, || {
+        let divisor = DynDivisor::of_rows(&v)?;
+        a.square_mod(&divisor).map(drop)
+    })?;
+    let divisor = DynDivisor::of_rows(&v)?;
+    let residue = a.square_mod(&divisor)?;
+    let division = median(device, runs, || a.div_rem_by(&divisor).map(drop))?;
+    let squares =
+        median(device, runs, || residue.square_mod_repeatedly(SQUARES, &divisor).map(drop))?;
+    let squares = squares / SQUARES as u32;
+    let preparation = prepared.saturating_sub(squares);
+    let units = |time: Duration| {
+        let units = time.as_secs_f64() / square.as_secs_f64();
+        format!("{:9.4} ({units:5.2})", time.as_secs_f64() * 1e3)
+    };
+    let next = residue.square_mod(&divisor)?;
+    let (low, high) = residue.mul_lo_hi(&residue)?;
+    let (quotient, rest) = low.div_rem_wide(&high, &v)?;
+    let product = quotient.wrapping_mul(&v.resized(quotient.shape())?)?;
+    let sum = product.wrapping_add(&rest.resized(quotient.shape())?)?;
+    let is_right = rest.is_equal(&next)?
+        && rest.lt_mask(&v)?.count()? == rows
+        && is_right(&residue, &residue, &sum)?;
+    println!(
+        "2^{log} bits, {rows:4} rows: full square {}, reciprocal {}, division {}, modular square {}: {}",
+        units(square),
+        units(preparation),
+        units(division),
+        units(squares),
+        if is_right { "all rows right" } else { "WRONG" },
+    );
+    Ok(is_right)
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     gpuint_examples::start_log()?;
-    let Options { from, to, batch, runs, backend } = Options::parse();
+    let Options { from, to, batch, runs, modular, backend } = Options::parse();
     let device = gpuint_examples::open(backend)?;
     println!("{device}; ms of device time, in brackets for results of 2^32 bits");
     let mut are_right = true;
@@ -140,6 +191,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         let rows = 1usize.checked_shl(batch.saturating_sub(log + 1)).unwrap_or(1);
         if batch > log + 1 {
             are_right &= measure(&device, log, rows, runs)?;
+        }
+    }
+    // Divisions of twice the width check the results.
+    for log in (from..=to.min(29)).filter(|_| modular) {
+        are_right &= measure_modular(&device, log, 1, runs)?;
+        let rows = 1usize.checked_shl(batch.saturating_sub(log + 1)).unwrap_or(1);
+        if batch > log + 1 {
+            are_right &= measure_modular(&device, log, rows, runs)?;
         }
     }
     if are_right { Ok(()) } else { Err("a product is wrong".into()) }
