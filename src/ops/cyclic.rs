@@ -54,8 +54,7 @@ faces! {
     /// ```
     ///
     /// # Errors
-    /// As [`wrapping_mul`](Self::wrapping_mul), and [`WidthMissing`](crate::Error::WidthMissing) on
-    /// a device without products of long rows.
+    /// As [`wrapping_mul`](Self::wrapping_mul).
     fn cyclic_mul(rhs: Rows) -> New;
 
     /// Computes [`cyclic_mul`](Self::cyclic_mul) into an existing batch. Devices other than the CPU

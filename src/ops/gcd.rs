@@ -171,6 +171,6 @@ faces! {
     ///
     /// # Errors
     /// As [`gcd`](Self::gcd), and [`KernelMissing`](crate::Error::KernelMissing) for rows of 2^19
-    /// bits or more.
+    /// or 2^20 bits. The symbols of longer rows are computed by the CPU, on copies of the rows.
     fn jacobi(moduli: Rows) -> Signs;
 }

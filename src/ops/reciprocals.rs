@@ -194,14 +194,14 @@ impl Reduction<'_> {
 /// Products modulo divisors of rows that are below them: by kernels, or by kept reciprocals.
 pub(super) enum Products<'a> {
     Prepared(Strategy, &'a DynDivisor),
-    Reduced(Reduction<'a>),
+    Reduced(Box<Reduction<'a>>),
 }
 
 impl<'a> Products<'a> {
     /// Returns the products for batches of as many rows as a view, by its strategy.
     pub(super) fn new(view: &View<'_>, divisor: &'a DynDivisor) -> Result<Self> {
         Ok(match divisor.unprepared() {
-            Some(kept) => Self::Reduced(kept.reduction(view)?),
+            Some(kept) => Self::Reduced(Box::new(kept.reduction(view)?)),
             None => Self::Prepared(view.strategy, divisor),
         })
     }

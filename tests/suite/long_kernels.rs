@@ -214,7 +214,7 @@ fn long_kernels_verify() {
                 let expected = values.iter().map(|value| (value << 1) & ones(bits));
                 let expected: Vec<BigUint> = expected.collect();
                 assert!(sum.unwrap().to_biguints().unwrap() == expected, "{device}");
-                assert_eq!(lengths.unwrap(), values.each_ref().map(|value| value.bits()));
+                assert_eq!(lengths.unwrap(), values.each_ref().map(BigUint::bits));
             } else {
                 let error = sum.err();
                 let is_found = matches!(error, Some(Error::FaultyDevice { row: 1, .. }));
@@ -243,7 +243,7 @@ fn long_kernels_compose() {
             let (root, rest) = (root.row(row).unwrap(), rest.row(row).unwrap());
             assert!(&root * &root + &rest == *a && rest <= &root << 1u32, "root of row {row}");
             let v = v.row(row).unwrap();
-            let product = inverse.row(row).unwrap() * &v & ones(bits);
+            let product = (inverse.row(row).unwrap() * &v) & ones(bits);
             assert!(product == BigUint::one(), "inverse of row {row}");
             let low = (&v * &v) & ones(bits);
             assert!(exact.row(row).unwrap() == low / &v, "quotient of row {row}");

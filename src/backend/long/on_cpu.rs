@@ -28,7 +28,7 @@ pub(crate) fn run(device: &dyn Backend, mut call: Call<'_>) -> Result<()> {
     }
     let factors = pairs.iter().map(|[a, b]| Ok([copy(a)?, copy(b)?]));
     let factors = factors.collect::<Result<Vec<[Buffer; 2]>>>()?;
-    let factors: Vec<_> = factors.iter().map(|pair| pair.each_ref()).collect();
+    let factors: Vec<_> = factors.iter().map(<[Buffer; 2]>::each_ref).collect();
     // Results may keep the contents of some rows.
     let [out, second] = outs;
     let mut results = [out, second, mask, status];
