@@ -510,6 +510,15 @@ gpuint_status gpuint_cyclic_mul(const gpuint_batch *a,
                                 gpuint_batch **product);
 
 /**
+ * Computes `a * b` modulo `2^bits + 1`, and a mask of the rows whose residue is `2^bits`, which
+ * become 0.
+ */
+gpuint_status gpuint_negacyclic_mul(const gpuint_batch *a,
+                                    const gpuint_batch *b,
+                                    gpuint_batch **product,
+                                    gpuint_mask **is_minus_one);
+
+/**
  * Computes `a + value` modulo `2^bits`.
  */
 gpuint_status gpuint_wrapping_add_all(const gpuint_batch *a, const char *value, gpuint_batch **sum);
