@@ -134,12 +134,12 @@ fn step(y: &DynBatch, rows: &DynBatch, [p, q]: [usize; 2]) -> Result<DynBatch> {
 }
 
 /// Returns the upper `bits` bits of rows.
-fn upper(rows: &DynBatch, bits: usize, shape: Shape) -> Result<DynBatch> {
+pub(super) fn upper(rows: &DynBatch, bits: usize, shape: Shape) -> Result<DynBatch> {
     cut(&rows.shr(rows.shape().bits - bits)?, shape)
 }
 
 /// Returns rows modulo the width of a shape.
-fn cut(rows: &DynBatch, shape: Shape) -> Result<DynBatch> {
+pub(super) fn cut(rows: &DynBatch, shape: Shape) -> Result<DynBatch> {
     if rows.shape() == shape { rows.try_clone() } else { rows.view().truncated(shape) }
 }
 

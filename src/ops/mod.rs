@@ -28,6 +28,7 @@ mod grouped_powers;
 mod half_gcd;
 mod inverse_all;
 mod long_division;
+mod long_root;
 mod modular;
 mod mul;
 mod negacyclic;

@@ -82,16 +82,12 @@ impl View<'_> {
 
     pub(crate) fn nth_root(&self, n: usize) -> Result<DynBatch> {
         match n {
-            0 => Err(Error::DivisionByZero { row: 0 }),
-            1 => self.batch.try_clone(),
-            2 => self.isqrt(),
-            _ if self.is_by_rows() => self.nth_root_by_rows(n),
-            _ => self.root_by_newton(n),
+            0 => return Err(Error::DivisionByZero { row: 0 }),
+            1 => return self.batch.try_clone(),
+            2 => return self.isqrt(),
+            _ if self.is_by_rows() => return self.nth_root_by_rows(n),
+            _ => {}
         }
-    }
-
-    /// Computes roots by Newton's iteration on the device.
-    pub(super) fn root_by_newton(&self, n: usize) -> Result<DynBatch> {
         let lengths = self.bit_lengths()?;
         let bits = lengths.iter().max().map_or(0, |&longest| longest as usize);
         if bits == 0 {
@@ -243,37 +239,4 @@ faces! {
     /// # Errors
     /// As [`nth_root`](Self::nth_root).
     fn nth_root_rem(n: Count) -> NewPair;
-}
-
-#[cfg(test)]
-mod tests {
-    use num_traits::{One, Zero};
-
-    use super::*;
-    use crate::device::Device;
-
-    /// Squares, their neighbours, and rows of all lengths, as long rows on a GPU.
-    #[test]
-    fn square_roots_by_newton_are_exact() {
-        let device = Device::cpu();
-        for bits in [512, 4096] {
-            let shape = device.shape_for(bits).unwrap();
-            let power = |exponent: usize| BigUint::one() << exponent;
-            let ones = power(bits / 2) - 1u32;
-            let uneven = (power(bits) / 3u32) ^ (power(bits / 2) / 7u32);
-            let mut values = vec![BigUint::zero(), BigUint::one(), 2u32.into(), 3u32.into()];
-            for root in [ones.clone(), power(bits / 2 - 1), &uneven >> (bits / 2), &ones >> 77u32] {
-                let square = &root * &root;
-                values.extend([&square - 1u32, &square + &root + &root, square]);
-            }
-            values.extend((0..bits).step_by(bits / 19).map(|shift| &uneven >> shift));
-            values.push(power(bits) - 1u32);
-            let a = DynBatch::from_biguints(&device, shape, &values).unwrap();
-            let roots = a.view().root_by_newton(2).unwrap().to_biguints().unwrap();
-            for (root, a) in roots.iter().zip(&values) {
-                let next = root + 1u32;
-                assert!(root * root <= *a && &next * &next > *a, "{bits} bits, {a:x}: {root:x}");
-            }
-        }
-    }
 }

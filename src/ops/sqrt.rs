@@ -23,12 +23,12 @@
 //! time(2N) = time(N) / 2 + division(N) / 2 + product(N / 2) / 4 + passes.
 //! ```
 //!
-//! Long rows, for which a GPU has no kernels of levels, have roots by Newton's iteration
-//! (`root.rs`).
+//! Long rows, for which a GPU has no kernels of levels, have roots by their reciprocals
+//! (`long_root.rs`).
 
 use gpuint_catalogue::{Op, Shape};
 
-use super::{View, faces, in_shape};
+use super::{View, faces, in_shape, long_root};
 use crate::backend::host::reserved_vec;
 use crate::backend::{Buffer, Operands, Params};
 use crate::dyn_batch::DynBatch;
@@ -72,7 +72,8 @@ impl View<'_> {
     fn composed_root(&self, has_remainder: bool) -> Result<(DynBatch, Option<DynBatch>)> {
         let widest = self.shape();
         if widest.is_long() {
-            return Ok((self.root_by_newton(2)?, None));
+            let (root, remainder) = long_root::isqrt_rem(self.batch)?;
+            return Ok((root, Some(remainder)));
         }
         let shape = level_shape(widest.bits, widest);
         if shape != widest && !widest.bits.is_multiple_of(PART_BITS) {
