@@ -24,9 +24,11 @@
 
 use std::ops::Deref;
 
+use gpuint_catalogue::Op;
 use once_cell::race::OnceBox;
 
 use super::{View, long_division};
+use crate::backend::host::collected;
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
@@ -131,7 +133,7 @@ impl Reciprocals {
         Ok(Self {
             normalized: normalized.map(|divisors| divisors.gather(rows)).transpose()?,
             inverses: self.inverses.gather(rows)?,
-            shifts: rows.iter().map(|&row| self.shifts[row]).collect(),
+            shifts: collected(rows.iter().map(|&row| self.shifts[row]))?,
         })
     }
 }
@@ -154,40 +156,57 @@ impl Reduction<'_> {
     pub(super) fn product(&self, a: &DynBatch, b: &DynBatch) -> Result<DynBatch> {
         let (low, high) = match self.normalized {
             None => a.mul_lo_hi(b)?,
-            Some(_) => a.shl_rows(&self.shifts)?.mul_lo_hi(b)?,
+            Some(_) => shifted(a, Op::ShlRows, &self.shifts)?.mul_lo_hi(b)?,
         };
-        self.reduce(&low, &high)
+        self.reduce(&low, high)
     }
 
     /// Computes `a^2 mod v`, for `a` below the divisors.
     pub(super) fn square(&self, a: &DynBatch) -> Result<DynBatch> {
-        let (low, high) = a.mul_lo_hi(a)?;
-        if self.normalized.is_none() {
-            return self.reduce(&low, &high);
+        let (mut low, mut high) = a.mul_lo_hi(a)?;
+        if self.normalized.is_some() {
+            let bits = a.shape().bits;
+            let rest = collected(self.shifts.iter().map(|shift| bits - shift))?;
+            high = shifted(&high, Op::ShlRows, &self.shifts)?;
+            high = high.or(&shifted(&low, Op::ShrRows, &rest)?)?;
+            low = shifted(&low, Op::ShlRows, &self.shifts)?;
         }
-        let bits = a.shape().bits;
-        let rest: Vec<_> = self.shifts.iter().map(|shift| bits - shift).collect();
-        let high = high.shl_rows(&self.shifts)?.or(&low.shr_rows(&rest)?)?;
-        self.reduce(&low.shl_rows(&self.shifts)?, &high)
+        self.reduce(&low, high)
     }
 
     /// Computes `(high B + low) / 2^s mod v`, for `high` below the normalized divisors and a
     /// number that `2^s` divides.
-    fn reduce(&self, low: &DynBatch, high: &DynBatch) -> Result<DynBatch> {
+    fn reduce(&self, low: &DynBatch, high: DynBatch) -> Result<DynBatch> {
         let divisors = self.normalized.as_ref().unwrap_or(&self.divisors);
-        let (fraction, quotient) = high.mul_lo_hi(&self.inverses)?;
-        let (fraction, carry) = fraction.overflowing_add(low)?;
-        let quotient = quotient.wrapping_add(high)?.wrapping_add_all(1)?;
-        let quotient = quotient.wrapping_add_all(1)?.select(&carry, &quotient)?;
-        let rest = low.wrapping_sub(&quotient.wrapping_mul(divisors)?)?;
-        let is_negative = fraction.lt_mask(&rest)?;
-        let rest = rest.wrapping_add(divisors)?.select(&is_negative, &rest)?;
+        let (mut fraction, mut quotient) = high.mul_lo_hi(&self.inverses)?;
+        let carry;
+        (fraction, carry) = fraction.overflowing_add(low)?;
+        quotient = quotient.wrapping_add(&high)?;
+        drop(high);
+        quotient = quotient.wrapping_add_all(1)?;
+        quotient = quotient.wrapping_add_all(1)?.select(&carry, &quotient)?;
+        let mut rest = low.wrapping_sub(&quotient.wrapping_mul(divisors)?)?;
+        drop(quotient);
+        let is_added = fraction.lt_mask(&rest)?;
+        drop(fraction);
+        rest = rest.wrapping_add(divisors)?.select(&is_added, &rest)?;
         let is_less = rest.lt_mask(divisors)?;
-        let rest = rest.select(&is_less, &rest.wrapping_sub(divisors)?)?;
+        rest = rest.select(&is_less, &rest.wrapping_sub(divisors)?)?;
         match self.normalized {
             None => Ok(rest),
-            Some(_) => rest.shr_rows(&self.shifts),
+            Some(_) => shifted(&rest, Op::ShrRows, &self.shifts),
         }
+    }
+}
+
+/// Shifts rows by these distances: without a copy of them to the device if all are the same.
+fn shifted(rows: &DynBatch, op: Op, distances: &[usize]) -> Result<DynBatch> {
+    let same = distances.first().filter(|&first| distances.iter().all(|other| other == first));
+    match (op, same) {
+        (Op::ShlRows, Some(&distance)) => rows.shl(distance),
+        (Op::ShlRows, None) => rows.shl_rows(distances),
+        (_, Some(&distance)) => rows.shr(distance),
+        (_, None) => rows.shr_rows(distances),
     }
 }
 
