@@ -48,6 +48,7 @@
 #include "long/remainders.cuh"
 #include "long/strided.cuh"
 #include "long/sums.cuh"
+#include "modular/fold.cuh"
 #include "modular/linear.cuh"
 #include "prime/terms.cuh"
 #include "root/isqrt.cuh"

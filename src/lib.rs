@@ -165,6 +165,7 @@ mod selfridge;
 mod serialize;
 mod shape;
 pub mod sieve;
+mod special;
 mod strategy;
 mod text;
 #[doc(hidden)]
@@ -209,6 +210,7 @@ pub use serialize::OnDevice;
 #[doc(hidden)]
 pub use shape::{Declared, Named, built_bits};
 pub use shape::{Double, GpuUint, JitUint, Kernels, Widen, narrowest, shapes, widths};
+pub use special::SpecialModulus;
 pub use strategy::{
     Auto, Blocked, Classical, Division, Fft, Fp64, Fused, Imad, Karatsuba, Mult, Ntt,
     ShiftedInverse, Strategy, TensorCore,

@@ -83,6 +83,7 @@ const fn check(op: Op) -> Check {
         | Op::HalveMod
         | Op::MulResidues
         | Op::SquareResidues
+        | Op::Fold
         | Op::Shl
         | Op::Shr
         | Op::Cmp

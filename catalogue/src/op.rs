@@ -19,6 +19,8 @@ pub enum Operand {
     Prepared,
     /// A prepared odd modulus (`kernels/modular/odd_modulus.cuh`).
     OddModulus,
+    /// A modulus `k 2^n + c` (`kernels/modular/fold.cuh`): `k` and `n` as `u32`, `c` as `i32`, 0.
+    SpecialModulus,
     /// An `i8`.
     Sign,
     /// A `u32`.
@@ -57,6 +59,7 @@ impl Operand {
             Self::Double => 2 * shape.bytes(),
             Self::Prepared => shape.prepared_bytes(),
             Self::OddModulus => 2 * shape.bytes(),
+            Self::SpecialModulus => 16,
             Self::Sign => size_of::<i8>(),
             Self::Length | Self::Bits => size_of::<u32>(),
             Self::Resized | Self::Source => 0,
@@ -315,6 +318,12 @@ operations! {
     SquareResidues = "square_residues" {
         inputs: [Integer], prepared: OddModulus, outputs: [Integer],
         mask: false, status: false, params: [BroadcastDivisor]
+    }
+    /// `k a mod k 2^n + c` for `a` below the square of the special modulus; `k digit a` where bit
+    /// `distance` of the exponent is set.
+    Fold = "fold" {
+        inputs: [Double, Integer], prepared: SpecialModulus, outputs: [Integer],
+        mask: false, status: false, params: [BroadcastDivisor, Digit, Distance]
     }
     /// A mask of the strong probable primes to base 2.
     StrongBase2 = "strong_base2" {

@@ -27,6 +27,7 @@
   X(DigitSecondCorrection) /* div_digit.cuh: two words by one, the second correction */            \
   X(TileCarries)           /* tile_carries.cuh: a limb of a tile carries */                        \
   X(OperandBeyondModulus)  /* modular/linear.cuh: a sum is not below the modulus when corrected */ \
+  X(FoldIsNegative)        /* modular/fold.cuh: the quotient is one too large */                   \
   X(PowerProduct)          /* a product of a power, which is not rare: for counting them */        \
   X(FusedCarries)          /* fused/products.cuh: a limb of a sum carries */                       \
   X(FusedLongOperands) /* modular/tensor/kernels.cuh: no operand fits the length of the divisor */ \

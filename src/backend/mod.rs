@@ -178,7 +178,9 @@ impl Call<'_> {
         let Params { broadcast_divisor, broadcast_exponent, broadcast_rhs, .. } =
             self.operands.params;
         match self.kernel.op().signature().inputs[index] {
-            Some(Operand::Prepared | Operand::OddModulus) => broadcast_divisor,
+            Some(Operand::Prepared | Operand::OddModulus | Operand::SpecialModulus) => {
+                broadcast_divisor
+            }
             Some(Operand::Exponent) => broadcast_exponent,
             Some(Operand::Rhs) => broadcast_rhs,
             _ => false,

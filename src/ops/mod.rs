@@ -46,6 +46,7 @@ mod shift;
 mod shifted_inverse;
 pub(crate) mod signed;
 mod sort;
+mod special;
 mod sqrt;
 mod sum_of_products;
 #[cfg(test)]

@@ -2,8 +2,9 @@
 //!
 //! A residue of `x` modulo an odd `n` is `x 2^BITS mod n` (P. Montgomery, "Modular multiplication
 //! without trial division", Math. Comp. 44, 1985) at widths at which `mul_mod` has an engine for it
-//! (`kernels/modular/odd_modulus.cuh`). Elsewhere it is `x mod n`, and products are those of
-//! [`mul_mod`](crate::Batch::mul_mod). In both forms residues are in `[0, n)`, so that sums,
+//! (`kernels/modular/odd_modulus.cuh`). Modulo `k 2^m + c` with small `k` and `c` it is `x / k mod
+//! n` (`special.rs`). Elsewhere it is `x mod n`, and products are those of
+//! [`mul_mod`](crate::Batch::mul_mod). In all forms residues are in `[0, n)`, so that sums,
 //! equality and selection are the same.
 
 use std::fmt;
@@ -14,8 +15,10 @@ use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;
 
 use super::View;
+use super::exponents::Exponents;
 use super::faces::{Typed, residue_faces, typed_rows};
 use super::reciprocals::Products;
+use super::special::{Folds, Special, values};
 use crate::backend::{Buffer, Operands, Params};
 use crate::batch::Batch;
 use crate::device::Device;
@@ -25,6 +28,7 @@ use crate::error::{Error, Result};
 use crate::kernel::KernelId;
 use crate::mask::Mask;
 use crate::shape::Kernels;
+use crate::special::SpecialModulus;
 use crate::value::Value;
 
 /// Moduli of residues with a run-time width: the [`Modulus`] of a [`DynBatch`].
@@ -35,7 +39,15 @@ struct Prepared {
     divisor: DynDivisor,
     /// The lowest row that is even.
     even: Option<usize>,
-    montgomery: Option<Montgomery>,
+    form: Form,
+}
+
+/// Form of residues.
+enum Form {
+    /// The numbers themselves.
+    Plain,
+    Montgomery(Montgomery),
+    Special(Special),
 }
 
 /// Constants of Montgomery's form: one row for all rows if the modulus is one for all.
@@ -54,7 +66,7 @@ impl DynModulus {
     /// # Errors
     /// As [`Modulus::new`].
     pub fn of_rows(moduli: &DynBatch) -> Result<Self> {
-        Self::prepare(moduli, Some(moduli.len()))
+        Self::prepare(moduli, Some(moduli.len()), None)
     }
 
     /// Prepares one modulus for all rows of residues of the shape.
@@ -62,19 +74,59 @@ impl DynModulus {
     /// # Errors
     /// [`ShapeMissing`](Error::ShapeMissing) if the shape is not built, and as [`Modulus::splat`].
     pub fn splat(device: &Device, shape: Shape, modulus: impl Value) -> Result<Self> {
-        Self::prepare(&DynBatch::splat(device, shape, modulus, 1)?, None)
+        let modulus = modulus.integer();
+        let moduli = DynBatch::splat(device, shape, &*modulus, 1)?;
+        match SpecialModulus::recognize(&modulus) {
+            Some(special) if !moduli.view().has_engine_of_powers(Op::MulResidues) => {
+                Self::splat_special(device, shape, special)
+            }
+            _ => Self::prepare(&moduli, None, None),
+        }
     }
 
-    fn prepare(moduli: &DynBatch, rows: Option<usize>) -> Result<Self> {
+    /// Prepares special moduli, each for the same row of residues.
+    ///
+    /// # Errors
+    /// [`ShapeMissing`](Error::ShapeMissing) if the shape is not built, and as
+    /// [`Modulus::of_special`].
+    pub fn of_special(device: &Device, shape: Shape, moduli: &[SpecialModulus]) -> Result<Self> {
+        Self::special(device, shape, moduli, Some(moduli.len()))
+    }
+
+    /// Prepares one special modulus for all rows of residues.
+    ///
+    /// # Errors
+    /// [`ShapeMissing`](Error::ShapeMissing) if the shape is not built, and as
+    /// [`Modulus::of_special`].
+    pub fn splat_special(device: &Device, shape: Shape, modulus: SpecialModulus) -> Result<Self> {
+        Self::special(device, shape, &[modulus], None)
+    }
+
+    fn special(
+        device: &Device,
+        shape: Shape,
+        moduli: &[SpecialModulus],
+        rows: Option<usize>,
+    ) -> Result<Self> {
+        let values = values(moduli)?;
+        let batch = DynBatch::from_biguints(device, shape, &values)?;
+        let special = Special::new(device, shape, moduli, &values, rows.is_none())?;
+        Self::prepare(&batch, rows, special)
+    }
+
+    fn prepare(moduli: &DynBatch, rows: Option<usize>, special: Option<Special>) -> Result<Self> {
         let view = moduli.view();
         let divisor = view.prepared(rows)?;
         let is_odd = view.bit_mask(0)?.to_bools()?;
         let even = is_odd.iter().position(|is_odd| !is_odd);
-        let montgomery = match even {
-            None if view.has_engine_of_powers(Op::MulResidues) => Some(view.montgomery(&divisor)?),
-            _ => None,
+        let form = match (special, even) {
+            (Some(special), _) => Form::Special(special),
+            (None, None) if view.has_engine_of_powers(Op::MulResidues) => {
+                Form::Montgomery(view.montgomery(&divisor)?)
+            }
+            _ => Form::Plain,
         };
-        Ok(Self(Arc::new(Prepared { divisor, even, montgomery })))
+        Ok(Self(Arc::new(Prepared { divisor, even, form })))
     }
 
     /// Number of rows that have their own modulus; `None` for one modulus for all rows.
@@ -105,7 +157,14 @@ impl DynModulus {
     /// multiplies in this form at the width.
     #[must_use]
     pub fn is_montgomery(&self) -> bool {
-        self.0.montgomery.is_some()
+        matches!(self.0.form, Form::Montgomery(_))
+    }
+
+    /// Returns true if products are reduced by folds: every modulus is `k 2^n + c` with coprime `k <
+    /// 2^31` and `0 < |c| <= 2^13`, and `n >= 128`.
+    #[must_use]
+    pub fn is_special(&self) -> bool {
+        matches!(self.0.form, Form::Special(_))
     }
 }
 
@@ -115,6 +174,7 @@ impl fmt::Debug for DynModulus {
             .field("shape", &format_args!("{}", self.shape()))
             .field("rows", &self.rows())
             .field("montgomery", &self.is_montgomery())
+            .field("special", &self.is_special())
             .field("device", self.device())
             .finish()
     }
@@ -187,13 +247,14 @@ impl DynResidues {
         let view = values.view();
         // Also checks that the rows match the moduli.
         view.operands_by(modulus.divisor())?;
-        let rows = view.produce(|out| match &modulus.0.montgomery {
-            None => view.rem_by_into(modulus.divisor(), out),
-            Some(Montgomery { moduli, square, .. }) => {
+        let rows = match &modulus.0.form {
+            Form::Plain => view.rem_by(modulus.divisor()),
+            Form::Montgomery(Montgomery { moduli, square, .. }) => view.produce(|out| {
                 let is_broadcast = modulus.rows().is_none();
                 view.mul_residues(Some((square, is_broadcast)), modulus, moduli, out)
-            }
-        })?;
+            }),
+            Form::Special(special) => special.enter(view.rem_by(modulus.divisor())?),
+        }?;
         Ok(Self { rows, modulus: modulus.clone() })
     }
 
@@ -203,6 +264,29 @@ impl DynResidues {
     /// As [`Residues::splat`].
     pub fn splat(value: &BigUint, rows: usize, modulus: &DynModulus) -> Result<Self> {
         Self::new(&DynBatch::splat(modulus.device(), modulus.shape(), value, rows)?, modulus)
+    }
+
+    /// Computes `base^exponents`, an exponent for each row. Modulo special moduli that are wide, a
+    /// bit of the exponents takes one square; the base then costs nothing.
+    ///
+    /// # Errors
+    /// As [`Residues::powers_of`].
+    pub fn powers_of(base: u32, exponents: &DynBatch, modulus: &DynModulus) -> Result<Self> {
+        let one = BigUint::from(1u32);
+        let (shape, rows) = (modulus.shape(), exponents.len());
+        if let Form::Special(special) = &modulus.0.form {
+            let one = Self::splat(&one, rows, modulus)?;
+            one.rows.view().check_operand(exponents.device(), rows)?;
+            let fitting = one.rows.view().fitting(exponents)?;
+            if let Some(exponents) = fitting.get(exponents)
+                && special.has_powers(&one.rows)
+                && let Some(power) = special.powers_of(base, &one.rows, exponents)?
+            {
+                return Ok(Self::of_form(power, modulus));
+            }
+        }
+        let bases = DynBatch::splat(modulus.device(), shape, u64::from(base), rows)?;
+        Self::new(&bases, modulus)?.pow(exponents)
     }
 
     /// Returns the moduli.
@@ -290,11 +374,13 @@ impl Ring<'_> {
     }
 
     fn to_batch(&self) -> Result<DynBatch> {
-        let Some(Montgomery { moduli, one, .. }) = &self.0.modulus.0.montgomery else {
-            return self.0.rows.try_clone();
-        };
         let view = self.view();
-        view.produce(|out| view.mul_residues(Some((one, true)), &self.0.modulus, moduli, out))
+        match &self.0.modulus.0.form {
+            Form::Plain => self.0.rows.try_clone(),
+            Form::Montgomery(Montgomery { moduli, one, .. }) => view
+                .produce(|out| view.mul_residues(Some((one, true)), &self.0.modulus, moduli, out)),
+            Form::Special(special) => special.leave(&self.0.rows),
+        }
     }
 
     fn mul(&self, rhs: &DynResidues) -> Result<DynResidues> {
@@ -304,14 +390,18 @@ impl Ring<'_> {
     fn mul_into(&self, rhs: &DynResidues, out: &mut DynResidues) -> Result<()> {
         self.check(rhs)?;
         self.check(out)?;
-        match &self.0.modulus.0.montgomery {
-            None => {
+        match &self.0.modulus.0.form {
+            Form::Plain => {
                 let products = Products::new(&self.view(), self.divisor())?;
                 products.mul_into(&self.0.rows, &rhs.rows, &mut out.rows)
             }
-            Some(Montgomery { moduli, .. }) => {
+            Form::Montgomery(Montgomery { moduli, .. }) => {
                 let rhs = Some((&rhs.rows, false));
                 self.view().mul_residues(rhs, &self.0.modulus, moduli, &mut out.rows)
+            }
+            Form::Special(special) => {
+                let rows = &self.0.rows;
+                Folds::new(special, rows)?.multiply(rows, &rhs.rows, &mut out.rows)
             }
         }
     }
@@ -322,11 +412,15 @@ impl Ring<'_> {
 
     fn square_into(&self, out: &mut DynResidues) -> Result<()> {
         self.check(out)?;
-        match &self.0.modulus.0.montgomery {
-            None => Products::new(&self.view(), self.divisor())?
+        match &self.0.modulus.0.form {
+            Form::Plain => Products::new(&self.view(), self.divisor())?
                 .square_into(&self.0.rows, &mut out.rows),
-            Some(Montgomery { moduli, .. }) => {
+            Form::Montgomery(Montgomery { moduli, .. }) => {
                 self.view().mul_residues(None, &self.0.modulus, moduli, &mut out.rows)
+            }
+            Form::Special(special) => {
+                let rows = &self.0.rows;
+                Folds::new(special, rows)?.multiply(rows, rows, &mut out.rows)
             }
         }
     }
@@ -380,22 +474,60 @@ impl Ring<'_> {
         self.view().halve_mod_into(self.divisor(), &mut out.rows)
     }
 
+    /// Computes powers by products and folds if these are the fastest way; `None` otherwise.
+    fn folded(
+        &self,
+        power: impl FnOnce(&Special, &DynBatch, &DynBatch) -> Result<DynBatch>,
+    ) -> Result<Option<DynResidues>> {
+        let DynResidues { rows, modulus } = self.0;
+        let Form::Special(special) = &modulus.0.form else { return Ok(None) };
+        if !special.has_powers(rows) {
+            return Ok(None);
+        }
+        let one = DynResidues::splat(&BigUint::from(1u32), rows.len(), modulus)?;
+        Ok(Some(DynResidues::of_form(power(special, rows, &one.rows)?, modulus)))
+    }
+
     fn pow(&self, exponents: &DynBatch) -> Result<DynResidues> {
+        self.view().check_operand(exponents.device(), exponents.len())?;
+        let folded = self.folded(|special, rows, one| {
+            special.pow_rows(rows, one, &Exponents::download(exponents)?)
+        })?;
+        if let Some(power) = folded {
+            return Ok(power);
+        }
         let power = self.to_batch()?.view().pow_mod(exponents, self.divisor())?;
         DynResidues::new(&power, &self.0.modulus)
     }
 
     fn pow_all(&self, exponent: &BigUint) -> Result<DynResidues> {
+        let folded = self.folded(|special, rows, one| special.pow_all(rows, one, exponent))?;
+        if let Some(power) = folded {
+            return Ok(power);
+        }
         let power = self.to_batch()?.view().pow_mod_all(exponent, self.divisor())?;
         DynResidues::new(&power, &self.0.modulus)
     }
 
     fn pow_rows(&self, exponents: &[BigUint]) -> Result<DynResidues> {
+        if exponents.len() != self.view().len() {
+            return Err(Error::LengthMismatch { left: self.view().len(), right: exponents.len() });
+        }
+        let folded = self.folded(|special, rows, one| {
+            special.pow_rows(rows, one, &Exponents::new(exponents)?)
+        })?;
+        if let Some(power) = folded {
+            return Ok(power);
+        }
         let power = self.to_batch()?.view().pow_mod_rows(exponents, self.divisor())?;
         DynResidues::new(&power, &self.0.modulus)
     }
 
     fn square_repeatedly(&self, count: usize) -> Result<DynResidues> {
+        let folded = self.folded(|special, rows, _| special.square_repeatedly(rows, count))?;
+        if let Some(power) = folded {
+            return Ok(power);
+        }
         let power = self.to_batch()?.view().square_mod_repeatedly(count, self.divisor())?;
         DynResidues::new(&power, &self.0.modulus)
     }
@@ -452,6 +584,47 @@ impl<T: Kernels> Modulus<T> {
     /// As [`Divisor::splat`](crate::Divisor::splat).
     pub fn splat(device: &Device, modulus: impl Value) -> Result<Self> {
         DynModulus::splat(&T::on(device), T::SHAPE, modulus).map(Self::typed)
+    }
+
+    /// Prepares special moduli `k 2^n + c`, each for the same row of residues.
+    ///
+    /// A product of residues is then one product and a fold in linear time, where other moduli take
+    /// three products ([`DynModulus::is_special`]). Other moduli among them, or a width without
+    /// kernels of folds, make them moduli as those of [`new`](Self::new).
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint, Modulus, Residues, SpecialModulus};
+    /// use num_bigint::BigUint;
+    ///
+    /// // Proth numbers 3 2^n + 1: a^((N - 1) / 2) = -1 for some a proves that N is prime (F. Proth).
+    /// let device = Device::cpu();
+    /// let numbers = [188, 189].map(|n| SpecialModulus::new(3, n, 1));
+    /// let modulus = Modulus::<GpuUint<256>>::of_special(&device, &numbers)?;
+    /// let minus_one: Vec<_> =
+    ///     numbers.iter().filter_map(|number| number.value()).map(|n| n - 1u32).collect();
+    /// let halves: Vec<_> = minus_one.iter().map(|n| n / 2u32).collect();
+    /// let halves = Batch::from_biguints(&device, &halves)?;
+    /// let power = Residues::powers_of(5, &halves, &modulus)?.to_batch()?;
+    /// let minus_one = Batch::from_biguints(&device, &minus_one)?;
+    /// assert_eq!(power.eq_mask(&minus_one)?.to_bools()?, [false, true]);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TooWide`](Error::TooWide) with the lowest row whose modulus needs more than `BITS` bits,
+    /// [`DivisionByZero`](Error::DivisionByZero) with the lowest row whose modulus is not positive,
+    /// and as [`new`](Self::new).
+    pub fn of_special(device: &Device, moduli: &[SpecialModulus]) -> Result<Self> {
+        DynModulus::of_special(&T::on(device), T::SHAPE, moduli).map(Self::typed)
+    }
+
+    /// Prepares one special modulus for all rows of residues; otherwise as
+    /// [`of_special`](Self::of_special).
+    ///
+    /// # Errors
+    /// As [`of_special`](Self::of_special).
+    pub fn splat_special(device: &Device, modulus: SpecialModulus) -> Result<Self> {
+        DynModulus::splat_special(&T::on(device), T::SHAPE, modulus).map(Self::typed)
     }
 
     /// Returns the moduli as a [`DynModulus`], whose shape is a value.
@@ -513,6 +686,17 @@ impl<T: Kernels> Residues<T> {
     /// [`new`](Self::new).
     pub fn splat(value: &BigUint, rows: usize, modulus: &Modulus<T>) -> Result<Self> {
         DynResidues::splat(value, rows, modulus.as_dyn()).map(<Self as Typed<_>>::typed)
+    }
+
+    /// Computes `base^exponents`, an exponent for each row. Modulo special moduli of at least 512
+    /// bits on the CPU, and 32768 bits on other devices, a bit of the exponents takes one square;
+    /// the base then costs nothing.
+    ///
+    /// # Errors
+    /// As [`pow`](Self::pow).
+    pub fn powers_of(base: u32, exponents: &Batch<T>, modulus: &Modulus<T>) -> Result<Self> {
+        DynResidues::powers_of(base, exponents.as_dyn(), modulus.as_dyn())
+            .map(<Self as Typed<_>>::typed)
     }
 
     fn ring(&self) -> Ring<'_> {

@@ -161,7 +161,7 @@ pub(super) fn resize(rows: Rows<'_>) -> Result<Failed> {
 }
 
 /// Limb of a number from a bit position on; bits outside of it are zero.
-fn limb_at(a: &[u64], position: i64) -> u64 {
+pub(super) fn limb_at(a: &[u64], position: i64) -> u64 {
     let limb = |index: i64| usize::try_from(index).ok().and_then(|index| a.get(index)).copied();
     let (index, bits) = (position >> 6, position & 63);
     let low = limb(index).unwrap_or(0) >> bits;

@@ -2,11 +2,10 @@
 //!
 //! `rows` cuts a call into rows of limbs. `linear` and `arithmetic` have a function for each
 //! operation, over the integers of `limbs`, `product`, `division`, `prepared`, `residues`, `euclid`
-//! and `sqrt`. `checks` evaluates the equations of results. `euclid` reduces pairs by the matrices
-//! of `half_gcd`, and `jacobi` follows them. `integers` reduces single integers of any
-//! length, `decimal` writes and reads them, and `root` has roots of any degree. With the
-//! feature `gmp`,
-//! products, divisions, powers, greatest common divisors, inverses and symbols use the GMP of the
+//! and `sqrt`. `fold` reduces modulo special moduli. `checks` evaluates the equations of results.
+//! `euclid` reduces pairs by the matrices of `half_gcd`, and `jacobi` follows them. `integers`
+//! reduces single integers of any length, `decimal` writes and reads them, and `root` has roots of
+//! any degree. With the feature `gmp`, products, divisions, powers, greatest common divisors, inverses and symbols use the GMP of the
 //! host, if it has one.
 
 mod arithmetic;
@@ -14,6 +13,7 @@ mod checks;
 pub(crate) mod decimal;
 mod division;
 mod euclid;
+mod fold;
 #[cfg(feature = "gmp")]
 mod gmp;
 mod half_gcd;
@@ -103,6 +103,7 @@ fn function(op: Op) -> (fn(Rows<'_>) -> Result<Failed>, Cost) {
         Op::PrepareOdd => (arithmetic::prepare_odd, Quadratic),
         Op::MulResidues => (arithmetic::residue_product, Quadratic),
         Op::SquareResidues => (arithmetic::residue_square, Quadratic),
+        Op::Fold => (fold::fold, Linear),
         Op::StrongBase2 => (primes::strong, Cubic),
         Op::StrongTerms => (primes::strong_terms, Linear),
         Op::ExtraStrongTerms => (primes::extra_strong_terms, Linear),

@@ -1,0 +1,319 @@
+//! Residues modulo special moduli `N = k 2^n + c`: a product and a fold in linear time.
+//!
+//! The residue of `x` is `x / k mod N`, and the fold of `y < N^2` is `k y mod N`
+//! (`kernels/modular/fold.cuh`). A product of residues is one product and one fold, where other
+//! moduli take three products. A fold also multiplies by a small factor, so that a power of a small
+//! base is a square and a fold for each bit of the exponent.
+
+use gpuint_catalogue::{Op, Shape};
+use num_bigint::BigUint;
+
+use super::exponents::Exponents;
+use super::rows::{Indices, gather};
+use crate::backend::host::collected;
+use crate::backend::{BackendKind, Buffer, Operands, Params};
+use crate::device::Device;
+use crate::dyn_batch::DynBatch;
+use crate::error::{Error, Result};
+use crate::kernel::algorithms;
+use crate::special::SpecialModulus;
+use crate::strategy::Strategy;
+
+/// Least width at which a GPU computes powers by products and folds: narrower rows have kernels of
+/// whole powers, which keep a row on the chip.
+const LEAST_POWER_BITS: usize = 32768;
+
+/// Least width at which the CPU does: a call for each product takes longer than narrower products.
+const LEAST_POWER_BITS_OF_CPU: usize = 512;
+
+/// Bits of the digits of exponents that differ from row to row.
+const DIGIT_BITS: usize = 4;
+
+/// Special moduli on a device.
+pub(super) struct Special {
+    moduli: Vec<SpecialModulus>,
+    /// One row for all rows if `is_broadcast`.
+    records: Buffer,
+    is_broadcast: bool,
+    /// `1 / k^2` for each modulus; `None` if every `k` is 1.
+    scale: Option<DynBatch>,
+}
+
+/// Returns the values of moduli.
+///
+/// # Errors
+/// [`DivisionByZero`](Error::DivisionByZero) with the first modulus that is not positive.
+pub(super) fn values(moduli: &[SpecialModulus]) -> Result<Vec<BigUint>> {
+    let value = |(row, modulus): (usize, &SpecialModulus)| {
+        modulus.value().ok_or(Error::DivisionByZero { row })
+    };
+    moduli.iter().enumerate().map(value).collect()
+}
+
+impl Special {
+    /// Returns the moduli in the form of folds; `None` if one has none, or the device no kernel.
+    pub(super) fn new(
+        device: &Device,
+        shape: Shape,
+        moduli: &[SpecialModulus],
+        values: &[BigUint],
+        is_broadcast: bool,
+    ) -> Result<Option<Self>> {
+        if !has_folds(device, shape) || !moduli.iter().all(|modulus| modulus.is_foldable()) {
+            return Ok(None);
+        }
+        let scale = if moduli.iter().all(|modulus| modulus.k() == 1) {
+            None
+        } else {
+            let scales: Option<Vec<_>> =
+                moduli.iter().zip(values).map(|(modulus, value)| modulus.scale(value)).collect();
+            let Some(scales) = scales else { return Ok(None) };
+            Some(DynBatch::from_biguints(device, shape, scales)?)
+        };
+        let words = collected(moduli.iter().map(|modulus| modulus.record()))?;
+        let mut records = device.alloc_rows(moduli.len(), size_of::<[u32; 4]>())?;
+        device.memory().upload(&mut records, 0, bytemuck::cast_slice(&words))?;
+        Ok(Some(Self { moduli: moduli.to_vec(), records, is_broadcast, scale }))
+    }
+
+    /// Returns true if powers are computed by products and folds.
+    pub(super) fn has_powers(&self, rows: &DynBatch) -> bool {
+        let least = match rows.device().backend() {
+            BackendKind::Cpu => LEAST_POWER_BITS_OF_CPU,
+            _ => LEAST_POWER_BITS,
+        };
+        rows.shape().bits >= least
+    }
+
+    /// Returns true if folds may multiply by the factor.
+    fn takes_factor(&self, factor: u32) -> bool {
+        self.moduli.iter().all(|modulus| modulus.takes_factor(factor))
+    }
+
+    /// Converts rows below the moduli to residues.
+    pub(super) fn enter(&self, rows: DynBatch) -> Result<DynBatch> {
+        let Some(scale) = &self.scale else { return Ok(rows) };
+        let view = rows.view();
+        let copies = if self.is_broadcast { Some(view.copies_of(scale)?) } else { None };
+        let factors = copies.as_ref().unwrap_or(scale);
+        view.produce(|out| Folds::new(self, &rows)?.multiply(&rows, factors, out))
+    }
+
+    /// Converts residues to numbers below the moduli.
+    pub(super) fn leave(&self, rows: &DynBatch) -> Result<DynBatch> {
+        if self.scale.is_none() {
+            return rows.try_clone();
+        }
+        let view = rows.view();
+        let one = view.copies_of(&view.row_of(&BigUint::from(1u32))?)?;
+        view.produce(|out| Folds::new(self, rows)?.multiply(rows, &one, out))
+    }
+
+    /// Computes the power of residues by one exponent; `one` has the residues of 1.
+    ///
+    /// Windows of bits slide over the exponent, so that a table has the odd powers alone.
+    pub(super) fn pow_all(
+        &self,
+        rows: &DynBatch,
+        one: &DynBatch,
+        exponent: &BigUint,
+    ) -> Result<DynBatch> {
+        let mut position = exponent.bits();
+        if position == 0 {
+            return one.try_clone();
+        }
+        let window = window_bits(position);
+        let mut folds = Folds::new(self, rows)?;
+        let mut odd_powers = vec![rows.try_clone()?];
+        if window > 1 {
+            let square = rows.view().produce(|out| folds.multiply(rows, rows, out))?;
+            for index in 1..1 << (window - 1) {
+                let last = &odd_powers[index - 1];
+                odd_powers.push(rows.view().produce(|out| folds.multiply(last, &square, out))?);
+            }
+        }
+        let mut power: Option<DynBatch> = None;
+        let mut next = rows.view().alloc()?;
+        while position > 0 {
+            let mut low = position - 1;
+            let mut digit = None;
+            if exponent.bit(low) {
+                let end = position.saturating_sub(window);
+                low = (end..position).find(|&bit| exponent.bit(bit)).unwrap_or(low);
+                let bits = (low + 1..position).rev().map(|bit| usize::from(exponent.bit(bit)));
+                digit = Some(bits.fold(0, |digit, bit| 2 * digit + bit));
+            }
+            match (&mut power, digit) {
+                (None, digit) => power = Some(odd_powers[digit.unwrap_or(0)].try_clone()?),
+                (Some(power), digit) => {
+                    for _ in low..position {
+                        folds.multiply(power, power, &mut next)?;
+                        std::mem::swap(power, &mut next);
+                    }
+                    if let Some(digit) = digit {
+                        folds.multiply(power, &odd_powers[digit], &mut next)?;
+                        std::mem::swap(power, &mut next);
+                    }
+                }
+            }
+            position = low;
+        }
+        power.map_or_else(|| one.try_clone(), Ok)
+    }
+
+    /// Computes the powers of residues by an exponent for each row; `one` has the residues of 1.
+    pub(super) fn pow_rows(
+        &self,
+        rows: &DynBatch,
+        one: &DynBatch,
+        exponents: &Exponents,
+    ) -> Result<DynBatch> {
+        let (device, shape, len) = (rows.device(), rows.shape(), rows.len());
+        let mut folds = Folds::new(self, rows)?;
+        let mut table = DynBatch::alloc(device, shape, len << DIGIT_BITS)?;
+        let mut power = one.try_clone()?;
+        let mut next = rows.view().alloc()?;
+        for digit in 0..1 << DIGIT_BITS {
+            power.view().copy_rows(0..len, &mut table, digit * len)?;
+            folds.multiply(&power, rows, &mut next)?;
+            std::mem::swap(&mut power, &mut next);
+        }
+        let mut factors = rows.view().alloc()?;
+        let mut power = one.try_clone()?;
+        let digits = exponents.longest().div_ceil(DIGIT_BITS);
+        for position in (0..digits).rev() {
+            let index = |row| exponents.digit(row, DIGIT_BITS, position) * len + row;
+            let indices = Indices::new(device, (0..len).map(|row| index(row) as u64), len)?;
+            gather(device, shape, table.buffer(), &indices, factors.buffer_mut())?;
+            if position + 1 == digits {
+                std::mem::swap(&mut power, &mut factors);
+                continue;
+            }
+            for _ in 0..DIGIT_BITS {
+                folds.multiply(&power, &power, &mut next)?;
+                std::mem::swap(&mut power, &mut next);
+            }
+            folds.multiply(&power, &factors, &mut next)?;
+            std::mem::swap(&mut power, &mut next);
+        }
+        Ok(power)
+    }
+
+    /// Computes `count` squares of residues, one after the other.
+    pub(super) fn square_repeatedly(&self, rows: &DynBatch, count: usize) -> Result<DynBatch> {
+        let mut folds = Folds::new(self, rows)?;
+        let mut power = rows.try_clone()?;
+        let mut next = rows.view().alloc()?;
+        for _ in 0..count {
+            folds.multiply(&power, &power, &mut next)?;
+            std::mem::swap(&mut power, &mut next);
+        }
+        Ok(power)
+    }
+
+    /// Computes powers of a small base by an exponent for each row, from the residues of 1; `None`
+    /// if folds do not multiply by the base. Zeros above an exponent square 1.
+    pub(super) fn powers_of(
+        &self,
+        base: u32,
+        one: &DynBatch,
+        exponents: &DynBatch,
+    ) -> Result<Option<DynBatch>> {
+        if !self.takes_factor(base) {
+            return Ok(None);
+        }
+        let longest = exponents.bit_lengths()?.into_iter().max().unwrap_or(0);
+        let mut folds = Folds::new(self, one)?;
+        let mut power = one.try_clone()?;
+        let mut next = one.view().alloc()?;
+        for bit in (0..longest as u32).rev() {
+            folds.square_and_multiply(&power, base, (exponents, bit), &mut next)?;
+            std::mem::swap(&mut power, &mut next);
+        }
+        Ok(Some(power))
+    }
+}
+
+/// Returns the length of the windows for an exponent of `bits` bits: a bit more saves `bits / ((w +
+/// 1) (w + 2))` products and takes `2^(w - 1)` more for the table.
+const fn window_bits(bits: u64) -> u64 {
+    match bits {
+        0..=6 => 1,
+        7..=24 => 2,
+        25..=80 => 3,
+        81..=240 => 4,
+        _ => 5,
+    }
+}
+
+/// Returns true if the device has folds at the shape.
+fn has_folds(device: &Device, shape: Shape) -> bool {
+    let is_cpu = device.backend() == BackendKind::Cpu;
+    (is_cpu || !shape.is_long()) && algorithms(Op::Fold, shape).next().is_some()
+}
+
+/// Products of residues, with memory for the whole product.
+pub(super) struct Folds<'a> {
+    special: &'a Special,
+    wide: Buffer,
+}
+
+impl<'a> Folds<'a> {
+    pub(super) fn new(special: &'a Special, rows: &DynBatch) -> Result<Self> {
+        let wide = rows.device().alloc_rows(rows.len(), 2 * rows.shape().bytes())?;
+        Ok(Self { special, wide })
+    }
+
+    /// Computes the product of residues.
+    pub(super) fn multiply(
+        &mut self,
+        a: &DynBatch,
+        b: &DynBatch,
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        self.multiply_wide(a, b)?;
+        self.fold(1, (a, 0), out)
+    }
+
+    /// Computes the squares of residues, multiplied by `base` where the bit of the exponent is set.
+    fn square_and_multiply(
+        &mut self,
+        a: &DynBatch,
+        base: u32,
+        bit: (&DynBatch, u32),
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        self.multiply_wide(a, a)?;
+        self.fold(base, bit, out)
+    }
+
+    fn multiply_wide(&mut self, a: &DynBatch, b: &DynBatch) -> Result<()> {
+        let view = a.view();
+        let params = Params { joined: true, ..Params::default() };
+        let outs = [Some(&mut self.wide), None];
+        view.launch(Op::MulWide, Operands { outs, params, ..view.operands_with(b)? })
+    }
+
+    fn fold(
+        &self,
+        factor: u32,
+        (exponents, bit): (&DynBatch, u32),
+        out: &mut DynBatch,
+    ) -> Result<()> {
+        let (device, shape, rows) = (out.device().clone(), out.shape(), out.len());
+        let params = Params {
+            digit: factor.into(),
+            distance: bit,
+            broadcast_divisor: self.special.is_broadcast,
+            ..Params::default()
+        };
+        let operands = Operands {
+            ins: [Some(&self.wide), Some(exponents.buffer()), Some(&self.special.records)],
+            outs: [Some(out.buffer_mut()), None],
+            rows,
+            params,
+            ..Operands::default()
+        };
+        device.launch(device.kernel(Op::Fold, Strategy::Auto, shape, rows)?, operands)
+    }
+}

@@ -1,0 +1,160 @@
+//! Special moduli `k 2^n + c` with small `k` and `c`.
+
+use num_bigint::BigUint;
+use num_traits::{One, Zero};
+
+/// Largest `|c|` of a special modulus that a fold reduces by.
+pub(crate) const MOST_TERM: u64 = 1 << 13;
+
+/// Upper bound of `k` of a special modulus that a fold reduces by.
+pub(crate) const FACTOR_BOUND: u64 = 1 << 31;
+
+/// Least `n` of a special modulus that a fold reduces by.
+const LEAST_EXPONENT: u32 = 128;
+
+/// A number `k 2^n + c`: a Mersenne (`2^n - 1`), Fermat (`2^n + 1`), Proth (`k 2^n + 1`) or Riesel
+/// (`k 2^n - 1`) number, or another one with a small `c`.
+///
+/// ```
+/// use gpuint::SpecialModulus;
+/// use num_bigint::BigUint;
+///
+/// let proth = SpecialModulus::new(3, 189, 1);
+/// let value = (BigUint::from(3u32) << 189) + 1u32;
+/// assert_eq!(proth.value(), Some(value.clone()));
+/// assert_eq!(SpecialModulus::recognize(&value), Some(proth));
+/// assert_eq!(SpecialModulus::recognize(&(value / 5u32)), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SpecialModulus {
+    k: u32,
+    n: u32,
+    c: i32,
+}
+
+impl SpecialModulus {
+    /// Makes the number `k 2^n + c`.
+    #[must_use]
+    pub const fn new(k: u32, n: u32, c: i32) -> Self {
+        Self { k, n, c }
+    }
+
+    /// Returns the form of a number with odd `k < 2^31`, `n >= 128` and `0 < |c| <= 2^13`; `None`
+    /// for other numbers.
+    #[must_use]
+    pub fn recognize(number: &BigUint) -> Option<Self> {
+        let low = number.iter_u64_digits().next()? % (2 * MOST_TERM);
+        let (c, even) = if low <= MOST_TERM {
+            (low as i32, number - low)
+        } else {
+            let below = 2 * MOST_TERM - low;
+            (-(below as i32), number + below)
+        };
+        let n = even.trailing_zeros()?;
+        let k = u32::try_from(&even >> n).ok()?;
+        let form = Self { k, n: u32::try_from(n).ok()?, c };
+        form.is_foldable().then_some(form)
+    }
+
+    /// Returns the number; `None` if it is not positive.
+    #[must_use]
+    pub fn value(self) -> Option<BigUint> {
+        let product = BigUint::from(self.k) << self.n;
+        let term = self.c.unsigned_abs();
+        let value = match self.c {
+            0.. => product + term,
+            _ if product > BigUint::from(term) => product - term,
+            _ => return None,
+        };
+        (!value.is_zero()).then_some(value)
+    }
+
+    /// Returns the factor `k`.
+    #[must_use]
+    pub const fn k(self) -> u32 {
+        self.k
+    }
+
+    /// Returns the exponent `n`.
+    #[must_use]
+    pub const fn n(self) -> u32 {
+        self.n
+    }
+
+    /// Returns the term `c`.
+    #[must_use]
+    pub const fn c(self) -> i32 {
+        self.c
+    }
+
+    /// Returns true if folds reduce modulo the number (`kernels/modular/fold.cuh`).
+    pub(crate) fn is_foldable(self) -> bool {
+        self.n >= LEAST_EXPONENT
+            && self.takes_factor(1)
+            && self.k > 0
+            && self.c != 0
+            && num_integer::gcd(i64::from(self.k), i64::from(self.c)) == 1
+    }
+
+    /// Returns true if a fold may multiply by the factor.
+    pub(crate) fn takes_factor(self, factor: u32) -> bool {
+        let factor = u64::from(factor);
+        u64::from(self.k) * factor < FACTOR_BOUND
+            && u64::from(self.c.unsigned_abs()) * factor <= MOST_TERM
+    }
+
+    /// Returns the words of a record (`kernels/modular/fold.cuh`).
+    pub(crate) const fn record(self) -> [u32; 4] {
+        [self.k, self.n, self.c.cast_unsigned(), 0]
+    }
+
+    /// Returns `1 / k^2` modulo the number `value`, of this form.
+    pub(crate) fn scale(self, value: &BigUint) -> Option<BigUint> {
+        let inverse = self.divided(&BigUint::one(), value)?;
+        self.divided(&inverse, value)
+    }
+
+    /// Returns `x / k` modulo the number `value`: `(x + t value) / k` for the `t < k` that makes
+    /// the division exact, `t = -x / c mod k`.
+    fn divided(self, x: &BigUint, value: &BigUint) -> Option<BigUint> {
+        if self.k == 1 {
+            return Some(x.clone());
+        }
+        let k = BigUint::from(self.k);
+        let inverse = (value % &k).modinv(&k)?;
+        let t = (&k - x % &k) * inverse % &k;
+        Some((x + t * value) / k)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_numbers_are_recognized() {
+        for (k, n, c) in [(1, 521, -1), (1, 128, 1), (3, 2816, 1), (5, 700, -8191), (7, 200, 8190)]
+        {
+            let form = SpecialModulus::new(k, n, c);
+            assert_eq!(SpecialModulus::recognize(&form.value().unwrap()), Some(form));
+        }
+        for (k, n, c) in [(1, 127, 1), (9, 300, 3), (0x8000_0001, 300, 1), (1, 300, 8193)] {
+            let number = SpecialModulus::new(k, n, c).value().unwrap();
+            assert_eq!(SpecialModulus::recognize(&number), None, "{k} 2^{n} + {c}");
+        }
+        assert_eq!(SpecialModulus::recognize(&BigUint::ZERO), None);
+        assert_eq!(SpecialModulus::new(1, 3, -8).value(), None);
+        assert_eq!(SpecialModulus::new(0, 3, 0).value(), None);
+    }
+
+    #[test]
+    fn scale_is_the_inverse_square() {
+        for (k, n, c) in [(3, 189, 1), (0x7fff_ffff, 400, -8192), (10, 300, 3), (1, 128, 1)] {
+            let form = SpecialModulus::new(k, n, c);
+            let value = form.value().unwrap();
+            let scale = form.scale(&value).unwrap();
+            assert!(scale < value);
+            assert!((scale * k * k % value).is_one(), "{k} 2^{n} + {c}");
+        }
+    }
+}
