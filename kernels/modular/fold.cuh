@@ -146,14 +146,15 @@ struct Fold : Frame<S, 0> {
                   has_factor ? static_cast<u32>(o.params.digit) : 1u};
       u32* const out = output_row<S>(o, 0, row);
       const double estimate = fold.quotient();
-      const double quotient = floor(estimate);
+      i64 quotient = static_cast<i64>(estimate);
+      if (static_cast<double>(quotient) > estimate) --quotient;  // rounds down
       // A limb more has the sign.
-      const bool may_be_negative = estimate - quotient < 1.0 / 32;
-      fold.set_quotient(static_cast<i64>(quotient));
+      const bool may_be_negative = estimate - static_cast<double>(quotient) < 1.0 / 32;
+      fold.set_quotient(quotient);
       const bool is_negative = subtract(group, fold, may_be_negative ? S::N + 1 : S::N, out);
       if (may_be_negative && group.max(is_negative ? 1u : 0u) != 0) {
         if (group.rank == 0) GPUINT_RARE(FoldIsNegative);
-        fold.set_quotient(static_cast<i64>(quotient) - 1);
+        fold.set_quotient(quotient - 1);
         subtract(group, fold, S::N, out);
       }
     });

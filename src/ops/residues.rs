@@ -18,7 +18,7 @@ use super::View;
 use super::exponents::Exponents;
 use super::faces::{Typed, residue_faces, typed_rows};
 use super::reciprocals::Products;
-use super::special::{Folds, Special, values};
+use super::special::{Folds, Special, has_powers, values};
 use crate::backend::{Buffer, Operands, Params};
 use crate::batch::Batch;
 use crate::device::Device;
@@ -279,7 +279,7 @@ impl DynResidues {
             one.rows.view().check_operand(exponents.device(), rows)?;
             let fitting = one.rows.view().fitting(exponents)?;
             if let Some(exponents) = fitting.get(exponents)
-                && special.has_powers(&one.rows)
+                && has_powers(&one.rows)
                 && let Some(power) = special.powers_of(base, &one.rows, exponents)?
             {
                 return Ok(Self::of_form(power, modulus));
@@ -481,7 +481,7 @@ impl Ring<'_> {
     ) -> Result<Option<DynResidues>> {
         let DynResidues { rows, modulus } = self.0;
         let Form::Special(special) = &modulus.0.form else { return Ok(None) };
-        if !special.has_powers(rows) {
+        if !has_powers(rows) {
             return Ok(None);
         }
         let one = DynResidues::splat(&BigUint::from(1u32), rows.len(), modulus)?;
@@ -688,9 +688,9 @@ impl<T: Kernels> Residues<T> {
         DynResidues::splat(value, rows, modulus.as_dyn()).map(<Self as Typed<_>>::typed)
     }
 
-    /// Computes `base^exponents`, an exponent for each row. Modulo special moduli of at least 512
-    /// bits on the CPU, and 32768 bits on other devices, a bit of the exponents takes one square;
-    /// the base then costs nothing.
+    /// Computes `base^exponents`, an exponent for each row. Modulo special moduli of at least
+    /// 32768 bits, or 512 bits on the CPU, a bit of the exponents takes one square; the base then
+    /// costs nothing.
     ///
     /// # Errors
     /// As [`pow`](Self::pow).

@@ -21,10 +21,10 @@ use crate::strategy::Strategy;
 
 /// Least width at which a GPU computes powers by products and folds: narrower rows have kernels of
 /// whole powers, which keep a row on the chip.
-const LEAST_POWER_BITS: usize = 32768;
+const LEAST_POWER_BITS_OF_GPU: usize = 32768;
 
 /// Least width at which the CPU does: a call for each product takes longer than narrower products.
-const LEAST_POWER_BITS_OF_CPU: usize = 512;
+const LEAST_POWER_BITS: usize = 512;
 
 /// Bits of the digits of exponents that differ from row to row.
 const DIGIT_BITS: usize = 4;
@@ -74,15 +74,6 @@ impl Special {
         let mut records = device.alloc_rows(moduli.len(), size_of::<[u32; 4]>())?;
         device.memory().upload(&mut records, 0, bytemuck::cast_slice(&words))?;
         Ok(Some(Self { moduli: moduli.to_vec(), records, is_broadcast, scale }))
-    }
-
-    /// Returns true if powers are computed by products and folds.
-    pub(super) fn has_powers(&self, rows: &DynBatch) -> bool {
-        let least = match rows.device().backend() {
-            BackendKind::Cpu => LEAST_POWER_BITS_OF_CPU,
-            _ => LEAST_POWER_BITS,
-        };
-        rows.shape().bits >= least
     }
 
     /// Returns true if folds may multiply by the factor.
@@ -244,6 +235,15 @@ const fn window_bits(bits: u64) -> u64 {
         81..=240 => 4,
         _ => 5,
     }
+}
+
+/// Returns true if powers of special residues are computed by products and folds at the width.
+pub(super) fn has_powers(rows: &DynBatch) -> bool {
+    let least = match rows.device().backend() {
+        BackendKind::Cuda => LEAST_POWER_BITS_OF_GPU,
+        _ => LEAST_POWER_BITS,
+    };
+    rows.shape().bits >= least && has_folds(rows.device(), rows.shape())
 }
 
 /// Returns true if the device has folds at the shape.

@@ -28,6 +28,7 @@ mod serialized;
 mod setting;
 mod shifts;
 mod signed;
+mod special;
 mod sums;
 mod text;
 mod trees;

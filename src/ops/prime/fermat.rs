@@ -7,10 +7,18 @@ use crate::backend::host::reserved_vec;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::ops::View;
+use crate::ops::residues::{DynModulus, DynResidues};
+use crate::ops::special::has_powers;
 use crate::shape::narrowest;
+use crate::special::{MOST_TERM, SpecialModulus};
+use crate::strategy::Strategy;
 
 impl View<'_> {
     pub(crate) fn fermat_residues(&self, base: &BigUint) -> Result<(DynBatch, Vec<u64>)> {
+        if let Some(residues) = self.special_fermat_residues(base)? {
+            let words = residues.view().low_words()?;
+            return Ok((residues, words));
+        }
         let View { strategy, .. } = *self;
         let one = BigUint::from(1u32);
         // Rows that are 0 are computed modulo 1.
@@ -21,6 +29,26 @@ impl View<'_> {
         let residues = View { batch: &bases, strategy }.pow_mod(&exponents, &divisor)?;
         let words = residues.view().low_words()?;
         Ok((residues, words))
+    }
+
+    /// Computes the residues by folds; `None` if a row is not special, the base or the rows are too
+    /// long or short for them, or the strategy selects products.
+    fn special_fermat_residues(&self, base: &BigUint) -> Result<Option<DynBatch>> {
+        let Ok(base) = u32::try_from(base) else { return Ok(None) };
+        let is_candidate = self.strategy == Strategy::Auto
+            && !self.batch.is_empty()
+            && base > 0
+            && u64::from(base) <= MOST_TERM
+            && has_powers(self.batch);
+        if !is_candidate {
+            return Ok(None);
+        }
+        let numbers = self.batch.to_biguints()?;
+        let special: Option<Vec<_>> = numbers.iter().map(SpecialModulus::recognize).collect();
+        let Some(special) = special else { return Ok(None) };
+        let modulus = DynModulus::of_special(self.device(), self.shape(), &special)?;
+        let exponents = self.batch.wrapping_sub_all(1)?;
+        DynResidues::powers_of(base, &exponents, &modulus)?.to_batch().map(Some)
     }
 
     /// Returns the lowest 64 bits of each row.
@@ -48,7 +76,9 @@ faces! {
 
     /// Computes `base^(n - 1) mod n` for each row `n`, and the lowest 64 bits of each residue: the
     /// RES64 of PRST and LLR, which these print in hexadecimal. A prime that does not divide the
-    /// base has the residue 1. Rows that are 0 or 1 have the residue 0.
+    /// base has the residue 1. Rows that are 0 or 1 have the residue 0. If all rows are special
+    /// ([`SpecialModulus::recognize`](crate::SpecialModulus::recognize)) and the base is small, a
+    /// bit takes one square and a fold.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};

@@ -1,0 +1,267 @@
+//! Residues modulo special moduli `k 2^n + c`, against `BigUint` and published primes.
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{
+    BackendKind, Device, DigitKind, DynBatch, DynModulus, DynResidues, Error, Result, Shape,
+    SpecialModulus, narrowest,
+};
+use num_traits::One;
+
+use crate::setting::{
+    Check, Context, Setting, Tally, devices, is_thorough, on_every_backend, seed,
+};
+use gpuint_testkit::oracle;
+use gpuint_testkit::random::Random;
+
+/// Special moduli of at most `bits` bits: the ends of the ranges of `k`, `n` and `c`, and others.
+fn moduli(bits: usize, count: usize) -> Vec<SpecialModulus> {
+    let most_k = (1u32 << 31) - 1;
+    let top = bits as u32;
+    let mut all = vec![
+        SpecialModulus::new(1, top, -1),
+        SpecialModulus::new(1, top, -8191),
+        SpecialModulus::new(1, top - 1, 1),
+        SpecialModulus::new(1, 128, 8192),
+        SpecialModulus::new(most_k, top - 31, 1),
+        SpecialModulus::new(most_k, top - 31, -8192),
+        SpecialModulus::new(most_k, 128, 8191),
+        SpecialModulus::new(3, 160, 1),
+        SpecialModulus::new(10, top - 8, -3),
+        SpecialModulus::new(9, top - 7, 14),
+    ];
+    let mut random = Random::new(seed() ^ bits as u64);
+    while all.len() < count {
+        let k = (random.word() as u32 >> (1 + random.below(31))) | 1;
+        let n = random.between(128, bits - 32) as u32;
+        let c = (random.word() & 0xfff) as i32 >> random.below(13);
+        let c = c + 1;
+        if num_integer::gcd(i64::from(k), i64::from(c)) == 1 {
+            all.push(SpecialModulus::new(k, n, if random.one_in(2) { c } else { -c }));
+        }
+    }
+    all
+}
+
+/// Numbers below moduli, some near their ends and some with long runs of bits.
+fn numbers(moduli: &[BigUint], random: &mut Random) -> Vec<BigUint> {
+    let number = |n: &BigUint| match random.below(6) {
+        0 => n - 1u32,
+        1 => n - 1u32 - random.word(),
+        2 => BigUint::from(random.word()),
+        3 => (n >> 1usize) + random.below(3),
+        4 => BigUint::one() << random.below(n.bits() as usize),
+        _ => random.bits(n.bits() as usize + 3),
+    };
+    moduli.iter().map(number).zip(moduli).map(|(x, n)| x % n).collect()
+}
+
+struct Rings;
+
+impl Check for Rings {
+    const NAME: &str = "special moduli";
+    const WIDEST: bool = false;
+    const EVERY_SHAPE: bool = false;
+
+    fn takes(shape: Shape, _backend: BackendKind) -> bool {
+        let widest = if is_thorough() { 262_144 } else { 2048 };
+        let is_thin = is_thorough() || shape.digit == DigitKind::U64;
+        is_thin && shape.bits >= 256 && shape.bits <= widest
+    }
+
+    fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
+        let count = if setting.backend == BackendKind::Simt { 16 } else { 40 };
+        for device in setting.devices() {
+            let what = Context::new(shape, "special moduli", device);
+            tally.attempt(&what, count, |tally| {
+                let moduli = moduli(shape.bits, count);
+                let modulus = DynModulus::of_special(device, shape, &moduli)?;
+                tally.row(modulus.is_special(), || format!("{what}: {modulus:?}"));
+                let values: Vec<_> = moduli.iter().filter_map(|modulus| modulus.value()).collect();
+                ring(&what, &modulus, &values, tally)?;
+                let one = moduli[seed() as usize % 9];
+                let modulus = DynModulus::splat_special(device, shape, one)?;
+                tally.row(modulus.is_special(), || format!("{what}: {modulus:?}"));
+                let values = vec![one.value().unwrap_or_default(); 5];
+                ring(&what, &modulus, &values, tally)
+            });
+        }
+    }
+}
+
+/// Every operation that depends on the form of residues.
+fn ring(
+    what: &Context<'_>,
+    modulus: &DynModulus,
+    values: &[BigUint],
+    tally: &mut Tally,
+) -> Result<()> {
+    let (device, shape) = (modulus.device(), modulus.shape());
+    let mut random = Random::new(seed());
+    let (a, b) = (numbers(values, &mut random), numbers(values, &mut random));
+    let x = DynResidues::new(&DynBatch::from_biguints(device, shape, &a)?, modulus)?;
+    let y = DynResidues::new(&DynBatch::from_biguints(device, shape, &b)?, modulus)?;
+    let mut check = |name: &str, got: &DynResidues, of: &dyn Fn(usize) -> BigUint| {
+        let got = got.to_batch()?.to_biguints()?;
+        for (row, got) in got.iter().enumerate() {
+            let expected = of(row) % &values[row];
+            tally.row(*got == expected, || {
+                let (a, b, n) = (&a[row], &b[row], &values[row]);
+                format!("{what}: {name}, row {row}\n  {a:#x}\n  {b:#x}\n  mod {n:#x}\n  {got:#x}")
+            });
+        }
+        Ok(())
+    };
+    check("residue", &x, &|row| a[row].clone())?;
+    check("product", &x.mul(&y)?, &|row| &a[row] * &b[row])?;
+    check("square", &x.square()?, &|row| &a[row] * &a[row])?;
+    check("sum", &x.add(&y)?.square()?, &|row| (&a[row] + &b[row]).pow(2))?;
+    let difference = x.sub(&y)?.mul(&x.add(&y)?)?;
+    check("difference", &difference, &|row| {
+        let n = &values[row];
+        oracle::sub_mod(&(&a[row] * &a[row] % n), &(&b[row] * &b[row] % n), n)
+    })?;
+    let exponent = BigUint::from(0b1011_1110_0000_0001u32);
+    check("power", &x.pow_all(&exponent)?, &|row| a[row].modpow(&exponent, &values[row]))?;
+    check("power 0", &x.pow_all(&BigUint::ZERO)?, &|_| BigUint::one())?;
+    let exponents: Vec<_> =
+        (0..values.len()).map(|row| BigUint::from(random.word() >> (row * 5 % 64))).collect();
+    let power = |row: usize| a[row].modpow(&exponents[row], &values[row]);
+    check("powers", &x.pow_rows(&exponents)?, &power)?;
+    let batch = DynBatch::from_biguints(device, shape, &exponents)?;
+    check("powers", &x.pow(&batch)?, &power)?;
+    let squares = BigUint::one() << 5usize;
+    check("squares", &x.square_repeatedly(5)?, &|row| a[row].modpow(&squares, &values[row]))?;
+    for base in [0, 1, 3, 8000, u32::MAX] {
+        let power = DynResidues::powers_of(base, &batch, modulus)?;
+        check("powers of a base", &power, &|row| {
+            BigUint::from(base).modpow(&exponents[row], &values[row])
+        })?;
+    }
+    Ok(())
+}
+
+on_every_backend! {
+    rings: Rings,
+}
+
+/// Checks that Fermat's test to base 3 passes for the primes among special numbers alone, and that
+/// residues equal the powers of `BigUint`.
+fn passes(name: &str, numbers: &[SpecialModulus], is_prime: impl Fn(u32) -> bool) {
+    let mut tally = Tally::new(name.to_owned());
+    for device in devices(BackendKind::Cpu) {
+        let what = Context::new(narrowest(0).unwrap(), name, &device);
+        tally.attempt(&what, numbers.len(), |tally| fermat(&device, numbers, &is_prime, tally));
+    }
+    if !devices(BackendKind::Cpu).is_empty() {
+        tally.finish();
+    }
+}
+
+fn fermat(
+    device: &Device,
+    numbers: &[SpecialModulus],
+    is_prime: impl Fn(u32) -> bool,
+    tally: &mut Tally,
+) -> Result<()> {
+    for group in numbers.chunk_by(|left, right| shape_of(*left) == shape_of(*right)) {
+        let values: Vec<_> = group.iter().filter_map(|number| number.value()).collect();
+        let batch = DynBatch::from_biguints(device, shape_of(group[0]), &values)?;
+        let (residues, words) = batch.fermat_residues(3)?;
+        for (index, residue) in residues.to_biguints()?.iter().enumerate() {
+            let (form, value) = (group[index], &values[index]);
+            tally.row(residue.is_one() == is_prime(form.n()), || format!("{form:?}"));
+            let low = residue.iter_u64_digits().next().unwrap_or(0);
+            tally.row(low == words[index], || format!("{form:?}: RES64 {:x}", words[index]));
+            if value.bits() <= 2048 {
+                let expected = BigUint::from(3u32).modpow(&(value - 1u32), value);
+                tally.row(*residue == expected, || format!("{form:?}: {residue:x}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn shape_of(number: SpecialModulus) -> Shape {
+    narrowest(number.value().unwrap().bits() as usize).unwrap()
+}
+
+/// Numbers `k 2^n + c` for the exponents.
+fn forms(k: u32, c: i32, exponents: impl Iterator<Item = u32>) -> Vec<SpecialModulus> {
+    exponents.map(|n| SpecialModulus::new(k, n, c)).collect()
+}
+
+#[test]
+fn mersenne_primes_pass_and_others_do_not() {
+    // OEIS A000043; 2^n - 1 is composite for composite n.
+    const PRIMES: [u32; 7] = [521, 607, 1279, 2203, 2281, 3217, 4423];
+    let exponents = (513..=611).step_by(2).chain([1277, 1279, 2203, 4421, 4423]);
+    passes("Mersenne numbers", &forms(1, -1, exponents), |n| PRIMES.contains(&n));
+}
+
+#[test]
+fn proth_primes_pass_and_others_do_not() {
+    // OEIS A002253: 3 2^n + 1.
+    const PRIMES: [u32; 4] = [534, 2208, 2816, 3168];
+    let exponents = (510..=560).chain([2207, 2208, 2209, 2816]);
+    passes("Proth numbers", &forms(3, 1, exponents), |n| PRIMES.contains(&n));
+}
+
+#[test]
+fn riesel_primes_pass_and_others_do_not() {
+    // OEIS A002235: 3 2^n - 1.
+    const PRIMES: [u32; 6] = [827, 1274, 3276, 4204, 5134, 7559];
+    let exponents = (800..=850).chain([1273, 1274, 3276]);
+    passes("Riesel numbers", &forms(3, -1, exponents), |n| PRIMES.contains(&n));
+}
+
+#[test]
+fn fermat_numbers_do_not_pass() {
+    passes("Fermat numbers", &forms(1, 1, (9..=12).map(|m| 1 << m)), |_| false);
+}
+
+#[test]
+fn residues_of_lucas_and_lehmer_find_mersenne_primes() {
+    for device in devices(BackendKind::Cpu) {
+        let exponents = [521u32, 523, 541, 607, 1279, 1283];
+        for n in exponents {
+            let number = SpecialModulus::new(1, n, -1);
+            let modulus = DynModulus::splat_special(&device, shape_of(number), number).unwrap();
+            assert!(modulus.is_special());
+            let two = DynResidues::splat(&BigUint::from(2u32), 1, &modulus).unwrap();
+            let mut s = two.double().unwrap();
+            for _ in 2..n {
+                s = s.square().unwrap().sub(&two).unwrap();
+            }
+            let is_prime = s.is_zero_mask().unwrap().count().unwrap() == 1;
+            assert_eq!(is_prime, [521, 607, 1279].contains(&n), "2^{n} - 1");
+        }
+    }
+}
+
+#[test]
+fn moduli_without_the_form_have_errors_or_another_form() {
+    for device in devices(BackendKind::Cpu) {
+        let shape = narrowest(256).unwrap();
+        let special = |moduli: &[SpecialModulus]| DynModulus::of_special(&device, shape, moduli);
+        let good = SpecialModulus::new(3, 200, 1);
+        for bad in [(0, 200, 0), (0, 200, -1), (1, 3, -8), (1, 12, i32::MIN)] {
+            let bad = SpecialModulus::new(bad.0, bad.1, bad.2);
+            let error = special(&[good, bad]).err();
+            assert_eq!(error, Some(Error::DivisionByZero { row: 1 }), "{bad:?}");
+        }
+        let error = special(&[good, SpecialModulus::new(1, 256, 1)]).err();
+        assert_eq!(error, Some(Error::TooWide { row: 1, bits: 257, width: 256 }));
+        for other in [(0, 200, 7), (1, 127, 1), (3, 200, 9), (1, 200, 8193), (1, 200, 0)] {
+            let other = SpecialModulus::new(other.0, other.1, other.2);
+            let modulus = special(&[good, other]).unwrap();
+            assert!(!modulus.is_special(), "{other:?}");
+            let x = DynResidues::splat(&BigUint::from(10u32), 2, &modulus).unwrap();
+            let square = x.square().unwrap().to_batch().unwrap().to_biguints().unwrap();
+            assert_eq!(square[1], BigUint::from(100u32) % other.value().unwrap(), "{other:?}");
+        }
+        let modulus = special(&[good, good]).unwrap();
+        let three = DynBatch::splat(&device, shape, 7, 3).unwrap();
+        let error = DynResidues::powers_of(3, &three, &modulus).err();
+        assert!(matches!(error, Some(Error::LengthMismatch { .. })), "{error:?}");
+    }
+}
