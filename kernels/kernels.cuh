@@ -42,6 +42,7 @@
 #include "linear/div_digit.cuh"
 #include "linear/shift.cuh"
 #include "long/carries.cuh"
+#include "long/folds.cuh"
 #include "long/moves.cuh"
 #include "long/products.cuh"
 #include "long/reductions.cuh"

@@ -108,10 +108,14 @@ impl SpecialModulus {
         [self.k, self.n, self.c.cast_unsigned(), 0]
     }
 
-    /// Returns `1 / k^2` modulo the number `value`, of this form.
-    pub(crate) fn scale(self, value: &BigUint) -> Option<BigUint> {
-        let inverse = self.divided(&BigUint::one(), value)?;
-        self.divided(&inverse, value)
+    /// Returns `1 / k^power` modulo the number `value`, of this form.
+    pub(crate) fn inverse_power(self, power: u32, value: &BigUint) -> Option<BigUint> {
+        (0..power).try_fold(BigUint::one(), |inverse, _| self.divided(&inverse, value))
+    }
+
+    /// Returns true if all numbers of `bits` bits are below the square of this foldable one.
+    pub(crate) const fn has_square_of(self, bits: usize) -> bool {
+        2 * (self.n as usize - 1) >= bits
     }
 
     /// Returns `x / k` modulo the number `value`: `(x + t value) / k` for the `t < k` that makes
@@ -148,13 +152,13 @@ mod tests {
     }
 
     #[test]
-    fn scale_is_the_inverse_square() {
+    fn inverse_powers_are_those_of_the_factor() {
         for (k, n, c) in [(3, 189, 1), (0x7fff_ffff, 400, -8192), (10, 300, 3), (1, 128, 1)] {
             let form = SpecialModulus::new(k, n, c);
             let value = form.value().unwrap();
-            let scale = form.scale(&value).unwrap();
-            assert!(scale < value);
-            assert!((scale * k * k % value).is_one(), "{k} 2^{n} + {c}");
+            let inverse = form.inverse_power(3, &value).unwrap();
+            assert!(inverse < value);
+            assert!((inverse * k * k * k % value).is_one(), "{k} 2^{n} + {c}");
         }
     }
 }

@@ -1,131 +1,15 @@
-// Fold: reduction modulo special moduli N = k 2^n + c with small k and c, in linear time.
-//
-// With x = hi 2^n + lo, lo < 2^n, and k 2^n = -c modulo N,
-//     k x = hi k 2^n + k lo = hi N + k lo - c hi,
-// so k lo - c hi is congruent to k x: no division by k is necessary. Residues of x are therefore
-// x / k mod N, as Montgomery's are x 2^BITS mod N: the fold of the product of the residues of x and
-// y is k (x / k) (y / k) = x y / k, the residue of x y. (For k = 1 it is x itself: the reductions
-// of Mersenne and Fermat numbers, R. Crandall and C. Pomerance, "Prime Numbers", 2005, 9.2.3.) A
-// factor m, 1 or a small base of a power, multiplies both terms for nothing:
-//     y = m k lo - m c hi,     r = y - Q N,     Q = floor(y / N).
-//
-// Bounds: n >= 128, m k < 2^31, m |c| <= 2^13, x < N^2. Then hi / 2^n < k^2 + 1 / 2^64, and |y / N|
-// < m |c| k + m + 1 < 2^45.
-//
-// Quotient. Let L = lo / 2^n, cut to 32 bits, and H = x / 2^(2n), cut to 32 bits after the point:
-//     v = m L - (m c / k) H.
-// Cutting adds an error below 2^-32 (m + m |c| / k) <= 2^-18; N instead of k 2^n one below 2^45
-// |c| / 2^128; the six roundings to doubles below 6 * 2^-53 m |c| k <= 6 * 2^-9. The sum is less
-// than 1 / 64. So for Q = floor(v + 1 / 64)
-//     f - 1 / 32 < r / N < f < 1,     f = v + 1 / 64 - Q,
-// and r can be negative only if f < 1 / 32. Then r is computed once more, with Q - 1.
-//
-// One pass over x computes r. With |c| (B^W - 1 - hi) for -|c| hi (modulo B^W, |c| is added once),
-// the products of limb i are one number below 2^64,
-//     z_i = m k lo_i + m |c| hi_i < (2^31 + 2^13) 2^32.
-// Its low half is limb i of a number and its high half limb i + 1 of another. The third number is
-// -Q N, and m |c| at the bottom: -Q c + m |c| has a magnitude below 2^59, -Q k below 2^76. Chunks
-// of three numbers carry at most 2.
+// Fold: reduction of products modulo special moduli by the equations of special.cuh. A group has a
+// row: one pass over a product of 2 BITS bits, and rarely a second one.
 #pragma once
 #include "core/abi.cuh"
 #include "core/carry.cuh"
 #include "core/frame.cuh"
 #include "core/limbs.cuh"
 #include "core/rows.cuh"
+#include "modular/special.cuh"
 #include "tuning/linear.cuh"
 
 namespace gpuint {
-
-// A special modulus; src/ops/special.rs has the Rust version.
-struct SpecialModulus {
-  u32 k;
-  u32 n;
-  i32 c;
-  u32 unused;
-};
-
-// The limbs of r for a row of LIMBS limbs x.
-struct Fold32 {
-  const u32* x;
-  u32 limbs;  // of x
-  SpecialModulus modulus;
-  u32 factor;  // m
-  // -Q N + m |c|: `low` from bit 0 on, `high` and `higher` from bit n on.
-  i64 low = 0;
-  u64 high = 0;
-  i64 higher = 0;
-
-  // Limb i of x, zero above.
-  GPUINT_DEVICE u64 limb(u32 i) const { return i < limbs ? __ldg(x + i) : 0; }
-
-  // 32 bits of x from this bit on.
-  GPUINT_DEVICE u32 bits_from(u32 bit) const {
-    const u64 pair = limb(bit / 32 + 1) << 32 | limb(bit / 32);
-    return static_cast<u32>(pair >> (bit % 32));
-  }
-
-  // v + 1 / 64.
-  GPUINT_DEVICE double quotient() const {
-    constexpr double SCALE = 4294967296.0;
-    const u32 n = modulus.n;
-    const double lo = bits_from(n - 32) / SCALE;
-    const double hi = bits_from(2 * n + 32) * SCALE + bits_from(2 * n) + bits_from(2 * n - 32) / SCALE;
-    const double c = static_cast<double>(modulus.c) * factor;
-    return factor * lo - c / modulus.k * hi + 1.0 / 64;
-  }
-
-  GPUINT_DEVICE void set_quotient(i64 quotient) {
-    const i64 c = modulus.c;
-    low = -quotient * c + (c > 0 ? c * factor : 0);
-    high = static_cast<u64>(-quotient) * modulus.k;
-    higher = static_cast<i64>(__umul64hi(static_cast<u64>(-quotient), modulus.k));
-    if (quotient > 0) higher -= modulus.k;
-    // The sign of `low` reaches bit n.
-    if (low < 0) {
-      higher -= high == 0;
-      --high;
-    }
-  }
-
-  // z_i.
-  GPUINT_DEVICE u64 products(u32 i) const {
-    const u32 top = modulus.n / 32, bit = modulus.n % 32;
-    u32 lo = 0;
-    if (i <= top) lo = static_cast<u32>(limb(i));
-    if (i == top) lo &= (1u << bit) - 1;
-    const u32 hi = bits_from(32 * i + modulus.n);
-    const bool is_positive = modulus.c > 0;
-    const u32 c = static_cast<u32>(is_positive ? modulus.c : -modulus.c) * factor;
-    return u64(modulus.k * factor) * lo + u64(c) * (is_positive ? ~hi : hi);
-  }
-
-  // Limb i of -Q N + m |c|.
-  GPUINT_DEVICE u32 limb_of_multiple(u32 i) const {
-    const u32 below = static_cast<u32>(i == 0 ? low : i == 1 ? low >> 32 : low >> 63);
-    const i32 from = static_cast<i32>(32 * i) - static_cast<i32>(modulus.n);
-    if (from <= -32) return below;
-    if (from < 0) return static_cast<u32>(high << -from) | (below & ((1u << -from) - 1));
-    if (from < 32) return static_cast<u32>(high >> from);
-    if (from < 64) return static_cast<u32>(high >> from | static_cast<u64>(higher) << (64 - from));
-    return static_cast<u32>(higher >> (from < 128 ? from - 64 : 63));
-  }
-
-  // Computes limbs k .. k + K before carries; returns the carry.
-  template <u32 K>
-  GPUINT_DEVICE u32 chunk(u32 k, u32 (&r)[K]) const {
-    u64 carry = 0;
-    u32 above = k == 0 ? 0 : static_cast<u32>(products(k - 1) >> 32);
-    GPUINT_UNROLL(K)
-    for (u32 i = 0; i < K; ++i) {
-      const u64 z = products(k + i);
-      carry += u64(static_cast<u32>(z)) + above + limb_of_multiple(k + i);
-      above = static_cast<u32>(z >> 32);
-      r[i] = static_cast<u32>(carry);
-      carry >>= 32;
-    }
-    return static_cast<u32>(carry);
-  }
-};
 
 // in[0] = x in rows of 2 BITS bits, in[1] = exponents, in[2] = special moduli, out[0] = r. The
 // factor is params.digit where bit params.distance of the exponent is set, and 1 elsewhere.
@@ -138,18 +22,17 @@ struct Fold : Frame<S, 0> {
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Base::run(o, shared, [&](G& group, u64 row, unsigned char*) {
-      const SpecialModulus modulus = static_cast<const SpecialModulus*>(
-          o.in[2])[o.params.broadcast_divisor != 0 ? 0 : row];
-      const u32 word = limb_or_zero<S>(input_row<S>(o, 1, row), static_cast<i32>(o.params.distance / 32));
+      const SpecialModulus modulus =
+          static_cast<const SpecialModulus*>(o.in[2])[o.params.broadcast_divisor != 0 ? 0 : row];
+      const u32 word =
+          limb_or_zero<S>(input_row<S>(o, 1, row), static_cast<i32>(o.params.distance / 32));
       const bool has_factor = (word >> (o.params.distance % 32) & 1) != 0;
-      Fold32 fold{static_cast<const u32*>(o.in[0]) + row * (2 * S::N), 2 * S::N, modulus,
-                  has_factor ? static_cast<u32>(o.params.digit) : 1u};
+      FoldedLimbs fold{static_cast<const u32*>(o.in[0]) + row * (2 * S::N), 2 * S::N, modulus,
+                       has_factor ? static_cast<u32>(o.params.digit) : 1u};
       u32* const out = output_row<S>(o, 0, row);
-      const double estimate = fold.quotient();
-      i64 quotient = static_cast<i64>(estimate);
-      if (static_cast<double>(quotient) > estimate) --quotient;  // rounds down
+      bool may_be_negative;
+      const i64 quotient = fold.quotient(may_be_negative);
       // A limb more has the sign.
-      const bool may_be_negative = estimate - static_cast<double>(quotient) < 1.0 / 32;
       fold.set_quotient(quotient);
       const bool is_negative = subtract(group, fold, may_be_negative ? S::N + 1 : S::N, out);
       if (may_be_negative && group.max(is_negative ? 1u : 0u) != 0) {
@@ -162,7 +45,7 @@ struct Fold : Frame<S, 0> {
 
  private:
   // Writes r; returns true in the thread whose limb N is negative.
-  GPUINT_DEVICE static bool subtract(G& group, const Fold32& fold, u32 count, u32* out) {
+  GPUINT_DEVICE static bool subtract(G& group, const FoldedLimbs& fold, u32 count, u32* out) {
     bool is_negative = false;
     resolve<Sign::Plus, LocalCarry::Small, u32, K>(
         group, count, [&](u32 k, u32(&x)[K]) { return fold.chunk(k, x); },

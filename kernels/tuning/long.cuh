@@ -28,6 +28,11 @@ struct CarryPolicy {
   static constexpr u32 TILES_PER_BLOCK = 4;
 };
 
+// Reductions modulo special moduli: registers of a thread.
+struct FoldPolicy {
+  static constexpr u32 REGISTERS = 64;
+};
+
 // Passes over rows that are limited by memory.
 struct MovePolicy {
   static constexpr u32 THREADS = 256;

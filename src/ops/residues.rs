@@ -116,7 +116,13 @@ impl DynModulus {
 
     fn prepare(moduli: &DynBatch, rows: Option<usize>, special: Option<Special>) -> Result<Self> {
         let view = moduli.view();
-        let divisor = view.prepared(rows)?;
+        let divisor = match &special {
+            // Positive, so that they are divisors; long rows have no reciprocals.
+            Some(_) if moduli.shape().is_long() => {
+                DynDivisor::of_unprepared(moduli.try_clone()?, rows)
+            }
+            _ => view.prepared(rows)?,
+        };
         let is_odd = view.bit_mask(0)?.to_bools()?;
         let even = is_odd.iter().position(|is_odd| !is_odd);
         let form = match (special, even) {
@@ -253,7 +259,7 @@ impl DynResidues {
                 let is_broadcast = modulus.rows().is_none();
                 view.mul_residues(Some((square, is_broadcast)), modulus, moduli, out)
             }),
-            Form::Special(special) => special.enter(view.rem_by(modulus.divisor())?),
+            Form::Special(special) => special.enter(values, modulus.divisor()),
         }?;
         Ok(Self { rows, modulus: modulus.clone() })
     }

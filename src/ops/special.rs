@@ -5,7 +5,7 @@
 //! moduli take three products. A fold also multiplies by a small factor, so that a power of a small
 //! base is a square and a fold for each bit of the exponent.
 
-use gpuint_catalogue::{Op, Shape};
+use gpuint_catalogue::{MAX_LONG_BITS, Op, Shape};
 use num_bigint::BigUint;
 
 use super::exponents::Exponents;
@@ -13,6 +13,7 @@ use super::rows::{Indices, gather};
 use crate::backend::host::collected;
 use crate::backend::{BackendKind, Buffer, Operands, Params};
 use crate::device::Device;
+use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::kernel::algorithms;
@@ -35,7 +36,10 @@ pub(super) struct Special {
     /// One row for all rows if `is_broadcast`.
     records: Buffer,
     is_broadcast: bool,
-    /// `1 / k^2` for each modulus; `None` if every `k` is 1.
+    /// True if a fold reduces every row: all of them are below the squares of the moduli.
+    reduces_rows: bool,
+    /// A product with it enters the form, after the reduction: `1 / k^2` for each modulus, or `1 /
+    /// k^3` after a fold. `None` if every `k` is 1.
     scale: Option<DynBatch>,
 }
 
@@ -59,21 +63,24 @@ impl Special {
         values: &[BigUint],
         is_broadcast: bool,
     ) -> Result<Option<Self>> {
-        if !has_folds(device, shape) || !moduli.iter().all(|modulus| modulus.is_foldable()) {
+        if !has_folds(shape) || !moduli.iter().all(|modulus| modulus.is_foldable()) {
             return Ok(None);
         }
+        let reduces_rows = moduli.iter().all(|modulus| modulus.has_square_of(shape.bits));
+        let power = if reduces_rows { 3 } else { 2 };
         let scale = if moduli.iter().all(|modulus| modulus.k() == 1) {
             None
         } else {
-            let scales: Option<Vec<_>> =
-                moduli.iter().zip(values).map(|(modulus, value)| modulus.scale(value)).collect();
+            let scale =
+                |(modulus, value): (&SpecialModulus, _)| modulus.inverse_power(power, value);
+            let scales: Option<Vec<_>> = moduli.iter().zip(values).map(scale).collect();
             let Some(scales) = scales else { return Ok(None) };
             Some(DynBatch::from_biguints(device, shape, scales)?)
         };
         let words = collected(moduli.iter().map(|modulus| modulus.record()))?;
         let mut records = device.alloc_rows(moduli.len(), size_of::<[u32; 4]>())?;
         device.memory().upload(&mut records, 0, bytemuck::cast_slice(&words))?;
-        Ok(Some(Self { moduli: moduli.to_vec(), records, is_broadcast, scale }))
+        Ok(Some(Self { moduli: moduli.to_vec(), records, is_broadcast, reduces_rows, scale }))
     }
 
     /// Returns true if folds may multiply by the factor.
@@ -81,23 +88,26 @@ impl Special {
         self.moduli.iter().all(|modulus| modulus.takes_factor(factor))
     }
 
-    /// Converts rows below the moduli to residues.
-    pub(super) fn enter(&self, rows: DynBatch) -> Result<DynBatch> {
-        let Some(scale) = &self.scale else { return Ok(rows) };
+    /// Converts rows, which may exceed the moduli, to residues.
+    pub(super) fn enter(&self, rows: &DynBatch, divisor: &DynDivisor) -> Result<DynBatch> {
         let view = rows.view();
+        let mut folds = Folds::new(self, rows)?;
+        let below = if self.reduces_rows {
+            view.produce(|out| folds.reduce(rows, out))?
+        } else {
+            view.rem_by(divisor)?
+        };
+        let Some(scale) = &self.scale else { return Ok(below) };
         let copies = if self.is_broadcast { Some(view.copies_of(scale)?) } else { None };
-        let factors = copies.as_ref().unwrap_or(scale);
-        view.produce(|out| Folds::new(self, &rows)?.multiply(&rows, factors, out))
+        view.produce(|out| folds.multiply(&below, copies.as_ref().unwrap_or(scale), out))
     }
 
-    /// Converts residues to numbers below the moduli.
+    /// Converts residues to numbers below the moduli: the fold of `x / k` is `x`.
     pub(super) fn leave(&self, rows: &DynBatch) -> Result<DynBatch> {
         if self.scale.is_none() {
             return rows.try_clone();
         }
-        let view = rows.view();
-        let one = view.copies_of(&view.row_of(&BigUint::from(1u32))?)?;
-        view.produce(|out| Folds::new(self, rows)?.multiply(rows, &one, out))
+        rows.view().produce(|out| Folds::new(self, rows)?.reduce(rows, out))
     }
 
     /// Computes the power of residues by one exponent; `one` has the residues of 1.
@@ -243,13 +253,13 @@ pub(super) fn has_powers(rows: &DynBatch) -> bool {
         BackendKind::Cuda => LEAST_POWER_BITS_OF_GPU,
         _ => LEAST_POWER_BITS,
     };
-    rows.shape().bits >= least && has_folds(rows.device(), rows.shape())
+    rows.shape().bits >= least && has_folds(rows.shape())
 }
 
 /// Returns true if the device has folds at the shape.
-fn has_folds(device: &Device, shape: Shape) -> bool {
-    let is_cpu = device.backend() == BackendKind::Cpu;
-    (is_cpu || !shape.is_long()) && algorithms(Op::Fold, shape).next().is_some()
+fn has_folds(shape: Shape) -> bool {
+    // Products of wider rows have no width.
+    shape.bits <= MAX_LONG_BITS / 2 && algorithms(Op::Fold, shape).next().is_some()
 }
 
 /// Products of residues, with memory for the whole product.
@@ -285,6 +295,16 @@ impl<'a> Folds<'a> {
     ) -> Result<()> {
         self.multiply_wide(a, a)?;
         self.fold(base, bit, out)
+    }
+
+    /// Computes `k a` modulo the moduli, for rows below their squares.
+    fn reduce(&mut self, a: &DynBatch, out: &mut DynBatch) -> Result<()> {
+        let view = a.view();
+        let target_bits = 2 * a.shape().bits as u32;
+        let params = Params { target_bits, ..Params::default() };
+        let outs = [Some(&mut self.wide), None];
+        view.launch(Op::Resize, Operands { outs, params, ..view.operands() })?;
+        self.fold(1, (a, 0), out)
     }
 
     fn multiply_wide(&mut self, a: &DynBatch, b: &DynBatch) -> Result<()> {

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::fmt::Debug;
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Algorithm, DigitKind, Op, Product, Shape};
+use gpuint::{Algorithm, DigitKind, Op, Product, Shape, SpecialModulus};
 use gpuint_catalogue::{BLOCK, Kernel};
 use gpuint_testkit::operands::{
     self, DIVISIONS, EUCLID, EXACT, FRACTIONS, Family, INVERSES, PRODUCTS, ROOTS, Row, SUMS, Sizes,
@@ -283,6 +283,48 @@ impl Kernels {
         let mut given = self.given(&rows, 1, results);
         given.inputs[2] = self.prepared(&rows);
         (rows, given)
+    }
+
+    /// Checks reductions modulo special moduli, with a factor where a bit of a row is set.
+    fn fold(&mut self, task: Task) {
+        let bits = self.sizes.bits;
+        let mut rows = self.rows(PRODUCTS, 7);
+        let moduli: Vec<_> = (0..rows.len())
+            .map(|index| {
+                let (k, c) = [(1, -1), (1, 1), (3, 1), (0x1555_5555, -2729)][index % 4];
+                SpecialModulus::new(k, (bits - 32 - index % 90) as u32, c)
+            })
+            .collect();
+        let values: Vec<_> = moduli.iter().filter_map(|modulus| modulus.value()).collect();
+        for (index, (row, n)) in rows.iter_mut().zip(&values).enumerate() {
+            // Products of residues, and the ends of the range of a fold.
+            row.a = match index % 9 {
+                7 => (n - 1u32) * (n - 1u32),
+                8 => n - 1u32,
+                _ => (&row.a % n) * (&row.b % n),
+            };
+        }
+        let words = |modulus: &SpecialModulus| {
+            [modulus.k(), modulus.n(), modulus.c() as u32, 0].map(u32::to_le_bytes).concat()
+        };
+        let mut given = self.given(&rows, 2, 1);
+        given.inputs[0] = bytes_of(first(&rows), 2 * bits);
+        given.inputs[2] = moduli.iter().flat_map(words).collect();
+        given.params.digit = 3;
+        given.params.distance = 37;
+        let expected: Vec<_> = rows
+            .iter()
+            .zip(&values)
+            .zip(&moduli)
+            .map(|((row, n), modulus)| {
+                let factor = if row.b.bit(37) { 3u32 } else { 1 };
+                &row.a * modulus.k() * factor % n
+            })
+            .collect();
+        self.run(task, &rows, &given, |outcome, index, _| {
+            let got = value_of(&outcome.outputs[0], index, bits);
+            differ(&got.as_ref(), &Some(&expected[index]))
+        });
     }
 
     /// Checks quotients and remainders by prepared divisors, then each of them alone.
@@ -981,6 +1023,7 @@ impl Kernels {
             }
             Op::MulResidues => self.residues(task, 2),
             Op::SquareResidues => self.residues(task, 1),
+            Op::Fold => self.fold(task),
             Op::DivRem => self.division(task),
             Op::ShiftedInverse => self.inverse(task),
         }

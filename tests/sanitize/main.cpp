@@ -1126,6 +1126,53 @@ Memory values(const std::vector<T>& source) {
   return memory;
 }
 
+// Products of residues modulo k 2^n + c, and the ends of their range.
+void check_fold(const Kernel& kernel, size_t rows) {
+  struct Modulus {
+    u32 k, n;
+    i32 c;
+    u32 unused;
+  };
+  const Shape& shape = kernel.shape;
+  for (const u32 one : {0, 1}) {
+    const bool one_modulus = one != 0;
+    gpuint::Params params = broadcasting(one_modulus, false);
+    params.digit = 3, params.distance = 33;
+    std::vector<Modulus> records;
+    Column moduli, products, exponents;
+    for (size_t row = 0; row < rows; ++row) {
+      if (moduli.empty() || !one_modulus) {
+        const u32 most = static_cast<u32>(shape.bits - 32 - 128);
+        const u32 n = 128 + (below(3) == 0 ? most : static_cast<u32>(below(most + 1)));
+        const u32 k = (static_cast<u32>(random_word()) >> (4 + below(28))) | 1;
+        const i32 c = 1 + static_cast<i32>(below(2730));
+        const bool is_negative = below(2) == 0;
+        records.push_back({k, n, is_negative ? -c : c, 0});
+        const Number multiple = product({k}, power_of_two(n)), term{static_cast<u32>(c)};
+        moduli.push_back(is_negative ? difference(multiple, term) : sum(multiple, term));
+      }
+      const Number& n = moduli.back();
+      const auto residue = [&] {
+        return below(3) == 0 ? difference(n, {1}) : remainder(factor(shape, n), n);
+      };
+      products.push_back(product(residue(), residue()));
+      exponents.push_back(operand(shape.bits, shape.digit_bits));
+    }
+    Memory prepared = values(records), second(exponents, shape.bytes());
+    const Memory first(products, 2 * shape.bytes());
+    const Result result = launch(kernel, {exponents}, shape.bytes(), 0, params, false, false,
+                                 &prepared, &second, 0, first.get());
+    for (size_t row = 0; row < rows; ++row) {
+      const size_t of = one_modulus ? 0 : row;
+      const bool has_factor = (word(exponents[row], 1) >> 1 & 1) != 0;
+      const Number scaled = product(products[row], {records[of].k * (has_factor ? 3 : 1)});
+      const Number got = result.out[0].row(row, shape.bytes());
+      const bool right = compare(got, remainder(scaled, moduli[of])) == 0;
+      expect(kernel, right, "the residue", products[row], moduli[of], got);
+    }
+  }
+}
+
 void check_shift_rows(const Kernel& kernel, const Pairs& p, bool left) {
   const Shape& shape = kernel.shape;
   std::vector<u32> distances;
@@ -1835,6 +1882,8 @@ void check(const Kernel& kernel, size_t rows) {
     check_prepare(kernel, rows);
   else if (task == "add_mod" || task == "sub_mod" || task == "neg_mod" || task == "halve_mod")
     check_linear_modular(kernel, rows);
+  else if (task == "fold")
+    check_fold(kernel, rows);
   else if (starts_with(task, "mul_residues_") || starts_with(task, "square_residues_"))
     check_residues(kernel, rows, starts_with(task, "square_"));
   else if (starts_with(task, "mul_mod_"))

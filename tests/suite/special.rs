@@ -69,7 +69,7 @@ impl Check for Rings {
     }
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
-        let count = if setting.backend == BackendKind::Simt { 16 } else { 40 };
+        let count = if setting.backend == BackendKind::Simt { 12 } else { 40 };
         for device in setting.devices() {
             let what = Context::new(shape, "special moduli", device);
             tally.attempt(&what, count, |tally| {
@@ -142,6 +142,45 @@ fn ring(
 
 on_every_backend! {
     rings: Rings,
+}
+
+/// A width above 2^20 bits, by kernels: one pass over a row by many blocks.
+#[test]
+fn long_rows_are_squared() {
+    let mut tally = Tally::new("special moduli of long rows".to_owned());
+    let shape = Shape::long((1 << 20) + 64).unwrap();
+    let top = shape.bits as u32;
+    let moduli = [
+        SpecialModulus::new(1, top, -1),
+        SpecialModulus::new(0x1555_5555, top - 40, 2729),
+        SpecialModulus::new(3, top - 2, -1),
+    ];
+    let values: Vec<_> = moduli.iter().filter_map(|modulus| modulus.value()).collect();
+    let backends = [BackendKind::Simt, BackendKind::Cuda].map(devices);
+    if backends.iter().all(Vec::is_empty) {
+        return;
+    }
+    for devices in backends {
+        for device in devices.into_iter().take(1) {
+            let what = Context::new(shape, "special moduli", &device);
+            tally.attempt(&what, values.len(), |tally| {
+                let modulus = DynModulus::of_special(&device, shape, &moduli)?;
+                tally.row(modulus.is_special(), || format!("{what}: {modulus:?}"));
+                // -1 and -3 have the squares 1 and 9, and the second row is any number.
+                let mut numbers: Vec<_> = values.iter().map(|n| n - 1u32).collect();
+                numbers[1] = Random::new(seed()).bits(shape.bits) % &values[1];
+                numbers[2] -= 2u32;
+                let batch = DynBatch::from_biguints(&device, shape, &numbers)?;
+                let square = DynResidues::new(&batch, &modulus)?.square()?.to_batch()?;
+                for (row, got) in square.to_biguints()?.iter().enumerate() {
+                    let expected = &numbers[row] * &numbers[row] % &values[row];
+                    tally.row(*got == expected, || format!("{what}: row {row}"));
+                }
+                Ok(())
+            });
+        }
+    }
+    tally.finish();
 }
 
 /// Checks that Fermat's test to base 3 passes for the primes among special numbers alone, and that

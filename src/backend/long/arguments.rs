@@ -71,6 +71,19 @@ pub(super) struct Carrying {
     pub(super) broadcast: u32,
 }
 
+/// `Folding` of `kernels/long/folds.cuh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Folding {
+    pub(super) carrying: Carrying,
+    pub(super) moduli: u64,
+    pub(super) exponents: u64,
+    pub(super) digit: u32,
+    pub(super) distance: u32,
+    pub(super) again: u32,
+    pub(super) padding: u32,
+}
+
 /// `Moving` of `kernels/long/moves.cuh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -114,6 +127,7 @@ mod tests {
         assert_eq!(size_of::<Tables>(), 88);
         assert_eq!(size_of::<Transform>(), 8 + 2 * 16 + 3 * 88 + 24);
         assert_eq!(size_of::<Carrying>(), 120);
+        assert_eq!(size_of::<Folding>(), 152);
         assert_eq!(size_of::<Moving>(), 64);
         assert_eq!(size_of::<Reducing>(), 72);
     }

@@ -5,6 +5,7 @@
 //! processes a batch in parts where the workspace of all rows does not fit.
 
 mod arguments;
+mod fold;
 mod movement;
 pub(crate) mod on_cpu;
 mod plan;
@@ -144,6 +145,8 @@ pub(crate) unsafe fn run<G: Grids>(
             // SAFETY: the caller's.
             unsafe { product::queue_cyclic(grids, [a, b], limbs, out, rows) }
         }
+        // SAFETY: the caller's.
+        Op::Fold => unsafe { fold::queue(grids, limbs, operands) },
         Op::Add | Op::Sub => {
             let is_difference = op == Op::Sub;
             let broadcast = operands.params.broadcast_rhs != 0;
