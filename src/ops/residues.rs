@@ -18,7 +18,7 @@ use super::View;
 use super::exponents::Exponents;
 use super::faces::{Typed, residue_faces, typed_rows};
 use super::reciprocals::Products;
-use super::special::{Folds, Special, has_powers, values};
+use super::special::{Folds, Special, has_powers, recognized, values};
 use crate::backend::{Buffer, Operands, Params};
 use crate::batch::Batch;
 use crate::device::Device;
@@ -66,7 +66,12 @@ impl DynModulus {
     /// # Errors
     /// As [`Modulus::new`].
     pub fn of_rows(moduli: &DynBatch) -> Result<Self> {
-        Self::prepare(moduli, Some(moduli.len()), None)
+        let (device, shape, rows) = (moduli.device(), moduli.shape(), Some(moduli.len()));
+        let is_wide = !moduli.view().has_engine_of_powers(Op::MulResidues) && has_powers(moduli);
+        match if is_wide { recognized(moduli)? } else { None } {
+            Some(special) => Self::special(device, shape, &special, rows),
+            None => Self::prepare(moduli, rows, None),
+        }
     }
 
     /// Prepares one modulus for all rows of residues of the shape.
@@ -576,7 +581,8 @@ impl<T: Kernels> Clone for Modulus<T> {
 
 impl<T: Kernels> Modulus<T> {
     /// Prepares each row of a batch as the modulus for the same row of residues. Residues are in
-    /// Montgomery's form only if all moduli are odd.
+    /// Montgomery's form only if all moduli are odd. At widths without this form, above 16384 bits,
+    /// moduli are special if all rows are ([`SpecialModulus::recognize`]).
     ///
     /// # Errors
     /// As [`Divisor::new`](crate::Divisor::new).

@@ -54,6 +54,18 @@ pub(super) fn values(moduli: &[SpecialModulus]) -> Result<Vec<BigUint>> {
     moduli.iter().enumerate().map(value).collect()
 }
 
+/// Returns the forms of rows; `None` if one of them has no form, or the device no folds.
+pub(super) fn recognized(rows: &DynBatch) -> Result<Option<Vec<SpecialModulus>>> {
+    if rows.is_empty() || !has_folds(rows.shape()) {
+        return Ok(None);
+    }
+    // Most batches have no special rows: the first one decides without a copy of the others.
+    if SpecialModulus::recognize(&rows.row(0)?).is_none() {
+        return Ok(None);
+    }
+    Ok(rows.to_biguints()?.iter().map(SpecialModulus::recognize).collect())
+}
+
 impl Special {
     /// Returns the moduli in the form of folds; `None` if one has none, or the device no kernel.
     pub(super) fn new(

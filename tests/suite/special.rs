@@ -144,6 +144,26 @@ on_every_backend! {
     rings: Rings,
 }
 
+#[test]
+fn special_rows_of_wide_batches_are_recognized() {
+    for device in devices(BackendKind::Cpu) {
+        let shape = narrowest(32768).unwrap();
+        let number = |k, n, c| SpecialModulus::new(k, n, c).value().unwrap();
+        let rows = [number(3, 32000, 1), number(1, 32768, -1)];
+        let batch = DynBatch::from_biguints(&device, shape, &rows).unwrap();
+        let modulus = DynModulus::of_rows(&batch).unwrap();
+        assert!(modulus.is_special());
+        assert!(DynModulus::splat(&device, shape, &rows[0]).unwrap().is_special());
+        let x = DynResidues::splat(&(BigUint::one() << 32001usize), 2, &modulus).unwrap();
+        let square = x.square().unwrap().to_batch().unwrap().to_biguints().unwrap();
+        assert_eq!(square[0], (BigUint::one() << 64002usize) % &rows[0]);
+        assert_eq!(square[1], BigUint::one() << (64002 - 32768));
+        let rows = [number(3, 32000, 1), number(1, 32000, -1) / 3u32];
+        let batch = DynBatch::from_biguints(&device, shape, &rows).unwrap();
+        assert!(!DynModulus::of_rows(&batch).unwrap().is_special());
+    }
+}
+
 /// A width above 2^20 bits, by kernels: one pass over a row by many blocks.
 #[test]
 fn long_rows_are_squared() {

@@ -8,9 +8,9 @@ use crate::dyn_batch::DynBatch;
 use crate::error::Result;
 use crate::ops::View;
 use crate::ops::residues::{DynModulus, DynResidues};
-use crate::ops::special::has_powers;
+use crate::ops::special::{has_powers, recognized};
 use crate::shape::narrowest;
-use crate::special::{MOST_TERM, SpecialModulus};
+use crate::special::MOST_TERM;
 use crate::strategy::Strategy;
 
 impl View<'_> {
@@ -36,16 +36,13 @@ impl View<'_> {
     fn special_fermat_residues(&self, base: &BigUint) -> Result<Option<DynBatch>> {
         let Ok(base) = u32::try_from(base) else { return Ok(None) };
         let is_candidate = self.strategy == Strategy::Auto
-            && !self.batch.is_empty()
             && base > 0
             && u64::from(base) <= MOST_TERM
             && has_powers(self.batch);
         if !is_candidate {
             return Ok(None);
         }
-        let numbers = self.batch.to_biguints()?;
-        let special: Option<Vec<_>> = numbers.iter().map(SpecialModulus::recognize).collect();
-        let Some(special) = special else { return Ok(None) };
+        let Some(special) = recognized(self.batch)? else { return Ok(None) };
         let modulus = DynModulus::of_special(self.device(), self.shape(), &special)?;
         let exponents = self.batch.wrapping_sub_all(1)?;
         DynResidues::powers_of(base, &exponents, &modulus)?.to_batch().map(Some)
