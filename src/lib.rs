@@ -56,6 +56,7 @@
 //! [`square_mod_repeatedly`](Batch::square_mod_repeatedly) and, for products of powers,
 //! [`pow_product_mod`](Batch::pow_product_mod). [`Residues`] keep chains of modular operations in
 //! the form in which products are fastest, and a [`FixedBase`] computes many powers of one base.
+//! A [`SpecialModulus`] `k 2^n + c` reduces products in linear time.
 //!
 //! **Number theory.** [`gcd`](Batch::gcd), [`xgcd`](Batch::xgcd) with Bézout's cofactors,
 //! [`overflowing_lcm`](Batch::overflowing_lcm), [`inverse_mod`](Batch::inverse_mod),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
-    Device, DigitKind, DynBatch, DynDivisor, Product, Result, Shape, SimtOptions, Strategy,
-    rare_paths,
+    Device, DigitKind, DynBatch, DynDivisor, DynModulus, DynResidues, Product, Result, Shape,
+    SimtOptions, SpecialModulus, Strategy, rare_paths,
 };
 use gpuint_testkit::operands::{DIVISIONS, EUCLID, Family, PRODUCTS, ROOTS, Row, SUMS, rows};
 use gpuint_testkit::oracle;
@@ -47,6 +47,19 @@ fn upload(shape: Shape, device: &Device, rows: &[Row]) -> Result<[DynBatch; 2]> 
         DynBatch::from_biguints(device, shape, &values)
     };
     Ok([column(|row| &row.a)?, column(|row| &row.b)?])
+}
+
+/// Products near the ends of their range: their quotients are one too large.
+fn multiply_by_minus_one(shape: Shape, device: &Device) -> Result<()> {
+    let moduli = [(1, -1), (1, 1), (3, 1), (0x7fff_ffff, -8191)]
+        .map(|(k, c)| SpecialModulus::new(k, shape.bits as u32 - 33, c));
+    let modulus = DynModulus::of_special(device, shape, &moduli)?;
+    let minus_one = moduli.iter().filter_map(|n| n.value()).map(|n| n - 1u32);
+    let minus_one = DynBatch::from_biguints(device, shape, minus_one)?;
+    let x = DynResidues::new(&minus_one, &modulus)?;
+    let cube = x.square()?.mul(&x)?;
+    assert_eq!(cube.to_batch()?.to_biguints()?, minus_one.to_biguints()?);
+    Ok(())
 }
 
 fn add_and_subtract(shape: Shape, device: &Device, count: usize) -> Result<()> {
@@ -360,6 +373,9 @@ fn structured_operands_take_rare_paths() {
     let fused = [("FusedCarries", 10), ("FusedLongOperands", 10), ("FusedQuotientInDoubt", 10)];
     takes("mul_mod, 16384 bits", &fused, |device| {
         multiply_modulo(shape(16384, 4, DigitKind::U64), Strategy::Auto, device, 100)
+    });
+    takes("special moduli, 1024 bits", &[("FoldIsNegative", 4)], |device| {
+        multiply_by_minus_one(shape(1024, 4, DigitKind::U64), device)
     });
     takes("gcd, 1024 bits", &[("EuclidSubtraction", 1000)], |device| {
         common_divisors(shape(1024, 4, DigitKind::U64), device, 1000)
