@@ -24,8 +24,10 @@
 // the products of limb i are one number below 2^64,
 //     z_i = m k lo_i + m |c| hi_i < (2^31 + 2^13) 2^32.
 // Its low half is limb i of a number and its high half limb i + 1 of another. The third number is
-// -Q N, and m |c| at the bottom: -Q c + m |c| has a magnitude below 2^59, -Q k below 2^76. Chunks
-// of three numbers carry at most 2.
+// -Q N, and m |c| at the bottom for c > 0: -Q k 2^n, of a magnitude below 2^76 2^n, and the lower
+// part, which is not negative and below 2^59. For c > 0 it is (m - Q) c, and y < m N, so that v +
+// 1 / 64 < m + 1 / 32 and Q <= m. For c < 0 it is Q |c|, and y >= 0, so that Q >= 0; the second
+// time r was negative, and so Q >= 1. Chunks of three numbers carry at most 2.
 #pragma once
 #include "core/limbs.cuh"
 #include "core/platform.cuh"
@@ -47,7 +49,7 @@ struct FoldedLimbs {
   SpecialModulus modulus;
   u32 factor;  // m
   // -Q N + m |c|: `low` from bit 0 on, `high` and `higher` from bit n on.
-  i64 low = 0;
+  u64 low = 0;
   u64 high = 0;
   i64 higher = 0;
 
@@ -77,15 +79,11 @@ struct FoldedLimbs {
 
   GPUINT_DEVICE void set_quotient(i64 quotient) {
     const i64 c = modulus.c;
-    low = -quotient * c + (c > 0 ? c * factor : 0);
+    GPUINT_ASSERT(c > 0 ? quotient <= i64{factor} : quotient >= 0, "the lower part");
+    low = static_cast<u64>(-quotient * c + (c > 0 ? c * factor : 0));
     high = static_cast<u64>(-quotient) * modulus.k;
     higher = static_cast<i64>(__umul64hi(static_cast<u64>(-quotient), modulus.k));
     if (quotient > 0) higher -= modulus.k;
-    // The sign of `low` reaches bit n.
-    if (low < 0) {
-      higher -= high == 0;
-      --high;
-    }
   }
 
   // z_i.
@@ -102,10 +100,10 @@ struct FoldedLimbs {
 
   // Limb i of -Q N + m |c|.
   GPUINT_DEVICE u32 limb_of_multiple(u32 i) const {
-    const u32 below = static_cast<u32>(i == 0 ? low : i == 1 ? low >> 32 : low >> 63);
+    if (i < 2) return static_cast<u32>(low >> (32 * i));
     const i32 from = static_cast<i32>(32 * i) - static_cast<i32>(modulus.n);
-    if (from <= -32) return below;
-    if (from < 0) return static_cast<u32>(high << -from) | (below & ((1u << -from) - 1));
+    if (from <= -32) return 0;
+    if (from < 0) return static_cast<u32>(high << -from);
     if (from < 32) return static_cast<u32>(high >> from);
     if (from < 64) return static_cast<u32>(high >> from | static_cast<u64>(higher) << (64 - from));
     return static_cast<u32>(higher >> (from < 128 ? from - 64 : 63));

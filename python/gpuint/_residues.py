@@ -36,7 +36,9 @@ _CONSTANTS = 8
 class Modulus(Prepared):
     """Moduli for chains of operations: `Residues` stay in the form with the fastest products.
 
-    One int for all rows, or the rows of an array, each for the same row of residues.
+    One int for all rows, or the rows of an array, each for the same row of residues. Above 16384
+    bits, products are reduced in linear time if all numbers are `k * 2**n + c` with small `k` and
+    `c`: Mersenne, Fermat, Proth and Riesel numbers.
     """
 
     __slots__ = ("_constants", "_modulus")

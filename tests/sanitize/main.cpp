@@ -1130,7 +1130,7 @@ Memory values(const std::vector<T>& source) {
 void check_fold(const Kernel& kernel, size_t rows) {
   struct Modulus {
     u32 k, n;
-    i32 c;
+    gpuint::i32 c;
     u32 unused;
   };
   const Shape& shape = kernel.shape;
@@ -1145,10 +1145,11 @@ void check_fold(const Kernel& kernel, size_t rows) {
         const u32 most = static_cast<u32>(shape.bits - 32 - 128);
         const u32 n = 128 + (below(3) == 0 ? most : static_cast<u32>(below(most + 1)));
         const u32 k = (static_cast<u32>(random_word()) >> (4 + below(28))) | 1;
-        const i32 c = 1 + static_cast<i32>(below(2730));
+        const u32 c = 1 + static_cast<u32>(below(2730));
         const bool is_negative = below(2) == 0;
-        records.push_back({k, n, is_negative ? -c : c, 0});
-        const Number multiple = product({k}, power_of_two(n)), term{static_cast<u32>(c)};
+        const auto signed_c = static_cast<gpuint::i32>(is_negative ? 0 - c : c);
+        records.push_back({k, n, signed_c, 0});
+        const Number multiple = product({k}, power_of_two(n)), term{c};
         moduli.push_back(is_negative ? difference(multiple, term) : sum(multiple, term));
       }
       const Number& n = moduli.back();
@@ -1159,7 +1160,7 @@ void check_fold(const Kernel& kernel, size_t rows) {
       exponents.push_back(operand(shape.bits, shape.digit_bits));
     }
     Memory prepared = values(records), second(exponents, shape.bytes());
-    const Memory first(products, 2 * shape.bytes());
+    Memory first(products, 2 * shape.bytes());
     const Result result = launch(kernel, {exponents}, shape.bytes(), 0, params, false, false,
                                  &prepared, &second, 0, first.get());
     for (size_t row = 0; row < rows; ++row) {

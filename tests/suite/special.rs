@@ -62,10 +62,13 @@ impl Check for Rings {
     const WIDEST: bool = false;
     const EVERY_SHAPE: bool = false;
 
-    fn takes(shape: Shape, _backend: BackendKind) -> bool {
-        let widest = if is_thorough() { 262_144 } else { 2048 };
-        let is_thin = is_thorough() || shape.digit == DigitKind::U64;
-        is_thin && shape.bits >= 256 && shape.bits <= widest
+    fn takes(shape: Shape, backend: BackendKind) -> bool {
+        let is_usual = match backend {
+            BackendKind::Simt => matches!(shape.bits, 256 | 1024),
+            _ => shape.bits <= 1024,
+        };
+        let is_usual = is_usual && shape.digit == DigitKind::U64;
+        shape.bits >= 256 && (is_usual || is_thorough())
     }
 
     fn check(shape: Shape, setting: &Setting, tally: &mut Tally) {
