@@ -56,5 +56,8 @@
 #include "root/level.cuh"
 #include "rows/gather.cuh"
 #include "rows/resize.cuh"
+#include "sieve/large.cuh"
+#include "sieve/roots.cuh"
+#include "sieve/segments.cuh"
 #include "verify/equal.cuh"
 #include "verify/equation.cuh"

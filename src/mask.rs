@@ -250,12 +250,23 @@ impl Mask {
         device.launch(kernel, operands)
     }
 
-    fn from_words(device: &Device, words: &[u32], rows: usize) -> Result<Self> {
+    /// Makes a mask of `rows` rows, one bit each.
+    pub(crate) fn from_words(device: &Device, words: &[u32], rows: usize) -> Result<Self> {
         let mut mask = Self::alloc(device, rows)?;
         if rows > 0 {
             device.memory().upload(&mut mask.words, 0, bytemuck::cast_slice(words))?;
         }
         Ok(mask)
+    }
+
+    /// Sets or clears the bit of a row.
+    pub(crate) fn set_bit(&mut self, row: u64, is_set: bool) -> Result<()> {
+        let offset = row / u64::from(u32::BITS) * size_of::<u32>() as u64;
+        let mut word = [0u32];
+        self.device.memory().download(&self.words, offset, bytemuck::cast_slice_mut(&mut word))?;
+        let bit = 1 << (row % u64::from(u32::BITS));
+        word[0] = if is_set { word[0] | bit } else { word[0] & !bit };
+        self.device.memory().upload(&mut self.words, offset, bytemuck::cast_slice(&word))
     }
 
     /// Words of the mask, to read by a kernel.

@@ -12,6 +12,7 @@ pub(crate) mod launch;
 mod library;
 pub(crate) mod long;
 mod once;
+pub(crate) mod sieve;
 #[cfg(feature = "simt")]
 pub(crate) mod simt;
 pub(crate) mod traced;
@@ -27,6 +28,7 @@ use gpuint_catalogue::{Equation, Operand, Param};
 
 use crate::auto::Gpu;
 use crate::backend::launch::Strides;
+use crate::backend::sieve::Strikes;
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
 
@@ -454,6 +456,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Returns true if the device computes products and sums of long rows.
     fn has_long_rows(&self) -> bool {
         false
+    }
+
+    /// Queues strikes of a sieve; returns false where the device has no kernels for them.
+    fn strike(&self, _strikes: Strikes<'_>) -> Result<bool> {
+        Ok(false)
     }
 
     /// The point behind all that was queued so far.

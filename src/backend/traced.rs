@@ -11,6 +11,7 @@ use tracing::trace_span;
 
 use crate::auto::Gpu;
 use crate::backend::cuda::Cuda;
+use crate::backend::sieve::Strikes;
 use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
 use crate::error::Result;
 use crate::interrupt;
@@ -139,6 +140,13 @@ impl Backend for Traced {
 
     fn has_long_rows(&self) -> bool {
         self.0.has_long_rows()
+    }
+
+    fn strike(&self, strikes: Strikes<'_>) -> Result<bool> {
+        interrupt::check()?;
+        let (bits, primes) = (strikes.bits, strikes.primes.len());
+        trace_span!("strike", backend = %self.kind(), bits, primes)
+            .in_scope(|| self.here()?.strike(strikes))
     }
 
     fn record(&self) -> Result<Arc<dyn Mark>> {

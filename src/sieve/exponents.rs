@@ -39,6 +39,11 @@ impl Exponents {
         Self { k, base, c: c.into() }
     }
 
+    /// The numbers at a distance from these.
+    pub(super) fn shifted(&self, distance: BigInt) -> Self {
+        Self { c: &self.c + distance, ..*self }
+    }
+
     /// Returns the smallest prime factor below `limit` of k b^n + c for each n of `exponents`, and
     /// 0 where there is none.
     ///
@@ -58,7 +63,7 @@ impl Exponents {
         let is_direct =
             (exponents.len() as u64).saturating_mul(products) <= steps.baby + steps.giant;
         let make = || Table::new(if is_direct { 0 } else { steps.baby });
-        for_primes(limit, make, |table, primes| {
+        for_primes(0..limit, make, |table, primes| {
             for prime in primes {
                 let mut hit = |index: usize| {
                     if !self.is(exponents[index], prime) {

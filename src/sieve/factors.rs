@@ -1,5 +1,6 @@
 //! The smallest factor found so far of each number, and primes shared between threads.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +14,7 @@ use crate::interrupt::{self, Stop};
 const BLOCK: u64 = 1 << 16;
 
 /// Largest limit: [`Field`](super::montgomery::Field) has moduli below 2^63.
-const LARGEST: u64 = 1 << 62;
+pub(super) const LARGEST: u64 = 1 << 62;
 
 /// Smallest factors, as threads find them.
 #[derive(Debug)]
@@ -39,22 +40,23 @@ impl Factors {
     }
 }
 
-/// Calls `sieve` with the primes below `limit` in blocks, on all threads; `make` makes the state
-/// of a thread.
+/// Calls `sieve` with the primes of a range in blocks, on all threads; `make` makes the state of a
+/// thread.
 pub(super) fn for_primes<S>(
-    limit: u64,
+    range: Range<u64>,
     make: impl Fn() -> S + Sync + Send,
     sieve: impl Fn(&mut S, Primes) + Sync + Send,
 ) -> Result<()> {
-    let limit = limit.min(LARGEST);
+    let limit = range.end.min(LARGEST);
     let base: Arc<[u32]> = base_of(limit);
     let stop = Stop::current();
     interrupt::on_pool(|| {
-        (0..limit.div_ceil(BLOCK)).into_par_iter().try_for_each_init(&make, |state, block| {
+        let blocks = range.start / BLOCK..limit.div_ceil(BLOCK);
+        blocks.into_par_iter().try_for_each_init(&make, |state, block| {
             stop.during(|| {
                 let start = block * BLOCK;
-                let range = start..limit.min(start.saturating_add(BLOCK));
-                sieve(state, Primes::with_base(&base, range));
+                let end = limit.min(start.saturating_add(BLOCK));
+                sieve(state, Primes::with_base(&base, start.max(range.start)..end));
                 Ok(())
             })
         })

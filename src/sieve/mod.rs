@@ -16,14 +16,19 @@
 //! # Ok::<(), gpuint::Error>(())
 //! ```
 
+mod constellation;
 mod exponents;
 mod factors;
+mod family;
 mod montgomery;
 mod numbers;
 mod primes;
 mod progression;
+mod strikes;
 
+pub use constellation::Constellation;
 pub use exponents::Exponents;
+pub use family::Family;
 pub use numbers::smallest_factors;
 pub use primes::{Primes, primes};
 pub use progression::Progression;

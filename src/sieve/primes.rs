@@ -8,6 +8,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
+use crate::backend::host::reserved_vec;
+use crate::error::Result;
+use crate::interrupt::{self, Stop};
+
 /// Odd numbers of a segment: bits of 32 KiB.
 const SEGMENT: u64 = 1 << 18;
 
@@ -25,6 +31,25 @@ const SEGMENT: u64 = 1 << 18;
 #[must_use]
 pub fn primes(range: Range<u64>) -> Primes {
     Primes::with_base(&base_of(range.end), range)
+}
+
+/// Returns the primes of a range below 2^32, in ascending order, by all threads.
+pub(super) fn primes_in_parallel(range: Range<u64>) -> Result<Vec<u32>> {
+    /// Numbers of a part.
+    const PART: u64 = 1 << 20;
+    let base = base_of(range.end);
+    let stop = Stop::current();
+    let parts: Vec<Vec<u32>> = interrupt::on_pool(|| {
+        let starts: Vec<u64> = range.clone().step_by(PART as usize).collect();
+        let part = |start: u64| {
+            let part = start..range.end.min(start + PART);
+            stop.during(|| Ok(Primes::with_base(&base, part).map(|prime| prime as u32).collect()))
+        };
+        starts.into_par_iter().map(part).collect::<Result<_>>()
+    })?;
+    let mut primes = reserved_vec(parts.iter().map(Vec::len).sum())?;
+    primes.extend(parts.into_iter().flatten());
+    Ok(primes)
 }
 
 /// The odd primes up to the root of `end`.

@@ -90,7 +90,7 @@ impl Progression {
         let Some(places) = Places::of(terms) else { return Ok(factors.finish()) };
         let own = OwnPrimes::of(self);
         for_primes(
-            limit,
+            0..limit,
             || (),
             |(), primes| {
                 for prime in primes {

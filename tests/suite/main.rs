@@ -27,6 +27,7 @@ mod rows;
 mod serialized;
 mod setting;
 mod shifts;
+mod sieves;
 mod signed;
 mod special;
 mod sums;

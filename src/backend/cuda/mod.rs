@@ -38,6 +38,7 @@ use std::time::Duration;
 use crate::auto::Gpu;
 use crate::backend::launch::{self, Facts, RawOperands};
 use crate::backend::long::{self, Grids, TableCache};
+use crate::backend::sieve::{self, Strikes};
 use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
 use crate::error::{Error, Result};
 use crate::kernel::{Instance, LongKernelId};
@@ -325,6 +326,22 @@ impl Backend for Cuda {
 
     fn has_long_rows(&self) -> bool {
         true
+    }
+
+    #[allow(unsafe_code)]
+    fn strike(&self, strikes: Strikes<'_>) -> Result<bool> {
+        let queue = &self.queue;
+        let uses = RefCell::new(Vec::new());
+        let addresses = [
+            address(strikes.words, queue, Access::Write, &uses)?,
+            address(strikes.common, queue, Access::Write, &uses)?,
+        ];
+        let _bound = queue.bind()?;
+        // SAFETY: the stream waits for other uses of the buffers, which the call borrows mutably.
+        // Later uses, frees included, are ordered after the kernels.
+        let queued = unsafe { sieve::run(self, &strikes, addresses) };
+        note(uses.into_inner(), queue);
+        queued.map(|()| true)
     }
 
     #[allow(unsafe_code)]

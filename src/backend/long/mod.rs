@@ -170,7 +170,7 @@ pub(crate) unsafe fn run<G: Grids>(
 /// # Safety
 /// That of [`Grids::launch_grid`].
 #[allow(unsafe_code)]
-unsafe fn launch<G: Grids>(
+pub(in crate::backend) unsafe fn launch<G: Grids>(
     grids: &G,
     kernel: LongKernelId,
     arguments: &impl Pod,
@@ -198,7 +198,7 @@ fn rows_of_grid(tiles: u32) -> usize {
 }
 
 /// Returns the kernel with this name.
-fn kernel(name: &str) -> Result<LongKernelId> {
+pub(in crate::backend) fn kernel(name: &str) -> Result<LongKernelId> {
     LongKernelId::find(name).ok_or_else(|| Error::Driver(format!("unknown long kernel \"{name}\"")))
 }
 

@@ -13,6 +13,7 @@ pub use units::{Upset, plan_upset, rare_paths};
 use crate::backend::host::{self, HostMemory, host_memory_methods};
 use crate::backend::launch::{self, Facts, RawOperands};
 use crate::backend::long::{self, Grids, TableCache};
+use crate::backend::sieve::{self, Strikes};
 use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::{Error, Result};
 use crate::kernel::{Instance, LongKernelId};
@@ -193,6 +194,16 @@ impl Backend for Simt {
 
     fn has_long_rows(&self) -> bool {
         true
+    }
+
+    fn strike(&self, strikes: Strikes<'_>) -> Result<bool> {
+        let address = |buffer: &mut Buffer| {
+            Ok(host::bytes_mut(buffer)?.as_mut_ptr().expose_provenance() as u64)
+        };
+        let addresses = [address(strikes.words)?, address(strikes.common)?];
+        // SAFETY: the buffers are borrowed by the call, and no other thread uses them.
+        unsafe { sieve::run(self, &strikes, addresses) }?;
+        Ok(true)
     }
 
     fn launch(&self, call: Call<'_>) -> Result<()> {
