@@ -347,7 +347,8 @@ mod tests {
             })
             .collect();
         let range = KERNEL_LIMIT - 70..KERNEL_LIMIT;
-        let sieved: [u64; 3] = crate::sieve::primes(range.clone()).collect::<Vec<_>>().try_into().unwrap();
+        let sieved: [u64; 3] =
+            crate::sieve::primes(range.clone()).collect::<Vec<_>>().try_into().unwrap();
         for device in devices() {
             let len = 600_001;
             let job = Job { terms: terms.iter().collect(), len, limit: KERNEL_LIMIT };
@@ -362,7 +363,8 @@ mod tests {
             let struck = mask.not().unwrap().indices().unwrap();
             // The numbers are larger than the primes, and the residues of terms are computed.
             let mut expected = Vec::new();
-            for (terms, prime) in terms.iter().flat_map(|terms| sieved.map(|prime| (terms, prime))) {
+            for (terms, prime) in terms.iter().flat_map(|terms| sieved.map(|prime| (terms, prime)))
+            {
                 let residue = |number: &BigInt| number.mod_floor(&prime.into()).to_u64().unwrap();
                 let (mut rest, step) = (residue(&terms.first), residue(&terms.step));
                 for index in 0..len as usize {
