@@ -58,6 +58,7 @@
 #include "rows/resize.cuh"
 #include "sieve/large.cuh"
 #include "sieve/roots.cuh"
+#include "sieve/rows.cuh"
 #include "sieve/segments.cuh"
 #include "verify/equal.cuh"
 #include "verify/equation.cuh"

@@ -495,6 +495,11 @@ impl Device {
     }
 
     /// Returns the memory stored by [`keep_spare`](Self::keep_spare), if it has this size.
+    /// Returns true if kernels sieve and divide by small primes: their results are not verified.
+    pub(crate) fn has_sieves(&self) -> bool {
+        !self.verified && self.memory().has_sieves()
+    }
+
     pub(crate) fn take_spare(&self, bytes: u64) -> Option<Buffer> {
         self.inner.spare.try_lock().ok()?.take_if(|buffer| buffer.bytes() == bytes)
     }

@@ -28,7 +28,7 @@ use gpuint_catalogue::{Equation, Operand, Param};
 
 use crate::auto::Gpu;
 use crate::backend::launch::Strides;
-use crate::backend::sieve::Strikes;
+use crate::backend::sieve::{Divisions, Strikes};
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
 
@@ -458,9 +458,19 @@ pub(crate) trait Backend: Debug + Send + Sync {
         false
     }
 
-    /// Queues strikes of a sieve; returns false where the device has no kernels for them.
-    fn strike(&self, _strikes: Strikes<'_>) -> Result<bool> {
-        Ok(false)
+    /// Returns true if the device sieves and divides by small primes.
+    fn has_sieves(&self) -> bool {
+        false
+    }
+
+    /// Queues strikes of a sieve.
+    fn strike(&self, _strikes: Strikes<'_>) -> Result<()> {
+        Err(sieve::missing())
+    }
+
+    /// Queues divisions of rows by primes.
+    fn divide_by_primes(&self, _divisions: Divisions<'_>) -> Result<()> {
+        Err(sieve::missing())
     }
 
     /// The point behind all that was queued so far.

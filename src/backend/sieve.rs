@@ -1,11 +1,12 @@
-//! Strikes of sieves by the kernels of `kernels/sieve`, for the cuda and simt backends.
+//! Strikes of sieves, and divisions of rows by small primes, by the kernels of `kernels/sieve`, for the cuda and simt backends.
 #![allow(unsafe_code)]
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::backend::Buffer;
+use crate::backend::launch::parts;
 use crate::backend::long::{Grids, kernel, launch};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Most indices of a launch.
 pub(crate) const MOST_BITS: u32 = 1 << 31;
@@ -47,6 +48,23 @@ struct Sieving {
     padding: u32,
 }
 
+/// `RowSieving` of `kernels/sieve/rows.cuh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+struct RowSieving {
+    rows: u64,
+    moduli: u64,
+    ends: u64,
+    primes: u64,
+    scales: u64,
+    mask: u64,
+    count: u64,
+    limbs: u32,
+    moduli_count: u32,
+    is_joint: u32,
+    padding: u32,
+}
+
 /// Indices that primes strike.
 #[derive(Debug)]
 pub(crate) struct Strikes<'a> {
@@ -81,7 +99,7 @@ impl Strikes<'_> {
 /// Queues strikes; `addresses` are those of the words and of the common primes.
 ///
 /// # Errors
-/// [`OutOfMemory`](crate::Error::OutOfMemory) before a bit is struck.
+/// [`OutOfMemory`](Error::OutOfMemory) before a bit is struck.
 ///
 /// # Safety
 /// The addresses are those of the buffers of `strikes`, for work that is queued next.
@@ -92,8 +110,7 @@ pub(crate) unsafe fn run<G: Grids>(
 ) -> Result<()> {
     let Strikes { primes, families, limbs, length, first_word, bits, .. } = *strikes;
     if !strikes.is_whole() {
-        let reason = "the operands of a sieve do not fit each other";
-        return Err(crate::Error::Driver(reason.to_owned()));
+        return Err(operands_differ());
     }
     if primes.is_empty() || families.is_empty() || bits == 0 {
         return Ok(());
@@ -138,6 +155,96 @@ pub(crate) unsafe fn run<G: Grids>(
     Ok(())
 }
 
+/// Rows that are divided by primes.
+#[derive(Debug)]
+pub(crate) struct Divisions<'a> {
+    pub(crate) rows: &'a Buffer,
+    pub(crate) count: usize,
+    /// 32-bit limbs of a row.
+    pub(crate) limbs: usize,
+    /// Products below 2^32 of consecutive odd primes, and for each product the end of its primes.
+    pub(crate) moduli: &'a [u32],
+    pub(crate) ends: &'a [u32],
+    pub(crate) primes: &'a [u32],
+    /// 2^(-32 `limbs`) modulo each prime.
+    pub(crate) scales: &'a [u32],
+    /// Also divides 2 n + 1.
+    pub(crate) is_joint: bool,
+    /// One bit a row, zeroed by the caller: set for rows with a factor that is not the number.
+    pub(crate) mask: &'a mut Buffer,
+}
+
+impl Divisions<'_> {
+    /// Returns true if the buffers and slices have the lengths that the kernel relies on.
+    fn is_whole(&self) -> bool {
+        let bytes = (self.count as u64).checked_mul(4 * self.limbs as u64);
+        bytes.is_some_and(|bytes| bytes <= self.rows.bytes())
+            && 4 * self.count.div_ceil(32) as u64 <= self.mask.bytes()
+            && self.moduli.len() == self.ends.len()
+            && self.primes.len() == self.scales.len()
+            && self.ends.iter().all(|&end| end as usize <= self.primes.len())
+            && self.limbs > 0
+    }
+}
+
+/// Queues divisions; `addresses` are those of the rows and of the mask.
+///
+/// # Errors
+/// [`OutOfMemory`](Error::OutOfMemory) before a row is divided.
+///
+/// # Safety
+/// The addresses are those of the buffers of `divisions`, for work that is queued next.
+pub(crate) unsafe fn divide<G: Grids>(
+    grids: &G,
+    divisions: &Divisions<'_>,
+    [rows, mask]: [u64; 2],
+) -> Result<()> {
+    let Divisions { count, limbs, moduli, ends, primes, scales, is_joint, .. } = *divisions;
+    if !divisions.is_whole() {
+        return Err(operands_differ());
+    }
+    if count == 0 {
+        return Ok(());
+    }
+    let kernel = kernel("sieve_rows")?;
+    let rows_of_block = grids.facts(kernel)?.rows_per_block as usize;
+    let mut lists = Vec::new();
+    for list in [moduli, ends, primes, scales] {
+        lists.push(grids.allocate_copy(bytemuck::cast_slice(list))?);
+    }
+    let addresses =
+        lists.iter_mut().map(|list| grids.address(list)).collect::<Result<Vec<u64>>>()?;
+    let most = rows_of_block * (i32::MAX as usize / 32 * 32);
+    for part in parts(count, most) {
+        let sieving = RowSieving {
+            rows: rows + (part.start * 4 * limbs) as u64,
+            moduli: addresses[0],
+            ends: addresses[1],
+            primes: addresses[2],
+            scales: addresses[3],
+            // Parts begin at whole words of the mask.
+            mask: mask + (part.start / 8) as u64,
+            count: part.len() as u64,
+            limbs: limbs as u32,
+            moduli_count: moduli.len() as u32,
+            is_joint: is_joint.into(),
+            padding: 0,
+        };
+        // SAFETY: `is_whole` checked the lengths; the addresses of rows and mask are the caller's.
+        unsafe { launch(grids, kernel, &sieving, part.len() as u64) }?;
+    }
+    Ok(())
+}
+
+/// Error of a device without these kernels.
+pub(crate) fn missing() -> Error {
+    Error::Driver("the device has no kernels of sieves".to_owned())
+}
+
+fn operands_differ() -> Error {
+    Error::Driver("the operands of a sieve do not fit each other".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,5 +253,6 @@ mod tests {
     fn structs_have_the_sizes_of_their_twins() {
         assert_eq!(size_of::<RawFamily>(), 32);
         assert_eq!(size_of::<Sieving>(), 80);
+        assert_eq!(size_of::<RowSieving>(), 72);
     }
 }

@@ -11,7 +11,7 @@ use tracing::trace_span;
 
 use crate::auto::Gpu;
 use crate::backend::cuda::Cuda;
-use crate::backend::sieve::Strikes;
+use crate::backend::sieve::{Divisions, Strikes};
 use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
 use crate::error::Result;
 use crate::interrupt;
@@ -142,11 +142,22 @@ impl Backend for Traced {
         self.0.has_long_rows()
     }
 
-    fn strike(&self, strikes: Strikes<'_>) -> Result<bool> {
+    fn has_sieves(&self) -> bool {
+        self.0.has_sieves()
+    }
+
+    fn strike(&self, strikes: Strikes<'_>) -> Result<()> {
         interrupt::check()?;
         let (bits, primes) = (strikes.bits, strikes.primes.len());
         trace_span!("strike", backend = %self.kind(), bits, primes)
             .in_scope(|| self.here()?.strike(strikes))
+    }
+
+    fn divide_by_primes(&self, divisions: Divisions<'_>) -> Result<()> {
+        interrupt::check()?;
+        let (rows, primes) = (divisions.count, divisions.primes.len());
+        trace_span!("divide_by_primes", backend = %self.kind(), rows, primes)
+            .in_scope(|| self.here()?.divide_by_primes(divisions))
     }
 
     fn record(&self) -> Result<Arc<dyn Mark>> {

@@ -144,9 +144,12 @@ impl Job<'_> {
             mask.set_bit(index, self.terms.iter().all(|terms| !terms.is_struck(index, 2)))?;
         }
         let mut common: Vec<Option<u64>> = vec![None; self.terms.len()];
-        let end = self.limit.min(KERNEL_LIMIT);
-        let is_done = !device.is_verified() && self.strike_on_device(mask, 3..end, &mut common)?;
-        let left = if is_done { end..self.limit } else { 3..self.limit };
+        let mut start = 3;
+        if device.has_sieves() {
+            start = self.limit.min(KERNEL_LIMIT);
+            self.strike_on_device(mask, 3..start, &mut common)?;
+        }
+        let left = start..self.limit;
         if !left.is_empty() {
             let terms = strikes::Job { terms: &self.terms, len: self.len };
             let words = terms.strike(left, &mut common)?;
@@ -193,14 +196,13 @@ impl Job<'_> {
         self.terms.iter().enumerate().filter_map(index).collect()
     }
 
-    /// Strikes by the primes of a range, odd and below 2^32; returns false where the device has no
-    /// kernels.
+    /// Strikes by the primes of a range, odd and below 2^32.
     fn strike_on_device(
         &self,
         mask: &mut Mask,
         range: Range<u64>,
         common: &mut [Option<u64>],
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let device = mask.device().clone();
         let families = self.terms.len();
         let mut least = device.alloc_rows(families, size_of::<u32>())?;
@@ -215,7 +217,7 @@ impl Job<'_> {
                 let part: Vec<Terms> = self.terms.iter().map(|terms| terms.after(first)).collect();
                 let raw: Vec<RawFamily> = part.iter().map(|terms| terms.raw(bits)).collect();
                 let (limbs, length) = limbs(&part);
-                let is_done = device.memory().strike(Strikes {
+                device.memory().strike(Strikes {
                     primes: &primes,
                     families: &raw,
                     limbs: &limbs,
@@ -225,9 +227,6 @@ impl Job<'_> {
                     bits,
                     common: &mut least,
                 })?;
-                if !is_done {
-                    return Ok(false);
-                }
             }
         }
         let mut primes = vec![0u32; families];
@@ -235,7 +234,7 @@ impl Job<'_> {
         for (common, prime) in common.iter_mut().zip(primes) {
             *common = Some(prime).filter(|&prime| prime != u32::MAX).map(u64::from);
         }
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -355,7 +354,9 @@ mod tests {
             let mut mask =
                 Mask::from_words(&device, &strikes::all(len as usize).unwrap(), 600_001).unwrap();
             let mut common = vec![None; 3];
-            if !job.strike_on_device(&mut mask, range.clone(), &mut common).unwrap() {
+            if device.has_sieves() {
+                job.strike_on_device(&mut mask, range.clone(), &mut common).unwrap();
+            } else {
                 let host = strikes::Job { terms: &job.terms, len };
                 let words = host.strike(range.clone(), &mut common).unwrap();
                 mask = Mask::from_words(&device, &words, len as usize).unwrap();

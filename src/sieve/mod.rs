@@ -32,3 +32,5 @@ pub use family::Family;
 pub use numbers::smallest_factors;
 pub use primes::{Primes, primes};
 pub use progression::Progression;
+
+pub(crate) use montgomery::Field;

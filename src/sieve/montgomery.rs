@@ -8,7 +8,7 @@ use num_bigint::BigUint;
 
 /// An odd modulus below 2^63.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field {
+pub(crate) struct Field {
     modulus: u64,
     /// -1 / m modulo 2^64.
     inverse: u64,
@@ -19,11 +19,11 @@ pub(super) struct Field {
 
 /// Representative of a residue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Residue(pub(super) u64);
+pub(crate) struct Residue(pub(super) u64);
 
 impl Field {
     /// Prepares an odd modulus from 3 to 2^63 - 1.
-    pub(super) fn new(modulus: u64) -> Self {
+    pub(crate) fn new(modulus: u64) -> Self {
         debug_assert!(modulus % 2 == 1 && modulus > 1 && modulus < 1 << 63);
         // Newton: the number of right bits doubles. m is its own inverse modulo 8.
         let mut inverse = modulus;
@@ -40,7 +40,7 @@ impl Field {
     }
 
     /// Represents a number.
-    pub(super) fn from(self, number: u64) -> Residue {
+    pub(crate) fn from(self, number: u64) -> Residue {
         self.mul(Residue(number % self.modulus), Residue(self.square))
     }
 
@@ -57,7 +57,7 @@ impl Field {
     }
 
     /// The residue from 0 to m - 1.
-    pub(super) fn value(self, residue: Residue) -> u64 {
+    pub(crate) fn value(self, residue: Residue) -> u64 {
         self.reduce(u128::from(residue.0))
     }
 
@@ -74,7 +74,7 @@ impl Field {
         Residue(self.reduce(u128::from(a.0) * u128::from(b.0)))
     }
 
-    pub(super) fn pow(self, mut base: Residue, mut exponent: u64) -> Residue {
+    pub(crate) fn pow(self, mut base: Residue, mut exponent: u64) -> Residue {
         let mut power = self.one();
         while exponent > 0 {
             if exponent % 2 == 1 {

@@ -282,6 +282,11 @@ fn searches(device: &Device, shape: Shape, what: &Context<'_>, tally: &mut Tally
     expect(DynBatch::random_safe_primes(device, shape, 1, bits + 1), wide);
     expect(DynBatch::random_primes(device, shape, 1, 1), Error::NoPrime { bits: 1 });
     expect(DynBatch::random_safe_primes(device, shape, 1, 2), Error::NoPrime { bits: 2 });
+    for length in [10, 40] {
+        let primes = DynBatch::random_primes(device, shape, 1 << 62, length).err();
+        let is_right = matches!(primes, Some(Error::OutOfMemory { .. }));
+        tally.row(is_right, || format!("{what}: 2^62 rows: {primes:?}"));
+    }
     Ok(())
 }
 

@@ -38,7 +38,7 @@ use std::time::Duration;
 use crate::auto::Gpu;
 use crate::backend::launch::{self, Facts, RawOperands};
 use crate::backend::long::{self, Grids, TableCache};
-use crate::backend::sieve::{self, Strikes};
+use crate::backend::sieve::{self, Divisions, Strikes};
 use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
 use crate::error::{Error, Result};
 use crate::kernel::{Instance, LongKernelId};
@@ -328,8 +328,12 @@ impl Backend for Cuda {
         true
     }
 
+    fn has_sieves(&self) -> bool {
+        true
+    }
+
     #[allow(unsafe_code)]
-    fn strike(&self, strikes: Strikes<'_>) -> Result<bool> {
+    fn strike(&self, strikes: Strikes<'_>) -> Result<()> {
         let queue = &self.queue;
         let uses = RefCell::new(Vec::new());
         let addresses = [
@@ -341,7 +345,22 @@ impl Backend for Cuda {
         // Later uses, frees included, are ordered after the kernels.
         let queued = unsafe { sieve::run(self, &strikes, addresses) };
         note(uses.into_inner(), queue);
-        queued.map(|()| true)
+        queued
+    }
+
+    #[allow(unsafe_code)]
+    fn divide_by_primes(&self, divisions: Divisions<'_>) -> Result<()> {
+        let queue = &self.queue;
+        let uses = RefCell::new(Vec::new());
+        let addresses = [
+            address(divisions.rows, queue, Access::Read, &uses)?,
+            address(divisions.mask, queue, Access::Write, &uses)?,
+        ];
+        let _bound = queue.bind()?;
+        // SAFETY: as for strikes; the rows are only read.
+        let queued = unsafe { sieve::divide(self, &divisions, addresses) };
+        note(uses.into_inner(), queue);
+        queued
     }
 
     #[allow(unsafe_code)]

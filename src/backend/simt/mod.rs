@@ -13,7 +13,7 @@ pub use units::{Upset, plan_upset, rare_paths};
 use crate::backend::host::{self, HostMemory, host_memory_methods};
 use crate::backend::launch::{self, Facts, RawOperands};
 use crate::backend::long::{self, Grids, TableCache};
-use crate::backend::sieve::{self, Strikes};
+use crate::backend::sieve::{self, Divisions, Strikes};
 use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::{Error, Result};
 use crate::kernel::{Instance, LongKernelId};
@@ -196,14 +196,26 @@ impl Backend for Simt {
         true
     }
 
-    fn strike(&self, strikes: Strikes<'_>) -> Result<bool> {
+    fn has_sieves(&self) -> bool {
+        true
+    }
+
+    fn strike(&self, strikes: Strikes<'_>) -> Result<()> {
         let address = |buffer: &mut Buffer| {
             Ok(host::bytes_mut(buffer)?.as_mut_ptr().expose_provenance() as u64)
         };
         let addresses = [address(strikes.words)?, address(strikes.common)?];
         // SAFETY: the buffers are borrowed by the call, and no other thread uses them.
-        unsafe { sieve::run(self, &strikes, addresses) }?;
-        Ok(true)
+        unsafe { sieve::run(self, &strikes, addresses) }
+    }
+
+    fn divide_by_primes(&self, divisions: Divisions<'_>) -> Result<()> {
+        let addresses = [
+            host::bytes(divisions.rows)?.as_ptr().expose_provenance() as u64,
+            host::bytes_mut(divisions.mask)?.as_mut_ptr().expose_provenance() as u64,
+        ];
+        // SAFETY: as above; the rows are only read.
+        unsafe { sieve::divide(self, &divisions, addresses) }
     }
 
     fn launch(&self, call: Call<'_>) -> Result<()> {

@@ -1,8 +1,10 @@
 //! Trial division by small primes.
 //!
-//! Rows are divided by products of primes that fit a digit, in one pass over the rows for each
-//! product (`kernels/linear/div_digit.cuh`). The remainders are divided by the primes on the host.
-//! Rows with a factor leave the batch when they are more than half of it.
+//! A device with the kernel for it divides each row by products of primes, until one divides it
+//! (`kernels/sieve/rows.cuh`). Elsewhere, and on verified devices, rows are divided by products of
+//! primes that fit a digit, in one pass over the rows for each product
+//! (`kernels/linear/div_digit.cuh`). The remainders are divided by the primes on the host. Rows with
+//! a factor leave the batch when they are more than half of it.
 
 use std::ops::Range;
 
@@ -10,13 +12,15 @@ use rayon::prelude::*;
 
 use super::{faces, picked};
 use crate::backend::host::{collected, zeroed_vec};
+use crate::backend::sieve::Divisions;
 use crate::error::{Error, Result};
 use crate::mask::Mask;
 use crate::ops::View;
+use crate::sieve::Field;
 use crate::threads;
 
 /// Bits of the largest limit: beyond, a probable prime test takes less time.
-const LIMIT_BITS: usize = 20;
+pub(super) const LIMIT_BITS: usize = 20;
 
 /// Returns the primes up to a limit, by the sieve of Eratosthenes.
 pub(super) fn primes_up_to(limit: usize) -> Result<Vec<u32>> {
@@ -82,7 +86,61 @@ impl View<'_> {
         if bits > width as u64 {
             return Err(Error::TooWide { row: 0, bits, width });
         }
-        let products = Products::new(primes_up_to(limit)?, digit_bits);
+        match self.divided_by_primes(limit, false)? {
+            Some(mask) => Ok(mask),
+            None => self.divided_by_digits(primes_up_to(limit)?),
+        }
+    }
+
+    /// Returns a mask of the rows n for which n or 2 n + 1 has a small factor. The rows are below
+    /// half of 2^BITS.
+    pub(super) fn has_joint_small_factor(&self, limit: usize) -> Result<Mask> {
+        if let Some(mask) = self.divided_by_primes(limit, true)? {
+            return Ok(mask);
+        }
+        let double = self.shl(1)?.view().with_bit(0)?;
+        self.has_small_factor(limit)?.or(&double.has_small_factor(limit)?)
+    }
+
+    /// Finds rows with factors by a kernel; `None` where there is none. A joint search also divides
+    /// 2 n + 1.
+    fn divided_by_primes(&self, limit: usize, is_joint: bool) -> Result<Option<Mask>> {
+        if !self.device().has_sieves() {
+            return Ok(None);
+        }
+        let mut mask = Mask::none(self.device(), self.len())?;
+        if limit < 2 || self.len() == 0 {
+            return Ok(Some(mask));
+        }
+        let mut primes = primes_up_to(limit)?;
+        primes.remove(0);
+        let limbs = self.shape().bits / u32::BITS as usize;
+        let products = Products::new(primes, u32::BITS as usize);
+        let scale = |&prime: &u32| {
+            let field = Field::new(prime.into());
+            let half = field.from(u64::from(prime).div_ceil(2));
+            field.value(field.pow(half, self.shape().bits as u64)) as u32
+        };
+        let scales: Vec<u32> = products.primes.iter().map(scale).collect();
+        let moduli: Vec<u32> = products.groups.iter().map(|group| group.0 as u32).collect();
+        let ends: Vec<u32> = products.groups.iter().map(|group| group.1.end as u32).collect();
+        self.device().memory().divide_by_primes(Divisions {
+            rows: self.batch.buffer(),
+            count: self.len(),
+            limbs,
+            moduli: &moduli,
+            ends: &ends,
+            primes: &products.primes,
+            scales: &scales,
+            is_joint,
+            mask: mask.buffer_mut(),
+        })?;
+        Ok(Some(mask))
+    }
+
+    /// Finds rows with factors by remainders by digits.
+    fn divided_by_digits(&self, primes: Vec<u32>) -> Result<Mask> {
+        let products = Products::new(primes, self.shape().digit.bits());
         let mut has_factor: Vec<bool> = zeroed_vec(self.len())?;
         // A small row may be one of the primes.
         let lengths = self.bit_lengths()?;
@@ -144,4 +202,37 @@ faces! {
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`KernelMissing`](crate::Error::KernelMissing),
     /// [`Compile`](crate::Error::Compile), [`Driver`](crate::Error::Driver).
     fn has_small_factor(limit: Count) -> NewMask;
+}
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigUint;
+
+    use super::*;
+    use crate::device::Device;
+    use crate::dyn_batch::DynBatch;
+    use crate::shape::narrowest;
+
+    #[test]
+    fn joint_factors_agree_with_divisions() {
+        const LIMIT: usize = 1200;
+        let mut devices = vec![Device::cpu()];
+        #[cfg(feature = "simt")]
+        devices.push(Device::simt());
+        let mut numbers: Vec<BigUint> = (0..3000u32).map(BigUint::from).collect();
+        // 2^32 + p and 2^32 + (p - 1) / 2 are no primes of the sieve.
+        numbers.extend([7u64, 3, 11, 601].map(|low| BigUint::from((1 << 32) + low)));
+        numbers.extend((0..300u32).map(|i| (BigUint::from(1u32) << 250) + 31 * i));
+        let primes = primes_up_to(LIMIT).unwrap();
+        let has_factor =
+            |n: &BigUint| primes.iter().any(|&p| (n % p).bits() == 0 && *n != BigUint::from(p));
+        for device in devices {
+            let rows = DynBatch::from_biguints(&device, narrowest(256).unwrap(), &numbers).unwrap();
+            let found = rows.view().has_joint_small_factor(LIMIT).unwrap().to_bools().unwrap();
+            for (n, found) in numbers.iter().zip(found) {
+                let expected = has_factor(n) || has_factor(&(n * 2u32 + 1u32));
+                assert_eq!(found, expected, "{device}: {n}");
+            }
+        }
+    }
 }
