@@ -68,7 +68,7 @@
 //! [`shared_factors`](Batch::shared_factors) the factors and the rows that share them. [`Crt`] goes
 //! from numbers to residues and back.
 //! [`rational_reconstruction`](Batch::rational_reconstruction) finds fractions from their images
-//! modulo a number. [`sieve`] has primes, and small prime factors of many numbers.
+//! modulo a number.
 //!
 //! **Primes.** [`is_probable_prime`](Batch::is_probable_prime) is exact below `2^64`;
 //! [`is_strong_probable_prime`](Batch::is_strong_probable_prime) and
@@ -77,7 +77,8 @@
 //! [`has_small_factor`](Batch::has_small_factor) divides by small primes,
 //! [`next_prime`](Batch::next_prime) searches above the rows, and
 //! [`random_primes`](Batch::random_primes) and [`random_safe_primes`](Batch::random_safe_primes)
-//! draw from the randomness of the operating system.
+//! draw from the randomness of the operating system. [`sieve`] has primes, small factors of many
+//! numbers, and joint sieves of twins, safe primes and other constellations.
 //!
 //! **Signed integers.** A [`SignedBatch`] has signs and magnitudes: sums, products, comparisons,
 //! and quotients by three rules of rounding. [`xgcd_signed`](Batch::xgcd_signed) returns cofactors.

@@ -333,21 +333,25 @@ mod tests {
         devices
     }
 
+    /// The largest primes of kernels, and the first ones that strike memory of the device, with
+    /// several hits.
     #[test]
-    fn primes_near_the_limit_of_kernels_strike() {
-        // The largest primes below 2^32 and two cofactors without a prime of the range.
-        let primes = [4_294_967_291u64, 4_294_967_279, 4_294_967_231];
+    fn primes_above_segments_strike() {
+        for range in [KERNEL_LIMIT - 70..KERNEL_LIMIT, 1 << 18..(1 << 18) + 60] {
+            check_strikes(&range);
+        }
+    }
+
+    fn check_strikes(range: &Range<u64>) {
+        let sieved: Vec<u64> = crate::sieve::primes(range.clone()).collect();
         let step: BigInt = BigInt::from(2).pow(89) + 1;
         let terms: Vec<Terms> = (0..3u64)
             .map(|k| {
-                let number = BigInt::from(primes[k as usize]) * BigInt::from(10).pow(40);
+                let number = BigInt::from(sieved[k as usize]) * BigInt::from(10).pow(40);
                 let first = number - &step * (7 + 270_000 * k);
                 Terms { first, step: if k == 1 { -&step } else { step.clone() } }
             })
             .collect();
-        let range = KERNEL_LIMIT - 70..KERNEL_LIMIT;
-        let sieved: [u64; 3] =
-            crate::sieve::primes(range.clone()).collect::<Vec<_>>().try_into().unwrap();
         for device in devices() {
             let len = 600_001;
             let job = Job { terms: terms.iter().collect(), len, limit: KERNEL_LIMIT };
@@ -364,7 +368,8 @@ mod tests {
             let struck = mask.not().unwrap().indices().unwrap();
             // The numbers are larger than the primes, and the residues of terms are computed.
             let mut expected = Vec::new();
-            for (terms, prime) in terms.iter().flat_map(|terms| sieved.map(|prime| (terms, prime)))
+            for (terms, prime) in
+                terms.iter().flat_map(|terms| sieved.iter().map(move |&prime| (terms, prime)))
             {
                 let residue = |number: &BigInt| number.mod_floor(&prime.into()).to_u64().unwrap();
                 let (mut rest, step) = (residue(&terms.first), residue(&terms.step));

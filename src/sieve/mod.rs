@@ -1,9 +1,14 @@
-//! Primes, and small prime factors of many numbers, on the CPU.
+//! Primes, small prime factors of many numbers, and numbers without small factors.
 //!
 //! A prime p divides about one number in p, and a sieve finds which: it solves a congruence modulo
 //! p, in place of a division of every number. [`Progression`] has numbers k a + c, [`Exponents`]
-//! numbers k b^n + c, and [`smallest_factors`] any others. All use the threads of the CPU backend
-//! and end on request ([`interruptible`](crate::interruptible)).
+//! numbers k b^n + c, and [`smallest_factors`] any others. They return factors, and use the threads
+//! of the CPU backend.
+//!
+//! A [`Family`] has a number for each index, and a [`Constellation`] several families. Their sieves
+//! return a [`Mask`](crate::Mask) of the indices at which no number has a small factor. A GPU
+//! strikes the terms of progressions. All sieves end on request
+//! ([`interruptible`](crate::interruptible)).
 //!
 //! ```
 //! use gpuint::sieve::Progression;
