@@ -60,5 +60,6 @@
 #include "sieve/roots.cuh"
 #include "sieve/rows.cuh"
 #include "sieve/segments.cuh"
+#include "sieve/windows.cuh"
 #include "verify/equal.cuh"
 #include "verify/equation.cuh"

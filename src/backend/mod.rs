@@ -28,7 +28,7 @@ use gpuint_catalogue::{Equation, Operand, Param};
 
 use crate::auto::Gpu;
 use crate::backend::launch::Strides;
-use crate::backend::sieve::{Divisions, Strikes};
+use crate::backend::sieve::{Divisions, Strikes, Windows};
 use crate::error::{Error, Result};
 use crate::kernel::KernelId;
 
@@ -470,6 +470,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
 
     /// Queues divisions of rows by primes.
     fn divide_by_primes(&self, _divisions: Divisions<'_>) -> Result<()> {
+        Err(sieve::missing())
+    }
+
+    /// Queues sieves of windows above rows.
+    fn sieve_windows(&self, _windows: Windows<'_>) -> Result<()> {
         Err(sieve::missing())
     }
 

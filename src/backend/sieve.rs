@@ -13,6 +13,11 @@ pub(crate) const MOST_BITS: u32 = 1 << 31;
 /// Most primes of a launch: their roots have 64 MiB a family.
 pub(crate) const MOST_PRIMES: usize = 1 << 24;
 
+/// `SievePolicy::WINDOW_BITS` of `kernels/tuning/sieve.cuh`.
+pub(crate) const WINDOW_BITS: usize = 512;
+/// Most blocks of a launch over rows: a multiple of 32, so that parts begin at whole words of a mask.
+const MOST_BLOCKS: usize = i32::MAX as usize / 32 * 32;
+
 /// `SievePolicy::WARP_LIMIT` of `kernels/tuning/sieve.cuh`.
 const WARP_LIMIT: u32 = 1 << 12;
 
@@ -63,6 +68,22 @@ struct RowSieving {
     moduli_count: u32,
     is_joint: u32,
     padding: u32,
+}
+
+/// `WindowSieving` of `kernels/sieve/windows.cuh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+struct WindowSieving {
+    rows: u64,
+    moduli: u64,
+    ends: u64,
+    primes: u64,
+    powers: u64,
+    starts: u64,
+    words: u64,
+    count: u64,
+    limbs: u32,
+    moduli_count: u32,
 }
 
 /// Indices that primes strike.
@@ -155,6 +176,31 @@ pub(crate) unsafe fn run<G: Grids>(
     Ok(())
 }
 
+/// Products below 2^32 of consecutive odd primes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PrimeProducts<'a> {
+    pub(crate) moduli: &'a [u32],
+    /// For each product the end of its primes.
+    pub(crate) ends: &'a [u32],
+    pub(crate) primes: &'a [u32],
+    /// A factor for each prime.
+    pub(crate) factors: &'a [u32],
+}
+
+impl PrimeProducts<'_> {
+    fn is_whole(&self) -> bool {
+        self.moduli.len() == self.ends.len()
+            && self.primes.len() == self.factors.len()
+            && self.ends.iter().all(|&end| end as usize <= self.primes.len())
+    }
+
+    /// Copies moduli, ends, primes and factors to the device.
+    fn copy_to<G: Grids>(&self, grids: &G) -> Result<Vec<G::Memory>> {
+        let lists = [self.moduli, self.ends, self.primes, self.factors];
+        lists.map(|list| grids.allocate_copy(bytemuck::cast_slice(list))).into_iter().collect()
+    }
+}
+
 /// Rows that are divided by primes.
 #[derive(Debug)]
 pub(crate) struct Divisions<'a> {
@@ -162,12 +208,8 @@ pub(crate) struct Divisions<'a> {
     pub(crate) count: usize,
     /// 32-bit limbs of a row.
     pub(crate) limbs: usize,
-    /// Products below 2^32 of consecutive odd primes, and for each product the end of its primes.
-    pub(crate) moduli: &'a [u32],
-    pub(crate) ends: &'a [u32],
-    pub(crate) primes: &'a [u32],
-    /// 2^(-32 `limbs`) modulo each prime.
-    pub(crate) scales: &'a [u32],
+    /// The factors are 2^(-32 `limbs`) modulo each prime.
+    pub(crate) products: PrimeProducts<'a>,
     /// Also divides 2 n + 1.
     pub(crate) is_joint: bool,
     /// One bit a row, zeroed by the caller: set for rows with a factor that is not the number.
@@ -180,9 +222,7 @@ impl Divisions<'_> {
         let bytes = (self.count as u64).checked_mul(4 * self.limbs as u64);
         bytes.is_some_and(|bytes| bytes <= self.rows.bytes())
             && 4 * self.count.div_ceil(32) as u64 <= self.mask.bytes()
-            && self.moduli.len() == self.ends.len()
-            && self.primes.len() == self.scales.len()
-            && self.ends.iter().all(|&end| end as usize <= self.primes.len())
+            && self.products.is_whole()
             && self.limbs > 0
     }
 }
@@ -199,7 +239,7 @@ pub(crate) unsafe fn divide<G: Grids>(
     divisions: &Divisions<'_>,
     [rows, mask]: [u64; 2],
 ) -> Result<()> {
-    let Divisions { count, limbs, moduli, ends, primes, scales, is_joint, .. } = *divisions;
+    let Divisions { count, limbs, products, is_joint, .. } = *divisions;
     if !divisions.is_whole() {
         return Err(operands_differ());
     }
@@ -208,29 +248,98 @@ pub(crate) unsafe fn divide<G: Grids>(
     }
     let kernel = kernel("sieve_rows")?;
     let rows_of_block = grids.facts(kernel)?.rows_per_block as usize;
-    let mut lists = Vec::new();
-    for list in [moduli, ends, primes, scales] {
-        lists.push(grids.allocate_copy(bytemuck::cast_slice(list))?);
-    }
+    let mut lists = products.copy_to(grids)?;
     let addresses =
         lists.iter_mut().map(|list| grids.address(list)).collect::<Result<Vec<u64>>>()?;
-    let most = rows_of_block * (i32::MAX as usize / 32 * 32);
-    for part in parts(count, most) {
+    for part in parts(count, rows_of_block * MOST_BLOCKS) {
         let sieving = RowSieving {
             rows: rows + (part.start * 4 * limbs) as u64,
             moduli: addresses[0],
             ends: addresses[1],
             primes: addresses[2],
             scales: addresses[3],
-            // Parts begin at whole words of the mask.
             mask: mask + (part.start / 8) as u64,
             count: part.len() as u64,
             limbs: limbs as u32,
-            moduli_count: moduli.len() as u32,
+            moduli_count: products.moduli.len() as u32,
             is_joint: is_joint.into(),
             padding: 0,
         };
         // SAFETY: `is_whole` checked the lengths; the addresses of rows and mask are the caller's.
+        unsafe { launch(grids, kernel, &sieving, part.len() as u64) }?;
+    }
+    Ok(())
+}
+
+/// Windows above rows.
+#[derive(Debug)]
+pub(crate) struct Windows<'a> {
+    pub(crate) rows: &'a Buffer,
+    pub(crate) count: usize,
+    /// 32-bit limbs of a row.
+    pub(crate) limbs: usize,
+    /// The primes are below 2^16; the factors are 2^(32 `limbs`) modulo each prime.
+    pub(crate) products: PrimeProducts<'a>,
+    /// Distance of the first number of each row, which exceeds the primes.
+    pub(crate) starts: &'a [u64],
+    /// [`WINDOW_BITS`] bits a row: set for numbers n + start + 2 i with a factor.
+    pub(crate) words: &'a mut Buffer,
+}
+
+impl Windows<'_> {
+    /// Returns true if the buffers and slices have the lengths that the kernel relies on.
+    fn is_whole(&self) -> bool {
+        let bytes = (self.count as u64).checked_mul(4 * self.limbs as u64);
+        bytes.is_some_and(|bytes| bytes <= self.rows.bytes())
+            && (self.count * WINDOW_BITS / 8) as u64 <= self.words.bytes()
+            && self.starts.len() == self.count
+            && self.products.is_whole()
+            && self.products.primes.iter().all(|&prime| prime < 1 << 16)
+            && self.limbs > 0
+    }
+}
+
+/// Queues sieves of windows; `addresses` are those of the rows and of the words.
+///
+/// # Errors
+/// [`OutOfMemory`](Error::OutOfMemory) before a window is sieved.
+///
+/// # Safety
+/// The addresses are those of the buffers of `windows`, for work that is queued next.
+pub(crate) unsafe fn search<G: Grids>(
+    grids: &G,
+    windows: &Windows<'_>,
+    [rows, words]: [u64; 2],
+) -> Result<()> {
+    let Windows { count, limbs, products, starts, .. } = *windows;
+    if !windows.is_whole() {
+        return Err(operands_differ());
+    }
+    if count == 0 {
+        return Ok(());
+    }
+    let kernel = kernel("sieve_windows")?;
+    let rows_of_block = grids.facts(kernel)?.rows_per_block as usize;
+    let mut lists = products.copy_to(grids)?;
+    let addresses =
+        lists.iter_mut().map(|list| grids.address(list)).collect::<Result<Vec<u64>>>()?;
+    let mut list = grids.allocate_copy(bytemuck::cast_slice(starts))?;
+    let starts = grids.address(&mut list)?;
+    for part in parts(count, rows_of_block * MOST_BLOCKS) {
+        let first = part.start as u64;
+        let sieving = WindowSieving {
+            rows: rows + first * 4 * limbs as u64,
+            moduli: addresses[0],
+            ends: addresses[1],
+            primes: addresses[2],
+            powers: addresses[3],
+            starts: starts + first * size_of::<u64>() as u64,
+            words: words + first * (WINDOW_BITS / 8) as u64,
+            count: part.len() as u64,
+            limbs: limbs as u32,
+            moduli_count: products.moduli.len() as u32,
+        };
+        // SAFETY: `is_whole` checked the lengths; the addresses of rows and words are the caller's.
         unsafe { launch(grids, kernel, &sieving, part.len() as u64) }?;
     }
     Ok(())
@@ -254,5 +363,6 @@ mod tests {
         assert_eq!(size_of::<RawFamily>(), 32);
         assert_eq!(size_of::<Sieving>(), 80);
         assert_eq!(size_of::<RowSieving>(), 72);
+        assert_eq!(size_of::<WindowSieving>(), 72);
     }
 }

@@ -11,7 +11,7 @@ use tracing::trace_span;
 
 use crate::auto::Gpu;
 use crate::backend::cuda::Cuda;
-use crate::backend::sieve::{Divisions, Strikes};
+use crate::backend::sieve::{Divisions, Strikes, Windows};
 use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
 use crate::error::Result;
 use crate::interrupt;
@@ -155,9 +155,16 @@ impl Backend for Traced {
 
     fn divide_by_primes(&self, divisions: Divisions<'_>) -> Result<()> {
         interrupt::check()?;
-        let (rows, primes) = (divisions.count, divisions.primes.len());
+        let (rows, primes) = (divisions.count, divisions.products.primes.len());
         trace_span!("divide_by_primes", backend = %self.kind(), rows, primes)
             .in_scope(|| self.here()?.divide_by_primes(divisions))
+    }
+
+    fn sieve_windows(&self, windows: Windows<'_>) -> Result<()> {
+        interrupt::check()?;
+        let (rows, primes) = (windows.count, windows.products.primes.len());
+        trace_span!("sieve_windows", backend = %self.kind(), rows, primes)
+            .in_scope(|| self.here()?.sieve_windows(windows))
     }
 
     fn record(&self) -> Result<Arc<dyn Mark>> {

@@ -242,7 +242,8 @@ fn searches(device: &Device, shape: Shape, what: &Context<'_>, tally: &mut Tally
     }
 
     // Above 2^100 + 276, 2^127 - 40 and the like, and where there is none.
-    let mut rows: Vec<_> = (0..60u32).chain(4080..4110).map(BigUint::from).collect();
+    let mut rows: Vec<_> =
+        (0..60u32).chain(4080..4110).chain(65_520..65_550).map(BigUint::from).collect();
     rows.extend([power(64) - 60u32, power(64) - 1u32, power(100), power(127) - 40u32]);
     rows.extend([power(bits) - 1u32, power(bits) - 2u32, power(bits) - 300u32]);
     rows.retain(|row| row.bits() <= bits as u64);

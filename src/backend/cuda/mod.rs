@@ -38,7 +38,7 @@ use std::time::Duration;
 use crate::auto::Gpu;
 use crate::backend::launch::{self, Facts, RawOperands};
 use crate::backend::long::{self, Grids, TableCache};
-use crate::backend::sieve::{self, Divisions, Strikes};
+use crate::backend::sieve::{self, Divisions, Strikes, Windows};
 use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
 use crate::error::{Error, Result};
 use crate::kernel::{Instance, LongKernelId};
@@ -359,6 +359,21 @@ impl Backend for Cuda {
         let _bound = queue.bind()?;
         // SAFETY: as for strikes; the rows are only read.
         let queued = unsafe { sieve::divide(self, &divisions, addresses) };
+        note(uses.into_inner(), queue);
+        queued
+    }
+
+    #[allow(unsafe_code)]
+    fn sieve_windows(&self, windows: Windows<'_>) -> Result<()> {
+        let queue = &self.queue;
+        let uses = RefCell::new(Vec::new());
+        let addresses = [
+            address(windows.rows, queue, Access::Read, &uses)?,
+            address(windows.words, queue, Access::Write, &uses)?,
+        ];
+        let _bound = queue.bind()?;
+        // SAFETY: as for strikes; the rows are only read.
+        let queued = unsafe { sieve::search(self, &windows, addresses) };
         note(uses.into_inner(), queue);
         queued
     }

@@ -13,7 +13,7 @@ pub use units::{Upset, plan_upset, rare_paths};
 use crate::backend::host::{self, HostMemory, host_memory_methods};
 use crate::backend::launch::{self, Facts, RawOperands};
 use crate::backend::long::{self, Grids, TableCache};
-use crate::backend::sieve::{self, Divisions, Strikes};
+use crate::backend::sieve::{self, Divisions, Strikes, Windows};
 use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::{Error, Result};
 use crate::kernel::{Instance, LongKernelId};
@@ -216,6 +216,15 @@ impl Backend for Simt {
         ];
         // SAFETY: as above; the rows are only read.
         unsafe { sieve::divide(self, &divisions, addresses) }
+    }
+
+    fn sieve_windows(&self, windows: Windows<'_>) -> Result<()> {
+        let addresses = [
+            host::bytes(windows.rows)?.as_ptr().expose_provenance() as u64,
+            host::bytes_mut(windows.words)?.as_mut_ptr().expose_provenance() as u64,
+        ];
+        // SAFETY: as above; the rows are only read.
+        unsafe { sieve::search(self, &windows, addresses) }
     }
 
     fn launch(&self, call: Call<'_>) -> Result<()> {

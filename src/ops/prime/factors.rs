@@ -8,11 +8,12 @@
 
 use std::ops::Range;
 
+use gpuint_catalogue::Shape;
 use rayon::prelude::*;
 
 use super::{faces, picked};
 use crate::backend::host::{collected, zeroed_vec};
-use crate::backend::sieve::Divisions;
+use crate::backend::sieve::{Divisions, PrimeProducts};
 use crate::error::{Error, Result};
 use crate::mask::Mask;
 use crate::ops::View;
@@ -20,7 +21,7 @@ use crate::sieve::Field;
 use crate::threads;
 
 /// Bits of the largest limit: beyond, a probable prime test takes less time.
-pub(super) const LIMIT_BITS: usize = 20;
+const LIMIT_BITS: usize = 20;
 
 /// Returns the primes up to a limit, by the sieve of Eratosthenes.
 pub(super) fn primes_up_to(limit: usize) -> Result<Vec<u32>> {
@@ -57,11 +58,6 @@ impl Products {
         Self { primes, groups }
     }
 
-    /// Number of products.
-    pub(super) fn len(&self) -> usize {
-        self.groups.len()
-    }
-
     /// Returns the remainders of rows by each product.
     pub(super) fn remainders(&self, rows: View<'_>) -> Result<Vec<Vec<u64>>> {
         self.groups.iter().map(|group| rows.batch.rem_digit(group.0)).collect()
@@ -76,6 +72,55 @@ impl Products {
             }
         }
     }
+}
+
+/// Products below 2^32 of consecutive odd primes, with a factor for each prime, for kernels.
+#[derive(Debug)]
+pub(super) struct KernelProducts {
+    moduli: Vec<u32>,
+    ends: Vec<u32>,
+    primes: Vec<u32>,
+    factors: Vec<u32>,
+}
+
+impl KernelProducts {
+    /// Groups the odd primes up to a limit of at least 2. The factors are powers of the base modulo
+    /// each prime.
+    pub(super) fn new(limit: usize, base: impl Fn(u32) -> u64, exponent: usize) -> Result<Self> {
+        let mut primes = primes_up_to(limit)?;
+        primes.remove(0);
+        let Products { primes, groups } = Products::new(primes, u32::BITS as usize);
+        let factor = |&prime: &u32| {
+            let field = Field::new(prime.into());
+            // Primes have 32 bits.
+            field.value(field.pow(field.from(base(prime)), exponent as u64)) as u32
+        };
+        Ok(Self {
+            moduli: groups.iter().map(|group| group.0 as u32).collect(),
+            ends: groups.iter().map(|group| group.1.end as u32).collect(),
+            factors: primes.iter().map(factor).collect(),
+            primes,
+        })
+    }
+
+    pub(super) fn lists(&self) -> PrimeProducts<'_> {
+        let Self { moduli, ends, primes, factors } = self;
+        PrimeProducts { moduli, ends, primes, factors }
+    }
+}
+
+/// Returns the limit of trial division by a kernel that takes the least time with the tests after
+/// it, for numbers of `bits` bits. A joint division also divides 2 n + 1.
+///
+/// Division by a prime p saves tests of a share 1/p of the numbers, or 2/p. A test of n limbs takes
+/// about 45 n^3 instructions, a division by a product of two primes 6 n: both times are equal for
+/// p = 15 n^2, or 30 n^2.
+pub(super) fn trial_limit(shape: Shape, bits: usize, is_joint: bool) -> usize {
+    /// Limit of the least numbers.
+    const LEAST: usize = 1000;
+    let limbs = bits.div_ceil(u32::BITS as usize);
+    let limit = limbs.saturating_mul(limbs).saturating_mul(if is_joint { 30 } else { 15 });
+    limit.clamp(LEAST, (1 << LIMIT_BITS.min(shape.digit.bits())) - 1)
 }
 
 impl View<'_> {
@@ -112,26 +157,15 @@ impl View<'_> {
         if limit < 2 || self.len() == 0 {
             return Ok(Some(mask));
         }
-        let mut primes = primes_up_to(limit)?;
-        primes.remove(0);
-        let limbs = self.shape().bits / u32::BITS as usize;
-        let products = Products::new(primes, u32::BITS as usize);
-        let scale = |&prime: &u32| {
-            let field = Field::new(prime.into());
-            let half = field.from(u64::from(prime).div_ceil(2));
-            field.value(field.pow(half, self.shape().bits as u64)) as u32
-        };
-        let scales: Vec<u32> = products.primes.iter().map(scale).collect();
-        let moduli: Vec<u32> = products.groups.iter().map(|group| group.0 as u32).collect();
-        let ends: Vec<u32> = products.groups.iter().map(|group| group.1.end as u32).collect();
+        let bits = self.shape().bits;
+        // The inverse of 2.
+        let half = |prime: u32| u64::from(prime).div_ceil(2);
+        let products = KernelProducts::new(limit, half, bits)?;
         self.device().memory().divide_by_primes(Divisions {
             rows: self.batch.buffer(),
             count: self.len(),
-            limbs,
-            moduli: &moduli,
-            ends: &ends,
-            primes: &products.primes,
-            scales: &scales,
+            limbs: bits / u32::BITS as usize,
+            products: products.lists(),
             is_joint,
             mask: mask.buffer_mut(),
         })?;

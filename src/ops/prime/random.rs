@@ -6,19 +6,16 @@
 //! factors leave, and the others are tested, all at once. So each prime of the length is as likely
 //! as any other one.
 
-use std::ops::Range;
-
 use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
 use rayon::prelude::*;
 
-use super::factors::{LIMIT_BITS, primes_up_to};
+use super::factors::{primes_up_to, trial_limit};
 use crate::backend::host::{check_room, collected};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
-use crate::ops::View;
 use crate::shape::Kernels;
 use crate::threads;
 
@@ -26,9 +23,8 @@ use crate::threads;
 const LISTED_BITS: usize = 16;
 /// Largest prime factor of `M`: it has 60 bits.
 const WHEEL: usize = 47;
-/// Limit of trial division on the CPU, and the bounds of that by a kernel.
+/// Limit of trial division without a kernel for it.
 const TRIED: usize = 2000;
-const TRIED_BY_KERNEL: Range<usize> = 1000..1 << LIMIT_BITS;
 /// Candidates of a round, at most.
 const ROUND: usize = 1 << 18;
 /// Candidates that a thread draws at a time.
@@ -168,23 +164,6 @@ fn listed(rows: usize, bits: usize, kind: Kind) -> Result<Vec<BigUint>> {
     (0..rows).map(draw).collect()
 }
 
-/// Returns the limit of trial division that takes the least time with the tests after it.
-///
-/// Division by a prime p saves tests of a share 1/p of the rows, for safe primes 2/p. A test of n
-/// limbs takes about 45 n^3 instructions, a division of two primes by a product 6 n: both times are
-/// equal for p = 15 n^2, 30 n^2.
-fn trial_limit(candidates: View<'_>, kind: Kind, bits: usize) -> usize {
-    if !candidates.device().has_sieves() {
-        return TRIED;
-    }
-    let limbs = bits.div_ceil(u32::BITS as usize);
-    let scale = if kind == Kind::Safe { 30 } else { 15 };
-    let limit = limbs.saturating_mul(limbs).saturating_mul(scale);
-    let digit_bits = candidates.shape().digit.bits();
-    let most = TRIED_BY_KERNEL.end.min(1 << digit_bits.min(LIMIT_BITS)) - 1;
-    limit.clamp(TRIED_BY_KERNEL.start, most)
-}
-
 /// Returns the primes among candidates.
 fn primes_of(candidates: &DynBatch, limit: usize) -> Result<DynBatch> {
     let left = candidates.filter(&candidates.has_small_factor(limit)?.not()?)?;
@@ -218,12 +197,15 @@ fn random(device: &Device, shape: Shape, rows: usize, bits: usize, kind: Kind) -
         Kind::Safe => (bits - 1, (bits / 10).saturating_mul(bits / 10)),
     };
     let wheel = Wheel::new(length, kind)?;
+    let limit = match device.has_sieves() {
+        true => trial_limit(shape, length, kind == Kind::Safe),
+        false => TRIED,
+    };
     let mut count = 0;
     while count < rows {
         let missing = rows - count;
         let drawn = missing.saturating_mul(share + 1).min(ROUND);
         let candidates = DynBatch::from_biguints(device, shape, wheel.draw_all(drawn)?)?;
-        let limit = trial_limit(candidates.view(), kind, length);
         let found = match kind {
             Kind::Any => primes_of(&candidates, limit)?,
             Kind::Safe => safe_primes_of(&candidates, limit)?,
