@@ -148,6 +148,8 @@ mod backend;
 mod batch;
 mod device;
 mod digit;
+#[doc(hidden)]
+pub mod digits;
 mod divisor;
 mod dyn_batch;
 mod error;

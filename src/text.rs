@@ -2,8 +2,10 @@
 
 use gpuint_catalogue::Shape;
 
+use crate::backend::host::reserved_vec;
 use crate::batch::Batch;
 use crate::device::Device;
+use crate::digits::{bits_of_hex, is_decimal, is_hex, push_hex, read_hex};
 use crate::dyn_batch::{DynBatch, write_checked};
 use crate::error::{Error, Result};
 use crate::interrupt::on_all_cores;
@@ -31,13 +33,12 @@ impl DynBatch {
         Self::from_parts(device, shape, rows.len(), |first, part| {
             write_checked(part, shape.bytes(), first, |row, bytes| {
                 let digits = digits[row];
-                // The first digit is not zero.
-                let top = digits.first().map_or(0, |&digit| value_of(digit));
-                let bits = 4 * digits.len() as u64 - u64::from(top.leading_zeros() % 4);
+                let bits = bits_of_hex(digits);
                 if bits > shape.bits as u64 {
                     return Err(Error::TooWide { row, bits, width: shape.bits });
                 }
-                read_hex(digits, bytes);
+                let is_read = read_hex(digits, bytes);
+                debug_assert!(is_read, "row {row} has digits");
                 Ok(())
             })
         })
@@ -58,8 +59,13 @@ impl DynBatch {
     pub fn to_hex(&self) -> Result<Vec<String>> {
         let bytes = self.to_le_bytes()?;
         let row_bytes = self.shape().bytes();
-        on_all_cores(self.len(), 2 * row_bytes, |row| {
-            Ok(written_hex(&bytes[row * row_bytes..][..row_bytes]))
+        on_all_cores(self.len(), 0, |row| {
+            let row = &bytes[row * row_bytes..][..row_bytes];
+            let zeros = row.iter().rev().take_while(|&&byte| byte == 0).count();
+            let mut text = reserved_vec((2 * (row_bytes - zeros)).max(1))?;
+            push_hex(&mut text, row);
+            // Digits are ASCII.
+            Ok(String::from_utf8(text).unwrap_or_default())
         })
     }
 }
@@ -127,13 +133,12 @@ fn digits(row: usize, text: &str, base: u32) -> Result<&[u8]> {
         _ => text,
     };
     let before = text.len() - digits.len();
-    let is_digit = |byte: u8| match base {
-        10 => byte.is_ascii_digit(),
-        _ => byte.is_ascii_hexdigit(),
+    let is_number = match base {
+        10 => is_decimal(digits.as_bytes()),
+        _ => is_hex(digits.as_bytes()),
     };
-    // Without an early end the compiler takes many bytes at a time; nearly all texts are numbers.
-    let is_number = digits.bytes().fold(true, |is, byte| is & is_digit(byte));
-    let other = if is_number { None } else { digits.bytes().position(|byte| !is_digit(byte)) };
+    let is_other = |byte: u8| !char::from(byte).is_digit(base);
+    let other = if is_number { None } else { digits.bytes().position(is_other) };
     let column = match other {
         None if digits.is_empty() => Some(0),
         other => other,
@@ -141,66 +146,5 @@ fn digits(row: usize, text: &str, base: u32) -> Result<&[u8]> {
     match column {
         Some(column) => Err(Error::Parse { row, column: before + column, base }),
         None => Ok(digits.trim_start_matches('0').as_bytes()),
-    }
-}
-
-/// Returns the value of a hexadecimal digit of either case.
-fn value_of(digit: u8) -> u8 {
-    // Letters have bit 6, and count from 1 in the low bits.
-    (digit & 0x0f) + 9 * (digit >> 6)
-}
-
-/// Writes a number, given by its hexadecimal digits, to a row that holds it, least significant byte
-/// first.
-fn read_hex(digits: &[u8], row: &mut [u8]) {
-    let (top, pairs) = digits.as_rchunks::<2>();
-    let low = pairs.len();
-    for (byte, [high, low]) in row.iter_mut().zip(pairs.iter().rev()) {
-        *byte = value_of(*high) << 4 | value_of(*low);
-    }
-    row[low..].fill(0);
-    if let ([digit], Some(byte)) = (top, row.get_mut(low)) {
-        *byte = value_of(*digit);
-    }
-}
-
-/// Returns the hexadecimal digits of a row, least significant byte first, without leading zeros.
-fn written_hex(row: &[u8]) -> String {
-    let digit = |value: u8| value + if value < 10 { b'0' } else { b'a' - 10 };
-    let zeros = row.iter().rev().take_while(|&&byte| byte == 0).count();
-    let bytes = row[..row.len() - zeros].iter().rev();
-    let mut text: Vec<u8> = bytes.flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
-    match text.first() {
-        None => text.push(b'0'),
-        Some(b'0') => drop(text.remove(0)),
-        Some(_) => {}
-    }
-    // Digits are ASCII.
-    String::from_utf8(text).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use num_bigint::BigUint;
-
-    use super::*;
-
-    #[test]
-    fn hexadecimal_rows_are_read_as_they_are_written() {
-        let value = BigUint::parse_bytes(b"123456789abcdef0fedcba9", 16).unwrap();
-        for shift in 0..40 {
-            let value: BigUint = &value >> shift;
-            let text = value.to_str_radix(16);
-            let mut row = vec![0xff; 12];
-            row[..value.to_bytes_le().len()].copy_from_slice(&value.to_bytes_le());
-            row[value.to_bytes_le().len()..].fill(0);
-            assert_eq!(written_hex(&row), text);
-            for text in [text.clone(), text.to_uppercase()] {
-                let mut read = vec![0xff; 12];
-                read_hex(text.as_bytes(), &mut read);
-                assert_eq!(read, row);
-            }
-        }
-        assert_eq!(written_hex(&[0; 4]), "0");
     }
 }

@@ -28,7 +28,6 @@ use super::shape_of;
 use crate::backend::BackendKind;
 use crate::backend::cpu::decimal::{
     Reader, Writer, bits_of_digits, digits_of_bits, read_digits, read_short, write_digits,
-    write_short,
 };
 use crate::backend::host::{collected, reserved_vec, write_rows, zeroed_vec};
 use crate::device::Device;
@@ -146,9 +145,10 @@ pub(crate) fn to_decimal(batch: &DynBatch) -> Result<Vec<String>> {
     let row_bytes = batch.shape().bytes();
     let writer = Writer::new(bits)?;
     on_all_cores(batch.len(), 0, |row| {
-        let mut limbs = zeroed_vec(row_bytes.div_ceil(size_of::<u64>()))?;
-        copy_limbs(&mut limbs, &bytes[row * row_bytes..][..row_bytes]);
-        writer.write(&mut limbs)
+        let mut text = Vec::new();
+        writer.push(&bytes[row * row_bytes..][..row_bytes], &mut text)?;
+        // Digits are ASCII.
+        Ok(String::from_utf8(text).unwrap_or_default())
     })
 }
 
@@ -175,13 +175,6 @@ pub(crate) fn from_decimal(device: &Device, shape: Shape, texts: &[&[u8]]) -> Re
             }
         })
     })
-}
-
-/// Sets limbs to the number of bytes, least significant first, of which there are no more.
-fn copy_limbs(limbs: &mut [u64], bytes: &[u8]) {
-    let (low, zeros) = bytemuck::cast_slice_mut(limbs).split_at_mut(bytes.len());
-    low.copy_from_slice(bytes);
-    zeros.fill(0);
 }
 
 /// Maps missing kernels to `None`, with a line in the log: the host needs none.
@@ -233,13 +226,12 @@ fn written(numbers: &DynBatch, tails: &[u64], parts: &Parts) -> Result<Vec<Strin
     let bytes = numbers.to_le_bytes()?;
     let row_bytes = numbers.shape().bytes();
     let rows = tails.len();
-    on_all_cores(rows, parts.len(), |row| {
+    let writer = Writer::new(numbers.shape().bits)?;
+    on_all_cores(rows, 0, |row| {
         let mut text: Vec<u8> = zeroed_vec(parts.len())?;
-        let mut limbs = zeroed_vec(row_bytes.div_ceil(size_of::<u64>()))?;
-        let mut scratch = zeroed_vec(limbs.len())?;
         for (index, range) in parts.ranges.iter().enumerate() {
-            copy_limbs(&mut limbs, &bytes[(index * rows + row) * row_bytes..][..row_bytes]);
-            write_short(&mut limbs, &mut text[range.clone()], &mut scratch);
+            let number = &bytes[(index * rows + row) * row_bytes..][..row_bytes];
+            writer.write(number, &mut text[range.clone()])?;
         }
         write_digits(tails[row], &mut text[parts.digits..]);
         let zeros = text.iter().take_while(|&&digit| digit == b'0').count();

@@ -6,24 +6,29 @@
 //! limbs in time `M(n)`, writing takes `2 M(n/2) + 4 M(n/4) + ..` and reading half of it
 //! (R. Brent and P. Zimmermann, "Modern Computer Arithmetic", algorithms 1.25 and 1.26).
 //!
-//! Short numbers are written by divisions by `10^19`, the largest power of ten in a limb, and read
-//! by products with it: in time quadratic in their length.
+//! Short numbers are written and read by products with `10^19`, the largest power of ten in a limb:
+//! in time quadratic in their length.
 
 use num_bigint::BigUint;
+use once_cell::race::OnceBox;
 
-use super::division::divide_by_limb;
-use super::limbs::{LIMB_BITS, add_assign, assign, bit_length, trimmed};
+use super::limbs::{
+    LIMB_BITS, add_assign, add_limb, add_product, bit_length, shift_left, shift_right, trimmed,
+};
 use super::prepared::{self, Prepared};
 use super::product;
 use crate::backend::host::{collected, zeroed_vec};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 const LIMB_BYTES: usize = size_of::<u64>();
 /// Number of digits of the largest power of ten in a limb.
 const LIMB_DIGITS: usize = 19;
 const POWER: u64 = 10u64.pow(LIMB_DIGITS as u32);
-/// Maximum number of digits of a number that is written in quadratic time (measured on AMD Zen 5).
-const MOST_WRITTEN: usize = 40 * LIMB_DIGITS;
+/// Maximum number of limbs of 19 digits of numbers that are written as fractions.
+const MOST_LIMBS: usize = 64;
+/// Maximum number of digits of a number that is written in quadratic time (measured on Intel
+/// Sapphire Rapids).
+const MOST_WRITTEN: usize = MOST_LIMBS * LIMB_DIGITS;
 /// The same for a number that is read, without a division.
 const MOST_READ: usize = 100 * LIMB_DIGITS;
 
@@ -35,7 +40,8 @@ pub(crate) fn digits_of_bits(bits: usize) -> usize {
 
 /// Returns an upper bound of the bit length of numbers of `digits` decimal digits, by `log2(10)`
 /// rounded up.
-pub(crate) fn bits_of_digits(digits: usize) -> usize {
+#[must_use]
+pub fn bits_of_digits(digits: usize) -> usize {
     (digits as u64).saturating_mul(3_321_929) as usize / 1_000_000 + 1
 }
 
@@ -44,11 +50,13 @@ fn limbs_of_digits(digits: usize) -> usize {
     bits_of_digits(digits).div_ceil(LIMB_BITS)
 }
 
-/// A split of numbers into parts.
+/// A split of numbers into parts, by `10^e = 5^e 2^e`: products and divisions are by `5^e`, which
+/// has seven tenths of the limbs, and shifts do the rest.
+#[derive(Debug)]
 struct Level {
     /// Number of digits of the low part, `e`.
     digits: usize,
-    /// `10^e`; for a writer its record (`prepared`).
+    /// `5^e`; for a writer its record (`prepared`).
     power: Vec<u64>,
 }
 
@@ -60,21 +68,25 @@ fn levels(digits: usize, most: usize) -> Result<Vec<Level>> {
     while longest > most {
         let digits = longest.div_ceil(2);
         // Texts have less than 2^32 digits.
-        let power = BigUint::from(10u32).pow(digits as u32);
+        let power = BigUint::from(5u32).pow(digits as u32);
         levels.push(Level { digits, power: collected(power.iter_u64_digits())? });
         longest = digits;
     }
     Ok(levels)
 }
 
-/// Writes numbers in decimal.
-pub(crate) struct Writer {
+/// Writes numbers in decimal; the default one writes those of at most 2500 bits.
+#[derive(Debug, Default)]
+pub struct Writer {
     levels: Vec<Level>,
 }
 
 impl Writer {
     /// Prepares the powers of ten for numbers of at most `bits` bits.
-    pub(crate) fn new(bits: usize) -> Result<Self> {
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn new(bits: usize) -> Result<Self> {
         let mut levels = levels(digits_of_bits(bits), MOST_WRITTEN)?;
         for level in &mut levels {
             let n = level.power.len();
@@ -86,23 +98,55 @@ impl Writer {
         Ok(Self { levels })
     }
 
-    /// Returns the text of a number, without leading zeros. The limbs are overwritten.
-    pub(crate) fn write(&self, number: &mut [u64]) -> Result<String> {
-        let bits = bit_length(number);
-        let mut text = zeroed_vec(digits_of_bits(bits))?;
-        let limbs = bits.div_ceil(LIMB_BITS);
-        let scratch_limbs = match self.levels.len() {
-            0 => limbs,
-            // The parts of a level sum to the number, with a limb more; a division comes on top.
-            levels => 2 * (limbs + levels) + prepared::scratch_limbs(limbs + 1),
-        };
-        let mut scratch = zeroed_vec(scratch_limbs)?;
-        write_part(&self.levels, &mut number[..limbs], &mut text, &mut scratch);
-        let zeros = text.iter().take_while(|&&digit| digit == b'0').count();
-        text.drain(..zeros.min(text.len() - 1));
-        // Digits are ASCII.
-        Ok(String::from_utf8(text).unwrap_or_default())
+    /// Appends the number of a row, least significant byte first, without leading zeros.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn push(&self, row: &[u8], text: &mut Vec<u8>) -> Result<()> {
+        let start = text.len();
+        grow(text, digits_of_bits(bit_length_of_row(row)))?;
+        self.write(row, &mut text[start..])?;
+        let digits = text.len() - start;
+        let zeros = text[start..].iter().take_while(|&&digit| digit == b'0').count();
+        text.drain(start..start + zeros.min(digits - 1));
+        Ok(())
     }
+
+    /// Writes all digits of the number of a row, which is below the power of ten of the length of
+    /// its place.
+    pub(crate) fn write(&self, row: &[u8], place: &mut [u8]) -> Result<()> {
+        let (words, rest) = row.as_chunks();
+        let mut top = [0; LIMB_BYTES];
+        top[..rest.len()].copy_from_slice(rest);
+        let limbs = words.iter().chain([&top]).map(|word| u64::from_le_bytes(*word));
+        if place.len() <= MOST_WRITTEN {
+            write_short(limbs, place);
+            return Ok(());
+        }
+        let (len, levels) = (words.len() + 1, self.levels.len());
+        // The parts of a level sum to the number, with three limbs more. A division of all of it
+        // comes on top, with the dividend and the remainder.
+        let scratch = 4 * (len + 2 * levels) + prepared::scratch_limbs(len + 1);
+        let mut memory = zeroed_vec(len + scratch)?;
+        let (number, scratch) = memory.split_at_mut(len);
+        number.iter_mut().zip(limbs).for_each(|(place, limb)| *place = limb);
+        write_part(&self.levels, number, place, scratch);
+        Ok(())
+    }
+}
+
+/// Returns the bit length of the number of a row, least significant byte first.
+fn bit_length_of_row(row: &[u8]) -> usize {
+    let top = row.iter().rposition(|&byte| byte != 0);
+    top.map_or(0, |top| 8 * (top + 1) - row[top].leading_zeros() as usize)
+}
+
+/// Appends `more` zeros.
+fn grow<D: Copy + Default>(values: &mut Vec<D>, more: usize) -> Result<()> {
+    let bytes = (more as u64).saturating_mul(size_of::<D>() as u64);
+    values.try_reserve(more).map_err(|_| Error::OutOfMemory { bytes })?;
+    values.resize(values.len() + more, D::default());
+    Ok(())
 }
 
 /// Writes all digits of a number, which is below the power of ten of the length of its place.
@@ -110,32 +154,102 @@ fn write_part(levels: &[Level], number: &mut [u64], place: &mut [u8], scratch: &
     let len = trimmed(number).len();
     let number = &mut number[..len];
     let Some((level, below)) = levels.split_first() else {
-        return write_short(number, place, scratch);
+        return write_short(number.iter().copied(), place);
     };
     let Some(high_digits) = place.len().checked_sub(level.digits) else {
         return write_part(below, number, place, scratch);
     };
     let (high_place, low_place) = place.split_at_mut(high_digits);
-    let power = Prepared::new(&level.power);
-    let (low, scratch) = scratch.split_at_mut(power.limbs());
-    let (high, scratch) = scratch.split_at_mut((len + 1).saturating_sub(power.limbs()));
-    power.divide(high, low, number, scratch);
+    let (power, shift) = (Prepared::new(&level.power), level.digits);
+    let (low, scratch) = scratch.split_at_mut(limbs_of_digits(level.digits));
+    let shifted_limbs = len.saturating_sub(shift / LIMB_BITS);
+    let (high, scratch) = scratch.split_at_mut((shifted_limbs + 1).saturating_sub(power.limbs()));
+    // The number is (high 5^e + remainder) 2^e, plus its low e bits.
+    let (shifted, unused) = scratch.split_at_mut(shifted_limbs);
+    let (remainder, unused) = unused.split_at_mut(power.limbs());
+    shift_right(shifted, number, shift);
+    power.divide(high, remainder, shifted, unused);
+    shift_left(low, remainder, shift);
+    for (low, limb) in low.iter_mut().zip(low_bits(number, shift)) {
+        *low |= limb;
+    }
     write_part(below, high, high_place, scratch);
     write_part(below, low, low_place, scratch);
 }
 
-/// Writes all digits of a number, which is below the power of ten of the length of its place, by
-/// divisions by a power of ten, from the last digits to the first. `scratch` has as many limbs as
-/// the number.
-pub(crate) fn write_short(number: &mut [u64], place: &mut [u8], scratch: &mut [u64]) {
-    let (mut number, mut quotient) = (number, scratch);
-    for place in place.rchunks_mut(LIMB_DIGITS) {
-        let len = trimmed(number).len();
-        number = &mut number[..len];
-        quotient = &mut quotient[..len];
-        write_digits(divide_by_limb(quotient, number, POWER), place);
-        (number, quotient) = (quotient, number);
+/// Returns the limbs of the low `bits` bits of a number.
+fn low_bits(number: &[u64], bits: usize) -> impl Iterator<Item = u64> {
+    let (limbs, bits) = (bits / LIMB_BITS, bits % LIMB_BITS);
+    let partial = number.get(limbs).map(|limb| limb & ((1 << bits) - 1));
+    number.iter().take(limbs).copied().chain(partial)
+}
+
+/// Writes all digits of a number of `n` limbs, which is below the power of ten of the length of its
+/// place, at most [`MOST_WRITTEN`] digits: as a fraction, from the first digits to the last.
+///
+/// The place has `k` limbs of 19 digits. Let `D = 10^19k`, `m = k + 1` and `R` the
+/// [`reciprocal_of_power`]: `D R = B^(2m-1) + e`, `0 <= e < D < B^(m-1)`. The number `x < D` is
+/// about `D f / B^m` with
+///
+/// ```text
+/// f = floor(x R / B^(m-1)) + G,   G = 2^62
+/// ```
+///
+/// Products of `f` by `10^19` move 19 digits at a time above the point. They are those of `x` if
+/// `D f / B^m` stays in `[x, x + 1)`. It is at most `x + x e / B^(2m-1) + G D / B^m`, which is less
+/// than `x + 1/B + 1/4`, and products only lose. Count the losses in units of the last limb of `f`:
+///
+/// - Products of limbs in the columns below `m - 2` of `x R` are left out: less than `n + 1` units,
+///   by `n` products below `B^2` a column; the rounding is another.
+/// - A product by `10^19` has 64 bits more above the point, and as many fewer below it count: a
+///   limb is dropped after each. After `j` products a dropped limb counts less than
+///   `(B / 10^19)^j < 1.845^j` units, and all sum to less than `1.845^k / 0.845 < 2^57` for
+///   `k <= 64`.
+///
+/// Both together are below `G`. A division by `10^19` a limb would wait for the limb above it;
+/// these products do not.
+fn write_short(number: impl Iterator<Item = u64>, place: &mut [u8]) {
+    if place.is_empty() {
+        return;
     }
+    let k = place.len().div_ceil(LIMB_DIGITS);
+    let reciprocal = reciprocal_of_power(k);
+    // Limbs of the number above `10^19k` are zero.
+    let mut product = [0; 2 * MOST_LIMBS + 2];
+    for (i, limb) in number.take(k).enumerate() {
+        let skipped = k.saturating_sub(1 + i);
+        let columns = i + skipped..i + reciprocal.len();
+        product[i + reciprocal.len()] =
+            add_product(&mut product[columns], &reciprocal[skipped..], limb);
+    }
+    let mut fraction = &mut product[k..2 * k + 1];
+    add_limb(fraction, 1 << 62);
+    let (first, rest) = place.split_at_mut(place.len() - (k - 1) * LIMB_DIGITS);
+    for place in std::iter::once(first).chain(rest.chunks_exact_mut(LIMB_DIGITS)) {
+        write_digits(multiply_by_limb(fraction, POWER), place);
+        fraction = &mut fraction[1..];
+    }
+}
+
+/// Returns `B^(2k+1) / 10^19k`, rounded up: `k + 2` limbs.
+fn reciprocal_of_power(k: usize) -> &'static [u64] {
+    static RECIPROCALS: [OnceBox<Vec<u64>>; MOST_LIMBS + 1] =
+        [const { OnceBox::new() }; MOST_LIMBS + 1];
+    // Threads that meet here compute it twice, and wait for nobody.
+    RECIPROCALS[k].get_or_init(|| {
+        let power = BigUint::from(POWER).pow(k as u32);
+        let one = BigUint::from(1u32) << ((2 * k + 1) * LIMB_BITS);
+        Box::new(((one + &power - 1u32) / power).to_u64_digits())
+    })
+}
+
+/// Multiplies a number by a limb; returns the limb above it.
+fn multiply_by_limb(number: &mut [u64], limb: u64) -> u64 {
+    number.iter_mut().fold(0, |carry, place| {
+        let product = u128::from(*place) * u128::from(limb) + u128::from(carry);
+        *place = product as u64;
+        (product >> u64::BITS) as u64
+    })
 }
 
 /// Writes as many digits as the place has, at most [`LIMB_DIGITS`], from the last to the first.
@@ -165,26 +279,34 @@ fn eight_digits(value: u64) -> [u8; 8] {
 }
 
 /// Reads decimal numbers.
-pub(crate) struct Reader {
+#[derive(Debug)]
+pub struct Reader {
     levels: Vec<Level>,
 }
 
 impl Reader {
     /// Prepares the powers of ten for texts of at most `longest` digits.
-    pub(crate) fn new(longest: usize) -> Result<Self> {
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn new(longest: usize) -> Result<Self> {
         Ok(Self { levels: levels(longest, MOST_READ)? })
     }
 
     /// Writes the number of these digits, of at most `longest`, to a row, least significant byte
-    /// first. Returns the bit length of the number as an error if the row is shorter.
-    pub(crate) fn read(&self, digits: &[u8], row: &mut [u8]) -> Result<Option<u64>> {
+    /// first. Returns the bit length of the number if the row is shorter.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn read(&self, digits: &[u8], row: &mut [u8]) -> Result<Option<u64>> {
         if digits.len() <= MOST_READ && bits_of_digits(digits.len()) <= 8 * row.len() {
             read_short(digits, row);
             return Ok(None);
         }
         let mut number: Vec<u64> = zeroed_vec(limbs_of_digits(digits.len()))?;
-        // Two parts and a product a level, each with a limb more; a product comes on top.
-        let parts = 4 * number.len() + 8 * self.levels.len();
+        // Two parts, a product and its shift a level, each with a limb more; a product comes on
+        // top.
+        let parts = 6 * number.len() + 12 * self.levels.len();
         let mut scratch = zeroed_vec(parts + product::scratch_limbs(number.len()))?;
         read_part(&self.levels, digits, &mut number, &mut scratch);
         let bits = bit_length(&number);
@@ -210,13 +332,13 @@ fn read_part(levels: &[Level], digits: &[u8], out: &mut [u64], scratch: &mut [u6
     let (high_digits, low_digits) = digits.split_at(high_digits);
     let (high, scratch) = scratch.split_at_mut(limbs_of_digits(high_digits.len()));
     read_part(below, high_digits, high, scratch);
-    let (number, scratch) = scratch.split_at_mut(high.len() + level.power.len());
-    product::multiply(number, high, &level.power, scratch);
+    let (product, scratch) = scratch.split_at_mut(high.len() + level.power.len());
+    product::multiply(product, high, &level.power, scratch);
     let (low, scratch) = scratch.split_at_mut(limbs_of_digits(low_digits.len()));
     read_part(below, low_digits, low, scratch);
-    // Below `10^e`: no longer than the power.
-    add_assign(number, trimmed(low));
-    assign(out, number);
+    shift_left(out, product, level.digits);
+    // The sum has no more digits than the text.
+    add_assign(out, trimmed(low));
 }
 
 /// Writes a number, given by its digits, to a row that holds it, least significant byte first: by
@@ -281,15 +403,20 @@ mod tests {
 
     #[test]
     fn numbers_of_several_levels_are_written_and_read() {
-        for digits in [1, 19, 760, 761, 1521, 1900, 1901, 5000, 12_345, 40_000] {
+        for digits in [1, 19, 1216, 1217, 1521, 1900, 1901, 5000, 12_345, 40_000] {
             let longest = power_of_ten(digits) - 1u32;
             let writer = Writer::new(longest.bits() as usize).unwrap();
             let reader = Reader::new(digits).unwrap();
             for value in numbers(digits) {
                 let text = value.to_string();
-                let mut limbs = value.to_u64_digits();
-                limbs.push(0);
-                assert_eq!(writer.write(&mut limbs).unwrap(), text);
+                let mut written = b"7".to_vec();
+                for zeros in [0, 11] {
+                    let mut row = value.to_bytes_le();
+                    row.resize(row.len() + zeros, 0);
+                    written.truncate(1);
+                    writer.push(&row, &mut written).unwrap();
+                    assert_eq!(&written[1..], text.as_bytes());
+                }
                 let text = text.trim_start_matches('0').as_bytes();
                 for more in [0, 5] {
                     let mut row = vec![0xff; longest.to_bytes_le().len() + more];
@@ -313,14 +440,15 @@ mod tests {
     }
 
     #[test]
-    fn digits_of_limbs_are_those_of_the_number() {
-        for digits in [1, 18, 19, 20, 38, 57, 155] {
-            for value in [power_of_ten(digits) - 1u32, power_of_ten(digits - 1), BigUint::ZERO] {
+    fn fractions_have_the_digits_of_the_number() {
+        let lengths = (1..MOST_WRITTEN).step_by(37).chain([18, 19, 20, 38, 57, MOST_WRITTEN]);
+        for digits in lengths {
+            // The largest number is closest to the next one, in which every digit would differ.
+            for value in numbers(digits).chain([power_of_ten(digits) - 2u32, 1u32.into()]) {
                 let mut limbs = value.to_u64_digits();
                 limbs.push(0);
                 let mut text = vec![0; digits];
-                let mut scratch = vec![0; limbs.len()];
-                write_short(&mut limbs, &mut text, &mut scratch);
+                write_short(limbs.into_iter(), &mut text);
                 assert_eq!(text, format!("{value:0>digits$}").as_bytes());
             }
         }
