@@ -349,6 +349,31 @@ fn bad_lines_keep_their_place() {
 }
 
 #[test]
+fn blanks_and_digits_are_told_apart_in_long_fields() {
+    for length in [1, 31, 32, 33, 63, 64, 65, 100] {
+        let nines = "9".repeat(length);
+        for (before, between, after) in
+            [("", " ", ""), ("\t ", "\t", " "), (" ", " \x0c\t", "\t"), ("", " ", "\r")]
+        {
+            let line = |u: &str, v: &str| format!("{before}{u}{between}{v}{after}\n");
+            assert_eq!(divide_line(&line(&nines, &nines)), "1 0");
+            assert_eq!(divide_line(&line(&format!("{nines}+0"), &nines)), "1 0");
+            let column = before.len() + length + between.len() + length + 1;
+            let error = |character, column, radix| {
+                format!(
+                    "error: line 1: the divisor has '{character}' in column {column}, which is \
+                     not a {radix} digit"
+                )
+            };
+            let divisor = format!("{nines}\0");
+            assert_eq!(divide_line(&line(&nines, &divisor)), error("\\0", column, "decimal"));
+            let (divisor, column) = (format!("0x{nines}x"), column + 2);
+            assert_eq!(divide_line(&line(&nines, &divisor)), error("x", column, "hexadecimal"));
+        }
+    }
+}
+
+#[test]
 fn invalid_utf8_is_rejected() {
     let run = divide(b"\xff\xfe1 2\n1\x000 2\n9 4\n");
     assert!(run.lines()[0].starts_with("error: line 1: the dividend has '\u{fffd}' in column 1"));
@@ -1048,8 +1073,11 @@ fn kill_after_renaming(output: &Scratch, input: &[u8]) {
     let mut chunk = input::Chunk::default();
     assert!(reader.skip(&position).unwrap());
     reader.read(&mut chunk).unwrap();
+    let parser = input::Parser::new(&chunk, 64);
     for line in &chunk.lines {
-        let (u, v) = chunk.parse(line, 64).unwrap();
+        let mut numbers = Vec::new();
+        let operands = chunk.parse(line, &parser, &mut numbers).unwrap();
+        let [u, v] = [operands.u, operands.v].map(|it| BigUint::from_bytes_le(&numbers[it.bytes]));
         writeln!(file, "{} {}", &u / &v, &u % &v).unwrap();
     }
     file.flush().unwrap();

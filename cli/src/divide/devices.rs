@@ -3,18 +3,16 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use gpuint::{Chunk, Device, DynBatch, Pool, Result, RowsMut, Shape};
-use num_bigint::BigUint;
-
-/// Quotient and remainder.
-pub(crate) type Quotient = (BigUint, BigUint);
+use gpuint::{Device, DynBatch, Pool, Result, Shape};
 
 /// Operands of one width.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows<'a> {
     pub(crate) shape: Shape,
-    pub(crate) u: &'a [BigUint],
-    pub(crate) v: &'a [BigUint],
+    /// Bytes of the dividends one after the other, each least significant byte first.
+    pub(crate) u: &'a [u8],
+    /// The same of the divisors.
+    pub(crate) v: &'a [u8],
     /// True for the first rows of this width: kernels are then loaded outside the time.
     pub(crate) is_first: bool,
 }
@@ -33,26 +31,17 @@ pub(crate) struct Done {
 
 /// Devices that divide rows.
 pub(crate) trait Divide {
-    /// Writes the quotients and remainders of the rows.
-    fn divide(&self, rows: Rows<'_>, results: &mut [Quotient]) -> Result<Done>;
+    /// Writes the bytes of the quotients and of the remainders, as those of the operands.
+    fn divide(&self, rows: Rows<'_>, results: [&mut [u8]; 2]) -> Result<Done>;
 
     /// Names of the devices.
     fn name(&self) -> String;
 }
 
 impl Divide for Pool {
-    fn divide(&self, rows: Rows<'_>, results: &mut [Quotient]) -> Result<Done> {
+    fn divide(&self, rows: Rows<'_>, results: [&mut [u8]; 2]) -> Result<Done> {
         let Rows { shape, u, v, is_first } = rows;
-        let upload = |chunk: &Chunk<'_>| {
-            let batch = |all| DynBatch::from_biguints(chunk.device(), shape, chunk.part(all)?);
-            Ok([batch(u)?, batch(v)?])
-        };
-        let download = |[q, r]: [DynBatch; 2], results: &mut &mut [Quotient]| {
-            let quotients = q.to_biguints()?.into_iter().zip(r.to_biguints()?);
-            results.iter_mut().zip(quotients).for_each(|(result, quotient)| *result = quotient);
-            Ok(())
-        };
-        divide_chunks(self, shape, u.len(), is_first, results, upload, download)
+        divide_chunks(self, shape, [u, v], is_first, results)
     }
 
     fn name(&self) -> String {
@@ -63,16 +52,13 @@ impl Divide for Pool {
     }
 }
 
-/// Divides rows that `upload` copies to a device, by chunks; `download` writes the quotients and
-/// remainders.
-pub(crate) fn divide_chunks<M: RowsMut>(
+/// Divides rows by chunks: writes the quotients and remainders of `[u, v]` to `results`.
+pub(crate) fn divide_chunks(
     pool: &Pool,
     shape: Shape,
-    rows: usize,
+    [u, v]: [&[u8]; 2],
     is_first: bool,
-    results: M,
-    upload: impl Fn(&Chunk<'_>) -> Result<[DynBatch; 2]> + Sync,
-    download: impl Fn([DynBatch; 2], &mut M) -> Result<()> + Sync,
+    results: [&mut [u8]; 2],
 ) -> Result<Done> {
     let total = Mutex::new(Done::default());
     let add =
@@ -86,22 +72,26 @@ pub(crate) fn divide_chunks<M: RowsMut>(
         }
         Ok(())
     };
-    let shares = pool.run(shape, rows, results, prepare, |(), chunk, results| {
-        let start = Instant::now();
-        let [u, v] = upload(chunk)?;
-        chunk.device().synchronize()?;
-        let uploaded = start.elapsed();
-        let (q, r) = u.div_rem(&v)?;
-        chunk.device().synchronize()?;
-        let divided = start.elapsed();
-        download([q, r], results)?;
-        let all = start.elapsed();
-        add(&|total| {
-            total.divide += divided - uploaded;
-            total.copy += all - divided + uploaded;
-        });
-        Ok(())
-    })?;
+    let rows = u.len() / shape.bytes();
+    let shares =
+        pool.run(shape, rows, results, prepare, |(), chunk, [quotients, remainders]| {
+            let start = Instant::now();
+            let batch = |all| DynBatch::from_le_bytes(chunk.device(), shape, chunk.part(all)?);
+            let (u, v) = (batch(u)?, batch(v)?);
+            chunk.device().synchronize()?;
+            let uploaded = start.elapsed();
+            let (q, r) = u.div_rem(&v)?;
+            chunk.device().synchronize()?;
+            let divided = start.elapsed();
+            q.read_le_bytes(0, quotients)?;
+            r.read_le_bytes(0, remainders)?;
+            let all = start.elapsed();
+            add(&|total| {
+                total.divide += divided - uploaded;
+                total.copy += all - divided + uploaded;
+            });
+            Ok(())
+        })?;
     let mut done = total.into_inner().unwrap_or_else(PoisonError::into_inner);
     for share in shares {
         done.failed.extend(share.error.map(|error| format!("{}: {error}", share.device)));

@@ -5,10 +5,10 @@ use std::fmt;
 use std::io::{self, BufRead, Read};
 use std::mem;
 use std::ops::Range;
+use std::sync::OnceLock;
 
+use gpuint::digits;
 use memchr::memchr;
-use num_bigint::BigUint;
-use num_traits::Zero;
 use sha2::{Digest, Sha256};
 
 use crate::expression::syntax::{Expression, SyntaxError};
@@ -60,6 +60,8 @@ pub(crate) enum LineError {
     ZeroDivisor,
     #[error("the line is longer than {LONGEST_LINE} bytes")]
     TooLong,
+    #[error(transparent)]
+    Memory(gpuint::Error),
 }
 
 /// One of the two fields of a line.
@@ -101,18 +103,106 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// Returns the operands of a line of this chunk, each of at most `widest` bits, with a nonzero
-    /// divisor.
+    /// Appends the operands of a line of this chunk to `numbers`: each of at most `widest` bits,
+    /// with a nonzero divisor.
     pub(crate) fn parse(
         &self,
         line: &RawLine,
-        widest: usize,
-    ) -> Result<(BigUint, BigUint), LineError> {
+        parser: &Parser,
+        numbers: &mut Vec<u8>,
+    ) -> Result<Operands, LineError> {
         if line.too_long {
             return Err(LineError::TooLong);
         }
-        parse_line(&self.text[line.text.clone()], widest)
+        parse_line(&self.text[line.text.clone()], parser, numbers)
     }
+
+    /// Length of the longest line, in bytes.
+    fn longest(&self) -> usize {
+        self.lines.iter().map(|line| line.text.len()).max().unwrap_or(0)
+    }
+}
+
+/// Operands of a line.
+#[derive(Debug, Clone)]
+pub(crate) struct Operands {
+    pub(crate) u: Number,
+    pub(crate) v: Number,
+}
+
+/// A number in a list of bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Number {
+    /// Bytes of the number, least significant first.
+    pub(crate) bytes: Range<usize>,
+    pub(crate) bits: u64,
+}
+
+impl Number {
+    /// Writes the number to a row that holds it.
+    pub(crate) fn write(&self, numbers: &[u8], row: &mut [u8]) {
+        let bytes = &numbers[self.bytes.clone()];
+        let (low, high) = row.split_at_mut(bytes.len());
+        low.copy_from_slice(bytes);
+        high.fill(0);
+    }
+}
+
+/// Parses the lines of a chunk.
+#[derive(Debug)]
+pub(crate) struct Parser {
+    /// Maximum bits of an operand.
+    widest: usize,
+    /// Maximum digits of a number.
+    longest: usize,
+    decimals: OnceLock<gpuint::Result<digits::Reader>>,
+}
+
+impl Parser {
+    /// Makes a parser of the lines of this chunk for operands of at most `widest` bits.
+    pub(crate) fn new(chunk: &Chunk, widest: usize) -> Self {
+        Self { widest, longest: chunk.longest(), decimals: OnceLock::new() }
+    }
+
+    /// Returns the reader of decimals, made at its first use.
+    fn decimals(&self) -> Result<&digits::Reader, LineError> {
+        let made = self.decimals.get_or_init(|| digits::Reader::new(self.longest));
+        made.as_ref().map_err(|error| LineError::Memory(error.clone()))
+    }
+
+    /// Appends the number of these digits, the first of which is not zero, to `numbers`; `None` if
+    /// it has more bits than the widest row.
+    fn push(
+        &self,
+        radix: Radix,
+        digits: &[u8],
+        numbers: &mut Vec<u8>,
+    ) -> Result<Option<Number>, LineError> {
+        let start = numbers.len();
+        let most_bits = match radix {
+            Radix::Decimal => digits::bits_of_digits(digits.len()),
+            Radix::Hexadecimal => 4 * digits.len(),
+        };
+        numbers.resize(start + most_bits.div_ceil(64) * 8, 0);
+        let row = &mut numbers[start..];
+        match radix {
+            Radix::Decimal => {
+                // The row holds any number of that many digits.
+                let _ = self.decimals()?.read(digits, row).map_err(LineError::Memory)?;
+            }
+            // The digits are checked.
+            Radix::Hexadecimal => drop(digits::read_hex(digits, row)),
+        }
+        let bits = bit_length(row);
+        Ok((bits <= self.widest as u64)
+            .then_some(Number { bytes: start..start + bits.div_ceil(8) as usize, bits }))
+    }
+}
+
+/// Returns the bit length of a number, given by its bytes, least significant first.
+fn bit_length(bytes: &[u8]) -> u64 {
+    let top = bytes.iter().rposition(|&byte| byte != 0);
+    top.map_or(0, |top| 8 * (top as u64 + 1) - u64::from(bytes[top].leading_zeros()))
 }
 
 /// Bytes of input that are held at a time.
@@ -280,30 +370,39 @@ fn skip_line(source: &mut impl BufRead, mut see: impl FnMut(&[u8])) -> io::Resul
     }
 }
 
-/// Returns the operands of a line without comment.
-fn parse_line(line: &[u8], widest: usize) -> Result<(BigUint, BigUint), LineError> {
-    let fields: Vec<Field<'_>> = fields(line).collect();
-    let [dividend, divisor] = fields[..] else {
-        return Err(LineError::FieldCount { found: fields.len() });
+/// Appends the operands of a line without comment to `numbers`.
+fn parse_line(line: &[u8], parser: &Parser, numbers: &mut Vec<u8>) -> Result<Operands, LineError> {
+    let mut rest = fields(line);
+    let (Some(dividend), Some(divisor), None) = (rest.next(), rest.next(), rest.next()) else {
+        return Err(LineError::FieldCount { found: fields(line).count() });
     };
-    let u = dividend.parse(Operand::Dividend, widest)?;
-    let v = divisor.parse(Operand::Divisor, widest)?;
-    if v.is_zero() {
+    let u = dividend.parse(Operand::Dividend, parser, numbers)?;
+    let v = divisor.parse(Operand::Divisor, parser, numbers)?;
+    if v.bits == 0 {
         return Err(LineError::ZeroDivisor);
     }
-    Ok((u, v))
+    Ok(Operands { u, v })
 }
 
 /// Splits the line at blanks.
 fn fields(line: &[u8]) -> impl Iterator<Item = Field<'_>> {
-    let mut column = 1;
-    line.split(u8::is_ascii_whitespace)
-        .map(move |text| {
-            let field = Field { text, column };
-            column += text.len() + 1;
-            field
-        })
-        .filter(|field| !field.text.is_empty())
+    let mut end = 0;
+    std::iter::from_fn(move || {
+        let start = end + line[end..].iter().position(|byte| !byte.is_ascii_whitespace())?;
+        end = first_blank(&line[start..]).map_or(line.len(), |length| start + length);
+        Some(Field { text: &line[start..end], column: start + 1 })
+    })
+}
+
+/// Returns the index of the first blank.
+fn first_blank(text: &[u8]) -> Option<usize> {
+    /// Bytes that the compiler compares at a time.
+    const PART: usize = 32;
+    // All blanks are among the least bytes, and digits are not.
+    let has_blank = |part: &[u8]| part.iter().fold(false, |has, &byte| has | (byte <= b' '));
+    let skipped = text.chunks_exact(PART).take_while(|part| !has_blank(part)).count() * PART;
+    let rest = text[skipped..].iter().position(u8::is_ascii_whitespace);
+    rest.map(|at| skipped + at)
 }
 
 /// A field of a line and its column, counted from 1 in bytes.
@@ -314,49 +413,57 @@ struct Field<'a> {
 }
 
 impl Field<'_> {
-    fn parse(self, operand: Operand, widest: usize) -> Result<BigUint, LineError> {
-        if let Ok(text) = str::from_utf8(self.text)
-            && (text.contains(['(', ')', '*', '/', '%', '^', '!'])
-                || text.get(1..).is_some_and(|rest| rest.contains(['+', '-'])))
-        {
-            return self.evaluate(text, operand, widest);
-        }
+    fn parse(
+        self,
+        operand: Operand,
+        parser: &Parser,
+        numbers: &mut Vec<u8>,
+    ) -> Result<Number, LineError> {
         let (radix, prefix) = match self.text {
-            [b'-', ..] => return Err(LineError::Negative(operand)),
             [b'0', b'x' | b'X', ..] => (Radix::Hexadecimal, 2),
             _ => (Radix::Decimal, 0),
         };
         let digits = &self.text[prefix..];
+        if let Some(at) = radix.first_other(digits) {
+            if let Some(text) = self.expression() {
+                return self.evaluate(text, operand, parser.widest, numbers);
+            }
+            if self.text.starts_with(b"-") {
+                return Err(LineError::Negative(operand));
+            }
+            let character = first_character(&digits[at..]);
+            let column = self.column + prefix + at;
+            return Err(LineError::BadDigit { operand, radix, character, column });
+        }
         if digits.is_empty() {
             return Err(LineError::NoDigits(operand));
         }
-        let bad_digit = |at: usize| LineError::BadDigit {
-            operand,
-            radix,
-            character: first_character(&digits[at..]),
-            column: self.column + prefix + at,
-        };
-        if let Some(at) = radix.first_other(digits) {
-            return Err(bad_digit(at));
-        }
         let zeros = digits.iter().take_while(|&&byte| byte == b'0').count();
         let significant = &digits[zeros..];
-        if significant.is_empty() {
-            return Ok(BigUint::ZERO);
-        }
+        let widest = parser.widest;
         let too_wide = LineError::TooWide { operand, radix, digits: significant.len(), widest };
         if radix.surely_wider(significant.len(), widest) {
             return Err(too_wide);
         }
-        let number = radix.parse(significant).ok_or(bad_digit(zeros))?;
-        if number.bits() > widest as u64 {
-            return Err(too_wide);
-        }
-        Ok(number)
+        parser.push(radix, significant, numbers)?.ok_or(too_wide)
     }
 
-    /// Returns the value of an expression, whose intermediate values may be twice as wide.
-    fn evaluate(self, text: &str, operand: Operand, widest: usize) -> Result<BigUint, LineError> {
+    /// Returns the text of the field if it has an operator.
+    fn expression(&self) -> Option<&str> {
+        let text = str::from_utf8(self.text).ok()?;
+        let has_operator = text.contains(['(', ')', '*', '/', '%', '^', '!'])
+            || text.get(1..).is_some_and(|rest| rest.contains(['+', '-']));
+        has_operator.then_some(text)
+    }
+
+    /// Appends the value of an expression, whose intermediate values may be twice as wide.
+    fn evaluate(
+        &self,
+        text: &str,
+        operand: Operand,
+        widest: usize,
+        numbers: &mut Vec<u8>,
+    ) -> Result<Number, LineError> {
         let limit = 2 * widest;
         let shift = self.column - 1;
         let expression = Expression::parse(text, limit)
@@ -364,9 +471,11 @@ impl Field<'_> {
         let number = Evaluator::new(limit as u64)
             .evaluate(&expression)
             .map_err(|fault| LineError::Value { operand, fault: fault.shifted(shift) })?;
-        match number.bits() {
-            bits if bits > widest as u64 => Err(LineError::WideValue { operand, bits, widest }),
-            _ => Ok(number),
+        let (bits, start) = (number.bits(), numbers.len());
+        if bits > widest as u64 {
+            return Err(LineError::WideValue { operand, bits, widest });
         }
+        numbers.extend(number.to_bytes_le());
+        Ok(Number { bytes: start..numbers.len(), bits })
     }
 }

@@ -1,27 +1,29 @@
 //! Divides chunks of rows: parses, groups by width, divides, verifies and writes.
 //!
 //! Only a few chunks are in memory at a time. All devices divide the rows of a chunk. One thread
-//! reads and parses the next chunk, and the calling thread writes the completed one. On GPUs, two
-//! threads divide every other chunk, so that the devices have work while rows are grouped, verified
-//! and formatted. Across MPI ranks, one chunk follows another.
+//! reads the next chunk, and the calling thread writes the completed one. On GPUs, two threads
+//! parse, divide and format every other chunk, so that the devices have work meanwhile. Across MPI
+//! ranks, one chunk follows another.
+//!
+//! A chunk and all that is made of it travel as one [`Work`], which returns to the reader when it
+//! is written: memory is allocated and first touched for the first chunks only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Write};
+use std::mem;
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use gpuint::{Error, Shape, narrowest, threads, widths};
+use gpuint::{Error, Shape, digits, threads, widths};
 use indicatif::ProgressBar;
 use num_bigint::BigUint;
-use num_traits::Zero;
 use rayon::prelude::*;
 
-use super::devices::{Divide, Done, Quotient, Rows};
-use super::input::{Chunk, LineError, RawLine, Reader};
-use crate::job::digits::push_hex;
+use super::devices::{Divide, Done, Rows};
+use super::input::{Chunk, LineError, Operands, Parser, RawLine, Reader};
 use crate::job::output::{Lines, Position};
 
 /// Reason why the job stopped.
@@ -37,6 +39,8 @@ pub(crate) enum JobError {
     Interrupted { line: u64 },
     #[error("cannot divide {rows} rows of {bits} bits: {source}")]
     Divide { rows: usize, bits: usize, source: Error },
+    #[error("cannot write the results in decimal: {0}")]
+    Format(Error),
     #[error("no thread starts: {0}")]
     Thread(io::Error),
 }
@@ -192,41 +196,133 @@ pub(crate) struct Job<'a> {
 struct Divider<'a, D: ?Sized> {
     devices: &'a D,
     settings: Settings,
+    /// Widths in which rows are divided, the narrowest first.
+    widths: &'a [Shape],
     /// True if results are written, not only counted.
     writes: bool,
     /// Widths in which rows were divided.
     used: BTreeSet<usize>,
+    /// Rows of the current chunk, or empty ones of the last chunk.
+    groups: Vec<Group>,
     summary: Summary,
 }
 
-/// A parsed chunk.
-struct Parsed {
+/// A chunk on its way from the reader to the writer.
+#[derive(Debug)]
+struct Work {
     chunk: Chunk,
-    operands: Vec<Result<(BigUint, BigUint), LineError>>,
-    /// Whether more chunks follow.
+    /// `Ok(true)` if more chunks follow.
     more: io::Result<bool>,
-}
-
-/// A divided chunk.
-struct Divided {
-    /// The result lines in parts; none if they are not written.
-    texts: Vec<Vec<u8>>,
+    /// The lines of the chunk, in order.
+    parts: Vec<Part>,
+    /// Results of the lines, until they are formatted.
+    outcomes: Vec<Outcome>,
     /// Rows without a result.
     rejected: Vec<(u64, RowError)>,
-    end: Position,
-    more: io::Result<bool>,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        let (chunk, more) = (Chunk::default(), Ok(false));
+        Self { chunk, more, parts: Vec::new(), outcomes: Vec::new(), rejected: Vec::new() }
+    }
+}
+
+/// Lines that a thread parses and formats at a time.
+#[derive(Debug, Default)]
+struct Part {
+    /// Operands of the lines.
+    rows: Vec<Result<Operands, LineError>>,
+    /// Their bytes.
+    numbers: Vec<u8>,
+    /// The result lines.
+    text: Vec<u8>,
 }
 
 /// Rows of one width, in the order of the input.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Group {
-    /// Indices of the rows in the chunk.
-    places: Vec<usize>,
-    u: Vec<BigUint>,
-    v: Vec<BigUint>,
+    shape: Shape,
+    members: Vec<Member>,
+    /// Bytes of dividends, divisors, quotients and remainders.
+    u: Vec<u8>,
+    v: Vec<u8>,
+    q: Vec<u8>,
+    r: Vec<u8>,
+    /// Writes decimal numbers of at most `written` bits.
+    writer: digits::Writer,
+    written: u64,
 }
 
-type Outcome = Result<Quotient, RowError>;
+/// A row of a group.
+#[derive(Debug)]
+struct Member {
+    /// Index of the line in the chunk.
+    line: usize,
+    /// Index of the part that has the operands.
+    part: usize,
+    operands: Operands,
+}
+
+/// Place of a result.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    group: usize,
+    row: usize,
+}
+
+type Outcome = Result<Place, RowError>;
+
+impl Group {
+    /// Makes a group without rows.
+    fn new(shape: Shape) -> Self {
+        let [u, v, q, r] = [const { Vec::new() }; 4];
+        let writer = digits::Writer::default();
+        Self { shape, members: Vec::new(), u, v, q, r, writer, written: 0 }
+    }
+
+    /// Prepares the writer for the results of all rows.
+    fn prepare_writer(&mut self) -> Result<(), Error> {
+        // Neither the quotient nor the remainder is larger than the dividend.
+        let bits = self.members.iter().map(|member| member.operands.u.bits).max().unwrap_or(0);
+        if bits > self.written {
+            self.writer = digits::Writer::new(bits as usize)?;
+            self.written = bits;
+        }
+        Ok(())
+    }
+
+    /// Copies the operands from the parts to rows.
+    fn fill(&mut self, parts: &[Part]) {
+        let row_bytes = self.shape.bytes();
+        for rows in [&mut self.u, &mut self.v, &mut self.q, &mut self.r] {
+            rows.resize(self.members.len() * row_bytes, 0);
+        }
+        let operands =
+            self.u.par_chunks_exact_mut(row_bytes).zip(self.v.par_chunks_exact_mut(row_bytes));
+        threads::install(|| {
+            operands.zip_eq(&self.members).for_each(|((u, v), member)| {
+                let numbers = &parts[member.part].numbers;
+                member.operands.u.write(numbers, u);
+                member.operands.v.write(numbers, v);
+            });
+        });
+    }
+
+    /// Returns the quotient and the remainder of a row.
+    fn result(&self, row: usize) -> (&[u8], &[u8]) {
+        let bytes = row * self.shape.bytes()..(row + 1) * self.shape.bytes();
+        (&self.q[bytes.clone()], &self.r[bytes])
+    }
+
+    /// Returns true if the result of a row is right.
+    fn is_right(&self, row: usize) -> bool {
+        let bytes = row * self.shape.bytes()..(row + 1) * self.shape.bytes();
+        let [u, v, q, r] = [&self.u, &self.v, &self.q, &self.r]
+            .map(|rows| BigUint::from_bytes_le(&rows[bytes.clone()]));
+        is_division(&u, &v, &q, &r)
+    }
+}
 
 impl<'a> Job<'a> {
     /// Makes a job of these devices.
@@ -243,7 +339,10 @@ impl<'a> Job<'a> {
         reject: &mut dyn FnMut(u64, &RowError),
         progress: &ProgressBar,
     ) -> Result<Summary, JobError> {
-        let widest = widths().last().ok_or(JobError::NoShapes)?.bits;
+        let widths: Vec<Shape> = widths().collect();
+        if widths.is_empty() {
+            return Err(JobError::NoShapes);
+        }
         let writes = lines.is_some();
         let mut writer = Writer {
             lines,
@@ -256,19 +355,21 @@ impl<'a> Job<'a> {
         let mut summary = Summary::default();
         match self.devices {
             Devices::InTurn(devices) => {
-                let mut divider = Divider::new(devices, self.settings, writes);
+                let mut divider = Divider::new(devices, self.settings, &widths, writes);
+                let mut work = Work::default();
                 loop {
-                    let parsed = read_and_parse(reader, widest, &mut summary.times);
-                    if !writer.take(divider.divide(parsed, progress)?)? {
+                    read(reader, &mut work, &mut summary.times);
+                    divider.divide(&mut work, progress)?;
+                    if !writer.take(&mut work)? {
                         break;
                     }
                 }
                 summary.merge(&divider.summary);
             }
             Devices::SideBySide(devices, chunks) => {
-                let divider = |_| Divider::new(devices, self.settings, writes);
+                let divider = |_| Divider::new(devices, self.settings, &widths, writes);
                 let dividers = (0..chunks).map(divider).collect();
-                side_by_side(reader, widest, dividers, &mut writer, progress, &mut summary)?;
+                side_by_side(reader, dividers, &mut writer, progress, &mut summary)?;
             }
         }
         summary.times += writer.times;
@@ -276,10 +377,9 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Each divider takes the chunk after the previous divider's; a separate thread reads and parses.
+/// Each divider takes the chunk after the previous divider's; a separate thread reads.
 fn side_by_side<R: BufRead + Send>(
     reader: &mut Reader<R>,
-    widest: usize,
     dividers: Vec<Divider<'_, impl Divide + Sync + ?Sized>>,
     writer: &mut Writer<'_, '_>,
     progress: &ProgressBar,
@@ -287,14 +387,15 @@ fn side_by_side<R: BufRead + Send>(
 ) -> Result<(), JobError> {
     let stop = writer.stop;
     thread::scope(|scope| {
-        let (mut parsed, mut divided, mut threads) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut unread, mut divided, mut threads) = (Vec::new(), Vec::new(), Vec::new());
+        let (to_reader, written) = mpsc::channel();
         for mut divider in dividers {
             // Without buffering: each stage holds one chunk.
             let (to_divider, chunks) = mpsc::sync_channel(0);
             let (from_divider, results) = mpsc::sync_channel(0);
             let dividing = move || {
-                for chunk in chunks {
-                    let result = divider.divide(chunk, progress);
+                for mut work in chunks {
+                    let result = divider.divide(&mut work, progress).map(|()| work);
                     let failed = result.is_err();
                     // After a failed write nobody receives results.
                     if from_divider.send(result).is_err() || failed {
@@ -305,15 +406,16 @@ fn side_by_side<R: BufRead + Send>(
             };
             let started = thread::Builder::new().spawn_scoped(scope, dividing);
             threads.push(started.map_err(JobError::Thread)?);
-            parsed.push(to_divider);
+            unread.push(to_divider);
             divided.push(results);
         }
         let reading = move || {
             let mut times = Times::default();
-            for to_divider in parsed.iter().cycle() {
-                let chunk = read_and_parse(reader, widest, &mut times);
-                let last = !matches!(chunk.more, Ok(true));
-                if to_divider.send(chunk).is_err() || last {
+            for to_divider in unread.iter().cycle() {
+                let mut work: Work = written.try_recv().unwrap_or_default();
+                read(reader, &mut work, &mut times);
+                let last = !matches!(work.more, Ok(true));
+                if to_divider.send(work).is_err() || last {
                     break;
                 }
             }
@@ -325,9 +427,12 @@ fn side_by_side<R: BufRead + Send>(
         let result = (move || {
             for results in divided.iter().cycle() {
                 let Ok(result) = results.recv() else { break };
-                if !writer.take(result?)? {
+                let mut work = result?;
+                if !writer.take(&mut work)? {
                     break;
                 }
+                // At the end of the input there is no reader.
+                let _ = to_reader.send(work);
             }
             Ok(())
         })();
@@ -348,15 +453,9 @@ fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// The next chunk.
-fn read_and_parse<R: BufRead>(reader: &mut Reader<R>, widest: usize, times: &mut Times) -> Parsed {
-    let mut chunk = Chunk::default();
-    let more = timed(&mut times.read, || reader.read(&mut chunk));
-    let operands = timed(&mut times.parse, || {
-        let parse = |line| chunk.parse(line, widest);
-        threads::install(|| chunk.lines.par_iter().map(parse).collect())
-    });
-    Parsed { chunk, operands, more }
+/// Reads the next chunk.
+fn read<R: BufRead>(reader: &mut Reader<R>, work: &mut Work, times: &mut Times) {
+    work.more = timed(&mut times.read, || reader.read(&mut work.chunk));
 }
 
 /// Destination of the results.
@@ -373,27 +472,28 @@ struct Writer<'l, 'r> {
 
 impl Writer<'_, '_> {
     /// Writes a chunk; returns true if more may follow.
-    fn take(&mut self, divided: Divided) -> Result<bool, JobError> {
-        let Divided { texts, rejected, end, more } = divided;
-        for (line, error) in &rejected {
-            (self.reject)(*line, error);
-        }
+    fn take(&mut self, work: &mut Work) -> Result<bool, JobError> {
+        let Work { chunk, more, parts, rejected, .. } = work;
         self.rejected += rejected.len() as u64;
-        let written = self.write(&texts, &end);
+        for (line, error) in rejected.drain(..) {
+            (self.reject)(line, &error);
+        }
+        let written = self.write(parts, &chunk.end);
         written.map_err(|source| JobError::Write { line: self.line, source })?;
-        self.line = end.line;
+        self.line = chunk.end.line;
         // A stopped job may also fail to read.
         if !matches!(more, Ok(false)) && self.stop.load(Ordering::Relaxed) {
             return Err(JobError::Interrupted { line: self.line });
         }
+        let more = mem::replace(more, Ok(false));
         more.map_err(|source| JobError::Read { line: self.line, source })
     }
 
-    fn write(&mut self, texts: &[Vec<u8>], end: &Position) -> io::Result<()> {
+    fn write(&mut self, parts: &[Part], end: &Position) -> io::Result<()> {
         let Some(output) = &mut self.lines else { return Ok(()) };
         timed(&mut self.times.write, || {
-            for text in texts {
-                output.write_all(text)?;
+            for part in parts {
+                output.write_all(&part.text)?;
             }
             output.flush()?;
             output.passed(end, self.rejected)
@@ -402,120 +502,188 @@ impl Writer<'_, '_> {
 }
 
 impl<'a, D: Divide + ?Sized> Divider<'a, D> {
-    fn new(devices: &'a D, settings: Settings, writes: bool) -> Self {
+    fn new(devices: &'a D, settings: Settings, widths: &'a [Shape], writes: bool) -> Self {
         let (used, summary) = (BTreeSet::new(), Summary::default());
-        Self { devices, settings, writes, used, summary }
+        Self { devices, settings, widths, writes, used, groups: Vec::new(), summary }
     }
 
-    /// The results of a chunk, one for each of its lines.
-    fn divide(&mut self, parsed: Parsed, progress: &ProgressBar) -> Result<Divided, JobError> {
-        let Parsed { chunk, operands: parsed, more } = parsed;
-        let mut outcomes = Vec::with_capacity(parsed.len());
-        let mut groups: BTreeMap<Shape, Group> = BTreeMap::new();
-        for (place, row) in parsed.into_iter().enumerate() {
-            match row {
-                Ok((u, v)) => {
-                    let bits = u.bits().max(v.bits()) as usize;
-                    // The widest width holds every parsed row.
-                    if let Some(shape) = narrowest(bits) {
-                        let group = groups.entry(shape).or_default();
-                        group.places.push(place);
-                        group.u.push(u);
-                        group.v.push(v);
-                    }
-                    // A row has no result until it is divided.
-                    outcomes.push(Err(RowError::Missing));
-                }
-                Err(error) => {
-                    progress.inc(chunk.lines[place].bytes);
-                    outcomes.push(Err(error.into()));
-                }
+    /// Writes the results of a chunk, one for each of its lines, to its parts.
+    fn divide(&mut self, work: &mut Work, progress: &ProgressBar) -> Result<(), JobError> {
+        let widest = self.widths.last().map_or(0, |shape| shape.bits);
+        timed(&mut self.summary.times.parse, || parse(work, widest));
+        self.group(work);
+        for index in 0..self.groups.len() {
+            if self.groups[index].members.is_empty() {
+                continue;
             }
-        }
-
-        for (shape, group) in groups {
-            let results = self.divide_group(shape, &group).map_err(|source| JobError::Divide {
-                rows: group.places.len(),
-                bits: shape.bits,
-                source,
+            self.divide_group(index, &work.parts).map_err(|source| {
+                let Group { shape, members, .. } = &self.groups[index];
+                JobError::Divide { rows: members.len(), bits: shape.bits, source }
             })?;
-            let right = self.verify(&group, &results);
-            *self.summary.widths.entry(shape.bits).or_default() += group.places.len() as u64;
-            for (i, (result, right)) in results.into_iter().zip(right).enumerate() {
-                let line = &chunk.lines[group.places[i]];
-                progress.inc(line.bytes);
-                outcomes[group.places[i]] = if right {
-                    let verified = self.settings.verify;
-                    let tally = self.summary.family(line.family);
-                    tally.add(group.u[i].bits(), result.1.is_zero(), verified);
-                    Ok(result)
-                } else {
-                    Err(RowError::Wrong)
-                };
+            let wrong = self.wrong_rows(index);
+            let Group { shape, members, .. } = &self.groups[index];
+            *self.summary.widths.entry(shape.bits).or_default() += members.len() as u64;
+            for row in wrong {
+                work.outcomes[members[row].line] = Err(RowError::Wrong);
             }
         }
-        for (line, _) in chunk.lines.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_err()) {
-            self.summary.family(line.family).rejected += 1;
+        self.count(work);
+        progress.inc(work.chunk.lines.iter().map(|line| line.bytes).sum());
+        if self.writes {
+            let Self { groups, settings, summary, .. } = self;
+            let format = || format(work, groups, settings.hex);
+            timed(&mut summary.times.format, format).map_err(JobError::Format)?;
         }
-        let texts = if self.writes { self.format(&chunk.lines, &outcomes) } else { Vec::new() };
-        let numbers = chunk.lines.iter().map(|line| line.number);
-        let rejected = numbers.zip(outcomes).filter_map(|(line, row)| Some((line, row.err()?)));
-        Ok(Divided { texts, rejected: rejected.collect(), end: chunk.end, more })
+        let numbers = work.chunk.lines.iter().map(|line| line.number);
+        let outcomes = numbers.zip(work.outcomes.drain(..));
+        work.rejected.extend(outcomes.filter_map(|(line, row)| Some((line, row.err()?))));
+        Ok(())
     }
 
-    /// Returns the result lines of the rows.
-    fn format(&mut self, lines: &[RawLine], outcomes: &[Outcome]) -> Vec<Vec<u8>> {
-        /// Rows of a part.
-        const PART: usize = 256;
-        let hex = self.settings.hex;
-        timed(&mut self.summary.times.format, || {
-            let parts = lines.par_chunks(PART).zip(outcomes.par_chunks(PART));
-            let format = |(lines, outcomes): (&[_], &[_])| result_lines(lines, outcomes, hex);
-            threads::install(|| parts.map(format).collect())
-        })
+    /// Assigns the parsed rows to groups, and sets their outcomes to the places of their results.
+    fn group(&mut self, work: &mut Work) {
+        // Memory of widths that the last chunk did not have is freed.
+        self.groups.retain(|group| !group.members.is_empty());
+        self.groups.iter_mut().for_each(|group| group.members.clear());
+        let outcomes = &mut work.outcomes;
+        outcomes.clear();
+        for (part, rows) in work.parts.iter_mut().map(|part| &mut part.rows).enumerate() {
+            for row in rows.drain(..) {
+                let operands = match row {
+                    Ok(operands) => operands,
+                    Err(error) => {
+                        outcomes.push(Err(error.into()));
+                        continue;
+                    }
+                };
+                let bits = operands.u.bits.max(operands.v.bits) as usize;
+                let width = self.widths.partition_point(|shape| shape.bits < bits);
+                // The widest width holds every parsed row.
+                let Some(&shape) = self.widths.get(width) else {
+                    outcomes.push(Err(RowError::Missing));
+                    continue;
+                };
+                let same = self.groups.iter().position(|group| group.shape == shape);
+                let group = same.unwrap_or_else(|| {
+                    self.groups.push(Group::new(shape));
+                    self.groups.len() - 1
+                });
+                let members = &mut self.groups[group].members;
+                outcomes.push(Ok(Place { group, row: members.len() }));
+                members.push(Member { line: outcomes.len() - 1, part, operands });
+            }
+        }
     }
 
-    /// Returns the quotients and remainders of a group.
-    fn divide_group(&mut self, shape: Shape, group: &Group) -> Result<Vec<Quotient>, Error> {
-        let Group { places, u, v } = group;
-        let mut results = vec![Quotient::default(); places.len()];
-        let is_first = self.used.insert(shape.bits);
-        let done = self.devices.divide(Rows { shape, u, v, is_first }, &mut results)?;
+    /// Divides the rows of a group.
+    fn divide_group(&mut self, index: usize, parts: &[Part]) -> Result<(), Error> {
+        let group = &mut self.groups[index];
+        group.fill(parts);
+        let is_first = self.used.insert(group.shape.bits);
+        let rows = Rows { shape: group.shape, u: &group.u, v: &group.v, is_first };
+        let done = self.devices.divide(rows, [&mut group.q, &mut group.r])?;
         let Done { setup, copy, divide, failed } = done;
         self.summary.times += Times { setup, copy, divide, ..Times::default() };
         self.summary.failed.extend(failed);
-        Ok(results)
+        Ok(())
     }
 
-    /// Returns which results are right; all if nothing is checked.
-    fn verify(&mut self, group: &Group, results: &[Quotient]) -> Vec<bool> {
+    /// Returns the rows of a group with wrong results; none if nothing is checked.
+    fn wrong_rows(&mut self, index: usize) -> Vec<usize> {
         if !self.settings.verify {
-            return vec![true; results.len()];
+            return Vec::new();
         }
-        timed(&mut self.summary.times.verify, || {
-            let rows = group.u.par_iter().zip(&group.v).zip(results);
-            threads::install(|| rows.map(|((u, v), (q, r))| is_division(u, v, q, r)).collect())
-        })
+        let group = &self.groups[index];
+        let rows = (0..group.members.len()).into_par_iter();
+        let wrong = || rows.filter(|&row| !group.is_right(row)).collect();
+        timed(&mut self.summary.times.verify, || threads::install(wrong))
+    }
+
+    /// Counts the rows of the families.
+    fn count(&mut self, work: &Work) {
+        for (line, outcome) in work.chunk.lines.iter().zip(&work.outcomes) {
+            let tally = self.summary.family(line.family);
+            match outcome {
+                Ok(place) => {
+                    let group = &self.groups[place.group];
+                    let (_, remainder) = group.result(place.row);
+                    let is_exact = remainder.iter().all(|&byte| byte == 0);
+                    let bits = group.members[place.row].operands.u.bits;
+                    tally.add(bits, is_exact, self.settings.verify);
+                }
+                Err(_) => tally.rejected += 1,
+            }
+        }
     }
 }
 
-/// One line for each row.
-fn result_lines(lines: &[RawLine], outcomes: &[Outcome], hex: bool) -> Vec<u8> {
-    let mut text = Vec::new();
-    for (line, outcome) in lines.iter().zip(outcomes) {
-        // Writing to a vector does not fail.
-        let _ = match outcome {
-            Ok((q, r)) if hex => {
-                push_hex(&mut text, q);
-                text.push(b' ');
-                push_hex(&mut text, r);
-                writeln!(text)
-            }
-            Ok((q, r)) => writeln!(text, "{q} {r}"),
-            Err(error) => writeln!(text, "error: line {}: {error}", line.number),
-        };
+/// Writes the result lines of the parts.
+fn format(work: &mut Work, groups: &mut [Group], hex: bool) -> Result<(), Error> {
+    if !hex {
+        groups.iter_mut().try_for_each(Group::prepare_writer)?;
     }
-    text
+    let Work { chunk, parts, outcomes, .. } = work;
+    let size = part_lines(chunk);
+    let lines = chunk.lines.par_chunks(size).zip(outcomes.par_chunks(size));
+    let parts = parts.par_iter_mut().zip(lines);
+    threads::install(|| {
+        parts.try_for_each(|(part, (lines, outcomes))| {
+            part.text.clear();
+            push_lines(part, lines, outcomes, groups, hex)
+        })
+    })
+}
+
+/// Appends one line for each row to the text of a part.
+fn push_lines(
+    part: &mut Part,
+    lines: &[RawLine],
+    outcomes: &[Outcome],
+    groups: &[Group],
+    hex: bool,
+) -> Result<(), Error> {
+    let text = &mut part.text;
+    for (line, outcome) in lines.iter().zip(outcomes) {
+        match outcome {
+            Ok(place) => {
+                let group = &groups[place.group];
+                let (q, r) = group.result(place.row);
+                for (number, end) in [(q, b' '), (r, b'\n')] {
+                    if hex {
+                        text.extend(b"0x");
+                        digits::push_hex(text, number);
+                    } else {
+                        group.writer.push(number, text)?;
+                    }
+                    text.push(end);
+                }
+            }
+            // Writing to a vector does not fail.
+            Err(error) => drop(writeln!(text, "error: line {}: {error}", line.number)),
+        }
+    }
+    Ok(())
+}
+
+/// Number of lines of the parts of a chunk, at most 64 of them where lines are few.
+fn part_lines(chunk: &Chunk) -> usize {
+    chunk.lines.len().div_ceil(64).clamp(1, 256)
+}
+
+/// Parses the lines of a chunk to parts.
+fn parse(work: &mut Work, widest: usize) {
+    let Work { chunk, parts, .. } = work;
+    let size = part_lines(chunk);
+    parts.resize_with(chunk.lines.len().div_ceil(size), Part::default);
+    let parser = Parser::new(chunk, widest);
+    let lines = parts.par_iter_mut().zip_eq(chunk.lines.par_chunks(size));
+    threads::install(|| {
+        lines.for_each(|(part, lines)| {
+            part.numbers.clear();
+            let Part { rows, numbers, .. } = part;
+            rows.extend(lines.iter().map(|line| chunk.parse(line, &parser, numbers)));
+        });
+    });
 }
 
 /// u = q v + r and r < v.

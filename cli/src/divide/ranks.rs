@@ -7,12 +7,11 @@
 
 use std::time::Instant;
 
-use gpuint::{BackendKind, Device, DynBatch, Error, HostBatch, Pool, Result, Shape};
+use gpuint::{BackendKind, Device, Error, HostBatch, Pool, Result, Shape};
 use gpuint_mpi::Ranks;
 use gpuint_mpi::mpi::traits::{Communicator, Root};
-use num_bigint::BigUint;
 
-use super::devices::{Divide, Done, Quotient, Rows, divide_chunks};
+use super::devices::{Divide, Done, Rows, divide_chunks};
 use crate::job::devices::BackendChoice;
 
 /// The ranks, and the device of this one.
@@ -89,21 +88,7 @@ impl Cluster {
         }
         let (u, v) = (u.as_bytes()?, v.as_bytes()?);
         let parts = [q.as_bytes_mut()?, r.as_bytes_mut()?];
-        let done = divide_chunks(
-            &self.pool,
-            shape,
-            u.len() / row,
-            is_first,
-            parts,
-            |chunk| {
-                let batch = |all| DynBatch::from_le_bytes(chunk.device(), shape, chunk.part(all)?);
-                Ok([batch(u)?, batch(v)?])
-            },
-            |[quotients, remainders], [q, r]| {
-                quotients.read_le_bytes(0, q)?;
-                remainders.read_le_bytes(0, r)
-            },
-        );
+        let done = divide_chunks(&self.pool, shape, [u, v], is_first, parts);
         for (part, all) in [q, r].iter().zip(results) {
             ranks.gather(rows, row, part.as_bytes()?, all)?;
         }
@@ -140,28 +125,21 @@ fn other_build(bits: usize) -> Error {
 }
 
 impl Divide for Cluster {
-    fn divide(&self, rows: Rows<'_>, results: &mut [Quotient]) -> Result<Done> {
+    fn divide(&self, rows: Rows<'_>, results: [&mut [u8]; 2]) -> Result<Done> {
         let Rows { shape, u, v, is_first } = rows;
-        let count = u.len();
+        let (row, [q, r]) = (shape.bytes(), results);
+        let count = u.len() / row;
         let start = Instant::now();
-        let operand = |values: &[BigUint]| {
-            let mut rows = host_rows(shape, values.len())?;
-            rows.set_biguints(values)?;
-            Ok(rows)
-        };
-        let [u_rows, v_rows] = [operand(u)?, operand(v)?];
-        let [mut q, mut r] = [host_rows(shape, count)?, host_rows(shape, count)?];
         self.broadcast(&mut [shape.bits as u64, count as u64, u64::from(is_first)]);
-        let all = [u_rows.as_bytes()?, v_rows.as_bytes()?];
-        let memory = [q.as_bytes_mut()?, r.as_bytes_mut()?];
-        let (mut done, messages) = self.divide_share(shape, count, is_first, all, memory)?;
-        let quotients = q.to_biguints()?.into_iter().zip(r.to_biguints()?);
-        results.iter_mut().zip(quotients).for_each(|(result, quotient)| *result = quotient);
+        let memory = [&mut *q, &mut *r];
+        let (mut done, messages) = self.divide_share(shape, count, is_first, [u, v], memory)?;
         done.copy = start.elapsed().saturating_sub(done.divide + done.setup);
         for (rank, message) in messages.iter().enumerate().filter(|(_, text)| !text.is_empty()) {
             let share = self.ranks.share(count, rank);
-            let rows = Rows { shape, u: &u[share.clone()], v: &v[share.clone()], is_first: false };
-            let again = self.pool.divide(rows, &mut results[share])?;
+            let bytes = share.start * row..share.end * row;
+            let (u, v) = (&u[bytes.clone()], &v[bytes.clone()]);
+            let results = [&mut q[bytes.clone()], &mut r[bytes]];
+            let again = self.pool.divide(Rows { shape, u, v, is_first: false }, results)?;
             done.divide += again.divide;
             done.copy += again.copy;
             done.failed.push(format!("rank {rank}: {message}"));

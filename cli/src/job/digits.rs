@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use gpuint::digits::{is_decimal, is_hex};
 use num_bigint::BigUint;
 
 /// Notation of a number.
@@ -15,8 +16,9 @@ impl Radix {
     /// Returns the index of the first byte that is not a digit.
     pub(crate) fn first_other(self, digits: &[u8]) -> Option<usize> {
         match self {
+            Self::Decimal if is_decimal(digits) => None,
             Self::Decimal => digits.iter().position(|byte| !byte.is_ascii_digit()),
-            Self::Hexadecimal if const_hex::check_raw(digits) => None,
+            Self::Hexadecimal if is_hex(digits) => None,
             Self::Hexadecimal => digits.iter().position(|byte| !byte.is_ascii_hexdigit()),
         }
     }
