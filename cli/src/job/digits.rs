@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use gpuint::digits::{is_decimal, is_hex};
+use gpuint::digits::{Reader, bits_of_digits, is_decimal, is_hex};
 use num_bigint::BigUint;
 
 /// Notation of a number.
@@ -26,13 +26,13 @@ impl Radix {
     /// Returns the number with these digits.
     pub(crate) fn parse(self, digits: &[u8]) -> Option<BigUint> {
         match self {
-            Self::Decimal => BigUint::parse_bytes(digits, 10),
+            Self::Decimal => parse_decimal(digits),
             Self::Hexadecimal => parse_hex(digits),
         }
     }
 
     /// Returns true if every number with this many digits and a nonzero first digit has more than
-    /// `widest` bits. Parsing decimals takes quadratic time, so such numbers are not parsed.
+    /// `widest` bits. Such numbers are not parsed.
     pub(crate) fn surely_wider(self, digits: usize, widest: usize) -> bool {
         let bits_per_three = match self {
             Self::Decimal => 9, // 10^3 > 2^9
@@ -67,6 +67,21 @@ pub(crate) fn push_hex(text: &mut Vec<u8>, number: &BigUint) {
 /// Returns bytes in hexadecimal, without a prefix.
 pub(crate) fn hex_text(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the number with these decimal digits.
+fn parse_decimal(digits: &[u8]) -> Option<BigUint> {
+    if !is_decimal(digits) {
+        return None;
+    }
+    // The bytes hold any number of that many digits.
+    let mut bytes = vec![0; bits_of_digits(digits.len()).div_ceil(8)];
+    let read = Reader::new(digits.len()).and_then(|reader| reader.read(digits, &mut bytes));
+    match read {
+        Ok(_) => Some(BigUint::from_bytes_le(&bytes)),
+        // The memory of its powers of ten is missing.
+        Err(_) => BigUint::parse_bytes(digits, 10),
+    }
 }
 
 /// Returns the number with these hexadecimal digits.
