@@ -1,0 +1,158 @@
+//! Encryption.
+//!
+//! The ciphertext of a plaintext `m` is `(1 + m n) r^n mod n^2`, with a new `r` for each row
+//! (P. Paillier, "Public-key cryptosystems based on composite degree residuosity classes",
+//! EUROCRYPT '99, with the generator `1 + n`, of which the power `m` is `1 + m n mod n^2`).
+//!
+//! The numbers `r` are uniform in `[1, n)`. One that is no unit would be a multiple of a prime
+//! factor of `n`: for factors of equal length its probability is below `4 / sqrt(n)`.
+//!
+//! The short form replaces `r` by a power `h^a` of the key's base `h = -x^2 mod n` (I. Damgård,
+//! M. Jurik and J. Nielsen, "A generalization of Paillier's public-key system with applications to
+//! electronic voting", Int. J. Inf. Secur. 9, 2010, section 4.2): with `H = h^n mod n^2`,
+//!
+//! ```text
+//! c = (1 + m n) H^a mod n^2,      0 < a < 2^ceil(k / 2),      k the bits of n.
+//! ```
+//!
+//! `H` is the same for all rows, so that its powers come from a table: `ceil(k / 16)` products a
+//! row, and no squares ([`DynFixedBase`]).
+
+use std::sync::Arc;
+
+use gpuint::{Device, DynBatch, DynFixedBase};
+use num_bigint::{BigUint, Sign};
+use num_traits::One;
+
+use crate::ciphertexts::Ciphertexts;
+use crate::error::{Error, Result};
+use crate::key::PublicKey;
+use crate::number::Number;
+use crate::numbers::EncryptedNumbers;
+use crate::prepared::PreparedKey;
+use crate::random;
+
+/// A public key prepared on a device for encryption.
+#[derive(Debug)]
+pub struct Encryptor {
+    key: Arc<PreparedKey>,
+    /// Powers of `h^n`, and bits of their exponents.
+    short: Option<(DynFixedBase, usize)>,
+}
+
+impl Encryptor {
+    /// Prepares encryption with powers `r^n`.
+    ///
+    /// # Errors
+    /// What any operation may return.
+    pub fn new(device: &Device, key: &PublicKey) -> Result<Self> {
+        Ok(Self { key: Arc::new(PreparedKey::new(device, key)?), short: None })
+    }
+
+    /// Prepares encryption with short exponents, of half as many bits as the key has.
+    ///
+    /// Its security also rests on this assumption: powers of the base with short exponents cannot
+    /// be told from those with long ones. The exponents have at least 512 bits. For a key of 1024
+    /// bits that is 256 bits of security against a search by collisions, more than the key has.
+    ///
+    /// # Errors
+    /// [`NoShortBase`](Error::NoShortBase), and what any operation may return.
+    pub fn short(device: &Device, key: &PublicKey) -> Result<Self> {
+        let base = key.short_base().ok_or(Error::NoShortBase)?;
+        let key = PreparedKey::new(device, key)?;
+        let n = key.key.modulus();
+        let bits = n.bits().div_ceil(2) as usize;
+        let power = DynBatch::splat(device, key.wide, base, 1)?.pow_mod_all(n, &key.divisor)?;
+        let powers = DynFixedBase::new(device, key.wide, &power.row(0)?, &key.square, bits)?;
+        Ok(Self { key: Arc::new(key), short: Some((powers, bits)) })
+    }
+
+    /// The key.
+    #[must_use]
+    pub fn key(&self) -> &PublicKey {
+        &self.key.key
+    }
+
+    /// Encrypts plaintexts in `[0, n)`, each with randomness of its own.
+    ///
+    /// # Errors
+    /// [`PlaintextRange`](Error::PlaintextRange), [`Randomness`](Error::Randomness), and what any
+    /// operation may return.
+    pub fn encrypt(&self, plaintexts: &[BigUint]) -> Result<Ciphertexts> {
+        let bare = self.key.bare(plaintexts)?;
+        self.randomized(&bare)
+    }
+
+    /// Encrypts signed numbers with their exponents, which remain readable.
+    ///
+    /// # Errors
+    /// [`PlaintextRange`](Error::PlaintextRange) if an absolute mantissa exceeds
+    /// [`max_int`](PublicKey::max_int), and as [`encrypt`](Self::encrypt).
+    pub fn encrypt_numbers(&self, numbers: &[Number]) -> Result<EncryptedNumbers> {
+        let ciphertexts = self.encrypt(&residues(self.key(), numbers)?)?;
+        let exponents = numbers.iter().map(Number::exponent).collect();
+        EncryptedNumbers::new(ciphertexts, exponents)
+    }
+
+    /// Multiplies ciphertexts with new encryptions of 0: the same plaintexts in ciphertexts that
+    /// nobody can link to the old ones.
+    ///
+    /// # Errors
+    /// [`KeyMismatch`](Error::KeyMismatch), and as [`encrypt`](Self::encrypt).
+    pub fn rerandomize(&self, ciphertexts: &Ciphertexts) -> Result<Ciphertexts> {
+        ciphertexts.check_key(self.key())?;
+        self.randomized(ciphertexts.rows())
+    }
+
+    /// Makes ciphertexts of numbers that were computed elsewhere.
+    ///
+    /// # Errors
+    /// [`NotACiphertext`](Error::NotACiphertext) for a number that is 0 or not below `n^2`, and
+    /// what any operation may return. Other numbers that are no units are found when they are
+    /// decrypted.
+    pub fn ciphertexts(&self, numbers: &[BigUint]) -> Result<Ciphertexts> {
+        let range = BigUint::one()..self.key.square.clone();
+        if let Some(row) = numbers.iter().position(|number| !range.contains(number)) {
+            return Err(Error::NotACiphertext { row });
+        }
+        let rows = DynBatch::from_biguints(&self.key.device, self.key.wide, numbers)?;
+        Ok(Ciphertexts::new(rows, self.key.clone()))
+    }
+
+    fn randomized(&self, rows: &DynBatch) -> Result<Ciphertexts> {
+        let masks = self.masks(rows.len())?;
+        Ok(Ciphertexts::new(rows.mul_mod(&masks, &self.key.divisor)?, self.key.clone()))
+    }
+
+    /// Draws encryptions of 0.
+    fn masks(&self, rows: usize) -> Result<DynBatch> {
+        let PreparedKey { device, narrow, wide, divisor, key, .. } = &*self.key;
+        let n = key.modulus();
+        let largest = match self.short {
+            None => n - 1u32,
+            Some((_, bits)) => (BigUint::one() << bits) - 1u32,
+        };
+        let bytes = random::numbers(&largest, rows, narrow.bytes())?;
+        let drawn = DynBatch::from_le_bytes(device, *narrow, &bytes)?.resized(*wide)?;
+        Ok(match &self.short {
+            None => drawn.pow_mod_all(n, divisor)?,
+            Some((powers, _)) => powers.pow(&drawn)?,
+        })
+    }
+}
+
+/// Returns the mantissas modulo `n`.
+pub(crate) fn residues(key: &PublicKey, numbers: &[Number]) -> Result<Vec<BigUint>> {
+    let (n, max) = (key.modulus(), key.max_int());
+    let residue = |(row, number): (usize, &Number)| {
+        let magnitude = number.mantissa().magnitude();
+        if magnitude > &max {
+            return Err(Error::PlaintextRange { row });
+        }
+        Ok(match number.mantissa().sign() {
+            Sign::Minus => n - magnitude,
+            Sign::NoSign | Sign::Plus => magnitude.clone(),
+        })
+    };
+    numbers.iter().enumerate().map(residue).collect()
+}
