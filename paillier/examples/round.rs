@@ -80,7 +80,8 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 
     let n = key.public().modulus();
     // 0, n - 1, 1, n - 2, ..: both ends of the range.
-    let ends = |row: usize| if row % 2 == 0 { (row / 2).into() } else { n - (row / 2 + 1) };
+    let ends =
+        |row: usize| if row.is_multiple_of(2) { (row / 2).into() } else { n - (row / 2 + 1) };
     let plaintexts: Vec<BigUint> = (0..rows).map(ends).collect();
     let few = rows.min(64);
     let part = |all: bool| if all { rows } else { few };

@@ -275,9 +275,8 @@ fn numbers_that_are_no_ciphertexts_name_their_row() {
 fn keys_of_other_owners_are_refused() {
     let setting = setting();
     let device = Device::cpu();
-    let (p, _) = setting.key.factors();
-    let q = PrivateKey::generate(&device, 1024, Primes::Blum).unwrap().factors().0;
-    let other = PrivateKey::new(&p, &q).unwrap();
+    let (p, q) = setting.key.factors();
+    let other = PrivateKey::new(&p, &next_prime(&q)).unwrap();
     assert_eq!(Encryptor::short(&device, other.public()).unwrap_err(), Error::NoShortBase);
     let encryptor = Encryptor::new(&device, other.public()).unwrap();
     let theirs = encryptor.encrypt(&[One::one()]).unwrap();

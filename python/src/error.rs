@@ -14,6 +14,15 @@ pub(crate) fn detached<R: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> gpuint::Result<R> + Send,
 ) -> PyResult<R> {
+    detached_as(py, work, exception)
+}
+
+/// Runs `work` as [`detached`] does, with errors of another type.
+pub(crate) fn detached_as<R: Send, E: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<R, E> + Send,
+    exception: impl FnOnce(Python<'_>, &E) -> PyErr,
+) -> PyResult<R> {
     let result = if is_main_thread(py) {
         let (result, raised) = py.detach(|| with_signals(work));
         if let Some(raised) = raised {

@@ -16,6 +16,7 @@ mod log;
 mod mask;
 mod methods;
 mod number;
+mod paillier;
 mod residues;
 mod signed;
 mod text;
@@ -32,6 +33,10 @@ mod _gpuint {
         dlpack::Tensor,
         log::start_log,
         mask::Mask,
+        paillier::{
+            PaillierDecryptor, PaillierEncryptor, PaillierNumbers, PaillierPrivateKey,
+            PaillierPublicKey, paillier_encoded,
+        },
         residues::{FixedBase, Modulus, Residues},
         signed::SignedBatch,
         trees::{Crt, ProductTree},

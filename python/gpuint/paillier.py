@@ -1,0 +1,424 @@
+"""Paillier's cryptosystem for columns of numbers: sums of numbers that stay encrypted.
+
+Whoever has the public key encrypts, adds encrypted numbers, and multiplies them by known ones. Only
+the private key decrypts. Numbers are encoded as by the package `phe`, and keys and numbers go to it
+and back.
+
+>>> from gpuint import paillier
+>>> key = paillier.PrivateKey.generate(1024, device="cpu")  # 2048 or more for real data
+>>> gradients = key.public_key.encrypt([0.5, -0.25, 1.75], exponent=-8, device="cpu")
+>>> key.decrypt(gradients.sum_by([1, 0, 1], 2))
+[-0.25, 2.25]
+>>> key.decrypt(gradients * 3 + 1)
+[2.5, 0.25, 6.25]
+
+Times of encryption, decryption and key generation depend on secret values: SECURITY.md of the
+repository states who can learn what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _gpuint
+from ._arguments import as_int, count, int64s, items, unsigned, wrong_type
+from ._device import Device, DeviceLike
+from .errors import MismatchError, RangeError
+
+__all__ = ["EncryptedArray", "PrivateKey", "PublicKey"]
+
+# Largest exponent of 16 of a number that is decrypted to an int.
+_LARGEST_EXPONENT = 2**18
+
+
+class PublicKey:
+    """A public key: its modulus `n`, and a base for short exponents where the owner published one.
+
+    With it, encryption is many times faster.
+    """
+
+    __slots__ = ("_encryptors", "_key")
+    _encryptors: dict[tuple[Device, bool], _gpuint.PaillierEncryptor]
+    _key: _gpuint.PaillierPublicKey
+
+    def __init__(self, n: int, short_base: int | None = None) -> None:
+        """Makes the key of a modulus of 1024 to 8192 bits."""
+        base = None if short_base is None else unsigned(short_base, "short_base")
+        self._take(_gpuint.PaillierPublicKey.of_modulus(unsigned(n, "n"), base))
+
+    def _take(self, key: _gpuint.PaillierPublicKey) -> None:
+        self._key = key
+        self._encryptors = {}
+
+    @classmethod
+    def _of(cls, key: _gpuint.PaillierPublicKey) -> Self:
+        self = cls.__new__(cls)
+        self._take(key)
+        return self
+
+    @classmethod
+    def from_jwk(cls, text: str) -> Self:
+        """Reads the key from the JWK of this package or of `phe`."""
+        return cls._of(_gpuint.PaillierPublicKey.from_jwk(text))
+
+    def to_jwk(self) -> str:
+        """Returns the key as JWK."""
+        return self._key.to_jwk()
+
+    @classmethod
+    def from_phe(cls, key: Any) -> Self:
+        """Makes the key of a `phe.PaillierPublicKey`."""
+        return cls(key.n)
+
+    def to_phe(self) -> Any:
+        """Returns the key as a `phe.PaillierPublicKey`."""
+        import phe  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+        return phe.PaillierPublicKey(self.n)
+
+    @property
+    def n(self) -> int:
+        """The modulus."""
+        return self._key.n
+
+    @property
+    def max_int(self) -> int:
+        """The largest absolute value of an encoded number, `n // 3 - 1`."""
+        return self.n // 3 - 1
+
+    @property
+    def short_base(self) -> int | None:
+        """The base for short exponents; `None` if the key has none."""
+        return self._key.short_base
+
+    def _encryptor(self, device: Device, short: bool | None) -> _gpuint.PaillierEncryptor:
+        is_short = self._key.short_base is not None if short is None else short
+        key = device, is_short
+        found = self._encryptors.get(key)
+        if found is None:
+            found = _gpuint.PaillierEncryptor.prepare(device._handle, self._key, is_short)
+            self._encryptors[key] = found
+        return found
+
+    def encrypt(
+        self,
+        values: Numbers,
+        exponent: int | None = None,
+        short: bool | None = None,
+        device: DeviceLike = None,
+    ) -> EncryptedArray:
+        """Encrypts ints and floats, each with randomness of its own.
+
+        Floats are rounded to multiples of `16**exponent`. Without `exponent` they are encoded
+        exactly, with exponents that depend on their sizes and are not encrypted. `short` selects
+        the form with short exponents, by default where the key has a base for it.
+
+        Raises `RangeError` with the lowest row whose encoding exceeds `max_int` or is not finite.
+        """
+        device = Device(device)
+        encryptor = self._encryptor(device, short)
+        floats = _floats(values)
+        if floats is not None:
+            numbers = encryptor.encrypt_floats(floats, exponent)
+        else:
+            numbers = encryptor.encrypt(*_encoded(values, exponent))
+        return EncryptedArray(numbers, self, device)
+
+    def from_ciphertexts(
+        self, ciphertexts: Sequence[int], exponents: Sequence[int], device: DeviceLike = None
+    ) -> EncryptedArray:
+        """Makes an array of ciphertexts and exponents that were computed elsewhere."""
+        device = Device(device)
+        encryptor = self._encryptor(device, None)
+        numbers = [unsigned(value, "ciphertexts") for value in ciphertexts]
+        return EncryptedArray(encryptor.of_ciphertexts(numbers, list(exponents)), self, device)
+
+    def numbers_from_phe(self, numbers: Sequence[Any], device: DeviceLike = None) -> EncryptedArray:
+        """Makes an array of objects `phe.EncryptedNumber` of this key."""
+        for row, number in enumerate(numbers):
+            if number.public_key.n != self.n:
+                raise MismatchError(f"the number of row {row} belongs to another key", row)
+        ciphertexts = [number.ciphertext() for number in numbers]
+        return self.from_ciphertexts(ciphertexts, [number.exponent for number in numbers], device)
+
+    def numbers_from_json(self, texts: Sequence[str], device: DeviceLike = None) -> EncryptedArray:
+        """Reads numbers of this key, each as the JSON that `pheutil encrypt` writes."""
+        device = Device(device)
+        encryptor = self._encryptor(device, None)
+        return EncryptedArray(encryptor.of_json(list(texts)), self, device)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PublicKey) and self.n == other.n
+
+    def __hash__(self) -> int:
+        return hash(self.n)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PublicKey, (self.n, self.short_base)
+
+    def __repr__(self) -> str:
+        return f"<gpuint.paillier.PublicKey of {self.n.bit_length()} bits>"
+
+
+class PrivateKey:
+    """A private key: the prime factors of the modulus."""
+
+    __slots__ = ("_decryptors", "_key", "_public")
+    _decryptors: dict[Device, _gpuint.PaillierDecryptor]
+    _key: _gpuint.PaillierPrivateKey
+    _public: PublicKey
+
+    def __init__(self, p: int, q: int) -> None:
+        """Makes the key of two primes. It has no base for short exponents."""
+        self._take(_gpuint.PaillierPrivateKey.of_factors(unsigned(p, "p"), unsigned(q, "q")))
+
+    def _take(self, key: _gpuint.PaillierPrivateKey) -> None:
+        self._key = key
+        self._public = PublicKey._of(key.public())
+        self._decryptors = {}
+
+    @classmethod
+    def _of(cls, key: _gpuint.PaillierPrivateKey) -> Self:
+        self = cls.__new__(cls)
+        self._take(key)
+        return self
+
+    @classmethod
+    def generate(cls, bits: int = 2048, safe: bool = False, device: DeviceLike = None) -> Self:
+        """Generates a key of exactly `bits` bits, with a base for short exponents.
+
+        `safe` asks for safe primes. They take about `bits / 20` times longer.
+        """
+        handle = Device(device)._handle
+        return cls._of(_gpuint.PaillierPrivateKey.generate(handle, count(bits, "bits"), safe))
+
+    @classmethod
+    def from_jwk(cls, text: str) -> Self:
+        """Reads the key from the JWK of this package or of `phe`."""
+        return cls._of(_gpuint.PaillierPrivateKey.from_jwk(text))
+
+    def to_jwk(self) -> str:
+        """Returns the key as JWK. Write it to a file that nobody else can read."""
+        return self._key.to_jwk()
+
+    @classmethod
+    def from_phe(cls, key: Any) -> Self:
+        """Makes the key of a `phe.PaillierPrivateKey`."""
+        return cls(key.p, key.q)
+
+    def to_phe(self) -> Any:
+        """Returns the key as a `phe.PaillierPrivateKey`."""
+        import phe
+
+        return phe.PaillierPrivateKey(self._public.to_phe(), *self._key.factors())
+
+    @property
+    def public_key(self) -> PublicKey:
+        """The public key."""
+        return self._public
+
+    def decrypt(self, encrypted: EncryptedArray) -> list[int | float]:
+        """Decrypts to ints where exponents are not negative, and to the nearest floats elsewhere.
+
+        Raises `RangeError` with the lowest row whose number has overflowed.
+        """
+        device = encrypted.device
+        decryptor = self._decryptors.get(device)
+        if decryptor is None:
+            decryptor = _gpuint.PaillierDecryptor.prepare(device._handle, self._key)
+            self._decryptors[device] = decryptor
+        exponents = encrypted.exponents
+        if all(exponent < 0 for exponent in exponents):
+            return list(decryptor.decrypt_floats(encrypted._numbers))
+        mantissas, _ = decryptor.decrypt(encrypted._numbers)
+        return [_decoded(row, *number) for row, number in enumerate(zip(mantissas, exponents))]
+
+    def __repr__(self) -> str:
+        return f"<gpuint.paillier.PrivateKey of {self._public.n.bit_length()} bits>"
+
+
+class EncryptedArray:
+    """A column of encrypted numbers on a device.
+
+    Sums take encrypted numbers or known ones, and products known ones. Their ciphertexts are
+    functions of the operands: call `rerandomize` before you give them away. Exponents are not
+    encrypted.
+    """
+
+    __slots__ = ("_device", "_key", "_numbers")
+    # Numpy leaves operators to this class.
+    __array_ufunc__ = None
+    _device: Device
+    _key: PublicKey
+    _numbers: _gpuint.PaillierNumbers
+
+    def __init__(self, numbers: _gpuint.PaillierNumbers, key: PublicKey, device: Device) -> None:
+        """Use `PublicKey.encrypt`."""
+        self._numbers = numbers
+        self._key = key
+        self._device = device
+
+    def _with(self, numbers: _gpuint.PaillierNumbers) -> EncryptedArray:
+        return EncryptedArray(numbers, self._key, self._device)
+
+    @property
+    def device(self) -> Device:
+        """The device."""
+        return self._device
+
+    @property
+    def public_key(self) -> PublicKey:
+        """The key."""
+        return self._key
+
+    @property
+    def exponents(self) -> list[int]:
+        """The exponents of 16."""
+        return self._numbers.exponents()
+
+    def ciphertexts(self) -> list[int]:
+        """Returns the ciphertexts of the mantissas."""
+        return self._numbers.ciphertexts()
+
+    def to_json(self) -> list[str]:
+        """Returns each number as the JSON that `pheutil encrypt` writes."""
+        return self._numbers.to_json()
+
+    def to_phe(self) -> list[Any]:
+        """Returns the numbers as objects `phe.EncryptedNumber`."""
+        import phe
+
+        key = self._key.to_phe()
+        numbers = zip(self.ciphertexts(), self.exponents)
+        return [phe.EncryptedNumber(key, number, exponent) for number, exponent in numbers]
+
+    def sum(self) -> EncryptedArray:
+        """Adds all rows: an array of one row."""
+        return self.sum_by(np.zeros(len(self), np.int64), 1)
+
+    def sum_by(
+        self, group: Sequence[int] | npt.NDArray[Any], groups: int | None = None
+    ) -> EncryptedArray:
+        """Adds the rows of each group: row `g` is the sum of the rows whose `group` is `g`.
+
+        There are `groups` groups, by default as many as the largest number needs.
+        """
+        numbers = int64s(group, "group")
+        if groups is None:
+            groups = int(numbers.max()) + 1 if len(numbers) else 0
+        if len(numbers) and numbers.min() < 0:
+            row = int(np.argmax(numbers < 0))
+            raise RangeError(f"the group of row {row} is negative", row)
+        return self._with(self._numbers.sum_by(numbers, count(groups, "groups")))
+
+    def rerandomize(self, short: bool | None = None) -> EncryptedArray:
+        """Returns the same numbers in ciphertexts that nobody can link to these."""
+        encryptor = self._key._encryptor(self._device, short)
+        return self._with(encryptor.rerandomize(self._numbers))
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, rows: slice | Sequence[int] | npt.NDArray[Any]) -> EncryptedArray:
+        if as_int(rows) is not None:
+            raise TypeError("rows are a slice, indices or a mask, not an int")
+        numbers = np.arange(len(self), dtype=np.int64)[rows]
+        return self._with(self._numbers.gather(np.ascontiguousarray(numbers)))
+
+    def _plain(self, other: Any) -> tuple[list[int], list[int]]:
+        """Encodes numbers of which one stands for all rows."""
+        if as_int(other) is not None or isinstance(other, (float, np.floating)):
+            mantissas, exponents = _encode([other], None)
+            return mantissas * len(self), exponents * len(self)
+        return _encode(other, None)
+
+    def __add__(self, other: EncryptedArray | Numbers) -> EncryptedArray:
+        if isinstance(other, EncryptedArray):
+            return self._with(self._numbers.add(other._numbers))
+        return self._with(self._numbers.add_plain(*self._plain(other)))
+
+    def __radd__(self, other: Numbers) -> EncryptedArray:
+        return self + other
+
+    def __neg__(self) -> EncryptedArray:
+        return self * -1
+
+    def __sub__(self, other: EncryptedArray | Numbers) -> EncryptedArray:
+        if isinstance(other, EncryptedArray):
+            return self._with(self._numbers.sub(other._numbers))
+        mantissas, exponents = self._plain(other)
+        return self._with(self._numbers.add_plain([-mantissa for mantissa in mantissas], exponents))
+
+    def __rsub__(self, other: Numbers) -> EncryptedArray:
+        return -self + other
+
+    def __mul__(self, other: Numbers) -> EncryptedArray:
+        if isinstance(other, EncryptedArray):
+            raise TypeError("products of two encrypted numbers do not exist; decrypt one")
+        return self._with(self._numbers.mul_plain(*self._plain(other)))
+
+    def __rmul__(self, other: Numbers) -> EncryptedArray:
+        return self * other
+
+    def __repr__(self) -> str:
+        return f"<gpuint.paillier.EncryptedArray of {len(self)} rows on {self._device}>"
+
+
+# Ints, floats, or an array of them; one for all rows where an operand has rows.
+Numbers = int | float | Sequence[int | float] | npt.NDArray[Any]
+
+
+def _floats(values: Any) -> npt.NDArray[np.float64] | None:
+    """Returns a column of floats; `None` if it has other elements."""
+    if isinstance(values, np.ndarray):
+        is_float = values.dtype.kind == "f" and values.ndim == 1
+    else:
+        is_float = isinstance(values, list) and all(isinstance(value, float) for value in values)
+    return np.ascontiguousarray(values, np.float64) if is_float else None
+
+
+def _encode(values: Any, exponent: int | None) -> tuple[list[int], list[int]]:
+    """Encodes ints and floats as mantissas and exponents of 16."""
+    floats = _floats(values)
+    if floats is not None:
+        return _gpuint.paillier_encoded(floats, exponent)
+    return _encoded(values, exponent)
+
+
+def _encoded(values: Any, exponent: int | None) -> tuple[list[int], list[int]]:
+    """Encodes ints, or ints and floats in any order."""
+    mantissas, exponents = [], []
+    # An int has no digits below 1.
+    lowest = 0 if exponent is None else min(exponent, 0)
+    if lowest < -_LARGEST_EXPONENT:
+        raise RangeError(f"exponent is at least {-_LARGEST_EXPONENT}")
+    for row, value in enumerate(items(values, "values", "ints or floats")):
+        integer = as_int(value)
+        if integer is not None:
+            mantissas.append(integer << (-4 * lowest))
+            exponents.append(lowest)
+        elif isinstance(value, (float, np.floating)):
+            try:
+                encoded = _gpuint.paillier_encoded(np.array([value], np.float64), exponent)
+            except RangeError:
+                raise RangeError(f"row {row} is not a finite number in the range", row) from None
+            mantissas.append(encoded[0][0])
+            exponents.append(encoded[1][0])
+        else:
+            raise wrong_type("values", "ints or floats", value)
+    return mantissas, exponents
+
+
+def _decoded(row: int, mantissa: int, exponent: int) -> int | float:
+    if exponent > _LARGEST_EXPONENT or exponent < -_LARGEST_EXPONENT:
+        raise RangeError(f"the exponent of row {row} is {exponent}", row)
+    if exponent >= 0:
+        return mantissa << (4 * exponent)
+    try:
+        return mantissa / (1 << (-4 * exponent))
+    except OverflowError:
+        raise RangeError(f"the number of row {row} is too large for a float", row) from None

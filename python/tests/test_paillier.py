@@ -1,0 +1,151 @@
+"""Paillier's cryptosystem, also against the package phe."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import gpuint
+from gpuint import paillier
+
+
+@pytest.fixture(scope="module")
+def key():
+    return paillier.PrivateKey.generate(1024, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def encrypt(key):
+    return lambda values, **options: key.public_key.encrypt(values, device="cpu", **options)
+
+
+@pytest.fixture(scope="module")
+def phe():
+    return pytest.importorskip("phe")
+
+
+VALUES = [0, 1, -1, 2**200, 0.0, -0.5, 1e-30, 3.25e20, math.pi, -(2.0**-1074)]
+
+
+def test_values_return(key, encrypt):
+    assert key.decrypt(encrypt(VALUES)) == VALUES
+    floats = np.array([0.1, -2.5, 1e300])
+    assert key.decrypt(encrypt(floats)) == floats.tolist()
+    assert key.decrypt(encrypt(floats[:2], exponent=-6)) == [
+        round(value * 16**6) / 16**6 for value in [0.1, -2.5]
+    ]
+    assert key.decrypt(encrypt(np.arange(-2, 3), short=False)) == [-2, -1, 0, 1, 2]
+    assert key.decrypt(encrypt([3], exponent=-2)) == [3.0]
+    assert key.decrypt(encrypt([])) == []
+
+
+def test_equal_values_have_different_ciphertexts(key, encrypt):
+    both = encrypt([7] * 20).ciphertexts() + encrypt([7] * 20, short=False).ciphertexts()
+    assert len(set(both)) == 40
+    encrypted = encrypt([7] * 20)
+    again = encrypted.rerandomize()
+    assert not set(again.ciphertexts()) & set(encrypted.ciphertexts())
+    assert key.decrypt(again) == [7] * 20
+
+
+def test_operators_are_those_of_the_values(key, encrypt):
+    a, b = [1.5, -2, 3, 0.25], [4, 0.5, -6, 8]
+    x, y = encrypt(a), encrypt(b)
+
+    def expected(function):
+        return [function(*pair) for pair in zip(a, b)]
+
+    assert key.decrypt(x + y) == expected(lambda a, b: a + b)
+    assert key.decrypt(x - y) == expected(lambda a, b: a - b)
+    assert key.decrypt(x + b) == expected(lambda a, b: a + b)
+    assert key.decrypt(a - y) == expected(lambda a, b: a - b)
+    assert key.decrypt(x - np.array(b)) == expected(lambda a, b: a - b)
+    assert key.decrypt(np.array(b) * x) == expected(lambda a, b: a * b)
+    assert key.decrypt(2.5 * x) == [2.5 * value for value in a]
+    assert key.decrypt(-x) == [-value for value in a]
+    assert key.decrypt(x.sum()) == [sum(a)]
+    assert key.decrypt(x.sum_by([2, 0, 2, 0])) == [-1.75, 0, 4.5]
+    assert key.decrypt(x[1:3]) == a[1:3]
+    assert key.decrypt(x[np.array([True, False, False, True])]) == [1.5, 0.25]
+    with pytest.raises(TypeError):
+        x * y
+
+
+def test_errors_have_their_row(key, encrypt):
+    limit = key.public_key.max_int
+    for bad in [limit + 1, -limit - 1, math.inf, math.nan]:
+        with pytest.raises(gpuint.RangeError) as caught:
+            encrypt([1, bad])
+        assert caught.value.row == 1
+    with pytest.raises(gpuint.RangeError) as caught:
+        key.decrypt(encrypt([0, limit]) + encrypt([0, 1]))
+    assert caught.value.row == 1
+    with pytest.raises(gpuint.RangeError) as caught:
+        encrypt([1, 2]).sum_by([0, -1])
+    assert caught.value.row == 1
+    with pytest.raises(gpuint.RangeError) as caught:
+        encrypt([1, 2]).sum_by([0, 4], 4)
+    assert caught.value.row == 1
+    with pytest.raises(gpuint.MismatchError):
+        encrypt([1, 2]) + [1]
+    with pytest.raises(gpuint.RangeError):
+        paillier.PrivateKey.generate(512)
+    with pytest.raises(gpuint.ParseError):
+        paillier.PrivateKey.from_jwk("{}")
+    with pytest.raises(TypeError):
+        encrypt(["1"])
+
+
+def test_keys_return_from_jwk(key):
+    again = paillier.PrivateKey.from_jwk(key.to_jwk())
+    assert again.public_key == key.public_key
+    assert again.public_key.short_base == key.public_key.short_base
+    assert json.loads(key.to_jwk())["kty"] == "DAJ"
+    public = paillier.PublicKey.from_jwk(key.public_key.to_jwk())
+    assert key.decrypt(public.encrypt([5], device="cpu")) == [5]
+
+
+def test_phe_reads_keys_and_numbers(key, encrypt, phe):
+    theirs = key.to_phe()
+    for number, value in zip(encrypt(VALUES).to_phe(), VALUES):
+        assert theirs.decrypt(number) == value
+    # The encodings are those of phe, value by value.
+    exponents = [phe.EncodedNumber.encode(theirs.public_key, value).exponent for value in VALUES]
+    assert encrypt(VALUES).exponents == exponents
+    # As pheutil reads them.
+    jwk = json.loads(key.to_jwk())
+    public = phe.PaillierPublicKey(phe.util.base64_to_int(jwk["pub"]["n"]))
+    factors = [phe.util.base64_to_int(jwk[name]) for name in "pq"]
+    private = phe.PaillierPrivateKey(public, *factors)
+    for text in encrypt([2.5, -3]).to_json():
+        number = json.loads(text)
+        encrypted = phe.EncryptedNumber(public, int(number["v"]), number["e"])
+        assert private.decrypt(encrypted) in (2.5, -3)
+
+
+def test_keys_and_numbers_of_phe_are_read(phe):
+    public, private = phe.generate_paillier_keypair(n_length=1024)
+    key = paillier.PrivateKey.from_phe(private)
+    assert key.public_key == paillier.PublicKey.from_phe(public)
+    numbers = [public.encrypt(value) for value in VALUES]
+    numbers[0] = numbers[1] * 3 + numbers[5]
+    array = key.public_key.numbers_from_phe(numbers, device="cpu")
+    assert key.decrypt(array) == [private.decrypt(number) for number in numbers]
+    total = array.sum_by([0] * 5 + [1] * 5).to_phe()
+    for part, rows in zip(total, (numbers[:5], numbers[5:])):
+        assert private.decrypt(part) == private.decrypt(sum(rows[1:], rows[0]))
+    text = json.dumps({"v": str(numbers[5].ciphertext()), "e": numbers[5].exponent})
+    assert key.decrypt(key.public_key.numbers_from_json([text], device="cpu")) == [-0.5]
+    jwk = {
+        "kty": "DAJ",
+        "key_ops": ["decrypt"],
+        "p": phe.util.int_to_base64(private.p),
+        "q": phe.util.int_to_base64(private.q),
+        "pub": {"kty": "DAJ", "alg": "PAI-GN1", "n": phe.util.int_to_base64(public.n)},
+    }
+    assert paillier.PrivateKey.from_jwk(json.dumps(jwk)).public_key == key.public_key
+    with pytest.raises(gpuint.MismatchError) as caught:
+        other = paillier.PrivateKey.generate(1024, device="cpu")
+        other.public_key.numbers_from_phe(numbers, device="cpu")
+    assert caught.value.row == 0
