@@ -42,7 +42,7 @@ class PublicKey:
     """
 
     __slots__ = ("_encryptors", "_key")
-    _encryptors: dict[tuple[Device, bool], _gpuint.PaillierEncryptor]
+    _encryptors: dict[tuple[Device, tuple[bool, bool], bool], _gpuint.PaillierEncryptor]
     _key: _gpuint.PaillierPublicKey
 
     def __init__(self, n: int, short_base: int | None = None) -> None:
@@ -97,7 +97,7 @@ class PublicKey:
 
     def _encryptor(self, device: Device, short: bool | None) -> _gpuint.PaillierEncryptor:
         is_short = self._key.short_base is not None if short is None else short
-        key = device, is_short
+        key = device, device._kind, is_short
         found = self._encryptors.get(key)
         if found is None:
             found = _gpuint.PaillierEncryptor.prepare(device._handle, self._key, is_short)
@@ -168,7 +168,7 @@ class PrivateKey:
     """A private key: the prime factors of the modulus."""
 
     __slots__ = ("_decryptors", "_key", "_public")
-    _decryptors: dict[Device, _gpuint.PaillierDecryptor]
+    _decryptors: dict[tuple[Device, tuple[bool, bool]], _gpuint.PaillierDecryptor]
     _key: _gpuint.PaillierPrivateKey
     _public: PublicKey
 
@@ -227,10 +227,11 @@ class PrivateKey:
         Raises `RangeError` with the lowest row whose number has overflowed.
         """
         device = encrypted.device
-        decryptor = self._decryptors.get(device)
+        prepared = device, device._kind
+        decryptor = self._decryptors.get(prepared)
         if decryptor is None:
             decryptor = _gpuint.PaillierDecryptor.prepare(device._handle, self._key)
-            self._decryptors[device] = decryptor
+            self._decryptors[prepared] = decryptor
         exponents = encrypted.exponents
         if all(exponent < 0 for exponent in exponents):
             return list(decryptor.decrypt_floats(encrypted._numbers))
