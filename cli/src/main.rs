@@ -44,6 +44,7 @@ mod info;
 /// Files, devices and signals of the commands that read files.
 mod job {
     pub(crate) mod awaited;
+    pub(crate) mod column;
     pub(crate) mod destination;
     pub(crate) mod devices;
     pub(crate) mod digits;
@@ -56,6 +57,12 @@ mod job {
     pub(crate) mod units;
 }
 mod memory;
+mod paillier {
+    pub(crate) mod app;
+    pub(crate) mod column;
+    pub(crate) mod keys;
+    pub(crate) mod options;
+}
 mod prp {
     pub(crate) mod app;
     pub(crate) mod candidate;
@@ -107,6 +114,7 @@ enum Job {
     // Large: more options than the others have.
     BatchGcd(Box<batch_gcd::options::Options>),
     Divide(Options),
+    Paillier(paillier::options::Options),
     Prp(prp::options::Options),
     Info(info::Options),
     Bench(bench::Options),
@@ -121,6 +129,7 @@ fn main() -> ExitCode {
     let name = match &program.job {
         Job::BatchGcd(_) => "batch-gcd",
         Job::Divide(_) => "divide",
+        Job::Paillier(_) => "paillier",
         Job::Prp(_) => "prp",
         Job::Info(_) => "info",
         Job::Bench(_) => "bench",
@@ -144,6 +153,7 @@ fn run(job: Job) -> Result<ExitCode, Box<dyn Error>> {
         #[cfg(feature = "mpi")]
         Job::Divide(options) if options.mpi => divide_on_ranks(&options),
         Job::Divide(options) => divide(&options, None),
+        Job::Paillier(options) => paillier(&options),
         Job::Prp(options) => prp(&options),
         Job::Info(options) => Ok(printed(info::run(&options, &mut io::stdout().lock()))?),
         Job::Bench(options) => Ok(printed(bench::run(&options, &mut io::stdout().lock()))?),
@@ -221,6 +231,21 @@ fn prp(options: &prp::options::Options) -> Result<ExitCode, Box<dyn Error>> {
         watch: &mut || signals::watch("prp", "ending; tests in progress are lost"),
     };
     Ok(prp::app::run(options, streams)?.into())
+}
+
+fn paillier(options: &paillier::options::Options) -> Result<ExitCode, Box<dyn Error>> {
+    let stderr = io::stderr();
+    let streams = paillier::app::Streams {
+        stdin: &mut BufReader::new(signals::stdin()?),
+        stdout: &mut io::stdout().lock(),
+        stderr: &mut &stderr,
+        // A bar and results on one terminal would write over each other.
+        progress: stderr.is_terminal()
+            && !(options.lines_to_stdout() && io::stdout().is_terminal()),
+        stop: &STOP,
+        watch: &mut || signals::watch("paillier", "finishing the rows under way"),
+    };
+    Ok(paillier::app::run(options, streams)?.into())
 }
 
 /// Starts a log of the library's work on standard error, if `GPUINT_LOG` asks for one.

@@ -1,4 +1,4 @@
-//! `gpuint info` and `gpuint bench`, as a user runs them.
+//! `gpuint info`, `gpuint bench` and `gpuint paillier`, as a user runs them.
 
 use std::fmt::Write;
 use std::fs;
@@ -122,4 +122,126 @@ fn log_shows_spans_and_refuses_what_is_no_filter() {
     let output = log("gpuint=loud");
     assert_eq!(output.status.code(), Some(2));
     assert!(output.stderr.starts_with(b"divide: GPUINT_LOG is not a filter: "));
+}
+
+/// A key of 1024 bits and tables, in a folder of their own.
+struct Paillier(tempfile::TempDir);
+
+impl Paillier {
+    fn new() -> Self {
+        let files = Self(tempfile::tempdir().unwrap());
+        let (public, key) = (files.path("public"), files.path("key"));
+        let (output, _) =
+            run(&["paillier", "keygen", &key, "--public", &public, "--bits=1024", "-bcpu"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        files
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, content: &str) -> String {
+        fs::write(self.path(name), content).unwrap();
+        self.path(name)
+    }
+
+    /// Runs a task on the CPU; returns its status, results and messages.
+    fn run(&self, task: &str, key: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let key = self.path(key);
+        let all = [&["paillier", task, "-bcpu", "--key", &key], arguments].concat();
+        let (output, text) = run(&all);
+        let messages = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), text, messages)
+    }
+}
+
+#[test]
+fn columns_are_encrypted_added_and_decrypted() {
+    let files = Paillier::new();
+    let table =
+        "name,\"a, b\",amount\nx,1,0.5\ny,\"2, 3\",-7\nx,4,1e-3\nz,5,100000000000000000000\n";
+    let input = files.write("table.csv", table);
+    let encrypted = files.path("encrypted.csv");
+    let arguments = [&input, "-camount", "-o", &encrypted, "--json"];
+    let (status, report, messages) = files.run("encrypt", "public", &arguments);
+    assert_eq!(status, Some(0), "{messages}");
+    for part in ["\"task\":\"encrypt\"", "\"rows\":4", "\"key_bits\":1024"] {
+        assert!(report.contains(part), "{report}");
+    }
+    let content = fs::read_to_string(&encrypted).unwrap();
+    assert!(content.starts_with("name,\"a, b\",amount\nx,1,\"{\"\"v\"\":\"\""), "{content}");
+    let (status, decrypted, _) = files.run("decrypt", "key", &[&encrypted, "-camount"]);
+    assert_eq!((status, decrypted), (Some(0), table.replace("1e-3", "0.001")));
+
+    let by_name = [&encrypted, "-camount", "--by", "name", "--chunk-rows=2"];
+    let (status, sums, messages) = files.run("sum", "public", &by_name);
+    assert_eq!(status, Some(0), "{messages}");
+    let sums = files.write("sums.csv", &sums);
+    let (_, decrypted, _) = files.run("decrypt", "key", &[&sums, "-camount"]);
+    assert_eq!(decrypted, "name,amount\nx,0.501\ny,-7.0\nz,1e20\n");
+
+    // A table without names, by another form and with one exponent.
+    let input = files.write("rows.csv", "1\n2.26\n-3\n");
+    let arguments = [&input, "-c1", "--exponent", "-1", "--long-exponents"];
+    let (_, text, _) = files.run("encrypt", "public", &arguments);
+    assert_eq!(text.matches("\"\"e\"\":-1").count(), 3, "{text}");
+    let rows = files.write("encrypted-rows.csv", &text);
+    let (_, total, _) = files.run("sum", "public", &[&rows, "-c1"]);
+    let total = files.write("total.csv", &total);
+    let (_, decrypted, _) = files.run("decrypt", "key", &[&total, "-c1"]);
+    assert_eq!(decrypted, "0.25\n");
+
+    // Errors name the line; nothing replaces a key.
+    let wrong = files.write("wrong.csv", "n\n1\ntwo\n");
+    let (status, _, messages) = files.run("encrypt", "public", &[&wrong, "-cn"]);
+    assert!(status == Some(2) && messages.contains("line 3: \"two\""), "{messages}");
+    let (status, _, messages) = files.run("encrypt", "public", &[&wrong, "-cm"]);
+    assert!(status == Some(2) && messages.contains("no column \"m\""), "{messages}");
+    let (status, _, messages) = files.run("decrypt", "key", &[&wrong, "-cn"]);
+    assert!(status == Some(2) && messages.contains("line 2: "), "{messages}");
+    let (status, _, messages) = files.run("decrypt", "public", &[&rows, "-c1"]);
+    assert!(status == Some(2) && messages.contains("not of the format"), "{messages}");
+    let arguments = [&wrong, "-cn", "-o", &files.path("key")];
+    let (status, _, messages) = files.run("encrypt", "key", &arguments);
+    assert!(status == Some(2) && messages.contains("would write over it"), "{messages}");
+    let again = ["paillier", "keygen", &files.path("key"), "--public", &files.path("p"), "-bcpu"];
+    let (output, _) = run(&[&again[..], &["--bits=1024"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+
+        let mode = fs::metadata(files.path("key")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        fs::set_permissions(files.path("key"), fs::Permissions::from_mode(0o644)).unwrap();
+        let (_, _, messages) = files.run("decrypt", "key", &[&rows, "-c1"]);
+        assert!(messages.starts_with("warning: others can read"), "{messages}");
+    }
+}
+
+#[test]
+fn interrupted_encryption_goes_on() {
+    let files = Paillier::new();
+    let input = files.write("table.csv", "n\n1\n2\nthree\n4\n");
+    let output = files.path("out.csv");
+    let arguments = [&input, "-cn", "-o", &output, "--chunk-rows=1"];
+    let (status, _, messages) = files.run("encrypt", "public", &arguments);
+    assert!(status == Some(2) && messages.contains("--resume goes on"), "{messages}");
+    assert!(!fs::exists(&output).unwrap());
+
+    files.write("table.csv", "n\n1\n0\n3\n4\n");
+    let resumed = [&arguments[..], &["--resume"]].concat();
+    let (status, _, messages) = files.run("encrypt", "public", &resumed);
+    assert!(status == Some(2) && messages.contains("does not begin with"), "{messages}");
+    files.write("table.csv", "n\n1\n2\n3\n4\n");
+    let other = [&resumed[..], &["--exponent=-1"]].concat();
+    let (status, _, messages) = files.run("encrypt", "public", &other);
+    assert!(status == Some(2) && messages.contains("exponent"), "{messages}");
+    let (status, _, messages) = files.run("encrypt", "public", &resumed);
+    assert_eq!(status, Some(0), "{messages}");
+    assert!(messages.starts_with("resuming after row 3\n"), "{messages}");
+    let (_, decrypted, _) = files.run("decrypt", "key", &[&output, "-cn"]);
+    assert_eq!(decrypted, "n\n1\n2\n3\n4\n");
 }

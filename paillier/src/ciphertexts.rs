@@ -181,6 +181,15 @@ impl Ciphertexts {
         Ok(self.with(self.rows.gather(rows)?))
     }
 
+    /// Returns the rows of both columns, these first.
+    ///
+    /// # Errors
+    /// [`KeyMismatch`](Error::KeyMismatch), and what any operation may return.
+    pub fn concat(&self, other: &Self) -> Result<Self> {
+        other.check_key(self.key())?;
+        Ok(self.with(DynBatch::concat(&[&self.rows, &other.rows])?))
+    }
+
     /// Replaces the rows with these indices.
     pub(crate) fn scattered(&self, part: &Self, rows: &[usize]) -> Result<Self> {
         let mut all = self.rows.try_clone()?;

@@ -102,9 +102,18 @@ pub enum Error {
         bits: usize,
     },
 
-    /// A text is not a key or a number of the format.
+    /// A text is not a key of the format.
     #[error("not of the format: {0}")]
     Format(String),
+
+    /// A text is not a number of the format.
+    #[error("the text of row {row} is not an encrypted number: {reason}")]
+    NotANumber {
+        /// The lowest row that is not a number.
+        row: usize,
+        /// The problem with it.
+        reason: String,
+    },
 }
 
 /// Fails unless two columns have the same number of rows.

@@ -177,17 +177,19 @@ impl Encryptor {
     /// Reads numbers of this key, each as the JSON that `pheutil encrypt` writes.
     ///
     /// # Errors
-    /// [`Format`](Error::Format) and [`NotACiphertext`](Error::NotACiphertext) with the row, and
-    /// what any operation may return.
+    /// [`NotANumber`](Error::NotANumber), [`NotACiphertext`](Error::NotACiphertext), and what any
+    /// operation may return.
     pub fn numbers_from_json<T: AsRef<str>>(&self, texts: &[T]) -> Result<EncryptedNumbers> {
         let (mut ciphertexts, mut exponents) = (Vec::new(), Vec::new());
         for (row, text) in texts.iter().enumerate() {
-            let number: JsonNumber = parsed(text.as_ref())
-                .map_err(|error| Error::Format(format!("row {row}: {error}")))?;
+            let failed = |reason: &str| Error::NotANumber { row, reason: reason.to_owned() };
+            let number: JsonNumber = match parsed(text.as_ref()) {
+                Ok(number) => number,
+                Err(error) => return Err(failed(&error.to_string())),
+            };
             let is_decimal = number.v.bytes().all(|byte| byte.is_ascii_digit());
             let value = number.v.parse().ok().filter(|_| is_decimal);
-            let no_number = || Error::Format(format!("row {row}: \"v\" is not a decimal number"));
-            ciphertexts.push(value.ok_or_else(no_number)?);
+            ciphertexts.push(value.ok_or_else(|| failed("\"v\" is not a decimal number"))?);
             exponents.push(number.e);
         }
         EncryptedNumbers::new(self.ciphertexts(&ciphertexts)?, exponents)

@@ -170,6 +170,15 @@ impl EncryptedNumbers {
         let ciphertexts = self.ciphertexts.gather(rows)?;
         Self::new(ciphertexts, rows.iter().map(|&row| self.exponents[row]).collect())
     }
+
+    /// Returns the rows of both columns, these first.
+    ///
+    /// # Errors
+    /// As [`Ciphertexts::concat`].
+    pub fn concat(&self, other: &Self) -> Result<Self> {
+        let exponents = [self.exponents(), other.exponents()].concat();
+        Self::new(self.ciphertexts.concat(&other.ciphertexts)?, exponents)
+    }
 }
 
 /// Converts `f64` to numbers with one exponent, or exactly if there is none.

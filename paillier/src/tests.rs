@@ -219,6 +219,8 @@ fn numbers_of_different_exponents_are_aligned() {
     let sums = encrypted.sum_by(&[1, 1, 0, 1], 2).unwrap();
     assert_eq!(setting.values(&sums), [1e10, -0.5]);
     assert_eq!(setting.values(&encrypted.gather(&[3, 0]).unwrap()), [0.0, 1.5]);
+    let both = encrypted.concat(&other).unwrap();
+    assert_eq!(setting.values(&both), [x.clone(), y.clone()].concat());
     let far = |exponent| setting.short.encrypt_numbers(&[Number::new(1.into(), exponent)]).unwrap();
     let error = far(i32::MAX).add(&far(i32::MIN)).unwrap_err();
     assert_eq!(error, Error::ExponentRange { row: 0 });

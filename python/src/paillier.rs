@@ -35,6 +35,7 @@ fn exception_of_paillier(py: Python<'_>, error: &Error) -> PyErr {
         | Error::InvalidKey { .. }
         | Error::NoShortBase => ("MismatchError", None),
         Error::Format(_) => ("ParseError", None),
+        Error::NotANumber { row, .. } => ("ParseError", Some(*row)),
         Error::Randomness(_) => ("DeviceError", None),
         _ => ("GpuintError", None),
     };

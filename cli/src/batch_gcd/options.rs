@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::analysis::Checks;
-use super::table::{Column, Table};
+use super::table::Table;
 use super::weak::LARGEST_LIMIT;
+use crate::job::column::Column;
 use crate::job::devices::DeviceOptions;
 use crate::job::digits::Radix;
 
