@@ -52,7 +52,7 @@ EXAMPLES = {
     "kernels/div/lanes/division.cuh": KERNEL,
     "kernels/simt/fiber.h": "ci fmt test fuzz simt tsan asan",
     "mpi/src/lib.rs": "fmt mpi",
-    "paillier/src/groups.rs": "fmt clippy members doc python cross",
+    "paillier/src/groups.rs": "fmt clippy test members doc divide python mpi cross",
     "ptxi/src/module.rs": "fmt clippy test members fuzz benches doc ptxi",
     "python/docs/index.md": "python python-docs",
     "python/gpuint/_array.py": "fmt python python-docs",

@@ -94,7 +94,7 @@ fn hostile_plaintexts_return_from_both_forms() {
 #[test]
 fn equal_plaintexts_have_different_ciphertexts() {
     let setting = setting();
-    let plaintexts = vec![BigUint::from(7u32); 40];
+    let plaintexts = vec![BigUint::from(7u32); 8];
     let n = setting.n();
     let square = n * n;
     for encryptor in setting.forms() {
@@ -106,7 +106,7 @@ fn equal_plaintexts_have_different_ciphertexts() {
             assert_ne!(ciphertext.clone() % n, BigUint::one());
             all.insert(ciphertext % &square);
         }
-        assert_eq!(all.len(), 80);
+        assert_eq!(all.len(), 16);
         let again = encryptor.rerandomize(&calls[0]).unwrap();
         assert!(again.to_biguints().unwrap().iter().all(|ciphertext| !all.contains(ciphertext)));
         assert_eq!(setting.decrypted(&again), plaintexts);
@@ -120,7 +120,7 @@ fn sums_and_products_are_those_of_the_plaintexts() {
     let mut b = a.clone();
     b.rotate_left(3);
     let encrypted = setting.short.encrypt(&a).unwrap();
-    let other = setting.long.encrypt(&b).unwrap();
+    let other = setting.short.encrypt(&b).unwrap();
     let expected = |f: &dyn Fn(&BigUint, &BigUint) -> BigUint| -> Vec<BigUint> {
         a.iter().zip(&b).map(|(a, b)| f(a, b)).collect()
     };
