@@ -105,6 +105,7 @@ fn device(options: &DeviceOptions) -> Result<Device, AppError> {
 }
 
 fn keygen(options: &Keygen, streams: Streams<'_>) -> Result<Status, AppError> {
+    let Streams { stdout, stderr, .. } = streams;
     let start = Instant::now();
     let device = device(&options.devices)?;
     let primes = if options.safe_primes { Primes::Safe } else { Primes::Blum };
@@ -112,7 +113,7 @@ fn keygen(options: &Keygen, streams: Streams<'_>) -> Result<Status, AppError> {
     keys::write(&options.key, &key.to_jwk()?, false)?;
     keys::write(&options.public, &key.public().to_jwk()?, true)?;
     let report = Report { task: "keygen", rows: 1, key: key.public(), device: &device, start };
-    report.write(options.json, streams.stdout, streams.stderr)?;
+    report.write(options.json, stdout, stderr)?;
     Ok(Status::Done)
 }
 
