@@ -55,8 +55,8 @@ impl Number {
     }
 
     /// Rounds a `f64` to a multiple of `16^exponent`, ties to even. Returns `None` if it is not
-    /// finite, or if the mantissa would have more than 2^20 bits. All numbers of a column should have one exponent: it is not encrypted, and sums are
-    /// faster.
+    /// finite, or if the mantissa would have more than 2^20 bits. All numbers of a column should
+    /// have one exponent: it is not encrypted, and sums are faster.
     #[must_use]
     pub fn rounded(value: f64, exponent: i32) -> Option<Self> {
         let (mantissa, power) = parts(value)?;
