@@ -54,7 +54,7 @@ fn batch_gcds_of_mixed_devices_are_those_of_pairs() {
     // Each prime is in two keys at most; most pairs are in parts of different devices.
     let primes = [89u32, 107, 127, 521, 607].map(|e| (BigUint::from(1u32) << e) - 1u32);
     let keys: Vec<BigUint> = (0..9u32)
-        .map(|i| if i < 5 { &primes[i as usize] << i } else { 3 * &primes[i as usize - 5] })
+        .map(|i| if i < 5 { &primes[i as usize] << i } else { &primes[i as usize - 5] * 3u32 })
         .collect();
     let divisors = mixed().batch_gcd(&keys).unwrap();
     for (row, divisor) in divisors.iter().enumerate() {

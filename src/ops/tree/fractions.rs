@@ -61,13 +61,13 @@ use crate::error::Result;
 pub(super) fn remainders(
     layout: &Layout,
     products: &Nodes,
-    root: DynBatch,
+    root: &DynBatch,
     device: &Device,
 ) -> Result<DynBatch> {
     let (numbers, top) = (root.len(), layout.levels.len());
     let mut fractions = Nodes::new(numbers, top + 1);
     let (home, shape) = home(device, layout.fraction_bits(top))?;
-    fractions.levels[top] = Some(moved(scaled(&root, shape)?, &home, shape)?);
+    fractions.levels[top] = Some(moved(scaled(root, shape)?, &home, shape)?);
     for level in (1..=layout.levels.len()).rev() {
         step(layout, products, &mut fractions, level, device)?;
     }

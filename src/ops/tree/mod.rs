@@ -120,7 +120,7 @@ impl Tree {
     }
 
     /// Reduces the numbers with these fractions of the root modulo all rows, number by number.
-    fn descend(&self, fractions: DynBatch, device: &Device) -> Result<DynBatch> {
+    fn descend(&self, fractions: &DynBatch, device: &Device) -> Result<DynBatch> {
         let _span = debug_span!("remainders", rows = self.rows).entered();
         fractions::remainders(&self.layout, &self.products, fractions, device)
     }
@@ -161,7 +161,7 @@ impl DynProductTree {
         let root = tree.prepared_root()?;
         let one = DynBatch::single(device, shape, &BigUint::one())?;
         let number = root.long_product(&one, &value)?;
-        returned(tree.descend(root.fractions(number)?, &self.device)?, &self.device, self.shape)
+        returned(tree.descend(&root.fractions(number)?, &self.device)?, &self.device, self.shape)
     }
 
     /// Computes the product of all other rows, modulo each row.
@@ -212,7 +212,7 @@ impl DynProductTree {
         match &self.tree {
             Some(tree) if !numbers.is_empty() => {
                 let fractions = tree.prepared_root()?.fractions(numbers)?;
-                returned(tree.descend(fractions, &self.device)?, &self.device, self.shape)
+                returned(tree.descend(&fractions, &self.device)?, &self.device, self.shape)
             }
             _ => self.empty(),
         }

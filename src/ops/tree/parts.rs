@@ -188,7 +188,7 @@ impl<F: Fn(&Device, Range<usize>) -> Result<DynBatch> + Sync> Source<'_, F> {
             let fraction = fraction(&roots, index, bits, device, numbers)?;
             // Ends the memory of a tree with its descent.
             let tree = kept.map_or_else(|| tree(device, &ranges[index]), Ok)?;
-            let rests = tree.descend(fraction, device)?;
+            let rests = tree.descend(&fraction, device)?;
             drop(tree);
             let rows = (self.rows)(device, ranges[index].clone())?;
             let cofactors = returned(rests, device, rows.shape())?;
