@@ -145,8 +145,7 @@ impl fmt::Debug for DynDivisor {
 /// From 2^19 bits on, the first product modulo a divisor computes the reciprocal: it waits for the
 /// lengths of the divisors, and keeps one or two integers more for each. The operations allocate
 /// memory for intermediate results there: up to eight integers for each row, and those of products
-/// of long rows. On a GPU, products modulo divisors of more than 2^30 bits return
-/// [`WidthMissing`](Error::WidthMissing).
+/// of long rows.
 ///
 /// ```
 /// use gpuint::{Batch, Device, Divisor, Error, GpuUint};

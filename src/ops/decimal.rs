@@ -181,7 +181,7 @@ pub(crate) fn from_decimal(device: &Device, shape: Shape, texts: &[&[u8]]) -> Re
 fn without_missing<V>(result: Result<V>) -> Result<Option<V>> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(error @ Error::KernelMissing { .. }) => {
+        Err(error @ (Error::KernelMissing { .. } | Error::WidthMissing { .. })) => {
             tracing::warn!(%error, "the host alone converts decimal text");
             Ok(None)
         }

@@ -27,9 +27,6 @@ impl View<'_> {
             let zeros = DynBatch::zeros(self.device(), self.shape(), self.len())?;
             return Ok((zeros, Mask::none(self.device(), self.len())?.not()?));
         }
-        if !self.has_products_modulo() {
-            return self.inverse_mod_one_by_one(modulus);
-        }
         let divisor = DynDivisor::splat(self.device(), self.shape(), modulus)?;
         let mut nodes = self.batch.try_clone()?;
         let mut levels = Vec::new();
@@ -76,8 +73,7 @@ faces! {
     /// Computes the inverse of each row modulo `modulus`, in `0..modulus`, and a mask of the rows
     /// without an inverse, whose result is 0: [`inverse_mod`](Self::inverse_mod) with one modulus
     /// for all rows. It takes three modular products a row and one inversion for 64 rows
-    /// (Montgomery's trick); each row without an inverse costs up to 64 inversions. Rows of more
-    /// than 2^30 bits on a GPU, for which there are no products, are inverted one by one.
+    /// (Montgomery's trick); each row without an inverse costs up to 64 inversions.
     ///
     /// ```
     /// use gpuint::{Batch, Device, GpuUint};

@@ -5,7 +5,7 @@
 //! width has one, else by reciprocals. A difference of two residues is brought into `[0, v)` by one
 //! conditional addition of `v`; a sum is the difference `a - (v - b)`.
 
-use gpuint_catalogue::{MAX_LONG_BITS, Op};
+use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;
 use num_traits::One;
 
@@ -19,17 +19,16 @@ use crate::kernel::algorithms;
 
 impl<'a> View<'a> {
     /// Returns true if the device has a kernel for the operation at the shape, by some algorithm.
+    /// For rows that are too wide for products on a GPU, the CPU has all operations.
     pub(super) fn has_kernel(&self, op: Op) -> bool {
-        let is_long = self.shape().is_long() && self.device().backend() != BackendKind::Cpu;
-        if is_long {
-            return long::has_kernels(op);
+        let Shape { bits, .. } = self.shape();
+        let is_composed = self.shape().is_long()
+            && self.device().backend() != BackendKind::Cpu
+            && bits <= long::WIDEST_FACTOR;
+        if is_composed {
+            return long::has_kernels(op, bits);
         }
         algorithms(op, self.shape()).next().is_some()
-    }
-
-    /// Returns true if there are products modulo divisors of the width.
-    pub(super) fn has_products_modulo(&self) -> bool {
-        self.has_kernel(Op::Prepare) || self.shape().bits <= MAX_LONG_BITS / 2
     }
 
     /// Divides by divisors that no kernel has prepared.

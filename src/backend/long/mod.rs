@@ -23,7 +23,7 @@ use crate::backend::once::OnceMap;
 use crate::error::{Error, Result};
 use crate::kernel::{KernelId, LongKernelId};
 use arguments::Tables;
-use plan::Plan;
+use plan::{MOST_LOG_POINTS, Plan};
 use product::Product;
 use sum::Sum;
 
@@ -82,34 +82,35 @@ struct PlanTables<M> {
     _memory: M,
 }
 
-/// Returns true if [`run`] has kernels for an operation.
-pub(crate) const fn has_kernels(op: Op) -> bool {
-    matches!(
-        op,
-        Op::MulLo
-            | Op::SquareLo
-            | Op::MulWide
-            | Op::MulCyclic
-            | Op::Add
-            | Op::Sub
-            | Op::Shl
-            | Op::Shr
-            | Op::ShlRows
-            | Op::ShrRows
-            | Op::Gather
-            | Op::Select
-            | Op::Bitwise
-            | Op::Resize
-            | Op::Cmp
-            | Op::EqMask
-            | Op::LtMask
-            | Op::IsZeroMask
-            | Op::BitLengths
-            | Op::CountOnes
-            | Op::TrailingZeros
-            | Op::BitMask
-    )
+/// Returns true if [`run`] has kernels for an operation on rows of `bits` bits.
+pub(crate) const fn has_kernels(op: Op, bits: usize) -> bool {
+    match op {
+        Op::MulLo | Op::SquareLo | Op::MulWide => bits <= WIDEST_FACTOR,
+        Op::MulCyclic => bits <= WIDEST_FACTOR || bits.is_power_of_two(),
+        Op::Add
+        | Op::Sub
+        | Op::Shl
+        | Op::Shr
+        | Op::ShlRows
+        | Op::ShrRows
+        | Op::Gather
+        | Op::Select
+        | Op::Bitwise
+        | Op::Resize
+        | Op::Cmp
+        | Op::EqMask
+        | Op::LtMask
+        | Op::IsZeroMask
+        | Op::BitLengths
+        | Op::CountOnes
+        | Op::TrailingZeros
+        | Op::BitMask => true,
+        _ => false,
+    }
 }
+
+/// Widest rows, in bits, of products that do not wrap: a result has the points of the longest plan.
+pub(crate) const WIDEST_FACTOR: usize = 32 << (MOST_LOG_POINTS - 1);
 
 /// Queues an operation on long rows.
 ///

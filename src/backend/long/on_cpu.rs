@@ -7,8 +7,8 @@ use crate::error::Result;
 
 /// Returns true if a device runs a call by [`run`].
 pub(crate) fn is_for_cpu(device: &dyn Backend, call: &Call<'_>) -> bool {
-    let is_long = call.kernel.shape().is_long();
-    is_long && device.kind() != BackendKind::Cpu && !has_kernels(call.kernel.op())
+    let (op, shape) = (call.kernel.op(), call.kernel.shape());
+    shape.is_long() && device.kind() != BackendKind::Cpu && !has_kernels(op, shape.bits)
 }
 
 /// Runs a call on the CPU: waits for the operands, and writes the results back.

@@ -8,9 +8,11 @@ use gpuint_catalogue::Op;
 
 use crate::backend::launch;
 use crate::backend::long::arguments::{Carrying, EDGE_BYTES, Parts, Source, Tables, Transform};
-use crate::backend::long::plan::{LEAST_LOG_POINTS, MOST_LOG_POINTS, Plan};
+use crate::backend::long::plan::{LEAST_LOG_POINTS, Plan};
 use crate::backend::long::sum::Sum;
-use crate::backend::long::{Grids, PlanTables, kernel, launch as launch_kernel, workspace};
+use crate::backend::long::{
+    Grids, PlanTables, WIDEST_FACTOR, kernel, launch as launch_kernel, workspace,
+};
 use crate::error::{Error, Result};
 use crate::kernel::LongKernelId;
 
@@ -65,7 +67,7 @@ impl Product {
         let plan = Plan::of_limbs(limbs).ok_or(Error::WidthMissing {
             operation: op.name(),
             bits: 32 * self.limbs as usize,
-            widest: 32 << (MOST_LOG_POINTS - 1),
+            widest: WIDEST_FACTOR,
         })?;
         // SAFETY: the caller's.
         unsafe { self.queue_by(grids, &plan, rows) }
