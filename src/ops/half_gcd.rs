@@ -402,22 +402,24 @@ mod tests {
         assert!(subtractions.is_some_and(|(_, count)| count >= 10), "{subtractions:?}");
     }
 
-    /// Rows above 2^20 bits, whose halves are built and long shapes.
+    /// Rows above 2^20 bits with long divisors, and with quotients of half their length.
     #[test]
     fn long_rows_have_common_divisors_and_inverses() {
         let device = Device::cpu();
         let bits = (1 << 20) + 64;
         let shape = device.shape_for(bits).unwrap();
-        let common = irregular(3000, 5) | BigUint::one();
-        let factors = [bits - 3000, bits / 2, 70_000, 2_000].map(|bits| irregular(bits, 7));
         let batch = |rows: &[BigUint]| DynBatch::from_biguints(&device, shape, rows).unwrap();
-        let a = batch(&factors.each_ref().map(|factor| factor * &common));
-        let b = batch(&factors.each_ref().map(|factor| (factor ^ (factor >> 9u32)) * &common));
+        let common = irregular(bits - 20_000, 5) | BigUint::one();
+        let (x, y) = (irregular(19_000, 7), irregular(18_000, 11));
+        let a = batch(&[&common * &x, common.clone(), &x >> 9u32]);
+        let b = batch(&[&common * &y, &common * &y, x.clone()]);
         let divisors = common_divisors(&a, &b, LEAF, LAST).unwrap();
         assert!(divisors.is_equal(&a.gcd(&b).unwrap()).unwrap());
-        let moduli = batch(&factors.each_ref().map(|factor| factor | BigUint::one()));
-        let (inverse, without) = inverses(&a, &moduli, LEAF, LAST).unwrap();
-        let expected = a.inverse_mod(&moduli).unwrap();
+        let half = irregular(bits / 2, 13);
+        let modulus = &half * irregular(bits / 2 - 2000, 17) + (irregular(900, 19) | power(0));
+        let (v, n) = (batch(&[half.clone(), &half << 70u32]), batch(&[modulus.clone(), modulus]));
+        let (inverse, without) = inverses(&v, &n, LEAF, LAST).unwrap();
+        let expected = v.inverse_mod(&n).unwrap();
         assert!(inverse.is_equal(&expected.0).unwrap());
         assert_eq!(without.to_bools().unwrap(), expected.1.to_bools().unwrap());
     }
