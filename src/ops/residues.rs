@@ -171,8 +171,8 @@ impl DynModulus {
         matches!(self.0.form, Form::Montgomery(_))
     }
 
-    /// Returns true if products are reduced by folds: every modulus is `k 2^n + c` with coprime `k <
-    /// 2^31` and `0 < |c| <= 2^13`, and `n >= 128`.
+    /// Returns true if products are reduced by folds: every modulus is `k 2^n + c` with `n >= 128`
+    /// and coprime `k < 2^31` and `0 < |c| <= 2^13`.
     #[must_use]
     pub fn is_special(&self) -> bool {
         matches!(self.0.form, Form::Special(_))
@@ -608,7 +608,7 @@ impl<T: Kernels> Modulus<T> {
     /// use gpuint::{Batch, Device, GpuUint, Modulus, Residues, SpecialModulus};
     /// use num_bigint::BigUint;
     ///
-    /// // Proth numbers 3 2^n + 1: a^((N - 1) / 2) = -1 for some a proves that N is prime (F. Proth).
+    /// // N = 3 2^n + 1 is prime if a^((N - 1) / 2) = -1 for some a (F. Proth).
     /// let device = Device::cpu();
     /// let numbers = [188, 189].map(|n| SpecialModulus::new(3, n, 1));
     /// let modulus = Modulus::<GpuUint<256>>::of_special(&device, &numbers)?;
@@ -701,7 +701,7 @@ impl<T: Kernels> Residues<T> {
     }
 
     /// Computes `base^exponents`, an exponent for each row. Modulo special moduli of at least
-    /// 32768 bits, or 512 bits on the CPU, a bit of the exponents takes one square; the base then
+    /// 32768 bits, or 1024 bits on the CPU, a bit of the exponents takes one square; the base then
     /// costs nothing.
     ///
     /// # Errors

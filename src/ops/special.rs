@@ -25,7 +25,7 @@ use crate::strategy::Strategy;
 const LEAST_POWER_BITS_OF_GPU: usize = 32768;
 
 /// Least width at which the CPU does: a call for each product takes longer than narrower products.
-const LEAST_POWER_BITS: usize = 512;
+const LEAST_POWER_BITS: usize = 1024;
 
 /// Bits of the digits of exponents that differ from row to row.
 const DIGIT_BITS: usize = 4;
