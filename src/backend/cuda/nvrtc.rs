@@ -72,7 +72,7 @@ impl Target {
         architectures.iter().copied().filter(|&known| known < capability).max().map(Self::Ptx)
     }
 
-    /// The options of the compiler.
+    /// The options of every version of the compiler.
     pub(super) fn options(self) -> [String; 3] {
         let architecture = match self {
             // With the instructions that only these GPUs have.
@@ -198,6 +198,16 @@ impl Nvrtc {
         Target::choose(&self.architectures, capability)
     }
 
+    /// Returns the options of the compiler.
+    pub(super) fn options(&self, target: Target) -> Vec<String> {
+        let mut options = Vec::from(target.options());
+        if self.version.0 >= 13 {
+            // Without declarations of textures and other features that kernels do not use.
+            options.push("--minimal".to_owned());
+        }
+        options
+    }
+
     /// Compiles a translation unit that includes these headers, each by its bare name.
     ///
     /// # Errors
@@ -208,16 +218,16 @@ impl Nvrtc {
         headers: &[(&str, &str)],
         target: Target,
     ) -> Result<Vec<u8>> {
-        self.compile_by(source, headers, &target.options(), matches!(target, Target::Cubin(_)))
+        let options = self.options(target);
+        self.compile_by(source, headers, &options, matches!(target, Target::Cubin(_)))
     }
 
     /// Compiles to PTX of sm_90a, almost without optimization: finds sources that NVRTC refuses in
     /// an eighth of the time of [`compile`](Self::compile).
     #[cfg(test)]
     pub(super) fn read_source(&self, source: &str, headers: &[(&str, &str)]) -> Result<Vec<u8>> {
-        let [_, others @ ..] = Target::Cubin(90).options();
-        let mut options = vec!["--gpu-architecture=compute_90a".to_owned()];
-        options.extend(others);
+        let mut options = self.options(Target::Cubin(90));
+        options[0] = "--gpu-architecture=compute_90a".to_owned();
         if self.version.0 >= 13 {
             options.push("--Ofast-compile=max".to_owned());
         }

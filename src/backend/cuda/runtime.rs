@@ -51,7 +51,7 @@ pub(super) fn image(
             nvrtc::VARIABLE
         ))
     })?;
-    let key = key(&name, &source, &compiler, &target.options());
+    let key = key(&name, &source, &compiler, &nvrtc.options(target));
     if cached == Use::Read
         && let Some(image) = cache.read(&key)
     {
@@ -191,7 +191,7 @@ mod tests {
 
         // Another image in the file shows that it is read; a damaged one is made anew.
         let source = Instance::from(addition()).source();
-        let options = nvrtc.target(90).unwrap().options();
+        let options = nvrtc.options(nvrtc.target(90).unwrap());
         let key = key(&addition().to_string(), &source, &nvrtc.describe(), &options);
         let another = nvrtc.compile("", &[], nvrtc.target(90).unwrap()).unwrap();
         cache.write(&key, &another);
