@@ -231,7 +231,8 @@ fn write_short(number: impl Iterator<Item = u64>, place: &mut [u8]) {
     }
 }
 
-/// Returns `B^(2k+1) / 10^19k`, rounded up: `k + 2` limbs.
+/// Returns `B^(2k+1) / 10^19k`, rounded up: `k + 2` limbs, since `B^(k-1) < 10^19k <= B^k` for
+/// `k <= 72`.
 fn reciprocal_of_power(k: usize) -> &'static [u64] {
     static RECIPROCALS: [OnceBox<Vec<u64>>; MOST_LIMBS + 1] =
         [const { OnceBox::new() }; MOST_LIMBS + 1];
