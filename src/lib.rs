@@ -99,9 +99,9 @@
 //! [`widths`] lists the widths, [`narrowest`] finds the one that fits, and [`DynBatch::fitting`]
 //! uses it. [`Device::with_jit`] accepts widths that are not built; [`Device::narrowest`] and
 //! [`Device::shape_for`] find one. Above 2^20 bits every multiple of 64 up to 2^31 is a width
-//! ([`Shape::is_long`]). A GPU has kernels of products, sums, comparisons and moves of such rows, and
-//! composes divisions, powers, roots and common divisors of them; docs/wider.md lists the operations
-//! that copy the rows to the CPU.
+//! ([`Shape::is_long`]). A GPU has kernels of products, sums, comparisons and moves of such rows,
+//! and composes divisions, powers, roots and common divisors of them; docs/wider.md lists the
+//! operations that copy the rows to the CPU.
 //!
 //! **Choose an algorithm.** Operations select the fastest one ([`Auto`]). [`using`](Batch::using)
 //! selects another: `u.using::<Blocked<Fft>>().div_rem(&v)?`. Products are by [`Classical`],

@@ -510,8 +510,8 @@ gpuint_status gpuint_cyclic_mul(const gpuint_batch *a,
                                 gpuint_batch **product);
 
 /**
- * Computes `a * b` modulo `2^bits + 1`, and a mask of the rows whose residue is `2^bits`, which
- * become 0.
+ * Computes `a * b` modulo `2^bits + 1`, and a mask of the rows whose residue is `2^bits`,
+ * which become 0.
  */
 gpuint_status gpuint_negacyclic_mul(const gpuint_batch *a,
                                     const gpuint_batch *b,

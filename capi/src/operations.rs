@@ -51,8 +51,8 @@ functions! {
     fn gpuint_cyclic_mul(a: *const Batch, b: *const Batch; product: *mut *mut Batch) =
         DynBatch::cyclic_mul;
 
-    /// Computes `a * b` modulo `2^bits + 1`, and a mask of the rows whose residue is `2^bits`, which
-    /// become 0.
+    /// Computes `a * b` modulo `2^bits + 1`, and a mask of the rows whose residue is `2^bits`,
+    /// which become 0.
     fn gpuint_negacyclic_mul(
         a: *const Batch, b: *const Batch; product: *mut *mut Batch, is_minus_one: *mut *mut Mask
     ) = DynBatch::negacyclic_mul;

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Newton's iteration doubles the precision (R. Brent and P. Zimmermann, "Modern Computer
-//! Arithmetic", 2010, 3.5). A step from `p` to `q <= 2p - 5` takes the upper `d = q + 4` bits `A_d`:
+//! Arithmetic", 2010, 3.5). A step from `p` to `q <= 2p - 5` takes the upper `d = q + 4` bits
+//! `A_d`:
 //!
 //! ```text
 //! T  = 2^(d + 2p) - A_d Z^2,         0 <= T < 2^(q + p + 7)
@@ -19,12 +20,12 @@
 //!
 //! Proof of (1). Let `z = Z / 2^p` and `r = 1 - x z^2`, so that `0 <= r < 4 2^-p`. `A_d` adds at
 //! most `4 2^-d` to `r`, which is the bound of `T`, and is subtracted again: `T' / 2^(q + 3)` is at
-//! most `r`. As `y = z (1 - r)^(-1/2) >= z (1 + r / 2)`, the result is not above `2^q y`. In units of
-//! `2^-q` it loses `12 2^-5` by the powers of `r` above the first, `1/4` by `A_d`, `1/8` by the bits
-//! below `T'` and 1 by rounding: less than 2.
+//! most `r`. As `y = z (1 - r)^(-1/2) >= z (1 + r / 2)`, the result is not above `2^q y`. In units
+//! of `2^-q` it loses `12 2^-5` by the powers of `r` above the first, `1/4` by `A_d`, `1/8` by the
+//! bits below `T'` and 1 by rounding: less than 2.
 //!
-//! The root is `2^h s`, `h = W / 2` and `s = x y`. With `p = h / 2 + 3` and the upper `e = p + 3` bits
-//! `A_e`
+//! The root is `2^h s`, `h = W / 2` and `s = x y`. With `p = h / 2 + 3` and the upper `e = p + 3`
+//! bits `A_e`
 //!
 //! ```text
 //! S = floor(A_e Z / 2^e),            0 <= s - S / 2^p < 3.25 2^-p
@@ -32,12 +33,13 @@
 //! S 2^(h - p) + floor(R Z / 2^(p + 7))
 //! ```
 //!
-//! is the root rounded down or 1 less (A. Karp and P. Markstein, "High-precision division and square
-//! root", ACM TOMS 23, 1997). With `c = S / 2^p`, `s = c + (x - c^2) / (s + c) >= c + (x - c^2) y / 2`.
-//! In units of `2^-h` this loses `(3.25^2 + 6.5) 2^(h - 2p) < 0.3`, the bits below `R` 0.02, and
-//! rounding 1: less than 2. The square of the result decides, and gives the remainder.
+//! is the root rounded down or 1 less (A. Karp and P. Markstein, "High-precision division and
+//! square root", ACM TOMS 23, 1997). With `c = S / 2^p`, `s = c + (x - c^2) / (s + c) >= c + (x -
+//! c^2) y / 2`. In units of `2^-h` this loses `(3.25^2 + 6.5) 2^(h - 2p) < 0.3`, the bits below `R`
+//! 0.02, and rounding 1: less than 2. The square of the result decides, and gives the remainder.
 //!
-//! The widest products have `W`-bit results: the last square, and three of half the width before it.
+//! The widest products have `W`-bit results: the last square, and three of half the width before
+//! it.
 
 use num_bigint::BigUint;
 use num_traits::One;
@@ -104,8 +106,8 @@ fn reciprocals(rows: &DynBatch, p: usize) -> Result<DynBatch> {
     Ok(z)
 }
 
-/// Reciprocal roots of precision `p` of the upper `d = p + 6` bits: the root of `2^(2p + d) / (A_d +
-/// 1)`. The 1 costs at most `8 2^-6`, and rounding less than 1.5.
+/// Reciprocal roots of precision `p` of the upper `d = p + 6` bits: the root of `2^(2p + d) / (A_d
+/// + 1)`. The 1 costs at most `8 2^-6`, and rounding less than 1.5.
 fn seeds(rows: &DynBatch, p: usize) -> Result<DynBatch> {
     let d = p + 6;
     let shape = rows.device().shape_for(2 * p + d + 1)?;

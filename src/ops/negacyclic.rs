@@ -1,9 +1,9 @@
 //! Products modulo `2^BITS + 1`: negacyclic convolutions of the digits.
 //!
-//! With `a b = high 2^BITS + low`, `2^BITS = -1` modulo `2^BITS + 1`, so the product is `low - high`,
-//! and `2^BITS + 1` more if that is negative. Residues have `BITS + 1` bits, but only `2^BITS` has
-//! the top one: it is -1, and a mask has it, as the flag of FLINT's `mpn_mulmod_2expp1` and the top
-//! limb of GMP's `mpn_mulmod_bnp1` do.
+//! With `a b = high 2^BITS + low`, `2^BITS = -1` modulo `2^BITS + 1`, so the product is `low -
+//! high`, and `2^BITS + 1` more if that is negative. Residues have `BITS + 1` bits, but only
+//! `2^BITS` has the top one: it is -1, and a mask has it, as the flag of FLINT's
+//! `mpn_mulmod_2expp1` and the top limb of GMP's `mpn_mulmod_bnp1` do.
 
 use super::{View, faces};
 use crate::dyn_batch::DynBatch;

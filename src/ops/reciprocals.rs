@@ -14,10 +14,10 @@
 //! q B + f = (Y + B) h + l,    r = l - (q + 1) V mod B.
 //! ```
 //!
-//! By their theorem 1, `h B + l - (q + 1) V` is at least `max(B - V, f + 1) - B`, which is not below
-//! `-V`, and below `max(B - V, f)`. If it is negative, `r > f`, and `V` is added. Otherwise `r <= f`,
-//! or `r` is below `B - V <= V`, and `V` is added, too. The sum is below `B <= 2V`, so that at most
-//! one subtraction of `V` follows.
+//! By their theorem 1, `h B + l - (q + 1) V` is at least `max(B - V, f + 1) - B`, which is not
+//! below `-V`, and below `max(B - V, f)`. If it is negative, `r > f`, and `V` is added. Otherwise
+//! `r <= f`, or `r` is below `B - V <= V`, and `V` is added, too. The sum is below `B <= 2V`, so
+//! that at most one subtraction of `V` follows.
 //!
 //! For residues `a < v` and factors `b < B`, `2^s a b < B V`, so that `a b mod v` takes three
 //! products: `a b`, `h Y` and `q V`. A square takes a square and two products.

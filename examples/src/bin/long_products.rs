@@ -1,8 +1,9 @@
 //! Multiplies integers of 2^21 to 2^30 bits and prints the time of each product.
 //!
 //! A width has two lines: one product, and a batch whose results have 2^32 bits together. Every row
-//! of a result is checked modulo three primes of 61 bits. With `--modular`, a width has two lines of
-//! reciprocals, divisions by prepared divisors and squares modulo them, in units of a full square.
+//! of a result is checked modulo three primes of 61 bits. With `--modular`, a width has two lines
+//! of reciprocals, divisions by prepared divisors and squares modulo them, in units of a full
+//! square.
 //!
 //! `cargo run --release --package gpuint-examples --bin long_products -- --help`
 
@@ -170,7 +171,8 @@ fn measure_modular(device: &Device, log: u32, rows: usize, runs: u32) -> gpuint:
         && rest.lt_mask(&v)?.count()? == rows
         && is_right(&residue, &residue, &sum)?;
     println!(
-        "2^{log} bits, {rows:4} rows: full square {}, reciprocal {}, division {}, modular square {}: {}",
+        "2^{log} bits, {rows:4} rows: full square {}, reciprocal {}, division {}, \
+         modular square {}: {}",
         units(square),
         units(preparation),
         units(division),
