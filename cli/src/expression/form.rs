@@ -6,7 +6,7 @@ use num_traits::ToPrimitive;
 use super::syntax::{At, Expression, Operator};
 
 /// The large part t of a form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Large {
     Power {
         base: u64,
@@ -23,7 +23,7 @@ pub(crate) enum Large {
 }
 
 /// The value `k t / d + c`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Form {
     pub(crate) k: u64,
     pub(crate) large: Large,

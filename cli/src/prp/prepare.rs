@@ -3,8 +3,6 @@
 //! Candidates of a form `k t / d + c` share sieves if they differ in k only, in the exponent of
 //! t = b^n only, or in c only. A candidate belongs to the largest of its families in the block.
 
-use std::collections::HashMap;
-
 use gpuint::sieve::{self, Exponents, Progression};
 use gpuint::{Result, threads, widths};
 use num_bigint::{BigInt, BigUint};
@@ -155,7 +153,7 @@ impl Row {
 }
 
 /// Candidates that one sieve serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Family {
     /// k t / d + c, with different k.
     Multiples { large: Large, divisor: u64, c: i64 },
@@ -239,20 +237,42 @@ fn quotient(evaluator: &mut Evaluator, k: u64, large: Large, divisor: u64) -> Op
     (&number % divisor == BigUint::ZERO).then(|| number / divisor)
 }
 
-/// Families with enough members, and the indices of their rows.
+/// Returns families with enough members, and the indices of their rows.
+///
+/// For each kind of family, rows are sorted by their families of this kind: a map of all of them
+/// would have two entries a row that no other row shares.
 fn families(rows: &[Row]) -> Vec<(Family, Vec<usize>)> {
-    let mut counts: HashMap<Family, usize> = HashMap::new();
-    for form in rows.iter().filter_map(Row::form) {
-        Family::of(form).for_each(|family| *counts.entry(family).or_default() += 1);
-    }
-    let mut members: HashMap<Family, Vec<usize>> = HashMap::new();
-    for (index, row) in rows.iter().enumerate() {
-        let families = row.form().into_iter().flat_map(Family::of);
-        if let Some(family) = families.max_by_key(|family| counts[family])
-            && counts[&family] >= FEWEST
-        {
-            members.entry(family).or_default().push(index);
+    let forms: Vec<(usize, Form)> = threads::install(|| {
+        let rows = rows.par_iter().enumerate();
+        rows.filter_map(|(index, row)| Some((index, row.form()?))).collect()
+    });
+    let kinds = [0, 1, 2].map(|kind| {
+        let family = |&(index, form)| Some((Family::of(form).nth(kind)?, index));
+        threads::install(|| {
+            let mut sorted: Vec<(Family, usize)> = forms.par_iter().filter_map(family).collect();
+            sorted.par_sort_unstable();
+            sorted
+        })
+    });
+    let runs = |kind: usize| kinds[kind].chunk_by(|a, b| a.0 == b.0);
+    // Members of the largest family of each row, and its kind.
+    let mut largest = vec![(0, 0); rows.len()];
+    for kind in 0..kinds.len() {
+        for run in runs(kind) {
+            for &(_, index) in run {
+                largest[index] = largest[index].max((run.len(), kind));
+            }
         }
     }
-    members.into_iter().collect()
+    let mut families = Vec::new();
+    for kind in 0..kinds.len() {
+        for run in runs(kind).filter(|run| run.len() >= FEWEST) {
+            let indices = run.iter().map(|&(_, index)| index);
+            let members: Vec<usize> = indices.filter(|&index| largest[index].1 == kind).collect();
+            if let (Some(&(family, _)), false) = (run.first(), members.is_empty()) {
+                families.push((family, members));
+            }
+        }
+    }
+    families
 }
