@@ -2,8 +2,8 @@
 //
 // A lane divides the row by a product of primes below 2^32, and its remainder by the primes. The
 // residue is r = n R^-limbs modulo the product (field.cuh), zero where n is. A prime p divides
-// 2 n + 1 if 2 r + R^-limbs is zero: with both terms below p, if the sum is p or 2 p. A row that has
-// a factor ends after the products that the lanes of its warp have taken.
+// 2 n + 1 if 2 r + R^-limbs is zero: with r and R^-limbs below p, if the sum is p or 2 p. A row
+// with a factor ends after the products that the lanes of its warp have taken.
 #pragma once
 #include "core/abi.cuh"
 #include "sieve/field.cuh"

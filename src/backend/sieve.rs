@@ -1,4 +1,5 @@
-//! Strikes of sieves, and divisions of rows by small primes, by the kernels of `kernels/sieve`, for the cuda and simt backends.
+//! Strikes of sieves, divisions of rows by small primes and windows above rows, by the kernels of
+//! `kernels/sieve`, for the cuda and simt backends.
 #![allow(unsafe_code)]
 
 use bytemuck::{Pod, Zeroable};
@@ -15,7 +16,7 @@ pub(crate) const MOST_PRIMES: usize = 1 << 24;
 
 /// `SievePolicy::WINDOW_BITS` of `kernels/tuning/sieve.cuh`.
 pub(crate) const WINDOW_BITS: usize = 512;
-/// Most blocks of a launch over rows: a multiple of 32, so that parts begin at whole words of a mask.
+/// Most blocks of a launch over rows: a multiple of 32, so that parts begin at words of a mask.
 const MOST_BLOCKS: usize = i32::MAX as usize / 32 * 32;
 
 /// `SievePolicy::WARP_LIMIT` of `kernels/tuning/sieve.cuh`.
@@ -92,7 +93,7 @@ pub(crate) struct Strikes<'a> {
     /// Odd primes in ascending order, at most [`MOST_PRIMES`].
     pub(crate) primes: &'a [u32],
     pub(crate) families: &'a [RawFamily],
-    /// Of each family, the absolute values of the first number and of the step, `length` limbs each.
+    /// Of each family, the absolute values of first number and step, `length` limbs each.
     pub(crate) limbs: &'a [u32],
     pub(crate) length: usize,
     /// One bit for each index; those of the launch are `bits` bits from word `first_word` on.

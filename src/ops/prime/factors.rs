@@ -3,8 +3,8 @@
 //! A device with the kernel for it divides each row by products of primes, until one divides it
 //! (`kernels/sieve/rows.cuh`). Elsewhere, and on verified devices, rows are divided by products of
 //! primes that fit a digit, in one pass over the rows for each product
-//! (`kernels/linear/div_digit.cuh`). The remainders are divided by the primes on the host. Rows with
-//! a factor leave the batch when they are more than half of it.
+//! (`kernels/linear/div_digit.cuh`). The remainders are divided by the primes on the host. Rows
+//! with a factor leave the batch when they are more than half of it.
 
 use std::ops::Range;
 

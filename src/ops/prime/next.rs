@@ -2,8 +2,8 @@
 //!
 //! For each row a window of odd numbers above it is sieved: by a kernel
 //! (`kernels/sieve/windows.cuh`), or on the host by primes up to [`SIEVED`], whose remainders come
-//! from the device. The numbers that are left are tested in order, those of all rows at once; if few
-//! rows are undecided, several of each row.
+//! from the device. The numbers that are left are tested in order, those of all rows at once; if
+//! few rows are undecided, several of each row.
 
 use rayon::prelude::*;
 
