@@ -87,7 +87,7 @@ impl SpecialModulus {
         self.c
     }
 
-    /// Returns true if folds reduce modulo the number (`kernels/modular/fold.cuh`).
+    /// Returns true if folds reduce modulo the number (`kernels/modular/special.cuh`).
     pub(crate) fn is_foldable(self) -> bool {
         self.n >= LEAST_EXPONENT
             && self.takes_factor(1)
@@ -103,7 +103,7 @@ impl SpecialModulus {
             && u64::from(self.c.unsigned_abs()) * factor <= MOST_TERM
     }
 
-    /// Returns the words of a record (`kernels/modular/fold.cuh`).
+    /// Returns the words of a record (`kernels/modular/special.cuh`).
     pub(crate) const fn record(self) -> [u32; 4] {
         [self.k, self.n, self.c.cast_unsigned(), 0]
     }

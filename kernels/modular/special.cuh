@@ -34,7 +34,7 @@
 
 namespace gpuint {
 
-// A special modulus; src/ops/special.rs has the Rust version.
+// A special modulus; `record` of src/special.rs has the words.
 struct SpecialModulus {
   u32 k;
   u32 n;

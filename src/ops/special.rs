@@ -1,7 +1,7 @@
 //! Residues modulo special moduli `N = k 2^n + c`: a product and a fold in linear time.
 //!
 //! The residue of `x` is `x / k mod N`, and the fold of `y < N^2` is `k y mod N`
-//! (`kernels/modular/fold.cuh`). A product of residues is one product and one fold, where other
+//! (`kernels/modular/special.cuh`). A product of residues is one product and one fold, where other
 //! moduli take three products. A fold also multiplies by a small factor, so that a power of a small
 //! base is a square and a fold for each bit of the exponent.
 

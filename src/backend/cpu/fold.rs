@@ -1,5 +1,5 @@
 //! Reduction modulo special moduli `N = k 2^n + c`, by the equations of
-//! `kernels/modular/fold.cuh`, with limbs of 64 bits.
+//! `kernels/modular/special.cuh`, with limbs of 64 bits.
 //!
 //! One pass computes `r = m (k lo - c hi) - q N` for `x = hi 2^n + lo` and an estimate `q`. A limb
 //! adds less than `2^31 2^64 + 2^13 2^64` and the limbs of `q N` to the carry of the limbs below,
