@@ -19,7 +19,8 @@ pub enum Operand {
     Prepared,
     /// A prepared odd modulus (`kernels/modular/odd_modulus.cuh`).
     OddModulus,
-    /// A modulus `k 2^n + c` (`kernels/modular/special.cuh`): `k` and `n` as `u32`, `c` as `i32`, 0.
+    /// A modulus `k 2^n + c` (`kernels/modular/special.cuh`): `k` and `n` as `u32`, `c` as
+    /// `i32`, 0.
     SpecialModulus,
     /// An `i8`.
     Sign,
