@@ -174,9 +174,9 @@ impl Device {
     /// square roots satisfy an equation, which is evaluated modulo `2^61 - 1` for each row. No
     /// flipped bit of a result passes, unless it is a bit of a quotient by a multiple of
     /// `2^61 - 1`; another error passes with a probability below `2^-60`. Powers
-    /// by one exponent modulo one number are checked by products of groups of rows. An eighth of the
-    /// rows of other modular powers, drawn anew each time, is computed twice. All other results are
-    /// computed twice and compared. `docs/verified.md` lists the check and the cost of each
+    /// by one exponent modulo one number are checked by products of groups of rows. An eighth of
+    /// the rows of other modular powers, drawn anew each time, is computed twice. All other results
+    /// are computed twice and compared. `docs/verified.md` lists the check and the cost of each
     /// operation.
     ///
     /// A launch whose results fail is computed once more. Calls wait for the device. Copies from

@@ -1,4 +1,5 @@
-//! Powers of many rows, of one exponent or one base, modulo one divisor, on handles that verify their results.
+//! Powers of many rows, of one exponent or one base, modulo one divisor, on handles that verify
+//! their results.
 //!
 //! Powers are multiplicative. The results `y_r = x_r^e mod n` of a group of `k` rows satisfy
 //!

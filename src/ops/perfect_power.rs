@@ -11,9 +11,9 @@
 //!    the root is unique, and `2^(len - 1) <= x^p < 2^len`;
 //! 6. `a^((q - 1) / p)` is 0 or 1 modulo a prime `q = 1 mod p`, for longer roots.
 //!
-//! Of random rows 1 in 12 passes 1 and 2. By 5, a root of `b` bits that does not exist passes with
-//! `2^(b - 64)`, for the time of one power of 64 bits; by 6 with `1 / p`. For rows that pass, a root
-//! and its power decide. The host keeps the lowest limb and the length of each row.
+//! Of random rows 23 % pass 1 and 2. By 5, a root of `b` bits that does not exist passes with
+//! `2^(b - 64)`, for the time of one power of 64 bits; by 6 with `1 / p`. A root and its power
+//! decide on rows that pass. The host keeps the lowest limb and the length of each row.
 
 use super::{View, faces, shape_of};
 use crate::backend::host::collected;
