@@ -7,7 +7,6 @@
 use gpuint::{DynBatch, DynDivisor};
 
 use crate::error::{Error, Result};
-use crate::prepared::repeated;
 
 /// A group that has not left the steps.
 struct Group {
@@ -27,13 +26,13 @@ pub(crate) fn products(
     if let Some(row) = group.iter().position(|&group| group >= groups) {
         return Err(Error::NoSuchGroup { row, group: group[row], groups });
     }
-    let mut products = repeated(rows.device(), rows.shape(), &1u32.into(), groups)?;
-    let mut active: Vec<Group> =
-        (0..groups).map(|number| Group { number, rows: Vec::new() }).collect();
-    for (row, &group) in group.iter().enumerate() {
-        active[group].rows.push(row);
-    }
-    active.retain(|group| !group.rows.is_empty());
+    let mut products = DynBatch::splat(rows.device(), rows.shape(), 1, groups)?;
+    let mut order: Vec<usize> = (0..group.len()).collect();
+    order.sort_by_key(|&row| group[row]);
+    let mut active: Vec<Group> = order
+        .chunk_by(|&a, &b| group[a] == group[b])
+        .map(|rows| Group { number: group[rows[0]], rows: rows.to_vec() })
+        .collect();
     let mut level: Option<DynBatch> = None;
     while !active.is_empty() {
         let current = level.as_ref().unwrap_or(rows);

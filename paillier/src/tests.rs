@@ -150,6 +150,8 @@ fn sums_by_group_have_every_row_once() {
     assert_eq!(setting.decrypted(&encrypted.sum().unwrap()), [total]);
     let error = encrypted.sum_by(&group, 5).unwrap_err();
     assert_eq!(error, Error::NoSuchGroup { row: 0, group: 5, groups: 5 });
+    let error = encrypted.sum_by(&group, usize::MAX).unwrap_err();
+    assert!(matches!(error, Error::Library(gpuint::Error::OutOfMemory { .. })), "{error}");
 }
 
 #[test]
