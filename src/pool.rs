@@ -297,8 +297,8 @@ impl Pool {
     ///
     /// # Errors
     /// [`DivisionByZero`](Error::DivisionByZero) with the lowest value that is zero,
-    /// [`WidthMissing`](Error::WidthMissing) if a value has more than 2^30 - 128 bits, and the error
-    /// of the first part whose device fails.
+    /// [`WidthMissing`](Error::WidthMissing) if a value has more than 2^30 - 128 bits, and the
+    /// error of the first part whose device fails.
     pub fn batch_gcd(&self, values: &[BigUint]) -> Result<Vec<BigUint>> {
         batch_gcd_on(&self.devices, values)
     }

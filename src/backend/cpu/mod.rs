@@ -5,8 +5,8 @@
 //! and `sqrt`. `fold` reduces modulo special moduli. `checks` evaluates the equations of results.
 //! `euclid` reduces pairs by the matrices of `half_gcd`, and `jacobi` follows them. `integers`
 //! reduces single integers of any length, `decimal` writes and reads them, and `root` has roots of
-//! any degree. With the feature `gmp`, products, divisions, powers, greatest common divisors, inverses and symbols use the GMP of the
-//! host, if it has one.
+//! any degree. With the feature `gmp`, products, divisions, powers, greatest common divisors,
+//! inverses and symbols use the GMP of the host, if it has one.
 
 mod arithmetic;
 mod checks;

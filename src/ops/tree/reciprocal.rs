@@ -40,7 +40,8 @@ use crate::error::Result;
 const SEED: u64 = 2048;
 
 /// Computes the reciprocal `Y` of a precision `p` up to `BITS` of the one row of a batch, which has
-/// `length` bits, less than `p`, as `Y - 2^p`. At a power of two, where this is `2^p`, it is 1 less.
+/// `length` bits, less than `p`, as `Y - 2^p`. At a power of two, where this is `2^p`, it is 1
+/// less.
 ///
 /// It is not negative: `2^p y >= 2^p + 2^(p - length)`, and `Y` is smaller by less than 2.
 pub(super) fn reciprocal(row: &DynBatch, length: u64, precision: u64) -> Result<DynBatch> {
