@@ -62,7 +62,7 @@ impl Ciphertexts {
     /// Returns the ciphertexts as integers.
     ///
     /// # Errors
-    /// What any operation may return.
+    /// The errors of any operation.
     pub fn to_biguints(&self) -> Result<Vec<BigUint>> {
         Ok(self.rows.to_biguints()?)
     }
@@ -155,7 +155,7 @@ impl Ciphertexts {
     /// Adds the plaintexts of all rows. The sum of no rows is 0.
     ///
     /// # Errors
-    /// What any operation may return.
+    /// The errors of any operation.
     pub fn sum(&self) -> Result<Self> {
         self.sum_by(&vec![0; self.len()], 1)
     }

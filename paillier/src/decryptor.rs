@@ -92,7 +92,7 @@ impl Decryptor {
     /// Prepares decryption on a device.
     ///
     /// # Errors
-    /// What any operation may return.
+    /// The errors of any operation.
     pub fn new(device: &Device, key: &PrivateKey) -> Result<Self> {
         let (p, q) = key.factors();
         let n = key.public().modulus();

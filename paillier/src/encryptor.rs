@@ -44,7 +44,7 @@ impl Encryptor {
     /// Prepares encryption with powers `r^n`.
     ///
     /// # Errors
-    /// What any operation may return.
+    /// The errors of any operation.
     pub fn new(device: &Device, key: &PublicKey) -> Result<Self> {
         Ok(Self { key: Arc::new(PreparedKey::new(device, key)?), short: None })
     }

@@ -165,7 +165,7 @@ impl EncryptedNumbers {
     /// Returns each number as the JSON that `pheutil encrypt` writes.
     ///
     /// # Errors
-    /// What any operation may return.
+    /// The errors of any operation.
     pub fn to_json(&self) -> Result<Vec<String>> {
         let ciphertexts = self.ciphertexts().rows().to_decimal()?;
         let numbers = ciphertexts.into_iter().zip(self.exponents());
