@@ -2,7 +2,7 @@
 //! affect which spans exist.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{Batch, Classical, Device, DynBatch, DynDivisor, GpuUint};
@@ -14,7 +14,7 @@ use tracing_subscriber::fmt::format::FmtSpan;
 struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    fn bytes(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
+    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -27,6 +27,14 @@ impl io::Write for Log {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// The tests take turns: see above.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Waits for the other tests.
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the lines that a subscriber writes during `work`.
@@ -46,6 +54,7 @@ fn traced(work: impl FnOnce()) -> String {
 
 #[test]
 fn work_is_spans_with_sizes() {
+    let _turn = turn();
     let work = || {
         let values = [3u32, 5, 7].map(BigUint::from);
         let device = Device::cpu();
@@ -73,6 +82,7 @@ fn work_is_spans_with_sizes() {
 /// A division by a divisor with a reciprocal, a square and a power modulo it, by their products.
 #[test]
 fn reductions_take_three_products() {
+    let _turn = turn();
     let device = Device::cpu();
     let bits = 1 << 19;
     let shape = device.shape_for(bits).unwrap();
