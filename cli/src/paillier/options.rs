@@ -147,7 +147,7 @@ encrypt replaces each integer or decimal number of the column by a JSON object o
 ciphertext in decimal, \"e\": the exponent of 16}, and decrypt replaces it by the number. All other
 columns are copied. sum writes a table with the groups in the order of their first rows.
 
-Ciphertexts of sum are functions of those that it adds: whoever has these recognizes them.
+The ciphertexts that sum writes depend on its input alone: who has the input can compute them.
 
 encrypt and decrypt continue an interrupted job with --resume: its table must begin with the rows
 that were read before. A signal (Ctrl-C) ends the job after the rows under way.
