@@ -315,8 +315,12 @@ fn numbers_that_are_no_keys_are_refused() {
         Error::InvalidKey { reason } => reason,
         other => panic!("{other}"),
     };
-    assert_eq!(reason(PrivateKey::new(&p, &p)), "its factors are equal");
-    assert_eq!(reason(PrivateKey::new(&(&p * 3u32), &q)), "a factor is not prime");
+    // Moduli with an even number of bits: the square of the larger factor has as many as `p q`.
+    let larger = (&p).max(&q);
+    assert_eq!(reason(PrivateKey::new(larger, larger)), "its factors are equal");
+    let multiples = [3u32, 5].map(|multiplier| &p * multiplier);
+    let multiple = multiples.iter().find(|&multiple| (multiple * &q).bits() % 2 == 0).unwrap();
+    assert_eq!(reason(PrivateKey::new(multiple, &q)), "a factor is not prime");
     assert_eq!(reason(PrivateKey::new(&One::one(), &(&p * &q))), "a factor is not prime");
     let error = PrivateKey::new(&3u32.into(), &5u32.into()).unwrap_err();
     assert_eq!(error, Error::KeyBits { bits: 4 });
