@@ -9,7 +9,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use std::{process, thread};
+use std::thread;
 
 /// The allocator of the system, of which no request fails.
 struct Checked;
@@ -49,18 +49,25 @@ fn checked(memory: *mut u8, bytes: usize) -> *mut u8 {
 
 #[cold]
 fn end(bytes: usize) -> ! {
-    /// Time for a thread that ends the program already.
+    /// Time for the message of a thread that ends the program already.
     const PATIENCE: Duration = Duration::from_millis(100);
     static IS_ENDING: AtomicBool = AtomicBool::new(false);
     // Other threads run out of memory, too.
     if IS_ENDING.swap(true, Ordering::Relaxed) {
         thread::sleep(PATIENCE);
-        process::exit(2);
+        exit();
     }
     // The message needs no memory, and is written at once.
     let mut message = io::Cursor::new([0; 96]);
     let _ = writeln!(message, "gpuint: out of memory: an object of {bytes} bytes does not fit");
     let length = message.position() as usize;
     let _ = io::stderr().write_all(&message.get_ref()[..length]);
-    process::exit(2)
+    exit()
+}
+
+/// Ends the program without handlers that may need memory, and enter [`end`] within an exit, which
+/// [`std::process::exit`] answers by an abort.
+fn exit() -> ! {
+    // SAFETY: the function has no condition.
+    unsafe { libc::_exit(2) }
 }
