@@ -12,9 +12,11 @@ use gpuint::{Batch, Device, Divisor, Error, GpuUint, Pool, ProductTree, Result, 
 
 type U4096 = GpuUint<4096>;
 
-/// Time until a request, and the longest time from it to the end of the call.
+/// Time until a request, and the longest time from it to the end of the call, in the best of
+/// [`ATTEMPTS`]: another program may take the processor meanwhile.
 const DELAY: Duration = Duration::from_millis(100);
 const MOST: Duration = Duration::from_millis(1000);
+const ATTEMPTS: usize = 5;
 
 fn odd(bits: u32) -> BigUint {
     (BigUint::from(1u32) << bits) - 1u32
@@ -27,12 +29,25 @@ fn batch(device: &Device, rows: u32) -> Batch<U4096> {
 }
 
 /// Interrupts a call that would take much longer.
-fn ends_early<R>(what: &str, work: impl FnOnce() -> Result<R>) {
-    let start = Instant::now();
-    let result = interruptible(move || start.elapsed() >= DELAY, work);
-    let time = start.elapsed();
-    assert_eq!(result.err(), Some(Error::Interrupted), "{what}");
-    assert!((DELAY..DELAY + MOST).contains(&time), "{what}: {time:?}");
+fn ends_early<R>(what: &str, mut work: impl FnMut() -> Result<R>) {
+    let times = attempts(DELAY + MOST, || {
+        let start = Instant::now();
+        let result = interruptible(move || start.elapsed() >= DELAY, &mut work);
+        let time = start.elapsed();
+        assert_eq!(result.err(), Some(Error::Interrupted), "{what}");
+        assert!(time >= DELAY, "{what}: {time:?}");
+        time
+    });
+    assert!(times.last() < Some(&(DELAY + MOST)), "{what}: {times:?}");
+}
+
+/// Repeats an attempt until its time is below a limit, and returns the times.
+fn attempts(limit: Duration, mut attempt: impl FnMut() -> Duration) -> Vec<Duration> {
+    let mut times = Vec::new();
+    while times.len() < ATTEMPTS && times.last().is_none_or(|&time| time >= limit) {
+        times.push(attempt());
+    }
+    times
 }
 
 #[test]
@@ -85,15 +100,16 @@ fn euclid_ends_within_a_row() {
         let start = Instant::now();
         call().unwrap();
         let whole = start.elapsed();
-        let start = Instant::now();
-        let result = interruptible(|| true, call);
-        let time = start.elapsed();
         // A request is seen after 20 ms.
-        if whole > DELAY {
-            assert_eq!(result, Err(Error::Interrupted), "{name}");
-            assert!(time < whole / 2 + DELAY / 2, "{name}: {time:?} of {whole:?}");
-        }
-        println!("{name}: interrupted after {time:?} of {whole:?}");
+        let limit = whole / 2 + DELAY / 2;
+        let times = attempts(limit, || {
+            let start = Instant::now();
+            let result = interruptible(|| true, call);
+            assert!(whole <= DELAY || result == Err(Error::Interrupted), "{name}: {result:?}");
+            start.elapsed()
+        });
+        assert!(whole <= DELAY || times.last() < Some(&limit), "{name}: {times:?} of {whole:?}");
+        println!("{name}: interrupted after {times:?} of {whole:?}");
     }
 }
 

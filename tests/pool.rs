@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gpuint::num_bigint::BigUint;
 use gpuint::{
@@ -102,16 +102,23 @@ fn results_of_any_number_of_rows_are_in_order() {
 fn faster_device_computes_more_rows() {
     let pool = mixed();
     let rows = 4000;
-    let (numbers, shares) = numbers(&pool, rows, |chunk| {
-        let microseconds = if is_simt(chunk) { 1000 } else { 50 };
-        thread::sleep(Duration::from_micros(microseconds * chunk.rows().len() as u64));
-        Ok(())
+    let mut all_shares = Vec::new();
+    // Another program may take the processor of a thread meanwhile.
+    let is_found = (0..5).any(|_| {
+        let (numbers, shares) = numbers(&pool, rows, |chunk| {
+            let microseconds = if is_simt(chunk) { 1000 } else { 50 };
+            thread::sleep(Duration::from_micros(microseconds * chunk.rows().len() as u64));
+            Ok(())
+        });
+        let shares = shares.unwrap();
+        assert_eq!((numbers, total(&shares)), (expected(rows), rows));
+        assert!(shares.iter().all(|share| share.error.is_none()));
+        let share = |index: usize| shares[index].rows;
+        let is_found = share(0).min(share(3)) > 4 * share(1).max(share(2));
+        all_shares.push(shares);
+        is_found
     });
-    let shares = shares.unwrap();
-    assert_eq!((numbers, total(&shares)), (expected(rows), rows));
-    let share = |index: usize| shares[index].rows;
-    assert!(share(0).min(share(3)) > 4 * share(1).max(share(2)), "{shares:?}");
-    assert!(shares.iter().all(|share| share.error.is_none()));
+    assert!(is_found, "{all_shares:?}");
 }
 
 #[test]
@@ -122,7 +129,14 @@ fn rows_of_a_lost_device_are_computed_by_the_others() {
             let calls = AtomicUsize::new(0);
             let (numbers, shares) = numbers(&pool, rows, |chunk| {
                 // Others wait, so that the device gets a second chunk.
-                thread::sleep(Duration::from_millis(if is_simt(chunk) { 0 } else { 20 }));
+                let start = Instant::now();
+                while rows > 1
+                    && !is_simt(chunk)
+                    && calls.load(Ordering::Relaxed) < 2
+                    && start.elapsed() < Duration::from_secs(10)
+                {
+                    thread::sleep(Duration::from_millis(1));
+                }
                 match calls.fetch_add(usize::from(is_simt(chunk)), Ordering::Relaxed) {
                     1.. if is_simt(chunk) => Err(lost.clone()),
                     _ => Ok(()),

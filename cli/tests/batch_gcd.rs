@@ -863,6 +863,7 @@ fn waiting(folder: &Scratch, store: &str) -> (Child, PathBuf) {
     // The files of the job are made before the input is read.
     let partial = folder.path("keys.store.partial");
     while !Path::new(&partial).exists() {
+        assert!(job.try_wait().unwrap().is_none(), "the job ended");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     (job, output)
@@ -894,7 +895,7 @@ fn store_of_a_running_job_is_busy() {
     let store = stored(&folder);
     let (mut job, _) = waiting(&folder, &store);
     // The lock follows the making of the file.
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    std::thread::sleep(std::time::Duration::from_millis(1000));
     let new = folder.write("new.txt", b"15\n");
     run(&[&new, "--against", &store, "--store", &store]).assert_error("another job is writing");
     drop(job.stdin.take());
@@ -911,7 +912,7 @@ fn signal_ends_the_wait_for_input() {
     // The input does not end.
     let _stdin = job.stdin.take();
     // The handler is set after the files are made.
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    std::thread::sleep(std::time::Duration::from_millis(1000));
     let pid = job.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let ended = job.wait_with_output().unwrap();

@@ -18,9 +18,16 @@ def a():
 
 @pytest.fixture
 def alarm():
-    """Sends a signal in 0.1 s, and returns the time until `work` has raised `kind`."""
+    """Sends a signal in 0.1 s, and returns the time until `work` has raised `kind`.
 
-    def interrupted(work, kind=KeyboardInterrupt):
+    Another program may take the processor meanwhile: it is the best time of 5, up to a good one.
+    """
+
+    def interrupted(work, kind=KeyboardInterrupt, attempts=5):
+        late = once(work, kind)
+        return late if late < 0.9 or attempts == 1 else interrupted(work, kind, attempts - 1)
+
+    def once(work, kind):
         start = time.monotonic()
         with pytest.raises(kind):
             signal.setitimer(signal.ITIMER_REAL, 0.1)
