@@ -16,7 +16,7 @@ impl Device {
     /// The GPU behind this device.
     fn as_cuda(&self) -> Result<&Cuda> {
         self.memory().check_process()?;
-        self.memory().as_cuda().ok_or(Error::NoDevice)
+        self.memory().as_any().and_then(<dyn Any>::downcast_ref).ok_or(Error::NoDevice)
     }
 
     /// The CUDA stream (`CUstream`, `cudaStream_t`) of this queue; `None` if the device is not a

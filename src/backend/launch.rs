@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::backend::{Buffer, Operands, Params};
+use crate::backend::{Buffer, Operands, Params, Strides};
 use crate::error::Result;
 
 #[cfg(not(all(target_endian = "little", target_pointer_width = "64")))]
@@ -130,13 +130,6 @@ impl RawOperands {
         part.rows = rows.len() as u64;
         part
     }
-}
-
-/// Bytes from row to row of the operands; 0 if one row serves all rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Strides {
-    pub(crate) ins: [usize; 3],
-    pub(crate) outs: [usize; 2],
 }
 
 /// Cuts `rows` rows into parts of at most `most` rows; there is one part at least.

@@ -3,14 +3,14 @@
 //! that a `compile` where the kernel is made at run time; [`Device::time`](crate::Device::time)
 //! says how long a GPU works, which no span on the host does.
 
+use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gpuint_catalogue::auto::Gpu;
 use tracing::trace_span;
 
-use crate::auto::Gpu;
-use crate::backend::cuda::Cuda;
 use crate::backend::sieve::{Divisions, Strikes, Windows};
 use crate::backend::{Backend, BackendKind, Buffer, Call, HostBuffer, Mark, Span};
 use crate::error::Result;
@@ -37,8 +37,8 @@ impl Backend for Traced {
         self.0.kind()
     }
 
-    fn as_cuda(&self) -> Option<&Cuda> {
-        self.0.as_cuda()
+    fn as_any(&self) -> Option<&dyn Any> {
+        self.0.as_any()
     }
 
     fn name(&self) -> String {

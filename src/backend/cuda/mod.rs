@@ -222,7 +222,7 @@ impl Backend for Cuda {
         driver::check_process().map_err(Fault::about("the device"))
     }
 
-    fn as_cuda(&self) -> Option<&Cuda> {
+    fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }
 
