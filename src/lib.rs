@@ -207,7 +207,8 @@ pub use ops::crt::{Crt, DynCrt};
 pub use ops::fixed_base::{DynFixedBase, FixedBase};
 pub use ops::residues::{DynModulus, DynResidues, Modulus, Residues};
 pub use ops::signed::{DynSignedBatch, SignedBatch};
-pub use ops::tree::{DynProductTree, ProductTree, SharedFactors};
+pub use ops::tree::shared::SharedFactors;
+pub use ops::tree::{DynProductTree, ProductTree};
 pub use pool::{Chunk, Pool, RowsMut, Share};
 #[cfg(feature = "serde")]
 pub use serialize::OnDevice;

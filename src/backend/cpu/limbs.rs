@@ -9,6 +9,10 @@ use std::cmp::Ordering;
 /// Bits of a limb.
 pub(super) const LIMB_BITS: usize = u64::BITS as usize;
 
+/// Products of limbs that a thread computes at least before another one takes a part of its work:
+/// about 10 microseconds.
+pub(super) const LEAF_WORK: usize = 1 << 14;
+
 /// Limbs of a block of a loop with carries.
 const UNROLL: usize = 8;
 

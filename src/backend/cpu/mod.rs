@@ -38,6 +38,7 @@ use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::Result;
 use crate::threads;
 
+use limbs::LEAF_WORK;
 use rows::{Failed, Rows};
 
 /// The CPU.
@@ -55,10 +56,6 @@ enum Cost {
     Euclid,
     Cubic,
 }
-
-/// Products of limbs that a thread computes at least before another one takes a part of its work:
-/// about 10 microseconds.
-const LEAF_WORK: usize = 1 << 14;
 
 impl Cost {
     /// Rows of `limbs` limbs that one thread computes at least.

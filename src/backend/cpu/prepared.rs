@@ -24,12 +24,12 @@
 //! `(B^n v + B^n v) / B^n = 2 v`. It takes `n^2` products of limbs whatever they are, and so is
 //! used where Karatsuba's method does not pay for Barrett's two products yet.
 
+use super::division;
 use super::limbs::{
-    LIMB_BITS, add, add_assign, add_limb, add_product, assign, bit, bit_length, compare,
+    LEAF_WORK, LIMB_BITS, add, add_assign, add_limb, add_product, assign, bit, bit_length, compare,
     shift_left, shift_left_assign, shift_right, sub_assign, trimmed,
 };
 use super::product::{self, multiply, multiply_high, multiply_low, square};
-use super::{LEAF_WORK, division};
 use crate::interrupt;
 
 /// Limbs of an odd modulus up to which powers are Montgomery's (measured on AMD Zen 5).

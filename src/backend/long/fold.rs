@@ -5,7 +5,7 @@ use bytemuck::Zeroable;
 
 use crate::backend::launch::{self, RawOperands};
 use crate::backend::long::arguments::{Carrying, EDGE_BYTES, Folding, Parts};
-use crate::backend::long::{Grids, kernel, launch as launch_kernel, workspace};
+use crate::backend::long::grids::{Grids, kernel, launch as launch_kernel, workspace};
 use crate::error::Result;
 
 /// Limbs above a row that have the sign.

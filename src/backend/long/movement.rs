@@ -6,9 +6,8 @@ use gpuint_catalogue::Op;
 
 use crate::backend::launch::{self, RawOperands};
 use crate::backend::long::arguments::Moving;
-use crate::backend::long::{
-    Grids, kernel, launch as launch_kernel, reduction, rows_of_grid, tiles,
-};
+use crate::backend::long::grids::{Grids, kernel, launch as launch_kernel, rows_of_grid, tiles};
+use crate::backend::long::reduction;
 use crate::error::Result;
 
 /// Queues an operation that moves rows of `limbs` limbs; `None` if the operation is another one.

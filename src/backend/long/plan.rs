@@ -41,6 +41,9 @@ pub(super) struct Plan {
 pub(super) const LEAST_LOG_POINTS: u32 = 16;
 pub(super) const MOST_LOG_POINTS: u32 = 26;
 
+/// Widest rows, in bits, of products that do not wrap: a result has the points of the longest plan.
+pub(crate) const WIDEST_FACTOR: usize = 32 << (MOST_LOG_POINTS - 1);
+
 /// The plans, from the fewest points on.
 static PLANS: [Plan; 11] = [
     Plan { primes: Primes::Small, levels: &[8, 8] },

@@ -6,7 +6,7 @@ use gpuint_catalogue::Op;
 
 use crate::backend::launch::RawOperands;
 use crate::backend::long::arguments::Reducing;
-use crate::backend::long::{Grids, kernel, launch as launch_kernel, rows_of_grid, tiles};
+use crate::backend::long::grids::{Grids, kernel, launch as launch_kernel, rows_of_grid, tiles};
 use crate::error::{Error, Result};
 
 /// Queues an operation with one result for each row of `limbs` limbs; `None` if the operation is

@@ -5,7 +5,7 @@ use bytemuck::Zeroable;
 
 use crate::backend::launch;
 use crate::backend::long::arguments::{Carrying, EDGE_BYTES, Parts};
-use crate::backend::long::{Grids, kernel, launch as launch_kernel, workspace};
+use crate::backend::long::grids::{Grids, kernel, launch as launch_kernel, workspace};
 use crate::error::Result;
 
 /// Sums or differences of rows, modulo 2^(32 `limbs`), and the mask of their carries or borrows.

@@ -3,6 +3,7 @@
 //! Shim and kernels are compiled by the host's C++ compiler at their first use, unit by unit.
 #![allow(unsafe_code)]
 
+mod abi;
 mod compiler;
 mod units;
 
@@ -17,6 +18,7 @@ use crate::backend::sieve::{self, Divisions, Strikes, Windows};
 use crate::backend::{Backend, BackendKind, Buffer, Call};
 use crate::error::{Error, Result};
 use crate::kernel::{Instance, LongKernelId};
+use abi::{RawOptions, Stats};
 
 #[cfg(not(all(unix, any(target_arch = "x86_64", target_arch = "aarch64"))))]
 compile_error!(
@@ -40,25 +42,6 @@ pub struct SimtOptions {
     /// Maximum number of rows of a launch of a kernel with a workspace; 0 selects 25, so that small
     /// batches have several parts.
     pub max_part: usize,
-}
-
-/// The twin of `gpuint_simt_options` in `kernels/simt/abi.h`.
-#[derive(Debug)]
-#[repr(C)]
-pub(super) struct RawOptions {
-    seed: u64,
-    max_grid: u32,
-    host_threads: u32,
-}
-
-/// The twin of `gpuint_simt_stats` in `kernels/simt/abi.h`.
-#[derive(Debug, Default)]
-#[repr(C)]
-struct Stats {
-    barriers: u64,
-    warp_ops: u64,
-    switches: u64,
-    blocks: u64,
 }
 
 const OK: c_int = 0;

@@ -51,7 +51,7 @@ use gpuint_catalogue::Shape;
 
 use super::layout::Layout;
 use super::nodes::{Nodes, fitted, home, moved, tiled};
-use super::{halves, is_wrapped, times};
+use super::products::{halves, is_wrapped, times};
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;
@@ -188,8 +188,8 @@ mod tests {
     use num_traits::One;
 
     use super::*;
-    use crate::ops::tree::Tree;
     use crate::ops::tree::layout::Place;
+    use crate::ops::tree::nonempty::Tree;
 
     /// Checks the bound (1) at every node of a tree. Returns 16 times the highest error.
     fn check(values: &[BigUint], device: &Device) -> BigInt {

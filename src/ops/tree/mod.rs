@@ -19,31 +19,29 @@
 mod fractions;
 mod layout;
 pub(super) mod nodes;
+mod nonempty;
 mod parts;
+mod products;
 mod reciprocal;
 mod root;
-mod shared;
+pub(crate) mod shared;
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use gpuint_catalogue::{Op, Shape};
+use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
 use num_traits::One;
 use tracing::debug_span;
 
-use self::layout::Layout;
-use self::nodes::{Nodes, home, moved};
+use self::nodes::{moved, returned};
+use self::nonempty::Tree;
 use self::parts::MOST_PART_BITS;
-use self::root::Root;
-pub use self::shared::SharedFactors;
 use super::{View, faces};
-use crate::backend::{BackendKind, Operands};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
-use crate::kernel::KernelId;
 use crate::shape::{Kernels, narrowest};
 use crate::value::Value;
 
@@ -58,72 +56,6 @@ pub struct DynProductTree {
     root: BigUint,
     /// The lowest row that is zero.
     zero: Option<usize>,
-}
-
-/// The nodes of a tree over at least one row.
-struct Tree {
-    layout: Layout,
-    /// The rows, and the products of the levels above, in shapes of their fractions.
-    products: Nodes,
-    /// Number of rows.
-    rows: usize,
-    /// Length of the shortest row.
-    shortest: u64,
-    /// Length of the root.
-    length: u64,
-}
-
-impl Tree {
-    /// Computes the tree over rows of these lengths in bits.
-    fn new(rows: &DynBatch, lengths: &[u64]) -> Result<Self> {
-        let layout = debug_span!("layout").in_scope(|| Layout::new(lengths))?;
-        let _span = debug_span!("products", rows = rows.len()).entered();
-        let mut products = Nodes::new(1, layout.levels.len() + 1);
-        let (device, shape) = home(rows.device(), layout.fraction_bits(0))?;
-        products.levels[0] = Some(moved(rows.try_clone()?, &device, shape)?);
-        for (index, level) in layout.levels.iter().enumerate() {
-            let (device, shape) = home(rows.device(), layout.fraction_bits(index + 1))?;
-            let child = |side| products.children(level, side, &device, shape);
-            let nodes = times(&child(0)?, &child(1)?)?;
-            products.levels[index + 1] = Some(nodes);
-        }
-        let shortest = lengths.iter().copied().min().unwrap_or(0);
-        let length = products.level(layout.levels.len())?.bit_lengths()?[0];
-        Ok(Self { layout, products, rows: rows.len(), shortest, length })
-    }
-
-    /// The product of all rows.
-    fn root(&self) -> Result<&DynBatch> {
-        self.products.level(self.layout.levels.len())
-    }
-
-    /// Prepares the root for products modulo it.
-    fn prepared_root(&self) -> Result<Root> {
-        Root::new(self.root()?.try_clone()?, self.length, self.fraction_bits())
-    }
-
-    /// Bits of a fraction of the root.
-    fn fraction_bits(&self) -> u64 {
-        self.layout.fraction_bits(self.layout.levels.len())
-    }
-
-    /// Computes the sum of all cofactors, which is below the root or equal to it.
-    fn cofactor_sum(&self) -> Result<DynBatch> {
-        let _span = debug_span!("cofactor_sum", rows = self.rows).entered();
-        let rows = self.products.level(0)?;
-        let zero = DynBatch::zeros(rows.device(), rows.shape(), self.rows)?;
-        let values = zero.select(&rows.eq_mask_all(1)?, &zero.with_bit(0)?)?;
-        // The sum of 1 / n is below 1: cofactors of each node sum to less than it.
-        let is_short =
-            self.shortest <= u64::from(usize::BITS) && self.rows >> (self.shortest - 1) > 0;
-        fractions::combined(&self.layout, &self.products, values, 1, is_short)
-    }
-
-    /// Reduces the numbers with these fractions of the root modulo all rows, number by number.
-    fn descend(&self, fractions: &DynBatch, device: &Device) -> Result<DynBatch> {
-        let _span = debug_span!("remainders", rows = self.rows).entered();
-        fractions::remainders(&self.layout, &self.products, fractions, device)
-    }
 }
 
 impl DynProductTree {
@@ -250,44 +182,6 @@ impl fmt::Debug for DynProductTree {
             .field("device", self.device())
             .finish()
     }
-}
-
-/// Returns true if products modulo `2^BITS - 1` are faster than those modulo `2^BITS`.
-fn is_wrapped(device: &Device, shape: Shape) -> bool {
-    shape.is_long() || device.backend() == BackendKind::Cpu
-}
-
-/// Returns rows of a node in a shape that holds their values, on the handle of a device.
-fn returned(rows: DynBatch, device: &Device, shape: Shape) -> Result<DynBatch> {
-    let rows = moved(rows, device, shape)?;
-    let mut out = DynBatch::alloc(device, shape, rows.len())?;
-    rows.view().truncated_into(&mut out)?;
-    Ok(out)
-}
-
-/// Computes differences modulo `2^BITS - 1`.
-fn wrapped_difference(a: &DynBatch, b: &DynBatch) -> Result<DynBatch> {
-    let (difference, borrow) = a.overflowing_sub(b)?;
-    // 2^BITS is 1 more than the modulus.
-    difference.wrapping_sub_all(1)?.select(&borrow, &difference)
-}
-
-/// Computes products that are below `2^BITS - 1`.
-fn times(a: &DynBatch, b: &DynBatch) -> Result<DynBatch> {
-    if is_wrapped(a.device(), a.shape()) { a.cyclic_mul(b) } else { a.wrapping_mul(b) }
-}
-
-/// Computes both halves of products, on the CPU at every width.
-fn halves(a: &DynBatch, b: &DynBatch) -> Result<(DynBatch, DynBatch)> {
-    if a.device().backend() != BackendKind::Cpu {
-        return a.mul_lo_hi(b);
-    }
-    let view = a.view();
-    let kernel = KernelId::long(Op::MulWide, a.shape());
-    view.produce_two(|low, high| {
-        let outs = [Some(low.buffer_mut()), Some(high.buffer_mut())];
-        a.device().launch(kernel, Operands { outs, ..view.operands_with(b)? })
-    })
 }
 
 /// A product tree over the rows of a batch: their product, and remainders modulo all of them.

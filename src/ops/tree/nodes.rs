@@ -54,6 +54,14 @@ pub(super) fn fitted(rows: DynBatch, shape: Shape) -> Result<DynBatch> {
     if rows.shape() == shape { Ok(rows) } else { rows.view().truncated(shape) }
 }
 
+/// Returns rows of a node in a shape that holds their values, on the handle of a device.
+pub(super) fn returned(rows: DynBatch, device: &Device, shape: Shape) -> Result<DynBatch> {
+    let rows = moved(rows, device, shape)?;
+    let mut out = DynBatch::alloc(device, shape, rows.len())?;
+    rows.view().truncated_into(&mut out)?;
+    Ok(out)
+}
+
 /// Returns the rows of a batch `times` times, one copy after the other.
 pub(in crate::ops) fn tiled(batch: &DynBatch, times: usize) -> Result<DynBatch> {
     let count = batch.len();

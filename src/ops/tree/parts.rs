@@ -34,9 +34,9 @@ use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
 use tracing::debug_span;
 
-use super::nodes::{home, moved};
+use super::nodes::{home, moved, returned};
+use super::nonempty::Tree;
 use super::root::Root;
-use super::{Tree, returned};
 use crate::backend::BackendKind;
 use crate::backend::host::collected;
 use crate::device::Device;

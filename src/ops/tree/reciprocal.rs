@@ -31,7 +31,7 @@ use num_bigint::BigUint;
 use num_traits::One;
 
 use super::nodes::{fitted, home, moved};
-use super::{times, wrapped_difference};
+use super::products::{times, wrapped_difference};
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;

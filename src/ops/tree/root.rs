@@ -28,8 +28,8 @@ use std::borrow::Cow;
 use num_bigint::BigUint;
 
 use super::nodes::{moved, tiled};
+use super::products::{halves, is_wrapped, wrapped_difference};
 use super::reciprocal::reciprocal;
-use super::{halves, is_wrapped, wrapped_difference};
 use crate::backend::cpu::integers::remainder;
 use crate::dyn_batch::DynBatch;
 use crate::error::Result;

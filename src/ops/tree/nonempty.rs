@@ -1,0 +1,78 @@
+//! The tree over at least one row.
+
+use tracing::debug_span;
+
+use super::fractions;
+use super::layout::Layout;
+use super::nodes::{Nodes, home, moved};
+use super::products::times;
+use super::root::Root;
+use crate::device::Device;
+use crate::dyn_batch::DynBatch;
+use crate::error::Result;
+
+/// The nodes of a tree over at least one row.
+pub(super) struct Tree {
+    pub(super) layout: Layout,
+    /// The rows, and the products of the levels above, in shapes of their fractions.
+    pub(super) products: Nodes,
+    /// Number of rows.
+    rows: usize,
+    /// Length of the shortest row.
+    shortest: u64,
+    /// Length of the root.
+    pub(super) length: u64,
+}
+
+impl Tree {
+    /// Computes the tree over rows of these lengths in bits.
+    pub(super) fn new(rows: &DynBatch, lengths: &[u64]) -> Result<Self> {
+        let layout = debug_span!("layout").in_scope(|| Layout::new(lengths))?;
+        let _span = debug_span!("products", rows = rows.len()).entered();
+        let mut products = Nodes::new(1, layout.levels.len() + 1);
+        let (device, shape) = home(rows.device(), layout.fraction_bits(0))?;
+        products.levels[0] = Some(moved(rows.try_clone()?, &device, shape)?);
+        for (index, level) in layout.levels.iter().enumerate() {
+            let (device, shape) = home(rows.device(), layout.fraction_bits(index + 1))?;
+            let child = |side| products.children(level, side, &device, shape);
+            let nodes = times(&child(0)?, &child(1)?)?;
+            products.levels[index + 1] = Some(nodes);
+        }
+        let shortest = lengths.iter().copied().min().unwrap_or(0);
+        let length = products.level(layout.levels.len())?.bit_lengths()?[0];
+        Ok(Self { layout, products, rows: rows.len(), shortest, length })
+    }
+
+    /// The product of all rows.
+    pub(super) fn root(&self) -> Result<&DynBatch> {
+        self.products.level(self.layout.levels.len())
+    }
+
+    /// Prepares the root for products modulo it.
+    pub(super) fn prepared_root(&self) -> Result<Root> {
+        Root::new(self.root()?.try_clone()?, self.length, self.fraction_bits())
+    }
+
+    /// Bits of a fraction of the root.
+    pub(super) fn fraction_bits(&self) -> u64 {
+        self.layout.fraction_bits(self.layout.levels.len())
+    }
+
+    /// Computes the sum of all cofactors, which is below the root or equal to it.
+    pub(super) fn cofactor_sum(&self) -> Result<DynBatch> {
+        let _span = debug_span!("cofactor_sum", rows = self.rows).entered();
+        let rows = self.products.level(0)?;
+        let zero = DynBatch::zeros(rows.device(), rows.shape(), self.rows)?;
+        let values = zero.select(&rows.eq_mask_all(1)?, &zero.with_bit(0)?)?;
+        // The sum of 1 / n is below 1: cofactors of each node sum to less than it.
+        let is_short =
+            self.shortest <= u64::from(usize::BITS) && self.rows >> (self.shortest - 1) > 0;
+        fractions::combined(&self.layout, &self.products, values, 1, is_short)
+    }
+
+    /// Reduces the numbers with these fractions of the root modulo all rows, number by number.
+    pub(super) fn descend(&self, fractions: &DynBatch, device: &Device) -> Result<DynBatch> {
+        let _span = debug_span!("remainders", rows = self.rows).entered();
+        fractions::remainders(&self.layout, &self.products, fractions, device)
+    }
+}
