@@ -58,7 +58,7 @@ pub fn batches<T: Kernels, R: Into<SizeRange>>(
     device: &Device,
     rows: R,
 ) -> impl Strategy<Value = Batch<T>> + use<T, R> {
-    dyn_batches(&T::on(device), T::SHAPE, rows).prop_map(Batch::typed)
+    dyn_batches(&device.of::<T>(), T::SHAPE, rows).prop_map(Batch::typed)
 }
 
 /// Generates batches with a run-time shape, as [`batches`].

@@ -65,7 +65,7 @@ impl<T: Kernels> Batch<T> {
     /// [`PartialRow`](Error::PartialRow) if the values have another number of bytes,
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn from_arrow(device: &Device, array: &FixedSizeBinaryArray) -> Result<Self> {
-        DynBatch::from_arrow(&T::on(device), T::SHAPE, array).map(Self::typed)
+        DynBatch::from_arrow(&device.of::<T>(), T::SHAPE, array).map(Self::typed)
     }
 
     /// Returns the rows as an array without null values, each `BITS / 8` bytes, least significant

@@ -8,14 +8,13 @@ use num_bigint::BigUint;
 
 use crate::backend::host::zeroed_vec;
 use crate::device::Device;
-use crate::dyn_batch::{DynBatch, whole_rows};
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::host_batch::HostBatch;
-use crate::ops::View;
-use crate::ops::faces::typed_rows;
+use crate::rows::whole_rows;
 use crate::shape::Kernels;
-use crate::strategy::sealed::Sealed as AsStrategy;
+use crate::typed::typed_rows;
 use crate::value::Value;
 
 /// Integers of one shape on a device, one a row.
@@ -58,7 +57,7 @@ impl<T: Kernels> Batch<T> {
         device: &Device,
         values: impl IntoIterator<Item: Borrow<BigUint>>,
     ) -> Result<Self> {
-        DynBatch::from_biguints(&T::on(device), T::SHAPE, values).map(Self::typed)
+        DynBatch::from_biguints(&device.of::<T>(), T::SHAPE, values).map(Self::typed)
     }
 
     /// Makes a batch of `rows` rows, all of one value.
@@ -67,7 +66,7 @@ impl<T: Kernels> Batch<T> {
     /// [`TooWide`](Error::TooWide) where the value needs more than `BITS` bits (row 0),
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn splat(device: &Device, value: impl Value, rows: usize) -> Result<Self> {
-        DynBatch::splat(&T::on(device), T::SHAPE, value, rows).map(Self::typed)
+        DynBatch::splat(&device.of::<T>(), T::SHAPE, value, rows).map(Self::typed)
     }
 
     /// Makes a batch of `rows` zeros.
@@ -75,7 +74,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn zeros(device: &Device, rows: usize) -> Result<Self> {
-        DynBatch::zeros(&T::on(device), T::SHAPE, rows).map(Self::typed)
+        DynBatch::zeros(&device.of::<T>(), T::SHAPE, rows).map(Self::typed)
     }
 
     /// Makes a batch of `rows` uniform random values from 0 to `2^BITS - 1`.
@@ -89,7 +88,7 @@ impl<T: Kernels> Batch<T> {
         rows: usize,
         rng: &mut R,
     ) -> Result<Self> {
-        DynBatch::random(&T::on(device), T::SHAPE, rows, rng).map(Self::typed)
+        DynBatch::random(&device.of::<T>(), T::SHAPE, rows, rng).map(Self::typed)
     }
 
     /// Makes a batch from the digits of all rows, one row after another, each row's least
@@ -110,7 +109,7 @@ impl<T: Kernels> Batch<T> {
     /// [`PartialRow`](Error::PartialRow) where the number of bytes is not a multiple of `BITS / 8`,
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn from_le_bytes(device: &Device, bytes: &[u8]) -> Result<Self> {
-        DynBatch::from_le_bytes(&T::on(device), T::SHAPE, bytes).map(Self::typed)
+        DynBatch::from_le_bytes(&device.of::<T>(), T::SHAPE, bytes).map(Self::typed)
     }
 
     /// Makes a batch from the bytes of all rows, one row after another, `BITS / 8` a row, each
@@ -119,7 +118,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`from_le_bytes`](Self::from_le_bytes).
     pub fn from_be_bytes(device: &Device, bytes: &[u8]) -> Result<Self> {
-        DynBatch::from_be_bytes(&T::on(device), T::SHAPE, bytes).map(Self::typed)
+        DynBatch::from_be_bytes(&device.of::<T>(), T::SHAPE, bytes).map(Self::typed)
     }
 
     /// Copies the batch, on its device.
@@ -226,27 +225,8 @@ impl<T: Kernels> Batch<T> {
     }
 }
 
-/// # Strategies and shapes
+/// # Shapes
 impl<T: Kernels> Batch<T> {
-    /// Returns a view of the batch whose operations use the strategy `S` instead of
-    /// [`Auto`](crate::Auto).
-    ///
-    /// ```
-    /// use gpuint::{Batch, Blocked, Classical, Device, GpuUint, TensorCore};
-    ///
-    /// let device = Device::cpu();
-    /// let u = Batch::<GpuUint<1024>>::splat(&device, &100u32.into(), 3)?;
-    /// let v = Batch::splat(&device, &7u32.into(), 3)?;
-    /// let (q, r) = u.using::<Blocked<Classical>>().div_rem(&v)?;
-    /// assert_eq!((q.row(2)?, r.row(2)?), (14u32.into(), 2u32.into()));
-    /// assert_eq!(u.using::<TensorCore>().wrapping_mul(&v)?.row(0)?, 700u32.into());
-    /// # Ok::<(), gpuint::Error>(())
-    /// ```
-    #[must_use]
-    pub fn using<S: AsStrategy>(&self) -> Using<'_, T, S> {
-        Using { batch: self, strategy: PhantomData }
-    }
-
     /// Returns the batch as a [`DynBatch`], whose shape is a value.
     #[must_use]
     pub fn into_dyn(self) -> DynBatch {
@@ -263,10 +243,6 @@ impl<T: Kernels> Batch<T> {
     pub(crate) fn as_dyn_mut(&mut self) -> &mut DynBatch {
         &mut self.inner
     }
-
-    pub(crate) fn view(&self) -> View<'_> {
-        self.inner.view()
-    }
 }
 
 typed_rows!(Batch, DynBatch);
@@ -280,24 +256,6 @@ impl<T: Kernels> TryFrom<DynBatch> for Batch<T> {
             shape if shape == T::SHAPE => Ok(Self::typed(batch)),
             shape => Err(Error::ShapeMismatch { left: T::SHAPE, right: shape }),
         }
-    }
-}
-
-/// A batch whose operations use one strategy: see [`Batch::using`].
-pub struct Using<'a, T: Kernels, S> {
-    batch: &'a Batch<T>,
-    strategy: PhantomData<S>,
-}
-
-impl<T: Kernels, S: AsStrategy> Using<'_, T, S> {
-    pub(crate) fn view(&self) -> View<'_> {
-        View { batch: &self.batch.inner, strategy: S::STRATEGY }
-    }
-}
-
-impl<T: Kernels, S: AsStrategy> fmt::Debug for Using<'_, T, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.view().fmt(f)
     }
 }
 

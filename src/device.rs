@@ -18,11 +18,14 @@ use crate::backend::{
 };
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::faults::Faults;
 use crate::kernel::KernelId;
-use crate::shape::{is_built, narrowest, selected, shapes};
+use crate::shape::{Kernels, is_built, narrowest, selected, shapes};
 use crate::strategy::Strategy;
 use crate::threads;
-use crate::verify::{self, Faults};
+
+/// Launches a call that has been checked, and checks its results.
+pub(crate) type Verifier = fn(&Device, Call<'_>) -> Result<()>;
 
 /// Handle to a device and its queue. Calls take effect in the order in which they are made; a call
 /// that reads results waits for them.
@@ -40,8 +43,8 @@ pub struct Device {
     inner: Arc<Inner>,
     /// True if batches of this handle may have shapes that are not built.
     jit: bool,
-    /// True if results of this handle are checked.
-    verified: bool,
+    /// Launches calls and checks their results, on handles of [`verified`](Self::verified).
+    verifier: Option<Verifier>,
     /// Faults of the results of this handle, for tests.
     faults: Option<Arc<Faults>>,
 }
@@ -167,45 +170,10 @@ impl Device {
         self.with_jit_if(true)
     }
 
-    /// Returns a handle to the same device and queue whose results are checked on the device:
-    /// those of every operation whose receiver is on this handle, or that makes rows on it.
-    ///
-    /// For long searches on hardware that may be faulty. Sums, differences, products, quotients and
-    /// square roots satisfy an equation, which is evaluated modulo `2^61 - 1` for each row. No
-    /// flipped bit of a result passes, unless it is a bit of a quotient by a multiple of
-    /// `2^61 - 1`; another error passes with a probability below `2^-60`. Powers
-    /// by one exponent modulo one number are checked by products of groups of rows. An eighth of
-    /// the rows of other modular powers, drawn anew each time, is computed twice. All other results
-    /// are computed twice and compared. `docs/verified.md` lists the check and the cost of each
-    /// operation.
-    ///
-    /// A launch whose results fail is computed once more. Calls wait for the device. Copies from
-    /// and to the host are not checked.
-    ///
-    /// ```
-    /// use gpuint::{Batch, Device, GpuUint};
-    /// use num_bigint::BigUint;
-    ///
-    /// let device = Device::cpu().verified();
-    /// let u = Batch::<GpuUint<1024>>::splat(&device, &(BigUint::from(7u32) << 900), 3)?;
-    /// let v = Batch::splat(&device, &BigUint::from(1_000_003u32), 3)?;
-    /// let (q, r) = u.div_rem(&v)?; // q v + r = u and r < v, checked
-    /// assert_eq!(q.row(2)? * 1_000_003u32 + r.row(2)?, u.row(2)?);
-    /// # Ok::<(), gpuint::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Operations on such a handle also return [`FaultyDevice`](Error::FaultyDevice), with the
-    /// lowest row that fails twice.
-    #[must_use]
-    pub fn verified(&self) -> Self {
-        self.with_verification(true)
-    }
-
     /// Returns true if the handle is one of [`verified`](Self::verified).
     #[must_use]
     pub fn is_verified(&self) -> bool {
-        self.verified
+        self.verifier.is_some()
     }
 
     /// Returns a handle with faults, for tests of [`verified`](Self::verified).
@@ -413,7 +381,7 @@ impl Device {
             choices,
             backend: Traced(backend),
         };
-        Self { inner: Arc::new(inner), jit: false, verified: false, faults: None }
+        Self { inner: Arc::new(inner), jit: false, verifier: None, faults: None }
     }
 
     /// Makes a GPU device with the choices of its tuning table.
@@ -430,14 +398,19 @@ impl Device {
         Self { jit: self.jit || jit, ..self.clone() }
     }
 
+    /// Returns a handle whose batches may have the shape of a type.
+    pub(crate) fn of<T: Kernels>(&self) -> Self {
+        self.with_jit_if(T::IS_JIT)
+    }
+
     /// Returns true if the handle is one of [`with_jit`](Self::with_jit).
     pub(crate) fn has_jit(&self) -> bool {
         self.jit
     }
 
-    /// Returns this handle, with or without checks of results.
-    pub(crate) fn with_verification(&self, verified: bool) -> Self {
-        Self { verified, ..self.clone() }
+    /// Returns this handle with a launcher that checks results, or without one.
+    pub(crate) fn with_verifier(&self, verifier: Option<Verifier>) -> Self {
+        Self { verifier, ..self.clone() }
     }
 
     /// Checks that batches of this handle may have the shape.
@@ -494,12 +467,12 @@ impl Device {
         &self.inner.backend
     }
 
-    /// Returns the memory stored by [`keep_spare`](Self::keep_spare), if it has this size.
     /// Returns true if kernels sieve and divide by small primes: their results are not verified.
     pub(crate) fn has_sieves(&self) -> bool {
-        !self.verified && self.memory().has_sieves()
+        !self.is_verified() && self.memory().has_sieves()
     }
 
+    /// Returns the memory stored by [`keep_spare`](Self::keep_spare), if it has this size.
     pub(crate) fn take_spare(&self, bytes: u64) -> Option<Buffer> {
         self.inner.spare.try_lock().ok()?.take_if(|buffer| buffer.bytes() == bytes)
     }
@@ -528,12 +501,12 @@ impl Device {
         }
         let mut call = Call { kernel, operands };
         call.check()?;
-        if self.verified {
-            return verify::launch(self, call);
+        if let Some(verifier) = self.verifier {
+            return verifier(self, call);
         }
         let Some(faults) = &self.faults else { return self.run(call) };
         self.launch_unharmed(kernel, call.operands.reborrow())?;
-        faults.strike(self, kernel, &mut call.operands)
+        faults.strike(self.memory(), kernel, &mut call.operands)
     }
 
     /// Queues a kernel whose results are neither checked nor harmed.

@@ -185,7 +185,7 @@ impl<T: Kernels> Divisor<T> {
     /// [`DivisionByZero`](Error::DivisionByZero) (row 0), [`TooWide`](Error::TooWide) if the
     /// divisor needs more than `BITS` bits (row 0), and as [`new`](Self::new).
     pub fn splat(device: &Device, divisor: impl Value) -> Result<Self> {
-        DynDivisor::splat(&T::on(device), T::SHAPE, divisor).map(Self::typed)
+        DynDivisor::splat(&device.of::<T>(), T::SHAPE, divisor).map(Self::typed)
     }
 
     /// Number of rows that have their own divisor; `None` for one divisor for all rows.

@@ -5,7 +5,6 @@
 
 use std::borrow::Borrow;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use num_bigint::BigUint;
 
@@ -20,9 +19,8 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::host_batch::HostBatch;
-use crate::ops::View;
+use crate::rows::{check_width, whole_rows, write_integers};
 use crate::shape::narrowest;
-use crate::strategy::Strategy;
 use crate::value::Value;
 
 /// Integers of one width on a device, one a row; the width is a value.
@@ -283,34 +281,6 @@ impl DynBatch {
         })?;
         Ok(value)
     }
-
-    /// The batch through a strategy: a view with the operations that have algorithms to choose
-    /// from.
-    ///
-    /// ```
-    /// use gpuint::{Algorithm, Device, DynBatch, Product, narrowest};
-    ///
-    /// let device = Device::cpu();
-    /// let u = DynBatch::splat(&device, narrowest(1000).unwrap(), &100u32.into(), 3)?;
-    /// let v = DynBatch::splat(&device, u.shape(), &7u32.into(), 3)?;
-    /// let (q, r) = u.using(Algorithm::Blocked(Product::Classical)).div_rem(&v)?;
-    /// assert_eq!((q.row(2)?, r.row(2)?), (14u32.into(), 2u32.into()));
-    /// # Ok::<(), gpuint::Error>(())
-    /// ```
-    #[must_use]
-    pub fn using(&self, strategy: impl Into<Strategy>) -> DynUsing<'_> {
-        DynUsing(View { batch: self, strategy: strategy.into() })
-    }
-}
-
-/// A batch through a strategy: see [`DynBatch::using`].
-#[derive(Debug, Clone, Copy)]
-pub struct DynUsing<'a>(View<'a>);
-
-impl<'a> DynUsing<'a> {
-    pub(crate) fn view(&self) -> View<'a> {
-        self.0
-    }
 }
 
 /// For the operations.
@@ -319,10 +289,6 @@ impl DynBatch {
     pub(crate) fn alloc(device: &Device, shape: Shape, rows: usize) -> Result<Self> {
         let buffer = device.alloc_rows(rows, shape.bytes())?;
         Ok(Self { device: device.clone(), buffer, rows, shape })
-    }
-
-    pub(crate) fn view(&self) -> View<'_> {
-        View { batch: self, strategy: Strategy::Auto }
     }
 
     /// A batch over a buffer with the bytes of its rows.
@@ -568,62 +534,11 @@ fn byte_offset(row: usize, row_bytes: usize) -> u64 {
     row as u64 * row_bytes as u64
 }
 
-fn check_width(shape: Shape, row: usize, value: &BigUint) -> Result<()> {
-    let bits = value.bits();
-    if bits > shape.bits as u64 {
-        return Err(Error::TooWide { row, bits, width: shape.bits });
-    }
-    Ok(())
-}
-
-/// Writes the values from `first` on to the rows of `bytes`, on all cores.
-pub(crate) fn write_integers<V: Borrow<BigUint> + Sync>(
-    values: &[V],
-    first: usize,
-    shape: Shape,
-    bytes: &mut [u8],
-) -> Result<()> {
-    write_checked(bytes, shape.bytes(), first, |row, bytes| {
-        let value = values[row].borrow();
-        check_width(shape, row, value)?;
-        write_integer(value, bytes);
-        Ok(())
-    })
-}
-
-/// Writes the rows of `bytes`, from row `first` on, on all cores: `write(row, bytes)`. Returns the
-/// error of the lowest row that fails; the others are written.
-pub(crate) fn write_checked(
-    bytes: &mut [u8],
-    row_bytes: usize,
-    first: usize,
-    write: impl Fn(usize, &mut [u8]) -> Result<()> + Sync,
-) -> Result<()> {
-    let failed = AtomicUsize::new(usize::MAX);
-    write_rows(bytes, row_bytes, |row, bytes| {
-        if write(first + row, bytes).is_err() {
-            failed.fetch_min(row, Ordering::Relaxed);
-        }
-    });
-    match failed.into_inner() {
-        usize::MAX => Ok(()),
-        row => write(first + row, &mut bytes[row * row_bytes..][..row_bytes]),
-    }
-}
-
 /// References to the integers, which other threads can read, whatever holds them.
 fn references<V: Borrow<BigUint>>(values: &[V]) -> Result<Vec<&BigUint>> {
     let mut references = reserved_vec(values.len())?;
     references.extend(values.iter().map(Borrow::borrow));
     Ok(references)
-}
-
-/// Number of rows of `len` bytes or digits.
-pub(crate) fn whole_rows(len: usize, row: usize) -> Result<usize> {
-    if !len.is_multiple_of(row) {
-        return Err(Error::PartialRow { len, row });
-    }
-    Ok(len / row)
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use crate::backend::HostBuffer;
 use crate::backend::host::{Passed, check_room, read_integer, read_rows, reserved_vec};
 use crate::device::Device;
 use crate::digit::Digit;
-use crate::dyn_batch::write_integers;
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::rows::write_integers;
 
 /// Rows of one shape in host memory. For a GPU it is pinned memory, which the GPU copies at the
 /// speed of the bus without the host; for the CPU it is ordinary memory.

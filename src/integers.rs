@@ -8,9 +8,10 @@ use num_bigint::BigUint;
 use crate::backend::host::{check_room, read_rows, reserved_vec};
 use crate::batch::Batch;
 use crate::device::Device;
-use crate::dyn_batch::{DynBatch, write_checked};
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::numbers::fitting;
+use crate::rows::write_checked;
 use crate::shape::Kernels;
 
 /// An integer type whose values go to and from rows: [`from_integers`](Batch::from_integers),
@@ -189,7 +190,7 @@ impl<T: Kernels> Batch<T> {
     /// [`Negative`](crate::Error::Negative) with the lowest row that is negative,
     /// [`OutOfMemory`](crate::Error::OutOfMemory), [`Driver`](crate::Error::Driver).
     pub fn from_integers<N: Integer>(device: &Device, values: &[N]) -> Result<Self> {
-        DynBatch::from_integers(&T::on(device), T::SHAPE, values).map(Self::typed)
+        DynBatch::from_integers(&device.of::<T>(), T::SHAPE, values).map(Self::typed)
     }
 
     /// Returns the values as integers of a type that implements [`Integer`].

@@ -154,6 +154,7 @@ mod divisor;
 mod dyn_batch;
 mod error;
 mod event;
+mod faults;
 mod host_batch;
 mod integers;
 mod interop;
@@ -164,6 +165,7 @@ mod numbers;
 mod ops;
 mod pool;
 mod process;
+mod rows;
 mod selfridge;
 #[cfg(feature = "serde")]
 mod serialize;
@@ -176,6 +178,7 @@ mod text;
 pub mod threads;
 #[doc(hidden)]
 pub mod tuning;
+mod typed;
 mod value;
 mod verify;
 
@@ -187,13 +190,15 @@ pub use backend::simt::SimtOptions;
 #[cfg(feature = "simt")]
 #[doc(hidden)]
 pub use backend::simt::{Upset, plan_upset, rare_paths};
-pub use batch::{Batch, Using};
+pub use batch::Batch;
 pub use device::Device;
 pub use digit::Digit;
 pub use divisor::{Divisor, DynDivisor};
-pub use dyn_batch::{DynBatch, DynUsing};
+pub use dyn_batch::DynBatch;
 pub use error::{Error, Result};
 pub use event::{Event, Finished};
+#[doc(hidden)]
+pub use faults::Faults;
 pub use gpuint_catalogue::{
     Algorithm, DigitKind, MAX_BITS, MAX_GROUP, MAX_LONG_BITS, Op, Product, Shape,
 };
@@ -209,6 +214,7 @@ pub use ops::residues::{DynModulus, DynResidues, Modulus, Residues};
 pub use ops::signed::{DynSignedBatch, SignedBatch};
 pub use ops::tree::shared::SharedFactors;
 pub use ops::tree::{DynProductTree, ProductTree};
+pub use ops::using::{DynUsing, Using};
 pub use pool::{Chunk, Pool, RowsMut, Share};
 #[cfg(feature = "serde")]
 pub use serialize::OnDevice;
@@ -221,5 +227,3 @@ pub use strategy::{
     ShiftedInverse, Strategy, TensorCore,
 };
 pub use value::Value;
-#[doc(hidden)]
-pub use verify::Faults;

@@ -100,7 +100,7 @@ impl<T: Kernels> Batch<T> {
     /// [`TooWide`](Error::TooWide) with the lowest row that needs more than `BITS` bits,
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn from_numbers<N: Unsigned + ToBytes>(device: &Device, numbers: &[N]) -> Result<Self> {
-        DynBatch::from_numbers(&T::on(device), T::SHAPE, numbers).map(Self::typed)
+        DynBatch::from_numbers(&device.of::<T>(), T::SHAPE, numbers).map(Self::typed)
     }
 
     /// Returns the values as unsigned integers of a type with the traits of `num-traits`.

@@ -16,8 +16,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::backend::host::{check_room, collected};
 use crate::batch::Batch;
 use crate::device::Device;
-use crate::dyn_batch::{DynBatch, whole_rows};
+use crate::dyn_batch::DynBatch;
 use crate::error::Result;
+use crate::rows::whole_rows;
 use crate::shape::Kernels;
 
 /// The data of a batch.
@@ -160,7 +161,7 @@ impl<'de, T: Kernels> DeserializeSeed<'de> for OnDevice<'_, Batch<T>> {
     type Value = Batch<T>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Batch<T>, D::Error> {
-        let device = T::on(self.device);
+        let device = self.device.of::<T>();
         let seed = OnDevice::<Batch<T>>::new(&device);
         seed.read(deserializer, |_| Ok(T::SHAPE)).map(Batch::typed)
     }

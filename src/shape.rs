@@ -9,7 +9,6 @@ use std::marker::PhantomData;
 
 use gpuint_catalogue::{DigitKind, MAX_GROUP, MAX_LONG_BITS, MAX_Q, Shape};
 
-use crate::device::Device;
 use crate::digit::Digit;
 
 /// A shape: integers of `BITS` bits in digits of type `D`, with `Q` digits per thread.
@@ -27,7 +26,7 @@ impl<const BITS: usize, const Q: usize, D: Digit> fmt::Debug for GpuUint<BITS, Q
 /// A shape that need not be built: as [`GpuUint`], with kernels that are compiled at first use.
 ///
 /// At a built shape it has the embedded kernels. At others a GPU compiles each kernel by NVRTC at
-/// its first use, and keeps it on disk ([`Device::with_jit`]). The first use takes seconds; later
+/// its first use, and keeps it on disk ([`Device::with_jit`](crate::Device::with_jit)). The first use takes seconds; later
 /// processes read the kernel from the disk. The CPU needs no kernels, and neither do long shapes
 /// ([`Shape::is_long`]): above 2^20 bits, any multiple of 64 up to 2^31, with `Q = 4` and `u64`.
 /// [`gpu_uint!`](crate::gpu_uint) declares one with `jit` and checks it where it is declared.
@@ -87,16 +86,9 @@ impl<T: sealed::Jit> fmt::Debug for Double<T> {
 }
 
 pub(crate) mod sealed {
-    use super::Device;
-
     pub trait Sealed {
         /// True if the shape may be one that is not built.
         const IS_JIT: bool = false;
-
-        /// Returns a handle to a device whose batches may have the shape.
-        fn on(device: &Device) -> Device {
-            device.with_jit_if(Self::IS_JIT)
-        }
     }
 
     /// A shape that need not be built.

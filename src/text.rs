@@ -6,10 +6,11 @@ use crate::backend::host::reserved_vec;
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::digits::{bits_of_hex, is_decimal, is_hex, push_hex, read_hex};
-use crate::dyn_batch::{DynBatch, write_checked};
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::interrupt::on_all_cores;
 use crate::ops::decimal;
+use crate::rows::write_checked;
 use crate::shape::Kernels;
 
 /// # Text
@@ -91,7 +92,7 @@ impl<T: Kernels> Batch<T> {
     /// not a digit, [`TooWide`](Error::TooWide), [`OutOfMemory`](Error::OutOfMemory),
     /// [`Compile`](Error::Compile), [`Driver`](Error::Driver).
     pub fn from_decimal(device: &Device, rows: &[&str]) -> Result<Self> {
-        DynBatch::from_decimal(&T::on(device), T::SHAPE, rows).map(Self::typed)
+        DynBatch::from_decimal(&device.of::<T>(), T::SHAPE, rows).map(Self::typed)
     }
 
     /// Parses hexadecimal numbers, one a row, in digits of either case, with or without `0x`.
@@ -99,7 +100,7 @@ impl<T: Kernels> Batch<T> {
     /// # Errors
     /// As [`from_decimal`](Self::from_decimal).
     pub fn from_hex(device: &Device, rows: &[&str]) -> Result<Self> {
-        DynBatch::from_hex(&T::on(device), T::SHAPE, rows).map(Self::typed)
+        DynBatch::from_hex(&device.of::<T>(), T::SHAPE, rows).map(Self::typed)
     }
 
     /// Returns the values in decimal. The device splits wide rows into parts of some digits, which

@@ -17,8 +17,6 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use gpuint_catalogue::{Algorithm, Equation, Op, Shape};
 
@@ -133,14 +131,51 @@ fn check_on(device: &Device, op: Op, shape: Shape) -> Check {
     }
 }
 
+impl Device {
+    /// Returns a handle to the same device and queue whose results are checked on the device:
+    /// those of every operation whose receiver is on this handle, or that makes rows on it.
+    ///
+    /// For long searches on hardware that may be faulty. Sums, differences, products, quotients and
+    /// square roots satisfy an equation, which is evaluated modulo `2^61 - 1` for each row. No
+    /// flipped bit of a result passes, unless it is a bit of a quotient by a multiple of
+    /// `2^61 - 1`; another error passes with a probability below `2^-60`. Powers
+    /// by one exponent modulo one number are checked by products of groups of rows. An eighth of
+    /// the rows of other modular powers, drawn anew each time, is computed twice. All other results
+    /// are computed twice and compared. `docs/verified.md` lists the check and the cost of each
+    /// operation.
+    ///
+    /// A launch whose results fail is computed once more. Calls wait for the device. Copies from
+    /// and to the host are not checked.
+    ///
+    /// ```
+    /// use gpuint::{Batch, Device, GpuUint};
+    /// use num_bigint::BigUint;
+    ///
+    /// let device = Device::cpu().verified();
+    /// let u = Batch::<GpuUint<1024>>::splat(&device, &(BigUint::from(7u32) << 900), 3)?;
+    /// let v = Batch::splat(&device, &BigUint::from(1_000_003u32), 3)?;
+    /// let (q, r) = u.div_rem(&v)?; // q v + r = u and r < v, checked
+    /// assert_eq!(q.row(2)? * 1_000_003u32 + r.row(2)?, u.row(2)?);
+    /// # Ok::<(), gpuint::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Operations on such a handle also return [`FaultyDevice`](Error::FaultyDevice), with the
+    /// lowest row that fails twice.
+    #[must_use]
+    pub fn verified(&self) -> Self {
+        self.with_verifier(Some(launch))
+    }
+}
+
 /// Runs a call that has been checked, and checks its results.
 ///
 /// # Errors
 /// [`FaultyDevice`](Error::FaultyDevice) with the lowest row that fails twice, and those of the
 /// call.
-pub(crate) fn launch(device: &Device, call: Call<'_>) -> Result<()> {
+fn launch(device: &Device, call: Call<'_>) -> Result<()> {
     let op = call.kernel.op();
-    let plain = device.with_verification(false);
+    let plain = device.with_verifier(None);
     let mut launch = Launch::new(&plain, call)?;
     let mut lowest = 0;
     for attempt in 0..ATTEMPTS {
@@ -543,95 +578,4 @@ fn word_of(device: &Device, buffer: &Buffer) -> Result<u64> {
     let mut bytes = [0; size_of::<u64>()];
     device.memory().download(buffer, 0, &mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
-}
-
-/// Faults for tests of checks: bits of results that flip after a kernel has written them.
-///
-/// A handle of [`Device::with_faults`] has them, on every backend.
-#[derive(Debug, Default)]
-pub struct Faults {
-    /// Launches that remain whole before the first fault.
-    skipped: AtomicU64,
-    /// Launches whose results are harmed after those.
-    harmed: AtomicU64,
-    /// Row of all faults; `None` for one that is drawn each time.
-    row: Option<usize>,
-    seed: AtomicU64,
-    launches: AtomicU64,
-    flips: AtomicU64,
-}
-
-impl Faults {
-    /// Harms the results of `count` launches after the first `skipped` ones: one bit of one result,
-    /// drawn by `seed`, in this row or in any.
-    #[must_use]
-    pub fn new(seed: u64, skipped: u64, count: u64, row: Option<usize>) -> Arc<Self> {
-        Arc::new(Self {
-            skipped: skipped.into(),
-            harmed: count.into(),
-            row,
-            seed: seed.into(),
-            ..Self::default()
-        })
-    }
-
-    /// Number of launches so far, those of checks not counted.
-    #[must_use]
-    pub fn launches(&self) -> u64 {
-        self.launches.load(Ordering::Relaxed)
-    }
-
-    /// Number of bits that have flipped.
-    #[must_use]
-    pub fn flips(&self) -> u64 {
-        self.flips.load(Ordering::Relaxed)
-    }
-
-    /// Draws a number below `bound` by splitmix64 (G. Steele, D. Lea and C. Flood, OOPSLA 2014).
-    fn draw(&self, bound: usize) -> usize {
-        const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
-        let mut z = self.seed.fetch_add(GAMMA, Ordering::Relaxed).wrapping_add(GAMMA);
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) as usize % bound.max(1)
-    }
-
-    /// Returns true if the results of this launch are harmed.
-    fn is_due(&self) -> bool {
-        let take = |left: &AtomicU64| {
-            let lessened = |count: u64| count.checked_sub(1);
-            left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, lessened).is_ok()
-        };
-        self.launches.fetch_add(1, Ordering::Relaxed);
-        !take(&self.skipped) && take(&self.harmed)
-    }
-
-    /// Flips a bit of the results of a launch, if it is due.
-    pub(crate) fn strike(
-        &self,
-        device: &Device,
-        kernel: KernelId,
-        operands: &mut Operands<'_>,
-    ) -> Result<()> {
-        if check(kernel.op()) == Check::None || !self.is_due() {
-            return Ok(());
-        }
-        let params = operands.params;
-        let call = Call { kernel, operands: Operands { params, ..Operands::default() } };
-        let row_bits = [0, 1].map(|index| 8 * call.out_row_bytes(index));
-        let Operands { outs: [c, d], mask, rows, .. } = operands.reborrow();
-        let results = [(c, row_bits[0]), (d, row_bits[1]), (mask, 1)];
-        let mut results: Vec<_> =
-            results.into_iter().filter_map(|(out, bits)| Some((out?, bits))).collect();
-        let row = self.row.unwrap_or_else(|| self.draw(rows)).min(rows - 1);
-        let index = self.draw(results.len());
-        let Some((out, row_bits)) = results.get_mut(index) else { return Ok(()) };
-        let bit = row * *row_bits + self.draw(*row_bits);
-        let mut byte = [0];
-        device.memory().download(out, bit as u64 / 8, &mut byte)?;
-        byte[0] ^= 1 << (bit % 8);
-        device.memory().upload(out, bit as u64 / 8, &byte)?;
-        self.flips.fetch_add(1, Ordering::Relaxed);
-        Ok(())
-    }
 }

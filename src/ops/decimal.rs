@@ -32,9 +32,10 @@ use crate::backend::cpu::decimal::{
 use crate::backend::host::{collected, reserved_vec, write_rows, zeroed_vec};
 use crate::device::Device;
 use crate::divisor::DynDivisor;
-use crate::dyn_batch::{DynBatch, write_checked};
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::interrupt::{Stop, on_all_cores};
+use crate::rows::write_checked;
 
 /// Maximum number of digits of a part: the host takes time quadratic in it, and the device less
 /// for wider rows.

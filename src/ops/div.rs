@@ -7,10 +7,11 @@
 
 use gpuint_catalogue::{Op, Shape};
 
+use super::using::{DynUsing, Using};
 use super::{View, faces, long_division};
 use crate::backend::Operands;
-use crate::batch::{Batch, Using};
-use crate::dyn_batch::{DynBatch, DynUsing};
+use crate::batch::Batch;
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::mask::Mask;
 use crate::ops::faces::assigning_faces;

@@ -13,8 +13,7 @@ use std::ops::Range;
 use gpuint_catalogue::{Op, Shape};
 use num_bigint::BigUint;
 
-use super::pow_product::MOST_BASES;
-use super::reciprocals::Products;
+use super::products::Products;
 use super::rows::{Indices, gather};
 use super::{View, faces};
 use crate::backend::host::{check_room, collected, push, zeroed_vec};
@@ -23,6 +22,9 @@ use crate::device::Device;
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
+
+/// Maximum number of bases that a kernel interleaves: its tables have 63 integers for each.
+pub(super) const MOST_BASES: usize = 64;
 
 /// Exponents on the host, least significant byte first: one for each row, or one for all rows.
 pub(super) struct Exponents(Vec<Vec<u8>>);

@@ -10,70 +10,13 @@ use crate::divisor::{Divisor, DynDivisor};
 use crate::dyn_batch::DynBatch;
 use crate::mask::Mask;
 use crate::shape::Kernels;
-
-/// Converts an argument to its form without a type-level shape.
-pub(crate) trait Untyped {
-    type Dyn;
-    fn untyped(self) -> Self::Dyn;
-}
-
-/// Declares what batches of shape `T` share: `$typed` wraps rows of type `$dyn` as `inner`.
-macro_rules! typed_rows {
-    ($typed:ident, $dyn:ident) => {
-        /// # Rows
-        impl<T: crate::Kernels> $typed<T> {
-            /// Number of rows.
-            #[must_use]
-            pub fn len(&self) -> usize {
-                self.inner.len()
-            }
-
-            /// Returns true if there are no rows.
-            #[must_use]
-            pub fn is_empty(&self) -> bool {
-                self.inner.is_empty()
-            }
-
-            /// Device of the rows.
-            #[must_use]
-            pub fn device(&self) -> &crate::Device {
-                self.inner.device()
-            }
-
-            #[doc = concat!("Returns the rows as [`", stringify!($dyn), "`], whose shape is a \
-                                                                         value.")]
-            #[must_use]
-            pub fn as_dyn(&self) -> &$dyn {
-                &self.inner
-            }
-        }
-
-        impl<'a, T: crate::Kernels> crate::ops::faces::Untyped for &'a $typed<T> {
-            type Dyn = &'a $dyn;
-            fn untyped(self) -> &'a $dyn {
-                &self.inner
-            }
-        }
-
-        impl<'a, T: crate::Kernels> crate::ops::faces::Untyped for &'a mut $typed<T> {
-            type Dyn = &'a mut $dyn;
-            fn untyped(self) -> &'a mut $dyn {
-                &mut self.inner
-            }
-        }
-    };
-}
+use crate::typed::{Typed, Untyped};
 
 impl<'a, T: Kernels> Untyped for &'a Divisor<T> {
     type Dyn = &'a DynDivisor;
     fn untyped(self) -> &'a DynDivisor {
         self.as_dyn()
     }
-}
-
-/// Converts a result to its form with the shape of the operands.
-pub(crate) trait Typed<D> {
-    fn typed(untyped: D) -> Self;
 }
 
 impl<T: Kernels> Typed<DynBatch> for Batch<T> {
@@ -284,7 +227,7 @@ macro_rules! untyped {
         &*crate::Value::integer($arg)
     };
     ($kind:ident, $arg:ident) => {
-        crate::ops::faces::Untyped::untyped($arg)
+        crate::typed::Untyped::untyped($arg)
     };
 }
 
@@ -331,7 +274,7 @@ macro_rules! typed_method {
             $($bounds)*
         {
             let result = self.$inner().$name($(crate::ops::faces::untyped!($kind, $arg)),*);
-            result.map(crate::ops::faces::Typed::typed)
+            result.map(crate::typed::Typed::typed)
         }
     };
 }
@@ -422,5 +365,5 @@ macro_rules! assigning_faces {
 
 pub(crate) use {
     assigning_faces, dyn_methods, dyn_type, faces, passed, residue_faces, shapeless_type,
-    typed_method, typed_methods, typed_rows, typed_type, untyped,
+    typed_method, typed_methods, typed_type, untyped,
 };

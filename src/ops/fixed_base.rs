@@ -105,7 +105,7 @@ impl DynFixedBase {
             return self.power_by(exponents, device);
         }
         // The products of groups check the powers.
-        let plain = device.with_verification(false);
+        let plain = device.with_verifier(None);
         let groups = Groups::new(device, Strategy::Auto, self.modulus.divisor())?;
         let compute = || self.power_by(exponents, &plain);
         let of_groups = |order: &Order| self.power_by(&order.sums(exponents.to_vec()), &plain);
@@ -245,7 +245,7 @@ impl<T: Kernels> FixedBase<T> {
         modulus: &BigUint,
         exponent_bits: usize,
     ) -> Result<Self> {
-        let inner = DynFixedBase::new(&T::on(device), T::SHAPE, base, modulus, exponent_bits)?;
+        let inner = DynFixedBase::new(&device.of::<T>(), T::SHAPE, base, modulus, exponent_bits)?;
         Ok(Self { inner, shape: PhantomData })
     }
 

@@ -50,7 +50,7 @@ impl View<'_> {
         out: &mut DynBatch,
     ) -> Result<bool> {
         let View { strategy, .. } = *self;
-        let bases = self.batch.try_clone()?.on(&self.device().with_verification(false))?;
+        let bases = self.batch.try_clone()?.on(&self.device().with_verifier(None))?;
         let groups = Groups::new(self.device(), strategy, divisor)?;
         let power = |rows: &DynBatch| View { batch: rows, strategy }.pow_mod_all(exponent, divisor);
         let all = groups.products(&bases, &Order::new(1))?.row(0)?;

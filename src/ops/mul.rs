@@ -8,10 +8,11 @@
 
 use gpuint_catalogue::{MAX_LONG_BITS, Op, Shape};
 
+use super::using::{DynUsing, Using};
 use super::{View, faces};
 use crate::backend::{Operands, Params};
-use crate::batch::{Batch, Using};
-use crate::dyn_batch::{DynBatch, DynUsing};
+use crate::batch::Batch;
+use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
 use crate::ops::faces::assigning_faces;
 use crate::shape::{Kernels, Widen};

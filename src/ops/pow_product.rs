@@ -9,17 +9,14 @@ use gpuint_catalogue::Op;
 use num_bigint::BigUint;
 use num_traits::One;
 
-use super::exponents::Exponents;
-use super::reciprocals::Products;
+use super::exponents::{Exponents, MOST_BASES};
+use super::products::Products;
 use super::{View, faces};
 use crate::backend::host::collected;
 use crate::backend::{Operands, Params};
 use crate::divisor::DynDivisor;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
-
-/// Maximum number of bases that a kernel interleaves: its tables have 63 integers for each.
-pub(super) const MOST_BASES: usize = 64;
 
 /// Bits of a digit of an exponent where batches interleave powers.
 const WINDOW: usize = 4;

@@ -16,8 +16,8 @@ use num_bigint::BigUint;
 
 use super::View;
 use super::exponents::Exponents;
-use super::faces::{Typed, residue_faces, typed_rows};
-use super::reciprocals::Products;
+use super::faces::residue_faces;
+use super::products::Products;
 use super::special::{Folds, Special, has_powers, recognized, values};
 use crate::backend::{Buffer, Operands, Params};
 use crate::batch::Batch;
@@ -29,6 +29,7 @@ use crate::kernel::KernelId;
 use crate::mask::Mask;
 use crate::shape::Kernels;
 use crate::special::SpecialModulus;
+use crate::typed::{Typed, typed_rows};
 use crate::value::Value;
 
 /// Moduli of residues with a run-time width: the [`Modulus`] of a [`DynBatch`].
@@ -595,7 +596,7 @@ impl<T: Kernels> Modulus<T> {
     /// # Errors
     /// As [`Divisor::splat`](crate::Divisor::splat).
     pub fn splat(device: &Device, modulus: impl Value) -> Result<Self> {
-        DynModulus::splat(&T::on(device), T::SHAPE, modulus).map(Self::typed)
+        DynModulus::splat(&device.of::<T>(), T::SHAPE, modulus).map(Self::typed)
     }
 
     /// Prepares special moduli `k 2^n + c`, each for the same row of residues.
@@ -627,7 +628,7 @@ impl<T: Kernels> Modulus<T> {
     /// [`DivisionByZero`](Error::DivisionByZero) with the lowest row whose modulus is not positive,
     /// and as [`new`](Self::new).
     pub fn of_special(device: &Device, moduli: &[SpecialModulus]) -> Result<Self> {
-        DynModulus::of_special(&T::on(device), T::SHAPE, moduli).map(Self::typed)
+        DynModulus::of_special(&device.of::<T>(), T::SHAPE, moduli).map(Self::typed)
     }
 
     /// Prepares one special modulus for all rows of residues; otherwise as
@@ -636,7 +637,7 @@ impl<T: Kernels> Modulus<T> {
     /// # Errors
     /// As [`of_special`](Self::of_special).
     pub fn splat_special(device: &Device, modulus: SpecialModulus) -> Result<Self> {
-        DynModulus::splat_special(&T::on(device), T::SHAPE, modulus).map(Self::typed)
+        DynModulus::splat_special(&device.of::<T>(), T::SHAPE, modulus).map(Self::typed)
     }
 
     /// Returns the moduli as a [`DynModulus`], whose shape is a value.

@@ -395,7 +395,7 @@ impl<T: Kernels> Batch<T> {
     /// [`TooWide`](Error::TooWide) with the lowest row that needs more bits than `W` has, and as
     /// [`slice`](Self::slice).
     pub fn narrow<W: Kernels>(&self) -> Result<Batch<W>> {
-        W::on(self.device()).check_shape(W::SHAPE)?;
+        self.device().of::<W>().check_shape(W::SHAPE)?;
         self.view().resized(W::SHAPE).map(Batch::typed)
     }
 

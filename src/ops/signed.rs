@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 use gpuint_catalogue::Shape;
 use num_bigint::{BigInt, BigUint, Sign};
 
-use super::faces::{Typed, dyn_methods, typed_methods, typed_rows};
+use super::faces::{dyn_methods, typed_methods};
 use super::{View, faces};
 use crate::backend::host::collected;
 use crate::batch::Batch;
@@ -30,6 +30,7 @@ use crate::error::Error;
 use crate::error::Result;
 use crate::mask::{Mask, Table};
 use crate::shape::{Kernels, Widen};
+use crate::typed::{Typed, typed_rows};
 
 /// Signed integers with a run-time width: the [`SignedBatch`] of a [`DynBatch`].
 #[derive(Debug)]
@@ -300,7 +301,7 @@ impl<T: Kernels> SignedBatch<T> {
     /// [`TooWide`](Error::TooWide) with the lowest row whose magnitude needs more than `BITS` bits,
     /// [`OutOfMemory`](Error::OutOfMemory), [`Driver`](Error::Driver).
     pub fn from_bigints(device: &Device, values: &[BigInt]) -> Result<Self> {
-        DynSignedBatch::from_bigints(&T::on(device), T::SHAPE, values).map(Typed::typed)
+        DynSignedBatch::from_bigints(&device.of::<T>(), T::SHAPE, values).map(Typed::typed)
     }
 
     /// Makes a batch of magnitudes and a mask of the rows that are negative. Zeros lose their bit.

@@ -105,7 +105,11 @@ pub(in crate::backend) fn kernel(name: &str) -> Result<LongKernelId> {
 
 /// Allocates the workspace of as many rows as memory allows, at most `rows`; returns it with the
 /// number of rows.
-pub(super) fn workspace<G: Grids>(grids: &G, row_bytes: u64, rows: usize) -> Result<(G::Memory, usize)> {
+pub(super) fn workspace<G: Grids>(
+    grids: &G,
+    row_bytes: u64,
+    rows: usize,
+) -> Result<(G::Memory, usize)> {
     let wanted = usize::try_from(MOST_WORKSPACE_BYTES / row_bytes.max(1)).unwrap_or(usize::MAX);
     let mut part = wanted.min(grids.most_rows()).clamp(1, rows.max(1));
     loop {

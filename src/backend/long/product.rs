@@ -8,9 +8,7 @@ use gpuint_catalogue::Op;
 
 use crate::backend::launch;
 use crate::backend::long::arguments::{Carrying, EDGE_BYTES, Parts, Source, Tables, Transform};
-use crate::backend::long::grids::{
-    Grids, PlanTables, kernel, launch as launch_kernel, workspace,
-};
+use crate::backend::long::grids::{Grids, PlanTables, kernel, launch as launch_kernel, workspace};
 use crate::backend::long::plan::{LEAST_LOG_POINTS, Plan, WIDEST_FACTOR};
 use crate::backend::long::sum::Sum;
 use crate::error::{Error, Result};

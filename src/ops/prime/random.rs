@@ -265,7 +265,7 @@ impl<T: Kernels> Batch<T> {
     /// [`TooWide`](Error::TooWide) (row 0) if `bits` exceeds the width,
     /// [`NoPrime`](Error::NoPrime) for fewer than 2 bits, and what any operation may return.
     pub fn random_primes(device: &Device, rows: usize, bits: usize) -> Result<Self> {
-        DynBatch::random_primes(&T::on(device), T::SHAPE, rows, bits).map(Self::typed)
+        DynBatch::random_primes(&device.of::<T>(), T::SHAPE, rows, bits).map(Self::typed)
     }
 
     /// Makes a batch of `rows` safe primes of exactly `bits` bits: probable primes `p` for which
@@ -275,6 +275,6 @@ impl<T: Kernels> Batch<T> {
     /// As [`random_primes`](Self::random_primes); [`NoPrime`](Error::NoPrime) for fewer than 3
     /// bits.
     pub fn random_safe_primes(device: &Device, rows: usize, bits: usize) -> Result<Self> {
-        DynBatch::random_safe_primes(&T::on(device), T::SHAPE, rows, bits).map(Self::typed)
+        DynBatch::random_safe_primes(&device.of::<T>(), T::SHAPE, rows, bits).map(Self::typed)
     }
 }
