@@ -61,7 +61,7 @@ EXAMPLES = {
     "scripts/mutants": "",
     "src/backend/cpu/mod.rs": LIBRARY,
     "src/backend/cuda/module.rs": f"{LIBRARY} nvrtc",
-    "src/integers.rs": f"{INTERFACE} features",
+    "src/convert/integers.rs": f"{INTERFACE} features",
     "src/ops/div.rs": INTERFACE,
     "src/sieve/progression.rs": INTERFACE,
     "src/ops/tree/layout.rs": INTERFACE,

@@ -138,14 +138,10 @@
 #[doc = include_str!("../README.md")]
 mod readme {}
 
-#[cfg(feature = "proptest")]
-#[cfg_attr(docsrs, doc(cfg(feature = "proptest")))]
-pub mod arbitrary;
-#[cfg(feature = "arrow")]
-mod arrow;
 mod auto;
 mod backend;
 mod batch;
+mod convert;
 mod device;
 mod digit;
 #[doc(hidden)]
@@ -156,24 +152,18 @@ mod error;
 mod event;
 mod faults;
 mod host_batch;
-mod integers;
-mod interop;
 mod interrupt;
 mod kernel;
 mod mask;
-mod numbers;
 mod ops;
 mod pool;
 mod process;
 mod rows;
 mod selfridge;
-#[cfg(feature = "serde")]
-mod serialize;
 mod shape;
 pub mod sieve;
 mod special;
 mod strategy;
-mod text;
 #[doc(hidden)]
 pub mod threads;
 #[doc(hidden)]
@@ -191,6 +181,12 @@ pub use backend::simt::SimtOptions;
 #[doc(hidden)]
 pub use backend::simt::{Upset, plan_upset, rare_paths};
 pub use batch::Batch;
+#[cfg(feature = "proptest")]
+#[cfg_attr(docsrs, doc(cfg(feature = "proptest")))]
+pub use convert::arbitrary;
+pub use convert::integers::Integer;
+#[cfg(feature = "serde")]
+pub use convert::serialize::OnDevice;
 pub use device::Device;
 pub use digit::Digit;
 pub use divisor::{Divisor, DynDivisor};
@@ -203,7 +199,6 @@ pub use gpuint_catalogue::{
     Algorithm, DigitKind, MAX_BITS, MAX_GROUP, MAX_LONG_BITS, Op, Product, Shape,
 };
 pub use host_batch::HostBatch;
-pub use integers::Integer;
 pub use interrupt::interruptible;
 pub use kernel::{algorithms, is_offered};
 pub use mask::Mask;
@@ -216,8 +211,6 @@ pub use ops::tree::shared::SharedFactors;
 pub use ops::tree::{DynProductTree, ProductTree};
 pub use ops::using::{DynUsing, Using};
 pub use pool::{Chunk, Pool, RowsMut, Share};
-#[cfg(feature = "serde")]
-pub use serialize::OnDevice;
 #[doc(hidden)]
 pub use shape::{Declared, Named, built_bits};
 pub use shape::{Double, GpuUint, JitUint, Kernels, Widen, narrowest, shapes, widths};

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use gpuint_catalogue::Shape;
 use num_bigint::BigUint;
 
+use super::numbers::fitting;
 use crate::backend::host::{check_room, read_rows, reserved_vec};
 use crate::batch::Batch;
 use crate::device::Device;
 use crate::dyn_batch::DynBatch;
 use crate::error::{Error, Result};
-use crate::numbers::fitting;
 use crate::rows::write_checked;
 use crate::shape::Kernels;
 
