@@ -11,14 +11,15 @@ use std::{env, fs};
 
 use gpuint_testkit::skip::skip;
 
-/// Returns the newest build script of a package that contains this text; `None` if the test runs
-/// without them. Builds with other features leave theirs in the same folder.
-fn build_script(package: &str, text: &str) -> Option<PathBuf> {
+/// Returns the newest build script of a package, from the file `main`, that contains this text;
+/// `None` if the test runs without them. Builds with other features leave theirs in the same
+/// folder.
+fn build_script(package: &str, main: &str, text: &str) -> Option<PathBuf> {
     let builds = Path::new(env!("OUT_DIR")).parent()?.parent()?;
     let scripts = fs::read_dir(builds).into_iter().flatten().flatten().filter_map(|entry| {
         let name = entry.file_name();
         let own = name.to_str()?.strip_prefix(package)?.strip_prefix('-')?;
-        let script = entry.path().join("build-script-build");
+        let script = entry.path().join(format!("build-script-{main}"));
         // Skips packages whose names begin the same.
         (!own.contains('-')).then_some(())?;
         let content = fs::read(&script).ok()?;
@@ -39,7 +40,7 @@ fn run(variables: &[(&str, &OsStr)]) -> Option<(bool, String)> {
 
 /// [`run`], which writes to the folder `out`.
 fn run_into(out: &tempfile::TempDir, variables: &[(&str, &OsStr)]) -> Option<(bool, String)> {
-    let mut command = Command::new(build_script("gpuint", "GPUINT_CATALOGUE")?);
+    let mut command = Command::new(build_script("gpuint", "main", "GPUINT_CATALOGUE")?);
     for (name, _) in env::vars_os() {
         if name.as_bytes().starts_with(b"GPUINT_") || name == "CUDA_HOME" || name == "CUDA_PATH" {
             command.env_remove(name);
@@ -191,7 +192,7 @@ fn script(path: &Path, lines: &str) {
 /// nvcc.
 #[test]
 fn driver_bindings_do_not_depend_on_nvcc() {
-    let Some(build_script) = build_script("cudarc", "CUDARC_") else { return };
+    let Some(build_script) = build_script("cudarc", "build", "CUDARC_") else { return };
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let manifest: toml::Table = fs::read_to_string(manifest).unwrap().parse().unwrap();
     let features = manifest["dependencies"]["cudarc"]["features"].as_array().unwrap();

@@ -6,21 +6,13 @@
 //! - `GPUINT_KERNELS`: `auto` or `all` kernels are compiled by nvcc (build/selection.rs)
 //! - `GPUINT_SHAPES`: more shapes, `BITS:Q:DIGIT` separated by commas
 
-#[path = "build/cache.rs"]
 mod cache;
-#[path = "build/images.rs"]
 mod images;
-#[path = "build/library.rs"]
 mod library;
-#[path = "build/nvcc.rs"]
 mod nvcc;
-#[path = "build/parallel.rs"]
 mod parallel;
-#[path = "build/resources.rs"]
 mod resources;
-#[path = "build/selection.rs"]
 mod selection;
-#[path = "build/tuning.rs"]
 mod tuning;
 
 use std::ffi::OsString;
@@ -94,7 +86,6 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result {
-    println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=kernels");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
