@@ -1,8 +1,10 @@
-//! The part of the library that is generated from the catalogue: `OUT_DIR/catalogue.rs`, included
-//! by `src/shape.rs`, and `OUT_DIR/tuning.rs`, included by `src/auto.rs`.
+//! The part of the library that is generated from the catalogue: `OUT_DIR/shapes.rs`, included by
+//! `src/shape.rs`, `OUT_DIR/catalogue.rs` by `src/kernel.rs`, and `OUT_DIR/tuning.rs` by
+//! `src/auto.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::iter;
 
 use gpuint_catalogue::{Catalogue, DigitKind, Shape};
 
@@ -26,9 +28,8 @@ fn named(catalogue: &Catalogue) -> BTreeMap<Shape, Shape> {
     names.filter_map(selected).collect()
 }
 
-/// `OUT_DIR/catalogue.rs`.
-pub(crate) fn catalogue(build: &Build) -> String {
-    let catalogue = &build.catalogue;
+/// `OUT_DIR/shapes.rs`: the shapes that have kernels.
+pub(crate) fn shapes(catalogue: &Catalogue) -> String {
     let mut text = String::from("// Expanded from kernels/catalogue.toml by build.rs.\n");
     let named = named(catalogue);
     for (&shape, selected) in &named {
@@ -43,7 +44,19 @@ pub(crate) fn catalogue(build: &Build) -> String {
         }
     }
     notes(catalogue, &mut text);
-    tables(build, &mut text);
+    line!(text, "use gpuint_catalogue::{{DigitKind, Shape}};\n");
+    line!(text, "pub(crate) static SHAPES: &[Shape] = &[");
+    for shape in catalogue.shapes() {
+        line!(text, "    {},", value(shape));
+    }
+    line!(text, "];\n");
+    line!(text, "/// The shape that `narrowest` selects for each width, narrowest first.");
+    line!(text, "pub(super) static WIDTHS: &[Shape] = &[");
+    let narrowest = |bits| Shape::narrowest(bits, catalogue.shapes());
+    for shape in iter::successors(narrowest(0), |shape| narrowest(shape.bits + 1)) {
+        line!(text, "    {},", value(shape));
+    }
+    line!(text, "];");
     text
 }
 
@@ -95,19 +108,15 @@ fn notes(catalogue: &Catalogue, text: &mut String) {
     line!(text, ")]\n$item\n}} }}\npub(crate) use with_catalogue_notes;\n");
 }
 
-/// The run-time tables.
-fn tables(build: &Build, text: &mut String) {
+/// `OUT_DIR/catalogue.rs`: the kernels.
+pub(crate) fn catalogue(build: &Build) -> String {
     let catalogue = &build.catalogue;
+    let mut text = String::from("// Expanded from kernels/catalogue.toml by build.rs.\n");
     line!(
         text,
         "use gpuint_catalogue::auto::SharedBytes;\n\
          use gpuint_catalogue::{{Algorithm, DigitKind, LongKernel, Op, Product, Row, Shape}};\n"
     );
-    line!(text, "pub(crate) static SHAPES: &[Shape] = &[");
-    for shape in catalogue.shapes() {
-        line!(text, "    {},", value(shape));
-    }
-    line!(text, "];\n");
     line!(text, "/// The rows of the catalogue.");
     line!(text, "pub(crate) static ROWS: &[Row<'static>] = &[");
     for row in catalogue.rows() {
@@ -132,6 +141,7 @@ fn tables(build: &Build, text: &mut String) {
         line!(text, "    ({row}, {}, {bytes:?}),", value(shape));
     }
     line!(text, "];");
+    text
 }
 
 /// A shape as a Rust expression.

@@ -90,6 +90,7 @@ fn run() -> Result {
     println!("cargo::rerun-if-changed=kernels");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     let build = Build::load()?;
+    write(&out, "shapes.rs", &library::shapes(&build.catalogue))?;
     write(&out, "catalogue.rs", &library::catalogue(&build))?;
     write(&out, "tuning.rs", &library::tuning(&build.tables))?;
     // For the checks of kernels by themselves: tests/sanitize.

@@ -21,8 +21,8 @@ use gpuint_catalogue::{Op, Shape};
 use once_cell::race::OnceBox;
 
 use crate::error::{Error, Result};
-use crate::kernel::{KernelId, OFFER};
-use crate::shape::{ROWS, SHAPES};
+use crate::kernel::{KernelId, OFFER, ROWS};
+use crate::shape::SHAPES;
 
 /// Written by `build.rs`.
 mod embedded {

@@ -9,8 +9,7 @@ use crate::backend::cuda;
 use crate::backend::images::{self, HEADERS};
 use crate::device::Device;
 use crate::error::Result;
-use crate::kernel::all_kernels;
-use crate::shape::ROWS;
+use crate::kernel::{ROWS, all_kernels};
 use gpuint_catalogue::cache::Cache;
 use gpuint_catalogue::{Shape, kernel};
 

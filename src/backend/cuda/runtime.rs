@@ -82,8 +82,7 @@ mod tests {
     use gpuint_catalogue::{Algorithm, DigitKind, Entry, Op, Row, Shape, translation_unit};
 
     use crate::backend::cuda::nvrtc::Target;
-    use crate::kernel::KernelId;
-    use crate::shape::{LONG_KERNELS, ROWS};
+    use crate::kernel::{KernelId, LONG_KERNELS, ROWS};
     use crate::shapes;
     use gpuint_skip::skip;
 
