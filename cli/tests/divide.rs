@@ -1,36 +1,5 @@
 //! `gpuint divide`, as modules in this process and as the built program.
 
-#[path = "../src/divide"]
-mod divide_modules {
-    pub(crate) mod app;
-    pub(crate) mod devices;
-    pub(crate) mod input;
-    pub(crate) mod job;
-    pub(crate) mod options;
-    pub(crate) mod report;
-}
-
-#[path = "../src/expression"]
-mod expression {
-    pub(crate) mod syntax;
-    pub(crate) mod value;
-}
-
-#[allow(dead_code, reason = "other commands use the rest")]
-#[path = "../src/job"]
-mod job {
-    pub(crate) mod awaited;
-    pub(crate) mod destination;
-    pub(crate) mod devices;
-    pub(crate) mod digits;
-    pub(crate) mod files;
-    pub(crate) mod input;
-    pub(crate) mod output;
-    pub(crate) mod progress;
-    pub(crate) mod status;
-    pub(crate) mod units;
-}
-
 use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -39,17 +8,18 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use clap::{CommandFactory, Parser};
-use divide_modules::app::{self, AppError, Streams};
-use divide_modules::input::{self, ChunkLimits, Reader};
-use divide_modules::job::{Devices, Job, JobError, Settings, Summary, is_division};
-use divide_modules::options::Options;
 use gpuint::{Device, Error, Pool};
+use gpuint_cli::divide::app::{self, AppError};
+use gpuint_cli::divide::input::{self, ChunkLimits, Reader};
+use gpuint_cli::divide::job::{Devices, Job, JobError, Settings, Summary, is_division};
+use gpuint_cli::divide::options::Options;
+use gpuint_cli::job::devices::DeviceError;
+use gpuint_cli::job::output::{self, Format, Lines, Names, OutputError, OutputFile};
+use gpuint_cli::job::status::Status;
+use gpuint_cli::job::streams::Streams;
 use gpuint_testkit::random::Random;
 use gpuint_testkit::skip::skip;
 use indicatif::ProgressBar;
-use job::devices::DeviceError;
-use job::output::{self, Format, Lines, Names, OutputError, OutputFile};
-use job::status::Status;
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
@@ -94,15 +64,14 @@ fn run_with(arguments: &[&str], stdin: &mut (dyn BufRead + Send), stdout: &mut d
     let is_busy = |result: &_| matches!(result, Err(AppError::Output(OutputError::Busy(_))));
     let result = unless_forked(is_busy, || {
         let streams = Streams {
-            stdin: &mut *stdin,
+            stdin: Box::new(&mut *stdin),
             stdout: &mut *stdout,
             stderr: &mut stderr,
             progress: false,
-            stop: &AtomicBool::new(false),
+            stop: Box::leak(Box::new(AtomicBool::new(false))),
             watch: &mut || (),
-            others: None,
         };
-        app::run(&options, streams)
+        app::run(&options, streams, None)
     });
     Run { result, stdout: String::new(), stderr: String::from_utf8(stderr).unwrap() }
 }
@@ -1246,15 +1215,14 @@ fn job_stops_on_request() {
     let arguments = ["-", "-bcpu", "--chunk-rows=2", "-o", output.path()];
     let mut stderr = Vec::new();
     let streams = Streams {
-        stdin: &mut &b"7 2\n8 2\n9 2\n"[..],
+        stdin: Box::new(&b"7 2\n8 2\n9 2\n"[..]),
         stdout: &mut io::sink(),
         stderr: &mut stderr,
         progress: false,
-        stop: &AtomicBool::new(true),
+        stop: Box::leak(Box::new(AtomicBool::new(true))),
         watch: &mut || (),
-        others: None,
     };
-    let status = app::run(&parse(&arguments).unwrap(), streams).unwrap();
+    let status = app::run(&parse(&arguments).unwrap(), streams, None).unwrap();
     assert_eq!(status, Status::Stopped);
     let text = String::from_utf8(stderr).unwrap();
     assert!(text.ends_with("divide: interrupted after line 2\n"), "{text}");

@@ -2,7 +2,6 @@
 
 use std::io::{self, BufRead, BufWriter, Write};
 use std::num::NonZeroUsize;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Instant;
 
@@ -19,6 +18,7 @@ use crate::job::input::{BUFFER, InputError, is_stream, open, refuse_same_file};
 use crate::job::output::{OutputError, Progress};
 use crate::job::progress::progress_bar;
 use crate::job::status::Status;
+use crate::job::streams::Streams;
 
 /// The input when no other is named.
 const BUNDLED: &[u8] = include_bytes!("../../data/divide.txt");
@@ -30,7 +30,7 @@ const CPU_ROWS: usize = 1 << 12;
 
 /// Why there is nothing to report but this.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum AppError {
+pub enum AppError {
     #[error(transparent)]
     Input(#[from] InputError),
     #[error(transparent)]
@@ -41,31 +41,21 @@ pub(crate) enum AppError {
     Job(#[from] JobError),
 }
 
-/// Surroundings of a job: the standard streams of the process, signals and other processes.
-pub(crate) struct Streams<'a> {
-    pub(crate) stdin: &'a mut (dyn BufRead + Send),
-    pub(crate) stdout: &'a mut dyn Write,
-    pub(crate) stderr: &'a mut dyn Write,
-    /// True if a progress bar may be drawn on the terminal of standard error.
-    pub(crate) progress: bool,
-    /// Set by a signal handler, or after an error: the job stops early.
-    pub(crate) stop: &'a AtomicBool,
-    /// Installs the handler, before the first row: until then a signal ends the process.
-    pub(crate) watch: &'a mut dyn FnMut(),
-    /// Divide instead of the devices of the options.
-    pub(crate) others: Option<&'a dyn Divide>,
-}
-
-/// Runs the job that the options describe.
-pub(crate) fn run(options: &Options, streams: Streams<'_>) -> Result<Status, AppError> {
+/// Runs the job that the options describe, by `others` instead of the devices of the options if
+/// there are any.
+pub fn run(
+    options: &Options,
+    streams: Streams<'_>,
+    others: Option<&dyn Divide>,
+) -> Result<Status, AppError> {
     let start = Instant::now();
-    let Streams { stdin, stdout, stderr, progress, stop, watch, others } = streams;
+    let Streams { mut stdin, stdout, stderr, progress, stop, watch } = streams;
 
     let mut opened;
     let mut bundled = BUNDLED;
     let (input, size): (&mut (dyn BufRead + Send), Option<u64>) = match options.input.as_deref() {
         None => (&mut bundled, Some(BUNDLED.len() as u64)),
-        Some(path) if is_stream(path) => (stdin, None),
+        Some(path) if is_stream(path) => (&mut *stdin, None),
         Some(path) => {
             let size;
             (opened, size) = open(path, stop)?;

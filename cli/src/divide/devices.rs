@@ -7,30 +7,30 @@ use gpuint::{Device, DynBatch, Pool, Result, Shape};
 
 /// Operands of one width.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rows<'a> {
-    pub(crate) shape: Shape,
+pub struct Rows<'a> {
+    pub shape: Shape,
     /// Bytes of the dividends one after the other, each least significant byte first.
-    pub(crate) u: &'a [u8],
+    pub u: &'a [u8],
     /// The same of the divisors.
-    pub(crate) v: &'a [u8],
+    pub v: &'a [u8],
     /// True for the first rows of this width: kernels are then loaded outside the time.
-    pub(crate) is_first: bool,
+    pub is_first: bool,
 }
 
 /// Statistics of divided rows.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Done {
+pub struct Done {
     /// A first division on each device, which loads or compiles kernels.
-    pub(crate) setup: Duration,
+    pub setup: Duration,
     /// Copies of operands to the devices and of results back.
-    pub(crate) copy: Duration,
-    pub(crate) divide: Duration,
+    pub copy: Duration,
+    pub divide: Duration,
     /// Devices that failed, with the error; others divided their rows.
-    pub(crate) failed: Vec<String>,
+    pub failed: Vec<String>,
 }
 
 /// Devices that divide rows.
-pub(crate) trait Divide {
+pub trait Divide {
     /// Writes the bytes of the quotients and of the remainders, as those of the operands.
     fn divide(&self, rows: Rows<'_>, results: [&mut [u8]; 2]) -> Result<Done>;
 
@@ -53,7 +53,7 @@ impl Divide for Pool {
 }
 
 /// Divides rows by chunks: writes the quotients and remainders of `[u, v]` to `results`.
-pub(crate) fn divide_chunks(
+pub fn divide_chunks(
     pool: &Pool,
     shape: Shape,
     [u, v]: [&[u8]; 2],

@@ -17,7 +17,7 @@ use crate::job::digits::{Radix, first_character, hex_text};
 use crate::job::output::Position;
 
 /// Longer lines are rejected, so that a file without line ends cannot fill the memory.
-pub(crate) const LONGEST_LINE: usize = 1 << 20;
+pub const LONGEST_LINE: usize = 1 << 20;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -33,7 +33,7 @@ const LONGEST_NAME: usize = 80;
 
 /// Reason why a line is not a division.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum LineError {
+pub enum LineError {
     #[error(
         "expected a dividend and a divisor, found {found} field{}",
         if *found == 1 { "" } else { "s" }
@@ -66,7 +66,7 @@ pub(crate) enum LineError {
 
 /// One of the two fields of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operand {
+pub enum Operand {
     Dividend,
     Divisor,
 }
@@ -82,30 +82,30 @@ impl fmt::Display for Operand {
 
 /// A line that is neither blank nor a comment, not yet parsed.
 #[derive(Debug)]
-pub(crate) struct RawLine {
+pub struct RawLine {
     /// Counted from 1.
-    pub(crate) number: u64,
+    pub number: u64,
     /// Index into [`Reader::families`].
-    pub(crate) family: usize,
+    pub family: usize,
     /// Bytes of input up to the end of this line since the last counted line.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     text: Range<usize>,
     too_long: bool,
 }
 
 /// Lines that are divided together.
 #[derive(Debug, Default)]
-pub(crate) struct Chunk {
+pub struct Chunk {
     text: Vec<u8>,
-    pub(crate) lines: Vec<RawLine>,
+    pub lines: Vec<RawLine>,
     /// End of the last complete line.
-    pub(crate) end: Position,
+    pub end: Position,
 }
 
 impl Chunk {
     /// Appends the operands of a line of this chunk to `numbers`: each of at most `widest` bits,
     /// with a nonzero divisor.
-    pub(crate) fn parse(
+    pub fn parse(
         &self,
         line: &RawLine,
         parser: &Parser,
@@ -125,22 +125,22 @@ impl Chunk {
 
 /// Operands of a line.
 #[derive(Debug, Clone)]
-pub(crate) struct Operands {
-    pub(crate) u: Number,
-    pub(crate) v: Number,
+pub struct Operands {
+    pub u: Number,
+    pub v: Number,
 }
 
 /// A number in a list of bytes.
 #[derive(Debug, Clone)]
-pub(crate) struct Number {
+pub struct Number {
     /// Bytes of the number, least significant first.
-    pub(crate) bytes: Range<usize>,
-    pub(crate) bits: u64,
+    pub bytes: Range<usize>,
+    pub bits: u64,
 }
 
 impl Number {
     /// Writes the number to a row that holds it.
-    pub(crate) fn write(&self, numbers: &[u8], row: &mut [u8]) {
+    pub fn write(&self, numbers: &[u8], row: &mut [u8]) {
         let bytes = &numbers[self.bytes.clone()];
         let (low, high) = row.split_at_mut(bytes.len());
         low.copy_from_slice(bytes);
@@ -150,7 +150,7 @@ impl Number {
 
 /// Parses the lines of a chunk.
 #[derive(Debug)]
-pub(crate) struct Parser {
+pub struct Parser {
     /// Maximum bits of an operand.
     widest: usize,
     /// Maximum digits of a number.
@@ -160,7 +160,7 @@ pub(crate) struct Parser {
 
 impl Parser {
     /// Makes a parser of the lines of this chunk for operands of at most `widest` bits.
-    pub(crate) fn new(chunk: &Chunk, widest: usize) -> Self {
+    pub fn new(chunk: &Chunk, widest: usize) -> Self {
         Self { widest, longest: chunk.longest(), decimals: OnceLock::new() }
     }
 
@@ -207,14 +207,14 @@ fn bit_length(bytes: &[u8]) -> u64 {
 
 /// Bytes of input that are held at a time.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ChunkLimits {
-    pub(crate) rows: usize,
-    pub(crate) bytes: usize,
+pub struct ChunkLimits {
+    pub rows: usize,
+    pub bytes: usize,
 }
 
 /// Cuts the input into chunks of lines.
 #[derive(Debug)]
-pub(crate) struct Reader<R> {
+pub struct Reader<R> {
     source: R,
     limits: ChunkLimits,
     /// Lines and bytes read so far.
@@ -228,12 +228,12 @@ pub(crate) struct Reader<R> {
     family: usize,
     indices: HashMap<String, usize>,
     /// The names of the families so far; the first has none.
-    pub(crate) families: Vec<String>,
+    pub families: Vec<String>,
 }
 
 impl<R: BufRead> Reader<R> {
     /// Reads `source`; positions contain a hash if `hashing` is set.
-    pub(crate) fn new(source: R, limits: ChunkLimits, hashing: bool) -> Self {
+    pub fn new(source: R, limits: ChunkLimits, hashing: bool) -> Self {
         Self {
             source,
             limits,
@@ -249,7 +249,7 @@ impl<R: BufRead> Reader<R> {
 
     /// Reads the next rows into `chunk`; returns true if more may follow. After an error the chunk
     /// holds the rows before it.
-    pub(crate) fn read(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
+    pub fn read(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
         chunk.text.clear();
         chunk.lines.clear();
         let more = self.read_rows(chunk);
@@ -258,7 +258,7 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// Skips the lines before `position`; returns true if they are unchanged since it was recorded.
-    pub(crate) fn skip(&mut self, position: &Position) -> io::Result<bool> {
+    pub fn skip(&mut self, position: &Position) -> io::Result<bool> {
         let mut text = Vec::new();
         while self.bytes < position.bytes && self.next_line(&mut text)?.is_some() {
             text.clear();

@@ -28,7 +28,7 @@ use crate::job::output::{Lines, Position};
 
 /// Reason why the job stopped.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum JobError {
+pub enum JobError {
     #[error("this build of gpuint has no widths")]
     NoShapes,
     #[error("cannot read after line {line}: {source}")]
@@ -47,7 +47,7 @@ pub(crate) enum JobError {
 
 /// Reason why a row has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum RowError {
+pub enum RowError {
     #[error(transparent)]
     Line(#[from] LineError),
     /// Never expected, and never written as a result.
@@ -59,24 +59,24 @@ pub(crate) enum RowError {
 
 /// Options of a job.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Settings {
-    pub(crate) hex: bool,
-    pub(crate) verify: bool,
+pub struct Settings {
+    pub hex: bool,
+    pub verify: bool,
 }
 
 /// Time of each stage.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Times {
-    pub(crate) read: Duration,
-    pub(crate) parse: Duration,
+pub struct Times {
+    pub read: Duration,
+    pub parse: Duration,
     /// A first division in every used width, which loads or compiles kernels.
-    pub(crate) setup: Duration,
+    pub setup: Duration,
     /// Copies of operands to the device and of results back.
-    pub(crate) copy: Duration,
-    pub(crate) divide: Duration,
-    pub(crate) verify: Duration,
-    pub(crate) format: Duration,
-    pub(crate) write: Duration,
+    pub copy: Duration,
+    pub divide: Duration,
+    pub verify: Duration,
+    pub format: Duration,
+    pub write: Duration,
 }
 
 impl AddAssign for Times {
@@ -94,14 +94,14 @@ impl AddAssign for Times {
 
 /// Rows of one family.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tally {
-    pub(crate) rows: u64,
-    pub(crate) rejected: u64,
-    pub(crate) verified: u64,
+pub struct Tally {
+    pub rows: u64,
+    pub rejected: u64,
+    pub verified: u64,
     /// Rows with remainder 0.
-    pub(crate) exact: u64,
+    pub exact: u64,
     /// Minimum and maximum bits of the dividends.
-    pub(crate) bits: Option<(u64, u64)>,
+    pub bits: Option<(u64, u64)>,
 }
 
 impl Tally {
@@ -130,29 +130,29 @@ impl Tally {
 
 /// Statistics of a job.
 #[derive(Debug, Default)]
-pub(crate) struct Summary {
+pub struct Summary {
     /// By index of family.
-    pub(crate) families: Vec<Tally>,
+    pub families: Vec<Tally>,
     /// Rows divided in each width.
-    pub(crate) widths: BTreeMap<usize, u64>,
-    pub(crate) times: Times,
+    pub widths: BTreeMap<usize, u64>,
+    pub times: Times,
     /// Devices that failed, with the error.
-    pub(crate) failed: BTreeSet<String>,
+    pub failed: BTreeSet<String>,
 }
 
 impl Summary {
     /// Rows that were divided.
-    pub(crate) fn rows(&self) -> u64 {
+    pub fn rows(&self) -> u64 {
         self.families.iter().map(|tally| tally.rows).sum()
     }
 
     /// Rows that have no result.
-    pub(crate) fn rejected(&self) -> u64 {
+    pub fn rejected(&self) -> u64 {
         self.families.iter().map(|tally| tally.rejected).sum()
     }
 
     /// Rows whose result was checked.
-    pub(crate) fn verified(&self) -> u64 {
+    pub fn verified(&self) -> u64 {
         self.families.iter().map(|tally| tally.verified).sum()
     }
 
@@ -177,7 +177,7 @@ impl Summary {
 
 /// Devices of a job.
 #[derive(Clone, Copy)]
-pub(crate) enum Devices<'a> {
+pub enum Devices<'a> {
     /// They divide one chunk after another.
     InTurn(&'a dyn Divide),
     /// They divide this number of chunks at a time.
@@ -185,7 +185,7 @@ pub(crate) enum Devices<'a> {
 }
 
 /// A file of rows to divide.
-pub(crate) struct Job<'a> {
+pub struct Job<'a> {
     devices: Devices<'a>,
     settings: Settings,
     /// Set by a signal or an error: the job stops after the chunks in progress.
@@ -326,13 +326,13 @@ impl Group {
 
 impl<'a> Job<'a> {
     /// Makes a job of these devices.
-    pub(crate) fn new(devices: Devices<'a>, settings: Settings, stop: &'a AtomicBool) -> Self {
+    pub fn new(devices: Devices<'a>, settings: Settings, stop: &'a AtomicBool) -> Self {
         Self { devices, settings, stop }
     }
 
     /// Divides all rows of `reader`, writes the result lines to `lines` if it is given, and passes
     /// each row without a result to `reject`, in the order of the input.
-    pub(crate) fn run<R: BufRead + Send>(
+    pub fn run<R: BufRead + Send>(
         &self,
         reader: &mut Reader<R>,
         lines: Option<&mut dyn Lines>,
@@ -687,7 +687,7 @@ fn parse(work: &mut Work, widest: usize) {
 }
 
 /// u = q v + r and r < v.
-pub(crate) fn is_division(u: &BigUint, v: &BigUint, q: &BigUint, r: &BigUint) -> bool {
+pub fn is_division(u: &BigUint, v: &BigUint, q: &BigUint, r: &BigUint) -> bool {
     r < v && q * v + r == *u
 }
 

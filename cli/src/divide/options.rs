@@ -9,44 +9,44 @@ use crate::job::output::Format;
 /// Divides big unsigned integers in batches, exactly, on an NVIDIA GPU or on the CPU.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = FORMATS, after_help = SHORT)]
-pub(crate) struct Options {
+pub struct Options {
     /// File of pairs `dividend divisor`, one a line; `-` for standard input. Without it, the
     /// bundled file of real numbers, with --verify and --summary
-    pub(crate) input: Option<PathBuf>,
+    pub input: Option<PathBuf>,
 
     /// Write the result lines to FILE, which is replaced when they are complete; `-` for standard
     /// output
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
 
     /// Continue an interrupted job with the same input and output
     #[arg(long, requires = "output")]
-    pub(crate) resume: bool,
+    pub resume: bool,
 
     #[command(flatten)]
-    pub(crate) devices: DeviceOptions,
+    pub devices: DeviceOptions,
 
     /// Divide on all ranks that mpirun started, each with one GPU of its machine, or the CPU
     #[cfg(feature = "mpi")]
     #[arg(long, conflicts_with = "devices")]
-    pub(crate) mpi: bool,
+    pub mpi: bool,
 
     /// Write results in hexadecimal (0x...) instead of decimal
     #[arg(short = 'x', long)]
-    pub(crate) hex: bool,
+    pub hex: bool,
 
     /// Check every row on the CPU: u = q v + r and r < v
     #[arg(long)]
-    pub(crate) verify: bool,
+    pub verify: bool,
 
     /// Print a table of what was divided; result lines are then written only with --output
     #[arg(long)]
-    pub(crate) summary: bool,
+    pub summary: bool,
 
     /// Maximum number of rows that are read, divided and written at a time; up to four times as
     /// many are in progress [default: 65536, on the CPU 4096]
     #[arg(long, value_name = "ROWS")]
-    pub(crate) chunk_rows: Option<NonZeroUsize>,
+    pub chunk_rows: Option<NonZeroUsize>,
 
     /// Maximum input that is read, divided and written at a time, in MiB (at least one line)
     #[arg(
@@ -55,33 +55,33 @@ pub(crate) struct Options {
         default_value = "64",
         value_parser = clap::value_parser!(u32).range(1..=65536)
     )]
-    pub(crate) chunk_mib: u32,
+    pub chunk_mib: u32,
 }
 
 impl Options {
     /// Returns true if the input is the bundled file.
-    pub(crate) fn bundled(&self) -> bool {
+    pub fn bundled(&self) -> bool {
         self.input.is_none()
     }
 
     /// Returns true if every row is checked.
-    pub(crate) fn verifies(&self) -> bool {
+    pub fn verifies(&self) -> bool {
         self.verify || self.bundled()
     }
 
     /// Returns true if the table is printed.
-    pub(crate) fn summarizes(&self) -> bool {
+    pub fn summarizes(&self) -> bool {
         self.summary || self.bundled()
     }
 
     /// Returns the format of the job's checkpoints.
-    pub(crate) fn checkpoints(&self) -> Format {
+    pub fn checkpoints(&self) -> Format {
         let header = "gpuint divide checkpoint 1";
         Format { header, options: vec![("hex", self.hex.to_string())] }
     }
 
     /// Returns true if standard output carries the result lines.
-    pub(crate) fn lines_to_stdout(&self) -> bool {
+    pub fn lines_to_stdout(&self) -> bool {
         match &self.output {
             Some(path) => path.as_os_str() == "-",
             None => !self.summarizes(),

@@ -16,7 +16,7 @@ use crate::job::devices::BackendChoice;
 
 /// The ranks, and the device of this one.
 #[derive(Debug)]
-pub(crate) struct Cluster {
+pub struct Cluster {
     ranks: Ranks,
     pool: Pool,
 }
@@ -29,7 +29,7 @@ const MESSAGE_BYTES: usize = 256;
 
 impl Cluster {
     /// Opens the device of this rank.
-    pub(crate) fn open(ranks: Ranks, backend: BackendChoice, verified: bool) -> Result<Self> {
+    pub fn open(ranks: Ranks, backend: BackendChoice, verified: bool) -> Result<Self> {
         let mut device = match backend {
             BackendChoice::Cpu => Device::cpu(),
             #[cfg(feature = "simt")]
@@ -49,7 +49,7 @@ impl Cluster {
     }
 
     /// Divides what rank 0 orders, until it ends.
-    pub(crate) fn serve(&self) -> Result<()> {
+    pub fn serve(&self) -> Result<()> {
         loop {
             let mut order = Order::default();
             self.broadcast(&mut order);

@@ -8,9 +8,9 @@ use crate::job::units::{Rate, Time};
 
 /// The table of `--summary`: a line for each family.
 #[derive(Debug)]
-pub(crate) struct Table<'a> {
-    pub(crate) summary: &'a Summary,
-    pub(crate) names: &'a [String],
+pub struct Table<'a> {
+    pub summary: &'a Summary,
+    pub names: &'a [String],
 }
 
 impl fmt::Display for Table<'_> {
@@ -50,10 +50,10 @@ impl fmt::Display for Table<'_> {
 
 /// The closing line.
 #[derive(Debug)]
-pub(crate) struct Closing<'a> {
-    pub(crate) summary: &'a Summary,
-    pub(crate) device: &'a str,
-    pub(crate) total: Duration,
+pub struct Closing<'a> {
+    pub summary: &'a Summary,
+    pub device: &'a str,
+    pub total: Duration,
 }
 
 impl fmt::Display for Closing<'_> {

@@ -7,7 +7,7 @@ use super::syntax::{At, Expression, Operator};
 
 /// The large part t of a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Large {
+pub enum Large {
     Power {
         base: u64,
         exponent: u64,
@@ -24,17 +24,17 @@ pub(crate) enum Large {
 
 /// The value `k t / d + c`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Form {
-    pub(crate) k: u64,
-    pub(crate) large: Large,
+pub struct Form {
+    pub k: u64,
+    pub large: Large,
     /// The product is divisible by it.
-    pub(crate) divisor: u64,
-    pub(crate) c: i64,
+    pub divisor: u64,
+    pub c: i64,
 }
 
 impl Form {
     /// Returns the form of an expression that is written as one.
-    pub(crate) fn of(expression: &Expression) -> Option<Self> {
+    pub fn of(expression: &Expression) -> Option<Self> {
         let Expression::Sum(terms) = expression else { return Self::of_product(expression) };
         let mut form: Option<Self> = None;
         let mut c = 0i64;
@@ -50,7 +50,7 @@ impl Form {
     }
 
     /// Returns true if the value surely exceeds 2^64: t >= 2^130, and k, d and c have 64 bits.
-    pub(crate) fn is_large(self) -> bool {
+    pub fn is_large(self) -> bool {
         self.k > 0
             && match self.large {
                 Large::Power { base, exponent } => {
@@ -91,7 +91,7 @@ impl Form {
 
 impl Large {
     /// The expression of this form.
-    pub(crate) fn expression(self) -> Expression {
+    pub fn expression(self) -> Expression {
         let number = |n: u64| Expression::Number(n.into());
         let at = |value| At { column: 1, value };
         match self {

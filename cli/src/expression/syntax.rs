@@ -26,7 +26,7 @@ const DEEPEST: usize = 100;
 
 /// A parsed expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Expression {
+pub enum Expression {
     Number(BigUint),
     Negative(Box<Expression>),
     /// Terms that are added or subtracted; the first one is added.
@@ -45,21 +45,21 @@ pub(crate) enum Expression {
 
 /// A term of a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Term {
-    pub(crate) is_subtracted: bool,
-    pub(crate) value: Expression,
+pub struct Term {
+    pub is_subtracted: bool,
+    pub value: Expression,
 }
 
 /// A right operand of a product.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Operand {
-    pub(crate) operator: Operator,
-    pub(crate) value: At<Expression>,
+pub struct Operand {
+    pub operator: Operator,
+    pub value: At<Expression>,
 }
 
 /// An operator of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operator {
+pub enum Operator {
     Multiply,
     Divide,
     Remainder,
@@ -67,22 +67,22 @@ pub(crate) enum Operator {
 
 /// A value and the column of its operator, counted from 1 in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct At<T> {
-    pub(crate) column: usize,
-    pub(crate) value: T,
+pub struct At<T> {
+    pub column: usize,
+    pub value: T,
 }
 
 /// Reason why a text is not an expression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {reason}")]
-pub(crate) struct SyntaxError {
-    pub(crate) column: usize,
-    pub(crate) reason: Reason,
+pub struct SyntaxError {
+    pub column: usize,
+    pub reason: Reason,
 }
 
 /// Kind of a [`SyntaxError`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Reason {
+pub enum Reason {
     #[error("expected a number or \"(\", found {0}")]
     NoNumber(Found),
     #[error("expected an operator or the end, found {0}")]
@@ -105,7 +105,7 @@ pub(crate) enum Reason {
 
 /// Unexpected text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Found {
+pub enum Found {
     #[error("{0:?}")]
     Character(char),
     #[error("the end")]
@@ -114,7 +114,7 @@ pub(crate) enum Found {
 
 impl SyntaxError {
     /// Moves the column, for a text that starts `columns` after the first one of its line.
-    pub(crate) fn shifted(self, columns: usize) -> Self {
+    pub fn shifted(self, columns: usize) -> Self {
         Self { column: self.column + columns, ..self }
     }
 }
@@ -148,7 +148,7 @@ impl Expression {
     ///
     /// # Errors
     /// [`SyntaxError`] with the column of the first character that does not fit.
-    pub(crate) fn parse(text: &str, limit: usize) -> Result<Self, SyntaxError> {
+    pub fn parse(text: &str, limit: usize) -> Result<Self, SyntaxError> {
         let state = State { depth: 0, limit };
         let mut input = Stateful { input: LocatingSlice::new(text), state };
         match sum(&mut input) {

@@ -17,15 +17,15 @@ const MOST_KEPT: usize = 64;
 /// Reason why an expression has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {fault}")]
-pub(crate) struct ValueError {
+pub struct ValueError {
     /// Column of the operator.
-    pub(crate) column: usize,
-    pub(crate) fault: Fault,
+    pub column: usize,
+    pub fault: Fault,
 }
 
 /// Kind of a [`ValueError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fault {
+pub enum Fault {
     #[error("the division has a remainder")]
     Inexact,
     #[error("the divisor is zero")]
@@ -48,7 +48,7 @@ impl Fault {
 
 impl ValueError {
     /// Moves the column, for a text that starts `columns` after the first one of its line.
-    pub(crate) fn shifted(self, columns: usize) -> Self {
+    pub fn shifted(self, columns: usize) -> Self {
         Self { column: self.column + columns, ..self }
     }
 }
@@ -63,7 +63,7 @@ enum Kept {
 
 /// Evaluates expressions, and keeps values that many expressions share.
 #[derive(Debug)]
-pub(crate) struct Evaluator {
+pub struct Evaluator {
     /// Maximum number of bits of each intermediate value.
     limit: u64,
     kept: HashMap<Kept, BigUint>,
@@ -71,7 +71,7 @@ pub(crate) struct Evaluator {
 
 impl Evaluator {
     /// Makes an evaluator of values of at most `limit` bits, intermediate values included.
-    pub(crate) fn new(limit: u64) -> Self {
+    pub fn new(limit: u64) -> Self {
         Self { limit, kept: HashMap::new() }
     }
 
@@ -80,7 +80,7 @@ impl Evaluator {
     /// # Errors
     /// [`ValueError`] for a division with a remainder or by zero, a negative value, and a value
     /// that may have more bits than the limit.
-    pub(crate) fn evaluate(&mut self, expression: &Expression) -> Result<BigUint, ValueError> {
+    pub fn evaluate(&mut self, expression: &Expression) -> Result<BigUint, ValueError> {
         self.signed(expression)?.to_biguint().ok_or(Fault::Negative.at(1))
     }
 

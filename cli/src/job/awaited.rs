@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicBool;
 
 /// A file, pipe or terminal. On Unix a read fails soon after the job is stopped.
 #[derive(Debug)]
-pub(crate) struct Awaited<'a> {
+pub struct Awaited<'a> {
     file: File,
     stop: &'a AtomicBool,
 }
 
 impl<'a> Awaited<'a> {
-    pub(crate) fn new(file: File, stop: &'a AtomicBool) -> Self {
+    pub fn new(file: File, stop: &'a AtomicBool) -> Self {
         Self { file, stop }
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A column by its name in the first row, or by its number, counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Column {
+pub enum Column {
     Number(usize),
     Name(String),
 }

@@ -8,7 +8,7 @@ use super::input::{BUFFER, is_stream};
 use super::output::{Format, Lines, Names, OutputError, OutputFile};
 
 /// Destination of the result lines.
-pub(crate) enum Output {
+pub enum Output {
     None,
     Stdout,
     /// A device or a pipe, which cannot be replaced.
@@ -18,7 +18,7 @@ pub(crate) enum Output {
 
 impl Output {
     /// Opens a path: a file is replaced at the end, or continued with `resume`.
-    pub(crate) fn open(path: &Path, format: Format, resume: bool) -> Result<Self, OutputError> {
+    pub fn open(path: &Path, format: Format, resume: bool) -> Result<Self, OutputError> {
         let failed = |source| OutputError::Create { path: path.to_owned(), source };
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
@@ -35,7 +35,7 @@ impl Output {
     }
 
     /// Returns the writer of the result lines; `stdout` for standard output.
-    pub(crate) fn lines<'a, W: Write>(
+    pub fn lines<'a, W: Write>(
         &'a mut self,
         stdout: &'a mut BufWriter<W>,
     ) -> Option<&'a mut dyn Lines> {
@@ -49,7 +49,7 @@ impl Output {
 }
 
 /// Returns the names of the files that a job with this output writes.
-pub(crate) fn written_files(output: Option<&Path>) -> Result<Vec<PathBuf>, OutputError> {
+pub fn written_files(output: Option<&Path>) -> Result<Vec<PathBuf>, OutputError> {
     let Some(path) = output.filter(|path| !is_stream(path)) else { return Ok(Vec::new()) };
     let names = Names::of(path)?;
     Ok([path].into_iter().chain(names.beside()).map(Path::to_owned).collect())

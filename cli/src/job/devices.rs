@@ -7,24 +7,24 @@ use gpuint::{Device, Pool};
 
 /// Requested devices.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct DeviceOptions {
+pub struct DeviceOptions {
     /// Kind of the devices that compute. auto: all GPUs, or the CPU if there is none
     #[arg(short, long, value_enum, default_value_t = BackendChoice::Auto)]
-    pub(crate) backend: BackendChoice,
+    pub backend: BackendChoice,
 
     /// Numbers of the GPUs, with --backend cuda [default: all]
     #[arg(short, long, value_name = "N,...", value_delimiter = ',')]
-    pub(crate) devices: Vec<usize>,
+    pub devices: Vec<usize>,
 
     /// Check every row on the device that computes it, modulo 2^61 - 1: for GPUs that may be
     /// faulty. The other devices compute the rows of one that fails twice
     #[arg(long)]
-    pub(crate) verified: bool,
+    pub verified: bool,
 }
 
 /// Reason why there is no device.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum DeviceError {
+pub enum DeviceError {
     #[error("cannot use --backend {backend}: {source}")]
     Open { backend: BackendChoice, source: gpuint::Error },
     #[error("--devices are numbers of GPUs: they need --backend cuda")]
@@ -33,7 +33,7 @@ pub(crate) enum DeviceError {
 
 impl DeviceOptions {
     /// Opens the requested devices.
-    pub(crate) fn open(&self) -> Result<Pool, DeviceError> {
+    pub fn open(&self) -> Result<Pool, DeviceError> {
         let backend = self.backend;
         let numbers = &self.devices;
         if !numbers.is_empty() && backend != BackendChoice::Cuda {
@@ -65,7 +65,7 @@ fn verified(pool: &Pool) -> gpuint::Result<Pool> {
 
 /// The backends by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BackendChoice {
+pub enum BackendChoice {
     /// All GPUs, or the CPU where there is none.
     Auto,
     /// NVIDIA GPUs.

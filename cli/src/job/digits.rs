@@ -7,14 +7,14 @@ use num_bigint::BigUint;
 
 /// Notation of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Radix {
+pub enum Radix {
     Decimal,
     Hexadecimal,
 }
 
 impl Radix {
     /// Returns the index of the first byte that is not a digit.
-    pub(crate) fn first_other(self, digits: &[u8]) -> Option<usize> {
+    pub fn first_other(self, digits: &[u8]) -> Option<usize> {
         match self {
             Self::Decimal if is_decimal(digits) => None,
             Self::Decimal => digits.iter().position(|byte| !byte.is_ascii_digit()),
@@ -24,7 +24,7 @@ impl Radix {
     }
 
     /// Returns the number with these digits.
-    pub(crate) fn parse(self, digits: &[u8]) -> Option<BigUint> {
+    pub fn parse(self, digits: &[u8]) -> Option<BigUint> {
         match self {
             Self::Decimal => parse_decimal(digits),
             Self::Hexadecimal => parse_hex(digits),
@@ -33,7 +33,7 @@ impl Radix {
 
     /// Returns true if every number with this many digits and a nonzero first digit has more than
     /// `widest` bits. Such numbers are not parsed.
-    pub(crate) fn surely_wider(self, digits: usize, widest: usize) -> bool {
+    pub fn surely_wider(self, digits: usize, widest: usize) -> bool {
         let bits_per_three = match self {
             Self::Decimal => 9, // 10^3 > 2^9
             Self::Hexadecimal => 12,
@@ -52,7 +52,7 @@ impl fmt::Display for Radix {
 }
 
 /// Appends a number as `0x...`.
-pub(crate) fn push_hex(text: &mut Vec<u8>, number: &BigUint) {
+pub fn push_hex(text: &mut Vec<u8>, number: &BigUint) {
     let mut words = number.iter_u64_digits().rev();
     // The first word has no leading zeros.
     let first = format!("{:#x}", words.next().unwrap_or(0));
@@ -65,7 +65,7 @@ pub(crate) fn push_hex(text: &mut Vec<u8>, number: &BigUint) {
 }
 
 /// Returns bytes in hexadecimal, without a prefix.
-pub(crate) fn hex_text(bytes: &[u8]) -> String {
+pub fn hex_text(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -100,7 +100,7 @@ fn parse_hex(digits: &[u8]) -> Option<BigUint> {
 }
 
 /// Returns the first character of these bytes; U+FFFD if they are not UTF-8.
-pub(crate) fn first_character(bytes: &[u8]) -> char {
+pub fn first_character(bytes: &[u8]) -> char {
     let start = &bytes[..bytes.len().min(4)];
     String::from_utf8_lossy(start).chars().next().unwrap_or(char::REPLACEMENT_CHARACTER)
 }

@@ -12,13 +12,13 @@ use same_file::Handle;
 /// Reason why a job does not use a file.
 #[derive(Debug, thiserror::Error)]
 #[error("{} {reason}", path.display())]
-pub(crate) struct Refusal {
+pub struct Refusal {
     path: PathBuf,
     reason: &'static str,
 }
 
 impl Refusal {
-    pub(crate) fn new(path: &Path, reason: &'static str) -> Self {
+    pub fn new(path: &Path, reason: &'static str) -> Self {
         Self { path: path.to_owned(), reason }
     }
 }
@@ -31,7 +31,7 @@ impl From<Refusal> for io::Error {
 
 /// Opens a file for reading and writing, or makes it. Nobody gets access beyond `permissions` but
 /// the owner, who can write.
-pub(crate) fn open_or_make(path: &Path, permissions: Option<&Permissions>) -> io::Result<File> {
+pub fn open_or_make(path: &Path, permissions: Option<&Permissions>) -> io::Result<File> {
     loop {
         let mut options = OpenOptions::new();
         system::create_with(&mut options, permissions);
@@ -52,7 +52,7 @@ pub(crate) fn open_or_make(path: &Path, permissions: Option<&Permissions>) -> io
 }
 
 /// Opens an existing file for reading and writing.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     check(path, &fs::symlink_metadata(path)?)?;
     let mut options = OpenOptions::new();
     system::follow_no_link(&mut options);
@@ -63,7 +63,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Opens a regular file of anybody for reading, without following links.
-pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
+pub fn open_to_read(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     system::follow_no_link(&mut options);
     let file = options.read(true).open(path)?;
@@ -74,7 +74,7 @@ pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
 }
 
 /// Refuses a name of a file that [`open`] refuses.
-pub(crate) fn check_name(path: &Path) -> io::Result<()> {
+pub fn check_name(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(check(path, &metadata)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -83,7 +83,7 @@ pub(crate) fn check_name(path: &Path) -> io::Result<()> {
 }
 
 /// Returns true if `path` is a name of the open file, and no link to it.
-pub(crate) fn is_named(file: &File, path: &Path) -> io::Result<bool> {
+pub fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_file() => {
             Ok(Handle::from_path(path)? == Handle::from_file(file.try_clone()?)?)

@@ -10,11 +10,11 @@ use same_file::Handle;
 use super::awaited::Awaited;
 
 /// Bytes of a buffer of a file that is read or written in order.
-pub(crate) const BUFFER: usize = 1 << 20;
+pub const BUFFER: usize = 1 << 20;
 
 /// Reason why a file is not read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum InputError {
+pub enum InputError {
     #[error("cannot open {}: {source}", path.display())]
     Open { path: PathBuf, source: io::Error },
     #[error("{written} is the input {input}: the job would write over it")]
@@ -22,12 +22,12 @@ pub(crate) enum InputError {
 }
 
 /// Returns true if a path means standard input or output.
-pub(crate) fn is_stream(path: &Path) -> bool {
+pub fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
 /// Opens an input file, and returns its length if it is a regular file.
-pub(crate) fn open<'a>(
+pub fn open<'a>(
     path: &Path,
     stop: &'a AtomicBool,
 ) -> Result<(BufReader<Awaited<'a>>, Option<u64>), InputError> {
@@ -43,7 +43,7 @@ pub(crate) fn open<'a>(
 
 /// Refuses an input that the job would write over: a standard stream or one of the files
 /// `written`, under any name. `-` is standard input.
-pub(crate) fn refuse_same_file(input: &Path, written: &[PathBuf]) -> Result<(), InputError> {
+pub fn refuse_same_file(input: &Path, written: &[PathBuf]) -> Result<(), InputError> {
     let (name, handle) = match is_stream(input) {
         true => ("on standard input".to_owned(), Handle::stdin()),
         false => (input.display().to_string(), file_handle(input)),

@@ -22,27 +22,27 @@ const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Format of a job's checkpoints.
 #[derive(Debug, Clone)]
-pub(crate) struct Format {
+pub struct Format {
     /// First line of a checkpoint: the program, and the version of the format.
-    pub(crate) header: &'static str,
+    pub header: &'static str,
     /// Names and values of the options on which the results depend. A resumed job must have the
     /// same ones.
-    pub(crate) options: Vec<(&'static str, String)>,
+    pub options: Vec<(&'static str, String)>,
 }
 
 /// Position between two lines of the input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Position {
+pub struct Position {
     /// Bytes before it.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Lines before it.
-    pub(crate) line: u64,
+    pub line: u64,
     /// SHA-256 of the bytes before it, in hexadecimal; empty if the reader does not hash.
-    pub(crate) hash: String,
+    pub hash: String,
 }
 
 /// A destination of result lines.
-pub(crate) trait Lines: Write {
+pub trait Lines: Write {
     /// Records that the results of all lines of the input up to `position` were written and
     /// flushed, `rejected` of them without a result.
     fn passed(&mut self, _position: &Position, _rejected: u64) -> io::Result<()> {
@@ -54,7 +54,7 @@ impl<W: Write> Lines for BufWriter<W> {}
 
 /// Reason why an output file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum OutputError {
+pub enum OutputError {
     #[error("cannot create {}: {source}", path.display())]
     Create { path: PathBuf, source: io::Error },
     #[error("another job is writing {}", .0.display())]
@@ -67,7 +67,7 @@ pub(crate) enum OutputError {
 
 /// Names of the files of a job.
 #[derive(Debug, Clone)]
-pub(crate) struct Names {
+pub struct Names {
     target: PathBuf,
     partial: PathBuf,
     checkpoint: PathBuf,
@@ -80,7 +80,7 @@ impl Names {
     ///
     /// # Errors
     /// [`OutputError::Create`] for a link that leads to no file.
-    pub(crate) fn of(path: &Path) -> Result<Self, OutputError> {
+    pub fn of(path: &Path) -> Result<Self, OutputError> {
         let target = match path.canonicalize() {
             Ok(target) => target,
             // The renaming would replace the link.
@@ -104,14 +104,14 @@ impl Names {
     }
 
     /// The names beside that of the output.
-    pub(crate) fn beside(&self) -> [&Path; 3] {
+    pub fn beside(&self) -> [&Path; 3] {
         [&self.partial, &self.checkpoint, &self.new_checkpoint]
     }
 }
 
 /// A file that is replaced as a whole.
 #[derive(Debug)]
-pub(crate) struct OutputFile {
+pub struct OutputFile {
     target: PathBuf,
     partial: PathBuf,
     file: BufWriter<File>,
@@ -134,7 +134,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// [`OutputError`] if the files cannot be made, belong to a running job, or do not match.
-    pub(crate) fn open(names: &Names, format: Format, resume: bool) -> Result<Self, OutputError> {
+    pub fn open(names: &Names, format: Format, resume: bool) -> Result<Self, OutputError> {
         let Names { target, partial, checkpoint, new_checkpoint } = names.clone();
         let failed = |source| OutputError::Create { path: target.clone(), source };
         // Before the first file is made.
@@ -193,24 +193,24 @@ impl OutputFile {
     }
 
     /// Progress at which the job continues; `None` for a new job.
-    pub(crate) fn resumed(&self) -> Option<&Progress> {
+    pub fn resumed(&self) -> Option<&Progress> {
         self.resumed.as_ref()
     }
 
     /// Returns true if the output was complete before: no line of the input is left.
-    pub(crate) fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
     /// Makes the error for an input that does not begin with the divided bytes, or goes on after
     /// those of a complete output.
-    pub(crate) fn other_input(&self) -> OutputError {
+    pub fn other_input(&self) -> OutputError {
         let lines = if self.is_complete { "consist of" } else { "begin with" };
         self.checkpoint.refuse(format!("the input does not {lines} the lines divided before"))
     }
 
     /// Records the progress of a job that stops early; returns true if the job can be resumed.
-    pub(crate) fn suspend(&mut self) -> bool {
+    pub fn suspend(&mut self) -> bool {
         self.passed.is_some() && self.save().is_ok()
     }
 
@@ -218,7 +218,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// [`OutputError::Finish`].
-    pub(crate) fn finish(&mut self) -> Result<(), OutputError> {
+    pub fn finish(&mut self) -> Result<(), OutputError> {
         let published =
             if self.is_complete { fs::remove_file(&self.partial) } else { self.publish() };
         let finished = published.and_then(|()| {
@@ -233,7 +233,7 @@ impl OutputFile {
     }
 
     /// Removes the partial file and the checkpoint of a job that is not resumed.
-    pub(crate) fn discard(&mut self) {
+    pub fn discard(&mut self) {
         // After a renaming the name is that of no file, or of another job's.
         if files::is_named(self.file.get_ref(), &self.partial).unwrap_or(false) {
             let _ = fs::remove_file(&self.partial).and_then(|()| self.checkpoint.remove());
@@ -241,7 +241,7 @@ impl OutputFile {
     }
 
     /// Renames the complete output.
-    pub(crate) fn publish(&mut self) -> io::Result<()> {
+    pub fn publish(&mut self) -> io::Result<()> {
         self.file.flush()?;
         let file = self.file.get_ref();
         // Windows sets the time of the last write when the file is closed.
@@ -300,12 +300,12 @@ impl Lines for OutputFile {
 
 /// Progress of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
-    pub(crate) position: Position,
+pub struct Progress {
+    pub position: Position,
     /// Bytes of the results so far.
     length: u64,
     /// Rows without a result so far.
-    pub(crate) rejected: u64,
+    pub rejected: u64,
     /// Time of the complete output, in nanoseconds since 1970.
     completed: Option<u128>,
 }
@@ -327,7 +327,7 @@ fn nanoseconds(metadata: &Metadata) -> Option<u128> {
 }
 
 /// Locks a partial file; returns false if another job has completed and renamed it.
-pub(crate) fn lock(file: &File, partial: &Path) -> Result<bool, TryLockError> {
+pub fn lock(file: &File, partial: &Path) -> Result<bool, TryLockError> {
     match file.try_lock() {
         // The second is of a file system without locks.
         Ok(()) | Err(TryLockError::Error(_)) => {}

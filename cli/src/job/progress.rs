@@ -4,7 +4,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// A bar over the bytes of the input, or a count if its size is unknown, of which `done` were
 /// processed before.
-pub(crate) fn progress_bar(visible: bool, size: Option<u64>, done: u64) -> ProgressBar {
+pub fn progress_bar(visible: bool, size: Option<u64>, done: u64) -> ProgressBar {
     if !visible {
         return ProgressBar::hidden();
     }

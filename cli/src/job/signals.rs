@@ -8,11 +8,11 @@ use super::awaited::Awaited;
 use super::status::STOPPED;
 
 /// Set by the first signal that asks the process to end.
-pub(crate) static STOP: AtomicBool = AtomicBool::new(false);
+pub static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Sets [`STOP`] at the first signal that asks the process to end, and says what the job `name`
 /// does until then; ends the process at the second signal.
-pub(crate) fn watch(name: &'static str, until_then: &'static str) {
+pub fn watch(name: &'static str, until_then: &'static str) {
     let handler = move || {
         if STOP.swap(true, Ordering::Relaxed) {
             std::process::exit(STOPPED.into());
@@ -26,7 +26,7 @@ pub(crate) fn watch(name: &'static str, until_then: &'static str) {
 }
 
 /// Returns standard input. On Unix a read fails soon after [`STOP`] is set.
-pub(crate) fn stdin() -> io::Result<Awaited<'static>> {
+pub fn stdin() -> io::Result<Awaited<'static>> {
     #[cfg(unix)]
     let stdin = std::os::fd::AsFd::as_fd(&io::stdin()).try_clone_to_owned();
     #[cfg(windows)]

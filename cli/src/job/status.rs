@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 /// Exit status of a job that ended early: interrupted, or nobody reads its results.
-pub(crate) const STOPPED: u8 = 3;
+pub const STOPPED: u8 = 3;
 
 /// End of a job over rows that did not stop with an error (exit status 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Status {
+pub enum Status {
     /// Every row has a result.
     Done,
     /// Some rows have no result, or some lines give no row.

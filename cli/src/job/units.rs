@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// Formats `(N rows/s)`; empty if no row or no time passed.
-pub(crate) struct Rate(pub(crate) u64, pub(crate) Duration);
+pub struct Rate(pub u64, pub Duration);
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -20,7 +20,7 @@ impl fmt::Display for Rate {
 }
 
 /// A duration to three digits.
-pub(crate) struct Time(pub(crate) Duration);
+pub struct Time(pub Duration);
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

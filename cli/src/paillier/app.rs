@@ -24,6 +24,7 @@ use crate::job::input::{BUFFER, InputError, is_stream, open, refuse_same_file};
 use crate::job::output::{Format, OutputError};
 use crate::job::progress::progress_bar;
 use crate::job::status::STOPPED;
+use crate::job::streams::Streams;
 use crate::job::units::{Rate, Time};
 
 /// Bits of an integer that is written in decimal digits, at most.
@@ -71,19 +72,6 @@ impl From<Status> for ExitCode {
             Status::Stopped => Self::from(STOPPED),
         }
     }
-}
-
-/// Surroundings of a job.
-pub(crate) struct Streams<'a> {
-    pub(crate) stdin: &'a mut (dyn BufRead + Send),
-    pub(crate) stdout: &'a mut dyn Write,
-    pub(crate) stderr: &'a mut dyn Write,
-    /// True if a progress bar may be drawn on the terminal of standard error.
-    pub(crate) progress: bool,
-    /// Set by a signal handler: the job stops early.
-    pub(crate) stop: &'a AtomicBool,
-    /// Installs the handler.
-    pub(crate) watch: &'a mut dyn FnMut(),
 }
 
 /// Runs the job that the options describe.
@@ -249,10 +237,10 @@ struct ColumnJob<'a> {
 
 impl ColumnJob<'_> {
     fn run(self, streams: Streams<'_>, replace: &mut Replace<'_>) -> Result<Status, AppError> {
-        let Streams { stdin, stdout, stderr, progress, stop, watch } = streams;
+        let Streams { mut stdin, stdout, stderr, progress, stop, watch } = streams;
         let start = Instant::now();
         let source = self.source;
-        let mut reading = Reading::open(source, stdin, stop)?;
+        let mut reading = Reading::open(source, &mut *stdin, stop)?;
         let mut table = Table::new(&mut reading.input, &source.column)?;
         let index = table.index(&source.column)?;
         let mut output = opened(source, self.format(), self.resume)?;
@@ -398,13 +386,13 @@ fn opened(source: &Source, format: Format, resume: bool) -> Result<Output, AppEr
 }
 
 fn sum(options: &Sum, streams: Streams<'_>) -> Result<Status, AppError> {
-    let Streams { stdin, stdout, stderr, progress, stop, watch } = streams;
+    let Streams { mut stdin, stdout, stderr, progress, stop, watch } = streams;
     let start = Instant::now();
     let source = &options.source;
     let key = keys::public(&source.key)?;
     let device = device(&source.devices)?;
     let encryptor = Encryptor::new(&device, &key)?;
-    let mut reading = Reading::open(source, stdin, stop)?;
+    let mut reading = Reading::open(source, &mut *stdin, stop)?;
     let bar = progress_bar(progress, reading.size, 0);
     let mut table = Table::new(&mut reading.input, &source.column)?;
     let index = table.index(&source.column)?;

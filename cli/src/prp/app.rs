@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::io::{self, BufRead, BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use gpuint::{BackendKind, Pool, threads};
@@ -21,6 +20,7 @@ use crate::job::devices::DeviceError;
 use crate::job::input::{BUFFER, InputError, is_stream, refuse_same_file};
 use crate::job::progress::progress_bar;
 use crate::job::status::Status;
+use crate::job::streams::Streams;
 use crate::job::units::{Rate, Time};
 
 /// Tests of 1024 bits that devices compute in about two seconds: a GPU, and a core of a CPU.
@@ -42,19 +42,6 @@ pub(crate) enum AppError {
     Read(#[from] ReadError),
     #[error(transparent)]
     Job(#[from] JobError),
-}
-
-/// Surroundings of a job.
-pub(crate) struct Streams<'a> {
-    pub(crate) stdin: Box<dyn BufRead + Send + 'a>,
-    pub(crate) stdout: &'a mut dyn Write,
-    pub(crate) stderr: &'a mut dyn Write,
-    /// True if a progress bar may be drawn on the terminal of standard error.
-    pub(crate) progress: bool,
-    /// Set by a signal handler: the job stops early.
-    pub(crate) stop: &'static AtomicBool,
-    /// Installs the handler.
-    pub(crate) watch: &'a mut dyn FnMut(),
 }
 
 /// Runs the job that the options describe.
