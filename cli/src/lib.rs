@@ -21,9 +21,11 @@ mod batch_gcd {
     pub(crate) mod lines;
     pub(crate) mod options;
     pub(crate) mod pem;
+    pub(crate) mod place;
     pub(crate) mod progress;
     pub(crate) mod reading;
     pub(crate) mod report;
+    pub(crate) mod settings;
     pub(crate) mod shared;
     pub(crate) mod ssh;
     pub(crate) mod store;
@@ -72,6 +74,7 @@ mod memory;
 mod paillier {
     pub(crate) mod app;
     pub(crate) mod column;
+    pub(crate) mod errors;
     pub(crate) mod keys;
     pub(crate) mod options;
 }
@@ -83,6 +86,7 @@ mod prp {
         pub(crate) mod abc;
         pub(crate) mod abc2;
         pub(crate) mod abcd;
+        pub(crate) mod detect;
         pub(crate) mod newpgen;
         pub(crate) mod plain;
         pub(crate) mod source;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::budget::OverBudget;
-use super::keys::{Place, Source};
+use super::place::{Place, Source};
 use crate::job::digits::Radix;
 
 /// Reason why an entry of a document is no key.

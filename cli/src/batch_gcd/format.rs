@@ -4,7 +4,7 @@ use memchr::memrchr;
 
 use super::lines::radix_of;
 use super::pem::{ends_block, has_block};
-use super::reading::Settings;
+use super::settings::Settings;
 use super::ssh::has_key;
 use super::table::Table;
 use crate::job::digits::Radix;

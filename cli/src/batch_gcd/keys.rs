@@ -1,13 +1,13 @@
 //! Moduli of RSA keys, and the places where they were read.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::mem;
 use std::ops::AddAssign;
 
 use num_bigint::BigUint;
 
 use super::errors::{Invalid, KeyError};
+use super::place::{Place, Source};
 
 /// Form in which a modulus was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,35 +43,6 @@ impl Kind {
             Self::PrivateKey => "private key",
             Self::SshKey => "SSH key",
             Self::WebKey => "JSON web key",
-        }
-    }
-}
-
-/// Place of a key in a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// Index of the document.
-    pub(crate) document: u32,
-    /// Line of the document, counted from 1; 0 where the document is no text.
-    pub(crate) line: u64,
-    /// Entry of a set of JSON web keys, counted from 1; 0 elsewhere.
-    pub(crate) entry: u32,
-}
-
-/// Displays a place with the name of its document: `keys.txt:3`, `set.json#2`, `key.der`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Source<'a> {
-    pub(crate) document: &'a str,
-    pub(crate) place: Place,
-}
-
-impl fmt::Display for Source<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.document)?;
-        match self.place {
-            Place { entry: entry @ 1.., .. } => write!(f, "#{entry}"),
-            Place { line: line @ 1.., .. } => write!(f, ":{line}"),
-            _ => Ok(()),
         }
     }
 }

@@ -8,7 +8,8 @@
 use memchr::{memchr, memchr_iter};
 
 use super::errors::KeyError;
-use super::keys::{Kind, Limits, Parsed, Place};
+use super::keys::{Kind, Limits, Parsed};
+use super::place::Place;
 use crate::job::digits::{Radix, first_character};
 
 /// Longer lines are rejected, so that a file without line ends cannot fill the memory.

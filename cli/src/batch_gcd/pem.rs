@@ -8,8 +8,9 @@ use ssh_key::{PrivateKey, PublicKey};
 
 use super::der::{self, Found, Structure};
 use super::errors::KeyError;
-use super::keys::{Kind, Limits, Parsed, Place};
+use super::keys::{Kind, Limits, Parsed};
 use super::lines::numbered_lines;
+use super::place::Place;
 use super::ssh;
 
 /// Maximum bytes of a block.

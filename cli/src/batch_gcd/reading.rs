@@ -14,24 +14,11 @@ use super::der::{self, Found};
 use super::documents::{BLOCK, Block, Documents, Work};
 use super::errors::{Invalid, ReadError};
 use super::format::{Format, without_mark};
-use super::keys::{Collection, Limits, Parsed, Place, Skipped};
-use super::table::{self, Table};
+use super::keys::{Collection, Limits, Parsed, Skipped};
+use super::place::Place;
+use super::settings::Settings;
+use super::table;
 use super::{lines, pem, ssh, web_keys};
-use crate::job::digits::Radix;
-
-/// Options of reading.
-#[derive(Debug, Clone)]
-pub(crate) struct Settings {
-    /// Radix of digits without prefix; by default that of each document.
-    pub(crate) radix: Option<Radix>,
-    /// Documents are tables of this form.
-    pub(crate) table: Option<Table>,
-    /// Entries that are no keys are counted.
-    pub(crate) skip_invalid: bool,
-    /// Bytes to which all archives may expand.
-    pub(crate) max_expanded: u64,
-    pub(crate) limits: Limits,
-}
 
 /// Reads the keys of all documents, in order, and adds them to a collection.
 pub(crate) fn read(

@@ -10,8 +10,9 @@ use ssh_key::public::{KeyData, RsaPublicKey};
 
 use super::der::Found;
 use super::errors::KeyError;
-use super::keys::{Kind, Limits, Parsed, Place};
+use super::keys::{Kind, Limits, Parsed};
 use super::lines::{LONGEST_LINE, numbered_lines};
+use super::place::Place;
 
 /// End of the types of certificates of OpenSSH.
 const CERTIFICATE: &str = "-cert-v01@openssh.com";

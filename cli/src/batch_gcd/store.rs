@@ -24,7 +24,8 @@ use sha2::{Digest, Sha256};
 use super::analysis::Stored;
 use super::budget::{Budget, OverBudget};
 use super::errors::KeyError;
-use super::keys::{Collection, Kind, Limits, Parsed, Place};
+use super::keys::{Collection, Kind, Limits, Parsed};
+use super::place::Place;
 use crate::job::input::BUFFER;
 
 /// First bytes of a store; the number is the version of the format.

@@ -3,8 +3,9 @@
 use csv::{ByteRecord, ReaderBuilder};
 
 use super::errors::KeyError;
-use super::keys::{Limits, Parsed, Place};
+use super::keys::{Limits, Parsed};
 use super::lines::{parse_modulus, radix_of_digits};
+use super::place::Place;
 use crate::job::column::Column;
 use crate::job::digits::Radix;
 

@@ -4,7 +4,8 @@ use base64ct::{Base64UrlUnpadded, Encoding};
 use serde_json::{Deserializer, Value};
 
 use super::errors::KeyError;
-use super::keys::{Kind, Limits, Parsed, Place};
+use super::keys::{Kind, Limits, Parsed};
+use super::place::Place;
 
 /// Adds the keys of a document.
 pub(crate) fn parse(text: &[u8], document: u32, limits: Limits, into: &mut Parsed) {

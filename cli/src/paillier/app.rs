@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -16,12 +16,13 @@ use num_bigint::BigInt;
 use serde_json::json;
 
 use super::column::{Chunk, Table, replaced, written};
+use super::errors::AppError;
 use super::keys;
 use super::options::{Decrypt, Encrypt, Keygen, Options, Source, Sum, Task};
 use crate::job::destination::{Output, written_files};
-use crate::job::devices::{DeviceError, DeviceOptions};
-use crate::job::input::{BUFFER, InputError, is_stream, open, refuse_same_file};
-use crate::job::output::{Format, OutputError};
+use crate::job::devices::DeviceOptions;
+use crate::job::input::{BUFFER, is_stream, open, refuse_same_file};
+use crate::job::output::Format;
 use crate::job::progress::progress_bar;
 use crate::job::status::STOPPED;
 use crate::job::streams::Streams;
@@ -29,33 +30,6 @@ use crate::job::units::{Rate, Time};
 
 /// Bits of an integer that is written in decimal digits, at most.
 const DECIMAL_BITS: u64 = 1 << 16;
-
-/// Why there is nothing to report but this.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum AppError {
-    #[error(transparent)]
-    Input(#[from] InputError),
-    #[error(transparent)]
-    Output(#[from] OutputError),
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    #[error(transparent)]
-    Paillier(#[from] gpuint_paillier::Error),
-    #[error("cannot write {}: {source}", path.display())]
-    WriteKey { path: PathBuf, source: io::Error },
-    #[error("cannot read {}: {source}", path.display())]
-    ReadKey { path: PathBuf, source: io::Error },
-    #[error("{}: {source}", path.display())]
-    Key { path: PathBuf, source: gpuint_paillier::Error },
-    #[error("the table has no column {0:?} in its first row")]
-    NoColumn(String),
-    #[error("line {line}: {reason}")]
-    Field { line: u64, reason: String },
-    #[error("cannot read the table: {source}")]
-    Read { source: io::Error },
-    #[error("cannot write the results: {source}")]
-    Write { source: io::Error },
-}
 
 /// End of a job that did not stop with an [`AppError`] (exit status 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

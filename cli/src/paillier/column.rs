@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use csv::{ByteRecord, Reader, ReaderBuilder, Writer, WriterBuilder};
 use sha2::{Digest, Sha256};
 
-use super::app::AppError;
+use super::errors::AppError;
 use crate::job::column::Column;
 use crate::job::output::Position;
 

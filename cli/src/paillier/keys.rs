@@ -7,7 +7,7 @@ use std::path::Path;
 use gpuint_paillier::{PrivateKey, PublicKey};
 use zeroize::Zeroizing;
 
-use super::app::AppError;
+use super::errors::AppError;
 
 /// Writes a new file that only its owner can read, or everybody if it `is_public`.
 pub(super) fn write(path: &Path, text: &str, is_public: bool) -> Result<(), AppError> {

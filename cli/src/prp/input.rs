@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::candidate::Candidate;
-use super::formats::source::{self, Source, SourceError};
+use super::formats::detect;
+use super::formats::source::{Source, SourceError};
 use super::lines::LineReader;
 use crate::job::input::{self, InputError, is_stream};
 
@@ -105,7 +106,7 @@ impl<'a> Input<'a> {
             true => self.stdin.take().unwrap_or_else(|| Box::new(std::io::empty())),
             false => Box::new(input::open(path, self.stop)?.0),
         };
-        let source = source::open(LineReader::new(source), &file_name);
+        let source = detect::open(LineReader::new(source), &file_name);
         let source = source.map_err(|source| ReadError::Source { name: name.clone(), source })?;
         Ok(Current { source, name: name.into() })
     }
