@@ -8,6 +8,7 @@
 
 mod batch;
 mod buffer;
+mod conversions;
 mod device;
 mod divisor;
 mod dlpack;
