@@ -21,13 +21,13 @@
 use std::sync::Arc;
 
 use gpuint::{Device, DynBatch, DynFixedBase};
-use num_bigint::{BigUint, Sign};
+use num_bigint::BigUint;
 use num_traits::One;
 
 use crate::ciphertexts::Ciphertexts;
 use crate::error::{Error, Result};
 use crate::key::PublicKey;
-use crate::number::Number;
+use crate::number::{Number, residues};
 use crate::numbers::EncryptedNumbers;
 use crate::prepared::PreparedKey;
 use crate::random;
@@ -139,20 +139,4 @@ impl Encryptor {
             Some((powers, _)) => powers.pow(&drawn)?,
         })
     }
-}
-
-/// Returns the mantissas modulo `n`.
-pub(crate) fn residues(key: &PublicKey, numbers: &[Number]) -> Result<Vec<BigUint>> {
-    let (n, max) = (key.modulus(), key.max_int());
-    let residue = |(row, number): (usize, &Number)| {
-        let magnitude = number.mantissa().magnitude();
-        if magnitude > &max {
-            return Err(Error::PlaintextRange { row });
-        }
-        Ok(match number.mantissa().sign() {
-            Sign::Minus => n - magnitude,
-            Sign::NoSign | Sign::Plus => magnitude.clone(),
-        })
-    };
-    numbers.iter().enumerate().map(residue).collect()
 }

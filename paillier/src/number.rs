@@ -4,6 +4,9 @@ use num_bigint::{BigInt, BigUint, Sign};
 use num_integer::Integer;
 use num_traits::{ToPrimitive, Zero};
 
+use crate::error::{Error, Result};
+use crate::key::PublicKey;
+
 /// Bits of a digit of base 16.
 pub(crate) const DIGIT_BITS: u32 = 4;
 /// Bits of the mantissa of a `f64`.
@@ -144,4 +147,20 @@ fn shifted_down(value: &BigUint, shift: u64) -> BigUint {
     let half = value.bit(shift - 1);
     let is_tie = half && value.trailing_zeros() == Some(shift - 1);
     if half && (!is_tie || quotient.is_odd()) { quotient + 1u32 } else { quotient }
+}
+
+/// Returns the mantissas modulo `n`.
+pub(crate) fn residues(key: &PublicKey, numbers: &[Number]) -> Result<Vec<BigUint>> {
+    let (n, max) = (key.modulus(), key.max_int());
+    let residue = |(row, number): (usize, &Number)| {
+        let magnitude = number.mantissa().magnitude();
+        if magnitude > &max {
+            return Err(Error::PlaintextRange { row });
+        }
+        Ok(match number.mantissa().sign() {
+            Sign::Minus => n - magnitude,
+            Sign::NoSign | Sign::Plus => magnitude.clone(),
+        })
+    };
+    numbers.iter().enumerate().map(residue).collect()
 }

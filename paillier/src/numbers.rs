@@ -3,9 +3,8 @@
 use num_bigint::BigUint;
 
 use crate::ciphertexts::Ciphertexts;
-use crate::encryptor::residues;
 use crate::error::{Error, Result, check_lengths};
-use crate::number::{DIGIT_BITS, Number};
+use crate::number::{DIGIT_BITS, Number, residues};
 
 /// A column of encrypted numbers `mantissa * 16^exponent`. Exponents are not encrypted.
 ///
