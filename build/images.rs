@@ -11,7 +11,7 @@ pub(crate) struct Image {
 
 /// The text of `OUT_DIR/images.rs`.
 pub(crate) fn rust<'a>(headers: impl Iterator<Item = &'a str>, images: &[Image]) -> String {
-    let mut text = String::from("// Written by build.rs.\n");
+    let mut text = String::from("// Written by the build script.\n");
     let mut kernels: Vec<(&str, usize)> = Vec::new();
     for (index, image) in images.iter().enumerate() {
         kernels.extend(image.kernels.iter().map(|kernel| (kernel.as_str(), index)));

@@ -30,7 +30,7 @@ fn named(catalogue: &Catalogue) -> BTreeMap<Shape, Shape> {
 
 /// `OUT_DIR/shapes.rs`: the shapes that have kernels.
 pub(crate) fn shapes(catalogue: &Catalogue) -> String {
-    let mut text = String::from("// Expanded from kernels/catalogue.toml by build.rs.\n");
+    let mut text = String::from("// Expanded from kernels/catalogue.toml by the build script.\n");
     let named = named(catalogue);
     for (&shape, selected) in &named {
         let Shape { digit, q, bits } = shape;
@@ -62,7 +62,7 @@ pub(crate) fn shapes(catalogue: &Catalogue) -> String {
 
 /// `OUT_DIR/tuning.rs`: the tables without their measurements, the one of the build first.
 pub(crate) fn tuning(tables: &[Tuning]) -> String {
-    let mut text = String::from("// Written by build.rs from tuning/.\n");
+    let mut text = String::from("// Written by the build script from tuning/.\n");
     line!(text, "pub(super) static TABLES: &[(&str, &str)] = &[");
     for Tuning { name, table } in tables {
         let table = gpuint_catalogue::tuning::Table { rows: Vec::new(), ..table.clone() };
@@ -111,7 +111,7 @@ fn notes(catalogue: &Catalogue, text: &mut String) {
 /// `OUT_DIR/catalogue.rs`: the kernels.
 pub(crate) fn catalogue(build: &Build) -> String {
     let catalogue = &build.catalogue;
-    let mut text = String::from("// Expanded from kernels/catalogue.toml by build.rs.\n");
+    let mut text = String::from("// Expanded from kernels/catalogue.toml by the build script.\n");
     line!(
         text,
         "use gpuint_catalogue::auto::SharedBytes;\n\

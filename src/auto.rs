@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{KernelId, OFFER, ROWS};
 use crate::shape::SHAPES;
 
-/// Written by `build.rs`.
+/// Written by the build script.
 mod embedded {
     include!(concat!(env!("OUT_DIR"), "/tuning.rs"));
 }
@@ -158,7 +158,7 @@ impl Choices {
 fn tables() -> &'static [(&'static str, Table)] {
     static TABLES: OnceBox<Vec<(&'static str, Table)>> = OnceBox::new();
     let parse = |&(name, text): &(&'static str, &str)| {
-        // `build.rs` has checked the text.
+        // The build script has checked the text.
         Table::parse(text, ROWS).ok().map(|table| (name, table))
     };
     TABLES.get_or_init(|| Box::new(embedded::TABLES.iter().filter_map(parse).collect()))

@@ -16,7 +16,7 @@ const fn is_check(op: Op) -> bool {
 
 /// Faults for tests of checks: bits of results that flip after a kernel has written them.
 ///
-/// A handle of [`Device::with_faults`] has them, on every backend.
+/// A handle of [`Device::with_faults`](crate::Device::with_faults) has them, on every backend.
 #[derive(Debug, Default)]
 pub struct Faults {
     /// Launches that remain whole before the first fault.

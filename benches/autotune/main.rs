@@ -1,7 +1,7 @@
 //! Finds the fastest strategy, digit, Q and block size of every operation at every width.
 //!
 //! `cargo bench -p gpuint-benches --bench autotune` tries the search space of
-//! `kernels/search.toml`, writes a tuning table (`tuning/<gpu>.toml`, which build.rs reads:
+//! `kernels/search.toml`, writes a tuning table (`tuning/<gpu>.toml`, which the build script reads:
 //! docs/tuning.md) and plots, and prints the fastest variants. On a CUDA GPU it measures by events.
 //! Without a GPU it uses the roofline model of `benches/work.rs` for an H200, which needs nvcc; the
 //! table, the plots and their names then mention the model, and the table is not written to
@@ -233,7 +233,7 @@ fn run(options: &Options) -> Result<()> {
     let (choices, before) = before.map(|table| (table.choices, table.rows)).unwrap_or_default();
     let table = choose::table(&source.described(), choose::merged(before, rows), &choices);
     let text = table.to_string();
-    // The checks of build.rs.
+    // The checks of the build script.
     Table::parse(&text, &kernels)?;
     fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
     println!("the tuning table: {}", file.display());

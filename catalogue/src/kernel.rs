@@ -1,7 +1,7 @@
 //! Kernels, and the text of CUDA translation units.
 //!
-//! `build.rs` (for nvcc and for the host compiler), the run-time compiler and the tests share this
-//! text, so that all of them compile the same kernel.
+//! The build script (for nvcc and for the host compiler), the run-time compiler and the tests share
+//! this text, so that all of them compile the same kernel.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! Tuning tables: the fastest strategies and block sizes on a GPU.
 //!
-//! `build.rs` derives the choices of `Auto` and the block sizes of kernels from a table, and
+//! The build script derives the choices of `Auto` and the block sizes of kernels from a table, and
 //! `benches/autotune` writes tables. A table (`tuning/*.toml`) has
 //! - `gpu`, `capability`, `multiprocessors`: the GPU that was measured;
 //! - `choices`: the strategy for an operation at widths `bits = [from, to]`, and with `rows` only
@@ -278,7 +278,8 @@ impl fmt::Display for Table {
         let sources: Vec<_> = sources.into_iter().collect();
         write!(
             f,
-            "# Fastest algorithms on: {gpu} (docs/tuning.md). Read by build.rs, written by\n\
+            "# Fastest algorithms on: {gpu} (docs/tuning.md). Read by the build script, \
+             written by\n\
              # benches/autotune. Rows are of: {}.\n\n\
              gpu = \"{gpu}\"\ncapability = {capability}\nmultiprocessors = {multiprocessors}\n\n\
              # Algorithms of Auto at widths [from, to]. Between two ranges the nearer one \

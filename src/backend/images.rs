@@ -1,7 +1,7 @@
-//! Kernels as bytes and as text: the images that `build.rs` embedded, and the sources that the
-//! run-time compiler starts from.
+//! Kernels as bytes and as text: the images that the build script embedded, and the sources that
+//! the run-time compiler starts from.
 
-/// Written by `build.rs`.
+/// Written by the build script.
 mod embedded {
     include!(concat!(env!("OUT_DIR"), "/images.rs"));
 }

@@ -188,7 +188,7 @@ impl View<'_> {
         }
         self.check_operand(table.device(), self.len())?;
         self.check(out)?;
-        // build.rs rejects shapes of 2^32 bits or more.
+        // The build script rejects shapes of 2^32 bits or more.
         let params = Params { distance: (WINDOW * byte) as u32, ..Params::default() };
         let operands = Operands {
             ins: [Some(table.buffer()), Some(self.batch.buffer()), None],

@@ -2,10 +2,10 @@
 //!
 //! Each operation is implemented once, on a [`View`]: a batch whose shape is a value, and a
 //! strategy. It checks its operands and passes a [`Call`](crate::backend::Call) to the device. The
-//! macro `faces` declares the public methods of [`DynBatch`] and [`Batch`](crate::Batch). If the
-//! operation has several algorithms, the macro also declares the methods of
-//! [`DynUsing`](crate::DynUsing) and [`Using`](crate::Using). docs/adding.md describes how to add
-//! an operation.
+//! macro `faces` declares the public methods of [`DynBatch`](crate::DynBatch) and
+//! [`Batch`](crate::Batch). If the operation has several algorithms, the macro also declares the
+//! methods of [`DynUsing`](crate::DynUsing) and [`Using`](crate::Using).
+//! docs/adding.md describes how to add an operation.
 
 mod add;
 mod all;

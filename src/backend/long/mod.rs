@@ -56,9 +56,9 @@ pub(crate) const fn has_kernels(op: Op, bits: usize) -> bool {
 /// Queues an operation on long rows.
 ///
 /// # Errors
-/// [`OutOfMemory`](Error::OutOfMemory) before anything is queued, and
-/// [`WidthMissing`](Error::WidthMissing) for products that exceed the longest transform, and for an
-/// operation without [kernels](has_kernels).
+/// [`OutOfMemory`](crate::Error::OutOfMemory) before anything is queued, and
+/// [`WidthMissing`](crate::Error::WidthMissing) for products that exceed the longest transform, and
+/// for an operation without [kernels](has_kernels).
 ///
 /// # Safety
 /// `operands` are those of the operation: addresses of memory of this queue, as much of it as the
