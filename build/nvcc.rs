@@ -2,8 +2,8 @@
 //!
 //! - `GPUINT_NVCC`: the compiler, or `none`; without it, nvcc is looked for in `CUDA_HOME`,
 //!   `CUDA_PATH`, `PATH` and `/usr/local/cuda`
-//! - `GPUINT_ARCHS`: what fatbins hold, a list of `sm_NN` (code; `sm_90a`: with the instructions
-//!   that only GPUs of compute capability 9.0 have) and `compute_NN` (PTX)
+//! - `GPUINT_ARCHS`: what fatbins hold, a list of `sm_NN` (code; `sm_NNa`: with the instructions
+//!   and limits that only GPUs of this compute capability have) and `compute_NN` (PTX)
 //! - `GPUINT_NVCC_FLAGS`: more options
 
 use std::cmp::Reverse;
@@ -13,7 +13,7 @@ use std::process::Command;
 
 use gpuint_catalogue::auto::Gpu;
 use gpuint_catalogue::cache::Key;
-use gpuint_catalogue::{Entry, inputs, translation_unit};
+use gpuint_catalogue::{Architecture, Entry, inputs, translation_unit};
 
 use crate::cache::{Cache, printed};
 use crate::images::Image;
@@ -23,9 +23,6 @@ use crate::{Build, Result, path_variable, selection, variable, write};
 /// Maximum number of kernels per translation unit, all of one header: a unit costs half a second of
 /// its own, and units are compiled side by side.
 const KERNELS_PER_UNIT: usize = 8;
-/// What fatbins hold where GPUINT_ARCHS says nothing: code for A100 and H100/H200, and PTX for
-/// everything newer, which does not have the instructions of `sm_90a`.
-const ARCHITECTURES: &str = "sm_80,sm_90a,compute_90";
 
 /// Returns the path of nvcc; `None` where there is none or it is not wanted.
 pub(crate) fn find() -> Option<PathBuf> {
@@ -59,12 +56,12 @@ pub(crate) fn build(
     out: &Path,
 ) -> Result<Vec<Image>> {
     println!("cargo::rerun-if-changed={}", nvcc.display());
-    let architectures = architectures()?;
-    let options = options(&architectures);
+    let targets = targets()?;
+    let options = options(&targets);
     let compiler = compiler(nvcc, &options)?;
     let cache = Cache::from_env();
     let mut by_header: BTreeMap<_, Vec<Entry<'_>>> = BTreeMap::new();
-    let selected = selection::embedded(build, &capabilities(&architectures))?;
+    let selected = selection::embedded(build, &capabilities(&targets))?;
     let long = build.catalogue.long_kernels().map(Entry::from);
     for entry in selected.into_iter().map(Entry::from).chain(long) {
         by_header.entry(entry.header).or_default().push(entry);
@@ -102,7 +99,7 @@ fn compiler(nvcc: &Path, options: &[String]) -> Result<Vec<Vec<u8>>> {
 }
 
 /// Part of a fatbin.
-struct Architecture {
+struct Target {
     /// True for code, false for PTX.
     is_code: bool,
     /// `90a`.
@@ -111,9 +108,17 @@ struct Architecture {
     capability: u32,
 }
 
+/// Default of `GPUINT_ARCHS`: code for the architectures with policies of their own, and PTX for
+/// everything newer, which does not have the features specific to the last of them.
+fn default_targets() -> String {
+    let mut targets: Vec<_> = Architecture::BASELINES.map(|it| it.code.to_owned()).into();
+    targets.push(Architecture::ptx_of(Architecture::NEWEST.capability));
+    targets.join(",")
+}
+
 /// Parses `GPUINT_ARCHS`.
-fn architectures() -> Result<Vec<Architecture>> {
-    let list = variable("GPUINT_ARCHS").unwrap_or_else(|| ARCHITECTURES.to_owned());
+fn targets() -> Result<Vec<Target>> {
+    let list = variable("GPUINT_ARCHS").unwrap_or_else(default_targets);
     let parse = |text: &str| {
         let (kind, name) = text.split_once('_')?;
         let is_code = match kind {
@@ -123,17 +128,17 @@ fn architectures() -> Result<Vec<Architecture>> {
         };
         let digits = name.trim_end_matches(|c: char| c.is_ascii_lowercase());
         let capability = digits.parse().ok()?;
-        Some(Architecture { is_code, name: name.to_owned(), capability })
+        Some(Target { is_code, name: name.to_owned(), capability })
     };
     let wrong = |text| format!("GPUINT_ARCHS: \"{text}\" is neither sm_NN nor compute_NN");
     list.split(',').map(str::trim).map(|text| parse(text).ok_or_else(|| wrong(text))).collect()
 }
 
-/// Compute capabilities of the GPUs that the fatbins are for: of each architecture, and, with PTX,
+/// Compute capabilities of the GPUs that the fatbins are for: of each target, and, with PTX,
 /// of the newer ones.
-fn capabilities(architectures: &[Architecture]) -> Vec<u32> {
-    let mut capabilities: Vec<u32> = architectures.iter().map(|it| it.capability).collect();
-    let oldest_ptx = architectures.iter().filter(|it| !it.is_code).map(|it| it.capability).min();
+fn capabilities(targets: &[Target]) -> Vec<u32> {
+    let mut capabilities: Vec<u32> = targets.iter().map(|it| it.capability).collect();
+    let oldest_ptx = targets.iter().filter(|it| !it.is_code).map(|it| it.capability).min();
     capabilities.extend(
         Gpu::CAPABILITIES.into_iter().filter(|&it| oldest_ptx.is_some_and(|ptx| ptx <= it)),
     );
@@ -141,10 +146,10 @@ fn capabilities(architectures: &[Architecture]) -> Vec<u32> {
 }
 
 /// The options that do not depend on the unit.
-fn options(architectures: &[Architecture]) -> Vec<String> {
+fn options(targets: &[Target]) -> Vec<String> {
     let mut options: Vec<String> =
         ["-fatbin", "-std=c++17", "-Ikernels", "-Xfatbin=-compress-all"].map(String::from).into();
-    options.extend(architectures.iter().map(|Architecture { is_code, name, .. }| {
+    options.extend(targets.iter().map(|Target { is_code, name, .. }| {
         let kind = if *is_code { "sm" } else { "compute" };
         format!("-gencode=arch=compute_{name},code={kind}_{name}")
     }));

@@ -3,6 +3,7 @@
 //! The library selects kernels by these rules, and the build script embeds the kernels that they
 //! can select.
 
+use crate::architecture::{Architecture, BASELINES, GpuRates};
 use crate::kernel::Index;
 use crate::tuning::Table;
 use crate::{Algorithm, Op, Product, Row, Shape};
@@ -22,37 +23,31 @@ pub struct Gpu {
 
 impl Gpu {
     /// Compute capabilities of the GPUs that kernels are built for.
-    pub const CAPABILITIES: [u32; 7] = [80, 86, 89, 90, 100, 103, 120];
+    pub const CAPABILITIES: [u32; Architecture::CHECKED.len()] = Architecture::CHECKED;
 
-    /// Describes a GPU of this compute capability, with the shared memory that all of them have
-    /// (CUDA C++ Programming Guide, "Compute Capabilities").
+    /// Describes a GPU of this compute capability, with the shared memory that all of them have.
     #[must_use]
     pub const fn of_capability(capability: u32) -> Self {
-        let shared_kib = match capability {
-            ..80 => 48,
-            80 | 87 => 163,
-            86 | 89 | 120 | 121 => 99,
-            _ => 227,
+        /// Of GPUs before the first architecture of the table.
+        const COMMON_KIB: u32 = 48;
+        let shared_kib = match Architecture::find(capability) {
+            Some(architecture) => architecture.block_kib,
+            None => COMMON_KIB,
         };
         Self {
             name: String::new(),
             capability,
             shared_memory: shared_kib << 10,
-            multiprocessors: 132,
+            multiprocessors: GpuRates::MEASURED.multiprocessors,
         }
     }
 
-    /// Returns true if double precision runs at a quarter of the rate of single precision or more:
-    /// the data center GPUs from P100 to B200. The others have 1/32 or 1/64 of it (CUDA C++
-    /// Programming Guide, "Arithmetic Instructions").
     const fn has_fast_doubles(&self) -> bool {
-        matches!(self.capability, 60 | 70 | 80 | 90 | 100)
+        matches!(Architecture::find(self.capability), Some(known) if known.has_fast_doubles)
     }
 
-    /// Returns true if matrix products of bytes are faster than integer multiply-adds: from 8.0 on,
-    /// but for 10.3, whose tensor cores have narrow floating point instead.
     const fn has_fast_bytes(&self) -> bool {
-        self.capability >= 80 && self.capability != 103
+        matches!(Architecture::find(self.capability), Some(known) if known.has_fast_bytes)
     }
 
     /// Returns true if the units of the GPU suit the products of an algorithm.
@@ -69,7 +64,8 @@ impl Gpu {
     const fn has_units_for_few_rows(&self, op: Op, algorithm: Algorithm) -> bool {
         let is_division = matches!(op, Op::DivRem | Op::DivRemBy);
         let is_of_bytes = matches!(algorithm.product(), Some(Product::TensorCore | Product::Fused));
-        self.has_units(algorithm) || is_division && is_of_bytes && self.capability >= 80
+        let is_known = Architecture::find(self.capability).is_some();
+        self.has_units(algorithm) || is_division && is_of_bytes && is_known
     }
 
     /// Rows that the GPU divides at a time, a warp to a row.
@@ -79,8 +75,9 @@ impl Gpu {
     }
 }
 
-/// Shared memory of blocks of a kernel: row of the catalogue, shape, bytes on 8.0 and on 9.0.
-pub type SharedBytes = (usize, Shape, [u32; 2]);
+/// Shared memory of blocks of a kernel: row of the catalogue, shape, bytes by
+/// [`Architecture::BASELINES`].
+pub type SharedBytes = (usize, Shape, [u32; BASELINES]);
 
 /// The kernels of a build.
 #[derive(Debug, Clone, Copy)]
@@ -122,13 +119,14 @@ impl Offer<'_> {
                     false => shape == measured,
                 }
         };
-        let [on_80, on_90] = self.shared.iter().find(is_it).map_or([0; 2], |entry| entry.2);
-        match capability {
-            ..90 => on_80,
-            90 => on_90,
-            // Newer GPUs run code without the features specific to 9.0.
-            _ => on_80.max(on_90),
+        let found = self.shared.iter().find(is_it);
+        let bytes = found.map_or([0; BASELINES], |entry| entry.2);
+        if capability > Architecture::NEWEST.capability {
+            // Newer GPUs run code without the features specific to the newest baseline.
+            return bytes.into_iter().max().unwrap_or(0);
         }
+        let known = Architecture::BASELINES.partition_point(|it| it.capability <= capability);
+        bytes[known.saturating_sub(1)]
     }
 
     /// Returns true if a block of the kernel has enough shared memory.

@@ -1,10 +1,12 @@
 //! The catalogue of gpuint: digits, shapes, operations, algorithms, kernels and tuning tables.
 //!
-//! The crate holds data, and the only parsers of `kernels/catalogue.toml` and `tuning/*.toml`. The
-//! build script, the library, the tests and the benches use it; it depends on none of them.
+//! The crate holds data, the table of GPU architectures, and the only parsers of
+//! `kernels/catalogue.toml` and `tuning/*.toml`. The build script, the library, the tests and the
+//! benches use it; it depends on none of them.
 //! [`cache`] stores compiled kernels for later runs of the build and the library.
 
 mod algorithm;
+pub mod architecture;
 pub mod auto;
 pub mod cache;
 mod digit;
@@ -17,6 +19,7 @@ mod shape;
 pub mod tuning;
 
 pub use algorithm::{Algorithm, Product};
+pub use architecture::Architecture;
 pub use digit::DigitKind;
 pub use file::{Catalogue, FILE};
 pub use headers::{closure, headers, inputs};

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
 
+use gpuint_catalogue::Architecture;
 use libloading::Library;
 
 use crate::backend::library::{functions, in_words};
@@ -64,7 +65,8 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// What these architectures offer a GPU of that compute capability (90 is 9.0).
+    /// Selects native code if the compiler knows `capability`, else PTX of the newest older
+    /// architecture.
     fn choose(architectures: &[u32], capability: u32) -> Option<Self> {
         if architectures.contains(&capability) {
             return Some(Self::Cubin(capability));
@@ -75,10 +77,8 @@ impl Target {
     /// The options of every version of the compiler.
     pub(super) fn options(self) -> [String; 3] {
         let architecture = match self {
-            // With the instructions that only these GPUs have.
-            Self::Cubin(90) => "sm_90a".to_owned(),
-            Self::Cubin(number) => format!("sm_{number}"),
-            Self::Ptx(number) => format!("compute_{number}"),
+            Self::Cubin(capability) => Architecture::code_of(capability),
+            Self::Ptx(capability) => Architecture::ptx_of(capability),
         };
         [
             format!("--gpu-architecture={architecture}"),
@@ -170,7 +170,7 @@ impl Nvrtc {
         self.architectures = numbers.into_iter().filter_map(|n| n.try_into().ok()).collect();
         if major < 12 {
             // It knows sm_90, but not the instructions of sm_90a.
-            self.architectures.retain(|&number| number < 90);
+            self.architectures.retain(|&capability| !Architecture::is_specific(capability));
         }
         Ok(())
     }
@@ -222,12 +222,12 @@ impl Nvrtc {
         self.compile_by(source, headers, &options, matches!(target, Target::Cubin(_)))
     }
 
-    /// Compiles to PTX of sm_90a, almost without optimization: finds sources that NVRTC refuses in
-    /// an eighth of the time of [`compile`](Self::compile).
+    /// Compiles to PTX of the newest baseline, almost without optimization: finds sources that
+    /// NVRTC refuses in an eighth of the time of [`compile`](Self::compile).
     #[cfg(test)]
     pub(super) fn read_source(&self, source: &str, headers: &[(&str, &str)]) -> Result<Vec<u8>> {
-        let mut options = self.options(Target::Cubin(90));
-        options[0] = "--gpu-architecture=compute_90a".to_owned();
+        let mut options = self.options(Target::Cubin(Architecture::NEWEST.capability));
+        options[0] = options[0].replace("sm_", "compute_");
         if self.version.0 >= 13 {
             options.push("--Ofast-compile=max".to_owned());
         }
