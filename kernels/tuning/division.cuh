@@ -11,7 +11,6 @@
 #include "core/math.cuh"
 #include "core/shape.cuh"
 #include "core/strategies.cuh"
-#include "tuning/architecture.cuh"
 #include "tuning/steps.cuh"
 
 namespace gpuint {
@@ -152,7 +151,7 @@ constexpr u32 LANE_DIVISION_BY_BITS = 16384;
 //                   over all of it; false: one lane does. For structured divisors the warp takes
 //                   0.91 to 0.95 of the time from 6144 bits on, 0.94 to 1.27 below, and for others
 //                   1.00 and 1.01 to 1.10 (H200, 2026-11-24).
-template <class S, Architecture A = ARCHITECTURE>
+template <class S, u32 CAPABILITY = POLICIES>
 struct LaneDivisionPolicy {
   static constexpr u32 LIMBS_PER_LANE =
       by_size(S::N, {{128, 16}, {192, 24}, {256, 32}, {384, 48}, {ANY, 52}});
@@ -162,7 +161,7 @@ struct LaneDivisionPolicy {
   static constexpr u32 REGISTERS = by_size(S::N, {{128, 80}, {192, 96}, {256, 128}, {ANY, 168}});
   static constexpr bool EQUAL_SHARES = S::N > 192;
   static constexpr u32 LEAST_SHARE = 64;
-  static constexpr u32 BLOCKS = !EQUAL_SHARES ? 4 : A == Architecture::Sm90a ? 1 : 2;
+  static constexpr u32 BLOCKS = !EQUAL_SHARES ? 4 : by_capability(CAPABILITY, {{80, 2}, {90, 1}});
   static constexpr u32 THREADS = by_size(S::N, {{256, 512}, {ANY, 384}}) / BLOCKS;
   static constexpr u32 SORTED_ROWS =
       by_size(S::N, {{24, 256}, {64, 128}, {192, 256}, {256, 4096}, {512, 2048}, {ANY, 1024}});

@@ -10,17 +10,16 @@
 //                    room for beside the forms of as many warps as registers suffice for
 #pragma once
 #include "core/platform.cuh"
-#include "tuning/architecture.cuh"
 #include "tuning/steps.cuh"
 
 namespace gpuint {
 
-template <u32 TILES, Architecture A = ARCHITECTURE>
+template <u32 TILES, u32 CAPABILITY = POLICIES>
 struct FusedProductPolicy {
   static constexpr bool SHARED_WIDE = TILES <= 6;
   static constexpr bool KEPT = false;
   static constexpr u32 ROWS = 4;
-  static constexpr u32 OF_FOUR = A == Architecture::Sm90a ? 20 : 16;
+  static constexpr u32 OF_FOUR = by_capability(CAPABILITY, {{80, 16}, {90, 20}});
   static constexpr u32 RESIDENT_WARPS =
       by_size(TILES, {{2, 24}, {3, 20}, {4, OF_FOUR}, {8, 12}, {ANY, 8}});
   static constexpr bool PREFETCHES = TILES == 2 || (TILES > 4 && TILES <= 8);
@@ -60,12 +59,13 @@ struct FusedLucasPolicy {
 // that the first stage has three tiles where the row has a power of two of them, and two elsewhere.
 constexpr u32 MOST_SEED_LIMBS = 35;
 
-template <u32 TILES, Architecture A = ARCHITECTURE>
+template <u32 TILES, u32 CAPABILITY = POLICIES>
 struct FusedPreparePolicy {
   static constexpr u32 ROWS = 4;
   static constexpr u32 RESIDENT_WARPS = by_size(TILES, {{2, 20}, {8, 16}, {ANY, 8}});
-  static constexpr u32 SEEDS = A == Architecture::Sm90a ? by_size(TILES, {{4, 32}, {ANY, 16}})
-                                                        : by_size(TILES, {{8, 16}, {ANY, 8}});
+  static constexpr u32 SEEDS = by_capability(
+      CAPABILITY,
+      {{80, by_size(TILES, {{8, 16}, {ANY, 8}})}, {90, by_size(TILES, {{4, 32}, {ANY, 16}})}});
 };
 
 }  // namespace gpuint

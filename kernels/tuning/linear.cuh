@@ -3,7 +3,7 @@
 #include "core/digits.cuh"
 #include "core/rows.cuh"
 #include "core/shape.cuh"
-#include "tuning/architecture.cuh"
+#include "tuning/steps.cuh"
 
 namespace gpuint {
 
@@ -24,7 +24,7 @@ struct ModularSumPolicy {
   static constexpr bool BY_WORDS = ROW_OF_WORDS<S> && S::N <= 8 * WORD;
   using Rows = typename Conditional<BY_WORDS, Regrouped<S, WORD>, S>::Type;
   // With 40, code for 8.0 spills.
-  static constexpr u32 WORD_REGISTERS = ARCHITECTURE == Architecture::Sm90a ? 40 : 48;
+  static constexpr u32 WORD_REGISTERS = by_capability(POLICIES, {{80, 48}, {90, 40}});
   static constexpr u32 REGISTERS = BY_WORDS ? WORD_REGISTERS : 64;
 };
 

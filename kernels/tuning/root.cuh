@@ -2,7 +2,7 @@
 #pragma once
 #include "core/math.cuh"
 #include "core/shape.cuh"
-#include "tuning/architecture.cuh"
+#include "tuning/steps.cuh"
 
 namespace gpuint {
 
@@ -25,7 +25,7 @@ struct RootPolicy {
 template <class S>
 struct RootLevelPolicy {
   static constexpr u32 THREADS = 256;
-  static constexpr u32 REGISTERS = ARCHITECTURE == Architecture::Sm90a ? 40 : 48;
+  static constexpr u32 REGISTERS = by_capability(POLICIES, {{80, 48}, {90, 40}});
   static constexpr u32 DIVIDEND_REGISTERS = 48;
   using Rows =
       typename Conditional<(S::THREADS > THREADS), Regrouped<S, ceil_div(S::N, THREADS)>, S>::Type;

@@ -1,7 +1,6 @@
 // Policies of products by transforms.
 #pragma once
 #include "core/platform.cuh"
-#include "tuning/architecture.cuh"
 #include "tuning/steps.cuh"
 
 namespace gpuint {
@@ -15,9 +14,8 @@ struct FftPolicy {
   __host__ __device__ static constexpr u32 values_in_registers(u32 points) {
     return by_size(points, {{2048, 5}, {ANY, 4}});
   }
-  // Number of concurrent blocks, by which a block finds rows to prefetch: 132 multiprocessors of an
-  // H200.
-  static constexpr u32 RUNNING_BLOCKS = 132 * BLOCKS;
+  // Number of concurrent blocks, by which a block finds rows to prefetch.
+  static constexpr u32 RUNNING_BLOCKS = MEASURED_MULTIPROCESSORS * BLOCKS;
 };
 
 // Modular arithmetic by floating-point transforms of P points (modular/fft/barrett.cuh), a number
@@ -26,12 +24,12 @@ struct FftPolicy {
 //                  multiprocessor
 //   KEEPS_ADDRESS  of a stored spectrum in registers, where they suffice
 // Measured on an H200, 2026-11-22.
-template <u32 P, u32 CHUNKS, Architecture A = ARCHITECTURE>
+template <u32 P, u32 CHUNKS, u32 CAPABILITY = POLICIES>
 struct FftModularPolicy {
   static constexpr u32 OF_TWO_PARTS =
-      A == Architecture::Sm90a ? by_size(P, {{1024, 6}, {ANY, 7}}) : 0;
+      by_capability(CAPABILITY, {{80, 0}, {90, by_size(P, {{1024, 6}, {ANY, 7}})}});
   static constexpr u32 SHARED_POINTS = CHUNKS == 2 ? OF_TWO_PARTS : 0;
-  static constexpr bool KEEPS_ADDRESS = A == Architecture::Sm90a;
+  static constexpr bool KEEPS_ADDRESS = by_capability(CAPABILITY, {{80, 0}, {90, 1}});
 };
 
 // Number-theoretic transforms (transform/ntt/product.cuh). Measured on an H200, 2026-11-20.
