@@ -56,7 +56,7 @@ impl Build {
         let mut shared = Vec::new();
         for (index, row) in self.catalogue.rows().enumerate() {
             for shape in self.catalogue.shapes().filter(|&shape| row.is_offered(shape)) {
-                let bytes = self.resources.shared_bytes(&row.at(shape).name());
+                let bytes = self.resources.shared_bytes(&row, shape);
                 if bytes.iter().any(|&bytes| bytes > COMMON) {
                     shared.push((index, shape, bytes));
                 }
