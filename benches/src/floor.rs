@@ -3,7 +3,7 @@
 
 use gpuint::{Algorithm, Op, Product};
 
-use crate::roofline::Gpu;
+use crate::roofline::Roofline;
 
 /// Peak multiply-adds of a multiprocessor per cycle: 64-bit digits by four products of 32 bits
 /// each, bytes by `wgmma` (half as many by `mma.sync`), doubles.
@@ -52,7 +52,7 @@ fn cycles(op: Op, algorithm: Algorithm, bits: usize) -> Option<f64> {
 /// Milliseconds for a batch; `row_sectors` is the number of 32-byte sectors of a row's operands and
 /// results.
 pub fn floor(
-    gpu: &Gpu,
+    gpu: &Roofline,
     op: Op,
     algorithm: Algorithm,
     bits: usize,

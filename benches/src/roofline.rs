@@ -1,5 +1,7 @@
 //! Derives lower bounds for the time on a GPU from counts.
 
+use gpuint_catalogue::architecture::GpuRates;
+
 use crate::sass::Pipes;
 
 /// Bits of a batch.
@@ -19,35 +21,12 @@ pub struct Load {
     pub row_sectors: f64,
 }
 
-/// Peak rates of a GPU.
+/// Roofline of a GPU.
 #[derive(Debug)]
-pub struct Gpu {
-    multiprocessors: f64,
-    /// Cycles per second.
-    clock: f64,
-    /// Bytes per second of the device memory.
-    bandwidth: f64,
-    /// Cycles of a multiprocessor for a product of 16 x 32 and 32 x 8 bytes by `mma.sync`:
-    /// measured, and as published.
-    tensor_cycles: f64,
-    /// Cycles of a multiprocessor for a double precision instruction of a warp.
-    double_cycles: f64,
-}
+pub struct Roofline(GpuRates);
 
-pub const H200: Gpu = Gpu {
-    multiprocessors: 132.0,
-    clock: 1.98e9,
-    bandwidth: 4.3e12,
-    tensor_cycles: 1.5,
-    double_cycles: 0.5,
-};
-pub const A100: Gpu = Gpu {
-    multiprocessors: 108.0,
-    clock: 1.41e9,
-    bandwidth: 1.5e12,
-    tensor_cycles: 2.0,
-    double_cycles: 1.0,
-};
+pub const H200: Roofline = Roofline(*GpuRates::MEASURED);
+pub const A100: Roofline = Roofline(*GpuRates::of_capability(80));
 
 /// Cycles of a multiprocessor for the instructions of a warp: 32 products, 64 other integer
 /// instructions or 4 x 32 of any kind take one. The times of products and other integers are added.
@@ -62,15 +41,15 @@ const ISSUE_CYCLES: f64 = 0.25;
 /// 128 bytes per cycle, for shared memory and the cache that shares its wires.
 const SECTOR_CYCLES: f64 = 0.25;
 
-impl Gpu {
+impl Roofline {
     /// Milliseconds for a batch of rows that each take `cycles` cycles of a multiprocessor.
     pub fn busy(&self, bits: usize, cycles: f64) -> f64 {
-        cycles * (BATCH / bits as f64) / (self.multiprocessors * self.clock) * 1e3
+        cycles * (BATCH / bits as f64) / (f64::from(self.0.multiprocessors) * self.0.clock) * 1e3
     }
 
     /// Milliseconds for a batch of rows that each move `sectors` sectors of device memory.
     pub fn transfer(&self, bits: usize, sectors: f64) -> f64 {
-        sectors * SECTOR_BYTES * (BATCH / bits as f64) / self.bandwidth * 1e3
+        sectors * SECTOR_BYTES * (BATCH / bits as f64) / self.0.bandwidth * 1e3
     }
 
     /// Milliseconds for a batch, and the pipe that limits it.
@@ -79,8 +58,8 @@ impl Gpu {
         let arithmetic = pipes.wide * WIDE_CYCLES + pipes.integer * INTEGER_CYCLES;
         let times = [
             (self.busy(bits, arithmetic), "arithmetic"),
-            (self.busy(bits, pipes.tensor * self.tensor_cycles), "tensor"),
-            (self.busy(bits, pipes.double * self.double_cycles), "double"),
+            (self.busy(bits, pipes.tensor * self.0.tensor_cycles), "tensor"),
+            (self.busy(bits, pipes.double * self.0.double_cycles), "double"),
             (self.busy(bits, pipes.issued() * ISSUE_CYCLES), "issue"),
             (self.busy(bits, load.wavefronts + load.sectors * SECTOR_CYCLES), "shared"),
             (self.transfer(bits, load.sectors.min(load.row_sectors)), "global"),

@@ -13,10 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use gpuint_catalogue::Architecture;
 use gpuint_testkit::ptx::{Compiled, Result, output_into};
 
-/// Architecture of the disassembled code: that of the PTX, which has no instructions of `sm_90a`.
-const ARCHITECTURE: &str = "sm_90";
 /// Minimum number of products in a basic block of an inner loop: a tile of 2 columns times a word
 /// of 4.
 const MANY: f64 = 8.0;
@@ -284,7 +283,9 @@ fn disassemble(nvcc: &Path, disassembler: &Path, compiled: &Compiled) -> Result<
     let cubin = compiled.path.with_extension("cubin");
     if !cubin.is_file() {
         let mut command = Command::new(nvcc);
-        command.args(["-cubin", "-arch", ARCHITECTURE]).arg(&compiled.path);
+        // Plain code, as PTX has no instructions of one architecture only.
+        let architecture = format!("sm_{}", Architecture::NEWEST.capability);
+        command.args(["-cubin", "-arch", &architecture]).arg(&compiled.path);
         output_into(&mut command, &cubin)?;
     }
     let text = cubin.with_extension("sass");

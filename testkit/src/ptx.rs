@@ -14,11 +14,10 @@ use ptxi::{Buffer, Checks, Counts, Launch, Machine, Module};
 
 use crate::skip::is_required;
 use gpuint_catalogue::cache::{Cache, Key};
-use gpuint_catalogue::{Catalogue, Kernel, translation_unit};
+use gpuint_catalogue::{Architecture, Catalogue, Kernel, translation_unit};
 
-/// Options of every unit. The architecture is the newest of the default build: measurements are of
-/// code for Hopper.
-const OPTIONS: &[&str] = &["-ptx", "-std=c++17", "-arch=compute_90", "-DGPUINT_NO_CLUSTERS"];
+/// Options of every unit, beside the architecture.
+const OPTIONS: &[&str] = &["-ptx", "-std=c++17", "-DGPUINT_NO_CLUSTERS"];
 /// Maximum bytes of kept PTX.
 const MOST_BYTES: u64 = 1 << 29;
 /// Root of the package, with the scripts, the headers and the catalogue.
@@ -71,7 +70,9 @@ pub fn compile(nvcc: &Path, kernels: &[Kernel<'_>], options: &[&str]) -> Result<
     let unit = translation_unit(kernels.iter().copied());
     let headers = Path::new(ROOT).join("kernels");
     let version = output(Command::new(nvcc).arg("--version"))?;
-    let options = [OPTIONS, options].concat();
+    // The newest of the default build: measurements are of code for it.
+    let architecture = format!("-arch={}", Architecture::ptx_of(Architecture::NEWEST.capability));
+    let options = [OPTIONS, &[architecture.as_str()], options].concat();
     let mut texts = vec![version];
     texts.extend(options.iter().map(|&option| option.into()));
     let inputs = gpuint_catalogue::inputs(&unit, &gpuint_catalogue::headers(&headers)?);
