@@ -18,7 +18,8 @@ const BATCH: f64 = 4_294_967_296.0;
 /// Number of checked rows.
 const CHECKED: usize = 4;
 
-pub(crate) struct Gpu {
+/// Measures times on a GPU.
+pub(crate) struct GpuTimer {
     device: Device,
     /// The same GPU with kernels of other block sizes.
     by_block: HashMap<u32, Device>,
@@ -27,7 +28,7 @@ pub(crate) struct Gpu {
     operands: Operands,
 }
 
-impl Gpu {
+impl GpuTimer {
     /// Operands for batches of `2^batch` bits.
     pub(crate) fn new(device: Device, batch: u32) -> Self {
         let operands = Operands::new(1 << batch);

@@ -24,11 +24,12 @@ use std::time::Instant;
 use std::{env, fs};
 
 use clap::{Parser, ValueEnum};
-use gpu::Gpu;
+use gpu::GpuTimer;
 use gpuint::{Device, Error, Op, shapes};
 use gpuint_benches::batches::TIMED;
 use gpuint_benches::{choose, device, enter_root};
 use gpuint_catalogue::Row as KernelRow;
+use gpuint_catalogue::architecture::GpuRates;
 use gpuint_catalogue::tuning::{Row, Table};
 use gpuint_testkit::ptx::{ROOT, Result, catalogue};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -112,14 +113,14 @@ enum Timing {
 
 /// Source of the times.
 enum Source {
-    Gpu(Box<Gpu>),
+    Gpu(Box<GpuTimer>),
     Model(Box<Model>),
 }
 
 impl Source {
     /// `None`, with a message on standard output, if no source was requested and there is none.
     fn new(options: &Options) -> Result<Option<Self>> {
-        let on = |device| Ok(Some(Self::Gpu(Box::new(Gpu::new(device, options.batch)))));
+        let on = |device| Ok(Some(Self::Gpu(Box::new(GpuTimer::new(device, options.batch)))));
         let model = || Ok(Some(Self::Model(Box::new(Model::new()?))));
         let words = |error: Error| error.to_string();
         match options.source {
@@ -155,14 +156,17 @@ impl Source {
     }
 
     /// GPU of the table; a source without a GPU uses the H200 of the model.
-    fn described(&self) -> choose::Gpu {
+    fn described(&self) -> choose::TunedGpu {
         let gpu = match self {
             Self::Gpu(gpu) => gpu.properties(),
             Self::Model(_) => None,
         };
-        let (capability, multiprocessors) =
-            gpu.map_or((90, 132), |gpu| (gpu.capability, gpu.multiprocessors));
-        choose::Gpu { name: self.name(), capability, multiprocessors }
+        let modelled = GpuRates::MEASURED;
+        let (capability, multiprocessors) = gpu
+            .map_or((modelled.capability, modelled.multiprocessors), |gpu| {
+                (gpu.capability, gpu.multiprocessors)
+            });
+        choose::TunedGpu { name: self.name(), capability, multiprocessors }
     }
 
     fn is_a_gpu(&self) -> bool {

@@ -91,8 +91,8 @@ fn of_few_rows(gpu: &str, before: &[Choice], times: &[Row]) -> Vec<Choice> {
 
 /// Derives the table from its rows. Rows of a model are ignored at widths that were measured on the
 /// GPU itself. Choices of `before` for few rows stay where no row replaces them.
-pub fn table(gpu: &Gpu, rows: Vec<Row>, before: &[Choice]) -> Table {
-    let Gpu { name, capability, multiprocessors } = gpu.clone();
+pub fn table(gpu: &TunedGpu, rows: Vec<Row>, before: &[Choice]) -> Table {
+    let TunedGpu { name, capability, multiprocessors } = gpu.clone();
     let few = of_few_rows(&name, before, &rows);
     let (mut choices, blocks) = (choices(&name, &rows), blocks(&name, &rows));
     let few = without_usual(&choices, few);
@@ -118,9 +118,10 @@ fn without_usual(usual: &[Choice], mut few: Vec<Choice>) -> Vec<Choice> {
     kept
 }
 
-/// Name of the GPU; a model has the name of a model.
+/// GPU that a tuning table is of.
 #[derive(Debug, Clone)]
-pub struct Gpu {
+pub struct TunedGpu {
+    /// Name of the GPU, or of its model.
     pub name: String,
     /// Compute capability: 90 is 9.0.
     pub capability: u32,

@@ -4,15 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gpuint_benches::batches::TIMED;
-use gpuint_benches::choose::{self, Gpu, merged};
+use gpuint_benches::choose::{self, TunedGpu, merged};
 use gpuint_catalogue::Op;
 use gpuint_catalogue::tuning::{Choice, Row, Table};
 use gpuint_testkit::ptx::{ROOT, catalogue};
 
 const GPU: &str = "A GPU";
 
-fn gpu() -> Gpu {
-    Gpu { name: GPU.to_owned(), capability: 90, multiprocessors: 132 }
+fn gpu() -> TunedGpu {
+    TunedGpu { name: GPU.to_owned(), capability: 90, multiprocessors: 132 }
 }
 
 const MODEL: &str = "A GPU (model)";
@@ -190,7 +190,7 @@ fn table_choices_follow_from_rows() {
         let written = fs::read_to_string(&path).unwrap();
         let table = Table::parse(&written, &kernels).unwrap_or_else(|e| panic!("{path:?}: {e}"));
         let Table { gpu: name, capability, multiprocessors, .. } = table.clone();
-        let gpu = Gpu { name, capability, multiprocessors };
+        let gpu = TunedGpu { name, capability, multiprocessors };
         let implied = choose::table(&gpu, table.rows.clone(), &table.choices);
         assert!(table.choices.iter().all(|choice| choice.rows != Some(0)), "{path:?}");
         // The fastest blocks depend on the shapes of the build.
