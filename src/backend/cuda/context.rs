@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::backend::cuda::cache::Cache;
-use crate::backend::cuda::driver::{self, Fault, Gpu, PoolHandle};
+use crate::backend::cuda::driver::{self, Fault, GpuHandle, PoolHandle};
 use crate::backend::cuda::info::Info;
 use crate::backend::cuda::module::{Function, Module};
 use crate::backend::cuda::nvrtc::Nvrtc;
@@ -47,7 +47,7 @@ pub(super) struct Context {
     /// Pinned memory for short copies and for the parts of long ones.
     short_chunks: Chunks,
     long_chunks: Chunks,
-    pub(super) gpu: Arc<Gpu>,
+    pub(super) gpu: Arc<GpuHandle>,
 }
 
 impl Context {
@@ -57,7 +57,7 @@ impl Context {
     }
 
     fn open(ordinal: usize) -> Result<Self> {
-        let gpu = Gpu::open(ordinal)?;
+        let gpu = GpuHandle::open(ordinal)?;
         let info = Info::read(&gpu).map_err(Fault::about(format_args!("GPU {ordinal}")))?;
         let pool = Pool::of(&gpu).map_err(Fault::about("the memory pool"))?;
         tracing::debug!(ordinal, %info, "opened a GPU");
@@ -160,7 +160,7 @@ impl Pool {
     /// The pool that allocations of this GPU come from. Where nobody has said how much it keeps, it
     /// keeps all: taking memory from the system again after each synchronisation costs more than
     /// most operations.
-    fn of(gpu: &Gpu) -> Result<Option<Self>, Fault> {
+    fn of(gpu: &GpuHandle) -> Result<Option<Self>, Fault> {
         let Some(pool) = gpu.pool()? else { return Ok(None) };
         let (get, set) = (gpu.functions.pool_get, gpu.functions.pool_set);
         let mut kept = 0u64;
@@ -180,7 +180,7 @@ impl Pool {
 
     /// Allocates and frees memory: the driver sets the pool up at its first allocation, which took
     /// 7 to 12 ms on an H200 (2026-11-22), and belongs to opening the GPU.
-    fn set_up(gpu: &Gpu) -> Result<(), Fault> {
+    fn set_up(gpu: &GpuHandle) -> Result<(), Fault> {
         let _bound = gpu.bind()?;
         let (alloc, free) = (gpu.functions.alloc_async, gpu.functions.free_async);
         let (mut address, stream) = (0, ptr::null_mut());

@@ -308,7 +308,7 @@ pub(super) fn count() -> Result<usize, Error> {
 /// A GPU with the context that all libraries of a process share, its primary one. It is never
 /// released: opening one takes tenths of a second.
 #[derive(Debug)]
-pub(super) struct Gpu {
+pub(super) struct GpuHandle {
     pub(super) functions: &'static Functions,
     device: DeviceId,
     context: ContextHandle,
@@ -324,11 +324,11 @@ pub(super) struct WakingStream(pub(super) StreamHandle);
 unsafe impl Send for WakingStream {}
 
 // SAFETY: handles of the driver, which takes them from any thread.
-unsafe impl Send for Gpu {}
+unsafe impl Send for GpuHandle {}
 // SAFETY: as above.
-unsafe impl Sync for Gpu {}
+unsafe impl Sync for GpuHandle {}
 
-impl Gpu {
+impl GpuHandle {
     /// Opens the GPU of that number.
     ///
     /// # Errors
@@ -429,7 +429,7 @@ impl Gpu {
     }
 }
 
-/// The calling thread's context is that of a [`Gpu`]; dropping this restores the one before.
+/// The calling thread's context is that of a [`GpuHandle`]; dropping this restores the one before.
 #[derive(Debug)]
 #[must_use]
 pub(super) struct Bound(&'static Functions);

@@ -9,7 +9,8 @@ use std::task::Waker;
 
 use crate::backend::Mark;
 use crate::backend::cuda::driver::{
-    Code, EVENT_DEFAULT, EVENT_WITHOUT_TIME, EventHandle, Fault, Gpu, StreamHandle, WakingStream,
+    Code, EVENT_DEFAULT, EVENT_WITHOUT_TIME, EventHandle, Fault, GpuHandle, StreamHandle,
+    WakingStream,
 };
 use crate::error::Result;
 use crate::interrupt;
@@ -18,7 +19,7 @@ use crate::interrupt;
 #[derive(Debug)]
 pub(super) struct Event {
     pub(super) handle: EventHandle,
-    pub(super) gpu: Arc<Gpu>,
+    pub(super) gpu: Arc<GpuHandle>,
 }
 
 // SAFETY: a handle of the driver, which takes it from any thread.
@@ -28,16 +29,16 @@ unsafe impl Sync for Event {}
 
 impl Event {
     /// A new event. The context is bound.
-    pub(super) fn new(gpu: &Arc<Gpu>) -> Result<Self, Fault> {
+    pub(super) fn new(gpu: &Arc<GpuHandle>) -> Result<Self, Fault> {
         Self::with_flags(gpu, EVENT_WITHOUT_TIME)
     }
 
     /// A new event that also measures time. The context is bound.
-    pub(super) fn with_time(gpu: &Arc<Gpu>) -> Result<Self, Fault> {
+    pub(super) fn with_time(gpu: &Arc<GpuHandle>) -> Result<Self, Fault> {
         Self::with_flags(gpu, EVENT_DEFAULT)
     }
 
-    fn with_flags(gpu: &Arc<Gpu>, flags: u32) -> Result<Self, Fault> {
+    fn with_flags(gpu: &Arc<GpuHandle>, flags: u32) -> Result<Self, Fault> {
         let mut handle = ptr::null_mut();
         // SAFETY: the pointer is valid for a write.
         Fault::check(unsafe { (gpu.functions.event_create)(&raw mut handle, flags) })?;
@@ -95,7 +96,7 @@ impl Event {
 struct WakeUp {
     waker: Waker,
     stream: WakingStream,
-    gpu: Arc<Gpu>,
+    gpu: Arc<GpuHandle>,
 }
 
 impl WakeUp {

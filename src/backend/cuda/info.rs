@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::backend::cuda::driver::{self, Fault, Gpu};
+use crate::backend::cuda::driver::{self, Fault, GpuHandle};
 
 /// Properties of a GPU.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl fmt::Display for Info {
 }
 
 impl Info {
-    pub(super) fn read(gpu: &Gpu) -> Result<Self, Fault> {
+    pub(super) fn read(gpu: &GpuHandle) -> Result<Self, Fault> {
         let number = |attribute| Ok(u32::try_from(gpu.attribute(attribute)?).unwrap_or_default());
         let (major, minor) = (number(driver::CAPABILITY_MAJOR)?, number(driver::CAPABILITY_MINOR)?);
         Ok(Self {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytemuck::Zeroable;
 
 use crate::backend::cuda::driver::{
-    self, Fault, FunctionHandle, Gpu, LaunchConfig, MAX_DYNAMIC_SHARED_BYTES, ModuleHandle,
+    self, Fault, FunctionHandle, GpuHandle, LaunchConfig, MAX_DYNAMIC_SHARED_BYTES, ModuleHandle,
     StreamHandle,
 };
 use crate::backend::cuda::info::Info;
@@ -29,7 +29,7 @@ const MAX_CLUSTER: u32 = 8;
 #[derive(Debug)]
 pub(super) struct Module {
     handle: ModuleHandle,
-    gpu: Arc<Gpu>,
+    gpu: Arc<GpuHandle>,
 }
 
 // SAFETY: a handle of the driver, which takes it from any thread that has bound its context.
@@ -39,7 +39,7 @@ unsafe impl Sync for Module {}
 
 impl Module {
     /// Loads a cubin, a fatbin, or PTX with a null byte at its end.
-    pub(super) fn load(gpu: &Arc<Gpu>, image: &[u8]) -> Result<Self, Fault> {
+    pub(super) fn load(gpu: &Arc<GpuHandle>, image: &[u8]) -> Result<Self, Fault> {
         let _bound = gpu.bind()?;
         let image = Aligned::new(image);
         let mut handle = ptr::null_mut();
@@ -299,7 +299,7 @@ impl Phase {
 
 /// The blocks of a kernel that a GPU runs at a time; at least one. The context is bound.
 fn resident_blocks(
-    gpu: &Gpu,
+    gpu: &GpuHandle,
     handle: FunctionHandle,
     facts: Facts,
     info: &Info,

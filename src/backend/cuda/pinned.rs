@@ -6,7 +6,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::backend::cuda::driver::{self, Fault, Gpu};
+use crate::backend::cuda::driver::{self, Fault, GpuHandle};
 use crate::backend::cuda::event::Event;
 use crate::backend::{HostBuffer, Mark};
 use crate::error::Result;
@@ -21,7 +21,7 @@ pub(super) struct Pinned {
     copied: Option<Arc<Event>>,
     /// True if that point is known to have passed, which saves a query of the driver.
     has_passed: bool,
-    pub(super) gpu: Arc<Gpu>,
+    pub(super) gpu: Arc<GpuHandle>,
 }
 
 // SAFETY: nothing else refers to the memory.
@@ -31,7 +31,7 @@ unsafe impl Sync for Pinned {}
 
 impl Pinned {
     /// Allocates zeros. The context is bound.
-    pub(super) fn new(gpu: &Arc<Gpu>, bytes: usize) -> Result<Self, Fault> {
+    pub(super) fn new(gpu: &Arc<GpuHandle>, bytes: usize) -> Result<Self, Fault> {
         let gpu = Arc::clone(gpu);
         let mut pinned =
             Self { start: NonNull::dangling(), bytes: 0, copied: None, has_passed: true, gpu };
@@ -158,7 +158,7 @@ impl Chunks {
     }
 
     /// A chunk that no other copy takes. The context is bound.
-    pub(super) fn take(&self, gpu: &Arc<Gpu>) -> Result<Pinned, Fault> {
+    pub(super) fn take(&self, gpu: &Arc<GpuHandle>) -> Result<Pinned, Fault> {
         let kept = {
             let mut kept = self.kept();
             let is_taken = kept.len() >= self.most || kept.front().is_some_and(Pinned::is_idle);
