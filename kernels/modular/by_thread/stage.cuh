@@ -3,6 +3,10 @@
 //
 // A row's limbs are copied by neighbouring threads, and its own thread reads them one after
 // another: with 33 limbs from one limb of a row to the next, both reach 32 banks.
+//
+// Copies to a stage are asynchronous. A prefetch begins after the warp has read the stage, with
+// __syncwarp() between. `wait_for_stages` ends all copies of the warp, to any stage. Between the
+// two, no thread reads or writes the stage; arithmetic and other stages are not affected.
 #pragma once
 #include "core/rows.cuh"
 
@@ -39,7 +43,7 @@ struct ThreadRows {
 // Calls visit(row, limb) for COUNT limbs of each of 32 rows, in turns of the warp's threads: first
 // 32 limbs of a row at a time, then the rest of several rows.
 template <u32 COUNT, class Visit>
-GPUINT_DEVICE void deal_limbs(Visit visit) {
+GPUINT_DEVICE void for_each_limb(Visit visit) {
   constexpr u32 WHOLE = COUNT / WARP * WARP, REST = COUNT % WARP;
   const u32 lane = ptx::thread() % WARP;
   if constexpr (WHOLE != 0) {
@@ -58,36 +62,28 @@ GPUINT_DEVICE void deal_limbs(Visit visit) {
   }
 }
 
-// Copies COUNT limbs of each row to a stage, asynchronously. Rows begin STRIDE limbs apart, those
-// that are not there are the last one's. `to` must not be in use by any thread of the warp.
+// Starts to copy COUNT limbs of each row to a stage. Rows begin `stride` limbs apart; the last of
+// `rows` rows is repeated up to 32. `to` must not be in use by any thread of the warp.
 template <u32 COUNT>
-GPUINT_DEVICE void bring(const u32* first_row, u32 stride, u32 rows, u32* to) {
-  deal_limbs<COUNT>([&](u32 row, u32 limb) {
+GPUINT_DEVICE void prefetch_rows(const u32* first_row, u32 stride, u32 rows, u32* to) {
+  for_each_limb<COUNT>([&](u32 row, u32 limb) {
     ptx::copy_async_limb(first_row + u64(min_of(row, rows - 1)) * stride + limb,
                          to + limb * STAGE_STRIDE + row);
   });
 }
 
-// Copies the 32 rows of an input that begin at row `from`, if there are any, to a stage. The stride
-// is 0 if one row serves all.
-template <u32 COUNT>
-GPUINT_DEVICE void bring_input(const Operands& o, u32 input, u64 from, u32 stride, u32* to) {
-  if (from >= o.rows) return;
-  bring<COUNT>(static_cast<const u32*>(o.in[input]) + from * stride, stride,
-               WarpRows(from, o.rows).count, to);
-}
-
-// Waits for what the threads of the warp bring.
-GPUINT_DEVICE void await_stages() {
+// Waits for the copies of all threads of the warp, and makes them visible to the warp.
+GPUINT_DEVICE void wait_for_stages() {
   ptx::await_copies();
   __syncwarp();
 }
 
-// Copies COUNT limbs of each row from a stage to consecutive rows.
+// Copies the rows of a warp, COUNT limbs each, from a stage to an output of consecutive rows.
 template <u32 COUNT>
-GPUINT_DEVICE void take(const u32* from, u32 rows, u32* first_row) {
-  deal_limbs<COUNT>([&](u32 row, u32 limb) {
-    if (row < rows) first_row[row * COUNT + limb] = from[limb * STAGE_STRIDE + row];
+GPUINT_DEVICE void store_rows(const u32* from, const WarpRows& rows, void* output) {
+  u32* const first_row = static_cast<u32*>(output) + rows.first * COUNT;
+  for_each_limb<COUNT>([&](u32 row, u32 limb) {
+    if (row < rows.count) first_row[row * COUNT + limb] = from[limb * STAGE_STRIDE + row];
   });
 }
 

@@ -72,6 +72,28 @@ GPUINT_DEVICE void load_digits(const Place& from, double (&x)[D]) {
   for (u32 j = 0; j < D; ++j) x[j] = to_digit(from[j]);
 }
 
+// Digits as integers.
+template <u32 D>
+GPUINT_DEVICE void to_integers(const double (&x)[D], u64 (&to)[D]) {
+  GPUINT_UNROLL()
+  for (u32 j = 0; j < D; ++j) to[j] = to_integer(x[j]);
+}
+template <u32 D>
+GPUINT_DEVICE void store_integers(const double (&x)[D], const Place& to) {
+  GPUINT_UNROLL()
+  for (u32 j = 0; j < D; ++j) to[j] = to_integer(x[j]);
+}
+template <u32 D>
+GPUINT_DEVICE void load_integers(const Place& from, u64 (&x)[D]) {
+  GPUINT_UNROLL()
+  for (u32 j = 0; j < D; ++j) x[j] = from[j];
+}
+template <u32 D>
+GPUINT_DEVICE void store_integers(const u64 (&x)[D], const Place& to) {
+  GPUINT_UNROLL()
+  for (u32 j = 0; j < D; ++j) to[j] = x[j];
+}
+
 // Digits of WIDTH bits from bit OFFSET on of the number whose limb i of 32 bits is limb(i).
 template <u32 OFFSET, u32 WIDTH = DIGIT_BITS, u32 D, class GetLimb>
 GPUINT_DEVICE void to_digits(GetLimb limb, double (&x)[D]) {
@@ -94,6 +116,19 @@ GPUINT_DEVICE u32 limb_of(const u64 (&x)[D], u32 i) {
   const u32 j = 32 * i / DIGIT_BITS, shift = 32 * i % DIGIT_BITS;
   const u64 above = shift > DIGIT_BITS - 32 && j + 1 < D ? x[j + 1] << (DIGIT_BITS - shift) : 0;
   return static_cast<u32>(x[j] >> shift | above);
+}
+
+// Writes x, whose digits are integers, as rows of an output. The stage takes the place of digits
+// that the warp has read.
+template <u32 N, u32 D>
+GPUINT_DEVICE void store_rows_of_digits(const u64 (&x)[D], u32* stage, u32 lane,
+                                        const WarpRows& rows, void* output) {
+  static_assert(N * STAGE_STRIDE <= 2 * D * WARP, "rows stand in the place of digits");
+  __syncwarp();  // the places of the digits are read
+  GPUINT_UNROLL()
+  for (u32 i = 0; i < N; ++i) stage[i * STAGE_STRIDE + lane] = limb_of(x, i);
+  __syncwarp();
+  store_rows<N>(stage, rows, output);
 }
 
 // The digit at bit `from` of the number of `count` limbs at `limbs`; zeros outside.

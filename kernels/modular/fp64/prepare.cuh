@@ -37,9 +37,9 @@ struct Reciprocal : ThreadRows {
     GPUINT_UNROLL(1)
     for (u64 first = ThreadRows::first_row(); first < o.rows; first += ThreadRows::step()) {
       const WarpRows rows(first, o.rows);
-      bring<S::N>(static_cast<const u32*>(o.in[0]) + first * S::N, S::N, rows.count,
-                  stage + Record<S>::V * STAGE_STRIDE);
-      await_stages();
+      prefetch_rows<S::N>(static_cast<const u32*>(o.in[0]) + first * S::N, S::N, rows.count,
+                          stage + Record<S>::V * STAGE_STRIDE);
+      wait_for_stages();
       u32* const v = record + Record<S>::V * STAGE_STRIDE;
       u32 bits = 0;
       GPUINT_UNROLL(4)
@@ -56,7 +56,7 @@ struct Reciprocal : ThreadRows {
       for (u32 i = S::N; i < (S::WORDS + 1) * WORD; ++i) v[i * STAGE_STRIDE] = 0;
       store_quotient(quotient, record + (Record<S>::Y_END - WORDS * WORD) * STAGE_STRIDE);
       __syncwarp();
-      take<LIMBS>(stage, rows.count, static_cast<u32*>(o.out[0]) + first * LIMBS);
+      store_rows<LIMBS>(stage, rows, o.out[0]);
       __syncwarp();
     }
   }

@@ -12,8 +12,8 @@
 // While a product is computed, the next rows arrive in shared memory.
 #pragma once
 #include "core/occupancy.cuh"
+#include "modular/by_thread/operands.cuh"
 #include "modular/fp64/montgomery.cuh"
-#include "modular/odd_modulus.cuh"
 
 namespace gpuint::fp64 {
 
@@ -32,46 +32,41 @@ struct ResidueProduct : ThreadRows {
   static constexpr bool IS_SQUARE = FACTORS == 1 && D <= 24;
   static_assert(S::LIMB_BITS == 32, "rows of 32-bit limbs");
   static_assert(SPARE >= 2 && SPARE % 2 == 0, "4 n < R, and half of the spare bits is whole");
-  static_assert(S::N * STAGE_STRIDE <= 2 * D * WARP, "results stand in the place of the digits");
 
   static __device__ void run(const Operands& o, unsigned char* shared) {
     unsigned char* const own = shared + ptx::thread() / WARP * WARP_BYTES;
     const u32 lane = ptx::thread() % WARP;
     const Place place{reinterpret_cast<u64*>(own) + lane};
-    u32* const digits = reinterpret_cast<u32*>(own);
-    u32* const modulus = digits + 2 * D * WARP;  // stages: n, and the factors
-    u32* const factor = modulus + STAGE;
+    u32* const digits = reinterpret_cast<u32*>(own);  // of the last factor; then the result
+    u32* const modulus_stage = digits + 2 * D * WARP;
+    u32* const factor_stages = modulus_stage + STAGE;
     const u64 step = ThreadRows::step();
-    const u32 stride = o.params.broadcast_divisor != 0 ? 0 : OddModulus<S>::LIMBS;
-    const u32 rhs_stride = o.params.broadcast_rhs != 0 ? 0 : S::N;
-    const auto bring_all = [&](u64 from) {
+    const ResidueOperands<S> operands(o);
+    const auto prefetch_all = [&](u64 from) {
       if (from >= o.rows) return;
-      const u32 count = WarpRows(from, o.rows).count;
-      bring<S::N>(static_cast<const u32*>(o.in[2]) + from * stride, stride, count, modulus);
-      bring<S::N>(static_cast<const u32*>(o.in[0]) + from * S::N, S::N, count, factor);
-      if (FACTORS == 2)
-        bring<S::N>(static_cast<const u32*>(o.in[1]) + from * rhs_stride, rhs_stride, count,
-                    factor + STAGE);
+      const WarpRows rows(from, o.rows);
+      operands.prefetch(MODULUS, rows, modulus_stage);
+      operands.prefetch(LHS, rows, factor_stages);
+      if (FACTORS == 2) operands.prefetch(RHS, rows, factor_stages + STAGE);
     };
 
     u64 from = ThreadRows::first_row();
-    bring_all(from);
+    prefetch_all(from);
     GPUINT_UNROLL(1)
     for (; from < o.rows; from += step) {
       const WarpRows rows(from, o.rows);
-      await_stages();
+      wait_for_stages();
       double x[D], n[D];
-      load_shifted<IS_SQUARE ? SPARE / 2 : 0>(factor + lane, x);
-      load_shifted<0>(modulus + lane, n);
+      load_shifted<IS_SQUARE ? SPARE / 2 : 0>(factor_stages + lane, x);
+      load_shifted<0>(modulus_stage + lane, n);
       const double inverse = negative_inverse(to_integer(n[0]));
       if constexpr (!IS_SQUARE) {
         double y[D];
-        load_shifted<SPARE>(factor + (FACTORS - 1) * STAGE + lane, y);
-        GPUINT_UNROLL()
-        for (u32 j = 0; j < D; ++j) place[j] = to_integer(y[j]);
+        load_shifted<SPARE>(factor_stages + (FACTORS - 1) * STAGE + lane, y);
+        store_integers(y, place);
       }
       __syncwarp();
-      bring_all(from + step);
+      prefetch_all(from + step);
       if constexpr (IS_SQUARE)
         Montgomery<D>::square(x, place, inverse, [&](double(&to)[D]) {
           GPUINT_UNROLL()
@@ -81,14 +76,9 @@ struct ResidueProduct : ThreadRows {
         Montgomery<D>::multiply(x, place, n, inverse);
 
       u64 result[D];
-      GPUINT_UNROLL()
-      for (u32 j = 0; j < D; ++j) result[j] = to_integer(x[j]);
+      to_integers(x, result);
       subtract_once(result, n);
-      __syncwarp();  // the places of the digits are read
-      GPUINT_UNROLL()
-      for (u32 i = 0; i < S::N; ++i) digits[i * STAGE_STRIDE + lane] = limb_of(result, i);
-      __syncwarp();
-      take<S::N>(digits, rows.count, static_cast<u32*>(o.out[0]) + from * S::N);
+      store_rows_of_digits<S::N>(result, digits, lane, rows, o.out[0]);
     }
   }
 

@@ -25,6 +25,8 @@ using namespace by_thread;
 struct Place {
   u32* at;
   GPUINT_DEVICE u32& operator[](u32 i) const { return at[i * STAGE_STRIDE]; }
+  // For functions that take the limbs of a number as limb(i).
+  GPUINT_DEVICE u32 operator()(u32 i) const { return at[i * STAGE_STRIDE]; }
 };
 
 template <u32 N>
