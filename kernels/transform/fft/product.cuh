@@ -308,108 +308,148 @@ struct FftProduct {
 
   // The same if every block of a cluster has a part. Block k computes the columns of its share,
   // POINTS / PARTS columns in a row of every piece, from the points of all blocks there, and
-  // combines them into limbs.
+  // combines them into limbs: PARTS pieces in a round, each by the warps that have its columns.
+  //
+  // Carries are resolved at four levels: limbs of a thread, threads of a warp, warps of a share,
+  // shares of all pieces. Bit piece * PARTS + block stands for a share.
+  static constexpr u32 SHARE = fft::RADIX / PARTS;  // points of a thread
+  static constexpr u32 ROUNDS = PIECES / PARTS;
+  static constexpr u32 SHARE_WARPS = G::WARPS / PARTS;
+
+  // Carries of up to 32 consecutive chunks: bit i if chunk i generates or propagates one.
+  struct CarryFlags {
+    u32 generate, propagate;
+
+    GPUINT_DEVICE CarryFlags warps_of_share(u32 i) const {
+      constexpr u32 FIELD = (1u << SHARE_WARPS) - 1;
+      return {generate >> i * SHARE_WARPS & FIELD, propagate >> i * SHARE_WARPS & FIELD};
+    }
+    GPUINT_DEVICE bool warps_propagate() const { return propagate == (1u << SHARE_WARPS) - 1; }
+    GPUINT_DEVICE CarryLookahead lookahead(u32 carry_in = 0) const {
+      return {generate, propagate, carry_in};
+    }
+  };
+  // A thread's limbs of a round before carries, and the flags of its warp's threads and of all
+  // warps.
+  struct Round {
+    u32 limbs[8];
+    CarryFlags threads, warps;
+  };
+
   GPUINT_DEVICE static void write_together(const Operands& o, u64 row, u32 k,
                                            const Complex (&x)[fft::RADIX], unsigned char* shared) {
-    constexpr u32 SHARE = fft::RADIX / PARTS, ROUNDS = PIECES / PARTS;
     // Addresses of the group's words are not kept from row to row.
     G group(shared + fft::Exchange<P>::hidden_zero(shared + EXCHANGE));
     const u32 thread = ptx::thread();
     u32* const tails = reinterpret_cast<u32*>(shared + G::SCRATCH_BYTES);
     i64* const columns = reinterpret_cast<i64*>(shared + VALUES);
     i64* const below_share = columns + P;
-    const fft::Exchange<P> exchange(shared + EXCHANGE);
-    GPUINT_UNROLL(16)
-    for (u32 i = 0; i < fft::RADIX; ++i) exchange.column(i) = x[i];
-    ptx::cluster_sync();
-    const auto points_of = [&](Complex* at, Complex(&y)[PARTS]) {
-      GPUINT_UNROLL(4)
-      for (u32 b = 0; b < PARTS; ++b) y[b] = *ptx::of_block(at, b);
-    };
-    // The 16 columns below the share, of the same piece or, of the first share, of the piece below.
-    if (thread >= THREADS - 16) {
-      Complex y[PARTS];
-      points_of(&exchange.column((SHARE * k + fft::RADIX - 1) % fft::RADIX), y);
-      for (u32 piece = k == 0 ? 1 : 0; piece < PIECES; ++piece)
-        below_share[piece * 16 + thread % 16] = column(k == 0 ? piece - 1 : piece, y);
-    }
     Complex y[SHARE][PARTS];
-    GPUINT_UNROLL(16)
-    for (u32 n = 0; n < SHARE; ++n) points_of(&exchange.column(SHARE * k + n), y[n]);
+    gather_share(k, thread, x, fft::Exchange<P>(shared + EXCHANGE), below_share, y);
 
-    // Warps of a piece in this share; this one's piece, the first warp and the first thread having
-    // the lowest columns.
-    constexpr u32 WARPS = G::WARPS / PARTS, FIELD = (1u << WARPS) - 1;
-    const u32 warp = thread / 32, mine = warp / WARPS;
-    u32 limbs[ROUNDS][8], g[ROUNDS], p[ROUNDS], warps_g[ROUNDS], warps_p[ROUNDS], all_g = 0,
-                                                                                  all_p = 0;
+    // This warp's piece of a round; the first warp and the first thread have the lowest columns.
+    const u32 mine = thread / 32 / SHARE_WARPS;
+    Round rounds[ROUNDS];
+    CarryFlags shares{0, 0};
     GPUINT_UNROLL(2)
     for (u32 round = 0; round < ROUNDS; ++round) {
-      // Since the second barrier of the previous round, no thread reads its columns.
-      GPUINT_UNROLL(4)
-      for (u32 s = 0; s < PARTS; ++s) {
-        const u32 piece = round * PARTS + s;
-        GPUINT_UNROLL(16)
-        for (u32 n = 0; n < SHARE; ++n)
-          columns[place((s * SHARE + n) * THREADS + thread)] = column(piece, y[n]);
-      }
-      group.sync();
-      const bool lowest = round + mine + k == 0;
-      const u32 handed = add_columns(columns, lowest && thread == 0, limbs[round]);
-      if (group.lane == 31) tails[warp] = handed;
-      u32 below = group.from_below(handed);
-      group.sync();
-      if (group.lane == 0) {
-        if (warp % WARPS != 0) {
-          below = tails[warp - 1];
-        } else if (lowest) {
-          below = 0;
-        } else {
-          u32 unused[8];
-          const longlong2* const pairs =
-              reinterpret_cast<const longlong2*>(below_share) + (round * PARTS + mine) * 8;
-          below = add_up([&](u32 i) { return pairs[i]; }, false, unused);
-        }
-      }
-      const Out out = take(limbs[round], below);
-      g[round] = group.vote(out.generate), p[round] = group.vote(out.propagate);
-      const u32 word =
-          group.gather(CarryLookahead(g[round], p[round]).out_of(32) | (p[round] == ~0u ? 2u : 0u));
-      warps_g[round] = __ballot_sync(~0u, word & 1), warps_p[round] = __ballot_sync(~0u, word & 2);
+      add_share(group, round, k, thread, y, columns, below_share, tails, rounds[round]);
       GPUINT_UNROLL(4)
       for (u32 s = 0; s < PARTS; ++s) {
         const u32 at = (round * PARTS + s) * PARTS + k;
-        const u32 of_g = warps_g[round] >> s * WARPS & FIELD,
-                  of_p = warps_p[round] >> s * WARPS & FIELD;
-        all_g |= CarryLookahead(of_g, of_p).out_of(WARPS) << at;
-        all_p |= (of_p == FIELD ? 1u : 0u) << at;
+        const CarryFlags warps = rounds[round].warps.warps_of_share(s);
+        shares.generate |= warps.lookahead().out_of(SHARE_WARPS) << at;
+        shares.propagate |= (warps.warps_propagate() ? 1u : 0u) << at;
       }
     }
-    // Shares of pieces generate or propagate carries like threads and warps: bit piece * PARTS +
-    // block.
-    u32* const flags = reinterpret_cast<u32*>(shared + G::SCRATCH_BYTES + TAILS);
-    if (thread < PARTS) {
-      u32* const to = ptx::of_block(flags + 2 * k, thread);
-      to[0] = all_g, to[1] = all_p;
-    }
-    ptx::cluster_sync();
-    all_g = flags[0], all_p = flags[1];
-    GPUINT_UNROLL(4)
-    for (u32 b = 1; b < PARTS; ++b) all_g |= flags[2 * b], all_p |= flags[2 * b + 1];
-    const CarryLookahead shares(all_g, all_p);
+    exchange_flags(reinterpret_cast<u32*>(shared + G::SCRATCH_BYTES + TAILS), k, thread, shares);
+    const CarryLookahead carries = shares.lookahead();
     GPUINT_UNROLL(2)
     for (u32 round = 0; round < ROUNDS; ++round) {
       const u32 piece = round * PARTS + mine;
-      const u32 of_g = warps_g[round] >> mine * WARPS & FIELD,
-                of_p = warps_p[round] >> mine * WARPS & FIELD;
-      const u32 into_share = shares.into(piece * PARTS + k);
-      const u32 into_warp = CarryLookahead(of_g, of_p, into_share).into(warp % WARPS);
-      apply_carry<Sign::Plus>(limbs[round],
-                              CarryLookahead(g[round], p[round], into_warp).into(group.lane));
+      const CarryFlags warps = rounds[round].warps.warps_of_share(mine);
+      const u32 into_share = carries.into(piece * PARTS + k);
+      const u32 into_warp = warps.lookahead(into_share).into(thread / 32 % SHARE_WARPS);
+      apply_carry<Sign::Plus>(rounds[round].limbs,
+                              rounds[round].threads.lookahead(into_warp).into(group.lane));
       u32* const to = piece_of(o, row, piece);
       if (to != nullptr)
-        store_limbs(limbs[round], to + (k * PART_LIMBS / PARTS) - mine * (PART_LIMBS / PARTS));
+        store_limbs(rounds[round].limbs,
+                    to + (k * PART_LIMBS / PARTS) - mine * (PART_LIMBS / PARTS));
     }
+  }
+
+  // Points of all parts in the share of block k, and the 16 columns of each piece below the share.
+  GPUINT_DEVICE static void gather_share(u32 k, u32 thread, const Complex (&x)[fft::RADIX],
+                                         const fft::Exchange<P>& exchange, i64* below_share,
+                                         Complex (&y)[SHARE][PARTS]) {
+    GPUINT_UNROLL(16)
+    for (u32 i = 0; i < fft::RADIX; ++i) exchange.column(i) = x[i];
+    ptx::cluster_sync();
+    const auto points_of = [&](Complex* at, Complex(&of_parts)[PARTS]) {
+      GPUINT_UNROLL(4)
+      for (u32 b = 0; b < PARTS; ++b) of_parts[b] = *ptx::of_block(at, b);
+    };
+    // Below the first share are columns of the piece below.
+    if (thread >= THREADS - 16) {
+      Complex below[PARTS];
+      points_of(&exchange.column((SHARE * k + fft::RADIX - 1) % fft::RADIX), below);
+      for (u32 piece = k == 0 ? 1 : 0; piece < PIECES; ++piece)
+        below_share[piece * 16 + thread % 16] = column(k == 0 ? piece - 1 : piece, below);
+    }
+    GPUINT_UNROLL(16)
+    for (u32 n = 0; n < SHARE; ++n) points_of(&exchange.column(SHARE * k + n), y[n]);
+  }
+
+  // Combines the columns of a round's pieces in the share into limbs before carries.
+  GPUINT_DEVICE static void add_share(G& group, u32 round, u32 k, u32 thread,
+                                      const Complex (&y)[SHARE][PARTS], i64* columns,
+                                      const i64* below_share, u32* tails, Round& to) {
+    const u32 warp = thread / 32, mine = warp / SHARE_WARPS;
+    // Since the second barrier of the previous round, no thread reads its columns.
+    GPUINT_UNROLL(4)
+    for (u32 s = 0; s < PARTS; ++s) {
+      const u32 piece = round * PARTS + s;
+      GPUINT_UNROLL(16)
+      for (u32 n = 0; n < SHARE; ++n)
+        columns[place((s * SHARE + n) * THREADS + thread)] = column(piece, y[n]);
+    }
+    group.sync();
+    const bool lowest = round + mine + k == 0;
+    const u32 handed = add_columns(columns, lowest && thread == 0, to.limbs);
+    if (group.lane == 31) tails[warp] = handed;
+    u32 below = group.from_below(handed);
+    group.sync();
+    if (group.lane == 0) {
+      if (warp % SHARE_WARPS != 0) {
+        below = tails[warp - 1];
+      } else if (lowest) {
+        below = 0;
+      } else {
+        u32 unused[8];
+        const longlong2* const pairs =
+            reinterpret_cast<const longlong2*>(below_share) + (round * PARTS + mine) * 8;
+        below = add_up([&](u32 i) { return pairs[i]; }, false, unused);
+      }
+    }
+    const Out out = take(to.limbs, below);
+    to.threads = {group.vote(out.generate), group.vote(out.propagate)};
+    const u32 word =
+        group.gather(to.threads.lookahead().out_of(32) | (to.threads.propagate == ~0u ? 2u : 0u));
+    to.warps = {__ballot_sync(~0u, word & 1), __ballot_sync(~0u, word & 2)};
+  }
+
+  // Adds the flags of the other blocks' shares.
+  GPUINT_DEVICE static void exchange_flags(u32* flags, u32 k, u32 thread, CarryFlags& shares) {
+    if (thread < PARTS) {
+      u32* const to = ptx::of_block(flags + 2 * k, thread);
+      to[0] = shares.generate, to[1] = shares.propagate;
+    }
+    ptx::cluster_sync();
+    shares = {flags[0], flags[1]};
+    GPUINT_UNROLL(4)
+    for (u32 b = 1; b < PARTS; ++b)
+      shares.generate |= flags[2 * b], shares.propagate |= flags[2 * b + 1];
   }
 
   // Place of column j: pairs of columns, spread over the banks for threads that read 16 in a row.

@@ -308,84 +308,95 @@ struct NttProduct {
   template <u32 PRIME>
   GPUINT_DEVICE static void multiply(const Operands& o, unsigned char* shared) {
     using F = Field<ntt::P[PRIME]>;
-    const auto& tables = ntt::TABLES<F, WARPS>;
     const ntt::Exchange exchange(shared + EXCHANGE);
     Points x;
     GPUINT_UNROLL(1)
     for (u32 step = 0; step < 2 * PASSES; ++step) {
       const Step at(step);
-      if (at.pass == ntt::Pass::First) {
-        read<F>(o, at.operand, place_of(shared).row, at.part, x);
-      } else if (at.pass == ntt::Pass::Middle) {
-        take_strided<F>(exchange, tables.middle[at.part][FORWARD].thread, x);
-        if (at.operand + 1 < OPERANDS)
-          prefetch(static_cast<const u32*>(o.in[1]) + place_of(shared).row * N);
-        const Factor* const warp =
-            tables.middle[at.part][FORWARD].warp[ptx::recomputed(threadIdx.x) / 32];
-        GPUINT_UNROLL(32)
-        for (u32 i = 1; i < 32; ++i) x[i] = F::times(warp[i], x[i]);
-      } else if (at.pass == ntt::Pass::Last) {
-        const u32* const from = exchange.row();
-        GPUINT_UNROLL(32)
-        for (u32 i = 0; i < 32; ++i) x[i] = from[i];
-      } else if (at.pass == ntt::Pass::MiddleInverse) {
-        take_strided<F>(exchange, tables.middle[at.part][INVERSE].thread, x);
-        const u64 next = PRIME == ntt::PRIMES - 1 && at.part == 1 ? place_of(shared).row + gridDim.x
-                                                                  : place_of(shared).row;
-        if (next < o.rows) prefetch(static_cast<const u32*>(o.in[0]) + next * N);
-        if (at.part == 1) prefetch(waiting(o, shared, PRIME * HALVES));
-      } else if (at.pass == ntt::Pass::FirstInverse) {
-        const u32* const from = exchange.column();
-        GPUINT_UNROLL(32)
-        for (u32 i = 0; i < 32; ++i) x[i] = from[column_of(i)];
-      }
-
+      load_points<PRIME>(o, shared, exchange, at, x);
       if (WARPS < 32 && (at.pass == ntt::Pass::First || at.pass == ntt::Pass::FirstInverse))
         ntt::Sums<F, WARPS, COLUMNS, 0>::run(x);
       else
         ntt::Sums<F, 32, 1, 0>::run(x);
-
-      const Step after(step);
-      if (after.pass == ntt::Pass::First) {
-        if (after.operand == 1) __syncthreads();  // all have taken the first operand's points
-        u32* const to = exchange.column();
-        GPUINT_UNROLL(32)
-        for (u32 i = 0; i < 32; ++i) to[column_of(result<Direction::Forward, WARPS>(i))] = x[i];
-        __syncthreads();
-      } else if (after.pass == ntt::Pass::Middle) {
-        const Factor* const lane = &tables.lanes[FORWARD].at[0][ptx::recomputed(threadIdx.x) % 32];
-        u32* const to = exchange.strided();
-        GPUINT_UNROLL(32)
-        for (u32 i = 0; i < 32; ++i) {
-          const u32 k = result<Direction::Forward, 32>(i);
-          to[33 * k] = k == 0 ? F::reduced(x[i]) : F::times(lane[32 * k], x[i]);
-        }
-        __syncwarp();
-      } else if (after.pass == ntt::Pass::Last) {
-        finish<PRIME>(o, shared, after.operand, x);
-      } else if (after.pass == ntt::Pass::LastInverse) {
-        const Factor* const lane = &tables.lanes[INVERSE].at[0][ptx::recomputed(threadIdx.x) % 32];
-        u32* const to = exchange.row();
-        GPUINT_UNROLL(32)
-        for (u32 i = 0; i < 32; ++i) {
-          const u32 j = result<Direction::Inverse, 32>(i);
-          to[j] = j == 0 ? x[i] : F::times(lane[32 * j], x[i]);
-        }
-        __syncwarp();
-      } else if (after.pass == ntt::Pass::MiddleInverse) {
-        const Factor* const warp =
-            tables.middle[after.part][INVERSE].warp[ptx::recomputed(threadIdx.x) / 32];
-        u32* const to = exchange.strided();
-        GPUINT_UNROLL(32)
-        for (u32 i = 0; i < 32; ++i) {
-          const u32 j = result<Direction::Inverse, 32>(i);
-          to[33 * j] = j == 0 ? F::reduced(x[i]) : F::times(warp[j], x[i]);
-        }
-        __syncthreads();
-      } else {
-        put<PRIME>(o, shared, after.part, x);
-      }
+      store_points<PRIME>(o, shared, exchange, Step(step), x);
     }
+  }
+
+  // Points of a pass, times the factors before its sums.
+  template <u32 PRIME>
+  GPUINT_DEVICE static void load_points(const Operands& o, unsigned char* shared,
+                                        const ntt::Exchange& exchange, const Step& at, Points& x) {
+    using F = Field<ntt::P[PRIME]>;
+    const auto& tables = ntt::TABLES<F, WARPS>;
+    if (at.pass == ntt::Pass::First) {
+      read<F>(o, at.operand, place_of(shared).row, at.part, x);
+    } else if (at.pass == ntt::Pass::Middle) {
+      load_strided<F>(exchange, tables.middle[at.part][FORWARD].thread, x);
+      if (at.operand + 1 < OPERANDS)
+        prefetch(static_cast<const u32*>(o.in[1]) + place_of(shared).row * N);
+      const Factor* const warp =
+          tables.middle[at.part][FORWARD].warp[ptx::recomputed(threadIdx.x) / 32];
+      GPUINT_UNROLL(32)
+      for (u32 i = 1; i < 32; ++i) x[i] = F::times(warp[i], x[i]);
+    } else if (at.pass == ntt::Pass::Last) {
+      const u32* const from = exchange.row();
+      GPUINT_UNROLL(32)
+      for (u32 i = 0; i < 32; ++i) x[i] = from[i];
+    } else if (at.pass == ntt::Pass::MiddleInverse) {
+      load_strided<F>(exchange, tables.middle[at.part][INVERSE].thread, x);
+      prefetch_first_operand<PRIME>(o, shared, at.part);
+      if (at.part == 1) prefetch(waiting(o, shared, PRIME * HALVES));
+    } else if (at.pass == ntt::Pass::FirstInverse) {
+      const u32* const from = exchange.column();
+      GPUINT_UNROLL(32)
+      for (u32 i = 0; i < 32; ++i) x[i] = from[column_of(i)];
+    }  // products are in registers
+  }
+
+  // Results of a pass, times the factors after its sums, where the next pass reads them.
+  template <u32 PRIME>
+  GPUINT_DEVICE static void store_points(const Operands& o, unsigned char* shared,
+                                         const ntt::Exchange& exchange, const Step& at, Points& x) {
+    using F = Field<ntt::P[PRIME]>;
+    const auto& tables = ntt::TABLES<F, WARPS>;
+    if (at.pass == ntt::Pass::First) {
+      if (at.operand == 1) __syncthreads();  // all have taken the first operand's points
+      u32* const to = exchange.column();
+      GPUINT_UNROLL(32)
+      for (u32 i = 0; i < 32; ++i) to[column_of(result<Direction::Forward, WARPS>(i))] = x[i];
+      __syncthreads();
+    } else if (at.pass == ntt::Pass::Middle) {
+      const Factor* const lane = &tables.lanes[FORWARD].at[0][ptx::recomputed(threadIdx.x) % 32];
+      store_strided<F, Direction::Forward>(exchange, lane, 32, x);
+      __syncwarp();
+    } else if (at.pass == ntt::Pass::Last) {
+      finish<PRIME>(o, shared, at.operand, x);
+    } else if (at.pass == ntt::Pass::LastInverse) {
+      const Factor* const lane = &tables.lanes[INVERSE].at[0][ptx::recomputed(threadIdx.x) % 32];
+      u32* const to = exchange.row();
+      GPUINT_UNROLL(32)
+      for (u32 i = 0; i < 32; ++i) {
+        const u32 j = result<Direction::Inverse, 32>(i);
+        to[j] = j == 0 ? x[i] : F::times(lane[32 * j], x[i]);
+      }
+      __syncwarp();
+    } else if (at.pass == ntt::Pass::MiddleInverse) {
+      const Factor* const warp =
+          tables.middle[at.part][INVERSE].warp[ptx::recomputed(threadIdx.x) / 32];
+      store_strided<F, Direction::Inverse>(exchange, warp, 1, x);
+      __syncthreads();
+    } else {
+      put<PRIME>(o, shared, at.part, x);
+    }
+  }
+
+  // Prefetches the first operand of the product that follows: of this row, or of the block's next.
+  template <u32 PRIME>
+  GPUINT_DEVICE static void prefetch_first_operand(const Operands& o, unsigned char* shared,
+                                                   u32 part) {
+    const u64 row = PRIME == ntt::PRIMES - 1 && part == 1 ? place_of(shared).row + gridDim.x
+                                                          : place_of(shared).row;
+    if (row < o.rows) prefetch(static_cast<const u32*>(o.in[0]) + row * N);
   }
 
   // Index of the sums' result at point i of a thread, in a pass of COUNT points.
@@ -401,12 +412,25 @@ struct NttProduct {
 
   // Points 32 apart, times the common factor of a thread.
   template <class F>
-  GPUINT_DEVICE static void take_strided(const ntt::Exchange& exchange,
+  GPUINT_DEVICE static void load_strided(const ntt::Exchange& exchange,
                                          const Factor (&table)[THREADS], Points& x) {
     const Factor by = table[ptx::recomputed(threadIdx.x)];
     const u32* const from = exchange.strided();
     GPUINT_UNROLL(32)
     for (u32 i = 0; i < 32; ++i) x[i] = F::times(by, from[33 * i]);
+  }
+
+  // Results k of 32 sums times factors[stride k], factor 0 being 1, to points 32 apart. The next
+  // pass sums them without other factors, so that the first one is reduced.
+  template <class F, Direction DIRECTION>
+  GPUINT_DEVICE static void store_strided(const ntt::Exchange& exchange, const Factor* factors,
+                                          u32 stride, const Points& x) {
+    u32* const to = exchange.strided();
+    GPUINT_UNROLL(32)
+    for (u32 i = 0; i < 32; ++i) {
+      const u32 k = result<DIRECTION, 32>(i);
+      to[33 * k] = k == 0 ? F::reduced(x[i]) : F::times(factors[stride * k], x[i]);
+    }
   }
 
   // Digits thread + THREADS i, as input of the sums.
