@@ -56,7 +56,10 @@ namespace gpuint::fft_modular {
 using fft_division::limb_at;
 using fft_division::Shifted;
 
-// Steps of a row: spectra of the reciprocal, of V and of a factor; T, Q and r.
+// Steps of a row, in this order: spectra of the reciprocal, of V and of a factor; T, Q and r. A row
+// begins with RECIPROCAL, or with READY if the spectra of its divisor are there. READY follows
+// MODULUS and REMAINDER: the operation then sets FACTOR, PRODUCT (of a square) or QUOTIENT (of a
+// dividend that it has written) for the next remainder, or DONE.
 enum Step : u32 { RECIPROCAL, MODULUS, FACTOR, PRODUCT, QUOTIENT, REMAINDER, READY, DONE };
 
 constexpr u32 HALF_DIGITS = 0x80008000;  // h (1 + t)
@@ -96,31 +99,44 @@ struct Barrett : Lengths<S> {
   static constexpr u32 MORE = RESIDUE + SLOT * sizeof(u32);
   static constexpr u32 SCRATCH = MORE + MORE_SCRATCH;
 
-  // Values that are the same for all threads: registers have no room for them beside 16 points.
+  // State of the block, which all threads read: registers have no room for it beside 16 points. One
+  // thread writes a field between two barriers, but for the maxima `bit_length` and
+  // `largest_digit`. Tops are coefficients of t^n (digits, above).
   struct State {
-    // Factors of the next product, the first for FACTOR, the second for PRODUCT, or its square.
-    const u32* factor[2];
-    const u32* staged;   // the number in the operand's place
-    u32* result;         // place of r
-    const u32* current;  // last residue of a power
+    // Of the row.
+    const u32* factor[2];      // of the next product: transformed, and multiplied by its spectrum
+    const u32* staged_number;  // number in the operand's place, or null
+    u32* remainder_place;      // of r, SLOT limbs
+    const u32* current_power;  // the power as far as the digits were read; null before the first
     u64 row;
-    u32 shift;        // s
-    u32 is_plain[2];  // the factor is in a row, not in the form of digits
-    u32 is_square, is_last;
-    i32 top;        // of the operand
-    i32 other_top;  // of the first factor
-    i32 lead;       // of the reciprocal
-    i32 tops;       // product of both
-    u32 dividend_top;
-    u32 lowest;    // limb of V
-    i32 multiple;  // of R + 1 that is added to columns
-    u32 times;     // that V is subtracted from the last remainder
-    u32 step, bits;
-    u32 is_set;  // the spectra are there for the next row
-    u32 made, largest, window, position, squarings, digit;  // of a power
+    u32 shift;      // s
+    u32 is_row[2];  // the factor is a row, not in the form of digits
+    u32 is_square;  // the next product is the square of factor[1]
+    u32 is_last;    // the next remainder is the result, reduced below V
+    // Of a product.
+    i32 operand_top;
+    i32 factor_top;  // of factor[0]
+    i32 reciprocal_top;
+    i32 product_of_tops;    // of both factors
+    u32 dividend_top;       // of T
+    u32 modulus_limb;       // lowest limb of V
+    i32 ring_multiple;      // of R + 1, added to the columns of r
+    u32 last_subtractions;  // of V from the last remainder
+    // Of the walk over steps.
+    u32 step;         // a Step
+    u32 bit_length;   // result of bits()
+    u32 has_spectra;  // spectra of the divisor are those of the next row
+    // Of a power by windows (kernels.cuh).
+    u32 highest_power;   // of the table
+    u32 largest_digit;   // of the exponent: the table ends with this power
+    u32 window;          // bits of a digit
+    u32 position;        // of the lowest digit whose squarings have begun
+    u32 squarings_left;  // for this digit
+    u32 next_digit;      // to multiply by after them; 0 for none
   };
   static constexpr u32 STATE = 24;  // a word
-  static_assert(4 * STATE + sizeof(State) < POINTS && Reduce::FOUND < STATE && STATE % 2 == 0, "");
+  static_assert(4 * STATE + sizeof(State) < POINTS && Reduce::FOUND < STATE && STATE % 2 == 0,
+                "the state lies between the words of Reduce and the points");
 
   const Operands& o;
   unsigned char* const shared;
@@ -150,38 +166,18 @@ struct Barrett : Lengths<S> {
   // the row. The first INPUTS operands are prefetched.
   template <u32 INPUTS, class Begin, class Next, class End>
   GPUINT_DEVICE void each_row(Begin begin, Next next, End end) const {
-    if (threadIdx.x == 0) state().row = blockIdx.x, state().is_set = 0;
+    if (threadIdx.x == 0) state().row = blockIdx.x, state().has_spectra = 0;
     while (true) {
       sync();
       if (state().row >= o.rows) break;
-      if (threadIdx.x == 0) {
-        volatile State& s = state();
-        s.shift = S::BITS - prepared().bits();
-        s.is_square = s.is_last = s.made = 0;
-        s.is_plain[0] = s.is_plain[1] = 1;
-        s.staged = nullptr;
-        s.result = number(RESIDUE);
-        s.step = s.is_set != 0 ? READY : RECIPROCAL;
-      }
+      if (threadIdx.x == 0) begin_row();
       sync();
       prefetch<INPUTS>(state().row + gridDim.x);
       if (begin()) {
         sync();
         // One divisor for all rows is transformed once.
-        if (threadIdx.x == 0) state().is_set = o.params.broadcast_divisor;
-        GPUINT_UNROLL(1)
-        while (true) {
-          if (state().step == READY) next();
-          if (state().step == DONE) break;
-          const bool is_half = state().step == MODULUS || state().step == REMAINDER;
-          if (is_half)
-            pass<CHUNKS / 2>();
-          else
-            pass<CHUNKS>();
-          sync();
-          if (threadIdx.x == 0) state().step = is_half ? u32{READY} : state().step + 1;
-          sync();
-        }
+        if (threadIdx.x == 0) state().has_spectra = o.params.broadcast_divisor;
+        run_steps(next);
         end();
       }
       sync();
@@ -205,7 +201,7 @@ struct Barrett : Lengths<S> {
   // Bit length of a row, in all threads.
   GPUINT_DEVICE u32 bits(const u32* row) const {
     sync();
-    if (threadIdx.x == 0) state().bits = 0;
+    if (threadIdx.x == 0) state().bit_length = 0;
     sync();
     u32 most = 0;
     for (u32 k = WORD * thread(); k < LIMBS; k += WORD * THREADS) {
@@ -213,9 +209,9 @@ struct Barrett : Lengths<S> {
       read_word<S>(row, k, word);
       most = max_of(most, bits_of_word(word, k));
     }
-    if (most != 0) atomicMax(const_cast<u32*>(&state().bits), most);
+    if (most != 0) atomicMax(const_cast<u32*>(&state().bit_length), most);
     sync();
-    return state().bits;
+    return state().bit_length;
   }
 
   // Writes the last remainder, shifted back.
@@ -239,11 +235,40 @@ struct Barrett : Lengths<S> {
     if (row == nullptr) return;
     const u32* const q = number(QUOTIENT_AT);
     add_to_limbs(
-        LIMBS, ~HALF_DIGITS, 1 + state().times, [&](u32 l) { return q[l + 1]; },
+        LIMBS, ~HALF_DIGITS, 1 + state().last_subtractions, [&](u32 l) { return q[l + 1]; },
         [&](u32 first, const u32(&limb)[16], u32) { store(row + first, limb); });
   }
 
  private:
+  // The state at the first step of a row.
+  GPUINT_DEVICE void begin_row() const {
+    volatile State& s = state();
+    s.shift = S::BITS - prepared().bits();
+    s.is_square = s.is_last = s.highest_power = 0;
+    s.is_row[0] = s.is_row[1] = 1;
+    s.staged_number = nullptr;
+    s.remainder_place = number(RESIDUE);
+    s.step = s.has_spectra != 0 ? READY : RECIPROCAL;
+  }
+
+  // The steps of a row.
+  template <class Next>
+  GPUINT_DEVICE void run_steps(Next next) const {
+    GPUINT_UNROLL(1)
+    while (true) {
+      if (state().step == READY) next();
+      if (state().step == DONE) break;
+      const bool is_half = state().step == MODULUS || state().step == REMAINDER;
+      if (is_half)
+        pass<CHUNKS / 2>();
+      else
+        pass<CHUNKS>();
+      sync();
+      if (threadIdx.x == 0) state().step = is_half ? u32{READY} : state().step + 1;
+      sync();
+    }
+  }
+
   GPUINT_DEVICE void set_dividend(const u32* x, u32 count) const {
     const Shifted from(x, count, state().shift);
     add_to_limbs(
@@ -296,13 +321,13 @@ struct Barrett : Lengths<S> {
     return carry;
   }
 
-  // Puts a number into the operand's place.
+  // Puts the operand of the step in its place, unless it is there.
   GPUINT_DEVICE void stage() const {
     const u32 step = state().step;
     if (step >= QUOTIENT) return;
     const u32* x = nullptr;
     u32 count = LIMBS, distance = 0, offset = 0;
-    bool is_plain = true;
+    bool is_row = true;
     if (step == RECIPROCAL) {
       // 15 bits of the lowest limb are below X.
       x = prepared().y_end() - (LIMBS + 1);
@@ -313,33 +338,36 @@ struct Barrett : Lengths<S> {
     } else {
       const u32 factor = step == PRODUCT ? 1 : 0;
       x = state().factor[factor];
-      is_plain = state().is_plain[factor] != 0;
-      if (state().staged == x) return;
+      is_row = state().is_row[factor] != 0;
+      if (state().staged_number == x) return;
     }
-    if (is_plain) {
+    if (is_row) {
       const Shifted from(x, count, distance);
       const u32 carry = add_to_limbs(
           LIMBS, HALF_DIGITS, 0, [&](u32 l) { return from[l + offset]; },
           [&](u32 first, const u32(&limb)[16], u32) { store_operand(first, limb); });
-      if (threadIdx.x == 0) state().top = static_cast<i32>(from[LIMBS + offset] + carry);
+      if (threadIdx.x == 0) state().operand_top = static_cast<i32>(from[LIMBS + offset] + carry);
     } else {
-      sync();  // nobody reads any more what was there
-      GPUINT_UNROLL(1)
-      for (u32 l = WORD * thread(); l < LIMBS; l += 4 * WORD * THREADS) {
-        u32 word[4][WORD];
-        GPUINT_UNROLL(4)
-        for (u32 j = 0; j < 4; ++j) load_word(x + l + j * WORD * THREADS, word[j]);
-        GPUINT_UNROLL(4)
-        for (u32 j = 0; j < 4; ++j)
-          store_word(operand() + limb_at(l + j * WORD * THREADS), word[j]);
-      }
-      if (threadIdx.x == 0) state().top = static_cast<i32>(x[LIMBS]);
+      stage_digits(x);
     }
     if (threadIdx.x == 0) {
-      if (step == RECIPROCAL) state().lead = state().top;
-      if (step == MODULUS) state().lowest = operand()[0] - HALF_DIGITS;
-      state().staged = step >= FACTOR ? x : nullptr;
+      if (step == RECIPROCAL) state().reciprocal_top = state().operand_top;
+      if (step == MODULUS) state().modulus_limb = operand()[0] - HALF_DIGITS;
+      state().staged_number = step >= FACTOR ? x : nullptr;
     }
+  }
+  // A number in the form of digits, with its top in limb LIMBS.
+  GPUINT_DEVICE void stage_digits(const u32* x) const {
+    sync();  // nobody reads any more what was there
+    GPUINT_UNROLL(1)
+    for (u32 l = WORD * thread(); l < LIMBS; l += 4 * WORD * THREADS) {
+      u32 word[4][WORD];
+      GPUINT_UNROLL(4)
+      for (u32 j = 0; j < 4; ++j) load_word(x + l + j * WORD * THREADS, word[j]);
+      GPUINT_UNROLL(4)
+      for (u32 j = 0; j < 4; ++j) store_word(operand() + limb_at(l + j * WORD * THREADS), word[j]);
+    }
+    if (threadIdx.x == 0) state().operand_top = static_cast<i32>(x[LIMBS]);
   }
 
   // The operand's lowest digit in its place.
@@ -374,9 +402,9 @@ struct Barrett : Lengths<S> {
     }
     if (threadIdx.x != 0) return;
     if constexpr (PARTS == CHUNKS)
-      x[0].im += state().top;
+      x[0].im += state().operand_top;
     else
-      x[0].re -= state().top;
+      x[0].re -= state().operand_top;
   }
 
   // A step, part by part.
@@ -410,7 +438,7 @@ struct Barrett : Lengths<S> {
       }
       if (k + 1 == PARTS) finish<PARTS>(x);
     }
-    if (threadIdx.x == 0 && state().step == FACTOR) state().other_top = state().top;
+    if (threadIdx.x == 0 && state().step == FACTOR) state().factor_top = state().operand_top;
   }
   // The spectrum that a step makes or takes.
   GPUINT_DEVICE Complex* spectrum(u32 k) const {
@@ -448,11 +476,35 @@ struct Barrett : Lengths<S> {
   template <u32 PARTS>
   GPUINT_DEVICE void finish(const Complex (&x)[fft::RADIX]) const {
     constexpr bool IS_REMAINDER = PARTS < CHUNKS;
-    const u32 begin = state().step == QUOTIENT ? CHUNKS : 0;
+    const u32 first_piece = state().step == QUOTIENT ? CHUNKS : 0;
     const u32 pairs = IS_REMAINDER || state().step == QUOTIENT ? CHUNKS / 2 : CHUNKS;
+    sync();  // nobody reads points any more
+    write_columns<PARTS>(x, first_piece, pairs);
+    sync();
+    i64 high = 0;
+    GPUINT_UNROLL(1)
+    for (u32 pair = 0; pair < pairs; ++pair) {
+      if (pair > 0) {
+        restore_columns(pair);
+        sync();
+      }
+      if constexpr (IS_REMAINDER)
+        high = resolve_remainder(pair * P, high);
+      else
+        high = resolve_product(pair * P, high);
+    }
+    if constexpr (IS_REMAINDER)
+      finish_remainder(static_cast<u32>(high + state().ring_multiple));
+    else if (state().step == QUOTIENT)
+      finish_quotient(high);
+  }
+
+  // Writes the columns of the first pair of pieces, and puts those of the other pairs aside.
+  template <u32 PARTS>
+  GPUINT_DEVICE void write_columns(const Complex (&x)[fft::RADIX], u32 first_piece,
+                                   u32 pairs) const {
     // Points of a part that a thread loads at once: no load is moved across a store.
     constexpr u32 BATCH = PARTS == 1 ? 1 : PARTS == 2 ? 8 : 2;
-    sync();  // nobody reads points any more
     // Registers hold the points of the last part besides half of those of one other.
     GPUINT_UNROLL(PARTS <= 2 ? 16 : 1)
     for (u32 first = 0; first < fft::RADIX; first += BATCH) {
@@ -465,45 +517,33 @@ struct Barrett : Lengths<S> {
       GPUINT_UNROLL(8)
       for (u32 j = 0; j < BATCH; ++j) {
         const u32 i = first + j;
-        columns()[R::place(own + i * THREADS)] = column<PARTS>(begin, y[j]);
-        columns()[R::place(P + own + i * THREADS)] = column<PARTS>(begin + 1, y[j]);
+        columns()[R::place(own + i * THREADS)] = column<PARTS>(first_piece, y[j]);
+        columns()[R::place(P + own + i * THREADS)] = column<PARTS>(first_piece + 1, y[j]);
         GPUINT_UNROLL(4)
         for (u32 pair = 1; pair < PARTS; ++pair)
           if (pair < pairs)
             put_aside(pair - 1, i,
-                      {__longlong_as_double(column<PARTS>(begin + 2 * pair, y[j])),
-                       __longlong_as_double(column<PARTS>(begin + 2 * pair + 1, y[j]))});
+                      {__longlong_as_double(column<PARTS>(first_piece + 2 * pair, y[j])),
+                       __longlong_as_double(column<PARTS>(first_piece + 2 * pair + 1, y[j]))});
       }
     }
-    sync();
-    i64 high = 0;
-    GPUINT_UNROLL(1)
-    for (u32 pair = 0; pair < pairs; ++pair) {
-      if (pair > 0) {
-        const u32 own = thread();
-        GPUINT_UNROLL(2)
-        for (u32 first = 0; first < fft::RADIX; first += 8) {
-          Complex both[8];
-          GPUINT_UNROLL(8)
-          for (u32 i = 0; i < 8; ++i) both[i] = aside(pair - 1, first + i);
-          GPUINT_UNROLL(8)
-          for (u32 i = 0; i < 8; ++i) {
-            const u32 at = own + (first + i) * THREADS;
-            columns()[R::place(at)] = __double_as_longlong(both[i].re);
-            columns()[R::place(P + at)] = __double_as_longlong(both[i].im);
-          }
-        }
-        sync();
+  }
+
+  // Writes the columns of a pair of pieces that were put aside.
+  GPUINT_DEVICE void restore_columns(u32 pair) const {
+    const u32 own = thread();
+    GPUINT_UNROLL(2)
+    for (u32 first = 0; first < fft::RADIX; first += 8) {
+      Complex both[8];
+      GPUINT_UNROLL(8)
+      for (u32 i = 0; i < 8; ++i) both[i] = aside(pair - 1, first + i);
+      GPUINT_UNROLL(8)
+      for (u32 i = 0; i < 8; ++i) {
+        const u32 at = own + (first + i) * THREADS;
+        columns()[R::place(at)] = __double_as_longlong(both[i].re);
+        columns()[R::place(P + at)] = __double_as_longlong(both[i].im);
       }
-      if constexpr (IS_REMAINDER)
-        high = resolve_remainder(pair * P, high);
-      else
-        high = resolve_product(pair * P, high);
     }
-    if constexpr (IS_REMAINDER)
-      finish_remainder(static_cast<u32>(high + state().multiple));
-    else if (state().step == QUOTIENT)
-      finish_quotient(high);
   }
 
   // P limbs of T or of the quotient; returns the part above.
@@ -512,10 +552,11 @@ struct Barrett : Lengths<S> {
     const bool is_quotient = state().step == QUOTIENT;
     if (from == 0 && own == 0) {
       // Limb 0 of a quotient is below it. The column of both tops is above T.
-      const i32 tops =
-          is_quotient ? 0
-                      : state().top * (state().is_square != 0 ? state().top : state().other_top);
-      state().tops = tops;
+      const i32 tops = is_quotient
+                           ? 0
+                           : state().operand_top * (state().is_square != 0 ? state().operand_top
+                                                                           : state().factor_top);
+      state().product_of_tops = tops;
       carry = is_quotient ? -(i64(DIGITS + 8) << 14) - HALF_DIGITS : i64(tops);
     }
     u32 limb[16];
@@ -526,7 +567,7 @@ struct Barrett : Lengths<S> {
       store_operand(first, limb);
       if (KEEPS_QUOTIENT) store(number(QUOTIENT_AT) + first, limb);
     } else {
-      store_dividend(first, limb, static_cast<u32>(high + state().tops));
+      store_dividend(first, limb, static_cast<u32>(high + state().product_of_tops));
     }
     return high;
   }
@@ -540,16 +581,17 @@ struct Barrett : Lengths<S> {
     for (u32 i = 0; i < 16; ++i) operand()[limb_at(first - LIMBS + i + 1)] = limb[i];
     if (first + 16 != 2 * LIMBS) return;
     state().dividend_top = above;
-    state().top = static_cast<i32>((limb[15] >> 16) + (above << 16)) - 0x8000;
+    state().operand_top = static_cast<i32>((limb[15] >> 16) + (above << 16)) - 0x8000;
   }
 
   // The column beyond the transform is that of both tops.
   GPUINT_DEVICE void finish_quotient(i64 high) const {
     if (thread() != 0) return;
-    const u64 above = static_cast<u64>(high + i64(state().top) * state().lead + HALF_DIGITS);
+    const u64 above =
+        static_cast<u64>(high + i64(state().operand_top) * state().reciprocal_top + HALF_DIGITS);
     operand()[limb_at(LIMBS)] = static_cast<u32>(above);
     if (KEEPS_QUOTIENT) number(QUOTIENT_AT)[LIMBS] = static_cast<u32>(above);
-    state().top = static_cast<i32>(above >> 32);
+    state().operand_top = static_cast<i32>(above >> 32);
   }
 
   // P limbs of T - Q V modulo R + 1, of the last remainder not in the form of digits.
@@ -560,9 +602,10 @@ struct Barrett : Lengths<S> {
       // The multiple of R + 1 that gives the lowest limb.
       const i64 sum = columns()[R::place(0)] + columns()[R::place(1)] * 65536 +
                       state().dividend_top + t[0] - t[LIMBS];
-      const u32 low = t[0] - HALF_DIGITS - (operand()[limb_at(1)] - HALF_DIGITS) * state().lowest;
+      const u32 low =
+          t[0] - HALF_DIGITS - (operand()[limb_at(1)] - HALF_DIGITS) * state().modulus_limb;
       const i32 k = static_cast<i32>(low - static_cast<u32>(sum));
-      state().multiple = k;
+      state().ring_multiple = k;
       carry = i64(k) + state().dividend_top;
     }
     const u32 half_digits = state().is_last != 0 ? 0 : HALF_DIGITS;
@@ -576,16 +619,16 @@ struct Barrett : Lengths<S> {
              (i == 0 && own == 0 ? carry : i64(0));
     });
     store_operand(first, limb);
-    store(state().result + first, limb);
+    store(state().remainder_place + first, limb);
     return high;
   }
 
   GPUINT_DEVICE void finish_remainder(u32 above) const {
-    u32* const r = state().result;
+    u32* const r = state().remainder_place;
     if (thread() == 0) {
       r[LIMBS] = above;
-      state().top = static_cast<i32>(above);
-      state().staged = r;
+      state().operand_top = static_cast<i32>(above);
+      state().staged_number = r;
     }
     if (state().is_last == 0) return;
     const Shifted v(prepared().v(), LIMBS, state().shift);
@@ -593,7 +636,7 @@ struct Barrett : Lengths<S> {
         thread(), words(), LIMBS, [&](u32 l) -> u32& { return r[l]; }, [&](u32 l) { return v[l]; });
     GPUINT_ASSERT(times <= 1, "the remainder is below 2 V");
     if (thread() == 0) {
-      state().times = times;
+      state().last_subtractions = times;
       if (above != 0) GPUINT_RARE(FftLongResidue);
       if (times != 0) GPUINT_RARE(FftLastSubtraction);
     }

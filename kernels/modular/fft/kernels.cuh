@@ -85,16 +85,17 @@ struct FftPowerMod : fft_modular::Barrett<S, FFT_POWERS<S>> {
     Base::sync();
     if (threadIdx.x == 0) {
       volatile State& s = mod.state();
-      s.largest = 0;
-      s.made = 1, s.window = k, s.position = ceil_div(bits, k) - 1, s.squarings = s.digit = 0;
-      s.current = nullptr;
+      s.largest_digit = 0;
+      s.highest_power = 1, s.window = k, s.position = ceil_div(bits, k) - 1,
+      s.squarings_left = s.next_digit = 0;
+      s.current_power = nullptr;
     }
     Base::sync();
     u32 largest = 0;
     GPUINT_UNROLL(1)
     for (u32 i = mod.thread(); i * k < bits; i += Base::THREADS)
       largest = max_of(largest, exponent_digit<S>(exponent(mod), i, k));
-    atomicMax(const_cast<u32*>(&mod.state().largest), largest);
+    atomicMax(const_cast<u32*>(&mod.state().largest_digit), largest);
     return true;
   }
 
@@ -103,7 +104,7 @@ struct FftPowerMod : fft_modular::Barrett<S, FFT_POWERS<S>> {
     if (threadIdx.x == 0) advance(mod);
     Base::sync();
     if (mod.state().step != fft_modular::QUOTIENT) return;
-    const u32* const current = mod.state().current;
+    const u32* const current = mod.state().current_power;
     if (current == power(mod, 1))
       mod.set_dividend(current);
     else
@@ -116,39 +117,40 @@ struct FftPowerMod : fft_modular::Barrett<S, FFT_POWERS<S>> {
     const auto set = [&](const u32* a, const u32* b, u32* result) {
       const u32* const row = power(mod, 1);
       s.factor[0] = a, s.factor[1] = b;
-      s.is_plain[0] = a == row, s.is_plain[1] = b == row;
+      s.is_row[0] = a == row, s.is_row[1] = b == row;
       s.is_square = a == b;
-      s.result = result;
+      s.remainder_place = result;
       s.step = a == b ? fft_modular::PRODUCT : fft_modular::FACTOR;
       GPUINT_RARE(PowerProduct);
     };
-    if (s.made < s.largest) {
-      const u32 e = s.made + 1;
-      s.made = e;
+    if (s.highest_power < s.largest_digit) {
+      const u32 e = s.highest_power + 1;
+      s.highest_power = e;
       return set(power(mod, e % 2 == 0 ? e / 2 : e - 1), power(mod, e % 2 == 0 ? e / 2 : 1),
                  made_power(mod, e));
     }
     u32* const residue = mod.number(Base::RESIDUE);
     // The walk over the digits starts with the power of the top one.
     const u32* const current =
-        s.current != nullptr ? s.current
-                             : power(mod, exponent_digit<S>(exponent(mod), s.position, s.window));
-    s.current = residue;
-    if (s.squarings > 0) {
-      s.squarings = s.squarings - 1;
+        s.current_power != nullptr
+            ? s.current_power
+            : power(mod, exponent_digit<S>(exponent(mod), s.position, s.window));
+    s.current_power = residue;
+    if (s.squarings_left > 0) {
+      s.squarings_left = s.squarings_left - 1;
       set(current, current, residue);
-    } else if (s.digit != 0) {
-      set(current, power(mod, s.digit), residue);
-      s.digit = 0;
+    } else if (s.next_digit != 0) {
+      set(current, power(mod, s.next_digit), residue);
+      s.next_digit = 0;
     } else if (s.position > 0) {
       s.position = s.position - 1;
-      s.squarings = s.window - 1;
-      s.digit = exponent_digit<S>(exponent(mod), s.position, s.window);
+      s.squarings_left = s.window - 1;
+      s.next_digit = exponent_digit<S>(exponent(mod), s.position, s.window);
       set(current, current, residue);
     } else if (s.is_last == 0) {
       s.is_last = 1;
-      s.current = current;
-      s.result = residue;
+      s.current_power = current;
+      s.remainder_place = residue;
       s.step = fft_modular::QUOTIENT;
     } else {
       s.step = fft_modular::DONE;
