@@ -46,10 +46,7 @@ struct Field {
   }
 
   GPUINT_DEVICE static void load(const Place& from, Number& x) { load_digits(from, x); }
-  GPUINT_DEVICE static void store(const Number& x, const Place& to) {
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < COUNT; ++j) to[j] = to_integer(x[j]);
-  }
+  GPUINT_DEVICE static void store(const Number& x, const Place& to) { store_integers(x, to); }
   GPUINT_DEVICE static u64 lowest(const Number& x) { return to_integer(x[0]); }
   GPUINT_DEVICE static u64 wrapped(u64 digit) { return digit & DIGIT_MASK; }
 
@@ -91,17 +88,7 @@ struct Field {
 
   // x R^-1 mod n, below n, to the place.
   GPUINT_DEVICE void take_radix_out(Number& x, const Place& to) const {
-    GPUINT_UNROLL(1)
-    for (u32 j = 0; j < COUNT; ++j) to[j] = j == 0;
-    Number n;
-    load_digits(modulus, n);
-    Montgomery<COUNT>::multiply(x, to, n, inverse);
-    u64 result[COUNT];
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < COUNT; ++j) result[j] = to_integer(x[j]);
-    subtract_once(result, n);
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < COUNT; ++j) to[j] = result[j];
+    Montgomery<COUNT>{modulus, inverse}.take_radix_out(x, to);
   }
 
  private:

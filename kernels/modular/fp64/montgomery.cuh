@@ -79,6 +79,19 @@ struct Montgomery {
     resolve_columns(sum, x);
   }
 
+  // Leaves x / R mod n, below n, in the place.
+  GPUINT_DEVICE void take_radix_out(double (&x)[D], const Place& to) const {
+    GPUINT_UNROLL(1)
+    for (u32 j = 0; j < D; ++j) to[j] = j == 0;
+    double n[D];
+    load_digits(modulus, n);
+    multiply(x, to, n, inverse);
+    u64 result[D];
+    to_integers(x, result);
+    subtract_once(result, n);
+    store_integers(result, to);
+  }
+
   // x <- x^2 / R. `high`: room for the upper columns of x^2.
   GPUINT_DEVICE void square(double (&x)[D], const Place& high) const {
     square(x, high, inverse, [&](double(&n)[D]) { load_digits(modulus, n); });

@@ -140,19 +140,7 @@ struct OddPower {
     }
   }
   // Leaves the power in the place.
-  GPUINT_DEVICE void finish(const Row&, const Place& place) {
-    GPUINT_UNROLL(1)
-    for (u32 j = 0; j < D; ++j) place[j] = j == 0;
-    montgomery.multiply(x, place);
-    u64 result[D];
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < D; ++j) result[j] = to_integer(x[j]);
-    double n[D];
-    load_digits(montgomery.modulus, n);
-    subtract_once(result, n);
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < D; ++j) place[j] = result[j];
-  }
+  GPUINT_DEVICE void finish(const Row&, const Place& place) { montgomery.take_radix_out(x, place); }
 };
 
 // The residue of a row with any modulus: x 2^z, in the place.
@@ -190,13 +178,11 @@ struct AnyPower {
   }
   GPUINT_DEVICE void finish(const Row& row, const Place& place) {
     u64 result[D];
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < D; ++j) result[j] = place[j];
+    load_integers(place, result);
     double v[D];
     read_digits(row.modulus(), v);
     subtract_once(result, v);
-    GPUINT_UNROLL()
-    for (u32 j = 0; j < D; ++j) place[j] = result[j];
+    store_integers(result, place);
     GPUINT_UNROLL(1)
     for (u32 j = 0; j < D; ++j) place[j] = shifted_down<D>(place, row.barrett.zeros, j);
   }

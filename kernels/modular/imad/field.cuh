@@ -59,13 +59,8 @@ struct Field {
 
   // x = 2^-e becomes 2^-(e 2^count + bits), e being an exponent of R's multiples.
   GPUINT_DEVICE void advance(Number& x, const Place& room, u32 count, u32 bits) const {
-    u32 n[COUNT];
     GPUINT_UNROLL(1)
-    for (u32 i = 0; i < count; ++i) {
-      const u32 above = Montgomery<COUNT>::square_wide(
-          x, room, n, inverse, [&](u32(&to)[COUNT]) { load_limbs(modulus, to); });
-      if (above != 0) subtract(x, n);
-    }
+    for (u32 i = 0; i < count; ++i) montgomery().square(x, room);
     divide_by_power(x, bits);
   }
 
@@ -92,16 +87,12 @@ struct Field {
 
   // x R^-1 mod n, below n, to the place.
   GPUINT_DEVICE void take_radix_out(Number& x, const Place& to) const {
-    GPUINT_UNROLL(1)
-    for (u32 j = 0; j < COUNT; ++j) to[j] = j == 0;
-    u32 n[COUNT];
-    load_limbs(modulus, n);
-    const u32 above = Montgomery<COUNT>::multiply_wide(x, to, n, inverse);
-    subtract_once(x, n, above);
-    store_limbs(x, to);
+    montgomery().take_radix_out(x, to);
   }
 
  private:
+  GPUINT_DEVICE Montgomery<COUNT> montgomery() const { return {modulus, inverse}; }
+
   // x <- x 2^-e mod n.
   GPUINT_DEVICE void divide_by_power(Number& x, u32 e) const {
     const u32 distance = 32 - e;

@@ -27,6 +27,26 @@ GPUINT_DEVICE u32 negative_inverse(u32 n) {
 template <u32 N>
 struct Montgomery {
   static constexpr u32 UNROLLED = ImadPolicy<N>::UNROLLED;
+  Place modulus;  // n: read for each product, and in registers only while it is used
+  u32 inverse;    // -1 / n modulo 2^32
+
+  // x <- x^2 / R, a residue below R. `high`: room for the upper limbs of x^2.
+  GPUINT_DEVICE void square(u32 (&x)[N], const Place& high) const {
+    u32 n[N];
+    const u32 above =
+        square_wide(x, high, n, inverse, [&](u32(&to)[N]) { load_limbs(modulus, to); });
+    if (above != 0) subtract(x, n);
+  }
+  // Leaves x / R mod n, below n, in the place.
+  GPUINT_DEVICE void take_radix_out(u32 (&x)[N], const Place& to) const {
+    GPUINT_UNROLL(1)
+    for (u32 j = 0; j < N; ++j) to[j] = j == 0;
+    u32 n[N];
+    load_limbs(modulus, n);
+    const u32 above = multiply_wide(x, to, n, inverse);
+    subtract_once(x, n, above);
+    store_limbs(x, to);
+  }
 
   // Returns limb N of x y / R, the others to x.
   GPUINT_DEVICE static u32 multiply_wide(u32 (&x)[N], const Place& y, const u32 (&n)[N],

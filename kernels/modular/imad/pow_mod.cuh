@@ -102,15 +102,14 @@ struct Row : by_thread::PowerRow<S, u32, POWER_LIMBS<S::N>, 0, MANY> {
 template <class Row>
 struct OddPower {
   static constexpr u32 N = Row::N;
-  Place modulus;
-  u32 inverse;
+  Montgomery<N> montgomery;
   u32 x[N];
 
-  GPUINT_DEVICE OddPower(const Row& row, const Place& modulus_) : modulus(modulus_) {
+  GPUINT_DEVICE OddPower(const Row& row, const Place& modulus) {
     // The threads of even moduli compute modulo v + 1, and drop the result.
     GPUINT_UNROLL(1)
     for (u32 j = 0; j < N; ++j) modulus[j] = __ldg(row.record().v() + j) | u32(j == 0);
-    inverse = negative_inverse(modulus[0]);
+    montgomery = {modulus, negative_inverse(modulus[0])};
   }
   GPUINT_DEVICE void load(const Row&, const Place&, const u32* power) {
     visit_limbs<N>(power, [&](u32 i, u32 limb) { x[i] = limb; });
@@ -120,25 +119,18 @@ struct OddPower {
     u32 n[N];
     u32 above;
     if (is_square) {
-      above = Montgomery<N>::square_wide(x, place, n, inverse,
-                                         [&](u32(&to)[N]) { load_limbs(modulus, to); });
+      above = Montgomery<N>::square_wide(x, place, n, montgomery.inverse, [&](u32(&to)[N]) {
+        load_limbs(montgomery.modulus, to);
+      });
     } else {
       visit_limbs<N>(power, [&](u32 i, u32 limb) { place[i] = limb; });
-      load_limbs(modulus, n);
-      above = Montgomery<N>::multiply_wide(x, place, n, inverse);
+      load_limbs(montgomery.modulus, n);
+      above = Montgomery<N>::multiply_wide(x, place, n, montgomery.inverse);
     }
     if (above != 0) subtract(x, n);
   }
   // Leaves the power in the place.
-  GPUINT_DEVICE void finish(const Row&, const Place& place) {
-    GPUINT_UNROLL(1)
-    for (u32 j = 0; j < N; ++j) place[j] = j == 0;
-    u32 n[N];
-    load_limbs(modulus, n);
-    const u32 above = Montgomery<N>::multiply_wide(x, place, n, inverse);
-    subtract_once(x, n, above);
-    store_limbs(x, place);
-  }
+  GPUINT_DEVICE void finish(const Row&, const Place& place) { montgomery.take_radix_out(x, place); }
 };
 
 // The residue of a row with any modulus: x 2^z, below B^N, in the place.
