@@ -50,16 +50,11 @@ struct Product : ThreadRows {
         barrett.reciprocal([&](u32 i) { return a_limb(i - FIRST_LIMB); }, m);
         __syncwarp();
       };
-      // a is longer than v by more than the slack in a row of the warp.
-      const auto has_long = [&](u32 slack) {
-        const bool is_long =
-            barrett.bits + slack < S::BITS && has_bits_from<S::N>(a_limb, barrett.bits + slack);
-        return __any_sync(ALL_LANES, is_long) != 0;
-      };
       wait_for_stages();
       // A square of factors beyond its slack is a product.
-      const bool is_square = FACTORS == 1 && D <= SQUARE_DIGITS && !has_long(B::SQUARE_SLACK);
-      const bool is_long = !is_square && has_long(B::FACTOR_SLACK);
+      const bool is_square =
+          FACTORS == 1 && D <= SQUARE_DIGITS && !is_longer(a_limb, barrett.bits + B::SQUARE_SLACK);
+      const bool is_long = !is_square && is_longer(a_limb, barrett.bits + B::FACTOR_SLACK);
       const u32 shift = is_square ? barrett.zeros / 2 : barrett.zeros;
 
       double x[D], u[D], v[D];
@@ -120,6 +115,13 @@ struct Product : ThreadRows {
       shift_down(place, barrett.zeros, result);
       store_rows_of_digits<S::N>(result, digits, lane, rows, o.out[0]);
     }
+  }
+
+ private:
+  // True if a factor is longer than `bits` in a row of the warp.
+  template <class GetLimb>
+  GPUINT_DEVICE static bool is_longer(GetLimb limb, u32 bits) {
+    return __any_sync(ALL_LANES, bits < S::BITS && has_bits_from<S::N>(limb, bits)) != 0;
   }
 };
 
