@@ -25,15 +25,21 @@ struct ResidueOperands {
         modulus_stride(o.params.broadcast_divisor != 0 ? 0 : OddModulus<S>::LIMBS),
         rhs_stride(o.params.broadcast_rhs != 0 ? 0 : S::N) {}
 
+  // Limbs from a row to the next; 0 if one row serves all.
+  GPUINT_DEVICE u32 stride(Input input) const {
+    return input == MODULUS ? modulus_stride : input == RHS ? rhs_stride : S::N;
+  }
+  GPUINT_DEVICE const u32* row(Input input, u64 i) const {
+    return static_cast<const u32*>(o.in[input]) + i * stride(input);
+  }
   // Starts to copy a warp's rows.
   GPUINT_DEVICE void prefetch(Input input, const WarpRows& rows, u32* stage) const {
-    const u32 stride = input == MODULUS ? modulus_stride : input == RHS ? rhs_stride : S::N;
-    prefetch_rows<S::N>(static_cast<const u32*>(o.in[input]) + rows.first * stride, stride,
-                        rows.count, stage);
+    prefetch_rows<S::N>(row(input, rows.first), stride(input), rows.count, stage);
   }
   // Starts to copy the 32 rows from row `from` on, if there are any.
   GPUINT_DEVICE void prefetch(Input input, u64 from, u32* stage) const {
-    if (from < o.rows) prefetch(input, WarpRows(from, o.rows), stage);
+    if (from >= o.rows) return;
+    prefetch_rows<S::N>(row(input, from), stride(input), WarpRows(from, o.rows).count, stage);
   }
 };
 
