@@ -5,7 +5,7 @@ Prints a closing line for each gate and exits with 1 if one fails. The output of
 target/ci/GATE.log. Needs what CONTRIBUTING.md lists; no GPU and no CUDA.
 
 Usage: .ci/run [--all] [GATE...]      without names, all gates of the tier "change"
-  --all      also gates whose inputs are unchanged
+  --all      also gates whose inputs are unchanged, and all units of tsan and asan
   --nightly  without names, all gates of both tiers
 
 A gate that passed leaves a stamp beside the compiled units (~/.cache/gpuint/gates, or below
@@ -389,6 +389,7 @@ class Run:
             "CARGO_TERM_COLOR": "never",
             "CARGO_TERM_PROGRESS_WHEN": "never",
             "LOGS": str(self.logs.resolve()),
+            "SAMPLE": "" if self.ignore_stamps else "--sample",
         }
         script = f"set -euo pipefail\n{self.gates.shell}\n{gate.run}"
         with path.open("wb") as log:

@@ -18,7 +18,7 @@ TREE = gates.Tree(gates.ROOT)
 # Gates that start whenever Rust code of the library changes, and whenever a kernel does.
 LIBRARY = "fmt clippy test members compile-fail fuzz doc divide cross"
 INTERFACE = f"{LIBRARY} capi python"
-KERNEL = "fmt test fuzz nvrtc tsan asan kernels"
+KERNEL = "ci fmt test fuzz nvrtc tsan asan kernels"
 MANIFEST = f"{INTERFACE} benches package mpi cross versions"
 # The gates of the tier "change" that a change of a file must start, and no others.
 EXAMPLES = {
@@ -47,8 +47,8 @@ EXAMPLES = {
     "compile-fail/cases/clone.stderr": "compile-fail",
     "docs/testing.md": "",
     "examples/src/bin/primality.rs": "fmt clippy members doc",
-    "kernels/catalogue.toml": f"{INTERFACE} benches nvrtc tsan asan kernels".replace("fmt ", ""),
-    "kernels/core/ptx.cuh": f"{KERNEL} ci simt",
+    "kernels/catalogue.toml": f"ci {INTERFACE} benches nvrtc tsan asan kernels".replace("fmt ", ""),
+    "kernels/core/ptx.cuh": f"{KERNEL} simt",
     "kernels/div/lanes/division.cuh": KERNEL,
     "kernels/simt/fiber.h": "ci fmt test fuzz simt tsan asan",
     "mpi/src/lib.rs": "fmt mpi",
@@ -58,6 +58,7 @@ EXAMPLES = {
     "python/gpuint/_array.py": "fmt python python-docs",
     "python/src/batch.rs": "fmt clippy doc python cross",
     "scripts/cuda-toolchain": "test nvrtc kernels",
+    "scripts/unit": "ci tsan asan kernels",
     "scripts/mutants": "",
     "src/backend/cpu/mod.rs": LIBRARY,
     "src/backend/cuda/module.rs": f"{LIBRARY} nvrtc",
@@ -70,6 +71,7 @@ EXAMPLES = {
     "tests/ecosystem.rs": "fmt clippy features",
     "tests/mutants.txt": "",
     "tests/sanitize/main.cpp": "ci fmt tsan asan",
+    "tests/sanitize/units": "ci tsan asan",
     "tests/suite/division.rs": "fmt clippy test",
     "tuning/h200.toml": f"{INTERFACE} benches nvrtc".replace("fmt ", ""),
 }
