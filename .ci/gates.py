@@ -13,6 +13,7 @@ GPUINT_CACHE_DIR; `off` disables it), so that every checkout of a machine finds 
 hash of the gate's inputs and script, the versions of its tools and the environment's settings.
 """
 import argparse
+import collections
 import concurrent.futures
 import contextlib
 import dataclasses
@@ -36,6 +37,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / ".ci/gates.toml"
 TAIL = 60  # lines of the log of a gate that fails
 STAMPS = 50  # kept of each gate
+LANES = ("cargo", "compilers")
+EITHER = "either"
 GRACE = 5  # seconds between SIGTERM and SIGKILL
 
 
@@ -368,17 +371,22 @@ class Run:
         )
         for gate in setup:
             self.run_gate(gate)
-        lanes = {}
+        lanes = {lane: collections.deque() for lane in (*LANES, EITHER)}
         for gate in pending:
-            lanes.setdefault(gate.lane, []).append(gate)
+            lanes[gate.lane].append(gate)
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            runs = [pool.submit(self.run_lane, lane) for lane in lanes.values()]
-        for run in runs:
-            run.result()
+            runs = [pool.submit(self.run_lane, lanes[lane], lanes[EITHER]) for lane in LANES]
+        ends = [run.result() for run in runs]
+        idle = max(ends) - min(ends)
+        self.say(f"lane {LANES[ends.index(min(ends))]} ended {idle:.0f} s before the other one")
 
-    def run_lane(self, lane):
-        for gate in lane:
-            self.run_gate(gate)
+    def run_lane(self, lane, either):
+        """Runs the gates of a lane, then those of either; returns the time of the end."""
+        for gates in (lane, either):
+            with contextlib.suppress(IndexError):
+                while True:
+                    self.run_gate(gates.popleft())
+        return time.monotonic()
 
     def run_gate(self, gate):
         path = self.logs / f"{gate.name}.log"
