@@ -54,6 +54,14 @@ class Units(unittest.TestCase):
         found = [line for unit in self.units for line in unit.source.splitlines() if line in LINES]
         self.assertEqual(sorted(found), sorted(LINES))
 
+    def test_kernels_of_one_shape_are_units(self):
+        lines = [line for line in LINES if "add" not in line or "b1024" in line]
+        lines.append("GPUINT_KERNEL(gpuint_sub_b1024, x)")
+        found = [name for name in names(of_tree(lines=lines)) if ".linear." in name]
+        self.assertEqual(
+            sorted(found), ["b1024.linear.add.gpuint_add", "b1024.linear.add.gpuint_sub"]
+        )
+
     def test_headers_include_those_of_the_compiler(self):
         command = [os.environ.get("CXX", "g++"), "-std=c++17", "-DGPUINT_SIMT", "-Ikernels"]
         for unit in self.units[::4]:
