@@ -312,6 +312,13 @@ def select(gates, names, nightly):
     ]
 
 
+def take_first(queue):
+    """Removes and returns the first gate, or returns None."""
+    with contextlib.suppress(IndexError):
+        return queue.popleft()
+    return None
+
+
 class Run:
     """One run of gates in a working tree."""
 
@@ -382,10 +389,8 @@ class Run:
 
     def run_lane(self, lane, either):
         """Runs the gates of a lane, then those of either; returns the time of the end."""
-        for gates in (lane, either):
-            with contextlib.suppress(IndexError):
-                while True:
-                    self.run_gate(gates.popleft())
+        while gate := take_first(lane) or take_first(either):
+            self.run_gate(gate)
         return time.monotonic()
 
     def run_gate(self, gate):
