@@ -163,6 +163,7 @@ class Runs(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.work = pathlib.Path(folder.name)
         self.stamps = self.work / "stamps"
+        self.stamps.mkdir()
 
     def run_units(self, *options, setting=""):
         """Returns the names and hashes of the units to check, and what was said."""
