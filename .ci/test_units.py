@@ -154,6 +154,17 @@ class Selection(unittest.TestCase):
             self.assertEqual(changed, 0)
             self.assertLessEqual(len(chosen), len(self.units) * 2 / units.TURNS)
 
+    def test_kernels_that_prepare_are_built_in_every_turn(self):
+        tasks = ("prepare_odd_fp64", "mul_residues_fp64", "square_residues_fp64", "pow_mod_fp64")
+        lines = [f"GPUINT_KERNEL(gpuint_{task}_b1024, x)" for task in tasks]
+        found = of_tree(lines=[*LINES, *lines])
+        for turn in range(units.TURNS):
+            chosen = units.select(found, set(), turn)[0]
+            built = names(units.built_with(chosen, found))
+            self.assertLessEqual(names(chosen), built)
+            self.assertIn("b1024.dispatch.modular.fp64.gpuint_prepare_odd_fp64", built)
+            self.assertLessEqual({f"{s}.dispatch.prepare.classical" for s in SHAPES}, built)
+
 
 class Runs(unittest.TestCase):
     """The script as tests/sanitize/run starts it."""
