@@ -12,10 +12,9 @@ use crate::operation::is_right;
 use crate::roofline::Load;
 use crate::sass::{self, Expansion, Pipes};
 use crate::workload::Workload;
+use gpuint_testkit::launch::{Operands, Outcome, Params, bytes_of};
 use gpuint_testkit::oracle;
-use gpuint_testkit::ptx::{
-    self, Compiled, Facts, How, Operands, Outcome, Params, Result, bytes_of,
-};
+use gpuint_testkit::ptx::{self, Compiled, Facts, How, Result, Run};
 
 /// Bits that the kernels of a shape multiply at a time.
 fn limb_bits(shape: Shape) -> usize {
@@ -175,7 +174,7 @@ pub fn count(unit: &Unit, kernel: &Kernel, workload: Workload) -> Result<Work> {
     // Blocks of divisions by lanes take all rows of their multiprocessor in order of length.
     let max_grid = if by_lanes(kernel, bits) { 1 } else { u32::MAX };
     let how = How { max_grid, seed: 0, checks: Checks::NONE };
-    let Outcome { counts, status, outputs, .. } =
+    let Run { outcome: Outcome { status, outputs, .. }, counts } =
         ptx::run(&unit.compiled.module, &kernel.name, &given, how)?;
     if status != u64::MAX {
         return Err(format!("{}: row {status} failed", kernel.name));

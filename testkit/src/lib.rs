@@ -1,6 +1,8 @@
 //! Code shared by the tests and the benches of gpuint: operands and their oracle, and the PTX
 //! interpreter's runs of compiled kernels.
 
+pub mod cases;
+pub mod launch;
 pub mod operands;
 pub mod oracle;
 pub mod primes;

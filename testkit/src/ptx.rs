@@ -9,9 +9,9 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::{env, fs};
 
-use gpuint::num_bigint::BigUint;
 use ptxi::{Buffer, Checks, Counts, Launch, Machine, Module};
 
+use crate::launch::{Operands, Outcome};
 use crate::skip::is_required;
 use gpuint_catalogue::cache::{Cache, Key};
 use gpuint_catalogue::{Architecture, Catalogue, Kernel, translation_unit};
@@ -175,80 +175,11 @@ impl Facts {
     }
 }
 
-/// Rows of numbers.
-pub fn bytes_of<'a>(values: impl Iterator<Item = &'a BigUint>, bits: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for value in values {
-        let end = bytes.len() + bits / 8;
-        bytes.extend(value.to_bytes_le());
-        bytes.resize(end, 0);
-    }
-    bytes
-}
-
-/// Inputs and outputs of a kernel, in bytes: `Operands` of kernels/core/abi.cuh.
-#[derive(Debug, Clone, Default)]
-pub struct Operands {
-    /// Rows of each input; `None` for a null pointer.
-    pub inputs: [Vec<u8>; 3],
-    /// Rows of the factors of each product of a sum.
-    pub pairs: Vec<[Vec<u8>; 2]>,
-    /// Bytes of each result; 0 for a null pointer.
-    pub outputs: [usize; 2],
-    /// Initial bytes of a result that the kernel updates; empty for others.
-    pub updated: [Vec<u8>; 2],
-    pub rows: usize,
-    /// True if the mask is wanted.
-    pub mask: bool,
-    pub params: Params,
-}
-
-/// The parameters of a kernel: `Params` of kernels/core/abi.cuh.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Params {
-    /// One-digit divisor.
-    pub digit: u64,
-    /// Distance of a shift in bits.
-    pub distance: u32,
-    /// Exponent of the power of two that is inverted.
-    pub exponent: u32,
-    /// 1: both halves of a wide product side by side.
-    pub joined: u32,
-    /// 1: one row of divisors for all rows.
-    pub broadcast_divisor: u32,
-    /// 1: one row of exponents for all rows.
-    pub broadcast_exponent: u32,
-    /// 1: one row of second operands for all rows.
-    pub broadcast_rhs: u32,
-    /// Truth table of a bitwise function.
-    pub table: u32,
-    /// Bits of a row of the result of a change of width.
-    pub target_bits: u32,
-    /// Bases of a product of powers.
-    pub bases: u32,
-    /// Bits of a row of a number whose parts are read.
-    pub source_bits: u32,
-    /// Bits of a part of a number.
-    pub part_bits: u32,
-    /// Equation of the operands and results of another operation.
-    pub equation: u32,
-}
-
-/// Results of a kernel.
+/// A finished launch.
 #[derive(Debug)]
-pub struct Outcome {
-    pub outputs: [Vec<u8>; 2],
-    mask: Vec<u8>,
-    /// The lowest failed row; all ones if no row failed.
-    pub status: u64,
+pub struct Run {
+    pub outcome: Outcome,
     pub counts: Counts,
-}
-
-impl Outcome {
-    /// Bit of a row; false if no mask was wanted.
-    pub fn is_marked(&self, row: usize) -> bool {
-        self.mask.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1)
-    }
 }
 
 /// Launch configuration of a kernel.
@@ -262,7 +193,7 @@ pub struct How {
 }
 
 /// Launches a kernel on separate memory.
-pub fn run(module: &Module, kernel: &str, given: &Operands, how: How) -> Result<Outcome> {
+pub fn run(module: &Module, kernel: &str, given: &Operands, how: How) -> Result<Run> {
     let facts = Facts::of_phases(module, kernel)?;
     let (mut launches, mut scratch) = (Vec::new(), 0);
     for facts in &facts {
@@ -292,7 +223,7 @@ fn launched(
     given: &Operands,
     (first, step): (&[Launch], &[Launch]),
     sizes: [usize; 2],
-) -> std::result::Result<Outcome, ptxi::Error> {
+) -> std::result::Result<Run, ptxi::Error> {
     let mut machine = Machine::new(module);
     let mut params = ptxi::Params::new();
     let pointer = |buffer: Option<Buffer>| buffer.map_or(0, Buffer::address);
@@ -317,33 +248,18 @@ fn launched(
     let mask_bytes = if given.mask { 4 * given.rows.div_ceil(32) } else { 0 };
     let mask = if given.mask { Some(machine.alloc_from(&vec![0; mask_bytes])?) } else { None };
     let status = machine.alloc_from(&[0xff; 8])?;
-    params = params.u64(given.rows as u64).u64(pointer(mask)).buffer(status);
+    let wanted = if given.without_status { None } else { Some(status) };
+    params = params.u64(given.rows as u64).u64(pointer(mask)).u64(pointer(wanted));
     let mut memory = [None; 2];
     for (buffer, bytes) in memory.iter_mut().zip(sizes) {
         *buffer = if bytes == 0 { None } else { Some(machine.alloc(bytes)?) };
     }
     let [scratch, workspace] = memory;
     let counters = machine.alloc_from(&[0; COUNTERS])?;
-    let Params {
-        digit,
-        distance,
-        exponent,
-        joined,
-        broadcast_divisor,
-        broadcast_exponent,
-        broadcast_rhs,
-        table,
-        target_bits,
-        bases,
-        source_bits,
-        part_bits,
-        equation,
-    } = given.params;
-    params = params.u64(digit).u32(distance).u32(exponent).u32(joined).u32(broadcast_divisor);
-    params =
-        params.u32(broadcast_exponent).u32(broadcast_rhs).u32(table).u32(target_bits).u32(bases);
-    params = params.u32(given.pairs.len() as u32).u32(source_bits).u32(part_bits);
-    params = params.u32(equation).u32(0);
+    params = params.u64(given.params.digit);
+    for word in given.params.words(given.pairs.len()) {
+        params = params.u32(word);
+    }
     params = params.u64(pointer(scratch));
     params = params.u64(pointer(workspace)).buffer(counters);
     let mut counts = Counts::default();
@@ -363,5 +279,5 @@ fn launched(
         buffer.map_or_else(Vec::new, |buffer| machine.read(buffer).to_vec())
     };
     let status = machine.read(status).first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    Ok(Outcome { outputs: outputs.map(bytes), mask: bytes(mask), status, counts })
+    Ok(Run { outcome: Outcome { outputs: outputs.map(bytes), mask: bytes(mask), status }, counts })
 }

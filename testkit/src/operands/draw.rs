@@ -87,6 +87,13 @@ pub(super) const KINDS: &[Kind] = &[
 ];
 
 impl Draw {
+    /// Draws values that are in no row.
+    #[must_use]
+    pub fn new(mut random: Random, sizes: Sizes) -> Self {
+        let turn = random.below(1 << 16);
+        Self { random, sizes, turn, kinds: Vec::new() }
+    }
+
     /// Draws a value of any kind below `2^bits`.
     pub fn value(&mut self, bits: usize) -> BigUint {
         let kind = self.random.below(KINDS.len());

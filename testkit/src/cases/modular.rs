@@ -1,0 +1,309 @@
+//! Modular arithmetic: prepared divisors, odd moduli, special moduli.
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{Op, Shape, SpecialModulus};
+
+use super::division::{divided_by, divisible};
+use super::{Draws, Expected, Row, value_of};
+use crate::launch::Operands;
+use crate::operands::{low, ones, power};
+use crate::oracle;
+
+/// Distance of the bit of the exponent that `fold` reads, and the digit of its factor.
+const FOLD_BIT: u32 = 37;
+const FOLD_DIGIT: u64 = 3;
+/// Rows of wide powers, which take a slow machine seconds each.
+const LONG_POWERS: usize = 5;
+
+pub(super) fn has_long_powers(shape: Shape) -> bool {
+    shape.bits > 4096
+}
+
+fn rest(a: &BigUint, v: &BigUint) -> BigUint {
+    oracle::div_rem(a, v).1
+}
+
+pub(super) fn product_of_powers(x: &Row<'_>) -> BigUint {
+    let (bases, v) = (x.operands.params.bases as usize, x.divisor());
+    let one = rest(&1u32.into(), &v);
+    (x.row * bases..(x.row + 1) * bases).fold(one, |product, index| {
+        let [a, e] =
+            [0, 1].map(|input| value_of(&x.operands.inputs[input], index, x.shape.bytes()));
+        oracle::mul_mod(&product, &oracle::pow_mod(&a, &e, &v), &v)
+    })
+}
+
+/// The record of an odd modulus: the modulus, and `-1 / n mod 2^BITS` or zeros.
+pub(super) fn odd_record(x: &Row<'_>) -> Expected {
+    let (n, bits) = (x.a(), x.bits());
+    if !n.bit(0) {
+        return Expected::none().failing(true);
+    }
+    Expected::such_that(move |[record, _]| {
+        let inverse = record >> bits;
+        let product = low(&inverse * &n, bits);
+        low(record.clone(), bits) == n && (inverse == BigUint::ZERO || product == ones(bits))
+    })
+}
+
+/// `a / 2^BITS mod n`.
+pub(super) fn reduced(a: &BigUint, x: &Row<'_>) -> BigUint {
+    let n = x.divisor();
+    let inverse = oracle::inverse_mod(&power(x.bits()), &n).expect("the modulus is odd");
+    oracle::mul_mod(a, &inverse, &n)
+}
+
+/// `k a mod n` for `n = k 2^e + c`, `k digit a mod n` where a bit of the exponent is set.
+pub(super) fn folded(x: &Row<'_>) -> BigUint {
+    let a = x.input(0, 2 * x.shape.bytes());
+    let record = &x.operands.inputs[2][16 * x.divisor_row()..];
+    let word = |index: usize| {
+        let bytes = record[4 * index..].first_chunk();
+        bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    };
+    let modulus = SpecialModulus::new(word(0), word(1), word(2) as i32);
+    let n = modulus.value().expect("the modulus is special");
+    let params = &x.operands.params;
+    let factor = if x.b().bit(params.distance.into()) { params.digit } else { 1 };
+    rest(&(a * word(0) * factor), &n)
+}
+
+/// Divisors, one of which may be such that residues are longer than it. All may have nearly the
+/// whole width: some kernels take another path where those of a warp do.
+fn moduli(draws: &mut Draws<'_>, is_one: bool) -> Vec<BigUint> {
+    let bits = draws.bits();
+    let rows = divisible(draws, is_one);
+    let mut divisors: Vec<_> = rows.into_iter().map(|row| row.b).collect();
+    if draws.random.one_in(3) {
+        for v in &mut divisors {
+            let top = bits - 1 - draws.random.below(18);
+            *v = low(std::mem::take(v), top) + power(top);
+        }
+    }
+    if draws.random.one_in(3) {
+        let length = 32 * (1 + draws.random.below(bits / 32));
+        divisors[0] = power(length) - 1u32 - draws.random.below(3);
+    }
+    if is_one {
+        let first = divisors[0].clone();
+        divisors.fill(first);
+    }
+    divisors
+}
+
+/// Divisors of sums: of every length, and just below a power of two.
+fn moduli_of_sums(draws: &mut Draws<'_>, is_one: bool, is_odd: bool) -> Vec<BigUint> {
+    let bits = draws.bits();
+    let rows = divisible(draws, is_one);
+    let mut divisors: Vec<_> = rows.into_iter().map(|row| row.b).collect();
+    for v in &mut divisors {
+        let length = if draws.random.one_in(2) { bits } else { 2 + draws.random.below(bits - 1) };
+        if draws.random.one_in(4) {
+            *v = power(length) - 1u32 - draws.random.below(3);
+        }
+        v.set_bit(0, v.bit(0) || is_odd);
+    }
+    if is_one {
+        let first = divisors[0].clone();
+        divisors.fill(first);
+    }
+    divisors
+}
+
+/// A factor or base: of any length, below the divisor, or as far below it as can be.
+fn factor(draws: &mut Draws<'_>, v: &BigUint) -> BigUint {
+    let a = draws.value(draws.bits());
+    match draws.random.below(6) {
+        0 | 1 => a,
+        2 => v - 1u32,
+        3 => v.clone(),
+        _ => rest(&a, v),
+    }
+}
+
+/// A number below the modulus.
+fn residue(draws: &mut Draws<'_>, n: &BigUint) -> BigUint {
+    let value = factor(draws, n);
+    if draws.random.one_in(4) { n - 1u32 } else { rest(&value, n) }
+}
+
+/// An exponent of one of the first `kinds` lengths: each window but the widest ones, which would
+/// take too long here.
+fn exponent(draws: &mut Draws<'_>, kinds: usize) -> BigUint {
+    let bits = [0, 1, 2, 15, 17, 49, 141][draws.random.below(kinds)];
+    draws.value(bits)
+}
+
+/// An odd modulus: of any length, nearly the whole width, 1.
+fn odd_modulus(draws: &mut Draws<'_>) -> BigUint {
+    let bits = draws.bits();
+    let length = if draws.random.one_in(3) { bits } else { 1 + draws.random.below(bits) };
+    let mut n = draws.value(length);
+    if draws.random.one_in(4) {
+        n = ones(bits) - 2 * draws.random.below(3);
+    }
+    n.set_bit(0, true);
+    n
+}
+
+pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
+    let (op, variant) = (draws.op, draws.variant);
+    let is_one = variant % 2 == 1;
+    let launch = match op {
+        Op::MulMod | Op::SquareMod | Op::PowMod => products(draws, is_one, variant >= 2),
+        Op::PowProductMod => power_products(draws, is_one, [1, 3][variant / 2]),
+        Op::PrepareOdd => {
+            let mut moduli: Vec<_> = (0..draws.count).map(|_| odd_modulus(draws)).collect();
+            for n in &mut moduli {
+                let is_even = draws.random.one_in(4);
+                n.set_bit(0, !is_even);
+            }
+            let mut preparation = draws.launch([draws.column(&moduli), vec![], vec![]], 1);
+            preparation.outputs[0] *= 2;
+            return preparation;
+        }
+        Op::MulResidues | Op::SquareResidues => residues(draws, variant >= 1, variant == 2),
+        Op::Fold => fold(draws, is_one),
+        // Sums and halves.
+        _ => sums(draws, is_one, variant >= 2),
+    };
+    Operands { without_status: true, ..launch }
+}
+
+fn products(draws: &mut Draws<'_>, is_one: bool, is_one_exponent: bool) -> Operands {
+    let op = draws.op;
+    let is_long = op == Op::PowMod && has_long_powers(draws.shape);
+    let mut is_one_exponent = is_one_exponent;
+    if is_long {
+        draws.count = draws.count.min(LONG_POWERS);
+        // Forms of one kernel differ in the addresses of operands only.
+        is_one_exponent |= draws.is_slow && is_one;
+    }
+    let divisors = moduli(draws, is_one);
+    let kinds = match draws.bits() {
+        ..=1024 => 7,
+        _ if is_long => 4,
+        _ => 5,
+    };
+    let a: Vec<_> = divisors.iter().map(|v| factor(draws, v)).collect();
+    let second = |v: &BigUint| match op {
+        Op::PowMod => exponent(draws, kinds),
+        _ => factor(draws, v),
+    };
+    let b: Vec<_> = divisors.iter().map(second).collect();
+    let mut inputs = [draws.column(&a), draws.column(&b), vec![]];
+    if op == Op::SquareMod {
+        inputs[1].clear();
+    }
+    let mut launch = draws.launch(inputs, 1);
+    if is_one_exponent {
+        launch.params.broadcast_exponent = 1;
+        launch.inputs[1].truncate(draws.shape.bytes());
+    }
+    divided_by(launch, &divisors, is_one, draws)
+}
+
+/// In some rows the exponents of all or of some bases are zero.
+fn power_products(draws: &mut Draws<'_>, is_one: bool, bases: usize) -> Operands {
+    if has_long_powers(draws.shape) {
+        draws.count = draws.count.min(LONG_POWERS);
+    }
+    let divisors = moduli(draws, is_one);
+    let (mut a, mut e) = (Vec::new(), Vec::new());
+    for v in &divisors {
+        let zeros = draws.random.below(4); // of four exponents
+        for _ in 0..bases {
+            a.push(factor(draws, v));
+            let is_zero = draws.random.below(4) < zeros;
+            e.push(if is_zero { BigUint::ZERO } else { exponent(draws, 5) });
+        }
+    }
+    let mut launch = draws.launch([draws.column(&a), draws.column(&e), vec![]], 1);
+    launch.params.bases = bases as u32;
+    divided_by(launch, &divisors, is_one, draws)
+}
+
+/// Operands of any length but for halves.
+fn sums(draws: &mut Draws<'_>, is_one: bool, is_one_rhs: bool) -> Operands {
+    let op = draws.op;
+    let is_half = op == Op::HalveMod;
+    let divisors = moduli_of_sums(draws, is_one, is_half);
+    let mut drawn = |v: &BigUint| {
+        let value = factor(draws, v);
+        if is_half { rest(&value, v) } else { value }
+    };
+    let a: Vec<_> = divisors.iter().map(&mut drawn).collect();
+    let mut b: Vec<_> = divisors.iter().map(&mut drawn).collect();
+    for (a, b) in a.iter().zip(&mut b).skip(1) {
+        if draws.random.one_in(5) {
+            *b = a.clone();
+        }
+    }
+    let mut inputs = [draws.column(&a), draws.column(&b), vec![]];
+    if matches!(op, Op::HalveMod | Op::NegMod) {
+        inputs[1].clear();
+    }
+    let launch = draws.launch(inputs, 1);
+    let launch = draws.broadcast_rhs(launch, is_one_rhs);
+    divided_by(launch, &divisors, is_one, draws)
+}
+
+/// Montgomery's products. One of two factors may be any number; a factor for all rows is below the
+/// one modulus.
+fn residues(draws: &mut Draws<'_>, is_one: bool, is_one_rhs: bool) -> Operands {
+    let is_square = draws.op == Op::SquareResidues;
+    let mut moduli: Vec<_> = (0..draws.count).map(|_| odd_modulus(draws)).collect();
+    if is_one {
+        let first = moduli[0].clone();
+        moduli.fill(first);
+    }
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for n in &moduli {
+        let mut pair = [residue(draws, n), residue(draws, n)];
+        if !is_square && draws.random.one_in(2) {
+            let any = draws.value(draws.bits());
+            let any = if draws.random.one_in(3) { ones(draws.bits()) } else { any };
+            let side = if is_one_rhs { 0 } else { draws.random.below(2) };
+            pair[side] = any;
+        }
+        let [first, second] = pair;
+        a.push(first);
+        b.push(second);
+    }
+    let mut inputs = [draws.column(&a), draws.column(&b), vec![]];
+    if is_square {
+        inputs[1].clear();
+    }
+    let launch = draws.launch(inputs, 1);
+    let launch = draws.broadcast_rhs(launch, is_one_rhs);
+    divided_by(launch, &moduli, is_one, draws)
+}
+
+/// Products of residues modulo `k 2^n + c`, and the ends of their range.
+fn fold(draws: &mut Draws<'_>, is_one: bool) -> Operands {
+    let shape = draws.shape;
+    let (mut records, mut products, mut exponents) = (Vec::new(), Vec::new(), Vec::new());
+    let mut modulus = SpecialModulus::new(1, 1, 1);
+    for row in 0..draws.count {
+        if row == 0 || !is_one {
+            let most = shape.bits - 32 - 128;
+            let any = draws.random.below(most + 1);
+            let n = 128 + if draws.random.one_in(3) { most } else { any };
+            let k = (draws.random.word() as u32 >> (4 + draws.random.below(28))) | 1;
+            let c = 1 + draws.random.below(2730) as i32;
+            let c = if draws.random.one_in(2) { -c } else { c };
+            modulus = SpecialModulus::new(k, n as u32, c);
+            let words = [modulus.k(), modulus.n(), modulus.c() as u32, 0];
+            records.extend(words.into_iter().flat_map(u32::to_le_bytes));
+        }
+        let n = modulus.value().expect("the modulus is special");
+        products.push(residue(draws, &n) * residue(draws, &n));
+        exponents.push(draws.value(shape.bits));
+    }
+    let mut launch = draws.launch([vec![], draws.column(&exponents), records], 1);
+    launch.inputs[0] = crate::launch::bytes_of(products.iter(), 2 * shape.bits);
+    launch.params.broadcast_divisor = is_one.into();
+    launch.params.digit = FOLD_DIGIT;
+    launch.params.distance = FOLD_BIT;
+    launch
+}

@@ -1,0 +1,86 @@
+//! Tests for primes.
+
+use gpuint::Op;
+use gpuint::num_bigint::BigUint;
+
+use super::{Draws, Expected, Row};
+use crate::launch::Operands;
+use crate::operands::{SUMS, low, power};
+use crate::{oracle, primes};
+
+/// Product of all prime factors of the first parameters of Lucas tests.
+const PRIMES_OF_PARAMETERS: u64 = 111_546_435 * 58_642_669;
+
+/// The term of an odd number by its list; squares have none.
+pub(super) fn term(n: &BigUint, term: fn(&BigUint) -> u64) -> Expected {
+    let root = oracle::isqrt(n);
+    let is_square = n.bit(0) && *n > BigUint::from(64u32) && &root * &root == *n;
+    // 3 or 5 divides these, before a square is found.
+    let is_decided = is_square && oracle::gcd(n, &15u32.into()) != BigUint::from(1u32);
+    let term = if is_square && !is_decided { u64::MAX } else { term(n) };
+    Expected::value(term.into()).failing(is_square && !is_decided)
+}
+
+/// A Lucas test. The kernel concludes `u_d = 0` from `v_d` and `v_(d+1)`, for which `T^2 - 4` must
+/// be a unit.
+pub(super) fn lucas(x: &Row<'_>) -> Expected {
+    let (n, term) = (x.a(), x.word(1));
+    let (numerator, denominator) = ((term >> 32) as i32, term as u32);
+    let square = |x: i64| x * x;
+    let d = square(numerator.into()) - 4 * square(denominator.into());
+    let is_unit = oracle::gcd(&d.unsigned_abs().into(), &n) == BigUint::from(1u32);
+    let is_odd = n.bit(0) && n.bits() > 1;
+    let mark = is_odd && primes::is_lucas(&n, numerator, denominator);
+    Expected { mark: (is_unit || !is_odd).then_some(mark), ..Expected::none() }
+}
+
+/// Numbers of all kinds, short, since kernels and oracle walk over all their bits.
+fn numbers(draws: &mut Draws<'_>) -> Vec<BigUint> {
+    let most = if draws.is_slow || draws.bits() > 1024 { 127 } else { 607 };
+    let known = primes::known_primes(most.min(draws.bits()));
+    let drawn = draws.rows(SUMS);
+    let number = |(index, row): (usize, crate::operands::Row)| {
+        let prime = &known[draws.random.below(known.len())];
+        let number = match index % 9 {
+            0 | 1 => prime.clone(),
+            2 => prime * &known[draws.random.below(known.len())],
+            3 => prime * prime,
+            4 => prime * 2u32,
+            5 => low(row.a, 40),
+            6 => low(row.a, 70) | BigUint::from(1u32),
+            // Small: by the definitions.
+            7 => BigUint::from(draws.random.below(if index % 2 == 0 { 300 } else { 1 << 31 })),
+            _ => BigUint::from(PRIMES_OF_PARAMETERS) * (draws.random.below(1 << 31) | 1),
+        };
+        // Squares of more than the width, and numbers whose test is their definition.
+        if number.bits() > draws.shape.bits as u64 { low(number, 64) } else { number }
+    };
+    drawn.into_iter().enumerate().map(number).collect()
+}
+
+pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
+    let op = draws.op;
+    let numbers = numbers(draws);
+    let mut launch = draws.launch([draws.column(&numbers), vec![], vec![]], 0);
+    match op {
+        Op::StrongTerms | Op::ExtraStrongTerms => launch.outputs[0] = 8 * draws.count,
+        Op::StrongLucas => {
+            launch.mask = true;
+            let terms = numbers.iter().flat_map(|n| term_of(draws, n).to_le_bytes()).collect();
+            launch.inputs[1] = terms;
+        }
+        _ => launch.mask = true,
+    }
+    launch
+}
+
+/// A first term: that of Lucas and Lehmer for Mersenne's primes, else a small fraction.
+fn term_of(draws: &mut Draws<'_>, n: &BigUint) -> u64 {
+    let is_mersenne = n + 1u32 == power(n.bits() as usize);
+    if is_mersenne && !draws.random.one_in(3) {
+        return 4 << 32 | 1;
+    }
+    let (numerator, denominator) = (3 + draws.random.below(20) as i32, 1 << draws.random.below(4));
+    let numerator = if draws.random.one_in(2) { -numerator } else { numerator };
+    u64::from(numerator as u32) << 32 | denominator
+}

@@ -1,0 +1,205 @@
+//! Runs kernels on a machine and compares their results with those that are expected.
+
+use gpuint::num_bigint::BigUint;
+use gpuint::{DigitKind, Op, Shape};
+
+use gpuint_catalogue::{Operand, PREPARED};
+
+use super::{Draws, Expected, expected, operands, value_of, variants};
+use crate::launch::{Operands, Outcome};
+use crate::random::Random;
+
+/// Launches kernels on separate memory.
+pub trait Machine {
+    /// Rows that a block of a kernel processes at a time; `None` for an unknown kernel.
+    fn rows_per_block(&mut self, kernel: &str) -> Option<usize>;
+
+    /// Runs a kernel on the schedule `turn`.
+    ///
+    /// # Errors
+    ///
+    /// A fault of the kernel, in words.
+    fn launch(&mut self, kernel: &str, operands: &Operands, turn: usize)
+    -> Result<Outcome, String>;
+}
+
+/// A kernel, by its name `gpuint_{operation}[_{algorithm}]_b{bits}[_q{q}_u{digit}]`.
+#[derive(Debug, Clone)]
+pub struct Task {
+    pub kernel: String,
+    pub op: Op,
+    pub shape: Shape,
+    /// The last part of the algorithm; empty if the operation has none.
+    algorithm: String,
+}
+
+impl Task {
+    /// Returns the task of a kernel; `None` for a name of another form.
+    #[must_use]
+    pub fn parse(kernel: &str) -> Option<Self> {
+        let name = kernel.strip_prefix("gpuint_")?;
+        let (name, shape) = name.split_once("_b")?;
+        let mut parts = shape.split('_');
+        let bits = parts.next()?.parse().ok()?;
+        let q = parts.next().map_or(Some(1), |q| q.strip_prefix('q')?.parse().ok())?;
+        let digit = match parts.next() {
+            Some(name) => DigitKind::parse(name)?,
+            None => DigitKind::U32,
+        };
+        let is_of = |op: &&Op| {
+            let rest = name.strip_prefix(op.name());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        };
+        let op = *Op::ALL.iter().filter(is_of).max_by_key(|op| op.name().len())?;
+        let algorithm = name[op.name().len()..].rsplit('_').next().unwrap_or_default().to_owned();
+        let shape = Shape { bits, q, digit };
+        Some(Self { kernel: kernel.to_owned(), op, shape, algorithm })
+    }
+
+    /// Name of the kernel that prepares the divisors of this one: that of its algorithm, or the
+    /// classical one if its algorithm has none.
+    fn preparation(&self, machine: &mut impl Machine) -> Option<String> {
+        let named = |algorithm: &str| {
+            let operation = match self.op.signature().inputs[PREPARED] {
+                Some(Operand::Prepared) => Op::Prepare,
+                Some(Operand::OddModulus) => Op::PrepareOdd,
+                _ => return None,
+            };
+            Some(format!("gpuint_{operation}_{algorithm}_b{}", self.shape.bits))
+        };
+        let own = named(&self.algorithm)?;
+        if machine.rows_per_block(&own).is_some() { Some(own) } else { named("classical") }
+    }
+}
+
+/// Runs all variants of a kernel on `count` rows in each of `turns` schedules. Returns the number
+/// of rows.
+///
+/// # Errors
+///
+/// The faults, and the first wrong rows of each launch.
+pub fn check(
+    machine: &mut impl Machine,
+    task: &Task,
+    count: impl Fn(usize) -> usize,
+    turns: std::ops::Range<usize>,
+    is_slow: bool,
+    random: &mut Random,
+) -> Result<usize, Vec<String>> {
+    let Task { op, shape, .. } = *task;
+    let (mut rows, mut wrong) = (0, Vec::new());
+    let all = variants(op, shape, is_slow);
+    for variant in 0..all {
+        let count = count(all);
+        let given = operands(&mut Draws { op, shape, count, variant, is_slow, random });
+        let expected = expected(op, shape, &given);
+        let prepared = match prepare(machine, task, given.clone()) {
+            Ok(prepared) => prepared,
+            Err(fault) => {
+                wrong.push(format!("{fault} (variant {variant})"));
+                continue;
+            }
+        };
+        for turn in turns.clone() {
+            rows += given.rows;
+            let errors = match machine.launch(&task.kernel, &prepared, turn) {
+                Ok(outcome) => self::wrong(&given, &expected, &outcome),
+                Err(fault) => vec![fault],
+            };
+            let place = format!("{}: variant {variant}, schedule {turn}", task.kernel);
+            wrong.extend(errors.into_iter().map(|error| format!("{place}: {error}")));
+        }
+    }
+    if wrong.is_empty() { Ok(rows) } else { Err(wrong) }
+}
+
+/// Operands with the records of their divisors.
+fn prepare(
+    machine: &mut impl Machine,
+    task: &Task,
+    mut given: Operands,
+) -> Result<Operands, String> {
+    if given.divisors.is_empty() {
+        return Ok(given);
+    }
+    let kernel = task.preparation(machine).ok_or("there are no divisors to prepare")?;
+    let divisors = std::mem::take(&mut given.divisors);
+    let rows = divisors.len() / task.shape.bytes();
+    let record = task.op.signature().inputs[PREPARED];
+    let record_bytes = record.map_or(0, |record| record.row_bytes(task.shape));
+    let preparing = Operands {
+        inputs: [divisors, vec![], vec![]],
+        outputs: [rows * record_bytes, 0],
+        rows,
+        ..Operands::default()
+    };
+    let outcome = machine.launch(&kernel, &preparing, 0)?;
+    if outcome.status != u64::MAX {
+        return Err(format!("{kernel}: row {} failed", outcome.status));
+    }
+    let [records, _] = outcome.outputs;
+    given.inputs[PREPARED] = records;
+    Ok(given)
+}
+
+/// Errors of the first wrong rows of a launch.
+#[must_use]
+pub fn wrong(given: &Operands, expected: &[Expected], outcome: &Outcome) -> Vec<String> {
+    const MOST: usize = 3;
+    let mut wrong = Vec::new();
+    if !given.without_status {
+        let lowest = expected.iter().position(|row| row.fails).map_or(u64::MAX, |row| row as u64);
+        if outcome.status != lowest {
+            wrong.push(format!("the status is {} instead of {lowest}", outcome.status as i64));
+        }
+    }
+    for (row, expected) in expected.iter().enumerate() {
+        let result = |output: usize| {
+            let row_bytes = given.outputs[output] / given.rows;
+            match row_bytes {
+                0 => BigUint::ZERO,
+                _ => value_of(&outcome.outputs[output], row, row_bytes),
+            }
+        };
+        let got = [0, 1].map(result);
+        let mut errors = Vec::new();
+        for (output, (value, got)) in expected.results.iter().zip(&got).enumerate() {
+            if let Some(value) = value.as_ref()
+                && given.outputs[output] > 0
+                && value != got
+            {
+                errors.push(format!("result {output} is {got:x} instead of {value:x}"));
+            }
+        }
+        if let Some(condition) = &expected.condition
+            && !condition(got.each_ref())
+        {
+            let [first, second] = &got;
+            errors.push(format!("the results {first:x} and {second:x} are wrong"));
+        }
+        if let Some(mark) = expected.mark
+            && given.mask
+            && mark != outcome.is_marked(row)
+        {
+            errors.push(format!("the bit of the mask is not {mark}"));
+        }
+        if !errors.is_empty() {
+            let inputs = [&given.inputs[0], &given.inputs[1], &given.divisors];
+            let shown = inputs.map(|input| show(input, row, given.rows)).join("\n  ");
+            wrong.push(format!("row {row}: {}\n  {shown}", errors.join(", ")));
+        }
+        if wrong.len() == MOST {
+            break;
+        }
+    }
+    wrong
+}
+
+/// Row of an input in hexadecimal; that of all rows if it is one for all.
+fn show(input: &[u8], row: usize, rows: usize) -> String {
+    match input.len() / rows {
+        _ if input.is_empty() => "-".to_owned(),
+        0 => format!("{:x}", BigUint::from_bytes_le(input)),
+        bytes => format!("{:x}", value_of(input, row, bytes)),
+    }
+}
