@@ -67,7 +67,7 @@ EXAMPLES = {
     "src/ops/div.rs": INTERFACE,
     "src/sieve/progression.rs": INTERFACE,
     "src/ops/tree/layout.rs": INTERFACE,
-    "testkit/src/oracle.rs": "fmt clippy test members fuzz benches doc",
+    "testkit/src/oracle.rs": "fmt clippy test members fuzz benches doc tsan asan",
     "tests/driver/stand_in.cpp": "fmt test",
     "tests/ecosystem.rs": "fmt clippy features",
     "tests/mutants.txt": "",
@@ -133,8 +133,8 @@ class OfTheRepository(unittest.TestCase):
     def test_included_headers_are_inputs(self):
         for name, source, *options in (
             ("simt", "kernels/simt/selftest.cpp"),
-            ("tsan", "tests/sanitize/main.cpp", "-DGPUINT_UNDER_TSAN=1"),
-            ("asan", "tests/sanitize/main.cpp", "-DGPUINT_UNDER_TSAN=0"),
+            ("tsan", "tests/sanitize/main.cpp"),
+            ("asan", "tests/sanitize/main.cpp"),
         ):
             for path in closure(source, *options):
                 self.assertTrue(gates.matches(path, GATES.gates[name].inputs), f"{name}: {path}")

@@ -243,8 +243,8 @@ fn expected_row(op: Op, x: &Row<'_>) -> Expected {
         Op::SquareResidues => Expected::value(modular::reduced(&(x.a() * x.a()), x)),
         Op::Fold => Expected::value(modular::folded(x)),
         Op::StrongBase2 => Expected::none().marked(crate::primes::is_strong(&x.a(), &2u32.into())),
-        Op::StrongTerms => primes::term(&x.a(), crate::primes::strong_term),
-        Op::ExtraStrongTerms => primes::term(&x.a(), crate::primes::extra_strong_term),
+        Op::StrongTerms => primes::term(x, false),
+        Op::ExtraStrongTerms => primes::term(x, true),
         Op::StrongLucas => primes::lucas(x),
         Op::Gcd => Expected::value(oracle::gcd(&x.a(), &x.b())),
         Op::HalfGcd => {

@@ -11,14 +11,27 @@ use crate::{oracle, primes};
 /// Product of all prime factors of the first parameters of Lucas tests.
 const PRIMES_OF_PARAMETERS: u64 = 111_546_435 * 58_642_669;
 
-/// The term of an odd number by its list; squares have none.
-pub(super) fn term(n: &BigUint, term: fn(&BigUint) -> u64) -> Expected {
-    let root = oracle::isqrt(n);
-    let is_square = n.bit(0) && *n > BigUint::from(64u32) && &root * &root == *n;
-    // 3 or 5 divides these, before a square is found.
-    let is_decided = is_square && oracle::gcd(n, &15u32.into()) != BigUint::from(1u32);
-    let term = if is_square && !is_decided { u64::MAX } else { term(n) };
-    Expected::value(term.into()).failing(is_square && !is_decided)
+/// The first term of a chain. Rows whose discriminant is not among the first ones fail: all squares
+/// without a small factor, and few other numbers.
+pub(super) fn term(x: &Row<'_>, is_extra: bool) -> Expected {
+    let n = x.a();
+    let root = oracle::isqrt(&n);
+    let is_square = n.bit(0) && n > BigUint::from(64u32) && &root * &root == n;
+    let has_small_factor = oracle::gcd(&n, &PRIMES_OF_PARAMETERS.into()) != BigUint::from(1u32);
+    let (term, is_among) = match is_square {
+        true => (0, has_small_factor),
+        // D = P^2 - 4 for P up to 43.
+        false if is_extra => {
+            let term = primes::extra_strong_term(&n);
+            (term, term >> 32 <= 43)
+        }
+        // D = 1 - 4 Q up to 45, down to -43.
+        false => {
+            let term = primes::strong_term(&n);
+            (term, term as u32 <= 11)
+        }
+    };
+    Expected::value(if is_among { term } else { u64::MAX }.into()).failing(!is_among)
 }
 
 /// A Lucas test. The kernel concludes `u_d = 0` from `v_d` and `v_(d+1)`, for which `T^2 - 4` must

@@ -38,7 +38,7 @@ impl Task {
     #[must_use]
     pub fn parse(kernel: &str) -> Option<Self> {
         let name = kernel.strip_prefix("gpuint_")?;
-        let (name, shape) = name.split_once("_b")?;
+        let (name, shape) = name.rsplit_once("_b")?;
         let mut parts = shape.split('_');
         let bits = parts.next()?.parse().ok()?;
         let q = parts.next().map_or(Some(1), |q| q.strip_prefix('q')?.parse().ok())?;

@@ -1,0 +1,190 @@
+//! Checks kernels on the SIMT shim in another process, which a sanitizer may instrument.
+//!
+//! Usage: `cases ROUNDS thread|plain PROGRAM [ARGUMENT]..`. Standard input has the names of the
+//! kernels, one a line. The program is that of `tests/sanitize/main.cpp`, whose header has the
+//! protocol. Each round has operands and a schedule of its own: three blocks to the rows of a
+//! kernel, then one for all, in turn.
+
+use std::io::{self, BufWriter, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::{env, mem};
+
+use gpuint_testkit::cases::{self, Machine, Task};
+use gpuint_testkit::launch::{Operands, Outcome};
+use gpuint_testkit::random::Random;
+
+/// Rows of a check of the arithmetic.
+const ROWS: usize = 24;
+
+/// The program on the shim.
+struct Shim {
+    child: Child,
+    requests: BufWriter<ChildStdin>,
+    answers: ChildStdout,
+}
+
+impl Shim {
+    fn start(command: &[String]) -> io::Result<Self> {
+        let [program, arguments @ ..] = command else {
+            return Err(io::Error::other("no program"));
+        };
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let (Some(requests), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("no pipes"));
+        };
+        Ok(Self { child, requests: BufWriter::new(requests), answers })
+    }
+
+    fn name(&mut self, kernel: &str) -> io::Result<()> {
+        self.requests.write_all(&(kernel.len() as u32).to_le_bytes())?;
+        self.requests.write_all(kernel.as_bytes())
+    }
+
+    fn bytes(&mut self, count: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; count];
+        self.answers.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn word(&mut self) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.answers.read_exact(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn facts(&mut self, kernel: &str) -> io::Result<u64> {
+        self.name(kernel)?;
+        self.requests.write_all(&0u64.to_le_bytes())?;
+        self.requests.flush()?;
+        self.word()
+    }
+
+    fn run(
+        &mut self,
+        kernel: &str,
+        given: &Operands,
+        turn: usize,
+    ) -> io::Result<Result<Outcome, String>> {
+        self.name(kernel)?;
+        let blocks = if turn.is_multiple_of(2) { 3 } else { 1 };
+        let factor_bytes = given.pairs.first().map_or(0, |[factor, _]| factor.len());
+        let head = [given.rows, 7 * turn, blocks]
+            .into_iter()
+            .chain(given.inputs.iter().map(Vec::len))
+            .chain(given.outputs)
+            .chain(given.updated.iter().map(Vec::len))
+            .chain([given.pairs.len(), factor_bytes])
+            .chain([given.mask.into(), (!given.without_status).into()]);
+        for word in head {
+            self.requests.write_all(&(word as u64).to_le_bytes())?;
+        }
+        self.requests.write_all(&given.params.digit.to_le_bytes())?;
+        for word in given.params.words(given.pairs.len()) {
+            self.requests.write_all(&word.to_le_bytes())?;
+        }
+        let factors = given.pairs.as_flattened();
+        for bytes in given.inputs.iter().chain(&given.updated).chain(factors) {
+            self.requests.write_all(bytes)?;
+        }
+        self.requests.flush()?;
+        let length = self.word()? as usize;
+        if length > 0 {
+            let words = self.bytes(length)?;
+            return Ok(Err(String::from_utf8_lossy(&words).into_owned()));
+        }
+        let outputs = [self.bytes(given.outputs[0])?, self.bytes(given.outputs[1])?];
+        let mask = self.bytes(if given.mask { 4 * given.rows.div_ceil(32) } else { 0 })?;
+        Ok(Ok(Outcome { outputs, mask, status: self.word()? }))
+    }
+
+    /// Words for a program that ended.
+    fn ended(&mut self) -> String {
+        match self.child.wait() {
+            Ok(status) => format!("the program ended: {status}"),
+            Err(error) => error.to_string(),
+        }
+    }
+}
+
+impl Machine for Shim {
+    fn rows_per_block(&mut self, kernel: &str) -> Option<usize> {
+        let answer = self.facts(kernel).unwrap_or(0);
+        answer.checked_sub(1).map(|rows| rows as usize)
+    }
+
+    fn launch(&mut self, kernel: &str, given: &Operands, turn: usize) -> Result<Outcome, String> {
+        match self.run(kernel, given, turn) {
+            Ok(result) => result,
+            Err(_) => Err(self.ended()),
+        }
+    }
+}
+
+/// Checks a kernel in some rounds; returns the number of rows.
+fn check(
+    shim: &mut Shim,
+    kernel: &str,
+    rounds: usize,
+    under_tsan: bool,
+) -> Result<usize, Vec<String>> {
+    let wrong = |words: &str| vec![format!("{kernel}: {words}")];
+    let task = Task::parse(kernel).ok_or_else(|| wrong("is not the name of a kernel"))?;
+    let rows_per_block = match shim.rows_per_block(kernel) {
+        Some(rows) => rows,
+        None => return Err(wrong("was not built")),
+    };
+    // Blocks that are not full, and with three blocks at most a second round. Operands of more rows
+    // are for the arithmetic, not for races: ThreadSanitizer, under which most of the time is that
+    // of long powers and of wide rows, has them at 1024 bits and for divisions, whose operands
+    // choose the way.
+    let bits = task.shape.bits;
+    let is_division = kernel.starts_with("gpuint_div_rem");
+    let has_few = bits >= 262_144 || (under_tsan && bits > 1024 && !is_division);
+    let most = (3 * rows_per_block + 2).max(if has_few { 1 } else { ROWS });
+    let mut checked = 0;
+    for rows in [1, most] {
+        for round in 0..rounds {
+            let seed = (7 * round + bits + task.shape.digit.bits()) as u64;
+            let random = &mut Random::new(seed);
+            checked += cases::check(shim, &task, |_| rows, round..round + 1, under_tsan, random)?;
+        }
+    }
+    Ok(checked)
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    let [rounds, mode, command @ ..] = &arguments[..] else {
+        eprintln!("usage: cases ROUNDS thread|plain PROGRAM [ARGUMENT]..");
+        return ExitCode::from(2);
+    };
+    let rounds = rounds.parse().unwrap_or(2);
+    let mut shim = match Shim::start(command) {
+        Ok(shim) => shim,
+        Err(error) => {
+            eprintln!("{command:?}: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let (mut kernels, mut rows) = (0, 0);
+    for kernel in io::stdin().lines().map_while(Result::ok) {
+        match check(&mut shim, &kernel, rounds, mode == "thread") {
+            Ok(checked) => rows += checked,
+            Err(errors) => {
+                println!("{}", errors.join("\n"));
+                return ExitCode::FAILURE;
+            }
+        }
+        kernels += 1;
+    }
+    // The program ends at the end of its input; a sanitizer may report then.
+    let Shim { mut child, requests, .. } = shim;
+    mem::drop(requests);
+    let is_success = child.wait().is_ok_and(|status| status.success());
+    println!("{kernels} kernels, {rows} rows");
+    if is_success && kernels > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
