@@ -9,7 +9,8 @@
 //     pairs of factors; bytes of a factor; 1 for a mask; 1 for a status,
 // then the parameters as the struct of abi.cuh, the bytes of inputs, initial values and factors.
 // An answer is a u64, 1 more than the rows of a block or 0 for an unknown kernel; for a launch 0
-// with results, mask and status, or the length of the words of a fault.
+// with results, mask and status, or the length of the words of a fault. To a request without a name
+// it is the length of a text: the rare paths that were taken, one a line.
 // tests/sanitize/run builds this together with the kernels and the shim.
 #include "simt/abi.h"
 
@@ -39,6 +40,11 @@ T read() {
 void write(const void* from, size_t bytes) { std::fwrite(from, 1, bytes, stdout); }
 
 void write(u64 value) { write(&value, sizeof value); }
+
+void write(const std::string& words) {
+  write(words.size());
+  write(words.data(), words.size());
+}
 
 // Device memory in a block of exactly its size; a null pointer if it has none.
 class Memory {
@@ -98,9 +104,7 @@ void launch(const std::string& kernel, u64 rows) {
   const int result =
       gpuint_simt_launch(kernel.c_str(), &operands, &options, nullptr, message, sizeof message);
   if (result != GPUINT_SIMT_OK) {
-    const std::string words = message[0] == 0 ? "was not built" : message;
-    write(words.size());
-    write(words.data(), words.size());
+    write(std::string(message[0] == 0 ? "was not built" : message));
     return;
   }
   write(u64{0});
@@ -109,10 +113,23 @@ void launch(const std::string& kernel, u64 rows) {
   write(status);
 }
 
+// The rare paths that kernels have taken, one a line.
+std::string rare_paths() {
+  std::string taken;
+  uint64_t count = 0;
+  for (u32 path = 0; const char* name = gpuint_simt_rare(path, &count); ++path)
+    if (count != 0) taken += std::string(name) + "\n";
+  return taken;
+}
+
 }  // namespace
 
 int main() {
   for (u32 length; std::fread(&length, sizeof length, 1, stdin) == 1; std::fflush(stdout)) {
+    if (length == 0) {
+      write(rare_paths());
+      continue;
+    }
     std::string kernel(length, 0);
     read(kernel.data(), length);
     const auto rows = read<u64>();

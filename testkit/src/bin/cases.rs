@@ -101,6 +101,15 @@ impl Shim {
         Ok(Ok(Outcome { outputs, mask, status: self.word()? }))
     }
 
+    /// Names of the rare paths that kernels have taken.
+    fn rare_paths(&mut self) -> io::Result<String> {
+        self.name("")?;
+        self.requests.flush()?;
+        let length = self.word()? as usize;
+        let names = self.bytes(length)?;
+        Ok(String::from_utf8_lossy(&names).into_owned())
+    }
+
     /// Words for a program that ended.
     fn ended(&mut self) -> String {
         match self.child.wait() {
@@ -180,6 +189,9 @@ fn main() -> ExitCode {
             }
         }
         kernels += 1;
+    }
+    for path in shim.rare_paths().unwrap_or_default().lines() {
+        println!("rare path: {path}");
     }
     // The program ends at the end of its input; a sanitizer may report then.
     let Shim { mut child, requests, .. } = shim;

@@ -40,7 +40,7 @@ pub(super) fn corrected(x: &Row<'_>) -> Expected {
     let (quotient, next) = (x.a(), x.updated(1, 2 * bits));
     let length = x.length(&x.operands.inputs[2]);
     let is_full = quotient == power(k);
-    let is_corrected = is_full || length % 2 != 0;
+    let is_corrected = is_full || !length.is_multiple_of(2);
     let mut s = low((low(x.b(), k) << k) + quotient, bits);
     let mut rest = low(&next >> (bits - 1), bits + 1);
     if is_corrected {
