@@ -37,7 +37,9 @@ T read() {
   return value;
 }
 
-void write(const void* from, size_t bytes) { std::fwrite(from, 1, bytes, stdout); }
+void write(const void* from, size_t bytes) {
+  if (bytes != 0) std::fwrite(from, 1, bytes, stdout);
+}
 
 void write(u64 value) { write(&value, sizeof value); }
 
