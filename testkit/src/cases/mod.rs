@@ -1,6 +1,6 @@
 //! Cases of every operation: operands of launches, and the one oracle of their results.
 //!
-//! [`operands`] draws the operands of one launch. [`expected`] computes its results from these
+//! [`operands()`] draws the operands of one launch. [`expected`] computes its results from these
 //! operands alone, so that it serves for operands from elsewhere too. [`check`] runs a kernel on a
 //! [`Machine`] and compares. Operands and oracle know nothing of each other, and nothing of the
 //! machine.

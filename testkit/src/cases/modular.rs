@@ -289,8 +289,10 @@ fn fold(draws: &mut Draws<'_>, is_one: bool) -> Operands {
             let most = shape.bits - 32 - 128;
             let any = draws.random.below(most + 1);
             let n = 128 + if draws.random.one_in(3) { most } else { any };
-            let k = (draws.random.word() as u32 >> (4 + draws.random.below(28))) | 1;
-            let c = 1 + draws.random.below(2730) as i32;
+            let any = (draws.random.word() as u32 >> (4 + draws.random.below(28))) | 1;
+            let k = if draws.random.one_in(4) { 1 } else { any };
+            let any = 1 + draws.random.below(2730) as i32;
+            let c = if draws.random.one_in(4) { 1 } else { any };
             let c = if draws.random.one_in(2) { -c } else { c };
             modulus = SpecialModulus::new(k, n as u32, c);
             let words = [modulus.k(), modulus.n(), modulus.c() as u32, 0];
