@@ -102,7 +102,7 @@ pub(super) fn divided_by<'a>(
     launch
 }
 
-/// Leaves out a result: none of both, the second, the first.
+/// Leaves out no result, the second, or the first.
 fn wanted(mut launch: Operands, variant: usize) -> Operands {
     match variant {
         0 => {}
@@ -117,7 +117,7 @@ pub(super) fn operands(draws: &mut Draws<'_>) -> Operands {
     match op {
         Op::DivRem => {
             let mut rows = draws.rows(DIVISIONS);
-            // What lies below a short divisor is outside of its operand.
+            // Bytes below a short divisor are outside of its operand.
             if draws.random.one_in(2) {
                 rows[0].b = draws.positive(2 * shape.digit.bits());
             }
