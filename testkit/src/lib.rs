@@ -2,6 +2,7 @@
 //! interpreter's runs of compiled kernels.
 
 pub mod cases;
+pub mod forms;
 pub mod launch;
 pub mod operands;
 pub mod oracle;
