@@ -23,7 +23,13 @@ pub trait Face: Sized + 'static {
     fn values(rows: &Self::Rows) -> Result<Vec<BigUint>>;
     fn try_clone(rows: &Self::Rows) -> Result<Self::Rows>;
     fn widening_mul(a: &Self::Rows, b: &Self::Rows) -> Result<Vec<BigUint>>;
+    fn widening_mul_into(a: &Self::Rows, b: &Self::Rows) -> Result<Vec<BigUint>>;
     fn div_rem_digit(a: &Self::Rows, digit: u64) -> Result<(Self::Rows, Vec<u64>)>;
+    fn div_rem_digit_into(
+        a: &Self::Rows,
+        digit: u64,
+        quotient: &mut Self::Rows,
+    ) -> Result<Vec<u64>>;
     fn rem_digit(a: &Self::Rows, digit: u64) -> Result<Vec<u64>>;
 }
 
@@ -51,9 +57,22 @@ impl<T: Kernels + Widen> Face for Typed<T> {
         a.widening_mul::<T::Wide>(b)?.to_biguints()
     }
 
+    fn widening_mul_into(a: &Batch<T>, b: &Batch<T>) -> Result<Vec<BigUint>> {
+        let mut out = Batch::<T::Wide>::splat(a.device(), 3, a.len())?;
+        a.widening_mul_into(b, &mut out)?;
+        out.to_biguints()
+    }
+
     fn div_rem_digit(a: &Batch<T>, digit: u64) -> Result<(Batch<T>, Vec<u64>)> {
         let (quotient, remainders) = a.div_rem_digit(typed_digit::<T>(digit))?;
         Ok((quotient, words::<T>(remainders)))
+    }
+
+    fn div_rem_digit_into(a: &Batch<T>, digit: u64, quotient: &mut Batch<T>) -> Result<Vec<u64>> {
+        let digit = typed_digit::<T>(digit);
+        let mut remainders = vec![digit; a.len()];
+        a.div_rem_digit_into(digit, quotient, &mut remainders)?;
+        Ok(words::<T>(remainders))
     }
 
     fn rem_digit(a: &Batch<T>, digit: u64) -> Result<Vec<u64>> {
@@ -77,8 +96,20 @@ impl Face for Untyped {
         a.widening_mul(b)?.to_biguints()
     }
 
+    fn widening_mul_into(a: &DynBatch, b: &DynBatch) -> Result<Vec<BigUint>> {
+        let mut out = a.widening_mul(b)?.not()?;
+        a.widening_mul_into(b, &mut out)?;
+        out.to_biguints()
+    }
+
     fn div_rem_digit(a: &DynBatch, digit: u64) -> Result<(DynBatch, Vec<u64>)> {
         a.div_rem_digit(digit)
+    }
+
+    fn div_rem_digit_into(a: &DynBatch, digit: u64, quotient: &mut DynBatch) -> Result<Vec<u64>> {
+        let mut remainders = vec![digit; a.len()];
+        a.div_rem_digit_into(digit, quotient, &mut remainders)?;
+        Ok(remainders)
     }
 
     fn rem_digit(a: &DynBatch, digit: u64) -> Result<Vec<u64>> {
@@ -268,8 +299,23 @@ fn widening_mul<F: Face>(x: &Call<'_, F>) -> Result<Vec<BigUint>> {
     F::widening_mul(x.a, x.b)
 }
 
+fn widening_mul_into<F: Face>(x: &Call<'_, F>) -> Result<Vec<BigUint>> {
+    F::widening_mul_into(x.a, x.b)
+}
+
 fn div_rem_digit<F: Face>(x: &Call<'_, F>) -> Result<(F::Rows, Vec<u64>)> {
     F::div_rem_digit(x.a, x.n)
+}
+
+fn div_rem_digit_into<F: Face>(x: Call<'_, F>) -> Result<(F::Rows, Vec<u64>)> {
+    let mut quotient = x.out;
+    let remainders = F::div_rem_digit_into(x.a, x.n, &mut quotient)?;
+    Ok((quotient, remainders))
+}
+
+/// The divisor of a form that has one.
+fn divisor<'a, F: Face>(x: &'a Call<'_, F>) -> &'a F::Divisor {
+    x.divisor.as_ref().expect("the form has a divisor")
 }
 
 fn rem_digit<F: Face>(x: &Call<'_, F>) -> Result<Vec<u64>> {
@@ -443,6 +489,10 @@ macro_rules! strategies {
         strategies! {
             @ $all $face $row $name $args " by Blocked", Blocked<Auto>, Strategy::Blocked(None)
         }
+        strategies! {
+            @ $all $face $row $name $args " by Blocked<Classical>", Blocked<Classical>,
+            Strategy::Blocked(Some(Product::Classical))
+        }
     };
     (
         @ $all:ident $face:ident $row:tt $name:ident $args:tt
@@ -526,6 +576,7 @@ rooms! {
             wrapping_sub(B);
             wrapping_sub_into(B, Out);
             wrapping_sub_all(All);
+            "wrapping_sub_assign"(B) = |x| assigned(&x, |a, b| a.wrapping_sub_assign(b));
             "a - b"(B) = |x| { x.a.wrapping_sub(x.b)?; Ok(x.a - x.b) };
             "a -= b"(B) = |x| assigned(&x, |a, b| { a.wrapping_sub(b)?; *a -= b; Ok(()) });
         }
@@ -537,6 +588,7 @@ rooms! {
             wrapping_mul(B) by Products;
             wrapping_mul_into(B, Out);
             wrapping_mul_all(All);
+            "wrapping_mul_assign"(B) = |x| assigned(&x, |a, b| a.wrapping_mul_assign(b));
             "a * b"(B) = |x| { x.a.wrapping_mul(x.b)?; Ok(x.a * x.b) };
             "a *= b"(B) = |x| assigned(&x, |a, b| { a.wrapping_mul(b)?; *a *= b; Ok(()) });
         }
@@ -550,22 +602,28 @@ rooms! {
             mul_lo_hi(B);
             mul_lo_hi_into(B, Out, Out2) by OneProduct;
         }
-        MulWide [Joined] { "widening_mul"(B) = |x| widening_mul(&x); }
+        MulWide [Joined] {
+            "widening_mul"(B) = |x| widening_mul(&x);
+            "widening_mul_into"(B) = |x| widening_mul_into(&x);
+        }
     }
 
     quotients {
         DivRem [First, Second] {
             div_rem(B) by Divisions;
-            div_rem_into(B, Out, Out2);
-            "div, rem"(B) = |x| Ok((x.a.div(x.b)?, x.a.rem(x.b)?));
+            div_rem_into(B, Out, Out2) by Divisions;
             "a / b, a % b"(B) = |x| { x.a.div(x.b)?; Ok((x.a / x.b, x.a % x.b)) };
         }
         DivRem [First] {
+            div(B) by Divisions;
             div_into(B, Out);
+            "div_assign"(B) = |x| assigned(&x, |a, b| a.div_assign(b));
             "a /= b"(B) = |x| assigned(&x, |a, b| { a.div(b)?; *a /= b; Ok(()) });
         }
         DivRem [Second] {
-            rem_into(B, Out);
+            rem(B);
+            rem_into(B, Out) by Divisions;
+            "rem_assign"(B) = |x| assigned(&x, |a, b| a.rem_assign(b));
             "a %= b"(B) = |x| assigned(&x, |a, b| { a.rem(b)?; *a %= b; Ok(()) });
         }
         DivRem [First, Second, Mask] {
@@ -576,6 +634,7 @@ rooms! {
         InverseModPow2 [First, Mask] { inverse_mod_pow2(); inverse_mod_pow2_into(Out, OutMask); }
         DivRemDigit [First, Second] {
             "div_rem_digit"(Digit) = |x| div_rem_digit(&x);
+            "div_rem_digit_into"(Digit, Out) = |x| div_rem_digit_into(x);
         }
         DivRemDigit [Second] { "rem_digit"(Digit) = |x| rem_digit(&x); }
         DivRemBy [First, Second] {
@@ -589,7 +648,12 @@ rooms! {
 
     modular {
         MulMod [First] { mul_mod(B, Divisor); mul_mod_into(B, Divisor, Out); }
-        SquareMod [First] { square_mod(Divisor); square_mod_into(Divisor, Out); }
+        SquareMod [First] {
+            square_mod(Divisor);
+            square_mod_into(Divisor, Out);
+            "mul_mod of one batch"(Divisor) = |x| x.a.mul_mod(x.a, divisor(&x));
+            "square_mod_repeatedly"(Divisor) = |x| x.a.square_mod_repeatedly(1, divisor(&x));
+        }
         AddMod [First] { add_mod(B, Divisor); add_mod_into(B, Divisor, Out); }
         SubMod [First] { sub_mod(B, Divisor); sub_mod_into(B, Divisor, Out); }
         NegMod [First] { neg_mod(Divisor); neg_mod_into(Divisor, Out); }
@@ -602,10 +666,7 @@ rooms! {
             pow_mod_rows_into(Each, Divisor, Out);
         }
         PowProductMod [First] {
-            "pow_product_mod"(B, Divisor) = |x| {
-                let divisor = x.divisor.as_ref().expect("the form has a divisor");
-                x.a.pow_product_mod(x.b, 1, divisor)
-            };
+            "pow_product_mod"(B, Divisor) = |x| x.a.pow_product_mod(x.b, 1, divisor(&x));
         }
     }
 
