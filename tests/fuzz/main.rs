@@ -15,7 +15,8 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use gpuint::num_bigint::BigUint;
-use gpuint::{Batch, Device, Error, GpuUint, SimtOptions, Widen};
+use gpuint::{Batch, Device, Error, GpuUint, Op, SimtOptions, Widen};
+use gpuint_testkit::forms;
 use gpuint_testkit::random::Random;
 use gpuint_testkit::skip::skip;
 
@@ -140,6 +141,43 @@ fn shrinking_keeps_failing_steps() {
     let steps: Vec<Step> = (0..60).map(step).collect();
     let fails = |steps: &[Step]| [7, 31].iter().all(|&seed| steps.contains(&step(seed)));
     assert!(shrink(steps, fails) == [step(7), step(31)]);
+}
+
+/// Operations that compositions compute, and those that are parts of others only.
+const WITHOUT_FORM: [Op; 25] = [
+    Op::SumOfProducts,
+    Op::WideSumOfProducts,
+    Op::ShiftedInverse,
+    Op::Prepare,
+    Op::HalveMod,
+    Op::PrepareOdd,
+    Op::MulResidues,
+    Op::SquareResidues,
+    Op::Fold,
+    Op::StrongBase2,
+    Op::StrongTerms,
+    Op::ExtraStrongTerms,
+    Op::StrongLucas,
+    Op::Gather,
+    Op::Lookup,
+    Op::Select,
+    Op::Resize,
+    Op::HalfGcd,
+    Op::Rational,
+    Op::RootDividend,
+    Op::RootRemainder,
+    Op::RootCorrect,
+    Op::CheckEquation,
+    Op::CheckDivRemBy,
+    Op::CheckEqual,
+];
+
+#[test]
+fn every_other_operation_has_a_form() {
+    let forms = forms::untyped();
+    let has_form = |&op: &Op| forms.iter().any(|form| form.op == op);
+    let without: Vec<Op> = Op::ALL.iter().copied().filter(|op| !has_form(op)).collect();
+    assert_eq!(without, WITHOUT_FORM);
 }
 
 #[test]

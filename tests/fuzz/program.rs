@@ -231,7 +231,7 @@ impl<T: Widen> World<'_, T> {
         operation.call(Call {
             a: &a.batch,
             b: exponents.as_ref().unwrap_or(&b.batch),
-            divisor,
+            divisor: divisor.as_ref(),
             n: at.n,
             all: at.n.into(),
             each: vec![at.n.into(); rows],
