@@ -269,8 +269,8 @@ pub enum Pick {
 pub struct Call<'a, F: Face> {
     pub a: &'a F::Rows,
     pub b: &'a F::Rows,
-    /// A divisor if the form has one.
-    pub divisor: Option<F::Divisor>,
+    /// The divisor, if the form has one.
+    pub divisor: Option<&'a F::Divisor>,
     /// A distance, or a divisor of one digit.
     pub n: u64,
     /// A number for all rows.
@@ -314,8 +314,8 @@ fn div_rem_digit_into<F: Face>(x: Call<'_, F>) -> Result<(F::Rows, Vec<u64>)> {
 }
 
 /// The divisor of a form that has one.
-fn divisor<'a, F: Face>(x: &'a Call<'_, F>) -> &'a F::Divisor {
-    x.divisor.as_ref().expect("the form has a divisor")
+fn divisor<'a, F: Face>(x: &Call<'a, F>) -> &'a F::Divisor {
+    x.divisor.expect("the form has a divisor")
 }
 
 fn rem_digit<F: Face>(x: &Call<'_, F>) -> Result<Vec<u64>> {
@@ -342,14 +342,14 @@ impl<F: Face> Form<F> {
 
     /// Sets the parameters that select the results.
     pub fn select(&self, params: &mut Params) {
+        params.joined = self.results.contains(&Pick::Joined).into();
         for result in self.results {
             match result {
-                Pick::Joined => params.joined = 1,
                 Pick::And => params.table = 0b1000,
                 Pick::Or => params.table = 0b1110,
                 Pick::Xor => params.table = 0b0110,
                 Pick::Not => params.table = 0b0011,
-                Pick::First | Pick::Second | Pick::Mask => {}
+                Pick::First | Pick::Second | Pick::Joined | Pick::Mask => {}
             }
         }
     }
@@ -377,7 +377,7 @@ macro_rules! argument {
         &$x.all
     };
     ($x:ident, Divisor) => {
-        $x.divisor.as_ref().expect("the form has a divisor")
+        divisor(&$x)
     };
     ($x:ident, AllDivisor) => {
         &$x.all
@@ -483,7 +483,7 @@ macro_rules! strategies {
     };
     ($all:ident $face:ident $row:tt $name:ident $args:tt by Divisions) => {
         strategies! {
-            @ $all $face $row $name $args " by ShiftedInverse", ShiftedInverse<Classical>,
+            @ $all $face $row $name $args " by ShiftedInverse<Classical>", ShiftedInverse<Classical>,
             Strategy::ShiftedInverse(Some(Product::Classical))
         }
         strategies! {
