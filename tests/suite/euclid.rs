@@ -6,7 +6,7 @@ use gpuint::{BackendKind, DynBatch, Shape};
 use crate::setting::{
     Check, Context, Rows, Setting, Tally, first, is_thorough, on_every_backend, second, seed, zip,
 };
-use gpuint_testkit::operands::{self, EUCLID, FRACTIONS, Row, ones};
+use gpuint_testkit::operands::{self, EUCLID, FRACTIONS, Row};
 use gpuint_testkit::oracle;
 
 const ROWS: Rows = Rows { threads: 60_000, least: 26 };
@@ -14,7 +14,7 @@ const ROWS: Rows = Rows { threads: 60_000, least: 26 };
 struct Structured;
 
 impl Check for Structured {
-    const NAME: &str = "gcd, xgcd, inverse_mod, jacobi";
+    const NAME: &str = "overflowing_lcm, xgcd";
     const WIDEST: bool = false;
     const EVERY_SHAPE: bool = false;
 
@@ -22,31 +22,9 @@ impl Check for Structured {
         let count = setting.count(ROWS, shape);
         for (part, device, rows) in setting.parts(shape, EUCLID, count) {
             let what = |name| Context::new(shape, name, device);
-            tally.attempt(&what("gcd"), rows.len(), |tally| {
+            tally.attempt(&what("overflowing_lcm"), rows.len(), |tally| {
                 let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
                 let b = DynBatch::from_biguints(device, shape, &second(&rows))?;
-                let mut out = DynBatch::splat(device, shape, &ones(shape.bits), rows.len())?;
-                a.gcd_into(&b, &mut out)?;
-                let expected: Vec<_> = rows.iter().map(|row| oracle::gcd(&row.a, &row.b)).collect();
-                tally.values(&what("gcd"), &rows, &out.to_biguints()?, &expected);
-
-                let mut mask = a.eq_mask(&a)?;
-                a.inverse_mod_into(&b, &mut out, &mut mask)?;
-                let expected: Vec<(BigUint, bool)> = rows
-                    .iter()
-                    .map(|row| oracle::inverse_mod(&row.a, &row.b))
-                    .map(|inverse| (inverse.clone().unwrap_or_default(), inverse.is_none()))
-                    .collect();
-                let got = zip(out.to_biguints()?, mask.to_bools()?);
-                tally.values(&what("inverse_mod"), &rows, &got, &expected);
-
-                for (row, symbol) in rows.iter().zip(a.jacobi(&b)?) {
-                    let expected = oracle::kronecker(&row.a, &row.b);
-                    tally.row(symbol == expected, || {
-                        format!("{}\n  {symbol}, not {expected}", what("jacobi").row(row))
-                    });
-                }
-
                 let (lcm, wrapped) = a.overflowing_lcm(&b)?;
                 let expected: Vec<_> = rows
                     .iter()
