@@ -7,6 +7,8 @@ use gpuint::{
 };
 use gpuint_benches::batches::{Batches, Operands, Times, WIDEST_POWERS, ways};
 use gpuint_benches::workload::Workload;
+use gpuint_testkit::cases;
+use gpuint_testkit::launch::{Operands as Launch, Params, bytes_of};
 use gpuint_testkit::{oracle, primes};
 
 use crate::against::{Measured, Time};
@@ -60,16 +62,38 @@ impl AtShape<'_> {
         let distance = shape.bits / 3 + 1;
         let digit = u64::MAX >> (64 - shape.digit.bits());
         let mut remainders = vec![digit; rows];
-        self.time(shape, rows, Op::Add, "", || u.wrapping_add_into(v, out))?;
-        self.time(shape, rows, Op::Sub, "", || u.wrapping_sub_into(v, out))?;
-        self.time(shape, rows, Op::Shl, "", || u.shl_into(distance, out))?;
-        self.time(shape, rows, Op::Shr, "", || u.shr_into(distance, out))?;
-        self.time(shape, rows, Op::EqMask, "", || u.eq_mask_into(u, &mut mask))?;
-        self.time(shape, rows, Op::LtMask, "", || u.lt_mask_into(v, &mut mask))?;
-        self.time(shape, rows, Op::IsZeroMask, "", || u.is_zero_mask_into(&mut mask))?;
-        self.time(shape, rows, Op::DivRemDigit, "", || {
+        let both = Checked::new(shape, [Some(u), Some(v)]);
+        let one = Checked::new(shape, [Some(u), None]);
+        let shift = Params { distance: distance as u32, ..Params::default() };
+        if self.time(shape, rows, Op::Add, "", || u.wrapping_add_into(v, out))? {
+            both.check(Op::Add, [Some(out), None], None)?;
+        }
+        if self.time(shape, rows, Op::Sub, "", || u.wrapping_sub_into(v, out))? {
+            both.check(Op::Sub, [Some(out), None], None)?;
+        }
+        if self.time(shape, rows, Op::Shl, "", || u.shl_into(distance, out))? {
+            Checked { params: shift, ..one }.check(Op::Shl, [Some(out), None], None)?;
+        }
+        if self.time(shape, rows, Op::Shr, "", || u.shr_into(distance, out))? {
+            Checked { params: shift, ..one }.check(Op::Shr, [Some(out), None], None)?;
+        }
+        if self.time(shape, rows, Op::EqMask, "", || u.eq_mask_into(u, &mut mask))? {
+            let same = Checked { inputs: [Some(u), Some(u)], ..both };
+            same.check(Op::EqMask, [None; 2], Some(&mask))?;
+        }
+        if self.time(shape, rows, Op::LtMask, "", || u.lt_mask_into(v, &mut mask))? {
+            both.check(Op::LtMask, [None; 2], Some(&mask))?;
+        }
+        if self.time(shape, rows, Op::IsZeroMask, "", || u.is_zero_mask_into(&mut mask))? {
+            one.check(Op::IsZeroMask, [None; 2], Some(&mask))?;
+        }
+        let is_timed = self.time(shape, rows, Op::DivRemDigit, "", || {
             u.div_rem_digit_into(digit, out, &mut remainders)
         })?;
+        if is_timed {
+            let params = Params { digit, ..Params::default() };
+            Checked { params, ..one }.check(Op::DivRemDigit, [Some(out), None], None)?;
+        }
         Ok(())
     }
 
@@ -88,9 +112,7 @@ impl AtShape<'_> {
         v.wrapping_sub_into(u, x)?;
         u.wrapping_sub_into(v, y)?;
         let pairs = &[(&*u, &*v), (&*x, &*y)];
-        let expected = |row: usize| -> gpuint::Result<BigUint> {
-            Ok(u.row(row)? * v.row(row)? + x.row(row)? * y.row(row)?)
-        };
+        let sums = Checked { pairs, ..Checked::new(shape, [None; 2]) };
         let mut sum = None;
         if has_kernel(Op::SumOfProducts, shape) {
             self.time(shape, rows, Op::SumOfProducts, what, || {
@@ -98,10 +120,8 @@ impl AtShape<'_> {
                 Ok(())
             })?;
         }
-        if let Some(sum) = sum {
-            check_some(Op::SumOfProducts.name(), shape, rows, |row| {
-                Ok(sum.row(row)? == oracle::shl(&expected(row)?, 0, shape.bits))
-            })?;
+        if let Some(sum) = &sum {
+            sums.check(Op::SumOfProducts, [Some(sum), None], None)?;
         }
         let mut wide = None;
         if has_kernel(Op::WideSumOfProducts, shape) {
@@ -111,13 +131,7 @@ impl AtShape<'_> {
             })?;
         }
         let Some((sum, overflow)) = wide else { return Ok(()) };
-        let overflow = overflow.to_bools()?;
-        check_some(Op::WideSumOfProducts.name(), shape, rows, |row| {
-            let expected = expected(row)?;
-            let overflows = expected.bits() > 2 * shape.bits as u64;
-            Ok(overflow[row] == overflows
-                && sum.row(row)? == oracle::shl(&expected, 0, 2 * shape.bits))
-        })
+        sums.check(Op::WideSumOfProducts, [Some(&sum), None], Some(&overflow))
     }
 
     /// Modulo the second operand; the factors are random, not reduced.
@@ -147,11 +161,9 @@ impl AtShape<'_> {
         if !self.time(shape, rows, op, "odd", || a.mul_into(&b, &mut product))? {
             return Ok(());
         }
-        let product = product.to_batch()?;
-        check_some(op.name(), shape, rows, |row| {
-            let (a, b) = (batches.u.row(row)?, batches.v.row(row)?);
-            Ok(product.row(row)? == oracle::mul_mod(&a, &b, &moduli.row(row)?))
-        })
+        let inputs = [Some(&batches.u), Some(&batches.v)];
+        let products = Checked { divisors: Some(&moduli), ..Checked::new(shape, inputs) };
+        products.check(Op::MulMod, [Some(&product.to_batch()?), None], None)
     }
 
     /// Powers of full length, modulo one number a row and one for all rows.
@@ -180,10 +192,10 @@ impl AtShape<'_> {
             passes = n.is_strong_probable_prime(2)?;
             Ok(())
         })?;
-        let two = BigUint::from(2u32);
-        check_some(Op::StrongBase2.name(), shape, if is_timed { n.len() } else { 0 }, |row| {
-            Ok(passes.row(row)? == primes::is_strong(&n.row(row)?, &two))
-        })?;
+        if is_timed {
+            let odd = Checked::new(shape, [Some(&n), None]);
+            odd.check(Op::StrongBase2, [None; 2], Some(&passes))?;
+        }
         let is_timed = self.time(shape, n.len(), Op::StrongLucas, "odd", || {
             passes = n.is_strong_lucas_probable_prime()?;
             Ok(())
@@ -232,20 +244,16 @@ impl AtShape<'_> {
         let (u, n) = (batches.u.slice(0..rows)?, batches.v.slice(0..rows)?.with_bit(0)?);
         let (mut out, mut mask) = (u.try_clone()?, Mask::none(self.device, rows)?);
         let is_timed = self.time(shape, rows, Op::Gcd, "", || u.gcd_into(&n, &mut out))?;
-        check_some(Op::Gcd.name(), shape, if is_timed { rows } else { 0 }, |row| {
-            Ok(out.row(row)? == oracle::gcd(&u.row(row)?, &n.row(row)?))
-        })?;
+        let pairs = Checked::new(shape, [Some(&u), Some(&n)]);
+        if is_timed {
+            pairs.check(Op::Gcd, [Some(&out), None], None)?;
+        }
         let is_timed = self.time(shape, rows, Op::InverseMod, "odd", || {
             u.inverse_mod_into(&n, &mut out, &mut mask)
         })?;
-        let without = mask.to_bools()?;
-        check_some(Op::InverseMod.name(), shape, if is_timed { rows } else { 0 }, |row| {
-            let (u, n, one) = (u.row(row)?, n.row(row)?, BigUint::from(1u32));
-            Ok(match without[row] {
-                true => oracle::gcd(&u, &n) != one,
-                false => u * out.row(row)? % n == one,
-            })
-        })?;
+        if is_timed {
+            pairs.check(Op::InverseMod, [Some(&out), None], Some(&mask))?;
+        }
         if shape.bits > WIDEST_POWERS {
             return Ok(());
         }
@@ -388,6 +396,56 @@ impl AtShape<'_> {
         let algorithm = op.and_then(auto).map_or(String::new(), |algorithm| algorithm.to_string());
         self.measured.add(name, operands, shape.bits, Time { algorithm, ms });
         Ok(true)
+    }
+}
+
+/// Operands of a timed launch.
+#[derive(Clone, Copy)]
+struct Checked<'a> {
+    shape: Shape,
+    inputs: [Option<&'a DynBatch>; 2],
+    divisors: Option<&'a DynBatch>,
+    pairs: &'a [(&'a DynBatch, &'a DynBatch)],
+    params: Params,
+}
+
+impl<'a> Checked<'a> {
+    fn new(shape: Shape, inputs: [Option<&'a DynBatch>; 2]) -> Self {
+        Self { shape, inputs, divisors: None, pairs: &[], params: Params::default() }
+    }
+
+    /// Compares at most [`CHECKED`] rows of results with the expected ones.
+    fn check(self, op: Op, results: [Option<&DynBatch>; 2], mask: Option<&Mask>) -> Result<()> {
+        let Self { shape, inputs: [a, b], divisors, pairs, params } = self;
+        let first = pairs.first().map(|pair| pair.0);
+        let rows = a.or(first).map_or(0, DynBatch::len);
+        check_some(op.name(), shape, rows, |row| {
+            let bytes = |batch: &DynBatch| -> gpuint::Result<Vec<u8>> {
+                Ok(bytes_of([&batch.row(row)?].into_iter(), shape.bits))
+            };
+            let column = |batch: Option<&DynBatch>| batch.map_or(Ok(Vec::new()), bytes);
+            let pair = |&(a, b): &(&DynBatch, &DynBatch)| Ok([bytes(a)?, bytes(b)?]);
+            let launch = Launch {
+                inputs: [column(a)?, column(b)?, Vec::new()],
+                divisors: column(divisors)?,
+                pairs: pairs.iter().map(pair).collect::<gpuint::Result<_>>()?,
+                rows: 1,
+                mask: mask.is_some(),
+                params,
+                ..Launch::default()
+            };
+            let expected = cases::expected(op, shape, &launch);
+            let mut is_right = true;
+            for (result, wanted) in results.iter().zip(&expected[0].results) {
+                if let Some(result) = result {
+                    is_right &= Some(result.row(row)?) == *wanted;
+                }
+            }
+            if let Some(mask) = mask {
+                is_right &= Some(mask.row(row)?) == expected[0].mark;
+            }
+            Ok(is_right)
+        })
     }
 }
 
