@@ -23,6 +23,9 @@ impl Check for Functions {
                 let a = DynBatch::from_biguints(device, shape, &first(&rows))?;
                 let bits: Vec<usize> = [0, 1, shape.bits / 2 + part, shape.bits - 1].into();
                 for bit in bits {
+                    let mask = a.bit_mask(bit)?.to_bools()?;
+                    let set: Vec<_> = rows.iter().map(|row| row.a.bit(bit as u64)).collect();
+                    tally.values(&what("bit_mask"), &rows, &mask, &set);
                     let changed = |value: bool| -> Vec<BigUint> {
                         let mut values = first(&rows);
                         values.iter_mut().for_each(|row| row.set_bit(bit as u64, value));

@@ -266,8 +266,10 @@ fn on_many_rows(ops: &[Op], rows: Rows, shape: Shape, setting: &Setting, tally: 
                 let fits = |form: &&Form<_>| launch.fits(form) && !form.name.contains(" by ");
                 let fitting: Vec<_> = forms.iter().filter(fits).collect();
                 for same in fitting.chunk_by(|one, other| one.results == other.results) {
-                    let of_all = same.iter().find(|form| form.takes(Arg::All) && launch.is_one());
-                    launch.check(&[of_all.unwrap_or(&same[turn % same.len()])], tally);
+                    let of_all =
+                        same.iter().copied().find(|form| form.takes(Arg::All) && launch.is_one());
+                    let in_turn = same[turn % same.len()];
+                    launch.check(&[&[in_turn], of_all.as_slice()].concat(), tally);
                 }
                 Ok(())
             });
