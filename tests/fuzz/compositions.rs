@@ -15,11 +15,14 @@ const EXPONENT_BITS: usize = 9;
 /// Leaves of a product tree: their product fits in twice the width.
 const LEAVES: usize = 2;
 
+/// The call of an operation.
+type Method<T> = fn(Call<'_, Typed<T>>) -> Result<Columns<Typed<T>>>;
+
 /// An operation, with its own expected results.
 pub(crate) struct Composition<T: Widen> {
     pub(crate) name: &'static str,
     pub(crate) args: &'static [Arg],
-    pub(crate) call: fn(Call<'_, Typed<T>>) -> Result<Columns<Typed<T>>>,
+    pub(crate) call: Method<T>,
     pub(crate) model: Model,
 }
 

@@ -183,7 +183,7 @@ fn every_other_operation_has_a_form() {
 #[test]
 fn operations_have_different_names() {
     let mut names: Vec<_> =
-        operations::<GpuUint<1024>>().iter().map(|operation| operation.name()).collect();
+        operations::<GpuUint<1024>>().iter().map(program::Operation::name).collect();
     let count = names.len();
     names.sort_unstable();
     names.dedup();
