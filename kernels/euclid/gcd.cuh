@@ -12,11 +12,10 @@ struct Gcd : EuclidRows<S, 2, PER_LANE> {
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Rows rows(shared);
     rows.for_rows(o.rows, [&](u64 first, u32 count) {
-      rows.load(o.in[0], first, count, 0);
-      rows.load(o.in[1], first, count, 1);
+      rows.load_pair(o.in[0], o.in[1], first, count);
       rows.team_sync();
       Unobserved nothing;
-      const EuclidResult result = euclid<false>(rows, rows.own < count, nothing);
+      const EuclidResult result = euclid(rows, EuclidCofactors<0>{}, rows.own < count, nothing);
       // The other number is zero here.
       if (result.divisor.limbs != rows.number(0) && rows.own < count)
         rows.put(0, result.divisor.limbs, result.divisor.length);

@@ -20,6 +20,21 @@
 
 namespace gpuint {
 
+// Observer that ends at remainders below the bound 2^BITS.
+template <u32 BITS>
+struct RemainderBound : Unobserved {
+  static constexpr bool IS_ORDERED = false, IS_BOUNDED = true;
+
+  // The leading bits of numbers above the bound are never all of them.
+  GPUINT_DEVICE static bool is_exact(u32) { return false; }
+  GPUINT_DEVICE bool ends(const EuclidNumber& b, u32 top, u32 shift) const {
+    return 32 * top < BITS + 64 + shift || b.bits() <= BITS;
+  }
+  GPUINT_DEVICE static u32 factor(u32 q) { return q >= 2 ? q - 1 : 1; }
+  GPUINT_DEVICE static void count_multiple() { GPUINT_RARE(HalfGcdSubtraction); }
+  GPUINT_DEVICE static bool is_bounded(u32 q, u64 difference) { return q >= 2 || difference >= 2; }
+};
+
 // in[0] = x, in[1] = y; out[0] = u0 + 2^(BITS / 2) v0, out[1] = u1 + 2^(BITS / 2) v1.
 template <class S, u32 PER_LANE = 32>
 struct HalfGcd : EuclidRows<S, 2, PER_LANE> {
@@ -47,15 +62,18 @@ struct HalfGcd : EuclidRows<S, 2, PER_LANE> {
     u32* const entries = reinterpret_cast<u32*>(shared + round_up(Rows::SHARED, 16)) +
                          threadIdx.x / Rows::TEAM * 4 * ENTRIES;
     rows.for_rows(o.rows, [&](u64 first, u32 count) {
-      rows.load(o.in[0], first, count, 0);
-      rows.load(o.in[1], first, count, 1);
+      rows.load_pair(o.in[0], o.in[1], first, count);
       GPUINT_UNROLL(1)
       for (u32 i = rows.rank; i < 4 * ENTRIES; i += Rows::TEAM) {
         const u32 entry = i / ENTRIES;
         entries[i] = i % ENTRIES % ENTRY_STRIDE == 0 && (entry == 0 || entry == 3) ? 1 : 0;
       }
       rows.team_sync();
-      passes(rows, rows.own < count, entries + rows.own * ENTRY_STRIDE);
+      // Entries u of both numbers come first, then v.
+      u32* const own = entries + rows.own * ENTRY_STRIDE;
+      RemainderBound<BOUND_BITS> bound;
+      euclid(rows, EuclidCofactors<2, ENTRY, 2 * ENTRIES>{own, own + ENTRIES}, rows.own < count,
+             bound);
       rows.team_sync();
       store(rows, o.out[0], first, count, entries);
       store(rows, o.out[1], first, count, entries + ENTRIES);
@@ -63,66 +81,6 @@ struct HalfGcd : EuclidRows<S, 2, PER_LANE> {
   }
 
  private:
-  // Entries u of both numbers come first, then v.
-  GPUINT_DEVICE static u32* v_of(const EuclidNumber& a) { return a.cofactor + 2 * ENTRIES; }
-
-  GPUINT_DEVICE static void passes(Rows& rows, bool active, u32* entries) {
-    EuclidNumber a{rows.number(0), N, entries}, b{rows.number(1), N, entries + ENTRIES};
-    u32 length = 1;  // limbs of the entries
-    while (Rows::any(active)) {
-      Cofactors c;
-      u32 top = 0, q = 0, s = 0;
-      if (active) {
-        const EuclidTop leading(a, b);
-        top = leading.length;
-        const u32 shift = leading.shift();
-        u64 x = EuclidTop::leading(leading.a, shift), y = EuclidTop::leading(leading.b, shift);
-        if (x < y || (x == y && is_less_from_top(a, b))) {
-          exchange(a, b);
-          exchange(x, y);
-        }
-        active = 32 * top >= BOUND_BITS + 64 + shift && bits_of(b) > BOUND_BITS;
-        if (active) c = leading_steps(x, y, false, [](u32) {});
-        if (active && c.u1 == 0) {
-          if (rows.group.rank == 0) GPUINT_RARE(HalfGcdSubtraction);
-          const EuclidMultiple multiple(x, top, shift, b);
-          q = multiple.q >= 2 ? multiple.q - 1 : 1, s = multiple.s;
-          active = q >= 2 || x - y >= 2;
-        }
-      }
-      rows.group.sync();
-      const bool steps = active && c.u1 != 0, subtracts = active && c.u1 == 0;
-      if (Rows::any(steps)) {
-        // Both combinations of an odd number of steps are negative: each is stored as the other.
-        const bool odd = c.odd != 0;
-        const Cofactors m{odd ? c.u1 : c.u0, odd ? c.v1 : c.v0, odd ? c.u0 : c.u1,
-                          odd ? c.v0 : c.v1};
-        rows.template transform<true>(a.limbs, b.limbs, steps ? top : 0, m);
-        const u32 longer = min_of(length + 1, ENTRY);
-        rows.template transform<false>(a.cofactor, b.cofactor, steps ? longer : 0, m);
-        rows.template transform<false>(v_of(a), v_of(b), steps ? longer : 0, m);
-        if (steps) a.length = b.length = top, length = longer;
-      }
-      if (Rows::any(subtracts)) {
-        rows.add_shifted(a.limbs, b.limbs, subtracts ? top : 0, q, s / 32, s % 32, ~0u);
-        const u32 longer = min_of(length + s / 32 + 2, ENTRY);
-        rows.add_shifted(a.cofactor, b.cofactor, subtracts ? longer : 0, q, s / 32, s % 32, 0);
-        rows.add_shifted(v_of(a), v_of(b), subtracts ? longer : 0, q, s / 32, s % 32, 0);
-        if (subtracts) length = longer;
-      }
-      rows.group.sync();
-      while (length > 1 && (a.cofactor[length - 1] | b.cofactor[length - 1] | v_of(a)[length - 1] |
-                            v_of(b)[length - 1]) == 0)
-        --length;
-    }
-  }
-
-  // Bits of a trimmed number.
-  GPUINT_DEVICE static u32 bits_of(const EuclidNumber& a) {
-    if (a.length == 0) return 0;
-    return 32 * a.length - static_cast<u32>(__clz(static_cast<int>(a.limbs[a.length - 1])));
-  }
-
   // Stores two entries of each row, 2 ENTRIES apart.
   GPUINT_DEVICE static void store(const Rows& rows, void* operand, u64 first, u32 count,
                                   const u32* entries) {

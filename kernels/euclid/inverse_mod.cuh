@@ -17,14 +17,11 @@ struct InverseMod : EuclidRows<S, 4, PER_LANE> {
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Rows rows(shared);
     rows.for_rows(o.rows, [&](u64 first, u32 count) {
-      rows.load(o.in[1], first, count, 0);
-      rows.load(o.in[0], first, count, 1);
-      const u32 one = 1;
-      rows.put(2, &one, 0);
-      rows.put(3, &one, 1);
+      rows.load_with_cofactors(o.in[1], o.in[0], first, count);
       rows.team_sync();
       Unobserved nothing;
-      const EuclidResult result = euclid<true>(rows, rows.own < count, nothing);
+      const EuclidCofactors<1, Rows::N> cofactors{rows.number(2), rows.number(3)};
+      const EuclidResult result = euclid(rows, cofactors, rows.own < count, nothing);
       bool found = result.is_one();
       rows.team_sync();
       rows.load(o.in[1], first, count, 0);

@@ -55,8 +55,7 @@ struct Jacobi : EuclidRows<S, 2, PER_LANE> {
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Rows rows(shared);
     rows.for_rows(o.rows, [&](u64 first, u32 count) {
-      rows.load(o.in[0], first, count, 0);
-      rows.load(o.in[1], first, count, 1);
+      rows.load_pair(o.in[0], o.in[1], first, count);
       rows.team_sync();
       JacobiState state;
       const u32 *const a = rows.number(0), *const n = rows.number(1);
@@ -65,7 +64,7 @@ struct Jacobi : EuclidRows<S, 2, PER_LANE> {
         state.sign = (a[0] >> 1) & (odd_part(n) >> 1) & 1;
       }
       rows.team_sync();
-      const EuclidResult result = euclid<false>(rows, rows.own < count, state);
+      const EuclidResult result = euclid(rows, EuclidCofactors<0>{}, rows.own < count, state);
       if (rows.own < count && rows.group.rank == 0) {
         const i32 symbol = !result.is_one() ? 0 : (state.sign & 1) != 0 ? -1 : 1;
         static_cast<i8*>(o.out[0])[first + rows.own] = static_cast<i8>(symbol);

@@ -25,7 +25,7 @@ struct NumeratorBound : Unobserved {
     while (limbs > 0 && limb_of_32<S>(row, limbs - 1) == 0) --limbs;
     length = limbs;
   }
-  GPUINT_DEVICE bool ends(const EuclidNumber& b) const {
+  GPUINT_DEVICE bool ends(const EuclidNumber& b, u32, u32) const {
     if (b.length != length) return b.length < length;
     u32 i = length;
     while (i > 0 && b.limbs[i - 1] == limb_of_32<S>(row, i - 1)) --i;
@@ -43,16 +43,13 @@ struct Rational : EuclidRows<S, 4, PER_LANE> {
   static __device__ void run(const Operands& o, unsigned char* shared) {
     Rows rows(shared);
     rows.for_rows(o.rows, [&](u64 first, u32 count) {
-      rows.load(o.in[1], first, count, 0);
-      rows.load(o.in[0], first, count, 1);
-      const u32 one = 1;
-      rows.put(2, &one, 0);
-      rows.put(3, &one, 1);
+      rows.load_with_cofactors(o.in[1], o.in[0], first, count);
       rows.team_sync();
       const bool active = rows.own < count;
       NumeratorBound<S> bound(input_row<S>(o, 2, first + (active ? rows.own : 0)),
                               active ? Rows::N : 0);
-      const EuclidResult result = euclid<true>(rows, active, bound);
+      const EuclidCofactors<1, Rows::N> cofactors{rows.number(2), rows.number(3)};
+      const EuclidResult result = euclid(rows, cofactors, active, bound);
       const EuclidNumber& n = result.remainder;
       rows.team_sync();
       if (active) {
