@@ -135,7 +135,7 @@ constexpr u32 LANE_DIVISION_BITS = 32768;
 constexpr u32 LANE_DIVISION_BY_BITS = 16384;
 
 // Division by a few lanes (div/lanes/division.cuh). Measured on an H100, 2026-11-25
-// (docs/tuning.md).
+// (benches/notebook/2026-11-25-divisions.md).
 //   LIMBS_PER_LANE  limbs of the divisor. Long lanes spend less on estimates, short ones have more
 //                   warps. Lanes of 16, 24, 32 and 48 limbs are full with divisors of half a row.
 //   TILE            columns multiplied at a time; longer where registers suffice. A tile more costs

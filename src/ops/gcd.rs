@@ -16,7 +16,7 @@ use crate::mask::Mask;
 /// always.
 const LEAST_HALVED: usize = 1 << 16;
 /// Minimum size, in bits, of batches with half-gcds. For fewer rows, their many launches take
-/// longer than the passes of one kernel (docs/wider.md).
+/// longer than the passes of one kernel (`benches/notebook/2026-11-23-wide-rows.md`).
 const LEAST_HALVED_BATCH: usize = 1 << 29;
 
 impl View<'_> {
