@@ -9,6 +9,7 @@
 // more, the remainder is D or more: D is subtracted once and 1 added to the limbs computed so far.
 // A ratio between 2^32 and that gives the limb 2^32 - 1.
 #pragma once
+#include "core/lookahead.cuh"
 #include "div/fft/plan.cuh"
 
 namespace gpuint::fft_division {
@@ -65,52 +66,68 @@ struct Seed {
       GPUINT_UNROLL(5)
       for (u32 i = 0; i < OWN; ++i)
         s[i] = again ? r[i] : i > 0 ? r[i - 1] : lane == 0 ? 0 : carried;
-      u64 less = 0;
-      GPUINT_UNROLL(5)
-      for (u32 i = 0; i < OWN; ++i) {
-        less += u64(q) * d[i];
-        const u32 old = s[i], low = static_cast<u32>(less);
-        s[i] = old - low;
-        less = (less >> 32) + (old < low);
-      }
-      u32 below = __shfl_up_sync(~0u, static_cast<u32>(less), 1, LANES);
-      if (lane == 0) below = 0;
-      u32 borrow = 0;
-      s[0] = sub_borrow<u32>(s[0], below, borrow);
-      u32 any = s[0];
-      GPUINT_UNROLL(5)
-      for (u32 i = 1; i < OWN; ++i) s[i] = sub_borrow<u32>(s[i], 0, borrow), any |= s[i];
-      const u32 row_lanes = threadIdx.x % 32 / LANES * LANES;
-      const u32 g = __ballot_sync(~0u, borrow != 0) >> row_lanes & 255;
-      const u32 p = __ballot_sync(~0u, any == 0) >> row_lanes & 255 & ~g;
-      borrow = (((g | p) + g) ^ p) >> lane & 1;
-      GPUINT_UNROLL(5)
-      for (u32 i = 0; i < OWN; ++i) r[i] = sub_borrow<u32>(s[i], 0, borrow);
-      if (step >= 0 && lane == 0) {
-        if (again) {
-          GPUINT_RARE(FftSeedAddBack);
-          u32 at = step + 1;
-          while (++quotient[at] == 0) ++at;
-        } else {
-          quotient[step] = q;
-        }
-      }
+      const u32 less = subtract_multiple(s, q, d);
+      subtract_from_below(lane, s, less, r);
+      if (step >= 0 && lane == 0) write_limb(quotient, step, q, again);
       if (!again) --step;
     }
-    if (lane == 0 && wanted) {
-      const u32 old = quotient[0];
-      quotient[0] = old - 2;
-      if (old < 2) {
-        GPUINT_RARE(FftSeedBorrow);
-        u32 at = 1;
-        while (quotient[at]-- == 0) ++at;
-      }
-    }
+    if (lane == 0 && wanted) subtract_two(quotient);
     __syncwarp();
     u32* const to = plan.inverse(row, STEPS - 1);
     if (wanted)
       for (u32 l = lane; l < STEPS; l += LANES) to[l] = quotient[l];
     __syncwarp();
+  }
+
+  // Computes s -= q d in the limbs of a lane; returns the limb to subtract from the lane above.
+  GPUINT_DEVICE static u32 subtract_multiple(u32 (&s)[OWN], u32 q, const u32 (&d)[OWN]) {
+    u64 less = 0;
+    GPUINT_UNROLL(5)
+    for (u32 i = 0; i < OWN; ++i) {
+      less += u64(q) * d[i];
+      const u32 old = s[i], low = static_cast<u32>(less);
+      s[i] = old - low;
+      less = (less >> 32) + (old < low);
+    }
+    return static_cast<u32>(less);
+  }
+
+  // Computes r = s minus the limbs from the lanes below, with borrows through lanes of zeros.
+  GPUINT_DEVICE static void subtract_from_below(u32 lane, u32 (&s)[OWN], u32 less, u32 (&r)[OWN]) {
+    u32 below = __shfl_up_sync(~0u, less, 1, LANES);
+    if (lane == 0) below = 0;
+    u32 borrow = 0;
+    s[0] = sub_borrow<u32>(s[0], below, borrow);
+    u32 any = s[0];
+    GPUINT_UNROLL(5)
+    for (u32 i = 1; i < OWN; ++i) s[i] = sub_borrow<u32>(s[i], 0, borrow), any |= s[i];
+    const u32 row_lanes = threadIdx.x % 32 / LANES * LANES;
+    const u32 g = __ballot_sync(~0u, borrow != 0) >> row_lanes & 255;
+    const u32 p = __ballot_sync(~0u, any == 0) >> row_lanes & 255 & ~g;
+    borrow = CarryLookahead(g, p).into(lane);
+    GPUINT_UNROLL(5)
+    for (u32 i = 0; i < OWN; ++i) r[i] = sub_borrow<u32>(s[i], 0, borrow);
+  }
+
+  // Stores a limb of quotient, or adds 1 to the limbs above it.
+  GPUINT_DEVICE static void write_limb(u32* quotient, i32 step, u32 q, bool again) {
+    if (again) {
+      GPUINT_RARE(FftSeedAddBack);
+      u32 at = step + 1;
+      while (++quotient[at] == 0) ++at;
+    } else {
+      quotient[step] = q;
+    }
+  }
+
+  GPUINT_DEVICE static void subtract_two(u32* quotient) {
+    const u32 old = quotient[0];
+    quotient[0] = old - 2;
+    if (old < 2) {
+      GPUINT_RARE(FftSeedBorrow);
+      u32 at = 1;
+      while (quotient[at]-- == 0) ++at;
+    }
   }
 };
 
