@@ -127,8 +127,7 @@ struct EuclidRows {
   }
 
   // Loads rows of two operands as numbers 0 and 1, with the cofactors 0 and 1 as numbers 2 and 3.
-  GPUINT_DEVICE void load_with_cofactors(const void* a, const void* b, u64 first,
-                                         u32 count) const {
+  GPUINT_DEVICE void load_with_cofactors(const void* a, const void* b, u64 first, u32 count) const {
     load_pair(a, b, first, count);
     const u32 one = 1;
     put(2, &one, 0);
