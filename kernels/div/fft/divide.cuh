@@ -20,6 +20,7 @@
 // R is computed modulo 2^m + 1 and modulo 2^32 (resolve.cuh): its top limb, above m bits, is below
 // 32. A block costs two forward and two inverse transforms.
 #pragma once
+#include "div/fft/block.cuh"
 #include "div/fft/convolution.cuh"
 #include "div/fft/reduce.cuh"
 
@@ -240,18 +241,7 @@ struct Divide {
                                       [&](u32 i) { return i == 0 && own == 0 ? -MARGIN : i64(0); });
     // The one column beyond the transform: the tops of both factors.
     high += i64(top) * state().lead;
-    if (high < 0) {
-      if (own == 0) GPUINT_RARE(FftNoQuotient);
-      high = 0;
-      GPUINT_UNROLL(8)
-      for (u32 i = 0; i < 8; ++i) limb[i] = 0;
-    }
-    GPUINT_UNROLL(2)
-    for (u32 i = 0; i < 8; i += WORD) store_word(block() + limb_at(8 * own + i), limb + i);
-    if (own == 0) {
-      block()[limb_at(HALF)] = static_cast<u32>(high);
-      block()[limb_at(HALF + 1)] = static_cast<u32>(high >> 32);
-    }
+    store_estimate<HALF>(block(), own, high, limb);
   }
 
   // R 2^t + x - Q V modulo 2^m + 1: the upper half of R is added below, negated.
@@ -307,17 +297,8 @@ struct Divide {
     }
     u32* const r = plan.remainder(state().row);
     if (r == nullptr) return;
-    const u32 limbs = state().distance / 32, bits = state().distance % 32;
-    for (u32 l = WORD * thread(); l < S::N; l += WORD * THREADS) {
-      u32 word[WORD];
-      GPUINT_UNROLL(4)
-      for (u32 i = 0; i < WORD; ++i) {
-        const u32 at = l + i + limbs;
-        word[i] = __funnelshift_r(at < P ? rest()[limb_at(at)] : 0,
-                                  at + 1 < P ? rest()[limb_at(at + 1)] : 0, bits);
-      }
-      store_word(r + l, word);
-    }
+    write_shifted<S::N, THREADS>(r, thread(), state().distance, P,
+                                 [&](u32 l) { return rest()[limb_at(l)]; });
   }
 };
 

@@ -269,18 +269,7 @@ struct DivideLong {
                                       [&](u32 i) { return i == 0 && own == 0 ? -MARGIN : i64(0); });
     high += i64(top) * state().lead;
     if (own == 0) state().fraction = limb[0], state().negative = high < 0 ? 1 : 0;
-    if (high < 0) {
-      if (own == 0) GPUINT_RARE(FftNoQuotient);
-      high = 0;
-      GPUINT_UNROLL(8)
-      for (u32 i = 0; i < 8; ++i) limb[i] = 0;
-    }
-    GPUINT_UNROLL(2)
-    for (u32 i = 0; i < 8; i += WORD) store_word(block() + limb_at(8 * own + i), limb + i);
-    if (own == 0) {
-      block()[limb_at(PIECE)] = static_cast<u32>(high);
-      block()[limb_at(PIECE + 1)] = static_cast<u32>(high >> 32);
-    }
+    store_estimate<PIECE>(block(), own, high, limb);
   }
 
   GPUINT_DEVICE void write_quotient(u32 b) const {
@@ -326,17 +315,8 @@ struct DivideLong {
     if (r == nullptr) return;
     const u32 length = state().pieces * PIECE;
     const u32* const left = rest();
-    const u32 limbs = state().distance / 32, bits = state().distance % 32;
-    for (u32 l = WORD * thread(); l < S::N; l += WORD * THREADS) {
-      u32 word[WORD];
-      GPUINT_UNROLL(4)
-      for (u32 i = 0; i < WORD; ++i) {
-        const u32 at = l + i + limbs;
-        word[i] =
-            __funnelshift_r(at < length ? left[at] : 0, at + 1 < length ? left[at + 1] : 0, bits);
-      }
-      store_word(r + l, word);
-    }
+    write_shifted<S::N, THREADS>(r, thread(), state().distance, length,
+                                 [&](u32 l) { return left[l]; });
   }
 };
 
