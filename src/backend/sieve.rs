@@ -2,12 +2,15 @@
 //! `kernels/sieve`, for the cuda and simt backends.
 #![allow(unsafe_code)]
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 
 use crate::backend::Buffer;
 use crate::backend::launch::parts;
 use crate::backend::long::{Grids, kernel, launch};
 use crate::error::{Error, Result};
+use crate::kernel::LongKernelId;
 
 /// Most indices of a launch.
 pub(crate) const MOST_BITS: u32 = 1 << 31;
@@ -195,11 +198,29 @@ impl PrimeProducts<'_> {
             && self.ends.iter().all(|&end| end as usize <= self.primes.len())
     }
 
-    /// Copies moduli, ends, primes and factors to the device.
-    fn copy_to<G: Grids>(&self, grids: &G) -> Result<Vec<G::Memory>> {
+    /// Copies moduli, ends, primes and factors to the device; returns them with their addresses.
+    fn copy_to<G: Grids>(&self, grids: &G) -> Result<(Vec<G::Memory>, [u64; 4])> {
+        let mut memory = Vec::with_capacity(4);
+        let mut addresses = [0; 4];
         let lists = [self.moduli, self.ends, self.primes, self.factors];
-        lists.map(|list| grids.allocate_copy(bytemuck::cast_slice(list))).into_iter().collect()
+        for (address, list) in addresses.iter_mut().zip(lists) {
+            let mut copy = grids.allocate_copy(bytemuck::cast_slice(list))?;
+            *address = grids.address(&mut copy)?;
+            memory.push(copy);
+        }
+        Ok((memory, addresses))
     }
+}
+
+/// Returns the kernel of a name, and the parts of `count` rows that a launch of it takes.
+fn kernel_of_rows<G: Grids>(
+    grids: &G,
+    name: &str,
+    count: usize,
+) -> Result<(LongKernelId, impl Iterator<Item = Range<usize>> + use<G>)> {
+    let kernel = kernel(name)?;
+    let rows_of_block = grids.facts(kernel)?.rows_per_block as usize;
+    Ok((kernel, parts(count, rows_of_block * MOST_BLOCKS)))
 }
 
 /// Rows that are divided by primes.
@@ -247,18 +268,15 @@ pub(crate) unsafe fn divide<G: Grids>(
     if count == 0 {
         return Ok(());
     }
-    let kernel = kernel("sieve_rows")?;
-    let rows_of_block = grids.facts(kernel)?.rows_per_block as usize;
-    let mut lists = products.copy_to(grids)?;
-    let addresses =
-        lists.iter_mut().map(|list| grids.address(list)).collect::<Result<Vec<u64>>>()?;
-    for part in parts(count, rows_of_block * MOST_BLOCKS) {
+    let (kernel, parts) = kernel_of_rows(grids, "sieve_rows", count)?;
+    let (_lists, [moduli, ends, primes, factors]) = products.copy_to(grids)?;
+    for part in parts {
         let sieving = RowSieving {
             rows: rows + (part.start * 4 * limbs) as u64,
-            moduli: addresses[0],
-            ends: addresses[1],
-            primes: addresses[2],
-            scales: addresses[3],
+            moduli,
+            ends,
+            primes,
+            scales: factors,
             mask: mask + (part.start / 8) as u64,
             count: part.len() as u64,
             limbs: limbs as u32,
@@ -319,21 +337,18 @@ pub(crate) unsafe fn search<G: Grids>(
     if count == 0 {
         return Ok(());
     }
-    let kernel = kernel("sieve_windows")?;
-    let rows_of_block = grids.facts(kernel)?.rows_per_block as usize;
-    let mut lists = products.copy_to(grids)?;
-    let addresses =
-        lists.iter_mut().map(|list| grids.address(list)).collect::<Result<Vec<u64>>>()?;
+    let (kernel, parts) = kernel_of_rows(grids, "sieve_windows", count)?;
+    let (_lists, [moduli, ends, primes, factors]) = products.copy_to(grids)?;
     let mut list = grids.allocate_copy(bytemuck::cast_slice(starts))?;
     let starts = grids.address(&mut list)?;
-    for part in parts(count, rows_of_block * MOST_BLOCKS) {
+    for part in parts {
         let first = part.start as u64;
         let sieving = WindowSieving {
             rows: rows + first * 4 * limbs as u64,
-            moduli: addresses[0],
-            ends: addresses[1],
-            primes: addresses[2],
-            powers: addresses[3],
+            moduli,
+            ends,
+            primes,
+            powers: factors,
             starts: starts + first * size_of::<u64>() as u64,
             words: words + first * (WINDOW_BITS / 8) as u64,
             count: part.len() as u64,
