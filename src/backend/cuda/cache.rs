@@ -9,7 +9,6 @@
 
 use std::env;
 use std::io;
-use std::ops::Range;
 #[cfg(test)]
 use std::path::PathBuf;
 
@@ -74,46 +73,74 @@ fn is_cubin(image: &[u8]) -> Option<bool> {
     const IDENT: [u8; 7] = *b"\x7fELF\x02\x01\x01";
     /// `EM_CUDA`.
     const MACHINE: u64 = 190;
-    /// `SHT_NOBITS`: a section without bytes in the file.
-    const NO_BITS: u64 = 8;
-    const SECTION_BYTES: u64 = 64;
-    const SEGMENT_BYTES: u64 = 56;
 
-    let number = |at: u64, bytes: usize| {
+    let elf = Elf(image);
+    if !image.starts_with(&IDENT) || elf.number(18, 2)? != MACHINE {
+        return Some(false);
+    }
+    let sections = Table { start: elf.number(40, 8)?, entries: elf.number(60, 2)?, ..SECTIONS };
+    let segments = Table { start: elf.number(32, 8)?, entries: elf.number(56, 2)?, ..SEGMENTS };
+    let has_names = elf.number(62, 2)? < sections.entries;
+    if elf.number(58, 2)? != sections.entry_bytes || !has_names {
+        return Some(false);
+    }
+    Some(elf.holds_entries(&sections)? && elf.holds_entries(&segments)?)
+}
+
+/// A table of an ELF file, whose entries are places of parts.
+struct Table {
+    start: u64,
+    entries: u64,
+    entry_bytes: u64,
+    /// Offsets in an entry: of the part's offset, its size, and its type if it may have no bytes.
+    offset: u64,
+    size: u64,
+    kind: Option<u64>,
+}
+
+const SECTIONS: Table =
+    Table { start: 0, entries: 0, entry_bytes: 64, offset: 24, size: 32, kind: Some(4) };
+const SEGMENTS: Table =
+    Table { start: 0, entries: 0, entry_bytes: 56, offset: 8, size: 32, kind: None };
+
+/// Bytes of an ELF file.
+struct Elf<'a>(&'a [u8]);
+
+impl Elf<'_> {
+    /// Returns a field of `bytes` bytes, little-endian.
+    fn number(&self, at: u64, bytes: usize) -> Option<u64> {
         let at = usize::try_from(at).ok()?;
-        let field = image.get(at..at.checked_add(bytes)?)?;
+        let field = self.0.get(at..at.checked_add(bytes)?)?;
         Some(field.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
-    };
-    let holds = |start: u64, bytes: u64| {
-        start.checked_add(bytes).is_some_and(|end| end <= image.len() as u64)
-    };
-    if !image.starts_with(&IDENT) || number(18, 2)? != MACHINE {
-        return Some(false);
     }
-    // (table, entry size, entries, where an entry has its offset and its size)
-    let tables: [(u64, u64, Range<u64>, u64, u64); 2] = [
-        (number(40, 8)?, SECTION_BYTES, 0..number(60, 2)?, 24, 32),
-        (number(32, 8)?, SEGMENT_BYTES, 0..number(56, 2)?, 8, 32),
-    ];
-    if (number(58, 2)?, tables[0].2.is_empty()) != (SECTION_BYTES, false)
-        || number(62, 2)? >= tables[0].2.end
-    {
-        return Some(false);
+
+    /// Returns true if a part is inside the file.
+    fn holds(&self, start: u64, bytes: u64) -> bool {
+        start.checked_add(bytes).is_some_and(|end| end <= self.0.len() as u64)
     }
-    for (index, (table, entry_bytes, entries, offset, size)) in tables.into_iter().enumerate() {
-        if !entries.is_empty() && !holds(table, entries.end * entry_bytes) {
+
+    /// Returns true if a table and the parts of all its entries are inside the file.
+    fn holds_entries(&self, table: &Table) -> Option<bool> {
+        /// `SHT_NOBITS`: a section without bytes in the file.
+        const NO_BITS: u64 = 8;
+
+        if table.entries > 0 && !self.holds(table.start, table.entries * table.entry_bytes) {
             return Some(false);
         }
-        for entry in entries {
-            let start = table.checked_add(entry * entry_bytes)?;
-            let empty = index == 0 && number(start.checked_add(4)?, 4)? == NO_BITS;
-            let (offset, size) = (number(start + offset, 8)?, number(start + size, 8)?);
-            if !empty && !holds(offset, size) {
+        for index in 0..table.entries {
+            let entry = table.start.checked_add(index * table.entry_bytes)?;
+            let is_empty = match table.kind {
+                Some(kind) => self.number(entry.checked_add(kind)?, 4)? == NO_BITS,
+                None => false,
+            };
+            let offset = self.number(entry.checked_add(table.offset)?, 8)?;
+            let size = self.number(entry.checked_add(table.size)?, 8)?;
+            if !is_empty && !self.holds(offset, size) {
                 return Some(false);
             }
         }
+        Some(true)
     }
-    Some(true)
 }
 
 #[cfg(test)]
