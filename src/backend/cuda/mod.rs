@@ -91,6 +91,34 @@ impl Cuda {
         table.stage(&self.queue, bytes)?;
         Ok(Some(table))
     }
+
+    /// Allocates the workspace of `rows` rows; returns it with the number of rows. Rows that
+    /// `may_part` are halved while memory is short, down to those that run at a time.
+    fn workspace(
+        &self,
+        function: &Function,
+        mut rows: usize,
+        may_part: bool,
+    ) -> Result<(DeviceMemory, usize)> {
+        loop {
+            match DeviceMemory::new(&self.queue, function.workspace_bytes(rows)) {
+                Err(Error::OutOfMemory { .. }) if may_part && rows > function.resident_rows() => {
+                    rows = rows.div_ceil(2);
+                }
+                memory => return Ok((memory?, rows)),
+            }
+        }
+    }
+
+    /// Reads the number of steps that a phase has written to the first counter.
+    fn steps(&self, counters: &DeviceMemory) -> Result<u32> {
+        let (mut steps, span) = (0, Span { offset: 0, bytes: 4, unit: 4 });
+        counters.download(&self.queue, span, &mut |_, bytes| {
+            steps = bytemuck::pod_read_unaligned(bytes);
+            Ok(())
+        })?;
+        Ok(steps)
+    }
 }
 
 /// Kernels of long rows.
@@ -389,8 +417,7 @@ impl Backend for Cuda {
         let function = queue.context.function(kernel)?;
         let strides = call.strides();
         let rows = call.operands.rows;
-        let mut most_rows =
-            if strides.is_some() { rows.min(function.rows_of_part()) } else { rows };
+        let most_rows = if strides.is_some() { rows.min(function.rows_of_part()) } else { rows };
         let uses = RefCell::new(Vec::with_capacity(7));
         let pairs = call.operands.pairs.as_flattened();
         let mut operands = RawOperands::new(
@@ -408,16 +435,7 @@ impl Backend for Cuda {
         }
         let _bound = queue.bind()?;
         // Freed in the order of the stream, like the table: after the kernel.
-        let workspace = loop {
-            match DeviceMemory::new(queue, function.workspace_bytes(most_rows)) {
-                Err(Error::OutOfMemory { .. })
-                    if strides.is_some() && most_rows > function.resident_rows() =>
-                {
-                    most_rows = most_rows.div_ceil(2);
-                }
-                memory => break memory?,
-            }
-        };
+        let (workspace, most_rows) = self.workspace(&function, most_rows, strides.is_some())?;
         let bases = operands.params.bases.into();
         let scratch = DeviceMemory::new(queue, function.scratch_bytes(most_rows, bases))?;
         let mut counters = DeviceMemory::new(queue, function.counters_bytes())?;
@@ -427,14 +445,7 @@ impl Backend for Cuda {
         let queued = launch::parts(rows, most_rows).try_for_each(|part| {
             counters.fill(queue, 0)?;
             let operands = strides.map_or(operands, |strides| operands.part(strides, part));
-            let steps = || {
-                let (mut steps, span) = (0, Span { offset: 0, bytes: 4, unit: 4 });
-                counters.download(queue, span, &mut |_, bytes| {
-                    steps = bytemuck::pod_read_unaligned(bytes);
-                    Ok(())
-                })?;
-                Ok(steps)
-            };
+            let steps = || self.steps(&counters);
             // SAFETY: the stream waits for other uses of the buffers. The call borrows the buffers,
             // outputs mutably, and `Call::check` found them long enough. Later uses, frees
             // included, are ordered after the kernel.
