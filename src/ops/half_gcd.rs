@@ -138,6 +138,14 @@ struct Pairs {
 }
 
 impl Pairs {
+    /// Returns `n` and `v mod n` with the cofactors 0 and 1, and a mask of the rows with `n = 0`.
+    fn with_cofactors(v: &DynBatch, n: &DynBatch) -> Result<(Self, Mask)> {
+        let zero = DynBatch::zeros(n.device(), n.shape(), n.len())?;
+        let one = DynBatch::splat(n.device(), n.shape(), &BigUint::one(), n.len())?;
+        let (_, residue, is_zero) = v.div_rem_masked(n)?;
+        Ok((Self { a: n.try_clone()?, b: residue, cofactors: Some((zero, one)) }, is_zero))
+    }
+
     /// Shortens the longest rows by a half-gcd, of at least `leaf` bits, and narrows the rows to
     /// the longest. If a row stays too long, it divides all rows once, and returns true. Returns
     /// `None` for rows of at most `last` bits.
@@ -201,6 +209,13 @@ impl Pairs {
         Ok(())
     }
 
+    /// Clears the rows with a zero whose common divisor is not 1.
+    fn clear_without_inverse(&mut self) -> Result<()> {
+        let (divisors, is_finished) = self.finished()?;
+        let is_one = divisors.eq_mask_all(1)?;
+        self.clear(&is_finished.combine(&is_one, Table::AND_NOT)?)
+    }
+
     /// Returns the common divisors of the rows with a zero, and a mask of these rows.
     fn finished(&self) -> Result<(DynBatch, Mask)> {
         let is_finished = self.a.is_zero_mask()?.or(&self.b.is_zero_mask()?)?;
@@ -229,37 +244,51 @@ fn common_divisors(a: &DynBatch, b: &DynBatch, leaf: usize, last: usize) -> Resu
 /// Computes inverses of `v` modulo `n`, and a mask of the rows without one, whose result is 0; as
 /// [`common_divisors`], but the last bits are left to the kernel of [`Op::InverseMod`].
 ///
-/// At the end `c = b^-1 mod a` and `k = floor(c b / a)`, so that `1 = c b - k a = (c t + k s) v`
-/// modulo `n`. The sum is at most `a t + b s = n`.
+/// At the end `c = b^-1 mod a` and `k = floor(c b / a)`, so that
+///
+/// ```text
+/// 1 = c b - k a = (c t + k s) v   modulo n.                                                   (1)
+/// ```
+///
+/// The sum is at most `a t + b s = n`. It is not the inverse of rows that end with a divisor of 1:
+///
+/// ```text
+/// a = 1:           1 = -s v   modulo n,                                                       (2)
+/// a = 0 and b = 1: 1 =  t v   modulo n.                                                       (3)
+/// ```
 fn inverses(v: &DynBatch, n: &DynBatch, leaf: usize, last: usize) -> Result<(DynBatch, Mask)> {
-    let shape = n.shape();
-    let zero = DynBatch::zeros(n.device(), shape, n.len())?;
-    let one = DynBatch::splat(n.device(), shape, &BigUint::one(), n.len())?;
-    let (_, residue, is_zero) = v.div_rem_masked(n)?;
-    let cofactors = Some((zero.try_clone()?, one));
-    let mut pairs = Pairs { a: n.try_clone()?, b: residue, cofactors };
+    let (mut pairs, is_zero) = Pairs::with_cofactors(v, n)?;
     while let Some(is_stalled) = pairs.shorten(leaf, last)? {
         if is_stalled {
-            let (divisors, is_finished) = pairs.finished()?;
-            let is_one = divisors.eq_mask_all(1)?;
-            pairs.clear(&is_finished.combine(&is_one, Table::AND_NOT)?)?;
+            pairs.clear_without_inverse()?;
         }
     }
     let Pairs { a, b, cofactors } = pairs;
     let (s, t) = cofactors.expect("inverses have cofactors");
-    let (c, without) = b.view().inverse_mod_by_kernel(&a)?;
-    let wide = shape_of(2 * a.shape().bits, shape);
-    let (k, _, _) = product(&c, &b, wide)?.div_rem_masked(&a.resized(wide)?)?;
-    let [c, k] = [in_shape(c, shape)?, k.view().truncated(shape)?];
-    let inverse = c.wrapping_mul(&t)?.wrapping_add(&k.wrapping_mul(&s)?)?;
-    // 1 = a = -s v, or 1 = b = t v if a = 0.
-    let inverse = n.wrapping_sub(&s)?.select(&a.eq_mask_all(1)?, &inverse)?;
+    let (inverse, without) = inverse_of_last(&a, &b, &s, &t)?;
+    let inverse = n.wrapping_sub(&s)?.select(&a.eq_mask_all(1)?, &inverse)?; // (2)
     let is_b = a.is_zero_mask()?.and(&b.eq_mask_all(1)?)?;
-    let inverse = t.select(&is_b, &inverse)?;
-    // Modulo 1 the inverse is 0.
+    let inverse = t.select(&is_b, &inverse)?; // (3)
     let without = without.combine(&is_b, Table::AND_NOT)?.or(&is_zero)?;
+    // Modulo 1 the inverse is 0.
     let is_trivial = without.or(&n.eq_mask_all(1)?)?;
+    let zero = DynBatch::zeros(n.device(), n.shape(), n.len())?;
     Ok((zero.select(&is_trivial, &inverse)?, without))
+}
+
+/// Computes `c t + k s` of (1) in [`inverses`], and a mask of the rows without `c`.
+fn inverse_of_last(
+    a: &DynBatch,
+    b: &DynBatch,
+    s: &DynBatch,
+    t: &DynBatch,
+) -> Result<(DynBatch, Mask)> {
+    let shape = s.shape();
+    let (c, without) = b.view().inverse_mod_by_kernel(a)?;
+    let wide = shape_of(2 * a.shape().bits, shape);
+    let (k, _, _) = product(&c, b, wide)?.div_rem_masked(&a.resized(wide)?)?;
+    let [c, k] = [in_shape(c, shape)?, k.view().truncated(shape)?];
+    Ok((c.wrapping_mul(t)?.wrapping_add(&k.wrapping_mul(s)?)?, without))
 }
 
 impl View<'_> {
