@@ -15,7 +15,7 @@
 //! | `GPUINT_BENCH_BACKEND` | `cuda`, `cpu` or `simt`; by default the first GPU, or else the CPU |
 //! | `GPUINT_BENCH_BATCH` | bits of a batch, as a power of two: 30 on GPUs, 21 on cpu, 18 on simt |
 //!
-//! The processor has one algorithm, for which digits and Q make no difference: there, every other
+//! The CPU has one algorithm, for which digits and Q make no difference: there, every other
 //! width is measured, in digits of 64 bits with Q = 4.
 
 use std::env;

@@ -17,7 +17,7 @@ use gpuint_testkit::skip::skip;
 
 type U1024 = GpuUint<1024>;
 
-/// So many that all of them are for several threads.
+/// Rows enough for several threads.
 const ROWS: usize = 20_000;
 
 fn rows(device: &Device) -> Batch<U1024> {

@@ -1,4 +1,4 @@
-//! The same operations by libraries of the processor, on one core.
+//! The same operations by libraries of the CPU, on one core.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -37,7 +37,7 @@ trait Library {
     fn div_rem(&self, u: &Self::Number, v: &Self::Number) -> (Self::Number, Self::Number);
 }
 
-/// The library of the processor's backend.
+/// The library of the CPU backend.
 struct NumBigint;
 
 impl Library for NumBigint {

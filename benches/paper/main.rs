@@ -138,7 +138,7 @@ impl AtWidth<'_> {
     }
 }
 
-/// Which algorithms a table is of.
+/// Algorithms of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Algorithms {
     /// The algorithms of `Auto`.
@@ -148,7 +148,7 @@ pub(crate) enum Algorithms {
 }
 
 impl Algorithms {
-    /// The processor has one algorithm for each operation.
+    /// The CPU has one algorithm for each operation.
     fn on(device: &Device) -> &'static [Self] {
         match device.backend() {
             BackendKind::Cpu => &[Self::Auto],

@@ -1,4 +1,4 @@
-//! Which checks a launch makes.
+//! Checks of a launch.
 
 /// The checks that can be switched off. Bounds, alignment, writes to constant memory,
 /// deadlock and `trap` are always errors.

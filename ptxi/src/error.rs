@@ -159,7 +159,7 @@ pub enum FaultKind {
     },
 }
 
-/// Which two accesses race, earlier one last in the name.
+/// Kinds of two accesses that race; the earlier one is last in the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Race {
     /// A read after another warp's write.

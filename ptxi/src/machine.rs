@@ -64,7 +64,7 @@ pub struct Launch {
     pub seed: u64,
     /// Warp instructions after which a launch is given up (against endless loops).
     pub limit: u64,
-    /// Which checks are made.
+    /// Checks of the launch.
     pub checks: Checks,
 }
 

@@ -148,7 +148,7 @@ fn loop_header(list: &[u32], predecessors: &[Vec<u32>]) -> u32 {
 
 /// Strongly connected components of parts of a graph (Tarjan, without recursion).
 struct Components {
-    /// Which call of `find` a node takes part in, and its discovery number there.
+    /// Call of `find` that a node takes part in, and its discovery number there.
     region: Vec<u32>,
     index: Vec<u32>,
     low: Vec<u32>,

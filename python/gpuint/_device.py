@@ -61,12 +61,12 @@ class Device:
 
     @property
     def jit(self) -> bool:
-        """Whether arrays may have widths that are not built."""
+        """True if arrays may have widths that are not built."""
         return self._jit
 
     @property
     def verified(self) -> bool:
-        """Whether results are checked on the device."""
+        """True if results are checked on the device."""
         return self._verified
 
     @property

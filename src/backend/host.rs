@@ -278,7 +278,7 @@ fn outside(offset: u64, len: usize, bytes: usize) -> Error {
     Error::Driver(format!("{len} bytes at {offset} are outside a buffer of {bytes} bytes"))
 }
 
-/// So many bytes from an offset on.
+/// Returns `len` bytes starting at `offset`.
 pub(crate) fn part(bytes: &[u8], offset: u64, len: usize) -> Result<&[u8]> {
     let error = outside(offset, len, bytes.len());
     usize::try_from(offset)
@@ -287,7 +287,7 @@ pub(crate) fn part(bytes: &[u8], offset: u64, len: usize) -> Result<&[u8]> {
         .ok_or(error)
 }
 
-/// So many bytes from an offset on.
+/// Returns `len` mutable bytes starting at `offset`.
 pub(crate) fn part_mut(bytes: &mut [u8], offset: u64, len: usize) -> Result<&mut [u8]> {
     let error = outside(offset, len, bytes.len());
     usize::try_from(offset)
@@ -337,7 +337,7 @@ pub(crate) fn check_room(count: usize, row_bytes: usize) -> Result<()> {
     reserved_vec::<u8>(bytes.saturating_add(REST)).map(drop)
 }
 
-/// So many zeros, or [`OutOfMemory`](Error::OutOfMemory).
+/// Allocates `len` zeros, or fails with [`OutOfMemory`](Error::OutOfMemory).
 pub(crate) fn zeroed_vec<D: bytemuck::Zeroable>(len: usize) -> Result<Vec<D>> {
     let bytes = (len as u64).saturating_mul(size_of::<D>() as u64);
     bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::OutOfMemory { bytes })

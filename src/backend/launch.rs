@@ -1,4 +1,4 @@
-//! What a kernel is launched with: the twins of the structs in `kernels/core/abi.cuh`.
+//! Launch arguments: Rust mirrors of the structs in `kernels/core/abi.cuh`.
 
 use std::ops::Range;
 

@@ -201,7 +201,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
     }
 }
 
-/// What kind of device runs the operations.
+/// Kind of device that runs the operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum BackendKind {
@@ -209,7 +209,7 @@ pub enum BackendKind {
     Cuda,
     /// The CPU, by loops over limbs, or by GMP (feature `gmp`).
     Cpu,
-    /// The processor, running the CUDA kernels themselves (feature `simt`).
+    /// The CUDA kernels, compiled for the CPU (feature `simt`).
     Simt,
 }
 

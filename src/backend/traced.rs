@@ -1,7 +1,7 @@
 //! The work of a device as spans of `tracing`, the same for every backend.
 //! `docs/gpu.md` lists them. The first launch of a kernel on a GPU has a span `load` inside, and
-//! that a `compile` where the kernel is made at run time; [`Device::time`](crate::Device::time)
-//! says how long a GPU works, which no span on the host does.
+//! that a `compile` if the kernel is made at run time. Spans measure the host;
+//! [`Device::time`](crate::Device::time) measures the GPU.
 
 use std::any::Any;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Which numbers 2^p - 1 are prime, by the test of Lucas and Lehmer, all at the same time.
+//! Finds the primes among numbers 2^p - 1 by the test of Lucas and Lehmer, all at the same time.
 //!
 //! `cargo run --release --package gpuint-examples --bin mersenne`
 //!

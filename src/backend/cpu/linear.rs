@@ -14,7 +14,7 @@ pub(super) fn sum(rows: Rows<'_>) -> Result<Failed> {
     let has_whole_limbs = bits.is_multiple_of(LIMB_BITS);
     rows.each(0, |Row { ins: [a, b, _], outs: [sum, _], .. }, _| {
         let carry = add(sum, a, b);
-        // Where the width is no whole number of limbs, the carry is the bit above.
+        // If the width is no whole number of limbs, the carry is the bit above.
         (if has_whole_limbs { carry } else { bit(sum, bits) }).into()
     })
 }

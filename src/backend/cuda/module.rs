@@ -314,7 +314,7 @@ fn resident_blocks(
     Ok(u32::try_from(blocks).unwrap_or(0).saturating_mul(info.multiprocessors).max(1))
 }
 
-/// Checks what a kernel says about itself against what the GPU has.
+/// Validates launch bounds of a kernel against the limits of the GPU.
 fn check(kernel: &str, facts: Facts, available: u32) -> Result<()> {
     let Facts { threads, shared_bytes: needed, rows_per_block, scratch_bytes, .. } = facts;
     let Facts { persistent, cluster, repeated, .. } = facts;

@@ -300,7 +300,7 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    /// What the pair of functions says about the program.
+    /// Reads an output of the program by its pair of functions: size, then content.
     fn read(&self, size: Size, content: Content) -> Result<Vec<u8>, String> {
         let mut bytes = 0;
         // SAFETY: the program is there, and the pointer is valid for a write.

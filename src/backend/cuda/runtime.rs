@@ -14,15 +14,15 @@ pub(super) enum Origin {
     Compiler,
 }
 
-/// What to do with the image in the cache.
+/// Use of the image in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     Read,
     Replace,
 }
 
-/// The image of a kernel for a GPU of that compute capability: from the cache, or by NVRTC, which
-/// is absent for a reason.
+/// Returns the image of a kernel for a GPU of `capability`, from the cache or by NVRTC. `nvrtc` is
+/// the compiler, or why it is unavailable.
 pub(super) fn image(
     kernel: Instance,
     capability: u32,
@@ -71,7 +71,7 @@ fn key(name: &str, source: &str, compiler: &str, options: &[String]) -> Key {
     Key::new(name, texts.chain(inputs(source, HEADERS)))
 }
 
-/// What needs NVRTC is skipped, with the reason, where there is none.
+/// Tests that need NVRTC are skipped, with the reason, if it is missing.
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;

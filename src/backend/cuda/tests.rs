@@ -1,4 +1,4 @@
-//! What needs a GPU is skipped, with the reason, where there is none.
+//! Tests that need a GPU are skipped, with the reason, if there is none.
 
 use std::pin::pin;
 use std::sync::{Arc, mpsc};
